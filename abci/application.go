@@ -1,0 +1,172 @@
+package abci
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	dbm "github.com/cometbft/cometbft-db"
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/libs/log"
+
+	"github.com/spdl/spdl/abci/store"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Options are a node's own settings. None of them can change a verdict.
+type Options struct {
+	DB     dbm.DB
+	Logger log.Logger
+	// ProposalWait bounds how long PrepareProposal waits for the round to be
+	// whole and its aggregate to arrive. It must stay below timeout_propose.
+	// Default 1 s.
+	ProposalWait time.Duration
+	// StragglerWait bounds how long a proposer or a leader that has N-f
+	// gradients waits for the rest. Default 250 ms.
+	StragglerWait time.Duration
+	// PoolBytes bounds the pending transactions. Default 256 MiB.
+	PoolBytes int64
+	// OwnKey is the public key of the participant whose worker runs with this
+	// node, for the timings. May be nil.
+	OwnKey []byte
+	// Now is the clock of the timings. Default time.Now.
+	Now func() time.Time
+}
+
+// Application is SPDL behind ABCI 2.0.
+type Application struct {
+	abcitypes.BaseApplication
+
+	options  Options
+	log      log.Logger
+	store    *store.Store
+	state    atomic.Pointer[app.State] // committed; nil before InitChain
+	pool     atomic.Pointer[pool]      // nil before InitChain
+	outcomes outcomes
+	timings  *timings
+	ready    chan struct{} // closed when state and pool are there
+	once     sync.Once
+
+	// decided is the outcome between FinalizeBlock and Commit, which CometBFT
+	// calls one after the other.
+	decided *app.Outcome
+	// fresh is set from InitChain to the first Commit: the state is genesis's,
+	// of which Info must not speak and the store has nothing.
+	fresh atomic.Bool
+
+	broadcast atomic.Pointer[func(context.Context, []byte) error]
+}
+
+var _ abcitypes.Application = (*Application)(nil)
+
+// New opens the application on its database: at the last committed height, or
+// before InitChain.
+func New(o Options) (*Application, error) {
+	if o.ProposalWait <= 0 {
+		o.ProposalWait = time.Second
+	}
+	if o.StragglerWait <= 0 {
+		o.StragglerWait = 250 * time.Millisecond
+	}
+	if o.PoolBytes <= 0 {
+		o.PoolBytes = 256 << 20
+	}
+	if o.Logger == nil {
+		o.Logger = log.NewNopLogger()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	a := &Application{options: o, log: o.Logger, store: store.New(o.DB), ready: make(chan struct{})}
+	a.timings = newTimings(o.Now)
+	s, err := a.store.State()
+	if err != nil {
+		return nil, fmt.Errorf("application database: %w", err)
+	}
+	if s != nil {
+		a.publish(s)
+	}
+	return a, nil
+}
+
+// publish makes a state the committed one. The first call opens the pool.
+func (a *Application) publish(s *app.State) {
+	a.state.Store(s)
+	if p := a.pool.Load(); p != nil {
+		p.advance(s)
+	} else {
+		a.pool.Store(newPool(s, a.options.PoolBytes, a.options.Now))
+		a.once.Do(func() { close(a.ready) })
+	}
+	own, found := s.Find(a.options.OwnKey)
+	a.timings.opened(s, own.Index, found)
+}
+
+// SetBroadcast gives the application the way to the node's mempool, for the
+// worker in this process. Call it once the node is built.
+func (a *Application) SetBroadcast(send func(ctx context.Context, raw []byte) error) {
+	a.broadcast.Store(&send)
+}
+
+// outcomes keeps what Execute returned, by the block's content, from the
+// proposal to FinalizeBlock. An outcome depends on the committed state, the
+// height and the transactions alone, so PrepareProposal's serves the same
+// node's ProcessProposal too.
+type outcomes struct {
+	mu   sync.Mutex
+	held map[[32]byte]*app.Outcome
+}
+
+// maxOutcomes is how many proposals of one height are remembered.
+const maxOutcomes = 8
+
+func (o *outcomes) get(key [32]byte) *app.Outcome {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.held[key]
+}
+
+func (o *outcomes) put(key [32]byte, out *app.Outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.held == nil || len(o.held) >= maxOutcomes {
+		o.held = make(map[[32]byte]*app.Outcome, maxOutcomes)
+	}
+	o.held[key] = out
+}
+
+func (o *outcomes) clear() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.held = nil
+}
+
+// execute runs the core on decoded transactions, or finds what it returned
+// before.
+func (a *Application) execute(s *app.State, height int64, txs []*tx.Tx) (*app.Outcome, error) {
+	key := contentKey(height, txs)
+	if out := a.outcomes.get(key); out != nil {
+		return out, nil
+	}
+	out, err := s.Execute(app.Block{Height: uint64(height), Txs: txs})
+	if err != nil {
+		return nil, err
+	}
+	a.outcomes.put(key, out)
+	return out, nil
+}
+
+// contentKey names a block by its height and transactions.
+func contentKey(height int64, txs []*tx.Tx) [32]byte {
+	h := sha256.New()
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(height)))
+	for _, t := range txs {
+		h.Write(t.Hash[:])
+	}
+	return [32]byte(h.Sum(nil))
+}

@@ -1,0 +1,101 @@
+// Package client speaks to a node over CometBFT's RPC: typed queries, and the
+// chain as a worker in another process sees it.
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	rpchttp "github.com/cometbft/cometbft/rpc/client/http"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+)
+
+// ErrUnreachable tells that the node did not answer, in contrast to an answer
+// that says no.
+var ErrUnreachable = errors.New("node did not answer")
+
+// Refusal is an answer with a code other than 0.
+type Refusal struct {
+	Code uint32
+	Log  string
+}
+
+func (r *Refusal) Error() string { return fmt.Sprintf("%s (code %d)", r.Log, r.Code) }
+
+// Client asks one node. Safe for concurrent use.
+type Client struct{ rpc *rpchttp.HTTP }
+
+// New prepares a client for a node's RPC address, as tcp://host:port or
+// http://host:port. It does not connect.
+func New(address string) (*Client, error) {
+	rpc, err := rpchttp.New(address, "/websocket")
+	if err != nil {
+		return nil, fmt.Errorf("node address %q: %w", address, err)
+	}
+	return &Client{rpc: rpc}, nil
+}
+
+// RPC is the node's whole RPC.
+func (c *Client) RPC() *rpchttp.HTTP { return c.rpc }
+
+// Query asks a path of the application and decodes the JSON answer.
+func (c *Client) Query(ctx context.Context, path string, answer any) error {
+	r, err := c.rpc.ABCIQuery(ctx, path, nil)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	if r.Response.Code != abci.CodeOK {
+		return &Refusal{Code: r.Response.Code, Log: r.Response.Log}
+	}
+	if err := json.Unmarshal(r.Response.Value, answer); err != nil {
+		return fmt.Errorf("answer to %s: %w", path, err)
+	}
+	return nil
+}
+
+// Status is the chain's height, round and hash.
+func (c *Client) Status(ctx context.Context) (abci.Status, error) {
+	return query[abci.Status](ctx, c, "/status")
+}
+
+// Params are the epoch's parameters.
+func (c *Client) Params(ctx context.Context) (app.Params, error) {
+	return query[app.Params](ctx, c, "/params")
+}
+
+// Participants are all registered participants, by index.
+func (c *Client) Participants(ctx context.Context) ([]app.Participant, error) {
+	return query[[]app.Participant](ctx, c, "/participants")
+}
+
+// Round is the record of a closed round.
+func (c *Client) Round(ctx context.Context, round uint64) (app.Record, error) {
+	return query[app.Record](ctx, c, "/round/"+number(round))
+}
+
+// Timing is what the node's clock says of a closed round.
+func (c *Client) Timing(ctx context.Context, round uint64) (abci.Timing, error) {
+	return query[abci.Timing](ctx, c, "/timing/"+number(round))
+}
+
+// Model is the model as it stands.
+func (c *Client) Model(ctx context.Context) (abci.ModelState, error) {
+	return query[abci.ModelState](ctx, c, "/model")
+}
+
+// ModelAfter is the model after a closed round, while the node keeps it.
+func (c *Client) ModelAfter(ctx context.Context, round uint64) (abci.ModelState, error) {
+	return query[abci.ModelState](ctx, c, "/model/"+number(round))
+}
+
+func query[T any](ctx context.Context, c *Client, path string) (answer T, err error) {
+	err = c.Query(ctx, path, &answer)
+	return answer, err
+}
+
+func number(x uint64) string { return strconv.FormatUint(x, 10) }

@@ -1,0 +1,78 @@
+package abci
+
+import (
+	"errors"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Codespace is the namespace of the result codes.
+const Codespace = "spdl"
+
+// The result codes of CheckTx and Query. Zero is success; a number is never
+// reused.
+const (
+	CodeOK             uint32 = 0
+	CodeMalformed      uint32 = 1
+	CodeSignature      uint32 = 2
+	CodeNotParticipant uint32 = 3
+	CodeWrongRound     uint32 = 4
+	CodePayload        uint32 = 5
+	CodeProof          uint32 = 6
+	CodeNotLeader      uint32 = 7
+	CodeIncluded       uint32 = 8
+	CodeDelta          uint32 = 9
+	CodeFinished       uint32 = 10
+	CodeDuplicate      uint32 = 11
+	CodeOccupied       uint32 = 12
+	CodePoolFull       uint32 = 13
+	CodeUnknownPath    uint32 = 20
+	CodeBadQuery       uint32 = 21
+	CodeNotFound       uint32 = 22
+	CodeNotNow         uint32 = 23
+	CodeInternal       uint32 = 99
+)
+
+// codeOf is the one place that maps errors to codes; the first match counts.
+var codeOf = []struct {
+	err  error
+	code uint32
+}{
+	{tx.ErrMalformed, CodeMalformed},
+	{tx.ErrNotCanonical, CodeMalformed},
+	{tx.ErrUnknownKind, CodeMalformed},
+	{tx.ErrSignature, CodeSignature},
+	{app.ErrNotParticipant, CodeNotParticipant},
+	{app.ErrWrongRound, CodeWrongRound},
+	{app.ErrAggregateRound, CodeWrongRound},
+	{app.ErrPayload, CodePayload},
+	{app.ErrProof, CodeProof},
+	{app.ErrViewClosed, CodeNotNow},
+	{app.ErrNotClosing, CodeNotNow},
+	{app.ErrNotLeader, CodeNotLeader},
+	{app.ErrIncluded, CodeIncluded},
+	{app.ErrTooFewIncluded, CodeIncluded},
+	{app.ErrDeltaForm, CodeDelta},
+	{app.ErrTolerance, CodeDelta},
+	{app.ErrFinished, CodeFinished},
+	{errDuplicate, CodeDuplicate},
+	{errOccupied, CodeOccupied},
+	{errPoolFull, CodePoolFull},
+	{errUnknownPath, CodeUnknownPath},
+	{errBadQuery, CodeBadQuery},
+	{errNotFound, CodeNotFound},
+}
+
+// Code is the result code of an error.
+func Code(err error) uint32 {
+	if err == nil {
+		return CodeOK
+	}
+	for _, c := range codeOf {
+		if errors.Is(err, c.err) {
+			return c.code
+		}
+	}
+	return CodeInternal
+}

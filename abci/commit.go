@@ -1,0 +1,29 @@
+package abci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+)
+
+// Commit stores the decided outcome in one synced write and publishes it.
+func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcitypes.ResponseCommit, error) {
+	out := a.decided
+	if out == nil {
+		return nil, errors.New("commit without a decided block")
+	}
+	if err := a.store.Save(out, a.fresh.Load()); err != nil {
+		return nil, fmt.Errorf("commit height %d: %w", out.State.Height, err)
+	}
+	a.fresh.Store(false)
+	a.decided = nil
+	a.outcomes.clear()
+	if r := out.Record; r != nil {
+		a.timings.closed(r.Round)
+		a.log.Info("round closed", "epoch", r.Epoch, "round", r.Round, "height", r.Height, "leader", r.Leader, "view", r.View, "included", len(r.Contributions))
+	}
+	a.publish(out.State)
+	return &abcitypes.ResponseCommit{}, nil
+}

@@ -1,0 +1,34 @@
+package abci
+
+import (
+	"context"
+	"fmt"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+
+	"github.com/spdl/spdl/app"
+)
+
+// FinalizeBlock executes a decided block. It does not recover: an error here
+// halts the node, because two thirds decided what it cannot execute.
+func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock, error) {
+	s := a.state.Load()
+	if s == nil {
+		return nil, errNotReady
+	}
+	txs, err := app.DecodeBlock(req.Txs)
+	if err != nil {
+		return nil, fmt.Errorf("decided block %d: %w", req.Height, err)
+	}
+	out, err := a.execute(s, req.Height, txs)
+	if err != nil {
+		return nil, fmt.Errorf("decided block %d: %w", req.Height, err)
+	}
+	a.decided = out
+	hash := out.State.Hash()
+	return &abcitypes.ResponseFinalizeBlock{
+		Events:    roundEvents(out.Record),
+		TxResults: txResults(txs, out.Record),
+		AppHash:   hash[:],
+	}, nil
+}

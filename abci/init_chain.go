@@ -1,0 +1,34 @@
+package abci
+
+import (
+	"context"
+	"fmt"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+
+	"github.com/spdl/spdl/app"
+)
+
+// InitChain builds the state before the first block from genesis. It is not
+// stored until the first Commit, so a crash before it begins anew.
+func (a *Application) InitChain(_ context.Context, req *abcitypes.RequestInitChain) (*abcitypes.ResponseInitChain, error) {
+	g, err := app.DecodeGenesis(req.AppStateBytes)
+	if err != nil {
+		return nil, err
+	}
+	warnings, err := g.Validate()
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		a.log.Error("genesis", "warning", w)
+	}
+	s, err := app.NewState(req.ChainId, uint64(req.InitialHeight), g)
+	if err != nil {
+		return nil, fmt.Errorf("init chain: %w", err)
+	}
+	a.fresh.Store(true)
+	a.publish(s)
+	hash := s.Hash()
+	return &abcitypes.ResponseInitChain{AppHash: hash[:]}, nil
+}

@@ -1,0 +1,91 @@
+package abci_test
+
+import (
+	"context"
+	"testing"
+
+	dbm "github.com/cometbft/cometbft-db"
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
+)
+
+var ctx = context.Background()
+
+// node is one application driven by hand, without a network.
+type node struct {
+	*abci.Application
+	t  *testing.T
+	db dbm.DB
+}
+
+func open(t *testing.T, db dbm.DB) *node {
+	t.Helper()
+	a, err := abci.New(abci.Options{DB: db, ProposalWait: 30e6, StragglerWait: 10e6}) // 30 ms and 10 ms
+	require.NoError(t, err)
+	return &node{Application: a, t: t, db: db}
+}
+
+// begin opens a node on a new chain of n participants.
+func begin(t *testing.T, n int, mutate ...func(*app.Params)) *node {
+	t.Helper()
+	v := open(t, dbm.NewMemDB())
+	v.init(n, mutate...)
+	return v
+}
+
+func (n *node) init(participants int, mutate ...func(*app.Params)) {
+	n.t.Helper()
+	data, err := apptest.Genesis(participants, apptest.Params(participants, mutate...)).Encode()
+	require.NoError(n.t, err)
+	_, err = n.InitChain(ctx, &abcitypes.RequestInitChain{ChainId: apptest.ChainID, InitialHeight: 1, AppStateBytes: data})
+	require.NoError(n.t, err)
+}
+
+// state is the node's committed state by way of a query and the tests' own
+// replay.
+func (n *node) check(t *tx.Tx) *abcitypes.ResponseCheckTx {
+	n.t.Helper()
+	r, err := n.CheckTx(ctx, &abcitypes.RequestCheckTx{Tx: t.Raw})
+	require.NoError(n.t, err)
+	return r
+}
+
+func (n *node) process(height int64, raws [][]byte) bool {
+	n.t.Helper()
+	r, err := n.ProcessProposal(ctx, &abcitypes.RequestProcessProposal{Height: height, Txs: raws, Hash: []byte{1}})
+	require.NoError(n.t, err)
+	return r.Status == abcitypes.ResponseProcessProposal_ACCEPT
+}
+
+func (n *node) prepare(height int64) [][]byte {
+	n.t.Helper()
+	r, err := n.PrepareProposal(ctx, &abcitypes.RequestPrepareProposal{Height: height, MaxTxBytes: 1 << 20})
+	require.NoError(n.t, err)
+	return r.Txs
+}
+
+func (n *node) finalize(height int64, raws [][]byte) *abcitypes.ResponseFinalizeBlock {
+	n.t.Helper()
+	r, err := n.FinalizeBlock(ctx, &abcitypes.RequestFinalizeBlock{Height: height, Txs: raws})
+	require.NoError(n.t, err)
+	return r
+}
+
+func (n *node) commit() {
+	n.t.Helper()
+	_, err := n.Commit(ctx, &abcitypes.RequestCommit{})
+	require.NoError(n.t, err)
+}
+
+func raws(txs []*tx.Tx) [][]byte {
+	out := make([][]byte, len(txs))
+	for i, t := range txs {
+		out[i] = t.Raw
+	}
+	return out
+}

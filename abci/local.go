@@ -1,0 +1,107 @@
+package abci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// draft is the aggregate that the participant may sign now. A leader that has
+// all gradients signs at once; one that may close the round without
+// everybody's first waits StragglerWait for the rest.
+func (a *Application) draft(participant uint32) (*tx.Aggregate, error) {
+	v := a.pool.Load().look()
+	draft, err := v.state.Lead(v.state.Height+1, participant, v.pending)
+	if err != nil {
+		return nil, err
+	}
+	if v.holds(draft) {
+		return nil, fmt.Errorf("%w: the aggregate of view %d is in the pool", app.ErrNotClosing, draft.View)
+	}
+	if rest := a.options.StragglerWait - a.options.Now().Sub(v.grown); !v.whole() && rest > 0 {
+		return nil, fmt.Errorf("%w: %v more for stragglers", app.ErrNotClosing, rest.Round(time.Millisecond))
+	}
+	return draft, nil
+}
+
+// Local is the chain for the worker in this process.
+func (a *Application) Local() worker.Chain { return local{a} }
+
+type local struct{ a *Application }
+
+// Await waits for a committed state whose open round is another.
+func (l local) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
+	select {
+	case <-l.a.ready:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	for {
+		v := l.a.pool.Load().look()
+		s := v.state
+		if last == nil || s.Finished() || last.Epoch != s.Progress.Epoch || last.Round != s.Progress.Round {
+			return NewTask(s, pub)
+		}
+		select {
+		case <-v.changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// NewTask is the open round for the participant with the key.
+func NewTask(s *app.State, pub []byte) (*worker.Task, error) {
+	p, ok := s.Find(pub)
+	if !ok {
+		return nil, fmt.Errorf("%w: %X", worker.ErrNotParticipant, pub)
+	}
+	return &worker.Task{
+		ChainID: s.ChainID, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Finished: s.Finished(),
+		Params: s.Params, Participant: p, Model: s.Model,
+	}, nil
+}
+
+// Lead looks again whenever the pool changes, and after the stragglers' time.
+func (l local) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
+	for {
+		changed := l.a.pool.Load().look().changed
+		draft, err := l.a.draft(participant)
+		if err == nil {
+			return draft, nil
+		}
+		var again <-chan time.Time
+		if errors.Is(err, app.ErrNotClosing) {
+			again = time.After(l.a.options.StragglerWait)
+		}
+		select {
+		case <-changed:
+		case <-again:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Submit hands the transaction to this node's mempool.
+func (l local) Submit(ctx context.Context, t *tx.Tx) error {
+	send := l.a.broadcast.Load()
+	if send == nil {
+		return errors.New("the node is not running yet")
+	}
+	return (*send)(ctx, t.Raw)
+}
+
+// Verdict turns CheckTx's answer into a worker's error: a duplicate is none,
+// any other refusal is final.
+func Verdict(code uint32, log string) error {
+	if code == CodeOK || code == CodeDuplicate {
+		return nil
+	}
+	return fmt.Errorf("%w: %s (code %d)", worker.ErrRefused, log, code)
+}

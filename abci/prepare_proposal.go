@@ -1,0 +1,103 @@
+package abci
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// PrepareProposal proposes from the pool, not from the transactions it is
+// handed: the aggregate that closes the round with its gradients, or an empty
+// block. It waits, bounded, for the round to be whole, so that a round costs
+// one block.
+func (a *Application) PrepareProposal(ctx context.Context, req *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
+	p := a.pool.Load()
+	if p == nil {
+		return nil, errNotReady
+	}
+	txs := a.propose(ctx, p, req.Height, req.MaxTxBytes)
+	raws := make([][]byte, len(txs))
+	for i, t := range txs {
+		raws[i] = t.Raw
+	}
+	return &abcitypes.ResponsePrepareProposal{Txs: raws}, nil
+}
+
+// propose waits for a block that Execute accepts. It gives up, with an empty
+// block, after ProposalWait; and once N-f gradients are there, as soon as
+// nothing has come for StragglerWait, unless what the height allows is a
+// round without everybody: its leader waits as long for stragglers. An empty
+// block moves the height on, and with it the view and the quorum.
+func (a *Application) propose(ctx context.Context, p *pool, height, limit int64) []*tx.Tx {
+	deadline := time.NewTimer(a.options.ProposalWait)
+	defer deadline.Stop()
+	idle := time.NewTimer(a.options.ProposalWait)
+	defer idle.Stop()
+	for {
+		v := p.look()
+		if v.state.Finished() {
+			return nil
+		}
+		if txs := a.assemble(p, v, height, limit); txs != nil {
+			return txs
+		}
+		if v.whole() || v.quorate() && !v.mayCloseShort(height) {
+			idle.Reset(a.options.StragglerWait)
+		}
+		select {
+		case <-v.changed:
+		case <-idle.C:
+			return nil
+		case <-deadline.C:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// assemble returns a block that this node would vote for, or nil. An aggregate
+// whose Delta is wrong is dropped and the next one tried.
+func (a *Application) assemble(p *pool, v view, height, limit int64) []*tx.Tx {
+	for {
+		txs := v.state.Assemble(uint64(height), v.pending, limit)
+		if txs == nil {
+			return nil
+		}
+		if _, err := a.judge(v.state, height, txs); err == nil {
+			return txs
+		} else {
+			a.log.Info("aggregate is refused", "height", height, "leader", txs[0].Aggregate.Leader, "err", err)
+		}
+		p.refuse(txs[0])
+		v = p.look()
+	}
+}
+
+// judge is execute with a panic turned into a fault of the block: nothing that
+// an outsider sends may stop a node.
+func (a *Application) judge(s *app.State, height int64, txs []*tx.Tx) (out *app.Outcome, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return a.execute(s, height, txs)
+}
+
+// quorate tells whether N-f gradients are at hand, whole whether all are.
+func (v view) quorate() bool {
+	return v.gradients() >= v.state.Active()-int(v.state.Params.Rule.Byzantine)
+}
+
+func (v view) whole() bool { return v.gradients() >= v.state.Active() }
+
+// mayCloseShort tells whether the round may close without everybody.
+func (v view) mayCloseShort(height int64) bool {
+	return uint64(height) >= v.state.Progress.Opened+v.state.Params.Election.QuorumBlocks
+}

@@ -1,0 +1,39 @@
+package abci
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+
+	"github.com/spdl/spdl/app"
+)
+
+// ProcessProposal re-executes a proposed block and accepts it if Execute
+// does. Any fault, a panic included, is REJECT with its reason in the log.
+func (a *Application) ProcessProposal(_ context.Context, req *abcitypes.RequestProcessProposal) (*abcitypes.ResponseProcessProposal, error) {
+	s := a.state.Load()
+	if s == nil {
+		return nil, errNotReady
+	}
+	if err := a.verdict(s, req.Height, req.Txs); err != nil {
+		a.log.Error("proposal rejected", "height", req.Height, "hash", hex.EncodeToString(req.Hash), "txs", len(req.Txs), "err", err)
+		return &abcitypes.ResponseProcessProposal{Status: abcitypes.ResponseProcessProposal_REJECT}, nil
+	}
+	return &abcitypes.ResponseProcessProposal{Status: abcitypes.ResponseProcessProposal_ACCEPT}, nil
+}
+
+func (a *Application) verdict(s *app.State, height int64, raws [][]byte) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	txs, err := app.DecodeBlock(raws)
+	if err != nil {
+		return err
+	}
+	_, err = a.judge(s, height, txs)
+	return err
+}

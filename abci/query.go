@@ -1,0 +1,174 @@
+package abci
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+
+	"github.com/spdl/spdl/abci/store"
+	"github.com/spdl/spdl/app"
+)
+
+var (
+	errUnknownPath = errors.New("unknown query path")
+	errBadQuery    = errors.New("malformed query")
+	errNotFound    = errors.New("not found")
+)
+
+// Status is the answer to /status.
+type Status struct {
+	ChainID      string   `json:"chain_id"`
+	Height       uint64   `json:"height"`
+	AppHash      string   `json:"app_hash"`
+	Epoch        uint64   `json:"epoch"`
+	Round        uint64   `json:"round"` // the open round
+	Rounds       uint64   `json:"rounds"`
+	Done         bool     `json:"done"`
+	Opened       uint64   `json:"opened"`
+	Ranking      []uint32 `json:"ranking"`
+	Participants int      `json:"participants"` // active ones, N
+	Dim          int      `json:"dim"`
+	Pending      int      `json:"pending"` // gradients in this node's pool for the open round
+	Preset       string   `json:"preset,omitempty"`
+	Rule         string   `json:"rule"`
+}
+
+// ModelState is the answer to /model and /model/{round}.
+type ModelState struct {
+	Epoch      uint64 `json:"epoch"`
+	Round      uint64 `json:"round"` // rounds applied: the model is x^(round)
+	Hash       string `json:"hash"`
+	Parameters []byte `json:"parameters"` // float64, little endian
+}
+
+// paths are the query paths by their first segment; the argument is the rest.
+// Every answer is JSON.
+var paths = map[string]func(a *Application, s *app.State, arg string) (any, error){
+	"status":       (*Application).queryStatus,
+	"params":       func(_ *Application, s *app.State, _ string) (any, error) { return s.Params, nil },
+	"participants": func(_ *Application, s *app.State, _ string) (any, error) { return s.Participants, nil },
+	"round":        (*Application).queryRound,
+	"model":        (*Application).queryModel,
+	"timing":       (*Application).queryTiming,
+	"lead":         (*Application).queryLead,
+}
+
+// Query answers from the committed state and from this node's own pool and
+// clock: status, params, participants, round/{t}, model, model/{t}, timing/{t}
+// and lead/{participant}, the draft that a worker signs.
+func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
+	value, height, err := a.query(req)
+	if err != nil {
+		return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: err.Error(), Height: height}, nil
+	}
+	return &abcitypes.ResponseQuery{Code: CodeOK, Key: []byte(req.Path), Value: value, Height: height}, nil
+}
+
+func (a *Application) query(req *abcitypes.RequestQuery) (value []byte, height int64, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	s := a.state.Load()
+	if s == nil {
+		return nil, 0, errNotReady
+	}
+	height = int64(s.Height)
+	if req.Height != 0 && req.Height != height {
+		return nil, height, fmt.Errorf("%w: height %d, only the last, %d, is kept", errBadQuery, req.Height, height)
+	}
+	name, arg, _ := strings.Cut(strings.Trim(req.Path, "/"), "/")
+	answer, ok := paths[name]
+	if !ok {
+		return nil, height, fmt.Errorf("%w: %q", errUnknownPath, req.Path)
+	}
+	body, err := answer(a, s, arg)
+	if err != nil {
+		return nil, height, err
+	}
+	value, err = json.Marshal(body)
+	return value, height, err
+}
+
+func (a *Application) queryStatus(s *app.State, _ string) (any, error) {
+	hash := s.Hash()
+	return Status{
+		ChainID: s.ChainID, Height: s.Height, AppHash: hex.EncodeToString(hash[:]),
+		Epoch: s.Progress.Epoch, Round: s.Progress.Round, Rounds: s.Params.Training.Rounds, Done: s.Finished(),
+		Opened: s.Progress.Opened, Ranking: s.Progress.Ranking, Participants: s.Active(), Dim: len(s.Model),
+		Pending: a.pool.Load().look().gradients(), Preset: s.Params.Preset, Rule: s.Params.Rule.Name,
+	}, nil
+}
+
+func (a *Application) queryRound(s *app.State, arg string) (any, error) {
+	t, err := argument(arg)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.store.Record(s.Progress.Epoch, t)
+	if err == nil && r == nil {
+		err = fmt.Errorf("%w: round %d is not closed, open is %d", errNotFound, t, s.Progress.Round)
+	}
+	return r, err
+}
+
+func (a *Application) queryModel(s *app.State, arg string) (any, error) {
+	if arg == "" {
+		hash := app.ModelHash(s.Model)
+		return ModelState{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Hash: hex.EncodeToString(hash[:]), Parameters: app.EncodeParameters(s.Model)}, nil
+	}
+	t, err := argument(arg)
+	if err != nil {
+		return nil, err
+	}
+	data, err := a.store.Model(s.Progress.Epoch, t)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.store.Record(s.Progress.Epoch, t)
+	if err != nil {
+		return nil, err
+	}
+	if data == nil || r == nil {
+		return nil, fmt.Errorf("%w: model after round %d, open is %d and the last %d are kept", errNotFound, t, s.Progress.Round, store.KeptModels)
+	}
+	return ModelState{Epoch: r.Epoch, Round: t + 1, Hash: hex.EncodeToString(r.ModelHash), Parameters: data}, nil
+}
+
+func (a *Application) queryTiming(_ *app.State, arg string) (any, error) {
+	t, err := argument(arg)
+	if err != nil {
+		return nil, err
+	}
+	timing, ok := a.timings.get(t)
+	if !ok {
+		return nil, fmt.Errorf("%w: no timing of round %d, the last %d seen are kept", errNotFound, t, keptTimings)
+	}
+	return timing, nil
+}
+
+func (a *Application) queryLead(_ *app.State, arg string) (any, error) {
+	p, err := argument(arg)
+	if err != nil {
+		return nil, err
+	}
+	if p > 1<<32-1 {
+		return nil, fmt.Errorf("%w: participant %d, at most %d", errBadQuery, p, uint32(1<<32-1))
+	}
+	return a.draft(uint32(p))
+}
+
+func argument(arg string) (uint64, error) {
+	t, err := strconv.ParseUint(arg, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %q is no number", errBadQuery, arg)
+	}
+	return t, nil
+}

@@ -1,0 +1,108 @@
+// Package store keeps the application's state in a cometbft-db database: the
+// state document, the height, the record of every closed round and the models
+// of the last rounds. Save writes all of a height in one synced batch, so a
+// crash leaves the height before or the height after.
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	dbm "github.com/cometbft/cometbft-db"
+
+	"github.com/spdl/spdl/app"
+)
+
+// KeptModels is how many rounds' models stay queryable.
+const KeptModels = 64
+
+// The key space: one prefix a kind, rounds big endian behind it so that they
+// sort.
+const (
+	prefixState  = 's'
+	prefixHeight = 'h'
+	prefixRecord = 'r'
+	prefixModel  = 'm'
+)
+
+// Store is the application's database. Safe for concurrent use.
+type Store struct{ db dbm.DB }
+
+// New wraps a database; nil gives one in memory.
+func New(db dbm.DB) *Store {
+	if db == nil {
+		db = dbm.NewMemDB()
+	}
+	return &Store{db: db}
+}
+
+func key(prefix byte, epoch, round uint64) []byte {
+	k := []byte{prefix}
+	k = binary.BigEndian.AppendUint64(k, epoch)
+	return binary.BigEndian.AppendUint64(k, round)
+}
+
+// State loads the last committed state, or nil where none is.
+func (s *Store) State() (*app.State, error) {
+	height, err := s.db.Get([]byte{prefixHeight})
+	if err != nil || height == nil {
+		return nil, err
+	}
+	if len(height) != 8 {
+		return nil, fmt.Errorf("stored height has %d bytes, want 8", len(height))
+	}
+	document, err := s.db.Get([]byte{prefixState})
+	if err != nil {
+		return nil, err
+	}
+	return app.DecodeState(binary.BigEndian.Uint64(height), document)
+}
+
+// Save stores a height's outcome. The document is written where it changed: a
+// round closed, or whole is set.
+func (s *Store) Save(out *app.Outcome, whole bool) error {
+	b := s.db.NewBatch()
+	defer b.Close()
+	put := func(k, v []byte) {
+		if err := b.Set(k, v); err != nil {
+			panic(err) // only on an empty key or a closed batch
+		}
+	}
+	put([]byte{prefixHeight}, binary.BigEndian.AppendUint64(nil, out.State.Height))
+	if whole || out.Record != nil {
+		put([]byte{prefixState}, out.State.Encode())
+	}
+	if r := out.Record; r != nil {
+		record, err := r.Marshal()
+		if err != nil {
+			return err
+		}
+		put(key(prefixRecord, r.Epoch, r.Round), record)
+		put(key(prefixModel, r.Epoch, r.Round), app.EncodeParameters(out.State.Model))
+		if r.Round >= KeptModels {
+			if err := b.Delete(key(prefixModel, r.Epoch, r.Round-KeptModels)); err != nil {
+				return err
+			}
+		}
+	}
+	return b.WriteSync()
+}
+
+// Record loads a closed round's record, or nil.
+func (s *Store) Record(epoch, round uint64) (*app.Record, error) {
+	data, err := s.db.Get(key(prefixRecord, epoch, round))
+	if err != nil || data == nil {
+		return nil, err
+	}
+	r := new(app.Record)
+	return r, r.Unmarshal(data)
+}
+
+// Model loads the encoded parameters after a closed round, or nil where they
+// are not kept any more.
+func (s *Store) Model(epoch, round uint64) ([]byte, error) {
+	return s.db.Get(key(prefixModel, epoch, round))
+}
+
+// Close closes the database.
+func (s *Store) Close() error { return s.db.Close() }

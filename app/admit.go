@@ -1,0 +1,175 @@
+package app
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/gradients"
+)
+
+// Admit judges one pending transaction against the state: for the pool and
+// CheckTx. It accepts a gradient of the open round or of the next one, which
+// a faster peer may already have reached, and an aggregate of the open round
+// whatever the height, because its view may yet open.
+func (s *State) Admit(t *tx.Tx) error {
+	switch t.Kind() {
+	case tx.KindGradient:
+		return s.admitGradient(t)
+	case tx.KindAggregate:
+		if s.Finished() {
+			return fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, s.Progress.Round, s.Params.Training.Rounds)
+		}
+		return s.checkAggregate(t)
+	}
+	return fmt.Errorf("%w: %s", tx.ErrUnknownKind, t.Kind())
+}
+
+func (s *State) admitGradient(t *tx.Tx) error {
+	g, open := t.Gradient, s.Progress.Round
+	switch last := s.Params.Training.Rounds; {
+	case s.Finished():
+		return fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, open, last)
+	case g.Epoch != s.Progress.Epoch || g.Round < open || g.Round > open+1 || g.Round >= last:
+		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d of %d", ErrWrongRound, g.Epoch, g.Round, s.Progress.Epoch, open, last)
+	}
+	_, err := s.checkGradient(t)
+	return err
+}
+
+// checkGradient applies G2 to G5, which do not depend on the round, and
+// returns the grid vector.
+func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
+	g := t.Gradient
+	p := s.participant(g.Participant)
+	if p == nil {
+		return gradients.Vector{}, fmt.Errorf("%w: participant %d, %d are registered", ErrNotParticipant, g.Participant, len(s.Participants))
+	}
+	v, err := gradients.Decode(s.Grid().Width, len(s.Model), g.Payload)
+	if err != nil {
+		return gradients.Vector{}, fmt.Errorf("%w: %w", ErrPayload, err)
+	}
+	if len(g.VrfProof) != 0 {
+		return gradients.Vector{}, fmt.Errorf("%w: %d bytes, want none", ErrProof, len(g.VrfProof))
+	}
+	if err := t.Verify(s.ChainID, p.PubKey); err != nil {
+		return gradients.Vector{}, fmt.Errorf("%w: %w", ErrGradientSigned, err)
+	}
+	return v, nil
+}
+
+// checkAggregate applies A1, A2, A4, A6 and A7: all but the height.
+func (s *State) checkAggregate(t *tx.Tx) error {
+	a := t.Aggregate
+	if a.Epoch != s.Progress.Epoch || a.Round != s.Progress.Round {
+		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round, s.Progress.Epoch, s.Progress.Round)
+	}
+	if err := s.mayLead(a.Leader, a.View); err != nil {
+		return err
+	}
+	if err := s.checkIncluded(a.Included); err != nil {
+		return err
+	}
+	if err := t.Verify(s.ChainID, s.Participants[a.Leader].PubKey); err != nil {
+		return fmt.Errorf("%w: %w", ErrAggregateSigned, err)
+	}
+	return s.checkDeltaForm(a)
+}
+
+// mayLead is A2: in view v below the length of the ranking the participant of
+// rank v; in the view after the last rank everybody with a reputation; where
+// nobody has one, everybody in any view.
+func (s *State) mayLead(index, view uint32) error {
+	p, ranking := s.participant(index), s.Progress.Ranking
+	switch {
+	case p == nil:
+		return fmt.Errorf("%w: participant %d is not active", ErrNotLeader, index)
+	case int(view) > len(ranking):
+		return fmt.Errorf("%w: view %d, the last is %d", ErrNotLeader, view, len(ranking))
+	case s.allZero():
+		return nil
+	case p.Reputation <= 0:
+		return fmt.Errorf("%w: participant %d has reputation 0", ErrNotLeader, index)
+	case int(view) < len(ranking) && ranking[view] != index:
+		return fmt.Errorf("%w: participant %d in view %d, its leader is %d", ErrNotLeader, index, view, ranking[view])
+	}
+	return nil
+}
+
+func (s *State) allZero() bool {
+	return !slices.ContainsFunc(s.Participants, func(p Participant) bool { return p.Active && p.Reputation > 0 })
+}
+
+// checkIncluded is A4: active participants in increasing order, at least N-f
+// of them, each with a hash.
+func (s *State) checkIncluded(included []tx.Included) error {
+	n := s.Active()
+	if least := n - int(s.Params.Rule.Byzantine); len(included) < least || len(included) > n {
+		return fmt.Errorf("%w: %d gradients, want %d to %d", ErrIncluded, len(included), least, n)
+	}
+	for i, in := range included {
+		switch {
+		case i > 0 && in.Participant <= included[i-1].Participant:
+			return fmt.Errorf("%w: participant %d after %d", ErrIncluded, in.Participant, included[i-1].Participant)
+		case s.participant(in.Participant) == nil:
+			return fmt.Errorf("%w: participant %d is not active", ErrIncluded, in.Participant)
+		case len(in.Hash) != sha256.Size:
+			return fmt.Errorf("%w: hash of participant %d has %d bytes, want %d", ErrIncluded, in.Participant, len(in.Hash), sha256.Size)
+		}
+	}
+	return nil
+}
+
+// checkDeltaForm is A7: the digest alone at tolerance 0, the vector alone above.
+func (s *State) checkDeltaForm(a *tx.Aggregate) error {
+	if s.Params.Rule.Tolerance == 0 {
+		if len(a.Digest) != sha256.Size || len(a.Delta) != 0 {
+			return fmt.Errorf("%w: digest of %d and vector of %d bytes, want %d and 0", ErrDeltaForm, len(a.Digest), len(a.Delta), sha256.Size)
+		}
+		return nil
+	}
+	if len(a.Digest) != 0 {
+		return fmt.Errorf("%w: digest of %d bytes, want none at tolerance %d", ErrDeltaForm, len(a.Digest), s.Params.Rule.Tolerance)
+	}
+	if _, err := s.decodeDelta(a); err != nil {
+		return fmt.Errorf("%w: %w", ErrDeltaForm, err)
+	}
+	return nil
+}
+
+func (s *State) decodeDelta(a *tx.Aggregate) (gradients.Fraction, error) {
+	return gradients.DecodeFraction(s.Grid().Width, len(s.Model), s.denominator(len(a.Included)), a.Delta)
+}
+
+// denominator is the Den of Delta over a number of included gradients.
+func (s *State) denominator(included int) int64 {
+	n := s.Active()
+	if s.Params.Rule.Zeros {
+		included = n
+	}
+	return s.rule.Denominator(n, int(s.Params.Rule.Byzantine), included)
+}
+
+// openViews is the highest view that may close the round at a height.
+func (s *State) openViews(height uint64) uint64 {
+	if height < s.Progress.Opened {
+		return 0
+	}
+	return (height - s.Progress.Opened) / s.Params.Election.ViewBlocks
+}
+
+// mayCloseWith is A5: everybody at once, fewer only after quorum_blocks heights.
+func (s *State) mayCloseWith(included int, height uint64) error {
+	n, quorum := s.Active(), s.Progress.Opened+s.Params.Election.QuorumBlocks
+	if included < n && height < quorum {
+		return fmt.Errorf("%w: %d of %d participants at height %d, fewer than all from height %d on", ErrTooFewIncluded, included, n, height, quorum)
+	}
+	return nil
+}
+
+// sameGradient tells whether a gradient transaction is the one included.
+func sameGradient(in tx.Included, t *tx.Tx) bool {
+	return t.Gradient != nil && t.Gradient.Participant == in.Participant && bytes.Equal(t.Content[:], in.Hash)
+}

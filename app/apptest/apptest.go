@@ -1,0 +1,142 @@
+// Package apptest makes small chains for tests: keys from fixed seeds, a
+// genesis, gradients from an integer generator, and whole valid blocks. All of
+// it is the same on every machine.
+package apptest
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/gradients"
+)
+
+// ChainID is the test chains' id.
+const ChainID = "spdl-test"
+
+// Key is participant i's key. Anybody can compute it.
+func Key(i int) ed25519.PrivateKey {
+	seed := sha256.Sum256(fmt.Appendf(nil, "spdl test key %d", i))
+	return ed25519.NewKeyFromSeed(seed[:])
+}
+
+// Params are those of a tiny chain of n participants: a softmax of 3 inputs
+// and 2 classes (d = 8), 50 rounds. The mutations are applied in order.
+func Params(n int, mutate ...func(*app.Params)) app.Params {
+	p := app.Params{
+		Model:      app.Model{Kind: app.ModelSoftmax, Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255},
+		Grid:       app.Grid{Width: 1, Step: 1.0 / 64},
+		Rule:       app.Rule{Name: "multi-krum", Byzantine: uint32((n - 1) / 3)},
+		Training:   app.Training{Rounds: 50, LearningRate: 0.5},
+		Privacy:    app.Privacy{Mechanism: app.MechanismGaussian, Clip: 1, NoiseMultiplier: 1, SamplingRate: 0.5, Batch: 8, WorkerMomentum: 0.9},
+		Reputation: app.Reputation{Initial: app.One, Penalty: 100_000, Reward: 50_000},
+		Election:   app.Election{Term: 1, ViewBlocks: 2, QuorumBlocks: 2},
+	}
+	for _, m := range mutate {
+		m(&p)
+	}
+	return p
+}
+
+// Genesis is a genesis of n participants with Key's keys.
+func Genesis(n int, p app.Params) app.Genesis {
+	seed := sha256.Sum256([]byte("spdl test genesis"))
+	g := app.Genesis{Params: p, Seed: seed[:]}
+	for i := range n {
+		pub := Key(i).Public().(ed25519.PublicKey)
+		g.Participants = append(g.Participants, app.NewParticipant(uint32(i), fmt.Sprintf("node%d", i), pub, nil, p.Reputation))
+	}
+	return g
+}
+
+// State is the state before height 1.
+func State(n int, mutate ...func(*app.Params)) *app.State {
+	s, err := app.NewState(ChainID, 1, Genesis(n, Params(n, mutate...)))
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// Vector is a grid vector of d coordinates from a seed: a common slope of
+// the round plus noise of the seed, by the splitmix64 generator (Steele, Lea
+// and Flood 2014), in integers alone.
+func Vector(w gradients.Width, d int, round, seed uint64) gradients.Vector {
+	v := gradients.NewVector(w, d)
+	common, own := round, round<<20^seed<<40^seed
+	bound := uint64(w.Max())
+	for i := range d {
+		c := int64(splitmix(&common) % (bound + 1))
+		v.Set(i, c/2-int64(bound/4)+int64(splitmix(&own)%(bound/2))-int64(bound/4))
+	}
+	return v
+}
+
+func splitmix(s *uint64) uint64 {
+	*s += 0x9e3779b97f4a7c15
+	z := *s
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// Gradient is participant i's signed gradient for the state's open round.
+func Gradient(s *app.State, i int) *tx.Tx {
+	v := Vector(s.Grid().Width, len(s.Model), s.Progress.Round, uint64(i))
+	return Sign(i, &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: uint32(i), Payload: v.Encode()})
+}
+
+// Gradients are those of the participants.
+func Gradients(s *app.State, participants ...int) []*tx.Tx {
+	var out []*tx.Tx
+	for _, i := range participants {
+		out = append(out, Gradient(s, i))
+	}
+	return out
+}
+
+// All lists the participants 0 to n-1.
+func All(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// Sign signs a body with participant i's key.
+func Sign(i int, body tx.Body) *tx.Tx {
+	t, err := tx.Sign(ChainID, body, Key(i))
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// Close returns the transactions of a valid block that closes the open round
+// at a height: by the first participant of the ranking that may lead, over
+// everybody's gradients or the given participants'.
+func Close(s *app.State, height uint64, participants ...int) []*tx.Tx {
+	if participants == nil {
+		participants = All(len(s.Participants))
+	}
+	pending := Gradients(s, participants...)
+	leaders := append([]uint32(nil), s.Progress.Ranking...)
+	for i := range s.Participants {
+		leaders = append(leaders, uint32(i))
+	}
+	for _, leader := range leaders {
+		a, err := s.Lead(height, leader, pending)
+		if err != nil {
+			continue
+		}
+		txs := s.Assemble(height, append(pending, Sign(int(leader), a)), 0)
+		if txs == nil {
+			panic("a valid block was not assembled")
+		}
+		return txs
+	}
+	panic(fmt.Sprintf("nobody may lead at height %d", height))
+}

@@ -1,0 +1,67 @@
+package app
+
+import (
+	"math/bits"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Assemble builds the transactions of the block at a height out of pending
+// ones: the aggregate of the lowest view that can close the round and exactly
+// its gradients, or nothing. The result is within limit bytes as CometBFT
+// counts them; zero means no limit. The proposer chooses inclusion alone:
+// whatever is returned, Execute accepts, unless Delta itself is wrong, for
+// which the next aggregate is tried by leaving the refused one out.
+func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx {
+	if s.Finished() {
+		return nil
+	}
+	byParticipant := make(map[uint32][]*tx.Tx, len(s.Participants))
+	for _, t := range pending {
+		if g := t.Gradient; g != nil && g.Epoch == s.Progress.Epoch && g.Round == s.Progress.Round {
+			byParticipant[g.Participant] = append(byParticipant[g.Participant], t)
+		}
+	}
+	var best []*tx.Tx
+	for _, t := range pending {
+		a := t.Aggregate
+		if a == nil || best != nil && a.View >= best[0].Aggregate.View {
+			continue
+		}
+		if uint64(a.View) > s.openViews(height) || s.mayCloseWith(len(a.Included), height) != nil || s.checkAggregate(t) != nil {
+			continue
+		}
+		if block := gather(t, byParticipant); block != nil && (limit <= 0 || size(block) <= limit) {
+			best = block
+		}
+	}
+	return best
+}
+
+// gather returns the aggregate followed by its gradients, or nil where one is
+// not at hand.
+func gather(t *tx.Tx, byParticipant map[uint32][]*tx.Tx) []*tx.Tx {
+	block := []*tx.Tx{t}
+	for _, in := range t.Aggregate.Included {
+		for _, g := range byParticipant[in.Participant] {
+			if sameGradient(in, g) {
+				block = append(block, g)
+				break
+			}
+		}
+	}
+	if len(block) != 1+len(t.Aggregate.Included) {
+		return nil
+	}
+	return block
+}
+
+// size is the protobuf size of transactions in a block: each with one byte of
+// tag and the length as a varint.
+func size(txs []*tx.Tx) int64 {
+	var total int64
+	for _, t := range txs {
+		total += int64(1 + (bits.Len(uint(len(t.Raw)))+6)/7 + len(t.Raw))
+	}
+	return total
+}

@@ -1,0 +1,52 @@
+package app_test
+
+import (
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+)
+
+//go:embed testdata/golden.txt
+var golden string
+
+// TestGolden runs 50 rounds of seeded chains and compares the application hash
+// with the one on file, so that every build (assembly or not, GOAMD64, arm64
+// under emulation, any GOMAXPROCS) is held to the same bits. The file was made
+// by this test on amd64 with SPDL_GOLDEN=path; a change of it is
+// state-breaking.
+func TestGolden(t *testing.T) {
+	var got strings.Builder
+	for _, c := range []struct {
+		name   string
+		n      int
+		mutate func(*app.Params)
+	}{
+		{"krum int8", 4, func(p *app.Params) { p.Rule.Name = "krum" }},
+		{"multi-krum int8 momentum decay", 4, func(p *app.Params) { p.Training.Momentum, p.Training.WeightDecay = 0.9, 0.001 }},
+		{"nnm+trimmed-mean int8", 10, func(p *app.Params) { p.Rule.Name = "nnm+trimmed-mean" }},
+		{"krum unsquared int16", 7, func(p *app.Params) { p.Rule.Name, p.Rule.Unsquared, p.Grid.Width = "krum", true, 2 }},
+		{"mean mlp int8", 4, func(p *app.Params) {
+			p.Rule.Name = "mean"
+			p.Model = app.Model{Kind: app.ModelMLP, Inputs: 40, Hidden: 12, Classes: 10, Pool: 1, PixelScale: 255}
+		}},
+		{"multi-krum softmax 7850", 4, func(p *app.Params) { p.Model.Inputs, p.Model.Classes = 784, 10 }},
+	} {
+		s := apptest.State(c.n, c.mutate)
+		last := run(t, s, 50)[49]
+		hash := last.Hash()
+		fmt.Fprintf(&got, "%s  %s\n", hex.EncodeToString(hash[:]), c.name)
+	}
+	if path := os.Getenv("SPDL_GOLDEN"); path != "" {
+		require.NoError(t, os.WriteFile(path, []byte(got.String()), 0o644))
+		return
+	}
+	require.Equal(t, golden, got.String())
+}

@@ -1,0 +1,127 @@
+package app
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/gradients"
+)
+
+// chunkSize is how many parameters one leaf of the model's Merkle tree holds.
+const chunkSize = 4096
+
+// The kinds of model.
+const (
+	ModelSoftmax = "softmax"
+	ModelMLP     = "mlp"
+)
+
+// Dim is the number of parameters, d: the weights of each layer row-major by
+// output, then its biases.
+func (m Model) Dim() int {
+	in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
+	if m.Kind == ModelMLP {
+		return hidden*(in+1) + classes*(hidden+1)
+	}
+	return classes * (in + 1)
+}
+
+// initial returns x^(0), the same on every machine: zero for softmax
+// regression; for the MLP the weights of each layer uniform in
+// +-sqrt(6/(in+out)) (Glorot and Bengio 2010), drawn from the genesis seed,
+// and zero biases.
+func (m Model) initial(seed []byte) []float64 {
+	x := make([]float64, m.Dim())
+	if m.Kind != ModelMLP {
+		return x
+	}
+	in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
+	u := uniform{seed: seed}
+	u.fill(x[:hidden*in], math.Sqrt(6/float64(in+hidden)))
+	second := x[hidden*(in+1):]
+	u.fill(second[:classes*hidden], math.Sqrt(6/float64(hidden+classes)))
+	return x
+}
+
+// uniform expands a seed with SHA-256 in counter mode.
+type uniform struct {
+	seed    []byte
+	counter uint64
+}
+
+// fill sets dst to numbers uniform in [-bound, bound) on a lattice of 2^53.
+func (u *uniform) fill(dst []float64, bound float64) {
+	var block [32]byte
+	for i := range dst {
+		if i%4 == 0 {
+			h := sha256.New()
+			h.Write([]byte("spdl/init/v1"))
+			h.Write(u.seed)
+			h.Write(binary.BigEndian.AppendUint64(nil, u.counter))
+			h.Sum(block[:0])
+			u.counter++
+		}
+		k := int64(binary.BigEndian.Uint64(block[i%4*8:])>>11) - 1<<52
+		dst[i] = bound * (float64(k) / (1 << 52))
+	}
+}
+
+// update returns the parameters and velocity after Delta:
+//
+//	g = step*Delta + weight_decay*x;  v' = momentum*v + g;  x' = x - learning_rate*v'
+//
+// elementwise. Every product is converted on its own, which forbids the
+// compiler to fuse it with the addition, so that all CPUs round alike.
+// Velocity is nil while momentum is 0.
+func (t Training) update(x, v []float64, delta gradients.Fraction, step float64) (x1, v1 []float64) {
+	x1 = make([]float64, len(x))
+	if t.Momentum != 0 {
+		v1 = make([]float64, len(x))
+	}
+	den := float64(delta.Den)
+	for j := range x {
+		g := float64(float64(delta.Num[j])/den*step) + float64(t.WeightDecay*x[j])
+		if v1 != nil {
+			g = float64(t.Momentum*v[j]) + g
+			v1[j] = g
+		}
+		x1[j] = x[j] - float64(t.LearningRate*g)
+	}
+	return x1, v1
+}
+
+// EncodeParameters gives the bytes of parameters: 8 a parameter, little endian
+// IEEE 754.
+func EncodeParameters(x []float64) []byte {
+	out := make([]byte, 0, 8*len(x))
+	for _, v := range x {
+		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(v))
+	}
+	return out
+}
+
+// DecodeParameters is the inverse of EncodeParameters.
+func DecodeParameters(data []byte) ([]float64, error) {
+	if len(data)%8 != 0 {
+		return nil, fmt.Errorf("parameters: %d bytes are no multiple of 8", len(data))
+	}
+	x := make([]float64, len(data)/8)
+	for i := range x {
+		x[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
+	}
+	return x, nil
+}
+
+// ModelHash is the Merkle root over the parameters in chunks of 4096.
+func ModelHash(x []float64) [32]byte {
+	data := EncodeParameters(x)
+	var f frontier
+	for len(data) > 0 {
+		n := min(8*chunkSize, len(data))
+		f.push(data[:n])
+		data = data[n:]
+	}
+	return f.root()
+}

@@ -1,0 +1,114 @@
+// Package preset holds the parameter sets that were measured on MNIST
+// (README.md says with what result).
+package preset
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/gradients"
+)
+
+// examples is how many MNIST holds for training; a preset's batch is a share of
+// one participant's part.
+const examples = 60000
+
+// paperStep is the grid step of the paper preset, where no noise hides the
+// rounding: it spans +-2 on the int16 grid, and no coordinate of a mean
+// gradient of pixels up to 2.55 comes near that.
+const paperStep = 1.0 / 8192
+
+var builders = []struct {
+	name  string
+	build func(n, f int) app.Params
+}{
+	{"default", softmax},
+	{"mlp", mlp},
+	{"paper", paper},
+}
+
+// Names lists the presets.
+func Names() []string {
+	names := make([]string, len(builders))
+	for i, b := range builders {
+		names[i] = b.name
+	}
+	return names
+}
+
+// New returns the preset's parameters for n participants, f = (n-1)/3 of them
+// Byzantine.
+func New(name string, n int) (app.Params, error) {
+	if n < 1 || n > gradients.MaxParticipants {
+		return app.Params{}, fmt.Errorf("preset for %d participants, want 1 to %d", n, gradients.MaxParticipants)
+	}
+	for _, b := range builders {
+		if b.name == name {
+			p := b.build(n, (n-1)/3)
+			p.Preset = name
+			return p, nil
+		}
+	}
+	return app.Params{}, fmt.Errorf("unknown preset %q, want one of %s", name, strings.Join(Names(), ", "))
+}
+
+func softmax(n, f int) app.Params {
+	p := private(n, f)
+	p.Model = app.Model{Kind: app.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
+	return p
+}
+
+func mlp(n, f int) app.Params {
+	p := private(n, f)
+	p.Model = app.Model{Kind: app.ModelMLP, Inputs: 196, Hidden: 32, Classes: 10, Pool: 2, PixelScale: 255}
+	return p
+}
+
+// private is what the presets with a guarantee share: epsilon 2 with
+// multi-Krum for small n, epsilon 4 with NNM + trimmed mean where f > 1.
+func private(n, f int) app.Params {
+	p := app.Params{
+		Rule:       app.Rule{Name: "multi-krum", Byzantine: uint32(f)},
+		Training:   app.Training{Rounds: 100, LearningRate: 20},
+		Privacy:    app.Privacy{Mechanism: app.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.670, SamplingRate: 0.1, WorkerMomentum: 0.9},
+		Reputation: app.Reputation{Initial: app.One, Penalty: 50_000, Reward: 50_000},
+		Election:   election(f),
+	}
+	switch {
+	case f > 1:
+		p.Rule.Name = "nnm+trimmed-mean"
+		p.Privacy.NoiseMultiplier = 1.603
+		p.Reputation.Penalty = 100_000
+	case n < 4: // too few for any neighbour to be left out
+		p.Rule.Name = "mean"
+	}
+	p.Privacy.Batch = uint32(max(1, examples/n/10))
+	p.Grid = app.Grid{Width: uint32(gradients.Int8), Step: worker.GridStep(p.Privacy)}
+	return p
+}
+
+// paper is the paper's own setting with its prototype's noise, which gives no
+// privacy.
+func paper(n, f int) app.Params {
+	p := app.Params{
+		Model:      app.Model{Kind: app.ModelSoftmax, Inputs: 784, Classes: 10, Pool: 1, PixelScale: 100},
+		Grid:       app.Grid{Width: uint32(gradients.Int16), Step: paperStep},
+		Rule:       app.Rule{Name: "krum", Byzantine: uint32(f)},
+		Training:   app.Training{Rounds: 100, LearningRate: 0.01, Momentum: 0.5, WeightDecay: 0.001},
+		Privacy:    app.Privacy{Mechanism: app.MechanismPrototype, Batch: 100, PrototypeEpsilon: 0.02},
+		Reputation: app.Reputation{Initial: app.One, Penalty: 50_000, Reward: 50_000},
+		Election:   election(f),
+	}
+	if n < 4 {
+		p.Rule.Name = "mean"
+	}
+	return p
+}
+
+// election: up to f Byzantine proposers in a row may hide a leader's
+// aggregate, so a view lasts f+1 heights; stragglers have two.
+func election(f int) app.Election {
+	return app.Election{Term: 1, ViewBlocks: uint64(f + 1), QuorumBlocks: 2}
+}

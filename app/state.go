@@ -1,0 +1,165 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/krum/rules"
+)
+
+// State is the whole state of the chain after a height. It is never changed
+// after it is returned, so any number of goroutines may read it.
+type State struct {
+	ChainID      string
+	Height       uint64
+	Params       Params
+	Progress     Progress
+	Participants []Participant // by index
+	Model        []float64
+	Velocity     []float64 // nil while momentum is 0
+
+	history frontier
+	rule    rules.Rule
+	hash    [32]byte
+}
+
+// NewState is the state before the first block, which has height initial.
+func NewState(chainID string, initial uint64, g Genesis) (*State, error) {
+	if _, err := g.Validate(); err != nil {
+		return nil, err
+	}
+	s := &State{
+		ChainID:      chainID,
+		Height:       initial - 1,
+		Params:       g.Params,
+		Participants: g.Participants,
+		Model:        g.Params.Model.initial(g.Seed),
+		Progress:     Progress{Opened: initial, Seed: g.Seed},
+	}
+	if g.Params.Training.Momentum != 0 {
+		s.Velocity = make([]float64, len(s.Model))
+	}
+	s.elect()
+	return s, s.seal()
+}
+
+// seal completes a state whose fields are set: the rule and the hash.
+func (s *State) seal() (err error) {
+	if s.rule, err = rules.Lookup(s.Params.Rule.Name); err != nil {
+		return fmt.Errorf("%w: %v", ErrGenesis, err)
+	}
+	s.hash = s.computeHash()
+	return nil
+}
+
+// Grid is the grid of the epoch's gradients.
+func (s *State) Grid() gradients.Grid {
+	return gradients.Grid{Width: gradients.Width(s.Params.Grid.Width), Step: s.Params.Grid.Step}
+}
+
+// Finished tells whether all rounds are closed.
+func (s *State) Finished() bool { return s.Progress.Round >= s.Params.Training.Rounds }
+
+// Active is N, the number of active participants.
+func (s *State) Active() int {
+	n := 0
+	for i := range s.Participants {
+		if s.Participants[i].Active {
+			n++
+		}
+	}
+	return n
+}
+
+// participant returns an active participant by index, or nil.
+func (s *State) participant(index uint32) *Participant {
+	if uint64(index) >= uint64(len(s.Participants)) || !s.Participants[index].Active {
+		return nil
+	}
+	return &s.Participants[index]
+}
+
+// Find returns the active participant with the ed25519 public key.
+func (s *State) Find(pub []byte) (Participant, bool) {
+	for _, p := range s.Participants {
+		if p.Active && string(p.PubKey) == string(pub) {
+			return p, true
+		}
+	}
+	return Participant{}, false
+}
+
+// Hash is the application hash: the Merkle root over params, progress,
+// participants, model, velocity and history. The height is no part of it, so
+// an empty block leaves it as it is.
+func (s *State) Hash() [32]byte { return s.hash }
+
+func (s *State) computeHash() [32]byte {
+	participants := make([][]byte, len(s.Participants))
+	for i := range s.Participants {
+		participants[i] = mustMarshal(&s.Participants[i])
+	}
+	part, model, velocity, history := merkleRoot(participants), ModelHash(s.Model), ModelHash(s.Velocity), s.history.root()
+	return merkleRoot([][]byte{mustMarshal(&s.Params), mustMarshal(&s.Progress), part[:], model[:], velocity[:], history[:]})
+}
+
+type marshaler interface{ Marshal() ([]byte, error) }
+
+// mustMarshal encodes a message of ours; without pointers or required fields
+// that cannot fail.
+func mustMarshal(m marshaler) []byte {
+	data, err := m.Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+// Encode gives the bytes of everything but the height, which changes with
+// every block while the rest does not.
+func (s *State) Encode() []byte {
+	d := Document{
+		ChainId: s.ChainID, Params: s.Params, Progress: s.Progress, Participants: s.Participants,
+		Model: s.Model, Velocity: s.Velocity, Closed: s.history.size,
+	}
+	for i := range s.history.peaks {
+		d.History = append(d.History, s.history.peaks[i][:])
+	}
+	return mustMarshal(&d)
+}
+
+// DecodeState is the inverse of Encode, at a height.
+func DecodeState(height uint64, data []byte) (*State, error) {
+	var d Document
+	if err := d.Unmarshal(data); err != nil {
+		return nil, fmt.Errorf("stored state: %w", err)
+	}
+	s := &State{
+		ChainID: d.ChainId, Height: height, Params: d.Params, Progress: d.Progress, Participants: d.Participants,
+		Model: d.Model, Velocity: d.Velocity, history: frontier{size: d.Closed},
+	}
+	if want := d.Params.Model.Dim(); len(d.Model) != want {
+		return nil, fmt.Errorf("stored state: model has %d parameters, want %d", len(d.Model), want)
+	}
+	for _, peak := range d.History {
+		if len(peak) != 32 {
+			return nil, fmt.Errorf("stored state: history peak of %d bytes, want 32", len(peak))
+		}
+		s.history.peaks = append(s.history.peaks, [32]byte(peak))
+	}
+	return s, s.seal()
+}
+
+// DecodeBlock decodes the transactions of a block.
+func DecodeBlock(raws [][]byte) ([]*tx.Tx, error) {
+	txs := make([]*tx.Tx, len(raws))
+	for i, raw := range raws {
+		t, err := tx.Decode(raw)
+		if err != nil {
+			return nil, fmt.Errorf("transaction %d: %w", i, err)
+		}
+		txs[i] = t
+	}
+	return txs, nil
+}

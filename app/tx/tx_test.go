@@ -1,0 +1,130 @@
+package tx_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+const chain = "chain-1"
+
+var key = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, 32))
+
+func gradient() *tx.Gradient {
+	return &tx.Gradient{Epoch: 1, Round: 300, Participant: 2, Payload: []byte{1, 2, 255}}
+}
+
+func aggregate() *tx.Aggregate {
+	return &tx.Aggregate{Round: 5, Leader: 3, View: 1, Digest: make([]byte, 32),
+		Included: []tx.Included{{Participant: 0, Hash: make([]byte, 32)}, {Participant: 2, Hash: make([]byte, 32)}}}
+}
+
+func sign(t *testing.T, b tx.Body) *tx.Tx {
+	t.Helper()
+	x, err := tx.Sign(chain, b, key)
+	require.NoError(t, err)
+	return x
+}
+
+func TestSignDecodeVerify(t *testing.T) {
+	pub := key.Public().(ed25519.PublicKey)
+	for _, body := range []tx.Body{gradient(), aggregate(), &tx.Gradient{}, &tx.Aggregate{}} {
+		signed := sign(t, body)
+		got, err := tx.Decode(signed.Raw)
+		require.NoError(t, err)
+		require.Equal(t, signed.Hash, got.Hash)
+		require.Equal(t, signed.Content, got.Content)
+		require.Equal(t, signed.Kind(), got.Kind())
+		require.NoError(t, got.Verify(chain, pub))
+		require.ErrorIs(t, got.Verify("chain-2", pub), tx.ErrSignature)
+		require.ErrorIs(t, got.Verify(chain, make([]byte, 32)), tx.ErrSignature)
+		require.ErrorIs(t, got.Verify(chain, pub[:31]), tx.ErrSignature)
+	}
+}
+
+// TestHeader: the signature of a gradient covers its payload's hash alone, so
+// that the header proves what was signed.
+func TestHeader(t *testing.T) {
+	g := gradient()
+	x := sign(t, g)
+	h := g.Header()
+	require.Len(t, h.PayloadHash, 32)
+	g.Payload = []byte{1, 2, 254}
+	require.NotEqual(t, x.Content, sign(t, g).Content)
+}
+
+func envelope(t *testing.T, x *tx.Tx, change func(*tx.Envelope)) []byte {
+	t.Helper()
+	var e tx.Envelope
+	require.NoError(t, e.Unmarshal(x.Raw))
+	change(&e)
+	raw, err := e.Marshal()
+	require.NoError(t, err)
+	return raw
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	g := sign(t, gradient())
+	content := func(t *testing.T) []byte {
+		var e tx.Envelope
+		require.NoError(t, e.Unmarshal(g.Raw))
+		return e.Content
+	}(t)
+	for name, c := range map[string]struct {
+		raw  []byte
+		want error
+	}{
+		"nothing":                   {nil, tx.ErrUnknownKind},
+		"noise":                     {[]byte("not a transaction"), tx.ErrMalformed},
+		"truncated":                 {g.Raw[:len(g.Raw)-1], tx.ErrMalformed},
+		"trailing byte":             {append(bytes.Clone(g.Raw), 0), tx.ErrMalformed},
+		"unknown field":             {append(bytes.Clone(g.Raw), 0x78, 1), tx.ErrNotCanonical},
+		"field twice":               {append(bytes.Clone(g.Raw), 8, 1), tx.ErrNotCanonical},
+		"padded varint":             {append([]byte{8, 0x81, 0}, g.Raw[2:]...), tx.ErrNotCanonical},
+		"unknown kind":              {envelope(t, g, func(e *tx.Envelope) { e.Kind = 77 }), tx.ErrUnknownKind},
+		"no signature":              {envelope(t, g, func(e *tx.Envelope) { e.Signature = nil }), tx.ErrMalformed},
+		"long signature":            {envelope(t, g, func(e *tx.Envelope) { e.Signature = make([]byte, 65) }), tx.ErrMalformed},
+		"content is not canonical":  {envelope(t, g, func(e *tx.Envelope) { e.Content = append(bytes.Clone(content), 24, 0) }), tx.ErrNotCanonical},
+		"content of another kind":   {envelope(t, g, func(e *tx.Envelope) { e.Kind = 2 }), tx.ErrMalformed},
+		"length beyond the content": {[]byte{0x12, 0xff, 0xff, 0xff, 0xff, 0x0f}, tx.ErrMalformed},
+	} {
+		_, err := tx.Decode(c.raw)
+		require.ErrorIs(t, err, c.want, name)
+	}
+}
+
+func TestKindString(t *testing.T) {
+	require.Equal(t, "gradient", tx.KindGradient.String())
+	require.Equal(t, "aggregate", tx.KindAggregate.String())
+	require.Equal(t, "kind(9)", tx.Kind(9).String())
+}
+
+// FuzzDecode: whatever is decoded is canonical and encodes to the same bytes;
+// nothing panics.
+func FuzzDecode(f *testing.F) {
+	for _, b := range []tx.Body{gradient(), aggregate()} {
+		x, err := tx.Sign(chain, b, key)
+		require.NoError(f, err)
+		f.Add(x.Raw)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		x, err := tx.Decode(raw)
+		if err != nil {
+			return
+		}
+		var body tx.Body = x.Gradient
+		if x.Gradient == nil {
+			body = x.Aggregate
+		}
+		content, err := body.Marshal()
+		require.NoError(t, err)
+		var e tx.Envelope
+		require.NoError(t, e.Unmarshal(raw))
+		require.Equal(t, e.Content, content)
+		_ = x.Verify(chain, key.Public().(ed25519.PublicKey))
+	})
+}

@@ -1,0 +1,100 @@
+package app_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/spdl/spdl/"
+
+// pure are the rooms whose results reach consensus state: nothing in them may
+// know of clocks, randomness, the machine or the network.
+var pure = []string{"gradients", "krum", "krum/rules", "app", "app/tx", "app/leader"}
+
+var forbidden = []string{"github.com/cometbft", "gonum.org", "github.com/spf13", "time", "math/rand", "crypto/rand", "os", "net"}
+
+// imports maps each room of the project to what its non-test files import.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	rooms := map[string][]string{}
+	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." || d.Name() == "testdata" || d.Name() == "build"):
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		room := filepath.ToSlash(filepath.Dir(strings.TrimPrefix(path, ".."+string(filepath.Separator))))
+		rooms[room] = append(rooms[room], "")
+		for _, spec := range f.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			rooms[room] = append(rooms[room], name)
+		}
+		return nil
+	}))
+	return rooms
+}
+
+// TestWalls holds the house to its plan: pure rooms import no forbidden
+// package and only pure rooms of ours; no room but the composition root
+// imports more than 8 others; every room has a doc comment of its own.
+func TestWalls(t *testing.T) {
+	rooms := imports(t)
+	for _, room := range pure {
+		require.Contains(t, rooms, room)
+	}
+	for room, names := range rooms {
+		own := map[string]bool{}
+		for _, name := range names {
+			if other, ok := strings.CutPrefix(name, module); ok {
+				own[other] = true
+				if slices.Contains(pure, room) {
+					require.Contains(t, pure, other, "%s is pure and imports %s", room, other)
+				}
+			}
+			if slices.Contains(pure, room) {
+				for _, f := range forbidden {
+					require.False(t, name == f || strings.HasPrefix(name, f+"/"), "%s imports %s", room, name)
+				}
+			}
+		}
+		if room != "cmd/spdl" {
+			require.LessOrEqual(t, len(own), 8, "%s imports %v", room, own)
+		}
+		require.True(t, documented(t, room), "%s has no package comment", room)
+	}
+}
+
+func documented(t *testing.T, room string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", room, "*.go"))
+	require.NoError(t, err)
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		require.NoError(t, err)
+		f, err := parser.ParseFile(token.NewFileSet(), file, src, parser.PackageClauseOnly|parser.ParseComments)
+		require.NoError(t, err)
+		if f.Doc != nil && strings.HasPrefix(f.Doc.Text(), "Package ") || f.Doc != nil && strings.HasPrefix(f.Doc.Text(), "Command ") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,40 @@
+package worker
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Task is an open round as a participant needs it.
+type Task struct {
+	ChainID     string
+	Epoch       uint64
+	Round       uint64
+	Finished    bool // all rounds are closed: nothing is left to do
+	Params      app.Params
+	Participant app.Participant
+	Model       []float64 // x^(t)
+}
+
+// Chain is the chain as a worker sees it: in the process of a node or over
+// its RPC.
+type Chain interface {
+	// Await blocks until the open round is another than the given one, or the
+	// training is finished, and returns it. A nil last returns at once.
+	Await(ctx context.Context, pub []byte, last *Task) (*Task, error)
+	// Lead blocks until the participant may sign an aggregate that the node has
+	// not got yet, and returns the draft.
+	Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error)
+	// Submit broadcasts a transaction. A transaction that the node has already
+	// is no error. ErrRefused tells that sending it again is of no use.
+	Submit(ctx context.Context, t *tx.Tx) error
+}
+
+// ErrRefused is a verdict on a transaction, not a failure to deliver it.
+var ErrRefused = errors.New("transaction refused")
+
+// ErrNotParticipant tells that the key is not an active participant's.
+var ErrNotParticipant = errors.New("key is not an active participant's")

@@ -1,0 +1,148 @@
+package worker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/privacy"
+)
+
+// ErrJournal tells that a journal belongs to another chain or participant.
+var ErrJournal = errors.New("journal does not belong here")
+
+// Journal is what a worker must not forget: the last gradient and aggregate
+// that it signed, byte for byte, and the mechanism's momentum. An entry is on
+// disk before its transaction leaves, so that a restarted worker sends the
+// same bytes again and never another gradient for one round: two of them
+// would spend the privacy budget twice and are evidence of equivocation.
+type Journal struct {
+	path  string
+	entry entry
+}
+
+type entry struct {
+	ChainID   string    `json:"chain_id"`
+	PubKey    []byte    `json:"pub_key"`
+	Gradient  *signed   `json:"gradient,omitempty"`
+	Aggregate *signed   `json:"aggregate,omitempty"`
+	Mechanism mechanism `json:"mechanism"`
+}
+
+// mechanism is a privacy.Snapshot with the momentum as bytes.
+type mechanism struct {
+	Momentum      []byte  `json:"momentum"`
+	Releases      int     `json:"releases"`
+	NoiseVariance float64 `json:"noise_variance"`
+}
+
+// signed is a transaction for one round; the view is an aggregate's.
+type signed struct {
+	Epoch uint64 `json:"epoch"`
+	Round uint64 `json:"round"`
+	View  uint32 `json:"view,omitempty"`
+	Raw   []byte `json:"raw"`
+}
+
+// OpenJournal reads the journal at path or begins one. An empty path keeps it
+// in memory, for simulations alone.
+func OpenJournal(path, chainID string, pub []byte) (*Journal, error) {
+	j := &Journal{path: path, entry: entry{ChainID: chainID, PubKey: pub}}
+	if path == "" {
+		return j, nil
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return j, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	var e entry
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, fmt.Errorf("journal %s: %w", path, err)
+	}
+	if e.ChainID != chainID || string(e.PubKey) != string(pub) {
+		return nil, fmt.Errorf("%w: %s is for chain %q and key %X, want %q and %X", ErrJournal, path, e.ChainID, e.PubKey, chainID, pub)
+	}
+	j.entry = e
+	return j, nil
+}
+
+// gradient returns the gradient signed for a round, or nil, and an error where
+// a later round has one already: the chain then stands behind the journal.
+func (j *Journal) gradient(epoch, round uint64) (*tx.Tx, error) {
+	g := j.entry.Gradient
+	switch {
+	case g == nil || epoch > g.Epoch || epoch == g.Epoch && round > g.Round:
+		return nil, nil
+	case epoch == g.Epoch && round == g.Round:
+		return tx.Decode(g.Raw)
+	}
+	return nil, fmt.Errorf("%w: a gradient for epoch %d round %d is signed, the chain is at epoch %d round %d", ErrJournal, g.Epoch, g.Round, epoch, round)
+}
+
+// putGradient stores a gradient with the mechanism's state after it.
+func (j *Journal) putGradient(t *tx.Tx, after privacy.Snapshot) error {
+	j.entry.Gradient = &signed{Epoch: t.Gradient.Epoch, Round: t.Gradient.Round, Raw: t.Raw}
+	j.entry.Mechanism = mechanism{app.EncodeParameters(after.Momentum), after.Releases, after.NoiseVariance}
+	return j.save()
+}
+
+// aggregate returns the aggregate signed for a round and view, or nil.
+func (j *Journal) aggregate(a *tx.Aggregate) (*tx.Tx, error) {
+	s := j.entry.Aggregate
+	if s == nil || s.Epoch != a.Epoch || s.Round != a.Round || s.View != a.View {
+		return nil, nil
+	}
+	return tx.Decode(s.Raw)
+}
+
+func (j *Journal) putAggregate(t *tx.Tx) error {
+	a := t.Aggregate
+	j.entry.Aggregate = &signed{Epoch: a.Epoch, Round: a.Round, View: a.View, Raw: t.Raw}
+	return j.save()
+}
+
+// save replaces the file whole: a crash leaves the old entry or the new one.
+func (j *Journal) save() error {
+	if j.path == "" {
+		return nil
+	}
+	data, err := json.Marshal(j.entry)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(j.path), filepath.Base(j.path)+".*")
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	defer os.Remove(f.Name()) // does nothing after the rename
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), j.path)
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}
+
+// snapshot returns the mechanism's state after the last gradient, if there is
+// one.
+func (j *Journal) snapshot() (s privacy.Snapshot, ok bool, err error) {
+	m := j.entry.Mechanism
+	if m.Releases == 0 {
+		return s, false, nil
+	}
+	momentum, err := app.DecodeParameters(m.Momentum)
+	if err != nil {
+		return s, false, fmt.Errorf("journal: %w", err)
+	}
+	return privacy.Snapshot{Momentum: momentum, Releases: m.Releases, NoiseVariance: m.NoiseVariance}, true, nil
+}

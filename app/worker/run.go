@@ -1,0 +1,231 @@
+package worker
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/privacy"
+)
+
+// Config is one worker.
+type Config struct {
+	Key     ed25519.PrivateKey
+	Journal string // path of the journal
+	// Data returns the participant's examples for the chain's model; called
+	// once, when the chain answers first.
+	Data func(Task) (mnist.Features, error)
+	// Source is the secret randomness; nil for the operating system's.
+	Source *privacy.Source
+	// Retry is the pause after a failed call and before a gradient is sent
+	// again while its round stays open. Default 500 ms.
+	Retry time.Duration
+	// Log hears of what a person may want to know; may be nil.
+	Log func(message string, keyvals ...any)
+}
+
+// worker is the running worker. The two loops share the journal.
+type worker struct {
+	Config
+	chain Chain
+	pub   ed25519.PublicKey
+	task  *Task
+
+	mu      sync.Mutex // guards journal
+	journal *Journal
+}
+
+// Run follows the chain until the training is finished or ctx is done. It
+// outlives a chain that is away: every failed call is tried again.
+func Run(ctx context.Context, chain Chain, c Config) error {
+	if c.Retry <= 0 {
+		c.Retry = 500 * time.Millisecond
+	}
+	if c.Log == nil {
+		c.Log = func(string, ...any) {}
+	}
+	if c.Source == nil {
+		c.Source = privacy.NewSecureSource()
+	}
+	w := &worker{Config: c, chain: chain, pub: c.Key.Public().(ed25519.PublicKey)}
+	if err := w.await(ctx); err != nil {
+		return err
+	}
+	journal, err := OpenJournal(c.Journal, w.task.ChainID, w.pub)
+	if err != nil {
+		return err
+	}
+	w.journal = journal
+	ctx, cancel := context.WithCancelCause(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { cancel(w.lead(ctx, w.task.ChainID, w.task.Participant.Index)) })
+	err = w.train(ctx)
+	if err != nil && errors.Is(err, context.Canceled) {
+		err = context.Cause(ctx)
+	}
+	cancel(nil)
+	wg.Wait()
+	return err
+}
+
+// await fetches the open round after the current one, however long the chain
+// is away.
+func (w *worker) await(ctx context.Context) error {
+	for {
+		task, err := w.chain.Await(ctx, w.pub, w.task)
+		if err == nil {
+			w.task = task
+			return nil
+		}
+		w.Log("waiting for the chain", "err", err)
+		if err := w.pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (w *worker) pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(w.Retry):
+		return nil
+	}
+}
+
+// train takes a step a round.
+func (w *worker) train(ctx context.Context) error {
+	trainer, err := w.trainer()
+	if err != nil {
+		return err
+	}
+	for !w.task.Finished {
+		t, err := w.gradient(trainer)
+		switch {
+		case errors.Is(err, ErrJournal): // the node is catching up
+			w.Log("waiting for the chain", "err", err)
+			if err := w.pause(ctx); err != nil {
+				return err
+			}
+		case err != nil:
+			return err
+		}
+		if err := w.deliver(ctx, t); err != nil {
+			return err
+		}
+	}
+	w.Log("training is finished", "rounds", w.task.Round)
+	return nil
+}
+
+func (w *worker) trainer() (*Trainer, error) {
+	data, err := w.Data(*w.task)
+	if err != nil {
+		return nil, fmt.Errorf("training data: %w", err)
+	}
+	trainer, err := NewTrainer(w.task.Params, data, w.Source)
+	if err != nil {
+		return nil, err
+	}
+	s, ok, err := w.journal.snapshot()
+	if err == nil && ok {
+		err = trainer.mechanism.Restore(s)
+	}
+	return trainer, err
+}
+
+// gradient returns the round's one gradient: from the journal, or computed,
+// signed and put there.
+func (w *worker) gradient(trainer *Trainer) (*tx.Tx, error) {
+	w.mu.Lock()
+	t, err := w.journal.gradient(w.task.Epoch, w.task.Round)
+	w.mu.Unlock()
+	if t != nil || err != nil {
+		return t, err
+	}
+	start := time.Now()
+	v, stats := trainer.Step(w.task.Model)
+	body := &tx.Gradient{Epoch: w.task.Epoch, Round: w.task.Round, Participant: w.task.Participant.Index, Payload: v.Encode()}
+	if t, err = tx.Sign(w.task.ChainID, body, w.Key); err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.journal.putGradient(t, trainer.mechanism.Snapshot()); err != nil {
+		return nil, err
+	}
+	w.Log("gradient computed", "round", w.task.Round, "loss", stats.Loss, "took", time.Since(start))
+	return t, nil
+}
+
+// deliver sends the gradient, and again while its round stays open, until the
+// next round is.
+func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
+	for {
+		if t != nil {
+			if err := w.chain.Submit(ctx, t); errors.Is(err, ErrRefused) {
+				w.Log("gradient refused", "round", w.task.Round, "err", err)
+				t = nil
+			} else if err != nil {
+				w.Log("gradient not delivered", "round", w.task.Round, "err", err)
+			}
+		}
+		wait, cancel := context.WithTimeout(ctx, 4*w.Retry)
+		task, err := w.chain.Await(wait, w.pub, w.task)
+		cancel()
+		if err == nil {
+			w.task = task
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
+			w.Log("waiting for the chain", "err", err)
+			if err := w.pause(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// lead signs and sends an aggregate whenever the participant may.
+func (w *worker) lead(ctx context.Context, chainID string, participant uint32) error {
+	for {
+		draft, err := w.chain.Lead(ctx, participant)
+		if err == nil {
+			var t *tx.Tx
+			if t, err = w.sign(chainID, draft); err != nil {
+				return err
+			}
+			err = w.chain.Submit(ctx, t)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			w.Log("aggregate not delivered", "err", err)
+			if err := w.pause(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (w *worker) sign(chainID string, draft *tx.Aggregate) (*tx.Tx, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t, err := w.journal.aggregate(draft)
+	if t != nil || err != nil {
+		return t, err
+	}
+	if t, err = tx.Sign(chainID, draft, w.Key); err != nil {
+		return nil, err
+	}
+	return t, w.journal.putAggregate(t)
+}

@@ -1,0 +1,80 @@
+package worker
+
+import (
+	"fmt"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/mnist/model"
+	"github.com/spdl/spdl/privacy"
+)
+
+// Shard prepares one part of a training set, a participant's own, for the
+// chain's model.
+func Shard(set mnist.Set, part []int, m app.Model) (mnist.Features, error) {
+	f, err := set.Subset(part).Features(int(m.Pool), m.PixelScale)
+	if err == nil && f.Inputs != int(m.Inputs) {
+		err = fmt.Errorf("data has %d inputs after pooling by %d, the chain's model takes %d", f.Inputs, m.Pool, m.Inputs)
+	}
+	return f, err
+}
+
+// Trainer takes training steps on a participant's data. Not for concurrent use.
+type Trainer struct {
+	data      mnist.Features
+	model     *model.Model
+	mechanism *privacy.Mechanism
+	source    *privacy.Source
+	privacy   app.Privacy
+	sum       []float64
+	x         []float32 // the batch
+	labels    []uint8
+	picked    []int
+}
+
+// NewTrainer prepares the steps of an epoch. The source is the participant's
+// secret randomness: the batches and the noise.
+func NewTrainer(p app.Params, data mnist.Features, source *privacy.Source) (*Trainer, error) {
+	m, err := model.New(model.Spec{Inputs: int(p.Model.Inputs), Hidden: int(p.Model.Hidden), Classes: int(p.Model.Classes)})
+	if err != nil {
+		return nil, err
+	}
+	if data.Len() == 0 || data.Inputs != int(p.Model.Inputs) {
+		return nil, fmt.Errorf("%d examples of %d inputs, want at least 1 of %d", data.Len(), data.Inputs, p.Model.Inputs)
+	}
+	if p.Privacy.SamplingRate == 0 && data.Len() < int(p.Privacy.Batch) {
+		return nil, fmt.Errorf("%d examples, the chain's fixed batch takes %d", data.Len(), p.Privacy.Batch)
+	}
+	grid := gradients.Grid{Width: gradients.Width(p.Grid.Width), Step: p.Grid.Step}
+	mechanism, err := privacy.New(mechanismConfig(p.Privacy), grid, m.Dim(), source)
+	if err != nil {
+		return nil, err
+	}
+	return &Trainer{data: data, model: m, mechanism: mechanism, source: source, privacy: p.Privacy, sum: make([]float64, m.Dim())}, nil
+}
+
+// Step computes the participant's gradient at x: a secret batch, the sum of
+// the clipped per-example gradients, the mechanism.
+func (t *Trainer) Step(x []float64) (gradients.Vector, model.Stats) {
+	if t.privacy.SamplingRate > 0 {
+		t.picked = privacy.PoissonSample(t.picked[:0], t.data.Len(), t.privacy.SamplingRate, t.source)
+	} else {
+		t.picked = privacy.FixedSample(t.picked[:0], t.data.Len(), int(t.privacy.Batch), t.source)
+	}
+	t.x, t.labels = t.data.Batch(t.x[:0], t.labels[:0], t.picked)
+	stats := t.model.ClippedSum(t.sum, x, t.x, t.labels, t.privacy.Clip)
+	v, _ := t.mechanism.Release(t.sum)
+	return v, stats
+}
+
+// GridStep is the grid step that a preset takes: an eighth of the submitted
+// vector's final noise standard deviation, in gradient units.
+func GridStep(p app.Privacy) float64 { return privacy.StepFor(mechanismConfig(p)) }
+
+func mechanismConfig(p app.Privacy) privacy.Config {
+	return privacy.Config{
+		Kind: privacy.Kind(p.Mechanism), Clip: p.Clip, NoiseMultiplier: p.NoiseMultiplier,
+		ExpectedBatch: float64(p.Batch), Momentum: p.WorkerMomentum, PrototypeEpsilon: p.PrototypeEpsilon,
+	}
+}

@@ -1,0 +1,143 @@
+//go:build !noasm
+
+package gradients
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// haveAVX2 is decided when the program runs, so that one binary serves every amd64 machine.
+var haveAVX2 = cpu.X86.HasAVX2
+
+// tailBytes is the most that one step of a kernel reads of a row.
+const tailBytes = 64
+
+// sweepAVX2 runs the kernels over the whole steps of a chunk, then over a padded copy of what is left: zeros in all
+// rows add nothing to any distance, and nothing is ever read past the end of a row.
+func (s *scratch) sweepAVX2(vs []Vector, lo, hi int) {
+	w := vs[0].width
+	step := 16 // coordinates a step: 16 bytes of int8
+	if w == Int16 {
+		step = 32 // 64 bytes of int16
+	}
+	s.base = sized(s.base, s.n)
+	for i, v := range vs {
+		if w == Int8 {
+			s.base[i] = unsafe.Pointer(unsafe.SliceData(v.i8))
+		} else {
+			s.base[i] = unsafe.Pointer(unsafe.SliceData(v.i16))
+		}
+	}
+	steps := (hi - lo) / step
+	if steps > 0 {
+		s.tiles(w, lo*int(w), steps)
+	}
+	if lo += steps * step; lo == hi {
+		return
+	}
+	s.tail = sized(s.tail, s.n*tailBytes)
+	clear(s.tail)
+	for i, v := range vs {
+		row := unsafe.Pointer(&s.tail[i*tailBytes])
+		if w == Int8 {
+			copy(unsafe.Slice((*int8)(row), step), v.i8[lo:hi])
+		} else {
+			copy(unsafe.Slice((*int16)(row), step), v.i16[lo:hi])
+		}
+		s.base[i] = row
+	}
+	s.tiles(w, 0, 1)
+}
+
+// tiles covers the upper triangle with blocks of 3 x 3 rows, triangles of 3 rows on the diagonal, and fans of one row
+// against 3 for the one or two rows that are left if n is no multiple of 3. off is in bytes.
+func (s *scratch) tiles(w Width, off, steps int) {
+	whole := s.n - s.n%3
+	var rows [6]unsafe.Pointer
+	for i := 0; i < whole; i += 3 {
+		copy(rows[:3], s.base[i:])
+		s.triangle(w, &rows, off, steps, i)
+		for j := i + 3; j < whole; j += 3 {
+			copy(rows[3:], s.base[j:j+3])
+			s.block(w, &rows, off, steps, i, j)
+		}
+		for j := whole; j < s.n; j++ {
+			rows[3] = s.base[j]
+			s.fan(w, &rows, off, steps, i, j, 3)
+		}
+	}
+	if s.n-whole == 2 { // the last two rows against each other
+		last := s.base[s.n-1]
+		rows = [6]unsafe.Pointer{s.base[whole], last, last, last}
+		s.fan(w, &rows, off, steps, whole, s.n-1, 1)
+	}
+}
+
+func (s *scratch) block(w Width, rows *[6]unsafe.Pointer, off, steps, i, j int) {
+	var out [9]int64
+	if w == Int8 {
+		block8(rows, off, steps, &out)
+	} else {
+		block16(rows, off, steps, &out)
+	}
+	for r := range 3 {
+		sum := s.sum[(i+r)*s.n+j:][:3]
+		sum[0] += out[3*r]
+		sum[1] += out[3*r+1]
+		sum[2] += out[3*r+2]
+	}
+}
+
+func (s *scratch) triangle(w Width, rows *[6]unsafe.Pointer, off, steps, i int) {
+	var out [3]int64
+	if w == Int8 {
+		triangle8(rows, off, steps, &out)
+	} else {
+		triangle16(rows, off, steps, &out)
+	}
+	s.sum[i*s.n+i+1] += out[0]
+	s.sum[i*s.n+i+2] += out[1]
+	s.sum[(i+1)*s.n+i+2] += out[2]
+}
+
+// fan keeps the distances of row j to the first keep of rows i, i+1, i+2.
+func (s *scratch) fan(w Width, rows *[6]unsafe.Pointer, off, steps, i, j, keep int) {
+	var out [3]int64
+	if w == Int8 {
+		fan8(rows, off, steps, &out)
+	} else {
+		fan16(rows, off, steps, &out)
+	}
+	for r := range keep {
+		s.sum[(i+r)*s.n+j] += out[r]
+	}
+}
+
+// The kernels, in kernel_int8_amd64.s and kernel_int16_amd64.s. Each reads steps steps of its rows, 16 bytes a step
+// for int8 and 64 bytes for int16, from byte off on, and writes squared distances:
+//
+//	block:    out[3*i+j] = |rows[i] - rows[3+j]|^2   for i, j < 3
+//	triangle: out = |rows[0]-rows[1]|^2, |rows[0]-rows[2]|^2, |rows[1]-rows[2]|^2
+//	fan:      out[i] = |rows[i] - rows[3]|^2         for i < 3
+//
+// They need AVX2 and steps >= 1. An int8 kernel needs steps <= chunk/16 for its 32-bit lanes.
+
+//go:noescape
+func block8(rows *[6]unsafe.Pointer, off, steps int, out *[9]int64)
+
+//go:noescape
+func triangle8(rows *[6]unsafe.Pointer, off, steps int, out *[3]int64)
+
+//go:noescape
+func fan8(rows *[6]unsafe.Pointer, off, steps int, out *[3]int64)
+
+//go:noescape
+func block16(rows *[6]unsafe.Pointer, off, steps int, out *[9]int64)
+
+//go:noescape
+func triangle16(rows *[6]unsafe.Pointer, off, steps int, out *[3]int64)
+
+//go:noescape
+func fan16(rows *[6]unsafe.Pointer, off, steps int, out *[3]int64)

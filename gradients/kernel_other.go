@@ -1,0 +1,8 @@
+//go:build !amd64 || noasm
+
+package gradients
+
+// haveAVX2 is false where there is no assembly: the twin does all the work.
+const haveAVX2 = false
+
+func (s *scratch) sweepAVX2([]Vector, int, int) { panic("gradients: built without assembly") }

@@ -1,0 +1,174 @@
+package gradients
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// kernels are what this build and CPU can run.
+func kernels() map[string]bool {
+	k := map[string]bool{"twin": false}
+	if haveAVX2 {
+		k["asm"] = true
+	}
+	return k
+}
+
+// requirePairwise checks every kernel, serial and shared, against want.
+func requirePairwise(t *testing.T, vs []Vector, want func(a, b Vector) int64) {
+	t.Helper()
+	ref := DistancesOf(len(vs), func(i, j int) int64 { return want(vs[i], vs[j]) })
+	for name, avx2 := range kernels() {
+		for _, workers := range []int{1, 3} {
+			got := pairwise(vs, avx2, workers)
+			require.Equal(t, ref, got, "%s, %d workers, n=%d", name, workers, len(vs))
+		}
+	}
+}
+
+// adversarial fills n vectors with the pattern that is worst for one of the bounds in doc.go.
+var adversarial = map[string]func(m int64, i, k int) int64{
+	"zero":        func(int64, int, int) int64 { return 0 },
+	"all max":     func(m int64, _, _ int) int64 { return m },
+	"all -max":    func(m int64, _, _ int) int64 { return -m },
+	"opposed":     func(m int64, i, _ int) int64 { return m - 2*m*int64(i%2) }, // every difference is 2 Max
+	"thirds":      func(m int64, i, _ int) int64 { return m - m*int64(i%3) },
+	"alternating": func(m int64, i, k int) int64 { return m - 2*m*int64((i+k)%2) },
+	"ramp":        func(m int64, i, k int) int64 { return int64(i+3*k)%(2*m+1) - m },
+	"one spike": func(m int64, i, k int) int64 {
+		if i == k {
+			return m
+		}
+		return -m
+	},
+}
+
+func fill(w Width, n, d int, at func(m int64, i, k int) int64) []Vector {
+	vs := make([]Vector, n)
+	for i := range vs {
+		vs[i] = NewVector(w, d)
+		for k := range d {
+			vs[i].Set(k, at(w.Max(), i, k))
+		}
+	}
+	return vs
+}
+
+func TestPairwiseMatchesBigIntegersOnSmallShapes(t *testing.T) {
+	big := func(a, b Vector) int64 { return refSquaredDistance(a, b).Int64() }
+	for _, w := range []Width{Int8, Int16} {
+		for n := range 11 {
+			for d := range 71 {
+				if n > 5 && d%7 != 0 && d < 60 {
+					continue // all d for few rows, all n for some d
+				}
+				requirePairwise(t, generate(w, n, d, uint64(n*1000+d)), big)
+			}
+		}
+	}
+}
+
+func TestPairwiseMatchesBigIntegersOnExtremes(t *testing.T) {
+	big := func(a, b Vector) int64 { return refSquaredDistance(a, b).Int64() }
+	for name, at := range adversarial {
+		for _, w := range []Width{Int8, Int16} {
+			for _, d := range []int{1, 15, 16, 17, 31, 32, 33, 255, 256, 257} {
+				t.Run(fmt.Sprintf("%s/%v/d=%d", name, w, d), func(t *testing.T) {
+					requirePairwise(t, fill(w, 7, d, at), big)
+				})
+			}
+		}
+	}
+}
+
+// The lanes of a kernel fill up over a whole chunk, so extremes must be tried across several chunks as well.
+func TestPairwiseAcrossChunks(t *testing.T) {
+	for _, w := range []Width{Int8, Int16} {
+		for _, d := range []int{chunk - 1, chunk, chunk + 1, 2*chunk + 17, 3 * chunk} {
+			requirePairwise(t, generate(w, 8, d, uint64(d)), naiveSquaredDistance)
+			requirePairwise(t, fill(w, 5, d, adversarial["opposed"]), naiveSquaredDistance)
+			requirePairwise(t, fill(w, 4, d, adversarial["alternating"]), naiveSquaredDistance)
+		}
+	}
+}
+
+func TestPairwiseManyRows(t *testing.T) {
+	for _, w := range []Width{Int8, Int16} {
+		for _, n := range []int{29, 30, 31, 100} {
+			requirePairwise(t, generate(w, n, 2100, uint64(n)), naiveSquaredDistance)
+		}
+	}
+}
+
+// The largest distance that the package admits, MaxDim coordinates that are all 2*Max apart.
+func TestPairwiseLargestDistance(t *testing.T) {
+	vs := fill(Int16, 2, MaxDim, adversarial["opposed"])
+	for _, avx2 := range kernels() {
+		require.Equal(t, MaxSquaredDistance, pairwise(vs, avx2, 2).At(0, 1))
+	}
+	require.Equal(t, MaxSquaredDistance, SquaredDistance(vs[0], vs[1]))
+	require.Less(t, MaxSquaredDistance, int64(1)<<51)
+}
+
+// Rows are windows of one array whose neighbours hold other values: a kernel that read past a row would show here.
+func TestPairwiseReadsNothingBeyondItsRows(t *testing.T) {
+	for n := 2; n <= 7; n++ {
+		for d := 1; d <= 70; d++ {
+			backing := make([]int8, n*(d+64)+64)
+			for i := range backing {
+				backing[i] = int8(i%255 - 127)
+			}
+			vs, clean := make([]Vector, n), make([]Vector, n)
+			for i := range vs {
+				off := 33 + i*(d+64)
+				vs[i] = FromInt8(backing[off : off+d : off+d])
+				clean[i] = FromInt8(append(make([]int8, 0, d), backing[off:off+d]...))
+			}
+			require.Equal(t, pairwise(clean, false, 1), Pairwise(vs), "n=%d d=%d", n, d)
+		}
+	}
+}
+
+func TestPairwiseDoesNotDependOnGOMAXPROCS(t *testing.T) {
+	vs := generate(Int8, 30, 40000, 5)
+	want := pairwise(vs, false, 1)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, procs := range []int{1, 2, 7} {
+		runtime.GOMAXPROCS(procs)
+		require.Equal(t, want, Pairwise(vs))
+	}
+}
+
+func TestPairwiseAllocatesOnlyItsResult(t *testing.T) {
+	for name, avx2 := range kernels() {
+		vs := generate(Int8, 10, 5000, 1)
+		pairwise(vs, avx2, 1) // fills the pool
+		allocs := testing.AllocsPerRun(50, func() { pairwise(vs, avx2, 1) })
+		// The matrix and its header; a collection during the run may empty the pool once.
+		require.LessOrEqual(t, allocs, 3.0, name)
+	}
+}
+
+func TestPairwiseRefusesMixedShapes(t *testing.T) {
+	require.Panics(t, func() { Pairwise([]Vector{NewVector(Int8, 3), NewVector(Int8, 4)}) })
+	require.Panics(t, func() { Pairwise([]Vector{NewVector(Int8, 3), NewVector(Int16, 3)}) })
+	require.Panics(t, func() { Pairwise([]Vector{{}, {}}) })
+	require.Panics(t, func() { Pairwise(make([]Vector, MaxParticipants+1)) })
+	require.Equal(t, 0, Pairwise(nil).Len())
+	require.Equal(t, int64(0), Pairwise([]Vector{NewVector(Int8, 3)}).At(0, 0))
+}
+
+func TestDistancesOf(t *testing.T) {
+	d := DistancesOf(3, func(i, j int) int64 { return int64(10*i + j) })
+	require.Equal(t, []int64{1, 0, 12}, d.Row(1))
+	require.Equal(t, int64(2), d.At(2, 0))
+	require.Equal(t, 3, d.Len())
+	require.Panics(t, func() { d.At(3, 0) })
+	require.Panics(t, func() { d.At(0, 3) })
+	require.Panics(t, func() { d.At(-1, 0) })
+	require.Panics(t, func() { DistancesOf(2, func(int, int) int64 { return -1 }) })
+	require.Panics(t, func() { DistancesOf(MaxParticipants+1, func(int, int) int64 { return 0 }) })
+}

@@ -1,0 +1,55 @@
+package gradients
+
+import (
+	"sync"
+	"unsafe"
+)
+
+// scratch is what one worker of Pairwise needs beside its input. It is pooled, so that a validator that does the same
+// round after round allocates only its results.
+type scratch struct {
+	n   int
+	sum []int64 // n*n, the upper triangle in use: squared distances over the chunks swept so far
+
+	// AVX2 kernel.
+	base []unsafe.Pointer // n: where each row begins; cleared before the scratch goes back
+	tail []byte           // n rows of tailBytes: the ragged end of each row, padded with zeros
+
+	// Pure-Go twin.
+	packed []uint64 // rows of panelWords, n rounded up to even
+	norm   []int64  // squared norm of each packed row
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// borrowScratch returns a scratch for n rows with zero sums.
+func borrowScratch(n int) *scratch {
+	s := scratches.Get().(*scratch)
+	s.n = n
+	s.sum = sized(s.sum, n*n)
+	clear(s.sum)
+	return s
+}
+
+// giveBack returns s to the pool; it must not be used after.
+func (s *scratch) giveBack() {
+	clear(s.base) // or the pool would keep the round's gradients alive
+	scratches.Put(s)
+}
+
+// sized returns a slice of length n, s itself if it has room; its content is arbitrary.
+func sized[E any](s []E, n int) []E {
+	if cap(s) < n {
+		return make([]E, n)
+	}
+	return s[:n]
+}
+
+// sweep adds the squared distances over coordinates [lo, hi) of all pairs of vs to s.sum.
+func (s *scratch) sweep(vs []Vector, lo, hi int, avx2 bool) {
+	if avx2 {
+		s.sweepAVX2(vs, lo, hi)
+	} else {
+		s.sweepTwin(vs, lo, hi)
+	}
+}

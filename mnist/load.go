@@ -1,0 +1,65 @@
+package mnist
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// maxFile bounds what is read of one file: the largest accepted content and its header, in bytes. A compressed file is
+// never larger than that unless somebody made it so.
+const maxFile = MaxPixels + 16
+
+// Load reads a data set from the four files train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
+// t10k-labels-idx1-ubyte of a directory, each plain or with gzip and the suffix .gz (the plain file wins). Any set in
+// MNIST's format will do, Fashion-MNIST for one.
+//
+// Errors: those of [Decode], ErrMismatch if training and test images differ in shape, and the file system's
+// (fs.ErrNotExist among them).
+func Load(dir string) (Data, error) {
+	return assemble(
+		func() (Set, error) { return loadSet(dir, "train") },
+		func() (Set, error) { return loadSet(dir, "t10k") },
+	)
+}
+
+func loadSet(dir, prefix string) (Set, error) {
+	images, err := readEither(filepath.Join(dir, prefix+"-images-idx3-ubyte"))
+	if err != nil {
+		return Set{}, err
+	}
+	labels, err := readEither(filepath.Join(dir, prefix+"-labels-idx1-ubyte"))
+	if err != nil {
+		return Set{}, err
+	}
+	return Decode(images, labels)
+}
+
+// readEither reads path, or else path.gz.
+func readEither(path string) ([]byte, error) {
+	b, err := readBounded(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		b, err = readBounded(path + ".gz")
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("mnist: neither %s nor %s.gz: %w", path, filepath.Base(path), fs.ErrNotExist)
+		}
+	}
+	return b, err
+}
+
+// readBounded reads a regular file of at most maxFile bytes.
+func readBounded(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("mnist: %s: %w: not a regular file (%s)", path, fs.ErrInvalid, info.Mode().Type())
+	}
+	if info.Size() > maxFile {
+		return nil, fmt.Errorf("%w: %s has %d bytes, want at most %d", ErrSize, path, info.Size(), maxFile)
+	}
+	return os.ReadFile(path)
+}

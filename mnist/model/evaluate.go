@@ -1,0 +1,47 @@
+package model
+
+// Eval is what a model achieves on a labelled set.
+type Eval struct {
+	Loss      float64 // mean cross-entropy in nats, of the examples that are not NonFinite
+	Accuracy  float64 // Correct over the number of examples; 0 for none
+	Correct   int     // examples whose label has the largest logit, the lowest such class on ties
+	NonFinite int     // examples whose logits overflow float32; never correct
+}
+
+// Evaluate computes loss and accuracy at params on the examples x, row-major, Inputs values for each of the labels.
+// It panics if shapes do not match or a label is not below Classes.
+func (m *Model) Evaluate(params []float64, x []float32, labels []uint8) Eval {
+	m.load(params, x, labels)
+	var eval Eval
+	for i, label := range labels {
+		m.forward(m.row(x, i))
+		guess := argmax(m.logits)
+		loss := residual(m.logits, label)
+		if !finite(loss) {
+			eval.NonFinite++
+			continue
+		}
+		eval.Loss += loss
+		if guess == int(label) {
+			eval.Correct++
+		}
+	}
+	if n := len(labels) - eval.NonFinite; n > 0 {
+		eval.Loss /= float64(n)
+	}
+	if len(labels) > 0 {
+		eval.Accuracy = float64(eval.Correct) / float64(len(labels))
+	}
+	return eval
+}
+
+// argmax is the lowest index of the largest value.
+func argmax(v []float32) int {
+	best := 0
+	for i := range v {
+		if v[i] > v[best] {
+			best = i
+		}
+	}
+	return best
+}

@@ -1,0 +1,93 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/privacy"
+)
+
+// Stats describes one batch. It is computed from private data without noise: for the worker's own eyes, never for the
+// chain or a public metric.
+type Stats struct {
+	Loss      float64 // mean cross-entropy, in nats
+	MaxNorm   float64 // largest norm of a single example's gradient, before clipping
+	MeanNorm  float64 // mean of these norms
+	Clipped   int     // examples whose gradient was scaled down
+	NonFinite int     // examples left out of the sum and of all the above, as their gradient overflows float32
+}
+
+const (
+	// clipMargin keeps an accumulated gradient within the clip norm after its float32 roundings: see the package comment.
+	clipMargin = 1.0 / (1 << 22)
+	// flushRows bounds how many rows accumulate in float32 before they are added to the float64 result.
+	flushRows = 256
+)
+
+// ClippedSum sets dst to the sum over examples of g_i*min(1, clip/‖g_i‖), where g_i is the gradient of example i's
+// cross-entropy loss at params, both of length Dim. Clip <= 0 does not clip. The batch x is row-major, Inputs values for each
+// of the labels; it may be empty.
+//
+// The sum changes by at most clip when one example is added or removed, whatever params and x are: an example whose
+// gradient is not finite adds nothing. It panics if shapes do not match or a label is not below Classes.
+func (m *Model) ClippedSum(dst, params []float64, x []float32, labels []uint8, clip float64) Stats {
+	if len(dst) != m.Dim() {
+		panic(fmt.Sprintf("model: destination of %d, want %d", len(dst), m.Dim()))
+	}
+	m.load(params, x, labels)
+	clear(dst)
+	clear(m.sum)
+	var stats Stats
+	for i, label := range labels {
+		m.add(&stats, m.row(x, i), label, clip)
+		if (i+1)%flushRows == 0 || i+1 == len(labels) {
+			for j, v := range m.sum {
+				dst[j] += float64(v)
+			}
+			clear(m.sum)
+		}
+	}
+	if n := float64(len(labels) - stats.NonFinite); n > 0 {
+		stats.Loss /= n
+		stats.MeanNorm /= n
+	}
+	return stats
+}
+
+// add accumulates one example's clipped gradient, and its loss and norm.
+func (m *Model) add(stats *Stats, x []float32, label uint8, clip float64) {
+	fed := m.forward(x)
+	loss := residual(m.logits, label)
+	square := squareNorm(m.logits) * (squareNorm(fed) + 1)
+	if m.spec.Hidden > 0 {
+		m.output.backward(m.delta, m.params, m.logits)
+		for j, a := range m.activation {
+			m.delta[j] *= 1 - a*a // tanh' = 1 - tanh²
+		}
+		square += squareNorm(m.delta) * (squareNorm(x) + 1)
+	}
+	norm := math.Sqrt(square)
+	if !finite(norm) || !finite(loss) {
+		stats.NonFinite++
+		return
+	}
+	stats.Loss += loss
+	stats.MeanNorm += norm
+	stats.MaxNorm = max(stats.MaxNorm, norm)
+
+	if factor := privacy.ClipScale(norm, clip*(1-clipMargin)); factor < 1 {
+		stats.Clipped++
+		scale(m.logits, factor)
+		scale(m.delta, factor)
+	}
+	m.output.accumulate(m.sum, m.logits, fed)
+	if m.spec.Hidden > 0 {
+		m.hidden.accumulate(m.sum, m.delta, x)
+	}
+}
+
+func scale(v []float32, factor float64) {
+	for i := range v {
+		v[i] = float32(float64(v[i]) * factor)
+	}
+}

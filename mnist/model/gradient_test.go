@@ -1,0 +1,172 @@
+package model_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/mnist/model"
+)
+
+// specs are small enough for finite differences, and have odd widths, so that the kernels' unrolled loops have tails.
+var specs = []model.Spec{
+	{Inputs: 1, Classes: 2},
+	{Inputs: 7, Classes: 3},
+	{Inputs: 49, Classes: 10},
+	{Inputs: 5, Hidden: 1, Classes: 2},
+	{Inputs: 21, Hidden: 6, Classes: 4},
+}
+
+// The model computes in float32, 2^-24 = 6e-8 relative per operation. A logit is a sum of at most 50 products of magnitude
+// up to 1, so that it is off by 50*50*6e-8 = 1.5e-4 at the very worst and by about sqrt(50)*6e-8 = 4e-7 in practice;
+// probabilities, deltas and norms, all of magnitude 1, inherit that. Two further orders of magnitude leave room for the
+// hidden layer.
+const tolerance = 4e-5
+
+func TestReferenceAgainstFiniteDifferences(t *testing.T) {
+	for _, spec := range specs {
+		t.Run(spec.String(), func(t *testing.T) {
+			ref := reference{spec}
+			params := uniform(spec.Dim(), 1, 1)
+			x, labels := batch(spec, 1, 2)
+			_, g := ref.gradient(params, x, labels[0])
+			const h = 1e-5 // central differences: error h² from the third derivative, 1e-16/h from rounding
+			for j := range params {
+				at := params[j]
+				params[j] = at + h
+				above, _ := ref.gradient(params, x, labels[0])
+				params[j] = at - h
+				below, _ := ref.gradient(params, x, labels[0])
+				params[j] = at
+				assert.InDelta(t, (above-below)/(2*h), g[j], 1e-8, "coordinate %d", j)
+			}
+		})
+	}
+}
+
+func TestClippedSumAgainstReference(t *testing.T) {
+	for _, spec := range specs {
+		for _, clip := range []float64{-1, 0, 0.01, 1, 1.3, 1e6} {
+			for _, n := range []int{1, 2, 40} {
+				t.Run(fmt.Sprintf("%v/clip=%v/n=%d", spec, clip, n), func(t *testing.T) {
+					m, err := model.New(spec)
+					require.NoError(t, err)
+					params := uniform(spec.Dim(), 1, 3)
+					x, labels := batch(spec, n, 4)
+					want, wantStats := reference{spec}.clippedSum(params, x, labels, clip)
+
+					got := uniform(spec.Dim(), 100, 5) // is overwritten
+					stats := m.ClippedSum(got, params, x, labels, clip)
+
+					assert.InDeltaSlice(t, want, got, float64(n)*tolerance)
+					assert.InDelta(t, wantStats.Loss, stats.Loss, tolerance)
+					assert.InEpsilon(t, wantStats.MaxNorm, stats.MaxNorm, tolerance)
+					assert.InEpsilon(t, wantStats.MeanNorm, stats.MeanNorm, tolerance)
+					assert.Equal(t, wantStats.Clipped, stats.Clipped)
+					assert.Zero(t, stats.NonFinite)
+				})
+			}
+		}
+	}
+}
+
+// The norms that clipping relies on are those of the vectors that are accumulated: for a batch of one without clipping they
+// can be compared directly. Both are exact but for the float32 rounding of each product, 2^-24 relative.
+func TestNormIsThatOfTheGradient(t *testing.T) {
+	for _, spec := range specs {
+		m, err := model.New(spec)
+		require.NoError(t, err)
+		g := make([]float64, m.Dim())
+		for seed := range uint64(50) {
+			x, labels := batch(spec, 1, seed)
+			stats := m.ClippedSum(g, uniform(spec.Dim(), 1, seed), x, labels, 0)
+			assert.InEpsilon(t, norm(g), stats.MaxNorm, 1.0/(1<<23), "%v seed %d", spec, seed)
+		}
+	}
+}
+
+// Rows accumulate in float32 and are flushed to float64: nothing may be lost or counted twice at the seams, and the
+// rounding must stay where the package comment says, below 1e-4 of the clip norm at a batch of 1,500.
+func TestAccumulation(t *testing.T) {
+	spec := model.Spec{Inputs: 196, Classes: 10}
+	m, err := model.New(spec)
+	require.NoError(t, err)
+	params := uniform(m.Dim(), 0.1, 1)
+	x, labels := digits(t, 2, 1500)
+	want, one, got := make([]float64, m.Dim()), make([]float64, m.Dim()), make([]float64, m.Dim())
+	for i := range labels {
+		m.ClippedSum(one, params, x[i*spec.Inputs:(i+1)*spec.Inputs], labels[i:i+1], 1)
+		for j, v := range one {
+			want[j] += v
+		}
+		switch n := i + 1; n {
+		case 1, 255, 256, 257, 512, 513, 1500:
+			m.ClippedSum(got, params, x[:n*spec.Inputs], labels[:n], 1)
+			for j := range got {
+				got[j] -= want[j]
+			}
+			assert.Less(t, norm(got), 1e-4, "n=%d", n)
+		}
+	}
+}
+
+func TestEmptyBatch(t *testing.T) {
+	m, err := model.New(model.Spec{Inputs: 3, Classes: 2})
+	require.NoError(t, err)
+	dst := []float64{1, 2, 3, 4, 5, 6, 7, 8}
+	assert.Equal(t, model.Stats{}, m.ClippedSum(dst, make([]float64, 8), nil, nil, 1))
+	assert.Equal(t, make([]float64, 8), dst)
+	assert.Equal(t, model.Eval{}, m.Evaluate(make([]float64, 8), nil, nil))
+}
+
+// A diverged model, or a poisoned example, must neither break the bound on an example's influence nor the sum.
+func TestNonFiniteExamplesAddNothing(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	for _, spec := range []model.Spec{{Inputs: 2, Classes: 3}, {Inputs: 2, Hidden: 4, Classes: 3}} {
+		m, err := model.New(spec)
+		require.NoError(t, err)
+		params := uniform(m.Dim(), 1, 1)
+		good, alone := make([]float64, m.Dim()), []float32{0.5, 0.25}
+		m.ClippedSum(good, params, alone, []uint8{1}, 1)
+
+		got := make([]float64, m.Dim())
+		x := []float32{nan, 1, 0.5, 0.25, 1, inf}
+		stats := m.ClippedSum(got, params, x, []uint8{0, 1, 2}, 1)
+		assert.Equal(t, good, got)
+		assert.Equal(t, 2, stats.NonFinite)
+		assert.InEpsilon(t, stats.MaxNorm, stats.MeanNorm, 1e-12)
+
+		eval := m.Evaluate(params, x, []uint8{0, 1, 2})
+		assert.Positive(t, eval.NonFinite)
+		assert.LessOrEqual(t, eval.Correct, 3-eval.NonFinite)
+		assert.False(t, math.IsNaN(eval.Loss))
+
+		for j := range params {
+			params[j] = math.NaN()
+		}
+		stats = m.ClippedSum(got, params, alone, []uint8{1}, 1)
+		assert.Equal(t, model.Stats{NonFinite: 1}, stats)
+		assert.Equal(t, make([]float64, m.Dim()), got)
+		assert.Equal(t, model.Eval{NonFinite: 1}, m.Evaluate(params, alone, []uint8{1}))
+	}
+}
+
+func TestShapePanics(t *testing.T) {
+	m, err := model.New(model.Spec{Inputs: 3, Classes: 2})
+	require.NoError(t, err)
+	dst, params, x := make([]float64, 8), make([]float64, 8), make([]float32, 6)
+	for want, call := range map[string]func(){
+		"model: destination of 7, want 8":    func() { m.ClippedSum(dst[:7], params, x, []uint8{0, 1}, 1) },
+		"model: 7 parameters, want 8":        func() { m.ClippedSum(dst, params[:7], x, []uint8{0, 1}, 1) },
+		"model: 6 inputs, want 1 rows of 3":  func() { m.ClippedSum(dst, params, x, []uint8{0}, 1) },
+		"model: label 1 is 2, want below 2":  func() { m.ClippedSum(dst, params, x, []uint8{0, 2}, 1) },
+		"model: 9 parameters, want 8":        func() { m.Evaluate(append(params, 0), x, []uint8{0, 1}) },
+		"model: 5 inputs, want 2 rows of 3":  func() { m.Evaluate(params, x[:5], []uint8{0, 1}) },
+		"model: label 0 is 10, want below 2": func() { m.Evaluate(params, x, []uint8{10, 1}) },
+	} {
+		assert.PanicsWithValue(t, want, call)
+	}
+}

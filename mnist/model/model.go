@@ -1,0 +1,109 @@
+package model
+
+import (
+	"fmt"
+	"math"
+)
+
+// Model computes gradients and accuracy of one [Spec]. It holds scratch memory and no parameters. It is not safe for
+// concurrent use: one per goroutine.
+type Model struct {
+	spec   Spec
+	hidden layer // unused if spec.Hidden is 0
+	output layer
+
+	params     []float32 // the caller's parameters, rounded
+	sum        []float32 // gradient sum of the rows since the last flush
+	logits     []float32 // of one example; turned into the output deltas in place
+	activation []float32 // of the hidden units
+	delta      []float32 // of the hidden units
+}
+
+// New returns a model with its scratch memory, about 8 bytes per parameter.
+// It fails with ErrSpec; see [Spec.Validate].
+func New(s Spec) (*Model, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	m := &Model{
+		spec:       s,
+		params:     make([]float32, s.Dim()),
+		sum:        make([]float32, s.Dim()),
+		logits:     make([]float32, s.Classes),
+		activation: make([]float32, s.Hidden),
+		delta:      make([]float32, s.Hidden),
+	}
+	if s.Hidden == 0 {
+		m.output = layer{in: s.Inputs, out: s.Classes}
+		return m, nil
+	}
+	m.hidden = layer{in: s.Inputs, out: s.Hidden}
+	m.output = layer{in: s.Hidden, out: s.Classes, at: s.Hidden * (s.Inputs + 1)}
+	return m, nil
+}
+
+// Spec is what the model was made from.
+func (m *Model) Spec() Spec { return m.spec }
+
+// Dim is the number of parameters, and of coordinates of a gradient.
+func (m *Model) Dim() int { return len(m.params) }
+
+// forward leaves the logits of one example in m.logits. It returns what the output layer was fed with: x itself without a
+// hidden layer.
+func (m *Model) forward(x []float32) (fed []float32) {
+	if m.spec.Hidden > 0 {
+		m.hidden.forward(m.activation, m.params, x)
+		for j, v := range m.activation {
+			m.activation[j] = float32(math.Tanh(float64(v)))
+		}
+		x = m.activation
+	}
+	m.output.forward(m.logits, m.params, x)
+	return x
+}
+
+// residual turns logits into softmax probabilities minus the one-hot label, which are the output deltas of the
+// cross-entropy loss, and returns that loss. Logits that are not finite make it NaN.
+func residual(logits []float32, label uint8) (loss float64) {
+	top := logits[0]
+	for _, v := range logits {
+		top = max(top, v) // NaN if any is
+	}
+	loss = float64(top) - float64(logits[label])
+	total := 0.0
+	for c, v := range logits {
+		e := math.Exp(float64(v) - float64(top))
+		logits[c] = float32(e)
+		total += e
+	}
+	for c, v := range logits {
+		logits[c] = float32(float64(v) / total)
+	}
+	logits[label]--
+	return loss + math.Log(total)
+}
+
+// load rounds the parameters to float32 after checking all shapes against each other.
+func (m *Model) load(params []float64, x []float32, labels []uint8) {
+	if len(params) != m.Dim() {
+		panic(fmt.Sprintf("model: %d parameters, want %d", len(params), m.Dim()))
+	}
+	if len(x) != len(labels)*m.spec.Inputs {
+		panic(fmt.Sprintf("model: %d inputs, want %d rows of %d", len(x), len(labels), m.spec.Inputs))
+	}
+	for i, label := range labels {
+		if int(label) >= m.spec.Classes {
+			panic(fmt.Sprintf("model: label %d is %d, want below %d", i, label, m.spec.Classes))
+		}
+	}
+	for j, v := range params {
+		m.params[j] = float32(v)
+	}
+}
+
+// row is the inputs of example i.
+func (m *Model) row(x []float32, i int) []float32 {
+	return x[i*m.spec.Inputs : (i+1)*m.spec.Inputs]
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,0 +1,58 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spdl/spdl/gradients"
+)
+
+// ErrSpec is wrapped by every error that [Spec.Validate] and [New] return.
+var ErrSpec = errors.New("model: bad spec")
+
+// Bounds on a spec, which may come from a genesis file.
+const (
+	MaxWidth   = 1 << 16          // inputs, and hidden units
+	MaxClasses = 1 << 8           // labels are bytes
+	MaxDim     = gradients.MaxDim // parameters
+)
+
+// Spec names a model: softmax regression if Hidden is 0, else one hidden layer of that many tanh units.
+type Spec struct {
+	Inputs, Hidden, Classes int
+}
+
+// Validate returns nil, or an error wrapping ErrSpec that names the field, its value and the bound.
+func (s Spec) Validate() error {
+	switch {
+	case s.Inputs < 1 || s.Inputs > MaxWidth:
+		return fmt.Errorf("%w: %d inputs, want 1 to %d", ErrSpec, s.Inputs, MaxWidth)
+	case s.Hidden < 0 || s.Hidden > MaxWidth:
+		return fmt.Errorf("%w: %d hidden units, want 0 to %d", ErrSpec, s.Hidden, MaxWidth)
+	case s.Classes < 2 || s.Classes > MaxClasses:
+		return fmt.Errorf("%w: %d classes, want 2 to %d", ErrSpec, s.Classes, MaxClasses)
+	case s.dim() > MaxDim:
+		return fmt.Errorf("%w: %d parameters, want at most %d", ErrSpec, s.dim(), MaxDim)
+	}
+	return nil
+}
+
+// Dim is the number of parameters of a valid spec.
+func (s Spec) Dim() int { return int(s.dim()) }
+
+// dim needs 64 bits before the bounds are checked.
+func (s Spec) dim() int64 {
+	inputs, hidden, classes := int64(s.Inputs), int64(s.Hidden), int64(s.Classes)
+	if hidden == 0 {
+		return classes * (inputs + 1)
+	}
+	return hidden*(inputs+1) + classes*(hidden+1)
+}
+
+// String is "196-10" or "196-32-10".
+func (s Spec) String() string {
+	if s.Hidden == 0 {
+		return fmt.Sprintf("%d-%d", s.Inputs, s.Classes)
+	}
+	return fmt.Sprintf("%d-%d-%d", s.Inputs, s.Hidden, s.Classes)
+}

@@ -1,0 +1,47 @@
+package mnist
+
+import "fmt"
+
+// Classes is the number of labels of an MNIST-like set: 0 to 9.
+const Classes = 10
+
+// Set is a table of labelled grey-level images.
+type Set struct {
+	Images     []uint8 // Len()*Rows*Cols grey levels, image after image, each row-major; 0 is background
+	Labels     []uint8 // one per image, below Classes
+	Rows, Cols int     // pixels of one image
+}
+
+// Data is a learning task: what is trained on and what accuracy is measured on. Both sets have images of one shape.
+type Data struct {
+	Train, Test Set
+}
+
+// Len is the number of examples.
+func (s Set) Len() int { return len(s.Labels) }
+
+// Image returns the Rows*Cols pixels of example i. It shares memory with s.
+func (s Set) Image(i int) []uint8 {
+	size := s.Rows * s.Cols
+	return s.Images[i*size : (i+1)*size : (i+1)*size]
+}
+
+// Subset copies the examples that index names, in its order: one participant's shard. It panics on an index outside
+// [0, Len).
+func (s Set) Subset(index []int) Set {
+	size := s.Rows * s.Cols
+	sub := Set{
+		Images: make([]uint8, 0, len(index)*size),
+		Labels: make([]uint8, 0, len(index)),
+		Rows:   s.Rows,
+		Cols:   s.Cols,
+	}
+	for _, i := range index {
+		if i < 0 || i >= s.Len() {
+			panic(fmt.Sprintf("mnist: index %d outside [0, %d)", i, s.Len()))
+		}
+		sub.Images = append(sub.Images, s.Image(i)...)
+		sub.Labels = append(sub.Labels, s.Labels[i])
+	}
+	return sub
+}

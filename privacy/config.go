@@ -1,0 +1,89 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrConfig is wrapped by every error that [Config.Validate] and [New] return.
+var ErrConfig = errors.New("privacy: bad config")
+
+// Kind names a noise mechanism.
+type Kind string
+
+const (
+	// Gaussian adds noise of standard deviation NoiseMultiplier*Clip to the sum of clipped gradients: differential privacy,
+	// as much as the accountant says.
+	Gaussian Kind = "gaussian"
+	// Prototype adds the noise of the paper's prototype to the batch mean g, of standard deviation
+	// 1e-6*‖g‖*sqrt(2 ln(1.25/1e-5))/PrototypeEpsilon. It scales with the secret it should hide and nothing bounds one
+	// example's influence: NO DP GUARANTEE.
+	Prototype Kind = "prototype"
+	// None adds nothing: NO DP GUARANTEE.
+	None Kind = "none"
+)
+
+// Config describes a mechanism. It is public: all workers of a chain use the same.
+type Config struct {
+	Kind Kind
+	// Clip is C, the bound on the norm of one example's gradient in the sum. Gaussian needs it; elsewhere 0 means that
+	// gradients are not clipped.
+	Clip float64
+	// NoiseMultiplier is z, the noise's standard deviation on the sum in units of Clip. Gaussian only.
+	NoiseMultiplier float64
+	// ExpectedBatch is B: the sampling rate times the number of a worker's examples, or the fixed size of its batches.
+	ExpectedBatch float64
+	// Momentum is beta, in [0, 1). At 0 the vector submitted is the round's own.
+	Momentum float64
+	// PrototypeEpsilon is the parameter that the paper's prototype calls epsilon. Prototype only.
+	PrototypeEpsilon float64
+}
+
+// Validate returns nil, or an error wrapping ErrConfig that names the field, its value and the bound. A parameter of
+// another kind must be 0, so that no config looks more private than it is.
+func (c Config) Validate() error {
+	if c.Kind != Gaussian && c.Kind != Prototype && c.Kind != None {
+		return fmt.Errorf("%w: kind %q, want %q, %q or %q", ErrConfig, c.Kind, Gaussian, Prototype, None)
+	}
+	if !(c.ExpectedBatch > 0) || math.IsInf(c.ExpectedBatch, 1) {
+		return fmt.Errorf("%w: expected batch %v, want a positive finite number", ErrConfig, c.ExpectedBatch)
+	}
+	if !(c.Momentum >= 0 && c.Momentum < 1) {
+		return fmt.Errorf("%w: momentum %v, want 0 or more and below 1", ErrConfig, c.Momentum)
+	}
+	if !(c.Clip >= 0) || math.IsInf(c.Clip, 1) {
+		return fmt.Errorf("%w: clip norm %v, want a finite number of at least 0", ErrConfig, c.Clip)
+	}
+	if c.Kind == Gaussian && c.Clip == 0 {
+		return fmt.Errorf("%w: clip norm 0, want it positive for kind %q: without it one example has no bound", ErrConfig, c.Kind)
+	}
+	if err := c.only(Gaussian, "noise multiplier", c.NoiseMultiplier); err != nil {
+		return err
+	}
+	if err := c.only(Prototype, "prototype epsilon", c.PrototypeEpsilon); err != nil {
+		return err
+	}
+	if std := FinalStd(c); c.Kind == Gaussian && (!(std > 0) || math.IsInf(std, 1)) {
+		return fmt.Errorf("%w: final noise %v from clip %v, multiplier %v, batch %v and momentum %v, want a positive finite number",
+			ErrConfig, std, c.Clip, c.NoiseMultiplier, c.ExpectedBatch, c.Momentum)
+	}
+	return nil
+}
+
+// only checks a parameter that kind needs and no other may have.
+func (c Config) only(kind Kind, name string, value float64) error {
+	if c.Kind != kind {
+		if value != 0 {
+			return fmt.Errorf("%w: %s %v, want 0 for kind %q", ErrConfig, name, value, c.Kind)
+		}
+		return nil
+	}
+	if !(value > 0) || math.IsInf(value, 1) {
+		return fmt.Errorf("%w: %s %v, want a positive finite number for kind %q", ErrConfig, name, value, c.Kind)
+	}
+	return nil
+}
+
+// Private reports whether the mechanism gives differential privacy at all.
+func (c Config) Private() bool { return c.Kind == Gaussian }

@@ -1,0 +1,109 @@
+package privacy
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/gradients"
+)
+
+// Mechanism turns a worker's gradient sums into what it submits, one vector per round. It is a function of its config, its
+// source and the sums so far. It is not safe for concurrent use.
+type Mechanism struct {
+	config Config
+	grid   gradients.Grid
+	src    NormalSource
+
+	momentum []float64 // m, what was submitted last, before rounding; 0 at first
+	releases int       // how many vectors went into momentum
+	variance float64   // of the noise in each coordinate of momentum
+	noise    []float64 // scratch
+}
+
+// Report describes one release. Saturated and NoiseStd follow from what is submitted and public parameters; SignalNorm does
+// not: it is computed before the noise, and is for the worker's own eyes.
+type Report struct {
+	Release    int     // t: how many releases there have been, this one included
+	Saturated  int     // coordinates that the grid's range cut off
+	NoiseStd   float64 // standard deviation of the noise in each coordinate of the submitted vector, before rounding
+	SignalNorm float64 // PRIVATE: Euclidean norm of the batch mean without noise
+}
+
+// New returns a mechanism for vectors of dim coordinates. Every grid fits; [StepFor] gives the default step of a gaussian
+// mechanism. It fails with ErrConfig, or as [gradients.Grid.Validate] does.
+func New(c Config, grid gradients.Grid, dim int, src NormalSource) (*Mechanism, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if err := grid.Validate(); err != nil {
+		return nil, fmt.Errorf("privacy: %w", err)
+	}
+	if dim < 1 || dim > gradients.MaxDim {
+		return nil, fmt.Errorf("%w: dimension %d, want 1 to %d", ErrConfig, dim, gradients.MaxDim)
+	}
+	if src == nil {
+		return nil, fmt.Errorf("%w: no random source", ErrConfig)
+	}
+	return &Mechanism{
+		config:   c,
+		grid:     grid,
+		src:      src,
+		momentum: make([]float64, dim),
+		noise:    make([]float64, dim),
+	}, nil
+}
+
+// Release noises the sum of a batch's per-example gradients, which it leaves unchanged, and returns the vector to submit:
+// momentum over sum/B plus noise, rounded to the grid. For a gaussian mechanism the sum must be clipped: one example adds
+// Clip to it at most. An empty batch, a sum of zeros, is released like any other: a silent worker would tell its size.
+//
+// Every call spends privacy. Call it once per round and keep the vector: a retry sends the same bytes.
+//
+// It panics if the sum has another dimension or a coordinate that is not finite, as that would spoil every later release.
+func (m *Mechanism) Release(sum []float64) (gradients.Vector, Report) {
+	signal := m.norm(sum) / m.config.ExpectedBatch
+	std := m.config.meanStd(signal)
+	if std > 0 {
+		m.src.Normal(m.noise)
+	}
+	beta := m.config.Momentum
+	for j, v := range sum {
+		g := v/m.config.ExpectedBatch + std*m.noise[j]
+		m.momentum[j] = beta*m.momentum[j] + (1-beta)*g
+	}
+	m.variance = beta*beta*m.variance + (1-beta)*(1-beta)*std*std
+	m.releases++
+
+	v := gradients.NewVector(m.grid.Width, len(sum))
+	saturated := m.grid.Quantize(v, m.momentum)
+	return v, Report{
+		Release:    m.releases,
+		Saturated:  saturated,
+		NoiseStd:   math.Sqrt(m.variance),
+		SignalNorm: signal,
+	}
+}
+
+// norm is the Euclidean norm of a sum that is as it should be.
+func (m *Mechanism) norm(sum []float64) float64 {
+	if len(sum) != len(m.momentum) {
+		panic(fmt.Sprintf("privacy: sum of dimension %d, want %d", len(sum), len(m.momentum)))
+	}
+	square := 0.0
+	for j, v := range sum {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			panic(fmt.Sprintf("privacy: coordinate %d of the sum is %v, want a finite number", j, v))
+		}
+		square += v * v
+	}
+	return math.Sqrt(square)
+}
+
+// meanStd is the standard deviation of the noise added to a batch mean of the given norm.
+func (c Config) meanStd(signal float64) float64 {
+	if c.Kind == Prototype {
+		const sensitivity, delta = 1e-6, 1e-5
+		return sensitivity * signal * math.Sqrt(2*math.Log(1.25/delta)) / c.PrototypeEpsilon
+	}
+	return roundStd(c)
+}

@@ -1,0 +1,71 @@
+package privacy
+
+import (
+	cryptorand "crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"math/rand/v2"
+)
+
+// NormalSource supplies the noise of a mechanism. The guarantee rests on it: draws must be independent N(0, 1), to the
+// precision of float64, and unpredictable to everybody but the worker.
+type NormalSource interface {
+	// Normal fills dst with independent draws.
+	Normal(dst []float64)
+}
+
+// UniformSource supplies the coins of secret batches: independent uniform 64-bit words, unpredictable to everybody but
+// the worker.
+type UniformSource interface {
+	Uint64() uint64
+}
+
+// Source is a stream of random words and normal variates, both a [NormalSource] and a [UniformSource]. It is not safe for
+// concurrent use.
+type Source struct {
+	stream *rand.ChaCha8
+	secure bool
+	left   int // words until the stream is rekeyed
+}
+
+// rekeyWords is how many words a key serves at most: half a megabyte, fifty releases' worth of sampling.
+const rekeyWords = 1 << 16
+
+// NewSecureSource returns the source for production: ChaCha8 under a key of the operating system (crypto/rand). It takes a
+// fresh key at the start of every call of Normal and after 65,536 words, so that a copy of the process's memory, or a
+// virtual machine resumed twice from one image, gives away or repeats no other release's noise.
+//
+// math/rand/v2 promises its ChaCha8 to be cryptographically strong; its state overwrites itself as it goes, so that past
+// output cannot be computed from it.
+func NewSecureSource() *Source { return &Source{secure: true, stream: rand.NewChaCha8([32]byte{})} }
+
+// NewTestSource returns a DETERMINISTIC source. WHOEVER KNOWS THE SEED REMOVES THE NOISE. It is for tests, simulations and
+// test chains on public data, and nothing else: what it releases has no privacy whatever the config says. Its words are the
+// same everywhere; its normal variates may differ in the last bits between architectures.
+func NewTestSource(seed uint64) *Source {
+	key := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("spdl privacy TEST source, no privacy"), seed))
+	return &Source{stream: rand.NewChaCha8(key)}
+}
+
+// Deterministic reports whether this is a test source. Whatever shows an epsilon must ask.
+func (s *Source) Deterministic() bool { return !s.secure }
+
+// Uint64 returns a uniform random word.
+func (s *Source) Uint64() uint64 {
+	if s.left == 0 {
+		s.rekey()
+	}
+	s.left--
+	return s.stream.Uint64()
+}
+
+// rekey replaces the key of a secure source. crypto/rand does not fail: it ends the program if the system has no
+// randomness.
+func (s *Source) rekey() {
+	s.left = rekeyWords
+	if s.secure {
+		var key [32]byte
+		cryptorand.Read(key[:])
+		s.stream.Seed(key)
+	}
+}
