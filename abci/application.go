@@ -31,6 +31,9 @@ type Options struct {
 	StragglerWait time.Duration
 	// PoolBytes bounds the pending transactions. Default 256 MiB.
 	PoolBytes int64
+	// SnapshotInterval is the heights between two snapshots for state sync; 0
+	// takes none. The last two are kept.
+	SnapshotInterval uint64
 	// OwnKey is the public key of the participant whose worker runs with this
 	// node, for the timings. May be nil.
 	OwnKey []byte
@@ -58,6 +61,9 @@ type Application struct {
 	// fresh is set from InitChain to the first Commit: the state is genesis's,
 	// of which Info must not speak and the store has nothing.
 	fresh atomic.Bool
+
+	// restoring is the snapshot that state sync applies, one call at a time.
+	restoring *restoring
 
 	broadcast atomic.Pointer[func(context.Context, []byte) error]
 }

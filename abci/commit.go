@@ -17,6 +17,11 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	if err := a.store.Save(out, a.fresh.Load()); err != nil {
 		return nil, fmt.Errorf("commit height %d: %w", out.State.Height, err)
 	}
+	if every := a.options.SnapshotInterval; every > 0 && out.State.Height%every == 0 {
+		if err := a.store.TakeSnapshot(out.State); err != nil {
+			a.log.Error("snapshot not taken", "height", out.State.Height, "err", err)
+		}
+	}
 	a.fresh.Store(false)
 	a.decided = nil
 	a.outcomes.clear()

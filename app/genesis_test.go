@@ -69,7 +69,11 @@ func TestGenesisRefuses(t *testing.T) {
 		{"rule.byzantine is 2 with 4 participants, at most 1", func(g *app.Genesis) { g.Params.Rule.Byzantine = 2 }},
 		{"rule.tolerance is -1", func(g *app.Genesis) { g.Params.Rule.Tolerance = -1 }},
 		{"lets a leader shift Delta", func(g *app.Genesis) { g.Params.Rule.Tolerance = 50 }},
-		{"cannot aggregate", func(g *app.Genesis) { g.Params.Rule.Name = "krum"; g.Participants = g.Participants[:1]; g.Params.Rule.Byzantine = 0 }},
+		{"cannot aggregate", func(g *app.Genesis) {
+			g.Params.Rule.Name = "krum"
+			g.Participants = g.Participants[:1]
+			g.Params.Rule.Byzantine = 0
+		}},
 	} {
 		g := apptest.Genesis(4, apptest.Params(4))
 		c.mutate(&g)

@@ -147,8 +147,9 @@ func TestPairwiseAllocatesOnlyItsResult(t *testing.T) {
 		vs := generate(Int8, 10, 5000, 1)
 		pairwise(vs, avx2, 1) // fills the pool
 		allocs := testing.AllocsPerRun(50, func() { pairwise(vs, avx2, 1) })
-		// The matrix and its header; a collection during the run may empty the pool once.
-		require.LessOrEqual(t, allocs, 3.0, name)
+		// The matrix and its header. A collection may empty the pool in between, and under the race detector the pool
+		// forgets a quarter of what it is given; without a pool there would be six.
+		require.LessOrEqual(t, allocs, 4.0, name)
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	prefixHeight = 'h'
 	prefixRecord = 'r'
 	prefixModel  = 'm'
+	prefixSnap   = 'x'
 )
 
 // Store is the application's database. Safe for concurrent use.

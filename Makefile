@@ -1,0 +1,71 @@
+# Everything a newcomer, a developer and CI run. `make` alone lists it.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+GO      ?= go
+BUILD   := build
+SPDL    := $(BUILD)/spdl
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -X github.com/spdl/spdl/abci.Version=$(VERSION)
+LINT    := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2
+FUZZ    ?= 5s
+BENCH   ?= .
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+.PHONY: build
+build: ## build/spdl
+	@mkdir -p $(BUILD)
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(SPDL) ./cmd/spdl
+
+.PHONY: demo
+demo: build ## four nodes train on the embedded MNIST, 100 rounds
+	$(SPDL) testnet start --validators 4
+
+.PHONY: test
+test: ## all tests
+	$(GO) test -timeout 10m ./...
+
+.PHONY: cover
+cover: ## coverage of the pure rooms, at least 90 %
+	@.ci/cover
+
+.PHONY: race
+race: ## the tests of the concurrent rooms under the race detector
+	$(GO) test -race -short -timeout 10m ./abci/... ./app/... 
+
+.PHONY: lint
+lint: ## gofmt, vet and the linters
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(LINT) run ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZ (5s)
+	@.ci/fuzz $(FUZZ)
+
+.PHONY: determinism
+determinism: ## the golden hashes with and without assembly, GOAMD64 v1 and v3, GOMAXPROCS 1 and 2, arm64 under qemu-user
+	@.ci/determinism
+
+.PHONY: e2e
+e2e: build ## end-to-end runs: localnets, kill -9, hostile clients
+	$(GO) test -tags e2e -count 1 -timeout 20m ./testnet/...
+
+.PHONY: bench
+bench: ## benchmarks (BENCH=regexp)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+.PHONY: bench-net
+bench-net: build ## round time, CPU and bytes beside an application that only stores
+	$(SPDL) testnet bench
+
+.PHONY: proto
+proto: ## generate the .pb.go files
+	@.ci/proto
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf $(BUILD)

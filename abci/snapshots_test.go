@@ -1,0 +1,69 @@
+package abci_test
+
+import (
+	"testing"
+
+	dbm "github.com/cometbft/cometbft-db"
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app/apptest"
+)
+
+// TestStateSync carries a snapshot from one node to an empty one, which then
+// follows the chain; a snapshot that does not reach the trusted hash is
+// rejected and changes nothing.
+func TestStateSync(t *testing.T) {
+	a, err := abci.New(abci.Options{SnapshotInterval: 2, ProposalWait: 30e6, StragglerWait: 10e6})
+	require.NoError(t, err)
+	from := &node{Application: a, t: t}
+	from.init(4)
+	s := drive(t, []*node{from}, apptest.State(4), 6)
+	list, err := from.ListSnapshots(ctx, &abcitypes.RequestListSnapshots{})
+	require.NoError(t, err)
+	require.Len(t, list.Snapshots, 2)
+	last := list.Snapshots[1]
+	require.Equal(t, uint64(6), last.Height)
+	chunk, err := from.LoadSnapshotChunk(ctx, &abcitypes.RequestLoadSnapshotChunk{Height: 6, Format: last.Format})
+	require.NoError(t, err)
+	restore := func(appHash, chunk []byte) (*node, abcitypes.ResponseApplySnapshotChunk_Result) {
+		to := open(t, dbm.NewMemDB())
+		offer, err := to.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: last, AppHash: appHash})
+		require.NoError(t, err)
+		require.Equal(t, abcitypes.ResponseOfferSnapshot_ACCEPT, offer.Result)
+		r, err := to.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Chunk: chunk})
+		require.NoError(t, err)
+		return to, r.Result
+	}
+	hash := s.Hash()
+	to, result := restore(hash[:], chunk.Chunk)
+	require.Equal(t, abcitypes.ResponseApplySnapshotChunk_ACCEPT, result)
+	info, err := to.Info(ctx, &abcitypes.RequestInfo{})
+	require.NoError(t, err)
+	require.Equal(t, int64(6), info.LastBlockHeight)
+	require.Equal(t, hash[:], info.LastBlockAppHash)
+	drive(t, []*node{from, to}, s, 3)
+
+	_, result = restore(make([]byte, 32), chunk.Chunk)
+	require.Equal(t, abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT, result)
+	flipped := append([]byte(nil), chunk.Chunk...)
+	flipped[len(flipped)/2] ^= 1
+	_, result = restore(hash[:], flipped)
+	require.Equal(t, abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT, result)
+	_, result = restore(hash[:], nil)
+	require.Equal(t, abcitypes.ResponseApplySnapshotChunk_RETRY, result)
+
+	fresh := open(t, dbm.NewMemDB())
+	r, err := fresh.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Chunk: []byte{1}})
+	require.NoError(t, err)
+	require.Equal(t, abcitypes.ResponseApplySnapshotChunk_ABORT, r.Result)
+	for _, bad := range []*abcitypes.Snapshot{nil, {Chunks: 1 << 30, Format: 1, Hash: last.Hash}, {Chunks: 1, Format: 1}, {Format: 1, Hash: last.Hash}} {
+		offer, err := fresh.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: bad})
+		require.NoError(t, err)
+		require.Equal(t, abcitypes.ResponseOfferSnapshot_REJECT, offer.Result)
+	}
+	offer, err := fresh.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: &abcitypes.Snapshot{Chunks: 1, Format: 9, Hash: last.Hash}})
+	require.NoError(t, err)
+	require.Equal(t, abcitypes.ResponseOfferSnapshot_REJECT_FORMAT, offer.Result)
+}

@@ -1,0 +1,242 @@
+package worker_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/privacy"
+)
+
+// chain is a chain of one worker without a network: it executes what is
+// submitted and can fail on purpose.
+type chain struct {
+	mu        sync.Mutex
+	state     *app.State
+	pending   []*tx.Tx
+	submitted []*tx.Tx
+	changed   chan struct{}
+	hold      bool              // keep gradients out of the chain
+	fail      func(n int) error // of the n-th submission
+}
+
+func newChain(rounds uint64) *chain {
+	s := apptest.State(1, func(p *app.Params) {
+		p.Rule.Name = "mean"
+		p.Training.Rounds = rounds
+	})
+	return &chain{state: s, changed: make(chan struct{})}
+}
+
+func (c *chain) notify() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
+	for {
+		c.mu.Lock()
+		s, changed := c.state, c.changed
+		c.mu.Unlock()
+		p, ok := s.Find(pub)
+		if !ok {
+			return nil, worker.ErrNotParticipant
+		}
+		if last == nil || s.Finished() || last.Round != s.Progress.Round {
+			return &worker.Task{ChainID: s.ChainID, Round: s.Progress.Round, Finished: s.Finished(), Params: s.Params, Participant: p, Model: s.Model}, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
+	for {
+		c.mu.Lock()
+		draft, err := c.state.Lead(c.state.Height+1, participant, c.pending)
+		changed := c.changed
+		c.mu.Unlock()
+		if err == nil {
+			return draft, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (c *chain) Submit(_ context.Context, t *tx.Tx) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.submitted = append(c.submitted, t)
+	if c.fail != nil {
+		if err := c.fail(len(c.submitted)); err != nil {
+			return err
+		}
+	}
+	if err := c.state.Admit(t); err != nil {
+		return errors.Join(worker.ErrRefused, err)
+	}
+	if c.hold {
+		return nil
+	}
+	c.pending = append(c.pending, t)
+	if txs := c.state.Assemble(c.state.Height+1, c.pending, 0); txs != nil {
+		out, err := c.state.Execute(app.Block{Height: c.state.Height + 1, Txs: txs})
+		if err != nil {
+			return err
+		}
+		c.state, c.pending = out.State, nil
+	}
+	c.notify()
+	return nil
+}
+
+// tiny is a set of 16 examples of 3 pixels in 2 classes.
+func tiny(worker.Task) (mnist.Features, error) {
+	set := mnist.Set{Rows: 1, Cols: 3}
+	for i := range 16 {
+		set.Images = append(set.Images, byte(40*(i%2)), byte(200-40*(i%2)), byte(i))
+		set.Labels = append(set.Labels, byte(i%2))
+	}
+	return worker.Shard(set, apptest.All(16), app.Model{Inputs: 3, Pool: 1, PixelScale: 255})
+}
+
+func config(t *testing.T) worker.Config {
+	return worker.Config{
+		Key: apptest.Key(0), Journal: filepath.Join(t.TempDir(), "journal.json"), Data: tiny,
+		Source: privacy.NewTestSource(1), Retry: 5 * time.Millisecond,
+	}
+}
+
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// gradients are the distinct gradients submitted, by round.
+func (c *chain) gradients() map[uint64]map[[32]byte]bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := map[uint64]map[[32]byte]bool{}
+	for _, t := range c.submitted {
+		if g := t.Gradient; g != nil {
+			if out[g.Round] == nil {
+				out[g.Round] = map[[32]byte]bool{}
+			}
+			out[g.Round][t.Hash] = true
+		}
+	}
+	return out
+}
+
+func TestRunToTheEnd(t *testing.T) {
+	c := newChain(10)
+	require.NoError(t, worker.Run(within(t), c, config(t)))
+	require.True(t, c.state.Finished())
+	require.Len(t, c.gradients(), 10)
+}
+
+// TestOneGradientARound: whatever is cut off and restarted, every round sees
+// one gradient, sent again byte for byte.
+func TestOneGradientARound(t *testing.T) {
+	c := newChain(12)
+	c.fail = func(n int) error {
+		if n%3 == 0 {
+			return errors.New("connection reset")
+		}
+		return nil
+	}
+	conf := config(t)
+	for try := 0; !c.state.Finished(); try++ {
+		ctx, cancel := context.WithTimeout(within(t), 20*time.Millisecond)
+		conf.Source = privacy.NewTestSource(uint64(try)) // other noise, were it drawn again
+		err := worker.Run(ctx, c, conf)
+		cancel()
+		if err != nil {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		}
+	}
+	for round, hashes := range c.gradients() {
+		require.Len(t, hashes, 1, "round %d", round)
+	}
+}
+
+// TestResend: a gradient that the chain lost is sent again while its round
+// stays open.
+func TestResend(t *testing.T) {
+	c := newChain(1)
+	c.hold = true
+	ctx := within(t)
+	done := make(chan error, 1)
+	go func() { done <- worker.Run(ctx, c, config(t)) }()
+	require.Eventually(t, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.submitted) > 2
+	}, 10*time.Second, time.Millisecond)
+	c.mu.Lock()
+	c.hold = false
+	c.mu.Unlock()
+	require.NoError(t, <-done)
+	require.Len(t, c.gradients()[0], 1)
+}
+
+// TestJournalBelongs: a journal of another chain or key, or one that is ahead
+// of the chain, is never overwritten.
+func TestJournalBelongs(t *testing.T) {
+	conf := config(t)
+	require.NoError(t, worker.Run(within(t), newChain(3), conf))
+	_, err := worker.OpenJournal(conf.Journal, "another-chain", conf.Key.Public().(ed25519.PublicKey))
+	require.ErrorIs(t, err, worker.ErrJournal)
+	_, err = worker.OpenJournal(conf.Journal, apptest.ChainID, apptest.Key(1).Public().(ed25519.PublicKey))
+	require.ErrorIs(t, err, worker.ErrJournal)
+	// The chain begins anew and the journal stands at round 2: the worker waits.
+	behind := newChain(3)
+	ctx, cancel := context.WithTimeout(within(t), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, worker.Run(ctx, behind, conf), context.DeadlineExceeded)
+	require.Empty(t, behind.gradients())
+	require.NoError(t, os.WriteFile(conf.Journal, []byte("{"), 0o600))
+	_, err = worker.OpenJournal(conf.Journal, apptest.ChainID, nil)
+	require.Error(t, err)
+}
+
+func TestNotAParticipant(t *testing.T) {
+	conf := config(t)
+	conf.Key = apptest.Key(5)
+	ctx, cancel := context.WithTimeout(within(t), 30*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, worker.Run(ctx, newChain(1), conf), context.DeadlineExceeded, "it may join yet")
+}
+
+func TestTrainerRefuses(t *testing.T) {
+	p := apptest.Params(4)
+	data, err := tiny(worker.Task{})
+	require.NoError(t, err)
+	_, err = worker.NewTrainer(p, mnist.Features{Inputs: 3}, privacy.NewTestSource(1))
+	require.ErrorContains(t, err, "0 examples")
+	p.Privacy.SamplingRate, p.Privacy.Batch = 0, 17
+	_, err = worker.NewTrainer(p, data, privacy.NewTestSource(1))
+	require.ErrorContains(t, err, "fixed batch takes 17")
+	_, err = worker.Shard(mnist.Set{Images: make([]byte, 4), Labels: []byte{0}, Rows: 2, Cols: 2}, []int{0}, app.Model{Inputs: 3, Pool: 1, PixelScale: 255})
+	require.ErrorContains(t, err, "4 inputs")
+}

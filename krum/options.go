@@ -1,0 +1,60 @@
+package krum
+
+import (
+	"fmt"
+
+	"github.com/spdl/spdl/gradients"
+)
+
+// Options are the parameters of a selection besides the vectors.
+type Options struct {
+	// N is the number of registered participants, never of those whose vectors arrived: with N recomputed from the
+	// included set, three colluders among ten win every round. At most gradients.MaxParticipants.
+	N int
+	// F is the number of Byzantine participants to withstand.
+	F int
+	// Unsquared sums distances instead of squared distances, as the SPDL paper writes it. Blanchard et al. square.
+	Unsquared bool
+	// Floor, in squared grid steps, replaces every squared distance below it, so that vectors without the noise that all
+	// honest ones carry gain nothing by lying close together. 0 is none.
+	Floor int64
+}
+
+// Neighbours returns N-f-2, the number of nearest others that a score sums over, or an error that wraps ErrInfeasible
+// if there is not even one.
+func (o Options) Neighbours() (int, error) {
+	if o.F < 0 || o.N > gradients.MaxParticipants || o.N < o.F+3 {
+		return 0, fmt.Errorf("krum: %w: N = %d, f = %d, want f >= 0 and f+3 <= N <= %d",
+			ErrInfeasible, o.N, o.F, gradients.MaxParticipants)
+	}
+	return o.N - o.F - 2, nil
+}
+
+// check returns the number of neighbours if m of n included vectors can be selected.
+func (o Options) check(n, m int) (q int, err error) {
+	q, err = o.Neighbours()
+	switch {
+	case err != nil:
+		return 0, err
+	case n > o.N:
+		return 0, fmt.Errorf("krum: %w: %d vectors of %d participants", ErrInfeasible, n, o.N)
+	case o.Floor < 0:
+		return 0, fmt.Errorf("krum: %w: floor %d, want at least 0", ErrInfeasible, o.Floor)
+	case n-1 < q:
+		return 0, fmt.Errorf("krum: %w: %d included, so a vector has %d others, but its score needs the N-f-2 = %d nearest (N = %d, f = %d)",
+			ErrTooFew, n, max(0, n-1), q, o.N, o.F)
+	case m < 1 || m > n:
+		return 0, fmt.Errorf("krum: %w: select %d of %d vectors", ErrInfeasible, m, n)
+	}
+	return q, nil
+}
+
+// Condition returns nil if N >= 2f+3, which the theorem of Blanchard et al. requires, and else an error that wraps
+// ErrCondition. It is a warning: with N = 4, f = 1 Krum runs, but a score is a single distance, the two closest vectors
+// share it, and the minimum is always a tie.
+func Condition(n, f int) error {
+	if f < 0 || n < 2*f+3 {
+		return fmt.Errorf("krum: %w: N = %d, f = %d, want N >= 2f+3 = %d", ErrCondition, n, f, 2*f+3)
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package krum
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/spdl/spdl/gradients"
+)
+
+// SelectWide is Select for squared distances of any size, such as those of sums of many vectors: sq[i][j] is the squared
+// distance of i and j, symmetric; the diagonal is not looked at. It is slow, and gives the same result as Select wherever both
+// apply.
+//
+// It panics if sq is not square or a distance is negative.
+func SelectWide(sq [][]*big.Int, m int, o Options) (Result, error) {
+	for i, row := range sq {
+		if len(row) != len(sq) {
+			panic(fmt.Sprintf("krum: row %d has %d of %d distances", i, len(row), len(sq)))
+		}
+		for j, x := range row {
+			if j != i && x.Sign() < 0 {
+				panic(fmt.Sprintf("krum: squared distance %v of %d and %d is negative", x, i, j))
+			}
+		}
+	}
+	q, err := o.check(len(sq), m)
+	if err != nil {
+		return Result{}, err
+	}
+	return selectWide(sq, m, q, o), nil
+}
+
+// selectWide follows the definition in big integers.
+func selectWide(sq [][]*big.Int, m, q int, o Options) Result {
+	n := len(sq)
+	r := Result{Score: make([]int64, n), Neighbours: make([][]int, n)}
+	floor := big.NewInt(o.Floor)
+	terms := make([][]*big.Int, n) // of each score, ascending
+	score := make([]*big.Int, n)
+	for i := range n {
+		at := func(j int) *big.Int {
+			if sq[i][j].Cmp(floor) < 0 {
+				return floor
+			}
+			return sq[i][j]
+		}
+		others := rank(n, func(j, k int) int {
+			if j == i || k == i { // itself last, where nothing looks
+				return cmp.Compare(b2i(j == i), b2i(k == i))
+			}
+			return at(j).Cmp(at(k))
+		})
+		r.Neighbours[i] = others[:q:q]
+		for _, j := range r.Neighbours[i] {
+			terms[i] = append(terms[i], at(j))
+		}
+		score[i] = new(big.Int)
+		if o.Unsquared {
+			score[i].Rsh(rootSum(terms[i], rootBits), rootBits)
+		} else {
+			for _, t := range terms[i] {
+				score[i].Add(score[i], t)
+			}
+		}
+		r.Score[i] = saturate(score[i])
+	}
+	order := rank(n, func(i, j int) int {
+		if o.Unsquared {
+			a, b := cancel(slices.Clone(terms[i]), slices.Clone(terms[j]), (*big.Int).Cmp)
+			return compareRootSums(a, b)
+		}
+		return score[i].Cmp(score[j])
+	})
+	r.Selected = order[:m:m]
+	r.Margin = -1
+	if m < n {
+		r.Margin = max(0, saturate(new(big.Int).Sub(score[order[m]], score[order[m-1]])))
+	}
+	return r
+}
+
+// bigRows copies d.
+func bigRows(d *gradients.Distances) [][]*big.Int {
+	rows := make([][]*big.Int, d.Len())
+	for i := range rows {
+		rows[i] = bigs(d.Row(i))
+	}
+	return rows
+}
+
+// saturate returns x, or the largest int64 if x is larger. x is at least -1.
+func saturate(x *big.Int) int64 {
+	if !x.IsInt64() {
+		return math.MaxInt64
+	}
+	return x.Int64()
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
