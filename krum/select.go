@@ -41,7 +41,7 @@ func Select(d *gradients.Distances, m int, o Options) (Result, error) {
 	if !narrow(d, o.Floor) {
 		return selectWide(bigRows(d), m, q, o), nil
 	}
-	r := Result{Score: make([]int64, d.Len()), Neighbours: nearest(d, q, o.Floor)}
+	r := Result{Score: make([]int64, d.Len()), Neighbours: Nearest(d, q, o.Floor)}
 	compare := func(i, j int) int { return cmp.Compare(r.Score[i], r.Score[j]) }
 	if o.Unsquared {
 		compare = rootScores(d, &r, o.Floor)
@@ -75,31 +75,6 @@ func narrow(d *gradients.Distances, floor int64) bool {
 		}
 	}
 	return all>>narrowBits == 0
-}
-
-// positionBits hold a position below gradients.MaxParticipants, in the same word as a distance.
-const positionBits = 12
-
-// nearest returns for each vector its q nearest others, nearest first, ties by position. All distances must be narrow.
-func nearest(d *gradients.Distances, q int, floor int64) [][]int {
-	n := d.Len()
-	near, all := make([][]int, n), make([]int, n*q)
-	keys := make([]uint64, 0, n)
-	for i := range near {
-		keys = keys[:0]
-		for j, sq := range d.Row(i) {
-			if j != i {
-				// One word orders by distance, then by position, and sorts faster than a pair.
-				keys = append(keys, uint64(max(sq, floor))<<positionBits|uint64(j))
-			}
-		}
-		slices.Sort(keys)
-		near[i], all = all[:q:q], all[q:]
-		for k := range near[i] {
-			near[i][k] = int(keys[k] & (1<<positionBits - 1))
-		}
-	}
-	return near
 }
 
 // rank returns the positions 0 to n-1, least first by compare, which must be a total preorder; ties by position.

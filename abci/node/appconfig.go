@@ -1,0 +1,143 @@
+package node
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/template"
+	"time"
+)
+
+// AppConfig is app.toml: a node's own settings. Nothing of it can change a
+// verdict; what all must agree on is in genesis.
+type AppConfig struct {
+	Worker   WorkerConfig   `mapstructure:"worker"`
+	Proposal ProposalConfig `mapstructure:"proposal"`
+	Pool     PoolConfig     `mapstructure:"pool"`
+	Snapshot SnapshotConfig `mapstructure:"snapshot"`
+}
+
+// WorkerConfig is the worker in the node's process.
+type WorkerConfig struct {
+	Enabled       bool          `mapstructure:"enabled"`
+	KeyFile       string        `mapstructure:"key_file"`
+	Journal       string        `mapstructure:"journal"`
+	Data          string        `mapstructure:"data"`
+	Partition     string        `mapstructure:"partition"`
+	Alpha         float64       `mapstructure:"alpha"`
+	Part          int           `mapstructure:"part"`
+	Parts         int           `mapstructure:"parts"`
+	PartitionSeed uint64        `mapstructure:"partition_seed"`
+	TestSeed      uint64        `mapstructure:"test_seed"`
+	PollInterval  time.Duration `mapstructure:"poll_interval"`
+}
+
+// ProposalConfig is how long a proposer and a leader wait.
+type ProposalConfig struct {
+	Wait          time.Duration `mapstructure:"wait"`
+	StragglerWait time.Duration `mapstructure:"straggler_wait"`
+}
+
+// PoolConfig bounds the pending transactions.
+type PoolConfig struct {
+	MaxBytes int64 `mapstructure:"max_bytes"`
+}
+
+// SnapshotConfig is for state sync.
+type SnapshotConfig struct {
+	Interval uint64 `mapstructure:"interval"`
+}
+
+// The kinds of partition.
+const (
+	PartitionIID       = "iid"
+	PartitionDirichlet = "dirichlet"
+)
+
+// DefaultAppConfig is what init writes.
+func DefaultAppConfig() AppConfig {
+	return AppConfig{
+		Worker: WorkerConfig{
+			Enabled: true, KeyFile: "config/participant_key.json", Journal: "data/worker_journal.json",
+			Partition: PartitionIID, Alpha: 1, Parts: 1, PollInterval: 50 * time.Millisecond,
+		},
+		Proposal: ProposalConfig{Wait: time.Second, StragglerWait: 250 * time.Millisecond},
+		Pool:     PoolConfig{MaxBytes: 256 << 20},
+		Snapshot: SnapshotConfig{Interval: 1000},
+	}
+}
+
+// Validate checks the settings.
+func (c AppConfig) Validate() error {
+	w := c.Worker
+	switch {
+	case w.Partition != PartitionIID && w.Partition != PartitionDirichlet:
+		return fmt.Errorf("worker.partition is %q, want %q or %q", w.Partition, PartitionIID, PartitionDirichlet)
+	case w.Partition == PartitionDirichlet && !(w.Alpha > 0):
+		return fmt.Errorf("worker.alpha is %g, want above 0", w.Alpha)
+	case w.Parts < 1 || w.Part < 0 || w.Part >= w.Parts:
+		return fmt.Errorf("worker.part is %d of %d parts, want within [0, parts)", w.Part, w.Parts)
+	case c.Proposal.Wait <= 0 || c.Proposal.StragglerWait <= 0:
+		return fmt.Errorf("proposal.wait is %v and straggler_wait %v, want above 0", c.Proposal.Wait, c.Proposal.StragglerWait)
+	case c.Pool.MaxBytes <= 0:
+		return fmt.Errorf("pool.max_bytes is %d, want above 0", c.Pool.MaxBytes)
+	}
+	return nil
+}
+
+var appTemplate = template.Must(template.New("app.toml").Parse(`# SPDL's own settings of this node. CometBFT's are in config.toml, what all nodes
+# must agree on is in genesis.json. Every key can be set in the environment as
+# SPDL_SECTION_KEY.
+
+[worker]
+# Train in the node's process. With false, run "spdl worker" beside it.
+enabled = {{ .Worker.Enabled }}
+# The participant's ed25519 key, and the journal that keeps it from signing two
+# gradients for one round. Relative to the home.
+key_file = "{{ .Worker.KeyFile }}"
+journal = "{{ .Worker.Journal }}"
+# Folder with the four IDX files of MNIST's format, plain or gzip. Empty: the
+# embedded MNIST.
+data = "{{ .Worker.Data }}"
+# This participant's share of the training set: part of parts, "iid" or
+# "dirichlet" (label shares by Dirichlet(alpha)), by a seed that all share. With
+# data of its own a participant takes part 0 of 1.
+partition = "{{ .Worker.Partition }}"
+alpha = {{ .Worker.Alpha }}
+part = {{ .Worker.Part }}
+parts = {{ .Worker.Parts }}
+partition_seed = {{ .Worker.PartitionSeed }}
+# Not 0: noise from this seed instead of the operating system. TEST CHAINS ONLY,
+# whoever knows the seed removes the noise.
+test_seed = {{ .Worker.TestSeed }}
+# How often a worker in another process asks the node.
+poll_interval = "{{ .Worker.PollInterval }}"
+
+[proposal]
+# How long this node, as proposer, waits for the round to be whole. Keep it
+# above a learning step and below consensus.timeout_propose in config.toml.
+wait = "{{ .Proposal.Wait }}"
+# How long a proposer or leader that has N-f gradients waits for the rest.
+straggler_wait = "{{ .Proposal.StragglerWait }}"
+
+[pool]
+# Most bytes of pending transactions.
+max_bytes = {{ .Pool.MaxBytes }}
+
+[snapshot]
+# Heights between two snapshots for state sync; 0 takes none.
+interval = {{ .Snapshot.Interval }}
+`))
+
+// WriteFile writes the settings, commented, as config/app.toml of a home.
+func (c AppConfig) WriteFile(home string) error {
+	f, err := os.Create(filepath.Join(home, "config", "app.toml"))
+	if err != nil {
+		return err
+	}
+	if err := appTemplate.Execute(f, c); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

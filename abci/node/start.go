@@ -1,0 +1,141 @@
+package node
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	dbm "github.com/cometbft/cometbft-db"
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/mempool"
+	cmtnode "github.com/cometbft/cometbft/node"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/privval"
+	"github.com/cometbft/cometbft/proxy"
+	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/mnist"
+)
+
+// New builds a CometBFT node of a home around an application. The local client
+// has one lock a connection, so that CheckTx runs while PrepareProposal waits.
+func New(c *config.Config, application abcitypes.Application, logger log.Logger) (*cmtnode.Node, error) {
+	nodeKey, err := p2p.LoadNodeKey(c.NodeKeyFile())
+	if err != nil {
+		return nil, fmt.Errorf("node key: %w", err)
+	}
+	if _, err := os.Stat(c.PrivValidatorKeyFile()); err != nil { // LoadFilePV would exit the process
+		return nil, fmt.Errorf("validator key: %w", err)
+	}
+	return cmtnode.NewNode(c, privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()), nodeKey,
+		proxy.NewConnSyncLocalClientCreator(application), cmtnode.DefaultGenesisDocProviderFunc(c),
+		config.DefaultDBProvider, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger)
+}
+
+// Running is a started node with its application and worker.
+type Running struct {
+	Node        *cmtnode.Node
+	Application *abci.Application
+
+	db     dbm.DB
+	cancel context.CancelFunc
+	worker chan error
+}
+
+// Start runs the node of a home with the application and, where app.toml says
+// so, the worker. Data is asked for the training set once the chain is known;
+// LoadData reads it from the files.
+func Start(c *config.Config, a AppConfig, logger log.Logger, data func(dir string) (mnist.Data, error)) (*Running, error) {
+	if err := a.Validate(); err != nil {
+		return nil, fmt.Errorf("app.toml: %w", err)
+	}
+	key, err := LoadKey(InHome(c, a.Worker.KeyFile))
+	if err != nil && (a.Worker.Enabled || !errors.Is(err, os.ErrNotExist)) {
+		return nil, err
+	}
+	r := &Running{worker: make(chan error, 1)}
+	if r.db, err = dbm.NewDB("application", dbm.BackendType(c.DBBackend), c.DBDir()); err != nil {
+		return nil, fmt.Errorf("application database: %w", err)
+	}
+	if err := r.start(c, a, key, logger, data); err != nil {
+		return nil, errors.Join(err, r.Stop())
+	}
+	return r, nil
+}
+
+func (r *Running) start(c *config.Config, a AppConfig, key ed25519.PrivateKey, logger log.Logger, data func(string) (mnist.Data, error)) (err error) {
+	options := abci.Options{
+		DB: r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
+		PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval,
+	}
+	if key != nil {
+		options.OwnKey = key.Public().(ed25519.PublicKey)
+	}
+	if r.Application, err = abci.New(options); err != nil {
+		return err
+	}
+	if r.Node, err = New(c, r.Application, logger); err != nil {
+		return err
+	}
+	local := rpclocal.New(r.Node)
+	r.Application.SetBroadcast(func(ctx context.Context, raw []byte) error {
+		answer, err := local.BroadcastTxSync(ctx, raw)
+		switch {
+		case errors.Is(err, mempool.ErrTxInCache):
+			return nil
+		case err != nil:
+			return err
+		}
+		return abci.Verdict(answer.Code, answer.Log)
+	})
+	if err := r.Node.Start(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	if !a.Worker.Enabled {
+		r.worker <- nil
+		return nil
+	}
+	wlog := logger.With("module", "worker")
+	go func() {
+		err := worker.Run(ctx, r.Application.Local(), WorkerOf(c, a, key, data, wlog.Info))
+		if err != nil && ctx.Err() == nil {
+			wlog.Error("worker stopped", "err", err)
+		}
+		r.worker <- err
+	}()
+	return nil
+}
+
+// InHome makes a path of app.toml absolute.
+func InHome(c *config.Config, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(c.RootDir, path)
+}
+
+// Wait returns when the node has stopped.
+func (r *Running) Wait() { r.Node.Wait() }
+
+// Stop ends the worker, the node and the database, in this order.
+func (r *Running) Stop() error {
+	if r.cancel != nil {
+		r.cancel()
+		<-r.worker
+	}
+	var err error
+	if r.Node != nil && r.Node.IsRunning() {
+		err = r.Node.Stop()
+		r.Node.Wait()
+	}
+	return errors.Join(err, r.db.Close())
+}

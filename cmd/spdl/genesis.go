@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/cometbft/cometbft/types"
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/node"
+)
+
+func genesisCommand() *cobra.Command {
+	return group("genesis", "Work on genesis files", &cobra.Command{
+		Use:   "validate [file]",
+		Short: "Check a genesis file (default: the home's); warn of what weakens a guarantee",
+		Args:  cobra.MaximumNArgs(1),
+		RunE:  runValidate,
+	})
+}
+
+// verdict is what validate found.
+type verdict struct {
+	File     string   `json:"file"`
+	Valid    bool     `json:"valid"`
+	Error    string   `json:"error,omitempty"`
+	Warnings []string `json:"warnings"`
+}
+
+func runValidate(cmd *cobra.Command, args []string) error {
+	v := verdict{File: filepath.Join(homeDir(), "config", "genesis.json"), Warnings: []string{}}
+	if len(args) > 0 {
+		v.File = args[0]
+	}
+	data, err := os.ReadFile(v.File)
+	if err != nil {
+		return err
+	}
+	doc, err := types.GenesisDocFromJSON(data)
+	if err == nil {
+		var warnings []string
+		_, warnings, err = node.CheckGenesis(doc)
+		v.Warnings = append(v.Warnings, warnings...)
+	}
+	v.Valid = err == nil
+	if err != nil {
+		v.Error = err.Error()
+	}
+	printed := show(cmd.OutOrStdout(), v, func(w io.Writer) error {
+		for _, warning := range v.Warnings {
+			fmt.Fprintln(w, "warning:", warning)
+		}
+		if v.Valid {
+			fmt.Fprintln(w, v.File, "is valid")
+		}
+		return nil
+	})
+	if err != nil {
+		err = fmt.Errorf("%s: %w", v.File, err)
+	}
+	return errors.Join(printed, err)
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	cmtjson "github.com/cometbft/cometbft/libs/json"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/privval"
+	"github.com/cometbft/cometbft/version"
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/node"
+)
+
+func showNodeIDCommand() *cobra.Command {
+	return &cobra.Command{Use: "show-node-id", Short: "Print the node's p2p id", RunE: func(cmd *cobra.Command, _ []string) error {
+		c, _, err := loadHome()
+		if err != nil {
+			return err
+		}
+		key, err := p2p.LoadNodeKey(c.NodeKeyFile())
+		if err != nil {
+			return err
+		}
+		return show(cmd.OutOrStdout(), map[string]string{"node_id": string(key.ID())}, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, key.ID())
+			return err
+		})
+	}}
+}
+
+func showValidatorCommand() *cobra.Command {
+	return &cobra.Command{Use: "show-validator", Short: "Print the validator's public key", RunE: func(cmd *cobra.Command, _ []string) error {
+		c, _, err := loadHome()
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(c.PrivValidatorKeyFile()); err != nil {
+			return err
+		}
+		pub, err := privval.LoadFilePVEmptyState(c.PrivValidatorKeyFile(), "").GetPubKey()
+		if err != nil {
+			return err
+		}
+		data, err := cmtjson.Marshal(pub)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), string(data))
+		return err
+	}}
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the versions of spdl, its state machine and CometBFT", RunE: func(cmd *cobra.Command, _ []string) error {
+		v := struct {
+			Version  string `json:"version"`
+			App      int    `json:"app_version"`
+			CometBFT string `json:"cometbft"`
+		}{abci.Version, abci.AppVersion, version.TMCoreSemVer}
+		return show(cmd.OutOrStdout(), v, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "spdl %s, state machine %d, CometBFT %s\n", v.Version, v.App, v.CometBFT)
+			return err
+		})
+	}}
+}
+
+// resetCommand has CometBFT's name for it.
+func resetCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "unsafe-reset-all",
+		Short: "Remove all blocks, the state and the worker's journal; keys and configuration stay",
+		Long: "Remove all blocks, the state and the worker's journal; keys and configuration stay.\n" +
+			"Unsafe: on a chain that goes on, the validator may sign twice and the worker may send a second gradient for a round.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, a, err := loadHome()
+			if err != nil {
+				return err
+			}
+			if !viper.GetBool("yes") {
+				return usageError{fmt.Errorf("this removes %s; say --yes", c.DBDir())}
+			}
+			return node.Reset(c, a)
+		},
+	}
+	cmd.Flags().Bool("yes", false, "really remove it")
+	return cmd
+}

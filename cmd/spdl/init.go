@@ -1,0 +1,78 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/preset"
+)
+
+// initCommand makes a home and, for a chain of one's own, a genesis.
+func initCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "init [moniker]",
+		Short: "Make a home: keys, configuration and a genesis with this node alone",
+		Long: "Make a home: keys, configuration and a genesis with this node alone.\n" +
+			"To join a consortium, replace config/genesis.json by theirs. Nothing that exists is overwritten.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: runInit,
+	}
+	cmd.Flags().String("chain-id", "", "id of the chain (default: random)")
+	cmd.Flags().String("preset", preset.Names()[0], "parameters of the genesis")
+	return cmd
+}
+
+func runInit(cmd *cobra.Command, args []string) error {
+	params, err := preset.New(viper.GetString("preset"), 1)
+	if err != nil {
+		return usageError{err}
+	}
+	moniker, err := os.Hostname()
+	if err != nil {
+		moniker = "node"
+	}
+	if len(args) > 0 {
+		moniker = args[0]
+	}
+	seed := make([]byte, 32)
+	rand.Read(seed) // never fails (crypto/rand)
+	chainID := viper.GetString("chain-id")
+	if chainID == "" {
+		chainID = fmt.Sprintf("spdl-%x", seed[:4])
+	}
+	c := node.DefaultConfig()
+	c.Moniker = moniker
+	home, err := node.Init(homeDir(), c, node.DefaultAppConfig())
+	if err != nil {
+		return err
+	}
+	g := app.Genesis{Params: params, Seed: seed, Participants: []app.Participant{
+		app.NewParticipant(0, moniker, home.ParticipantKey, home.ConsensusKey, params.Reputation),
+	}}
+	doc, err := node.NewGenesis(chainID, time.Now(), g)
+	if err != nil {
+		return err
+	}
+	if err := doc.SaveAs(c.GenesisFile()); err != nil {
+		return err
+	}
+	out := struct {
+		Home           string `json:"home"`
+		ChainID        string `json:"chain_id"`
+		NodeID         string `json:"node_id"`
+		ConsensusKey   []byte `json:"consensus_key"`
+		ParticipantKey []byte `json:"participant_key"`
+	}{home.Dir, chainID, string(home.NodeID), home.ConsensusKey, home.ParticipantKey}
+	return show(cmd.OutOrStdout(), out, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "home      %s\nchain id  %s\nnode id   %s\n", out.Home, out.ChainID, out.NodeID)
+		return err
+	})
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci/node"
+)
+
+// rootCommand is the whole command line. Flags are also read from the
+// environment, as SPDL_HOME for --home.
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "spdl",
+		Short:         "Blockchain-secured and privacy-preserving decentralized learning",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			viper.SetEnvPrefix("SPDL")
+			viper.SetEnvKeyReplacer(strings.NewReplacer("-", "_", ".", "_"))
+			viper.AutomaticEnv()
+			if err := viper.BindPFlags(cmd.Flags()); err != nil {
+				return err
+			}
+			if o := viper.GetString("output"); o != "text" && o != "json" {
+				return usageError{fmt.Errorf("--output is %q, want text or json", o)}
+			}
+			return nil
+		},
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "."
+	}
+	root.PersistentFlags().String("home", filepath.Join(home, ".spdl"), "folder of the node's configuration and data")
+	root.PersistentFlags().StringP("output", "o", "text", "form of the output: text or json")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(
+		initCommand(), startCommand(), workerCommand(), testnetCommand(), genesisCommand(),
+		showNodeIDCommand(), showValidatorCommand(), versionCommand(), statusCommand(), queryCommand(), resetCommand(),
+	)
+	root.CompletionOptions.HiddenDefaultCmd = false
+	wrapArgs(root)
+	return root
+}
+
+// wrapArgs makes wrong arguments of any command a usage error.
+func wrapArgs(cmd *cobra.Command) {
+	check := cmd.Args
+	cmd.Args = func(c *cobra.Command, args []string) error {
+		var err error
+		switch {
+		case check != nil:
+			err = check(c, args)
+		case c.HasSubCommands() && len(args) > 0:
+			err = fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath())
+		default:
+			err = cobra.NoArgs(c, args)
+		}
+		if err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+	for _, sub := range cmd.Commands() {
+		wrapArgs(sub)
+	}
+}
+
+// group is a command that only holds others.
+func group(use, short string, subs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(subs...)
+	return cmd
+}
+
+// homeDir is --home.
+func homeDir() string { return viper.GetString("home") }
+
+// loadHome reads the configuration of --home: CometBFT's config.toml and our
+// app.toml, each with its environment.
+func loadHome() (*config.Config, node.AppConfig, error) {
+	c, a := node.DefaultConfig(), node.DefaultAppConfig()
+	if err := readTOML("config.toml", "CMT", c); err != nil {
+		return nil, a, err
+	}
+	if err := readTOML("app.toml", "SPDL", &a); err != nil {
+		return nil, a, err
+	}
+	c.SetRoot(homeDir())
+	if err := c.ValidateBasic(); err != nil {
+		return nil, a, fmt.Errorf("config.toml: %w", err)
+	}
+	return c, a, nil
+}
+
+func readTOML(name, prefix string, into any) error {
+	path := filepath.Join(homeDir(), "config", name)
+	v := viper.New()
+	v.SetConfigFile(path)
+	v.SetEnvPrefix(prefix)
+	v.SetEnvKeyReplacer(strings.NewReplacer(".", "_", "-", "_"))
+	v.AutomaticEnv()
+	if err := v.ReadInConfig(); err != nil {
+		return fmt.Errorf("%w (spdl init makes a home)", err)
+	}
+	if err := v.Unmarshal(into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func asJSON() bool { return viper.GetString("output") == "json" }
+
+// show prints a value: as JSON, or as text by the given function.
+func show(w io.Writer, value any, text func(io.Writer) error) error {
+	if !asJSON() && text != nil {
+		return text(w)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(value)
+}

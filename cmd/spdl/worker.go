@@ -1,0 +1,63 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"os"
+
+	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// workerCommand runs a participant's worker against any node's RPC.
+func workerCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Run a participant's worker against a node's RPC",
+		Long: "Run a participant's worker against a node's RPC, with the key, journal and data of a home's app.toml.\n" +
+			"It survives restarts of either side. Set worker.enabled = false where the node shares the home.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, a, err := loadHome()
+			if err != nil {
+				return err
+			}
+			if path := viper.GetString("key"); path != "" {
+				a.Worker.KeyFile = path
+			}
+			var key ed25519.PrivateKey
+			if key, err = node.LoadKey(node.InHome(c, a.Worker.KeyFile)); err != nil {
+				return err
+			}
+			logger, err := cmtflags.ParseLogLevel(viper.GetString("log-level"), log.NewTMLogger(log.NewSyncWriter(os.Stderr)), "info")
+			if err != nil {
+				return usageError{err}
+			}
+			chain, err := client.New(viper.GetString("node"))
+			if err != nil {
+				return usageError{err}
+			}
+			conf := node.WorkerOf(c, a, key, node.LoadData, logger.With("module", "worker").Info)
+			err = worker.Run(cmd.Context(), chain.Chain(a.Worker.PollInterval), conf)
+			if errors.Is(err, worker.ErrJournal) {
+				return fmt.Errorf("%w; remove it only if that chain is gone for ever", err)
+			}
+			return err
+		},
+	}
+	nodeFlag(cmd)
+	cmd.Flags().String("key", "", "participant key file (default: worker.key_file of app.toml)")
+	cmd.Flags().String("log-level", "info", "log level")
+	return cmd
+}
+
+// nodeFlag adds --node.
+func nodeFlag(cmd *cobra.Command) {
+	cmd.Flags().String("node", "tcp://127.0.0.1:26657", "RPC address of a node")
+}

@@ -1,0 +1,31 @@
+package rules
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/spdl/spdl/gradients"
+)
+
+func BenchmarkAggregate(b *testing.B) {
+	for _, name := range Names() {
+		for _, w := range []gradients.Width{gradients.Int8, gradients.Int16} {
+			for _, shape := range [][2]int{{30, 101770}, {100, 7850}} {
+				n, d := shape[0], shape[1]
+				b.Run(fmt.Sprintf("rule=%s/width=%v/n=%d/d=%d", name, w, n, d), func(b *testing.B) {
+					rule, err := Lookup(name)
+					if err != nil {
+						b.Fatal(err)
+					}
+					in := Input{N: n, F: (n - 1) / 3, Vectors: generate(w, n, d, 32, 1)}
+					b.SetBytes(int64(n * d * int(w)))
+					for b.Loop() {
+						if _, err := rule.Aggregate(in); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package rules
+
+import "fmt"
+
+// meanRule averages all included gradients.
+//
+// Resilience: none. A single Byzantine participant moves the mean anywhere, so its condition is f = 0. It is there as the
+// yardstick that the others are measured by.
+//
+// Cost: O(n d).
+type meanRule struct{}
+
+func (meanRule) Name() string { return "mean" }
+
+func (meanRule) Condition(n, f int) error {
+	if f != 0 {
+		return fmt.Errorf("rules: %w: mean with N = %d, f = %d, want f = 0", ErrCondition, n, f)
+	}
+	return nil
+}
+
+func (meanRule) Denominator(_, _, included int) int64 { return int64(included) }
+
+func (meanRule) aggregate(in Input, p points) (Output, error) {
+	everybody := ascending(len(in.Vectors))
+	return Output{Delta: p.mean(everybody), Selected: everybody, Margin: -1}, nil
+}

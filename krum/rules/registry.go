@@ -1,0 +1,63 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// aggregator is a rule that can be applied to mixtures as well.
+type aggregator interface {
+	Name() string
+	Condition(n, f int) error
+	Denominator(n, f, included int) int64
+	// aggregate computes Delta of p, which are in.Vectors or mixtures of them; in has passed check.
+	aggregate(in Input, p points) (Output, error)
+}
+
+// all lists the rules. A new one is added here and nowhere else; its mixed variant follows.
+var all = []aggregator{
+	meanRule{},
+	krumRule{},
+	multiKrumRule{},
+	medianRule{},
+	trimmedMeanRule{},
+}
+
+// Lookup returns the rule of that name, or an error that wraps ErrUnknown and lists the names there are.
+func Lookup(name string) (Rule, error) {
+	for _, r := range rules() {
+		if r.Name() == name {
+			return r, nil
+		}
+	}
+	return nil, fmt.Errorf("rules: %w: %q, known are %s", ErrUnknown, name, strings.Join(Names(), ", "))
+}
+
+// Names returns the names of all rules, sorted.
+func Names() []string {
+	var names []string
+	for _, r := range rules() {
+		names = append(names, r.Name())
+	}
+	slices.Sort(names)
+	return names
+}
+
+func rules() []Rule {
+	var list []Rule
+	for _, a := range all {
+		list = append(list, plainRule{a}, mixedRule{a})
+	}
+	return list
+}
+
+// plainRule applies a rule to the gradients themselves.
+type plainRule struct{ aggregator }
+
+func (r plainRule) Aggregate(in Input) (Output, error) {
+	if err := in.check(); err != nil {
+		return Output{}, err
+	}
+	return r.aggregate(in, points{vectors: in.Vectors})
+}

@@ -1,0 +1,99 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/krum"
+)
+
+// What an aggregation or a lookup may be refused for. The first three are those of package krum.
+var (
+	ErrInfeasible = krum.ErrInfeasible
+	ErrTooFew     = krum.ErrTooFew
+	ErrCondition  = krum.ErrCondition
+	ErrUnknown    = errors.New("unknown rule")
+)
+
+// Rule is an aggregation rule. It has no state.
+type Rule interface {
+	// Name is what genesis calls the rule.
+	Name() string
+	// Aggregate computes Delta.
+	//
+	// Errors: ErrInfeasible if in makes no sense, ErrTooFew if too few gradients are included for the rule. It panics if the
+	// vectors' shapes differ: they were decoded with one shape.
+	Aggregate(in Input) (Output, error)
+	// Condition returns nil if the rule's theorem covers f Byzantine of n participants, else an error that wraps
+	// ErrCondition and says what it requires. It is a warning.
+	Condition(n, f int) error
+	// Denominator returns the denominator of Delta for included gradients of n participants, which a validator needs
+	// to decode a Delta that it is sent; 0 if the rule cannot aggregate that many.
+	Denominator(n, f, included int) int64
+}
+
+// Input is what is aggregated.
+type Input struct {
+	// N is the number of registered participants, never of included gradients; at most gradients.MaxParticipants.
+	N int
+	// F is the number of Byzantine participants to withstand.
+	F int
+	// Vectors are the included gradients in participant order.
+	Vectors []gradients.Vector
+	// Unsquared makes Krum's score a sum of distances rather than of squared ones. Rules without a score ignore it.
+	Unsquared bool
+	// Floor is the least squared distance that two gradients are credited with, in squared grid steps. Rules that compare
+	// no distances ignore it; with mixing it applies to the distances of the gradients, not of the mixtures, whose noise
+	// is averaged.
+	Floor int64
+}
+
+// Output is the aggregate, and why it came out so.
+type Output struct {
+	// Delta has the denominator that Denominator returns.
+	Delta gradients.Fraction
+	// Selected are the positions in the input that entered Delta: best first for Krum and multi-Krum, else ascending.
+	Selected []int
+	// Score is krum.Result.Score, nil where the rule has none. With mixing it holds the scores of the mixtures, whose
+	// squared distances are in squared grid steps times the square of the number of gradients in a mixture.
+	Score []int64
+	// Neighbours are krum.Result.Neighbours, nil where the rule has none. With mixing they are the positions that were
+	// mixed, itself first, then nearest first.
+	Neighbours [][]int
+	// Margin is krum.Result.Margin, -1 where the rule has none.
+	Margin int64
+}
+
+// check refuses what no rule can aggregate.
+func (in Input) check() error {
+	switch k := len(in.Vectors); {
+	case in.F < 0 || in.F >= in.N || in.N > gradients.MaxParticipants:
+		return fmt.Errorf("rules: %w: N = %d, f = %d, want 0 <= f < N <= %d", ErrInfeasible, in.N, in.F, gradients.MaxParticipants)
+	case in.Floor < 0:
+		return fmt.Errorf("rules: %w: floor %d, want at least 0", ErrInfeasible, in.Floor)
+	case k > in.N:
+		return fmt.Errorf("rules: %w: %d vectors of %d participants", ErrInfeasible, k, in.N)
+	case k == 0:
+		return fmt.Errorf("rules: %w: none included", ErrTooFew)
+	}
+	gradients.Shape(in.Vectors)
+	return nil
+}
+
+// majority is the condition that most coordinate-wise rules share: honest participants outnumber the others.
+func majority(rule string, n, f int) error {
+	if f < 0 || n < 2*f+1 {
+		return fmt.Errorf("rules: %w: %s with N = %d, f = %d, want N >= 2f+1 = %d", ErrCondition, rule, n, f, 2*f+1)
+	}
+	return nil
+}
+
+// ascending returns 0 to n-1.
+func ascending(n int) []int {
+	positions := make([]int, n)
+	for i := range positions {
+		positions[i] = i
+	}
+	return positions
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Writes golden.txt: python3 golden.py > golden.txt
+
+An independent implementation of what golden_test.go hashes, in Python's unbounded integers. Each value is hashed as a
+little-endian signed 64-bit integer. Sums of roots are compared to 1000 bits; a smaller difference is a tie.
+"""
+import functools
+import hashlib
+import struct
+from math import isqrt
+
+MASK = (1 << 64) - 1
+
+
+class SplitMix64:
+    def __init__(self, seed):
+        self.s = seed
+
+    def next(self):
+        self.s = (self.s + 0x9E3779B97F4A7C15) & MASK
+        z = self.s
+        z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & MASK
+        z = ((z ^ z >> 27) * 0x94D049BB133111EB) & MASK
+        return z ^ z >> 31
+
+
+def generate(n, d, spread, seed):
+    r = SplitMix64(seed)
+    return [[r.next() % (2 * spread + 1) - spread for _ in range(d)] for _ in range(n)]
+
+
+def select(sq, n, f, m, unsquared, floor):
+    q = n - f - 2
+    exact, shown, neighbours = [], [], []
+    for i, row in enumerate(sq):
+        near = sorted((max(x, floor), j) for j, x in enumerate(row) if j != i)[:q]
+        neighbours.append([j for _, j in near])
+        if unsquared:
+            exact.append(sum(isqrt(x << 2000) for x, _ in near))
+            shown.append(sum(isqrt(x << 48) for x, _ in near) >> 24)
+        else:
+            exact.append(sum(x for x, _ in near))
+            shown.append(exact[-1])
+    tie = 1 << 100 if unsquared else 1  # each of the roots is rounded down by less than 1
+
+    def compare(i, j):
+        gap = exact[i] - exact[j]
+        return i - j if abs(gap) < tie else gap
+
+    order = sorted(range(n), key=functools.cmp_to_key(compare))
+    margin = max(0, shown[order[m]] - shown[order[m - 1]]) if m < n else -1
+    return order[:m] + shown + [j for near in neighbours for j in near] + [margin]
+
+
+print("# SHA-256 of exact results on the vectors of splitmix64; made by golden.py, not by the code under test.")
+for n, d, spread, f in ((4, 1970, 127, 1), (7, 500, 3, 2), (10, 7850, 32, 3), (12, 3, 1, 3), (23, 333, 127, 7)):
+    vs = generate(n, d, spread, n << 32 | d)
+    sq = [[sum((x - y) ** 2 for x, y in zip(a, b)) for b in vs] for a in vs]
+    for unsquared in (False, True):
+        for floor in (0, sq[0][1]):
+            for m in (1, n - f, n):
+                xs = select(sq, n, f, m, unsquared, floor)
+                h = hashlib.sha256(struct.pack("<%dq" % len(xs), *xs)).hexdigest()
+                print("n=%d/d=%d/f=%d/m=%d/unsquared=%s/floor=%d %s" % (n, d, f, m, str(unsquared).lower(), floor, h))

@@ -1,0 +1,142 @@
+package testnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/mnist/model"
+)
+
+// Round is a closed round as it is reported.
+type Round struct {
+	Type         string   `json:"type"` // "round"
+	Epoch        uint64   `json:"epoch"`
+	Round        uint64   `json:"round"`
+	Height       uint64   `json:"height"`
+	View         uint32   `json:"view"`
+	Leader       uint32   `json:"leader"`
+	Included     int      `json:"included"`
+	TestAccuracy float64  `json:"test_accuracy"`
+	Epsilon      *float64 `json:"epsilon"`
+	LGC          float64  `json:"t_lgc_ms"`
+	GE           float64  `json:"t_ge_ms"`
+	BC           float64  `json:"t_bc_ms"`
+}
+
+// Evaluator measures models on a test set.
+type Evaluator struct {
+	model    *model.Model
+	features mnist.Features
+}
+
+// NewEvaluator prepares a test set for the chain's model.
+func NewEvaluator(test mnist.Set, m app.Model) (*Evaluator, error) {
+	f, err := test.Features(int(m.Pool), m.PixelScale)
+	if err != nil {
+		return nil, err
+	}
+	net, err := model.New(model.Spec{Inputs: int(m.Inputs), Hidden: int(m.Hidden), Classes: int(m.Classes)})
+	if err != nil {
+		return nil, err
+	}
+	if f.Inputs != int(m.Inputs) {
+		return nil, fmt.Errorf("test set has %d inputs after pooling by %d, the model takes %d", f.Inputs, m.Pool, m.Inputs)
+	}
+	return &Evaluator{model: net, features: f}, nil
+}
+
+// Accuracy is the share of right predictions at the parameters.
+func (e *Evaluator) Accuracy(parameters []float64) float64 {
+	return e.model.Evaluate(parameters, e.features.X, e.features.Labels).Accuracy
+}
+
+// follower reads rounds off the first node that answers.
+type follower struct {
+	clients []*client.Client
+	at      int
+	poll    time.Duration
+}
+
+// Follow delivers every closed round from 0 to the last in order. It asks the
+// first node, and the next one while that does not answer. The evaluator may
+// be nil: accuracies are then 0.
+func Follow(ctx context.Context, n *Net, e *Evaluator, each func(Round) error) error {
+	f := &follower{poll: 20 * time.Millisecond}
+	for _, node := range n.Nodes {
+		c, err := client.New(node.RPC)
+		if err != nil {
+			return err
+		}
+		f.clients = append(f.clients, c)
+	}
+	for t := range n.Genesis.Params.Training.Rounds {
+		r, err := f.round(ctx, t, e)
+		if err != nil {
+			return err
+		}
+		if err := each(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// round waits for round t to be closed.
+func (f *follower) round(ctx context.Context, t uint64, e *Evaluator) (Round, error) {
+	for {
+		r, err := f.ask(ctx, t, e)
+		var refusal *client.Refusal
+		switch {
+		case err == nil:
+			return r, nil
+		case ctx.Err() != nil:
+			return r, ctx.Err()
+		case errors.Is(err, client.ErrUnreachable):
+			f.at = (f.at + 1) % len(f.clients)
+		case !errors.As(err, &refusal) || refusal.Code != abci.CodeNotFound && refusal.Code != abci.CodeInternal:
+			return r, err
+		}
+		select {
+		case <-ctx.Done():
+			return r, ctx.Err()
+		case <-time.After(f.poll):
+		}
+	}
+}
+
+func (f *follower) ask(ctx context.Context, t uint64, e *Evaluator) (Round, error) {
+	c := f.clients[f.at]
+	record, err := c.Round(ctx, t)
+	if err != nil {
+		return Round{}, err
+	}
+	r := Round{
+		Type: "round", Epoch: record.Epoch, Round: t, Height: record.Height, View: record.View, Leader: record.Leader,
+		Included: len(record.Contributions),
+	}
+	// A restarted node has not timed the rounds before; then they are 0.
+	if timing, err := c.Timing(ctx, t); err == nil {
+		r.LGC, r.GE, r.BC = timing.LGC, timing.GE, timing.BC
+	} else if errors.Is(err, client.ErrUnreachable) {
+		return r, err
+	}
+	if e == nil {
+		return r, nil
+	}
+	m, err := c.ModelAfter(ctx, t)
+	if err != nil {
+		return r, err
+	}
+	parameters, err := app.DecodeParameters(m.Parameters)
+	if err != nil {
+		return r, err
+	}
+	r.TestAccuracy = e.Accuracy(parameters)
+	return r, nil
+}

@@ -1,0 +1,158 @@
+package testnet
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
+)
+
+// Net is a localnet whose homes are made.
+type Net struct {
+	Manifest Manifest
+	Genesis  app.Genesis
+	Warnings []string // of the genesis
+	Nodes    []Node
+}
+
+// Node is one home of a localnet.
+type Node struct {
+	Home string
+	RPC  string // tcp://127.0.0.1:port
+	P2P  string // 127.0.0.1:port
+
+	home *node.Home
+	app  node.AppConfig
+}
+
+// Init makes the homes of a localnet and its genesis. It overwrites nothing.
+func Init(m Manifest) (*Net, error) {
+	if err := m.complete(); err != nil {
+		return nil, err
+	}
+	params, err := m.params()
+	if err != nil {
+		return nil, err
+	}
+	n := &Net{Manifest: m, Genesis: app.Genesis{Params: params, Seed: m.genesisSeed()}}
+	ports, err := freePorts(2 * m.Validators)
+	if err != nil {
+		return nil, err
+	}
+	for i := range m.Validators {
+		if err := n.add(i, ports[2*i], ports[2*i+1]); err != nil {
+			return nil, fmt.Errorf("node %d: %w", i, err)
+		}
+	}
+	return n, n.finish()
+}
+
+// genesisSeed is the chain's seed: of the manifest's, or random.
+func (m *Manifest) genesisSeed() []byte {
+	var seed [32]byte
+	if m.Seed == 0 {
+		rand.Read(seed[:]) // never fails (crypto/rand)
+	} else {
+		seed = sha256.Sum256(fmt.Appendf(nil, "spdl testnet seed %d", m.Seed))
+	}
+	return seed[:]
+}
+
+// add makes a node's home and its participant.
+func (n *Net) add(i, rpc, p2p int) error {
+	m := n.Manifest
+	c := node.DefaultConfig()
+	node.Loopback(c)
+	c.Moniker = fmt.Sprintf("node%d", i)
+	c.RPC.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", rpc)
+	c.P2P.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", p2p)
+	c.P2P.MaxNumInboundPeers = 2 * MaxValidators
+	c.RPC.PprofListenAddress = ""
+	if m.Memory {
+		c.DBBackend = "memdb"
+	}
+	a := node.DefaultAppConfig()
+	a.Worker.Part, a.Worker.Parts, a.Worker.PartitionSeed = i, m.Validators, m.Seed
+	a.Worker.Partition, a.Worker.Alpha = m.Partition, m.Alpha
+	if m.Data != "" {
+		dir, err := filepath.Abs(m.Data)
+		if err != nil {
+			return err
+		}
+		a.Worker.Data = dir
+	}
+	if m.Seed != 0 {
+		a.Worker.TestSeed = m.Seed<<16 + uint64(i) + 1
+	}
+	home, err := node.Init(filepath.Join(m.Home, c.Moniker), c, a)
+	if err != nil {
+		return err
+	}
+	n.Nodes = append(n.Nodes, Node{
+		Home: home.Dir, RPC: c.RPC.ListenAddress, P2P: strings.TrimPrefix(c.P2P.ListenAddress, "tcp://"), home: home, app: a,
+	})
+	n.Genesis.Participants = append(n.Genesis.Participants,
+		app.NewParticipant(uint32(i), c.Moniker, home.ParticipantKey, home.ConsensusKey, n.Genesis.Params.Reputation))
+	return nil
+}
+
+// finish writes the genesis and the peers into every home.
+func (n *Net) finish() error {
+	doc, err := node.NewGenesis(n.Manifest.ChainID, n.Manifest.GenesisTime, n.Genesis)
+	if err != nil {
+		return err
+	}
+	if _, n.Warnings, err = node.CheckGenesis(doc); err != nil {
+		return err
+	}
+	for i := range n.Nodes {
+		c := n.Nodes[i].home.Config
+		c.P2P.PersistentPeers = strings.Join(n.peers(i), ",")
+		c.RPC.MaxBodyBytes = max(c.RPC.MaxBodyBytes, 2*node.TxBytes(n.Genesis))
+		c.Mempool.MaxTxBytes = max(c.Mempool.MaxTxBytes, int(node.TxBytes(n.Genesis)))
+		if err := n.Nodes[i].home.WriteConfig(); err != nil {
+			return err
+		}
+		if err := doc.SaveAs(c.GenesisFile()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// peers are node i's persistent peers: its neighbours on a ring, half on
+// either side, so that the graph is connected and of equal degrees.
+func (n *Net) peers(i int) []string {
+	var out []string
+	total := len(n.Nodes)
+	for step := 1; len(out) < n.Manifest.Neighbours && step < total; step++ {
+		for _, k := range []int{(i + step) % total, (i - step + total) % total} {
+			address := fmt.Sprintf("%s@%s", n.Nodes[k].home.NodeID, n.Nodes[k].P2P)
+			if k != i && len(out) < n.Manifest.Neighbours && !slices.Contains(out, address) {
+				out = append(out, address)
+			}
+		}
+	}
+	return out
+}
+
+// freePorts asks the system for loopback ports that nobody listens on. They
+// are held together and released together, so that they differ.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}

@@ -1,0 +1,54 @@
+package testnet
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cometbft/cometbft/libs/log"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/mnist"
+)
+
+// InProcess is a localnet whose nodes are goroutines of this process, with
+// real p2p over loopback.
+type InProcess struct {
+	Net   *Net
+	Nodes []*node.Running
+}
+
+// StartInProcess starts all nodes. The data set is decoded once for all.
+func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
+	p := &InProcess{Net: n, Nodes: make([]*node.Running, len(n.Nodes))}
+	load := sync.OnceValues(func() (mnist.Data, error) { return node.LoadData(n.Manifest.Data) })
+	share := func(string) (mnist.Data, error) { return load() }
+	errs := make([]error, len(n.Nodes))
+	var wg sync.WaitGroup
+	for i := range n.Nodes {
+		wg.Go(func() {
+			p.Nodes[i], errs[i] = node.Start(n.Nodes[i].home.Config, n.Nodes[i].app, logger.With("node", i), share)
+			if errs[i] != nil {
+				errs[i] = fmt.Errorf("node %d: %w", i, errs[i])
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, errors.Join(err, p.Stop())
+	}
+	return p, nil
+}
+
+// Stop stops all nodes.
+func (p *InProcess) Stop() error {
+	errs := make([]error, len(p.Nodes))
+	var wg sync.WaitGroup
+	for i, r := range p.Nodes {
+		if r != nil {
+			wg.Go(func() { errs[i] = r.Stop() })
+		}
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,105 @@
+package testnet
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/preset"
+)
+
+// Manifest describes a localnet. The zero value of a field is its default.
+type Manifest struct {
+	// Validators is the number of nodes, each a validator and a participant.
+	// Default 4.
+	Validators int `mapstructure:"validators"`
+	// Preset names the parameters. Default "default".
+	Preset string `mapstructure:"preset"`
+	// Rounds replaces the preset's number of rounds where it is not 0.
+	Rounds uint64 `mapstructure:"rounds"`
+	// Rule replaces the preset's aggregation rule where it is not "".
+	Rule string `mapstructure:"rule"`
+	// ChainID is the chain's id. Default "spdl-localnet".
+	ChainID string `mapstructure:"chain_id"`
+	// Home is the folder of the nodes' homes, node0 to node<N-1>.
+	Home string `mapstructure:"home"`
+	// Data is a folder of IDX files. Default: the embedded MNIST.
+	Data string `mapstructure:"data"`
+	// Seed fixes the genesis seed, the partition and the noise, which then has
+	// no privacy. 0 draws all from the operating system.
+	Seed uint64 `mapstructure:"seed"`
+	// Partition is how the training set is dealt out: "iid" or "dirichlet" with
+	// Alpha.
+	Partition string  `mapstructure:"partition"`
+	Alpha     float64 `mapstructure:"alpha"`
+	// Neighbours is how many persistent peers each node has. Default: all others
+	// up to 10 nodes, beyond that 8, never fewer than f+1: with fewer, f faulty
+	// nodes can cut one off.
+	Neighbours int `mapstructure:"neighbours"`
+	// Memory keeps the nodes' databases in memory.
+	Memory bool `mapstructure:"memory"`
+	// Adjust changes the parameters last; for tests.
+	Adjust func(*app.Params) `mapstructure:"-"`
+	// GenesisTime is the chain's first block time. Default: now.
+	GenesisTime time.Time `mapstructure:"-"`
+}
+
+// complete fills the defaults and checks the rest.
+func (m *Manifest) complete() error {
+	if m.Validators == 0 {
+		m.Validators = 4
+	}
+	if m.Preset == "" {
+		m.Preset = preset.Names()[0]
+	}
+	if m.ChainID == "" {
+		m.ChainID = "spdl-localnet"
+	}
+	if m.Partition == "" {
+		m.Partition = node.PartitionIID
+	}
+	if m.Alpha == 0 {
+		m.Alpha = 1
+	}
+	if m.GenesisTime.IsZero() {
+		m.GenesisTime = time.Now()
+	}
+	f := (m.Validators - 1) / 3
+	if m.Neighbours == 0 {
+		m.Neighbours = m.Validators - 1
+		if m.Validators > 10 {
+			m.Neighbours = max(8, f+1)
+		}
+	}
+	switch {
+	case m.Validators < 1 || m.Validators > MaxValidators:
+		return fmt.Errorf("%d validators, want 1 to %d on one machine", m.Validators, MaxValidators)
+	case m.Validators > 1 && (m.Neighbours < f+1 || m.Neighbours >= m.Validators):
+		return fmt.Errorf("%d neighbours of %d validators, want %d (f+1) to %d", m.Neighbours, m.Validators, f+1, m.Validators-1)
+	case m.Home == "":
+		return fmt.Errorf("no home for the nodes")
+	}
+	return nil
+}
+
+// MaxValidators bounds a localnet.
+const MaxValidators = 100
+
+// params are the chain's parameters.
+func (m *Manifest) params() (app.Params, error) {
+	p, err := preset.New(m.Preset, m.Validators)
+	if err != nil {
+		return p, err
+	}
+	if m.Rounds > 0 {
+		p.Training.Rounds = m.Rounds
+	}
+	if m.Rule != "" {
+		p.Rule.Name = m.Rule
+	}
+	if m.Adjust != nil {
+		m.Adjust(&p)
+	}
+	return p, nil
+}

@@ -1,0 +1,205 @@
+package testnet
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// stopWait is how long a node may take to stop before it is killed.
+const stopWait = 10 * time.Second
+
+// logTail is how many lines of a dead node's log its error shows.
+const logTail = 12
+
+// Processes is a localnet whose nodes are processes of their own. They end with
+// this one whatever ends it.
+type Processes struct {
+	Net    *Net
+	binary string
+	failed chan error
+	work   chan func() // run on the thread that the children are bound to
+
+	mu       sync.Mutex
+	children []*child
+	peaks    []int64 // bytes, of nodes that have ended
+	stopping bool
+}
+
+// child is one running process of a node.
+type child struct {
+	cmd      *exec.Cmd
+	expected bool // its end is not a failure
+	done     chan struct{}
+}
+
+// StartProcesses starts `binary start --home ...` for every node. Logs go to
+// node.log in each home.
+func StartProcesses(n *Net, binary string) (*Processes, error) {
+	p := &Processes{
+		Net: n, binary: binary, failed: make(chan error, len(n.Nodes)), work: make(chan func()),
+		children: make([]*child, len(n.Nodes)), peaks: make([]int64, len(n.Nodes)),
+	}
+	// The kernel ends a child when the thread that made it ends: keep one for all.
+	go func() {
+		runtime.LockOSThread()
+		for f := range p.work {
+			f()
+		}
+	}()
+	for i := range n.Nodes {
+		if err := p.Start(i); err != nil {
+			return nil, errors.Join(err, p.Stop())
+		}
+	}
+	return p, nil
+}
+
+// LogFile is where a node's process writes its log.
+func (n Node) LogFile() string { return filepath.Join(n.Home, "node.log") }
+
+// Start starts node i, which must not run.
+func (p *Processes) Start(i int) error {
+	log, err := os.OpenFile(p.Net.Nodes[i].LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	c := &child{cmd: exec.Command(p.binary, "start", "--home", p.Net.Nodes[i].Home), done: make(chan struct{})}
+	c.cmd.Stdout, c.cmd.Stderr = log, log
+	c.cmd.SysProcAttr = bound()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopping {
+		return errors.New("the net is stopping")
+	}
+	if old := p.children[i]; old != nil && !old.ended() {
+		return fmt.Errorf("node %d is running", i)
+	}
+	started := make(chan error)
+	p.work <- func() { started <- c.cmd.Start() }
+	if err := <-started; err != nil {
+		return fmt.Errorf("start node %d: %w", i, err)
+	}
+	p.children[i] = c
+	go p.wait(i, c)
+	return nil
+}
+
+func (c *child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait reaps a child and reports an end that nobody asked for.
+func (p *Processes) wait(i int, c *child) {
+	err := c.cmd.Wait()
+	p.mu.Lock()
+	p.peaks[i] = max(p.peaks[i], peakOf(c.cmd.ProcessState))
+	expected := c.expected
+	p.mu.Unlock()
+	close(c.done)
+	if !expected {
+		p.failed <- fmt.Errorf("node %d ended by itself (%v); the end of %s:\n%s", i, err, p.Net.Nodes[i].LogFile(), tail(p.Net.Nodes[i].LogFile()))
+	}
+}
+
+// Failed delivers the unexpected end of a node.
+func (p *Processes) Failed() <-chan error { return p.failed }
+
+// Signal sends a signal to node i: SIGKILL to crash it, SIGSTOP and SIGCONT to
+// pause it. An end that follows is expected; Kill waits for it.
+func (p *Processes) Signal(i int, s syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.children[i]
+	if s != syscall.SIGSTOP && s != syscall.SIGCONT {
+		c.expected = true
+	}
+	return c.cmd.Process.Signal(s)
+}
+
+// Kill is kill -9 on node i.
+func (p *Processes) Kill(i int) error {
+	if err := p.Signal(i, syscall.SIGKILL); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	c := p.children[i]
+	p.mu.Unlock()
+	<-c.done
+	return nil
+}
+
+// Stop ends all nodes: asks, waits, kills.
+func (p *Processes) Stop() error {
+	p.mu.Lock()
+	again := p.stopping
+	p.stopping = true
+	running := []*child{}
+	for _, c := range p.children {
+		if c != nil && !c.ended() {
+			c.expected = true
+			_ = c.cmd.Process.Signal(syscall.SIGCONT)
+			_ = c.cmd.Process.Signal(syscall.SIGTERM)
+			running = append(running, c)
+		}
+	}
+	p.mu.Unlock()
+	deadline := time.After(stopWait)
+	var err error
+	for _, c := range running {
+		select {
+		case <-c.done:
+		case <-deadline:
+			err = fmt.Errorf("a node did not stop within %v and was killed", stopWait)
+			deadline = time.After(0)
+			_ = c.cmd.Process.Kill()
+			<-c.done
+		}
+	}
+	if !again {
+		close(p.work)
+	}
+	return err
+}
+
+// PeakRSS is the sum over the nodes of the most memory that each held resident,
+// in bytes.
+func (p *Processes) PeakRSS() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var sum int64
+	for i, c := range p.children {
+		peak := p.peaks[i]
+		if c != nil && !c.ended() {
+			peak = max(peak, peakOfPID(c.cmd.Process.Pid))
+		}
+		sum += peak
+	}
+	return sum
+}
+
+// tail is the end of a log file.
+func tail(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
+	return "  " + strings.Join(lines[max(0, len(lines)-logTail):], "\n  ")
+}
+
+// OwnPeakRSS is the most memory that this process held resident, in bytes.
+func OwnPeakRSS() int64 { return peakOfPID(os.Getpid()) }

@@ -1,0 +1,42 @@
+package testnet
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// bound lets a child end with the thread that starts it, and keeps the
+// terminal's Ctrl-C from it: its parent stops it in order.
+func bound() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// peakOf is the peak resident memory of an ended process, bytes.
+func peakOf(s *os.ProcessState) int64 {
+	if u, ok := s.SysUsage().(*syscall.Rusage); ok {
+		return u.Maxrss << 10
+	}
+	return 0
+}
+
+// peakOfPID is the peak resident memory of a running process, bytes; 0 where
+// it cannot be read.
+func peakOfPID(pid int) int64 {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, found := bytes.Cut(data, []byte("VmHWM:"))
+	fields := bytes.Fields(rest)
+	if !found || len(fields) == 0 {
+		return 0
+	}
+	kib, err := strconv.ParseInt(string(fields[0]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kib << 10
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package testnet
+
+import (
+	"os"
+	"syscall"
+)
+
+// bound keeps the terminal's Ctrl-C from a child. Only Linux also ends a child
+// with a killed parent.
+func bound() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func peakOf(*os.ProcessState) int64 { return 0 }
+
+func peakOfPID(int) int64 { return 0 }

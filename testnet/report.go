@@ -1,0 +1,95 @@
+package testnet
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Summary is the last line of a run.
+type Summary struct {
+	Type         string   `json:"type"` // "summary"
+	Rounds       int      `json:"rounds"`
+	Heights      uint64   `json:"heights"` // blocks up to the one that closed the last round
+	TestAccuracy float64  `json:"test_accuracy"`
+	Epsilon      *float64 `json:"epsilon"`
+	Wall         float64  `json:"wall_s"`
+	PeakRSS      int64    `json:"peak_rss_bytes"` // sum over the nodes of each one's peak
+}
+
+// Reporter prints the rounds of a run: a line each as text or JSON on out, and
+// on a terminal a progress bar on progress.
+type Reporter struct {
+	Out      io.Writer
+	Progress io.Writer // nil for none
+	JSON     bool
+	Rounds   uint64
+
+	start time.Time
+	last  Round
+	count int
+}
+
+// Begin starts the clock and prints the heading.
+func (r *Reporter) Begin() {
+	r.start = time.Now()
+	if !r.JSON {
+		fmt.Fprintf(r.Out, "%5s %6s %6s %4s %8s %8s %8s %9s %9s %9s\n",
+			"round", "height", "leader", "view", "included", "accuracy", "error", "T_LGC ms", "T_GE ms", "T_BC ms")
+	}
+	r.bar()
+}
+
+// Round prints a closed round.
+func (r *Reporter) Round(x Round) error {
+	r.last = x
+	r.count++
+	r.clear()
+	var err error
+	if r.JSON {
+		err = json.NewEncoder(r.Out).Encode(x)
+	} else {
+		_, err = fmt.Fprintf(r.Out, "%5d %6d %6d %4d %8d %8.4f %8.4f %9.1f %9.1f %9.1f\n",
+			x.Round, x.Height, x.Leader, x.View, x.Included, x.TestAccuracy, 1-x.TestAccuracy, x.LGC, x.GE, x.BC)
+	}
+	r.bar()
+	return err
+}
+
+// End prints the summary.
+func (r *Reporter) End(peakRSS int64) error {
+	r.clear()
+	s := Summary{
+		Type: "summary", Rounds: r.count, Heights: r.last.Height, TestAccuracy: r.last.TestAccuracy,
+		Wall: time.Since(r.start).Seconds(), PeakRSS: peakRSS,
+	}
+	if r.JSON {
+		return json.NewEncoder(r.Out).Encode(s)
+	}
+	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %.4f, %.1f s, peak memory %.0f MiB over all nodes\n",
+		s.Rounds, s.Heights, s.TestAccuracy, s.Wall, float64(s.PeakRSS)/(1<<20))
+	return err
+}
+
+const barWidth = 30
+
+func (r *Reporter) bar() {
+	if r.Progress == nil || r.Rounds == 0 {
+		return
+	}
+	done := barWidth * r.count / int(r.Rounds)
+	left := "starting"
+	if r.count > 0 {
+		each := time.Since(r.start) / time.Duration(r.count)
+		left = fmt.Sprintf("%s left", (each * time.Duration(int(r.Rounds)-r.count)).Round(time.Second))
+	}
+	fmt.Fprintf(r.Progress, "\r[%s%s] %d/%d  %s", strings.Repeat("#", done), strings.Repeat(".", barWidth-done), r.count, r.Rounds, left)
+}
+
+func (r *Reporter) clear() {
+	if r.Progress != nil {
+		fmt.Fprint(r.Progress, "\r\x1b[K")
+	}
+}
