@@ -34,7 +34,12 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	if req.Type == abcitypes.CheckTxType_Recheck {
 		return p.recheck(t)
 	}
-	if err := p.add(t); err != nil {
+	// A transaction that is here already may enter the mempool once more: it is
+	// how one that a peer lost is gossiped again. CometBFT's own cache keeps
+	// plain repetitions out.
+	if err := p.add(t); errors.Is(err, errDuplicate) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	a.timings.arrived(t, p.look())

@@ -24,7 +24,6 @@ const (
 	CodeIncluded       uint32 = 8
 	CodeDelta          uint32 = 9
 	CodeFinished       uint32 = 10
-	CodeDuplicate      uint32 = 11
 	CodeOccupied       uint32 = 12
 	CodePoolFull       uint32 = 13
 	CodeUnknownPath    uint32 = 20
@@ -56,7 +55,6 @@ var codeOf = []struct {
 	{app.ErrDeltaForm, CodeDelta},
 	{app.ErrTolerance, CodeDelta},
 	{app.ErrFinished, CodeFinished},
-	{errDuplicate, CodeDuplicate},
 	{errOccupied, CodeOccupied},
 	{errPoolFull, CodePoolFull},
 	{errUnknownPath, CodeUnknownPath},

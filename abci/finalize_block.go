@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
-
-	"github.com/spdl/spdl/app"
 )
 
 // FinalizeBlock executes a decided block. It does not recover: an error here
@@ -16,7 +14,7 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 	if s == nil {
 		return nil, errNotReady
 	}
-	txs, err := app.DecodeBlock(req.Txs)
+	txs, err := a.pool.Load().decode(req.Txs)
 	if err != nil {
 		return nil, fmt.Errorf("decided block %d: %w", req.Height, err)
 	}

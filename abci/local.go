@@ -97,10 +97,23 @@ func (l local) Submit(ctx context.Context, t *tx.Tx) error {
 	return (*send)(ctx, t.Raw)
 }
 
-// Verdict turns CheckTx's answer into a worker's error: a duplicate is none,
-// any other refusal is final.
+// Pending are the transactions of the open round in this node's pool, and the
+// round. Done tells that the training is finished.
+func (a *Application) Pending() (raws [][]byte, round uint64, done bool) {
+	p := a.pool.Load()
+	if p == nil {
+		return nil, 0, false
+	}
+	v := p.look()
+	for _, t := range v.pending {
+		raws = append(raws, t.Raw)
+	}
+	return raws, v.state.Progress.Round, v.state.Finished()
+}
+
+// Verdict turns CheckTx's answer into a worker's error: a refusal is final.
 func Verdict(code uint32, log string) error {
-	if code == CodeOK || code == CodeDuplicate {
+	if code == CodeOK {
 		return nil
 	}
 	return fmt.Errorf("%w: %s (code %d)", worker.ErrRefused, log, code)

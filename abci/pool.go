@@ -1,6 +1,7 @@
 package abci
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync"
@@ -100,6 +101,30 @@ func (p *pool) vacant(at slot, t *tx.Tx) error {
 		return fmt.Errorf("%w: %d bytes held, %d more, at most %d", errPoolFull, p.bytes, len(t.Raw), p.limit)
 	}
 	return nil
+}
+
+// decode decodes the transactions of a block. One that is pending is taken
+// from the pool, where it was decoded and verified before.
+func (p *pool) decode(raws [][]byte) ([]*tx.Tx, error) {
+	p.mu.Lock()
+	known := make(map[[32]byte]*tx.Tx, len(p.slots))
+	for _, t := range p.slots {
+		known[t.Hash] = t
+	}
+	p.mu.Unlock()
+	txs := make([]*tx.Tx, len(raws))
+	for i, raw := range raws {
+		if t := known[sha256.Sum256(raw)]; t != nil {
+			txs[i] = t
+			continue
+		}
+		t, err := tx.Decode(raw)
+		if err != nil {
+			return nil, fmt.Errorf("transaction %d: %w", i, err)
+		}
+		txs[i] = t
+	}
+	return txs, nil
 }
 
 // recheck tells whether a transaction that CometBFT still holds is of use.

@@ -30,7 +30,7 @@ func (a *Application) verdict(s *app.State, height int64, raws [][]byte) (err er
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	txs, err := app.DecodeBlock(raws)
+	txs, err := a.pool.Load().decode(raws)
 	if err != nil {
 		return err
 	}

@@ -229,7 +229,7 @@ func TestCheckTxRefuses(t *testing.T) {
 		code uint32
 	}{
 		{"first", g, abci.CodeOK},
-		{"same again", g, abci.CodeDuplicate},
+		{"same again", g, abci.CodeOK},
 		{"another of the sender", apptest.Sign(0, &other), abci.CodeOccupied},
 		{"next round", with(func(g *tx.Gradient) { g.Round = 1 }), abci.CodeOK},
 		{"two rounds on", with(func(g *tx.Gradient) { g.Round = 2 }), abci.CodeWrongRound},
@@ -275,7 +275,9 @@ func TestStaleIsDropped(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, abci.CodeWrongRound, r.Code)
 	}
-	require.Equal(t, abci.CodeDuplicate, n.check(ahead).Code, "it is pending still")
+	pending, round, _ := n.Pending()
+	require.Equal(t, uint64(1), round)
+	require.Equal(t, [][]byte{ahead.Raw}, pending)
 }
 
 func TestPoolIsBounded(t *testing.T) {

@@ -52,13 +52,12 @@ func TestAssembleExecutes(t *testing.T) {
 }
 
 func decodeAgain(t *rapid.T, txs []*tx.Tx) []*tx.Tx {
-	var raws [][]byte
-	for _, x := range txs {
-		raws = append(raws, x.Raw)
-	}
-	again, err := app.DecodeBlock(raws)
-	if err != nil {
-		t.Fatal(err)
+	again := make([]*tx.Tx, len(txs))
+	for i, x := range txs {
+		var err error
+		if again[i], err = tx.Decode(x.Raw); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return again
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"fmt"
 
-	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 )
@@ -149,17 +148,4 @@ func DecodeState(height uint64, data []byte) (*State, error) {
 		s.history.peaks = append(s.history.peaks, [32]byte(peak))
 	}
 	return s, s.seal()
-}
-
-// DecodeBlock decodes the transactions of a block.
-func DecodeBlock(raws [][]byte) ([]*tx.Tx, error) {
-	txs := make([]*tx.Tx, len(raws))
-	for i, raw := range raws {
-		t, err := tx.Decode(raw)
-		if err != nil {
-			return nil, fmt.Errorf("transaction %d: %w", i, err)
-		}
-		txs[i] = t
-	}
-	return txs, nil
 }

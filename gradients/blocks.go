@@ -12,10 +12,10 @@ const BlockDim = 1024
 // minBlockWork is the work, in units of InBlocks' cost, that pays for one more goroutine.
 const minBlockWork = 1 << 16
 
-// InBlocks calls f(lo, hi) once for each block of coordinates [lo, hi) of [0, d): blocks start at multiples of BlockDim and
-// hold BlockDim coordinates, the last one fewer. Blocks run on as many cores as GOMAXPROCS allows, in no fixed order, so f may
-// write only what belongs to its block; its result then depends on neither. cost is the work a coordinate takes, in
-// additions or so; small jobs stay on the calling goroutine.
+// InBlocks calls f(lo, hi) once for each block of coordinates [lo, hi) of [0, d): blocks start at multiples of BlockDim
+// and hold BlockDim coordinates, the last one fewer. Blocks run on as many cores as GOMAXPROCS allows, in no fixed
+// order, so f may write only what belongs to its block; its result then depends on neither. cost is the work a
+// coordinate takes, in additions or so; small jobs stay on the calling goroutine.
 //
 // A panic of f is raised again on the calling goroutine, after the others have finished.
 func InBlocks(d, cost int, f func(lo, hi int)) {

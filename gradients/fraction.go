@@ -10,8 +10,8 @@ import (
 // itself a sum of at most MaxParticipants, and a median may average two.
 const MaxDenominator = 2 * MaxParticipants * MaxParticipants
 
-// Fraction is an aggregate Delta in grid steps: coordinate j is Num[j]/Den, exactly. The common denominator is kept apart
-// rather than divided out, so that no aggregate is ever rounded.
+// Fraction is an aggregate Delta in grid steps: coordinate j is Num[j]/Den, exactly. The common denominator is kept
+// apart rather than divided out, so that no aggregate is ever rounded.
 type Fraction struct {
 	Num []int64
 	Den int64 // in [1, MaxDenominator]
@@ -71,8 +71,8 @@ func (f Fraction) dotWide(v Vector) (sign int) {
 // tolerance*Den; if not, j is the first coordinate that fails, else -1. It holds for any numerators, hostile ones
 // included: nothing overflows.
 //
-// It panics if lengths or denominators differ or tolerance is negative: o is decoded with the length and the denominator
-// of f, see DecodeFraction.
+// It panics if lengths or denominators differ or tolerance is negative: o is decoded with the length and the
+// denominator of f, see DecodeFraction.
 func (f Fraction) Within(o Fraction, tolerance int64) (j int, ok bool) {
 	if len(f.Num) != len(o.Num) || f.Den != o.Den || f.Den < 1 || tolerance < 0 {
 		panic(fmt.Sprintf("gradients: compare %d/%d with %d/%d (coordinates/denominator), tolerance %d",

@@ -15,11 +15,12 @@ func (f Fraction) Encode() []byte {
 	return payload
 }
 
-// DecodeFraction is the inverse of Encode for an aggregate of d coordinates over denominator den, of vectors of width w.
+// DecodeFraction is the inverse of Encode for an aggregate of d coordinates over denominator den, of vectors of width
+// w.
 //
 // Errors: ErrWidth; ErrDenominator if den is outside [1, MaxDenominator]; ErrLength if d is outside [0, MaxDim] or
-// payload is not exactly 8*d bytes; ErrRange if a numerator exceeds Max*den in magnitude, for no rule leaves the range of
-// its inputs.
+// payload is not exactly 8*d bytes; ErrRange if a numerator exceeds Max*den in magnitude, for no rule leaves the range
+// of its inputs.
 func DecodeFraction(w Width, d int, den int64, payload []byte) (Fraction, error) {
 	if !w.Valid() {
 		return Fraction{}, fmt.Errorf("gradients: %w: %d bytes, want 1 or 2", ErrWidth, uint8(w))

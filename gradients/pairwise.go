@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// chunk is how many coordinates of each row are worked on before moving along: all rows of a chunk stay in a core's level 2
-// cache up to a few hundred participants, while every row meets every other. It also bounds the 32-bit lanes of the
-// int8 kernel (see doc.go) and is the unit that workers share out. Measured: 4096 is 3 % faster on one core and leaves the
-// second one idle more often; 8192 is slower.
+// chunk is how many coordinates of each row are worked on before moving along: all rows of a chunk stay in a core's
+// level 2 cache up to a few hundred participants, while every row meets every other. It also bounds the 32-bit lanes of
+// the int8 kernel (see doc.go) and is the unit that workers share out. Measured: 4096 is 3 % faster on one core and
+// leaves the second one idle more often; 8192 is slower.
 const chunk = 2048
 
 // minWork is the number of pair-coordinates that pays for one more goroutine (about 10 microseconds of kernel).

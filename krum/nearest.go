@@ -11,8 +11,8 @@ import (
 // positionBits hold a position below gradients.MaxParticipants, in the same word as a distance.
 const positionBits = 12
 
-// Nearest returns for each vector the positions of its q nearest others, nearest first, ties by position, where distances
-// below floor count as floor. It panics if q is negative or there are fewer than q others.
+// Nearest returns for each vector the positions of its q nearest others, nearest first, ties by position, where
+// distances below floor count as floor. It panics if q is negative or there are fewer than q others.
 func Nearest(d *gradients.Distances, q int, floor int64) [][]int {
 	n := d.Len()
 	if q < 0 || n > 0 && q > n-1 {

@@ -15,8 +15,8 @@ type Options struct {
 	F int
 	// Unsquared sums distances instead of squared distances, as the SPDL paper writes it. Blanchard et al. square.
 	Unsquared bool
-	// Floor, in squared grid steps, replaces every squared distance below it, so that vectors without the noise that all
-	// honest ones carry gain nothing by lying close together. 0 is none.
+	// Floor, in squared grid steps, replaces every squared distance below it, so that vectors without the noise that
+	// all honest ones carry gain nothing by lying close together. 0 is none.
 	Floor int64
 }
 
@@ -41,8 +41,8 @@ func (o Options) check(n, m int) (q int, err error) {
 	case o.Floor < 0:
 		return 0, fmt.Errorf("krum: %w: floor %d, want at least 0", ErrInfeasible, o.Floor)
 	case n-1 < q:
-		return 0, fmt.Errorf("krum: %w: %d included, so a vector has %d others, but its score needs the N-f-2 = %d nearest (N = %d, f = %d)",
-			ErrTooFew, n, max(0, n-1), q, o.N, o.F)
+		return 0, fmt.Errorf("krum: %w: %d included, so a vector has %d others, but its score needs the N-f-2 = %d nearest"+
+			" (N = %d, f = %d)", ErrTooFew, n, max(0, n-1), q, o.N, o.F)
 	case m < 1 || m > n:
 		return 0, fmt.Errorf("krum: %w: select %d of %d vectors", ErrInfeasible, m, n)
 	}

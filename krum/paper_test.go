@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Blanchard et al. 2017, section 4: "For each i, let s(i) = sum over i -> j of |V_i - V_j|^2 where the sum runs over the
-// n-f-2 closest vectors to V_i."
+// Blanchard et al. 2017, section 4: "For each i, let s(i) = sum over i -> j of |V_i - V_j|^2 where the sum runs over
+// the n-f-2 closest vectors to V_i."
 func TestPaperScoreSumsSquaredDistancesToTheClosest(t *testing.T) {
 	// On a line at 0, 1, 3, 7, 100: n = 5, f = 1, so two neighbours each.
 	vs := []gradients.Vector{
@@ -24,9 +24,9 @@ func TestPaperScoreSumsSquaredDistancesToTheClosest(t *testing.T) {
 	require.Equal(t, []int{1}, r.Selected)
 	require.Equal(t, int64(10-5), r.Margin)
 
-	// SPDL, section on the blockchain consensus: "define near(i) to be the set of n-f-2 closest gradients [...] the output of
-	// Krum is one of its input gradients, and the index of this gradient is arg min_i sum_{j in near(i)} |g_i - g_j|",
-	// without a square.
+	// SPDL, section on the blockchain consensus: "define near(i) to be the set of n-f-2 closest gradients [...] the
+	// output of Krum is one of its input gradients, and the index of this gradient is arg min_i sum_{j in near(i)} |g_i
+	// - g_j|", without a square.
 	r, err = Select(gradients.Pairwise(vs), 2, Options{N: 5, F: 1, Unsquared: true})
 	require.NoError(t, err)
 	require.Equal(t, []int64{1 + 3, 1 + 2, 2 + 3, 4 + 6, 93 + 97}, r.Score)

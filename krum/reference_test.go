@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// reference is Krum written from its definition alone: sort, add up, take the least. It shares no code with the package:
-// distances are rationals of unlimited size, and sums of roots are floats of 700 bits in which a difference below 2^-500
-// counts as a tie. (Sums of a few roots of 60-bit integers that differ at all differ by far more.)
+// reference is Krum written from its definition alone: sort, add up, take the least. It shares no code with the
+// package: distances are rationals of unlimited size, and sums of roots are floats of 700 bits in which a difference
+// below 2^-500 counts as a tie. (Sums of a few roots of 60-bit integers that differ at all differ by far more.)
 func reference(sq [][]*big.Int, m int, o Options) (selected []int, neighbours [][]int) {
 	n, q := len(sq), o.N-o.F-2
 	scores := make([]*big.Float, n)

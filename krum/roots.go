@@ -43,8 +43,8 @@ func rootScores(d *gradients.Distances, r *Result, floor int64) (compare func(i,
 	}
 }
 
-// fixedRoot returns floor(sqrt(x) * 2^rootBits) for x < 2^narrowBits, by Newton's method in integers: from above, each step
-// falls until the floor is reached.
+// fixedRoot returns floor(sqrt(x) * 2^rootBits) for x < 2^narrowBits, by Newton's method in integers: from above, each
+// step falls until the floor is reached.
 func fixedRoot(x uint64) uint64 {
 	if x == 0 {
 		return 0
@@ -112,8 +112,8 @@ func rootSum(xs []*big.Int, precision uint) *big.Int {
 // equalRootSums decides whether the sums of the square roots of a and b are equal.
 //
 // Two positive integers x and y are in one class if x*y is a perfect square, that is if they have the same squarefree
-// part. Then sqrt(y) = sqrt(x*y)/sqrt(x), so the signed sum over a class is an integer divided by the root of the class's
-// first member. Square roots of different squarefree integers are linearly independent over the rationals
+// part. Then sqrt(y) = sqrt(x*y)/sqrt(x), so the signed sum over a class is an integer divided by the root of the
+// class's first member. Square roots of different squarefree integers are linearly independent over the rationals
 // (Besicovitch 1940), so all these integers must be 0.
 func equalRootSums(a, b []*big.Int) bool {
 	type class struct{ first, sum *big.Int }

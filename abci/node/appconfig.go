@@ -94,15 +94,15 @@ var appTemplate = template.Must(template.New("app.toml").Parse(`# SPDL's own set
 enabled = {{ .Worker.Enabled }}
 # The participant's ed25519 key, and the journal that keeps it from signing two
 # gradients for one round. Relative to the home.
-key_file = "{{ .Worker.KeyFile }}"
-journal = "{{ .Worker.Journal }}"
+key_file = {{ printf "%q" .Worker.KeyFile }}
+journal = {{ printf "%q" .Worker.Journal }}
 # Folder with the four IDX files of MNIST's format, plain or gzip. Empty: the
 # embedded MNIST.
-data = "{{ .Worker.Data }}"
+data = {{ printf "%q" .Worker.Data }}
 # This participant's share of the training set: part of parts, "iid" or
 # "dirichlet" (label shares by Dirichlet(alpha)), by a seed that all share. With
 # data of its own a participant takes part 0 of 1.
-partition = "{{ .Worker.Partition }}"
+partition = {{ printf "%q" .Worker.Partition }}
 alpha = {{ .Worker.Alpha }}
 part = {{ .Worker.Part }}
 parts = {{ .Worker.Parts }}

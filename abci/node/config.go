@@ -25,7 +25,7 @@ func DefaultConfig() *config.Config {
 	c.P2P.SendRate = 1_000_000_000
 	c.P2P.RecvRate = 1_000_000_000
 	c.P2P.MaxPacketMsgPayloadSize = 16384
-	c.RPC.MaxBodyBytes = 8 << 20
+	c.RPC.MaxBodyBytes = 9 << 20 // max_tx_bytes in base64, and its envelope
 	c.Mempool.MaxTxBytes = 6 << 20
 	c.Mempool.Size = 10_000
 	c.LogLevel = "error"

@@ -27,7 +27,10 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 		return nil, err
 	}
 	c.SetRoot(dir)
-	for _, file := range []string{c.PrivValidatorKeyFile(), c.NodeKeyFile(), c.GenesisFile()} {
+	for _, file := range []string{
+		c.PrivValidatorKeyFile(), c.NodeKeyFile(), c.GenesisFile(), InHome(c, a.Worker.KeyFile),
+		filepath.Join(dir, "config", "config.toml"), filepath.Join(dir, "config", "app.toml"),
+	} {
 		if _, err := os.Stat(file); err == nil {
 			return nil, fmt.Errorf("%s exists already", file)
 		}
@@ -37,7 +40,7 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 	if err := a.WriteFile(dir); err != nil {
 		return nil, err
 	}
-	key, err := NewKey(filepath.Join(dir, a.Worker.KeyFile))
+	key, err := NewKey(InHome(c, a.Worker.KeyFile))
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +75,7 @@ func Reset(c *config.Config, a AppConfig) error {
 	if err := os.MkdirAll(c.DBDir(), 0o700); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(filepath.Join(c.RootDir, a.Worker.Journal)); err != nil {
+	if err := os.RemoveAll(InHome(c, a.Worker.Journal)); err != nil {
 		return err
 	}
 	if _, err := os.Stat(c.PrivValidatorKeyFile()); err != nil {

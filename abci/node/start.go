@@ -36,7 +36,7 @@ func New(c *config.Config, application abcitypes.Application, logger log.Logger)
 	}
 	return cmtnode.NewNode(c, privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()), nodeKey,
 		proxy.NewConnSyncLocalClientCreator(application), cmtnode.DefaultGenesisDocProviderFunc(c),
-		config.DefaultDBProvider, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger)
+		databases, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger)
 }
 
 // Running is a started node with its application and worker.
@@ -44,9 +44,10 @@ type Running struct {
 	Node        *cmtnode.Node
 	Application *abci.Application
 
-	db     dbm.DB
-	cancel context.CancelFunc
-	worker chan error
+	db       dbm.DB
+	cancel   context.CancelFunc
+	worker   chan error
+	regossip chan struct{} // closed when gossipAgain has ended
 }
 
 // Start runs the node of a home with the application and, where app.toml says
@@ -86,6 +87,9 @@ func (r *Running) start(c *config.Config, a AppConfig, key ed25519.PrivateKey, l
 	}
 	local := rpclocal.New(r.Node)
 	r.Application.SetBroadcast(func(ctx context.Context, raw []byte) error {
+		if err := r.synced(ctx); err != nil {
+			return err
+		}
 		answer, err := local.BroadcastTxSync(ctx, raw)
 		switch {
 		case errors.Is(err, mempool.ErrTxInCache):
@@ -100,6 +104,8 @@ func (r *Running) start(c *config.Config, a AppConfig, key ed25519.PrivateKey, l
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
+	r.regossip = make(chan struct{})
+	go func() { r.gossipAgain(ctx); close(r.regossip) }()
 	if !a.Worker.Enabled {
 		r.worker <- nil
 		return nil
@@ -131,6 +137,7 @@ func (r *Running) Stop() error {
 	if r.cancel != nil {
 		r.cancel()
 		<-r.worker
+		<-r.regossip
 	}
 	var err error
 	if r.Node != nil && r.Node.IsRunning() {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"sync/atomic"
 )
 
 // What Decode and Verify refuse (app/SPEC.md, T1 to T3).
@@ -16,7 +17,8 @@ var (
 	ErrSignature    = errors.New("invalid signature")
 )
 
-// Tx is a decoded transaction. It is not to be changed.
+// Tx is a decoded transaction. It is not to be changed, and safe for
+// concurrent use.
 type Tx struct {
 	// Raw is the transaction as broadcast.
 	Raw []byte
@@ -31,7 +33,11 @@ type Tx struct {
 
 	kind      Kind
 	signature []byte
+	verified  atomic.Pointer[signer] // whom Verify found last; the pool's transactions are judged again in their block
 }
+
+// signer is a key on a chain.
+type signer struct{ chainID, pub string }
 
 // Kind returns the kind of the transaction.
 func (t *Tx) Kind() Kind { return t.kind }

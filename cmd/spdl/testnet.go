@@ -170,7 +170,3 @@ func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
-
-func testnetBenchCommand() *cobra.Command {
-	return &cobra.Command{Use: "bench", Hidden: true, RunE: func(*cobra.Command, []string) error { return nil }}
-}

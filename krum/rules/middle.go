@@ -1,15 +1,11 @@
 package rules
 
-import (
-	"slices"
-
-	"github.com/spdl/spdl/gradients"
-)
+import "github.com/spdl/spdl/gradients"
 
 // middleMean returns, for each coordinate, the mean of the points' values of ranks [from, to).
 //
-// Values are shifted to be at least 0, which keeps their order, and packed four or two to a word; a sorting network then
-// treats a strip of coordinates of all points at a time. Blocks of coordinates run on all cores.
+// Values are shifted to be at least 0, which keeps their order, and packed four or two to a word; a sorting network
+// then treats a strip of coordinates of all points at a time. Blocks of coordinates run on all cores.
 func (p points) middleMean(from, to int) gradients.Fraction {
 	w, d := gradients.Shape(p.vectors)
 	m := middle{
@@ -21,7 +17,7 @@ func (p points) middleMean(from, to int) gradients.Fraction {
 		network: middleNetwork(len(p.vectors), from, to),
 	}
 	if p.members != nil {
-		m.complements = complements(p.members)
+		m.others = others(p.members)
 	}
 	f := gradients.Fraction{Num: make([]int64, d), Den: int64(to-from) * int64(p.size())}
 	gradients.InBlocks(d, 4*(len(m.network)+len(p.vectors)), func(lo, hi int) {
@@ -33,11 +29,11 @@ func (p points) middleMean(from, to int) gradients.Fraction {
 // middle is a middleMean under way.
 type middle struct {
 	points
-	from, to    int
-	bias        int64
-	lanes       lanes
-	network     []comparator
-	complements [][]int // if shorter than the members: the positions that are not mixed into a point
+	from, to int
+	bias     int64
+	lanes    lanes
+	network  []comparator
+	others   [][]int // for each point the positions that are not its members; set if members is
 }
 
 // block writes the numerators of coordinates lo to lo+len(num).
@@ -64,37 +60,22 @@ func (m *middle) block(num []int64, lo int) {
 		for _, c := range m.network {
 			m.lanes.exchange(&points[c.lo], &points[c.hi])
 		}
-		for j := range num[:hi-lo] {
-			var sum int64
-			for i := m.from; i < m.to; i++ {
-				sum += m.lanes.at(&points[i], j)
-			}
-			num[j] = sum - m.bias*int64(m.size()*(m.to-m.from))
-		}
+		m.lanes.sum(num[:hi-lo], points[m.from:m.to], m.bias*int64(m.size()*(m.to-m.from)))
 		num = num[hi-lo:]
 	}
 }
 
-// mix writes the sums of the members' strips, or, where that is less work, the sum of all strips less those of the
-// others. Lanes may overflow into each other on the way; the last word is right nevertheless, because words are summed modulo
-// 2^64 and the final lanes fit.
+// mix writes the sums of the members' strips: the sum of all strips less those of the f others, which are fewer than
+// the members wherever a rule's condition holds. The sum of all may overflow a lane; the differences are right
+// nevertheless, because whole words are summed modulo 2^64 and each final lane fits.
 func (m *middle) mix(values, vectors []strip) {
 	var total strip
-	if m.complements != nil {
-		for i := range vectors {
-			total.add(&vectors[i])
-		}
+	for i := range vectors {
+		total.add(&vectors[i])
 	}
 	for i := range values {
-		if m.complements == nil {
-			values[i] = strip{}
-			for _, k := range m.members[i] {
-				values[i].add(&vectors[k])
-			}
-			continue
-		}
 		values[i] = total
-		for _, k := range m.complements[i] {
+		for _, k := range m.others[i] {
 			values[i].subtract(&vectors[k])
 		}
 	}
@@ -112,15 +93,19 @@ func (s *strip) subtract(o *strip) {
 	}
 }
 
-// complements returns for each point the positions that are not its members, or nil if these are more than the members.
-func complements(members [][]int) [][]int {
-	n, size := len(members), len(members[0])
-	if n-size >= size {
-		return nil
-	}
-	out := make([][]int, n)
+// others returns for each point the positions that are not its members.
+func others(members [][]int) [][]int {
+	out := make([][]int, len(members))
 	for i := range members {
-		out[i] = slices.DeleteFunc(ascending(n), func(k int) bool { return slices.Contains(members[i], k) })
+		isMember := make([]bool, len(members))
+		for _, k := range members[i] {
+			isMember[k] = true
+		}
+		for k, m := range isMember {
+			if !m {
+				out[i] = append(out[i], k)
+			}
+		}
 	}
 	return out
 }

@@ -3,12 +3,12 @@ package rules
 // comparator puts the lesser of positions lo < hi at lo.
 type comparator struct{ lo, hi int }
 
-// middleNetwork returns comparators that, applied in order to any n values, leave those of ranks [from, to) at positions
-// [from, to), in some order. A network compares without looking at the values, so it runs on many columns at once and without
-// branches that the data decides.
+// middleNetwork returns comparators that, applied in order to any n values, leave those of ranks [from, to) at
+// positions [from, to), in some order. A network compares without looking at the values, so it runs on many columns at
+// once and without branches that the data decides.
 //
-// It is Batcher's merge exchange (Knuth, The Art of Computer Programming 3, section 5.2.2, algorithm M), which sorts any number
-// of values with about n (log2 n)^2 / 4 comparators, less those whose outcome does not matter here.
+// It is Batcher's merge exchange (Knuth, The Art of Computer Programming 3, section 5.2.2, algorithm M), which sorts
+// any number of values with about n (log2 n)^2 / 4 comparators, less those whose outcome does not matter here.
 func middleNetwork(n, from, to int) []comparator {
 	var network []comparator
 	top := 1
@@ -32,8 +32,8 @@ func middleNetwork(n, from, to int) []comparator {
 	return prune(network, n, from, to)
 }
 
-// prune drops, from the last comparator backwards, each one whose two outputs end in the same heap, where the order does
-// not matter: below from, in the middle, or from to on. The others' outputs must stay as they are.
+// prune drops, from the last comparator backwards, each one whose two outputs end in the same heap, where the order
+// does not matter: below from, in the middle, or from to on. The others' outputs must stay as they are.
 func prune(network []comparator, n, from, to int) []comparator {
 	const exact = -1
 	heap := make([]int, n)

@@ -9,8 +9,8 @@ import (
 )
 
 // mixedRule applies a rule after nearest-neighbour mixing: each gradient is replaced by the mean of the included-f
-// gradients that are nearest to it, itself among them, ties to the lower position. Means share a denominator, so mixtures are kept as
-// sums and the denominator of Delta grows by the factor included-f.
+// gradients that are nearest to it, itself among them, ties to the lower position. Means share a denominator, so
+// mixtures are kept as sums and the denominator of Delta grows by the factor included-f.
 //
 // Resilience: N >= 2f+1 and the rule's own condition. Mixing makes every rule that has one optimal up to constants
 // under heterogeneous data.
@@ -54,7 +54,8 @@ func (r mixedRule) Aggregate(in Input) (Output, error) {
 func mix(in Input) (points, error) {
 	k := len(in.Vectors)
 	if k <= in.F {
-		return points{}, fmt.Errorf("rules: %w: mix %d included with f = %d, want at least f+1 = %d", ErrTooFew, k, in.F, in.F+1)
+		return points{}, fmt.Errorf("rules: %w: mix %d included with f = %d, want at least f+1 = %d",
+			ErrTooFew, k, in.F, in.F+1)
 	}
 	d := gradients.Pairwise(in.Vectors)
 	members := make([][]int, k)

@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"slices"
-
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum"
 )
@@ -60,8 +58,11 @@ func (p points) best(m int, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	entered := slices.DeleteFunc(ascending(len(p.vectors)), func(k int) bool {
-		return !slices.ContainsFunc(r.Selected, func(i int) bool { return slices.Contains(p.members[i], k) })
-	})
+	var entered []int
+	for k, w := range p.weights(r.Selected) {
+		if w > 0 {
+			entered = append(entered, k)
+		}
+	}
 	return Output{Delta: p.mean(r.Selected), Selected: entered, Score: r.Score, Margin: r.Margin}, nil
 }

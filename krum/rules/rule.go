@@ -22,8 +22,8 @@ type Rule interface {
 	Name() string
 	// Aggregate computes Delta.
 	//
-	// Errors: ErrInfeasible if in makes no sense, ErrTooFew if too few gradients are included for the rule. It panics if the
-	// vectors' shapes differ: they were decoded with one shape.
+	// Errors: ErrInfeasible if in makes no sense, ErrTooFew if too few gradients are included for the rule. It panics
+	// if the vectors' shapes differ: they were decoded with one shape.
 	Aggregate(in Input) (Output, error)
 	// Condition returns nil if the rule's theorem covers f Byzantine of n participants, else an error that wraps
 	// ErrCondition and says what it requires. It is a warning.
@@ -43,9 +43,9 @@ type Input struct {
 	Vectors []gradients.Vector
 	// Unsquared makes Krum's score a sum of distances rather than of squared ones. Rules without a score ignore it.
 	Unsquared bool
-	// Floor is the least squared distance that two gradients are credited with, in squared grid steps. Rules that compare
-	// no distances ignore it; with mixing it applies to the distances of the gradients, not of the mixtures, whose noise
-	// is averaged.
+	// Floor is the least squared distance that two gradients are credited with, in squared grid steps. Rules that
+	// compare no distances ignore it; with mixing it applies to the distances of the gradients, not of the mixtures,
+	// whose noise is averaged.
 	Floor int64
 }
 
@@ -69,7 +69,8 @@ type Output struct {
 func (in Input) check() error {
 	switch k := len(in.Vectors); {
 	case in.F < 0 || in.F >= in.N || in.N > gradients.MaxParticipants:
-		return fmt.Errorf("rules: %w: N = %d, f = %d, want 0 <= f < N <= %d", ErrInfeasible, in.N, in.F, gradients.MaxParticipants)
+		return fmt.Errorf("rules: %w: N = %d, f = %d, want 0 <= f < N <= %d",
+			ErrInfeasible, in.N, in.F, gradients.MaxParticipants)
 	case in.Floor < 0:
 		return fmt.Errorf("rules: %w: floor %d, want at least 0", ErrInfeasible, in.Floor)
 	case k > in.N:

@@ -1,0 +1,103 @@
+package node_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/spf13/viper"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/node"
+)
+
+// readBack reads a TOML file as the command line does.
+func readBack(t *testing.T, path string, into any) {
+	t.Helper()
+	v := viper.New()
+	v.SetConfigFile(path)
+	require.NoError(t, v.ReadInConfig())
+	require.NoError(t, v.UnmarshalExact(into), "a key of the template that no field has")
+}
+
+// TestAppConfigRoundTrip: every field of app.toml survives the file, so none
+// is missing from the template or misspelt in it.
+func TestAppConfigRoundTrip(t *testing.T) {
+	home := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(home, "config"), 0o700))
+	want := node.AppConfig{
+		Worker: node.WorkerConfig{
+			Enabled: true, KeyFile: "k.json", Journal: "j.json", Data: "/some/where", Partition: node.PartitionDirichlet,
+			Alpha: 0.25, Part: 3, Parts: 7, PartitionSeed: 11, TestSeed: 1<<63 - 1, PollInterval: 70 * time.Millisecond,
+		},
+		Proposal: node.ProposalConfig{Wait: 3 * time.Second, StragglerWait: 125 * time.Millisecond},
+		Pool:     node.PoolConfig{MaxBytes: 1 << 33},
+		Snapshot: node.SnapshotConfig{Interval: 17},
+	}
+	for _, c := range []node.AppConfig{want, node.DefaultAppConfig()} {
+		require.NoError(t, c.Validate())
+		require.NoError(t, c.WriteFile(home))
+		var got node.AppConfig
+		readBack(t, filepath.Join(home, "config", "app.toml"), &got)
+		require.Equal(t, c, got)
+	}
+}
+
+// TestAppConfigQuoting: what a path may hold must not break the file.
+func TestAppConfigQuoting(t *testing.T) {
+	home := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(home, "config"), 0o700))
+	want := node.DefaultAppConfig()
+	want.Worker.Data = `C:\new "data"`
+	require.NoError(t, want.WriteFile(home))
+	var got node.AppConfig
+	readBack(t, filepath.Join(home, "config", "app.toml"), &got)
+	require.Equal(t, want, got)
+}
+
+func TestAppConfigRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*node.AppConfig)
+		says   string
+	}{
+		"partition":      {func(a *node.AppConfig) { a.Worker.Partition = "random" }, `partition is "random"`},
+		"alpha":          {func(a *node.AppConfig) { a.Worker.Partition, a.Worker.Alpha = "dirichlet", 0 }, "alpha is 0"},
+		"part beyond":    {func(a *node.AppConfig) { a.Worker.Part = 1 }, "part is 1 of 1"},
+		"part negative":  {func(a *node.AppConfig) { a.Worker.Part = -1 }, "part is -1"},
+		"no parts":       {func(a *node.AppConfig) { a.Worker.Parts = 0 }, "of 0 parts"},
+		"wait":           {func(a *node.AppConfig) { a.Proposal.Wait = 0 }, "wait is 0s"},
+		"straggler wait": {func(a *node.AppConfig) { a.Proposal.StragglerWait = -1 }, "straggler_wait -1ns"},
+		"pool":           {func(a *node.AppConfig) { a.Pool.MaxBytes = 0 }, "max_bytes is 0"},
+	} {
+		a := node.DefaultAppConfig()
+		c.change(&a)
+		require.ErrorContains(t, a.Validate(), c.says, name)
+	}
+}
+
+// TestConfigRoundTrip: config.toml is CometBFT's own file, holds the measured
+// settings and passes CometBFT's own checks.
+func TestConfigRoundTrip(t *testing.T) {
+	want := node.DefaultConfig()
+	node.Loopback(want)
+	require.NoError(t, want.ValidateBasic())
+	path := filepath.Join(t.TempDir(), "config.toml")
+	config.WriteConfigFile(path, want)
+	got := config.DefaultConfig()
+	v := viper.New()
+	v.SetConfigFile(path)
+	require.NoError(t, v.ReadInConfig())
+	require.NoError(t, v.Unmarshal(got))
+	require.Equal(t, want.Consensus, got.Consensus)
+	require.Equal(t, want.P2P, got.P2P)
+	require.Equal(t, want.RPC, got.RPC)
+	require.Equal(t, want.LogLevel, got.LogLevel)
+
+	require.Zero(t, got.Consensus.TimeoutCommit)
+	require.True(t, got.Consensus.WaitForTxs(), "no empty blocks while nothing is to be said")
+	require.Positive(t, got.Consensus.CreateEmptyBlocksInterval, "heights move on while a round waits")
+	require.Greater(t, got.Consensus.TimeoutPropose, node.DefaultAppConfig().Proposal.Wait, "a proposer may wait as long as it is allowed to")
+	require.Greater(t, got.RPC.MaxBodyBytes, int64(got.Mempool.MaxTxBytes)*4/3, "the largest transaction, in base64, fits a request")
+}

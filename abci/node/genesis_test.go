@@ -1,0 +1,88 @@
+package node_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/cometbft/cometbft/crypto/ed25519"
+	"github.com/cometbft/cometbft/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/gradients"
+)
+
+// genesis is a preset's, with a validator a participant.
+func genesis(t *testing.T, name string, n int) app.Genesis {
+	t.Helper()
+	p, err := preset.New(name, n)
+	require.NoError(t, err)
+	g := app.Genesis{Params: p, Seed: make([]byte, 32)}
+	for i := range n {
+		consensus := ed25519.GenPrivKeyFromSecret([]byte{byte(i), 1}).PubKey().Bytes()
+		pub := ed25519.GenPrivKeyFromSecret([]byte{byte(i), 2}).PubKey().Bytes()
+		g.Participants = append(g.Participants, app.NewParticipant(uint32(i), "m", pub, consensus, p.Reputation))
+	}
+	return g
+}
+
+func TestGenesis(t *testing.T) {
+	for _, name := range preset.Names() {
+		for _, n := range []int{1, 4, 10, 30, 100} {
+			g := genesis(t, name, n)
+			doc, err := node.NewGenesis("chain", time.Unix(1, 0), g)
+			require.NoError(t, err)
+			require.Len(t, doc.Validators, n)
+			got, _, err := node.CheckGenesis(doc)
+			require.NoError(t, err, "%s, n=%d", name, n)
+			require.Equal(t, g, got)
+			// CometBFT's own reckoning of what is left for transactions, with the
+			// largest commit and the most evidence that a block may carry.
+			evidence := doc.ConsensusParams.Evidence.MaxBytes
+			room := types.MaxDataBytes(doc.ConsensusParams.Block.MaxBytes, min(evidence, 0), n)
+			require.Greater(t, room, int64(n+1)*node.TxBytes(g), "%s, n=%d", name, n)
+			require.LessOrEqual(t, evidence, doc.ConsensusParams.Block.MaxBytes)
+		}
+	}
+}
+
+// TestTxBytes: the bound covers what is really signed.
+func TestTxBytes(t *testing.T) {
+	g := genesis(t, "paper", 100)
+	d, width := g.Params.Model.Dim(), gradients.Width(g.Params.Grid.Width)
+	gradient := apptest.Sign(0, &tx.Gradient{Epoch: 1 << 40, Round: 1 << 40, Participant: 1 << 30, Payload: make([]byte, d*int(width)), VrfProof: make([]byte, 80)})
+	require.LessOrEqual(t, int64(len(gradient.Raw)), node.TxBytes(g))
+
+	aggregate := tx.Aggregate{Epoch: 1 << 40, Round: 1 << 40, Leader: 1 << 30, View: 1 << 30, Delta: make([]byte, 8*d)}
+	for i := range 100 {
+		aggregate.Included = append(aggregate.Included, tx.Included{Participant: uint32(i), Hash: make([]byte, 32)})
+	}
+	g.Params.Rule.Tolerance = 1
+	require.LessOrEqual(t, int64(len(apptest.Sign(0, &aggregate).Raw)), node.TxBytes(g))
+}
+
+func TestCheckGenesisRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*types.GenesisDoc)
+		says   string
+	}{
+		"no chain id":   {func(d *types.GenesisDoc) { d.ChainID = "" }, "chain_id"},
+		"no app_state":  {func(d *types.GenesisDoc) { d.AppState = nil }, "app_state"},
+		"foreign field": {func(d *types.GenesisDoc) { d.AppState = json.RawMessage(`{"parms":{}}`) }, "parms"},
+		"small blocks":  {func(d *types.GenesisDoc) { d.ConsensusParams.Block.MaxBytes = 1 << 20 }, "max_bytes is 1048576"},
+		"lost validator": {func(d *types.GenesisDoc) {
+			d.Validators = d.Validators[1:]
+		}, "participant 0 (m) names a consensus key"},
+	} {
+		doc, err := node.NewGenesis("chain", time.Unix(1, 0), genesis(t, "paper", 100))
+		require.NoError(t, err)
+		c.change(doc)
+		_, _, err = node.CheckGenesis(doc)
+		require.ErrorContains(t, err, c.says, name)
+	}
+}

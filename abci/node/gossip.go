@@ -1,0 +1,60 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/cometbft/cometbft/mempool"
+)
+
+// The pauses after which a round that stays open is gossiped again: doubled
+// from the first to the last.
+const (
+	firstRegossip = 2 * time.Second
+	lastRegossip  = time.Minute
+)
+
+// synced waits until the node has caught up: what it sent before would be lost.
+func (r *Running) synced(ctx context.Context) error {
+	for r.Node.ConsensusReactor().WaitSync() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// gossipAgain hands the pool's transactions to the mempool once more while a
+// round stays open. CometBFT's mempool sends a transaction to a peer once, and
+// a peer that is syncing drops it: without this a gradient could be on its own
+// node alone for ever.
+func (r *Running) gossipAgain(ctx context.Context) {
+	pause := firstRegossip
+	_, last, _ := r.Application.Pending()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		raws, round, done := r.Application.Pending()
+		switch {
+		case done:
+			return
+		case round != last:
+			last, pause = round, firstRegossip
+			continue
+		}
+		pause = min(2*pause, lastRegossip)
+		if len(raws) == 0 || r.Node.ConsensusReactor().WaitSync() {
+			continue
+		}
+		pool := r.Node.Mempool()
+		pool.Flush() // and with it the cache, which would refuse what was sent before
+		for _, raw := range raws {
+			_ = pool.CheckTx(raw, nil, mempool.TxInfo{}) // a refusal is of no use to anybody here
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package node_test
+
+import (
+	"crypto/ed25519"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/privval"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/node"
+)
+
+func TestInit(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	c := node.DefaultConfig()
+	home, err := node.Init(dir, c, node.DefaultAppConfig())
+	require.NoError(t, err)
+
+	for _, file := range []string{"config/config.toml", "config/app.toml", "data/priv_validator_state.json"} {
+		require.FileExists(t, filepath.Join(dir, file))
+	}
+	for _, secret := range []string{"config/node_key.json", "config/priv_validator_key.json", "config/participant_key.json"} {
+		info, err := os.Stat(filepath.Join(dir, secret))
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), secret)
+	}
+	nodeKey, err := p2p.LoadNodeKey(c.NodeKeyFile())
+	require.NoError(t, err)
+	require.Equal(t, nodeKey.ID(), home.NodeID)
+	key, err := node.LoadKey(filepath.Join(dir, "config/participant_key.json"))
+	require.NoError(t, err)
+	require.Equal(t, home.ParticipantKey, key.Public().(ed25519.PublicKey))
+	require.NotEqual(t, home.ConsensusKey, []byte(home.ParticipantKey), "a participant's key is its own, not the validator's")
+}
+
+// TestInitRefuses: whatever a home holds already stays as it is.
+func TestInitRefuses(t *testing.T) {
+	for _, there := range []string{"config/node_key.json", "config/priv_validator_key.json", "config/genesis.json", "config/participant_key.json", "config/app.toml", "config/config.toml"} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, there)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte("mine"), 0o600))
+		_, err := node.Init(dir, node.DefaultConfig(), node.DefaultAppConfig())
+		require.ErrorContains(t, err, "exists already", there)
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, "mine", string(data), there)
+	}
+}
+
+func TestReset(t *testing.T) {
+	dir := t.TempDir()
+	c, a := node.DefaultConfig(), node.DefaultAppConfig()
+	home, err := node.Init(dir, c, a)
+	require.NoError(t, err)
+	pv := privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	pv.LastSignState.Height = 7
+	pv.LastSignState.Save()
+	block, journal := filepath.Join(dir, "data/blockstore.db/x"), filepath.Join(dir, a.Worker.Journal)
+	require.NoError(t, os.MkdirAll(filepath.Dir(block), 0o700))
+	require.NoError(t, os.WriteFile(block, nil, 0o600))
+	require.NoError(t, os.WriteFile(journal, nil, 0o600))
+
+	require.NoError(t, node.Reset(c, a))
+	require.NoFileExists(t, block)
+	require.NoFileExists(t, journal)
+	pv = privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	require.Zero(t, pv.LastSignState.Height)
+	pub, err := pv.GetPubKey()
+	require.NoError(t, err)
+	require.Equal(t, home.ConsensusKey, pub.Bytes(), "the key stays")
+}
+
+func TestKeyFileRefused(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "key.json")
+	_, err := node.LoadKey(path)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = node.NewKey(path)
+	require.NoError(t, err)
+	_, err = node.NewKey(path)
+	require.ErrorContains(t, err, "exists already")
+	for content, says := range map[string]string{
+		`{`: "unexpected end",
+		`{"priv_key":{"type":"tendermint/PrivKeyEd25519","value":"AAAA"}}`:   "3 bytes",
+		`{"priv_key":{"type":"tendermint/PrivKeySecp256k1","value":"AAAA"}}`: "want ed25519",
+		`{}`: "want ed25519",
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		_, err = node.LoadKey(path)
+		require.Error(t, err, content)
+		require.ErrorContains(t, err, says, content)
+	}
+}
