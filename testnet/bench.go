@@ -99,6 +99,17 @@ func benchOne(ctx context.Context, m Manifest, baseline bool) (s sample, txBytes
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	m.Home = filepath.Join(home, "net")
+	// Rounds that close before the measurement begins must not make it wait for
+	// ever at the end.
+	var rounds int
+	adjust := m.Adjust
+	m.Adjust = func(p *app.Params) {
+		if adjust != nil {
+			adjust(p)
+		}
+		rounds = int(p.Training.Rounds)
+		p.Training.Rounds *= 2
+	}
 	n, err := Init(m)
 	if err != nil {
 		return s, 0, err
@@ -123,7 +134,7 @@ func benchOne(ctx context.Context, m Manifest, baseline bool) (s sample, txBytes
 	if err != nil {
 		return s, txBytes, err
 	}
-	s, err = measure(ctx, nodes, int(n.Genesis.Params.Training.Rounds))
+	s, err = measure(ctx, nodes, rounds)
 	return s, txBytes, err
 }
 

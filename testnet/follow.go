@@ -22,11 +22,14 @@ type Round struct {
 	View         uint32   `json:"view"`
 	Leader       uint32   `json:"leader"`
 	Included     int      `json:"included"`
-	TestAccuracy float64  `json:"test_accuracy"`
+	TestAccuracy *float64 `json:"test_accuracy"` // nil where it was not measured
 	Epsilon      *float64 `json:"epsilon"`
 	LGC          float64  `json:"t_lgc_ms"`
 	GE           float64  `json:"t_ge_ms"`
 	BC           float64  `json:"t_bc_ms"`
+
+	// Past tells that the round was closed before this run.
+	Past bool `json:"-"`
 }
 
 // Evaluator measures models on a test set.
@@ -65,7 +68,7 @@ type follower struct {
 
 // Follow delivers every closed round from 0 to the last in order. It asks the
 // first node, and the next one while that does not answer. The evaluator may
-// be nil: accuracies are then 0.
+// be nil: no accuracy is then measured.
 func Follow(ctx context.Context, n *Net, e *Evaluator, each func(Round) error) error {
 	f := &follower{poll: 20 * time.Millisecond}
 	for _, node := range n.Nodes {
@@ -75,11 +78,20 @@ func Follow(ctx context.Context, n *Net, e *Evaluator, each func(Round) error) e
 		}
 		f.clients = append(f.clients, c)
 	}
-	for t := range n.Genesis.Params.Training.Rounds {
-		r, err := f.round(ctx, t, e)
+	var past uint64
+	if n.opened {
+		s, err := retry(ctx, f, func(c *client.Client) (abci.Status, error) { return c.Status(ctx) })
 		if err != nil {
 			return err
 		}
+		past = s.Round
+	}
+	for t := range n.Genesis.Params.Training.Rounds {
+		r, err := retry(ctx, f, func(c *client.Client) (Round, error) { return ask(ctx, c, t, e) })
+		if err != nil {
+			return err
+		}
+		r.Past = t < past
 		if err := each(r); err != nil {
 			return err
 		}
@@ -87,10 +99,10 @@ func Follow(ctx context.Context, n *Net, e *Evaluator, each func(Round) error) e
 	return nil
 }
 
-// round waits for round t to be closed.
-func (f *follower) round(ctx context.Context, t uint64, e *Evaluator) (Round, error) {
+// retry asks until there is an answer: the node may be down, or not have it yet.
+func retry[T any](ctx context.Context, f *follower, ask func(*client.Client) (T, error)) (T, error) {
 	for {
-		r, err := f.ask(ctx, t, e)
+		r, err := ask(f.clients[f.at])
 		var refusal *client.Refusal
 		switch {
 		case err == nil:
@@ -110,8 +122,8 @@ func (f *follower) round(ctx context.Context, t uint64, e *Evaluator) (Round, er
 	}
 }
 
-func (f *follower) ask(ctx context.Context, t uint64, e *Evaluator) (Round, error) {
-	c := f.clients[f.at]
+// ask reads a closed round.
+func ask(ctx context.Context, c *client.Client, t uint64, e *Evaluator) (Round, error) {
 	record, err := c.Round(ctx, t)
 	if err != nil {
 		return Round{}, err
@@ -130,6 +142,10 @@ func (f *follower) ask(ctx context.Context, t uint64, e *Evaluator) (Round, erro
 		return r, nil
 	}
 	m, err := c.ModelAfter(ctx, t)
+	var refusal *client.Refusal
+	if errors.As(err, &refusal) && refusal.Code == abci.CodeNotFound { // closed, and too long ago
+		return r, nil
+	}
 	if err != nil {
 		return r, err
 	}
@@ -137,6 +153,7 @@ func (f *follower) ask(ctx context.Context, t uint64, e *Evaluator) (Round, erro
 	if err != nil {
 		return r, err
 	}
-	r.TestAccuracy = e.Accuracy(parameters)
+	accuracy := e.Accuracy(parameters)
+	r.TestAccuracy = &accuracy
 	return r, nil
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
+	mathrand "math/rand/v2"
 	"net"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,8 @@ type Net struct {
 	Genesis  app.Genesis
 	Warnings []string // of the genesis
 	Nodes    []Node
+
+	opened bool // it may have closed rounds before this run
 }
 
 // Node is one home of a localnet.
@@ -50,7 +53,10 @@ func Init(m Manifest) (*Net, error) {
 			return nil, fmt.Errorf("node %d: %w", i, err)
 		}
 	}
-	return n, n.finish()
+	if err := n.finish(); err != nil {
+		return nil, err
+	}
+	return n, m.save()
 }
 
 // genesisSeed is the chain's seed: of the manifest's, or random.
@@ -142,17 +148,26 @@ func (n *Net) peers(i int) []string {
 	return out
 }
 
-// freePorts asks the system for loopback ports that nobody listens on. They
-// are held together and released together, so that they differ.
+// The ports of localnets: below 32768, where Linux begins to give ports to
+// outgoing connections. One of those could sit on a node's port before the node
+// listens, or while it is down.
+const firstPort, lastPort = 12000, 32767
+
+// freePorts finds loopback ports that nobody listens on. They are held together
+// and released together, so that they differ.
 func freePorts(n int) ([]int, error) {
 	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for tries := 0; len(ports) < n; tries++ {
+		port := firstPort + mathrand.IntN(lastPort-firstPort+1)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
-			return nil, err
+			if tries > 100*n {
+				return nil, fmt.Errorf("%d of %d free loopback ports found in %d to %d: %w", len(ports), n, firstPort, lastPort, err)
+			}
+			continue
 		}
 		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		ports = append(ports, port)
 	}
 	return ports, nil
 }

@@ -3,6 +3,7 @@ package testnet
 import (
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/cometbft/cometbft/libs/log"
@@ -16,11 +17,18 @@ import (
 type InProcess struct {
 	Net   *Net
 	Nodes []*node.Running
+
+	failed  chan error
+	stopped chan struct{}
+	once    sync.Once
 }
 
 // StartInProcess starts all nodes. The data set is decoded once for all.
 func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
-	p := &InProcess{Net: n, Nodes: make([]*node.Running, len(n.Nodes))}
+	p := &InProcess{
+		Net: n, Nodes: make([]*node.Running, len(n.Nodes)),
+		failed: make(chan error, len(n.Nodes)), stopped: make(chan struct{}),
+	}
 	load := sync.OnceValues(func() (mnist.Data, error) { return node.LoadData(n.Manifest.Data) })
 	share := func(string) (mnist.Data, error) { return load() }
 	errs := make([]error, len(n.Nodes))
@@ -37,11 +45,28 @@ func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, errors.Join(err, p.Stop())
 	}
+	for i, r := range p.Nodes {
+		go func() {
+			select {
+			case err := <-r.Failed():
+				p.failed <- fmt.Errorf("node %d: %w", i, err)
+			case <-p.stopped:
+			}
+		}()
+	}
 	return p, nil
 }
 
+// Failed delivers what a node cannot recover from.
+func (p *InProcess) Failed() <-chan error { return p.failed }
+
+// PeakRSS is the most memory that this process held resident, in bytes: all
+// nodes, and who looks at them.
+func (p *InProcess) PeakRSS() int64 { return peakOfPID(os.Getpid()) }
+
 // Stop stops all nodes.
 func (p *InProcess) Stop() error {
+	p.once.Do(func() { close(p.stopped) })
 	errs := make([]error, len(p.Nodes))
 	var wg sync.WaitGroup
 	for i, r := range p.Nodes {

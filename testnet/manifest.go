@@ -39,6 +39,8 @@ type Manifest struct {
 	Neighbours int `mapstructure:"neighbours"`
 	// Memory keeps the nodes' databases in memory.
 	Memory bool `mapstructure:"memory"`
+	// Perturb are the faults of a run.
+	Perturb []Perturbation `mapstructure:"perturb"`
 	// Adjust changes the parameters last; for tests.
 	Adjust func(*app.Params) `mapstructure:"-"`
 	// GenesisTime is the chain's first block time. Default: now.
@@ -79,6 +81,11 @@ func (m *Manifest) complete() error {
 		return fmt.Errorf("%d neighbours of %d validators, want %d (f+1) to %d", m.Neighbours, m.Validators, f+1, m.Validators-1)
 	case m.Home == "":
 		return fmt.Errorf("no home for the nodes")
+	}
+	for _, x := range m.Perturb {
+		if err := x.validate(m.Validators); err != nil {
+			return err
+		}
 	}
 	return nil
 }

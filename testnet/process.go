@@ -104,14 +104,16 @@ func (c *child) ended() bool {
 
 // wait reaps a child and reports an end that nobody asked for.
 func (p *Processes) wait(i int, c *child) {
-	err := c.cmd.Wait()
+	_ = c.cmd.Wait() // how it ended is in ProcessState
 	p.mu.Lock()
-	p.peaks[i] = max(p.peaks[i], peakOf(c.cmd.ProcessState))
+	if p.peaks[i] == 0 {
+		p.peaks[i] = peakOf(c.cmd.ProcessState)
+	}
 	expected := c.expected
 	p.mu.Unlock()
 	close(c.done)
 	if !expected {
-		p.failed <- fmt.Errorf("node %d ended by itself (%v); the end of %s:\n%s", i, err, p.Net.Nodes[i].LogFile(), tail(p.Net.Nodes[i].LogFile()))
+		p.failed <- fmt.Errorf("node %d ended by itself (%v); the end of %s:\n%s", i, c.cmd.ProcessState, p.Net.Nodes[i].LogFile(), tail(p.Net.Nodes[i].LogFile()))
 	}
 }
 
@@ -124,8 +126,12 @@ func (p *Processes) Signal(i int, s syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.children[i]
+	if c == nil || c.ended() {
+		return fmt.Errorf("node %d is not running", i)
+	}
 	if s != syscall.SIGSTOP && s != syscall.SIGCONT {
 		c.expected = true
+		p.peaks[i] = max(p.peaks[i], peakOfPID(c.cmd.Process.Pid))
 	}
 	return c.cmd.Process.Signal(s)
 }
@@ -135,11 +141,27 @@ func (p *Processes) Kill(i int) error {
 	if err := p.Signal(i, syscall.SIGKILL); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	c := p.children[i]
-	p.mu.Unlock()
-	<-c.done
+	<-p.child(i).done
 	return nil
+}
+
+// Terminate asks node i to stop, and kills it where it does not.
+func (p *Processes) Terminate(i int) error {
+	if err := p.Signal(i, syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-p.child(i).done:
+		return nil
+	case <-time.After(stopWait):
+		return p.Kill(i)
+	}
+}
+
+func (p *Processes) child(i int) *child {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.children[i]
 }
 
 // Stop ends all nodes: asks, waits, kills.
@@ -200,6 +222,3 @@ func tail(path string) string {
 	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
 	return "  " + strings.Join(lines[max(0, len(lines)-logTail):], "\n  ")
 }
-
-// OwnPeakRSS is the most memory that this process held resident, in bytes.
-func OwnPeakRSS() int64 { return peakOfPID(os.Getpid()) }

@@ -14,7 +14,8 @@ func bound() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// peakOf is the peak resident memory of an ended process, bytes.
+// peakOf is the peak resident memory of an ended process, bytes, or its
+// parent's at the start where that was more: exec counts it in.
 func peakOf(s *os.ProcessState) int64 {
 	if u, ok := s.SysUsage().(*syscall.Rusage); ok {
 		return u.Maxrss << 10

@@ -12,8 +12,8 @@ import (
 type Summary struct {
 	Type         string   `json:"type"` // "summary"
 	Rounds       int      `json:"rounds"`
-	Heights      uint64   `json:"heights"` // blocks up to the one that closed the last round
-	TestAccuracy float64  `json:"test_accuracy"`
+	Heights      uint64   `json:"heights"`       // blocks up to the one that closed the last round
+	TestAccuracy *float64 `json:"test_accuracy"` // after the last round
 	Epsilon      *float64 `json:"epsilon"`
 	Wall         float64  `json:"wall_s"`
 	PeakRSS      int64    `json:"peak_rss_bytes"` // sum over the nodes of each one's peak
@@ -51,12 +51,16 @@ func (r *Reporter) Round(x Round) error {
 	if r.JSON {
 		err = json.NewEncoder(r.Out).Encode(x)
 	} else {
-		_, err = fmt.Fprintf(r.Out, "%5d %6d %6d %4d %8d %8.4f %8.4f %9.1f %9.1f %9.1f\n",
-			x.Round, x.Height, x.Leader, x.View, x.Included, x.TestAccuracy, 1-x.TestAccuracy, x.LGC, x.GE, x.BC)
+		right, wrong := shares(x.TestAccuracy)
+		_, err = fmt.Fprintf(r.Out, "%5d %6d %6d %4d %8d %8s %8s %9.1f %9.1f %9.1f\n",
+			x.Round, x.Height, x.Leader, x.View, x.Included, right, wrong, x.LGC, x.GE, x.BC)
 	}
 	r.bar()
 	return err
 }
+
+// Count is how many rounds were reported.
+func (r *Reporter) Count() int { return r.count }
 
 // End prints the summary.
 func (r *Reporter) End(peakRSS int64) error {
@@ -68,9 +72,18 @@ func (r *Reporter) End(peakRSS int64) error {
 	if r.JSON {
 		return json.NewEncoder(r.Out).Encode(s)
 	}
-	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %.4f, %.1f s, peak memory %.0f MiB over all nodes\n",
-		s.Rounds, s.Heights, s.TestAccuracy, s.Wall, float64(s.PeakRSS)/(1<<20))
+	right, _ := shares(s.TestAccuracy)
+	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %.1f s, peak memory %.0f MiB over all nodes\n",
+		s.Rounds, s.Heights, right, s.Wall, float64(s.PeakRSS)/(1<<20))
 	return err
+}
+
+// shares prints an accuracy and its error.
+func shares(accuracy *float64) (right, wrong string) {
+	if accuracy == nil {
+		return "-", "-"
+	}
+	return fmt.Sprintf("%.4f", *accuracy), fmt.Sprintf("%.4f", 1-*accuracy)
 }
 
 const barWidth = 30

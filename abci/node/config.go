@@ -20,8 +20,8 @@ func DefaultConfig() *config.Config {
 	c.Consensus.TimeoutPrecommit = 100 * time.Millisecond
 	c.Consensus.CreateEmptyBlocks = false
 	c.Consensus.CreateEmptyBlocksInterval = time.Second
-	c.Consensus.PeerGossipSleepDuration = 10 * time.Millisecond
-	c.P2P.FlushThrottleTimeout = 5 * time.Millisecond
+	c.Consensus.PeerGossipSleepDuration = 5 * time.Millisecond
+	c.P2P.FlushThrottleTimeout = time.Millisecond
 	c.P2P.SendRate = 1_000_000_000
 	c.P2P.RecvRate = 1_000_000_000
 	c.P2P.MaxPacketMsgPayloadSize = 16384

@@ -1,6 +1,8 @@
 package node
 
 import (
+	"errors"
+	"sync"
 	"sync/atomic"
 
 	dbm "github.com/cometbft/cometbft-db"
@@ -9,13 +11,35 @@ import (
 
 // databases opens what CometBFT stores in. v0.40.0 closes its block store while
 // gossip goroutines may still read once more, and a read that fails is a panic
-// there: a node could not stop in a living process.
-func databases(ctx *config.DBContext) (dbm.DB, error) {
+// there: a node could not stop in a living process. And it never closes its
+// index: the node could not start again in that process.
+type databases struct {
+	mu     sync.Mutex
+	opened []*database
+}
+
+// provide is a config.DBProvider.
+func (d *databases) provide(ctx *config.DBContext) (dbm.DB, error) {
 	db, err := config.DefaultDBProvider(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &database{DB: db}, nil
+	wrapped := &database{DB: db}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.opened = append(d.opened, wrapped)
+	return wrapped, nil
+}
+
+// Close closes those that CometBFT has not.
+func (d *databases) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var errs []error
+	for _, db := range d.opened {
+		errs = append(errs, db.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // database has nothing in it once it is closed, rather than an error.

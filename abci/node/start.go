@@ -27,6 +27,10 @@ import (
 // New builds a CometBFT node of a home around an application. The local client
 // has one lock a connection, so that CheckTx runs while PrepareProposal waits.
 func New(c *config.Config, application abcitypes.Application, logger log.Logger) (*cmtnode.Node, error) {
+	return build(c, application, logger, new(databases))
+}
+
+func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases) (*cmtnode.Node, error) {
 	nodeKey, err := p2p.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
 		return nil, fmt.Errorf("node key: %w", err)
@@ -36,7 +40,7 @@ func New(c *config.Config, application abcitypes.Application, logger log.Logger)
 	}
 	return cmtnode.NewNode(c, privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()), nodeKey,
 		proxy.NewConnSyncLocalClientCreator(application), cmtnode.DefaultGenesisDocProviderFunc(c),
-		databases, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger)
+		d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger)
 }
 
 // Running is a started node with its application and worker.
@@ -44,10 +48,12 @@ type Running struct {
 	Node        *cmtnode.Node
 	Application *abci.Application
 
-	db       dbm.DB
-	cancel   context.CancelFunc
-	worker   chan error
-	regossip chan struct{} // closed when gossipAgain has ended
+	databases databases // CometBFT's
+	db        dbm.DB    // the application's
+	cancel    context.CancelFunc
+	worker    chan error
+	regossip  chan struct{} // closed when gossipAgain has ended
+	failed    chan error
 }
 
 // Start runs the node of a home with the application and, where app.toml says
@@ -61,7 +67,7 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, data func(dir strin
 	if err != nil && (a.Worker.Enabled || !errors.Is(err, os.ErrNotExist)) {
 		return nil, err
 	}
-	r := &Running{worker: make(chan error, 1)}
+	r := &Running{worker: make(chan error, 1), failed: make(chan error, 2)}
 	if r.db, err = dbm.NewDB("application", dbm.BackendType(c.DBBackend), c.DBDir()); err != nil {
 		return nil, fmt.Errorf("application database: %w", err)
 	}
@@ -82,7 +88,7 @@ func (r *Running) start(c *config.Config, a AppConfig, key ed25519.PrivateKey, l
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
-	if r.Node, err = New(c, r.Application, logger); err != nil {
+	if r.Node, err = build(c, r.Application, logger, &r.databases); err != nil {
 		return err
 	}
 	local := rpclocal.New(r.Node)
@@ -102,8 +108,13 @@ func (r *Running) start(c *config.Config, a AppConfig, key ed25519.PrivateKey, l
 	if err := r.Node.Start(); err != nil {
 		return err
 	}
+	consensus, err := consensusOf(r.Node)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
+	go r.watch(ctx, consensus)
 	r.regossip = make(chan struct{})
 	go func() { r.gossipAgain(ctx); close(r.regossip) }()
 	if !a.Worker.Enabled {
@@ -115,6 +126,7 @@ func (r *Running) start(c *config.Config, a AppConfig, key ed25519.PrivateKey, l
 		err := worker.Run(ctx, r.Application.Local(), WorkerOf(c, a, key, data, wlog.Info))
 		if err != nil && ctx.Err() == nil {
 			wlog.Error("worker stopped", "err", err)
+			r.failed <- fmt.Errorf("worker: %w", err)
 		}
 		r.worker <- err
 	}()
@@ -132,7 +144,7 @@ func InHome(c *config.Config, path string) string {
 // Wait returns when the node has stopped.
 func (r *Running) Wait() { r.Node.Wait() }
 
-// Stop ends the worker, the node and the database, in this order.
+// Stop ends the worker, the node and the databases, in this order.
 func (r *Running) Stop() error {
 	if r.cancel != nil {
 		r.cancel()
@@ -144,5 +156,5 @@ func (r *Running) Stop() error {
 		err = r.Node.Stop()
 		r.Node.Wait()
 	}
-	return errors.Join(err, r.db.Close())
+	return errors.Join(err, r.databases.Close(), r.db.Close())
 }

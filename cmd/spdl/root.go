@@ -20,9 +20,10 @@ import (
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "spdl",
-		Short:         "Blockchain-secured and privacy-preserving decentralized learning",
+		Short:         "Blockchain-secured and privacy-preserving decentralised learning",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() }, // and so an unknown command is an error
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			viper.SetEnvPrefix("SPDL")
 			viper.SetEnvKeyReplacer(strings.NewReplacer("-", "_", ".", "_"))
@@ -85,38 +86,8 @@ func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 // homeDir is --home.
 func homeDir() string { return viper.GetString("home") }
 
-// loadHome reads the configuration of --home: CometBFT's config.toml and our
-// app.toml, each with its environment.
-func loadHome() (*config.Config, node.AppConfig, error) {
-	c, a := node.DefaultConfig(), node.DefaultAppConfig()
-	if err := readTOML("config.toml", "CMT", c); err != nil {
-		return nil, a, err
-	}
-	if err := readTOML("app.toml", "SPDL", &a); err != nil {
-		return nil, a, err
-	}
-	c.SetRoot(homeDir())
-	if err := c.ValidateBasic(); err != nil {
-		return nil, a, fmt.Errorf("config.toml: %w", err)
-	}
-	return c, a, nil
-}
-
-func readTOML(name, prefix string, into any) error {
-	path := filepath.Join(homeDir(), "config", name)
-	v := viper.New()
-	v.SetConfigFile(path)
-	v.SetEnvPrefix(prefix)
-	v.SetEnvKeyReplacer(strings.NewReplacer(".", "_", "-", "_"))
-	v.AutomaticEnv()
-	if err := v.ReadInConfig(); err != nil {
-		return fmt.Errorf("%w (spdl init makes a home)", err)
-	}
-	if err := v.Unmarshal(into); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
+// loadHome reads the configuration of --home.
+func loadHome() (*config.Config, node.AppConfig, error) { return node.Load(homeDir()) }
 
 func asJSON() bool { return viper.GetString("output") == "json" }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 
 	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
@@ -37,8 +38,9 @@ func startCommand() *cobra.Command {
 			select {
 			case <-cmd.Context().Done():
 			case <-ended:
+			case err = <-r.Failed():
 			}
-			return r.Stop()
+			return errors.Join(err, r.Stop())
 		},
 	}
 	cmd.Flags().String("log-level", "", "overrides log_level of config.toml, as \"info\" or \"app:info,*:error\"")

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
-	"github.com/cometbft/cometbft/libs/log"
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
 
-	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/testnet"
 )
@@ -44,12 +40,43 @@ func manifest(home string) testnet.Manifest {
 	}
 }
 
+func manifestFileFlag(cmd *cobra.Command) {
+	cmd.Flags().String("manifest", "", "TOML file that describes the net and its perturbations; flags go before it")
+}
+
+// manifestOf is the manifest of the flags, the environment and, behind them,
+// --manifest.
+func manifestOf(cmd *cobra.Command, home string) (testnet.Manifest, error) {
+	file := viper.GetString("manifest")
+	if file == "" {
+		return manifest(home), nil
+	}
+	described, err := testnet.LoadManifest(file)
+	if err != nil {
+		return described, usageError{err}
+	}
+	viper.SetConfigFile(file)
+	if err := viper.ReadInConfig(); err != nil {
+		return described, err
+	}
+	m := manifest(home)
+	m.Memory, m.Perturb = described.Memory, described.Perturb
+	if described.ChainID != "" && !cmd.Flags().Changed("chain-id") {
+		m.ChainID = described.ChainID // its key is chain_id
+	}
+	return m, nil
+}
+
 func testnetInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Make the homes node0 to node<N-1> of a localnet under --home",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			n, err := testnet.Init(manifest(homeDir()))
+			m, err := manifestOf(cmd, homeDir())
+			if err != nil {
+				return err
+			}
+			n, err := testnet.Init(m)
 			if err != nil {
 				return err
 			}
@@ -63,97 +90,8 @@ func testnetInitCommand() *cobra.Command {
 		},
 	}
 	manifestFlags(cmd)
+	manifestFileFlag(cmd)
 	return cmd
-}
-
-func testnetStartCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "start",
-		Short: "Run a localnet to the end of its training and report every round",
-		Long: "Run a localnet to the end of its training and report every round: each node a process of its own, or with\n" +
-			"--inprocess a goroutine. Everything is stopped at the end, on failure and on Ctrl-C. The homes are temporary and\n" +
-			"removed, unless --keep or --home is given.",
-		RunE: runTestnetStart,
-	}
-	manifestFlags(cmd)
-	cmd.Flags().Bool("inprocess", false, "run the nodes as goroutines of this process")
-	cmd.Flags().Bool("keep", false, "keep the homes")
-	cmd.Flags().Bool("no-eval", false, "do not measure the test accuracy")
-	return cmd
-}
-
-func runTestnetStart(cmd *cobra.Command, _ []string) (err error) {
-	home, keep := homeDir(), viper.GetBool("keep")
-	if !cmd.Flags().Changed("home") && os.Getenv("SPDL_HOME") == "" {
-		if home, err = os.MkdirTemp("", "spdl-testnet-"); err != nil {
-			return err
-		}
-		if !keep {
-			defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
-		}
-	}
-	n, err := testnet.Init(manifest(home))
-	if err != nil {
-		return err
-	}
-	warn(n)
-	if keep {
-		fmt.Fprintln(os.Stderr, "homes:", home)
-	}
-	var e *testnet.Evaluator
-	if !viper.GetBool("no-eval") {
-		data, err := node.LoadData(n.Manifest.Data)
-		if err != nil {
-			return err
-		}
-		if e, err = testnet.NewEvaluator(data.Test, n.Genesis.Params.Model); err != nil {
-			return err
-		}
-	}
-	report := &testnet.Reporter{Out: cmd.OutOrStdout(), JSON: asJSON(), Rounds: n.Genesis.Params.Training.Rounds}
-	if isTerminal(os.Stderr) {
-		report.Progress = os.Stderr
-	}
-	return run(cmd.Context(), n, e, report)
-}
-
-// run starts the nodes, follows the rounds to the last and stops the nodes.
-func run(ctx context.Context, n *testnet.Net, e *testnet.Evaluator, report *testnet.Reporter) error {
-	report.Begin()
-	if viper.GetBool("inprocess") {
-		nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
-		if err != nil {
-			return err
-		}
-		if err := testnet.Follow(ctx, n, e, report.Round); err != nil {
-			return errors.Join(err, nodes.Stop())
-		}
-		return errors.Join(report.End(testnet.OwnPeakRSS()), nodes.Stop())
-	}
-	binary, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	nodes, err := testnet.StartProcesses(n, binary)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case err := <-nodes.Failed():
-			cancel(err)
-		case <-ctx.Done():
-		}
-	}()
-	if err := testnet.Follow(ctx, n, e, report.Round); err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		return errors.Join(err, nodes.Stop())
-	}
-	return errors.Join(report.End(nodes.PeakRSS()), nodes.Stop())
 }
 
 // warn prints the genesis warnings.

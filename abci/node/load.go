@@ -1,0 +1,50 @@
+package node
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/spf13/viper"
+)
+
+// Load reads the configuration of a home: CometBFT's config.toml with its
+// environment (CMT_SECTION_KEY) and our app.toml with ours (SPDL_SECTION_KEY).
+func Load(dir string) (*config.Config, AppConfig, error) {
+	c, a := DefaultConfig(), DefaultAppConfig()
+	if err := readTOML(dir, "config.toml", "CMT", c); err != nil {
+		return nil, a, err
+	}
+	if err := readTOML(dir, "app.toml", "SPDL", &a); err != nil {
+		return nil, a, err
+	}
+	c.SetRoot(dir)
+	if err := c.ValidateBasic(); err != nil {
+		return nil, a, fmt.Errorf("config.toml: %w", err)
+	}
+	if err := a.Validate(); err != nil {
+		return nil, a, fmt.Errorf("app.toml: %w", err)
+	}
+	if a.Proposal.Wait >= c.Consensus.TimeoutPropose {
+		return nil, a, fmt.Errorf("app.toml: proposal.wait is %v, want below consensus.timeout_propose of config.toml, %v: the others would not wait for this node's proposals",
+			a.Proposal.Wait, c.Consensus.TimeoutPropose)
+	}
+	return c, a, nil
+}
+
+func readTOML(dir, name, prefix string, into any) error {
+	path := filepath.Join(dir, "config", name)
+	v := viper.New()
+	v.SetConfigFile(path)
+	v.SetEnvPrefix(prefix)
+	v.SetEnvKeyReplacer(strings.NewReplacer(".", "_", "-", "_"))
+	v.AutomaticEnv()
+	if err := v.ReadInConfig(); err != nil {
+		return fmt.Errorf("%w (spdl init makes a home)", err)
+	}
+	if err := v.Unmarshal(into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package node_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/node"
+)
+
+func TestLoad(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, _, err := node.Load(dir)
+	require.ErrorContains(t, err, "spdl init makes a home")
+
+	want := node.DefaultConfig()
+	want.Moniker = "mine"
+	app := node.DefaultAppConfig()
+	app.Worker.Parts, app.Worker.Part = 4, 2
+	_, err = node.Init(dir, want, app)
+	require.NoError(t, err)
+	c, a, err := node.Load(dir)
+	require.NoError(t, err)
+	require.Equal(t, app, a)
+	require.Equal(t, "mine", c.Moniker)
+	require.Equal(t, want.GenesisFile(), c.GenesisFile())
+
+	t.Setenv("SPDL_WORKER_ENABLED", "false")
+	t.Setenv("CMT_P2P_LADDR", "tcp://127.0.0.1:1")
+	c, a, err = node.Load(dir)
+	require.NoError(t, err)
+	require.False(t, a.Worker.Enabled)
+	require.Equal(t, "tcp://127.0.0.1:1", c.P2P.ListenAddress)
+
+	t.Setenv("SPDL_PROPOSAL_WAIT", "2s")
+	_, _, err = node.Load(dir)
+	require.ErrorContains(t, err, "proposal.wait is 2s, want below consensus.timeout_propose of config.toml, 1.5s")
+	t.Setenv("CMT_CONSENSUS_TIMEOUT_PROPOSE", "3s")
+	_, a, err = node.Load(dir)
+	require.NoError(t, err)
+	require.Equal(t, 2*time.Second, a.Proposal.Wait)
+
+	t.Setenv("SPDL_WORKER_PARTS", "0")
+	_, _, err = node.Load(dir)
+	require.ErrorContains(t, err, "app.toml: worker.part is 2 of 0 parts")
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/app.toml"), []byte("[worker\n"), 0o600))
+	_, _, err = node.Load(dir)
+	require.Error(t, err)
+}

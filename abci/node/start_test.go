@@ -1,0 +1,162 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/preset"
+)
+
+// alone makes the home of a chain of one node.
+func alone(t *testing.T, rounds uint64) (*config.Config, AppConfig) {
+	t.Helper()
+	c, a := DefaultConfig(), DefaultAppConfig()
+	Loopback(c)
+	c.RPC.ListenAddress, c.P2P.ListenAddress = free(t), free(t)
+	home, err := Init(filepath.Join(t.TempDir(), "home"), c, a)
+	require.NoError(t, err)
+	p, err := preset.New("default", 1)
+	require.NoError(t, err)
+	p.Training.Rounds = rounds
+	doc, err := NewGenesis("alone", time.Now(), app.Genesis{Params: p, Seed: make([]byte, 32), Participants: []app.Participant{
+		app.NewParticipant(0, "alone", home.ParticipantKey, home.ConsensusKey, p.Reputation),
+	}})
+	require.NoError(t, err)
+	require.NoError(t, doc.SaveAs(c.GenesisFile()))
+	return c, a
+}
+
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return fmt.Sprintf("tcp://%s", l.Addr())
+}
+
+// TestStart: a node with its worker trains, stops, and goes on in the same
+// process from what it stored.
+func TestStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a node")
+	}
+	c, a := alone(t, 100_000)
+	var reached uint64
+	for range 2 {
+		r, err := Start(c, a, log.NewNopLogger(), LoadData)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			_, round, _ := r.Application.Pending()
+			if round < reached+5 {
+				return false
+			}
+			reached = round
+			return true
+		}, 30*time.Second, time.Millisecond)
+		require.Empty(t, r.Failed())
+		require.NoError(t, r.Stop())
+		require.Empty(t, r.Failed(), "its consensus has ended because it should")
+	}
+	require.GreaterOrEqual(t, reached, uint64(10))
+}
+
+// TestWorkerGivesUp: a worker that cannot ever work is a failure of the node.
+func TestWorkerGivesUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a node")
+	}
+	c, a := alone(t, 5)
+	a.Worker.Data = filepath.Join(t.TempDir(), "nothing")
+	r, err := Start(c, a, log.NewNopLogger(), LoadData)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.Stop()) }()
+	select {
+	case err := <-r.Failed():
+		require.ErrorContains(t, err, "worker: training data")
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing is said")
+	}
+}
+
+// TestStartRefuses: what is wrong with a home is told, and nothing stays open.
+func TestStartRefuses(t *testing.T) {
+	c, a := alone(t, 5)
+	missing := a
+	missing.Worker.KeyFile = "config/none.json"
+	_, err := Start(c, missing, log.NewNopLogger(), LoadData)
+	require.ErrorContains(t, err, "none.json")
+	wrong := a
+	wrong.Worker.Parts = 0
+	_, err = Start(c, wrong, log.NewNopLogger(), LoadData)
+	require.ErrorContains(t, err, "app.toml")
+	for range 2 { // the first one must have closed the databases
+		lost := *c
+		lost.PrivValidatorKey = "config/none.json"
+		_, err = Start(&lost, a, log.NewNopLogger(), LoadData)
+		require.ErrorContains(t, err, "validator key")
+		lost = *c
+		lost.Genesis = "config/none.json"
+		_, err = Start(&lost, a, log.NewNopLogger(), LoadData)
+		require.ErrorContains(t, err, "none.json")
+	}
+}
+
+// failing is an application that cannot execute what was decided.
+type failing struct{ abcitypes.BaseApplication }
+
+func (failing) FinalizeBlock(context.Context, *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock, error) {
+	return nil, errors.New("cannot")
+}
+
+func TestHaltIsNoticed(t *testing.T) {
+	c, _ := alone(t, 5)
+	n, err := New(c, failing{}, log.NewNopLogger())
+	require.NoError(t, err)
+	require.NoError(t, n.Start())
+	consensus, err := consensusOf(n)
+	require.NoError(t, err)
+	r := &Running{failed: make(chan error, 1)}
+	go r.watch(context.Background(), consensus)
+	select {
+	case err := <-r.Failed():
+		require.ErrorIs(t, err, errHalted)
+	case <-time.After(20 * time.Second):
+		t.Fatal("consensus goes on")
+	}
+	require.True(t, n.IsRunning(), "CometBFT itself does not care")
+	_ = n.Stop()
+}
+
+// TestClosedDatabase: a goroutine of CometBFT that reads too late finds
+// nothing, and does not panic.
+func TestClosedDatabase(t *testing.T) {
+	c, _ := alone(t, 5)
+	var d databases
+	for _, backend := range []string{"goleveldb", "memdb"} {
+		c.DBBackend = backend
+		db, err := d.provide(&config.DBContext{ID: "x" + backend, Config: c})
+		require.NoError(t, err)
+		require.NoError(t, db.SetSync([]byte("k"), []byte("v")))
+		got, err := db.Get([]byte("k"))
+		require.NoError(t, err)
+		require.Equal(t, "v", string(got))
+		require.NoError(t, db.Close())
+		_, err = db.Get([]byte("k"))
+		require.NoError(t, err)
+		_, err = db.Has([]byte("k"))
+		require.NoError(t, err)
+		require.NoError(t, db.Close(), "closing again is nothing")
+	}
+	require.NoError(t, d.Close())
+}

@@ -1,0 +1,40 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	cmtnode "github.com/cometbft/cometbft/node"
+)
+
+// errHalted is the end of a node's consensus before the node's own.
+var errHalted = errors.New("consensus has halted; the log says why, at CONSENSUS FAILURE")
+
+// consensusOf finds a node's consensus. Wait on it returns when it has ended.
+func consensusOf(n *cmtnode.Node) (interface{ Wait() }, error) {
+	env, err := n.ConfigureRPC()
+	if err != nil {
+		return nil, err
+	}
+	consensus, ok := env.ConsensusState.(interface{ Wait() })
+	if !ok {
+		return nil, fmt.Errorf("consensus state is a %T, which has no Wait", env.ConsensusState)
+	}
+	return consensus, nil
+}
+
+// watch reports that consensus has ended while the node should run. CometBFT
+// recovers from a panic there, and a FinalizeBlock that fails is one: it logs
+// it and the process lives on, dead as a validator.
+func (r *Running) watch(ctx context.Context, consensus interface{ Wait() }) {
+	consensus.Wait()
+	if ctx.Err() == nil {
+		r.failed <- errHalted
+	}
+}
+
+// Failed delivers what a running node cannot recover from: its consensus has
+// halted, or its worker has given up. A worker tries whatever may pass again,
+// so what ends it is a wrong key, journal or data set.
+func (r *Running) Failed() <-chan error { return r.failed }

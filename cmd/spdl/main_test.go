@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// asSPDL makes the test binary spdl itself, and so the nodes that it starts.
+const asSPDL = "TEST_BINARY_IS_SPDL"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asSPDL) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// command prepares a run of spdl.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	binary, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Env = append(os.Environ(), asSPDL+"=1", "TMPDIR="+t.TempDir())
+	return cmd
+}
+
+// spdl runs to the end.
+func spdl(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := command(t, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+func TestExitCodes(t *testing.T) {
+	empty := t.TempDir()
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"version", 0, ""},
+		{"--help", 0, ""},
+		{"completion bash", 0, ""},
+		{"completion zsh", 0, ""},
+		{"explode", 2, "explode"},
+		{"query explode", 2, "explode"},
+		{"version --explode", 2, "explode"},
+		{"version extra", 2, "extra"},
+		{"version --output yaml", 2, `--output is "yaml"`},
+		{"query round x", 2, `round "x" is no number`},
+		{"query round 1 2", 2, "at most 1"},
+		{"query status --node http://%zz", 2, "invalid URL"},
+		{"testnet start --preset nothing", 1, "nothing"},
+		{"testnet start --validators 0x", 2, "validators"},
+		{"testnet start --manifest nothing.toml", 2, "nothing.toml"},
+		{"start --home " + empty, 1, "spdl init makes a home"},
+		{"worker --home " + empty, 1, "spdl init makes a home"},
+		{"show-node-id --home " + empty, 1, "spdl init makes a home"},
+		{"genesis validate " + empty + "/none.json", 1, "none.json"},
+		{"query status --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"query model --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"status --node tcp://127.0.0.1:1", 3, "did not answer"},
+	} {
+		stdout, stderr, code := spdl(t, strings.Fields(c.args)...)
+		require.Equal(t, c.code, code, "spdl %s: %s", c.args, stderr)
+		require.Contains(t, stderr, c.says, "spdl %s", c.args)
+		if code != 0 {
+			require.Empty(t, stdout, "spdl %s: data goes to stdout, faults do not", c.args)
+		} else {
+			require.NotEmpty(t, stdout, "spdl %s", c.args)
+		}
+	}
+}
+
+func TestInitAndLook(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	stdout, stderr, code := spdl(t, "init", "mine", "--home", home, "--chain-id", "c1", "-o", "json")
+	require.Zero(t, code, stderr)
+	var made struct {
+		ChainID string `json:"chain_id"`
+		NodeID  string `json:"node_id"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &made))
+	require.Equal(t, "c1", made.ChainID)
+
+	_, stderr, code = spdl(t, "init", "--home", home)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "exists already")
+
+	stdout, _, code = spdl(t, "show-node-id", "--home", home)
+	require.Zero(t, code)
+	require.Equal(t, made.NodeID, strings.TrimSpace(stdout))
+	stdout, _, code = spdl(t, "show-validator", "--home", home)
+	require.Zero(t, code)
+	require.Contains(t, stdout, "tendermint/PubKeyEd25519")
+
+	stdout, stderr, code = spdl(t, "genesis", "validate", "--home", home)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "is valid")
+
+	file := filepath.Join(home, "config/genesis.json")
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	bad := filepath.Join(t.TempDir(), "bad.json")
+	require.NoError(t, os.WriteFile(bad, bytes.Replace(data, []byte(`"rounds"`), []byte(`"rownds"`), 1), 0o600))
+	stdout, stderr, code = spdl(t, "genesis", "validate", bad, "-o", "json")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "rownds")
+	var v verdict
+	require.NoError(t, json.Unmarshal([]byte(stdout), &v))
+	require.False(t, v.Valid)
+
+	_, _, code = spdl(t, "unsafe-reset-all", "--home", home)
+	require.Equal(t, 2, code)
+	_, stderr, code = spdl(t, "unsafe-reset-all", "--home", home, "--yes")
+	require.Zero(t, code, stderr)
+}

@@ -1,0 +1,113 @@
+package testnet
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	dbm "github.com/cometbft/cometbft-db"
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/stretchr/testify/require"
+)
+
+// TestBaselineNet: four nodes over real p2p store rounds, a block each.
+func TestBaselineNet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a net")
+	}
+	n, err := Init(Manifest{Home: t.TempDir(), Rounds: 5, Memory: true})
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	const size, rounds = 2000, 5
+	nodes, stop, err := startBaseline(ctx, n, size)
+	defer func() { require.NoError(t, stop()) }()
+	require.NoError(t, err)
+	s, err := measure(ctx, nodes, warmup+rounds)
+	require.NoError(t, err)
+	require.Len(t, s.gaps, rounds)
+	require.GreaterOrEqual(t, s.blocks, int64(rounds))
+	require.LessOrEqual(t, s.blocks, int64(2*rounds))
+	require.Positive(t, s.cpu)
+	require.Greater(t, s.bytes, float64(rounds*3*size), "every node's transaction reaches the three others")
+}
+
+// TestBaselineRound: a proposal waits for the round, and no longer than told.
+func TestBaselineRound(t *testing.T) {
+	ctx := context.Background()
+	b := NewBaseline(2, 50*time.Millisecond, dbm.NewMemDB())
+	check := func(raw []byte) uint32 {
+		r, err := b.CheckTx(ctx, &abcitypes.RequestCheckTx{Tx: raw})
+		require.NoError(t, err)
+		return r.Code
+	}
+	propose := func() [][]byte {
+		r, err := b.PrepareProposal(ctx, &abcitypes.RequestPrepareProposal{})
+		require.NoError(t, err)
+		return r.Txs
+	}
+	require.NotZero(t, check([]byte("short")))
+	require.NotZero(t, check(baselineTx(2, 0, 100)), "two rounds ahead")
+	require.Zero(t, check(baselineTx(0, 0, 100)))
+	require.Zero(t, check(baselineTx(1, 0, 100)), "one round ahead")
+	require.Empty(t, propose())
+	go func() {
+		time.Sleep(10 * time.Millisecond)
+		check(baselineTx(0, 1, 100))
+	}()
+	txs := propose()
+	require.Equal(t, [][]byte{baselineTx(0, 0, 100), baselineTx(0, 1, 100)}, txs)
+
+	judge := func(txs [][]byte) abcitypes.ResponseProcessProposal_ProposalStatus {
+		r, err := b.ProcessProposal(ctx, &abcitypes.RequestProcessProposal{Txs: txs})
+		require.NoError(t, err)
+		return r.Status
+	}
+	require.Equal(t, abcitypes.ResponseProcessProposal_ACCEPT, judge(txs))
+	require.Equal(t, abcitypes.ResponseProcessProposal_ACCEPT, judge(nil))
+	require.Equal(t, abcitypes.ResponseProcessProposal_REJECT, judge(txs[:1]))
+
+	before := b.hash
+	r, err := b.FinalizeBlock(ctx, &abcitypes.RequestFinalizeBlock{Height: 1, Txs: txs})
+	require.NoError(t, err)
+	require.Len(t, r.TxResults, 2)
+	require.NotEqual(t, before, r.AppHash)
+	_, err = b.Commit(ctx, nil)
+	require.NoError(t, err)
+	require.NotZero(t, check(baselineTx(0, 0, 100)), "the round is over")
+	require.Zero(t, check(baselineTx(2, 0, 100)))
+	stored, err := b.db.Get(txs[1][:12])
+	require.NoError(t, err)
+	require.Equal(t, txs[1], stored)
+
+	empty, err := b.FinalizeBlock(ctx, &abcitypes.RequestFinalizeBlock{Height: 2})
+	require.NoError(t, err)
+	require.Equal(t, r.AppHash, empty.AppHash, "an empty block changes nothing")
+}
+
+func TestFigures(t *testing.T) {
+	f := figures([]sample{
+		{gaps: []float64{5, 1, 3}, blocks: 3, cpu: 0.6, bytes: 100},
+		{gaps: []float64{2, 4, 9, 8, 7, 6, 10}, blocks: 9, cpu: 0.4, bytes: 900},
+	})
+	require.Equal(t, Figures{Rounds: 10, Median: 6, P90: 10, Blocks: 1.2, CPU: 0.1, Bytes: 100}, f)
+}
+
+// TestBench: both nets run, one after the other.
+func TestBench(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs two nets")
+	}
+	c, err := Bench(context.Background(), Manifest{Rounds: warmup + 5, Validators: 4, Memory: true}, 1, t.Output())
+	require.NoError(t, err)
+	require.Equal(t, 4, c.Validators)
+	require.Equal(t, 1970+86, c.TxBytes)
+	for _, f := range []Figures{c.SPDL, c.Baseline} {
+		require.Equal(t, 5, f.Rounds)
+		require.GreaterOrEqual(t, f.P90, f.Median)
+		require.GreaterOrEqual(t, f.Blocks, 1.0)
+		require.Positive(t, f.CPU)
+		require.Positive(t, f.Bytes)
+	}
+	require.InDelta(t, c.SPDL.Median/c.Baseline.Median, c.Ratio, 1e-9)
+}

@@ -1,0 +1,125 @@
+package testnet
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+)
+
+func TestInit(t *testing.T) {
+	m := Manifest{Home: t.TempDir(), Validators: 7, Neighbours: 4, Rounds: 9, Rule: "krum", Seed: 5, Partition: "dirichlet", Alpha: 0.5}
+	n, err := Init(m)
+	require.NoError(t, err)
+	require.Len(t, n.Nodes, 7)
+	require.Len(t, n.Genesis.Participants, 7)
+	require.Equal(t, uint64(9), n.Genesis.Params.Training.Rounds)
+	require.Equal(t, "krum", n.Genesis.Params.Rule.Name)
+
+	var genesis []byte
+	ports := map[string]bool{}
+	for i, node := range n.Nodes {
+		require.Equal(t, fmt.Sprintf("%s/node%d", m.Home, i), node.Home)
+		data, err := os.ReadFile(node.home.Config.GenesisFile())
+		require.NoError(t, err)
+		if genesis == nil {
+			genesis = data
+		}
+		require.Equal(t, genesis, data, "one genesis for all")
+		require.Equal(t, i, node.app.Worker.Part)
+		require.Equal(t, 7, node.app.Worker.Parts)
+		ports[node.RPC], ports["tcp://"+node.P2P] = true, true
+	}
+	require.Len(t, ports, 14)
+	for address := range ports {
+		require.True(t, strings.HasPrefix(address, "tcp://127.0.0.1:"), "loopback only: %s", address)
+	}
+
+	again, err := Open(m.Home)
+	require.NoError(t, err)
+	require.Equal(t, n.Genesis, again.Genesis)
+	for i := range n.Nodes {
+		require.Equal(t, n.Nodes[i].RPC, again.Nodes[i].RPC)
+		require.Equal(t, n.Nodes[i].P2P, again.Nodes[i].P2P)
+		require.Equal(t, n.Nodes[i].app, again.Nodes[i].app)
+		require.Equal(t, n.Nodes[i].home.Config.P2P, again.Nodes[i].home.Config.P2P)
+	}
+	_, err = Init(m)
+	require.ErrorContains(t, err, "exists already")
+}
+
+// TestSeed: a seed fixes what the chain starts from, and no seed nothing.
+func TestSeed(t *testing.T) {
+	seedOf := func(seed uint64) app.HexBytes {
+		n, err := Init(Manifest{Home: t.TempDir(), Seed: seed})
+		require.NoError(t, err)
+		require.Equal(t, seed != 0, n.Nodes[0].app.Worker.TestSeed != 0)
+		return n.Genesis.Seed
+	}
+	require.Equal(t, seedOf(1), seedOf(1))
+	require.NotEqual(t, seedOf(1), seedOf(2))
+	require.NotEqual(t, seedOf(0), seedOf(0))
+}
+
+// TestPeers: the graph is connected, has no loops, and losing any f nodes
+// leaves nobody alone.
+func TestPeers(t *testing.T) {
+	for _, c := range []struct{ n, k int }{{4, 3}, {4, 2}, {7, 3}, {7, 4}, {10, 9}, {20, 8}, {30, 10}, {31, 11}} {
+		n, err := Init(Manifest{Home: t.TempDir(), Validators: c.n, Neighbours: c.k})
+		require.NoError(t, err)
+		linked := make([]map[int]bool, c.n)
+		for i := range linked {
+			linked[i] = map[int]bool{}
+		}
+		for i := range n.Nodes {
+			peers := n.peers(i)
+			require.Len(t, peers, c.k)
+			for _, p := range peers {
+				for j := range n.Nodes {
+					if strings.HasPrefix(p, string(n.Nodes[j].home.NodeID)+"@") {
+						require.NotEqual(t, i, j)
+						require.Equal(t, fmt.Sprintf("%s@%s", n.Nodes[j].home.NodeID, n.Nodes[j].P2P), p)
+						linked[i][j], linked[j][i] = true, true
+					}
+				}
+			}
+		}
+		f := (c.n - 1) / 3
+		for start := range c.n { // f neighbours in a row are the cut that a ring fears
+			for _, gap := range []int{1, 2} {
+				down := map[int]bool{}
+				for k := range f {
+					down[(start+gap*k)%c.n] = true
+				}
+				require.Equal(t, c.n-len(down), reach(linked, down), "n=%d k=%d without %v", c.n, c.k, down)
+			}
+		}
+	}
+}
+
+// reach counts the nodes that the first living one is connected with, itself
+// included.
+func reach(linked []map[int]bool, down map[int]bool) int {
+	seen := map[int]bool{}
+	var visit func(int)
+	visit = func(i int) {
+		if seen[i] || down[i] {
+			return
+		}
+		seen[i] = true
+		for j := range linked[i] {
+			visit(j)
+		}
+	}
+	for i := range linked {
+		if !down[i] {
+			visit(i)
+			break
+		}
+	}
+	return len(seen)
+}

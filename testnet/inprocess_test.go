@@ -1,0 +1,85 @@
+package testnet
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
+)
+
+// TestInProcess: four nodes with real p2p learn, are followed to the end, stop,
+// and go on from their databases in the same process.
+func TestInProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a net")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	home := t.TempDir()
+	n, err := Init(Manifest{Home: home, Rounds: 8, Seed: 1})
+	require.NoError(t, err)
+	data, err := node.LoadData("")
+	require.NoError(t, err)
+	e, err := NewEvaluator(data.Test, n.Genesis.Params.Model)
+	require.NoError(t, err)
+
+	nodes, err := StartInProcess(n, log.NewNopLogger())
+	require.NoError(t, err)
+	running := true
+	defer func() {
+		if running {
+			_ = nodes.Stop()
+		}
+	}()
+	var rounds []Round
+	require.NoError(t, Follow(ctx, n, e, func(r Round) error {
+		rounds = append(rounds, r)
+		return nil
+	}))
+	require.NoError(t, nodes.Stop())
+	running = false
+	require.Len(t, rounds, 8)
+	for i, r := range rounds {
+		require.Equal(t, uint64(i), r.Round)
+		require.GreaterOrEqual(t, r.Included, 3)
+		require.NotNil(t, r.TestAccuracy)
+		require.False(t, r.Past)
+	}
+	require.Greater(t, *rounds[7].TestAccuracy, 0.6)
+
+	// The same homes again: all is there, nothing is left to do.
+	again, err := Open(home)
+	require.NoError(t, err)
+	nodes, err = StartInProcess(again, log.NewNopLogger())
+	require.NoError(t, err)
+	running = true
+	require.NoError(t, Follow(ctx, again, e, func(r Round) error {
+		require.True(t, r.Past)
+		require.Equal(t, rounds[r.Round].Height, r.Height)
+		require.Equal(t, rounds[r.Round].TestAccuracy, r.TestAccuracy)
+		return nil
+	}))
+}
+
+// TestFollowEnds: with nobody to answer it waits for its context.
+func TestFollowEnds(t *testing.T) {
+	n, err := Init(Manifest{Home: t.TempDir()})
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, Follow(ctx, n, nil, nil), context.DeadlineExceeded)
+}
+
+func TestEvaluatorRefuses(t *testing.T) {
+	data, err := node.LoadData("")
+	require.NoError(t, err)
+	_, err = NewEvaluator(data.Test, app.Model{Kind: app.ModelSoftmax, Inputs: 100, Classes: 10, Pool: 2, PixelScale: 255})
+	require.ErrorContains(t, err, "196 inputs after pooling by 2, the model takes 100")
+	_, err = NewEvaluator(data.Test, app.Model{Pool: 3, PixelScale: 255})
+	require.ErrorContains(t, err, "pool 3")
+}

@@ -1,0 +1,65 @@
+package testnet
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/template"
+
+	"github.com/spf13/viper"
+)
+
+// manifestFile is where Init keeps the manifest, in the folder of the homes.
+const manifestFile = "manifest.toml"
+
+// LoadManifest reads a manifest in TOML. The keys are those of the fields'
+// tags; one that does not exist is refused.
+func LoadManifest(path string) (Manifest, error) {
+	var m Manifest
+	v := viper.New()
+	v.SetConfigFile(path)
+	if err := v.ReadInConfig(); err != nil {
+		return m, fmt.Errorf("manifest %s: %w", path, err)
+	}
+	if err := v.UnmarshalExact(&m); err != nil {
+		return m, fmt.Errorf("manifest %s: %w", path, err)
+	}
+	return m, nil
+}
+
+var manifestTemplate = template.Must(template.New(manifestFile).Parse(`# The localnet in this folder, as spdl testnet init made it. Changing the net
+# here changes nothing; the perturbations are read at every start.
+validators = {{ .Validators }}
+preset = {{ printf "%q" .Preset }}
+rounds = {{ .Rounds }}
+rule = {{ printf "%q" .Rule }}
+chain_id = {{ printf "%q" .ChainID }}
+data = {{ printf "%q" .Data }}
+seed = {{ .Seed }}
+partition = {{ printf "%q" .Partition }}
+alpha = {{ .Alpha }}
+neighbours = {{ .Neighbours }}
+memory = {{ .Memory }}
+{{- range .Perturb }}
+
+[[perturb]]
+node = {{ .Node }}
+round = {{ .Round }}
+after = {{ printf "%q" .After.String }}
+action = {{ printf "%q" .Action }}
+for = {{ printf "%q" .For.String }}
+{{- end }}
+`))
+
+// save writes the manifest into its home.
+func (m Manifest) save() error {
+	f, err := os.Create(filepath.Join(m.Home, manifestFile))
+	if err != nil {
+		return err
+	}
+	if err := manifestTemplate.Execute(f, m); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

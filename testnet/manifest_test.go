@@ -1,0 +1,70 @@
+package testnet
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestManifestRoundTrip(t *testing.T) {
+	want := Manifest{
+		Validators: 7, Preset: "mlp", Rounds: 12, Rule: "median", ChainID: `c"h`, Home: t.TempDir(), Data: `D:\new "data"`, Seed: 1<<63 - 1,
+		Partition: "dirichlet", Alpha: 0.25, Neighbours: 4, Memory: true,
+		Perturb: []Perturbation{
+			{Node: 1, Round: 3, After: 250 * time.Millisecond, Action: Kill, For: 2 * time.Second},
+			{Node: 6, Round: 9, Action: Pause, For: time.Minute},
+		},
+	}
+	require.NoError(t, want.complete())
+	require.NoError(t, want.save())
+	got, err := LoadManifest(filepath.Join(want.Home, manifestFile))
+	require.NoError(t, err)
+	want.Home, want.GenesisTime = "", time.Time{}
+	require.Equal(t, want, got)
+}
+
+func TestManifestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "net.toml")
+	require.NoError(t, os.WriteFile(path, []byte("validators = 4\n[[perturb]]\nnode = 2\nround = 10\naction = \"kill\"\nfor = \"3s\"\n"), 0o600))
+	m, err := LoadManifest(path)
+	require.NoError(t, err)
+	require.Equal(t, Manifest{Validators: 4, Perturb: []Perturbation{{Node: 2, Round: 10, Action: Kill, For: 3 * time.Second}}}, m)
+
+	require.NoError(t, os.WriteFile(path, []byte("validatrs = 4\n"), 0o600))
+	_, err = LoadManifest(path)
+	require.ErrorContains(t, err, "validatrs")
+	_, err = LoadManifest(filepath.Join(t.TempDir(), "none.toml"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestManifestDefaults(t *testing.T) {
+	for n, neighbours := range map[int]int{0: 3, 1: 0, 4: 3, 10: 9, 11: 8, 20: 8, 30: 10, 100: 34} {
+		m := Manifest{Validators: n, Home: "h"}
+		require.NoError(t, m.complete(), "n=%d", n)
+		require.Equal(t, neighbours, m.Neighbours, "n=%d", n)
+	}
+}
+
+func TestManifestRefuses(t *testing.T) {
+	for says, m := range map[string]Manifest{
+		"101 validators, want 1 to 100":                   {Home: "h", Validators: 101},
+		"-1 validators":                                   {Home: "h", Validators: -1},
+		"1 neighbours of 4 validators, want 2 (f+1) to 3": {Home: "h", Neighbours: 1},
+		"4 neighbours of 4 validators":                    {Home: "h", Neighbours: 4},
+		"no home":                                         {},
+		"perturbation of node 4, want 0 to 3":             {Home: "h", Perturb: []Perturbation{{Node: 4, Action: Kill}}},
+		`perturbation "explode" of node 0`:                {Home: "h", Perturb: []Perturbation{{Action: "explode"}}},
+		"perturbation of node 0 after -1s for 0s":         {Home: "h", Perturb: []Perturbation{{Action: Kill, After: -time.Second}}},
+	} {
+		require.ErrorContains(t, m.complete(), says)
+	}
+	_, err := Init(Manifest{Home: t.TempDir(), Preset: "nothing"})
+	require.ErrorContains(t, err, `unknown preset "nothing"`)
+	_, err = Init(Manifest{Home: t.TempDir(), Rule: "nothing"})
+	require.ErrorContains(t, err, "nothing")
+	_, err = Init(Manifest{Home: t.TempDir(), Partition: "nothing"})
+	require.ErrorContains(t, err, `worker.partition is "nothing"`)
+}

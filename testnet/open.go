@@ -1,0 +1,52 @@
+package testnet
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/node"
+)
+
+// Made tells whether a folder holds a localnet that Init made.
+func Made(home string) bool {
+	_, err := os.Stat(filepath.Join(home, manifestFile))
+	return err == nil
+}
+
+// Open reads a localnet that Init made, with its homes as they are now, to
+// start it, or to go on where it stopped.
+func Open(home string) (*Net, error) {
+	m, err := LoadManifest(filepath.Join(home, manifestFile))
+	if err != nil {
+		return nil, err
+	}
+	m.Home = home
+	if err := m.complete(); err != nil {
+		return nil, err
+	}
+	if m.Memory {
+		return nil, fmt.Errorf("%s is a net with its databases in memory, nothing is left of it", home)
+	}
+	n := &Net{Manifest: m, opened: true}
+	for i := range m.Validators {
+		dir := filepath.Join(home, fmt.Sprintf("node%d", i))
+		c, a, err := node.Load(dir)
+		if err != nil {
+			return nil, fmt.Errorf("node %d: %w", i, err)
+		}
+		n.Nodes = append(n.Nodes, Node{
+			Home: dir, RPC: c.RPC.ListenAddress, P2P: strings.TrimPrefix(c.P2P.ListenAddress, "tcp://"),
+			home: &node.Home{Dir: dir, Config: c}, app: a,
+		})
+	}
+	doc, err := types.GenesisDocFromFile(n.Nodes[0].home.Config.GenesisFile())
+	if err != nil {
+		return nil, err
+	}
+	n.Genesis, n.Warnings, err = node.CheckGenesis(doc)
+	return n, err
+}

@@ -1,0 +1,57 @@
+package testnet
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func value(x float64) *float64 { return &x }
+
+var reported = []Round{
+	{Type: "round", Round: 0, Height: 3, Leader: 2, Included: 4, TestAccuracy: value(0.5), LGC: 1.25, GE: 2, BC: 30},
+	{Type: "round", Epoch: 1, Round: 1, Height: 5, View: 1, Leader: 0, Included: 3},
+	{Type: "round", Epoch: 1, Round: 2, Height: 6, Leader: 3, Included: 4, TestAccuracy: value(0.9075), LGC: 3, GE: 4, BC: 5},
+}
+
+func report(t *testing.T, r *Reporter) {
+	t.Helper()
+	r.Begin()
+	for _, x := range reported {
+		require.NoError(t, r.Round(x))
+	}
+	require.NoError(t, r.End(1<<30))
+}
+
+// TestJSONLines: the lines' keys are what scripts read, and never change.
+func TestJSONLines(t *testing.T) {
+	var out bytes.Buffer
+	report(t, &Reporter{Out: &out, JSON: true, Rounds: 3})
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.Len(t, lines, 4)
+	require.JSONEq(t, `{"type":"round","epoch":0,"round":0,"height":3,"view":0,"leader":2,"included":4,"test_accuracy":0.5,"epsilon":null,"t_lgc_ms":1.25,"t_ge_ms":2,"t_bc_ms":30}`, lines[0])
+	require.JSONEq(t, `{"type":"round","epoch":1,"round":1,"height":5,"view":1,"leader":0,"included":3,"test_accuracy":null,"epsilon":null,"t_lgc_ms":0,"t_ge_ms":0,"t_bc_ms":0}`, lines[1])
+	var s map[string]any
+	require.NoError(t, json.Unmarshal([]byte(lines[3]), &s))
+	require.Less(t, s["wall_s"], 10.0)
+	delete(s, "wall_s")
+	require.Equal(t, map[string]any{
+		"type": "summary", "rounds": 3.0, "heights": 6.0, "test_accuracy": 0.9075, "epsilon": nil, "peak_rss_bytes": float64(1 << 30),
+	}, s)
+}
+
+func TestText(t *testing.T) {
+	var out, progress bytes.Buffer
+	report(t, &Reporter{Out: &out, Progress: &progress, Rounds: 3})
+	lines := strings.Split(out.String(), "\n")
+	require.Equal(t, []string{"0", "3", "2", "0", "4", "0.5000", "0.5000", "1.2", "2.0", "30.0"}, strings.Fields(lines[1]))
+	require.Equal(t, []string{"1", "5", "0", "1", "3", "-", "-", "0.0", "0.0", "0.0"}, strings.Fields(lines[2]))
+	require.Contains(t, out.String(), "3 rounds in 6 blocks, test accuracy 0.9075")
+	require.Contains(t, out.String(), "1024 MiB")
+	require.NotContains(t, out.String(), "\x1b", "the bar is on the other stream")
+	require.Contains(t, progress.String(), "1/3")
+	require.True(t, strings.HasSuffix(progress.String(), "\r\x1b[K"), "the bar is gone at the end")
+}
