@@ -44,6 +44,7 @@ func TestGenesisRefuses(t *testing.T) {
 		{"too large", func(g *app.Genesis) { g.Params.Model.Inputs = 3 << 20 }},
 		{"model.pool is 0", func(g *app.Genesis) { g.Params.Model.Pool = 0 }},
 		{"pixel_scale is -1", func(g *app.Genesis) { g.Params.Model.PixelScale = -1 }},
+		{"pixel_mean is NaN", func(g *app.Genesis) { g.Params.Model.PixelMean = math.NaN() }},
 		{"grid.width is 3", func(g *app.Genesis) { g.Params.Grid.Width = 3 }},
 		{"grid.step is 0", func(g *app.Genesis) { g.Params.Grid.Step = 0 }},
 		{"training.rounds is 0", func(g *app.Genesis) { g.Params.Training.Rounds = 0 }},

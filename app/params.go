@@ -51,6 +51,8 @@ func (m Model) validate() error {
 		return fmt.Errorf("model of %d-%d-%d is too large, at most %d parameters", m.Inputs, m.Hidden, m.Classes, gradients.MaxDim)
 	case m.Pool == 0:
 		return fmt.Errorf("model.pool is 0, want at least 1")
+	case math.IsNaN(m.PixelMean) || math.IsInf(m.PixelMean, 0):
+		return fmt.Errorf("model.pixel_mean is %g, want a finite number", m.PixelMean)
 	case !positive(m.PixelScale):
 		return fmt.Errorf("model.pixel_scale is %g, want above 0", m.PixelScale)
 	}

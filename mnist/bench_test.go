@@ -15,7 +15,7 @@ func BenchmarkFeatures(b *testing.B) {
 	for _, pool := range []int{1, 2} {
 		b.Run(fmt.Sprintf("n=10000/pool=%d", pool), func(b *testing.B) {
 			for b.Loop() {
-				_, err := data.Test.Features(pool, 255)
+				_, err := data.Test.Features(pool, 0, 255)
 				require.NoError(b, err)
 			}
 		})

@@ -48,7 +48,7 @@ func Example() {
 		panic(err)
 	}
 	shards := mnist.PartitionIID(data.Train.Len(), 4, 1)
-	mine, err := data.Train.Subset(shards[0]).Features(2, 255)
+	mine, err := data.Train.Subset(shards[0]).Features(2, 0, 255)
 	if err != nil {
 		panic(err)
 	}

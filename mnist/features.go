@@ -21,15 +21,19 @@ func Inputs(rows, cols, pool int) (int, error) {
 	return (rows / pool) * (cols / pool), nil
 }
 
-// Features maps every image to the means of its disjoint pool x pool squares, row-major, divided by scale. Pool 1 keeps
-// the pixels; pool 2 makes 14x14 of 28x28 and thereby a gradient a quarter as long. Scale 255 gives values in [0, 1] (the
-// default preset), scale 100 is the paper prototype's.
+// Features maps every image to (m-mean)/scale for the means m of its disjoint pool x pool squares, row-major. Pool 1 keeps
+// the pixels; pool 2 makes 14x14 of 28x28 and thereby a gradient a quarter as long. Mean 0 and scale 255 give values in
+// [0, 1] (the default preset); mean 50 and scale 50 are the paper prototype's, which divides by 100, subtracts 0.5 and
+// divides by 0.5.
 //
-// It fails with ErrFeatures if pool does not divide the sides or scale is not a positive finite number.
-func (s Set) Features(pool int, scale float64) (Features, error) {
+// It fails with ErrFeatures if pool does not divide the sides, mean is not finite or scale is not a positive finite number.
+func (s Set) Features(pool int, mean, scale float64) (Features, error) {
 	inputs, err := Inputs(s.Rows, s.Cols, pool)
 	if err != nil {
 		return Features{}, err
+	}
+	if math.IsNaN(mean) || math.IsInf(mean, 0) {
+		return Features{}, fmt.Errorf("%w: mean %v, want a finite number", ErrFeatures, mean)
 	}
 	if !(scale > 0) || math.IsInf(scale, 1) {
 		return Features{}, fmt.Errorf("%w: scale %v, want a positive finite number", ErrFeatures, scale)
@@ -37,7 +41,7 @@ func (s Set) Features(pool int, scale float64) (Features, error) {
 	// The sum of a square takes one of few values: divide and round once for each.
 	value := make([]float32, pool*pool*math.MaxUint8+1)
 	for sum := range value {
-		value[sum] = float32(float64(sum) / float64(pool*pool) / scale)
+		value[sum] = float32((float64(sum)/float64(pool*pool) - mean) / scale)
 	}
 	f := Features{X: make([]float32, 0, s.Len()*inputs), Labels: s.Labels, Inputs: inputs}
 	for i := range s.Len() {

@@ -26,13 +26,18 @@ var two = mnist.Set{
 }
 
 func TestFeatures(t *testing.T) {
-	pixels, err := two.Features(1, 100)
+	pixels, err := two.Features(1, 0, 100)
 	require.NoError(t, err)
 	assert.Equal(t, 8, pixels.Inputs)
 	assert.Equal(t, []float32{0, 2.55, 0.04, 0.08, 2.55, 0, 0.04, 0.08}, pixels.Row(0))
 	assert.Equal(t, two.Labels, pixels.Labels)
 
-	pooled, err := two.Features(2, 255)
+	centred, err := two.Features(1, 50, 50)
+	require.NoError(t, err)
+	assert.Equal(t, float32(-1), centred.X[0])
+	assert.Equal(t, float32(4.1), centred.X[1])
+
+	pooled, err := two.Features(2, 0, 255)
 	require.NoError(t, err)
 	assert.Equal(t, 2, pooled.Inputs)
 	assert.Equal(t, 2, pooled.Len())
@@ -43,17 +48,19 @@ func TestFeatures(t *testing.T) {
 func TestFeaturesErrors(t *testing.T) {
 	for _, c := range []struct {
 		pool  int
+		mean  float64
 		scale float64
 		want  string
 	}{
-		{0, 255, "mnist: bad feature map: pool 0, want a divisor of both sides of 2x4"},
-		{-1, 255, "mnist: bad feature map: pool -1, want a divisor of both sides of 2x4"},
-		{4, 255, "mnist: bad feature map: pool 4, want a divisor of both sides of 2x4"},
-		{2, 0, "mnist: bad feature map: scale 0, want a positive finite number"},
-		{2, math.NaN(), "mnist: bad feature map: scale NaN, want a positive finite number"},
-		{2, math.Inf(1), "mnist: bad feature map: scale +Inf, want a positive finite number"},
+		{0, 0, 255, "mnist: bad feature map: pool 0, want a divisor of both sides of 2x4"},
+		{-1, 0, 255, "mnist: bad feature map: pool -1, want a divisor of both sides of 2x4"},
+		{4, 0, 255, "mnist: bad feature map: pool 4, want a divisor of both sides of 2x4"},
+		{2, 0, 0, "mnist: bad feature map: scale 0, want a positive finite number"},
+		{2, 0, math.NaN(), "mnist: bad feature map: scale NaN, want a positive finite number"},
+		{2, math.NaN(), 1, "mnist: bad feature map: mean NaN, want a finite number"},
+		{2, 0, math.Inf(1), "mnist: bad feature map: scale +Inf, want a positive finite number"},
 	} {
-		_, err := two.Features(c.pool, c.scale)
+		_, err := two.Features(c.pool, c.mean, c.scale)
 		require.ErrorIs(t, err, mnist.ErrFeatures)
 		assert.EqualError(t, err, c.want)
 	}
@@ -77,7 +84,7 @@ func TestSubsetCopies(t *testing.T) {
 }
 
 func TestBatch(t *testing.T) {
-	f, err := two.Features(2, 1)
+	f, err := two.Features(2, 0, 1)
 	require.NoError(t, err)
 	x, marks := f.Batch(nil, nil, []int{1, 0})
 	assert.Equal(t, []float32{0.25, 63.75, 127.5, 6}, x)
@@ -99,7 +106,7 @@ func TestPoolingKeepsTheMean(t *testing.T) {
 			Images: rapid.SliceOfN(rapid.Uint8(), rows*cols, rows*cols).Draw(t, "image"),
 			Labels: []uint8{0}, Rows: rows, Cols: cols,
 		}
-		f, err := set.Features(pool, 255)
+		f, err := set.Features(pool, 0, 255)
 		require.NoError(t, err)
 		var want, got float64
 		for _, p := range set.Images {

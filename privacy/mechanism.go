@@ -20,12 +20,13 @@ type Mechanism struct {
 	noise    []float64 // scratch
 }
 
-// Report describes one release. Saturated and NoiseStd follow from what is submitted and public parameters; SignalNorm does
-// not: it is computed before the noise, and is for the worker's own eyes.
+// Report describes one release. Release and Saturated tell nothing that the submitted vector does not, and neither does
+// NoiseStd of a gaussian mechanism. What is marked PRIVATE is computed before the noise: for the worker's own eyes, never for
+// a public log or metric.
 type Report struct {
 	Release    int     // t: how many releases there have been, this one included
 	Saturated  int     // coordinates that the grid's range cut off
-	NoiseStd   float64 // standard deviation of the noise in each coordinate of the submitted vector, before rounding
+	NoiseStd   float64 // standard deviation of each submitted coordinate's noise, before rounding; PRIVATE for Prototype
 	SignalNorm float64 // PRIVATE: Euclidean norm of the batch mean without noise
 }
 

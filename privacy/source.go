@@ -28,7 +28,8 @@ type Source struct {
 	left   int // words until the stream is rekeyed
 }
 
-// rekeyWords is how many words a key serves at most: half a megabyte, fifty releases' worth of sampling.
+// rekeyWords is how many words a key serves at most: half a megabyte, four batches drawn from 15,000
+// examples.
 const rekeyWords = 1 << 16
 
 // NewSecureSource returns the source for production: ChaCha8 under a key of the operating system (crypto/rand). It takes a

@@ -54,8 +54,8 @@ func assertNormal(t *testing.T, sample []float64) {
 	assert.LessOrEqual(t, math.Abs(sum), unitNormal.Quantile(1-falseFailure/2)*math.Sqrt(float64(n)), "mean")
 	assert.LessOrEqual(t, math.Abs(square-float64(n)), chiSquareBound(n), "variance")
 
-	// Neighbours, the other half of a pair, and a gradient's length apart; the same for squares, whose centred form
-	// (z²-1)/sqrt(2) shows a shared radius. The latter has heavier tails: bounded through counts instead.
+	// Neighbours, the other half of a pair, and a gradient's length apart. A radius shared by both would not show in
+	// their correlation, but in how often both are large.
 	for _, lag := range []int{1, 2, 3, 4, 7850} {
 		product, large := 0.0, 0
 		for i := lag; i < n; i++ {

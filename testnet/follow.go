@@ -40,7 +40,7 @@ type Evaluator struct {
 
 // NewEvaluator prepares a test set for the chain's model.
 func NewEvaluator(test mnist.Set, m app.Model) (*Evaluator, error) {
-	f, err := test.Features(int(m.Pool), m.PixelScale)
+	f, err := test.Features(int(m.Pool), m.PixelMean, m.PixelScale)
 	if err != nil {
 		return nil, err
 	}

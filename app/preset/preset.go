@@ -16,9 +16,9 @@ import (
 const examples = 60000
 
 // paperStep is the grid step of the paper preset, where no noise hides the
-// rounding: it spans +-2 on the int16 grid, and no coordinate of a mean
-// gradient of pixels up to 2.55 comes near that.
-const paperStep = 1.0 / 8192
+// rounding: it spans +-4 on the int16 grid, and no coordinate of a mean
+// gradient of inputs within [-1, 4.1] comes near that.
+const paperStep = 1.0 / 4096
 
 var builders = []struct {
 	name  string
@@ -89,11 +89,11 @@ func private(n, f int) app.Params {
 	return p
 }
 
-// paper is the paper's own setting with its prototype's noise, which gives no
-// privacy.
+// paper is the paper's own setting with its prototype's inputs, (x/100-0.5)/0.5
+// of a pixel x, and its noise, which gives no privacy.
 func paper(n, f int) app.Params {
 	p := app.Params{
-		Model:      app.Model{Kind: app.ModelSoftmax, Inputs: 784, Classes: 10, Pool: 1, PixelScale: 100},
+		Model:      app.Model{Kind: app.ModelSoftmax, Inputs: 784, Classes: 10, Pool: 1, PixelMean: 50, PixelScale: 50},
 		Grid:       app.Grid{Width: uint32(gradients.Int16), Step: paperStep},
 		Rule:       app.Rule{Name: "krum", Byzantine: uint32(f)},
 		Training:   app.Training{Rounds: 100, LearningRate: 0.01, Momentum: 0.5, WeightDecay: 0.001},

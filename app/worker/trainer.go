@@ -13,7 +13,7 @@ import (
 // Shard prepares one part of a training set, a participant's own, for the
 // chain's model.
 func Shard(set mnist.Set, part []int, m app.Model) (mnist.Features, error) {
-	f, err := set.Subset(part).Features(int(m.Pool), m.PixelScale)
+	f, err := set.Subset(part).Features(int(m.Pool), m.PixelMean, m.PixelScale)
 	if err == nil && f.Inputs != int(m.Inputs) {
 		err = fmt.Errorf("data has %d inputs after pooling by %d, the chain's model takes %d", f.Inputs, m.Pool, m.Inputs)
 	}

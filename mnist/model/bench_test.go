@@ -58,7 +58,7 @@ func digits(tb testing.TB, pool, n int) (x []float32, labels []uint8) {
 	for i := range index {
 		index[i] = i
 	}
-	f, err := data.Train.Subset(index).Features(pool, 255)
+	f, err := data.Train.Subset(index).Features(pool, 0, 255)
 	require.NoError(tb, err)
 	return f.X, f.Labels
 }

@@ -1,0 +1,58 @@
+package privacy
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The uniform behind every normal keeps 54 bits, sign included: no coarser, no value outside, no bias.
+func TestSignedIsExact(t *testing.T) {
+	assert.Zero(t, signed(0))
+	assert.Equal(t, -1.0, signed(1<<63))
+	assert.Equal(t, 1-0x1p-53, signed(math.MaxInt64))
+	assert.Equal(t, 0x1p-53, signed(1<<10))
+	assert.Equal(t, -0x1p-53, signed(math.MaxUint64))
+	assert.Equal(t, 0.5-0x1p-53, signed(1<<62-1))
+}
+
+// twin is what a copy of the process's memory, or a second virtual machine from one image, would go on with.
+func twin(t *testing.T, s *Source) *Source {
+	state, err := s.stream.MarshalBinary()
+	require.NoError(t, err)
+	stream := new(rand.ChaCha8)
+	require.NoError(t, stream.UnmarshalBinary(state))
+	return &Source{stream: stream, secure: s.secure, left: s.left}
+}
+
+func TestCopiedStateDoesNotRepeatNoise(t *testing.T) {
+	a := NewSecureSource()
+	a.Uint64()
+	b := twin(t, a)
+	assert.Equal(t, a.Uint64(), b.Uint64(), "the twin is one")
+	noiseA, noiseB := make([]float64, 4), make([]float64, 4)
+	a.Normal(noiseA)
+	b.Normal(noiseB)
+	assert.NotEqual(t, noiseA, noiseB)
+}
+
+func TestSecureSourceRekeys(t *testing.T) {
+	a := NewSecureSource()
+	a.Uint64()
+	b := twin(t, a)
+	for i := 1; i < rekeyWords; i++ {
+		require.Equal(t, a.Uint64(), b.Uint64())
+	}
+	assert.NotEqual(t, a.Uint64(), b.Uint64())
+}
+
+func TestTestSourceNeverRekeys(t *testing.T) {
+	a := NewTestSource(1)
+	b := twin(t, a)
+	for range 2*rekeyWords + 1 {
+		require.Equal(t, a.Uint64(), b.Uint64())
+	}
+}
