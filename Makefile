@@ -52,7 +52,7 @@ determinism: ## the golden hashes with and without assembly, GOAMD64 v1 and v3, 
 
 .PHONY: e2e
 e2e: build ## end-to-end runs: localnets, kill -9, hostile clients
-	$(GO) test -tags e2e -count 1 -timeout 20m ./testnet/...
+	$(GO) test -tags e2e -count 1 -v -timeout 20m ./testnet/e2e
 
 .PHONY: bench
 bench: ## benchmarks (BENCH=regexp)

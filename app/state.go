@@ -46,7 +46,7 @@ func NewState(chainID string, initial uint64, g Genesis) (*State, error) {
 // seal completes a state whose fields are set: the rule and the hash.
 func (s *State) seal() (err error) {
 	if s.rule, err = rules.Lookup(s.Params.Rule.Name); err != nil {
-		return fmt.Errorf("%w: %v", ErrGenesis, err)
+		return fmt.Errorf("%w: %w", ErrGenesis, err)
 	}
 	s.hash = s.computeHash()
 	return nil

@@ -66,10 +66,10 @@ func TestPoissonSampleRates(t *testing.T) {
 			sample = privacy.PoissonSample(sample[:0], n, q, src)
 			total += len(sample)
 			for k, i := range sample {
-				switch {
-				case i == 0:
+				switch i {
+				case 0:
 					first++
-				case i == n-1:
+				case n - 1:
 					last++
 				}
 				if i%2 == 1 && k > 0 && sample[k-1] == i-1 {

@@ -66,7 +66,7 @@ func (s *Source) rekey() {
 	s.left = rekeyWords
 	if s.secure {
 		var key [32]byte
-		cryptorand.Read(key[:])
+		_, _ = cryptorand.Read(key[:])
 		s.stream.Seed(key)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
@@ -84,6 +85,7 @@ func (n *Net) add(i, rpc, p2p int) error {
 		c.DBBackend = "memdb"
 	}
 	a := node.DefaultAppConfig()
+	a.Proposal.Wait, a.Proposal.StragglerWait, c.Consensus.TimeoutPropose = waits(m.Validators)
 	a.Worker.Part, a.Worker.Parts, a.Worker.PartitionSeed = i, m.Validators, m.Seed
 	a.Worker.Partition, a.Worker.Alpha = m.Partition, m.Alpha
 	if m.Data != "" {
@@ -106,6 +108,14 @@ func (n *Net) add(i, rpc, p2p int) error {
 	n.Genesis.Participants = append(n.Genesis.Participants,
 		app.NewParticipant(uint32(i), c.Moniker, home.ParticipantKey, home.ConsensusKey, n.Genesis.Params.Reputation))
 	return nil
+}
+
+// waits are how long a proposer waits for the round, and for stragglers, and
+// when the others give it up. A localnet's steps take milliseconds; what grows
+// with n is the exchange of gradients on one machine.
+func waits(n int) (wait, straggler, timeoutPropose time.Duration) {
+	wait = time.Duration(400+40*n) * time.Millisecond
+	return wait, time.Duration(100+10*n) * time.Millisecond, wait + 400*time.Millisecond
 }
 
 // finish writes the genesis and the peers into every home.

@@ -84,11 +84,11 @@ type message interface {
 // varints, explicit zero values.
 func decodeCanonical(m message, data []byte) error {
 	if err := m.Unmarshal(data); err != nil {
-		return fmt.Errorf("%w: %v", ErrMalformed, err)
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	again, err := m.Marshal()
 	if err != nil {
-		return fmt.Errorf("%w: %v", ErrMalformed, err)
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	if !bytes.Equal(again, data) {
 		return fmt.Errorf("%w: %d bytes given, %d when encoded again", ErrNotCanonical, len(data), len(again))

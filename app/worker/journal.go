@@ -121,7 +121,7 @@ func (j *Journal) save() error {
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	defer os.Remove(f.Name()) // does nothing after the rename
+	defer func() { _ = os.Remove(f.Name()) }() // finds nothing after the rename
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
