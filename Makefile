@@ -34,7 +34,7 @@ cover: ## coverage of the pure rooms, at least 90 %
 
 .PHONY: race
 race: ## the tests of the concurrent rooms under the race detector
-	$(GO) test -race -short -timeout 10m ./abci/... ./app/... 
+	$(GO) test -race -short -timeout 10m ./abci/... ./app/... ./testnet
 
 .PHONY: lint
 lint: ## gofmt, vet and the linters

@@ -124,7 +124,7 @@ func FuzzDecode(f *testing.F) {
 		require.NoError(t, err)
 		var e tx.Envelope
 		require.NoError(t, e.Unmarshal(raw))
-		require.Equal(t, e.Content, content)
+		require.True(t, bytes.Equal(e.Content, content), "%X, %X", e.Content, content)
 		_ = x.Verify(chain, key.Public().(ed25519.PublicKey))
 	})
 }

@@ -154,9 +154,13 @@ func (w *worker) gradient(trainer *Trainer) (*tx.Tx, error) {
 	if t, err = tx.Sign(w.task.ChainID, body, w.Key); err != nil {
 		return nil, err
 	}
+	var after privacy.Snapshot // without momentum a mechanism has nothing to remember
+	if w.task.Params.Privacy.WorkerMomentum > 0 {
+		after = trainer.mechanism.Snapshot()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.journal.putGradient(t, trainer.mechanism.Snapshot()); err != nil {
+	if err := w.journal.putGradient(t, after); err != nil {
 		return nil, err
 	}
 	w.Log("gradient computed", "round", w.task.Round, "loss", stats.Loss, "took", time.Since(start))

@@ -45,8 +45,9 @@ type net struct {
 	clients []*client.Client
 }
 
-// start runs a localnet that trains for far more rounds than a test lasts.
-func start(t *testing.T, m testnet.Manifest) *net {
+// start runs a localnet that trains for far more rounds than a test lasts. The
+// changes are made to its homes before.
+func start(t *testing.T, m testnet.Manifest, changes ...func(*testnet.Net)) *net {
 	t.Helper()
 	m.Home = t.TempDir()
 	if m.Rounds == 0 {
@@ -54,6 +55,9 @@ func start(t *testing.T, m testnet.Manifest) *net {
 	}
 	made, err := testnet.Init(m)
 	require.NoError(t, err)
+	for _, change := range changes {
+		change(made)
+	}
 	p, err := testnet.StartProcesses(made, binary)
 	require.NoError(t, err)
 	t.Cleanup(func() {

@@ -1,0 +1,92 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/testnet"
+)
+
+// TestWorkerProcess trains with one participant's worker in a process of its
+// own, at another node's RPC. It is killed and started again, and so is the node
+// that it talks to: its gradients are in the rounds before and after, and no
+// round ever had two of them.
+func TestWorkerProcess(t *testing.T) {
+	n := start(t, testnet.Manifest{Validators: 4}, func(made *testnet.Net) {
+		path := filepath.Join(made.Nodes[3].Home, "config", "app.toml")
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, bytes.Replace(data, []byte("enabled = true"), []byte("enabled = false"), 1), 0o600))
+	})
+	launch := func() *exec.Cmd {
+		cmd := exec.Command(binary, "worker", "--home", n.Net.Nodes[3].Home, "--node", n.Net.Nodes[0].RPC, "--log-level", "error")
+		cmd.Stderr = os.Stderr
+		require.NoError(t, cmd.Start())
+		return cmd
+	}
+	// included waits for a round after the given one that has participant 3.
+	included := func(after uint64) uint64 {
+		t.Helper()
+		var found uint64
+		require.Eventually(t, func() bool {
+			n.alive()
+			at, ok := n.round(1)
+			if !ok || at <= after+1 {
+				return false
+			}
+			r, err := n.clients[1].Round(context.Background(), at-1)
+			found = at
+			return err == nil && len(r.Contributions) == 4
+		}, time.Minute, 50*time.Millisecond)
+		return found
+	}
+	worker := launch()
+	t.Cleanup(func() { _ = worker.Process.Kill(); _ = worker.Wait() })
+	at := included(2)
+	require.NoError(t, worker.Process.Kill())
+	_ = worker.Wait() // killed
+	n.reach(at+2, time.Minute)
+	worker = launch()
+	at = included(at + 2)
+	require.NoError(t, n.Kill(0))
+	time.Sleep(2 * time.Second)
+	require.NoError(t, n.Start(0))
+	at = included(at + 2)
+	n.reach(at, time.Minute)
+	n.sameHashes()
+	t.Logf("a worker in its own process took part up to round %d through a restart of either side", at)
+}
+
+// TestSearch finds rounds, leaders and participants by CometBFT's own search.
+func TestSearch(t *testing.T) {
+	n := start(t, testnet.Manifest{Validators: 4})
+	n.reach(6, time.Minute)
+	ctx := context.Background()
+	record, err := n.clients[0].Round(ctx, 4)
+	require.NoError(t, err)
+	blocks, err := n.clients[0].RPC().BlockSearch(ctx, "round.round = 4", nil, nil, "")
+	require.NoError(t, err)
+	require.Len(t, blocks.Blocks, 1)
+	require.Equal(t, int64(record.Height), blocks.Blocks[0].Block.Height)
+	page := 100
+	for query, least := range map[string]int{
+		"gradient.participant = 2":                          5,
+		"gradient.round = 4":                                3,
+		"gradient.round = 4 AND gradient.participant = 2":   1,
+		"aggregate.round = 4":                               1,
+		"gradient.opposed = 'false' AND gradient.round = 4": 1,
+	} {
+		r, err := n.clients[1].RPC().TxSearch(ctx, query, false, nil, &page, "")
+		require.NoError(t, err, query)
+		require.GreaterOrEqual(t, r.TotalCount, least, query)
+	}
+}
