@@ -11,11 +11,12 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// The events, all indexed:
+// The events. What one searches by is indexed; the figures are carried along,
+// because every indexed attribute costs each node a key in its database.
 //
-//	round.{epoch,round,leader,view,included,margin,delta,model}   of the block: block_search
-//	aggregate.{epoch,round,leader,view,included}                  of its transaction: tx_search
-//	gradient.{epoch,round,participant,selected,opposed,score,reputation}
+//	round      epoch round leader view included; margin delta model     of the block: block_search
+//	aggregate  epoch round leader view included                         of its transaction: tx_search
+//	gradient   epoch round participant selected opposed; score reputation
 func roundEvents(r *app.Record) []abcitypes.Event {
 	if r == nil {
 		return nil
@@ -44,15 +45,18 @@ func txResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
 	return results
 }
 
+// figures are the attributes that nobody searches by.
+var figures = map[string]bool{"margin": true, "delta": true, "model": true, "score": true, "reputation": true}
+
 func number(x uint64) string { return strconv.FormatUint(x, 10) }
 
 func event(kind string, keyvals ...string) abcitypes.Event {
 	if len(keyvals)%2 != 0 {
 		panic(fmt.Sprintf("event %s: odd number of keys and values", kind))
 	}
-	e := abcitypes.Event{Type: kind}
+	e := abcitypes.Event{Type: kind, Attributes: make([]abcitypes.EventAttribute, 0, len(keyvals)/2)}
 	for i := 0; i < len(keyvals); i += 2 {
-		e.Attributes = append(e.Attributes, abcitypes.EventAttribute{Key: keyvals[i], Value: keyvals[i+1], Index: true})
+		e.Attributes = append(e.Attributes, abcitypes.EventAttribute{Key: keyvals[i], Value: keyvals[i+1], Index: !figures[keyvals[i]]})
 	}
 	return e
 }

@@ -28,7 +28,7 @@ func DefaultConfig() *config.Config {
 	c.RPC.MaxBodyBytes = 9 << 20 // max_tx_bytes in base64, and its envelope
 	c.Mempool.MaxTxBytes = 6 << 20
 	c.Mempool.Size = 10_000
-	c.LogLevel = "error"
+	c.LogLevel = "app:info,worker:info,*:error"
 	return c
 }
 

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
+	"strings"
 
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/privval"
-	"github.com/cometbft/cometbft/version"
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
 
@@ -61,12 +62,25 @@ func versionCommand() *cobra.Command {
 			Version  string `json:"version"`
 			App      int    `json:"app_version"`
 			CometBFT string `json:"cometbft"`
-		}{abci.Version, abci.AppVersion, version.TMCoreSemVer}
+		}{abci.Version, abci.AppVersion, cometVersion()}
 		return show(cmd.OutOrStdout(), v, func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "spdl %s, state machine %d, CometBFT %s\n", v.Version, v.App, v.CometBFT)
 			return err
 		})
 	}}
+}
+
+// cometVersion is the CometBFT that was linked. Its own constant says 0.39.0 in
+// v0.40.0.
+func cometVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == "github.com/cometbft/cometbft" {
+				return strings.TrimPrefix(m.Version, "v")
+			}
+		}
+	}
+	return "unknown"
 }
 
 // resetCommand has CometBFT's name for it.
