@@ -65,6 +65,7 @@ type Application struct {
 	// restoring is the snapshot that state sync applies, one call at a time.
 	restoring *restoring
 
+	express   func([]byte) // may be nil
 	broadcast atomic.Pointer[func(context.Context, []byte) error]
 }
 
@@ -118,6 +119,10 @@ func (a *Application) publish(s *app.State) {
 func (a *Application) SetBroadcast(send func(ctx context.Context, raw []byte) error) {
 	a.broadcast.Store(&send)
 }
+
+// SetExpress gives the application a way to pass a newly admitted aggregate to
+// the peers ahead of the mempool. Call it before the node starts.
+func (a *Application) SetExpress(send func(raw []byte)) { a.express = send }
 
 // outcomes keeps what Execute returned, by the block's content, from the
 // proposal to FinalizeBlock. An outcome depends on the committed state, the

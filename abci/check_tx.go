@@ -42,6 +42,9 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	} else if err != nil {
 		return err
 	}
+	if t.Aggregate != nil && a.express != nil {
+		a.express(t.Raw)
+	}
 	a.timings.arrived(t, p.look())
 	return nil
 }

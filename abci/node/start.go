@@ -30,7 +30,7 @@ func New(c *config.Config, application abcitypes.Application, logger log.Logger)
 	return build(c, application, logger, new(databases))
 }
 
-func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases) (*cmtnode.Node, error) {
+func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases, options ...cmtnode.Option) (*cmtnode.Node, error) {
 	nodeKey, err := p2p.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
 		return nil, fmt.Errorf("node key: %w", err)
@@ -40,7 +40,7 @@ func build(c *config.Config, application abcitypes.Application, logger log.Logge
 	}
 	return cmtnode.NewNode(c, privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()), nodeKey,
 		proxy.NewConnSyncLocalClientCreator(application), cmtnode.DefaultGenesisDocProviderFunc(c),
-		d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger)
+		d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
 }
 
 // Running is a started node with its application and worker.
@@ -88,9 +88,12 @@ func (r *Running) start(c *config.Config, a AppConfig, key ed25519.PrivateKey, l
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
-	if r.Node, err = build(c, r.Application, logger, &r.databases); err != nil {
+	x := newExpress(c.Mempool.MaxTxBytes)
+	if r.Node, err = build(c, r.Application, logger, &r.databases, cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": x})); err != nil {
 		return err
 	}
+	x.pool = r.Node.Mempool()
+	r.Application.SetExpress(x.send)
 	local := rpclocal.New(r.Node)
 	r.Application.SetBroadcast(func(ctx context.Context, raw []byte) error {
 		if err := r.synced(ctx); err != nil {
