@@ -46,8 +46,7 @@ func (n *node) init(participants int, mutate ...func(*app.Params)) {
 	require.NoError(n.t, err)
 }
 
-// state is the node's committed state by way of a query and the tests' own
-// replay.
+// check sends a transaction through CheckTx.
 func (n *node) check(t *tx.Tx) *abcitypes.ResponseCheckTx {
 	n.t.Helper()
 	r, err := n.CheckTx(ctx, &abcitypes.RequestCheckTx{Tx: t.Raw})
