@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 )
@@ -13,7 +14,9 @@ import (
 // Admit judges one pending transaction against the state: for the pool and
 // CheckTx. It accepts a gradient of the open round or of the next one, which
 // a faster peer may already have reached, and an aggregate of the open round
-// whatever the height, because its view may yet open.
+// whatever the height, because its view may yet open. The lottery proof of a
+// gradient of the next round is over a seed that this state does not know: it is
+// to be admitted again when that round is open.
 func (s *State) Admit(t *tx.Tx) error {
 	switch t.Kind() {
 	case tx.KindGradient:
@@ -24,7 +27,7 @@ func (s *State) Admit(t *tx.Tx) error {
 		}
 		return s.checkAggregate(t)
 	}
-	return fmt.Errorf("%w: %s", tx.ErrUnknownKind, t.Kind())
+	return s.checkOther(t)
 }
 
 func (s *State) admitGradient(t *tx.Tx) error {
@@ -35,11 +38,14 @@ func (s *State) admitGradient(t *tx.Tx) error {
 	case g.Epoch != s.Progress.Epoch || g.Round < open || g.Round > open+1 || g.Round >= last:
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d of %d", ErrWrongRound, g.Epoch, g.Round, s.Progress.Epoch, open, last)
 	}
-	_, err := s.checkGradient(t)
+	if _, err := s.checkGradient(t); err != nil || g.Round > open {
+		return err
+	}
+	_, err := s.checkDraw(t)
 	return err
 }
 
-// checkGradient applies G2 to G5, which do not depend on the round, and
+// checkGradient applies G2 to G4, which do not depend on the round, and
 // returns the grid vector.
 func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	g := t.Gradient
@@ -51,13 +57,26 @@ func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	if err != nil {
 		return gradients.Vector{}, fmt.Errorf("%w: %w", ErrPayload, err)
 	}
-	if len(g.VrfProof) != 0 {
-		return gradients.Vector{}, fmt.Errorf("%w: %d bytes, want none", ErrProof, len(g.VrfProof))
-	}
 	if err := t.Verify(s.ChainID, p.PubKey); err != nil {
 		return gradients.Vector{}, fmt.Errorf("%w: %w", ErrGradientSigned, err)
 	}
 	return v, nil
+}
+
+// DrawInput is what the open round's lottery proofs are over.
+func (s *State) DrawInput() []byte {
+	return leader.Input(s.ChainID, s.Progress.Epoch, s.Progress.Round, s.Progress.Seed)
+}
+
+// checkDraw applies G5 to a gradient of the open round by an active
+// participant.
+func (s *State) checkDraw(t *tx.Tx) (leader.Draw, error) {
+	index := t.Gradient.Participant
+	out, err := t.Draw(s.Participants[index].VrfKey, s.DrawInput())
+	if err != nil {
+		err = fmt.Errorf("%w: participant %d in epoch %d round %d: %w", ErrProof, index, s.Progress.Epoch, s.Progress.Round, err)
+	}
+	return leader.Draw{Participant: index, Output: out}, err
 }
 
 // checkAggregate applies A1, A2, A4, A6 and A7: all but the height.
@@ -106,7 +125,7 @@ func (s *State) allZero() bool {
 // of them, each with a hash.
 func (s *State) checkIncluded(included []tx.Included) error {
 	n := s.Active()
-	if least := n - int(s.Params.Rule.Byzantine); len(included) < least || len(included) > n {
+	if least := n - s.F(); len(included) < least || len(included) > n {
 		return fmt.Errorf("%w: %d gradients, want %d to %d", ErrIncluded, len(included), least, n)
 	}
 	for i, in := range included {
@@ -149,7 +168,7 @@ func (s *State) denominator(included int) int64 {
 	if s.Params.Rule.Zeros {
 		included = n
 	}
-	return s.rule.Denominator(n, int(s.Params.Rule.Byzantine), included)
+	return s.rule.Denominator(n, s.F(), included)
 }
 
 // openViews is the highest view that may close the round at a height.

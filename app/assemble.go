@@ -11,7 +11,8 @@ import (
 // its gradients, or nothing. The result is within limit bytes as CometBFT
 // counts them; zero means no limit. The proposer chooses inclusion alone:
 // whatever is returned, Execute accepts, unless Delta itself is wrong, for
-// which the next aggregate is tried by leaving the refused one out.
+// which the next aggregate is tried by leaving the refused one out. With
+// Others it makes the whole block.
 func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx {
 	if s.Finished() {
 		return nil
@@ -36,6 +37,27 @@ func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx 
 		}
 	}
 	return best
+}
+
+// Others picks the transactions beside a round's that may follow it in the
+// block, as many as the limit leaves room for behind what is taken already.
+func (s *State) Others(pending, taken []*tx.Tx, limit int64) []*tx.Tx {
+	var out []*tx.Tx
+	used := size(taken)
+	next := s.fork(s.Height + 1)
+	for _, t := range pending {
+		if t.Gradient != nil || t.Aggregate != nil || len(out) == maxOthers {
+			continue
+		}
+		n := size([]*tx.Tx{t})
+		if limit > 0 && used+n > limit || next.checkOther(t) != nil {
+			continue
+		}
+		next.applyOther(next.Height, t)
+		out = append(out, t)
+		used += n
+	}
+	return out
 }
 
 // gather returns the aggregate followed by its gradients, or nil where one is

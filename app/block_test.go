@@ -8,6 +8,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 )
@@ -50,6 +51,14 @@ func (b *block) gradient(i int, change func(*tx.Gradient)) {
 	b.relist()
 }
 
+// proof changes the i-th gradient's lottery proof.
+func (b *block) proof(i int, change func(pi []byte)) {
+	b.gradient(i, func(g *tx.Gradient) {
+		g.VrfProof = append([]byte(nil), g.VrfProof...)
+		change(g.VrfProof)
+	})
+}
+
 // relist lets the aggregate list the block's gradients as they stand.
 func (b *block) relist() {
 	b.aggregate(func(a *tx.Aggregate) {
@@ -89,7 +98,7 @@ func TestMutators(t *testing.T) {
 		{"height repeated", app.ErrHeight, func(b *block) { b.height-- }},
 		{"aggregate missing", app.ErrOrder, func(b *block) { b.txs = b.txs[1:] }},
 		{"aggregate last", app.ErrOrder, func(b *block) { b.txs = append(b.txs[1:], b.txs[0]) }},
-		{"aggregate twice", app.ErrMismatch, func(b *block) { b.txs = append(b.txs, b.txs[0]) }},
+		{"aggregate twice", app.ErrOrder, func(b *block) { b.txs = append(b.txs, b.txs[0]) }},
 		{"aggregate instead of a gradient", app.ErrOrder, func(b *block) { b.txs[2] = b.txs[0] }},
 		{"aggregate alone", app.ErrMismatch, func(b *block) { b.txs = b.txs[:1] }},
 		{"gradient dropped", app.ErrMismatch, func(b *block) { b.txs = b.txs[:4] }},
@@ -99,7 +108,7 @@ func TestMutators(t *testing.T) {
 		{"gradients reordered and relisted", app.ErrIncluded, func(b *block) { b.txs[1], b.txs[2] = b.txs[2], b.txs[1]; b.relist() }},
 		{"gradient twice", app.ErrMismatch, func(b *block) { b.txs[2] = b.txs[1] }},
 		{"gradient twice and relisted", app.ErrIncluded, func(b *block) { b.txs[2] = b.txs[1]; b.relist() }},
-		{"gradient appended", app.ErrMismatch, func(b *block) { b.txs = append(b.txs, b.txs[4]) }},
+		{"gradient appended", app.ErrOrder, func(b *block) { b.txs = append(b.txs, b.txs[4]) }},
 		{"gradient replaced by the sender's other one", app.ErrMismatch, func(b *block) {
 			g := *b.txs[1].Gradient
 			g.Payload = append([]byte{g.Payload[0] ^ 1}, g.Payload[1:]...)
@@ -124,7 +133,31 @@ func TestMutators(t *testing.T) {
 		{"gradient too short", app.ErrPayload, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.Payload = g.Payload[:7] }) }},
 		{"gradient too long", app.ErrPayload, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.Payload = append(g.Payload, 0) }) }},
 		{"gradient out of range", app.ErrPayload, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.Payload[3] = 0x80 }) }},
-		{"gradient with a lottery proof", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = []byte{1} }) }},
+		{"lottery proof missing", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = nil }) }},
+		{"lottery proof too short", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = g.VrfProof[:79] }) }},
+		{"lottery proof forged in Gamma", app.ErrProof, func(b *block) { b.proof(0, func(pi []byte) { pi[3] ^= 1 }) }},
+		{"lottery proof forged in c", app.ErrProof, func(b *block) { b.proof(1, func(pi []byte) { pi[40] ^= 1 }) }},
+		{"lottery proof forged in s", app.ErrProof, func(b *block) { b.proof(2, func(pi []byte) { pi[60] ^= 1 }) }},
+		{"lottery proof of another round", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = old[1].Gradient.VrfProof }) }},
+		{"lottery proof of another participant", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = b.txs[2].Gradient.VrfProof }) }},
+		{"lottery proof with the signing key", app.ErrProof, func(b *block) {
+			b.gradient(0, func(g *tx.Gradient) { g.VrfProof = leader.Prove(apptest.Key(0), b.s.DrawInput()) })
+		}},
+		{"other transaction before the aggregate", app.ErrOrder, func(b *block) { b.txs = append([]*tx.Tx{apptest.Join(9)}, b.txs...) }},
+		{"other transaction before the gradients", app.ErrOrder, func(b *block) {
+			b.txs = append([]*tx.Tx{b.txs[0], apptest.Join(9)}, b.txs[1:]...)
+		}},
+		{"other transaction twice", app.ErrKeyTaken, func(b *block) { b.txs = append(b.txs, apptest.Join(9), apptest.Join(9)) }},
+		{"other transactions in the wrong order", app.ErrProposal, func(b *block) {
+			join := apptest.Join(9)
+			b.txs = append(b.txs, apptest.Approve(0, join), join)
+		}},
+		{"other transaction not signed by its sender", app.ErrOtherSigned, func(b *block) { b.txs = append(b.txs, apptest.Sign(1, &tx.Leave{Participant: 0})) }},
+		{"other transactions too many", app.ErrTooMany, func(b *block) {
+			for i := range 65 {
+				b.txs = append(b.txs, apptest.Join(10+i))
+			}
+		}},
 		{"gradient of a stranger", app.ErrIncluded, func(b *block) {
 			b.txs[4] = apptest.Sign(9, &tx.Gradient{Epoch: 0, Round: 2, Participant: 9, Payload: b.txs[4].Gradient.Payload})
 			b.relist()

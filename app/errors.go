@@ -18,11 +18,26 @@ var (
 	ErrAggregateSigned = errors.New("A6: aggregate is not signed by its leader")
 	ErrDeltaForm       = errors.New("A7: Delta is not in the form that the tolerance asks for")
 
-	ErrOrder      = errors.New("B1: block is not an aggregate followed by its gradients")
+	ErrIdentity    = errors.New("M1: keys or names are not well-formed or not proven")
+	ErrKeyTaken    = errors.New("M2: key is taken")
+	ErrSender      = errors.New("M3: not an active participant")
+	ErrOtherSigned = errors.New("M4: transaction is not signed by its sender")
+	ErrProposal    = errors.New("M5: proposal cannot be made or approved")
+	ErrInfeasible  = errors.New("M6: the consortium cannot have this size")
+
+	ErrEvidence       = errors.New("E1: no equivocation of an active participant")
+	ErrEvidenceSigned = errors.New("E2: statements are not both signed by the participant")
+	ErrSettled        = errors.New("E3: offence is punished or settled")
+
+	ErrEpoch       = errors.New("P1: not the next epoch")
+	ErrEpochParams = errors.New("P2: parameters of the epoch are not valid")
+
+	ErrOrder      = errors.New("B1: transactions of the block are not in order")
 	ErrMismatch   = errors.New("B2: gradients of the block are not those of the aggregate")
 	ErrTolerance  = errors.New("B3: Delta is outside the tolerance")
 	ErrFinished   = errors.New("B4: training is finished")
 	ErrHeight     = errors.New("B5: height does not follow the state's")
+	ErrTooMany    = errors.New("B6: too many other transactions")
 	ErrGenesis    = errors.New("invalid genesis")
 	ErrNotClosing = errors.New("round cannot be closed yet")
 )

@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"fmt"
 
+	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
-	"github.com/spdl/spdl/krum/rules"
 )
 
 // Block is what Execute judges: the decoded transactions of one height.
@@ -22,6 +22,14 @@ type Outcome struct {
 	State *State
 	// Record is the round that the block closed, nil where it closed none.
 	Record *Record
+	// Changes are what a round boundary did to the consortium.
+	Changes []Change
+	// Validators are the changes of CometBFT's validator set.
+	Validators []ValidatorUpdate
+	// BlockBytes is a new block.max_bytes, 0 where it stays.
+	BlockBytes int64
+	// Changed tells whether anything but the height is new.
+	Changed bool
 }
 
 // Execute judges a block and computes its outcome. Any error is a reason to
@@ -31,70 +39,146 @@ func (s *State) Execute(b Block) (*Outcome, error) {
 	if b.Height != s.Height+1 {
 		return nil, fmt.Errorf("%w: got %d, want %d", ErrHeight, b.Height, s.Height+1)
 	}
+	next := s.fork(b.Height)
 	if len(b.Txs) == 0 {
-		next := *s
-		next.Height = b.Height
-		return &Outcome{State: &next}, nil
+		return &Outcome{State: next}, nil
 	}
-	vectors, err := s.checkBlock(b)
-	if err != nil {
-		return nil, err
-	}
-	a := b.Txs[0].Aggregate
-	out, err := s.aggregate(a.Included, vectors)
-	if err != nil {
-		return nil, err
-	}
-	delta, err := s.checkTolerance(a, out.Delta)
-	if err != nil {
-		return nil, err
-	}
-	out.Delta = delta
-	return s.closeRound(b.Height, a, vectors, out)
-}
-
-// checkBlock applies all rules but the tolerance and returns the vectors in
-// participant order.
-func (s *State) checkBlock(b Block) ([]gradients.Vector, error) {
-	if s.Finished() {
-		return nil, fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, s.Progress.Round, s.Params.Training.Rounds)
-	}
-	first := b.Txs[0]
-	if first.Aggregate == nil {
-		return nil, fmt.Errorf("%w: the first transaction is a %s", ErrOrder, first.Kind())
-	}
-	a := first.Aggregate
-	if err := s.checkAggregate(first); err != nil {
-		return nil, err
-	}
-	if views := s.openViews(b.Height); uint64(a.View) > views {
-		return nil, fmt.Errorf("%w: view %d, the highest at height %d is %d", ErrViewClosed, a.View, b.Height, views)
-	}
-	if err := s.mayCloseWith(len(a.Included), b.Height); err != nil {
-		return nil, err
-	}
-	if len(b.Txs)-1 != len(a.Included) {
-		return nil, fmt.Errorf("%w: %d transactions after the aggregate, it lists %d", ErrMismatch, len(b.Txs)-1, len(a.Included))
-	}
-	vectors := make([]gradients.Vector, len(a.Included))
-	for i, t := range b.Txs[1:] {
-		if t.Gradient == nil {
-			return nil, fmt.Errorf("%w: transaction %d is a %s", ErrOrder, i+1, t.Kind())
-		}
-		if t.Gradient.Epoch != s.Progress.Epoch || t.Gradient.Round != s.Progress.Round {
-			return nil, fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrWrongRound, t.Gradient.Epoch, t.Gradient.Round, s.Progress.Epoch, s.Progress.Round)
-		}
-		if !sameGradient(a.Included[i], t) {
-			return nil, fmt.Errorf("%w: transaction %d is participant %d's %X, the aggregate lists participant %d's %X",
-				ErrMismatch, i+1, t.Gradient.Participant, t.Content[:8], a.Included[i].Participant, a.Included[i].Hash[:8])
-		}
-		v, err := s.checkGradient(t)
+	out := &Outcome{State: next, Changed: true}
+	others, draws := b.Txs, []leader.Draw(nil)
+	if b.Txs[0].Aggregate != nil {
+		vectors, rest, err := s.checkRound(b)
 		if err != nil {
 			return nil, err
 		}
+		if draws, err = s.draws(b.Txs[1 : 1+len(vectors)]); err != nil {
+			return nil, err
+		}
+		if out.Record, err = s.closeRound(next, b.Txs[0].Aggregate, vectors, draws); err != nil {
+			return nil, err
+		}
+		others = rest
+	}
+	if err := next.executeOthers(others); err != nil {
+		return nil, err
+	}
+	if out.Record != nil || next.Finished() {
+		out.Changes = next.boundary()
+		out.Validators = validatorUpdates(s.Participants, next.Participants)
+		out.BlockBytes = next.growBlocks()
+	}
+	if out.Record != nil {
+		next.elect(draws)
+	}
+	return out, next.seal()
+}
+
+// checkRound applies to a block with an aggregate all rules on its round but
+// the tolerance and the lots. It returns the vectors in participant order and
+// the transactions that follow the gradients.
+func (s *State) checkRound(b Block) ([]gradients.Vector, []*tx.Tx, error) {
+	if s.Finished() {
+		return nil, nil, fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, s.Progress.Round, s.Params.Training.Rounds)
+	}
+	first := b.Txs[0]
+	a := first.Aggregate
+	if err := s.checkAggregate(first); err != nil {
+		return nil, nil, err
+	}
+	if views := s.openViews(b.Height); uint64(a.View) > views {
+		return nil, nil, fmt.Errorf("%w: view %d, the highest at height %d is %d", ErrViewClosed, a.View, b.Height, views)
+	}
+	if err := s.mayCloseWith(len(a.Included), b.Height); err != nil {
+		return nil, nil, err
+	}
+	if len(b.Txs)-1 < len(a.Included) {
+		return nil, nil, fmt.Errorf("%w: %d transactions after the aggregate, it lists %d", ErrMismatch, len(b.Txs)-1, len(a.Included))
+	}
+	round, rest := b.Txs[1:1+len(a.Included)], b.Txs[1+len(a.Included):]
+	for i, t := range round {
+		if err := s.checkListed(i, a.Included[i], t); err != nil {
+			return nil, nil, err
+		}
+	}
+	s.prove(round)
+	vectors := make([]gradients.Vector, len(round))
+	for i, t := range round {
+		v, err := s.checkGradient(t)
+		if err != nil {
+			return nil, nil, err
+		}
 		vectors[i] = v
 	}
-	return vectors, nil
+	return vectors, rest, nil
+}
+
+// checkListed is B2 and G1 on the transaction behind one entry of the
+// aggregate.
+func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
+	switch {
+	case t.Gradient == nil:
+		return fmt.Errorf("%w: transaction %d is a %s, the aggregate lists %d gradients and more", ErrOrder, i+1, t.Kind(), i)
+	case t.Gradient.Epoch != s.Progress.Epoch || t.Gradient.Round != s.Progress.Round:
+		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrWrongRound, t.Gradient.Epoch, t.Gradient.Round, s.Progress.Epoch, s.Progress.Round)
+	case !sameGradient(in, t):
+		return fmt.Errorf("%w: transaction %d is participant %d's %X, the aggregate lists participant %d's %X",
+			ErrMismatch, i+1, t.Gradient.Participant, t.Content[:8], in.Participant, in.Hash[:8])
+	}
+	return nil
+}
+
+// proveCost is what the two signatures of a gradient cost to verify, in
+// additions or so.
+const proveCost = 1 << 16
+
+// prove verifies signatures and lots of gradients on all cores. A transaction
+// remembers what holds, and what does not hold is found again, in order, by who
+// checks it: so the verdict depends on no schedule.
+func (s *State) prove(round []*tx.Tx) {
+	gradients.InParallel(len(round), proveCost, func(i int) {
+		t := round[i]
+		if p := s.participant(t.Gradient.Participant); p != nil && t.Verify(s.ChainID, p.PubKey) == nil {
+			_, _ = s.checkDraw(t)
+		}
+	})
+}
+
+// draws applies G5 to a round's gradients and returns their lots.
+func (s *State) draws(round []*tx.Tx) ([]leader.Draw, error) {
+	draws := make([]leader.Draw, len(round))
+	for i, t := range round {
+		d, err := s.checkDraw(t)
+		if err != nil {
+			return nil, err
+		}
+		draws[i] = d
+	}
+	return draws, nil
+}
+
+// executeOthers applies the transactions beside the round's, each to the state
+// that the ones before it left.
+func (s *State) executeOthers(others []*tx.Tx) error {
+	if len(others) > maxOthers {
+		return fmt.Errorf("%w: %d, at most %d", ErrTooMany, len(others), maxOthers)
+	}
+	for i, t := range others {
+		if err := s.checkOther(t); err != nil {
+			return fmt.Errorf("other transaction %d: %w", i, err)
+		}
+		s.applyOther(s.Height, t)
+	}
+	return nil
+}
+
+// growBlocks raises CometBFT's block size where the consortium needs it, and
+// returns the new one.
+func (s *State) growBlocks() int64 {
+	need := s.Params.BlockBytes(s.Active())
+	if s.Progress.BlockBytes < 0 || s.Progress.BlockBytes >= need {
+		return 0
+	}
+	s.Progress.BlockBytes = need
+	return need
 }
 
 // checkTolerance is B3, the paper's Delta~ within (Delta-delta, Delta+delta):
@@ -119,32 +203,30 @@ func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (
 	return given, nil
 }
 
-// closeRound applies Delta: the model update, the reputations, the record of
-// the round and, at the end of a term, the next election.
-func (s *State) closeRound(height uint64, a *tx.Aggregate, vectors []gradients.Vector, out rules.Output) (*Outcome, error) {
-	next := *s
-	next.Height = height
+// closeRound aggregates, checks the tolerance and applies Delta to the next
+// state: the model update, the reputations, the record of the round.
+func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vector, draws []leader.Draw) (*Record, error) {
+	out, err := s.aggregate(a.Included, vectors)
+	if err != nil {
+		return nil, err
+	}
+	if out.Delta, err = s.checkTolerance(a, out.Delta); err != nil {
+		return nil, err
+	}
 	next.Model, next.Velocity = s.Params.Training.update(s.Model, s.Velocity, out.Delta, s.Params.Grid.Step)
-	next.Participants = append([]Participant(nil), s.Participants...)
-	record := s.record(height, a, out)
+	next.model, next.velocity = ModelHash(next.Model), ModelHash(next.Velocity)
+	record := s.record(next.Height, a, out)
 	for i, in := range a.Included {
 		p := &next.Participants[in.Participant]
 		opposed := out.Delta.Dot(vectors[i]) < 0
 		p.Reputation = s.Params.Reputation.after(p.Reputation, opposed)
 		p.Participations++
-		record.Contributions[i].Opposed = opposed
-		record.Contributions[i].Reputation = p.Reputation
+		c := &record.Contributions[i]
+		c.Opposed, c.Reputation, c.Draw = opposed, p.Reputation, draws[i].Output[:]
 	}
-	model := ModelHash(next.Model)
-	record.ModelHash = model[:]
+	record.ModelHash = next.model[:]
 	next.history.push(mustMarshal(record))
 	next.Progress.Round++
-	next.Progress.Opened = height + 1
-	if next.Progress.Round%s.Params.Election.Term == 0 {
-		next.elect()
-	}
-	if err := next.seal(); err != nil {
-		return nil, err
-	}
-	return &Outcome{State: &next, Record: record}, nil
+	next.Progress.Opened = next.Height + 1
+	return record, nil
 }

@@ -6,12 +6,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+
+	"github.com/spdl/spdl/app/leader"
 )
 
 // One is a reputation of 1 in parts per million.
 const One = 1_000_000
-
-const maxMoniker = 70 // bytes, CometBFT's bound
 
 // HexBytes are bytes that JSON shows in hexadecimal.
 type HexBytes []byte
@@ -48,10 +48,24 @@ func DecodeGenesis(appState []byte) (Genesis, error) {
 // Encode gives the app_state JSON.
 func (g Genesis) Encode() ([]byte, error) { return json.MarshalIndent(g, "", "  ") }
 
-// NewParticipant is a participant at genesis. consensusKey is its validator's
-// ed25519 key, or nil for a worker alone.
-func NewParticipant(index uint32, moniker string, pub ed25519.PublicKey, consensusKey []byte, r Reputation) Participant {
-	return Participant{Index: index, Moniker: moniker, PubKey: pub, ConsensusKey: consensusKey, Reputation: r.Initial, Active: true}
+// Draws verifies the participants' lots for the first election on a chain: over
+// the genesis seed, part of their registration.
+func (g Genesis) Draws(chainID string) ([]leader.Draw, error) {
+	draws := make([]leader.Draw, len(g.Participants))
+	input := leader.Input(chainID, 0, 0, g.Seed)
+	for i, p := range g.Participants {
+		out, err := leader.Verify(p.VrfKey, input, p.VrfProof)
+		if err != nil {
+			return nil, fmt.Errorf("%w: participant %d: vrf_proof over the seed on chain %q: %w", ErrGenesis, i, chainID, err)
+		}
+		draws[i] = leader.Draw{Participant: p.Index, Output: out}
+	}
+	return draws, nil
+}
+
+// ProveGenesis is a participant's lot for the first election of a chain.
+func ProveGenesis(chainID string, seed []byte, vrf ed25519.PrivateKey) []byte {
+	return leader.Prove(vrf, leader.Input(chainID, 0, 0, seed))
 }
 
 // Validate checks the whole genesis. The warnings name what is allowed and
@@ -65,10 +79,12 @@ func (g Genesis) Validate() (warnings []string, err error) {
 		if err := p.validate(i, g.Params.Reputation); err != nil {
 			return nil, fmt.Errorf("%w: participant %d: %w", ErrGenesis, i, err)
 		}
-		if j, twice := keys[string(p.PubKey)]; twice {
-			return nil, fmt.Errorf("%w: participants %d and %d have one key", ErrGenesis, j, i)
+		for _, key := range [][]byte{p.PubKey, p.VrfKey, p.ConsensusKey} {
+			if j, twice := keys[string(key)]; twice && len(key) > 0 && j != i {
+				return nil, fmt.Errorf("%w: participants %d and %d have one key, %X", ErrGenesis, j, i, key)
+			}
+			keys[string(key)] = i
 		}
-		keys[string(p.PubKey)] = i
 	}
 	warnings, err = g.Params.Validate(len(g.Participants))
 	if err != nil {
@@ -78,19 +94,22 @@ func (g Genesis) Validate() (warnings []string, err error) {
 }
 
 func (p Participant) validate(i int, r Reputation) error {
+	who := Identity{PubKey: p.PubKey, VrfKey: p.VrfKey, ConsensusKey: p.ConsensusKey, Moniker: p.Moniker, Address: p.Address}
+	if err := who.check(); err != nil {
+		return err
+	}
+	id := ParticipantID(p.PubKey)
 	switch {
 	case int(p.Index) != i:
 		return fmt.Errorf("index is %d, want %d", p.Index, i)
-	case len(p.PubKey) != ed25519.PublicKeySize:
-		return fmt.Errorf("pub_key has %d bytes, want %d", len(p.PubKey), ed25519.PublicKeySize)
-	case len(p.ConsensusKey) != 0 && len(p.ConsensusKey) != ed25519.PublicKeySize:
-		return fmt.Errorf("consensus_key has %d bytes, want 0 or %d", len(p.ConsensusKey), ed25519.PublicKeySize)
-	case len(p.Moniker) > maxMoniker:
-		return fmt.Errorf("moniker has %d bytes, at most %d", len(p.Moniker), maxMoniker)
+	case !bytes.Equal(p.Id, id[:]):
+		return fmt.Errorf("id is %X, want SHA-256 of pub_key, %X", p.Id, id)
 	case p.Reputation != r.Initial:
 		return fmt.Errorf("reputation is %d, want the initial %d", p.Reputation, r.Initial)
 	case p.Joined != 0 || p.Participations != 0 || !p.Active:
 		return fmt.Errorf("joined %d, participations %d, active %t, want 0, 0, true", p.Joined, p.Participations, p.Active)
+	case len(p.FormerKeys) > 0 || p.SettledEpoch != 0 || p.SettledRound != 0:
+		return fmt.Errorf("former_keys, settled_epoch and settled_round are for a chain that runs")
 	}
 	return nil
 }

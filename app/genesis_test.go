@@ -31,7 +31,9 @@ func TestGenesisRefuses(t *testing.T) {
 		mutate func(*app.Genesis)
 	}{
 		{"seed has 31 bytes", func(g *app.Genesis) { g.Seed = g.Seed[:31] }},
-		{"participants 0 and 3 have one key", func(g *app.Genesis) { g.Participants[3].PubKey = g.Participants[0].PubKey }},
+		{"participants 0 and 3 have one key", func(g *app.Genesis) {
+			g.Participants[3].PubKey, g.Participants[3].Id = g.Participants[0].PubKey, g.Participants[0].Id
+		}},
 		{"index is 7, want 1", func(g *app.Genesis) { g.Participants[1].Index = 7 }},
 		{"pub_key has 3 bytes", func(g *app.Genesis) { g.Participants[1].PubKey = []byte{1, 2, 3} }},
 		{"consensus_key has 5 bytes", func(g *app.Genesis) { g.Participants[1].ConsensusKey = make([]byte, 5) }},
@@ -58,6 +60,13 @@ func TestGenesisRefuses(t *testing.T) {
 		{"sampling_rate is 1.5", func(g *app.Genesis) { g.Params.Privacy.SamplingRate = 1.5 }},
 		{"worker_momentum is 1", func(g *app.Genesis) { g.Params.Privacy.WorkerMomentum = 1 }},
 		{"privacy.clip is -1", func(g *app.Genesis) { g.Params.Privacy.Mechanism, g.Params.Privacy.Clip = "none", -1 }},
+		{"want SHA-256 of pub_key", func(g *app.Genesis) { g.Participants[3].Id = g.Participants[0].Id }},
+		{"participants 1 and 2 have one key", func(g *app.Genesis) { g.Participants[2].VrfKey = g.Participants[1].VrfKey }},
+		{"participants 1 and 2 have one key", func(g *app.Genesis) { g.Participants[2].ConsensusKey = g.Participants[1].ConsensusKey }},
+		{"vrf_key: invalid VRF key", func(g *app.Genesis) { g.Participants[2].VrfKey = make([]byte, 32) }},
+		{"does not print", func(g *app.Genesis) { g.Participants[2].Moniker = "a\x1b[2J" }},
+		{"is not UTF-8", func(g *app.Genesis) { g.Participants[2].Address = "\xff" }},
+		{"for a chain that runs", func(g *app.Genesis) { g.Participants[2].SettledRound = 1 }},
 		{"reputation.initial is 0", func(g *app.Genesis) {
 			g.Params.Reputation.Initial = 0
 			for i := range g.Participants {

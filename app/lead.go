@@ -22,7 +22,7 @@ func (s *State) Lead(height uint64, participant uint32, pending []*tx.Tx) (*tx.A
 		return nil, err
 	}
 	included := s.open(pending)
-	n, least := s.Active(), s.Active()-int(s.Params.Rule.Byzantine)
+	n, least := s.Active(), s.Active()-s.F()
 	if len(included) < least {
 		return nil, fmt.Errorf("%w: %d of %d gradients, at least %d are needed", ErrNotClosing, len(included), n, least)
 	}
@@ -90,7 +90,7 @@ func (s *State) aggregate(included []tx.Included, vectors []gradients.Vector) (r
 		vectors = s.withZeros(included, vectors)
 	}
 	return s.rule.Aggregate(rules.Input{
-		N: s.Active(), F: int(s.Params.Rule.Byzantine), Vectors: vectors, Unsquared: s.Params.Rule.Unsquared,
+		N: s.Active(), F: s.F(), Vectors: vectors, Unsquared: s.Params.Rule.Unsquared,
 	})
 }
 

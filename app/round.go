@@ -2,6 +2,7 @@ package app
 
 import (
 	"crypto/sha256"
+	"slices"
 
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
@@ -14,7 +15,7 @@ func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record
 	digest := sha256.Sum256(out.Delta.Encode())
 	r := &Record{
 		Epoch: a.Epoch, Round: a.Round, Opened: s.Progress.Opened, Height: height, Leader: a.Leader, View: a.View,
-		Margin: out.Margin, DeltaDigest: digest[:], Ranking: s.Progress.Ranking, Rule: s.Params.Rule.Name,
+		Margin: out.Margin, DeltaDigest: digest[:], Ranking: s.Progress.Ranking, Seed: s.Progress.Seed, Rule: s.Params.Rule.Name,
 		Contributions: make([]Contribution, len(a.Included)),
 	}
 	inputs := s.inputs(a.Included)
@@ -55,14 +56,20 @@ func (r Reputation) after(reputation int64, opposed bool) int64 {
 	return min(One, reputation+r.Reward)
 }
 
-// elect ranks the participants with a reputation for the term that begins and
-// moves the seed on.
-func (s *State) elect() {
-	var contenders []uint32
-	for _, p := range s.Participants {
-		if p.Active && p.Reputation > 0 {
-			contenders = append(contenders, p.Index)
-		}
+// elect moves the seed on with a round's lots and, at the end of a term, ranks
+// the contenders: those who drew, are active still and have a reputation. After
+// a tie for the lead the ranking stays, and the election is held again with the
+// next round's lots, over the next seed. Nobody without a lot, who was silent or
+// has just joined, is ranked.
+func (s *State) elect(draws []leader.Draw) {
+	draws = slices.DeleteFunc(slices.Clone(draws), func(d leader.Draw) bool {
+		p := s.participant(d.Participant)
+		return p == nil || p.Reputation == 0
+	})
+	ranking, tie := leader.Rank(draws)
+	s.Progress.Seed = leader.NextSeed(s.Progress.Seed, draws)
+	if tie || s.Progress.Round%s.Params.Election.Term != 0 {
+		ranking = slices.DeleteFunc(slices.Clone(s.Progress.Ranking), func(index uint32) bool { return s.participant(index) == nil })
 	}
-	s.Progress.Ranking, s.Progress.Seed = leader.Elect(s.Progress.Seed, s.Progress.Round, contenders)
+	s.Progress.Ranking = ranking
 }

@@ -59,6 +59,8 @@ func TestFinished(t *testing.T) {
 	require.ErrorIs(t, err, app.ErrFinished)
 	require.Nil(t, last.Assemble(3, nil, 0))
 	_, err = last.Execute(app.Block{Height: 3, Txs: []*tx.Tx{g}})
+	require.ErrorIs(t, err, app.ErrOrder)
+	_, err = last.Execute(app.Block{Height: 3, Txs: apptest.Close(s, 1)})
 	require.ErrorIs(t, err, app.ErrFinished)
 }
 
@@ -173,7 +175,7 @@ func TestReputation(t *testing.T) {
 		for i := range against.Len() {
 			against.Set(i, -against.At(i)/4)
 		}
-		pending = append(pending, apptest.Sign(3, &tx.Gradient{Round: s.Progress.Round, Participant: 3, Payload: against.Encode()}))
+		pending = append(pending, apptest.Sign(3, &tx.Gradient{Round: s.Progress.Round, Participant: 3, Payload: against.Encode(), VrfProof: apptest.Proof(s, 3)}))
 		leader := s.Progress.Ranking[0]
 		a, err := s.Lead(s.Height+1, leader, pending)
 		require.NoError(t, err)

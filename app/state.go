@@ -16,16 +16,26 @@ type State struct {
 	Progress     Progress
 	Participants []Participant // by index
 	Model        []float64
-	Velocity     []float64 // nil while momentum is 0
+	Velocity     []float64  // nil while momentum is 0
+	Proposals    []Proposal // changes that wait, in the order in which they came
+	Offences     []Offence  // proven ones, in the order in which they were
+	Epochs       []Epoch    // those that have ended
 
-	history frontier
-	rule    rules.Rule
-	hash    [32]byte
+	history  frontier
+	rule     rules.Rule
+	model    [32]byte // Merkle root of Model
+	velocity [32]byte
+	hash     [32]byte
 }
 
 // NewState is the state before the first block, which has height initial.
-func NewState(chainID string, initial uint64, g Genesis) (*State, error) {
+// BlockBytes is CometBFT's block.max_bytes, -1 for its own bound.
+func NewState(chainID string, initial uint64, blockBytes int64, g Genesis) (*State, error) {
 	if _, err := g.Validate(); err != nil {
+		return nil, err
+	}
+	draws, err := g.Draws(chainID)
+	if err != nil {
 		return nil, err
 	}
 	s := &State{
@@ -34,16 +44,17 @@ func NewState(chainID string, initial uint64, g Genesis) (*State, error) {
 		Params:       g.Params,
 		Participants: g.Participants,
 		Model:        g.Params.Model.initial(g.Seed),
-		Progress:     Progress{Opened: initial, Seed: g.Seed},
+		Progress:     Progress{Opened: initial, Began: initial, Seed: g.Seed, BlockBytes: blockBytes},
 	}
 	if g.Params.Training.Momentum != 0 {
 		s.Velocity = make([]float64, len(s.Model))
 	}
-	s.elect()
+	s.elect(draws)
+	s.model, s.velocity = ModelHash(s.Model), ModelHash(s.Velocity)
 	return s, s.seal()
 }
 
-// seal completes a state whose fields are set: the rule and the hash.
+// seal completes a state whose fields and roots are set: the rule and the hash.
 func (s *State) seal() (err error) {
 	if s.rule, err = rules.Lookup(s.Params.Rule.Name); err != nil {
 		return fmt.Errorf("%w: %w", ErrGenesis, err)
@@ -71,6 +82,10 @@ func (s *State) Active() int {
 	return n
 }
 
+// F is the number of Byzantine participants that the rule withstands now:
+// rule.byzantine, or less where so few are left that N >= 3f+1 would not hold.
+func (s *State) F() int { return max(0, min(int(s.Params.Rule.Byzantine), (s.Active()-1)/3)) }
+
 // participant returns an active participant by index, or nil.
 func (s *State) participant(index uint32) *Participant {
 	if uint64(index) >= uint64(len(s.Participants)) || !s.Participants[index].Active {
@@ -90,17 +105,29 @@ func (s *State) Find(pub []byte) (Participant, bool) {
 }
 
 // Hash is the application hash: the Merkle root over params, progress,
-// participants, model, velocity and history. The height is no part of it, so
-// an empty block leaves it as it is.
+// participants, model, velocity, history, proposals, offences and epochs. The
+// height is no part of it, so an empty block leaves it as it is.
 func (s *State) Hash() [32]byte { return s.hash }
 
 func (s *State) computeHash() [32]byte {
-	participants := make([][]byte, len(s.Participants))
-	for i := range s.Participants {
-		participants[i] = mustMarshal(&s.Participants[i])
+	participants, history := listRoot(s.Participants), s.history.root()
+	proposals, offences, epochs := listRoot(s.Proposals), listRoot(s.Offences), listRoot(s.Epochs)
+	return merkleRoot([][]byte{
+		mustMarshal(&s.Params), mustMarshal(&s.Progress), participants[:], s.model[:], s.velocity[:], history[:],
+		proposals[:], offences[:], epochs[:],
+	})
+}
+
+// listRoot is the Merkle root over messages.
+func listRoot[M any, P interface {
+	*M
+	marshaler
+}](list []M) [32]byte {
+	var f frontier
+	for i := range list {
+		f.push(mustMarshal(P(&list[i])))
 	}
-	part, model, velocity, history := merkleRoot(participants), ModelHash(s.Model), ModelHash(s.Velocity), s.history.root()
-	return merkleRoot([][]byte{mustMarshal(&s.Params), mustMarshal(&s.Progress), part[:], model[:], velocity[:], history[:]})
+	return f.root()
 }
 
 type marshaler interface{ Marshal() ([]byte, error) }
@@ -121,6 +148,7 @@ func (s *State) Encode() []byte {
 	d := Document{
 		ChainId: s.ChainID, Params: s.Params, Progress: s.Progress, Participants: s.Participants,
 		Model: s.Model, Velocity: s.Velocity, Closed: s.history.size,
+		Proposals: s.Proposals, Offences: s.Offences, Epochs: s.Epochs,
 	}
 	for i := range s.history.peaks {
 		d.History = append(d.History, s.history.peaks[i][:])
@@ -137,6 +165,7 @@ func DecodeState(height uint64, data []byte) (*State, error) {
 	s := &State{
 		ChainID: d.ChainId, Height: height, Params: d.Params, Progress: d.Progress, Participants: d.Participants,
 		Model: d.Model, Velocity: d.Velocity, history: frontier{size: d.Closed},
+		Proposals: d.Proposals, Offences: d.Offences, Epochs: d.Epochs,
 	}
 	if want := d.Params.Model.Dim(); len(d.Model) != want {
 		return nil, fmt.Errorf("stored state: model has %d parameters, want %d", len(d.Model), want)
@@ -147,5 +176,16 @@ func DecodeState(height uint64, data []byte) (*State, error) {
 		}
 		s.history.peaks = append(s.history.peaks, [32]byte(peak))
 	}
+	for i := range s.Proposals {
+		if _, err := s.Proposals[i].Body(); err != nil {
+			return nil, fmt.Errorf("stored state: proposal %d: %w", i, err)
+		}
+	}
+	for i := range s.Participants {
+		if int(s.Participants[i].Index) != i {
+			return nil, fmt.Errorf("stored state: participant %d has index %d", i, s.Participants[i].Index)
+		}
+	}
+	s.model, s.velocity = ModelHash(s.Model), ModelHash(s.Velocity)
 	return s, s.seal()
 }

@@ -646,6 +646,15 @@ type Participant struct {
 	Joined         uint64 `protobuf:"varint,6,opt,name=joined,proto3" json:"joined"`
 	Participations uint64 `protobuf:"varint,7,opt,name=participations,proto3" json:"participations"`
 	Active         bool   `protobuf:"varint,8,opt,name=active,proto3" json:"active"`
+	Id             []byte `protobuf:"bytes,9,opt,name=id,proto3" json:"id"`
+	VrfKey         []byte `protobuf:"bytes,10,opt,name=vrf_key,json=vrfKey,proto3" json:"vrf_key"`
+	VrfProof       []byte `protobuf:"bytes,11,opt,name=vrf_proof,json=vrfProof,proto3" json:"vrf_proof,omitempty"`
+	Address        string `protobuf:"bytes,12,opt,name=address,proto3" json:"address,omitempty"`
+	// former_keys are the pub_keys before, oldest first: evidence signed with them counts.
+	FormerKeys [][]byte `protobuf:"bytes,13,rep,name=former_keys,json=formerKeys,proto3" json:"former_keys,omitempty"`
+	// Evidence of an offence before this epoch and round is settled: a restore forgave it.
+	SettledEpoch uint64 `protobuf:"varint,14,opt,name=settled_epoch,json=settledEpoch,proto3" json:"settled_epoch,omitempty"`
+	SettledRound uint64 `protobuf:"varint,15,opt,name=settled_round,json=settledRound,proto3" json:"settled_round,omitempty"`
 }
 
 func (m *Participant) Reset()         { *m = Participant{} }
@@ -737,6 +746,319 @@ func (m *Participant) GetActive() bool {
 	return false
 }
 
+func (m *Participant) GetId() []byte {
+	if m != nil {
+		return m.Id
+	}
+	return nil
+}
+
+func (m *Participant) GetVrfKey() []byte {
+	if m != nil {
+		return m.VrfKey
+	}
+	return nil
+}
+
+func (m *Participant) GetVrfProof() []byte {
+	if m != nil {
+		return m.VrfProof
+	}
+	return nil
+}
+
+func (m *Participant) GetAddress() string {
+	if m != nil {
+		return m.Address
+	}
+	return ""
+}
+
+func (m *Participant) GetFormerKeys() [][]byte {
+	if m != nil {
+		return m.FormerKeys
+	}
+	return nil
+}
+
+func (m *Participant) GetSettledEpoch() uint64 {
+	if m != nil {
+		return m.SettledEpoch
+	}
+	return 0
+}
+
+func (m *Participant) GetSettledRound() uint64 {
+	if m != nil {
+		return m.SettledRound
+	}
+	return 0
+}
+
+// Proposal is a change that waits: for approvals, or for the next round
+// boundary.
+type Proposal struct {
+	Id        []byte   `protobuf:"bytes,1,opt,name=id,proto3" json:"id"`
+	Kind      uint32   `protobuf:"varint,2,opt,name=kind,proto3" json:"kind"`
+	Content   []byte   `protobuf:"bytes,3,opt,name=content,proto3" json:"content"`
+	Height    uint64   `protobuf:"varint,4,opt,name=height,proto3" json:"height"`
+	Approvals []uint32 `protobuf:"varint,5,rep,packed,name=approvals,proto3" json:"approvals"`
+	Accepted  bool     `protobuf:"varint,6,opt,name=accepted,proto3" json:"accepted"`
+}
+
+func (m *Proposal) Reset()         { *m = Proposal{} }
+func (m *Proposal) String() string { return proto.CompactTextString(m) }
+func (*Proposal) ProtoMessage()    {}
+func (*Proposal) Descriptor() ([]byte, []int) {
+	return fileDescriptor_5a3fc7c6df6568ca, []int{9}
+}
+func (m *Proposal) XXX_Unmarshal(b []byte) error {
+	return m.Unmarshal(b)
+}
+func (m *Proposal) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
+	if deterministic {
+		return xxx_messageInfo_Proposal.Marshal(b, m, deterministic)
+	} else {
+		b = b[:cap(b)]
+		n, err := m.MarshalToSizedBuffer(b)
+		if err != nil {
+			return nil, err
+		}
+		return b[:n], nil
+	}
+}
+func (m *Proposal) XXX_Merge(src proto.Message) {
+	xxx_messageInfo_Proposal.Merge(m, src)
+}
+func (m *Proposal) XXX_Size() int {
+	return m.Size()
+}
+func (m *Proposal) XXX_DiscardUnknown() {
+	xxx_messageInfo_Proposal.DiscardUnknown(m)
+}
+
+var xxx_messageInfo_Proposal proto.InternalMessageInfo
+
+func (m *Proposal) GetId() []byte {
+	if m != nil {
+		return m.Id
+	}
+	return nil
+}
+
+func (m *Proposal) GetKind() uint32 {
+	if m != nil {
+		return m.Kind
+	}
+	return 0
+}
+
+func (m *Proposal) GetContent() []byte {
+	if m != nil {
+		return m.Content
+	}
+	return nil
+}
+
+func (m *Proposal) GetHeight() uint64 {
+	if m != nil {
+		return m.Height
+	}
+	return 0
+}
+
+func (m *Proposal) GetApprovals() []uint32 {
+	if m != nil {
+		return m.Approvals
+	}
+	return nil
+}
+
+func (m *Proposal) GetAccepted() bool {
+	if m != nil {
+		return m.Accepted
+	}
+	return false
+}
+
+// Offence is a proven equivocation.
+type Offence struct {
+	Participant uint32 `protobuf:"varint,1,opt,name=participant,proto3" json:"participant"`
+	Kind        uint32 `protobuf:"varint,2,opt,name=kind,proto3" json:"kind"`
+	Epoch       uint64 `protobuf:"varint,3,opt,name=epoch,proto3" json:"epoch"`
+	Round       uint64 `protobuf:"varint,4,opt,name=round,proto3" json:"round"`
+	View        uint32 `protobuf:"varint,5,opt,name=view,proto3" json:"view"`
+	Height      uint64 `protobuf:"varint,6,opt,name=height,proto3" json:"height"`
+	Evidence    []byte `protobuf:"bytes,7,opt,name=evidence,proto3" json:"evidence"`
+}
+
+func (m *Offence) Reset()         { *m = Offence{} }
+func (m *Offence) String() string { return proto.CompactTextString(m) }
+func (*Offence) ProtoMessage()    {}
+func (*Offence) Descriptor() ([]byte, []int) {
+	return fileDescriptor_5a3fc7c6df6568ca, []int{10}
+}
+func (m *Offence) XXX_Unmarshal(b []byte) error {
+	return m.Unmarshal(b)
+}
+func (m *Offence) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
+	if deterministic {
+		return xxx_messageInfo_Offence.Marshal(b, m, deterministic)
+	} else {
+		b = b[:cap(b)]
+		n, err := m.MarshalToSizedBuffer(b)
+		if err != nil {
+			return nil, err
+		}
+		return b[:n], nil
+	}
+}
+func (m *Offence) XXX_Merge(src proto.Message) {
+	xxx_messageInfo_Offence.Merge(m, src)
+}
+func (m *Offence) XXX_Size() int {
+	return m.Size()
+}
+func (m *Offence) XXX_DiscardUnknown() {
+	xxx_messageInfo_Offence.DiscardUnknown(m)
+}
+
+var xxx_messageInfo_Offence proto.InternalMessageInfo
+
+func (m *Offence) GetParticipant() uint32 {
+	if m != nil {
+		return m.Participant
+	}
+	return 0
+}
+
+func (m *Offence) GetKind() uint32 {
+	if m != nil {
+		return m.Kind
+	}
+	return 0
+}
+
+func (m *Offence) GetEpoch() uint64 {
+	if m != nil {
+		return m.Epoch
+	}
+	return 0
+}
+
+func (m *Offence) GetRound() uint64 {
+	if m != nil {
+		return m.Round
+	}
+	return 0
+}
+
+func (m *Offence) GetView() uint32 {
+	if m != nil {
+		return m.View
+	}
+	return 0
+}
+
+func (m *Offence) GetHeight() uint64 {
+	if m != nil {
+		return m.Height
+	}
+	return 0
+}
+
+func (m *Offence) GetEvidence() []byte {
+	if m != nil {
+		return m.Evidence
+	}
+	return nil
+}
+
+// Epoch is a training that has ended.
+type Epoch struct {
+	Epoch     uint64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch"`
+	Params    Params `protobuf:"bytes,2,opt,name=params,proto3" json:"params"`
+	Rounds    uint64 `protobuf:"varint,3,opt,name=rounds,proto3" json:"rounds"`
+	Opened    uint64 `protobuf:"varint,4,opt,name=opened,proto3" json:"opened"`
+	Closed    uint64 `protobuf:"varint,5,opt,name=closed,proto3" json:"closed"`
+	ModelHash []byte `protobuf:"bytes,6,opt,name=model_hash,json=modelHash,proto3" json:"model_hash"`
+}
+
+func (m *Epoch) Reset()         { *m = Epoch{} }
+func (m *Epoch) String() string { return proto.CompactTextString(m) }
+func (*Epoch) ProtoMessage()    {}
+func (*Epoch) Descriptor() ([]byte, []int) {
+	return fileDescriptor_5a3fc7c6df6568ca, []int{11}
+}
+func (m *Epoch) XXX_Unmarshal(b []byte) error {
+	return m.Unmarshal(b)
+}
+func (m *Epoch) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
+	if deterministic {
+		return xxx_messageInfo_Epoch.Marshal(b, m, deterministic)
+	} else {
+		b = b[:cap(b)]
+		n, err := m.MarshalToSizedBuffer(b)
+		if err != nil {
+			return nil, err
+		}
+		return b[:n], nil
+	}
+}
+func (m *Epoch) XXX_Merge(src proto.Message) {
+	xxx_messageInfo_Epoch.Merge(m, src)
+}
+func (m *Epoch) XXX_Size() int {
+	return m.Size()
+}
+func (m *Epoch) XXX_DiscardUnknown() {
+	xxx_messageInfo_Epoch.DiscardUnknown(m)
+}
+
+var xxx_messageInfo_Epoch proto.InternalMessageInfo
+
+func (m *Epoch) GetEpoch() uint64 {
+	if m != nil {
+		return m.Epoch
+	}
+	return 0
+}
+
+func (m *Epoch) GetParams() Params {
+	if m != nil {
+		return m.Params
+	}
+	return Params{}
+}
+
+func (m *Epoch) GetRounds() uint64 {
+	if m != nil {
+		return m.Rounds
+	}
+	return 0
+}
+
+func (m *Epoch) GetOpened() uint64 {
+	if m != nil {
+		return m.Opened
+	}
+	return 0
+}
+
+func (m *Epoch) GetClosed() uint64 {
+	if m != nil {
+		return m.Closed
+	}
+	return 0
+}
+
+func (m *Epoch) GetModelHash() []byte {
+	if m != nil {
+		return m.ModelHash
+	}
+	return nil
+}
+
 // Contribution is what became of one included gradient.
 type Contribution struct {
 	Participant uint32   `protobuf:"varint,1,opt,name=participant,proto3" json:"participant"`
@@ -746,13 +1068,14 @@ type Contribution struct {
 	Neighbours  []uint32 `protobuf:"varint,5,rep,packed,name=neighbours,proto3" json:"neighbours,omitempty"`
 	Opposed     bool     `protobuf:"varint,6,opt,name=opposed,proto3" json:"opposed"`
 	Reputation  int64    `protobuf:"varint,7,opt,name=reputation,proto3" json:"reputation"`
+	Draw        []byte   `protobuf:"bytes,8,opt,name=draw,proto3" json:"draw"`
 }
 
 func (m *Contribution) Reset()         { *m = Contribution{} }
 func (m *Contribution) String() string { return proto.CompactTextString(m) }
 func (*Contribution) ProtoMessage()    {}
 func (*Contribution) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{9}
+	return fileDescriptor_5a3fc7c6df6568ca, []int{12}
 }
 func (m *Contribution) XXX_Unmarshal(b []byte) error {
 	return m.Unmarshal(b)
@@ -830,6 +1153,13 @@ func (m *Contribution) GetReputation() int64 {
 	return 0
 }
 
+func (m *Contribution) GetDraw() []byte {
+	if m != nil {
+		return m.Draw
+	}
+	return nil
+}
+
 // Record is the history of one closed round.
 type Record struct {
 	Epoch         uint64         `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch"`
@@ -844,13 +1174,14 @@ type Record struct {
 	ModelHash     []byte         `protobuf:"bytes,10,opt,name=model_hash,json=modelHash,proto3" json:"model_hash"`
 	Ranking       []uint32       `protobuf:"varint,11,rep,packed,name=ranking,proto3" json:"ranking"`
 	Rule          string         `protobuf:"bytes,12,opt,name=rule,proto3" json:"rule"`
+	Seed          []byte         `protobuf:"bytes,13,opt,name=seed,proto3" json:"seed"`
 }
 
 func (m *Record) Reset()         { *m = Record{} }
 func (m *Record) String() string { return proto.CompactTextString(m) }
 func (*Record) ProtoMessage()    {}
 func (*Record) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{10}
+	return fileDescriptor_5a3fc7c6df6568ca, []int{13}
 }
 func (m *Record) XXX_Unmarshal(b []byte) error {
 	return m.Unmarshal(b)
@@ -963,20 +1294,29 @@ func (m *Record) GetRule() string {
 	return ""
 }
 
+func (m *Record) GetSeed() []byte {
+	if m != nil {
+		return m.Seed
+	}
+	return nil
+}
+
 // Progress is where the training stands.
 type Progress struct {
-	Epoch   uint64   `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch"`
-	Round   uint64   `protobuf:"varint,2,opt,name=round,proto3" json:"round"`
-	Opened  uint64   `protobuf:"varint,3,opt,name=opened,proto3" json:"opened"`
-	Seed    []byte   `protobuf:"bytes,4,opt,name=seed,proto3" json:"seed"`
-	Ranking []uint32 `protobuf:"varint,5,rep,packed,name=ranking,proto3" json:"ranking"`
+	Epoch      uint64   `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch"`
+	Round      uint64   `protobuf:"varint,2,opt,name=round,proto3" json:"round"`
+	Opened     uint64   `protobuf:"varint,3,opt,name=opened,proto3" json:"opened"`
+	Seed       []byte   `protobuf:"bytes,4,opt,name=seed,proto3" json:"seed"`
+	Ranking    []uint32 `protobuf:"varint,5,rep,packed,name=ranking,proto3" json:"ranking"`
+	Began      uint64   `protobuf:"varint,6,opt,name=began,proto3" json:"began"`
+	BlockBytes int64    `protobuf:"varint,7,opt,name=block_bytes,json=blockBytes,proto3" json:"block_bytes"`
 }
 
 func (m *Progress) Reset()         { *m = Progress{} }
 func (m *Progress) String() string { return proto.CompactTextString(m) }
 func (*Progress) ProtoMessage()    {}
 func (*Progress) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{11}
+	return fileDescriptor_5a3fc7c6df6568ca, []int{14}
 }
 func (m *Progress) XXX_Unmarshal(b []byte) error {
 	return m.Unmarshal(b)
@@ -1040,6 +1380,20 @@ func (m *Progress) GetRanking() []uint32 {
 	return nil
 }
 
+func (m *Progress) GetBegan() uint64 {
+	if m != nil {
+		return m.Began
+	}
+	return 0
+}
+
+func (m *Progress) GetBlockBytes() int64 {
+	if m != nil {
+		return m.BlockBytes
+	}
+	return 0
+}
+
 // Document is the state as it is stored: everything but the height.
 type Document struct {
 	ChainId      string        `protobuf:"bytes,1,opt,name=chain_id,json=chainId,proto3" json:"chain_id,omitempty"`
@@ -1050,13 +1404,16 @@ type Document struct {
 	Velocity     []float64     `protobuf:"fixed64,6,rep,packed,name=velocity,proto3" json:"velocity,omitempty"`
 	Closed       uint64        `protobuf:"varint,7,opt,name=closed,proto3" json:"closed,omitempty"`
 	History      [][]byte      `protobuf:"bytes,8,rep,name=history,proto3" json:"history,omitempty"`
+	Proposals    []Proposal    `protobuf:"bytes,9,rep,name=proposals,proto3" json:"proposals"`
+	Offences     []Offence     `protobuf:"bytes,10,rep,name=offences,proto3" json:"offences"`
+	Epochs       []Epoch       `protobuf:"bytes,11,rep,name=epochs,proto3" json:"epochs"`
 }
 
 func (m *Document) Reset()         { *m = Document{} }
 func (m *Document) String() string { return proto.CompactTextString(m) }
 func (*Document) ProtoMessage()    {}
 func (*Document) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{12}
+	return fileDescriptor_5a3fc7c6df6568ca, []int{15}
 }
 func (m *Document) XXX_Unmarshal(b []byte) error {
 	return m.Unmarshal(b)
@@ -1141,6 +1498,27 @@ func (m *Document) GetHistory() [][]byte {
 	return nil
 }
 
+func (m *Document) GetProposals() []Proposal {
+	if m != nil {
+		return m.Proposals
+	}
+	return nil
+}
+
+func (m *Document) GetOffences() []Offence {
+	if m != nil {
+		return m.Offences
+	}
+	return nil
+}
+
+func (m *Document) GetEpochs() []Epoch {
+	if m != nil {
+		return m.Epochs
+	}
+	return nil
+}
+
 func init() {
 	proto.RegisterType((*Params)(nil), "spdl.app.Params")
 	proto.RegisterType((*Model)(nil), "spdl.app.Model")
@@ -1151,6 +1529,9 @@ func init() {
 	proto.RegisterType((*Reputation)(nil), "spdl.app.Reputation")
 	proto.RegisterType((*Election)(nil), "spdl.app.Election")
 	proto.RegisterType((*Participant)(nil), "spdl.app.Participant")
+	proto.RegisterType((*Proposal)(nil), "spdl.app.Proposal")
+	proto.RegisterType((*Offence)(nil), "spdl.app.Offence")
+	proto.RegisterType((*Epoch)(nil), "spdl.app.Epoch")
 	proto.RegisterType((*Contribution)(nil), "spdl.app.Contribution")
 	proto.RegisterType((*Record)(nil), "spdl.app.Record")
 	proto.RegisterType((*Progress)(nil), "spdl.app.Progress")
@@ -1160,110 +1541,137 @@ func init() {
 func init() { proto.RegisterFile("spdl/app/state.proto", fileDescriptor_5a3fc7c6df6568ca) }
 
 var fileDescriptor_5a3fc7c6df6568ca = []byte{
-	// 1647 bytes of a gzipped FileDescriptorProto
-	0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0xff, 0xbc, 0x57, 0xcd, 0x8f, 0x24, 0x37,
-	0x15, 0xdf, 0x9a, 0xfe, 0xaa, 0x76, 0x77, 0xcf, 0xcc, 0x3a, 0xb3, 0x9b, 0xce, 0x06, 0xa6, 0x56,
-	0x2d, 0x82, 0x06, 0x11, 0x66, 0xc2, 0x26, 0x7c, 0x08, 0x81, 0x88, 0x8a, 0x5d, 0x48, 0x04, 0x2b,
-	0x8d, 0x1c, 0x4e, 0x5c, 0x5a, 0xee, 0x2a, 0xab, 0xdb, 0x4c, 0x55, 0xb9, 0xe2, 0x72, 0xcd, 0xa4,
-	0x73, 0xe0, 0x6f, 0x40, 0xfc, 0x09, 0x5c, 0xb8, 0x72, 0xe1, 0xc4, 0x3f, 0x90, 0x63, 0x8e, 0x20,
-	0xa1, 0x12, 0xda, 0xbd, 0xd5, 0x1f, 0xc0, 0x85, 0x0b, 0x7a, 0xcf, 0xae, 0x8f, 0x1e, 0x04, 0xdc,
-	0xb8, 0xd8, 0x7e, 0xbf, 0xf7, 0x9e, 0x3f, 0xde, 0x97, 0x6d, 0x72, 0x56, 0xe4, 0x71, 0x72, 0xc5,
-	0xf3, 0xfc, 0xaa, 0x30, 0xdc, 0x88, 0xcb, 0x5c, 0x2b, 0xa3, 0xa8, 0x0f, 0xe8, 0x25, 0xcf, 0xf3,
-	0x27, 0x67, 0x5b, 0xb5, 0x55, 0x08, 0x5e, 0xc1, 0xc8, 0xf2, 0x57, 0x7f, 0x1b, 0x90, 0xf1, 0x35,
-	0xd7, 0x3c, 0x2d, 0xe8, 0xbb, 0x64, 0x9c, 0x6b, 0x51, 0x08, 0xb3, 0xf4, 0x9e, 0x7a, 0x17, 0xd3,
-	0xf0, 0xac, 0xae, 0x82, 0x53, 0x8b, 0xbc, 0xab, 0x52, 0x69, 0x44, 0x9a, 0x9b, 0x3d, 0x73, 0x32,
-	0xf4, 0x03, 0x32, 0x4a, 0x55, 0x2c, 0x92, 0xe5, 0xd1, 0x53, 0xef, 0x62, 0xf6, 0xec, 0xe4, 0xb2,
-	0x59, 0xe8, 0xf2, 0x25, 0xc0, 0xe1, 0xe2, 0x8b, 0x2a, 0x78, 0x50, 0x57, 0x81, 0x95, 0x62, 0xb6,
-	0xa3, 0xef, 0x91, 0xe1, 0x56, 0xcb, 0x78, 0x39, 0x40, 0xa5, 0xe3, 0x4e, 0xe9, 0x67, 0x5a, 0xc6,
-	0xe1, 0xdc, 0xe9, 0xa0, 0x0c, 0xc3, 0x16, 0x34, 0x74, 0x99, 0x88, 0xe5, 0xf0, 0xbe, 0x06, 0x2b,
-	0x13, 0xd1, 0x69, 0x80, 0x0c, 0xc3, 0x96, 0x7e, 0x48, 0x7c, 0xa3, 0xb9, 0xcc, 0x64, 0xb6, 0x5d,
-	0x8e, 0x50, 0x8b, 0x76, 0x5a, 0xbf, 0x74, 0x9c, 0xf0, 0xd4, 0x69, 0xb6, 0xb2, 0xac, 0x1d, 0xd1,
-	0x1f, 0x92, 0x49, 0xae, 0xe5, 0x2d, 0x8f, 0xf6, 0xcb, 0x31, 0x4e, 0xf0, 0xb0, 0x9b, 0xe0, 0xda,
-	0x32, 0xc2, 0x13, 0xa7, 0xdf, 0x48, 0xb2, 0x66, 0x40, 0x3f, 0x22, 0x44, 0x8b, 0xbc, 0x34, 0xdc,
-	0x48, 0x95, 0x2d, 0x27, 0x38, 0xc1, 0x59, 0x6f, 0xdf, 0x2d, 0x2f, 0xa4, 0x6e, 0x8e, 0x9e, 0x3c,
-	0xeb, 0x8d, 0xe1, 0x24, 0x22, 0x11, 0x11, 0xce, 0xe3, 0xdf, 0x3f, 0xc9, 0x0b, 0xc7, 0xe9, 0x4e,
-	0xd2, 0xc8, 0xb2, 0x76, 0xb4, 0xfa, 0xc3, 0x11, 0x19, 0xa1, 0x3f, 0xe8, 0x57, 0xc8, 0xf0, 0x46,
-	0x66, 0xb1, 0xf3, 0xad, 0x0f, 0x36, 0x03, 0x9a, 0x61, 0x4b, 0x57, 0x64, 0x2c, 0xb3, 0xbc, 0x34,
-	0x05, 0xba, 0x73, 0x11, 0x92, 0xba, 0x0a, 0x1c, 0xc2, 0x5c, 0x0f, 0xf1, 0xb1, 0x93, 0x71, 0x2c,
-	0x32, 0xf4, 0xde, 0xc2, 0xc6, 0x87, 0x45, 0xfa, 0xf1, 0x61, 0x11, 0xfa, 0x0e, 0x99, 0x44, 0x09,
-	0x2f, 0x0a, 0x51, 0xa0, 0xeb, 0x16, 0xe1, 0x0c, 0x8c, 0xe5, 0x20, 0xd6, 0x0c, 0x60, 0x5b, 0xb9,
-	0x52, 0x09, 0x3a, 0x6a, 0x61, 0xb7, 0x05, 0x34, 0xc3, 0x96, 0xbe, 0x47, 0x66, 0xb9, 0xfc, 0x4c,
-	0x24, 0xeb, 0x22, 0xe2, 0x89, 0x40, 0x67, 0x78, 0xe1, 0x49, 0x5d, 0x05, 0x7d, 0x98, 0x11, 0x24,
-	0x3e, 0x81, 0x31, 0xfd, 0x1e, 0xb1, 0xd4, 0x3a, 0x15, 0xdc, 0x1a, 0xdf, 0x0b, 0x97, 0x75, 0x15,
-	0x9c, 0x75, 0x68, 0x6f, 0xb3, 0x53, 0x44, 0x5f, 0x0a, 0x9e, 0xad, 0x5e, 0x90, 0x21, 0xc4, 0x20,
-	0x0d, 0xc8, 0xe8, 0x4e, 0xc6, 0x66, 0x87, 0x86, 0x5a, 0x84, 0x53, 0x08, 0x61, 0x04, 0x98, 0xed,
-	0x60, 0xc7, 0x85, 0x11, 0x39, 0x1a, 0xca, 0xb3, 0x3b, 0x06, 0x9a, 0x61, 0xbb, 0xaa, 0x3d, 0x32,
-	0x84, 0xc8, 0x04, 0xb1, 0x8c, 0xa7, 0xa2, 0x6f, 0x6f, 0xa0, 0x19, 0xb6, 0xf4, 0x9b, 0x64, 0xba,
-	0xd9, 0x7f, 0xce, 0x33, 0x23, 0x33, 0xe1, 0x4c, 0xbe, 0xa8, 0xab, 0xa0, 0x03, 0x59, 0x37, 0xa4,
-	0xdf, 0x21, 0xd3, 0x32, 0x2b, 0x3e, 0x2d, 0xb9, 0x16, 0x36, 0x73, 0xfc, 0xf0, 0xcd, 0xba, 0x0a,
-	0xde, 0x68, 0xc1, 0xfe, 0x89, 0x5a, 0x90, 0x7e, 0x83, 0x8c, 0x3e, 0x17, 0x5a, 0x59, 0xfb, 0xfb,
-	0xe1, 0x1b, 0x75, 0x15, 0x9c, 0x20, 0xd0, 0x13, 0xb7, 0x12, 0xb0, 0x82, 0x51, 0x89, 0xd0, 0x3c,
-	0x8b, 0x04, 0xba, 0x62, 0x60, 0x57, 0x68, 0xc1, 0xfe, 0x0a, 0x2d, 0xb8, 0xfa, 0xab, 0x47, 0xfc,
-	0x26, 0xa1, 0x20, 0x84, 0xb4, 0x2a, 0xb3, 0xb8, 0xc0, 0x23, 0x0f, 0x6d, 0x08, 0x59, 0x84, 0xb9,
-	0x9e, 0x7e, 0x97, 0x2c, 0x12, 0xc1, 0x35, 0xc8, 0xaf, 0x35, 0x37, 0xc2, 0x19, 0xf1, 0x61, 0x5d,
-	0x05, 0x87, 0x0c, 0x36, 0x6f, 0x48, 0xc6, 0x8d, 0xa0, 0xcf, 0x88, 0x9f, 0xaa, 0x54, 0x64, 0xa6,
-	0x4c, 0xd1, 0x00, 0x5e, 0xf8, 0xb8, 0xae, 0x02, 0xda, 0x60, 0xbd, 0xdd, 0xb5, 0x72, 0xf4, 0x47,
-	0x64, 0x7e, 0x27, 0xe4, 0x76, 0x67, 0xd6, 0xb1, 0x88, 0xf8, 0x1e, 0xad, 0xe0, 0x85, 0x4f, 0xea,
-	0x2a, 0x78, 0xdc, 0xc7, 0x7b, 0xba, 0x33, 0x8b, 0x3f, 0x07, 0x78, 0xf5, 0xfb, 0x01, 0x99, 0xb8,
-	0x5c, 0x07, 0x6f, 0xa5, 0x22, 0xda, 0xf1, 0x4c, 0x16, 0xa9, 0x73, 0x28, 0x7a, 0xab, 0x05, 0x59,
-	0x37, 0xa4, 0x5f, 0x27, 0xc3, 0x28, 0x91, 0x4d, 0x7c, 0xd0, 0xba, 0x0a, 0x8e, 0x81, 0xee, 0xad,
-	0x83, 0x7c, 0xfa, 0x31, 0x39, 0xcd, 0x94, 0x2c, 0xc4, 0x3a, 0x2d, 0x13, 0x23, 0xf3, 0x44, 0x0a,
-	0xed, 0xce, 0x76, 0x5e, 0x57, 0xc1, 0x93, 0xfb, 0xbc, 0x9e, 0xfe, 0x09, 0xf2, 0x5e, 0xb6, 0x2c,
-	0xfa, 0x21, 0x59, 0x14, 0x3c, 0xcd, 0x93, 0xd6, 0xac, 0xf6, 0xac, 0x6f, 0xd7, 0x55, 0xf0, 0xe6,
-	0x01, 0xa3, 0x37, 0xc9, 0xbc, 0x61, 0xa0, 0x81, 0x03, 0x32, 0xda, 0x70, 0x13, 0xed, 0x5c, 0x1e,
-	0x62, 0xd4, 0x23, 0xc0, 0x6c, 0x47, 0x7f, 0x4a, 0x4e, 0xee, 0x94, 0xbe, 0x11, 0x7a, 0xdd, 0x3a,
-	0xc2, 0x66, 0xe3, 0x57, 0xeb, 0x2a, 0x78, 0xeb, 0x1e, 0xab, 0xb7, 0xcc, 0xb1, 0x65, 0xbd, 0x6c,
-	0xbc, 0xf2, 0x0b, 0xf2, 0x10, 0x2f, 0x1e, 0xb3, 0xcf, 0xc5, 0x5a, 0xe4, 0x85, 0x4c, 0x54, 0x93,
-	0xa6, 0x41, 0x5d, 0x05, 0x6f, 0xff, 0x1b, 0xb3, 0x37, 0xd7, 0x69, 0xcb, 0x7c, 0x61, 0x79, 0xab,
-	0xdf, 0x10, 0xd2, 0x95, 0x53, 0x28, 0x39, 0x32, 0x93, 0x46, 0xf2, 0x04, 0x9d, 0x34, 0xb0, 0x25,
-	0xc7, 0x41, 0xac, 0x19, 0x80, 0x58, 0x2e, 0x32, 0x9e, 0x98, 0x3d, 0xfa, 0xc8, 0x89, 0x39, 0x88,
-	0x35, 0x03, 0x8c, 0x67, 0x71, 0xc7, 0xb5, 0x4d, 0xb9, 0x81, 0x8b, 0x67, 0x44, 0x98, 0xeb, 0x57,
-	0xbf, 0xf3, 0x88, 0xdf, 0xd4, 0x61, 0xc8, 0x78, 0x23, 0x74, 0xea, 0xc2, 0x1f, 0x33, 0x1e, 0x68,
-	0x86, 0x2d, 0x94, 0xb2, 0x5b, 0x29, 0xee, 0xd6, 0x9b, 0x44, 0x45, 0x37, 0xb6, 0xcc, 0x0e, 0x6d,
-	0x29, 0xeb, 0xc1, 0x8c, 0x00, 0x11, 0xe2, 0x18, 0x92, 0xe5, 0xd3, 0x52, 0xe9, 0x32, 0x6d, 0x74,
-	0x06, 0xa8, 0x83, 0xc9, 0x72, 0xc0, 0x60, 0x73, 0x4b, 0x5a, 0xbd, 0xd5, 0x3f, 0x8f, 0xc8, 0xec,
-	0x9a, 0x6b, 0x23, 0x23, 0x99, 0xf3, 0xcc, 0x80, 0x6f, 0x65, 0x16, 0x8b, 0xcf, 0xfa, 0x15, 0x0d,
-	0x01, 0x66, 0x3b, 0x7a, 0x45, 0x26, 0xa9, 0xca, 0xe4, 0x8d, 0xd0, 0xb8, 0xad, 0x69, 0xf8, 0xa8,
-	0xae, 0x82, 0x87, 0x0e, 0xea, 0xd9, 0xbf, 0x91, 0xa2, 0x5f, 0x23, 0x93, 0xbc, 0xdc, 0xac, 0x6f,
-	0xc4, 0x1e, 0xf7, 0x34, 0x77, 0x16, 0xb4, 0x10, 0x1b, 0xe7, 0xe5, 0xe6, 0xe7, 0x62, 0x0f, 0x51,
-	0x19, 0xa9, 0xac, 0x10, 0x59, 0x51, 0x16, 0x28, 0x3b, 0x44, 0x59, 0x8c, 0xca, 0x03, 0x46, 0x3f,
-	0x2a, 0x5b, 0x06, 0xcc, 0x70, 0x79, 0x70, 0x93, 0xda, 0xba, 0x74, 0xfc, 0x5f, 0xee, 0xcb, 0x15,
-	0x19, 0xff, 0x5a, 0xc9, 0x4c, 0xc4, 0x18, 0x9b, 0xae, 0x04, 0x59, 0x84, 0xb9, 0x9e, 0xfe, 0x80,
-	0x1c, 0xe7, 0x8d, 0x71, 0x40, 0xa9, 0xc0, 0xe8, 0x1b, 0xda, 0x44, 0x3d, 0xe4, 0xb0, 0x7b, 0x34,
-	0xcc, 0xcf, 0x23, 0x23, 0x6f, 0x05, 0xde, 0xc6, 0xbe, 0x9d, 0xdf, 0x22, 0xcc, 0xf5, 0xab, 0x3f,
-	0x1f, 0x91, 0xf9, 0x4f, 0x54, 0x66, 0xb4, 0xdc, 0x94, 0xb8, 0xa9, 0x6f, 0x93, 0x59, 0xde, 0x79,
-	0xc3, 0x39, 0xc1, 0xde, 0x61, 0x1d, 0xcc, 0xfa, 0x04, 0x44, 0xd2, 0x8e, 0x17, 0x3b, 0xf4, 0xc6,
-	0xdc, 0x46, 0x12, 0xd0, 0x0c, 0x5b, 0x7a, 0x41, 0xfc, 0x02, 0x2f, 0xf8, 0xf6, 0x36, 0x98, 0xc3,
-	0xed, 0xdf, 0x60, 0xac, 0x1d, 0x81, 0xe7, 0x8b, 0x48, 0x69, 0x5b, 0x0f, 0x06, 0xd6, 0xf3, 0x08,
-	0x30, 0xdb, 0xd1, 0xef, 0x13, 0x92, 0x41, 0xcd, 0xdb, 0xa8, 0x52, 0x17, 0xcb, 0xd1, 0xd3, 0xc1,
-	0xc5, 0xc2, 0xde, 0x96, 0x1d, 0xda, 0x73, 0x4e, 0x4f, 0x16, 0x92, 0x48, 0xe5, 0xb9, 0x2a, 0x9c,
-	0xad, 0x7d, 0x1b, 0x02, 0x0e, 0x62, 0xcd, 0xe0, 0x9e, 0x07, 0x27, 0xff, 0xcb, 0x83, 0xab, 0x7f,
-	0x0c, 0xc8, 0x98, 0x89, 0x48, 0x69, 0xdc, 0xbc, 0xc8, 0x55, 0xb4, 0x73, 0xf9, 0x84, 0x9b, 0x47,
-	0x80, 0xd9, 0x0e, 0x04, 0xf0, 0x5a, 0x71, 0xb9, 0x84, 0x02, 0x08, 0x30, 0xdb, 0x81, 0xbb, 0x54,
-	0x2e, 0x32, 0x67, 0x26, 0x17, 0x0e, 0x16, 0x61, 0xae, 0x07, 0x99, 0x1d, 0x56, 0x7d, 0xb4, 0x91,
-	0x93, 0xb1, 0x08, 0x73, 0x3d, 0xc8, 0x24, 0x82, 0xc7, 0x42, 0xbb, 0xea, 0x88, 0x32, 0x16, 0x61,
-	0xae, 0x07, 0x97, 0x41, 0xea, 0xa2, 0x31, 0xdc, 0x3b, 0x06, 0x68, 0x86, 0x2d, 0xfd, 0x04, 0x53,
-	0xa1, 0x8d, 0x09, 0x88, 0xb9, 0xc1, 0xc5, 0xec, 0xd9, 0xe3, 0xee, 0x35, 0xd7, 0x0f, 0x99, 0xf0,
-	0x91, 0x7b, 0xd1, 0x1d, 0x2a, 0xb1, 0x43, 0x12, 0xb6, 0x95, 0x72, 0xbd, 0x95, 0xf6, 0x6d, 0xe8,
-	0x0a, 0x94, 0x45, 0x98, 0xeb, 0xe9, 0xfb, 0x64, 0x1e, 0x8b, 0xc4, 0xf0, 0x75, 0x2c, 0xb7, 0xa2,
-	0x30, 0xcb, 0x29, 0x46, 0xd4, 0x69, 0x5d, 0x05, 0x07, 0x38, 0x9b, 0x21, 0xf5, 0x1c, 0x09, 0xfa,
-	0x2d, 0x42, 0xf0, 0xb5, 0xbe, 0xc6, 0x20, 0x24, 0xa8, 0x82, 0x4e, 0xeb, 0x50, 0x36, 0xc5, 0xf1,
-	0x47, 0x10, 0x8f, 0xef, 0x90, 0x89, 0xe6, 0xd9, 0x0d, 0x3c, 0xb7, 0x67, 0x18, 0x41, 0x18, 0x0a,
-	0x0e, 0x62, 0xcd, 0x00, 0x2c, 0x84, 0x0f, 0xf9, 0x79, 0xf7, 0x20, 0xea, 0x1e, 0xed, 0xab, 0x3f,
-	0x79, 0xc4, 0xbf, 0xd6, 0x6a, 0xab, 0x45, 0x51, 0xfc, 0x9f, 0x5c, 0x0f, 0x0f, 0x39, 0x21, 0x62,
-	0x57, 0x96, 0xec, 0x43, 0x4e, 0x88, 0x98, 0x61, 0xdb, 0x3f, 0xd5, 0xe8, 0x3f, 0x9f, 0x6a, 0xf5,
-	0xc7, 0x23, 0xe2, 0x3f, 0x57, 0x51, 0x09, 0xd7, 0x1b, 0x7d, 0x8b, 0xf8, 0xd1, 0x8e, 0xcb, 0x6c,
-	0x2d, 0xdd, 0x3b, 0x9b, 0x4d, 0x90, 0xfe, 0x18, 0x12, 0x61, 0x9c, 0xe3, 0x37, 0xcb, 0xfd, 0x97,
-	0x4e, 0x7b, 0x3f, 0x0a, 0xc4, 0xc3, 0x21, 0x38, 0x9d, 0x39, 0x29, 0xfa, 0x01, 0xf1, 0x73, 0x67,
-	0x0e, 0xf7, 0x59, 0xa2, 0xfd, 0x3f, 0x88, 0xe5, 0x38, 0x9d, 0x56, 0x92, 0xfe, 0x98, 0xcc, 0x7b,
-	0x75, 0x04, 0x5e, 0x7e, 0x10, 0x66, 0x8f, 0x0e, 0xd6, 0x6a, 0xb8, 0x4e, 0xf9, 0x40, 0x81, 0x9e,
-	0x35, 0xbf, 0x3a, 0x38, 0xb3, 0xd7, 0xfc, 0xda, 0x9e, 0x10, 0xff, 0x56, 0x24, 0x2a, 0x92, 0x06,
-	0x3e, 0x44, 0xc0, 0x68, 0x69, 0xfa, 0x98, 0x8c, 0xa3, 0x04, 0xeb, 0x00, 0xd6, 0x51, 0xe6, 0x28,
-	0xba, 0x24, 0x93, 0x9d, 0x2c, 0x8c, 0xd2, 0xfb, 0xa5, 0xff, 0x74, 0x70, 0x31, 0x67, 0x0d, 0x19,
-	0x3e, 0xfb, 0xe2, 0xd5, 0xb9, 0xf7, 0xe5, 0xab, 0x73, 0xef, 0xef, 0xaf, 0xce, 0xbd, 0xdf, 0xbe,
-	0x3e, 0x7f, 0xf0, 0xe5, 0xeb, 0xf3, 0x07, 0x7f, 0x79, 0x7d, 0xfe, 0xe0, 0x57, 0xcb, 0xad, 0x34,
-	0xbb, 0x72, 0x73, 0x19, 0xa9, 0xf4, 0x0a, 0x7f, 0xb3, 0xcd, 0x97, 0x76, 0x33, 0xc6, 0xab, 0xff,
-	0xfd, 0x7f, 0x05, 0x00, 0x00, 0xff, 0xff, 0x07, 0x99, 0x71, 0xeb, 0xe5, 0x0e, 0x00, 0x00,
+	// 2069 bytes of a gzipped FileDescriptorProto
+	0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0xff, 0xbc, 0x58, 0x4f, 0x8f, 0xe4, 0x46,
+	0x15, 0xdf, 0x9e, 0xfe, 0xe7, 0xae, 0xee, 0x9e, 0x99, 0xad, 0xcc, 0x6e, 0x9c, 0x4d, 0x18, 0xaf,
+	0x5a, 0x80, 0x06, 0x91, 0xcc, 0x86, 0xdd, 0x25, 0x44, 0x11, 0x88, 0xc8, 0xec, 0x42, 0xa2, 0xb0,
+	0x62, 0x55, 0xe1, 0xc4, 0xa5, 0x55, 0x6d, 0xd7, 0x74, 0x17, 0xe3, 0x76, 0x39, 0x65, 0xf7, 0x4c,
+	0x3a, 0x07, 0xce, 0x1c, 0x11, 0xe2, 0x13, 0x70, 0xe1, 0xab, 0xe4, 0xc0, 0x21, 0x47, 0x22, 0x21,
+	0x2b, 0xda, 0xbd, 0xf9, 0x3b, 0x20, 0xa1, 0xf7, 0xaa, 0x6c, 0x57, 0xcf, 0xfe, 0x19, 0x89, 0x03,
+	0x17, 0x57, 0xbd, 0xdf, 0x7b, 0xaf, 0x5c, 0xf5, 0xfe, 0xd5, 0xb3, 0xc9, 0x51, 0x9e, 0xc5, 0xc9,
+	0x3d, 0x9e, 0x65, 0xf7, 0xf2, 0x82, 0x17, 0xe2, 0x34, 0xd3, 0xaa, 0x50, 0xd4, 0x03, 0xf4, 0x94,
+	0x67, 0xd9, 0x9d, 0xa3, 0xa5, 0x5a, 0x2a, 0x04, 0xef, 0xc1, 0xcc, 0xf0, 0x67, 0xff, 0xee, 0x92,
+	0xc1, 0x53, 0xae, 0xf9, 0x3a, 0xa7, 0xef, 0x92, 0x41, 0xa6, 0x45, 0x2e, 0x0a, 0xbf, 0x73, 0xb7,
+	0x73, 0x32, 0x0a, 0x8f, 0xaa, 0x32, 0x38, 0x34, 0xc8, 0xbb, 0x6a, 0x2d, 0x0b, 0xb1, 0xce, 0x8a,
+	0x2d, 0xb3, 0x32, 0xf4, 0x21, 0xe9, 0xaf, 0x55, 0x2c, 0x12, 0x7f, 0xef, 0x6e, 0xe7, 0x64, 0x7c,
+	0xff, 0xe0, 0xb4, 0x7e, 0xd1, 0xe9, 0x13, 0x80, 0xc3, 0xe9, 0xd7, 0x65, 0x70, 0xa3, 0x2a, 0x03,
+	0x23, 0xc5, 0xcc, 0x40, 0xdf, 0x27, 0xbd, 0xa5, 0x96, 0xb1, 0xdf, 0x45, 0xa5, 0xfd, 0x56, 0xe9,
+	0x37, 0x5a, 0xc6, 0xe1, 0xc4, 0xea, 0xa0, 0x0c, 0xc3, 0x27, 0x68, 0xe8, 0x4d, 0x22, 0xfc, 0xde,
+	0x55, 0x0d, 0xb6, 0x49, 0x44, 0xab, 0x01, 0x32, 0x0c, 0x9f, 0xf4, 0x63, 0xe2, 0x15, 0x9a, 0xcb,
+	0x54, 0xa6, 0x4b, 0xbf, 0x8f, 0x5a, 0xb4, 0xd5, 0xfa, 0xbd, 0xe5, 0x84, 0x87, 0x56, 0xb3, 0x91,
+	0x65, 0xcd, 0x8c, 0xfe, 0x9c, 0x0c, 0x33, 0x2d, 0x2f, 0x78, 0xb4, 0xf5, 0x07, 0xb8, 0xc0, 0xcd,
+	0x76, 0x81, 0xa7, 0x86, 0x11, 0x1e, 0x58, 0xfd, 0x5a, 0x92, 0xd5, 0x13, 0xfa, 0x09, 0x21, 0x5a,
+	0x64, 0x9b, 0x82, 0x17, 0x52, 0xa5, 0xfe, 0x10, 0x17, 0x38, 0x72, 0xf6, 0xdd, 0xf0, 0x42, 0x6a,
+	0xd7, 0x70, 0xe4, 0x99, 0x33, 0x87, 0x93, 0x88, 0x44, 0x44, 0xb8, 0x8e, 0x77, 0xf5, 0x24, 0x8f,
+	0x2d, 0xa7, 0x3d, 0x49, 0x2d, 0xcb, 0x9a, 0xd9, 0xec, 0x1f, 0x7b, 0xa4, 0x8f, 0xfe, 0xa0, 0xef,
+	0x90, 0xde, 0xb9, 0x4c, 0x63, 0xeb, 0x5b, 0x0f, 0x6c, 0x06, 0x34, 0xc3, 0x27, 0x9d, 0x91, 0x81,
+	0x4c, 0xb3, 0x4d, 0x91, 0xa3, 0x3b, 0xa7, 0x21, 0xa9, 0xca, 0xc0, 0x22, 0xcc, 0x8e, 0x10, 0x1f,
+	0x2b, 0x19, 0xc7, 0x22, 0x45, 0xef, 0x4d, 0x4d, 0x7c, 0x18, 0xc4, 0x8d, 0x0f, 0x83, 0xd0, 0x1f,
+	0x90, 0x61, 0x94, 0xf0, 0x3c, 0x17, 0x39, 0xba, 0x6e, 0x1a, 0x8e, 0xc1, 0x58, 0x16, 0x62, 0xf5,
+	0x04, 0xb6, 0x95, 0x29, 0x95, 0xa0, 0xa3, 0xa6, 0x66, 0x5b, 0x40, 0x33, 0x7c, 0xd2, 0xf7, 0xc9,
+	0x38, 0x93, 0x5f, 0x8a, 0x64, 0x9e, 0x47, 0x3c, 0x11, 0xe8, 0x8c, 0x4e, 0x78, 0x50, 0x95, 0x81,
+	0x0b, 0x33, 0x82, 0xc4, 0xe7, 0x30, 0xa7, 0x3f, 0x23, 0x86, 0x9a, 0xaf, 0x05, 0x37, 0xc6, 0xef,
+	0x84, 0x7e, 0x55, 0x06, 0x47, 0x2d, 0xea, 0x6c, 0x76, 0x84, 0xe8, 0x13, 0xc1, 0xd3, 0xd9, 0x63,
+	0xd2, 0x83, 0x18, 0xa4, 0x01, 0xe9, 0x5f, 0xca, 0xb8, 0x58, 0xa1, 0xa1, 0xa6, 0xe1, 0x08, 0x42,
+	0x18, 0x01, 0x66, 0x06, 0xd8, 0x71, 0x5e, 0x88, 0x0c, 0x0d, 0xd5, 0x31, 0x3b, 0x06, 0x9a, 0xe1,
+	0x73, 0x56, 0x75, 0x48, 0x0f, 0x22, 0x13, 0xc4, 0x52, 0xbe, 0x16, 0xae, 0xbd, 0x81, 0x66, 0xf8,
+	0xa4, 0x3f, 0x26, 0xa3, 0xc5, 0xf6, 0x2b, 0x9e, 0x16, 0x32, 0x15, 0xd6, 0xe4, 0xd3, 0xaa, 0x0c,
+	0x5a, 0x90, 0xb5, 0x53, 0xfa, 0x53, 0x32, 0xda, 0xa4, 0xf9, 0x17, 0x1b, 0xae, 0x85, 0xc9, 0x1c,
+	0x2f, 0x7c, 0xb3, 0x2a, 0x83, 0x37, 0x1a, 0xd0, 0x3d, 0x51, 0x03, 0xd2, 0x1f, 0x91, 0xfe, 0x57,
+	0x42, 0x2b, 0x63, 0x7f, 0x2f, 0x7c, 0xa3, 0x2a, 0x83, 0x03, 0x04, 0x1c, 0x71, 0x23, 0x01, 0x6f,
+	0x28, 0x54, 0x22, 0x34, 0x4f, 0x23, 0x81, 0xae, 0xe8, 0x9a, 0x37, 0x34, 0xa0, 0xfb, 0x86, 0x06,
+	0x9c, 0x7d, 0xdb, 0x21, 0x5e, 0x9d, 0x50, 0x10, 0x42, 0x5a, 0x6d, 0xd2, 0x38, 0xc7, 0x23, 0xf7,
+	0x4c, 0x08, 0x19, 0x84, 0xd9, 0x91, 0x7e, 0x40, 0xa6, 0x89, 0xe0, 0x1a, 0xe4, 0xe7, 0x9a, 0x17,
+	0xc2, 0x1a, 0xf1, 0x66, 0x55, 0x06, 0xbb, 0x0c, 0x36, 0xa9, 0x49, 0xc6, 0x0b, 0x41, 0xef, 0x13,
+	0x6f, 0xad, 0xd6, 0x22, 0x2d, 0x36, 0x6b, 0x34, 0x40, 0x27, 0xbc, 0x5d, 0x95, 0x01, 0xad, 0x31,
+	0x67, 0x77, 0x8d, 0x1c, 0xfd, 0x05, 0x99, 0x5c, 0x0a, 0xb9, 0x5c, 0x15, 0xf3, 0x58, 0x44, 0x7c,
+	0x8b, 0x56, 0xe8, 0x84, 0x77, 0xaa, 0x32, 0xb8, 0xed, 0xe2, 0x8e, 0xee, 0xd8, 0xe0, 0x8f, 0x00,
+	0x9e, 0xfd, 0xbd, 0x4b, 0x86, 0x36, 0xd7, 0xc1, 0x5b, 0x6b, 0x11, 0xad, 0x78, 0x2a, 0xf3, 0xb5,
+	0x75, 0x28, 0x7a, 0xab, 0x01, 0x59, 0x3b, 0xa5, 0x3f, 0x24, 0xbd, 0x28, 0x91, 0x75, 0x7c, 0xd0,
+	0xaa, 0x0c, 0xf6, 0x81, 0x76, 0xde, 0x83, 0x7c, 0xfa, 0x29, 0x39, 0x4c, 0x95, 0xcc, 0xc5, 0x7c,
+	0xbd, 0x49, 0x0a, 0x99, 0x25, 0x52, 0x68, 0x7b, 0xb6, 0xe3, 0xaa, 0x0c, 0xee, 0x5c, 0xe5, 0x39,
+	0xfa, 0x07, 0xc8, 0x7b, 0xd2, 0xb0, 0xe8, 0xc7, 0x64, 0x9a, 0xf3, 0x75, 0x96, 0x34, 0x66, 0x35,
+	0x67, 0x7d, 0xbb, 0x2a, 0x83, 0x37, 0x77, 0x18, 0xce, 0x22, 0x93, 0x9a, 0x81, 0x06, 0x0e, 0x48,
+	0x7f, 0xc1, 0x8b, 0x68, 0x65, 0xf3, 0x10, 0xa3, 0x1e, 0x01, 0x66, 0x06, 0xfa, 0x6b, 0x72, 0x70,
+	0xa9, 0xf4, 0xb9, 0xd0, 0xf3, 0xc6, 0x11, 0x26, 0x1b, 0xbf, 0x57, 0x95, 0xc1, 0x5b, 0x57, 0x58,
+	0xce, 0x6b, 0xf6, 0x0d, 0xeb, 0x49, 0xed, 0x95, 0xdf, 0x92, 0x9b, 0x78, 0xf1, 0x14, 0xdb, 0x4c,
+	0xcc, 0x45, 0x96, 0xcb, 0x44, 0xd5, 0x69, 0x1a, 0x54, 0x65, 0xf0, 0xf6, 0x0b, 0x4c, 0x67, 0xad,
+	0xc3, 0x86, 0xf9, 0xd8, 0xf0, 0x66, 0x7f, 0x22, 0xa4, 0x2d, 0xa7, 0x50, 0x72, 0x64, 0x2a, 0x0b,
+	0xc9, 0x13, 0x74, 0x52, 0xd7, 0x94, 0x1c, 0x0b, 0xb1, 0x7a, 0x02, 0x62, 0x99, 0x48, 0x79, 0x52,
+	0x6c, 0xd1, 0x47, 0x56, 0xcc, 0x42, 0xac, 0x9e, 0x60, 0x3c, 0x8b, 0x4b, 0xae, 0x4d, 0xca, 0x75,
+	0x6d, 0x3c, 0x23, 0xc2, 0xec, 0x38, 0xfb, 0x6b, 0x87, 0x78, 0x75, 0x1d, 0x86, 0x8c, 0x2f, 0x84,
+	0x5e, 0xdb, 0xf0, 0xc7, 0x8c, 0x07, 0x9a, 0xe1, 0x13, 0x4a, 0xd9, 0x85, 0x14, 0x97, 0xf3, 0x45,
+	0xa2, 0xa2, 0x73, 0x53, 0x66, 0x7b, 0xa6, 0x94, 0x39, 0x30, 0x23, 0x40, 0x84, 0x38, 0x87, 0x64,
+	0xf9, 0x62, 0xa3, 0xf4, 0x66, 0x5d, 0xeb, 0x74, 0x51, 0x07, 0x93, 0x65, 0x87, 0xc1, 0x26, 0x86,
+	0x34, 0x7a, 0xb3, 0xef, 0xfa, 0x64, 0xfc, 0x94, 0xeb, 0x42, 0x46, 0x32, 0xe3, 0x69, 0x01, 0xbe,
+	0x95, 0x69, 0x2c, 0xbe, 0x74, 0x2b, 0x1a, 0x02, 0xcc, 0x0c, 0xf4, 0x1e, 0x19, 0xae, 0x55, 0x2a,
+	0xcf, 0x85, 0xc6, 0x6d, 0x8d, 0xc2, 0x5b, 0x55, 0x19, 0xdc, 0xb4, 0x90, 0x63, 0xff, 0x5a, 0x8a,
+	0x7e, 0x9f, 0x0c, 0xb3, 0xcd, 0x62, 0x7e, 0x2e, 0xb6, 0xb8, 0xa7, 0x89, 0xb5, 0xa0, 0x81, 0xd8,
+	0x20, 0xdb, 0x2c, 0x3e, 0x13, 0x5b, 0x88, 0xca, 0x48, 0xa5, 0xb9, 0x48, 0xf3, 0x4d, 0x8e, 0xb2,
+	0x3d, 0x94, 0xc5, 0xa8, 0xdc, 0x61, 0xb8, 0x51, 0xd9, 0x30, 0x60, 0x85, 0xd3, 0x9d, 0x9b, 0xd4,
+	0xd4, 0xa5, 0xfd, 0xd7, 0xdc, 0x97, 0x33, 0x32, 0xf8, 0xa3, 0x92, 0xa9, 0x88, 0x31, 0x36, 0x6d,
+	0x09, 0x32, 0x08, 0xb3, 0x23, 0xfd, 0x88, 0xec, 0x67, 0xb5, 0x71, 0x40, 0x29, 0xc7, 0xe8, 0xeb,
+	0x99, 0x44, 0xdd, 0xe5, 0xb0, 0x2b, 0x34, 0xac, 0xcf, 0xa3, 0x42, 0x5e, 0x08, 0xbc, 0x8d, 0x3d,
+	0xb3, 0xbe, 0x41, 0x98, 0x1d, 0xe9, 0x6d, 0xb2, 0x27, 0x63, 0x7f, 0x84, 0x47, 0x1d, 0x54, 0x65,
+	0xb0, 0x27, 0x63, 0xb6, 0x27, 0x63, 0xb0, 0xd9, 0x85, 0x3e, 0x43, 0x3b, 0x90, 0xd6, 0x66, 0x16,
+	0x62, 0x83, 0x0b, 0x7d, 0x06, 0x27, 0x7e, 0x48, 0x46, 0x00, 0x65, 0x5a, 0xa9, 0x33, 0x7f, 0x8c,
+	0x72, 0x58, 0x88, 0x1b, 0xd0, 0x2d, 0x75, 0x17, 0xfa, 0xec, 0x29, 0x60, 0xe0, 0x40, 0x1e, 0xc7,
+	0x5a, 0xe4, 0xb9, 0x3f, 0x69, 0x1d, 0x68, 0x21, 0xd7, 0x81, 0x16, 0xa2, 0x1f, 0x91, 0xf1, 0x99,
+	0xd2, 0x6b, 0xa1, 0xe1, 0xe5, 0xb9, 0x3f, 0xbd, 0xdb, 0x3d, 0x99, 0x84, 0x6f, 0x55, 0x65, 0x70,
+	0xcb, 0x81, 0x1d, 0x45, 0x62, 0xe0, 0xcf, 0xc4, 0x36, 0xc7, 0x62, 0x23, 0x8a, 0x22, 0x11, 0xf1,
+	0x5c, 0x64, 0x2a, 0x5a, 0xf9, 0xfb, 0x68, 0x3f, 0x53, 0x6c, 0x5c, 0xc6, 0x4e, 0xb1, 0x31, 0x8c,
+	0xc7, 0x80, 0xbb, 0x2b, 0xe0, 0xbd, 0xe0, 0x1f, 0xbc, 0xb8, 0x02, 0x32, 0x5e, 0xb2, 0x02, 0x03,
+	0x7c, 0xf6, 0xac, 0x43, 0xbc, 0xa7, 0x5a, 0x65, 0x2a, 0xe7, 0x89, 0xb5, 0x78, 0xe7, 0x05, 0x8b,
+	0xd7, 0x1d, 0xcf, 0x5e, 0xdb, 0x5a, 0x38, 0x1d, 0x0f, 0xf4, 0x27, 0x2a, 0x2d, 0x44, 0x5a, 0xb8,
+	0x31, 0x6c, 0x21, 0x56, 0x4f, 0xc0, 0xe5, 0x2b, 0xbc, 0x15, 0x30, 0x7a, 0x6d, 0x48, 0x19, 0x84,
+	0xd9, 0x11, 0xae, 0x07, 0x9e, 0x65, 0x5a, 0x5d, 0xf0, 0x24, 0xf7, 0xfb, 0x77, 0xbb, 0xf5, 0x65,
+	0xde, 0x80, 0xac, 0x9d, 0xd2, 0x13, 0xe2, 0xf1, 0x28, 0x12, 0x59, 0x61, 0xa3, 0xd4, 0x0b, 0x27,
+	0xd0, 0xbb, 0xd5, 0x18, 0x6b, 0x66, 0xb3, 0x3f, 0xef, 0x91, 0xe1, 0xef, 0xce, 0xce, 0x44, 0x1a,
+	0x09, 0xfa, 0x13, 0x32, 0xce, 0xda, 0x94, 0xb6, 0x99, 0x6c, 0x1a, 0xa1, 0x16, 0x66, 0x2e, 0x71,
+	0xcd, 0xf1, 0x03, 0xd2, 0x37, 0xde, 0x33, 0x45, 0x05, 0x8b, 0x02, 0x02, 0xcc, 0x0c, 0x20, 0x60,
+	0x9c, 0xd3, 0x6b, 0x05, 0x10, 0x60, 0x66, 0x80, 0xf5, 0xa1, 0x58, 0xb9, 0x9d, 0x1b, 0xd0, 0x0c,
+	0x9f, 0x8e, 0xdd, 0x06, 0xaf, 0xb4, 0xdb, 0x09, 0xf1, 0xc4, 0x85, 0x8c, 0xe1, 0x80, 0x98, 0x84,
+	0x13, 0x63, 0x8a, 0x1a, 0x63, 0xcd, 0x6c, 0xf6, 0x9f, 0x0e, 0xe9, 0x3f, 0xae, 0xb7, 0x65, 0xf6,
+	0xdd, 0x79, 0xc5, 0xbe, 0x3f, 0x24, 0x83, 0x0c, 0xbf, 0x67, 0xec, 0x87, 0xc9, 0xa1, 0xd3, 0xba,
+	0x23, 0x1e, 0xee, 0xdb, 0x7e, 0xd9, 0xca, 0x31, 0x3b, 0x3a, 0x0d, 0x4c, 0xf7, 0x95, 0x0d, 0xcc,
+	0x8c, 0x0c, 0x54, 0x26, 0xa0, 0xc2, 0x38, 0xe1, 0x60, 0x10, 0x66, 0x47, 0x90, 0x89, 0x12, 0x95,
+	0x8b, 0x18, 0x4d, 0x63, 0x65, 0x0c, 0xc2, 0xec, 0x48, 0xdf, 0x23, 0x04, 0x3f, 0x88, 0xe6, 0x2b,
+	0x9e, 0xaf, 0xd0, 0x44, 0x13, 0x53, 0xd9, 0x5a, 0x94, 0x8d, 0x70, 0xfe, 0x09, 0xcf, 0x57, 0xb3,
+	0x6f, 0xf7, 0xc8, 0xe4, 0x57, 0x2a, 0x2d, 0xb4, 0x5c, 0x6c, 0xb0, 0xd2, 0xfd, 0x6f, 0xf1, 0x80,
+	0x2f, 0xdb, 0xc3, 0x97, 0xa1, 0xbf, 0xf0, 0x35, 0xf8, 0x04, 0x5f, 0xe4, 0xf8, 0xd5, 0xd0, 0xb4,
+	0x98, 0xe8, 0x8b, 0x1a, 0x63, 0xcd, 0x0c, 0x3c, 0x90, 0x47, 0x4a, 0x9b, 0x26, 0xa3, 0x6b, 0x3c,
+	0x80, 0x00, 0x33, 0x03, 0xfd, 0x90, 0x90, 0x14, 0x1c, 0xbc, 0x50, 0x1b, 0x5d, 0xe7, 0x03, 0xb6,
+	0xe0, 0x2d, 0xea, 0x96, 0x96, 0x16, 0x85, 0x9c, 0x54, 0x59, 0x86, 0xa6, 0x33, 0xa9, 0x81, 0x39,
+	0x69, 0x21, 0x56, 0x4f, 0xae, 0x5c, 0x0b, 0xc3, 0x6b, 0xaf, 0x85, 0x77, 0x48, 0x2f, 0xd6, 0xfc,
+	0x12, 0x8b, 0xb6, 0x3d, 0x39, 0xd0, 0x0c, 0x9f, 0xb3, 0xbf, 0xf5, 0xc8, 0x80, 0x89, 0x48, 0xe9,
+	0xf8, 0xfa, 0xe0, 0x6a, 0x92, 0x62, 0xef, 0x15, 0x49, 0xd1, 0xc6, 0x47, 0xf7, 0x75, 0xf1, 0x71,
+	0x6d, 0x49, 0x99, 0x91, 0x41, 0x22, 0x78, 0x2c, 0xb4, 0x4d, 0x2f, 0x94, 0x31, 0x08, 0xb3, 0x63,
+	0x93, 0x80, 0x83, 0x97, 0x26, 0xe0, 0xe7, 0x78, 0xfb, 0x36, 0x11, 0x03, 0xd7, 0x5c, 0xf7, 0x64,
+	0x7c, 0xff, 0x76, 0x9b, 0x0e, 0x6e, 0x40, 0x85, 0xb7, 0x6c, 0x52, 0xec, 0x2a, 0xb1, 0x5d, 0x12,
+	0xb6, 0xb5, 0xe6, 0x7a, 0x29, 0xcd, 0xe7, 0xa8, 0xed, 0x89, 0x0c, 0xc2, 0xec, 0x48, 0x1f, 0x90,
+	0x49, 0x2c, 0x92, 0x82, 0xcf, 0x63, 0xb9, 0x14, 0x79, 0x61, 0xaf, 0xc2, 0xc3, 0xaa, 0x0c, 0x76,
+	0x70, 0x36, 0x46, 0xea, 0x11, 0x12, 0x57, 0xf2, 0x81, 0x5c, 0x93, 0x0f, 0x10, 0x28, 0x9a, 0xa7,
+	0xe7, 0xf0, 0x85, 0x3f, 0xc6, 0xf8, 0xc2, 0x40, 0xb1, 0x10, 0xab, 0x27, 0x60, 0x21, 0xfc, 0x77,
+	0x30, 0x69, 0xbf, 0xc1, 0x9c, 0xff, 0x04, 0xf0, 0x21, 0x27, 0x44, 0xec, 0x4f, 0xdb, 0xb0, 0x00,
+	0x9a, 0xe1, 0x13, 0xaa, 0x2f, 0x5c, 0x31, 0x4b, 0xbc, 0x2f, 0xff, 0x3f, 0x81, 0x51, 0x6f, 0xa8,
+	0xf7, 0xb2, 0x0d, 0xb9, 0x67, 0xee, 0xbf, 0xe6, 0xcc, 0xd0, 0xc9, 0x8b, 0x25, 0x4f, 0x6d, 0xdd,
+	0x35, 0x9d, 0x3c, 0x00, 0xcc, 0x0c, 0xd0, 0x88, 0x62, 0xdb, 0x38, 0x5f, 0x6c, 0x0b, 0x91, 0xdb,
+	0xf4, 0xc1, 0xd2, 0xe1, 0xc0, 0x8c, 0x20, 0x11, 0xc2, 0x7c, 0xf6, 0xcf, 0x2e, 0xf1, 0x1e, 0xa9,
+	0x68, 0x03, 0x2d, 0x3c, 0x7d, 0x8b, 0x78, 0xd1, 0x8a, 0xcb, 0x74, 0x6e, 0xef, 0xdc, 0x11, 0x1b,
+	0x22, 0xfd, 0x29, 0xe4, 0xe5, 0x75, 0xa5, 0xb7, 0x07, 0x51, 0xd6, 0x14, 0xdc, 0x87, 0xc4, 0xcb,
+	0xac, 0x85, 0xed, 0x0f, 0x21, 0xea, 0xfe, 0x67, 0x31, 0x1c, 0xab, 0xd3, 0x48, 0xd2, 0x5f, 0x92,
+	0x89, 0x53, 0xd6, 0xe0, 0xeb, 0x16, 0xe2, 0xfa, 0xd6, 0xce, 0xbb, 0x6a, 0xae, 0x55, 0xde, 0x51,
+	0xa0, 0x47, 0xf5, 0x9f, 0x2b, 0x30, 0x63, 0xa7, 0xfe, 0x33, 0x75, 0x87, 0x78, 0x17, 0x22, 0x51,
+	0x91, 0x2c, 0xb6, 0xfe, 0x00, 0x19, 0x0d, 0x4d, 0x6f, 0x37, 0x15, 0x1d, 0x7b, 0xc5, 0xa6, 0x8a,
+	0xfb, 0x64, 0xb8, 0x92, 0x79, 0xa1, 0xf4, 0xd6, 0xf7, 0xa0, 0x85, 0x62, 0x35, 0x49, 0x3f, 0x20,
+	0xa3, 0xcc, 0xf6, 0x27, 0xb9, 0x3f, 0xc2, 0x1d, 0xee, 0x9e, 0x0d, 0x59, 0x76, 0x7b, 0xad, 0x28,
+	0x7d, 0x40, 0x3c, 0x65, 0xae, 0xfc, 0xdc, 0x27, 0xa8, 0xe6, 0xfc, 0x7a, 0xb2, 0xcd, 0x40, 0x6d,
+	0x91, 0x5a, 0x90, 0xbe, 0x47, 0x06, 0x18, 0x85, 0x39, 0x26, 0xc3, 0xce, 0xbf, 0x38, 0xbc, 0x34,
+	0x6b, 0xb3, 0x1b, 0xa1, 0xf0, 0xfe, 0xd7, 0xcf, 0x8e, 0x3b, 0xdf, 0x3c, 0x3b, 0xee, 0x7c, 0xf7,
+	0xec, 0xb8, 0xf3, 0x97, 0xe7, 0xc7, 0x37, 0xbe, 0x79, 0x7e, 0x7c, 0xe3, 0x5f, 0xcf, 0x8f, 0x6f,
+	0xfc, 0xc1, 0x5f, 0xca, 0x62, 0xb5, 0x59, 0x9c, 0x46, 0x6a, 0x7d, 0x0f, 0xff, 0x26, 0xd6, 0xbf,
+	0x14, 0x17, 0x03, 0xfc, 0xf4, 0x7a, 0xf0, 0xdf, 0x00, 0x00, 0x00, 0xff, 0xff, 0xde, 0x9b, 0x4b,
+	0x2d, 0x65, 0x14, 0x00, 0x00,
 }
 
 func (m *Params) Marshal() (dAtA []byte, err error) {
@@ -1729,6 +2137,53 @@ func (m *Participant) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.SettledRound != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.SettledRound))
+		i--
+		dAtA[i] = 0x78
+	}
+	if m.SettledEpoch != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.SettledEpoch))
+		i--
+		dAtA[i] = 0x70
+	}
+	if len(m.FormerKeys) > 0 {
+		for iNdEx := len(m.FormerKeys) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.FormerKeys[iNdEx])
+			copy(dAtA[i:], m.FormerKeys[iNdEx])
+			i = encodeVarintState(dAtA, i, uint64(len(m.FormerKeys[iNdEx])))
+			i--
+			dAtA[i] = 0x6a
+		}
+	}
+	if len(m.Address) > 0 {
+		i -= len(m.Address)
+		copy(dAtA[i:], m.Address)
+		i = encodeVarintState(dAtA, i, uint64(len(m.Address)))
+		i--
+		dAtA[i] = 0x62
+	}
+	if len(m.VrfProof) > 0 {
+		i -= len(m.VrfProof)
+		copy(dAtA[i:], m.VrfProof)
+		i = encodeVarintState(dAtA, i, uint64(len(m.VrfProof)))
+		i--
+		dAtA[i] = 0x5a
+	}
+	if len(m.VrfKey) > 0 {
+		i -= len(m.VrfKey)
+		copy(dAtA[i:], m.VrfKey)
+		i = encodeVarintState(dAtA, i, uint64(len(m.VrfKey)))
+		i--
+		dAtA[i] = 0x52
+	}
+	if len(m.Id) > 0 {
+		i -= len(m.Id)
+		copy(dAtA[i:], m.Id)
+		i = encodeVarintState(dAtA, i, uint64(len(m.Id)))
+		i--
+		dAtA[i] = 0x4a
+	}
 	if m.Active {
 		i--
 		if m.Active {
@@ -1783,6 +2238,201 @@ func (m *Participant) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	return len(dAtA) - i, nil
 }
 
+func (m *Proposal) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *Proposal) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *Proposal) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if m.Accepted {
+		i--
+		if m.Accepted {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x30
+	}
+	if len(m.Approvals) > 0 {
+		dAtA9 := make([]byte, len(m.Approvals)*10)
+		var j8 int
+		for _, num := range m.Approvals {
+			for num >= 1<<7 {
+				dAtA9[j8] = uint8(uint64(num)&0x7f | 0x80)
+				num >>= 7
+				j8++
+			}
+			dAtA9[j8] = uint8(num)
+			j8++
+		}
+		i -= j8
+		copy(dAtA[i:], dAtA9[:j8])
+		i = encodeVarintState(dAtA, i, uint64(j8))
+		i--
+		dAtA[i] = 0x2a
+	}
+	if m.Height != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.Height))
+		i--
+		dAtA[i] = 0x20
+	}
+	if len(m.Content) > 0 {
+		i -= len(m.Content)
+		copy(dAtA[i:], m.Content)
+		i = encodeVarintState(dAtA, i, uint64(len(m.Content)))
+		i--
+		dAtA[i] = 0x1a
+	}
+	if m.Kind != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.Kind))
+		i--
+		dAtA[i] = 0x10
+	}
+	if len(m.Id) > 0 {
+		i -= len(m.Id)
+		copy(dAtA[i:], m.Id)
+		i = encodeVarintState(dAtA, i, uint64(len(m.Id)))
+		i--
+		dAtA[i] = 0xa
+	}
+	return len(dAtA) - i, nil
+}
+
+func (m *Offence) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *Offence) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *Offence) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if len(m.Evidence) > 0 {
+		i -= len(m.Evidence)
+		copy(dAtA[i:], m.Evidence)
+		i = encodeVarintState(dAtA, i, uint64(len(m.Evidence)))
+		i--
+		dAtA[i] = 0x3a
+	}
+	if m.Height != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.Height))
+		i--
+		dAtA[i] = 0x30
+	}
+	if m.View != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.View))
+		i--
+		dAtA[i] = 0x28
+	}
+	if m.Round != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.Round))
+		i--
+		dAtA[i] = 0x20
+	}
+	if m.Epoch != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.Epoch))
+		i--
+		dAtA[i] = 0x18
+	}
+	if m.Kind != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.Kind))
+		i--
+		dAtA[i] = 0x10
+	}
+	if m.Participant != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.Participant))
+		i--
+		dAtA[i] = 0x8
+	}
+	return len(dAtA) - i, nil
+}
+
+func (m *Epoch) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *Epoch) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *Epoch) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if len(m.ModelHash) > 0 {
+		i -= len(m.ModelHash)
+		copy(dAtA[i:], m.ModelHash)
+		i = encodeVarintState(dAtA, i, uint64(len(m.ModelHash)))
+		i--
+		dAtA[i] = 0x32
+	}
+	if m.Closed != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.Closed))
+		i--
+		dAtA[i] = 0x28
+	}
+	if m.Opened != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.Opened))
+		i--
+		dAtA[i] = 0x20
+	}
+	if m.Rounds != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.Rounds))
+		i--
+		dAtA[i] = 0x18
+	}
+	{
+		size, err := m.Params.MarshalToSizedBuffer(dAtA[:i])
+		if err != nil {
+			return 0, err
+		}
+		i -= size
+		i = encodeVarintState(dAtA, i, uint64(size))
+	}
+	i--
+	dAtA[i] = 0x12
+	if m.Epoch != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.Epoch))
+		i--
+		dAtA[i] = 0x8
+	}
+	return len(dAtA) - i, nil
+}
+
 func (m *Contribution) Marshal() (dAtA []byte, err error) {
 	size := m.Size()
 	dAtA = make([]byte, size)
@@ -1803,6 +2453,13 @@ func (m *Contribution) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.Draw) > 0 {
+		i -= len(m.Draw)
+		copy(dAtA[i:], m.Draw)
+		i = encodeVarintState(dAtA, i, uint64(len(m.Draw)))
+		i--
+		dAtA[i] = 0x42
+	}
 	if m.Reputation != 0 {
 		i = encodeVarintState(dAtA, i, uint64(m.Reputation))
 		i--
@@ -1819,20 +2476,20 @@ func (m *Contribution) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 		dAtA[i] = 0x30
 	}
 	if len(m.Neighbours) > 0 {
-		dAtA9 := make([]byte, len(m.Neighbours)*10)
-		var j8 int
+		dAtA12 := make([]byte, len(m.Neighbours)*10)
+		var j11 int
 		for _, num := range m.Neighbours {
 			for num >= 1<<7 {
-				dAtA9[j8] = uint8(uint64(num)&0x7f | 0x80)
+				dAtA12[j11] = uint8(uint64(num)&0x7f | 0x80)
 				num >>= 7
-				j8++
+				j11++
 			}
-			dAtA9[j8] = uint8(num)
-			j8++
+			dAtA12[j11] = uint8(num)
+			j11++
 		}
-		i -= j8
-		copy(dAtA[i:], dAtA9[:j8])
-		i = encodeVarintState(dAtA, i, uint64(j8))
+		i -= j11
+		copy(dAtA[i:], dAtA12[:j11])
+		i = encodeVarintState(dAtA, i, uint64(j11))
 		i--
 		dAtA[i] = 0x2a
 	}
@@ -1886,6 +2543,13 @@ func (m *Record) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.Seed) > 0 {
+		i -= len(m.Seed)
+		copy(dAtA[i:], m.Seed)
+		i = encodeVarintState(dAtA, i, uint64(len(m.Seed)))
+		i--
+		dAtA[i] = 0x6a
+	}
 	if len(m.Rule) > 0 {
 		i -= len(m.Rule)
 		copy(dAtA[i:], m.Rule)
@@ -1894,20 +2558,20 @@ func (m *Record) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 		dAtA[i] = 0x62
 	}
 	if len(m.Ranking) > 0 {
-		dAtA11 := make([]byte, len(m.Ranking)*10)
-		var j10 int
+		dAtA14 := make([]byte, len(m.Ranking)*10)
+		var j13 int
 		for _, num := range m.Ranking {
 			for num >= 1<<7 {
-				dAtA11[j10] = uint8(uint64(num)&0x7f | 0x80)
+				dAtA14[j13] = uint8(uint64(num)&0x7f | 0x80)
 				num >>= 7
-				j10++
+				j13++
 			}
-			dAtA11[j10] = uint8(num)
-			j10++
+			dAtA14[j13] = uint8(num)
+			j13++
 		}
-		i -= j10
-		copy(dAtA[i:], dAtA11[:j10])
-		i = encodeVarintState(dAtA, i, uint64(j10))
+		i -= j13
+		copy(dAtA[i:], dAtA14[:j13])
+		i = encodeVarintState(dAtA, i, uint64(j13))
 		i--
 		dAtA[i] = 0x5a
 	}
@@ -1997,21 +2661,31 @@ func (m *Progress) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if m.BlockBytes != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.BlockBytes))
+		i--
+		dAtA[i] = 0x38
+	}
+	if m.Began != 0 {
+		i = encodeVarintState(dAtA, i, uint64(m.Began))
+		i--
+		dAtA[i] = 0x30
+	}
 	if len(m.Ranking) > 0 {
-		dAtA13 := make([]byte, len(m.Ranking)*10)
-		var j12 int
+		dAtA16 := make([]byte, len(m.Ranking)*10)
+		var j15 int
 		for _, num := range m.Ranking {
 			for num >= 1<<7 {
-				dAtA13[j12] = uint8(uint64(num)&0x7f | 0x80)
+				dAtA16[j15] = uint8(uint64(num)&0x7f | 0x80)
 				num >>= 7
-				j12++
+				j15++
 			}
-			dAtA13[j12] = uint8(num)
-			j12++
+			dAtA16[j15] = uint8(num)
+			j15++
 		}
-		i -= j12
-		copy(dAtA[i:], dAtA13[:j12])
-		i = encodeVarintState(dAtA, i, uint64(j12))
+		i -= j15
+		copy(dAtA[i:], dAtA16[:j15])
+		i = encodeVarintState(dAtA, i, uint64(j15))
 		i--
 		dAtA[i] = 0x2a
 	}
@@ -2060,6 +2734,48 @@ func (m *Document) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.Epochs) > 0 {
+		for iNdEx := len(m.Epochs) - 1; iNdEx >= 0; iNdEx-- {
+			{
+				size, err := m.Epochs[iNdEx].MarshalToSizedBuffer(dAtA[:i])
+				if err != nil {
+					return 0, err
+				}
+				i -= size
+				i = encodeVarintState(dAtA, i, uint64(size))
+			}
+			i--
+			dAtA[i] = 0x5a
+		}
+	}
+	if len(m.Offences) > 0 {
+		for iNdEx := len(m.Offences) - 1; iNdEx >= 0; iNdEx-- {
+			{
+				size, err := m.Offences[iNdEx].MarshalToSizedBuffer(dAtA[:i])
+				if err != nil {
+					return 0, err
+				}
+				i -= size
+				i = encodeVarintState(dAtA, i, uint64(size))
+			}
+			i--
+			dAtA[i] = 0x52
+		}
+	}
+	if len(m.Proposals) > 0 {
+		for iNdEx := len(m.Proposals) - 1; iNdEx >= 0; iNdEx-- {
+			{
+				size, err := m.Proposals[iNdEx].MarshalToSizedBuffer(dAtA[:i])
+				if err != nil {
+					return 0, err
+				}
+				i -= size
+				i = encodeVarintState(dAtA, i, uint64(size))
+			}
+			i--
+			dAtA[i] = 0x4a
+		}
+	}
 	if len(m.History) > 0 {
 		for iNdEx := len(m.History) - 1; iNdEx >= 0; iNdEx-- {
 			i -= len(m.History[iNdEx])
@@ -2076,9 +2792,9 @@ func (m *Document) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	}
 	if len(m.Velocity) > 0 {
 		for iNdEx := len(m.Velocity) - 1; iNdEx >= 0; iNdEx-- {
-			f14 := math.Float64bits(float64(m.Velocity[iNdEx]))
+			f17 := math.Float64bits(float64(m.Velocity[iNdEx]))
 			i -= 8
-			encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(f14))
+			encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(f17))
 		}
 		i = encodeVarintState(dAtA, i, uint64(len(m.Velocity)*8))
 		i--
@@ -2086,9 +2802,9 @@ func (m *Document) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	}
 	if len(m.Model) > 0 {
 		for iNdEx := len(m.Model) - 1; iNdEx >= 0; iNdEx-- {
-			f15 := math.Float64bits(float64(m.Model[iNdEx]))
+			f18 := math.Float64bits(float64(m.Model[iNdEx]))
 			i -= 8
-			encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(f15))
+			encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(f18))
 		}
 		i = encodeVarintState(dAtA, i, uint64(len(m.Model)*8))
 		i--
@@ -2368,6 +3084,125 @@ func (m *Participant) Size() (n int) {
 	if m.Active {
 		n += 2
 	}
+	l = len(m.Id)
+	if l > 0 {
+		n += 1 + l + sovState(uint64(l))
+	}
+	l = len(m.VrfKey)
+	if l > 0 {
+		n += 1 + l + sovState(uint64(l))
+	}
+	l = len(m.VrfProof)
+	if l > 0 {
+		n += 1 + l + sovState(uint64(l))
+	}
+	l = len(m.Address)
+	if l > 0 {
+		n += 1 + l + sovState(uint64(l))
+	}
+	if len(m.FormerKeys) > 0 {
+		for _, b := range m.FormerKeys {
+			l = len(b)
+			n += 1 + l + sovState(uint64(l))
+		}
+	}
+	if m.SettledEpoch != 0 {
+		n += 1 + sovState(uint64(m.SettledEpoch))
+	}
+	if m.SettledRound != 0 {
+		n += 1 + sovState(uint64(m.SettledRound))
+	}
+	return n
+}
+
+func (m *Proposal) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	l = len(m.Id)
+	if l > 0 {
+		n += 1 + l + sovState(uint64(l))
+	}
+	if m.Kind != 0 {
+		n += 1 + sovState(uint64(m.Kind))
+	}
+	l = len(m.Content)
+	if l > 0 {
+		n += 1 + l + sovState(uint64(l))
+	}
+	if m.Height != 0 {
+		n += 1 + sovState(uint64(m.Height))
+	}
+	if len(m.Approvals) > 0 {
+		l = 0
+		for _, e := range m.Approvals {
+			l += sovState(uint64(e))
+		}
+		n += 1 + sovState(uint64(l)) + l
+	}
+	if m.Accepted {
+		n += 2
+	}
+	return n
+}
+
+func (m *Offence) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	if m.Participant != 0 {
+		n += 1 + sovState(uint64(m.Participant))
+	}
+	if m.Kind != 0 {
+		n += 1 + sovState(uint64(m.Kind))
+	}
+	if m.Epoch != 0 {
+		n += 1 + sovState(uint64(m.Epoch))
+	}
+	if m.Round != 0 {
+		n += 1 + sovState(uint64(m.Round))
+	}
+	if m.View != 0 {
+		n += 1 + sovState(uint64(m.View))
+	}
+	if m.Height != 0 {
+		n += 1 + sovState(uint64(m.Height))
+	}
+	l = len(m.Evidence)
+	if l > 0 {
+		n += 1 + l + sovState(uint64(l))
+	}
+	return n
+}
+
+func (m *Epoch) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	if m.Epoch != 0 {
+		n += 1 + sovState(uint64(m.Epoch))
+	}
+	l = m.Params.Size()
+	n += 1 + l + sovState(uint64(l))
+	if m.Rounds != 0 {
+		n += 1 + sovState(uint64(m.Rounds))
+	}
+	if m.Opened != 0 {
+		n += 1 + sovState(uint64(m.Opened))
+	}
+	if m.Closed != 0 {
+		n += 1 + sovState(uint64(m.Closed))
+	}
+	l = len(m.ModelHash)
+	if l > 0 {
+		n += 1 + l + sovState(uint64(l))
+	}
 	return n
 }
 
@@ -2402,6 +3237,10 @@ func (m *Contribution) Size() (n int) {
 	}
 	if m.Reputation != 0 {
 		n += 1 + sovState(uint64(m.Reputation))
+	}
+	l = len(m.Draw)
+	if l > 0 {
+		n += 1 + l + sovState(uint64(l))
 	}
 	return n
 }
@@ -2458,6 +3297,10 @@ func (m *Record) Size() (n int) {
 	if l > 0 {
 		n += 1 + l + sovState(uint64(l))
 	}
+	l = len(m.Seed)
+	if l > 0 {
+		n += 1 + l + sovState(uint64(l))
+	}
 	return n
 }
 
@@ -2486,6 +3329,12 @@ func (m *Progress) Size() (n int) {
 			l += sovState(uint64(e))
 		}
 		n += 1 + sovState(uint64(l)) + l
+	}
+	if m.Began != 0 {
+		n += 1 + sovState(uint64(m.Began))
+	}
+	if m.BlockBytes != 0 {
+		n += 1 + sovState(uint64(m.BlockBytes))
 	}
 	return n
 }
@@ -2522,6 +3371,24 @@ func (m *Document) Size() (n int) {
 	if len(m.History) > 0 {
 		for _, b := range m.History {
 			l = len(b)
+			n += 1 + l + sovState(uint64(l))
+		}
+	}
+	if len(m.Proposals) > 0 {
+		for _, e := range m.Proposals {
+			l = e.Size()
+			n += 1 + l + sovState(uint64(l))
+		}
+	}
+	if len(m.Offences) > 0 {
+		for _, e := range m.Offences {
+			l = e.Size()
+			n += 1 + l + sovState(uint64(l))
+		}
+	}
+	if len(m.Epochs) > 0 {
+		for _, e := range m.Epochs {
+			l = e.Size()
 			n += 1 + l + sovState(uint64(l))
 		}
 	}
@@ -3964,6 +4831,853 @@ func (m *Participant) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.Active = bool(v != 0)
+		case 9:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Id", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Id = append(m.Id[:0], dAtA[iNdEx:postIndex]...)
+			if m.Id == nil {
+				m.Id = []byte{}
+			}
+			iNdEx = postIndex
+		case 10:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field VrfKey", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.VrfKey = append(m.VrfKey[:0], dAtA[iNdEx:postIndex]...)
+			if m.VrfKey == nil {
+				m.VrfKey = []byte{}
+			}
+			iNdEx = postIndex
+		case 11:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field VrfProof", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.VrfProof = append(m.VrfProof[:0], dAtA[iNdEx:postIndex]...)
+			if m.VrfProof == nil {
+				m.VrfProof = []byte{}
+			}
+			iNdEx = postIndex
+		case 12:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Address", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Address = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 13:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field FormerKeys", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.FormerKeys = append(m.FormerKeys, make([]byte, postIndex-iNdEx))
+			copy(m.FormerKeys[len(m.FormerKeys)-1], dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 14:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field SettledEpoch", wireType)
+			}
+			m.SettledEpoch = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.SettledEpoch |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 15:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field SettledRound", wireType)
+			}
+			m.SettledRound = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.SettledRound |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		default:
+			iNdEx = preIndex
+			skippy, err := skipState(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthState
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+func (m *Proposal) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowState
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: Proposal: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: Proposal: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Id", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Id = append(m.Id[:0], dAtA[iNdEx:postIndex]...)
+			if m.Id == nil {
+				m.Id = []byte{}
+			}
+			iNdEx = postIndex
+		case 2:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Kind", wireType)
+			}
+			m.Kind = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Kind |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 3:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Content", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Content = append(m.Content[:0], dAtA[iNdEx:postIndex]...)
+			if m.Content == nil {
+				m.Content = []byte{}
+			}
+			iNdEx = postIndex
+		case 4:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Height", wireType)
+			}
+			m.Height = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Height |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 5:
+			if wireType == 0 {
+				var v uint32
+				for shift := uint(0); ; shift += 7 {
+					if shift >= 64 {
+						return ErrIntOverflowState
+					}
+					if iNdEx >= l {
+						return io.ErrUnexpectedEOF
+					}
+					b := dAtA[iNdEx]
+					iNdEx++
+					v |= uint32(b&0x7F) << shift
+					if b < 0x80 {
+						break
+					}
+				}
+				m.Approvals = append(m.Approvals, v)
+			} else if wireType == 2 {
+				var packedLen int
+				for shift := uint(0); ; shift += 7 {
+					if shift >= 64 {
+						return ErrIntOverflowState
+					}
+					if iNdEx >= l {
+						return io.ErrUnexpectedEOF
+					}
+					b := dAtA[iNdEx]
+					iNdEx++
+					packedLen |= int(b&0x7F) << shift
+					if b < 0x80 {
+						break
+					}
+				}
+				if packedLen < 0 {
+					return ErrInvalidLengthState
+				}
+				postIndex := iNdEx + packedLen
+				if postIndex < 0 {
+					return ErrInvalidLengthState
+				}
+				if postIndex > l {
+					return io.ErrUnexpectedEOF
+				}
+				var elementCount int
+				var count int
+				for _, integer := range dAtA[iNdEx:postIndex] {
+					if integer < 128 {
+						count++
+					}
+				}
+				elementCount = count
+				if elementCount != 0 && len(m.Approvals) == 0 {
+					m.Approvals = make([]uint32, 0, elementCount)
+				}
+				for iNdEx < postIndex {
+					var v uint32
+					for shift := uint(0); ; shift += 7 {
+						if shift >= 64 {
+							return ErrIntOverflowState
+						}
+						if iNdEx >= l {
+							return io.ErrUnexpectedEOF
+						}
+						b := dAtA[iNdEx]
+						iNdEx++
+						v |= uint32(b&0x7F) << shift
+						if b < 0x80 {
+							break
+						}
+					}
+					m.Approvals = append(m.Approvals, v)
+				}
+			} else {
+				return fmt.Errorf("proto: wrong wireType = %d for field Approvals", wireType)
+			}
+		case 6:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Accepted", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.Accepted = bool(v != 0)
+		default:
+			iNdEx = preIndex
+			skippy, err := skipState(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthState
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+func (m *Offence) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowState
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: Offence: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: Offence: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Participant", wireType)
+			}
+			m.Participant = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Participant |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 2:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Kind", wireType)
+			}
+			m.Kind = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Kind |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 3:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Epoch", wireType)
+			}
+			m.Epoch = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Epoch |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 4:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Round", wireType)
+			}
+			m.Round = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Round |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 5:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field View", wireType)
+			}
+			m.View = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.View |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 6:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Height", wireType)
+			}
+			m.Height = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Height |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 7:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Evidence", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Evidence = append(m.Evidence[:0], dAtA[iNdEx:postIndex]...)
+			if m.Evidence == nil {
+				m.Evidence = []byte{}
+			}
+			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipState(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthState
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+func (m *Epoch) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowState
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: Epoch: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: Epoch: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Epoch", wireType)
+			}
+			m.Epoch = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Epoch |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 2:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Params", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if err := m.Params.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 3:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Rounds", wireType)
+			}
+			m.Rounds = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Rounds |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 4:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Opened", wireType)
+			}
+			m.Opened = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Opened |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 5:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Closed", wireType)
+			}
+			m.Closed = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Closed |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 6:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field ModelHash", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.ModelHash = append(m.ModelHash[:0], dAtA[iNdEx:postIndex]...)
+			if m.ModelHash == nil {
+				m.ModelHash = []byte{}
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipState(dAtA[iNdEx:])
@@ -4221,6 +5935,40 @@ func (m *Contribution) Unmarshal(dAtA []byte) error {
 					break
 				}
 			}
+		case 8:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Draw", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Draw = append(m.Draw[:0], dAtA[iNdEx:postIndex]...)
+			if m.Draw == nil {
+				m.Draw = []byte{}
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipState(dAtA[iNdEx:])
@@ -4614,6 +6362,40 @@ func (m *Record) Unmarshal(dAtA []byte) error {
 			}
 			m.Rule = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
+		case 13:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Seed", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Seed = append(m.Seed[:0], dAtA[iNdEx:postIndex]...)
+			if m.Seed == nil {
+				m.Seed = []byte{}
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipState(dAtA[iNdEx:])
@@ -4830,6 +6612,44 @@ func (m *Progress) Unmarshal(dAtA []byte) error {
 				}
 			} else {
 				return fmt.Errorf("proto: wrong wireType = %d for field Ranking", wireType)
+			}
+		case 6:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Began", wireType)
+			}
+			m.Began = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Began |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 7:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field BlockBytes", wireType)
+			}
+			m.BlockBytes = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.BlockBytes |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
 			}
 		default:
 			iNdEx = preIndex
@@ -5171,6 +6991,108 @@ func (m *Document) Unmarshal(dAtA []byte) error {
 			}
 			m.History = append(m.History, make([]byte, postIndex-iNdEx))
 			copy(m.History[len(m.History)-1], dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 9:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Proposals", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Proposals = append(m.Proposals, Proposal{})
+			if err := m.Proposals[len(m.Proposals)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 10:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Offences", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Offences = append(m.Offences, Offence{})
+			if err := m.Offences[len(m.Offences)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 11:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Epochs", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowState
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthState
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthState
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Epochs = append(m.Epochs, Epoch{})
+			if err := m.Epochs[len(m.Epochs)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

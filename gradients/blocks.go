@@ -19,11 +19,18 @@ const minBlockWork = 1 << 16
 //
 // A panic of f is raised again on the calling goroutine, after the others have finished.
 func InBlocks(d, cost int, f func(lo, hi int)) {
-	blocks := (d + BlockDim - 1) / BlockDim
-	workers := min(runtime.GOMAXPROCS(0), blocks, 1+d*cost/minBlockWork)
+	spread((d+BlockDim-1)/BlockDim, d*cost, func(i int) { f(i*BlockDim, min((i+1)*BlockDim, d)) })
+}
+
+// InParallel calls f(i) once for each i of [0, n), under the rules of InBlocks; cost is the work of one call.
+func InParallel(n, cost int, f func(i int)) { spread(n, n*cost, f) }
+
+// spread runs f(0) to f(n-1), which take work together, on as many cores as pay.
+func spread(n, work int, f func(i int)) {
+	workers := min(runtime.GOMAXPROCS(0), n, 1+work/minBlockWork)
 	if workers <= 1 {
-		for lo := 0; lo < d; lo += BlockDim {
-			f(lo, min(lo+BlockDim, d))
+		for i := range n {
+			f(i)
 		}
 		return
 	}
@@ -32,24 +39,24 @@ func InBlocks(d, cost int, f func(lo, hi int)) {
 		wg     sync.WaitGroup
 		failed atomic.Pointer[any]
 	)
-	work := func() {
+	run := func() {
 		defer func() {
 			if r := recover(); r != nil {
 				failed.CompareAndSwap(nil, &r)
 			}
 		}()
 		for {
-			lo := (int(next.Add(1)) - 1) * BlockDim
-			if lo >= d {
+			i := int(next.Add(1)) - 1
+			if i >= n {
 				return
 			}
-			f(lo, min(lo+BlockDim, d))
+			f(i)
 		}
 	}
 	for range workers - 1 {
-		wg.Go(work)
+		wg.Go(run)
 	}
-	work()
+	run()
 	wg.Wait()
 	if r := failed.Load(); r != nil {
 		panic(*r)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 )
@@ -20,6 +21,26 @@ const ChainID = "spdl-test"
 func Key(i int) ed25519.PrivateKey {
 	seed := sha256.Sum256(fmt.Appendf(nil, "spdl test key %d", i))
 	return ed25519.NewKeyFromSeed(seed[:])
+}
+
+// VRFKey is participant i's VRF key. Anybody can compute it.
+func VRFKey(i int) ed25519.PrivateKey {
+	seed := sha256.Sum256(fmt.Appendf(nil, "spdl test VRF key %d", i))
+	return ed25519.NewKeyFromSeed(seed[:])
+}
+
+// ConsensusKey is the public key of participant i's validator.
+func ConsensusKey(i int) []byte {
+	seed := sha256.Sum256(fmt.Appendf(nil, "spdl test consensus key %d", i))
+	return ed25519.NewKeyFromSeed(seed[:]).Public().(ed25519.PublicKey)
+}
+
+// Identity is participant i's public side.
+func Identity(i int) app.Identity {
+	return app.Identity{
+		PubKey: Key(i).Public().(ed25519.PublicKey), VrfKey: VRFKey(i).Public().(ed25519.PublicKey),
+		ConsensusKey: ConsensusKey(i), Moniker: fmt.Sprintf("node%d", i),
+	}
 }
 
 // Params are those of a tiny chain of n participants: a softmax of 3 inputs
@@ -45,15 +66,16 @@ func Genesis(n int, p app.Params) app.Genesis {
 	seed := sha256.Sum256([]byte("spdl test genesis"))
 	g := app.Genesis{Params: p, Seed: seed[:]}
 	for i := range n {
-		pub := Key(i).Public().(ed25519.PublicKey)
-		g.Participants = append(g.Participants, app.NewParticipant(uint32(i), fmt.Sprintf("node%d", i), pub, nil, p.Reputation))
+		p := app.NewParticipant(uint32(i), Identity(i), p.Reputation)
+		p.VrfProof = app.ProveGenesis(ChainID, g.Seed, VRFKey(i))
+		g.Participants = append(g.Participants, p)
 	}
 	return g
 }
 
 // State is the state before height 1.
 func State(n int, mutate ...func(*app.Params)) *app.State {
-	s, err := app.NewState(ChainID, 1, Genesis(n, Params(n, mutate...)))
+	s, err := app.NewState(ChainID, 1, -1, Genesis(n, Params(n, mutate...)))
 	if err != nil {
 		panic(err)
 	}
@@ -85,8 +107,11 @@ func splitmix(s *uint64) uint64 {
 // Gradient is participant i's signed gradient for the state's open round.
 func Gradient(s *app.State, i int) *tx.Tx {
 	v := Vector(s.Grid().Width, len(s.Model), s.Progress.Round, uint64(i))
-	return Sign(i, &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: uint32(i), Payload: v.Encode()})
+	return Sign(i, &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: uint32(i), Payload: v.Encode(), VrfProof: Proof(s, i)})
 }
+
+// Proof is participant i's lottery proof for the state's open round.
+func Proof(s *app.State, i int) []byte { return leader.Prove(VRFKey(i), s.DrawInput()) }
 
 // Gradients are those of the participants.
 func Gradients(s *app.State, participants ...int) []*tx.Tx {
@@ -115,12 +140,30 @@ func Sign(i int, body tx.Body) *tx.Tx {
 	return t
 }
 
+// Join is participant i's request for membership.
+func Join(i int) *tx.Tx {
+	who := Identity(i)
+	return Sign(i, &tx.Join{
+		PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(VRFKey(i), leader.PossessionInput(ChainID, who.PubKey)),
+		ConsensusKey: who.ConsensusKey, Moniker: who.Moniker, Address: who.Address,
+	})
+}
+
+// Approve is participant i's approval of what a transaction proposes.
+func Approve(i int, proposal *tx.Tx) *tx.Tx {
+	return Sign(i, &tx.Approve{Participant: uint32(i), Proposal: proposal.Content[:]})
+}
+
 // Close returns the transactions of a valid block that closes the open round
 // at a height: by the first participant of the ranking that may lead, over
 // everybody's gradients or the given participants'.
 func Close(s *app.State, height uint64, participants ...int) []*tx.Tx {
 	if participants == nil {
-		participants = All(len(s.Participants))
+		for i, p := range s.Participants {
+			if p.Active {
+				participants = append(participants, i)
+			}
+		}
 	}
 	pending := Gradients(s, participants...)
 	leaders := append([]uint32(nil), s.Progress.Ranking...)

@@ -7,7 +7,7 @@
 // equal, so that one meaning has one hash.
 //
 // A participant signs SHA-256("spdl/tx/v1" || len(chain id) || chain id ||
-// kind || content hash) with ed25519 (RFC 8032). The content hash of a gradient is that of its header,
-// in which the payload stands by its own hash, so that evidence of an
-// equivocation needs no payload.
+// kind || content hash) with ed25519 (RFC 8032). The content hash of a gradient
+// and of an aggregate is that of its header, in which the payload stands by its
+// own hash, so that evidence of an equivocation needs no payload.
 package tx

@@ -7,14 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/spdl/spdl/app/leader"
 )
 
-// What Decode and Verify refuse (app/SPEC.md, T1 to T3).
+// What is refused here (app/SPEC.md, T1 to T3 and E1).
 var (
 	ErrMalformed    = errors.New("malformed transaction")
 	ErrNotCanonical = errors.New("transaction is not in canonical form")
 	ErrUnknownKind  = errors.New("unknown kind of transaction")
 	ErrSignature    = errors.New("invalid signature")
+	ErrNoConflict   = errors.New("statements do not contradict each other")
 )
 
 // Tx is a decoded transaction. It is not to be changed, and safe for
@@ -24,53 +27,62 @@ type Tx struct {
 	Raw []byte
 	// Hash is the SHA-256 of Raw, CometBFT's transaction hash.
 	Hash [32]byte
-	// Content is the hash that the signature covers: for a gradient that of
-	// its header, else that of the envelope's content.
+	// Content is the hash that the signature covers: for a gradient and an
+	// aggregate that of the header, else that of the envelope's content.
 	Content [32]byte
-	// Gradient and Aggregate are the body; one of them is set.
+	// Signature is the sender's, empty for evidence.
+	Signature []byte
+	// Body is the content. Gradient and Aggregate are it too, where it is one.
+	Body      Body
 	Gradient  *Gradient
 	Aggregate *Aggregate
 
-	kind      Kind
-	signature []byte
-	verified  atomic.Pointer[signer] // whom Verify found last; the pool's transactions are judged again in their block
+	kind     Kind
+	verified atomic.Pointer[signer] // whom Verify found last; the pool's transactions are judged again in their block
+	drawn    atomic.Pointer[drawn]  // what Draw found last
 }
 
 // signer is a key on a chain.
 type signer struct{ chainID, pub string }
 
+// drawn is an output for a key and an input.
+type drawn struct {
+	asked  string
+	output leader.Output
+}
+
 // Kind returns the kind of the transaction.
 func (t *Tx) Kind() Kind { return t.kind }
 
 // Decode reads a transaction of any origin. It checks form alone: the
-// canonical encoding, a known kind, a signature of 64 bytes. The returned
-// transaction keeps raw.
+// canonical encoding, a known kind, a signature of 64 bytes, or none where the
+// kind has none. The returned transaction keeps raw.
 func Decode(raw []byte) (*Tx, error) {
 	var e Envelope
 	if err := decodeCanonical(&e, raw); err != nil {
 		return nil, fmt.Errorf("envelope: %w", err)
 	}
-	body := newBody(Kind(e.Kind))
-	if body == nil {
-		return nil, fmt.Errorf("%w: %d", ErrUnknownKind, e.Kind)
+	body, err := DecodeBody(Kind(e.Kind), e.Content)
+	if err != nil {
+		return nil, err
 	}
-	if len(e.Signature) != ed25519.SignatureSize {
-		return nil, fmt.Errorf("%w: signature has %d bytes, want %d", ErrMalformed, len(e.Signature), ed25519.SignatureSize)
+	want := 0
+	if body.kind().Signed() {
+		want = ed25519.SignatureSize
 	}
-	if err := decodeCanonical(body, e.Content); err != nil {
-		return nil, fmt.Errorf("%s: %w", Kind(e.Kind), err)
+	if len(e.Signature) != want {
+		return nil, fmt.Errorf("%w: signature has %d bytes, want %d", ErrMalformed, len(e.Signature), want)
 	}
 	return wrap(raw, body, e), nil
 }
 
 func wrap(raw []byte, body Body, e Envelope) *Tx {
-	t := &Tx{Raw: raw, Hash: sha256.Sum256(raw), Content: body.contentHash(e.Content), kind: body.kind(), signature: e.Signature}
-	switch b := body.(type) {
-	case *Gradient:
-		t.Gradient = b
-	case *Aggregate:
-		t.Aggregate = b
+	t := &Tx{
+		Raw: raw, Hash: sha256.Sum256(raw), Content: sha256.Sum256(header(body, e.Content)),
+		Signature: e.Signature, Body: body, kind: body.kind(),
 	}
+	t.Gradient, _ = body.(*Gradient)
+	t.Aggregate, _ = body.(*Aggregate)
 	return t
 }
 

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/spdl/spdl/app/leader"
 )
 
 const domain = "spdl/tx/v1"
@@ -21,16 +23,16 @@ func signBytes(chainID string, k Kind, content [32]byte) []byte {
 	return h.Sum(nil)
 }
 
-// Sign makes the transaction of body on the chain, signed with key.
+// Sign makes the transaction of body on the chain, signed with key. Evidence
+// is not signed; its key is nil.
 func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {
 	content, err := body.Marshal()
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", body.kind(), err)
 	}
-	e := Envelope{
-		Kind:      uint32(body.kind()),
-		Content:   content,
-		Signature: ed25519.Sign(key, signBytes(chainID, body.kind(), body.contentHash(content))),
+	e := Envelope{Kind: uint32(body.kind()), Content: content}
+	if body.kind().Signed() {
+		e.Signature = ed25519.Sign(key, signBytes(chainID, body.kind(), sha256.Sum256(header(body, content))))
 	}
 	raw, err := e.Marshal()
 	if err != nil {
@@ -42,33 +44,37 @@ func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {
 // Verify checks the signature against the signer's ed25519 public key. A
 // success is remembered, so that the same value is verified once.
 func (t *Tx) Verify(chainID string, pub ed25519.PublicKey) error {
-	if len(pub) != ed25519.PublicKeySize {
-		return fmt.Errorf("%w: public key has %d bytes, want %d", ErrSignature, len(pub), ed25519.PublicKeySize)
-	}
 	who := signer{chainID, string(pub)}
 	if known := t.verified.Load(); known != nil && *known == who {
 		return nil
 	}
-	if !ed25519.Verify(pub, signBytes(chainID, t.kind, t.Content), t.signature) {
-		return fmt.Errorf("%w on %s %X", ErrSignature, t.kind, t.Hash[:8])
+	if err := verify(chainID, pub, t.kind, t.Content, t.Signature); err != nil {
+		return err
 	}
 	t.verified.Store(&who)
 	return nil
 }
 
-// Header returns the gradient's header: the gradient with its payload by hash.
-func (g *Gradient) Header() GradientHeader {
-	payload := sha256.Sum256(g.Payload)
-	return GradientHeader{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, PayloadHash: payload[:], VrfProof: g.VrfProof}
-}
-
-func (g *Gradient) contentHash([]byte) [32]byte {
-	h := g.Header()
-	data, err := h.Marshal()
-	if err != nil { // a message without pointers or required fields encodes always
-		panic(err)
+func verify(chainID string, pub ed25519.PublicKey, k Kind, content [32]byte, signature []byte) error {
+	if len(pub) != ed25519.PublicKeySize {
+		return fmt.Errorf("%w: public key has %d bytes, want %d", ErrSignature, len(pub), ed25519.PublicKeySize)
 	}
-	return sha256.Sum256(data)
+	if !ed25519.Verify(pub, signBytes(chainID, k, content), signature) {
+		return fmt.Errorf("%w on %s %X", ErrSignature, k, content[:8])
+	}
+	return nil
 }
 
-func (*Aggregate) contentHash(content []byte) [32]byte { return sha256.Sum256(content) }
+// Draw verifies the lottery proof of a gradient and returns the draw. Like
+// Verify it remembers a success.
+func (t *Tx) Draw(vrfKey, input []byte) (leader.Output, error) {
+	asked := string(vrfKey) + string(input)
+	if known := t.drawn.Load(); known != nil && known.asked == asked {
+		return known.output, nil
+	}
+	out, err := leader.Verify(vrfKey, input, t.Gradient.VrfProof)
+	if err == nil {
+		t.drawn.Store(&drawn{asked, out})
+	}
+	return out, err
+}

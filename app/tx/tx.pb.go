@@ -302,6 +302,84 @@ func (m *Included) GetHash() []byte {
 	return nil
 }
 
+// AggregateHeader is what an aggregate's signature covers: the whole of it by
+// its hash, and in clear what makes two of them an equivocation.
+type AggregateHeader struct {
+	Epoch       uint64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Round       uint64 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
+	Leader      uint32 `protobuf:"varint,3,opt,name=leader,proto3" json:"leader,omitempty"`
+	View        uint32 `protobuf:"varint,4,opt,name=view,proto3" json:"view,omitempty"`
+	ContentHash []byte `protobuf:"bytes,5,opt,name=content_hash,json=contentHash,proto3" json:"content_hash,omitempty"`
+}
+
+func (m *AggregateHeader) Reset()         { *m = AggregateHeader{} }
+func (m *AggregateHeader) String() string { return proto.CompactTextString(m) }
+func (*AggregateHeader) ProtoMessage()    {}
+func (*AggregateHeader) Descriptor() ([]byte, []int) {
+	return fileDescriptor_9ef24a8bfbd075a9, []int{4}
+}
+func (m *AggregateHeader) XXX_Unmarshal(b []byte) error {
+	return m.Unmarshal(b)
+}
+func (m *AggregateHeader) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
+	if deterministic {
+		return xxx_messageInfo_AggregateHeader.Marshal(b, m, deterministic)
+	} else {
+		b = b[:cap(b)]
+		n, err := m.MarshalToSizedBuffer(b)
+		if err != nil {
+			return nil, err
+		}
+		return b[:n], nil
+	}
+}
+func (m *AggregateHeader) XXX_Merge(src proto.Message) {
+	xxx_messageInfo_AggregateHeader.Merge(m, src)
+}
+func (m *AggregateHeader) XXX_Size() int {
+	return m.Size()
+}
+func (m *AggregateHeader) XXX_DiscardUnknown() {
+	xxx_messageInfo_AggregateHeader.DiscardUnknown(m)
+}
+
+var xxx_messageInfo_AggregateHeader proto.InternalMessageInfo
+
+func (m *AggregateHeader) GetEpoch() uint64 {
+	if m != nil {
+		return m.Epoch
+	}
+	return 0
+}
+
+func (m *AggregateHeader) GetRound() uint64 {
+	if m != nil {
+		return m.Round
+	}
+	return 0
+}
+
+func (m *AggregateHeader) GetLeader() uint32 {
+	if m != nil {
+		return m.Leader
+	}
+	return 0
+}
+
+func (m *AggregateHeader) GetView() uint32 {
+	if m != nil {
+		return m.View
+	}
+	return 0
+}
+
+func (m *AggregateHeader) GetContentHash() []byte {
+	if m != nil {
+		return m.ContentHash
+	}
+	return nil
+}
+
 // Aggregate closes a round: the elected leader's statement of Delta over
 // exactly the gradients that it lists, in increasing participant order.
 type Aggregate struct {
@@ -322,7 +400,7 @@ func (m *Aggregate) Reset()         { *m = Aggregate{} }
 func (m *Aggregate) String() string { return proto.CompactTextString(m) }
 func (*Aggregate) ProtoMessage()    {}
 func (*Aggregate) Descriptor() ([]byte, []int) {
-	return fileDescriptor_9ef24a8bfbd075a9, []int{4}
+	return fileDescriptor_9ef24a8bfbd075a9, []int{5}
 }
 func (m *Aggregate) XXX_Unmarshal(b []byte) error {
 	return m.Unmarshal(b)
@@ -400,45 +478,622 @@ func (m *Aggregate) GetDelta() []byte {
 	return nil
 }
 
+// Join asks for membership. It is signed with pub_key, and waits for Approve.
+type Join struct {
+	PubKey       []byte `protobuf:"bytes,1,opt,name=pub_key,json=pubKey,proto3" json:"pub_key,omitempty"`
+	VrfKey       []byte `protobuf:"bytes,2,opt,name=vrf_key,json=vrfKey,proto3" json:"vrf_key,omitempty"`
+	VrfProof     []byte `protobuf:"bytes,3,opt,name=vrf_proof,json=vrfProof,proto3" json:"vrf_proof,omitempty"`
+	ConsensusKey []byte `protobuf:"bytes,4,opt,name=consensus_key,json=consensusKey,proto3" json:"consensus_key,omitempty"`
+	Moniker      string `protobuf:"bytes,5,opt,name=moniker,proto3" json:"moniker,omitempty"`
+	Address      string `protobuf:"bytes,6,opt,name=address,proto3" json:"address,omitempty"`
+}
+
+func (m *Join) Reset()         { *m = Join{} }
+func (m *Join) String() string { return proto.CompactTextString(m) }
+func (*Join) ProtoMessage()    {}
+func (*Join) Descriptor() ([]byte, []int) {
+	return fileDescriptor_9ef24a8bfbd075a9, []int{6}
+}
+func (m *Join) XXX_Unmarshal(b []byte) error {
+	return m.Unmarshal(b)
+}
+func (m *Join) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
+	if deterministic {
+		return xxx_messageInfo_Join.Marshal(b, m, deterministic)
+	} else {
+		b = b[:cap(b)]
+		n, err := m.MarshalToSizedBuffer(b)
+		if err != nil {
+			return nil, err
+		}
+		return b[:n], nil
+	}
+}
+func (m *Join) XXX_Merge(src proto.Message) {
+	xxx_messageInfo_Join.Merge(m, src)
+}
+func (m *Join) XXX_Size() int {
+	return m.Size()
+}
+func (m *Join) XXX_DiscardUnknown() {
+	xxx_messageInfo_Join.DiscardUnknown(m)
+}
+
+var xxx_messageInfo_Join proto.InternalMessageInfo
+
+func (m *Join) GetPubKey() []byte {
+	if m != nil {
+		return m.PubKey
+	}
+	return nil
+}
+
+func (m *Join) GetVrfKey() []byte {
+	if m != nil {
+		return m.VrfKey
+	}
+	return nil
+}
+
+func (m *Join) GetVrfProof() []byte {
+	if m != nil {
+		return m.VrfProof
+	}
+	return nil
+}
+
+func (m *Join) GetConsensusKey() []byte {
+	if m != nil {
+		return m.ConsensusKey
+	}
+	return nil
+}
+
+func (m *Join) GetMoniker() string {
+	if m != nil {
+		return m.Moniker
+	}
+	return ""
+}
+
+func (m *Join) GetAddress() string {
+	if m != nil {
+		return m.Address
+	}
+	return ""
+}
+
+// Approve is an active participant's vote for a proposal.
+type Approve struct {
+	Participant uint32 `protobuf:"varint,1,opt,name=participant,proto3" json:"participant,omitempty"`
+	Proposal    []byte `protobuf:"bytes,2,opt,name=proposal,proto3" json:"proposal,omitempty"`
+}
+
+func (m *Approve) Reset()         { *m = Approve{} }
+func (m *Approve) String() string { return proto.CompactTextString(m) }
+func (*Approve) ProtoMessage()    {}
+func (*Approve) Descriptor() ([]byte, []int) {
+	return fileDescriptor_9ef24a8bfbd075a9, []int{7}
+}
+func (m *Approve) XXX_Unmarshal(b []byte) error {
+	return m.Unmarshal(b)
+}
+func (m *Approve) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
+	if deterministic {
+		return xxx_messageInfo_Approve.Marshal(b, m, deterministic)
+	} else {
+		b = b[:cap(b)]
+		n, err := m.MarshalToSizedBuffer(b)
+		if err != nil {
+			return nil, err
+		}
+		return b[:n], nil
+	}
+}
+func (m *Approve) XXX_Merge(src proto.Message) {
+	xxx_messageInfo_Approve.Merge(m, src)
+}
+func (m *Approve) XXX_Size() int {
+	return m.Size()
+}
+func (m *Approve) XXX_DiscardUnknown() {
+	xxx_messageInfo_Approve.DiscardUnknown(m)
+}
+
+var xxx_messageInfo_Approve proto.InternalMessageInfo
+
+func (m *Approve) GetParticipant() uint32 {
+	if m != nil {
+		return m.Participant
+	}
+	return 0
+}
+
+func (m *Approve) GetProposal() []byte {
+	if m != nil {
+		return m.Proposal
+	}
+	return nil
+}
+
+// Leave ends the sender's membership at the next round boundary.
+type Leave struct {
+	Participant uint32 `protobuf:"varint,1,opt,name=participant,proto3" json:"participant,omitempty"`
+}
+
+func (m *Leave) Reset()         { *m = Leave{} }
+func (m *Leave) String() string { return proto.CompactTextString(m) }
+func (*Leave) ProtoMessage()    {}
+func (*Leave) Descriptor() ([]byte, []int) {
+	return fileDescriptor_9ef24a8bfbd075a9, []int{8}
+}
+func (m *Leave) XXX_Unmarshal(b []byte) error {
+	return m.Unmarshal(b)
+}
+func (m *Leave) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
+	if deterministic {
+		return xxx_messageInfo_Leave.Marshal(b, m, deterministic)
+	} else {
+		b = b[:cap(b)]
+		n, err := m.MarshalToSizedBuffer(b)
+		if err != nil {
+			return nil, err
+		}
+		return b[:n], nil
+	}
+}
+func (m *Leave) XXX_Merge(src proto.Message) {
+	xxx_messageInfo_Leave.Merge(m, src)
+}
+func (m *Leave) XXX_Size() int {
+	return m.Size()
+}
+func (m *Leave) XXX_DiscardUnknown() {
+	xxx_messageInfo_Leave.DiscardUnknown(m)
+}
+
+var xxx_messageInfo_Leave proto.InternalMessageInfo
+
+func (m *Leave) GetParticipant() uint32 {
+	if m != nil {
+		return m.Participant
+	}
+	return 0
+}
+
+// Rotate replaces keys of the sender at the next round boundary; an empty key
+// stays as it is. It is signed with the key in force.
+type Rotate struct {
+	Participant  uint32 `protobuf:"varint,1,opt,name=participant,proto3" json:"participant,omitempty"`
+	PubKey       []byte `protobuf:"bytes,2,opt,name=pub_key,json=pubKey,proto3" json:"pub_key,omitempty"`
+	PubKeyProof  []byte `protobuf:"bytes,3,opt,name=pub_key_proof,json=pubKeyProof,proto3" json:"pub_key_proof,omitempty"`
+	VrfKey       []byte `protobuf:"bytes,4,opt,name=vrf_key,json=vrfKey,proto3" json:"vrf_key,omitempty"`
+	VrfProof     []byte `protobuf:"bytes,5,opt,name=vrf_proof,json=vrfProof,proto3" json:"vrf_proof,omitempty"`
+	ConsensusKey []byte `protobuf:"bytes,6,opt,name=consensus_key,json=consensusKey,proto3" json:"consensus_key,omitempty"`
+}
+
+func (m *Rotate) Reset()         { *m = Rotate{} }
+func (m *Rotate) String() string { return proto.CompactTextString(m) }
+func (*Rotate) ProtoMessage()    {}
+func (*Rotate) Descriptor() ([]byte, []int) {
+	return fileDescriptor_9ef24a8bfbd075a9, []int{9}
+}
+func (m *Rotate) XXX_Unmarshal(b []byte) error {
+	return m.Unmarshal(b)
+}
+func (m *Rotate) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
+	if deterministic {
+		return xxx_messageInfo_Rotate.Marshal(b, m, deterministic)
+	} else {
+		b = b[:cap(b)]
+		n, err := m.MarshalToSizedBuffer(b)
+		if err != nil {
+			return nil, err
+		}
+		return b[:n], nil
+	}
+}
+func (m *Rotate) XXX_Merge(src proto.Message) {
+	xxx_messageInfo_Rotate.Merge(m, src)
+}
+func (m *Rotate) XXX_Size() int {
+	return m.Size()
+}
+func (m *Rotate) XXX_DiscardUnknown() {
+	xxx_messageInfo_Rotate.DiscardUnknown(m)
+}
+
+var xxx_messageInfo_Rotate proto.InternalMessageInfo
+
+func (m *Rotate) GetParticipant() uint32 {
+	if m != nil {
+		return m.Participant
+	}
+	return 0
+}
+
+func (m *Rotate) GetPubKey() []byte {
+	if m != nil {
+		return m.PubKey
+	}
+	return nil
+}
+
+func (m *Rotate) GetPubKeyProof() []byte {
+	if m != nil {
+		return m.PubKeyProof
+	}
+	return nil
+}
+
+func (m *Rotate) GetVrfKey() []byte {
+	if m != nil {
+		return m.VrfKey
+	}
+	return nil
+}
+
+func (m *Rotate) GetVrfProof() []byte {
+	if m != nil {
+		return m.VrfProof
+	}
+	return nil
+}
+
+func (m *Rotate) GetConsensusKey() []byte {
+	if m != nil {
+		return m.ConsensusKey
+	}
+	return nil
+}
+
+// Restore proposes to give a participant of reputation 0 the initial one.
+type Restore struct {
+	Participant uint32 `protobuf:"varint,1,opt,name=participant,proto3" json:"participant,omitempty"`
+	Subject     uint32 `protobuf:"varint,2,opt,name=subject,proto3" json:"subject,omitempty"`
+	Nonce       uint64 `protobuf:"varint,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
+}
+
+func (m *Restore) Reset()         { *m = Restore{} }
+func (m *Restore) String() string { return proto.CompactTextString(m) }
+func (*Restore) ProtoMessage()    {}
+func (*Restore) Descriptor() ([]byte, []int) {
+	return fileDescriptor_9ef24a8bfbd075a9, []int{10}
+}
+func (m *Restore) XXX_Unmarshal(b []byte) error {
+	return m.Unmarshal(b)
+}
+func (m *Restore) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
+	if deterministic {
+		return xxx_messageInfo_Restore.Marshal(b, m, deterministic)
+	} else {
+		b = b[:cap(b)]
+		n, err := m.MarshalToSizedBuffer(b)
+		if err != nil {
+			return nil, err
+		}
+		return b[:n], nil
+	}
+}
+func (m *Restore) XXX_Merge(src proto.Message) {
+	xxx_messageInfo_Restore.Merge(m, src)
+}
+func (m *Restore) XXX_Size() int {
+	return m.Size()
+}
+func (m *Restore) XXX_DiscardUnknown() {
+	xxx_messageInfo_Restore.DiscardUnknown(m)
+}
+
+var xxx_messageInfo_Restore proto.InternalMessageInfo
+
+func (m *Restore) GetParticipant() uint32 {
+	if m != nil {
+		return m.Participant
+	}
+	return 0
+}
+
+func (m *Restore) GetSubject() uint32 {
+	if m != nil {
+		return m.Subject
+	}
+	return 0
+}
+
+func (m *Restore) GetNonce() uint64 {
+	if m != nil {
+		return m.Nonce
+	}
+	return 0
+}
+
+// Remove proposes to end a participant's membership.
+type Remove struct {
+	Participant uint32 `protobuf:"varint,1,opt,name=participant,proto3" json:"participant,omitempty"`
+	Subject     uint32 `protobuf:"varint,2,opt,name=subject,proto3" json:"subject,omitempty"`
+	Nonce       uint64 `protobuf:"varint,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
+}
+
+func (m *Remove) Reset()         { *m = Remove{} }
+func (m *Remove) String() string { return proto.CompactTextString(m) }
+func (*Remove) ProtoMessage()    {}
+func (*Remove) Descriptor() ([]byte, []int) {
+	return fileDescriptor_9ef24a8bfbd075a9, []int{11}
+}
+func (m *Remove) XXX_Unmarshal(b []byte) error {
+	return m.Unmarshal(b)
+}
+func (m *Remove) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
+	if deterministic {
+		return xxx_messageInfo_Remove.Marshal(b, m, deterministic)
+	} else {
+		b = b[:cap(b)]
+		n, err := m.MarshalToSizedBuffer(b)
+		if err != nil {
+			return nil, err
+		}
+		return b[:n], nil
+	}
+}
+func (m *Remove) XXX_Merge(src proto.Message) {
+	xxx_messageInfo_Remove.Merge(m, src)
+}
+func (m *Remove) XXX_Size() int {
+	return m.Size()
+}
+func (m *Remove) XXX_DiscardUnknown() {
+	xxx_messageInfo_Remove.DiscardUnknown(m)
+}
+
+var xxx_messageInfo_Remove proto.InternalMessageInfo
+
+func (m *Remove) GetParticipant() uint32 {
+	if m != nil {
+		return m.Participant
+	}
+	return 0
+}
+
+func (m *Remove) GetSubject() uint32 {
+	if m != nil {
+		return m.Subject
+	}
+	return 0
+}
+
+func (m *Remove) GetNonce() uint64 {
+	if m != nil {
+		return m.Nonce
+	}
+	return 0
+}
+
+// Evidence is two different statements signed by one participant in the same
+// place. It carries no signature of its own: anybody may submit it.
+type Evidence struct {
+	Kind            uint32 `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	First           []byte `protobuf:"bytes,2,opt,name=first,proto3" json:"first,omitempty"`
+	FirstSignature  []byte `protobuf:"bytes,3,opt,name=first_signature,json=firstSignature,proto3" json:"first_signature,omitempty"`
+	Second          []byte `protobuf:"bytes,4,opt,name=second,proto3" json:"second,omitempty"`
+	SecondSignature []byte `protobuf:"bytes,5,opt,name=second_signature,json=secondSignature,proto3" json:"second_signature,omitempty"`
+}
+
+func (m *Evidence) Reset()         { *m = Evidence{} }
+func (m *Evidence) String() string { return proto.CompactTextString(m) }
+func (*Evidence) ProtoMessage()    {}
+func (*Evidence) Descriptor() ([]byte, []int) {
+	return fileDescriptor_9ef24a8bfbd075a9, []int{12}
+}
+func (m *Evidence) XXX_Unmarshal(b []byte) error {
+	return m.Unmarshal(b)
+}
+func (m *Evidence) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
+	if deterministic {
+		return xxx_messageInfo_Evidence.Marshal(b, m, deterministic)
+	} else {
+		b = b[:cap(b)]
+		n, err := m.MarshalToSizedBuffer(b)
+		if err != nil {
+			return nil, err
+		}
+		return b[:n], nil
+	}
+}
+func (m *Evidence) XXX_Merge(src proto.Message) {
+	xxx_messageInfo_Evidence.Merge(m, src)
+}
+func (m *Evidence) XXX_Size() int {
+	return m.Size()
+}
+func (m *Evidence) XXX_DiscardUnknown() {
+	xxx_messageInfo_Evidence.DiscardUnknown(m)
+}
+
+var xxx_messageInfo_Evidence proto.InternalMessageInfo
+
+func (m *Evidence) GetKind() uint32 {
+	if m != nil {
+		return m.Kind
+	}
+	return 0
+}
+
+func (m *Evidence) GetFirst() []byte {
+	if m != nil {
+		return m.First
+	}
+	return nil
+}
+
+func (m *Evidence) GetFirstSignature() []byte {
+	if m != nil {
+		return m.FirstSignature
+	}
+	return nil
+}
+
+func (m *Evidence) GetSecond() []byte {
+	if m != nil {
+		return m.Second
+	}
+	return nil
+}
+
+func (m *Evidence) GetSecondSignature() []byte {
+	if m != nil {
+		return m.SecondSignature
+	}
+	return nil
+}
+
+// StartEpoch proposes the next epoch.
+type StartEpoch struct {
+	Participant uint32 `protobuf:"varint,1,opt,name=participant,proto3" json:"participant,omitempty"`
+	Epoch       uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Params      []byte `protobuf:"bytes,3,opt,name=params,proto3" json:"params,omitempty"`
+	KeepModel   bool   `protobuf:"varint,4,opt,name=keep_model,json=keepModel,proto3" json:"keep_model,omitempty"`
+	Now         bool   `protobuf:"varint,5,opt,name=now,proto3" json:"now,omitempty"`
+}
+
+func (m *StartEpoch) Reset()         { *m = StartEpoch{} }
+func (m *StartEpoch) String() string { return proto.CompactTextString(m) }
+func (*StartEpoch) ProtoMessage()    {}
+func (*StartEpoch) Descriptor() ([]byte, []int) {
+	return fileDescriptor_9ef24a8bfbd075a9, []int{13}
+}
+func (m *StartEpoch) XXX_Unmarshal(b []byte) error {
+	return m.Unmarshal(b)
+}
+func (m *StartEpoch) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
+	if deterministic {
+		return xxx_messageInfo_StartEpoch.Marshal(b, m, deterministic)
+	} else {
+		b = b[:cap(b)]
+		n, err := m.MarshalToSizedBuffer(b)
+		if err != nil {
+			return nil, err
+		}
+		return b[:n], nil
+	}
+}
+func (m *StartEpoch) XXX_Merge(src proto.Message) {
+	xxx_messageInfo_StartEpoch.Merge(m, src)
+}
+func (m *StartEpoch) XXX_Size() int {
+	return m.Size()
+}
+func (m *StartEpoch) XXX_DiscardUnknown() {
+	xxx_messageInfo_StartEpoch.DiscardUnknown(m)
+}
+
+var xxx_messageInfo_StartEpoch proto.InternalMessageInfo
+
+func (m *StartEpoch) GetParticipant() uint32 {
+	if m != nil {
+		return m.Participant
+	}
+	return 0
+}
+
+func (m *StartEpoch) GetEpoch() uint64 {
+	if m != nil {
+		return m.Epoch
+	}
+	return 0
+}
+
+func (m *StartEpoch) GetParams() []byte {
+	if m != nil {
+		return m.Params
+	}
+	return nil
+}
+
+func (m *StartEpoch) GetKeepModel() bool {
+	if m != nil {
+		return m.KeepModel
+	}
+	return false
+}
+
+func (m *StartEpoch) GetNow() bool {
+	if m != nil {
+		return m.Now
+	}
+	return false
+}
+
 func init() {
 	proto.RegisterType((*Envelope)(nil), "spdl.app.tx.Envelope")
 	proto.RegisterType((*Gradient)(nil), "spdl.app.tx.Gradient")
 	proto.RegisterType((*GradientHeader)(nil), "spdl.app.tx.GradientHeader")
 	proto.RegisterType((*Included)(nil), "spdl.app.tx.Included")
+	proto.RegisterType((*AggregateHeader)(nil), "spdl.app.tx.AggregateHeader")
 	proto.RegisterType((*Aggregate)(nil), "spdl.app.tx.Aggregate")
+	proto.RegisterType((*Join)(nil), "spdl.app.tx.Join")
+	proto.RegisterType((*Approve)(nil), "spdl.app.tx.Approve")
+	proto.RegisterType((*Leave)(nil), "spdl.app.tx.Leave")
+	proto.RegisterType((*Rotate)(nil), "spdl.app.tx.Rotate")
+	proto.RegisterType((*Restore)(nil), "spdl.app.tx.Restore")
+	proto.RegisterType((*Remove)(nil), "spdl.app.tx.Remove")
+	proto.RegisterType((*Evidence)(nil), "spdl.app.tx.Evidence")
+	proto.RegisterType((*StartEpoch)(nil), "spdl.app.tx.StartEpoch")
 }
 
 func init() { proto.RegisterFile("spdl/app/tx/tx.proto", fileDescriptor_9ef24a8bfbd075a9) }
 
 var fileDescriptor_9ef24a8bfbd075a9 = []byte{
-	// 425 bytes of a gzipped FileDescriptorProto
-	0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0xff, 0xac, 0x92, 0xc1, 0x8e, 0xd3, 0x30,
-	0x10, 0x86, 0x6b, 0x36, 0xed, 0xa6, 0xd3, 0x2d, 0x07, 0xab, 0x20, 0x8b, 0x45, 0xa1, 0xf4, 0xd4,
-	0x53, 0x22, 0x81, 0x10, 0x57, 0x58, 0x09, 0xb1, 0xdc, 0x50, 0x0e, 0x1c, 0xb8, 0xac, 0xbc, 0xb1,
-	0x9b, 0x58, 0x84, 0xd8, 0x72, 0xdc, 0x50, 0x9e, 0x02, 0x9e, 0x80, 0xe7, 0x59, 0x71, 0xda, 0x23,
-	0x27, 0x84, 0xda, 0x17, 0x41, 0x9e, 0xb8, 0x50, 0x69, 0x25, 0x24, 0xa4, 0xbd, 0xcd, 0xff, 0x7b,
-	0x34, 0xff, 0x37, 0xc9, 0xc0, 0xac, 0x35, 0xa2, 0xce, 0xb8, 0x31, 0x99, 0xdb, 0x64, 0x6e, 0x93,
-	0x1a, 0xab, 0x9d, 0xa6, 0x13, 0xef, 0xa6, 0xdc, 0x98, 0xd4, 0x6d, 0x1e, 0xcc, 0x4a, 0x5d, 0x6a,
-	0xf4, 0x33, 0x5f, 0xf5, 0x2d, 0x8b, 0x77, 0x10, 0xbf, 0x6a, 0x3a, 0x59, 0x6b, 0x23, 0x29, 0x85,
-	0xe8, 0x83, 0x6a, 0x04, 0x23, 0x73, 0xb2, 0x9c, 0xe6, 0x58, 0x53, 0x06, 0xc7, 0x85, 0x6e, 0x9c,
-	0x6c, 0x1c, 0xbb, 0x33, 0x27, 0xcb, 0x93, 0x7c, 0x2f, 0xe9, 0x43, 0x18, 0xb7, 0xaa, 0x6c, 0xb8,
-	0x5b, 0x5b, 0xc9, 0x8e, 0xf0, 0xed, 0xaf, 0xb1, 0xf8, 0x42, 0x20, 0x7e, 0x6d, 0xb9, 0x50, 0xbe,
-	0x75, 0x06, 0x43, 0x69, 0x74, 0x51, 0xe1, 0xe4, 0x28, 0xef, 0x85, 0x77, 0xad, 0x5e, 0x37, 0x02,
-	0x07, 0x47, 0x79, 0x2f, 0xe8, 0x1c, 0x26, 0x86, 0x5b, 0xa7, 0x0a, 0x65, 0x78, 0xe3, 0x70, 0xf0,
-	0x34, 0x3f, 0xb4, 0x3c, 0x92, 0xe1, 0x9f, 0x6b, 0xcd, 0x05, 0x8b, 0x7a, 0xa4, 0x20, 0xe9, 0x29,
-	0x8c, 0x3b, 0xbb, 0xba, 0x30, 0x56, 0xeb, 0x15, 0x1b, 0xe2, 0x5b, 0xdc, 0xd9, 0xd5, 0x5b, 0xaf,
-	0x17, 0xdf, 0x08, 0xdc, 0xdd, 0x13, 0x9d, 0x4b, 0x2e, 0xa4, 0xbd, 0x65, 0xae, 0xc7, 0x70, 0x12,
-	0x40, 0x2e, 0x2a, 0xde, 0x56, 0x01, 0x6e, 0x12, 0xbc, 0x73, 0xde, 0x56, 0xff, 0x06, 0x7c, 0x01,
-	0xf1, 0x9b, 0xa6, 0xa8, 0xd7, 0x42, 0xde, 0x48, 0x23, 0x37, 0xd3, 0x28, 0x44, 0x98, 0xd2, 0xff,
-	0x15, 0xac, 0x17, 0xdf, 0x09, 0x8c, 0x5f, 0x96, 0xa5, 0x95, 0x25, 0x77, 0xf2, 0xbf, 0xb6, 0xbb,
-	0x0f, 0xa3, 0x1a, 0xbf, 0x49, 0x58, 0x2c, 0x28, 0x9f, 0xd2, 0x29, 0xf9, 0x09, 0x77, 0x99, 0xe6,
-	0x58, 0xd3, 0xe7, 0x10, 0xab, 0xc0, 0xc9, 0x86, 0xf3, 0xa3, 0xe5, 0xe4, 0xc9, 0xbd, 0xf4, 0xe0,
-	0xd0, 0xd2, 0xfd, 0x12, 0x67, 0xd1, 0xd5, 0xcf, 0x47, 0x83, 0xfc, 0x4f, 0xb3, 0x0f, 0x11, 0xaa,
-	0x94, 0xad, 0x63, 0x23, 0x84, 0x0e, 0xca, 0x23, 0x09, 0x59, 0x3b, 0xce, 0x8e, 0xd1, 0xee, 0xc5,
-	0xd9, 0xb3, 0xab, 0x6d, 0x42, 0xae, 0xb7, 0x09, 0xf9, 0xb5, 0x4d, 0xc8, 0xd7, 0x5d, 0x32, 0xb8,
-	0xde, 0x25, 0x83, 0x1f, 0xbb, 0x64, 0xf0, 0xfe, 0xb4, 0x54, 0xae, 0x5a, 0x5f, 0xa6, 0x85, 0xfe,
-	0x98, 0xe1, 0xdd, 0x1f, 0x1c, 0xff, 0xe5, 0x08, 0xef, 0xfa, 0xe9, 0xef, 0x00, 0x00, 0x00, 0xff,
-	0xff, 0x35, 0x83, 0xc7, 0xb8, 0x12, 0x03, 0x00, 0x00,
+	// 772 bytes of a gzipped FileDescriptorProto
+	0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0xff, 0xb4, 0x55, 0xcd, 0x6e, 0xc3, 0x44,
+	0x10, 0x8e, 0x1b, 0xc7, 0x71, 0x26, 0x49, 0x5b, 0x59, 0xa1, 0x58, 0x2d, 0x84, 0x60, 0x0e, 0xb4,
+	0x97, 0x44, 0x02, 0x21, 0xae, 0xb4, 0x52, 0xd5, 0xf2, 0x27, 0xa1, 0xad, 0xc4, 0xa1, 0x1c, 0xa2,
+	0x8d, 0xbd, 0x71, 0x4c, 0x9c, 0xdd, 0xd5, 0xee, 0x3a, 0x6d, 0xdf, 0x01, 0x04, 0x4f, 0x80, 0x78,
+	0x02, 0x1e, 0x82, 0x53, 0xc5, 0xa9, 0x47, 0x4e, 0x08, 0xb5, 0x2f, 0x82, 0x76, 0xd7, 0x0e, 0x09,
+	0x05, 0x1a, 0x10, 0xdc, 0xe6, 0xfb, 0xc6, 0x9e, 0xfd, 0xe6, 0x9b, 0xf5, 0x18, 0x7a, 0x92, 0x27,
+	0xf9, 0x08, 0x73, 0x3e, 0x52, 0xb7, 0x23, 0x75, 0x3b, 0xe4, 0x82, 0x29, 0x16, 0xb4, 0x35, 0x3b,
+	0xc4, 0x9c, 0x0f, 0xd5, 0xed, 0x61, 0x2f, 0x65, 0x29, 0x33, 0xfc, 0x48, 0x47, 0xf6, 0x91, 0xe8,
+	0x73, 0xf0, 0xcf, 0xe9, 0x92, 0xe4, 0x8c, 0x93, 0x20, 0x00, 0x77, 0x9e, 0xd1, 0x24, 0x74, 0x06,
+	0xce, 0x71, 0x17, 0x99, 0x38, 0x08, 0xa1, 0x19, 0x33, 0xaa, 0x08, 0x55, 0xe1, 0xce, 0xc0, 0x39,
+	0xee, 0xa0, 0x0a, 0x06, 0xaf, 0x41, 0x4b, 0x66, 0x29, 0xc5, 0xaa, 0x10, 0x24, 0xac, 0x9b, 0xdc,
+	0xef, 0x44, 0xf4, 0x8d, 0x03, 0xfe, 0x85, 0xc0, 0x49, 0xa6, 0x1f, 0xed, 0x41, 0x83, 0x70, 0x16,
+	0xcf, 0x4c, 0x65, 0x17, 0x59, 0xa0, 0x59, 0xc1, 0x0a, 0x9a, 0x98, 0xc2, 0x2e, 0xb2, 0x20, 0x18,
+	0x40, 0x9b, 0x63, 0xa1, 0xb2, 0x38, 0xe3, 0x98, 0x2a, 0x53, 0xb8, 0x8b, 0xd6, 0x29, 0x2d, 0x89,
+	0xe3, 0xbb, 0x9c, 0xe1, 0x24, 0x74, 0xad, 0xa4, 0x12, 0x06, 0x47, 0xd0, 0x5a, 0x8a, 0xe9, 0x98,
+	0x0b, 0xc6, 0xa6, 0x61, 0xc3, 0xe4, 0xfc, 0xa5, 0x98, 0x7e, 0xa6, 0x71, 0xf4, 0x9d, 0x03, 0xbb,
+	0x95, 0xa2, 0x4b, 0x82, 0x13, 0x22, 0xfe, 0x63, 0x5d, 0x6f, 0x42, 0xa7, 0x14, 0x32, 0x9e, 0x61,
+	0x39, 0x2b, 0xc5, 0xb5, 0x4b, 0xee, 0x12, 0xcb, 0xd9, 0xdf, 0x0b, 0xfc, 0x00, 0xfc, 0x0f, 0x69,
+	0x9c, 0x17, 0x09, 0x79, 0x76, 0x9a, 0xf3, 0xfc, 0xb4, 0x00, 0x5c, 0x73, 0x8a, 0x9d, 0x8a, 0x89,
+	0xa3, 0xaf, 0x1c, 0xd8, 0x3b, 0x4d, 0x53, 0x41, 0x52, 0xac, 0xc8, 0xbf, 0xe8, 0xf1, 0x00, 0xbc,
+	0xdc, 0xbc, 0x55, 0xb6, 0x57, 0x22, 0x7d, 0xd6, 0x32, 0x23, 0x37, 0xa6, 0xa3, 0x2e, 0x32, 0xb1,
+	0xee, 0xb6, 0xbc, 0x09, 0xb6, 0x5b, 0xdb, 0x4d, 0xbb, 0xe4, 0x74, 0xb7, 0xd1, 0x4f, 0x0e, 0xb4,
+	0x56, 0x72, 0xfe, 0x37, 0x21, 0xef, 0x83, 0x9f, 0x95, 0xb6, 0x85, 0x8d, 0x41, 0xfd, 0xb8, 0xfd,
+	0xce, 0x2b, 0xc3, 0xb5, 0x7b, 0x3f, 0xac, 0x3c, 0x3d, 0x73, 0xef, 0x7f, 0x79, 0xa3, 0x86, 0x56,
+	0x0f, 0xeb, 0x43, 0x92, 0x2c, 0x25, 0x52, 0x85, 0x9e, 0xd1, 0x5e, 0x22, 0x2d, 0x29, 0x21, 0xb9,
+	0xc2, 0x61, 0xd3, 0xd0, 0x16, 0x44, 0x3f, 0x38, 0xe0, 0x7e, 0xc4, 0x32, 0x1a, 0xbc, 0x0a, 0x4d,
+	0x5e, 0x4c, 0xc6, 0x73, 0x72, 0x67, 0x3a, 0xe9, 0x20, 0x8f, 0x17, 0x93, 0x8f, 0xc9, 0x9d, 0x4e,
+	0xe8, 0xe1, 0xea, 0x84, 0x1d, 0x8a, 0xb7, 0x14, 0x53, 0x9d, 0xd8, 0x98, 0x7a, 0x7d, 0x73, 0xea,
+	0xc1, 0x5b, 0xd0, 0x8d, 0x19, 0x95, 0x84, 0xca, 0x42, 0x9a, 0x77, 0xed, 0xb5, 0xe9, 0xac, 0x48,
+	0x5d, 0x21, 0x84, 0xe6, 0x82, 0xd1, 0x6c, 0x4e, 0x84, 0xf1, 0xb9, 0x85, 0x2a, 0xa8, 0x33, 0x38,
+	0x49, 0x04, 0x91, 0xd2, 0x74, 0xd1, 0x42, 0x15, 0x8c, 0x2e, 0xa0, 0x79, 0xca, 0xb9, 0x60, 0x4b,
+	0xb2, 0xc5, 0x6d, 0x3a, 0x04, 0x9f, 0x0b, 0xc6, 0x99, 0xc4, 0x79, 0x29, 0x7e, 0x85, 0xa3, 0x13,
+	0x68, 0x7c, 0x42, 0xf0, 0x36, 0x65, 0xa2, 0x1f, 0x1d, 0xf0, 0x10, 0x53, 0x7a, 0xdc, 0x2f, 0x9f,
+	0xb9, 0x66, 0xe4, 0xce, 0x86, 0x91, 0x11, 0x74, 0xcb, 0xc4, 0x86, 0x67, 0x6d, 0x9b, 0xb6, 0xb6,
+	0xad, 0x99, 0xed, 0xfe, 0xb5, 0xd9, 0x8d, 0x97, 0xcc, 0xf6, 0x9e, 0x9b, 0x1d, 0x7d, 0x01, 0x4d,
+	0x44, 0xa4, 0x62, 0x62, 0x9b, 0x26, 0x42, 0x68, 0xca, 0x62, 0xf2, 0x25, 0x89, 0xed, 0x7e, 0xec,
+	0xa2, 0x0a, 0xea, 0x6b, 0x44, 0x19, 0x8d, 0xed, 0x6e, 0x74, 0x91, 0x05, 0xd1, 0x35, 0x78, 0x88,
+	0x2c, 0xb6, 0x1b, 0xca, 0x3f, 0xad, 0xfd, 0xbd, 0x03, 0xfe, 0xf9, 0x32, 0x4b, 0x08, 0x8d, 0xff,
+	0x7c, 0x99, 0xf7, 0xa0, 0x31, 0xcd, 0x84, 0xac, 0x56, 0xb9, 0x05, 0xc1, 0xdb, 0xb0, 0x67, 0x82,
+	0xf1, 0x1f, 0xd7, 0xf9, 0xae, 0xa1, 0xaf, 0x2a, 0x56, 0x7f, 0x30, 0x92, 0xc4, 0x8c, 0x56, 0x7b,
+	0xb7, 0x44, 0xc1, 0x09, 0xec, 0xdb, 0x68, 0xad, 0x82, 0x75, 0x7e, 0xcf, 0xf2, 0xab, 0x12, 0xd1,
+	0xd7, 0x0e, 0xc0, 0x95, 0xc2, 0x42, 0x9d, 0x9b, 0xaf, 0xff, 0x65, 0x0f, 0x56, 0x5b, 0x63, 0x67,
+	0x7d, 0x6b, 0x1c, 0x80, 0xc7, 0xb1, 0xc0, 0x0b, 0x59, 0x2a, 0x2d, 0x51, 0xf0, 0x3a, 0xc0, 0x9c,
+	0x10, 0x3e, 0x5e, 0xb0, 0x84, 0xe4, 0x46, 0xa5, 0x8f, 0x5a, 0x9a, 0xf9, 0x54, 0x13, 0xc1, 0x3e,
+	0xd4, 0x29, 0xbb, 0x31, 0xda, 0x7c, 0xa4, 0xc3, 0xb3, 0xf7, 0xee, 0x1f, 0xfb, 0xce, 0xc3, 0x63,
+	0xdf, 0xf9, 0xf5, 0xb1, 0xef, 0x7c, 0xfb, 0xd4, 0xaf, 0x3d, 0x3c, 0xf5, 0x6b, 0x3f, 0x3f, 0xf5,
+	0x6b, 0xd7, 0x47, 0x69, 0xa6, 0x66, 0xc5, 0x64, 0x18, 0xb3, 0xc5, 0xc8, 0xfc, 0x5c, 0xd7, 0xfe,
+	0xb0, 0x13, 0xcf, 0xfc, 0x3c, 0xdf, 0xfd, 0x2d, 0x00, 0x00, 0xff, 0xff, 0xcf, 0xae, 0xab, 0x91,
+	0x77, 0x07, 0x00, 0x00,
 }
 
 func (m *Envelope) Marshal() (dAtA []byte, err error) {
@@ -622,6 +1277,56 @@ func (m *Included) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	return len(dAtA) - i, nil
 }
 
+func (m *AggregateHeader) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *AggregateHeader) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *AggregateHeader) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if len(m.ContentHash) > 0 {
+		i -= len(m.ContentHash)
+		copy(dAtA[i:], m.ContentHash)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.ContentHash)))
+		i--
+		dAtA[i] = 0x2a
+	}
+	if m.View != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.View))
+		i--
+		dAtA[i] = 0x20
+	}
+	if m.Leader != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Leader))
+		i--
+		dAtA[i] = 0x18
+	}
+	if m.Round != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Round))
+		i--
+		dAtA[i] = 0x10
+	}
+	if m.Epoch != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Epoch))
+		i--
+		dAtA[i] = 0x8
+	}
+	return len(dAtA) - i, nil
+}
+
 func (m *Aggregate) Marshal() (dAtA []byte, err error) {
 	size := m.Size()
 	dAtA = make([]byte, size)
@@ -687,6 +1392,389 @@ func (m *Aggregate) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	}
 	if m.Epoch != 0 {
 		i = encodeVarintTx(dAtA, i, uint64(m.Epoch))
+		i--
+		dAtA[i] = 0x8
+	}
+	return len(dAtA) - i, nil
+}
+
+func (m *Join) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *Join) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *Join) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if len(m.Address) > 0 {
+		i -= len(m.Address)
+		copy(dAtA[i:], m.Address)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.Address)))
+		i--
+		dAtA[i] = 0x32
+	}
+	if len(m.Moniker) > 0 {
+		i -= len(m.Moniker)
+		copy(dAtA[i:], m.Moniker)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.Moniker)))
+		i--
+		dAtA[i] = 0x2a
+	}
+	if len(m.ConsensusKey) > 0 {
+		i -= len(m.ConsensusKey)
+		copy(dAtA[i:], m.ConsensusKey)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.ConsensusKey)))
+		i--
+		dAtA[i] = 0x22
+	}
+	if len(m.VrfProof) > 0 {
+		i -= len(m.VrfProof)
+		copy(dAtA[i:], m.VrfProof)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.VrfProof)))
+		i--
+		dAtA[i] = 0x1a
+	}
+	if len(m.VrfKey) > 0 {
+		i -= len(m.VrfKey)
+		copy(dAtA[i:], m.VrfKey)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.VrfKey)))
+		i--
+		dAtA[i] = 0x12
+	}
+	if len(m.PubKey) > 0 {
+		i -= len(m.PubKey)
+		copy(dAtA[i:], m.PubKey)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.PubKey)))
+		i--
+		dAtA[i] = 0xa
+	}
+	return len(dAtA) - i, nil
+}
+
+func (m *Approve) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *Approve) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *Approve) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if len(m.Proposal) > 0 {
+		i -= len(m.Proposal)
+		copy(dAtA[i:], m.Proposal)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.Proposal)))
+		i--
+		dAtA[i] = 0x12
+	}
+	if m.Participant != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Participant))
+		i--
+		dAtA[i] = 0x8
+	}
+	return len(dAtA) - i, nil
+}
+
+func (m *Leave) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *Leave) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *Leave) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if m.Participant != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Participant))
+		i--
+		dAtA[i] = 0x8
+	}
+	return len(dAtA) - i, nil
+}
+
+func (m *Rotate) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *Rotate) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *Rotate) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if len(m.ConsensusKey) > 0 {
+		i -= len(m.ConsensusKey)
+		copy(dAtA[i:], m.ConsensusKey)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.ConsensusKey)))
+		i--
+		dAtA[i] = 0x32
+	}
+	if len(m.VrfProof) > 0 {
+		i -= len(m.VrfProof)
+		copy(dAtA[i:], m.VrfProof)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.VrfProof)))
+		i--
+		dAtA[i] = 0x2a
+	}
+	if len(m.VrfKey) > 0 {
+		i -= len(m.VrfKey)
+		copy(dAtA[i:], m.VrfKey)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.VrfKey)))
+		i--
+		dAtA[i] = 0x22
+	}
+	if len(m.PubKeyProof) > 0 {
+		i -= len(m.PubKeyProof)
+		copy(dAtA[i:], m.PubKeyProof)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.PubKeyProof)))
+		i--
+		dAtA[i] = 0x1a
+	}
+	if len(m.PubKey) > 0 {
+		i -= len(m.PubKey)
+		copy(dAtA[i:], m.PubKey)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.PubKey)))
+		i--
+		dAtA[i] = 0x12
+	}
+	if m.Participant != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Participant))
+		i--
+		dAtA[i] = 0x8
+	}
+	return len(dAtA) - i, nil
+}
+
+func (m *Restore) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *Restore) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *Restore) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if m.Nonce != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Nonce))
+		i--
+		dAtA[i] = 0x18
+	}
+	if m.Subject != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Subject))
+		i--
+		dAtA[i] = 0x10
+	}
+	if m.Participant != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Participant))
+		i--
+		dAtA[i] = 0x8
+	}
+	return len(dAtA) - i, nil
+}
+
+func (m *Remove) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *Remove) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *Remove) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if m.Nonce != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Nonce))
+		i--
+		dAtA[i] = 0x18
+	}
+	if m.Subject != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Subject))
+		i--
+		dAtA[i] = 0x10
+	}
+	if m.Participant != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Participant))
+		i--
+		dAtA[i] = 0x8
+	}
+	return len(dAtA) - i, nil
+}
+
+func (m *Evidence) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *Evidence) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *Evidence) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if len(m.SecondSignature) > 0 {
+		i -= len(m.SecondSignature)
+		copy(dAtA[i:], m.SecondSignature)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.SecondSignature)))
+		i--
+		dAtA[i] = 0x2a
+	}
+	if len(m.Second) > 0 {
+		i -= len(m.Second)
+		copy(dAtA[i:], m.Second)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.Second)))
+		i--
+		dAtA[i] = 0x22
+	}
+	if len(m.FirstSignature) > 0 {
+		i -= len(m.FirstSignature)
+		copy(dAtA[i:], m.FirstSignature)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.FirstSignature)))
+		i--
+		dAtA[i] = 0x1a
+	}
+	if len(m.First) > 0 {
+		i -= len(m.First)
+		copy(dAtA[i:], m.First)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.First)))
+		i--
+		dAtA[i] = 0x12
+	}
+	if m.Kind != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Kind))
+		i--
+		dAtA[i] = 0x8
+	}
+	return len(dAtA) - i, nil
+}
+
+func (m *StartEpoch) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *StartEpoch) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *StartEpoch) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	if m.Now {
+		i--
+		if m.Now {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x28
+	}
+	if m.KeepModel {
+		i--
+		if m.KeepModel {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x20
+	}
+	if len(m.Params) > 0 {
+		i -= len(m.Params)
+		copy(dAtA[i:], m.Params)
+		i = encodeVarintTx(dAtA, i, uint64(len(m.Params)))
+		i--
+		dAtA[i] = 0x1a
+	}
+	if m.Epoch != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Epoch))
+		i--
+		dAtA[i] = 0x10
+	}
+	if m.Participant != 0 {
+		i = encodeVarintTx(dAtA, i, uint64(m.Participant))
 		i--
 		dAtA[i] = 0x8
 	}
@@ -792,6 +1880,31 @@ func (m *Included) Size() (n int) {
 	return n
 }
 
+func (m *AggregateHeader) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	if m.Epoch != 0 {
+		n += 1 + sovTx(uint64(m.Epoch))
+	}
+	if m.Round != 0 {
+		n += 1 + sovTx(uint64(m.Round))
+	}
+	if m.Leader != 0 {
+		n += 1 + sovTx(uint64(m.Leader))
+	}
+	if m.View != 0 {
+		n += 1 + sovTx(uint64(m.View))
+	}
+	l = len(m.ContentHash)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	return n
+}
+
 func (m *Aggregate) Size() (n int) {
 	if m == nil {
 		return 0
@@ -823,6 +1936,188 @@ func (m *Aggregate) Size() (n int) {
 	l = len(m.Delta)
 	if l > 0 {
 		n += 1 + l + sovTx(uint64(l))
+	}
+	return n
+}
+
+func (m *Join) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	l = len(m.PubKey)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	l = len(m.VrfKey)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	l = len(m.VrfProof)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	l = len(m.ConsensusKey)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	l = len(m.Moniker)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	l = len(m.Address)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	return n
+}
+
+func (m *Approve) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	if m.Participant != 0 {
+		n += 1 + sovTx(uint64(m.Participant))
+	}
+	l = len(m.Proposal)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	return n
+}
+
+func (m *Leave) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	if m.Participant != 0 {
+		n += 1 + sovTx(uint64(m.Participant))
+	}
+	return n
+}
+
+func (m *Rotate) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	if m.Participant != 0 {
+		n += 1 + sovTx(uint64(m.Participant))
+	}
+	l = len(m.PubKey)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	l = len(m.PubKeyProof)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	l = len(m.VrfKey)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	l = len(m.VrfProof)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	l = len(m.ConsensusKey)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	return n
+}
+
+func (m *Restore) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	if m.Participant != 0 {
+		n += 1 + sovTx(uint64(m.Participant))
+	}
+	if m.Subject != 0 {
+		n += 1 + sovTx(uint64(m.Subject))
+	}
+	if m.Nonce != 0 {
+		n += 1 + sovTx(uint64(m.Nonce))
+	}
+	return n
+}
+
+func (m *Remove) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	if m.Participant != 0 {
+		n += 1 + sovTx(uint64(m.Participant))
+	}
+	if m.Subject != 0 {
+		n += 1 + sovTx(uint64(m.Subject))
+	}
+	if m.Nonce != 0 {
+		n += 1 + sovTx(uint64(m.Nonce))
+	}
+	return n
+}
+
+func (m *Evidence) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	if m.Kind != 0 {
+		n += 1 + sovTx(uint64(m.Kind))
+	}
+	l = len(m.First)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	l = len(m.FirstSignature)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	l = len(m.Second)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	l = len(m.SecondSignature)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	return n
+}
+
+func (m *StartEpoch) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	if m.Participant != 0 {
+		n += 1 + sovTx(uint64(m.Participant))
+	}
+	if m.Epoch != 0 {
+		n += 1 + sovTx(uint64(m.Epoch))
+	}
+	l = len(m.Params)
+	if l > 0 {
+		n += 1 + l + sovTx(uint64(l))
+	}
+	if m.KeepModel {
+		n += 2
+	}
+	if m.Now {
+		n += 2
 	}
 	return n
 }
@@ -1423,6 +2718,166 @@ func (m *Included) Unmarshal(dAtA []byte) error {
 	}
 	return nil
 }
+func (m *AggregateHeader) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowTx
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: AggregateHeader: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: AggregateHeader: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Epoch", wireType)
+			}
+			m.Epoch = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Epoch |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 2:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Round", wireType)
+			}
+			m.Round = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Round |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 3:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Leader", wireType)
+			}
+			m.Leader = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Leader |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 4:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field View", wireType)
+			}
+			m.View = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.View |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 5:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field ContentHash", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.ContentHash = append(m.ContentHash[:0], dAtA[iNdEx:postIndex]...)
+			if m.ContentHash == nil {
+				m.ContentHash = []byte{}
+			}
+			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipTx(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthTx
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
 func (m *Aggregate) Unmarshal(dAtA []byte) error {
 	l := len(dAtA)
 	iNdEx := 0
@@ -1630,6 +3085,1248 @@ func (m *Aggregate) Unmarshal(dAtA []byte) error {
 				m.Delta = []byte{}
 			}
 			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipTx(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthTx
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+func (m *Join) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowTx
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: Join: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: Join: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field PubKey", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.PubKey = append(m.PubKey[:0], dAtA[iNdEx:postIndex]...)
+			if m.PubKey == nil {
+				m.PubKey = []byte{}
+			}
+			iNdEx = postIndex
+		case 2:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field VrfKey", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.VrfKey = append(m.VrfKey[:0], dAtA[iNdEx:postIndex]...)
+			if m.VrfKey == nil {
+				m.VrfKey = []byte{}
+			}
+			iNdEx = postIndex
+		case 3:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field VrfProof", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.VrfProof = append(m.VrfProof[:0], dAtA[iNdEx:postIndex]...)
+			if m.VrfProof == nil {
+				m.VrfProof = []byte{}
+			}
+			iNdEx = postIndex
+		case 4:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field ConsensusKey", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.ConsensusKey = append(m.ConsensusKey[:0], dAtA[iNdEx:postIndex]...)
+			if m.ConsensusKey == nil {
+				m.ConsensusKey = []byte{}
+			}
+			iNdEx = postIndex
+		case 5:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Moniker", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Moniker = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 6:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Address", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Address = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipTx(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthTx
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+func (m *Approve) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowTx
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: Approve: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: Approve: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Participant", wireType)
+			}
+			m.Participant = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Participant |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 2:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Proposal", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Proposal = append(m.Proposal[:0], dAtA[iNdEx:postIndex]...)
+			if m.Proposal == nil {
+				m.Proposal = []byte{}
+			}
+			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipTx(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthTx
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+func (m *Leave) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowTx
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: Leave: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: Leave: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Participant", wireType)
+			}
+			m.Participant = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Participant |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		default:
+			iNdEx = preIndex
+			skippy, err := skipTx(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthTx
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+func (m *Rotate) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowTx
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: Rotate: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: Rotate: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Participant", wireType)
+			}
+			m.Participant = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Participant |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 2:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field PubKey", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.PubKey = append(m.PubKey[:0], dAtA[iNdEx:postIndex]...)
+			if m.PubKey == nil {
+				m.PubKey = []byte{}
+			}
+			iNdEx = postIndex
+		case 3:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field PubKeyProof", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.PubKeyProof = append(m.PubKeyProof[:0], dAtA[iNdEx:postIndex]...)
+			if m.PubKeyProof == nil {
+				m.PubKeyProof = []byte{}
+			}
+			iNdEx = postIndex
+		case 4:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field VrfKey", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.VrfKey = append(m.VrfKey[:0], dAtA[iNdEx:postIndex]...)
+			if m.VrfKey == nil {
+				m.VrfKey = []byte{}
+			}
+			iNdEx = postIndex
+		case 5:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field VrfProof", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.VrfProof = append(m.VrfProof[:0], dAtA[iNdEx:postIndex]...)
+			if m.VrfProof == nil {
+				m.VrfProof = []byte{}
+			}
+			iNdEx = postIndex
+		case 6:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field ConsensusKey", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.ConsensusKey = append(m.ConsensusKey[:0], dAtA[iNdEx:postIndex]...)
+			if m.ConsensusKey == nil {
+				m.ConsensusKey = []byte{}
+			}
+			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipTx(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthTx
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+func (m *Restore) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowTx
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: Restore: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: Restore: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Participant", wireType)
+			}
+			m.Participant = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Participant |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 2:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Subject", wireType)
+			}
+			m.Subject = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Subject |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 3:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Nonce", wireType)
+			}
+			m.Nonce = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Nonce |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		default:
+			iNdEx = preIndex
+			skippy, err := skipTx(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthTx
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+func (m *Remove) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowTx
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: Remove: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: Remove: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Participant", wireType)
+			}
+			m.Participant = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Participant |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 2:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Subject", wireType)
+			}
+			m.Subject = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Subject |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 3:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Nonce", wireType)
+			}
+			m.Nonce = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Nonce |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		default:
+			iNdEx = preIndex
+			skippy, err := skipTx(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthTx
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+func (m *Evidence) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowTx
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: Evidence: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: Evidence: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Kind", wireType)
+			}
+			m.Kind = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Kind |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 2:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field First", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.First = append(m.First[:0], dAtA[iNdEx:postIndex]...)
+			if m.First == nil {
+				m.First = []byte{}
+			}
+			iNdEx = postIndex
+		case 3:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field FirstSignature", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.FirstSignature = append(m.FirstSignature[:0], dAtA[iNdEx:postIndex]...)
+			if m.FirstSignature == nil {
+				m.FirstSignature = []byte{}
+			}
+			iNdEx = postIndex
+		case 4:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Second", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Second = append(m.Second[:0], dAtA[iNdEx:postIndex]...)
+			if m.Second == nil {
+				m.Second = []byte{}
+			}
+			iNdEx = postIndex
+		case 5:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field SecondSignature", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.SecondSignature = append(m.SecondSignature[:0], dAtA[iNdEx:postIndex]...)
+			if m.SecondSignature == nil {
+				m.SecondSignature = []byte{}
+			}
+			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipTx(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthTx
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+func (m *StartEpoch) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowTx
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: StartEpoch: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: StartEpoch: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Participant", wireType)
+			}
+			m.Participant = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Participant |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 2:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Epoch", wireType)
+			}
+			m.Epoch = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Epoch |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 3:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Params", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return ErrInvalidLengthTx
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return ErrInvalidLengthTx
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Params = append(m.Params[:0], dAtA[iNdEx:postIndex]...)
+			if m.Params == nil {
+				m.Params = []byte{}
+			}
+			iNdEx = postIndex
+		case 4:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field KeepModel", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.KeepModel = bool(v != 0)
+		case 5:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Now", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowTx
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.Now = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := skipTx(dAtA[iNdEx:])

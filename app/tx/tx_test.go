@@ -100,7 +100,7 @@ func TestDecodeRefuses(t *testing.T) {
 func TestKindString(t *testing.T) {
 	require.Equal(t, "gradient", tx.KindGradient.String())
 	require.Equal(t, "aggregate", tx.KindAggregate.String())
-	require.Equal(t, "kind(9)", tx.Kind(9).String())
+	require.Equal(t, "kind(99)", tx.Kind(99).String())
 }
 
 // FuzzDecode: whatever is decoded is canonical and encodes to the same bytes;

@@ -1,0 +1,86 @@
+package app
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+// decodeParams reads the parameters that an epoch proposes, in canonical form.
+func decodeParams(data []byte) (p Params, err error) {
+	if err := p.Unmarshal(data); err != nil {
+		return p, fmt.Errorf("params: %w", err)
+	}
+	if !bytes.Equal(mustMarshal(&p), data) {
+		return p, fmt.Errorf("params are not in canonical form")
+	}
+	return p, nil
+}
+
+// NewStartEpoch proposes the epoch after the running one.
+func NewStartEpoch(participant uint32, epoch uint64, p Params, keepModel, now bool) *tx.StartEpoch {
+	return &tx.StartEpoch{Participant: participant, Epoch: epoch, Params: mustMarshal(&p), KeepModel: keepModel, Now: now}
+}
+
+// EpochParams are the parameters that a proposal asks for.
+func EpochParams(e *tx.StartEpoch) (Params, error) { return decodeParams(e.Params) }
+
+// checkStartEpoch is M3 to M5 and P1 to P3.
+func (s *State) checkStartEpoch(t *tx.Tx, e *tx.StartEpoch) error {
+	if _, err := s.checkSender(t, e.Participant); err != nil {
+		return err
+	}
+	if err := s.checkMotion(t, e.Participant); err != nil {
+		return err
+	}
+	_, err := s.mayStartEpoch(e)
+	return err
+}
+
+func (s *State) mayStartEpoch(e *tx.StartEpoch) (Params, error) {
+	if e.Epoch != s.Progress.Epoch+1 {
+		return Params{}, fmt.Errorf("%w: epoch %d, the next is %d", ErrEpoch, e.Epoch, s.Progress.Epoch+1)
+	}
+	p, err := decodeParams(e.Params)
+	if err == nil {
+		_, err = p.Validate(s.Active())
+	}
+	if err != nil {
+		return p, fmt.Errorf("%w: %w", ErrEpochParams, err)
+	}
+	if e.KeepModel && p.Model != s.Params.Model {
+		return p, fmt.Errorf("%w: the model is kept, and is another: %+v, running %+v", ErrEpochParams, p.Model, s.Params.Model)
+	}
+	if need := p.BlockBytes(s.Active()); need > maxBlockBytes {
+		return p, fmt.Errorf("%w: a round takes blocks of %d bytes, CometBFT's bound is %d", ErrEpochParams, need, maxBlockBytes)
+	}
+	return p, nil
+}
+
+// startEpoch ends the running epoch and opens the next: new parameters, round
+// 0, a new model or the one that is there. Participants, reputations, the seed
+// and the ranking go on.
+func (s *State) startEpoch(e *tx.StartEpoch) error {
+	p, err := s.mayStartEpoch(e)
+	if err != nil {
+		return err
+	}
+	model := ModelHash(s.Model)
+	s.Epochs = append(s.Epochs, Epoch{
+		Epoch: s.Progress.Epoch, Params: s.Params, Rounds: s.Progress.Round, Opened: s.Progress.Began, Closed: s.Height, ModelHash: model[:],
+	})
+	s.Params = p
+	if !e.KeepModel {
+		s.Model = p.Model.initial(s.Progress.Seed)
+	}
+	s.Velocity = nil
+	if p.Training.Momentum != 0 {
+		s.Velocity = make([]float64, len(s.Model))
+	}
+	s.Progress.Epoch, s.Progress.Round, s.Progress.Began = e.Epoch, 0, s.Height+1
+	for i := range s.Participants {
+		s.Participants[i].Joined = 0
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package leader
+
+import (
+	"crypto/ed25519"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/oasisprotocol/curve25519-voi/curve"
+	voi "github.com/oasisprotocol/curve25519-voi/primitives/ed25519"
+	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519/extra/ecvrf"
+)
+
+// Sizes in bytes.
+const (
+	KeySize    = ed25519.PublicKeySize
+	ProofSize  = ecvrf.ProofSize
+	OutputSize = ecvrf.OutputSize
+)
+
+// What a key or a proof may be refused for.
+var (
+	ErrKey   = errors.New("invalid VRF key")
+	ErrProof = errors.New("invalid VRF proof")
+)
+
+// Output is a draw, h: compared as a big-endian number.
+type Output [OutputSize]byte
+
+// Input is what a participant's draw for a round is taken of: alpha of RFC
+// 9381. It names the chain and the round, so that no proof serves elsewhere.
+func Input(chainID string, epoch, round uint64, seed []byte) []byte {
+	alpha := prefixed("spdl/draw/v2", chainID)
+	alpha = binary.BigEndian.AppendUint64(alpha, epoch)
+	alpha = binary.BigEndian.AppendUint64(alpha, round)
+	return append(alpha, seed...)
+}
+
+// PossessionInput is what a newly registered VRF key proves its possession on:
+// the chain and the participant's signing key that it is registered with.
+func PossessionInput(chainID string, signingKey []byte) []byte {
+	return append(prefixed("spdl/vrf-key/v1", chainID), signingKey...)
+}
+
+func prefixed(domain, chainID string) []byte {
+	b := append([]byte(domain), 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(chainID)))
+	return append(b, chainID...)
+}
+
+// Prove returns the proof, pi, of the key's draw over an input.
+func Prove(key ed25519.PrivateKey, input []byte) []byte {
+	return ecvrf.Prove(voi.PrivateKey(key), input)
+}
+
+// Verify checks a proof and returns the draw that it proves.
+func Verify(key, input, proof []byte) (out Output, err error) {
+	if len(key) != KeySize {
+		return out, fmt.Errorf("%w: %d bytes, want %d", ErrKey, len(key), KeySize)
+	}
+	if len(proof) != ProofSize {
+		return out, fmt.Errorf("%w: %d bytes, want %d", ErrProof, len(proof), ProofSize)
+	}
+	ok, beta := ecvrf.Verify(key, proof, input)
+	if !ok {
+		return out, fmt.Errorf("%w: %X does not prove a draw of key %X", ErrProof, proof[:8], key[:8])
+	}
+	return Output(beta), nil
+}
+
+// CheckKey refuses what is no point of the prime-order group. RFC 9381, section
+// 5.4.5, asks for less; but two keys that differ by a point of small order
+// share an output when the challenge is a multiple of 8, and with a few tries
+// their owners could force a tie of the election whenever they liked.
+func CheckKey(key []byte) error {
+	var compressed curve.CompressedEdwardsY
+	if _, err := compressed.SetBytes(key); err != nil {
+		return fmt.Errorf("%w: %d bytes, want %d", ErrKey, len(key), KeySize)
+	}
+	var point curve.EdwardsPoint
+	if !compressed.IsCanonicalVartime() {
+		return fmt.Errorf("%w: %X is not canonical", ErrKey, key)
+	}
+	if _, err := point.SetCompressedY(&compressed); err != nil {
+		return fmt.Errorf("%w: %X is not on the curve", ErrKey, key)
+	}
+	if point.IsIdentity() || !point.IsTorsionFree() {
+		return fmt.Errorf("%w: %X is not in the group of prime order", ErrKey, key)
+	}
+	return nil
+}

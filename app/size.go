@@ -1,0 +1,30 @@
+package app
+
+// Bytes of a block and a transaction beside the gradients' payloads.
+const (
+	gradientOverhead  = 512
+	perValidator      = 3400 // of the worst-case commit and evidence
+	includedBytes     = 48   // an aggregate's entry
+	otherBytes        = 1 << 16
+	leastBlockBytes   = 1 << 20
+	blockBytesPercent = 130
+	maxBlockBytes     = 104857600 // CometBFT's bound
+)
+
+// TxBytes bounds the largest transaction with n participants: a gradient or,
+// at a tolerance, an aggregate with its vector.
+func (p Params) TxBytes(n int) int64 {
+	d := int64(p.Model.Dim())
+	gradient := d*int64(p.Grid.Width) + gradientOverhead
+	aggregate := int64(n)*includedBytes + gradientOverhead
+	if p.Rule.Tolerance > 0 {
+		aggregate += 8 * d
+	}
+	return max(gradient, aggregate)
+}
+
+// BlockBytes is the block size that a round of n participants needs: 1.3 times
+// its transactions, a worst-case commit, and room for other transactions.
+func (p Params) BlockBytes(n int) int64 {
+	return max(leastBlockBytes, int64(n+1)*p.TxBytes(n)*blockBytesPercent/100+int64(n)*perValidator+otherBytes)
+}

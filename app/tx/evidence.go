@@ -1,0 +1,98 @@
+package tx
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"fmt"
+)
+
+// Place is where a participant may make one statement: a gradient in a round,
+// or an aggregate in a round and view.
+type Place struct {
+	Kind        Kind
+	Epoch       uint64
+	Round       uint64
+	Participant uint32
+	View        uint32 // of an aggregate
+}
+
+// PlaceOf is the place of a gradient or an aggregate.
+func PlaceOf(t *Tx) (Place, bool) {
+	switch b := t.Body.(type) {
+	case *Gradient:
+		return Place{KindGradient, b.Epoch, b.Round, b.Participant, 0}, true
+	case *Aggregate:
+		return Place{KindAggregate, b.Epoch, b.Round, b.Leader, b.View}, true
+	}
+	return Place{}, false
+}
+
+// NewEvidence is the transaction that proves two statements to be an
+// equivocation, or an error where they are none. Whoever builds it out of the
+// same two gets the same bytes.
+func NewEvidence(a, b *Tx) (*Tx, error) {
+	first, second := header(a.Body, mustMarshal(a.Body)), header(b.Body, mustMarshal(b.Body))
+	if bytes.Compare(first, second) > 0 {
+		a, b, first, second = b, a, second, first
+	}
+	e := &Evidence{Kind: uint32(a.kind), First: first, FirstSignature: a.Signature, Second: second, SecondSignature: b.Signature}
+	if a.kind != b.kind {
+		return nil, fmt.Errorf("%w: a %s and a %s", ErrNoConflict, a.kind, b.kind)
+	}
+	if _, err := e.Conflict(); err != nil {
+		return nil, err
+	}
+	return Sign("", e, nil)
+}
+
+// Conflict returns the place in which the two statements stand, both. It checks
+// form: that they are canonical headers of one place, that they differ and are
+// in order. Signatures are for VerifyBy.
+func (e *Evidence) Conflict() (Place, error) {
+	first, err := placeOfHeader(Kind(e.Kind), e.First)
+	if err != nil {
+		return first, err
+	}
+	second, err := placeOfHeader(Kind(e.Kind), e.Second)
+	switch {
+	case err != nil:
+		return first, err
+	case first != second:
+		return first, fmt.Errorf("%w: one is for epoch %d round %d of participant %d, the other for epoch %d round %d of participant %d",
+			ErrNoConflict, first.Epoch, first.Round, first.Participant, second.Epoch, second.Round, second.Participant)
+	case bytes.Compare(e.First, e.Second) >= 0:
+		return first, fmt.Errorf("%w: the two are equal, or not in order", ErrNoConflict)
+	}
+	return first, nil
+}
+
+// VerifyBy checks that both statements are signed, each with one of the keys.
+func (e *Evidence) VerifyBy(chainID string, keys ...ed25519.PublicKey) error {
+	for i, s := range []struct{ header, signature []byte }{{e.First, e.FirstSignature}, {e.Second, e.SecondSignature}} {
+		var err error
+		for _, key := range keys {
+			if err = verify(chainID, key, Kind(e.Kind), sha256.Sum256(s.header), s.signature); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("statement %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func placeOfHeader(k Kind, data []byte) (Place, error) {
+	switch k {
+	case KindGradient:
+		var h GradientHeader
+		err := decodeCanonical(&h, data)
+		return Place{k, h.Epoch, h.Round, h.Participant, 0}, err
+	case KindAggregate:
+		var h AggregateHeader
+		err := decodeCanonical(&h, data)
+		return Place{k, h.Epoch, h.Round, h.Leader, h.View}, err
+	}
+	return Place{}, fmt.Errorf("%w: evidence about a %s", ErrMalformed, k)
+}

@@ -1,0 +1,43 @@
+package tx
+
+import "crypto/sha256"
+
+// Header returns the gradient's header: the gradient with its payload by hash.
+func (g *Gradient) Header() GradientHeader {
+	payload := sha256.Sum256(g.Payload)
+	return GradientHeader{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, PayloadHash: payload[:], VrfProof: g.VrfProof}
+}
+
+// Header returns the aggregate's header: its place, and all of it by hash.
+func (a *Aggregate) Header() AggregateHeader {
+	return aggregateHeader(a, mustMarshal(a))
+}
+
+func aggregateHeader(a *Aggregate, content []byte) AggregateHeader {
+	hash := sha256.Sum256(content)
+	return AggregateHeader{Epoch: a.Epoch, Round: a.Round, Leader: a.Leader, View: a.View, ContentHash: hash[:]}
+}
+
+// header returns the bytes that a signature on the body covers by their hash:
+// the header of what can be evidence, else the content itself.
+func header(body Body, content []byte) []byte {
+	switch b := body.(type) {
+	case *Gradient:
+		h := b.Header()
+		return mustMarshal(&h)
+	case *Aggregate:
+		h := aggregateHeader(b, content)
+		return mustMarshal(&h)
+	}
+	return content
+}
+
+// mustMarshal encodes a message of ours; without pointers or required fields
+// that cannot fail.
+func mustMarshal(m interface{ Marshal() ([]byte, error) }) []byte {
+	data, err := m.Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
