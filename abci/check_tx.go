@@ -3,11 +3,15 @@ package abci
 import (
 	"context"
 	"errors"
+	"time"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
 	"github.com/spdl/spdl/app/tx"
 )
+
+// accuseTimeout bounds the delivery of evidence to this node's mempool.
+const accuseTimeout = 10 * time.Second
 
 // errNotReady is the answer before InitChain.
 var errNotReady = errors.New("the chain has not begun")
@@ -37,9 +41,14 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	// A transaction that is here already may enter the mempool once more: it is
 	// how one that a peer lost is gossiped again. CometBFT's own cache keeps
 	// plain repetitions out.
-	if err := p.add(t); errors.Is(err, errDuplicate) {
+	proof, err := p.add(t)
+	if proof != nil {
+		a.accuse(proof)
+	}
+	switch {
+	case errors.Is(err, errDuplicate):
 		return nil
-	} else if err != nil {
+	case err != nil:
 		return err
 	}
 	if t.Aggregate != nil && a.express != nil {
@@ -47,4 +56,23 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	}
 	a.timings.arrived(t, p.look())
 	return nil
+}
+
+// accuse broadcasts the proof of an equivocation that this node has seen. It
+// does not wait: the mempool is calling.
+func (a *Application) accuse(proof *tx.Tx) {
+	e, ok := proof.Body.(*tx.Evidence)
+	send := a.broadcast.Load()
+	if !ok || send == nil {
+		return
+	}
+	at, _ := e.Conflict()
+	a.log.Error("equivocation seen", "participant", at.Participant, "of", at.Kind, "epoch", at.Epoch, "round", at.Round, "view", at.View)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), accuseTimeout)
+		defer cancel()
+		if err := (*send)(ctx, proof.Raw); err != nil {
+			a.log.Info("evidence not delivered", "participant", at.Participant, "err", err) // another node was first, mostly
+		}
+	}()
 }

@@ -26,10 +26,17 @@ const (
 	CodeFinished       uint32 = 10
 	CodeOccupied       uint32 = 12
 	CodePoolFull       uint32 = 13
+	CodeIdentity       uint32 = 14
+	CodeKeyTaken       uint32 = 15
+	CodeProposal       uint32 = 16
+	CodeInfeasible     uint32 = 17
+	CodeEvidence       uint32 = 18
+	CodeSettled        uint32 = 19
 	CodeUnknownPath    uint32 = 20
 	CodeBadQuery       uint32 = 21
 	CodeNotFound       uint32 = 22
 	CodeNotNow         uint32 = 23
+	CodeEpoch          uint32 = 24
 	CodeInternal       uint32 = 99
 )
 
@@ -55,6 +62,15 @@ var codeOf = []struct {
 	{app.ErrDeltaForm, CodeDelta},
 	{app.ErrTolerance, CodeDelta},
 	{app.ErrFinished, CodeFinished},
+	{app.ErrIdentity, CodeIdentity},
+	{app.ErrKeyTaken, CodeKeyTaken},
+	{app.ErrSender, CodeNotParticipant},
+	{app.ErrProposal, CodeProposal},
+	{app.ErrInfeasible, CodeInfeasible},
+	{app.ErrEvidence, CodeEvidence},
+	{app.ErrSettled, CodeSettled},
+	{app.ErrEpoch, CodeEpoch},
+	{app.ErrEpochParams, CodeEpoch},
 	{errOccupied, CodeOccupied},
 	{errPoolFull, CodePoolFull},
 	{errUnknownPath, CodeUnknownPath},

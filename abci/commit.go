@@ -26,8 +26,11 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	a.decided = nil
 	a.outcomes.clear()
 	if r := out.Record; r != nil {
-		a.timings.closed(r.Round)
+		a.timings.closed(r.Epoch, r.Round)
 		a.log.Info("round closed", "epoch", r.Epoch, "round", r.Round, "height", r.Height, "leader", r.Leader, "view", r.View, "included", len(r.Contributions))
+	}
+	for _, c := range out.Changes {
+		a.log.Info("consortium changed", "height", out.State.Height, "kind", c.Kind, "participant", c.Participant, "refused", c.Refused)
 	}
 	a.publish(out.State)
 	return &abcitypes.ResponseCommit{}, nil

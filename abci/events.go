@@ -17,6 +17,9 @@ import (
 //	round      epoch round leader view included; margin delta model     of the block: block_search
 //	aggregate  epoch round leader view included                         of its transaction: tx_search
 //	gradient   epoch round participant selected opposed; score reputation
+//	join       id moniker                                               and so for each kind of the others:
+//	approve    participant proposal                                     who sent it, and the id of the proposal
+//	change     kind participant proposal; refused                       of the block: what a round boundary did
 func roundEvents(r *app.Record) []abcitypes.Event {
 	if r == nil {
 		return nil
@@ -30,23 +33,72 @@ func roundEvents(r *app.Record) []abcitypes.Event {
 // txResults gives one result a transaction: the aggregate's, then each
 // gradient's in the record's order.
 func txResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
-	if len(txs) == 0 {
-		return nil
+	var results []*abcitypes.ExecTxResult
+	add := func(e abcitypes.Event) {
+		results = append(results, &abcitypes.ExecTxResult{Events: []abcitypes.Event{e}})
 	}
-	results := []*abcitypes.ExecTxResult{{Events: []abcitypes.Event{event("aggregate",
-		"epoch", number(r.Epoch), "round", number(r.Round), "leader", number(uint64(r.Leader)), "view", number(uint64(r.View)),
-		"included", strconv.Itoa(len(r.Contributions)))}}}
-	for _, c := range r.Contributions {
-		results = append(results, &abcitypes.ExecTxResult{Events: []abcitypes.Event{event("gradient",
-			"epoch", number(r.Epoch), "round", number(r.Round), "participant", number(uint64(c.Participant)),
-			"selected", strconv.FormatBool(c.Selected), "opposed", strconv.FormatBool(c.Opposed),
-			"score", strconv.FormatInt(c.Score, 10), "reputation", strconv.FormatInt(c.Reputation, 10))}})
+	if r != nil {
+		add(event("aggregate",
+			"epoch", number(r.Epoch), "round", number(r.Round), "leader", number(uint64(r.Leader)), "view", number(uint64(r.View)),
+			"included", strconv.Itoa(len(r.Contributions))))
+		for _, c := range r.Contributions {
+			add(event("gradient",
+				"epoch", number(r.Epoch), "round", number(r.Round), "participant", number(uint64(c.Participant)),
+				"selected", strconv.FormatBool(c.Selected), "opposed", strconv.FormatBool(c.Opposed),
+				"score", strconv.FormatInt(c.Score, 10), "reputation", strconv.FormatInt(c.Reputation, 10)))
+		}
+	}
+	for _, t := range txs[len(results):] {
+		add(otherEvent(t))
 	}
 	return results
 }
 
+// otherEvent names who sent a transaction beside the round's and what about.
+func otherEvent(t *tx.Tx) abcitypes.Event {
+	kind, own := t.Kind().String(), hex.EncodeToString(t.Content[:])
+	switch b := t.Body.(type) {
+	case *tx.Join:
+		id := app.ParticipantID(b.PubKey)
+		return event(kind, "id", hex.EncodeToString(id[:]), "moniker", b.Moniker, "proposal", own)
+	case *tx.Approve:
+		return event(kind, "participant", number(uint64(b.Participant)), "proposal", hex.EncodeToString(b.Proposal))
+	case *tx.Leave:
+		return event(kind, "participant", number(uint64(b.Participant)), "proposal", own)
+	case *tx.Rotate:
+		return event(kind, "participant", number(uint64(b.Participant)), "proposal", own)
+	case *tx.Restore:
+		return event(kind, "participant", number(uint64(b.Participant)), "subject", number(uint64(b.Subject)), "proposal", own)
+	case *tx.Remove:
+		return event(kind, "participant", number(uint64(b.Participant)), "subject", number(uint64(b.Subject)), "proposal", own)
+	case *tx.StartEpoch:
+		return event(kind, "participant", number(uint64(b.Participant)), "epoch", number(b.Epoch), "proposal", own)
+	case *tx.Evidence:
+		at, err := b.Conflict()
+		if err != nil {
+			panic(err) // it was executed
+		}
+		return event(kind, "participant", number(uint64(at.Participant)), "epoch", number(at.Epoch), "round", number(at.Round), "of", at.Kind.String())
+	}
+	return event(kind)
+}
+
+// changeEvents tell what a round boundary did to the consortium.
+func changeEvents(changes []app.Change) []abcitypes.Event {
+	var events []abcitypes.Event
+	for _, c := range changes {
+		refused := ""
+		if c.Refused != nil {
+			refused = c.Refused.Error()
+		}
+		events = append(events, event("change",
+			"kind", c.Kind.String(), "participant", number(uint64(c.Participant)), "proposal", hex.EncodeToString(c.Proposal), "refused", refused))
+	}
+	return events
+}
+
 // figures are the attributes that nobody searches by.
-var figures = map[string]bool{"margin": true, "delta": true, "model": true, "score": true, "reputation": true}
+var figures = map[string]bool{"margin": true, "delta": true, "model": true, "score": true, "reputation": true, "refused": true}
 
 func number(x uint64) string { return strconv.FormatUint(x, 10) }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 )
 
 // FinalizeBlock executes a decided block. It does not recover: an error here
@@ -24,9 +25,16 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 	}
 	a.decided = out
 	hash := out.State.Hash()
-	return &abcitypes.ResponseFinalizeBlock{
-		Events:    roundEvents(out.Record),
+	r := &abcitypes.ResponseFinalizeBlock{
+		Events:    append(roundEvents(out.Record), changeEvents(out.Changes)...),
 		TxResults: txResults(txs, out.Record),
 		AppHash:   hash[:],
-	}, nil
+	}
+	for _, v := range out.Validators {
+		r.ValidatorUpdates = append(r.ValidatorUpdates, abcitypes.Ed25519ValidatorUpdate(v.ConsensusKey, v.Power))
+	}
+	if out.BlockBytes != 0 {
+		r.ConsensusParamUpdates = &cmtproto.ConsensusParams{Block: &cmtproto.BlockParams{MaxBytes: out.BlockBytes, MaxGas: -1}}
+	}
+	return r, nil
 }

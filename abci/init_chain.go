@@ -23,7 +23,11 @@ func (a *Application) InitChain(_ context.Context, req *abcitypes.RequestInitCha
 	for _, w := range warnings {
 		a.log.Error("genesis", "warning", w)
 	}
-	s, err := app.NewState(req.ChainId, uint64(req.InitialHeight), g)
+	blockBytes := int64(-1)
+	if p := req.ConsensusParams; p != nil && p.Block != nil {
+		blockBytes = p.Block.MaxBytes
+	}
+	s, err := app.NewState(req.ChainId, uint64(req.InitialHeight), blockBytes, g)
 	if err != nil {
 		return nil, fmt.Errorf("init chain: %w", err)
 	}

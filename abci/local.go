@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spdl/spdl/app"
@@ -11,10 +12,10 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// draft is the aggregate that the participant may sign now. A leader that has
+// Draft is the aggregate that the participant may sign now. A leader that has
 // all gradients signs at once; one that may close the round without
 // everybody's first waits StragglerWait for the rest.
-func (a *Application) draft(participant uint32) (*tx.Aggregate, error) {
+func (a *Application) Draft(participant uint32) (*tx.Aggregate, error) {
 	v := a.pool.Load().look()
 	draft, err := v.state.Lead(v.state.Height+1, participant, v.pending)
 	if err != nil {
@@ -44,7 +45,7 @@ func (l local) Await(ctx context.Context, pub []byte, last *worker.Task) (*worke
 	for {
 		v := l.a.pool.Load().look()
 		s := v.state
-		if last == nil || s.Finished() || last.Epoch != s.Progress.Epoch || last.Round != s.Progress.Round {
+		if last == nil || last.Epoch != s.Progress.Epoch || last.Round != s.Progress.Round {
 			return NewTask(s, pub)
 		}
 		select {
@@ -62,7 +63,7 @@ func NewTask(s *app.State, pub []byte) (*worker.Task, error) {
 		return nil, fmt.Errorf("%w: %X", worker.ErrNotParticipant, pub)
 	}
 	return &worker.Task{
-		ChainID: s.ChainID, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Finished: s.Finished(),
+		ChainID: s.ChainID, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Finished: s.Finished(), Seed: s.Progress.Seed,
 		Params: s.Params, Participant: p, Model: s.Model,
 	}, nil
 }
@@ -71,7 +72,7 @@ func NewTask(s *app.State, pub []byte) (*worker.Task, error) {
 func (l local) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
 	for {
 		changed := l.a.pool.Load().look().changed
-		draft, err := l.a.draft(participant)
+		draft, err := l.a.Draft(participant)
 		if err == nil {
 			return draft, nil
 		}
@@ -97,18 +98,18 @@ func (l local) Submit(ctx context.Context, t *tx.Tx) error {
 	return (*send)(ctx, t.Raw)
 }
 
-// Pending are the transactions of the open round in this node's pool, and the
-// round. Done tells that the training is finished.
-func (a *Application) Pending() (raws [][]byte, round uint64, done bool) {
+// Pending are the transactions of the open round and the others in this node's
+// pool, and the round.
+func (a *Application) Pending() (raws [][]byte, round uint64) {
 	p := a.pool.Load()
 	if p == nil {
-		return nil, 0, false
+		return nil, 0
 	}
 	v := p.look()
-	for _, t := range v.pending {
+	for _, t := range slices.Concat(v.pending, v.others) {
 		raws = append(raws, t.Raw)
 	}
-	return raws, v.state.Progress.Round, v.state.Finished()
+	return raws, v.state.Progress.Round
 }
 
 // Verdict turns CheckTx's answer into a worker's error: a refusal is final.

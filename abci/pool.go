@@ -9,6 +9,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/gradients"
 )
 
 var (
@@ -18,20 +19,52 @@ var (
 )
 
 // slot is where a pending transaction stands: one gradient a participant and
-// round, one aggregate a participant, round and view.
+// round, one aggregate a participant, round and view, and of the others one a
+// kind, sender and subject.
 type slot struct {
 	kind        tx.Kind
+	epoch       uint64
 	round       uint64
 	participant uint32
 	view        uint32
+	subject     [32]byte
 }
 
+// ofRound tells a gradient's or an aggregate's slot from another.
+func (s slot) ofRound() bool { return s.kind == tx.KindGradient || s.kind == tx.KindAggregate }
+
 func slotOf(t *tx.Tx) slot {
-	if a := t.Aggregate; a != nil {
-		return slot{kind: t.Kind(), round: a.Round, participant: a.Leader, view: a.View}
+	at := slot{kind: t.Kind()}
+	switch b := t.Body.(type) {
+	case *tx.Gradient:
+		at.epoch, at.round, at.participant = b.Epoch, b.Round, b.Participant
+	case *tx.Aggregate:
+		at.epoch, at.round, at.participant, at.view = b.Epoch, b.Round, b.Leader, b.View
+	case *tx.Join:
+		at.subject = app.ParticipantID(b.PubKey)
+	case *tx.Approve:
+		at.participant = b.Participant
+		copy(at.subject[:], b.Proposal)
+	case *tx.Leave:
+		at.participant = b.Participant
+	case *tx.Rotate:
+		at.participant = b.Participant
+	case *tx.Restore:
+		at.participant, at.view = b.Participant, b.Subject
+	case *tx.Remove:
+		at.participant, at.view = b.Participant, b.Subject
+	case *tx.StartEpoch:
+		at.participant = b.Participant
+	case *tx.Evidence:
+		if place, err := b.Conflict(); err == nil {
+			at.participant = place.Participant
+		}
 	}
-	return slot{kind: t.Kind(), round: t.Gradient.Round, participant: t.Gradient.Participant}
+	return at
 }
+
+// maxPendingJoins bounds what outsiders may keep in the pool.
+const maxPendingJoins = 64
 
 // pool holds the transactions that wait for their round to close. Its memory
 // is bounded twice: by its slots, which only admitted senders can fill, and by
@@ -43,38 +76,42 @@ type pool struct {
 	order   []slot // of arrival
 	bytes   int64
 	limit   int64
-	refused map[[32]byte]struct{} // aggregates of the open round whose Delta turned out wrong
-	grown   time.Time             // of the last gradient's arrival
+	refused map[slot]*tx.Tx // aggregates of the open round whose Delta turned out wrong
+	grown   time.Time       // of the last gradient's arrival
 	now     func() time.Time
 	changed chan struct{} // closed and replaced at every change
 }
 
 func newPool(state *app.State, limit int64, now func() time.Time) *pool {
-	return &pool{state: state, slots: map[slot]*tx.Tx{}, limit: limit, now: now, refused: map[[32]byte]struct{}{}, changed: make(chan struct{})}
+	return &pool{state: state, slots: map[slot]*tx.Tx{}, limit: limit, now: now, refused: map[slot]*tx.Tx{}, changed: make(chan struct{})}
 }
 
-// add admits a transaction. The cheap refusals come first.
-func (p *pool) add(t *tx.Tx) error {
+// add admits a transaction. The cheap refusals come first. A statement that
+// contradicts one that is held, or was, comes back as proof of it.
+func (p *pool) add(t *tx.Tx) (proof *tx.Tx, err error) {
 	at := slotOf(t)
 	p.mu.Lock()
-	state, err := p.state, p.vacant(at, t)
+	state, before, err := p.state, p.at(at), p.vacant(at, t)
 	p.mu.Unlock()
+	if errors.Is(err, errOccupied) && before != nil && at.ofRound() {
+		return p.conflict(state, before, t), err
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// Signatures are checked outside the lock; the state may move meanwhile,
 	// which at worst lets in what the next advance drops.
 	if err := state.Admit(t); err != nil {
-		return err
+		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.vacant(at, t); err != nil {
-		return err
+		return nil, err
 	}
 	if p.state != state {
 		if err := p.state.Admit(t); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	p.slots[at] = t
@@ -84,7 +121,33 @@ func (p *pool) add(t *tx.Tx) error {
 		p.grown = p.now()
 	}
 	p.notify()
-	return nil
+	return nil, nil
+}
+
+// at is what stands, or stood, in a slot.
+func (p *pool) at(at slot) *tx.Tx {
+	if held := p.slots[at]; held != nil {
+		return held
+	}
+	return p.refused[at]
+}
+
+// conflict proves the equivocation of two statements in one slot, unless the
+// second is not its sender's, the two say the same, or it is proven already.
+func (p *pool) conflict(s *app.State, before, t *tx.Tx) *tx.Tx {
+	if before.Content == t.Content || s.Admit(t) != nil {
+		return nil
+	}
+	proof, err := tx.NewEvidence(before, t)
+	if err != nil || s.Admit(proof) != nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.slots[slotOf(proof)] != nil {
+		return nil
+	}
+	return proof
 }
 
 func (p *pool) vacant(at slot, t *tx.Tx) error {
@@ -94,11 +157,25 @@ func (p *pool) vacant(at slot, t *tx.Tx) error {
 		}
 		return fmt.Errorf("%w: %s of participant %d for round %d", errOccupied, t.Kind(), at.participant, at.round)
 	}
-	if _, ok := p.refused[t.Hash]; ok {
-		return fmt.Errorf("%w: aggregate %X", app.ErrTolerance, t.Hash[:8])
+	if refused, ok := p.refused[at]; ok {
+		if refused.Hash == t.Hash {
+			return fmt.Errorf("%w: aggregate %X", app.ErrTolerance, t.Hash[:8])
+		}
+		return fmt.Errorf("%w: %s of participant %d for round %d, which was refused", errOccupied, t.Kind(), at.participant, at.round)
 	}
 	if p.limit > 0 && p.bytes+int64(len(t.Raw)) > p.limit {
 		return fmt.Errorf("%w: %d bytes held, %d more, at most %d", errPoolFull, p.bytes, len(t.Raw), p.limit)
+	}
+	if at.kind == tx.KindJoin {
+		joins := 0
+		for held := range p.slots {
+			if held.kind == tx.KindJoin {
+				joins++
+			}
+		}
+		if joins >= maxPendingJoins {
+			return fmt.Errorf("%w: %d joins held", errPoolFull, joins)
+		}
 	}
 	return nil
 }
@@ -135,28 +212,40 @@ func (p *pool) recheck(t *tx.Tx) error {
 	if ok && held.Hash == t.Hash {
 		return nil
 	}
-	return p.add(t)
+	_, err := p.add(t)
+	return err
 }
 
-// advance moves the pool to a committed state and drops what is stale.
+// admitCost is what the signature and the lot of a transaction cost to verify,
+// in additions or so.
+const admitCost = 1 << 16
+
+// advance moves the pool to a committed state and drops what is stale. What
+// came before its round, and the others, are admitted again.
 func (p *pool) advance(s *app.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	closed := p.state.Progress.Epoch != s.Progress.Epoch || p.state.Progress.Round != s.Progress.Round
+	from := p.state.Progress
+	closed := from.Epoch != s.Progress.Epoch || from.Round != s.Progress.Round
 	p.state = s
 	if closed {
 		clear(p.refused)
-		kept := p.order[:0]
-		for _, at := range p.order {
-			if t := p.slots[at]; at.round < s.Progress.Round || s.Finished() {
-				p.bytes -= int64(len(t.Raw))
-				delete(p.slots, at)
-			} else {
-				kept = append(kept, at)
-			}
-		}
-		p.order = kept
 	}
+	stays := make([]bool, len(p.order))
+	gradients.InParallel(len(p.order), admitCost, func(i int) {
+		at := p.order[i]
+		stays[i] = at.ofRound() && !closed || s.Admit(p.slots[at]) == nil
+	})
+	kept := p.order[:0]
+	for i, at := range p.order {
+		if stays[i] {
+			kept = append(kept, at)
+			continue
+		}
+		p.bytes -= int64(len(p.slots[at].Raw))
+		delete(p.slots, at)
+	}
+	p.order = kept
 	p.notify()
 }
 
@@ -165,8 +254,8 @@ func (p *pool) advance(s *app.State) {
 func (p *pool) refuse(t *tx.Tx) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.refused[t.Hash] = struct{}{}
 	at := slotOf(t)
+	p.refused[at] = t
 	if held, ok := p.slots[at]; ok && held.Hash == t.Hash {
 		p.bytes -= int64(len(t.Raw))
 		delete(p.slots, at)
@@ -188,17 +277,22 @@ func (p *pool) notify() {
 type view struct {
 	state   *app.State
 	pending []*tx.Tx        // of the open round, in order of arrival
+	others  []*tx.Tx        // beside rounds
 	grown   time.Time       // when the last gradient came
 	changed <-chan struct{} // closed at the next change
 }
 
-// look returns the pool as it stands, with the transactions of the open round.
+// look returns the pool as it stands, with the transactions of the open round
+// and the others.
 func (p *pool) look() view {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	v := view{state: p.state, grown: p.grown, changed: p.changed}
 	for _, at := range p.order {
-		if at.round == p.state.Progress.Round {
+		switch {
+		case !at.ofRound():
+			v.others = append(v.others, p.slots[at])
+		case at.epoch == p.state.Progress.Epoch && at.round == p.state.Progress.Round:
 			v.pending = append(v.pending, p.slots[at])
 		}
 	}

@@ -3,6 +3,7 @@ package abci
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
@@ -12,15 +13,15 @@ import (
 )
 
 // PrepareProposal proposes from the pool, not from the transactions it is
-// handed: the aggregate that closes the round with its gradients, or an empty
-// block. It waits, bounded, for the round to be whole, so that a round costs
+// handed: the aggregate that closes the round with its gradients, or none, and
+// the others. It waits, bounded, for the round to be whole, so that a round costs
 // one block.
 func (a *Application) PrepareProposal(ctx context.Context, req *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
 	p := a.pool.Load()
 	if p == nil {
 		return nil, errNotReady
 	}
-	txs := a.propose(ctx, p, req.Height, req.MaxTxBytes)
+	txs := a.withOthers(p, a.propose(ctx, p, req.Height, req.MaxTxBytes), req.Height, req.MaxTxBytes)
 	raws := make([][]byte, len(txs))
 	for i, t := range txs {
 		raws[i] = t.Raw
@@ -61,6 +62,22 @@ func (a *Application) propose(ctx context.Context, p *pool, height, limit int64)
 	}
 }
 
+// withOthers adds the transactions beside the round's, so far as this node
+// would vote for the block with them.
+func (a *Application) withOthers(p *pool, round []*tx.Tx, height, limit int64) []*tx.Tx {
+	v := p.look()
+	others := v.state.Others(v.others, round, limit)
+	if len(others) == 0 {
+		return round
+	}
+	txs := slices.Concat(round, others)
+	if _, err := a.judge(v.state, height, txs); err != nil {
+		a.log.Error("others are left out", "height", height, "others", len(others), "err", err)
+		return round
+	}
+	return txs
+}
+
 // assemble returns a block that this node would vote for, or nil. An aggregate
 // whose Delta is wrong is dropped and the next one tried.
 func (a *Application) assemble(p *pool, v view, height, limit int64) []*tx.Tx {
@@ -92,7 +109,7 @@ func (a *Application) judge(s *app.State, height int64, txs []*tx.Tx) (out *app.
 
 // quorate tells whether N-f gradients are at hand, whole whether all are.
 func (v view) quorate() bool {
-	return v.gradients() >= v.state.Active()-int(v.state.Params.Rule.Byzantine)
+	return v.gradients() >= v.state.Active()-v.state.F()
 }
 
 func (v view) whole() bool { return v.gradients() >= v.state.Active() }

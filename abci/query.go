@@ -31,6 +31,7 @@ type Status struct {
 	Rounds       uint64   `json:"rounds"`
 	Done         bool     `json:"done"`
 	Opened       uint64   `json:"opened"`
+	Seed         string   `json:"seed"` // that the open round's lottery proofs are over
 	Ranking      []uint32 `json:"ranking"`
 	Participants int      `json:"participants"` // active ones, N
 	Dim          int      `json:"dim"`
@@ -57,11 +58,19 @@ var paths = map[string]func(a *Application, s *app.State, arg string) (any, erro
 	"model":        (*Application).queryModel,
 	"timing":       (*Application).queryTiming,
 	"lead":         (*Application).queryLead,
+	"leader":       queryLeader,
+	"election":     (*Application).queryElection,
+	"reputation":   queryReputation,
+	"membership":   queryMembership,
+	"evidence":     func(_ *Application, s *app.State, _ string) (any, error) { return nonNil(s.Offences), nil },
+	"epochs":       queryEpochs,
 }
 
 // Query answers from the committed state and from this node's own pool and
 // clock: status, params, participants, round/{t}, model, model/{t}, timing/{t}
-// and lead/{participant}, the draft that a worker signs.
+// and lead/{participant}, the draft that a worker signs; leader, election/{t},
+// reputation, membership, evidence, epochs. A round is {t} of the running epoch
+// or {epoch}/{t}.
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
 	value, height, err := a.query(req)
 	if err != nil {
@@ -102,19 +111,24 @@ func (a *Application) queryStatus(s *app.State, _ string) (any, error) {
 	return Status{
 		ChainID: s.ChainID, Height: s.Height, AppHash: hex.EncodeToString(hash[:]),
 		Epoch: s.Progress.Epoch, Round: s.Progress.Round, Rounds: s.Params.Training.Rounds, Done: s.Finished(),
-		Opened: s.Progress.Opened, Ranking: s.Progress.Ranking, Participants: s.Active(), Dim: len(s.Model),
+		Opened: s.Progress.Opened, Seed: hex.EncodeToString(s.Progress.Seed), Ranking: nonNil(s.Progress.Ranking), Participants: s.Active(), Dim: len(s.Model),
 		Pending: a.pool.Load().look().gradients(), Preset: s.Params.Preset, Rule: s.Params.Rule.Name,
 	}, nil
 }
 
 func (a *Application) queryRound(s *app.State, arg string) (any, error) {
-	t, err := argument(arg)
+	epoch, t, err := roundArgument(s, arg)
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.store.Record(s.Progress.Epoch, t)
+	return a.record(s, epoch, t)
+}
+
+// record loads a closed round's.
+func (a *Application) record(s *app.State, epoch, t uint64) (*app.Record, error) {
+	r, err := a.store.Record(epoch, t)
 	if err == nil && r == nil {
-		err = fmt.Errorf("%w: round %d is not closed, open is %d", errNotFound, t, s.Progress.Round)
+		err = fmt.Errorf("%w: no record of epoch %d round %d, open is epoch %d round %d", errNotFound, epoch, t, s.Progress.Epoch, s.Progress.Round)
 	}
 	return r, err
 }
@@ -124,32 +138,33 @@ func (a *Application) queryModel(s *app.State, arg string) (any, error) {
 		hash := app.ModelHash(s.Model)
 		return ModelState{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Hash: hex.EncodeToString(hash[:]), Parameters: app.EncodeParameters(s.Model)}, nil
 	}
-	t, err := argument(arg)
+	epoch, t, err := roundArgument(s, arg)
 	if err != nil {
 		return nil, err
 	}
-	data, err := a.store.Model(s.Progress.Epoch, t)
+	data, err := a.store.Model(epoch, t)
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.store.Record(s.Progress.Epoch, t)
+	r, err := a.store.Record(epoch, t)
 	if err != nil {
 		return nil, err
 	}
 	if data == nil || r == nil {
-		return nil, fmt.Errorf("%w: model after round %d, open is %d and the last %d are kept", errNotFound, t, s.Progress.Round, store.KeptModels)
+		return nil, fmt.Errorf("%w: model after epoch %d round %d, open is epoch %d round %d; the last %d are kept, and the final one of an epoch",
+			errNotFound, epoch, t, s.Progress.Epoch, s.Progress.Round, store.KeptModels)
 	}
 	return ModelState{Epoch: r.Epoch, Round: t + 1, Hash: hex.EncodeToString(r.ModelHash), Parameters: data}, nil
 }
 
-func (a *Application) queryTiming(_ *app.State, arg string) (any, error) {
-	t, err := argument(arg)
+func (a *Application) queryTiming(s *app.State, arg string) (any, error) {
+	epoch, t, err := roundArgument(s, arg)
 	if err != nil {
 		return nil, err
 	}
-	timing, ok := a.timings.get(t)
+	timing, ok := a.timings.get(epoch, t)
 	if !ok {
-		return nil, fmt.Errorf("%w: no timing of round %d, the last %d seen are kept", errNotFound, t, keptTimings)
+		return nil, fmt.Errorf("%w: no timing of epoch %d round %d, the last %d seen are kept", errNotFound, epoch, t, keptTimings)
 	}
 	return timing, nil
 }
@@ -162,7 +177,28 @@ func (a *Application) queryLead(_ *app.State, arg string) (any, error) {
 	if p > 1<<32-1 {
 		return nil, fmt.Errorf("%w: participant %d, at most %d", errBadQuery, p, uint32(1<<32-1))
 	}
-	return a.draft(uint32(p))
+	return a.Draft(uint32(p))
+}
+
+// roundArgument reads {round}, of the running epoch, or {epoch}/{round}.
+func roundArgument(s *app.State, arg string) (epoch, round uint64, err error) {
+	first, second, both := strings.Cut(arg, "/")
+	if !both {
+		round, err = argument(first)
+		return s.Progress.Epoch, round, err
+	}
+	if epoch, err = argument(first); err == nil {
+		round, err = argument(second)
+	}
+	return epoch, round, err
+}
+
+// nonNil makes the JSON of an empty list [].
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }
 
 func argument(arg string) (uint64, error) {

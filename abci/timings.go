@@ -14,6 +14,7 @@ import (
 // arrival; blockchain consensus, from there to the commit. A stage that this
 // node did not see whole is 0.
 type Timing struct {
+	Epoch uint64  `json:"epoch"`
 	Round uint64  `json:"round"`
 	LGC   float64 `json:"t_lgc_ms"`
 	GE    float64 `json:"t_ge_ms"`
@@ -32,21 +33,26 @@ type timings struct {
 	now   func() time.Time
 	own   uint32
 	found bool
-	byRnd map[uint64]*moments
+	seen  map[point]*moments
+	order []point // as they came
 }
 
+// point is a round of an epoch.
+type point struct{ epoch, round uint64 }
+
 func newTimings(now func() time.Time) *timings {
-	return &timings{now: now, byRnd: map[uint64]*moments{}}
+	return &timings{now: now, seen: map[point]*moments{}}
 }
 
 // at returns the moments of a round; the caller holds the lock.
-func (t *timings) at(round uint64) *moments {
-	m := t.byRnd[round]
+func (t *timings) at(p point) *moments {
+	m := t.seen[p]
 	if m == nil {
 		m = &moments{}
-		t.byRnd[round] = m
-		if round >= keptTimings {
-			delete(t.byRnd, round-keptTimings)
+		t.seen[p] = m
+		if t.order = append(t.order, p); len(t.order) > keptTimings {
+			delete(t.seen, t.order[0])
+			t.order = t.order[1:]
 		}
 	}
 	return m
@@ -55,8 +61,10 @@ func (t *timings) at(round uint64) *moments {
 func (t *timings) opened(s *app.State, own uint32, found bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.own, t.found = own, found
-	if m := t.at(s.Progress.Round); m.opened.IsZero() {
+	if found { // a participant keeps its index when its keys change
+		t.own, t.found = own, true
+	}
+	if m := t.at(point{s.Progress.Epoch, s.Progress.Round}); m.opened.IsZero() {
 		m.opened = t.now()
 	}
 }
@@ -68,27 +76,27 @@ func (t *timings) arrived(x *tx.Tx, v view) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.at(g.Round)
+	m := t.at(point{g.Epoch, g.Round})
 	now := t.now()
 	if t.found && g.Participant == t.own && m.own.IsZero() {
 		m.own = now
 	}
-	if v.whole() && v.state.Progress.Round == g.Round && m.whole.IsZero() {
+	if v.whole() && v.state.Progress.Epoch == g.Epoch && v.state.Progress.Round == g.Round && m.whole.IsZero() {
 		m.whole = now
 	}
 }
 
-func (t *timings) closed(round uint64) {
+func (t *timings) closed(epoch, round uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.at(round).closed = t.now()
+	t.at(point{epoch, round}).closed = t.now()
 }
 
 // get returns the timing of a closed round.
-func (t *timings) get(round uint64) (Timing, bool) {
+func (t *timings) get(epoch, round uint64) (Timing, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m, ok := t.byRnd[round]
+	m, ok := t.seen[point{epoch, round}]
 	if !ok || m.closed.IsZero() {
 		return Timing{}, false
 	}
@@ -96,7 +104,7 @@ func (t *timings) get(round uint64) (Timing, bool) {
 	if whole.IsZero() { // closed without everybody, or by a block that was faster than the gossip
 		whole = own
 	}
-	return Timing{Round: round, LGC: between(m.opened, own), GE: between(own, whole), BC: between(whole, m.closed)}, true
+	return Timing{Epoch: epoch, Round: round, LGC: between(m.opened, own), GE: between(own, whole), BC: between(whole, m.closed)}, true
 }
 
 // between is the time from a to b in milliseconds, 0 where one is unknown or

@@ -1,6 +1,7 @@
 package abci_test
 
 import (
+	"context"
 	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
@@ -191,7 +192,9 @@ func TestPrepareWaits(t *testing.T) {
 }
 
 // TestWrongDeltaIsDropped: a leader's wrong aggregate costs the proposer
-// nothing, is refused from then on, and does not keep the right one out.
+// nothing and is refused from then on. Another one of it for that view proves
+// an equivocation, which the node reports, whichever comes first; the next view
+// closes the round.
 func TestWrongDeltaIsDropped(t *testing.T) {
 	n := begin(t, 4)
 	s := apptest.State(4)
@@ -204,8 +207,56 @@ func TestWrongDeltaIsDropped(t *testing.T) {
 	}
 	require.Empty(t, n.prepare(1))
 	require.Equal(t, abci.CodeDelta, n.check(bad).Code)
-	require.Equal(t, abci.CodeOK, n.check(block[0]).Code)
-	require.Equal(t, raws(block), n.prepare(1))
+	reported := make(chan []byte, 9)
+	n.SetBroadcast(func(_ context.Context, raw []byte) error { reported <- raw; return nil })
+	require.Equal(t, abci.CodeOccupied, n.check(block[0]).Code)
+	evidence, err := tx.Decode(<-reported)
+	require.NoError(t, err)
+	require.Equal(t, abci.CodeOK, n.check(evidence).Code)
+	require.Equal(t, abci.CodeOccupied, n.check(block[0]).Code)
+	require.Empty(t, reported, "it is reported once")
+	require.Equal(t, [][]byte{evidence.Raw}, n.prepare(1))
+	n.finalize(1, [][]byte{evidence.Raw})
+	n.commit()
+	require.Equal(t, abci.CodeSettled, n.check(evidence).Code)
+	n.finalize(2, nil)
+	n.commit()
+	for _, p := range s.Progress.Ranking[1:] {
+		if a, err := n.Draft(p); err == nil {
+			require.Equal(t, uint32(1), a.View)
+			require.Equal(t, abci.CodeOK, n.check(apptest.Sign(int(p), a)).Code)
+		}
+	}
+	require.Len(t, n.prepare(3), 5, "the next view closes the round")
+}
+
+// TestEquivocationIsReported: two gradients of one participant for a round.
+func TestEquivocationIsReported(t *testing.T) {
+	n := begin(t, 4)
+	s := apptest.State(4)
+	reported := make(chan []byte, 9)
+	n.SetBroadcast(func(_ context.Context, raw []byte) error { reported <- raw; return nil })
+	g := apptest.Gradient(s, 2)
+	other := *g.Gradient
+	other.Payload = append([]byte{g.Gradient.Payload[0] ^ 1}, g.Gradient.Payload[1:]...)
+	require.Equal(t, abci.CodeOK, n.check(g).Code)
+	forged := apptest.Sign(1, &other)
+	require.Equal(t, abci.CodeOccupied, n.check(forged).Code, "another's signature proves nothing")
+	second := apptest.Sign(2, &other)
+	require.Equal(t, abci.CodeOccupied, n.check(second).Code)
+	evidence, err := tx.Decode(<-reported)
+	require.NoError(t, err)
+	require.Equal(t, abci.CodeOK, n.check(evidence).Code)
+	r := n.finalize(1, n.prepare(1))
+	require.Len(t, r.TxResults, 1)
+	n.commit()
+	var offences []app.Offence
+	answer, err := n.Query(ctx, &abcitypes.RequestQuery{Path: "/evidence"})
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(answer.Value, &offences))
+	require.Len(t, offences, 1)
+	require.Equal(t, uint32(2), offences[0].Participant)
+	require.Empty(t, reported)
 }
 
 func TestCheckTxRefuses(t *testing.T) {
@@ -264,10 +315,13 @@ func TestCheckTxRefuses(t *testing.T) {
 func TestStaleIsDropped(t *testing.T) {
 	n := begin(t, 4)
 	s := apptest.State(4)
-	early := *apptest.Gradient(s, 2).Gradient
-	early.Round = 1
-	ahead := apptest.Sign(2, &early)
+	closed, err := s.Execute(app.Block{Height: 1, Txs: apptest.Close(s, 1)})
+	require.NoError(t, err)
+	ahead := apptest.Gradient(closed.State, 2)
 	require.Equal(t, abci.CodeOK, n.check(ahead).Code)
+	forged := *apptest.Gradient(closed.State, 3).Gradient
+	forged.VrfProof = apptest.Proof(s, 3)
+	require.Equal(t, abci.CodeOK, n.check(apptest.Sign(3, &forged)).Code, "its seed is not known yet")
 	block := apptest.Close(s, 1)
 	drive(t, []*node{n}, s, 1)
 	for _, x := range block {
@@ -275,13 +329,13 @@ func TestStaleIsDropped(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, abci.CodeWrongRound, r.Code)
 	}
-	pending, round, _ := n.Pending()
+	pending, round := n.Pending()
 	require.Equal(t, uint64(1), round)
 	require.Equal(t, [][]byte{ahead.Raw}, pending)
 }
 
 func TestPoolIsBounded(t *testing.T) {
-	a, err := abci.New(abci.Options{PoolBytes: 300})
+	a, err := abci.New(abci.Options{PoolBytes: 600})
 	require.NoError(t, err)
 	n := &node{Application: a, t: t}
 	n.init(4)

@@ -106,7 +106,7 @@ func (n *Net) add(i, rpc, p2p int) error {
 		Home: home.Dir, RPC: c.RPC.ListenAddress, P2P: strings.TrimPrefix(c.P2P.ListenAddress, "tcp://"), home: home, app: a,
 	})
 	n.Genesis.Participants = append(n.Genesis.Participants,
-		app.NewParticipant(uint32(i), c.Moniker, home.ParticipantKey, home.ConsensusKey, n.Genesis.Params.Reputation))
+		home.Participant(uint32(i), m.ChainID, n.Genesis.Seed, n.Genesis.Params.Reputation))
 	return nil
 }
 

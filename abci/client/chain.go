@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -44,7 +45,7 @@ func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*work
 		if err != nil {
 			return nil, err
 		}
-		if last == nil || s.Done || s.Epoch != last.Epoch || s.Round != last.Round {
+		if last == nil || s.Epoch != last.Epoch || s.Round != last.Round {
 			task, err := c.task(ctx, s, pub)
 			if task != nil || err != nil {
 				return task, err
@@ -74,10 +75,14 @@ func (c *chain) task(ctx context.Context, s abci.Status, pub []byte) (*worker.Ta
 	if err != nil {
 		return nil, err
 	}
+	seed, err := hex.DecodeString(s.Seed)
+	if err != nil {
+		return nil, fmt.Errorf("seed of the round: %w", err)
+	}
 	for _, p := range participants {
 		if p.Active && string(p.PubKey) == string(pub) {
 			return &worker.Task{
-				ChainID: s.ChainID, Epoch: s.Epoch, Round: s.Round, Finished: s.Done,
+				ChainID: s.ChainID, Epoch: s.Epoch, Round: s.Round, Finished: s.Done, Seed: seed,
 				Params: params, Participant: p, Model: parameters,
 			}, nil
 		}

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
@@ -24,9 +23,9 @@ func genesis(t *testing.T, name string, n int) app.Genesis {
 	require.NoError(t, err)
 	g := app.Genesis{Params: p, Seed: make([]byte, 32)}
 	for i := range n {
-		consensus := ed25519.GenPrivKeyFromSecret([]byte{byte(i), 1}).PubKey().Bytes()
-		pub := ed25519.GenPrivKeyFromSecret([]byte{byte(i), 2}).PubKey().Bytes()
-		g.Participants = append(g.Participants, app.NewParticipant(uint32(i), "m", pub, consensus, p.Reputation))
+		member := app.NewParticipant(uint32(i), apptest.Identity(i), p.Reputation)
+		member.VrfProof = app.ProveGenesis("chain", g.Seed, apptest.VRFKey(i))
+		g.Participants = append(g.Participants, member)
 	}
 	return g
 }

@@ -32,18 +32,15 @@ func (r *Running) synced(ctx context.Context) error {
 // node alone for ever.
 func (r *Running) gossipAgain(ctx context.Context) {
 	pause := firstRegossip
-	_, last, _ := r.Application.Pending()
+	_, last := r.Application.Pending()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(pause):
 		}
-		raws, round, done := r.Application.Pending()
-		switch {
-		case done:
-			return
-		case round != last:
+		raws, round := r.Application.Pending()
+		if round != last {
 			last, pause = round, firstRegossip
 			continue
 		}

@@ -9,15 +9,25 @@ import (
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/privval"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/worker"
 )
 
 // Home is what Init made: the public side of the new keys.
 type Home struct {
-	Dir            string
-	NodeID         p2p.ID
-	ConsensusKey   []byte // ed25519 public key, 32 bytes
-	ParticipantKey ed25519.PublicKey
-	Config         *config.Config
+	Dir    string
+	NodeID p2p.ID
+	Public app.Identity // of the participant, with its validator
+	Keys   worker.Keys
+	Config *config.Config
+}
+
+// Participant is the home's participant in the genesis of a chain.
+func (h *Home) Participant(index uint32, chainID string, seed []byte, r app.Reputation) app.Participant {
+	p := app.NewParticipant(index, h.Public, r)
+	p.VrfProof = app.ProveGenesis(chainID, seed, h.Keys.VRF)
+	return p
 }
 
 // Init makes a new home: folders, keys, config.toml and app.toml; no genesis.
@@ -40,7 +50,7 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 	if err := a.WriteFile(dir); err != nil {
 		return nil, err
 	}
-	key, err := NewKey(InHome(c, a.Worker.KeyFile))
+	keys, err := NewKeys(InHome(c, a.Worker.KeyFile))
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +63,12 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Home{Dir: dir, NodeID: nodeKey.ID(), ConsensusKey: pub.Bytes(), ParticipantKey: key.Public().(ed25519.PublicKey), Config: c}, nil
+	return &Home{Dir: dir, NodeID: nodeKey.ID(), Public: Identity(keys, pub.Bytes(), c.Moniker), Keys: keys, Config: c}, nil
+}
+
+// Identity is the public side of a participant's keys and its validator's.
+func Identity(keys worker.Keys, consensusKey []byte, moniker string) app.Identity {
+	return app.Identity{PubKey: keys.Public(), VrfKey: keys.VRF.Public().(ed25519.PublicKey), ConsensusKey: consensusKey, Moniker: moniker}
 }
 
 // WriteConfig writes the home's config.toml again.

@@ -30,10 +30,12 @@ func TestInit(t *testing.T) {
 	nodeKey, err := p2p.LoadNodeKey(c.NodeKeyFile())
 	require.NoError(t, err)
 	require.Equal(t, nodeKey.ID(), home.NodeID)
-	key, err := node.LoadKey(filepath.Join(dir, "config/participant_key.json"))
+	keys, err := node.LoadKeys(filepath.Join(dir, "config/participant_key.json"))
 	require.NoError(t, err)
-	require.Equal(t, home.ParticipantKey, key.Public().(ed25519.PublicKey))
-	require.NotEqual(t, home.ConsensusKey, []byte(home.ParticipantKey), "a participant's key is its own, not the validator's")
+	require.Equal(t, home.Keys, keys)
+	require.Equal(t, home.Public.PubKey, []byte(keys.Public()))
+	require.NotEqual(t, home.Public.ConsensusKey, home.Public.PubKey, "a participant's key is its own, not the validator's")
+	require.NotEqual(t, home.Public.VrfKey, home.Public.PubKey)
 }
 
 // TestInitRefuses: whatever a home holds already stays as it is.
@@ -71,17 +73,17 @@ func TestReset(t *testing.T) {
 	require.Zero(t, pv.LastSignState.Height)
 	pub, err := pv.GetPubKey()
 	require.NoError(t, err)
-	require.Equal(t, home.ConsensusKey, pub.Bytes(), "the key stays")
+	require.Equal(t, home.Public.ConsensusKey, pub.Bytes(), "the key stays")
 }
 
 func TestKeyFileRefused(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "key.json")
-	_, err := node.LoadKey(path)
+	_, err := node.LoadKeys(path)
 	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = node.NewKey(path)
+	_, err = node.NewKeys(path)
 	require.NoError(t, err)
-	_, err = node.NewKey(path)
+	_, err = node.NewKeys(path)
 	require.ErrorContains(t, err, "exists already")
 	for content, says := range map[string]string{
 		`{`: "unexpected end",
@@ -90,7 +92,7 @@ func TestKeyFileRefused(t *testing.T) {
 		`{}`: "want ed25519",
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-		_, err = node.LoadKey(path)
+		_, err = node.LoadKeys(path)
 		require.Error(t, err, content)
 		require.ErrorContains(t, err, says, content)
 	}

@@ -9,41 +9,53 @@ import (
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/cometbft/cometbft/libs/tempfile"
+
+	"github.com/spdl/spdl/app/worker"
 )
 
-// participantKey is config/participant_key.json, in the form of CometBFT's key
-// files.
-type participantKey struct {
-	PubKey  crypto.PubKey  `json:"pub_key"`
-	PrivKey crypto.PrivKey `json:"priv_key"`
+// participantKeys is config/participant_key.json, in the form of CometBFT's key
+// files: the key that signs, and the one that draws lots.
+type participantKeys struct {
+	PubKey     crypto.PubKey  `json:"pub_key"`
+	PrivKey    crypto.PrivKey `json:"priv_key"`
+	VRFPubKey  crypto.PubKey  `json:"vrf_pub_key"`
+	VRFPrivKey crypto.PrivKey `json:"vrf_priv_key"`
 }
 
-// NewKey makes a participant key in a new file.
-func NewKey(path string) (stded25519.PrivateKey, error) {
+// NewKeys makes a participant's keys in a new file.
+func NewKeys(path string) (worker.Keys, error) {
 	if _, err := os.Stat(path); err == nil {
-		return nil, fmt.Errorf("%s exists already", path)
+		return worker.Keys{}, fmt.Errorf("%s exists already", path)
 	}
-	priv := ed25519.GenPrivKey()
-	data, err := cmtjson.MarshalIndent(participantKey{PubKey: priv.PubKey(), PrivKey: priv}, "", "  ")
+	sign, vrf := ed25519.GenPrivKey(), ed25519.GenPrivKey()
+	data, err := cmtjson.MarshalIndent(participantKeys{sign.PubKey(), sign, vrf.PubKey(), vrf}, "", "  ")
 	if err != nil {
-		return nil, err
+		return worker.Keys{}, err
 	}
-	return stded25519.PrivateKey(priv), tempfile.WriteFileAtomic(path, data, 0o600)
+	return worker.Keys{Signing: stded25519.PrivateKey(sign), VRF: stded25519.PrivateKey(vrf)}, tempfile.WriteFileAtomic(path, data, 0o600)
 }
 
-// LoadKey reads a participant key file.
-func LoadKey(path string) (stded25519.PrivateKey, error) {
+// LoadKeys reads a participant's key file.
+func LoadKeys(path string) (worker.Keys, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("participant key: %w", err)
+		return worker.Keys{}, fmt.Errorf("participant key: %w", err)
 	}
-	var k participantKey
+	var k participantKeys
 	if err := cmtjson.Unmarshal(data, &k); err != nil {
-		return nil, fmt.Errorf("participant key %s: %w", path, err)
+		return worker.Keys{}, fmt.Errorf("participant key %s: %w", path, err)
 	}
-	priv, ok := k.PrivKey.(ed25519.PrivKey)
-	if !ok || len(priv) != stded25519.PrivateKeySize {
-		return nil, fmt.Errorf("participant key %s is a %T of %d bytes, want ed25519 of %d", path, k.PrivKey, len(priv), stded25519.PrivateKeySize)
+	var keys worker.Keys
+	for _, part := range []struct {
+		field string
+		from  crypto.PrivKey
+		into  *stded25519.PrivateKey
+	}{{"priv_key", k.PrivKey, &keys.Signing}, {"vrf_priv_key", k.VRFPrivKey, &keys.VRF}} {
+		priv, ok := part.from.(ed25519.PrivKey)
+		if !ok || len(priv) != stded25519.PrivateKeySize {
+			return keys, fmt.Errorf("participant key %s: %s is a %T of %d bytes, want ed25519 of %d", path, part.field, part.from, len(priv), stded25519.PrivateKeySize)
+		}
+		*part.into = stded25519.PrivateKey(priv)
 	}
-	return stded25519.PrivateKey(priv), nil
+	return keys, nil
 }

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"os"
@@ -63,7 +62,7 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, data func(dir strin
 	if err := a.Validate(); err != nil {
 		return nil, fmt.Errorf("app.toml: %w", err)
 	}
-	key, err := LoadKey(InHome(c, a.Worker.KeyFile))
+	keys, err := LoadKeys(InHome(c, a.Worker.KeyFile))
 	if err != nil && (a.Worker.Enabled || !errors.Is(err, os.ErrNotExist)) {
 		return nil, err
 	}
@@ -71,19 +70,19 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, data func(dir strin
 	if r.db, err = dbm.NewDB("application", dbm.BackendType(c.DBBackend), c.DBDir()); err != nil {
 		return nil, fmt.Errorf("application database: %w", err)
 	}
-	if err := r.start(c, a, key, logger, data); err != nil {
+	if err := r.start(c, a, keys, logger, data); err != nil {
 		return nil, errors.Join(err, r.Stop())
 	}
 	return r, nil
 }
 
-func (r *Running) start(c *config.Config, a AppConfig, key ed25519.PrivateKey, logger log.Logger, data func(string) (mnist.Data, error)) (err error) {
+func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, data func(string) (mnist.Data, error)) (err error) {
 	options := abci.Options{
 		DB: r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
 		PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval,
 	}
-	if key != nil {
-		options.OwnKey = key.Public().(ed25519.PublicKey)
+	if keys.Signing != nil {
+		options.OwnKey = keys.Public()
 	}
 	if r.Application, err = abci.New(options); err != nil {
 		return err
@@ -126,7 +125,9 @@ func (r *Running) start(c *config.Config, a AppConfig, key ed25519.PrivateKey, l
 	}
 	wlog := logger.With("module", "worker")
 	go func() {
-		err := worker.Run(ctx, r.Application.Local(), WorkerOf(c, a, key, data, wlog.Info))
+		conf := WorkerOf(c, a, keys, data, wlog.Info)
+		conf.Follow = true
+		err := worker.Run(ctx, r.Application.Local(), conf)
 		if err != nil && ctx.Err() == nil {
 			wlog.Error("worker stopped", "err", err)
 			r.failed <- fmt.Errorf("worker: %w", err)

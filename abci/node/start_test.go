@@ -30,7 +30,7 @@ func alone(t *testing.T, rounds uint64) (*config.Config, AppConfig) {
 	require.NoError(t, err)
 	p.Training.Rounds = rounds
 	doc, err := NewGenesis("alone", time.Now(), app.Genesis{Params: p, Seed: make([]byte, 32), Participants: []app.Participant{
-		app.NewParticipant(0, "alone", home.ParticipantKey, home.ConsensusKey, p.Reputation),
+		home.Participant(0, "alone", make([]byte, 32), p.Reputation),
 	}})
 	require.NoError(t, err)
 	require.NoError(t, doc.SaveAs(c.GenesisFile()))
@@ -57,7 +57,7 @@ func TestStart(t *testing.T) {
 		r, err := Start(c, a, log.NewNopLogger(), LoadData)
 		require.NoError(t, err)
 		require.Eventually(t, func() bool {
-			_, round, _ := r.Application.Pending()
+			_, round := r.Application.Pending()
 			if round < reached+5 {
 				return false
 			}

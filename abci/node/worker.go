@@ -1,8 +1,6 @@
 package node
 
 import (
-	"crypto/ed25519"
-
 	"github.com/cometbft/cometbft/config"
 
 	"github.com/spdl/spdl/app/worker"
@@ -20,8 +18,9 @@ func LoadData(dir string) (mnist.Data, error) {
 
 // WorkerOf is a home's worker: its key, journal, share of the data and source
 // of noise.
-func WorkerOf(c *config.Config, a AppConfig, key ed25519.PrivateKey, data func(dir string) (mnist.Data, error), log func(string, ...any)) worker.Config {
-	w := worker.Config{Key: key, Journal: InHome(c, a.Worker.Journal), Log: log}
+func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data func(dir string) (mnist.Data, error), log func(string, ...any)) worker.Config {
+	path := InHome(c, a.Worker.KeyFile)
+	w := worker.Config{Keys: keys, Reload: func() (worker.Keys, error) { return LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal), Log: log}
 	w.Data = func(t worker.Task) (mnist.Features, error) {
 		set, err := data(a.Worker.Data)
 		if err != nil {

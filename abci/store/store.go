@@ -70,7 +70,7 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 		}
 	}
 	put([]byte{prefixHeight}, binary.BigEndian.AppendUint64(nil, out.State.Height))
-	if whole || out.Record != nil {
+	if whole || out.Changed {
 		put([]byte{prefixState}, out.State.Encode())
 	}
 	if r := out.Record; r != nil {
@@ -86,7 +86,27 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 			}
 		}
 	}
+	if err := dropModels(b, out.State); err != nil {
+		return err
+	}
 	return b.WriteSync()
+}
+
+// dropModels keeps of an epoch that has just ended the final model alone.
+func dropModels(b dbm.Batch, s *app.State) error {
+	if len(s.Epochs) == 0 {
+		return nil
+	}
+	last := s.Epochs[len(s.Epochs)-1]
+	if last.Closed != s.Height || last.Rounds == 0 {
+		return nil
+	}
+	for round := last.Rounds - min(last.Rounds, KeptModels); round < last.Rounds-1; round++ {
+		if err := b.Delete(key(prefixModel, last.Epoch, round)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Record loads a closed round's record, or nil.

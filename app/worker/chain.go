@@ -13,7 +13,8 @@ type Task struct {
 	ChainID     string
 	Epoch       uint64
 	Round       uint64
-	Finished    bool // all rounds are closed: nothing is left to do
+	Finished    bool   // all rounds of the epoch are closed
+	Seed        []byte // that the round's lottery proof is over
 	Params      app.Params
 	Participant app.Participant
 	Model       []float64 // x^(t)
@@ -22,8 +23,9 @@ type Task struct {
 // Chain is the chain as a worker sees it: in the process of a node or over
 // its RPC.
 type Chain interface {
-	// Await blocks until the open round is another than the given one, or the
-	// training is finished, and returns it. A nil last returns at once.
+	// Await blocks until the open round is another than the given one and returns
+	// it; the round after an epoch's last is one, that is finished. A nil last
+	// returns at once.
 	Await(ctx context.Context, pub []byte, last *Task) (*Task, error)
 	// Lead blocks until the participant may sign an aggregate that the node has
 	// not got yet, and returns the draft.

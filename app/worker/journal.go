@@ -27,7 +27,7 @@ type Journal struct {
 
 type entry struct {
 	ChainID   string    `json:"chain_id"`
-	PubKey    []byte    `json:"pub_key"`
+	ID        []byte    `json:"participant_id"`
 	Gradient  *signed   `json:"gradient,omitempty"`
 	Aggregate *signed   `json:"aggregate,omitempty"`
 	Mechanism mechanism `json:"mechanism"`
@@ -48,10 +48,11 @@ type signed struct {
 	Raw   []byte `json:"raw"`
 }
 
-// OpenJournal reads the journal at path or begins one. An empty path keeps it
-// in memory, for simulations alone.
-func OpenJournal(path, chainID string, pub []byte) (*Journal, error) {
-	j := &Journal{path: path, entry: entry{ChainID: chainID, PubKey: pub}}
+// OpenJournal reads the journal at path or begins one: of the participant of an
+// id, which stays when its keys are rotated. An empty path keeps it in memory,
+// for simulations alone.
+func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
+	j := &Journal{path: path, entry: entry{ChainID: chainID, ID: id}}
 	if path == "" {
 		return j, nil
 	}
@@ -66,8 +67,8 @@ func OpenJournal(path, chainID string, pub []byte) (*Journal, error) {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return nil, fmt.Errorf("journal %s: %w", path, err)
 	}
-	if e.ChainID != chainID || string(e.PubKey) != string(pub) {
-		return nil, fmt.Errorf("%w: %s is for chain %q and key %X, want %q and %X", ErrJournal, path, e.ChainID, e.PubKey, chainID, pub)
+	if e.ChainID != chainID || string(e.ID) != string(id) {
+		return nil, fmt.Errorf("%w: %s is for chain %q and participant %X, want %q and %X", ErrJournal, path, e.ChainID, e.ID, chainID, id)
 	}
 	j.entry = e
 	return j, nil
@@ -133,11 +134,11 @@ func (j *Journal) save() error {
 	return nil
 }
 
-// snapshot returns the mechanism's state after the last gradient, if there is
-// one.
-func (j *Journal) snapshot() (s privacy.Snapshot, ok bool, err error) {
+// snapshot returns the mechanism's state after the last gradient of an epoch,
+// if there is one.
+func (j *Journal) snapshot(epoch uint64) (s privacy.Snapshot, ok bool, err error) {
 	m := j.entry.Mechanism
-	if m.Releases == 0 {
+	if m.Releases == 0 || j.entry.Gradient == nil || j.entry.Gradient.Epoch != epoch {
 		return s, false, nil
 	}
 	momentum, err := app.DecodeParameters(m.Momentum)

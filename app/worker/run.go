@@ -8,17 +8,30 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/privacy"
 )
 
+// Keys are a participant's own: to sign with, and to draw lots with.
+type Keys struct{ Signing, VRF ed25519.PrivateKey }
+
+// Public is the public signing key.
+func (k Keys) Public() ed25519.PublicKey { return k.Signing.Public().(ed25519.PublicKey) }
+
 // Config is one worker.
 type Config struct {
-	Key     ed25519.PrivateKey
+	Keys Keys
+	// Reload reads the keys again where the chain knows them no more, after a
+	// rotation; may be nil.
+	Reload  func() (Keys, error)
 	Journal string // path of the journal
+	// Follow goes on to the next epoch, whenever it opens, where a worker else
+	// ends with its epoch.
+	Follow bool
 	// Data returns the participant's examples for the chain's model; called
-	// once, when the chain answers first.
+	// once an epoch.
 	Data func(Task) (mnist.Features, error)
 	// Source is the secret randomness; nil for the operating system's.
 	Source *privacy.Source
@@ -29,19 +42,20 @@ type Config struct {
 	Log func(message string, keyvals ...any)
 }
 
-// worker is the running worker. The two loops share the journal.
+// worker is the running worker. The two loops share the journal and the keys.
 type worker struct {
 	Config
 	chain Chain
-	pub   ed25519.PublicKey
 	task  *Task
+	last  string // what was logged last about waiting
 
-	mu      sync.Mutex // guards journal
+	mu      sync.Mutex // guards journal and keys
 	journal *Journal
+	keys    Keys
 }
 
-// Run follows the chain until the training is finished or ctx is done. It
-// outlives a chain that is away: every failed call is tried again.
+// Run follows the chain until the epoch's training is finished or ctx is done.
+// It outlives a chain that is away: every failed call is tried again.
 func Run(ctx context.Context, chain Chain, c Config) error {
 	if c.Retry <= 0 {
 		c.Retry = 500 * time.Millisecond
@@ -52,11 +66,11 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	if c.Source == nil {
 		c.Source = privacy.NewSecureSource()
 	}
-	w := &worker{Config: c, chain: chain, pub: c.Key.Public().(ed25519.PublicKey)}
+	w := &worker{Config: c, chain: chain, keys: c.Keys}
 	if err := w.await(ctx); err != nil {
 		return err
 	}
-	journal, err := OpenJournal(c.Journal, w.task.ChainID, w.pub)
+	journal, err := OpenJournal(c.Journal, w.task.ChainID, w.task.Participant.Id)
 	if err != nil {
 		return err
 	}
@@ -64,7 +78,7 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { cancel(w.lead(ctx, w.task.ChainID, w.task.Participant.Index)) })
-	err = w.train(ctx)
+	err = w.follow(ctx)
 	if err != nil && errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}
@@ -74,18 +88,46 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 }
 
 // await fetches the open round after the current one, however long the chain
-// is away.
+// is away, or does not know the participant yet.
 func (w *worker) await(ctx context.Context) error {
 	for {
-		task, err := w.chain.Await(ctx, w.pub, w.task)
+		task, err := w.chain.Await(ctx, w.public(), w.task)
 		if err == nil {
-			w.task = task
+			w.task, w.last = task, ""
 			return nil
 		}
-		w.Log("waiting for the chain", "err", err)
+		w.waiting(err)
 		if err := w.pause(ctx); err != nil {
 			return err
 		}
+	}
+}
+
+func (w *worker) public() ed25519.PublicKey {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.keys.Public()
+}
+
+// waiting says once why the worker waits, and looks for new keys where the
+// chain does not know the ones at hand.
+func (w *worker) waiting(err error) {
+	if text := err.Error(); text != w.last {
+		w.last = text
+		w.Log("waiting for the chain", "err", err)
+	}
+	if !errors.Is(err, ErrNotParticipant) || w.Reload == nil {
+		return
+	}
+	keys, err := w.Reload()
+	if err != nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !keys.Public().Equal(w.keys.Public()) {
+		w.keys = keys
+		w.Log("new keys", "pub_key", fmt.Sprintf("%X", keys.Public()))
 	}
 }
 
@@ -98,17 +140,33 @@ func (w *worker) pause(ctx context.Context) error {
 	}
 }
 
-// train takes a step a round.
+// follow trains epoch after epoch.
+func (w *worker) follow(ctx context.Context) error {
+	for {
+		if err := w.train(ctx); err != nil || !w.Follow {
+			return err
+		}
+		if err := w.await(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// train takes a step a round, to the end of an epoch.
 func (w *worker) train(ctx context.Context) error {
+	if w.task.Finished {
+		return nil
+	}
+	epoch := w.task.Epoch
 	trainer, err := w.trainer()
 	if err != nil {
 		return err
 	}
-	for !w.task.Finished {
+	for !w.task.Finished && w.task.Epoch == epoch {
 		t, err := w.gradient(trainer)
 		switch {
 		case errors.Is(err, ErrJournal): // the node is catching up
-			w.Log("waiting for the chain", "err", err)
+			w.waiting(err)
 			if err := w.pause(ctx); err != nil {
 				return err
 			}
@@ -119,8 +177,12 @@ func (w *worker) train(ctx context.Context) error {
 			return err
 		}
 	}
-	w.Log("training is finished", "rounds", w.task.Round)
-	return nil
+	if w.task.Epoch == epoch {
+		w.Log("training is finished", "epoch", epoch, "rounds", w.task.Round)
+		return nil
+	}
+	w.Log("a new epoch has begun", "epoch", w.task.Epoch)
+	return w.train(ctx)
 }
 
 func (w *worker) trainer() (*Trainer, error) {
@@ -132,7 +194,9 @@ func (w *worker) trainer() (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, ok, err := w.journal.snapshot()
+	w.mu.Lock()
+	s, ok, err := w.journal.snapshot(w.task.Epoch)
+	w.mu.Unlock()
 	if err == nil && ok {
 		err = trainer.mechanism.Restore(s)
 	}
@@ -144,14 +208,18 @@ func (w *worker) trainer() (*Trainer, error) {
 func (w *worker) gradient(trainer *Trainer) (*tx.Tx, error) {
 	w.mu.Lock()
 	t, err := w.journal.gradient(w.task.Epoch, w.task.Round)
+	keys := w.keys
 	w.mu.Unlock()
 	if t != nil || err != nil {
 		return t, err
 	}
 	start := time.Now()
 	v, stats := trainer.Step(w.task.Model)
-	body := &tx.Gradient{Epoch: w.task.Epoch, Round: w.task.Round, Participant: w.task.Participant.Index, Payload: v.Encode()}
-	if t, err = tx.Sign(w.task.ChainID, body, w.Key); err != nil {
+	body := &tx.Gradient{
+		Epoch: w.task.Epoch, Round: w.task.Round, Participant: w.task.Participant.Index, Payload: v.Encode(),
+		VrfProof: leader.Prove(keys.VRF, leader.Input(w.task.ChainID, w.task.Epoch, w.task.Round, w.task.Seed)),
+	}
+	if t, err = tx.Sign(w.task.ChainID, body, keys.Signing); err != nil {
 		return nil, err
 	}
 	var after privacy.Snapshot // without momentum a mechanism has nothing to remember
@@ -180,7 +248,7 @@ func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 			}
 		}
 		wait, cancel := context.WithTimeout(ctx, 4*w.Retry)
-		task, err := w.chain.Await(wait, w.pub, w.task)
+		task, err := w.chain.Await(wait, w.public(), w.task)
 		cancel()
 		if err == nil {
 			w.task = task
@@ -190,7 +258,7 @@ func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 			return ctx.Err()
 		}
 		if !errors.Is(err, context.DeadlineExceeded) {
-			w.Log("waiting for the chain", "err", err)
+			w.waiting(err)
 			if err := w.pause(ctx); err != nil {
 				return err
 			}
@@ -228,7 +296,7 @@ func (w *worker) sign(chainID string, draft *tx.Aggregate) (*tx.Tx, error) {
 	if t != nil || err != nil {
 		return t, err
 	}
-	if t, err = tx.Sign(chainID, draft, w.Key); err != nil {
+	if t, err = tx.Sign(chainID, draft, w.keys.Signing); err != nil {
 		return nil, err
 	}
 	return t, w.journal.putAggregate(t)

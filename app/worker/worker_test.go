@@ -2,7 +2,6 @@ package worker_test
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"os"
 	"path/filepath"
@@ -54,8 +53,8 @@ func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*work
 		if !ok {
 			return nil, worker.ErrNotParticipant
 		}
-		if last == nil || s.Finished() || last.Round != s.Progress.Round {
-			return &worker.Task{ChainID: s.ChainID, Round: s.Progress.Round, Finished: s.Finished(), Params: s.Params, Participant: p, Model: s.Model}, nil
+		if last == nil || last.Round != s.Progress.Round {
+			return &worker.Task{ChainID: s.ChainID, Round: s.Progress.Round, Finished: s.Finished(), Seed: s.Progress.Seed, Params: s.Params, Participant: p, Model: s.Model}, nil
 		}
 		select {
 		case <-changed:
@@ -121,7 +120,7 @@ func tiny(worker.Task) (mnist.Features, error) {
 
 func config(t *testing.T) worker.Config {
 	return worker.Config{
-		Key: apptest.Key(0), Journal: filepath.Join(t.TempDir(), "journal.json"), Data: tiny,
+		Keys: worker.Keys{Signing: apptest.Key(0), VRF: apptest.VRFKey(0)}, Journal: filepath.Join(t.TempDir(), "journal.json"), Data: tiny,
 		Source: privacy.NewTestSource(1), Retry: 5 * time.Millisecond,
 	}
 }
@@ -205,9 +204,9 @@ func TestResend(t *testing.T) {
 func TestJournalBelongs(t *testing.T) {
 	conf := config(t)
 	require.NoError(t, worker.Run(within(t), newChain(3), conf))
-	_, err := worker.OpenJournal(conf.Journal, "another-chain", conf.Key.Public().(ed25519.PublicKey))
+	_, err := worker.OpenJournal(conf.Journal, "another-chain", apptest.Genesis(1, apptest.Params(1)).Participants[0].Id)
 	require.ErrorIs(t, err, worker.ErrJournal)
-	_, err = worker.OpenJournal(conf.Journal, apptest.ChainID, apptest.Key(1).Public().(ed25519.PublicKey))
+	_, err = worker.OpenJournal(conf.Journal, apptest.ChainID, make([]byte, 32))
 	require.ErrorIs(t, err, worker.ErrJournal)
 	// The chain begins anew and the journal stands at round 2: the worker waits.
 	behind := newChain(3)
@@ -222,7 +221,7 @@ func TestJournalBelongs(t *testing.T) {
 
 func TestNotAParticipant(t *testing.T) {
 	conf := config(t)
-	conf.Key = apptest.Key(5)
+	conf.Keys.Signing = apptest.Key(5)
 	ctx, cancel := context.WithTimeout(within(t), 30*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, worker.Run(ctx, newChain(1), conf), context.DeadlineExceeded, "it may join yet")

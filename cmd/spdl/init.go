@@ -54,9 +54,7 @@ func runInit(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	g := app.Genesis{Params: params, Seed: seed, Participants: []app.Participant{
-		app.NewParticipant(0, moniker, home.ParticipantKey, home.ConsensusKey, params.Reputation),
-	}}
+	g := app.Genesis{Params: params, Seed: seed, Participants: []app.Participant{home.Participant(0, chainID, seed, params.Reputation)}}
 	doc, err := node.NewGenesis(chainID, time.Now(), g)
 	if err != nil {
 		return err
@@ -70,7 +68,7 @@ func runInit(cmd *cobra.Command, args []string) error {
 		NodeID         string `json:"node_id"`
 		ConsensusKey   []byte `json:"consensus_key"`
 		ParticipantKey []byte `json:"participant_key"`
-	}{home.Dir, chainID, string(home.NodeID), home.ConsensusKey, home.ParticipantKey}
+	}{home.Dir, chainID, string(home.NodeID), home.Public.ConsensusKey, home.Public.PubKey}
 	return show(cmd.OutOrStdout(), out, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "home      %s\nchain id  %s\nnode id   %s\n", out.Home, out.ChainID, out.NodeID)
 		return err

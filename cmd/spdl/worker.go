@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"os"
@@ -31,8 +30,8 @@ func workerCommand() *cobra.Command {
 			if path := viper.GetString("key"); path != "" {
 				a.Worker.KeyFile = path
 			}
-			var key ed25519.PrivateKey
-			if key, err = node.LoadKey(node.InHome(c, a.Worker.KeyFile)); err != nil {
+			keys, err := node.LoadKeys(node.InHome(c, a.Worker.KeyFile))
+			if err != nil {
 				return err
 			}
 			logger, err := cmtflags.ParseLogLevel(viper.GetString("log-level"), log.NewTMLogger(log.NewSyncWriter(os.Stderr)), "info")
@@ -43,7 +42,8 @@ func workerCommand() *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			conf := node.WorkerOf(c, a, key, node.LoadData, logger.With("module", "worker").Info)
+			conf := node.WorkerOf(c, a, keys, node.LoadData, logger.With("module", "worker").Info)
+			conf.Follow = viper.GetBool("follow")
 			err = worker.Run(cmd.Context(), chain.Chain(a.Worker.PollInterval), conf)
 			if errors.Is(err, worker.ErrJournal) {
 				return fmt.Errorf("%w; remove it only if that chain is gone for ever", err)
@@ -52,6 +52,7 @@ func workerCommand() *cobra.Command {
 		},
 	}
 	nodeFlag(cmd)
+	cmd.Flags().Bool("follow", false, "wait for the next epoch when training is finished")
 	cmd.Flags().String("key", "", "participant key file (default: worker.key_file of app.toml)")
 	cmd.Flags().String("log-level", "info", "log level")
 	return cmd

@@ -1,0 +1,219 @@
+package abci
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Leader is the answer to /leader: who may close the open round, at the next
+// height and when.
+type Leader struct {
+	Epoch      uint64   `json:"epoch"`
+	Round      uint64   `json:"round"`
+	Height     uint64   `json:"height"` // the next
+	Opened     uint64   `json:"opened"`
+	View       uint64   `json:"view"`      // the highest open at the next height
+	Leaders    []uint32 `json:"leaders"`   // those who may lead then, by view
+	Everybody  bool     `json:"everybody"` // so may everybody with a reputation
+	Ranking    []uint32 `json:"ranking"`
+	ViewBlocks uint64   `json:"view_blocks"`
+}
+
+func queryLeader(_ *Application, s *app.State, _ string) (any, error) {
+	if s.Finished() {
+		return nil, fmt.Errorf("%w: %d of %d rounds are closed", app.ErrFinished, s.Progress.Round, s.Params.Training.Rounds)
+	}
+	l := Leader{
+		Epoch: s.Progress.Epoch, Round: s.Progress.Round, Height: s.Height + 1, Opened: s.Progress.Opened,
+		Ranking: nonNil(s.Progress.Ranking), ViewBlocks: s.Params.Election.ViewBlocks, Leaders: []uint32{},
+	}
+	l.View = min((l.Height-l.Opened)/l.ViewBlocks, uint64(len(l.Ranking)))
+	for view := uint64(0); view <= l.View && view < uint64(len(l.Ranking)); view++ {
+		l.Leaders = append(l.Leaders, l.Ranking[view])
+	}
+	l.Everybody = l.View == uint64(len(l.Ranking))
+	return l, nil
+}
+
+// Election is the answer to /election/{t}: the draws that a closed round's
+// gradients prove, the largest first.
+type Election struct {
+	Epoch   uint64   `json:"epoch"`
+	Round   uint64   `json:"round"`
+	Seed    string   `json:"seed"` // that the draws are over
+	Draws   []Lot    `json:"draws"`
+	Ranking []uint32 `json:"ranking"` // in force while the round was open
+	Leader  uint32   `json:"leader"`  // who closed it
+	View    uint32   `json:"view"`
+}
+
+// Lot is one participant's draw.
+type Lot struct {
+	Participant uint32 `json:"participant"`
+	Output      string `json:"output"`     // h, 64 bytes
+	Reputation  int64  `json:"reputation"` // after the round; nobody with 0 is ranked
+}
+
+func (a *Application) queryElection(s *app.State, arg string) (any, error) {
+	epoch, t, err := roundArgument(s, arg)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.record(s, epoch, t)
+	if err != nil {
+		return nil, err
+	}
+	e := Election{
+		Epoch: epoch, Round: t, Seed: hex.EncodeToString(r.Seed), Ranking: nonNil(r.Ranking), Leader: r.Leader, View: r.View,
+		Draws: []Lot{},
+	}
+	byDraw := slices.Clone(r.Contributions)
+	slices.SortStableFunc(byDraw, func(a, b app.Contribution) int { return bytes.Compare(b.Draw, a.Draw) })
+	for _, c := range byDraw {
+		e.Draws = append(e.Draws, Lot{c.Participant, hex.EncodeToString(c.Draw), c.Reputation})
+	}
+	return e, nil
+}
+
+// Standing is one participant in the answer to /reputation.
+type Standing struct {
+	Participant    uint32 `json:"participant"`
+	Moniker        string `json:"moniker"`
+	Reputation     int64  `json:"reputation"` // parts per million
+	MayLead        bool   `json:"may_lead"`
+	Participations uint64 `json:"participations"`
+	Offences       int    `json:"offences"`
+}
+
+func queryReputation(_ *Application, s *app.State, _ string) (any, error) {
+	out := []Standing{}
+	for _, p := range s.Participants {
+		if !p.Active {
+			continue
+		}
+		st := Standing{Participant: p.Index, Moniker: p.Moniker, Reputation: p.Reputation, MayLead: p.Reputation > 0, Participations: p.Participations}
+		for _, o := range s.Offences {
+			if o.Participant == p.Index {
+				st.Offences++
+			}
+		}
+		out = append(out, st)
+	}
+	return out, nil
+}
+
+// Membership is the answer to /membership.
+type Membership struct {
+	Participants int      `json:"participants"` // active ones, N
+	Byzantine    int      `json:"byzantine"`    // f in force
+	Validators   int      `json:"validators"`   // of participants
+	Threshold    int      `json:"threshold"`    // approvals that a proposal takes
+	Members      []Member `json:"members"`
+	Proposals    []Motion `json:"proposals"`
+}
+
+// Member is a registered participant.
+type Member struct {
+	Index     uint32 `json:"index"`
+	ID        string `json:"id"`
+	Moniker   string `json:"moniker"`
+	Address   string `json:"address,omitempty"`
+	Active    bool   `json:"active"`
+	Validator bool   `json:"validator"`
+	Joined    uint64 `json:"joined"`
+}
+
+// Motion is a change that waits.
+type Motion struct {
+	ID        string   `json:"id"`
+	Kind      string   `json:"kind"`
+	Height    uint64   `json:"height"`
+	Approvals []uint32 `json:"approvals"`
+	Accepted  bool     `json:"accepted"` // takes effect at the next round boundary
+	About     string   `json:"about"`
+}
+
+func queryMembership(_ *Application, s *app.State, _ string) (any, error) {
+	m := Membership{Participants: s.Active(), Byzantine: s.F(), Threshold: s.Threshold(), Members: []Member{}, Proposals: []Motion{}}
+	for _, p := range s.Participants {
+		validator := p.Active && len(p.ConsensusKey) > 0
+		if validator {
+			m.Validators++
+		}
+		m.Members = append(m.Members, Member{
+			Index: p.Index, ID: hex.EncodeToString(p.Id), Moniker: p.Moniker, Address: p.Address, Active: p.Active, Validator: validator, Joined: p.Joined,
+		})
+	}
+	for i := range s.Proposals {
+		p := &s.Proposals[i]
+		body, err := p.Body()
+		if err != nil {
+			return nil, err
+		}
+		m.Proposals = append(m.Proposals, Motion{
+			ID: hex.EncodeToString(p.Id), Kind: tx.Kind(p.Kind).String(), Height: p.Height, Approvals: nonNil(p.Approvals), Accepted: p.Accepted, About: about(body),
+		})
+	}
+	return m, nil
+}
+
+// about says in a few words what a proposal wants.
+func about(body tx.Body) string {
+	switch b := body.(type) {
+	case *tx.Join:
+		id, kind := app.ParticipantID(b.PubKey), "validator and worker"
+		if len(b.ConsensusKey) == 0 {
+			kind = "worker alone"
+		}
+		return fmt.Sprintf("%q, id %X, %s", b.Moniker, id[:4], kind)
+	case *tx.Leave:
+		return fmt.Sprintf("participant %d leaves", b.Participant)
+	case *tx.Rotate:
+		return fmt.Sprintf("new keys of participant %d", b.Participant)
+	case *tx.Restore:
+		return fmt.Sprintf("reputation of participant %d", b.Subject)
+	case *tx.Remove:
+		return fmt.Sprintf("participant %d goes", b.Subject)
+	case *tx.StartEpoch:
+		p, err := app.EpochParams(b)
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprintf("epoch %d: %d rounds, %s of %d parameters, rule %s, keep model %t, now %t", b.Epoch, p.Training.Rounds, p.Model.Kind, p.Model.Dim(), p.Rule.Name, b.KeepModel, b.Now)
+	}
+	return ""
+}
+
+// EpochState is one epoch in the answer to /epochs; the running one is last.
+type EpochState struct {
+	Epoch     uint64 `json:"epoch"`
+	Running   bool   `json:"running"`
+	Rounds    uint64 `json:"rounds"` // closed
+	Planned   uint64 `json:"planned"`
+	Opened    uint64 `json:"opened"` // first height
+	Closed    uint64 `json:"closed"` // last height, 0 while it runs
+	Preset    string `json:"preset,omitempty"`
+	Rule      string `json:"rule"`
+	Dim       int    `json:"dim"`
+	ModelHash string `json:"model_hash"`
+}
+
+func queryEpochs(_ *Application, s *app.State, _ string) (any, error) {
+	out := []EpochState{}
+	for _, e := range s.Epochs {
+		out = append(out, EpochState{
+			Epoch: e.Epoch, Rounds: e.Rounds, Planned: e.Params.Training.Rounds, Opened: e.Opened, Closed: e.Closed,
+			Preset: e.Params.Preset, Rule: e.Params.Rule.Name, Dim: e.Params.Model.Dim(), ModelHash: hex.EncodeToString(e.ModelHash),
+		})
+	}
+	hash := app.ModelHash(s.Model)
+	return append(out, EpochState{
+		Epoch: s.Progress.Epoch, Running: true, Rounds: s.Progress.Round, Planned: s.Params.Training.Rounds, Opened: s.Progress.Began,
+		Preset: s.Params.Preset, Rule: s.Params.Rule.Name, Dim: len(s.Model), ModelHash: hex.EncodeToString(hash[:]),
+	}), nil
+}
