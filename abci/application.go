@@ -66,6 +66,7 @@ type Application struct {
 	restoring *restoring
 
 	express   func([]byte) // may be nil
+	report    func([]byte) // may be nil
 	broadcast atomic.Pointer[func(context.Context, []byte) error]
 }
 
@@ -123,6 +124,14 @@ func (a *Application) SetBroadcast(send func(ctx context.Context, raw []byte) er
 // SetExpress gives the application a way to pass a newly admitted aggregate to
 // the peers ahead of the mempool. Call it before the node starts.
 func (a *Application) SetExpress(send func(raw []byte)) { a.express = send }
+
+// SetReport gives the application a way to submit evidence of an equivocation
+// that it has seen. It must not wait: the mempool is calling. Call it before
+// the node starts.
+func (a *Application) SetReport(send func(raw []byte)) { a.report = send }
+
+// State is the committed state, nil before InitChain.
+func (a *Application) State() *app.State { return a.state.Load() }
 
 // outcomes keeps what Execute returned, by the block's content, from the
 // proposal to FinalizeBlock. An outcome depends on the committed state, the

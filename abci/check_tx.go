@@ -3,15 +3,11 @@ package abci
 import (
 	"context"
 	"errors"
-	"time"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
 	"github.com/spdl/spdl/app/tx"
 )
-
-// accuseTimeout bounds the delivery of evidence to this node's mempool.
-const accuseTimeout = 10 * time.Second
 
 // errNotReady is the answer before InitChain.
 var errNotReady = errors.New("the chain has not begun")
@@ -58,21 +54,15 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	return nil
 }
 
-// accuse broadcasts the proof of an equivocation that this node has seen. It
-// does not wait: the mempool is calling.
+// accuse reports the proof of an equivocation that this node has seen.
 func (a *Application) accuse(proof *tx.Tx) {
 	e, ok := proof.Body.(*tx.Evidence)
-	send := a.broadcast.Load()
-	if !ok || send == nil {
+	if !ok {
 		return
 	}
 	at, _ := e.Conflict()
 	a.log.Error("equivocation seen", "participant", at.Participant, "of", at.Kind, "epoch", at.Epoch, "round", at.Round, "view", at.View)
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), accuseTimeout)
-		defer cancel()
-		if err := (*send)(ctx, proof.Raw); err != nil {
-			a.log.Info("evidence not delivered", "participant", at.Participant, "err", err) // another node was first, mostly
-		}
-	}()
+	if a.report != nil {
+		a.report(proof.Raw)
+	}
 }

@@ -1,7 +1,6 @@
 package abci_test
 
 import (
-	"context"
 	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
@@ -208,7 +207,7 @@ func TestWrongDeltaIsDropped(t *testing.T) {
 	require.Empty(t, n.prepare(1))
 	require.Equal(t, abci.CodeDelta, n.check(bad).Code)
 	reported := make(chan []byte, 9)
-	n.SetBroadcast(func(_ context.Context, raw []byte) error { reported <- raw; return nil })
+	n.SetReport(func(raw []byte) { reported <- raw })
 	require.Equal(t, abci.CodeOccupied, n.check(block[0]).Code)
 	evidence, err := tx.Decode(<-reported)
 	require.NoError(t, err)
@@ -235,7 +234,7 @@ func TestEquivocationIsReported(t *testing.T) {
 	n := begin(t, 4)
 	s := apptest.State(4)
 	reported := make(chan []byte, 9)
-	n.SetBroadcast(func(_ context.Context, raw []byte) error { reported <- raw; return nil })
+	n.SetReport(func(raw []byte) { reported <- raw })
 	g := apptest.Gradient(s, 2)
 	other := *g.Gradient
 	other.Payload = append([]byte{g.Gradient.Payload[0] ^ 1}, g.Gradient.Payload[1:]...)

@@ -1,7 +1,6 @@
 package node_test
 
 import (
-	"crypto/ed25519"
 	"os"
 	"path/filepath"
 	"testing"

@@ -93,6 +93,9 @@ func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger 
 	}
 	x.pool = r.Node.Mempool()
 	r.Application.SetExpress(x.send)
+	r.Application.SetReport(func(raw []byte) {
+		go func() { _ = x.pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // another node was first, where it is refused
+	})
 	local := rpclocal.New(r.Node)
 	r.Application.SetBroadcast(func(ctx context.Context, raw []byte) error {
 		if err := r.synced(ctx); err != nil {
