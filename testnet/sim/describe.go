@@ -1,0 +1,113 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Describe says in one line what a block did, and one more for each change of
+// the consortium.
+func (n *Net) Describe(b *Block) string {
+	var parts []string
+	for _, raw := range b.Txs {
+		t, err := tx.Decode(raw)
+		if err != nil {
+			return fmt.Sprintf("height %d: %v\n", b.Height, err)
+		}
+		if part := n.describeTx(t); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"empty"}
+	}
+	line := fmt.Sprintf("height %d: %s", b.Height, strings.Join(parts, "; "))
+	if len(b.Rejected) > 0 {
+		line += fmt.Sprintf("; proposals of nodes %v rejected", b.Rejected)
+	}
+	for _, e := range b.Changes {
+		if e.Type != "change" {
+			continue
+		}
+		values := map[string]string{}
+		for _, a := range e.Attributes {
+			values[a.Key] = a.Value
+		}
+		line += fmt.Sprintf("\n  change: %s of participant %s", values["kind"], values["participant"])
+		if values["refused"] != "" {
+			line += ", refused: " + values["refused"]
+		}
+	}
+	return line + "\n"
+}
+
+func (n *Net) describeTx(t *tx.Tx) string {
+	switch b := t.Body.(type) {
+	case *tx.Aggregate:
+		missing := ""
+		var in []uint32
+		for _, i := range b.Included {
+			in = append(in, i.Participant)
+		}
+		for i := range uint32(len(n.State().Participants)) {
+			if !slices.Contains(in, i) {
+				missing += fmt.Sprintf(" %d", i)
+			}
+		}
+		if missing != "" {
+			missing = ", without" + missing
+		}
+		return fmt.Sprintf("epoch %d round %d closed by %d in view %d%s", b.Epoch, b.Round, b.Leader, b.View, missing)
+	case *tx.Gradient:
+		return ""
+	case *tx.Join:
+		return "join of " + b.Moniker
+	case *tx.Approve:
+		return fmt.Sprintf("approval of %d", b.Participant)
+	case *tx.Leave:
+		return fmt.Sprintf("leave of %d", b.Participant)
+	case *tx.Rotate:
+		return fmt.Sprintf("rotation of %d", b.Participant)
+	case *tx.Restore:
+		return fmt.Sprintf("%d proposes to restore %d", b.Participant, b.Subject)
+	case *tx.Remove:
+		return fmt.Sprintf("%d proposes to remove %d", b.Participant, b.Subject)
+	case *tx.StartEpoch:
+		return fmt.Sprintf("%d proposes epoch %d", b.Participant, b.Epoch)
+	case *tx.Evidence:
+		at, err := b.Conflict()
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprintf("evidence against %d: two %ss for epoch %d round %d view %d", at.Participant, at.Kind, at.Epoch, at.Round, at.View)
+	}
+	return t.Kind().String()
+}
+
+// Summary says where the chain stands.
+func (n *Net) Summary() string {
+	s := n.State()
+	var b strings.Builder
+	fmt.Fprintf(&b, "height %d, epoch %d round %d of %d, N %d f %d, %d validators, ranking %v\n",
+		n.Height(), s.Progress.Epoch, s.Progress.Round, s.Params.Training.Rounds, s.Active(), s.F(), len(n.validators), s.Progress.Ranking)
+	for _, p := range s.Participants {
+		state := "active"
+		if !p.Active {
+			state = "gone"
+		}
+		fmt.Fprintf(&b, "  %d %s: reputation %d, %d participations, %s\n", p.Index, p.Moniker, p.Reputation, p.Participations, state)
+	}
+	for _, p := range s.Proposals {
+		fmt.Fprintf(&b, "  waits: %s, approvals %v, accepted %t\n", tx.Kind(p.Kind), p.Approvals, p.Accepted)
+	}
+	for _, o := range s.Offences {
+		fmt.Fprintf(&b, "  offence of %d: two %ss for epoch %d round %d\n", o.Participant, tx.Kind(o.Kind), o.Epoch, o.Round)
+	}
+	for _, e := range s.Epochs {
+		fmt.Fprintf(&b, "  epoch %d: %d rounds, heights %d to %d, model %X\n", e.Epoch, e.Rounds, e.Opened, e.Closed, e.ModelHash[:4])
+	}
+	return b.String()
+}

@@ -1,0 +1,45 @@
+package sim
+
+import "slices"
+
+// Faults are what is wrong with a node. The zero value is an honest one.
+type Faults struct {
+	Down        bool // neither votes nor hears anything
+	Partitioned bool // its messages do not pass, and others' do not reach it
+
+	Silent         bool // sends no gradient and never leads
+	MuteLeader     bool // sends gradients and never leads
+	WrongAggregate bool // leads with a Delta that is not the rule's
+	TwoAggregates  bool // leads with a wrong Delta and then with the right one
+	TwoGradients   bool // sends two gradients a round
+	Opposed        bool // sends the negative of its gradient
+
+	EmptyBlocks bool // proposes empty blocks, hiding what is there
+	BadBlocks   bool // proposes blocks that break a rule
+	Accomplice  bool // votes for every block
+}
+
+// Any tells whether anything is wrong.
+func (f Faults) Any() bool { return f != Faults{} }
+
+// spoil breaks a block in one of several ways, by the height.
+func (node *Node) spoil(height int64, txs [][]byte) [][]byte {
+	if len(txs) < 2 {
+		return [][]byte{[]byte("garbage")}
+	}
+	txs = slices.Clone(txs)
+	switch height % 5 {
+	case 0: // a gradient is missing
+		return txs[:len(txs)-1]
+	case 1: // the aggregate stands behind
+		return append(txs[1:], txs[0])
+	case 2: // a gradient twice
+		return append(txs, txs[len(txs)-1])
+	case 3: // a byte is another
+		raw := slices.Clone(txs[1])
+		raw[len(raw)-1] ^= 1
+		txs[1] = raw
+		return txs
+	}
+	return txs[1:] // no aggregate
+}

@@ -1,0 +1,84 @@
+package sim
+
+import (
+	"crypto/ed25519"
+	"fmt"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// index is the node's participant, of the node's own state.
+func (node *Node) index() (uint32, error) {
+	p, ok := node.App.State().Find(node.keys.Public())
+	if !ok {
+		return 0, fmt.Errorf("node %d is no active participant", node.Index)
+	}
+	return p.Index, nil
+}
+
+// by sends a transaction of the node's participant.
+func (node *Node) by(body func(index uint32) tx.Body) (*tx.Tx, error) {
+	index, err := node.index()
+	if err != nil {
+		return nil, err
+	}
+	return node.send(body(index))
+}
+
+// Join asks for membership; as a worker alone it names no validator.
+func (node *Node) Join(workerOnly bool) (*tx.Tx, error) {
+	who := node.Identity()
+	j := &tx.Join{
+		PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(node.keys.VRF, leader.PossessionInput(ChainID, who.PubKey)),
+		ConsensusKey: who.ConsensusKey, Moniker: who.Moniker,
+	}
+	if workerOnly {
+		j.ConsensusKey = nil
+	}
+	return node.send(j)
+}
+
+// Approve votes for what a transaction proposes.
+func (node *Node) Approve(proposal []byte) (*tx.Tx, error) {
+	return node.by(func(i uint32) tx.Body { return &tx.Approve{Participant: i, Proposal: proposal} })
+}
+
+// Leave ends the membership.
+func (node *Node) Leave() (*tx.Tx, error) {
+	return node.by(func(i uint32) tx.Body { return &tx.Leave{Participant: i} })
+}
+
+// Restore proposes to give a reputation of 0 back.
+func (node *Node) Restore(subject uint32) (*tx.Tx, error) {
+	return node.by(func(i uint32) tx.Body { return &tx.Restore{Participant: i, Subject: subject} })
+}
+
+// Remove proposes to end another's membership.
+func (node *Node) Remove(subject uint32) (*tx.Tx, error) {
+	return node.by(func(i uint32) tx.Body { return &tx.Remove{Participant: i, Subject: subject} })
+}
+
+// StartEpoch proposes the next epoch.
+func (node *Node) StartEpoch(p app.Params, keepModel, now bool) (*tx.Tx, error) {
+	return node.by(func(i uint32) tx.Body {
+		return app.NewStartEpoch(i, node.App.State().Progress.Epoch+1, p, keepModel, now)
+	})
+}
+
+// Rotate replaces all keys of the participant. The node goes on with the old
+// ones; Rekey takes the new ones once the chain has them.
+func (node *Node) Rotate(generation int) (*tx.Tx, error) {
+	next := newKeys(node.net, node.Index, generation)
+	pub := next.Public()
+	return node.by(func(i uint32) tx.Body {
+		return &tx.Rotate{
+			Participant: i, PubKey: pub, PubKeyProof: app.ProveRotation(ChainID, i, next.Signing),
+			VrfKey: next.VRF.Public().(ed25519.PublicKey), VrfProof: leader.Prove(next.VRF, leader.PossessionInput(ChainID, pub)),
+		}
+	})
+}
+
+// Rekey lets the node sign with the keys of a generation.
+func (node *Node) Rekey(generation int) { node.keys = newKeys(node.net, node.Index, generation) }

@@ -1,0 +1,230 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/gradients"
+)
+
+// ChainID is the simulated chains' id.
+const ChainID = "spdl-sim"
+
+// Config describes a net.
+type Config struct {
+	// Nodes is how many begin, each a validator and a participant.
+	Nodes  int
+	Params app.Params
+	Seed   uint64
+	// Vector is a participant's gradient for the open round of a state; nil for a
+	// common slope with noise, in integers.
+	Vector func(node int, s *app.State) gradients.Vector
+	// Delay draws how many steps a message from one node to another takes, 0 for
+	// at once; nil for always at once. A negative delay loses it.
+	Delay func(from, to int, r *rand.Rand) int
+}
+
+// Net is a simulated net. Not for concurrent use.
+type Net struct {
+	Nodes []*Node
+	// Blocks are the decided blocks; the one of height h is Blocks[h-1].
+	Blocks []Block
+
+	config     Config
+	genesis    []byte
+	random     *rand.Rand
+	queue      []message
+	validators map[string]bool // by consensus key: whose votes count at the next height
+	pending    map[string]bool // validator updates in force one height later: true comes, false goes
+}
+
+// Block is a decided block and what the first live node said of it.
+type Block struct {
+	Height   int64
+	Proposer int   // node; -1 where nobody's proposal was empty-handed
+	Rejected []int // nodes whose proposals for this height were voted down
+	Txs      [][]byte
+	AppHash  []byte
+	Changes  []abcitypes.Event // of the block
+}
+
+// New makes the net's genesis and starts its nodes.
+func New(c Config) (*Net, error) {
+	n := &Net{config: c, random: rand.New(rand.NewPCG(c.Seed, 0x5bd1)), validators: map[string]bool{}}
+	g := app.Genesis{Params: c.Params, Seed: seed32(c.Seed, "genesis")}
+	for i := range c.Nodes {
+		node := newNode(n, i)
+		p := app.NewParticipant(uint32(i), node.Identity(), c.Params.Reputation)
+		p.VrfProof = app.ProveGenesis(ChainID, g.Seed, node.keys.VRF)
+		g.Participants = append(g.Participants, p)
+		n.validators[string(p.ConsensusKey)] = true
+		n.Nodes = append(n.Nodes, node)
+	}
+	var err error
+	if n.genesis, err = g.Encode(); err != nil {
+		return nil, err
+	}
+	for _, node := range n.Nodes {
+		if err := node.start(); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// AddNode starts one node more. It has caught up when this returns, and is no
+// participant yet.
+func (n *Net) AddNode() (*Node, error) {
+	node := newNode(n, len(n.Nodes))
+	n.Nodes = append(n.Nodes, node)
+	if err := node.start(); err != nil {
+		return nil, err
+	}
+	return node, node.catchUp()
+}
+
+// Height is the last decided height.
+func (n *Net) Height() int64 { return int64(len(n.Blocks)) }
+
+// now is the virtual clock: a second a step.
+func (n *Net) now() time.Time { return time.Unix(1_700_000_000+int64(len(n.Blocks)), 0) }
+
+// Step lets messages arrive and participants act until nothing moves, then
+// decides one height. It returns nil where no proposal found its two thirds.
+func (n *Net) Step() (*Block, error) {
+	for _, node := range n.Nodes {
+		if node.live() {
+			if err := node.catchUp(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for moved := true; moved; {
+		moved = false
+		for _, node := range n.Nodes {
+			if node.live() {
+				acted, err := node.act()
+				if err != nil {
+					return nil, err
+				}
+				moved = acted || moved
+			}
+		}
+		moved = n.deliver() || moved
+	}
+	n.age()
+	b, err := n.decide()
+	if b == nil || err != nil {
+		return b, err
+	}
+	n.Blocks = append(n.Blocks, *b)
+	for _, node := range n.Nodes {
+		if node.live() {
+			if err := node.catchUp(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	first := n.firstLive()
+	last := &n.Blocks[len(n.Blocks)-1]
+	last.AppHash, last.Changes = first.hashes[last.Height-1], first.events
+	n.applyValidators(first)
+	return last, n.Check()
+}
+
+func (n *Net) firstLive() *Node {
+	for _, node := range n.Nodes {
+		if node.live() {
+			return node
+		}
+	}
+	panic("no node is live")
+}
+
+// decide asks proposers in turn, as consensus rounds of one height do.
+func (n *Net) decide() (*Block, error) {
+	height := n.Height() + 1
+	var rejected []int
+	for turn := range n.Nodes {
+		proposer := n.Nodes[(int(height)+turn)%len(n.Nodes)]
+		if !proposer.live() || !n.validators[string(proposer.consensus)] {
+			continue
+		}
+		txs, err := proposer.propose(height)
+		if err != nil {
+			return nil, err
+		}
+		votes := 0
+		for _, voter := range n.Nodes {
+			if !voter.live() || !n.validators[string(voter.consensus)] || n.cut(proposer, voter) {
+				continue
+			}
+			r, err := voter.App.ProcessProposal(context.Background(), &abcitypes.RequestProcessProposal{Height: height, Txs: txs})
+			if err != nil {
+				return nil, fmt.Errorf("node %d: process proposal at height %d: %w", voter.Index, height, err)
+			}
+			if r.Status == abcitypes.ResponseProcessProposal_ACCEPT || voter.Faults.Accomplice {
+				votes++
+			}
+		}
+		if 3*votes > 2*len(n.validators) {
+			return &Block{Height: height, Proposer: proposer.Index, Rejected: rejected, Txs: txs}, nil
+		}
+		rejected = append(rejected, proposer.Index)
+	}
+	return nil, nil
+}
+
+// applyValidators moves the validator set on: updates of height h count from
+// h+2 on, as CometBFT's do.
+func (n *Net) applyValidators(node *Node) {
+	for key, comes := range n.pending {
+		if comes {
+			n.validators[key] = true
+		} else {
+			delete(n.validators, key)
+		}
+	}
+	n.pending = map[string]bool{}
+	for _, v := range node.updates {
+		n.pending[string(v.PubKey.GetEd25519())] = v.Power > 0
+	}
+}
+
+// Check holds the invariants of the net as it stands: all live nodes agree on
+// every application hash, and so on everything.
+func (n *Net) Check() error {
+	for _, node := range n.Nodes {
+		for h, hash := range node.hashes {
+			if h < len(n.Blocks) && !slices.Equal(hash, n.Blocks[h].AppHash) {
+				return fmt.Errorf("height %d: node %d has application hash %X, others %X", h+1, node.Index, hash, n.Blocks[h].AppHash)
+			}
+		}
+	}
+	return nil
+}
+
+// State is the committed state of the first live node.
+func (n *Net) State() *app.State { return n.firstLive().App.State() }
+
+// slope is the default gradient: a slope that all share, and noise of one's own.
+func (n *Net) slope(node int, s *app.State) gradients.Vector {
+	v := gradients.NewVector(s.Grid().Width, len(s.Model))
+	common := rand.New(rand.NewPCG(n.config.Seed, s.Progress.Epoch<<32|s.Progress.Round))
+	own := rand.New(rand.NewPCG(n.config.Seed+1, s.Progress.Epoch<<48|s.Progress.Round<<16|uint64(node)))
+	bound := v.Width().Max()
+	for i := range v.Len() {
+		v.Set(i, common.Int64N(bound)-bound/2+own.Int64N(bound/2)-bound/4)
+	}
+	return v
+}
+
+// proof is a participant's lottery proof for the open round of a state.
+func proof(node *Node, s *app.State) []byte { return leader.Prove(node.keys.VRF, s.DrawInput()) }

@@ -1,0 +1,198 @@
+package sim
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"fmt"
+
+	dbm "github.com/cometbft/cometbft-db"
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/libs/log"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// Node is one application with its participant.
+type Node struct {
+	Index  int
+	App    *abci.Application
+	Faults Faults
+
+	net       *Net
+	keys      worker.Keys
+	consensus []byte
+	moniker   string
+	hashes    [][]byte // application hash by height
+	events    []abcitypes.Event
+	updates   []abcitypes.ValidatorUpdate
+	signed    map[tx.Place]bool
+	reports   [][]byte
+}
+
+// seed32 derives 32 bytes from a seed and names.
+func seed32(seed uint64, names ...any) []byte {
+	sum := sha256.Sum256(fmt.Appendf(nil, "spdl sim %d %v", seed, names))
+	return sum[:]
+}
+
+func newNode(n *Net, i int) *Node {
+	return &Node{
+		Index: i, net: n, moniker: fmt.Sprintf("node%d", i), signed: map[tx.Place]bool{},
+		keys:      newKeys(n, i, 0),
+		consensus: ed25519.NewKeyFromSeed(seed32(n.config.Seed, "consensus", i)).Public().(ed25519.PublicKey),
+	}
+}
+
+func newKeys(n *Net, i, generation int) worker.Keys {
+	return worker.Keys{
+		Signing: ed25519.NewKeyFromSeed(seed32(n.config.Seed, "sign", i, generation)),
+		VRF:     ed25519.NewKeyFromSeed(seed32(n.config.Seed, "vrf", i, generation)),
+	}
+}
+
+// Identity is the public side of the node's participant.
+func (node *Node) Identity() app.Identity {
+	return app.Identity{
+		PubKey: node.keys.Public(), VrfKey: node.keys.VRF.Public().(ed25519.PublicKey), ConsensusKey: node.consensus, Moniker: node.moniker,
+	}
+}
+
+// start opens the application on the net's genesis.
+func (node *Node) start() (err error) {
+	node.App, err = abci.New(abci.Options{
+		DB: dbm.NewMemDB(), Logger: log.NewNopLogger(), Now: node.net.now,
+		ProposalWait: 1, StragglerWait: 1, // nanoseconds: what is not there when it is asked will not come
+	})
+	if err != nil {
+		return err
+	}
+	node.App.SetReport(func(raw []byte) { node.reports = append(node.reports, raw) })
+	_, err = node.App.InitChain(context.Background(), &abcitypes.RequestInitChain{ChainId: ChainID, InitialHeight: 1, AppStateBytes: node.net.genesis})
+	return err
+}
+
+func (node *Node) live() bool { return !node.Faults.Down }
+
+// catchUp executes the decided blocks that the node has not got yet.
+func (node *Node) catchUp() error {
+	for len(node.hashes) < len(node.net.Blocks) && !node.Faults.Partitioned {
+		b := node.net.Blocks[len(node.hashes)]
+		r, err := node.App.FinalizeBlock(context.Background(), &abcitypes.RequestFinalizeBlock{Height: b.Height, Txs: b.Txs})
+		if err != nil {
+			return fmt.Errorf("node %d: finalize height %d: %w", node.Index, b.Height, err)
+		}
+		if _, err := node.App.Commit(context.Background(), &abcitypes.RequestCommit{}); err != nil {
+			return fmt.Errorf("node %d: commit height %d: %w", node.Index, b.Height, err)
+		}
+		if len(r.TxResults) != len(b.Txs) {
+			return fmt.Errorf("node %d: height %d has %d transactions and %d results", node.Index, b.Height, len(b.Txs), len(r.TxResults))
+		}
+		node.hashes = append(node.hashes, r.AppHash)
+		node.events, node.updates = r.Events, r.ValidatorUpdates
+	}
+	return nil
+}
+
+// act does what the node's participant has to do now, once, and tells whether
+// there was anything.
+func (node *Node) act() (bool, error) {
+	acted := len(node.reports) > 0
+	for _, raw := range node.reports {
+		node.net.broadcast(node, raw)
+	}
+	node.reports = nil
+	s := node.App.State()
+	p, ok := s.Find(node.keys.Public())
+	if !ok || s.Finished() {
+		return acted, nil
+	}
+	at := tx.Place{Kind: tx.KindGradient, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index}
+	if !node.signed[at] && !node.Faults.Silent {
+		node.signed[at] = true
+		acted = true
+		if err := node.contribute(s, p); err != nil {
+			return acted, err
+		}
+	}
+	if node.Faults.Silent || node.Faults.MuteLeader {
+		return acted, nil
+	}
+	draft, err := node.App.Draft(p.Index)
+	if err != nil {
+		return acted, nil // not its turn
+	}
+	at = tx.Place{Kind: tx.KindAggregate, Epoch: draft.Epoch, Round: draft.Round, Participant: p.Index, View: draft.View}
+	if node.signed[at] {
+		return acted, nil
+	}
+	node.signed[at] = true
+	return true, node.lead(draft)
+}
+
+func (node *Node) sign(body tx.Body) (*tx.Tx, error) {
+	return tx.Sign(ChainID, body, node.keys.Signing)
+}
+
+// send signs and broadcasts a transaction.
+func (node *Node) send(body tx.Body) (*tx.Tx, error) {
+	t, err := node.sign(body)
+	if err == nil {
+		node.net.broadcast(node, t.Raw)
+	}
+	return t, err
+}
+
+// contribute sends the participant's gradient for the open round.
+func (node *Node) contribute(s *app.State, p app.Participant) error {
+	vector := node.net.slope
+	if node.net.config.Vector != nil {
+		vector = node.net.config.Vector
+	}
+	v := vector(node.Index, s)
+	if node.Faults.Opposed {
+		for i := range v.Len() {
+			v.Set(i, -v.At(i))
+		}
+	}
+	g := &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index, Payload: v.Encode(), VrfProof: proof(node, s)}
+	if _, err := node.send(g); err != nil || !node.Faults.TwoGradients {
+		return err
+	}
+	other := *g
+	v.Set(0, v.At(0)/2+1)
+	other.Payload = v.Encode()
+	_, err := node.send(&other)
+	return err
+}
+
+// lead sends the participant's aggregate.
+func (node *Node) lead(draft *tx.Aggregate) error {
+	if node.Faults.WrongAggregate || node.Faults.TwoAggregates {
+		wrong := *draft
+		wrong.Digest = seed32(draft.Round, "wrong")
+		if _, err := node.send(&wrong); err != nil || !node.Faults.TwoAggregates {
+			return err
+		}
+	}
+	_, err := node.send(draft)
+	return err
+}
+
+// propose is PrepareProposal, or what a Byzantine proposer makes of it.
+func (node *Node) propose(height int64) ([][]byte, error) {
+	r, err := node.App.PrepareProposal(context.Background(), &abcitypes.RequestPrepareProposal{Height: height, MaxTxBytes: 1 << 24})
+	if err != nil {
+		return nil, fmt.Errorf("node %d: prepare proposal at height %d: %w", node.Index, height, err)
+	}
+	switch {
+	case node.Faults.EmptyBlocks:
+		return nil, nil
+	case node.Faults.BadBlocks:
+		return node.spoil(height, r.Txs), nil
+	}
+	return r.Txs, nil
+}
