@@ -18,13 +18,23 @@ func (node *Node) index() (uint32, error) {
 	return p.Index, nil
 }
 
-// by sends a transaction of the node's participant.
+// submit signs and broadcasts what the own node admits, and returns its
+// refusal.
+func (node *Node) submit(body tx.Body) (*tx.Tx, error) {
+	t, err := tx.Sign(ChainID, body, node.keys.Signing)
+	if err == nil {
+		err = node.net.broadcast(node, t.Raw)
+	}
+	return t, err
+}
+
+// by submits a transaction of the node's participant.
 func (node *Node) by(body func(index uint32) tx.Body) (*tx.Tx, error) {
 	index, err := node.index()
 	if err != nil {
 		return nil, err
 	}
-	return node.send(body(index))
+	return node.submit(body(index))
 }
 
 // Join asks for membership; as a worker alone it names no validator.
@@ -37,7 +47,7 @@ func (node *Node) Join(workerOnly bool) (*tx.Tx, error) {
 	if workerOnly {
 		j.ConsensusKey = nil
 	}
-	return node.send(j)
+	return node.submit(j)
 }
 
 // Approve votes for what a transaction proposes.
@@ -82,3 +92,10 @@ func (node *Node) Rotate(generation int) (*tx.Tx, error) {
 
 // Rekey lets the node sign with the keys of a generation.
 func (node *Node) Rekey(generation int) { node.keys = newKeys(node.net, node.Index, generation) }
+
+// Member tells whether the node's key is an active participant's, in the node's
+// own state.
+func (node *Node) Member() bool {
+	_, err := node.index()
+	return err == nil
+}

@@ -93,6 +93,9 @@ func (n *Net) AddNode() (*Node, error) {
 // Height is the last decided height.
 func (n *Net) Height() int64 { return int64(len(n.Blocks)) }
 
+// Validators is how many validators vote at the next height.
+func (n *Net) Validators() int { return len(n.validators) }
+
 // now is the virtual clock: a second a step.
 func (n *Net) now() time.Time { return time.Unix(1_700_000_000+int64(len(n.Blocks)), 0) }
 
@@ -132,20 +135,21 @@ func (n *Net) Step() (*Block, error) {
 			}
 		}
 	}
-	first := n.firstLive()
+	first := n.first()
 	last := &n.Blocks[len(n.Blocks)-1]
 	last.AppHash, last.Changes = first.hashes[last.Height-1], first.events
 	n.applyValidators(first)
 	return last, n.Check()
 }
 
-func (n *Net) firstLive() *Node {
+// first is the first node that hears the others.
+func (n *Net) first() *Node {
 	for _, node := range n.Nodes {
-		if node.live() {
+		if node.live() && !node.Faults.Partitioned {
 			return node
 		}
 	}
-	panic("no node is live")
+	panic("no node is up")
 }
 
 // decide asks proposers in turn, as consensus rounds of one height do.
@@ -212,7 +216,7 @@ func (n *Net) Check() error {
 }
 
 // State is the committed state of the first live node.
-func (n *Net) State() *app.State { return n.firstLive().App.State() }
+func (n *Net) State() *app.State { return n.first().App.State() }
 
 // slope is the default gradient: a slope that all share, and noise of one's own.
 func (n *Net) slope(node int, s *app.State) gradients.Vector {
@@ -228,3 +232,15 @@ func (n *Net) slope(node int, s *app.State) gradients.Vector {
 
 // proof is a participant's lottery proof for the open round of a state.
 func proof(node *Node, s *app.State) []byte { return leader.Prove(node.keys.VRF, s.DrawInput()) }
+
+// LastChanges are the kinds of the changes that the last block made to the
+// consortium.
+func (n *Net) LastChanges() []string {
+	var kinds []string
+	for _, e := range n.Blocks[len(n.Blocks)-1].Changes {
+		if e.Type == "change" {
+			kinds = append(kinds, e.Attributes[0].Value)
+		}
+	}
+	return kinds
+}
