@@ -2,6 +2,7 @@ package abci
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -86,11 +87,15 @@ func (a *Application) assemble(p *pool, v view, height, limit int64) []*tx.Tx {
 		if txs == nil {
 			return nil
 		}
-		if _, err := a.judge(v.state, height, txs); err == nil {
+		_, err := a.judge(v.state, height, txs)
+		switch {
+		case err == nil:
 			return txs
-		} else {
-			a.log.Info("aggregate is refused", "height", height, "leader", txs[0].Aggregate.Leader, "err", err)
+		case errors.Is(err, app.ErrHeight): // asked for another height than the next: no fault of the aggregate
+			a.log.Error("nothing to propose", "height", height, "err", err)
+			return nil
 		}
+		a.log.Info("aggregate is refused", "height", height, "leader", txs[0].Aggregate.Leader, "err", err)
 		p.refuse(txs[0])
 		v = p.look()
 	}

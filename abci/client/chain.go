@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spdl/spdl/abci"
@@ -109,12 +108,10 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 
 // Submit broadcasts through CheckTx.
 func (c *chain) Submit(ctx context.Context, t *tx.Tx) error {
-	r, err := c.rpc.BroadcastTxSync(ctx, t.Raw)
-	switch {
-	case err != nil && strings.Contains(err.Error(), "tx already exists in cache"):
-		return nil
-	case err != nil:
-		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	err := c.Broadcast(ctx, t)
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		return abci.Verdict(refusal.Code, refusal.Log)
 	}
-	return abci.Verdict(r.Code, r.Log)
+	return err
 }

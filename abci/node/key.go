@@ -1,9 +1,12 @@
 package node
 
 import (
+	"bytes"
 	stded25519 "crypto/ed25519"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/cometbft/cometbft/crypto"
 	"github.com/cometbft/cometbft/crypto/ed25519"
@@ -24,15 +27,87 @@ type participantKeys struct {
 
 // NewKeys makes a participant's keys in a new file.
 func NewKeys(path string) (worker.Keys, error) {
+	keys := GenerateKeys()
+	return keys, WriteKeys(path, keys)
+}
+
+// GenerateKeys makes a participant's keys.
+func GenerateKeys() worker.Keys {
+	return worker.Keys{Signing: stded25519.PrivateKey(ed25519.GenPrivKey()), VRF: stded25519.PrivateKey(ed25519.GenPrivKey())}
+}
+
+// WriteKeys puts a participant's keys into a new file, which is on the disk
+// when it returns: a key that the chain was told of must not be lost.
+func WriteKeys(path string, keys worker.Keys) error {
 	if _, err := os.Stat(path); err == nil {
-		return worker.Keys{}, fmt.Errorf("%s exists already", path)
+		return fmt.Errorf("%s exists already", path)
 	}
-	sign, vrf := ed25519.GenPrivKey(), ed25519.GenPrivKey()
+	sign, vrf := ed25519.PrivKey(keys.Signing), ed25519.PrivKey(keys.VRF)
 	data, err := cmtjson.MarshalIndent(participantKeys{sign.PubKey(), sign, vrf.PubKey(), vrf}, "", "  ")
 	if err != nil {
-		return worker.Keys{}, err
+		return err
 	}
-	return worker.Keys{Signing: stded25519.PrivateKey(sign), VRF: stded25519.PrivateKey(vrf)}, tempfile.WriteFileAtomic(path, data, 0o600)
+	return replaceFile(path, data)
+}
+
+// NextKeyFile is where a rotation keeps the keys to come of a key file.
+func NextKeyFile(path string) string { return path + ".next" }
+
+// ReplaceKeys makes the next keys of a key file its keys. Those before are kept
+// in a file that is named after their public key. A crash leaves the old key
+// file or the new one, and never none: a worker may read it at any time.
+func ReplaceKeys(path string) (kept string, err error) {
+	old, err := LoadKeys(path)
+	if err != nil {
+		return "", err
+	}
+	if _, err := LoadKeys(NextKeyFile(path)); err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ { // the signing key may be the same, and the other not
+		kept = fmt.Sprintf("%s.%x.old", path, []byte(old.Public()[:4]))
+		if n > 1 {
+			kept = fmt.Sprintf("%s.%d", kept, n)
+		}
+		before, err := os.ReadFile(kept)
+		if err == nil && bytes.Equal(before, data) {
+			break
+		}
+		if errors.Is(err, os.ErrNotExist) {
+			if err := replaceFile(kept, data); err != nil {
+				return "", err
+			}
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if err := os.Chmod(NextKeyFile(path), 0o600); err != nil {
+		return kept, err
+	}
+	return kept, errors.Join(os.Rename(NextKeyFile(path), path), syncFolder(path))
+}
+
+// replaceFile writes a secret file whole.
+func replaceFile(path string, data []byte) error {
+	if err := tempfile.WriteFileAtomic(path, data, 0o600); err != nil {
+		return err
+	}
+	return syncFolder(path)
+}
+
+// syncFolder puts on the disk what was renamed into a file's folder.
+func syncFolder(path string) error {
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // LoadKeys reads a participant's key file.

@@ -1,5 +1,6 @@
-// Command spdl runs and inspects an SPDL chain: a node with its worker, a
-// worker alone, localnets, genesis files and queries.
+// Command spdl runs, governs and inspects an SPDL chain: a node with its
+// worker, a worker alone, localnets, keys, genesis files, transactions of
+// membership and governance, and queries.
 //
 // Data goes to standard output, progress and logs to standard error. Exit
 // codes: 0 done, 1 failed, 2 wrong use, 3 the node did not answer.
@@ -34,7 +35,7 @@ func main() {
 	if err == nil || interrupted && errors.Is(err, context.Canceled) {
 		return
 	}
-	fmt.Fprintln(os.Stderr, "spdl:", err)
+	fmt.Fprintln(os.Stderr, "spdl:", plain(err.Error()))
 	var usage usageError
 	switch {
 	case errors.As(err, &usage):

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
 
+	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
 )
@@ -55,7 +56,8 @@ func statusCommand() *cobra.Command {
 }
 
 func queryCommand() *cobra.Command {
-	return group("query", "Ask a node about the training", queryStatus(), queryRound(), queryModel(), queryParticipants(), queryParams())
+	return group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(), queryModel(), queryParticipants(), queryParams(),
+		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryEvidence(), queryEpochs())
 }
 
 func queryStatus() *cobra.Command {
@@ -75,31 +77,54 @@ func queryStatus() *cobra.Command {
 }
 
 func queryRound() *cobra.Command {
-	return ask("round [number]", "A closed round: leader, view, every gradient's score and fate (default: the last)", cobra.MaximumNArgs(1),
+	return ask("round [[epoch] round]", "A closed round: leader, view, every gradient's score and fate (default: the last)", cobra.MaximumNArgs(2),
 		func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
-			t, err := roundArgument(ctx, c, args)
+			epoch, t, err := roundArgument(ctx, c, args)
 			if err != nil {
 				return nil, nil, err
 			}
-			r, err := c.Round(ctx, t)
+			r, err := c.RoundOf(ctx, epoch, t)
 			return r, func(w io.Writer) error { return roundText(w, r) }, err
 		})
 }
 
-// roundArgument is the round asked for, or the last closed one.
-func roundArgument(ctx context.Context, c *client.Client, args []string) (uint64, error) {
-	if len(args) > 0 {
-		t, err := strconv.ParseUint(args[0], 10, 64)
+// roundArgument is the round asked for, of the running epoch if none is named;
+// or the last closed one.
+func roundArgument(ctx context.Context, c *client.Client, args []string) (epoch, round uint64, err error) {
+	var numbers []uint64
+	for _, arg := range args {
+		x, err := strconv.ParseUint(arg, 10, 64)
 		if err != nil {
-			return 0, usageError{fmt.Errorf("round %q is no number", args[0])}
+			name := "round"
+			if len(args) == 2 && len(numbers) == 0 {
+				name = "epoch"
+			}
+			return 0, 0, usageError{fmt.Errorf("%s %q is no number", name, arg)}
 		}
-		return t, nil
+		numbers = append(numbers, x)
+	}
+	if len(numbers) == 2 {
+		return numbers[0], numbers[1], nil
 	}
 	s, err := c.Status(ctx)
-	if err == nil && s.Round == 0 {
-		err = fmt.Errorf("no round is closed yet")
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case len(numbers) == 1:
+		return s.Epoch, numbers[0], nil
+	case s.Round > 0:
+		return s.Epoch, s.Round - 1, nil
 	}
-	return s.Round - 1, err
+	epochs, err := c.Epochs(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	for i := len(epochs) - 1; i >= 0; i-- {
+		if e := epochs[i]; e.Rounds > 0 {
+			return e.Epoch, e.Rounds - 1, nil
+		}
+	}
+	return 0, 0, fmt.Errorf("no round is closed yet")
 }
 
 func roundText(w io.Writer, r app.Record) error {
@@ -114,15 +139,27 @@ func roundText(w io.Writer, r app.Record) error {
 }
 
 func queryModel() *cobra.Command {
-	return ask("model", "The model's parameters: base64 of little-endian float64", nil,
-		func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
-			m, err := c.Model(ctx)
+	return ask("model [[epoch] round]", "The model's parameters, now or after a closed round: base64 of little-endian float64", cobra.MaximumNArgs(2),
+		func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+			m, err := modelArgument(ctx, c, args)
 			return m, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "epoch       %d\nround       %d\nhash        %s\nparameters  %d\n%s\n",
 					m.Epoch, m.Round, m.Hash, len(m.Parameters)/8, base64.StdEncoding.EncodeToString(m.Parameters))
 				return err
 			}, err
 		})
+}
+
+// modelArgument is the model after the round asked for, or as it stands.
+func modelArgument(ctx context.Context, c *client.Client, args []string) (abci.ModelState, error) {
+	if len(args) == 0 {
+		return c.Model(ctx)
+	}
+	epoch, t, err := roundArgument(ctx, c, args)
+	if err != nil {
+		return abci.ModelState{}, err
+	}
+	return c.ModelOf(ctx, epoch, t)
 }
 
 func queryParticipants() *cobra.Command {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
@@ -45,7 +46,7 @@ func rootCommand() *cobra.Command {
 	root.PersistentFlags().StringP("output", "o", "text", "form of the output: text or json")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
-		initCommand(), startCommand(), workerCommand(), testnetCommand(), genesisCommand(),
+		initCommand(), startCommand(), workerCommand(), testnetCommand(), genesisCommand(), keysCommand(), txCommand(),
 		showNodeIDCommand(), showValidatorCommand(), versionCommand(), statusCommand(), queryCommand(), resetCommand(),
 	)
 	root.CompletionOptions.HiddenDefaultCmd = false
@@ -90,6 +91,17 @@ func homeDir() string { return viper.GetString("home") }
 func loadHome() (*config.Config, node.AppConfig, error) { return node.Load(homeDir()) }
 
 func asJSON() bool { return viper.GetString("output") == "json" }
+
+// plain takes out of a foreign text what could drive a terminal: a node that is
+// asked may answer anything.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\n' {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
 
 // show prints a value: as JSON, or as text by the given function.
 func show(w io.Writer, value any, text func(io.Writer) error) error {

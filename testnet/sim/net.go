@@ -158,8 +158,8 @@ func (n *Net) decide() (*Block, error) {
 	var rejected []int
 	for turn := range n.Nodes {
 		proposer := n.Nodes[(int(height)+turn)%len(n.Nodes)]
-		if !proposer.live() || !n.validators[string(proposer.consensus)] {
-			continue
+		if !proposer.live() || !n.validators[string(proposer.consensus)] || len(proposer.hashes) < len(n.Blocks) {
+			continue // one that is behind proposes nothing for this height
 		}
 		txs, err := proposer.propose(height)
 		if err != nil {
@@ -167,7 +167,7 @@ func (n *Net) decide() (*Block, error) {
 		}
 		votes := 0
 		for _, voter := range n.Nodes {
-			if !voter.live() || !n.validators[string(voter.consensus)] || n.cut(proposer, voter) {
+			if !voter.live() || !n.validators[string(voter.consensus)] || n.cut(proposer, voter) || len(voter.hashes) < len(n.Blocks) {
 				continue
 			}
 			r, err := voter.App.ProcessProposal(context.Background(), &abcitypes.RequestProcessProposal{Height: height, Txs: txs})

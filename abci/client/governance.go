@@ -1,0 +1,51 @@
+package client
+
+import (
+	"context"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+)
+
+// Leader is who may close the open round at the next height.
+func (c *Client) Leader(ctx context.Context) (abci.Leader, error) {
+	return query[abci.Leader](ctx, c, "/leader")
+}
+
+// Election is the draws of a closed round.
+func (c *Client) Election(ctx context.Context, epoch, round uint64) (abci.Election, error) {
+	return query[abci.Election](ctx, c, "/election/"+place(epoch, round))
+}
+
+// Reputation is where the active participants stand, by index.
+func (c *Client) Reputation(ctx context.Context) ([]abci.Standing, error) {
+	return query[[]abci.Standing](ctx, c, "/reputation")
+}
+
+// Membership is who is registered and what waits for approval.
+func (c *Client) Membership(ctx context.Context) (abci.Membership, error) {
+	return query[abci.Membership](ctx, c, "/membership")
+}
+
+// Evidence is the proven offences, in the order in which they were proven.
+func (c *Client) Evidence(ctx context.Context) ([]app.Offence, error) {
+	return query[[]app.Offence](ctx, c, "/evidence")
+}
+
+// Epochs are those that ended and, last, the running one.
+func (c *Client) Epochs(ctx context.Context) ([]abci.EpochState, error) {
+	return query[[]abci.EpochState](ctx, c, "/epochs")
+}
+
+// RoundOf is the record of a closed round of any epoch.
+func (c *Client) RoundOf(ctx context.Context, epoch, round uint64) (app.Record, error) {
+	return query[app.Record](ctx, c, "/round/"+place(epoch, round))
+}
+
+// ModelOf is the model after a closed round of any epoch, while the node keeps
+// it.
+func (c *Client) ModelOf(ctx context.Context, epoch, round uint64) (abci.ModelState, error) {
+	return query[abci.ModelState](ctx, c, "/model/"+place(epoch, round))
+}
+
+func place(epoch, round uint64) string { return number(epoch) + "/" + number(round) }

@@ -1,0 +1,63 @@
+package node_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/node"
+)
+
+// TestReplaceKeys: the next keys become the keys, those before stay readable,
+// and nobody else may read any of them.
+func TestReplaceKeys(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key.json")
+	old, err := node.NewKeys(path)
+	require.NoError(t, err)
+	_, err = node.ReplaceKeys(path)
+	require.ErrorIs(t, err, os.ErrNotExist, "there are no next keys")
+
+	next, err := node.NewKeys(node.NextKeyFile(path))
+	require.NoError(t, err)
+	kept, err := node.ReplaceKeys(path)
+	require.NoError(t, err)
+	require.Equal(t, fmt.Sprintf("%s.%x.old", path, []byte(old.Public()[:4])), kept)
+	require.NoFileExists(t, node.NextKeyFile(path))
+	for file, want := range map[string]any{path: next, kept: old} {
+		keys, err := node.LoadKeys(file)
+		require.NoError(t, err)
+		require.Equal(t, want, keys)
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	}
+	require.ErrorContains(t, node.WriteKeys(path, old), "exists already")
+}
+
+// TestReplaceKeysAgain: a swap that was cut off after the old keys were kept
+// goes on; and where the signing key stays, no kept file is overwritten.
+func TestReplaceKeysAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key.json")
+	keys, err := node.NewKeys(path)
+	require.NoError(t, err)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	cutOff := fmt.Sprintf("%s.%x.old", path, []byte(keys.Public()[:4]))
+	require.NoError(t, os.WriteFile(cutOff, data, 0o600))
+
+	kept := map[string]bool{}
+	for range 3 {
+		keys.VRF = node.GenerateKeys().VRF
+		require.NoError(t, node.WriteKeys(node.NextKeyFile(path), keys))
+		file, err := node.ReplaceKeys(path)
+		require.NoError(t, err)
+		kept[file] = true
+	}
+	require.Equal(t, map[string]bool{cutOff: true, cutOff + ".2": true, cutOff + ".3": true}, kept)
+	now, err := node.LoadKeys(path)
+	require.NoError(t, err)
+	require.Equal(t, keys, now)
+}
