@@ -35,7 +35,9 @@ func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
 	var wg sync.WaitGroup
 	for i := range n.Nodes {
 		wg.Go(func() {
-			p.Nodes[i], errs[i] = node.Start(n.Nodes[i].home.Config, n.Nodes[i].app, logger.With("node", i), share)
+			hooks := Misbehave(n.Manifest.attack(i))
+			hooks.Data = share
+			p.Nodes[i], errs[i] = node.Start(n.Nodes[i].home.Config, n.Nodes[i].app, logger.With("node", i), hooks)
 			if errs[i] != nil {
 				errs[i] = fmt.Errorf("node %d: %w", i, errs[i])
 			}

@@ -7,6 +7,8 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/testnet/attack"
 )
 
 // Manifest describes a localnet. The zero value of a field is its default.
@@ -41,6 +43,8 @@ type Manifest struct {
 	Memory bool `mapstructure:"memory"`
 	// Perturb are the faults of a run.
 	Perturb []Perturbation `mapstructure:"perturb"`
+	// Attacks are the nodes whose participants misbehave.
+	Attacks []Attack `mapstructure:"attack"`
 	// Adjust changes the parameters last; for tests.
 	Adjust func(*app.Params) `mapstructure:"-"`
 	// GenesisTime is the chain's first block time. Default: now.
@@ -82,12 +86,45 @@ func (m *Manifest) complete() error {
 	case m.Home == "":
 		return fmt.Errorf("no home for the nodes")
 	}
+	for _, x := range m.Attacks {
+		if x.Node < 0 || x.Node >= m.Validators {
+			return fmt.Errorf("attack by node %d, want 0 to %d", x.Node, m.Validators-1)
+		}
+		if err := attack.Check(x.Kind); err != nil {
+			return err
+		}
+	}
 	for _, x := range m.Perturb {
 		if err := x.validate(m.Validators); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Attack is a node whose participant misbehaves.
+type Attack struct {
+	Node int `mapstructure:"node"`
+	// Kind is one of attack.Kinds.
+	Kind string `mapstructure:"kind"`
+}
+
+// attack is how node i misbehaves, "" where it does not.
+func (m *Manifest) attack(i int) string {
+	for _, x := range m.Attacks {
+		if x.Node == i {
+			return x.Kind
+		}
+	}
+	return ""
+}
+
+// Misbehave are the hooks of a node whose participant misbehaves; of "" none.
+func Misbehave(kind string) node.Hooks {
+	if kind == "" {
+		return node.Hooks{}
+	}
+	return node.Hooks{Chain: func(c worker.Chain, keys worker.Keys) (worker.Chain, error) { return attack.Wrap(kind, c, keys) }}
 }
 
 // MaxValidators bounds a localnet.

@@ -40,6 +40,12 @@ partition = {{ printf "%q" .Partition }}
 alpha = {{ .Alpha }}
 neighbours = {{ .Neighbours }}
 memory = {{ .Memory }}
+{{- range .Attacks }}
+
+[[attack]]
+node = {{ .Node }}
+kind = {{ printf "%q" .Kind }}
+{{- end }}
 {{- range .Perturb }}
 
 [[perturb]]

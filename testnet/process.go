@@ -72,7 +72,7 @@ func (p *Processes) Start(i int) error {
 		return err
 	}
 	defer log.Close()
-	c := &child{cmd: exec.Command(p.binary, "start", "--home", p.Net.Nodes[i].Home), done: make(chan struct{})}
+	c := &child{cmd: exec.Command(p.binary, p.command(i)...), done: make(chan struct{})}
 	c.cmd.Stdout, c.cmd.Stderr = log, log
 	c.cmd.SysProcAttr = bound()
 	p.mu.Lock()
@@ -91,6 +91,15 @@ func (p *Processes) Start(i int) error {
 	p.children[i] = c
 	go p.wait(i, c)
 	return nil
+}
+
+// command is what node i's process runs.
+func (p *Processes) command(i int) []string {
+	home := []string{"--home", p.Net.Nodes[i].Home}
+	if kind := p.Net.Manifest.attack(i); kind != "" {
+		return append([]string{"testnet", "node", "--attack", kind}, home...)
+	}
+	return append([]string{"start"}, home...)
 }
 
 func (c *child) ended() bool {

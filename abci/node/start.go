@@ -55,10 +55,21 @@ type Running struct {
 	failed    chan error
 }
 
+// Hooks are what a testnet changes in a node. The zero value changes nothing.
+type Hooks struct {
+	// Data reads the training set of a folder, once the chain is known. Default
+	// LoadData.
+	Data func(dir string) (mnist.Data, error)
+	// Chain stands between the worker and its chain.
+	Chain func(c worker.Chain, keys worker.Keys) (worker.Chain, error)
+}
+
 // Start runs the node of a home with the application and, where app.toml says
-// so, the worker. Data is asked for the training set once the chain is known;
-// LoadData reads it from the files.
-func Start(c *config.Config, a AppConfig, logger log.Logger, data func(dir string) (mnist.Data, error)) (*Running, error) {
+// so, the worker.
+func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running, error) {
+	if h.Data == nil {
+		h.Data = LoadData
+	}
 	if err := a.Validate(); err != nil {
 		return nil, fmt.Errorf("app.toml: %w", err)
 	}
@@ -70,13 +81,13 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, data func(dir strin
 	if r.db, err = dbm.NewDB("application", dbm.BackendType(c.DBBackend), c.DBDir()); err != nil {
 		return nil, fmt.Errorf("application database: %w", err)
 	}
-	if err := r.start(c, a, keys, logger, data); err != nil {
+	if err := r.start(c, a, keys, logger, h); err != nil {
 		return nil, errors.Join(err, r.Stop())
 	}
 	return r, nil
 }
 
-func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, data func(string) (mnist.Data, error)) (err error) {
+func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) (err error) {
 	options := abci.Options{
 		DB: r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
 		PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval,
@@ -126,11 +137,18 @@ func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger 
 		r.worker <- nil
 		return nil
 	}
+	chain := r.Application.Local()
+	if h.Chain != nil {
+		if chain, err = h.Chain(chain, keys); err != nil {
+			r.worker <- err
+			return err
+		}
+	}
 	wlog := logger.With("module", "worker")
 	go func() {
-		conf := WorkerOf(c, a, keys, data, wlog.Info)
+		conf := WorkerOf(c, a, keys, h.Data, wlog.Info)
 		conf.Follow = true
-		err := worker.Run(ctx, r.Application.Local(), conf)
+		err := worker.Run(ctx, chain, conf)
 		if err != nil && ctx.Err() == nil {
 			wlog.Error("worker stopped", "err", err)
 			r.failed <- fmt.Errorf("worker: %w", err)

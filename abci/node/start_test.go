@@ -54,7 +54,7 @@ func TestStart(t *testing.T) {
 	c, a := alone(t, 100_000)
 	var reached uint64
 	for range 2 {
-		r, err := Start(c, a, log.NewNopLogger(), LoadData)
+		r, err := Start(c, a, log.NewNopLogger(), Hooks{})
 		require.NoError(t, err)
 		require.Eventually(t, func() bool {
 			_, round := r.Application.Pending()
@@ -78,7 +78,7 @@ func TestWorkerGivesUp(t *testing.T) {
 	}
 	c, a := alone(t, 5)
 	a.Worker.Data = filepath.Join(t.TempDir(), "nothing")
-	r, err := Start(c, a, log.NewNopLogger(), LoadData)
+	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Stop()) }()
 	select {
@@ -94,20 +94,20 @@ func TestStartRefuses(t *testing.T) {
 	c, a := alone(t, 5)
 	missing := a
 	missing.Worker.KeyFile = "config/none.json"
-	_, err := Start(c, missing, log.NewNopLogger(), LoadData)
+	_, err := Start(c, missing, log.NewNopLogger(), Hooks{})
 	require.ErrorContains(t, err, "none.json")
 	wrong := a
 	wrong.Worker.Parts = 0
-	_, err = Start(c, wrong, log.NewNopLogger(), LoadData)
+	_, err = Start(c, wrong, log.NewNopLogger(), Hooks{})
 	require.ErrorContains(t, err, "app.toml")
 	for range 2 { // the first one must have closed the databases
 		lost := *c
 		lost.PrivValidatorKey = "config/none.json"
-		_, err = Start(&lost, a, log.NewNopLogger(), LoadData)
+		_, err = Start(&lost, a, log.NewNopLogger(), Hooks{})
 		require.ErrorContains(t, err, "validator key")
 		lost = *c
 		lost.Genesis = "config/none.json"
-		_, err = Start(&lost, a, log.NewNopLogger(), LoadData)
+		_, err = Start(&lost, a, log.NewNopLogger(), Hooks{})
 		require.ErrorContains(t, err, "none.json")
 	}
 }

@@ -11,10 +11,11 @@ import (
 
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/testnet"
+	"github.com/spdl/spdl/testnet/attack"
 )
 
 func testnetCommand() *cobra.Command {
-	return group("testnet", "Make and run localnets", testnetInitCommand(), testnetStartCommand(), testnetBenchCommand())
+	return group("testnet", "Make and run localnets", testnetInitCommand(), testnetStartCommand(), testnetBenchCommand(), testnetNodeCommand())
 }
 
 // manifestFlags are the flags that make a manifest.
@@ -60,7 +61,7 @@ func manifestOf(cmd *cobra.Command, home string) (testnet.Manifest, error) {
 		return described, err
 	}
 	m := manifest(home)
-	m.Memory, m.Perturb = described.Memory, described.Perturb
+	m.Memory, m.Perturb, m.Attacks = described.Memory, described.Perturb, described.Attacks
 	if described.ChainID != "" && !cmd.Flags().Changed("chain-id") {
 		m.ChainID = described.ChainID // its key is chain_id
 	}
@@ -91,6 +92,26 @@ func testnetInitCommand() *cobra.Command {
 	}
 	manifestFlags(cmd)
 	manifestFileFlag(cmd)
+	return cmd
+}
+
+// testnetNodeCommand is `start` for a node that misbehaves; the launcher calls it
+// for the nodes that a manifest names.
+func testnetNodeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:    "node",
+		Short:  "Run the node of a home with a participant that misbehaves",
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			kind := viper.GetString("attack")
+			if err := attack.Check(kind); err != nil {
+				return usageError{err}
+			}
+			return runNode(cmd.Context(), testnet.Misbehave(kind))
+		},
+	}
+	cmd.Flags().String("attack", "", "how: "+strings.Join(attack.Kinds(), ", "))
+	cmd.Flags().String("log-level", "", "overrides log_level of config.toml")
 	return cmd
 }
 

@@ -65,13 +65,19 @@ func start(t *testing.T, m testnet.Manifest, changes ...func(*testnet.Net)) *net
 			t.Error(err)
 		}
 	})
-	n := &net{T: t, Processes: p}
+	return &net{T: t, Processes: p, clients: clients(t, made)}
+}
+
+// clients has one for each node.
+func clients(t *testing.T, made *testnet.Net) []*client.Client {
+	t.Helper()
+	var all []*client.Client
 	for _, node := range made.Nodes {
 		c, err := client.New(node.RPC)
 		require.NoError(t, err)
-		n.clients = append(n.clients, c)
+		all = append(all, c)
 	}
-	return n
+	return all
 }
 
 // alive fails the test if a node ended by itself.

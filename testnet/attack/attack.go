@@ -1,0 +1,116 @@
+// Package attack holds the misbehaviour of a node's participant, for testnets:
+// it stands between an honest worker and its chain. Nothing but a testnet's
+// manifest reaches it.
+package attack
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// behaviours wrap the chain of a participant, which signs with keys.
+var behaviours = map[string]func(worker.Chain, worker.Keys) worker.Chain{
+	"silent":          func(c worker.Chain, _ worker.Keys) worker.Chain { return silent{c} },
+	"mute-leader":     func(c worker.Chain, _ worker.Keys) worker.Chain { return muteLeader{c} },
+	"wrong-aggregate": func(c worker.Chain, _ worker.Keys) worker.Chain { return wrongAggregate{c} },
+	"equivocate":      func(c worker.Chain, k worker.Keys) worker.Chain { return equivocate{c, k} },
+}
+
+// Kinds lists the behaviours.
+func Kinds() []string {
+	var kinds []string
+	for k := range behaviours {
+		kinds = append(kinds, k)
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// Check refuses what is no behaviour.
+func Check(kind string) error {
+	if behaviours[kind] == nil {
+		return fmt.Errorf("attack %q, want one of %s", kind, strings.Join(Kinds(), ", "))
+	}
+	return nil
+}
+
+// Wrap lets a participant misbehave.
+func Wrap(kind string, c worker.Chain, keys worker.Keys) (worker.Chain, error) {
+	if err := Check(kind); err != nil {
+		return nil, err
+	}
+	return behaviours[kind](c, keys), nil
+}
+
+// silent follows the chain and says nothing.
+type silent struct{ worker.Chain }
+
+// Submit drops the transaction.
+func (silent) Submit(context.Context, *tx.Tx) error { return nil }
+
+// Lead never comes.
+func (silent) Lead(ctx context.Context, _ uint32) (*tx.Aggregate, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// muteLeader sends its gradients and never leads.
+type muteLeader struct{ worker.Chain }
+
+// Lead never comes.
+func (m muteLeader) Lead(ctx context.Context, p uint32) (*tx.Aggregate, error) {
+	return silent{m.Chain}.Lead(ctx, p)
+}
+
+// wrongAggregate leads with the digest of another Delta.
+type wrongAggregate struct{ worker.Chain }
+
+// Lead returns a draft that no validator will accept.
+func (w wrongAggregate) Lead(ctx context.Context, p uint32) (*tx.Aggregate, error) {
+	draft, err := w.Chain.Lead(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	wrong := *draft
+	if len(wrong.Delta) > 0 {
+		wrong.Delta = append([]byte(nil), draft.Delta...)
+		wrong.Delta[7] ^= 0x40 // the first coordinate, out of any tolerance
+		return &wrong, nil
+	}
+	digest := sha256.Sum256(append([]byte("another Delta"), draft.Digest...))
+	wrong.Digest = digest[:]
+	return &wrong, nil
+}
+
+// equivocate sends two gradients a round.
+type equivocate struct {
+	worker.Chain
+	keys worker.Keys
+}
+
+// Submit sends a gradient, and then one that differs in a coordinate.
+func (e equivocate) Submit(ctx context.Context, t *tx.Tx) error {
+	err := e.Chain.Submit(ctx, t)
+	if t.Gradient == nil || err != nil {
+		return err
+	}
+	task, err := e.Await(ctx, e.keys.Public(), nil)
+	if err != nil {
+		return err
+	}
+	other := *t.Gradient
+	other.Payload = append([]byte(nil), t.Gradient.Payload...)
+	other.Payload[0] = -other.Payload[0] + 1
+	second, err := tx.Sign(task.ChainID, &other, e.keys.Signing)
+	if err != nil {
+		return err
+	}
+	_ = e.Chain.Submit(ctx, second) // refused, and so noticed
+	return nil
+}
