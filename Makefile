@@ -54,6 +54,10 @@ determinism: ## the golden hashes with and without assembly, GOAMD64 v1 and v3, 
 e2e: build ## end-to-end runs: localnets, kill -9, hostile clients
 	$(GO) test -tags e2e -count 1 -v -timeout 20m ./testnet/e2e
 
+.PHONY: sim
+sim: ## 1,000 random histories of simulated nets (SEEDS=1000)
+	$(GO) test -count 1 -timeout 10m ./testnet/sim -run Random -seeds $(or $(SEEDS),1000)
+
 .PHONY: bench
 bench: ## benchmarks (BENCH=regexp)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...

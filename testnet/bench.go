@@ -139,7 +139,7 @@ func benchOne(ctx context.Context, m Manifest, baseline bool) (s sample, txBytes
 }
 
 // gradientTxBytes is the size of a signed gradient.
-func gradientTxBytes(p app.Params) int { return p.Model.Dim()*int(p.Grid.Width) + 86 }
+func gradientTxBytes(p app.Params) int { return p.Model.Dim()*int(p.Grid.Width) + 168 }
 
 func startBaseline(ctx context.Context, n *Net, size int) (nodes []*cmtnode.Node, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(ctx)
