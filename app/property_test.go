@@ -1,6 +1,8 @@
 package app_test
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,6 +80,308 @@ func checkInvariants(t *rapid.T, before *app.State, out *app.Outcome, txs int) {
 			t.Fatalf("%d of %d included", k, n)
 		}
 	}
+}
+
+// consortium is a chain under random changes, and what a test must remember of
+// them: who signs with which of apptest's keys, and CometBFT's validators.
+type consortium struct {
+	s          *app.State
+	keys       ring
+	unused     int                 // the next of apptest's keys
+	asked      map[string][2]int   // numbers of the signing and the VRF key that a proposal asks for, 0 for none
+	validators map[string]struct{} // by consensus key
+}
+
+// change draws a transaction beside rounds: most are valid, some are not.
+func (c *consortium) change(t *rapid.T) []*tx.Tx {
+	s := c.s
+	who := func() uint32 { return rapid.Uint32Range(0, uint32(len(s.Participants))).Draw(t, "who") }
+	fresh := func() int { c.unused++; return c.unused }
+	nonce := rapid.Uint64Range(0, 3).Draw(t, "nonce")
+	var x *tx.Tx
+	switch rapid.SampledFrom([]string{"join", "approve", "leave", "remove", "restore", "rotate", "evidence", "epoch", "epoch"}).Draw(t, "kind") {
+	case "join":
+		k := fresh()
+		x = apptest.Join(k)
+		if rapid.Bool().Draw(t, "worker") {
+			x = joinAs(k, func(j *tx.Join) { j.ConsensusKey = nil })
+		}
+		c.asked[string(x.Content[:])] = [2]int{k, k}
+	case "approve":
+		id := make([]byte, 32)
+		if n := len(s.Proposals); n > 0 {
+			id = s.Proposals[rapid.IntRange(0, n-1).Draw(t, "proposal")].Id
+		}
+		var out []*tx.Tx
+		for _, i := range rapid.SliceOfNDistinct(rapid.SampledFrom(active(s)), 1, -1, rapid.ID[uint32]).Draw(t, "voters") {
+			out = append(out, c.keys.sign(i, &tx.Approve{Participant: i, Proposal: id}))
+		}
+		return out
+	case "leave":
+		i := who()
+		return []*tx.Tx{c.keys.sign(i, &tx.Leave{Participant: i})}
+	case "remove":
+		i := who()
+		x = c.keys.sign(i, &tx.Remove{Participant: i, Subject: who(), Nonce: nonce})
+	case "restore":
+		i := who()
+		x = c.keys.sign(i, &tx.Restore{Participant: i, Subject: who(), Nonce: nonce})
+	case "rotate":
+		i, keys := who(), [3]int{}
+		for j := range keys {
+			if rapid.Bool().Draw(t, "replaced") {
+				keys[j] = fresh()
+			}
+		}
+		x = rotate(i, c.keys, keys[0], keys[1], keys[2])
+		c.asked[string(x.Content[:])] = [2]int{keys[0], keys[1]}
+		return []*tx.Tx{x}
+	case "evidence":
+		i, round := who(), s.Progress.Round
+		if s.Finished() {
+			round--
+		}
+		round = rapid.Uint64Range(0, round).Draw(t, "round")
+		if rapid.Bool().Draw(t, "of aggregates") {
+			return []*tx.Tx{evidence(aggregatesOf(c.keys.key(i), s.Progress.Epoch, round, i, uint32(nonce)))}
+		}
+		return []*tx.Tx{evidence(gradientsOf(c.keys.key(i), s.Progress.Epoch, round, i))}
+	case "epoch":
+		i, p := who(), s.Params
+		p.Training.Rounds = rapid.Uint64Range(1, 4).Draw(t, "rounds")
+		p.Rule.Name = rapid.SampledFrom([]string{"mean", "multi-krum", "median"}).Draw(t, "rule")
+		p.Election.Term = rapid.Uint64Range(1, 2).Draw(t, "term")
+		x = c.keys.sign(i, app.NewStartEpoch(i, s.Progress.Epoch+1, p, true, rapid.Bool().Draw(t, "now")))
+	}
+	out := []*tx.Tx{x}
+	for _, i := range rapid.SliceOfNDistinct(rapid.SampledFrom(active(s)), 0, -1, rapid.ID[uint32]).Draw(t, "voters") {
+		out = append(out, c.keys.approve(i, x))
+	}
+	return out
+}
+
+// advance takes over what a block led to.
+func (c *consortium) advance(t *rapid.T, out *app.Outcome) {
+	for _, change := range out.Changes {
+		if asked, ok := c.asked[string(change.Proposal)]; ok && change.Refused == nil {
+			if asked[0] != 0 {
+				c.keys.signing[change.Participant] = asked[0]
+			}
+			if asked[1] != 0 {
+				c.keys.vrf[change.Participant] = asked[1]
+			}
+		}
+	}
+	for _, v := range out.Validators {
+		_, there := c.validators[string(v.ConsensusKey)]
+		if there != (v.Power == 0) {
+			t.Fatalf("CometBFT would halt: power %d for a validator, there: %t", v.Power, there)
+		}
+		if delete(c.validators, string(v.ConsensusKey)); v.Power > 0 {
+			c.validators[string(v.ConsensusKey)] = struct{}{}
+		}
+	}
+	c.s = out.State
+}
+
+// check holds the invariants of a state.
+func (c *consortium) check(t *rapid.T, out *app.Outcome) {
+	s := c.s
+	validators, signing, vrf := 0, map[string]bool{}, map[string]bool{}
+	for _, p := range s.Participants {
+		for _, key := range append([][]byte{p.PubKey}, p.FormerKeys...) {
+			if signing[string(key)] {
+				t.Fatalf("signing key %X twice", key)
+			}
+			signing[string(key)] = true
+		}
+		if vrf[string(p.VrfKey)] {
+			t.Fatalf("VRF key %X twice", p.VrfKey)
+		}
+		vrf[string(p.VrfKey)] = true
+		if p.Active && len(p.ConsensusKey) > 0 {
+			validators++
+			if _, ok := c.validators[string(p.ConsensusKey)]; !ok {
+				t.Fatalf("participant %d has no validator", p.Index)
+			}
+		}
+	}
+	if validators != len(c.validators) || validators == 0 {
+		t.Fatalf("%d validators, CometBFT has %d", validators, len(c.validators))
+	}
+	if n := s.Active(); s.F() > (n-1)/3 || n < 3 && s.Params.Rule.Name == "multi-krum" {
+		t.Fatalf("N = %d, f = %d, %s", n, s.F(), s.Params.Rule.Name)
+	}
+	for _, o := range s.Offences {
+		p := s.Participants[o.Participant]
+		settled := o.Epoch < p.SettledEpoch || o.Epoch == p.SettledEpoch && o.Round < p.SettledRound
+		if !settled && p.Reputation != 0 {
+			t.Fatalf("offence %+v and a reputation of %d", o, p.Reputation)
+		}
+	}
+	ids, own, joins := map[string]bool{}, map[uint32]int{}, 0
+	for _, p := range s.Proposals {
+		if ids[string(p.Id)] {
+			t.Fatalf("proposal %X twice", p.Id)
+		}
+		ids[string(p.Id)] = true
+		body, err := p.Body()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, epoch := body.(*tx.StartEpoch)
+		switch {
+		case tx.Kind(p.Kind) == tx.KindJoin:
+			joins++
+		case !p.Accepted:
+			own[p.Approvals[0]]++
+		}
+		if boundary := out.Record != nil || out.Changed && s.Finished(); boundary && p.Accepted && !(epoch && !e.Now && !s.Finished()) {
+			t.Fatalf("a boundary left %+v", p)
+		}
+	}
+	for i, n := range own {
+		if n > 4 {
+			t.Fatalf("%d proposals of participant %d wait", n, i)
+		}
+	}
+	if joins > 64 {
+		t.Fatalf("%d joins wait", joins)
+	}
+	if out.Record == nil {
+		return
+	}
+	ranked := map[uint32]bool{}
+	for _, i := range s.Progress.Ranking {
+		if ranked[i] || !s.Participants[i].Active {
+			t.Fatalf("ranking %v", s.Progress.Ranking)
+		}
+		ranked[i] = true
+	}
+}
+
+// TestOthersExecute states the law of the other transactions: whatever Others
+// returns behind what Assemble returns, Execute accepts, under random joins,
+// approvals, departures, rotations, restores, evidence and epochs, valid and
+// not, with rounds between, and the invariants of the consortium hold.
+func TestOthersExecute(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.SampledFrom([]int{1, 4, 5, 7}).Draw(t, "n")
+		c := &consortium{
+			s: apptest.State(n, func(p *app.Params) {
+				p.Rule.Name = rapid.SampledFrom([]string{"mean", "median", "trimmed-mean"}).Draw(t, "rule")
+				p.Training.Rounds = rapid.Uint64Range(1, 4).Draw(t, "rounds")
+				p.Reputation.Penalty = 500_000
+			}),
+			keys: ring{map[uint32]int{}, map[uint32]int{}}, unused: 100, asked: map[string][2]int{}, validators: map[string]struct{}{},
+		}
+		for i := range n {
+			c.validators[string(apptest.ConsensusKey(i))] = struct{}{}
+		}
+		for range rapid.IntRange(1, 12).Draw(t, "blocks") {
+			s, height := c.s, c.s.Height+1
+			var round, pending []*tx.Tx
+			if !s.Finished() {
+				silent := rapid.SliceOfNDistinct(rapid.SampledFrom(active(s)), 0, s.F(), rapid.ID[uint32]).Draw(t, "silent")
+				round = c.keys.closes(s, height, slices.DeleteFunc(active(s), func(i uint32) bool { return slices.Contains(silent, i) })...)
+			}
+			for range rapid.IntRange(0, 4).Draw(t, "changes") {
+				pending = append(pending, c.change(t)...)
+			}
+			limit := int64(0)
+			if rapid.Bool().Draw(t, "limited") {
+				limit = size(round) + rapid.Int64Range(0, 1000).Draw(t, "room")
+			}
+			others := s.Others(pending, round, limit)
+			if whole := size(round) + size(others); limit > 0 && whole > limit {
+				t.Fatalf("%d bytes, at most %d", whole, limit)
+			}
+			txs := slices.Concat(round, others)
+			out := step(t, s, txs...)
+			if rapid.Bool().Draw(t, "again") {
+				if again, err := s.Execute(app.Block{Height: height, Txs: decodeAgain(t, txs)}); err != nil || again.State.Hash() != out.State.Hash() {
+					t.Fatalf("two executions differ: %v", err)
+				}
+			}
+			if out.Record != nil {
+				if k := len(out.Record.Contributions); k < s.Active()-s.F() || k > s.Active() {
+					t.Fatalf("%d of %d included", k, s.Active())
+				}
+			}
+			for _, p := range out.State.Participants {
+				if p.Reputation < 0 || p.Reputation > app.One {
+					t.Fatalf("reputation %d of participant %d", p.Reputation, p.Index)
+				}
+			}
+			c.advance(t, out)
+			c.check(t, out)
+		}
+	})
+}
+
+// size is what transactions take in a block, as CometBFT counts them.
+func size(txs []*tx.Tx) (total int64) {
+	for _, x := range txs {
+		total += int64(len(x.Raw)) + 2
+		for n := len(x.Raw); n > 127; n >>= 7 {
+			total++
+		}
+	}
+	return total
+}
+
+// FuzzExecuteOthers: no transaction that decodes panics the pool or a block, nor
+// does one that is signed again as a participant or an outsider; what the pool
+// admits beside rounds, Execute accepts alone; no refusal changes a state.
+func FuzzExecuteOthers(f *testing.F) {
+	open := round(f, apptest.State(4, mean), equivocation(3, 0, 0)).State
+	open = step(f, open, votes(apptest.Join(5), 0)...).State
+	finished := apptest.State(4, func(p *app.Params) { p.Training.Rounds = 1 })
+	finished = round(f, finished, equivocation(3, 0, 0)).State
+	finished = step(f, finished, votes(remove(0, 3), 1)...).State
+	worlds := []*app.State{open, finished}
+	rounds, before := [][]*tx.Tx{nil, nil}, [][]byte{open.Encode(), finished.Encode()}
+	opened, txs := ring{}.ripe(f, open)
+	rounds[0], worlds[0], before[0] = txs, opened, opened.Encode()
+	for _, x := range append([]*tx.Tx{
+		apptest.Join(4), leave(1), remove(1, 2), restore(0, 3, 7), rotate(2, ring{}, 52, 53, 54), equivocation(2, 0, 0),
+		evidence(aggregatesOf(1, 0, 1, 1, 2)), ring{}.approve(1, apptest.Join(5)), ring{}.approve(2, remove(0, 3)),
+		ring{}.sign(1, app.NewStartEpoch(1, 1, open.Params, true, true)), ring{}.sign(1, app.NewStartEpoch(1, 1, open.Params, false, false)),
+	}, rounds[0]...) {
+		f.Add(x.Raw, uint8(0))
+		f.Add(x.Raw, uint8(4))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, signer uint8) {
+		x, err := tx.Decode(raw)
+		if err != nil {
+			return
+		}
+		again := x
+		if e, ok := x.Body.(*tx.Evidence); ok {
+			again = accuse(tx.Kind(e.Kind), e.First, e.Second, int(signer%8), int(signer%8))
+		} else {
+			again = apptest.Sign(int(signer%8), x.Body)
+		}
+		for i, s := range worlds {
+			for _, x := range []*tx.Tx{x, again} {
+				admitted := s.Admit(x)
+				_, alone := s.Execute(app.Block{Height: s.Height + 1, Txs: []*tx.Tx{x}})
+				if beside := x.Gradient == nil && x.Aggregate == nil; beside && (admitted == nil) != (alone == nil) {
+					t.Fatalf("the pool: %v; the block: %v", admitted, alone)
+				}
+				_, behind := s.Execute(app.Block{Height: s.Height + 1, Txs: append(slices.Clone(rounds[i]), x)})
+				if len(rounds[i]) > 0 && alone == nil && behind != nil {
+					t.Fatalf("behind a round: %v", behind)
+				}
+				if picked := len(s.Others([]*tx.Tx{x}, nil, 0)); (picked == 1) != (alone == nil) {
+					t.Fatalf("Others picks %d, the block: %v", picked, alone)
+				}
+			}
+			if !bytes.Equal(before[i], s.Encode()) {
+				t.Fatal("the state has changed")
+			}
+		}
+	})
 }
 
 // TestHashBindsEverything: every part of the state reaches the hash.

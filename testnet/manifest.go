@@ -7,7 +7,6 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
-	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/testnet/attack"
 )
 
@@ -117,14 +116,6 @@ func (m *Manifest) attack(i int) string {
 		}
 	}
 	return ""
-}
-
-// Misbehave are the hooks of a node whose participant misbehaves; of "" none.
-func Misbehave(kind string) node.Hooks {
-	if kind == "" {
-		return node.Hooks{}
-	}
-	return node.Hooks{Chain: func(c worker.Chain, keys worker.Keys) (worker.Chain, error) { return attack.Wrap(kind, c, keys) }}
 }
 
 // MaxValidators bounds a localnet.

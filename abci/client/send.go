@@ -71,10 +71,14 @@ type Change struct {
 }
 
 // ChangeAt looks for a proposal among the changes that a block made; nil where
-// it is not one of them.
+// it is not one of them, or the node does not keep what blocks did.
 func (c *Client) ChangeAt(ctx context.Context, height int64, proposal string) (*Change, error) {
 	r, err := c.rpc.BlockResults(ctx, &height)
-	if err != nil {
+	var answer *rpctypes.RPCError
+	switch {
+	case errors.As(err, &answer):
+		return nil, nil
+	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	for _, e := range r.FinalizeBlockEvents {

@@ -14,7 +14,7 @@ import (
 )
 
 func genesisCommand() *cobra.Command {
-	return group("genesis", "Work on genesis files", &cobra.Command{
+	return group("genesis", "Make and check genesis files", genesisEntry(), genesisNew(), &cobra.Command{
 		Use:   "validate [file]",
 		Short: "Check a genesis file (default: the home's); warn of what weakens a guarantee",
 		Args:  cobra.MaximumNArgs(1),

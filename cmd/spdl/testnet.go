@@ -107,7 +107,7 @@ func testnetNodeCommand() *cobra.Command {
 			if err := attack.Check(kind); err != nil {
 				return usageError{err}
 			}
-			return runNode(cmd.Context(), testnet.Misbehave(kind))
+			return runNode(cmd.Context(), attack.Hooks(kind))
 		},
 	}
 	cmd.Flags().String("attack", "", "how: "+strings.Join(attack.Kinds(), ", "))

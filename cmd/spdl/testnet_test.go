@@ -186,7 +186,10 @@ func TestNodeAndWorker(t *testing.T) {
 	}, 30*time.Second, 100*time.Millisecond, "%s", nodeLog.String())
 	_, stderr, code = spdl(t, "query", "round", "0", "--node", rpc)
 	require.Equal(t, 1, code)
-	require.Contains(t, stderr, "not closed")
+	require.Contains(t, stderr, "no record of epoch 0 round 0")
+	_, stderr, code = spdl(t, "query", "round", "--node", rpc)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "no round is closed yet")
 
 	_, stderr, code = spdl(t, "worker", "--home", node0, "--node", rpc)
 	require.Zero(t, code, stderr)
@@ -195,6 +198,14 @@ func TestNodeAndWorker(t *testing.T) {
 		"query status":       "round         5 of 5, finished",
 		"query round":        "round    4 of epoch 0",
 		"query round 0":      "round    0 of epoch 0",
+		"query round 0 1":    "round    1 of epoch 0",
+		"query model 0 4":    "round       5",
+		"query election":     "leader   0 in view",
+		"query election 2":   "round    2 of epoch 0",
+		"query reputation":   "may lead",
+		"query membership":   "threshold     1 approvals",
+		"query evidence":     "proven at",
+		"query epochs":       "to runs",
 		"query model":        "parameters  1970",
 		"query participants": "node0",
 		"query params":       `"mechanism"`,

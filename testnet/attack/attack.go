@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
 )
@@ -40,12 +41,17 @@ func Check(kind string) error {
 	return nil
 }
 
-// Wrap lets a participant misbehave.
-func Wrap(kind string, c worker.Chain, keys worker.Keys) (worker.Chain, error) {
-	if err := Check(kind); err != nil {
-		return nil, err
+// Hooks let the participant of a node misbehave; of "" they change nothing.
+func Hooks(kind string) node.Hooks {
+	if kind == "" {
+		return node.Hooks{}
 	}
-	return behaviours[kind](c, keys), nil
+	return node.Hooks{Chain: func(c worker.Chain, keys worker.Keys) (worker.Chain, error) {
+		if err := Check(kind); err != nil {
+			return nil, err
+		}
+		return behaviours[kind](c, keys), nil
+	}}
 }
 
 // silent follows the chain and says nothing.

@@ -1,0 +1,238 @@
+package app_test
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// another is a proposal by participant 0 for the next epoch, with the running
+// parameters changed.
+func another(s *app.State, keep, now bool, change func(*app.Params)) *tx.Tx {
+	p := s.Params
+	change(&p)
+	return ring{}.sign(0, app.NewStartEpoch(0, s.Progress.Epoch+1, p, keep, now))
+}
+
+func same(*app.Params) {}
+
+// agreed is a proposal with the approvals that N = 4 takes.
+func agreed(proposal *tx.Tx) []*tx.Tx { return votes(proposal, 1, 2) }
+
+// TestEpochNow: "with now ... puts the running epoch on file, replaces the
+// parameters and opens round 0", here with the kept model; participants,
+// reputations, the seed and the ranking go on.
+func TestEpochNow(t *testing.T) {
+	s := apptest.State(4, mean)
+	for range 3 {
+		s = round(t, s).State
+	}
+	s = round(t, s, equivocation(3, 0, 0)).State
+	plain := round(t, s).State
+	x := another(s, true, true, func(p *app.Params) {
+		p.Training.Rounds, p.Training.LearningRate, p.Rule.Name, p.Election.Term = 3, 0.25, "median", 3
+	})
+	out := round(t, s, agreed(x)...)
+	require.NotNil(t, out.Record)
+	require.Equal(t, []app.Change{{Kind: tx.KindStartEpoch, Participant: 0, Proposal: x.Content[:]}}, out.Changes)
+	next := out.State
+	model := app.ModelHash(plain.Model)
+	require.Equal(t, []app.Epoch{{Epoch: 0, Params: s.Params, Rounds: 5, Opened: 1, Closed: next.Height, ModelHash: model[:]}}, next.Epochs)
+	require.Equal(t, out.Record.ModelHash, next.Epochs[0].ModelHash)
+	require.Equal(t, plain.Model, next.Model, "kept, the round of the block included")
+	want, err := app.EpochParams(x.Body.(*tx.StartEpoch))
+	require.NoError(t, err)
+	require.Equal(t, want, next.Params)
+	require.Equal(t, app.Progress{
+		Epoch: 1, Round: 0, Opened: next.Height + 1, Began: next.Height + 1, BlockBytes: -1,
+		Seed: plain.Progress.Seed, Ranking: plain.Progress.Ranking,
+	}, next.Progress, "the seed and the ranking are those of the round")
+	require.Empty(t, next.Proposals)
+	require.Zero(t, next.Participants[3].Reputation)
+	for i, p := range next.Participants {
+		require.Equal(t, plain.Participants[i].Reputation, p.Reputation)
+		require.EqualValues(t, 5, p.Participations)
+	}
+	// What was for the round that would have come is for none.
+	exactly(t, app.ErrWrongRound, next.Admit(apptest.Gradient(plain, 0)))
+	require.False(t, next.Finished())
+	for i := range 3 {
+		out = round(t, next)
+		require.Equal(t, uint64(1), out.Record.Epoch)
+		require.Equal(t, uint64(i), out.Record.Round)
+		require.Equal(t, "median", out.Record.Rule)
+		next = out.State
+	}
+	require.True(t, next.Finished())
+	// What was punished in an old epoch stays so; what was not may be yet.
+	refused(t, next, app.ErrSettled, equivocation(3, 1, 0))
+	require.NoError(t, next.Admit(equivocation(2, 0, 0)))
+}
+
+// TestEpochAtTheEnd: without now it waits for the training to finish, is made
+// by the block that finishes it, and leaves the rounds that are to come alone.
+func TestEpochAtTheEnd(t *testing.T) {
+	s := apptest.State(4, func(p *app.Params) { p.Training.Rounds = 4 })
+	s = step(t, s, agreed(another(s, true, false, same))...).State
+	for range 3 {
+		require.True(t, s.Proposals[0].Accepted)
+		require.Zero(t, s.Progress.Epoch)
+		s = round(t, s).State
+	}
+	// A member that comes meanwhile is counted when the epoch begins.
+	out := round(t, s, votes(apptest.Join(4), 0, 1, 2)...)
+	require.Equal(t, []tx.Kind{tx.KindStartEpoch, tx.KindJoin}, []tx.Kind{out.Changes[0].Kind, out.Changes[1].Kind})
+	require.NoError(t, out.Changes[0].Refused)
+	require.EqualValues(t, 1, out.State.Progress.Epoch)
+	require.Zero(t, out.State.Progress.Round)
+	require.Zero(t, out.State.Participants[4].Joined)
+	require.False(t, out.State.Finished())
+	require.EqualValues(t, 4, out.State.Epochs[0].Rounds)
+	s = round(t, out.State).State
+	require.EqualValues(t, 1, s.Progress.Round)
+	require.EqualValues(t, 1, s.Participants[4].Participations)
+}
+
+// TestEpochsOn: "The boundary, if the block closed a round or training is
+// finished": in a finished chain a block without a round makes changes, an epoch
+// among them, and training goes on.
+func TestEpochsOn(t *testing.T) {
+	s := apptest.State(4, func(p *app.Params) { p.Training.Rounds = 2 })
+	s = round(t, round(t, s).State).State
+	for epoch := uint64(1); epoch <= 3; epoch++ {
+		require.True(t, s.Finished())
+		s = step(t, s).State // an empty block is no boundary
+		seed, ranking := s.Progress.Seed, s.Progress.Ranking
+		x := another(s, true, false, same)
+		s = step(t, s, x, ring{}.approve(1, x)).State
+		require.Len(t, s.Proposals, 1)
+		out := step(t, s, ring{}.approve(2, x))
+		require.Nil(t, out.Record)
+		require.Len(t, out.Changes, 1)
+		s = out.State
+		require.Equal(t, epoch, s.Progress.Epoch)
+		require.Len(t, s.Epochs, int(epoch))
+		require.Equal(t, s.Height, s.Epochs[epoch-1].Closed)
+		require.Equal(t, s.Height+1, s.Progress.Began)
+		require.Equal(t, seed, s.Progress.Seed, "no lots were drawn")
+		require.Equal(t, ranking, s.Progress.Ranking)
+		before := s.Model
+		s = round(t, round(t, s).State).State
+		require.NotEqual(t, before, s.Model)
+		require.Equal(t, uint64(2), s.Progress.Round)
+	}
+	// The other changes, too.
+	out := step(t, s, votes(apptest.Join(4), 0, 1, 2)...)
+	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(4), Power: 10}}, out.Validators)
+	require.EqualValues(t, 2, out.State.Participants[4].Joined)
+	out = step(t, out.State, leave(0), rotate(1, ring{}, 51, 51, 51))
+	require.Len(t, out.Changes, 2)
+	require.Len(t, out.Validators, 3)
+	require.Equal(t, []uint32{1, 2, 3, 4}, active(out.State))
+	s = step(t, out.State, equivocation(2, 3, 1)).State
+	require.Zero(t, s.Participants[2].Reputation)
+	x := another(s, true, false, same)
+	x = ring{}.sign(3, x.Body.(*tx.StartEpoch)) // its sender has left
+	exactly(t, app.ErrSender, s.Admit(x))
+	r := ring{map[uint32]int{1: 51}, map[uint32]int{1: 51}}
+	again := ring{}.sign(4, app.NewStartEpoch(4, 4, s.Params, true, true))
+	s = step(t, s, again, ring{}.approve(2, again), ring{}.approve(3, again)).State
+	require.EqualValues(t, 4, s.Progress.Epoch)
+	require.Zero(t, s.Participants[4].Joined)
+	require.Len(t, r.round(t, s).Record.Contributions, 4)
+}
+
+// TestEpochRules is P1 and P2.
+func TestEpochRules(t *testing.T) {
+	s := round(t, apptest.State(4)).State
+	raw := func(change func(*tx.StartEpoch)) *tx.Tx {
+		b := *another(s, true, true, same).Body.(*tx.StartEpoch)
+		b.Params = bytes.Clone(b.Params)
+		change(&b)
+		return ring{}.sign(0, &b)
+	}
+	for _, c := range []struct {
+		name string
+		want error
+		x    *tx.Tx
+	}{
+		{"the running epoch", app.ErrEpoch, raw(func(e *tx.StartEpoch) { e.Epoch = 0 })},
+		{"the epoch after the next", app.ErrEpoch, raw(func(e *tx.StartEpoch) { e.Epoch = 2 })},
+		{"the last epoch there is", app.ErrEpoch, raw(func(e *tx.StartEpoch) { e.Epoch = math.MaxUint64 })},
+		{"no parameters", app.ErrEpochParams, raw(func(e *tx.StartEpoch) { e.Params = nil })},
+		{"parameters are noise", app.ErrEpochParams, raw(func(e *tx.StartEpoch) { e.Params = []byte("noise") })},
+		{"parameters with an unknown field", app.ErrEpochParams, raw(func(e *tx.StartEpoch) { e.Params = append(e.Params, 0x78, 1) })},
+		{"parameters truncated", app.ErrEpochParams, raw(func(e *tx.StartEpoch) { e.Params = e.Params[:len(e.Params)-1] })},
+		{"no rounds", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Training.Rounds = 0 })},
+		{"unknown rule", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Rule.Name = "best" })},
+		{"f too large for N", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Rule.Byzantine = 2 })},
+		{"learning rate not a number", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Training.LearningRate = math.NaN() })},
+		{"momentum 1", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Training.Momentum = 1 })},
+		{"grid width 3", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Grid.Width = 3 })},
+		{"reputation above 1", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Reputation.Initial = app.One + 1 })},
+		{"term 0", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Election.Term = 0 })},
+		{"tolerance beyond the bound", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Rule.Tolerance = 1000 })},
+		{"model too large", app.ErrEpochParams, another(s, false, true, func(p *app.Params) { p.Model.Inputs = 1 << 31 })},
+		{"another model kept", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Model.Inputs = 4 })},
+		{"another feature map kept", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Model.PixelMean = 1 })},
+		{"another kind kept", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Model.Kind, p.Model.Hidden = app.ModelMLP, 1 })},
+	} {
+		t.Run(c.name, func(t *testing.T) { refused(t, s, c.want, c.x) })
+	}
+	// Another model may be a new one.
+	require.NoError(t, s.Admit(another(s, false, true, func(p *app.Params) { p.Model.Inputs = 4 })))
+	// "a block holds a round": 30 of 2M parameters in two bytes do not fit.
+	many := apptest.State(30)
+	large := func(p *app.Params) { p.Model.Inputs, p.Grid.Width = 1_000_000, 2 }
+	exactly(t, app.ErrEpochParams, many.Admit(another(many, false, true, large)))
+	require.NoError(t, many.Admit(another(many, false, true, func(p *app.Params) { p.Model.Inputs = 1_000_000 })))
+}
+
+// TestEpochGrowsBlocks: "block.max_bytes rises where N or the model needs it."
+func TestEpochGrowsBlocks(t *testing.T) {
+	s, err := app.NewState(apptest.ChainID, 1, 1<<20, apptest.Genesis(4, apptest.Params(4)))
+	require.NoError(t, err)
+	x := another(s, false, true, func(p *app.Params) { p.Model.Inputs = 200_000 })
+	out, err := s.Execute(app.Block{Height: 1, Txs: append(apptest.Close(s, 1), agreed(x)...)})
+	require.NoError(t, err)
+	require.Equal(t, out.State.Params.BlockBytes(4), out.BlockBytes)
+	require.Greater(t, out.BlockBytes, int64(1<<20))
+	require.Equal(t, out.BlockBytes, out.State.Progress.BlockBytes)
+	require.Len(t, out.State.Model, 400_002)
+}
+
+// TestNewModel: "with a new or the kept model": the new one is drawn from the
+// seed as it stands, and trains.
+func TestNewModel(t *testing.T) {
+	s := round(t, apptest.State(4)).State
+	mlp := func(p *app.Params) { p.Model.Kind, p.Model.Hidden, p.Training.Momentum = app.ModelMLP, 3, 0.5 }
+	out, err := s.Execute(app.Block{Height: 2, Txs: append(apptest.Close(s, 2), agreed(another(s, false, true, mlp))...)})
+	require.NoError(t, err)
+	next := out.State
+	require.Len(t, next.Model, 3*4+2*4)
+	require.Equal(t, make([]float64, 20), next.Velocity)
+	require.NotEqual(t, make([]float64, 20), next.Model)
+	require.NotEqual(t, app.ModelHash(s.Model), app.ModelHash(next.Model))
+	require.Len(t, s.Model, 8)
+	// The same from another seed is another model.
+	other := round(t, s).State
+	again, err := other.Execute(app.Block{Height: 3, Txs: append(apptest.Close(other, 3), agreed(another(other, false, true, mlp))...)})
+	require.NoError(t, err)
+	require.NotEqual(t, next.Model, again.State.Model)
+	// The round after is whole: the hash that it leaves is that of its encoding.
+	after := round(t, next).State
+	require.NotEqual(t, next.Model, after.Model)
+	require.NotEqual(t, make([]float64, 20), after.Velocity)
+	// A softmax begins at zero, as in genesis.
+	out, err = after.Execute(app.Block{Height: after.Height + 1, Txs: append(apptest.Close(after, after.Height+1), votes(another(after, false, true, func(p *app.Params) { *p = s.Params }), 1, 2)...)})
+	require.NoError(t, err)
+	require.Equal(t, make([]float64, 8), out.State.Model)
+	require.Nil(t, out.State.Velocity)
+	require.Len(t, out.State.Epochs, 2)
+}

@@ -1,0 +1,301 @@
+package app_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/binary"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// statements are two of a participant's about one place.
+func gradientsOf(key int, epoch, round uint64, index uint32) (a, b *tx.Tx) {
+	g := tx.Gradient{Epoch: epoch, Round: round, Participant: index, Payload: []byte{1}}
+	other := g
+	other.Payload = []byte{2}
+	return apptest.Sign(key, &g), apptest.Sign(key, &other)
+}
+
+func aggregatesOf(key int, epoch, round uint64, index, view uint32) (a, b *tx.Tx) {
+	first := tx.Aggregate{Epoch: epoch, Round: round, Leader: index, View: view, Digest: make([]byte, 32)}
+	second := first
+	second.Digest = bytes.Repeat([]byte{1}, 32)
+	return apptest.Sign(key, &first), apptest.Sign(key, &second)
+}
+
+func evidence(a, b *tx.Tx) *tx.Tx {
+	x, err := tx.NewEvidence(a, b)
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+// equivocation is evidence of two gradients of a participant in one round.
+func equivocation(index uint32, epoch, round uint64) *tx.Tx {
+	return evidence(gradientsOf(int(index), epoch, round, index))
+}
+
+// TestEvidence: "Evidence takes the whole reputation and is put on file", at
+// once, whoever brings it and whatever the two statements are.
+func TestEvidence(t *testing.T) {
+	for name, c := range map[string]struct {
+		x    *tx.Tx
+		want app.Offence
+	}{
+		"gradients":              {equivocation(3, 0, 1), app.Offence{Kind: 1, Round: 1}},
+		"gradients of a past":    {equivocation(3, 0, 0), app.Offence{Kind: 1}},
+		"aggregates":             {evidence(aggregatesOf(3, 0, 1, 3, 0)), app.Offence{Kind: 2, Round: 1}},
+		"aggregates of view 4":   {evidence(aggregatesOf(3, 0, 1, 3, 4)), app.Offence{Kind: 2, Round: 1, View: 4}},
+		"the same, handed over":  {evidence(reversed(aggregatesOf(3, 0, 1, 3, 4))), app.Offence{Kind: 2, Round: 1, View: 4}},
+		"gradients, lots differ": {evidence(lots(3)), app.Offence{Kind: 1, Round: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := round(t, apptest.State(5)).State
+			x, err := tx.Decode(c.x.Raw)
+			require.NoError(t, err)
+			require.Empty(t, x.Signature, "anybody may submit it: it names no sender")
+			c.want.Participant, c.want.Height, c.want.Evidence = 3, s.Height+1, x.Content[:]
+			out := step(t, s, x)
+			require.Equal(t, []app.Offence{c.want}, out.State.Offences)
+			require.Zero(t, out.State.Participants[3].Reputation)
+			require.NotZero(t, s.Participants[3].Reputation)
+			require.Equal(t, 5, out.State.Active(), "it stays, and its gradients count")
+			require.Empty(t, out.State.Proposals)
+			s = out.State
+			refused(t, s, app.ErrSettled, x)
+			refused(t, s, app.ErrSettled, equivocation(3, 0, 2))
+			require.NoError(t, s.Admit(equivocation(2, 0, 1)))
+			// With it in the block that closes the round, behind the reward.
+			s = round(t, apptest.State(5)).State
+			out = round(t, s, x)
+			require.Zero(t, out.State.Participants[3].Reputation)
+			require.NotContains(t, out.State.Progress.Ranking, uint32(3))
+			require.NotZero(t, out.Record.Contributions[3].Reputation, "the record is the round's")
+		})
+	}
+}
+
+func reversed(a, b *tx.Tx) (*tx.Tx, *tx.Tx) { return b, a }
+
+// lots are two gradients that differ in the proof of the lot alone.
+func lots(index int) (a, b *tx.Tx) {
+	g := tx.Gradient{Round: 1, Participant: uint32(index), Payload: []byte{1}}
+	other := g
+	other.VrfProof = []byte{1}
+	return apptest.Sign(index, &g), apptest.Sign(index, &other)
+}
+
+// statement signs a header as T3 of SPEC.md writes it, from its words alone.
+func statement(kind tx.Kind, header []byte, chainID string, key ed25519.PrivateKey) []byte {
+	b := []byte("spdl/tx/v1")
+	b = binary.BigEndian.AppendUint32(b, uint32(len(chainID)))
+	b = append(b, chainID...)
+	b = binary.BigEndian.AppendUint32(b, uint32(kind))
+	content := sha256.Sum256(header)
+	digest := sha256.Sum256(append(b, content[:]...))
+	return ed25519.Sign(key, digest[:])
+}
+
+// marshal encodes a header.
+func marshal(m interface{ Marshal() ([]byte, error) }) []byte {
+	data, err := m.Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+// accuse makes evidence of two headers whatever they are, signed with the keys
+// by number.
+func accuse(kind tx.Kind, first, second []byte, one, two int) *tx.Tx {
+	x, err := tx.Sign("", &tx.Evidence{
+		Kind: uint32(kind), First: first, Second: second,
+		FirstSignature:  statement(kind, first, apptest.ChainID, apptest.Key(one)),
+		SecondSignature: statement(kind, second, apptest.ChainID, apptest.Key(two)),
+	}, nil)
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+// TestEvidenceRules is E1 to E3.
+func TestEvidenceRules(t *testing.T) {
+	// 4 has left; 1 is punished; 2 was, and is restored in round 3.
+	s := round(t, apptest.State(6), leave(4), equivocation(2, 0, 0), equivocation(1, 0, 0)).State
+	s = round(t, s).State
+	s = round(t, s, votes(restore(0, 2, 0), 1, 3, 5)...).State
+	require.EqualValues(t, 3, s.Participants[2].SettledRound)
+	header := func(change func(*tx.GradientHeader)) []byte {
+		h := tx.GradientHeader{Epoch: 0, Round: 1, Participant: 3, PayloadHash: make([]byte, 32)}
+		change(&h)
+		return marshal(&h)
+	}
+	aggregate := func(change func(*tx.AggregateHeader)) []byte {
+		h := tx.AggregateHeader{Epoch: 0, Round: 1, Leader: 3, View: 1, ContentHash: make([]byte, 32)}
+		change(&h)
+		return marshal(&h)
+	}
+	one, two := header(func(*tx.GradientHeader) {}), header(func(h *tx.GradientHeader) { h.PayloadHash[0] = 1 })
+	first, second := aggregate(func(*tx.AggregateHeader) {}), aggregate(func(h *tx.AggregateHeader) { h.ContentHash[0] = 1 })
+	require.NoError(t, s.Admit(accuse(tx.KindGradient, one, two, 3, 3)))
+	require.NoError(t, s.Admit(accuse(tx.KindAggregate, first, second, 3, 3)))
+	ordered := func(kind tx.Kind, a, b []byte) *tx.Tx {
+		if bytes.Compare(a, b) > 0 {
+			a, b = b, a
+		}
+		return accuse(kind, a, b, 3, 3)
+	}
+	twice := func(i int) *tx.Tx { return equivocation(uint32(i), 0, 3) }
+	for _, c := range []struct {
+		name string
+		want error
+		x    *tx.Tx
+	}{
+		{"one statement", app.ErrEvidence, accuse(tx.KindGradient, one, one, 3, 3)},
+		{"out of order", app.ErrEvidence, accuse(tx.KindGradient, two, one, 3, 3)},
+		{"aggregates out of order", app.ErrEvidence, accuse(tx.KindAggregate, second, first, 3, 3)},
+		{"other round", app.ErrEvidence, ordered(tx.KindGradient, one, header(func(h *tx.GradientHeader) { h.Round = 2 }))},
+		{"other epoch", app.ErrEvidence, ordered(tx.KindGradient, one, header(func(h *tx.GradientHeader) { h.Epoch = 1 }))},
+		{"other participant", app.ErrEvidence, ordered(tx.KindGradient, one, header(func(h *tx.GradientHeader) { h.Participant = 2 }))},
+		{"other leader", app.ErrEvidence, ordered(tx.KindAggregate, first, aggregate(func(h *tx.AggregateHeader) { h.Leader = 2 }))},
+		{"other view", app.ErrEvidence, ordered(tx.KindAggregate, first, aggregate(func(h *tx.AggregateHeader) { h.View = 2 }))},
+		{"aggregates of other rounds", app.ErrEvidence, ordered(tx.KindAggregate, first, aggregate(func(h *tx.AggregateHeader) { h.Round = 2 }))},
+		{"an aggregate beside a gradient", app.ErrEvidence, ordered(tx.KindGradient, one, first)},
+		{"a kind that makes no statements", app.ErrEvidence, accuse(tx.KindLeave, one, two, 3, 3)},
+		{"no kind", app.ErrEvidence, accuse(0, one, two, 3, 3)},
+		{"kind 2^32-1", app.ErrEvidence, accuse(1<<32-1, one, two, 3, 3)},
+		{"not canonical", app.ErrEvidence, accuse(tx.KindGradient, one, append(bytes.Clone(two), 0x78, 1), 3, 3)},
+		{"not a header", app.ErrEvidence, accuse(tx.KindGradient, []byte("one"), []byte("two"), 3, 3)},
+		{"nothing", app.ErrEvidence, accuse(tx.KindGradient, nil, nil, 3, 3)},
+		{"of one who has left", app.ErrEvidence, equivocation(4, 0, 0)},
+		{"of nobody", app.ErrEvidence, equivocation(6, 0, 0)},
+		{"of nobody at all", app.ErrEvidence, evidence(gradientsOf(3, 0, 1, 1<<32-1))},
+
+		{"the first is another's", app.ErrEvidenceSigned, accuse(tx.KindGradient, one, two, 2, 3)},
+		{"the second is another's", app.ErrEvidenceSigned, accuse(tx.KindGradient, one, two, 3, 2)},
+		{"both are another's", app.ErrEvidenceSigned, accuse(tx.KindGradient, one, two, 2, 2)},
+		{"signed as aggregates", app.ErrEvidenceSigned, func() *tx.Tx {
+			b := *accuse(tx.KindGradient, one, two, 3, 3).Body.(*tx.Evidence)
+			b.SecondSignature = statement(tx.KindAggregate, two, apptest.ChainID, apptest.Key(3))
+			return apptest.Sign(0, &b)
+		}()},
+		{"signed on another chain", app.ErrEvidenceSigned, func() *tx.Tx {
+			b := *accuse(tx.KindGradient, one, two, 3, 3).Body.(*tx.Evidence)
+			b.FirstSignature = statement(tx.KindGradient, one, "other", apptest.Key(3))
+			return apptest.Sign(0, &b)
+		}()},
+		{"signatures exchanged", app.ErrEvidenceSigned, func() *tx.Tx {
+			b := *accuse(tx.KindGradient, one, two, 3, 3).Body.(*tx.Evidence)
+			b.FirstSignature, b.SecondSignature = b.SecondSignature, b.FirstSignature
+			return apptest.Sign(0, &b)
+		}()},
+		{"a signature missing", app.ErrEvidenceSigned, func() *tx.Tx {
+			b := *accuse(tx.KindGradient, one, two, 3, 3).Body.(*tx.Evidence)
+			b.SecondSignature = nil
+			return apptest.Sign(0, &b)
+		}()},
+
+		{"punished already", app.ErrSettled, equivocation(1, 0, 0)},
+		{"punished already for another round", app.ErrSettled, twice(1)},
+		{"settled by a restore", app.ErrSettled, equivocation(2, 0, 0)},
+		{"before a restore", app.ErrSettled, equivocation(2, 0, 2)},
+		{"aggregates before a restore", app.ErrSettled, evidence(aggregatesOf(2, 0, 2, 2, 0))},
+	} {
+		t.Run(c.name, func(t *testing.T) { refused(t, s, c.want, c.x) })
+	}
+	require.NoError(t, s.Admit(twice(2)), "from the restore on it counts again")
+	// The envelope carries no signature: T1 and T3.
+	_, err := tx.Decode(marshal(&tx.Envelope{Kind: 9, Content: content(t, twice(2)), Signature: make([]byte, 64)}))
+	require.ErrorIs(t, err, tx.ErrMalformed)
+	// Once in a block is once.
+	_, err = s.Execute(app.Block{Height: s.Height + 1, Txs: []*tx.Tx{twice(3), evidence(aggregatesOf(3, 0, 3, 3, 0))}})
+	exactly(t, app.ErrSettled, err)
+	require.Len(t, s.Others([]*tx.Tx{twice(3), evidence(aggregatesOf(3, 0, 3, 3, 0)), twice(5)}, nil, 0), 2)
+}
+
+// TestEvidenceWithFormerKeys: "each with the participant's key or one of its
+// former keys": a rotation hides nothing.
+func TestEvidenceWithFormerKeys(t *testing.T) {
+	s := round(t, apptest.State(4), rotate(3, ring{}, 53, 0, 0)).State
+	r := ring{signing: map[uint32]int{3: 53}}
+	s = r.round(t, s, rotate(3, r, 63, 0, 0)).State
+	require.Len(t, s.Participants[3].FormerKeys, 2)
+	header := marshal(&tx.GradientHeader{Round: 1, Participant: 3, PayloadHash: make([]byte, 32)})
+	other := marshal(&tx.GradientHeader{Round: 1, Participant: 3, PayloadHash: bytes.Repeat([]byte{1}, 32)})
+	for _, keys := range [][2]int{{3, 3}, {53, 53}, {63, 63}, {3, 63}, {63, 53}, {53, 3}} {
+		out := step(t, s, accuse(tx.KindGradient, header, other, keys[0], keys[1]))
+		require.Zero(t, out.State.Participants[3].Reputation, "%v", keys)
+	}
+	exactly(t, app.ErrEvidenceSigned, s.Admit(accuse(tx.KindGradient, header, other, 3, 73)))
+	exactly(t, app.ErrEvidenceSigned, s.Admit(accuse(tx.KindGradient, header, other, 2, 63)))
+}
+
+// TestRestore: only a reputation of 0 is restored, to the initial one, with what
+// was before settled; the next offence counts again, as often as it happens.
+func TestRestore(t *testing.T) {
+	s := apptest.State(5, func(p *app.Params) { p.Reputation.Initial = 700_000 })
+	for nonce := range uint64(3) {
+		at := s.Progress.Round
+		s = round(t, s, equivocation(2, 0, at)).State
+		require.Zero(t, s.Participants[2].Reputation)
+		s = round(t, s).State
+		require.Zero(t, s.Participants[2].Reputation, "zero is absorbing")
+		require.NotContains(t, s.Progress.Ranking, uint32(2))
+		exactly(t, app.ErrProposal, s.Admit(restore(0, 1, nonce)))
+		out := round(t, s, votes(restore(0, 2, nonce), 1, 3, 4)...)
+		require.Equal(t, []app.Change{{Kind: tx.KindRestore, Participant: 2, Proposal: restore(0, 2, nonce).Content[:]}}, out.Changes)
+		s = out.State
+		require.EqualValues(t, 700_000, s.Participants[2].Reputation)
+		require.Equal(t, s.Progress.Round, s.Participants[2].SettledRound)
+		require.Len(t, s.Offences, int(nonce)+1, "what was is on file for ever")
+		exactly(t, app.ErrSettled, s.Admit(equivocation(2, 0, at)))
+		exactly(t, app.ErrProposal, s.Admit(restore(0, 2, nonce+1)))
+		require.Contains(t, s.Progress.Ranking, uint32(2), "the round's lots are drawn: it is a contender again")
+	}
+	// One may ask for oneself; it takes the others all the same.
+	s = round(t, s, equivocation(2, 0, s.Progress.Round)).State
+	s = step(t, s, votes(restore(2, 2, 9), 0, 1)...).State
+	require.False(t, s.Proposals[0].Accepted)
+	s = round(t, s, ring{}.approve(3, restore(2, 2, 9))).State
+	require.EqualValues(t, 700_000, s.Participants[2].Reputation)
+}
+
+// TestEquivocatorNeverLeads: neither in its rank's view, nor in the last, nor
+// after any election; except where nobody has a reputation.
+func TestEquivocatorNeverLeads(t *testing.T) {
+	for _, term := range []uint64{1, 3} {
+		s := apptest.State(4, func(p *app.Params) { p.Election.Term = term })
+		guilty := s.Progress.Ranking[0]
+		s = step(t, s, equivocation(guilty, 0, 0)).State
+		require.Equal(t, guilty, s.Progress.Ranking[0], "no election yet")
+		require.Nil(t, ring{}.closes(s, s.Height+1), "its view is lost")
+		for range 12 {
+			pending := apptest.Gradients(s, 0, 1, 2, 3)
+			for _, height := range []uint64{s.Height + 1, s.Height + 100} {
+				_, err := s.Lead(height, guilty, pending)
+				require.ErrorIs(t, err, app.ErrNotLeader)
+			}
+			a, err := s.Lead(s.Height+100, s.Progress.Ranking[len(s.Progress.Ranking)-1], pending)
+			require.NoError(t, err)
+			for view := range uint32(len(s.Progress.Ranking) + 2) {
+				a.Leader, a.View = guilty, view
+				exactly(t, app.ErrNotLeader, s.Admit(apptest.Sign(int(guilty), a)))
+			}
+			out := round(t, s)
+			require.NotEqual(t, guilty, out.Record.Leader)
+			require.Len(t, out.Record.Contributions, 4, "it trains on")
+			s = out.State
+			if s.Progress.Round%term == 0 {
+				require.NotContains(t, s.Progress.Ranking, guilty)
+			}
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/preset"
+)
+
+// paramsFlags shape the parameters of an epoch; base is what they change.
+func paramsFlags(cmd *cobra.Command, base string) {
+	f := cmd.Flags()
+	f.String("params", "", "JSON file of parameters, as `spdl query params` prints them (default: "+base+")")
+	f.String("preset", "", "parameters by name: "+strings.Join(preset.Names(), ", ")+" (default: "+base+")")
+	f.Uint64("rounds", 0, "rounds (default: theirs)")
+	f.String("rule", "", "aggregation rule (default: theirs)")
+	f.Int("byzantine", -1, "Byzantine participants that the rule withstands (default: theirs)")
+}
+
+// shapeParams gives the parameters of the flags for n participants, valid, and
+// prints what weakens a guarantee.
+func shapeParams(n int, base func() (app.Params, error), warnings io.Writer) (p app.Params, err error) {
+	file, name := viper.GetString("params"), viper.GetString("preset")
+	switch {
+	case file != "" && name != "":
+		return p, usageError{errors.New("--params and --preset: one of them")}
+	case file != "":
+		p, err = readParams(file)
+	case name != "":
+		if p, err = preset.New(name, n); err != nil {
+			err = usageError{err}
+		}
+	default:
+		p, err = base()
+	}
+	if err != nil {
+		return p, err
+	}
+	if rounds := viper.GetUint64("rounds"); rounds > 0 {
+		p.Training.Rounds = rounds
+	}
+	if rule := viper.GetString("rule"); rule != "" {
+		p.Rule.Name = rule
+	}
+	if f := viper.GetInt("byzantine"); f >= 0 {
+		p.Rule.Byzantine = uint32(min(f, n)) // more than n is refused just as n is
+	}
+	weak, err := p.Validate(n)
+	if err != nil {
+		return p, fmt.Errorf("parameters for %d participants: %w", n, err)
+	}
+	for _, w := range weak {
+		fmt.Fprintln(warnings, "warning:", plain(w))
+	}
+	return p, nil
+}
+
+// readParams reads a file of parameters. Unknown fields are refused: a misspelt
+// one must not become its zero value.
+func readParams(file string) (p app.Params, err error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return p, err
+	}
+	if err := decodeStrict(data, &p); err != nil {
+		return p, fmt.Errorf("%s: %w", file, err)
+	}
+	return p, nil
+}
+
+// decodeStrict decodes one JSON value without unknown fields.
+func decodeStrict(data []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one JSON value")
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+func txStartEpoch() *cobra.Command {
+	cmd := transact("start-epoch", "Propose the next epoch", nil, startEpoch)
+	cmd.Long = cmd.Short + ": its parameters, from the present model or a new one. More than two thirds of the active\n" +
+		"participants must approve. It opens when the running epoch's training is finished, or with --now at the next round boundary."
+	paramsFlags(cmd, "the running epoch's")
+	cmd.Flags().Bool("keep-model", false, "begin from the parameters of the model as they stand")
+	cmd.Flags().Bool("now", false, "leave the rest of the running epoch out")
+	return cmd
+}
+
+func startEpoch(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
+	status, err := s.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := shapeParams(status.Participants, func() (app.Params, error) { return s.Params(ctx) }, os.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	self, err := s.self(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return app.NewStartEpoch(self.Index, status.Epoch+1, p, viper.GetBool("keep-model"), viper.GetBool("now")), nil
+}
