@@ -71,7 +71,7 @@ type muteLeader struct{ worker.Chain }
 
 // Lead never comes.
 func (m muteLeader) Lead(ctx context.Context, p uint32) (*tx.Aggregate, error) {
-	return silent{m.Chain}.Lead(ctx, p)
+	return silent(m).Lead(ctx, p)
 }
 
 // wrongAggregate leads with the digest of another Delta.

@@ -239,7 +239,7 @@ func (h *history) govern() error {
 	case 2:
 		if _, waits := h.rotating[node.Index]; !waits {
 			generation := 1 + int(h.net.Height())
-			if t, err = node.Rotate(generation); err == nil {
+			if _, err := node.Rotate(generation); err == nil {
 				h.rotating[node.Index] = generation
 			}
 			return nil

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -91,8 +92,10 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) (string, error) {
 		var voters []int
 		for _, a := range d.CmdArgs {
 			for _, v := range a.Vals {
-				var i int
-				fmt.Sscan(v, &i)
+				i, err := strconv.Atoi(v)
+				if err != nil {
+					return "", err
+				}
 				voters = append(voters, i)
 			}
 		}
