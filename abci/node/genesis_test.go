@@ -76,7 +76,7 @@ func TestCheckGenesisRefuses(t *testing.T) {
 		"small blocks":  {func(d *types.GenesisDoc) { d.ConsensusParams.Block.MaxBytes = 1 << 20 }, "max_bytes is 1048576"},
 		"lost validator": {func(d *types.GenesisDoc) {
 			d.Validators = d.Validators[1:]
-		}, "participant 0 (m) names a consensus key"},
+		}, "participant 0 (node0) names a consensus key"},
 	} {
 		doc, err := node.NewGenesis("chain", time.Unix(1, 0), genesis(t, "paper", 100))
 		require.NoError(t, err)
