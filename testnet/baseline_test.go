@@ -101,7 +101,7 @@ func TestBench(t *testing.T) {
 	c, err := Bench(context.Background(), Manifest{Rounds: warmup + 5, Validators: 4, Memory: true}, 1, t.Output())
 	require.NoError(t, err)
 	require.Equal(t, 4, c.Validators)
-	require.Equal(t, 1970+86, c.TxBytes)
+	require.Equal(t, 1970+168, c.TxBytes)
 	for _, f := range []Figures{c.SPDL, c.Baseline} {
 		require.Equal(t, 5, f.Rounds)
 		require.GreaterOrEqual(t, f.P90, f.Median)
