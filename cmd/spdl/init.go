@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,8 @@ func initCommand() *cobra.Command {
 		Use:   "init [moniker]",
 		Short: "Make a home: keys, configuration and a genesis with this node alone",
 		Long: "Make a home: keys, configuration and a genesis with this node alone.\n" +
-			"To join a consortium, replace config/genesis.json by theirs. Nothing that exists is overwritten.",
+			"To join a consortium, replace config/genesis.json by theirs, start the node and ask with `spdl tx join`; to found one,\n" +
+			"see `spdl genesis entry`. Nothing that exists is overwritten.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: runInit,
 	}
@@ -41,6 +43,9 @@ func runInit(cmd *cobra.Command, args []string) error {
 	}
 	if len(args) > 0 {
 		moniker = args[0]
+	}
+	if strconv.Quote(moniker) != `"`+moniker+`"` {
+		return usageError{fmt.Errorf("moniker %q: CometBFT writes it into config.toml as it is, without quotes or what does not print", moniker)}
 	}
 	seed := make([]byte, 32)
 	rand.Read(seed) // never fails (crypto/rand)

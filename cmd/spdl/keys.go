@@ -24,7 +24,7 @@ func keysCommand() *cobra.Command {
 // publicKeys are what others may know of a home.
 type publicKeys struct {
 	File        string     `json:"file"`
-	Participant string     `json:"participant_id"` // of a participant that never rotated its keys
+	Participant string     `json:"participant_id"` // of a participant that never rotated its signing key
 	Signing     publicKey  `json:"signing_key"`
 	VRF         publicKey  `json:"vrf_key"`
 	Consensus   *publicKey `json:"consensus_key,omitempty"`
@@ -49,12 +49,12 @@ func publicOf(file string, keys worker.Keys) publicKeys {
 }
 
 func (k publicKeys) text(w io.Writer) error {
-	fmt.Fprintf(w, "file            %s\nparticipant id  %s\n", k.File, k.Participant)
-	print := func(name string, key publicKey) { fmt.Fprintf(w, "%-16s%s  %s\n", name, key.Hex, key.Base64) }
-	print("signing key", k.Signing)
-	print("vrf key", k.VRF)
+	fmt.Fprintf(w, "file            %s\nparticipant id  %s, unless the signing key was rotated\n", k.File, k.Participant)
+	line := func(name string, key publicKey) { fmt.Fprintf(w, "%-16s%s  %s\n", name, key.Hex, key.Base64) }
+	line("signing key", k.Signing)
+	line("vrf key", k.VRF)
 	if k.Consensus != nil {
-		print("consensus key", *k.Consensus)
+		line("consensus key", *k.Consensus)
 	}
 	if k.NodeID != "" {
 		fmt.Fprintf(w, "node id         %s\n", k.NodeID)

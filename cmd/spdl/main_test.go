@@ -124,6 +124,10 @@ func TestInitAndLook(t *testing.T) {
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "exists already")
 
+	_, stderr, code = spdl(t, "init", `a "b"`, "--home", filepath.Join(t.TempDir(), "quoted"))
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "config.toml")
+
 	stdout, _, code = spdl(t, "show-node-id", "--home", home)
 	require.Zero(t, code)
 	require.Equal(t, made.NodeID, strings.TrimSpace(stdout))

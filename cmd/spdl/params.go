@@ -19,7 +19,7 @@ import (
 // paramsFlags shape the parameters of an epoch; base is what they change.
 func paramsFlags(cmd *cobra.Command, base string) {
 	f := cmd.Flags()
-	f.String("params", "", "JSON file of parameters, as `spdl query params` prints them (default: "+base+")")
+	f.String("params", "", "JSON file of parameters, as spdl query params prints them (default: "+base+")")
 	f.String("preset", "", "parameters by name: "+strings.Join(preset.Names(), ", ")+" (default: "+base+")")
 	f.Uint64("rounds", 0, "rounds (default: theirs)")
 	f.String("rule", "", "aggregation rule (default: theirs)")

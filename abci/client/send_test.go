@@ -1,0 +1,101 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// node answers each RPC with the next of its answers, the last for ever: a
+// result, or an error where it begins so.
+func node(t *testing.T, answers ...string) *client.Client {
+	t.Helper()
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			ID json.RawMessage `json:"id"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&request)
+		answer := answers[min(asked, len(answers)-1)]
+		asked++
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, request.ID, answer)
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL)
+	require.NoError(t, err)
+	return c
+}
+
+func fault(data string) string {
+	return fmt.Sprintf(`"error":{"code":-32603,"message":"Internal error","data":%q}`, data)
+}
+
+func nobody(t *testing.T) *client.Client {
+	t.Helper()
+	c, err := client.New("tcp://127.0.0.1:1")
+	require.NoError(t, err)
+	return c
+}
+
+func TestBroadcast(t *testing.T) {
+	leave := apptest.Sign(0, &tx.Leave{})
+	verdict := func(code int) string {
+		return fmt.Sprintf(`"result":{"code":%d,"data":"","log":"because","codespace":"","hash":""}`, code)
+	}
+	ctx := context.Background()
+	require.NoError(t, node(t, verdict(0)).Broadcast(ctx, leave))
+	require.NoError(t, node(t, fault("tx already exists in cache")).Broadcast(ctx, leave))
+	var refusal *client.Refusal
+	require.ErrorAs(t, node(t, verdict(16)).Broadcast(ctx, leave), &refusal)
+	require.Equal(t, client.Refusal{Code: 16, Log: "because"}, *refusal)
+	err := node(t, fault("mempool is full")).Broadcast(ctx, leave)
+	require.ErrorIs(t, err, client.ErrNotTaken)
+	require.NotErrorIs(t, err, client.ErrUnreachable)
+	require.ErrorIs(t, nobody(t).Broadcast(ctx, leave), client.ErrUnreachable)
+}
+
+func TestIncluded(t *testing.T) {
+	leave := apptest.Sign(0, &tx.Leave{})
+	found := `"result":{"hash":"","height":"7","index":0,"tx_result":{"code":0},"tx":""}`
+	within := func(d time.Duration) context.Context {
+		ctx, cancel := context.WithTimeout(context.Background(), d)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	height, err := node(t, fault("tx (AB) not found"), fault("tx (AB) not found"), found).Included(within(10*time.Second), leave, time.Millisecond)
+	require.NoError(t, err)
+	require.Equal(t, int64(7), height)
+	_, err = node(t, fault("tx (AB) not found")).Included(within(50*time.Millisecond), leave, time.Millisecond)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = node(t, fault("transaction indexing is disabled")).Included(within(10*time.Second), leave, time.Millisecond)
+	require.ErrorContains(t, err, "indexing is disabled", "waiting would not help")
+	_, err = nobody(t).Included(within(50*time.Millisecond), leave, 10*time.Millisecond)
+	require.ErrorIs(t, err, client.ErrUnreachable, "it may have come back")
+}
+
+func TestChangeAt(t *testing.T) {
+	event := `{"type":"change","attributes":[{"key":"kind","value":"leave"},{"key":"proposal","value":"ab"},{"key":"refused","value":"M6"}]}`
+	block := `"result":{"height":"7","finalize_block_events":[{"type":"round","attributes":[]},` + event + `]}`
+	ctx := context.Background()
+	change, err := node(t, block).ChangeAt(ctx, 7, "ab")
+	require.NoError(t, err)
+	require.Equal(t, &client.Change{Height: 7, Refused: "M6"}, change)
+	change, err = node(t, block).ChangeAt(ctx, 7, "cd")
+	require.NoError(t, err)
+	require.Nil(t, change)
+	change, err = node(t, fault("node is not persisting finalize block responses")).ChangeAt(ctx, 7, "ab")
+	require.NoError(t, err)
+	require.Nil(t, change)
+	_, err = nobody(t).ChangeAt(ctx, 7, "ab")
+	require.ErrorIs(t, err, client.ErrUnreachable)
+}
