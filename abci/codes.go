@@ -66,6 +66,7 @@ var codeOf = []struct {
 	{app.ErrKeyTaken, CodeKeyTaken},
 	{app.ErrSender, CodeNotParticipant},
 	{app.ErrProposal, CodeProposal},
+	{app.ErrNonce, CodeProposal},
 	{app.ErrInfeasible, CodeInfeasible},
 	{app.ErrEvidence, CodeEvidence},
 	{app.ErrSettled, CodeSettled},

@@ -19,8 +19,8 @@ func decodeParams(data []byte) (p Params, err error) {
 }
 
 // NewStartEpoch proposes the epoch after the running one.
-func NewStartEpoch(participant uint32, epoch uint64, p Params, keepModel, now bool) *tx.StartEpoch {
-	return &tx.StartEpoch{Participant: participant, Epoch: epoch, Params: mustMarshal(&p), KeepModel: keepModel, Now: now}
+func NewStartEpoch(participant uint32, nonce, epoch uint64, p Params, keepModel, now bool) *tx.StartEpoch {
+	return &tx.StartEpoch{Participant: participant, Nonce: nonce, Epoch: epoch, Params: mustMarshal(&p), KeepModel: keepModel, Now: now}
 }
 
 // EpochParams are the parameters that a proposal asks for.

@@ -61,7 +61,7 @@ func (s *State) applyOther(height uint64, t *tx.Tx) {
 	}
 }
 
-// checkSender is M3 and M4: an active participant signed.
+// checkSender is M3, M4 and M8: an active participant signed, and not before.
 func (s *State) checkSender(t *tx.Tx, index uint32) (*Participant, error) {
 	p := s.participant(index)
 	if p == nil {
@@ -70,7 +70,7 @@ func (s *State) checkSender(t *tx.Tx, index uint32) (*Participant, error) {
 	if err := t.Verify(s.ChainID, p.PubKey); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOtherSigned, err)
 	}
-	return p, nil
+	return p, checkNonce(p, t.Body)
 }
 
 // fork is a copy to be changed, with the slices that changes go to its own.

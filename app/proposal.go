@@ -21,8 +21,36 @@ func (s *State) passes(approvals int) bool { return 3*approvals > 2*s.Active() }
 // Threshold is the least number of approvals that passes.
 func (s *State) Threshold() int { return 2*s.Active()/3 + 1 }
 
+// proposer is who sends a proposal, and its nonce. A Join has none: it is its
+// key's, which joins once. Nor has a Leave, for the same reason.
+func proposer(body tx.Body) (index uint32, nonce uint64, ok bool) {
+	switch b := body.(type) {
+	case *tx.Rotate:
+		return b.Participant, b.Nonce, true
+	case *tx.Restore:
+		return b.Participant, b.Nonce, true
+	case *tx.Remove:
+		return b.Participant, b.Nonce, true
+	case *tx.StartEpoch:
+		return b.Participant, b.Nonce, true
+	}
+	return 0, 0, false
+}
+
+// checkNonce is M8: a proposal that was made cannot be made again by who
+// recorded it.
+func checkNonce(p *Participant, body tx.Body) error {
+	if _, nonce, ok := proposer(body); ok && nonce <= p.Nonce {
+		return fmt.Errorf("%w: nonce %d of participant %d, want above %d", ErrNonce, nonce, p.Index, p.Nonce)
+	}
+	return nil
+}
+
 // propose puts a transaction among the changes that wait.
 func (s *State) propose(height uint64, t *tx.Tx, approvals []uint32, accepted bool) {
+	if index, nonce, ok := proposer(t.Body); ok {
+		s.Participants[index].Nonce = nonce
+	}
 	s.Proposals = append(s.Proposals, Proposal{
 		Id: t.Content[:], Kind: uint32(t.Kind()), Content: mustMarshal(t.Body), Height: height, Approvals: approvals, Accepted: accepted,
 	})

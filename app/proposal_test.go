@@ -418,3 +418,35 @@ func TestStale(t *testing.T) {
 	require.Equal(t, [][]byte{kept[0].Content[:], kept[1].Content[:], remove(4, 5).Content[:]}, ids(s), "the epoch has begun")
 	require.Equal(t, uint64(1), s.Progress.Epoch)
 }
+
+// TestSiblings: states are values: of many blocks on one state none changes
+// another's outcome, however far the lists behind them have grown. A proposer
+// tries blocks that are never decided.
+func TestSiblings(t *testing.T) {
+	s, r := apptest.State(9, mean), ring{signing: map[uint32]int{}}
+	join := apptest.Join(9)
+	s = step(t, s, join).State
+	for i := range uint32(3) { // three of everything: in a slice that grew by appends the fourth has room
+		key := 50 + int(i)
+		x := rotate(3, r, key, 0, 0)
+		s = r.round(t, s, x, r.approve(i, join), equivocation(4+i, 0, 0)).State
+		r.signing[3] = key
+	}
+	at := s.Height + 1
+	closed := r.closes(s, at)
+	require.NotNil(t, closed)
+	var states []*app.State
+	var encoded [][]byte
+	for _, others := range [][]*tx.Tx{
+		{r.approve(7, join)}, {r.approve(8, join)}, {equivocation(7, 0, 0)}, {equivocation(8, 0, 0)}, {rotate(3, r, 60, 0, 0)},
+		{rotate(3, r, 61, 0, 0)}, {leave(7)}, {leave(8)}, {remove(0, 7)}, {remove(0, 8)}, {apptest.Join(20)}, {apptest.Join(21)},
+	} {
+		for _, txs := range [][]*tx.Tx{others, slices.Concat(closed, others)} {
+			out := step(t, s, txs...)
+			states, encoded = append(states, out.State), append(encoded, out.State.Encode())
+		}
+	}
+	for i := range states {
+		require.True(t, bytes.Equal(encoded[i], states[i].Encode()), "block %d was changed by a later one", i)
+	}
+}

@@ -38,5 +38,8 @@ type Chain interface {
 // ErrRefused is a verdict on a transaction, not a failure to deliver it.
 var ErrRefused = errors.New("transaction refused")
 
+// ErrUnfit tells that data and parameters of an epoch do not go together.
+var ErrUnfit = errors.New("this participant cannot take part in the epoch")
+
 // ErrNotParticipant tells that the key is not an active participant's.
 var ErrNotParticipant = errors.New("key is not an active participant's")

@@ -94,6 +94,7 @@ func (w *worker) await(ctx context.Context) error {
 		task, err := w.chain.Await(ctx, w.public(), w.task)
 		if err == nil {
 			w.task, w.last = task, ""
+			w.rotated()
 			return nil
 		}
 		w.waiting(err)
@@ -119,13 +120,28 @@ func (w *worker) waiting(err error) {
 	if !errors.Is(err, ErrNotParticipant) || w.Reload == nil {
 		return
 	}
+	w.reload()
+}
+
+// rotated looks for new keys where the chain has another VRF key than the one at
+// hand.
+func (w *worker) rotated() {
+	w.mu.Lock()
+	known := w.keys.VRF.Public().(ed25519.PublicKey).Equal(ed25519.PublicKey(w.task.Participant.VrfKey))
+	w.mu.Unlock()
+	if !known && w.Reload != nil {
+		w.reload()
+	}
+}
+
+func (w *worker) reload() {
 	keys, err := w.Reload()
 	if err != nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !keys.Public().Equal(w.keys.Public()) {
+	if !keys.Signing.Equal(w.keys.Signing) || !keys.VRF.Equal(w.keys.VRF) {
 		w.keys = keys
 		w.Log("new keys", "pub_key", fmt.Sprintf("%X", keys.Public()))
 	}
@@ -143,11 +159,19 @@ func (w *worker) pause(ctx context.Context) error {
 // follow trains epoch after epoch.
 func (w *worker) follow(ctx context.Context) error {
 	for {
-		if err := w.train(ctx); err != nil || !w.Follow {
+		epoch := w.task.Epoch
+		err := w.train(ctx)
+		if errors.Is(err, ErrUnfit) && w.Follow && w.task.Epoch > 0 {
+			w.Log(err.Error(), "epoch", w.task.Epoch) // others chose it: the node goes on without its worker
+			epoch, err = w.task.Epoch, nil
+		}
+		if err != nil || !w.Follow {
 			return err
 		}
-		if err := w.await(ctx); err != nil {
-			return err
+		for w.task.Epoch == epoch {
+			if err := w.await(ctx); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -192,7 +216,7 @@ func (w *worker) trainer() (*Trainer, error) {
 	}
 	trainer, err := NewTrainer(w.task.Params, data, w.Source)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
 	w.mu.Lock()
 	s, ok, err := w.journal.snapshot(w.task.Epoch)
@@ -252,6 +276,7 @@ func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 		cancel()
 		if err == nil {
 			w.task = task
+			w.rotated()
 			return nil
 		}
 		if ctx.Err() != nil {

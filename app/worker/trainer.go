@@ -15,7 +15,7 @@ import (
 func Shard(set mnist.Set, part []int, m app.Model) (mnist.Features, error) {
 	f, err := set.Subset(part).Features(int(m.Pool), m.PixelMean, m.PixelScale)
 	if err == nil && f.Inputs != int(m.Inputs) {
-		err = fmt.Errorf("data has %d inputs after pooling by %d, the chain's model takes %d", f.Inputs, m.Pool, m.Inputs)
+		err = fmt.Errorf("%w: data has %d inputs after pooling by %d, the chain's model takes %d", ErrUnfit, f.Inputs, m.Pool, m.Inputs)
 	}
 	return f, err
 }

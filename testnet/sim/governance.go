@@ -28,6 +28,12 @@ func (node *Node) submit(body tx.Body) (*tx.Tx, error) {
 	return t, err
 }
 
+// nonce is one above that of the participant's last proposal.
+func (node *Node) nonce() uint64 {
+	p, _ := node.App.State().Find(node.keys.Public())
+	return p.Nonce + 1
+}
+
 // by submits a transaction of the node's participant.
 func (node *Node) by(body func(index uint32) tx.Body) (*tx.Tx, error) {
 	index, err := node.index()
@@ -62,18 +68,18 @@ func (node *Node) Leave() (*tx.Tx, error) {
 
 // Restore proposes to give a reputation of 0 back.
 func (node *Node) Restore(subject uint32) (*tx.Tx, error) {
-	return node.by(func(i uint32) tx.Body { return &tx.Restore{Participant: i, Subject: subject} })
+	return node.by(func(i uint32) tx.Body { return &tx.Restore{Participant: i, Subject: subject, Nonce: node.nonce()} })
 }
 
 // Remove proposes to end another's membership.
 func (node *Node) Remove(subject uint32) (*tx.Tx, error) {
-	return node.by(func(i uint32) tx.Body { return &tx.Remove{Participant: i, Subject: subject} })
+	return node.by(func(i uint32) tx.Body { return &tx.Remove{Participant: i, Subject: subject, Nonce: node.nonce()} })
 }
 
 // StartEpoch proposes the next epoch.
 func (node *Node) StartEpoch(p app.Params, keepModel, now bool) (*tx.Tx, error) {
 	return node.by(func(i uint32) tx.Body {
-		return app.NewStartEpoch(i, node.App.State().Progress.Epoch+1, p, keepModel, now)
+		return app.NewStartEpoch(i, node.nonce(), node.App.State().Progress.Epoch+1, p, keepModel, now)
 	})
 }
 
@@ -84,7 +90,7 @@ func (node *Node) Rotate(generation int) (*tx.Tx, error) {
 	pub := next.Public()
 	return node.by(func(i uint32) tx.Body {
 		return &tx.Rotate{
-			Participant: i, PubKey: pub, PubKeyProof: app.ProveRotation(ChainID, i, next.Signing),
+			Participant: i, Nonce: node.nonce(), PubKey: pub, PubKeyProof: app.ProveRotation(ChainID, i, next.Signing),
 			VrfKey: next.VRF.Public().(ed25519.PublicKey), VrfProof: leader.Prove(next.VRF, leader.PossessionInput(ChainID, pub)),
 		}
 	})
