@@ -56,7 +56,7 @@ func txResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
 
 // otherEvent names who sent a transaction beside the round's and what about.
 func otherEvent(t *tx.Tx) abcitypes.Event {
-	kind, own := t.Kind().String(), hex.EncodeToString(t.Content[:])
+	kind, own := t.Kind().String(), proposalID(t)
 	switch b := t.Body.(type) {
 	case *tx.Join:
 		id := app.ParticipantID(b.PubKey)
@@ -111,4 +111,9 @@ func event(kind string, keyvals ...string) abcitypes.Event {
 		e.Attributes = append(e.Attributes, abcitypes.EventAttribute{Key: keyvals[i], Value: keyvals[i+1], Index: !figures[keyvals[i]]})
 	}
 	return e
+}
+
+func proposalID(t *tx.Tx) string {
+	id := t.ID()
+	return hex.EncodeToString(id[:])
 }

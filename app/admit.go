@@ -98,16 +98,17 @@ func (s *State) checkAggregate(t *tx.Tx) error {
 }
 
 // mayLead is A2: in view v below the length of the ranking the participant of
-// rank v; in the view after the last rank everybody with a reputation; where
-// nobody has one, everybody in any view.
+// rank v; in the view after the last rank everybody with a reputation; in the
+// one after that, and where nobody has a reputation in any, everybody: those who
+// have one may all be silent.
 func (s *State) mayLead(index, view uint32) error {
 	p, ranking := s.participant(index), s.Progress.Ranking
 	switch {
 	case p == nil:
 		return fmt.Errorf("%w: participant %d is not active", ErrNotLeader, index)
-	case int(view) > len(ranking):
-		return fmt.Errorf("%w: view %d, the last is %d", ErrNotLeader, view, len(ranking))
-	case s.allZero():
+	case int(view) > len(ranking)+1:
+		return fmt.Errorf("%w: view %d, the last is %d", ErrNotLeader, view, len(ranking)+1)
+	case s.allZero() || int(view) > len(ranking):
 		return nil
 	case p.Reputation <= 0:
 		return fmt.Errorf("%w: participant %d has reputation 0", ErrNotLeader, index)

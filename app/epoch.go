@@ -26,12 +26,12 @@ func NewStartEpoch(participant uint32, nonce, epoch uint64, p Params, keepModel,
 // EpochParams are the parameters that a proposal asks for.
 func EpochParams(e *tx.StartEpoch) (Params, error) { return decodeParams(e.Params) }
 
-// checkStartEpoch is M3 to M5 and P1 to P3.
+// checkStartEpoch is M3 to M5, M8, P1 and P2.
 func (s *State) checkStartEpoch(t *tx.Tx, e *tx.StartEpoch) error {
 	if _, err := s.checkSender(t, e.Participant); err != nil {
 		return err
 	}
-	if err := s.checkMotion(t, e.Participant); err != nil {
+	if err := s.checkMotion(t); err != nil {
 		return err
 	}
 	_, err := s.mayStartEpoch(e)
@@ -78,7 +78,8 @@ func (s *State) startEpoch(e *tx.StartEpoch) error {
 	if p.Training.Momentum != 0 {
 		s.Velocity = make([]float64, len(s.Model))
 	}
-	s.Progress.Epoch, s.Progress.Round, s.Progress.Began = e.Epoch, 0, s.Height+1
+	s.model, s.velocity = ModelHash(s.Model), ModelHash(s.Velocity)
+	s.Progress.Epoch, s.Progress.Round, s.Progress.Began, s.Progress.Opened = e.Epoch, 0, s.Height+1, s.Height+1
 	for i := range s.Participants {
 		s.Participants[i].Joined = 0
 	}

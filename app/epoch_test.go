@@ -17,7 +17,7 @@ import (
 func another(s *app.State, keep, now bool, change func(*app.Params)) *tx.Tx {
 	p := s.Params
 	change(&p)
-	return ring{}.sign(0, app.NewStartEpoch(0, s.Progress.Epoch+1, p, keep, now))
+	return ring{}.sign(0, app.NewStartEpoch(0, tick(), s.Progress.Epoch+1, p, keep, now))
 }
 
 func same(*app.Params) {}
@@ -141,7 +141,7 @@ func TestEpochsOn(t *testing.T) {
 	x = ring{}.sign(3, x.Body.(*tx.StartEpoch)) // its sender has left
 	exactly(t, app.ErrSender, s.Admit(x))
 	r := ring{map[uint32]int{1: 51}, map[uint32]int{1: 51}}
-	again := ring{}.sign(4, app.NewStartEpoch(4, 4, s.Params, true, true))
+	again := ring{}.sign(4, app.NewStartEpoch(4, tick(), 4, s.Params, true, true))
 	s = step(t, s, again, ring{}.approve(2, again), ring{}.approve(3, again)).State
 	require.EqualValues(t, 4, s.Progress.Epoch)
 	require.Zero(t, s.Participants[4].Joined)

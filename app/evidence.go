@@ -20,8 +20,12 @@ func (s *State) checkEvidence(e *tx.Evidence) (tx.Place, error) {
 	if earlier(at.Epoch, at.Round, p.SettledEpoch, p.SettledRound) {
 		return at, fmt.Errorf("%w: epoch %d round %d, a restore settled all before epoch %d round %d", ErrSettled, at.Epoch, at.Round, p.SettledEpoch, p.SettledRound)
 	}
+	if earlier(s.Progress.Epoch, s.Progress.Round+1, at.Epoch, at.Round) {
+		return at, fmt.Errorf("%w: epoch %d round %d is still to come, open is epoch %d round %d", ErrEvidence, at.Epoch, at.Round, s.Progress.Epoch, s.Progress.Round)
+	}
 	for _, o := range s.Offences {
-		if o.Participant == p.Index && !earlier(o.Epoch, o.Round, p.SettledEpoch, p.SettledRound) {
+		same := o.Kind == uint32(at.Kind) && o.Epoch == at.Epoch && o.Round == at.Round && o.View == at.View
+		if o.Participant == p.Index && (same || o.Height > p.SettledHeight) {
 			return at, fmt.Errorf("%w: participant %d is punished already, at height %d for epoch %d round %d", ErrSettled, p.Index, o.Height, o.Epoch, o.Round)
 		}
 	}
@@ -44,6 +48,6 @@ func (s *State) punish(height uint64, t *tx.Tx, e *tx.Evidence) {
 	s.Participants[at.Participant].Reputation = 0
 	s.Offences = append(s.Offences, Offence{
 		Participant: at.Participant, Kind: uint32(at.Kind), Epoch: at.Epoch, Round: at.Round, View: at.View,
-		Height: height, Evidence: t.Content[:],
+		Height: height, Evidence: append([]byte(nil), t.Content[:]...),
 	})
 }

@@ -40,12 +40,13 @@ func (s *State) Execute(b Block) (*Outcome, error) {
 		return nil, fmt.Errorf("%w: got %d, want %d", ErrHeight, b.Height, s.Height+1)
 	}
 	next := s.fork(b.Height)
-	if len(b.Txs) == 0 {
+	stalled := s.stalled(b.Height)
+	if len(b.Txs) == 0 && !(stalled && s.due()) {
 		return &Outcome{State: next}, nil
 	}
 	out := &Outcome{State: next, Changed: true}
 	others, draws := b.Txs, []leader.Draw(nil)
-	if b.Txs[0].Aggregate != nil {
+	if len(b.Txs) > 0 && b.Txs[0].Aggregate != nil {
 		vectors, rest, err := s.checkRound(b)
 		if err != nil {
 			return nil, err
@@ -61,7 +62,7 @@ func (s *State) Execute(b Block) (*Outcome, error) {
 	if err := next.executeOthers(others); err != nil {
 		return nil, err
 	}
-	if out.Record != nil || next.Finished() {
+	if out.Record != nil || next.over() || stalled {
 		out.Changes = next.boundary()
 		out.Validators = validatorUpdates(s.Participants, next.Participants)
 		out.BlockBytes = next.growBlocks()

@@ -53,7 +53,7 @@ func (s *State) Lead(height uint64, participant uint32, pending []*tx.Tx) (*tx.A
 
 // viewOf is the lowest open view in which the participant may lead.
 func (s *State) viewOf(participant uint32, height uint64) (uint32, error) {
-	last := min(s.openViews(height), uint64(len(s.Progress.Ranking)))
+	last := min(s.openViews(height), uint64(len(s.Progress.Ranking)+1))
 	var err error
 	for view := uint64(0); view <= last; view++ {
 		if err = s.mayLead(participant, uint32(view)); err == nil {

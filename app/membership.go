@@ -20,7 +20,7 @@ func identityOf(j *tx.Join) Identity {
 	return Identity{PubKey: j.PubKey, VrfKey: j.VrfKey, ConsensusKey: j.ConsensusKey, Moniker: j.Moniker, Address: j.Address}
 }
 
-// checkJoin is M1, M2, M4, M6 and M7 on an outsider's request.
+// checkJoin is M1, M2, M4, M5 and M6 on an outsider's request.
 func (s *State) checkJoin(t *tx.Tx, j *tx.Join) error {
 	if err := identityOf(j).check(); err != nil {
 		return fmt.Errorf("%w: %w", ErrIdentity, err)
@@ -31,19 +31,13 @@ func (s *State) checkJoin(t *tx.Tx, j *tx.Join) error {
 	if _, err := leader.Verify(j.VrfKey, leader.PossessionInput(s.ChainID, j.PubKey), j.VrfProof); err != nil {
 		return fmt.Errorf("%w: %w", ErrIdentity, err)
 	}
-	joins, approved := 0, 0
-	waiting(s, func(p *Proposal, _ *tx.Join) bool {
-		joins++
-		if len(p.Approvals) > 0 {
-			approved++
-		}
-		return true
-	})
-	if approved >= maxJoins {
-		return fmt.Errorf("%w: %d joins wait with approvals, at most %d", ErrProposal, approved, maxJoins)
-	}
 	return s.mayJoin(j)
 }
+
+// contendAfter is for how many rounds a new VRF key draws without a claim to
+// lead. Whoever knows a seed can try keys until one wins over it; the seed so
+// many rounds on is known to nobody who does not win all of them.
+const contendAfter = 16
 
 // mayJoin is M2 and M6.
 func (s *State) mayJoin(j *tx.Join) error {
@@ -59,7 +53,7 @@ func (s *State) join(j *tx.Join) (uint32, error) {
 		return index, err
 	}
 	p := NewParticipant(index, identityOf(j), s.Params.Reputation)
-	p.Joined = s.Progress.Round
+	p.Joined, p.Contends = s.Progress.Round, s.history.size+contendAfter
 	s.Participants = append(s.Participants, p)
 	return index, nil
 }
@@ -108,7 +102,7 @@ func (s *State) keysFree(except *Participant, pub, vrf, consensus []byte) error 
 	var err error
 	waiting(s, func(p *Proposal, j *tx.Join) bool {
 		err = firstOf(taken(pub, "in a join that waits", j.PubKey), taken(vrf, "in a join that waits", j.VrfKey))
-		if err == nil && p.Accepted { // nobody proves a consensus key: a mere request must not block its owner
+		if err == nil && len(p.Approvals) > 0 { // nobody proves a consensus key: a mere request must not block its owner
 			err = taken(consensus, "in a join that waits", j.ConsensusKey)
 		}
 		return err == nil
@@ -137,10 +131,14 @@ func (s *State) checkLeave(t *tx.Tx, l *tx.Leave) error {
 	if _, err := s.checkSender(t, l.Participant); err != nil {
 		return err
 	}
-	if s.proposal(t.Content[:]) != nil {
-		return fmt.Errorf("%w: participant %d is leaving already", ErrProposal, l.Participant)
-	}
-	return s.mayDepart(l.Participant)
+	err := s.mayDepart(l.Participant)
+	waiting(s, func(_ *Proposal, other *tx.Leave) bool {
+		if other.Participant == l.Participant {
+			err = fmt.Errorf("%w: participant %d is leaving already", ErrProposal, l.Participant)
+		}
+		return err == nil
+	})
+	return err
 }
 
 // mayDepart is M6: the rule must be feasible with one less, departures that
@@ -150,23 +148,24 @@ func (s *State) mayDepart(index uint32) error {
 	if p == nil {
 		return fmt.Errorf("%w: participant %d is not active", ErrSender, index)
 	}
-	leaving := 1
-	waiting(s, func(_ *Proposal, l *tx.Leave) bool {
-		if l.Participant != index {
-			leaving++
+	leaving := map[uint32]bool{index: true}
+	waiting(s, func(_ *Proposal, l *tx.Leave) bool { leaving[l.Participant] = true; return true })
+	waiting(s, func(p *Proposal, r *tx.Remove) bool {
+		if p.Accepted {
+			leaving[r.Subject] = true
 		}
 		return true
 	})
 	validators := 0
 	for i := range s.Participants {
-		if q := &s.Participants[i]; q.Active && q.Index != index && len(q.ConsensusKey) > 0 {
+		if q := &s.Participants[i]; q.Active && !leaving[q.Index] && len(q.ConsensusKey) > 0 {
 			validators++
 		}
 	}
 	if validators == 0 {
 		return fmt.Errorf("%w: participant %d runs the last validator", ErrInfeasible, index)
 	}
-	return s.feasible(s.Active() - leaving)
+	return s.feasible(s.Active() - len(leaving))
 }
 
 func (s *State) depart(index uint32) error {
@@ -182,7 +181,7 @@ func (s *State) checkRemove(t *tx.Tx, r *tx.Remove) error {
 	if _, err := s.checkSender(t, r.Participant); err != nil {
 		return err
 	}
-	if err := s.checkMotion(t, r.Participant); err != nil {
+	if err := s.checkMotion(t); err != nil {
 		return err
 	}
 	return s.mayDepart(r.Subject)
@@ -263,6 +262,9 @@ func (s *State) rotate(r *tx.Rotate) error {
 		return err
 	}
 	*p = rotated(p, r)
+	if len(r.VrfKey) > 0 {
+		p.Contends = s.history.size + contendAfter
+	}
 	return nil
 }
 
@@ -271,7 +273,7 @@ func (s *State) checkRestore(t *tx.Tx, r *tx.Restore) error {
 	if _, err := s.checkSender(t, r.Participant); err != nil {
 		return err
 	}
-	if err := s.checkMotion(t, r.Participant); err != nil {
+	if err := s.checkMotion(t); err != nil {
 		return err
 	}
 	return s.mayRestore(r.Subject)
@@ -294,7 +296,7 @@ func (s *State) restore(index uint32) error {
 	}
 	p := &s.Participants[index]
 	p.Reputation = s.Params.Reputation.Initial
-	p.SettledEpoch, p.SettledRound = s.Progress.Epoch, s.Progress.Round
+	p.SettledEpoch, p.SettledRound, p.SettledHeight = s.Progress.Epoch, s.Progress.Round, s.Height
 	return nil
 }
 

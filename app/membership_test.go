@@ -30,7 +30,7 @@ func joinAs(i int, change func(*tx.Join)) *tx.Tx {
 // rotate replaces participant index's keys by those of apptest's numbers, 0 for
 // none, signed with the key that the ring has.
 func rotate(index uint32, r ring, pub, vrf, consensus int) *tx.Tx {
-	b := &tx.Rotate{Participant: index}
+	b := &tx.Rotate{Participant: index, Nonce: tick()}
 	bound := r.key(index)
 	if pub != 0 {
 		bound = pub
@@ -242,12 +242,12 @@ func TestSenders(t *testing.T) {
 	s = step(t, s, waits).State
 	bodies := map[string]func(by uint32) tx.Body{
 		"approve": func(by uint32) tx.Body { return &tx.Approve{Participant: by, Proposal: waits.Content[:]} },
-		"leave":   func(by uint32) tx.Body { return &tx.Leave{Participant: by} },
+		"leave":   func(by uint32) tx.Body { return &tx.Leave{Participant: by, Nonce: tick()} },
 		"rotate":  func(by uint32) tx.Body { return rotate(by, ring{}, 53, 0, 0).Body },
 		"restore": func(by uint32) tx.Body { return &tx.Restore{Participant: by, Subject: 4} },
 		"remove":  func(by uint32) tx.Body { return &tx.Remove{Participant: by, Subject: 4} },
 		"start-epoch": func(by uint32) tx.Body {
-			return app.NewStartEpoch(by, 1, s.Params, true, true)
+			return app.NewStartEpoch(by, tick(), 1, s.Params, true, true)
 		},
 	}
 	for name, body := range bodies {
@@ -464,7 +464,7 @@ func TestRotate(t *testing.T) {
 			}
 			require.Equal(t, old.VrfKey, p.VrfKey)
 			require.NoError(t, s.Admit(stranger(r)))
-			require.NoError(t, s.Admit(r.sign(3, &tx.Leave{Participant: 3})))
+			require.NoError(t, s.Admit(r.sign(3, &tx.Leave{Participant: 3, Nonce: tick()})))
 			// It draws, leads and rotates with the new ones.
 			for !slices.Equal(s.Progress.Ranking[:1], []uint32{3}) {
 				s = r.round(t, s).State

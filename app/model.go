@@ -85,11 +85,20 @@ func (t Training) update(x, v []float64, delta gradients.Fraction, step float64)
 		g := float64(float64(delta.Num[j])/den*step) + float64(t.WeightDecay*x[j])
 		if v1 != nil {
 			g = float64(t.Momentum*v[j]) + g
-			v1[j] = g
+			v1[j] = canonical(g)
 		}
-		x1[j] = x[j] - float64(t.LearningRate*g)
+		x1[j] = canonical(x[j] - float64(t.LearningRate*g))
 	}
 	return x1, v1
+}
+
+// canonical gives every NaN the same bits, which CPUs do not: a model that has
+// overflowed is lost, and must be lost alike everywhere.
+func canonical(x float64) float64 {
+	if math.IsNaN(x) {
+		return math.NaN()
+	}
+	return x
 }
 
 // EncodeParameters gives the bytes of parameters: 8 a parameter, little endian

@@ -47,18 +47,24 @@ func (s *State) applyOther(height uint64, t *tx.Tx) {
 		s.evictJoin()
 		s.propose(height, t, nil, false)
 	case *tx.Approve:
-		s.approve(body)
+		s.approve(height, body)
 	case *tx.Leave, *tx.Rotate:
 		s.propose(height, t, nil, true)
 	case *tx.Restore:
-		s.propose(height, t, []uint32{body.Participant}, s.passes(1))
+		s.move(height, t, body.Participant)
 	case *tx.Remove:
-		s.propose(height, t, []uint32{body.Participant}, s.passes(1))
+		s.move(height, t, body.Participant)
 	case *tx.StartEpoch:
-		s.propose(height, t, []uint32{body.Participant}, s.passes(1))
+		s.move(height, t, body.Participant)
 	case *tx.Evidence:
 		s.punish(height, t, body)
 	}
+}
+
+// move proposes what its sender approves by proposing it.
+func (s *State) move(height uint64, t *tx.Tx, by uint32) {
+	s.evictMotion(by)
+	s.propose(height, t, []uint32{by}, s.passes(1))
 }
 
 // checkSender is M3, M4 and M8: an active participant signed, and not before.

@@ -19,10 +19,14 @@ const (
 // gradient units, as a share of the clip norm.
 const maxShift = 0.05
 
+// maxBlocks bounds terms and waits, so that their sums do not overflow.
+const maxBlocks = 1 << 20
+
 // Validate checks the parameters for n participants. The warnings name what
 // is allowed and weakens a guarantee.
 func (p Params) Validate(n int) (warnings []string, err error) {
 	for _, check := range []func() error{
+		func() error { return checkText("preset", p.Preset, maxMoniker) },
 		p.Model.validate,
 		p.Grid.validate,
 		p.Training.validate,
@@ -89,6 +93,9 @@ func (p Privacy) validate() error {
 		if !positive(p.Clip) || !positive(p.NoiseMultiplier) {
 			return fmt.Errorf("privacy.clip is %g and noise_multiplier %g, want above 0", p.Clip, p.NoiseMultiplier)
 		}
+		if std := p.NoiseMultiplier * p.Clip / float64(max(p.Batch, 1)); !positive(std * std) {
+			return fmt.Errorf("privacy.noise_multiplier %g, clip %g and batch %d make noise of standard deviation %g, out of range", p.NoiseMultiplier, p.Clip, p.Batch, std)
+		}
 	case MechanismPrototype:
 		if !positive(p.PrototypeEpsilon) {
 			return fmt.Errorf("privacy.prototype_epsilon is %g, want above 0", p.PrototypeEpsilon)
@@ -98,6 +105,10 @@ func (p Privacy) validate() error {
 		return fmt.Errorf("privacy.mechanism is %q, want %q, %q or %q", p.Mechanism, MechanismGaussian, MechanismPrototype, MechanismNone)
 	}
 	switch {
+	case p.Mechanism != MechanismGaussian && p.NoiseMultiplier != 0:
+		return fmt.Errorf("privacy.noise_multiplier is %g, want 0 for mechanism %q", p.NoiseMultiplier, p.Mechanism)
+	case p.Mechanism != MechanismPrototype && p.PrototypeEpsilon != 0:
+		return fmt.Errorf("privacy.prototype_epsilon is %g, want 0 for mechanism %q", p.PrototypeEpsilon, p.Mechanism)
 	case p.Batch == 0:
 		return fmt.Errorf("privacy.batch is 0, want at least 1")
 	case !(p.SamplingRate >= 0 && p.SamplingRate <= 1):
@@ -123,6 +134,9 @@ func (r Reputation) validate() error {
 func (e Election) validate() error {
 	if e.Term == 0 || e.ViewBlocks == 0 {
 		return fmt.Errorf("election.term is %d and view_blocks %d, want at least 1", e.Term, e.ViewBlocks)
+	}
+	if e.Term > maxBlocks || e.ViewBlocks > maxBlocks || e.QuorumBlocks > maxBlocks {
+		return fmt.Errorf("election.term is %d, view_blocks %d and quorum_blocks %d, at most %d", e.Term, e.ViewBlocks, e.QuorumBlocks, maxBlocks)
 	}
 	return nil
 }

@@ -119,13 +119,13 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 		return out
 	case "leave":
 		i := who()
-		return []*tx.Tx{c.keys.sign(i, &tx.Leave{Participant: i})}
+		return []*tx.Tx{c.keys.sign(i, &tx.Leave{Participant: i, Nonce: tick()})}
 	case "remove":
 		i := who()
-		x = c.keys.sign(i, &tx.Remove{Participant: i, Subject: who(), Nonce: nonce})
+		x = c.keys.sign(i, &tx.Remove{Participant: i, Subject: who(), Nonce: tick()})
 	case "restore":
 		i := who()
-		x = c.keys.sign(i, &tx.Restore{Participant: i, Subject: who(), Nonce: nonce})
+		x = c.keys.sign(i, &tx.Restore{Participant: i, Subject: who(), Nonce: tick()})
 	case "rotate":
 		i, keys := who(), [3]int{}
 		for j := range keys {
@@ -151,7 +151,7 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 		p.Training.Rounds = rapid.Uint64Range(1, 4).Draw(t, "rounds")
 		p.Rule.Name = rapid.SampledFrom([]string{"mean", "multi-krum", "median"}).Draw(t, "rule")
 		p.Election.Term = rapid.Uint64Range(1, 2).Draw(t, "term")
-		x = c.keys.sign(i, app.NewStartEpoch(i, s.Progress.Epoch+1, p, true, rapid.Bool().Draw(t, "now")))
+		x = c.keys.sign(i, app.NewStartEpoch(i, tick(), s.Progress.Epoch+1, p, true, rapid.Bool().Draw(t, "now")))
 	}
 	out := []*tx.Tx{x}
 	for _, i := range rapid.SliceOfNDistinct(rapid.SampledFrom(active(s)), 0, -1, rapid.ID[uint32]).Draw(t, "voters") {
@@ -346,7 +346,7 @@ func FuzzExecuteOthers(f *testing.F) {
 	for _, x := range append([]*tx.Tx{
 		apptest.Join(4), leave(1), remove(1, 2), restore(0, 3, 7), rotate(2, ring{}, 52, 53, 54), equivocation(2, 0, 0),
 		evidence(aggregatesOf(1, 0, 1, 1, 2)), ring{}.approve(1, apptest.Join(5)), ring{}.approve(2, remove(0, 3)),
-		ring{}.sign(1, app.NewStartEpoch(1, 1, open.Params, true, true)), ring{}.sign(1, app.NewStartEpoch(1, 1, open.Params, false, false)),
+		ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, open.Params, true, true)), ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, open.Params, false, false)),
 	}, rounds[0]...) {
 		f.Add(x.Raw, uint8(0))
 		f.Add(x.Raw, uint8(4))

@@ -10,8 +10,8 @@ import (
 
 // Bounds of what waits in the state.
 const (
-	maxJoins   = 64 // of outsiders; the oldest that nobody approved makes room
-	maxMotions = 4  // of one participant, that are not accepted yet
+	maxJoins   = 64 // that nobody approved yet; the oldest makes room
+	maxMotions = 4  // that one participant proposed or approved first, and that are not accepted; its oldest makes room
 )
 
 // passes is the threshold of governance: more than two thirds of the active
@@ -22,9 +22,11 @@ func (s *State) passes(approvals int) bool { return 3*approvals > 2*s.Active() }
 func (s *State) Threshold() int { return 2*s.Active()/3 + 1 }
 
 // proposer is who sends a proposal, and its nonce. A Join has none: it is its
-// key's, which joins once. Nor has a Leave, for the same reason.
+// key's, which joins once.
 func proposer(body tx.Body) (index uint32, nonce uint64, ok bool) {
 	switch b := body.(type) {
+	case *tx.Leave:
+		return b.Participant, b.Nonce, true
 	case *tx.Rotate:
 		return b.Participant, b.Nonce, true
 	case *tx.Restore:
@@ -51,8 +53,9 @@ func (s *State) propose(height uint64, t *tx.Tx, approvals []uint32, accepted bo
 	if index, nonce, ok := proposer(t.Body); ok {
 		s.Participants[index].Nonce = nonce
 	}
+	id := t.ID()
 	s.Proposals = append(s.Proposals, Proposal{
-		Id: t.Content[:], Kind: uint32(t.Kind()), Content: mustMarshal(t.Body), Height: height, Approvals: approvals, Accepted: accepted,
+		Id: id[:], Kind: uint32(t.Kind()), Content: mustMarshal(t.Body), Height: height, Approvals: approvals, Accepted: accepted,
 	})
 }
 
@@ -76,8 +79,13 @@ func (s *State) checkApprove(t *tx.Tx, a *tx.Approve) error {
 	}
 	p := s.proposal(a.Proposal)
 	switch {
+	case p == nil && len(a.Join) > 0:
+		_, err := s.brought(a)
+		return err
 	case p == nil:
 		return fmt.Errorf("%w: no proposal %X waits, of %d", ErrProposal, a.Proposal, len(s.Proposals))
+	case len(a.Join) > 0:
+		return fmt.Errorf("%w: the join %X waits already", ErrProposal, a.Proposal)
 	case p.Accepted:
 		return fmt.Errorf("%w: %X is accepted already", ErrProposal, a.Proposal)
 	case slices.Contains(p.Approvals, a.Participant):
@@ -86,17 +94,46 @@ func (s *State) checkApprove(t *tx.Tx, a *tx.Approve) error {
 	return nil
 }
 
-// approve counts the approvals of those who are still active.
-func (s *State) approve(a *tx.Approve) {
+// brought is the Join that an approval brings along.
+func (s *State) brought(a *tx.Approve) (*tx.Tx, error) {
+	t, err := tx.Decode(a.Join)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the join brought along: %w", ErrProposal, err)
+	}
+	j, ok := t.Body.(*tx.Join)
+	if id := t.ID(); !ok || !bytes.Equal(id[:], a.Proposal) {
+		return nil, fmt.Errorf("%w: what is brought along is the %s %X, approved is %X", ErrProposal, t.Kind(), id, a.Proposal)
+	}
+	return t, s.checkJoin(t, j)
+}
+
+// approve counts an approval, and brings a Join in with it.
+func (s *State) approve(height uint64, a *tx.Approve) {
+	if len(a.Join) > 0 {
+		t, err := s.brought(a)
+		if err != nil {
+			panic(err) // checkApprove has seen it
+		}
+		s.propose(height, t, nil, false)
+	}
 	p := s.proposal(a.Proposal)
+	if len(p.Approvals) == 0 {
+		s.evictMotion(a.Participant)
+		p = s.proposal(a.Proposal)
+	}
 	p.Approvals = append(slices.Clone(p.Approvals), a.Participant)
+	s.count(p)
+}
+
+// count accepts a proposal that enough of those who are still active approve.
+func (s *State) count(p *Proposal) {
 	standing := 0
 	for _, index := range p.Approvals {
 		if s.participant(index) != nil {
 			standing++
 		}
 	}
-	p.Accepted = s.passes(standing)
+	p.Accepted = p.Accepted || standing > 0 && s.passes(standing)
 }
 
 // waiting visits the proposals whose body is a T; the visitor returns false to
@@ -113,37 +150,36 @@ func waiting[T tx.Body](s *State, visit func(p *Proposal, body T) bool) {
 	}
 }
 
-// checkMotion is M5 on what a participant proposes: not too many of its own,
-// and not the same twice.
-func (s *State) checkMotion(t *tx.Tx, proposer uint32) error {
-	if s.proposal(t.Content[:]) != nil {
-		return fmt.Errorf("%w: %X waits already", ErrProposal, t.Content[:])
-	}
-	own := 0
-	for i := range s.Proposals {
-		p := &s.Proposals[i]
-		if !p.Accepted && len(p.Approvals) > 0 && p.Approvals[0] == proposer && tx.Kind(p.Kind) != tx.KindJoin {
-			own++
-		}
-	}
-	if own >= maxMotions {
-		return fmt.Errorf("%w: %d proposals of participant %d wait, at most %d", ErrProposal, own, proposer, maxMotions)
+// checkMotion is M5 on what a participant proposes: not the same twice.
+func (s *State) checkMotion(t *tx.Tx) error {
+	if id := t.ID(); s.proposal(id[:]) != nil {
+		return fmt.Errorf("%w: %X waits already", ErrProposal, id)
 	}
 	return nil
 }
 
+// evictMotion makes room for one more proposal that a participant is the first
+// to stand for: its oldest goes.
+func (s *State) evictMotion(index uint32) {
+	own := func(p Proposal) bool { return !p.Accepted && len(p.Approvals) > 0 && p.Approvals[0] == index }
+	s.evict(maxMotions, own)
+}
+
 // evictJoin makes room for one more join: the oldest that nobody approved goes.
 func (s *State) evictJoin() {
-	joins, oldest := 0, -1
-	for i := range s.Proposals {
-		if tx.Kind(s.Proposals[i].Kind) == tx.KindJoin {
-			joins++
-			if oldest < 0 && len(s.Proposals[i].Approvals) == 0 {
-				oldest = i
-			}
+	s.evict(maxJoins, func(p Proposal) bool { return tx.Kind(p.Kind) == tx.KindJoin && len(p.Approvals) == 0 })
+}
+
+// evict drops the oldest of a sort of proposals where so many wait.
+func (s *State) evict(most int, sort func(Proposal) bool) {
+	waiting := 0
+	for _, p := range s.Proposals {
+		if sort(p) {
+			waiting++
 		}
 	}
-	if joins >= maxJoins && oldest >= 0 {
+	if waiting >= most {
+		oldest := slices.IndexFunc(s.Proposals, sort)
 		s.Proposals = slices.Delete(s.Proposals, oldest, oldest+1)
 	}
 }
@@ -156,29 +192,57 @@ type Change struct {
 	Refused     error // why an accepted change could not be made after all
 }
 
-// boundary makes the accepted changes, in the order in which they came, and
-// drops what waits and makes no sense any more. It runs between two rounds, and
-// in any block when training is finished.
+// stallViews is how many views beyond the last one a round may stay open before
+// accepted changes are made without its closing: they may be what it needs.
+const stallViews = 4
+
+// stalled tells whether the open round has had its time at a height.
+func (s *State) stalled(height uint64) bool {
+	e := s.Params.Election
+	return !s.Finished() && height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(len(s.Progress.Ranking)+2+stallViews)
+}
+
+// due tells whether a change that waits could be made at a boundary.
+func (s *State) due() bool {
+	return slices.ContainsFunc(s.Proposals, func(p Proposal) bool { return p.Accepted && s.ripe(p) })
+}
+
+// ripe tells whether an accepted change need not wait for the end of training.
+func (s *State) ripe(p Proposal) bool {
+	body, err := p.Body()
+	if err != nil {
+		panic(err) // it was decoded when it came
+	}
+	e, ok := body.(*tx.StartEpoch)
+	return !ok || e.Now || s.over()
+}
+
+// boundary makes the accepted changes, in the order in which they came, each
+// judged against what those before it left, and drops what waits and makes no
+// sense any more. It runs between two rounds, in any block when training is
+// finished, and where a round has stalled.
 func (s *State) boundary() []Change {
 	var changes []Change
 	var kept []Proposal
 	all := s.Proposals
-	for i, p := range all {
+	s.Proposals = nil
+	for i := range all {
+		p := all[i]
+		s.count(&p)
+		if !p.Accepted || !s.ripe(p) {
+			kept = append(kept, p)
+			continue
+		}
 		body, err := p.Body()
 		if err != nil {
 			panic(err) // it was decoded when it came
 		}
-		if e, ok := body.(*tx.StartEpoch); !p.Accepted || ok && !e.Now && !s.Finished() {
-			kept = append(kept, p)
-			continue
-		}
-		s.Proposals = all[i+1:] // those that are still to come; this one does not stand in its own way
 		c := Change{Kind: tx.Kind(p.Kind), Proposal: p.Id}
 		c.Participant, c.Refused = s.change(body)
 		changes = append(changes, c)
 	}
-	s.Proposals = kept
-	s.Proposals = slices.DeleteFunc(slices.Clone(kept), func(p Proposal) bool { return s.stale(p) })
+	s.Proposals = slices.DeleteFunc(kept, func(p Proposal) bool { return s.stale(p) })
+	s.Progress.Ranking = slices.DeleteFunc(slices.Clone(s.Progress.Ranking), func(index uint32) bool { return s.participant(index) == nil })
 	return changes
 }
 
@@ -207,7 +271,12 @@ func (s *State) stale(p Proposal) bool {
 	if err != nil {
 		return true
 	}
+	if index, _, ok := proposer(body); ok && !p.Accepted && s.participant(index) == nil {
+		return true // who proposed it has gone
+	}
 	switch b := body.(type) {
+	case *tx.Join:
+		return s.mayJoin(b) != nil && !p.Accepted
 	case *tx.Restore:
 		q := s.participant(b.Subject)
 		return q == nil || q.Reputation != 0

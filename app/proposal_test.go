@@ -14,6 +14,16 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
+var ticks uint64
+
+// tick is a nonce above all before.
+func tick() uint64 { ticks++; return ticks }
+
+func id(t *tx.Tx) []byte {
+	id := t.ID()
+	return id[:]
+}
+
 // ring tells which of apptest's keys a participant signs and draws with, where
 // it is not the one of its index.
 type ring struct{ signing, vrf map[uint32]int }
@@ -43,7 +53,7 @@ func (r ring) gradient(s *app.State, index uint32) *tx.Tx {
 }
 
 func (r ring) approve(index uint32, proposal *tx.Tx) *tx.Tx {
-	return r.sign(index, &tx.Approve{Participant: index, Proposal: proposal.Content[:]})
+	return r.sign(index, &tx.Approve{Participant: index, Proposal: id(proposal)})
 }
 
 // active lists the indices of those who take part.
@@ -162,14 +172,14 @@ func votes(proposal *tx.Tx, by ...uint32) []*tx.Tx {
 	return txs
 }
 
-func leave(i uint32) *tx.Tx { return ring{}.sign(i, &tx.Leave{Participant: i}) }
+func leave(i uint32) *tx.Tx { return ring{}.sign(i, &tx.Leave{Participant: i, Nonce: tick()}) }
 
 func remove(by, subject uint32) *tx.Tx {
 	return ring{}.sign(by, &tx.Remove{Participant: by, Subject: subject})
 }
 
 func restore(by, subject uint32, nonce uint64) *tx.Tx {
-	return ring{}.sign(by, &tx.Restore{Participant: by, Subject: subject, Nonce: nonce})
+	return ring{}.sign(by, &tx.Restore{Participant: by, Subject: subject, Nonce: tick()})
 }
 
 func mean(p *app.Params) { p.Rule.Name = "mean" }
@@ -223,7 +233,7 @@ func TestOneAlone(t *testing.T) {
 		s.Participants[0].Reputation = 0
 		x := restore(0, 0, 0)
 		if kind == tx.KindStartEpoch {
-			x = ring{}.sign(0, app.NewStartEpoch(0, 1, s.Params, true, true))
+			x = ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, true, true))
 		}
 		out := round(t, s, x)
 		require.Len(t, out.Changes, 1, "%d", index)
@@ -255,10 +265,10 @@ func TestApprovalsOfTheActive(t *testing.T) {
 func TestProposalRules(t *testing.T) {
 	s := apptest.State(5)
 	join := apptest.Join(5)
-	motions := []*tx.Tx{remove(0, 4), remove(0, 3), ring{}.sign(0, &tx.Remove{Participant: 0, Subject: 4, Nonce: 1})}
+	motions := []*tx.Tx{remove(0, 4), remove(0, 3), ring{}.sign(0, &tx.Remove{Participant: 0, Subject: 4, Nonce: tick()})}
 	rotation := rotate(3, ring{}, 53, 0, 0)
 	s = step(t, s, append(votes(join, 0, 1, 2, 3), append(motions, remove(1, 4), rotation)...)...).State
-	s = step(t, s, ring{}.sign(0, app.NewStartEpoch(0, 1, s.Params, true, true))).State
+	s = step(t, s, ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, true, true))).State
 	require.Len(t, s.Proposals, 7)
 	require.True(t, s.Proposals[0].Accepted)
 	fifth := ring{}.sign(0, &tx.Remove{Participant: 0, Subject: 2})
@@ -271,8 +281,8 @@ func TestProposalRules(t *testing.T) {
 		"approval of one's own":            ring{}.approve(1, remove(1, 4)),
 		"the same proposal":                remove(1, 4),
 		"the fifth proposal of its sender": fifth,
-		"the fifth, a restore":             ring{}.sign(0, &tx.Restore{Participant: 0, Subject: 4, Nonce: 3}),
-		"the fifth, an epoch":              ring{}.sign(0, app.NewStartEpoch(0, 1, s.Params, false, true)),
+		"the fifth, a restore":             ring{}.sign(0, &tx.Restore{Participant: 0, Subject: 4, Nonce: tick()}),
+		"the fifth, an epoch":              ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, false, true)),
 		"a second rotation":                rotate(3, ring{}, 0, 54, 0),
 		"a restore of a reputation":        restore(1, 2, 0),
 	} {
@@ -286,7 +296,7 @@ func TestProposalRules(t *testing.T) {
 	require.NoError(t, s.Admit(fifth))
 	refused(t, step(t, s, leave(2)).State, app.ErrProposal, leave(2))
 	// Others of the same meaning are told apart by the nonce, others' by the sender.
-	require.NoError(t, s.Admit(ring{}.sign(1, &tx.Remove{Participant: 1, Subject: 4, Nonce: 7})))
+	require.NoError(t, s.Admit(ring{}.sign(1, &tx.Remove{Participant: 1, Subject: 4, Nonce: tick()})))
 	require.NoError(t, s.Admit(remove(2, 4)))
 }
 
@@ -327,12 +337,12 @@ func TestEviction(t *testing.T) {
 // M6, P1 or P2 forbids by now is dropped with an event."
 func TestBoundary(t *testing.T) {
 	epoch := func(by uint32, s *app.State, keep bool) *tx.Tx {
-		return ring{}.sign(by, app.NewStartEpoch(by, 1, s.Params, keep, true))
+		return ring{}.sign(by, app.NewStartEpoch(by, tick(), 1, s.Params, keep, true))
 	}
 	tall := func(by uint32, s *app.State) *tx.Tx {
 		p := s.Params
 		p.Rule.Byzantine = 1
-		return ring{}.sign(by, app.NewStartEpoch(by, 1, p, true, true))
+		return ring{}.sign(by, app.NewStartEpoch(by, tick(), 1, p, true, true))
 	}
 	for name, c := range map[string]struct {
 		n      int
@@ -401,7 +411,7 @@ func TestStale(t *testing.T) {
 	s := apptest.State(6, mean)
 	s = round(t, s, equivocation(5, 0, 0)).State
 	kept := []*tx.Tx{remove(1, 3), apptest.Join(9), restore(1, 5, 0)}
-	s = step(t, s, append(kept, remove(1, 4), remove(4, 5), ring{}.sign(1, app.NewStartEpoch(1, 1, s.Params, true, true)))...).State
+	s = step(t, s, append(kept, remove(1, 4), remove(4, 5), ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, s.Params, true, true)))...).State
 	ids := func(s *app.State) (out [][]byte) {
 		for _, p := range s.Proposals {
 			out = append(out, p.Id)
@@ -414,7 +424,7 @@ func TestStale(t *testing.T) {
 	require.Equal(t, kept[2].Content[:], ids(s)[2])
 	s = round(t, s, votes(restore(0, 5, 1), 1, 2, 3)...).State
 	require.Len(t, s.Proposals, 4, "who is restored needs it not twice")
-	s = round(t, s, votes(ring{}.sign(0, app.NewStartEpoch(0, 1, s.Params, true, true)), 1, 2, 3)...).State
+	s = round(t, s, votes(ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, true, true)), 1, 2, 3)...).State
 	require.Equal(t, [][]byte{kept[0].Content[:], kept[1].Content[:], remove(4, 5).Content[:]}, ids(s), "the epoch has begun")
 	require.Equal(t, uint64(1), s.Progress.Epoch)
 }

@@ -57,19 +57,22 @@ func (r Reputation) after(reputation int64, opposed bool) int64 {
 }
 
 // elect moves the seed on with a round's lots and, at the end of a term, ranks
-// the contenders: those who drew, are active still and have a reputation. After
-// a tie for the lead the ranking stays, and the election is held again with the
-// next round's lots, over the next seed. Nobody without a lot, who was silent or
-// has just joined, is ranked.
+// the contenders: those who drew, are active still, have a reputation and a VRF
+// key that is old enough. After a tie for the lead the ranking stays, and the
+// election is held again with the next round's lots, over the next seed. Nobody
+// without a lot, who was silent or has just joined, is ranked.
 func (s *State) elect(draws []leader.Draw) {
 	draws = slices.DeleteFunc(slices.Clone(draws), func(d leader.Draw) bool {
 		p := s.participant(d.Participant)
-		return p == nil || p.Reputation == 0
+		return p == nil || p.Reputation == 0 || p.Contends > s.history.size
 	})
-	ranking, tie := leader.Rank(draws)
 	s.Progress.Seed = leader.NextSeed(s.Progress.Seed, draws)
-	if tie || s.Progress.Round%s.Params.Election.Term != 0 {
-		ranking = slices.DeleteFunc(slices.Clone(s.Progress.Ranking), func(index uint32) bool { return s.participant(index) == nil })
+	if !s.Progress.Redraw && s.Progress.Round%s.Params.Election.Term != 0 {
+		return
 	}
-	s.Progress.Ranking = ranking
+	ranking, tie := leader.Rank(draws)
+	s.Progress.Redraw = tie
+	if !tie {
+		s.Progress.Ranking = ranking
+	}
 }

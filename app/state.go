@@ -71,6 +71,9 @@ func (s *State) Grid() gradients.Grid {
 // Finished tells whether all rounds are closed.
 func (s *State) Finished() bool { return s.Progress.Round >= s.Params.Training.Rounds }
 
+// over tells whether no round of the epoch can close any more.
+func (s *State) over() bool { return s.Finished() }
+
 // Active is N, the number of active participants.
 func (s *State) Active() int {
 	n := 0

@@ -151,7 +151,8 @@ func Join(i int) *tx.Tx {
 
 // Approve is participant i's approval of what a transaction proposes.
 func Approve(i int, proposal *tx.Tx) *tx.Tx {
-	return Sign(i, &tx.Approve{Participant: uint32(i), Proposal: proposal.Content[:]})
+	id := proposal.ID()
+	return Sign(i, &tx.Approve{Participant: uint32(i), Proposal: id[:]})
 }
 
 // Close returns the transactions of a valid block that closes the open round

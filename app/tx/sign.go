@@ -23,6 +23,12 @@ func signBytes(chainID string, k Kind, content [32]byte) []byte {
 	return h.Sum(nil)
 }
 
+// ID is what approvals name a proposal by: SHA-256 of the kind, as 4 bytes big
+// endian, and the content hash. Two kinds of one content are two proposals.
+func (t *Tx) ID() [32]byte {
+	return sha256.Sum256(append(binary.BigEndian.AppendUint32(nil, uint32(t.kind)), t.Content[:]...))
+}
+
 // Sign makes the transaction of body on the chain, signed with key. Evidence
 // is not signed; its key is nil.
 func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {

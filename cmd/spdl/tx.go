@@ -159,7 +159,7 @@ type report struct {
 }
 
 func newReport(t *tx.Tx, about string) report {
-	r := report{Kind: t.Kind().String(), Hash: fmt.Sprintf("%X", t.Hash), Proposal: hex.EncodeToString(t.Content[:]), About: about}
+	r := report{Kind: t.Kind().String(), Hash: fmt.Sprintf("%X", t.Hash), Proposal: proposalID(t), About: about}
 	switch b := t.Body.(type) {
 	case *tx.Approve:
 		r.Proposal = hex.EncodeToString(b.Proposal)
@@ -243,4 +243,10 @@ func (s *sender) send(ctx context.Context, t *tx.Tx, r *report) (spoken bool, er
 	defer done()
 	r.Next, err = s.outlook(after, t, r)
 	return true, err
+}
+
+// proposalID is what approvals name the proposal of a transaction by.
+func proposalID(t *tx.Tx) string {
+	id := t.ID()
+	return hex.EncodeToString(id[:])
 }

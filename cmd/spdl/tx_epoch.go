@@ -34,5 +34,5 @@ func startEpoch(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	return app.NewStartEpoch(self.Index, status.Epoch+1, p, viper.GetBool("keep-model"), viper.GetBool("now")), nil
+	return app.NewStartEpoch(self.Index, self.Nonce+1, status.Epoch+1, p, viper.GetBool("keep-model"), viper.GetBool("now")), nil
 }

@@ -113,7 +113,7 @@ func txLeave() *cobra.Command {
 	cmd := transact("leave", "Leave the consortium at the next round boundary", nil,
 		func(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
 			p, err := s.self(ctx)
-			return &tx.Leave{Participant: p.Index}, err
+			return &tx.Leave{Participant: p.Index, Nonce: p.Nonce + 1}, err
 		})
 	cmd.Long = cmd.Short + ".\nKeep the node running for two heights more: so long its validator is asked for its vote. An index is not given again."
 	return cmd
@@ -136,7 +136,7 @@ func txRemove() *cobra.Command {
 }
 
 // motion is what a proposal about a participant says: who proposes, about whom,
-// and the height as a nonce, which tells it from an earlier one.
+// and the nonce after the proposer's last.
 func (s *sender) motion(ctx context.Context, arg string) (proposer, subject uint32, nonce uint64, err error) {
 	if subject, err = s.subject(ctx, arg); err != nil {
 		return 0, 0, 0, err
@@ -145,8 +145,7 @@ func (s *sender) motion(ctx context.Context, arg string) (proposer, subject uint
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	status, err := s.Status(ctx)
-	return p.Index, subject, status.Height, err
+	return p.Index, subject, p.Nonce + 1, nil
 }
 
 // subject finds a participant by its index, or by the beginning of its id: an

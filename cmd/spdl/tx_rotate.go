@@ -125,7 +125,7 @@ func (r *rotation) body(ctx context.Context, p app.Participant) (tx.Body, error)
 	if err != nil {
 		return nil, err
 	}
-	b := &tx.Rotate{Participant: p.Index, ConsensusKey: r.consensus}
+	b := &tx.Rotate{Participant: p.Index, Nonce: p.Nonce + 1, ConsensusKey: r.consensus}
 	if r.signing {
 		b.PubKey, b.PubKeyProof = r.next.Public(), app.ProveRotation(chainID, p.Index, r.next.Signing)
 	}

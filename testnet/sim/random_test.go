@@ -264,7 +264,8 @@ func (h *history) govern() error {
 	if err != nil { // refused: too much waits, or the consortium may not shrink
 		fmt.Fprintf(&h.log, "  %v\n", err)
 	} else if t != nil {
-		h.proposals = append(h.proposals, t.Content[:])
+		id := t.ID()
+		h.proposals = append(h.proposals, id[:])
 	}
 	return nil
 }

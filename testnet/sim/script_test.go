@@ -68,7 +68,8 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) (string, error) {
 	node := func(name string) *sim.Node { return p.net.Nodes[arg(name, 0)] }
 	proposed := func(t *tx.Tx, err error) (string, error) {
 		if err == nil {
-			p.last = t.Content[:]
+			id := t.ID()
+			p.last = id[:]
 		}
 		return "", err
 	}
