@@ -66,9 +66,9 @@ type follower struct {
 	poll    time.Duration
 }
 
-// Follow delivers every closed round from 0 to the last in order. It asks the
-// first node, and the next one while that does not answer. The evaluator may
-// be nil: no accuracy is then measured.
+// Follow delivers every closed round from 0 to the last in order, through all
+// epochs that are there by then. It asks the first node, and the next one while
+// that does not answer. The evaluator may be nil: no accuracy is then measured.
 func Follow(ctx context.Context, n *Net, e *Evaluator, each func(Round) error) error {
 	f := &follower{poll: 20 * time.Millisecond}
 	for _, node := range n.Nodes {
@@ -78,26 +78,47 @@ func Follow(ctx context.Context, n *Net, e *Evaluator, each func(Round) error) e
 		}
 		f.clients = append(f.clients, c)
 	}
-	var past uint64
-	if n.opened {
-		s, err := retry(ctx, f, func(c *client.Client) (abci.Status, error) { return c.Status(ctx) })
-		if err != nil {
-			return err
-		}
-		past = s.Round
+	status := func() (abci.Status, error) {
+		return retry(ctx, f, func(c *client.Client) (abci.Status, error) { return c.Status(ctx) })
 	}
-	for t := range n.Genesis.Params.Training.Rounds {
-		r, err := retry(ctx, f, func(c *client.Client) (Round, error) { return ask(ctx, c, t, e) })
-		if err != nil {
+	var past abci.Status
+	var err error
+	if n.opened {
+		if past, err = status(); err != nil {
 			return err
 		}
-		r.Past = t < past
+	}
+	for epoch, t := uint64(0), uint64(0); ; {
+		r, err := retry(ctx, f, func(c *client.Client) (Round, error) { return ask(ctx, c, epoch, t, e) })
+		switch {
+		case errors.Is(err, errNotClosed):
+			s, err := status()
+			switch {
+			case err != nil:
+				return err
+			case s.Epoch > epoch: // and its rounds are all delivered, or it was ended early
+				epoch, t = epoch+1, 0
+			case s.Done && s.Round == t:
+				return nil
+			default:
+				if err := pause(ctx, f.poll); err != nil {
+					return err
+				}
+			}
+			continue
+		case err != nil:
+			return err
+		}
+		r.Past = epoch < past.Epoch || epoch == past.Epoch && t < past.Round
 		if err := each(r); err != nil {
 			return err
 		}
+		t++
 	}
-	return nil
 }
+
+// errNotClosed tells that there is no record of a round, now.
+var errNotClosed = errors.New("round is not closed")
 
 // retry asks until there is an answer: the node may be down, or not have it yet.
 func retry[T any](ctx context.Context, f *follower, ask func(*client.Client) (T, error)) (T, error) {
@@ -111,7 +132,9 @@ func retry[T any](ctx context.Context, f *follower, ask func(*client.Client) (T,
 			return r, ctx.Err()
 		case errors.Is(err, client.ErrUnreachable):
 			f.at = (f.at + 1) % len(f.clients)
-		case !errors.As(err, &refusal) || refusal.Code != abci.CodeNotFound && refusal.Code != abci.CodeInternal:
+		case errors.As(err, &refusal) && refusal.Code == abci.CodeNotFound:
+			return r, fmt.Errorf("%w: %w", errNotClosed, err)
+		case !errors.As(err, &refusal) || refusal.Code != abci.CodeInternal:
 			return r, err
 		}
 		select {
@@ -123,8 +146,8 @@ func retry[T any](ctx context.Context, f *follower, ask func(*client.Client) (T,
 }
 
 // ask reads a closed round.
-func ask(ctx context.Context, c *client.Client, t uint64, e *Evaluator) (Round, error) {
-	record, err := c.Round(ctx, t)
+func ask(ctx context.Context, c *client.Client, epoch, t uint64, e *Evaluator) (Round, error) {
+	record, err := c.RoundOf(ctx, epoch, t)
 	if err != nil {
 		return Round{}, err
 	}
@@ -133,7 +156,7 @@ func ask(ctx context.Context, c *client.Client, t uint64, e *Evaluator) (Round, 
 		Included: len(record.Contributions),
 	}
 	// A restarted node has not timed the rounds before; then they are 0.
-	if timing, err := c.Timing(ctx, t); err == nil {
+	if timing, err := c.TimingOf(ctx, epoch, t); err == nil {
 		r.LGC, r.GE, r.BC = timing.LGC, timing.GE, timing.BC
 	} else if errors.Is(err, client.ErrUnreachable) {
 		return r, err
@@ -141,7 +164,7 @@ func ask(ctx context.Context, c *client.Client, t uint64, e *Evaluator) (Round, 
 	if e == nil {
 		return r, nil
 	}
-	m, err := c.ModelAfter(ctx, t)
+	m, err := c.ModelOf(ctx, epoch, t)
 	var refusal *client.Refusal
 	if errors.As(err, &refusal) && refusal.Code == abci.CodeNotFound { // closed, and too long ago
 		return r, nil

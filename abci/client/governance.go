@@ -48,4 +48,9 @@ func (c *Client) ModelOf(ctx context.Context, epoch, round uint64) (abci.ModelSt
 	return query[abci.ModelState](ctx, c, "/model/"+place(epoch, round))
 }
 
+// TimingOf is what the node's clock says of a closed round of any epoch.
+func (c *Client) TimingOf(ctx context.Context, epoch, round uint64) (abci.Timing, error) {
+	return query[abci.Timing](ctx, c, "/timing/"+place(epoch, round))
+}
+
 func place(epoch, round uint64) string { return number(epoch) + "/" + number(round) }

@@ -57,13 +57,13 @@ func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err 
 	if have != -1 && have < need {
 		return g, warnings, fmt.Errorf("consensus_params.block.max_bytes is %d, a round needs %d", have, need)
 	}
-	validators := map[string]bool{}
+	validators := map[string]int64{}
 	for _, v := range doc.Validators {
-		validators[string(v.PubKey.Bytes())] = true
+		validators[string(v.PubKey.Bytes())] = v.Power
 	}
 	for _, p := range g.Participants {
-		if len(p.ConsensusKey) > 0 && !validators[string(p.ConsensusKey)] {
-			return g, warnings, fmt.Errorf("participant %d (%s) names a consensus key that is no validator's", p.Index, p.Moniker)
+		if got := validators[string(p.ConsensusKey)]; len(p.ConsensusKey) > 0 && got != app.Power {
+			return g, warnings, fmt.Errorf("participant %d (%s) names a consensus key that is no validator's of power %d, but of %d", p.Index, p.Moniker, app.Power, got)
 		}
 	}
 	return g, warnings, nil

@@ -126,6 +126,12 @@ func TestGovern(t *testing.T) {
 	})
 
 	// A worker joins.
+	genesis, err := os.ReadFile(filepath.Join(c.home0, "config", "genesis.json"))
+	require.NoError(t, err)
+	own := filepath.Join(second, "config", "genesis.json")
+	stderr = c.ask(1, nil, "tx", "join", "--home", second, "--worker-only")
+	require.Contains(t, stderr, "the home's genesis is of", "a node must not choose what chain is signed for")
+	require.NoError(t, os.WriteFile(own, genesis, 0o600))
 	c.run("worker", "--home", second, "--node", c.rpc, "--follow")
 	c.ask(0, &r, "tx", "join", "--home", second, "--worker-only", "--moniker", `the "second"`)
 	require.Contains(t, r.Next, "needs 1 more approvals of active participants, has 0 of 1: spdl tx approve "+r.Proposal)
@@ -163,7 +169,7 @@ func TestGovern(t *testing.T) {
 	require.NoError(t, err)
 	var files []string
 	for _, payload := range []string{"one", "another"} {
-		x, err := tx.Sign(s.ChainID, &tx.Gradient{Round: 1 << 40, Participant: 1, Payload: []byte(payload)}, keys.Signing)
+		x, err := tx.Sign(s.ChainID, &tx.Gradient{Round: s.Round, Participant: 1, Payload: []byte(payload)}, keys.Signing)
 		require.NoError(t, err)
 		files = append(files, filepath.Join(t.TempDir(), "tx"))
 		require.NoError(t, os.WriteFile(files[len(files)-1], []byte(base64.StdEncoding.EncodeToString(x.Raw)), 0o600))

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
 
@@ -96,7 +97,15 @@ func (s *sender) chain(ctx context.Context) (string, error) {
 		return id, nil
 	}
 	status, err := s.Status(ctx)
-	return status.ChainID, err
+	if err != nil {
+		return "", err
+	}
+	// A node that lies about its chain must not get a signature for another.
+	doc, err := types.GenesisDocFromFile(filepath.Join(homeDir(), "config", "genesis.json"))
+	if err == nil && doc.ChainID != status.ChainID {
+		return "", fmt.Errorf("the node is on chain %q, the home's genesis is of %q; --chain-id decides", status.ChainID, doc.ChainID)
+	}
+	return status.ChainID, nil
 }
 
 // sign makes the transaction of a body.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
@@ -47,12 +49,35 @@ func txApprove() *cobra.Command {
 				return nil, err
 			}
 			p, err := s.self(ctx)
-			return &tx.Approve{Participant: p.Index, Proposal: id}, err
+			if err != nil {
+				return nil, err
+			}
+			join, err := joinFile(id)
+			return &tx.Approve{Participant: p.Index, Proposal: id, Join: join}, err
 		})
 	cmd.Long = cmd.Short + ".\n" +
 		"PROPOSAL is its id as `spdl query membership` shows it, or at least 8 digits of it where no other begins alike.\n" +
-		"Whoever looked at a proposal should approve it by the whole id."
+		"Whoever looked at a proposal should approve it by the whole id.\n" +
+		"With --join FILE, what `spdl tx join --dry-run` printed, it brings in a request that does not wait yet, or that others\n" +
+		"have crowded out; PROPOSAL is then the whole id."
+	cmd.Flags().String("join", "", "file with the signed join that is approved")
 	return cmd
+}
+
+// joinFile is the transaction in the file of --join, where it is given.
+func joinFile(id []byte) ([]byte, error) {
+	file := viper.GetString("join")
+	if file == "" {
+		return nil, nil
+	}
+	t, err := readTx(file)
+	if err != nil {
+		return nil, err
+	}
+	if got := t.ID(); !bytes.Equal(got[:], id) {
+		return nil, fmt.Errorf("%s holds the %s %x, approved is %x", file, t.Kind(), got, id)
+	}
+	return t.Raw, nil
 }
 
 // proposal finds a proposal by its id or the beginning of it. An id that is
