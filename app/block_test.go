@@ -174,7 +174,8 @@ func TestMutators(t *testing.T) {
 			b.leader = int(b.s.Progress.Ranking[1])
 			b.aggregate(func(a *tx.Aggregate) { a.Leader, a.View = uint32(b.leader), 1 })
 		}},
-		{"aggregate of a view that never opens", app.ErrNotLeader, func(b *block) { b.aggregate(func(a *tx.Aggregate) { a.View = 5 }) }},
+		{"aggregate of a view that never opens", app.ErrNotLeader, func(b *block) { b.aggregate(func(a *tx.Aggregate) { a.View = 6 }) }},
+		{"aggregate of the view for everybody, too early", app.ErrViewClosed, func(b *block) { b.aggregate(func(a *tx.Aggregate) { a.View = 5 }) }},
 		{"aggregate in the leader's name", app.ErrAggregateSigned, func(b *block) {
 			b.txs[0] = apptest.Sign((b.leader+1)%4, b.txs[0].Aggregate)
 		}},

@@ -27,6 +27,7 @@ type observer struct {
 	round      uint64
 	seed       []byte
 	ranking    []uint32
+	redraw     bool
 	approvals  map[string][]uint32 // of restores, by proposal
 	restores   map[string]uint32   // subjects, by proposal
 }
@@ -84,8 +85,8 @@ func (o *observer) block(raws [][]byte) {
 		case *tx.Leave:
 			leaving = append(leaving, b.Participant)
 		case *tx.Restore:
-			o.restores[string(x.Content[:])] = b.Subject
-			o.approvals[string(x.Content[:])] = []uint32{b.Participant}
+			o.restores[string(id(x))] = b.Subject
+			o.approvals[string(id(x))] = []uint32{b.Participant}
 		case *tx.Approve:
 			o.approvals[string(b.Proposal)] = append(o.approvals[string(b.Proposal)], b.Participant)
 		}
@@ -126,9 +127,12 @@ func (o *observer) elect(draws []leader.Draw) {
 		return o.left[d.Participant] || o.reputation[d.Participant] == 0
 	})
 	o.seed = leader.NextSeed(o.seed, contenders)
-	ranking, tie := leader.Rank(contenders)
-	if o.round%o.params.Election.Term == 0 && !tie {
-		o.ranking = ranking
+	if o.redraw || o.round%o.params.Election.Term == 0 {
+		if ranking, tie := leader.Rank(contenders); tie {
+			o.redraw = true
+		} else {
+			o.ranking, o.redraw = ranking, false
+		}
 	}
 	o.ranking = slices.DeleteFunc(slices.Clone(o.ranking), func(i uint32) bool { return o.left[i] })
 }
@@ -170,7 +174,7 @@ func TestObserver(t *testing.T) {
 				case 20:
 					others = []*tx.Tx{equivocation(1, 0, 19)}
 				case 100:
-					others = votes(restore(0, 1, 0), 2, 3, 4)
+					others = votes(restore(0, 1), 2, 3, 4)
 				case 150:
 					others = []*tx.Tx{leave(0)}
 				case 170:
@@ -259,6 +263,40 @@ func TestTie(t *testing.T) {
 	}
 }
 
+// TestTieWithinATerm: after a tie the next round's draws decide, whatever the
+// term, and those after it not again.
+func TestTieWithinATerm(t *testing.T) {
+	s := apptest.State(4, func(p *app.Params) { p.Election.Term = 3 })
+	s = round(t, round(t, s).State).State
+	ranking := s.Progress.Ranking
+	own := make([][]byte, 4)
+	for i := range s.Participants {
+		own[i], s.Participants[i].VrfKey = s.Participants[i].VrfKey, s.Participants[0].VrfKey
+	}
+	require.False(t, s.Progress.Redraw)
+	s = ring{vrf: map[uint32]int{1: 0, 2: 0, 3: 0}}.round(t, s).State
+	require.True(t, s.Progress.Redraw)
+	require.Equal(t, ranking, s.Progress.Ranking)
+	for i := range s.Participants {
+		s.Participants[i].VrfKey = own[i]
+	}
+	for r := range 3 { // rounds 3, 4 and 5: the first decides, the last ends a term
+		out := round(t, s)
+		var draws []leader.Draw
+		for _, c := range out.Record.Contributions {
+			draws = append(draws, leader.Draw{Participant: c.Participant, Output: leader.Output(c.Draw)})
+		}
+		want, tie := leader.Rank(draws)
+		require.False(t, tie)
+		if r == 1 {
+			want = s.Progress.Ranking
+		}
+		s = out.State
+		require.Equal(t, want, s.Progress.Ranking)
+		require.False(t, s.Progress.Redraw)
+	}
+}
+
 // TestRankingOfTheIncluded: "Contenders are the included participants": who is
 // silent is not ranked, and with nobody of a reputation among them everybody may
 // lead.
@@ -280,6 +318,19 @@ func TestRankingOfTheIncluded(t *testing.T) {
 	s = round(t, s).State
 	require.Equal(t, []uint32{3}, s.Progress.Ranking)
 	require.EqualValues(t, 3, round(t, s).Record.Leader)
+	// It may be away: after its view and the open one everybody may lead.
+	three := apptest.Gradients(s, 0, 1, 2)
+	for i := range uint32(3) {
+		opens := s.Progress.Opened + 2*s.Params.Election.ViewBlocks
+		_, err := s.Lead(opens-1, i, three)
+		require.ErrorIs(t, err, app.ErrNotLeader)
+		a, err := s.Lead(opens, i, three)
+		require.NoError(t, err)
+		require.EqualValues(t, 2, a.View)
+		out, err := applyAt(s, opens, s.Assemble(opens, append(slices.Clone(three), apptest.Sign(int(i), a)), 0))
+		require.NoError(t, err)
+		require.Empty(t, out.State.Progress.Ranking, "nobody who drew has a reputation")
+	}
 	s = round(t, s, equivocation(3, 0, 0)).State
 	require.Empty(t, s.Progress.Ranking)
 	seed := s.Progress.Seed
@@ -291,7 +342,7 @@ func TestRankingOfTheIncluded(t *testing.T) {
 	s = round(t, s).State
 	require.Equal(t, leader.NextSeed(seed, nil), s.Progress.Seed, "the seed moves on without a contender")
 	// The governance gives the way out.
-	s = round(t, s, votes(restore(0, 1, 0), 2, 3)...).State
+	s = round(t, s, votes(restore(0, 1), 2, 3)...).State
 	require.Equal(t, []uint32{1}, s.Progress.Ranking)
 	require.EqualValues(t, 1, round(t, s).Record.Leader)
 }

@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,7 +41,7 @@ func TestEpochNow(t *testing.T) {
 	})
 	out := round(t, s, agreed(x)...)
 	require.NotNil(t, out.Record)
-	require.Equal(t, []app.Change{{Kind: tx.KindStartEpoch, Participant: 0, Proposal: x.Content[:]}}, out.Changes)
+	require.Equal(t, []app.Change{{Kind: tx.KindStartEpoch, Participant: 0, Proposal: id(x)}}, out.Changes)
 	next := out.State
 	model := app.ModelHash(plain.Model)
 	require.Equal(t, []app.Epoch{{Epoch: 0, Params: s.Params, Rounds: 5, Opened: 1, Closed: next.Height, ModelHash: model[:]}}, next.Epochs)
@@ -107,7 +108,9 @@ func TestEpochsOn(t *testing.T) {
 	s = round(t, round(t, s).State).State
 	for epoch := uint64(1); epoch <= 3; epoch++ {
 		require.True(t, s.Finished())
-		s = step(t, s).State // an empty block is no boundary
+		for range 40 {
+			s = step(t, s).State // an empty block is no boundary
+		}
 		seed, ranking := s.Progress.Seed, s.Progress.Ranking
 		x := another(s, true, false, same)
 		s = step(t, s, x, ring{}.approve(1, x)).State
@@ -120,6 +123,10 @@ func TestEpochsOn(t *testing.T) {
 		require.Len(t, s.Epochs, int(epoch))
 		require.Equal(t, s.Height, s.Epochs[epoch-1].Closed)
 		require.Equal(t, s.Height+1, s.Progress.Began)
+		require.Equal(t, s.Height+1, s.Progress.Opened, "the first height that could close the open round")
+		require.Nil(t, ring{}.closes(s, s.Height+1, 0, 1, 2), "three of four, before the quorum's time")
+		_, err := s.Lead(s.Height+1, ranking[3], apptest.Gradients(s, 0, 1, 2, 3))
+		require.ErrorIs(t, err, app.ErrNotLeader, "nor is the last one's view open")
 		require.Equal(t, seed, s.Progress.Seed, "no lots were drawn")
 		require.Equal(t, ranking, s.Progress.Ranking)
 		before := s.Model
@@ -135,6 +142,7 @@ func TestEpochsOn(t *testing.T) {
 	require.Len(t, out.Changes, 2)
 	require.Len(t, out.Validators, 3)
 	require.Equal(t, []uint32{1, 2, 3, 4}, active(out.State))
+	require.ElementsMatch(t, []uint32{1, 2, 3}, out.State.Progress.Ranking)
 	s = step(t, out.State, equivocation(2, 3, 1)).State
 	require.Zero(t, s.Participants[2].Reputation)
 	x := another(s, true, false, same)
@@ -176,6 +184,13 @@ func TestEpochRules(t *testing.T) {
 		{"momentum 1", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Training.Momentum = 1 })},
 		{"grid width 3", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Grid.Width = 3 })},
 		{"reputation above 1", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Reputation.Initial = app.One + 1 })},
+		{"term too long", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Election.Term = 1<<20 + 1 })},
+		{"views too long", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Election.ViewBlocks = 1<<20 + 1 })},
+		{"quorum that overflows", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Election.QuorumBlocks = 1<<64 - 1 })},
+		{"preset too long", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Preset = strings.Repeat("x", 71) })},
+		{"preset that does not print", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Preset = "a\nb" })},
+		{"epsilon of another mechanism", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Privacy.PrototypeEpsilon = 1 })},
+		{"noise of no mechanism", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Privacy.Mechanism = app.MechanismNone })},
 		{"term 0", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Election.Term = 0 })},
 		{"tolerance beyond the bound", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Rule.Tolerance = 1000 })},
 		{"model too large", app.ErrEpochParams, another(s, false, true, func(p *app.Params) { p.Model.Inputs = 1 << 31 })},
@@ -199,8 +214,7 @@ func TestEpochGrowsBlocks(t *testing.T) {
 	s, err := app.NewState(apptest.ChainID, 1, 1<<20, apptest.Genesis(4, apptest.Params(4)))
 	require.NoError(t, err)
 	x := another(s, false, true, func(p *app.Params) { p.Model.Inputs = 200_000 })
-	out, err := s.Execute(app.Block{Height: 1, Txs: append(apptest.Close(s, 1), agreed(x)...)})
-	require.NoError(t, err)
+	out := step(t, s, append(apptest.Close(s, 1), agreed(x)...)...)
 	require.Equal(t, out.State.Params.BlockBytes(4), out.BlockBytes)
 	require.Greater(t, out.BlockBytes, int64(1<<20))
 	require.Equal(t, out.BlockBytes, out.State.Progress.BlockBytes)
@@ -212,8 +226,7 @@ func TestEpochGrowsBlocks(t *testing.T) {
 func TestNewModel(t *testing.T) {
 	s := round(t, apptest.State(4)).State
 	mlp := func(p *app.Params) { p.Model.Kind, p.Model.Hidden, p.Training.Momentum = app.ModelMLP, 3, 0.5 }
-	out, err := s.Execute(app.Block{Height: 2, Txs: append(apptest.Close(s, 2), agreed(another(s, false, true, mlp))...)})
-	require.NoError(t, err)
+	out := step(t, s, append(apptest.Close(s, 2), agreed(another(s, false, true, mlp))...)...)
 	next := out.State
 	require.Len(t, next.Model, 3*4+2*4)
 	require.Equal(t, make([]float64, 20), next.Velocity)
@@ -222,17 +235,45 @@ func TestNewModel(t *testing.T) {
 	require.Len(t, s.Model, 8)
 	// The same from another seed is another model.
 	other := round(t, s).State
-	again, err := other.Execute(app.Block{Height: 3, Txs: append(apptest.Close(other, 3), agreed(another(other, false, true, mlp))...)})
-	require.NoError(t, err)
+	again := step(t, other, append(apptest.Close(other, 3), agreed(another(other, false, true, mlp))...)...)
 	require.NotEqual(t, next.Model, again.State.Model)
 	// The round after is whole: the hash that it leaves is that of its encoding.
 	after := round(t, next).State
 	require.NotEqual(t, next.Model, after.Model)
 	require.NotEqual(t, make([]float64, 20), after.Velocity)
 	// A softmax begins at zero, as in genesis.
-	out, err = after.Execute(app.Block{Height: after.Height + 1, Txs: append(apptest.Close(after, after.Height+1), votes(another(after, false, true, func(p *app.Params) { *p = s.Params }), 1, 2)...)})
-	require.NoError(t, err)
+	out = step(t, after, append(apptest.Close(after, after.Height+1), agreed(another(after, false, true, func(p *app.Params) { *p = s.Params }))...)...)
 	require.Equal(t, make([]float64, 8), out.State.Model)
 	require.Nil(t, out.State.Velocity)
 	require.Len(t, out.State.Epochs, 2)
+	// Momentum comes and goes with a kept model, too.
+	kept := round(t, s, agreed(another(s, true, true, func(p *app.Params) { p.Training.Momentum = 0.5 }))...).State
+	require.Equal(t, round(t, s).State.Model, kept.Model)
+	require.Equal(t, make([]float64, 8), kept.Velocity)
+	kept = round(t, kept).State
+	require.NotEqual(t, make([]float64, 8), kept.Velocity)
+	anew := round(t, kept, agreed(another(kept, true, true, same))...).State
+	require.Equal(t, make([]float64, 8), anew.Velocity, "it begins anew")
+	require.Nil(t, round(t, kept, agreed(another(kept, true, true, func(p *app.Params) { p.Training.Momentum = 0 }))...).State.Velocity)
+}
+
+// TestLostModel: a model that has overflowed is lost alike on all machines: of
+// all the bits that are not a number only one set is ever stored.
+func TestLostModel(t *testing.T) {
+	for _, momentum := range []float64{0, 0.5} {
+		s := apptest.State(4, func(p *app.Params) {
+			p.Training.LearningRate, p.Training.WeightDecay, p.Training.Momentum = 1e308, 0.5, momentum
+		})
+		for range 6 {
+			s = round(t, s).State
+		}
+		lost := 0
+		for _, x := range append(append([]float64{}, s.Model...), s.Velocity...) {
+			if math.IsNaN(x) {
+				lost++
+				require.Equal(t, math.Float64bits(math.NaN()), math.Float64bits(x))
+			}
+		}
+		require.Positive(t, lost)
+	}
 }

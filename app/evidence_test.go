@@ -71,6 +71,10 @@ func TestEvidence(t *testing.T) {
 			s = out.State
 			refused(t, s, app.ErrSettled, x)
 			refused(t, s, app.ErrSettled, equivocation(3, 0, 2))
+			// The pool admits the next round's gradients: evidence of them counts.
+			require.NoError(t, s.Admit(equivocation(2, 0, 2)))
+			exactly(t, app.ErrEvidence, s.Admit(equivocation(2, 0, 3)))
+			refused(t, s, app.ErrEvidence, equivocation(2, 0, 4))
 			require.NoError(t, s.Admit(equivocation(2, 0, 1)))
 			// With it in the block that closes the round, behind the reward.
 			s = round(t, apptest.State(5)).State
@@ -131,7 +135,7 @@ func TestEvidenceRules(t *testing.T) {
 	// 4 has left; 1 is punished; 2 was, and is restored in round 3.
 	s := round(t, apptest.State(6), leave(4), equivocation(2, 0, 0), equivocation(1, 0, 0)).State
 	s = round(t, s).State
-	s = round(t, s, votes(restore(0, 2, 0), 1, 3, 5)...).State
+	s = round(t, s, votes(restore(0, 2), 1, 3, 5)...).State
 	require.EqualValues(t, 3, s.Participants[2].SettledRound)
 	header := func(change func(*tx.GradientHeader)) []byte {
 		h := tx.GradientHeader{Epoch: 0, Round: 1, Participant: 3, PayloadHash: make([]byte, 32)}
@@ -177,6 +181,10 @@ func TestEvidenceRules(t *testing.T) {
 		{"nothing", app.ErrEvidence, accuse(tx.KindGradient, nil, nil, 3, 3)},
 		{"of one who has left", app.ErrEvidence, equivocation(4, 0, 0)},
 		{"of nobody", app.ErrEvidence, equivocation(6, 0, 0)},
+		{"of a round to come", app.ErrEvidence, equivocation(3, 0, 6)},
+		{"of the last round there could be", app.ErrEvidence, equivocation(3, 0, 1<<64-1)},
+		{"of an epoch to come", app.ErrEvidence, equivocation(3, 1, 0)},
+		{"aggregates of a round to come", app.ErrEvidence, evidence(aggregatesOf(3, 0, 6, 3, 0))},
 		{"of nobody at all", app.ErrEvidence, evidence(gradientsOf(3, 0, 1, 1<<32-1))},
 
 		{"the first is another's", app.ErrEvidenceSigned, accuse(tx.KindGradient, one, two, 2, 3)},
@@ -242,34 +250,59 @@ func TestEvidenceWithFormerKeys(t *testing.T) {
 // was before settled; the next offence counts again, as often as it happens.
 func TestRestore(t *testing.T) {
 	s := apptest.State(5, func(p *app.Params) { p.Reputation.Initial = 700_000 })
-	for nonce := range uint64(3) {
+	for times := range 3 {
 		at := s.Progress.Round
 		s = round(t, s, equivocation(2, 0, at)).State
 		require.Zero(t, s.Participants[2].Reputation)
 		s = round(t, s).State
 		require.Zero(t, s.Participants[2].Reputation, "zero is absorbing")
 		require.NotContains(t, s.Progress.Ranking, uint32(2))
-		exactly(t, app.ErrProposal, s.Admit(restore(0, 1, nonce)))
-		out := round(t, s, votes(restore(0, 2, nonce), 1, 3, 4)...)
-		require.Equal(t, []app.Change{{Kind: tx.KindRestore, Participant: 2, Proposal: restore(0, 2, nonce).Content[:]}}, out.Changes)
+		exactly(t, app.ErrProposal, s.Admit(restore(0, 1)))
+		x := restore(0, 2)
+		out := round(t, s, votes(x, 1, 3, 4)...)
+		require.Equal(t, []app.Change{{Kind: tx.KindRestore, Participant: 2, Proposal: id(x)}}, out.Changes)
 		s = out.State
 		require.EqualValues(t, 700_000, s.Participants[2].Reputation)
 		require.Equal(t, s.Progress.Round, s.Participants[2].SettledRound)
-		require.Len(t, s.Offences, int(nonce)+1, "what was is on file for ever")
+		require.Equal(t, s.Height, s.Participants[2].SettledHeight)
+		require.Len(t, s.Offences, times+1, "what was is on file for ever")
 		exactly(t, app.ErrSettled, s.Admit(equivocation(2, 0, at)))
-		exactly(t, app.ErrProposal, s.Admit(restore(0, 2, nonce+1)))
+		exactly(t, app.ErrProposal, s.Admit(restore(0, 2)))
 		require.Contains(t, s.Progress.Ranking, uint32(2), "the round's lots are drawn: it is a contender again")
 	}
 	// One may ask for oneself; it takes the others all the same.
 	s = round(t, s, equivocation(2, 0, s.Progress.Round)).State
-	s = step(t, s, votes(restore(2, 2, 9), 0, 1)...).State
+	x := restore(2, 2)
+	s = step(t, s, votes(x, 0, 1)...).State
 	require.False(t, s.Proposals[0].Accepted)
-	s = round(t, s, ring{}.approve(3, restore(2, 2, 9))).State
+	s = round(t, s, ring{}.approve(3, x)).State
 	require.EqualValues(t, 700_000, s.Participants[2].Reputation)
 }
 
-// TestEquivocatorNeverLeads: neither in its rank's view, nor in the last, nor
-// after any election; except where nobody has a reputation.
+// TestNobodyIsImmune: an offence that was punished before a restore, in a place
+// that the restore does not settle, shields no later one, and is not punished
+// twice itself.
+func TestNobodyIsImmune(t *testing.T) {
+	s := apptest.State(4)
+	refused(t, s, app.ErrEvidence, equivocation(3, 0, 1<<62))
+	early := equivocation(3, 0, 1)
+	s = step(t, s, early).State
+	s = round(t, s, votes(restore(0, 3), 1, 2)...).State
+	require.EqualValues(t, app.One, s.Participants[3].Reputation)
+	require.EqualValues(t, 1, s.Participants[3].SettledRound)
+	refused(t, s, app.ErrSettled, early)
+	for range 2 {
+		s = round(t, s).State
+	}
+	refused(t, s, app.ErrSettled, early)
+	s = step(t, s, equivocation(3, 0, 3)).State
+	require.Zero(t, s.Participants[3].Reputation)
+	refused(t, s, app.ErrSettled, equivocation(3, 0, 2))
+}
+
+// TestEquivocatorNeverLeads: neither in its rank's view, nor in the open one, nor
+// after any election; except where nobody has a reputation, or nobody who has
+// one closed the round in all their views.
 func TestEquivocatorNeverLeads(t *testing.T) {
 	for _, term := range []uint64{1, 3} {
 		s := apptest.State(4, func(p *app.Params) { p.Election.Term = term })
@@ -279,14 +312,23 @@ func TestEquivocatorNeverLeads(t *testing.T) {
 		require.Nil(t, ring{}.closes(s, s.Height+1), "its view is lost")
 		for range 12 {
 			pending := apptest.Gradients(s, 0, 1, 2, 3)
-			for _, height := range []uint64{s.Height + 1, s.Height + 100} {
+			last := uint32(len(s.Progress.Ranking)) + 1
+			opens := s.Progress.Opened + uint64(last)*s.Params.Election.ViewBlocks
+			for _, height := range []uint64{s.Height + 1, opens - 1} {
 				_, err := s.Lead(height, guilty, pending)
 				require.ErrorIs(t, err, app.ErrNotLeader)
 			}
+			late, err := s.Lead(opens, guilty, pending)
+			require.NoError(t, err)
+			require.Equal(t, last, late.View)
 			a, err := s.Lead(s.Height+100, s.Progress.Ranking[len(s.Progress.Ranking)-1], pending)
 			require.NoError(t, err)
-			for view := range uint32(len(s.Progress.Ranking) + 2) {
+			for view := range last + 3 {
 				a.Leader, a.View = guilty, view
+				if view == last {
+					require.NoError(t, s.Admit(apptest.Sign(int(guilty), a)))
+					continue
+				}
 				exactly(t, app.ErrNotLeader, s.Admit(apptest.Sign(int(guilty), a)))
 			}
 			out := round(t, s)

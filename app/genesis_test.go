@@ -55,11 +55,20 @@ func TestGenesisRefuses(t *testing.T) {
 		{"weight_decay is NaN", func(g *app.Genesis) { g.Params.Training.WeightDecay = math.NaN() }},
 		{"noise_multiplier 0", func(g *app.Genesis) { g.Params.Privacy.NoiseMultiplier = 0 }},
 		{"prototype_epsilon is 0", func(g *app.Genesis) { g.Params.Privacy.Mechanism = "prototype" }},
+		{"prototype_epsilon is 1, want 0", func(g *app.Genesis) { g.Params.Privacy.PrototypeEpsilon = 1 }},
+		{"noise_multiplier is 1, want 0", func(g *app.Genesis) { g.Params.Privacy.Mechanism = "none" }},
+		{"preset has 71 bytes, at most 70", func(g *app.Genesis) { g.Params.Preset = strings.Repeat("x", 71) }},
+		{"preset \"a\\x1b\" has the character U+001B", func(g *app.Genesis) { g.Params.Preset = "a\x1b" }},
+		{"election.term is 1048577", func(g *app.Genesis) { g.Params.Election.Term = 1<<20 + 1 }},
+		{"view_blocks 1048577", func(g *app.Genesis) { g.Params.Election.ViewBlocks = 1<<20 + 1 }},
+		{"quorum_blocks 18446744073709551615, at most 1048576", func(g *app.Genesis) { g.Params.Election.QuorumBlocks = 1<<64 - 1 }},
 		{`mechanism is "laplace"`, func(g *app.Genesis) { g.Params.Privacy.Mechanism = "laplace" }},
 		{"privacy.batch is 0", func(g *app.Genesis) { g.Params.Privacy.Batch = 0 }},
 		{"sampling_rate is 1.5", func(g *app.Genesis) { g.Params.Privacy.SamplingRate = 1.5 }},
 		{"worker_momentum is 1", func(g *app.Genesis) { g.Params.Privacy.WorkerMomentum = 1 }},
-		{"privacy.clip is -1", func(g *app.Genesis) { g.Params.Privacy.Mechanism, g.Params.Privacy.Clip = "none", -1 }},
+		{"privacy.clip is -1", func(g *app.Genesis) {
+			g.Params.Privacy.Mechanism, g.Params.Privacy.NoiseMultiplier, g.Params.Privacy.Clip = "none", 0, -1
+		}},
 		{"want SHA-256 of pub_key", func(g *app.Genesis) { g.Participants[3].Id = g.Participants[0].Id }},
 		{"participants 1 and 2 have one key", func(g *app.Genesis) { g.Participants[2].VrfKey = g.Participants[1].VrfKey }},
 		{"participants 1 and 2 have one key", func(g *app.Genesis) { g.Participants[2].ConsensusKey = g.Participants[1].ConsensusKey }},
@@ -103,7 +112,9 @@ func TestGenesisWarns(t *testing.T) {
 	require.NotContains(t, warn(5, func(p *app.Params) { p.Rule.Name = "krum" }), "outside its theorem")
 	require.Contains(t, warn(4, func(p *app.Params) { p.Rule.Zeros = true }), "rule.zeros")
 	require.Contains(t, warn(4, func(p *app.Params) { p.Rule.Unsquared = true }), "rule.unsquared")
-	require.Contains(t, warn(4, func(p *app.Params) { p.Privacy.Mechanism, p.Privacy.PrototypeEpsilon = "prototype", 0.02 }), "NO DP GUARANTEE")
+	require.Contains(t, warn(4, func(p *app.Params) {
+		p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.PrototypeEpsilon = "prototype", 0, 0.02
+	}), "NO DP GUARANTEE")
 }
 
 func TestHexBytes(t *testing.T) {

@@ -63,7 +63,7 @@ func TestJoin(t *testing.T) {
 	require.Nil(t, out.Record)
 	require.Empty(t, out.Changes)
 	require.Equal(t, []app.Proposal{{
-		Id: join.Content[:], Kind: uint32(tx.KindJoin), Content: content(t, join), Height: 2,
+		Id: id(join), Kind: uint32(tx.KindJoin), Content: content(t, join), Height: 2,
 	}}, out.State.Proposals)
 	s = step(t, out.State, ring{}.approve(0, join), ring{}.approve(1, join)).State
 	out = round(t, s, ring{}.approve(2, join))
@@ -75,7 +75,7 @@ func TestJoin(t *testing.T) {
 		PubKey: apptest.Identity(4).PubKey, VrfKey: apptest.Identity(4).VrfKey, ConsensusKey: apptest.ConsensusKey(4),
 		Moniker: strings.Repeat("é", 35), Address: strings.Repeat("a", 256),
 	}, s.Params.Reputation)
-	want.Joined = 2
+	want.Joined, want.Contends = 2, 2+16
 	require.Equal(t, want, s.Participants[4])
 	require.Equal(t, uint64(2), s.Progress.Round)
 	require.Equal(t, 5, s.Active())
@@ -100,8 +100,12 @@ func TestJoin(t *testing.T) {
 	require.Len(t, out.Record.Contributions, 5)
 	require.Empty(t, out.Validators)
 	s = out.State
-	require.Contains(t, s.Progress.Ranking, uint32(4))
 	require.Equal(t, uint64(1), s.Participants[4].Participations)
+	for range 15 { // its VRF key is new: who knew the seed could have tried many
+		require.NotContains(t, s.Progress.Ranking, uint32(4))
+		s = round(t, s).State
+	}
+	require.Contains(t, s.Progress.Ranking, uint32(4))
 	for s.Progress.Ranking[0] != 4 {
 		s = round(t, s).State
 	}
@@ -241,11 +245,11 @@ func TestSenders(t *testing.T) {
 	waits := apptest.Join(9)
 	s = step(t, s, waits).State
 	bodies := map[string]func(by uint32) tx.Body{
-		"approve": func(by uint32) tx.Body { return &tx.Approve{Participant: by, Proposal: waits.Content[:]} },
+		"approve": func(by uint32) tx.Body { return &tx.Approve{Participant: by, Proposal: id(waits)} },
 		"leave":   func(by uint32) tx.Body { return &tx.Leave{Participant: by, Nonce: tick()} },
 		"rotate":  func(by uint32) tx.Body { return rotate(by, ring{}, 53, 0, 0).Body },
-		"restore": func(by uint32) tx.Body { return &tx.Restore{Participant: by, Subject: 4} },
-		"remove":  func(by uint32) tx.Body { return &tx.Remove{Participant: by, Subject: 4} },
+		"restore": func(by uint32) tx.Body { return &tx.Restore{Participant: by, Subject: 4, Nonce: tick()} },
+		"remove":  func(by uint32) tx.Body { return &tx.Remove{Participant: by, Subject: 4, Nonce: tick()} },
 		"start-epoch": func(by uint32) tx.Body {
 			return app.NewStartEpoch(by, tick(), 1, s.Params, true, true)
 		},
@@ -267,7 +271,7 @@ func TestSenders(t *testing.T) {
 	}
 	// M3 on the subject.
 	for _, nobody := range []uint32{5, 6, 1<<32 - 1} {
-		refused(t, s, app.ErrSender, restore(1, nobody, 0))
+		refused(t, s, app.ErrSender, restore(1, nobody))
 		refused(t, s, app.ErrSender, remove(1, nobody))
 	}
 }
@@ -277,7 +281,8 @@ func TestSenders(t *testing.T) {
 func TestLeave(t *testing.T) {
 	s := apptest.State(4)
 	gone := s.Progress.Ranking[0]
-	s = step(t, s, leave(gone)).State
+	x := leave(gone)
+	s = step(t, s, x).State
 	require.True(t, s.Proposals[0].Accepted)
 	require.Empty(t, s.Proposals[0].Approvals)
 	require.Equal(t, 4, s.Active(), "it closes the round that is open")
@@ -286,7 +291,7 @@ func TestLeave(t *testing.T) {
 	require.Equal(t, gone, out.Record.Leader)
 	require.Len(t, out.Record.Contributions, 4)
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(int(gone))}}, out.Validators)
-	require.Equal(t, []app.Change{{Kind: tx.KindLeave, Participant: gone, Proposal: leave(gone).Content[:]}}, out.Changes)
+	require.Equal(t, []app.Change{{Kind: tx.KindLeave, Participant: gone, Proposal: id(x)}}, out.Changes)
 	before := s
 	s = out.State
 	require.Equal(t, 3, s.Active())
@@ -317,7 +322,10 @@ func TestLeave(t *testing.T) {
 	require.Equal(t, 1, s.F())
 	require.Equal(t, 4, s.Active())
 	require.EqualValues(t, 4, s.Participants[4].Index)
-	s = round(t, s).State
+	for range 16 {
+		require.ElementsMatch(t, by, s.Progress.Ranking)
+		s = round(t, s).State
+	}
 	require.Contains(t, s.Progress.Ranking, uint32(4))
 }
 
@@ -334,6 +342,24 @@ func TestLeavesWaiting(t *testing.T) {
 	s = round(t, s).State
 	require.Equal(t, []uint32{2, 3, 4}, active(s))
 	round(t, s)
+
+	// Accepted removals are departures that wait, those that wait for votes are not.
+	x := remove(0, 3)
+	s = step(t, apptest.State(4), x, ring{}.approve(1, x)).State
+	require.NoError(t, s.Admit(leave(2)))
+	s = step(t, s, ring{}.approve(2, x)).State
+	refused(t, s, app.ErrInfeasible, leave(2))
+	refused(t, s, app.ErrInfeasible, remove(1, 2))
+	require.NoError(t, s.Admit(leave(3)))
+}
+
+// TestFinishedRanking: in a finished chain, too, the ranking is without who has
+// left, and every member is where it was.
+func TestFinishedRanking(t *testing.T) {
+	s := round(t, apptest.State(4, func(p *app.Params) { p.Training.Rounds = 1 })).State
+	want := s.Progress.Ranking
+	s = step(t, s, leave(want[1])).State
+	require.Equal(t, []uint32{want[0], want[2], want[3]}, s.Progress.Ranking)
 }
 
 // TestLastValidator: "one validator stays."
@@ -344,8 +370,10 @@ func TestLastValidator(t *testing.T) {
 	}
 	s, err := app.NewState(apptest.ChainID, 1, -1, g)
 	require.NoError(t, err)
+	refused(t, step(t, s, leave(0)).State, app.ErrInfeasible, leave(1))
 	// Two of two in one round: both are accepted, the second is not made.
-	out := round(t, s, leave(0), leave(1))
+	a, b := remove(2, 0), remove(3, 1)
+	out := round(t, s, slices.Concat([]*tx.Tx{a, b}, votes(a, 1, 3, 4, 5)[1:], votes(b, 0, 2, 4, 5)[1:])...)
 	require.NoError(t, out.Changes[0].Refused)
 	exactly(t, app.ErrInfeasible, out.Changes[1].Refused)
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(0)}}, out.Validators)
@@ -377,8 +405,9 @@ func TestConsensusKeyHandedOn(t *testing.T) {
 // TestRemove: by more than two thirds, whoever it is about.
 func TestRemove(t *testing.T) {
 	s := apptest.State(5)
-	out := round(t, s, votes(remove(0, 3), 1, 2, 4)...)
-	require.Equal(t, []app.Change{{Kind: tx.KindRemove, Participant: 3, Proposal: remove(0, 3).Content[:]}}, out.Changes)
+	x := remove(0, 3)
+	out := round(t, s, votes(x, 1, 2, 4)...)
+	require.Equal(t, []app.Change{{Kind: tx.KindRemove, Participant: 3, Proposal: id(x)}}, out.Changes)
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(3)}}, out.Validators)
 	require.Equal(t, []uint32{0, 1, 2, 4}, active(out.State))
 	require.NotContains(t, out.State.Progress.Ranking, uint32(3))
@@ -427,7 +456,7 @@ func TestRotate(t *testing.T) {
 			s = step(t, s, x).State
 			require.True(t, s.Proposals[0].Accepted)
 			out := round(t, s) // still with the old ones
-			require.Equal(t, []app.Change{{Kind: tx.KindRotate, Participant: 3, Proposal: x.Content[:]}}, out.Changes)
+			require.Equal(t, []app.Change{{Kind: tx.KindRotate, Participant: 3, Proposal: id(x)}}, out.Changes)
 			s = out.State
 			old, r, p := apptest.Identity(3), ring{map[uint32]int{}, map[uint32]int{}}, s.Participants[3]
 			require.Equal(t, app.ParticipantID(old.PubKey), [32]byte(p.Id), "the id stays")
@@ -466,6 +495,15 @@ func TestRotate(t *testing.T) {
 			require.NoError(t, s.Admit(stranger(r)))
 			require.NoError(t, s.Admit(r.sign(3, &tx.Leave{Participant: 3, Nonce: tick()})))
 			// It draws, leads and rotates with the new ones.
+			if c.vrf != 0 {
+				require.EqualValues(t, 1+16, p.Contends)
+				for range 16 {
+					require.NotContains(t, s.Progress.Ranking, uint32(3), "a new VRF key contends only when its owner cannot have known the seed")
+					s = r.round(t, s).State
+				}
+			} else {
+				require.Zero(t, p.Contends)
+			}
 			for !slices.Equal(s.Progress.Ranking[:1], []uint32{3}) {
 				s = r.round(t, s).State
 				require.Contains(t, s.Progress.Ranking, uint32(3))
@@ -495,7 +533,7 @@ func TestRotateRules(t *testing.T) {
 	s := round(t, apptest.State(6), leave(4), rotate(2, ring{}, 52, 52, 52)).State
 	r := ring{map[uint32]int{2: 52}, map[uint32]int{2: 52}}
 	s = step(t, s, append(votes(apptest.Join(70)), votes(apptest.Join(71), 0, 1, 3, 5)...)...).State
-	s = step(t, s, rotate(1, ring{}, 61, 61, 61)).State
+	s = step(t, s, append(votes(apptest.Join(72), 5), rotate(1, ring{}, 61, 61, 61))...).State
 	for _, c := range []struct {
 		name string
 		want error
@@ -532,6 +570,7 @@ func TestRotateRules(t *testing.T) {
 		{"vrf_key in a rotation that waits", app.ErrKeyTaken, rotate(3, ring{}, 0, 61, 0)},
 		{"consensus_key of another", app.ErrKeyTaken, rotate(3, ring{}, 0, 0, 5)},
 		{"consensus_key in a join that is accepted", app.ErrKeyTaken, rotate(3, ring{}, 0, 0, 71)},
+		{"consensus_key in a join with an approval", app.ErrKeyTaken, rotate(3, ring{}, 0, 0, 72)},
 		{"consensus_key in a rotation that waits", app.ErrKeyTaken, rotate(3, ring{}, 0, 0, 61)},
 
 		{"a second one", app.ErrProposal, rotate(1, ring{}, 0, 53, 0)},
@@ -544,6 +583,8 @@ func TestRotateRules(t *testing.T) {
 		"all":                               rotate(3, ring{}, 53, 53, 53),
 		"consensus_key of one who has left": rotate(3, ring{}, 0, 0, 4),
 		"consensus_key that another had":    rotate(3, ring{}, 0, 0, 2),
+		"consensus_key of a mere request":   rotate(3, ring{}, 0, 0, 70),
+		"vrf_key that another had":          rotate(3, ring{}, 0, 2, 0), // it waits like any new one
 	} {
 		require.NoError(t, s.Admit(x), name)
 	}
@@ -553,4 +594,23 @@ func TestRotateRules(t *testing.T) {
 	}
 	r.refused(t, s, app.ErrIdentity, rotate(3, ring{}, 53, 53, 53))
 	require.NoError(t, s.Admit(rotate(3, ring{}, 0, 53, 53)))
+}
+
+// TestFreshKeysNeverLead: who rotates its VRF key again and again, to one that
+// would win over the seed that it knows, does not stand for election.
+func TestFreshKeysNeverLead(t *testing.T) {
+	s, r := apptest.State(4), ring{vrf: map[uint32]int{}}
+	for i := range 36 {
+		var others []*tx.Tx
+		if i%12 == 0 {
+			others = append(others, rotate(3, r, 0, 100+i, 0))
+		}
+		s = r.round(t, s, others...).State
+		if i%12 == 0 {
+			r.vrf[3] = 100 + i
+		}
+		require.NotContains(t, s.Progress.Ranking, uint32(3))
+		require.Len(t, s.Progress.Ranking, 3)
+	}
+	require.EqualValues(t, 25+16, s.Participants[3].Contends)
 }

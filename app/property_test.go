@@ -90,6 +90,8 @@ type consortium struct {
 	unused     int                 // the next of apptest's keys
 	asked      map[string][2]int   // numbers of the signing and the VRF key that a proposal asks for, 0 for none
 	validators map[string]struct{} // by consensus key
+	past       []*tx.Tx            // all that was sent
+	recorded   map[string]bool     // ids of the proposals but joins that a block held
 }
 
 // change draws a transaction beside rounds: most are valid, some are not.
@@ -97,16 +99,24 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 	s := c.s
 	who := func() uint32 { return rapid.Uint32Range(0, uint32(len(s.Participants))).Draw(t, "who") }
 	fresh := func() int { c.unused++; return c.unused }
-	nonce := rapid.Uint64Range(0, 3).Draw(t, "nonce")
 	var x *tx.Tx
-	switch rapid.SampledFrom([]string{"join", "approve", "leave", "remove", "restore", "rotate", "evidence", "epoch", "epoch"}).Draw(t, "kind") {
+	switch rapid.SampledFrom([]string{"join", "approve", "leave", "remove", "restore", "rotate", "evidence", "epoch", "epoch", "replay"}).Draw(t, "kind") {
 	case "join":
 		k := fresh()
 		x = apptest.Join(k)
 		if rapid.Bool().Draw(t, "worker") {
 			x = joinAs(k, func(j *tx.Join) { j.ConsensusKey = nil })
 		}
-		c.asked[string(x.Content[:])] = [2]int{k, k}
+		c.asked[string(id(x))] = [2]int{k, k}
+		if rapid.Bool().Draw(t, "brought") {
+			i := who()
+			return []*tx.Tx{c.keys.sign(i, &tx.Approve{Participant: i, Proposal: id(x), Join: x.Raw})}
+		}
+	case "replay":
+		if len(c.past) == 0 {
+			return nil
+		}
+		return []*tx.Tx{rapid.SampledFrom(c.past).Draw(t, "past")}
 	case "approve":
 		id := make([]byte, 32)
 		if n := len(s.Proposals); n > 0 {
@@ -134,16 +144,16 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 			}
 		}
 		x = rotate(i, c.keys, keys[0], keys[1], keys[2])
-		c.asked[string(x.Content[:])] = [2]int{keys[0], keys[1]}
+		c.asked[string(id(x))] = [2]int{keys[0], keys[1]}
 		return []*tx.Tx{x}
 	case "evidence":
 		i, round := who(), s.Progress.Round
 		if s.Finished() {
 			round--
 		}
-		round = rapid.Uint64Range(0, round).Draw(t, "round")
+		round = rapid.Uint64Range(0, round+2).Draw(t, "round")
 		if rapid.Bool().Draw(t, "of aggregates") {
-			return []*tx.Tx{evidence(aggregatesOf(c.keys.key(i), s.Progress.Epoch, round, i, uint32(nonce)))}
+			return []*tx.Tx{evidence(aggregatesOf(c.keys.key(i), s.Progress.Epoch, round, i, rapid.Uint32Range(0, 3).Draw(t, "view")))}
 		}
 		return []*tx.Tx{evidence(gradientsOf(c.keys.key(i), s.Progress.Epoch, round, i))}
 	case "epoch":
@@ -151,7 +161,9 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 		p.Training.Rounds = rapid.Uint64Range(1, 4).Draw(t, "rounds")
 		p.Rule.Name = rapid.SampledFrom([]string{"mean", "multi-krum", "median"}).Draw(t, "rule")
 		p.Election.Term = rapid.Uint64Range(1, 2).Draw(t, "term")
-		x = c.keys.sign(i, app.NewStartEpoch(i, tick(), s.Progress.Epoch+1, p, true, rapid.Bool().Draw(t, "now")))
+		p.Training.Momentum = rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "momentum")
+		p.Model.Inputs = rapid.Uint32Range(2, 3).Draw(t, "inputs")
+		x = c.keys.sign(i, app.NewStartEpoch(i, tick(), s.Progress.Epoch+1, p, rapid.Bool().Draw(t, "keep"), rapid.Bool().Draw(t, "now")))
 	}
 	out := []*tx.Tx{x}
 	for _, i := range rapid.SliceOfNDistinct(rapid.SampledFrom(active(s)), 0, -1, rapid.ID[uint32]).Draw(t, "voters") {
@@ -187,6 +199,12 @@ func (c *consortium) advance(t *rapid.T, out *app.Outcome) {
 // check holds the invariants of a state.
 func (c *consortium) check(t *rapid.T, out *app.Outcome) {
 	s := c.s
+	if s.Progress.Opened > s.Height+1 || out.Record != nil && s.Progress.Opened != s.Height+1 {
+		t.Fatalf("opened at %d, the height is %d", s.Progress.Opened, s.Height)
+	}
+	if len(s.Model) != s.Params.Model.Dim() || len(s.Velocity) != map[bool]int{true: len(s.Model)}[s.Params.Training.Momentum != 0] {
+		t.Fatalf("%d parameters, %d of velocity", len(s.Model), len(s.Velocity))
+	}
 	validators, signing, vrf := 0, map[string]bool{}, map[string]bool{}
 	for _, p := range s.Participants {
 		for _, key := range append([][]byte{p.PubKey}, p.FormerKeys...) {
@@ -214,8 +232,7 @@ func (c *consortium) check(t *rapid.T, out *app.Outcome) {
 	}
 	for _, o := range s.Offences {
 		p := s.Participants[o.Participant]
-		settled := o.Epoch < p.SettledEpoch || o.Epoch == p.SettledEpoch && o.Round < p.SettledRound
-		if !settled && p.Reputation != 0 {
+		if o.Height > p.SettledHeight && p.Reputation != 0 {
 			t.Fatalf("offence %+v and a reputation of %d", o, p.Reputation)
 		}
 	}
@@ -231,10 +248,10 @@ func (c *consortium) check(t *rapid.T, out *app.Outcome) {
 		}
 		e, epoch := body.(*tx.StartEpoch)
 		switch {
-		case tx.Kind(p.Kind) == tx.KindJoin:
-			joins++
-		case !p.Accepted:
+		case len(p.Approvals) > 0 && !p.Accepted:
 			own[p.Approvals[0]]++
+		case tx.Kind(p.Kind) == tx.KindJoin && !p.Accepted:
+			joins++
 		}
 		if boundary := out.Record != nil || out.Changed && s.Finished(); boundary && p.Accepted && !(epoch && !e.Now && !s.Finished()) {
 			t.Fatalf("a boundary left %+v", p)
@@ -247,9 +264,6 @@ func (c *consortium) check(t *rapid.T, out *app.Outcome) {
 	}
 	if joins > 64 {
 		t.Fatalf("%d joins wait", joins)
-	}
-	if out.Record == nil {
-		return
 	}
 	ranked := map[uint32]bool{}
 	for _, i := range s.Progress.Ranking {
@@ -273,7 +287,7 @@ func TestOthersExecute(t *testing.T) {
 				p.Training.Rounds = rapid.Uint64Range(1, 4).Draw(t, "rounds")
 				p.Reputation.Penalty = 500_000
 			}),
-			keys: ring{map[uint32]int{}, map[uint32]int{}}, unused: 100, asked: map[string][2]int{}, validators: map[string]struct{}{},
+			keys: ring{map[uint32]int{}, map[uint32]int{}}, unused: 100, asked: map[string][2]int{}, validators: map[string]struct{}{}, recorded: map[string]bool{},
 		}
 		for i := range n {
 			c.validators[string(apptest.ConsensusKey(i))] = struct{}{}
@@ -288,6 +302,7 @@ func TestOthersExecute(t *testing.T) {
 			for range rapid.IntRange(0, 4).Draw(t, "changes") {
 				pending = append(pending, c.change(t)...)
 			}
+			c.past = append(c.past, pending...)
 			limit := int64(0)
 			if rapid.Bool().Draw(t, "limited") {
 				limit = size(round) + rapid.Int64Range(0, 1000).Draw(t, "room")
@@ -298,6 +313,15 @@ func TestOthersExecute(t *testing.T) {
 			}
 			txs := slices.Concat(round, others)
 			out := step(t, s, txs...)
+			for _, x := range others {
+				switch x.Kind() {
+				case tx.KindLeave, tx.KindRotate, tx.KindRestore, tx.KindRemove, tx.KindStartEpoch:
+					if c.recorded[string(id(x))] {
+						t.Fatalf("a %s was recorded twice", x.Kind())
+					}
+					c.recorded[string(id(x))] = true
+				}
+			}
 			if rapid.Bool().Draw(t, "again") {
 				if again, err := s.Execute(app.Block{Height: height, Txs: decodeAgain(t, txs)}); err != nil || again.State.Hash() != out.State.Hash() {
 					t.Fatalf("two executions differ: %v", err)
@@ -315,6 +339,13 @@ func TestOthersExecute(t *testing.T) {
 			}
 			c.advance(t, out)
 			c.check(t, out)
+			if rapid.IntRange(0, 4).Draw(t, "waits") == 0 { // until the round stalls
+				for range 40 {
+					out = step(t, c.s)
+					c.advance(t, out)
+				}
+				c.check(t, out)
+			}
 		}
 	})
 }
@@ -338,14 +369,15 @@ func FuzzExecuteOthers(f *testing.F) {
 	open = step(f, open, votes(apptest.Join(5), 0)...).State
 	finished := apptest.State(4, func(p *app.Params) { p.Training.Rounds = 1 })
 	finished = round(f, finished, equivocation(3, 0, 0)).State
-	finished = step(f, finished, votes(remove(0, 3), 1)...).State
+	removal, joining := remove(0, 3), apptest.Join(5)
+	finished = step(f, finished, votes(removal, 1)...).State
 	worlds := []*app.State{open, finished}
 	rounds, before := [][]*tx.Tx{nil, nil}, [][]byte{open.Encode(), finished.Encode()}
 	opened, txs := ring{}.ripe(f, open)
 	rounds[0], worlds[0], before[0] = txs, opened, opened.Encode()
 	for _, x := range append([]*tx.Tx{
-		apptest.Join(4), leave(1), remove(1, 2), restore(0, 3, 7), rotate(2, ring{}, 52, 53, 54), equivocation(2, 0, 0),
-		evidence(aggregatesOf(1, 0, 1, 1, 2)), ring{}.approve(1, apptest.Join(5)), ring{}.approve(2, remove(0, 3)),
+		apptest.Join(4), leave(1), remove(1, 2), restore(0, 3), rotate(2, ring{}, 52, 53, 54), equivocation(2, 0, 0),
+		evidence(aggregatesOf(1, 0, 1, 1, 2)), ring{}.approve(1, apptest.Join(5)), ring{}.approve(2, removal), bring(2, apptest.Join(6)), bring(1, joining), removal,
 		ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, open.Params, true, true)), ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, open.Params, false, false)),
 	}, rounds[0]...) {
 		f.Add(x.Raw, uint8(0))

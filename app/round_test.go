@@ -94,6 +94,17 @@ func TestViews(t *testing.T) {
 	require.NoError(t, err)
 	a.View = 4
 	require.NoError(t, s.Admit(apptest.Sign(int(ranking[3]), a)))
+	// And anybody view 5, which is the last.
+	a.Leader, a.View = ranking[2], 5
+	x := apptest.Sign(int(ranking[2]), a)
+	require.NoError(t, s.Admit(x))
+	txs := append([]*tx.Tx{x}, pending...)
+	_, err = applyAt(s, 10, txs)
+	require.ErrorIs(t, err, app.ErrViewClosed)
+	_, err = applyAt(s, 11, txs)
+	require.NoError(t, err)
+	a.View = 6
+	require.ErrorIs(t, s.Admit(apptest.Sign(int(ranking[2]), a)), app.ErrNotLeader)
 }
 
 // applyAt executes a block at a height with empty blocks before it.

@@ -3,6 +3,7 @@ package tx_test
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,6 +98,17 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
+// TestID: "SHA-256 of the kind, as 4 bytes big endian, and the content hash".
+func TestID(t *testing.T) {
+	leave, remove := sign(t, &tx.Leave{Participant: 4}), sign(t, &tx.Remove{Participant: 4})
+	require.Equal(t, leave.Content, remove.Content)
+	require.NotEqual(t, leave.ID(), remove.ID())
+	require.Equal(t, sha256.Sum256(append([]byte{0, 0, 0, 5}, leave.Content[:]...)), leave.ID())
+	again, err := tx.Decode(leave.Raw)
+	require.NoError(t, err)
+	require.Equal(t, leave.ID(), again.ID())
+}
+
 func TestKindString(t *testing.T) {
 	require.Equal(t, "gradient", tx.KindGradient.String())
 	require.Equal(t, "aggregate", tx.KindAggregate.String())
@@ -106,7 +118,10 @@ func TestKindString(t *testing.T) {
 // FuzzDecode: whatever is decoded is canonical and encodes to the same bytes;
 // nothing panics.
 func FuzzDecode(f *testing.F) {
-	for _, b := range []tx.Body{gradient(), aggregate()} {
+	for _, b := range []tx.Body{
+		gradient(), aggregate(), &tx.Join{Moniker: "m"}, &tx.Approve{Join: []byte{1}}, &tx.Leave{Nonce: 1}, &tx.Rotate{Nonce: 2},
+		&tx.Restore{Subject: 3}, &tx.Remove{Subject: 3}, &tx.Evidence{Kind: 1}, &tx.StartEpoch{Epoch: 1, Now: true},
+	} {
 		x, err := tx.Sign(chain, b, key)
 		require.NoError(f, err)
 		f.Add(x.Raw)
@@ -116,11 +131,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var body tx.Body = x.Gradient
-		if x.Gradient == nil {
-			body = x.Aggregate
-		}
-		content, err := body.Marshal()
+		content, err := x.Body.Marshal()
 		require.NoError(t, err)
 		var e tx.Envelope
 		require.NoError(t, e.Unmarshal(raw))
