@@ -276,4 +276,9 @@ func TestLostModel(t *testing.T) {
 		}
 		require.Positive(t, lost)
 	}
+	s := apptest.State(4, func(p *app.Params) { p.Training.WeightDecay, p.Training.Momentum = 0.5, 0.5 })
+	s.Model[0], s.Velocity[0] = math.Inf(-1), math.Inf(1) // their sum is no number that any operand had
+	out, err := s.Execute(app.Block{Height: 1, Txs: apptest.Close(s, 1)})
+	require.NoError(t, err)
+	require.Equal(t, math.Float64bits(math.NaN()), math.Float64bits(out.State.Velocity[0]))
 }

@@ -145,7 +145,7 @@ var sentinels = []error{
 // exactly requires that an error wraps one rule and no other.
 func exactly(t require.TestingT, want, err error) {
 	for _, rule := range sentinels {
-		require.Equal(t, rule == want, errors.Is(err, rule), "want %v: got %v", want, err)
+		require.Equal(t, errors.Is(want, rule), errors.Is(err, rule), "want %v: got %v", want, err)
 	}
 }
 
@@ -381,7 +381,7 @@ func TestReplay(t *testing.T) {
 	s = round(t, s, first).State
 	s = r.round(t, s, rotate(3, r, 0, 51, 51)).State
 	r.vrf[3] = 51
-	require.Equal(t, []byte(apptest.Identity(51).VrfKey), s.Participants[3].VrfKey)
+	require.Equal(t, apptest.Identity(51).VrfKey, s.Participants[3].VrfKey)
 	r.refused(t, s, app.ErrNonce, first)
 	require.NoError(t, s.Admit(rotate(3, r, 0, 50, 50)), "its owner may return to them")
 	again = leave(3)
