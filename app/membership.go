@@ -34,8 +34,8 @@ func (s *State) checkJoin(t *tx.Tx, j *tx.Join) error {
 	return s.mayJoin(j)
 }
 
-// contendAfter is for how many rounds a new VRF key draws without a claim to
-// lead. Whoever knows a seed can try keys until one wins over it; the seed so
+// contendAfter is in which round from its boundary on a new VRF key draws with a
+// claim to lead, the first time. Whoever knows a seed can try keys until one wins over it; the seed so
 // many rounds on is known to nobody who does not win all of them.
 const contendAfter = 16
 
@@ -102,7 +102,7 @@ func (s *State) keysFree(except *Participant, pub, vrf, consensus []byte) error 
 	var err error
 	waiting(s, func(p *Proposal, j *tx.Join) bool {
 		err = firstOf(taken(pub, "in a join that waits", j.PubKey), taken(vrf, "in a join that waits", j.VrfKey))
-		if err == nil && len(p.Approvals) > 0 { // nobody proves a consensus key: a mere request must not block its owner
+		if err == nil && p.Accepted { // nobody proves a consensus key: a mere request must not block its owner
 			err = taken(consensus, "in a join that waits", j.ConsensusKey)
 		}
 		return err == nil

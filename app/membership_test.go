@@ -570,7 +570,6 @@ func TestRotateRules(t *testing.T) {
 		{"vrf_key in a rotation that waits", app.ErrKeyTaken, rotate(3, ring{}, 0, 61, 0)},
 		{"consensus_key of another", app.ErrKeyTaken, rotate(3, ring{}, 0, 0, 5)},
 		{"consensus_key in a join that is accepted", app.ErrKeyTaken, rotate(3, ring{}, 0, 0, 71)},
-		{"consensus_key in a join with an approval", app.ErrKeyTaken, rotate(3, ring{}, 0, 0, 72)},
 		{"consensus_key in a rotation that waits", app.ErrKeyTaken, rotate(3, ring{}, 0, 0, 61)},
 
 		{"a second one", app.ErrProposal, rotate(1, ring{}, 0, 53, 0)},

@@ -8,9 +8,9 @@ import (
 
 // The transactions beside those of rounds: membership, evidence, epochs. Each
 // is judged by checkOther against the state that the ones before it left, and
-// applied by applyOther. Their checks hold or fail alike before and after the
-// round that closes in the same block, so that a proposer need not close it to
-// choose them.
+// applied by applyOther. What a check accepts before the round that
+// closes in the same block it accepts after it, so that a proposer need not
+// close it to choose them.
 
 // maxOthers is how many of them a block may carry.
 const maxOthers = 64

@@ -84,8 +84,6 @@ func (s *State) checkApprove(t *tx.Tx, a *tx.Approve) error {
 		return err
 	case p == nil:
 		return fmt.Errorf("%w: no proposal %X waits, of %d", ErrProposal, a.Proposal, len(s.Proposals))
-	case len(a.Join) > 0:
-		return fmt.Errorf("%w: the join %X waits already", ErrProposal, a.Proposal)
 	case p.Accepted:
 		return fmt.Errorf("%w: %X is accepted already", ErrProposal, a.Proposal)
 	case slices.Contains(p.Approvals, a.Participant):
@@ -109,7 +107,7 @@ func (s *State) brought(a *tx.Approve) (*tx.Tx, error) {
 
 // approve counts an approval, and brings a Join in with it.
 func (s *State) approve(height uint64, a *tx.Approve) {
-	if len(a.Join) > 0 {
+	if len(a.Join) > 0 && s.proposal(a.Proposal) == nil {
 		t, err := s.brought(a)
 		if err != nil {
 			panic(err) // checkApprove has seen it
@@ -159,19 +157,22 @@ func (s *State) checkMotion(t *tx.Tx) error {
 }
 
 // evictMotion makes room for one more proposal that a participant is the first
-// to stand for: its oldest goes.
+// to stand for: its oldest goes, of those that nobody else approved if there is
+// one: others' approvals are not its to take back.
 func (s *State) evictMotion(index uint32) {
 	own := func(p Proposal) bool { return !p.Accepted && len(p.Approvals) > 0 && p.Approvals[0] == index }
-	s.evict(maxMotions, own)
+	s.evict(maxMotions, own, func(p Proposal) bool { return own(p) && len(p.Approvals) == 1 })
 }
 
 // evictJoin makes room for one more join: the oldest that nobody approved goes.
 func (s *State) evictJoin() {
-	s.evict(maxJoins, func(p Proposal) bool { return tx.Kind(p.Kind) == tx.KindJoin && len(p.Approvals) == 0 })
+	unapproved := func(p Proposal) bool { return tx.Kind(p.Kind) == tx.KindJoin && len(p.Approvals) == 0 }
+	s.evict(maxJoins, unapproved, unapproved)
 }
 
-// evict drops the oldest of a sort of proposals where so many wait.
-func (s *State) evict(most int, sort func(Proposal) bool) {
+// evict drops the oldest of a sort of proposals where so many wait, a preferred
+// one if there is any.
+func (s *State) evict(most int, sort, preferred func(Proposal) bool) {
 	waiting := 0
 	for _, p := range s.Proposals {
 		if sort(p) {
@@ -179,7 +180,10 @@ func (s *State) evict(most int, sort func(Proposal) bool) {
 		}
 	}
 	if waiting >= most {
-		oldest := slices.IndexFunc(s.Proposals, sort)
+		oldest := slices.IndexFunc(s.Proposals, preferred)
+		if oldest < 0 {
+			oldest = slices.IndexFunc(s.Proposals, sort)
+		}
 		s.Proposals = slices.Delete(s.Proposals, oldest, oldest+1)
 	}
 }
@@ -204,7 +208,10 @@ func (s *State) stalled(height uint64) bool {
 
 // due tells whether a change that waits could be made at a boundary.
 func (s *State) due() bool {
-	return slices.ContainsFunc(s.Proposals, func(p Proposal) bool { return p.Accepted && s.ripe(p) })
+	return slices.ContainsFunc(s.Proposals, func(p Proposal) bool {
+		s.count(&p)
+		return p.Accepted && s.ripe(p)
+	})
 }
 
 // ripe tells whether an accepted change need not wait for the end of training.
@@ -275,8 +282,9 @@ func (s *State) stale(p Proposal) bool {
 		return true // who proposed it has gone
 	}
 	switch b := body.(type) {
-	case *tx.Join:
-		return s.mayJoin(b) != nil && !p.Accepted
+	case *tx.Join: // or nobody stands for it any more
+		deserted := len(p.Approvals) > 0 && !slices.ContainsFunc(p.Approvals, func(index uint32) bool { return s.participant(index) != nil })
+		return !p.Accepted && (deserted || s.mayJoin(b) != nil)
 	case *tx.Restore:
 		q := s.participant(b.Subject)
 		return q == nil || q.Reputation != 0

@@ -444,7 +444,6 @@ func TestBring(t *testing.T) {
 		want error
 		x    *tx.Tx
 	}{
-		{"of what waits", app.ErrProposal, bring(1, apptest.Join(70))},
 		{"of another", app.ErrProposal, with(id(apptest.Join(5)), join.Raw)},
 		{"by the content", app.ErrProposal, with(join.Content[:], join.Raw)},
 		{"without an id", app.ErrProposal, with(nil, join.Raw)},
@@ -459,8 +458,8 @@ func TestBring(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { refused(t, s, c.want, c.x) })
 	}
-	_, err := s.Execute(app.Block{Height: s.Height + 1, Txs: []*tx.Tx{bring(1, join), bring(2, join)}})
-	exactly(t, app.ErrProposal, err)
+	both := step(t, s, bring(1, join), bring(2, join)).State
+	require.Equal(t, []uint32{1, 2}, both.Proposals[1].Approvals, "two who bring it at once both approve it")
 	one := step(t, s, join, ring{}.approve(1, join)).State
 	require.Equal(t, one.Encode(), step(t, s, bring(1, join)).State.Encode())
 	// Of the joins that a member brings in no more wait than of its motions.

@@ -387,7 +387,8 @@ type Aggregate struct {
 	Round  uint64 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
 	Leader uint32 `protobuf:"varint,3,opt,name=leader,proto3" json:"leader,omitempty"`
 	// view is the leader's rank in the round's ranking, or the length of the
-	// ranking when the round is open to everybody.
+	// ranking when the round is open to everybody with a reputation, or one more
+	// when it is open to everybody.
 	View     uint32     `protobuf:"varint,4,opt,name=view,proto3" json:"view,omitempty"`
 	Included []Included `protobuf:"bytes,5,rep,name=included,proto3" json:"included"`
 	// digest is the SHA-256 of the encoded Delta. Carried when the tolerance is 0.

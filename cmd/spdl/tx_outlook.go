@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app/tx"
@@ -22,25 +23,53 @@ func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *report) (string, erro
 	if t.Kind() == tx.KindEvidence {
 		return "the participant's reputation is 0: spdl query evidence", nil
 	}
-	change, err := s.ChangeAt(ctx, r.Height, r.Proposal)
-	switch {
-	case err != nil:
-		return "", err
-	case change != nil && change.Refused != "":
-		return "", fmt.Errorf("dropped at the round boundary of height %d: %s", change.Height, change.Refused)
-	case change != nil:
-		return fmt.Sprintf("in force since height %d", change.Height), nil
-	}
-	m, err := s.Membership(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, p := range m.Proposals {
-		if p.ID == r.Proposal {
-			return awaits(m, p), nil
+	for height, tried := r.Height, 0; ; tried++ {
+		done, text, err := s.changed(ctx, height, r.Proposal)
+		if done || err != nil {
+			return text, err
+		}
+		m, err := s.Membership(ctx)
+		if err != nil {
+			return "", err
+		}
+		at := slices.IndexFunc(m.Proposals, func(p abci.Motion) bool { return p.ID == r.Proposal })
+		waits := at >= 0 && (!m.Proposals[at].Accepted || m.Proposals[at].Kind == tx.KindStartEpoch.String())
+		if waits || at >= 0 && tried >= boundaryPolls {
+			return awaits(m, m.Proposals[at]), nil
+		}
+		if tried >= boundaryPolls {
+			return fmt.Sprintf("made or dropped after height %d: spdl query membership", r.Height), nil
+		}
+		status, err := s.Status(ctx)
+		if err != nil {
+			return "", err
+		}
+		if int64(status.Height) > height { // the round boundary may be in the next block
+			height++
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(pollInterval):
 		}
 	}
-	return fmt.Sprintf("made or dropped after height %d: spdl query membership", r.Height), nil
+}
+
+// boundaryPolls is how often an accepted change is looked for before it is left
+// to its round.
+const boundaryPolls = 50
+
+// changed tells what the block of a height did to a proposal, if anything.
+func (s *sender) changed(ctx context.Context, height int64, proposal string) (done bool, text string, err error) {
+	change, err := s.ChangeAt(ctx, height, proposal)
+	switch {
+	case err != nil || change == nil:
+		return false, "", err
+	case change.Refused != "":
+		return true, "", fmt.Errorf("dropped at the round boundary of height %d: %s", change.Height, change.Refused)
+	}
+	return true, fmt.Sprintf("in force since height %d", change.Height), nil
 }
 
 // awaits says what a proposal waits for. Approvals count of those who are
