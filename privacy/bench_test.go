@@ -20,6 +20,22 @@ func BenchmarkNormal(b *testing.B) {
 	}
 }
 
+// Exact draws, at the sigma of a mechanism's lattice.
+func BenchmarkDiscreteNormal(b *testing.B) {
+	for _, d := range []int{1970, 7850} {
+		b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
+			g, err := privacy.NewDiscreteGaussian(1<<53+1, 1)
+			if err != nil {
+				b.Fatal(err)
+			}
+			src, dst := privacy.NewSecureSource(), make([]int64, d)
+			for b.Loop() {
+				src.DiscreteNormal(dst, g)
+			}
+		})
+	}
+}
+
 func BenchmarkRelease(b *testing.B) {
 	for _, d := range []int{1970, 7850} {
 		b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {

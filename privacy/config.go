@@ -32,6 +32,10 @@ type Config struct {
 	Clip float64
 	// NoiseMultiplier is z, the noise's standard deviation on the sum in units of Clip. Gaussian only.
 	NoiseMultiplier float64
+	// Discrete draws the noise from the discrete Gaussian, exactly, on a lattice of z*C/2^26 or finer to which the sum is
+	// rounded first. Nothing then depends on how floats round the noise. Gaussian only; the guarantee is that of the same
+	// NoiseMultiplier, the noise greater by a factor below 1 + z*sqrt(d)/2^26 + 2^-25, which pays for the rounding. Slower.
+	Discrete bool
 	// ExpectedBatch is B: the sampling rate times the number of a worker's examples, or the fixed size of its batches.
 	ExpectedBatch float64
 	// Momentum is beta, in [0, 1). At 0 the vector submitted is the round's own.
@@ -63,6 +67,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.only(Prototype, "prototype epsilon", c.PrototypeEpsilon); err != nil {
 		return err
+	}
+	if c.Discrete && c.Kind != Gaussian {
+		return fmt.Errorf("%w: discrete noise, want none for kind %q", ErrConfig, c.Kind)
 	}
 	if std := FinalStd(c); c.Kind == Gaussian && (!(std > 0) || math.IsInf(std, 1)) {
 		return fmt.Errorf("%w: final noise %v from clip %v, multiplier %v, batch %v and momentum %v, want a positive finite number",

@@ -15,11 +15,20 @@
 // eighth of that also puts the low-order bits of floating-point noise, which can betray the noiseless value (Mironov, "On
 // significance of the least significant bits for differential privacy", 2012), out of an observer's sight.
 //
+// With Discrete set, step 3 instead rounds the sum to a lattice whose step h is a power of two, z*C/2^27 < h <= z*C/2^26, and
+// adds discrete Gaussian noise in whole steps, drawn exactly ([DiscreteGaussian]). Rounding moves each coordinate by h/2 at most,
+// one example's influence grows from C to C + h*sqrt(d) at most, and the noise grows by the same factor and up to a whole step:
+// its multiplier is never below z. At integer orders, the moments from which the accountant computes the divergence of the
+// Poisson-subsampled Gaussian hold unchanged, the sums being over integers and the shifts integer vectors; at orders between they
+// differ by less than float64 shows. So the accountant's epsilon for z is that of the discrete mechanism. All that follows,
+// the division by B included, is post-processing. Neither kind of noise mends a sum whose float64 value
+// is off: that the sum of clipped gradients is exact to far below h is the model's part.
+//
 // The guarantee holds per release. Each call of Release spends budget, whether its result is used or not: a vector once
 // broadcast is sent again unchanged, never released anew. [Snapshot] carries the momentum across restarts.
 //
 // Noise and batches come from a [Source]: [NewSecureSource] in production. They never come from a seed that anybody else
-// knows; [NewTestSource] is for test chains.
+// knows; [NewTestSource] is for test chains, see [Source.Permit], [Mechanism.Private] and [TestWarning].
 //
 // The kinds "prototype" and "none" exist to reproduce published figures. They give no differential privacy.
 package privacy

@@ -13,11 +13,13 @@ type Mechanism struct {
 	config Config
 	grid   gradients.Grid
 	src    NormalSource
+	std    float64  // of the noise in one batch mean, before momentum; 0 if not known in advance
+	fine   *lattice // nil unless the noise is discrete
 
 	momentum []float64 // m, what was submitted last, before rounding; 0 at first
 	releases int       // how many vectors went into momentum
 	variance float64   // of the noise in each coordinate of momentum
-	noise    []float64 // scratch
+	noise    []float64 // scratch; all 0 between releases
 }
 
 // Report describes one release. Release and Saturated tell nothing that the submitted vector does not, and neither does
@@ -45,13 +47,32 @@ func New(c Config, grid gradients.Grid, dim int, src NormalSource) (*Mechanism, 
 	if src == nil {
 		return nil, fmt.Errorf("%w: no random source", ErrConfig)
 	}
-	return &Mechanism{
+	m := &Mechanism{
 		config:   c,
 		grid:     grid,
 		src:      src,
+		std:      roundStd(c),
 		momentum: make([]float64, dim),
 		noise:    make([]float64, dim),
-	}, nil
+	}
+	if c.Discrete {
+		discrete, ok := src.(DiscreteSource)
+		if !ok {
+			return nil, fmt.Errorf("%w: random source %T has no discrete noise", ErrConfig, src)
+		}
+		fine, std, err := newLattice(c, dim, discrete)
+		if err != nil {
+			return nil, err
+		}
+		m.fine, m.std = fine, std/c.ExpectedBatch
+	}
+	return m, nil
+}
+
+// Private reports whether what the mechanism releases is private: the config is, and the source is no test source.
+func (m *Mechanism) Private() bool {
+	s, ok := m.src.(interface{ Deterministic() bool })
+	return m.config.Private() && (!ok || !s.Deterministic())
 }
 
 // Release noises the sum of a batch's per-example gradients, which it leaves unchanged, and returns the vector to submit:
@@ -63,15 +84,13 @@ func New(c Config, grid gradients.Grid, dim int, src NormalSource) (*Mechanism, 
 // It panics if the sum has another dimension or a coordinate that is not finite, as that would spoil every later release.
 func (m *Mechanism) Release(sum []float64) (gradients.Vector, Report) {
 	signal := m.norm(sum) / m.config.ExpectedBatch
-	std := m.config.meanStd(signal)
-	if std > 0 {
-		m.src.Normal(m.noise)
-	}
+	std := m.meanStd(signal)
+	m.noised(sum, std)
 	beta := m.config.Momentum
-	for j, v := range sum {
-		g := v/m.config.ExpectedBatch + std*m.noise[j]
+	for j, g := range m.noise {
 		m.momentum[j] = beta*m.momentum[j] + (1-beta)*g
 	}
+	clear(m.noise)
 	m.variance = beta*beta*m.variance + (1-beta)*(1-beta)*std*std
 	m.releases++
 
@@ -82,6 +101,23 @@ func (m *Mechanism) Release(sum []float64) (gradients.Vector, Report) {
 		Saturated:  saturated,
 		NoiseStd:   math.Sqrt(m.variance),
 		SignalNorm: signal,
+	}
+}
+
+// noised turns the scratch space into the batch mean with noise of standard deviation std.
+func (m *Mechanism) noised(sum []float64, std float64) {
+	if m.fine != nil {
+		m.fine.release(m.noise, sum)
+		for j := range m.noise {
+			m.noise[j] /= m.config.ExpectedBatch
+		}
+		return
+	}
+	if std > 0 {
+		m.src.Normal(m.noise)
+	}
+	for j, v := range sum {
+		m.noise[j] = v/m.config.ExpectedBatch + std*m.noise[j]
 	}
 }
 
@@ -101,10 +137,15 @@ func (m *Mechanism) norm(sum []float64) float64 {
 }
 
 // meanStd is the standard deviation of the noise added to a batch mean of the given norm.
-func (c Config) meanStd(signal float64) float64 {
-	if c.Kind == Prototype {
+func (m *Mechanism) meanStd(signal float64) float64 {
+	if m.config.Kind == Prototype {
 		const sensitivity, delta = 1e-6, 1e-5
-		return sensitivity * signal * math.Sqrt(2*math.Log(1.25/delta)) / c.PrototypeEpsilon
+		return sensitivity * signal * math.Sqrt(2*math.Log(1.25/delta)) / m.config.PrototypeEpsilon
 	}
-	return roundStd(c)
+	return m.std
+}
+
+// submittedStd is [SubmittedStd] with the little that rounding to the lattice of discrete noise adds.
+func (m *Mechanism) submittedStd(t int) float64 {
+	return m.std * math.Sqrt(VarianceFactor(m.config.Momentum, t))
 }

@@ -26,6 +26,23 @@ func (m *Mechanism) Snapshot() Snapshot {
 	}
 }
 
+// Resume stands in for a lost snapshot: the mechanism goes on as after a number of releases, with a momentum of fresh
+// noise alone that has the variance which validators expect. That costs no privacy, it tells of no example; what it costs
+// is the signal in the lost momentum.
+func (m *Mechanism) Resume(releases int) {
+	std := m.submittedStd(releases)
+	if std > 0 {
+		m.src.Normal(m.momentum)
+	}
+	for j := range m.momentum {
+		m.momentum[j] *= std
+	}
+	m.releases, m.variance = releases, std*std
+}
+
+// Releases is how many vectors went into the momentum.
+func (m *Mechanism) Releases() int { return m.releases }
+
 // Restore replaces the state by a snapshot of a mechanism with the same config and dimension; later releases are as if it
 // had never stopped. It copies.
 //
@@ -47,7 +64,7 @@ func (m *Mechanism) Restore(s Snapshot) error {
 		return fmt.Errorf("%w: noise variance %v, want a finite number of at least 0", ErrSnapshot, s.NoiseVariance)
 	}
 	if m.config.Kind != Prototype { // whose noise depends on the gradients
-		std, want := math.Sqrt(s.NoiseVariance), SubmittedStd(m.config, s.Releases)
+		std, want := math.Sqrt(s.NoiseVariance), m.submittedStd(s.Releases)
 		if math.Abs(std-want) > 1e-9*want { // far above rounding, far below any other config
 			return fmt.Errorf("%w: noise of standard deviation %v after %d releases, want %v", ErrSnapshot, std, s.Releases, want)
 		}

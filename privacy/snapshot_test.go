@@ -16,7 +16,7 @@ import (
 // A worker that is stopped at any release, and whose state passes through a file, submits what it would have submitted.
 func TestRestoreContinuesTheRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		config := rapid.SampledFrom([]privacy.Config{preset, paper, none}).Draw(t, "config")
+		config := rapid.SampledFrom([]privacy.Config{preset, exact(), paper, none}).Draw(t, "config")
 		config.Momentum = rapid.Float64Range(0, 0.999).Draw(t, "momentum")
 		seed := rapid.Uint64().Draw(t, "seed")
 		stop := rapid.IntRange(0, 20).Draw(t, "stop")
@@ -45,6 +45,63 @@ func TestRestoreContinuesTheRun(t *testing.T) {
 		require.Equal(t, vectors, vectorsAgain)
 		require.Equal(t, reports, reportsAgain)
 	})
+}
+
+// A mechanism that resumes after t releases, its snapshot lost, goes on with the noise of one that never stopped: that of
+// release t at once, and s_(t+1), s_(t+2), ... after.
+func TestResume(t *testing.T) {
+	const dim = 7850
+	zero := make([]float64, dim)
+	for _, config := range []privacy.Config{preset, exact()} {
+		for _, made := range []int{0, 1, 7, 500} {
+			m := mechanism(t, config, fine, dim, privacy.NewTestSource(uint64(made)))
+			m.Release(make([]float64, dim)) // what there was before is gone
+			m.Resume(made)
+			assert.Equal(t, made, m.Releases())
+			for release := made; release < made+5; release++ {
+				s, std := m.Snapshot(), privacy.SubmittedStd(config, release)
+				square := 0.0
+				for _, v := range s.Momentum {
+					square += v * v
+				}
+				assert.Equal(t, release, s.Releases)
+				assert.InDelta(t, std*std, s.NoiseVariance, 6e-6*std*std)
+				assert.InDelta(t, dim*std*std, square, chiSquareBound(dim)*std*std, "release %d after %d", release, made)
+
+				_, report := m.Release(zero)
+				assert.Equal(t, release+1, report.Release)
+				assert.Equal(t, report.Release, m.Releases())
+				assert.InEpsilon(t, privacy.SubmittedStd(config, release+1), report.NoiseStd, 3e-6)
+				other := mechanism(t, config, fine, dim, privacy.NewTestSource(1))
+				require.NoError(t, other.Restore(m.Snapshot()), "what Restore expects after so many releases")
+			}
+		}
+	}
+}
+
+// Nothing of the data survives, and two that resume do not agree.
+func TestResumeIsFreshNoise(t *testing.T) {
+	resume := func(first float64) []float64 {
+		m := mechanism(t, preset, fine, 3, privacy.NewTestSource(1))
+		m.Release([]float64{first, 0, 0})
+		m.Resume(4)
+		return m.Snapshot().Momentum
+	}
+	assert.Equal(t, resume(0), resume(1000))
+	a, b := mechanism(t, preset, fine, 3, privacy.NewSecureSource()), mechanism(t, preset, fine, 3, privacy.NewSecureSource())
+	a.Resume(4)
+	b.Resume(4)
+	assert.NotEqual(t, a.Snapshot().Momentum, b.Snapshot().Momentum)
+}
+
+// A kind whose noise is not known in advance resumes from nothing.
+func TestResumeWithoutNoise(t *testing.T) {
+	for _, config := range []privacy.Config{paper, none} {
+		m := mechanism(t, config, fine, 2, privacy.NewTestSource(1))
+		m.Release([]float64{500, 1})
+		m.Resume(3)
+		assert.Equal(t, privacy.Snapshot{Momentum: []float64{0, 0}, Releases: 3}, m.Snapshot())
+	}
 }
 
 func TestSnapshotCopies(t *testing.T) {

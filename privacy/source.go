@@ -4,6 +4,7 @@ import (
 	cryptorand "crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 )
 
@@ -33,11 +34,11 @@ type Source struct {
 const rekeyWords = 1 << 16
 
 // NewSecureSource returns the source for production: ChaCha8 under a key of the operating system (crypto/rand). It takes a
-// fresh key at the start of every call of Normal and after 65,536 words, so that a copy of the process's memory, or a
-// virtual machine resumed twice from one image, gives away or repeats no other release's noise.
+// fresh key at the start and at the end of every call of Normal and DiscreteNormal, and after 65,536 words: a virtual machine
+// resumed twice from one image repeats no noise, and a copy of the process's memory between two calls gives away none.
 //
-// math/rand/v2 promises its ChaCha8 to be cryptographically strong; its state overwrites itself as it goes, so that past
-// output cannot be computed from it.
+// math/rand/v2 promises its ChaCha8 to be cryptographically strong. Its state yields up to 124 of the words before, no
+// more; the key at the end is there for these.
 func NewSecureSource() *Source { return &Source{secure: true, stream: rand.NewChaCha8([32]byte{})} }
 
 // NewTestSource returns a DETERMINISTIC source. WHOEVER KNOWS THE SEED REMOVES THE NOISE. It is for tests, simulations and
@@ -50,6 +51,21 @@ func NewTestSource(seed uint64) *Source {
 
 // Deterministic reports whether this is a test source. Whatever shows an epsilon must ask.
 func (s *Source) Deterministic() bool { return !s.secure }
+
+// TestWarning is for every output of a program that uses a test source: before any epsilon, and not in small print.
+const TestWarning = "TEST CHAIN ONLY: NOISE FROM A KNOWN SEED, NOTHING IS PRIVATE"
+
+// ErrTestSource is what Permit returns.
+var ErrTestSource = errors.New("privacy: noise from a known seed is for test chains only")
+
+// Permit returns ErrTestSource for a test source on a chain whose genesis does not say that it is a test chain. Ask before the
+// first use of a source that may come from a setting.
+func (s *Source) Permit(testChain bool) error {
+	if s.Deterministic() && !testChain {
+		return ErrTestSource
+	}
+	return nil
+}
 
 // Uint64 returns a uniform random word.
 func (s *Source) Uint64() uint64 {
@@ -68,5 +84,6 @@ func (s *Source) rekey() {
 		var key [32]byte
 		_, _ = cryptorand.Read(key[:])
 		s.stream.Seed(key)
+		clear(key[:])
 	}
 }

@@ -48,9 +48,13 @@ func TestNormalTails(t *testing.T) {
 	const rounds = 300
 	levels := []float64{3.5, 4, 4.5, 5, 5.5, 6}
 	count := make([]int, len(levels))
+	var tail []float64 // chances, given the first level, to be as far out
 	for range rounds {
 		src.Normal(buffer)
 		for _, v := range buffer {
+			if math.Abs(v) > levels[0] {
+				tail = append(tail, unitNormal.Survival(math.Abs(v))/unitNormal.Survival(levels[0]))
+			}
 			for k, at := range levels {
 				if math.Abs(v) > at {
 					count[k]++
@@ -62,6 +66,7 @@ func TestNormalTails(t *testing.T) {
 		n, p := rounds*len(buffer), 2*unitNormal.Survival(at)
 		assert.InDelta(t, float64(n)*p, float64(count[k]), binomialBound(n, p), "beyond %v", at)
 	}
+	assertUniform(t, tail) // about 9,000: the shape of the tail, beside its weight
 }
 
 // No 32-bit truncation: the last eight bits of the mantissa are as random as the first.
@@ -92,6 +97,13 @@ func TestTestSourceIsDeterministic(t *testing.T) {
 	assert.NotEqual(t, a, c)
 	assert.NotEqual(t, aWord, cWord)
 	assert.True(t, privacy.NewTestSource(1).Deterministic())
+}
+
+func TestPermit(t *testing.T) {
+	assert.ErrorIs(t, privacy.NewTestSource(1).Permit(false), privacy.ErrTestSource)
+	assert.NoError(t, privacy.NewTestSource(1).Permit(true))
+	assert.NoError(t, privacy.NewSecureSource().Permit(false))
+	assert.NoError(t, privacy.NewSecureSource().Permit(true))
 }
 
 // Test chains are reproducible across versions: the words of a seed do not change.

@@ -10,9 +10,10 @@ import (
 )
 
 // The statistical tests of this package compare an observation with a bound that an honest source exceeds with probability
-// at most falseFailure, by an inequality that holds for every sample size, or by an exact distribution. Fewer than 50 such
+// at most falseFailure, by an inequality that holds for every sample size, or by an exact distribution. Fewer than 90 such
 // comparisons draw fresh randomness in one run of the tests, so that a run fails by chance with probability below 1e-9.
-// Tests on a TestSource always draw the same, and pass always or never.
+// Tests on a TestSource always draw the same, and pass always or never: there it is the chance that a sound generator had
+// to fail when the seed was chosen.
 const falseFailure = 1e-11
 
 var (
@@ -90,12 +91,21 @@ func assertNormal(t *testing.T, sample []float64) {
 // assertDistribution is the Kolmogorov-Smirnov test.
 func assertDistribution(t *testing.T, sample []float64) {
 	t.Helper()
+	uniform := make([]float64, len(sample))
+	for i, v := range sample {
+		uniform[i] = unitNormal.CDF(v)
+	}
+	assertUniform(t, uniform)
+}
+
+// assertUniform is the Kolmogorov-Smirnov test for the uniform distribution on [0, 1].
+func assertUniform(t *testing.T, sample []float64) {
+	t.Helper()
 	n := float64(len(sample))
 	sorted := slices.Clone(sample)
 	slices.Sort(sorted)
 	distance := 0.0
-	for i, v := range sorted {
-		cdf := unitNormal.CDF(v)
+	for i, cdf := range sorted {
 		distance = max(distance, cdf-float64(i)/n, float64(i+1)/n-cdf)
 	}
 	assert.LessOrEqual(t, distance, ksBound(len(sample)), "Kolmogorov-Smirnov distance")
@@ -119,6 +129,34 @@ func pearson(count []float64, n int) float64 {
 		statistic += (c - expected) * (c - expected) / expected
 	}
 	return statistic
+}
+
+// assertPearson is Pearson's chi-square test on cells of given chances that sum to 1; of too small a chance, they are
+// taken together.
+func assertPearson(t *testing.T, chance, count []float64, n int) {
+	t.Helper()
+	cells, statistic, restChance, restCount := 0, 0.0, 0.0, 0.0
+	add := func(p, c float64) {
+		expected := p * float64(n)
+		statistic += (c - expected) * (c - expected) / expected
+		cells++
+	}
+	for i, p := range chance {
+		if p*float64(n) < 100 {
+			restChance, restCount = restChance+p, restCount+count[i]
+		} else {
+			add(p, count[i])
+		}
+	}
+	if restChance*float64(n) < 100 { // too few for a cell
+		assert.InDelta(t, restChance*float64(n), restCount, binomialBound(n, restChance), "rare cells")
+	} else {
+		add(restChance, restCount)
+	}
+	if cells == 1 { // which has no freedom: the rare cells say it all
+		return
+	}
+	assert.LessOrEqual(t, statistic, pearsonBound(cells), "chi-square of %d cells", cells)
 }
 
 func pearsonBound(cells int) float64 {

@@ -39,6 +39,27 @@ func TestCopiedStateDoesNotRepeatNoise(t *testing.T) {
 	assert.NotEqual(t, noiseA, noiseB)
 }
 
+// After a call the stream is under a key of which no word was used: what was drawn cannot be computed from it.
+func TestDrawsAreErased(t *testing.T) {
+	s, fresh := NewSecureSource(), func(s *Source) bool {
+		state, err := s.stream.MarshalBinary()
+		require.NoError(t, err)
+		var seed [32]byte
+		copy(seed[:], state[len("chacha8:")+8:])
+		begin, err := rand.NewChaCha8(seed).MarshalBinary()
+		require.NoError(t, err)
+		return string(begin[:16]) == string(state[:16]) && s.left == rekeyWords
+	}
+	g, err := NewDiscreteGaussian(9, 1)
+	require.NoError(t, err)
+	s.Normal(make([]float64, 5))
+	assert.True(t, fresh(s))
+	s.Uint64()
+	assert.False(t, fresh(s))
+	s.DiscreteNormal(make([]int64, 5), g)
+	assert.True(t, fresh(s))
+}
+
 func TestSecureSourceRekeys(t *testing.T) {
 	a := NewSecureSource()
 	a.Uint64()
