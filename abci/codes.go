@@ -37,6 +37,8 @@ const (
 	CodeNotFound       uint32 = 22
 	CodeNotNow         uint32 = 23
 	CodeEpoch          uint32 = 24
+	CodeNorm           uint32 = 25
+	CodeBudget         uint32 = 26
 	CodeInternal       uint32 = 99
 )
 
@@ -54,6 +56,8 @@ var codeOf = []struct {
 	{app.ErrAggregateRound, CodeWrongRound},
 	{app.ErrPayload, CodePayload},
 	{app.ErrProof, CodeProof},
+	{app.ErrNorm, CodeNorm},
+	{app.ErrBudget, CodeBudget},
 	{app.ErrViewClosed, CodeNotNow},
 	{app.ErrNotClosing, CodeNotNow},
 	{app.ErrNotLeader, CodeNotLeader},

@@ -8,7 +8,7 @@ import (
 
 // AppVersion is the version of the state machine: it rises with every
 // state-breaking change.
-const AppVersion = 2
+const AppVersion = 3
 
 // Version is the software's, set by the build.
 var Version = "0.1.0"

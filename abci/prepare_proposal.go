@@ -117,7 +117,7 @@ func (v view) quorate() bool {
 	return v.gradients() >= v.state.Active()-v.state.F()
 }
 
-func (v view) whole() bool { return v.gradients() >= v.state.Active() }
+func (v view) whole() bool { return v.gradients() >= v.state.Expected() }
 
 // mayCloseShort tells whether the round may close without everybody.
 func (v view) mayCloseShort(height int64) bool {

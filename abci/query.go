@@ -38,6 +38,8 @@ type Status struct {
 	Pending      int      `json:"pending"` // gradients in this node's pool for the open round
 	Preset       string   `json:"preset,omitempty"`
 	Rule         string   `json:"rule"`
+	TestChain    bool     `json:"test_chain,omitempty"` // noise may be known: nothing is private
+	Epsilon      *float64 `json:"epsilon"`              // the largest spend of a participant; null: no guarantee
 }
 
 // ModelState is the answer to /model and /model/{round}.
@@ -64,12 +66,13 @@ var paths = map[string]func(a *Application, s *app.State, arg string) (any, erro
 	"membership":   queryMembership,
 	"evidence":     func(_ *Application, s *app.State, _ string) (any, error) { return nonNil(s.Offences), nil },
 	"epochs":       queryEpochs,
+	"privacy":      queryPrivacy,
 }
 
 // Query answers from the committed state and from this node's own pool and
 // clock: status, params, participants, round/{t}, model, model/{t}, timing/{t}
 // and lead/{participant}, the draft that a worker signs; leader, election/{t},
-// reputation, membership, evidence, epochs. A round is {t} of the running epoch
+// reputation, membership, evidence, epochs, privacy and privacy/{participant}. A round is {t} of the running epoch
 // or {epoch}/{t}.
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
 	value, height, err := a.query(req)
@@ -112,7 +115,7 @@ func (a *Application) queryStatus(s *app.State, _ string) (any, error) {
 		ChainID: s.ChainID, Height: s.Height, AppHash: hex.EncodeToString(hash[:]),
 		Epoch: s.Progress.Epoch, Round: s.Progress.Round, Rounds: s.Params.Training.Rounds, Done: s.Finished(),
 		Opened: s.Progress.Opened, Seed: hex.EncodeToString(s.Progress.Seed), Ranking: nonNil(s.Progress.Ranking), Participants: s.Active(), Dim: len(s.Model),
-		Pending: a.pool.Load().look().gradients(), Preset: s.Params.Preset, Rule: s.Params.Rule.Name,
+		Pending: a.pool.Load().look().gradients(), Preset: s.Params.Preset, Rule: s.Params.Rule.Name, Epsilon: greatestSpend(s), TestChain: s.Params.TestChain,
 	}, nil
 }
 

@@ -45,7 +45,7 @@ func (s *State) admitGradient(t *tx.Tx) error {
 	return err
 }
 
-// checkGradient applies G2 to G4, which do not depend on the round, and
+// checkGradient applies G2 to G4, G6 and G7, which do not depend on the round, and
 // returns the grid vector.
 func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	g := t.Gradient
@@ -56,6 +56,12 @@ func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	v, err := gradients.Decode(s.Grid().Width, len(s.Model), g.Payload)
 	if err != nil {
 		return gradients.Vector{}, fmt.Errorf("%w: %w", ErrPayload, err)
+	}
+	if err := s.checkNorm(p, g.Round, v); err != nil {
+		return gradients.Vector{}, err
+	}
+	if err := s.checkBudget(p); err != nil {
+		return gradients.Vector{}, err
 	}
 	if err := t.Verify(s.ChainID, p.PubKey); err != nil {
 		return gradients.Vector{}, fmt.Errorf("%w: %w", ErrGradientSigned, err)
@@ -180,9 +186,10 @@ func (s *State) openViews(height uint64) uint64 {
 	return (height - s.Progress.Opened) / s.Params.Election.ViewBlocks
 }
 
-// mayCloseWith is A5: everybody at once, fewer only after quorum_blocks heights.
+// mayCloseWith is A5: everybody who has budget left at once, fewer only after
+// quorum_blocks heights.
 func (s *State) mayCloseWith(included int, height uint64) error {
-	n, quorum := s.Active(), s.Progress.Opened+s.Params.Election.QuorumBlocks
+	n, quorum := s.Expected(), s.Progress.Opened+s.Params.Election.QuorumBlocks
 	if included < n && height < quorum {
 		return fmt.Errorf("%w: %d of %d participants at height %d, fewer than all from height %d on", ErrTooFewIncluded, included, n, height, quorum)
 	}

@@ -81,7 +81,7 @@ func (s *State) startEpoch(e *tx.StartEpoch) error {
 	s.model, s.velocity = ModelHash(s.Model), ModelHash(s.Velocity)
 	s.Progress.Epoch, s.Progress.Round, s.Progress.Began, s.Progress.Opened = e.Epoch, 0, s.Height+1, s.Height+1
 	for i := range s.Participants {
-		s.Participants[i].Joined = 0
+		s.Participants[i].Joined, s.Participants[i].Releases = 0, 0
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ var (
 	ErrPayload        = errors.New("G3: payload is not a vector of the grid")
 	ErrGradientSigned = errors.New("G4: gradient is not signed by its sender")
 	ErrProof          = errors.New("G5: lottery proof is not valid")
+	ErrNorm           = errors.New("G6: norm is not that of a vector with the chain's noise")
+	ErrBudget         = errors.New("G7: privacy budget is spent")
 
 	ErrAggregateRound  = errors.New("A1: aggregate is not for the open round")
 	ErrNotLeader       = errors.New("A2: signer may not lead in this view")

@@ -222,6 +222,8 @@ func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vec
 		opposed := out.Delta.Dot(vectors[i]) < 0
 		p.Reputation = s.Params.Reputation.after(p.Reputation, opposed)
 		p.Participations++
+		p.Releases++
+		p.Spent = s.Params.Privacy.Pay(p.Spent)
 		c := &record.Contributions[i]
 		c.Opposed, c.Reputation, c.Draw = opposed, p.Reputation, draws[i].Output[:]
 	}

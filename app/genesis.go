@@ -106,6 +106,8 @@ func (p Participant) validate(i int, r Reputation) error {
 		return fmt.Errorf("id is %X, want SHA-256 of pub_key, %X", p.Id, id)
 	case p.Reputation != r.Initial:
 		return fmt.Errorf("reputation is %d, want the initial %d", p.Reputation, r.Initial)
+	case p.Releases != 0 || len(p.Spent) > 0:
+		return fmt.Errorf("releases and spent are for a chain that runs")
 	case p.Joined != 0 || p.Participations != 0 || !p.Active:
 		return fmt.Errorf("joined %d, participations %d, active %t, want 0, 0, true", p.Joined, p.Participations, p.Active)
 	case len(p.FormerKeys) > 0 || p.SettledEpoch != 0 || p.SettledRound != 0 || p.SettledHeight != 0 || p.Nonce != 0 || p.Contends != 0:

@@ -86,11 +86,12 @@ func (s *State) open(pending []*tx.Tx) []*tx.Tx {
 // participant counts as the zero vector; else it is absent, which the rules
 // take as an infinite distance, and N stays what it is.
 func (s *State) aggregate(included []tx.Included, vectors []gradients.Vector) (rules.Output, error) {
+	floor := s.distanceFloor(included)
 	if s.Params.Rule.Zeros {
 		vectors = s.withZeros(included, vectors)
 	}
 	return s.rule.Aggregate(rules.Input{
-		N: s.Active(), F: s.F(), Vectors: vectors, Unsquared: s.Params.Rule.Unsquared,
+		N: s.Active(), F: s.F(), Vectors: vectors, Unsquared: s.Params.Rule.Unsquared, Floor: floor,
 	})
 }
 

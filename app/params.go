@@ -31,6 +31,8 @@ func (p Params) Validate(n int) (warnings []string, err error) {
 		p.Grid.validate,
 		p.Training.validate,
 		p.Privacy.validate,
+		p.Privacy.validateLedger,
+		p.validateFloor,
 		p.Reputation.validate,
 		p.Election.validate,
 		func() error { return p.Rule.validate(n) },
@@ -107,6 +109,8 @@ func (p Privacy) validate() error {
 	switch {
 	case p.Mechanism != MechanismGaussian && p.NoiseMultiplier != 0:
 		return fmt.Errorf("privacy.noise_multiplier is %g, want 0 for mechanism %q", p.NoiseMultiplier, p.Mechanism)
+	case p.Mechanism != MechanismGaussian && p.Discrete:
+		return fmt.Errorf("privacy.discrete with mechanism %q, want %q", p.Mechanism, MechanismGaussian)
 	case p.Mechanism != MechanismPrototype && p.PrototypeEpsilon != 0:
 		return fmt.Errorf("privacy.prototype_epsilon is %g, want 0 for mechanism %q", p.PrototypeEpsilon, p.Mechanism)
 	case p.Batch == 0:
@@ -117,6 +121,13 @@ func (p Privacy) validate() error {
 		return fmt.Errorf("privacy.worker_momentum is %g, want within [0, 1)", p.WorkerMomentum)
 	case !(p.Clip >= 0) || math.IsInf(p.Clip, 0):
 		return fmt.Errorf("privacy.clip is %g, want at least 0", p.Clip)
+	}
+	return nil
+}
+
+func (p Params) validateFloor() error {
+	if p.Privacy.NoiseFloor && p.Privacy.Mechanism != MechanismGaussian {
+		return fmt.Errorf("privacy.noise_floor with mechanism %q, only %q has noise of a known norm", p.Privacy.Mechanism, MechanismGaussian)
 	}
 	return nil
 }
@@ -186,11 +197,20 @@ func (p Params) warnings(n int) (out []string) {
 			out = append(out, fmt.Sprintf("rule %s with N=%d f=%d is outside its theorem: %v", p.Rule.Name, n, f, err))
 		}
 	}
+	if p.TestChain {
+		out = append(out, "test_chain: TEST CHAIN ONLY, workers may draw their noise from a known seed and nothing is private")
+	}
 	if p.Rule.Zeros {
 		out = append(out, "rule.zeros: a silent participant counts as the zero vector; one of ten makes Krum choose it in most rounds")
 	}
 	if p.Rule.Unsquared {
 		out = append(out, "rule.unsquared: scores sum norms without the square, as the paper writes; Blanchard et al. prove the squared rule")
+	}
+	if affordable := p.Privacy.Participations(nil); affordable < p.Training.Rounds {
+		out = append(out, fmt.Sprintf("privacy.budget pays for %d of training.rounds %d", affordable, p.Training.Rounds))
+	}
+	if p.Privacy.Mechanism == MechanismGaussian && len(p.Privacy.Cost) == 0 {
+		out = append(out, "privacy has no budget: no gradient is ever refused for what was spent")
 	}
 	if p.Privacy.Mechanism != MechanismGaussian {
 		out = append(out, fmt.Sprintf("NO DP GUARANTEE: privacy.mechanism is %q", p.Privacy.Mechanism))

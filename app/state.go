@@ -21,6 +21,8 @@ type State struct {
 	Offences     []Offence  // proven ones, in the order in which they were
 	Epochs       []Epoch    // those that have ended
 
+	expected int  // participants that have budget left
+	finished bool // no round can close any more
 	history  frontier
 	rule     rules.Rule
 	model    [32]byte // Merkle root of Model
@@ -59,6 +61,7 @@ func (s *State) seal() (err error) {
 	if s.rule, err = rules.Lookup(s.Params.Rule.Name); err != nil {
 		return fmt.Errorf("%w: %w", ErrGenesis, err)
 	}
+	s.expected, s.finished = s.contributors(), s.over()
 	s.hash = s.computeHash()
 	return nil
 }
@@ -68,11 +71,13 @@ func (s *State) Grid() gradients.Grid {
 	return gradients.Grid{Width: gradients.Width(s.Params.Grid.Width), Step: s.Params.Grid.Step}
 }
 
-// Finished tells whether all rounds are closed.
-func (s *State) Finished() bool { return s.Progress.Round >= s.Params.Training.Rounds }
+// Finished tells whether the epoch's training is over: all rounds are closed, or
+// too few participants have privacy budget left to close another.
+func (s *State) Finished() bool { return s.finished }
 
-// over tells whether no round of the epoch can close any more.
-func (s *State) over() bool { return s.Finished() }
+// Expected is how many participants the open round waits for: the active ones
+// that have privacy budget left.
+func (s *State) Expected() int { return s.expected }
 
 // Active is N, the number of active participants.
 func (s *State) Active() int {

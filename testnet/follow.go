@@ -88,8 +88,9 @@ func Follow(ctx context.Context, n *Net, e *Evaluator, each func(Round) error) e
 			return err
 		}
 	}
+	account := account{params: n.Genesis.Params}
 	for epoch, t := uint64(0), uint64(0); ; {
-		r, err := retry(ctx, f, func(c *client.Client) (Round, error) { return ask(ctx, c, epoch, t, e) })
+		r, err := retry(ctx, f, func(c *client.Client) (Round, error) { return ask(ctx, c, epoch, t, e, &account) })
 		switch {
 		case errors.Is(err, errNotClosed):
 			s, err := status()
@@ -146,7 +147,7 @@ func retry[T any](ctx context.Context, f *follower, ask func(*client.Client) (T,
 }
 
 // ask reads a closed round.
-func ask(ctx context.Context, c *client.Client, epoch, t uint64, e *Evaluator) (Round, error) {
+func ask(ctx context.Context, c *client.Client, epoch, t uint64, e *Evaluator, a *account) (Round, error) {
 	record, err := c.RoundOf(ctx, epoch, t)
 	if err != nil {
 		return Round{}, err
@@ -154,6 +155,9 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e *Evaluator) (
 	r := Round{
 		Type: "round", Epoch: record.Epoch, Round: t, Height: record.Height, View: record.View, Leader: record.Leader,
 		Included: len(record.Contributions),
+	}
+	if r.Epsilon, err = a.after(ctx, c, record); err != nil {
+		return r, err
 	}
 	// A restarted node has not timed the rounds before; then they are 0.
 	if timing, err := c.TimingOf(ctx, epoch, t); err == nil {

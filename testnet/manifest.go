@@ -133,8 +133,9 @@ func (m *Manifest) params() (app.Params, error) {
 	if m.Rule != "" {
 		p.Rule.Name = m.Rule
 	}
+	p.TestChain = m.Seed != 0
 	if m.Adjust != nil {
 		m.Adjust(&p)
 	}
-	return p, nil
+	return p, preset.Account(&p)
 }

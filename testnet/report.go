@@ -15,6 +15,7 @@ type Summary struct {
 	Heights      uint64   `json:"heights"`       // blocks up to the one that closed the last round
 	TestAccuracy *float64 `json:"test_accuracy"` // after the last round
 	Epsilon      *float64 `json:"epsilon"`
+	TestChain    bool     `json:"test_chain,omitempty"` // the noise may be known: epsilon is on paper only
 	Wall         float64  `json:"wall_s"`
 	PeakRSS      int64    `json:"peak_rss_bytes"` // sum over the nodes of each one's peak
 }
@@ -26,6 +27,9 @@ type Reporter struct {
 	Progress io.Writer // nil for none
 	JSON     bool
 	Rounds   uint64
+	Delta    float64 // of the budget
+	// TestChain says that the noise may come from a known seed.
+	TestChain bool
 
 	start time.Time
 	last  Round
@@ -36,8 +40,8 @@ type Reporter struct {
 func (r *Reporter) Begin() {
 	r.start = time.Now()
 	if !r.JSON {
-		fmt.Fprintf(r.Out, "%5s %6s %6s %4s %8s %8s %8s %9s %9s %9s\n",
-			"round", "height", "leader", "view", "included", "accuracy", "error", "T_LGC ms", "T_GE ms", "T_BC ms")
+		fmt.Fprintf(r.Out, "%5s %6s %6s %4s %8s %8s %8s %8s %9s %9s %9s\n",
+			"round", "height", "leader", "view", "included", "accuracy", "error", "epsilon", "T_LGC ms", "T_GE ms", "T_BC ms")
 	}
 	r.bar()
 }
@@ -52,8 +56,8 @@ func (r *Reporter) Round(x Round) error {
 		err = json.NewEncoder(r.Out).Encode(x)
 	} else {
 		right, wrong := shares(x.TestAccuracy)
-		_, err = fmt.Fprintf(r.Out, "%5d %6d %6d %4d %8d %8s %8s %9.1f %9.1f %9.1f\n",
-			x.Round, x.Height, x.Leader, x.View, x.Included, right, wrong, x.LGC, x.GE, x.BC)
+		_, err = fmt.Fprintf(r.Out, "%5d %6d %6d %4d %8d %8s %8s %8s %9.1f %9.1f %9.1f\n",
+			x.Round, x.Height, x.Leader, x.View, x.Included, right, wrong, spent(x.Epsilon), x.LGC, x.GE, x.BC)
 	}
 	r.bar()
 	return err
@@ -66,16 +70,34 @@ func (r *Reporter) Count() int { return r.count }
 func (r *Reporter) End(peakRSS int64) error {
 	r.clear()
 	s := Summary{
-		Type: "summary", Rounds: r.count, Heights: r.last.Height, TestAccuracy: r.last.TestAccuracy,
+		Type: "summary", Rounds: r.count, Heights: r.last.Height, TestAccuracy: r.last.TestAccuracy, Epsilon: r.last.Epsilon, TestChain: r.TestChain,
 		Wall: time.Since(r.start).Seconds(), PeakRSS: peakRSS,
 	}
 	if r.JSON {
 		return json.NewEncoder(r.Out).Encode(s)
 	}
 	right, _ := shares(s.TestAccuracy)
-	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %.1f s, peak memory %.0f MiB over all nodes\n",
-		s.Rounds, s.Heights, right, s.Wall, float64(s.PeakRSS)/(1<<20))
+	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %s, %.1f s, peak memory %.0f MiB over all nodes\n",
+		s.Rounds, s.Heights, right, r.privacy(s.Epsilon), s.Wall, float64(s.PeakRSS)/(1<<20))
 	return err
+}
+
+// privacy says what the run has cost, or that nothing is guaranteed.
+func (r *Reporter) privacy(epsilon *float64) string {
+	if epsilon == nil {
+		return "NO DP GUARANTEE"
+	}
+	if r.TestChain {
+		return fmt.Sprintf("epsilon %s at delta %g on paper (TEST CHAIN ONLY: known noise, nothing is private)", spent(epsilon), r.Delta)
+	}
+	return fmt.Sprintf("epsilon %s at delta %g", spent(epsilon), r.Delta)
+}
+
+func spent(epsilon *float64) string {
+	if epsilon == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", *epsilon)
 }
 
 // shares prints an accuracy and its error.

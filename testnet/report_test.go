@@ -14,7 +14,7 @@ func value(x float64) *float64 { return &x }
 var reported = []Round{
 	{Type: "round", Round: 0, Height: 3, Leader: 2, Included: 4, TestAccuracy: value(0.5), LGC: 1.25, GE: 2, BC: 30},
 	{Type: "round", Epoch: 1, Round: 1, Height: 5, View: 1, Leader: 0, Included: 3},
-	{Type: "round", Epoch: 1, Round: 2, Height: 6, Leader: 3, Included: 4, TestAccuracy: value(0.9075), LGC: 3, GE: 4, BC: 5},
+	{Type: "round", Epoch: 1, Round: 2, Height: 6, Leader: 3, Included: 4, TestAccuracy: value(0.9075), Epsilon: value(1.25), LGC: 3, GE: 4, BC: 5},
 }
 
 func report(t *testing.T, r *Reporter) {
@@ -39,18 +39,22 @@ func TestJSONLines(t *testing.T) {
 	require.Less(t, s["wall_s"], 10.0)
 	delete(s, "wall_s")
 	require.Equal(t, map[string]any{
-		"type": "summary", "rounds": 3.0, "heights": 6.0, "test_accuracy": 0.9075, "epsilon": nil, "peak_rss_bytes": float64(1 << 30),
+		"type": "summary", "rounds": 3.0, "heights": 6.0, "test_accuracy": 0.9075, "epsilon": 1.25, "peak_rss_bytes": float64(1 << 30),
 	}, s)
 }
 
 func TestText(t *testing.T) {
 	var out, progress bytes.Buffer
-	report(t, &Reporter{Out: &out, Progress: &progress, Rounds: 3})
+	report(t, &Reporter{Out: &out, Progress: &progress, Rounds: 3, Delta: 1e-6})
 	lines := strings.Split(out.String(), "\n")
-	require.Equal(t, []string{"0", "3", "2", "0", "4", "0.5000", "0.5000", "1.2", "2.0", "30.0"}, strings.Fields(lines[1]))
-	require.Equal(t, []string{"1", "5", "0", "1", "3", "-", "-", "0.0", "0.0", "0.0"}, strings.Fields(lines[2]))
+	require.Equal(t, []string{"0", "3", "2", "0", "4", "0.5000", "0.5000", "-", "1.2", "2.0", "30.0"}, strings.Fields(lines[1]))
+	require.Equal(t, []string{"1", "5", "0", "1", "3", "-", "-", "-", "0.0", "0.0", "0.0"}, strings.Fields(lines[2]))
 	require.Contains(t, out.String(), "3 rounds in 6 blocks, test accuracy 0.9075")
+	require.Contains(t, out.String(), "epsilon 1.250 at delta 1e-06")
 	require.Contains(t, out.String(), "1024 MiB")
+	test := &Reporter{TestChain: true}
+	require.Contains(t, test.privacy(value(1)), "TEST CHAIN ONLY")
+	require.Equal(t, "NO DP GUARANTEE", test.privacy(nil))
 	require.NotContains(t, out.String(), "\x1b", "the bar is on the other stream")
 	require.Contains(t, progress.String(), "1/3")
 	require.True(t, strings.HasSuffix(progress.String(), "\r\x1b[K"), "the bar is gone at the end")

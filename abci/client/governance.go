@@ -48,6 +48,16 @@ func (c *Client) ModelOf(ctx context.Context, epoch, round uint64) (abci.ModelSt
 	return query[abci.ModelState](ctx, c, "/model/"+place(epoch, round))
 }
 
+// Privacy is what every participant has spent.
+func (c *Client) Privacy(ctx context.Context) ([]abci.Spend, error) {
+	return query[[]abci.Spend](ctx, c, "/privacy")
+}
+
+// PrivacyOf is what one participant has spent.
+func (c *Client) PrivacyOf(ctx context.Context, participant uint32) (abci.Spend, error) {
+	return query[abci.Spend](ctx, c, "/privacy/"+number(uint64(participant)))
+}
+
 // TimingOf is what the node's clock says of a closed round of any epoch.
 func (c *Client) TimingOf(ctx context.Context, epoch, round uint64) (abci.Timing, error) {
 	return query[abci.Timing](ctx, c, "/timing/"+place(epoch, round))

@@ -9,6 +9,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/preset"
 )
 
 // NewGenesis makes the genesis document: a validator for every participant
@@ -46,6 +47,9 @@ func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err 
 	}
 	if warnings, err = g.Validate(); err != nil {
 		return g, nil, err
+	}
+	if err := preset.CheckLedger(g.Params.Privacy); err != nil {
+		return g, warnings, err
 	}
 	if _, err = g.Draws(doc.ChainID); err != nil {
 		return g, warnings, err

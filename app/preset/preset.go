@@ -48,7 +48,7 @@ func New(name string, n int) (app.Params, error) {
 		if b.name == name {
 			p := b.build(n, (n-1)/3)
 			p.Preset = name
-			return p, nil
+			return p, Account(&p)
 		}
 	}
 	return app.Params{}, fmt.Errorf("unknown preset %q, want one of %s", name, strings.Join(Names(), ", "))
@@ -72,14 +72,14 @@ func private(n, f int) app.Params {
 	p := app.Params{
 		Rule:       app.Rule{Name: "multi-krum", Byzantine: uint32(f)},
 		Training:   app.Training{Rounds: 100, LearningRate: 20},
-		Privacy:    app.Privacy{Mechanism: app.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.670, SamplingRate: 0.1, WorkerMomentum: 0.9},
+		Privacy:    app.Privacy{Mechanism: app.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.670, SamplingRate: 0.1, WorkerMomentum: 0.9, Epsilon: 2, NoiseFloor: true},
 		Reputation: app.Reputation{Initial: app.One, Penalty: 50_000, Reward: 50_000},
 		Election:   election(f),
 	}
 	switch {
 	case f > 1:
 		p.Rule.Name = "nnm+trimmed-mean"
-		p.Privacy.NoiseMultiplier = 1.603
+		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = 1.608, 4
 		p.Reputation.Penalty = 100_000
 	case n < 4: // too few for any neighbour to be left out
 		p.Rule.Name = "mean"

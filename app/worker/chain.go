@@ -41,5 +41,8 @@ var ErrRefused = errors.New("transaction refused")
 // ErrUnfit tells that data and parameters of an epoch do not go together.
 var ErrUnfit = errors.New("this participant cannot take part in the epoch")
 
+// ErrBudget tells that the participant's privacy budget is spent.
+var ErrBudget = errors.New("privacy budget is spent")
+
 // ErrNotParticipant tells that the key is not an active participant's.
 var ErrNotParticipant = errors.New("key is not an active participant's")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
@@ -31,6 +32,9 @@ type entry struct {
 	Gradient  *signed   `json:"gradient,omitempty"`
 	Aggregate *signed   `json:"aggregate,omitempty"`
 	Mechanism mechanism `json:"mechanism"`
+	// Spent is the worker's own ledger: it counts what was signed to be sent, the
+	// chain's what came into a round.
+	Spent []uint64 `json:"spent,omitempty"`
 }
 
 // mechanism is a privacy.Snapshot with the momentum as bytes.
@@ -87,8 +91,23 @@ func (j *Journal) gradient(epoch, round uint64) (*tx.Tx, error) {
 	return nil, fmt.Errorf("%w: a gradient for epoch %d round %d is signed, the chain is at epoch %d round %d", ErrJournal, g.Epoch, g.Round, epoch, round)
 }
 
-// putGradient stores a gradient with the mechanism's state after it.
-func (j *Journal) putGradient(t *tx.Tx, after privacy.Snapshot) error {
+// spent is the larger of the chain's ledger and the worker's own, at each order.
+func (j *Journal) spent(chain []uint64) []uint64 {
+	out := slices.Clone(chain)
+	for i, own := range j.entry.Spent {
+		if i < len(out) {
+			out[i] = max(out[i], own)
+		} else {
+			out = append(out, own)
+		}
+	}
+	return out
+}
+
+// putGradient stores a gradient with the mechanism's state after it and what is
+// spent with it.
+func (j *Journal) putGradient(t *tx.Tx, after privacy.Snapshot, spent []uint64) error {
+	j.entry.Spent = spent
 	j.entry.Gradient = &signed{Epoch: t.Gradient.Epoch, Round: t.Gradient.Round, Raw: t.Raw}
 	j.entry.Mechanism = mechanism{app.EncodeParameters(after.Momentum), after.Releases, after.NoiseVariance}
 	return j.save()

@@ -110,13 +110,18 @@ func (w *worker) public() ed25519.PublicKey {
 	return w.keys.Public()
 }
 
+// once says what was not said last.
+func (w *worker) once(text string, keyvals ...any) {
+	if text != w.last {
+		w.last = text
+		w.Log(text, keyvals...)
+	}
+}
+
 // waiting says once why the worker waits, and looks for new keys where the
 // chain does not know the ones at hand.
 func (w *worker) waiting(err error) {
-	if text := err.Error(); text != w.last {
-		w.last = text
-		w.Log("waiting for the chain", "err", err)
-	}
+	w.once("waiting for the chain: " + err.Error())
 	if !errors.Is(err, ErrNotParticipant) || w.Reload == nil {
 		return
 	}
@@ -189,6 +194,12 @@ func (w *worker) train(ctx context.Context) error {
 	for !w.task.Finished && w.task.Epoch == epoch {
 		t, err := w.gradient(trainer)
 		switch {
+		case errors.Is(err, ErrBudget):
+			if !w.Follow {
+				w.Log(err.Error())
+				return nil
+			}
+			w.once(err.Error())
 		case errors.Is(err, ErrJournal): // the node is catching up
 			w.waiting(err)
 			if err := w.pause(ctx); err != nil {
@@ -210,6 +221,9 @@ func (w *worker) train(ctx context.Context) error {
 }
 
 func (w *worker) trainer() (*Trainer, error) {
+	if err := w.Source.Permit(w.task.Params.TestChain); err != nil {
+		return nil, err
+	}
 	data, err := w.Data(*w.task)
 	if err != nil {
 		return nil, fmt.Errorf("training data: %w", err)
@@ -224,6 +238,12 @@ func (w *worker) trainer() (*Trainer, error) {
 	if err == nil && ok {
 		err = trainer.mechanism.Restore(s)
 	}
+	// With the journal lost, the chain knows of more releases: noise stands in for
+	// the momentum, or its norm would be another than validators expect.
+	if made := int(w.task.Participant.Releases); err == nil && trainer.mechanism.Releases() < made && w.task.Params.Privacy.NoiseFloor {
+		trainer.mechanism.Resume(made)
+		w.Log("momentum is lost, noise stands in for it", "releases", made)
+	}
 	return trainer, err
 }
 
@@ -236,6 +256,14 @@ func (w *worker) gradient(trainer *Trainer) (*tx.Tx, error) {
 	w.mu.Unlock()
 	if t != nil || err != nil {
 		return t, err
+	}
+	privately := w.task.Params.Privacy
+	w.mu.Lock()
+	spent := w.journal.spent(w.task.Participant.Spent)
+	w.mu.Unlock()
+	if privately.Participations(spent) == 0 {
+		return nil, fmt.Errorf("%w: epsilon %g at delta %g pays for no gradient after the %d that the chain counts; this worker sends no more",
+			ErrBudget, privately.Epsilon, privately.Delta, w.task.Participant.Participations)
 	}
 	start := time.Now()
 	v, stats := trainer.Step(w.task.Model)
@@ -252,7 +280,7 @@ func (w *worker) gradient(trainer *Trainer) (*tx.Tx, error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.journal.putGradient(t, after); err != nil {
+	if err := w.journal.putGradient(t, after, privately.Pay(spent)); err != nil {
 		return nil, err
 	}
 	w.Log("gradient computed", "round", w.task.Round, "loss", stats.Loss, "took", time.Since(start))

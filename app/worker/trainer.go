@@ -46,12 +46,29 @@ func NewTrainer(p app.Params, data mnist.Features, source *privacy.Source) (*Tra
 	if p.Privacy.SamplingRate == 0 && data.Len() < int(p.Privacy.Batch) {
 		return nil, fmt.Errorf("%d examples, the chain's fixed batch takes %d", data.Len(), p.Privacy.Batch)
 	}
+	if p.Privacy.NoiseFloor && p.Privacy.SamplingRate > 0 {
+		data = cut(data, int(float64(p.Privacy.Batch)/p.Privacy.SamplingRate))
+	}
 	grid := gradients.Grid{Width: gradients.Width(p.Grid.Width), Step: p.Grid.Step}
 	mechanism, err := privacy.New(mechanismConfig(p.Privacy), grid, m.Dim(), source)
 	if err != nil {
 		return nil, err
 	}
 	return &Trainer{data: data, model: m, mechanism: mechanism, source: source, privacy: p.Privacy, sum: make([]float64, m.Dim())}, nil
+}
+
+// cut thins a data set out, evenly, to a number of examples: one that is larger
+// than the chain's batch allows would make longer vectors than validators admit.
+func cut(data mnist.Features, most int) mnist.Features {
+	if data.Len() <= most {
+		return data
+	}
+	picked := make([]int, most)
+	for i := range picked {
+		picked[i] = i * data.Len() / most
+	}
+	x, labels := data.Batch(nil, nil, picked)
+	return mnist.Features{X: x, Labels: labels, Inputs: data.Inputs}
 }
 
 // Step computes the participant's gradient at x: a secret batch, the sum of
@@ -75,6 +92,6 @@ func GridStep(p app.Privacy) float64 { return privacy.StepFor(mechanismConfig(p)
 func mechanismConfig(p app.Privacy) privacy.Config {
 	return privacy.Config{
 		Kind: privacy.Kind(p.Mechanism), Clip: p.Clip, NoiseMultiplier: p.NoiseMultiplier,
-		ExpectedBatch: float64(p.Batch), Momentum: p.WorkerMomentum, PrototypeEpsilon: p.PrototypeEpsilon,
+		ExpectedBatch: float64(p.Batch), Momentum: p.WorkerMomentum, PrototypeEpsilon: p.PrototypeEpsilon, Discrete: p.Discrete,
 	}
 }

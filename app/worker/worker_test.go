@@ -33,7 +33,7 @@ type chain struct {
 
 func newChain(rounds uint64) *chain {
 	s := apptest.State(1, func(p *app.Params) {
-		p.Rule.Name = "mean"
+		p.Rule.Name, p.TestChain = "mean", true
 		p.Training.Rounds = rounds
 	})
 	return &chain{state: s, changed: make(chan struct{})}
@@ -217,6 +217,68 @@ func TestJournalBelongs(t *testing.T) {
 	require.NoError(t, os.WriteFile(conf.Journal, []byte("{"), 0o600))
 	_, err = worker.OpenJournal(conf.Journal, apptest.ChainID, nil)
 	require.Error(t, err)
+}
+
+// spender is a chain that says that so many gradients were counted already.
+type spender struct {
+	*chain
+	counted uint64
+}
+
+func (c spender) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
+	task, err := c.chain.Await(ctx, pub, last)
+	if err != nil {
+		return nil, err
+	}
+	p := &task.Params.Privacy
+	p.Epsilon, p.Delta = 2, 1e-6
+	p.Cost, p.Budget = make([]uint64, app.LedgerOrders), make([]uint64, app.LedgerOrders)
+	for i := range p.Cost {
+		p.Cost[i], p.Budget[i] = 10, 50
+	}
+	task.Participant.Spent = make([]uint64, app.LedgerOrders)
+	for i := range task.Participant.Spent {
+		task.Participant.Spent[i] = 10 * c.counted
+	}
+	return task, nil
+}
+
+// TestBudgetIsSpent: a worker whose budget is spent stops by itself and says so;
+// its own journal counts what it has sent, whatever the chain counts.
+func TestBudgetIsSpent(t *testing.T) {
+	for counted, sends := range map[uint64]int{0: 5, 3: 2, 5: 0, 9: 0} {
+		c := spender{newChain(10), counted}
+		conf := config(t)
+		var said []string
+		conf.Log = func(message string, _ ...any) { said = append(said, message) }
+		require.NoError(t, worker.Run(within(t), c, conf))
+		require.Len(t, c.gradients(), sends, "%d of 5 are counted", counted)
+		require.Contains(t, said[len(said)-1], "privacy budget is spent: epsilon 2 at delta 1e-06")
+		require.Contains(t, said[len(said)-1], "sends no more")
+	}
+}
+
+// older is a chain that counts more releases than the worker's journal.
+type older struct{ *chain }
+
+func (c older) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
+	task, err := c.chain.Await(ctx, pub, last)
+	if err == nil {
+		task.Params.Privacy.NoiseFloor = true
+		task.Participant.Releases = 7
+	}
+	return task, err
+}
+
+// TestLostJournal: noise stands in for a momentum that is lost.
+func TestLostJournal(t *testing.T) {
+	c := older{newChain(4)}
+	conf := config(t)
+	var said []string
+	conf.Log = func(message string, _ ...any) { said = append(said, message) }
+	require.NoError(t, worker.Run(within(t), c, conf))
+	require.Len(t, c.gradients(), 4)
+	require.Contains(t, said[0], "momentum is lost")
 }
 
 func TestNotAParticipant(t *testing.T) {

@@ -24,6 +24,7 @@ func paramsFlags(cmd *cobra.Command, base string) {
 	f.Uint64("rounds", 0, "rounds (default: theirs)")
 	f.String("rule", "", "aggregation rule (default: theirs)")
 	f.Int("byzantine", -1, "Byzantine participants that the rule withstands (default: theirs)")
+	f.Float64("epsilon", 0, "privacy budget of every participant, over all epochs (default: theirs, or what the rounds cost)")
 }
 
 // shapeParams gives the parameters of the flags for n participants, valid, and
@@ -53,6 +54,12 @@ func shapeParams(n int, base func() (app.Params, error), warnings io.Writer) (p 
 	}
 	if f := viper.GetInt("byzantine"); f >= 0 {
 		p.Rule.Byzantine = uint32(min(f, n)) // more than n is refused just as n is
+	}
+	if epsilon := viper.GetFloat64("epsilon"); epsilon > 0 {
+		p.Privacy.Epsilon = epsilon
+	}
+	if err := preset.Account(&p); err != nil {
+		return p, usageError{err}
 	}
 	weak, err := p.Validate(n)
 	if err != nil {

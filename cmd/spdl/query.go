@@ -56,7 +56,7 @@ func statusCommand() *cobra.Command {
 }
 
 func queryCommand() *cobra.Command {
-	return group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(), queryModel(), queryParticipants(), queryParams(),
+	return group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
 		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryEvidence(), queryEpochs())
 }
 

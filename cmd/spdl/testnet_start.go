@@ -58,7 +58,7 @@ func runTestnetStart(cmd *cobra.Command, _ []string) (err error) {
 	if err != nil {
 		return err
 	}
-	report := &testnet.Reporter{Out: cmd.OutOrStdout(), JSON: asJSON(), Rounds: n.Genesis.Params.Training.Rounds}
+	report := &testnet.Reporter{Out: cmd.OutOrStdout(), JSON: asJSON(), Rounds: n.Genesis.Params.Training.Rounds, Delta: n.Genesis.Params.Privacy.Delta, TestChain: n.Genesis.Params.TestChain}
 	if isTerminal(os.Stderr) {
 		report.Progress = os.Stderr
 	}

@@ -98,6 +98,9 @@ func (n *Net) Summary() string {
 		if !p.Active {
 			state = "gone"
 		}
+		if p.Active && len(s.Params.Privacy.Cost) > 0 {
+			state += fmt.Sprintf(", budget for %d more", s.Params.Privacy.Participations(p.Spent))
+		}
 		fmt.Fprintf(&b, "  %d %s: reputation %d, %d participations, %s\n", p.Index, p.Moniker, p.Reputation, p.Participations, state)
 	}
 	for _, p := range s.Proposals {

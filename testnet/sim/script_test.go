@@ -19,7 +19,7 @@ import (
 // they print. `go test ./testnet/sim -run Scripts -rewrite` writes the output
 // anew; read the difference before you keep it.
 //
-//	init nodes=4 [rounds=] [term=] [f=] [penalty=]   a chain
+//	init nodes=4 [rounds=] [term=] [f=] [penalty=] [budget=]   a chain
 //	fault node=2 [silent|mute|wrong|...]             what is wrong with a node from now on; nothing heals it
 //	join node [worker], approve by= [of=], leave, rotate, rekey, restore, remove, epoch
 //	run heights=3                                    one line a height
@@ -59,6 +59,13 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) (string, error) {
 			q.Reputation.Penalty = int64(arg("penalty", 100_000))
 			q.Rule.Byzantine = uint32(arg("f", (n-1)/3))
 			q.Election.ViewBlocks = uint64(q.Rule.Byzantine + 1)
+			if pays := arg("budget", 0); pays > 0 {
+				q.Privacy.Epsilon, q.Privacy.Delta = 1, 1e-6
+				for range app.LedgerOrders {
+					q.Privacy.Cost = append(q.Privacy.Cost, 1000)
+					q.Privacy.Budget = append(q.Privacy.Budget, uint64(1000*pays))
+				}
+			}
 		})})
 		if err != nil {
 			return "", err

@@ -1,0 +1,72 @@
+package abci
+
+import (
+	"fmt"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/privacy/accountant"
+)
+
+// Spend is one participant in the answer to /privacy and /privacy/{p}: what its
+// gradients in closed rounds have cost, by the ledger. It is computed for the
+// answer and is no consensus.
+type Spend struct {
+	Participant    uint32   `json:"participant"`
+	Moniker        string   `json:"moniker"`
+	Participations uint64   `json:"participations"` // in all epochs
+	Epsilon        *float64 `json:"epsilon"`        // null: no guarantee
+	Delta          float64  `json:"delta"`
+	Budget         float64  `json:"budget"` // epsilon that may be spent
+	Left           *uint64  `json:"left"`   // participations that the budget still pays for; null without one
+	Guarantee      bool     `json:"guarantee"`
+}
+
+// spendOf is a participant's account.
+func spendOf(s *app.State, p *app.Participant) (Spend, error) {
+	priv := s.Params.Privacy
+	out := Spend{
+		Participant: p.Index, Moniker: p.Moniker, Participations: p.Participations, Delta: priv.Delta, Budget: priv.Epsilon,
+		Guarantee: len(priv.Cost) > 0,
+	}
+	if !out.Guarantee {
+		return out, nil
+	}
+	epsilon, err := accountant.ChainEpsilon(p.Spent, priv.Delta)
+	left := priv.Participations(p.Spent)
+	out.Epsilon, out.Left = &epsilon, &left
+	return out, err
+}
+
+// greatestSpend is the largest epsilon of any participant, nil where there is no
+// guarantee.
+func greatestSpend(s *app.State) *float64 {
+	var most *float64
+	for i := range s.Participants {
+		if spend, err := spendOf(s, &s.Participants[i]); err == nil && spend.Epsilon != nil && (most == nil || *spend.Epsilon > *most) {
+			most = spend.Epsilon
+		}
+	}
+	return most
+}
+
+func queryPrivacy(_ *Application, s *app.State, arg string) (any, error) {
+	if arg != "" {
+		index, err := argument(arg)
+		if err != nil {
+			return nil, err
+		}
+		if index >= uint64(len(s.Participants)) {
+			return nil, fmt.Errorf("%w: participant %d, %d are registered", errNotFound, index, len(s.Participants))
+		}
+		return spendOf(s, &s.Participants[index])
+	}
+	out := []Spend{}
+	for i := range s.Participants {
+		spend, err := spendOf(s, &s.Participants[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, spend)
+	}
+	return out, nil
+}

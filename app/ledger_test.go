@@ -1,0 +1,113 @@
+package app_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+)
+
+// budgeted gives participants a budget of so many gradients.
+func budgeted(rounds uint64) func(*app.Params) {
+	return func(p *app.Params) {
+		p.Privacy.Epsilon, p.Privacy.Delta = 1, 1e-6
+		p.Privacy.Cost = make([]uint64, app.LedgerOrders)
+		p.Privacy.Budget = make([]uint64, app.LedgerOrders)
+		for i := range p.Privacy.Cost {
+			p.Privacy.Cost[i] = uint64(1000 * (i + 1))
+			p.Privacy.Budget[i] = 5 // pays for none, but at one order
+		}
+		p.Privacy.Budget[7] = rounds*p.Privacy.Cost[7] + 1
+	}
+}
+
+// TestBudget: the ledger pays for so many gradients, at the order that pays for
+// most, and G7 refuses the next one. Rounds do not wait for who has none left,
+// and training is over when fewer than N-f have.
+func TestBudget(t *testing.T) {
+	s := apptest.State(4, budgeted(3))
+	require.Equal(t, uint64(3), s.Params.Privacy.Participations(nil))
+	// Participant 0 misses a round: it has one more than the others in the end.
+	out, err := applyAt(s, 3, apptest.Close(s, 3, 1, 2, 3))
+	require.NoError(t, err)
+	s = out.State
+	for range 2 {
+		require.Equal(t, 4, s.Expected())
+		out, err = s.Execute(app.Block{Height: s.Height + 1, Txs: apptest.Close(s, s.Height+1)})
+		require.NoError(t, err)
+		s = out.State
+	}
+	require.Equal(t, 1, s.Expected())
+	require.True(t, s.Finished(), "one of four cannot close a round")
+	require.Equal(t, uint64(3), s.Participants[1].Participations)
+	require.Equal(t, 3*s.Params.Privacy.Cost[7], s.Participants[1].Spent[7])
+	require.Zero(t, s.Params.Privacy.Participations(s.Participants[1].Spent))
+	require.Equal(t, uint64(1), s.Params.Privacy.Participations(s.Participants[0].Spent))
+	require.ErrorIs(t, s.Admit(apptest.Gradient(s, 1)), app.ErrFinished)
+}
+
+// TestBudgetOfOne: who is over budget is refused by every validator, in the pool
+// and in a block, and the rest go on at once.
+func TestBudgetOfOne(t *testing.T) {
+	s := apptest.State(4, budgeted(3))
+	for range 2 { // participant 3 takes part in none of the first
+		out, err := applyAt(s, s.Height+3, apptest.Close(s, s.Height+3, 1, 2, 3))
+		require.NoError(t, err)
+		s = out.State
+	}
+	s.Participants[3].Spent = s.Params.Privacy.Pay(s.Participants[3].Spent)
+	again, err := app.DecodeState(s.Height, s.Encode())
+	require.NoError(t, err)
+	s = again
+	require.Equal(t, 3, s.Expected())
+	require.False(t, s.Finished())
+	require.ErrorIs(t, s.Admit(apptest.Gradient(s, 3)), app.ErrBudget)
+	out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: apptest.Close(s, s.Height+1, 0, 1, 2)})
+	require.NoError(t, err, "the round waits for nobody who cannot come")
+	require.Len(t, out.Record.Contributions, 3)
+
+	b := &block{s: s, height: s.Height + 1, txs: apptest.Close(s, s.Height+1, 0, 1, 2)}
+	b.leader = int(b.txs[0].Aggregate.Leader)
+	b.txs[3] = apptest.Gradient(s, 3)
+	b.relist()
+	_, err = s.Execute(app.Block{Height: b.height, Txs: b.txs})
+	require.ErrorIs(t, err, app.ErrBudget)
+}
+
+// TestBudgetCarries: an epoch adds to what was spent before.
+func TestBudgetCarries(t *testing.T) {
+	s := apptest.State(4, budgeted(6), func(p *app.Params) { p.Training.Rounds = 2 })
+	s = run(t, s, 2)[1]
+	x := ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, true, false))
+	s = step(t, s, x).State
+	s = step(t, s, ring{}.approve(1, x), ring{}.approve(2, x)).State
+	require.Equal(t, uint64(1), s.Progress.Epoch)
+	require.Equal(t, uint64(4), s.Params.Privacy.Participations(s.Participants[1].Spent))
+	require.Zero(t, s.Participants[1].Releases)
+	s = run(t, s, 1)[0]
+	require.Equal(t, uint64(1), s.Participants[1].Releases)
+	require.Equal(t, uint64(3), s.Participants[1].Participations)
+	require.Equal(t, 3*s.Params.Privacy.Cost[0], s.Participants[1].Spent[0])
+}
+
+func TestLedgerRefuses(t *testing.T) {
+	for says, mutate := range map[string]func(*app.Params){
+		"pay for one":          budgeted(0),
+		"want above 0":         func(p *app.Params) { budgeted(3)(p); p.Privacy.Delta = 0 },
+		"entries":              func(p *app.Params) { budgeted(3)(p); p.Privacy.Cost = p.Privacy.Cost[1:] },
+		"privacy.cost[2] is 0": func(p *app.Params) { budgeted(3)(p); p.Privacy.Cost[2] = 0 },
+		"budget[3]":            func(p *app.Params) { budgeted(3)(p); p.Privacy.Budget[3] = 1 << 63 },
+		"a budget needs":       func(p *app.Params) { budgeted(3)(p); p.Privacy.Mechanism, p.Privacy.NoiseMultiplier = "none", 0 },
+		"privacy.noise_floor wi": func(p *app.Params) {
+			p.Privacy.NoiseFloor, p.Privacy.Mechanism, p.Privacy.NoiseMultiplier = true, "none", 0
+		},
+	} {
+		_, err := apptest.Params(4, mutate).Validate(4)
+		require.ErrorContains(t, err, says)
+	}
+	warnings, err := apptest.Params(4, budgeted(3)).Validate(4)
+	require.NoError(t, err)
+	require.Contains(t, warnings[len(warnings)-1], "pays for 3 of training.rounds 50")
+}

@@ -1,0 +1,60 @@
+package app
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/privacy/floor"
+)
+
+// batchSlack is by how many standard deviations a Poisson batch may exceed its
+// expected size.
+const batchSlack = 8
+
+// noise is what is publicly known of an honest vector.
+func (p Params) noise() floor.Noise {
+	batch := float64(p.Privacy.Batch)
+	return floor.Noise{
+		Std:      float64(p.Privacy.NoiseMultiplier*p.Privacy.Clip) / batch,
+		Momentum: p.Privacy.WorkerMomentum,
+		Signal:   p.Privacy.Clip + float64(p.Privacy.Clip*batchSlack)/math.Sqrt(batch),
+		Step:     p.Grid.Step,
+		Dim:      p.Model.Dim(),
+	}
+}
+
+// releases are the least and the greatest number of vectors that a participant
+// has made for the epoch, with the one for a round: it made those that were
+// included and this one, and no more than one a round since it joined.
+func (p *Participant) releaseBounds(round uint64) (fewest, most int) {
+	return int(p.Releases + 1), int(max(round, p.Joined) - p.Joined + 1)
+}
+
+// checkNorm is G6: the norm of a vector is one that the mechanism can have made.
+func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) error {
+	if !s.Params.Privacy.NoiseFloor {
+		return nil
+	}
+	least, greatest := s.Params.noise().Bounds(p.releaseBounds(round))
+	if norm := v.SquaredNorm(); norm < least || norm > greatest {
+		return fmt.Errorf("%w: squared norm %d of participant %d, want %d to %d", ErrNorm, norm, p.Index, least, greatest)
+	}
+	return nil
+}
+
+// distanceFloor is the squared distance with which the rule credits any two of
+// the included gradients: that of the youngest.
+func (s *State) distanceFloor(included []tx.Included) int64 {
+	if !s.Params.Privacy.NoiseFloor {
+		return 0
+	}
+	fewest := -1
+	for _, in := range included {
+		if k, _ := s.Participants[in.Participant].releaseBounds(s.Progress.Round); fewest < 0 || k < fewest {
+			fewest = k
+		}
+	}
+	return s.Params.noise().Distance(fewest)
+}

@@ -1,0 +1,92 @@
+package preset
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/privacy/accountant"
+)
+
+// Delta is the presets' delta: well below one over any participant's examples.
+const Delta = 1e-6
+
+// MechanismOf is what the accountant has to know of a chain's mechanism. Fixed
+// batches have no amplification by sampling that this accountant proves: they
+// count as the whole data set.
+func MechanismOf(p app.Privacy) accountant.Mechanism {
+	m := accountant.Mechanism{SamplingRate: p.SamplingRate, NoiseMultiplier: p.NoiseMultiplier}
+	if m.SamplingRate == 0 {
+		m.SamplingRate = 1
+	}
+	return m
+}
+
+// Account fills in the ledger: the cost of a participation, and the budget. An
+// epsilon that does not pay for all rounds is raised to what they cost, in steps
+// of 0.01: the number that is shown is the number that holds. Without the
+// gaussian mechanism there is no ledger.
+func Account(p *app.Params) error {
+	if p.Privacy.Mechanism != app.MechanismGaussian {
+		p.Privacy.Epsilon, p.Privacy.Delta, p.Privacy.Cost, p.Privacy.Budget = 0, 0, nil, nil
+		return nil
+	}
+	if p.Privacy.Delta == 0 {
+		p.Privacy.Delta = Delta
+	}
+	var err error
+	if p.Privacy.Cost, err = accountant.ChainCosts(MechanismOf(p.Privacy)); err != nil {
+		return err
+	}
+	whole, err := EpsilonAfter(p.Privacy, p.Training.Rounds)
+	if err != nil {
+		return err
+	}
+	if p.Privacy.Epsilon < whole {
+		p.Privacy.Epsilon = math.Ceil(whole*100) / 100
+	}
+	p.Privacy.Budget, err = accountant.ChainBudget(p.Privacy.Epsilon, p.Privacy.Delta)
+	return err
+}
+
+// EpsilonAfter is what a number of participations costs, by the chain's ledger.
+func EpsilonAfter(p app.Privacy, participations uint64) (float64, error) {
+	if len(p.Cost) == 0 || participations == 0 {
+		return 0, nil
+	}
+	spent := make([]uint64, len(p.Cost))
+	for i, c := range p.Cost {
+		if c > math.MaxUint64/participations {
+			spent[i] = math.MaxUint64
+			continue
+		}
+		spent[i] = c * participations
+	}
+	return accountant.ChainEpsilon(spent, p.Delta)
+}
+
+// CheckLedger holds the ledger of parameters against the accountant: a cost that
+// is too low, or a budget that is too high, would call private what is not.
+func CheckLedger(p app.Privacy) error {
+	if len(p.Cost) == 0 {
+		return nil
+	}
+	costs, err := accountant.ChainCosts(MechanismOf(p))
+	if err != nil {
+		return err
+	}
+	budget, err := accountant.ChainBudget(p.Epsilon, p.Delta)
+	if err != nil {
+		return err
+	}
+	for i := range costs {
+		// Another machine's exp and log may differ in the last bit.
+		if near := costs[i] - costs[i]/1e12; p.Cost[i] < near {
+			return fmt.Errorf("privacy.cost[%d] is %d, by the accountant it is %d", i, p.Cost[i], costs[i])
+		}
+		if near := budget[i] + budget[i]/1e12; p.Budget[i] > near {
+			return fmt.Errorf("privacy.budget[%d] is %d, by the accountant it is %d for epsilon %g at delta %g", i, p.Budget[i], budget[i], p.Epsilon, p.Delta)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/client"
+)
+
+func queryPrivacy() *cobra.Command {
+	return ask("privacy [participant]", "What each participant's gradients have cost: epsilon, budget, participations left", cobra.MaximumNArgs(1),
+		func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+			var all []abci.Spend
+			var err error
+			if len(args) == 0 {
+				all, err = c.Privacy(ctx)
+			} else {
+				var index uint64
+				if index, err = strconv.ParseUint(args[0], 10, 32); err != nil {
+					return nil, nil, usageError{fmt.Errorf("participant %q is no index", args[0])}
+				}
+				var one abci.Spend
+				one, err = c.PrivacyOf(ctx, uint32(index))
+				all = []abci.Spend{one}
+			}
+			return all, func(w io.Writer) error { return privacyText(w, all) }, err
+		})
+}
+
+func privacyText(w io.Writer, all []abci.Spend) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "participant\tmoniker\tparticipations\tepsilon\tbudget\tdelta\tleft")
+	guaranteed := true
+	for _, s := range all {
+		epsilon, left := "-", "-"
+		if s.Epsilon != nil && s.Left != nil {
+			epsilon, left = fmt.Sprintf("%.4f", *s.Epsilon), strconv.FormatUint(*s.Left, 10)
+		}
+		guaranteed = guaranteed && s.Guarantee
+		fmt.Fprintf(t, "%d\t%q\t%d\t%s\t%g\t%g\t%s\n", s.Participant, s.Moniker, s.Participations, epsilon, s.Budget, s.Delta, left)
+	}
+	if err := t.Flush(); err != nil || guaranteed {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "NO DP GUARANTEE: the epoch's mechanism has none, or it has no ledger")
+	return err
+}

@@ -1,0 +1,100 @@
+// Package floor is what validators know of an honest vector's norm: the noise
+// in it has a publicly known variance, so a vector that is much shorter than the
+// noise alone, or longer than noise and clipped gradients together, was not made
+// by the mechanism. All of it is the same on every CPU: sums, products, quotients
+// and square roots of float64, none fused, then integers.
+//
+// The bounds hold out vectors without noise and vectors of unbounded length.
+// They prove nothing: who wants to can add the noise that is asked for and
+// subtract it later from what it learns.
+package floor
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Noise describes the mechanism of a chain: gaussian, with worker momentum.
+type Noise struct {
+	Std      float64 // z*C/B, of one round's batch mean before momentum
+	Momentum float64 // beta
+	Signal   float64 // bound on the norm of a batch mean without noise
+	Step     float64 // of the grid
+	Dim      int     // d
+}
+
+// Margins around the noise's expected norm s*sqrt(d), as shares of it. The norm
+// of d Gaussians is within margin of it but for a chance of about
+// exp(-d*margin^2): at least five standard deviations of 1/sqrt(2d) each.
+const (
+	leastMargin   = 0.07
+	marginStds    = 5
+	distanceShare = 0.95 // of the noise's standard deviation, in the distance floor
+)
+
+// VarianceFactor is v_t = (1-beta)(1-beta^(2t))/(1+beta): what momentum leaves of
+// the noise variance in the vector of release t, counted from 1, when every
+// release before went through the same momentum. It rises from (1-beta)² at t=1
+// to (1-beta)/(1+beta); it is 0 for t <= 0. Beta is in [0, 1).
+//
+// It is computed as (1-beta)² times the geometric sum it comes from, whose terms
+// are all positive: nothing cancels when beta is close to 1.
+func VarianceFactor(beta float64, t int) float64 {
+	if t <= 0 {
+		return 0
+	}
+	return float64((1-beta)*(1-beta)) * geometric(float64(beta*beta), t)
+}
+
+// geometric is 1 + x + ... + x^(n-1) for n >= 0, by doubling n from its leading
+// bit down. The explicit conversions keep compilers from fusing a product into
+// the sum that follows.
+func geometric(x float64, n int) float64 {
+	sum, next := 0.0, 1.0 // of the k terms that the bits so far stand for, and x^k
+	for bit := bits.Len(uint(n)) - 1; bit >= 0; bit-- {
+		sum += float64(sum * next)
+		next = float64(next * next)
+		if n>>bit&1 == 1 {
+			sum = 1 + float64(sum*x)
+			next = float64(next * x)
+		}
+	}
+	return sum
+}
+
+// margin is the share of the expected norm that a vector may lack or exceed.
+func (n Noise) margin() float64 {
+	return min(1, max(leastMargin, marginStds/math.Sqrt(float64(2*n.Dim))))
+}
+
+// norm is the expected norm of the noise in the vector of release t, in grid
+// steps.
+func (n Noise) norm(t int) float64 {
+	s := float64(n.Std * math.Sqrt(VarianceFactor(n.Momentum, t)))
+	return float64(s*math.Sqrt(float64(n.Dim))) / n.Step
+}
+
+// Bounds are the least and the greatest squared norm, in squared grid steps, of
+// the vector of a participant that has made at least fewest and at most most
+// releases, this one included. Rounding to the grid is within the margin.
+func (n Noise) Bounds(fewest, most int) (least, greatest int64) {
+	m := n.margin()
+	low := float64((1 - m) * n.norm(fewest))
+	high := float64((1+m)*n.norm(most)) + n.Signal/n.Step + math.Sqrt(float64(n.Dim))/2
+	return int64(math.Floor(float64(low * low))), ceil(float64(high * high))
+}
+
+// Distance is the squared distance that two honest vectors of these releases
+// have at least: the floor with which the rule credits any two.
+func (n Noise) Distance(fewest int) int64 {
+	share := float64(distanceShare * n.norm(fewest))
+	return int64(math.Floor(float64(2 * float64(share*share))))
+}
+
+// ceil rounds up and stays in range.
+func ceil(x float64) int64 {
+	if x >= 1<<62 {
+		return 1 << 62
+	}
+	return int64(math.Ceil(x))
+}

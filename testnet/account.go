@@ -1,0 +1,45 @@
+package testnet
+
+import (
+	"context"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/preset"
+)
+
+// account counts participations round by round, so that each round is reported
+// with the epsilon that was spent by then.
+type account struct {
+	params app.Params // of the first epoch
+	counts map[uint32]uint64
+	last   uint64 // rounds counted
+}
+
+// after is the largest epsilon of a participant after a round; nil where there is
+// no guarantee. In later epochs, whose costs differ, it is what the node says at
+// the moment.
+func (a *account) after(ctx context.Context, c *client.Client, r app.Record) (*float64, error) {
+	if r.Epoch > 0 {
+		s, err := c.Status(ctx)
+		return s.Epsilon, err
+	}
+	if len(a.params.Privacy.Cost) == 0 {
+		return nil, nil
+	}
+	if a.counts == nil {
+		a.counts = map[uint32]uint64{}
+	}
+	if r.Round == a.last { // a record is asked for again where the answer to the next question fails
+		a.last++
+		for _, c := range r.Contributions {
+			a.counts[c.Participant]++
+		}
+	}
+	var most uint64
+	for _, n := range a.counts {
+		most = max(most, n)
+	}
+	epsilon, err := preset.EpsilonAfter(a.params.Privacy, most)
+	return &epsilon, err
+}
