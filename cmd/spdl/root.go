@@ -47,7 +47,7 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
 		initCommand(), startCommand(), workerCommand(), testnetCommand(), genesisCommand(), keysCommand(), txCommand(),
-		showNodeIDCommand(), showValidatorCommand(), versionCommand(), statusCommand(), queryCommand(), resetCommand(),
+		showNodeIDCommand(), showValidatorCommand(), versionCommand(), statusCommand(), queryCommand(), planCommand(), resetCommand(),
 	)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	wrapArgs(root)

@@ -1,0 +1,168 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/privacy/accountant"
+)
+
+// Accountant names who turns noise into epsilon.
+type Accountant string
+
+// The accountants. Lemma1 is none: it is the formula of the SPDL paper, which a plan labels as such.
+const (
+	RDP      = Accountant(accountant.RDP)
+	PLD      = Accountant(accountant.PLD)
+	Analytic = Accountant(accountant.Analytic)
+	Lemma1   = Accountant("lemma1")
+)
+
+// Accountants lists them.
+func Accountants() []string {
+	return []string{string(RDP), string(PLD), string(Analytic), string(Lemma1)}
+}
+
+// paperLearningRate is the gamma of the paper's evaluation.
+const paperLearningRate = 0.01
+
+// Calibration is the paper's Lemma 1 beside the truth.
+type Calibration struct {
+	ClaimedEpsilon  float64 `json:"claimed_epsilon"`
+	LearningRate    float64 `json:"learning_rate"`    // gamma, which has no place in it
+	NoiseMultiplier float64 `json:"noise_multiplier"` // that the lemma asks for
+	RDPEpsilon      float64 `json:"rdp_epsilon"`      // of that noise, with secret Poisson batches
+	RDPEpsilonQ1    float64 `json:"rdp_epsilon_q1"`   // and if the batches are not secret
+	WithoutRate     float64 `json:"noise_multiplier_without_rate"`
+	TimesRDP        float64 `json:"without_rate_times_rdp"` // WithoutRate over what RDP asks for at the same epsilon
+}
+
+// spent is what an accountant says of a plan.
+type spent struct {
+	epsilon, multiplier float64
+	rdp                 float64 // epsilon by RDP with that multiplier
+}
+
+func (in Input) step(multiplier float64) accountant.Step {
+	return accountant.Step{
+		Mechanism: accountant.Mechanism{SamplingRate: in.SamplingRate, NoiseMultiplier: multiplier}, Rounds: in.Rounds,
+	}
+}
+
+// account finds the noise of the target epsilon, or the epsilon of the noise.
+func (in Input) account() (s spent, err error) {
+	switch in.Accountant {
+	case Lemma1:
+		c, err := in.lemma1()
+		return spent{c.ClaimedEpsilon, c.NoiseMultiplier, c.RDPEpsilon}, err
+	case Analytic:
+		if in.SamplingRate != 1 {
+			return s, fmt.Errorf("%w: accountant analytic needs sampling rate 1, not %v: it knows no secret batches; take rdp or pld", ErrInput, in.SamplingRate)
+		}
+	case RDP, PLD:
+	default:
+		return s, fmt.Errorf("%w: accountant %q, want one of %v", ErrInput, in.Accountant, Accountants())
+	}
+	method := accountant.Method(in.Accountant)
+	s.multiplier = in.NoiseMultiplier
+	if in.Epsilon != 0 {
+		if s.multiplier, err = accountant.NoiseMultiplier(method, in.SamplingRate, in.Rounds, in.Epsilon, in.Delta); err != nil {
+			return s, err
+		}
+	}
+	if s.epsilon, err = accountant.Epsilon(method, in.Delta, in.step(s.multiplier)); err != nil {
+		return s, err
+	}
+	s.rdp, err = accountant.Epsilon(accountant.RDP, in.Delta, in.step(s.multiplier))
+	return s, err
+}
+
+// lemma1 is the paper's calibration for the target epsilon, or its claim for the noise.
+func (in Input) lemma1() (Calibration, error) {
+	claim := in.Epsilon
+	if claim == 0 {
+		unit, err := in.calibrate(1, in.LearningRate, 1) // the lemma's noise is inverse in epsilon
+		if err != nil {
+			return Calibration{}, err
+		}
+		claim = unit.NoiseMultiplier / in.NoiseMultiplier
+	}
+	return in.compare(claim)
+}
+
+// compare puts beside each other what the lemma and RDP ask for at an epsilon.
+func (in Input) compare(claim float64) (Calibration, error) {
+	sampled, err := in.calibrate(claim, in.LearningRate, in.SamplingRate)
+	full, err1 := in.calibrate(claim, in.LearningRate, 1)
+	plain, err2 := in.calibrate(claim, 1, in.SamplingRate)
+	least, err3 := accountant.NoiseMultiplier(accountant.RDP, in.SamplingRate, in.Rounds, claim, in.Delta)
+	if err := errors.Join(err, err1, err2, err3); err != nil {
+		return Calibration{}, fmt.Errorf("lemma1: %w", err)
+	}
+	return Calibration{
+		ClaimedEpsilon: claim, LearningRate: in.LearningRate,
+		NoiseMultiplier: sampled.NoiseMultiplier, RDPEpsilon: sampled.Epsilon, RDPEpsilonQ1: full.Epsilon,
+		WithoutRate: plain.NoiseMultiplier, TimesRDP: plain.NoiseMultiplier / least,
+	}, nil
+}
+
+// calibrate asks the lemma in units of the clip norm.
+func (in Input) calibrate(claim, rate, samplingRate float64) (accountant.Calibration, error) {
+	return accountant.Lemma1{
+		Sensitivity: 1, LearningRate: rate, Rounds: in.Rounds, Epsilon: claim, Delta: in.Delta,
+	}.Calibrate(samplingRate)
+}
+
+// Ledger is what the chain's own ledger makes of the plan: RDP at the orders it keeps, in integers.
+type Ledger struct {
+	Epsilon float64 `json:"epsilon"`          // after all rounds
+	Rounds  *uint64 `json:"rounds,omitempty"` // that a budget of the target epsilon pays for; null without a target
+	// LeastMultiplier is a noise multiplier with which the target pays for all rounds, if the plan's own does not.
+	LeastMultiplier float64 `json:"least_noise_multiplier,omitempty"`
+}
+
+// ledger asks the chain's accountant. Target 0 stands for none.
+func (in Input) ledger(multiplier, target float64) (Ledger, error) {
+	costs, err := accountant.ChainCosts(in.step(multiplier).Mechanism)
+	if err != nil {
+		return Ledger{}, err
+	}
+	total := make([]uint64, len(costs))
+	for i, cost := range costs {
+		total[i] = math.MaxUint64
+		if cost <= math.MaxUint64/uint64(in.Rounds) {
+			total[i] = cost * uint64(in.Rounds)
+		}
+	}
+	var l Ledger
+	if l.Epsilon, err = accountant.ChainEpsilon(total, in.Delta); err != nil || target == 0 {
+		return l, err
+	}
+	budget, err := accountant.ChainBudget(target, in.Delta)
+	if err != nil {
+		return l, err
+	}
+	pays := affordable(costs, budget)
+	l.Rounds = &pays
+	for z := multiplier; pays < uint64(in.Rounds) && z < 2*multiplier; {
+		z *= 1.001
+		costs, err := accountant.ChainCosts(in.step(z).Mechanism)
+		if err != nil {
+			return l, nil // no larger noise is accepted: then there is none
+		}
+		if affordable(costs, budget) >= uint64(in.Rounds) {
+			l.LeastMultiplier = z
+			break
+		}
+	}
+	return l, nil
+}
+
+// affordable is how many rounds a budget pays for, at the order that pays for most.
+func affordable(costs, budget []uint64) (rounds uint64) {
+	for i, cost := range costs {
+		rounds = max(rounds, budget[i]/cost)
+	}
+	return rounds
+}

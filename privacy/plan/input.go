@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/krum/rules"
+	"github.com/spdl/spdl/mnist/model"
+)
+
+// ErrInput is wrapped by the errors of [Make], beside those of the accountant, which wrap accountant.ErrParameter.
+var ErrInput = errors.New("plan: bad input")
+
+// Input is what is planned. All participants are alike: as many examples each, one mechanism.
+type Input struct {
+	Participants int // N
+	Byzantine    int // f
+	Rule         string
+	Model        model.Spec
+	Width        gradients.Width // of a coordinate on the grid
+	NoiseFloor   bool            // validators refuse vectors without noise
+	RoundTime    time.Duration   // of one round
+
+	Samples      int     // examples of a participant
+	SamplingRate float64 // q; 0 for Batch/Samples
+	Batch        int     // B, expected; 0 for q*Samples. One of the two is given
+	Clip         float64 // C
+	Momentum     float64 // beta of the worker
+	Rounds       int     // T
+
+	Accountant      Accountant
+	Epsilon         float64 // the target, or 0: one of Epsilon and NoiseMultiplier is given
+	NoiseMultiplier float64 // z, or 0
+	Delta           float64
+	LearningRate    float64 // gamma of Lemma 1 and of nothing else; 0 for the paper's 0.01
+}
+
+// complete checks an input and fills in what follows from the rest.
+func (in Input) complete() (Input, rules.Rule, error) {
+	bad := func(format string, args ...any) (Input, rules.Rule, error) {
+		return in, nil, fmt.Errorf("%w: "+format, append([]any{ErrInput}, args...)...)
+	}
+	n, f := in.Participants, in.Byzantine
+	switch {
+	case n < 1 || n > gradients.MaxParticipants:
+		return bad("%d participants, want 1 to %d", n, gradients.MaxParticipants)
+	case f < 0 || n < 3*f+1:
+		return bad("%d Byzantine of %d participants, want 0 to %d (N >= 3f+1)", f, n, (n-1)/3)
+	case in.Samples < 1:
+		return bad("%d samples a participant, want at least 1", in.Samples)
+	case (in.SamplingRate == 0) == (in.Batch == 0):
+		return bad("sampling rate %v and batch %d, want one of them", in.SamplingRate, in.Batch)
+	case in.Batch < 0 || in.Batch > in.Samples:
+		return bad("batch %d, want 1 to the %d samples", in.Batch, in.Samples)
+	case !(in.Clip > 0) || math.IsInf(in.Clip, 1):
+		return bad("clip norm %v, want a positive finite number", in.Clip)
+	case !(in.Momentum >= 0 && in.Momentum < 1):
+		return bad("worker momentum %v, want 0 or more and below 1", in.Momentum)
+	case in.Rounds < 1:
+		return bad("%d rounds, want at least 1", in.Rounds)
+	case in.RoundTime <= 0:
+		return bad("round time %v, want it positive", in.RoundTime)
+	case !in.Width.Valid():
+		return bad("coordinates of %d bytes, want 1 or 2", in.Width)
+	case (in.Epsilon == 0) == (in.NoiseMultiplier == 0):
+		return bad("target epsilon %v and noise multiplier %v, want one of them", in.Epsilon, in.NoiseMultiplier)
+	case !(in.LearningRate >= 0) || math.IsInf(in.LearningRate, 1):
+		return bad("learning rate %v of Lemma 1, want a positive finite number", in.LearningRate)
+	}
+	if err := in.Model.Validate(); err != nil {
+		return bad("%w", err)
+	}
+	rule, err := rules.Lookup(in.Rule)
+	if err != nil {
+		return bad("%w", err)
+	}
+	if err := aggregates(rule, n, f); err != nil {
+		return bad("rule %s cannot aggregate N-f gradients of N = %d participants with f = %d: %w", in.Rule, n, f, err)
+	}
+	if in.SamplingRate == 0 {
+		in.SamplingRate = float64(in.Batch) / float64(in.Samples)
+	}
+	if !(in.SamplingRate > 0 && in.SamplingRate <= 1) {
+		return bad("sampling rate %v, want above 0 and at most 1", in.SamplingRate)
+	}
+	if in.Batch == 0 {
+		in.Batch = max(1, int(math.Round(in.SamplingRate*float64(in.Samples))))
+	}
+	if in.LearningRate == 0 {
+		in.LearningRate = paperLearningRate
+	}
+	return in, rule, nil
+}
+
+// aggregates tries the rule on the fewest gradients that may close a round, as genesis validation does.
+func aggregates(rule rules.Rule, n, f int) error {
+	trial := make([]gradients.Vector, n-f)
+	for i := range trial {
+		trial[i] = gradients.NewVector(gradients.Int8, 1)
+	}
+	_, err := rule.Aggregate(rules.Input{N: n, F: f, Vectors: trial})
+	return err
+}

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"math"
+
+	"github.com/spdl/spdl/krum/rules"
+	"github.com/spdl/spdl/privacy"
+)
+
+// Plan is what becomes of an [Input]. Adjacency is adding or removing one example of one participant; epsilon is that
+// participant's, over all rounds.
+type Plan struct {
+	Participants int     `json:"participants"`
+	Byzantine    int     `json:"byzantine"`
+	Model        string  `json:"model"`
+	Parameters   int     `json:"parameters"`
+	Samples      int     `json:"samples"`
+	SamplingRate float64 `json:"sampling_rate"`
+	Batch        int     `json:"batch"`
+	Clip         float64 `json:"clip"`
+	Momentum     float64 `json:"worker_momentum"`
+	Rounds       int     `json:"rounds"`
+
+	Accountant Accountant `json:"accountant"`
+	// Epsilon is by Accountant: a guarantee, but for lemma1, of which it is the claim.
+	Epsilon         float64 `json:"epsilon"`
+	Delta           float64 `json:"delta"`
+	NoiseMultiplier float64 `json:"noise_multiplier"`
+	RDPEpsilon      float64 `json:"rdp_epsilon"`
+	Guarantee       bool    `json:"guarantee"` // whether Epsilon is one
+
+	SumStd       float64 `json:"noise_std_sum"`       // sigma = z*C, on each coordinate of the batch's sum
+	SubmittedStd float64 `json:"noise_std_submitted"` // on each coordinate of the submitted vector, after momentum
+	GridStep     float64 `json:"grid_step"`
+	// NoiseToGradient is the norm of a submitted vector's noise over the clip norm, which bounds the gradient in it.
+	NoiseToGradient float64 `json:"noise_to_gradient"`
+
+	Rule     Rule         `json:"rule"`
+	Accuracy Accuracy     `json:"accuracy"`
+	Traffic  Traffic      `json:"traffic"`
+	Ledger   Ledger       `json:"ledger"`
+	Lemma1   *Calibration `json:"lemma1"` // null where the lemma's noise is out of the accountant's range
+	Warnings []string     `json:"warnings"`
+}
+
+// Rule is the aggregation rule, and whether its theorem covers the consortium.
+type Rule struct {
+	Name  string `json:"name"`
+	Holds bool   `json:"condition_holds"`
+	Why   string `json:"why,omitempty"` // it does not
+}
+
+// Make plans. It fails with ErrInput, or with accountant.ErrParameter for what no accountant can answer.
+func Make(in Input) (Plan, error) {
+	in, rule, err := in.complete()
+	if err != nil {
+		return Plan{}, err
+	}
+	s, err := in.account()
+	if err != nil {
+		return Plan{}, err
+	}
+	guarantee := in.Accountant != Lemma1
+	target := in.Epsilon
+	if !guarantee {
+		target = 0
+	}
+	ledger, err := in.ledger(s.multiplier, target)
+	if err != nil {
+		return Plan{}, err
+	}
+	config := privacy.Config{
+		Kind: privacy.Gaussian, Clip: in.Clip, NoiseMultiplier: s.multiplier, ExpectedBatch: float64(in.Batch), Momentum: in.Momentum,
+	}
+	if err := config.Validate(); err != nil {
+		return Plan{}, err
+	}
+	d := in.Model.Dim()
+	p := Plan{
+		Participants: in.Participants, Byzantine: in.Byzantine, Model: in.Model.String(), Parameters: d,
+		Samples: in.Samples, SamplingRate: in.SamplingRate, Batch: in.Batch, Clip: in.Clip, Momentum: in.Momentum, Rounds: in.Rounds,
+		Accountant: in.Accountant, Epsilon: s.epsilon, Delta: in.Delta, NoiseMultiplier: s.multiplier, RDPEpsilon: s.rdp, Guarantee: guarantee,
+		SumStd: s.multiplier * in.Clip, SubmittedStd: privacy.FinalStd(config), GridStep: privacy.StepFor(config),
+		NoiseToGradient: privacy.FinalStd(config) * math.Sqrt(float64(d)) / in.Clip,
+		Rule:            judge(rule, in), Accuracy: in.accuracy(s.multiplier), Traffic: in.traffic(d), Ledger: ledger,
+	}
+	claim := in.Epsilon
+	if claim == 0 {
+		claim = s.epsilon
+	}
+	if c, err := in.compare(claim); err == nil {
+		p.Lemma1 = &c
+	}
+	p.Warnings = in.warnings(p)
+	return p, nil
+}
+
+func judge(rule rules.Rule, in Input) Rule {
+	r := Rule{Name: rule.Name(), Holds: true}
+	if err := rule.Condition(in.Participants, in.Byzantine); err != nil {
+		r.Holds, r.Why = false, err.Error()
+	}
+	return r
+}

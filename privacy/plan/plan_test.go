@@ -1,0 +1,363 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/krum/rules"
+	"github.com/spdl/spdl/mnist/model"
+	"github.com/spdl/spdl/privacy/accountant"
+)
+
+// preset is the default preset's training.
+var preset = Input{
+	Participants: 4, Byzantine: 1, Rule: "multi-krum", Model: pooled, Width: gradients.Int8, NoiseFloor: true, RoundTime: time.Second,
+	Samples: 15000, SamplingRate: 0.1, Clip: 1, Momentum: 0.9, Rounds: 100,
+	Accountant: RDP, NoiseMultiplier: 2.670, Delta: 1e-6,
+}
+
+// twenty is the preset of twenty participants.
+var twenty = with(preset, func(in *Input) {
+	in.Participants, in.Byzantine, in.Samples, in.Rule, in.NoiseMultiplier = 20, 6, 3000, "nnm+trimmed-mean", 1.608
+})
+
+func with(in Input, change func(*Input)) Input {
+	change(&in)
+	return in
+}
+
+// study is the setting of the study's noise table, for a target epsilon.
+func study(by Accountant, epsilon float64) Input {
+	return with(preset, func(in *Input) {
+		in.SamplingRate, in.Accountant, in.Epsilon, in.NoiseMultiplier = 1./30, by, epsilon, 0
+	})
+}
+
+func made(t *testing.T, in Input) Plan {
+	t.Helper()
+	p, err := Make(in)
+	require.NoError(t, err)
+	return p
+}
+
+func TestNoiseForEpsilon(t *testing.T) {
+	p := made(t, study(RDP, 1))
+	assert.InDelta(t, 1.8706, p.NoiseMultiplier, 1e-4)
+	assert.LessOrEqual(t, p.Epsilon, 1.0)
+	assert.InDelta(t, 1, p.Epsilon, 1e-5)
+	assert.Equal(t, p.Epsilon, p.RDPEpsilon)
+	assert.True(t, p.Guarantee)
+	assert.Equal(t, 500, p.Batch)
+
+	pld := made(t, study(PLD, 1))
+	assert.InEpsilon(t, 1.75, pld.NoiseMultiplier, 5e-3)
+	assert.Greater(t, pld.RDPEpsilon, 1.0)
+	assert.Contains(t, strings.Join(pld.Warnings, "\n"), "the chain's ledger (RDP at 47 orders) pays for")
+
+	analytic := made(t, with(study(Analytic, 1), func(in *Input) { in.SamplingRate = 1 }))
+	assert.InEpsilon(t, 42.2, analytic.NoiseMultiplier, 5e-3)
+	assert.Equal(t, 15000, analytic.Batch)
+}
+
+func TestEpsilonForNoise(t *testing.T) {
+	p := made(t, preset)
+	assert.InDelta(t, 1.998, p.Epsilon, 1e-3)
+	assert.Equal(t, 2.670, p.NoiseMultiplier)
+	assert.Nil(t, p.Ledger.Rounds)
+	assert.InDelta(t, p.Epsilon, p.Ledger.Epsilon, 0.01*p.Epsilon)
+
+	byBatch := made(t, with(preset, func(in *Input) { in.SamplingRate, in.Batch = 0, 1500 }))
+	assert.Equal(t, p, byBatch)
+}
+
+func TestLemma1(t *testing.T) {
+	p := made(t, study(Lemma1, 1))
+	assert.InDelta(t, 5.299, p.NoiseMultiplier, 1e-3)
+	assert.Equal(t, 1.0, p.Epsilon, "the claim")
+	assert.InDelta(t, 0.277, p.RDPEpsilon, 1e-3)
+	assert.False(t, p.Guarantee)
+	assert.Nil(t, p.Ledger.Rounds)
+	assert.InDelta(t, 283, p.Lemma1.TimesRDP, 1)
+	assert.InDelta(t, 530, p.Lemma1.WithoutRate, 1)
+	assert.Contains(t, p.Warnings[0], "not a guarantee: with this noise epsilon is 0.2769 by RDP, and 10.9 if the batches are not secret")
+
+	back := made(t, with(study(Lemma1, 0), func(in *Input) { in.NoiseMultiplier = p.NoiseMultiplier }))
+	assert.InDelta(t, 1, back.Epsilon, 1e-12)
+	assert.InDelta(t, p.RDPEpsilon, back.RDPEpsilon, 1e-9)
+
+	faster := made(t, with(study(Lemma1, 1), func(in *Input) { in.LearningRate = 0.1 }))
+	assert.InDelta(t, 10*p.NoiseMultiplier, faster.NoiseMultiplier, 1e-9)
+
+	beside := made(t, study(RDP, 1)).Lemma1
+	assert.Equal(t, *p.Lemma1, *beside, "every plan has the lemma beside it")
+	// Out of range for the lemma, not for the plan.
+	assert.Nil(t, made(t, with(preset, func(in *Input) { in.NoiseMultiplier = 1e-4; in.LearningRate = 1e-12 })).Lemma1)
+
+	weak := made(t, study(Lemma1, 20))
+	assert.Contains(t, strings.Join(weak.Warnings, "\n"), "is weak")
+}
+
+func TestNoise(t *testing.T) {
+	p := made(t, with(preset, func(in *Input) { in.Clip = 2 }))
+	assert.Equal(t, 2*2.670, p.SumStd)
+	assert.InEpsilon(t, 2*2.670/1500*math.Sqrt(0.1/1.9), p.SubmittedStd, 1e-12)
+	assert.Equal(t, p.SubmittedStd/8, p.GridStep)
+	assert.InEpsilon(t, p.SubmittedStd*math.Sqrt(1970)/2, p.NoiseToGradient, 1e-12)
+}
+
+func TestTraffic(t *testing.T) {
+	got := made(t, with(preset, func(in *Input) { in.RoundTime = 2 * time.Second })).Traffic
+	assert.Equal(t, Traffic{Gradient: 2482, Round: 4*(2482+48) + 512, Day: 43200 * 10632, Total: 1063200, Seconds: 2, Duration: 200}, got)
+}
+
+// The table's multipliers are those of the epsilons that the study names.
+func TestMeasuredNoise(t *testing.T) {
+	for _, c := range []struct {
+		q          float64
+		rounds     int
+		epsilon, z float64
+	}{
+		{0.1, 100, 8, z8}, {0.1, 100, 4, z4}, {0.1, 100, 2, z2}, {0.1, 100, 1, z1}, {0.1, 100, 0.5, zHalf}, {0.1, 100, 0.25, zQuarter}, {0.1, 100, 0.1, z01},
+		{1. / 30, 100, 8, 0.692}, {1. / 30, 100, 4, 0.918}, {1. / 30, 100, 1, 1.87}, {1. / 30, 300, 8, z300of8}, {1. / 30, 300, 4, z300of4},
+	} {
+		z, err := accountant.NoiseMultiplier(accountant.RDP, c.q, c.rounds, c.epsilon, 1e-6)
+		require.NoError(t, err)
+		assert.InEpsilon(t, z, c.z, closeNoise/2, "%+v", c)
+	}
+}
+
+func TestTable(t *testing.T) {
+	for _, s := range measured {
+		_, err := rules.Lookup(s.rule)
+		require.NoError(t, err)
+		require.NoError(t, s.model.Validate())
+		for i, p := range s.points {
+			require.True(t, p.clean > p.attacked && p.clean < 0.95, "%+v", p)
+			require.True(t, i == 0 || p.multiplier > s.points[i-1].multiplier, "%+v", s)
+		}
+	}
+}
+
+func TestAccuracy(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		in              Input
+		clean, attacked *Band
+		source          string
+	}{
+		{"default", preset, &Band{0.908, 0.908}, &Band{0.907, 0.907}, "at noise multiplier 2.67"},
+		{"twenty", twenty, &Band{0.907, 0.907}, &Band{0.901, 0.901}, "at noise multiplier 1.603"},
+		{"mlp", with(preset, func(in *Input) { in.Model = mlp }), &Band{0.924, 0.924}, &Band{0.918, 0.918}, "3 seeds"},
+		{"between", with(twenty, func(in *Input) { in.NoiseMultiplier = 2 }), &Band{0.902, 0.907}, &Band{0.892, 0.901}, "between noise multipliers 1.603 and 2.67"},
+		{"clean alone", with(preset, func(in *Input) { in.NoiseMultiplier = 8.9 }), &Band{0.895, 0.895}, nil, "8.9"},
+		{"no floor", with(preset, func(in *Input) { in.NoiseFloor = false }), &Band{0.908, 0.908}, nil, "2.67"},
+		{"less noise", with(preset, func(in *Input) { in.NoiseMultiplier = 1 }), nil, nil, "not measured: runs had noise multipliers 2.67 to 39.7"},
+		{"more noise", with(preset, func(in *Input) { in.NoiseMultiplier = 50 }), nil, nil, "not measured: runs had"},
+		{"other N", with(preset, func(in *Input) { in.Participants = 5 }), nil, nil, "not measured: no run had"},
+		{"other clip", with(preset, func(in *Input) { in.Clip = 2 }), nil, nil, "not measured: no run had"},
+		{"other rate", with(preset, func(in *Input) { in.SamplingRate = 0.2 }), nil, nil, "not measured: no run had"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := made(t, c.in).Accuracy
+			assert.Equal(t, c.clean != nil, got.Measured)
+			assert.Equal(t, c.clean, got.Clean)
+			assert.Equal(t, c.attacked, got.Attacked)
+			assert.Contains(t, got.Source, c.source)
+		})
+	}
+}
+
+func TestRule(t *testing.T) {
+	assert.Equal(t, Rule{Name: "nnm+trimmed-mean", Holds: true}, made(t, twenty).Rule)
+	assert.Empty(t, made(t, twenty).Warnings)
+
+	p := made(t, preset)
+	assert.False(t, p.Rule.Holds)
+	assert.Contains(t, p.Rule.Why, "want N >= 2f+3 = 5")
+	require.Len(t, p.Warnings, 1)
+	assert.Contains(t, p.Warnings[0], "take 5 participants, or rule median or nnm+median or nnm+trimmed-mean or trimmed-mean, or a smaller f")
+
+	// The mean's theorem covers no Byzantine participant, whatever N.
+	p = made(t, with(preset, func(in *Input) { in.Rule = "mean" }))
+	assert.Contains(t, p.Warnings[0], "want f = 0: take rule median")
+}
+
+func TestWarnings(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Input)
+		want   string
+	}{
+		{"noise", func(in *Input) { in.NoiseMultiplier = 39.7 }, "noise is 1.3 times the clip norm, above 0.25 it drowns the gradient: a batch of 1617 (16170 samples a participant at this sampling rate), a model of at most 67 parameters"},
+		{"epsilon", func(in *Input) { in.NoiseMultiplier = 0.9 }, "is weak, at most 8 says something"},
+		{"delta", func(in *Input) { in.Delta = 1e-3 }, "delta 0.001 is above 1/samples = 0.00033: publishing one example in full would be within it; take 3e-05 or less"},
+		{"ledger", func(in *Input) { in.NoiseMultiplier, in.Epsilon = 0, 4 }, "of 100 rounds with a budget of epsilon 4: a budget of epsilon 4.01"},
+		{"floor", func(in *Input) { in.NoiseFloor = false }, "no noise floor: a vector without noise is admitted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := made(t, with(twenty, c.change)).Warnings
+			require.Len(t, got, 1)
+			assert.Contains(t, got[0], c.want)
+		})
+	}
+}
+
+// What a warning proposes is a cure.
+func TestCures(t *testing.T) {
+	first := made(t, with(twenty, func(in *Input) { in.NoiseMultiplier, in.Epsilon = 0, 4 }))
+	require.Less(t, *first.Ledger.Rounds, uint64(100))
+	costs, err := accountant.ChainCosts(accountant.Mechanism{SamplingRate: 0.1, NoiseMultiplier: first.Ledger.LeastMultiplier})
+	require.NoError(t, err)
+	budget, err := accountant.ChainBudget(4, 1e-6)
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, affordable(costs, budget), uint64(100))
+
+	larger := made(t, with(twenty, func(in *Input) { in.NoiseMultiplier, in.Samples = 39.7, 16170 }))
+	assert.LessOrEqual(t, larger.NoiseToGradient, largeNoise)
+	smaller := made(t, with(twenty, func(in *Input) { in.NoiseMultiplier, in.Model = 39.7, model.Spec{Inputs: 32, Classes: 2} }))
+	assert.LessOrEqual(t, smaller.NoiseToGradient, largeNoise)
+}
+
+// No noise that the accountant accepts makes the ledger pay: there is nothing to propose.
+func TestLedgerWithoutCure(t *testing.T) {
+	l, err := with(preset, func(in *Input) { in.SamplingRate = 1 }).ledger(1e9, 1e-7)
+	require.NoError(t, err)
+	assert.Less(t, *l.Rounds, uint64(100))
+	assert.Zero(t, l.LeastMultiplier)
+	// Costs beyond all counting do not wrap around.
+	l, err = with(preset, func(in *Input) { in.SamplingRate = 1 }).ledger(1e-6, 0)
+	require.NoError(t, err)
+	assert.Greater(t, l.Epsilon, 1e9)
+
+	_, err = preset.ledger(0, 1)
+	require.ErrorIs(t, err, accountant.ErrParameter)
+	_, err = with(preset, func(in *Input) { in.Delta = 2 }).ledger(1, 1)
+	require.ErrorIs(t, err, accountant.ErrParameter)
+	_, err = preset.ledger(1, -1)
+	require.ErrorIs(t, err, accountant.ErrParameter)
+}
+
+func TestErrors(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		change func(*Input)
+		want   string
+	}{
+		{func(in *Input) { in.Participants = 0 }, "0 participants, want 1 to 4096"},
+		{func(in *Input) { in.Byzantine = 2 }, "2 Byzantine of 4 participants, want 0 to 1 (N >= 3f+1)"},
+		{func(in *Input) { in.Byzantine = -1 }, "-1 Byzantine"},
+		{func(in *Input) { in.Samples = 0 }, "0 samples"},
+		{func(in *Input) { in.Batch = 10 }, "sampling rate 0.1 and batch 10, want one of them"},
+		{func(in *Input) { in.SamplingRate = 0 }, "want one of them"},
+		{func(in *Input) { in.SamplingRate, in.Batch = 0, 15001 }, "batch 15001, want 1 to the 15000 samples"},
+		{func(in *Input) { in.SamplingRate, in.Batch = 0, -1 }, "batch -1"},
+		{func(in *Input) { in.SamplingRate = 1.5 }, "sampling rate 1.5, want above 0 and at most 1"},
+		{func(in *Input) { in.SamplingRate = nan }, "sampling rate NaN"},
+		{func(in *Input) { in.Clip = 0 }, "clip norm 0"},
+		{func(in *Input) { in.Clip = math.Inf(1) }, "clip norm +Inf"},
+		{func(in *Input) { in.Momentum = 1 }, "worker momentum 1"},
+		{func(in *Input) { in.Rounds = 0 }, "0 rounds"},
+		{func(in *Input) { in.RoundTime = 0 }, "round time 0s"},
+		{func(in *Input) { in.Width = 3 }, "coordinates of 3 bytes"},
+		{func(in *Input) { in.Epsilon = 1 }, "target epsilon 1 and noise multiplier 2.67, want one of them"},
+		{func(in *Input) { in.NoiseMultiplier = 0 }, "want one of them"},
+		{func(in *Input) { in.LearningRate = -1 }, "learning rate -1"},
+		{func(in *Input) { in.Model.Classes = 1 }, "1 classes"},
+		{func(in *Input) { in.Rule = "vote" }, `"vote"`},
+		{func(in *Input) { in.Participants, in.Byzantine = 1, 0 }, "rule multi-krum cannot aggregate N-f gradients of N = 1 participants"},
+		{func(in *Input) { in.Accountant = "gdp" }, `accountant "gdp", want one of [rdp pld analytic lemma1]`},
+		{func(in *Input) { in.Accountant = Analytic }, "accountant analytic needs sampling rate 1, not 0.1"},
+	} {
+		_, err := Make(with(preset, c.change))
+		require.ErrorIs(t, err, ErrInput, c.want)
+		assert.ErrorContains(t, err, c.want)
+	}
+	for _, change := range []func(*Input){
+		func(in *Input) { in.Delta = 0 },
+		func(in *Input) { in.NoiseMultiplier = -1 },
+		func(in *Input) { in.NoiseMultiplier, in.Epsilon = 0, -1 },
+		func(in *Input) { in.NoiseMultiplier, in.Epsilon, in.Accountant = 0, -1, Lemma1 },
+		func(in *Input) { in.Delta, in.Accountant = 0, Lemma1 },
+		func(in *Input) { in.NoiseMultiplier, in.Accountant = 0.001, PLD },
+	} {
+		_, err := Make(with(preset, change))
+		require.ErrorIs(t, err, accountant.ErrParameter)
+	}
+	_, err := Make(with(preset, func(in *Input) { in.Clip = 1e308; in.SamplingRate, in.Batch = 0, 1 }))
+	require.ErrorContains(t, err, "noise")
+}
+
+func TestWrite(t *testing.T) {
+	text := func(in Input) string {
+		var b bytes.Buffer
+		require.NoError(t, made(t, in).Write(&b))
+		return b.String()
+	}
+	got := text(preset)
+	for _, want := range []string{
+		"multi-krum, OUTSIDE its theorem\n", "epsilon 1.998 at delta 1e-06 by rdp\n", "0.908 without attack, 0.907 under the worst attack tried",
+		"2.48 kB a gradient, 10.6 kB a round, 1.06 MB in all", "919 MB a day at a round in 1s; 1m40s for all", "\nwarning: krum: outside",
+	} {
+		assert.Contains(t, got, want)
+	}
+	assert.Contains(t, text(study(Lemma1, 1)), "NO GUARANTEE: lemma1 calls it epsilon 1 at delta 1e-06; by RDP it is 0.2769")
+	assert.Contains(t, text(study(RDP, 1)), "after all rounds; the target pays for 97\n")
+	assert.Contains(t, text(study(RDP, 1)), "not measured: no run had")
+	assert.Contains(t, text(with(preset, func(in *Input) { in.NoiseMultiplier = 5 })), "0.895 to 0.908 without attack; under attack not measured at these settings")
+	assert.NotContains(t, text(with(preset, func(in *Input) { in.NoiseMultiplier = 1e-4; in.LearningRate = 1e-12 })), "Lemma")
+	assert.Equal(t, "999 B", size(999))
+	assert.Equal(t, "9.22 EB", size(math.MaxInt64))
+}
+
+// failing is a writer that takes so many writes.
+type failing struct{ left int }
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.left--; f.left < 0 {
+		return 0, errors.New("full")
+	}
+	return len(p), nil
+}
+
+func TestWriteErrors(t *testing.T) {
+	p := made(t, preset)
+	count := 0
+	for ; p.Write(&failing{count}) != nil; count++ {
+		require.Less(t, count, 1000)
+	}
+	assert.Greater(t, count, 1)
+}
+
+func TestJSON(t *testing.T) {
+	data, err := json.Marshal(made(t, twenty))
+	require.NoError(t, err)
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(data, &fields))
+	for _, name := range []string{"epsilon", "delta", "noise_multiplier", "rdp_epsilon", "noise_to_gradient", "rule", "accuracy", "traffic", "lemma1", "warnings"} {
+		assert.NotNil(t, fields[name], name)
+	}
+	assert.Equal(t, []any{}, fields["warnings"])
+}
+
+func ExampleMake() {
+	p, err := Make(Input{
+		Participants: 7, Byzantine: 2, Rule: "nnm+trimmed-mean", Model: model.Spec{Inputs: 196, Classes: 10}, Width: gradients.Int8,
+		NoiseFloor: true, RoundTime: time.Second, Samples: 5000, SamplingRate: 0.1, Clip: 1, Momentum: 0.9, Rounds: 100,
+		Accountant: RDP, Epsilon: 3, Delta: 1e-6,
+	})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("noise multiplier %.3f, %.2f of the clip norm, %d bytes a round\n", p.NoiseMultiplier, p.NoiseToGradient, p.Traffic.Round)
+	// Output: noise multiplier 1.958, 0.04 of the clip norm, 18222 bytes a round
+}

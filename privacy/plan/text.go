@@ -1,0 +1,82 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+)
+
+// Write prints a plan for people.
+func (p Plan) Write(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(t, name+"\t"+format+"\n", args...) }
+
+	row("consortium", "N = %d participants, f = %d Byzantine", p.Participants, p.Byzantine)
+	row("rule", "%s, %s", p.Rule.Name, map[bool]string{true: "its condition holds", false: "OUTSIDE its theorem"}[p.Rule.Holds])
+	row("model", "%s, %d parameters", p.Model, p.Parameters)
+	row("training", "%d rounds, %d samples a participant, sampling rate %.4g (batch %d), clip %v, worker momentum %v", p.Rounds, p.Samples, p.SamplingRate, p.Batch, p.Clip, p.Momentum)
+	if p.Guarantee {
+		row("privacy", "epsilon %.4g at delta %v by %s", p.Epsilon, p.Delta, p.Accountant)
+	} else {
+		row("privacy", "NO GUARANTEE: lemma1 calls it epsilon %.4g at delta %v; by RDP it is %.4g", p.Epsilon, p.Delta, p.RDPEpsilon)
+	}
+	row("noise", "multiplier %.4g, sigma %.4g on the sum, %.3g on a submitted coordinate", p.NoiseMultiplier, p.SumStd, p.SubmittedStd)
+	row("noise to gradient", "%.3g of the clip norm", p.NoiseToGradient)
+	row("chain's ledger", "epsilon %.4g after all rounds%s", p.Ledger.Epsilon, p.Ledger.text())
+	if c := p.Lemma1; c != nil {
+		row("Lemma 1 (paper)", "multiplier %.4g for a claim of %.4g: by RDP epsilon %.3g, %.3g if batches are not secret", c.NoiseMultiplier, c.ClaimedEpsilon, c.RDPEpsilon, c.RDPEpsilonQ1)
+		row("", "without its learning rate %v, which has no place in it, %.4g: %.3g times the noise of RDP", c.LearningRate, c.WithoutRate, c.TimesRDP)
+	}
+	row("accuracy", "%s", p.Accuracy.text())
+	row("bytes", "%s a gradient, %s a round, %s in all", size(p.Traffic.Gradient), size(p.Traffic.Round), size(p.Traffic.Total))
+	row("", "%s a day at a round in %v; %v for all", size(p.Traffic.Day), seconds(p.Traffic.Seconds), seconds(p.Traffic.Duration))
+	if p.Accuracy.Measured {
+		row("source", "%s", p.Accuracy.Source)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, warning := range p.Warnings {
+		if _, err := fmt.Fprintf(w, "\nwarning: %s\n", warning); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l Ledger) text() string {
+	if l.Rounds == nil {
+		return ""
+	}
+	return fmt.Sprintf("; the target pays for %d", *l.Rounds)
+}
+
+func (a Accuracy) text() string {
+	switch {
+	case !a.Measured:
+		return a.Source
+	case a.Attacked == nil:
+		return a.Clean.text() + " without attack; under attack not measured at these settings"
+	}
+	return fmt.Sprintf("%s without attack, %s under the worst attack tried", a.Clean.text(), a.Attacked.text())
+}
+
+func (b Band) text() string {
+	if b.Low == b.High {
+		return fmt.Sprintf("%.3f", b.Low)
+	}
+	return fmt.Sprintf("%.3f to %.3f", b.Low, b.High)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// size prints bytes with three digits or more, in decimal units.
+func size(bytes int64) string {
+	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
+	x, i := float64(bytes), 0
+	for x >= 1000 && i < len(units)-1 {
+		x, i = x/1000, i+1
+	}
+	return fmt.Sprintf("%.3g %s", x, units[i])
+}

@@ -1,0 +1,34 @@
+package plan
+
+import "time"
+
+// What a round's transactions hold at most beside the vectors, as app.Params.TxBytes counts it: signature, lottery proof and
+// header of a gradient; an aggregate's own, and its entry for each gradient.
+const (
+	envelopeBytes = 512
+	includedBytes = 48
+)
+
+// Traffic is the size of the transactions of a round: what every node stores. It receives them at least twice, by gossip and in the
+// block.
+type Traffic struct {
+	Gradient int64   `json:"gradient_bytes"` // one transaction
+	Round    int64   `json:"round_bytes"`    // N gradients and the aggregate
+	Day      int64   `json:"day_bytes"`      // one round after the other, Seconds each
+	Total    int64   `json:"total_bytes"`    // all rounds
+	Seconds  float64 `json:"round_seconds"`
+	Duration float64 `json:"training_time_seconds"` // all rounds
+}
+
+func (in Input) traffic(d int) Traffic {
+	gradient := int64(d)*int64(in.Width) + envelopeBytes
+	round := int64(in.Participants)*(gradient+includedBytes) + envelopeBytes
+	seconds := in.RoundTime.Seconds()
+	return Traffic{
+		Gradient: gradient, Round: round,
+		Day:      int64(float64(round) * (24 * time.Hour).Seconds() / seconds),
+		Total:    round * int64(in.Rounds),
+		Seconds:  seconds,
+		Duration: seconds * float64(in.Rounds),
+	}
+}
