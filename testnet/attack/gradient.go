@@ -68,7 +68,7 @@ func (a forger) Submit(ctx context.Context, t *tx.Tx) error {
 	if err != nil {
 		return err
 	}
-	a.forge(v, int64(width.Max()))
+	a.forge(v, width.Max())
 	forged := *t.Gradient
 	forged.Payload = v.Encode()
 	x, err := tx.Sign(task.ChainID, &forged, a.keys.Signing)
