@@ -14,20 +14,24 @@ import (
 // The events. What one searches by is indexed; the figures are carried along,
 // because every indexed attribute costs each node a key in its database.
 //
-//	round      epoch round leader view included; margin delta model     of the block: block_search
+//	round      epoch round leader view included; margin delta model epsilon     of the block: block_search; no part of consensus
 //	aggregate  epoch round leader view included                         of its transaction: tx_search
 //	gradient   epoch round participant selected opposed; score reputation
 //	join       id moniker                                               and so for each kind of the others:
 //	approve    participant proposal                                     who sent it, and the id of the proposal
 //	change     kind participant proposal; refused                       of the block: what a round boundary did
-func roundEvents(r *app.Record) []abcitypes.Event {
+func roundEvents(r *app.Record, epsilon *float64) []abcitypes.Event {
 	if r == nil {
 		return nil
+	}
+	spend := "none" // no guarantee
+	if epsilon != nil {
+		spend = strconv.FormatFloat(*epsilon, 'f', 6, 64)
 	}
 	return []abcitypes.Event{event("round",
 		"epoch", number(r.Epoch), "round", number(r.Round), "leader", number(uint64(r.Leader)), "view", number(uint64(r.View)),
 		"included", strconv.Itoa(len(r.Contributions)), "margin", strconv.FormatInt(r.Margin, 10),
-		"delta", hex.EncodeToString(r.DeltaDigest), "model", hex.EncodeToString(r.ModelHash))}
+		"delta", hex.EncodeToString(r.DeltaDigest), "model", hex.EncodeToString(r.ModelHash), "epsilon", spend)}
 }
 
 // txResults gives one result a transaction: the aggregate's, then each
@@ -98,7 +102,7 @@ func changeEvents(changes []app.Change) []abcitypes.Event {
 }
 
 // figures are the attributes that nobody searches by.
-var figures = map[string]bool{"margin": true, "delta": true, "model": true, "score": true, "reputation": true, "refused": true}
+var figures = map[string]bool{"margin": true, "delta": true, "model": true, "score": true, "reputation": true, "refused": true, "epsilon": true}
 
 func number(x uint64) string { return strconv.FormatUint(x, 10) }
 
