@@ -36,7 +36,7 @@
 //   - A squared distance is below 2^30 * 2^21 = 2^51 (MaxSquaredDistance), a dot product or squared norm at most
 //     M^2 * d < 2^28 * 2^21 = 2^49.
 //   - A Krum score sums fewer than n squared distances: below 2^51 * 2^12 = 2^63, so it fits int64.
-//   - A numerator of a mean with denominator D <= MaxDenominator = 2^25 is at most M*D < 2^39. Its products with a
+//   - A numerator of a mean with denominator D <= MaxDenominator = 2^33 is at most M*D < 2^47. Its products with a
 //     vector can exceed int64 only in sum; Fraction.Dot then sums in 128 bits, and so holds for any numerators.
 //
 // # Errors

@@ -6,9 +6,9 @@ import (
 	"math/bits"
 )
 
-// MaxDenominator bounds a Fraction's denominator. Every rule averages at most MaxParticipants vectors of which each is
-// itself a sum of at most MaxParticipants, and a median may average two.
-const MaxDenominator = 2 * MaxParticipants * MaxParticipants
+// MaxDenominator bounds a Fraction's denominator. A rule averages at most MaxParticipants vectors or weighs them in
+// multiples of 2^-20, each is itself a sum of at most MaxParticipants, and a median may average two.
+const MaxDenominator = 2 * MaxParticipants << 20
 
 // Fraction is an aggregate Delta in grid steps: coordinate j is Num[j]/Den, exactly. The common denominator is kept
 // apart rather than divided out, so that no aggregate is ever rounded.

@@ -32,7 +32,7 @@ func DecodeFraction(w Width, d int, den int64, payload []byte) (Fraction, error)
 		return Fraction{}, err
 	}
 	f := Fraction{Num: make([]int64, d), Den: den}
-	bound := w.Max() * den // below 2^14 * 2^25
+	bound := w.Max() * den // below 2^14 * 2^33
 	for j := range f.Num {
 		num := int64(binary.LittleEndian.Uint64(payload[8*j:]))
 		if num < -bound || num > bound {

@@ -1,23 +1,39 @@
 // Package rules holds the aggregation rules that an epoch can choose from, by name.
 //
 // A rule maps the included gradients, in participant order, to one aggregate Delta. Delta is a fraction of integers
-// with one denominator, computed exactly, so that every validator gets the same bits. None of the rules rounds, draws
-// random numbers, or depends on the number of cores.
+// with one denominator, computed in integers, so that every validator gets the same bits. None of the rules draws
+// random numbers or depends on the number of cores, and only two round: geometric-median and centered-clipping, which
+// are limits of iterations, round weights in a way that is part of their definition.
 //
-//	mean            withstands nobody; the yardstick
-//	krum            one of the inputs                            needs N >= 2f+3
-//	multi-krum      mean of the N-f best                         needs N >= 2f+3
-//	median          of each coordinate                           needs N >= 2f+1
-//	trimmed-mean    of each coordinate, without f at either end  needs N >= 2f+1
-//	nnm+<rule>      any of these after nearest-neighbour mixing
+//	mean                withstands nobody; the yardstick
+//	krum                one of the inputs                               needs N >= 2f+3
+//	multi-krum          mean of the N-f best                            needs N >= 2f+3
+//	median              of each coordinate                              needs N >= 2f+1
+//	trimmed-mean        of each coordinate, without f at either end     needs N >= 2f+1
+//	mean-around-median  of each coordinate, without the f farthest      needs N >= 2f+1
+//	geometric-median    least sum of distances, 32 steps                needs N >= 2f+1
+//	mda                 mean of the k-f of least diameter, f <= 33      needs N >= 2f+1
+//	cge                 mean of the k-f of least norm                   needs N >= 3f+1, and more
+//	bulyan              N-2f by Krum, of these without the 2f farthest  needs N >= 4f+3
+//	centered-clipping   ten clipped steps from the median               needs N >= 10f
+//	nnm+<rule>          any of these after nearest-neighbour mixing
+//	bucketing+<rule>    any of these on means of two                    needs the rule's, of N/2 and f
 //
 // What a rule needs by its theorem is Condition, a warning for genesis validation; what it needs to be computed at all
-// is checked by Aggregate.
+// is checked by Aggregate. Cost and Source are for documents.
+//
+// # Those who are silent
+//
+// N counts the registered participants, also those of whom no gradient is included. Rules that score gradients by
+// their neighbours (krum, multi-krum, bulyan) take the silent ones to be infinitely far away. For the others they are
+// not there: of k included gradients up to f may be Byzantine, however many are silent and whoever they are, so that
+// a rule drops what it drops for f from those k, and not f less those who are silent.
 //
 // # How to add a rule
 //
-// Write one file with a type that has Name, Condition, Denominator and aggregate, the last in terms of points, so that
-// the rule works on mixtures of gradients as on gradients; state its resilience condition, cost and source in the
-// type's comment. Add one line to the list in registry.go: the rule and its mixed variant then exist. The tests run
-// over the registry; give the new rule an entry in the table of references in reference_test.go, or they fail.
+// Write one file with a type that has Name, Condition, Denominator, Cost, Source and aggregate, the last in terms of
+// points, so that the rule works on mixtures and buckets of gradients as on gradients; state its resilience condition,
+// cost and source in the type's comment. Add one line to the list in registry.go: the rule and its mixed and bucketed
+// variants then exist. The tests run over the registry; give the new rule an entry in the table of references in
+// reference_test.go, or they fail.
 package rules

@@ -19,4 +19,8 @@ func (krumRule) Condition(n, f int) error { return krum.Condition(n, f) }
 
 func (krumRule) Denominator(_, _, _ int) int64 { return 1 }
 
+func (krumRule) Cost() string { return "O(n^2 d)" }
+
+func (krumRule) Source() string { return "Blanchard et al., NIPS 2017, section 4" }
+
 func (krumRule) aggregate(in Input, p points) (Output, error) { return p.best(1, in) }

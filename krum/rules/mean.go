@@ -21,7 +21,10 @@ func (meanRule) Condition(n, f int) error {
 
 func (meanRule) Denominator(_, _, included int) int64 { return int64(included) }
 
-func (meanRule) aggregate(in Input, p points) (Output, error) {
-	everybody := ascending(len(in.Vectors))
-	return Output{Delta: p.mean(everybody), Selected: everybody, Margin: -1}, nil
+func (meanRule) Cost() string { return "O(n d)" }
+
+func (meanRule) Source() string { return "folklore" }
+
+func (meanRule) aggregate(_ Input, p points) (Output, error) {
+	return Output{Delta: p.mean(ascending(p.len())), Selected: p.everybody(), Margin: -1}, nil
 }

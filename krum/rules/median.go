@@ -4,7 +4,7 @@ package rules
 //
 // Resilience: N >= 2f+1, so that an honest value lies on either side of the median, or is it.
 //
-// Cost: O(n log^2 n d), see middleSums.
+// Cost: O(n log^2 n d), see middleMean.
 //
 // Source: Yin, Chen, Ramchandran, Bartlett, "Byzantine-Robust Distributed Learning: Towards Optimal Statistical Rates",
 // ICML 2018, definition 1.
@@ -17,7 +17,11 @@ func (medianRule) Condition(n, f int) error { return majority("median", n, f) }
 // Denominator is 1 if the number of included gradients is odd, else 2.
 func (medianRule) Denominator(_, _, included int) int64 { return int64(2 - included%2) }
 
-func (medianRule) aggregate(in Input, p points) (Output, error) {
-	k := len(in.Vectors)
-	return Output{Delta: p.middleMean((k-1)/2, k/2+1), Selected: ascending(k), Margin: -1}, nil
+func (medianRule) Cost() string { return "O(n log^2 n d)" }
+
+func (medianRule) Source() string { return "Yin et al., ICML 2018, definition 1" }
+
+func (medianRule) aggregate(_ Input, p points) (Output, error) {
+	k := p.len()
+	return Output{Delta: p.middleMean((k-1)/2, k/2+1), Selected: p.everybody(), Margin: -1}, nil
 }

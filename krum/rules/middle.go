@@ -3,44 +3,45 @@ package rules
 import "github.com/spdl/spdl/gradients"
 
 // middleMean returns, for each coordinate, the mean of the points' values of ranks [from, to).
+func (p points) middleMean(from, to int) gradients.Fraction {
+	return p.columns(middle{from: from, to: to, network: middleNetwork(p.len(), from, to)})
+}
+
+// middle is the mean of a range of ranks of each coordinate, under way.
 //
 // Values are shifted to be at least 0, which keeps their order, and packed four or two to a word; a sorting network
 // then treats a strip of coordinates of all points at a time. Blocks of coordinates run on all cores.
-func (p points) middleMean(from, to int) gradients.Fraction {
+type middle struct {
+	points
+	from, to int
+	nearer   nearer
+	bias     int64
+	lanes    lanes
+	network  []comparator
+	sums     []sum // of the members; set if members is
+}
+
+// columns completes m, which has ranks and network, and runs it.
+func (p points) columns(m middle) gradients.Fraction {
 	w, d := gradients.Shape(p.vectors)
-	m := middle{
-		points:  p,
-		from:    from,
-		to:      to,
-		bias:    w.Max(),
-		lanes:   lanesFor(2 * w.Max() * int64(p.size())), // at most 2^15 * 2^12
-		network: middleNetwork(len(p.vectors), from, to),
-	}
+	m.points = p
+	m.bias = w.Max()
+	m.lanes = lanesFor(2 * w.Max() * int64(p.size())) // at most 2^15 * 2^12
 	if p.members != nil {
-		m.others = others(p.members)
+		m.sums = p.sums()
 	}
-	f := gradients.Fraction{Num: make([]int64, d), Den: int64(to-from) * int64(p.size())}
+	f := gradients.Fraction{Num: make([]int64, d), Den: int64(m.to-m.from) * int64(p.size())}
 	gradients.InBlocks(d, 4*(len(m.network)+len(p.vectors)), func(lo, hi int) {
 		m.block(f.Num[lo:hi], lo)
 	})
 	return f
 }
 
-// middle is a middleMean under way.
-type middle struct {
-	points
-	from, to int
-	bias     int64
-	lanes    lanes
-	network  []comparator
-	others   [][]int // for each point the positions that are not its members; set if members is
-}
-
 // block writes the numerators of coordinates lo to lo+len(num).
 func (m *middle) block(num []int64, lo int) {
 	vectors, values := make([]strip, len(m.vectors)), []strip(nil)
 	if m.members != nil {
-		values = make([]strip, len(m.vectors))
+		values = make([]strip, len(m.members))
 	}
 	width := stripWords * m.lanes.count
 	for ; len(num) > 0; lo += width {
@@ -60,23 +61,67 @@ func (m *middle) block(num []int64, lo int) {
 		for _, c := range m.network {
 			m.lanes.exchange(&points[c.lo], &points[c.hi])
 		}
+		m.nearer.choose(m.lanes, points)
 		m.lanes.sum(num[:hi-lo], points[m.from:m.to], m.bias*int64(m.size()*(m.to-m.from)))
 		num = num[hi-lo:]
 	}
 }
 
-// mix writes the sums of the members' strips: the sum of all strips less those of the f others, which are fewer than
-// the members wherever a rule's condition holds. The sum of all may overflow a lane; the differences are right
+// sum says how a point's value is added up: from its members, or, where these are most of the vectors, from the sum of
+// all vectors less the others.
+type sum struct {
+	less bool
+	of   []int
+}
+
+// sums returns the sum for each point.
+func (p points) sums() []sum {
+	sums := make([]sum, len(p.members))
+	for i, members := range p.members {
+		sums[i] = sum{of: members}
+		if rest := p.others(members); rest != nil && len(rest) < len(members) {
+			sums[i] = sum{less: true, of: rest}
+		}
+	}
+	return sums
+}
+
+// others returns the positions that are not among members, or nil if a member is there twice.
+func (p points) others(members []int) []int {
+	isMember := make([]bool, len(p.vectors))
+	for _, k := range members {
+		if isMember[k] {
+			return nil
+		}
+		isMember[k] = true
+	}
+	rest := make([]int, 0, len(p.vectors)-len(members))
+	for k, m := range isMember {
+		if !m {
+			rest = append(rest, k)
+		}
+	}
+	return rest
+}
+
+// mix writes the sums of the members' strips. The sum of all vectors may overflow a lane; the differences are right
 // nevertheless, because whole words are summed modulo 2^64 and each final lane fits.
 func (m *middle) mix(values, vectors []strip) {
 	var total strip
 	for i := range vectors {
 		total.add(&vectors[i])
 	}
-	for i := range values {
-		values[i] = total
-		for _, k := range m.others[i] {
-			values[i].subtract(&vectors[k])
+	for i, s := range m.sums {
+		if s.less {
+			values[i] = total
+			for _, k := range s.of {
+				values[i].subtract(&vectors[k])
+			}
+			continue
+		}
+		values[i] = vectors[s.of[0]]
+		for _, k := range s.of[1:] {
+			values[i].add(&vectors[k])
 		}
 	}
 }
@@ -91,21 +136,4 @@ func (s *strip) subtract(o *strip) {
 	for w := range s {
 		s[w] -= o[w]
 	}
-}
-
-// others returns for each point the positions that are not its members.
-func others(members [][]int) [][]int {
-	out := make([][]int, len(members))
-	for i := range members {
-		isMember := make([]bool, len(members))
-		for _, k := range members[i] {
-			isMember[k] = true
-		}
-		for k, m := range isMember {
-			if !m {
-				out[i] = append(out[i], k)
-			}
-		}
-	}
-	return out
 }

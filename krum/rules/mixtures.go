@@ -9,36 +9,76 @@ import (
 	"github.com/spdl/spdl/krum"
 )
 
-// selectMixtures runs Krum on mixtures without forming them. For sums a and b of equally many vectors,
+// distances are the squared distances of points, in squared grid steps times size^2, without the floor. Exactly one of
+// the fields is set: wide if sums of vectors may lie farther apart than int64 can say.
+type distances struct {
+	narrow *gradients.Distances
+	wide   [][]*big.Int
+}
+
+// distances computes them from those of the vectors, without forming mixtures. For sums a and b of equally many
+// vectors,
 //
 //	|a - b|^2 = S(a, b) - S(a, a)/2 - S(b, b)/2
 //
 // where S(a, b) is the sum of the squared distances of each member of a to each member of b: expand the left side for
 // coefficients c with sum 0, as -1/2 * sum over k, l of c_k c_l |x_k - x_l|^2. That costs O(n^3) rather than O(n^2 d),
 // and it is exact. S(a, a) is even, for it counts each pair twice.
-func (p points) selectMixtures(m int, o krum.Options) (krum.Result, error) {
-	if largest, ok := p.largestSum(); ok && largest <= math.MaxInt64 {
-		return krum.Select(p.mixtureDistances(), m, o)
+func (p points) distances() distances {
+	p.pairs = p.pairwise()
+	if p.members == nil {
+		return distances{narrow: p.pairs}
 	}
-	return krum.SelectWide(p.wideMixtureDistances(), m, o)
+	if largest, ok := p.largestSum(); ok && largest <= math.MaxInt64 {
+		return distances{narrow: p.mixtureDistances()}
+	}
+	return distances{wide: p.wideMixtureDistances()}
+}
+
+// selectBest runs Krum.
+func (d distances) selectBest(m int, o krum.Options) (krum.Result, error) {
+	if d.wide != nil {
+		return krum.SelectWide(d.wide, m, o)
+	}
+	return krum.Select(d.narrow, m, o)
+}
+
+// among returns the distances of the points at the positions, in that order.
+func (d distances) among(positions []int) distances {
+	if d.wide == nil {
+		return distances{narrow: gradients.DistancesOf(len(positions), func(i, j int) int64 {
+			return d.narrow.At(positions[i], positions[j])
+		})}
+	}
+	rows := pick(d.wide, positions)
+	for i := range rows {
+		rows[i] = pick(rows[i], positions)
+	}
+	return distances{wide: rows}
 }
 
 // largestSum returns size^2 times the largest squared distance, which no S exceeds, unless it overflows.
 func (p points) largestSum() (sum uint64, ok bool) {
-	var largest int64
-	for i := range p.pairs.Len() {
-		for _, sq := range p.pairs.Row(i) {
-			largest = max(largest, sq)
+	hi, lo := bits.Mul64(uint64(largest(p.pairs)), uint64(p.size()*p.size()))
+	return lo, hi == 0
+}
+
+// largest returns the largest squared distance.
+func largest(d *gradients.Distances) int64 {
+	var most int64
+	for i := range d.Len() {
+		for _, sq := range d.Row(i) {
+			most = max(most, sq)
 		}
 	}
-	hi, lo := bits.Mul64(uint64(largest), uint64(p.size()*p.size()))
-	return lo, hi == 0
+	return most
 }
 
 // mixtureDistances returns the squared distances of the points; no sum may exceed int64.
 func (p points) mixtureDistances() *gradients.Distances {
-	n := p.pairs.Len()
-	toMembers := make([]int64, n*n) // toMembers[k*n+i]: sum of the squared distances of vector k to the members of i
+	n := len(p.members)
+	// toMembers[k*n+i] is the sum of the squared distances of vector k to the members of i.
+	toMembers := make([]int64, p.pairs.Len()*n)
 	for i, members := range p.members {
 		for _, l := range members {
 			for k, sq := range p.pairs.Row(l) {
@@ -62,7 +102,7 @@ func (p points) mixtureDistances() *gradients.Distances {
 
 // wideMixtureDistances is mixtureDistances in big integers.
 func (p points) wideMixtureDistances() [][]*big.Int {
-	n := p.pairs.Len()
+	n := len(p.members)
 	between := func(i, j int) *big.Int {
 		sum, sq := new(big.Int), new(big.Int)
 		for _, k := range p.members[i] {
@@ -76,8 +116,7 @@ func (p points) wideMixtureDistances() [][]*big.Int {
 	within := make([]*big.Int, n)
 	sq := make([][]*big.Int, n)
 	for i := range n {
-		within[i] = between(i, i)
-		within[i].Rsh(within[i], 1)
+		within[i] = p.within(i)
 		sq[i] = make([]*big.Int, n)
 		sq[i][i] = new(big.Int)
 		for j := range i {
@@ -87,4 +126,26 @@ func (p points) wideMixtureDistances() [][]*big.Int {
 		}
 	}
 	return sq
+}
+
+// within returns the sum of the squared distances of each two members of point i, that is S(i, i)/2. pairs must be set.
+func (p points) within(i int) *big.Int {
+	sum, part := new(big.Int), new(big.Int)
+	members := p.membersOf(i)
+	for a, k := range members {
+		var row uint64 // fewer than 2^12 terms below 2^51
+		for _, l := range members[:a] {
+			row += uint64(p.pairs.At(k, l))
+		}
+		sum.Add(sum, part.SetUint64(row))
+	}
+	return sum
+}
+
+// saturate returns x, or the largest int64 if x is larger. x is not negative.
+func saturate(x *big.Int) int64 {
+	if !x.IsInt64() {
+		return math.MaxInt64
+	}
+	return x.Int64()
 }

@@ -18,6 +18,10 @@ func (multiKrumRule) Condition(n, f int) error { return krum.Condition(n, f) }
 
 func (multiKrumRule) Denominator(n, f, included int) int64 { return int64(max(0, min(n-f, included))) }
 
+func (multiKrumRule) Cost() string { return "O(n^2 d)" }
+
+func (multiKrumRule) Source() string { return "Blanchard et al., NIPS 2017, section 6" }
+
 func (multiKrumRule) aggregate(in Input, p points) (Output, error) {
-	return p.best(min(in.N-in.F, len(in.Vectors)), in)
+	return p.best(min(in.N-in.F, p.len()), in)
 }

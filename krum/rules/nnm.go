@@ -34,6 +34,12 @@ func (r mixedRule) Denominator(n, f, included int) int64 {
 	return int64(max(0, included-f)) * r.aggregator.Denominator(n, f, included)
 }
 
+func (r mixedRule) Cost() string { return r.aggregator.Cost() + "; before it O(n^2 d) for mixing" }
+
+func (r mixedRule) Source() string {
+	return r.aggregator.Source() + "; mixing: Allouah et al., AISTATS 2023, algorithm 2"
+}
+
 func (r mixedRule) Aggregate(in Input) (Output, error) {
 	if err := in.check(); err != nil {
 		return Output{}, err
@@ -62,5 +68,5 @@ func mix(in Input) (points, error) {
 	for i, near := range krum.Nearest(d, k-in.F-1, in.Floor) {
 		members[i] = slices.Concat([]int{i}, near)
 	}
-	return points{vectors: in.Vectors, members: members, pairs: d}, nil
+	return points{vectors: in.Vectors, members: members, pairs: d}, nil // the floor did its work here
 }

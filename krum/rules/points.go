@@ -5,14 +5,24 @@ import (
 	"github.com/spdl/spdl/krum"
 )
 
-// points are what a rule aggregates: the vectors themselves, or mixtures of them.
+// points are what a rule aggregates: the vectors themselves, mixtures of them, or buckets.
 type points struct {
 	vectors []gradients.Vector
-	// members[i] are the positions of the vectors that point i is the sum of, itself first, the same number for every
-	// point. nil: point i is vector i.
+	// members[i] are the positions of the vectors that point i is the sum of, the same number for every point; a vector
+	// that counts twice is there twice. nil: point i is vector i.
 	members [][]int
-	// pairs are the distances of the vectors; set if members is.
+	// pairs are the distances of the vectors; nil if nobody has needed them yet, see pairwise.
 	pairs *gradients.Distances
+	// floor is the least squared distance that two points are credited with, in the unit of distances.
+	floor int64
+}
+
+// len is the number of points.
+func (p points) len() int {
+	if p.members == nil {
+		return len(p.vectors)
+	}
+	return len(p.members)
 }
 
 // size is the number of vectors that a point is the sum of.
@@ -21,6 +31,42 @@ func (p points) size() int {
 		return 1
 	}
 	return len(p.members[0])
+}
+
+// membersOf returns the positions of the vectors that point i is the sum of.
+func (p points) membersOf(i int) []int {
+	if p.members == nil {
+		return []int{i}
+	}
+	return p.members[i]
+}
+
+// subset returns the selected points.
+func (p points) subset(selected []int) points {
+	if p.members == nil {
+		p.vectors = pick(p.vectors, selected)
+	} else {
+		p.members = pick(p.members, selected)
+	}
+	p.pairs = nil
+	return p
+}
+
+// pick returns the elements of xs at the positions.
+func pick[E any](xs []E, positions []int) []E {
+	out := make([]E, len(positions))
+	for k, i := range positions {
+		out[k] = xs[i]
+	}
+	return out
+}
+
+// pairwise returns the squared distances of the vectors.
+func (p points) pairwise() *gradients.Distances {
+	if p.pairs != nil {
+		return p.pairs
+	}
+	return gradients.Pairwise(p.vectors)
 }
 
 // mean returns the mean of the selected points. It adds up vectors, each as often as it occurs, rather than points.
@@ -43,26 +89,38 @@ func (p points) weights(selected []int) []int64 {
 	return weights
 }
 
-// best returns the mean of the m points with the least Krum scores.
-func (p points) best(m int, in Input) (Output, error) {
-	o := krum.Options{N: in.N, F: in.F, Unsquared: in.Unsquared, Floor: in.Floor}
+// everybody returns the positions of all vectors.
+func (p points) everybody() []int { return ascending(len(p.vectors)) }
+
+// entered returns the positions of the vectors in the selected points: in the order of selection if points are
+// vectors, else ascending.
+func (p points) entered(selected []int) []int {
 	if p.members == nil {
-		r, err := krum.Select(gradients.Pairwise(p.vectors), m, o)
-		if err != nil {
-			return Output{}, err
-		}
-		return Output{p.mean(r.Selected), r.Selected, r.Score, r.Neighbours, r.Margin}, nil
-	}
-	o.Floor = 0 // it did its work when the neighbours were chosen
-	r, err := p.selectMixtures(m, o)
-	if err != nil {
-		return Output{}, err
+		return selected
 	}
 	var entered []int
-	for k, w := range p.weights(r.Selected) {
+	for k, w := range p.weights(selected) {
 		if w > 0 {
 			entered = append(entered, k)
 		}
 	}
-	return Output{Delta: p.mean(r.Selected), Selected: entered, Score: r.Score, Margin: r.Margin}, nil
+	return entered
+}
+
+// best returns the mean of the m points with the least Krum scores.
+func (p points) best(m int, in Input) (Output, error) {
+	r, err := p.distances().selectBest(m, p.options(in))
+	if err != nil {
+		return Output{}, err
+	}
+	out := Output{Delta: p.mean(r.Selected), Selected: p.entered(r.Selected), Score: r.Score, Margin: r.Margin}
+	if p.members == nil {
+		out.Neighbours = r.Neighbours
+	}
+	return out, nil
+}
+
+// options are those of a Krum selection among p.
+func (p points) options(in Input) krum.Options {
+	return krum.Options{N: in.N, F: in.F, Unsquared: in.Unsquared, Floor: p.floor}
 }

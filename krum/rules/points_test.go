@@ -50,11 +50,12 @@ func TestMixturesBeyondInt64(t *testing.T) {
 		require.NoError(t, err)
 		for _, unsquared := range []bool{false, true} {
 			o := krum.Options{N: 7, F: 2, Unsquared: unsquared}
-			want, err := p.selectMixtures(3, o)
+			want, err := p.distances().selectBest(3, o)
 			require.NoError(t, err)
 			stretched := p
 			stretched.pairs = gradients.DistancesOf(7, func(i, j int) int64 { return p.pairs.At(i, j) << 49 })
-			got, err := stretched.selectMixtures(3, o)
+			require.NotNil(t, stretched.distances().wide)
+			got, err := stretched.distances().selectBest(3, o)
 			require.NoError(t, err)
 			require.Equal(t, want.Selected, got.Selected)
 			require.Equal(t, want.Neighbours, got.Neighbours)

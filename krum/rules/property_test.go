@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +13,8 @@ import (
 
 func drawCase(t *rapid.T) (Rule, Input) {
 	r := splitmix64(rapid.Uint64().Draw(t, "seed"))
-	return lookup(t, rapid.SampledFrom(Names()).Draw(t, "rule")), drawInput(&r)
+	name := rapid.SampledFrom(Names()).Draw(t, "rule")
+	return lookup(t, name), drawInput(&r, name)
 }
 
 // No rule leaves the box that its inputs span.
@@ -32,10 +34,33 @@ func TestDeltaLiesBetweenTheInputs(t *testing.T) {
 	})
 }
 
-// Moving all inputs by one vector moves Delta by it and changes nothing else.
+// What all agree on is the aggregate, whatever the rule; nobody is dropped for a worse score than another.
+func TestEqualInputs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rule, in := drawCase(t)
+		for i := range in.Vectors {
+			in.Vectors[i] = in.Vectors[0]
+		}
+		out, err := rule.Aggregate(in)
+		require.NoError(t, err)
+		for j, num := range out.Delta.Num {
+			require.Equal(t, in.Vectors[0].At(j)*out.Delta.Den, num)
+		}
+		for _, s := range out.Score {
+			require.Equal(t, out.Score[0], s)
+		}
+		require.LessOrEqual(t, out.Margin, int64(0))
+	})
+}
+
+// Moving all inputs by one vector moves Delta by it and changes nothing else. Elimination by norm is about the distance
+// from 0, so it is different there.
 func TestTranslation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule, in := drawCase(t)
+		if strings.HasSuffix(rule.Name(), "cge") {
+			return
+		}
 		by := rapid.Int64Range(-100, 100).Draw(t, "by")
 		low, high := in, in // in, scaled into a part of the range that leaves room
 		low.Vectors, high.Vectors = nil, nil
@@ -58,7 +83,9 @@ func TestTranslation(t *testing.T) {
 	})
 }
 
-// Participant order does not matter to the coordinate-wise rules, and to the others only where there are ties.
+// Participant order does not matter to the coordinate-wise rules, and to most others only where there are ties. Three
+// depend on it by their nature: several sets may have the least diameter, whose value is the same though; the last
+// run of Krum in Bulyan is always a tie for f <= 2; and buckets are put together by position.
 func TestPermutation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule, in := drawCase(t)
@@ -69,10 +96,25 @@ func TestPermutation(t *testing.T) {
 		require.NoError(t, err)
 		y, err := rule.Aggregate(moved)
 		require.NoError(t, err)
-		if slices.Contains([]string{"mean", "median", "trimmed-mean"}, rule.Name()) || !tied(in, x) {
+		inner := strings.TrimPrefix(rule.Name(), "nnm+")
+		switch {
+		case slices.Contains([]string{"mean", "median", "trimmed-mean", "mean-around-median"}, rule.Name()):
+			require.Equal(t, x.Delta, y.Delta)
+		case strings.HasPrefix(rule.Name(), "bucketing+") || inner == "bulyan" && in.F > 0 || tied(in, x):
+		case rule.Name() == "mda":
+			require.Equal(t, leastScores(x), leastScores(y))
+		case inner != "mda":
 			require.Equal(t, x.Delta, y.Delta)
 		}
 	})
+}
+
+// leastScores is the largest score of those who were selected.
+func leastScores(out Output) (most int64) {
+	for _, i := range out.Selected {
+		most = max(most, out.Score[i])
+	}
+	return most
 }
 
 // tied reports whether two distances or two scores are equal.

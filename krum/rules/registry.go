@@ -11,17 +11,26 @@ type aggregator interface {
 	Name() string
 	Condition(n, f int) error
 	Denominator(n, f, included int) int64
-	// aggregate computes Delta of p, which are in.Vectors or mixtures of them; in has passed check.
+	Cost() string
+	Source() string
+	// aggregate computes Delta of p, which are in.Vectors, or mixtures or buckets of them; in has passed check. Rules
+	// look at p rather than at in.Vectors and in.Floor: with buckets there are fewer points than vectors.
 	aggregate(in Input, p points) (Output, error)
 }
 
-// all lists the rules. A new one is added here and nowhere else; its mixed variant follows.
+// all lists the rules. A new one is added here and nowhere else; its mixed and bucketed variants follow.
 var all = []aggregator{
 	meanRule{},
 	krumRule{},
 	multiKrumRule{},
 	medianRule{},
 	trimmedMeanRule{},
+	aroundMedianRule{},
+	geometricMedianRule{},
+	centeredClippingRule{},
+	comparativeRule{},
+	minimumDiameterRule{},
+	bulyanRule{},
 }
 
 // Lookup returns the rule of that name, or an error that wraps ErrUnknown and lists the names there are.
@@ -47,7 +56,7 @@ func Names() []string {
 func rules() []Rule {
 	var list []Rule
 	for _, a := range all {
-		list = append(list, plainRule{a}, mixedRule{a})
+		list = append(list, plainRule{a}, mixedRule{a}, bucketedRule{a})
 	}
 	return list
 }
@@ -59,5 +68,5 @@ func (r plainRule) Aggregate(in Input) (Output, error) {
 	if err := in.check(); err != nil {
 		return Output{}, err
 	}
-	return r.aggregate(in, points{vectors: in.Vectors})
+	return r.aggregate(in, points{vectors: in.Vectors, floor: in.Floor})
 }

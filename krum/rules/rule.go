@@ -31,6 +31,10 @@ type Rule interface {
 	// Denominator returns the denominator of Delta for included gradients of n participants, which a validator needs
 	// to decode a Delta that it is sent; 0 if the rule cannot aggregate that many.
 	Denominator(n, f, included int) int64
+	// Cost says how the rule's work grows with the number of gradients n and of coordinates d, for documents.
+	Cost() string
+	// Source cites where the rule was published, for documents.
+	Source() string
 }
 
 // Input is what is aggregated.
@@ -44,24 +48,33 @@ type Input struct {
 	// Unsquared makes Krum's score a sum of distances rather than of squared ones. Rules without a score ignore it.
 	Unsquared bool
 	// Floor is the least squared distance that two gradients are credited with, in squared grid steps. Rules that
-	// compare no distances ignore it; with mixing it applies to the distances of the gradients, not of the mixtures,
-	// whose noise is averaged.
+	// compare no distances of gradients ignore it; with mixing it applies to the distances of the gradients, not of the
+	// mixtures, whose noise is averaged. With bucketing it applies to the buckets, as much as their noise is averaged.
 	Floor int64
+	// Seed orders the gradients for bucketing; other rules ignore it. It should be fixed by nobody alone before the
+	// gradients are: the chain gives the round's election seed. nil is a seed like any other, so the order is then the
+	// same in every round and known for good.
+	Seed []byte
 }
 
 // Output is the aggregate, and why it came out so.
 type Output struct {
 	// Delta has the denominator that Denominator returns.
 	Delta gradients.Fraction
-	// Selected are the positions in the input that entered Delta: best first for Krum and multi-Krum, else ascending.
+	// Selected are the positions in the input that entered Delta: best first for Krum, multi-Krum, Bulyan and
+	// comparative elimination, else and with mixing or bucketing ascending.
 	Selected []int
-	// Score is krum.Result.Score, nil where the rule has none. With mixing it holds the scores of the mixtures, whose
-	// squared distances are in squared grid steps times the square of the number of gradients in a mixture.
+	// Score says for each gradient of the input how badly it fits, the least best; nil where the rule has no such
+	// figure. What is measured, and in which unit, is the rule's: see the Score line of its comment. With mixing it holds
+	// the scores of the mixtures, with bucketing those of the gradients' buckets; squared distances and squared norms are
+	// then in squared grid steps times the square of the number of gradients in a mixture or bucket. A score beyond
+	// int64 shows as the largest int64.
 	Score []int64
 	// Neighbours are krum.Result.Neighbours, nil where the rule has none. With mixing they are the positions that were
-	// mixed, itself first, then nearest first.
+	// mixed, itself first, then nearest first; with bucketing the positions in the same bucket, itself first.
 	Neighbours [][]int
-	// Margin is krum.Result.Margin, -1 where the rule has none.
+	// Margin is the score of the best that did not enter Delta minus that of the worst that did, at least 0; -1 if all
+	// entered or the rule has no margin.
 	Margin int64
 }
 

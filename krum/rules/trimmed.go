@@ -6,7 +6,7 @@ import "fmt"
 //
 // Resilience: N >= 2f+1; it needs 2f+1 included gradients. With nearest-neighbour mixing it is the recommended rule.
 //
-// Cost: O(n log^2 n d), see middleSums.
+// Cost: O(n log^2 n d), see middleMean.
 //
 // Source: Yin, Chen, Ramchandran, Bartlett, "Byzantine-Robust Distributed Learning: Towards Optimal Statistical Rates",
 // ICML 2018, definition 2, with beta = f/n.
@@ -19,11 +19,15 @@ func (trimmedMeanRule) Condition(n, f int) error { return majority("trimmed-mean
 // Denominator is the number of values that are left, included - 2f.
 func (trimmedMeanRule) Denominator(_, f, included int) int64 { return int64(max(0, included-2*f)) }
 
+func (trimmedMeanRule) Cost() string { return "O(n log^2 n d)" }
+
+func (trimmedMeanRule) Source() string { return "Yin et al., ICML 2018, definition 2" }
+
 func (trimmedMeanRule) aggregate(in Input, p points) (Output, error) {
-	k := len(in.Vectors)
+	k := p.len()
 	if k < 2*in.F+1 {
 		return Output{}, fmt.Errorf("rules: %w: trimmed-mean of %d included with f = %d, want at least 2f+1 = %d",
 			ErrTooFew, k, in.F, 2*in.F+1)
 	}
-	return Output{Delta: p.middleMean(in.F, k-in.F), Selected: ascending(k), Margin: -1}, nil
+	return Output{Delta: p.middleMean(in.F, k-in.F), Selected: p.everybody(), Margin: -1}, nil
 }
