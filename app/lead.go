@@ -91,7 +91,7 @@ func (s *State) aggregate(included []tx.Included, vectors []gradients.Vector) (r
 		vectors = s.withZeros(included, vectors)
 	}
 	return s.rule.Aggregate(rules.Input{
-		N: s.Active(), F: s.F(), Vectors: vectors, Unsquared: s.Params.Rule.Unsquared, Floor: floor,
+		N: s.Active(), F: s.F(), Vectors: vectors, Unsquared: s.Params.Rule.Unsquared, Floor: floor, Seed: s.Progress.Seed,
 	})
 }
 
