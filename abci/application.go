@@ -52,6 +52,7 @@ type Application struct {
 	pool     atomic.Pointer[pool]      // nil before InitChain
 	outcomes outcomes
 	timings  *timings
+	history  history       // of what queries prove
 	ready    chan struct{} // closed when state and pool are there
 	once     sync.Once
 

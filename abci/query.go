@@ -55,7 +55,11 @@ type ModelState struct {
 var paths = map[string]func(a *Application, s *app.State, arg string) (any, error){
 	"status":       (*Application).queryStatus,
 	"params":       func(_ *Application, s *app.State, _ string) (any, error) { return s.Params, nil },
-	"participants": func(_ *Application, s *app.State, _ string) (any, error) { return s.Participants, nil },
+	"progress":     func(_ *Application, s *app.State, _ string) (any, error) { return s.Progress, nil },
+	"participants": queryParticipants,
+	"proposals":    func(_ *Application, s *app.State, _ string) (any, error) { return nonNil(s.Proposals), nil },
+	"bundle":       (*Application).queryBundle,
+	"kept":         (*Application).queryKept,
 	"round":        (*Application).queryRound,
 	"model":        (*Application).queryModel,
 	"timing":       (*Application).queryTiming,
@@ -64,25 +68,34 @@ var paths = map[string]func(a *Application, s *app.State, arg string) (any, erro
 	"election":     (*Application).queryElection,
 	"reputation":   queryReputation,
 	"membership":   queryMembership,
+	"offences":     func(_ *Application, s *app.State, _ string) (any, error) { return nonNil(s.Offences), nil },
 	"evidence":     func(_ *Application, s *app.State, _ string) (any, error) { return nonNil(s.Offences), nil },
 	"epochs":       queryEpochs,
 	"privacy":      queryPrivacy,
 }
 
 // Query answers from the committed state and from this node's own pool and
-// clock: status, params, participants, round/{t}, model, model/{t}, timing/{t}
-// and lead/{participant}, the draft that a worker signs; leader, election/{t},
-// reputation, membership, evidence, epochs, privacy and privacy/{participant}. A round is {t} of the running epoch
-// or {epoch}/{t}.
+// clock: status, params, progress, participants, participants/{i}, round/{t},
+// model, model/{t}, timing/{t} and lead/{participant}, the draft that a worker
+// signs; leader, election/{t}, reputation, membership, proposals, evidence (or
+// offences), epochs, privacy and privacy/{participant}; bundle/{t} and kept/{t},
+// what an export is made of. A round is {t} of the running epoch or
+// {epoch}/{t}.
+//
+// With Prove the value is not JSON but the bytes that the state's tree holds,
+// the key is that of the proof (see app.Proof), and the proof leads to the
+// application hash in the header of the answer's height plus 1. Params,
+// progress, participants, participants/{i}, model, velocity, chunk/{i},
+// model/{t}, round/{t}, proposals, offences, epochs and epochs/{e} have proofs.
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
-	value, height, err := a.query(req)
-	if err != nil {
-		return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: err.Error(), Height: height}, nil
+	answer := &abcitypes.ResponseQuery{Code: CodeOK, Key: []byte(req.Path)}
+	if err := a.query(req, answer); err != nil {
+		return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: err.Error(), Height: answer.Height}, nil
 	}
-	return &abcitypes.ResponseQuery{Code: CodeOK, Key: []byte(req.Path), Value: value, Height: height}, nil
+	return answer, nil
 }
 
-func (a *Application) query(req *abcitypes.RequestQuery) (value []byte, height int64, err error) {
+func (a *Application) query(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
@@ -90,23 +103,29 @@ func (a *Application) query(req *abcitypes.RequestQuery) (value []byte, height i
 	}()
 	s := a.state.Load()
 	if s == nil {
-		return nil, 0, errNotReady
+		return errNotReady
 	}
-	height = int64(s.Height)
-	if req.Height != 0 && req.Height != height {
-		return nil, height, fmt.Errorf("%w: height %d, only the last, %d, is kept", errBadQuery, req.Height, height)
+	r.Height = int64(s.Height)
+	if req.Height != 0 && req.Height != r.Height {
+		return fmt.Errorf("%w: height %d, only the last, %d, is kept", errBadQuery, req.Height, r.Height)
 	}
-	name, arg, _ := strings.Cut(strings.Trim(req.Path, "/"), "/")
+	path := strings.Trim(req.Path, "/")
+	name, arg, _ := strings.Cut(path, "/")
+	if req.Prove {
+		value, key, ops, err := a.prove(s, path)
+		r.Value, r.Key, r.ProofOps = value, []byte(key), ops
+		return err
+	}
 	answer, ok := paths[name]
 	if !ok {
-		return nil, height, fmt.Errorf("%w: %q", errUnknownPath, req.Path)
+		return fmt.Errorf("%w: %q", errUnknownPath, req.Path)
 	}
 	body, err := answer(a, s, arg)
 	if err != nil {
-		return nil, height, err
+		return err
 	}
-	value, err = json.Marshal(body)
-	return value, height, err
+	r.Value, err = json.Marshal(body)
+	return err
 }
 
 func (a *Application) queryStatus(s *app.State, _ string) (any, error) {
@@ -145,19 +164,38 @@ func (a *Application) queryModel(s *app.State, arg string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.modelAfter(s, epoch, t)
+}
+
+// modelAfter is the model after a closed round, while it is kept: of the last
+// rounds, and where the round's whole state is.
+func (a *Application) modelAfter(s *app.State, epoch, t uint64) (ModelState, error) {
+	r, err := a.record(s, epoch, t)
+	if err != nil {
+		return ModelState{}, err
+	}
 	data, err := a.store.Model(epoch, t)
+	if err == nil && data == nil {
+		data, err = a.keptModel(epoch, t)
+	}
+	if err == nil && data == nil {
+		err = fmt.Errorf("%w: model after epoch %d round %d, open is epoch %d round %d; the last %d are kept, the final one of an epoch, and one of every %d",
+			errNotFound, epoch, t, s.Progress.Epoch, s.Progress.Round, store.KeptModels, a.store.Every)
+	}
+	return ModelState{Epoch: epoch, Round: t + 1, Hash: hex.EncodeToString(r.ModelHash), Parameters: data}, err
+}
+
+// keptModel is the model in the state that is kept after a round, or nil.
+func (a *Application) keptModel(epoch, t uint64) ([]byte, error) {
+	k, err := a.store.Nearest(epoch, t)
+	if err != nil || k == nil || k.Epoch != epoch || k.Round != t {
+		return nil, err
+	}
+	s, err := app.DecodeState(0, k.Document)
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.store.Record(epoch, t)
-	if err != nil {
-		return nil, err
-	}
-	if data == nil || r == nil {
-		return nil, fmt.Errorf("%w: model after epoch %d round %d, open is epoch %d round %d; the last %d are kept, and the final one of an epoch",
-			errNotFound, epoch, t, s.Progress.Epoch, s.Progress.Round, store.KeptModels)
-	}
-	return ModelState{Epoch: r.Epoch, Round: t + 1, Hash: hex.EncodeToString(r.ModelHash), Parameters: data}, nil
+	return app.EncodeParameters(s.Model), nil
 }
 
 func (a *Application) queryTiming(s *app.State, arg string) (any, error) {

@@ -63,3 +63,7 @@ func (f *frontier) root() [32]byte {
 	}
 	return h
 }
+
+// splitPoint is the size of the left subtree: the largest power of two below
+// total, which is at least 2.
+func splitPoint(total uint64) uint64 { return 1 << (bits.Len64(total-1) - 1) }

@@ -124,13 +124,14 @@ func DecodeParameters(data []byte) ([]float64, error) {
 }
 
 // ModelHash is the Merkle root over the parameters in chunks of 4096.
-func ModelHash(x []float64) [32]byte {
-	data := EncodeParameters(x)
-	var f frontier
+func ModelHash(x []float64) [32]byte { return merkleRoot(split(EncodeParameters(x))) }
+
+// split cuts encoded parameters into the leaves of their tree.
+func split(data []byte) (chunks [][]byte) {
 	for len(data) > 0 {
 		n := min(8*chunkSize, len(data))
-		f.push(data[:n])
+		chunks = append(chunks, data[:n])
 		data = data[n:]
 	}
-	return f.root()
+	return chunks
 }

@@ -117,13 +117,16 @@ func (s *State) Find(pub []byte) (Participant, bool) {
 // height is no part of it, so an empty block leaves it as it is.
 func (s *State) Hash() [32]byte { return s.hash }
 
-func (s *State) computeHash() [32]byte {
+func (s *State) computeHash() [32]byte { return merkleRoot(s.leaves()) }
+
+// leaves are the leaves of the state's tree, by the constants of proof.go.
+func (s *State) leaves() [][]byte {
 	participants, history := listRoot(s.Participants), s.history.root()
 	proposals, offences, epochs := listRoot(s.Proposals), listRoot(s.Offences), listRoot(s.Epochs)
-	return merkleRoot([][]byte{
+	return [][]byte{
 		mustMarshal(&s.Params), mustMarshal(&s.Progress), participants[:], s.model[:], s.velocity[:], history[:],
 		proposals[:], offences[:], epochs[:],
-	})
+	}
 }
 
 // listRoot is the Merkle root over messages.
@@ -153,15 +156,20 @@ func mustMarshal(m marshaler) []byte {
 // Encode gives the bytes of everything but the height, which changes with
 // every block while the rest does not.
 func (s *State) Encode() []byte {
-	d := Document{
-		ChainId: s.ChainID, Params: s.Params, Progress: s.Progress, Participants: s.Participants,
-		Model: s.Model, Velocity: s.Velocity, Closed: s.history.size,
-		Proposals: s.Proposals, Offences: s.Offences, Epochs: s.Epochs,
-	}
+	d := s.document()
 	for i := range s.history.peaks {
 		d.History = append(d.History, s.history.peaks[i][:])
 	}
 	return mustMarshal(&d)
+}
+
+// document is everything but the height and the history's peaks.
+func (s *State) document() Document {
+	return Document{
+		ChainId: s.ChainID, Params: s.Params, Progress: s.Progress, Participants: s.Participants,
+		Model: s.Model, Velocity: s.Velocity, Closed: s.history.size,
+		Proposals: s.Proposals, Offences: s.Offences, Epochs: s.Epochs,
+	}
 }
 
 // DecodeState is the inverse of Encode, at a height.

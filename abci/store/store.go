@@ -1,6 +1,6 @@
 // Package store keeps the application's state in a cometbft-db database: the
-// state document, the height, the record of every closed round and the models
-// of the last rounds. Save writes all of a height in one synced batch, so a
+// state document, the height, the record of every closed round, the models of the
+// last rounds and the state of every so many rounds. Save writes all of a height in one synced batch, so a
 // crash leaves the height before or the height after.
 package store
 
@@ -16,6 +16,11 @@ import (
 // KeptModels is how many rounds' models stay queryable.
 const KeptModels = 64
 
+// KeptEvery is of how many rounds' states one is kept for good, unless a store
+// is told otherwise. From it the models up to the next one can be computed
+// again.
+const KeptEvery = 16
+
 // The key space: one prefix a kind, rounds big endian behind it so that they
 // sort.
 const (
@@ -24,17 +29,24 @@ const (
 	prefixRecord = 'r'
 	prefixModel  = 'm'
 	prefixSnap   = 'x'
+	prefixKept   = 'k'
 )
 
 // Store is the application's database. Safe for concurrent use.
-type Store struct{ db dbm.DB }
+type Store struct {
+	// Every is of how many rounds' states one is kept: those after the rounds
+	// whose number plus 1 it divides. 0 keeps none. Set it before the first Save.
+	Every uint64
+
+	db dbm.DB
+}
 
 // New wraps a database; nil gives one in memory.
 func New(db dbm.DB) *Store {
 	if db == nil {
 		db = dbm.NewMemDB()
 	}
-	return &Store{db: db}
+	return &Store{Every: KeptEvery, db: db}
 }
 
 func key(prefix byte, epoch, round uint64) []byte {
@@ -80,6 +92,9 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 		}
 		put(key(prefixRecord, r.Epoch, r.Round), record)
 		put(key(prefixModel, r.Epoch, r.Round), app.EncodeParameters(out.State.Model))
+		if s.Every > 0 && (r.Round+1)%s.Every == 0 {
+			put(key(prefixKept, r.Epoch, r.Round), out.State.Encode())
+		}
 		if r.Round >= KeptModels {
 			if err := b.Delete(key(prefixModel, r.Epoch, r.Round-KeptModels)); err != nil {
 				return err

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/spdl/spdl/app"
+)
+
+// Kept is a state that is kept for good: the one after a round.
+type Kept struct {
+	Epoch, Round uint64
+	Document     []byte // app.State.Encode, after the height that closed the round
+}
+
+// Nearest loads the last state that is kept at or before a round, or nil. One
+// of an epoch before will do: the blocks lead on from it.
+func (s *Store) Nearest(epoch, round uint64) (*Kept, error) {
+	it, err := s.db.ReverseIterator([]byte{prefixKept}, append(key(prefixKept, epoch, round), 0))
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	for ; it.Valid(); it.Next() {
+		if k := it.Key(); len(k) == 17 {
+			return &Kept{
+				Epoch: binary.BigEndian.Uint64(k[1:]), Round: binary.BigEndian.Uint64(k[9:]), Document: append([]byte(nil), it.Value()...),
+			}, nil
+		}
+	}
+	return nil, it.Error()
+}
+
+// Records visits the stored records in order, from the one after a place; a nil
+// place begins with the first. It stops where visit says false.
+func (s *Store) Records(after *app.Record, visit func(*app.Record) bool) error {
+	from := []byte{prefixRecord}
+	if after != nil {
+		from = append(key(prefixRecord, after.Epoch, after.Round), 0)
+	}
+	it, err := s.db.Iterator(from, []byte{prefixRecord + 1})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for ; it.Valid(); it.Next() {
+		r := new(app.Record)
+		if err := r.Unmarshal(it.Value()); err != nil {
+			return fmt.Errorf("stored record %X: %w", it.Key(), err)
+		}
+		if !visit(r) {
+			return nil
+		}
+	}
+	return it.Error()
+}
