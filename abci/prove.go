@@ -25,6 +25,7 @@ const (
 type Bundle struct {
 	Height       uint64     `json:"height"`
 	Round        app.Proven `json:"round"`        // its record
+	Progress     app.Proven `json:"progress"`     // which epoch is running
 	Params       app.Proven `json:"params"`       // of the running epoch, or the round's epoch where that has ended
 	Participants app.Proven `json:"participants"` // all
 }
@@ -151,6 +152,9 @@ func (a *Application) queryBundle(s *app.State, arg string) (any, error) {
 	params := "params"
 	if epoch < s.Progress.Epoch {
 		params = fmt.Sprintf("epochs/%d", epoch)
+	}
+	if b.Progress, err = s.Prove("progress"); err != nil {
+		return nil, proofError(err)
 	}
 	if b.Params, err = s.Prove(params); err != nil {
 		return nil, proofError(err)

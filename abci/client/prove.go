@@ -1,0 +1,95 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cometbft/cometbft/light/provider"
+	lighthttp "github.com/cometbft/cometbft/light/provider/http"
+	cmtcrypto "github.com/cometbft/cometbft/proto/tendermint/crypto"
+	rpcclient "github.com/cometbft/cometbft/rpc/client"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+)
+
+// Proven is an answer with its proof. Nothing in it is to be believed before the
+// proof is verified.
+type Proven struct {
+	Height int64               `json:"height"` // the application hash is in the header of the next
+	Key    string              `json:"key"`
+	Value  []byte              `json:"value"`
+	Ops    *cmtcrypto.ProofOps `json:"proof"`
+}
+
+// Prove asks a path of the application with its proof.
+func (c *Client) Prove(ctx context.Context, path string) (Proven, error) {
+	answer, err := c.rpc.ABCIQueryWithOptions(ctx, path, nil, rpcclient.ABCIQueryOptions{Prove: true})
+	if err != nil {
+		return Proven{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	r := answer.Response
+	if r.Code != abci.CodeOK {
+		return Proven{}, &Refusal{Code: r.Code, Log: r.Log}
+	}
+	if r.ProofOps == nil || len(r.ProofOps.Ops) == 0 {
+		return Proven{}, fmt.Errorf("answer to %s has no proof: %w", path, app.ErrNotProven)
+	}
+	return Proven{Height: r.Height, Key: string(r.Key), Value: r.Value, Ops: r.ProofOps}, nil
+}
+
+// Bundle is what a round's model is proven by.
+func (c *Client) Bundle(ctx context.Context, epoch, round uint64) (abci.Bundle, error) {
+	return query[abci.Bundle](ctx, c, "/bundle/"+place(epoch, round))
+}
+
+// Kept is the last state at or before a round that the node keeps.
+func (c *Client) Kept(ctx context.Context, epoch, round uint64) (abci.StateAfter, error) {
+	return query[abci.StateAfter](ctx, c, "/kept/"+place(epoch, round))
+}
+
+// Provider is the node as a light client asks it.
+func (c *Client) Provider(chainID string) provider.Provider {
+	return lighthttp.NewWithClient(chainID, c.rpc)
+}
+
+// HeaderOf finds the block whose header has the application hash after a height:
+// the next one, or the one of the height itself where that changed nothing. It
+// waits for the next. What it returns is not verified.
+func (c *Client) HeaderOf(ctx context.Context, chainID string, height int64, hash [32]byte) (*types.LightBlock, error) {
+	p := c.Provider(chainID)
+	var found [2][]byte
+	for {
+		for i := range found {
+			if found[i] != nil {
+				continue
+			}
+			b, err := p.LightBlock(ctx, height+int64(i))
+			var bad provider.ErrBadLightBlock
+			switch {
+			case errors.Is(err, provider.ErrHeightTooHigh), i == 0 && errors.Is(err, provider.ErrLightBlockNotFound):
+				continue
+			case errors.As(err, &bad):
+				return nil, fmt.Errorf("header of height %d: %w", height+int64(i), err)
+			case err != nil:
+				return nil, fmt.Errorf("%w: header of height %d: %w", ErrUnreachable, height+int64(i), err)
+			case bytes.Equal(b.AppHash, hash[:]):
+				return b, nil
+			}
+			found[i] = b.AppHash
+		}
+		if found[1] != nil {
+			return nil, fmt.Errorf("the headers of heights %d and %d have application hashes %X and %X, the proof leads to %X: %w",
+				height, height+1, found[0], found[1], hash, app.ErrNotProven)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the header of height %d, which has the application hash, is not there yet: %w", height+1, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,307 @@
+// Package export writes a trained model to a file that other tools read, with a
+// card that says where it comes from and the proof that it does: safetensors,
+// npz or JSON. It knows no network; abci/verify checks what it reads.
+package export
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/privacy/accountant"
+)
+
+// Version is the form of card and proof.
+const Version = "spdl/model/v1"
+
+// ErrFile wraps every reason why a file is not one that Encode has written.
+var ErrFile = errors.New("not an exported model")
+
+// Card says what a model is. All of it but Accuracy follows from the proof.
+type Card struct {
+	Version      string    `json:"version"`
+	ChainID      string    `json:"chain_id"`
+	Epoch        uint64    `json:"epoch"`
+	Round        uint64    `json:"round"`  // the closed round that the model came out of
+	Rounds       uint64    `json:"rounds"` // planned in the epoch
+	Closed       uint64    `json:"closed"` // height that closed the round
+	Preset       string    `json:"preset,omitempty"`
+	Rule         string    `json:"rule"`
+	Participants int       `json:"participants"` // active at Height, N
+	Byzantine    int       `json:"byzantine"`    // f
+	Included     int       `json:"included"`     // gradients in the round
+	Model        app.Model `json:"model"`
+	ModelHash    string    `json:"model_hash"`
+	Mechanism    string    `json:"mechanism"`
+	// Epsilon is the largest spend of a participant, in all rounds up to Height, at
+	// Delta, rounded up to four decimals; null: NO DP GUARANTEE.
+	Epsilon *float64 `json:"epsilon"`
+	Delta   float64  `json:"delta,omitempty"`
+	// Accuracy is what the exporter measured on the test set that Tested names. It
+	// is no part of the proof: spdl model eval measures it again.
+	Accuracy *float64 `json:"accuracy"`
+	Tested   string   `json:"tested,omitempty"`
+
+	Height  int64  `json:"height"` // of the header that has the application hash
+	AppHash string `json:"app_hash"`
+	Proof   Bundle `json:"proof"`
+	// Digest is the SHA-256 of the card's JSON with an empty digest: it finds
+	// damage in what the proof does not cover.
+	Digest string `json:"digest"`
+}
+
+// Bundle is the proof: from the parameters to the record of the round by their
+// hash, from the record, the params and the participants to the application hash
+// of the header, and from that to whom the verifier trusts.
+type Bundle struct {
+	Header       []byte     `json:"header"`       // LightBlock in protobuf: signed header and validators
+	Round        app.Proven `json:"round"`        // record
+	Progress     app.Proven `json:"progress"`     // which epoch is running
+	Params       app.Proven `json:"params"`       // of the running epoch, or of the round's where that has ended
+	Participants app.Proven `json:"participants"` // all
+}
+
+// File is an exported model.
+type File struct {
+	Card       Card
+	Parameters []float64
+}
+
+// New makes a file of a model and its proof, whose header it sets. It fails where one does not follow
+// from the other.
+func New(parameters []float64, header *types.LightBlock, proof Bundle) (*File, error) {
+	var err error
+	if proof.Header, err = encodeHeader(header); err != nil {
+		return nil, err
+	}
+	f := &File{Parameters: parameters}
+	f.Card, err = derive(proof)
+	if err != nil {
+		return nil, err
+	}
+	f.Card.seal()
+	return f, f.Check()
+}
+
+// Measured puts what was measured on the card.
+func (f *File) Measured(accuracy float64, tested string) {
+	f.Card.Accuracy, f.Card.Tested = &accuracy, tested
+	f.Card.seal()
+}
+
+// Check verifies everything that needs no trust: the parameters against the
+// record, the proofs against the header's application hash, the card against
+// what is proven. Whether the header is the chain's is left to say.
+func (f *File) Check() error {
+	digest := f.Card.Digest
+	f.Card.seal()
+	if computed := f.Card.Digest; computed != digest {
+		f.Card.Digest = digest
+		return fmt.Errorf("%w: the card was changed: its digest is %.64s, computed %s", app.ErrNotProven, digest, computed)
+	}
+	want, err := derive(f.Card.Proof)
+	if err != nil {
+		return err
+	}
+	want.Accuracy, want.Tested = f.Card.Accuracy, f.Card.Tested
+	want.seal()
+	if a, b := want.encode(), f.Card.encode(); !bytes.Equal(a, b) {
+		return fmt.Errorf("%w: the card says other than its proof: %s", app.ErrNotProven, difference(want, f.Card))
+	}
+	if d := f.Card.Model.Dim(); len(f.Parameters) != d {
+		return fmt.Errorf("%w: the file has %d parameters, the chain's model %d", app.ErrNotProven, len(f.Parameters), d)
+	}
+	if hash := app.ModelHash(f.Parameters); hex.EncodeToString(hash[:]) != f.Card.ModelHash {
+		return fmt.Errorf("%w: the parameters have hash %x, those after epoch %d round %d have %s", app.ErrNotProven, hash, f.Card.Epoch, f.Card.Round, f.Card.ModelHash)
+	}
+	return nil
+}
+
+// Header is the light block that the file carries.
+func (f *File) Header() (*types.LightBlock, error) { return decodeHeader(f.Card.Proof.Header) }
+
+// derive verifies a bundle against its own header and writes the card that
+// follows from it.
+func derive(b Bundle) (Card, error) {
+	header, err := decodeHeader(b.Header)
+	if err != nil {
+		return Card{}, err
+	}
+	hash, err := appHash(header)
+	if err != nil {
+		return Card{}, err
+	}
+	var r app.Record
+	if err := b.Round.Proof.Verify(b.Round.Proof.Key, b.Round.Value, hash); err != nil {
+		return Card{}, err
+	}
+	if err := r.Unmarshal(b.Round.Value); err != nil {
+		return Card{}, fmt.Errorf("%w: record: %w", app.ErrNotProven, err)
+	}
+	if key := fmt.Sprintf("round/%d/%d", r.Epoch, r.Round); b.Round.Proof.Key != key {
+		return Card{}, fmt.Errorf("%w: the round's proof is about %q", app.ErrNotProven, b.Round.Proof.Key)
+	}
+	params, err := paramsOf(b, r.Epoch, hash)
+	if err != nil {
+		return Card{}, err
+	}
+	if err := b.Participants.Proof.Verify("participants", b.Participants.Value, hash); err != nil {
+		return Card{}, err
+	}
+	var d app.Document
+	if err := d.Unmarshal(b.Participants.Value); err != nil {
+		return Card{}, fmt.Errorf("%w: participants: %w", app.ErrNotProven, err)
+	}
+	n := 0
+	for _, p := range d.Participants {
+		if p.Active {
+			n++
+		}
+	}
+	c := Card{
+		Version: Version, ChainID: header.ChainID, Epoch: r.Epoch, Round: r.Round, Rounds: params.Training.Rounds, Closed: r.Height,
+		Preset: params.Preset, Rule: r.Rule, Participants: n, Byzantine: max(0, min(int(params.Rule.Byzantine), (n-1)/3)),
+		Included: len(r.Contributions), Model: params.Model, ModelHash: hex.EncodeToString(r.ModelHash), Mechanism: params.Privacy.Mechanism,
+		Height: header.Height, AppHash: hex.EncodeToString(hash[:]), Proof: b,
+	}
+	if len(params.Privacy.Cost) > 0 {
+		c.Delta = params.Privacy.Delta
+		c.Epsilon, err = epsilon(d.Participants, c.Delta)
+	}
+	return c, err
+}
+
+// paramsOf are the parameters of the record's epoch: the running one, or one
+// that has ended.
+func paramsOf(b Bundle, epoch uint64, hash [32]byte) (app.Params, error) {
+	var params app.Params
+	var progress app.Progress
+	if err := b.Progress.Proof.Verify("progress", b.Progress.Value, hash); err != nil {
+		return params, err
+	}
+	if err := progress.Unmarshal(b.Progress.Value); err != nil {
+		return params, fmt.Errorf("%w: progress: %w", app.ErrNotProven, err)
+	}
+	key, p := "params", b.Params
+	if progress.Epoch != epoch {
+		key = fmt.Sprintf("epochs/%d", epoch)
+	}
+	if err := p.Proof.Verify(key, p.Value, hash); err != nil {
+		return params, err
+	}
+	var err error
+	if key == "params" {
+		err = params.Unmarshal(p.Value)
+	} else {
+		var e app.Epoch
+		err = e.Unmarshal(p.Value)
+		params = e.Params
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %s: %w", app.ErrNotProven, key, err)
+	}
+	return params, err
+}
+
+// epsilon is the largest spend, rounded up so that machines whose logarithms
+// differ in the last bit agree.
+func epsilon(participants []app.Participant, delta float64) (*float64, error) {
+	var most float64
+	for _, p := range participants {
+		e, err := accountant.ChainEpsilon(p.Spent, delta)
+		if err != nil {
+			return nil, err
+		}
+		most = max(most, e)
+	}
+	most = math.Ceil(most*1e4) / 1e4
+	return &most, nil
+}
+
+func appHash(b *types.LightBlock) (hash [32]byte, err error) {
+	if len(b.AppHash) != len(hash) {
+		return hash, fmt.Errorf("%w: the header's application hash has %d bytes, want %d", app.ErrNotProven, len(b.AppHash), len(hash))
+	}
+	return [32]byte(b.AppHash), nil
+}
+
+func encodeHeader(b *types.LightBlock) ([]byte, error) {
+	m, err := b.ToProto()
+	if err != nil {
+		return nil, fmt.Errorf("light block: %w", err)
+	}
+	return m.Marshal()
+}
+
+func decodeHeader(data []byte) (*types.LightBlock, error) {
+	var m cmtproto.LightBlock
+	if err := m.Unmarshal(data); err != nil {
+		return nil, fmt.Errorf("%w: light block: %w", app.ErrNotProven, err)
+	}
+	b, err := types.LightBlockFromProto(&m)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: light block: %w", app.ErrNotProven, err)
+	case b.SignedHeader == nil || b.Header == nil || b.Commit == nil || b.ValidatorSet == nil:
+		return nil, fmt.Errorf("%w: light block without header, commit or validators", app.ErrNotProven)
+	}
+	if again, err := encodeHeader(b); err != nil || !bytes.Equal(again, data) {
+		return nil, fmt.Errorf("%w: light block is not canonical", app.ErrNotProven)
+	}
+	return b, nil
+}
+
+func (c *Card) encode() []byte {
+	data, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // texts and finite numbers; accuracy is a share
+	}
+	return data
+}
+
+func (c *Card) seal() {
+	c.Digest = ""
+	sum := sha256.Sum256(c.encode())
+	c.Digest = hex.EncodeToString(sum[:])
+}
+
+// decodeCard takes a card's JSON in its one form.
+func decodeCard(data []byte) (c Card, err error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return c, fmt.Errorf("%w: card: %w", ErrFile, err)
+	}
+	if !bytes.Equal(c.encode(), data) {
+		return c, fmt.Errorf("%w: the card is not in the form in which it was written", ErrFile)
+	}
+	return c, nil
+}
+
+// difference names the first fields in which a card is other than it should be.
+func difference(want, got Card) string {
+	var a, b map[string]json.RawMessage
+	if json.Unmarshal(want.encode(), &a) != nil || json.Unmarshal(got.encode(), &b) != nil {
+		return ""
+	}
+	var names []string
+	for name, v := range b {
+		if !bytes.Equal(a[name], v) && name != "proof" && name != "digest" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s is %.80s, proven is %.80s", name, b[name], a[name])
+	}
+	return fmt.Sprint(names)
+}

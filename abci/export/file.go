@@ -1,0 +1,172 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/app"
+)
+
+// The formats.
+const (
+	Safetensors = "safetensors"
+	NPZ         = "npz"
+	JSON        = "json"
+)
+
+// MaxBytes bounds a file: the largest model as JSON, and a proof.
+const MaxBytes = 128 << 20
+
+// Formats lists them.
+func Formats() []string { return []string{Safetensors, NPZ, JSON} }
+
+// Tensor is a part of the parameters with its name and shape.
+type Tensor struct {
+	Name  string
+	Shape []int
+	Data  []float64
+}
+
+// Tensors cuts the parameters of a model into its layers' weights, row-major by
+// output as PyTorch has them, and biases. The data is shared.
+func Tensors(m app.Model, parameters []float64) ([]Tensor, error) {
+	if d := m.Dim(); len(parameters) != d || d == 0 {
+		return nil, fmt.Errorf("%w: %d parameters, the model has %d", ErrFile, len(parameters), d)
+	}
+	in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
+	shapes := []Tensor{{Name: "output.weight", Shape: []int{classes, in}}, {Name: "output.bias", Shape: []int{classes}}}
+	if m.Kind == app.ModelMLP {
+		shapes[0].Shape[1] = hidden
+		shapes = append([]Tensor{{Name: "hidden.weight", Shape: []int{hidden, in}}, {Name: "hidden.bias", Shape: []int{hidden}}}, shapes...)
+	}
+	at := 0
+	for i := range shapes {
+		n := 1
+		for _, side := range shapes[i].Shape {
+			n *= side
+		}
+		shapes[i].Data = parameters[at : at+n : at+n]
+		at += n
+	}
+	return shapes, nil
+}
+
+// plausible refuses what a damaged card says of its model, before it is
+// computed with.
+func plausible(m app.Model) error {
+	const most = 1 << 16
+	if m.Inputs == 0 || m.Inputs > most || m.Hidden > most || m.Classes == 0 || m.Classes > most || m.Dim() > MaxBytes/8 {
+		return fmt.Errorf("%w: the card's model is %+v", ErrFile, m)
+	}
+	return nil
+}
+
+// Encode gives the file's bytes in a format. They are a function of the file.
+func (f *File) Encode(format string) ([]byte, error) {
+	if err := plausible(f.Card.Model); err != nil {
+		return nil, err
+	}
+	tensors, err := Tensors(f.Card.Model, f.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	switch format {
+	case Safetensors:
+		return encodeSafetensors(f, tensors), nil
+	case NPZ:
+		return encodeNPZ(f, tensors)
+	case JSON:
+		return encodeJSON(f, tensors)
+	}
+	return nil, fmt.Errorf("format %q, want one of %s", format, strings.Join(Formats(), ", "))
+}
+
+// Decode reads a file that Encode has written, in any format. Only the very
+// bytes that Encode writes are taken, so whatever is changed in a file is
+// noticed here or by Check.
+func Decode(data []byte) (*File, string, error) {
+	if len(data) > MaxBytes {
+		return nil, "", fmt.Errorf("%w: %d bytes, at most %d", ErrFile, len(data), MaxBytes)
+	}
+	var format string
+	var decode func([]byte) (*File, error)
+	switch {
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
+		format, decode = NPZ, decodeNPZ
+	case bytes.HasPrefix(data, []byte("{\n")):
+		format, decode = JSON, decodeJSON
+	case len(data) > 8 && data[8] == '{':
+		format, decode = Safetensors, decodeSafetensors
+	default:
+		return nil, "", fmt.Errorf("%w: neither %s", ErrFile, strings.Join(Formats(), " nor "))
+	}
+	f, err := decode(data)
+	if err != nil {
+		return nil, format, err
+	}
+	again, err := f.Encode(format)
+	if err != nil {
+		return nil, format, err
+	}
+	if !bytes.Equal(again, data) {
+		at := 0
+		for at < min(len(again), len(data)) && again[at] == data[at] {
+			at++
+		}
+		return nil, format, fmt.Errorf("%w: byte %d of the file is not what spdl writes there: it was changed, or written by another program", ErrFile, at)
+	}
+	return f, format, nil
+}
+
+// joined puts tensors, by name, back into one vector.
+func joined(m app.Model, of func(Tensor) ([]float64, error)) ([]float64, error) {
+	if err := plausible(m); err != nil {
+		return nil, err
+	}
+	parameters := make([]float64, m.Dim())
+	tensors, err := Tensors(m, parameters)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tensors {
+		x, err := of(t)
+		if err != nil {
+			return nil, err
+		}
+		if len(x) != len(t.Data) {
+			return nil, fmt.Errorf("%w: %s has %d parameters, want %d", ErrFile, t.Name, len(x), len(t.Data))
+		}
+		copy(t.Data, x)
+	}
+	return parameters, nil
+}
+
+// summary is the card in a few texts, for tools that show a file's metadata.
+func (c *Card) summary() map[string]string {
+	s := map[string]string{
+		"format": "pt", "chain_id": c.ChainID, "epoch": fmt.Sprint(c.Epoch), "round": fmt.Sprint(c.Round), "preset": c.Preset,
+		"rule": c.Rule, "participants": fmt.Sprint(c.Participants), "byzantine": fmt.Sprint(c.Byzantine), "model_hash": c.ModelHash,
+		"height": fmt.Sprint(c.Height), "app_hash": c.AppHash, "epsilon": "NO DP GUARANTEE", "card": string(c.encode()),
+	}
+	if c.Epsilon != nil {
+		s["epsilon"], s["delta"] = fmt.Sprint(*c.Epsilon), fmt.Sprint(c.Delta)
+	}
+	if c.Accuracy != nil {
+		s["accuracy"] = fmt.Sprint(*c.Accuracy)
+	}
+	return s
+}
+
+// shapeOf is a shape as Python writes a tuple.
+func shapeOf(shape []int) string {
+	sides := make([]string, len(shape))
+	for i, side := range shape {
+		sides[i] = fmt.Sprint(side)
+	}
+	if len(sides) == 1 {
+		return "(" + sides[0] + ",)"
+	}
+	return "(" + strings.Join(slices.Clone(sides), ", ") + ")"
+}

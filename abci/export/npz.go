@@ -1,0 +1,99 @@
+package export
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strings"
+
+	"github.com/spdl/spdl/app"
+)
+
+// NumPy's archive: a zip of arrays in the format of numpy.lib.format, version
+// 2.0. The card is an array of no dimensions of one byte string:
+// json.loads(numpy.load(file)["card"].item()).
+
+func encodeNPZ(f *File, tensors []Tensor) ([]byte, error) {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	if err := addArray(z, "card", "|S", "()", f.Card.encode()); err != nil {
+		return nil, err
+	}
+	for _, t := range tensors {
+		if err := addArray(z, t.Name, "<f8", shapeOf(t.Shape), app.EncodeParameters(t.Data)); err != nil {
+			return nil, err
+		}
+	}
+	err := z.Close()
+	return out.Bytes(), err
+}
+
+// addArray stores an array without compression: noise does not compress.
+func addArray(z *zip.Writer, name, dtype, shape string, data []byte) error {
+	body := append(arrayHeader(dtype, shape, len(data)), data...)
+	w, err := z.CreateRaw(&zip.FileHeader{
+		Name: name + ".npy", Method: zip.Store, CRC32: crc32.ChecksumIEEE(body),
+		CompressedSize64: uint64(len(body)), UncompressedSize64: uint64(len(body)),
+	})
+	if err == nil {
+		_, err = w.Write(body)
+	}
+	return err
+}
+
+// arrayHeader is a header of version 2.0, which fills up to a multiple of 64.
+func arrayHeader(dtype, shape string, size int) []byte {
+	if dtype == "|S" {
+		dtype = fmt.Sprintf("|S%d", size)
+	}
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", dtype, shape)
+	const before = 12
+	text += strings.Repeat(" ", (64-(before+len(text)+1)%64)%64) + "\n"
+	out := append([]byte("\x93NUMPY\x02\x00"), binary.LittleEndian.AppendUint32(nil, uint32(len(text)))...)
+	return append(out, text...)
+}
+
+func decodeNPZ(file []byte) (*File, error) {
+	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, fmt.Errorf("%w: npz: %w", ErrFile, err)
+	}
+	data, err := readArray(z, "card", "|S", "()")
+	if err != nil {
+		return nil, err
+	}
+	card, err := decodeCard(data)
+	if err != nil {
+		return nil, err
+	}
+	parameters, err := joined(card.Model, func(t Tensor) ([]float64, error) {
+		data, err := readArray(z, t.Name, "<f8", shapeOf(t.Shape))
+		if err != nil {
+			return nil, err
+		}
+		return app.DecodeParameters(data)
+	})
+	return &File{Card: card, Parameters: parameters}, err
+}
+
+// readArray reads an array of which the header is known but for its size.
+func readArray(z *zip.Reader, name, dtype, shape string) ([]byte, error) {
+	r, err := z.Open(name + ".npy")
+	if err != nil {
+		return nil, fmt.Errorf("%w: array %s: %w", ErrFile, name, err)
+	}
+	defer r.Close()
+	body, err := io.ReadAll(io.LimitReader(r, MaxBytes))
+	if err != nil {
+		return nil, fmt.Errorf("%w: array %s: %w", ErrFile, name, err)
+	}
+	if len(body) >= 12 {
+		if n := 12 + int(binary.LittleEndian.Uint32(body[8:])); n <= len(body) && bytes.Equal(body[:n], arrayHeader(dtype, shape, len(body)-n)) {
+			return body[n:], nil
+		}
+	}
+	return nil, fmt.Errorf("%w: array %s is not of type %s and shape %s", ErrFile, name, dtype, shape)
+}
