@@ -1,0 +1,138 @@
+// Package verify checks what a node or a file says of the training against
+// headers that the verifier trusts: by CometBFT's light client from one trusted
+// header on, or by a trusted header alone, without a network.
+package verify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	dbm "github.com/cometbft/cometbft-db"
+	"github.com/cometbft/cometbft/light"
+	"github.com/cometbft/cometbft/light/provider"
+	lightdb "github.com/cometbft/cometbft/light/store/db"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/client"
+)
+
+// ErrNotTrusted wraps every reason why a header does not follow from the trusted
+// one.
+var ErrNotTrusted = errors.New("header is not trusted")
+
+// Trust is where trust begins: a header that the verifier has from somebody it
+// believes, by height and hash.
+type Trust struct {
+	ChainID string
+	Height  int64
+	Hash    []byte
+	// Period is how long validators are believed after they have signed. Default a
+	// week.
+	Period time.Duration
+}
+
+// Headers gives verified headers.
+type Headers interface {
+	Header(ctx context.Context, height int64) (*types.LightBlock, error)
+}
+
+// Light follows the chain from the trusted header by CometBFT's light client.
+// Witnesses contradict a primary that forks; without any the primary is its own.
+func Light(ctx context.Context, t Trust, primary provider.Provider, witnesses []provider.Provider) (Headers, error) {
+	if t.Period == 0 {
+		t.Period = 7 * 24 * time.Hour
+	}
+	if len(witnesses) == 0 {
+		witnesses = []provider.Provider{primary}
+	}
+	c, err := light.NewClient(ctx, t.ChainID, light.TrustOptions{Period: t.Period, Height: t.Height, Hash: t.Hash},
+		primary, witnesses, lightdb.New(dbm.NewMemDB(), t.ChainID))
+	if err != nil {
+		return nil, reason(t.Height, err)
+	}
+	return lightHeaders{c}, nil
+}
+
+type lightHeaders struct{ client *light.Client }
+
+func (l lightHeaders) Header(ctx context.Context, height int64) (*types.LightBlock, error) {
+	b, err := l.client.VerifyLightBlockAtHeight(ctx, height, time.Now())
+	if err != nil {
+		return nil, reason(height, err)
+	}
+	return b, nil
+}
+
+// Pinned trusts one header, the one with the trusted height and hash, and takes
+// its bytes from a file: it asks nobody. That its validators signed it is
+// checked nevertheless.
+func Pinned(t Trust, block *types.LightBlock) Headers { return pinned{t, block} }
+
+type pinned struct {
+	trust Trust
+	block *types.LightBlock
+}
+
+func (p pinned) Header(_ context.Context, height int64) (*types.LightBlock, error) {
+	b := p.block
+	switch {
+	case height != b.Height:
+		return nil, fmt.Errorf("%w: asked for height %d, there is %d alone", ErrNotTrusted, height, b.Height)
+	case p.trust.Height != 0 && p.trust.Height != b.Height:
+		return nil, fmt.Errorf("%w: trusted is height %d, the file has the header of %d: without a node only that one can be trusted", ErrNotTrusted, p.trust.Height, b.Height)
+	case b.ChainID != p.trust.ChainID:
+		return nil, fmt.Errorf("%w: header of chain %q, want %q", ErrNotTrusted, b.ChainID, p.trust.ChainID)
+	}
+	if err := b.ValidateBasic(p.trust.ChainID); err != nil {
+		return nil, fmt.Errorf("%w: height %d: %w", ErrNotTrusted, b.Height, err)
+	}
+	if !bytes.Equal(b.Hash(), p.trust.Hash) {
+		return nil, fmt.Errorf("%w: header of height %d has hash %X, trusted is %X", ErrNotTrusted, b.Height, b.Hash(), p.trust.Hash)
+	}
+	if err := b.ValidatorSet.VerifyCommitLight(b.ChainID, b.Commit.BlockID, b.Height, b.Commit); err != nil {
+		return nil, reason(height, err)
+	}
+	return b, nil
+}
+
+// reason says in our words what the light client found.
+func reason(height int64, err error) error {
+	var (
+		invalid light.ErrInvalidHeader
+		failed  light.ErrVerificationFailed
+		few     types.ErrNotEnoughVotingPowerSigned
+		expired light.ErrOldHeaderExpired
+		bad     provider.ErrBadLightBlock
+		network *url.Error
+		set     light.ErrNewValSetCantBeTrusted
+	)
+	at := height
+	if errors.As(err, &failed) {
+		at = failed.To
+	}
+	inner := err
+	if errors.As(err, &invalid) {
+		inner = invalid.Reason
+	}
+	switch {
+	case errors.As(inner, &few):
+		return fmt.Errorf("%w: the header of height %d is signed by validators of power %d, it takes more than two thirds of all: more than %d: %w", ErrNotTrusted, at, few.Got, few.Needed, err)
+	case errors.As(err, &set):
+		return fmt.Errorf("%w: the header of height %d is signed by less than a third of the validators trusted before, and the node does not show what is between: %w", ErrNotTrusted, at, err)
+	case errors.As(err, &expired):
+		return fmt.Errorf("%w: the trusted header is older than the trusting period: take a newer one: %w", ErrNotTrusted, err)
+	case errors.Is(err, light.ErrLightClientAttack):
+		return fmt.Errorf("%w: a witness has another, valid header: %w", ErrNotTrusted, err)
+	case errors.As(err, &bad):
+		return fmt.Errorf("%w: height %d: %w", ErrNotTrusted, at, bad.Reason)
+	case errors.Is(err, provider.ErrHeightTooHigh), errors.Is(err, provider.ErrLightBlockNotFound):
+		return fmt.Errorf("%w: the node does not have height %d: %w", ErrNotTrusted, at, err)
+	case errors.As(err, &network), errors.Is(err, provider.ErrNoResponse), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+	}
+	return fmt.Errorf("%w: height %d: %w", ErrNotTrusted, at, err)
+}
