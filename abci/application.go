@@ -13,6 +13,7 @@ import (
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/libs/log"
 
+	"github.com/spdl/spdl/abci/metrics"
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
@@ -37,6 +38,8 @@ type Options struct {
 	// OwnKey is the public key of the participant whose worker runs with this
 	// node, for the timings. May be nil.
 	OwnKey []byte
+	// Metrics may be nil.
+	Metrics *metrics.Metrics
 	// Now is the clock of the timings. Default time.Now.
 	Now func() time.Time
 }
@@ -105,7 +108,7 @@ func New(o Options) (*Application, error) {
 
 // publish makes a state the committed one. The first call opens the pool.
 func (a *Application) publish(s *app.State) {
-	a.state.Store(s)
+	before := a.state.Swap(s)
 	if p := a.pool.Load(); p != nil {
 		p.advance(s)
 	} else {
@@ -114,6 +117,7 @@ func (a *Application) publish(s *app.State) {
 	}
 	own, found := s.Find(a.options.OwnKey)
 	a.timings.opened(s, own.Index, found)
+	a.measure(before, s)
 }
 
 // SetBroadcast gives the application the way to the node's mempool, for the
@@ -174,9 +178,13 @@ func (a *Application) execute(s *app.State, height int64, txs []*tx.Tx) (*app.Ou
 	if out := a.outcomes.get(key); out != nil {
 		return out, nil
 	}
+	start := a.options.Now()
 	out, err := s.Execute(app.Block{Height: uint64(height), Txs: txs})
 	if err != nil {
 		return nil, err
+	}
+	if out.Record != nil {
+		a.options.Metrics.Executed(a.options.Now().Sub(start))
 	}
 	a.outcomes.put(key, out)
 	return out, nil

@@ -6,6 +6,7 @@ import (
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
+	"github.com/spdl/spdl/abci/metrics"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -19,7 +20,11 @@ func (a *Application) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) 
 	if err == nil {
 		return &abcitypes.ResponseCheckTx{Code: CodeOK, GasWanted: 1}, nil
 	}
-	return &abcitypes.ResponseCheckTx{Code: Code(err), Codespace: Codespace, Log: err.Error()}, nil
+	code := Code(err)
+	if req.Type != abcitypes.CheckTxType_Recheck { // a recheck drops what a round has left behind: no refusal
+		a.options.Metrics.Rejected(metrics.VerbCheckTx, code, CodeName(code))
+	}
+	return &abcitypes.ResponseCheckTx{Code: code, Codespace: Codespace, Log: err.Error()}, nil
 }
 
 func (a *Application) check(req *abcitypes.RequestCheckTx) error {
@@ -51,6 +56,7 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 		a.express(t.Raw)
 	}
 	a.timings.arrived(t, p.look())
+	a.options.Metrics.Pool(p.size())
 	return nil
 }
 

@@ -27,6 +27,7 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	a.outcomes.clear()
 	if r := out.Record; r != nil {
 		a.timings.closed(r.Epoch, r.Round)
+		a.measureRound(r)
 		a.log.Info("round closed", "epoch", r.Epoch, "round", r.Round, "height", r.Height, "leader", r.Leader, "view", r.View, "included", len(r.Contributions))
 	}
 	for _, c := range out.Changes {

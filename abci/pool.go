@@ -299,6 +299,13 @@ func (p *pool) look() view {
 	return v
 }
 
+// size is how many transactions are held, and their bytes.
+func (p *pool) size() (transactions int, bytes int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.slots), p.bytes
+}
+
 // gradients counts the gradients in view.
 func (v view) gradients() int {
 	n := 0

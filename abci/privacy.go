@@ -60,6 +60,11 @@ func queryPrivacy(_ *Application, s *app.State, arg string) (any, error) {
 		}
 		return spendOf(s, &s.Participants[index])
 	}
+	return Spends(s)
+}
+
+// Spends is what every registered participant has spent, by index.
+func Spends(s *app.State) ([]Spend, error) {
 	out := []Spend{}
 	for i := range s.Participants {
 		spend, err := spendOf(s, &s.Participants[i])

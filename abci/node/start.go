@@ -17,8 +17,11 @@ import (
 	"github.com/cometbft/cometbft/privval"
 	"github.com/cometbft/cometbft/proxy"
 	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
+	"github.com/cometbft/cometbft/types"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/metrics"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
 )
@@ -91,6 +94,13 @@ func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger 
 	options := abci.Options{
 		DB: r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
 		PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval,
+	}
+	if c.Instrumentation.IsPrometheusEnabled() { // on CometBFT's listener, which serves the default registry
+		doc, err := types.GenesisDocFromFile(c.GenesisFile())
+		if err != nil {
+			return err
+		}
+		options.Metrics = metrics.New(prometheus.DefaultRegisterer, doc.ChainID)
 	}
 	if keys.Signing != nil {
 		options.OwnKey = keys.Public()

@@ -1,0 +1,266 @@
+package audit
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	cmtjson "github.com/cometbft/cometbft/libs/json"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	"github.com/cometbft/cometbft/types"
+)
+
+// An archive is a gzip stream of one protobuf message, written and read field by
+// field, in this order:
+//
+//	message Archive {
+//	  bytes    genesis  = 1;                       // genesis.json
+//	  repeated tendermint.types.Block blocks = 2;  // from the initial height on, none missing
+//	  tendermint.types.Commit commit = 3;          // of the last block, where known
+//	  bytes    app_hash = 4;                       // after the last block, where known
+//	  uint64   count    = 5;                       // of blocks; without it the file was cut off
+//	}
+//
+// So every field but the last is a tag byte, a varint length and as many bytes,
+// and protoc --decode reads the whole.
+const (
+	tagGenesis = 1<<3 | 2
+	tagBlock   = 2<<3 | 2
+	tagCommit  = 3<<3 | 2
+	tagAppHash = 4<<3 | 2
+	tagCount   = 5<<3 | 0
+)
+
+// maxField bounds what a field may make a reader allocate: CometBFT's largest
+// block and its commit.
+const maxField = types.MaxBlockSizeBytes + 8<<20
+
+// ErrArchive tells that a file is no archive, or not a whole one.
+var ErrArchive = errors.New("not an archive of a chain")
+
+// WriteArchive copies a source's chain. It checks nothing: Run on the archive
+// does.
+func WriteArchive(ctx context.Context, w io.Writer, src Source, each func(done float64)) (blocks uint64, err error) {
+	z := gzip.NewWriter(w)
+	out := bufio.NewWriterSize(z, 1<<20)
+	field := func(tag byte, data []byte) error {
+		if _, err := out.Write(binary.AppendUvarint([]byte{tag}, uint64(len(data)))); err != nil {
+			return err
+		}
+		_, err := out.Write(data)
+		return err
+	}
+	genesis, err := cmtjson.Marshal(src.Genesis())
+	if err != nil {
+		return 0, err
+	}
+	if err := field(tagGenesis, genesis); err != nil {
+		return 0, err
+	}
+	for {
+		b, err := src.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return blocks, err
+		}
+		data, err := b.Marshal()
+		if err != nil {
+			return blocks, err
+		}
+		if err := field(tagBlock, data); err != nil {
+			return blocks, err
+		}
+		blocks++
+		if each != nil {
+			each(src.Done())
+		}
+	}
+	tip, err := src.Tip(ctx)
+	if err != nil {
+		return blocks, err
+	}
+	if tip.Commit != nil {
+		data, err := tip.Commit.ToProto().Marshal()
+		if err != nil {
+			return blocks, err
+		}
+		if err := field(tagCommit, data); err != nil {
+			return blocks, err
+		}
+	}
+	if tip.AppHash != nil {
+		if err := field(tagAppHash, tip.AppHash); err != nil {
+			return blocks, err
+		}
+	}
+	if _, err := out.Write(binary.AppendUvarint([]byte{tagCount}, blocks)); err != nil {
+		return blocks, err
+	}
+	return blocks, errors.Join(out.Flush(), z.Close())
+}
+
+// Archive reads a file of WriteArchive.
+type Archive struct {
+	file    io.Closer
+	counted *counter
+	in      *bufio.Reader
+	genesis *types.GenesisDoc
+	size    int64
+	blocks  uint64
+	tip     Tip
+}
+
+var _ Source = (*Archive)(nil)
+
+// counter counts the compressed bytes that were read.
+type counter struct {
+	io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// OpenArchive opens an archive file.
+func OpenArchive(path string) (*Archive, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	a, err := NewArchive(f, info.Size())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	a.file = f
+	return a, nil
+}
+
+// NewArchive reads an archive of so many bytes.
+func NewArchive(r io.Reader, size int64) (*Archive, error) {
+	a := &Archive{counted: &counter{Reader: r}, size: size}
+	z, err := gzip.NewReader(a.counted)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrArchive, err)
+	}
+	a.in = bufio.NewReaderSize(z, 1<<20)
+	tag, data, err := a.field()
+	if err != nil {
+		return nil, err
+	}
+	if tag != tagGenesis {
+		return nil, fmt.Errorf("%w: it begins with field tag %d, want the genesis, %d", ErrArchive, tag, tagGenesis)
+	}
+	if a.genesis, err = types.GenesisDocFromJSON(data); err != nil {
+		return nil, fmt.Errorf("%w: genesis: %w", ErrArchive, err)
+	}
+	return a, nil
+}
+
+// field reads the next field. The count has no bytes behind it.
+func (a *Archive) field() (tag byte, data []byte, err error) {
+	if tag, err = a.in.ReadByte(); err != nil {
+		return 0, nil, fmt.Errorf("%w: cut off after %d blocks: %w", ErrArchive, a.blocks, whole(err))
+	}
+	n, err := binary.ReadUvarint(a.in)
+	if err != nil {
+		return 0, nil, fmt.Errorf("%w: cut off after %d blocks: %w", ErrArchive, a.blocks, whole(err))
+	}
+	if tag == tagCount {
+		if n != a.blocks {
+			return 0, nil, fmt.Errorf("%w: it counts %d blocks and holds %d", ErrArchive, n, a.blocks)
+		}
+		return tag, nil, nil
+	}
+	if n > uint64(maxField) {
+		return 0, nil, fmt.Errorf("%w: field of %d bytes, at most %d", ErrArchive, n, maxField)
+	}
+	// What is there is read before it is allocated: the length may lie.
+	data, err = io.ReadAll(io.LimitReader(a.in, int64(n)))
+	if err == nil && uint64(len(data)) < n {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("%w: cut off after %d blocks: %w", ErrArchive, a.blocks, err)
+	}
+	return tag, data, nil
+}
+
+// whole keeps an early end from being taken for the end of the chain.
+func whole(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// Genesis is the archived one.
+func (a *Archive) Genesis() *types.GenesisDoc { return a.genesis }
+
+// Next reads a block, and what follows the last.
+func (a *Archive) Next(context.Context) (*cmtproto.Block, error) {
+	for {
+		tag, data, err := a.field()
+		if err != nil {
+			return nil, err
+		}
+		switch tag {
+		case tagBlock:
+			a.blocks++
+			b := new(cmtproto.Block)
+			if err := b.Unmarshal(data); err != nil {
+				return nil, fmt.Errorf("%w: block %d of the archive: %w", ErrDamaged, a.blocks, err)
+			}
+			return b, nil
+		case tagCommit:
+			var c cmtproto.Commit
+			if err := c.Unmarshal(data); err != nil {
+				return nil, fmt.Errorf("%w: commit of the last block: %w", ErrArchive, err)
+			}
+			if a.tip.Commit, err = types.CommitFromProto(&c); err != nil {
+				return nil, fmt.Errorf("%w: commit of the last block: %w", ErrArchive, err)
+			}
+		case tagAppHash:
+			a.tip.AppHash = data
+		case tagCount:
+			if _, err := a.in.ReadByte(); !errors.Is(err, io.EOF) { // and so gzip's checksum is read
+				return nil, fmt.Errorf("%w: more behind its end (%v)", ErrArchive, err)
+			}
+			return nil, io.EOF
+		default:
+			return nil, fmt.Errorf("%w: field tag %d", ErrArchive, tag)
+		}
+	}
+}
+
+// Tip is what was archived behind the last block.
+func (a *Archive) Tip(context.Context) (Tip, error) { return a.tip, nil }
+
+// Done goes by the bytes of the file.
+func (a *Archive) Done() float64 {
+	if a.size <= 0 {
+		return 0
+	}
+	return min(1, float64(a.counted.n)/float64(a.size))
+}
+
+// Close closes the file.
+func (a *Archive) Close() error {
+	if a.file == nil {
+		return nil
+	}
+	return a.file.Close()
+}

@@ -1,0 +1,164 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// blame finds the transactions of a block that do not hold by themselves: they
+// cannot be decoded, are not signed by whom they name, or are not what the
+// block's aggregate lists.
+func (r *replay) blame(raws [][]byte) (bad []BadTransaction) {
+	listed := map[uint32][]byte{}
+	for i, raw := range raws {
+		hash := sha256.Sum256(raw)
+		found := BadTransaction{Index: i, Hash: hex.EncodeToString(hash[:]), Kind: "undecodable"}
+		t, err := tx.Decode(raw)
+		if err == nil {
+			found.Kind = t.Kind().String()
+			at, ofRound := tx.PlaceOf(t)
+			if !ofRound {
+				continue // whether it holds depends on those before it; Execute says
+			}
+			found.Participant = &at.Participant
+			if err = r.signed(t, at.Participant); err == nil && t.Gradient != nil && listed[at.Participant] != nil && !bytes.Equal(listed[at.Participant], t.Content[:]) {
+				err = fmt.Errorf("content is %X, the aggregate lists %X", t.Content[:8], listed[at.Participant][:8])
+			}
+			if a := t.Aggregate; a != nil && i == 0 {
+				for _, in := range a.Included {
+					listed[in.Participant] = in.Hash
+				}
+			}
+		}
+		if err != nil {
+			found.Reason = err.Error()
+			bad = append(bad, found)
+		}
+	}
+	return bad
+}
+
+// signed verifies a gradient's or an aggregate's signature by the key of the
+// state before the block.
+func (r *replay) signed(t *tx.Tx, participant uint32) error {
+	if uint64(participant) >= uint64(len(r.state.Participants)) {
+		return fmt.Errorf("participant %d is not registered", participant)
+	}
+	return t.Verify(r.state.ChainID, r.state.Participants[participant].PubKey)
+}
+
+// appHash is the divergence of the state after the last executed block, with
+// the parts in which the node's own account differs, where it has one.
+func (r *replay) appHash(ctx context.Context, expected []byte) *Divergence {
+	hash := r.state.Hash()
+	d := &Divergence{
+		Height: r.state.Height, Kind: KindAppHash, Expected: hex.EncodeToString(expected), Found: hex.EncodeToString(hash[:]),
+		Reason: fmt.Sprintf("the next header states application hash %X, replayed %X", expected, hash),
+	}
+	w, ok := r.src.(Witness)
+	if !ok {
+		return d
+	}
+	if mine := r.record; mine != nil {
+		if theirs, err := w.Record(ctx, mine.Epoch, mine.Round); err == nil && theirs != nil {
+			d.Parts = Differences("record", theirs, mine)
+		}
+	}
+	if theirs, err := w.State(ctx); err == nil && theirs != nil && theirs.Height == r.state.Height {
+		d.Parts = append(d.Parts, Differences("state", account(theirs), account(r.state))...)
+	}
+	return d
+}
+
+// account is what of a state goes into the application hash and can be named.
+func account(s *app.State) any {
+	return map[string]any{
+		"params": s.Params, "progress": s.Progress, "participants": s.Participants, "model": s.Model, "velocity": s.Velocity,
+		"proposals": s.Proposals, "offences": s.Offences, "epochs": s.Epochs,
+	}
+}
+
+// maxDifferences bounds what one report lists.
+const maxDifferences = 32
+
+// Differences names the values in which two things of one kind differ, by their
+// JSON, at most 32 of them.
+func Differences(key string, expected, found any) []Difference {
+	var out []Difference
+	differ(key, generic(expected), generic(found), &out)
+	return out
+}
+
+func generic(v any) (out any) {
+	data, err := json.Marshal(v)
+	if err == nil {
+		d := json.NewDecoder(bytes.NewReader(data))
+		d.UseNumber() // a float64 would hide differences of large integers
+		err = d.Decode(&out)
+	}
+	if err != nil { // a model that overflowed: JSON has no NaN
+		return fmt.Sprintf("%v", v)
+	}
+	return out
+}
+
+func differ(key string, expected, found any, out *[]Difference) {
+	if len(*out) >= maxDifferences {
+		return
+	}
+	switch e := expected.(type) {
+	case map[string]any:
+		if f, ok := found.(map[string]any); ok {
+			for _, k := range union(e, f) {
+				differ(key+"."+k, e[k], f[k], out)
+			}
+			return
+		}
+	case []any:
+		if f, ok := found.([]any); ok {
+			for i := range max(len(e), len(f)) {
+				differ(fmt.Sprintf("%s[%d]", key, i), element(e, i), element(f, i), out)
+			}
+			return
+		}
+	}
+	if e, f := text(expected), text(found); e != f {
+		*out = append(*out, Difference{Key: key, Expected: e, Found: f})
+	}
+}
+
+func union(a, b map[string]any) (keys []string) {
+	for k := range a {
+		keys = append(keys, k)
+	}
+	for k := range b {
+		if _, both := a[k]; !both {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func element(list []any, i int) any {
+	if i < len(list) {
+		return list[i]
+	}
+	return nil
+}
+
+func text(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}

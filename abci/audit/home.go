@@ -1,0 +1,141 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	dbm "github.com/cometbft/cometbft-db"
+	"github.com/cometbft/cometbft/config"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	sm "github.com/cometbft/cometbft/state"
+	cmtstore "github.com/cometbft/cometbft/store"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/store"
+	"github.com/spdl/spdl/app"
+)
+
+// Home reads a stopped node's databases. As a witness it knows what the node
+// itself computed.
+type Home struct {
+	genesis *types.GenesisDoc
+	opened  []dbm.DB
+	blocks  *cmtstore.BlockStore
+	states  sm.Store
+	own     *store.Store
+	next    int64
+}
+
+var (
+	_ Source  = (*Home)(nil)
+	_ Witness = (*Home)(nil)
+)
+
+// OpenHome opens the databases of a home whose node does not run.
+func OpenHome(c *config.Config) (h *Home, err error) {
+	h = new(Home)
+	if h.genesis, err = types.GenesisDocFromFile(c.GenesisFile()); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.Close())
+			h = nil
+		}
+	}()
+	open := func(name string) dbm.DB {
+		if err != nil {
+			return nil
+		}
+		if _, err = os.Stat(filepath.Join(c.DBDir(), name+".db")); err != nil { // NewDB would make it
+			return nil
+		}
+		db, failed := dbm.NewDB(name, dbm.BackendType(c.DBBackend), c.DBDir())
+		if failed != nil {
+			err = fmt.Errorf("%s (a node that runs holds its databases: stop it, or ask it by --node): %w", filepath.Join(c.DBDir(), name+".db"), failed)
+			return nil
+		}
+		h.opened = append(h.opened, db)
+		return db
+	}
+	blocks, states, own := open("blockstore"), open("state"), open("application")
+	if err != nil {
+		return h, err
+	}
+	h.blocks, h.states, h.own = cmtstore.NewBlockStore(blocks), sm.NewStore(states, sm.StoreOptions{}), store.New(own)
+	h.next = h.genesis.InitialHeight
+	if base := h.blocks.Base(); base > h.next {
+		return h, fmt.Errorf("blocks begin at height %d, a replay needs all from %d: the node was state synced or pruned, take one that was not", base, h.next)
+	}
+	return h, nil
+}
+
+// Genesis is that of config/genesis.json.
+func (h *Home) Genesis() *types.GenesisDoc { return h.genesis }
+
+// Next loads a block.
+func (h *Home) Next(context.Context) (b *cmtproto.Block, err error) {
+	height := h.next
+	if height > h.blocks.Height() {
+		return nil, io.EOF
+	}
+	h.next++
+	defer func() { // the block store panics on bytes that it cannot read
+		if r := recover(); r != nil {
+			b, err = nil, fmt.Errorf("%w: height %d: %v", ErrDamaged, height, r)
+		}
+	}()
+	if b = h.blocks.LoadBlockProto(height); b == nil {
+		return nil, fmt.Errorf("%w: height %d is not in the block store", ErrDamaged, height)
+	}
+	return b, nil
+}
+
+// Tip is the commit that the node saw for its last block, and the application
+// hash that CometBFT holds.
+func (h *Home) Tip(context.Context) (tip Tip, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("what follows height %d: %v", h.blocks.Height(), r)
+		}
+	}()
+	tip.Commit = h.blocks.LoadSeenCommit(h.blocks.Height())
+	s, err := h.states.Load()
+	if err != nil {
+		return tip, err
+	}
+	if s.LastBlockHeight == h.blocks.Height() && s.LastBlockHeight > 0 {
+		tip.AppHash = s.AppHash
+	}
+	return tip, nil
+}
+
+// Done goes by heights.
+func (h *Home) Done() float64 {
+	all := h.blocks.Height() - h.genesis.InitialHeight + 1
+	if all <= 0 {
+		return 1
+	}
+	return float64(h.next-h.genesis.InitialHeight) / float64(all)
+}
+
+// Record is the node's own of a closed round.
+func (h *Home) Record(_ context.Context, epoch, round uint64) (*app.Record, error) {
+	return h.own.Record(epoch, round)
+}
+
+// State is the node's own after its last block.
+func (h *Home) State(context.Context) (*app.State, error) { return h.own.State() }
+
+// Close closes the databases.
+func (h *Home) Close() error {
+	var errs []error
+	for _, db := range h.opened {
+		errs = append(errs, db.Close())
+	}
+	return errors.Join(errs...)
+}

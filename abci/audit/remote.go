@@ -1,0 +1,132 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app"
+)
+
+// Remote asks a node over RPC, up to the height that it had at first.
+type Remote struct {
+	c       *client.Client
+	genesis *types.GenesisDoc
+	next    int64
+	last    int64
+}
+
+var (
+	_ Source  = (*Remote)(nil)
+	_ Witness = (*Remote)(nil)
+)
+
+// OpenRemote asks a node for its genesis and height.
+func OpenRemote(ctx context.Context, c *client.Client) (*Remote, error) {
+	r := &Remote{c: c}
+	status, err := c.RPC().Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+	}
+	r.last = status.SyncInfo.LatestBlockHeight
+	var genesis bytes.Buffer
+	for chunk, total := uint(0), 1; int(chunk) < total; chunk++ { // in chunks: a consortium's may be large
+		g, err := c.RPC().GenesisChunked(ctx, chunk)
+		if err != nil {
+			return nil, fmt.Errorf("%w: genesis: %w", client.ErrUnreachable, err)
+		}
+		data, err := base64.StdEncoding.DecodeString(g.Data)
+		if err != nil {
+			return nil, fmt.Errorf("genesis: %w", err)
+		}
+		genesis.Write(data)
+		total = g.TotalChunks
+	}
+	if r.genesis, err = types.GenesisDocFromJSON(genesis.Bytes()); err != nil {
+		return nil, fmt.Errorf("genesis: %w", err)
+	}
+	r.next = r.genesis.InitialHeight
+	if base := status.SyncInfo.EarliestBlockHeight; base > r.next {
+		return nil, fmt.Errorf("the node's blocks begin at height %d, a replay needs all from %d: ask one that was neither state synced nor pruned", base, r.next)
+	}
+	return r, nil
+}
+
+// Genesis is the node's. An auditor has a copy of its own.
+func (r *Remote) Genesis() *types.GenesisDoc { return r.genesis }
+
+// Next fetches a block.
+func (r *Remote) Next(ctx context.Context) (*cmtproto.Block, error) {
+	height := r.next
+	if height > r.last {
+		return nil, io.EOF
+	}
+	r.next++
+	answer, err := r.c.RPC().Block(ctx, &height)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, fmt.Errorf("%w: block %d: %w", client.ErrUnreachable, height, err)
+	case answer.Block == nil:
+		return nil, fmt.Errorf("%w: height %d: the node has none", ErrDamaged, height)
+	}
+	b, err := answer.Block.ToProto()
+	if err != nil {
+		return nil, fmt.Errorf("%w: height %d: %w", ErrDamaged, height, err)
+	}
+	return b, nil
+}
+
+// Tip is the last block's commit, and the application hash after it: that of
+// the next header, where the chain went on meanwhile, or the node's own.
+func (r *Remote) Tip(ctx context.Context) (Tip, error) {
+	if r.last == 0 {
+		return Tip{}, nil
+	}
+	signed, err := r.c.RPC().Commit(ctx, &r.last)
+	if err != nil {
+		return Tip{}, fmt.Errorf("%w: commit %d: %w", client.ErrUnreachable, r.last, err)
+	}
+	tip := Tip{Commit: signed.Commit}
+	info, err := r.c.RPC().ABCIInfo(ctx)
+	if err != nil {
+		return tip, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+	}
+	if info.Response.LastBlockHeight == r.last {
+		tip.AppHash = info.Response.LastBlockAppHash
+		return tip, nil
+	}
+	following := r.last + 1
+	if signed, err = r.c.RPC().Commit(ctx, &following); err == nil && signed.Header != nil {
+		tip.AppHash = signed.Header.AppHash
+	}
+	return tip, nil
+}
+
+// Done goes by heights.
+func (r *Remote) Done() float64 {
+	all := r.last - r.genesis.InitialHeight + 1
+	if all <= 0 {
+		return 1
+	}
+	return float64(r.next-r.genesis.InitialHeight) / float64(all)
+}
+
+// Record is the node's own of a closed round.
+func (r *Remote) Record(ctx context.Context, epoch, round uint64) (*app.Record, error) {
+	record, err := r.c.RoundOf(ctx, epoch, round)
+	return &record, err
+}
+
+// State is not to be had over RPC.
+func (r *Remote) State(context.Context) (*app.State, error) { return nil, nil }
+
+// Close has nothing to close.
+func (r *Remote) Close() error { return nil }

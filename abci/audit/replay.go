@@ -1,0 +1,301 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/cometbft/cometbft/crypto/ed25519"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Options are how to replay. The zero value will do.
+type Options struct {
+	// Genesis replaces the source's: the auditor's own copy.
+	Genesis *types.GenesisDoc
+	// Progress is called after every block. May be nil.
+	Progress func(Progress)
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
+}
+
+// replay is a chain on its way.
+type replay struct {
+	src    Source
+	report *Report
+	doc    *types.GenesisDoc
+	state  *app.State
+	record *app.Record // of the block before, if it closed a round
+
+	validators, next *types.ValidatorSet // of the block at hand and of the one after it
+	last             types.BlockID       // of the block before
+	began, ended     time.Time           // the first and the last block's
+}
+
+// block is one as it was read: raw always, parsed where it is sound in itself.
+type block struct {
+	raw   *cmtproto.Block
+	sound *types.Block
+	fault error
+}
+
+// Run re-executes the chain of a source. The error tells that it could not be
+// audited; what the audit found, a divergence too, is in the report.
+func Run(ctx context.Context, src Source, o Options) (*Report, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	start := o.Now()
+	r, err := begin(src, o.Genesis)
+	if err != nil {
+		return nil, err
+	}
+	err = r.run(ctx, func(height uint64) {
+		if o.Progress != nil {
+			o.Progress(progress(height, src.Done(), o.Now().Sub(start)))
+		}
+	})
+	var d *Divergence
+	switch {
+	case errors.As(err, &d):
+		r.report.Divergence = d
+	case err != nil:
+		return nil, err
+	}
+	r.report.ReplaySeconds = o.Now().Sub(start).Seconds()
+	return r.report, r.finish()
+}
+
+func progress(height uint64, done float64, elapsed time.Duration) Progress {
+	p := Progress{Height: height, Done: done, Elapsed: elapsed}
+	if done > 0 {
+		p.Left = time.Duration(float64(elapsed) * (1 - done) / done)
+	}
+	return p
+}
+
+// begin is the state before the first block.
+func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
+	if doc == nil {
+		doc = src.Genesis()
+	}
+	if err := doc.ValidateAndComplete(); err != nil {
+		return nil, fmt.Errorf("genesis: %w", err)
+	}
+	g, err := app.DecodeGenesis(doc.AppState)
+	if err != nil {
+		return nil, err
+	}
+	s, err := app.NewState(doc.ChainID, uint64(doc.InitialHeight), doc.ConsensusParams.Block.MaxBytes, g)
+	if err != nil {
+		return nil, err
+	}
+	r := &replay{src: src, doc: doc, state: s, report: &Report{ChainID: doc.ChainID, First: uint64(doc.InitialHeight), Last: s.Height}}
+	var genesis []*types.Validator
+	for _, v := range doc.Validators {
+		genesis = append(genesis, types.NewValidator(v.PubKey, v.Power))
+	}
+	r.validators = types.NewValidatorSet(genesis)
+	r.next = r.validators.Copy()
+	return r, nil
+}
+
+func (r *replay) run(ctx context.Context, each func(height uint64)) error {
+	b, err := r.read(ctx, r.state.Height+1)
+	for err == nil {
+		height := r.state.Height + 1
+		var following *block
+		following, err = r.read(ctx, height+1)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		var tip Tip
+		if err != nil {
+			if tip, err = r.src.Tip(ctx); err != nil {
+				return err
+			}
+		} else if following.sound != nil {
+			tip = Tip{Commit: following.sound.LastCommit}
+		}
+		if err := r.step(ctx, b, tip.Commit); err != nil {
+			return err
+		}
+		each(height)
+		if following == nil {
+			return r.checkTip(ctx, tip)
+		}
+		b = following
+	}
+	if errors.Is(err, io.EOF) {
+		return nil // a chain without blocks
+	}
+	return err
+}
+
+// read is the block that must have the height.
+func (r *replay) read(ctx context.Context, height uint64) (*block, error) {
+	raw, err := r.src.Next(ctx)
+	switch {
+	case errors.Is(err, ErrDamaged):
+		return &block{fault: err}, nil
+	case err != nil:
+		return nil, err
+	}
+	b := &block{raw: raw}
+	sound, err := types.BlockFromProto(raw)
+	switch {
+	case err != nil:
+		b.fault = err
+	case sound.ChainID != r.doc.ChainID:
+		b.fault = fmt.Errorf("chain id is %q, the genesis is of %q", sound.ChainID, r.doc.ChainID)
+	case uint64(sound.Height) != height:
+		b.fault = fmt.Errorf("height is %d, want %d", sound.Height, height)
+	default:
+		b.sound = sound
+	}
+	return b, nil
+}
+
+// step checks a block and executes it.
+func (r *replay) step(ctx context.Context, b *block, commit *types.Commit) error {
+	height := r.state.Height + 1
+	if b.sound == nil {
+		d := &Divergence{Height: height, Kind: KindBlock, Reason: b.fault.Error()}
+		if b.raw != nil {
+			d.Transactions = r.blame(b.raw.Data.Txs)
+		}
+		return d
+	}
+	id, err := identify(b.sound)
+	if err != nil {
+		return err
+	}
+	if !b.sound.LastBlockID.Equals(r.last) {
+		return r.divergence(b, KindBlock, fmt.Sprintf("last block id is %X, the block before is %X", b.sound.LastBlockID.Hash, r.last.Hash))
+	}
+	if err := r.checkCommit(b, id, commit); err != nil {
+		return err
+	}
+	if hash := r.state.Hash(); !bytes.Equal(b.sound.AppHash, hash[:]) {
+		return r.appHash(ctx, b.sound.AppHash)
+	}
+	if hash := r.validators.Hash(); !bytes.Equal(b.sound.ValidatorsHash, hash) {
+		return r.divergence(b, KindBlock, fmt.Sprintf("validators hash is %X, replayed %X", b.sound.ValidatorsHash, hash))
+	}
+	if hash := r.next.Hash(); !bytes.Equal(b.sound.NextValidatorsHash, hash) {
+		return r.divergence(b, KindBlock, fmt.Sprintf("next validators hash is %X, replayed %X", b.sound.NextValidatorsHash, hash))
+	}
+	return r.execute(b, id)
+}
+
+// identify computes what validators sign of a block.
+func identify(b *types.Block) (types.BlockID, error) {
+	parts, err := b.MakePartSet(types.BlockPartSizeBytes)
+	if err != nil {
+		return types.BlockID{}, fmt.Errorf("block %d: %w", b.Height, err)
+	}
+	return types.BlockID{Hash: b.Hash(), PartSetHeader: parts.Header()}, nil
+}
+
+func (r *replay) divergence(b *block, kind, reason string) *Divergence {
+	return &Divergence{Height: uint64(b.sound.Height), Kind: kind, Reason: reason, Transactions: r.blame(b.raw.Data.Txs)}
+}
+
+// checkCommit verifies all signatures of the commit that stands in the next
+// block, by the validators that the replay derived.
+func (r *replay) checkCommit(b *block, id types.BlockID, commit *types.Commit) error {
+	if commit == nil {
+		return nil
+	}
+	if !commit.BlockID.Equals(id) {
+		return r.divergence(b, KindCommit, fmt.Sprintf("block has id %X, the validators signed %X", id.Hash, commit.BlockID.Hash))
+	}
+	if err := types.VerifyCommit(r.doc.ChainID, r.validators, id, b.sound.Height, commit); err != nil {
+		return r.divergence(b, KindCommit, err.Error())
+	}
+	for _, sig := range commit.Signatures {
+		if sig.BlockIDFlag != types.BlockIDFlagAbsent {
+			r.report.Signatures++
+		}
+	}
+	return nil
+}
+
+func (r *replay) execute(b *block, id types.BlockID) error {
+	height := r.state.Height + 1
+	txs := make([]*tx.Tx, len(b.sound.Txs))
+	var err error
+	for i, raw := range b.sound.Txs {
+		if txs[i], err = tx.Decode(raw); err != nil {
+			return r.divergence(b, KindExecution, fmt.Sprintf("transaction %d: %v", i, err))
+		}
+	}
+	out, err := r.state.Execute(app.Block{Height: height, Txs: txs})
+	if err != nil {
+		return r.divergence(b, KindExecution, err.Error())
+	}
+	r.state, r.record, r.last = out.State, out.Record, id
+	r.count(b.sound, out)
+	var updates []*types.Validator
+	for _, v := range out.Validators {
+		updates = append(updates, types.NewValidator(ed25519.PubKey(v.ConsensusKey), v.Power))
+	}
+	r.validators, r.next = r.next, r.next.Copy()
+	if err := r.next.UpdateWithChangeSet(updates); err != nil {
+		return r.divergence(b, KindExecution, fmt.Sprintf("validator updates: %v", err))
+	}
+	return nil
+}
+
+func (r *replay) count(b *types.Block, out *app.Outcome) {
+	r.report.Last = out.State.Height
+	r.report.Blocks++
+	r.report.Transactions += uint64(len(b.Txs))
+	if r.began.IsZero() {
+		r.began = b.Time
+	}
+	r.ended = b.Time
+	if out.Record != nil {
+		r.report.Rounds++
+		r.report.Gradients += uint64(len(out.Record.Contributions))
+		r.report.BadLeaders = append(r.report.BadLeaders, badLeaders(out.Record)...)
+	}
+}
+
+// checkTip compares the state after the last block.
+func (r *replay) checkTip(ctx context.Context, tip Tip) error {
+	if tip.AppHash == nil {
+		return nil
+	}
+	r.report.TipChecked = true
+	if hash := r.state.Hash(); !bytes.Equal(tip.AppHash, hash[:]) {
+		return r.appHash(ctx, tip.AppHash)
+	}
+	return nil
+}
+
+// finish completes the report from the state that was reached.
+func (r *replay) finish() (err error) {
+	hash := r.state.Hash()
+	r.report.AppHash = hex.EncodeToString(hash[:])
+	r.report.Epochs = r.state.Progress.Epoch + 1
+	r.report.Offences = append([]app.Offence{}, r.state.Offences...)
+	if r.report.BadLeaders == nil {
+		r.report.BadLeaders = []BadLeader{}
+	}
+	if span := r.ended.Sub(r.began); span > 0 {
+		r.report.ChainSeconds = span.Seconds()
+		r.report.Ratio = r.report.ReplaySeconds / r.report.ChainSeconds
+	}
+	r.report.Spend, err = abci.Spends(r.state)
+	return err
+}

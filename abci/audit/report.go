@@ -1,0 +1,104 @@
+package audit
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+)
+
+// Report is what a replay found.
+type Report struct {
+	ChainID      string        `json:"chain_id"`
+	First        uint64        `json:"first_height"`
+	Last         uint64        `json:"last_height"` // the last that was executed and agrees
+	Blocks       uint64        `json:"blocks"`
+	Transactions uint64        `json:"transactions"`
+	Signatures   uint64        `json:"validator_signatures"` // of commits, verified
+	Rounds       uint64        `json:"rounds"`
+	Epochs       uint64        `json:"epochs"` // begun
+	Gradients    uint64        `json:"gradients"`
+	AppHash      string        `json:"app_hash"`    // after Last
+	TipChecked   bool          `json:"tip_checked"` // the application hash after Last was known and compared
+	BadLeaders   []BadLeader   `json:"bad_leaders"`
+	Offences     []app.Offence `json:"offences"`
+	Spend        []abci.Spend  `json:"spend"`
+	Divergence   *Divergence   `json:"divergence"` // the first, null if there is none
+
+	ChainSeconds  float64 `json:"chain_seconds"` // from the first block's time to the last's
+	ReplaySeconds float64 `json:"replay_seconds"`
+	Ratio         float64 `json:"ratio"` // replay over chain, 0 where the chain has no span
+}
+
+// BadLeader is a participant that might have closed a round and let it pass to a
+// later view: it was away, silent, or its aggregate was wrong.
+type BadLeader struct {
+	Epoch       uint64 `json:"epoch"`
+	Round       uint64 `json:"round"`
+	Height      uint64 `json:"height"` // at which the round was closed
+	Participant uint32 `json:"participant"`
+	View        uint32 `json:"view"`      // that it let pass
+	ClosedBy    uint32 `json:"closed_by"` // the leader in a later view
+}
+
+// badLeaders are the ranking's entries before the one who closed the round.
+func badLeaders(r *app.Record) []BadLeader {
+	var out []BadLeader
+	for view, p := range r.Ranking {
+		if uint32(view) >= r.View {
+			break
+		}
+		out = append(out, BadLeader{Epoch: r.Epoch, Round: r.Round, Height: r.Height, Participant: p, View: uint32(view), ClosedBy: r.Leader})
+	}
+	return out
+}
+
+// The kinds of divergence.
+const (
+	KindBlock     = "block"     // the block contradicts itself or the one before it, or cannot be read
+	KindCommit    = "commit"    // not the block that two thirds of the validators signed
+	KindExecution = "execution" // the state machine refuses the block
+	KindAppHash   = "app hash"  // the next header states another application hash
+)
+
+// Divergence is where blocks and replay part.
+type Divergence struct {
+	Height       uint64           `json:"height"`
+	Kind         string           `json:"kind"`
+	Reason       string           `json:"reason"`
+	Transactions []BadTransaction `json:"transactions,omitempty"` // at fault
+	Expected     string           `json:"expected,omitempty"`     // application hash of the next header
+	Found        string           `json:"found,omitempty"`        // of the replay
+	// Parts are the keys in which the node's own record or state differs from the
+	// replay's, where the source holds them.
+	Parts []Difference `json:"parts,omitempty"`
+}
+
+func (d *Divergence) Error() string {
+	return fmt.Sprintf("the chain diverges at height %d (%s): %s", d.Height, d.Kind, d.Reason)
+}
+
+// BadTransaction is a transaction of a block that does not hold by itself.
+type BadTransaction struct {
+	Index       int     `json:"index"`
+	Hash        string  `json:"hash"`
+	Kind        string  `json:"kind"` // "undecodable" where it is none
+	Participant *uint32 `json:"participant,omitempty"`
+	Reason      string  `json:"reason"`
+}
+
+// Difference is one value that two sides state differently, as JSON.
+type Difference struct {
+	Key      string `json:"key"`
+	Expected string `json:"expected"` // the node's
+	Found    string `json:"found"`    // the replay's
+}
+
+// Progress is how far a replay is.
+type Progress struct {
+	Height  uint64
+	Done    float64 // within [0, 1]
+	Elapsed time.Duration
+	Left    time.Duration // estimated; 0 while there is nothing to go by
+}

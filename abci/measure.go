@@ -1,0 +1,52 @@
+package abci
+
+import (
+	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/app"
+)
+
+// measure gives a committed state to the metrics. What the state says of
+// participants is computed anew only where it has changed.
+func (a *Application) measure(before, s *app.State) {
+	m := a.options.Metrics
+	if m == nil {
+		return
+	}
+	m.Pool(a.pool.Load().size())
+	if before == nil || before.Progress.Epoch != s.Progress.Epoch || before.Progress.Round != s.Progress.Round {
+		m.RoundOpened(a.options.Now())
+	}
+	if before != nil && before.Hash() == s.Hash() {
+		m.Committed(s.Height)
+		return
+	}
+	c := metrics.Chain{
+		Height: s.Height, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Planned: s.Params.Training.Rounds, Finished: s.Finished(),
+		Participants: s.Active(), Byzantine: s.F(), Offences: len(s.Offences), Budget: s.Params.Privacy.Epsilon,
+	}
+	for i := range s.Participants {
+		p := &s.Participants[i]
+		if !p.Active {
+			continue
+		}
+		st := metrics.Standing{Participant: p.Index, Reputation: float64(p.Reputation) / app.One}
+		if spend, err := spendOf(s, p); err == nil {
+			st.Epsilon, st.Left = spend.Epsilon, spend.Left
+		}
+		c.Standings = append(c.Standings, st)
+	}
+	m.State(c)
+}
+
+// measureRound gives a closed round to the metrics.
+func (a *Application) measureRound(r *app.Record) {
+	m := a.options.Metrics
+	if m == nil {
+		return
+	}
+	t, _ := a.timings.get(r.Epoch, r.Round)
+	m.RoundClosed(int(r.View), len(r.Contributions), t.LGC, t.GE, t.BC)
+	for _, c := range r.Contributions {
+		m.Contributed(c.Participant, c.Selected)
+	}
+}

@@ -1,0 +1,245 @@
+// Package metrics are the application's Prometheus metrics, under the namespace
+// spdl beside CometBFT's own. They are fed by the verbs: nothing of them is on
+// the consensus path. A nil *Metrics takes everything and keeps nothing.
+package metrics
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Namespace is the first part of every name.
+const Namespace = "spdl"
+
+// The verbs that reject.
+const (
+	VerbCheckTx         = "check_tx"
+	VerbProcessProposal = "process_proposal"
+)
+
+// The stages of a round.
+const (
+	StageLGC = "lgc" // local gradient computation
+	StageGE  = "ge"  // gradient exchange
+	StageBC  = "bc"  // blockchain consensus
+)
+
+// Metrics are a node's. Labels are bounded: stages, verbs, result codes and the
+// indices of participants, whose number the consortium decides on.
+type Metrics struct {
+	height, epoch, round, planned, finished, opened *prometheus.GaugeVec
+	participants, byzantine, offences, budget       *prometheus.GaugeVec
+	rounds, views, included                         *prometheus.CounterVec
+	rejected                                        *prometheus.CounterVec
+	stage, execute, rule                            *prometheus.HistogramVec
+	poolTxs, poolBytes                              *prometheus.GaugeVec
+	reputation, epsilon, left                       *prometheus.GaugeVec
+	contributions                                   *prometheus.CounterVec
+
+	chainID string
+	mu      sync.Mutex
+	known   map[uint32]bool // participants with a gauge
+}
+
+// New registers the metrics of a chain's node. Nodes of one process share them
+// by their chain's id, as far as they are registered already.
+func New(r prometheus.Registerer, chainID string) *Metrics {
+	m := &Metrics{chainID: chainID, known: map[uint32]bool{}}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: Namespace, Name: name, Help: help}, withChain(labels)))
+	}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: Namespace, Name: name, Help: help}, withChain(labels)))
+	}
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		return register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: Namespace, Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.001, 2, 17), // 1 ms to 65 s
+		}, withChain(labels)))
+	}
+	m.height = gauge("height", "Height of the last committed block.")
+	m.epoch = gauge("epoch", "The running epoch, from 0.")
+	m.round = gauge("round", "The open round of the epoch, from 0; equal to rounds_planned when all are closed.")
+	m.planned = gauge("rounds_planned", "Rounds of the running epoch.")
+	m.finished = gauge("finished", "1 when the epoch's training is over, else 0.")
+	m.opened = gauge("round_opened_timestamp_seconds", "When this node saw the open round begin, in Unix time.")
+	m.participants = gauge("participants", "Active participants, N.")
+	m.byzantine = gauge("byzantine", "Byzantine participants that the rule withstands now, f.")
+	m.offences = gauge("offences", "Equivocations that are proven on the chain.")
+	m.budget = gauge("epsilon_budget", "Epsilon that each participant may spend; 0 for no budget.")
+	m.rounds = counter("rounds_closed_total", "Rounds that this node has seen closed since it started.")
+	m.views = counter("view_changes_total", "Leaders passed over in closed rounds.")
+	m.included = counter("gradients_included_total", "Gradients in closed rounds.")
+	m.rejected = counter("rejected_total", "Transactions refused by CheckTx and proposals rejected by ProcessProposal, by result code.", "verb", "code", "reason")
+	m.stage = histogram("round_stage_seconds", "Wall clock of a round by stage: lgc, ge, bc. Stages that the node did not see whole are left out.", "stage")
+	m.execute = histogram("execute_seconds", "Judging a block that closes a round: signatures, lots, rule, state hash.")
+	m.rule = histogram("rule_seconds", "Computing the aggregate of a round by the rule, where this node's participant leads.")
+	m.poolTxs = gauge("pool_transactions", "Transactions in the application's pool.")
+	m.poolBytes = gauge("pool_bytes", "Bytes in the application's pool.")
+	m.reputation = gauge("reputation", "Reputation of an active participant, within 0 and 1.", "participant")
+	m.epsilon = gauge("epsilon_spent", "Epsilon that an active participant's gradients have cost, by the ledger; absent without a guarantee.", "participant")
+	m.left = gauge("participations_left", "Gradients that an active participant's budget still pays for; absent without a budget.", "participant")
+	m.contributions = counter("contributions_total", "Gradients of a participant in closed rounds, since this node started.", "participant", "selected")
+	for _, verb := range []string{VerbCheckTx, VerbProcessProposal} {
+		m.rejected.WithLabelValues(chainID, verb, "0", "none") // so that a rate exists before the first
+	}
+	m.rounds.WithLabelValues(chainID)
+	m.views.WithLabelValues(chainID)
+	m.included.WithLabelValues(chainID)
+	return m
+}
+
+func withChain(labels []string) []string { return append([]string{"chain_id"}, labels...) }
+
+// register finds the collector that is there already, where one is.
+func register[C prometheus.Collector](r prometheus.Registerer, c C) C {
+	err := r.Register(c)
+	var there prometheus.AlreadyRegisteredError
+	switch {
+	case errors.As(err, &there):
+		return there.ExistingCollector.(C)
+	case err != nil:
+		panic(err) // two metrics of one name
+	}
+	return c
+}
+
+// Standing is one active participant.
+type Standing struct {
+	Participant uint32
+	Reputation  float64
+	Epsilon     *float64 // nil: no guarantee
+	Left        *uint64  // nil: no budget
+}
+
+// Chain is the committed state, as far as there are metrics of it.
+type Chain struct {
+	Height, Epoch, Round, Planned uint64
+	Finished                      bool
+	Participants, Byzantine       int
+	Offences                      int
+	Budget                        float64
+	Standings                     []Standing
+}
+
+// Committed takes a committed height.
+func (m *Metrics) Committed(height uint64) {
+	if m == nil {
+		return
+	}
+	m.height.WithLabelValues(m.chainID).Set(float64(height))
+}
+
+// State takes a state that has changed.
+func (m *Metrics) State(c Chain) {
+	if m == nil {
+		return
+	}
+	set := func(g *prometheus.GaugeVec, x float64) { g.WithLabelValues(m.chainID).Set(x) }
+	set(m.height, float64(c.Height))
+	set(m.epoch, float64(c.Epoch))
+	set(m.round, float64(c.Round))
+	set(m.planned, float64(c.Planned))
+	set(m.finished, 0)
+	if c.Finished {
+		set(m.finished, 1)
+	}
+	set(m.participants, float64(c.Participants))
+	set(m.byzantine, float64(c.Byzantine))
+	set(m.offences, float64(c.Offences))
+	set(m.budget, c.Budget)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	gone := m.known
+	m.known = make(map[uint32]bool, len(c.Standings))
+	for _, s := range c.Standings {
+		p := index(s.Participant)
+		m.known[s.Participant] = true
+		delete(gone, s.Participant)
+		m.reputation.WithLabelValues(m.chainID, p).Set(s.Reputation)
+		if s.Epsilon != nil {
+			m.epsilon.WithLabelValues(m.chainID, p).Set(*s.Epsilon)
+		}
+		if s.Left != nil {
+			m.left.WithLabelValues(m.chainID, p).Set(float64(*s.Left))
+		}
+	}
+	for p := range gone {
+		for _, g := range []*prometheus.GaugeVec{m.reputation, m.epsilon, m.left} {
+			g.DeleteLabelValues(m.chainID, index(p))
+		}
+	}
+}
+
+func index(p uint32) string { return strconv.FormatUint(uint64(p), 10) }
+
+// RoundOpened takes the moment at which a round was seen to open.
+func (m *Metrics) RoundOpened(at time.Time) {
+	if m == nil {
+		return
+	}
+	m.opened.WithLabelValues(m.chainID).Set(float64(at.UnixMilli()) / 1000)
+}
+
+// RoundClosed takes a closed round: how many leaders were passed over and its
+// stages in milliseconds, 0 where one is unknown.
+func (m *Metrics) RoundClosed(passedOver, included int, lgc, ge, bc float64) {
+	if m == nil {
+		return
+	}
+	m.rounds.WithLabelValues(m.chainID).Inc()
+	m.views.WithLabelValues(m.chainID).Add(float64(passedOver))
+	m.included.WithLabelValues(m.chainID).Add(float64(included))
+	for _, s := range []struct {
+		name string
+		ms   float64
+	}{{StageLGC, lgc}, {StageGE, ge}, {StageBC, bc}} {
+		if s.ms > 0 {
+			m.stage.WithLabelValues(m.chainID, s.name).Observe(s.ms / 1000)
+		}
+	}
+}
+
+// Contributed takes one gradient of a closed round.
+func (m *Metrics) Contributed(participant uint32, selected bool) {
+	if m == nil {
+		return
+	}
+	m.contributions.WithLabelValues(m.chainID, index(participant), strconv.FormatBool(selected)).Inc()
+}
+
+// Rejected takes a refusal by its result code and the code's name.
+func (m *Metrics) Rejected(verb string, code uint32, reason string) {
+	if m == nil {
+		return
+	}
+	m.rejected.WithLabelValues(m.chainID, verb, index(code), reason).Inc()
+}
+
+// Executed takes how long a block that closes a round took to judge.
+func (m *Metrics) Executed(d time.Duration) {
+	if m == nil {
+		return
+	}
+	m.execute.WithLabelValues(m.chainID).Observe(d.Seconds())
+}
+
+// Aggregated takes how long a round's aggregate took to compute.
+func (m *Metrics) Aggregated(d time.Duration) {
+	if m == nil {
+		return
+	}
+	m.rule.WithLabelValues(m.chainID).Observe(d.Seconds())
+}
+
+// Pool takes the pool's size.
+func (m *Metrics) Pool(transactions int, bytes int64) {
+	if m == nil {
+		return
+	}
+	m.poolTxs.WithLabelValues(m.chainID).Set(float64(transactions))
+	m.poolBytes.WithLabelValues(m.chainID).Set(float64(bytes))
+}
