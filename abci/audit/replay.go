@@ -159,6 +159,10 @@ func (r *replay) read(ctx context.Context, height uint64) (*block, error) {
 		b.fault = fmt.Errorf("chain id is %q, the genesis is of %q", sound.ChainID, r.doc.ChainID)
 	case uint64(sound.Height) != height:
 		b.fault = fmt.Errorf("height is %d, want %d", sound.Height, height)
+	case !sound.LastCommit.BlockID.Equals(sound.LastBlockID): // of a commit, the header covers the signatures alone
+		b.fault = fmt.Errorf("the commit is of block %X, the header names %X", sound.LastCommit.BlockID.Hash, sound.LastBlockID.Hash)
+	case sound.LastCommit.Height != sound.Height-1 && sound.Height > r.doc.InitialHeight:
+		b.fault = fmt.Errorf("the commit is of height %d", sound.LastCommit.Height)
 	default:
 		b.sound = sound
 	}
@@ -220,7 +224,7 @@ func (r *replay) checkCommit(b *block, id types.BlockID, commit *types.Commit) e
 		return r.divergence(b, KindCommit, fmt.Sprintf("block has id %X, the validators signed %X", id.Hash, commit.BlockID.Hash))
 	}
 	if err := types.VerifyCommit(r.doc.ChainID, r.validators, id, b.sound.Height, commit); err != nil {
-		return r.divergence(b, KindCommit, err.Error())
+		return r.divergence(b, KindCommit, fmt.Sprintf("its commit, which the next block holds: %v", err))
 	}
 	for _, sig := range commit.Signatures {
 		if sig.BlockIDFlag != types.BlockIDFlagAbsent {
