@@ -22,7 +22,7 @@ func (a *Application) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) 
 	}
 	code := Code(err)
 	if req.Type != abcitypes.CheckTxType_Recheck { // a recheck drops what a round has left behind: no refusal
-		a.options.Metrics.Rejected(metrics.VerbCheckTx, code, CodeName(code))
+		a.rejected(metrics.VerbCheckTx, err)
 	}
 	return &abcitypes.ResponseCheckTx{Code: code, Codespace: Codespace, Log: err.Error()}, nil
 }

@@ -1,6 +1,8 @@
 package abci
 
 import (
+	"errors"
+
 	"github.com/spdl/spdl/abci/metrics"
 	"github.com/spdl/spdl/app"
 )
@@ -49,4 +51,17 @@ func (a *Application) measureRound(r *app.Record) {
 	for _, c := range r.Contributions {
 		m.Contributed(c.Participant, c.Selected)
 	}
+}
+
+// rejected gives a refusal to the metrics. The rules on whole blocks have no
+// result codes; their reason is "block".
+func (a *Application) rejected(verb string, err error) {
+	code := Code(err)
+	reason := CodeName(code)
+	for _, rule := range []error{app.ErrOrder, app.ErrMismatch, app.ErrHeight, app.ErrTooMany} {
+		if code == CodeInternal && errors.Is(err, rule) {
+			reason = "block"
+		}
+	}
+	a.options.Metrics.Rejected(verb, code, reason)
 }

@@ -19,7 +19,7 @@ func (a *Application) ProcessProposal(_ context.Context, req *abcitypes.RequestP
 		return nil, errNotReady
 	}
 	if err := a.verdict(s, req.Height, req.Txs); err != nil {
-		a.options.Metrics.Rejected(metrics.VerbProcessProposal, Code(err), CodeName(Code(err)))
+		a.rejected(metrics.VerbProcessProposal, err)
 		a.log.Error("proposal rejected", "height", req.Height, "hash", hex.EncodeToString(req.Hash), "txs", len(req.Txs), "err", err)
 		return &abcitypes.ResponseProcessProposal{Status: abcitypes.ResponseProcessProposal_REJECT}, nil
 	}

@@ -1,0 +1,259 @@
+package metrics_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/config"
+	cmtnode "github.com/cometbft/cometbft/node"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
+)
+
+var ctx = context.Background()
+
+// scrape is what a registry exports: the value by name and labels, of a
+// histogram its count.
+func scrape(t *testing.T, r prometheus.Gatherer) map[string]float64 {
+	t.Helper()
+	families, err := r.Gather()
+	require.NoError(t, err)
+	out := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				if l.GetName() != "chain_id" {
+					labels = append(labels, l.GetName()+"="+l.GetValue())
+				}
+			}
+			key := f.GetName() + "{" + strings.Join(labels, ",") + "}"
+			out[key] = m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return out
+}
+
+// TestVerbsFeedMetrics drives an application through its verbs and reads what
+// it exports.
+func TestVerbsFeedMetrics(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	a, err := abci.New(abci.Options{Metrics: metrics.New(registry, apptest.ChainID), OwnKey: apptest.Identity(0).PubKey, ProposalWait: 30e6, StragglerWait: 1})
+	require.NoError(t, err)
+	params := apptest.Params(4)
+	genesis, err := apptest.Genesis(4, params).Encode()
+	require.NoError(t, err)
+	_, err = a.InitChain(ctx, &abcitypes.RequestInitChain{ChainId: apptest.ChainID, InitialHeight: 1, AppStateBytes: genesis})
+	require.NoError(t, err)
+	require.Equal(t, 1.0, scrape(t, registry)["spdl_reputation{participant=3}"], "before the first block")
+
+	check := func(raw []byte) uint32 {
+		r, err := a.CheckTx(ctx, &abcitypes.RequestCheckTx{Tx: raw})
+		require.NoError(t, err)
+		return r.Code
+	}
+	s := apptest.State(4)
+	commit := func(txs []*tx.Tx) {
+		height := int64(s.Height + 1)
+		var raws [][]byte
+		for _, x := range txs {
+			raws = append(raws, x.Raw)
+		}
+		r, err := a.ProcessProposal(ctx, &abcitypes.RequestProcessProposal{Height: height, Txs: raws})
+		require.NoError(t, err)
+		require.Equal(t, abcitypes.ResponseProcessProposal_ACCEPT, r.Status)
+		_, err = a.FinalizeBlock(ctx, &abcitypes.RequestFinalizeBlock{Height: height, Txs: raws})
+		require.NoError(t, err)
+		_, err = a.Commit(ctx, &abcitypes.RequestCommit{})
+		require.NoError(t, err)
+		out, err := s.Execute(app.Block{Height: uint64(height), Txs: txs})
+		require.NoError(t, err)
+		s = out.State
+	}
+	for range 3 {
+		block := apptest.Close(s, s.Height+1)
+		for _, x := range block[1:] {
+			require.Equal(t, abci.CodeOK, check(x.Raw))
+		}
+		_, err := a.Draft(block[0].Aggregate.Leader)
+		require.NoError(t, err)
+		commit(block)
+	}
+	commit(nil)
+	pending := apptest.Gradient(s, 2)
+	require.Equal(t, abci.CodeOK, check(pending.Raw))
+	require.Equal(t, abci.CodeMalformed, check([]byte{1, 2, 3}))
+	require.Equal(t, abci.CodeMalformed, check([]byte{1, 2, 3}))
+	block := apptest.Close(s, s.Height+1)
+	r, err := a.ProcessProposal(ctx, &abcitypes.RequestProcessProposal{Height: int64(s.Height + 1), Txs: [][]byte{block[1].Raw, block[0].Raw}})
+	require.NoError(t, err)
+	require.Equal(t, abcitypes.ResponseProcessProposal_REJECT, r.Status)
+
+	got := scrape(t, registry)
+	for key, want := range map[string]float64{
+		"spdl_height{}":                      4,
+		"spdl_epoch{}":                       0,
+		"spdl_round{}":                       3,
+		"spdl_rounds_planned{}":              50,
+		"spdl_finished{}":                    0,
+		"spdl_participants{}":                4,
+		"spdl_byzantine{}":                   1,
+		"spdl_rounds_closed_total{}":         3,
+		"spdl_gradients_included_total{}":    12,
+		"spdl_view_changes_total{}":          0,
+		"spdl_execute_seconds{}":             3,
+		"spdl_rule_seconds{}":                3,
+		"spdl_pool_transactions{}":           1,
+		"spdl_pool_bytes{}":                  float64(len(pending.Raw)),
+		"spdl_round_stage_seconds{stage=bc}": 3,
+		"spdl_rejected_total{code=1,reason=malformed,verb=check_tx}":      2,
+		"spdl_rejected_total{code=99,reason=block,verb=process_proposal}": 1,
+	} {
+		require.Contains(t, got, key)
+		require.Equal(t, want, got[key], key)
+	}
+	for i := range 4 {
+		require.Equal(t, float64(s.Participants[i].Reputation)/app.One, got[fmt.Sprintf("spdl_reputation{participant=%d}", i)])
+		sum := got[fmt.Sprintf("spdl_contributions_total{participant=%d,selected=true}", i)] + got[fmt.Sprintf("spdl_contributions_total{participant=%d,selected=false}", i)]
+		require.Equal(t, 3.0, sum)
+	}
+	require.Greater(t, got["spdl_round_opened_timestamp_seconds{}"], 1.7e9)
+	require.NotContains(t, got, "spdl_epsilon_spent{participant=0}", "no guarantee, no figure")
+}
+
+// TestParticipantsGo: who is gone has no gauge, so that their number is bounded
+// by the consortium's.
+func TestParticipantsGo(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := metrics.New(registry, "c")
+	epsilon, left := 0.5, uint64(7)
+	m.State(metrics.Chain{Standings: []metrics.Standing{{Participant: 0, Reputation: 1}, {Participant: 1, Reputation: 0.5, Epsilon: &epsilon, Left: &left}}})
+	got := scrape(t, registry)
+	require.Equal(t, 0.5, got["spdl_epsilon_spent{participant=1}"])
+	require.Equal(t, 7.0, got["spdl_participations_left{participant=1}"])
+	m.State(metrics.Chain{Standings: []metrics.Standing{{Participant: 0, Reputation: 1}}})
+	got = scrape(t, registry)
+	require.Contains(t, got, "spdl_reputation{participant=0}")
+	for key := range got {
+		require.NotContains(t, key, "participant=1")
+	}
+}
+
+// TestNodesOfOneProcess share the registry, and none of them panics.
+func TestNodesOfOneProcess(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	a, b := metrics.New(registry, "c"), metrics.New(registry, "c")
+	a.Rejected(metrics.VerbCheckTx, 1, "malformed")
+	b.Rejected(metrics.VerbCheckTx, 1, "malformed")
+	require.Equal(t, 2.0, scrape(t, registry)["spdl_rejected_total{code=1,reason=malformed,verb=check_tx}"])
+}
+
+// TestNone: a node without metrics.
+func TestNone(t *testing.T) {
+	var m *metrics.Metrics
+	m.State(metrics.Chain{})
+	m.Committed(1)
+	m.RoundClosed(1, 2, 3, 4, 5)
+	m.Rejected(metrics.VerbCheckTx, 1, "")
+	m.Pool(1, 2)
+	m.Executed(1)
+	m.Aggregated(1)
+	m.Contributed(1, true)
+}
+
+// names collects what is registered, whether or not it has values yet.
+type names struct {
+	prometheus.Registerer
+	found map[string]bool
+}
+
+var fqName = regexp.MustCompile(`fqName: "([^"]+)"`)
+
+func (n names) Register(c prometheus.Collector) error {
+	descs := make(chan *prometheus.Desc, 100)
+	c.Describe(descs)
+	close(descs)
+	for d := range descs {
+		n.found[fqName.FindStringSubmatch(d.String())[1]] = true
+	}
+	return n.Registerer.Register(c)
+}
+
+func (n names) MustRegister(all ...prometheus.Collector) {
+	for _, c := range all {
+		if err := n.Register(c); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// TestDashboard: every metric of docs/grafana.json and of the alerts in
+// docs/OPERATING.md is registered by this application or by CometBFT, and every
+// one of ours is in the manual.
+func TestDashboard(t *testing.T) {
+	ours, comet := names{prometheus.NewRegistry(), map[string]bool{}}, names{prometheus.NewRegistry(), map[string]bool{}}
+	metrics.New(ours, "c")
+	before := prometheus.DefaultRegisterer
+	prometheus.DefaultRegisterer = comet // go-kit's constructors take it
+	defer func() { prometheus.DefaultRegisterer = before }()
+	c := config.DefaultInstrumentationConfig()
+	c.Prometheus = true
+	cmtnode.DefaultMetricsProvider(c)("c")
+	require.Contains(t, comet.found, "cometbft_consensus_height")
+
+	dashboard, err := os.ReadFile("../../docs/grafana.json")
+	require.NoError(t, err)
+	var parsed struct {
+		Panels []struct {
+			ID      int    `json:"id"`
+			Title   string `json:"title"`
+			GridPos struct{ X, Y, W, H int }
+			Targets []struct{ Expr string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(dashboard, &parsed))
+	ids := map[int]bool{}
+	for _, p := range parsed.Panels {
+		require.False(t, ids[p.ID], "panel id %d twice", p.ID)
+		ids[p.ID] = true
+		require.NotEmpty(t, p.Targets, p.Title)
+		require.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, p.Title)
+		for _, target := range p.Targets {
+			require.Equal(t, strings.Count(target.Expr, "("), strings.Count(target.Expr, ")"), target.Expr)
+			require.Regexp(t, `(spdl|cometbft)_`, target.Expr)
+		}
+	}
+	manual, err := os.ReadFile("../../docs/OPERATING.md")
+	require.NoError(t, err)
+	named := regexp.MustCompile(`\b(?:spdl|cometbft)_[a-z0-9_]+`)
+	for file, text := range map[string]string{"grafana.json": string(dashboard), "OPERATING.md": string(manual)} {
+		seen := map[string]bool{}
+		for _, name := range named.FindAllString(text, -1) {
+			seen[name] = true
+			base := name
+			for _, suffix := range []string{"_bucket", "_count", "_sum"} {
+				base = strings.TrimSuffix(base, suffix)
+			}
+			require.True(t, ours.found[base] || comet.found[base] || ours.found[name] || comet.found[name], "%s names %s, which nobody registers", file, name)
+		}
+		if file == "OPERATING.md" {
+			for _, name := range slices.Sorted(maps.Keys(ours.found)) {
+				require.True(t, seen[name], "%s does not explain %s", file, name)
+			}
+		}
+	}
+}
