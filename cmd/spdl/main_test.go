@@ -97,6 +97,15 @@ func TestExitCodes(t *testing.T) {
 		{"query status --node tcp://127.0.0.1:1", 3, "did not answer"},
 		{"query model --node tcp://127.0.0.1:1", 3, "did not answer"},
 		{"status --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"top --once --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"top --interval 1ms", 2, "at least 100ms"},
+		{"audit explode", 2, "explode"},
+		{"audit archive", 2, "--out is needed"},
+		{"audit archive --out " + empty + "/a --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"audit replay --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"audit replay " + empty + "/none", 1, "no such file"},
+		{"audit replay " + empty + "/none --node tcp://127.0.0.1:1", 2, "one of them"},
+		{"audit replay --home " + empty, 1, "spdl init makes a home"},
 	} {
 		stdout, stderr, code := spdl(t, strings.Fields(c.args)...)
 		require.Equal(t, c.code, code, "spdl %s: %s", c.args, stderr)
