@@ -47,7 +47,7 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
 		initCommand(), startCommand(), workerCommand(), testnetCommand(), genesisCommand(), keysCommand(), txCommand(),
-		showNodeIDCommand(), showValidatorCommand(), versionCommand(), statusCommand(), queryCommand(), modelCommand(), verifyCommand(), planCommand(), resetCommand(), auditCommand(), topCommand(),
+		showNodeIDCommand(), showValidatorCommand(), versionCommand(), statusCommand(), withProofs(queryCommand()), modelCommand(), verifyCommand(), planCommand(), resetCommand(), auditCommand(), topCommand(),
 	)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	wrapArgs(root)
