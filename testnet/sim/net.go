@@ -23,8 +23,8 @@ type Config struct {
 	Nodes  int
 	Params app.Params
 	Seed   uint64
-	// Vector is a participant's gradient for the open round of a state; nil for a
-	// common slope with noise, in integers.
+	// Vector is a participant's gradient for the open round of a state, the zero
+	// Vector for silence; nil for a common slope with noise, in integers.
 	Vector func(node int, s *app.State) gradients.Vector
 	// Delay draws how many steps a message from one node to another takes, 0 for
 	// at once; nil for always at once. A negative delay loses it.
@@ -57,16 +57,7 @@ type Block struct {
 
 // New makes the net's genesis and starts its nodes.
 func New(c Config) (*Net, error) {
-	n := &Net{config: c, random: rand.New(rand.NewPCG(c.Seed, 0x5bd1)), validators: map[string]bool{}}
-	g := app.Genesis{Params: c.Params, Seed: seed32(c.Seed, "genesis")}
-	for i := range c.Nodes {
-		node := newNode(n, i)
-		p := app.NewParticipant(uint32(i), node.Identity(), c.Params.Reputation)
-		p.VrfProof = app.ProveGenesis(ChainID, g.Seed, node.keys.VRF)
-		g.Participants = append(g.Participants, p)
-		n.validators[string(p.ConsensusKey)] = true
-		n.Nodes = append(n.Nodes, node)
-	}
+	n, g := prepare(c)
 	var err error
 	if n.genesis, err = g.Encode(); err != nil {
 		return nil, err
@@ -77,6 +68,21 @@ func New(c Config) (*Net, error) {
 		}
 	}
 	return n, nil
+}
+
+// prepare makes a net's genesis, and its nodes without their applications.
+func prepare(c Config) (*Net, app.Genesis) {
+	n := &Net{config: c, random: rand.New(rand.NewPCG(c.Seed, 0x5bd1)), validators: map[string]bool{}}
+	g := app.Genesis{Params: c.Params, Seed: seed32(c.Seed, "genesis")}
+	for i := range c.Nodes {
+		node := newNode(n, i)
+		p := app.NewParticipant(uint32(i), node.Identity(), c.Params.Reputation)
+		p.VrfProof = app.ProveGenesis(ChainID, g.Seed, node.keys.VRF)
+		g.Participants = append(g.Participants, p)
+		n.validators[string(p.ConsensusKey)] = true
+		n.Nodes = append(n.Nodes, node)
+	}
+	return n, g
 }
 
 // AddNode starts one node more. It has caught up when this returns, and is no

@@ -149,6 +149,9 @@ func (node *Node) contribute(s *app.State, p app.Participant) error {
 		vector = node.net.config.Vector
 	}
 	v := vector(node.Index, s)
+	if v.Len() == 0 {
+		return nil
+	}
 	if node.Faults.Opposed {
 		for i := range v.Len() {
 			v.Set(i, -v.At(i))

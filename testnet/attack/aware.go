@@ -1,0 +1,107 @@
+package attack
+
+import (
+	"math"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/privacy/floor"
+)
+
+// Aware is the attack of those who know the chain's noise floor (rule G6): a
+// vector that is too long is scaled down, and one that is too short is hidden in
+// noise of the attacker's own, as much as an honest one carries. Without it the
+// chain refuses most attacks before any rule sees them. On a chain without the
+// floor it is the attack itself.
+func Aware(a Attack) Attack { return aware{a} }
+
+type aware struct{ Attack }
+
+func (a aware) Name() string { return awarePrefix + a.Attack.Name() }
+
+func (a aware) Craft(v View) []gradients.Vector { return v.admitted(a.Attack.Craft(v)) }
+
+// Poison is the inner attack's.
+func (a aware) Poison(label uint8, classes int) uint8 {
+	if p, ok := a.Attack.(Poisoner); ok {
+		return p.Poison(label, classes)
+	}
+	return label
+}
+
+// batchSlack is app's: by how many standard deviations a Poisson batch may
+// exceed its expected size. A test holds Admission against State.Admit.
+const batchSlack = 8
+
+// Admission is what a chain admits in a round from a participant that has taken
+// part in every round, and the distance with which its rule credits any two: all
+// and 0 without the noise floor.
+func Admission(p app.Params, round uint64) (admits Range, distance int64) {
+	if !p.Privacy.NoiseFloor {
+		return Range{}, 0
+	}
+	batch := float64(p.Privacy.Batch)
+	n := floor.Noise{
+		Std: p.Privacy.NoiseMultiplier * p.Privacy.Clip / batch, Momentum: p.Privacy.WorkerMomentum,
+		Signal: p.Privacy.Clip + p.Privacy.Clip*batchSlack/math.Sqrt(batch), Step: p.Grid.Step, Dim: p.Model.Dim(),
+	}
+	t := int(round) + 1
+	admits.Least, admits.Greatest = n.Bounds(t, t)
+	return admits, n.Distance(t)
+}
+
+// admitted brings vectors into the admitted norms. Each attacker hides
+// in noise of its own: what all share, the distance floor takes for one.
+func (v View) admitted(crafted []gradients.Vector) []gradients.Vector {
+	if v.Admits == (Range{}) {
+		return crafted
+	}
+	out := make([]gradients.Vector, len(crafted))
+	for i, c := range crafted {
+		switch {
+		case c.Len() == 0 || v.Admits.Holds(c):
+			out[i] = c
+		case c.SquaredNorm() > v.Admits.Greatest:
+			out[i] = v.shortened(c)
+		default:
+			out[i] = v.hidden(c)
+		}
+	}
+	return out
+}
+
+// shortened scales to just below the greatest norm. Rounding to the grid may add
+// a little, so it is done again until it fits.
+func (v View) shortened(c gradients.Vector) gradients.Vector {
+	target := 0.98 * math.Sqrt(float64(v.Admits.Greatest))
+	x := make([]float64, c.Len())
+	for range 8 {
+		scale := target / math.Sqrt(float64(c.SquaredNorm()))
+		for j := range x {
+			x[j] = scale * float64(c.At(j))
+		}
+		if q := v.vector(x); v.Admits.Holds(q) {
+			return q
+		}
+		target *= 0.97
+	}
+	return v.vector(x)
+}
+
+// hidden adds noise at a right angle or so, up to a little above the least norm.
+func (v View) hidden(c gradients.Vector) gradients.Vector {
+	least := float64(v.Admits.Least) * 1.1
+	x := make([]float64, c.Len())
+	for range 8 {
+		std := math.Sqrt(max(0, least-float64(c.SquaredNorm())) / float64(c.Len()))
+		noise := v.noise(std)
+		for j := range x {
+			x[j] = float64(c.At(j)) + noise[j]
+		}
+		if q := v.vector(x); v.Admits.Holds(q) {
+			return q
+		}
+		least *= 1.03
+	}
+	return v.vector(x)
+}

@@ -1,0 +1,58 @@
+package attack
+
+import "github.com/spdl/spdl/gradients"
+
+// mimic sends the gradient of one honest participant, the same one in every
+// round: its data counts F+1 times, and the others' are left out.
+type mimic struct{}
+
+func (mimic) Name() string { return "mimic" }
+func (mimic) Source() string {
+	return "Karimireddy et al., ICLR 2022, with a fixed victim"
+}
+
+func (mimic) Craft(v View) []gradients.Vector {
+	return v.each(func(int) gradients.Vector { return v.Honest[0] })
+}
+
+// lazy sends another's gradient as one's own: of the honest participants in
+// turn. It does not train.
+type lazy struct{}
+
+func (lazy) Name() string   { return "lazy-copy" }
+func (lazy) Source() string { return "free riding: Lin et al., 2019; the gradients of others, in turn" }
+
+func (lazy) Craft(v View) []gradients.Vector {
+	return v.each(func(i int) gradients.Vector { return v.Honest[(i+int(v.Round))%len(v.Honest)] })
+}
+
+// labelFlip trains on wrong labels, and sends what comes of it.
+type labelFlip struct{}
+
+func (labelFlip) Name() string { return "label-flip" }
+func (labelFlip) Source() string {
+	return "Biggio et al., ICML 2012; label l becomes classes-1-l, as in Allouah et al., AISTATS 2023"
+}
+
+// Poison turns the labels round.
+func (labelFlip) Poison(label uint8, classes int) uint8 { return uint8(classes-1) - label }
+
+func (labelFlip) Craft(v View) []gradients.Vector { return v.Own() }
+
+// equivocation signs two gradients, the own one and its negative, and lets
+// chance decide which of them the leader has got. That it can be proven, and
+// what that costs, is another matter: sim.Faults.TwoGradients.
+type equivocation struct{}
+
+func (equivocation) Name() string   { return "equivocation" }
+func (equivocation) Source() string { return "two signed gradients of one round, opposed" }
+
+func (equivocation) Craft(v View) []gradients.Vector {
+	own := v.Own()
+	return v.each(func(i int) gradients.Vector {
+		if v.Rand.IntN(2) == 0 {
+			return own[i]
+		}
+		return negated(own[i])
+	})
+}

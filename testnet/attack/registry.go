@@ -1,0 +1,58 @@
+package attack
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// crafts lists the attacks on gradients. A new one is added here and nowhere
+// else; its aware variant follows.
+var crafts = []Attack{
+	constant{},
+	saturation{},
+	gaussian{},
+	zero{},
+	silence{},
+	signFlip{},
+	negatedMean{name: "minus-half-mean", factor: 0.5},
+	negatedMean{name: "minus-mean", factor: 1},
+	negatedMean{name: "minus-3-mean", factor: 3},
+	noisyMean{name: "minus-mean+noise"},
+	noisyMean{name: "minus-mean+shared-noise", shared: true},
+	ipm{},
+	alie{},
+	optimised{name: "optimised-ipm", direction: againstMean},
+	optimised{name: "optimised-alie", direction: alongDeviation},
+	mimic{},
+	lazy{},
+	labelFlip{},
+	equivocation{},
+}
+
+// awarePrefix names the variant of an attack that stays within the norms that
+// the chain admits.
+const awarePrefix = "aware+"
+
+// Names lists the attacks on gradients, without their aware variants.
+func Names() []string {
+	names := make([]string, len(crafts))
+	for i, a := range crafts {
+		names[i] = a.Name()
+	}
+	return names
+}
+
+// Lookup returns the attack of a name; "aware+" before a name gives its aware
+// variant.
+func Lookup(name string) (Attack, error) {
+	base, isAware := strings.CutPrefix(name, awarePrefix)
+	i := slices.IndexFunc(crafts, func(a Attack) bool { return a.Name() == base })
+	switch {
+	case i < 0:
+		return nil, fmt.Errorf("unknown attack %q, want one of %s, or one of them after %q", name, strings.Join(Names(), ", "), awarePrefix)
+	case isAware:
+		return Aware(crafts[i]), nil
+	}
+	return crafts[i], nil
+}

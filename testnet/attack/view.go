@@ -1,0 +1,129 @@
+package attack
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/spdl/spdl/gradients"
+)
+
+// Attack is what F colluding Byzantine participants send in place of their
+// gradients, as a pure function of what they see: the paper's adversary, who
+// knows every honest gradient of the round before it speaks, and the rule.
+type Attack interface {
+	// Name is what experiments call the attack.
+	Name() string
+	// Source cites where the attack was published, for documents.
+	Source() string
+	// Craft returns F vectors in participant order; the zero Vector is silence. What
+	// is drawn comes from the view's Rand alone. The view's vectors are not changed.
+	Craft(View) []gradients.Vector
+}
+
+// Poisoner is an attack that is made by training on other data.
+type Poisoner interface {
+	// Poison returns what the attackers take for an example's label.
+	Poison(label uint8, classes int) uint8
+}
+
+// View is what the attackers of a round see. Participants 0 to F-1 are the
+// attackers, which wins them every tie, and F to N-1 are honest.
+type View struct {
+	N, F   int
+	Round  uint64
+	Honest []gradients.Vector
+	// Own returns the vectors that the attackers' own workers made, noise included.
+	// It trains when it is called first, so that attacks that need none cost none.
+	Own  func() []gradients.Vector
+	Grid gradients.Grid
+	// Rule names the chain's, with its distance floor and its round's public seed.
+	Rule  string
+	Floor int64
+	Seed  []byte
+	// Admits are the squared norms that the chain admits, in squared grid steps; the
+	// zero Range is all.
+	Admits Range
+	Rand   *rand.Rand
+}
+
+// Range is a closed interval.
+type Range struct{ Least, Greatest int64 }
+
+// Holds tells whether the chain admits a vector.
+func (r Range) Holds(v gradients.Vector) bool {
+	if r == (Range{}) {
+		return true
+	}
+	norm := v.SquaredNorm()
+	return norm >= r.Least && norm <= r.Greatest
+}
+
+// dim is d.
+func (v View) dim() int { return v.Honest[0].Len() }
+
+// width is that of the grid.
+func (v View) width() gradients.Width { return v.Honest[0].Width() }
+
+// mean is the honest gradients' mean, in grid steps.
+func (v View) mean() []float64 {
+	m := make([]float64, v.dim())
+	sum := gradients.Mean(v.Honest)
+	for j := range m {
+		m[j] = float64(sum.Num[j]) / float64(sum.Den)
+	}
+	return m
+}
+
+// std is the honest gradients' standard deviation in each coordinate, in grid
+// steps, about their mean.
+func (v View) std(mean []float64) []float64 {
+	s := make([]float64, v.dim())
+	for _, h := range v.Honest {
+		for j := range s {
+			d := float64(h.At(j)) - mean[j]
+			s[j] += d * d
+		}
+	}
+	for j := range s {
+		s[j] = math.Sqrt(s[j] / float64(len(v.Honest)))
+	}
+	return s
+}
+
+// vector rounds to the grid, saturating.
+func (v View) vector(x []float64) gradients.Vector {
+	q := gradients.NewVector(v.width(), len(x))
+	gradients.Grid{Width: v.width(), Step: 1}.Quantize(q, x)
+	return q
+}
+
+// all sends one vector from every attacker.
+func (v View) all(x []float64) []gradients.Vector {
+	q := v.vector(x)
+	out := make([]gradients.Vector, v.F)
+	for i := range out {
+		out[i] = q
+	}
+	return out
+}
+
+// each sends what is made for each attacker.
+func (v View) each(craft func(i int) gradients.Vector) []gradients.Vector {
+	out := make([]gradients.Vector, v.F)
+	for i := range out {
+		out[i] = craft(i)
+	}
+	return out
+}
+
+// affine is a + k*b.
+func affine(a []float64, k float64, b []float64) []float64 {
+	out := make([]float64, len(b))
+	for j := range out {
+		out[j] = k * b[j]
+		if a != nil {
+			out[j] += a[j]
+		}
+	}
+	return out
+}

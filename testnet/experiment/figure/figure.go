@@ -1,0 +1,269 @@
+// Package figure draws the figures of an experiment as SVG and PNG, with what
+// made them written inside. It knows nothing of learning or of chains.
+package figure
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Figure is a row of panels.
+type Figure struct {
+	Title  string
+	Panels []Panel
+}
+
+// Panel is one system of axes: lines, stacked bars or a map. The first that is
+// there is drawn.
+type Panel struct {
+	Title, X, Y string
+	Top         float64 // of the y axis, which begins at 0; 0 fits it to the data
+	Lines       []Line
+	Bars        *Bars
+	Map         *Map
+}
+
+// Line is a series with a band from Low to High, which may be nil.
+type Line struct {
+	Name         string
+	X, Y         []float64
+	Low, High    []float64
+	Dashed, Dots bool
+}
+
+// Bars are stacks over categories: Values[s][c] is the height of stack s over
+// category c.
+type Bars struct {
+	Categories, Stacks []string
+	Values             [][]float64
+}
+
+// Map is a table of shares with a colour each: Values[r][c], NaN where there is
+// none. Rows are drawn from the top.
+type Map struct {
+	Rows, Columns []string
+	Values        [][]float64
+}
+
+// palette is Okabe and Ito's, which colour-blind people can tell apart.
+var palette = []color.NRGBA{
+	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
+	{230, 159, 0, 255}, {86, 180, 233, 255}, {90, 90, 90, 255}, {160, 130, 0, 255},
+	{120, 60, 160, 255}, {0, 0, 0, 255},
+}
+
+// The size of a panel.
+const panelWidth, panelHeight = 340, 280 // points
+
+// size is that of the figure, in points: a map needs room for its names.
+func (f Figure) size() (w, h vg.Length) {
+	for _, p := range f.Panels {
+		pw, ph := vg.Length(panelWidth), vg.Length(panelHeight)
+		if p.Map != nil {
+			pw = vg.Length(160 + 42*len(p.Map.Columns))
+			ph = vg.Length(150 + 20*len(p.Map.Rows))
+		}
+		w, h = w+pw, max(h, ph)
+	}
+	return w, h
+}
+
+// Draw returns the figure as SVG and PNG. Provenance goes into both.
+func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
+	row := make([]*plot.Plot, len(f.Panels))
+	for i, p := range f.Panels {
+		if row[i], err = p.plot(); err != nil {
+			return nil, nil, fmt.Errorf("%s, panel %q: %w", f.Title, p.Title, err)
+		}
+	}
+	w, h := f.size()
+	vector := vgsvg.New(w, h)
+	paint(row, draw.New(vector))
+	raster := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(120))
+	paint(row, draw.New(raster))
+	var s, r bytes.Buffer
+	if _, err = vector.WriteTo(&s); err != nil {
+		return nil, nil, err
+	}
+	if _, err = (vgimg.PngCanvas{Canvas: raster}).WriteTo(&r); err != nil {
+		return nil, nil, err
+	}
+	return noteSVG(s.Bytes(), provenance), notePNG(r.Bytes(), provenance), nil
+}
+
+// paint lays the panels out side by side.
+func paint(row []*plot.Plot, c draw.Canvas) {
+	c.SetColor(color.White)
+	c.Fill(c.Rectangle.Path())
+	tiles := draw.Tiles{Rows: 1, Cols: len(row), PadX: 14, PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 8}
+	for i, canvas := range plot.Align([][]*plot.Plot{row}, tiles, c)[0] {
+		row[i].Draw(canvas)
+	}
+}
+
+func (p Panel) plot() (*plot.Plot, error) {
+	out := plot.New()
+	out.Title.Text, out.X.Label.Text, out.Y.Label.Text = p.Title, p.X, p.Y
+	out.Title.TextStyle.Font.Size, out.Title.Padding = 12, 6
+	out.Legend.Top, out.Legend.ThumbnailWidth, out.Legend.TextStyle.Font.Size = true, 18, 9
+	var err error
+	switch {
+	case p.Map != nil:
+		return out, p.Map.add(out)
+	case p.Bars != nil:
+		err = p.Bars.add(out)
+	default:
+		out.Add(grid())
+		for i, l := range p.Lines {
+			if err = l.add(out, palette[i%len(palette)]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out.Y.Min = math.Min(0, out.Y.Min)
+	if p.Top > 0 {
+		out.Y.Max = p.Top
+	}
+	return out, err
+}
+
+func grid() *plotter.Grid {
+	g := plotter.NewGrid()
+	g.Vertical.Color, g.Horizontal.Color = color.Gray{235}, color.Gray{225}
+	return g
+}
+
+// add draws the band and the line over it.
+func (l Line) add(out *plot.Plot, c color.NRGBA) error {
+	points := make(plotter.XYs, 0, len(l.X))
+	for i := range l.X {
+		if finite(l.Y[i]) {
+			points = append(points, plotter.XY{X: l.X[i], Y: l.Y[i]})
+		}
+	}
+	if len(points) == 0 {
+		return nil
+	}
+	if l.Low != nil {
+		var around plotter.XYs
+		for i := range l.X {
+			if finite(l.High[i]) {
+				around = append(around, plotter.XY{X: l.X[i], Y: l.High[i]})
+			}
+		}
+		for i := len(l.X) - 1; i >= 0; i-- {
+			if finite(l.Low[i]) {
+				around = append(around, plotter.XY{X: l.X[i], Y: l.Low[i]})
+			}
+		}
+		band, err := plotter.NewPolygon(around)
+		if err != nil {
+			return err
+		}
+		band.LineStyle.Width = 0
+		band.Color = color.NRGBA{c.R, c.G, c.B, 40}
+		out.Add(band)
+	}
+	line, dots, err := plotter.NewLinePoints(points)
+	if err != nil {
+		return err
+	}
+	line.Color, line.Width, dots.Color, dots.Radius, dots.Shape = c, 1.6, c, 2.2, draw.CircleGlyph{}
+	if l.Dashed {
+		line.Dashes = []vg.Length{4, 3}
+	}
+	out.Add(line)
+	if l.Dots {
+		out.Add(dots)
+	}
+	out.Legend.Add(l.Name, line)
+	return nil
+}
+
+func (b *Bars) add(out *plot.Plot) error {
+	var below *plotter.BarChart
+	for s, name := range b.Stacks {
+		bars, err := plotter.NewBarChart(plotter.Values(b.Values[s]), 26)
+		if err != nil {
+			return err
+		}
+		bars.Color, bars.LineStyle.Width = palette[s%len(palette)], 0
+		if below != nil {
+			bars.StackOn(below)
+		}
+		out.Add(bars)
+		out.Legend.Add(name, bars)
+		below = bars
+	}
+	out.Legend.Left = true
+	out.NominalX(b.Categories...)
+	return nil
+}
+
+// add draws a cell each, with its number.
+func (m *Map) add(out *plot.Plot) error {
+	top := len(m.Rows) - 1
+	var cells plotter.XYLabels
+	for r, row := range m.Values {
+		for c, v := range row {
+			if !finite(v) {
+				continue
+			}
+			x, y := float64(c), float64(top-r)
+			box, err := plotter.NewPolygon(plotter.XYs{{X: x - .5, Y: y - .5}, {X: x + .5, Y: y - .5}, {X: x + .5, Y: y + .5}, {X: x - .5, Y: y + .5}})
+			if err != nil {
+				return err
+			}
+			box.LineStyle.Width, box.Color = 0, shade(v)
+			out.Add(box)
+			cells.XYs = append(cells.XYs, plotter.XY{X: x, Y: y})
+			cells.Labels = append(cells.Labels, fmt.Sprintf("%.0f", 100*v))
+		}
+	}
+	if len(cells.XYs) > 0 {
+		numbers, err := plotter.NewLabels(cells)
+		if err != nil {
+			return err
+		}
+		for i := range numbers.TextStyle {
+			numbers.TextStyle[i].XAlign, numbers.TextStyle[i].YAlign = draw.XCenter, draw.YCenter
+			numbers.TextStyle[i].Font.Size = font.Length(9)
+		}
+		out.Add(numbers)
+	}
+	names := make([]string, len(m.Rows))
+	for r, name := range m.Rows {
+		names[top-r] = name
+	}
+	out.NominalX(m.Columns...)
+	out.NominalY(names...)
+	out.X.Tick.Label.Rotation, out.X.Tick.Label.XAlign, out.X.Tick.Label.YAlign = math.Pi/4, draw.XRight, draw.YCenter
+	out.X.Tick.Label.Font.Size, out.Y.Tick.Label.Font.Size = 9, 9
+	out.X.Padding, out.Y.Padding = 0, 0
+	out.X.Min, out.X.Max, out.Y.Min, out.Y.Max = -.5, float64(len(m.Columns))-.5, -.5, float64(top)+.5
+	return nil
+}
+
+// shade goes from green at an error of 0.08 over yellow to red at 0.9, by the
+// logarithm.
+func shade(v float64) color.Color {
+	t := math.Log(math.Max(v, 0.08)/0.08) / math.Log(0.9/0.08)
+	t = math.Min(math.Max(t, 0), 1)
+	mix := func(a, b float64, t float64) uint8 { return uint8(a + (b-a)*t) }
+	if t < .5 {
+		return color.NRGBA{mix(120, 255, 2*t), mix(198, 230, 2*t), mix(121, 130, 2*t), 255}
+	}
+	return color.NRGBA{mix(255, 222, 2*t-1), mix(230, 85, 2*t-1), mix(130, 75, 2*t-1), 255}
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -1,0 +1,112 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Solo is the chain of a Net whose nodes are all honest, as one of them sees it:
+// the same genesis, keys and signed transactions, and one State instead of one
+// application a node. A block is drafted by Lead, built by Assemble and judged by
+// Execute once, where a Net has every node judge it: the models are the same, bit
+// for bit, and N times as fast. Not for concurrent use.
+type Solo struct {
+	net   *Net
+	state *app.State
+}
+
+// NewSolo starts the chain of a Config, whose Delay it ignores.
+func NewSolo(c Config) (*Solo, error) {
+	n, g := prepare(c)
+	s, err := app.NewState(ChainID, 1, -1, g)
+	if err != nil {
+		return nil, err
+	}
+	return &Solo{net: n, state: s}, nil
+}
+
+// State is the committed state.
+func (o *Solo) State() *app.State { return o.state }
+
+// Closed is what the closing of a round left.
+type Closed struct {
+	Record  *app.Record
+	Refused int // gradients that the chain did not admit: their senders count as silent
+}
+
+// Round closes the open round with everybody's gradient. While some are missing,
+// empty blocks pass until the chain may go on without them.
+func (o *Solo) Round() (Closed, error) {
+	var closed Closed
+	var pending []*tx.Tx
+	for _, node := range o.net.Nodes {
+		v := o.net.config.Vector(node.Index, o.state)
+		if v.Len() == 0 {
+			continue
+		}
+		t, err := tx.Sign(ChainID, &tx.Gradient{
+			Epoch: o.state.Progress.Epoch, Round: o.state.Progress.Round, Participant: uint32(node.Index),
+			Payload: v.Encode(), VrfProof: proof(node, o.state),
+		}, node.keys.Signing)
+		if err != nil {
+			return closed, err
+		}
+		if o.state.Admit(t) != nil {
+			closed.Refused++
+			continue
+		}
+		pending = append(pending, t)
+	}
+	for range patience {
+		height := o.state.Height + 1
+		txs, err := o.assemble(height, pending)
+		if err != nil {
+			return closed, err
+		}
+		out, err := o.state.Execute(app.Block{Height: height, Txs: txs})
+		if err != nil {
+			return closed, err
+		}
+		o.state = out.State
+		if closed.Record = out.Record; out.Record != nil {
+			return closed, nil
+		}
+	}
+	return closed, fmt.Errorf("round %d is not closed after %d heights", o.state.Progress.Round, patience)
+}
+
+// patience is more heights than any round takes.
+const patience = 1 << 10
+
+// assemble is the block of the first that may lead at a height; it is empty while
+// nobody may, or gradients are missing that may yet come.
+func (o *Solo) assemble(height uint64, pending []*tx.Tx) ([]*tx.Tx, error) {
+	leaders := slices.Clone(o.state.Progress.Ranking)
+	for i := range o.net.Nodes { // whoever is not ranked, in the views after the last rank
+		leaders = append(leaders, uint32(i))
+	}
+	for _, leader := range leaders {
+		draft, err := o.state.Lead(height, leader, pending)
+		switch {
+		case errors.Is(err, app.ErrNotLeader):
+			continue
+		case errors.Is(err, app.ErrNotClosing) && height < o.state.Progress.Opened+o.state.Params.Election.QuorumBlocks:
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+		t, err := tx.Sign(ChainID, draft, o.net.Nodes[leader].keys.Signing)
+		if err != nil {
+			return nil, err
+		}
+		if txs := o.state.Assemble(height, append(pending, t), 0); txs != nil {
+			return txs, nil
+		}
+		return nil, fmt.Errorf("round %d: the leader's own aggregate makes no block", o.state.Progress.Round)
+	}
+	return nil, nil
+}
