@@ -47,7 +47,9 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
 		initCommand(), startCommand(), workerCommand(), testnetCommand(), genesisCommand(), keysCommand(), txCommand(),
-		showNodeIDCommand(), showValidatorCommand(), versionCommand(), statusCommand(), withProofs(queryCommand()), modelCommand(), verifyCommand(), planCommand(), resetCommand(), auditCommand(), topCommand(),
+		showNodeIDCommand(), showValidatorCommand(), versionCommand(), statusCommand(), withProofs(queryCommand()),
+		modelCommand(), verifyCommand(), planCommand(), resetCommand(), auditCommand(), topCommand(), experimentCommand(),
+		reportCommand(),
 	)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	wrapArgs(root)

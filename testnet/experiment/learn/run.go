@@ -80,3 +80,8 @@ func (s Spec) Config(p *Participants) sim.Config {
 
 // Regrid sets the grid step that follows from the noise, after a change of it.
 func Regrid(p *app.Params) { p.Grid.Step = worker.GridStep(p.Privacy) }
+
+// Noiseless takes the prototype's noise out.
+func Noiseless(p *app.Params) {
+	p.Privacy.Mechanism, p.Privacy.PrototypeEpsilon = app.MechanismNone, 0
+}

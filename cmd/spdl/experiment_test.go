@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestExperimentUsage(t *testing.T) {
+	for _, args := range [][]string{{"experiment"}, {"experiment", "explode"}, {"experiment", "regret", "--seeds", "0"}, {"report"}} {
+		_, _, code := spdl(t, args...)
+		require.Equal(t, 2, code, "%v", args)
+	}
+	_, stderr, code := spdl(t, "report", t.TempDir())
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "spdl experiment")
+}
+
+// TestExperimentAndReport makes the smallest figure and the page around it.
+func TestExperimentAndReport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains for some seconds")
+	}
+	dir := t.TempDir()
+	stdout, stderr, code := spdl(t, "experiment", "reputation", "--quick", "--out", dir)
+	require.Equal(t, 0, code, stderr)
+	require.Equal(t, filepath.Join(dir, "reputation.svg")+"\n", stdout)
+	_, stderr, code = spdl(t, "experiment", "reputation", "--quick", "--out", dir)
+	require.Equal(t, 0, code)
+	require.Contains(t, stderr, "8 cells, 8 of them finished before")
+	_, _, code = spdl(t, "report", dir)
+	require.Equal(t, 0, code)
+	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
+	require.NoError(t, err)
+	require.Contains(t, string(page), "spdl experiment reputation --quick")
+	require.Contains(t, string(page), "data:image/svg+xml;base64,")
+	require.NotContains(t, string(page), "<script")
+}

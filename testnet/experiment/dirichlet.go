@@ -1,0 +1,42 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/testnet/experiment/figure"
+)
+
+// dirichlet is the error against the heterogeneity of the data.
+var dirichlet = Experiment{
+	Name:  "dirichlet",
+	Title: "Heterogeneous data: Dirichlet alpha, N=20, the paper's preset; clean, and under sign flips of 6",
+	cells: func(o Options) ([]Cell, error) {
+		alphas := []float64{0.1, 0.5, 1, 10}
+		if o.Quick {
+			alphas = []float64{0.1, 10}
+		}
+		var cells []Cell
+		for _, flipped := range []bool{false, true} {
+			for _, rule := range []string{"mean", "krum", "multi-krum", "trimmed-mean", "nnm+trimmed-mean"} {
+				for _, alpha := range alphas {
+					s, err := o.paper(dp, gridNodes)
+					if err != nil {
+						return nil, err
+					}
+					s.Params.Rule.Name, s.Alpha, s.Every = rule, alpha, 0
+					panel := "no attack"
+					if flipped {
+						panel = "30 % flip signs"
+						s.Byzantine, s.Attack = byzantineOf(gridNodes), "sign-flip"
+					}
+					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log10(alpha), Learn: &s})
+				}
+			}
+		}
+		return cells, nil
+	},
+	draw: func(r Results) (figure.Figure, Table) {
+		return r.sweep("log10 alpha", "alpha", func(x float64) string { return fmt.Sprintf("%g", math.Round(1000*math.Pow(10, x))/1000) })
+	},
+}

@@ -1,0 +1,46 @@
+package experiment
+
+import (
+	"fmt"
+
+	"github.com/spdl/spdl/testnet/experiment/figure"
+)
+
+// epsilon is the paper's figure of the privacy budget: with the prototype's
+// noise, which gives none, and beside it with the noise that epsilon takes.
+var epsilon = Experiment{
+	Name:  "epsilon",
+	Title: "Privacy budget 0.4 and 0.04: the prototype's noise, and honest noise at the same epsilon (delta 1e-6, 100 rounds, RDP)",
+	Paper: "When N=10, epsilon=0.4 and epsilon=0.04 have similar convergence. When N=20, smaller epsilon can cause larger test error.",
+	cells: func(o Options) ([]Cell, error) {
+		var cells []Cell
+		for _, n := range []int{10, 20} {
+			panel := fmt.Sprintf("N=%d", n)
+			for _, e := range []float64{0.4, 0.04} {
+				s, err := o.paper(spdl, n)
+				if err != nil {
+					return nil, err
+				}
+				s.Params.Privacy.PrototypeEpsilon = e
+				cells = append(cells, Cell{Panel: panel, Series: fmt.Sprintf("prototype's noise, \"%g\"", e), Learn: &s})
+			}
+			for _, e := range []float64{0.4, 0.04} {
+				for _, rule := range []string{"krum", "nnm+trimmed-mean"} {
+					s, err := o.private(rule, n, e)
+					if err != nil {
+						return nil, err
+					}
+					if s.Every = 2; o.Quick {
+						s.Every = 5
+					}
+					cells = append(cells, Cell{Panel: panel, Series: fmt.Sprintf("honest %g, %s", e, rule), Learn: &s})
+				}
+			}
+		}
+		return cells, nil
+	},
+	draw: func(r Results) (figure.Figure, Table) {
+		return figure.Figure{Title: "Privacy budget", Panels: r.curves("test_error", "test error", 1)},
+			r.table("test error after the last round", "test_error")
+	},
+}

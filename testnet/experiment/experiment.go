@@ -1,0 +1,79 @@
+package experiment
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spdl/spdl/testnet/experiment/figure"
+	"github.com/spdl/spdl/testnet/experiment/learn"
+)
+
+// Experiment is one figure.
+type Experiment struct {
+	Name  string
+	Title string
+	// Paper is what the paper states about it, in its words or nearly; "" where the
+	// figure is ours.
+	Paper string
+	// cells lists what is to be computed for one seed.
+	cells func(o Options) ([]Cell, error)
+	// draw makes the figure and the table of a report.
+	draw func(r Results) (figure.Figure, Table)
+}
+
+// Options shape a run.
+type Options struct {
+	Seeds int  // of each cell, 1 to Seeds
+	Quick bool // fewer rounds and cells: for CI, not for citing
+}
+
+// Cell is one training or one net, and where it belongs in the figure.
+type Cell struct {
+	Panel  string  `json:"panel"`
+	Series string  `json:"series"`
+	X      float64 `json:"x,omitempty"` // where the figure's x is no round
+	// Exactly one of these.
+	Learn   *learn.Spec `json:"learn,omitempty"`
+	Latency *Latency    `json:"latency,omitempty"`
+}
+
+// Columns name the rows of a cell.
+func (c Cell) columns() []string {
+	if c.Latency != nil {
+		return latencyColumns
+	}
+	return learn.Columns
+}
+
+// all lists the experiments; a new one is added here.
+var all = []Experiment{
+	convergence, latency, byzantine, batch, epsilon, attacks, tradeoff, dirichlet, reputation, regret,
+}
+
+// All returns the experiments.
+func All() []Experiment { return all }
+
+// Names lists the experiments.
+func Names() []string {
+	names := make([]string, len(all))
+	for i, e := range all {
+		names[i] = e.Name
+	}
+	return names
+}
+
+// Lookup returns the experiment of a name.
+func Lookup(name string) (Experiment, error) {
+	for _, e := range all {
+		if e.Name == name {
+			return e, nil
+		}
+	}
+	return Experiment{}, fmt.Errorf("unknown experiment %q, want one of %s, or all", name, strings.Join(Names(), ", "))
+}
+
+// Table is what a person reads beside a figure.
+type Table struct {
+	Head []string   `json:"head"`
+	Rows [][]string `json:"rows"`
+}

@@ -1,0 +1,94 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spdl/spdl/testnet/experiment/figure"
+)
+
+// Summary is what NAME.json holds, for the report.
+type Summary struct {
+	Name    string        `json:"name"`
+	Title   string        `json:"title"`
+	Paper   string        `json:"paper,omitempty"`
+	Quick   bool          `json:"quick"`
+	Seconds float64       `json:"cpu_seconds"` // sum over the cells
+	Cells   int           `json:"cells"`
+	Notes   []figure.Note `json:"notes"`
+	Table   Table         `json:"table"`
+}
+
+// notes say what made a file.
+func (r Runner) notes(e Experiment) []figure.Note {
+	kind := "full run"
+	if r.Quick {
+		kind = "QUICK RUN: fewer rounds and cells, not for citing"
+	}
+	seeds := "1"
+	if r.Seeds > 1 {
+		seeds = fmt.Sprintf("1 to %d; lines are means, bands from the least to the greatest", r.Seeds)
+	}
+	return []figure.Note{
+		{Name: "title", Text: e.Title}, {Name: "command", Text: r.Command}, {Name: "seed", Text: seeds},
+		{Name: "version", Text: r.Version}, {Name: "kind", Text: kind},
+	}
+}
+
+// files writes NAME.csv, .svg, .png and .json.
+func (r Runner) files(e Experiment, results Results) error {
+	f, table := e.draw(results)
+	notes := r.notes(e)
+	svg, png, err := f.Draw(notes)
+	if err != nil {
+		return err
+	}
+	s := Summary{Name: e.Name, Title: e.Title, Paper: e.Paper, Quick: r.Quick, Cells: len(results), Notes: notes, Table: table}
+	for _, x := range results {
+		s.Seconds += x.Seconds
+	}
+	raw, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	for ext, content := range map[string][]byte{"csv": table2csv(results, notes), "svg": svg, "png": png, "json": raw} {
+		if err := write(filepath.Join(r.Dir, e.Name+"."+ext), content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// table2csv is every row of every cell, behind the notes as comments.
+func table2csv(results Results, notes []figure.Note) []byte {
+	var out bytes.Buffer
+	for _, n := range notes {
+		fmt.Fprintf(&out, "# %s: %s\n", n.Name, strings.ReplaceAll(n.Text, "\n", " "))
+	}
+	w := csv.NewWriter(&out)
+	for i, x := range results {
+		if i == 0 {
+			_ = w.Write(append([]string{"panel", "series", "x", "rule", "attack", "n", "byzantine", "seed"}, x.Columns...))
+		}
+		rule, attack, n, byzantine := "", "", "", ""
+		if s := x.Cell.Learn; s != nil {
+			rule, attack, n, byzantine = s.Params.Rule.Name, s.Attack, strconv.Itoa(s.Nodes), strconv.Itoa(s.Byzantine)
+		} else if l := x.Cell.Latency; l != nil {
+			n = strconv.Itoa(l.Nodes)
+		}
+		for _, line := range x.Rows {
+			record := []string{x.Cell.Panel, x.Cell.Series, strconv.FormatFloat(x.Cell.X, 'g', -1, 64), rule, attack, n, byzantine, strconv.FormatUint(x.Seed, 10)}
+			for _, v := range line {
+				record = append(record, strconv.FormatFloat(v, 'g', 8, 64))
+			}
+			_ = w.Write(record) // a buffer takes everything
+		}
+	}
+	w.Flush()
+	return out.Bytes()
+}

@@ -1,0 +1,91 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cometbft/cometbft/libs/log"
+
+	"github.com/spdl/spdl/testnet"
+	"github.com/spdl/spdl/testnet/experiment/figure"
+)
+
+// Latency is a net of real nodes, in one process, over loopback.
+type Latency struct {
+	Nodes  int    `json:"nodes"`
+	Rounds uint64 `json:"rounds"`
+}
+
+// latencyColumns are the paper's three stages as node 0 saw them.
+var latencyColumns = []string{"round", "t_lgc_ms", "t_ge_ms", "t_bc_ms"}
+
+// warmup is how many rounds are left out: connections are made meanwhile.
+const warmup = 3
+
+// run starts a net of the paper's preset and times its rounds.
+func (l Latency) run(ctx context.Context, seed uint64) (rows [][]float64, err error) {
+	home, err := os.MkdirTemp("", "spdl-latency-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+	n, err := testnet.Init(testnet.Manifest{
+		Validators: l.Nodes, Preset: "paper", Rounds: l.Rounds + warmup, Seed: seed, Home: filepath.Join(home, "net"), Memory: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, nodes.Stop()) }()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	err = testnet.Follow(ctx, n, nil, func(r testnet.Round) error {
+		if r.Round >= warmup {
+			rows = append(rows, []float64{float64(r.Round), r.LGC, r.GE, r.BC})
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// latency is the paper's figure of a round's three stages.
+var latency = Experiment{
+	Name:  "latency",
+	Title: "Latency of a round's three stages on real nodes in one process (median of node 0's rounds)",
+	Paper: "T_LGC, T_GE and T_BC are in the same order of magnitude. T_GE grows with N because more nodes contend for computational " +
+		"resources. T_LGC (< 0.1 s) is lower than T_BC, which is about 1 s.",
+	cells: func(o Options) ([]Cell, error) {
+		sizes, rounds := []int{4, 10, 20, 30}, uint64(30)
+		if o.Quick {
+			sizes, rounds = []int{4, 10}, 6
+		}
+		var cells []Cell
+		for _, n := range sizes {
+			cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: "real nodes", X: float64(n), Latency: &Latency{n, rounds}})
+		}
+		return cells, nil
+	},
+	draw: func(r Results) (figure.Figure, Table) {
+		bars := &figure.Bars{Stacks: []string{"T_LGC", "T_GE", "T_BC"}, Values: make([][]float64, 3)}
+		t := Table{Head: []string{"N", "T_LGC ms", "T_GE ms", "T_BC ms", "round ms"}}
+		for _, panel := range r.panels() {
+			bars.Categories = append(bars.Categories, panel)
+			line, sum := []string{panel}, 0.0
+			for s, column := range latencyColumns[1:] {
+				m := r.of(panel, "real nodes").median(column)
+				bars.Values[s] = append(bars.Values[s], m)
+				line = append(line, fmt.Sprintf("%.1f", m))
+				sum += m
+			}
+			t.Rows = append(t.Rows, append(line, fmt.Sprintf("%.1f", sum)))
+		}
+		return figure.Figure{Title: "Latency", Panels: []figure.Panel{{Title: "a round on one machine", Y: "ms", Bars: bars}}}, t
+	},
+}

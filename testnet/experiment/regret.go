@@ -1,0 +1,79 @@
+package experiment
+
+import (
+	"math"
+
+	"github.com/spdl/spdl/testnet/experiment/figure"
+)
+
+// regret is Theorem 2: the sum of loss differences with and without Byzantine
+// participants, beside the square root that bounds it.
+var regret = Experiment{
+	Name:  "regret",
+	Title: "Regret (Theorem 2): cumulative test loss with Byzantine participants minus without, N=20, f=6",
+	Paper: "R(A, A~) <= rho sqrt(T) + o(sqrt(T)): the loss difference with and without Byzantine nodes grows no faster than sqrt(T).",
+	cells: func(o Options) ([]Cell, error) {
+		var cells []Cell
+		for _, rule := range []string{"krum", "multi-krum", "nnm+trimmed-mean"} {
+			for _, name := range []string{"none", "constant", "sign-flip", "minus-mean"} {
+				s, err := o.paper(spdl, gridNodes)
+				if err != nil {
+					return nil, err
+				}
+				s.Params.Rule.Name, s.Every = rule, 1
+				if name != "none" {
+					s.Byzantine, s.Attack = byzantineOf(gridNodes), name
+				}
+				cells = append(cells, Cell{Panel: rule, Series: name, Learn: &s})
+			}
+		}
+		return cells, nil
+	},
+	draw: func(r Results) (figure.Figure, Table) {
+		f := figure.Figure{Title: "Regret"}
+		t := Table{Head: []string{"rule", "attack", "regret", "regret / sqrt(T)", "exponent of T in the second half"}}
+		for _, panel := range r.panels() {
+			clean := r.of(panel, "none").curve("", "test_loss")
+			p := figure.Panel{Title: panel, X: "T, rounds", Y: "cumulative loss difference, nats"}
+			var highest figure.Line
+			for _, series := range r.series() {
+				if series == "none" {
+					continue
+				}
+				l := r.of(panel, series).curve(series, "test_loss")
+				l.Low, l.High = nil, nil
+				sum := 0.0
+				for i := range l.Y {
+					sum += l.Y[i] - clean.Y[i]
+					l.Y[i] = sum
+				}
+				p.Lines = append(p.Lines, l)
+				last, T := l.Y[len(l.Y)-1], l.X[len(l.X)-1]
+				if len(highest.Y) == 0 || last > highest.Y[len(highest.Y)-1] {
+					highest = l
+				}
+				t.Rows = append(t.Rows, []string{panel, series, number(last), number(last / math.Sqrt(T)), number(exponent(l))})
+			}
+			root := figure.Line{Name: "sqrt(T), through the last point of the highest", X: highest.X, Dashed: true}
+			n := len(highest.X) - 1
+			for _, x := range highest.X {
+				root.Y = append(root.Y, highest.Y[n]*math.Sqrt(x/highest.X[n]))
+			}
+			p.Lines = append(p.Lines, root)
+			f.Panels = append(f.Panels, p)
+		}
+		return f, t
+	},
+}
+
+// exponent is the slope of log(regret) against log(T) from the middle to the
+// last round: 0.5 is the theorem's, 1 is linear. It is NaN where regret is not
+// positive.
+func exponent(l figure.Line) float64 {
+	n := len(l.Y) - 1
+	a, b := l.Y[n/2], l.Y[n]
+	if a <= 0 || b <= 0 {
+		return math.NaN()
+	}
+	return math.Log(b/a) / math.Log(l.X[n]/l.X[n/2])
+}

@@ -1,0 +1,47 @@
+package experiment
+
+import (
+	"github.com/spdl/spdl/testnet/experiment/figure"
+)
+
+// reputation is how reputations move while some attack.
+var reputation = Experiment{
+	Name:  "reputation",
+	Title: "Reputation over time: N=10, 3 attack; the least of the honest and the greatest of the attackers",
+	cells: func(o Options) ([]Cell, error) {
+		var cells []Cell
+		for _, name := range []string{"sign-flip", "minus-mean+noise", "alie", "constant"} {
+			s, err := o.private("nnm+trimmed-mean", 10, 4)
+			if err != nil {
+				return nil, err
+			}
+			s.Byzantine, s.Attack, s.Every = byzantineOf(s.Nodes), "aware+"+name, 1
+			cells = append(cells, Cell{Panel: "nnm+trimmed-mean, epsilon 4", Series: name, Learn: &s})
+			p, err := o.paper(spdl, 10)
+			if err != nil {
+				return nil, err
+			}
+			p.Params.Reputation.Reward, p.Params.Reputation.Penalty = 0, 100_000
+			p.Byzantine, p.Attack, p.Every = byzantineOf(p.Nodes), name, 1
+			cells = append(cells, Cell{Panel: "the paper: Krum, p=0.1, nothing earned back", Series: name, Learn: &p})
+		}
+		return cells, nil
+	},
+	draw: func(r Results) (figure.Figure, Table) {
+		f := figure.Figure{Title: "Reputation"}
+		t := Table{Head: []string{"chain", "attack", "least honest", "greatest attacker", "test error"}}
+		for _, panel := range r.panels() {
+			p := figure.Panel{Title: panel, X: "round", Y: "reputation", Top: 1.3}
+			for _, series := range r.series() {
+				some := r.of(panel, series)
+				p.Lines = append(p.Lines, some.curve(series+", honest", "honest_reputation"))
+				attackers := some.curve(series+", attackers", "byzantine_reputation")
+				attackers.Dashed = true
+				p.Lines = append(p.Lines, attackers)
+				t.Rows = append(t.Rows, []string{panel, series, number(some.final("honest_reputation")), number(some.final("byzantine_reputation")), number(some.final("test_error"))})
+			}
+			f.Panels = append(f.Panels, p)
+		}
+		return f, t
+	},
+}

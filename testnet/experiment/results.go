@@ -1,0 +1,176 @@
+package experiment
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/spdl/spdl/testnet/experiment/figure"
+)
+
+// Result is a finished cell.
+type Result struct {
+	Cell    Cell     `json:"cell"`
+	Seed    uint64   `json:"seed"`
+	Version string   `json:"version"`
+	Seconds float64  `json:"seconds"`
+	Columns []string `json:"columns"`
+	Rows    []row    `json:"rows"`
+}
+
+// row is one line of a result. JSON has no NaN: it becomes null.
+type row []float64
+
+// Results are all cells of an experiment, in the experiment's order, the seeds of
+// a cell one after another.
+type Results []Result
+
+// of are the results of a panel's series.
+func (r Results) of(panel, series string) Results {
+	var out Results
+	for _, x := range r {
+		if x.Cell.Panel == panel && x.Cell.Series == series {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// panels and series list what there is, in order.
+func (r Results) panels() []string { return names(r, func(c Cell) string { return c.Panel }) }
+func (r Results) series() []string { return names(r, func(c Cell) string { return c.Series }) }
+
+func names(r Results, of func(Cell) string) []string {
+	var out []string
+	for _, x := range r {
+		if name := of(x.Cell); !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// column is the position of a column's name.
+func (x Result) column(name string) int { return slices.Index(x.Columns, name) }
+
+// last is the value of a column after the last round.
+func (x Result) last(name string) float64 { return x.Rows[len(x.Rows)-1][x.column(name)] }
+
+// curve is a column over the rounds: the mean over the seeds, with the band from
+// the least to the greatest.
+func (r Results) curve(name, column string) figure.Line {
+	return r.reduce(name, func(x Result) (xs, ys []float64) {
+		for _, row := range x.Rows {
+			xs, ys = append(xs, row[0]), append(ys, row[x.column(column)])
+		}
+		return xs, ys
+	})
+}
+
+// finals is the last value of a column over the cells' X.
+func (r Results) finals(name, column string) figure.Line {
+	l := r.reduce(name, func(x Result) (xs, ys []float64) { return []float64{x.Cell.X}, []float64{x.last(column)} })
+	l.Dots = true
+	return l
+}
+
+// reduce makes a line of the points of all results, several of which may have
+// one x.
+func (r Results) reduce(name string, points func(Result) (xs, ys []float64)) figure.Line {
+	at := map[float64][]float64{}
+	for _, result := range r {
+		xs, ys := points(result)
+		for i, x := range xs {
+			if !math.IsNaN(ys[i]) {
+				at[x] = append(at[x], ys[i])
+			}
+		}
+	}
+	l := figure.Line{Name: name}
+	seeds := 0
+	for x, ys := range at {
+		l.X = append(l.X, x)
+		seeds = max(seeds, len(ys))
+	}
+	slices.SortFunc(l.X, cmp.Compare[float64])
+	for _, x := range l.X {
+		ys := at[x]
+		l.Y = append(l.Y, mean(ys))
+		l.Low, l.High = append(l.Low, slices.Min(ys)), append(l.High, slices.Max(ys))
+	}
+	if seeds < 2 {
+		l.Low, l.High = nil, nil
+	}
+	return l
+}
+
+// final is the mean over the seeds of a column's last value.
+func (r Results) final(column string) float64 {
+	var v []float64
+	for _, x := range r {
+		v = append(v, x.last(column))
+	}
+	return mean(v)
+}
+
+func mean(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	var sum float64
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}
+
+// curves are a panel for each of the results' panels, with a line for each series.
+func (r Results) curves(column, y string, top float64) []figure.Panel {
+	var out []figure.Panel
+	for _, panel := range r.panels() {
+		p := figure.Panel{Title: panel, X: "round", Y: y, Top: top}
+		for _, series := range r.series() {
+			if some := r.of(panel, series); len(some) > 0 {
+				p.Lines = append(p.Lines, some.curve(series, column))
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// table is the last value of a column, by panel and series.
+func (r Results) table(corner, column string) Table {
+	t := Table{Head: append([]string{corner}, r.series()...)}
+	for _, panel := range r.panels() {
+		line := []string{panel}
+		for _, series := range r.series() {
+			line = append(line, number(r.of(panel, series).final(column)))
+		}
+		t.Rows = append(t.Rows, line)
+	}
+	return t
+}
+
+func number(x float64) string {
+	if math.IsNaN(x) {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", x)
+}
+
+// median is that of a column over all rounds of all seeds.
+func (r Results) median(column string) float64 {
+	var v []float64
+	for _, x := range r {
+		for _, row := range x.Rows {
+			v = append(v, row[x.column(column)])
+		}
+	}
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(v)
+	return v[len(v)/2]
+}

@@ -1,0 +1,259 @@
+package experiment
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/testnet/experiment/learn"
+)
+
+// Runner computes experiments.
+type Runner struct {
+	Options
+	Dir     string // where the files go
+	Command string // that was given, for the files
+	Version string // of the program: cells of another are computed again
+	Data    func() (mnist.Data, error)
+	Jobs    int       // cells at a time; 0 for the number of cores
+	Log     io.Writer // progress
+}
+
+// job is a cell with a seed.
+type job struct {
+	cell Cell
+	seed uint64
+	path string
+}
+
+// Run computes what is missing of the experiments' cells, the dearest resource
+// being the cores, and writes their files.
+func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
+	if r.Seeds < 1 {
+		return fmt.Errorf("%d seeds, want at least 1", r.Seeds)
+	}
+	if err := os.MkdirAll(filepath.Join(r.Dir, "cells"), 0o755); err != nil {
+		return err
+	}
+	planned := make([][]job, len(experiments))
+	var alone, together []job // nets are timed, so they have the machine to themselves
+	seen := map[string]bool{}
+	total := 0
+	for i, e := range experiments {
+		cells, err := e.cells(r.Options)
+		if err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
+		}
+		for _, c := range cells {
+			for seed := range uint64(r.Seeds) {
+				j, err := r.job(c, seed+1)
+				if err != nil {
+					return err
+				}
+				planned[i] = append(planned[i], j)
+				total++
+				if _, err := read(j.path); err == nil || seen[j.path] {
+					continue
+				}
+				seen[j.path] = true
+				if c.Latency != nil {
+					alone = append(alone, j)
+				} else {
+					together = append(together, j)
+				}
+			}
+		}
+	}
+	p := &progress{log: r.Log, start: time.Now(), total: len(alone) + len(together)}
+	fmt.Fprintf(r.Log, "%d cells, %d of them finished before\n", total, total-p.total)
+	if err := errors.Join(r.work(ctx, alone, 1, p), r.work(ctx, together, r.jobs(), p)); err != nil {
+		return err
+	}
+	for i, e := range experiments {
+		if err := r.finish(e, planned[i]); err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
+		}
+	}
+	return nil
+}
+
+func (r Runner) jobs() int {
+	if r.Jobs > 0 {
+		return r.Jobs
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// job names a cell's file after everything that its numbers depend on.
+func (r Runner) job(c Cell, seed uint64) (job, error) {
+	if c.Learn != nil {
+		spec := *c.Learn
+		spec.Seed = seed
+		c.Learn = &spec
+	}
+	key, err := json.Marshal(struct {
+		Learn   *learn.Spec
+		Latency *Latency
+		Seed    uint64
+		Version string
+	}{c.Learn, c.Latency, seed, r.Version})
+	if err != nil {
+		return job{}, err
+	}
+	sum := sha256.Sum256(key)
+	return job{c, seed, filepath.Join(r.Dir, "cells", hex.EncodeToString(sum[:10])+".json")}, nil
+}
+
+// work computes jobs, several at a time, to the first failure.
+func (r Runner) work(ctx context.Context, jobs []job, workers int, p *progress) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	queue := make(chan job)
+	var wg sync.WaitGroup
+	for range min(workers, len(jobs)) {
+		wg.Go(func() {
+			for j := range queue {
+				begun := time.Now()
+				if err := r.compute(ctx, j); err != nil {
+					cancel(fmt.Errorf("%s, %s, seed %d: %w", j.cell.Panel, j.cell.Series, j.seed, err))
+					return
+				}
+				p.done(j, time.Since(begun))
+			}
+		})
+	}
+	for _, j := range jobs {
+		select {
+		case queue <- j:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(queue)
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// compute runs a cell and stores its result, whole or not at all.
+func (r Runner) compute(ctx context.Context, j job) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	begun := time.Now()
+	var table [][]float64
+	var err error
+	if j.cell.Latency != nil {
+		table, err = j.cell.Latency.run(ctx, j.seed)
+	} else {
+		var data mnist.Data
+		if data, err = r.Data(); err == nil {
+			table, err = learn.Run(ctx, *j.cell.Learn, data)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	x := Result{Cell: j.cell, Seed: j.seed, Version: r.Version, Seconds: time.Since(begun).Seconds(), Columns: j.cell.columns()}
+	for _, line := range table {
+		x.Rows = append(x.Rows, line)
+	}
+	raw, err := json.Marshal(x)
+	if err != nil {
+		return err
+	}
+	return write(j.path, raw)
+}
+
+// write replaces a file in one step.
+func write(path string, raw []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".part-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(raw)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// read is a finished cell; a damaged file is none.
+func read(path string) (x Result, err error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return x, err
+	}
+	if err = json.Unmarshal(raw, &x); err == nil && len(x.Rows) == 0 {
+		err = fmt.Errorf("%s: no rows", path)
+	}
+	return x, err
+}
+
+// finish writes an experiment's files.
+func (r Runner) finish(e Experiment, jobs []job) error {
+	var results Results
+	for _, j := range jobs {
+		x, err := read(j.path)
+		if err != nil {
+			return err
+		}
+		x.Cell = j.cell // another experiment may have computed it under its names
+		results = append(results, x)
+	}
+	return r.files(e, results)
+}
+
+// MarshalJSON writes null for what is no number.
+func (r row) MarshalJSON() ([]byte, error) {
+	out := make([]*float64, len(r))
+	for i := range r {
+		if !math.IsNaN(r[i]) && !math.IsInf(r[i], 0) {
+			out[i] = &r[i]
+		}
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON.
+func (r *row) UnmarshalJSON(raw []byte) error {
+	var in []*float64
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return err
+	}
+	*r = make(row, len(in))
+	for i, x := range in {
+		(*r)[i] = math.NaN()
+		if x != nil {
+			(*r)[i] = *x
+		}
+	}
+	return nil
+}
+
+// progress says how far a run is, on a line a cell.
+type progress struct {
+	mu           sync.Mutex
+	log          io.Writer
+	start        time.Time
+	count, total int
+}
+
+func (p *progress) done(j job, took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count++
+	left := time.Since(p.start) / time.Duration(p.count) * time.Duration(p.total-p.count)
+	fmt.Fprintf(p.log, "%d/%d  %s, %s, seed %d: %.1f s; %s left\n", p.count, p.total, j.cell.Panel, j.cell.Series, j.seed, took.Seconds(), left.Round(time.Second))
+}

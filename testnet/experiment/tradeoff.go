@@ -1,0 +1,42 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/testnet/experiment/figure"
+)
+
+// tradeoff is accuracy against epsilon.
+var tradeoff = Experiment{
+	Name:  "tradeoff",
+	Title: "Accuracy against epsilon per rule: N=20, delta 1e-6, 100 rounds; clean, and under sign flips of 6",
+	cells: func(o Options) ([]Cell, error) {
+		budgets := []float64{0.25, 0.5, 1, 2, 4, 8}
+		if o.Quick {
+			budgets = []float64{0.5, 4}
+		}
+		var cells []Cell
+		for _, flipped := range []bool{false, true} {
+			for _, rule := range []string{"mean", "krum", "multi-krum", "trimmed-mean", "nnm+trimmed-mean"} {
+				for _, e := range budgets {
+					s, err := o.private(rule, gridNodes, e)
+					if err != nil {
+						return nil, err
+					}
+					s.Every = 0
+					panel := "no attack"
+					if flipped {
+						panel = "30 % flip signs"
+						s.Byzantine, s.Attack = byzantineOf(gridNodes), "aware+sign-flip"
+					}
+					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log2(e), Learn: &s})
+				}
+			}
+		}
+		return cells, nil
+	},
+	draw: func(r Results) (figure.Figure, Table) {
+		return r.sweep("log2 epsilon", "epsilon", func(x float64) string { return fmt.Sprintf("%g", math.Exp2(x)) })
+	},
+}
