@@ -66,6 +66,11 @@ bench: ## benchmarks (BENCH=regexp)
 bench-net: build ## round time, CPU and bytes beside an application that only stores
 	$(SPDL) testnet bench
 
+.PHONY: figures
+figures: build ## every figure of the paper and ours into build/figures, with report.html (QUICK=1: 3 minutes; SEEDS=3: bands)
+	$(SPDL) experiment all --out $(BUILD)/figures$(if $(QUICK),-quick --quick) --seeds $(or $(SEEDS),1)
+	$(SPDL) report $(BUILD)/figures$(if $(QUICK),-quick)
+
 .PHONY: proto
 proto: ## generate the .pb.go files
 	@.ci/proto

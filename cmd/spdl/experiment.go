@@ -16,15 +16,15 @@ import (
 
 // experimentCommand computes figures.
 func experimentCommand() *cobra.Command {
-	var list strings.Builder
+	var names strings.Builder
 	for _, e := range experiment.All() {
-		fmt.Fprintf(&list, "  %-12s %s\n", e.Name, e.Title)
+		fmt.Fprintf(&names, "  %-12s %s\n", e.Name, e.Title)
 	}
 	cmd := &cobra.Command{
 		Use:   "experiment NAME...",
 		Short: "Compute the paper's figures and ours: NAME.csv, .svg and .png",
 		Long: "Compute the paper's figures and ours. Each becomes NAME.csv, NAME.svg and NAME.png in --out, with the command, the\n" +
-			"seeds and the version inside. What was finished before is kept in --out/cells and not computed again.\n\n" + list.String() +
+			"seeds and the version inside. What was finished before is kept in --out/cells and not computed again.\n\n" + names.String() +
 			"  all          every one of them",
 		Example: "  spdl experiment convergence --seeds 3\n  spdl experiment all --quick --out /tmp/figures && spdl report /tmp/figures",
 		Args:    cobra.MinimumNArgs(1),
@@ -38,9 +38,9 @@ func experimentCommand() *cobra.Command {
 				return usageError{fmt.Errorf("--seeds is %d, want at least 1", seeds)}
 			}
 			r := experiment.Runner{
-				Options: experiment.Options{Seeds: seeds, Quick: viper.GetBool("quick")},
+				Options: experiment.Options{Seeds: seeds, Quick: viper.GetBool("quick"), Rules: list("rules"), Attacks: list("attacks")},
 				Dir:     viper.GetString("out"), Jobs: viper.GetInt("jobs"), Version: abci.Version, Log: os.Stderr,
-				Command: experimentLine(args, seeds, viper.GetBool("quick")), Data: mnist.Embedded,
+				Command: experimentLine(cmd, args), Data: mnist.Embedded,
 			}
 			if err := r.Run(cmd.Context(), chosen...); err != nil {
 				return err
@@ -55,6 +55,8 @@ func experimentCommand() *cobra.Command {
 	f.Int("seeds", 1, "repetitions with seeds 1 to this; more than one gives bands")
 	f.Bool("quick", false, "fewer rounds and cells: to see that it works, not to cite")
 	f.String("out", filepath.Join("build", "figures"), "folder of the files")
+	f.StringSlice("rules", nil, "rules of the experiment attacks (default: all)")
+	f.StringSlice("attacks", nil, "attacks of the experiment attacks (default: all)")
 	f.Int("jobs", 0, "trainings at a time (default: one a core)")
 	return cmd
 }
@@ -81,14 +83,26 @@ func experiments(names []string) (chosen []experiment.Experiment, err error) {
 	return chosen, nil
 }
 
+// list is a flag's list, nil where it is empty.
+func list(flag string) []string {
+	if v := viper.GetStringSlice(flag); len(v) > 0 {
+		return v
+	}
+	return nil
+}
+
 // experimentLine is the command that makes the same files again, wherever.
-func experimentLine(names []string, seeds int, quick bool) string {
+func experimentLine(cmd *cobra.Command, names []string) string {
 	line := "spdl experiment " + strings.Join(names, " ")
-	if seeds > 1 {
-		line += fmt.Sprintf(" --seeds %d", seeds)
+	for _, flag := range []string{"seeds", "quick", "rules", "attacks"} {
+		if f := cmd.Flags().Lookup(flag); f.Changed {
+			value := strings.Trim(f.Value.String(), "[]")
+			if flag == "quick" {
+				line += " --quick=" + value
+			} else {
+				line += " --" + flag + " " + value
+			}
+		}
 	}
-	if quick {
-		line += " --quick"
-	}
-	return line
+	return strings.ReplaceAll(line, "--quick=true", "--quick")
 }

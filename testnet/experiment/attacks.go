@@ -16,7 +16,15 @@ var attacks = Experiment{
 	Title: "Test error in % of every rule under every attack: N=20, f=6, epsilon 4, noise floor on, attackers aware of it",
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
+		for _, name := range attacksFor(o) {
+			if _, err := attack.Lookup(name); err != nil {
+				return nil, err
+			}
+		}
 		for _, rule := range rulesFor(o) {
+			if _, err := rules.Lookup(rule); err != nil {
+				return nil, err
+			}
 			s, err := o.private(rule, gridNodes, 4)
 			if err != nil {
 				return nil, err
@@ -83,14 +91,20 @@ func outside(rule string) string {
 // rulesFor and attacksFor are the grid's axes: in a quick run those that differ
 // most.
 func rulesFor(o Options) []string {
-	if o.Quick {
+	switch {
+	case o.Rules != nil:
+		return o.Rules
+	case o.Quick:
 		return []string{"mean", "krum", "multi-krum", "trimmed-mean", "nnm+trimmed-mean"}
 	}
 	return rules.Names()
 }
 
 func attacksFor(o Options) []string {
-	if o.Quick {
+	switch {
+	case o.Attacks != nil:
+		return o.Attacks
+	case o.Quick:
 		return []string{"constant", "sign-flip", "minus-mean+noise", "alie", "optimised-ipm"}
 	}
 	return attack.Names()

@@ -25,6 +25,9 @@ type Experiment struct {
 type Options struct {
 	Seeds int  // of each cell, 1 to Seeds
 	Quick bool // fewer rounds and cells: for CI, not for citing
+	// Rules and Attacks restrict the axes of the grid of both; nil is all of them, or
+	// in a quick run a few.
+	Rules, Attacks []string
 }
 
 // Cell is one training or one net, and where it belongs in the figure.

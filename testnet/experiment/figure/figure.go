@@ -17,11 +17,14 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is a row of panels.
+// Figure is panels in rows of four at most.
 type Figure struct {
 	Title  string
 	Panels []Panel
 }
+
+// perRow is how many panels stand side by side.
+const perRow = 4
 
 // Panel is one system of axes: lines, stacked bars or a map. The first that is
 // there is drawn.
@@ -65,32 +68,42 @@ var palette = []color.NRGBA{
 // The size of a panel.
 const panelWidth, panelHeight = 340, 280 // points
 
+// rows are the panels as they are laid out.
+func (f Figure) rows() int { return (len(f.Panels) + perRow - 1) / perRow }
+
+// columns is the length of a row.
+func (f Figure) columns() int { return min(perRow, len(f.Panels)) }
+
 // size is that of the figure, in points: a map needs room for its names.
 func (f Figure) size() (w, h vg.Length) {
+	var pw, ph vg.Length
 	for _, p := range f.Panels {
-		pw, ph := vg.Length(panelWidth), vg.Length(panelHeight)
+		w, h := vg.Length(panelWidth), vg.Length(panelHeight)
 		if p.Map != nil {
-			pw = vg.Length(160 + 42*len(p.Map.Columns))
-			ph = vg.Length(150 + 20*len(p.Map.Rows))
+			w = vg.Length(160 + 34*len(p.Map.Columns))
+			h = vg.Length(150 + 20*len(p.Map.Rows))
 		}
-		w, h = w+pw, max(h, ph)
+		pw, ph = max(pw, w), max(ph, h)
 	}
-	return w, h
+	return pw * vg.Length(f.columns()), ph * vg.Length(f.rows())
 }
 
 // Draw returns the figure as SVG and PNG. Provenance goes into both.
 func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
-	row := make([]*plot.Plot, len(f.Panels))
+	plots := make([][]*plot.Plot, f.rows())
+	for i := range plots {
+		plots[i] = make([]*plot.Plot, f.columns())
+	}
 	for i, p := range f.Panels {
-		if row[i], err = p.plot(); err != nil {
+		if plots[i/perRow][i%perRow], err = p.plot(); err != nil {
 			return nil, nil, fmt.Errorf("%s, panel %q: %w", f.Title, p.Title, err)
 		}
 	}
 	w, h := f.size()
 	vector := vgsvg.New(w, h)
-	paint(row, draw.New(vector))
+	paint(plots, draw.New(vector))
 	raster := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(120))
-	paint(row, draw.New(raster))
+	paint(plots, draw.New(raster))
 	var s, r bytes.Buffer
 	if _, err = vector.WriteTo(&s); err != nil {
 		return nil, nil, err
@@ -101,13 +114,17 @@ func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
 	return noteSVG(s.Bytes(), provenance), notePNG(r.Bytes(), provenance), nil
 }
 
-// paint lays the panels out side by side.
-func paint(row []*plot.Plot, c draw.Canvas) {
+// paint lays the panels out.
+func paint(plots [][]*plot.Plot, c draw.Canvas) {
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())
-	tiles := draw.Tiles{Rows: 1, Cols: len(row), PadX: 14, PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 8}
-	for i, canvas := range plot.Align([][]*plot.Plot{row}, tiles, c)[0] {
-		row[i].Draw(canvas)
+	tiles := draw.Tiles{Rows: len(plots), Cols: len(plots[0]), PadX: 14, PadY: 12, PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 8}
+	for r, line := range plot.Align(plots, tiles, c) {
+		for i, canvas := range line {
+			if plots[r][i] != nil {
+				plots[r][i].Draw(canvas)
+			}
+		}
 	}
 }
 
