@@ -34,7 +34,7 @@ var regret = Experiment{
 		t := Table{Head: []string{"rule", "attack", "regret", "regret / sqrt(T)", "exponent of T in the second half"}}
 		for _, panel := range r.panels() {
 			clean := r.of(panel, "none").curve("", "test_loss")
-			p := figure.Panel{Title: panel, X: "T, rounds", Y: "cumulative loss difference, nats"}
+			p := figure.Panel{Title: panel, X: "T, rounds", Y: "cumulative loss difference, nats", Left: true}
 			var highest figure.Line
 			for _, series := range r.series() {
 				if series == "none" {
@@ -54,7 +54,7 @@ var regret = Experiment{
 				}
 				t.Rows = append(t.Rows, []string{panel, series, number(last), number(last / math.Sqrt(T)), number(exponent(l))})
 			}
-			root := figure.Line{Name: "sqrt(T), through the last point of the highest", X: highest.X, Dashed: true}
+			root := figure.Line{Name: "c sqrt(T)", X: highest.X, Dashed: true}
 			n := len(highest.X) - 1
 			for _, x := range highest.X {
 				root.Y = append(root.Y, highest.Y[n]*math.Sqrt(x/highest.X[n]))

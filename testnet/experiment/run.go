@@ -76,7 +76,7 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 		}
 	}
 	p := &progress{log: r.Log, start: time.Now(), total: len(alone) + len(together)}
-	fmt.Fprintf(r.Log, "%d cells, %d of them finished before\n", total, total-p.total)
+	fmt.Fprintf(r.Log, "%d cells, %d of them shared or finished before\n", total, total-p.total)
 	if err := errors.Join(r.work(ctx, alone, 1, p), r.work(ctx, together, r.jobs(), p)); err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ const perRow = 4
 type Panel struct {
 	Title, X, Y string
 	Top         float64 // of the y axis, which begins at 0; 0 fits it to the data
+	Left        bool    // where the legend stands: for lines that rise
 	Lines       []Line
 	Bars        *Bars
 	Map         *Map
@@ -133,6 +134,7 @@ func (p Panel) plot() (*plot.Plot, error) {
 	out.Title.Text, out.X.Label.Text, out.Y.Label.Text = p.Title, p.X, p.Y
 	out.Title.TextStyle.Font.Size, out.Title.Padding = 12, 6
 	out.Legend.Top, out.Legend.ThumbnailWidth, out.Legend.TextStyle.Font.Size = true, 18, 9
+	out.Legend.Padding, out.Legend.Left = 3, p.Left
 	var err error
 	switch {
 	case p.Map != nil:
@@ -210,7 +212,7 @@ func (l Line) add(out *plot.Plot, c color.NRGBA) error {
 func (b *Bars) add(out *plot.Plot) error {
 	var below *plotter.BarChart
 	for s, name := range b.Stacks {
-		bars, err := plotter.NewBarChart(plotter.Values(b.Values[s]), 26)
+		bars, err := plotter.NewBarChart(plotter.Values(b.Values[s]), 34)
 		if err != nil {
 			return err
 		}
@@ -224,6 +226,7 @@ func (b *Bars) add(out *plot.Plot) error {
 	}
 	out.Legend.Left = true
 	out.NominalX(b.Categories...)
+	out.X.Min, out.X.Max = -.6, float64(len(b.Categories))-.4
 	return nil
 }
 
@@ -264,7 +267,7 @@ func (m *Map) add(out *plot.Plot) error {
 	}
 	out.NominalX(m.Columns...)
 	out.NominalY(names...)
-	out.X.Tick.Label.Rotation, out.X.Tick.Label.XAlign, out.X.Tick.Label.YAlign = math.Pi/4, draw.XRight, draw.YCenter
+	out.X.Tick.Label.Rotation, out.X.Tick.Label.XAlign, out.X.Tick.Label.YAlign = math.Pi/4, draw.XRight, draw.YTop
 	out.X.Tick.Label.Font.Size, out.Y.Tick.Label.Font.Size = 9, 9
 	out.X.Padding, out.Y.Padding = 0, 0
 	out.X.Min, out.X.Max, out.Y.Min, out.Y.Max = -.5, float64(len(m.Columns))-.5, -.5, float64(top)+.5
