@@ -15,6 +15,8 @@ type AppConfig struct {
 	Proposal ProposalConfig `mapstructure:"proposal"`
 	Pool     PoolConfig     `mapstructure:"pool"`
 	Snapshot SnapshotConfig `mapstructure:"snapshot"`
+	Explorer ExplorerConfig `mapstructure:"explorer"`
+	API      APIConfig      `mapstructure:"api"`
 }
 
 // WorkerConfig is the worker in the node's process.
@@ -48,6 +50,23 @@ type SnapshotConfig struct {
 	Interval uint64 `mapstructure:"interval"`
 }
 
+// ExplorerConfig is the web pages in the node's process, and JSON under /v1.
+type ExplorerConfig struct {
+	Enabled bool   `mapstructure:"enabled"`
+	Laddr   string `mapstructure:"laddr"`
+	Eval    bool   `mapstructure:"eval"`
+}
+
+// APIConfig bounds what the explorer's listener takes.
+type APIConfig struct {
+	Hosts            string  `mapstructure:"hosts"` // separated by commas
+	Rate             float64 `mapstructure:"rate"`
+	Burst            int     `mapstructure:"burst"`
+	MaxConnections   int     `mapstructure:"max_connections"`
+	MaxStreams       int     `mapstructure:"max_streams"`
+	StreamsPerClient int     `mapstructure:"streams_per_client"`
+}
+
 // The kinds of partition.
 const (
 	PartitionIID       = "iid"
@@ -64,6 +83,8 @@ func DefaultAppConfig() AppConfig {
 		Proposal: ProposalConfig{Wait: time.Second, StragglerWait: 250 * time.Millisecond},
 		Pool:     PoolConfig{MaxBytes: 256 << 20},
 		Snapshot: SnapshotConfig{Interval: 1000},
+		Explorer: ExplorerConfig{Laddr: "tcp://127.0.0.1:26680"},
+		API:      APIConfig{Rate: 50, Burst: 100, MaxConnections: 512, MaxStreams: 256, StreamsPerClient: 64},
 	}
 }
 
@@ -81,6 +102,11 @@ func (c AppConfig) Validate() error {
 		return fmt.Errorf("proposal.wait is %v and straggler_wait %v, want above 0", c.Proposal.Wait, c.Proposal.StragglerWait)
 	case c.Pool.MaxBytes <= 0:
 		return fmt.Errorf("pool.max_bytes is %d, want above 0", c.Pool.MaxBytes)
+	case c.Explorer.Enabled && c.Explorer.Laddr == "":
+		return fmt.Errorf("explorer.laddr is empty, want an address to listen on")
+	case !(c.API.Rate > 0) || c.API.Burst < 1 || c.API.MaxConnections < 1 || c.API.MaxStreams < 1 || c.API.StreamsPerClient < 1:
+		return fmt.Errorf("api.rate is %g, burst %d, max_connections %d, max_streams %d, streams_per_client %d, want all above 0",
+			c.API.Rate, c.API.Burst, c.API.MaxConnections, c.API.MaxStreams, c.API.StreamsPerClient)
 	}
 	return nil
 }
@@ -127,6 +153,28 @@ max_bytes = {{ .Pool.MaxBytes }}
 [snapshot]
 # Heights between two snapshots for state sync; 0 takes none.
 interval = {{ .Snapshot.Interval }}
+
+[explorer]
+# Web pages about the training, and the same as JSON under /v1. Read only.
+enabled = {{ .Explorer.Enabled }}
+# Loopback unless others shall see them; then put a proxy with TLS before it.
+laddr = {{ printf "%q" .Explorer.Laddr }}
+# Measure the model after every round on the test set of worker.data. It takes
+# a core some milliseconds a round.
+eval = {{ .Explorer.Eval }}
+
+[api]
+# Names that the explorer is served under, separated by commas, beside addresses
+# and localhost. A request for another name is refused.
+hosts = {{ printf "%q" .API.Hosts }}
+# Requests a second of one client on average, and at once. A client is an IPv4
+# address or an IPv6 /64; behind a proxy all are one, which then has to limit.
+rate = {{ .API.Rate }}
+burst = {{ .API.Burst }}
+# Most connections, event streams among them, and streams of one client.
+max_connections = {{ .API.MaxConnections }}
+max_streams = {{ .API.MaxStreams }}
+streams_per_client = {{ .API.StreamsPerClient }}
 `))
 
 // WriteFile writes the settings, commented, as config/app.toml of a home.

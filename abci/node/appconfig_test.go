@@ -35,6 +35,8 @@ func TestAppConfigRoundTrip(t *testing.T) {
 		Proposal: node.ProposalConfig{Wait: 3 * time.Second, StragglerWait: 125 * time.Millisecond},
 		Pool:     node.PoolConfig{MaxBytes: 1 << 33},
 		Snapshot: node.SnapshotConfig{Interval: 17},
+		Explorer: node.ExplorerConfig{Enabled: true, Laddr: "tcp://127.0.0.2:1", Eval: true},
+		API:      node.APIConfig{Hosts: "a.example,b.example", Rate: 2.5, Burst: 3, MaxConnections: 4, MaxStreams: 5, StreamsPerClient: 6},
 	}
 	for _, c := range []node.AppConfig{want, node.DefaultAppConfig()} {
 		require.NoError(t, c.Validate())
@@ -69,6 +71,9 @@ func TestAppConfigRefuses(t *testing.T) {
 		"no parts":       {func(a *node.AppConfig) { a.Worker.Parts = 0 }, "of 0 parts"},
 		"wait":           {func(a *node.AppConfig) { a.Proposal.Wait = 0 }, "wait is 0s"},
 		"straggler wait": {func(a *node.AppConfig) { a.Proposal.StragglerWait = -1 }, "straggler_wait -1ns"},
+		"explorer":       {func(a *node.AppConfig) { a.Explorer = node.ExplorerConfig{Enabled: true} }, "explorer.laddr is empty"},
+		"rate":           {func(a *node.AppConfig) { a.API.Rate = 0 }, "api.rate is 0"},
+		"streams":        {func(a *node.AppConfig) { a.API.MaxStreams = -1 }, "max_streams -1"},
 		"pool":           {func(a *node.AppConfig) { a.Pool.MaxBytes = 0 }, "max_bytes is 0"},
 	} {
 		a := node.DefaultAppConfig()

@@ -56,6 +56,7 @@ type Running struct {
 	worker    chan error
 	regossip  chan struct{} // closed when gossipAgain has ended
 	failed    chan error
+	explorer  chan struct{} // closed when the explorer has ended, nil where there is none
 }
 
 // Hooks are what a testnet changes in a node. The zero value changes nothing.
@@ -143,6 +144,10 @@ func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger 
 	go r.watch(ctx, consensus)
 	r.regossip = make(chan struct{})
 	go func() { r.gossipAgain(ctx); close(r.regossip) }()
+	if err := r.explore(ctx, c, a, logger.With("module", "explorer"), h.Data); err != nil {
+		r.worker <- err
+		return err
+	}
 	if !a.Worker.Enabled {
 		r.worker <- nil
 		return nil
@@ -185,6 +190,9 @@ func (r *Running) Stop() error {
 		r.cancel()
 		<-r.worker
 		<-r.regossip
+		if r.explorer != nil {
+			<-r.explorer
+		}
 	}
 	var err error
 	if r.Node != nil && r.Node.IsRunning() {

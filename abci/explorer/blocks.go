@@ -1,0 +1,316 @@
+package explorer
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/crypto/ed25519"
+	cmttypes "github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+func asRefusal(err error, to **client.Refusal) bool { return errors.As(err, to) }
+
+type blockLine struct {
+	Height   int64
+	Time     time.Time
+	Hash     string
+	Txs      int
+	Bytes    int
+	Proposer string
+	Round    *Point // that it closed
+}
+
+// blocks lists blocks, 20 a page, by ?before=.
+func (s *Server) blocks(r *http.Request) (view, error) {
+	status, err := s.source.status(r.Context())
+	if err != nil {
+		return view{}, err
+	}
+	until := status.Height + 1
+	if q := r.URL.Query().Get("before"); q != "" {
+		x, err := number("before", q)
+		if err != nil {
+			return view{}, err
+		}
+		until = min(until, x)
+	}
+	b := struct {
+		Lines        []blockLine
+		Older, Newer uint64
+	}{}
+	if until > 1 {
+		from := int64(until) - min(int64(until)-1, 20)
+		info, err := s.source.blocks.BlockchainInfo(r.Context(), from, int64(until)-1)
+		if err != nil {
+			return view{}, err
+		}
+		_, _, points, _ := s.tail.now()
+		closed := map[uint64]*Point{}
+		for i := range points {
+			closed[points[i].Height] = &points[i]
+		}
+		for _, m := range info.BlockMetas {
+			b.Lines = append(b.Lines, blockLine{
+				Height: m.Header.Height, Time: m.Header.Time, Hash: m.BlockID.Hash.String(), Txs: m.NumTxs, Bytes: m.BlockSize,
+				Proposer: m.Header.ProposerAddress.String(), Round: closed[uint64(m.Header.Height)],
+			})
+		}
+		if from > 1 {
+			b.Older = uint64(from)
+		}
+	}
+	if until < status.Height+1 {
+		b.Newer = min(until+20, status.Height+1)
+	}
+	return view{"blocks", "Blocks", b}, nil
+}
+
+type txLine struct {
+	Hash, Kind string
+	Bytes      int
+	Code       uint32
+	Log        string
+	Sender     *uint32
+}
+
+func lineOf(raw cmttypes.Tx, result *abcitypes.ExecTxResult) txLine {
+	l := txLine{Hash: hex.EncodeToString(raw.Hash()), Kind: "undecodable", Bytes: len(raw)}
+	if t, err := tx.Decode(raw); err == nil {
+		l.Kind, l.Sender = t.Kind().String(), sender(t)
+	}
+	if result != nil {
+		l.Code, l.Log = result.Code, short(result.Log, 300)
+	}
+	return l
+}
+
+// sender is the participant that a transaction names as its own.
+func sender(t *tx.Tx) *uint32 {
+	switch b := t.Body.(type) {
+	case *tx.Aggregate:
+		return &b.Leader
+	case interface{ GetParticipant() uint32 }:
+		p := b.GetParticipant()
+		return &p
+	}
+	return nil
+}
+
+type eventLine struct {
+	Type       string
+	Attributes []abcitypes.EventAttribute
+}
+
+func eventsOf(events []abcitypes.Event) []eventLine {
+	var out []eventLine
+	for _, e := range events[:min(len(events), 200)] {
+		l := eventLine{Type: e.Type}
+		for _, a := range e.Attributes {
+			a.Value = short(a.Value, 300)
+			l.Attributes = append(l.Attributes, a)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+func (s *Server) block(r *http.Request) (view, error) {
+	x, err := number("height", r.PathValue("height"))
+	if err != nil {
+		return view{}, err
+	}
+	height := int64(x)
+	got, err := s.source.blocks.Block(r.Context(), &height)
+	if err != nil {
+		return view{}, err
+	}
+	if got.Block == nil {
+		return view{}, fmt.Errorf("%w: block %d", errNotFound, height)
+	}
+	b := struct {
+		Hash     string
+		Header   cmttypes.Header
+		Bytes    int
+		Votes    int
+		Signed   int
+		Txs      []txLine
+		Events   []eventLine
+		Results  bool
+		Closed   *Point
+		Evidence int
+		Older    int64
+	}{Hash: got.BlockID.Hash.String(), Header: got.Block.Header, Bytes: got.Block.Size(), Evidence: len(got.Block.Evidence.Evidence), Older: height - 1}
+	if c := got.Block.LastCommit; c != nil {
+		b.Votes = len(c.Signatures)
+		for _, v := range c.Signatures {
+			if v.BlockIDFlag == cmttypes.BlockIDFlagCommit {
+				b.Signed++
+			}
+		}
+	}
+	results, err := s.source.blocks.BlockResults(r.Context(), &height)
+	if err == nil {
+		b.Results, b.Events = true, eventsOf(results.FinalizeBlockEvents)
+	} else if !absent(err) {
+		return view{}, err
+	}
+	for i, raw := range got.Block.Txs {
+		var result *abcitypes.ExecTxResult
+		if b.Results && i < len(results.TxsResults) {
+			result = results.TxsResults[i]
+		}
+		b.Txs = append(b.Txs, lineOf(raw, result))
+	}
+	_, _, points, _ := s.tail.now()
+	for i := range points {
+		if points[i].Height == x {
+			b.Closed = &points[i]
+		}
+	}
+	return view{"block", fmt.Sprintf("Block %d", height), b}, nil
+}
+
+// shownBytes is how much of a transaction a page writes out.
+const shownBytes = 1024
+
+func (s *Server) tx(r *http.Request) (view, error) {
+	hash, err := hex.DecodeString(r.PathValue("hash"))
+	if err != nil || len(hash) != 32 {
+		return view{}, fmt.Errorf("%w: a transaction's hash has 64 hexadecimal digits", errBad)
+	}
+	got, err := s.source.blocks.Tx(r.Context(), hash, false)
+	if err != nil {
+		return view{}, err
+	}
+	b := struct {
+		txLine
+		Height    int64
+		Index     uint32
+		Fields    []field
+		Events    []eventLine
+		Raw       string
+		Cut       bool
+		Signature string
+	}{txLine: lineOf(got.Tx, &got.TxResult), Height: got.Height, Index: got.Index, Events: eventsOf(got.TxResult.Events)}
+	b.Raw, b.Cut = hex.EncodeToString(got.Tx[:min(len(got.Tx), shownBytes)]), len(got.Tx) > shownBytes
+	if t, err := tx.Decode(got.Tx); err == nil {
+		b.Fields, b.Signature = fieldsOf(t), hex.EncodeToString(t.Signature)
+	}
+	return view{"tx", "Transaction", b}, nil
+}
+
+type field struct{ Name, Value string }
+
+// fieldsOf are what a transaction says, for people.
+func fieldsOf(t *tx.Tx) []field {
+	var out []field
+	add := func(name string, value any) { out = append(out, field{name, fmt.Sprint(value)}) }
+	switch b := t.Body.(type) {
+	case *tx.Gradient:
+		add("epoch", b.Epoch)
+		add("round", b.Round)
+		add("participant", b.Participant)
+		add("payload", fmt.Sprintf("%d bytes", len(b.Payload)))
+		add("VRF proof", hex.EncodeToString(b.VrfProof))
+	case *tx.Aggregate:
+		add("epoch", b.Epoch)
+		add("round", b.Round)
+		add("leader", b.Leader)
+		add("view", b.View)
+		var in []uint32
+		for _, x := range b.Included {
+			in = append(in, x.Participant)
+		}
+		add("included", list(in))
+		add("digest of Delta", hex.EncodeToString(b.Digest))
+		add("Delta", fmt.Sprintf("%d bytes", len(b.Delta)))
+	case *tx.Join:
+		id := app.ParticipantID(b.PubKey)
+		add("id", hex.EncodeToString(id[:]))
+		add("moniker", b.Moniker)
+		add("address", b.Address)
+		add("public key", hex.EncodeToString(b.PubKey))
+		add("consensus key", hex.EncodeToString(b.ConsensusKey))
+	case *tx.Approve:
+		add("participant", b.Participant)
+		add("proposal", hex.EncodeToString(b.Proposal))
+	case *tx.Leave:
+		add("participant", b.Participant)
+	case *tx.Rotate:
+		add("participant", b.Participant)
+		add("new public key", hex.EncodeToString(b.PubKey))
+	case *tx.Restore:
+		add("participant", b.Participant)
+		add("subject", b.Subject)
+	case *tx.Remove:
+		add("participant", b.Participant)
+		add("subject", b.Subject)
+	case *tx.StartEpoch:
+		add("participant", b.Participant)
+		add("epoch", b.Epoch)
+		add("keep model", b.KeepModel)
+		add("now", b.Now)
+		var p app.Params
+		if p.Unmarshal(b.Params) == nil {
+			add("preset", p.Preset)
+			add("rule", p.Rule.Name)
+			add("rounds", p.Training.Rounds)
+			add("mechanism", p.Privacy.Mechanism)
+		}
+	case *tx.Evidence:
+		if at, err := b.Conflict(); err == nil {
+			add("participant", at.Participant)
+			add("epoch", at.Epoch)
+			add("round", at.Round)
+			add("of", at.Kind)
+		}
+	}
+	return out
+}
+
+func (s *Server) validators(r *http.Request) (view, error) {
+	people, err := s.source.participants(r.Context())
+	if err != nil {
+		return view{}, err
+	}
+	by := map[string]*app.Participant{}
+	for i := range people {
+		if k := people[i].ConsensusKey; len(k) == ed25519.PubKeySize {
+			by[ed25519.PubKey(k).Address().String()] = &people[i]
+		}
+	}
+	type line struct {
+		Address         string
+		Power, Priority int64
+		Who             *app.Participant
+	}
+	b := struct {
+		Height int64
+		Power  int64
+		Lines  []line
+	}{}
+	per := 100
+	for pageNumber := 1; pageNumber <= 10; pageNumber++ {
+		got, err := s.source.blocks.Validators(r.Context(), nil, &pageNumber, &per)
+		if err != nil {
+			return view{}, err
+		}
+		b.Height = got.BlockHeight
+		for _, v := range got.Validators {
+			b.Power += v.VotingPower
+			b.Lines = append(b.Lines, line{v.Address.String(), v.VotingPower, v.ProposerPriority, by[v.Address.String()]})
+		}
+		if len(got.Validators) == 0 || len(b.Lines) >= got.Total {
+			break
+		}
+	}
+	return view{"validators", "Validators", b}, nil
+}

@@ -1,0 +1,35 @@
+package explorer
+
+// kept holds values up to a total weight; the oldest goes first.
+type kept[K comparable, V any] struct {
+	limit, weight int
+	values        map[K]weighed[V]
+	order         []K
+}
+
+type weighed[V any] struct {
+	value  V
+	weight int
+}
+
+func newKept[K comparable, V any](limit int) *kept[K, V] {
+	return &kept[K, V]{limit: limit, values: map[K]weighed[V]{}}
+}
+
+func (k *kept[K, V]) get(key K) (V, bool) {
+	w, ok := k.values[key]
+	return w.value, ok
+}
+
+// put keeps a value, unless it is there or heavier than all may be.
+func (k *kept[K, V]) put(key K, value V, weight int) {
+	if _, ok := k.values[key]; ok || weight > k.limit {
+		return
+	}
+	k.values[key] = weighed[V]{value, weight}
+	k.order = append(k.order, key)
+	for k.weight += weight; k.weight > k.limit; k.order = k.order[1:] {
+		k.weight -= k.values[k.order[0]].weight
+		delete(k.values, k.order[0])
+	}
+}

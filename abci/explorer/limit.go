@@ -1,0 +1,106 @@
+package explorer
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+
+	"golang.org/x/time/rate"
+)
+
+// clients bounds what one client may ask. A client is an IPv4 address or an
+// IPv6 /64.
+type clients struct {
+	rate    rate.Limit
+	burst   int
+	streams int // at once, of one client
+	total   int // at once, of all
+
+	mu   sync.Mutex
+	seen map[string]*guest
+	open int
+}
+
+type guest struct {
+	bucket  *rate.Limiter
+	streams int
+}
+
+// keptGuests is how many clients are remembered.
+const keptGuests = 10_000
+
+func newClients(o Options) *clients {
+	return &clients{rate: rate.Limit(o.Rate), burst: o.Burst, streams: o.StreamsPerClient, total: o.MaxStreams, seen: map[string]*guest{}}
+}
+
+// client names who sits at a remote address.
+func clientOf(remote string) string {
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		return remote
+	}
+	a, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	if a = a.Unmap().WithZone(""); a.Is6() {
+		if p, err := a.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return a.String()
+}
+
+// guest finds a client; the caller holds the lock. Where there are too many,
+// those whose bucket is full again are forgotten, which changes nothing for
+// them, and then any others without a stream.
+func (c *clients) guest(name string) *guest {
+	if g := c.seen[name]; g != nil {
+		return g
+	}
+	if len(c.seen) >= keptGuests {
+		for other, g := range c.seen {
+			if g.streams == 0 && g.bucket.Tokens() >= float64(c.burst) {
+				delete(c.seen, other)
+			}
+		}
+		for other, g := range c.seen {
+			if len(c.seen) < keptGuests {
+				break
+			}
+			if g.streams == 0 {
+				delete(c.seen, other)
+			}
+		}
+	}
+	g := &guest{bucket: rate.NewLimiter(c.rate, c.burst)}
+	c.seen[name] = g
+	return g
+}
+
+// allow takes a token of a client.
+func (c *clients) allow(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.guest(name).bucket.Allow()
+}
+
+// enter opens a stream for a client, leave closes it.
+func (c *clients) enter(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.guest(name)
+	if g.streams >= c.streams || c.open >= c.total {
+		return false
+	}
+	g.streams++
+	c.open++
+	return true
+}
+
+func (c *clients) leave(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen[name].streams--
+	c.open--
+}

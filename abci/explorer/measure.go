@@ -1,0 +1,103 @@
+package explorer
+
+import (
+	"context"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/privacy/accountant"
+)
+
+// measure evaluates the model after a point's round. Where there is no
+// evaluation, no such model any more, or no use in it, the point stays as it is.
+func (t *tail) measure(ctx context.Context, p *Point) {
+	if t.evaluate == nil || p.measured {
+		return
+	}
+	t.mu.Lock()
+	m := t.params.Model
+	t.mu.Unlock()
+	state, err := t.source.model(ctx, place{p.Epoch, p.Round})
+	if err != nil {
+		p.measured = absent(err)
+		return
+	}
+	p.measured = true
+	x, err := app.DecodeParameters(state.Parameters)
+	if err == nil {
+		var accuracy, loss float64
+		if accuracy, loss, err = t.evaluate(m, x); err == nil {
+			p.Accuracy, p.Loss = finite(accuracy), finite(loss)
+		}
+	}
+	if err != nil {
+		t.log("model is not measured", "round", p.Round, "err", err)
+	}
+}
+
+// catchUp measures a few rounds that were missed, the newest first.
+func (t *tail) catchUp(ctx context.Context) {
+	if t.evaluate == nil {
+		return
+	}
+	status, _, points, err := t.now()
+	if err != nil {
+		return
+	}
+	done := 0
+	for i := len(points) - 1; i >= 0 && done < perTick; i-- {
+		p := &points[i]
+		if p.measured || p.Epoch != status.Epoch {
+			continue
+		}
+		t.measure(ctx, p)
+		done++
+		t.mu.Lock()
+		for k := range t.points {
+			if q := &t.points[k]; q.Epoch == p.Epoch && q.Round == p.Round {
+				q.Accuracy, q.Loss, q.measured = p.Accuracy, p.Loss, p.measured
+			}
+		}
+		t.mu.Unlock()
+	}
+}
+
+// finite is a number that JSON can write.
+func finite(x float64) *float64 {
+	if x-x != 0 {
+		return nil
+	}
+	return &x
+}
+
+// spentBy is the largest epsilon of a participant by the end of each of the
+// given rounds, which follow one another in the running epoch: what the ledger
+// holds now, less what the rounds since have cost. Nil without a guarantee, and
+// where the participants were read while a round closed.
+func spentBy(priv app.Privacy, people []app.Participant, records []*app.Record, closed uint64) []*float64 {
+	out := make([]*float64, len(records))
+	if len(priv.Cost) == 0 || len(records) == 0 || records[len(records)-1].Round+1 != closed {
+		return out
+	}
+	spent := map[uint32][]uint64{}
+	for _, p := range people {
+		spent[p.Index] = append([]uint64(nil), p.Spent...)
+	}
+	for i := len(records) - 1; i >= 0; i-- {
+		most := 0.0
+		for _, s := range spent {
+			epsilon, err := accountant.ChainEpsilon(s, priv.Delta)
+			if err != nil {
+				return out
+			}
+			most = max(most, epsilon)
+		}
+		out[i] = finite(most)
+		for _, c := range records[i].Contributions {
+			s := spent[c.Participant]
+			for k := range min(len(s), len(priv.Cost)) {
+				s[k] -= min(s[k], priv.Cost[k])
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,209 @@
+package explorer
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+)
+
+// units is how many images a page shows: an image for each output of the
+// softmax, or for each hidden unit.
+const units = 64
+
+// picture tells how the first layer's weights lie in the parameters: so many
+// units of side x side inputs. The features are square or there is no picture.
+func picture(m app.Model) (n, side int, ok bool) {
+	n = int(m.Classes)
+	if m.Kind == app.ModelMLP {
+		n = int(m.Hidden)
+	}
+	side = int(math.Round(math.Sqrt(float64(m.Inputs))))
+	return n, side, side > 0 && side*side == int(m.Inputs)
+}
+
+type unit struct {
+	Index int
+	Alt   string
+}
+
+func (s *Server) model(r *http.Request) (view, error) {
+	status, params, points, err := s.tail.now()
+	if err != nil {
+		return view{}, err
+	}
+	b := struct {
+		abci.Status
+		Params app.Params
+		At     *place
+		Epoch  uint64
+		Round  uint64 // after which
+		Hash   string
+		Units  []unit
+		Bytes  int
+		Last   *Point
+	}{Status: status, Params: params}
+	if status.Round > 0 {
+		at := place{status.Epoch, status.Round - 1}
+		m, err := s.source.model(r.Context(), at)
+		if err != nil {
+			return view{}, err
+		}
+		b.At, b.Epoch, b.Round, b.Hash, b.Bytes = &at, at.epoch, at.round, m.Hash, len(m.Parameters)
+		if n, side, ok := picture(params.Model); ok {
+			what := "class"
+			if params.Model.Kind == app.ModelMLP {
+				what = "hidden unit"
+			}
+			for i := range min(n, units) {
+				b.Units = append(b.Units, unit{i, fmt.Sprintf("weights of %s %d, %d by %d", what, i, side, side)})
+			}
+		}
+	}
+	for i := range points {
+		if points[i].Accuracy != nil {
+			b.Last = &points[i]
+		}
+	}
+	return view{"model", "Model", b}, nil
+}
+
+// weights is the picture of a unit's weights, blue for negative and red for
+// positive, the largest of all units as the full colour. Of the running epoch
+// only: the shape of others is not at hand.
+func (s *Server) weights(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+	defer cancel()
+	image, err := s.weightsOf(r.WithContext(ctx))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "image/png")
+	w.Header().Set("Cache-Control", "max-age=3600")
+	_, _ = w.Write(image)
+}
+
+func (s *Server) weightsOf(r *http.Request) ([]byte, error) {
+	at, err := placeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	index, err := number("unit", r.PathValue("unit"))
+	if err != nil {
+		return nil, err
+	}
+	status, params, _, err := s.tail.now()
+	if err != nil {
+		return nil, err
+	}
+	n, side, ok := picture(params.Model)
+	if !ok || at.epoch != status.Epoch || index >= uint64(n) {
+		return nil, fmt.Errorf("%w: picture %d of epoch %d", errNotFound, index, at.epoch)
+	}
+	m, err := s.source.model(r.Context(), at)
+	if err != nil {
+		return nil, err
+	}
+	x, err := app.DecodeParameters(m.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	if len(x) < n*side*side {
+		return nil, fmt.Errorf("model has %d parameters, want %d and more", len(x), n*side*side)
+	}
+	return paint(x[:n*side*side], int(index), side)
+}
+
+// zoom is how many pixels of the image a weight takes, a side.
+const zoom = 6
+
+func paint(all []float64, index, side int) ([]byte, error) {
+	largest := 0.0
+	for _, x := range all {
+		if a := math.Abs(x); a > largest && !math.IsInf(a, 0) {
+			largest = a
+		}
+	}
+	palette := make(color.Palette, 255) // 127 is zero
+	for i := range palette {
+		fade := uint8(255 - 255*abs(i-127)/127)
+		switch {
+		case i > 127:
+			palette[i] = color.RGBA{255, fade, fade, 255}
+		default:
+			palette[i] = color.RGBA{fade, fade, 255, 255}
+		}
+	}
+	img := image.NewPaletted(image.Rect(0, 0, side*zoom, side*zoom), palette)
+	for k, x := range all[index*side*side : (index+1)*side*side] {
+		shade := 127
+		if largest > 0 && x == x {
+			shade += int(math.Round(127 * max(-1, min(1, x/largest))))
+		}
+		for dy := range zoom {
+			for dx := range zoom {
+				img.SetColorIndex(k%side*zoom+dx, k/side*zoom+dy, uint8(shade))
+			}
+		}
+	}
+	var b bytes.Buffer
+	err := png.Encode(&b, img)
+	return b.Bytes(), err
+}
+
+func abs(x int) int { return max(x, -x) }
+
+// safetensors writes parameters in the format of that name: the length of a
+// header in 8 bytes, little endian; the header, JSON, padded with blanks; the
+// numbers as they are. Layers have names where the shape is known.
+func safetensors(m abci.ModelState, shape *app.Model) ([]byte, error) {
+	type tensor struct {
+		DType   string `json:"dtype"`
+		Shape   []int  `json:"shape"`
+		Offsets [2]int `json:"data_offsets"`
+	}
+	head := map[string]any{"__metadata__": map[string]string{
+		"epoch": strconv.FormatUint(m.Epoch, 10), "rounds": strconv.FormatUint(m.Round, 10), "hash": m.Hash, "source": "spdl",
+	}}
+	at := 0
+	add := func(name string, dims ...int) {
+		n := 8
+		for _, d := range dims {
+			n *= d
+		}
+		head[name] = tensor{"F64", dims, [2]int{at, at + n}}
+		at += n
+	}
+	switch n := len(m.Parameters) / 8; {
+	case shape == nil || shape.Dim() != n:
+		add("parameters", n)
+	case shape.Kind == app.ModelMLP:
+		add("hidden.weight", int(shape.Hidden), int(shape.Inputs))
+		add("hidden.bias", int(shape.Hidden))
+		add("output.weight", int(shape.Classes), int(shape.Hidden))
+		add("output.bias", int(shape.Classes))
+	default:
+		add("output.weight", int(shape.Classes), int(shape.Inputs))
+		add("output.bias", int(shape.Classes))
+	}
+	header, err := json.Marshal(head)
+	if err != nil {
+		return nil, err
+	}
+	for len(header)%8 != 0 {
+		header = append(header, ' ')
+	}
+	out := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+	return append(append(out, header...), m.Parameters...), nil
+}

@@ -1,0 +1,417 @@
+package explorer
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/privacy/accountant"
+)
+
+func compare[T cmp.Ordered](a, b T) int { return cmp.Compare(a, b) }
+
+func list(of []uint32) string {
+	if len(of) == 0 {
+		return "none"
+	}
+	return strings.Join(strings.Fields(strings.Trim(fmt.Sprint(of), "[]")), ", ")
+}
+
+// number reads a part of the path or query.
+func number(name, text string) (uint64, error) {
+	x, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s %q is no number", errBad, name, short(text, 40))
+	}
+	return x, nil
+}
+
+// shown is how many rounds a page lists.
+const shown = 25
+
+// drawn is how many rounds the grid shows.
+const drawn = 48
+
+type homePage struct {
+	Last                    *Point
+	Accuracy, Loss, Epsilon spark
+	Standings               []Standing
+	Alarms                  int
+	Grid                    grid
+	Rounds                  []Point
+	Names                   map[uint32]string
+	Budget                  float64
+	Guarantee               bool
+	Mechanism               string
+}
+
+func (s *Server) home(r *http.Request) (view, error) {
+	status, params, points, err := s.tail.now()
+	if err != nil {
+		return view{}, err
+	}
+	all, err := s.standings(r.Context())
+	if err != nil {
+		return view{}, err
+	}
+	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
+	b := homePage{Standings: all, Names: map[uint32]string{}, Budget: params.Privacy.Epsilon, Guarantee: len(params.Privacy.Cost) > 0, Mechanism: params.Privacy.Mechanism}
+	for _, st := range all {
+		b.Names[st.Participant] = st.Moniker
+		if st.Alarm == Suspect {
+			b.Alarms++
+		}
+	}
+	for i := range points {
+		if points[i].Accuracy != nil || b.Last == nil {
+			b.Last = &points[i]
+		}
+	}
+	b.Accuracy = sparkOf("accuracy", points, func(p Point) *float64 { return p.Accuracy })
+	b.Loss = sparkOf("loss", points, func(p Point) *float64 { return p.Loss })
+	b.Epsilon = sparkOf("epsilon", points, func(p Point) *float64 { return p.Epsilon })
+	b.Grid = gridOf(points[max(0, len(points)-drawn):], all)
+	b.Rounds = newestFirst(points, shown)
+	return view{"home", "Training", b}, nil
+}
+
+// standings are everybody's.
+func (s *Server) standings(ctx context.Context) ([]Standing, error) {
+	status, _, points, err := s.tail.now()
+	if err != nil {
+		return nil, err
+	}
+	people, err := s.source.participants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	offences, err := ask[[]app.Offence](ctx, s.source, "/evidence")
+	if err != nil {
+		return nil, err
+	}
+	return standings(people, offences, points, status.Epoch), nil
+}
+
+func newestFirst(points []Point, n int) []Point {
+	out := slices.Clone(points[max(0, len(points)-n):])
+	slices.Reverse(out)
+	return out
+}
+
+type roundsPage struct {
+	Points      []Point
+	Epochs      []abci.EpochState
+	Epoch       uint64
+	Older       *uint64
+	Newer       *uint64
+	From, Until uint64
+}
+
+// rounds lists rounds of an epoch, 25 a page, by ?epoch= and ?before=.
+func (s *Server) rounds(r *http.Request) (view, error) {
+	epochs, err := ask[[]abci.EpochState](r.Context(), s.source, "/epochs")
+	if err != nil {
+		return view{}, err
+	}
+	if len(epochs) == 0 {
+		return view{}, fmt.Errorf("%w: no epoch", errNotFound)
+	}
+	of := epochs[len(epochs)-1]
+	if q := r.URL.Query().Get("epoch"); q != "" {
+		epoch, err := number("epoch", q)
+		if err != nil {
+			return view{}, err
+		}
+		i := slices.IndexFunc(epochs, func(e abci.EpochState) bool { return e.Epoch == epoch })
+		if i < 0 {
+			return view{}, fmt.Errorf("%w: epoch %d", errNotFound, epoch)
+		}
+		of = epochs[i]
+	}
+	until := of.Rounds
+	if q := r.URL.Query().Get("before"); q != "" {
+		x, err := number("before", q)
+		if err != nil {
+			return view{}, err
+		}
+		until = min(until, x)
+	}
+	b := roundsPage{Epochs: epochs, Epoch: of.Epoch, From: until - min(until, shown), Until: until}
+	for t := until; t > b.From; t-- {
+		record, err := s.source.record(r.Context(), place{of.Epoch, t - 1})
+		if err != nil {
+			return view{}, err
+		}
+		b.Points = append(b.Points, pointOf(record))
+	}
+	if b.From > 0 {
+		b.Older = &b.From
+	}
+	if until < of.Rounds {
+		newer := min(until+shown, of.Rounds)
+		b.Newer = &newer
+	}
+	return view{"rounds", "Rounds", b}, nil
+}
+
+type roundPage struct {
+	*Story
+	Names        map[uint32]string
+	Draws        []Verdict
+	Timing       *abci.Timing
+	Before, Next *uint64
+	Scored       bool
+}
+
+func (s *Server) round(r *http.Request) (view, error) {
+	at, err := placeOf(r)
+	if err != nil {
+		return view{}, err
+	}
+	story, err := s.story(r.Context(), at)
+	if err != nil {
+		return view{}, err
+	}
+	b := roundPage{Story: story, Names: map[uint32]string{}}
+	for _, v := range story.Verdicts {
+		b.Names[v.Participant] = v.Moniker
+		b.Scored = b.Scored || v.Place > 0
+		if v.Draw != "" {
+			b.Draws = append(b.Draws, v)
+		}
+	}
+	slices.SortStableFunc(b.Draws, func(a, c Verdict) int { return compare(c.Draw, a.Draw) })
+	if timing, err := ask[abci.Timing](r.Context(), s.source, "/timing/"+at.String()); err == nil {
+		b.Timing = &timing
+	}
+	if at.round > 0 {
+		before := at.round - 1
+		b.Before = &before
+	}
+	status, _, _, _ := s.tail.now()
+	if next := at.round + 1; at.epoch < status.Epoch || next < status.Round {
+		b.Next = &next
+	}
+	return view{"round", fmt.Sprintf("Round %d of epoch %d", at.round, at.epoch), b}, nil
+}
+
+func placeOf(r *http.Request) (at place, err error) {
+	if at.epoch, err = number("epoch", r.PathValue("epoch")); err == nil {
+		at.round, err = number("round", r.PathValue("round"))
+	}
+	return at, err
+}
+
+func (s *Server) participants(r *http.Request) (view, error) {
+	all, err := s.standings(r.Context())
+	if err != nil {
+		return view{}, err
+	}
+	spends, err := ask[[]abci.Spend](r.Context(), s.source, "/privacy")
+	if err != nil {
+		return view{}, err
+	}
+	members, err := ask[abci.Membership](r.Context(), s.source, "/membership")
+	if err != nil {
+		return view{}, err
+	}
+	by := map[uint32]abci.Spend{}
+	for _, x := range spends {
+		by[x.Participant] = x
+	}
+	return view{"participants", "Participants", struct {
+		Standings []Standing
+		Spends    map[uint32]abci.Spend
+		abci.Membership
+	}{all, by, members}}, nil
+}
+
+// fare is a participant in one round.
+type fare struct {
+	Point
+	Verdict Verdict
+	Epsilon *float64
+}
+
+type participantPage struct {
+	Who        app.Participant
+	Standing   Standing
+	Spend      abci.Spend
+	Offences   []app.Offence
+	Rounds     []fare
+	Reputation spark
+	Spent      spark
+	Address    string
+}
+
+func (s *Server) participant(r *http.Request) (view, error) {
+	index, err := number("participant", r.PathValue("index"))
+	if err != nil {
+		return view{}, err
+	}
+	people, err := s.source.participants(r.Context())
+	if err != nil {
+		return view{}, err
+	}
+	if index >= uint64(len(people)) {
+		return view{}, fmt.Errorf("%w: participant %d of %d", errNotFound, index, len(people))
+	}
+	b := participantPage{Who: people[index]}
+	all, err := s.standings(r.Context())
+	if err != nil {
+		return view{}, err
+	}
+	if index >= uint64(len(all)) { // another chain, in between
+		return view{}, fmt.Errorf("%w: participant %d of %d", errNotFound, index, len(all))
+	}
+	b.Standing = all[index]
+	if b.Spend, err = ask[abci.Spend](r.Context(), s.source, "/privacy/"+strconv.FormatUint(index, 10)); err != nil {
+		return view{}, err
+	}
+	offences, err := ask[[]app.Offence](r.Context(), s.source, "/evidence")
+	if err != nil {
+		return view{}, err
+	}
+	for _, o := range offences {
+		if uint64(o.Participant) == index {
+			b.Offences = append(b.Offences, o)
+		}
+	}
+	if b.Rounds, err = s.fares(r.Context(), people, uint32(index)); err != nil {
+		return view{}, err
+	}
+	points := make([]Point, 0, len(b.Rounds))
+	reputation := map[uint64]*float64{}
+	spent := map[uint64]*float64{}
+	for _, f := range b.Rounds {
+		points = append(points, f.Point)
+		if f.Verdict.Reputation != nil {
+			x := float64(*f.Verdict.Reputation) / app.One
+			reputation[f.Round] = &x
+		}
+		spent[f.Round] = f.Epsilon
+	}
+	b.Reputation = sparkOf("reputation", points, func(p Point) *float64 { return reputation[p.Round] })
+	b.Spent = sparkOf("epsilon", points, func(p Point) *float64 { return spent[p.Round] })
+	slices.Reverse(b.Rounds)
+	return view{"participant", fmt.Sprintf("Participant %d", index), b}, nil
+}
+
+// fared is how many rounds a participant's page goes back.
+const fared = 100
+
+// fares are a participant's last rounds of the running epoch, oldest first.
+func (s *Server) fares(ctx context.Context, people []app.Participant, index uint32) ([]fare, error) {
+	status, params, points, err := s.tail.now()
+	if err != nil {
+		return nil, err
+	}
+	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
+	points = points[max(0, len(points)-fared):]
+	var out []fare
+	var before map[uint32]int64
+	for _, p := range points {
+		record, err := s.source.record(ctx, place{p.Epoch, p.Round})
+		if err != nil {
+			return nil, err
+		}
+		f := fare{Point: p}
+		for _, v := range verdicts(record, people, before) {
+			if v.Participant == index {
+				f.Verdict = v
+			}
+		}
+		before = map[uint32]int64{}
+		for _, c := range record.Contributions {
+			before[c.Participant] = c.Reputation
+		}
+		if f.Verdict.Fate == "" && p.Round < people[index].Joined {
+			continue
+		}
+		out = append(out, f)
+	}
+	return out, spends(params.Privacy, people[index], out)
+}
+
+// spends sets the epsilon after each round: what the ledger holds, less the
+// costs since. One read of the ledger may be a round newer than the last of
+// these; the number of participations tells.
+func spends(priv app.Privacy, who app.Participant, rounds []fare) error {
+	if len(priv.Cost) == 0 {
+		return nil
+	}
+	spent := slices.Clone(who.Spent)
+	for i := len(rounds) - 1; i >= 0; i-- {
+		epsilon, err := accountant.ChainEpsilon(spent, priv.Delta)
+		if err != nil {
+			return err
+		}
+		rounds[i].Epsilon = finite(epsilon)
+		if rounds[i].Verdict.Fate == Absent || rounds[i].Verdict.Fate == "" {
+			continue
+		}
+		for k := range min(len(spent), len(priv.Cost)) {
+			spent[k] -= min(spent[k], priv.Cost[k])
+		}
+	}
+	return nil
+}
+
+type election struct {
+	Point
+	Ranking []uint32
+	Seed    string
+	Draws   []uint32 // largest first
+}
+
+func (s *Server) elections(r *http.Request) (view, error) {
+	status, params, points, err := s.tail.now()
+	if err != nil {
+		return view{}, err
+	}
+	b := struct {
+		Open   *abci.Leader
+		Term   uint64
+		Closed []election
+		Names  map[uint32]string
+	}{Term: params.Election.Term, Names: map[uint32]string{}}
+	if !status.Done {
+		open, err := ask[abci.Leader](r.Context(), s.source, "/leader")
+		var refusal *client.Refusal
+		switch {
+		case err == nil:
+			b.Open = &open
+		case !asRefusal(err, &refusal): // finished in between
+			return view{}, err
+		}
+	}
+	people, err := s.source.participants(r.Context())
+	if err != nil {
+		return view{}, err
+	}
+	for _, p := range people {
+		b.Names[p.Index] = p.Moniker
+	}
+	for _, p := range newestFirst(points, shown) {
+		record, err := s.source.record(r.Context(), place{p.Epoch, p.Round})
+		if err != nil {
+			return view{}, err
+		}
+		e := election{Point: p, Ranking: record.Ranking, Seed: hex.EncodeToString(record.Seed)}
+		order := slices.Clone(record.Contributions)
+		slices.SortStableFunc(order, func(a, c app.Contribution) int { return compare(string(c.Draw), string(a.Draw)) })
+		for _, c := range order {
+			e.Draws = append(e.Draws, c.Participant)
+		}
+		b.Closed = append(b.Closed, e)
+	}
+	return view{"elections", "Elections", b}, nil
+}

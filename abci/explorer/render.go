@@ -1,0 +1,148 @@
+package explorer
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"math"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// view is a page: the name of its template, its title, and what it shows.
+type view struct {
+	name, title string
+	body        any
+}
+
+// page is what the layout gets.
+type page struct {
+	Title, Section, Query string
+	Status                abci.Status
+	Known                 bool // the status is
+	Stale                 bool // the last look at the chain failed
+	Body                  any
+}
+
+var functions = template.FuncMap{
+	"hex":   func(b []byte) string { return hex.EncodeToString(b) },
+	"cut":   func(s string) string { return short(s, 12) },
+	"lower": strings.ToLower,
+	"share": func(ppm int64) string { return fmt.Sprintf("%.4f", float64(ppm)/app.One) },
+	"change": func(ppm int64) string {
+		if ppm == 0 {
+			return "±0"
+		}
+		return fmt.Sprintf("%+.4f", float64(ppm)/app.One)
+	},
+	"percent": func(x *float64) string { return fmt.Sprintf("%.2f %%", *x*100) },
+	"figure":  func(x *float64) string { return fmt.Sprintf("%.4g", *x) },
+	"clock":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
+	"join": func(list []uint32) string {
+		if len(list) == 0 {
+			return "none"
+		}
+		return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(list)), ", "), "[]")
+	},
+	"meter": func(ppm int64) float64 { return math.Min(1, math.Max(0, float64(ppm)/app.One)) },
+}
+
+var templates = parse()
+
+// parse reads the pages, each with the layout and the parts that all share.
+func parse() map[string]*template.Template {
+	const dir = "assets/templates"
+	files, err := assets.ReadDir(dir)
+	if err != nil {
+		panic(err)
+	}
+	out := map[string]*template.Template{}
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), ".html")
+		if name != "layout" && name != "parts" {
+			out[name] = template.Must(template.New("layout.html").Funcs(functions).ParseFS(assets, path.Join(dir, "layout.html"), path.Join(dir, "parts.html"), path.Join(dir, f.Name())))
+		}
+	}
+	return out
+}
+
+// render writes a page. It is finished before the first byte goes out.
+func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, v view) {
+	p := page{Title: v.title, Section: v.name, Body: v.body}
+	if v.name == "search" {
+		p.Query = r.URL.Query().Get("q")
+	}
+	s.tail.mu.Lock()
+	p.Status, p.Known, p.Stale = s.tail.status, s.tail.begun, s.tail.failure != nil
+	s.tail.mu.Unlock()
+	var b bytes.Buffer
+	if err := templates[v.name].Execute(&b, p); err != nil {
+		s.options.Log("page is not written", "page", v.name, "err", err)
+		http.Error(w, "the page cannot be written", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write(visible(b.Bytes(), forPage))
+}
+
+// fail answers with an error, in the form of the path.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	code, text := s.explain(r, err)
+	s.refuse(w, r, code, text)
+}
+
+// explain finds the code and the words for an error. What the node or its
+// connection says in detail is for the operator.
+func (s *Server) explain(r *http.Request, err error) (code int, text string) {
+	switch {
+	case errors.Is(err, errBad):
+		return http.StatusBadRequest, err.Error()
+	case absent(err):
+		return http.StatusNotFound, "there is no such thing on this node: " + short(err.Error(), 200)
+	case errors.Is(err, errNotYet):
+		return http.StatusServiceUnavailable, err.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return http.StatusGatewayTimeout, "the node did not answer in time"
+	}
+	s.options.Log("request fails", "path", r.URL.Path, "err", err)
+	return http.StatusBadGateway, "the node did not answer, or not as it should"
+}
+
+// refuse answers with a code and a text.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
+	if strings.HasPrefix(r.URL.Path, "/v1/") {
+		writeJSON(w, code, map[string]string{"error": text})
+		return
+	}
+	s.render(w, r, code, view{"error", http.StatusText(code), struct {
+		Code int
+		Text string
+	}{code, text}})
+}
+
+// serveAsset serves a script or a style of ours, or uPlot's.
+func serveAsset(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	kind := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".svg": "image/svg+xml"}[path.Ext(name)]
+	body, err := assets.ReadFile("assets/" + name)
+	if kind == "" || err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Cache-Control", "no-cache")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+}

@@ -1,0 +1,168 @@
+package explorer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/spdl/spdl/abci/client"
+)
+
+// errNotYet tells that the first look at the chain is not done.
+var errNotYet = errors.New("the explorer has not seen the chain yet")
+
+// Options are an explorer's settings. The zero value of a field is its default.
+type Options struct {
+	// Evaluate measures the model after every round. Default: nothing is measured.
+	Evaluate Evaluate
+	// Hosts are the names it is served under, in lower case, beside addresses and
+	// localhost; "*" is any.
+	Hosts []string
+	// Rate is a client's requests a second on average, 50; Burst those at once,
+	// 100.
+	Rate  float64
+	Burst int
+	// MaxConnections bounds all connections, 512; MaxStreams the event streams
+	// among them, 256; StreamsPerClient those of one client, 64.
+	MaxConnections, MaxStreams, StreamsPerClient int
+	// Poll is the time between two looks at the chain, 250 ms.
+	Poll time.Duration
+	// Log takes what the operator should know. Default: nothing.
+	Log func(string, ...any)
+}
+
+func (o *Options) complete() {
+	if o.Rate <= 0 {
+		o.Rate = 50
+	}
+	fill := func(x *int, value int) {
+		if *x <= 0 {
+			*x = value
+		}
+	}
+	fill(&o.Burst, 100)
+	fill(&o.MaxConnections, 512)
+	fill(&o.MaxStreams, 256)
+	fill(&o.StreamsPerClient, 64)
+	if o.Poll <= 0 {
+		o.Poll = 250 * time.Millisecond
+	}
+	if o.Log == nil {
+		o.Log = func(string, ...any) {}
+	}
+}
+
+// Server is an explorer of one node.
+type Server struct {
+	options Options
+	source  *source
+	tail    *tail
+	clients *clients
+	handler http.Handler
+	ended   chan struct{} // closed when Serve shuts down: streams end
+}
+
+// Open prepares an explorer of a node's RPC address, as tcp://host:port or
+// http://host:port. It does not connect.
+func Open(node string, o Options) (*Server, error) {
+	c, err := client.New(node)
+	if err != nil {
+		return nil, err
+	}
+	return New(c, c.RPC(), o), nil
+}
+
+// New prepares an explorer.
+func New(a Asker, b Blocks, o Options) *Server {
+	o.complete()
+	s := &Server{options: o, source: newSource(a, b), clients: newClients(o), ended: make(chan struct{})}
+	s.tail = newTail(s.source, o.Evaluate, o.Log)
+	s.handler = s.guard(s.routes())
+	return s
+}
+
+// Handler serves everything. What is live in it needs Serve, or Follow.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Follow follows the chain until ctx ends.
+func (s *Server) Follow(ctx context.Context) { s.tail.run(ctx, s.options.Poll) }
+
+// Listen listens on an address, as tcp://host:port.
+func Listen(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", strings.TrimPrefix(address, "tcp://"))
+	if err != nil {
+		return nil, fmt.Errorf("explorer address %q: %w", address, err)
+	}
+	return l, nil
+}
+
+// Serve serves until ctx ends. It closes the listener.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+		s.options.Log("explorer is open to other machines", "address", a)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	followed := make(chan struct{})
+	go func() { s.Follow(ctx); close(followed) }()
+	server := &http.Server{
+		Handler: s.handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	shut := make(chan struct{})
+	go func() {
+		defer close(shut)
+		<-ctx.Done()
+		close(s.ended)
+		end, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if server.Shutdown(end) != nil {
+			_ = server.Close()
+		}
+	}()
+	err := server.Serve(netutil.LimitListener(l, s.options.MaxConnections))
+	cancel()
+	<-shut
+	<-followed
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, page := range map[string]func(*http.Request) (view, error){
+		"/{$}": s.home, "/blocks": s.blocks, "/block/{height}": s.block, "/tx/{hash}": s.tx,
+		"/rounds": s.rounds, "/round/{epoch}/{round}": s.round,
+		"/participants": s.participants, "/participant/{index}": s.participant, "/validators": s.validators, "/elections": s.elections,
+		"/model": s.model,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+			defer cancel()
+			v, err := page(r.WithContext(ctx))
+			if err != nil {
+				s.fail(w, r, err)
+				return
+			}
+			s.render(w, r, http.StatusOK, v)
+		})
+	}
+	mux.HandleFunc("/search", s.search)
+	mux.HandleFunc("/weights/{epoch}/{round}/{unit}", s.weights)
+	mux.HandleFunc("/assets/{name}", serveAsset)
+	s.api(mux)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errNotFound) })
+	return mux
+}
+
+// answerTime bounds what one answer may take, the node's included.
+const answerTime = 10 * time.Second

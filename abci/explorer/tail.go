@@ -1,0 +1,262 @@
+package explorer
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+)
+
+// Point is a closed round in the history.
+type Point struct {
+	Epoch    uint64   `json:"epoch"`
+	Round    uint64   `json:"round"`
+	Height   uint64   `json:"height"`
+	Leader   uint32   `json:"leader"`
+	View     uint32   `json:"view"`
+	Included int      `json:"included"`
+	Rejected []uint32 `json:"rejected"` // included, and not selected by the rule
+	Opposed  []uint32 `json:"opposed"`  // at more than 90 degrees to Delta
+	Passed   []uint32 `json:"passed"`   // ranked before the leader that closed the round
+	Margin   int64    `json:"margin"`
+	Accuracy *float64 `json:"accuracy"` // null where it was not measured
+	Loss     *float64 `json:"loss"`
+	Epsilon  *float64 `json:"epsilon"` // the largest spend of a participant; null where unknown or without guarantee
+
+	included []uint32
+	measured bool // or found to be beyond measuring
+}
+
+func pointOf(r *app.Record) Point {
+	p := Point{
+		Epoch: r.Epoch, Round: r.Round, Height: r.Height, Leader: r.Leader, View: r.View, Included: len(r.Contributions), Margin: r.Margin,
+		Rejected: []uint32{}, Opposed: []uint32{}, Passed: []uint32{},
+	}
+	for _, c := range r.Contributions {
+		p.included = append(p.included, c.Participant)
+		if !c.Selected {
+			p.Rejected = append(p.Rejected, c.Participant)
+		}
+		if c.Opposed {
+			p.Opposed = append(p.Opposed, c.Participant)
+		}
+	}
+	for view, participant := range r.Ranking {
+		if uint32(view) < r.View && participant != r.Leader {
+			p.Passed = append(p.Passed, participant)
+		}
+	}
+	return p
+}
+
+// The bounds of the history, in rounds: what is read when the tail begins, and
+// what is kept.
+const firstPoints, keptPoints = 256, 1024
+
+// perTick is how many models are measured between two looks at the chain.
+const perTick = 4
+
+// tail follows the chain for all readers.
+type tail struct {
+	source   *source
+	evaluate Evaluate
+	log      func(string, ...any)
+
+	mu      sync.Mutex
+	status  abci.Status
+	params  app.Params
+	begun   bool
+	failure error // why the last look failed
+	points  []Point
+	readers map[chan frame]struct{}
+
+	epoch, next uint64 // the round to read next
+}
+
+// frame is one event of a stream.
+type frame struct {
+	name string
+	body any
+}
+
+// queued is how many events a reader may fall behind.
+const queued = 32
+
+func newTail(s *source, e Evaluate, log func(string, ...any)) *tail {
+	return &tail{source: s, evaluate: e, log: log, readers: map[chan frame]struct{}{}}
+}
+
+// run looks at the chain until ctx ends.
+func (t *tail) run(ctx context.Context, poll time.Duration) {
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		err := t.look(ctx)
+		t.mu.Lock()
+		if err != nil && t.failure == nil && ctx.Err() == nil {
+			t.log("node does not answer", "err", err)
+		}
+		t.failure = err
+		t.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// look reads what is new.
+func (t *tail) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	status, err := t.source.status(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.turn(ctx, status); err != nil {
+		return err
+	}
+	var fresh []Point
+	for t.epoch < status.Epoch || t.next < status.Round {
+		r, err := t.source.record(ctx, place{t.epoch, t.next})
+		if absent(err) && t.epoch < status.Epoch { // the epoch ended before
+			t.epoch, t.next = t.epoch+1, 0
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		p := pointOf(r)
+		if t.epoch == status.Epoch && t.next+1 == status.Round {
+			p.Epsilon = status.Epsilon
+			t.measure(ctx, &p)
+		}
+		t.next++
+		fresh = append(fresh, p)
+		if len(fresh) == firstPoints { // show what there is
+			break
+		}
+	}
+	t.keep(status, fresh)
+	t.catchUp(ctx)
+	return nil
+}
+
+// turn begins, again where the chain is another one or has been set back, and
+// reads the parameters of a new epoch.
+func (t *tail) turn(ctx context.Context, status abci.Status) error {
+	t.mu.Lock()
+	last, begun := t.status, t.begun
+	t.mu.Unlock()
+	another := begun && (last.ChainID != status.ChainID || status.Height < last.Height || status.Epoch < last.Epoch)
+	if begun && !another && last.Epoch == status.Epoch {
+		return nil
+	}
+	params, err := ask[app.Params](ctx, t.source, "/params")
+	if err != nil {
+		return err
+	}
+	var past []Point
+	if !begun || another {
+		if another {
+			t.source.forget()
+		}
+		t.epoch, t.next = status.Epoch, status.Round
+		if past, err = t.past(ctx, status, params); err != nil {
+			return err
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.params, t.begun = params, true
+	if !begun || another {
+		t.status, t.points = status, past
+	}
+	return nil
+}
+
+// past reads the last rounds of the running epoch, with what had been spent by
+// each.
+func (t *tail) past(ctx context.Context, status abci.Status, params app.Params) ([]Point, error) {
+	people, err := t.source.participants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	from := status.Round - min(status.Round, firstPoints)
+	records := make([]*app.Record, 0, firstPoints)
+	points := make([]Point, 0, firstPoints)
+	for round := from; round < status.Round; round++ {
+		r, err := t.source.record(ctx, place{status.Epoch, round})
+		if err != nil {
+			return nil, err
+		}
+		records, points = append(records, r), append(points, pointOf(r))
+	}
+	for i, epsilon := range spentBy(params.Privacy, people, records, status.Round) {
+		points[i].Epsilon = epsilon
+	}
+	return points, nil
+}
+
+// keep adds points and tells the readers.
+func (t *tail) keep(status abci.Status, fresh []Point) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	moved := status.Height != t.status.Height || status.Pending != t.status.Pending
+	t.status = status
+	t.points = append(t.points, fresh...)
+	if over := len(t.points) - keptPoints; over > 0 {
+		t.points = append([]Point(nil), t.points[over:]...)
+	}
+	for _, p := range fresh {
+		t.tell(frame{"round", p})
+	}
+	if moved || len(fresh) > 0 {
+		t.tell(frame{"status", status})
+	}
+}
+
+// tell sends to all readers and closes those that are too far behind: they come
+// again and begin with what is there. The caller holds the lock.
+func (t *tail) tell(f frame) {
+	for reader := range t.readers {
+		select {
+		case reader <- f:
+		default:
+			delete(t.readers, reader)
+			close(reader)
+		}
+	}
+}
+
+// read begins a stream, with the status as it is.
+func (t *tail) read() (events <-chan frame, end func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	reader := make(chan frame, queued)
+	t.readers[reader] = struct{}{}
+	if t.begun {
+		reader <- frame{"status", t.status}
+	}
+	return reader, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.readers, reader)
+	}
+}
+
+// now is what the tail knows. The points are not to be changed.
+func (t *tail) now() (status abci.Status, params app.Params, points []Point, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.begun {
+		err = errNotYet
+		if t.failure != nil {
+			err = t.failure
+		}
+	}
+	return t.status, t.params, append([]Point(nil), t.points...), err
+}

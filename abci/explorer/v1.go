@@ -1,0 +1,265 @@
+package explorer
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+)
+
+// api registers the paths of /v1. assets/openapi.json describes them.
+func (s *Server) api(mux *http.ServeMux) {
+	for pattern, answer := range map[string]func(*http.Request) (any, error){
+		"/v1/status":                 func(r *http.Request) (any, error) { return s.source.status(r.Context()) },
+		"/v1/params":                 func(r *http.Request) (any, error) { return ask[app.Params](r.Context(), s.source, "/params") },
+		"/v1/privacy":                func(r *http.Request) (any, error) { return ask[[]abci.Spend](r.Context(), s.source, "/privacy") },
+		"/v1/epochs":                 func(r *http.Request) (any, error) { return ask[[]abci.EpochState](r.Context(), s.source, "/epochs") },
+		"/v1/rounds":                 s.answerRounds,
+		"/v1/rounds/{round}":         s.answerRound,
+		"/v1/rounds/{epoch}/{round}": s.answerRound,
+		"/v1/participants":           s.answerParticipants,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+			defer cancel()
+			body, err := answer(r.WithContext(ctx))
+			if err != nil {
+				s.fail(w, r, err)
+				return
+			}
+			writeJSON(w, http.StatusOK, body)
+		})
+	}
+	mux.HandleFunc("/v1/models/{round}", s.answerModel)
+	mux.HandleFunc("/v1/models/{epoch}/{round}", s.answerModel)
+	mux.HandleFunc("/v1/events", s.events)
+	mux.HandleFunc("/v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		body, err := assets.ReadFile("assets/openapi.json")
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(body)
+	})
+}
+
+// writeJSON answers with a value. encoding/json keeps <, > and & out, and what
+// does not print is escaped: the answer is safe to look at.
+func writeJSON(w http.ResponseWriter, code int, value any) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		http.Error(w, `{"error":"the answer cannot be written"}`, http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(visible(body, forJSON), '\n'))
+}
+
+// answerRounds are the last rounds of the history, oldest first: ?limit= of
+// them, 100.
+func (s *Server) answerRounds(r *http.Request) (any, error) {
+	limit := uint64(100)
+	if q := r.URL.Query().Get("limit"); q != "" {
+		var err error
+		if limit, err = number("limit", q); err != nil {
+			return nil, err
+		}
+	}
+	_, _, points, err := s.tail.now()
+	if err != nil {
+		return nil, err
+	}
+	points = points[len(points)-int(min(limit, uint64(len(points)))):]
+	if points == nil {
+		points = []Point{}
+	}
+	return points, nil
+}
+
+// roundAsked reads {round}, of the running epoch, or {epoch}/{round}; "latest"
+// is the last closed one.
+func (s *Server) roundAsked(r *http.Request) (at place, err error) {
+	if r.PathValue("epoch") != "" {
+		return placeOf(r)
+	}
+	status, err := s.source.status(r.Context())
+	if err != nil {
+		return at, err
+	}
+	at.epoch = status.Epoch
+	if r.PathValue("round") != "latest" {
+		at.round, err = number("round", r.PathValue("round"))
+		return at, err
+	}
+	if status.Round == 0 {
+		return at, fmt.Errorf("%w: no round of epoch %d is closed", errNotFound, status.Epoch)
+	}
+	at.round = status.Round - 1
+	return at, nil
+}
+
+func (s *Server) answerRound(r *http.Request) (any, error) {
+	at, err := s.roundAsked(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.story(r.Context(), at)
+}
+
+// Person is a participant under /v1.
+type Person struct {
+	Index          uint32   `json:"index"`
+	ID             string   `json:"id"`
+	Moniker        string   `json:"moniker"`
+	Address        string   `json:"address"`
+	PubKey         string   `json:"pub_key"`
+	ConsensusKey   string   `json:"consensus_key"` // empty for a worker alone
+	Active         bool     `json:"active"`
+	Joined         uint64   `json:"joined"`
+	Participations uint64   `json:"participations"`
+	Reputation     int64    `json:"reputation"` // parts per million
+	Standing       Standing `json:"standing"`
+}
+
+func (s *Server) answerParticipants(r *http.Request) (any, error) {
+	all, err := s.standings(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	people, err := s.source.participants(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	out := []Person{}
+	for i, p := range people[:min(len(people), len(all))] {
+		out = append(out, Person{
+			Index: p.Index, ID: hex.EncodeToString(p.Id), Moniker: p.Moniker, Address: p.Address, PubKey: hex.EncodeToString(p.PubKey),
+			ConsensusKey: hex.EncodeToString(p.ConsensusKey), Active: p.Active, Joined: p.Joined, Participations: p.Participations,
+			Reputation: p.Reputation, Standing: all[i],
+		})
+	}
+	return out, nil
+}
+
+// answerModel is a model as JSON numbers, or with ?format=safetensors as a
+// file.
+func (s *Server) answerModel(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+	defer cancel()
+	r = r.WithContext(ctx)
+	at, err := s.roundAsked(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	m, err := s.source.model(ctx, at)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	switch format := r.URL.Query().Get("format"); format {
+	case "", "json":
+		x, err := app.DecodeParameters(m.Parameters)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		numbers := make([]*float64, len(x)) // a lost model has NaNs, which JSON has not
+		for i := range x {
+			numbers[i] = finite(x[i])
+		}
+		writeJSON(w, http.StatusOK, struct {
+			Epoch      uint64     `json:"epoch"`
+			Round      uint64     `json:"round"`
+			Hash       string     `json:"hash"`
+			Parameters []*float64 `json:"parameters"`
+		}{at.epoch, at.round, m.Hash, numbers})
+	case "safetensors":
+		status, params, _, err := s.tail.now()
+		var shape *app.Model
+		if err == nil && status.Epoch == at.epoch {
+			shape = &params.Model
+		}
+		body, err := safetensors(*m, shape)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="model-%d-%d.safetensors"`, at.epoch, at.round))
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		_, _ = w.Write(body)
+	default:
+		s.fail(w, r, fmt.Errorf("%w: format %q, want json or safetensors", errBad, short(format, 20)))
+	}
+}
+
+// A stream says something at least so often, ends after a while, and gives a
+// reader so long to take an event. EventSource connects again by itself.
+const (
+	beat       = 15 * time.Second
+	streamLife = 30 * time.Minute
+	patience   = 10 * time.Second
+)
+
+// events streams "status" and "round" as Server-Sent Events.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	name := clientOf(r.RemoteAddr)
+	if !s.clients.enter(name) {
+		w.Header().Set("Retry-After", "10")
+		s.refuse(w, r, http.StatusServiceUnavailable, "too many streams")
+		return
+	}
+	defer s.clients.leave(name)
+	feed, end := s.tail.read()
+	defer end()
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	control := http.NewResponseController(w)
+	send := func(text []byte) bool {
+		_ = control.SetWriteDeadline(time.Now().Add(patience)) // httptest's recorder has none
+		if _, err := w.Write(text); err != nil {
+			return false
+		}
+		return control.Flush() == nil
+	}
+	if !send([]byte("retry: 2000\n\n")) || r.Method == http.MethodHead {
+		return
+	}
+	alive := time.NewTicker(beat)
+	defer alive.Stop()
+	over := time.NewTimer(streamLife)
+	defer over.Stop()
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-s.ended:
+			return
+		case <-over.C:
+			return
+		case <-alive.C:
+			if !send([]byte(": still here\n\n")) {
+				return
+			}
+		case f, ok := <-feed:
+			if !ok {
+				return
+			}
+			body, err := json.Marshal(f.body)
+			if err != nil {
+				return
+			}
+			if !send(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", f.name, visible(body, forJSON))) {
+				return
+			}
+		}
+	}
+}
