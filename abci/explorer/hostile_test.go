@@ -152,4 +152,3 @@ func TestHeaders(t *testing.T) {
 		require.NotContains(t, body, "https://")
 	}
 }
-

@@ -52,24 +52,16 @@ func clientOf(remote string) string {
 }
 
 // guest finds a client; the caller holds the lock. Where there are too many,
-// those whose bucket is full again are forgotten, which changes nothing for
-// them, and then any others without a stream.
+// any without a stream is forgotten: at worst it has a full bucket again.
 func (c *clients) guest(name string) *guest {
 	if g := c.seen[name]; g != nil {
 		return g
 	}
 	if len(c.seen) >= keptGuests {
 		for other, g := range c.seen {
-			if g.streams == 0 && g.bucket.Tokens() >= float64(c.burst) {
-				delete(c.seen, other)
-			}
-		}
-		for other, g := range c.seen {
-			if len(c.seen) < keptGuests {
-				break
-			}
 			if g.streams == 0 {
 				delete(c.seen, other)
+				break
 			}
 		}
 	}

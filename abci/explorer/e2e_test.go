@@ -1,0 +1,390 @@
+//go:build e2e
+
+package explorer_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/explorer"
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/testnet"
+	"github.com/spdl/spdl/testnet/attack"
+)
+
+// hostile would set the title if it ran.
+const hostile = `<img src=x onerror="document.title='hit';window.hit=1">`
+
+// flip sends its gradients with the sign turned.
+type flip struct {
+	worker.Chain
+	keys  worker.Keys
+	chain string
+}
+
+func (f flip) Submit(ctx context.Context, t *tx.Tx) error {
+	if t.Gradient == nil {
+		return f.Chain.Submit(ctx, t)
+	}
+	turned := *t.Gradient
+	turned.Payload = slices.Clone(t.Gradient.Payload)
+	for i, x := range turned.Payload {
+		turned.Payload[i] = byte(-max(int8(x), -127))
+	}
+	signed, err := tx.Sign(f.chain, &turned, ed25519.PrivateKey(f.keys.Signing))
+	if err != nil {
+		return err
+	}
+	return f.Chain.Submit(ctx, signed)
+}
+
+// attacked starts a net of 7 whose participant 6 flips its gradients and leads
+// wrongly, and whose participant 5 has a hostile name. It returns a node's RPC.
+func attacked(t *testing.T, rounds uint64) string {
+	t.Helper()
+	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Validators: 7, Rounds: rounds, Seed: 5, Memory: true, Rule: "nnm+trimmed-mean", Adjust: func(p *app.Params) {
+		p.Privacy.NoiseMultiplier = 0.7
+		p.Privacy.Epsilon = 200
+	}})
+	require.NoError(t, err)
+	n.Genesis.Participants[5].Moniker = hostile
+	n.Genesis.Participants[6].Moniker = "mallory"
+	doc, err := node.NewGenesis(n.Manifest.ChainID, time.Now(), n.Genesis)
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	running := make([]*node.Running, len(n.Nodes))
+	data := sync.OnceValues(func() (mnist.Data, error) { return node.LoadData("") })
+	for i, home := range n.Nodes {
+		require.NoError(t, doc.SaveAs(filepath.Join(home.Home, "config", "genesis.json")))
+		c, a, err := node.Load(home.Home)
+		require.NoError(t, err)
+		h := node.Hooks{}
+		if i == 6 {
+			wrong := attack.Hooks("wrong-aggregate")
+			h.Chain = func(chain worker.Chain, keys worker.Keys) (worker.Chain, error) {
+				return wrong.Chain(flip{chain, keys, n.Manifest.ChainID}, keys)
+			}
+		}
+		h.Data = func(string) (mnist.Data, error) { return data() }
+		wg.Go(func() {
+			r, err := node.Start(c, a, log.NewNopLogger(), h)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			running[i] = r
+		})
+	}
+	wg.Wait()
+	t.Cleanup(func() {
+		var wg sync.WaitGroup
+		for _, r := range running {
+			if r != nil {
+				wg.Go(func() { _ = r.Stop() })
+			}
+		}
+		wg.Wait()
+	})
+	require.False(t, t.Failed())
+	return n.Nodes[0].RPC
+}
+
+// serve runs an explorer of a node.
+func serve(t *testing.T, rpc string) string {
+	t.Helper()
+	s, err := explorer.Open(rpc, explorer.Options{Rate: 1000, Burst: 1000, Evaluate: explorer.On(func() (mnist.Set, error) {
+		d, err := node.LoadData("")
+		return d.Test, err
+	})})
+	require.NoError(t, err)
+	l, err := explorer.Listen("tcp://127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	t.Cleanup(func() { cancel(); require.NoError(t, <-done) })
+	return "http://" + l.Addr().String()
+}
+
+// browser is a page of headless Chromium, over the DevTools protocol.
+type browser struct {
+	t  *testing.T
+	ws *websocket.Conn
+	id int
+}
+
+func chromium(t *testing.T) *browser {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("no chromium")
+	}
+	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run", "--disable-dev-shm-usage",
+		"--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", "--window-size=1280,1400", "about:blank")
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	found := make(chan string, 1)
+	go func() {
+		var seen bytes.Buffer
+		buf := make([]byte, 4096)
+		for {
+			k, err := stderr.Read(buf)
+			seen.Write(buf[:k])
+			if m := regexp.MustCompile(`ws://127\.0\.0\.1:(\d+)/`).FindStringSubmatch(seen.String()); m != nil {
+				found <- m[1]
+				_, _ = io.Copy(io.Discard, stderr)
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	var port string
+	select {
+	case port = <-found:
+	case <-time.After(30 * time.Second):
+		t.Fatal("chromium does not start")
+	}
+	var targets []struct {
+		Type string `json:"type"`
+		URL  string `json:"webSocketDebuggerUrl"`
+	}
+	r, err := http.Get("http://127.0.0.1:" + port + "/json/list")
+	require.NoError(t, err)
+	defer r.Body.Close()
+	require.NoError(t, json.NewDecoder(r.Body).Decode(&targets))
+	for _, target := range targets {
+		if target.Type == "page" {
+			ws, _, err := websocket.DefaultDialer.Dial(target.URL, nil)
+			require.NoError(t, err)
+			t.Cleanup(func() { ws.Close() })
+			b := &browser{t: t, ws: ws}
+			b.call("Page.enable", nil)
+			return b
+		}
+	}
+	t.Fatal("chromium has no page")
+	return nil
+}
+
+func (b *browser) call(method string, params map[string]any) json.RawMessage {
+	b.t.Helper()
+	b.id++
+	if params == nil {
+		params = map[string]any{}
+	}
+	require.NoError(b.t, b.ws.WriteJSON(map[string]any{"id": b.id, "method": method, "params": params}))
+	require.NoError(b.t, b.ws.SetReadDeadline(time.Now().Add(40*time.Second)))
+	for {
+		var m struct {
+			ID     int             `json:"id"`
+			Result json.RawMessage `json:"result"`
+			Error  json.RawMessage `json:"error"`
+		}
+		require.NoError(b.t, b.ws.ReadJSON(&m))
+		if m.ID == b.id {
+			require.Empty(b.t, m.Error, string(m.Error))
+			return m.Result
+		}
+	}
+}
+
+// eval runs an expression in the page, and waits for its promise.
+func (b *browser) eval(expression string) any {
+	b.t.Helper()
+	var r struct {
+		Result           struct{ Value any }
+		ExceptionDetails any
+	}
+	require.NoError(b.t, json.Unmarshal(b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}), &r))
+	require.Nil(b.t, r.ExceptionDetails, expression)
+	return r.Result.Value
+}
+
+func (b *browser) open(url string) {
+	b.t.Helper()
+	b.call("Page.navigate", map[string]any{"url": url})
+	require.Eventually(b.t, func() bool {
+		return b.eval("document.readyState") == "complete" && b.eval("location.href") != "about:blank"
+	}, 20*time.Second, 50*time.Millisecond)
+}
+
+func (b *browser) shot(path string) {
+	b.t.Helper()
+	var r struct{ Data string }
+	require.NoError(b.t, json.Unmarshal(b.call("Page.captureScreenshot", map[string]any{"format": "png"}), &r))
+	data, err := base64.StdEncoding.DecodeString(r.Data)
+	require.NoError(b.t, err)
+	require.NoError(b.t, os.WriteFile(path, data, 0o600))
+	b.t.Log("screenshot", path)
+}
+
+// TestBrowser: a real net with an attacker, in a real browser.
+func TestBrowser(t *testing.T) {
+	dir, err := os.MkdirTemp("", "spdl-explorer-")
+	require.NoError(t, err)
+	b := chromium(t)
+	base := serve(t, attacked(t, 150))
+	// What breaks the policy, or throws, is counted before anything of the page runs.
+	b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `window.wrong=[];addEventListener("securitypolicyviolation",e=>wrong.push(e.violatedDirective+" "+e.blockedURI));addEventListener("error",e=>wrong.push(String(e.message)));`})
+	require.Eventually(t, func() bool {
+		r, err := http.Get(base + "/")
+		if err != nil {
+			return false
+		}
+		defer r.Body.Close()
+		return r.StatusCode == 200
+	}, 30*time.Second, 100*time.Millisecond)
+	b.open(base + "/")
+
+	// Live, without a reload: the mark on the window stays.
+	b.eval("window.mark = 1")
+	height := func() string { return fmt.Sprint(b.eval("document.getElementById('height').textContent")) }
+	before := height()
+	require.Eventually(t, func() bool { return height() != before }, 30*time.Second, 200*time.Millisecond)
+	require.Equal(t, 1.0, b.eval("window.mark"))
+	t.Log("height went from", before, "to", height(), "without a reload")
+	require.Eventually(t, func() bool { return b.eval("document.querySelectorAll('tr.alarm-suspect').length") == 1.0 }, 60*time.Second, 200*time.Millisecond)
+	require.Contains(t, b.eval("document.querySelector('tr.alarm-suspect').textContent"), "mallory")
+	require.Eventually(t, func() bool {
+		return strings.Contains(fmt.Sprint(b.eval("document.querySelector('#cards').textContent")), "150 of") || b.eval("document.querySelectorAll('#rounds tbody tr').length") == 25.0
+	}, 60*time.Second, 200*time.Millisecond)
+	b.open(base + "/") // draws the charts of all that is there
+	require.Eventually(t, func() bool { return b.eval("document.querySelectorAll('.uplot canvas').length") != 0.0 }, 10*time.Second, 100*time.Millisecond)
+	b.shot(filepath.Join(dir, "home.png"))
+
+	// The hostile name is text.
+	require.Contains(t, b.eval("document.querySelector('#standings').textContent"), hostile)
+	require.Equal(t, "undefined", b.eval("typeof window.hit"))
+
+	// Search, as a person would.
+	b.eval("document.getElementById('q').value = '0/20'; document.querySelector('form[role=search]').requestSubmit()")
+	require.Eventually(t, func() bool { return b.eval("location.pathname") == "/round/0/20" }, 10*time.Second, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return b.eval("document.readyState") == "complete" }, 10*time.Second, 50*time.Millisecond)
+	b.shot(filepath.Join(dir, "round.png"))
+
+	axe, err := os.ReadFile("testdata/axe.min.js")
+	require.NoError(t, err)
+	for _, path := range []string{"/", "/round/0/20", "/participant/6", "/participant/5", "/participants", "/rounds", "/blocks", "/block/9", "/validators", "/elections", "/model", "/search?q=9", "/nothing"} {
+		b.open(base + path)
+		require.NotEqual(t, "hit", b.eval("document.title"), path)
+		require.Equal(t, "undefined", b.eval("typeof window.hit"), path)
+		require.Equal(t, "[]", b.eval("JSON.stringify(window.wrong)"), path)
+		if name := strings.TrimPrefix(path, "/"); path == "/participant/6" || path == "/model" {
+			time.Sleep(300 * time.Millisecond)
+			b.shot(filepath.Join(dir, strings.ReplaceAll(name, "/", "-")+".png"))
+		}
+		b.eval(string(axe) + ";1") // by the debugger, which the page's policy does not bind
+		got := fmt.Sprint(b.eval(`axe.run(document).then(r => JSON.stringify(r.violations.map(v => v.id + ": " + v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).slice(0, 2).join(" | "))))`))
+		require.Equal(t, "[]", got, "axe on %s", path)
+	}
+	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": "dark"}}})
+	b.open(base + "/")
+	require.Eventually(t, func() bool { return b.eval("document.querySelectorAll('.uplot canvas').length") != 0.0 }, 10*time.Second, 100*time.Millisecond)
+	b.shot(filepath.Join(dir, "home-dark.png"))
+	b.eval(string(axe) + ";1")
+	require.Equal(t, "[]", fmt.Sprint(b.eval(`axe.run(document,{runOnly:["color-contrast"]}).then(r => JSON.stringify(r.violations.map(v => v.nodes.map(n => n.target.join(" ")+n.failureSummary).slice(0,3))))`)))
+	// Without scripts the page is whole.
+	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
+	b.call("Page.navigate", map[string]any{"url": base + "/"})
+	time.Sleep(time.Second)
+	b.shot(filepath.Join(dir, "home-no-script.png"))
+}
+
+// TestLoad: 50 streams and 200 requests a second for 5 seconds.
+func TestLoad(t *testing.T) {
+	base := serve(t, attacked(t, 400))
+	require.Eventually(t, func() bool {
+		r, err := http.Get(base + "/v1/rounds/5")
+		if err != nil {
+			return false
+		}
+		defer r.Body.Close()
+		return r.StatusCode == 200
+	}, 60*time.Second, 100*time.Millisecond)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 10 * time.Second}
+	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Second)
+	defer cancel()
+	var events atomic.Int64
+	var streams sync.WaitGroup
+	for range 50 {
+		streams.Go(func() {
+			request, _ := http.NewRequestWithContext(ctx, "GET", base+"/v1/events", nil)
+			r, err := (&http.Client{Transport: &http.Transport{}}).Do(request)
+			if err != nil || r.StatusCode != 200 {
+				t.Error("stream", err)
+				return
+			}
+			defer r.Body.Close()
+			buf := make([]byte, 32<<10)
+			for {
+				n, err := r.Body.Read(buf)
+				events.Add(int64(bytes.Count(buf[:n], []byte("event: "))))
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	paths := []string{"/", "/v1/status", "/v1/rounds/5", "/rounds", "/participant/6", "/v1/participants", "/model", "/round/0/4"}
+	var mu sync.Mutex
+	var times []time.Duration
+	failed := map[int]int{}
+	var wg sync.WaitGroup
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	start := time.Now()
+	for i := range 1000 {
+		<-tick.C
+		wg.Go(func() {
+			begin := time.Now()
+			r, err := client.Get(base + paths[i%len(paths)])
+			code := 0
+			if err == nil {
+				_, _ = io.Copy(io.Discard, r.Body)
+				r.Body.Close()
+				code = r.StatusCode
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if times = append(times, time.Since(begin)); code != 200 {
+				failed[code]++
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(start)
+	streams.Wait()
+	slices.Sort(times)
+	t.Logf("1000 requests in %v (%.0f/s), failed %v; median %v, p95 %v, p99 %v, worst %v; %d events on 50 streams", took.Round(time.Millisecond), 1000/took.Seconds(), failed,
+		times[500].Round(time.Microsecond), times[950].Round(time.Microsecond), times[990].Round(time.Microsecond), times[999].Round(time.Microsecond), events.Load())
+	require.Empty(t, failed)
+	require.Greater(t, events.Load(), int64(50))
+}
