@@ -5,7 +5,6 @@ import (
 
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/privacy"
 )
 
 // LoadData reads the data set of a folder; of "" the embedded MNIST.
@@ -34,7 +33,7 @@ func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data func(dir str
 	}
 	if a.Worker.TestSeed != 0 {
 		log("TEST CHAIN ONLY: noise from a known seed gives no privacy", "seed", a.Worker.TestSeed)
-		w.Source = privacy.NewTestSource(a.Worker.TestSeed)
+		w.TestSeed = a.Worker.TestSeed
 	}
 	return w
 }

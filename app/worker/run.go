@@ -33,8 +33,10 @@ type Config struct {
 	// Data returns the participant's examples for the chain's model; called
 	// once an epoch.
 	Data func(Task) (mnist.Features, error)
-	// Source is the secret randomness; nil for the operating system's.
-	Source *privacy.Source
+	// Source is the secret randomness; nil for the operating system's, or for what
+	// TestSeed says where it is not 0, on test chains alone.
+	Source   *privacy.Source
+	TestSeed uint64
 	// Retry is the pause after a failed call and before a gradient is sent
 	// again while its round stays open. Default 500 ms.
 	Retry time.Duration
@@ -63,7 +65,10 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
 	}
-	if c.Source == nil {
+	switch {
+	case c.Source == nil && c.TestSeed != 0:
+		c.Source = privacy.NewTestSource(c.TestSeed)
+	case c.Source == nil:
 		c.Source = privacy.NewSecureSource()
 	}
 	w := &worker{Config: c, chain: chain, keys: c.Keys}
