@@ -45,7 +45,7 @@ var ErrArchive = errors.New("not an archive of a chain")
 
 // WriteArchive copies a source's chain. It checks nothing: Run on the archive
 // does.
-func WriteArchive(ctx context.Context, w io.Writer, src Source, each func(done float64)) (blocks uint64, err error) {
+func WriteArchive(ctx context.Context, w io.Writer, src Source, each func(blocks uint64, done float64)) (blocks uint64, err error) {
 	z := gzip.NewWriter(w)
 	out := bufio.NewWriterSize(z, 1<<20)
 	field := func(tag byte, data []byte) error {
@@ -79,7 +79,7 @@ func WriteArchive(ctx context.Context, w io.Writer, src Source, each func(done f
 		}
 		blocks++
 		if each != nil {
-			each(src.Done())
+			each(blocks, src.Done())
 		}
 	}
 	tip, err := src.Tip(ctx)

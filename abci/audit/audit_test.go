@@ -173,7 +173,7 @@ func TestAnyBit(t *testing.T) {
 	c := newChain(t, 4)
 	c.close(6)
 	rng := rand.New(rand.NewPCG(3, 5))
-	for range 300 {
+	for range 200 {
 		height := 1 + rng.IntN(len(c.blocks))
 		data, err := c.blocks[height-1].Marshal()
 		require.NoError(t, err)
@@ -259,6 +259,15 @@ func TestOtherGenesis(t *testing.T) {
 	require.NotNil(t, r.Divergence)
 	require.Equal(t, uint64(0), r.Divergence.Height, "the state before the first block")
 	require.Equal(t, audit.KindAppHash, r.Divergence.Kind)
+}
+
+// TestHostileGenesis: a genesis that CometBFT would panic on is an error.
+func TestHostileGenesis(t *testing.T) {
+	c := newChain(t, 4)
+	c.close(1)
+	c.doc.Validators = append(c.doc.Validators, c.doc.Validators[0])
+	_, err := audit.Run(ctx, c.source(), audit.Options{})
+	require.ErrorContains(t, err, "duplicate entry")
 }
 
 func archive(t *testing.T, c *chain) []byte {

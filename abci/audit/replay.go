@@ -61,7 +61,7 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	}
 	err = r.run(ctx, func(height uint64) {
 		if o.Progress != nil {
-			o.Progress(progress(height, src.Done(), o.Now().Sub(start)))
+			o.Progress(At(height, src.Done(), o.Now().Sub(start)))
 		}
 	})
 	var d *Divergence
@@ -75,7 +75,8 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	return r.report, r.finish()
 }
 
-func progress(height uint64, done float64, elapsed time.Duration) Progress {
+// At is the progress at a height, with the time left in proportion.
+func At(height uint64, done float64, elapsed time.Duration) Progress {
 	p := Progress{Height: height, Done: done, Elapsed: elapsed}
 	if done > 0 {
 		p.Left = time.Duration(float64(elapsed) * (1 - done) / done)
@@ -104,7 +105,10 @@ func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	for _, v := range doc.Validators {
 		genesis = append(genesis, types.NewValidator(v.PubKey, v.Power))
 	}
-	r.validators = types.NewValidatorSet(genesis)
+	r.validators = new(types.ValidatorSet)
+	if err := r.validators.UpdateWithChangeSet(genesis); err != nil { // NewValidatorSet would panic
+		return nil, fmt.Errorf("genesis: %w", err)
+	}
 	r.next = r.validators.Copy()
 	return r, nil
 }
@@ -243,7 +247,7 @@ func (r *replay) execute(b *block, id types.BlockID) error {
 			return r.divergence(b, KindExecution, fmt.Sprintf("transaction %d: %v", i, err))
 		}
 	}
-	out, err := r.state.Execute(app.Block{Height: height, Txs: txs})
+	out, err := execute(r.state, app.Block{Height: height, Txs: txs})
 	if err != nil {
 		return r.divergence(b, KindExecution, err.Error())
 	}
@@ -258,6 +262,17 @@ func (r *replay) execute(b *block, id types.BlockID) error {
 		return r.divergence(b, KindExecution, fmt.Sprintf("validator updates: %v", err))
 	}
 	return nil
+}
+
+// execute runs the core with a panic turned into a fault of the block: an
+// archive may be anybody's.
+func execute(s *app.State, b app.Block) (out *app.Outcome, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return s.Execute(b)
 }
 
 func (r *replay) count(b *types.Block, out *app.Outcome) {

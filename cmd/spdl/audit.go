@@ -213,7 +213,11 @@ func runArchive(cmd *cobra.Command, _ []string) (err error) {
 	}
 	defer os.Remove(f.Name())
 	out := bufio.NewWriter(f)
-	blocks, err := audit.WriteArchive(cmd.Context(), out, src, nil)
+	bar, start := progressLine{w: cmd.ErrOrStderr(), terminal: isTerminal(os.Stderr)}, time.Now()
+	blocks, err := audit.WriteArchive(cmd.Context(), out, src, func(blocks uint64, done float64) {
+		bar.show(audit.At(uint64(src.Genesis().InitialHeight)-1+blocks, done, time.Since(start)))
+	})
+	bar.end()
 	if err = errors.Join(err, out.Flush(), f.Sync(), f.Close()); err != nil {
 		return err
 	}

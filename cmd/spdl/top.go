@@ -116,7 +116,7 @@ func frame(w io.Writer, g *glance, screen bool) error {
 		_, err := fmt.Fprintln(w, text.String())
 		return err
 	}
-	_, err := io.WriteString(w, homeCursor+strings.ReplaceAll(text.String(), "\n", clearLine+"\r\n")+clearBelow)
+	_, err := io.WriteString(w, homeCursor+strings.ReplaceAll(text.String(), "\n", clearLine+"\n")+clearBelow)
 	return err
 }
 
