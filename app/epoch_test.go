@@ -282,3 +282,18 @@ func TestLostModel(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, math.Float64bits(math.NaN()), math.Float64bits(out.State.Velocity[0]))
 }
+
+// TestRecordKeepsItsModel: the block that closes a round may also open an epoch
+// with a new model; the round's record names the model that the round made.
+func TestRecordKeepsItsModel(t *testing.T) {
+	s := apptest.State(4)
+	p := s.Params
+	p.Model = app.Model{Kind: app.ModelMLP, Inputs: 3, Hidden: 4, Classes: 2, Pool: 1, PixelScale: 255}
+	x := ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, p, false, true))
+	s = step(t, s, x).State
+	out := round(t, s, ring{}.approve(1, x), ring{}.approve(2, x))
+	require.Equal(t, uint64(1), out.State.Progress.Epoch)
+	require.Equal(t, out.State.Epochs[0].ModelHash, out.Record.ModelHash)
+	after := app.ModelHash(out.State.Model)
+	require.NotEqual(t, after[:], out.Record.ModelHash)
+}

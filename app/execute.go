@@ -227,7 +227,8 @@ func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vec
 		c := &record.Contributions[i]
 		c.Opposed, c.Reputation, c.Draw = opposed, p.Reputation, draws[i].Output[:]
 	}
-	record.ModelHash = next.model[:]
+	model := next.model // the boundary in this block may put another one in its place
+	record.ModelHash = model[:]
 	next.history.push(mustMarshal(record))
 	next.Progress.Round++
 	next.Progress.Opened = next.Height + 1
