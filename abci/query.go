@@ -1,6 +1,7 @@
 package abci
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -176,7 +177,7 @@ func (a *Application) modelAfter(s *app.State, epoch, t uint64) (ModelState, err
 	}
 	data, err := a.store.Model(epoch, t)
 	if err == nil && data == nil {
-		data, err = a.keptModel(epoch, t)
+		data, err = a.keptModel(r)
 	}
 	if err == nil && data == nil {
 		err = fmt.Errorf("%w: model after epoch %d round %d, open is epoch %d round %d; the last %d are kept, the final one of an epoch, and one of every %d",
@@ -186,14 +187,17 @@ func (a *Application) modelAfter(s *app.State, epoch, t uint64) (ModelState, err
 }
 
 // keptModel is the model in the state that is kept after a round, or nil.
-func (a *Application) keptModel(epoch, t uint64) ([]byte, error) {
-	k, err := a.store.Nearest(epoch, t)
-	if err != nil || k == nil || k.Epoch != epoch || k.Round != t {
+func (a *Application) keptModel(r *app.Record) ([]byte, error) {
+	k, err := a.store.Nearest(r.Epoch, r.Round)
+	if err != nil || k == nil || k.Epoch != r.Epoch || k.Round != r.Round {
 		return nil, err
 	}
-	s, err := app.DecodeState(0, k.Document)
+	s, err := app.DecodeState(r.Height, k.Document)
 	if err != nil {
 		return nil, err
+	}
+	if hash := app.ModelHash(s.Model); !bytes.Equal(hash[:], r.ModelHash) {
+		return nil, nil // the block started an epoch with a new model
 	}
 	return app.EncodeParameters(s.Model), nil
 }

@@ -14,25 +14,27 @@ import (
 // grown is a state with some of everything, and the records of its rounds.
 func grown(t *testing.T) (*app.State, []app.Record) {
 	t.Helper()
-	s := apptest.State(5)
+	s := apptest.State(4, mean)
 	var records []app.Record
-	run := func(txs []*tx.Tx) {
-		out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: txs})
-		require.NoError(t, err)
-		if s = out.State; out.Record != nil {
-			records = append(records, *out.Record)
-		}
+	run := func(others ...*tx.Tx) {
+		out := round(t, s, others...)
+		s = out.State
+		records = append(records, *out.Record)
 	}
-	for range 3 {
-		run(apptest.Close(s, s.Height+1, apptest.All(5)...))
-	}
-	run([]*tx.Tx{apptest.Join(9)})
+	run()
+	run(agreed(another(s, true, true, same))...)
+	run()
+	run()
+	run(apptest.Join(9), equivocation(3, 1, 2))
+	require.Len(t, s.Epochs, 1)
+	require.Len(t, s.Proposals, 1)
+	require.Len(t, s.Offences, 1)
 	return s, records
 }
 
 func TestProofsOfEveryLeaf(t *testing.T) {
 	s, records := grown(t)
-	keys := []string{"params", "progress", "participants", "participants/0", "participants/4", "model", "velocity", "proposals", "offences", "epochs"}
+	keys := []string{"params", "progress", "participants", "participants/0", "participants/3", "model", "velocity", "proposals", "offences", "epochs", "epochs/0"}
 	for i := range s.Chunks() {
 		keys = append(keys, fmt.Sprintf("chunk/%d/%d", i, s.Chunks()))
 	}
@@ -49,7 +51,7 @@ func TestProofsOfEveryLeaf(t *testing.T) {
 	for i := range records {
 		p, err := s.ProveRound(&records[i], uint64(i), history)
 		require.NoError(t, err)
-		proven[fmt.Sprintf("round/0/%d", i)] = p
+		proven[fmt.Sprintf("round/%d/%d", records[i].Epoch, records[i].Round)] = p
 	}
 	for key, p := range proven {
 		require.NoError(t, p.Proof.Verify(key, p.Value, s.Hash()), key)
@@ -97,7 +99,7 @@ func refuseFlips(t *testing.T, key string, p app.Proven, hash [32]byte) {
 
 func TestProofsRefuse(t *testing.T) {
 	s, records := grown(t)
-	for _, key := range []string{"", "nothing", "params/0", "participants/5", "participants/00", "participants/-1", "participants/x", "offences/0", "chunk/1", "chunk/0/9", "epochs/0", "round/0/0", "model/0"} {
+	for _, key := range []string{"", "nothing", "params/0", "participants/4", "participants/00", "participants/-1", "participants/x", "offences/0", "chunk/1", "chunk/0/9", "epochs/1", "round/0/0", "model/0"} {
 		_, err := s.Prove(key)
 		require.ErrorIs(t, err, app.ErrNoLeaf, key)
 	}

@@ -26,25 +26,63 @@ func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from
 	if progress != nil {
 		progress(s.Height, r.Height-s.Height)
 	}
-	for s.Height < r.Height {
-		if s, err = c.step(ctx, s); err != nil {
+	for {
+		block, err := c.block(ctx, s.Height+1)
+		if err != nil {
 			return nil, err
 		}
+		if block.Height == r.Height {
+			return modelAfter(s, block, r)
+		}
+		out, err := s.Execute(block)
+		if err != nil {
+			return nil, fmt.Errorf("block %d: %w", block.Height, err)
+		}
+		s = out.State
 	}
-	if hash := app.ModelHash(s.Model); string(hash[:]) != string(r.ModelHash) {
+}
+
+// modelAfter is the model that the round of a block leads to: without the
+// changes that the block makes besides, one of which may start an epoch with
+// another model.
+func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
+	alone := *s
+	alone.Proposals = nil
+	if n := 1 + len(r.Contributions); n < len(b.Txs) {
+		b.Txs = b.Txs[:n]
+	}
+	out, err := alone.Execute(b)
+	if err != nil {
+		return nil, fmt.Errorf("block %d: %w", b.Height, err)
+	}
+	if hash := app.ModelHash(out.State.Model); string(hash[:]) != string(r.ModelHash) {
 		return nil, fmt.Errorf("epoch %d round %d: recomputed model has hash %X, the record says %X", r.Epoch, r.Round, hash, r.ModelHash)
 	}
-	return s.Model, nil
+	return out.State.Model, nil
+}
+
+// keptBefore is the last kept state from before a round.
+func (c *Client) keptBefore(ctx context.Context, r app.Record) (abci.StateAfter, error) {
+	kept, err := c.Kept(ctx, r.Epoch, r.Round)
+	switch {
+	case err != nil || kept.Epoch != r.Epoch || kept.Round != r.Round:
+		return kept, err
+	case r.Round > 0:
+		return c.Kept(ctx, r.Epoch, r.Round-1)
+	case r.Epoch > 0:
+		return c.Kept(ctx, r.Epoch-1, 1<<64-1)
+	}
+	return kept, &Refusal{Code: abci.CodeNotFound, Log: "no state is kept from before the first round"}
 }
 
 // start is the state to begin with.
 func (c *Client) start(ctx context.Context, r app.Record) (*app.State, error) {
-	kept, err := c.Kept(ctx, r.Epoch, r.Round)
+	kept, err := c.keptBefore(ctx, r)
 	var refusal *Refusal
 	switch {
 	case err == nil:
 		s, err := app.DecodeState(kept.Height, kept.Document)
-		if err == nil && kept.Height > r.Height {
+		if err == nil && kept.Height >= r.Height {
 			err = fmt.Errorf("state of height %d for the round that height %d closed", kept.Height, r.Height)
 		}
 		return s, err
@@ -66,29 +104,25 @@ func (c *Client) start(ctx context.Context, r app.Record) (*app.State, error) {
 	return app.NewState(g.Genesis.ChainID, uint64(g.Genesis.InitialHeight), blockBytes, genesis)
 }
 
-// step executes the next block.
-func (c *Client) step(ctx context.Context, s *app.State) (*app.State, error) {
-	height := int64(s.Height + 1)
+// block fetches the transactions of a height.
+func (c *Client) block(ctx context.Context, at uint64) (block app.Block, err error) {
+	height := int64(at)
 	b, err := c.rpc.Block(ctx, &height)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, ctx.Err()
+		return block, ctx.Err()
 	case err != nil:
-		return nil, fmt.Errorf("%w: the state after height %d is there, block %d is not (pruned?): %w", ErrNotKept, s.Height, height, err)
+		return block, fmt.Errorf("%w: the state after height %d is there, block %d is not (pruned?): %w", ErrNotKept, height-1, height, err)
 	case b.Block == nil || b.Block.Height != height:
-		return nil, fmt.Errorf("%w: no block %d", ErrNotKept, height)
+		return block, fmt.Errorf("%w: no block %d", ErrNotKept, height)
 	}
-	block := app.Block{Height: uint64(height)}
+	block.Height = at
 	for i, raw := range b.Block.Txs {
 		t, err := tx.Decode(raw)
 		if err != nil {
-			return nil, fmt.Errorf("block %d, transaction %d: %w", height, i, err)
+			return block, fmt.Errorf("block %d, transaction %d: %w", height, i, err)
 		}
 		block.Txs = append(block.Txs, t)
 	}
-	out, err := s.Execute(block)
-	if err != nil {
-		return nil, fmt.Errorf("block %d: %w", height, err)
-	}
-	return out.State, nil
+	return block, nil
 }

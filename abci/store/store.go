@@ -5,6 +5,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -85,13 +86,15 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 	if whole || out.Changed {
 		put([]byte{prefixState}, out.State.Encode())
 	}
-	if r := out.Record; r != nil {
+	if r := closed(out); r != nil {
 		record, err := r.Marshal()
 		if err != nil {
 			return err
 		}
 		put(key(prefixRecord, r.Epoch, r.Round), record)
-		put(key(prefixModel, r.Epoch, r.Round), app.EncodeParameters(out.State.Model))
+		if hash := app.ModelHash(out.State.Model); bytes.Equal(hash[:], r.ModelHash) { // else an epoch began with a new one
+			put(key(prefixModel, r.Epoch, r.Round), app.EncodeParameters(out.State.Model))
+		}
 		if s.Every > 0 && (r.Round+1)%s.Every == 0 {
 			put(key(prefixKept, r.Epoch, r.Round), out.State.Encode())
 		}
@@ -107,13 +110,30 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 	return b.WriteSync()
 }
 
+// closed is the record of the round that the height closed, or nil. Where the
+// same block ended the epoch, the round's model is the epoch's final one; the
+// record in the outcome then names that which the next epoch began with.
+func closed(out *app.Outcome) *app.Record {
+	if out.Record == nil || !ended(out.State) {
+		return out.Record
+	}
+	r := *out.Record
+	r.ModelHash = out.State.Epochs[len(out.State.Epochs)-1].ModelHash
+	return &r
+}
+
+// ended tells whether the state's height ended an epoch.
+func ended(s *app.State) bool {
+	return len(s.Epochs) > 0 && s.Epochs[len(s.Epochs)-1].Closed == s.Height
+}
+
 // dropModels keeps of an epoch that has just ended the final model alone.
 func dropModels(b dbm.Batch, s *app.State) error {
-	if len(s.Epochs) == 0 {
+	if !ended(s) {
 		return nil
 	}
 	last := s.Epochs[len(s.Epochs)-1]
-	if last.Closed != s.Height || last.Rounds == 0 {
+	if last.Rounds == 0 {
 		return nil
 	}
 	for round := last.Rounds - min(last.Rounds, KeptModels); round < last.Rounds-1; round++ {

@@ -1,0 +1,80 @@
+package client
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/store"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// TestModelOfLastRound: a block that closes a round and starts an epoch with a new
+// model leaves a state without the round's model. It is not stored as if it were
+// the round's, and is had from the block.
+func TestModelOfLastRound(t *testing.T) {
+	s := apptest.State(4)
+	proposal := apptest.Sign(0, app.NewStartEpoch(0, 1, 1, s.Params, false, true))
+	txs := apptest.Close(s, 1, apptest.All(4)...)
+	txs = append(txs, proposal, apptest.Approve(1, proposal), apptest.Approve(2, proposal))
+	block := app.Block{Height: 1, Txs: txs}
+	out, err := s.Execute(block)
+	require.NoError(t, err)
+	require.Len(t, out.State.Epochs, 1)
+
+	db := store.New(nil)
+	require.NoError(t, db.Save(out, true))
+	data, err := db.Model(0, 0)
+	require.NoError(t, err)
+	require.Nil(t, data)
+
+	record, err := db.Record(0, 0)
+	require.NoError(t, err)
+	initial := app.ModelHash(out.State.Model)
+	require.NotEqual(t, record.ModelHash, initial[:])
+	_, err = out.State.ProveRound(record, 0, [][32]byte{record.Leaf()})
+	require.NoError(t, err)
+	x, err := modelAfter(s, block, *record)
+	require.NoError(t, err)
+	hash := app.ModelHash(x)
+	require.Equal(t, record.ModelHash, hash[:])
+	_, err = modelAfter(s, app.Block{Height: 1, Txs: []*tx.Tx{}}, *record)
+	require.ErrorContains(t, err, "recomputed model has hash")
+}
+
+// TestKept: of every so many rounds the state is kept, and the nearest one found.
+func TestKept(t *testing.T) {
+	db := store.New(nil)
+	db.Every = 2
+	s := apptest.State(4)
+	none, err := db.Nearest(0, 9)
+	require.NoError(t, err)
+	require.Nil(t, none)
+	hashes := map[uint64][32]byte{}
+	for round := range uint64(5) {
+		out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: apptest.Close(s, s.Height+1, apptest.All(4)...)})
+		require.NoError(t, err)
+		require.NoError(t, db.Save(out, false))
+		s = out.State
+		hashes[round] = s.Hash()
+	}
+	for asked, want := range map[uint64]uint64{1: 1, 2: 1, 3: 3, 4: 3, 99: 3} {
+		k, err := db.Nearest(0, asked)
+		require.NoError(t, err)
+		require.Equal(t, want, k.Round, asked)
+		kept, err := app.DecodeState(k.Round+1, k.Document)
+		require.NoError(t, err)
+		require.Equal(t, hashes[want], kept.Hash())
+	}
+	k, err := db.Nearest(0, 0)
+	require.NoError(t, err)
+	require.Nil(t, k)
+	k, err = db.Nearest(7, 0)
+	require.NoError(t, err)
+	require.Equal(t, uint64(3), k.Round)
+	n := 0
+	require.NoError(t, db.Records(nil, func(r *app.Record) bool { n++; return true }))
+	require.Equal(t, 5, n)
+}
