@@ -92,7 +92,7 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 			return err
 		}
 		put(key(prefixRecord, r.Epoch, r.Round), record)
-		if hash := app.ModelHash(out.State.Model); bytes.Equal(hash[:], r.ModelHash) { // else an epoch began with a new one
+		if !ended(out.State) || has(out.State, r.ModelHash) {
 			put(key(prefixModel, r.Epoch, r.Round), app.EncodeParameters(out.State.Model))
 		}
 		if s.Every > 0 && (r.Round+1)%s.Every == 0 {
@@ -120,6 +120,13 @@ func closed(out *app.Outcome) *app.Record {
 	r := *out.Record
 	r.ModelHash = out.State.Epochs[len(out.State.Epochs)-1].ModelHash
 	return &r
+}
+
+// has tells whether the state's model has the hash: it has not where an epoch began
+// with a new one.
+func has(s *app.State, hash []byte) bool {
+	own := app.ModelHash(s.Model)
+	return bytes.Equal(own[:], hash)
 }
 
 // ended tells whether the state's height ended an epoch.

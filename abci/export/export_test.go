@@ -1,0 +1,101 @@
+package export
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+)
+
+// unproven is a file without a proof: the formats do not look at that.
+func unproven(m app.Model) *File {
+	f := &File{Card: Card{Version: Version, ChainID: "a <b> \"c\"", Round: 7, Rule: "mean", Model: m}, Parameters: make([]float64, m.Dim())}
+	for i := range f.Parameters {
+		f.Parameters[i] = math.Sqrt(float64(i)) / 3 * float64(1-i%3)
+	}
+	f.Parameters[1] = math.Copysign(0, -1)
+	f.Parameters[2] = math.SmallestNonzeroFloat64
+	f.Parameters[3] = math.MaxFloat64
+	f.Card.seal()
+	return f
+}
+
+var (
+	softmax = app.Model{Kind: app.ModelSoftmax, Inputs: 5, Classes: 3, Pool: 1, PixelScale: 255}
+	mlp     = app.Model{Kind: app.ModelMLP, Inputs: 5, Hidden: 4, Classes: 3, Pool: 1, PixelScale: 255}
+)
+
+func TestRoundTrips(t *testing.T) {
+	for _, m := range []app.Model{softmax, mlp} {
+		for _, format := range Formats() {
+			f := unproven(m)
+			f.Measured(0.9, "MNIST")
+			data, err := f.Encode(format)
+			require.NoError(t, err)
+			g, which, err := Decode(data)
+			require.NoError(t, err, format)
+			require.Equal(t, format, which)
+			require.Equal(t, f, g)
+			for i := range f.Parameters {
+				require.Equal(t, math.Float64bits(f.Parameters[i]), math.Float64bits(g.Parameters[i]))
+			}
+			for i := range data {
+				bad := append([]byte(nil), data...)
+				bad[i] ^= 1 << (i % 8)
+				g, _, err := Decode(bad)
+				if err != nil {
+					continue
+				}
+				digest := g.Card.Digest
+				g.Card.seal()
+				same := g.Card.Digest == digest && app.ModelHash(f.Parameters) == app.ModelHash(g.Parameters)
+				require.False(t, same, "%s byte %d", format, i)
+			}
+			_, _, err = Decode(append(data, 0))
+			require.ErrorIs(t, err, ErrFile)
+			_, _, err = Decode(data[:len(data)-1])
+			require.ErrorIs(t, err, ErrFile)
+		}
+	}
+}
+
+func TestTensors(t *testing.T) {
+	tensors, err := Tensors(mlp, make([]float64, mlp.Dim()))
+	require.NoError(t, err)
+	shapes := map[string][]int{}
+	for _, x := range tensors {
+		shapes[x.Name] = x.Shape
+	}
+	require.Equal(t, map[string][]int{"hidden.weight": {4, 5}, "hidden.bias": {4}, "output.weight": {3, 4}, "output.bias": {3}}, shapes)
+	_, err = Tensors(softmax, make([]float64, 3))
+	require.ErrorIs(t, err, ErrFile)
+}
+
+func TestNotFinite(t *testing.T) {
+	f := unproven(softmax)
+	f.Parameters[4] = math.NaN()
+	_, err := f.Encode(JSON)
+	require.ErrorContains(t, err, "output.weight[4] is NaN")
+	_, err = f.Encode(Safetensors)
+	require.NoError(t, err)
+	_, err = f.Encode("gguf")
+	require.ErrorContains(t, err, "gguf")
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, format := range Formats() {
+		data, err := unproven(mlp).Encode(format)
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if g, format, err := Decode(data); err == nil {
+			again, err := g.Encode(format)
+			require.NoError(t, err)
+			require.Equal(t, data, again)
+			require.Error(t, g.Check())
+		}
+	})
+}
