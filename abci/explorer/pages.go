@@ -13,7 +13,6 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/privacy/accountant"
 )
 
 func compare[T cmp.Ordered](a, b T) int { return cmp.Compare(a, b) }
@@ -257,7 +256,7 @@ func (s *Server) participant(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	people, err := s.source.participants(r.Context())
+	people, closed, known, err := s.source.ledger(r.Context())
 	if err != nil {
 		return view{}, err
 	}
@@ -285,7 +284,7 @@ func (s *Server) participant(r *http.Request) (view, error) {
 			b.Offences = append(b.Offences, o)
 		}
 	}
-	if b.Rounds, err = s.fares(r.Context(), people, uint32(index)); err != nil {
+	if b.Rounds, err = s.fares(r.Context(), people, closed, known, uint32(index)); err != nil {
 		return view{}, err
 	}
 	points := make([]Point, 0, len(b.Rounds))
@@ -308,22 +307,23 @@ func (s *Server) participant(r *http.Request) (view, error) {
 // fared is how many rounds a participant's page goes back.
 const fared = 100
 
-// fares are a participant's last rounds of the running epoch, oldest first.
-func (s *Server) fares(ctx context.Context, people []app.Participant, index uint32) ([]fare, error) {
-	status, params, points, err := s.tail.now()
+// fares are a participant's last rounds of the running epoch, oldest first, by
+// a ledger that closed that many rounds; where it is not known to be of then,
+// nothing is said of what was spent.
+func (s *Server) fares(ctx context.Context, people []app.Participant, closed place, known bool, index uint32) ([]fare, error) {
+	_, params, _, err := s.tail.now()
 	if err != nil {
 		return nil, err
 	}
-	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
-	points = points[max(0, len(points)-fared):]
 	var out []fare
+	var records []*app.Record
 	var before map[uint32]int64
-	for _, p := range points {
-		record, err := s.source.record(ctx, place{p.Epoch, p.Round})
+	for t := closed.round - min(closed.round, fared); t < closed.round; t++ {
+		record, err := s.source.record(ctx, place{closed.epoch, t})
 		if err != nil {
 			return nil, err
 		}
-		f := fare{Point: p}
+		f := fare{Point: pointOf(record)}
 		for _, v := range verdicts(record, people, before) {
 			if v.Participant == index {
 				f.Verdict = v
@@ -333,36 +333,16 @@ func (s *Server) fares(ctx context.Context, people []app.Participant, index uint
 		for _, c := range record.Contributions {
 			before[c.Participant] = c.Reputation
 		}
-		if f.Verdict.Fate == "" && p.Round < people[index].Joined {
-			continue
-		}
-		out = append(out, f)
+		out, records = append(out, f), append(records, record)
 	}
-	return out, spends(params.Privacy, people[index], out)
-}
-
-// spends sets the epsilon after each round: what the ledger holds, less the
-// costs since. One read of the ledger may be a round newer than the last of
-// these; the number of participations tells.
-func spends(priv app.Privacy, who app.Participant, rounds []fare) error {
-	if len(priv.Cost) == 0 {
-		return nil
-	}
-	spent := slices.Clone(who.Spent)
-	for i := len(rounds) - 1; i >= 0; i-- {
-		epsilon, err := accountant.ChainEpsilon(spent, priv.Delta)
-		if err != nil {
-			return err
-		}
-		rounds[i].Epsilon = finite(epsilon)
-		if rounds[i].Verdict.Fate == Absent || rounds[i].Verdict.Fate == "" {
-			continue
-		}
-		for k := range min(len(spent), len(priv.Cost)) {
-			spent[k] -= min(spent[k], priv.Cost[k])
+	if known {
+		for i, epsilon := range spentBy(params.Privacy, people[index:index+1], records) {
+			out[i].Epsilon = epsilon
 		}
 	}
-	return nil
+	return slices.DeleteFunc(out, func(f fare) bool {
+		return f.Verdict.Fate == "" || f.Verdict.Fate == Absent && f.Round < people[index].Joined
+	}), nil
 }
 
 type election struct {

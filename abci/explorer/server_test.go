@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // TestReadsOnly: whatever is no GET, or brings a body, is turned away on every
@@ -182,7 +183,7 @@ func TestAttackerAtAGlance(t *testing.T) {
 	home := get(s, "/").Body.String()
 	require.Contains(t, home, "1 participant looks like an attacker")
 	require.Contains(t, home, "opposed to Delta in 12 of 12")
-	require.Contains(t, home, "1 proven equivocations")
+	require.Contains(t, home, "proven equivocations: 1")
 	require.Equal(t, 1, strings.Count(home, `<tr class="alarm-suspect">`))
 	round := get(s, "/round/0/3").Body.String()
 	for _, text := range []string{
@@ -191,6 +192,37 @@ func TestAttackerAtAGlance(t *testing.T) {
 		require.Contains(t, round, text)
 	}
 	require.Contains(t, get(s, "/participant/3").Body.String(), "⚠ suspect")
+}
+
+// TestSpentBy: the ledger less the costs since is what the ledger was.
+func TestSpentBy(t *testing.T) {
+	mechanism := accountant.Mechanism{SamplingRate: 0.1, NoiseMultiplier: 1.5}
+	cost, err := accountant.ChainCosts(mechanism)
+	require.NoError(t, err)
+	priv := app.Privacy{Cost: cost, Delta: 1e-6}
+	people := []app.Participant{{Index: 0, Spent: make([]uint64, len(cost))}, {Index: 1, Spent: make([]uint64, len(cost))}}
+	var records []*app.Record
+	var want []float64
+	for round := range uint64(20) {
+		r := &app.Record{Round: round}
+		for i := range people {
+			if i == 1 && round%3 == 0 { // absent
+				continue
+			}
+			r.Contributions = append(r.Contributions, app.Contribution{Participant: uint32(i)})
+			for k := range cost {
+				people[i].Spent[k] += cost[k]
+			}
+		}
+		records = append(records, r)
+		epsilon, err := accountant.ChainEpsilon(people[0].Spent, priv.Delta)
+		require.NoError(t, err)
+		want = append(want, epsilon)
+	}
+	for i, got := range spentBy(priv, people, records) {
+		require.Equal(t, want[i], *got)
+	}
+	require.Nil(t, spentBy(app.Privacy{}, people, records)[3])
 }
 
 // TestSearch goes to what there is.

@@ -140,6 +140,30 @@ func (s *source) participants(ctx context.Context) ([]app.Participant, error) {
 	return people, nil
 }
 
+// ledger is the participants and how many rounds of which epoch were closed when
+// they were read: two queries, so that a round may close between them. After
+// three tries there is none, and ok is false.
+func (s *source) ledger(ctx context.Context) (people []app.Participant, closed place, ok bool, err error) {
+	for range 3 {
+		before, err := s.status(ctx)
+		if err != nil {
+			return nil, closed, false, err
+		}
+		if people, err = ask[[]app.Participant](ctx, s, "/participants"); err != nil {
+			return nil, closed, false, err
+		}
+		after, err := s.status(ctx)
+		if err != nil {
+			return nil, closed, false, err
+		}
+		closed = place{after.Epoch, after.Round}
+		if before.Epoch == after.Epoch && before.Round == after.Round {
+			return people, closed, true, nil
+		}
+	}
+	return people, closed, false, nil
+}
+
 // absent tells whether an error means that the node has no such thing, in
 // contrast to having no answer.
 func absent(err error) bool {

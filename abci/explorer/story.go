@@ -146,6 +146,9 @@ func why(v Verdict, r *app.Record, worst int64, n int) string {
 		text = fmt.Sprintf("No gradient of it is in block %d, which closed the round; or it joined later.", r.Height)
 	case v.Place == 0:
 		text = fmt.Sprintf("Included. The rule %s weighs coordinates, not whole gradients: there is no score.", r.Rule)
+		if len(v.Neighbours) > 0 {
+			text = fmt.Sprintf("Included. By the rule %s it counts as the mean of its nearest (%s); there is no score.", r.Rule, list(v.Neighbours))
+		}
 		if v.Fate == Rejected {
 			text = fmt.Sprintf("Left out of Delta by the rule %s.", r.Rule)
 		}
@@ -156,7 +159,11 @@ func why(v Verdict, r *app.Record, worst int64, n int) string {
 		text = fmt.Sprintf("Score %d is place %d of %d: close enough to its nearest others (%s).", v.Score, v.Place, n, list(v.Neighbours))
 	}
 	if v.Opposed {
-		text += " It points away from Delta, by more than 90 degrees, and loses reputation."
+		text += " It points away from Delta, by more than 90 degrees, and loses reputation"
+		if v.Reputation != nil && *v.Reputation <= 0 {
+			text += ", of which none is left"
+		}
+		text += "."
 	}
 	if v.Passed {
 		text += " It was to lead before the leader that closed the round, and no aggregate of it was accepted."
@@ -236,7 +243,7 @@ func (s *Standing) judge() {
 		s.Reasons = append(s.Reasons, fmt.Sprintf(format, args...))
 	}
 	if s.Offences > 0 {
-		raise(Suspect, "%d proven equivocations", s.Offences)
+		raise(Suspect, "proven equivocations: %d", s.Offences)
 	}
 	if s.Active && s.Reputation <= 0 {
 		raise(Suspect, "reputation 0")

@@ -181,7 +181,7 @@ func (t *tail) turn(ctx context.Context, status abci.Status) error {
 // past reads the last rounds of the running epoch, with what had been spent by
 // each.
 func (t *tail) past(ctx context.Context, status abci.Status, params app.Params) ([]Point, error) {
-	people, err := t.source.participants(ctx)
+	people, closed, ok, err := t.source.ledger(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -195,8 +195,10 @@ func (t *tail) past(ctx context.Context, status abci.Status, params app.Params) 
 		}
 		records, points = append(records, r), append(points, pointOf(r))
 	}
-	for i, epsilon := range spentBy(params.Privacy, people, records, status.Round) {
-		points[i].Epsilon = epsilon
+	if ok && closed == (place{status.Epoch, status.Round}) {
+		for i, epsilon := range spentBy(params.Privacy, people, records) {
+			points[i].Epsilon = epsilon
+		}
 	}
 	return points, nil
 }
