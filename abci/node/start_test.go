@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +72,37 @@ func TestStart(t *testing.T) {
 		require.Empty(t, r.Failed(), "its consensus has ended because it should")
 	}
 	require.GreaterOrEqual(t, reached, uint64(10))
+}
+
+// TestExplorer: a node serves the pages where app.toml says so, and stops them
+// with itself; a taken address is an error of the start.
+func TestExplorer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a node")
+	}
+	c, a := alone(t, 5)
+	a.Explorer = ExplorerConfig{Enabled: true, Laddr: free(t), Eval: true}
+	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
+	require.NoError(t, err)
+	url := "http" + strings.TrimPrefix(a.Explorer.Laddr, "tcp")
+	require.Eventually(t, func() bool {
+		answer, err := http.Get(url + "/v1/rounds")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		return err == nil && strings.Contains(string(body), `"round":4`) && strings.Contains(string(body), `"accuracy":0.`)
+	}, 30*time.Second, 50*time.Millisecond)
+	require.NoError(t, r.Stop())
+	_, err = http.Get(url)
+	require.Error(t, err)
+
+	l, err := net.Listen("tcp", strings.TrimPrefix(a.Explorer.Laddr, "tcp://"))
+	require.NoError(t, err)
+	defer l.Close()
+	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
+	require.ErrorContains(t, err, "explorer address")
 }
 
 // TestWorkerGivesUp: a worker that cannot ever work is a failure of the node.

@@ -74,6 +74,8 @@ func TestExitCodes(t *testing.T) {
 		{"query model x", 2, `round "x" is no number`},
 		{"query election 1 x", 2, `round "x" is no number`},
 		{"query membership --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"explorer --rate 0", 2, "api.rate is 0"},
+		{"explorer --laddr tcp://127.0.0.1:99999", 1, "explorer address"},
 		{"tx explode", 2, "explode"},
 		{"tx approve", 2, "accepts 1 arg"},
 		{"tx leave --home " + empty, 1, "spdl init makes a home"},
