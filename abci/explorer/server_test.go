@@ -177,6 +177,15 @@ func TestNodeAway(t *testing.T) {
 	require.NotContains(t, w.Body.String(), "10.1.2.3")
 }
 
+// TestPanic: what panics while the tail looks does not end the process, and the
+// tail goes on.
+func TestPanic(t *testing.T) {
+	s := New(newFake(6, "x"), nil, Options{Evaluate: func(app.Model, []float64) (float64, float64, error) { panic("unforeseen") }})
+	require.ErrorContains(t, s.tail.look(t.Context()), "unforeseen")
+	s.tail.evaluate = nil
+	require.NoError(t, s.tail.look(t.Context()))
+}
+
 // TestAttackerAtAGlance: the pages name who is opposed, in words.
 func TestAttackerAtAGlance(t *testing.T) {
 	s := over(t, newFake(12, "node"), Options{})

@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -108,8 +109,14 @@ func (t *tail) run(ctx context.Context, poll time.Duration) {
 	}
 }
 
-// look reads what is new.
-func (t *tail) look(ctx context.Context) error {
+// look reads what is new. A panic, of a node's answer that nobody foresaw, is an
+// error: the explorer may live in the node's process.
+func (t *tail) look(ctx context.Context) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	status, err := t.source.status(ctx)
