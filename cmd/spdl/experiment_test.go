@@ -35,6 +35,6 @@ func TestExperimentAndReport(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	require.NoError(t, err)
 	require.Contains(t, string(page), "spdl experiment reputation --quick")
-	require.Contains(t, string(page), "data:image/svg+xml;base64,")
+	require.Contains(t, string(page), "data:image/svg&#43;xml;base64,")
 	require.NotContains(t, string(page), "<script")
 }

@@ -1,6 +1,10 @@
-// Package attack holds the misbehaviour of a node's participant, for testnets:
-// it stands between an honest worker and its chain. Nothing but a testnet's
-// manifest reaches it.
+// Package attack holds how participants misbehave, for testnets and experiments.
+//
+// Hooks make a real node's participant misbehave: they stand between an honest
+// worker and its chain, and nothing but a testnet's manifest reaches them. Attacks
+// are functions of all that a round's colluding attackers see, for simulations.
+// How to add one: write a type with Name, Source and Craft, and add a line to
+// crafts in registry.go.
 package attack
 
 import (
@@ -21,6 +25,12 @@ var behaviours = map[string]func(worker.Chain, worker.Keys) worker.Chain{
 	"mute-leader":     func(c worker.Chain, _ worker.Keys) worker.Chain { return muteLeader{c} },
 	"wrong-aggregate": func(c worker.Chain, _ worker.Keys) worker.Chain { return wrongAggregate{c} },
 	"equivocate":      func(c worker.Chain, k worker.Keys) worker.Chain { return equivocate{c, k} },
+}
+
+func init() {
+	for kind, twist := range twists {
+		behaviours[kind] = func(c worker.Chain, k worker.Keys) worker.Chain { return twisted{c, k, twist} }
+	}
 }
 
 // Kinds lists the behaviours.

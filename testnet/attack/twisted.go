@@ -1,0 +1,54 @@
+package attack
+
+import (
+	"context"
+
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/gradients"
+)
+
+// twists are the attacks that a real node can make alone: a function of its own
+// gradient. Being a function, it sends the same bytes again where the worker
+// sends its gradient again.
+var twists = map[string]func(gradients.Vector) gradients.Vector{
+	"constant":  func(g gradients.Vector) gradients.Vector { return filled(g, g.Width().Max()) },
+	"zero":      func(g gradients.Vector) gradients.Vector { return filled(g, 0) },
+	"sign-flip": negated,
+}
+
+func filled(g gradients.Vector, q int64) gradients.Vector {
+	out := gradients.NewVector(g.Width(), g.Len())
+	for j := range out.Len() {
+		out.Set(j, q)
+	}
+	return out
+}
+
+// twisted sends another gradient than the worker's.
+type twisted struct {
+	worker.Chain
+	keys  worker.Keys
+	twist func(gradients.Vector) gradients.Vector
+}
+
+// Submit replaces a gradient and signs it anew.
+func (a twisted) Submit(ctx context.Context, t *tx.Tx) error {
+	if t.Gradient == nil {
+		return a.Chain.Submit(ctx, t)
+	}
+	task, err := a.Await(ctx, a.keys.Public(), nil)
+	if err != nil {
+		return err
+	}
+	own, err := gradients.Decode(gradients.Width(task.Params.Grid.Width), task.Params.Model.Dim(), t.Gradient.Payload)
+	if err != nil {
+		return err
+	}
+	other := *t.Gradient
+	other.Payload = a.twist(own).Encode()
+	if t, err = tx.Sign(task.ChainID, &other, a.keys.Signing); err != nil {
+		return err
+	}
+	return a.Chain.Submit(ctx, t)
+}

@@ -1,0 +1,51 @@
+package attack_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/testnet/attack"
+)
+
+// chain takes what is submitted.
+type chain struct {
+	task worker.Task
+	got  *tx.Tx
+}
+
+func (c *chain) Await(context.Context, []byte, *worker.Task) (*worker.Task, error) {
+	return &c.task, nil
+}
+func (c *chain) Submit(_ context.Context, t *tx.Tx) error { c.got = t; return nil }
+func (c *chain) Lead(context.Context, uint32) (*tx.Aggregate, error) {
+	return nil, context.Canceled
+}
+
+// TestTwisted: a real node's attack on its own gradient is signed, admitted and
+// the same when it is sent again.
+func TestTwisted(t *testing.T) {
+	s := apptest.State(4)
+	honest := apptest.Gradient(s, 2)
+	own, err := gradients.Decode(s.Grid().Width, len(s.Model), honest.Gradient.Payload)
+	require.NoError(t, err)
+	for kind, first := range map[string]int64{"constant": 127, "zero": 0, "sign-flip": -own.At(0)} {
+		require.NoError(t, attack.Check(kind))
+		c := &chain{task: worker.Task{ChainID: apptest.ChainID, Params: s.Params}}
+		bad, err := attack.Hooks(kind).Chain(c, worker.Keys{Signing: apptest.Key(2), VRF: apptest.VRFKey(2)})
+		require.NoError(t, err)
+		require.NoError(t, bad.Submit(context.Background(), honest))
+		sent := c.got
+		require.NoError(t, s.Admit(sent), kind)
+		v, err := gradients.Decode(s.Grid().Width, len(s.Model), sent.Gradient.Payload)
+		require.NoError(t, err)
+		require.Equal(t, first, v.At(0), kind)
+		require.NoError(t, bad.Submit(context.Background(), honest))
+		require.Equal(t, sent.Raw, c.got.Raw)
+	}
+}

@@ -1,0 +1,200 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/testnet/experiment/figure"
+)
+
+// small is MNIST's first 2,500 and 200.
+func small() (mnist.Data, error) {
+	data, err := mnist.Embedded()
+	if err != nil {
+		return data, err
+	}
+	cut := func(s mnist.Set, n int) mnist.Set {
+		index := make([]int, n)
+		for i := range index {
+			index[i] = i
+		}
+		return s.Subset(index)
+	}
+	return mnist.Data{Train: cut(data.Train, 2500), Test: cut(data.Test, 200)}, nil
+}
+
+// tiny is an experiment of two panels, one of which holds two series.
+var tiny = Experiment{
+	Name: "tiny", Title: "tiny & <small>", Paper: "says nothing",
+	cells: func(o Options) ([]Cell, error) {
+		var cells []Cell
+		for _, scheme := range []string{pure, spdl} {
+			s, err := o.paper(scheme, 4)
+			if err != nil {
+				return nil, err
+			}
+			s.Params.Training.Rounds, s.Every = 2, 1
+			cells = append(cells, Cell{Panel: "N=4", Series: scheme, Learn: &s})
+		}
+		return append(cells, Cell{Panel: "again", Series: pure, Learn: cells[0].Learn}), nil
+	},
+	draw: func(r Results) (figure.Figure, Table) {
+		return figure.Figure{Title: "tiny", Panels: r.curves("test_error", "test error", 1)}, r.table("N", "test_error")
+	},
+}
+
+func runner(dir string, log *bytes.Buffer) Runner {
+	return Runner{Options: Options{Seeds: 2, Quick: true}, Dir: dir, Command: "spdl experiment tiny", Version: "v0", Data: small, Log: log}
+}
+
+// TestRun: the files are there, hold their provenance, and a second run computes
+// nothing and writes the same bytes.
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	var log bytes.Buffer
+	require.NoError(t, runner(dir, &log).Run(context.Background(), tiny))
+	require.Contains(t, log.String(), "6 cells, 2 of them shared or finished before")
+	require.Contains(t, log.String(), "4/4")
+	first := map[string][]byte{}
+	for _, ext := range []string{"csv", "svg", "png", "json"} {
+		raw, err := os.ReadFile(filepath.Join(dir, "tiny."+ext))
+		require.NoError(t, err)
+		for _, part := range []string{"spdl experiment tiny", "v0", "QUICK RUN", "1 to 2"} {
+			require.Contains(t, string(raw), part, ext)
+		}
+		first[ext] = raw
+	}
+	log.Reset()
+	require.NoError(t, runner(dir, &log).Run(context.Background(), tiny))
+	require.Contains(t, log.String(), "6 cells, 6 of them")
+	for ext, want := range first {
+		raw, err := os.ReadFile(filepath.Join(dir, "tiny."+ext))
+		require.NoError(t, err)
+		require.Equal(t, want, raw, ext)
+	}
+	// Another version computes again; a damaged cell too.
+	r := runner(dir, &log)
+	cells, err := filepath.Glob(filepath.Join(dir, "cells", "*.json"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(cells[0], []byte("{"), 0o644))
+	log.Reset()
+	require.NoError(t, r.Run(context.Background(), tiny))
+	require.Contains(t, log.String(), "1/1")
+	r.Version = "v1"
+	log.Reset()
+	require.NoError(t, r.Run(context.Background(), tiny))
+	require.Contains(t, log.String(), "4/4")
+}
+
+// TestFailure: what fails is named, and finished cells stay.
+func TestFailure(t *testing.T) {
+	var log bytes.Buffer
+	r := runner(t.TempDir(), &log)
+	r.Data = func() (mnist.Data, error) { return mnist.Data{}, errors.New("no data") }
+	err := r.Run(context.Background(), tiny)
+	require.ErrorContains(t, err, "N=4, ")
+	require.ErrorContains(t, err, "no data")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.ErrorIs(t, runner(t.TempDir(), &log).Run(ctx, tiny), context.Canceled)
+	r.Seeds = 0
+	require.ErrorContains(t, r.Run(context.Background(), tiny), "0 seeds")
+	_, err = Report(t.TempDir())
+	require.ErrorContains(t, err, "spdl experiment")
+}
+
+// TestCells: every experiment has cells that validate, quick ones are fewer or
+// shorter, and its names are unique.
+func TestCells(t *testing.T) {
+	require.Len(t, Names(), 10)
+	for _, e := range All() {
+		_, err := Lookup(e.Name)
+		require.NoError(t, err)
+		cost := map[bool]uint64{}
+		for _, quick := range []bool{false, true} {
+			cells, err := e.cells(Options{Seeds: 1, Quick: quick})
+			require.NoError(t, err)
+			require.NotEmpty(t, cells)
+			for _, c := range cells {
+				require.True(t, (c.Learn == nil) != (c.Latency == nil), e.Name)
+				if c.Latency != nil {
+					cost[quick] += c.Latency.Rounds
+					continue
+				}
+				_, err := c.Learn.Params.Validate(c.Learn.Nodes)
+				require.NoError(t, err, "%s, %s, %s", e.Name, c.Panel, c.Series)
+				cost[quick] += c.Learn.Params.Training.Rounds
+			}
+		}
+		require.Less(t, cost[true], cost[false], e.Name)
+	}
+	_, err := Lookup("explode")
+	require.ErrorContains(t, err, "convergence")
+	_, err = attacks.cells(Options{Rules: []string{"explode"}})
+	require.ErrorContains(t, err, "explode")
+	_, err = attacks.cells(Options{Attacks: []string{"explode"}})
+	require.ErrorContains(t, err, "explode")
+}
+
+// TestDraw draws every figure from invented results.
+func TestDraw(t *testing.T) {
+	for _, e := range All() {
+		cells, err := e.cells(Options{Seeds: 2, Quick: true})
+		require.NoError(t, err)
+		var results Results
+		for i, c := range cells {
+			for seed := range uint64(2) {
+				x := Result{Cell: c, Seed: seed + 1, Columns: c.columns()}
+				for round := range 4 {
+					line := row{float64(round + 1)}
+					for range len(x.Columns) - 1 {
+						line = append(line, 1/float64(round+1)+float64(seed)/10+float64(i)/100)
+					}
+					x.Rows = append(x.Rows, line)
+				}
+				results = append(results, x)
+			}
+		}
+		f, table := e.draw(results)
+		require.NotEmpty(t, table.Rows, e.Name)
+		for _, line := range table.Rows {
+			require.Len(t, line, len(table.Head), e.Name)
+		}
+		_, _, err = f.Draw(nil)
+		require.NoError(t, err, e.Name)
+	}
+}
+
+func TestExponent(t *testing.T) {
+	var l figure.Line
+	for x := 1.0; x <= 100; x++ {
+		l.X, l.Y = append(l.X, x), append(l.Y, 3*math.Sqrt(x))
+	}
+	require.InDelta(t, 0.5, exponent(l), 1e-9)
+	l.Y[99] = -1
+	require.True(t, math.IsNaN(exponent(l)))
+}
+
+func TestReport(t *testing.T) {
+	dir := t.TempDir()
+	var log bytes.Buffer
+	all = append(all, tiny)
+	defer func() { all = all[:len(all)-1] }()
+	require.NoError(t, runner(dir, &log).Run(context.Background(), tiny))
+	page, err := Report(dir)
+	require.NoError(t, err)
+	require.Contains(t, string(page), "tiny &amp; &lt;small&gt;")
+	require.Contains(t, string(page), "<code>spdl experiment tiny</code>")
+	require.Contains(t, string(page), "data:image/svg&#43;xml;base64,")
+	for _, outside := range []string{"http://", "https://", "<script"} {
+		require.NotContains(t, string(page), outside)
+	}
+}
