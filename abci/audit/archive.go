@@ -33,7 +33,7 @@ const (
 	tagBlock   = 2<<3 | 2
 	tagCommit  = 3<<3 | 2
 	tagAppHash = 4<<3 | 2
-	tagCount   = 5<<3 | 0
+	tagCount   = 5 << 3
 )
 
 // maxField bounds what a field may make a reader allocate: CometBFT's largest
@@ -237,7 +237,7 @@ func (a *Archive) Next(context.Context) (*cmtproto.Block, error) {
 			a.tip.AppHash = data
 		case tagCount:
 			if _, err := a.in.ReadByte(); !errors.Is(err, io.EOF) { // and so gzip's checksum is read
-				return nil, fmt.Errorf("%w: more behind its end (%v)", ErrArchive, err)
+				return nil, errors.Join(fmt.Errorf("%w: more behind its end", ErrArchive), err)
 			}
 			return nil, io.EOF
 		default:

@@ -105,7 +105,7 @@ func (r *Remote) Tip(ctx context.Context) (Tip, error) {
 	}
 	following := r.last + 1
 	if signed, err = r.c.RPC().Commit(ctx, &following); err == nil && signed.Header != nil {
-		tip.AppHash = signed.Header.AppHash
+		tip.AppHash = signed.AppHash
 	}
 	return tip, nil
 }

@@ -91,7 +91,7 @@ func TestStreams(t *testing.T) {
 	r, err := http.Get(url + "/v1/events")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusServiceUnavailable, r.StatusCode)
-	r.Body.Close()
+	_ = r.Body.Close()
 	f.set(func() { f.rounds = 5 })
 	lines := bufio.NewScanner(open[0].Body)
 	var rounds []uint64
@@ -103,13 +103,13 @@ func TestStreams(t *testing.T) {
 		}
 	}
 	require.Equal(t, []uint64{3, 4}, rounds)
-	open[1].Body.Close() // makes room
+	_ = open[1].Body.Close() // makes room
 	require.Eventually(t, func() bool {
 		r, err := http.Get(url + "/v1/events")
 		if err != nil {
 			return false
 		}
-		defer r.Body.Close()
+		defer func() { _ = r.Body.Close() }()
 		return r.StatusCode == 200
 	}, 5*time.Second, 10*time.Millisecond)
 	cancel()
@@ -367,7 +367,7 @@ func TestConnections(t *testing.T) {
 	r, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, r.StatusCode)
-	r.Body.Close()
+	_ = r.Body.Close()
 	var held []*http.Response
 	for range 2 { // two streams hold both connections
 		r, err := (&http.Client{Transport: &http.Transport{}}).Get("http://" + l.Addr().String() + "/v1/events")

@@ -85,7 +85,7 @@ func readArray(z *zip.Reader, name, dtype, shape string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: array %s: %w", ErrFile, name, err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	body, err := io.ReadAll(io.LimitReader(r, MaxBytes))
 	if err != nil {
 		return nil, fmt.Errorf("%w: array %s: %w", ErrFile, name, err)

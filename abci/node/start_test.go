@@ -90,7 +90,7 @@ func TestExplorer(t *testing.T) {
 		if err != nil {
 			return false
 		}
-		defer answer.Body.Close()
+		defer func() { _ = answer.Body.Close() }()
 		body, err := io.ReadAll(answer.Body)
 		return err == nil && strings.Contains(string(body), `"round":4`) && strings.Contains(string(body), `"accuracy":0.`)
 	}, 30*time.Second, 50*time.Millisecond)

@@ -175,7 +175,7 @@ func TestNet(t *testing.T) {
 		_, err = verify.Model(ctx, forged, headers(lying{chain, func(b *types.LightBlock) {
 			if b.Height > n.trust.Height {
 				b.AppHash = make([]byte, 32)
-				b.Commit.BlockID.Hash = b.Header.Hash()
+				b.Commit.BlockID.Hash = b.Hash()
 			}
 		}}))
 		require.ErrorIs(t, err, verify.ErrNotTrusted)

@@ -211,7 +211,7 @@ func runArchive(cmd *cobra.Command, _ []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }()
 	out := bufio.NewWriter(f)
 	bar, start := progressLine{w: cmd.ErrOrStderr(), terminal: isTerminal(os.Stderr)}, time.Now()
 	blocks, err := audit.WriteArchive(cmd.Context(), out, src, func(blocks uint64, done float64) {

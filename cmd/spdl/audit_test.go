@@ -93,7 +93,7 @@ func tamper(t *testing.T, home string, height int) (index int, hash string) {
 	t.Helper()
 	db, err := dbm.NewDB("blockstore", dbm.GoLevelDBBackend, filepath.Join(home, "data"))
 	require.NoError(t, err)
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	key := []byte("P:41:0") // the block's only part
 	require.Equal(t, 41, height)
 	value, err := db.Get(key)

@@ -145,7 +145,7 @@ func TestComposedNet(t *testing.T) {
 
 	answer, err := http.Get("http://127.0.10.3:26660/metrics")
 	require.NoError(t, err)
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }()
 	exported, err := io.ReadAll(answer.Body)
 	require.NoError(t, err)
 	for _, line := range []string{

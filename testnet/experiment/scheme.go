@@ -17,9 +17,6 @@ const (
 	spdlMulti = "SPDL (multi-Krum)"
 )
 
-// examples is how many MNIST holds for training.
-const examples = 60000
-
 // schemes are those that figures compare.
 var schemes = []string{pure, dp, spdl, spdlMulti}
 

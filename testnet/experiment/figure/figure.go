@@ -118,7 +118,7 @@ func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
 // paint lays the panels out.
 func paint(plots [][]*plot.Plot, c draw.Canvas) {
 	c.SetColor(color.White)
-	c.Fill(c.Rectangle.Path())
+	c.Fill(c.Path())
 	tiles := draw.Tiles{Rows: len(plots), Cols: len(plots[0]), PadX: 14, PadY: 12, PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 8}
 	for r, line := range plot.Align(plots, tiles, c) {
 		for i, canvas := range line {
@@ -189,7 +189,7 @@ func (l Line) add(out *plot.Plot, c color.NRGBA) error {
 		if err != nil {
 			return err
 		}
-		band.LineStyle.Width = 0
+		band.Width = 0
 		band.Color = color.NRGBA{c.R, c.G, c.B, 40}
 		out.Add(band)
 	}
@@ -244,7 +244,7 @@ func (m *Map) add(out *plot.Plot) error {
 			if err != nil {
 				return err
 			}
-			box.LineStyle.Width, box.Color = 0, shade(v)
+			box.Width, box.Color = 0, shade(v)
 			out.Add(box)
 			cells.XYs = append(cells.XYs, plotter.XY{X: x, Y: y})
 			cells.Labels = append(cells.Labels, fmt.Sprintf("%.0f", 100*v))
