@@ -378,6 +378,6 @@ func TestConnections(t *testing.T) {
 	_, err = third.Get("http://" + l.Addr().String() + "/v1/status")
 	require.Error(t, err, "a third waits")
 	for _, r := range held {
-		r.Body.Close()
+		_ = r.Body.Close()
 	}
 }
