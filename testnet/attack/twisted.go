@@ -15,6 +15,17 @@ var twists = map[string]func(gradients.Vector) gradients.Vector{
 	"constant":  func(g gradients.Vector) gradients.Vector { return filled(g, g.Width().Max()) },
 	"zero":      func(g gradients.Vector) gradients.Vector { return filled(g, 0) },
 	"sign-flip": negated,
+	// One step against the slope in every coordinate: far shorter than the noise
+	// alone, and by distance nearer to everybody than anybody else.
+	"noise-free": func(g gradients.Vector) gradients.Vector {
+		out := filled(g, 1)
+		for j := range out.Len() {
+			if g.At(j) > 0 {
+				out.Set(j, -1)
+			}
+		}
+		return out
+	},
 }
 
 func filled(g gradients.Vector, q int64) gradients.Vector {
