@@ -13,8 +13,8 @@ import (
 // expected size.
 const batchSlack = 8
 
-// noise is what is publicly known of an honest vector.
-func (p Params) noise() floor.Noise {
+// Noise is what is publicly known of an honest vector.
+func (p Params) Noise() floor.Noise {
 	batch := float64(p.Privacy.Batch)
 	return floor.Noise{
 		Std:      float64(p.Privacy.NoiseMultiplier*p.Privacy.Clip) / batch,
@@ -37,7 +37,7 @@ func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) erro
 	if !s.Params.Privacy.NoiseFloor {
 		return nil
 	}
-	least, greatest := s.Params.noise().Bounds(p.releaseBounds(round))
+	least, greatest := s.Params.Noise().Bounds(p.releaseBounds(round))
 	if norm := v.SquaredNorm(); norm < least || norm > greatest {
 		return fmt.Errorf("%w: squared norm %d of participant %d, want %d to %d", ErrNorm, norm, p.Index, least, greatest)
 	}
@@ -56,5 +56,5 @@ func (s *State) distanceFloor(included []tx.Included) int64 {
 			fewest = k
 		}
 	}
-	return s.Params.noise().Distance(fewest)
+	return s.Params.Noise().Distance(fewest)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/gradients"
-	"github.com/spdl/spdl/privacy/floor"
 )
 
 // Aware is the attack of those who know the chain's noise floor (rule G6): a
@@ -29,10 +28,6 @@ func (a aware) Poison(label uint8, classes int) uint8 {
 	return label
 }
 
-// batchSlack is app's: by how many standard deviations a Poisson batch may
-// exceed its expected size. A test holds Admission against State.Admit.
-const batchSlack = 8
-
 // Admission is what a chain admits in a round from a participant that has taken
 // part in every round, and the distance with which its rule credits any two: all
 // and 0 without the noise floor.
@@ -40,11 +35,7 @@ func Admission(p app.Params, round uint64) (admits Range, distance int64) {
 	if !p.Privacy.NoiseFloor {
 		return Range{}, 0
 	}
-	batch := float64(p.Privacy.Batch)
-	n := floor.Noise{
-		Std: p.Privacy.NoiseMultiplier * p.Privacy.Clip / batch, Momentum: p.Privacy.WorkerMomentum,
-		Signal: p.Privacy.Clip + p.Privacy.Clip*batchSlack/math.Sqrt(batch), Step: p.Grid.Step, Dim: p.Model.Dim(),
-	}
+	n := p.Noise()
 	t := int(round) + 1
 	admits.Least, admits.Greatest = n.Bounds(t, t)
 	return admits, n.Distance(t)
