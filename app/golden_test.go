@@ -1,7 +1,9 @@
 package app_test
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -44,9 +46,31 @@ func TestGolden(t *testing.T) {
 		hash := last.Hash()
 		fmt.Fprintf(&got, "%s  %s\n", hex.EncodeToString(hash[:]), c.name)
 	}
+	got.WriteString(goldenBounds())
 	if path := os.Getenv("SPDL_GOLDEN"); path != "" {
 		require.NoError(t, os.WriteFile(path, []byte(got.String()), 0o644))
 		return
 	}
 	require.Equal(t, golden, got.String())
+}
+
+// goldenBounds covers what of the noise floor (G6, the rule's distance floor) is
+// computed in float64.
+func goldenBounds() string {
+	h := sha256.New()
+	for _, batch := range []uint32{1, 600, 1500, 15000} {
+		for _, beta := range []float64{0, 0.5, 0.9, 0.999} {
+			p := apptest.Params(4, noisy, func(p *app.Params) {
+				p.Privacy.Batch, p.Privacy.WorkerMomentum = batch, beta
+				p.Grid.Step = 1 / (3 * float64(batch))
+			})
+			for age := 1; age <= 300; age++ {
+				least, greatest := p.Noise().Bounds(age, age+3)
+				for _, x := range []int64{least, greatest, p.Noise().Distance(age)} {
+					h.Write(binary.BigEndian.AppendUint64(nil, uint64(x)))
+				}
+			}
+		}
+	}
+	return fmt.Sprintf("%x  bounds of the noise floor\n", h.Sum(nil))
 }

@@ -77,7 +77,7 @@ func (s *State) checkBudget(p *Participant) error {
 func (s *State) contributors() int {
 	n := 0
 	for i := range s.Participants {
-		if p := &s.Participants[i]; p.Active && (len(s.Params.Privacy.Cost) == 0 || s.checkBudget(p) == nil) {
+		if p := &s.Participants[i]; p.Active && s.Params.Privacy.Participations(p.Spent) > 0 {
 			n++
 		}
 	}

@@ -67,3 +67,54 @@ func (f *frontier) root() [32]byte {
 // splitPoint is the size of the left subtree: the largest power of two below
 // total, which is at least 2.
 func splitPoint(total uint64) uint64 { return 1 << (bits.Len64(total-1) - 1) }
+
+func leafHashes(leaves [][]byte) [][32]byte {
+	out := make([][32]byte, len(leaves))
+	for i, l := range leaves {
+		out[i] = leafHash(l)
+	}
+	return out
+}
+
+// merkleTree is the root over leaf hashes.
+func merkleTree(hashes [][32]byte) [32]byte {
+	switch len(hashes) {
+	case 0:
+		return sha256.Sum256(nil)
+	case 1:
+		return hashes[0]
+	}
+	k := splitPoint(uint64(len(hashes)))
+	return innerHash(merkleTree(hashes[:k]), merkleTree(hashes[k:]))
+}
+
+// merklePath is the way up from a leaf, RFC 6962 section 2.1.1.
+func merklePath(hashes [][32]byte, index uint64) []Sibling {
+	if len(hashes) <= 1 {
+		return []Sibling{}
+	}
+	if k := splitPoint(uint64(len(hashes))); index < k {
+		return append(merklePath(hashes[:k], index), Sibling{Hash: merkleTree(hashes[k:])})
+	} else {
+		return append(merklePath(hashes[k:], index-k), Sibling{Left: true, Hash: merkleTree(hashes[:k])})
+	}
+}
+
+// placed tells whether a path has the sides of a leaf's position.
+func placed(path []Sibling, index, total uint64) bool {
+	for i := len(path) - 1; i >= 0; i-- {
+		if total <= 1 {
+			return false
+		}
+		k := splitPoint(total)
+		if path[i].Left != (index >= k) {
+			return false
+		}
+		if index >= k {
+			index, total = index-k, total-k
+		} else {
+			total = k
+		}
+	}
+	return total == 1
+}

@@ -25,7 +25,7 @@ func (p Params) Noise() floor.Noise {
 	}
 }
 
-// releases are the least and the greatest number of vectors that a participant
+// releaseBounds are the least and the greatest number of vectors that a participant
 // has made for the epoch, with the one for a round: it made those that were
 // included and this one, and no more than one a round since it joined.
 func (p *Participant) releaseBounds(round uint64) (fewest, most int) {

@@ -2,35 +2,15 @@ package app
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 )
 
 // ErrNotProven wraps every reason why a value does not follow from an
 // application hash.
 var ErrNotProven = errors.New("proof does not hold")
-
-// ErrNoLeaf tells that the state has nothing under a key.
-var ErrNoLeaf = errors.New("nothing in the state to prove")
-
-// The leaves of the state's tree, in order.
-const (
-	leafParams = iota
-	leafProgress
-	leafParticipants
-	leafModel
-	leafVelocity
-	leafHistory
-	leafProposals
-	leafOffences
-	leafEpochs
-	leafCount
-)
 
 // maxDepth bounds a path: no tree of ours is deeper.
 const maxDepth = 64
@@ -155,124 +135,6 @@ func (p Proof) Root(value []byte) (root [32]byte, err error) {
 	return root, nil
 }
 
-// leaf is what a key and its value amount to.
-type leaf struct {
-	component    uint64 // leaf of the state's tree
-	data         []byte // of the innermost tree's leaf
-	inner        bool   // that tree is below the state's
-	index, total uint64 // position in it, where the key says it
-}
-
-// lists are the components that are lists of messages, by name.
-var lists = map[string]struct {
-	component uint64
-	part      func(*Document) Document // the list alone
-	root      func(*Document) [32]byte
-	at        func(data []byte) (uint64, marshaler, error) // one element and which it says that it is
-}{
-	"participants": {leafParticipants, func(d *Document) Document { return Document{Participants: d.Participants} },
-		func(d *Document) [32]byte { return listRoot(d.Participants) },
-		func(data []byte) (uint64, marshaler, error) {
-			var p Participant
-			err := p.Unmarshal(data)
-			return uint64(p.Index), &p, err
-		}},
-	"proposals": {leafProposals, func(d *Document) Document { return Document{Proposals: d.Proposals} },
-		func(d *Document) [32]byte { return listRoot(d.Proposals) }, nil},
-	"offences": {leafOffences, func(d *Document) Document { return Document{Offences: d.Offences} },
-		func(d *Document) [32]byte { return listRoot(d.Offences) }, nil},
-	"epochs": {leafEpochs, func(d *Document) Document { return Document{Epochs: d.Epochs} },
-		func(d *Document) [32]byte { return listRoot(d.Epochs) },
-		func(data []byte) (uint64, marshaler, error) {
-			var e Epoch
-			err := e.Unmarshal(data)
-			return e.Epoch, &e, err
-		}},
-}
-
-// readLeaf checks a value against what its key promises.
-func readLeaf(key string, value []byte) (leaf, error) {
-	name, numbers, err := splitKey(key)
-	if err != nil {
-		return leaf{}, err
-	}
-	list, isList := lists[name]
-	switch {
-	case name == "params" && len(numbers) == 0:
-		return leaf{component: leafParams, data: value}, canonicalMessage(value, new(Params))
-	case name == "progress" && len(numbers) == 0:
-		return leaf{component: leafProgress, data: value}, canonicalMessage(value, new(Progress))
-	case isList && len(numbers) == 0:
-		var d Document
-		if err := canonicalMessage(value, &d); err != nil {
-			return leaf{}, err
-		}
-		if part := list.part(&d); !bytes.Equal(mustMarshal(&part), value) {
-			return leaf{}, errors.New("document holds more than the list")
-		}
-		root := list.root(&d)
-		return leaf{component: list.component, data: root[:]}, nil
-	case isList && list.at != nil && len(numbers) == 1:
-		index, m, err := list.at(value)
-		if err == nil && !bytes.Equal(mustMarshal(m), value) {
-			err = errors.New("encoding is not canonical")
-		}
-		if err == nil && index != numbers[0] {
-			err = fmt.Errorf("value is number %d", index)
-		}
-		return leaf{component: list.component, data: value, inner: true}, err
-	case (name == "model" || name == "velocity") && len(numbers) == 0:
-		x, err := DecodeParameters(value)
-		root := ModelHash(x)
-		component := uint64(leafModel)
-		if name == "velocity" {
-			component = leafVelocity
-		}
-		return leaf{component: component, data: root[:]}, err
-	case name == "chunk" && len(numbers) == 2:
-		i, n := numbers[0], numbers[1]
-		if i >= n || len(value) == 0 || len(value) > 8*chunkSize || len(value)%8 != 0 || i < n-1 && len(value) != 8*chunkSize {
-			return leaf{}, fmt.Errorf("%d bytes are no chunk %d of %d", len(value), i, n)
-		}
-		return leaf{component: leafModel, data: value, inner: true, index: i, total: n}, nil
-	case name == "round" && len(numbers) == 2:
-		var r Record
-		err := canonicalMessage(value, &r)
-		if err == nil && (r.Epoch != numbers[0] || r.Round != numbers[1]) {
-			err = fmt.Errorf("value is the record of epoch %d round %d", r.Epoch, r.Round)
-		}
-		return leaf{component: leafHistory, data: value, inner: true}, err
-	}
-	return leaf{}, fmt.Errorf("%w: unknown key", ErrNoLeaf)
-}
-
-// splitKey reads name/number/number, numbers in their one decimal form.
-func splitKey(key string) (name string, numbers []uint64, err error) {
-	parts := strings.Split(key, "/")
-	for _, part := range parts[1:] {
-		x, err := strconv.ParseUint(part, 10, 64)
-		if err != nil || strconv.FormatUint(x, 10) != part {
-			return "", nil, fmt.Errorf("%w: key %.80q", ErrNoLeaf, key)
-		}
-		numbers = append(numbers, x)
-	}
-	return parts[0], numbers, nil
-}
-
-// canonicalMessage decodes a message that has no other encoding.
-func canonicalMessage(data []byte, m interface {
-	marshaler
-	Unmarshal([]byte) error
-}) error {
-	if err := m.Unmarshal(data); err != nil {
-		return err
-	}
-	if !bytes.Equal(mustMarshal(m), data) {
-		return errors.New("encoding is not canonical")
-	}
-	return nil
-}
-
 // Prove gives the value under a key, and its proof. Rounds are proven by
 // ProveRound.
 func (s *State) Prove(key string) (Proven, error) {
@@ -304,10 +166,8 @@ func (s *State) Prove(key string) (Proven, error) {
 		part := list.part(&d)
 		component, out.Value = list.component, mustMarshal(&part)
 	case isList && list.at != nil && len(numbers) == 1:
-		leaves := encodeList(s.Participants)
-		if name == "epochs" {
-			leaves = encodeList(s.Epochs)
-		}
+		d := s.document()
+		leaves := list.leaves(&d)
 		if numbers[0] >= uint64(len(leaves)) {
 			return Proven{}, fmt.Errorf("%w: %s, there are %d", ErrNoLeaf, key, len(leaves))
 		}
@@ -345,66 +205,4 @@ func (s *State) ProveRound(r *Record, index uint64, history [][32]byte) (Proven,
 		Value: mustMarshal(r),
 		Proof: Proof{Key: key, Paths: [][]Sibling{merklePath(history, index), merklePath(leafHashes(s.leaves()), leafHistory)}},
 	}, nil
-}
-
-func encodeList[M any, P interface {
-	*M
-	marshaler
-}](list []M) [][]byte {
-	out := make([][]byte, len(list))
-	for i := range list {
-		out[i] = mustMarshal(P(&list[i]))
-	}
-	return out
-}
-
-func leafHashes(leaves [][]byte) [][32]byte {
-	out := make([][32]byte, len(leaves))
-	for i, l := range leaves {
-		out[i] = leafHash(l)
-	}
-	return out
-}
-
-// merkleTree is the root over leaf hashes.
-func merkleTree(hashes [][32]byte) [32]byte {
-	switch len(hashes) {
-	case 0:
-		return sha256.Sum256(nil)
-	case 1:
-		return hashes[0]
-	}
-	k := splitPoint(uint64(len(hashes)))
-	return innerHash(merkleTree(hashes[:k]), merkleTree(hashes[k:]))
-}
-
-// merklePath is the way up from a leaf, RFC 6962 section 2.1.1.
-func merklePath(hashes [][32]byte, index uint64) []Sibling {
-	if len(hashes) <= 1 {
-		return []Sibling{}
-	}
-	if k := splitPoint(uint64(len(hashes))); index < k {
-		return append(merklePath(hashes[:k], index), Sibling{Hash: merkleTree(hashes[k:])})
-	} else {
-		return append(merklePath(hashes[k:], index-k), Sibling{Left: true, Hash: merkleTree(hashes[:k])})
-	}
-}
-
-// placed tells whether a path has the sides of a leaf's position.
-func placed(path []Sibling, index, total uint64) bool {
-	for i := len(path) - 1; i >= 0; i-- {
-		if total <= 1 {
-			return false
-		}
-		k := splitPoint(total)
-		if path[i].Left != (index >= k) {
-			return false
-		}
-		if index >= k {
-			index, total = index-k, total-k
-		} else {
-			total = k
-		}
-	}
-	return total == 1
 }

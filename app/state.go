@@ -121,24 +121,24 @@ func (s *State) computeHash() [32]byte { return merkleRoot(s.leaves()) }
 
 // leaves are the leaves of the state's tree, by the constants of proof.go.
 func (s *State) leaves() [][]byte {
-	participants, history := listRoot(s.Participants), s.history.root()
-	proposals, offences, epochs := listRoot(s.Proposals), listRoot(s.Offences), listRoot(s.Epochs)
+	participants, history := merkleRoot(encodeList(s.Participants)), s.history.root()
+	proposals, offences, epochs := merkleRoot(encodeList(s.Proposals)), merkleRoot(encodeList(s.Offences)), merkleRoot(encodeList(s.Epochs))
 	return [][]byte{
 		mustMarshal(&s.Params), mustMarshal(&s.Progress), participants[:], s.model[:], s.velocity[:], history[:],
 		proposals[:], offences[:], epochs[:],
 	}
 }
 
-// listRoot is the Merkle root over messages.
-func listRoot[M any, P interface {
+// encodeList encodes messages, each by itself: the leaves of a list's tree.
+func encodeList[M any, P interface {
 	*M
 	marshaler
-}](list []M) [32]byte {
-	var f frontier
+}](list []M) [][]byte {
+	out := make([][]byte, len(list))
 	for i := range list {
-		f.push(mustMarshal(P(&list[i])))
+		out[i] = mustMarshal(P(&list[i]))
 	}
-	return f.root()
+	return out
 }
 
 type marshaler interface{ Marshal() ([]byte, error) }

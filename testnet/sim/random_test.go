@@ -104,14 +104,13 @@ const (
 
 // history is one random run.
 type history struct {
-	net       *sim.Net
-	random    *rand.Rand
-	log       strings.Builder
-	tally     tally
-	proposals [][]byte
-	rotating  map[int]int // node: the generation that it waits for
-	last      int64       // height of the last closed round or epoch
-	before    app.Progress
+	net      *sim.Net
+	random   *rand.Rand
+	log      strings.Builder
+	tally    tally
+	rotating map[int]int // node: the generation that it waits for
+	last     int64       // height of the last closed round or epoch
+	before   app.Progress
 }
 
 func newHistory(t *testing.T, seed uint64) *history {
@@ -221,7 +220,6 @@ func (h *history) govern() error {
 		return nil
 	}
 	node := members[h.random.IntN(len(members))]
-	var t *tx.Tx
 	var err error
 	switch h.random.IntN(8) {
 	case 0:
@@ -231,10 +229,10 @@ func (h *history) govern() error {
 		if node, err = h.net.AddNode(); err != nil {
 			return err
 		}
-		t, err = node.Join(h.random.IntN(4) == 0)
+		_, err = node.Join(h.random.IntN(4) == 0)
 	case 1:
 		if s.Active() > 4 {
-			t, err = node.Leave()
+			_, err = node.Leave()
 		}
 	case 2:
 		if _, waits := h.rotating[node.Index]; !waits {
@@ -247,13 +245,13 @@ func (h *history) govern() error {
 	case 3:
 		for _, p := range s.Participants {
 			if p.Active && p.Reputation == 0 {
-				t, err = node.Restore(p.Index)
+				_, err = node.Restore(p.Index)
 			}
 		}
 	case 4:
 		p := s.Params
 		p.Training.Rounds = uint64(3 + h.random.IntN(20))
-		t, err = node.StartEpoch(p, h.random.IntN(2) == 0, h.random.IntN(2) == 0)
+		_, err = node.StartEpoch(p, h.random.IntN(2) == 0, h.random.IntN(2) == 0)
 	default: // who is honest approves what waits
 		for i := range s.Proposals {
 			for _, m := range members {
@@ -263,9 +261,6 @@ func (h *history) govern() error {
 	}
 	if err != nil { // refused: too much waits, or the consortium may not shrink
 		fmt.Fprintf(&h.log, "  %v\n", err)
-	} else if t != nil {
-		id := t.ID()
-		h.proposals = append(h.proposals, id[:])
 	}
 	return nil
 }
