@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/big"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -127,9 +126,6 @@ func TestRulesMatchTheReferences(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cases := 10000
-			if strings.Contains(name, "+") {
-				cases = 3000
-			}
 			if testing.Short() {
 				cases /= 10
 			}
