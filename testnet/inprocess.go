@@ -10,7 +10,6 @@ import (
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/testnet/attack"
 )
 
 // InProcess is a localnet whose nodes are goroutines of this process, with
@@ -36,7 +35,7 @@ func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
 	var wg sync.WaitGroup
 	for i := range n.Nodes {
 		wg.Go(func() {
-			hooks := attack.Hooks(n.Manifest.attack(i))
+			hooks := n.Manifest.hooks(i)
 			hooks.Data = share
 			p.Nodes[i], errs[i] = node.Start(n.Nodes[i].home.Config, n.Nodes[i].app, logger.With("node", i), hooks)
 			if errs[i] != nil {

@@ -7,6 +7,8 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/testnet/attack"
 )
 
@@ -44,6 +46,9 @@ type Manifest struct {
 	Perturb []Perturbation `mapstructure:"perturb"`
 	// Attacks are the nodes whose participants misbehave.
 	Attacks []Attack `mapstructure:"attack"`
+	// Dictated are the nodes that send what a function says instead of their
+	// worker's gradients; for nets in one process.
+	Dictated map[int]func(worker.Task) gradients.Vector `mapstructure:"-"`
 	// Adjust changes the parameters last; for tests.
 	Adjust func(*app.Params) `mapstructure:"-"`
 	// GenesisTime is the chain's first block time. Default: now.
@@ -106,6 +111,14 @@ type Attack struct {
 	Node int `mapstructure:"node"`
 	// Kind is one of attack.Kinds.
 	Kind string `mapstructure:"kind"`
+}
+
+// hooks are what the manifest changes in node i.
+func (m *Manifest) hooks(i int) node.Hooks {
+	if v := m.Dictated[i]; v != nil {
+		return attack.Dictated(v)
+	}
+	return attack.Hooks(m.attack(i))
 }
 
 // attack is how node i misbehaves, "" where it does not.

@@ -55,8 +55,8 @@ func experimentCommand() *cobra.Command {
 	f.Int("seeds", 1, "repetitions with seeds 1 to this; more than one gives bands")
 	f.Bool("quick", false, "fewer rounds and cells: to see that it works, not to cite")
 	f.String("out", filepath.Join("build", "figures"), "folder of the files")
-	f.StringSlice("rules", nil, "rules of the experiment attacks (default: all)")
-	f.StringSlice("attacks", nil, "attacks of the experiment attacks (default: all)")
+	f.StringSlice("rules", nil, "rules of the experiment attacks, or all (default: those that the full figure shows)")
+	f.StringSlice("attacks", nil, "attacks of the experiment attacks, or all (default: all, in a quick run five)")
 	f.Int("jobs", 0, "trainings at a time (default: one a core)")
 	return cmd
 }

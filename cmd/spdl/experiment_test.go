@@ -29,7 +29,7 @@ func TestExperimentAndReport(t *testing.T) {
 	require.Equal(t, filepath.Join(dir, "reputation.svg")+"\n", stdout)
 	_, stderr, code = spdl(t, "experiment", "reputation", "--quick", "--out", dir)
 	require.Equal(t, 0, code)
-	require.Contains(t, stderr, "8 cells, 8 of them shared or finished before")
+	require.Contains(t, stderr, "9 cells, 9 of them shared or finished before")
 	_, _, code = spdl(t, "report", dir)
 	require.Equal(t, 0, code)
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))

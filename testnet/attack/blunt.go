@@ -6,17 +6,24 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// constant sends 1e7 in every coordinate, the attack of the paper's prototype
-// (github.com/isSPDL/SPDL). The grid ends long before: it saturates.
+// Prototype names the attack of the paper's prototype (github.com/isSPDL/SPDL):
+// PrototypeValue in every coordinate.
+const (
+	Prototype      = "constant"
+	PrototypeValue = 1e7
+)
+
+// constant is the prototype's attack. The grid ends long before its value: it
+// saturates.
 type constant struct{}
 
-func (constant) Name() string   { return "constant" }
+func (constant) Name() string   { return Prototype }
 func (constant) Source() string { return "the paper's prototype: 1e7 in every coordinate" }
 
 func (constant) Craft(v View) []gradients.Vector {
 	x := make([]float64, v.dim())
 	for j := range x {
-		x[j] = 1e7 / v.Grid.Step
+		x[j] = PrototypeValue / v.Grid.Step
 	}
 	return v.all(x)
 }

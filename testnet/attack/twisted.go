@@ -56,10 +56,5 @@ func (a twisted) Submit(ctx context.Context, t *tx.Tx) error {
 	if err != nil {
 		return err
 	}
-	other := *t.Gradient
-	other.Payload = a.twist(own).Encode()
-	if t, err = tx.Sign(task.ChainID, &other, a.keys.Signing); err != nil {
-		return err
-	}
-	return a.Chain.Submit(ctx, t)
+	return replace(ctx, a.Chain, a.keys, task.ChainID, *t.Gradient, a.twist(own))
 }

@@ -1,19 +1,23 @@
 package experiment
 
 import (
+	"cmp"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/testnet/attack"
 	"github.com/spdl/spdl/testnet/experiment/figure"
+	"github.com/spdl/spdl/testnet/experiment/learn"
 )
 
-// attacks is every rule under every attack: on the default preset's chain, with
-// its noise and its noise floor, which the attackers know.
+// attacks is every rule under every attack, on the default preset's chain: with
+// its noise and its noise floor, which the attackers know, and without either.
 var attacks = Experiment{
 	Name:  "attacks",
-	Title: "Test error in % of every rule under every attack: N=20, f=6, epsilon 4, noise floor on, attackers aware of it",
+	Title: "Test error in % of every rule under every attack: N=20, f=6; epsilon 4 with the noise floor, which attackers know, and no noise",
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
 		for _, name := range attacksFor(o) {
@@ -25,41 +29,99 @@ var attacks = Experiment{
 			if _, err := rules.Lookup(rule); err != nil {
 				return nil, err
 			}
-			s, err := o.private(rule, gridNodes, 4)
+			private, err := o.private(rule, gridNodes, 4)
 			if err != nil {
 				return nil, err
 			}
-			s.Every = 0
-			if _, err := s.Params.Validate(gridNodes); err != nil {
+			private.Every = 0
+			if _, err := private.Params.Validate(gridNodes); err != nil {
 				continue // it cannot aggregate N-f of so few
 			}
-			cells = append(cells, Cell{Panel: rule, Series: "none", Learn: &s})
-			for _, name := range attacksFor(o) {
-				under := s
-				under.Byzantine, under.Attack = byzantineOf(gridNodes), "aware+"+name
-				cells = append(cells, Cell{Panel: rule, Series: name, Learn: &under})
+			exact, err := noiseless(private)
+			if err != nil {
+				return nil, err
 			}
+			cells = append(cells, gridRow("epsilon 4", private, attacksFor(o))...)
+			cells = append(cells, gridRow("no noise", exact, attacksFor(o))...)
 		}
 		return cells, nil
 	},
 	draw: func(r Results) (figure.Figure, Table) {
-		m := figure.Map{Rows: r.panels(), Columns: append(r.series(), "WORST")}
-		t := Table{Head: []string{"rule", "clean accuracy", "worst accuracy", "worst attack", "outside its theorem"}}
-		for _, rule := range m.Rows {
-			line := make([]float64, 0, len(m.Columns))
-			worst, by := math.Inf(-1), ""
-			for _, series := range r.series() {
-				e := r.of(rule, series).worst()
-				line = append(line, e)
-				if series != "none" && e > worst {
-					worst, by = e, series
-				}
-			}
-			m.Values = append(m.Values, append(line, worst))
-			t.Rows = append(t.Rows, []string{rule, number(1 - line[0]), number(1 - worst), by, outside(rule)})
+		f := figure.Figure{Title: "Attacks and rules"}
+		t := Table{Head: []string{"noise", "rule", "clean accuracy", "worst accuracy", "worst attack", "second worst", "outside its theorem"}}
+		for _, panel := range r.panels() {
+			m, lines := r.grid(panel)
+			f.Panels = append(f.Panels, figure.Panel{Title: panel + ": test error in %", Map: &m})
+			t.Rows = append(t.Rows, lines...)
 		}
-		return figure.Figure{Title: "Attacks and rules", Panels: []figure.Panel{{Title: "test error in %", Map: &m}}}, t
+		return f, t
 	},
+}
+
+// clean is the grid's column without attackers.
+const clean = "none"
+
+// gridRow is a rule under no attack and under each.
+func gridRow(panel string, s learn.Spec, names []string) []Cell {
+	rule := s.Params.Rule.Name
+	cells := []Cell{{Panel: panel, Series: cross(rule, clean), Learn: &s}}
+	for _, name := range names {
+		under := s
+		under.Byzantine, under.Attack = byzantineOf(gridNodes), "aware+"+name
+		cells = append(cells, Cell{
+			Panel: panel, Series: cross(rule, name), Learn: &under,
+			Rerun: s.Params.Privacy.NoiseFloor && rule == "nnm+trimmed-mean" && name == "optimised-ipm",
+		})
+	}
+	return cells
+}
+
+// cross names a cell of the grid, and cut takes the name apart.
+func cross(rule, attack string) string { return rule + ", " + attack }
+
+func cut(series string) (rule, attack string) {
+	rule, attack, _ = strings.Cut(series, ", ")
+	return rule, attack
+}
+
+// grid is the map of a panel, and its lines of the table. A cell shows the worst
+// of its seeds.
+func (r Results) grid(panel string) (figure.Map, [][]string) {
+	var m figure.Map
+	here := r.inPanel(panel)
+	for _, series := range here.series() {
+		rule, attack := cut(series)
+		if !slices.Contains(m.Rows, rule) {
+			m.Rows = append(m.Rows, rule)
+		}
+		if !slices.Contains(m.Columns, attack) {
+			m.Columns = append(m.Columns, attack)
+		}
+	}
+	var table [][]string
+	for _, rule := range m.Rows {
+		line := make([]float64, 0, len(m.Columns)+1)
+		var hurt []int // columns
+		for i, attack := range m.Columns {
+			line = append(line, here.of(panel, cross(rule, attack)).worst())
+			if attack != clean {
+				hurt = append(hurt, i)
+			}
+		}
+		slices.SortStableFunc(hurt, func(a, b int) int { return cmp.Compare(line[b], line[a]) })
+		show := []string{panel, rule, number(1 - line[0]), "-", "-", "-", outside(rule)}
+		worst := math.NaN()
+		if len(hurt) > 0 {
+			worst = line[hurt[0]]
+			show[3], show[4] = number(1-worst), m.Columns[hurt[0]]
+		}
+		if len(hurt) > 1 {
+			show[5] = fmt.Sprintf("%s, %s", number(1-line[hurt[1]]), m.Columns[hurt[1]])
+		}
+		m.Values, table = append(m.Values, append(line, worst)), append(table, show)
+	}
+	m.Columns = append(m.Columns, "WORST")
+	return m, table
 }
 
 const gridNodes = 20
@@ -88,20 +150,31 @@ func outside(rule string) string {
 	return ""
 }
 
+// gridRules are the rules of a full run: those that can aggregate 14 of 20, and
+// some behind nearest-neighbour mixing.
+var gridRules = []string{
+	"mean", "krum", "multi-krum", "median", "trimmed-mean", "mean-around-median", "geometric-median", "centered-clipping", "cge", "mda",
+	"nnm+trimmed-mean", "nnm+krum", "nnm+median", "nnm+geometric-median",
+}
+
 // rulesFor and attacksFor are the grid's axes: in a quick run those that differ
 // most.
 func rulesFor(o Options) []string {
 	switch {
+	case slices.Equal(o.Rules, []string{"all"}):
+		return rules.Names()
 	case o.Rules != nil:
 		return o.Rules
 	case o.Quick:
 		return []string{"mean", "krum", "multi-krum", "trimmed-mean", "nnm+trimmed-mean"}
 	}
-	return rules.Names()
+	return gridRules
 }
 
 func attacksFor(o Options) []string {
 	switch {
+	case slices.Equal(o.Attacks, []string{"all"}):
+		return attack.Names()
 	case o.Attacks != nil:
 		return o.Attacks
 	case o.Quick:

@@ -22,7 +22,7 @@ var batch = Experiment{
 						return nil, err
 					}
 					s.Params.Privacy.Batch = size
-					cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d, BS=%d", n, size), Series: scheme, Learn: &s})
+					cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d, BS=%d", n, size), Series: scheme, Learn: &s, Rerun: n == 10 && size == 10 && scheme == spdl})
 				}
 			}
 		}

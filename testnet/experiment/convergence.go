@@ -21,7 +21,7 @@ var convergence = Experiment{
 				if err != nil {
 					return nil, err
 				}
-				cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: scheme, Learn: &s})
+				cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: scheme, Learn: &s, Rerun: n == 4 && scheme == spdlMulti})
 			}
 		}
 		return cells, nil

@@ -30,7 +30,7 @@ var dirichlet = Experiment{
 						panel = "30 % flip signs"
 						s.Byzantine, s.Attack = byzantineOf(gridNodes), "sign-flip"
 					}
-					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log10(alpha), Learn: &s})
+					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log10(alpha), Learn: &s, Rerun: flipped && rule == "nnm+trimmed-mean" && alpha == 1})
 				}
 			}
 		}

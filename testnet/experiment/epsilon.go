@@ -33,7 +33,7 @@ var epsilon = Experiment{
 					if s.Every = 2; o.Quick {
 						s.Every = 5
 					}
-					cells = append(cells, Cell{Panel: panel, Series: fmt.Sprintf("honest %g, %s", e, rule), Learn: &s})
+					cells = append(cells, Cell{Panel: panel, Series: fmt.Sprintf("honest %g, %s", e, rule), Learn: &s, Rerun: n == 10 && e == 0.4 && rule == "krum"})
 				}
 			}
 		}

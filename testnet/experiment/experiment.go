@@ -25,8 +25,8 @@ type Experiment struct {
 type Options struct {
 	Seeds int  // of each cell, 1 to Seeds
 	Quick bool // fewer rounds and cells: for CI, not for citing
-	// Rules and Attacks restrict the axes of the grid of both; nil is all of them, or
-	// in a quick run a few.
+	// Rules and Attacks are the axes of the grid of both, or "all" alone; nil is what
+	// the full figure shows, or in a quick run a few.
 	Rules, Attacks []string
 }
 
@@ -35,15 +35,22 @@ type Cell struct {
 	Panel  string  `json:"panel"`
 	Series string  `json:"series"`
 	X      float64 `json:"x,omitempty"` // where the figure's x is no round
+	// Rerun asks for the training of seed 1 again on real nodes, to hold its model
+	// against the simulation's.
+	Rerun bool `json:"rerun,omitempty"`
 	// Exactly one of these.
 	Learn   *learn.Spec `json:"learn,omitempty"`
 	Latency *Latency    `json:"latency,omitempty"`
+	Real    *Real       `json:"real,omitempty"`
 }
 
 // Columns name the rows of a cell.
 func (c Cell) columns() []string {
-	if c.Latency != nil {
+	switch {
+	case c.Latency != nil:
 		return latencyColumns
+	case c.Real != nil:
+		return realColumns
 	}
 	return learn.Columns
 }

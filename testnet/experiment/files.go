@@ -22,6 +22,7 @@ type Summary struct {
 	Cells   int           `json:"cells"`
 	Notes   []figure.Note `json:"notes"`
 	Table   Table         `json:"table"`
+	Reruns  []Rerun       `json:"reruns,omitempty"`
 }
 
 // notes say what made a file.
@@ -41,14 +42,14 @@ func (r Runner) notes(e Experiment) []figure.Note {
 }
 
 // files writes NAME.csv, .svg, .png and .json.
-func (r Runner) files(e Experiment, results Results) error {
+func (r Runner) files(e Experiment, results Results, reruns []Rerun) error {
 	f, table := e.draw(results)
 	notes := r.notes(e)
 	svg, png, err := f.Draw(notes)
 	if err != nil {
 		return err
 	}
-	s := Summary{Name: e.Name, Title: e.Title, Paper: e.Paper, Quick: r.Quick, Cells: len(results), Notes: notes, Table: table}
+	s := Summary{Name: e.Name, Title: e.Title, Paper: e.Paper, Quick: r.Quick, Cells: len(results), Notes: notes, Table: table, Reruns: reruns}
 	for _, x := range results {
 		s.Seconds += x.Seconds
 	}

@@ -2,13 +2,7 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"time"
-
-	"github.com/cometbft/cometbft/libs/log"
 
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/experiment/figure"
@@ -28,29 +22,14 @@ const warmup = 3
 
 // run starts a net of the paper's preset and times its rounds.
 func (l Latency) run(ctx context.Context, seed uint64) (rows [][]float64, err error) {
-	home, err := os.MkdirTemp("", "spdl-latency-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
-	n, err := testnet.Init(testnet.Manifest{
-		Validators: l.Nodes, Preset: "paper", Rounds: l.Rounds + warmup, Seed: seed, Home: filepath.Join(home, "net"), Memory: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, nodes.Stop()) }()
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	err = testnet.Follow(ctx, n, nil, func(r testnet.Round) error {
-		if r.Round >= warmup {
-			rows = append(rows, []float64{float64(r.Round), r.LGC, r.GE, r.BC})
-		}
-		return nil
+	m := testnet.Manifest{Validators: l.Nodes, Preset: "paper", Rounds: l.Rounds + warmup, Seed: seed}
+	err = onNodes(ctx, m, func(ctx context.Context, n *testnet.Net) error {
+		return testnet.Follow(ctx, n, nil, func(r testnet.Round) error {
+			if r.Round >= warmup {
+				rows = append(rows, []float64{float64(r.Round), r.LGC, r.GE, r.BC})
+			}
+			return nil
+		})
 	})
 	return rows, err
 }

@@ -24,7 +24,7 @@ var regret = Experiment{
 				if name != "none" {
 					s.Byzantine, s.Attack = byzantineOf(gridNodes), name
 				}
-				cells = append(cells, Cell{Panel: rule, Series: name, Learn: &s})
+				cells = append(cells, Cell{Panel: rule, Series: name, Learn: &s, Rerun: rule == "multi-krum" && name == "minus-mean"})
 			}
 		}
 		return cells, nil

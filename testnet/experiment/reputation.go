@@ -16,7 +16,7 @@ var reputation = Experiment{
 				return nil, err
 			}
 			s.Byzantine, s.Attack, s.Every = byzantineOf(s.Nodes), "aware+"+name, 1
-			cells = append(cells, Cell{Panel: "nnm+trimmed-mean, epsilon 4", Series: name, Learn: &s})
+			cells = append(cells, Cell{Panel: "nnm+trimmed-mean, epsilon 4", Series: name, Learn: &s, Rerun: name == "alie"})
 			p, err := o.paper(spdl, 10)
 			if err != nil {
 				return nil, err

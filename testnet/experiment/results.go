@@ -17,6 +17,8 @@ type Result struct {
 	Seconds float64  `json:"seconds"`
 	Columns []string `json:"columns"`
 	Rows    []row    `json:"rows"`
+	// Model is the fingerprint of a training's last model, "" where there is none.
+	Model string `json:"model,omitempty"`
 }
 
 // row is one line of a result. JSON has no NaN: it becomes null.
@@ -31,6 +33,17 @@ func (r Results) of(panel, series string) Results {
 	var out Results
 	for _, x := range r {
 		if x.Cell.Panel == panel && x.Cell.Series == series {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// inPanel are the results of a panel.
+func (r Results) inPanel(panel string) Results {
+	var out Results
+	for _, x := range r {
+		if x.Cell.Panel == panel {
 			out = append(out, x)
 		}
 	}

@@ -55,8 +55,12 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.Name, err)
 		}
-		for _, c := range cells {
-			for seed := range uint64(r.Seeds) {
+		for _, c := range r.withReruns(cells) {
+			seeds := uint64(r.Seeds)
+			if c.Real != nil {
+				seeds = 1
+			}
+			for seed := range seeds {
 				j, err := r.job(c, seed+1)
 				if err != nil {
 					return err
@@ -67,7 +71,7 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 					continue
 				}
 				seen[j.path] = true
-				if c.Latency != nil {
+				if c.Learn == nil {
 					alone = append(alone, j)
 				} else {
 					together = append(together, j)
@@ -97,17 +101,23 @@ func (r Runner) jobs() int {
 
 // job names a cell's file after everything that its numbers depend on.
 func (r Runner) job(c Cell, seed uint64) (job, error) {
-	if c.Learn != nil {
+	switch {
+	case c.Learn != nil:
 		spec := *c.Learn
 		spec.Seed = seed
 		c.Learn = &spec
+	case c.Real != nil:
+		again := *c.Real
+		again.Seed = seed
+		c.Real = &again
 	}
 	key, err := json.Marshal(struct {
 		Learn   *learn.Spec
 		Latency *Latency
+		Real    *Real
 		Seed    uint64
 		Version string
-	}{c.Learn, c.Latency, seed, r.Version})
+	}{c.Learn, c.Latency, c.Real, seed, r.Version})
 	if err != nil {
 		return job{}, err
 	}
@@ -152,20 +162,13 @@ func (r Runner) compute(ctx context.Context, j job) error {
 		return err
 	}
 	begun := time.Now()
-	var table [][]float64
-	var err error
-	if j.cell.Latency != nil {
-		table, err = j.cell.Latency.run(ctx, j.seed)
-	} else {
-		var data mnist.Data
-		if data, err = r.Data(); err == nil {
-			table, err = learn.Run(ctx, *j.cell.Learn, data)
-		}
-	}
+	table, model, err := r.result(ctx, j)
 	if err != nil {
 		return err
 	}
-	x := Result{Cell: j.cell, Seed: j.seed, Version: r.Version, Seconds: time.Since(begun).Seconds(), Columns: j.cell.columns()}
+	x := Result{
+		Cell: j.cell, Seed: j.seed, Version: r.Version, Seconds: time.Since(begun).Seconds(), Columns: j.cell.columns(), Model: model,
+	}
 	for _, line := range table {
 		x.Rows = append(x.Rows, line)
 	}
@@ -174,6 +177,23 @@ func (r Runner) compute(ctx context.Context, j job) error {
 		return err
 	}
 	return write(j.path, raw)
+}
+
+// result is a cell's table, and the fingerprint of the model that it ends in.
+func (r Runner) result(ctx context.Context, j job) (table [][]float64, model string, err error) {
+	if j.cell.Latency != nil {
+		table, err = j.cell.Latency.run(ctx, j.seed)
+		return table, "", err
+	}
+	data, err := r.Data()
+	if err != nil {
+		return nil, "", err
+	}
+	if j.cell.Real != nil {
+		return j.cell.Real.run(ctx, data)
+	}
+	out, err := learn.Run(ctx, *j.cell.Learn, data)
+	return out.Rows, fingerprint(out.Model), err
 }
 
 // write replaces a file in one step.
@@ -212,7 +232,11 @@ func (r Runner) finish(e Experiment, jobs []job) error {
 		x.Cell = j.cell // another experiment may have computed it under its names
 		results = append(results, x)
 	}
-	return r.files(e, results)
+	drawn, reruns, err := results.compare()
+	if err != nil {
+		return err
+	}
+	return r.files(e, drawn, reruns)
 }
 
 // MarshalJSON writes null for what is no number.

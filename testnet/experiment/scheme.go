@@ -3,7 +3,9 @@ package experiment
 import (
 	"fmt"
 
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/privacy/accountant"
 	"github.com/spdl/spdl/testnet/experiment/learn"
 )
@@ -29,7 +31,7 @@ func (o Options) paper(scheme string, n int) (learn.Spec, error) {
 	switch scheme {
 	case pure:
 		p.Rule.Name = "mean"
-		learn.Noiseless(&p)
+		p.Privacy.Mechanism, p.Privacy.PrototypeEpsilon = app.MechanismNone, 0
 	case dp:
 		p.Rule.Name = "mean"
 	case spdl:
@@ -71,6 +73,15 @@ func (o Options) private(rule string, n int, epsilon float64) (learn.Spec, error
 		s.Params.Training.Rounds = 20
 	}
 	return s, nil
+}
+
+// noiseless takes noise and noise floor out of a private training. Its grid spans
+// the clip bound four times, as the paper preset's does.
+func noiseless(s learn.Spec) (learn.Spec, error) {
+	p := &s.Params
+	p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.NoiseFloor = app.MechanismNone, 0, 0, false
+	p.Grid = app.Grid{Width: uint32(gradients.Int16), Step: 4 * p.Privacy.Clip / (1 << 15)}
+	return s, preset.Account(p)
 }
 
 // byzantineOf is the largest number of Byzantine participants with N >= 3f+1.

@@ -30,7 +30,7 @@ var tradeoff = Experiment{
 						panel = "30 % flip signs"
 						s.Byzantine, s.Attack = byzantineOf(gridNodes), "aware+sign-flip"
 					}
-					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log2(e), Learn: &s})
+					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log2(e), Learn: &s, Rerun: flipped && rule == "trimmed-mean" && e == 4})
 				}
 			}
 		}

@@ -67,7 +67,7 @@ func TestSameAsTheNet(t *testing.T) {
 			}
 			one, err := learn.NewParticipants(s, data.Train)
 			require.NoError(t, err)
-			solo, err := sim.NewSolo(s.Config(one))
+			solo, err := sim.NewSolo(one.Config())
 			require.NoError(t, err)
 			for range s.Params.Training.Rounds {
 				_, err := solo.Round()
@@ -75,7 +75,7 @@ func TestSameAsTheNet(t *testing.T) {
 			}
 			other, err := learn.NewParticipants(s, data.Train)
 			require.NoError(t, err)
-			net, err := sim.New(s.Config(other))
+			net, err := sim.New(other.Config())
 			require.NoError(t, err)
 			for range 60 {
 				if net.State().Finished() {
@@ -98,9 +98,9 @@ func TestRunIsAFunction(t *testing.T) {
 	s.Every = 3
 	first, err := learn.Run(context.Background(), s, data)
 	require.NoError(t, err)
-	require.Len(t, first, 3, "rounds 3, 6 and the last")
-	require.Len(t, first[0], len(learn.Columns))
-	require.Less(t, first[2][1], first[0][1])
+	require.Len(t, first.Rows, 3, "rounds 3, 6 and the last")
+	require.Len(t, first.Rows[0], len(learn.Columns))
+	require.Less(t, first.Rows[2][1], first.Rows[0][1])
 	again, err := learn.Run(context.Background(), s, data)
 	require.NoError(t, err)
 	require.Equal(t, first, again)
@@ -118,11 +118,36 @@ func TestRunIsAFunction(t *testing.T) {
 func TestRefused(t *testing.T) {
 	data := task(t)
 	s := spec(t, "default", 7, 2, "constant")
-	rows, err := learn.Run(context.Background(), s, data)
+	out, err := learn.Run(context.Background(), s, data)
 	require.NoError(t, err)
-	require.Equal(t, 2.0, rows[3][7])
+	require.Equal(t, 2.0, out.Rows[3][7])
 	s.Attack = "aware+constant"
-	rows, err = learn.Run(context.Background(), s, data)
+	out, err = learn.Run(context.Background(), s, data)
 	require.NoError(t, err)
-	require.Equal(t, 0.0, rows[3][7])
+	require.Equal(t, 0.0, out.Rows[3][7])
+}
+
+// TestFloat32: without a chain the prototype's attack ruins the mean, which
+// learns where nobody attacks; and what it cannot do it says.
+func TestFloat32(t *testing.T) {
+	data := task(t)
+	s := spec(t, "paper", 10, 0, "", rule("mean"), func(p *app.Params) { p.Training.Rounds = 30 })
+	s.Every, s.Float32 = 0, true
+	clean, err := learn.Run(context.Background(), s, data)
+	require.NoError(t, err)
+	require.Less(t, clean.Rows[0][1], 0.3)
+	s.Float32 = false
+	onChain, err := learn.Run(context.Background(), s, data)
+	require.NoError(t, err)
+	require.InDelta(t, onChain.Rows[0][1], clean.Rows[0][1], 0.01, "without attackers the arithmetic does not matter")
+	s.Float32, s.Byzantine, s.Attack = true, 3, "constant"
+	attacked, err := learn.Run(context.Background(), s, data)
+	require.NoError(t, err)
+	require.Greater(t, attacked.Rows[0][1], 0.5)
+	s.Attack = "zero"
+	_, err = learn.Run(context.Background(), s, data)
+	require.ErrorContains(t, err, "zero")
+	s.Params.Rule.Name = "krum"
+	_, err = learn.Run(context.Background(), s, data)
+	require.ErrorContains(t, err, "krum")
 }

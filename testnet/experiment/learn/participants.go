@@ -3,6 +3,7 @@ package learn
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
@@ -25,12 +26,16 @@ type Spec struct {
 	// Every is after how many rounds the model is evaluated, and always after the
 	// last; 0 for then alone.
 	Every uint64 `json:"every,omitempty"`
+	// Float32 trains as the paper's prototype does where it has neither Krum nor a
+	// chain: the plain mean, and a model, in float32, which bound nothing.
+	Float32 bool `json:"float32,omitempty"`
 }
 
-// Participants are the workers of a training, and the attackers among them. Not
-// for concurrent use.
+// Participants are the workers of a training, and the attackers among them.
 type Participants struct {
-	spec    Spec
+	spec Spec
+
+	mu      sync.Mutex // guards what follows
 	attack  attack.Attack
 	random  *rand.Rand
 	workers []*worker.Trainer // by participant
@@ -92,40 +97,60 @@ func enough(part []int, p app.Privacy) []int {
 	return part
 }
 
-// Vector is a participant's gradient for the open round of a state, for
-// sim.Config. All are made when the first is asked for.
-func (p *Participants) Vector(node int, s *app.State) gradients.Vector {
-	if p.vectors == nil || p.round != s.Progress.Round {
-		p.round, p.vectors = s.Progress.Round, p.make(s)
+// Open is the open round as those see it who make its gradients.
+type Open struct {
+	Round uint64
+	Seed  []byte
+	Model []float64
+}
+
+// Vector is a participant's gradient for the open round. All are made when the
+// first is asked for; rounds may not be left out.
+func (p *Participants) Vector(node int, o Open) gradients.Vector {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.vectors == nil || p.round != o.Round {
+		p.round, p.vectors = o.Round, p.honestly(o.Model)
+		if p.attack != nil {
+			p.answer(o)
+		}
 	}
 	return p.vectors[node]
 }
 
-// make trains the honest and lets the attackers answer.
-func (p *Participants) make(s *app.State) []gradients.Vector {
+// honestly are the gradients of the honest; the others' are left out.
+func (p *Participants) honestly(x []float64) []gradients.Vector {
 	vectors := make([]gradients.Vector, p.spec.Nodes)
 	p.loss = 0
 	for _, i := range p.honest {
-		v, stats := p.workers[i].Step(s.Model)
+		v, stats := p.workers[i].Step(x)
 		vectors[i] = v
 		p.loss += stats.Loss / float64(len(p.honest))
 	}
-	if p.attack == nil {
-		return vectors
-	}
+	return vectors
+}
+
+// answer lets the attackers speak after the honest.
+func (p *Participants) answer(o Open) {
 	var own []gradients.Vector
 	view := attack.View{
-		N: p.spec.Nodes, F: p.spec.Byzantine, Round: s.Progress.Round, Honest: vectors[p.spec.Byzantine:], Grid: s.Grid(),
-		Rule: p.spec.Params.Rule.Name, Seed: s.Progress.Seed, Rand: p.random,
+		N: p.spec.Nodes, F: p.spec.Byzantine, Round: o.Round, Honest: p.vectors[p.spec.Byzantine:], Grid: grid(p.spec.Params),
+		Rule: p.spec.Params.Rule.Name, Seed: o.Seed, Rand: p.random,
 		Own: func() []gradients.Vector {
 			for i := 0; len(own) < p.spec.Byzantine; i++ {
-				v, _ := p.workers[i].Step(s.Model)
+				v, _ := p.workers[i].Step(o.Model)
 				own = append(own, v)
 			}
 			return own
 		},
 	}
-	view.Admits, view.Floor = attack.Admission(p.spec.Params, s.Progress.Round)
-	copy(vectors, p.attack.Craft(view))
-	return vectors
+	view.Admits, view.Floor = attack.Admission(p.spec.Params, o.Round)
+	copy(p.vectors, p.attack.Craft(view))
 }
+
+func grid(p app.Params) gradients.Grid {
+	return gradients.Grid{Width: gradients.Width(p.Grid.Width), Step: p.Grid.Step}
+}
+
+// Regrid sets the grid step that follows from the noise, after a change of it.
+func Regrid(p *app.Params) { p.Grid.Step = worker.GridStep(p.Privacy) }

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/score"
 	"github.com/spdl/spdl/testnet/sim"
@@ -18,51 +18,90 @@ import (
 // rule selected, and how many gradients the chain refused.
 var Columns = []string{"round", "test_error", "test_loss", "batch_loss", "honest_reputation", "byzantine_reputation", "byzantine_selected", "refused"}
 
-// Run trains to the last round and returns a row of Columns for each round that
-// was evaluated.
-func Run(ctx context.Context, spec Spec, data mnist.Data) ([][]float64, error) {
+// Outcome is what a training leaves.
+type Outcome struct {
+	Rows  [][]float64 // of Columns, one for each round that was evaluated
+	Model []float64   // after the last round
+}
+
+// training is what Run measures: a chain, or the prototype without one.
+type training interface {
+	// next closes a round and fills a row's columns behind batch_loss.
+	next(row []float64) error
+	model() []float64
+}
+
+// Run trains to the last round.
+func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 	participants, err := NewParticipants(spec, data.Train)
 	if err != nil {
-		return nil, err
+		return Outcome{}, err
 	}
 	test, err := score.New(data.Test, spec.Params.Model)
 	if err != nil {
-		return nil, err
+		return Outcome{}, err
 	}
-	chain, err := sim.NewSolo(spec.Config(participants))
+	var t training
+	if spec.Float32 {
+		t, err = newPrototype(participants)
+	} else {
+		t, err = newOnChain(participants)
+	}
 	if err != nil {
-		return nil, err
+		return Outcome{}, err
 	}
-	var rows [][]float64
-	for t := uint64(0); t < spec.Params.Training.Rounds; t++ {
+	var out Outcome
+	for r, last := uint64(1), spec.Params.Training.Rounds; r <= last; r++ {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return Outcome{}, ctx.Err()
 		}
-		closed, err := chain.Round()
-		if err != nil {
-			return nil, err
+		row := []float64{float64(r), 0, 0, 0, math.NaN(), math.NaN(), 0, 0}
+		if err := t.next(row[4:]); err != nil {
+			return Outcome{}, err
 		}
-		if last := t+1 == spec.Params.Training.Rounds; !last && (spec.Every == 0 || (t+1)%spec.Every != 0) {
-			continue
+		if r == last || spec.Every != 0 && r%spec.Every == 0 {
+			row[1], row[2] = test.Score(t.model())
+			row[3] = participants.loss
+			out.Rows = append(out.Rows, row)
 		}
-		wrong, loss := test.Score(chain.State().Model)
-		row := []float64{float64(t + 1), wrong, loss, participants.loss, math.NaN(), math.NaN(), 0, float64(closed.Refused)}
-		for i, p := range chain.State().Participants {
-			r := float64(p.Reputation) / app.One
-			if i < spec.Byzantine {
-				row[5] = fmax(row[5], r)
-			} else {
-				row[4] = -fmax(-row[4], -r)
-			}
-		}
-		for _, c := range closed.Record.Contributions {
-			if c.Selected && int(c.Participant) < spec.Byzantine {
-				row[6]++
-			}
-		}
-		rows = append(rows, row)
 	}
-	return rows, nil
+	out.Model = t.model()
+	return out, nil
+}
+
+// onChain is a training on the chain that sim.Solo is.
+type onChain struct {
+	*Participants
+	chain *sim.Solo
+}
+
+func newOnChain(p *Participants) (training, error) {
+	chain, err := sim.NewSolo(p.Config())
+	return onChain{p, chain}, err
+}
+
+func (c onChain) model() []float64 { return c.chain.State().Model }
+
+func (c onChain) next(row []float64) error {
+	closed, err := c.chain.Round()
+	if err != nil {
+		return err
+	}
+	for i, p := range c.chain.State().Participants {
+		r := float64(p.Reputation) / app.One
+		if i < c.spec.Byzantine {
+			row[1] = fmax(row[1], r)
+		} else {
+			row[0] = -fmax(-row[0], -r)
+		}
+	}
+	for _, x := range closed.Record.Contributions {
+		if x.Selected && int(x.Participant) < c.spec.Byzantine {
+			row[2]++
+		}
+	}
+	row[3] = float64(closed.Refused)
+	return nil
 }
 
 // fmax is the larger number, of a NaN and a number the number.
@@ -73,15 +112,9 @@ func fmax(a, b float64) float64 {
 	return a
 }
 
-// Config is the chain of a training, for sim.New and sim.NewSolo.
-func (s Spec) Config(p *Participants) sim.Config {
-	return sim.Config{Nodes: s.Nodes, Params: s.Params, Seed: s.Seed, Vector: p.Vector}
-}
-
-// Regrid sets the grid step that follows from the noise, after a change of it.
-func Regrid(p *app.Params) { p.Grid.Step = worker.GridStep(p.Privacy) }
-
-// Noiseless takes the prototype's noise out.
-func Noiseless(p *app.Params) {
-	p.Privacy.Mechanism, p.Privacy.PrototypeEpsilon = app.MechanismNone, 0
+// Config is the chain of the training, for sim.New and sim.NewSolo.
+func (p *Participants) Config() sim.Config {
+	return sim.Config{Nodes: p.spec.Nodes, Params: p.spec.Params, Seed: p.spec.Seed, Vector: func(node int, s *app.State) gradients.Vector {
+		return p.Vector(node, Open{s.Progress.Round, s.Progress.Seed, s.Model})
+	}}
 }

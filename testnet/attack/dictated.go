@@ -1,0 +1,54 @@
+package attack
+
+import (
+	"context"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/gradients"
+)
+
+// Dictated lets a node send what a function says for the open round, the zero
+// Vector for silence, in place of what its worker computed: how an Attack, which
+// needs to see all honest gradients, comes to real nodes.
+func Dictated(vector func(worker.Task) gradients.Vector) node.Hooks {
+	return node.Hooks{Chain: func(c worker.Chain, keys worker.Keys) (worker.Chain, error) {
+		return dictated{c, keys, vector}, nil
+	}}
+}
+
+type dictated struct {
+	worker.Chain
+	keys   worker.Keys
+	vector func(worker.Task) gradients.Vector
+}
+
+// Submit replaces a gradient and signs it anew.
+func (d dictated) Submit(ctx context.Context, t *tx.Tx) error {
+	if t.Gradient == nil {
+		return d.Chain.Submit(ctx, t)
+	}
+	task, err := d.Await(ctx, d.keys.Public(), nil)
+	if err != nil {
+		return err
+	}
+	if task.Finished || task.Epoch != t.Gradient.Epoch || task.Round != t.Gradient.Round {
+		return nil // the round was closed meanwhile
+	}
+	v := d.vector(*task)
+	if v.Len() == 0 {
+		return nil
+	}
+	return replace(ctx, d.Chain, d.keys, task.ChainID, *t.Gradient, v)
+}
+
+// replace submits a gradient with another vector, signed anew.
+func replace(ctx context.Context, c worker.Chain, keys worker.Keys, chainID string, g tx.Gradient, v gradients.Vector) error {
+	g.Payload = v.Encode()
+	t, err := tx.Sign(chainID, &g, keys.Signing)
+	if err != nil {
+		return err
+	}
+	return c.Submit(ctx, t)
+}

@@ -1,0 +1,61 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/testnet/attack"
+)
+
+// prototype is a training as the paper's prototype does it where it has neither
+// Krum nor a chain: the mean of what everybody sent, and a model, in float32,
+// which take any number for a gradient. The honest gradients are the chain's own,
+// so that the arithmetic is all that differs.
+type prototype struct {
+	*Participants
+	x, v  []float32
+	round uint64
+}
+
+func newPrototype(p *Participants) (training, error) {
+	switch {
+	case p.spec.Params.Rule.Name != "mean":
+		return nil, fmt.Errorf("rule %q in float32, want \"mean\"", p.spec.Params.Rule.Name)
+	case p.spec.Params.Model.Hidden != 0:
+		return nil, fmt.Errorf("%d hidden units in float32, want none: softmax regression begins at zero", p.spec.Params.Model.Hidden)
+	case p.attack != nil && p.spec.Attack != attack.Prototype:
+		return nil, fmt.Errorf("attack %q in float32, want %q", p.spec.Attack, attack.Prototype)
+	}
+	d := p.spec.Params.Model.Dim()
+	return &prototype{Participants: p, x: make([]float32, d), v: make([]float32, d)}, nil
+}
+
+func (p *prototype) model() []float64 {
+	out := make([]float64, len(p.x))
+	for j, x := range p.x {
+		out[j] = float64(x)
+	}
+	return out
+}
+
+// next is one step of the chain's optimizer; nobody has a reputation.
+func (p *prototype) next(row []float64) error {
+	p.round++
+	honest := p.honestly(p.model())
+	training, step := p.spec.Params.Training, p.spec.Params.Grid.Step
+	for j := range p.x {
+		var sum float32
+		for i, v := range honest {
+			if i < p.spec.Byzantine {
+				sum += attack.PrototypeValue
+			} else {
+				sum += float32(float64(v.At(j)) * step)
+			}
+		}
+		g := sum/float32(len(honest)) + float32(training.WeightDecay)*p.x[j]
+		p.v[j] = float32(training.Momentum)*p.v[j] + g
+		p.x[j] -= float32(training.LearningRate) * p.v[j]
+	}
+	row[0], row[1] = math.NaN(), math.NaN()
+	return nil
+}

@@ -1,0 +1,39 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cometbft/cometbft/libs/log"
+
+	"github.com/spdl/spdl/testnet"
+)
+
+// netTimeout is more than any net takes, on a slow machine too.
+const netTimeout = 20 * time.Minute
+
+// onNodes runs a net of real nodes in this process, with databases in memory,
+// while a function looks at it.
+func onNodes(ctx context.Context, m testnet.Manifest, look func(context.Context, *testnet.Net) error) (err error) {
+	home, err := os.MkdirTemp("", "spdl-experiment-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+	m.Home, m.Memory = filepath.Join(home, "net"), true
+	n, err := testnet.Init(m)
+	if err != nil {
+		return err
+	}
+	nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, nodes.Stop()) }()
+	ctx, cancel := context.WithTimeout(ctx, netTimeout)
+	defer cancel()
+	return look(ctx, n)
+}

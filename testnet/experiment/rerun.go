@@ -1,0 +1,50 @@
+package experiment
+
+import (
+	"fmt"
+)
+
+// Rerun is a training that ended in the same model on real nodes and in the
+// simulation.
+type Rerun struct {
+	Panel  string `json:"panel"`
+	Series string `json:"series"`
+	Nodes  int    `json:"nodes"`
+	Rounds int    `json:"rounds"`
+	Model  string `json:"model"` // its hash
+}
+
+// quickNodes is the largest net that a quick run starts.
+const quickNodes = 10
+
+// withReruns adds to each cell that asks for it the same on real nodes.
+func (o Options) withReruns(cells []Cell) []Cell {
+	var out []Cell
+	for _, c := range cells {
+		out = append(out, c)
+		if c.Rerun && (!o.Quick || c.Learn.Nodes <= quickNodes) {
+			out = append(out, Cell{Panel: c.Panel, Series: c.Series + " on real nodes", Real: &Real{*c.Learn}})
+		}
+	}
+	return out
+}
+
+// compare takes the re-runs out of the results and holds them against what they
+// repeat.
+func (r Results) compare() (drawn Results, reruns []Rerun, err error) {
+	for i, x := range r {
+		if x.Cell.Real == nil {
+			drawn = append(drawn, x)
+			continue
+		}
+		first := i - 1 // of the cell before it, seed 1
+		for r[first].Seed != x.Seed {
+			first--
+		}
+		if x.Model != r[first].Model {
+			return nil, nil, fmt.Errorf("%s, %s ended in model %s, and the simulation in %s", x.Cell.Panel, x.Cell.Series, x.Model, r[first].Model)
+		}
+		reruns = append(reruns, Rerun{r[first].Cell.Panel, r[first].Cell.Series, x.Cell.Real.Nodes, len(x.Rows), x.Model})
+	}
+	return drawn, reruns, nil
+}
