@@ -127,7 +127,7 @@ func TestSlowReader(t *testing.T) {
 	slow, _ := tail.read()
 	for range queued + 1 {
 		tail.mu.Lock()
-		tail.tell(frame{"status", 1})
+		tail.tell(event("status", 1))
 		tail.mu.Unlock()
 	}
 	require.Empty(t, tail.readers)

@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -71,22 +72,25 @@ type tail struct {
 	begun   bool
 	failure error // why the last look failed
 	points  []Point
-	readers map[chan frame]struct{}
+	readers map[chan []byte]struct{}
 
 	epoch, next uint64 // the round to read next
 }
 
-// frame is one event of a stream.
-type frame struct {
-	name string
-	body any
+// event is the text of one event of a stream; "" where the body is no JSON.
+func event(name string, body any) []byte {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil
+	}
+	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, visible(raw, forJSON))
 }
 
-// queued is how many events a reader may fall behind.
+// queued is how many looks at the chain a reader may fall behind.
 const queued = 32
 
 func newTail(s *source, e Evaluate, log func(string, ...any)) *tail {
-	return &tail{source: s, evaluate: e, log: log, readers: map[chan frame]struct{}{}}
+	return &tail{source: s, evaluate: e, log: log, readers: map[chan []byte]struct{}{}}
 }
 
 // run looks at the chain until ctx ends.
@@ -220,20 +224,22 @@ func (t *tail) keep(status abci.Status, fresh []Point) {
 	if over := len(t.points) - keptPoints; over > 0 {
 		t.points = append([]Point(nil), t.points[over:]...)
 	}
+	if (!moved && len(fresh) == 0) || len(t.readers) == 0 {
+		return
+	}
+	var news []byte // encoded once, and sent to each reader in one piece
 	for _, p := range fresh {
-		t.tell(frame{"round", p})
+		news = append(news, event("round", p)...)
 	}
-	if moved || len(fresh) > 0 {
-		t.tell(frame{"status", status})
-	}
+	t.tell(append(news, event("status", status)...))
 }
 
-// tell sends to all readers and closes those that are too far behind: they come
-// again and begin with what is there. The caller holds the lock.
-func (t *tail) tell(f frame) {
+// tell sends events to all readers and closes those that are too far behind: they
+// come again and begin with what is there. The caller holds the lock.
+func (t *tail) tell(news []byte) {
 	for reader := range t.readers {
 		select {
-		case reader <- f:
+		case reader <- news:
 		default:
 			delete(t.readers, reader)
 			close(reader)
@@ -242,13 +248,13 @@ func (t *tail) tell(f frame) {
 }
 
 // read begins a stream, with the status as it is.
-func (t *tail) read() (events <-chan frame, end func()) {
+func (t *tail) read() (events <-chan []byte, end func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	reader := make(chan frame, queued)
+	reader := make(chan []byte, queued)
 	t.readers[reader] = struct{}{}
 	if t.begun {
-		reader <- frame{"status", t.status}
+		reader <- event("status", t.status)
 	}
 	return reader, func() {
 		t.mu.Lock()

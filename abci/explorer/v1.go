@@ -249,15 +249,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 			if !send([]byte(": still here\n\n")) {
 				return
 			}
-		case f, ok := <-feed:
-			if !ok {
-				return
-			}
-			body, err := json.Marshal(f.body)
-			if err != nil {
-				return
-			}
-			if !send(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", f.name, visible(body, forJSON))) {
+		case news, ok := <-feed:
+			if !ok || !send(news) {
 				return
 			}
 		}

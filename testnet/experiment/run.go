@@ -79,7 +79,7 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 			}
 		}
 	}
-	p := &progress{log: r.Log, start: time.Now(), total: len(alone) + len(together)}
+	p := &progress{log: r.Log, start: time.Now(), total: len(alone) + len(together), ahead: cost(alone) + cost(together)/float64(r.jobs())}
 	fmt.Fprintf(r.Log, "%d cells, %d of them shared or finished before\n", total, total-p.total)
 	if err := errors.Join(r.work(ctx, alone, 1, p), r.work(ctx, together, r.jobs(), p)); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (r Runner) work(ctx context.Context, jobs []job, workers int, p *progress) 
 					cancel(fmt.Errorf("%s, %s, seed %d: %w", j.cell.Panel, j.cell.Series, j.seed, err))
 					return
 				}
-				p.done(j, time.Since(begun))
+				p.done(j, time.Since(begun), cost([]job{j})/float64(workers))
 			}
 		})
 	}
@@ -266,18 +266,37 @@ func (r *row) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// cost guesses how long jobs take, one after another, in seconds of some
+// machine: nets exchange n^2 gradients a round, trainings compute n.
+func cost(jobs []job) (seconds float64) {
+	for _, j := range jobs {
+		switch c := j.cell; {
+		case c.Latency != nil:
+			seconds += 1.5e-3 * float64(c.Latency.Rounds) * float64(c.Latency.Nodes*c.Latency.Nodes)
+		case c.Real != nil:
+			seconds += 1.5e-3 * float64(c.Real.Params.Training.Rounds) * float64(c.Real.Nodes*c.Real.Nodes)
+		default:
+			seconds += 3e-7 * float64(c.Learn.Params.Training.Rounds) * float64(c.Learn.Nodes*c.Learn.Params.Model.Dim())
+		}
+	}
+	return seconds
+}
+
 // progress says how far a run is, on a line a cell.
 type progress struct {
 	mu           sync.Mutex
 	log          io.Writer
 	start        time.Time
 	count, total int
+	behind       float64 // cost of what is done
+	ahead        float64 // and of the rest
 }
 
-func (p *progress) done(j job, took time.Duration) {
+func (p *progress) done(j job, took time.Duration, cost float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count++
-	left := time.Since(p.start) / time.Duration(p.count) * time.Duration(p.total-p.count)
+	p.behind, p.ahead = p.behind+cost, max(0, p.ahead-cost)
+	left := time.Duration(float64(time.Since(p.start)) * p.ahead / p.behind)
 	fmt.Fprintf(p.log, "%d/%d  %s, %s, seed %d: %.1f s; %s left\n", p.count, p.total, j.cell.Panel, j.cell.Series, j.seed, took.Seconds(), left.Round(time.Second))
 }
