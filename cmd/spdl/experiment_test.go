@@ -36,5 +36,6 @@ func TestExperimentAndReport(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(page), "spdl experiment reputation --quick")
 	require.Contains(t, string(page), "data:image/svg&#43;xml;base64,")
+	require.Contains(t, string(page), "The same on real nodes: 10 of them")
 	require.NotContains(t, string(page), "<script")
 }

@@ -49,3 +49,29 @@ func TestTwisted(t *testing.T) {
 		require.Equal(t, sent.Raw, c.got.Raw)
 	}
 }
+
+// TestDictated: what a function says is signed in place of the worker's gradient;
+// silence and the gradient of a closed round are not sent.
+func TestDictated(t *testing.T) {
+	s := apptest.State(4)
+	honest := apptest.Gradient(s, 2)
+	want := gradients.NewVector(s.Grid().Width, len(s.Model))
+	want.Set(1, 5)
+	say := want
+	c := &chain{task: worker.Task{ChainID: apptest.ChainID, Params: s.Params}}
+	bad, err := attack.Dictated(func(task worker.Task) gradients.Vector {
+		require.Equal(t, c.task.Round, task.Round)
+		return say
+	}).Chain(c, worker.Keys{Signing: apptest.Key(2), VRF: apptest.VRFKey(2)})
+	require.NoError(t, err)
+	require.NoError(t, bad.Submit(context.Background(), honest))
+	require.NoError(t, s.Admit(c.got))
+	require.Equal(t, want.Encode(), c.got.Gradient.Payload)
+
+	c.got, say = nil, gradients.Vector{}
+	require.NoError(t, bad.Submit(context.Background(), honest))
+	require.Nil(t, c.got)
+	c.task.Round, say = 1, want
+	require.NoError(t, bad.Submit(context.Background(), honest))
+	require.Nil(t, c.got)
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/figure"
+	"github.com/spdl/spdl/testnet/experiment/learn"
 )
 
 // small is MNIST's first 2,500 and 200.
@@ -197,4 +198,54 @@ func TestReport(t *testing.T) {
 	for _, outside := range []string{"http://", "https://", "<script"} {
 		require.NotContains(t, string(page), outside)
 	}
+}
+
+// TestCompare: a re-run is no part of the figure, and one that ended elsewhere is
+// an error that names both models.
+func TestCompare(t *testing.T) {
+	cells := Options{}.withReruns([]Cell{{Panel: "p", Series: "s", Rerun: true, Learn: &learn.Spec{Nodes: 20}}, {Panel: "p", Series: "other", Learn: &learn.Spec{}}})
+	require.Len(t, cells, 3)
+	require.Len(t, Options{Quick: true}.withReruns(cells[:1]), 1, "too many nodes for a quick run")
+	results := Results{
+		{Cell: cells[0], Seed: 1, Model: "aa"}, {Cell: cells[0], Seed: 2, Model: "bb"},
+		{Cell: cells[1], Seed: 1, Model: "aa", Rows: make([]row, 7)}, {Cell: cells[2], Seed: 1, Model: "cc"},
+	}
+	drawn, reruns, err := results.compare()
+	require.NoError(t, err)
+	require.Equal(t, []Rerun{{"p", "s", 20, 7, "aa"}}, reruns)
+	require.Len(t, drawn, 3)
+	results[2].Model = "dd"
+	_, _, err = results.compare()
+	require.ErrorContains(t, err, "p, s on real nodes ended in model dd, and the simulation in aa")
+}
+
+// TestReal: a training with two kinds of partition and an attack that sees
+// everybody ends on real nodes in the model of the simulation, bit for bit.
+func TestReal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs nets")
+	}
+	data, err := mnist.Embedded() // what the nodes train on
+	require.NoError(t, err)
+	for _, alpha := range []float64{0, 1} {
+		s, err := Options{}.paper(dp, 4) // the mean: every gradient counts
+		require.NoError(t, err)
+		s.Params.Training.Rounds, s.Alpha, s.Byzantine, s.Attack, s.Seed = 5, alpha, 1, "minus-mean", 3
+		rows, model, err := Real{s}.run(t.Context(), data)
+		require.NoError(t, err)
+		require.Len(t, rows, 5)
+		require.Equal(t, 4.0, rows[4][1], "all took part")
+		out, err := learn.Run(t.Context(), s, data)
+		require.NoError(t, err)
+		require.Equal(t, fingerprint(out.Model), model)
+		s.Attack = "sign-flip"
+		other, err := learn.Run(t.Context(), s, data)
+		require.NoError(t, err)
+		require.NotEqual(t, fingerprint(other.Model), model)
+	}
+	s, err := Options{}.paper(spdl, 4)
+	require.NoError(t, err)
+	s.Params.Model.Hidden = 3
+	_, _, err = Real{s}.run(t.Context(), data)
+	require.ErrorContains(t, err, "3 hidden units")
 }
