@@ -1,7 +1,10 @@
 package testnet
 
 import (
+	"bytes"
 	"context"
+	"runtime/pprof"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +46,11 @@ func TestInProcess(t *testing.T) {
 	}))
 	require.NoError(t, nodes.Stop())
 	running = false
+	require.Eventually(t, func() bool { // a goroutine that outlives its node would keep the whole of it in memory
+		var stacks bytes.Buffer
+		require.NoError(t, pprof.Lookup("goroutine").WriteTo(&stacks, 1))
+		return !strings.Contains(stacks.String(), "multiAppConn")
+	}, 5*time.Second, 10*time.Millisecond)
 	require.Len(t, rounds, 8)
 	for i, r := range rounds {
 		require.Equal(t, uint64(i), r.Round)

@@ -198,6 +198,7 @@ func (r *Running) Stop() error {
 	if r.Node != nil && r.Node.IsRunning() {
 		err = r.Node.Stop()
 		r.Node.Wait()
+		err = errors.Join(err, r.Node.ProxyApp().Stop()) // or a goroutine of it keeps the application in memory
 	}
 	return errors.Join(err, r.databases.Close(), r.db.Close())
 }
