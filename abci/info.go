@@ -10,8 +10,11 @@ import (
 // state-breaking change.
 const AppVersion = 3
 
-// Version is the software's, set by the build.
-var Version = "0.1.0"
+// Version is the software's, set by the build; Unreleased where nobody set it.
+var Version = Unreleased
+
+// Unreleased is the version of a program that was built without one.
+const Unreleased = "0.1.0"
 
 // Info returns the last committed height and hash, which were stored in one
 // write; CometBFT replays the blocks after it.

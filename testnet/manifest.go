@@ -150,5 +150,6 @@ func (m *Manifest) params() (app.Params, error) {
 	if m.Adjust != nil {
 		m.Adjust(&p)
 	}
-	return p, preset.Account(&p)
+	err = preset.Account(&p)
+	return p, err
 }

@@ -48,7 +48,8 @@ func New(name string, n int) (app.Params, error) {
 		if b.name == name {
 			p := b.build(n, (n-1)/3)
 			p.Preset = name
-			return p, Account(&p)
+			err := Account(&p)
+			return p, err
 		}
 	}
 	return app.Params{}, fmt.Errorf("unknown preset %q, want one of %s", name, strings.Join(Names(), ", "))

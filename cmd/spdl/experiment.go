@@ -1,9 +1,12 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,14 +36,20 @@ func experimentCommand() *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			seeds := viper.GetInt("seeds")
-			if seeds < 1 {
-				return usageError{fmt.Errorf("--seeds is %d, want at least 1", seeds)}
+			o, err := experimentOptions(chosen)
+			if err != nil {
+				return usageError{err}
+			}
+			version, err := build()
+			if err != nil {
+				return err
 			}
 			r := experiment.Runner{
-				Options: experiment.Options{Seeds: seeds, Quick: viper.GetBool("quick"), Rules: list("rules"), Attacks: list("attacks")},
-				Dir:     viper.GetString("out"), Jobs: viper.GetInt("jobs"), Version: abci.Version, Log: os.Stderr,
+				Options: o, Dir: viper.GetString("out"), Jobs: viper.GetInt("jobs"), Version: version, Log: os.Stderr,
 				Command: experimentLine(cmd, args), Data: mnist.Embedded,
+			}
+			if r.Quick && !viper.IsSet("out") {
+				r.Dir += "-quick"
 			}
 			if err := r.Run(cmd.Context(), chosen...); err != nil {
 				return err
@@ -54,11 +63,54 @@ func experimentCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.Int("seeds", 1, "repetitions with seeds 1 to this; more than one gives bands")
 	f.Bool("quick", false, "fewer rounds and cells: to see that it works, not to cite")
-	f.String("out", filepath.Join("build", "figures"), "folder of the files")
+	f.String("out", filepath.Join("build", "figures"), "folder of the files (of a quick run: figures-quick beside it)")
 	f.StringSlice("rules", nil, "rules of the experiment attacks, or all (default: those that the full figure shows)")
 	f.StringSlice("attacks", nil, "attacks of the experiment attacks, or all (default: all, in a quick run five)")
 	f.Int("jobs", 0, "trainings at a time (default: one a core)")
 	return cmd
+}
+
+// experimentOptions are those of the flags, which the chosen experiments accept.
+func experimentOptions(chosen []experiment.Experiment) (experiment.Options, error) {
+	o := experiment.Options{Seeds: viper.GetInt("seeds"), Quick: viper.GetBool("quick"), Rules: list("rules"), Attacks: list("attacks")}
+	grid := slices.ContainsFunc(chosen, func(e experiment.Experiment) bool { return e.Name == "attacks" })
+	switch {
+	case o.Seeds < 1 || o.Seeds > 1000:
+		return o, fmt.Errorf("--seeds is %d, want 1 to 1000", o.Seeds)
+	case viper.GetInt("jobs") < 0:
+		return o, fmt.Errorf("--jobs is %d, want at least 1, or 0 for one a core", viper.GetInt("jobs"))
+	case !grid && (o.Rules != nil || o.Attacks != nil):
+		return o, fmt.Errorf("--rules and --attacks are those of the experiment attacks, which is not asked for")
+	}
+	for _, e := range chosen {
+		if err := e.Check(o); err != nil {
+			return o, fmt.Errorf("%s: %w", e.Name, err)
+		}
+	}
+	return o, nil
+}
+
+// build names the program that computes: its version, and where that does not
+// tell what was built, the hash of the file.
+func build() (string, error) {
+	v := abci.Version
+	if v != abci.Unreleased && !strings.HasSuffix(v, "-dirty") {
+		return v, nil
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s (executable %x)", v, h.Sum(nil)[:6]), nil
 }
 
 // experiments are the named ones, in order, each once.
@@ -95,14 +147,17 @@ func list(flag string) []string {
 func experimentLine(cmd *cobra.Command, names []string) string {
 	line := "spdl experiment " + strings.Join(names, " ")
 	for _, flag := range []string{"seeds", "quick", "rules", "attacks"} {
-		if f := cmd.Flags().Lookup(flag); f.Changed {
-			value := strings.Trim(f.Value.String(), "[]")
-			if flag == "quick" {
-				line += " --quick=" + value
-			} else {
-				line += " --" + flag + " " + value
-			}
+		value := viper.GetString(flag) // of the command line or the environment
+		if flag == "rules" || flag == "attacks" {
+			value = strings.Join(list(flag), ",")
+		}
+		switch {
+		case value == strings.Trim(cmd.Flags().Lookup(flag).DefValue, "[]"):
+		case flag == "quick":
+			line += " --quick"
+		default:
+			line += " --" + flag + " " + value
 		}
 	}
-	return strings.ReplaceAll(line, "--quick=true", "--quick")
+	return line
 }

@@ -9,9 +9,20 @@ import (
 )
 
 func TestExperimentUsage(t *testing.T) {
-	for _, args := range [][]string{{"experiment"}, {"experiment", "explode"}, {"experiment", "regret", "--seeds", "0"}, {"report"}} {
-		_, _, code := spdl(t, args...)
+	for text, args := range map[string][]string{
+		"":                           {"experiment"},
+		"unknown experiment":         {"experiment", "explode"},
+		"--seeds is 0":               {"experiment", "regret", "--seeds", "0"},
+		"--jobs is -1":               {"experiment", "regret", "--jobs", "-1"},
+		"not asked for":              {"experiment", "regret", "--rules", "krum"},
+		`unknown rule: "explode"`:    {"experiment", "attacks", "--rules", "explode"},
+		`unknown attack "aware+zero`: {"experiment", "attacks", "--attacks", "aware+zero"},
+		"N >= 4f+1":                  {"experiment", "attacks", "--rules", "bulyan"},
+		"accepts 1 arg":              {"report"},
+	} {
+		_, stderr, code := spdl(t, args...)
 		require.Equal(t, 2, code, "%v", args)
+		require.Contains(t, stderr, text)
 	}
 	_, stderr, code := spdl(t, "report", t.TempDir())
 	require.Equal(t, 1, code)

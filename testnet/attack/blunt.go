@@ -48,7 +48,7 @@ type gaussian struct{}
 
 func (gaussian) Name() string { return "gaussian" }
 func (gaussian) Source() string {
-	return "Blanchard et al., NeurIPS 2017, section 5: a Gaussian of large variance"
+	return "Blanchard et al., NIPS 2017, section 6: a Gaussian of large variance"
 }
 
 func (gaussian) Craft(v View) []gradients.Vector {

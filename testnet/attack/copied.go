@@ -2,19 +2,6 @@ package attack
 
 import "github.com/spdl/spdl/gradients"
 
-// mimic sends the gradient of one honest participant, the same one in every
-// round: its data counts F+1 times, and the others' are left out.
-type mimic struct{}
-
-func (mimic) Name() string { return "mimic" }
-func (mimic) Source() string {
-	return "Karimireddy et al., ICLR 2022, with a fixed victim"
-}
-
-func (mimic) Craft(v View) []gradients.Vector {
-	return v.each(func(int) gradients.Vector { return v.Honest[0] })
-}
-
 // lazy sends another's gradient as one's own: of the honest participants in
 // turn. It does not train.
 type lazy struct{}

@@ -139,6 +139,55 @@ func TestOptimised(t *testing.T) {
 	}
 }
 
+// TestWithin: the attack is no farther from any honest gradient than two honest
+// ones are from each other, or in sum than one of them, and a little more would be.
+func TestWithin(t *testing.T) {
+	v := view(20, 6, 400, 11)
+	var pair, sum int64
+	farthest := func(g gradients.Vector) (most, all int64) {
+		for _, h := range v.Honest {
+			d := gradients.SquaredDistance(g, h)
+			most, all = max(most, d), all+d
+		}
+		return most, all
+	}
+	for _, h := range v.Honest {
+		most, all := farthest(h)
+		pair, sum = max(pair, most), max(sum, all)
+	}
+	most, _ := farthest(craft(t, "min-max", v)[0])
+	require.InEpsilon(t, pair, most, 0.01)
+	_, all := farthest(craft(t, "min-sum", v)[0])
+	require.InEpsilon(t, sum, all, 0.01)
+	same := view(4, 1, 9, 1)
+	same.Honest = []gradients.Vector{v.Honest[0], v.Honest[0], v.Honest[0]} // no deviation to hide in
+	require.Equal(t, same.Honest[0], craft(t, "min-max", same)[0])
+}
+
+// TestMimic: the victim is the one that stands apart round after round, and after
+// the warm-up it is kept.
+func TestMimic(t *testing.T) {
+	a, err := attack.Lookup("mimic")
+	require.NoError(t, err)
+	var memory attack.Memory
+	for round := range 30 {
+		v := view(10, 3, 200, uint64(round))
+		v.Memory = &memory
+		apart := 4 // of the honest
+		if round >= 25 {
+			apart = 2
+		}
+		for j := range 100 {
+			v.Honest[apart].Set(j, 60)
+		}
+		crafted := a.Craft(v)
+		if round >= 5 {
+			require.Equal(t, v.Honest[4], crafted[0], round)
+			require.Equal(t, v.Honest[4], crafted[2], round)
+		}
+	}
+}
+
 func TestPoison(t *testing.T) {
 	for _, name := range []string{"label-flip", "aware+label-flip"} {
 		a, err := attack.Lookup(name)

@@ -1,6 +1,9 @@
 package attack
 
 import (
+	"math/rand/v2"
+	"slices"
+
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 )
@@ -24,31 +27,45 @@ func againstMean(mean, _ []float64) []float64 { return mean }
 // alongDeviation makes mean - k*std, which is ALIE's family.
 func alongDeviation(_, std []float64) []float64 { return std }
 
-// factors are the k that are tried first; the best is then refined between its
-// neighbours.
-var factors = []float64{0.25, 0.5, 1, 1.5, 2, 3, 5, 9, 16}
+// factors are the k that are tried first, and refinements how often the interval
+// about the best is then halved. Damage is no smooth function of k: it drops to
+// nothing where the rule begins to see through the attack.
+var factors = []float64{0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 9, 16, 32}
+
+const refinements = 5
 
 func (a optimised) Craft(v View) []gradients.Vector {
 	mean := v.mean()
 	direction := a.direction(mean, v.std(mean))
+	noise := v.Rand.Uint64() // the same for every k, or chance would choose between them
 	var best []gradients.Vector
-	most, at := -1.0, 0
-	try := func(k float64) bool {
+	most, at := -1.0, 0.0
+	try := func(k float64) {
+		v.Rand = rand.New(rand.NewPCG(noise, 0))
 		crafted := v.admitted(v.all(affine(mean, -k, direction)))
 		if d := v.damage(crafted, mean); d > most {
-			most, best = d, crafted
-			return true
-		}
-		return false
-	}
-	for i, k := range factors {
-		if try(k) {
-			at = i
+			most, best, at = d, crafted, k
 		}
 	}
-	low, high := factors[max(at-1, 0)], factors[min(at+1, len(factors)-1)]
-	try((low + factors[at]) / 2)
-	try((factors[at] + high) / 2)
+	for _, k := range factors {
+		try(k)
+	}
+	i := slices.Index(factors, at)
+	low, high := append([]float64{0}, factors...)[i], append(slices.Clone(factors[1:]), 2*at)[i]
+	for range refinements {
+		k := at
+		below, above := (low+k)/2, (k+high)/2
+		try(below)
+		try(above)
+		switch at {
+		case below:
+			high = k
+		case above:
+			low = k
+		default:
+			low, high = below, above
+		}
+	}
 	return best
 }
 

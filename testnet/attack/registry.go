@@ -24,6 +24,8 @@ var crafts = []Attack{
 	alie{},
 	optimised{name: "optimised-ipm", direction: againstMean},
 	optimised{name: "optimised-alie", direction: alongDeviation},
+	within{name: "min-max", reach: minMax},
+	within{name: "min-sum", reach: minSum},
 	mimic{},
 	lazy{},
 	labelFlip{},

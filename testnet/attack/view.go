@@ -44,7 +44,12 @@ type View struct {
 	// zero Range is all.
 	Admits Range
 	Rand   *rand.Rand
+	// Memory is what the attackers keep from round to round; nil for none.
+	Memory *Memory
 }
+
+// Memory is what attacks remember. Its zero value is that of the first round.
+type Memory struct{ mimicry mimicry }
 
 // Range is a closed interval.
 type Range struct{ Least, Greatest int64 }

@@ -25,9 +25,9 @@ var byzantine = Experiment{
 		const n = 20
 		var cells []Cell
 		for _, name := range []string{attack.Prototype, "saturation"} {
-			series := schemes
+			series := []string{spdl, spdlMulti, pure + onChain, dp + onChain}
 			if name == attack.Prototype {
-				series = []string{pure, dp, spdl, spdlMulti, pure + onChain, dp + onChain}
+				series = append([]string{pure, dp}, series...)
 			}
 			for _, percent := range []int{0, 10, 20, 30} {
 				for _, scheme := range series {
@@ -35,7 +35,7 @@ var byzantine = Experiment{
 					if err != nil {
 						return nil, err
 					}
-					s.Float32 = name == attack.Prototype && (scheme == pure || scheme == dp)
+					s.Float32 = scheme == pure || scheme == dp
 					if s.Byzantine = n * percent / 100; s.Byzantine > 0 {
 						s.Attack = name
 					}

@@ -10,14 +10,14 @@ import (
 // dirichlet is the error against the heterogeneity of the data.
 var dirichlet = Experiment{
 	Name:  "dirichlet",
-	Title: "Heterogeneous data: Dirichlet alpha, N=20, the paper's preset; clean, and under sign flips of 6",
+	Title: "Heterogeneous data: Dirichlet alpha, N=20, the paper's preset; clean, under sign flips of 6, and under mimicry of 6",
 	cells: func(o Options) ([]Cell, error) {
 		alphas := []float64{0.1, 0.5, 1, 10}
 		if o.Quick {
 			alphas = []float64{0.1, 10}
 		}
 		var cells []Cell
-		for _, flipped := range []bool{false, true} {
+		for _, name := range []string{clean, "sign-flip", "mimic"} {
 			for _, rule := range []string{"mean", "krum", "multi-krum", "trimmed-mean", "nnm+trimmed-mean"} {
 				for _, alpha := range alphas {
 					s, err := o.paper(dp, gridNodes)
@@ -26,11 +26,11 @@ var dirichlet = Experiment{
 					}
 					s.Params.Rule.Name, s.Alpha, s.Every = rule, alpha, 0
 					panel := "no attack"
-					if flipped {
-						panel = "30 % flip signs"
-						s.Byzantine, s.Attack = byzantineOf(gridNodes), "sign-flip"
+					if name != clean {
+						panel = "30 % " + name
+						s.Byzantine, s.Attack = byzantineOf(gridNodes), name
 					}
-					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log10(alpha), Learn: &s, Rerun: flipped && rule == "nnm+trimmed-mean" && alpha == 1})
+					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log10(alpha), Learn: &s, Rerun: name == "mimic" && rule == "nnm+trimmed-mean" && alpha == 1})
 				}
 			}
 		}

@@ -10,7 +10,7 @@ import (
 // noise, which gives none, and beside it with the noise that epsilon takes.
 var epsilon = Experiment{
 	Name:  "epsilon",
-	Title: "Privacy budget 0.4 and 0.04: the prototype's noise, and honest noise at the same epsilon (delta 1e-6, 100 rounds, RDP)",
+	Title: "Privacy budget 0.4 and 0.04: the prototype's noise on the paper's preset; honest noise (delta 1e-6, 100 rounds, RDP) and none on the default preset",
 	Paper: "When N=10, epsilon=0.4 and epsilon=0.04 have similar convergence. When N=20, smaller epsilon can cause larger test error.",
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
@@ -24,15 +24,24 @@ var epsilon = Experiment{
 				s.Params.Privacy.PrototypeEpsilon = e
 				cells = append(cells, Cell{Panel: panel, Series: fmt.Sprintf("prototype's noise, \"%g\"", e), Learn: &s})
 			}
+			for _, rule := range []string{"krum", "nnm+trimmed-mean"} {
+				s, err := o.private(rule, n, 1)
+				if err == nil {
+					s, err = noiseless(s)
+				}
+				if err != nil {
+					return nil, err
+				}
+				s.Every = o.often()
+				cells = append(cells, Cell{Panel: panel, Series: "no noise, " + rule, Learn: &s})
+			}
 			for _, e := range []float64{0.4, 0.04} {
 				for _, rule := range []string{"krum", "nnm+trimmed-mean"} {
 					s, err := o.private(rule, n, e)
 					if err != nil {
 						return nil, err
 					}
-					if s.Every = 2; o.Quick {
-						s.Every = 5
-					}
+					s.Every = o.often()
 					cells = append(cells, Cell{Panel: panel, Series: fmt.Sprintf("honest %g, %s", e, rule), Learn: &s, Rerun: n == 10 && e == 0.4 && rule == "krum"})
 				}
 			}
@@ -43,4 +52,12 @@ var epsilon = Experiment{
 		return figure.Figure{Title: "Privacy budget", Panels: r.curves("test_error", "test error", 1)},
 			r.table("test error after the last round", "test_error")
 	},
+}
+
+// often is after how many rounds a curve has a point.
+func (o Options) often() uint64 {
+	if o.Quick {
+		return 5
+	}
+	return 2
 }

@@ -15,6 +15,9 @@ type Experiment struct {
 	// Paper is what the paper states about it, in its words or nearly; "" where the
 	// figure is ours.
 	Paper string
+	// Reads says what the figure makes of several seeds; "" for means, with bands
+	// from the least to the greatest.
+	Reads string
 	// cells lists what is to be computed for one seed.
 	cells func(o Options) ([]Cell, error)
 	// draw makes the figure and the table of a report.
@@ -58,6 +61,12 @@ func (c Cell) columns() []string {
 // all lists the experiments; a new one is added here.
 var all = []Experiment{
 	convergence, latency, byzantine, batch, epsilon, attacks, tradeoff, dirichlet, reputation, regret,
+}
+
+// Check refuses options that the experiment has no cells for.
+func (e Experiment) Check(o Options) error {
+	_, err := e.cells(o)
+	return err
 }
 
 // All returns the experiments.

@@ -105,7 +105,7 @@ func TestFailure(t *testing.T) {
 	require.ErrorContains(t, err, "no data")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.ErrorIs(t, runner(t.TempDir(), &log).Run(ctx, tiny), context.Canceled)
+	require.ErrorContains(t, runner(t.TempDir(), &log).Run(ctx, tiny), "interrupted; the 0 cells")
 	r.Seeds = 0
 	require.ErrorContains(t, r.Run(context.Background(), tiny), "0 seeds")
 	_, err = Report(t.TempDir())
@@ -141,8 +141,11 @@ func TestCells(t *testing.T) {
 	require.ErrorContains(t, err, "convergence")
 	_, err = attacks.cells(Options{Rules: []string{"explode"}})
 	require.ErrorContains(t, err, "explode")
-	_, err = attacks.cells(Options{Attacks: []string{"explode"}})
-	require.ErrorContains(t, err, "explode")
+	for _, name := range []string{"explode", "aware+zero"} { // the grid's attacks are aware anyway
+		require.ErrorContains(t, attacks.Check(Options{Attacks: []string{name}}), name)
+	}
+	require.ErrorContains(t, attacks.Check(Options{Rules: []string{"bulyan"}}), "bulyan", "20 are too few for it")
+	require.NoError(t, attacks.Check(Options{Rules: everything, Attacks: everything}))
 }
 
 // TestDraw draws every figure from invented results.
@@ -172,6 +175,29 @@ func TestDraw(t *testing.T) {
 		_, _, err = f.Draw(nil)
 		require.NoError(t, err, e.Name)
 	}
+}
+
+// TestAccumulate: sums end where a model has lost its loss.
+func TestAccumulate(t *testing.T) {
+	l := figure.Line{Name: "l", X: []float64{1, 2, 4}, Y: []float64{3, 4, 9}}
+	require.Equal(t, figure.Line{Name: "l", X: []float64{1, 2}, Y: []float64{2, 5}}, accumulate(l, figure.Line{X: []float64{1, 2, 3}, Y: []float64{1, 1, 1}}))
+	require.Empty(t, accumulate(l, figure.Line{}).X)
+}
+
+// TestGrid: a cell is the worst seed, clean accuracy the mean, and what the chain
+// refused is counted.
+func TestGrid(t *testing.T) {
+	cells, err := attacks.cells(Options{Rules: []string{"krum"}, Attacks: []string{"zero", "alie"}})
+	require.NoError(t, err)
+	var results Results
+	for i, c := range cells[:3] {
+		for seed := range 2 {
+			results = append(results, Result{Cell: c, Columns: learn.Columns, Rows: []row{{100, 0.1*float64(i+1) + 0.02*float64(seed), 0, 0, 1, 1, 0, float64(i)}}})
+		}
+	}
+	_, table := attacks.draw(results)
+	require.Equal(t, [][]string{{"epsilon 4", "krum", "0.890", "0.680", "alie", "0.780, zero", "3", ""}}, table.Rows)
+	require.Contains(t, outside("bucketing+krum"), "N = 20 in N' = 10 buckets")
 }
 
 func TestExponent(t *testing.T) {

@@ -18,7 +18,7 @@ type Summary struct {
 	Title   string        `json:"title"`
 	Paper   string        `json:"paper,omitempty"`
 	Quick   bool          `json:"quick"`
-	Seconds float64       `json:"cpu_seconds"` // sum over the cells
+	Seconds float64       `json:"seconds"` // of all cells, one after another
 	Cells   int           `json:"cells"`
 	Notes   []figure.Note `json:"notes"`
 	Table   Table         `json:"table"`
@@ -33,7 +33,11 @@ func (r Runner) notes(e Experiment) []figure.Note {
 	}
 	seeds := "1"
 	if r.Seeds > 1 {
-		seeds = fmt.Sprintf("1 to %d; lines are means, bands from the least to the greatest", r.Seeds)
+		reads := e.Reads
+		if reads == "" {
+			reads = "means, with bands from the least to the greatest"
+		}
+		seeds = fmt.Sprintf("1 to %d: %s", r.Seeds, reads)
 	}
 	return []figure.Note{
 		{Name: "title", Text: e.Title}, {Name: "command", Text: r.Command}, {Name: "seed", Text: seeds},

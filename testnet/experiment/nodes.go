@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -33,7 +34,19 @@ func onNodes(ctx context.Context, m testnet.Manifest, look func(context.Context,
 		return err
 	}
 	defer func() { err = errors.Join(err, nodes.Stop()) }()
-	ctx, cancel := context.WithTimeout(ctx, netTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, netTimeout, fmt.Errorf("the net of %d nodes is not done after %v", m.Validators, netTimeout))
 	defer cancel()
-	return look(ctx, n)
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	go func() {
+		select {
+		case err := <-nodes.Failed():
+			fail(err)
+		case <-ctx.Done():
+		}
+	}()
+	if err := look(ctx, n); err != nil {
+		return errors.Join(err, context.Cause(ctx))
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 var regret = Experiment{
 	Name:  "regret",
 	Title: "Regret (Theorem 2): cumulative test loss with Byzantine participants minus without, N=20, f=6",
+	Reads: "means",
 	Paper: "R(A, A~) <= rho sqrt(T) + o(sqrt(T)): the loss difference with and without Byzantine nodes grows no faster than sqrt(T).",
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
@@ -40,12 +41,9 @@ var regret = Experiment{
 				if series == "none" {
 					continue
 				}
-				l := r.of(panel, series).curve(series, "test_loss")
-				l.Low, l.High = nil, nil
-				sum := 0.0
-				for i := range l.Y {
-					sum += l.Y[i] - clean.Y[i]
-					l.Y[i] = sum
+				l := accumulate(r.of(panel, series).curve(series, "test_loss"), clean)
+				if len(l.X) == 0 {
+					continue
 				}
 				p.Lines = append(p.Lines, l)
 				last, T := l.Y[len(l.Y)-1], l.X[len(l.X)-1]
@@ -53,6 +51,9 @@ var regret = Experiment{
 					highest = l
 				}
 				t.Rows = append(t.Rows, []string{panel, series, number(last), number(last / math.Sqrt(T)), number(exponent(l))})
+			}
+			if len(highest.X) == 0 {
+				continue
 			}
 			root := figure.Line{Name: "c sqrt(T)", X: highest.X, Dashed: true}
 			n := len(highest.X) - 1
@@ -64,6 +65,21 @@ var regret = Experiment{
 		}
 		return f, t
 	},
+}
+
+// accumulate sums a line's differences to another up to where either ends: a
+// model that overflows has no loss.
+func accumulate(l, clean figure.Line) figure.Line {
+	out := figure.Line{Name: l.Name}
+	sum := 0.0
+	for i := range min(len(l.X), len(clean.X)) {
+		if l.X[i] != clean.X[i] {
+			break
+		}
+		sum += l.Y[i] - clean.Y[i]
+		out.X, out.Y = append(out.X, l.X[i]), append(out.Y, sum)
+	}
+	return out
 }
 
 // exponent is the slope of log(regret) against log(T) from the middle to the

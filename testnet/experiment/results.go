@@ -173,17 +173,19 @@ func number(x float64) string {
 	return fmt.Sprintf("%.3f", x)
 }
 
-// median is that of a column over all rounds of all seeds.
+// median is that of a column over all rounds of all seeds that have a number.
 func (r Results) median(column string) float64 {
 	var v []float64
 	for _, x := range r {
 		for _, row := range x.Rows {
-			v = append(v, row[x.column(column)])
+			if n := row[x.column(column)]; !math.IsNaN(n) {
+				v = append(v, n)
+			}
 		}
 	}
 	if len(v) == 0 {
 		return math.NaN()
 	}
 	slices.Sort(v)
-	return v[len(v)/2]
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }

@@ -81,15 +81,21 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 	}
 	p := &progress{log: r.Log, start: time.Now(), total: len(alone) + len(together), ahead: cost(alone) + cost(together)/float64(r.jobs())}
 	fmt.Fprintf(r.Log, "%d cells, %d of them shared or finished before\n", total, total-p.total)
-	if err := errors.Join(r.work(ctx, alone, 1, p), r.work(ctx, together, r.jobs(), p)); err != nil {
-		return err
+	err := r.work(ctx, alone, 1, p)
+	if ctx.Err() == nil { // a net that failed costs its own figure alone
+		err = errors.Join(err, r.work(ctx, together, r.jobs(), p))
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("interrupted; the %d cells of this run that are finished are kept in %s", p.count, filepath.Join(r.Dir, "cells"))
 	}
 	for i, e := range experiments {
-		if err := r.finish(e, planned[i]); err != nil {
-			return fmt.Errorf("%s: %w", e.Name, err)
+		switch failed := r.finish(e, planned[i]); {
+		case err != nil && errors.Is(failed, os.ErrNotExist): // some of its cells were not computed
+		case failed != nil:
+			err = errors.Join(err, fmt.Errorf("%s: %w", e.Name, failed))
 		}
 	}
-	return nil
+	return err
 }
 
 func (r Runner) jobs() int {

@@ -81,7 +81,8 @@ func noiseless(s learn.Spec) (learn.Spec, error) {
 	p := &s.Params
 	p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.NoiseFloor = app.MechanismNone, 0, 0, false
 	p.Grid = app.Grid{Width: uint32(gradients.Int16), Step: 4 * p.Privacy.Clip / (1 << 15)}
-	return s, preset.Account(p)
+	err := preset.Account(p)
+	return s, err
 }
 
 // byzantineOf is the largest number of Byzantine participants with N >= 3f+1.

@@ -91,6 +91,9 @@ func (f Figure) size() (w, h vg.Length) {
 
 // Draw returns the figure as SVG and PNG. Provenance goes into both.
 func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
+	if len(f.Panels) == 0 {
+		return nil, nil, fmt.Errorf("figure %q has no panels", f.Title)
+	}
 	plots := make([][]*plot.Plot, f.rows())
 	for i := range plots {
 		plots[i] = make([]*plot.Plot, f.columns())

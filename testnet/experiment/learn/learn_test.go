@@ -121,6 +121,11 @@ func TestRefused(t *testing.T) {
 	out, err := learn.Run(context.Background(), s, data)
 	require.NoError(t, err)
 	require.Equal(t, 2.0, out.Rows[3][7])
+	s.Every = 0
+	out, err = learn.Run(context.Background(), s, data)
+	require.NoError(t, err)
+	require.Equal(t, 8.0, out.Rows[0][7], "of all four rounds")
+	s.Every = 1
 	s.Attack = "aware+constant"
 	out, err = learn.Run(context.Background(), s, data)
 	require.NoError(t, err)

@@ -42,7 +42,8 @@ type Participants struct {
 	honest  []int
 	round   uint64
 	vectors []gradients.Vector // of the round
-	loss    float64            // of the honest batches, in nats
+	memory  attack.Memory
+	loss    float64 // of the honest batches, in nats
 }
 
 // NewParticipants deals the training set out and readies the workers.
@@ -135,7 +136,7 @@ func (p *Participants) answer(o Open) {
 	var own []gradients.Vector
 	view := attack.View{
 		N: p.spec.Nodes, F: p.spec.Byzantine, Round: o.Round, Honest: p.vectors[p.spec.Byzantine:], Grid: grid(p.spec.Params),
-		Rule: p.spec.Params.Rule.Name, Seed: o.Seed, Rand: p.random,
+		Rule: p.spec.Params.Rule.Name, Seed: o.Seed, Rand: p.random, Memory: &p.memory,
 		Own: func() []gradients.Vector {
 			for i := 0; len(own) < p.spec.Byzantine; i++ {
 				v, _ := p.workers[i].Step(o.Model)

@@ -38,8 +38,9 @@ func (p *prototype) model() []float64 {
 	return out
 }
 
-// next is one step of the chain's optimizer; nobody has a reputation.
-func (p *prototype) next(row []float64) error {
+// next is one step of the chain's optimizer; nobody has a reputation, nor is
+// anybody selected.
+func (p *prototype) next(_, counts []float64) error {
 	p.round++
 	honest := p.honestly(p.model())
 	training, step := p.spec.Params.Training, p.spec.Params.Grid.Step
@@ -56,6 +57,6 @@ func (p *prototype) next(row []float64) error {
 		p.v[j] = float32(training.Momentum)*p.v[j] + g
 		p.x[j] -= float32(training.LearningRate) * p.v[j]
 	}
-	row[0], row[1] = math.NaN(), math.NaN()
+	counts[0], counts[1] = math.NaN(), math.NaN()
 	return nil
 }

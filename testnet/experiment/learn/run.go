@@ -3,6 +3,7 @@ package learn
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/gradients"
@@ -14,8 +15,9 @@ import (
 // Columns name what Run measures after a round: the share of wrong predictions
 // and the loss on the whole test set, the mean loss of the honest batches before
 // the round, the smallest reputation of the honest and the largest of the
-// attackers as shares of one (NaN where there is none), how many attackers the
-// rule selected, and how many gradients the chain refused.
+// attackers as shares of one; since the row before, how many gradients of
+// attackers the rule selected and how many gradients the chain refused. NaN
+// stands where there is none.
 var Columns = []string{"round", "test_error", "test_loss", "batch_loss", "honest_reputation", "byzantine_reputation", "byzantine_selected", "refused"}
 
 // Outcome is what a training leaves.
@@ -26,8 +28,8 @@ type Outcome struct {
 
 // training is what Run measures: a chain, or the prototype without one.
 type training interface {
-	// next closes a round and fills a row's columns behind batch_loss.
-	next(row []float64) error
+	// next closes a round. It sets the reputations and adds to the counts.
+	next(reputations, counts []float64) error
 	model() []float64
 }
 
@@ -51,18 +53,19 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 		return Outcome{}, err
 	}
 	var out Outcome
+	counts := []float64{0, 0}
 	for r, last := uint64(1), spec.Params.Training.Rounds; r <= last; r++ {
 		if ctx.Err() != nil {
 			return Outcome{}, ctx.Err()
 		}
-		row := []float64{float64(r), 0, 0, 0, math.NaN(), math.NaN(), 0, 0}
-		if err := t.next(row[4:]); err != nil {
+		reputations := []float64{math.NaN(), math.NaN()}
+		if err := t.next(reputations, counts); err != nil {
 			return Outcome{}, err
 		}
 		if r == last || spec.Every != 0 && r%spec.Every == 0 {
-			row[1], row[2] = test.Score(t.model())
-			row[3] = participants.loss
-			out.Rows = append(out.Rows, row)
+			wrong, loss := test.Score(t.model())
+			out.Rows = append(out.Rows, slices.Concat([]float64{float64(r), wrong, loss, participants.loss}, reputations, counts))
+			counts = []float64{0, 0}
 		}
 	}
 	out.Model = t.model()
@@ -82,7 +85,7 @@ func newOnChain(p *Participants) (training, error) {
 
 func (c onChain) model() []float64 { return c.chain.State().Model }
 
-func (c onChain) next(row []float64) error {
+func (c onChain) next(reputations, counts []float64) error {
 	closed, err := c.chain.Round()
 	if err != nil {
 		return err
@@ -90,17 +93,17 @@ func (c onChain) next(row []float64) error {
 	for i, p := range c.chain.State().Participants {
 		r := float64(p.Reputation) / app.One
 		if i < c.spec.Byzantine {
-			row[1] = fmax(row[1], r)
+			reputations[1] = fmax(reputations[1], r)
 		} else {
-			row[0] = -fmax(-row[0], -r)
+			reputations[0] = -fmax(-reputations[0], -r)
 		}
 	}
 	for _, x := range closed.Record.Contributions {
 		if x.Selected && int(x.Participant) < c.spec.Byzantine {
-			row[2]++
+			counts[0]++
 		}
 	}
-	row[3] = float64(closed.Refused)
+	counts[1] += float64(closed.Refused)
 	return nil
 }
 

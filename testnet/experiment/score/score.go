@@ -4,6 +4,7 @@ package score
 
 import (
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/spdl/spdl/app"
@@ -48,8 +49,11 @@ func New(set mnist.Set, m app.Model) (*Test, error) {
 }
 
 // Score is the share of wrong predictions at the parameters, and the mean loss in
-// nats. A model that overflows is wrong where it does.
+// nats. A model that overflows is wrong where it does, and its loss is NaN.
 func (t *Test) Score(parameters []float64) (wrong, loss float64) {
 	e := t.model.Evaluate(parameters, t.set.X, t.set.Labels)
+	if e.NonFinite > 0 {
+		e.Loss = math.NaN()
+	}
 	return 1 - e.Accuracy, e.Loss
 }

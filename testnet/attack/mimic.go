@@ -1,0 +1,94 @@
+package attack
+
+import (
+	"math"
+
+	"github.com/spdl/spdl/gradients"
+)
+
+// mimic sends the gradient of one honest participant: its data counts F+1 times,
+// and the others' are left out. The victim is whom the honest gradients' largest
+// variance sets apart, found in the first rounds and kept from then on.
+type mimic struct{}
+
+func (mimic) Name() string { return "mimic" }
+func (mimic) Source() string {
+	return "Karimireddy et al., ICLR 2022, appendix B: the victim lies farthest along the direction of largest variance"
+}
+
+func (mimic) Craft(v View) []gradients.Vector {
+	m := &mimicry{}
+	if v.Memory != nil {
+		m = &v.Memory.mimicry
+	}
+	if m.rounds < warmup {
+		m.learn(v)
+	}
+	return v.each(func(int) gradients.Vector { return v.Honest[m.victim] })
+}
+
+// warmup is in how many rounds the victim is looked for.
+const warmup = 20
+
+// mimicry is what is known of the honest after some rounds: the mean of their
+// gradients, and Oja's estimate of the direction in which they differ most.
+type mimicry struct {
+	rounds    int
+	mean, way []float64 // way is of length 1
+	victim    int
+}
+
+// learn takes a round's gradients in. Weights are those of running means.
+func (m *mimicry) learn(v View) {
+	if m.rounds == 0 {
+		m.mean, m.way = make([]float64, v.dim()), normal(difference(v.Honest[0], v.mean()))
+	}
+	old, fresh := float64(m.rounds)/float64(m.rounds+1), 1/float64(m.rounds+1)
+	now := v.mean()
+	for j := range m.mean {
+		m.mean[j] = old*m.mean[j] + fresh*now[j]
+	}
+	way := make([]float64, v.dim())
+	for j := range way {
+		way[j] = old * m.way[j]
+	}
+	most := math.Inf(-1)
+	for i, h := range v.Honest {
+		d := difference(h, m.mean)
+		along := dot(d, m.way)
+		for j := range way {
+			way[j] += fresh * along * d[j]
+		}
+		if a := math.Abs(along); a > most { // either side: the direction has no sign
+			most, m.victim = a, i
+		}
+	}
+	m.way, m.rounds = normal(way), m.rounds+1
+}
+
+func difference(g gradients.Vector, mean []float64) []float64 {
+	out := make([]float64, g.Len())
+	for j := range out {
+		out[j] = float64(g.At(j)) - mean[j]
+	}
+	return out
+}
+
+func dot(a, b []float64) (sum float64) {
+	for j := range a {
+		sum += a[j] * b[j]
+	}
+	return sum
+}
+
+// normal scales to length 1; a zero vector stays.
+func normal(x []float64) []float64 {
+	length := math.Sqrt(dot(x, x))
+	if length == 0 {
+		return x
+	}
+	for j := range x {
+		x[j] /= length
+	}
+	return x
+}
