@@ -4,7 +4,8 @@ import "github.com/spdl/spdl/krum"
 
 // multiKrumRule averages the m = N-f inputs with the least Krum scores, or all if no more than that are included.
 //
-// Resilience: N >= 2f+3, as Krum; a mean of m has less variance than one input.
+// Resilience: N >= 2f+3, as Krum, though the paper proves nothing for m > 1; a mean of m has less variance than one
+// input.
 //
 // Cost: as Krum, and O(m d).
 //

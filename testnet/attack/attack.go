@@ -2,7 +2,8 @@
 //
 // Hooks make a real node's participant misbehave: they stand between an honest
 // worker and its chain, and nothing but a testnet's manifest reaches them. Attacks
-// are functions of all that a round's colluding attackers see, for simulations.
+// are functions of all that a round's colluding attackers see: for simulations,
+// and by Dictated for real nodes whose seeds are known.
 // How to add one: write a type with Name, Source and Craft, and add a line to
 // crafts in registry.go.
 package attack
