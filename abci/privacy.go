@@ -14,11 +14,11 @@ type Spend struct {
 	Participant    uint32   `json:"participant"`
 	Moniker        string   `json:"moniker"`
 	Participations uint64   `json:"participations"` // in all epochs
-	Epsilon        *float64 `json:"epsilon"`        // null: no guarantee
+	Epsilon        *float64 `json:"epsilon"`        // by the ledger; null where an epoch of the chain has none
 	Delta          float64  `json:"delta"`
 	Budget         float64  `json:"budget"` // epsilon that may be spent
 	Left           *uint64  `json:"left"`   // participations that the budget still pays for; null without one
-	Guarantee      bool     `json:"guarantee"`
+	Guarantee      bool     `json:"guarantee"`      // epsilon holds: it is there, and no test chain's
 }
 
 // spendOf is a participant's account.
@@ -26,19 +26,19 @@ func spendOf(s *app.State, p *app.Participant) (Spend, error) {
 	priv := s.Params.Privacy
 	out := Spend{
 		Participant: p.Index, Moniker: p.Moniker, Participations: p.Participations, Delta: priv.Delta, Budget: priv.Epsilon,
-		Guarantee: len(priv.Cost) > 0,
 	}
-	if !out.Guarantee {
+	if !app.Accounted(s.Params, s.Epochs) {
 		return out, nil
 	}
+	out.Guarantee = !app.KnownNoise(s.Params, s.Epochs)
 	epsilon, err := accountant.ChainEpsilon(p.Spent, priv.Delta)
 	left := priv.Participations(p.Spent)
 	out.Epsilon, out.Left = &epsilon, &left
 	return out, err
 }
 
-// greatestSpend is the largest epsilon of any participant, nil where there is no
-// guarantee.
+// greatestSpend is the largest epsilon of any participant, nil where the ledger
+// does not hold all.
 func greatestSpend(s *app.State) *float64 {
 	var most *float64
 	for i := range s.Participants {

@@ -26,7 +26,8 @@ type Bundle struct {
 	Height       uint64     `json:"height"`
 	Round        app.Proven `json:"round"`        // its record
 	Progress     app.Proven `json:"progress"`     // which epoch is running
-	Params       app.Proven `json:"params"`       // of the running epoch, or the round's epoch where that has ended
+	Params       app.Proven `json:"params"`       // of the running epoch
+	Epochs       app.Proven `json:"epochs"`       // those that have ended
 	Participants app.Proven `json:"participants"` // all
 }
 
@@ -149,18 +150,10 @@ func (a *Application) queryBundle(s *app.State, arg string) (any, error) {
 	if b.Round, err = a.proveRound(s, epoch, t); err != nil {
 		return nil, err
 	}
-	params := "params"
-	if epoch < s.Progress.Epoch {
-		params = fmt.Sprintf("epochs/%d", epoch)
-	}
-	if b.Progress, err = s.Prove("progress"); err != nil {
-		return nil, proofError(err)
-	}
-	if b.Params, err = s.Prove(params); err != nil {
-		return nil, proofError(err)
-	}
-	if b.Participants, err = s.Prove("participants"); err != nil {
-		return nil, proofError(err)
+	for key, proven := range map[string]*app.Proven{"progress": &b.Progress, "params": &b.Params, "epochs": &b.Epochs, "participants": &b.Participants} {
+		if *proven, err = s.Prove(key); err != nil {
+			return nil, proofError(err)
+		}
 	}
 	return b, nil
 }

@@ -1,6 +1,9 @@
 package app
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // LedgerOrders is how many orders of Renyi divergence the ledger keeps. Which
 // they are is the accountant's to say (app/SPEC.md lists them); the chain adds
@@ -62,6 +65,24 @@ func (p Privacy) Pay(spent []uint64) []uint64 {
 		after[i] = min(after[i]+p.Cost[i], maxLedger*2)
 	}
 	return after
+}
+
+// Accounted tells whether the ledger holds all that participants have released: no
+// epoch, running or ended after a closed round, is without costs. Where it does not,
+// no epsilon is true, though the ledger would give one.
+func Accounted(running Params, ended []Epoch) bool {
+	for _, e := range ended {
+		if e.Rounds > 0 && len(e.Params.Privacy.Cost) == 0 {
+			return false
+		}
+	}
+	return len(running.Privacy.Cost) > 0
+}
+
+// KnownNoise tells whether noise may come from known seeds in some epoch: what the
+// ledger holds is then a rehearsal, and nothing is private.
+func KnownNoise(running Params, ended []Epoch) bool {
+	return running.TestChain || slices.ContainsFunc(ended, func(e Epoch) bool { return e.Params.TestChain })
 }
 
 // checkBudget is G7: the ledger pays for one participation more.

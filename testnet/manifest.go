@@ -7,8 +7,6 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
-	"github.com/spdl/spdl/app/worker"
-	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/testnet/attack"
 )
 
@@ -46,9 +44,9 @@ type Manifest struct {
 	Perturb []Perturbation `mapstructure:"perturb"`
 	// Attacks are the nodes whose participants misbehave.
 	Attacks []Attack `mapstructure:"attack"`
-	// Dictated are the nodes that send what a function says instead of their
-	// worker's gradients; for nets in one process.
-	Dictated map[int]func(worker.Task) gradients.Vector `mapstructure:"-"`
+	// Dictated are the nodes that send other gradients than their worker's; for nets
+	// in one process.
+	Dictated map[int]attack.Dictation `mapstructure:"-"`
 	// Adjust changes the parameters last; for tests.
 	Adjust func(*app.Params) `mapstructure:"-"`
 	// GenesisTime is the chain's first block time. Default: now.

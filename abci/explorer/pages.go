@@ -48,7 +48,6 @@ type homePage struct {
 	Rounds                  []Point
 	Names                   map[uint32]string
 	Budget                  float64
-	Guarantee               bool
 	Mechanism               string
 }
 
@@ -62,7 +61,7 @@ func (s *Server) home(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
-	b := homePage{Standings: all, Names: map[uint32]string{}, Budget: params.Privacy.Epsilon, Guarantee: len(params.Privacy.Cost) > 0, Mechanism: params.Privacy.Mechanism}
+	b := homePage{Standings: all, Names: map[uint32]string{}, Budget: params.Privacy.Epsilon, Mechanism: params.Privacy.Mechanism}
 	for _, st := range all {
 		b.Names[st.Participant] = st.Moniker
 		if st.Alarm == Suspect {
@@ -311,7 +310,7 @@ const fared = 100
 // a ledger that closed that many rounds; where it is not known to be of then,
 // nothing is said of what was spent.
 func (s *Server) fares(ctx context.Context, people []app.Participant, closed place, known bool, index uint32) ([]fare, error) {
-	_, params, _, err := s.tail.now()
+	status, params, _, err := s.tail.now()
 	if err != nil {
 		return nil, err
 	}
@@ -335,7 +334,7 @@ func (s *Server) fares(ctx context.Context, people []app.Participant, closed pla
 		}
 		out, records = append(out, f), append(records, record)
 	}
-	if known {
+	if known && status.Epsilon != nil {
 		for i, epsilon := range spentBy(params.Privacy, people[index:index+1], records) {
 			out[i].Epsilon = epsilon
 		}

@@ -206,7 +206,7 @@ func (t *tail) past(ctx context.Context, status abci.Status, params app.Params) 
 		}
 		records, points = append(records, r), append(points, pointOf(r))
 	}
-	if ok && closed == (place{status.Epoch, status.Round}) {
+	if ok && closed == (place{status.Epoch, status.Round}) && status.Epsilon != nil {
 		for i, epsilon := range spentBy(params.Privacy, people, records) {
 			points[i].Epsilon = epsilon
 		}

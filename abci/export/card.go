@@ -43,9 +43,11 @@ type Card struct {
 	ModelHash    string    `json:"model_hash"`
 	Mechanism    string    `json:"mechanism"`
 	// Epsilon is the largest spend of a participant, in all rounds up to Height, at
-	// Delta, rounded up to four decimals; null: NO DP GUARANTEE.
-	Epsilon *float64 `json:"epsilon"`
-	Delta   float64  `json:"delta,omitempty"`
+	// Delta, rounded up to four decimals; null: NO DP GUARANTEE. On a test chain, whose
+	// noise may be known, it is on paper only.
+	Epsilon   *float64 `json:"epsilon"`
+	Delta     float64  `json:"delta,omitempty"`
+	TestChain bool     `json:"test_chain,omitempty"`
 	// Accuracy is what the exporter measured on the test set that Tested names. It
 	// is no part of the proof: spdl model eval measures it again.
 	Accuracy *float64 `json:"accuracy"`
@@ -66,7 +68,8 @@ type Bundle struct {
 	Header       []byte     `json:"header"`       // LightBlock in protobuf: signed header and validators
 	Round        app.Proven `json:"round"`        // record
 	Progress     app.Proven `json:"progress"`     // which epoch is running
-	Params       app.Proven `json:"params"`       // of the running epoch, or of the round's where that has ended
+	Params       app.Proven `json:"params"`       // of the running epoch
+	Epochs       app.Proven `json:"epochs"`       // those that have ended
 	Participants app.Proven `json:"participants"` // all
 }
 
@@ -150,19 +153,19 @@ func derive(b Bundle) (Card, error) {
 	if key := fmt.Sprintf("round/%d/%d", r.Epoch, r.Round); b.Round.Proof.Key != key {
 		return Card{}, fmt.Errorf("%w: the round's proof is about %q", app.ErrNotProven, b.Round.Proof.Key)
 	}
-	params, err := paramsOf(b, r.Epoch, hash)
+	var running app.Params
+	var progress app.Progress
+	var ended, people app.Document
+	if err := errors.Join(open("params", b.Params, hash, &running), open("progress", b.Progress, hash, &progress),
+		open("epochs", b.Epochs, hash, &ended), open("participants", b.Participants, hash, &people)); err != nil {
+		return Card{}, err
+	}
+	params, err := paramsOf(r.Epoch, progress.Epoch, running, ended.Epochs)
 	if err != nil {
 		return Card{}, err
 	}
-	if err := b.Participants.Proof.Verify("participants", b.Participants.Value, hash); err != nil {
-		return Card{}, err
-	}
-	var d app.Document
-	if err := d.Unmarshal(b.Participants.Value); err != nil {
-		return Card{}, fmt.Errorf("%w: participants: %w", app.ErrNotProven, err)
-	}
 	n := 0
-	for _, p := range d.Participants {
+	for _, p := range people.Participants {
 		if p.Active {
 			n++
 		}
@@ -171,45 +174,37 @@ func derive(b Bundle) (Card, error) {
 		Version: Version, ChainID: header.ChainID, Epoch: r.Epoch, Round: r.Round, Rounds: params.Training.Rounds, Closed: r.Height,
 		Preset: params.Preset, Rule: r.Rule, Participants: n, Byzantine: max(0, min(int(params.Rule.Byzantine), (n-1)/3)),
 		Included: len(r.Contributions), Model: params.Model, ModelHash: hex.EncodeToString(r.ModelHash), Mechanism: params.Privacy.Mechanism,
-		Height: header.Height, AppHash: hex.EncodeToString(hash[:]), Proof: b,
+		Height: header.Height, AppHash: hex.EncodeToString(hash[:]), Proof: b, TestChain: app.KnownNoise(running, ended.Epochs),
 	}
-	if len(params.Privacy.Cost) > 0 {
+	if app.Accounted(running, ended.Epochs) {
 		c.Delta = params.Privacy.Delta
-		c.Epsilon, err = epsilon(d.Participants, c.Delta)
+		c.Epsilon, err = epsilon(people.Participants, c.Delta)
 	}
 	return c, err
 }
 
-// paramsOf are the parameters of the record's epoch: the running one, or one
-// that has ended.
-func paramsOf(b Bundle, epoch uint64, hash [32]byte) (app.Params, error) {
-	var params app.Params
-	var progress app.Progress
-	if err := b.Progress.Proof.Verify("progress", b.Progress.Value, hash); err != nil {
-		return params, err
-	}
-	if err := progress.Unmarshal(b.Progress.Value); err != nil {
-		return params, fmt.Errorf("%w: progress: %w", app.ErrNotProven, err)
-	}
-	key, p := "params", b.Params
-	if progress.Epoch != epoch {
-		key = fmt.Sprintf("epochs/%d", epoch)
-	}
+// open verifies a component of the state and decodes it.
+func open(key string, p app.Proven, hash [32]byte, into interface{ Unmarshal([]byte) error }) error {
 	if err := p.Proof.Verify(key, p.Value, hash); err != nil {
-		return params, err
+		return err
 	}
-	var err error
-	if key == "params" {
-		err = params.Unmarshal(p.Value)
-	} else {
-		var e app.Epoch
-		err = e.Unmarshal(p.Value)
-		params = e.Params
+	if err := into.Unmarshal(p.Value); err != nil {
+		return fmt.Errorf("%w: %s: %w", app.ErrNotProven, key, err)
 	}
-	if err != nil {
-		err = fmt.Errorf("%w: %s: %w", app.ErrNotProven, key, err)
+	return nil
+}
+
+// paramsOf are the parameters of an epoch: the running one, or one that has ended.
+func paramsOf(epoch, now uint64, running app.Params, ended []app.Epoch) (app.Params, error) {
+	if epoch == now {
+		return running, nil
 	}
-	return params, err
+	for _, e := range ended {
+		if e.Epoch == epoch {
+			return e.Params, nil
+		}
+	}
+	return app.Params{}, fmt.Errorf("%w: epoch %d of the record is not among the %d that have ended", app.ErrNotProven, epoch, len(ended))
 }
 
 // epsilon is the largest spend, rounded up so that machines whose logarithms

@@ -153,6 +153,9 @@ func (c *Card) summary() map[string]string {
 	if c.Epsilon != nil {
 		s["epsilon"], s["delta"] = fmt.Sprint(*c.Epsilon), fmt.Sprint(c.Delta)
 	}
+	if c.TestChain {
+		s["test_chain"] = "true"
+	}
 	if c.Accuracy != nil {
 		s["accuracy"] = fmt.Sprint(*c.Accuracy)
 	}

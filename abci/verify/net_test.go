@@ -60,7 +60,7 @@ func (n net) fetch(ctx context.Context, t *testing.T, round uint64) *export.File
 	require.NoError(t, err)
 	header, err := n.HeaderOf(ctx, n.trust.ChainID, int64(b.Height), root)
 	require.NoError(t, err)
-	f, err := export.New(x, header, export.Bundle{Round: b.Round, Progress: b.Progress, Params: b.Params, Participants: b.Participants})
+	f, err := export.New(x, header, export.Bundle{Round: b.Round, Progress: b.Progress, Params: b.Params, Epochs: b.Epochs, Participants: b.Participants})
 	require.NoError(t, err)
 	return f
 }

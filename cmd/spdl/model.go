@@ -144,7 +144,7 @@ func fetchModel(ctx context.Context, c *client.Client, args []string, notes io.W
 	if err != nil {
 		return nil, err
 	}
-	return export.New(parameters, header, export.Bundle{Round: b.Round, Progress: b.Progress, Params: b.Params, Participants: b.Participants})
+	return export.New(parameters, header, export.Bundle{Round: b.Round, Progress: b.Progress, Params: b.Params, Epochs: b.Epochs, Participants: b.Participants})
 }
 
 func parametersAfter(ctx context.Context, c *client.Client, r app.Record, notes io.Writer) ([]float64, error) {
@@ -215,6 +215,9 @@ func cardText(w io.Writer, c export.Card) error {
 	epsilon, accuracy := "NO DP GUARANTEE", "not measured"
 	if c.Epsilon != nil {
 		epsilon = fmt.Sprintf("%.4f at delta %g, the largest of a participant up to height %d", *c.Epsilon, c.Delta, c.Height)
+	}
+	if c.TestChain {
+		epsilon += "; " + testChain
 	}
 	if c.Accuracy != nil {
 		accuracy = fmt.Sprintf("%.4f on %s (the exporter's word, not proven)", *c.Accuracy, plain(c.Tested))

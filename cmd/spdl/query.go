@@ -69,8 +69,11 @@ func queryStatus() *cobra.Command {
 				if s.Done {
 					phase = "finished"
 				}
-				_, err := fmt.Fprintf(w, "chain         %s\nheight        %d\napp hash      %s\nepoch         %d\nround         %d of %d, %s\nranking       %v\nparticipants  %d, %d gradients pending\nmodel         %d parameters\nrule          %s\n",
-					s.ChainID, s.Height, s.AppHash, s.Epoch, s.Round, s.Rounds, phase, s.Ranking, s.Participants, s.Pending, s.Dim, s.Rule)
+				_, err := fmt.Fprintf(w, "chain         %s\nheight        %d\napp hash      %s\nepoch         %d\nround         %d of %d, %s\nranking       %v\nparticipants  %d, %d gradients pending\nmodel         %d parameters\nrule          %s\nepsilon       %s\nseed          %s\n",
+					s.ChainID, s.Height, s.AppHash, s.Epoch, s.Round, s.Rounds, phase, s.Ranking, s.Participants, s.Pending, s.Dim, s.Rule, spentText(s.Epsilon), s.Seed)
+				if err == nil && s.TestChain {
+					_, err = fmt.Fprintln(w, testChain)
+				}
 				return err
 			}, err
 		})

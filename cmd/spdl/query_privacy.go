@@ -33,21 +33,36 @@ func queryPrivacy() *cobra.Command {
 		})
 }
 
+// testChain is said beside every epsilon of such a chain.
+const testChain = "TEST CHAIN ONLY: noise may be known, nothing is private"
+
+// spentText is an epsilon, or that there is none.
+func spentText(epsilon *float64) string {
+	if epsilon == nil {
+		return "NO DP GUARANTEE"
+	}
+	return fmt.Sprintf("%.4f", *epsilon)
+}
+
 func privacyText(w io.Writer, all []abci.Spend) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "participant\tmoniker\tparticipations\tepsilon\tbudget\tdelta\tleft")
-	guaranteed := true
+	guaranteed, known := true, true
 	for _, s := range all {
 		epsilon, left := "-", "-"
 		if s.Epsilon != nil && s.Left != nil {
 			epsilon, left = fmt.Sprintf("%.4f", *s.Epsilon), strconv.FormatUint(*s.Left, 10)
 		}
-		guaranteed = guaranteed && s.Guarantee
+		guaranteed, known = guaranteed && s.Guarantee, known && s.Epsilon != nil
 		fmt.Fprintf(t, "%d\t%q\t%d\t%s\t%g\t%g\t%s\n", s.Participant, s.Moniker, s.Participations, epsilon, s.Budget, s.Delta, left)
 	}
 	if err := t.Flush(); err != nil || guaranteed {
 		return err
 	}
-	_, err := fmt.Fprintln(w, "NO DP GUARANTEE: the epoch's mechanism has none, or it has no ledger")
+	why := testChain
+	if !known {
+		why = "NO DP GUARANTEE: an epoch of this chain had no noise, or no ledger of it"
+	}
+	_, err := fmt.Fprintln(w, why)
 	return err
 }

@@ -173,6 +173,9 @@ func topText(w io.Writer, g *glance) error {
 		phase = "finished"
 	}
 	fmt.Fprintf(w, "%s  %s  %s  %d peers  %s\n", name(s.ChainID), name(g.Moniker), g.At.Format(time.TimeOnly), g.Peers, phase)
+	if s.TestChain {
+		fmt.Fprintln(w, testChain)
+	}
 	if g.Unreachable != "" {
 		fmt.Fprintf(w, "NO ANSWER, old figures: %s\n", oneLine(g.Unreachable, 100))
 	}

@@ -9,10 +9,13 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Dictated lets a node send what a function says for the open round, the zero
-// Vector for silence, in place of what its worker computed: how an Attack, which
-// needs to see all honest gradients, comes to real nodes.
-func Dictated(vector func(worker.Task) gradients.Vector) node.Hooks {
+// Dictation says what a node sends for the open round, the zero Vector for silence.
+type Dictation func(worker.Task) gradients.Vector
+
+// Dictated lets a node send what a dictation says in place of what its worker
+// computed: how an Attack, which needs to see all honest gradients, comes to real
+// nodes.
+func Dictated(vector Dictation) node.Hooks {
 	return node.Hooks{Chain: func(c worker.Chain, keys worker.Keys) (worker.Chain, error) {
 		return dictated{c, keys, vector}, nil
 	}}
@@ -21,7 +24,7 @@ func Dictated(vector func(worker.Task) gradients.Vector) node.Hooks {
 type dictated struct {
 	worker.Chain
 	keys   worker.Keys
-	vector func(worker.Task) gradients.Vector
+	vector Dictation
 }
 
 // Submit replaces a gradient and signs it anew.

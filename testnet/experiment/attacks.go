@@ -11,6 +11,7 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/learn"
+	"github.com/spdl/spdl/testnet/experiment/scheme"
 )
 
 // attacks are rules under every attack, on the default preset's chain: with
@@ -41,7 +42,7 @@ var attacks = Experiment{
 				}
 				return nil, err
 			}
-			exact, err := noiseless(private)
+			exact, err := scheme.Noiseless(private)
 			if err != nil {
 				return nil, err
 			}
@@ -71,7 +72,7 @@ func gridRow(panel string, s learn.Spec, names []string) []Cell {
 	cells := []Cell{{Panel: panel, Series: cross(rule, clean), Learn: &s}}
 	for _, name := range names {
 		under := s
-		under.Byzantine, under.Attack = byzantineOf(gridNodes), "aware+"+name
+		under.Byzantine, under.Attack = scheme.Byzantine(gridNodes), "aware+"+name
 		cells = append(cells, Cell{
 			Panel: panel, Series: cross(rule, name), Learn: &under,
 			Rerun: s.Params.Privacy.NoiseFloor && rule == "nnm+trimmed-mean" && name == "optimised-ipm",
@@ -155,7 +156,7 @@ func outside(rule string) string {
 	if err != nil {
 		return ""
 	}
-	if err := found.Condition(gridNodes, byzantineOf(gridNodes)); err != nil {
+	if err := found.Condition(gridNodes, scheme.Byzantine(gridNodes)); err != nil {
 		return strings.TrimPrefix(err.Error(), "rules: ")
 	}
 	return ""

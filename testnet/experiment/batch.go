@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
+	"github.com/spdl/spdl/testnet/experiment/scheme"
 )
 
 // batch is the paper's figure of the batch size.
@@ -16,13 +17,13 @@ var batch = Experiment{
 		var cells []Cell
 		for _, n := range []int{10, 20} {
 			for _, size := range []uint32{10, 100} {
-				for _, scheme := range schemes {
-					s, err := o.paper(scheme, n)
+				for _, name := range scheme.Names() {
+					s, err := o.paper(name, n)
 					if err != nil {
 						return nil, err
 					}
 					s.Params.Privacy.Batch = size
-					cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d, BS=%d", n, size), Series: scheme, Learn: &s, Rerun: n == 10 && size == 10 && scheme == spdl})
+					cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d, BS=%d", n, size), Series: name, Learn: &s, Rerun: n == 10 && size == 10 && name == scheme.SPDL})
 				}
 			}
 		}

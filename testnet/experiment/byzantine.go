@@ -6,6 +6,7 @@ import (
 
 	"github.com/spdl/spdl/testnet/attack"
 	"github.com/spdl/spdl/testnet/experiment/figure"
+	"github.com/spdl/spdl/testnet/experiment/scheme"
 )
 
 // onChain marks the schemes that have no chain in the paper.
@@ -25,23 +26,23 @@ var byzantine = Experiment{
 		const n = 20
 		var cells []Cell
 		for _, name := range []string{attack.Prototype, "saturation"} {
-			series := []string{spdl, spdlMulti, pure + onChain, dp + onChain}
+			series := []string{scheme.SPDL, scheme.SPDLMulti, scheme.Pure + onChain, scheme.DP + onChain}
 			if name == attack.Prototype {
-				series = append([]string{pure, dp}, series...)
+				series = append([]string{scheme.Pure, scheme.DP}, series...)
 			}
 			for _, percent := range []int{0, 10, 20, 30} {
-				for _, scheme := range series {
-					s, err := o.paper(strings.TrimSuffix(scheme, onChain), n)
+				for _, who := range series {
+					s, err := o.paper(strings.TrimSuffix(who, onChain), n)
 					if err != nil {
 						return nil, err
 					}
-					s.Float32 = scheme == pure || scheme == dp
+					s.Float32 = who == scheme.Pure || who == scheme.DP
 					if s.Byzantine = n * percent / 100; s.Byzantine > 0 {
 						s.Attack = name
 					}
 					cells = append(cells, Cell{
-						Panel: fmt.Sprintf("%s, BR=%d %%", name, percent), Series: scheme, Learn: &s,
-						Rerun: name == "saturation" && percent == 30 && scheme == spdlMulti,
+						Panel: fmt.Sprintf("%s, BR=%d %%", name, percent), Series: who, Learn: &s,
+						Rerun: name == "saturation" && percent == 30 && who == scheme.SPDLMulti,
 					})
 				}
 			}

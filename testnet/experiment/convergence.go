@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
+	"github.com/spdl/spdl/testnet/experiment/scheme"
 )
 
 // convergence is the paper's figure of the test error by round and N.
@@ -16,12 +17,12 @@ var convergence = Experiment{
 		sizes := []int{4, 10, 20, 30}
 		var cells []Cell
 		for _, n := range sizes {
-			for _, scheme := range schemes {
-				s, err := o.paper(scheme, n)
+			for _, name := range scheme.Names() {
+				s, err := o.paper(name, n)
 				if err != nil {
 					return nil, err
 				}
-				cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: scheme, Learn: &s, Rerun: n == 4 && scheme == spdlMulti})
+				cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: name, Learn: &s, Rerun: n == 4 && name == scheme.SPDLMulti})
 			}
 		}
 		return cells, nil

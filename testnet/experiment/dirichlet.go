@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
+	"github.com/spdl/spdl/testnet/experiment/scheme"
 )
 
 // dirichlet is the error against the heterogeneity of the data.
@@ -20,7 +21,7 @@ var dirichlet = Experiment{
 		for _, name := range []string{clean, "sign-flip", "mimic"} {
 			for _, rule := range []string{"mean", "krum", "multi-krum", "trimmed-mean", "nnm+trimmed-mean"} {
 				for _, alpha := range alphas {
-					s, err := o.paper(dp, gridNodes)
+					s, err := o.paper(scheme.DP, gridNodes)
 					if err != nil {
 						return nil, err
 					}
@@ -28,7 +29,7 @@ var dirichlet = Experiment{
 					panel := "no attack"
 					if name != clean {
 						panel = "30 % " + name
-						s.Byzantine, s.Attack = byzantineOf(gridNodes), name
+						s.Byzantine, s.Attack = scheme.Byzantine(gridNodes), name
 					}
 					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log10(alpha), Learn: &s, Rerun: name == "mimic" && rule == "nnm+trimmed-mean" && alpha == 1})
 				}

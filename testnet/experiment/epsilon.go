@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
+	"github.com/spdl/spdl/testnet/experiment/scheme"
 )
 
 // epsilon is the paper's figure of the privacy budget: with the prototype's
@@ -17,7 +18,7 @@ var epsilon = Experiment{
 		for _, n := range []int{10, 20} {
 			panel := fmt.Sprintf("N=%d", n)
 			for _, e := range []float64{0.4, 0.04} {
-				s, err := o.paper(spdl, n)
+				s, err := o.paper(scheme.SPDL, n)
 				if err != nil {
 					return nil, err
 				}
@@ -27,7 +28,7 @@ var epsilon = Experiment{
 			for _, rule := range []string{"krum", "nnm+trimmed-mean"} {
 				s, err := o.private(rule, n, 1)
 				if err == nil {
-					s, err = noiseless(s)
+					s, err = scheme.Noiseless(s)
 				}
 				if err != nil {
 					return nil, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/learn"
+	"github.com/spdl/spdl/testnet/experiment/live"
 )
 
 // Experiment is one figure.
@@ -44,16 +45,16 @@ type Cell struct {
 	// Exactly one of these.
 	Learn   *learn.Spec `json:"learn,omitempty"`
 	Latency *Latency    `json:"latency,omitempty"`
-	Real    *Real       `json:"real,omitempty"`
+	Real    *learn.Spec `json:"real,omitempty"` // as Learn, on real nodes
 }
 
 // Columns name the rows of a cell.
 func (c Cell) columns() []string {
 	switch {
 	case c.Latency != nil:
-		return latencyColumns
+		return live.TimeColumns
 	case c.Real != nil:
-		return realColumns
+		return live.TrainColumns
 	}
 	return learn.Columns
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/learn"
+	"github.com/spdl/spdl/testnet/experiment/scheme"
 )
 
 // small is MNIST's first 2,500 and 200.
@@ -37,15 +38,15 @@ var tiny = Experiment{
 	Name: "tiny", Title: "tiny & <small>", Paper: "says nothing",
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
-		for _, scheme := range []string{pure, spdl} {
-			s, err := o.paper(scheme, 4)
+		for _, name := range []string{scheme.Pure, scheme.SPDL} {
+			s, err := o.paper(name, 4)
 			if err != nil {
 				return nil, err
 			}
 			s.Params.Training.Rounds, s.Every = 2, 1
-			cells = append(cells, Cell{Panel: "N=4", Series: scheme, Learn: &s})
+			cells = append(cells, Cell{Panel: "N=4", Series: name, Learn: &s})
 		}
-		return append(cells, Cell{Panel: "again", Series: pure, Learn: cells[0].Learn}), nil
+		return append(cells, Cell{Panel: "again", Series: scheme.Pure, Learn: cells[0].Learn}), nil
 	},
 	draw: func(r Results) (figure.Figure, Table) {
 		return figure.Figure{Title: "tiny", Panels: r.curves("test_error", "test error", 1)}, r.table("N", "test_error")
@@ -243,35 +244,4 @@ func TestCompare(t *testing.T) {
 	results[2].Model = "dd"
 	_, _, err = results.compare()
 	require.ErrorContains(t, err, "p, s on real nodes ended in model dd, and the simulation in aa")
-}
-
-// TestReal: a training with two kinds of partition and an attack that sees
-// everybody ends on real nodes in the model of the simulation, bit for bit.
-func TestReal(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs nets")
-	}
-	data, err := mnist.Embedded() // what the nodes train on
-	require.NoError(t, err)
-	for _, alpha := range []float64{0, 1} {
-		s, err := Options{}.paper(dp, 4) // the mean: every gradient counts
-		require.NoError(t, err)
-		s.Params.Training.Rounds, s.Alpha, s.Byzantine, s.Attack, s.Seed = 5, alpha, 1, "minus-mean", 3
-		rows, model, err := Real{s}.run(t.Context(), data)
-		require.NoError(t, err)
-		require.Len(t, rows, 5)
-		require.Equal(t, 4.0, rows[4][1], "all took part")
-		out, err := learn.Run(t.Context(), s, data)
-		require.NoError(t, err)
-		require.Equal(t, fingerprint(out.Model), model)
-		s.Attack = "sign-flip"
-		other, err := learn.Run(t.Context(), s, data)
-		require.NoError(t, err)
-		require.NotEqual(t, fingerprint(other.Model), model)
-	}
-	s, err := Options{}.paper(spdl, 4)
-	require.NoError(t, err)
-	s.Params.Model.Hidden = 3
-	_, _, err = Real{s}.run(t.Context(), data)
-	require.ErrorContains(t, err, "3 hidden units")
 }

@@ -1,43 +1,16 @@
 package experiment
 
 import (
-	"context"
 	"fmt"
-	"math"
 
-	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/experiment/figure"
+	"github.com/spdl/spdl/testnet/experiment/live"
 )
 
 // Latency is a net of real nodes, in one process, over loopback.
 type Latency struct {
 	Nodes  int    `json:"nodes"`
 	Rounds uint64 `json:"rounds"`
-}
-
-// latencyColumns are the paper's three stages as node 0 saw them, and their sum;
-// NaN where it did not see the round whole.
-var latencyColumns = []string{"round", "t_lgc_ms", "t_ge_ms", "t_bc_ms", "round_ms"}
-
-// warmup is how many rounds are left out: connections are made meanwhile.
-const warmup = 3
-
-// run starts a net of the paper's preset and times its rounds.
-func (l Latency) run(ctx context.Context, seed uint64) (rows [][]float64, err error) {
-	m := testnet.Manifest{Validators: l.Nodes, Preset: "paper", Rounds: l.Rounds + warmup, Seed: seed}
-	err = onNodes(ctx, m, func(ctx context.Context, n *testnet.Net) error {
-		return testnet.Follow(ctx, n, nil, func(r testnet.Round) error {
-			if r.Round >= warmup {
-				lgc, ge, bc := r.LGC, r.GE, r.BC
-				if lgc == 0 || bc == 0 {
-					lgc, ge, bc = math.NaN(), math.NaN(), math.NaN()
-				}
-				rows = append(rows, []float64{float64(r.Round), lgc, ge, bc, lgc + ge + bc})
-			}
-			return nil
-		})
-	})
-	return rows, err
 }
 
 // latency is the paper's figure of a round's three stages.
@@ -64,7 +37,7 @@ var latency = Experiment{
 		for _, panel := range r.panels() {
 			bars.Categories = append(bars.Categories, panel)
 			line := []string{panel}
-			for s, column := range latencyColumns[1:] {
+			for s, column := range live.TimeColumns[1:] {
 				m := r.of(panel, "real nodes").median(column)
 				if s < len(bars.Values) {
 					bars.Values[s] = append(bars.Values[s], m)

@@ -1,8 +1,6 @@
 package experiment
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Rerun is a training that ended in the same model on real nodes and in the
 // simulation.
@@ -23,7 +21,7 @@ func (o Options) withReruns(cells []Cell) []Cell {
 	for _, c := range cells {
 		out = append(out, c)
 		if c.Rerun && (!o.Quick || c.Learn.Nodes <= quickNodes) {
-			out = append(out, Cell{Panel: c.Panel, Series: c.Series + " on real nodes", Real: &Real{*c.Learn}})
+			out = append(out, Cell{Panel: c.Panel, Series: c.Series + " on real nodes", Real: c.Learn})
 		}
 	}
 	return out

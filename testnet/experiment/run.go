@@ -17,6 +17,7 @@ import (
 
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/learn"
+	"github.com/spdl/spdl/testnet/experiment/live"
 )
 
 // Runner computes experiments.
@@ -120,7 +121,7 @@ func (r Runner) job(c Cell, seed uint64) (job, error) {
 	key, err := json.Marshal(struct {
 		Learn   *learn.Spec
 		Latency *Latency
-		Real    *Real
+		Real    *learn.Spec
 		Seed    uint64
 		Version string
 	}{c.Learn, c.Latency, c.Real, seed, r.Version})
@@ -187,8 +188,8 @@ func (r Runner) compute(ctx context.Context, j job) error {
 
 // result is a cell's table, and the fingerprint of the model that it ends in.
 func (r Runner) result(ctx context.Context, j job) (table [][]float64, model string, err error) {
-	if j.cell.Latency != nil {
-		table, err = j.cell.Latency.run(ctx, j.seed)
+	if l := j.cell.Latency; l != nil {
+		table, err = live.Time(ctx, l.Nodes, l.Rounds, j.seed)
 		return table, "", err
 	}
 	data, err := r.Data()
@@ -196,10 +197,11 @@ func (r Runner) result(ctx context.Context, j job) (table [][]float64, model str
 		return nil, "", err
 	}
 	if j.cell.Real != nil {
-		return j.cell.Real.run(ctx, data)
+		rows, parameters, err := live.Train(ctx, *j.cell.Real, data)
+		return rows, learn.Fingerprint(parameters), err
 	}
 	out, err := learn.Run(ctx, *j.cell.Learn, data)
-	return out.Rows, fingerprint(out.Model), err
+	return out.Rows, learn.Fingerprint(out.Model), err
 }
 
 // write replaces a file in one step.

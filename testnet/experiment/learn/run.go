@@ -2,6 +2,7 @@ package learn
 
 import (
 	"context"
+	"encoding/hex"
 	"math"
 	"slices"
 
@@ -24,6 +25,12 @@ var Columns = []string{"round", "test_error", "test_loss", "batch_loss", "honest
 type Outcome struct {
 	Rows  [][]float64 // of Columns, one for each round that was evaluated
 	Model []float64   // after the last round
+}
+
+// Fingerprint tells whether two models are the same, bit for bit.
+func Fingerprint(model []float64) string {
+	h := app.ModelHash(model)
+	return hex.EncodeToString(h[:])
 }
 
 // training is what Run measures: a chain, or the prototype without one.

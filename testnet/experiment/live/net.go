@@ -1,4 +1,6 @@
-package experiment
+// Package live runs an experiment's nets of real nodes: to time their rounds, and
+// to hold a training on them against the simulation's.
+package live
 
 import (
 	"context"
@@ -16,9 +18,9 @@ import (
 // netTimeout is more than any net takes, on a slow machine too.
 const netTimeout = 20 * time.Minute
 
-// onNodes runs a net of real nodes in this process, with databases in memory,
+// run runs a net of real nodes in this process, with databases in memory,
 // while a function looks at it.
-func onNodes(ctx context.Context, m testnet.Manifest, look func(context.Context, *testnet.Net) error) (err error) {
+func run(ctx context.Context, m testnet.Manifest, look func(context.Context, *testnet.Net) error) (err error) {
 	home, err := os.MkdirTemp("", "spdl-experiment-")
 	if err != nil {
 		return err

@@ -1,4 +1,6 @@
-package experiment
+// Package scheme makes the trainings that figures compare: the paper's schemes
+// on its preset, and a rule with the noise of an epsilon on the default preset.
+package scheme
 
 import (
 	"fmt"
@@ -13,45 +15,40 @@ import (
 // The schemes of the paper. SPDL's rule is Krum, as the paper writes; what its
 // prototype computes is multi-Krum.
 const (
-	pure      = "PURE"
-	dp        = "DP"
-	spdl      = "SPDL"
-	spdlMulti = "SPDL (multi-Krum)"
+	Pure      = "PURE"
+	DP        = "DP"
+	SPDL      = "SPDL"
+	SPDLMulti = "SPDL (multi-Krum)"
 )
 
-// schemes are those that figures compare.
-var schemes = []string{pure, dp, spdl, spdlMulti}
+// Names lists the schemes that figures compare.
+func Names() []string { return []string{Pure, DP, SPDL, SPDLMulti} }
 
-// paper is a training of the paper's preset under a scheme.
-func (o Options) paper(scheme string, n int) (learn.Spec, error) {
+// Paper is a training of the paper's preset under a scheme.
+func Paper(name string, n int) (learn.Spec, error) {
 	p, err := preset.New("paper", n)
 	if err != nil {
 		return learn.Spec{}, err
 	}
-	switch scheme {
-	case pure:
+	switch name {
+	case Pure:
 		p.Rule.Name = "mean"
 		p.Privacy.Mechanism, p.Privacy.PrototypeEpsilon = app.MechanismNone, 0
-	case dp:
+	case DP:
 		p.Rule.Name = "mean"
-	case spdl:
+	case SPDL:
 		p.Rule.Name = "krum"
-	case spdlMulti:
+	case SPDLMulti:
 		p.Rule.Name = "multi-krum"
 	default:
-		return learn.Spec{}, fmt.Errorf("unknown scheme %q", scheme)
+		return learn.Spec{}, fmt.Errorf("unknown scheme %q", name)
 	}
-	s := learn.Spec{Params: p, Nodes: n, Every: 1}
-	if o.Quick {
-		s.Params.Training.Rounds, s.Every = 20, 5
-	}
-	return s, nil
+	return learn.Spec{Params: p, Nodes: n, Every: 1}, nil
 }
 
-// private is a training of the default preset's model and noise floor under a
-// rule, with the noise that its rounds need for epsilon at the preset's delta. The
-// rounds of a quick run are fewer, and their noise is that of all rounds.
-func (o Options) private(rule string, n int, epsilon float64) (learn.Spec, error) {
+// Private is a training of the default preset's model and noise floor under a
+// rule, with the noise that its rounds need for epsilon at the preset's delta.
+func Private(rule string, n int, epsilon float64) (learn.Spec, error) {
 	p, err := preset.New("default", n)
 	if err != nil {
 		return learn.Spec{}, err
@@ -65,19 +62,13 @@ func (o Options) private(rule string, n int, epsilon float64) (learn.Spec, error
 	p.Training.LearningRate = 20 * min(1, epsilon)
 	p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = z, epsilon
 	learn.Regrid(&p)
-	if err := preset.Account(&p); err != nil {
-		return learn.Spec{}, err
-	}
-	s := learn.Spec{Params: p, Nodes: n, Every: 10}
-	if o.Quick {
-		s.Params.Training.Rounds = 20
-	}
-	return s, nil
+	err = preset.Account(&p)
+	return learn.Spec{Params: p, Nodes: n, Every: 10}, err
 }
 
-// noiseless takes noise and noise floor out of a private training. Its grid spans
+// Noiseless takes noise and noise floor out of a private training. Its grid spans
 // the clip bound four times, as the paper preset's does.
-func noiseless(s learn.Spec) (learn.Spec, error) {
+func Noiseless(s learn.Spec) (learn.Spec, error) {
 	p := &s.Params
 	p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.NoiseFloor = app.MechanismNone, 0, 0, false
 	p.Grid = app.Grid{Width: uint32(gradients.Int16), Step: 4 * p.Privacy.Clip / (1 << 15)}
@@ -85,5 +76,5 @@ func noiseless(s learn.Spec) (learn.Spec, error) {
 	return s, err
 }
 
-// byzantineOf is the largest number of Byzantine participants with N >= 3f+1.
-func byzantineOf(n int) int { return (n - 1) / 3 }
+// Byzantine is the largest number of Byzantine participants with N >= 3f+1.
+func Byzantine(n int) int { return (n - 1) / 3 }

@@ -1,0 +1,34 @@
+package live
+
+import (
+	"context"
+	"math"
+
+	"github.com/spdl/spdl/testnet"
+)
+
+// TimeColumns are the paper's three stages of a round as node 0 saw them, and
+// their sum; NaN where it did not see the round whole.
+var TimeColumns = []string{"round", "t_lgc_ms", "t_ge_ms", "t_bc_ms", "round_ms"}
+
+// warmup is how many rounds are left out: connections are made meanwhile.
+const warmup = 3
+
+// Time runs a net of the paper's preset and times its rounds.
+func Time(ctx context.Context, nodes int, rounds, seed uint64) (rows [][]float64, err error) {
+	m := testnet.Manifest{Validators: nodes, Preset: "paper", Rounds: rounds + warmup, Seed: seed}
+	err = run(ctx, m, func(ctx context.Context, n *testnet.Net) error {
+		return testnet.Follow(ctx, n, nil, func(r testnet.Round) error {
+			if r.Round < warmup {
+				return nil
+			}
+			lgc, ge, bc := r.LGC, r.GE, r.BC
+			if lgc == 0 || bc == 0 {
+				lgc, ge, bc = math.NaN(), math.NaN(), math.NaN()
+			}
+			rows = append(rows, []float64{float64(r.Round), lgc, ge, bc, lgc + ge + bc})
+			return nil
+		})
+	})
+	return rows, err
+}
