@@ -162,19 +162,19 @@ func queryMembership(_ *Application, s *app.State, _ string) (any, error) {
 	return m, nil
 }
 
-// about says in a few words what a proposal wants.
+// about says what a proposal wants: whoever approves it compares the keys.
 func about(body tx.Body) string {
 	switch b := body.(type) {
 	case *tx.Join:
-		id, kind := app.ParticipantID(b.PubKey), "validator and worker"
+		id, kind := app.ParticipantID(b.PubKey), fmt.Sprintf("validator with consensus key %X", b.ConsensusKey)
 		if len(b.ConsensusKey) == 0 {
 			kind = "worker alone"
 		}
-		return fmt.Sprintf("%q, id %X, %s", b.Moniker, id[:4], kind)
+		return fmt.Sprintf("%q, id %X, signing key %X, %s", b.Moniker, id, b.PubKey, kind)
 	case *tx.Leave:
 		return fmt.Sprintf("participant %d leaves", b.Participant)
 	case *tx.Rotate:
-		return fmt.Sprintf("new keys of participant %d", b.Participant)
+		return fmt.Sprintf("new keys of participant %d: signing key %X, consensus key %X", b.Participant, b.PubKey, b.ConsensusKey)
 	case *tx.Restore:
 		return fmt.Sprintf("reputation of participant %d", b.Subject)
 	case *tx.Remove:
@@ -184,9 +184,21 @@ func about(body tx.Body) string {
 		if err != nil {
 			return err.Error()
 		}
-		return fmt.Sprintf("epoch %d: %d rounds, %s of %d parameters, rule %s, keep model %t, now %t", b.Epoch, p.Training.Rounds, p.Model.Kind, p.Model.Dim(), p.Rule.Name, b.KeepModel, b.Now)
+		return fmt.Sprintf("epoch %d: %d rounds, %s of %d parameters, rule %s, %s, keep model %t, now %t",
+			b.Epoch, p.Training.Rounds, p.Model.Kind, p.Model.Dim(), p.Rule.Name, guarantee(p), b.KeepModel, b.Now)
 	}
 	return ""
+}
+
+// guarantee says what parameters promise of privacy.
+func guarantee(p app.Params) string {
+	switch {
+	case len(p.Privacy.Cost) == 0:
+		return fmt.Sprintf("mechanism %s with NO DP GUARANTEE", p.Privacy.Mechanism)
+	case p.TestChain:
+		return "TEST CHAIN: noise may be known, nothing is private"
+	}
+	return fmt.Sprintf("noise multiplier %g, epsilon %g at delta %g over all epochs", p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.Delta)
 }
 
 // EpochState is one epoch in the answer to /epochs; the running one is last.

@@ -111,3 +111,18 @@ func TestLedgerRefuses(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, warnings[len(warnings)-1], "pays for 3 of training.rounds 50")
 }
+
+// TestAccounted: an epoch without a ledger that closed a round leaves no epsilon
+// to believe, and a test chain stays one.
+func TestAccounted(t *testing.T) {
+	with, without := apptest.Params(4, budgeted(3)), apptest.Params(4)
+	test := with
+	test.TestChain = true
+	require.True(t, app.Accounted(with, nil))
+	require.False(t, app.Accounted(without, nil))
+	require.True(t, app.Accounted(with, []app.Epoch{{Params: with, Rounds: 3}, {Params: without}}), "nothing was released in it")
+	require.False(t, app.Accounted(with, []app.Epoch{{Params: without, Rounds: 1}, {Params: with, Rounds: 3}}))
+	require.False(t, app.KnownNoise(with, []app.Epoch{{Params: with}}))
+	require.True(t, app.KnownNoise(with, []app.Epoch{{Params: test}}))
+	require.True(t, app.KnownNoise(test, nil))
+}

@@ -91,6 +91,14 @@ func TestSharedGenesis(t *testing.T) {
 	_, stderr, code = spdl(t, "genesis", "validate", out)
 	require.Zero(t, code, stderr)
 
+	for epsilon, text := range map[string]string{"0.1": "does not pay for 100 rounds, which cost", "-3": "--epsilon is -3", "0": "--epsilon is 0"} {
+		_, stderr, code = found(append([]string{"--epsilon", epsilon}, entries...)...)
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, text)
+	}
+	_, stderr, code = found(append([]string{"--preset", "paper", "--epsilon", "2"}, entries...)...)
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "which guarantees none")
 	_, stderr, code = found(append([]string{"--out", out}, entries...)...)
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "exists", "nothing is overwritten")

@@ -152,6 +152,9 @@ func TestGovern(t *testing.T) {
 	c.ask(0, &r, "tx", "approve", join[:8], "--home", c.home0)
 	require.Equal(t, join, r.Proposal)
 	require.Contains(t, r.About, "worker alone")
+	added, err := node.LoadKeys(filepath.Join(second, "config/participant_key.json"))
+	require.NoError(t, err)
+	require.Contains(t, r.About, fmt.Sprintf("signing key %X", added.Public()), "who approves can compare the key")
 	require.Contains(t, r.Next, "in force since height")
 	c.eventually("both train", func() bool {
 		var record app.Record
@@ -206,6 +209,8 @@ func TestGovern(t *testing.T) {
 	require.NoError(t, err)
 	params := filepath.Join(t.TempDir(), "params.json")
 	require.NoError(t, os.WriteFile(params, data, 0o600))
+	stderr = c.ask(2, nil, "tx", "start-epoch", "--home", c.home0, "--epsilon", "0.01")
+	require.Contains(t, stderr, "--epsilon 0.01 does not pay for")
 	stderr = c.ask(0, &r, "tx", "start-epoch", "--home", c.home0, "--params", params, "--keep-model", "--now")
 	require.Contains(t, stderr, "warning: rule.unsquared")
 	require.Contains(t, r.Next, "in force since height")

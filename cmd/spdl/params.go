@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 
@@ -55,10 +56,10 @@ func shapeParams(n int, base func() (app.Params, error), warnings io.Writer) (p 
 	if f := viper.GetInt("byzantine"); f >= 0 {
 		p.Rule.Byzantine = uint32(min(f, n)) // more than n is refused just as n is
 	}
-	if epsilon := viper.GetFloat64("epsilon"); epsilon > 0 {
-		p.Privacy.Epsilon = epsilon
+	if viper.IsSet("epsilon") {
+		p.Privacy.Epsilon = viper.GetFloat64("epsilon")
 	}
-	if err := preset.Account(&p); err != nil {
+	if err := account(&p); err != nil {
 		return p, usageError{err}
 	}
 	weak, err := p.Validate(n)
@@ -69,6 +70,27 @@ func shapeParams(n int, base func() (app.Params, error), warnings io.Writer) (p 
 		fmt.Fprintln(warnings, "warning:", plain(w))
 	}
 	return p, nil
+}
+
+// account fills in the ledger. A budget that was asked for and does not pay for
+// all rounds is refused, where a preset's is raised.
+func account(p *app.Params) error {
+	asked := p.Privacy.Epsilon
+	if viper.IsSet("epsilon") && !(asked > 0 && asked <= math.MaxFloat64) {
+		return fmt.Errorf("--epsilon is %g, want above 0", asked)
+	}
+	if err := preset.Account(p); err != nil || !viper.IsSet("epsilon") || p.Privacy.Epsilon == asked {
+		return err
+	}
+	if len(p.Privacy.Cost) == 0 {
+		return fmt.Errorf("--epsilon %g with mechanism %q, which guarantees none", asked, p.Privacy.Mechanism)
+	}
+	cost, err := preset.EpsilonAfter(p.Privacy, p.Training.Rounds)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("--epsilon %g does not pay for %d rounds, which cost %.4g at delta %g: take fewer rounds, more noise or a larger budget",
+		asked, p.Training.Rounds, cost, p.Privacy.Delta)
 }
 
 // readParams reads a file of parameters. Unknown fields are refused: a misspelt

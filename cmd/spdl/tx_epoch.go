@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -34,5 +35,24 @@ func startEpoch(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := warnOfBudgets(ctx, s, p); err != nil {
+		return nil, err
+	}
 	return app.NewStartEpoch(self.Index, self.Nonce+1, status.Epoch+1, p, viper.GetBool("keep-model"), viper.GetBool("now")), nil
+}
+
+// warnOfBudgets says whose budget is too small for an epoch after what was spent
+// before.
+func warnOfBudgets(ctx context.Context, s *sender, p app.Params) error {
+	members, err := s.Participants(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if left := p.Privacy.Participations(m.Spent); m.Active && left < p.Training.Rounds {
+			fmt.Fprintf(os.Stderr, "warning: participant %d has spent so much that epsilon %g pays for %d of the %d rounds: --epsilon is the budget over all epochs\n",
+				m.Index, p.Privacy.Epsilon, left, p.Training.Rounds)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,43 @@
+package abci_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/preset"
+)
+
+// TestSpends: a ledger that does not hold all gives no epsilon, and on a test
+// chain epsilon is no guarantee.
+func TestSpends(t *testing.T) {
+	private, err := preset.New("default", 4)
+	require.NoError(t, err)
+	open, err := preset.New("paper", 4)
+	require.NoError(t, err)
+	spend := func(change func(*app.State)) abci.Spend {
+		s := &app.State{Params: private, Participants: []app.Participant{{Active: true, Spent: private.Privacy.Pay(nil)}}}
+		change(s)
+		all, err := abci.Spends(s)
+		require.NoError(t, err)
+		return all[0]
+	}
+	holds := spend(func(*app.State) {})
+	require.True(t, holds.Guarantee)
+	require.Positive(t, *holds.Epsilon)
+
+	rehearsed := spend(func(s *app.State) { s.Params.TestChain = true })
+	require.False(t, rehearsed.Guarantee)
+	require.Equal(t, *holds.Epsilon, *rehearsed.Epsilon)
+
+	for _, s := range []abci.Spend{
+		spend(func(s *app.State) { s.Params = open }),
+		spend(func(s *app.State) { s.Epochs = []app.Epoch{{Params: open, Rounds: 20}} }),
+	} {
+		require.False(t, s.Guarantee)
+		require.Nil(t, s.Epsilon)
+		require.Nil(t, s.Left)
+	}
+}
