@@ -233,6 +233,9 @@ func (w *worker) trainer() (*Trainer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("training data: %w", err)
 	}
+	if most := mostExamples(w.task.Params.Privacy); data.Len() > most {
+		w.Log("more examples than the chain's batch allows: an even selection is trained on", "examples", data.Len(), "used", most)
+	}
 	trainer, err := NewTrainer(w.task.Params, data, w.Source)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)

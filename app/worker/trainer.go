@@ -2,6 +2,7 @@ package worker
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/gradients"
@@ -46,8 +47,8 @@ func NewTrainer(p app.Params, data mnist.Features, source *privacy.Source) (*Tra
 	if p.Privacy.SamplingRate == 0 && data.Len() < int(p.Privacy.Batch) {
 		return nil, fmt.Errorf("%d examples, the chain's fixed batch takes %d", data.Len(), p.Privacy.Batch)
 	}
-	if p.Privacy.NoiseFloor && p.Privacy.SamplingRate > 0 {
-		data = cut(data, int(float64(p.Privacy.Batch)/p.Privacy.SamplingRate))
+	if most := mostExamples(p.Privacy); data.Len() > most {
+		data = cut(data, most)
 	}
 	grid := gradients.Grid{Width: gradients.Width(p.Grid.Width), Step: p.Grid.Step}
 	mechanism, err := privacy.New(mechanismConfig(p.Privacy), grid, m.Dim(), source)
@@ -57,12 +58,17 @@ func NewTrainer(p app.Params, data mnist.Features, source *privacy.Source) (*Tra
 	return &Trainer{data: data, model: m, mechanism: mechanism, source: source, privacy: p.Privacy, sum: make([]float64, m.Dim())}, nil
 }
 
-// cut thins a data set out, evenly, to a number of examples: one that is larger
-// than the chain's batch allows would make longer vectors than validators admit.
-func cut(data mnist.Features, most int) mnist.Features {
-	if data.Len() <= most {
-		return data
+// mostExamples is how many the chain's batch allows: with more, vectors would be
+// longer than validators admit.
+func mostExamples(p app.Privacy) int {
+	if !p.NoiseFloor || p.SamplingRate == 0 {
+		return math.MaxInt
 	}
+	return int(float64(p.Batch) / p.SamplingRate)
+}
+
+// cut thins a data set out, evenly, to a number of examples.
+func cut(data mnist.Features, most int) mnist.Features {
 	picked := make([]int, most)
 	for i := range picked {
 		picked[i] = i * data.Len() / most
