@@ -36,7 +36,7 @@ var regret = Experiment{
 		t := Table{Head: []string{"rule", "attack", "regret", "regret / sqrt(T)", "exponent of T in the second half"}}
 		for _, panel := range r.panels() {
 			clean := r.of(panel, "none").curve("", "test_loss")
-			p := figure.Panel{Title: panel, X: "T, rounds", Y: "cumulative loss difference, nats", Left: true}
+			p := figure.Panel{Title: panel, X: "T, rounds", Y: "cumulative loss difference, nats"}
 			var highest figure.Line
 			for _, series := range r.series() {
 				if series == "none" {
@@ -83,13 +83,13 @@ func accumulate(l, clean figure.Line) figure.Line {
 	return out
 }
 
-// exponent is the slope of log(regret) against log(T) from the middle to the
-// last round: 0.5 is the theorem's, 1 is linear. It is NaN where regret is not
-// positive.
+// exponent is the slope of log(regret) against log(T) from the middle to the last
+// round: 0.5 is the theorem's, 1 is linear. It is NaN where regret is next to
+// nothing, below a tenth of a nat in all.
 func exponent(l figure.Line) float64 {
 	n := len(l.Y) - 1
 	a, b := l.Y[n/2], l.Y[n]
-	if a <= 0 || b <= 0 {
+	if a < 0.1 || b < 0.1 {
 		return math.NaN()
 	}
 	return math.Log(b/a) / math.Log(l.X[n]/l.X[n/2])

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -17,7 +18,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is panels in rows of four at most.
+// Figure is panels in rows of four at most, maps one below the other, over one
+// legend: a name has one colour in all of them.
 type Figure struct {
 	Title  string
 	Panels []Panel
@@ -31,7 +33,6 @@ const perRow = 4
 type Panel struct {
 	Title, X, Y string
 	Top         float64 // of the y axis, which begins at 0; 0 fits it to the data
-	Left        bool    // where the legend stands: for lines that rise
 	Lines       []Line
 	Bars        *Bars
 	Map         *Map
@@ -70,10 +71,15 @@ var palette = []color.NRGBA{
 const panelWidth, panelHeight = 340, 280 // points
 
 // rows are the panels as they are laid out.
-func (f Figure) rows() int { return (len(f.Panels) + perRow - 1) / perRow }
+func (f Figure) rows() int { return (len(f.Panels) + f.columns() - 1) / f.columns() }
 
 // columns is the length of a row.
-func (f Figure) columns() int { return min(perRow, len(f.Panels)) }
+func (f Figure) columns() int {
+	if slices.ContainsFunc(f.Panels, func(p Panel) bool { return p.Map != nil }) {
+		return 1
+	}
+	return min(perRow, len(f.Panels))
+}
 
 // size is that of the figure, in points: a map needs room for its names.
 func (f Figure) size() (w, h vg.Length) {
@@ -98,16 +104,18 @@ func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
 	for i := range plots {
 		plots[i] = make([]*plot.Plot, f.columns())
 	}
+	var keys legend
 	for i, p := range f.Panels {
-		if plots[i/perRow][i%perRow], err = p.plot(); err != nil {
+		if plots[i/f.columns()][i%f.columns()], err = p.plot(&keys); err != nil {
 			return nil, nil, fmt.Errorf("%s, panel %q: %w", f.Title, p.Title, err)
 		}
 	}
 	w, h := f.size()
-	vector := vgsvg.New(w, h)
-	paint(plots, draw.New(vector))
-	raster := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(120))
-	paint(plots, draw.New(raster))
+	strip := keys.height(w)
+	vector := vgsvg.New(w, h+strip)
+	paint(plots, &keys, strip, draw.New(vector))
+	raster := vgimg.NewWith(vgimg.UseWH(w, h+strip), vgimg.UseDPI(120))
+	paint(plots, &keys, strip, draw.New(raster))
 	var s, r bytes.Buffer
 	if _, err = vector.WriteTo(&s); err != nil {
 		return nil, nil, err
@@ -118,10 +126,12 @@ func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
 	return noteSVG(s.Bytes(), provenance), notePNG(r.Bytes(), provenance), nil
 }
 
-// paint lays the panels out.
-func paint(plots [][]*plot.Plot, c draw.Canvas) {
+// paint lays the panels out, over a strip with the legend.
+func paint(plots [][]*plot.Plot, keys *legend, strip vg.Length, c draw.Canvas) {
 	c.SetColor(color.White)
 	c.Fill(c.Path())
+	keys.draw(draw.Crop(c, 0, 0, 0, strip-c.Size().Y))
+	c = draw.Crop(c, 0, 0, strip, 0)
 	tiles := draw.Tiles{Rows: len(plots), Cols: len(plots[0]), PadX: 14, PadY: 12, PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 8}
 	for r, line := range plot.Align(plots, tiles, c) {
 		for i, canvas := range line {
@@ -132,22 +142,20 @@ func paint(plots [][]*plot.Plot, c draw.Canvas) {
 	}
 }
 
-func (p Panel) plot() (*plot.Plot, error) {
+func (p Panel) plot(keys *legend) (*plot.Plot, error) {
 	out := plot.New()
 	out.Title.Text, out.X.Label.Text, out.Y.Label.Text = p.Title, p.X, p.Y
 	out.Title.TextStyle.Font.Size, out.Title.Padding = 12, 6
-	out.Legend.Top, out.Legend.ThumbnailWidth, out.Legend.TextStyle.Font.Size = true, 18, 9
-	out.Legend.Padding, out.Legend.Left = 3, p.Left
 	var err error
 	switch {
 	case p.Map != nil:
 		return out, p.Map.add(out)
 	case p.Bars != nil:
-		err = p.Bars.add(out)
+		err = p.Bars.add(out, keys)
 	default:
 		out.Add(grid())
-		for i, l := range p.Lines {
-			if err = l.add(out, palette[i%len(palette)]); err != nil {
+		for _, l := range p.Lines {
+			if err = l.add(out, keys); err != nil {
 				return nil, err
 			}
 		}
@@ -166,7 +174,8 @@ func grid() *plotter.Grid {
 }
 
 // add draws the band and the line over it.
-func (l Line) add(out *plot.Plot, c color.NRGBA) error {
+func (l Line) add(out *plot.Plot, keys *legend) error {
+	c := keys.colour(l.Name)
 	points := make(plotter.XYs, 0, len(l.X))
 	for i := range l.X {
 		if finite(l.Y[i]) {
@@ -208,26 +217,25 @@ func (l Line) add(out *plot.Plot, c color.NRGBA) error {
 	if l.Dots {
 		out.Add(dots)
 	}
-	out.Legend.Add(l.Name, line)
+	keys.show(l.Name, line)
 	return nil
 }
 
-func (b *Bars) add(out *plot.Plot) error {
+func (b *Bars) add(out *plot.Plot, keys *legend) error {
 	var below *plotter.BarChart
 	for s, name := range b.Stacks {
 		bars, err := plotter.NewBarChart(plotter.Values(b.Values[s]), 34)
 		if err != nil {
 			return err
 		}
-		bars.Color, bars.LineStyle.Width = palette[s%len(palette)], 0
+		bars.Color, bars.LineStyle.Width = keys.colour(name), 0
 		if below != nil {
 			bars.StackOn(below)
 		}
 		out.Add(bars)
-		out.Legend.Add(name, bars)
+		keys.show(name, bars)
 		below = bars
 	}
-	out.Legend.Left = true
 	out.NominalX(b.Categories...)
 	out.X.Min, out.X.Max = -.6, float64(len(b.Categories))-.4
 	return nil
@@ -237,6 +245,7 @@ func (b *Bars) add(out *plot.Plot) error {
 func (m *Map) add(out *plot.Plot) error {
 	top := len(m.Rows) - 1
 	var cells plotter.XYLabels
+	var shades []color.NRGBA
 	for r, row := range m.Values {
 		for c, v := range row {
 			if !finite(v) {
@@ -247,10 +256,11 @@ func (m *Map) add(out *plot.Plot) error {
 			if err != nil {
 				return err
 			}
-			box.Width, box.Color = 0, shade(v)
+			shades = append(shades, shade(v))
+			box.Width, box.Color = 0, shades[len(shades)-1]
 			out.Add(box)
 			cells.XYs = append(cells.XYs, plotter.XY{X: x, Y: y})
-			cells.Labels = append(cells.Labels, fmt.Sprintf("%.0f", 100*v))
+			cells.Labels = append(cells.Labels, fmt.Sprintf("%.1f", 100*v))
 		}
 	}
 	if len(cells.XYs) > 0 {
@@ -261,6 +271,9 @@ func (m *Map) add(out *plot.Plot) error {
 		for i := range numbers.TextStyle {
 			numbers.TextStyle[i].XAlign, numbers.TextStyle[i].YAlign = draw.XCenter, draw.YCenter
 			numbers.TextStyle[i].Font.Size = font.Length(9)
+			if dark(shades[i]) {
+				numbers.TextStyle[i].Color = color.White
+			}
 		}
 		out.Add(numbers)
 	}
@@ -277,16 +290,18 @@ func (m *Map) add(out *plot.Plot) error {
 	return nil
 }
 
-// shade goes from green at an error of 0.08 over yellow to red at 0.9, by the
-// logarithm.
-func shade(v float64) color.Color {
+// shade goes from pale yellow at an error of 0.08 over orange to dark brown at 0.9,
+// by the logarithm: colours that colour-blind people can order.
+func shade(v float64) color.NRGBA {
 	t := math.Log(math.Max(v, 0.08)/0.08) / math.Log(0.9/0.08)
-	t = math.Min(math.Max(t, 0), 1)
-	mix := func(a, b float64, t float64) uint8 { return uint8(a + (b-a)*t) }
-	if t < .5 {
-		return color.NRGBA{mix(120, 255, 2*t), mix(198, 230, 2*t), mix(121, 130, 2*t), 255}
-	}
-	return color.NRGBA{mix(255, 222, 2*t-1), mix(230, 85, 2*t-1), mix(130, 75, 2*t-1), 255}
+	t = 2 * math.Min(math.Max(t, 0), 1)
+	stops := [][3]float64{{255, 250, 205}, {254, 153, 41}, {102, 37, 6}}
+	i := min(int(t), 1)
+	mix := func(k int) uint8 { return uint8(stops[i][k] + (stops[i+1][k]-stops[i][k])*(t-float64(i))) }
+	return color.NRGBA{mix(0), mix(1), mix(2), 255}
 }
+
+// dark tells whether white text reads better on a colour.
+func dark(c color.NRGBA) bool { return 3*int(c.R)+6*int(c.G)+int(c.B) < 1250 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
