@@ -37,10 +37,7 @@ type Node struct {
 
 // Init makes the homes of a localnet and its genesis. It overwrites nothing.
 func Init(m Manifest) (*Net, error) {
-	if err := m.complete(); err != nil {
-		return nil, err
-	}
-	params, err := m.params()
+	params, err := m.check()
 	if err != nil {
 		return nil, err
 	}

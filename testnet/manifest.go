@@ -2,7 +2,10 @@ package testnet
 
 import (
 	"fmt"
+	"math"
 	"time"
+
+	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
@@ -53,7 +56,27 @@ type Manifest struct {
 	GenesisTime time.Time `mapstructure:"-"`
 }
 
-// complete fills the defaults and checks the rest.
+// Check fills the defaults and refuses what no localnet can be made of.
+func (m *Manifest) Check() error {
+	_, err := m.check()
+	return err
+}
+
+// check also gives the chain's parameters. It finds what is wrong before the
+// first home is made: homes that are left half made stand in the way of the
+// next try.
+func (m *Manifest) check() (app.Params, error) {
+	if err := m.complete(); err != nil {
+		return app.Params{}, err
+	}
+	p, err := m.params()
+	if err == nil {
+		_, err = p.Validate(m.Validators)
+	}
+	return p, err
+}
+
+// complete fills the defaults and checks the fields.
 func (m *Manifest) complete() error {
 	if m.Validators == 0 {
 		m.Validators = 4
@@ -85,6 +108,12 @@ func (m *Manifest) complete() error {
 		return fmt.Errorf("%d validators, want 1 to %d on one machine", m.Validators, MaxValidators)
 	case m.Validators > 1 && (m.Neighbours < f+1 || m.Neighbours >= m.Validators):
 		return fmt.Errorf("%d neighbours of %d validators, want %d (f+1) to %d", m.Neighbours, m.Validators, f+1, m.Validators-1)
+	case m.Partition != node.PartitionIID && m.Partition != node.PartitionDirichlet:
+		return fmt.Errorf("partition is %q, want %q or %q", m.Partition, node.PartitionIID, node.PartitionDirichlet)
+	case !(m.Alpha > 0) || math.IsInf(m.Alpha, 0):
+		return fmt.Errorf("alpha is %g, want a number above 0", m.Alpha)
+	case len(m.ChainID) > types.MaxChainIDLen:
+		return fmt.Errorf("chain_id %q has %d bytes, at most %d", m.ChainID, len(m.ChainID), types.MaxChainIDLen)
 	case m.Home == "":
 		return fmt.Errorf("no home for the nodes")
 	}

@@ -1,12 +1,16 @@
 package testnet
 
 import (
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
 )
 
 func TestManifestRoundTrip(t *testing.T) {
@@ -61,10 +65,31 @@ func TestManifestRefuses(t *testing.T) {
 	} {
 		require.ErrorContains(t, m.complete(), says)
 	}
-	_, err := Init(Manifest{Home: t.TempDir(), Preset: "nothing"})
-	require.ErrorContains(t, err, `unknown preset "nothing"`)
-	_, err = Init(Manifest{Home: t.TempDir(), Rule: "nothing"})
-	require.ErrorContains(t, err, "nothing")
-	_, err = Init(Manifest{Home: t.TempDir(), Partition: "nothing"})
-	require.ErrorContains(t, err, `worker.partition is "nothing"`)
+}
+
+// TestInitOfNothing: what no net can be made of leaves nothing behind, so that
+// the corrected manifest finds its homes free.
+func TestInitOfNothing(t *testing.T) {
+	home := t.TempDir()
+	for says, m := range map[string]Manifest{
+		`unknown preset "nothing"`:     {Preset: "nothing"},
+		"rule.name":                    {Rule: "nothing"},
+		"cannot aggregate":             {Rule: "krum", Validators: 2},
+		`partition is "nothing"`:       {Partition: "nothing"},
+		"alpha is -1":                  {Alpha: -1},
+		"alpha is NaN":                 {Alpha: math.NaN()},
+		"alpha is +Inf":                {Alpha: math.Inf(1), Partition: "dirichlet"},
+		"has 51 bytes, at most 50":     {ChainID: strings.Repeat("c", 51)},
+		"training.rounds is 0":         {Adjust: func(p *app.Params) { p.Training.Rounds = 0 }},
+		`attack "nothing", want one o`: {Attacks: []Attack{{Kind: "nothing"}}},
+	} {
+		m.Home = home
+		_, err := Init(m)
+		require.ErrorContains(t, err, says)
+		made, err := os.ReadDir(home)
+		require.NoError(t, err)
+		require.Empty(t, made, says)
+	}
+	_, err := Init(Manifest{Home: home})
+	require.NoError(t, err)
 }
