@@ -107,6 +107,10 @@ func TestSharedGenesis(t *testing.T) {
 	_, err = types.GenesisDocFromJSON([]byte(stdout))
 	require.NoError(t, err)
 
+	_, stderr, code = found("--rule", "nothing", entries[0])
+	require.Equal(t, exitUsage, code, "a flag's wrong value is wrong use")
+	require.Contains(t, stderr, `"nothing"`)
+
 	noProof := make([]byte, 80)
 	odd := func(change func(map[string]any)) string {
 		data, err := os.ReadFile(entries[1])

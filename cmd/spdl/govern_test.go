@@ -200,7 +200,7 @@ func TestGovern(t *testing.T) {
 	// An epoch follows, and ends.
 	var l abci.Leader
 	c.ask(0, &l, "query", "leader")
-	stderr = c.ask(1, nil, "tx", "start-epoch", "--home", c.home0, "--rule", "nonsense")
+	stderr = c.ask(2, nil, "tx", "start-epoch", "--home", c.home0, "--rule", "nonsense")
 	require.Contains(t, stderr, "unknown rule")
 	var p app.Params
 	c.ask(0, &p, "query", "params")

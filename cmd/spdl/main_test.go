@@ -52,8 +52,19 @@ func spdl(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
+// manifestFile writes a manifest.
+func manifestFile(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "net.toml")
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
 func TestExitCodes(t *testing.T) {
 	empty := t.TempDir()
+	preset := manifestFile(t, `preset = "nothing"`)
+	attack := manifestFile(t, "[[attack]]\nkind = \"nothing\"")
+	perturb := manifestFile(t, "[[perturb]]\naction = \"kill\"")
 	for _, c := range []struct {
 		args string
 		code int
@@ -89,10 +100,21 @@ func TestExitCodes(t *testing.T) {
 		{"genesis new entry.json", 2, "--chain-id is needed"},
 		{"genesis new --chain-id c none.json", 1, "none.json"},
 		{"query status --node http://%zz", 2, "invalid URL"},
-		{"testnet start --preset nothing", 1, "nothing"},
+		{"testnet start --preset nothing", 2, `unknown preset "nothing"`},
+		{"testnet start --rule nothing", 2, "nothing"},
+		{"testnet start --validators -1", 2, "-1 validators"},
+		{"testnet start --validators 101", 2, "101 validators"},
+		{"testnet start --partition nothing", 2, `partition is "nothing"`},
+		{"testnet start --alpha -1", 2, "alpha is -1"},
+		{"testnet start --neighbours 9", 2, "9 neighbours of 4 validators"},
+		{"testnet start --manifest " + preset, 2, `unknown preset "nothing"`},
+		{"testnet start --manifest " + attack, 2, `attack "nothing"`},
+		{"testnet start --manifest " + perturb + " --inprocess", 2, "cannot be killed"},
 		{"testnet start --validators 0x", 2, "validators"},
 		{"testnet start --manifest nothing.toml", 2, "nothing.toml"},
 		{"start --home " + empty, 1, "spdl init makes a home"},
+		{"start --log-level nothing --home " + empty, 2, `log level "nothing"`},
+		{"worker --log-level nothing --home " + empty, 2, `log level "nothing"`},
 		{"worker --home " + empty, 1, "spdl init makes a home"},
 		{"show-node-id --home " + empty, 1, "spdl init makes a home"},
 		{"genesis validate " + empty + "/none.json", 1, "none.json"},

@@ -64,7 +64,7 @@ func shapeParams(n int, base func() (app.Params, error), warnings io.Writer) (p 
 	}
 	weak, err := p.Validate(n)
 	if err != nil {
-		return p, fmt.Errorf("parameters for %d participants: %w", n, err)
+		return p, usageError{fmt.Errorf("parameters for %d participants: %w", n, err)}
 	}
 	for _, w := range weak {
 		fmt.Fprintln(warnings, "warning:", plain(w))

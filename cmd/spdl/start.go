@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
@@ -26,16 +27,22 @@ func startCommand() *cobra.Command {
 
 // runNode runs the node of --home until ctx ends, or the node does.
 func runNode(ctx context.Context, h node.Hooks) error {
+	level := viper.GetString("log-level")
+	if level != "" { // before the home is read: what is wrong on the command line is said first
+		if _, err := logAt(level, "error"); err != nil {
+			return usageError{err}
+		}
+	}
 	c, a, err := loadHome()
 	if err != nil {
 		return err
 	}
-	if l := viper.GetString("log-level"); l != "" {
-		c.LogLevel = l
+	if level == "" {
+		level = c.LogLevel
 	}
-	logger, err := cmtflags.ParseLogLevel(c.LogLevel, log.NewTMLogger(log.NewSyncWriter(os.Stderr)), "error")
+	logger, err := logAt(level, "error")
 	if err != nil {
-		return err
+		return fmt.Errorf("config.toml: %w", err)
 	}
 	r, err := node.Start(c, a, logger, h)
 	if err != nil {
@@ -49,4 +56,14 @@ func runNode(ctx context.Context, h node.Hooks) error {
 	case err = <-r.Failed():
 	}
 	return errors.Join(err, r.Stop())
+}
+
+// logAt is a logger to standard error: at a level, as "info", or at one for each
+// module, as "app:info,*:error"; otherwise is the level of modules not named.
+func logAt(level, otherwise string) (log.Logger, error) {
+	logger, err := cmtflags.ParseLogLevel(level, log.NewTMLogger(log.NewSyncWriter(os.Stderr)), otherwise)
+	if err != nil {
+		return nil, fmt.Errorf("log level %q: %w", level, err)
+	}
+	return logger, nil
 }

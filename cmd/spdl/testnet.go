@@ -46,24 +46,36 @@ func manifestFileFlag(cmd *cobra.Command) {
 }
 
 // manifestOf is the manifest of the flags, the environment and, behind them,
-// --manifest.
+// --manifest. What they say and no net can be made of is wrong use.
 func manifestOf(cmd *cobra.Command, home string) (testnet.Manifest, error) {
+	m, err := readManifest(cmd, home)
+	if err == nil {
+		err = m.Check()
+	}
+	if err != nil {
+		return m, usageError{err}
+	}
+	return m, nil
+}
+
+// readManifest is the manifest before it is checked.
+func readManifest(cmd *cobra.Command, home string) (testnet.Manifest, error) {
 	file := viper.GetString("manifest")
 	if file == "" {
 		return manifest(home), nil
 	}
-	described, err := testnet.LoadManifest(file)
+	of, err := testnet.LoadManifest(file)
 	if err != nil {
-		return described, usageError{err}
+		return of, err
 	}
 	viper.SetConfigFile(file)
 	if err := viper.ReadInConfig(); err != nil {
-		return described, err
+		return of, err
 	}
 	m := manifest(home)
-	m.Memory, m.Perturb, m.Attacks = described.Memory, described.Perturb, described.Attacks
-	if described.ChainID != "" && !cmd.Flags().Changed("chain-id") {
-		m.ChainID = described.ChainID // its key is chain_id
+	m.Memory, m.Perturb, m.Attacks = of.Memory, of.Perturb, of.Attacks
+	if of.ChainID != "" && !cmd.Flags().Changed("chain-id") {
+		m.ChainID = of.ChainID // its key is chain_id
 	}
 	return m, nil
 }

@@ -47,9 +47,6 @@ func runTestnetStart(cmd *cobra.Command, _ []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if viper.GetBool("inprocess") && len(n.Manifest.Perturb) > 0 {
-		return usageError{errors.New("--inprocess with perturbations: a goroutine cannot be killed or paused")}
-	}
 	warn(n)
 	if keep {
 		fmt.Fprintln(os.Stderr, "homes:", home)
@@ -72,6 +69,9 @@ func netAt(cmd *cobra.Command, home string) (*testnet.Net, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := perturbable(m); err != nil {
+			return nil, err
+		}
 		return testnet.Init(m)
 	}
 	var shaping []string
@@ -86,7 +86,19 @@ func netAt(cmd *cobra.Command, home string) (*testnet.Net, error) {
 	if len(shaping) > 0 {
 		return nil, usageError{fmt.Errorf("%v describes a new net, and %s holds one already", shaping, home)}
 	}
-	return testnet.Open(home)
+	n, err := testnet.Open(home)
+	if err != nil {
+		return nil, err
+	}
+	return n, perturbable(n.Manifest)
+}
+
+// perturbable refuses perturbations of nodes that are not processes.
+func perturbable(m testnet.Manifest) error {
+	if viper.GetBool("inprocess") && len(m.Perturb) > 0 {
+		return usageError{errors.New("--inprocess with perturbations: a goroutine cannot be killed or paused")}
+	}
+	return nil
 }
 
 // evaluator is nil with --no-eval.

@@ -120,6 +120,23 @@ func TestTestnetInterrupted(t *testing.T) {
 	require.Empty(t, left)
 }
 
+// TestTestnetInitAgain: a command that was wrong leaves nothing that stands in
+// the way of the right one.
+func TestTestnetInitAgain(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "net")
+	for _, wrong := range [][]string{{"--rule", "nothing"}, {"--preset", "nothing"}, {"--alpha", "-1"}, {"--chain-id", strings.Repeat("c", 51)}} {
+		_, stderr, code := spdl(t, append([]string{"testnet", "init", "--home", home}, wrong...)...)
+		require.Equal(t, exitUsage, code, stderr)
+		require.NoDirExists(t, home)
+	}
+	perturbed := manifestFile(t, "[[perturb]]\naction = \"kill\"")
+	_, stderr, code := spdl(t, "testnet", "start", "--inprocess", "--manifest", perturbed, "--home", home)
+	require.Equal(t, exitUsage, code, stderr)
+	require.NoDirExists(t, home)
+	_, stderr, code = spdl(t, "testnet", "init", "--home", home)
+	require.Zero(t, code, stderr)
+}
+
 // TestTestnetGoesOn: a net that was made is started as it is; perturbed, it
 // trains on; stopped and queried, it goes on.
 func TestTestnetGoesOn(t *testing.T) {

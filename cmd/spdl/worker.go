@@ -3,10 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 
-	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
-	"github.com/cometbft/cometbft/libs/log"
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
 
@@ -23,6 +20,14 @@ func workerCommand() *cobra.Command {
 		Long: "Run a participant's worker against a node's RPC, with the key, journal and data of a home's app.toml.\n" +
 			"It survives restarts of either side. Set worker.enabled = false where the node shares the home.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			logger, err := logAt(viper.GetString("log-level"), "info")
+			if err != nil {
+				return usageError{err}
+			}
+			chain, err := client.New(viper.GetString("node"))
+			if err != nil {
+				return usageError{err}
+			}
 			c, a, err := loadHome()
 			if err != nil {
 				return err
@@ -33,14 +38,6 @@ func workerCommand() *cobra.Command {
 			keys, err := node.LoadKeys(node.InHome(c, a.Worker.KeyFile))
 			if err != nil {
 				return err
-			}
-			logger, err := cmtflags.ParseLogLevel(viper.GetString("log-level"), log.NewTMLogger(log.NewSyncWriter(os.Stderr)), "info")
-			if err != nil {
-				return usageError{err}
-			}
-			chain, err := client.New(viper.GetString("node"))
-			if err != nil {
-				return usageError{err}
 			}
 			conf := node.WorkerOf(c, a, keys, node.LoadData, logger.With("module", "worker").Info)
 			conf.Follow = viper.GetBool("follow")
