@@ -2,6 +2,7 @@ package node
 
 import (
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,7 +46,9 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 			return nil, fmt.Errorf("%s exists already", file)
 		}
 	}
-	config.EnsureRoot(dir)
+	if err := makeFolders(c); err != nil {
+		return nil, err
+	}
 	config.WriteConfigFile(filepath.Join(dir, "config", "config.toml"), c)
 	if err := a.WriteFile(dir); err != nil {
 		return nil, err
@@ -64,6 +67,25 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 		return nil, err
 	}
 	return &Home{Dir: dir, NodeID: nodeKey.ID(), Public: Identity(keys, pub.Bytes(), c.Moniker), Keys: keys, Config: c}, nil
+}
+
+// makeFolders makes a home's folders and sees that files can be written there:
+// where they cannot, CometBFT panics or ends the process.
+func makeFolders(c *config.Config) error {
+	for _, file := range []string{c.PrivValidatorKeyFile(), c.PrivValidatorStateFile(), filepath.Join(c.RootDir, "config", "config.toml")} {
+		folder := filepath.Dir(file)
+		if err := os.MkdirAll(folder, config.DefaultDirPerm); err != nil {
+			return err
+		}
+		probe, err := os.CreateTemp(folder, "probe-*")
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Identity is the public side of a participant's keys and its validator's.

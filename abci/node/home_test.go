@@ -52,6 +52,20 @@ func TestInitRefuses(t *testing.T) {
 	}
 }
 
+// TestInitCannotWrite: CometBFT would panic.
+func TestInitCannotWrite(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err := node.Init(filepath.Join(file, "home"), node.DefaultConfig(), node.DefaultAppConfig())
+	require.ErrorContains(t, err, file)
+
+	dir := t.TempDir() // a folder in it is a file
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "data"), nil, 0o600))
+	_, err = node.Init(dir, node.DefaultConfig(), node.DefaultAppConfig())
+	require.ErrorContains(t, err, filepath.Join(dir, "data"))
+	require.NoFileExists(t, filepath.Join(dir, "config/config.toml"))
+}
+
 func TestReset(t *testing.T) {
 	dir := t.TempDir()
 	c, a := node.DefaultConfig(), node.DefaultAppConfig()

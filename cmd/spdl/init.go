@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
 
@@ -52,6 +53,9 @@ func runInit(cmd *cobra.Command, args []string) error {
 	chainID := viper.GetString("chain-id")
 	if chainID == "" {
 		chainID = fmt.Sprintf("spdl-%x", seed[:4])
+	}
+	if len(chainID) > types.MaxChainIDLen {
+		return usageError{fmt.Errorf("--chain-id %q has %d bytes, at most %d", chainID, len(chainID), types.MaxChainIDLen)}
 	}
 	c := node.DefaultConfig()
 	c.Moniker = moniker

@@ -142,6 +142,17 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// TestInitCannotWrite: a home that cannot be made is one line, and no trace.
+func TestInitCannotWrite(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	stdout, stderr, code := spdl(t, "init", "--home", filepath.Join(file, "home"))
+	require.Equal(t, exitFailure, code, stderr)
+	require.Empty(t, stdout)
+	require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+	require.Contains(t, stderr, file)
+}
+
 func TestInitAndLook(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	stdout, stderr, code := spdl(t, "init", "mine", "--home", home, "--chain-id", "c1", "-o", "json")
@@ -157,6 +168,10 @@ func TestInitAndLook(t *testing.T) {
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "exists already")
 
+	unmade := filepath.Join(t.TempDir(), "unmade")
+	_, stderr, code = spdl(t, "init", "--home", unmade, "--chain-id", strings.Repeat("c", 51))
+	require.Equal(t, exitUsage, code, stderr)
+	require.NoDirExists(t, unmade)
 	_, stderr, code = spdl(t, "init", `a "b"`, "--home", filepath.Join(t.TempDir(), "quoted"))
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, "config.toml")
