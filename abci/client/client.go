@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 
 	rpchttp "github.com/cometbft/cometbft/rpc/client/http"
@@ -30,14 +31,39 @@ func (r *Refusal) Error() string { return fmt.Sprintf("%s (code %d)", r.Log, r.C
 // Client asks one node. Safe for concurrent use.
 type Client struct{ rpc *rpchttp.HTTP }
 
-// New prepares a client for a node's RPC address, as tcp://host:port or
-// http://host:port. It does not connect.
+// New prepares a client for a node's RPC address: tcp://host:port,
+// http://host:port, https://host:port, or unix:///path for a socket. It does not
+// connect.
 func New(address string) (*Client, error) {
+	if err := check(address); err != nil {
+		return nil, err
+	}
 	rpc, err := rpchttp.New(address, "/websocket")
 	if err != nil {
 		return nil, fmt.Errorf("node address %q: %w", address, err)
 	}
 	return &Client{rpc: rpc}, nil
+}
+
+// check refuses what names no host and port, nor a socket. CometBFT's client
+// takes it, and then fails with every question as if the node were away.
+func check(address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return fmt.Errorf("node address %q: %w", address, err)
+	}
+	named := false
+	switch u.Scheme {
+	case "tcp", "http", "https":
+		port, err := strconv.ParseUint(u.Port(), 10, 16)
+		named = u.Hostname() != "" && err == nil && port > 0
+	case "unix":
+		named = u.Host+u.Path != ""
+	}
+	if !named {
+		return fmt.Errorf("node address %q, want tcp://host:port, http://host:port or https://host:port", address)
+	}
+	return nil
 }
 
 // RPC is the node's whole RPC.

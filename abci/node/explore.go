@@ -44,7 +44,7 @@ func (r *Running) explore(ctx context.Context, c *config.Config, a AppConfig, lo
 		return d.Test, err
 	})
 	o.Log = logger.Info
-	s, err := explorer.Open(c.RPC.ListenAddress, o)
+	s, err := explorer.Open(reachable(c.RPC.ListenAddress), o)
 	if err != nil {
 		return err
 	}
@@ -61,4 +61,13 @@ func (r *Running) explore(ctx context.Context, c *config.Config, a AppConfig, lo
 		}
 	}()
 	return nil
+}
+
+// reachable is an address to listen on as one to ask: CometBFT takes no host for
+// all hosts.
+func reachable(laddr string) string {
+	if port, all := strings.CutPrefix(laddr, "tcp://:"); all {
+		return "tcp://127.0.0.1:" + port
+	}
+	return laddr
 }

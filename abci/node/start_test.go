@@ -17,6 +17,7 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/explorer"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
 )
@@ -103,6 +104,18 @@ func TestExplorer(t *testing.T) {
 	defer l.Close()
 	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
 	require.ErrorContains(t, err, "explorer address")
+}
+
+// TestReachable: the explorer asks what its own node listens on.
+func TestReachable(t *testing.T) {
+	for laddr, at := range map[string]string{
+		"tcp://:26657": "tcp://127.0.0.1:26657", "tcp://0.0.0.0:26657": "tcp://0.0.0.0:26657", "tcp://127.0.0.1:26657": "tcp://127.0.0.1:26657",
+		"unix:///run/rpc.sock": "unix:///run/rpc.sock",
+	} {
+		require.Equal(t, at, reachable(laddr))
+		_, err := explorer.Open(reachable(laddr), explorer.Options{})
+		require.NoError(t, err)
+	}
 }
 
 // TestWorkerGivesUp: a worker that cannot ever work is a failure of the node.
