@@ -77,15 +77,13 @@ node does not keep is computed again from the nearest state and the blocks.`,
 			if err := os.WriteFile(out, data, 0o644); err != nil {
 				return err
 			}
-			card := f.Card
-			card.Proof = export.Bundle{}
 			return show(cmd.OutOrStdout(), struct {
-				File  string      `json:"file"`
-				Bytes int         `json:"bytes"`
-				Card  export.Card `json:"card"` // without the proof
-			}{out, len(data), card}, func(w io.Writer) error {
+				File  string     `json:"file"`
+				Bytes int        `json:"bytes"`
+				Card  cardReport `json:"card"`
+			}{out, len(data), cardReport{Card: f.Card}}, func(w io.Writer) error {
 				fmt.Fprintf(w, "file          %s, %d bytes\n", out, len(data))
-				return cardText(w, card)
+				return cardText(w, f.Card)
 			})
 		},
 	}
@@ -209,6 +207,12 @@ func modelEval() *cobra.Command {
 	}
 	cmd.Flags().String("data", "", "folder of IDX files (default: the embedded MNIST)")
 	return cmd
+}
+
+// cardReport is a file's card without the proof, which is long and in the file.
+type cardReport struct {
+	export.Card
+	Proof *export.Bundle `json:"proof,omitempty"` // stands before the card's, and is nil
 }
 
 func cardText(w io.Writer, c export.Card) error {

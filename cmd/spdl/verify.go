@@ -85,17 +85,17 @@ func follow(ctx context.Context, cmd *cobra.Command, t verify.Trust) (*client.Cl
 
 // verdictOf is what was verified.
 type verdictOf struct {
-	Verified bool         `json:"verified"`
-	ChainID  string       `json:"chain_id"`
-	Height   int64        `json:"height"` // of the header
-	Header   string       `json:"header"` // its hash
-	AppHash  string       `json:"app_hash"`
-	Trusted  int64        `json:"trusted_height"`
-	Key      string       `json:"key"`
-	File     string       `json:"file,omitempty"`
-	Format   string       `json:"format,omitempty"`
-	Card     *export.Card `json:"card,omitempty"` // without the proof
-	Value    any          `json:"value,omitempty"`
+	Verified bool        `json:"verified"`
+	ChainID  string      `json:"chain_id"`
+	Height   int64       `json:"height"` // of the header
+	Header   string      `json:"header"` // its hash
+	AppHash  string      `json:"app_hash"`
+	Trusted  int64       `json:"trusted_height"`
+	Key      string      `json:"key"`
+	File     string      `json:"file,omitempty"`
+	Format   string      `json:"format,omitempty"`
+	Card     *cardReport `json:"card,omitempty"`
+	Value    any         `json:"value,omitempty"`
 }
 
 func verdictOn(key string, t verify.Trust, b *types.LightBlock) verdictOf {
@@ -158,12 +158,10 @@ carries that header, and --trust-hash is its hash.`,
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			v := verdictOn(fmt.Sprintf("model after epoch %d round %d", f.Card.Epoch, f.Card.Round), t, b)
-			card := f.Card
-			card.Proof = export.Bundle{}
-			v.File, v.Format, v.Card = args[0], format, &card
+			v.File, v.Format, v.Card = args[0], format, &cardReport{Card: f.Card}
 			return show(cmd.OutOrStdout(), v, func(w io.Writer) error {
 				v.text(w)
-				return cardText(w, card)
+				return cardText(w, f.Card)
 			})
 		},
 	}
