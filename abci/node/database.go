@@ -2,12 +2,47 @@ package node
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	dbm "github.com/cometbft/cometbft-db"
 	"github.com/cometbft/cometbft/config"
 )
+
+// openOwn opens the application's database.
+func openOwn(c *config.Config) (dbm.DB, error) {
+	db, err := dbm.NewDB("application", dbm.BackendType(c.DBBackend), c.DBDir())
+	switch {
+	case err == nil:
+		return db, nil
+	case locked(err):
+		return nil, fmt.Errorf("application database in %s (a node that runs holds its databases: stop it first): %w", c.DBDir(), err)
+	}
+	return nil, fmt.Errorf("application database in %s: %w", c.DBDir(), err)
+}
+
+// locked tells whether a database did not open because another process has it.
+// The backends have only the system's text in common.
+func locked(err error) bool {
+	return strings.Contains(strings.ToLower(err.Error()), syscall.EAGAIN.Error())
+}
+
+// checkStopped refuses a home whose node runs. A database that does not open for
+// another reason is no sign of one, and a node with its databases in memory
+// cannot be seen.
+func checkStopped(c *config.Config) error {
+	db, err := openOwn(c)
+	switch {
+	case err == nil:
+		return db.Close()
+	case locked(err):
+		return errors.New("a node runs in this home: stop it first")
+	}
+	return nil
+}
 
 // databases opens what CometBFT stores in. v0.40.0 closes its block store while
 // gossip goroutines may still read once more, and a read that fails is a panic

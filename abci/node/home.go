@@ -104,8 +104,12 @@ func (h *Home) WriteConfig() error {
 
 // Reset removes the blocks, the application's database and the worker's
 // journal, and sets the validator's last signature back. Keys and configuration
-// stay. The journal goes with the chain that it belongs to.
+// stay. The journal goes with the chain that it belongs to. The node must not
+// run: it would sign again what it has signed.
 func Reset(c *config.Config, a AppConfig) error {
+	if err := checkStopped(c); err != nil {
+		return err
+	}
 	if err := os.RemoveAll(c.DBDir()); err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	dbm "github.com/cometbft/cometbft-db"
+	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/privval"
 	"github.com/stretchr/testify/require"
@@ -87,6 +89,55 @@ func TestReset(t *testing.T) {
 	pub, err := pv.GetPubKey()
 	require.NoError(t, err)
 	require.Equal(t, home.Public.ConsensusKey, pub.Bytes(), "the key stays")
+}
+
+// TestResetRunning: nothing of a home is touched while a node has its database.
+func TestResetRunning(t *testing.T) {
+	dir := t.TempDir()
+	c, a := node.DefaultConfig(), node.DefaultAppConfig()
+	_, err := node.Init(dir, c, a)
+	require.NoError(t, err)
+	pv := privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	pv.LastSignState.Height = 7
+	pv.LastSignState.Save()
+	journal := filepath.Join(dir, a.Worker.Journal)
+	require.NoError(t, os.WriteFile(journal, nil, 0o600))
+
+	held, err := dbm.NewDB("application", dbm.BackendType(c.DBBackend), c.DBDir())
+	require.NoError(t, err)
+	require.ErrorContains(t, node.Reset(c, a), "a node runs in this home: stop it first")
+	require.FileExists(t, journal)
+	require.DirExists(t, filepath.Join(dir, "data/application.db"))
+	pv = privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	require.Equal(t, int64(7), pv.LastSignState.Height)
+
+	require.NoError(t, held.Close())
+	require.NoError(t, node.Reset(c, a))
+	require.NoFileExists(t, journal)
+}
+
+// TestResetStopped: what is no sign of a running node does not stand in the way.
+func TestResetStopped(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, c *config.Config){
+		"no database": func(*testing.T, *config.Config) {},
+		"no folder":   func(t *testing.T, c *config.Config) { require.NoError(t, os.RemoveAll(c.DBDir())) },
+		"in memory":   func(_ *testing.T, c *config.Config) { c.DBBackend = "memdb" },
+		"damaged": func(t *testing.T, c *config.Config) {
+			require.NoError(t, os.WriteFile(filepath.Join(c.DBDir(), "application.db"), []byte("no folder"), 0o600))
+		},
+		"not built in": func(_ *testing.T, c *config.Config) { c.DBBackend = "cleveldb" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, a := node.DefaultConfig(), node.DefaultAppConfig()
+			_, err := node.Init(t.TempDir(), c, a)
+			require.NoError(t, err)
+			change(t, c)
+			require.NoError(t, node.Reset(c, a))
+			left, err := os.ReadDir(c.DBDir())
+			require.NoError(t, err)
+			require.Len(t, left, 1, "the validator's state alone")
+		})
+	}
 }
 
 func TestKeyFileRefused(t *testing.T) {

@@ -82,8 +82,8 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 		return nil, err
 	}
 	r := &Running{worker: make(chan error, 1), failed: make(chan error, 2)}
-	if r.db, err = dbm.NewDB("application", dbm.BackendType(c.DBBackend), c.DBDir()); err != nil {
-		return nil, fmt.Errorf("application database: %w", err)
+	if r.db, err = openOwn(c); err != nil {
+		return nil, err
 	}
 	if err := r.start(c, a, keys, logger, h); err != nil {
 		return nil, errors.Join(err, r.Stop())

@@ -208,6 +208,13 @@ func TestNodeAndWorker(t *testing.T) {
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "no round is closed yet")
 
+	_, stderr, code = spdl(t, "unsafe-reset-all", "--yes", "--home", node0)
+	require.Equal(t, exitFailure, code)
+	require.Contains(t, stderr, "a node runs in this home: stop it first")
+	_, stderr, code = spdl(t, "start", "--home", node0)
+	require.Equal(t, exitFailure, code)
+	require.Contains(t, stderr, "a node that runs holds its databases")
+
 	_, stderr, code = spdl(t, "worker", "--home", node0, "--node", rpc)
 	require.Zero(t, code, stderr)
 
