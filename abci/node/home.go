@@ -107,6 +107,9 @@ func (h *Home) WriteConfig() error {
 // stay. The journal goes with the chain that it belongs to. The node must not
 // run: it would sign again what it has signed.
 func Reset(c *config.Config, a AppConfig) error {
+	if err := CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
+		return err
+	}
 	if err := checkStopped(c); err != nil {
 		return err
 	}
@@ -117,9 +120,6 @@ func Reset(c *config.Config, a AppConfig) error {
 		return err
 	}
 	if err := os.RemoveAll(InHome(c, a.Worker.Journal)); err != nil {
-		return err
-	}
-	if _, err := os.Stat(c.PrivValidatorKeyFile()); err != nil {
 		return err
 	}
 	privval.LoadFilePVEmptyState(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()).Save()

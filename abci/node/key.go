@@ -8,10 +8,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/crypto"
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/cometbft/cometbft/libs/tempfile"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/privval"
 
 	"github.com/spdl/spdl/app/worker"
 )
@@ -112,13 +115,9 @@ func syncFolder(path string) error {
 
 // LoadKeys reads a participant's key file.
 func LoadKeys(path string) (worker.Keys, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return worker.Keys{}, fmt.Errorf("participant key: %w", err)
-	}
 	var k participantKeys
-	if err := cmtjson.Unmarshal(data, &k); err != nil {
-		return worker.Keys{}, fmt.Errorf("participant key %s: %w", path, err)
+	if err := readKey("participant key", path, &k); err != nil {
+		return worker.Keys{}, err
 	}
 	var keys worker.Keys
 	for _, part := range []struct {
@@ -126,11 +125,68 @@ func LoadKeys(path string) (worker.Keys, error) {
 		from  crypto.PrivKey
 		into  *stded25519.PrivateKey
 	}{{"priv_key", k.PrivKey, &keys.Signing}, {"vrf_priv_key", k.VRFPrivKey, &keys.VRF}} {
-		priv, ok := part.from.(ed25519.PrivKey)
-		if !ok || len(priv) != stded25519.PrivateKeySize {
-			return keys, fmt.Errorf("participant key %s: %s is a %T of %d bytes, want ed25519 of %d", path, part.field, part.from, len(priv), stded25519.PrivateKeySize)
+		if err := checkEd25519(part.from); err != nil {
+			return keys, fmt.Errorf("participant key %s: %s %w", path, part.field, err)
 		}
-		*part.into = stded25519.PrivateKey(priv)
+		*part.into = stded25519.PrivateKey(part.from.Bytes())
 	}
 	return keys, nil
+}
+
+// LoadNodeKey reads the key of a node's p2p id.
+func LoadNodeKey(path string) (*p2p.NodeKey, error) {
+	key := new(p2p.NodeKey)
+	if err := readKey("node key", path, key); err != nil {
+		return nil, err
+	}
+	if err := checkEd25519(key.PrivKey); err != nil {
+		return nil, fmt.Errorf("node key %s: priv_key %w", path, err)
+	}
+	return key, nil
+}
+
+// CheckValidatorKey reads a validator's key file. CometBFT's own reader ends the
+// process, or panics, where the file is missing or damaged: this goes before it.
+func CheckValidatorKey(path string) error {
+	var key privval.FilePVKey
+	if err := readKey("validator key", path, &key); err != nil {
+		return err
+	}
+	if err := checkEd25519(key.PrivKey); err != nil {
+		return fmt.Errorf("validator key %s: priv_key %w", path, err)
+	}
+	return nil
+}
+
+// loadValidator reads a home's validator: its key and its last signature.
+func loadValidator(c *config.Config) (*privval.FilePV, error) {
+	if err := CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
+		return nil, err
+	}
+	var last privval.FilePVLastSignState
+	if err := readKey("validator state", c.PrivValidatorStateFile(), &last); err != nil {
+		return nil, err
+	}
+	return privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()), nil
+}
+
+// readKey decodes a key file in CometBFT's form. An error names the file.
+func readKey(what, path string, into any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if err := cmtjson.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s %s: %w", what, path, err)
+	}
+	return nil
+}
+
+// checkEd25519 refuses what is no whole private key; its methods would panic.
+func checkEd25519(key crypto.PrivKey) error {
+	priv, ok := key.(ed25519.PrivKey)
+	if !ok || len(priv) != stded25519.PrivateKeySize {
+		return fmt.Errorf("is a %T of %d bytes, want ed25519 of %d", key, len(priv), stded25519.PrivateKeySize)
+	}
+	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/cometbft/cometbft/mempool"
 	cmtnode "github.com/cometbft/cometbft/node"
 	"github.com/cometbft/cometbft/p2p"
-	"github.com/cometbft/cometbft/privval"
 	"github.com/cometbft/cometbft/proxy"
 	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
 	"github.com/cometbft/cometbft/types"
@@ -33,14 +32,15 @@ func New(c *config.Config, application abcitypes.Application, logger log.Logger)
 }
 
 func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases, options ...cmtnode.Option) (*cmtnode.Node, error) {
-	nodeKey, err := p2p.LoadNodeKey(c.NodeKeyFile())
+	nodeKey, err := LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
-		return nil, fmt.Errorf("node key: %w", err)
+		return nil, err
 	}
-	if _, err := os.Stat(c.PrivValidatorKeyFile()); err != nil { // LoadFilePV would exit the process
-		return nil, fmt.Errorf("validator key: %w", err)
+	validator, err := loadValidator(c)
+	if err != nil {
+		return nil, err
 	}
-	return cmtnode.NewNode(c, privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()), nodeKey,
+	return cmtnode.NewNode(c, validator, nodeKey,
 		proxy.NewConnSyncLocalClientCreator(application), cmtnode.DefaultGenesisDocProviderFunc(c),
 		d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -157,6 +158,45 @@ func TestStartRefuses(t *testing.T) {
 		_, err = Start(&lost, a, log.NewNopLogger(), Hooks{})
 		require.ErrorContains(t, err, "none.json")
 	}
+}
+
+// TestKeyFilesRefused: of a key file that is damaged or cannot be read the error
+// names the file. CometBFT would end this process, or panic.
+func TestKeyFilesRefused(t *testing.T) {
+	c, a := alone(t, 5)
+	short := `{"priv_key":{"type":"tendermint/PrivKeyEd25519","value":"AAAA"}}`
+	for _, x := range []struct{ path, content, says string }{
+		{c.NodeKeyFile(), "{", "unexpected end"},
+		{c.NodeKeyFile(), "{}", "want ed25519"},
+		{c.NodeKeyFile(), short, "3 bytes"},
+		{c.PrivValidatorKeyFile(), "{", "unexpected end"},
+		{c.PrivValidatorKeyFile(), "{}", "want ed25519"},
+		{c.PrivValidatorKeyFile(), short, "3 bytes"},
+		{c.PrivValidatorStateFile(), "{", "unexpected end"},
+	} {
+		good, err := os.ReadFile(x.path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(x.path, []byte(x.content), 0o600))
+		_, err = Start(c, a, log.NewNopLogger(), Hooks{})
+		require.ErrorContains(t, err, x.path)
+		require.ErrorContains(t, err, x.says, x.path)
+		require.NoError(t, os.WriteFile(x.path, good, 0o600))
+	}
+	for _, path := range []string{c.NodeKeyFile(), c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()} {
+		require.NoError(t, os.Rename(path, path+".good"))
+		_, err := Start(c, a, log.NewNopLogger(), Hooks{})
+		require.ErrorIs(t, err, os.ErrNotExist)
+		require.ErrorContains(t, err, path)
+		require.NoError(t, os.Mkdir(path, 0o700)) // even root cannot read it
+		_, err = Start(c, a, log.NewNopLogger(), Hooks{})
+		require.ErrorContains(t, err, path)
+		require.NoError(t, os.Remove(path))
+		require.NoError(t, os.Rename(path+".good", path))
+	}
+
+	require.NoError(t, os.WriteFile(c.PrivValidatorKeyFile(), []byte("{"), 0o600))
+	require.ErrorContains(t, Reset(c, a), c.PrivValidatorKeyFile())
+	require.FileExists(t, c.PrivValidatorStateFile(), "nothing is touched")
 }
 
 // failing is an application that cannot execute what was decided.

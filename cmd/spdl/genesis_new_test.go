@@ -175,4 +175,19 @@ func TestKeys(t *testing.T) {
 	_, stderr, code = spdl(t, "keys", "show", "--home", home)
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "want ed25519", "CometBFT would have ended the process")
+
+	// Whatever reads a damaged key file names it.
+	for file, commands := range map[string][]string{
+		"config/node_key.json":           {"show-node-id", "keys show", "start"},
+		"config/priv_validator_key.json": {"show-validator", "keys show", "start", "unsafe-reset-all --yes"},
+	} {
+		damaged := initHome(t, "damaged")
+		require.NoError(t, os.WriteFile(filepath.Join(damaged, file), []byte("{"), 0o600))
+		for _, args := range commands {
+			stdout, stderr, code := spdl(t, append(strings.Fields(args), "--home", damaged)...)
+			require.Equal(t, exitFailure, code, args)
+			require.Contains(t, stderr, filepath.Join(damaged, file), args)
+			require.Empty(t, stdout, args)
+		}
+	}
 }

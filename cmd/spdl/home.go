@@ -3,12 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 	"strings"
 
 	cmtjson "github.com/cometbft/cometbft/libs/json"
-	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/privval"
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
@@ -23,7 +21,7 @@ func showNodeIDCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		key, err := p2p.LoadNodeKey(c.NodeKeyFile())
+		key, err := node.LoadNodeKey(c.NodeKeyFile())
 		if err != nil {
 			return err
 		}
@@ -40,7 +38,7 @@ func showValidatorCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if _, err := os.Stat(c.PrivValidatorKeyFile()); err != nil {
+		if err := node.CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
 			return err
 		}
 		pub, err := privval.LoadFilePVEmptyState(c.PrivValidatorKeyFile(), "").GetPubKey()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cometbft/cometbft/config"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
-	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/privval"
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
@@ -97,9 +96,9 @@ func address(c *config.Config) (string, error) {
 	if ip := net.ParseIP(host); host == "" || host == "localhost" || ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
 		return "", nil
 	}
-	key, err := p2p.LoadNodeKey(c.NodeKeyFile())
+	key, err := node.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
-		return "", fmt.Errorf("node key: %w", err)
+		return "", err
 	}
 	return fmt.Sprintf("%s@%s", key.ID(), at), nil
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/cometbft/cometbft/p2p"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/node"
@@ -86,7 +85,7 @@ func keysShow() *cobra.Command {
 			case !errors.Is(err, os.ErrNotExist): // a worker needs none
 				return err
 			}
-			switch key, err := p2p.LoadNodeKey(c.NodeKeyFile()); {
+			switch key, err := node.LoadNodeKey(c.NodeKeyFile()); {
 			case err == nil:
 				k.NodeID = string(key.ID())
 			case !errors.Is(err, os.ErrNotExist):
