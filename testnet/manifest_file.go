@@ -18,6 +18,7 @@ func LoadManifest(path string) (Manifest, error) {
 	var m Manifest
 	v := viper.New()
 	v.SetConfigFile(path)
+	v.SetConfigType("toml") // whatever it is called
 	if err := v.ReadInConfig(); err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}

@@ -40,8 +40,15 @@ func TestManifestFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("validatrs = 4\n"), 0o600))
 	_, err = LoadManifest(path)
 	require.ErrorContains(t, err, "validatrs")
-	_, err = LoadManifest(filepath.Join(t.TempDir(), "none.toml"))
-	require.ErrorIs(t, err, os.ErrNotExist)
+	for _, none := range []string{"none.toml", "none", "none.net"} {
+		_, err = LoadManifest(filepath.Join(t.TempDir(), none))
+		require.ErrorIs(t, err, os.ErrNotExist, none)
+	}
+	path = filepath.Join(t.TempDir(), "net")
+	require.NoError(t, os.WriteFile(path, []byte("validators = 7\n"), 0o600))
+	m, err = LoadManifest(path)
+	require.NoError(t, err, "a name says nothing")
+	require.Equal(t, 7, m.Validators)
 }
 
 func TestManifestDefaults(t *testing.T) {

@@ -2,15 +2,27 @@ package node
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"time"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
 )
+
+// readGenesis reads a home's genesis document.
+func readGenesis(c *config.Config) (*types.GenesisDoc, error) {
+	doc, err := types.GenesisDocFromFile(c.GenesisFile())
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("%w (spdl genesis new makes one; to join a chain, put its genesis.json there)", err)
+	}
+	return doc, err
+}
 
 // NewGenesis makes the genesis document: a validator for every participant
 // with a consensus key, and blocks that hold a round.

@@ -41,7 +41,7 @@ func build(c *config.Config, application abcitypes.Application, logger log.Logge
 		return nil, err
 	}
 	return cmtnode.NewNode(c, validator, nodeKey,
-		proxy.NewConnSyncLocalClientCreator(application), cmtnode.DefaultGenesisDocProviderFunc(c),
+		proxy.NewConnSyncLocalClientCreator(application), func() (*types.GenesisDoc, error) { return readGenesis(c) },
 		d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
 }
 
@@ -97,7 +97,7 @@ func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger 
 		PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval,
 	}
 	if c.Instrumentation.IsPrometheusEnabled() { // on CometBFT's listener, which serves the default registry
-		doc, err := types.GenesisDocFromFile(c.GenesisFile())
+		doc, err := readGenesis(c)
 		if err != nil {
 			return err
 		}

@@ -120,6 +120,7 @@ func TestExitCodes(t *testing.T) {
 		{"testnet start --manifest " + perturb + " --inprocess", 2, "cannot be killed"},
 		{"testnet start --validators 0x", 2, "validators"},
 		{"testnet start --manifest nothing.toml", 2, "nothing.toml"},
+		{"testnet start --manifest " + empty + "/nothing", 2, "no such file"},
 		{"start --home " + empty, 1, "spdl init makes a home"},
 		{"start --log-level nothing --home " + empty, 2, `log level "nothing"`},
 		{"worker --log-level nothing --home " + empty, 2, `log level "nothing"`},

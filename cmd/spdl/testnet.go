@@ -69,6 +69,7 @@ func readManifest(cmd *cobra.Command, home string) (testnet.Manifest, error) {
 		return of, err
 	}
 	viper.SetConfigFile(file)
+	viper.SetConfigType("toml")
 	if err := viper.ReadInConfig(); err != nil {
 		return of, err
 	}
