@@ -12,6 +12,7 @@ import (
 	"github.com/cometbft/cometbft/crypto"
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
+	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/libs/tempfile"
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/privval"
@@ -168,6 +169,17 @@ func loadValidator(c *config.Config) (*privval.FilePV, error) {
 		return nil, err
 	}
 	return privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()), nil
+}
+
+// warnReadable names the key files that others than their owner can read or
+// change. A node starts with them all the same: whose machine it is decides.
+func warnReadable(logger log.Logger, paths ...string) {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			logger.Warn("key file is open to others, want mode 0600", "file", path, "mode", fmt.Sprintf("%#o", info.Mode().Perm()))
+		}
+	}
 }
 
 // readKey decodes a key file in CometBFT's form. An error names the file.

@@ -81,6 +81,7 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 	if err != nil && (a.Worker.Enabled || !errors.Is(err, os.ErrNotExist)) {
 		return nil, err
 	}
+	warnReadable(logger.With("module", "app"), InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile())
 	r := &Running{worker: make(chan error, 1), failed: make(chan error, 2)}
 	if r.db, err = openOwn(c); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/config"
+	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/stretchr/testify/require"
 
@@ -198,6 +200,31 @@ func TestKeyFilesRefused(t *testing.T) {
 	require.NoError(t, os.WriteFile(c.PrivValidatorKeyFile(), []byte("{"), 0o600))
 	require.ErrorContains(t, Reset(c, a), c.PrivValidatorKeyFile())
 	require.FileExists(t, c.PrivValidatorStateFile(), "nothing is touched")
+}
+
+// TestReadableKeys: a key file that others can read is named at the start, at the
+// log level that init writes, and is no reason to refuse.
+func TestReadableKeys(t *testing.T) {
+	c, a := alone(t, 5)
+	c.Genesis = "config/none.json" // the start goes as far as this
+	start := func() string {
+		var out bytes.Buffer
+		logger, err := cmtflags.ParseLogLevel(c.LogLevel, log.NewTMLogger(&out), "error")
+		require.NoError(t, err)
+		_, err = Start(c, a, logger, Hooks{})
+		require.ErrorContains(t, err, "none.json")
+		return out.String()
+	}
+	require.NotContains(t, start(), "open to others", "as init makes them")
+	files := []string{InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile()}
+	for i, mode := range []os.FileMode{0o644, 0o640, 0o602} {
+		require.NoError(t, os.Chmod(files[i], mode))
+	}
+	said := start()
+	for i, mode := range []string{"0644", "0640", "0602"} {
+		require.Regexp(t, "open to others.*file="+files[i]+" mode="+mode, said)
+	}
+	require.Equal(t, 3, strings.Count(said, "open to others"))
 }
 
 // failing is an application that cannot execute what was decided.
