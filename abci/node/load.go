@@ -10,13 +10,15 @@ import (
 )
 
 // Load reads the configuration of a home: CometBFT's config.toml with its
-// environment (CMT_SECTION_KEY) and our app.toml with ours (SPDL_SECTION_KEY).
+// environment (CMT_SECTION_KEY) and our app.toml with ours (SPDL_SECTION_KEY). A
+// key of app.toml that does not exist is refused: a misspelt one must not leave
+// its default in force. CometBFT keeps old keys in config.toml.
 func Load(dir string) (*config.Config, AppConfig, error) {
 	c, a := DefaultConfig(), DefaultAppConfig()
-	if err := readTOML(dir, "config.toml", "CMT", c); err != nil {
+	if err := readTOML(dir, "config.toml", "CMT", c, (*viper.Viper).Unmarshal); err != nil {
 		return nil, a, err
 	}
-	if err := readTOML(dir, "app.toml", "SPDL", &a); err != nil {
+	if err := readTOML(dir, "app.toml", "SPDL", &a, (*viper.Viper).UnmarshalExact); err != nil {
 		return nil, a, err
 	}
 	c.SetRoot(dir)
@@ -33,7 +35,7 @@ func Load(dir string) (*config.Config, AppConfig, error) {
 	return c, a, nil
 }
 
-func readTOML(dir, name, prefix string, into any) error {
+func readTOML(dir, name, prefix string, into any, decode func(*viper.Viper, any, ...viper.DecoderConfigOption) error) error {
 	path := filepath.Join(dir, "config", name)
 	v := viper.New()
 	v.SetConfigFile(path)
@@ -43,7 +45,7 @@ func readTOML(dir, name, prefix string, into any) error {
 	if err := v.ReadInConfig(); err != nil {
 		return fmt.Errorf("%w (spdl init makes a home)", err)
 	}
-	if err := v.Unmarshal(into); err != nil {
+	if err := decode(v, into); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

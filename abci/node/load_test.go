@@ -3,6 +3,7 @@ package node_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,4 +51,33 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/app.toml"), []byte("[worker\n"), 0o600))
 	_, _, err = node.Load(dir)
 	require.Error(t, err)
+}
+
+// TestLoadUnknownKey: a misspelt key of app.toml is refused by its name; what
+// CometBFT does with its own file is its own.
+func TestLoadUnknownKey(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, err := node.Init(dir, node.DefaultConfig(), node.DefaultAppConfig())
+	require.NoError(t, err)
+	add := func(name, line string) {
+		path := filepath.Join(dir, "config", name)
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, append([]byte(line), data...), 0o600))
+	}
+	add("config.toml", "retired = true\n")
+	_, _, err = node.Load(dir)
+	require.NoError(t, err)
+	add("app.toml", "[metrics]\nintervall = 3\n")
+	_, _, err = node.Load(dir)
+	require.ErrorContains(t, err, "metrics")
+	require.ErrorContains(t, err, filepath.Join(dir, "config/app.toml"))
+
+	require.NoError(t, node.DefaultAppConfig().WriteFile(dir))
+	data, err := os.ReadFile(filepath.Join(dir, "config/app.toml"))
+	require.NoError(t, err)
+	misspelt := strings.Replace(string(data), "\nalpha = ", "\nalhpa = ", 1)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/app.toml"), []byte(misspelt), 0o600))
+	_, _, err = node.Load(dir)
+	require.ErrorContains(t, err, "'worker' has invalid keys: alhpa")
 }
