@@ -58,6 +58,14 @@ func follow(ctx context.Context, cmd *cobra.Command, t verify.Trust) (*client.Cl
 	if err != nil {
 		return nil, nil, t, usageError{err}
 	}
+	var others []*client.Client
+	for _, address := range viper.GetStringSlice("witness") {
+		w, err := client.New(address)
+		if err != nil {
+			return nil, nil, t, usageError{fmt.Errorf("--witness: %w", err)}
+		}
+		others = append(others, w)
+	}
 	s, err := c.RPC().Status(ctx)
 	if err != nil {
 		return nil, nil, t, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
@@ -69,11 +77,7 @@ func follow(ctx context.Context, cmd *cobra.Command, t verify.Trust) (*client.Cl
 		return nil, nil, t, fmt.Errorf("%w: it is of chain %q, the node is on chain %q", app.ErrNotProven, t.ChainID, s.NodeInfo.Network)
 	}
 	var witnesses []provider.Provider
-	for _, address := range viper.GetStringSlice("witness") {
-		w, err := client.New(address)
-		if err != nil {
-			return nil, nil, t, usageError{err}
-		}
+	for _, w := range others {
 		witnesses = append(witnesses, w.Provider(t.ChainID))
 	}
 	if len(witnesses) == 0 {
