@@ -16,9 +16,9 @@ type Spend struct {
 	Participations uint64   `json:"participations"` // in all epochs
 	Epsilon        *float64 `json:"epsilon"`        // by the ledger; null where an epoch of the chain has none
 	Delta          float64  `json:"delta"`
-	Budget         float64  `json:"budget"` // epsilon that may be spent
-	Left           *uint64  `json:"left"`   // participations that the budget still pays for; null without one
-	Guarantee      bool     `json:"guarantee"`      // epsilon holds: it is there, and no test chain's
+	Budget         float64  `json:"budget"`    // epsilon that may be spent
+	Left           *uint64  `json:"left"`      // participations that the budget still pays for; null without one
+	Guarantee      bool     `json:"guarantee"` // epsilon holds: it is there, and no test chain's
 }
 
 // spendOf is a participant's account.

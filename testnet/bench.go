@@ -149,6 +149,7 @@ func startBaseline(ctx context.Context, n *Net, size int) (nodes []*cmtnode.Node
 		for _, b := range nodes {
 			errs = append(errs, b.Stop())
 			b.Wait()
+			errs = append(errs, b.ProxyApp().Stop()) // as node.Running does
 		}
 		return errors.Join(errs...)
 	}

@@ -32,7 +32,7 @@ func (r *Refusal) Error() string { return fmt.Sprintf("%s (code %d)", r.Log, r.C
 type Client struct{ rpc *rpchttp.HTTP }
 
 // New prepares a client for a node's RPC address: tcp://host:port,
-// http://host:port, https://host:port, or unix:///path for a socket. It does not
+// http://host:port, https://host or https://host:port, or unix:///path for a socket. It does not
 // connect.
 func New(address string) (*Client, error) {
 	if err := check(address); err != nil {
@@ -56,12 +56,13 @@ func check(address string) error {
 	switch u.Scheme {
 	case "tcp", "http", "https":
 		port, err := strconv.ParseUint(u.Port(), 10, 16)
-		named = u.Hostname() != "" && err == nil && port > 0
+		usual := u.Scheme == "https" && u.Port() == "" // 443
+		named = u.Hostname() != "" && (usual || err == nil && port > 0)
 	case "unix":
 		named = u.Host+u.Path != ""
 	}
 	if !named {
-		return fmt.Errorf("node address %q, want tcp://host:port, http://host:port or https://host:port", address)
+		return fmt.Errorf("node address %q, want tcp://host:port, http://host:port or https://host", address)
 	}
 	return nil
 }
