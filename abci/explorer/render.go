@@ -78,8 +78,9 @@ func parse() map[string]*template.Template {
 	return out
 }
 
-// render writes a page. It is finished before the first byte goes out.
-func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, v view) {
+// render writes a page and returns it, nil where it failed. It is finished before
+// the first byte goes out.
+func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, v view) []byte {
 	p := page{Title: v.title, Section: v.name, Body: v.body}
 	if v.name == "search" {
 		p.Query = r.URL.Query().Get("q")
@@ -91,11 +92,17 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, v view
 	if err := templates[v.name].Execute(&b, p); err != nil {
 		s.options.Log("page is not written", "page", v.name, "err", err)
 		http.Error(w, "the page cannot be written", http.StatusInternalServerError)
-		return
+		return nil
 	}
+	text := visible(b.Bytes(), forPage)
+	writePage(w, code, text)
+	return text
+}
+
+func writePage(w http.ResponseWriter, code int, text []byte) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write(visible(b.Bytes(), forPage))
+	_, _ = w.Write(text)
 }
 
 // fail answers with an error, in the form of the path.

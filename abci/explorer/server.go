@@ -63,6 +63,7 @@ type Server struct {
 	options Options
 	source  *source
 	tail    *tail
+	written written
 	clients *clients
 	handler http.Handler
 	ended   chan struct{} // closed when Serve shuts down: streams end
@@ -146,6 +147,11 @@ func (s *Server) routes() http.Handler {
 		"/model": s.model,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			look, address := s.tail.looks.Load(), r.URL.RequestURI()
+			if page := s.written.get(look, address); page != nil {
+				writePage(w, http.StatusOK, page)
+				return
+			}
 			ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 			defer cancel()
 			v, err := page(r.WithContext(ctx))
@@ -153,7 +159,7 @@ func (s *Server) routes() http.Handler {
 				s.fail(w, r, err)
 				return
 			}
-			s.render(w, r, http.StatusOK, v)
+			s.written.put(look, address, s.render(w, r, http.StatusOK, v))
 		})
 	}
 	mux.HandleFunc("/search", s.search)

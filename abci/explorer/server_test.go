@@ -381,3 +381,30 @@ func TestConnections(t *testing.T) {
 		_ = r.Body.Close()
 	}
 }
+
+// TestWritten: between two looks at the chain a page is written once, with the
+// next it is written anew, and an error is not kept.
+func TestWritten(t *testing.T) {
+	f := newFake(6, "x")
+	s := over(t, f, Options{})
+	first := get(s, "/participants").Body.String()
+	require.Equal(t, first, string(s.written.get(s.tail.looks.Load(), "/participants")))
+	require.Equal(t, first, get(s, "/participants").Body.String())
+	require.Nil(t, s.written.get(s.tail.looks.Load(), "/round/0/7"))
+	require.Equal(t, 404, get(s, "/round/0/7").Code)
+	f.set(func() { f.rounds = 8 })
+	require.NoError(t, s.tail.look(t.Context()))
+	require.Equal(t, 200, get(s, "/round/0/7").Code)
+	require.Contains(t, get(s, "/").Body.String(), "round 8 of")
+	require.NotEqual(t, first, get(s, "/participants").Body.String())
+
+	var w written
+	w.put(3, "/", []byte("three"))
+	w.put(2, "/", []byte("two, late"))
+	require.Equal(t, "three", string(w.get(3, "/")))
+	require.Nil(t, w.get(4, "/"))
+	w.put(4, "/", nil)
+	require.Nil(t, w.get(4, "/"))
+	w.put(4, "/", make([]byte, writtenBytes))
+	require.Nil(t, w.get(4, "/"), "larger than all may be")
+}

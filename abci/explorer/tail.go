@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spdl/spdl/abci"
@@ -75,6 +76,8 @@ type tail struct {
 	readers map[chan []byte]struct{}
 
 	epoch, next uint64 // the round to read next
+
+	looks atomic.Uint64 // at the chain, those that failed too
 }
 
 // event is the text of one event of a stream; "" where the body is no JSON.
@@ -103,6 +106,9 @@ func (t *tail) run(ctx context.Context, poll time.Duration) {
 		if err != nil && t.failure == nil && ctx.Err() == nil {
 			t.log("node does not answer", "err", err)
 		}
+		if (err == nil) != (t.failure == nil) {
+			t.looks.Add(1) // pages say whether the node answers
+		}
 		t.failure = err
 		t.mu.Unlock()
 		select {
@@ -121,6 +127,7 @@ func (t *tail) look(ctx context.Context) (err error) {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
+	defer t.looks.Add(1)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	status, err := t.source.status(ctx)

@@ -1,0 +1,38 @@
+package explorer
+
+import "sync"
+
+// writtenBytes bounds the pages that are kept between two looks at the chain.
+const writtenBytes = 8 << 20
+
+// written holds pages as they were written since the last look at the chain, for
+// all who ask for the same until the next: however many do, a page is written
+// once a look.
+type written struct {
+	mu    sync.Mutex
+	look  uint64
+	pages *kept[string, []byte]
+}
+
+// get is the page of an address, nil where it was not written since that look.
+func (p *written) get(look uint64, address string) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pages == nil || p.look != look {
+		return nil
+	}
+	page, _ := p.pages.get(address)
+	return page
+}
+
+// put keeps a page that was begun after a look, unless there was another since.
+func (p *written) put(look uint64, address string, page []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pages == nil || p.look < look {
+		p.look, p.pages = look, newKept[string, []byte](writtenBytes)
+	}
+	if p.look == look && page != nil {
+		p.pages.put(address, page, len(page)+len(address))
+	}
+}
