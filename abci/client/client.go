@@ -32,8 +32,8 @@ func (r *Refusal) Error() string { return fmt.Sprintf("%s (code %d)", r.Log, r.C
 type Client struct{ rpc *rpchttp.HTTP }
 
 // New prepares a client for a node's RPC address: tcp://host:port,
-// http://host:port, https://host or https://host:port, or unix:///path for a socket. It does not
-// connect.
+// http://host:port, https://host, with a port or without, or unix:///path for a
+// socket. It does not connect.
 func New(address string) (*Client, error) {
 	if err := check(address); err != nil {
 		return nil, err

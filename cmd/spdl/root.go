@@ -49,7 +49,7 @@ func rootCommand() *cobra.Command {
 		initCommand(), startCommand(), workerCommand(), testnetCommand(), genesisCommand(), keysCommand(), txCommand(),
 		showNodeIDCommand(), showValidatorCommand(), versionCommand(), statusCommand(), withProofs(queryCommand()),
 		modelCommand(), verifyCommand(), planCommand(), resetCommand(), auditCommand(), topCommand(), experimentCommand(),
-		reportCommand(), explorerCommand(),
+		reportCommand(), rulesCommand(), explorerCommand(),
 	)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	wrapArgs(root)
