@@ -106,7 +106,7 @@ func TestFailure(t *testing.T) {
 	require.ErrorContains(t, err, "no data")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.ErrorContains(t, runner(t.TempDir(), &log).Run(ctx, tiny), "interrupted; the 0 cells")
+	require.ErrorContains(t, runner(t.TempDir(), &log).Run(ctx, tiny), "interrupted; finished cells, 0 of this run")
 	r.Seeds = 0
 	require.ErrorContains(t, r.Run(context.Background(), tiny), "0 seeds")
 	_, err = Report(t.TempDir())

@@ -87,7 +87,7 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 		err = errors.Join(err, r.work(ctx, together, r.jobs(), p))
 	}
 	if ctx.Err() != nil {
-		err = fmt.Errorf("interrupted; the %d cells of this run that are finished are kept in %s", p.count, filepath.Join(r.Dir, "cells"))
+		err = fmt.Errorf("interrupted; finished cells, %d of this run, are kept in %s", p.count, filepath.Join(r.Dir, "cells"))
 	}
 	for i, e := range experiments {
 		switch failed := r.finish(e, planned[i]); {
