@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -143,12 +144,19 @@ func chromium(t *testing.T) *browser {
 	if err != nil {
 		t.Skip("no chromium")
 	}
+	profile, err := os.MkdirTemp("", "spdl-chromium-")
+	require.NoError(t, err)
 	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run", "--disable-dev-shm-usage",
-		"--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", "--window-size=1280,1400", "about:blank")
+		"--user-data-dir="+profile, "--remote-debugging-port=0", "--window-size=1280,1400", "about:blank")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its children too: they write to the profile
+		_ = cmd.Wait()
+		require.Eventually(t, func() bool { return os.RemoveAll(profile) == nil }, 10*time.Second, 50*time.Millisecond)
+	})
 	found := make(chan string, 1)
 	go func() {
 		var seen bytes.Buffer
