@@ -5,7 +5,6 @@ package explorer_test
 import (
 	"bytes"
 	"context"
-	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -30,7 +29,6 @@ import (
 	"github.com/spdl/spdl/abci/explorer"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet"
@@ -39,29 +37,6 @@ import (
 
 // hostile would set the title if it ran.
 const hostile = `<img src=x onerror="document.title='hit';window.hit=1">`
-
-// flip sends its gradients with the sign turned.
-type flip struct {
-	worker.Chain
-	keys  worker.Keys
-	chain string
-}
-
-func (f flip) Submit(ctx context.Context, t *tx.Tx) error {
-	if t.Gradient == nil {
-		return f.Chain.Submit(ctx, t)
-	}
-	turned := *t.Gradient
-	turned.Payload = slices.Clone(t.Gradient.Payload)
-	for i, x := range turned.Payload {
-		turned.Payload[i] = byte(-max(int8(x), -127))
-	}
-	signed, err := tx.Sign(f.chain, &turned, ed25519.PrivateKey(f.keys.Signing))
-	if err != nil {
-		return err
-	}
-	return f.Chain.Submit(ctx, signed)
-}
 
 // attacked starts a net of 7 whose participant 6 flips its gradients and leads
 // wrongly, and whose participant 5 has a hostile name. It returns a node's RPC.
@@ -85,9 +60,13 @@ func attacked(t *testing.T, rounds uint64) string {
 		require.NoError(t, err)
 		h := node.Hooks{}
 		if i == 6 {
-			wrong := attack.Hooks("wrong-aggregate")
+			wrong, flip := attack.Hooks("wrong-aggregate"), attack.Hooks("sign-flip")
 			h.Chain = func(chain worker.Chain, keys worker.Keys) (worker.Chain, error) {
-				return wrong.Chain(flip{chain, keys, n.Manifest.ChainID}, keys)
+				chain, err := flip.Chain(chain, keys)
+				if err != nil {
+					return nil, err
+				}
+				return wrong.Chain(chain, keys)
 			}
 		}
 		h.Data = func(string) (mnist.Data, error) { return data() }

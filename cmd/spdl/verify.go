@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -193,8 +192,24 @@ func readModel(path string) (*export.File, string, error) {
 	return f, format, err
 }
 
+// pathOf is the query path that arguments ask for.
+type pathOf func(context.Context, *client.Client, []string) (string, error)
+
+// proven asks with proof, and computes the application hash that the answer leads
+// to.
+func proven(ctx context.Context, c *client.Client, path pathOf, args []string) (asked string, p client.Proven, root [32]byte, err error) {
+	if asked, err = path(ctx, c, args); err != nil {
+		return asked, p, root, err
+	}
+	if p, err = c.Prove(ctx, asked); err != nil {
+		return asked, p, root, err
+	}
+	root, err = verify.Root(p)
+	return asked, p, root, err
+}
+
 // verifyAnswer asks a node with proof and checks the answer.
-func verifyAnswer(use, short string, args cobra.PositionalArgs, path func(context.Context, *client.Client, []string) (string, error), read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
+func verifyAnswer(use, short string, args cobra.PositionalArgs, path pathOf, read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -209,15 +224,7 @@ func verifyAnswer(use, short string, args cobra.PositionalArgs, path func(contex
 			if err != nil {
 				return err
 			}
-			asked, err := path(ctx, c, args)
-			if err != nil {
-				return err
-			}
-			p, err := c.Prove(ctx, asked)
-			if err != nil {
-				return err
-			}
-			root, err := verify.Root(p)
+			asked, p, root, err := proven(ctx, c, path, args)
 			if err != nil {
 				return err
 			}
@@ -316,17 +323,9 @@ func withProofs(query *cobra.Command) *cobra.Command {
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), queryTimeout)
 			defer cancel()
-			asked, err := path(ctx, c, args)
+			_, p, root, err := proven(ctx, c, path, args)
 			if err != nil {
 				return err
-			}
-			p, err := c.Prove(ctx, asked)
-			if err != nil {
-				return err
-			}
-			root, err := verify.Root(p)
-			if err != nil {
-				return errors.Join(app.ErrNotProven, err)
 			}
 			return show(cmd.OutOrStdout(), struct {
 				client.Proven
