@@ -18,7 +18,7 @@ func Epsilon(method Method, delta float64, steps ...Step) (float64, error) {
 func (method Method) epsilon(delta float64, merged []Step) (float64, error) {
 	switch method {
 	case RDP:
-		epsilon, _ := newLedger(nil, merged).best(0, delta)
+		epsilon, _ := rdpEpsilon(merged, delta)
 		return epsilon, nil
 	case PLD:
 		return pldEpsilon(merged, delta)
@@ -45,7 +45,7 @@ func Delta(method Method, epsilon float64, steps ...Step) (float64, error) {
 	}
 	switch method {
 	case RDP:
-		delta, _ := newLedger(nil, merged).delta(0, epsilon)
+		delta, _ := rdpDelta(merged, epsilon)
 		return delta, nil
 	case PLD:
 		return pldDelta(merged, epsilon)

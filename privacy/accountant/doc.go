@@ -26,7 +26,7 @@
 //
 //   - [RDP], the default: Rényi divergence of the sampled Gaussian in closed form, converted. An upper bound, in less than a
 //     millisecond for any number of rounds, up to 100 where epsilon is 0.001. Epsilon is 5 to 10 % above the truth, and many
-//     times the truth where rounds are few and records hardly ever drawn. [Ledger] and [MaxRounds] use it.
+//     times the truth where rounds are few and records hardly ever drawn.
 //   - [PLD]: the distribution of the privacy loss on a grid, rounded so that delta only grows. Epsilon is within 0.01 % above
 //     the truth, delta within 1 %, unless that takes too large a grid: with a million rounds, or where large losses are rare.
 //     Milliseconds for 100 rounds, a second or so at worst. Never above RDP. Monotone up to the grid's error.
@@ -34,7 +34,8 @@
 //
 // No method is the central limit theorem ("Gaussian differential privacy"), which reports less than what is spent. All
 // arithmetic is in float64; PLD carries a bound on its own rounding errors. The functions of exp, log and erfc may differ in
-// the last bit between machines: nothing here belongs on a consensus path. Agree on the number that [MaxRounds] returns.
+// the last bit between machines: nothing here belongs on a consensus path. Agree on the integers that [ChainCosts] and
+// [ChainBudget] return.
 //
 // [Lemma1] and [Prototype] are the formulas of the SPDL paper and of its authors' prototype. What they call epsilon is not: a
 // [Calibration] carries the claim and the RDP epsilon together.

@@ -26,7 +26,7 @@ func pldEpsilon(merged []Step, delta float64) (float64, error) {
 	if err := pldCheck(merged); err != nil || len(merged) == 0 {
 		return 0, err
 	}
-	rdp, alpha := newLedger(nil, merged).best(0, delta)
+	rdp, alpha := rdpEpsilon(merged, delta)
 	if rdp == 0 {
 		return 0, nil
 	}
@@ -41,7 +41,7 @@ func pldDelta(merged []Step, epsilon float64) (float64, error) {
 	if err := pldCheck(merged); err != nil || len(merged) == 0 {
 		return 0, err
 	}
-	delta, alpha := newLedger(nil, merged).delta(0, epsilon)
+	delta, alpha := rdpDelta(merged, epsilon)
 	ask := func(c composition) answer { return c.delta(epsilon) }
 	// RDP may be so far off that the tail cut off for it is most of the answer.
 	g := newGrid(merged, alpha, deltaError, max(delta, minDelta))

@@ -1,0 +1,29 @@
+package accountant
+
+// rdpEpsilon is the least epsilon over all orders, and the order.
+func rdpEpsilon(merged []Step, delta float64) (epsilon, alpha float64) {
+	if len(merged) == 0 { // nothing has been released, which is (0, 0)-private
+		return 0, orders[len(orders)-1]
+	}
+	epsilon, at := lowest(len(orders), func(i int) float64 { return orderEpsilon(orders[i], moments(merged, orders[i]), delta) })
+	return max(epsilon, 0), orders[at]
+}
+
+// rdpDelta is the least delta over all orders, and the order.
+func rdpDelta(merged []Step, epsilon float64) (delta, alpha float64) {
+	if len(merged) == 0 {
+		return 0, orders[len(orders)-1]
+	}
+	logDelta, at := lowest(len(orders), func(i int) float64 { return orderLogDelta(orders[i], moments(merged, orders[i]), epsilon) })
+	return asDelta(logDelta), orders[at]
+}
+
+// moments is the sum of the steps' logMoments at an order: divergences of one order add up, even if each round's computation
+// depends on what came out of those before.
+func moments(merged []Step, alpha float64) float64 {
+	sum := 0.0
+	for _, s := range merged {
+		sum += float64(s.Rounds) * logMoment(s.Mechanism, alpha)
+	}
+	return sum
+}
