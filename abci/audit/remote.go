@@ -14,7 +14,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Remote asks a node over RPC, up to the height that it had at first.
+// Remote asks a node over RPC, up to the height that its application had at
+// first: its store may hold a block more, whose hash nobody has yet.
 type Remote struct {
 	c       *client.Client
 	genesis *types.GenesisDoc
@@ -34,7 +35,11 @@ func OpenRemote(ctx context.Context, c *client.Client) (*Remote, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 	}
-	r.last = status.SyncInfo.LatestBlockHeight
+	info, err := c.RPC().ABCIInfo(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+	}
+	r.last = info.Response.LastBlockHeight
 	var genesis bytes.Buffer
 	for chunk, total := uint(0), 1; int(chunk) < total; chunk++ { // in chunks: a consortium's may be large
 		g, err := c.RPC().GenesisChunked(ctx, chunk)

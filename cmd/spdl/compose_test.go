@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/viper"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -142,17 +143,22 @@ func TestComposedNet(t *testing.T) {
 	require.Contains(t, text, "finished")
 	require.NotContains(t, text, "\x1b")
 
-	answer, err := http.Get("http://127.0.10.3:26660/metrics")
-	require.NoError(t, err)
-	defer func() { _ = answer.Body.Close() }()
-	exported, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
-	for _, line := range []string{
+	lines := []string{ // of another node than top's: it may be behind, and have dialled fewer peers yet
 		`spdl_round{chain_id="spdl-localnet"} 5`, `spdl_finished{chain_id="spdl-localnet"} 1`, `spdl_rounds_closed_total{chain_id="spdl-localnet"} 5`,
 		`cometbft_p2p_peers{chain_id="spdl-localnet"} 3`, `spdl_epsilon_spent{chain_id="spdl-localnet",participant="3"}`,
-	} {
-		require.Contains(t, string(exported), line)
 	}
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		answer, err := http.Get("http://127.0.10.3:26660/metrics")
+		if !assert.NoError(c, err) {
+			return
+		}
+		defer func() { _ = answer.Body.Close() }()
+		exported, err := io.ReadAll(answer.Body)
+		assert.NoError(c, err)
+		for _, line := range lines {
+			assert.Contains(c, string(exported), line)
+		}
+	}, time.Minute, 100*time.Millisecond)
 
 	report, stderr, code := spdl(t, "audit", "replay", "--node", node, "-o", "json")
 	require.Zero(t, code, stderr)
