@@ -40,12 +40,33 @@ type Comparison struct {
 	Ratio      float64 `json:"median_ratio"`
 }
 
+// maxBenchRounds is more than any net closes in a run's three minutes.
+const maxBenchRounds = 10000
+
+// CheckBench refuses what Bench cannot measure.
+func CheckBench(m Manifest, repeat int) error {
+	m.Home = "bench" // each run has its own
+	p, err := m.check()
+	switch t := p.Training.Rounds; {
+	case err != nil:
+		return err
+	case repeat < 1:
+		return fmt.Errorf("%d runs of each, want at least 1", repeat)
+	case t <= warmup || t > maxBenchRounds:
+		return fmt.Errorf("%d rounds, want %d to %d: the first %d are not counted", t, warmup+1, maxBenchRounds, warmup)
+	}
+	return nil
+}
+
 // Bench runs SPDL and the baseline in turn, repeat times each, in process over
 // real p2p, with the manifest's parameters and transactions of the same size,
 // and pools the rounds of each.
 func Bench(ctx context.Context, m Manifest, repeat int, progress io.Writer) (Comparison, error) {
 	var spdl, base []sample
 	c := Comparison{Validators: m.Validators}
+	if err := CheckBench(m, repeat); err != nil {
+		return c, err
+	}
 	for i := range repeat {
 		for _, kind := range []string{"spdl", "baseline"} {
 			fmt.Fprintf(progress, "%d validators, %s, run %d of %d\n", m.Validators, kind, i+1, repeat)

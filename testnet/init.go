@@ -41,6 +41,11 @@ func Init(m Manifest) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.Data != "" { // what is missing is said before there are homes
+		if _, err := node.LoadData(m.Data); err != nil {
+			return nil, err
+		}
+	}
 	n := &Net{Manifest: m, Genesis: app.Genesis{Params: params, Seed: m.genesisSeed()}}
 	ports, err := freePorts(2 * m.Validators)
 	if err != nil {

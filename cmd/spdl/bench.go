@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,10 +20,12 @@ func testnetBenchCommand() *cobra.Command {
 		Short:  "Measure a round beside an application that only stores the same bytes",
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			nets, err := benchNets()
+			if err != nil {
+				return usageError{err}
+			}
 			var all []testnet.Comparison
-			for _, n := range viper.GetIntSlice("sizes") {
-				m := manifest("")
-				m.Validators = n
+			for _, m := range nets {
 				c, err := testnet.Bench(cmd.Context(), m, viper.GetInt("repeat"), os.Stderr)
 				if err != nil {
 					return err
@@ -48,5 +51,28 @@ func testnetBenchCommand() *cobra.Command {
 	cmd.Flags().Int("repeat", 3, "runs of each")
 	cmd.Flags().Lookup("preset").DefValue = "paper"
 	_ = cmd.Flags().Set("preset", "paper")
+	_ = cmd.Flags().MarkHidden("validators")
 	return cmd
+}
+
+// benchNets are the nets to measure, all of which can be.
+func benchNets() (nets []testnet.Manifest, err error) {
+	if viper.IsSet("validators") {
+		return nil, errors.New("--validators: bench takes --sizes")
+	}
+	if err := zeroFlags("rounds", "alpha", "seed", "neighbours"); err != nil {
+		return nil, err
+	}
+	for _, n := range viper.GetIntSlice("sizes") {
+		m := manifest("")
+		m.Validators = n
+		if n == 0 { // a manifest's default
+			return nil, fmt.Errorf("--sizes has 0, want 1 to %d", testnet.MaxValidators)
+		}
+		if err := testnet.CheckBench(m, viper.GetInt("repeat")); err != nil {
+			return nil, err
+		}
+		nets = append(nets, m)
+	}
+	return nets, nil
 }

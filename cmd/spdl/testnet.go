@@ -48,6 +48,9 @@ func manifestFileFlag(cmd *cobra.Command) {
 // manifestOf is the manifest of the flags, the environment and, behind them,
 // --manifest. What they say and no net can be made of is wrong use.
 func manifestOf(cmd *cobra.Command, home string) (testnet.Manifest, error) {
+	if err := zeroFlags("validators", "rounds", "alpha", "seed", "neighbours"); err != nil {
+		return testnet.Manifest{}, usageError{err}
+	}
 	m, err := readManifest(cmd, home)
 	if err == nil {
 		err = m.Check()
@@ -56,6 +59,16 @@ func manifestOf(cmd *cobra.Command, home string) (testnet.Manifest, error) {
 		return m, usageError{err}
 	}
 	return m, nil
+}
+
+// zeroFlags refuses 0 for flags of which a manifest takes 0 for the default.
+func zeroFlags(names ...string) error {
+	for _, name := range names {
+		if viper.IsSet(name) && viper.GetFloat64(name) == 0 {
+			return fmt.Errorf("--%s is 0, want above 0, or leave it out for its default", name)
+		}
+	}
+	return nil
 }
 
 // readManifest is the manifest before it is checked.
