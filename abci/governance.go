@@ -17,9 +17,10 @@ type Leader struct {
 	Round      uint64   `json:"round"`
 	Height     uint64   `json:"height"` // the next
 	Opened     uint64   `json:"opened"`
-	View       uint64   `json:"view"`      // the highest open at the next height
-	Leaders    []uint32 `json:"leaders"`   // those who may lead then, by view
+	View       uint64   `json:"view"`      // the highest open at the next height, at most the length of the ranking plus 1
+	Leaders    []uint32 `json:"leaders"`   // those of the ranking who may lead then, by view
 	Everybody  bool     `json:"everybody"` // so may everybody with a reputation
+	Anybody    bool     `json:"anybody"`   // so may every active participant
 	Ranking    []uint32 `json:"ranking"`
 	ViewBlocks uint64   `json:"view_blocks"`
 }
@@ -32,11 +33,16 @@ func queryLeader(_ *Application, s *app.State, _ string) (any, error) {
 		Epoch: s.Progress.Epoch, Round: s.Progress.Round, Height: s.Height + 1, Opened: s.Progress.Opened,
 		Ranking: nonNil(s.Progress.Ranking), ViewBlocks: s.Params.Election.ViewBlocks, Leaders: []uint32{},
 	}
-	l.View = min((l.Height-l.Opened)/l.ViewBlocks, uint64(len(l.Ranking)))
-	for view := uint64(0); view <= l.View && view < uint64(len(l.Ranking)); view++ {
-		l.Leaders = append(l.Leaders, l.Ranking[view])
+	ranks := uint64(len(l.Ranking))
+	l.View = min((l.Height-l.Opened)/l.ViewBlocks, ranks+1)
+	for _, index := range l.Ranking[:min(l.View+1, ranks)] {
+		if s.Participants[index].Reputation > 0 { // evidence may have taken it since
+			l.Leaders = append(l.Leaders, index)
+		}
 	}
-	l.Everybody = l.View == uint64(len(l.Ranking))
+	reputed := func(p app.Participant) bool { return p.Active && p.Reputation > 0 }
+	l.Anybody = l.View > ranks || !slices.ContainsFunc(s.Participants, reputed)
+	l.Everybody = l.View >= ranks || l.Anybody
 	return l, nil
 }
 

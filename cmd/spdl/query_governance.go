@@ -20,7 +20,10 @@ func queryLeader() *cobra.Command {
 			l, err := c.Leader(ctx)
 			return l, func(w io.Writer) error {
 				everybody := ""
-				if l.Everybody {
+				switch {
+				case l.Anybody:
+					everybody = ", and every active participant"
+				case l.Everybody:
 					everybody = ", and everybody with a reputation"
 				}
 				_, err := fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d is the next, opened at %d\nview     %d is the highest open, one more every %d heights\nleaders  %v%s\nranking  %v\n",
