@@ -95,7 +95,7 @@ func (g Genesis) Validate() (warnings []string, err error) {
 
 func (p Participant) validate(i int, r Reputation) error {
 	who := Identity{PubKey: p.PubKey, VrfKey: p.VrfKey, ConsensusKey: p.ConsensusKey, Moniker: p.Moniker, Address: p.Address}
-	if err := who.check(); err != nil {
+	if err := who.Check(); err != nil {
 		return err
 	}
 	id := ParticipantID(p.PubKey)

@@ -22,7 +22,7 @@ func identityOf(j *tx.Join) Identity {
 
 // checkJoin is M1, M2, M4, M5 and M6 on an outsider's request.
 func (s *State) checkJoin(t *tx.Tx, j *tx.Join) error {
-	if err := identityOf(j).check(); err != nil {
+	if err := identityOf(j).Check(); err != nil {
 		return fmt.Errorf("%w: %w", ErrIdentity, err)
 	}
 	if err := t.Verify(s.ChainID, j.PubKey); err != nil {
@@ -215,7 +215,7 @@ func (s *State) checkRotate(t *tx.Tx, r *tx.Rotate) error {
 	}
 	next := rotated(p, r)
 	who := Identity{PubKey: next.PubKey, VrfKey: next.VrfKey, ConsensusKey: next.ConsensusKey}
-	switch err := who.check(); {
+	switch err := who.Check(); {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrIdentity, err)
 	case len(r.PubKey)+len(r.VrfKey)+len(r.ConsensusKey) == 0:

@@ -26,7 +26,7 @@ const maxBlocks = 1 << 20
 // is allowed and weakens a guarantee.
 func (p Params) Validate(n int) (warnings []string, err error) {
 	for _, check := range []func() error{
-		func() error { return checkText("preset", p.Preset, maxMoniker) },
+		func() error { return checkText("preset", p.Preset, MaxMoniker) },
 		p.Model.validate,
 		p.Grid.validate,
 		p.Training.validate,

@@ -12,7 +12,7 @@ import (
 
 // Bounds of what people read about a participant, in bytes.
 const (
-	maxMoniker = 70 // CometBFT's bound
+	MaxMoniker = 70 // CometBFT's bound
 	maxAddress = 256
 )
 
@@ -41,8 +41,8 @@ func NewParticipant(index uint32, who Identity, r Reputation) Participant {
 	}
 }
 
-// check refuses what is not well-formed.
-func (who Identity) check() error {
+// Check refuses what is not well-formed.
+func (who Identity) Check() error {
 	if n := len(who.PubKey); n != ed25519.PublicKeySize {
 		return fmt.Errorf("pub_key has %d bytes, want %d", n, ed25519.PublicKeySize)
 	}
@@ -52,7 +52,7 @@ func (who Identity) check() error {
 	if n := len(who.ConsensusKey); n != 0 && n != ed25519.PublicKeySize {
 		return fmt.Errorf("consensus_key has %d bytes, want 0 or %d", n, ed25519.PublicKeySize)
 	}
-	if err := checkText("moniker", who.Moniker, maxMoniker); err != nil {
+	if err := checkText("moniker", who.Moniker, MaxMoniker); err != nil {
 		return err
 	}
 	return checkText("address", who.Address, maxAddress)

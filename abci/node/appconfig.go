@@ -2,8 +2,11 @@ package node
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"text/template"
 	"time"
 )
@@ -102,13 +105,23 @@ func (c AppConfig) Validate() error {
 		return fmt.Errorf("proposal.wait is %v and straggler_wait %v, want above 0", c.Proposal.Wait, c.Proposal.StragglerWait)
 	case c.Pool.MaxBytes <= 0:
 		return fmt.Errorf("pool.max_bytes is %d, want above 0", c.Pool.MaxBytes)
-	case c.Explorer.Enabled && c.Explorer.Laddr == "":
-		return fmt.Errorf("explorer.laddr is empty, want an address to listen on")
+	case c.Explorer.Enabled && !listenable(c.Explorer.Laddr):
+		return fmt.Errorf("explorer.laddr is %q, want an address to listen on, as tcp://127.0.0.1:26680", c.Explorer.Laddr)
 	case !(c.API.Rate > 0) || c.API.Burst < 1 || c.API.MaxConnections < 1 || c.API.MaxStreams < 1 || c.API.StreamsPerClient < 1:
 		return fmt.Errorf("api.rate is %g, burst %d, max_connections %d, max_streams %d, streams_per_client %d, want all above 0",
 			c.API.Rate, c.API.Burst, c.API.MaxConnections, c.API.MaxStreams, c.API.StreamsPerClient)
 	}
 	return nil
+}
+
+// listenable tells whether an address is one of a host, or of all, with a port.
+func listenable(address string) bool {
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(address, "tcp://"))
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
 }
 
 var appTemplate = template.Must(template.New("app.toml").Parse(`# SPDL's own settings of this node. CometBFT's are in config.toml, what all nodes

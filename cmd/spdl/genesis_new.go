@@ -48,6 +48,9 @@ func genesisEntry() *cobra.Command {
 			if chainID == "" || seed == nil {
 				return usageError{errors.New("--chain-id and --seed are needed: the entry's proof is for them")}
 			}
+			if err := checkChainID(chainID); err != nil {
+				return err
+			}
 			who, keys, err := identity()
 			if err != nil {
 				return err
@@ -106,6 +109,9 @@ func runGenesisNew(cmd *cobra.Command, args []string) error {
 	}
 	if chainID == "" {
 		return usageError{errors.New("--chain-id is needed")}
+	}
+	if err := checkChainID(chainID); err != nil {
+		return err
 	}
 	entries := make([]entry, len(args))
 	for i, file := range args {

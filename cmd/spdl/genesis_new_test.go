@@ -65,6 +65,9 @@ func TestSharedGenesis(t *testing.T) {
 		return file
 	}
 	homes := []string{initHome(t, "a"), initHome(t, "b"), initHome(t, "c"), initHome(t, "d")}
+	_, stderr, code := spdl(t, "genesis", "entry", "--home", homes[0], "--chain-id", "ours", "--seed", seed, "--moniker", strings.Repeat("m", 71))
+	require.Equal(t, exitUsage, code, stderr)
+	require.Contains(t, stderr, "moniker has 71 bytes, at most 70")
 	var entries []string
 	for _, home := range homes[:3] {
 		entries = append(entries, give(home, "ours", seed))

@@ -59,7 +59,13 @@ func identity() (app.Identity, worker.Keys, error) {
 		who.Moniker = m
 	}
 	if who.Address = viper.GetString("address"); who.Address == "" {
-		who.Address, err = address(c)
+		if who.Address, err = address(c); err != nil {
+			return who, keys, err
+		}
+	}
+	err = who.Check() // before others get it, who would refuse it
+	if err != nil && (viper.IsSet("moniker") || viper.IsSet("address")) {
+		err = usageError{err}
 	}
 	return who, keys, err
 }

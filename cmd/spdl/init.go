@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cometbft/cometbft/types"
@@ -29,8 +30,16 @@ func initCommand() *cobra.Command {
 		RunE: runInit,
 	}
 	cmd.Flags().String("chain-id", "", "id of the chain (default: random)")
-	cmd.Flags().String("preset", preset.Names()[0], "parameters of the genesis")
+	cmd.Flags().String("preset", preset.Names()[0], "parameters of the genesis: "+strings.Join(preset.Names(), ", "))
 	return cmd
+}
+
+// checkChainID is CometBFT's bound on --chain-id.
+func checkChainID(id string) error {
+	if len(id) > types.MaxChainIDLen {
+		return usageError{fmt.Errorf("--chain-id %q has %d bytes, at most %d", id, len(id), types.MaxChainIDLen)}
+	}
+	return nil
 }
 
 func runInit(cmd *cobra.Command, args []string) error {
@@ -45,6 +54,9 @@ func runInit(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		moniker = args[0]
 	}
+	if len(moniker) > app.MaxMoniker {
+		return usageError{fmt.Errorf("moniker %q has %d bytes, at most %d", moniker, len(moniker), app.MaxMoniker)}
+	}
 	if strconv.Quote(moniker) != `"`+moniker+`"` {
 		return usageError{fmt.Errorf("moniker %q: CometBFT writes it into config.toml as it is, without quotes or what does not print", moniker)}
 	}
@@ -54,8 +66,8 @@ func runInit(cmd *cobra.Command, args []string) error {
 	if chainID == "" {
 		chainID = fmt.Sprintf("spdl-%x", seed[:4])
 	}
-	if len(chainID) > types.MaxChainIDLen {
-		return usageError{fmt.Errorf("--chain-id %q has %d bytes, at most %d", chainID, len(chainID), types.MaxChainIDLen)}
+	if err := checkChainID(chainID); err != nil {
+		return err
 	}
 	c := node.DefaultConfig()
 	c.Moniker = moniker

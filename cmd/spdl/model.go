@@ -45,11 +45,18 @@ node does not keep is computed again from the nearest state and the blocks.`,
 			if err != nil {
 				return err
 			}
+			if _, err := roundNumbers(args); err != nil {
+				return err
+			}
+			timeout, err := timeoutFlag()
+			if err != nil {
+				return err
+			}
 			c, err := client.New(viper.GetString("node"))
 			if err != nil {
 				return usageError{err}
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), viper.GetDuration("timeout"))
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
 			f, err := fetchModel(ctx, c, args, cmd.ErrOrStderr())
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/app"
@@ -26,15 +27,40 @@ func paramsFlags(cmd *cobra.Command, base string) {
 	f.String("rule", "", "aggregation rule (default: theirs)")
 	f.Int("byzantine", -1, "Byzantine participants that the rule withstands (default: theirs)")
 	f.Float64("epsilon", 0, "privacy budget of every participant, over all epochs (default: theirs, or what the rounds cost)")
+	noDefault(f, "byzantine")
+}
+
+// noDefault keeps the default of a flag out of its help, which says it in words.
+func noDefault(f *pflag.FlagSet, name string) { f.Lookup(name).DefValue = "0" }
+
+// checkParamsFlags refuses what the flags cannot say, whoever is asked next.
+func checkParamsFlags() error {
+	name := viper.GetString("preset")
+	switch {
+	case name != "" && viper.GetString("params") != "":
+		return usageError{errors.New("--params and --preset: one of them")}
+	case viper.IsSet("byzantine") && viper.GetInt("byzantine") < 0:
+		return usageError{fmt.Errorf("--byzantine is %d, want at least 0", viper.GetInt("byzantine"))}
+	}
+	if err := zeroFlags("rounds"); err != nil {
+		return usageError{err}
+	}
+	if name != "" {
+		if _, err := preset.New(name, 1); err != nil {
+			return usageError{err}
+		}
+	}
+	return nil
 }
 
 // shapeParams gives the parameters of the flags for n participants, valid, and
 // prints what weakens a guarantee.
 func shapeParams(n int, base func() (app.Params, error), warnings io.Writer) (p app.Params, err error) {
+	if err := checkParamsFlags(); err != nil {
+		return p, err
+	}
 	file, name := viper.GetString("params"), viper.GetString("preset")
 	switch {
-	case file != "" && name != "":
-		return p, usageError{errors.New("--params and --preset: one of them")}
 	case file != "":
 		p, err = readParams(file)
 	case name != "":

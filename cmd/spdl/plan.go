@@ -66,6 +66,7 @@ measured at these settings on MNIST, or none.`,
 	f.Float64("learning-rate", 0, "learning rate in Lemma 1, which uses one (default: the paper's 0.01)")
 	f.Duration("round-time", time.Second, "time of a round, for the traffic")
 	f.Bool("noise-floor", false, "validators refuse vectors without noise (default: the preset's)")
+	noDefault(f, "byzantine")
 	return cmd
 }
 

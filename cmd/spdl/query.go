@@ -80,7 +80,7 @@ func queryStatus() *cobra.Command {
 }
 
 func queryRound() *cobra.Command {
-	return ask("round [[epoch] round]", "A closed round: leader, view, every gradient's score and fate (default: the last)", cobra.MaximumNArgs(2),
+	return ask("round [[epoch] round]", "A closed round: leader, view, every gradient's score and fate (default: the last)", roundArgs,
 		func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			epoch, t, err := roundArgument(ctx, c, args)
 			if err != nil {
@@ -91,10 +91,17 @@ func queryRound() *cobra.Command {
 		})
 }
 
-// roundArgument is the round asked for, of the running epoch if none is named;
-// or the last closed one.
-func roundArgument(ctx context.Context, c *client.Client, args []string) (epoch, round uint64, err error) {
-	var numbers []uint64
+// timeoutFlag is --timeout.
+func timeoutFlag() (time.Duration, error) {
+	d := viper.GetDuration("timeout")
+	if d <= 0 {
+		return d, usageError{fmt.Errorf("--timeout is %v, want above 0", d)}
+	}
+	return d, nil
+}
+
+// roundNumbers are the arguments [[epoch] round].
+func roundNumbers(args []string) (numbers []uint64, err error) {
 	for _, arg := range args {
 		x, err := strconv.ParseUint(arg, 10, 64)
 		if err != nil {
@@ -102,9 +109,45 @@ func roundArgument(ctx context.Context, c *client.Client, args []string) (epoch,
 			if len(args) == 2 && len(numbers) == 0 {
 				name = "epoch"
 			}
-			return 0, 0, usageError{fmt.Errorf("%s %q is no number", name, arg)}
+			return nil, usageError{fmt.Errorf("%s %q is no number", name, arg)}
 		}
 		numbers = append(numbers, x)
+	}
+	return numbers, nil
+}
+
+// roundArgs accepts [[epoch] round].
+func roundArgs(cmd *cobra.Command, args []string) error {
+	if err := cobra.MaximumNArgs(2)(cmd, args); err != nil {
+		return err
+	}
+	_, err := roundNumbers(args)
+	return err
+}
+
+// indexArg accepts one participant's index.
+func indexArg(cmd *cobra.Command, args []string) error {
+	if err := cobra.ExactArgs(1)(cmd, args); err != nil {
+		return err
+	}
+	_, err := participantIndex(args[0])
+	return err
+}
+
+func participantIndex(arg string) (uint32, error) {
+	index, err := strconv.ParseUint(arg, 10, 32)
+	if err != nil {
+		return 0, usageError{fmt.Errorf("participant %q is no index", arg)}
+	}
+	return uint32(index), nil
+}
+
+// roundArgument is the round asked for, of the running epoch if none is named;
+// or the last closed one.
+func roundArgument(ctx context.Context, c *client.Client, args []string) (epoch, round uint64, err error) {
+	numbers, err := roundNumbers(args)
+	if err != nil {
+		return 0, 0, err
 	}
 	if len(numbers) == 2 {
 		return numbers[0], numbers[1], nil
@@ -142,11 +185,11 @@ func roundText(w io.Writer, r app.Record) error {
 }
 
 func queryModel() *cobra.Command {
-	return ask("model [[epoch] round]", "The model's parameters, now or after a closed round: base64 of little-endian float64", cobra.MaximumNArgs(2),
+	return ask("model [[epoch] round]", "The model's parameters, now or after a closed round: base64 of little-endian float64", roundArgs,
 		func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			m, err := modelArgument(ctx, c, args)
 			return m, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "epoch       %d\nround       %d\nhash        %s\nparameters  %d\n%s\n",
+				_, err := fmt.Fprintf(w, "epoch       %d\nrounds      %d applied\nhash        %s\nparameters  %d\n%s\n",
 					m.Epoch, m.Round, m.Hash, len(m.Parameters)/8, base64.StdEncoding.EncodeToString(m.Parameters))
 				return err
 			}, err

@@ -34,7 +34,7 @@ func queryLeader() *cobra.Command {
 }
 
 func queryElection() *cobra.Command {
-	return ask("election [[epoch] round]", "The draws that a closed round's gradients prove (default: the last)", cobra.MaximumNArgs(2),
+	return ask("election [[epoch] round]", "The draws that a closed round's gradients prove (default: the last)", roundArgs,
 		func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			epoch, t, err := roundArgument(ctx, c, args)
 			if err != nil {

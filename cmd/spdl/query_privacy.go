@@ -21,12 +21,14 @@ func queryPrivacy() *cobra.Command {
 			if len(args) == 0 {
 				all, err = c.Privacy(ctx)
 			} else {
-				var index uint64
-				if index, err = strconv.ParseUint(args[0], 10, 32); err != nil {
-					return nil, nil, usageError{fmt.Errorf("participant %q is no index", args[0])}
+				index, err := participantIndex(args[0])
+				if err != nil {
+					return nil, nil, err
 				}
-				var one abci.Spend
-				one, err = c.PrivacyOf(ctx, uint32(index))
+				one, err := c.PrivacyOf(ctx, index)
+				if err != nil {
+					return nil, nil, err
+				}
 				all = []abci.Spend{one}
 			}
 			return all, func(w io.Writer) error { return privacyText(w, all) }, err

@@ -51,8 +51,35 @@ func rootCommand() *cobra.Command {
 		modelCommand(), verifyCommand(), planCommand(), resetCommand(), auditCommand(), topCommand(), experimentCommand(),
 		reportCommand(), rulesCommand(), explorerCommand(),
 	)
-	root.CompletionOptions.HiddenDefaultCmd = false
 	wrapArgs(root)
+	return addCobras(root)
+}
+
+// addCobras adds cobra's own commands, completion and help, which otherwise come
+// when the root runs, and take any argument.
+func addCobras(root *cobra.Command) *cobra.Command {
+	known := func(cmd *cobra.Command, args []string) error {
+		found, rest, err := cmd.Root().Find(args)
+		if err == nil && len(rest) > 0 && found.HasSubCommands() {
+			err = fmt.Errorf("unknown command %q for %q", rest[0], found.CommandPath())
+		}
+		if err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.Args = nil
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			wrapArgs(cmd)
+		case "help":
+			cmd.Args = known
+		}
+	}
 	return root
 }
 

@@ -223,7 +223,7 @@ func TestNodeAndWorker(t *testing.T) {
 		"query round":        "round    4 of epoch 0",
 		"query round 0":      "round    0 of epoch 0",
 		"query round 0 1":    "round    1 of epoch 0",
-		"query model 0 4":    "round       5",
+		"query model 0 4":    "rounds      5 applied",
 		"query election":     "leader   0 in view",
 		"query election 2":   "round    2 of epoch 0",
 		"query reputation":   "may lead",

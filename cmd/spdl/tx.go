@@ -76,7 +76,10 @@ type sender struct {
 // newSender reads the key file. An absolute --key needs no home.
 func newSender() (*sender, error) {
 	s := &sender{keyFile: viper.GetString("key")}
-	var err error
+	_, err := timeoutFlag()
+	if err != nil {
+		return nil, err
+	}
 	if s.Client, err = client.New(viper.GetString("node")); err != nil {
 		return nil, usageError{err}
 	}

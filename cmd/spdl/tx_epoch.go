@@ -14,6 +14,7 @@ import (
 
 func txStartEpoch() *cobra.Command {
 	cmd := transact("start-epoch", "Propose the next epoch", nil, startEpoch)
+	cmd.PreRunE = func(*cobra.Command, []string) error { return checkParamsFlags() } // before a node is asked
 	cmd.Long = cmd.Short + ": its parameters, from the present model or a new one. More than two thirds of the active\n" +
 		"participants must approve. It opens when the running epoch's training is finished, or with --now at the next round boundary."
 	paramsFlags(cmd, "the running epoch's")

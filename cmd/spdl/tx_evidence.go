@@ -30,6 +30,9 @@ func txEvidence() *cobra.Command {
 }
 
 func runEvidence(cmd *cobra.Command, args []string) error {
+	if _, err := timeoutFlag(); err != nil {
+		return err
+	}
 	c, err := client.New(viper.GetString("node"))
 	if err != nil {
 		return usageError{err}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/cometbft/cometbft/light/provider"
@@ -48,7 +47,8 @@ func trust(offline bool) (verify.Trust, error) {
 	case t.Period <= 0:
 		return t, usageError{fmt.Errorf("--trust-period is %v, want above 0", t.Period)}
 	}
-	return t, nil
+	_, err = timeoutFlag()
+	return t, err
 }
 
 // follow starts a light client on --node, for a chain; "" for the node's own.
@@ -255,7 +255,7 @@ func verifyAnswer(use, short string, args cobra.PositionalArgs, path pathOf, rea
 }
 
 func verifyRound() *cobra.Command {
-	return verifyAnswer("round [[epoch] round]", "Check the record of a closed round (default: the last)", cobra.MaximumNArgs(2),
+	return verifyAnswer("round [[epoch] round]", "Check the record of a closed round (default: the last)", roundArgs,
 		func(ctx context.Context, c *client.Client, args []string) (string, error) {
 			epoch, t, err := roundArgument(ctx, c, args)
 			return fmt.Sprintf("round/%d/%d", epoch, t), err
@@ -268,13 +268,10 @@ func verifyRound() *cobra.Command {
 }
 
 func verifyParticipant() *cobra.Command {
-	return verifyAnswer("participant INDEX", "Check what the chain has of a participant: keys, reputation, spend", cobra.ExactArgs(1),
+	return verifyAnswer("participant INDEX", "Check what the chain has of a participant: keys, reputation, spend", indexArg,
 		func(_ context.Context, _ *client.Client, args []string) (string, error) {
-			index, err := strconv.ParseUint(args[0], 10, 32)
-			if err != nil {
-				return "", usageError{fmt.Errorf("participant %q is no index", args[0])}
-			}
-			return fmt.Sprintf("participants/%d", index), nil
+			index, err := participantIndex(args[0])
+			return fmt.Sprintf("participants/%d", index), err
 		},
 		func(value []byte) (any, func(io.Writer) error, error) {
 			var p app.Participant
