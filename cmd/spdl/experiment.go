@@ -54,10 +54,14 @@ func experimentCommand() *cobra.Command {
 			if err := r.Run(cmd.Context(), chosen...); err != nil {
 				return err
 			}
-			for _, e := range chosen {
-				fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(r.Dir, e.Name+".svg"))
+			files := make([]string, len(chosen))
+			for i, e := range chosen {
+				files[i] = filepath.Join(r.Dir, e.Name+".svg")
 			}
-			return nil
+			return show(cmd.OutOrStdout(), map[string][]string{"files": files}, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, strings.Join(files, "\n"))
+				return err
+			})
 		},
 	}
 	f := cmd.Flags()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -38,11 +39,13 @@ func TestExperimentAndReport(t *testing.T) {
 	stdout, stderr, code := spdl(t, "experiment", "reputation", "--quick", "--out", dir)
 	require.Equal(t, 0, code, stderr)
 	require.Equal(t, filepath.Join(dir, "reputation.svg")+"\n", stdout)
-	_, stderr, code = spdl(t, "experiment", "reputation", "--quick", "--out", dir)
+	stdout, stderr, code = spdl(t, "experiment", "reputation", "--quick", "--out", dir, "-o", "json")
 	require.Equal(t, 0, code)
+	require.JSONEq(t, fmt.Sprintf(`{"files": [%q]}`, filepath.Join(dir, "reputation.svg")), stdout)
 	require.Contains(t, stderr, "9 cells, 9 of them shared or finished before")
-	_, _, code = spdl(t, "report", dir)
+	stdout, _, code = spdl(t, "report", dir, "-o", "json")
 	require.Equal(t, 0, code)
+	require.JSONEq(t, fmt.Sprintf(`{"file": %q}`, filepath.Join(dir, "report.html")), stdout)
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	require.NoError(t, err)
 	require.Contains(t, string(page), "spdl experiment reputation --quick")

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -44,7 +46,13 @@ func explorerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), "http://"+l.Addr().String())
+			url := "http://" + l.Addr().String()
+			if err := show(cmd.OutOrStdout(), map[string]string{"url": url}, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, url)
+				return err
+			}); err != nil {
+				return errors.Join(err, l.Close())
+			}
 			return s.Serve(cmd.Context(), l)
 		},
 	}

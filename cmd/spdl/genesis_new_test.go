@@ -138,7 +138,7 @@ func TestSharedGenesis(t *testing.T) {
 		"consensus_key has 3 bytes":     {odd(func(e map[string]any) { e["consensus_key"] = "AAAA" })},
 		"want 0 or 32":                  {odd(func(e map[string]any) { e["consensus_key"] = "AAAA" })},
 		"does not print":                {odd(func(e map[string]any) { e["moniker"] = "\x1b[2J" })},
-		"rule.byzantine is 1":           {"--byzantine", "1", entries[0]},
+		"--byzantine is 1 with 1":       {"--byzantine", "1", entries[0]},
 		"--params and --preset: one of": {"--params", "x", "--preset", "y", entries[0]},
 		`unknown preset "y"`:            {"--preset", "y", entries[0]},
 	} {

@@ -79,8 +79,11 @@ func shapeParams(n int, base func() (app.Params, error), warnings io.Writer) (p 
 	if rule := viper.GetString("rule"); rule != "" {
 		p.Rule.Name = rule
 	}
-	if f := viper.GetInt("byzantine"); f >= 0 {
-		p.Rule.Byzantine = uint32(min(f, n)) // more than n is refused just as n is
+	switch f, most := viper.GetInt("byzantine"), (n-1)/3; {
+	case f > most:
+		return p, usageError{fmt.Errorf("--byzantine is %d with %d participants, want 0 to %d (N >= 3f+1)", f, n, most)}
+	case f >= 0:
+		p.Rule.Byzantine = uint32(f)
 	}
 	if viper.IsSet("epsilon") {
 		p.Privacy.Epsilon = viper.GetFloat64("epsilon")
@@ -119,15 +122,16 @@ func account(p *app.Params) error {
 		asked, p.Training.Rounds, cost, p.Privacy.Delta)
 }
 
-// readParams reads a file of parameters. Unknown fields are refused: a misspelt
-// one must not become its zero value.
+// readParams reads a file of parameters, which is a value of --params as a
+// manifest is one of --manifest. Unknown fields are refused: a misspelt one must
+// not become its zero value.
 func readParams(file string) (p app.Params, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return p, err
+		return p, usageError{fmt.Errorf("--params: %w", err)}
 	}
 	if err := decodeStrict(data, &p); err != nil {
-		return p, fmt.Errorf("%s: %w", file, err)
+		return p, usageError{fmt.Errorf("--params %s: %w", file, err)}
 	}
 	return p, nil
 }

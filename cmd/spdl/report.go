@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -30,8 +31,10 @@ func reportCommand() *cobra.Command {
 			if err := os.WriteFile(path, page, 0o644); err != nil {
 				return err
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), path)
-			return nil
+			return show(cmd.OutOrStdout(), map[string]string{"file": path}, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, path)
+				return err
+			})
 		},
 	}
 	cmd.Flags().String("file", "", "where the page goes (default: DIR/report.html)")

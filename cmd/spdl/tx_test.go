@@ -186,6 +186,9 @@ func TestReadParams(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, append(data, '{'), 0o600))
 	_, err = readParams(file)
 	require.ErrorContains(t, err, "more than one")
+	require.ErrorAs(t, err, &usageError{})
+	_, err = readParams(file + "x")
+	require.ErrorAs(t, err, &usageError{})
 }
 
 func TestPlain(t *testing.T) {
