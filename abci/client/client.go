@@ -31,14 +31,21 @@ func (r *Refusal) Error() string { return fmt.Sprintf("%s (code %d)", r.Log, r.C
 // Client asks one node. Safe for concurrent use.
 type Client struct{ rpc *rpchttp.HTTP }
 
+// patience is how long one question may take, in seconds. A node that takes
+// connections and says nothing would else hold up for ever who brings no
+// deadline: a worker, an audit.
+const patience = 60
+
 // New prepares a client for a node's RPC address: tcp://host:port,
 // http://host:port, https://host, with a port or without, or unix:///path for a
 // socket. It does not connect.
-func New(address string) (*Client, error) {
+func New(address string) (*Client, error) { return open(address, patience) }
+
+func open(address string, seconds uint) (*Client, error) {
 	if err := check(address); err != nil {
 		return nil, err
 	}
-	rpc, err := rpchttp.New(address, "/websocket")
+	rpc, err := rpchttp.NewWithTimeout(address, "/websocket", seconds)
 	if err != nil {
 		return nil, fmt.Errorf("node address %q: %w", address, err)
 	}

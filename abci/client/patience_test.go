@@ -1,0 +1,24 @@
+package client
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestPatience: a node that takes the connection and says nothing has not
+// answered, also for those who ask without a deadline.
+func TestPatience(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	c, err := open("tcp://"+l.Addr().String(), 1)
+	require.NoError(t, err)
+	begun := time.Now()
+	_, err = c.Status(context.Background())
+	require.ErrorIs(t, err, ErrUnreachable)
+	require.Less(t, time.Since(begun), 30*time.Second)
+}
