@@ -3,6 +3,7 @@ package experiment
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"os"
@@ -94,6 +95,63 @@ func TestRun(t *testing.T) {
 	log.Reset()
 	require.NoError(t, r.Run(context.Background(), tiny))
 	require.Contains(t, log.String(), "4/4")
+}
+
+// TestDamaged: a cell's file that is not as it was written is computed again,
+// whatever became of it, and the figure is that of an undamaged folder.
+func TestDamaged(t *testing.T) {
+	dir := t.TempDir()
+	var log bytes.Buffer
+	r := runner(dir, &log)
+	require.NoError(t, r.Run(context.Background(), tiny))
+	want, err := os.ReadFile(filepath.Join(dir, "tiny.csv"))
+	require.NoError(t, err)
+	cells, err := filepath.Glob(filepath.Join(dir, "cells", "*.json"))
+	require.NoError(t, err)
+	sound, err := os.ReadFile(cells[0])
+	require.NoError(t, err)
+	var other Result
+	require.NoError(t, json.Unmarshal(sound, &other))
+	other.Rows[0][1] = 0.5
+	edited, err := json.Marshal(other)
+	require.NoError(t, err)
+	neighbour, err := os.ReadFile(cells[1])
+	require.NoError(t, err)
+	for name, raw := range map[string][]byte{
+		"empty": nil, "cut": sound[:len(sound)/2], "too few columns": []byte(`{"rows":[[1]]}`), "no columns": []byte(`{"rows":[null]}`),
+		"edited": edited, "unknown": []byte(`{"rows":[[1,2,3,4,5,6,7,8]]}`), "null": []byte("null"),
+		"another's": neighbour,
+	} {
+		require.NoError(t, os.WriteFile(cells[0], raw, 0o644))
+		log.Reset()
+		require.NoError(t, r.Run(context.Background(), tiny), name)
+		require.Contains(t, log.String(), "1/1", name)
+		got, err := os.ReadFile(filepath.Join(dir, "tiny.csv"))
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got), name)
+	}
+}
+
+// TestNetFails: a net that fails costs its own figure, and those after it run.
+func TestNetFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a net")
+	}
+	timed := func(name string, nodes int) Experiment {
+		e := latency
+		e.Name = name
+		e.cells = func(Options) ([]Cell, error) {
+			return []Cell{{Panel: name, Series: "real nodes", Latency: &Latency{nodes, 2}}}, nil
+		}
+		return e
+	}
+	dir := t.TempDir()
+	var log bytes.Buffer
+	r := runner(dir, &log)
+	r.Seeds = 1
+	require.ErrorContains(t, r.Run(t.Context(), timed("broken", -1), timed("sound", 4)), "broken, real nodes")
+	require.FileExists(t, filepath.Join(dir, "sound.csv"))
+	require.NoFileExists(t, filepath.Join(dir, "broken.csv"))
 }
 
 // TestFailure: what fails is named, and finished cells stay.

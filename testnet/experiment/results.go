@@ -19,6 +19,8 @@ type Result struct {
 	Rows    []row    `json:"rows"`
 	// Model is the fingerprint of a training's last model, "" where there is none.
 	Model string `json:"model,omitempty"`
+	// Sum tells a file that was cut, edited or rots from what was computed.
+	Sum string `json:"sum"`
 }
 
 // row is one line of a result. JSON has no NaN: it becomes null.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -68,7 +69,7 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 				}
 				planned[i] = append(planned[i], j)
 				total++
-				if _, err := read(j.path); err == nil || seen[j.path] {
+				if _, err := r.read(j); err == nil || seen[j.path] {
 					continue
 				}
 				seen[j.path] = true
@@ -82,8 +83,13 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 	}
 	p := &progress{log: r.Log, start: time.Now(), total: len(alone) + len(together), ahead: cost(alone) + cost(together)/float64(r.jobs())}
 	fmt.Fprintf(r.Log, "%d cells, %d of them shared or finished before\n", total, total-p.total)
-	err := r.work(ctx, alone, 1, p)
-	if ctx.Err() == nil { // a net that failed costs its own figure alone
+	var err error
+	for _, j := range alone { // a net that failed costs its own figure alone
+		if ctx.Err() == nil {
+			err = errors.Join(err, r.work(ctx, []job{j}, 1, p))
+		}
+	}
+	if ctx.Err() == nil {
 		err = errors.Join(err, r.work(ctx, together, r.jobs(), p))
 	}
 	if ctx.Err() != nil {
@@ -179,6 +185,9 @@ func (r Runner) compute(ctx context.Context, j job) error {
 	for _, line := range table {
 		x.Rows = append(x.Rows, line)
 	}
+	if x.Sum, err = x.sum(); err != nil {
+		return err
+	}
 	raw, err := json.Marshal(x)
 	if err != nil {
 		return err
@@ -217,23 +226,42 @@ func write(path string, raw []byte) error {
 	return os.Rename(f.Name(), path)
 }
 
-// read is a finished cell; a damaged file is none.
-func read(path string) (x Result, err error) {
-	raw, err := os.ReadFile(path)
+// read is a finished job; what is not as it was written is none.
+func (r Runner) read(j job) (x Result, err error) {
+	raw, err := os.ReadFile(j.path)
 	if err != nil {
 		return x, err
 	}
-	if err = json.Unmarshal(raw, &x); err == nil && len(x.Rows) == 0 {
-		err = fmt.Errorf("%s: no rows", path)
+	if err = json.Unmarshal(raw, &x); err != nil {
+		return x, fmt.Errorf("%s: %w", j.path, err)
+	}
+	sum, err := x.sum()
+	if err != nil {
+		return x, err
+	}
+	own, err := r.job(x.Cell, x.Seed) // a file may have got another's name
+	if err == nil && (sum != x.Sum || own.path != j.path || !slices.Equal(x.Columns, j.cell.columns()) || len(x.Rows) == 0) {
+		err = fmt.Errorf("%s is damaged", j.path)
 	}
 	return x, err
+}
+
+// sum is the hash of all of a result but the hash itself.
+func (x Result) sum() (string, error) {
+	x.Sum = ""
+	raw, err := json.Marshal(x)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:]), nil
 }
 
 // finish writes an experiment's files.
 func (r Runner) finish(e Experiment, jobs []job) error {
 	var results Results
 	for _, j := range jobs {
-		x, err := read(j.path)
+		x, err := r.read(j)
 		if err != nil {
 			return err
 		}
