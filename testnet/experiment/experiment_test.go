@@ -285,6 +285,25 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestReportOfWhat: what is no folder of figures is refused with what it is.
+func TestReportOfWhat(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "regret.json")
+	for content, want := range map[string]string{
+		"{bad": file + ": invalid character", "{}": `of the experiment ""`, `{"name":"batch"}`: `of the experiment "batch"`,
+		`{"name":"regret"}`: "regret.svg is no drawing",
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "regret.svg"), []byte("garbage"), 0o644))
+		_, err := Report(dir)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := Report(file)
+	require.ErrorContains(t, err, "is no folder")
+	_, err = Report(filepath.Join(dir, "missing"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
 // TestCompare: a re-run is no part of the figure, and one that ended elsewhere is
 // an error that names both models.
 func TestCompare(t *testing.T) {

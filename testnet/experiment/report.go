@@ -27,9 +27,15 @@ type section struct {
 
 // Report joins a folder's figures into one HTML page that loads nothing.
 func Report(dir string) ([]byte, error) {
+	if at, err := os.Stat(dir); err != nil {
+		return nil, err
+	} else if !at.IsDir() {
+		return nil, fmt.Errorf("%s is no folder", dir)
+	}
 	var sections []section
 	for _, e := range all {
-		raw, err := os.ReadFile(filepath.Join(dir, e.Name+".json"))
+		path := filepath.Join(dir, e.Name+".json")
+		raw, err := os.ReadFile(path)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
@@ -37,12 +43,18 @@ func Report(dir string) ([]byte, error) {
 		if err == nil {
 			err = json.Unmarshal(raw, &s.Summary)
 		}
+		if err == nil && s.Name != e.Name {
+			err = fmt.Errorf("it is of the experiment %q", s.Name)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", e.Name, err)
+			return nil, fmt.Errorf("%s: %w; `spdl experiment %s --out %s` makes it again", path, err, e.Name, dir)
 		}
 		svg, err := os.ReadFile(filepath.Join(dir, e.Name+".svg"))
 		if err != nil {
 			return nil, err
+		}
+		if !bytes.Contains(svg, []byte("<svg")) {
+			return nil, fmt.Errorf("%s is no drawing; `spdl experiment %s --out %s` makes it again", filepath.Join(dir, e.Name+".svg"), e.Name, dir)
 		}
 		s.Image = template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg))
 		if table, err := os.ReadFile(filepath.Join(dir, e.Name+".csv")); err == nil {
