@@ -24,6 +24,8 @@ type Options struct {
 	Genesis *types.GenesisDoc
 	// Progress is called after every block. May be nil.
 	Progress func(Progress)
+	// Executed is called with what every block did. May be nil.
+	Executed func(*app.Outcome)
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
@@ -31,6 +33,7 @@ type Options struct {
 // replay is a chain on its way.
 type replay struct {
 	src    Source
+	each   func(*app.Outcome) // may be nil
 	report *Report
 	doc    *types.GenesisDoc
 	state  *app.State
@@ -59,6 +62,7 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.each = o.Executed
 	err = r.run(ctx, func(height uint64) {
 		if o.Progress != nil {
 			o.Progress(At(height, src.Done(), o.Now().Sub(start)))
@@ -283,6 +287,9 @@ func (r *replay) count(b *types.Block, out *app.Outcome) {
 		r.began = b.Time
 	}
 	r.ended = b.Time
+	if r.each != nil {
+		r.each(out)
+	}
 	if out.Record != nil {
 		r.report.Rounds++
 		r.report.Gradients += uint64(len(out.Record.Contributions))

@@ -55,9 +55,16 @@ func TestAudit(t *testing.T) {
 	require.Zero(t, code)
 	require.Contains(t, text, "the chain is what its blocks say, at every height")
 
+	page, _ := chainPage(t, 0, net)
+	require.Contains(t, page, "100 rounds in heights 1 to ")
+	require.Contains(t, page, r.AppHash)
+
 	const height = 41
 	tampered, hash := tamper(t, home, height)
 	r, stderr = replay(1, "--home", home)
+	page, stderr = chainPage(t, 1, home)
+	require.Contains(t, stderr, "41")
+	require.Contains(t, page, "THE REPLAY DIVERGES at height 41")
 	require.Contains(t, stderr, "diverges at height 41")
 	require.NotNil(t, r.Divergence)
 	require.Equal(t, uint64(height), r.Divergence.Height)

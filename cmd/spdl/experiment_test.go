@@ -53,3 +53,30 @@ func TestExperimentAndReport(t *testing.T) {
 	require.Contains(t, string(page), "The same on real nodes: 10 of them")
 	require.NotContains(t, string(page), "<script")
 }
+
+// chainPage is the report of a chain's home, which the command must end with a
+// code.
+func chainPage(t *testing.T, want int, home string) (page, stderr string) {
+	t.Helper()
+	stdout, stderr, code := spdl(t, "report", home)
+	require.Equal(t, want, code, stderr)
+	require.Equal(t, filepath.Join(home, "report.html")+"\n", stdout)
+	raw, err := os.ReadFile(filepath.Join(home, "report.html"))
+	require.NoError(t, err)
+	for _, outside := range []string{"http://", "https://", "<script"} {
+		require.NotContains(t, string(raw), outside)
+	}
+	return string(raw), stderr
+}
+
+func TestReportOfNoChain(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "alice")
+	_, stderr, code := spdl(t, "init", "alice", "--chain-id", "solo", "--home", home)
+	require.Zero(t, code, stderr)
+	_, stderr, code = spdl(t, "report", home)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "has no chain yet")
+	_, stderr, code = spdl(t, "report", filepath.Join(home, "missing"))
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "no such file or directory")
+}

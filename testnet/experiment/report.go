@@ -18,11 +18,30 @@ var reportPage string
 // page escapes whatever the files hold; the only URLs are data that we encode.
 var page = template.Must(template.New("report").Parse(reportPage))
 
-// section is one experiment on the page.
-type section struct {
+// Section is one experiment on the page, or a part of a chain's.
+type Section struct {
 	Summary
-	Image template.URL
-	Lines int // of the CSV's data
+	SVG    []byte // may be nil
+	Lines  int    // of the CSV's data
+	Folded bool   // the table is shown when it is asked for
+}
+
+// Image is the drawing as the page holds it.
+func (s Section) Image() template.URL {
+	if s.SVG == nil {
+		return ""
+	}
+	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(s.SVG))
+}
+
+// Page is one HTML file that loads nothing.
+func Page(title, about string, sections []Section) ([]byte, error) {
+	var out bytes.Buffer
+	err := page.Execute(&out, struct {
+		Title, About string
+		Sections     []Section
+	}{title, about, sections})
+	return out.Bytes(), err
 }
 
 // Report joins a folder's figures into one HTML page that loads nothing.
@@ -32,14 +51,14 @@ func Report(dir string) ([]byte, error) {
 	} else if !at.IsDir() {
 		return nil, fmt.Errorf("%s is no folder", dir)
 	}
-	var sections []section
+	var sections []Section
 	for _, e := range all {
 		path := filepath.Join(dir, e.Name+".json")
 		raw, err := os.ReadFile(path)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		var s section
+		var s Section
 		if err == nil {
 			err = json.Unmarshal(raw, &s.Summary)
 		}
@@ -49,14 +68,12 @@ func Report(dir string) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w; `spdl experiment %s --out %s` makes it again", path, err, e.Name, dir)
 		}
-		svg, err := os.ReadFile(filepath.Join(dir, e.Name+".svg"))
-		if err != nil {
+		if s.SVG, err = os.ReadFile(filepath.Join(dir, e.Name+".svg")); err != nil {
 			return nil, err
 		}
-		if !bytes.Contains(svg, []byte("<svg")) {
+		if !bytes.Contains(s.SVG, []byte("<svg")) {
 			return nil, fmt.Errorf("%s is no drawing; `spdl experiment %s --out %s` makes it again", filepath.Join(dir, e.Name+".svg"), e.Name, dir)
 		}
-		s.Image = template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg))
 		if table, err := os.ReadFile(filepath.Join(dir, e.Name+".csv")); err == nil {
 			s.Lines = max(0, bytes.Count(table, []byte("\n"))-len(s.Notes)-1)
 		}
@@ -65,7 +82,5 @@ func Report(dir string) ([]byte, error) {
 	if len(sections) == 0 {
 		return nil, fmt.Errorf("%s holds no experiment; make one with `spdl experiment NAME --out %s`", dir, dir)
 	}
-	var out bytes.Buffer
-	err := page.Execute(&out, sections)
-	return out.Bytes(), err
+	return Page("SPDL: experiments", "PURE is the mean without noise, DP the mean with noise, SPDL a resilient rule with noise.", sections)
 }

@@ -1,0 +1,146 @@
+// Package history tells what a chain did: it replays the blocks, measures the
+// model of every round, and makes the sections of a report of that.
+package history
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/audit"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/testnet/experiment/score"
+)
+
+// Chain is a chain's history.
+type Chain struct {
+	Audit  *audit.Report
+	rounds []round
+	state  *app.State // after the last block
+	count  []tally    // by participant
+	params app.Params // of the last epoch that closed a round
+}
+
+// round is a closed round.
+type round struct {
+	app.Record
+	at          float64   // how many were closed by then, in all epochs
+	wrong       float64   // test error of its model; NaN where the next epoch opened in the same block
+	epsilon     float64   // the largest spend; NaN without a ledger
+	reputations []float64 // by participant
+}
+
+// tally is what a participant did in all rounds.
+type tally struct{ included, selected, opposed, led int }
+
+// most is how many rounds a report holds: of a longer chain every second, every
+// fourth and so on, and the last, so that it can be read, and measured while one
+// waits.
+const most = 400
+
+// Read replays a source, as an audit does, and measures models on a test set.
+func Read(ctx context.Context, src audit.Source, test mnist.Set, progress func(audit.Progress)) (*Chain, error) {
+	return read(ctx, src, test, progress, most)
+}
+
+func read(ctx context.Context, src audit.Source, test mnist.Set, progress func(audit.Progress), most int) (*Chain, error) {
+	c := new(Chain)
+	var failed error
+	var last *app.Outcome // that closed a round
+	closed, stride := 0, 1
+	keep := func() {
+		var r round
+		r, failed = c.measure(last, test)
+		r.at = float64(closed)
+		c.rounds = append(c.rounds, r)
+	}
+	report, err := audit.Run(ctx, src, audit.Options{Progress: progress, Executed: func(out *app.Outcome) {
+		c.state = out.State
+		if out.Record == nil {
+			return
+		}
+		c.add(out.Record)
+		last = out
+		if closed++; closed%stride != 0 || failed != nil {
+			return
+		}
+		if keep(); len(c.rounds) == most {
+			for i := range most / 2 {
+				c.rounds[i] = c.rounds[2*i+1]
+			}
+			c.rounds, stride = c.rounds[:most/2], 2*stride
+		}
+	}})
+	if err == nil && failed == nil && closed%stride != 0 { // the last round is never left out
+		keep()
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case failed != nil:
+		return nil, failed
+	case closed == 0:
+		return nil, fmt.Errorf("chain %s has closed no round in %d blocks", report.ChainID, report.Blocks)
+	}
+	c.Audit = report
+	return c, nil
+}
+
+// add counts a round in.
+func (c *Chain) add(r *app.Record) {
+	for len(c.count) < len(c.state.Participants) {
+		c.count = append(c.count, tally{})
+	}
+	c.count[r.Leader].led++
+	for _, x := range r.Contributions {
+		t := &c.count[x.Participant]
+		t.included++
+		if x.Selected {
+			t.selected++
+		}
+		if x.Opposed {
+			t.opposed++
+		}
+	}
+}
+
+// measure looks at the state that a round left.
+func (c *Chain) measure(out *app.Outcome, test mnist.Set) (round, error) {
+	s := out.State
+	r := round{Record: *out.Record, wrong: math.NaN(), epsilon: math.NaN()}
+	for _, p := range s.Participants {
+		r.reputations = append(r.reputations, float64(p.Reputation)/app.One)
+	}
+	spends, err := abci.Spends(s)
+	if err != nil {
+		return r, err
+	}
+	for _, x := range spends {
+		if x.Epsilon != nil && !(r.epsilon >= *x.Epsilon) {
+			r.epsilon = *x.Epsilon
+		}
+	}
+	if hash := app.ModelHash(s.Model); !bytes.Equal(hash[:], r.ModelHash) {
+		return r, nil
+	}
+	c.params = s.Params
+	m, err := score.New(test, s.Params.Model)
+	if err != nil {
+		return r, fmt.Errorf("epoch %d: %w", r.Epoch, err)
+	}
+	r.wrong, _ = m.Score(s.Model)
+	return r, nil
+}
+
+// selected is how many gradients entered the aggregate.
+func (r round) selected() (n int) {
+	for _, x := range r.Contributions {
+		if x.Selected {
+			n++
+		}
+	}
+	return n
+}

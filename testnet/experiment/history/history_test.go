@@ -1,0 +1,78 @@
+package history
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/audit"
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/testnet"
+)
+
+// TestRead: the report of a net's chain says what the net's followers saw, and
+// that of a long chain every second round, or
+// fourth, and the last.
+func TestRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a net")
+	}
+	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Rounds: 11, Seed: 5})
+	require.NoError(t, err)
+	data, err := node.LoadData("")
+	require.NoError(t, err)
+	e, err := testnet.NewEvaluator(data.Test, n.Genesis.Params.Model)
+	require.NoError(t, err)
+	nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
+	require.NoError(t, err)
+	var saw []testnet.Round
+	err = testnet.Follow(t.Context(), n, e, func(r testnet.Round) error {
+		saw = append(saw, r)
+		return nil
+	})
+	require.NoError(t, nodes.Stop())
+	require.NoError(t, err)
+	c, _, err := node.Load(n.Nodes[2].Home)
+	require.NoError(t, err)
+	history := func(most int) *Chain {
+		src, err := audit.OpenHome(c)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, src.Close()) }()
+		h, err := read(t.Context(), src, data.Test, nil, most)
+		require.NoError(t, err)
+		require.Nil(t, h.Audit.Divergence)
+		return h
+	}
+	all := history(most)
+	require.Len(t, all.rounds, 11)
+	for i, r := range all.rounds {
+		require.Equal(t, []any{uint64(i), saw[i].Height, saw[i].Leader, saw[i].View, saw[i].Included}, []any{r.Round, r.Height, r.Leader, r.View, len(r.Contributions)})
+		require.InDelta(t, 1-*saw[i].TestAccuracy, r.wrong, 1e-12)
+		require.InDelta(t, *saw[i].Epsilon, r.epsilon, 1e-12)
+		require.Equal(t, []float64{1, 1, 1, 1}, r.reputations)
+	}
+	page, err := all.Page("spdl report <there>", "v0")
+	require.NoError(t, err)
+	for _, part := range []string{
+		"11 rounds in heights 1 to", "A TEST CHAIN", "spdl report &lt;there&gt;", "version: v0", "data:image/svg&#43;xml;base64,", "node3",
+		fmt.Sprintf("<td>%.4f</td>", 1-*saw[10].TestAccuracy), all.Audit.AppHash,
+	} {
+		require.Contains(t, string(page), part)
+	}
+	for _, outside := range []string{"http://", "https://", "<script"} {
+		require.NotContains(t, string(page), outside)
+	}
+	few := history(4) // thinned when there are four: 2 4, then 4 8, and the last
+	var at []float64
+	for _, r := range few.rounds {
+		at = append(at, r.at)
+		require.Equal(t, all.rounds[int(r.at)-1].wrong, r.wrong)
+	}
+	require.Equal(t, []float64{4, 8, 11}, at)
+	require.Equal(t, 11, few.count[0].included, "all rounds count")
+	page, err = few.Page("", "")
+	require.NoError(t, err)
+	require.Contains(t, string(page), "Rounds: 3 of 11")
+}
