@@ -28,7 +28,7 @@ func view(n, f, d int, seed uint64) attack.View {
 		gradients.Grid{Width: gradients.Int8, Step: 1}.Quantize(v, x)
 		return v
 	}
-	v := attack.View{N: n, F: f, Grid: gradients.Grid{Width: gradients.Int8, Step: 0.01}, Rule: "krum", Rand: rand.New(rand.NewPCG(seed, 2))}
+	v := attack.View{N: n, F: f, Grid: gradients.Grid{Width: gradients.Int8, Step: 0.01}, Rule: "krum", Withstands: f, Rand: rand.New(rand.NewPCG(seed, 2))}
 	for range n - f {
 		v.Honest = append(v.Honest, draw())
 	}
@@ -137,6 +137,19 @@ func TestOptimised(t *testing.T) {
 		require.GreaterOrEqual(t, best, damage(craft(t, "minus-mean", v))*(1-1e-9), name) // k = 2
 		require.GreaterOrEqual(t, best, damage(craft(t, "zero", v))*(1-1e-9), name)       // k = 1
 	}
+}
+
+// TestOptimisedAgainstTheChain: the line search evaluates the rule with the
+// chain's f. One attacker on a chain that drops the six longest must stay shorter
+// than them, not than the longest alone.
+func TestOptimisedAgainstTheChain(t *testing.T) {
+	v := view(20, 1, 200, 9)
+	v.Rule, v.Withstands = "cge", 6
+	rule, err := rules.Lookup("cge")
+	require.NoError(t, err)
+	out, err := rule.Aggregate(rules.Input{N: 20, F: 6, Vectors: append(craft(t, "optimised-ipm", v), v.Honest...)})
+	require.NoError(t, err)
+	require.Contains(t, out.Selected, 0)
 }
 
 // TestWithin: the attack is no farther from any honest gradient than two honest

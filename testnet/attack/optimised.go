@@ -82,7 +82,9 @@ func (v View) damage(crafted []gradients.Vector, mean []float64) float64 {
 	if err != nil {
 		return 0
 	}
-	out, err := rule.Aggregate(rules.Input{N: v.N, F: v.F, Vectors: append(included, v.Honest...), Floor: v.Floor, Seed: v.Seed})
+	out, err := rule.Aggregate(rules.Input{
+		N: v.N, F: v.Withstands, Vectors: append(included, v.Honest...), Unsquared: v.Unsquared, Floor: v.Floor, Seed: v.Seed,
+	})
 	if err != nil {
 		return 0
 	}

@@ -36,10 +36,13 @@ type View struct {
 	// It trains when it is called first, so that attacks that need none cost none.
 	Own  func() []gradients.Vector
 	Grid gradients.Grid
-	// Rule names the chain's, with its distance floor and its round's public seed.
-	Rule  string
-	Floor int64
-	Seed  []byte
+	// Rule names the chain's, with the f that it withstands, which need not be how many
+	// attack, its variant, its distance floor and its round's public seed.
+	Rule       string
+	Withstands int
+	Unsquared  bool
+	Floor      int64
+	Seed       []byte
 	// Admits are the squared norms that the chain admits, in squared grid steps; the
 	// zero Range is all.
 	Admits Range

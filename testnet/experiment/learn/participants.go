@@ -136,7 +136,7 @@ func (p *Participants) answer(o Open) {
 	var own []gradients.Vector
 	view := attack.View{
 		N: p.spec.Nodes, F: p.spec.Byzantine, Round: o.Round, Honest: p.vectors[p.spec.Byzantine:], Grid: grid(p.spec.Params),
-		Rule: p.spec.Params.Rule.Name, Seed: o.Seed, Rand: p.random, Memory: &p.memory,
+		Rule: p.spec.Params.Rule.Name, Withstands: int(p.spec.Params.Rule.Byzantine), Unsquared: p.spec.Params.Rule.Unsquared, Seed: o.Seed, Rand: p.random, Memory: &p.memory,
 		Own: func() []gradients.Vector {
 			for i := 0; len(own) < p.spec.Byzantine; i++ {
 				v, _ := p.workers[i].Step(o.Model)
