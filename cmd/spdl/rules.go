@@ -30,7 +30,7 @@ func rulesCommand() *cobra.Command {
 		Short: "List the aggregation rules: cost, source, and whether their resilience conditions hold for N and f",
 		Long: "List the aggregation rules: what their work grows with, where they were published, and whether their resilience conditions hold\n" +
 			"for f Byzantine of N participants. A rule whose condition fails may be used, with a warning; one that cannot aggregate\n" +
-			"N-f gradients may not.",
+			"N-f gradients may not. N' is the number of buckets, half of N rounded up.",
 		Example: "  spdl rules --validators 20\n  spdl rules --validators 10 --byzantine 2 -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,7 +65,7 @@ func ruleReports(n, f int) (all []ruleReport, err error) {
 		}
 		x := ruleReport{Name: name, Usable: r.Denominator(n, f, n-f) > 0, Cost: r.Cost(), Source: r.Source()}
 		if why := r.Condition(n, f); why != nil {
-			x.Why = strings.TrimPrefix(why.Error(), "rules: ")
+			x.Why = strings.ReplaceAll(why.Error(), "rules: ", "") // buckets wrap it twice
 		}
 		x.Holds = x.Usable && x.Why == ""
 		all = append(all, x)
@@ -80,11 +80,23 @@ func rulesText(w io.Writer, all []ruleReport, n, f int) error {
 		fit := "condition holds"
 		switch {
 		case !r.Usable:
-			fit = "CANNOT AGGREGATE"
+			fit = "CANNOT AGGREGATE" + wanted(r)
 		case !r.Holds:
-			fit = "condition fails"
+			fit = "condition fails" + wanted(r)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.Name, fit, r.Cost, r.Source)
 	}
 	return t.Flush()
+}
+
+// wanted is what a rule's condition asks for, of buckets where it is about them.
+func wanted(r ruleReport) string {
+	_, want, ok := strings.Cut(r.Why, "want ")
+	if !ok {
+		return ""
+	}
+	if strings.Contains(r.Why, "N' = ") {
+		want = strings.Replace(want, "N ", "N' ", 1)
+	}
+	return ": wants " + want
 }

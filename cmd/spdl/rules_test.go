@@ -13,7 +13,9 @@ import (
 func TestRules(t *testing.T) {
 	stdout, _, code := spdl(t, "rules", "--validators", "20")
 	require.Zero(t, code)
-	for _, line := range []string{`bulyan +CANNOT AGGREGATE`, `krum +condition holds +O\(n\^2 d\) +Blanchard`, `centered-clipping +condition fails`} {
+	for _, line := range []string{`bulyan +CANNOT AGGREGATE`, `krum +condition holds +O\(n\^2 d\) +Blanchard`, `centered-clipping +condition fails`,
+		`\nbulyan +CANNOT AGGREGATE: wants N >= 4f\+3 = 27 `, `\nmean +condition fails: wants f = 0 `, `\nbucketing\+krum +condition fails: wants N' >= 2f\+3 = 15 `,
+	} {
 		require.Regexp(t, line, stdout)
 	}
 	stdout, _, code = spdl(t, "rules", "--validators", "7", "--byzantine", "0", "-o", "json")
