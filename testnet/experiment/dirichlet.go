@@ -12,6 +12,7 @@ import (
 var dirichlet = Experiment{
 	Name:  "dirichlet",
 	Title: "Heterogeneous data: Dirichlet alpha, N=20, the paper's preset; clean, under sign flips of 6, and under mimicry of 6",
+	X:     "log10 alpha",
 	cells: func(o Options) ([]Cell, error) {
 		alphas := []float64{0.1, 0.5, 1, 10}
 		if o.Quick {
@@ -38,6 +39,6 @@ var dirichlet = Experiment{
 		return cells, nil
 	},
 	draw: func(r Results) (figure.Figure, Table) {
-		return r.sweep("log10 alpha", "alpha", func(x float64) string { return fmt.Sprintf("%g", math.Round(1000*math.Pow(10, x))/1000) })
+		return r.sweep("alpha", func(x float64) string { return fmt.Sprintf("%g", math.Round(1000*math.Pow(10, x))/1000) })
 	},
 }

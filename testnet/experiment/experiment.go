@@ -16,6 +16,8 @@ type Experiment struct {
 	// Paper is what the paper states about it, in its words or nearly; "" where the
 	// figure is ours.
 	Paper string
+	// X says what the x of a cell is, "" where it is none or plain.
+	X string
 	// Reads says what the figure makes of several seeds; "" for means, with bands
 	// from the least to the greatest.
 	Reads string

@@ -243,6 +243,54 @@ func TestAccumulate(t *testing.T) {
 	require.Empty(t, accumulate(l, figure.Line{}).X)
 }
 
+// TestRegretBand: the line is that of the means, the band from the least to the
+// greatest seed's own regret.
+func TestRegretBand(t *testing.T) {
+	losses := func(seed uint64, ys ...float64) Result {
+		x := Result{Seed: seed, Columns: []string{"round", "test_loss"}}
+		for i, y := range ys {
+			x.Rows = append(x.Rows, row{float64(i + 1), y})
+		}
+		return x
+	}
+	clean := Results{losses(1, 1, 1, 1), losses(2, 2, 2, 2)}
+	l := Results{losses(1, 2, 3, 4), losses(2, 3, 3, 3)}.regret("x", clean)
+	require.Equal(t, figure.Line{Name: "x", X: []float64{1, 2, 3}, Y: []float64{1, 2.5, 4.5}, Low: []float64{1, 2, 3}, High: []float64{1, 3, 6}}, l)
+	require.Nil(t, Results{losses(1, 2, 3, 4)}.regret("x", clean[:1]).Low)
+}
+
+// TestSweep: the axis shows the numbers whose logarithms it is of, on one scale,
+// and the files say what their x is.
+func TestSweep(t *testing.T) {
+	var results Results
+	for i, x := range []float64{-1, 2} {
+		results = append(results, Result{Cell: Cell{Panel: "p", Series: "s", X: x}, Columns: []string{"round", "test_error"}, Rows: []row{{1, .33 - .1*float64(i)}}})
+	}
+	f, _ := tradeoff.draw(results)
+	require.Equal(t, "epsilon", f.Panels[0].X)
+	require.Equal(t, []figure.Mark{{At: -1, Text: "0.5"}, {At: 2, Text: "4"}}, f.Panels[0].Marks)
+	require.InDelta(t, 0.4, f.Panels[0].Top, 1e-12)
+	for _, e := range []Experiment{tradeoff, dirichlet} {
+		require.Contains(t, Runner{}.notes(e), figure.Note{Name: "x", Text: e.X})
+	}
+}
+
+// TestReputationColours: the honest and the attackers of one attack have one
+// colour, and each attack its own.
+func TestReputationColours(t *testing.T) {
+	cells, err := reputation.cells(Options{})
+	require.NoError(t, err)
+	var results Results
+	for _, c := range cells {
+		results = append(results, Result{Cell: c, Columns: c.columns(), Rows: []row{{1, 0, 0, 0, 1, 1, 0, 0}, {2, 0, 0, 0, 1, 1, 0, 0}}})
+	}
+	f, _ := reputation.draw(results)
+	lines := f.Panels[0].Lines
+	require.Equal(t, lines[0].Colour, lines[1].Colour)
+	require.NotEqual(t, lines[0].Colour, lines[2].Colour)
+	require.NotEqual(t, lines[0].Dashed, lines[1].Dashed)
+}
+
 // TestGrid: a cell is the worst seed, clean accuracy the mean, and what the chain
 // refused is counted.
 func TestGrid(t *testing.T) {

@@ -39,10 +39,14 @@ func (r Runner) notes(e Experiment) []figure.Note {
 		}
 		seeds = fmt.Sprintf("1 to %d: %s", r.Seeds, reads)
 	}
-	return []figure.Note{
+	notes := []figure.Note{
 		{Name: "title", Text: e.Title}, {Name: "command", Text: r.Command}, {Name: "seed", Text: seeds},
 		{Name: "version", Text: r.Version}, {Name: "kind", Text: kind},
 	}
+	if e.X != "" {
+		notes = append(notes, figure.Note{Name: "x", Text: e.X})
+	}
+	return notes
 }
 
 // files writes NAME.csv, .svg, .png and .json.

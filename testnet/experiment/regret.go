@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"math"
+	"slices"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/scheme"
@@ -12,7 +13,6 @@ import (
 var regret = Experiment{
 	Name:  "regret",
 	Title: "Regret (Theorem 2): cumulative test loss with Byzantine participants minus without, N=20, f=6",
-	Reads: "means",
 	Paper: "R(A, A~) <= rho sqrt(T) + o(sqrt(T)): the loss difference with and without Byzantine nodes grows no faster than sqrt(T).",
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
@@ -35,14 +35,14 @@ var regret = Experiment{
 		f := figure.Figure{Title: "Regret"}
 		t := Table{Head: []string{"rule", "attack", "regret", "regret / sqrt(T)", "exponent of T in the second half"}}
 		for _, panel := range r.panels() {
-			clean := r.of(panel, "none").curve("", "test_loss")
+			clean := r.of(panel, "none")
 			p := figure.Panel{Title: panel, X: "T, rounds", Y: "cumulative loss difference, nats"}
 			var highest figure.Line
 			for _, series := range r.series() {
 				if series == "none" {
 					continue
 				}
-				l := accumulate(r.of(panel, series).curve(series, "test_loss"), clean)
+				l := r.of(panel, series).regret(series, clean)
 				if len(l.X) == 0 {
 					continue
 				}
@@ -66,6 +66,34 @@ var regret = Experiment{
 		}
 		return f, t
 	},
+}
+
+// regret is the regret of results against those without attackers: of the means
+// over the seeds, with the band from the least to the greatest seed's own.
+func (r Results) regret(name string, clean Results) figure.Line {
+	l := accumulate(r.curve(name, "test_loss"), clean.curve("", "test_loss"))
+	bySeed := make([][]float64, len(l.X))
+	for _, x := range r {
+		own := accumulate(Results{x}.curve("", "test_loss"), clean.ofSeed(x.Seed).curve("", "test_loss"))
+		for i := range min(len(own.X), len(l.X)) {
+			if own.X[i] == l.X[i] {
+				bySeed[i] = append(bySeed[i], own.Y[i])
+			}
+		}
+	}
+	if len(r) < 2 {
+		return l
+	}
+	for i, ys := range bySeed {
+		ys = append(ys, l.Y[i]) // where each seed's own has ended
+		l.Low, l.High = append(l.Low, slices.Min(ys)), append(l.High, slices.Max(ys))
+	}
+	return l
+}
+
+// ofSeed are the results of a seed.
+func (r Results) ofSeed(seed uint64) Results {
+	return slices.DeleteFunc(slices.Clone(r), func(x Result) bool { return x.Seed != seed })
 }
 
 // accumulate sums a line's differences to another up to where either ends: a

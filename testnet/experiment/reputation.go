@@ -35,10 +35,10 @@ var reputation = Experiment{
 			p := figure.Panel{Title: panel, X: "round", Y: "reputation", Top: 1.1}
 			for _, series := range r.series() {
 				some := r.of(panel, series)
-				p.Lines = append(p.Lines, some.curve(series+", honest", "honest_reputation"))
+				honest := some.curve(series+", honest", "honest_reputation")
 				attackers := some.curve(series+", attackers", "byzantine_reputation")
-				attackers.Dashed = true
-				p.Lines = append(p.Lines, attackers)
+				honest.Colour, attackers.Colour, attackers.Dashed = series, series, true
+				p.Lines = append(p.Lines, honest, attackers)
 				t.Rows = append(t.Rows, []string{panel, series, number(some.final("honest_reputation")), number(some.final("byzantine_reputation")), number(some.final("test_error"))})
 			}
 			f.Panels = append(f.Panels, p)

@@ -1,15 +1,28 @@
 package experiment
 
 import (
+	"math"
+	"slices"
+
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
-// sweep draws the last test error against X, and tables it.
-func (r Results) sweep(axis, name string, show func(x float64) string) (figure.Figure, Table) {
-	f := figure.Figure{Title: axis}
+// sweep draws the last test error against X, a logarithm whose axis shows the
+// numbers themselves, and tables it.
+func (r Results) sweep(name string, show func(x float64) string) (figure.Figure, Table) {
+	f := figure.Figure{Title: name}
 	t := Table{Head: append([]string{name}, r.series()...)}
+	var marks []figure.Mark
+	var most float64
+	for _, x := range r {
+		if !slices.ContainsFunc(marks, func(m figure.Mark) bool { return m.At == x.Cell.X }) {
+			marks = append(marks, figure.Mark{At: x.Cell.X, Text: show(x.Cell.X)})
+		}
+		most = max(most, x.last("test_error"))
+	}
+	top := math.Ceil(10*most) / 10 // one scale for all panels
 	for _, panel := range r.panels() {
-		p := figure.Panel{Title: panel, X: axis, Y: "test error", Top: 1}
+		p := figure.Panel{Title: panel, X: name, Y: "test error", Top: top, Marks: marks}
 		at := map[float64]int{}
 		for i, series := range r.series() {
 			l := r.of(panel, series).finals(series, "test_error")

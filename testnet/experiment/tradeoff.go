@@ -12,6 +12,7 @@ import (
 var tradeoff = Experiment{
 	Name:  "tradeoff",
 	Title: "Accuracy against epsilon per rule: N=20, delta 1e-6, 100 rounds; clean, and under sign flips of 6",
+	X:     "log2 epsilon",
 	cells: func(o Options) ([]Cell, error) {
 		budgets := []float64{0.25, 0.5, 1, 2, 4, 8}
 		if o.Quick {
@@ -38,6 +39,6 @@ var tradeoff = Experiment{
 		return cells, nil
 	},
 	draw: func(r Results) (figure.Figure, Table) {
-		return r.sweep("log2 epsilon", "epsilon", func(x float64) string { return fmt.Sprintf("%g", math.Exp2(x)) })
+		return r.sweep("epsilon", func(x float64) string { return fmt.Sprintf("%g", math.Exp2(x)) })
 	},
 }

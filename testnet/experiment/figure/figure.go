@@ -4,6 +4,7 @@ package figure
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -33,14 +34,23 @@ const perRow = 4
 type Panel struct {
 	Title, X, Y string
 	Top         float64 // of the y axis, which begins at 0; 0 fits it to the data
+	Marks       []Mark  // of the x axis; nil for round numbers
 	Lines       []Line
 	Bars        *Bars
 	Map         *Map
 }
 
+// Mark is a place of an axis and what stands there: axes of logarithms show the
+// numbers themselves.
+type Mark struct {
+	At   float64
+	Text string
+}
+
 // Line is a series with a band from Low to High, which may be nil.
 type Line struct {
 	Name         string
+	Colour       string // lines of one colour; "" for the name's own
 	X, Y         []float64
 	Low, High    []float64
 	Dashed, Dots bool
@@ -160,6 +170,13 @@ func (p Panel) plot(keys *legend) (*plot.Plot, error) {
 			}
 		}
 	}
+	if p.Marks != nil {
+		var ticks []plot.Tick
+		for _, m := range p.Marks {
+			ticks = append(ticks, plot.Tick{Value: m.At, Label: m.Text})
+		}
+		out.X.Tick.Marker = plot.ConstantTicks(ticks)
+	}
 	out.Y.Min = math.Min(0, out.Y.Min)
 	if p.Top > 0 {
 		out.Y.Max = p.Top
@@ -175,7 +192,7 @@ func grid() *plotter.Grid {
 
 // add draws the band and the line over it.
 func (l Line) add(out *plot.Plot, keys *legend) error {
-	c := keys.colour(l.Name)
+	c := keys.colour(cmp.Or(l.Colour, l.Name))
 	points := make(plotter.XYs, 0, len(l.X))
 	for i := range l.X {
 		if finite(l.Y[i]) {

@@ -18,9 +18,9 @@ import (
 func TestDraw(t *testing.T) {
 	x := []float64{1, 2, 3}
 	f := figure.Figure{Title: "all", Panels: []figure.Panel{
-		{Title: "lines", Top: 1, Lines: []figure.Line{
+		{Title: "lines", Top: 1, Marks: []figure.Mark{{At: 1, Text: "a tenth"}, {At: 3, Text: "ten"}}, Lines: []figure.Line{
 			{Name: "a", X: x, Y: []float64{.9, .5, .1}, Low: []float64{.8, .4, .1}, High: []float64{1, .6, .2}},
-			{Name: "with a gap", X: x, Y: []float64{.9, math.NaN(), .1}, Dashed: true, Dots: true},
+			{Name: "with a gap", Colour: "a", X: x, Y: []float64{.9, math.NaN(), .1}, Dashed: true, Dots: true},
 			{Name: "nothing", X: x, Y: []float64{math.NaN(), math.NaN(), math.NaN()}},
 		}},
 		{Title: "bars", Bars: &figure.Bars{Categories: []string{"N=4", "N=10"}, Stacks: []string{"LGC", "BC"}, Values: [][]float64{{1, 2}, {3, 4}}}},
@@ -30,6 +30,7 @@ func TestDraw(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(svg), "command: spdl experiment x --quick &amp; &lt;more&gt;")
 	require.Contains(t, string(raster), "Command\x00\x00\x00\x00\x00spdl experiment x --quick")
+	require.Contains(t, string(svg), ">a tenth</text>")
 	_, err = png.Decode(bytes.NewReader(raster))
 	require.NoError(t, err)
 	d := xml.NewDecoder(bytes.NewReader(svg))
