@@ -8,6 +8,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/learn"
 	"github.com/spdl/spdl/testnet/sim"
@@ -89,6 +90,29 @@ func TestSameAsTheNet(t *testing.T) {
 			require.NotEqual(t, make([]float64, len(solo.State().Model)), solo.State().Model)
 		})
 	}
+}
+
+// TestSentAgain: a node that is behind and asks for the round before gets what it
+// got, and changes nothing of what follows.
+func TestSentAgain(t *testing.T) {
+	data := task(t)
+	s := spec(t, "paper", 4, 1, "minus-mean")
+	open := func(round uint64) learn.Open {
+		return learn.Open{Round: round, Model: make([]float64, s.Params.Model.Dim())}
+	}
+	plain, err := learn.NewParticipants(s, data.Train)
+	require.NoError(t, err)
+	var want []gradients.Vector
+	for round := range uint64(3) {
+		want = append(want, plain.Vector(0, open(round)))
+	}
+	behind, err := learn.NewParticipants(s, data.Train)
+	require.NoError(t, err)
+	require.Equal(t, want[0], behind.Vector(0, open(0)))
+	require.Equal(t, want[1], behind.Vector(0, open(1)))
+	require.Equal(t, want[0], behind.Vector(0, open(0)), "again")
+	require.Equal(t, want[2], behind.Vector(0, open(2)))
+	require.Zero(t, behind.Vector(0, open(0)).Len(), "long closed everywhere")
 }
 
 // TestRunIsAFunction: a spec gives one table, and learns.

@@ -42,6 +42,7 @@ type Participants struct {
 	honest  []int
 	round   uint64
 	vectors []gradients.Vector // of the round
+	before  []gradients.Vector // of the round before it
 	memory  attack.Memory
 	loss    float64 // of the honest batches, in nats
 }
@@ -106,11 +107,21 @@ type Open struct {
 }
 
 // Vector is a participant's gradient for the open round. All are made when the
-// first is asked for; rounds may not be left out.
+// first is asked for; rounds may not be left out. Of a net of real nodes one may
+// be behind another, and send for a round again that has closed elsewhere: that is
+// what it sent before, for a step more would change all that follows. There are no
+// vectors of rounds before that one.
 func (p *Participants) Vector(node int, o Open) gradients.Vector {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.vectors != nil && o.Round < p.round {
+		if p.before == nil || o.Round+1 < p.round {
+			return gradients.Vector{}
+		}
+		return p.before[node]
+	}
 	if p.vectors == nil || p.round != o.Round {
+		p.before = p.vectors
 		p.round, p.vectors = o.Round, p.honestly(o.Model)
 		if p.attack != nil {
 			p.answer(o)
