@@ -78,7 +78,7 @@ func (n *Net) add(i, rpc, p2p int) error {
 	m := n.Manifest
 	c := node.DefaultConfig()
 	node.Loopback(c)
-	c.Moniker = fmt.Sprintf("node%d", i)
+	c.Moniker = nodeName(i)
 	c.RPC.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", rpc)
 	c.P2P.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", p2p)
 	c.P2P.MaxNumInboundPeers = 2 * MaxValidators

@@ -100,3 +100,18 @@ func TestInitOfNothing(t *testing.T) {
 	_, err := Init(Manifest{Home: home})
 	require.NoError(t, err)
 }
+
+// TestMisbehaviour: a node misbehaves where the manifest beside its home says so,
+// and no other home does.
+func TestMisbehaviour(t *testing.T) {
+	m := Manifest{Validators: 4, Home: t.TempDir(), Attacks: []Attack{{Node: 2, Kind: "sign-flip"}}}
+	require.NoError(t, m.complete())
+	require.NoError(t, m.save())
+	kind, err := Misbehaviour(filepath.Join(m.Home, "node2"))
+	require.NoError(t, err)
+	require.Equal(t, "sign-flip", kind)
+	_, err = Misbehaviour(filepath.Join(m.Home, "node1"))
+	require.ErrorContains(t, err, "no attack")
+	_, err = Misbehaviour(filepath.Join(t.TempDir(), "alice"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

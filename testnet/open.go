@@ -9,6 +9,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/testnet/attack"
 )
 
 // Made tells whether a folder holds a localnet that Init made.
@@ -16,6 +17,28 @@ func Made(home string) bool {
 	_, err := os.Stat(filepath.Join(home, manifestFile))
 	return err == nil
 }
+
+// Misbehaviour is how the node of a localnet's home misbehaves, by the manifest
+// that lies beside the home: nothing else makes a node do so.
+func Misbehaviour(home string) (kind string, err error) {
+	home, err = filepath.Abs(home)
+	if err != nil {
+		return "", err
+	}
+	m, err := LoadManifest(filepath.Join(filepath.Dir(home), manifestFile))
+	if err != nil {
+		return "", err
+	}
+	for _, x := range m.Attacks {
+		if filepath.Base(home) == nodeName(x.Node) {
+			return x.Kind, attack.Check(x.Kind)
+		}
+	}
+	return "", fmt.Errorf("no attack of %s is by %s", filepath.Join(filepath.Dir(home), manifestFile), filepath.Base(home))
+}
+
+// nodeName is node i's folder and moniker.
+func nodeName(i int) string { return fmt.Sprintf("node%d", i) }
 
 // Open reads a localnet that Init made, with its homes as they are now, to
 // start it, or to go on where it stopped.
@@ -33,7 +56,7 @@ func Open(home string) (*Net, error) {
 	}
 	n := &Net{Manifest: m, opened: true}
 	for i := range m.Validators {
-		dir := filepath.Join(home, fmt.Sprintf("node%d", i))
+		dir := filepath.Join(home, nodeName(i))
 		c, a, err := node.Load(dir)
 		if err != nil {
 			return nil, fmt.Errorf("node %d: %w", i, err)

@@ -96,8 +96,8 @@ func (p *Processes) Start(i int) error {
 // command is what node i's process runs.
 func (p *Processes) command(i int) []string {
 	home := []string{"--home", p.Net.Nodes[i].Home}
-	if kind := p.Net.Manifest.attack(i); kind != "" {
-		return append([]string{"testnet", "node", "--attack", kind}, home...)
+	if p.Net.Manifest.attack(i) != "" {
+		return append([]string{"testnet", "node"}, home...)
 	}
 	return append([]string{"start"}, home...)
 }

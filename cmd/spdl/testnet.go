@@ -121,22 +121,21 @@ func testnetInitCommand() *cobra.Command {
 	return cmd
 }
 
-// testnetNodeCommand is `start` for a node that misbehaves; the launcher calls it
-// for the nodes that a manifest names.
+// testnetNodeCommand is `start` for a node of a localnet that misbehaves as the
+// net's manifest says; the launcher calls it.
 func testnetNodeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:    "node",
-		Short:  "Run the node of a home with a participant that misbehaves",
+		Short:  "Run the node of a home whose participant misbehaves by its localnet's manifest",
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			kind := viper.GetString("attack")
-			if err := attack.Check(kind); err != nil {
+			kind, err := testnet.Misbehaviour(homeDir())
+			if err != nil {
 				return usageError{err}
 			}
 			return runNode(cmd.Context(), attack.Hooks(kind))
 		},
 	}
-	cmd.Flags().String("attack", "", "how: "+strings.Join(attack.Kinds(), ", "))
 	cmd.Flags().String("log-level", "", "overrides log_level of config.toml")
 	return cmd
 }
