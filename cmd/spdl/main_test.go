@@ -31,10 +31,15 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	binary, err := os.Executable()
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Env = append(os.Environ(), asSPDL+"=1", "TMPDIR="+t.TempDir())
+	for _, e := range os.Environ() { // not the settings of who runs the tests
+		if !strings.HasPrefix(e, "SPDL_") && !strings.HasPrefix(e, "CMT_") {
+			cmd.Env = append(cmd.Env, e)
+		}
+	}
+	cmd.Env = append(cmd.Env, asSPDL+"=1", "TMPDIR="+t.TempDir())
 	return cmd
 }
 
