@@ -134,7 +134,7 @@ func TestComposedNet(t *testing.T) {
 		out, _, code := spdl(t, "top", "--once", "-o", "json", "--node", node)
 		top = glance{}
 		return code == 0 && json.Unmarshal([]byte(out), &top) == nil && top.Status.Done && top.Peers == 3
-	}, time.Minute, 500*time.Millisecond)
+	}, 3*time.Minute, 500*time.Millisecond)
 	require.Len(t, top.Standings, 4)
 	require.Equal(t, uint64(4), top.Last.Round)
 	text, stderr, code := spdl(t, "top", "--once", "--node", node)
@@ -158,7 +158,7 @@ func TestComposedNet(t *testing.T) {
 		for _, line := range lines {
 			assert.Contains(c, string(exported), line)
 		}
-	}, time.Minute, 100*time.Millisecond)
+	}, 3*time.Minute, 100*time.Millisecond)
 
 	report, stderr, code := spdl(t, "audit", "replay", "--node", node, "-o", "json")
 	require.Zero(t, code, stderr)

@@ -200,7 +200,7 @@ func TestNodeAndWorker(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, _, code := spdl(t, "query", "status", "--node", rpc)
 		return code == 0
-	}, 30*time.Second, 100*time.Millisecond, "%s", nodeLog.String())
+	}, 2*time.Minute, 100*time.Millisecond)
 	_, stderr, code = spdl(t, "query", "round", "0", "--node", rpc)
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "no record of epoch 0 round 0")
