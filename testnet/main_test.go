@@ -49,7 +49,7 @@ func standIn(home string) int {
 	case <-asked:
 		fmt.Println("node is down")
 		return 0
-	case <-time.After(time.Minute):
+	case <-time.After(10 * time.Minute):
 		return 1
 	}
 }

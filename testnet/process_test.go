@@ -55,13 +55,13 @@ func pids(t *testing.T, n Node, nth int) []int {
 			out = append(out, pid)
 		}
 		return len(out) >= nth
-	}, 20*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	return out
 }
 
 func requireGone(t *testing.T, pid int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return !alive(pid) }, 10*time.Second, 10*time.Millisecond, "process %d lives", pid)
+	require.Eventually(t, func() bool { return !alive(pid) }, time.Minute, 10*time.Millisecond, "process %d lives", pid)
 }
 
 // alive tells a running process from one that has ended, reaped or not.
@@ -113,7 +113,7 @@ func TestCrashIsReported(t *testing.T) {
 	case err := <-p.Failed():
 		require.ErrorContains(t, err, "node 1 ended by itself (exit status 7)")
 		require.ErrorContains(t, err, "panic: the disk is full")
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no report")
 	}
 	require.NoError(t, p.Stop())
@@ -155,7 +155,7 @@ func TestPerturb(t *testing.T) {
 	n.Manifest.Perturb = []Perturbation{
 		{Node: 0, Round: 3, Action: Kill, For: 10 * time.Millisecond},
 		{Node: 1, Round: 3, Action: Restart, After: 10 * time.Millisecond},
-		{Node: 2, Round: 4, Action: Pause, For: 300 * time.Millisecond},
+		{Node: 2, Round: 4, Action: Pause, For: 3 * time.Second},
 	}
 	p := startStandIns(t, n)
 	for _, node := range n.Nodes {
@@ -178,8 +178,8 @@ func TestPerturb(t *testing.T) {
 
 	paused := pids(t, n.Nodes[2], 1)
 	p.Perturb(ctx, 4)
-	require.Eventually(t, func() bool { return state(paused[0]) == 'T' }, 10*time.Second, time.Millisecond)
-	require.Eventually(t, func() bool { return state(paused[0]) != 'T' }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return state(paused[0]) == 'T' }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return state(paused[0]) != 'T' }, time.Minute, time.Millisecond)
 	require.Empty(t, p.Failed())
 	require.Error(t, p.Start(2), "it runs")
 	require.NoError(t, p.Stop())
@@ -192,8 +192,10 @@ func TestStopWakesPaused(t *testing.T) {
 	p := startStandIns(t, n)
 	pid := pids(t, n.Nodes[0], 1)[0]
 	require.NoError(t, p.Signal(0, syscall.SIGSTOP))
-	begin := time.Now()
+	require.Eventually(t, func() bool { return state(pid) == 'T' }, time.Minute, time.Millisecond)
 	require.NoError(t, p.Stop())
-	require.Less(t, time.Since(begin), stopWait/2)
 	requireGone(t, pid)
+	log, err := os.ReadFile(n.Nodes[0].LogFile())
+	require.NoError(t, err)
+	require.Equal(t, "node is up\nnode is down\n", string(log), "woken and asked, not killed")
 }
