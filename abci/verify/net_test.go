@@ -32,7 +32,7 @@ func start(t *testing.T, rounds uint64) net {
 	nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, nodes.Stop()) })
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	require.NoError(t, testnet.Follow(ctx, n, nil, func(testnet.Round) error { return nil }))
 	c, err := client.New(n.Nodes[0].RPC)
@@ -98,7 +98,7 @@ func TestNet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a net")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	n := start(t, 20)
 	chain := n.Provider(n.trust.ChainID)

@@ -126,7 +126,7 @@ func config(t *testing.T) worker.Config {
 }
 
 func within(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -191,7 +191,7 @@ func TestResend(t *testing.T) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return len(c.submitted) > 2
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	c.mu.Lock()
 	c.hold = false
 	c.mu.Unlock()
