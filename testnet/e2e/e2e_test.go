@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -80,6 +81,10 @@ func clients(t *testing.T, made *testnet.Net) []*client.Client {
 	return all
 }
 
+// patience is how long a test waits for what must come: a limit for machines that
+// are slow, or busy.
+const patience = 3 * time.Minute
+
 // alive fails the test if a node ended by itself.
 func (n *net) alive() {
 	n.Helper()
@@ -99,18 +104,47 @@ func (n *net) round(i int) (uint64, bool) {
 	return s.Round, err == nil
 }
 
-// reach waits until every node has closed the rounds below the given one.
-func (n *net) reach(round uint64, within time.Duration) {
+// open is the open round of a node that runs, however long its answer takes.
+func (n *net) open(i int) (at uint64) {
 	n.Helper()
-	require.Eventually(n, func() bool {
+	n.eventually(func() (ok bool) { at, ok = n.round(i); return ok }, "node %d does not answer", i)
+	return at
+}
+
+// eventually waits for a condition while the nodes run. The condition may fail the
+// test: it is called by the test's own goroutine.
+func (n *net) eventually(holds func() bool, message string, args ...any) {
+	n.Helper()
+	for begin := time.Now(); !holds(); time.Sleep(50 * time.Millisecond) {
 		n.alive()
+		require.Less(n, time.Since(begin), patience, append([]any{message}, args...)...)
+	}
+}
+
+// record is a closed round as a node tells it, once that node has closed it.
+func (n *net) record(i int, round uint64) (r app.Record) {
+	n.Helper()
+	n.eventually(func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		var err error
+		r, err = n.clients[i].Round(ctx, round)
+		return err == nil
+	}, "node %d does not close round %d", i, round)
+	return r
+}
+
+// reach waits until every node has closed the rounds below the given one.
+func (n *net) reach(round uint64) {
+	n.Helper()
+	n.eventually(func() bool {
 		for i := range n.clients {
 			if at, ok := n.round(i); !ok || at < round {
 				return false
 			}
 		}
 		return true
-	}, within, 50*time.Millisecond, "not all nodes reached round %d", round)
+	}, "not all nodes reached round %d", round)
 }
 
 // sameHashes compares the application hash of all nodes at every height, and
