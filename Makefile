@@ -26,7 +26,7 @@ demo: build ## four nodes train on the embedded MNIST, 100 rounds
 
 .PHONY: test
 test: ## all tests
-	$(GO) test -timeout 10m ./...
+	$(GO) test -timeout 30m ./...
 
 .PHONY: cover
 cover: ## coverage of the pure rooms, at least 90 %
@@ -34,11 +34,11 @@ cover: ## coverage of the pure rooms, at least 90 %
 
 .PHONY: race
 race: ## the tests of the concurrent rooms under the race detector
-	$(GO) test -race -short -timeout 10m ./abci/... ./app/... ./testnet
+	$(GO) test -race -short -timeout 30m ./abci/... ./app/... ./testnet
 
 .PHONY: lint
 lint: ## gofmt, vet and the linters
-	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
 	$(GO) vet ./...
 	$(LINT) run ./...
 
@@ -52,12 +52,12 @@ determinism: ## the golden hashes with and without assembly, GOAMD64 v1 and v3, 
 
 .PHONY: e2e
 e2e: build ## end-to-end runs: localnets, kill -9, hostile clients, a browser where chromium is installed
-	$(GO) test -tags e2e -count 1 -v -timeout 20m ./testnet/e2e
-	$(GO) test -tags e2e -count 1 -v -timeout 10m -run Browser ./abci/explorer
+	$(GO) test -tags e2e -count 1 -v -timeout 60m ./testnet/e2e
+	$(GO) test -tags e2e -count 1 -v -timeout 30m -run Browser ./abci/explorer
 
 .PHONY: sim
 sim: ## 1,000 random histories of simulated nets (SEEDS=1000)
-	$(GO) test -count 1 -timeout 10m ./testnet/sim -run Random -seeds $(or $(SEEDS),1000)
+	$(GO) test -count 1 -timeout 30m ./testnet/sim -run Random -seeds $(or $(SEEDS),1000)
 
 .PHONY: bench
 bench: ## benchmarks (BENCH=regexp)
