@@ -107,7 +107,13 @@ func (a *Application) ApplySnapshotChunk(_ context.Context, req *abcitypes.Reque
 	return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_ACCEPT}, nil
 }
 
-func (a *Application) restore(r *restoring) error {
+// restore takes a panic for a fault of the snapshot: any peer may offer one.
+func (a *Application) restore(r *restoring) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
 	document := bytes.Join(r.chunks, nil)
 	if hash := sha256.Sum256(document); !bytes.Equal(hash[:], r.hash) {
 		return fmt.Errorf("document has hash %X, offered was %X", hash, r.hash)

@@ -1,6 +1,7 @@
 package abci_test
 
 import (
+	"crypto/sha256"
 	"testing"
 
 	dbm "github.com/cometbft/cometbft-db"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 )
 
@@ -66,4 +68,33 @@ func TestStateSync(t *testing.T) {
 	offer, err := fresh.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: &abcitypes.Snapshot{Chunks: 1, Format: 9, Hash: last.Hash}})
 	require.NoError(t, err)
 	require.Equal(t, abcitypes.ResponseOfferSnapshot_REJECT_FORMAT, offer.Result)
+}
+
+// TestHostileSnapshot: the document is a peer's until the trusted hash is reached,
+// and whatever it says is a snapshot rejected, never the end of the node.
+func TestHostileSnapshot(t *testing.T) {
+	for name, spoil := range map[string]func(d *app.Document){
+		"history without peaks": func(d *app.Document) { d.Closed = 3 },
+		"cost without budget":   func(d *app.Document) { d.Params.Privacy.Cost = []uint64{1} },
+		"cost of 0": func(d *app.Document) {
+			d.Params.Privacy.Cost, d.Params.Privacy.Budget = []uint64{0}, []uint64{5}
+		},
+	} {
+		var d app.Document
+		require.NoError(t, d.Unmarshal(apptest.State(4).Encode()))
+		spoil(&d)
+		data, err := d.Marshal()
+		require.NoError(t, err)
+		hash := sha256.Sum256(data)
+		to := open(t, dbm.NewMemDB())
+		offer, err := to.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{
+			Snapshot: &abcitypes.Snapshot{Height: 3, Format: 1, Chunks: 1, Hash: hash[:]}, AppHash: make([]byte, 32),
+		})
+		require.NoError(t, err)
+		require.Equal(t, abcitypes.ResponseOfferSnapshot_ACCEPT, offer.Result)
+		r, err := to.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Chunk: data})
+		require.NoError(t, err)
+		require.Equal(t, abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT, r.Result, name)
+		require.Nil(t, to.State())
+	}
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
@@ -172,6 +173,24 @@ func (s *State) document() Document {
 	}
 }
 
+// check refuses what no state of ours is and what would be a panic: a document
+// may come from a peer or from a node that lies.
+func (d *Document) check() error {
+	want, velocity, peaks := d.Params.Model.Dim(), 0, bits.OnesCount64(d.Closed)
+	if d.Params.Training.Momentum != 0 {
+		velocity = want
+	}
+	switch {
+	case len(d.Model) != want:
+		return fmt.Errorf("model has %d parameters, want %d", len(d.Model), want)
+	case len(d.Velocity) != velocity:
+		return fmt.Errorf("velocity has %d parameters, want %d", len(d.Velocity), velocity)
+	case len(d.History) != peaks:
+		return fmt.Errorf("history of %d rounds has %d peaks, want %d", d.Closed, len(d.History), peaks)
+	}
+	return firstOf(d.Params.Election.validate(), d.Params.Privacy.validateLedger())
+}
+
 // DecodeState is the inverse of Encode, at a height.
 func DecodeState(height uint64, data []byte) (*State, error) {
 	var d Document
@@ -183,8 +202,8 @@ func DecodeState(height uint64, data []byte) (*State, error) {
 		Model: d.Model, Velocity: d.Velocity, history: frontier{size: d.Closed},
 		Proposals: d.Proposals, Offences: d.Offences, Epochs: d.Epochs,
 	}
-	if want := d.Params.Model.Dim(); len(d.Model) != want {
-		return nil, fmt.Errorf("stored state: model has %d parameters, want %d", len(d.Model), want)
+	if err := d.check(); err != nil {
+		return nil, fmt.Errorf("stored state: %w", err)
 	}
 	for _, peak := range d.History {
 		if len(peak) != 32 {
