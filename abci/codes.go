@@ -78,6 +78,7 @@ var codeOf = []struct {
 	{app.ErrEpochParams, CodeEpoch},
 	{errOccupied, CodeOccupied},
 	{errPoolFull, CodePoolFull},
+	{errTooLarge, CodeMalformed},
 	{errUnknownPath, CodeUnknownPath},
 	{errBadQuery, CodeBadQuery},
 	{errNotFound, CodeNotFound},

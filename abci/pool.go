@@ -16,6 +16,7 @@ var (
 	errDuplicate = errors.New("transaction is in the pool already")
 	errOccupied  = errors.New("another transaction of the sender is in the pool")
 	errPoolFull  = errors.New("pool is full")
+	errTooLarge  = errors.New("transaction is too large for the pool")
 )
 
 // slot is where a pending transaction stands: one gradient a participant and
@@ -63,8 +64,17 @@ func slotOf(t *tx.Tx) slot {
 	return at
 }
 
-// maxPendingJoins bounds what outsiders may keep in the pool.
-const maxPendingJoins = 64
+const (
+	// maxPendingJoins bounds what outsiders may keep in the pool.
+	maxPendingJoins = 64
+	// maxPendingApprovals bounds the approvals of one participant: with each it may
+	// bring a Join of its own making. As many fit into one block.
+	maxPendingApprovals = 64
+	// maxOtherBytes bounds a transaction beside rounds. The largest that is of use,
+	// an epoch's parameters with a ledger, has less than two thousand; an approval
+	// may be padded to the size of a block, and would keep gradients out.
+	maxOtherBytes = 16 << 10
+)
 
 // pool holds the transactions that wait for their round to close. Its memory
 // is bounded twice: by its slots, which only admitted senders can fill, and by
@@ -166,18 +176,32 @@ func (p *pool) vacant(at slot, t *tx.Tx) error {
 	if p.limit > 0 && p.bytes+int64(len(t.Raw)) > p.limit {
 		return fmt.Errorf("%w: %d bytes held, %d more, at most %d", errPoolFull, p.bytes, len(t.Raw), p.limit)
 	}
-	if at.kind == tx.KindJoin {
-		joins := 0
-		for held := range p.slots {
-			if held.kind == tx.KindJoin {
-				joins++
-			}
+	if n := len(t.Raw); !at.ofRound() && n > maxOtherBytes {
+		return fmt.Errorf("%w: %s of %d bytes, at most %d", errTooLarge, t.Kind(), n, maxOtherBytes)
+	}
+	switch at.kind {
+	case tx.KindJoin:
+		if n := p.count(func(s slot) bool { return s.kind == tx.KindJoin }); n >= maxPendingJoins {
+			return fmt.Errorf("%w: %d joins held, at most %d", errPoolFull, n, maxPendingJoins)
 		}
-		if joins >= maxPendingJoins {
-			return fmt.Errorf("%w: %d joins held", errPoolFull, joins)
+	case tx.KindApprove:
+		own := func(s slot) bool { return s.kind == tx.KindApprove && s.participant == at.participant }
+		if n := p.count(own); n >= maxPendingApprovals {
+			return fmt.Errorf("%w: %d approvals of participant %d held, at most %d", errPoolFull, n, at.participant, maxPendingApprovals)
 		}
 	}
 	return nil
+}
+
+// count is how many slots of a sort are taken.
+func (p *pool) count(sort func(slot) bool) int {
+	n := 0
+	for held := range p.slots {
+		if sort(held) {
+			n++
+		}
+	}
+	return n
 }
 
 // decode decodes the transactions of a block. One that is pending is taken
@@ -220,22 +244,25 @@ func (p *pool) recheck(t *tx.Tx) error {
 // in additions or so.
 const admitCost = 1 << 16
 
-// advance moves the pool to a committed state and drops what is stale. What
-// came before its round, and the others, are admitted again.
+// advance moves the pool to a committed state and drops what is stale. All is
+// admitted again where the state has changed, though the round is open still: the
+// boundary of one that has stalled may have changed its participants' keys, and a
+// gradient that is signed with a former one spoils the aggregate that includes it.
 func (p *pool) advance(s *app.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	from := p.state.Progress
-	closed := from.Epoch != s.Progress.Epoch || from.Round != s.Progress.Round
+	from := p.state
+	closed := from.Progress.Epoch != s.Progress.Epoch || from.Progress.Round != s.Progress.Round
 	p.state = s
 	if closed {
 		clear(p.refused)
 	}
+	if from.Hash() == s.Hash() { // an empty block: nothing has become stale
+		p.notify()
+		return
+	}
 	stays := make([]bool, len(p.order))
-	gradients.InParallel(len(p.order), admitCost, func(i int) {
-		at := p.order[i]
-		stays[i] = at.ofRound() && !closed || s.Admit(p.slots[at]) == nil
-	})
+	gradients.InParallel(len(p.order), admitCost, func(i int) { stays[i] = s.Admit(p.slots[p.order[i]]) == nil })
 	kept := p.order[:0]
 	for i, at := range p.order {
 		if stays[i] {

@@ -1,0 +1,113 @@
+package abci_test
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// bring is participant i's approval of a Join that nobody has seen yet.
+func bring(i int, join *tx.Tx) *tx.Tx {
+	id := join.ID()
+	return apptest.Sign(i, &tx.Approve{Participant: uint32(i), Proposal: id[:], Join: join.Raw})
+}
+
+// TestApprovalsAreBounded: one participant may bring Joins of its own making
+// without end, each in a slot of its own; neither their number nor their bytes
+// keep anybody else out.
+func TestApprovalsAreBounded(t *testing.T) {
+	n := begin(t, 4)
+	for i := range 64 {
+		require.Equal(t, abci.CodeOK, n.check(bring(3, apptest.Join(100+i))).Code)
+	}
+	r := n.check(bring(3, apptest.Join(164)))
+	require.Equal(t, abci.CodePoolFull, r.Code)
+	require.Contains(t, r.Log, "64 approvals of participant 3 held, at most 64")
+	require.Equal(t, abci.CodeOK, n.check(bring(2, apptest.Join(164))).Code, "another's")
+	proposed := n.prepare(1)
+	require.Len(t, proposed, 64)
+	require.True(t, n.process(1, proposed))
+	n.finalize(1, proposed)
+	n.commit()
+	require.Equal(t, abci.CodeOK, n.check(bring(3, apptest.Join(165))).Code, "the block made room")
+
+	join := apptest.Join(9)
+	n.finalize(2, raws([]*tx.Tx{join}))
+	n.commit()
+	id := join.ID()
+	r = n.check(apptest.Sign(1, &tx.Approve{Participant: 1, Proposal: id[:], Join: make([]byte, 1<<20)}))
+	require.Equal(t, abci.CodeMalformed, r.Code)
+	require.Contains(t, r.Log, "bytes, at most 16384")
+	require.Equal(t, abci.CodeOK, n.check(bring(1, join)).Code)
+
+	// The parameters of an epoch with a ledger are the largest that is of use.
+	p := n.State().Params
+	p.Privacy.Epsilon, p.Privacy.Delta = 4, 1e-6
+	for range app.LedgerOrders {
+		p.Privacy.Cost, p.Privacy.Budget = append(p.Privacy.Cost, 1<<62), append(p.Privacy.Budget, 1<<62)
+	}
+	epoch := apptest.Sign(0, app.NewStartEpoch(0, 1, 1, p, false, false))
+	require.Less(t, len(epoch.Raw), 2000)
+	require.Equal(t, abci.CodeOK, n.check(epoch).Code)
+}
+
+// TestNextRoundsProof: what cannot be verified yet is bounded nevertheless.
+func TestNextRoundsProof(t *testing.T) {
+	n := begin(t, 4)
+	s := n.State()
+	v := apptest.Vector(s.Grid().Width, len(s.Model), 1, 3)
+	early := func(proof int) *tx.Tx {
+		return apptest.Sign(3, &tx.Gradient{Round: 1, Participant: 3, Payload: v.Encode(), VrfProof: make([]byte, proof)})
+	}
+	r := n.check(early(1 << 20))
+	require.Equal(t, abci.CodeProof, r.Code)
+	require.Contains(t, r.Log, "1048576 bytes, want 80")
+	require.Equal(t, abci.CodeOK, n.check(early(80)).Code)
+}
+
+// TestRotationInStalledRound: the boundary of a stalled round replaces a
+// participant's key while its gradient, signed with the former one, is in the
+// pools. It must go: every leader would include it, and no aggregate with it can
+// close the round.
+func TestRotationInStalledRound(t *testing.T) {
+	n := begin(t, 4)
+	s := n.State()
+	for _, i := range []int{0, 3} { // one too few
+		require.Equal(t, abci.CodeOK, n.check(apptest.Gradient(s, i)).Code)
+	}
+	height := int64(1)
+	pass := func(txs ...*tx.Tx) {
+		n.finalize(height, raws(txs))
+		n.commit()
+		height++
+	}
+	for height < 25 {
+		pass()
+	}
+	seed := sha256.Sum256([]byte("next"))
+	key := ed25519.NewKeyFromSeed(seed[:])
+	pub := key.Public().(ed25519.PublicKey)
+	pass(apptest.Sign(3, &tx.Rotate{Participant: 3, Nonce: 1, PubKey: pub, PubKeyProof: app.ProveRotation(apptest.ChainID, 3, key)}))
+	s = n.State()
+	require.EqualValues(t, pub, s.Participants[3].PubKey)
+	require.Zero(t, s.Progress.Round)
+	for _, i := range []int{1, 2} { // those who were away
+		require.Equal(t, abci.CodeOK, n.check(apptest.Gradient(s, i)).Code)
+	}
+	time.Sleep(20 * time.Millisecond) // for stragglers
+	draft, err := n.Draft(0)
+	require.NoError(t, err)
+	require.Len(t, draft.Included, 3)
+	require.Equal(t, abci.CodeOK, n.check(apptest.Sign(0, draft)).Code)
+	proposed := n.prepare(height)
+	require.Len(t, proposed, 4)
+	require.True(t, n.process(height, proposed))
+}
