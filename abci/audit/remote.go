@@ -50,8 +50,12 @@ func OpenRemote(ctx context.Context, c *client.Client) (*Remote, error) {
 		if err != nil {
 			return nil, fmt.Errorf("genesis: %w", err)
 		}
-		genesis.Write(data)
-		total = g.TotalChunks
+		if genesis.Write(data); genesis.Len() > maxField {
+			return nil, fmt.Errorf("genesis: more than %d bytes", maxField)
+		}
+		if total = g.TotalChunks; len(data) == 0 && int(chunk)+1 < total {
+			return nil, fmt.Errorf("genesis: chunk %d of %d is empty", chunk, total)
+		}
 	}
 	if r.genesis, err = types.GenesisDocFromJSON(genesis.Bytes()); err != nil {
 		return nil, fmt.Errorf("genesis: %w", err)

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"time"
 
 	rpchttp "github.com/cometbft/cometbft/rpc/client/http"
+	jsonrpc "github.com/cometbft/cometbft/rpc/jsonrpc/client"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
@@ -31,21 +33,26 @@ func (r *Refusal) Error() string { return fmt.Sprintf("%s (code %d)", r.Log, r.C
 // Client asks one node. Safe for concurrent use.
 type Client struct{ rpc *rpchttp.HTTP }
 
-// patience is how long one question may take, in seconds. A node that takes
-// connections and says nothing would else hold up for ever who brings no
-// deadline: a worker, an audit.
-const patience = 60
+// patience is how long one question may take. A node that takes connections and
+// says nothing would else hold up for ever who brings no deadline: a worker, an
+// audit.
+const patience = time.Minute
 
 // New prepares a client for a node's RPC address: tcp://host:port,
 // http://host:port, https://host, with a port or without, or unix:///path for a
-// socket. It does not connect.
-func New(address string) (*Client, error) { return open(address, patience) }
+// socket. It does not connect. No answer is read beyond MaxAnswer bytes.
+func New(address string) (*Client, error) { return open(address, MaxAnswer, patience) }
 
-func open(address string, seconds uint) (*Client, error) {
+func open(address string, most int64, patience time.Duration) (*Client, error) {
 	if err := check(address); err != nil {
 		return nil, err
 	}
-	rpc, err := rpchttp.NewWithTimeout(address, "/websocket", seconds)
+	web, err := jsonrpc.DefaultHTTPClient(address)
+	if err != nil {
+		return nil, fmt.Errorf("node address %q: %w", address, err)
+	}
+	web.Transport, web.Timeout = limited{web.Transport, most}, patience
+	rpc, err := rpchttp.NewWithClient(address, "/websocket", web)
 	if err != nil {
 		return nil, fmt.Errorf("node address %q: %w", address, err)
 	}

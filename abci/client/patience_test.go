@@ -15,7 +15,7 @@ func TestPatience(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	c, err := open("tcp://"+l.Addr().String(), 1)
+	c, err := open("tcp://"+l.Addr().String(), MaxAnswer, time.Second)
 	require.NoError(t, err)
 	begun := time.Now()
 	_, err = c.Status(context.Background())

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/light/provider"
-	lighthttp "github.com/cometbft/cometbft/light/provider/http"
 	cmtcrypto "github.com/cometbft/cometbft/proto/tendermint/crypto"
 	rpcclient "github.com/cometbft/cometbft/rpc/client"
 	"github.com/cometbft/cometbft/types"
@@ -50,11 +49,6 @@ func (c *Client) Bundle(ctx context.Context, epoch, round uint64) (abci.Bundle, 
 // Kept is the last state at or before a round that the node keeps.
 func (c *Client) Kept(ctx context.Context, epoch, round uint64) (abci.StateAfter, error) {
 	return query[abci.StateAfter](ctx, c, "/kept/"+place(epoch, round))
-}
-
-// Provider is the node as a light client asks it.
-func (c *Client) Provider(chainID string) provider.Provider {
-	return lighthttp.NewWithClient(chainID, c.rpc)
 }
 
 // HeaderOf finds the block whose header has the application hash after a height:

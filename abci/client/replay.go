@@ -23,6 +23,9 @@ func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from
 	if err != nil {
 		return nil, err
 	}
+	if s.Height >= r.Height {
+		return nil, fmt.Errorf("state of height %d for the round that height %d closed", s.Height, r.Height)
+	}
 	if progress != nil {
 		progress(s.Height, r.Height-s.Height)
 	}
@@ -34,12 +37,26 @@ func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from
 		if block.Height == r.Height {
 			return modelAfter(s, block, r)
 		}
-		out, err := s.Execute(block)
+		out, err := execute(s, block)
 		if err != nil {
-			return nil, fmt.Errorf("block %d: %w", block.Height, err)
+			return nil, err
 		}
 		s = out.State
 	}
+}
+
+// execute runs the core with a panic turned into an error: state and blocks are
+// the node's word.
+func execute(s *app.State, b app.Block) (out *app.Outcome, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("block %d: panic: %v", b.Height, r)
+		}
+	}()
+	if out, err = s.Execute(b); err != nil {
+		err = fmt.Errorf("block %d: %w", b.Height, err)
+	}
+	return out, err
 }
 
 // modelAfter is the model that the round of a block leads to: without the
@@ -51,9 +68,9 @@ func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 	if n := 1 + len(r.Contributions); n < len(b.Txs) {
 		b.Txs = b.Txs[:n]
 	}
-	out, err := alone.Execute(b)
+	out, err := execute(&alone, b)
 	if err != nil {
-		return nil, fmt.Errorf("block %d: %w", b.Height, err)
+		return nil, err
 	}
 	if hash := app.ModelHash(out.State.Model); string(hash[:]) != string(r.ModelHash) {
 		return nil, fmt.Errorf("epoch %d round %d: recomputed model has hash %X, the record says %X", r.Epoch, r.Round, hash, r.ModelHash)
@@ -81,17 +98,16 @@ func (c *Client) start(ctx context.Context, r app.Record) (*app.State, error) {
 	var refusal *Refusal
 	switch {
 	case err == nil:
-		s, err := app.DecodeState(kept.Height, kept.Document)
-		if err == nil && kept.Height >= r.Height {
-			err = fmt.Errorf("state of height %d for the round that height %d closed", kept.Height, r.Height)
-		}
-		return s, err
+		return app.DecodeState(kept.Height, kept.Document)
 	case !errors.As(err, &refusal) || refusal.Code != abci.CodeNotFound:
 		return nil, err
 	}
 	g, err := c.rpc.Genesis(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s, and it gives no genesis: %w", ErrNotKept, refusal.Log, err)
+	}
+	if g.Genesis == nil {
+		return nil, fmt.Errorf("%w: %s, and the genesis that it gives is empty", ErrNotKept, refusal.Log)
 	}
 	genesis, err := app.DecodeGenesis(g.Genesis.AppState)
 	if err != nil {

@@ -1,0 +1,95 @@
+package client_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/audit"
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/verify"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// TestLyingNode: no answer, of whatever shape, ends who asked.
+func TestLyingNode(t *testing.T) {
+	leave := apptest.Sign(0, &tx.Leave{})
+	questions := map[string]func(context.Context, *client.Client) error{
+		"status":    func(ctx context.Context, c *client.Client) error { _, err := c.Status(ctx); return err },
+		"broadcast": func(ctx context.Context, c *client.Client) error { return c.Broadcast(ctx, leave) },
+		"included": func(ctx context.Context, c *client.Client) error {
+			_, err := c.Included(ctx, leave, time.Hour)
+			return err
+		},
+		"change": func(ctx context.Context, c *client.Client) error { _, err := c.ChangeAt(ctx, 3, "ab"); return err },
+		"prove": func(ctx context.Context, c *client.Client) error {
+			p, err := c.Prove(ctx, "round/0/0")
+			if err == nil {
+				_, err = verify.Root(p)
+			}
+			return err
+		},
+		"header": func(ctx context.Context, c *client.Client) error {
+			_, err := c.HeaderOf(ctx, "c", 1, [32]byte{})
+			return err
+		},
+		"light": func(ctx context.Context, c *client.Client) error {
+			h, err := verify.Light(ctx, verify.Trust{ChainID: "c", Height: 1, Hash: make([]byte, 32)}, c.Provider("c"), nil)
+			if err == nil {
+				_, err = h.Header(ctx, 3)
+			}
+			return err
+		},
+		"recompute": func(ctx context.Context, c *client.Client) error {
+			_, err := c.Recompute(ctx, app.Record{Epoch: 1, Round: 9, Height: 5}, nil)
+			return err
+		},
+		"recompute the first": func(ctx context.Context, c *client.Client) error {
+			_, err := c.Recompute(ctx, app.Record{Height: 5}, nil)
+			return err
+		},
+		"audit": func(ctx context.Context, c *client.Client) error {
+			r, err := audit.OpenRemote(ctx, c)
+			if err == nil {
+				_, err = r.Next(ctx)
+			}
+			return err
+		},
+		"await": func(ctx context.Context, c *client.Client) error {
+			_, err := c.Chain(time.Hour).Await(ctx, []byte("x"), nil)
+			return err
+		},
+		"lead": func(ctx context.Context, c *client.Client) error {
+			_, err := c.Chain(time.Hour).Lead(ctx, 0)
+			return err
+		},
+	}
+	for _, answer := range []string{
+		`null`, `{}`, `[]`, `""`, `0`,
+		`{"genesis":{}}`, `{"genesis":{"app_state":{}}}`, `{"response":{}}`, `{"response":{"value":"e30="}}`, `{"response":{"value":"bnVsbA=="}}`, `{"response":{"code":22}}`,
+		`{"block":{}}`, `{"block":null}`, `{"block":{"header":{"height":"1"},"data":{"txs":[null,""]},"evidence":{"evidence":[null]}}}`,
+		`{"signed_header":{}}`, `{"signed_header":{"header":{},"commit":null}}`, `{"signed_header":{"header":null,"commit":{}}}`,
+		`{"signed_header":{"header":{"height":"1","chain_id":"c"},"commit":{"height":"1","signatures":[null,{}]}}}`,
+		`{"validators":[null],"total":"1","count":"1","block_height":"1"}`, `{"chunk":"0","total":"1","data":""}`, `{"chunk":"0","total":"-1","data":"e30="}`,
+		`{"chunk":"0","total":"999999999999","data":""}`, `{"txs_results":[null],"finalize_block_events":[null]}`,
+		`{"finalize_block_events":[{"type":"change","attributes":[{}]}]}`, `{"response":{"value":"AAA=","proofOps":{"ops":[{}]}}}`,
+		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"spdl:state","data":"e30="}]}}}`,
+		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"spdl:model","data":"e30="}]}}}`,
+	} {
+		c := node(t, `"result":`+answer)
+		for question, ask := range questions {
+			ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+			require.NotPanics(t, func() { _ = ask(ctx, c) }, "%s of %s", question, answer)
+			cancel()
+		}
+	}
+
+	// A genesis in chunks without end.
+	c := node(t, `"result":{}`, `"result":{"response":{}}`, `"result":{"chunk":"0","total":"999999999999","data":""}`)
+	_, err := audit.OpenRemote(context.Background(), c)
+	require.ErrorContains(t, err, "genesis: chunk 0 of 999999999999 is empty")
+}
