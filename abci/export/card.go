@@ -178,9 +178,14 @@ func derive(b Bundle) (Card, error) {
 	}
 	if app.Accounted(running, ended.Epochs) {
 		c.Delta = params.Privacy.Delta
-		c.Epsilon, err = epsilon(people.Participants, c.Delta)
+		if c.Epsilon, err = epsilon(people.Participants, c.Delta); err != nil {
+			return c, err
+		}
 	}
-	return c, err
+	if _, err := json.Marshal(c); err != nil { // the header may be anybody's, and its parameters no numbers
+		return c, fmt.Errorf("%w: what is proven cannot stand on a card: %w", app.ErrNotProven, err)
+	}
+	return c, nil
 }
 
 // open verifies a component of the state and decodes it.

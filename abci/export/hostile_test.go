@@ -1,0 +1,76 @@
+package export
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/cometbft/cometbft/crypto/ed25519"
+	cmtversion "github.com/cometbft/cometbft/proto/tendermint/version"
+	"github.com/cometbft/cometbft/types"
+	"github.com/cometbft/cometbft/version"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+)
+
+// headerOf is a light block with an application hash, of a chain that somebody
+// has made for the purpose. Who trusts it is not asked here.
+func headerOf(hash [32]byte) *types.LightBlock {
+	v := types.NewValidator(ed25519.GenPrivKeyFromSecret([]byte("anybody")).PubKey(), 10)
+	set := types.NewValidatorSet([]*types.Validator{v})
+	id := types.BlockID{Hash: make([]byte, 32), PartSetHeader: types.PartSetHeader{Total: 1, Hash: make([]byte, 32)}}
+	h := &types.Header{
+		Version: cmtversion.Consensus{Block: version.BlockProtocol},
+		ChainID: "c", Height: 2, Time: time.Unix(1, 0).UTC(), AppHash: hash[:], ValidatorsHash: set.Hash(), NextValidatorsHash: set.Hash(),
+		LastBlockID: id, ProposerAddress: v.Address,
+	}
+	sig := types.CommitSig{BlockIDFlag: types.BlockIDFlagCommit, ValidatorAddress: v.Address, Timestamp: h.Time, Signature: make([]byte, 64)}
+	return &types.LightBlock{
+		SignedHeader: &types.SignedHeader{Header: h, Commit: &types.Commit{Height: 2, BlockID: id, Signatures: []types.CommitSig{sig}}}, ValidatorSet: set,
+	}
+}
+
+// TestProvenIsNoNumber: a proof that holds, of parameters that JSON cannot say, is
+// an error of who reads the file. Its maker writes them by hand: no chain has them.
+func TestProvenIsNoNumber(t *testing.T) {
+	s := apptest.State(4)
+	out, err := s.Execute(app.Block{Height: 1, Txs: apptest.Close(s, 1)})
+	require.NoError(t, err)
+	for name, spoil := range map[string]func(p *app.Params){
+		"":     func(*app.Params) {},
+		"+Inf": func(p *app.Params) { p.Model.PixelScale = math.Inf(1) },
+		"NaN":  func(p *app.Params) { p.Model.PixelMean = math.NaN() },
+	} {
+		var d app.Document
+		require.NoError(t, d.Unmarshal(out.State.Encode()))
+		spoil(&d.Params)
+		data, err := d.Marshal()
+		require.NoError(t, err)
+		made, err := app.DecodeState(1, data)
+		require.NoError(t, err)
+		var b Bundle
+		b.Round, err = made.ProveRound(out.Record, 0, [][32]byte{out.Record.Leaf()})
+		require.NoError(t, err)
+		for key, into := range map[string]*app.Proven{"progress": &b.Progress, "params": &b.Params, "epochs": &b.Epochs, "participants": &b.Participants} {
+			*into, err = made.Prove(key)
+			require.NoError(t, err)
+		}
+		var f *File
+		require.NotPanics(t, func() { f, err = New(made.Model, headerOf(made.Hash()), b) })
+		if name == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, app.ErrNotProven)
+		require.ErrorContains(t, err, name)
+		f = unproven(out.State.Params.Model) // as a file has it, whose card says something else
+		b.Header, err = encodeHeader(headerOf(made.Hash()))
+		require.NoError(t, err)
+		f.Card.Proof = b
+		f.Card.seal()
+		require.NotPanics(t, func() { err = f.Check() })
+		require.ErrorIs(t, err, app.ErrNotProven)
+	}
+}
