@@ -6,8 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/cometbft/cometbft/types"
-
+	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/testnet/attack"
 )
@@ -66,7 +65,7 @@ func Open(home string) (*Net, error) {
 			home: &node.Home{Dir: dir, Config: c}, app: a,
 		})
 	}
-	doc, err := types.GenesisDocFromFile(n.Nodes[0].home.Config.GenesisFile())
+	doc, err := abci.ReadGenesisFile(n.Nodes[0].home.Config.GenesisFile())
 	if err != nil {
 		return nil, err
 	}

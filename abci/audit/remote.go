@@ -10,6 +10,7 @@ import (
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	"github.com/cometbft/cometbft/types"
 
+	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
 )
@@ -57,7 +58,7 @@ func OpenRemote(ctx context.Context, c *client.Client) (*Remote, error) {
 			return nil, fmt.Errorf("genesis: chunk %d of %d is empty", chunk, total)
 		}
 	}
-	if r.genesis, err = types.GenesisDocFromJSON(genesis.Bytes()); err != nil {
+	if r.genesis, err = abci.ReadGenesis(genesis.Bytes()); err != nil {
 		return nil, fmt.Errorf("genesis: %w", err)
 	}
 	r.next = r.genesis.InitialHeight

@@ -93,7 +93,7 @@ func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	if doc == nil {
 		doc = src.Genesis()
 	}
-	if err := doc.ValidateAndComplete(); err != nil {
+	if err := abci.CompleteGenesis(doc); err != nil {
 		return nil, fmt.Errorf("genesis: %w", err)
 	}
 	g, err := app.DecodeGenesis(doc.AppState)

@@ -11,13 +11,14 @@ import (
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/types"
 
+	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
 )
 
 // readGenesis reads a home's genesis document.
 func readGenesis(c *config.Config) (*types.GenesisDoc, error) {
-	doc, err := types.GenesisDocFromFile(c.GenesisFile())
+	doc, err := abci.ReadGenesisFile(c.GenesisFile())
 	if errors.Is(err, os.ErrNotExist) {
 		err = fmt.Errorf("%w (spdl genesis new makes one; to join a chain, put its genesis.json there)", err)
 	}
@@ -51,7 +52,7 @@ func blockBytes(g app.Genesis) int64 { return g.Params.BlockBytes(len(g.Particip
 // CheckGenesis validates a genesis document whole: CometBFT's part, ours, and
 // that the two fit. The warnings name what is allowed and weakens a guarantee.
 func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err error) {
-	if err := doc.ValidateAndComplete(); err != nil {
+	if err := abci.CompleteGenesis(doc); err != nil {
 		return g, nil, err
 	}
 	if g, err = app.DecodeGenesis(doc.AppState); err != nil {

@@ -11,10 +11,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
 
+	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/audit"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app/tx"
@@ -76,7 +76,7 @@ func runReplay(cmd *cobra.Command, args []string) (err error) {
 	bar := progressLine{w: cmd.ErrOrStderr(), terminal: isTerminal(os.Stderr)}
 	o := audit.Options{Progress: bar.show}
 	if file := viper.GetString("genesis"); file != "" {
-		if o.Genesis, err = types.GenesisDocFromFile(file); err != nil {
+		if o.Genesis, err = abci.ReadGenesisFile(file); err != nil {
 			return err
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/node"
 )
 
@@ -39,7 +39,7 @@ func runValidate(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	doc, err := types.GenesisDocFromJSON(data)
+	doc, err := abci.ReadGenesis(data)
 	if err == nil {
 		var warnings []string
 		_, warnings, err = node.CheckGenesis(doc)

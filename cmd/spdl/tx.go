@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
 
+	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
@@ -104,7 +104,7 @@ func (s *sender) chain(ctx context.Context) (string, error) {
 		return "", err
 	}
 	// A node that lies about its chain must not get a signature for another.
-	doc, err := types.GenesisDocFromFile(filepath.Join(homeDir(), "config", "genesis.json"))
+	doc, err := abci.ReadGenesisFile(filepath.Join(homeDir(), "config", "genesis.json"))
 	if err == nil && doc.ChainID != status.ChainID {
 		return "", fmt.Errorf("the node is on chain %q, the home's genesis is of %q; --chain-id decides", status.ChainID, doc.ChainID)
 	}

@@ -1,0 +1,54 @@
+package abci
+
+import (
+	"fmt"
+	"os"
+
+	cmtjson "github.com/cometbft/cometbft/libs/json"
+	"github.com/cometbft/cometbft/types"
+)
+
+// ReadGenesis reads a genesis document that anybody may have written.
+func ReadGenesis(data []byte) (*types.GenesisDoc, error) {
+	doc := new(types.GenesisDoc)
+	if err := cmtjson.Unmarshal(data, doc); err != nil {
+		return nil, err
+	}
+	if err := CompleteGenesis(doc); err != nil {
+		return nil, err
+	}
+	return doc, nil
+}
+
+// ReadGenesisFile reads the genesis document of a file.
+func ReadGenesisFile(path string) (*types.GenesisDoc, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := ReadGenesis(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return doc, nil
+}
+
+// CompleteGenesis is CometBFT's ValidateAndComplete with what it does not look at,
+// and panics on, then or when a node starts: a validator without a key, one that
+// is there twice, powers that cannot be.
+func CompleteGenesis(doc *types.GenesisDoc) error {
+	validators := make([]*types.Validator, len(doc.Validators))
+	for i, v := range doc.Validators {
+		switch {
+		case v.PubKey == nil:
+			return fmt.Errorf("validator %d (%q) has no pub_key", i, v.Name)
+		case v.Power < 1:
+			return fmt.Errorf("validator %d (%q) has power %d, want at least 1", i, v.Name, v.Power)
+		}
+		validators[i] = types.NewValidator(v.PubKey, v.Power)
+	}
+	if err := new(types.ValidatorSet).UpdateWithChangeSet(validators); err != nil {
+		return fmt.Errorf("validators: %w", err)
+	}
+	return doc.ValidateAndComplete()
+}

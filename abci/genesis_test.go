@@ -1,0 +1,47 @@
+package abci_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cometbft/cometbft/crypto/ed25519"
+	cmtjson "github.com/cometbft/cometbft/libs/json"
+	"github.com/cometbft/cometbft/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci"
+)
+
+// TestReadGenesis: what CometBFT panics on, in reading a genesis or in starting
+// from it, is an error with the validator that is wrong.
+func TestReadGenesis(t *testing.T) {
+	validator := func(i int, power int64) types.GenesisValidator {
+		return types.GenesisValidator{PubKey: ed25519.GenPrivKeyFromSecret([]byte{byte(i)}).PubKey(), Power: power, Name: fmt.Sprint("v", i)}
+	}
+	for says, validators := range map[string][]types.GenesisValidator{
+		"":                                       {validator(0, 10), validator(1, 10)},
+		`validator 1 ("keyless") has no pub_key`: {validator(0, 10), {Name: "keyless", Power: 10}},
+		`validator 0 ("addressed") has no pub_key`:         {{Name: "addressed", Power: 10, Address: make([]byte, 20)}},
+		`validator 1 ("v1") has power -1, want at least 1`: {validator(0, 10), validator(1, -1)},
+		`validator 0 ("v0") has power 0, want at least 1`:  {validator(0, 0)},
+		"duplicate entry":              {validator(0, 10), validator(0, 10)},
+		"voting power can't be higher": {validator(0, 1<<62), validator(1, 1<<62)},
+	} {
+		data, err := cmtjson.Marshal(types.GenesisDoc{ChainID: "c", Validators: validators, AppState: json.RawMessage("{}")})
+		require.NoError(t, err)
+		path := filepath.Join(t.TempDir(), "genesis.json")
+		require.NoError(t, os.WriteFile(path, data, 0o600))
+		var doc *types.GenesisDoc
+		require.NotPanics(t, func() { doc, err = abci.ReadGenesisFile(path) }, says)
+		if says == "" {
+			require.NoError(t, err)
+			require.Equal(t, int64(1), doc.InitialHeight)
+			continue
+		}
+		require.ErrorContains(t, err, says)
+		require.ErrorContains(t, err, path)
+	}
+}
