@@ -73,6 +73,11 @@ func DecodeBody(k Kind, content []byte) (Body, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: %d", ErrUnknownKind, uint32(k))
 	}
+	if k == KindAggregate {
+		if err := checkIncluded(content); err != nil {
+			return nil, fmt.Errorf("%s: %w", k, err)
+		}
+	}
 	body := known.body()
 	if err := decodeCanonical(body, content); err != nil {
 		return nil, fmt.Errorf("%s: %w", k, err)
