@@ -66,6 +66,8 @@ type Application struct {
 	// of which Info must not speak and the store has nothing.
 	fresh atomic.Bool
 
+	offers offers // of snapshots, to peers
+
 	// restoring is the snapshot that state sync applies, one call at a time.
 	restoring *restoring
 

@@ -5,9 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
+	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
 )
 
@@ -39,22 +43,52 @@ func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnaps
 	}
 	r := &abcitypes.ResponseListSnapshots{}
 	for _, h := range heights {
-		document, err := a.store.Snapshot(h)
-		if err != nil || document == nil {
-			continue // pruned since
+		if s := a.offers.of(a.store, h); s != nil {
+			r.Snapshots = append(r.Snapshots, s)
 		}
-		hash := sha256.Sum256(document)
-		r.Snapshots = append(r.Snapshots, &abcitypes.Snapshot{
-			Height: h, Format: snapshotFormat, Chunks: uint32((len(document) + chunkBytes - 1) / chunkBytes), Hash: hash[:],
-		})
 	}
+	a.offers.keep(heights)
 	return r, nil
+}
+
+// offers remembers what the kept snapshots are: any peer may ask for it as often
+// as it likes, and a document may have tens of megabytes to read and hash.
+type offers struct {
+	mu   sync.Mutex
+	held map[uint64]*abcitypes.Snapshot
+}
+
+// of is a height's snapshot, nil where none is kept.
+func (o *offers) of(kept *store.Store, height uint64) *abcitypes.Snapshot {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s := o.held[height]; s != nil {
+		return s
+	}
+	document, err := kept.Snapshot(height)
+	if err != nil || document == nil {
+		return nil // pruned since
+	}
+	hash := sha256.Sum256(document)
+	s := &abcitypes.Snapshot{Height: height, Format: snapshotFormat, Chunks: uint32((len(document) + chunkBytes - 1) / chunkBytes), Hash: hash[:]}
+	if o.held == nil {
+		o.held = map[uint64]*abcitypes.Snapshot{}
+	}
+	o.held[height] = s
+	return s
+}
+
+// keep forgets all but the heights.
+func (o *offers) keep(heights []uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.DeleteFunc(o.held, func(h uint64, _ *abcitypes.Snapshot) bool { return !slices.Contains(heights, h) })
 }
 
 // LoadSnapshotChunk reads one chunk, empty where there is none.
 func (a *Application) LoadSnapshotChunk(_ context.Context, req *abcitypes.RequestLoadSnapshotChunk) (*abcitypes.ResponseLoadSnapshotChunk, error) {
 	r := &abcitypes.ResponseLoadSnapshotChunk{}
-	if req.Format != snapshotFormat {
+	if s := a.offers.of(a.store, req.Height); req.Format != snapshotFormat || s == nil || req.Chunk >= s.Chunks {
 		return r, nil
 	}
 	document, err := a.store.Snapshot(req.Height)

@@ -2,6 +2,7 @@ package abci_test
 
 import (
 	"crypto/sha256"
+	"sync/atomic"
 	"testing"
 
 	dbm "github.com/cometbft/cometbft-db"
@@ -97,4 +98,52 @@ func TestHostileSnapshot(t *testing.T) {
 		require.Equal(t, abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT, r.Result, name)
 		require.Nil(t, to.State())
 	}
+}
+
+// counted counts the reads of a database's values.
+type counted struct {
+	dbm.DB
+	reads atomic.Int64
+}
+
+func (c *counted) Get(key []byte) ([]byte, error) {
+	c.reads.Add(1)
+	return c.DB.Get(key)
+}
+
+// TestSnapshotsAreReadOnce: however often peers ask for the list, or for chunks
+// that there are not, a document is read and hashed once.
+func TestSnapshotsAreReadOnce(t *testing.T) {
+	db := &counted{DB: dbm.NewMemDB()}
+	a, err := abci.New(abci.Options{DB: db, SnapshotInterval: 2, ProposalWait: 30e6, StragglerWait: 10e6})
+	require.NoError(t, err)
+	n := &node{Application: a, t: t}
+	n.init(4)
+	list := func() *abcitypes.ResponseListSnapshots {
+		r, err := n.ListSnapshots(ctx, &abcitypes.RequestListSnapshots{})
+		require.NoError(t, err)
+		return r
+	}
+	s := drive(t, []*node{n}, apptest.State(4), 4)
+	first, before := list(), db.reads.Load()
+	require.Len(t, first.Snapshots, 2)
+	for range 10 {
+		require.Equal(t, first, list())
+		for _, asked := range []*abcitypes.RequestLoadSnapshotChunk{{Height: 4, Format: 1, Chunk: 1}, {Height: 4, Format: 1, Chunk: 1<<32 - 1}, {Height: 4, Format: 2}} {
+			r, err := n.LoadSnapshotChunk(ctx, asked)
+			require.NoError(t, err)
+			require.Empty(t, r.Chunk)
+		}
+	}
+	require.Equal(t, before, db.reads.Load())
+	drive(t, []*node{n}, s, 2)
+	next := list()
+	require.Equal(t, first.Snapshots[1], next.Snapshots[0])
+	require.Equal(t, uint64(6), next.Snapshots[1].Height)
+	r, err := n.LoadSnapshotChunk(ctx, &abcitypes.RequestLoadSnapshotChunk{Height: 6, Format: 1})
+	require.NoError(t, err)
+	require.NotEmpty(t, r.Chunk)
+	r, err = n.LoadSnapshotChunk(ctx, &abcitypes.RequestLoadSnapshotChunk{Height: 2, Format: 1})
+	require.NoError(t, err)
+	require.Empty(t, r.Chunk, "pruned")
 }

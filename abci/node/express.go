@@ -1,6 +1,8 @@
 package node
 
 import (
+	"fmt"
+
 	"github.com/cometbft/cometbft/mempool"
 	"github.com/cometbft/cometbft/p2p"
 
@@ -45,7 +47,7 @@ func (e *express) GetChannels() []*p2p.ChannelDescriptor {
 func (e *express) Receive(m p2p.Envelope) {
 	message, ok := m.Message.(*tx.Envelope)
 	if !ok || tx.Kind(message.Kind) != tx.KindAggregate {
-		e.Logger.Error("not an aggregate", "peer", m.Src, "message", m.Message)
+		e.Logger.Error("not an aggregate", "peer", m.Src, "message", fmt.Sprintf("%T", m.Message)) // never what it says, which is as long as the peer likes
 		e.Switch.StopPeerForError(m.Src, "a message that is no aggregate on the aggregates' channel")
 		return
 	}
