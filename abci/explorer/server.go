@@ -28,7 +28,7 @@ type Options struct {
 	// 100.
 	Rate  float64
 	Burst int
-	// MaxConnections bounds all connections, 512; MaxStreams the event streams
+	// MaxConnections bounds all connections, 512, of which one client has a quarter; MaxStreams the event streams
 	// among them, 256; StreamsPerClient those of one client, 64.
 	MaxConnections, MaxStreams, StreamsPerClient int
 	// Poll is the time between two looks at the chain, 250 ms.
@@ -128,7 +128,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			_ = server.Close()
 		}
 	}()
-	err := server.Serve(netutil.LimitListener(l, s.options.MaxConnections))
+	err := server.Serve(netutil.LimitListener(share(l, s.options), s.options.MaxConnections))
 	cancel()
 	<-shut
 	<-followed
