@@ -1,6 +1,9 @@
 package app_test
 
 import (
+	"bytes"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,5 +46,44 @@ func TestDocument(t *testing.T) {
 		require.NotPanics(t, func() { _, err = app.DecodeState(1, data) }, want)
 		require.ErrorContains(t, err, "stored state: ", want)
 		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestSmallEntries: a list of entries that are smaller than any of ours, which take
+// hundreds of times their bytes when they are decoded, is refused before it is.
+func TestSmallEntries(t *testing.T) {
+	small := func(field byte, size int) []byte {
+		return bytes.Repeat(append([]byte{field<<3 | 2, byte(size)}, make([]byte, size)...), (2<<20)/(2+size))
+	}
+	length := func(data []byte) []byte { // of less than 2^21 bytes
+		n := len(data)
+		return append([]byte{byte(n) | 0x80, byte(n>>7) | 0x80, byte(n >> 14)}, data...)
+	}
+	for name, data := range map[string][]byte{
+		"an entry of field 4 has 0 bytes, want at least 96":           small(4, 0),
+		"an entry of field 8 has 1 bytes, want at least 32":           small(8, 1),
+		"an entry of field 9 has 31 bytes, want at least 32":          small(9, 31),
+		"an entry of field 10 has 0 bytes, want at least 32":          small(10, 0),
+		"an entry of field 11 has 2 bytes, want at least 64":          small(11, 2),
+		"field 4: an entry of field 13 has 0 bytes, want at least 32": append([]byte{4<<3 | 2}, length(small(13, 0)[:2<<20-2])...),
+		"byte 0 begins no field":                                      append([]byte{0xa2, 0x80, 0x00, 0}, small(4, 0)...), // 4, padded
+		"byte 0 begins no field ":                                     append([]byte{0xa2, 0x80, 0x80, 0x80, 0x80, 0x01, 0}, small(4, 0)...),
+		"field 15 is of sort 5":                                       append([]byte{15<<3 | 5, 0, 0, 0, 0}, small(4, 0)...),
+		"field 4 is cut off":                                          {4<<3 | 2, 200, 1, 0},
+		"field 7 has no value":                                        {7 << 3, 0x80},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := app.DecodeState(1, data)
+		runtime.ReadMemStats(&after)
+		require.ErrorContains(t, err, strings.TrimSpace(name))
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20), name)
+	}
+	_, err := app.DecodeRecord(small(7, 0))
+	require.ErrorContains(t, err, "record: an entry of field 7 has 0 bytes, want at least 96")
+	for key, value := range map[string][]byte{"participants": small(4, 0), "epochs": small(11, 0), "round/0/0": small(7, 0), "participants/0": small(13, 0)} {
+		_, err := app.Proof{Key: key}.Root(value)
+		require.ErrorIs(t, err, app.ErrNotProven)
+		require.ErrorContains(t, err, "an entry of field", key)
 	}
 }

@@ -44,7 +44,10 @@ var lists = map[string]struct {
 		func(d *Document) [][]byte { return encodeList(d.Participants) },
 		func(data []byte) (uint64, marshaler, error) {
 			var p Participant
-			err := p.Unmarshal(data)
+			err := leastDocument[4].inner.check(data)
+			if err == nil {
+				err = p.Unmarshal(data)
+			}
 			return uint64(p.Index), &p, err
 		}},
 	"proposals": {leafProposals, func(d *Document) Document { return Document{Proposals: d.Proposals} },
@@ -74,6 +77,9 @@ func readLeaf(key string, value []byte) (leaf, error) {
 		return leaf{component: leafProgress, data: value}, canonicalMessage(value, new(Progress))
 	case isList && len(numbers) == 0:
 		var d Document
+		if err := leastDocument.check(value); err != nil {
+			return leaf{}, err
+		}
 		if err := canonicalMessage(value, &d); err != nil {
 			return leaf{}, err
 		}
@@ -107,7 +113,10 @@ func readLeaf(key string, value []byte) (leaf, error) {
 		return leaf{component: leafModel, data: value, inner: true, index: i, total: n}, nil
 	case name == "round" && len(numbers) == 2:
 		var r Record
-		err := canonicalMessage(value, &r)
+		err := leastRecord.check(value)
+		if err == nil {
+			err = canonicalMessage(value, &r)
+		}
 		if err == nil && (r.Epoch != numbers[0] || r.Round != numbers[1]) {
 			err = fmt.Errorf("value is the record of epoch %d round %d", r.Epoch, r.Round)
 		}

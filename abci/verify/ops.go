@@ -63,12 +63,12 @@ func decodeModel(op cmtcrypto.ProofOp) (merkle.ProofOperator, error) {
 }
 
 func (o modelOperator) Run(args [][]byte) ([][]byte, error) {
-	var r app.Record
-	switch err := r.Unmarshal(o.record); {
+	r, err := app.DecodeRecord(o.record)
+	switch {
 	case len(args) != 1:
 		return nil, fmt.Errorf("%w: %d values, want 1", app.ErrNotProven, len(args))
 	case err != nil:
-		return nil, fmt.Errorf("%w: record: %w", app.ErrNotProven, err)
+		return nil, fmt.Errorf("%w: %w", app.ErrNotProven, err)
 	case string(o.key) != fmt.Sprintf("model/%d/%d", r.Epoch, r.Round):
 		return nil, fmt.Errorf("%w: record of epoch %d round %d for %q", app.ErrNotProven, r.Epoch, r.Round, o.key)
 	}

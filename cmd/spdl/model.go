@@ -133,9 +133,9 @@ func fetchModel(ctx context.Context, c *client.Client, args []string, notes io.W
 	if err != nil {
 		return nil, err
 	}
-	var record app.Record
-	if err := record.Unmarshal(b.Round.Value); err != nil {
-		return nil, fmt.Errorf("record: %w", err)
+	record, err := app.DecodeRecord(b.Round.Value)
+	if err != nil {
+		return nil, err
 	}
 	parameters, err := parametersAfter(ctx, c, record, notes)
 	if err != nil {
