@@ -52,8 +52,8 @@ func (s *State) mayStartEpoch(e *tx.StartEpoch) (Params, error) {
 	if e.KeepModel && p.Model != s.Params.Model {
 		return p, fmt.Errorf("%w: the model is kept, and is another: %+v, running %+v", ErrEpochParams, p.Model, s.Params.Model)
 	}
-	if need := p.BlockBytes(s.Active()); need > maxBlockBytes {
-		return p, fmt.Errorf("%w: a round takes blocks of %d bytes, CometBFT's bound is %d", ErrEpochParams, need, maxBlockBytes)
+	if err := p.checkBlock(s.Active()); err != nil {
+		return p, fmt.Errorf("%w: %w", ErrEpochParams, err)
 	}
 	return p, nil
 }

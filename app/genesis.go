@@ -87,6 +87,9 @@ func (g Genesis) Validate() (warnings []string, err error) {
 		}
 	}
 	warnings, err = g.Params.Validate(len(g.Participants))
+	if err == nil {
+		err = g.Params.checkBlock(len(g.Participants))
+	}
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrGenesis, err)
 	}

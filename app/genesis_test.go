@@ -87,6 +87,10 @@ func TestGenesisRefuses(t *testing.T) {
 		{"unknown", func(g *app.Genesis) { g.Params.Rule.Name = "crum" }},
 		{"rule.byzantine is 2 with 4 participants, at most 1", func(g *app.Genesis) { g.Params.Rule.Byzantine = 2 }},
 		{"rule.tolerance is -1", func(g *app.Genesis) { g.Params.Rule.Tolerance = -1 }},
+		{"grid.step 1e-12 is too small for the noise", func(g *app.Genesis) { noisy(&g.Params); g.Params.Grid.Step = 1e-12 }},
+		{"4 participants takes blocks of", func(g *app.Genesis) {
+			g.Params.Model, g.Params.Grid.Step, g.Params.Rule.Tolerance = app.Model{Kind: app.ModelSoftmax, Inputs: 1_048_000, Classes: 2, Pool: 1, PixelScale: 255}, 1e-9, 1
+		}},
 		{"lets a leader shift Delta", func(g *app.Genesis) { g.Params.Rule.Tolerance = 50 }},
 		{"cannot aggregate", func(g *app.Genesis) {
 			g.Params.Rule.Name = "krum"

@@ -68,8 +68,8 @@ func (s *State) feasible(n int) error {
 	if err := rule.validate(n); err != nil {
 		return fmt.Errorf("%w: with %d participants: %w", ErrInfeasible, n, err)
 	}
-	if need := s.Params.BlockBytes(n); need > maxBlockBytes {
-		return fmt.Errorf("%w: a round of %d takes blocks of %d bytes, CometBFT's bound is %d", ErrInfeasible, n, need, maxBlockBytes)
+	if err := s.Params.checkBlock(n); err != nil {
+		return fmt.Errorf("%w: %w", ErrInfeasible, err)
 	}
 	return nil
 }

@@ -125,9 +125,20 @@ func (p Privacy) validate() error {
 	return nil
 }
 
+// validateFloor refuses a floor for noise of no known norm, and one that no
+// vector of the grid reaches.
 func (p Params) validateFloor() error {
-	if p.Privacy.NoiseFloor && p.Privacy.Mechanism != MechanismGaussian {
+	if !p.Privacy.NoiseFloor {
+		return nil
+	}
+	if p.Privacy.Mechanism != MechanismGaussian {
 		return fmt.Errorf("privacy.noise_floor with mechanism %q, only %q has noise of a known norm", p.Privacy.Mechanism, MechanismGaussian)
+	}
+	end := int64(gradients.Width(p.Grid.Width).Max())
+	rounds := int(min(p.Training.Rounds, math.MaxInt32)) // the norm rises with them to a limit
+	if least, _ := p.Noise().Bounds(rounds, rounds); least > int64(p.Model.Dim())*end*end {
+		return fmt.Errorf("privacy.noise_floor asks for a squared norm of at least %d grid steps, a vector of %d coordinates up to %d has %d: grid.step %g is too small for the noise",
+			least, p.Model.Dim(), end, int64(p.Model.Dim())*end*end, p.Grid.Step)
 	}
 	return nil
 }

@@ -1,5 +1,7 @@
 package app
 
+import "fmt"
+
 // Bytes of a block and a transaction beside the gradients' payloads.
 const (
 	gradientOverhead  = 512
@@ -27,4 +29,12 @@ func (p Params) TxBytes(n int) int64 {
 // its transactions, a worst-case commit, and room for other transactions.
 func (p Params) BlockBytes(n int) int64 {
 	return max(leastBlockBytes, int64(n+1)*p.TxBytes(n)*blockBytesPercent/100+int64(n)*perValidator+otherBytes)
+}
+
+// checkBlock refuses parameters whose rounds fit into no block.
+func (p Params) checkBlock(n int) error {
+	if need := p.BlockBytes(n); need > maxBlockBytes {
+		return fmt.Errorf("a round of %d participants takes blocks of %d bytes, CometBFT's bound is %d", n, need, maxBlockBytes)
+	}
+	return nil
 }

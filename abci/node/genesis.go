@@ -68,9 +68,6 @@ func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err 
 		return g, warnings, err
 	}
 	need, have := blockBytes(g), doc.ConsensusParams.Block.MaxBytes
-	if need > types.MaxBlockSizeBytes {
-		return g, warnings, fmt.Errorf("a round of %d gradients takes blocks of %d bytes, CometBFT's bound is %d", len(g.Participants), need, types.MaxBlockSizeBytes)
-	}
 	if have != -1 && have < need {
 		return g, warnings, fmt.Errorf("consensus_params.block.max_bytes is %d, a round needs %d", have, need)
 	}

@@ -81,20 +81,21 @@ func (n Noise) Bounds(fewest, most int) (least, greatest int64) {
 	m := n.margin()
 	low := float64((1 - m) * n.norm(fewest))
 	high := float64((1+m)*n.norm(most)) + n.Signal/n.Step + math.Sqrt(float64(n.Dim))/2
-	return int64(math.Floor(float64(low * low))), ceil(float64(high * high))
+	return whole(math.Floor(float64(low * low))), whole(math.Ceil(float64(high * high)))
 }
 
 // Distance is the squared distance that two honest vectors of these releases
 // have at least: the floor with which the rule credits any two.
 func (n Noise) Distance(fewest int) int64 {
 	share := float64(distanceShare * n.norm(fewest))
-	return int64(math.Floor(float64(2 * float64(share*share))))
+	return whole(math.Floor(float64(2 * float64(share*share))))
 }
 
-// ceil rounds up and stays in range.
-func ceil(x float64) int64 {
-	if x >= 1<<62 {
+// whole is the integer that x is, 2^62 where x is more or not a number: what
+// int64 makes of those differs from one CPU to another.
+func whole(x float64) int64 {
+	if !(x < 1<<62) {
 		return 1 << 62
 	}
-	return int64(math.Ceil(x))
+	return int64(x)
 }

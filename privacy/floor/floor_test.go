@@ -86,3 +86,22 @@ func TestTinyDimension(t *testing.T) {
 	_, greatest = noise.Bounds(1, 1)
 	require.Equal(t, int64(1<<62), greatest)
 }
+
+// TestAbsurdStep: what int64 cannot hold is one number on every CPU, whichever it
+// makes of it by itself.
+func TestAbsurdStep(t *testing.T) {
+	for _, dim := range []int{8, 1970} {
+		for _, step := range []float64{1e-13, 1e-300, 5e-324} {
+			_, noise := setting()
+			noise.Dim, noise.Step = dim, step
+			least, greatest := noise.Bounds(5, 5)
+			require.Equal(t, int64(1<<62), greatest)
+			require.Equal(t, int64(1<<62), noise.Distance(5))
+			if dim > 8 || step < 1e-300 { // else a margin of all of it leaves 0, and of infinity no number
+				require.Equal(t, int64(1<<62), least)
+			} else {
+				require.Zero(t, least)
+			}
+		}
+	}
+}
