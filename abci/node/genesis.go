@@ -47,6 +47,16 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 // TxBytes bounds the largest transaction of a chain.
 func TxBytes(g app.Genesis) int64 { return g.Params.TxBytes(len(g.Participants)) }
 
+// TooLarge warns of transactions that go over the mempool.max_tx_bytes of a home
+// as Init makes it, "" where none does.
+func TooLarge(p app.Params, n int) string {
+	need, usual := p.TxBytes(n), DefaultConfig().Mempool.MaxTxBytes
+	if need <= int64(usual) {
+		return ""
+	}
+	return fmt.Sprintf("a transaction of a round may have %d bytes: every node needs a mempool.max_tx_bytes of that, the default is %d, and rpc.max_body_bytes of twice that for a worker of its own process", need, usual)
+}
+
 func blockBytes(g app.Genesis) int64 { return g.Params.BlockBytes(len(g.Participants)) }
 
 // CheckGenesis validates a genesis document whole: CometBFT's part, ours, and
@@ -60,6 +70,9 @@ func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err 
 	}
 	if warnings, err = g.Validate(); err != nil {
 		return g, nil, err
+	}
+	if w := TooLarge(g.Params, len(g.Participants)); w != "" {
+		warnings = append(warnings, w)
 	}
 	if err := preset.CheckLedger(g.Params.Privacy); err != nil {
 		return g, warnings, err

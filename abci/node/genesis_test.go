@@ -63,6 +63,9 @@ func TestTxBytes(t *testing.T) {
 	}
 	g.Params.Rule.Tolerance = 1
 	require.LessOrEqual(t, int64(len(apptest.Sign(0, &aggregate).Raw)), node.TxBytes(g))
+	require.Empty(t, node.TooLarge(g.Params, 100))
+	g.Params.Model.Inputs = 100_000
+	require.Contains(t, node.TooLarge(g.Params, 100), "may have 8005392 bytes")
 }
 
 func TestCheckGenesisRefuses(t *testing.T) {

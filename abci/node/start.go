@@ -21,6 +21,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
 )
@@ -92,6 +93,19 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 	return r, nil
 }
 
+// checkMempool refuses a mempool that takes no transaction of the chain's largest:
+// what its node does not gossip, others may never see. There is no state before
+// state sync.
+func checkMempool(c *config.Config, s *app.State) error {
+	if s == nil {
+		return nil
+	}
+	if need := s.Params.TxBytes(s.Active()); need > int64(c.Mempool.MaxTxBytes) {
+		return fmt.Errorf("config.toml: mempool.max_tx_bytes is %d, the chain's largest transaction has %d bytes", c.Mempool.MaxTxBytes, need)
+	}
+	return nil
+}
+
 func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) (err error) {
 	options := abci.Options{
 		DB: r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
@@ -112,6 +126,9 @@ func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger 
 	}
 	x := newExpress(c.Mempool.MaxTxBytes)
 	if r.Node, err = build(c, r.Application, logger, &r.databases, cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": x})); err != nil {
+		return err
+	}
+	if err := checkMempool(c, r.Application.State()); err != nil {
 		return err
 	}
 	x.pool = r.Node.Mempool()

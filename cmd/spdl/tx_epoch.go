@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
 
+	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
@@ -38,6 +39,9 @@ func startEpoch(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
 	}
 	if err := warnOfBudgets(ctx, s, p); err != nil {
 		return nil, err
+	}
+	if w := node.TooLarge(p, status.Participants); w != "" {
+		fmt.Fprintln(os.Stderr, "warning:", w)
 	}
 	return app.NewStartEpoch(self.Index, self.Nonce+1, status.Epoch+1, p, viper.GetBool("keep-model"), viper.GetBool("now")), nil
 }
