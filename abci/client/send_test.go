@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,14 +21,13 @@ import (
 // result, or an error where it begins so.
 func node(t *testing.T, answers ...string) *client.Client {
 	t.Helper()
-	asked := 0
+	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct {
 			ID json.RawMessage `json:"id"`
 		}
 		_ = json.NewDecoder(r.Body).Decode(&request)
-		answer := answers[min(asked, len(answers)-1)]
-		asked++
+		answer := answers[min(int(asked.Add(1)), len(answers))-1]
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, request.ID, answer)
 	}))
 	t.Cleanup(server.Close)
