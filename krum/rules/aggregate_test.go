@@ -80,9 +80,10 @@ func drawAnyInput(r *splitmix64) Input {
 
 func requireDelta(t *testing.T, name string, in Input) {
 	t.Helper()
+	requireReference(t, name)
 	rule := lookup(t, name)
 	out, err := rule.Aggregate(in)
-	require.NoError(t, err, "%s %+v", name, in)
+	require.NoError(t, err, "refusal in reference_test.go, which says what a rule needs, lets %s have this input: %+v", name, in)
 	want := reference(name, in)
 	if len(want.num) != len(out.Delta.Num) {
 		t.Fatalf("%s: %d coordinates, want %d", name, len(out.Delta.Num), len(want.num))
@@ -135,7 +136,7 @@ func TestRulesMatchTheReferences(t *testing.T) {
 				if want := refusal(name, in.N, in.F, len(in.Vectors)); want != nil {
 					_, err := lookup(t, name).Aggregate(in)
 					if !errors.Is(err, want) {
-						t.Fatalf("%s: error %v, want %v; %+v", name, err, want, in)
+						t.Fatalf("%s: error %v, want %v, as refusal in reference_test.go says; %+v", name, err, want, in)
 					}
 					continue
 				}

@@ -34,6 +34,14 @@
 // Write one file with a type that has Name, Condition, Denominator, Cost, Source and aggregate, the last in terms of
 // points, so that the rule works on mixtures and buckets of gradients as on gradients; state its resilience condition,
 // cost and source in the type's comment. Add one line to the list in registry.go: the rule and its mixed and bucketed
-// variants then exist. The tests run over the registry; give the new rule an entry in the table of references in
-// reference_test.go, or they fail.
+// variants then exist, for genesis, the command line and the benchmarks too.
+//
+// Of points there are ready: mean of some, best by Krum, middleMean of ranks and nearMedian of each coordinate,
+// distances. Whatever else goes through coordinates adds up vectors[k].At(j) over the k of membersOf(i), which is point i
+// times size(), and divides by size() in Delta's denominator. Integers alone: a float has no place in a Delta.
+//
+// The tests run over the registry and fail, saying so, until the rule exists twice more, in words of its definition: in
+// the table of references in reference_test.go, in Go, and in testdata/golden.py, which writes golden.txt. A rule with a
+// property of its own that the laws in property_test.go do not allow, as CGE's dependence on the origin, is named there.
+// The tables of rules above and in README.md are for readers and written by hand.
 package rules

@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"sort"
 	"strings"
+
+	"github.com/stretchr/testify/require"
 )
 
 // The references are written from the papers' definitions and the rules' comments alone, without sharing code with
@@ -33,7 +35,8 @@ type refDelta struct {
 	den int64
 }
 
-// references computes Delta of points, one entry for each rule.
+// references computes Delta of points, one entry for each rule. A rule that needs more than one included gradient has a
+// case in refusal as well.
 var references = map[string]func(in refInput) refDelta{
 	"mean":       func(in refInput) refDelta { return in.mean(in.at) },
 	"krum":       func(in refInput) refDelta { return in.mean(in.some(in.krumOrder()[:1])) },
@@ -54,6 +57,15 @@ var references = map[string]func(in refInput) refDelta{
 	"bulyan":            func(in refInput) refDelta { return in.bulyan() },
 	"geometric-median":  func(in refInput) refDelta { return in.geometricMedian() },
 	"centered-clipping": func(in refInput) refDelta { return in.centeredClipping() },
+}
+
+// requireReference tells who adds a rule what it lacks.
+func requireReference(t require.TestingT, name string) {
+	inner := strings.TrimPrefix(strings.TrimPrefix(name, "nnm+"), "bucketing+")
+	if references[inner] == nil {
+		require.FailNow(t, "rule without a reference", "add %q to references in reference_test.go, and to refusal if it "+
+			"needs more than one included gradient: written from the definition, without this package's code", inner)
+	}
 }
 
 // reference computes Delta by the rule of that name.

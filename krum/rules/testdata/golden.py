@@ -4,6 +4,8 @@
 An independent implementation of what golden_test.go hashes, in Python's unbounded integers and from the definitions: mixtures
 and buckets are formed, columns sorted. Each value is hashed as a little-endian signed 64-bit integer. A rule that refuses has no
 hash.
+
+A new rule is a name in RULES, a branch in aggregate, and in feasible where it takes other than 2f+1 included gradients or more.
 """
 import functools
 import hashlib
