@@ -13,15 +13,16 @@ var dirichlet = Experiment{
 	Name:  "dirichlet",
 	Title: "Heterogeneous data: Dirichlet alpha, N=20, the paper's preset; clean, under sign flips of 6, and under mimicry of 6",
 	X:     "log10 alpha",
+	axis:  alphas,
 	cells: func(o Options) ([]Cell, error) {
-		alphas := []float64{0.1, 0.5, 1, 10}
+		swept := []float64{0.1, 0.5, 1, 10}
 		if o.Quick {
-			alphas = []float64{0.1, 10}
+			swept = []float64{0.1, 10}
 		}
 		var cells []Cell
 		for _, name := range []string{clean, "sign-flip", "mimic"} {
 			for _, rule := range []string{"mean", "krum", "multi-krum", "trimmed-mean", "nnm+trimmed-mean"} {
-				for _, alpha := range alphas {
+				for _, alpha := range swept {
 					s, err := o.paper(scheme.DP, gridNodes)
 					if err != nil {
 						return nil, err
@@ -38,7 +39,7 @@ var dirichlet = Experiment{
 		}
 		return cells, nil
 	},
-	draw: func(r Results) (figure.Figure, Table) {
-		return r.sweep("alpha", func(x float64) string { return fmt.Sprintf("%g", math.Round(1000*math.Pow(10, x))/1000) })
-	},
+	draw: func(r Results) (figure.Figure, Table) { return r.sweep(alphas) },
 }
+
+var alphas = axis{"alpha", func(x float64) string { return fmt.Sprintf("%g", math.Round(1000*math.Pow(10, x))/1000) }}

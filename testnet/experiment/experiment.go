@@ -18,6 +18,8 @@ type Experiment struct {
 	Paper string
 	// X says what the x of a cell is, "" where it is none or plain.
 	X string
+	// axis shows the x of a cell where the experiment is a sweep.
+	axis axis
 	// Reads says what the figure makes of several seeds; "" for means, with bands
 	// from the least to the greatest.
 	Reads string
@@ -64,6 +66,15 @@ func (c Cell) columns() []string {
 // all lists the experiments; a new one is added here.
 var all = []Experiment{
 	convergence, latency, byzantine, batch, epsilon, attacks, tradeoff, dirichlet, reputation, regret,
+}
+
+// label says which cell with which seed.
+func (e Experiment) label(c Cell, seed uint64) string {
+	x := ""
+	if e.axis.show != nil {
+		x = fmt.Sprintf(", %s %s", e.axis.name, e.axis.show(c.X))
+	}
+	return fmt.Sprintf("%s: %s, %s%s, seed %d", e.Name, c.Panel, c.Series, x, seed)
 }
 
 // Check refuses options that the experiment has no cells for.

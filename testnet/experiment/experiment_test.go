@@ -66,6 +66,7 @@ func TestRun(t *testing.T) {
 	require.NoError(t, runner(dir, &log).Run(context.Background(), tiny))
 	require.Contains(t, log.String(), "6 cells, 2 of them shared or finished before")
 	require.Contains(t, log.String(), "4/4")
+	require.Contains(t, log.String(), "  tiny: N=4, PURE, seed 2: ")
 	first := map[string][]byte{}
 	for _, ext := range []string{"csv", "svg", "png", "json"} {
 		raw, err := os.ReadFile(filepath.Join(dir, "tiny."+ext))
@@ -174,8 +175,8 @@ func TestFailure(t *testing.T) {
 // TestCells: every experiment has cells that validate, quick ones are fewer or
 // shorter, and its names are unique.
 func TestCells(t *testing.T) {
-	require.Len(t, Names(), 10)
-	for _, e := range All() {
+	for i, e := range All() {
+		require.NotContains(t, Names()[:i], e.Name, "two experiments have one name")
 		_, err := Lookup(e.Name)
 		require.NoError(t, err)
 		cost := map[bool]uint64{}
@@ -183,18 +184,22 @@ func TestCells(t *testing.T) {
 			cells, err := e.cells(Options{Seeds: 1, Quick: quick})
 			require.NoError(t, err)
 			require.NotEmpty(t, cells)
+			seen := map[string]bool{}
 			for _, c := range cells {
-				require.True(t, (c.Learn == nil) != (c.Latency == nil), e.Name)
+				label := e.label(c, 1)
+				require.False(t, seen[label], "two cells are %s: another Panel or Series, or in a sweep X, must tell them apart", label)
+				seen[label] = true
+				require.True(t, (c.Learn == nil) != (c.Latency == nil), "%s: one of Learn and Latency", label)
 				if c.Latency != nil {
 					cost[quick] += c.Latency.Rounds
 					continue
 				}
 				_, err := c.Learn.Params.Validate(c.Learn.Nodes)
-				require.NoError(t, err, "%s, %s, %s", e.Name, c.Panel, c.Series)
+				require.NoError(t, err, label)
 				cost[quick] += c.Learn.Params.Training.Rounds
 			}
 		}
-		require.Less(t, cost[true], cost[false], e.Name)
+		require.Less(t, cost[true], cost[false], "%s: a quick run has fewer cells or rounds", e.Name)
 	}
 	_, err := Lookup("explode")
 	require.ErrorContains(t, err, "convergence")

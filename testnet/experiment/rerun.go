@@ -21,7 +21,7 @@ func (o Options) withReruns(cells []Cell) []Cell {
 	for _, c := range cells {
 		out = append(out, c)
 		if c.Rerun && (!o.Quick || c.Learn.Nodes <= quickNodes) {
-			out = append(out, Cell{Panel: c.Panel, Series: c.Series + " on real nodes", Real: c.Learn})
+			out = append(out, Cell{Panel: c.Panel, Series: c.Series + " on real nodes", X: c.X, Real: c.Learn})
 		}
 	}
 	return out

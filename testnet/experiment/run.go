@@ -37,6 +37,7 @@ type job struct {
 	cell Cell
 	seed uint64
 	path string
+	name string // for people
 }
 
 // Run computes what is missing of the experiments' cells, the dearest resource
@@ -67,6 +68,7 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 				if err != nil {
 					return err
 				}
+				j.name = e.label(c, j.seed)
 				planned[i] = append(planned[i], j)
 				total++
 				if _, err := r.read(j); err == nil || seen[j.path] {
@@ -135,7 +137,7 @@ func (r Runner) job(c Cell, seed uint64) (job, error) {
 		return job{}, err
 	}
 	sum := sha256.Sum256(key)
-	return job{c, seed, filepath.Join(r.Dir, "cells", hex.EncodeToString(sum[:10])+".json")}, nil
+	return job{cell: c, seed: seed, path: filepath.Join(r.Dir, "cells", hex.EncodeToString(sum[:10])+".json")}, nil
 }
 
 // work computes jobs, several at a time, to the first failure.
@@ -149,7 +151,7 @@ func (r Runner) work(ctx context.Context, jobs []job, workers int, p *progress) 
 			for j := range queue {
 				begun := time.Now()
 				if err := r.compute(ctx, j); err != nil {
-					cancel(fmt.Errorf("%s, %s, seed %d: %w", j.cell.Panel, j.cell.Series, j.seed, err))
+					cancel(fmt.Errorf("%s: %w", j.name, err))
 					return
 				}
 				p.done(j, time.Since(begun), cost([]job{j})/float64(workers))
@@ -334,5 +336,5 @@ func (p *progress) done(j job, took time.Duration, cost float64) {
 	p.count++
 	p.behind, p.ahead = p.behind+cost, max(0, p.ahead-cost)
 	left := time.Duration(float64(time.Since(p.start)) * p.ahead / p.behind)
-	fmt.Fprintf(p.log, "%d/%d  %s, %s, seed %d: %.1f s; %s left\n", p.count, p.total, j.cell.Panel, j.cell.Series, j.seed, took.Seconds(), left.Round(time.Second))
+	fmt.Fprintf(p.log, "%d/%d  %s: %.1f s; %s left\n", p.count, p.total, j.name, took.Seconds(), left.Round(time.Second))
 }

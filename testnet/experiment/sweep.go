@@ -7,22 +7,29 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
+// axis is what a sweep's X stands for: what is swept, and the number that is
+// shown for an X. The zero axis is no sweep's.
+type axis struct {
+	name string
+	show func(x float64) string
+}
+
 // sweep draws the last test error against X, a logarithm whose axis shows the
 // numbers themselves, and tables it.
-func (r Results) sweep(name string, show func(x float64) string) (figure.Figure, Table) {
-	f := figure.Figure{Title: name}
-	t := Table{Head: append([]string{name}, r.series()...)}
+func (r Results) sweep(a axis) (figure.Figure, Table) {
+	f := figure.Figure{Title: a.name}
+	t := Table{Head: append([]string{a.name}, r.series()...)}
 	var marks []figure.Mark
 	var most float64
 	for _, x := range r {
 		if !slices.ContainsFunc(marks, func(m figure.Mark) bool { return m.At == x.Cell.X }) {
-			marks = append(marks, figure.Mark{At: x.Cell.X, Text: show(x.Cell.X)})
+			marks = append(marks, figure.Mark{At: x.Cell.X, Text: a.show(x.Cell.X)})
 		}
 		most = max(most, x.last("test_error"))
 	}
 	top := math.Ceil(10*most) / 10 // one scale for all panels
 	for _, panel := range r.panels() {
-		p := figure.Panel{Title: panel, X: name, Y: "test error", Top: top, Marks: marks}
+		p := figure.Panel{Title: panel, X: a.name, Y: "test error", Top: top, Marks: marks}
 		at := map[float64]int{}
 		for i, series := range r.series() {
 			l := r.of(panel, series).finals(series, "test_error")
@@ -30,7 +37,7 @@ func (r Results) sweep(name string, show func(x float64) string) (figure.Figure,
 			for k, x := range l.X {
 				if _, ok := at[x]; !ok {
 					at[x] = len(t.Rows)
-					t.Rows = append(t.Rows, append([]string{panel + ", " + show(x)}, make([]string, len(r.series()))...))
+					t.Rows = append(t.Rows, append([]string{panel + ", " + a.show(x)}, make([]string, len(r.series()))...))
 				}
 				t.Rows[at[x]][i+1] = number(l.Y[k])
 			}

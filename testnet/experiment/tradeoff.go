@@ -13,6 +13,7 @@ var tradeoff = Experiment{
 	Name:  "tradeoff",
 	Title: "Accuracy against epsilon per rule: N=20, delta 1e-6, 100 rounds; clean, and under sign flips of 6",
 	X:     "log2 epsilon",
+	axis:  epsilons,
 	cells: func(o Options) ([]Cell, error) {
 		budgets := []float64{0.25, 0.5, 1, 2, 4, 8}
 		if o.Quick {
@@ -38,7 +39,7 @@ var tradeoff = Experiment{
 		}
 		return cells, nil
 	},
-	draw: func(r Results) (figure.Figure, Table) {
-		return r.sweep("epsilon", func(x float64) string { return fmt.Sprintf("%g", math.Exp2(x)) })
-	},
+	draw: func(r Results) (figure.Figure, Table) { return r.sweep(epsilons) },
 }
+
+var epsilons = axis{"epsilon", func(x float64) string { return fmt.Sprintf("%g", math.Exp2(x)) }}
