@@ -4,8 +4,16 @@
 // worker and its chain, and nothing but a testnet's manifest reaches them. Attacks
 // are functions of all that a round's colluding attackers see: for simulations,
 // and by Dictated for real nodes whose seeds are known.
-// How to add one: write a type with Name, Source and Craft, and add a line to
-// crafts in registry.go.
+//
+// # How to add an attack on gradients
+//
+// Write a type with Name, Source and Craft, and add a line to crafts in
+// registry.go; `spdl experiment attacks --attacks NAME` and the tests then know
+// it. Craft works in grid steps and rounds by View.vector, all or each; what it
+// keeps from round to round is in View.Memory. The grid of experiments plays its
+// aware variant, which shortens, or hides in noise, what the chain would refuse.
+// A line in TestShapes says what the attack is known for. The table in README.md
+// is written by hand.
 package attack
 
 import (
