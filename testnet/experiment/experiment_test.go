@@ -75,6 +75,9 @@ func TestRun(t *testing.T) {
 			require.Contains(t, string(raw), part, ext)
 		}
 		first[ext] = raw
+		if ext == "svg" {
+			require.Contains(t, string(raw), ">quick run: fewer rounds and cells, not for citing</text>")
+		}
 	}
 	log.Reset()
 	require.NoError(t, runner(dir, &log).Run(context.Background(), tiny))

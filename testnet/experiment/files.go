@@ -52,6 +52,9 @@ func (r Runner) notes(e Experiment) []figure.Note {
 // files writes NAME.csv, .svg, .png and .json.
 func (r Runner) files(e Experiment, results Results, reruns []Rerun) error {
 	f, table := e.draw(results)
+	if r.Quick {
+		f.Foot = "quick run: fewer rounds and cells, not for citing"
+	}
 	notes := r.notes(e)
 	svg, png, err := f.Draw(notes)
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 type Figure struct {
 	Title  string
 	Panels []Panel
+	Foot   string // small print below the drawing; "" for none
 }
 
 // perRow is how many panels stand side by side.
@@ -122,10 +123,13 @@ func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
 	}
 	w, h := f.size()
 	strip := keys.height(w)
+	if f.Foot != "" {
+		strip += footHeight
+	}
 	vector := vgsvg.New(w, h+strip)
-	paint(plots, &keys, strip, draw.New(vector))
+	f.paint(plots, &keys, strip, draw.New(vector))
 	raster := vgimg.NewWith(vgimg.UseWH(w, h+strip), vgimg.UseDPI(120))
-	paint(plots, &keys, strip, draw.New(raster))
+	f.paint(plots, &keys, strip, draw.New(raster))
 	var s, r bytes.Buffer
 	if _, err = vector.WriteTo(&s); err != nil {
 		return nil, nil, err
@@ -136,10 +140,18 @@ func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
 	return noteSVG(s.Bytes(), provenance), notePNG(r.Bytes(), provenance), nil
 }
 
-// paint lays the panels out, over a strip with the legend.
-func paint(plots [][]*plot.Plot, keys *legend, strip vg.Length, c draw.Canvas) {
+// footHeight is that of the small print.
+const footHeight = 14 // points
+
+// paint lays the panels out, over a strip with the legend and the small print.
+func (f Figure) paint(plots [][]*plot.Plot, keys *legend, strip vg.Length, c draw.Canvas) {
 	c.SetColor(color.White)
 	c.Fill(c.Path())
+	if f.Foot != "" {
+		small := plot.New().Title.TextStyle
+		small.Font.Size, small.Color, small.XAlign, small.YAlign = 9, color.Gray{110}, draw.XLeft, draw.YBottom
+		c.FillText(small, vg.Point{X: 10, Y: 4}, f.Foot)
+	}
 	keys.draw(draw.Crop(c, 0, 0, 0, strip-c.Size().Y))
 	c = draw.Crop(c, 0, 0, strip, 0)
 	tiles := draw.Tiles{Rows: len(plots), Cols: len(plots[0]), PadX: 14, PadY: 12, PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 8}

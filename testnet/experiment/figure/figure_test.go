@@ -44,4 +44,9 @@ func TestDraw(t *testing.T) {
 	again, _, err := f.Draw([]figure.Note{{Name: "command", Text: `spdl experiment x --quick & <more>`}})
 	require.NoError(t, err)
 	require.Equal(t, svg, again)
+	require.NotContains(t, string(svg), "small print")
+	f.Foot = "small print"
+	foot, _, err := f.Draw(nil)
+	require.NoError(t, err)
+	require.Contains(t, string(foot), ">small print</text>")
 }
