@@ -334,7 +334,8 @@ func TestReport(t *testing.T) {
 	page, err := Report(dir)
 	require.NoError(t, err)
 	require.Contains(t, string(page), "tiny &amp; &lt;small&gt;")
-	require.Contains(t, string(page), "<code>spdl experiment tiny</code>")
+	require.Contains(t, string(page), "<code>spdl experiment tiny</code> · seed: 1 to 2")
+	require.Contains(t, string(page), "--width: 906px", "two panels of 340 points")
 	require.Contains(t, string(page), "data:image/svg&#43;xml;base64,")
 	for _, outside := range []string{"http://", "https://", "<script"} {
 		require.NotContains(t, string(page), outside)

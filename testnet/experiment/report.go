@@ -10,6 +10,11 @@ import (
 	"html/template"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
 //go:embed report.html
@@ -34,13 +39,32 @@ func (s Section) Image() template.URL {
 	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(s.SVG))
 }
 
-// Page is one HTML file that loads nothing.
-func Page(title, about string, sections []Section) ([]byte, error) {
+// drawn finds the width in the head of a drawing, in points.
+var drawn = regexp.MustCompile(`<svg [^>]*?width="([0-9.]+)pt"`)
+
+// Width is the drawing's own, in pixels of CSS.
+func (s Section) Width() int {
+	found := drawn.FindSubmatch(s.SVG)
+	if found == nil {
+		return 900
+	}
+	points, _ := strconv.ParseFloat(string(found[1]), 64) // 0 where it is none, and the page shows the drawing as it fits
+	return int(points * 4 / 3)
+}
+
+// Details are the notes that the page does not show elsewhere.
+func (s Section) Details() []figure.Note {
+	return slices.DeleteFunc(slices.Clone(s.Notes), func(n figure.Note) bool { return n.Name == "title" })
+}
+
+// Page is one HTML file that loads nothing. Warnings stand out.
+func Page(title, about string, warnings []string, sections []Section) ([]byte, error) {
 	var out bytes.Buffer
 	err := page.Execute(&out, struct {
 		Title, About string
+		Warnings     []string
 		Sections     []Section
-	}{title, about, sections})
+	}{title, about, warnings, sections})
 	return out.Bytes(), err
 }
 
@@ -82,5 +106,5 @@ func Report(dir string) ([]byte, error) {
 	if len(sections) == 0 {
 		return nil, fmt.Errorf("%s holds no experiment; make one with `spdl experiment NAME --out %s`", dir, dir)
 	}
-	return Page("SPDL: experiments", "PURE is the mean without noise, DP the mean with noise, SPDL a resilient rule with noise.", sections)
+	return Page("SPDL: experiments", "PURE is the mean without noise, DP the mean with noise, SPDL a resilient rule with noise.", nil, sections)
 }

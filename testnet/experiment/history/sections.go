@@ -24,11 +24,12 @@ func (c *Chain) Page(command, version string) ([]byte, error) {
 	about := fmt.Sprintf("Chain %s: %d rounds in heights %d to %d, %d gradients, under %s for f=%d. All of it was executed again from the "+
 		"blocks, and %d signatures of validators were verified.", c.Audit.ChainID, c.Audit.Rounds, c.Audit.First, c.Audit.Last, c.Audit.Gradients,
 		c.params.Rule.Name, c.params.Rule.Byzantine, c.Audit.Signatures)
-	if c.params.TestChain {
-		about += " A TEST CHAIN: its noise may be known, so epsilon is on paper only."
-	}
+	var warnings []string
 	if d := c.Audit.Divergence; d != nil {
-		about += fmt.Sprintf(" THE REPLAY DIVERGES at height %d, and ends there: %s.", d.Height, d.Reason)
+		warnings = append(warnings, fmt.Sprintf("THE REPLAY DIVERGES at height %d, and ends there: %s.", d.Height, d.Reason))
+	}
+	if c.params.TestChain {
+		warnings = append(warnings, "A TEST CHAIN: its noise may be known, so epsilon is on paper only.")
 	}
 	sections := []experiment.Section{
 		{SVG: svg, Summary: experiment.Summary{Name: "participants", Title: "Training and participants", Notes: notes, Table: c.participants()}},
@@ -41,7 +42,7 @@ func (c *Chain) Page(command, version string) ([]byte, error) {
 		title = fmt.Sprintf("Rounds: %d of %d", len(c.rounds), c.Audit.Rounds)
 	}
 	sections = append(sections, experiment.Section{Folded: true, Summary: experiment.Summary{Name: "rounds", Title: title, Table: c.table()}})
-	return experiment.Page("SPDL: chain "+c.Audit.ChainID, about, sections)
+	return experiment.Page("SPDL: chain "+c.Audit.ChainID, about, warnings, sections)
 }
 
 // line is a number of each round.
