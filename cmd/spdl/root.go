@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/testnet"
 )
 
 // rootCommand is the whole command line. Flags are also read from the
@@ -117,7 +118,13 @@ func group(use, short string, subs ...*cobra.Command) *cobra.Command {
 func homeDir() string { return viper.GetString("home") }
 
 // loadHome reads the configuration of --home.
-func loadHome() (*config.Config, node.AppConfig, error) { return node.Load(homeDir()) }
+func loadHome() (*config.Config, node.AppConfig, error) {
+	c, a, err := node.Load(homeDir())
+	if err != nil && testnet.Made(homeDir()) {
+		return nil, a, fmt.Errorf("%s holds the homes of a localnet: name one of its nodes, as in --home %s", homeDir(), filepath.Join(homeDir(), "node0"))
+	}
+	return c, a, err
+}
 
 func asJSON() bool { return viper.GetString("output") == "json" }
 

@@ -177,6 +177,9 @@ func TestNodeAndWorker(t *testing.T) {
 	_, stderr, code := spdl(t, "testnet", "init", "--validators", "1", "--rounds", "5", "--home", home, "--chain-id", "one")
 	require.Zero(t, code, stderr)
 	node0 := filepath.Join(home, "node0")
+	_, stderr, code = spdl(t, "audit", "replay", "--home", home)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "--home "+node0)
 	rpc := ""
 	config, err := os.ReadFile(filepath.Join(node0, "config/config.toml"))
 	require.NoError(t, err)
