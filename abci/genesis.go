@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/cometbft/cometbft/crypto/ed25519"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/cometbft/cometbft/types"
 )
@@ -34,14 +35,17 @@ func ReadGenesisFile(path string) (*types.GenesisDoc, error) {
 }
 
 // CompleteGenesis is CometBFT's ValidateAndComplete with what it does not look at,
-// and panics on, then or when a node starts: a validator without a key, one that
-// is there twice, powers that cannot be.
+// and panics on, then or when a node starts: a validator without a key, or with one
+// that is no consensus key of ours, one that is there twice, powers that cannot be.
 func CompleteGenesis(doc *types.GenesisDoc) error {
 	validators := make([]*types.Validator, len(doc.Validators))
 	for i, v := range doc.Validators {
 		switch {
 		case v.PubKey == nil:
 			return fmt.Errorf("validator %d (%q) has no pub_key", i, v.Name)
+		case v.PubKey.Type() != ed25519.KeyType || len(v.PubKey.Bytes()) != ed25519.PubKeySize:
+			return fmt.Errorf("validator %d (%q) has a pub_key of type %s and %d bytes, want %s and %d",
+				i, v.Name, v.PubKey.Type(), len(v.PubKey.Bytes()), ed25519.KeyType, ed25519.PubKeySize)
 		case v.Power < 1:
 			return fmt.Errorf("validator %d (%q) has power %d, want at least 1", i, v.Name, v.Power)
 		}

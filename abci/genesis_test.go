@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/cometbft/cometbft/crypto"
 	"github.com/cometbft/cometbft/crypto/ed25519"
+	"github.com/cometbft/cometbft/crypto/secp256k1"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
@@ -21,7 +23,14 @@ func TestReadGenesis(t *testing.T) {
 	validator := func(i int, power int64) types.GenesisValidator {
 		return types.GenesisValidator{PubKey: ed25519.GenPrivKeyFromSecret([]byte{byte(i)}).PubKey(), Power: power, Name: fmt.Sprint("v", i)}
 	}
+	of := func(key crypto.PubKey) types.GenesisValidator {
+		return types.GenesisValidator{PubKey: key, Power: 10, Name: "odd"}
+	}
 	for says, validators := range map[string][]types.GenesisValidator{
+		`validator 0 ("odd") has a pub_key of type ed25519 and 3 bytes, want ed25519 and 32`:    {of(ed25519.PubKey{1, 2, 3})},
+		`validator 1 ("odd") has a pub_key of type ed25519 and 0 bytes, want ed25519 and 32`:    {validator(0, 10), of(ed25519.PubKey{})},
+		`validator 0 ("odd") has a pub_key of type secp256k1 and 2 bytes, want ed25519 and 32`:  {of(secp256k1.PubKey{1, 2})},
+		`validator 0 ("odd") has a pub_key of type secp256k1 and 33 bytes, want ed25519 and 32`: {of(secp256k1.GenPrivKey().PubKey())},
 		"":                                       {validator(0, 10), validator(1, 10)},
 		`validator 1 ("keyless") has no pub_key`: {validator(0, 10), {Name: "keyless", Power: 10}},
 		`validator 0 ("addressed") has no pub_key`:         {{Name: "addressed", Power: 10, Address: make([]byte, 20)}},
