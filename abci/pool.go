@@ -1,9 +1,11 @@
 package abci
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -244,15 +246,17 @@ func (p *pool) recheck(t *tx.Tx) error {
 // in additions or so.
 const admitCost = 1 << 16
 
-// advance moves the pool to a committed state and drops what is stale. All is
-// admitted again where the state has changed, though the round is open still: the
-// boundary of one that has stalled may have changed its participants' keys, and a
-// gradient that is signed with a former one spoils the aggregate that includes it.
+// advance moves the pool to a committed state and drops what is stale: all is
+// admitted again where the state has changed. What is of rounds stays where the
+// round is open still and nobody stands otherwise; but the boundary of one that has
+// stalled may have changed its participants' keys, and a gradient that is signed
+// with a former one spoils the aggregate that includes it.
 func (p *pool) advance(s *app.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	from := p.state
 	closed := from.Progress.Epoch != s.Progress.Epoch || from.Progress.Round != s.Progress.Round
+	moved := closed || !slices.EqualFunc(from.Participants, s.Participants, sameStanding)
 	p.state = s
 	if closed {
 		clear(p.refused)
@@ -262,7 +266,10 @@ func (p *pool) advance(s *app.State) {
 		return
 	}
 	stays := make([]bool, len(p.order))
-	gradients.InParallel(len(p.order), admitCost, func(i int) { stays[i] = s.Admit(p.slots[p.order[i]]) == nil })
+	gradients.InParallel(len(p.order), admitCost, func(i int) {
+		at := p.order[i]
+		stays[i] = at.ofRound() && !moved || s.Admit(p.slots[at]) == nil
+	})
 	kept := p.order[:0]
 	for i, at := range p.order {
 		if stays[i] {
@@ -274,6 +281,12 @@ func (p *pool) advance(s *app.State) {
 	}
 	p.order = kept
 	p.notify()
+}
+
+// sameStanding tells whether a participant may send the same gradients and
+// aggregates for an open round in two states.
+func sameStanding(p, q app.Participant) bool {
+	return p.Active == q.Active && p.Reputation == q.Reputation && bytes.Equal(p.PubKey, q.PubKey) && bytes.Equal(p.VrfKey, q.VrfKey)
 }
 
 // refuse drops an aggregate that passed admission and failed execution, and
