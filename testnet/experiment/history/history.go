@@ -123,16 +123,26 @@ func (c *Chain) measure(out *app.Outcome, test mnist.Set) (round, error) {
 			r.epsilon = *x.Epsilon
 		}
 	}
+	c.params = paramsOf(s, r.Epoch)
 	if hash := app.ModelHash(s.Model); !bytes.Equal(hash[:], r.ModelHash) {
 		return r, nil
 	}
-	c.params = s.Params
-	m, err := score.New(test, s.Params.Model)
+	m, err := score.New(test, c.params.Model)
 	if err != nil {
 		return r, fmt.Errorf("epoch %d: %w", r.Epoch, err)
 	}
 	r.wrong, _ = m.Score(s.Model)
 	return r, nil
+}
+
+// paramsOf are the parameters of an epoch, which the block may have ended.
+func paramsOf(s *app.State, epoch uint64) app.Params {
+	for _, e := range s.Epochs {
+		if e.Epoch == epoch {
+			return e.Params
+		}
+	}
+	return s.Params
 }
 
 // selected is how many gradients entered the aggregate.

@@ -13,8 +13,7 @@ import (
 )
 
 // TestRead: the report of a net's chain says what the net's followers saw, and
-// that of a long chain every second round, or
-// fourth, and the last.
+// that of a long chain every second round, or fourth, and the last.
 func TestRead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a net")

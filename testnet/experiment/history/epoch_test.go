@@ -1,0 +1,32 @@
+package history
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/mnist"
+)
+
+// TestParamsOfTheRound: what a report says of a round is of the round's epoch,
+// though its block opened the next one.
+func TestParamsOfTheRound(t *testing.T) {
+	s := apptest.State(4, func(p *app.Params) { p.Training.Rounds, p.TestChain = 1, true })
+	next := apptest.Params(4, func(p *app.Params) { p.Rule.Name = "median" })
+	epoch := apptest.Sign(0, app.NewStartEpoch(0, 1, 1, next, false, false))
+	out, err := s.Execute(app.Block{Height: 1, Txs: []*tx.Tx{epoch, apptest.Approve(1, epoch), apptest.Approve(2, epoch)}})
+	require.NoError(t, err)
+	out, err = out.State.Execute(app.Block{Height: 2, Txs: apptest.Close(out.State, 2)})
+	require.NoError(t, err)
+	require.Equal(t, uint64(1), out.State.Progress.Epoch)
+	c := &Chain{state: out.State}
+	r, err := c.measure(out, mnist.Set{})
+	require.NoError(t, err)
+	require.True(t, math.IsNaN(r.wrong))
+	require.Equal(t, "multi-krum", c.params.Rule.Name)
+	require.True(t, c.params.TestChain)
+}
