@@ -68,7 +68,7 @@ bench-net: build ## round time, CPU and bytes beside an application that only st
 	$(SPDL) testnet bench
 
 .PHONY: figures
-figures: build ## every figure of the paper and ours into build/figures, with report.html (QUICK=1: 1 minute; SEEDS=3)
+figures: build ## every figure of the paper and ours into build/figures, with report.html (QUICK=1: 2 minutes; SEEDS=3)
 	$(SPDL) experiment all --out $(BUILD)/figures$(if $(QUICK),-quick --quick) --seeds $(or $(SEEDS),$(if $(QUICK),1,3))
 	$(SPDL) report $(BUILD)/figures$(if $(QUICK),-quick)
 

@@ -28,8 +28,9 @@ type Options struct {
 	// 100.
 	Rate  float64
 	Burst int
-	// MaxConnections bounds all connections, 512, of which one client has a quarter; MaxStreams the event streams
-	// among them, 256; StreamsPerClient those of one client, 64.
+	// MaxConnections bounds all connections, 512, of which one client has a quarter,
+	// or pageShare more than its streams; MaxStreams the event streams among them,
+	// 256; StreamsPerClient those of one client, 64.
 	MaxConnections, MaxStreams, StreamsPerClient int
 	// Poll is the time between two looks at the chain, 250 ms.
 	Poll time.Duration

@@ -184,7 +184,8 @@ hosts = {{ printf "%q" .API.Hosts }}
 # address or an IPv6 /64; behind a proxy all are one, which then has to limit.
 rate = {{ .API.Rate }}
 burst = {{ .API.Burst }}
-# Most connections, event streams among them, and streams of one client.
+# Most connections, event streams among them, and streams of one client. A client
+# has a quarter of the connections, or 16 more than its streams where that is more.
 max_connections = {{ .API.MaxConnections }}
 max_streams = {{ .API.MaxStreams }}
 streams_per_client = {{ .API.StreamsPerClient }}
