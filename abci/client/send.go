@@ -40,6 +40,7 @@ func (c *Client) Broadcast(ctx context.Context, t *tx.Tx) error {
 // It outlives a node that is away; when ctx is done it returns what was wrong
 // last.
 func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (int64, error) {
+	var away error // of the last question that was not cut off, nil where it was answered
 	for {
 		r, err := c.rpc.Tx(ctx, t.Hash[:], false)
 		var answer *rpctypes.RPCError
@@ -50,13 +51,15 @@ func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (in
 			return r.Height, nil
 		case errors.As(err, &answer) && !strings.Contains(answer.Data, "not found"):
 			return 0, fmt.Errorf("transaction %X: %w", t.Hash, answer)
-		case answer == nil && ctx.Err() == nil:
-			err = fmt.Errorf("%w: %w", ErrUnreachable, err)
+		case answer != nil:
+			away = nil
+		case ctx.Err() == nil:
+			away = fmt.Errorf("%w: %w", ErrUnreachable, err)
 		}
 		select {
 		case <-ctx.Done():
-			if errors.Is(err, ErrUnreachable) {
-				return 0, err
+			if away != nil {
+				return 0, away
 			}
 			return 0, ctx.Err()
 		case <-time.After(poll):

@@ -79,8 +79,22 @@ func TestIncluded(t *testing.T) {
 	require.ErrorContains(t, err, "deadline exceeded") // the wait's, or that of a request under way
 	_, err = node(t, fault("transaction indexing is disabled")).Included(within(10*time.Second), leave, time.Millisecond)
 	require.ErrorContains(t, err, "indexing is disabled", "waiting would not help")
-	_, err = nobody(t).Included(within(50*time.Millisecond), leave, 10*time.Millisecond)
+	_, err = nobody(t).Included(within(time.Second), leave, 10*time.Millisecond)
 	require.ErrorIs(t, err, client.ErrUnreachable, "it may have come back")
+
+	var asked atomic.Int64
+	last := within(time.Second)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) > 1 { // the second question has no answer before the time is over
+			<-last.Done()
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL)
+	require.NoError(t, err)
+	_, err = c.Included(last, leave, time.Millisecond)
+	require.ErrorIs(t, err, client.ErrUnreachable, "what was wrong last, though a question was under way")
 }
 
 func TestChangeAt(t *testing.T) {
