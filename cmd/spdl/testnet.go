@@ -65,7 +65,7 @@ func manifestOf(cmd *cobra.Command, home string) (testnet.Manifest, error) {
 func zeroFlags(names ...string) error {
 	for _, name := range names {
 		if viper.IsSet(name) && viper.GetFloat64(name) == 0 {
-			return fmt.Errorf("--%s is 0, want above 0, or leave it out for its default", name)
+			return fmt.Errorf("--%s is %v, want above 0, or leave it out for its default", name, viper.Get(name)) // of the environment, it may be no number
 		}
 	}
 	return nil
