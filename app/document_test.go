@@ -87,3 +87,24 @@ func TestSmallEntries(t *testing.T) {
 		require.ErrorContains(t, err, "an entry of field", key)
 	}
 }
+
+// FuzzDecodeState: no document ends who reads it, and what is read is a state
+// that is written and read again.
+func FuzzDecodeState(f *testing.F) {
+	s := apptest.State(4, func(p *app.Params) { p.Training.Momentum = 0.5 })
+	out, err := s.Execute(app.Block{Height: 1, Txs: apptest.Close(s, 1)})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(s.Encode())
+	f.Add(out.State.Encode())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		read, err := app.DecodeState(1, data)
+		if err != nil {
+			return
+		}
+		again, err := app.DecodeState(1, read.Encode())
+		require.NoError(t, err)
+		require.Equal(t, read.Hash(), again.Hash())
+	})
+}
