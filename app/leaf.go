@@ -44,7 +44,7 @@ var lists = map[string]struct {
 		func(d *Document) [][]byte { return encodeList(d.Participants) },
 		func(data []byte) (uint64, marshaler, error) {
 			var p Participant
-			err := leastDocument[4].inner.check(data)
+			err := leastDocument[4].Inner.Check(data)
 			if err == nil {
 				err = p.Unmarshal(data)
 			}
@@ -77,7 +77,7 @@ func readLeaf(key string, value []byte) (leaf, error) {
 		return leaf{component: leafProgress, data: value}, canonicalMessage(value, new(Progress))
 	case isList && len(numbers) == 0:
 		var d Document
-		if err := leastDocument.check(value); err != nil {
+		if err := leastDocument.Check(value); err != nil {
 			return leaf{}, err
 		}
 		if err := canonicalMessage(value, &d); err != nil {
@@ -113,7 +113,7 @@ func readLeaf(key string, value []byte) (leaf, error) {
 		return leaf{component: leafModel, data: value, inner: true, index: i, total: n}, nil
 	case name == "round" && len(numbers) == 2:
 		var r Record
-		err := leastRecord.check(value)
+		err := leastRecord.Check(value)
 		if err == nil {
 			err = canonicalMessage(value, &r)
 		}

@@ -193,7 +193,7 @@ func (d *Document) check() error {
 
 // DecodeState is the inverse of Encode, at a height.
 func DecodeState(height uint64, data []byte) (*State, error) {
-	if err := leastDocument.check(data); err != nil {
+	if err := leastDocument.Check(data); err != nil {
 		return nil, fmt.Errorf("stored state: %w", err)
 	}
 	var d Document

@@ -11,8 +11,7 @@ import (
 )
 
 // TestOneClientTakesAShare: one client opens as many connections as there are and
-// says nothing; another is served nevertheless, and the first again once it has
-// let go.
+// says nothing; it gets no more, and is served again once it has let go.
 func TestOneClientTakesAShare(t *testing.T) {
 	f := newFake(6, "x")
 	s := over(t, f, Options{MaxConnections: 80, StreamsPerClient: 4})
@@ -24,31 +23,73 @@ func TestOneClientTakesAShare(t *testing.T) {
 	defer func() { cancel(); require.NoError(t, <-ended) }()
 
 	address := l.Addr().String()
-	from := func(ip string) *net.Dialer {
-		return &net.Dialer{Timeout: time.Minute, LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
-	}
 	var idle []net.Conn
 	for range 80 {
-		c, err := from("127.0.0.2").Dial("tcp", address)
-		if err != nil {
-			t.Skip("this machine has no second loopback address: ", err)
-		}
+		c, err := net.DialTimeout("tcp", address, time.Minute)
+		require.NoError(t, err)
 		idle = append(idle, c)
 	}
-	ask := func(ip string) error {
-		transport := &http.Transport{DialContext: from(ip).DialContext, DisableKeepAlives: true}
-		c := &http.Client{Transport: transport, Timeout: time.Minute}
-		r, err := c.Get("http://" + address + "/assets/style.css")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	ask := func() error {
+		r, err := client.Get("http://" + address + "/assets/style.css")
 		if err == nil {
 			require.Equal(t, http.StatusOK, r.StatusCode)
 			err = r.Body.Close()
 		}
 		return err
 	}
-	require.NoError(t, ask("127.0.0.3"), "another")
-	require.Error(t, ask("127.0.0.2"), "its share is taken")
+	var hungUp net.Error
+	require.ErrorAs(t, ask(), &hungUp, "its share is taken")
+	require.False(t, hungUp.Timeout(), "it waits in no queue: %v", hungUp)
 	for _, c := range idle {
 		require.NoError(t, c.Close())
 	}
-	require.Eventually(t, func() bool { return ask("127.0.0.2") == nil }, time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return ask() == nil }, time.Minute, 20*time.Millisecond)
+}
+
+// callers is a listener whose connections come from the addresses that are sent.
+type callers struct {
+	net.Listener
+	from chan string
+}
+
+func (l callers) Accept() (net.Conn, error) {
+	c, _ := net.Pipe()
+	return caller{c, net.TCPAddr{IP: net.ParseIP(<-l.from), Port: 4000}}, nil
+}
+
+type caller struct {
+	net.Conn
+	at net.TCPAddr
+}
+
+func (c caller) RemoteAddr() net.Addr { return &c.at }
+
+// TestShareOfEach: what one client has taken is nothing to another.
+func TestShareOfEach(t *testing.T) {
+	from := make(chan string, 8)
+	l := share(callers{from: from}, Options{MaxConnections: 72, StreamsPerClient: 1})
+	var first net.Conn
+	take := func(ip string) {
+		c, err := l.Accept()
+		require.NoError(t, err)
+		require.Equal(t, ip, clientOf(c.RemoteAddr().String()))
+		if first == nil {
+			first = c
+		}
+	}
+	for range 18 { // a quarter of 72, which is more than a stream and 16
+		from <- "192.0.2.1"
+		take("192.0.2.1")
+	}
+	from <- "192.0.2.1" // hung up on
+	from <- "192.0.2.2"
+	take("192.0.2.2")
+	require.NoError(t, first.Close())
+	require.NoError(t, first.Close(), "twice gives back one place")
+	from <- "192.0.2.1"
+	take("192.0.2.1")
+	from <- "192.0.2.1"
+	from <- "192.0.2.3"
+	take("192.0.2.3")
 }

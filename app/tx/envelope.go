@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -85,43 +84,6 @@ func wrap(raw []byte, body Body, e Envelope) *Tx {
 	t.Gradient, _ = body.(*Gradient)
 	t.Aggregate, _ = body.(*Aggregate)
 	return t
-}
-
-// MaxIncluded is the most gradients that an aggregate may list: as many as there
-// may be participants.
-const MaxIncluded = 4096
-
-// checkIncluded refuses an encoded aggregate that lists more. An empty entry takes
-// two bytes there and forty when it is decoded, and nobody has signed what is
-// decoded here. What is no canonical encoding is refused here already: the decoder
-// reads on behind fields that it does not know.
-func checkIncluded(content []byte) error {
-	const included = 5<<3 | 2
-	for n := 0; len(content) > 0; {
-		key := content[0]
-		value, size := binary.Uvarint(content[1:])
-		if size <= 0 {
-			return fmt.Errorf("%w: field %d has no value", ErrMalformed, key>>3)
-		}
-		content = content[1+size:]
-		switch key {
-		case 1 << 3, 2 << 3, 3 << 3, 4 << 3: // epoch, round, leader, view
-		case included, 6<<3 | 2, 7<<3 | 2: // digest, delta
-			if value > uint64(len(content)) {
-				return fmt.Errorf("%w: field %d of %d bytes, %d are left", ErrMalformed, key>>3, value, len(content))
-			}
-			content = content[value:]
-		default:
-			return fmt.Errorf("%w: key %#x is no field's", ErrMalformed, key)
-		}
-		if key == included {
-			n++
-		}
-		if n > MaxIncluded {
-			return fmt.Errorf("%w: more than %d gradients are listed", ErrMalformed, MaxIncluded)
-		}
-	}
-	return nil
 }
 
 type message interface {

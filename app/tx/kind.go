@@ -74,8 +74,8 @@ func DecodeBody(k Kind, content []byte) (Body, error) {
 		return nil, fmt.Errorf("%w: %d", ErrUnknownKind, uint32(k))
 	}
 	if k == KindAggregate {
-		if err := checkIncluded(content); err != nil {
-			return nil, fmt.Errorf("%s: %w", k, err)
+		if err := leastAggregate.Check(content); err != nil {
+			return nil, fmt.Errorf("%s: %w: %w", k, ErrMalformed, err)
 		}
 	}
 	body := known.body()

@@ -72,6 +72,9 @@ var regret = Experiment{
 // over the seeds, with the band from the least to the greatest seed's own.
 func (r Results) regret(name string, clean Results) figure.Line {
 	l := accumulate(r.curve(name, "test_loss"), clean.curve("", "test_loss"))
+	if len(r) < 2 {
+		return l
+	}
 	bySeed := make([][]float64, len(l.X))
 	for _, x := range r {
 		own := accumulate(Results{x}.curve("", "test_loss"), clean.ofSeed(x.Seed).curve("", "test_loss"))
@@ -80,9 +83,6 @@ func (r Results) regret(name string, clean Results) figure.Line {
 				bySeed[i] = append(bySeed[i], own.Y[i])
 			}
 		}
-	}
-	if len(r) < 2 {
-		return l
 	}
 	for i, ys := range bySeed {
 		ys = append(ys, l.Y[i]) // where each seed's own has ended

@@ -28,7 +28,7 @@ func (c *Chain) Page(command, version string) ([]byte, error) {
 	if d := c.Audit.Divergence; d != nil {
 		warnings = append(warnings, fmt.Sprintf("THE REPLAY DIVERGES at height %d, and ends there: %s.", d.Height, d.Reason))
 	}
-	if c.params.TestChain {
+	if app.KnownNoise(c.state.Params, c.state.Epochs) {
 		warnings = append(warnings, "A TEST CHAIN: its noise may be known, so epsilon is on paper only.")
 	}
 	sections := []experiment.Section{

@@ -1,0 +1,63 @@
+package tx
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Least are the bytes that the entries of a message's lists have at least, by the
+// number of the field. An empty entry takes two bytes on the wire and up to hundreds
+// when it is decoded: without a look before, six megabytes that nobody has signed,
+// or four of a peer's snapshot, take gigabytes.
+type Least map[uint64]struct {
+	Bytes int
+	Inner Least // of the lists in an entry
+}
+
+// leastAggregate: of an included gradient at least the hash.
+var leastAggregate = Least{5: {Bytes: 32}}
+
+// Check goes through an encoded message without decoding it.
+func (l Least) Check(data []byte) error {
+	for at := 0; at < len(data); {
+		key, size := binary.Uvarint(data[at:])
+		if size <= 0 || size > 2 || key>>3 > 31 { // what is padded the decoder takes for another field
+			return fmt.Errorf("byte %d begins no field", at)
+		}
+		at += size
+		number := key >> 3
+		switch key & 7 {
+		case 0:
+			_, size = binary.Uvarint(data[at:])
+			if size <= 0 {
+				return fmt.Errorf("field %d has no value", number)
+			}
+			at += size
+		case 1:
+			at += 8
+		case 2:
+			n, size := binary.Uvarint(data[at:])
+			if size <= 0 || n > uint64(len(data)-at-size) {
+				return fmt.Errorf("field %d is cut off", number)
+			}
+			entry := data[at+size : at+size+int(n)]
+			at += size + int(n)
+			list, ok := l[number]
+			if !ok {
+				continue
+			}
+			if len(entry) < list.Bytes {
+				return fmt.Errorf("an entry of field %d has %d bytes, want at least %d", number, n, list.Bytes)
+			}
+			if list.Inner == nil {
+				continue
+			}
+			if err := list.Inner.Check(entry); err != nil {
+				return fmt.Errorf("field %d: %w", number, err)
+			}
+		default:
+			return fmt.Errorf("field %d is of sort %d, which no message has", number, key&7)
+		}
+	}
+	return nil
+}
