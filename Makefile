@@ -53,7 +53,7 @@ determinism: ## the golden hashes with and without assembly, GOAMD64 v1 and v3, 
 .PHONY: e2e
 e2e: build ## end-to-end runs: localnets, kill -9, hostile clients, a browser where chromium is installed
 	$(GO) test -tags e2e -count 1 -v -timeout 60m ./testnet/e2e
-	$(GO) test -tags e2e -count 1 -v -timeout 30m -run Browser ./abci/explorer
+	$(GO) test -tags e2e -count 1 -v -timeout 30m -run Browser ./cmd/spdl/internal/explorer
 
 .PHONY: sim
 sim: ## 1,000 random histories of simulated nets (SEEDS=1000)

@@ -57,16 +57,29 @@ type Running struct {
 	worker    chan error
 	regossip  chan struct{} // closed when gossipAgain has ended
 	failed    chan error
-	explorer  chan struct{} // closed when the explorer has ended, nil where there is none
+	beside    <-chan struct{} // closed when what Hooks.Beside runs has ended, nil where it runs nothing
 }
 
-// Hooks are what a testnet changes in a node. The zero value changes nothing.
+// Hooks are what a command or a testnet changes in a node. The zero value changes
+// nothing.
 type Hooks struct {
 	// Data reads the training set of a folder, once the chain is known. Default
 	// LoadData.
 	Data func(dir string) (mnist.Data, error)
 	// Chain stands between the worker and its chain.
 	Chain func(c worker.Chain, keys worker.Keys) (worker.Chain, error)
+	// Beside runs what the process offers beside the node, until ctx ends. It
+	// returns when that is ready, or why it cannot be; ended is closed when it has
+	// ended, and nil where nothing runs. Default nothing.
+	Beside func(ctx context.Context, n Beside) (ended <-chan struct{}, err error)
+}
+
+// Beside is what Hooks.Beside knows of the node.
+type Beside struct {
+	App    AppConfig
+	RPC    string // rpc.laddr of config.toml
+	Logger log.Logger
+	Data   func(dir string) (mnist.Data, error)
 }
 
 // Start runs the node of a home with the application and, where app.toml says
@@ -162,9 +175,11 @@ func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger 
 	go r.watch(ctx, consensus)
 	r.regossip = make(chan struct{})
 	go func() { r.gossipAgain(ctx); close(r.regossip) }()
-	if err := r.explore(ctx, c, a, logger.With("module", "explorer"), h.Data); err != nil {
-		r.worker <- err
-		return err
+	if h.Beside != nil {
+		if r.beside, err = h.Beside(ctx, Beside{App: a, RPC: c.RPC.ListenAddress, Logger: logger, Data: h.Data}); err != nil {
+			r.worker <- err
+			return err
+		}
 	}
 	if !a.Worker.Enabled {
 		r.worker <- nil
@@ -208,8 +223,8 @@ func (r *Running) Stop() error {
 		r.cancel()
 		<-r.worker
 		<-r.regossip
-		if r.explorer != nil {
-			<-r.explorer
+		if r.beside != nil {
+			<-r.beside
 		}
 	}
 	var err error

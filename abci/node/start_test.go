@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,7 +19,6 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/explorer"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
 )
@@ -83,49 +80,6 @@ func TestStart(t *testing.T) {
 		require.Empty(t, r.Failed(), "its consensus has ended because it should")
 	}
 	require.GreaterOrEqual(t, reached, uint64(10))
-}
-
-// TestExplorer: a node serves the pages where app.toml says so, and stops them
-// with itself; a taken address is an error of the start.
-func TestExplorer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
-	c, a := alone(t, 5)
-	a.Explorer = ExplorerConfig{Enabled: true, Laddr: free(t), Eval: true}
-	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
-	require.NoError(t, err)
-	url := "http" + strings.TrimPrefix(a.Explorer.Laddr, "tcp")
-	require.Eventually(t, func() bool {
-		answer, err := http.Get(url + "/v1/rounds")
-		if err != nil {
-			return false
-		}
-		defer func() { _ = answer.Body.Close() }()
-		body, err := io.ReadAll(answer.Body)
-		return err == nil && strings.Contains(string(body), `"round":4`) && strings.Contains(string(body), `"accuracy":0.`)
-	}, 2*time.Minute, 50*time.Millisecond)
-	require.NoError(t, r.Stop())
-	_, err = http.Get(url)
-	require.Error(t, err)
-
-	l, err := net.Listen("tcp", strings.TrimPrefix(a.Explorer.Laddr, "tcp://"))
-	require.NoError(t, err)
-	defer l.Close()
-	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
-	require.ErrorContains(t, err, "explorer address")
-}
-
-// TestReachable: the explorer asks what its own node listens on.
-func TestReachable(t *testing.T) {
-	for laddr, at := range map[string]string{
-		"tcp://:26657": "tcp://127.0.0.1:26657", "tcp://0.0.0.0:26657": "tcp://0.0.0.0:26657", "tcp://127.0.0.1:26657": "tcp://127.0.0.1:26657",
-		"unix:///run/rpc.sock": "unix:///run/rpc.sock",
-	} {
-		require.Equal(t, at, reachable(laddr))
-		_, err := explorer.Open(reachable(laddr), explorer.Options{})
-		require.NoError(t, err)
-	}
 }
 
 // TestWorkerGivesUp: a worker that cannot ever work is a failure of the node.

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/audit"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 )
 
 func auditCommand() *cobra.Command {

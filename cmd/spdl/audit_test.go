@@ -13,8 +13,8 @@ import (
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/audit"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 )
 
 // TestAudit: a net of four trains 100 rounds on MNIST; a stopped node's home and

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
 
-	"github.com/spdl/spdl/abci/explorer"
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
 	"github.com/spdl/spdl/mnist"
 )
 
@@ -33,7 +33,7 @@ func explorerCommand() *cobra.Command {
 			if err := a.Validate(); err != nil {
 				return usageError{err}
 			}
-			o := node.ExplorerOptions(a, func() (mnist.Set, error) {
+			o := explorer.OptionsOf(a, func() (mnist.Set, error) {
 				d, err := node.LoadData(viper.GetString("data"))
 				return d.Test, err
 			})

@@ -15,9 +15,9 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/abci/export"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -38,8 +38,8 @@ node does not keep is computed again from the nearest state and the blocks.`,
   spdl model export --round 42 --format npz --eval`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			format := viper.GetString("format")
-			if !strings.Contains(" "+strings.Join(export.Formats(), " ")+" ", " "+format+" ") {
-				return usageError{fmt.Errorf("--format is %q, want one of %s", format, strings.Join(export.Formats(), ", "))}
+			if !strings.Contains(" "+strings.Join(modelfile.Formats(), " ")+" ", " "+format+" ") {
+				return usageError{fmt.Errorf("--format is %q, want one of %s", format, strings.Join(modelfile.Formats(), ", "))}
 			}
 			args, err := roundFlags()
 			if err != nil {
@@ -97,7 +97,7 @@ node does not keep is computed again from the nearest state and the blocks.`,
 	nodeFlag(cmd)
 	cmd.Flags().String("round", "", "closed round (default: the last)")
 	cmd.Flags().String("epoch", "", "epoch of the round (default: the running one)")
-	cmd.Flags().String("format", export.Safetensors, "format: "+strings.Join(export.Formats(), ", "))
+	cmd.Flags().String("format", modelfile.Safetensors, "format: "+strings.Join(modelfile.Formats(), ", "))
 	cmd.Flags().String("out", "", "file to write, - for standard output (default: model-EPOCH-ROUND.FORMAT)")
 	cmd.Flags().Bool("eval", false, "measure the accuracy on the test set and put it on the card")
 	cmd.Flags().String("data", "", "folder of IDX files to measure on (default: the embedded MNIST)")
@@ -120,7 +120,7 @@ func roundFlags() ([]string, error) {
 }
 
 // fetchModel gets a model with its proof, or computes it again.
-func fetchModel(ctx context.Context, c *client.Client, args []string, notes io.Writer) (*export.File, error) {
+func fetchModel(ctx context.Context, c *client.Client, args []string, notes io.Writer) (*modelfile.File, error) {
 	epoch, t, err := roundArgument(ctx, c, args)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func fetchModel(ctx context.Context, c *client.Client, args []string, notes io.W
 	if err != nil {
 		return nil, err
 	}
-	return export.New(parameters, header, export.Bundle{Round: b.Round, Progress: b.Progress, Params: b.Params, Epochs: b.Epochs, Participants: b.Participants})
+	return modelfile.New(parameters, header, modelfile.Bundle{Round: b.Round, Progress: b.Progress, Params: b.Params, Epochs: b.Epochs, Participants: b.Participants})
 }
 
 func parametersAfter(ctx context.Context, c *client.Client, r app.Record, notes io.Writer) ([]float64, error) {
@@ -167,7 +167,7 @@ func parametersAfter(ctx context.Context, c *client.Client, r app.Record, notes 
 }
 
 // measure is the accuracy of a model on the test set of --data.
-func measure(f *export.File) (accuracy float64, tested string, err error) {
+func measure(f *modelfile.File) (accuracy float64, tested string, err error) {
 	dir := viper.GetString("data")
 	data, err := node.LoadData(dir)
 	if err != nil {
@@ -218,11 +218,11 @@ func modelEval() *cobra.Command {
 
 // cardReport is a file's card without the proof, which is long and in the file.
 type cardReport struct {
-	export.Card
-	Proof *export.Bundle `json:"proof,omitempty"` // stands before the card's, and is nil
+	modelfile.Card
+	Proof *modelfile.Bundle `json:"proof,omitempty"` // stands before the card's, and is nil
 }
 
-func cardText(w io.Writer, c export.Card) error {
+func cardText(w io.Writer, c modelfile.Card) error {
 	epsilon, accuracy := "NO DP GUARANTEE", "not measured"
 	if c.Epsilon != nil {
 		epsilon = fmt.Sprintf("%.4f at delta %g, the largest of a participant up to height %d", *c.Epsilon, c.Delta, c.Height)

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
 
-	"github.com/spdl/spdl/abci/audit"
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/spdl/internal/audit"
+	"github.com/spdl/spdl/cmd/spdl/internal/history"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/experiment"
-	"github.com/spdl/spdl/testnet/experiment/history"
 )
 
 // reportCommand joins an experiment's files, or what a chain did, into one page.

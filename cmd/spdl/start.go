@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
 )
 
 // startCommand runs the node of a home until a signal ends it.
@@ -44,6 +45,7 @@ func runNode(ctx context.Context, h node.Hooks) error {
 	if err != nil {
 		return fmt.Errorf("config.toml: %w", err)
 	}
+	h.Beside = explorer.Beside
 	r, err := node.Start(c, a, logger, h)
 	if err != nil {
 		return err

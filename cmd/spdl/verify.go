@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/abci/export"
-	"github.com/spdl/spdl/abci/verify"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
+	"github.com/spdl/spdl/cmd/spdl/internal/verify"
 )
 
 func verifyCommand() *cobra.Command {
@@ -175,17 +175,17 @@ carries that header, and --trust-hash is its hash.`,
 }
 
 // readModel reads an exported file.
-func readModel(path string) (*export.File, string, error) {
+func readModel(path string) (*modelfile.File, string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, "", err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, export.MaxBytes+1))
+	data, err := io.ReadAll(io.LimitReader(file, modelfile.MaxBytes+1))
 	if err != nil {
 		return nil, "", err
 	}
-	f, format, err := export.Decode(data)
+	f, format, err := modelfile.Decode(data)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}

@@ -1,19 +1,42 @@
-package client_test
+package verify_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/audit"
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/abci/verify"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/spdl/internal/audit"
+	"github.com/spdl/spdl/cmd/spdl/internal/verify"
 )
+
+// liar is a client of a node that answers each RPC with the next of its answers,
+// and the last for ever.
+func liar(t *testing.T, answers ...string) *client.Client {
+	t.Helper()
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			ID json.RawMessage `json:"id"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&request)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, request.ID, answers[min(int(asked.Add(1)), len(answers))-1])
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL)
+	require.NoError(t, err)
+	return c
+}
 
 // TestLyingNode: no answer, of whatever shape, ends who asked.
 func TestLyingNode(t *testing.T) {
@@ -80,7 +103,7 @@ func TestLyingNode(t *testing.T) {
 		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"spdl:state","data":"e30="}]}}}`,
 		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"spdl:model","data":"e30="}]}}}`,
 	} {
-		c := node(t, `"result":`+answer)
+		c := liar(t, `"result":`+answer)
 		for question, ask := range questions {
 			ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 			require.NotPanics(t, func() { _ = ask(ctx, c) }, "%s of %s", question, answer)
@@ -89,7 +112,7 @@ func TestLyingNode(t *testing.T) {
 	}
 
 	// A genesis in chunks without end.
-	c := node(t, `"result":{}`, `"result":{"response":{}}`, `"result":{"chunk":"0","total":"999999999999","data":""}`)
+	c := liar(t, `"result":{}`, `"result":{"response":{}}`, `"result":{"chunk":"0","total":"999999999999","data":""}`)
 	_, err := audit.OpenRemote(context.Background(), c)
 	require.ErrorContains(t, err, "genesis: chunk 0 of 999999999999 is empty")
 }

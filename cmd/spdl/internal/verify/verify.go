@@ -7,13 +7,13 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/abci/export"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
 )
 
 // Model checks an exported model down to its last byte: the file against its
 // proof, the proof against the header that the light client trusts.
-func Model(ctx context.Context, f *export.File, h Headers) (*types.LightBlock, error) {
+func Model(ctx context.Context, f *modelfile.File, h Headers) (*types.LightBlock, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
 	}

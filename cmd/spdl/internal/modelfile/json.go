@@ -1,4 +1,4 @@
-package export
+package modelfile
 
 import (
 	"encoding/json"

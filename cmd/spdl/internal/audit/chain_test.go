@@ -14,11 +14,11 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/audit"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 )
 
 var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/abci/export"
-	"github.com/spdl/spdl/abci/verify"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
+	"github.com/spdl/spdl/cmd/spdl/internal/verify"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -43,7 +43,7 @@ func start(t *testing.T, rounds uint64) net {
 }
 
 // fetch exports the model after a round.
-func (n net) fetch(ctx context.Context, t *testing.T, round uint64) *export.File {
+func (n net) fetch(ctx context.Context, t *testing.T, round uint64) *modelfile.File {
 	t.Helper()
 	b, err := n.Bundle(ctx, 0, round)
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func (n net) fetch(ctx context.Context, t *testing.T, round uint64) *export.File
 	require.NoError(t, err)
 	header, err := n.HeaderOf(ctx, n.trust.ChainID, int64(b.Height), root)
 	require.NoError(t, err)
-	f, err := export.New(x, header, export.Bundle{Round: b.Round, Progress: b.Progress, Params: b.Params, Epochs: b.Epochs, Participants: b.Participants})
+	f, err := modelfile.New(x, header, modelfile.Bundle{Round: b.Round, Progress: b.Progress, Params: b.Params, Epochs: b.Epochs, Participants: b.Participants})
 	require.NoError(t, err)
 	return f
 }
@@ -119,20 +119,20 @@ func TestNet(t *testing.T) {
 	require.NoError(t, err)
 
 	t.Run("flipped byte in the file", func(t *testing.T) {
-		for _, format := range export.Formats() {
+		for _, format := range modelfile.Formats() {
 			data, err := f.Encode(format)
 			require.NoError(t, err)
 			step := 1 + len(data)/1500
 			for i := 0; i < len(data); i += step {
 				bad := append([]byte(nil), data...)
 				bad[i] ^= 1 << (i % 8)
-				g, _, err := export.Decode(bad)
+				g, _, err := modelfile.Decode(bad)
 				if err == nil {
 					err = g.Check()
 				}
 				require.Error(t, err, "%s byte %d", format, i)
 			}
-			good, which, err := export.Decode(data)
+			good, which, err := modelfile.Decode(data)
 			require.NoError(t, err)
 			require.Equal(t, format, which)
 			_, err = verify.Model(ctx, good, headers(chain))

@@ -7,8 +7,8 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/audit"
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 	"github.com/spdl/spdl/testnet"
 )
 

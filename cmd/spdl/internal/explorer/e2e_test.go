@@ -27,10 +27,10 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/explorer"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/attack"

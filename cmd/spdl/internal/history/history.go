@@ -9,8 +9,8 @@ import (
 	"math"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/audit"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/score"
 )

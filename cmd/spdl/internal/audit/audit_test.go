@@ -14,10 +14,10 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/audit"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 )
 
 var ctx = context.Background()

@@ -1,7 +1,7 @@
 // Package export writes a trained model to a file that other tools read, with a
 // card that says where it comes from and the proof that it does: safetensors,
 // npz or JSON. It knows no network; abci/verify checks what it reads.
-package export
+package modelfile
 
 import (
 	"bytes"

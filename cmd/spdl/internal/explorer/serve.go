@@ -1,0 +1,72 @@
+package explorer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/mnist"
+)
+
+// OptionsOf returns the explorer's options by app.toml. Test reads the test set,
+// where models are to be measured.
+func OptionsOf(a node.AppConfig, test func() (mnist.Set, error)) Options {
+	o := Options{
+		Rate: a.API.Rate, Burst: a.API.Burst,
+		MaxConnections: a.API.MaxConnections, MaxStreams: a.API.MaxStreams, StreamsPerClient: a.API.StreamsPerClient,
+	}
+	for _, host := range strings.Split(a.API.Hosts, ",") {
+		if host = strings.ToLower(strings.TrimSpace(host)); host != "" {
+			o.Hosts = append(o.Hosts, host)
+		}
+	}
+	if a.Explorer.Eval {
+		o.Evaluate = On(test)
+	}
+	return o
+}
+
+// Beside serves the explorer of a node in the node's process, where app.toml says
+// so. It is a node.Hooks.Beside: it reads the node's RPC as anybody would, and
+// what fails after the start does not concern the node.
+func Beside(ctx context.Context, n node.Beside) (ended <-chan struct{}, err error) {
+	if !n.App.Explorer.Enabled {
+		return nil, nil
+	}
+	if n.RPC == "" {
+		return nil, fmt.Errorf("explorer: it reads the node's RPC, and rpc.laddr of config.toml is empty")
+	}
+	logger := n.Logger.With("module", "explorer")
+	o := OptionsOf(n.App, func() (mnist.Set, error) {
+		d, err := n.Data(n.App.Worker.Data)
+		return d.Test, err
+	})
+	o.Log = logger.Info
+	s, err := Open(reachable(n.RPC), o)
+	if err != nil {
+		return nil, err
+	}
+	l, err := Listen(n.App.Explorer.Laddr)
+	if err != nil {
+		return nil, err
+	}
+	logger.Info("explorer", "address", "http://"+l.Addr().String())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := s.Serve(ctx, l); err != nil {
+			logger.Error("explorer stopped", "err", err)
+		}
+	}()
+	return done, nil
+}
+
+// reachable returns an address to listen on as one to ask: CometBFT takes no host
+// for all hosts.
+func reachable(laddr string) string {
+	if port, all := strings.CutPrefix(laddr, "tcp://:"); all {
+		return "tcp://127.0.0.1:" + port
+	}
+	return laddr
+}
