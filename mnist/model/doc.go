@@ -6,13 +6,13 @@
 //	softmax regression (Hidden 0): W [Classes][Inputs], b [Classes]
 //	one hidden layer of tanh:      W1 [Hidden][Inputs], b1 [Hidden], W2 [Classes][Hidden], b2 [Classes]
 //
-// each matrix row-major. 196 inputs and 10 classes make 1,970 parameters, 784 make 7,850, and 196-32-10 makes 6,634. A
+// each matrix row-major; a spec with NoBias leaves b, b1 and b2 out. 196 inputs and 10 classes make 1,970 parameters, 784 make 7,850, and 196-32-10 makes 6,634. A
 // gradient has the layout of the parameters.
 //
 // # Clipping without per-example gradients
 //
 // The gradient of one example with respect to a layer is the outer product of the layer's deltas and its inputs, so its
-// squared norm is ‖delta‖²(‖input‖²+1), the 1 being the bias: no gradient of a single example is ever written down
+// squared norm is ‖delta‖²(‖input‖²+1), the 1 being the bias, if there is one: no gradient of a single example is ever written down
 // (Goodfellow, "Efficient per-example gradient computations", 2015). The deltas are scaled by the clipping factor and the
 // outer products accumulated, by gonum's float32 kernels.
 //

@@ -58,13 +58,13 @@ func (m *Model) ClippedSum(dst, params []float64, x []float32, labels []uint8, c
 func (m *Model) add(stats *Stats, x []float32, label uint8, clip float64) {
 	fed := m.forward(x)
 	loss := residual(m.logits, label)
-	square := squareNorm(m.logits) * (squareNorm(fed) + 1)
+	square := squareNorm(m.logits) * m.output.squareNorm(fed)
 	if m.spec.Hidden > 0 {
 		m.output.backward(m.delta, m.params, m.logits)
 		for j, a := range m.activation {
 			m.delta[j] *= 1 - a*a // tanh' = 1 - tanh²
 		}
-		square += squareNorm(m.delta) * (squareNorm(x) + 1)
+		square += squareNorm(m.delta) * m.hidden.squareNorm(x)
 	}
 	norm := math.Sqrt(square)
 	if !finite(norm) || !finite(loss) {

@@ -18,6 +18,8 @@ var specs = []model.Spec{
 	{Inputs: 49, Classes: 10},
 	{Inputs: 5, Hidden: 1, Classes: 2},
 	{Inputs: 21, Hidden: 6, Classes: 4},
+	{Inputs: 49, Classes: 10, NoBias: true},
+	{Inputs: 21, Hidden: 6, Classes: 4, NoBias: true},
 }
 
 // The model computes in float32, 2^-24 = 6e-8 relative per operation. A logit is a sum of at most 50 products of magnitude

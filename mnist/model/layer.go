@@ -6,13 +6,31 @@ import "gonum.org/v1/gonum/blas/gonum"
 // for Sgemm, whose blocking costs more than it saves.
 var kernels gonum.Implementation
 
-// layer is an affine map with its place in the flat parameter vector: weights [out][in], then biases [out].
+// layer is an affine map, or a linear one without biases, with its place in the flat parameter vector: weights [out][in],
+// then biases [out].
 type layer struct {
 	in, out int
 	at      int // offset of the first weight
+	noBias  bool
 }
 
 func (l layer) bias(c int) int { return l.at + l.in*l.out + c }
+
+// size is the number of parameters.
+func (l layer) size() int {
+	if l.noBias {
+		return l.in * l.out
+	}
+	return (l.in + 1) * l.out
+}
+
+// squareNorm is the squared norm of what the layer multiplies its deltas by: of x, and of the 1 that a bias is fed with.
+func (l layer) squareNorm(x []float32) float64 {
+	if l.noBias {
+		return squareNorm(x)
+	}
+	return squareNorm(x) + 1
+}
 
 // row is the weights of unit c.
 func (l layer) row(params []float32, c int) []float32 {
@@ -22,7 +40,10 @@ func (l layer) row(params []float32, c int) []float32 {
 // forward sets dst[c] = b[c] + Σ W[c][j]*x[j].
 func (l layer) forward(dst, params, x []float32) {
 	for c := range dst {
-		dst[c] = params[l.bias(c)] + kernels.Sdot(l.in, l.row(params, c), 1, x, 1)
+		dst[c] = kernels.Sdot(l.in, l.row(params, c), 1, x, 1)
+		if !l.noBias {
+			dst[c] += params[l.bias(c)]
+		}
 	}
 }
 
@@ -34,10 +55,12 @@ func (l layer) backward(dst, params, delta []float32) {
 	}
 }
 
-// accumulate adds the gradient delta ⊗ (x, 1) to sum.
+// accumulate adds the gradient delta ⊗ (x, 1) to sum, delta ⊗ x without biases.
 func (l layer) accumulate(sum, delta, x []float32) {
 	for c, v := range delta {
-		sum[l.bias(c)] += v
+		if !l.noBias {
+			sum[l.bias(c)] += v
+		}
 		kernels.Saxpy(l.in, v, x, 1, l.row(sum, c), 1)
 	}
 }

@@ -34,11 +34,11 @@ func New(s Spec) (*Model, error) {
 		delta:      make([]float32, s.Hidden),
 	}
 	if s.Hidden == 0 {
-		m.output = layer{in: s.Inputs, out: s.Classes}
+		m.output = layer{in: s.Inputs, out: s.Classes, noBias: s.NoBias}
 		return m, nil
 	}
-	m.hidden = layer{in: s.Inputs, out: s.Hidden}
-	m.output = layer{in: s.Hidden, out: s.Classes, at: s.Hidden * (s.Inputs + 1)}
+	m.hidden = layer{in: s.Inputs, out: s.Hidden, noBias: s.NoBias}
+	m.output = layer{in: s.Hidden, out: s.Classes, at: m.hidden.size(), noBias: s.NoBias}
 	return m, nil
 }
 

@@ -12,10 +12,12 @@ import (
 
 func TestSpec(t *testing.T) {
 	for spec, dim := range map[model.Spec]int{
-		{Inputs: 196, Classes: 10}:              1970,
-		{Inputs: 784, Classes: 10}:              7850,
-		{Inputs: 196, Hidden: 32, Classes: 10}:  6634,
-		{Inputs: 784, Hidden: 128, Classes: 10}: 101770,
+		{Inputs: 196, Classes: 10}:                       1970,
+		{Inputs: 784, Classes: 10}:                       7850,
+		{Inputs: 196, Hidden: 32, Classes: 10}:           6634,
+		{Inputs: 784, Hidden: 128, Classes: 10}:          101770,
+		{Inputs: 160, Classes: 10, NoBias: true}:         1600,
+		{Inputs: 8, Hidden: 4, Classes: 2, NoBias: true}: 40,
 	} {
 		m, err := model.New(spec)
 		require.NoError(t, err)
@@ -24,6 +26,7 @@ func TestSpec(t *testing.T) {
 		assert.Equal(t, spec, m.Spec())
 	}
 	assert.Equal(t, "196-10", model.Spec{Inputs: 196, Classes: 10}.String())
+	assert.Equal(t, "160-10 without bias", model.Spec{Inputs: 160, Classes: 10, NoBias: true}.String())
 	assert.Equal(t, "196-32-10", model.Spec{Inputs: 196, Hidden: 32, Classes: 10}.String())
 }
 

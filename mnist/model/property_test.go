@@ -22,6 +22,7 @@ func drawProblem(t *rapid.T, minBatch int) problem {
 		Inputs:  rapid.IntRange(1, 30).Draw(t, "inputs"),
 		Hidden:  rapid.IntRange(0, 5).Draw(t, "hidden"),
 		Classes: rapid.IntRange(2, 6).Draw(t, "classes"),
+		NoBias:  rapid.Bool().Draw(t, "no bias"),
 	}
 	m, err := model.New(spec)
 	require.NoError(t, err)

@@ -18,17 +18,20 @@ func (r reference) gradient(params []float64, x []float32, label uint8) (loss fl
 	}
 	g = make([]float64, r.Dim())
 	if r.Hidden == 0 {
-		loss, delta := crossEntropy(affine(params, input, r.Classes), label)
-		outer(g, delta, input)
+		loss, delta := crossEntropy(r.affine(params, input, r.Classes), label)
+		r.outer(g, delta, input)
 		return loss, g
 	}
 	first := r.Hidden * (r.Inputs + 1)
-	hidden := affine(params[:first], input, r.Hidden)
+	if r.NoBias {
+		first = r.Hidden * r.Inputs
+	}
+	hidden := r.affine(params[:first], input, r.Hidden)
 	for j := range hidden {
 		hidden[j] = math.Tanh(hidden[j])
 	}
-	loss, delta := crossEntropy(affine(params[first:], hidden, r.Classes), label)
-	outer(g[first:], delta, hidden)
+	loss, delta := crossEntropy(r.affine(params[first:], hidden, r.Classes), label)
+	r.outer(g[first:], delta, hidden)
 	below := make([]float64, r.Hidden)
 	for j := range below {
 		for c := range delta {
@@ -36,15 +39,17 @@ func (r reference) gradient(params []float64, x []float32, label uint8) (loss fl
 		}
 		below[j] *= 1 - hidden[j]*hidden[j]
 	}
-	outer(g[:first], below, input)
+	r.outer(g[:first], below, input)
 	return loss, g
 }
 
-// affine is W x + b for params W [out][len(x)], b [out].
-func affine(params, x []float64, out int) []float64 {
+// affine is W x + b for params W [out][len(x)], b [out], or W x.
+func (r reference) affine(params, x []float64, out int) []float64 {
 	z := make([]float64, out)
 	for c := range z {
-		z[c] = params[out*len(x)+c]
+		if !r.NoBias {
+			z[c] = params[out*len(x)+c]
+		}
 		for j, v := range x {
 			z[c] += params[c*len(x)+j] * v
 		}
@@ -52,10 +57,12 @@ func affine(params, x []float64, out int) []float64 {
 	return z
 }
 
-// outer writes the gradient delta ⊗ (x, 1).
-func outer(g, delta, x []float64) {
+// outer writes the gradient delta ⊗ (x, 1), or delta ⊗ x.
+func (r reference) outer(g, delta, x []float64) {
 	for c, d := range delta {
-		g[len(delta)*len(x)+c] = d
+		if !r.NoBias {
+			g[len(delta)*len(x)+c] = d
+		}
 		for j, v := range x {
 			g[c*len(x)+j] = d * v
 		}

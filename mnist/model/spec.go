@@ -17,9 +17,11 @@ const (
 	MaxDim     = gradients.MaxDim // parameters
 )
 
-// Spec names a model: softmax regression if Hidden is 0, else one hidden layer of that many tanh units.
+// Spec names a model: softmax regression if Hidden is 0, else one hidden layer of that many tanh units. NoBias leaves the
+// biases of all layers out.
 type Spec struct {
 	Inputs, Hidden, Classes int
+	NoBias                  bool
 }
 
 // Validate returns nil, or an error wrapping ErrSpec that names the field, its value and the bound.
@@ -42,17 +44,24 @@ func (s Spec) Dim() int { return int(s.dim()) }
 
 // dim needs 64 bits before the bounds are checked.
 func (s Spec) dim() int64 {
-	inputs, hidden, classes := int64(s.Inputs), int64(s.Hidden), int64(s.Classes)
-	if hidden == 0 {
-		return classes * (inputs + 1)
+	inputs, hidden, classes, bias := int64(s.Inputs), int64(s.Hidden), int64(s.Classes), int64(1)
+	if s.NoBias {
+		bias = 0
 	}
-	return hidden*(inputs+1) + classes*(hidden+1)
+	if hidden == 0 {
+		return classes * (inputs + bias)
+	}
+	return hidden*(inputs+bias) + classes*(hidden+bias)
 }
 
-// String is "196-10" or "196-32-10".
+// String is "196-10" or "196-32-10", with " without bias" behind it if there is none.
 func (s Spec) String() string {
-	if s.Hidden == 0 {
-		return fmt.Sprintf("%d-%d", s.Inputs, s.Classes)
+	widths := fmt.Sprintf("%d-%d", s.Inputs, s.Classes)
+	if s.Hidden > 0 {
+		widths = fmt.Sprintf("%d-%d-%d", s.Inputs, s.Hidden, s.Classes)
 	}
-	return fmt.Sprintf("%d-%d-%d", s.Inputs, s.Hidden, s.Classes)
+	if s.NoBias {
+		return widths + " without bias"
+	}
+	return widths
 }
