@@ -7,6 +7,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -15,7 +16,7 @@ import (
 // next: an empty block, and one with a Join.
 func BenchmarkAdvance(b *testing.B) {
 	for _, n := range []int{20, 100} {
-		s := apptest.State(n, func(p *app.Params) { p.Model.Inputs = 50_000 })
+		s := apptest.State(n, func(p *params.Params) { p.Model.Inputs = 50_000 })
 		after := func(s *app.State, txs ...*tx.Tx) *app.State {
 			out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: txs})
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -186,7 +187,7 @@ func about(body tx.Body) string {
 	case *tx.Remove:
 		return fmt.Sprintf("participant %d goes", b.Subject)
 	case *tx.StartEpoch:
-		p, err := app.EpochParams(b)
+		p, err := params.Decode(b.Params)
 		if err != nil {
 			return err.Error()
 		}
@@ -197,7 +198,7 @@ func about(body tx.Body) string {
 }
 
 // guarantee says what parameters promise of privacy.
-func guarantee(p app.Params) string {
+func guarantee(p params.Params) string {
 	switch {
 	case len(p.Privacy.Cost) == 0:
 		return fmt.Sprintf("mechanism %s with NO DP GUARANTEE", p.Privacy.Mechanism)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -31,14 +31,14 @@ func open(t *testing.T, db dbm.DB) *node {
 }
 
 // begin opens a node on a new chain of n participants.
-func begin(t *testing.T, n int, mutate ...func(*app.Params)) *node {
+func begin(t *testing.T, n int, mutate ...func(*params.Params)) *node {
 	t.Helper()
 	v := open(t, dbm.NewMemDB())
 	v.init(n, mutate...)
 	return v
 }
 
-func (n *node) init(participants int, mutate ...func(*app.Params)) {
+func (n *node) init(participants int, mutate ...func(*params.Params)) {
 	n.t.Helper()
 	data, err := apptest.Genesis(participants, apptest.Params(participants, mutate...)).Encode()
 	require.NoError(n.t, err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spdl/spdl/abci/metrics"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // measure gives a committed state to the metrics. What the state says of
@@ -31,7 +32,7 @@ func (a *Application) measure(before, s *app.State) {
 		if !p.Active {
 			continue
 		}
-		st := metrics.Standing{Participant: p.Index, Reputation: float64(p.Reputation) / app.One}
+		st := metrics.Standing{Participant: p.Index, Reputation: float64(p.Reputation) / params.One}
 		if spend, err := spendOf(s, p); err == nil {
 			st.Epsilon, st.Left = spend.Epsilon, spend.Left
 		}

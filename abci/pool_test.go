@@ -11,6 +11,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -51,7 +52,7 @@ func TestApprovalsAreBounded(t *testing.T) {
 	// The parameters of an epoch with a ledger are the largest that is of use.
 	p := n.State().Params
 	p.Privacy.Epsilon, p.Privacy.Delta = 4, 1e-6
-	for range app.LedgerOrders {
+	for range params.LedgerOrders {
 		p.Privacy.Cost, p.Privacy.Budget = append(p.Privacy.Cost, 1<<62), append(p.Privacy.Budget, 1<<62)
 	}
 	epoch := apptest.Sign(0, app.NewStartEpoch(0, 1, 1, p, false, false))

@@ -17,6 +17,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -364,9 +365,9 @@ func TestQuery(t *testing.T) {
 	require.Equal(t, s.Progress.Ranking, status.Ranking)
 	hash := s.Hash()
 	require.Equal(t, fmt.Sprintf("%x", hash), status.AppHash)
-	var params app.Params
-	ask("/params", &params)
-	require.Equal(t, s.Params, params)
+	var running params.Params
+	ask("/params", &running)
+	require.Equal(t, s.Params, running)
 	var participants []app.Participant
 	ask("/participants", &participants)
 	require.Equal(t, s.Participants, participants)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -14,7 +15,7 @@ import (
 // from bytes that the node sees first in the block.
 func BenchmarkExecute(b *testing.B) {
 	for _, n := range []int{4, 10, 30} {
-		s := apptest.State(n, func(p *app.Params) { p.Model.Inputs, p.Model.Classes = 196, 10 })
+		s := apptest.State(n, func(p *params.Params) { p.Model.Inputs, p.Model.Classes = 196, 10 })
 		txs := apptest.Close(s, 1)
 		for _, known := range []bool{true, false} {
 			b.Run(fmt.Sprintf("n=%d/known=%t", n, known), func(b *testing.B) {

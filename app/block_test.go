@@ -9,6 +9,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 )
@@ -260,7 +261,7 @@ func reseal(t *tx.Tx, change func(*tx.Envelope)) *tx.Tx {
 // TestTolerance: with a tolerance the block's own Delta is applied if it is
 // within, and rejected beyond, in any coordinate and direction.
 func TestTolerance(t *testing.T) {
-	s := apptest.State(4, func(p *app.Params) {
+	s := apptest.State(4, func(p *params.Params) {
 		p.Rule.Tolerance = 2
 		p.Grid.Step = 1.0 / 512 // 2*sqrt(8)/512 is below 5 % of the clip norm
 	})

@@ -10,12 +10,13 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 )
 
 // TestDocument: a document that no state encodes to is refused with what is wrong
 // with it. Its bytes may be a peer's, and it is read before its hash is known.
 func TestDocument(t *testing.T) {
-	s := apptest.State(4, func(p *app.Params) { p.Training.Momentum = 0.5 })
+	s := apptest.State(4, func(p *params.Params) { p.Training.Momentum = 0.5 })
 	out, err := s.Execute(app.Block{Height: 1, Txs: apptest.Close(s, 1)})
 	require.NoError(t, err)
 	encoded := out.State.Encode()
@@ -35,7 +36,7 @@ func TestDocument(t *testing.T) {
 		},
 		"privacy.cost[0] is 0": func(d *app.Document) {
 			d.Params.Privacy.Epsilon, d.Params.Privacy.Delta = 1, 1e-6
-			d.Params.Privacy.Cost, d.Params.Privacy.Budget = make([]uint64, app.LedgerOrders), make([]uint64, app.LedgerOrders)
+			d.Params.Privacy.Cost, d.Params.Privacy.Budget = make([]uint64, params.LedgerOrders), make([]uint64, params.LedgerOrders)
 		},
 	} {
 		var d app.Document
@@ -91,7 +92,7 @@ func TestSmallEntries(t *testing.T) {
 // FuzzDecodeState: no document ends who reads it, and what is read is a state
 // that is written and read again.
 func FuzzDecodeState(f *testing.F) {
-	s := apptest.State(4, func(p *app.Params) { p.Training.Momentum = 0.5 })
+	s := apptest.State(4, func(p *params.Params) { p.Training.Momentum = 0.5 })
 	out, err := s.Execute(app.Block{Height: 1, Txs: apptest.Close(s, 1)})
 	if err != nil {
 		f.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
@@ -20,7 +21,7 @@ import (
 // keeps keys, reputations, seed and ranking of its own, by the words of SPEC.md.
 type observer struct {
 	t          *testing.T
-	params     app.Params
+	params     params.Params
 	keys       [][]byte // VRF keys, by participant
 	reputation []int64
 	left       []bool
@@ -102,7 +103,7 @@ func (o *observer) block(raws [][]byte) {
 		case out.Delta.Dot(vectors[i]) < 0:
 			*r = max(0, *r-o.params.Reputation.Penalty)
 		default:
-			*r = min(app.One, *r+o.params.Reputation.Reward)
+			*r = min(params.One, *r+o.params.Reputation.Reward)
 		}
 	}
 	for _, index := range guilty {
@@ -145,7 +146,7 @@ func TestObserver(t *testing.T) {
 	for _, term := range []uint64{1, 3} {
 		t.Run(fmt.Sprintf("term %d", term), func(t *testing.T) {
 			const n = 5
-			g := apptest.Genesis(n, apptest.Params(n, mean, func(p *app.Params) { p.Election.Term, p.Training.Rounds = term, 200 }))
+			g := apptest.Genesis(n, apptest.Params(n, mean, func(p *params.Params) { p.Election.Term, p.Training.Rounds = term, 200 }))
 			s, err := app.NewState(apptest.ChainID, 1, -1, g)
 			require.NoError(t, err)
 			o := observe(t, g)
@@ -266,7 +267,7 @@ func TestTie(t *testing.T) {
 // TestTieWithinATerm: after a tie the next round's draws decide, whatever the
 // term, and those after it not again.
 func TestTieWithinATerm(t *testing.T) {
-	s := apptest.State(4, func(p *app.Params) { p.Election.Term = 3 })
+	s := apptest.State(4, func(p *params.Params) { p.Election.Term = 3 })
 	s = round(t, round(t, s).State).State
 	ranking := s.Progress.Ranking
 	own := make([][]byte, 4)

@@ -1,30 +1,16 @@
 package app
 
 import (
-	"bytes"
 	"fmt"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
-// decodeParams reads the parameters that an epoch proposes, in canonical form.
-func decodeParams(data []byte) (p Params, err error) {
-	if err := p.Unmarshal(data); err != nil {
-		return p, fmt.Errorf("params: %w", err)
-	}
-	if !bytes.Equal(mustMarshal(&p), data) {
-		return p, fmt.Errorf("params are not in canonical form")
-	}
-	return p, nil
-}
-
 // NewStartEpoch proposes the epoch after the running one.
-func NewStartEpoch(participant uint32, nonce, epoch uint64, p Params, keepModel, now bool) *tx.StartEpoch {
+func NewStartEpoch(participant uint32, nonce, epoch uint64, p params.Params, keepModel, now bool) *tx.StartEpoch {
 	return &tx.StartEpoch{Participant: participant, Nonce: nonce, Epoch: epoch, Params: mustMarshal(&p), KeepModel: keepModel, Now: now}
 }
-
-// EpochParams are the parameters that a proposal asks for.
-func EpochParams(e *tx.StartEpoch) (Params, error) { return decodeParams(e.Params) }
 
 // checkStartEpoch is M3 to M5, M8, P1 and P2.
 func (s *State) checkStartEpoch(t *tx.Tx, e *tx.StartEpoch) error {
@@ -38,11 +24,11 @@ func (s *State) checkStartEpoch(t *tx.Tx, e *tx.StartEpoch) error {
 	return err
 }
 
-func (s *State) mayStartEpoch(e *tx.StartEpoch) (Params, error) {
+func (s *State) mayStartEpoch(e *tx.StartEpoch) (params.Params, error) {
 	if e.Epoch != s.Progress.Epoch+1 {
-		return Params{}, fmt.Errorf("%w: epoch %d, the next is %d", ErrEpoch, e.Epoch, s.Progress.Epoch+1)
+		return params.Params{}, fmt.Errorf("%w: epoch %d, the next is %d", ErrEpoch, e.Epoch, s.Progress.Epoch+1)
 	}
-	p, err := decodeParams(e.Params)
+	p, err := params.Decode(e.Params)
 	if err == nil {
 		_, err = p.Validate(s.Active())
 	}
@@ -52,7 +38,7 @@ func (s *State) mayStartEpoch(e *tx.StartEpoch) (Params, error) {
 	if e.KeepModel && p.Model != s.Params.Model {
 		return p, fmt.Errorf("%w: the model is kept, and is another: %+v, running %+v", ErrEpochParams, p.Model, s.Params.Model)
 	}
-	if err := p.checkBlock(s.Active()); err != nil {
+	if err := p.CheckBlock(s.Active()); err != nil {
 		return p, fmt.Errorf("%w: %w", ErrEpochParams, err)
 	}
 	return p, nil
@@ -72,7 +58,7 @@ func (s *State) startEpoch(e *tx.StartEpoch) error {
 	})
 	s.Params = p
 	if !e.KeepModel {
-		s.Model = p.Model.initial(s.Progress.Seed)
+		s.Model = initialModel(p.Model, s.Progress.Seed)
 	}
 	s.Velocity = nil
 	if p.Training.Momentum != 0 {

@@ -10,18 +10,19 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
 // another is a proposal by participant 0 for the next epoch, with the running
 // parameters changed.
-func another(s *app.State, keep, now bool, change func(*app.Params)) *tx.Tx {
+func another(s *app.State, keep, now bool, change func(*params.Params)) *tx.Tx {
 	p := s.Params
 	change(&p)
 	return ring{}.sign(0, app.NewStartEpoch(0, tick(), s.Progress.Epoch+1, p, keep, now))
 }
 
-func same(*app.Params) {}
+func same(*params.Params) {}
 
 // agreed is a proposal with the approvals that N = 4 takes.
 func agreed(proposal *tx.Tx) []*tx.Tx { return votes(proposal, 1, 2) }
@@ -36,7 +37,7 @@ func TestEpochNow(t *testing.T) {
 	}
 	s = round(t, s, equivocation(3, 0, 0)).State
 	plain := round(t, s).State
-	x := another(s, true, true, func(p *app.Params) {
+	x := another(s, true, true, func(p *params.Params) {
 		p.Training.Rounds, p.Training.LearningRate, p.Rule.Name, p.Election.Term = 3, 0.25, "median", 3
 	})
 	out := round(t, s, agreed(x)...)
@@ -47,7 +48,7 @@ func TestEpochNow(t *testing.T) {
 	require.Equal(t, []app.Epoch{{Epoch: 0, Params: s.Params, Rounds: 5, Opened: 1, Closed: next.Height, ModelHash: model[:]}}, next.Epochs)
 	require.Equal(t, out.Record.ModelHash, next.Epochs[0].ModelHash)
 	require.Equal(t, plain.Model, next.Model, "kept, the round of the block included")
-	want, err := app.EpochParams(x.Body.(*tx.StartEpoch))
+	want, err := params.Decode(x.Body.(*tx.StartEpoch).Params)
 	require.NoError(t, err)
 	require.Equal(t, want, next.Params)
 	require.Equal(t, app.Progress{
@@ -79,7 +80,7 @@ func TestEpochNow(t *testing.T) {
 // TestEpochAtTheEnd: without now it waits for the training to finish, is made
 // by the block that finishes it, and leaves the rounds that are to come alone.
 func TestEpochAtTheEnd(t *testing.T) {
-	s := apptest.State(4, func(p *app.Params) { p.Training.Rounds = 4 })
+	s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 4 })
 	s = step(t, s, agreed(another(s, true, false, same))...).State
 	for range 3 {
 		require.True(t, s.Proposals[0].Accepted)
@@ -104,7 +105,7 @@ func TestEpochAtTheEnd(t *testing.T) {
 // finished": in a finished chain a block without a round makes changes, an epoch
 // among them, and training goes on.
 func TestEpochsOn(t *testing.T) {
-	s := apptest.State(4, func(p *app.Params) { p.Training.Rounds = 2 })
+	s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 2 })
 	s = round(t, round(t, s).State).State
 	for epoch := uint64(1); epoch <= 3; epoch++ {
 		require.True(t, s.Finished())
@@ -177,43 +178,43 @@ func TestEpochRules(t *testing.T) {
 		{"parameters are noise", app.ErrEpochParams, raw(func(e *tx.StartEpoch) { e.Params = []byte("noise") })},
 		{"parameters with an unknown field", app.ErrEpochParams, raw(func(e *tx.StartEpoch) { e.Params = append(e.Params, 0x78, 1) })},
 		{"parameters truncated", app.ErrEpochParams, raw(func(e *tx.StartEpoch) { e.Params = e.Params[:len(e.Params)-1] })},
-		{"no rounds", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Training.Rounds = 0 })},
-		{"unknown rule", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Rule.Name = "best" })},
-		{"f too large for N", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Rule.Byzantine = 2 })},
-		{"learning rate not a number", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Training.LearningRate = math.NaN() })},
-		{"momentum 1", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Training.Momentum = 1 })},
-		{"grid width 3", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Grid.Width = 3 })},
-		{"reputation above 1", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Reputation.Initial = app.One + 1 })},
-		{"term too long", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Election.Term = 1<<20 + 1 })},
-		{"views too long", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Election.ViewBlocks = 1<<20 + 1 })},
-		{"quorum that overflows", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Election.QuorumBlocks = 1<<64 - 1 })},
-		{"preset too long", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Preset = strings.Repeat("x", 71) })},
-		{"preset that does not print", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Preset = "a\nb" })},
-		{"epsilon of another mechanism", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Privacy.PrototypeEpsilon = 1 })},
-		{"noise of no mechanism", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Privacy.Mechanism = app.MechanismNone })},
-		{"term 0", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Election.Term = 0 })},
-		{"tolerance beyond the bound", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Rule.Tolerance = 1000 })},
-		{"model too large", app.ErrEpochParams, another(s, false, true, func(p *app.Params) { p.Model.Inputs = 1 << 31 })},
-		{"another model kept", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Model.Inputs = 4 })},
-		{"another feature map kept", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Model.PixelMean = 1 })},
-		{"another kind kept", app.ErrEpochParams, another(s, true, true, func(p *app.Params) { p.Model.Kind, p.Model.Hidden = app.ModelMLP, 1 })},
+		{"no rounds", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Training.Rounds = 0 })},
+		{"unknown rule", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Rule.Name = "best" })},
+		{"f too large for N", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Rule.Byzantine = 2 })},
+		{"learning rate not a number", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Training.LearningRate = math.NaN() })},
+		{"momentum 1", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Training.Momentum = 1 })},
+		{"grid width 3", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Grid.Width = 3 })},
+		{"reputation above 1", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Reputation.Initial = params.One + 1 })},
+		{"term too long", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Election.Term = 1<<20 + 1 })},
+		{"views too long", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Election.ViewBlocks = 1<<20 + 1 })},
+		{"quorum that overflows", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Election.QuorumBlocks = 1<<64 - 1 })},
+		{"preset too long", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Preset = strings.Repeat("x", 71) })},
+		{"preset that does not print", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Preset = "a\nb" })},
+		{"epsilon of another mechanism", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Privacy.PrototypeEpsilon = 1 })},
+		{"noise of no mechanism", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Privacy.Mechanism = params.MechanismNone })},
+		{"term 0", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Election.Term = 0 })},
+		{"tolerance beyond the bound", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Rule.Tolerance = 1000 })},
+		{"model too large", app.ErrEpochParams, another(s, false, true, func(p *params.Params) { p.Model.Inputs = 1 << 31 })},
+		{"another model kept", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Model.Inputs = 4 })},
+		{"another feature map kept", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Model.PixelMean = 1 })},
+		{"another kind kept", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Model.Kind, p.Model.Hidden = params.ModelMLP, 1 })},
 	} {
 		t.Run(c.name, func(t *testing.T) { refused(t, s, c.want, c.x) })
 	}
 	// Another model may be a new one.
-	require.NoError(t, s.Admit(another(s, false, true, func(p *app.Params) { p.Model.Inputs = 4 })))
+	require.NoError(t, s.Admit(another(s, false, true, func(p *params.Params) { p.Model.Inputs = 4 })))
 	// "a block holds a round": 30 of 2M parameters in two bytes do not fit.
 	many := apptest.State(30)
-	large := func(p *app.Params) { p.Model.Inputs, p.Grid.Width = 1_000_000, 2 }
+	large := func(p *params.Params) { p.Model.Inputs, p.Grid.Width = 1_000_000, 2 }
 	exactly(t, app.ErrEpochParams, many.Admit(another(many, false, true, large)))
-	require.NoError(t, many.Admit(another(many, false, true, func(p *app.Params) { p.Model.Inputs = 1_000_000 })))
+	require.NoError(t, many.Admit(another(many, false, true, func(p *params.Params) { p.Model.Inputs = 1_000_000 })))
 }
 
 // TestEpochGrowsBlocks: "block.max_bytes rises where N or the model needs it."
 func TestEpochGrowsBlocks(t *testing.T) {
 	s, err := app.NewState(apptest.ChainID, 1, 1<<20, apptest.Genesis(4, apptest.Params(4)))
 	require.NoError(t, err)
-	x := another(s, false, true, func(p *app.Params) { p.Model.Inputs = 200_000 })
+	x := another(s, false, true, func(p *params.Params) { p.Model.Inputs = 200_000 })
 	out := step(t, s, append(apptest.Close(s, 1), agreed(x)...)...)
 	require.Equal(t, out.State.Params.BlockBytes(4), out.BlockBytes)
 	require.Greater(t, out.BlockBytes, int64(1<<20))
@@ -225,7 +226,7 @@ func TestEpochGrowsBlocks(t *testing.T) {
 // seed as it stands, and trains.
 func TestNewModel(t *testing.T) {
 	s := round(t, apptest.State(4)).State
-	mlp := func(p *app.Params) { p.Model.Kind, p.Model.Hidden, p.Training.Momentum = app.ModelMLP, 3, 0.5 }
+	mlp := func(p *params.Params) { p.Model.Kind, p.Model.Hidden, p.Training.Momentum = params.ModelMLP, 3, 0.5 }
 	out := step(t, s, append(apptest.Close(s, 2), agreed(another(s, false, true, mlp))...)...)
 	next := out.State
 	require.Len(t, next.Model, 3*4+2*4)
@@ -242,26 +243,26 @@ func TestNewModel(t *testing.T) {
 	require.NotEqual(t, next.Model, after.Model)
 	require.NotEqual(t, make([]float64, 20), after.Velocity)
 	// A softmax begins at zero, as in genesis.
-	out = step(t, after, append(apptest.Close(after, after.Height+1), agreed(another(after, false, true, func(p *app.Params) { *p = s.Params }))...)...)
+	out = step(t, after, append(apptest.Close(after, after.Height+1), agreed(another(after, false, true, func(p *params.Params) { *p = s.Params }))...)...)
 	require.Equal(t, make([]float64, 8), out.State.Model)
 	require.Nil(t, out.State.Velocity)
 	require.Len(t, out.State.Epochs, 2)
 	// Momentum comes and goes with a kept model, too.
-	kept := round(t, s, agreed(another(s, true, true, func(p *app.Params) { p.Training.Momentum = 0.5 }))...).State
+	kept := round(t, s, agreed(another(s, true, true, func(p *params.Params) { p.Training.Momentum = 0.5 }))...).State
 	require.Equal(t, round(t, s).State.Model, kept.Model)
 	require.Equal(t, make([]float64, 8), kept.Velocity)
 	kept = round(t, kept).State
 	require.NotEqual(t, make([]float64, 8), kept.Velocity)
 	anew := round(t, kept, agreed(another(kept, true, true, same))...).State
 	require.Equal(t, make([]float64, 8), anew.Velocity, "it begins anew")
-	require.Nil(t, round(t, kept, agreed(another(kept, true, true, func(p *app.Params) { p.Training.Momentum = 0 }))...).State.Velocity)
+	require.Nil(t, round(t, kept, agreed(another(kept, true, true, func(p *params.Params) { p.Training.Momentum = 0 }))...).State.Velocity)
 }
 
 // TestLostModel: a model that has overflowed is lost alike on all machines: of
 // all the bits that are not a number only one set is ever stored.
 func TestLostModel(t *testing.T) {
 	for _, momentum := range []float64{0, 0.5} {
-		s := apptest.State(4, func(p *app.Params) {
+		s := apptest.State(4, func(p *params.Params) {
 			p.Training.LearningRate, p.Training.WeightDecay, p.Training.Momentum = 1e308, 0.5, momentum
 		})
 		for range 6 {
@@ -276,7 +277,7 @@ func TestLostModel(t *testing.T) {
 		}
 		require.Positive(t, lost)
 	}
-	s := apptest.State(4, func(p *app.Params) { p.Training.WeightDecay, p.Training.Momentum = 0.5, 0.5 })
+	s := apptest.State(4, func(p *params.Params) { p.Training.WeightDecay, p.Training.Momentum = 0.5, 0.5 })
 	s.Model[0], s.Velocity[0] = math.Inf(-1), math.Inf(1) // their sum is no number that any operand had
 	out, err := s.Execute(app.Block{Height: 1, Txs: apptest.Close(s, 1)})
 	require.NoError(t, err)
@@ -288,7 +289,7 @@ func TestLostModel(t *testing.T) {
 func TestRecordKeepsItsModel(t *testing.T) {
 	s := apptest.State(4)
 	p := s.Params
-	p.Model = app.Model{Kind: app.ModelMLP, Inputs: 3, Hidden: 4, Classes: 2, Pool: 1, PixelScale: 255}
+	p.Model = params.Model{Kind: params.ModelMLP, Inputs: 3, Hidden: 4, Classes: 2, Pool: 1, PixelScale: 255}
 	x := ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, p, false, true))
 	s = step(t, s, x).State
 	out := round(t, s, ring{}.approve(1, x), ring{}.approve(2, x))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -249,7 +250,7 @@ func TestEvidenceWithFormerKeys(t *testing.T) {
 // TestRestore: only a reputation of 0 is restored, to the initial one, with what
 // was before settled; the next offence counts again, as often as it happens.
 func TestRestore(t *testing.T) {
-	s := apptest.State(5, func(p *app.Params) { p.Reputation.Initial = 700_000 })
+	s := apptest.State(5, func(p *params.Params) { p.Reputation.Initial = 700_000 })
 	for times := range 3 {
 		at := s.Progress.Round
 		s = round(t, s, equivocation(2, 0, at)).State
@@ -288,7 +289,7 @@ func TestNobodyIsImmune(t *testing.T) {
 	early := equivocation(3, 0, 1)
 	s = step(t, s, early).State
 	s = round(t, s, votes(restore(0, 3), 1, 2)...).State
-	require.EqualValues(t, app.One, s.Participants[3].Reputation)
+	require.EqualValues(t, params.One, s.Participants[3].Reputation)
 	require.EqualValues(t, 1, s.Participants[3].SettledRound)
 	refused(t, s, app.ErrSettled, early)
 	for range 2 {
@@ -305,7 +306,7 @@ func TestNobodyIsImmune(t *testing.T) {
 // one closed the round in all their views.
 func TestEquivocatorNeverLeads(t *testing.T) {
 	for _, term := range []uint64{1, 3} {
-		s := apptest.State(4, func(p *app.Params) { p.Election.Term = term })
+		s := apptest.State(4, func(p *params.Params) { p.Election.Term = term })
 		guilty := s.Progress.Ranking[0]
 		s = step(t, s, equivocation(guilty, 0, 0)).State
 		require.Equal(t, guilty, s.Progress.Ranking[0], "no election yet")

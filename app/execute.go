@@ -214,13 +214,13 @@ func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vec
 	if out.Delta, err = s.checkTolerance(a, out.Delta); err != nil {
 		return nil, err
 	}
-	next.Model, next.Velocity = s.Params.Training.update(s.Model, s.Velocity, out.Delta, s.Params.Grid.Step)
+	next.Model, next.Velocity = update(s.Params.Training, s.Model, s.Velocity, out.Delta, s.Params.Grid.Step)
 	next.model, next.velocity = ModelHash(next.Model), ModelHash(next.Velocity)
 	record := s.record(next.Height, a, out)
 	for i, in := range a.Included {
 		p := &next.Participants[in.Participant]
 		opposed := out.Delta.Dot(vectors[i]) < 0
-		p.Reputation = s.Params.Reputation.after(p.Reputation, opposed)
+		p.Reputation = reputationAfter(s.Params.Reputation, p.Reputation, opposed)
 		p.Participations++
 		p.Releases++
 		p.Spent = s.Params.Privacy.Pay(p.Spent)

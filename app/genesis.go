@@ -8,10 +8,8 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/params"
 )
-
-// One is a reputation of 1 in parts per million.
-const One = 1_000_000
 
 // HexBytes are bytes that JSON shows in hexadecimal.
 type HexBytes []byte
@@ -27,7 +25,7 @@ func (b *HexBytes) UnmarshalText(text []byte) (err error) {
 
 // Genesis is the app_state of the genesis file.
 type Genesis struct {
-	Params       Params        `json:"params"`
+	Params       params.Params `json:"params"`
 	Seed         HexBytes      `json:"seed"` // 32 bytes: the first election and the initial model
 	Participants []Participant `json:"participants"`
 }
@@ -88,7 +86,7 @@ func (g Genesis) Validate() (warnings []string, err error) {
 	}
 	warnings, err = g.Params.Validate(len(g.Participants))
 	if err == nil {
-		err = g.Params.checkBlock(len(g.Participants))
+		err = g.Params.CheckBlock(len(g.Participants))
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrGenesis, err)
@@ -96,7 +94,7 @@ func (g Genesis) Validate() (warnings []string, err error) {
 	return warnings, err
 }
 
-func (p Participant) validate(i int, r Reputation) error {
+func (p Participant) validate(i int, r params.Reputation) error {
 	who := Identity{PubKey: p.PubKey, VrfKey: p.VrfKey, ConsensusKey: p.ConsensusKey, Moniker: p.Moniker, Address: p.Address}
 	if err := who.Check(); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 )
 
 func TestGenesisRoundTrip(t *testing.T) {
@@ -89,7 +90,7 @@ func TestGenesisRefuses(t *testing.T) {
 		{"rule.tolerance is -1", func(g *app.Genesis) { g.Params.Rule.Tolerance = -1 }},
 		{"grid.step 1e-12 is too small for the noise", func(g *app.Genesis) { noisy(&g.Params); g.Params.Grid.Step = 1e-12 }},
 		{"4 participants takes blocks of", func(g *app.Genesis) {
-			g.Params.Model, g.Params.Grid.Step, g.Params.Rule.Tolerance = app.Model{Kind: app.ModelSoftmax, Inputs: 1_048_000, Classes: 2, Pool: 1, PixelScale: 255}, 1e-9, 1
+			g.Params.Model, g.Params.Grid.Step, g.Params.Rule.Tolerance = params.Model{Kind: params.ModelSoftmax, Inputs: 1_048_000, Classes: 2, Pool: 1, PixelScale: 255}, 1e-9, 1
 		}},
 		{"lets a leader shift Delta", func(g *app.Genesis) { g.Params.Rule.Tolerance = 50 }},
 		{"cannot aggregate", func(g *app.Genesis) {
@@ -107,16 +108,16 @@ func TestGenesisRefuses(t *testing.T) {
 }
 
 func TestGenesisWarns(t *testing.T) {
-	warn := func(n int, mutate func(*app.Params)) string {
+	warn := func(n int, mutate func(*params.Params)) string {
 		warnings, err := apptest.Genesis(n, apptest.Params(n, mutate)).Validate()
 		require.NoError(t, err)
 		return strings.Join(warnings, "\n")
 	}
-	require.Contains(t, warn(4, func(p *app.Params) { p.Rule.Name = "krum" }), "outside its theorem")
-	require.NotContains(t, warn(5, func(p *app.Params) { p.Rule.Name = "krum" }), "outside its theorem")
-	require.Contains(t, warn(4, func(p *app.Params) { p.Rule.Zeros = true }), "rule.zeros")
-	require.Contains(t, warn(4, func(p *app.Params) { p.Rule.Unsquared = true }), "rule.unsquared")
-	require.Contains(t, warn(4, func(p *app.Params) {
+	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Name = "krum" }), "outside its theorem")
+	require.NotContains(t, warn(5, func(p *params.Params) { p.Rule.Name = "krum" }), "outside its theorem")
+	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Zeros = true }), "rule.zeros")
+	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Unsquared = true }), "rule.unsquared")
+	require.Contains(t, warn(4, func(p *params.Params) {
 		p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.PrototypeEpsilon = "prototype", 0, 0.02
 	}), "NO DP GUARANTEE")
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 )
 
 //go:embed testdata/golden.txt
@@ -29,17 +29,17 @@ func TestGolden(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		n      int
-		mutate func(*app.Params)
+		mutate func(*params.Params)
 	}{
-		{"krum int8", 4, func(p *app.Params) { p.Rule.Name = "krum" }},
-		{"multi-krum int8 momentum decay", 4, func(p *app.Params) { p.Training.Momentum, p.Training.WeightDecay = 0.9, 0.001 }},
-		{"nnm+trimmed-mean int8", 10, func(p *app.Params) { p.Rule.Name = "nnm+trimmed-mean" }},
-		{"krum unsquared int16", 7, func(p *app.Params) { p.Rule.Name, p.Rule.Unsquared, p.Grid.Width = "krum", true, 2 }},
-		{"mean mlp int8", 4, func(p *app.Params) {
+		{"krum int8", 4, func(p *params.Params) { p.Rule.Name = "krum" }},
+		{"multi-krum int8 momentum decay", 4, func(p *params.Params) { p.Training.Momentum, p.Training.WeightDecay = 0.9, 0.001 }},
+		{"nnm+trimmed-mean int8", 10, func(p *params.Params) { p.Rule.Name = "nnm+trimmed-mean" }},
+		{"krum unsquared int16", 7, func(p *params.Params) { p.Rule.Name, p.Rule.Unsquared, p.Grid.Width = "krum", true, 2 }},
+		{"mean mlp int8", 4, func(p *params.Params) {
 			p.Rule.Name = "mean"
-			p.Model = app.Model{Kind: app.ModelMLP, Inputs: 40, Hidden: 12, Classes: 10, Pool: 1, PixelScale: 255}
+			p.Model = params.Model{Kind: params.ModelMLP, Inputs: 40, Hidden: 12, Classes: 10, Pool: 1, PixelScale: 255}
 		}},
-		{"multi-krum softmax 7850", 4, func(p *app.Params) { p.Model.Inputs, p.Model.Classes = 784, 10 }},
+		{"multi-krum softmax 7850", 4, func(p *params.Params) { p.Model.Inputs, p.Model.Classes = 784, 10 }},
 	} {
 		s := apptest.State(c.n, c.mutate)
 		last := run(t, s, 50)[49]
@@ -60,7 +60,7 @@ func goldenBounds() string {
 	h := sha256.New()
 	for _, batch := range []uint32{1, 600, 1500, 15000} {
 		for _, beta := range []float64{0, 0.5, 0.9, 0.999} {
-			p := apptest.Params(4, noisy, func(p *app.Params) {
+			p := apptest.Params(4, noisy, func(p *params.Params) {
 				p.Privacy.Batch, p.Privacy.WorkerMomentum = batch, beta
 				p.Grid.Step = 1 / (3 * float64(batch))
 			})

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/spdl/spdl/app/params"
 )
 
 // ErrNoLeaf tells that the state has nothing under a key.
@@ -72,7 +74,7 @@ func readLeaf(key string, value []byte) (leaf, error) {
 	list, isList := lists[name]
 	switch {
 	case name == "params" && len(numbers) == 0:
-		return leaf{component: leafParams, data: value}, canonicalMessage(value, new(Params))
+		return leaf{component: leafParams, data: value}, canonicalMessage(value, new(params.Params))
 	case name == "progress" && len(numbers) == 0:
 		return leaf{component: leafProgress, data: value}, canonicalMessage(value, new(Progress))
 	case isList && len(numbers) == 0:

@@ -3,74 +3,14 @@ package app
 import (
 	"fmt"
 	"slices"
+
+	"github.com/spdl/spdl/app/params"
 )
-
-// LedgerOrders is how many orders of Renyi divergence the ledger keeps. Which
-// they are is the accountant's to say (app/SPEC.md lists them); the chain adds
-// and compares integers.
-const LedgerOrders = 47
-
-// maxLedger bounds an entry of cost and budget, so that sums do not overflow.
-const maxLedger = 1 << 62
-
-func (p Privacy) validateLedger() error {
-	switch {
-	case p.Epsilon == 0 && p.Delta == 0 && len(p.Cost) == 0 && len(p.Budget) == 0:
-		return nil
-	case p.Mechanism != MechanismGaussian:
-		return fmt.Errorf("privacy.epsilon is %g with mechanism %q, a budget needs %q", p.Epsilon, p.Mechanism, MechanismGaussian)
-	case !positive(p.Epsilon) || !(p.Delta > 0 && p.Delta < 1):
-		return fmt.Errorf("privacy.epsilon is %g and delta %g, want above 0 and within (0, 1)", p.Epsilon, p.Delta)
-	case len(p.Cost) != LedgerOrders || len(p.Budget) != LedgerOrders:
-		return fmt.Errorf("privacy.cost has %d and budget %d entries, want %d", len(p.Cost), len(p.Budget), LedgerOrders)
-	}
-	for i := range p.Cost {
-		if p.Cost[i] == 0 || p.Cost[i] > maxLedger || p.Budget[i] > maxLedger {
-			return fmt.Errorf("privacy.cost[%d] is %d and budget[%d] %d, want 1 to %d and at most that", i, p.Cost[i], i, p.Budget[i], uint64(maxLedger))
-		}
-	}
-	if p.Participations(nil) == 0 {
-		return fmt.Errorf("privacy.budget does not pay for one participation")
-	}
-	return nil
-}
-
-// Participations is how many more gradients the budget pays for after what is
-// spent, at the order that pays for most; without a budget the largest number.
-func (p Privacy) Participations(spent []uint64) uint64 {
-	if len(p.Cost) == 0 {
-		return 1<<64 - 1
-	}
-	var most uint64
-	for i, cost := range p.Cost {
-		var used uint64
-		if i < len(spent) {
-			used = spent[i]
-		}
-		if budget := p.Budget[i]; used < budget {
-			most = max(most, (budget-used)/cost)
-		}
-	}
-	return most
-}
-
-// Pay is what is spent after one participation more.
-func (p Privacy) Pay(spent []uint64) []uint64 {
-	if len(p.Cost) == 0 {
-		return spent
-	}
-	after := make([]uint64, LedgerOrders)
-	copy(after, spent)
-	for i := range after {
-		after[i] = min(after[i]+p.Cost[i], maxLedger*2)
-	}
-	return after
-}
 
 // Accounted tells whether the ledger holds all that participants have released: no
 // epoch, running or ended after a closed round, is without costs. Where it does not,
 // no epsilon is true, though the ledger would give one.
-func Accounted(running Params, ended []Epoch) bool {
+func Accounted(running params.Params, ended []Epoch) bool {
 	for _, e := range ended {
 		if e.Rounds > 0 && len(e.Params.Privacy.Cost) == 0 {
 			return false
@@ -81,7 +21,7 @@ func Accounted(running Params, ended []Epoch) bool {
 
 // KnownNoise tells whether noise may come from known seeds in some epoch: what the
 // ledger holds is then a rehearsal, and nothing is private.
-func KnownNoise(running Params, ended []Epoch) bool {
+func KnownNoise(running params.Params, ended []Epoch) bool {
 	return running.TestChain || slices.ContainsFunc(ended, func(e Epoch) bool { return e.Params.TestChain })
 }
 

@@ -7,14 +7,15 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 )
 
 // budgeted gives participants a budget of so many gradients.
-func budgeted(rounds uint64) func(*app.Params) {
-	return func(p *app.Params) {
+func budgeted(rounds uint64) func(*params.Params) {
+	return func(p *params.Params) {
 		p.Privacy.Epsilon, p.Privacy.Delta = 1, 1e-6
-		p.Privacy.Cost = make([]uint64, app.LedgerOrders)
-		p.Privacy.Budget = make([]uint64, app.LedgerOrders)
+		p.Privacy.Cost = make([]uint64, params.LedgerOrders)
+		p.Privacy.Budget = make([]uint64, params.LedgerOrders)
 		for i := range p.Privacy.Cost {
 			p.Privacy.Cost[i] = uint64(1000 * (i + 1))
 			p.Privacy.Budget[i] = 5 // pays for none, but at one order
@@ -78,7 +79,7 @@ func TestBudgetOfOne(t *testing.T) {
 
 // TestBudgetCarries: an epoch adds to what was spent before.
 func TestBudgetCarries(t *testing.T) {
-	s := apptest.State(4, budgeted(6), func(p *app.Params) { p.Training.Rounds = 2 })
+	s := apptest.State(4, budgeted(6), func(p *params.Params) { p.Training.Rounds = 2 })
 	s = run(t, s, 2)[1]
 	x := ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, true, false))
 	s = step(t, s, x).State
@@ -93,14 +94,14 @@ func TestBudgetCarries(t *testing.T) {
 }
 
 func TestLedgerRefuses(t *testing.T) {
-	for says, mutate := range map[string]func(*app.Params){
+	for says, mutate := range map[string]func(*params.Params){
 		"pay for one":          budgeted(0),
-		"want above 0":         func(p *app.Params) { budgeted(3)(p); p.Privacy.Delta = 0 },
-		"entries":              func(p *app.Params) { budgeted(3)(p); p.Privacy.Cost = p.Privacy.Cost[1:] },
-		"privacy.cost[2] is 0": func(p *app.Params) { budgeted(3)(p); p.Privacy.Cost[2] = 0 },
-		"budget[3]":            func(p *app.Params) { budgeted(3)(p); p.Privacy.Budget[3] = 1 << 63 },
-		"a budget needs":       func(p *app.Params) { budgeted(3)(p); p.Privacy.Mechanism, p.Privacy.NoiseMultiplier = "none", 0 },
-		"privacy.noise_floor wi": func(p *app.Params) {
+		"want above 0":         func(p *params.Params) { budgeted(3)(p); p.Privacy.Delta = 0 },
+		"entries":              func(p *params.Params) { budgeted(3)(p); p.Privacy.Cost = p.Privacy.Cost[1:] },
+		"privacy.cost[2] is 0": func(p *params.Params) { budgeted(3)(p); p.Privacy.Cost[2] = 0 },
+		"budget[3]":            func(p *params.Params) { budgeted(3)(p); p.Privacy.Budget[3] = 1 << 63 },
+		"a budget needs":       func(p *params.Params) { budgeted(3)(p); p.Privacy.Mechanism, p.Privacy.NoiseMultiplier = "none", 0 },
+		"privacy.noise_floor wi": func(p *params.Params) {
 			p.Privacy.NoiseFloor, p.Privacy.Mechanism, p.Privacy.NoiseMultiplier = true, "none", 0
 		},
 	} {

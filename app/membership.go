@@ -65,10 +65,10 @@ func (s *State) feasible(n int) error {
 	}
 	rule := s.Params.Rule
 	rule.Byzantine = uint32(max(0, min(int(rule.Byzantine), (n-1)/3)))
-	if err := rule.validate(n); err != nil {
+	if err := rule.Validate(n); err != nil {
 		return fmt.Errorf("%w: with %d participants: %w", ErrInfeasible, n, err)
 	}
-	if err := s.Params.checkBlock(n); err != nil {
+	if err := s.Params.CheckBlock(n); err != nil {
 		return fmt.Errorf("%w: %w", ErrInfeasible, err)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -139,7 +140,7 @@ func TestWorkerJoins(t *testing.T) {
 // TestBlockBytesGrow: "block.max_bytes rises where N or the model needs it", and
 // never falls; without a bound of the chain's it stays.
 func TestBlockBytesGrow(t *testing.T) {
-	g := apptest.Genesis(4, apptest.Params(4, func(p *app.Params) { p.Model.Inputs = 100_000 }))
+	g := apptest.Genesis(4, apptest.Params(4, func(p *params.Params) { p.Model.Inputs = 100_000 }))
 	four, five := g.Params.BlockBytes(4), g.Params.BlockBytes(5)
 	require.Less(t, four, five)
 	for _, c := range []struct{ before, want, after int64 }{{four, five, five}, {five, 0, five}, {five + 1, 0, five + 1}, {-1, 0, -1}} {
@@ -356,7 +357,7 @@ func TestLeavesWaiting(t *testing.T) {
 // TestFinishedRanking: in a finished chain, too, the ranking is without who has
 // left, and every member is where it was.
 func TestFinishedRanking(t *testing.T) {
-	s := round(t, apptest.State(4, func(p *app.Params) { p.Training.Rounds = 1 })).State
+	s := round(t, apptest.State(4, func(p *params.Params) { p.Training.Rounds = 1 })).State
 	want := s.Progress.Ranking
 	s = step(t, s, leave(want[1])).State
 	require.Equal(t, []uint32{want[0], want[2], want[3]}, s.Progress.Ranking)
@@ -421,12 +422,12 @@ func TestRemove(t *testing.T) {
 // TestFeasible is M6 on requests: the bound of CometBFT's blocks, and of those
 // who were ever registered.
 func TestFeasible(t *testing.T) {
-	wide := apptest.Params(4, func(p *app.Params) { p.Model.Inputs, p.Grid.Width = 1_000_000, 2 })
+	wide := apptest.Params(4, func(p *params.Params) { p.Model.Inputs, p.Grid.Width = 1_000_000, 2 })
 	n := 4
 	for wide.BlockBytes(n+1) <= 104857600 {
 		n++
 	}
-	s := apptest.State(n, func(p *app.Params) { p.Model.Inputs, p.Grid.Width = 1_000_000, 2 })
+	s := apptest.State(n, func(p *params.Params) { p.Model.Inputs, p.Grid.Width = 1_000_000, 2 })
 	exactly(t, app.ErrInfeasible, s.Admit(apptest.Join(n)))
 	for i := range s.Participants[n-1:] {
 		s.Participants[n-1+i].Active = false

@@ -6,35 +6,20 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 )
 
 // chunkSize is how many parameters one leaf of the model's Merkle tree holds.
 const chunkSize = 4096
 
-// The kinds of model.
-const (
-	ModelSoftmax = "softmax"
-	ModelMLP     = "mlp"
-)
-
-// Dim is the number of parameters, d: the weights of each layer row-major by
-// output, then its biases.
-func (m Model) Dim() int {
-	in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
-	if m.Kind == ModelMLP {
-		return hidden*(in+1) + classes*(hidden+1)
-	}
-	return classes * (in + 1)
-}
-
-// initial returns x^(0), the same on every machine: zero for softmax
+// initialModel returns x^(0), the same on every machine: zero for softmax
 // regression; for the MLP the weights of each layer uniform in
 // +-sqrt(6/(in+out)) (Glorot and Bengio 2010), drawn from the genesis seed,
 // and zero biases.
-func (m Model) initial(seed []byte) []float64 {
+func initialModel(m params.Model, seed []byte) []float64 {
 	x := make([]float64, m.Dim())
-	if m.Kind != ModelMLP {
+	if m.Kind != params.ModelMLP {
 		return x
 	}
 	in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
@@ -75,7 +60,7 @@ func (u *uniform) fill(dst []float64, bound float64) {
 // elementwise. Every product is converted on its own, which forbids the
 // compiler to fuse it with the addition, so that all CPUs round alike.
 // Velocity is nil while momentum is 0.
-func (t Training) update(x, v []float64, delta gradients.Fraction, step float64) (x1, v1 []float64) {
+func update(t params.Training, x, v []float64, delta gradients.Fraction, step float64) (x1, v1 []float64) {
 	x1 = make([]float64, len(x))
 	if t.Momentum != 0 {
 		v1 = make([]float64, len(x))

@@ -2,28 +2,10 @@ package app
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
-	"github.com/spdl/spdl/privacy/floor"
 )
-
-// batchSlack is by how many standard deviations a Poisson batch may exceed its
-// expected size.
-const batchSlack = 8
-
-// Noise is what is publicly known of an honest vector.
-func (p Params) Noise() floor.Noise {
-	batch := float64(p.Privacy.Batch)
-	return floor.Noise{
-		Std:      float64(p.Privacy.NoiseMultiplier*p.Privacy.Clip) / batch,
-		Momentum: p.Privacy.WorkerMomentum,
-		Signal:   p.Privacy.Clip + float64(p.Privacy.Clip*batchSlack)/math.Sqrt(batch),
-		Step:     p.Grid.Step,
-		Dim:      p.Model.Dim(),
-	}
-}
 
 // releaseBounds are the least and the greatest number of vectors that a participant
 // has made for the epoch, with the one for a round: it made those that were

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/privacy/floor"
@@ -14,9 +15,9 @@ import (
 
 // noisy is a chain whose vectors have d = 1970 coordinates and a noise of 8 grid
 // steps in the end.
-func noisy(p *app.Params) {
-	p.Model = app.Model{Kind: app.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
-	p.Privacy = app.Privacy{Mechanism: app.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.67, SamplingRate: 0.1, Batch: 1500, WorkerMomentum: 0.9, NoiseFloor: true}
+func noisy(p *params.Params) {
+	p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
+	p.Privacy = params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.67, SamplingRate: 0.1, Batch: 1500, WorkerMomentum: 0.9, NoiseFloor: true}
 	p.Grid.Step = 5.1e-5
 }
 

@@ -4,10 +4,9 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"fmt"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/params"
 )
 
 // Bounds of what people read about a participant, in bytes.
@@ -33,7 +32,7 @@ type Identity struct {
 func ParticipantID(pub []byte) [32]byte { return sha256.Sum256(pub) }
 
 // NewParticipant is a participant as it begins.
-func NewParticipant(index uint32, who Identity, r Reputation) Participant {
+func NewParticipant(index uint32, who Identity, r params.Reputation) Participant {
 	id := ParticipantID(who.PubKey)
 	return Participant{
 		Index: index, Id: id[:], Moniker: who.Moniker, Address: who.Address, PubKey: who.PubKey, VrfKey: who.VrfKey,
@@ -52,27 +51,10 @@ func (who Identity) Check() error {
 	if n := len(who.ConsensusKey); n != 0 && n != ed25519.PublicKeySize {
 		return fmt.Errorf("consensus_key has %d bytes, want 0 or %d", n, ed25519.PublicKeySize)
 	}
-	if err := checkText("moniker", who.Moniker, MaxMoniker); err != nil {
+	if err := params.CheckText("moniker", who.Moniker, MaxMoniker); err != nil {
 		return err
 	}
-	return checkText("address", who.Address, maxAddress)
-}
-
-// checkText keeps out what breaks a terminal or a table; what a web page must
-// escape is the page's to escape.
-func checkText(name, text string, limit int) error {
-	if len(text) > limit {
-		return fmt.Errorf("%s has %d bytes, at most %d", name, len(text), limit)
-	}
-	if !utf8.ValidString(text) {
-		return fmt.Errorf("%s %q is not UTF-8", name, text)
-	}
-	for _, r := range text {
-		if !unicode.IsPrint(r) {
-			return fmt.Errorf("%s %q has the character %U, which does not print", name, text, r)
-		}
-	}
-	return nil
+	return params.CheckText("address", who.Address, maxAddress)
 }
 
 // signingKeys are the keys whose signatures bind a participant.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -21,7 +22,7 @@ func TestAssembleExecutes(t *testing.T) {
 		n := rapid.SampledFrom([]int{4, 5, 7}).Draw(t, "n")
 		rule := rapid.SampledFrom([]string{"mean", "krum", "multi-krum", "median", "trimmed-mean", "nnm+trimmed-mean"}).Draw(t, "rule")
 		width := rapid.SampledFrom([]uint32{1, 2}).Draw(t, "width")
-		s := apptest.State(n, func(p *app.Params) {
+		s := apptest.State(n, func(p *params.Params) {
 			p.Rule.Name, p.Grid.Width = rule, width
 			p.Election.Term = rapid.Uint64Range(1, 3).Draw(t, "term")
 		})
@@ -71,7 +72,7 @@ func checkInvariants(t *rapid.T, before *app.State, out *app.Outcome, txs int) {
 		t.Fatalf("round %d after %d with %d transactions", after.Progress.Round, before.Progress.Round, txs)
 	}
 	for _, p := range after.Participants {
-		if p.Reputation < 0 || p.Reputation > app.One {
+		if p.Reputation < 0 || p.Reputation > params.One {
 			t.Fatalf("reputation %d of participant %d", p.Reputation, p.Index)
 		}
 	}
@@ -282,7 +283,7 @@ func TestOthersExecute(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom([]int{1, 4, 5, 7}).Draw(t, "n")
 		c := &consortium{
-			s: apptest.State(n, func(p *app.Params) {
+			s: apptest.State(n, func(p *params.Params) {
 				p.Rule.Name = rapid.SampledFrom([]string{"mean", "median", "trimmed-mean"}).Draw(t, "rule")
 				p.Training.Rounds = rapid.Uint64Range(1, 4).Draw(t, "rounds")
 				p.Reputation.Penalty = 500_000
@@ -333,7 +334,7 @@ func TestOthersExecute(t *testing.T) {
 				}
 			}
 			for _, p := range out.State.Participants {
-				if p.Reputation < 0 || p.Reputation > app.One {
+				if p.Reputation < 0 || p.Reputation > params.One {
 					t.Fatalf("reputation %d of participant %d", p.Reputation, p.Index)
 				}
 			}
@@ -367,7 +368,7 @@ func size(txs []*tx.Tx) (total int64) {
 func FuzzExecuteOthers(f *testing.F) {
 	open := round(f, apptest.State(4, mean), equivocation(3, 0, 0)).State
 	open = step(f, open, votes(apptest.Join(5), 0)...).State
-	finished := apptest.State(4, func(p *app.Params) { p.Training.Rounds = 1 })
+	finished := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 1 })
 	finished = round(f, finished, equivocation(3, 0, 0)).State
 	removal, joining := remove(0, 3), apptest.Join(5)
 	finished = step(f, finished, votes(removal, 1)...).State
@@ -418,7 +419,7 @@ func FuzzExecuteOthers(f *testing.F) {
 
 // TestHashBindsEverything: every part of the state reaches the hash.
 func TestHashBindsEverything(t *testing.T) {
-	base := run(t, apptest.State(4, func(p *app.Params) { p.Training.Momentum = 0.5 }), 2)[1]
+	base := run(t, apptest.State(4, func(p *params.Params) { p.Training.Momentum = 0.5 }), 2)[1]
 	changes := map[string]func(*app.State){
 		"params":      func(s *app.State) { s.Params.Training.Rounds++ },
 		"round":       func(s *app.State) { s.Progress.Round++ },

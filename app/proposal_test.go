@@ -12,6 +12,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -191,7 +192,7 @@ func bring(by uint32, join *tx.Tx) *tx.Tx {
 	return ring{}.sign(by, &tx.Approve{Participant: by, Proposal: id(join), Join: join.Raw})
 }
 
-func mean(p *app.Params) { p.Rule.Name = "mean" }
+func mean(p *params.Params) { p.Rule.Name = "mean" }
 
 // TestThreshold: "accepted when 3 * approvals > 2N", the proposer's own approval
 // of what it proposes included, and made at the next boundary, not before.
@@ -367,7 +368,7 @@ func TestReplay(t *testing.T) {
 	s := round(t, apptest.State(4), equivocation(3, 0, 0)).State
 	old := votes(restore(0, 3), 1, 2)
 	s = round(t, s, old...).State
-	require.EqualValues(t, app.One, s.Participants[3].Reputation)
+	require.EqualValues(t, params.One, s.Participants[3].Reputation)
 	s = round(t, s, equivocation(3, 0, s.Progress.Round)).State
 	require.Zero(t, s.Participants[3].Reputation)
 	refused(t, s, app.ErrNonce, old[0])
@@ -475,7 +476,7 @@ func TestBring(t *testing.T) {
 // its closing: they may be what it needs. Two of seven are gone for ever, with
 // f = 1, and no round can close before they are removed.
 func TestStalled(t *testing.T) {
-	s := apptest.State(7, func(p *app.Params) { p.Rule.Byzantine = 1 })
+	s := apptest.State(7, func(p *params.Params) { p.Rule.Byzantine = 1 })
 	var txs []*tx.Tx
 	for _, dead := range []uint32{5, 6} {
 		txs = append(txs, votes(remove(0, dead), 1, 2, 3, 4)...)
@@ -517,7 +518,7 @@ func TestStalled(t *testing.T) {
 	s = step(t, s, apptest.Join(9)).State
 	require.Len(t, s.Proposals, 2)
 	// An epoch, too, begins in a round that cannot close.
-	x := another(s, true, true, func(p *app.Params) { p.Training.Momentum = 0.5 })
+	x := another(s, true, true, func(p *params.Params) { p.Training.Momentum = 0.5 })
 	out := step(t, s, votes(x, 1, 2, 3, 4)...)
 	require.Len(t, out.Changes, 1)
 	require.EqualValues(t, 1, out.State.Progress.Epoch)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/krum/rules"
 )
@@ -43,17 +44,17 @@ func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record
 	return r
 }
 
-// after is a participant's reputation after a round: less by the penalty if
+// reputationAfter is a participant's reputation after a round: less by the penalty if
 // its gradient's angle to Delta was above pi/2, else more by the reward, within
 // [0, 1]. Zero is absorbing.
-func (r Reputation) after(reputation int64, opposed bool) int64 {
+func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 {
 	switch {
 	case reputation == 0:
 		return 0
 	case opposed:
 		return max(0, reputation-r.Penalty)
 	}
-	return min(One, reputation+r.Reward)
+	return min(params.One, reputation+r.Reward)
 }
 
 // elect moves the seed on with a round's lots and, at the end of a term, ranks

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -36,7 +37,7 @@ func TestEmptyBlockKeepsTheHash(t *testing.T) {
 
 func TestEncodeDecode(t *testing.T) {
 	for _, momentum := range []float64{0, 0.5} {
-		s := apptest.State(4, func(p *app.Params) { p.Training.Momentum = momentum })
+		s := apptest.State(4, func(p *params.Params) { p.Training.Momentum = momentum })
 		for _, after := range run(t, s, 5) {
 			again, err := app.DecodeState(after.Height, after.Encode())
 			require.NoError(t, err)
@@ -49,7 +50,7 @@ func TestEncodeDecode(t *testing.T) {
 }
 
 func TestFinished(t *testing.T) {
-	s := apptest.State(4, func(p *app.Params) { p.Training.Rounds = 2 })
+	s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 2 })
 	states := run(t, s, 2)
 	last := states[1]
 	require.True(t, last.Finished())
@@ -135,7 +136,7 @@ func TestSilent(t *testing.T) {
 	require.Len(t, out.Record.Contributions, 3)
 	require.Equal(t, uint64(0), out.State.Participants[1].Participations)
 	require.Equal(t, uint64(1), out.State.Participants[2].Participations)
-	require.Equal(t, int64(app.One), out.State.Participants[1].Reputation, "silence costs no reputation")
+	require.Equal(t, int64(params.One), out.State.Participants[1].Reputation, "silence costs no reputation")
 	_, err = s.Lead(100, leader, present[:2])
 	require.ErrorIs(t, err, app.ErrNotClosing)
 }
@@ -167,7 +168,7 @@ func TestAdmit(t *testing.T) {
 	require.NoError(t, s.Admit(at(3)), "a faster peer may be a round ahead")
 	require.ErrorIs(t, s.Admit(at(1)), app.ErrWrongRound)
 	require.ErrorIs(t, s.Admit(at(4)), app.ErrWrongRound)
-	last := apptest.State(4, func(p *app.Params) { p.Training.Rounds = 3 })
+	last := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 3 })
 	last = run(t, last, 2)[1]
 	require.ErrorIs(t, last.Admit(at(3)), app.ErrWrongRound, "there is no round 3 of 3")
 	require.NoError(t, s.Admit(apptest.Close(s, 3)[0]))
@@ -175,7 +176,7 @@ func TestAdmit(t *testing.T) {
 
 // TestReputation: the exact angle decides, zero is absorbing, the bounds hold.
 func TestReputation(t *testing.T) {
-	s := apptest.State(4, func(p *app.Params) {
+	s := apptest.State(4, func(p *params.Params) {
 		p.Rule.Name = "mean"
 		p.Reputation.Penalty = 400_000
 		p.Training.Rounds = 1000
@@ -194,9 +195,9 @@ func TestReputation(t *testing.T) {
 		require.NoError(t, err)
 		s = out.State
 		require.True(t, out.Record.Contributions[3].Opposed)
-		want := max(0, int64(app.One)-400_000*int64(round+1))
+		want := max(0, int64(params.One)-400_000*int64(round+1))
 		require.Equal(t, want, s.Participants[3].Reputation)
-		require.Equal(t, int64(app.One), s.Participants[0].Reputation)
+		require.Equal(t, int64(params.One), s.Participants[0].Reputation)
 		if want == 0 {
 			require.NotContains(t, s.Progress.Ranking, uint32(3), "a reputation of 0 forbids leading")
 		}
@@ -220,7 +221,7 @@ func TestAllZero(t *testing.T) {
 
 // TestZeros is the paper's option: "neighbor acts like receiving g_i = 0".
 func TestZeros(t *testing.T) {
-	s := apptest.State(4, func(p *app.Params) { p.Rule.Name, p.Rule.Zeros = "mean", true })
+	s := apptest.State(4, func(p *params.Params) { p.Rule.Name, p.Rule.Zeros = "mean", true })
 	txs := apptest.Close(s, 3, 0, 1, 3)
 	out, err := applyAt(s, 3, txs)
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 )
@@ -13,7 +14,7 @@ import (
 type State struct {
 	ChainID      string
 	Height       uint64
-	Params       Params
+	Params       params.Params
 	Progress     Progress
 	Participants []Participant // by index
 	Model        []float64
@@ -46,7 +47,7 @@ func NewState(chainID string, initial uint64, blockBytes int64, g Genesis) (*Sta
 		Height:       initial - 1,
 		Params:       g.Params,
 		Participants: g.Participants,
-		Model:        g.Params.Model.initial(g.Seed),
+		Model:        initialModel(g.Params.Model, g.Seed),
 		Progress:     Progress{Opened: initial, Began: initial, Seed: g.Seed, BlockBytes: blockBytes},
 	}
 	if g.Params.Training.Momentum != 0 {
@@ -188,7 +189,7 @@ func (d *Document) check() error {
 	case len(d.History) != peaks:
 		return fmt.Errorf("history of %d rounds has %d peaks, want %d", d.Closed, len(d.History), peaks)
 	}
-	return firstOf(d.Params.Election.validate(), d.Params.Privacy.validateLedger())
+	return firstOf(d.Params.Election.Validate(), d.Params.Privacy.ValidateLedger())
 }
 
 // DecodeState is the inverse of Encode, at a height.

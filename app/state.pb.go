@@ -10,6 +10,7 @@ import (
 	fmt "fmt"
 	_ "github.com/cosmos/gogoproto/gogoproto"
 	proto "github.com/cosmos/gogoproto/proto"
+	params "github.com/spdl/spdl/app/params"
 	io "io"
 	math "math"
 	math_bits "math/bits"
@@ -25,678 +26,6 @@ var _ = math.Inf
 // A compilation error at this line likely means your copy of the
 // proto package needs to be updated.
 const _ = proto.GoGoProtoPackageIsVersion3 // please upgrade the proto package
-
-// Params are the rules of an epoch. They are set in genesis and never by a
-// node's own files.
-type Params struct {
-	Preset     string     `protobuf:"bytes,1,opt,name=preset,proto3" json:"preset,omitempty"`
-	Model      Model      `protobuf:"bytes,2,opt,name=model,proto3" json:"model"`
-	Grid       Grid       `protobuf:"bytes,3,opt,name=grid,proto3" json:"grid"`
-	Rule       Rule       `protobuf:"bytes,4,opt,name=rule,proto3" json:"rule"`
-	Training   Training   `protobuf:"bytes,5,opt,name=training,proto3" json:"training"`
-	Privacy    Privacy    `protobuf:"bytes,6,opt,name=privacy,proto3" json:"privacy"`
-	Reputation Reputation `protobuf:"bytes,7,opt,name=reputation,proto3" json:"reputation"`
-	Election   Election   `protobuf:"bytes,8,opt,name=election,proto3" json:"election"`
-	TestChain  bool       `protobuf:"varint,9,opt,name=test_chain,json=testChain,proto3" json:"test_chain,omitempty"`
-}
-
-func (m *Params) Reset()         { *m = Params{} }
-func (m *Params) String() string { return proto.CompactTextString(m) }
-func (*Params) ProtoMessage()    {}
-func (*Params) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{0}
-}
-func (m *Params) XXX_Unmarshal(b []byte) error {
-	return m.Unmarshal(b)
-}
-func (m *Params) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
-	if deterministic {
-		return xxx_messageInfo_Params.Marshal(b, m, deterministic)
-	} else {
-		b = b[:cap(b)]
-		n, err := m.MarshalToSizedBuffer(b)
-		if err != nil {
-			return nil, err
-		}
-		return b[:n], nil
-	}
-}
-func (m *Params) XXX_Merge(src proto.Message) {
-	xxx_messageInfo_Params.Merge(m, src)
-}
-func (m *Params) XXX_Size() int {
-	return m.Size()
-}
-func (m *Params) XXX_DiscardUnknown() {
-	xxx_messageInfo_Params.DiscardUnknown(m)
-}
-
-var xxx_messageInfo_Params proto.InternalMessageInfo
-
-func (m *Params) GetPreset() string {
-	if m != nil {
-		return m.Preset
-	}
-	return ""
-}
-
-func (m *Params) GetModel() Model {
-	if m != nil {
-		return m.Model
-	}
-	return Model{}
-}
-
-func (m *Params) GetGrid() Grid {
-	if m != nil {
-		return m.Grid
-	}
-	return Grid{}
-}
-
-func (m *Params) GetRule() Rule {
-	if m != nil {
-		return m.Rule
-	}
-	return Rule{}
-}
-
-func (m *Params) GetTraining() Training {
-	if m != nil {
-		return m.Training
-	}
-	return Training{}
-}
-
-func (m *Params) GetPrivacy() Privacy {
-	if m != nil {
-		return m.Privacy
-	}
-	return Privacy{}
-}
-
-func (m *Params) GetReputation() Reputation {
-	if m != nil {
-		return m.Reputation
-	}
-	return Reputation{}
-}
-
-func (m *Params) GetElection() Election {
-	if m != nil {
-		return m.Election
-	}
-	return Election{}
-}
-
-func (m *Params) GetTestChain() bool {
-	if m != nil {
-		return m.TestChain
-	}
-	return false
-}
-
-// Model is the network that is trained and the feature map in front of it.
-type Model struct {
-	Kind       string  `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind"`
-	Inputs     uint32  `protobuf:"varint,2,opt,name=inputs,proto3" json:"inputs"`
-	Hidden     uint32  `protobuf:"varint,3,opt,name=hidden,proto3" json:"hidden,omitempty"`
-	Classes    uint32  `protobuf:"varint,4,opt,name=classes,proto3" json:"classes"`
-	Pool       uint32  `protobuf:"varint,5,opt,name=pool,proto3" json:"pool"`
-	PixelScale float64 `protobuf:"fixed64,6,opt,name=pixel_scale,json=pixelScale,proto3" json:"pixel_scale"`
-	PixelMean  float64 `protobuf:"fixed64,7,opt,name=pixel_mean,json=pixelMean,proto3" json:"pixel_mean,omitempty"`
-}
-
-func (m *Model) Reset()         { *m = Model{} }
-func (m *Model) String() string { return proto.CompactTextString(m) }
-func (*Model) ProtoMessage()    {}
-func (*Model) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{1}
-}
-func (m *Model) XXX_Unmarshal(b []byte) error {
-	return m.Unmarshal(b)
-}
-func (m *Model) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
-	if deterministic {
-		return xxx_messageInfo_Model.Marshal(b, m, deterministic)
-	} else {
-		b = b[:cap(b)]
-		n, err := m.MarshalToSizedBuffer(b)
-		if err != nil {
-			return nil, err
-		}
-		return b[:n], nil
-	}
-}
-func (m *Model) XXX_Merge(src proto.Message) {
-	xxx_messageInfo_Model.Merge(m, src)
-}
-func (m *Model) XXX_Size() int {
-	return m.Size()
-}
-func (m *Model) XXX_DiscardUnknown() {
-	xxx_messageInfo_Model.DiscardUnknown(m)
-}
-
-var xxx_messageInfo_Model proto.InternalMessageInfo
-
-func (m *Model) GetKind() string {
-	if m != nil {
-		return m.Kind
-	}
-	return ""
-}
-
-func (m *Model) GetInputs() uint32 {
-	if m != nil {
-		return m.Inputs
-	}
-	return 0
-}
-
-func (m *Model) GetHidden() uint32 {
-	if m != nil {
-		return m.Hidden
-	}
-	return 0
-}
-
-func (m *Model) GetClasses() uint32 {
-	if m != nil {
-		return m.Classes
-	}
-	return 0
-}
-
-func (m *Model) GetPool() uint32 {
-	if m != nil {
-		return m.Pool
-	}
-	return 0
-}
-
-func (m *Model) GetPixelScale() float64 {
-	if m != nil {
-		return m.PixelScale
-	}
-	return 0
-}
-
-func (m *Model) GetPixelMean() float64 {
-	if m != nil {
-		return m.PixelMean
-	}
-	return 0
-}
-
-// Grid is the integer grid of the gradients.
-type Grid struct {
-	Width uint32  `protobuf:"varint,1,opt,name=width,proto3" json:"width"`
-	Step  float64 `protobuf:"fixed64,2,opt,name=step,proto3" json:"step"`
-}
-
-func (m *Grid) Reset()         { *m = Grid{} }
-func (m *Grid) String() string { return proto.CompactTextString(m) }
-func (*Grid) ProtoMessage()    {}
-func (*Grid) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{2}
-}
-func (m *Grid) XXX_Unmarshal(b []byte) error {
-	return m.Unmarshal(b)
-}
-func (m *Grid) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
-	if deterministic {
-		return xxx_messageInfo_Grid.Marshal(b, m, deterministic)
-	} else {
-		b = b[:cap(b)]
-		n, err := m.MarshalToSizedBuffer(b)
-		if err != nil {
-			return nil, err
-		}
-		return b[:n], nil
-	}
-}
-func (m *Grid) XXX_Merge(src proto.Message) {
-	xxx_messageInfo_Grid.Merge(m, src)
-}
-func (m *Grid) XXX_Size() int {
-	return m.Size()
-}
-func (m *Grid) XXX_DiscardUnknown() {
-	xxx_messageInfo_Grid.DiscardUnknown(m)
-}
-
-var xxx_messageInfo_Grid proto.InternalMessageInfo
-
-func (m *Grid) GetWidth() uint32 {
-	if m != nil {
-		return m.Width
-	}
-	return 0
-}
-
-func (m *Grid) GetStep() float64 {
-	if m != nil {
-		return m.Step
-	}
-	return 0
-}
-
-// Rule is the aggregation rule and its variants.
-type Rule struct {
-	Name      string `protobuf:"bytes,1,opt,name=name,proto3" json:"name"`
-	Byzantine uint32 `protobuf:"varint,2,opt,name=byzantine,proto3" json:"byzantine"`
-	Unsquared bool   `protobuf:"varint,3,opt,name=unsquared,proto3" json:"unsquared,omitempty"`
-	Zeros     bool   `protobuf:"varint,4,opt,name=zeros,proto3" json:"zeros,omitempty"`
-	Tolerance int64  `protobuf:"varint,5,opt,name=tolerance,proto3" json:"tolerance,omitempty"`
-}
-
-func (m *Rule) Reset()         { *m = Rule{} }
-func (m *Rule) String() string { return proto.CompactTextString(m) }
-func (*Rule) ProtoMessage()    {}
-func (*Rule) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{3}
-}
-func (m *Rule) XXX_Unmarshal(b []byte) error {
-	return m.Unmarshal(b)
-}
-func (m *Rule) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
-	if deterministic {
-		return xxx_messageInfo_Rule.Marshal(b, m, deterministic)
-	} else {
-		b = b[:cap(b)]
-		n, err := m.MarshalToSizedBuffer(b)
-		if err != nil {
-			return nil, err
-		}
-		return b[:n], nil
-	}
-}
-func (m *Rule) XXX_Merge(src proto.Message) {
-	xxx_messageInfo_Rule.Merge(m, src)
-}
-func (m *Rule) XXX_Size() int {
-	return m.Size()
-}
-func (m *Rule) XXX_DiscardUnknown() {
-	xxx_messageInfo_Rule.DiscardUnknown(m)
-}
-
-var xxx_messageInfo_Rule proto.InternalMessageInfo
-
-func (m *Rule) GetName() string {
-	if m != nil {
-		return m.Name
-	}
-	return ""
-}
-
-func (m *Rule) GetByzantine() uint32 {
-	if m != nil {
-		return m.Byzantine
-	}
-	return 0
-}
-
-func (m *Rule) GetUnsquared() bool {
-	if m != nil {
-		return m.Unsquared
-	}
-	return false
-}
-
-func (m *Rule) GetZeros() bool {
-	if m != nil {
-		return m.Zeros
-	}
-	return false
-}
-
-func (m *Rule) GetTolerance() int64 {
-	if m != nil {
-		return m.Tolerance
-	}
-	return 0
-}
-
-// Training is the model update x <- x - learning_rate*Delta and its length.
-type Training struct {
-	Rounds       uint64  `protobuf:"varint,1,opt,name=rounds,proto3" json:"rounds"`
-	LearningRate float64 `protobuf:"fixed64,2,opt,name=learning_rate,json=learningRate,proto3" json:"learning_rate"`
-	Momentum     float64 `protobuf:"fixed64,3,opt,name=momentum,proto3" json:"momentum,omitempty"`
-	WeightDecay  float64 `protobuf:"fixed64,4,opt,name=weight_decay,json=weightDecay,proto3" json:"weight_decay,omitempty"`
-}
-
-func (m *Training) Reset()         { *m = Training{} }
-func (m *Training) String() string { return proto.CompactTextString(m) }
-func (*Training) ProtoMessage()    {}
-func (*Training) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{4}
-}
-func (m *Training) XXX_Unmarshal(b []byte) error {
-	return m.Unmarshal(b)
-}
-func (m *Training) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
-	if deterministic {
-		return xxx_messageInfo_Training.Marshal(b, m, deterministic)
-	} else {
-		b = b[:cap(b)]
-		n, err := m.MarshalToSizedBuffer(b)
-		if err != nil {
-			return nil, err
-		}
-		return b[:n], nil
-	}
-}
-func (m *Training) XXX_Merge(src proto.Message) {
-	xxx_messageInfo_Training.Merge(m, src)
-}
-func (m *Training) XXX_Size() int {
-	return m.Size()
-}
-func (m *Training) XXX_DiscardUnknown() {
-	xxx_messageInfo_Training.DiscardUnknown(m)
-}
-
-var xxx_messageInfo_Training proto.InternalMessageInfo
-
-func (m *Training) GetRounds() uint64 {
-	if m != nil {
-		return m.Rounds
-	}
-	return 0
-}
-
-func (m *Training) GetLearningRate() float64 {
-	if m != nil {
-		return m.LearningRate
-	}
-	return 0
-}
-
-func (m *Training) GetMomentum() float64 {
-	if m != nil {
-		return m.Momentum
-	}
-	return 0
-}
-
-func (m *Training) GetWeightDecay() float64 {
-	if m != nil {
-		return m.WeightDecay
-	}
-	return 0
-}
-
-// Privacy is how every participant samples, clips and perturbs.
-type Privacy struct {
-	Mechanism        string  `protobuf:"bytes,1,opt,name=mechanism,proto3" json:"mechanism"`
-	Clip             float64 `protobuf:"fixed64,2,opt,name=clip,proto3" json:"clip,omitempty"`
-	NoiseMultiplier  float64 `protobuf:"fixed64,3,opt,name=noise_multiplier,json=noiseMultiplier,proto3" json:"noise_multiplier,omitempty"`
-	SamplingRate     float64 `protobuf:"fixed64,4,opt,name=sampling_rate,json=samplingRate,proto3" json:"sampling_rate,omitempty"`
-	Batch            uint32  `protobuf:"varint,5,opt,name=batch,proto3" json:"batch"`
-	WorkerMomentum   float64 `protobuf:"fixed64,6,opt,name=worker_momentum,json=workerMomentum,proto3" json:"worker_momentum,omitempty"`
-	PrototypeEpsilon float64 `protobuf:"fixed64,7,opt,name=prototype_epsilon,json=prototypeEpsilon,proto3" json:"prototype_epsilon,omitempty"`
-	Epsilon          float64 `protobuf:"fixed64,8,opt,name=epsilon,proto3" json:"epsilon,omitempty"`
-	Delta            float64 `protobuf:"fixed64,9,opt,name=delta,proto3" json:"delta,omitempty"`
-	// The ledger: what one participation costs, and what a participant may spend
-	// in all, in 1e-9 nats of Renyi divergence at the ledger's orders, in order. A
-	// gradient is within the budget if it is so at any order. Both follow from the
-	// numbers above by the accountant; the chain compares integers.
-	Cost   []uint64 `protobuf:"varint,10,rep,packed,name=cost,proto3" json:"cost,omitempty"`
-	Budget []uint64 `protobuf:"varint,11,rep,packed,name=budget,proto3" json:"budget,omitempty"`
-	// noise_floor refuses vectors whose norm is not that of an honest one, and
-	// floors the distances in the rule.
-	NoiseFloor bool `protobuf:"varint,12,opt,name=noise_floor,json=noiseFloor,proto3" json:"noise_floor,omitempty"`
-	// discrete draws the noise on the sum from the exact discrete Gaussian.
-	Discrete bool `protobuf:"varint,13,opt,name=discrete,proto3" json:"discrete,omitempty"`
-}
-
-func (m *Privacy) Reset()         { *m = Privacy{} }
-func (m *Privacy) String() string { return proto.CompactTextString(m) }
-func (*Privacy) ProtoMessage()    {}
-func (*Privacy) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{5}
-}
-func (m *Privacy) XXX_Unmarshal(b []byte) error {
-	return m.Unmarshal(b)
-}
-func (m *Privacy) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
-	if deterministic {
-		return xxx_messageInfo_Privacy.Marshal(b, m, deterministic)
-	} else {
-		b = b[:cap(b)]
-		n, err := m.MarshalToSizedBuffer(b)
-		if err != nil {
-			return nil, err
-		}
-		return b[:n], nil
-	}
-}
-func (m *Privacy) XXX_Merge(src proto.Message) {
-	xxx_messageInfo_Privacy.Merge(m, src)
-}
-func (m *Privacy) XXX_Size() int {
-	return m.Size()
-}
-func (m *Privacy) XXX_DiscardUnknown() {
-	xxx_messageInfo_Privacy.DiscardUnknown(m)
-}
-
-var xxx_messageInfo_Privacy proto.InternalMessageInfo
-
-func (m *Privacy) GetMechanism() string {
-	if m != nil {
-		return m.Mechanism
-	}
-	return ""
-}
-
-func (m *Privacy) GetClip() float64 {
-	if m != nil {
-		return m.Clip
-	}
-	return 0
-}
-
-func (m *Privacy) GetNoiseMultiplier() float64 {
-	if m != nil {
-		return m.NoiseMultiplier
-	}
-	return 0
-}
-
-func (m *Privacy) GetSamplingRate() float64 {
-	if m != nil {
-		return m.SamplingRate
-	}
-	return 0
-}
-
-func (m *Privacy) GetBatch() uint32 {
-	if m != nil {
-		return m.Batch
-	}
-	return 0
-}
-
-func (m *Privacy) GetWorkerMomentum() float64 {
-	if m != nil {
-		return m.WorkerMomentum
-	}
-	return 0
-}
-
-func (m *Privacy) GetPrototypeEpsilon() float64 {
-	if m != nil {
-		return m.PrototypeEpsilon
-	}
-	return 0
-}
-
-func (m *Privacy) GetEpsilon() float64 {
-	if m != nil {
-		return m.Epsilon
-	}
-	return 0
-}
-
-func (m *Privacy) GetDelta() float64 {
-	if m != nil {
-		return m.Delta
-	}
-	return 0
-}
-
-func (m *Privacy) GetCost() []uint64 {
-	if m != nil {
-		return m.Cost
-	}
-	return nil
-}
-
-func (m *Privacy) GetBudget() []uint64 {
-	if m != nil {
-		return m.Budget
-	}
-	return nil
-}
-
-func (m *Privacy) GetNoiseFloor() bool {
-	if m != nil {
-		return m.NoiseFloor
-	}
-	return false
-}
-
-func (m *Privacy) GetDiscrete() bool {
-	if m != nil {
-		return m.Discrete
-	}
-	return false
-}
-
-// Reputation is in parts per million of [0, 1].
-type Reputation struct {
-	Initial int64 `protobuf:"varint,1,opt,name=initial,proto3" json:"initial"`
-	Penalty int64 `protobuf:"varint,2,opt,name=penalty,proto3" json:"penalty"`
-	Reward  int64 `protobuf:"varint,3,opt,name=reward,proto3" json:"reward"`
-}
-
-func (m *Reputation) Reset()         { *m = Reputation{} }
-func (m *Reputation) String() string { return proto.CompactTextString(m) }
-func (*Reputation) ProtoMessage()    {}
-func (*Reputation) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{6}
-}
-func (m *Reputation) XXX_Unmarshal(b []byte) error {
-	return m.Unmarshal(b)
-}
-func (m *Reputation) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
-	if deterministic {
-		return xxx_messageInfo_Reputation.Marshal(b, m, deterministic)
-	} else {
-		b = b[:cap(b)]
-		n, err := m.MarshalToSizedBuffer(b)
-		if err != nil {
-			return nil, err
-		}
-		return b[:n], nil
-	}
-}
-func (m *Reputation) XXX_Merge(src proto.Message) {
-	xxx_messageInfo_Reputation.Merge(m, src)
-}
-func (m *Reputation) XXX_Size() int {
-	return m.Size()
-}
-func (m *Reputation) XXX_DiscardUnknown() {
-	xxx_messageInfo_Reputation.DiscardUnknown(m)
-}
-
-var xxx_messageInfo_Reputation proto.InternalMessageInfo
-
-func (m *Reputation) GetInitial() int64 {
-	if m != nil {
-		return m.Initial
-	}
-	return 0
-}
-
-func (m *Reputation) GetPenalty() int64 {
-	if m != nil {
-		return m.Penalty
-	}
-	return 0
-}
-
-func (m *Reputation) GetReward() int64 {
-	if m != nil {
-		return m.Reward
-	}
-	return 0
-}
-
-// Election is the leader's term and the height-based timeouts of a round.
-type Election struct {
-	Term         uint64 `protobuf:"varint,1,opt,name=term,proto3" json:"term"`
-	ViewBlocks   uint64 `protobuf:"varint,2,opt,name=view_blocks,json=viewBlocks,proto3" json:"view_blocks"`
-	QuorumBlocks uint64 `protobuf:"varint,3,opt,name=quorum_blocks,json=quorumBlocks,proto3" json:"quorum_blocks"`
-}
-
-func (m *Election) Reset()         { *m = Election{} }
-func (m *Election) String() string { return proto.CompactTextString(m) }
-func (*Election) ProtoMessage()    {}
-func (*Election) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{7}
-}
-func (m *Election) XXX_Unmarshal(b []byte) error {
-	return m.Unmarshal(b)
-}
-func (m *Election) XXX_Marshal(b []byte, deterministic bool) ([]byte, error) {
-	if deterministic {
-		return xxx_messageInfo_Election.Marshal(b, m, deterministic)
-	} else {
-		b = b[:cap(b)]
-		n, err := m.MarshalToSizedBuffer(b)
-		if err != nil {
-			return nil, err
-		}
-		return b[:n], nil
-	}
-}
-func (m *Election) XXX_Merge(src proto.Message) {
-	xxx_messageInfo_Election.Merge(m, src)
-}
-func (m *Election) XXX_Size() int {
-	return m.Size()
-}
-func (m *Election) XXX_DiscardUnknown() {
-	xxx_messageInfo_Election.DiscardUnknown(m)
-}
-
-var xxx_messageInfo_Election proto.InternalMessageInfo
-
-func (m *Election) GetTerm() uint64 {
-	if m != nil {
-		return m.Term
-	}
-	return 0
-}
-
-func (m *Election) GetViewBlocks() uint64 {
-	if m != nil {
-		return m.ViewBlocks
-	}
-	return 0
-}
-
-func (m *Election) GetQuorumBlocks() uint64 {
-	if m != nil {
-		return m.QuorumBlocks
-	}
-	return 0
-}
 
 // Participant is one member of the training. Its index is given once and
 // never used again.
@@ -729,7 +58,7 @@ func (m *Participant) Reset()         { *m = Participant{} }
 func (m *Participant) String() string { return proto.CompactTextString(m) }
 func (*Participant) ProtoMessage()    {}
 func (*Participant) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{8}
+	return fileDescriptor_5a3fc7c6df6568ca, []int{0}
 }
 func (m *Participant) XXX_Unmarshal(b []byte) error {
 	return m.Unmarshal(b)
@@ -913,7 +242,7 @@ func (m *Proposal) Reset()         { *m = Proposal{} }
 func (m *Proposal) String() string { return proto.CompactTextString(m) }
 func (*Proposal) ProtoMessage()    {}
 func (*Proposal) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{9}
+	return fileDescriptor_5a3fc7c6df6568ca, []int{1}
 }
 func (m *Proposal) XXX_Unmarshal(b []byte) error {
 	return m.Unmarshal(b)
@@ -999,7 +328,7 @@ func (m *Offence) Reset()         { *m = Offence{} }
 func (m *Offence) String() string { return proto.CompactTextString(m) }
 func (*Offence) ProtoMessage()    {}
 func (*Offence) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{10}
+	return fileDescriptor_5a3fc7c6df6568ca, []int{2}
 }
 func (m *Offence) XXX_Unmarshal(b []byte) error {
 	return m.Unmarshal(b)
@@ -1079,19 +408,19 @@ func (m *Offence) GetEvidence() []byte {
 
 // Epoch is a training that has ended.
 type Epoch struct {
-	Epoch     uint64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch"`
-	Params    Params `protobuf:"bytes,2,opt,name=params,proto3" json:"params"`
-	Rounds    uint64 `protobuf:"varint,3,opt,name=rounds,proto3" json:"rounds"`
-	Opened    uint64 `protobuf:"varint,4,opt,name=opened,proto3" json:"opened"`
-	Closed    uint64 `protobuf:"varint,5,opt,name=closed,proto3" json:"closed"`
-	ModelHash []byte `protobuf:"bytes,6,opt,name=model_hash,json=modelHash,proto3" json:"model_hash"`
+	Epoch     uint64        `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch"`
+	Params    params.Params `protobuf:"bytes,2,opt,name=params,proto3" json:"params"`
+	Rounds    uint64        `protobuf:"varint,3,opt,name=rounds,proto3" json:"rounds"`
+	Opened    uint64        `protobuf:"varint,4,opt,name=opened,proto3" json:"opened"`
+	Closed    uint64        `protobuf:"varint,5,opt,name=closed,proto3" json:"closed"`
+	ModelHash []byte        `protobuf:"bytes,6,opt,name=model_hash,json=modelHash,proto3" json:"model_hash"`
 }
 
 func (m *Epoch) Reset()         { *m = Epoch{} }
 func (m *Epoch) String() string { return proto.CompactTextString(m) }
 func (*Epoch) ProtoMessage()    {}
 func (*Epoch) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{11}
+	return fileDescriptor_5a3fc7c6df6568ca, []int{3}
 }
 func (m *Epoch) XXX_Unmarshal(b []byte) error {
 	return m.Unmarshal(b)
@@ -1127,11 +456,11 @@ func (m *Epoch) GetEpoch() uint64 {
 	return 0
 }
 
-func (m *Epoch) GetParams() Params {
+func (m *Epoch) GetParams() params.Params {
 	if m != nil {
 		return m.Params
 	}
-	return Params{}
+	return params.Params{}
 }
 
 func (m *Epoch) GetRounds() uint64 {
@@ -1178,7 +507,7 @@ func (m *Contribution) Reset()         { *m = Contribution{} }
 func (m *Contribution) String() string { return proto.CompactTextString(m) }
 func (*Contribution) ProtoMessage()    {}
 func (*Contribution) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{12}
+	return fileDescriptor_5a3fc7c6df6568ca, []int{4}
 }
 func (m *Contribution) XXX_Unmarshal(b []byte) error {
 	return m.Unmarshal(b)
@@ -1284,7 +613,7 @@ func (m *Record) Reset()         { *m = Record{} }
 func (m *Record) String() string { return proto.CompactTextString(m) }
 func (*Record) ProtoMessage()    {}
 func (*Record) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{13}
+	return fileDescriptor_5a3fc7c6df6568ca, []int{5}
 }
 func (m *Record) XXX_Unmarshal(b []byte) error {
 	return m.Unmarshal(b)
@@ -1420,7 +749,7 @@ func (m *Progress) Reset()         { *m = Progress{} }
 func (m *Progress) String() string { return proto.CompactTextString(m) }
 func (*Progress) ProtoMessage()    {}
 func (*Progress) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{14}
+	return fileDescriptor_5a3fc7c6df6568ca, []int{6}
 }
 func (m *Progress) XXX_Unmarshal(b []byte) error {
 	return m.Unmarshal(b)
@@ -1508,7 +837,7 @@ func (m *Progress) GetBlockBytes() int64 {
 // Document is the state as it is stored: everything but the height.
 type Document struct {
 	ChainId      string        `protobuf:"bytes,1,opt,name=chain_id,json=chainId,proto3" json:"chain_id,omitempty"`
-	Params       Params        `protobuf:"bytes,2,opt,name=params,proto3" json:"params"`
+	Params       params.Params `protobuf:"bytes,2,opt,name=params,proto3" json:"params"`
 	Progress     Progress      `protobuf:"bytes,3,opt,name=progress,proto3" json:"progress"`
 	Participants []Participant `protobuf:"bytes,4,rep,name=participants,proto3" json:"participants"`
 	Model        []float64     `protobuf:"fixed64,5,rep,packed,name=model,proto3" json:"model,omitempty"`
@@ -1524,7 +853,7 @@ func (m *Document) Reset()         { *m = Document{} }
 func (m *Document) String() string { return proto.CompactTextString(m) }
 func (*Document) ProtoMessage()    {}
 func (*Document) Descriptor() ([]byte, []int) {
-	return fileDescriptor_5a3fc7c6df6568ca, []int{15}
+	return fileDescriptor_5a3fc7c6df6568ca, []int{7}
 }
 func (m *Document) XXX_Unmarshal(b []byte) error {
 	return m.Unmarshal(b)
@@ -1560,11 +889,11 @@ func (m *Document) GetChainId() string {
 	return ""
 }
 
-func (m *Document) GetParams() Params {
+func (m *Document) GetParams() params.Params {
 	if m != nil {
 		return m.Params
 	}
-	return Params{}
+	return params.Params{}
 }
 
 func (m *Document) GetProgress() Progress {
@@ -1631,14 +960,6 @@ func (m *Document) GetEpochs() []Epoch {
 }
 
 func init() {
-	proto.RegisterType((*Params)(nil), "spdl.app.Params")
-	proto.RegisterType((*Model)(nil), "spdl.app.Model")
-	proto.RegisterType((*Grid)(nil), "spdl.app.Grid")
-	proto.RegisterType((*Rule)(nil), "spdl.app.Rule")
-	proto.RegisterType((*Training)(nil), "spdl.app.Training")
-	proto.RegisterType((*Privacy)(nil), "spdl.app.Privacy")
-	proto.RegisterType((*Reputation)(nil), "spdl.app.Reputation")
-	proto.RegisterType((*Election)(nil), "spdl.app.Election")
 	proto.RegisterType((*Participant)(nil), "spdl.app.Participant")
 	proto.RegisterType((*Proposal)(nil), "spdl.app.Proposal")
 	proto.RegisterType((*Offence)(nil), "spdl.app.Offence")
@@ -1652,672 +973,97 @@ func init() {
 func init() { proto.RegisterFile("spdl/app/state.proto", fileDescriptor_5a3fc7c6df6568ca) }
 
 var fileDescriptor_5a3fc7c6df6568ca = []byte{
-	// 2294 bytes of a gzipped FileDescriptorProto
-	0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0xff, 0xbc, 0x58, 0x4f, 0x8f, 0x1b, 0xb7,
-	0x15, 0xb7, 0x56, 0x5a, 0xed, 0x88, 0xab, 0xfd, 0x63, 0x66, 0xed, 0x8c, 0x1d, 0x77, 0x67, 0x21,
-	0xb4, 0xc5, 0x16, 0x4d, 0xd6, 0xa9, 0xed, 0xa6, 0x41, 0xd0, 0xa2, 0x81, 0x6c, 0xa7, 0x0e, 0x52,
-	0xa3, 0x06, 0xd3, 0x53, 0x2f, 0x02, 0x35, 0xc3, 0x95, 0xa6, 0x3b, 0x1a, 0x4e, 0x48, 0x6a, 0x37,
-	0xca, 0xa1, 0xe7, 0x1e, 0x8b, 0xa2, 0xfd, 0x0c, 0xfd, 0x06, 0xfd, 0x04, 0x3d, 0xe4, 0xd0, 0x43,
-	0x8e, 0xf5, 0x45, 0x28, 0xec, 0x9b, 0xbe, 0x43, 0x81, 0xe2, 0x3d, 0x92, 0x33, 0xd4, 0xfa, 0xcf,
-	0x02, 0x3d, 0xf4, 0x32, 0x24, 0x7f, 0xef, 0x3d, 0x0e, 0xf9, 0xfe, 0xf1, 0x91, 0xe4, 0x40, 0x57,
-	0x59, 0x71, 0x97, 0x57, 0xd5, 0x5d, 0x6d, 0xb8, 0x11, 0x27, 0x95, 0x92, 0x46, 0xd2, 0x08, 0xd0,
-	0x13, 0x5e, 0x55, 0xb7, 0x0f, 0x26, 0x72, 0x22, 0x11, 0xbc, 0x0b, 0x3d, 0x4b, 0x1f, 0xfc, 0xb5,
-	0x43, 0xba, 0xcf, 0xb8, 0xe2, 0x33, 0x4d, 0xdf, 0x27, 0xdd, 0x4a, 0x09, 0x2d, 0x4c, 0xdc, 0x3a,
-	0x6a, 0x1d, 0xf7, 0x86, 0x07, 0xab, 0x65, 0xb2, 0x6f, 0x91, 0xf7, 0xe5, 0x2c, 0x37, 0x62, 0x56,
-	0x99, 0x05, 0x73, 0x3c, 0xf4, 0x01, 0xd9, 0x9c, 0xc9, 0x4c, 0x14, 0xf1, 0xc6, 0x51, 0xeb, 0x78,
-	0xfb, 0xde, 0xde, 0x89, 0xff, 0xd1, 0xc9, 0x53, 0x80, 0x87, 0x3b, 0xdf, 0x2e, 0x93, 0x6b, 0xab,
-	0x65, 0x62, 0xb9, 0x98, 0x6d, 0xe8, 0x87, 0xa4, 0x33, 0x51, 0x79, 0x16, 0xb7, 0x51, 0x68, 0xb7,
-	0x11, 0xfa, 0x95, 0xca, 0xb3, 0x61, 0xdf, 0xc9, 0x20, 0x0f, 0xc3, 0x2f, 0x48, 0xa8, 0x79, 0x21,
-	0xe2, 0xce, 0x65, 0x09, 0x36, 0x2f, 0x44, 0x23, 0x01, 0x3c, 0x0c, 0xbf, 0xf4, 0x53, 0x12, 0x19,
-	0xc5, 0xf3, 0x32, 0x2f, 0x27, 0xf1, 0x26, 0x4a, 0xd1, 0x46, 0xea, 0xb7, 0x8e, 0x32, 0xdc, 0x77,
-	0x92, 0x35, 0x2f, 0xab, 0x7b, 0xf4, 0xe7, 0x64, 0xab, 0x52, 0xf9, 0x39, 0x4f, 0x17, 0x71, 0x17,
-	0x27, 0xb8, 0xde, 0x4c, 0xf0, 0xcc, 0x12, 0x86, 0x7b, 0x4e, 0xde, 0x73, 0x32, 0xdf, 0xa1, 0x4f,
-	0x08, 0x51, 0xa2, 0x9a, 0x1b, 0x6e, 0x72, 0x59, 0xc6, 0x5b, 0x38, 0xc1, 0x41, 0xb0, 0xee, 0x9a,
-	0x36, 0xa4, 0x6e, 0x8e, 0x80, 0x9f, 0x05, 0x7d, 0xd8, 0x89, 0x28, 0x44, 0x8a, 0xf3, 0x44, 0x97,
-	0x77, 0xf2, 0xd8, 0x51, 0x9a, 0x9d, 0x78, 0x5e, 0x56, 0xf7, 0xe8, 0xcf, 0x08, 0x31, 0x42, 0x9b,
-	0x51, 0x3a, 0xe5, 0x79, 0x19, 0xf7, 0x8e, 0x5a, 0xc7, 0xd1, 0x30, 0x5e, 0x2d, 0x93, 0x83, 0x06,
-	0x0d, 0x6c, 0xdb, 0x03, 0xf4, 0x21, 0x80, 0x83, 0xbf, 0x6d, 0x90, 0x4d, 0x34, 0x24, 0xbd, 0x43,
-	0x3a, 0x67, 0x79, 0x99, 0x39, 0xa7, 0x88, 0x40, 0xd9, 0x30, 0x66, 0xf8, 0xa5, 0x03, 0xd2, 0xcd,
-	0xcb, 0x6a, 0x6e, 0x34, 0xfa, 0xc1, 0xce, 0x90, 0xac, 0x96, 0x89, 0x43, 0x98, 0x6b, 0xc1, 0xb1,
-	0xa6, 0x79, 0x96, 0x89, 0x12, 0xcd, 0xbe, 0x63, 0x1d, 0xcb, 0x22, 0xa1, 0x63, 0x59, 0x84, 0xfe,
-	0x80, 0x6c, 0xa5, 0x05, 0xd7, 0x5a, 0x68, 0xb4, 0xf9, 0xce, 0x70, 0x1b, 0xb4, 0xec, 0x20, 0xe6,
-	0x3b, 0xb0, 0xac, 0x4a, 0xca, 0x02, 0x2d, 0xbc, 0x63, 0x97, 0x05, 0x63, 0x86, 0x5f, 0xfa, 0x21,
-	0xd9, 0xae, 0xf2, 0xaf, 0x45, 0x31, 0xd2, 0x29, 0x2f, 0x04, 0x5a, 0xb1, 0x35, 0xdc, 0x5b, 0x2d,
-	0x93, 0x10, 0x66, 0x04, 0x07, 0x5f, 0x42, 0x1f, 0x34, 0x65, 0x49, 0x33, 0xc1, 0xad, 0xd5, 0x5a,
-	0x56, 0x53, 0x0d, 0x1a, 0x6a, 0x0a, 0xd1, 0xa7, 0x82, 0x97, 0x83, 0xc7, 0xa4, 0x03, 0xce, 0x4b,
-	0x13, 0xb2, 0x79, 0x91, 0x67, 0x66, 0x8a, 0x8a, 0xda, 0x19, 0xf6, 0xc0, 0xf7, 0x11, 0x60, 0xb6,
-	0x81, 0x15, 0x6b, 0x23, 0x2a, 0x54, 0x54, 0xcb, 0xae, 0x18, 0xc6, 0x0c, 0xbf, 0x83, 0x55, 0x8b,
-	0x74, 0xc0, 0xa5, 0x81, 0xad, 0xe4, 0x33, 0x11, 0xea, 0x1b, 0xc6, 0x0c, 0xbf, 0xf4, 0xc7, 0xa4,
-	0x37, 0x5e, 0x7c, 0xc3, 0x4b, 0x93, 0x97, 0xc2, 0xa9, 0x7c, 0x67, 0xb5, 0x4c, 0x1a, 0x90, 0x35,
-	0x5d, 0xfa, 0x53, 0xd2, 0x9b, 0x97, 0xfa, 0xab, 0x39, 0x57, 0xc2, 0x86, 0x5c, 0x34, 0x7c, 0x77,
-	0xb5, 0x4c, 0xde, 0xa9, 0xc1, 0x70, 0x47, 0x35, 0x48, 0x7f, 0x44, 0x36, 0xbf, 0x11, 0x4a, 0x5a,
-	0xfd, 0x47, 0xc3, 0x77, 0x56, 0xcb, 0x64, 0x0f, 0x81, 0x80, 0xdd, 0x72, 0xc0, 0x1f, 0x8c, 0x2c,
-	0x84, 0xe2, 0x65, 0x2a, 0xd0, 0x14, 0x6d, 0xfb, 0x87, 0x1a, 0x5c, 0xf3, 0x2e, 0x0f, 0x0e, 0x9e,
-	0xb7, 0x48, 0xe4, 0x23, 0x11, 0x5c, 0x48, 0xc9, 0x79, 0x99, 0x69, 0xdc, 0x72, 0xc7, 0xba, 0x90,
-	0x45, 0x98, 0x6b, 0xe9, 0x47, 0x64, 0xa7, 0x10, 0x5c, 0x01, 0xff, 0x48, 0x71, 0x23, 0x9c, 0x12,
-	0xaf, 0xaf, 0x96, 0xc9, 0x3a, 0x81, 0xf5, 0xfd, 0x90, 0x71, 0x23, 0xe8, 0x3d, 0x12, 0xcd, 0xe4,
-	0x4c, 0x94, 0x66, 0x3e, 0x43, 0x05, 0xb4, 0x86, 0x37, 0x57, 0xcb, 0x84, 0x7a, 0x2c, 0x58, 0x5d,
-	0xcd, 0x47, 0x7f, 0x41, 0xfa, 0x17, 0x22, 0x9f, 0x4c, 0xcd, 0x28, 0x13, 0x29, 0x5f, 0xa0, 0x16,
-	0x5a, 0xc3, 0xdb, 0xab, 0x65, 0x72, 0x33, 0xc4, 0x03, 0xd9, 0x6d, 0x8b, 0x3f, 0x02, 0x78, 0xf0,
-	0x8f, 0x4d, 0xb2, 0xe5, 0x92, 0x04, 0x58, 0x6b, 0x26, 0xd2, 0x29, 0x2f, 0x73, 0x3d, 0x73, 0x06,
-	0x45, 0x6b, 0xd5, 0x20, 0x6b, 0xba, 0xf4, 0x87, 0xa4, 0x93, 0x16, 0xb9, 0xf7, 0x0f, 0xba, 0x5a,
-	0x26, 0xbb, 0x30, 0x0e, 0xfe, 0x83, 0x74, 0xfa, 0x39, 0xd9, 0x2f, 0x65, 0xae, 0xc5, 0x68, 0x36,
-	0x2f, 0x4c, 0x5e, 0x15, 0xb9, 0x50, 0x6e, 0x6f, 0x87, 0xab, 0x65, 0x72, 0xfb, 0x32, 0x2d, 0x90,
-	0xdf, 0x43, 0xda, 0xd3, 0x9a, 0x44, 0x3f, 0x25, 0x3b, 0x9a, 0xcf, 0xaa, 0xa2, 0x56, 0xab, 0xdd,
-	0xeb, 0x7b, 0xab, 0x65, 0xf2, 0xee, 0x1a, 0x21, 0x98, 0xa4, 0xef, 0x09, 0xa8, 0xe0, 0x84, 0x6c,
-	0x8e, 0xb9, 0x49, 0xa7, 0x2e, 0x0e, 0xd1, 0xeb, 0x11, 0x60, 0xb6, 0xa1, 0x9f, 0x91, 0xbd, 0x0b,
-	0xa9, 0xce, 0x84, 0x1a, 0xd5, 0x86, 0xb0, 0xd1, 0xf8, 0xbd, 0xd5, 0x32, 0xb9, 0x75, 0x89, 0x14,
-	0xfc, 0x66, 0xd7, 0x92, 0x9e, 0x7a, 0xab, 0xfc, 0x9a, 0x5c, 0xc7, 0x13, 0xcb, 0x2c, 0x2a, 0x31,
-	0x12, 0x95, 0xce, 0x0b, 0xe9, 0xc3, 0x34, 0x59, 0x2d, 0x93, 0xf7, 0x5e, 0x21, 0x06, 0x73, 0xed,
-	0xd7, 0xc4, 0xc7, 0x96, 0x46, 0xef, 0x92, 0x2d, 0x3f, 0x47, 0x84, 0x73, 0xdc, 0x58, 0x2d, 0x93,
-	0xeb, 0xaf, 0x4a, 0x7a, 0x2e, 0x88, 0x89, 0x4c, 0x14, 0x86, 0x63, 0x0e, 0x6d, 0xd9, 0x98, 0x40,
-	0x20, 0x8c, 0x09, 0x04, 0xd0, 0x8e, 0x52, 0x9b, 0x98, 0x1c, 0xb5, 0x8f, 0x3b, 0xce, 0x8e, 0x52,
-	0x9b, 0x35, 0x3b, 0x4a, 0x6d, 0x20, 0x2d, 0x8e, 0xe7, 0xd9, 0x44, 0x98, 0x78, 0x1b, 0x39, 0x31,
-	0x2d, 0x5a, 0x24, 0x4c, 0x8b, 0x16, 0xa1, 0x9f, 0x90, 0x6d, 0x6b, 0xd9, 0xd3, 0x42, 0x4a, 0x15,
-	0xf7, 0x31, 0x34, 0x6f, 0xad, 0x96, 0xc9, 0x8d, 0x00, 0x0e, 0xe4, 0x08, 0xc2, 0x9f, 0x01, 0x0a,
-	0x51, 0x90, 0xe5, 0x3a, 0x55, 0xc2, 0x88, 0x78, 0x07, 0x05, 0x31, 0x0a, 0x3c, 0x16, 0x46, 0x81,
-	0xc7, 0x06, 0x7f, 0x20, 0xa4, 0x39, 0xa9, 0x20, 0x29, 0xe7, 0x65, 0x6e, 0x72, 0x5e, 0xa0, 0x1b,
-	0xb7, 0x6d, 0x52, 0x76, 0x10, 0xf3, 0x1d, 0x60, 0xab, 0x44, 0xc9, 0x0b, 0xb3, 0x40, 0x2f, 0x76,
-	0x6c, 0x0e, 0x62, 0xbe, 0x83, 0x11, 0x2f, 0x2e, 0xb8, 0xb2, 0x49, 0xa9, 0xed, 0x22, 0x1e, 0x11,
-	0xe6, 0xda, 0xc1, 0x9f, 0x5b, 0x24, 0xf2, 0x47, 0x1c, 0xe4, 0x44, 0x23, 0xd4, 0xcc, 0x25, 0x08,
-	0xcc, 0x89, 0x30, 0x66, 0xf8, 0x85, 0x64, 0x7f, 0x9e, 0x8b, 0x8b, 0xd1, 0xb8, 0x90, 0xe9, 0x99,
-	0x3d, 0x88, 0x3a, 0x36, 0xd9, 0x07, 0x30, 0x23, 0x30, 0x18, 0x62, 0x1f, 0xd2, 0xc9, 0x57, 0x73,
-	0xa9, 0xe6, 0x33, 0x2f, 0xd3, 0x46, 0x19, 0x4c, 0x27, 0x6b, 0x04, 0xd6, 0xb7, 0x43, 0x2b, 0x37,
-	0x78, 0xbe, 0x45, 0xb6, 0x9f, 0x71, 0x65, 0xf2, 0x34, 0xaf, 0x78, 0x69, 0xc0, 0xfb, 0xf3, 0x32,
-	0x13, 0x5f, 0x87, 0x39, 0x1f, 0x01, 0x66, 0x1b, 0xf0, 0xb3, 0x99, 0x2c, 0xf3, 0x33, 0xa1, 0x70,
-	0x59, 0x3d, 0xeb, 0x67, 0x0e, 0x0a, 0xfd, 0xcc, 0x41, 0xf4, 0xfb, 0x64, 0xab, 0x9a, 0x8f, 0x47,
-	0x67, 0x62, 0x81, 0x6b, 0xea, 0x3b, 0x0d, 0x5a, 0x88, 0x75, 0xab, 0xf9, 0xf8, 0x0b, 0xb1, 0x80,
-	0xb8, 0x4d, 0x65, 0xa9, 0x45, 0xa9, 0xe7, 0x1a, 0x79, 0x3b, 0xc8, 0x8b, 0x71, 0xbb, 0x46, 0x08,
-	0xe3, 0xb6, 0x26, 0xc0, 0x0c, 0x27, 0x6b, 0x45, 0x8a, 0xcd, 0xdc, 0xbb, 0x6f, 0x29, 0x45, 0x06,
-	0xa4, 0xfb, 0x7b, 0x99, 0x97, 0x22, 0xc3, 0xe8, 0x75, 0x49, 0xda, 0x22, 0xcc, 0xb5, 0xf4, 0x13,
-	0xb2, 0x5b, 0x79, 0xe5, 0x80, 0x90, 0xc6, 0xf8, 0x74, 0x21, 0xb0, 0x4e, 0x61, 0x97, 0xc6, 0x30,
-	0x3f, 0x4f, 0x4d, 0x7e, 0x2e, 0x30, 0x1e, 0x23, 0x3b, 0xbf, 0x45, 0x98, 0x6b, 0xe9, 0x4d, 0xb2,
-	0x91, 0x67, 0x18, 0x80, 0xfd, 0x61, 0x77, 0xb5, 0x4c, 0x36, 0xf2, 0x8c, 0x6d, 0xe4, 0x19, 0xe8,
-	0xec, 0x5c, 0x9d, 0xa2, 0x1e, 0x48, 0xa3, 0x33, 0x07, 0xb1, 0xee, 0xb9, 0x3a, 0x85, 0x1d, 0x3f,
-	0x20, 0x3d, 0x80, 0x2a, 0x25, 0xe5, 0x69, 0xbc, 0x8d, 0x7c, 0x78, 0x54, 0xd5, 0x60, 0x18, 0x06,
-	0xe7, 0xea, 0xf4, 0x19, 0x60, 0x60, 0x40, 0x9e, 0x65, 0x4a, 0x68, 0x8d, 0x21, 0xe7, 0x0c, 0xe8,
-	0xa0, 0xd0, 0x80, 0x0e, 0x82, 0x38, 0x3d, 0x95, 0x6a, 0x26, 0x14, 0xfc, 0x5c, 0xc7, 0x3b, 0x47,
-	0xed, 0xe3, 0xbe, 0x8d, 0xd3, 0x00, 0x0e, 0xe3, 0xd4, 0xc2, 0x5f, 0x88, 0x85, 0xc6, 0x74, 0x2c,
-	0x8c, 0x29, 0x44, 0x36, 0x12, 0x95, 0x4c, 0xa7, 0xf1, 0x2e, 0xea, 0xcf, 0xa6, 0xe3, 0x90, 0xb0,
-	0x96, 0x8e, 0x2d, 0xe1, 0x31, 0xe0, 0xe1, 0x0c, 0x78, 0x72, 0xc6, 0x7b, 0xaf, 0xce, 0x80, 0x84,
-	0xd7, 0xcc, 0xc0, 0x00, 0xa7, 0x0f, 0xc9, 0xae, 0x67, 0x9c, 0xe2, 0xa9, 0x16, 0xbf, 0x83, 0x53,
-	0xdc, 0x59, 0x2d, 0x93, 0x78, 0x9d, 0x12, 0xcc, 0xe1, 0xff, 0xfa, 0x04, 0x09, 0x90, 0x70, 0x52,
-	0x59, 0x1a, 0x01, 0x87, 0xfa, 0x01, 0x8a, 0x63, 0xc2, 0xf1, 0x58, 0xa8, 0x69, 0x8f, 0x41, 0x86,
-	0x2d, 0x25, 0x94, 0x11, 0x14, 0x05, 0x30, 0xc3, 0x22, 0x10, 0x66, 0x58, 0x04, 0xe8, 0x31, 0x89,
-	0x94, 0x28, 0x04, 0x87, 0x1a, 0x71, 0x1f, 0xb9, 0xfb, 0x50, 0xff, 0x7a, 0x8c, 0xd5, 0x3d, 0x98,
-	0x54, 0x57, 0xa2, 0x34, 0xf1, 0x75, 0x4c, 0xb1, 0x38, 0x29, 0x02, 0xe1, 0xa4, 0x08, 0x0c, 0x5e,
-	0xb4, 0x48, 0xf4, 0x4c, 0xc9, 0x4a, 0x6a, 0x5e, 0x38, 0x57, 0x6b, 0xbd, 0xe2, 0x6a, 0xbe, 0x18,
-	0xde, 0x68, 0xaa, 0xce, 0xa0, 0x18, 0x86, 0xd2, 0x15, 0xb7, 0x63, 0xc2, 0xe0, 0x75, 0x10, 0xf3,
-	0x1d, 0xf0, 0x75, 0xa7, 0xda, 0x4e, 0x13, 0x4b, 0x16, 0x61, 0xae, 0x85, 0xca, 0x81, 0x57, 0x95,
-	0x92, 0xe7, 0xbc, 0xd0, 0xf1, 0xe6, 0x51, 0xdb, 0xd7, 0x79, 0x35, 0xc8, 0x9a, 0x2e, 0xe8, 0x83,
-	0xa7, 0xa9, 0xa8, 0x8c, 0x0b, 0xcf, 0xc8, 0xea, 0xc3, 0x63, 0xac, 0xee, 0x0d, 0xfe, 0xb8, 0x41,
-	0xb6, 0x7e, 0x73, 0x7a, 0x2a, 0x40, 0x8b, 0x3f, 0x21, 0xdb, 0x55, 0x93, 0xcb, 0x5c, 0x0a, 0xb3,
-	0x35, 0x72, 0x03, 0xb3, 0x70, 0x70, 0xc5, 0xf6, 0x13, 0xb2, 0x69, 0xdd, 0xd6, 0x66, 0x53, 0xcc,
-	0x86, 0x08, 0x30, 0xdb, 0x00, 0x83, 0xf5, 0xca, 0x4e, 0xc3, 0x80, 0x00, 0xb3, 0x0d, 0xcc, 0x0f,
-	0x59, 0x3a, 0x2c, 0xea, 0x61, 0xcc, 0xf0, 0x1b, 0xe8, 0xad, 0xfb, 0x46, 0xbd, 0x1d, 0x93, 0x48,
-	0x9c, 0xe7, 0x19, 0x6c, 0x10, 0xb3, 0x4f, 0xdf, 0xaa, 0xc2, 0x63, 0xac, 0xee, 0x0d, 0xfe, 0xd3,
-	0x22, 0x9b, 0x8f, 0xfd, 0xb2, 0xec, 0xba, 0x5b, 0x6f, 0x58, 0xf7, 0xc7, 0xa4, 0x5b, 0xe1, 0x1d,
-	0xd9, 0x5d, 0x76, 0xf7, 0x83, 0xeb, 0x20, 0xe2, 0xc3, 0x5d, 0x77, 0x07, 0x73, 0x7c, 0xcc, 0xb5,
-	0x41, 0x6d, 0xdb, 0x7e, 0x63, 0x6d, 0x3b, 0x20, 0x5d, 0x59, 0x09, 0x48, 0xad, 0x81, 0x3b, 0x58,
-	0x84, 0xb9, 0x16, 0x78, 0xd2, 0x42, 0x6a, 0x91, 0xa1, 0x6a, 0x1c, 0x8f, 0x45, 0x98, 0x6b, 0xe9,
-	0x07, 0x84, 0xe0, 0x25, 0x7b, 0x34, 0xe5, 0x7a, 0x8a, 0x2a, 0xea, 0xdb, 0x94, 0xde, 0xa0, 0xac,
-	0x87, 0xfd, 0x27, 0x5c, 0x4f, 0x07, 0xcf, 0x37, 0x48, 0xff, 0xa1, 0x2c, 0x8d, 0xca, 0xc7, 0x73,
-	0x4c, 0xf1, 0xff, 0x9b, 0x3f, 0xe0, 0xcf, 0x36, 0xf0, 0x67, 0x68, 0x2f, 0xfc, 0x0d, 0x7e, 0xc1,
-	0x16, 0x1a, 0x6f, 0xa2, 0xf5, 0xed, 0x03, 0x6d, 0xe1, 0x31, 0x56, 0xf7, 0xc0, 0x02, 0x3a, 0x95,
-	0xca, 0xd6, 0x9f, 0x6d, 0x6b, 0x01, 0x04, 0x98, 0x6d, 0xe8, 0xc7, 0x84, 0x94, 0x60, 0xe0, 0xb1,
-	0x9c, 0x2b, 0x1f, 0x0f, 0x78, 0x3b, 0x6b, 0xd0, 0xb5, 0xda, 0xa7, 0x46, 0x21, 0x26, 0x65, 0x55,
-	0xa1, 0xea, 0x6c, 0x68, 0x60, 0x4c, 0x3a, 0x88, 0xf9, 0xce, 0xa5, 0xf3, 0x70, 0xeb, 0xca, 0xf3,
-	0xf0, 0x0e, 0xe9, 0x64, 0x8a, 0x5f, 0xe0, 0x69, 0xe5, 0x76, 0x0e, 0x63, 0x86, 0xdf, 0xc1, 0x5f,
-	0x3a, 0xa4, 0xcb, 0x44, 0x2a, 0x55, 0x76, 0xb5, 0x73, 0xd5, 0x41, 0xb1, 0xf1, 0x86, 0xa0, 0x68,
-	0xfc, 0xa3, 0xfd, 0x36, 0xff, 0xb8, 0x32, 0xa5, 0x0c, 0x48, 0xb7, 0x10, 0x3c, 0x13, 0xca, 0x85,
-	0x17, 0xf2, 0x58, 0x84, 0xb9, 0xb6, 0x0e, 0xc0, 0xee, 0x6b, 0x03, 0xf0, 0x4b, 0x2c, 0x3b, 0x6a,
-	0x8f, 0x81, 0xf3, 0xbd, 0x7d, 0xbc, 0x7d, 0xef, 0x66, 0x13, 0x0e, 0xa1, 0x43, 0x0d, 0x6f, 0xb8,
-	0xa0, 0x58, 0x17, 0x62, 0xeb, 0x43, 0x58, 0xd6, 0x8c, 0xab, 0x49, 0x6e, 0x2b, 0x71, 0x57, 0x0c,
-	0x5a, 0x84, 0xb9, 0x96, 0xde, 0x27, 0x7d, 0xac, 0xad, 0x47, 0x59, 0x3e, 0x11, 0xda, 0xb8, 0x1a,
-	0x60, 0x7f, 0xb5, 0x4c, 0xd6, 0x70, 0xb6, 0x8d, 0xa3, 0x47, 0x38, 0xb8, 0x14, 0x0f, 0xe4, 0x8a,
-	0x78, 0x00, 0x47, 0x51, 0xbc, 0x3c, 0xcb, 0xcb, 0x09, 0xd6, 0xe3, 0xee, 0xdd, 0xc1, 0x41, 0xcc,
-	0x77, 0x40, 0x43, 0xf8, 0x1e, 0xd5, 0x6f, 0xae, 0xe7, 0xc1, 0xdb, 0x13, 0xdc, 0xf1, 0x85, 0xc8,
-	0xb0, 0xca, 0x76, 0x6e, 0x01, 0x63, 0x86, 0xdf, 0xc1, 0xdf, 0x37, 0xf0, 0x88, 0x99, 0x60, 0xa1,
-	0xf0, 0xff, 0x71, 0x0c, 0xbf, 0xa0, 0xce, 0xeb, 0x16, 0x14, 0xee, 0x79, 0xf3, 0x2d, 0x7b, 0x86,
-	0x4b, 0x9e, 0x98, 0xf0, 0xd2, 0xe5, 0x5d, 0x7b, 0xc9, 0x03, 0x80, 0xd9, 0x06, 0xae, 0x32, 0x4a,
-	0xd4, 0xf1, 0x10, 0xd9, 0xab, 0x8c, 0x45, 0xc2, 0xab, 0x8c, 0x45, 0xa0, 0x5e, 0xc7, 0xea, 0x7a,
-	0x34, 0x5e, 0x18, 0xa1, 0x5d, 0xb0, 0x61, 0xa2, 0x09, 0x60, 0x46, 0x70, 0x30, 0x84, 0xfe, 0xe0,
-	0x9f, 0x6d, 0x12, 0x3d, 0x92, 0xe9, 0x1c, 0xee, 0x82, 0xf4, 0x16, 0x89, 0xf0, 0xe1, 0x6a, 0xe4,
-	0x4e, 0xe8, 0x1e, 0xdb, 0xc2, 0xf1, 0xe7, 0x10, 0xc5, 0x57, 0x25, 0xea, 0x0e, 0xf8, 0x64, 0x9d,
-	0x9e, 0x1f, 0x90, 0xa8, 0x72, 0xf6, 0x70, 0x4f, 0x92, 0x34, 0x7c, 0xe9, 0xb3, 0x14, 0x27, 0x53,
-	0x73, 0xd2, 0x5f, 0x92, 0x7e, 0x90, 0x04, 0x75, 0xdc, 0xc1, 0x28, 0xb8, 0xb1, 0xf6, 0x2f, 0x4f,
-	0x75, 0xc2, 0x6b, 0x02, 0xf4, 0xc0, 0xbf, 0x9d, 0x82, 0xd2, 0x5b, 0xfe, 0x6d, 0xf4, 0x36, 0x89,
-	0xce, 0x45, 0x21, 0xd3, 0xdc, 0x2c, 0xe2, 0x2e, 0x12, 0xea, 0x31, 0xbd, 0x59, 0xe7, 0x7f, 0x2c,
-	0xa9, 0xeb, 0x9c, 0x1f, 0x93, 0xad, 0x69, 0xae, 0x8d, 0x54, 0x8b, 0x38, 0x82, 0x4a, 0x93, 0xf9,
-	0x21, 0xfd, 0x88, 0xf4, 0x2a, 0x57, 0xcd, 0xe8, 0xb8, 0x87, 0x2b, 0x5c, 0xdf, 0x1b, 0x92, 0xdc,
-	0xf2, 0x1a, 0x56, 0x7a, 0x9f, 0x44, 0xd2, 0x16, 0x08, 0x1a, 0x6f, 0xb0, 0x6b, 0x8f, 0x9f, 0xae,
-	0x74, 0xf0, 0x1a, 0xf1, 0x8c, 0xf4, 0x03, 0xd2, 0x45, 0x9f, 0xd5, 0x18, 0x3a, 0x6b, 0xaf, 0xc1,
-	0x78, 0xc4, 0x7a, 0xb5, 0x5b, 0xa6, 0xe1, 0xbd, 0x6f, 0x5f, 0x1c, 0xb6, 0xbe, 0x7b, 0x71, 0xd8,
-	0xfa, 0xf7, 0x8b, 0xc3, 0xd6, 0x9f, 0x5e, 0x1e, 0x5e, 0xfb, 0xee, 0xe5, 0xe1, 0xb5, 0x7f, 0xbd,
-	0x3c, 0xbc, 0xf6, 0xbb, 0x78, 0x92, 0x9b, 0xe9, 0x7c, 0x7c, 0x92, 0xca, 0xd9, 0x5d, 0x7c, 0xcf,
-	0xf6, 0x8f, 0xda, 0xe3, 0x2e, 0xde, 0xe1, 0xef, 0xff, 0x37, 0x00, 0x00, 0xff, 0xff, 0x3a, 0x5b,
-	0x70, 0xcf, 0xe7, 0x16, 0x00, 0x00,
-}
-
-func (m *Params) Marshal() (dAtA []byte, err error) {
-	size := m.Size()
-	dAtA = make([]byte, size)
-	n, err := m.MarshalToSizedBuffer(dAtA[:size])
-	if err != nil {
-		return nil, err
-	}
-	return dAtA[:n], nil
-}
-
-func (m *Params) MarshalTo(dAtA []byte) (int, error) {
-	size := m.Size()
-	return m.MarshalToSizedBuffer(dAtA[:size])
-}
-
-func (m *Params) MarshalToSizedBuffer(dAtA []byte) (int, error) {
-	i := len(dAtA)
-	_ = i
-	var l int
-	_ = l
-	if m.TestChain {
-		i--
-		if m.TestChain {
-			dAtA[i] = 1
-		} else {
-			dAtA[i] = 0
-		}
-		i--
-		dAtA[i] = 0x48
-	}
-	{
-		size, err := m.Election.MarshalToSizedBuffer(dAtA[:i])
-		if err != nil {
-			return 0, err
-		}
-		i -= size
-		i = encodeVarintState(dAtA, i, uint64(size))
-	}
-	i--
-	dAtA[i] = 0x42
-	{
-		size, err := m.Reputation.MarshalToSizedBuffer(dAtA[:i])
-		if err != nil {
-			return 0, err
-		}
-		i -= size
-		i = encodeVarintState(dAtA, i, uint64(size))
-	}
-	i--
-	dAtA[i] = 0x3a
-	{
-		size, err := m.Privacy.MarshalToSizedBuffer(dAtA[:i])
-		if err != nil {
-			return 0, err
-		}
-		i -= size
-		i = encodeVarintState(dAtA, i, uint64(size))
-	}
-	i--
-	dAtA[i] = 0x32
-	{
-		size, err := m.Training.MarshalToSizedBuffer(dAtA[:i])
-		if err != nil {
-			return 0, err
-		}
-		i -= size
-		i = encodeVarintState(dAtA, i, uint64(size))
-	}
-	i--
-	dAtA[i] = 0x2a
-	{
-		size, err := m.Rule.MarshalToSizedBuffer(dAtA[:i])
-		if err != nil {
-			return 0, err
-		}
-		i -= size
-		i = encodeVarintState(dAtA, i, uint64(size))
-	}
-	i--
-	dAtA[i] = 0x22
-	{
-		size, err := m.Grid.MarshalToSizedBuffer(dAtA[:i])
-		if err != nil {
-			return 0, err
-		}
-		i -= size
-		i = encodeVarintState(dAtA, i, uint64(size))
-	}
-	i--
-	dAtA[i] = 0x1a
-	{
-		size, err := m.Model.MarshalToSizedBuffer(dAtA[:i])
-		if err != nil {
-			return 0, err
-		}
-		i -= size
-		i = encodeVarintState(dAtA, i, uint64(size))
-	}
-	i--
-	dAtA[i] = 0x12
-	if len(m.Preset) > 0 {
-		i -= len(m.Preset)
-		copy(dAtA[i:], m.Preset)
-		i = encodeVarintState(dAtA, i, uint64(len(m.Preset)))
-		i--
-		dAtA[i] = 0xa
-	}
-	return len(dAtA) - i, nil
-}
-
-func (m *Model) Marshal() (dAtA []byte, err error) {
-	size := m.Size()
-	dAtA = make([]byte, size)
-	n, err := m.MarshalToSizedBuffer(dAtA[:size])
-	if err != nil {
-		return nil, err
-	}
-	return dAtA[:n], nil
-}
-
-func (m *Model) MarshalTo(dAtA []byte) (int, error) {
-	size := m.Size()
-	return m.MarshalToSizedBuffer(dAtA[:size])
-}
-
-func (m *Model) MarshalToSizedBuffer(dAtA []byte) (int, error) {
-	i := len(dAtA)
-	_ = i
-	var l int
-	_ = l
-	if m.PixelMean != 0 {
-		i -= 8
-		encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(math.Float64bits(float64(m.PixelMean))))
-		i--
-		dAtA[i] = 0x39
-	}
-	if m.PixelScale != 0 {
-		i -= 8
-		encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(math.Float64bits(float64(m.PixelScale))))
-		i--
-		dAtA[i] = 0x31
-	}
-	if m.Pool != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.Pool))
-		i--
-		dAtA[i] = 0x28
-	}
-	if m.Classes != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.Classes))
-		i--
-		dAtA[i] = 0x20
-	}
-	if m.Hidden != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.Hidden))
-		i--
-		dAtA[i] = 0x18
-	}
-	if m.Inputs != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.Inputs))
-		i--
-		dAtA[i] = 0x10
-	}
-	if len(m.Kind) > 0 {
-		i -= len(m.Kind)
-		copy(dAtA[i:], m.Kind)
-		i = encodeVarintState(dAtA, i, uint64(len(m.Kind)))
-		i--
-		dAtA[i] = 0xa
-	}
-	return len(dAtA) - i, nil
-}
-
-func (m *Grid) Marshal() (dAtA []byte, err error) {
-	size := m.Size()
-	dAtA = make([]byte, size)
-	n, err := m.MarshalToSizedBuffer(dAtA[:size])
-	if err != nil {
-		return nil, err
-	}
-	return dAtA[:n], nil
-}
-
-func (m *Grid) MarshalTo(dAtA []byte) (int, error) {
-	size := m.Size()
-	return m.MarshalToSizedBuffer(dAtA[:size])
-}
-
-func (m *Grid) MarshalToSizedBuffer(dAtA []byte) (int, error) {
-	i := len(dAtA)
-	_ = i
-	var l int
-	_ = l
-	if m.Step != 0 {
-		i -= 8
-		encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(math.Float64bits(float64(m.Step))))
-		i--
-		dAtA[i] = 0x11
-	}
-	if m.Width != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.Width))
-		i--
-		dAtA[i] = 0x8
-	}
-	return len(dAtA) - i, nil
-}
-
-func (m *Rule) Marshal() (dAtA []byte, err error) {
-	size := m.Size()
-	dAtA = make([]byte, size)
-	n, err := m.MarshalToSizedBuffer(dAtA[:size])
-	if err != nil {
-		return nil, err
-	}
-	return dAtA[:n], nil
-}
-
-func (m *Rule) MarshalTo(dAtA []byte) (int, error) {
-	size := m.Size()
-	return m.MarshalToSizedBuffer(dAtA[:size])
-}
-
-func (m *Rule) MarshalToSizedBuffer(dAtA []byte) (int, error) {
-	i := len(dAtA)
-	_ = i
-	var l int
-	_ = l
-	if m.Tolerance != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.Tolerance))
-		i--
-		dAtA[i] = 0x28
-	}
-	if m.Zeros {
-		i--
-		if m.Zeros {
-			dAtA[i] = 1
-		} else {
-			dAtA[i] = 0
-		}
-		i--
-		dAtA[i] = 0x20
-	}
-	if m.Unsquared {
-		i--
-		if m.Unsquared {
-			dAtA[i] = 1
-		} else {
-			dAtA[i] = 0
-		}
-		i--
-		dAtA[i] = 0x18
-	}
-	if m.Byzantine != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.Byzantine))
-		i--
-		dAtA[i] = 0x10
-	}
-	if len(m.Name) > 0 {
-		i -= len(m.Name)
-		copy(dAtA[i:], m.Name)
-		i = encodeVarintState(dAtA, i, uint64(len(m.Name)))
-		i--
-		dAtA[i] = 0xa
-	}
-	return len(dAtA) - i, nil
-}
-
-func (m *Training) Marshal() (dAtA []byte, err error) {
-	size := m.Size()
-	dAtA = make([]byte, size)
-	n, err := m.MarshalToSizedBuffer(dAtA[:size])
-	if err != nil {
-		return nil, err
-	}
-	return dAtA[:n], nil
-}
-
-func (m *Training) MarshalTo(dAtA []byte) (int, error) {
-	size := m.Size()
-	return m.MarshalToSizedBuffer(dAtA[:size])
-}
-
-func (m *Training) MarshalToSizedBuffer(dAtA []byte) (int, error) {
-	i := len(dAtA)
-	_ = i
-	var l int
-	_ = l
-	if m.WeightDecay != 0 {
-		i -= 8
-		encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(math.Float64bits(float64(m.WeightDecay))))
-		i--
-		dAtA[i] = 0x21
-	}
-	if m.Momentum != 0 {
-		i -= 8
-		encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(math.Float64bits(float64(m.Momentum))))
-		i--
-		dAtA[i] = 0x19
-	}
-	if m.LearningRate != 0 {
-		i -= 8
-		encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(math.Float64bits(float64(m.LearningRate))))
-		i--
-		dAtA[i] = 0x11
-	}
-	if m.Rounds != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.Rounds))
-		i--
-		dAtA[i] = 0x8
-	}
-	return len(dAtA) - i, nil
-}
-
-func (m *Privacy) Marshal() (dAtA []byte, err error) {
-	size := m.Size()
-	dAtA = make([]byte, size)
-	n, err := m.MarshalToSizedBuffer(dAtA[:size])
-	if err != nil {
-		return nil, err
-	}
-	return dAtA[:n], nil
-}
-
-func (m *Privacy) MarshalTo(dAtA []byte) (int, error) {
-	size := m.Size()
-	return m.MarshalToSizedBuffer(dAtA[:size])
-}
-
-func (m *Privacy) MarshalToSizedBuffer(dAtA []byte) (int, error) {
-	i := len(dAtA)
-	_ = i
-	var l int
-	_ = l
-	if m.Discrete {
-		i--
-		if m.Discrete {
-			dAtA[i] = 1
-		} else {
-			dAtA[i] = 0
-		}
-		i--
-		dAtA[i] = 0x68
-	}
-	if m.NoiseFloor {
-		i--
-		if m.NoiseFloor {
-			dAtA[i] = 1
-		} else {
-			dAtA[i] = 0
-		}
-		i--
-		dAtA[i] = 0x60
-	}
-	if len(m.Budget) > 0 {
-		dAtA9 := make([]byte, len(m.Budget)*10)
-		var j8 int
-		for _, num := range m.Budget {
-			for num >= 1<<7 {
-				dAtA9[j8] = uint8(uint64(num)&0x7f | 0x80)
-				num >>= 7
-				j8++
-			}
-			dAtA9[j8] = uint8(num)
-			j8++
-		}
-		i -= j8
-		copy(dAtA[i:], dAtA9[:j8])
-		i = encodeVarintState(dAtA, i, uint64(j8))
-		i--
-		dAtA[i] = 0x5a
-	}
-	if len(m.Cost) > 0 {
-		dAtA11 := make([]byte, len(m.Cost)*10)
-		var j10 int
-		for _, num := range m.Cost {
-			for num >= 1<<7 {
-				dAtA11[j10] = uint8(uint64(num)&0x7f | 0x80)
-				num >>= 7
-				j10++
-			}
-			dAtA11[j10] = uint8(num)
-			j10++
-		}
-		i -= j10
-		copy(dAtA[i:], dAtA11[:j10])
-		i = encodeVarintState(dAtA, i, uint64(j10))
-		i--
-		dAtA[i] = 0x52
-	}
-	if m.Delta != 0 {
-		i -= 8
-		encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(math.Float64bits(float64(m.Delta))))
-		i--
-		dAtA[i] = 0x49
-	}
-	if m.Epsilon != 0 {
-		i -= 8
-		encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(math.Float64bits(float64(m.Epsilon))))
-		i--
-		dAtA[i] = 0x41
-	}
-	if m.PrototypeEpsilon != 0 {
-		i -= 8
-		encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(math.Float64bits(float64(m.PrototypeEpsilon))))
-		i--
-		dAtA[i] = 0x39
-	}
-	if m.WorkerMomentum != 0 {
-		i -= 8
-		encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(math.Float64bits(float64(m.WorkerMomentum))))
-		i--
-		dAtA[i] = 0x31
-	}
-	if m.Batch != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.Batch))
-		i--
-		dAtA[i] = 0x28
-	}
-	if m.SamplingRate != 0 {
-		i -= 8
-		encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(math.Float64bits(float64(m.SamplingRate))))
-		i--
-		dAtA[i] = 0x21
-	}
-	if m.NoiseMultiplier != 0 {
-		i -= 8
-		encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(math.Float64bits(float64(m.NoiseMultiplier))))
-		i--
-		dAtA[i] = 0x19
-	}
-	if m.Clip != 0 {
-		i -= 8
-		encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(math.Float64bits(float64(m.Clip))))
-		i--
-		dAtA[i] = 0x11
-	}
-	if len(m.Mechanism) > 0 {
-		i -= len(m.Mechanism)
-		copy(dAtA[i:], m.Mechanism)
-		i = encodeVarintState(dAtA, i, uint64(len(m.Mechanism)))
-		i--
-		dAtA[i] = 0xa
-	}
-	return len(dAtA) - i, nil
-}
-
-func (m *Reputation) Marshal() (dAtA []byte, err error) {
-	size := m.Size()
-	dAtA = make([]byte, size)
-	n, err := m.MarshalToSizedBuffer(dAtA[:size])
-	if err != nil {
-		return nil, err
-	}
-	return dAtA[:n], nil
-}
-
-func (m *Reputation) MarshalTo(dAtA []byte) (int, error) {
-	size := m.Size()
-	return m.MarshalToSizedBuffer(dAtA[:size])
-}
-
-func (m *Reputation) MarshalToSizedBuffer(dAtA []byte) (int, error) {
-	i := len(dAtA)
-	_ = i
-	var l int
-	_ = l
-	if m.Reward != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.Reward))
-		i--
-		dAtA[i] = 0x18
-	}
-	if m.Penalty != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.Penalty))
-		i--
-		dAtA[i] = 0x10
-	}
-	if m.Initial != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.Initial))
-		i--
-		dAtA[i] = 0x8
-	}
-	return len(dAtA) - i, nil
-}
-
-func (m *Election) Marshal() (dAtA []byte, err error) {
-	size := m.Size()
-	dAtA = make([]byte, size)
-	n, err := m.MarshalToSizedBuffer(dAtA[:size])
-	if err != nil {
-		return nil, err
-	}
-	return dAtA[:n], nil
-}
-
-func (m *Election) MarshalTo(dAtA []byte) (int, error) {
-	size := m.Size()
-	return m.MarshalToSizedBuffer(dAtA[:size])
-}
-
-func (m *Election) MarshalToSizedBuffer(dAtA []byte) (int, error) {
-	i := len(dAtA)
-	_ = i
-	var l int
-	_ = l
-	if m.QuorumBlocks != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.QuorumBlocks))
-		i--
-		dAtA[i] = 0x18
-	}
-	if m.ViewBlocks != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.ViewBlocks))
-		i--
-		dAtA[i] = 0x10
-	}
-	if m.Term != 0 {
-		i = encodeVarintState(dAtA, i, uint64(m.Term))
-		i--
-		dAtA[i] = 0x8
-	}
-	return len(dAtA) - i, nil
+	// 1431 bytes of a gzipped FileDescriptorProto
+	0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0xff, 0xbc, 0x57, 0x4b, 0x6f, 0xdb, 0xc6,
+	0x13, 0x37, 0xf5, 0xa0, 0xa8, 0x91, 0x6c, 0x27, 0x1b, 0xdb, 0xd9, 0xe4, 0x6f, 0x98, 0x82, 0xf0,
+	0x2f, 0xa0, 0xa2, 0x89, 0xdd, 0x3a, 0x69, 0x51, 0xe4, 0x92, 0x42, 0x49, 0x80, 0x14, 0x39, 0xd4,
+	0xd8, 0xde, 0x7a, 0x31, 0x28, 0x72, 0x2d, 0xb1, 0x96, 0xb8, 0x04, 0x97, 0x52, 0xea, 0x7b, 0x0f,
+	0x3d, 0xf6, 0xd0, 0xcf, 0xd2, 0xcf, 0x90, 0x63, 0x80, 0x5e, 0x9a, 0x0b, 0x51, 0x38, 0x37, 0x7e,
+	0x8a, 0x62, 0x67, 0x97, 0x0f, 0x39, 0x0f, 0x17, 0x3d, 0xf4, 0xc2, 0xd9, 0xf9, 0xcd, 0xcc, 0x3e,
+	0xe6, 0xb5, 0x4b, 0xd8, 0x91, 0x71, 0x30, 0x3f, 0xf2, 0xe2, 0xf8, 0x48, 0xa6, 0x5e, 0xca, 0x0f,
+	0xe3, 0x44, 0xa4, 0x82, 0x38, 0x0a, 0x3d, 0xf4, 0xe2, 0xf8, 0xee, 0xce, 0x54, 0x4c, 0x05, 0x82,
+	0x47, 0x6a, 0xa4, 0xe5, 0x77, 0xf7, 0x4b, 0xab, 0xd8, 0x4b, 0xbc, 0x85, 0x34, 0x44, 0x4b, 0x87,
+	0x6f, 0x3a, 0xd0, 0x3b, 0xf1, 0x92, 0x34, 0xf4, 0xc3, 0xd8, 0x8b, 0x52, 0xe2, 0x42, 0x3b, 0x8c,
+	0x02, 0xfe, 0x13, 0xb5, 0x06, 0xd6, 0x68, 0x73, 0xdc, 0xcd, 0x33, 0x57, 0x03, 0x4c, 0x13, 0x72,
+	0x04, 0x9d, 0x85, 0x88, 0xc2, 0x73, 0x9e, 0xd0, 0xc6, 0xc0, 0x1a, 0x75, 0xc7, 0xbb, 0x79, 0xe6,
+	0xde, 0x34, 0xd0, 0x3d, 0xb1, 0x08, 0x53, 0xbe, 0x88, 0xd3, 0x0b, 0x56, 0x68, 0x91, 0xff, 0x43,
+	0x27, 0x5e, 0x4e, 0x4e, 0xcf, 0xf9, 0x05, 0x6d, 0x0e, 0xac, 0x51, 0x7f, 0xdc, 0xcb, 0x33, 0xb7,
+	0x80, 0x98, 0x1d, 0x2f, 0x27, 0x2f, 0xf8, 0x05, 0xf9, 0x06, 0x36, 0x7d, 0x11, 0x49, 0x1e, 0xc9,
+	0xa5, 0x44, 0xdd, 0x16, 0xea, 0xfe, 0x2f, 0xcf, 0xdc, 0xdb, 0x6b, 0x82, 0xda, 0x12, 0xfd, 0x52,
+	0xa0, 0x66, 0x38, 0x04, 0x48, 0x78, 0xbc, 0x4c, 0xbd, 0x34, 0x14, 0x11, 0x6d, 0x0f, 0xac, 0x51,
+	0x73, 0xbc, 0x95, 0x67, 0x6e, 0x0d, 0x65, 0xb5, 0x31, 0x19, 0x82, 0xfd, 0xa3, 0x08, 0x23, 0x1e,
+	0x50, 0x7b, 0x60, 0x8d, 0x5a, 0x63, 0xc8, 0x33, 0xd7, 0x20, 0xcc, 0x50, 0xf2, 0x08, 0xb6, 0xe2,
+	0xc2, 0x39, 0xca, 0x48, 0xd2, 0x0e, 0xea, 0x92, 0x3c, 0x73, 0xaf, 0x48, 0xd8, 0x15, 0x5e, 0xcd,
+	0xef, 0xf9, 0x69, 0xb8, 0xe2, 0xd4, 0x19, 0x58, 0x23, 0x47, 0xcf, 0xaf, 0x11, 0x66, 0x28, 0xd9,
+	0x83, 0x46, 0x18, 0xd0, 0x2e, 0x1e, 0xd5, 0xce, 0x33, 0xb7, 0x11, 0x06, 0xac, 0x11, 0x06, 0xca,
+	0x67, 0xab, 0xe4, 0x0c, 0xfd, 0x00, 0x95, 0xcf, 0x0c, 0xc4, 0xec, 0x55, 0x72, 0xa6, 0x4e, 0xfc,
+	0x10, 0xba, 0x0a, 0x8a, 0x13, 0x21, 0xce, 0x68, 0x0f, 0xf5, 0x6e, 0xe7, 0x99, 0x7b, 0xab, 0x04,
+	0x6b, 0xbe, 0x72, 0x56, 0xc9, 0xd9, 0x89, 0xc2, 0x54, 0x00, 0xbd, 0x20, 0x48, 0xb8, 0x94, 0xb4,
+	0x5f, 0x05, 0xd0, 0x40, 0xf5, 0x00, 0x1a, 0x88, 0x3c, 0x82, 0xde, 0x99, 0x48, 0x16, 0x3c, 0x51,
+	0x8b, 0x4b, 0xba, 0x39, 0x68, 0x8e, 0xfa, 0xe3, 0x3b, 0x79, 0xe6, 0xee, 0xd6, 0xe0, 0x9a, 0x21,
+	0x68, 0xf8, 0x05, 0xbf, 0x90, 0x2a, 0xac, 0x92, 0xa7, 0xe9, 0x9c, 0x07, 0xa7, 0x3c, 0x16, 0xfe,
+	0x8c, 0x6e, 0xa1, 0xff, 0x30, 0xac, 0x6b, 0x82, 0x7a, 0x58, 0x8d, 0xe0, 0x99, 0xc2, 0xeb, 0x33,
+	0x24, 0x62, 0x19, 0x05, 0x74, 0xfb, 0xdd, 0x19, 0x50, 0xf0, 0x9e, 0x19, 0x98, 0xc2, 0xc9, 0x13,
+	0xd8, 0x2a, 0x14, 0x67, 0x3c, 0x9c, 0xce, 0x52, 0x7a, 0x0b, 0xa7, 0xd8, 0xcf, 0x33, 0x97, 0xae,
+	0x4b, 0x6a, 0x73, 0x14, 0xab, 0x3e, 0x47, 0x01, 0x39, 0x06, 0xc7, 0x17, 0x51, 0xca, 0xa3, 0x40,
+	0xd2, 0x1d, 0x34, 0xdf, 0xcb, 0x33, 0x97, 0x14, 0x58, 0xdd, 0xd3, 0x05, 0x46, 0x3e, 0x85, 0x76,
+	0x24, 0x22, 0x9f, 0x53, 0x82, 0x06, 0xb7, 0xf2, 0xcc, 0xdd, 0x46, 0xa0, 0xa6, 0xad, 0x35, 0xc8,
+	0x08, 0x9c, 0x84, 0xcf, 0xb9, 0x27, 0xb9, 0xa4, 0x37, 0x50, 0xbb, 0x9f, 0x67, 0x6e, 0x89, 0xb1,
+	0x72, 0xa4, 0x26, 0x95, 0x31, 0x8f, 0x52, 0x7a, 0x73, 0xd0, 0x2c, 0x26, 0x45, 0xa0, 0x3e, 0x29,
+	0x02, 0xc3, 0x4b, 0x0b, 0x9c, 0x93, 0x44, 0xc4, 0x42, 0x7a, 0x73, 0x93, 0x6a, 0xd6, 0x3b, 0xa9,
+	0xb6, 0x0f, 0xad, 0xf3, 0x30, 0x0a, 0xb0, 0x98, 0x37, 0xc7, 0x4e, 0x9e, 0xb9, 0xc8, 0x33, 0xfc,
+	0x92, 0x4f, 0xa0, 0xa3, 0x8f, 0x93, 0xd6, 0x8b, 0xd7, 0x40, 0xac, 0x18, 0xa8, 0x5c, 0x37, 0xae,
+	0x6d, 0x55, 0xb5, 0xa4, 0x11, 0x66, 0x28, 0xf9, 0x0c, 0xba, 0x5e, 0x1c, 0x27, 0x62, 0xe5, 0xcd,
+	0x25, 0x6d, 0x0f, 0x9a, 0xa3, 0xcd, 0xf1, 0x66, 0x9e, 0xb9, 0x15, 0xc8, 0xaa, 0xa1, 0xf2, 0x87,
+	0xe7, 0xfb, 0x3c, 0x4e, 0x4d, 0x79, 0x3a, 0xda, 0x1f, 0x05, 0xc6, 0xca, 0xd1, 0xf0, 0x97, 0x06,
+	0x74, 0xbe, 0x3b, 0x3b, 0xe3, 0xca, 0x8b, 0x5f, 0x40, 0x2f, 0xae, 0x7a, 0x99, 0x69, 0x61, 0xdb,
+	0x79, 0xe6, 0xd6, 0x61, 0x56, 0x67, 0xae, 0x39, 0xbe, 0x0b, 0x6d, 0x9d, 0xb6, 0x4d, 0x3c, 0x16,
+	0x76, 0x43, 0x04, 0x98, 0x26, 0x4a, 0x41, 0x67, 0x65, 0xab, 0x52, 0x40, 0x80, 0x69, 0xa2, 0xe6,
+	0x5f, 0x85, 0xfc, 0x25, 0xf6, 0x23, 0x33, 0xbf, 0xe2, 0x19, 0x7e, 0x6b, 0x7e, 0xb3, 0x3f, 0xe8,
+	0xb7, 0x11, 0x38, 0x7c, 0x15, 0x06, 0xea, 0x80, 0xd8, 0x7d, 0xfa, 0xda, 0x15, 0x05, 0xc6, 0xca,
+	0xd1, 0xf0, 0xe7, 0x06, 0xb4, 0x9f, 0x15, 0xdb, 0xd2, 0xfb, 0xb6, 0x3e, 0xb0, 0xef, 0xc7, 0x60,
+	0xeb, 0x6b, 0x00, 0x0f, 0xde, 0x3b, 0xbe, 0x7d, 0x58, 0xdc, 0x22, 0x87, 0xe6, 0x7a, 0x38, 0x41,
+	0x32, 0xde, 0x7a, 0x95, 0xb9, 0x1b, 0x6a, 0x57, 0x1a, 0x66, 0x86, 0xaa, 0x9d, 0xe3, 0x01, 0xa5,
+	0x71, 0x0d, 0xee, 0x5c, 0x23, 0xcc, 0x50, 0xa5, 0x23, 0x62, 0xae, 0x3a, 0x6c, 0x2d, 0x2b, 0x34,
+	0xc2, 0x0c, 0x55, 0x3a, 0xfe, 0x5c, 0x48, 0x1e, 0xa0, 0x87, 0x8c, 0x8e, 0x46, 0x98, 0xa1, 0xe4,
+	0x3e, 0xc0, 0x42, 0x04, 0x7c, 0x7e, 0x3a, 0xf3, 0xe4, 0x0c, 0x3d, 0xd5, 0xd7, 0x9d, 0xbd, 0x42,
+	0x59, 0x17, 0xc7, 0xcf, 0x3d, 0x39, 0x1b, 0xbe, 0x69, 0x40, 0xff, 0x89, 0x88, 0xd2, 0x24, 0x9c,
+	0x2c, 0xb1, 0xd3, 0xff, 0xbb, 0xb4, 0xc0, 0xc5, 0x1a, 0xb8, 0x18, 0x86, 0x0d, 0x97, 0xc1, 0xaf,
+	0x0a, 0x89, 0xe4, 0x73, 0xee, 0xab, 0xec, 0x6c, 0x56, 0xd9, 0x59, 0x60, 0xac, 0x1c, 0xa9, 0x40,
+	0x48, 0x5f, 0x24, 0x1c, 0x3d, 0xd0, 0xd4, 0x81, 0x40, 0x80, 0x69, 0x42, 0xbe, 0x06, 0x88, 0x54,
+	0x9c, 0x27, 0x62, 0x99, 0x14, 0x65, 0x41, 0xf3, 0xcc, 0xdd, 0xa9, 0xd0, 0x7a, 0x6b, 0xad, 0x50,
+	0x55, 0x9a, 0x22, 0x8e, 0xd1, 0x75, 0xba, 0x42, 0xb0, 0x34, 0x0d, 0xc4, 0x8a, 0xc1, 0x95, 0x6b,
+	0xb1, 0x73, 0xed, 0xb5, 0xb8, 0x0f, 0xad, 0x20, 0xf1, 0x5e, 0xe2, 0xa5, 0x65, 0x4e, 0xae, 0x78,
+	0x86, 0xdf, 0xe1, 0x6f, 0x2d, 0xb0, 0x19, 0xf7, 0x45, 0x12, 0x5c, 0x9f, 0x63, 0x65, 0x6d, 0x34,
+	0x3e, 0x50, 0x1b, 0x55, 0x7e, 0x34, 0x3f, 0x96, 0x1f, 0xd7, 0x76, 0x96, 0x21, 0xd8, 0x73, 0xee,
+	0x05, 0x3c, 0x31, 0x55, 0x86, 0x3a, 0x1a, 0x61, 0x86, 0x96, 0x75, 0x68, 0xbf, 0xb7, 0x0e, 0xbf,
+	0xc7, 0xd7, 0x47, 0x99, 0x31, 0xea, 0x9a, 0x6f, 0x8e, 0x7a, 0xc7, 0x7b, 0x55, 0x55, 0xd4, 0x13,
+	0x6a, 0xbc, 0x6b, 0x8a, 0x62, 0xdd, 0x88, 0xad, 0xb3, 0x6a, 0x5b, 0x0b, 0x2f, 0x99, 0x86, 0x11,
+	0xfa, 0xb2, 0xa9, 0xb7, 0xa5, 0x11, 0x66, 0x28, 0x79, 0x00, 0xfd, 0x80, 0xcf, 0x53, 0xef, 0x34,
+	0x08, 0xa7, 0x5c, 0xa6, 0xe6, 0x29, 0x70, 0x23, 0xcf, 0xdc, 0x35, 0x9c, 0xf5, 0x90, 0x7b, 0x8a,
+	0xcc, 0x95, 0x7a, 0x80, 0x6b, 0xea, 0x41, 0x25, 0x4a, 0xe2, 0x45, 0xe7, 0x61, 0x34, 0xa5, 0x3d,
+	0xcc, 0x2f, 0x4c, 0x14, 0x03, 0xb1, 0x62, 0xa0, 0x3c, 0x94, 0x2c, 0xe7, 0xdc, 0x3c, 0x0a, 0xd0,
+	0x43, 0x8a, 0x67, 0xf8, 0x55, 0x52, 0xc9, 0x79, 0x40, 0x37, 0xab, 0xb4, 0x50, 0x3c, 0xc3, 0xef,
+	0xf0, 0xf7, 0x06, 0xde, 0x34, 0x53, 0x7c, 0x2f, 0xfc, 0x37, 0x89, 0x51, 0x6c, 0xa8, 0xf5, 0xbe,
+	0x0d, 0xd5, 0xcf, 0xdc, 0xfe, 0xc8, 0x99, 0x5d, 0x68, 0x4f, 0xf8, 0xd4, 0x8b, 0x4c, 0xfb, 0xc5,
+	0x9d, 0x20, 0xc0, 0x34, 0x21, 0xf7, 0xc0, 0x4e, 0x78, 0x59, 0x0f, 0xce, 0x78, 0x27, 0xcf, 0xdc,
+	0x1b, 0x1a, 0xa9, 0x95, 0xa5, 0xd1, 0x21, 0x9f, 0x43, 0x6f, 0x32, 0x17, 0xfe, 0xf9, 0xe9, 0xe4,
+	0x22, 0xe5, 0xd2, 0x14, 0x1b, 0x36, 0x9a, 0x1a, 0xcc, 0x00, 0x99, 0xb1, 0x1a, 0x0f, 0xff, 0x68,
+	0x82, 0xf3, 0x54, 0xf8, 0xcb, 0x85, 0xba, 0x45, 0xef, 0x80, 0xe3, 0xcf, 0xbc, 0x30, 0x3a, 0x35,
+	0x17, 0x75, 0x97, 0x75, 0x90, 0xff, 0x36, 0x20, 0x5f, 0xfe, 0xd3, 0x7e, 0xdd, 0x52, 0xa9, 0x59,
+	0x76, 0xe9, 0x87, 0xe0, 0xc4, 0x26, 0x2c, 0xe8, 0xca, 0xde, 0x31, 0xa9, 0x0c, 0x8b, 0x80, 0x19,
+	0x9b, 0x52, 0x93, 0x3c, 0x86, 0x7e, 0xad, 0x17, 0x4a, 0xda, 0xc2, 0x62, 0xd8, 0xad, 0x59, 0x56,
+	0x52, 0x63, 0xbc, 0x66, 0x40, 0x76, 0xa0, 0x8d, 0xe9, 0x87, 0xbe, 0xb7, 0x98, 0x66, 0xc8, 0x5d,
+	0x70, 0x56, 0x7c, 0x2e, 0xfc, 0x30, 0xbd, 0xa0, 0x36, 0x0a, 0x4a, 0x9e, 0xec, 0x95, 0xd7, 0x00,
+	0x3e, 0xb0, 0xcb, 0xd6, 0x4f, 0xa1, 0x33, 0x0b, 0x65, 0x2a, 0x92, 0x0b, 0xea, 0xa8, 0x77, 0x27,
+	0x2b, 0x58, 0xf2, 0x15, 0x74, 0x63, 0xf3, 0xb6, 0x91, 0xb4, 0x8b, 0x3b, 0x5c, 0x3f, 0x1b, 0x8a,
+	0xcc, 0xf6, 0x2a, 0x55, 0xf2, 0x00, 0x1c, 0xa1, 0x9f, 0x0b, 0x92, 0x02, 0x9a, 0xdd, 0xac, 0xcc,
+	0xcc, 0x43, 0xa2, 0xf0, 0x48, 0xa1, 0x48, 0xee, 0x83, 0x8d, 0xa9, 0x2b, 0xb1, 0x82, 0x7a, 0xc7,
+	0xdb, 0x95, 0x09, 0x5e, 0xb8, 0x85, 0xdb, 0xb5, 0xd2, 0xf8, 0xf8, 0xd5, 0xe5, 0x81, 0xf5, 0xfa,
+	0xf2, 0xc0, 0xfa, 0xeb, 0xf2, 0xc0, 0xfa, 0xf5, 0xed, 0xc1, 0xc6, 0xeb, 0xb7, 0x07, 0x1b, 0x7f,
+	0xbe, 0x3d, 0xd8, 0xf8, 0x81, 0x4e, 0xc3, 0x74, 0xb6, 0x9c, 0x1c, 0xfa, 0x62, 0x71, 0x84, 0xff,
+	0x65, 0xc5, 0xcf, 0xd9, 0xc4, 0xc6, 0xff, 0xb1, 0x07, 0x7f, 0x07, 0x00, 0x00, 0xff, 0xff, 0xd2,
+	0x67, 0x41, 0x46, 0xe5, 0x0d, 0x00, 0x00,
 }
 
 func (m *Participant) Marshal() (dAtA []byte, err error) {
@@ -2362,20 +1108,20 @@ func (m *Participant) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 		dAtA[i] = 0x90
 	}
 	if len(m.Spent) > 0 {
-		dAtA13 := make([]byte, len(m.Spent)*10)
-		var j12 int
+		dAtA2 := make([]byte, len(m.Spent)*10)
+		var j1 int
 		for _, num := range m.Spent {
 			for num >= 1<<7 {
-				dAtA13[j12] = uint8(uint64(num)&0x7f | 0x80)
+				dAtA2[j1] = uint8(uint64(num)&0x7f | 0x80)
 				num >>= 7
-				j12++
+				j1++
 			}
-			dAtA13[j12] = uint8(num)
-			j12++
+			dAtA2[j1] = uint8(num)
+			j1++
 		}
-		i -= j12
-		copy(dAtA[i:], dAtA13[:j12])
-		i = encodeVarintState(dAtA, i, uint64(j12))
+		i -= j1
+		copy(dAtA[i:], dAtA2[:j1])
+		i = encodeVarintState(dAtA, i, uint64(j1))
 		i--
 		dAtA[i] = 0x1
 		i--
@@ -2520,20 +1266,20 @@ func (m *Proposal) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 		dAtA[i] = 0x30
 	}
 	if len(m.Approvals) > 0 {
-		dAtA15 := make([]byte, len(m.Approvals)*10)
-		var j14 int
+		dAtA4 := make([]byte, len(m.Approvals)*10)
+		var j3 int
 		for _, num := range m.Approvals {
 			for num >= 1<<7 {
-				dAtA15[j14] = uint8(uint64(num)&0x7f | 0x80)
+				dAtA4[j3] = uint8(uint64(num)&0x7f | 0x80)
 				num >>= 7
-				j14++
+				j3++
 			}
-			dAtA15[j14] = uint8(num)
-			j14++
+			dAtA4[j3] = uint8(num)
+			j3++
 		}
-		i -= j14
-		copy(dAtA[i:], dAtA15[:j14])
-		i = encodeVarintState(dAtA, i, uint64(j14))
+		i -= j3
+		copy(dAtA[i:], dAtA4[:j3])
+		i = encodeVarintState(dAtA, i, uint64(j3))
 		i--
 		dAtA[i] = 0x2a
 	}
@@ -2727,20 +1473,20 @@ func (m *Contribution) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 		dAtA[i] = 0x30
 	}
 	if len(m.Neighbours) > 0 {
-		dAtA18 := make([]byte, len(m.Neighbours)*10)
-		var j17 int
+		dAtA7 := make([]byte, len(m.Neighbours)*10)
+		var j6 int
 		for _, num := range m.Neighbours {
 			for num >= 1<<7 {
-				dAtA18[j17] = uint8(uint64(num)&0x7f | 0x80)
+				dAtA7[j6] = uint8(uint64(num)&0x7f | 0x80)
 				num >>= 7
-				j17++
+				j6++
 			}
-			dAtA18[j17] = uint8(num)
-			j17++
+			dAtA7[j6] = uint8(num)
+			j6++
 		}
-		i -= j17
-		copy(dAtA[i:], dAtA18[:j17])
-		i = encodeVarintState(dAtA, i, uint64(j17))
+		i -= j6
+		copy(dAtA[i:], dAtA7[:j6])
+		i = encodeVarintState(dAtA, i, uint64(j6))
 		i--
 		dAtA[i] = 0x2a
 	}
@@ -2809,20 +1555,20 @@ func (m *Record) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 		dAtA[i] = 0x62
 	}
 	if len(m.Ranking) > 0 {
-		dAtA20 := make([]byte, len(m.Ranking)*10)
-		var j19 int
+		dAtA9 := make([]byte, len(m.Ranking)*10)
+		var j8 int
 		for _, num := range m.Ranking {
 			for num >= 1<<7 {
-				dAtA20[j19] = uint8(uint64(num)&0x7f | 0x80)
+				dAtA9[j8] = uint8(uint64(num)&0x7f | 0x80)
 				num >>= 7
-				j19++
+				j8++
 			}
-			dAtA20[j19] = uint8(num)
-			j19++
+			dAtA9[j8] = uint8(num)
+			j8++
 		}
-		i -= j19
-		copy(dAtA[i:], dAtA20[:j19])
-		i = encodeVarintState(dAtA, i, uint64(j19))
+		i -= j8
+		copy(dAtA[i:], dAtA9[:j8])
+		i = encodeVarintState(dAtA, i, uint64(j8))
 		i--
 		dAtA[i] = 0x5a
 	}
@@ -2933,20 +1679,20 @@ func (m *Progress) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 		dAtA[i] = 0x30
 	}
 	if len(m.Ranking) > 0 {
-		dAtA22 := make([]byte, len(m.Ranking)*10)
-		var j21 int
+		dAtA11 := make([]byte, len(m.Ranking)*10)
+		var j10 int
 		for _, num := range m.Ranking {
 			for num >= 1<<7 {
-				dAtA22[j21] = uint8(uint64(num)&0x7f | 0x80)
+				dAtA11[j10] = uint8(uint64(num)&0x7f | 0x80)
 				num >>= 7
-				j21++
+				j10++
 			}
-			dAtA22[j21] = uint8(num)
-			j21++
+			dAtA11[j10] = uint8(num)
+			j10++
 		}
-		i -= j21
-		copy(dAtA[i:], dAtA22[:j21])
-		i = encodeVarintState(dAtA, i, uint64(j21))
+		i -= j10
+		copy(dAtA[i:], dAtA11[:j10])
+		i = encodeVarintState(dAtA, i, uint64(j10))
 		i--
 		dAtA[i] = 0x2a
 	}
@@ -3053,9 +1799,9 @@ func (m *Document) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	}
 	if len(m.Velocity) > 0 {
 		for iNdEx := len(m.Velocity) - 1; iNdEx >= 0; iNdEx-- {
-			f23 := math.Float64bits(float64(m.Velocity[iNdEx]))
+			f12 := math.Float64bits(float64(m.Velocity[iNdEx]))
 			i -= 8
-			encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(f23))
+			encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(f12))
 		}
 		i = encodeVarintState(dAtA, i, uint64(len(m.Velocity)*8))
 		i--
@@ -3063,9 +1809,9 @@ func (m *Document) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	}
 	if len(m.Model) > 0 {
 		for iNdEx := len(m.Model) - 1; iNdEx >= 0; iNdEx-- {
-			f24 := math.Float64bits(float64(m.Model[iNdEx]))
+			f13 := math.Float64bits(float64(m.Model[iNdEx]))
 			i -= 8
-			encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(f24))
+			encoding_binary.LittleEndian.PutUint64(dAtA[i:], uint64(f13))
 		}
 		i = encodeVarintState(dAtA, i, uint64(len(m.Model)*8))
 		i--
@@ -3126,221 +1872,6 @@ func encodeVarintState(dAtA []byte, offset int, v uint64) int {
 	dAtA[offset] = uint8(v)
 	return base
 }
-func (m *Params) Size() (n int) {
-	if m == nil {
-		return 0
-	}
-	var l int
-	_ = l
-	l = len(m.Preset)
-	if l > 0 {
-		n += 1 + l + sovState(uint64(l))
-	}
-	l = m.Model.Size()
-	n += 1 + l + sovState(uint64(l))
-	l = m.Grid.Size()
-	n += 1 + l + sovState(uint64(l))
-	l = m.Rule.Size()
-	n += 1 + l + sovState(uint64(l))
-	l = m.Training.Size()
-	n += 1 + l + sovState(uint64(l))
-	l = m.Privacy.Size()
-	n += 1 + l + sovState(uint64(l))
-	l = m.Reputation.Size()
-	n += 1 + l + sovState(uint64(l))
-	l = m.Election.Size()
-	n += 1 + l + sovState(uint64(l))
-	if m.TestChain {
-		n += 2
-	}
-	return n
-}
-
-func (m *Model) Size() (n int) {
-	if m == nil {
-		return 0
-	}
-	var l int
-	_ = l
-	l = len(m.Kind)
-	if l > 0 {
-		n += 1 + l + sovState(uint64(l))
-	}
-	if m.Inputs != 0 {
-		n += 1 + sovState(uint64(m.Inputs))
-	}
-	if m.Hidden != 0 {
-		n += 1 + sovState(uint64(m.Hidden))
-	}
-	if m.Classes != 0 {
-		n += 1 + sovState(uint64(m.Classes))
-	}
-	if m.Pool != 0 {
-		n += 1 + sovState(uint64(m.Pool))
-	}
-	if m.PixelScale != 0 {
-		n += 9
-	}
-	if m.PixelMean != 0 {
-		n += 9
-	}
-	return n
-}
-
-func (m *Grid) Size() (n int) {
-	if m == nil {
-		return 0
-	}
-	var l int
-	_ = l
-	if m.Width != 0 {
-		n += 1 + sovState(uint64(m.Width))
-	}
-	if m.Step != 0 {
-		n += 9
-	}
-	return n
-}
-
-func (m *Rule) Size() (n int) {
-	if m == nil {
-		return 0
-	}
-	var l int
-	_ = l
-	l = len(m.Name)
-	if l > 0 {
-		n += 1 + l + sovState(uint64(l))
-	}
-	if m.Byzantine != 0 {
-		n += 1 + sovState(uint64(m.Byzantine))
-	}
-	if m.Unsquared {
-		n += 2
-	}
-	if m.Zeros {
-		n += 2
-	}
-	if m.Tolerance != 0 {
-		n += 1 + sovState(uint64(m.Tolerance))
-	}
-	return n
-}
-
-func (m *Training) Size() (n int) {
-	if m == nil {
-		return 0
-	}
-	var l int
-	_ = l
-	if m.Rounds != 0 {
-		n += 1 + sovState(uint64(m.Rounds))
-	}
-	if m.LearningRate != 0 {
-		n += 9
-	}
-	if m.Momentum != 0 {
-		n += 9
-	}
-	if m.WeightDecay != 0 {
-		n += 9
-	}
-	return n
-}
-
-func (m *Privacy) Size() (n int) {
-	if m == nil {
-		return 0
-	}
-	var l int
-	_ = l
-	l = len(m.Mechanism)
-	if l > 0 {
-		n += 1 + l + sovState(uint64(l))
-	}
-	if m.Clip != 0 {
-		n += 9
-	}
-	if m.NoiseMultiplier != 0 {
-		n += 9
-	}
-	if m.SamplingRate != 0 {
-		n += 9
-	}
-	if m.Batch != 0 {
-		n += 1 + sovState(uint64(m.Batch))
-	}
-	if m.WorkerMomentum != 0 {
-		n += 9
-	}
-	if m.PrototypeEpsilon != 0 {
-		n += 9
-	}
-	if m.Epsilon != 0 {
-		n += 9
-	}
-	if m.Delta != 0 {
-		n += 9
-	}
-	if len(m.Cost) > 0 {
-		l = 0
-		for _, e := range m.Cost {
-			l += sovState(uint64(e))
-		}
-		n += 1 + sovState(uint64(l)) + l
-	}
-	if len(m.Budget) > 0 {
-		l = 0
-		for _, e := range m.Budget {
-			l += sovState(uint64(e))
-		}
-		n += 1 + sovState(uint64(l)) + l
-	}
-	if m.NoiseFloor {
-		n += 2
-	}
-	if m.Discrete {
-		n += 2
-	}
-	return n
-}
-
-func (m *Reputation) Size() (n int) {
-	if m == nil {
-		return 0
-	}
-	var l int
-	_ = l
-	if m.Initial != 0 {
-		n += 1 + sovState(uint64(m.Initial))
-	}
-	if m.Penalty != 0 {
-		n += 1 + sovState(uint64(m.Penalty))
-	}
-	if m.Reward != 0 {
-		n += 1 + sovState(uint64(m.Reward))
-	}
-	return n
-}
-
-func (m *Election) Size() (n int) {
-	if m == nil {
-		return 0
-	}
-	var l int
-	_ = l
-	if m.Term != 0 {
-		n += 1 + sovState(uint64(m.Term))
-	}
-	if m.ViewBlocks != 0 {
-		n += 1 + sovState(uint64(m.ViewBlocks))
-	}
-	if m.QuorumBlocks != 0 {
-		n += 1 + sovState(uint64(m.QuorumBlocks))
-	}
-	return n
-}
-
 func (m *Participant) Size() (n int) {
 	if m == nil {
 		return 0
@@ -3712,1445 +2243,6 @@ func sovState(x uint64) (n int) {
 }
 func sozState(x uint64) (n int) {
 	return sovState(uint64((x << 1) ^ uint64((int64(x) >> 63))))
-}
-func (m *Params) Unmarshal(dAtA []byte) error {
-	l := len(dAtA)
-	iNdEx := 0
-	for iNdEx < l {
-		preIndex := iNdEx
-		var wire uint64
-		for shift := uint(0); ; shift += 7 {
-			if shift >= 64 {
-				return ErrIntOverflowState
-			}
-			if iNdEx >= l {
-				return io.ErrUnexpectedEOF
-			}
-			b := dAtA[iNdEx]
-			iNdEx++
-			wire |= uint64(b&0x7F) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		fieldNum := int32(wire >> 3)
-		wireType := int(wire & 0x7)
-		if wireType == 4 {
-			return fmt.Errorf("proto: Params: wiretype end group for non-group")
-		}
-		if fieldNum <= 0 {
-			return fmt.Errorf("proto: Params: illegal tag %d (wire type %d)", fieldNum, wire)
-		}
-		switch fieldNum {
-		case 1:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Preset", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthState
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthState
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.Preset = string(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		case 2:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Model", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthState
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthState
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if err := m.Model.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
-		case 3:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Grid", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthState
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthState
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if err := m.Grid.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
-		case 4:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Rule", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthState
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthState
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if err := m.Rule.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
-		case 5:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Training", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthState
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthState
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if err := m.Training.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
-		case 6:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Privacy", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthState
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthState
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if err := m.Privacy.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
-		case 7:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Reputation", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthState
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthState
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if err := m.Reputation.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
-		case 8:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Election", wireType)
-			}
-			var msglen int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				msglen |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			if msglen < 0 {
-				return ErrInvalidLengthState
-			}
-			postIndex := iNdEx + msglen
-			if postIndex < 0 {
-				return ErrInvalidLengthState
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			if err := m.Election.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
-				return err
-			}
-			iNdEx = postIndex
-		case 9:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field TestChain", wireType)
-			}
-			var v int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				v |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			m.TestChain = bool(v != 0)
-		default:
-			iNdEx = preIndex
-			skippy, err := skipState(dAtA[iNdEx:])
-			if err != nil {
-				return err
-			}
-			if (skippy < 0) || (iNdEx+skippy) < 0 {
-				return ErrInvalidLengthState
-			}
-			if (iNdEx + skippy) > l {
-				return io.ErrUnexpectedEOF
-			}
-			iNdEx += skippy
-		}
-	}
-
-	if iNdEx > l {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
-}
-func (m *Model) Unmarshal(dAtA []byte) error {
-	l := len(dAtA)
-	iNdEx := 0
-	for iNdEx < l {
-		preIndex := iNdEx
-		var wire uint64
-		for shift := uint(0); ; shift += 7 {
-			if shift >= 64 {
-				return ErrIntOverflowState
-			}
-			if iNdEx >= l {
-				return io.ErrUnexpectedEOF
-			}
-			b := dAtA[iNdEx]
-			iNdEx++
-			wire |= uint64(b&0x7F) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		fieldNum := int32(wire >> 3)
-		wireType := int(wire & 0x7)
-		if wireType == 4 {
-			return fmt.Errorf("proto: Model: wiretype end group for non-group")
-		}
-		if fieldNum <= 0 {
-			return fmt.Errorf("proto: Model: illegal tag %d (wire type %d)", fieldNum, wire)
-		}
-		switch fieldNum {
-		case 1:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Kind", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthState
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthState
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.Kind = string(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		case 2:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Inputs", wireType)
-			}
-			m.Inputs = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Inputs |= uint32(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		case 3:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Hidden", wireType)
-			}
-			m.Hidden = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Hidden |= uint32(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		case 4:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Classes", wireType)
-			}
-			m.Classes = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Classes |= uint32(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		case 5:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Pool", wireType)
-			}
-			m.Pool = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Pool |= uint32(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		case 6:
-			if wireType != 1 {
-				return fmt.Errorf("proto: wrong wireType = %d for field PixelScale", wireType)
-			}
-			var v uint64
-			if (iNdEx + 8) > l {
-				return io.ErrUnexpectedEOF
-			}
-			v = uint64(encoding_binary.LittleEndian.Uint64(dAtA[iNdEx:]))
-			iNdEx += 8
-			m.PixelScale = float64(math.Float64frombits(v))
-		case 7:
-			if wireType != 1 {
-				return fmt.Errorf("proto: wrong wireType = %d for field PixelMean", wireType)
-			}
-			var v uint64
-			if (iNdEx + 8) > l {
-				return io.ErrUnexpectedEOF
-			}
-			v = uint64(encoding_binary.LittleEndian.Uint64(dAtA[iNdEx:]))
-			iNdEx += 8
-			m.PixelMean = float64(math.Float64frombits(v))
-		default:
-			iNdEx = preIndex
-			skippy, err := skipState(dAtA[iNdEx:])
-			if err != nil {
-				return err
-			}
-			if (skippy < 0) || (iNdEx+skippy) < 0 {
-				return ErrInvalidLengthState
-			}
-			if (iNdEx + skippy) > l {
-				return io.ErrUnexpectedEOF
-			}
-			iNdEx += skippy
-		}
-	}
-
-	if iNdEx > l {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
-}
-func (m *Grid) Unmarshal(dAtA []byte) error {
-	l := len(dAtA)
-	iNdEx := 0
-	for iNdEx < l {
-		preIndex := iNdEx
-		var wire uint64
-		for shift := uint(0); ; shift += 7 {
-			if shift >= 64 {
-				return ErrIntOverflowState
-			}
-			if iNdEx >= l {
-				return io.ErrUnexpectedEOF
-			}
-			b := dAtA[iNdEx]
-			iNdEx++
-			wire |= uint64(b&0x7F) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		fieldNum := int32(wire >> 3)
-		wireType := int(wire & 0x7)
-		if wireType == 4 {
-			return fmt.Errorf("proto: Grid: wiretype end group for non-group")
-		}
-		if fieldNum <= 0 {
-			return fmt.Errorf("proto: Grid: illegal tag %d (wire type %d)", fieldNum, wire)
-		}
-		switch fieldNum {
-		case 1:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Width", wireType)
-			}
-			m.Width = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Width |= uint32(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		case 2:
-			if wireType != 1 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Step", wireType)
-			}
-			var v uint64
-			if (iNdEx + 8) > l {
-				return io.ErrUnexpectedEOF
-			}
-			v = uint64(encoding_binary.LittleEndian.Uint64(dAtA[iNdEx:]))
-			iNdEx += 8
-			m.Step = float64(math.Float64frombits(v))
-		default:
-			iNdEx = preIndex
-			skippy, err := skipState(dAtA[iNdEx:])
-			if err != nil {
-				return err
-			}
-			if (skippy < 0) || (iNdEx+skippy) < 0 {
-				return ErrInvalidLengthState
-			}
-			if (iNdEx + skippy) > l {
-				return io.ErrUnexpectedEOF
-			}
-			iNdEx += skippy
-		}
-	}
-
-	if iNdEx > l {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
-}
-func (m *Rule) Unmarshal(dAtA []byte) error {
-	l := len(dAtA)
-	iNdEx := 0
-	for iNdEx < l {
-		preIndex := iNdEx
-		var wire uint64
-		for shift := uint(0); ; shift += 7 {
-			if shift >= 64 {
-				return ErrIntOverflowState
-			}
-			if iNdEx >= l {
-				return io.ErrUnexpectedEOF
-			}
-			b := dAtA[iNdEx]
-			iNdEx++
-			wire |= uint64(b&0x7F) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		fieldNum := int32(wire >> 3)
-		wireType := int(wire & 0x7)
-		if wireType == 4 {
-			return fmt.Errorf("proto: Rule: wiretype end group for non-group")
-		}
-		if fieldNum <= 0 {
-			return fmt.Errorf("proto: Rule: illegal tag %d (wire type %d)", fieldNum, wire)
-		}
-		switch fieldNum {
-		case 1:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Name", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthState
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthState
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.Name = string(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		case 2:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Byzantine", wireType)
-			}
-			m.Byzantine = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Byzantine |= uint32(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		case 3:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Unsquared", wireType)
-			}
-			var v int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				v |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			m.Unsquared = bool(v != 0)
-		case 4:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Zeros", wireType)
-			}
-			var v int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				v |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			m.Zeros = bool(v != 0)
-		case 5:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Tolerance", wireType)
-			}
-			m.Tolerance = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Tolerance |= int64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		default:
-			iNdEx = preIndex
-			skippy, err := skipState(dAtA[iNdEx:])
-			if err != nil {
-				return err
-			}
-			if (skippy < 0) || (iNdEx+skippy) < 0 {
-				return ErrInvalidLengthState
-			}
-			if (iNdEx + skippy) > l {
-				return io.ErrUnexpectedEOF
-			}
-			iNdEx += skippy
-		}
-	}
-
-	if iNdEx > l {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
-}
-func (m *Training) Unmarshal(dAtA []byte) error {
-	l := len(dAtA)
-	iNdEx := 0
-	for iNdEx < l {
-		preIndex := iNdEx
-		var wire uint64
-		for shift := uint(0); ; shift += 7 {
-			if shift >= 64 {
-				return ErrIntOverflowState
-			}
-			if iNdEx >= l {
-				return io.ErrUnexpectedEOF
-			}
-			b := dAtA[iNdEx]
-			iNdEx++
-			wire |= uint64(b&0x7F) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		fieldNum := int32(wire >> 3)
-		wireType := int(wire & 0x7)
-		if wireType == 4 {
-			return fmt.Errorf("proto: Training: wiretype end group for non-group")
-		}
-		if fieldNum <= 0 {
-			return fmt.Errorf("proto: Training: illegal tag %d (wire type %d)", fieldNum, wire)
-		}
-		switch fieldNum {
-		case 1:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Rounds", wireType)
-			}
-			m.Rounds = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Rounds |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		case 2:
-			if wireType != 1 {
-				return fmt.Errorf("proto: wrong wireType = %d for field LearningRate", wireType)
-			}
-			var v uint64
-			if (iNdEx + 8) > l {
-				return io.ErrUnexpectedEOF
-			}
-			v = uint64(encoding_binary.LittleEndian.Uint64(dAtA[iNdEx:]))
-			iNdEx += 8
-			m.LearningRate = float64(math.Float64frombits(v))
-		case 3:
-			if wireType != 1 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Momentum", wireType)
-			}
-			var v uint64
-			if (iNdEx + 8) > l {
-				return io.ErrUnexpectedEOF
-			}
-			v = uint64(encoding_binary.LittleEndian.Uint64(dAtA[iNdEx:]))
-			iNdEx += 8
-			m.Momentum = float64(math.Float64frombits(v))
-		case 4:
-			if wireType != 1 {
-				return fmt.Errorf("proto: wrong wireType = %d for field WeightDecay", wireType)
-			}
-			var v uint64
-			if (iNdEx + 8) > l {
-				return io.ErrUnexpectedEOF
-			}
-			v = uint64(encoding_binary.LittleEndian.Uint64(dAtA[iNdEx:]))
-			iNdEx += 8
-			m.WeightDecay = float64(math.Float64frombits(v))
-		default:
-			iNdEx = preIndex
-			skippy, err := skipState(dAtA[iNdEx:])
-			if err != nil {
-				return err
-			}
-			if (skippy < 0) || (iNdEx+skippy) < 0 {
-				return ErrInvalidLengthState
-			}
-			if (iNdEx + skippy) > l {
-				return io.ErrUnexpectedEOF
-			}
-			iNdEx += skippy
-		}
-	}
-
-	if iNdEx > l {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
-}
-func (m *Privacy) Unmarshal(dAtA []byte) error {
-	l := len(dAtA)
-	iNdEx := 0
-	for iNdEx < l {
-		preIndex := iNdEx
-		var wire uint64
-		for shift := uint(0); ; shift += 7 {
-			if shift >= 64 {
-				return ErrIntOverflowState
-			}
-			if iNdEx >= l {
-				return io.ErrUnexpectedEOF
-			}
-			b := dAtA[iNdEx]
-			iNdEx++
-			wire |= uint64(b&0x7F) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		fieldNum := int32(wire >> 3)
-		wireType := int(wire & 0x7)
-		if wireType == 4 {
-			return fmt.Errorf("proto: Privacy: wiretype end group for non-group")
-		}
-		if fieldNum <= 0 {
-			return fmt.Errorf("proto: Privacy: illegal tag %d (wire type %d)", fieldNum, wire)
-		}
-		switch fieldNum {
-		case 1:
-			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Mechanism", wireType)
-			}
-			var stringLen uint64
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				stringLen |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			intStringLen := int(stringLen)
-			if intStringLen < 0 {
-				return ErrInvalidLengthState
-			}
-			postIndex := iNdEx + intStringLen
-			if postIndex < 0 {
-				return ErrInvalidLengthState
-			}
-			if postIndex > l {
-				return io.ErrUnexpectedEOF
-			}
-			m.Mechanism = string(dAtA[iNdEx:postIndex])
-			iNdEx = postIndex
-		case 2:
-			if wireType != 1 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Clip", wireType)
-			}
-			var v uint64
-			if (iNdEx + 8) > l {
-				return io.ErrUnexpectedEOF
-			}
-			v = uint64(encoding_binary.LittleEndian.Uint64(dAtA[iNdEx:]))
-			iNdEx += 8
-			m.Clip = float64(math.Float64frombits(v))
-		case 3:
-			if wireType != 1 {
-				return fmt.Errorf("proto: wrong wireType = %d for field NoiseMultiplier", wireType)
-			}
-			var v uint64
-			if (iNdEx + 8) > l {
-				return io.ErrUnexpectedEOF
-			}
-			v = uint64(encoding_binary.LittleEndian.Uint64(dAtA[iNdEx:]))
-			iNdEx += 8
-			m.NoiseMultiplier = float64(math.Float64frombits(v))
-		case 4:
-			if wireType != 1 {
-				return fmt.Errorf("proto: wrong wireType = %d for field SamplingRate", wireType)
-			}
-			var v uint64
-			if (iNdEx + 8) > l {
-				return io.ErrUnexpectedEOF
-			}
-			v = uint64(encoding_binary.LittleEndian.Uint64(dAtA[iNdEx:]))
-			iNdEx += 8
-			m.SamplingRate = float64(math.Float64frombits(v))
-		case 5:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Batch", wireType)
-			}
-			m.Batch = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Batch |= uint32(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		case 6:
-			if wireType != 1 {
-				return fmt.Errorf("proto: wrong wireType = %d for field WorkerMomentum", wireType)
-			}
-			var v uint64
-			if (iNdEx + 8) > l {
-				return io.ErrUnexpectedEOF
-			}
-			v = uint64(encoding_binary.LittleEndian.Uint64(dAtA[iNdEx:]))
-			iNdEx += 8
-			m.WorkerMomentum = float64(math.Float64frombits(v))
-		case 7:
-			if wireType != 1 {
-				return fmt.Errorf("proto: wrong wireType = %d for field PrototypeEpsilon", wireType)
-			}
-			var v uint64
-			if (iNdEx + 8) > l {
-				return io.ErrUnexpectedEOF
-			}
-			v = uint64(encoding_binary.LittleEndian.Uint64(dAtA[iNdEx:]))
-			iNdEx += 8
-			m.PrototypeEpsilon = float64(math.Float64frombits(v))
-		case 8:
-			if wireType != 1 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Epsilon", wireType)
-			}
-			var v uint64
-			if (iNdEx + 8) > l {
-				return io.ErrUnexpectedEOF
-			}
-			v = uint64(encoding_binary.LittleEndian.Uint64(dAtA[iNdEx:]))
-			iNdEx += 8
-			m.Epsilon = float64(math.Float64frombits(v))
-		case 9:
-			if wireType != 1 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Delta", wireType)
-			}
-			var v uint64
-			if (iNdEx + 8) > l {
-				return io.ErrUnexpectedEOF
-			}
-			v = uint64(encoding_binary.LittleEndian.Uint64(dAtA[iNdEx:]))
-			iNdEx += 8
-			m.Delta = float64(math.Float64frombits(v))
-		case 10:
-			if wireType == 0 {
-				var v uint64
-				for shift := uint(0); ; shift += 7 {
-					if shift >= 64 {
-						return ErrIntOverflowState
-					}
-					if iNdEx >= l {
-						return io.ErrUnexpectedEOF
-					}
-					b := dAtA[iNdEx]
-					iNdEx++
-					v |= uint64(b&0x7F) << shift
-					if b < 0x80 {
-						break
-					}
-				}
-				m.Cost = append(m.Cost, v)
-			} else if wireType == 2 {
-				var packedLen int
-				for shift := uint(0); ; shift += 7 {
-					if shift >= 64 {
-						return ErrIntOverflowState
-					}
-					if iNdEx >= l {
-						return io.ErrUnexpectedEOF
-					}
-					b := dAtA[iNdEx]
-					iNdEx++
-					packedLen |= int(b&0x7F) << shift
-					if b < 0x80 {
-						break
-					}
-				}
-				if packedLen < 0 {
-					return ErrInvalidLengthState
-				}
-				postIndex := iNdEx + packedLen
-				if postIndex < 0 {
-					return ErrInvalidLengthState
-				}
-				if postIndex > l {
-					return io.ErrUnexpectedEOF
-				}
-				var elementCount int
-				var count int
-				for _, integer := range dAtA[iNdEx:postIndex] {
-					if integer < 128 {
-						count++
-					}
-				}
-				elementCount = count
-				if elementCount != 0 && len(m.Cost) == 0 {
-					m.Cost = make([]uint64, 0, elementCount)
-				}
-				for iNdEx < postIndex {
-					var v uint64
-					for shift := uint(0); ; shift += 7 {
-						if shift >= 64 {
-							return ErrIntOverflowState
-						}
-						if iNdEx >= l {
-							return io.ErrUnexpectedEOF
-						}
-						b := dAtA[iNdEx]
-						iNdEx++
-						v |= uint64(b&0x7F) << shift
-						if b < 0x80 {
-							break
-						}
-					}
-					m.Cost = append(m.Cost, v)
-				}
-			} else {
-				return fmt.Errorf("proto: wrong wireType = %d for field Cost", wireType)
-			}
-		case 11:
-			if wireType == 0 {
-				var v uint64
-				for shift := uint(0); ; shift += 7 {
-					if shift >= 64 {
-						return ErrIntOverflowState
-					}
-					if iNdEx >= l {
-						return io.ErrUnexpectedEOF
-					}
-					b := dAtA[iNdEx]
-					iNdEx++
-					v |= uint64(b&0x7F) << shift
-					if b < 0x80 {
-						break
-					}
-				}
-				m.Budget = append(m.Budget, v)
-			} else if wireType == 2 {
-				var packedLen int
-				for shift := uint(0); ; shift += 7 {
-					if shift >= 64 {
-						return ErrIntOverflowState
-					}
-					if iNdEx >= l {
-						return io.ErrUnexpectedEOF
-					}
-					b := dAtA[iNdEx]
-					iNdEx++
-					packedLen |= int(b&0x7F) << shift
-					if b < 0x80 {
-						break
-					}
-				}
-				if packedLen < 0 {
-					return ErrInvalidLengthState
-				}
-				postIndex := iNdEx + packedLen
-				if postIndex < 0 {
-					return ErrInvalidLengthState
-				}
-				if postIndex > l {
-					return io.ErrUnexpectedEOF
-				}
-				var elementCount int
-				var count int
-				for _, integer := range dAtA[iNdEx:postIndex] {
-					if integer < 128 {
-						count++
-					}
-				}
-				elementCount = count
-				if elementCount != 0 && len(m.Budget) == 0 {
-					m.Budget = make([]uint64, 0, elementCount)
-				}
-				for iNdEx < postIndex {
-					var v uint64
-					for shift := uint(0); ; shift += 7 {
-						if shift >= 64 {
-							return ErrIntOverflowState
-						}
-						if iNdEx >= l {
-							return io.ErrUnexpectedEOF
-						}
-						b := dAtA[iNdEx]
-						iNdEx++
-						v |= uint64(b&0x7F) << shift
-						if b < 0x80 {
-							break
-						}
-					}
-					m.Budget = append(m.Budget, v)
-				}
-			} else {
-				return fmt.Errorf("proto: wrong wireType = %d for field Budget", wireType)
-			}
-		case 12:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field NoiseFloor", wireType)
-			}
-			var v int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				v |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			m.NoiseFloor = bool(v != 0)
-		case 13:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Discrete", wireType)
-			}
-			var v int
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				v |= int(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-			m.Discrete = bool(v != 0)
-		default:
-			iNdEx = preIndex
-			skippy, err := skipState(dAtA[iNdEx:])
-			if err != nil {
-				return err
-			}
-			if (skippy < 0) || (iNdEx+skippy) < 0 {
-				return ErrInvalidLengthState
-			}
-			if (iNdEx + skippy) > l {
-				return io.ErrUnexpectedEOF
-			}
-			iNdEx += skippy
-		}
-	}
-
-	if iNdEx > l {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
-}
-func (m *Reputation) Unmarshal(dAtA []byte) error {
-	l := len(dAtA)
-	iNdEx := 0
-	for iNdEx < l {
-		preIndex := iNdEx
-		var wire uint64
-		for shift := uint(0); ; shift += 7 {
-			if shift >= 64 {
-				return ErrIntOverflowState
-			}
-			if iNdEx >= l {
-				return io.ErrUnexpectedEOF
-			}
-			b := dAtA[iNdEx]
-			iNdEx++
-			wire |= uint64(b&0x7F) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		fieldNum := int32(wire >> 3)
-		wireType := int(wire & 0x7)
-		if wireType == 4 {
-			return fmt.Errorf("proto: Reputation: wiretype end group for non-group")
-		}
-		if fieldNum <= 0 {
-			return fmt.Errorf("proto: Reputation: illegal tag %d (wire type %d)", fieldNum, wire)
-		}
-		switch fieldNum {
-		case 1:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Initial", wireType)
-			}
-			m.Initial = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Initial |= int64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		case 2:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Penalty", wireType)
-			}
-			m.Penalty = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Penalty |= int64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		case 3:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Reward", wireType)
-			}
-			m.Reward = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Reward |= int64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		default:
-			iNdEx = preIndex
-			skippy, err := skipState(dAtA[iNdEx:])
-			if err != nil {
-				return err
-			}
-			if (skippy < 0) || (iNdEx+skippy) < 0 {
-				return ErrInvalidLengthState
-			}
-			if (iNdEx + skippy) > l {
-				return io.ErrUnexpectedEOF
-			}
-			iNdEx += skippy
-		}
-	}
-
-	if iNdEx > l {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
-}
-func (m *Election) Unmarshal(dAtA []byte) error {
-	l := len(dAtA)
-	iNdEx := 0
-	for iNdEx < l {
-		preIndex := iNdEx
-		var wire uint64
-		for shift := uint(0); ; shift += 7 {
-			if shift >= 64 {
-				return ErrIntOverflowState
-			}
-			if iNdEx >= l {
-				return io.ErrUnexpectedEOF
-			}
-			b := dAtA[iNdEx]
-			iNdEx++
-			wire |= uint64(b&0x7F) << shift
-			if b < 0x80 {
-				break
-			}
-		}
-		fieldNum := int32(wire >> 3)
-		wireType := int(wire & 0x7)
-		if wireType == 4 {
-			return fmt.Errorf("proto: Election: wiretype end group for non-group")
-		}
-		if fieldNum <= 0 {
-			return fmt.Errorf("proto: Election: illegal tag %d (wire type %d)", fieldNum, wire)
-		}
-		switch fieldNum {
-		case 1:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Term", wireType)
-			}
-			m.Term = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.Term |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		case 2:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field ViewBlocks", wireType)
-			}
-			m.ViewBlocks = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.ViewBlocks |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		case 3:
-			if wireType != 0 {
-				return fmt.Errorf("proto: wrong wireType = %d for field QuorumBlocks", wireType)
-			}
-			m.QuorumBlocks = 0
-			for shift := uint(0); ; shift += 7 {
-				if shift >= 64 {
-					return ErrIntOverflowState
-				}
-				if iNdEx >= l {
-					return io.ErrUnexpectedEOF
-				}
-				b := dAtA[iNdEx]
-				iNdEx++
-				m.QuorumBlocks |= uint64(b&0x7F) << shift
-				if b < 0x80 {
-					break
-				}
-			}
-		default:
-			iNdEx = preIndex
-			skippy, err := skipState(dAtA[iNdEx:])
-			if err != nil {
-				return err
-			}
-			if (skippy < 0) || (iNdEx+skippy) < 0 {
-				return ErrInvalidLengthState
-			}
-			if (iNdEx + skippy) > l {
-				return io.ErrUnexpectedEOF
-			}
-			iNdEx += skippy
-		}
-	}
-
-	if iNdEx > l {
-		return io.ErrUnexpectedEOF
-	}
-	return nil
 }
 func (m *Participant) Unmarshal(dAtA []byte) error {
 	l := len(dAtA)

@@ -18,7 +18,7 @@ const module = "github.com/spdl/spdl/"
 
 // pure are the rooms whose results reach consensus state: nothing in them may
 // know of clocks, randomness, the machine or the network.
-var pure = []string{"gradients", "krum", "krum/rules", "app", "app/tx", "app/leader", "privacy/floor"}
+var pure = []string{"gradients", "krum", "krum/rules", "app", "app/params", "app/tx", "app/leader", "privacy/floor"}
 
 var forbidden = []string{"github.com/cometbft", "gonum.org", "github.com/spf13", "time", "math/rand", "crypto/rand", "os", "net"}
 

@@ -5,13 +5,14 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 )
 
 // account counts participations round by round, so that each round is reported
 // with the epsilon that was spent by then.
 type account struct {
-	params app.Params // of the first epoch
+	params params.Params // of the first epoch
 	counts map[uint32]uint64
 	last   uint64 // rounds counted
 }

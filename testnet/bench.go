@@ -18,7 +18,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/node"
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // Figures are what a net costs a round.
@@ -124,7 +124,7 @@ func benchOne(ctx context.Context, m Manifest, baseline bool) (s sample, txBytes
 	// ever at the end.
 	var rounds int
 	adjust := m.Adjust
-	m.Adjust = func(p *app.Params) {
+	m.Adjust = func(p *params.Params) {
 		if adjust != nil {
 			adjust(p)
 		}
@@ -160,7 +160,7 @@ func benchOne(ctx context.Context, m Manifest, baseline bool) (s sample, txBytes
 }
 
 // gradientTxBytes is the size of a signed gradient.
-func gradientTxBytes(p app.Params) int { return p.Model.Dim()*int(p.Grid.Width) + 168 }
+func gradientTxBytes(p params.Params) int { return p.Model.Dim()*int(p.Grid.Width) + 168 }
 
 func startBaseline(ctx context.Context, n *Net, size int) (nodes []*cmtnode.Node, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -9,6 +9,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/model"
 )
@@ -39,7 +40,7 @@ type Evaluator struct {
 }
 
 // NewEvaluator prepares a test set for the chain's model.
-func NewEvaluator(test mnist.Set, m app.Model) (*Evaluator, error) {
+func NewEvaluator(test mnist.Set, m params.Model) (*Evaluator, error) {
 	f, err := test.Features(int(m.Pool), m.PixelMean, m.PixelScale)
 	if err != nil {
 		return nil, err

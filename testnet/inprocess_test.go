@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/node"
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // TestInProcess: four nodes with real p2p learn, are followed to the end, stop,
@@ -86,8 +86,8 @@ func TestFollowEnds(t *testing.T) {
 func TestEvaluatorRefuses(t *testing.T) {
 	data, err := node.LoadData("")
 	require.NoError(t, err)
-	_, err = NewEvaluator(data.Test, app.Model{Kind: app.ModelSoftmax, Inputs: 100, Classes: 10, Pool: 2, PixelScale: 255})
+	_, err = NewEvaluator(data.Test, params.Model{Kind: params.ModelSoftmax, Inputs: 100, Classes: 10, Pool: 2, PixelScale: 255})
 	require.ErrorContains(t, err, "196 inputs after pooling by 2, the model takes 100")
-	_, err = NewEvaluator(data.Test, app.Model{Pool: 3, PixelScale: 255})
+	_, err = NewEvaluator(data.Test, params.Model{Pool: 3, PixelScale: 255})
 	require.ErrorContains(t, err, "pool 3")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/node"
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/testnet/attack"
 )
@@ -51,7 +51,7 @@ type Manifest struct {
 	// in one process.
 	Dictated map[int]attack.Dictation `mapstructure:"-"`
 	// Adjust changes the parameters last; for tests.
-	Adjust func(*app.Params) `mapstructure:"-"`
+	Adjust func(*params.Params) `mapstructure:"-"`
 	// GenesisTime is the chain's first block time. Default: now.
 	GenesisTime time.Time `mapstructure:"-"`
 }
@@ -65,9 +65,9 @@ func (m *Manifest) Check() error {
 // check also gives the chain's parameters. It finds what is wrong before the
 // first home is made: homes that are left half made stand in the way of the
 // next try.
-func (m *Manifest) check() (app.Params, error) {
+func (m *Manifest) check() (params.Params, error) {
 	if err := m.complete(); err != nil {
-		return app.Params{}, err
+		return params.Params{}, err
 	}
 	p, err := m.params()
 	if err == nil {
@@ -162,7 +162,7 @@ func (m *Manifest) attack(i int) string {
 const MaxValidators = 100
 
 // params are the chain's parameters.
-func (m *Manifest) params() (app.Params, error) {
+func (m *Manifest) params() (params.Params, error) {
 	p, err := preset.New(m.Preset, m.Validators)
 	if err != nil {
 		return p, err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 func TestManifestRoundTrip(t *testing.T) {
@@ -87,7 +87,7 @@ func TestInitOfNothing(t *testing.T) {
 		"alpha is NaN":                 {Alpha: math.NaN()},
 		"alpha is +Inf":                {Alpha: math.Inf(1), Partition: "dirichlet"},
 		"has 51 bytes, at most 50":     {ChainID: strings.Repeat("c", 51)},
-		"training.rounds is 0":         {Adjust: func(p *app.Params) { p.Training.Rounds = 0 }},
+		"training.rounds is 0":         {Adjust: func(p *params.Params) { p.Training.Rounds = 0 }},
 		`attack "nothing", want one o`: {Attacks: []Attack{{Kind: "nothing"}}},
 	} {
 		m.Home = home

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // ErrUnreachable tells that the node did not answer, in contrast to an answer
@@ -105,8 +106,8 @@ func (c *Client) Status(ctx context.Context) (abci.Status, error) {
 }
 
 // Params are the epoch's parameters.
-func (c *Client) Params(ctx context.Context) (app.Params, error) {
-	return query[app.Params](ctx, c, "/params")
+func (c *Client) Params(ctx context.Context) (params.Params, error) {
+	return query[params.Params](ctx, c, "/params")
 }
 
 // Participants are all registered participants, by index.

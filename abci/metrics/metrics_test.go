@@ -21,6 +21,7 @@ import (
 	"github.com/spdl/spdl/abci/metrics"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -54,8 +55,8 @@ func TestVerbsFeedMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	a, err := abci.New(abci.Options{Metrics: metrics.New(registry, apptest.ChainID), OwnKey: apptest.Identity(0).PubKey, ProposalWait: 30e6, StragglerWait: 1})
 	require.NoError(t, err)
-	params := apptest.Params(4)
-	genesis, err := apptest.Genesis(4, params).Encode()
+	p := apptest.Params(4)
+	genesis, err := apptest.Genesis(4, p).Encode()
 	require.NoError(t, err)
 	_, err = a.InitChain(ctx, &abcitypes.RequestInitChain{ChainId: apptest.ChainID, InitialHeight: 1, AppStateBytes: genesis})
 	require.NoError(t, err)
@@ -127,7 +128,7 @@ func TestVerbsFeedMetrics(t *testing.T) {
 		require.Equal(t, want, got[key], key)
 	}
 	for i := range 4 {
-		require.Equal(t, float64(s.Participants[i].Reputation)/app.One, got[fmt.Sprintf("spdl_reputation{participant=%d}", i)])
+		require.Equal(t, float64(s.Participants[i].Reputation)/params.One, got[fmt.Sprintf("spdl_reputation{participant=%d}", i)])
 		sum := got[fmt.Sprintf("spdl_contributions_total{participant=%d,selected=true}", i)] + got[fmt.Sprintf("spdl_contributions_total{participant=%d,selected=false}", i)]
 		require.Equal(t, 3.0, sum)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 )
 
@@ -49,7 +50,7 @@ func TxBytes(g app.Genesis) int64 { return g.Params.TxBytes(len(g.Participants))
 
 // TooLarge warns of transactions that go over the mempool.max_tx_bytes of a home
 // as Init makes it, "" where none does.
-func TooLarge(p app.Params, n int) string {
+func TooLarge(p params.Params, n int) string {
 	need, usual := p.TxBytes(n), DefaultConfig().Mempool.MaxTxBytes
 	if need <= int64(usual) {
 		return ""

@@ -12,6 +12,7 @@ import (
 	"github.com/cometbft/cometbft/privval"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 )
 
@@ -25,7 +26,7 @@ type Home struct {
 }
 
 // Participant is the home's participant in the genesis of a chain.
-func (h *Home) Participant(index uint32, chainID string, seed []byte, r app.Reputation) app.Participant {
+func (h *Home) Participant(index uint32, chainID string, seed []byte, r params.Reputation) app.Participant {
 	p := app.NewParticipant(index, h.Public, r)
 	p.VrfProof = app.ProveGenesis(chainID, seed, h.Keys.VRF)
 	return p

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 )
@@ -45,15 +46,15 @@ func Identity(i int) app.Identity {
 
 // Params are those of a tiny chain of n participants: a softmax of 3 inputs
 // and 2 classes (d = 8), 50 rounds. The mutations are applied in order.
-func Params(n int, mutate ...func(*app.Params)) app.Params {
-	p := app.Params{
-		Model:      app.Model{Kind: app.ModelSoftmax, Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255},
-		Grid:       app.Grid{Width: 1, Step: 1.0 / 64},
-		Rule:       app.Rule{Name: "multi-krum", Byzantine: uint32((n - 1) / 3)},
-		Training:   app.Training{Rounds: 50, LearningRate: 0.5},
-		Privacy:    app.Privacy{Mechanism: app.MechanismGaussian, Clip: 1, NoiseMultiplier: 1, SamplingRate: 0.5, Batch: 8, WorkerMomentum: 0.9},
-		Reputation: app.Reputation{Initial: app.One, Penalty: 100_000, Reward: 50_000},
-		Election:   app.Election{Term: 1, ViewBlocks: 2, QuorumBlocks: 2},
+func Params(n int, mutate ...func(*params.Params)) params.Params {
+	p := params.Params{
+		Model:      params.Model{Kind: params.ModelSoftmax, Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255},
+		Grid:       params.Grid{Width: 1, Step: 1.0 / 64},
+		Rule:       params.Rule{Name: "multi-krum", Byzantine: uint32((n - 1) / 3)},
+		Training:   params.Training{Rounds: 50, LearningRate: 0.5},
+		Privacy:    params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 1, SamplingRate: 0.5, Batch: 8, WorkerMomentum: 0.9},
+		Reputation: params.Reputation{Initial: params.One, Penalty: 100_000, Reward: 50_000},
+		Election:   params.Election{Term: 1, ViewBlocks: 2, QuorumBlocks: 2},
 	}
 	for _, m := range mutate {
 		m(&p)
@@ -62,7 +63,7 @@ func Params(n int, mutate ...func(*app.Params)) app.Params {
 }
 
 // Genesis is a genesis of n participants with Key's keys.
-func Genesis(n int, p app.Params) app.Genesis {
+func Genesis(n int, p params.Params) app.Genesis {
 	seed := sha256.Sum256([]byte("spdl test genesis"))
 	g := app.Genesis{Params: p, Seed: seed[:]}
 	for i := range n {
@@ -74,7 +75,7 @@ func Genesis(n int, p app.Params) app.Genesis {
 }
 
 // State is the state before height 1.
-func State(n int, mutate ...func(*app.Params)) *app.State {
+func State(n int, mutate ...func(*params.Params)) *app.State {
 	s, err := app.NewState(ChainID, 1, -1, Genesis(n, Params(n, mutate...)))
 	if err != nil {
 		panic(err)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -14,7 +14,7 @@ const Delta = 1e-6
 // MechanismOf is what the accountant has to know of a chain's mechanism. Fixed
 // batches have no amplification by sampling that this accountant proves: they
 // count as the whole data set.
-func MechanismOf(p app.Privacy) accountant.Mechanism {
+func MechanismOf(p params.Privacy) accountant.Mechanism {
 	m := accountant.Mechanism{SamplingRate: p.SamplingRate, NoiseMultiplier: p.NoiseMultiplier}
 	if m.SamplingRate == 0 {
 		m.SamplingRate = 1
@@ -26,8 +26,8 @@ func MechanismOf(p app.Privacy) accountant.Mechanism {
 // epsilon that does not pay for all rounds is raised to what they cost, in steps
 // of 0.01: the number that is shown is the number that holds. Without the
 // gaussian mechanism there is no ledger.
-func Account(p *app.Params) error {
-	if p.Privacy.Mechanism != app.MechanismGaussian {
+func Account(p *params.Params) error {
+	if p.Privacy.Mechanism != params.MechanismGaussian {
 		p.Privacy.Epsilon, p.Privacy.Delta, p.Privacy.Cost, p.Privacy.Budget = 0, 0, nil, nil
 		return nil
 	}
@@ -50,7 +50,7 @@ func Account(p *app.Params) error {
 }
 
 // EpsilonAfter is what a number of participations costs, by the chain's ledger.
-func EpsilonAfter(p app.Privacy, participations uint64) (float64, error) {
+func EpsilonAfter(p params.Privacy, participations uint64) (float64, error) {
 	if len(p.Cost) == 0 || participations == 0 {
 		return 0, nil
 	}
@@ -67,7 +67,7 @@ func EpsilonAfter(p app.Privacy, participations uint64) (float64, error) {
 
 // CheckLedger holds the ledger of parameters against the accountant: a cost that
 // is too low, or a budget that is too high, would call private what is not.
-func CheckLedger(p app.Privacy) error {
+func CheckLedger(p params.Privacy) error {
 	if len(p.Cost) == 0 {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/gradients"
 )
@@ -22,7 +22,7 @@ const paperStep = 1.0 / 4096
 
 var builders = []struct {
 	name  string
-	build func(n, f int) app.Params
+	build func(n, f int) params.Params
 }{
 	{"default", softmax},
 	{"mlp", mlp},
@@ -40,9 +40,9 @@ func Names() []string {
 
 // New returns the preset's parameters for n participants, f = (n-1)/3 of them
 // Byzantine.
-func New(name string, n int) (app.Params, error) {
+func New(name string, n int) (params.Params, error) {
 	if n < 1 || n > gradients.MaxParticipants {
-		return app.Params{}, fmt.Errorf("preset for %d participants, want 1 to %d", n, gradients.MaxParticipants)
+		return params.Params{}, fmt.Errorf("preset for %d participants, want 1 to %d", n, gradients.MaxParticipants)
 	}
 	for _, b := range builders {
 		if b.name == name {
@@ -52,29 +52,29 @@ func New(name string, n int) (app.Params, error) {
 			return p, err
 		}
 	}
-	return app.Params{}, fmt.Errorf("unknown preset %q, want one of %s", name, strings.Join(Names(), ", "))
+	return params.Params{}, fmt.Errorf("unknown preset %q, want one of %s", name, strings.Join(Names(), ", "))
 }
 
-func softmax(n, f int) app.Params {
+func softmax(n, f int) params.Params {
 	p := private(n, f)
-	p.Model = app.Model{Kind: app.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
+	p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
 	return p
 }
 
-func mlp(n, f int) app.Params {
+func mlp(n, f int) params.Params {
 	p := private(n, f)
-	p.Model = app.Model{Kind: app.ModelMLP, Inputs: 196, Hidden: 32, Classes: 10, Pool: 2, PixelScale: 255}
+	p.Model = params.Model{Kind: params.ModelMLP, Inputs: 196, Hidden: 32, Classes: 10, Pool: 2, PixelScale: 255}
 	return p
 }
 
 // private is what the presets with a guarantee share: epsilon 2 with
 // multi-Krum for small n, epsilon 4 with NNM + trimmed mean where f > 1.
-func private(n, f int) app.Params {
-	p := app.Params{
-		Rule:       app.Rule{Name: "multi-krum", Byzantine: uint32(f)},
-		Training:   app.Training{Rounds: 100, LearningRate: 20},
-		Privacy:    app.Privacy{Mechanism: app.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.670, SamplingRate: 0.1, WorkerMomentum: 0.9, Epsilon: 2, NoiseFloor: true},
-		Reputation: app.Reputation{Initial: app.One, Penalty: 50_000, Reward: 50_000},
+func private(n, f int) params.Params {
+	p := params.Params{
+		Rule:       params.Rule{Name: "multi-krum", Byzantine: uint32(f)},
+		Training:   params.Training{Rounds: 100, LearningRate: 20},
+		Privacy:    params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.670, SamplingRate: 0.1, WorkerMomentum: 0.9, Epsilon: 2, NoiseFloor: true},
+		Reputation: params.Reputation{Initial: params.One, Penalty: 50_000, Reward: 50_000},
 		Election:   election(f),
 	}
 	switch {
@@ -86,20 +86,20 @@ func private(n, f int) app.Params {
 		p.Rule.Name = "mean"
 	}
 	p.Privacy.Batch = uint32(max(1, examples/n/10))
-	p.Grid = app.Grid{Width: uint32(gradients.Int8), Step: worker.GridStep(p.Privacy)}
+	p.Grid = params.Grid{Width: uint32(gradients.Int8), Step: worker.GridStep(p.Privacy)}
 	return p
 }
 
 // paper is the paper's own setting with its prototype's inputs, (x/100-0.5)/0.5
 // of a pixel x, and its noise, which gives no privacy.
-func paper(n, f int) app.Params {
-	p := app.Params{
-		Model:      app.Model{Kind: app.ModelSoftmax, Inputs: 784, Classes: 10, Pool: 1, PixelMean: 50, PixelScale: 50},
-		Grid:       app.Grid{Width: uint32(gradients.Int16), Step: paperStep},
-		Rule:       app.Rule{Name: "krum", Byzantine: uint32(f)},
-		Training:   app.Training{Rounds: 100, LearningRate: 0.01, Momentum: 0.5, WeightDecay: 0.001},
-		Privacy:    app.Privacy{Mechanism: app.MechanismPrototype, Batch: 100, PrototypeEpsilon: 0.02},
-		Reputation: app.Reputation{Initial: app.One, Penalty: 50_000, Reward: 50_000},
+func paper(n, f int) params.Params {
+	p := params.Params{
+		Model:      params.Model{Kind: params.ModelSoftmax, Inputs: 784, Classes: 10, Pool: 1, PixelMean: 50, PixelScale: 50},
+		Grid:       params.Grid{Width: uint32(gradients.Int16), Step: paperStep},
+		Rule:       params.Rule{Name: "krum", Byzantine: uint32(f)},
+		Training:   params.Training{Rounds: 100, LearningRate: 0.01, Momentum: 0.5, WeightDecay: 0.001},
+		Privacy:    params.Privacy{Mechanism: params.MechanismPrototype, Batch: 100, PrototypeEpsilon: 0.02},
+		Reputation: params.Reputation{Initial: params.One, Penalty: 50_000, Reward: 50_000},
 		Election:   election(f),
 	}
 	if n < 4 {
@@ -110,6 +110,6 @@ func paper(n, f int) app.Params {
 
 // election: up to f Byzantine proposers in a row may hide a leader's
 // aggregate, so a view lasts f+1 heights; stragglers have two.
-func election(f int) app.Election {
-	return app.Election{Term: 1, ViewBlocks: uint64(f + 1), QuorumBlocks: 2}
+func election(f int) params.Election {
+	return params.Election{Term: 1, ViewBlocks: uint64(f + 1), QuorumBlocks: 2}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -15,7 +16,7 @@ type Task struct {
 	Round       uint64
 	Finished    bool   // all rounds of the epoch are closed
 	Seed        []byte // that the round's lottery proof is over
-	Params      app.Params
+	Params      params.Params
 	Participant app.Participant
 	Model       []float64 // x^(t)
 }

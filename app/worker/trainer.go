@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/model"
@@ -13,7 +13,7 @@ import (
 
 // Shard prepares one part of a training set, a participant's own, for the
 // chain's model.
-func Shard(set mnist.Set, part []int, m app.Model) (mnist.Features, error) {
+func Shard(set mnist.Set, part []int, m params.Model) (mnist.Features, error) {
 	f, err := set.Subset(part).Features(int(m.Pool), m.PixelMean, m.PixelScale)
 	if err == nil && f.Inputs != int(m.Inputs) {
 		err = fmt.Errorf("%w: data has %d inputs after pooling by %d, the chain's model takes %d", ErrUnfit, f.Inputs, m.Pool, m.Inputs)
@@ -27,7 +27,7 @@ type Trainer struct {
 	model     *model.Model
 	mechanism *privacy.Mechanism
 	source    *privacy.Source
-	privacy   app.Privacy
+	privacy   params.Privacy
 	sum       []float64
 	x         []float32 // the batch
 	labels    []uint8
@@ -36,7 +36,7 @@ type Trainer struct {
 
 // NewTrainer prepares the steps of an epoch. The source is the participant's
 // secret randomness: the batches and the noise.
-func NewTrainer(p app.Params, data mnist.Features, source *privacy.Source) (*Trainer, error) {
+func NewTrainer(p params.Params, data mnist.Features, source *privacy.Source) (*Trainer, error) {
 	m, err := model.New(model.Spec{Inputs: int(p.Model.Inputs), Hidden: int(p.Model.Hidden), Classes: int(p.Model.Classes)})
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func NewTrainer(p app.Params, data mnist.Features, source *privacy.Source) (*Tra
 
 // mostExamples is how many the chain's batch allows: with more, vectors would be
 // longer than validators admit.
-func mostExamples(p app.Privacy) int {
+func mostExamples(p params.Privacy) int {
 	if !p.NoiseFloor || p.SamplingRate == 0 {
 		return math.MaxInt
 	}
@@ -93,9 +93,9 @@ func (t *Trainer) Step(x []float64) (gradients.Vector, model.Stats) {
 
 // GridStep is the grid step that a preset takes: an eighth of the submitted
 // vector's final noise standard deviation, in gradient units.
-func GridStep(p app.Privacy) float64 { return privacy.StepFor(mechanismConfig(p)) }
+func GridStep(p params.Privacy) float64 { return privacy.StepFor(mechanismConfig(p)) }
 
-func mechanismConfig(p app.Privacy) privacy.Config {
+func mechanismConfig(p params.Privacy) privacy.Config {
 	return privacy.Config{
 		Kind: privacy.Kind(p.Mechanism), Clip: p.Clip, NoiseMultiplier: p.NoiseMultiplier,
 		ExpectedBatch: float64(p.Batch), Momentum: p.WorkerMomentum, PrototypeEpsilon: p.PrototypeEpsilon, Discrete: p.Discrete,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
@@ -32,7 +33,7 @@ type chain struct {
 }
 
 func newChain(rounds uint64) *chain {
-	s := apptest.State(1, func(p *app.Params) {
+	s := apptest.State(1, func(p *params.Params) {
 		p.Rule.Name, p.TestChain = "mean", true
 		p.Training.Rounds = rounds
 	})
@@ -115,7 +116,7 @@ func tiny(worker.Task) (mnist.Features, error) {
 		set.Images = append(set.Images, byte(40*(i%2)), byte(200-40*(i%2)), byte(i))
 		set.Labels = append(set.Labels, byte(i%2))
 	}
-	return worker.Shard(set, apptest.All(16), app.Model{Inputs: 3, Pool: 1, PixelScale: 255})
+	return worker.Shard(set, apptest.All(16), params.Model{Inputs: 3, Pool: 1, PixelScale: 255})
 }
 
 func config(t *testing.T) worker.Config {
@@ -232,11 +233,11 @@ func (c spender) Await(ctx context.Context, pub []byte, last *worker.Task) (*wor
 	}
 	p := &task.Params.Privacy
 	p.Epsilon, p.Delta = 2, 1e-6
-	p.Cost, p.Budget = make([]uint64, app.LedgerOrders), make([]uint64, app.LedgerOrders)
+	p.Cost, p.Budget = make([]uint64, params.LedgerOrders), make([]uint64, params.LedgerOrders)
 	for i := range p.Cost {
 		p.Cost[i], p.Budget[i] = 10, 50
 	}
-	task.Participant.Spent = make([]uint64, app.LedgerOrders)
+	task.Participant.Spent = make([]uint64, params.LedgerOrders)
 	for i := range task.Participant.Spent {
 		task.Participant.Spent[i] = 10 * c.counted
 	}
@@ -298,6 +299,6 @@ func TestTrainerRefuses(t *testing.T) {
 	p.Privacy.SamplingRate, p.Privacy.Batch = 0, 17
 	_, err = worker.NewTrainer(p, data, privacy.NewTestSource(1))
 	require.ErrorContains(t, err, "fixed batch takes 17")
-	_, err = worker.Shard(mnist.Set{Images: make([]byte, 4), Labels: []byte{0}, Rows: 2, Cols: 2}, []int{0}, app.Model{Inputs: 3, Pool: 1, PixelScale: 255})
+	_, err = worker.Shard(mnist.Set{Images: make([]byte, 4), Labels: []byte{0}, Rows: 2, Cols: 2}, []int{0}, params.Model{Inputs: 3, Pool: 1, PixelScale: 255})
 	require.ErrorContains(t, err, "4 inputs")
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 )
 
@@ -119,11 +120,11 @@ func runGenesisNew(cmd *cobra.Command, args []string) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	params, err := shapeParams(len(entries), func() (app.Params, error) { return preset.New(preset.Names()[0], len(entries)) }, io.Discard)
+	p, err := shapeParams(len(entries), func() (params.Params, error) { return preset.New(preset.Names()[0], len(entries)) }, io.Discard)
 	if err != nil {
 		return err
 	}
-	data, warnings, err := assembleGenesis(chainID, seed, params, entries)
+	data, warnings, err := assembleGenesis(chainID, seed, p, entries)
 	if err != nil {
 		return err
 	}
@@ -171,13 +172,13 @@ func readEntry(file, chainID string, seed *app.HexBytes) (e entry, err error) {
 }
 
 // assembleGenesis makes the genesis document and checks it whole.
-func assembleGenesis(chainID string, seed []byte, params app.Params, entries []entry) (data []byte, warnings []string, err error) {
-	g := app.Genesis{Params: params, Seed: seed}
+func assembleGenesis(chainID string, seed []byte, p params.Params, entries []entry) (data []byte, warnings []string, err error) {
+	g := app.Genesis{Params: p, Seed: seed}
 	validators := 0
 	for i, e := range entries {
 		p := app.NewParticipant(uint32(i), app.Identity{
 			PubKey: e.PubKey, VrfKey: e.VrfKey, ConsensusKey: e.ConsensusKey, Moniker: e.Moniker, Address: e.Address,
-		}, params.Reputation)
+		}, p.Reputation)
 		p.VrfProof = e.VrfProof
 		if len(p.ConsensusKey) > 0 {
 			validators++

@@ -17,6 +17,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -202,7 +203,7 @@ func TestGovern(t *testing.T) {
 	c.ask(0, &l, "query", "leader")
 	stderr = c.ask(2, nil, "tx", "start-epoch", "--home", c.home0, "--rule", "nonsense")
 	require.Contains(t, stderr, "unknown rule")
-	var p app.Params
+	var p params.Params
 	c.ask(0, &p, "query", "params")
 	p.Rule.Unsquared, p.Training.Rounds = true, 3
 	data, err := json.Marshal(p)

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 )
 
@@ -55,7 +55,7 @@ func checkParamsFlags() error {
 
 // shapeParams gives the parameters of the flags for n participants, valid, and
 // prints what weakens a guarantee.
-func shapeParams(n int, base func() (app.Params, error), warnings io.Writer) (p app.Params, err error) {
+func shapeParams(n int, base func() (params.Params, error), warnings io.Writer) (p params.Params, err error) {
 	if err := checkParamsFlags(); err != nil {
 		return p, err
 	}
@@ -103,7 +103,7 @@ func shapeParams(n int, base func() (app.Params, error), warnings io.Writer) (p 
 
 // account fills in the ledger. A budget that was asked for and does not pay for
 // all rounds is refused, where a preset's is raised.
-func account(p *app.Params) error {
+func account(p *params.Params) error {
 	asked := p.Privacy.Epsilon
 	if viper.IsSet("epsilon") && !(asked > 0 && asked <= math.MaxFloat64) {
 		return fmt.Errorf("--epsilon is %g, want above 0", asked)
@@ -125,7 +125,7 @@ func account(p *app.Params) error {
 // readParams reads a file of parameters, which is a value of --params as a
 // manifest is one of --manifest. Unknown fields are refused: a misspelt one must
 // not become its zero value.
-func readParams(file string) (p app.Params, err error) {
+func readParams(file string) (p params.Params, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return p, usageError{fmt.Errorf("--params: %w", err)}

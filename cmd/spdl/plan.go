@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
 
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist/model"
@@ -73,7 +73,7 @@ measured at these settings on MNIST, or none.`,
 // plannable lists the presets that have an epsilon.
 func plannable() (names []string) {
 	for _, name := range preset.Names() {
-		if p, err := preset.New(name, 1); err == nil && p.Privacy.Mechanism == app.MechanismGaussian {
+		if p, err := preset.New(name, 1); err == nil && p.Privacy.Mechanism == params.MechanismGaussian {
 			names = append(names, name)
 		}
 	}
@@ -87,7 +87,7 @@ func planInput() (in plan.Input, err error) {
 	if err != nil {
 		return in, err
 	}
-	if p.Privacy.Mechanism != app.MechanismGaussian {
+	if p.Privacy.Mechanism != params.MechanismGaussian {
 		return in, fmt.Errorf("preset %q has mechanism %q, which no epsilon describes: plan one of %s", p.Preset, p.Privacy.Mechanism, strings.Join(plannable(), ", "))
 	}
 	in = plan.Input{

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 )
 
@@ -154,7 +154,7 @@ func TestPlanBytes(t *testing.T) {
 			got := planOf(t, fmt.Sprintf("--preset %s -n %d", name, n)).Traffic
 			assert.Equal(t, p.TxBytes(n), got.Gradient)
 			aggregate := p
-			aggregate.Model = app.Model{Kind: app.ModelSoftmax, Inputs: 1, Classes: 2}
+			aggregate.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 1, Classes: 2}
 			assert.Equal(t, int64(n)*p.TxBytes(n)+aggregate.TxBytes(n), got.Round)
 		}
 	}

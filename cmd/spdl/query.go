@@ -16,6 +16,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // queryTimeout bounds one query.
@@ -179,7 +180,7 @@ func roundText(w io.Writer, r app.Record) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "participant\tselected\tscore\tneighbours\topposed\treputation\t")
 	for _, c := range r.Contributions {
-		fmt.Fprintf(t, "%d\t%t\t%d\t%v\t%t\t%.6f\t\n", c.Participant, c.Selected, c.Score, c.Neighbours, c.Opposed, float64(c.Reputation)/app.One)
+		fmt.Fprintf(t, "%d\t%t\t%d\t%v\t%t\t%.6f\t\n", c.Participant, c.Selected, c.Score, c.Neighbours, c.Opposed, float64(c.Reputation)/params.One)
 	}
 	return t.Flush()
 }
@@ -216,7 +217,7 @@ func queryParticipants() *cobra.Command {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "index\tmoniker\treputation\tparticipations\tactive\tpublic key")
 				for _, p := range ps {
-					fmt.Fprintf(t, "%d\t%q\t%.6f\t%d\t%t\t%s\n", p.Index, p.Moniker, float64(p.Reputation)/app.One, p.Participations, p.Active, base64.StdEncoding.EncodeToString(p.PubKey))
+					fmt.Fprintf(t, "%d\t%q\t%.6f\t%d\t%t\t%s\n", p.Index, p.Moniker, float64(p.Reputation)/params.One, p.Participations, p.Active, base64.StdEncoding.EncodeToString(p.PubKey))
 				}
 				return t.Flush()
 			}, err

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -46,7 +46,7 @@ func queryElection() *cobra.Command {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "participant\treputation\tdraw")
 				for _, d := range e.Draws {
-					fmt.Fprintf(t, "%d\t%.6f\t%s\n", d.Participant, float64(d.Reputation)/app.One, plain(d.Output))
+					fmt.Fprintf(t, "%d\t%.6f\t%s\n", d.Participant, float64(d.Reputation)/params.One, plain(d.Output))
 				}
 				return t.Flush()
 			}, err
@@ -61,7 +61,7 @@ func queryReputation() *cobra.Command {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "participant\tmoniker\treputation\tmay lead\tparticipations\toffences")
 				for _, s := range all {
-					fmt.Fprintf(t, "%d\t%q\t%.6f\t%t\t%d\t%d\n", s.Participant, s.Moniker, float64(s.Reputation)/app.One, s.MayLead, s.Participations, s.Offences)
+					fmt.Fprintf(t, "%d\t%q\t%.6f\t%t\t%d\t%d\n", s.Participant, s.Moniker, float64(s.Reputation)/params.One, s.MayLead, s.Participations, s.Offences)
 				}
 				return t.Flush()
 			}, err

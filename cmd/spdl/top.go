@@ -18,6 +18,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // The ANSI sequences of top, all there are.
@@ -221,7 +222,7 @@ func topText(w io.Writer, g *glance) error {
 			}
 		}
 		fmt.Fprintf(t, "%d\t%.3f\t%s\t%d\t%s\t%s\t%s\t%d\t%s\n",
-			p.Participant, float64(p.Reputation)/app.One, fate, p.Participations, epsilon, budget, left, p.Offences, name(p.Moniker))
+			p.Participant, float64(p.Reputation)/params.One, fate, p.Participations, epsilon, budget, left, p.Offences, name(p.Moniker))
 	}
 	return t.Flush()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -29,7 +30,7 @@ func startEpoch(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := shapeParams(status.Participants, func() (app.Params, error) { return s.Params(ctx) }, os.Stderr)
+	p, err := shapeParams(status.Participants, func() (params.Params, error) { return s.Params(ctx) }, os.Stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func startEpoch(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
 
 // warnOfBudgets says whose budget is too small for an epoch after what was spent
 // before.
-func warnOfBudgets(ctx context.Context, s *sender, p app.Params) error {
+func warnOfBudgets(ctx context.Context, s *sender, p params.Params) error {
 	members, err := s.Participants(ctx)
 	if err != nil {
 		return err

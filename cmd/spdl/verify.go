@@ -15,6 +15,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
 	"github.com/spdl/spdl/cmd/spdl/internal/verify"
 )
@@ -278,7 +279,7 @@ func verifyParticipant() *cobra.Command {
 			err := p.Unmarshal(value)
 			return p, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "participant     %d, %q\nid              %x\npublic key      %x\nactive          %t\nreputation      %.6f\nparticipations  %d\n",
-					p.Index, p.Moniker, p.Id, p.PubKey, p.Active, float64(p.Reputation)/app.One, p.Participations)
+					p.Index, p.Moniker, p.Id, p.PubKey, p.Active, float64(p.Reputation)/params.One, p.Participations)
 				return err
 			}, err
 		})

@@ -3,7 +3,7 @@ package attack
 import (
 	"math"
 
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 )
 
@@ -31,7 +31,7 @@ func (a aware) Poison(label uint8, classes int) uint8 {
 // Admission is what a chain admits in a round from a participant that has taken
 // part in every round, and the distance with which its rule credits any two: all
 // and 0 without the noise floor.
-func Admission(p app.Params, round uint64) (admits Range, distance int64) {
+func Admission(p params.Params, round uint64) (admits Range, distance int64) {
 	if !p.Privacy.NoiseFloor {
 		return Range{}, 0
 	}

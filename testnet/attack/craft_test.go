@@ -9,6 +9,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
@@ -215,7 +216,7 @@ func TestPoison(t *testing.T) {
 // TestAdmission: the bounds are those of the chain: one squared norm inside is
 // admitted and the next outside refused, at either end.
 func TestAdmission(t *testing.T) {
-	s := apptest.State(4, func(p *app.Params) {
+	s := apptest.State(4, func(p *params.Params) {
 		p.Model.Inputs, p.Privacy.NoiseFloor = 99, true
 		p.Grid.Step = 1.0 / 256
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -77,7 +78,7 @@ func (node *Node) Remove(subject uint32) (*tx.Tx, error) {
 }
 
 // StartEpoch proposes the next epoch.
-func (node *Node) StartEpoch(p app.Params, keepModel, now bool) (*tx.Tx, error) {
+func (node *Node) StartEpoch(p params.Params, keepModel, now bool) (*tx.Tx, error) {
 	return node.by(func(i uint32) tx.Body {
 		return app.NewStartEpoch(i, node.nonce(), node.App.State().Progress.Epoch+1, p, keepModel, now)
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 )
 
@@ -21,7 +22,7 @@ const ChainID = "spdl-sim"
 type Config struct {
 	// Nodes is how many begin, each a validator and a participant.
 	Nodes  int
-	Params app.Params
+	Params params.Params
 	Seed   uint64
 	// Vector is a participant's gradient for the open round of a state, the zero
 	// Vector for silence; nil for a common slope with noise, in integers.

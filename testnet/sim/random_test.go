@@ -11,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/testnet/sim"
 )
@@ -121,7 +122,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	var err error
 	h.net, err = sim.New(sim.Config{
 		Nodes: n, Seed: seed,
-		Params: apptest.Params(n, func(p *app.Params) {
+		Params: apptest.Params(n, func(p *params.Params) {
 			p.Rule.Name = rules[h.random.IntN(len(rules))]
 			p.Training.Rounds = uint64(5 + h.random.IntN(40))
 			p.Election.Term = uint64(1 + h.random.IntN(3))
@@ -329,7 +330,7 @@ func (h *history) check(b *sim.Block) error {
 // checkMembers holds reputations, the included set and the counts.
 func (h *history) checkMembers(s *app.State, closed bool, included int) error {
 	for _, p := range s.Participants {
-		if p.Reputation < 0 || p.Reputation > app.One {
+		if p.Reputation < 0 || p.Reputation > params.One {
 			return fmt.Errorf("reputation %d of participant %d", p.Reputation, p.Index)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/testnet/sim"
 )
@@ -53,7 +53,7 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) (string, error) {
 	if d.Cmd == "init" {
 		n := arg("nodes", 4)
 		var err error
-		p.net, err = sim.New(sim.Config{Nodes: n, Seed: uint64(arg("seed", 1)), Params: apptest.Params(n, func(q *app.Params) {
+		p.net, err = sim.New(sim.Config{Nodes: n, Seed: uint64(arg("seed", 1)), Params: apptest.Params(n, func(q *params.Params) {
 			q.Training.Rounds = uint64(arg("rounds", 1000))
 			q.Election.Term = uint64(arg("term", 1))
 			q.Reputation.Penalty = int64(arg("penalty", 100_000))
@@ -61,7 +61,7 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) (string, error) {
 			q.Election.ViewBlocks = uint64(q.Rule.Byzantine + 1)
 			if pays := arg("budget", 0); pays > 0 {
 				q.Privacy.Epsilon, q.Privacy.Delta = 1, 1e-6
-				for range app.LedgerOrders {
+				for range params.LedgerOrders {
 					q.Privacy.Cost = append(q.Privacy.Cost, 1000)
 					q.Privacy.Budget = append(q.Privacy.Budget, uint64(1000*pays))
 				}
@@ -128,7 +128,7 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) (string, error) {
 		q := p.net.State().Params
 		q.Training.Rounds = uint64(arg("rounds", 5))
 		if d.HasArg("mlp") {
-			q.Model = app.Model{Kind: app.ModelMLP, Inputs: 3, Hidden: 4, Classes: 2, Pool: 1, PixelScale: 255}
+			q.Model = params.Model{Kind: params.ModelMLP, Inputs: 3, Hidden: 4, Classes: 2, Pool: 1, PixelScale: 255}
 		}
 		return proposed(node("by").StartEpoch(q, d.HasArg("keep"), d.HasArg("now")))
 	}

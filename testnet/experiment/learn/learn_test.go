@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
@@ -30,7 +31,7 @@ func task(t *testing.T) mnist.Data {
 }
 
 // spec is a training of a preset for 4 rounds.
-func spec(t *testing.T, name string, n, byzantine int, attack string, mutate ...func(*app.Params)) learn.Spec {
+func spec(t *testing.T, name string, n, byzantine int, attack string, mutate ...func(*params.Params)) learn.Spec {
 	t.Helper()
 	p, err := preset.New(name, n)
 	require.NoError(t, err)
@@ -46,7 +47,7 @@ func spec(t *testing.T, name string, n, byzantine int, attack string, mutate ...
 	return learn.Spec{Params: p, Nodes: n, Byzantine: byzantine, Attack: attack, Seed: 7, Every: 1}
 }
 
-func rule(name string) func(*app.Params) { return func(p *app.Params) { p.Rule.Name = name } }
+func rule(name string) func(*params.Params) { return func(p *params.Params) { p.Rule.Name = name } }
 
 // TestSameAsTheNet: a cell of each kind of training on one State and on a net
 // of N applications gives the same model, bit for bit.
@@ -118,7 +119,7 @@ func TestSentAgain(t *testing.T) {
 // TestRunIsAFunction: a spec gives one table, and learns.
 func TestRunIsAFunction(t *testing.T) {
 	data := task(t)
-	s := spec(t, "paper", 4, 1, "gaussian", func(p *app.Params) { p.Training.Rounds = 8 })
+	s := spec(t, "paper", 4, 1, "gaussian", func(p *params.Params) { p.Training.Rounds = 8 })
 	s.Every = 3
 	first, err := learn.Run(context.Background(), s, data)
 	require.NoError(t, err)
@@ -160,7 +161,7 @@ func TestRefused(t *testing.T) {
 // learns where nobody attacks; and what it cannot do it says.
 func TestFloat32(t *testing.T) {
 	data := task(t)
-	s := spec(t, "paper", 10, 0, "", rule("mean"), func(p *app.Params) { p.Training.Rounds = 30 })
+	s := spec(t, "paper", 10, 0, "", rule("mean"), func(p *params.Params) { p.Training.Rounds = 30 })
 	s.Every, s.Float32 = 0, true
 	clean, err := learn.Run(context.Background(), s, data)
 	require.NoError(t, err)

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
@@ -15,8 +15,8 @@ import (
 
 // Spec is one training. It holds all that the result depends on.
 type Spec struct {
-	Params app.Params `json:"params"`
-	Nodes  int        `json:"nodes"`
+	Params params.Params `json:"params"`
+	Nodes  int           `json:"nodes"`
 	// Byzantine is how many attack: participants 0 to Byzantine-1.
 	Byzantine int    `json:"byzantine,omitempty"`
 	Attack    string `json:"attack,omitempty"`
@@ -88,7 +88,7 @@ func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 // enough repeats the examples of a part that is too small for the chain's fixed
 // batch, as a Dirichlet partition makes them; batches with repetition are what
 // such a participant would draw.
-func enough(part []int, p app.Privacy) []int {
+func enough(part []int, p params.Privacy) []int {
 	if p.SamplingRate > 0 {
 		return part
 	}
@@ -160,9 +160,9 @@ func (p *Participants) answer(o Open) {
 	copy(p.vectors, p.attack.Craft(view))
 }
 
-func grid(p app.Params) gradients.Grid {
+func grid(p params.Params) gradients.Grid {
 	return gradients.Grid{Width: gradients.Width(p.Grid.Width), Step: p.Grid.Step}
 }
 
 // Regrid sets the grid step that follows from the noise, after a change of it.
-func Regrid(p *app.Params) { p.Grid.Step = worker.GridStep(p.Privacy) }
+func Regrid(p *params.Params) { p.Grid.Step = worker.GridStep(p.Privacy) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/score"
@@ -98,7 +99,7 @@ func (c onChain) next(reputations, counts []float64) error {
 		return err
 	}
 	for i, p := range c.chain.State().Participants {
-		r := float64(p.Reputation) / app.One
+		r := float64(p.Reputation) / params.One
 		if i < c.spec.Byzantine {
 			reputations[1] = fmax(reputations[1], r)
 		} else {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
@@ -34,7 +35,7 @@ func Train(ctx context.Context, spec learn.Spec, data mnist.Data) (rows [][]floa
 	}
 	m := testnet.Manifest{
 		Validators: spec.Nodes, Seed: spec.Seed, Dictated: map[int]attack.Dictation{},
-		Adjust: func(p *app.Params) {
+		Adjust: func(p *params.Params) {
 			test := p.TestChain
 			*p = spec.Params
 			p.TestChain, p.Election.QuorumBlocks = test, patience

@@ -5,7 +5,7 @@ package scheme
 import (
 	"fmt"
 
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/privacy/accountant"
@@ -33,7 +33,7 @@ func Paper(name string, n int) (learn.Spec, error) {
 	switch name {
 	case Pure:
 		p.Rule.Name = "mean"
-		p.Privacy.Mechanism, p.Privacy.PrototypeEpsilon = app.MechanismNone, 0
+		p.Privacy.Mechanism, p.Privacy.PrototypeEpsilon = params.MechanismNone, 0
 	case DP:
 		p.Rule.Name = "mean"
 	case SPDL:
@@ -70,8 +70,8 @@ func Private(rule string, n int, epsilon float64) (learn.Spec, error) {
 // the clip bound four times, as the paper preset's does.
 func Noiseless(s learn.Spec) (learn.Spec, error) {
 	p := &s.Params
-	p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.NoiseFloor = app.MechanismNone, 0, 0, false
-	p.Grid = app.Grid{Width: uint32(gradients.Int16), Step: 4 * p.Privacy.Clip / (1 << 15)}
+	p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.NoiseFloor = params.MechanismNone, 0, 0, false
+	p.Grid = params.Grid{Width: uint32(gradients.Int16), Step: 4 * p.Privacy.Clip / (1 << 15)}
 	err := preset.Account(p)
 	return s, err
 }

@@ -7,7 +7,7 @@ import (
 	"math"
 	"sync"
 
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/model"
 )
@@ -28,7 +28,7 @@ type key struct {
 var prepared sync.Map // key to func() (mnist.Features, error)
 
 // New readies a test set for a chain's model.
-func New(set mnist.Set, m app.Model) (*Test, error) {
+func New(set mnist.Set, m params.Model) (*Test, error) {
 	if set.Len() == 0 {
 		return nil, fmt.Errorf("the test set is empty")
 	}

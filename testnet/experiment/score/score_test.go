@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/score"
 )
@@ -14,7 +14,7 @@ import (
 func TestScore(t *testing.T) {
 	data, err := mnist.Embedded()
 	require.NoError(t, err)
-	m := app.Model{Kind: app.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
+	m := params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
 	test, err := score.New(data.Test, m)
 	require.NoError(t, err)
 	wrong, loss := test.Score(make([]float64, m.Dim()))

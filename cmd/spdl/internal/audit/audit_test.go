@@ -16,6 +16,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 )
@@ -88,7 +89,7 @@ func TestReplay(t *testing.T) {
 // TestHundredRounds replays a longer chain, and a copy of it with one byte of
 // one gradient changed, at the right height and by name.
 func TestHundredRounds(t *testing.T) {
-	c := newChain(t, 4, func(p *app.Params) { p.Training.Rounds = 100 })
+	c := newChain(t, 4, func(p *params.Params) { p.Training.Rounds = 100 })
 	c.close(100)
 	r := run(t, c.source())
 	require.Nil(t, r.Divergence)
@@ -252,7 +253,7 @@ func TestFewSignatures(t *testing.T) {
 
 // TestOtherGenesis: blocks of a chain do not pass for another's.
 func TestOtherGenesis(t *testing.T) {
-	c, other := newChain(t, 4), newChain(t, 4, func(p *app.Params) { p.Training.LearningRate = 0.25 })
+	c, other := newChain(t, 4), newChain(t, 4, func(p *params.Params) { p.Training.LearningRate = 0.25 })
 	c.close(3)
 	r, err := audit.Run(ctx, c.source(), audit.Options{Genesis: other.doc})
 	require.NoError(t, err)

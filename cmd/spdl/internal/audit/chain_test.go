@@ -17,6 +17,7 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 )
@@ -36,7 +37,7 @@ type chain struct {
 	keys    map[string]ed25519.PrivKey // by address
 }
 
-func newChain(t *testing.T, n int, mutate ...func(*app.Params)) *chain {
+func newChain(t *testing.T, n int, mutate ...func(*params.Params)) *chain {
 	g := apptest.Genesis(n, apptest.Params(n, mutate...))
 	doc, err := node.NewGenesis(apptest.ChainID, began, g)
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -258,7 +259,7 @@ func fieldsOf(t *tx.Tx) []field {
 		add("epoch", b.Epoch)
 		add("keep model", b.KeepModel)
 		add("now", b.Now)
-		var p app.Params
+		var p params.Params
 		if p.Unmarshal(b.Params) == nil {
 			add("preset", p.Preset)
 			add("rule", p.Rule.Name)

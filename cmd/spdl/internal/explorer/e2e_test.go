@@ -28,7 +28,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/node"
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
 	"github.com/spdl/spdl/mnist"
@@ -47,7 +47,7 @@ const hostile = `<img src=x onerror="document.title='hit';window.hit=1">`
 // wrongly, and whose participant 5 has a hostile name. It returns a node's RPC.
 func attacked(t *testing.T, rounds uint64) string {
 	t.Helper()
-	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Validators: 7, Rounds: rounds, Seed: 5, Memory: true, Rule: "nnm+trimmed-mean", Adjust: func(p *app.Params) {
+	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Validators: 7, Rounds: rounds, Seed: 5, Memory: true, Rule: "nnm+trimmed-mean", Adjust: func(p *params.Params) {
 		p.Privacy.NoiseMultiplier = 0.7
 		p.Privacy.Epsilon = 200
 	}})

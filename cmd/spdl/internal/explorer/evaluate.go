@@ -3,21 +3,21 @@ package explorer
 import (
 	"fmt"
 
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/model"
 )
 
 // Evaluate measures a model's parameters.
-type Evaluate func(m app.Model, parameters []float64) (accuracy, loss float64, err error)
+type Evaluate func(m params.Model, parameters []float64) (accuracy, loss float64, err error)
 
 // On measures on a test set. It is read when it is first needed. Not safe for
 // concurrent use.
 func On(test func() (mnist.Set, error)) Evaluate {
-	var of app.Model
+	var of params.Model
 	var net *model.Model
 	var features mnist.Features
-	return func(m app.Model, parameters []float64) (accuracy, loss float64, err error) {
+	return func(m params.Model, parameters []float64) (accuracy, loss float64, err error) {
 		if net == nil || m != of {
 			set, err := test()
 			if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -41,19 +42,19 @@ func newFake(rounds uint64, text string) *fake {
 
 func (f *fake) set(change func()) { f.mu.Lock(); defer f.mu.Unlock(); change() }
 
-func (f *fake) params() app.Params {
-	return app.Params{
-		Preset: f.text, Model: app.Model{Kind: app.ModelSoftmax, Inputs: 4, Classes: 3, Pool: 1, PixelScale: 255}, Rule: app.Rule{Name: f.text, Byzantine: 1},
-		Training: app.Training{Rounds: 100}, Privacy: app.Privacy{Mechanism: f.text}, Election: app.Election{Term: 1, ViewBlocks: 1},
+func (f *fake) params() params.Params {
+	return params.Params{
+		Preset: f.text, Model: params.Model{Kind: params.ModelSoftmax, Inputs: 4, Classes: 3, Pool: 1, PixelScale: 255}, Rule: params.Rule{Name: f.text, Byzantine: 1},
+		Training: params.Training{Rounds: 100}, Privacy: params.Privacy{Mechanism: f.text}, Election: params.Election{Term: 1, ViewBlocks: 1},
 	}
 }
 
 func (f *fake) record(t uint64) app.Record {
 	r := app.Record{Round: t, Opened: t + 1, Height: t + 2, Leader: 1, View: 1, Ranking: []uint32{3, 1, 0, 2}, Rule: f.text, Margin: 50, Seed: []byte{1}, DeltaDigest: make([]byte, 32), ModelHash: make([]byte, 32)}
 	for i := range uint32(4) {
-		c := app.Contribution{Participant: i, Selected: i < 3, Score: 100 + 10*int64(i), Neighbours: []uint32{(i + 1) % 4}, Opposed: i == 3, Reputation: app.One, Draw: []byte{byte(i + 1)}, Hash: []byte{2}}
+		c := app.Contribution{Participant: i, Selected: i < 3, Score: 100 + 10*int64(i), Neighbours: []uint32{(i + 1) % 4}, Opposed: i == 3, Reputation: params.One, Draw: []byte{byte(i + 1)}, Hash: []byte{2}}
 		if i == 3 {
-			c.Score, c.Reputation = 170, app.One-int64(t)*1000
+			c.Score, c.Reputation = 170, params.One-int64(t)*1000
 		}
 		r.Contributions = append(r.Contributions, c)
 	}
@@ -63,7 +64,7 @@ func (f *fake) record(t uint64) app.Record {
 func (f *fake) people() []app.Participant {
 	var out []app.Participant
 	for i := range uint32(4) {
-		out = append(out, app.Participant{Index: i, Moniker: f.text, Address: f.text, PubKey: make([]byte, 32), Id: []byte{byte(i), 0xab, 0xcd, 0xef}, ConsensusKey: []byte(key(byte(i))), Active: true, Reputation: app.One / 2, Participations: f.rounds})
+		out = append(out, app.Participant{Index: i, Moniker: f.text, Address: f.text, PubKey: make([]byte, 32), Id: []byte{byte(i), 0xab, 0xcd, 0xef}, ConsensusKey: []byte(key(byte(i))), Active: true, Reputation: params.One / 2, Participations: f.rounds})
 	}
 	return out
 }

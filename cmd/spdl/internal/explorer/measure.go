@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -72,7 +73,7 @@ func finite(x float64) *float64 {
 // spentBy is the largest epsilon of a participant by the end of each of the
 // given rounds, the last of which is the last that the ledger knows: what the
 // ledger holds, less what the rounds since have cost. Nil without a guarantee.
-func spentBy(priv app.Privacy, people []app.Participant, records []*app.Record) []*float64 {
+func spentBy(priv params.Privacy, people []app.Participant, records []*app.Record) []*float64 {
 	out := make([]*float64, len(records))
 	if len(priv.Cost) == 0 {
 		return out

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // units is how many images a page shows: an image for each output of the
@@ -23,9 +24,9 @@ const units = 64
 
 // picture tells how the first layer's weights lie in the parameters: so many
 // units of side x side inputs. The features are square or there is no picture.
-func picture(m app.Model) (n, side int, ok bool) {
+func picture(m params.Model) (n, side int, ok bool) {
 	n = int(m.Classes)
-	if m.Kind == app.ModelMLP {
+	if m.Kind == params.ModelMLP {
 		n = int(m.Hidden)
 	}
 	side = int(math.Round(math.Sqrt(float64(m.Inputs))))
@@ -38,13 +39,13 @@ type unit struct {
 }
 
 func (s *Server) model(r *http.Request) (view, error) {
-	status, params, points, err := s.tail.now()
+	status, running, points, err := s.tail.now()
 	if err != nil {
 		return view{}, err
 	}
 	b := struct {
 		abci.Status
-		Params app.Params
+		Params params.Params
 		At     *place
 		Epoch  uint64
 		Round  uint64 // after which
@@ -52,7 +53,7 @@ func (s *Server) model(r *http.Request) (view, error) {
 		Units  []unit
 		Bytes  int
 		Last   *Point
-	}{Status: status, Params: params}
+	}{Status: status, Params: running}
 	if status.Round > 0 {
 		at := place{status.Epoch, status.Round - 1}
 		m, err := s.source.model(r.Context(), at)
@@ -60,9 +61,9 @@ func (s *Server) model(r *http.Request) (view, error) {
 			return view{}, err
 		}
 		b.At, b.Epoch, b.Round, b.Hash, b.Bytes = &at, at.epoch, at.round, m.Hash, len(m.Parameters)
-		if n, side, ok := picture(params.Model); ok {
+		if n, side, ok := picture(running.Model); ok {
 			what := "class"
-			if params.Model.Kind == app.ModelMLP {
+			if running.Model.Kind == params.ModelMLP {
 				what = "hidden unit"
 			}
 			for i := range min(n, units) {
@@ -103,11 +104,11 @@ func (s *Server) weightsOf(r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	status, params, _, err := s.tail.now()
+	status, running, _, err := s.tail.now()
 	if err != nil {
 		return nil, err
 	}
-	n, side, ok := picture(params.Model)
+	n, side, ok := picture(running.Model)
 	if !ok || at.epoch != status.Epoch || index >= uint64(n) {
 		return nil, fmt.Errorf("%w: picture %d of epoch %d", errNotFound, index, at.epoch)
 	}
@@ -167,7 +168,7 @@ func abs(x int) int { return max(x, -x) }
 // safetensors writes parameters in the format of that name: the length of a
 // header in 8 bytes, little endian; the header, JSON, padded with blanks; the
 // numbers as they are. Layers have names where the shape is known.
-func safetensors(m abci.ModelState, shape *app.Model) ([]byte, error) {
+func safetensors(m abci.ModelState, shape *params.Model) ([]byte, error) {
 	type tensor struct {
 		DType   string `json:"dtype"`
 		Shape   []int  `json:"shape"`
@@ -188,7 +189,7 @@ func safetensors(m abci.ModelState, shape *app.Model) ([]byte, error) {
 	switch n := len(m.Parameters) / 8; {
 	case shape == nil || shape.Dim() != n:
 		add("parameters", n)
-	case shape.Kind == app.ModelMLP:
+	case shape.Kind == params.ModelMLP:
 		add("hidden.weight", int(shape.Hidden), int(shape.Inputs))
 		add("hidden.bias", int(shape.Hidden))
 		add("output.weight", int(shape.Classes), int(shape.Hidden))

@@ -13,6 +13,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 func compare[T cmp.Ordered](a, b T) int { return cmp.Compare(a, b) }
@@ -52,7 +53,7 @@ type homePage struct {
 }
 
 func (s *Server) home(r *http.Request) (view, error) {
-	status, params, points, err := s.tail.now()
+	status, running, points, err := s.tail.now()
 	if err != nil {
 		return view{}, err
 	}
@@ -61,7 +62,7 @@ func (s *Server) home(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
-	b := homePage{Standings: all, Names: map[uint32]string{}, Budget: params.Privacy.Epsilon, Mechanism: params.Privacy.Mechanism}
+	b := homePage{Standings: all, Names: map[uint32]string{}, Budget: running.Privacy.Epsilon, Mechanism: running.Privacy.Mechanism}
 	for _, st := range all {
 		b.Names[st.Participant] = st.Moniker
 		if st.Alarm == Suspect {
@@ -292,7 +293,7 @@ func (s *Server) participant(r *http.Request) (view, error) {
 	for _, f := range b.Rounds {
 		points = append(points, f.Point)
 		if f.Verdict.Reputation != nil {
-			x := float64(*f.Verdict.Reputation) / app.One
+			x := float64(*f.Verdict.Reputation) / params.One
 			reputation[f.Round] = &x
 		}
 		spent[f.Round] = f.Epsilon
@@ -310,7 +311,7 @@ const fared = 100
 // a ledger that closed that many rounds; where it is not known to be of then,
 // nothing is said of what was spent.
 func (s *Server) fares(ctx context.Context, people []app.Participant, closed place, known bool, index uint32) ([]fare, error) {
-	status, params, _, err := s.tail.now()
+	status, running, _, err := s.tail.now()
 	if err != nil {
 		return nil, err
 	}
@@ -335,7 +336,7 @@ func (s *Server) fares(ctx context.Context, people []app.Participant, closed pla
 		out, records = append(out, f), append(records, record)
 	}
 	if known && status.Epsilon != nil {
-		for i, epsilon := range spentBy(params.Privacy, people[index:index+1], records) {
+		for i, epsilon := range spentBy(running.Privacy, people[index:index+1], records) {
 			out[i].Epsilon = epsilon
 		}
 	}
@@ -352,7 +353,7 @@ type election struct {
 }
 
 func (s *Server) elections(r *http.Request) (view, error) {
-	status, params, points, err := s.tail.now()
+	status, running, points, err := s.tail.now()
 	if err != nil {
 		return view{}, err
 	}
@@ -361,7 +362,7 @@ func (s *Server) elections(r *http.Request) (view, error) {
 		Term   uint64
 		Closed []election
 		Names  map[uint32]string
-	}{Term: params.Election.Term, Names: map[uint32]string{}}
+	}{Term: running.Election.Term, Names: map[uint32]string{}}
 	if !status.Done {
 		open, err := ask[abci.Leader](r.Context(), s.source, "/leader")
 		var refusal *client.Refusal

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 //go:embed assets
@@ -40,12 +40,12 @@ var functions = template.FuncMap{
 	"hex":   func(b []byte) string { return hex.EncodeToString(b) },
 	"cut":   func(s string) string { return short(s, 12) },
 	"lower": strings.ToLower,
-	"share": func(ppm int64) string { return fmt.Sprintf("%.4f", float64(ppm)/app.One) },
+	"share": func(ppm int64) string { return fmt.Sprintf("%.4f", float64(ppm)/params.One) },
 	"change": func(ppm int64) string {
 		if ppm == 0 {
 			return "±0"
 		}
-		return fmt.Sprintf("%+.4f", float64(ppm)/app.One)
+		return fmt.Sprintf("%+.4f", float64(ppm)/params.One)
 	},
 	"percent": func(x *float64) string { return fmt.Sprintf("%.2f %%", *x*100) },
 	"figure":  func(x *float64) string { return fmt.Sprintf("%.4g", *x) },
@@ -56,7 +56,7 @@ var functions = template.FuncMap{
 		}
 		return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(list)), ", "), "[]")
 	},
-	"meter": func(ppm int64) float64 { return math.Min(1, math.Max(0, float64(ppm)/app.One)) },
+	"meter": func(ppm int64) float64 { return math.Min(1, math.Max(0, float64(ppm)/params.One)) },
 }
 
 var templates = parse()

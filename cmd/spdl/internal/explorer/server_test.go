@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -180,7 +181,7 @@ func TestNodeAway(t *testing.T) {
 // TestPanic: what panics while the tail looks does not end the process, and the
 // tail goes on.
 func TestPanic(t *testing.T) {
-	s := New(newFake(6, "x"), nil, Options{Evaluate: func(app.Model, []float64) (float64, float64, error) { panic("unforeseen") }})
+	s := New(newFake(6, "x"), nil, Options{Evaluate: func(params.Model, []float64) (float64, float64, error) { panic("unforeseen") }})
 	require.ErrorContains(t, s.tail.look(t.Context()), "unforeseen")
 	s.tail.evaluate = nil
 	require.NoError(t, s.tail.look(t.Context()))
@@ -208,7 +209,7 @@ func TestSpentBy(t *testing.T) {
 	mechanism := accountant.Mechanism{SamplingRate: 0.1, NoiseMultiplier: 1.5}
 	cost, err := accountant.ChainCosts(mechanism)
 	require.NoError(t, err)
-	priv := app.Privacy{Cost: cost, Delta: 1e-6}
+	priv := params.Privacy{Cost: cost, Delta: 1e-6}
 	people := []app.Participant{{Index: 0, Spent: make([]uint64, len(cost))}, {Index: 1, Spent: make([]uint64, len(cost))}}
 	var records []*app.Record
 	var want []float64
@@ -231,7 +232,7 @@ func TestSpentBy(t *testing.T) {
 	for i, got := range spentBy(priv, people, records) {
 		require.Equal(t, want[i], *got)
 	}
-	require.Nil(t, spentBy(app.Privacy{}, people, records)[3])
+	require.Nil(t, spentBy(params.Privacy{}, people, records)[3])
 }
 
 // TestSearch goes to what there is.

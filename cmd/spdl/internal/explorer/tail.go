@@ -10,6 +10,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // Point is a closed round in the history.
@@ -69,7 +70,7 @@ type tail struct {
 
 	mu      sync.Mutex
 	status  abci.Status
-	params  app.Params
+	params  params.Params
 	begun   bool
 	failure error // why the last look failed
 	points  []Point
@@ -173,7 +174,7 @@ func (t *tail) turn(ctx context.Context, status abci.Status) error {
 	if begun && !another && last.Epoch == status.Epoch {
 		return nil
 	}
-	params, err := ask[app.Params](ctx, t.source, "/params")
+	running, err := ask[params.Params](ctx, t.source, "/params")
 	if err != nil {
 		return err
 	}
@@ -183,13 +184,13 @@ func (t *tail) turn(ctx context.Context, status abci.Status) error {
 			t.source.forget()
 		}
 		t.epoch, t.next = status.Epoch, status.Round
-		if past, err = t.past(ctx, status, params); err != nil {
+		if past, err = t.past(ctx, status, running); err != nil {
 			return err
 		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.params, t.begun = params, true
+	t.params, t.begun = running, true
 	if !begun || another {
 		t.status, t.points = status, past
 	}
@@ -198,7 +199,7 @@ func (t *tail) turn(ctx context.Context, status abci.Status) error {
 
 // past reads the last rounds of the running epoch, with what had been spent by
 // each.
-func (t *tail) past(ctx context.Context, status abci.Status, params app.Params) ([]Point, error) {
+func (t *tail) past(ctx context.Context, status abci.Status, running params.Params) ([]Point, error) {
 	people, closed, ok, err := t.source.ledger(ctx)
 	if err != nil {
 		return nil, err
@@ -214,7 +215,7 @@ func (t *tail) past(ctx context.Context, status abci.Status, params app.Params) 
 		records, points = append(records, r), append(points, pointOf(r))
 	}
 	if ok && closed == (place{status.Epoch, status.Round}) && status.Epsilon != nil {
-		for i, epsilon := range spentBy(params.Privacy, people, records) {
+		for i, epsilon := range spentBy(running.Privacy, people, records) {
 			points[i].Epsilon = epsilon
 		}
 	}
@@ -271,7 +272,7 @@ func (t *tail) read() (events <-chan []byte, end func()) {
 }
 
 // now is what the tail knows. The points are not to be changed.
-func (t *tail) now() (status abci.Status, params app.Params, points []Point, err error) {
+func (t *tail) now() (status abci.Status, running params.Params, points []Point, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.begun {

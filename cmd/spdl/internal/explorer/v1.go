@@ -11,13 +11,14 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // api registers the paths of /v1. assets/openapi.json describes them.
 func (s *Server) api(mux *http.ServeMux) {
 	for pattern, answer := range map[string]func(*http.Request) (any, error){
 		"/v1/status":                 func(r *http.Request) (any, error) { return s.source.status(r.Context()) },
-		"/v1/params":                 func(r *http.Request) (any, error) { return ask[app.Params](r.Context(), s.source, "/params") },
+		"/v1/params":                 func(r *http.Request) (any, error) { return ask[params.Params](r.Context(), s.source, "/params") },
 		"/v1/privacy":                func(r *http.Request) (any, error) { return ask[[]abci.Spend](r.Context(), s.source, "/privacy") },
 		"/v1/epochs":                 func(r *http.Request) (any, error) { return ask[[]abci.EpochState](r.Context(), s.source, "/epochs") },
 		"/v1/rounds":                 s.answerRounds,
@@ -182,10 +183,10 @@ func (s *Server) answerModel(w http.ResponseWriter, r *http.Request) {
 			Parameters []*float64 `json:"parameters"`
 		}{at.epoch, at.round, m.Hash, numbers})
 	case "safetensors":
-		status, params, _, err := s.tail.now()
-		var shape *app.Model
+		status, running, _, err := s.tail.now()
+		var shape *params.Model
 		if err == nil && status.Epoch == at.epoch {
-			shape = &params.Model
+			shape = &running.Model
 		}
 		body, err := safetensors(*m, shape)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/mnist"
 )
@@ -15,8 +16,8 @@ import (
 // TestParamsOfTheRound: what a report says of a round is of the round's epoch,
 // though its block opened the next one.
 func TestParamsOfTheRound(t *testing.T) {
-	s := apptest.State(4, func(p *app.Params) { p.Training.Rounds, p.TestChain = 1, true })
-	next := apptest.Params(4, func(p *app.Params) { p.Rule.Name = "median" })
+	s := apptest.State(4, func(p *params.Params) { p.Training.Rounds, p.TestChain = 1, true })
+	next := apptest.Params(4, func(p *params.Params) { p.Rule.Name = "median" })
 	epoch := apptest.Sign(0, app.NewStartEpoch(0, 1, 1, next, false, false))
 	out, err := s.Execute(app.Block{Height: 1, Txs: []*tx.Tx{epoch, apptest.Approve(1, epoch), apptest.Approve(2, epoch)}})
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/score"
@@ -19,9 +20,9 @@ import (
 type Chain struct {
 	Audit  *audit.Report
 	rounds []round
-	state  *app.State // after the last block
-	count  []tally    // by participant
-	params app.Params // of the last epoch that closed a round
+	state  *app.State    // after the last block
+	count  []tally       // by participant
+	params params.Params // of the last epoch that closed a round
 }
 
 // round is a closed round.
@@ -112,7 +113,7 @@ func (c *Chain) measure(out *app.Outcome, test mnist.Set) (round, error) {
 	s := out.State
 	r := round{Record: *out.Record, wrong: math.NaN(), epsilon: math.NaN()}
 	for _, p := range s.Participants {
-		r.reputations = append(r.reputations, float64(p.Reputation)/app.One)
+		r.reputations = append(r.reputations, float64(p.Reputation)/params.One)
 	}
 	spends, err := abci.Spends(s)
 	if err != nil {
@@ -136,7 +137,7 @@ func (c *Chain) measure(out *app.Outcome, test mnist.Set) (round, error) {
 }
 
 // paramsOf are the parameters of an epoch, which the block may have ended.
-func paramsOf(s *app.State, epoch uint64) app.Params {
+func paramsOf(s *app.State, epoch uint64) params.Params {
 	for _, e := range s.Epochs {
 		if e.Epoch == epoch {
 			return e.Params

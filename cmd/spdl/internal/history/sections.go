@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/testnet/experiment"
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
@@ -105,7 +106,7 @@ func (c *Chain) participants() experiment.Table {
 			left = strconv.FormatUint(*c.Audit.Spend[i].Left, 10)
 		}
 		t.Rows = append(t.Rows, []string{
-			strconv.Itoa(i), p.Moniker, active, fmt.Sprintf("%.3f", float64(p.Reputation)/app.One), strconv.Itoa(n.included), strconv.Itoa(n.selected),
+			strconv.Itoa(i), p.Moniker, active, fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), strconv.Itoa(n.included), strconv.Itoa(n.selected),
 			strconv.Itoa(n.opposed), strconv.Itoa(n.led), epsilon, left,
 		})
 	}

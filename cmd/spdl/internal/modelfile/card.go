@@ -17,6 +17,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -28,20 +29,20 @@ var ErrFile = errors.New("not an exported model")
 
 // Card says what a model is. All of it but Accuracy follows from the proof.
 type Card struct {
-	Version      string    `json:"version"`
-	ChainID      string    `json:"chain_id"`
-	Epoch        uint64    `json:"epoch"`
-	Round        uint64    `json:"round"`  // the closed round that the model came out of
-	Rounds       uint64    `json:"rounds"` // planned in the epoch
-	Closed       uint64    `json:"closed"` // height that closed the round
-	Preset       string    `json:"preset,omitempty"`
-	Rule         string    `json:"rule"`
-	Participants int       `json:"participants"` // active at Height, N
-	Byzantine    int       `json:"byzantine"`    // f
-	Included     int       `json:"included"`     // gradients in the round
-	Model        app.Model `json:"model"`
-	ModelHash    string    `json:"model_hash"`
-	Mechanism    string    `json:"mechanism"`
+	Version      string       `json:"version"`
+	ChainID      string       `json:"chain_id"`
+	Epoch        uint64       `json:"epoch"`
+	Round        uint64       `json:"round"`  // the closed round that the model came out of
+	Rounds       uint64       `json:"rounds"` // planned in the epoch
+	Closed       uint64       `json:"closed"` // height that closed the round
+	Preset       string       `json:"preset,omitempty"`
+	Rule         string       `json:"rule"`
+	Participants int          `json:"participants"` // active at Height, N
+	Byzantine    int          `json:"byzantine"`    // f
+	Included     int          `json:"included"`     // gradients in the round
+	Model        params.Model `json:"model"`
+	ModelHash    string       `json:"model_hash"`
+	Mechanism    string       `json:"mechanism"`
 	// Epsilon is the largest spend of a participant, in all rounds up to Height, at
 	// Delta, rounded up to four decimals; null: NO DP GUARANTEE. On a test chain, whose
 	// noise may be known, it is on paper only.
@@ -153,14 +154,14 @@ func derive(b Bundle) (Card, error) {
 	if key := fmt.Sprintf("round/%d/%d", r.Epoch, r.Round); b.Round.Proof.Key != key {
 		return Card{}, fmt.Errorf("%w: the round's proof is about %q", app.ErrNotProven, b.Round.Proof.Key)
 	}
-	var running app.Params
+	var running params.Params
 	var progress app.Progress
 	var ended, people app.Document
 	if err := errors.Join(open("params", b.Params, hash, &running), open("progress", b.Progress, hash, &progress),
 		open("epochs", b.Epochs, hash, &ended), open("participants", b.Participants, hash, &people)); err != nil {
 		return Card{}, err
 	}
-	params, err := paramsOf(r.Epoch, progress.Epoch, running, ended.Epochs)
+	p, err := paramsOf(r.Epoch, progress.Epoch, running, ended.Epochs)
 	if err != nil {
 		return Card{}, err
 	}
@@ -171,13 +172,13 @@ func derive(b Bundle) (Card, error) {
 		}
 	}
 	c := Card{
-		Version: Version, ChainID: header.ChainID, Epoch: r.Epoch, Round: r.Round, Rounds: params.Training.Rounds, Closed: r.Height,
-		Preset: params.Preset, Rule: r.Rule, Participants: n, Byzantine: max(0, min(int(params.Rule.Byzantine), (n-1)/3)),
-		Included: len(r.Contributions), Model: params.Model, ModelHash: hex.EncodeToString(r.ModelHash), Mechanism: params.Privacy.Mechanism,
+		Version: Version, ChainID: header.ChainID, Epoch: r.Epoch, Round: r.Round, Rounds: p.Training.Rounds, Closed: r.Height,
+		Preset: p.Preset, Rule: r.Rule, Participants: n, Byzantine: max(0, min(int(p.Rule.Byzantine), (n-1)/3)),
+		Included: len(r.Contributions), Model: p.Model, ModelHash: hex.EncodeToString(r.ModelHash), Mechanism: p.Privacy.Mechanism,
 		Height: header.Height, AppHash: hex.EncodeToString(hash[:]), Proof: b, TestChain: app.KnownNoise(running, ended.Epochs),
 	}
 	if app.Accounted(running, ended.Epochs) {
-		c.Delta = params.Privacy.Delta
+		c.Delta = p.Privacy.Delta
 		if c.Epsilon, err = epsilon(people.Participants, c.Delta); err != nil {
 			return c, err
 		}
@@ -200,7 +201,7 @@ func open(key string, p app.Proven, hash [32]byte, into interface{ Unmarshal([]b
 }
 
 // paramsOf are the parameters of an epoch: the running one, or one that has ended.
-func paramsOf(epoch, now uint64, running app.Params, ended []app.Epoch) (app.Params, error) {
+func paramsOf(epoch, now uint64, running params.Params, ended []app.Epoch) (params.Params, error) {
 	if epoch == now {
 		return running, nil
 	}
@@ -209,7 +210,7 @@ func paramsOf(epoch, now uint64, running app.Params, ended []app.Epoch) (app.Par
 			return e.Params, nil
 		}
 	}
-	return app.Params{}, fmt.Errorf("%w: epoch %d of the record is not among the %d that have ended", app.ErrNotProven, epoch, len(ended))
+	return params.Params{}, fmt.Errorf("%w: epoch %d of the record is not among the %d that have ended", app.ErrNotProven, epoch, len(ended))
 }
 
 // epsilon is the largest spend, rounded up so that machines whose logarithms

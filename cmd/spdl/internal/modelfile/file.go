@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // The formats.
@@ -31,13 +31,13 @@ type Tensor struct {
 
 // Tensors cuts the parameters of a model into its layers' weights, row-major by
 // output as PyTorch has them, and biases. The data is shared.
-func Tensors(m app.Model, parameters []float64) ([]Tensor, error) {
+func Tensors(m params.Model, parameters []float64) ([]Tensor, error) {
 	if d := m.Dim(); len(parameters) != d || d == 0 {
 		return nil, fmt.Errorf("%w: %d parameters, the model has %d", ErrFile, len(parameters), d)
 	}
 	in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
 	shapes := []Tensor{{Name: "output.weight", Shape: []int{classes, in}}, {Name: "output.bias", Shape: []int{classes}}}
-	if m.Kind == app.ModelMLP {
+	if m.Kind == params.ModelMLP {
 		shapes[0].Shape[1] = hidden
 		shapes = append([]Tensor{{Name: "hidden.weight", Shape: []int{hidden, in}}, {Name: "hidden.bias", Shape: []int{hidden}}}, shapes...)
 	}
@@ -55,7 +55,7 @@ func Tensors(m app.Model, parameters []float64) ([]Tensor, error) {
 
 // plausible refuses what a damaged card says of its model, before it is
 // computed with.
-func plausible(m app.Model) error {
+func plausible(m params.Model) error {
 	const most = 1 << 16
 	if m.Inputs == 0 || m.Inputs > most || m.Hidden > most || m.Classes == 0 || m.Classes > most || m.Dim() > MaxBytes/8 {
 		return fmt.Errorf("%w: the card's model is %+v", ErrFile, m)
@@ -121,7 +121,7 @@ func Decode(data []byte) (*File, string, error) {
 }
 
 // joined puts tensors, by name, back into one vector.
-func joined(m app.Model, of func(Tensor) ([]float64, error)) ([]float64, error) {
+func joined(m params.Model, of func(Tensor) ([]float64, error)) ([]float64, error) {
 	if err := plausible(m); err != nil {
 		return nil, err
 	}

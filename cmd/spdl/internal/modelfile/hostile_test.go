@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 )
 
 // headerOf is a light block with an application hash, of a chain that somebody
@@ -38,10 +39,10 @@ func TestProvenIsNoNumber(t *testing.T) {
 	s := apptest.State(4)
 	out, err := s.Execute(app.Block{Height: 1, Txs: apptest.Close(s, 1)})
 	require.NoError(t, err)
-	for name, spoil := range map[string]func(p *app.Params){
-		"":     func(*app.Params) {},
-		"+Inf": func(p *app.Params) { p.Model.PixelScale = math.Inf(1) },
-		"NaN":  func(p *app.Params) { p.Model.PixelMean = math.NaN() },
+	for name, spoil := range map[string]func(p *params.Params){
+		"":     func(*params.Params) {},
+		"+Inf": func(p *params.Params) { p.Model.PixelScale = math.Inf(1) },
+		"NaN":  func(p *params.Params) { p.Model.PixelMean = math.NaN() },
 	} {
 		var d app.Document
 		require.NoError(t, d.Unmarshal(out.State.Encode()))

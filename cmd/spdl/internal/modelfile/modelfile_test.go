@@ -7,10 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // unproven is a file without a proof: the formats do not look at that.
-func unproven(m app.Model) *File {
+func unproven(m params.Model) *File {
 	f := &File{Card: Card{Version: Version, ChainID: "a <b> \"c\"", Round: 7, Rule: "mean", Model: m}, Parameters: make([]float64, m.Dim())}
 	for i := range f.Parameters {
 		f.Parameters[i] = math.Sqrt(float64(i)) / 3 * float64(1-i%3)
@@ -23,12 +24,12 @@ func unproven(m app.Model) *File {
 }
 
 var (
-	softmax = app.Model{Kind: app.ModelSoftmax, Inputs: 5, Classes: 3, Pool: 1, PixelScale: 255}
-	mlp     = app.Model{Kind: app.ModelMLP, Inputs: 5, Hidden: 4, Classes: 3, Pool: 1, PixelScale: 255}
+	softmax = params.Model{Kind: params.ModelSoftmax, Inputs: 5, Classes: 3, Pool: 1, PixelScale: 255}
+	mlp     = params.Model{Kind: params.ModelMLP, Inputs: 5, Hidden: 4, Classes: 3, Pool: 1, PixelScale: 255}
 )
 
 func TestRoundTrips(t *testing.T) {
-	for _, m := range []app.Model{softmax, mlp} {
+	for _, m := range []params.Model{softmax, mlp} {
 		for _, format := range Formats() {
 			f := unproven(m)
 			f.Measured(0.9, "MNIST")

@@ -1,4 +1,4 @@
-package app
+package params
 
 import "fmt"
 
@@ -31,8 +31,8 @@ func (p Params) BlockBytes(n int) int64 {
 	return max(leastBlockBytes, int64(n+1)*p.TxBytes(n)*blockBytesPercent/100+int64(n)*perValidator+otherBytes)
 }
 
-// checkBlock refuses parameters whose rounds fit into no block.
-func (p Params) checkBlock(n int) error {
+// CheckBlock refuses parameters whose rounds fit into no block.
+func (p Params) CheckBlock(n int) error {
 	if need := p.BlockBytes(n); need > maxBlockBytes {
 		return fmt.Errorf("a round of %d participants takes blocks of %d bytes, CometBFT's bound is %d", n, need, maxBlockBytes)
 	}

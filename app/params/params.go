@@ -1,0 +1,131 @@
+package params
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/krum/rules"
+)
+
+// maxPreset bounds the preset's name in bytes.
+const maxPreset = 70
+
+// One is a reputation of 1 in parts per million.
+const One = 1_000_000
+
+// maxBlocks bounds terms and waits, so that their sums do not overflow.
+const maxBlocks = 1 << 20
+
+// Decode returns the parameters that data encodes. It refuses what is not in canonical form.
+func Decode(data []byte) (p Params, err error) {
+	if err := p.Unmarshal(data); err != nil {
+		return p, fmt.Errorf("params: %w", err)
+	}
+	again, err := p.Marshal()
+	if err != nil {
+		return p, fmt.Errorf("params: %w", err)
+	}
+	if !bytes.Equal(again, data) {
+		return p, fmt.Errorf("params are not in canonical form")
+	}
+	return p, nil
+}
+
+// Validate checks the parameters for n participants. The warnings name what
+// is allowed and weakens a guarantee.
+func (p Params) Validate(n int) (warnings []string, err error) {
+	for _, check := range []func() error{
+		func() error { return CheckText("preset", p.Preset, maxPreset) },
+		p.Model.validate,
+		p.Grid.validate,
+		p.Training.validate,
+		p.Privacy.validate,
+		p.Privacy.ValidateLedger,
+		p.validateFloor,
+		p.Reputation.validate,
+		p.Election.Validate,
+		func() error { return p.Rule.Validate(n) },
+		p.validateTolerance,
+	} {
+		if err := check(); err != nil {
+			return nil, err
+		}
+	}
+	return p.warnings(n), nil
+}
+
+func (g Grid) validate() error {
+	if g.Width != 1 && g.Width != 2 {
+		return fmt.Errorf("grid.width is %d, want 1 or 2 bytes", g.Width)
+	}
+	if !positive(g.Step) {
+		return fmt.Errorf("grid.step is %g, want above 0", g.Step)
+	}
+	return nil
+}
+
+func (t Training) validate() error {
+	switch {
+	case t.Rounds == 0:
+		return fmt.Errorf("training.rounds is 0, want at least 1")
+	case !positive(t.LearningRate):
+		return fmt.Errorf("training.learning_rate is %g, want above 0", t.LearningRate)
+	case !(t.Momentum >= 0 && t.Momentum < 1):
+		return fmt.Errorf("training.momentum is %g, want within [0, 1)", t.Momentum)
+	case !(t.WeightDecay >= 0 && t.WeightDecay < 1):
+		return fmt.Errorf("training.weight_decay is %g, want within [0, 1)", t.WeightDecay)
+	}
+	return nil
+}
+
+func (r Reputation) validate() error {
+	if r.Initial < 1 || r.Initial > One {
+		return fmt.Errorf("reputation.initial is %d, want within [1, %d]", r.Initial, One)
+	}
+	if r.Penalty < 0 || r.Penalty > One || r.Reward < 0 || r.Reward > One {
+		return fmt.Errorf("reputation.penalty is %d and reward %d, want within [0, %d]", r.Penalty, r.Reward, One)
+	}
+	return nil
+}
+
+// Validate refuses terms and waits of the election that are 0 or too long.
+func (e Election) Validate() error {
+	if e.Term == 0 || e.ViewBlocks == 0 {
+		return fmt.Errorf("election.term is %d and view_blocks %d, want at least 1", e.Term, e.ViewBlocks)
+	}
+	if e.Term > maxBlocks || e.ViewBlocks > maxBlocks || e.QuorumBlocks > maxBlocks {
+		return fmt.Errorf("election.term is %d, view_blocks %d and quorum_blocks %d, at most %d", e.Term, e.ViewBlocks, e.QuorumBlocks, maxBlocks)
+	}
+	return nil
+}
+
+func (p Params) warnings(n int) (out []string) {
+	f := int(p.Rule.Byzantine)
+	if rule, err := rules.Lookup(p.Rule.Name); err == nil {
+		if err := rule.Condition(n, f); err != nil {
+			out = append(out, fmt.Sprintf("rule %s with N=%d f=%d is outside its theorem: %v", p.Rule.Name, n, f, err))
+		}
+	}
+	if p.TestChain {
+		out = append(out, "test_chain: TEST CHAIN ONLY, workers may draw their noise from a known seed and nothing is private")
+	}
+	if p.Rule.Zeros {
+		out = append(out, "rule.zeros: a silent participant counts as the zero vector; one of ten makes Krum choose it in most rounds")
+	}
+	if p.Rule.Unsquared {
+		out = append(out, "rule.unsquared: scores sum norms without the square, as the paper writes; Blanchard et al. prove the squared rule")
+	}
+	if affordable := p.Privacy.Participations(nil); affordable < p.Training.Rounds {
+		out = append(out, fmt.Sprintf("privacy.budget pays for %d of training.rounds %d", affordable, p.Training.Rounds))
+	}
+	if p.Privacy.Mechanism == MechanismGaussian && len(p.Privacy.Cost) == 0 {
+		out = append(out, "privacy has no budget: no gradient is ever refused for what was spent")
+	}
+	if p.Privacy.Mechanism != MechanismGaussian {
+		out = append(out, fmt.Sprintf("NO DP GUARANTEE: privacy.mechanism is %q", p.Privacy.Mechanism))
+	}
+	return out
+}
+
+func positive(x float64) bool { return x > 0 && !math.IsInf(x, 0) }

@@ -1,0 +1,86 @@
+package params
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/privacy/floor"
+)
+
+// The mechanisms of Privacy.
+const (
+	MechanismGaussian  = "gaussian"
+	MechanismPrototype = "prototype"
+	MechanismNone      = "none"
+)
+
+// batchSlack is by how many standard deviations a Poisson batch may exceed its
+// expected size.
+const batchSlack = 8
+
+// Noise is what is publicly known of an honest vector.
+func (p Params) Noise() floor.Noise {
+	batch := float64(p.Privacy.Batch)
+	return floor.Noise{
+		Std:      float64(p.Privacy.NoiseMultiplier*p.Privacy.Clip) / batch,
+		Momentum: p.Privacy.WorkerMomentum,
+		Signal:   p.Privacy.Clip + float64(p.Privacy.Clip*batchSlack)/math.Sqrt(batch),
+		Step:     p.Grid.Step,
+		Dim:      p.Model.Dim(),
+	}
+}
+
+func (p Privacy) validate() error {
+	switch p.Mechanism {
+	case MechanismGaussian:
+		if !positive(p.Clip) || !positive(p.NoiseMultiplier) {
+			return fmt.Errorf("privacy.clip is %g and noise_multiplier %g, want above 0", p.Clip, p.NoiseMultiplier)
+		}
+		if std := p.NoiseMultiplier * p.Clip / float64(max(p.Batch, 1)); !positive(std * std) {
+			return fmt.Errorf("privacy.noise_multiplier %g, clip %g and batch %d make noise of standard deviation %g, out of range", p.NoiseMultiplier, p.Clip, p.Batch, std)
+		}
+	case MechanismPrototype:
+		if !positive(p.PrototypeEpsilon) {
+			return fmt.Errorf("privacy.prototype_epsilon is %g, want above 0", p.PrototypeEpsilon)
+		}
+	case MechanismNone:
+	default:
+		return fmt.Errorf("privacy.mechanism is %q, want %q, %q or %q", p.Mechanism, MechanismGaussian, MechanismPrototype, MechanismNone)
+	}
+	switch {
+	case p.Mechanism != MechanismGaussian && p.NoiseMultiplier != 0:
+		return fmt.Errorf("privacy.noise_multiplier is %g, want 0 for mechanism %q", p.NoiseMultiplier, p.Mechanism)
+	case p.Mechanism != MechanismGaussian && p.Discrete:
+		return fmt.Errorf("privacy.discrete with mechanism %q, want %q", p.Mechanism, MechanismGaussian)
+	case p.Mechanism != MechanismPrototype && p.PrototypeEpsilon != 0:
+		return fmt.Errorf("privacy.prototype_epsilon is %g, want 0 for mechanism %q", p.PrototypeEpsilon, p.Mechanism)
+	case p.Batch == 0:
+		return fmt.Errorf("privacy.batch is 0, want at least 1")
+	case !(p.SamplingRate >= 0 && p.SamplingRate <= 1):
+		return fmt.Errorf("privacy.sampling_rate is %g, want within [0, 1]", p.SamplingRate)
+	case !(p.WorkerMomentum >= 0 && p.WorkerMomentum < 1):
+		return fmt.Errorf("privacy.worker_momentum is %g, want within [0, 1)", p.WorkerMomentum)
+	case !(p.Clip >= 0) || math.IsInf(p.Clip, 0):
+		return fmt.Errorf("privacy.clip is %g, want at least 0", p.Clip)
+	}
+	return nil
+}
+
+// validateFloor refuses a floor for noise of no known norm, and one that no
+// vector of the grid reaches.
+func (p Params) validateFloor() error {
+	if !p.Privacy.NoiseFloor {
+		return nil
+	}
+	if p.Privacy.Mechanism != MechanismGaussian {
+		return fmt.Errorf("privacy.noise_floor with mechanism %q, only %q has noise of a known norm", p.Privacy.Mechanism, MechanismGaussian)
+	}
+	end := gradients.Width(p.Grid.Width).Max()
+	rounds := int(min(p.Training.Rounds, math.MaxInt32)) // the norm rises with them to a limit
+	if least, _ := p.Noise().Bounds(rounds, rounds); least > int64(p.Model.Dim())*end*end {
+		return fmt.Errorf("privacy.noise_floor asks for a squared norm of at least %d grid steps, a vector of %d coordinates up to %d has %d: grid.step %g is too small for the noise",
+			least, p.Model.Dim(), end, int64(p.Model.Dim())*end*end, p.Grid.Step)
+	}
+	return nil
+}

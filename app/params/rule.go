@@ -1,0 +1,52 @@
+package params
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/krum/rules"
+)
+
+// maxShift bounds what a leader may do with the tolerance: delta*sqrt(d) in
+// gradient units, as a share of the clip norm.
+const maxShift = 0.05
+
+// Validate refuses a rule that n participants cannot use.
+func (r Rule) Validate(n int) error {
+	rule, err := rules.Lookup(r.Name)
+	if err != nil {
+		return fmt.Errorf("rule.name: %w", err)
+	}
+	switch {
+	case n < 1 || n > gradients.MaxParticipants:
+		return fmt.Errorf("%d participants, want 1 to %d", n, gradients.MaxParticipants)
+	case n < 3*int(r.Byzantine)+1:
+		return fmt.Errorf("rule.byzantine is %d with %d participants, at most %d (N >= 3f+1)", r.Byzantine, n, (n-1)/3)
+	case r.Tolerance < 0:
+		return fmt.Errorf("rule.tolerance is %d grid steps, want at least 0", r.Tolerance)
+	}
+	// A rule that cannot aggregate the fewest gradients that may close a round
+	// would stall the chain: try it.
+	f := int(r.Byzantine)
+	trial := make([]gradients.Vector, n-f)
+	for i := range trial {
+		trial[i] = gradients.NewVector(gradients.Int8, 1)
+	}
+	if _, err := rule.Aggregate(rules.Input{N: n, F: f, Vectors: trial, Unsquared: r.Unsquared}); err != nil {
+		return fmt.Errorf("rule.name %q cannot aggregate N-f of N=%d gradients with f=%d: %w", r.Name, n, f, err)
+	}
+	return nil
+}
+
+func (p Params) validateTolerance() error {
+	if p.Rule.Tolerance == 0 {
+		return nil
+	}
+	reach := float64(p.Rule.Tolerance) * p.Grid.Step * math.Sqrt(float64(p.Model.Dim()))
+	if bound := maxShift * p.Privacy.Clip; p.Privacy.Clip > 0 && reach > bound {
+		return fmt.Errorf("rule.tolerance %d lets a leader shift Delta by %.3g (tolerance*step*sqrt(d)), at most %.3g (%g of the clip norm)",
+			p.Rule.Tolerance, reach, bound, maxShift)
+	}
+	return nil
+}
