@@ -34,7 +34,7 @@ func TestAdvanceInARound(t *testing.T) {
 	advance(apptest.Join(4))
 	v := p.look()
 	require.Len(t, v.pending, 5)
-	require.Empty(t, v.others, "it is in the chain")
+	require.Empty(t, v.operations, "it is in the chain")
 	require.True(t, v.holds(draft))
 
 	other := *pending[leader].Gradient

@@ -30,8 +30,8 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 		a.measureRound(r)
 		a.log.Info("round closed", "epoch", r.Epoch, "round", r.Round, "height", r.Height, "leader", r.Leader, "view", r.View, "included", len(r.Contributions))
 	}
-	for _, c := range out.Changes {
-		a.log.Info("consortium changed", "height", out.State.Height, "kind", c.Kind, "participant", c.Participant, "refused", c.Refused)
+	for _, c := range out.Enacted {
+		a.log.Info("proposal enacted", "height", out.State.Height, "kind", c.Kind, "participant", c.Participant, "refused", c.Refused)
 	}
 	a.publish(out.State)
 	return &abcitypes.ResponseCommit{}, nil

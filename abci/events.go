@@ -19,7 +19,7 @@ import (
 //	gradient   epoch round participant selected opposed; score reputation
 //	join       id moniker                                               and so for each kind of the others:
 //	approve    participant proposal                                     who sent it, and the id of the proposal
-//	change     kind participant proposal; refused                       of the block: what a round boundary did
+//	enactment  kind participant proposal; refused                       of the block: what a round boundary did
 func roundEvents(r *app.Record, epsilon *float64) []abcitypes.Event {
 	if r == nil {
 		return nil
@@ -53,13 +53,13 @@ func txResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
 		}
 	}
 	for _, t := range txs[len(results):] {
-		add(otherEvent(t))
+		add(operationEvent(t))
 	}
 	return results
 }
 
-// otherEvent names who sent a transaction beside the round's and what about.
-func otherEvent(t *tx.Tx) abcitypes.Event {
+// operationEvent names who sent a transaction beside the round's and what about.
+func operationEvent(t *tx.Tx) abcitypes.Event {
 	kind, own := t.Kind().String(), proposalID(t)
 	switch b := t.Body.(type) {
 	case *tx.Join:
@@ -87,15 +87,15 @@ func otherEvent(t *tx.Tx) abcitypes.Event {
 	return event(kind)
 }
 
-// changeEvents tell what a round boundary did to the consortium.
-func changeEvents(changes []app.Change) []abcitypes.Event {
+// enactmentEvents tell what a round boundary did to the consortium.
+func enactmentEvents(enacted []app.Enactment) []abcitypes.Event {
 	var events []abcitypes.Event
-	for _, c := range changes {
+	for _, c := range enacted {
 		refused := ""
 		if c.Refused != nil {
 			refused = c.Refused.Error()
 		}
-		events = append(events, event("change",
+		events = append(events, event("enactment",
 			"kind", c.Kind.String(), "participant", number(uint64(c.Participant)), "proposal", hex.EncodeToString(c.Proposal), "refused", refused))
 	}
 	return events

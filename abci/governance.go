@@ -116,12 +116,12 @@ func queryReputation(_ *Application, s *app.State, _ string) (any, error) {
 
 // Membership is the answer to /membership.
 type Membership struct {
-	Participants int      `json:"participants"` // active ones, N
-	Byzantine    int      `json:"byzantine"`    // f in force
-	Validators   int      `json:"validators"`   // of participants
-	Threshold    int      `json:"threshold"`    // approvals that a proposal takes
-	Members      []Member `json:"members"`
-	Proposals    []Motion `json:"proposals"`
+	Participants int        `json:"participants"` // active ones, N
+	Byzantine    int        `json:"byzantine"`    // f in force
+	Validators   int        `json:"validators"`   // of participants
+	Threshold    int        `json:"threshold"`    // approvals that a proposal takes
+	Members      []Member   `json:"members"`
+	Proposals    []Proposal `json:"proposals"`
 }
 
 // Member is a registered participant.
@@ -135,8 +135,8 @@ type Member struct {
 	Joined    uint64 `json:"joined"`
 }
 
-// Motion is a change that waits.
-type Motion struct {
+// Proposal is a governance proposal that waits.
+type Proposal struct {
 	ID        string   `json:"id"`
 	Kind      string   `json:"kind"`
 	Height    uint64   `json:"height"`
@@ -146,7 +146,7 @@ type Motion struct {
 }
 
 func queryMembership(_ *Application, s *app.State, _ string) (any, error) {
-	m := Membership{Participants: s.Active(), Byzantine: s.F(), Threshold: s.Threshold(), Members: []Member{}, Proposals: []Motion{}}
+	m := Membership{Participants: s.Active(), Byzantine: s.F(), Threshold: s.Threshold(), Members: []Member{}, Proposals: []Proposal{}}
 	for _, p := range s.Participants {
 		validator := p.Active && len(p.ConsensusKey) > 0
 		if validator {
@@ -162,7 +162,7 @@ func queryMembership(_ *Application, s *app.State, _ string) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.Proposals = append(m.Proposals, Motion{
+		m.Proposals = append(m.Proposals, Proposal{
 			ID: hex.EncodeToString(p.Id), Kind: tx.Kind(p.Kind).String(), Height: p.Height, Approvals: nonNil(p.Approvals), Accepted: p.Accepted, About: about(body),
 		})
 	}

@@ -108,7 +108,7 @@ func (a *Application) Pending() (raws [][]byte, round uint64) {
 		return nil, 0
 	}
 	v := p.look()
-	for _, t := range slices.Concat(v.pending, v.others) {
+	for _, t := range slices.Concat(v.pending, v.operations) {
 		raws = append(raws, t.Raw)
 	}
 	return raws, v.state.Progress.Round

@@ -22,7 +22,7 @@ var (
 )
 
 // slot is where a pending transaction stands: one gradient a participant and
-// round, one aggregate a participant, round and view, and of the others one a
+// round, one aggregate a participant, round and view, and one operation a
 // kind, sender and subject.
 type slot struct {
 	kind        tx.Kind
@@ -72,10 +72,10 @@ const (
 	// maxPendingApprovals bounds the approvals of one participant: with each it may
 	// bring a Join of its own making. As many fit into one block.
 	maxPendingApprovals = 64
-	// maxOtherBytes bounds a transaction beside rounds. The largest that is of use,
+	// maxOperationBytes bounds a transaction beside rounds. The largest that is of use,
 	// an epoch's parameters with a ledger, has less than two thousand; an approval
 	// may be padded to the size of a block, and would keep gradients out.
-	maxOtherBytes = 16 << 10
+	maxOperationBytes = 16 << 10
 )
 
 // pool holds the transactions that wait for their round to close. Its memory
@@ -178,8 +178,8 @@ func (p *pool) vacant(at slot, t *tx.Tx) error {
 	if p.limit > 0 && p.bytes+int64(len(t.Raw)) > p.limit {
 		return fmt.Errorf("%w: %d bytes held, %d more, at most %d", errPoolFull, p.bytes, len(t.Raw), p.limit)
 	}
-	if n := len(t.Raw); !at.ofRound() && n > maxOtherBytes {
-		return fmt.Errorf("%w: %s of %d bytes, at most %d", errTooLarge, t.Kind(), n, maxOtherBytes)
+	if n := len(t.Raw); !at.ofRound() && n > maxOperationBytes {
+		return fmt.Errorf("%w: %s of %d bytes, at most %d", errTooLarge, t.Kind(), n, maxOperationBytes)
 	}
 	switch at.kind {
 	case tx.KindJoin:
@@ -315,15 +315,15 @@ func (p *pool) notify() {
 
 // view is a moment of the pool.
 type view struct {
-	state   *app.State
-	pending []*tx.Tx        // of the open round, in order of arrival
-	others  []*tx.Tx        // beside rounds
-	grown   time.Time       // when the last gradient came
-	changed <-chan struct{} // closed at the next change
+	state      *app.State
+	pending    []*tx.Tx        // of the open round, in order of arrival
+	operations []*tx.Tx        // beside rounds
+	grown      time.Time       // when the last gradient came
+	changed    <-chan struct{} // closed at the next change
 }
 
 // look returns the pool as it stands, with the transactions of the open round
-// and the others.
+// and the operations.
 func (p *pool) look() view {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -331,7 +331,7 @@ func (p *pool) look() view {
 	for _, at := range p.order {
 		switch {
 		case !at.ofRound():
-			v.others = append(v.others, p.slots[at])
+			v.operations = append(v.operations, p.slots[at])
 		case at.epoch == p.state.Progress.Epoch && at.round == p.state.Progress.Round:
 			v.pending = append(v.pending, p.slots[at])
 		}

@@ -15,7 +15,7 @@ import (
 
 // PrepareProposal proposes from the pool, not from the transactions it is
 // handed: the aggregate that closes the round with its gradients, or none, and
-// the others. It waits, bounded, for the round to be whole, so that a round costs
+// the operations. It waits, bounded, for the round to be whole, so that a round costs
 // one block.
 func (a *Application) PrepareProposal(ctx context.Context, req *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
 	p := a.pool.Load()
@@ -67,13 +67,13 @@ func (a *Application) propose(ctx context.Context, p *pool, height, limit int64)
 // would vote for the block with them.
 func (a *Application) withOthers(p *pool, round []*tx.Tx, height, limit int64) []*tx.Tx {
 	v := p.look()
-	others := v.state.Others(v.others, round, limit)
-	if len(others) == 0 {
+	operations := v.state.Operations(v.operations, round, limit)
+	if len(operations) == 0 {
 		return round
 	}
-	txs := slices.Concat(round, others)
+	txs := slices.Concat(round, operations)
 	if _, err := a.judge(v.state, height, txs); err != nil {
-		a.log.Error("others are left out", "height", height, "others", len(others), "err", err)
+		a.log.Error("operations are left out", "height", height, "operations", len(operations), "err", err)
 		return round
 	}
 	return txs

@@ -27,7 +27,7 @@ func (s *State) Admit(t *tx.Tx) error {
 		}
 		return s.checkAggregate(t)
 	}
-	return s.checkOther(t)
+	return s.checkOperation(t)
 }
 
 func (s *State) admitGradient(t *tx.Tx) error {

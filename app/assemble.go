@@ -41,19 +41,19 @@ func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx 
 
 // Others picks the transactions beside a round's that may follow it in the
 // block, as many as the limit leaves room for behind what is taken already.
-func (s *State) Others(pending, taken []*tx.Tx, limit int64) []*tx.Tx {
+func (s *State) Operations(pending, taken []*tx.Tx, limit int64) []*tx.Tx {
 	var out []*tx.Tx
 	used := size(taken)
 	next := s.fork(s.Height + 1)
 	for _, t := range pending {
-		if t.Gradient != nil || t.Aggregate != nil || len(out) == maxOthers {
+		if t.Gradient != nil || t.Aggregate != nil || len(out) == maxOperations {
 			continue
 		}
 		n := size([]*tx.Tx{t})
-		if limit > 0 && used+n > limit || next.checkOther(t) != nil {
+		if limit > 0 && used+n > limit || next.checkOperation(t) != nil {
 			continue
 		}
-		next.applyOther(next.Height, t)
+		next.applyOperation(next.Height, t)
 		out = append(out, t)
 		used += n
 	}

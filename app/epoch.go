@@ -17,7 +17,7 @@ func (s *State) checkStartEpoch(t *tx.Tx, e *tx.StartEpoch) error {
 	if _, err := s.checkSender(t, e.Participant); err != nil {
 		return err
 	}
-	if err := s.checkMotion(t); err != nil {
+	if err := s.checkNew(t); err != nil {
 		return err
 	}
 	_, err := s.mayStartEpoch(e)

@@ -42,7 +42,7 @@ func TestEpochNow(t *testing.T) {
 	})
 	out := round(t, s, agreed(x)...)
 	require.NotNil(t, out.Record)
-	require.Equal(t, []app.Change{{Kind: tx.KindStartEpoch, Participant: 0, Proposal: id(x)}}, out.Changes)
+	require.Equal(t, []app.Enactment{{Kind: tx.KindStartEpoch, Participant: 0, Proposal: id(x)}}, out.Enacted)
 	next := out.State
 	model := app.ModelHash(plain.Model)
 	require.Equal(t, []app.Epoch{{Epoch: 0, Params: s.Params, Rounds: 5, Opened: 1, Closed: next.Height, ModelHash: model[:]}}, next.Epochs)
@@ -89,8 +89,8 @@ func TestEpochAtTheEnd(t *testing.T) {
 	}
 	// A member that comes meanwhile is counted when the epoch begins.
 	out := round(t, s, votes(apptest.Join(4), 0, 1, 2)...)
-	require.Equal(t, []tx.Kind{tx.KindStartEpoch, tx.KindJoin}, []tx.Kind{out.Changes[0].Kind, out.Changes[1].Kind})
-	require.NoError(t, out.Changes[0].Refused)
+	require.Equal(t, []tx.Kind{tx.KindStartEpoch, tx.KindJoin}, []tx.Kind{out.Enacted[0].Kind, out.Enacted[1].Kind})
+	require.NoError(t, out.Enacted[0].Refused)
 	require.EqualValues(t, 1, out.State.Progress.Epoch)
 	require.Zero(t, out.State.Progress.Round)
 	require.Zero(t, out.State.Participants[4].Joined)
@@ -118,7 +118,7 @@ func TestEpochsOn(t *testing.T) {
 		require.Len(t, s.Proposals, 1)
 		out := step(t, s, ring{}.approve(2, x))
 		require.Nil(t, out.Record)
-		require.Len(t, out.Changes, 1)
+		require.Len(t, out.Enacted, 1)
 		s = out.State
 		require.Equal(t, epoch, s.Progress.Epoch)
 		require.Len(t, s.Epochs, int(epoch))
@@ -140,7 +140,7 @@ func TestEpochsOn(t *testing.T) {
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(4), Power: 10}}, out.Validators)
 	require.EqualValues(t, 2, out.State.Participants[4].Joined)
 	out = step(t, out.State, leave(0), rotate(1, ring{}, 51, 51, 51))
-	require.Len(t, out.Changes, 2)
+	require.Len(t, out.Enacted, 2)
 	require.Len(t, out.Validators, 3)
 	require.Equal(t, []uint32{1, 2, 3, 4}, active(out.State))
 	require.ElementsMatch(t, []uint32{1, 2, 3}, out.State.Progress.Ranking)

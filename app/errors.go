@@ -20,12 +20,12 @@ var (
 	ErrAggregateSigned = errors.New("A6: aggregate is not signed by its leader")
 	ErrDeltaForm       = errors.New("A7: Delta is not in the form that the tolerance asks for")
 
-	ErrIdentity    = errors.New("M1: keys or names are not well-formed or not proven")
-	ErrKeyTaken    = errors.New("M2: key is taken")
-	ErrSender      = errors.New("M3: not an active participant")
-	ErrOtherSigned = errors.New("M4: transaction is not signed by its sender")
-	ErrProposal    = errors.New("M5: proposal cannot be made or approved")
-	ErrInfeasible  = errors.New("M6: the consortium cannot have this size")
+	ErrIdentity        = errors.New("M1: keys or names are not well-formed or not proven")
+	ErrKeyTaken        = errors.New("M2: key is taken")
+	ErrSender          = errors.New("M3: not an active participant")
+	ErrOperationSigned = errors.New("M4: transaction is not signed by its sender")
+	ErrProposal        = errors.New("M5: proposal cannot be made or approved")
+	ErrInfeasible      = errors.New("M6: the consortium cannot have this size")
 
 	ErrNonce = errors.New("M8: proposal was made before")
 
@@ -41,7 +41,7 @@ var (
 	ErrTolerance  = errors.New("B3: Delta is outside the tolerance")
 	ErrFinished   = errors.New("B4: training is finished")
 	ErrHeight     = errors.New("B5: height does not follow the state's")
-	ErrTooMany    = errors.New("B6: too many other transactions")
+	ErrTooMany    = errors.New("B6: too many operations")
 	ErrGenesis    = errors.New("invalid genesis")
 	ErrNotClosing = errors.New("round cannot be closed yet")
 )

@@ -227,7 +227,7 @@ func TestEvidenceRules(t *testing.T) {
 	// Once in a block is once.
 	_, err = s.Execute(app.Block{Height: s.Height + 1, Txs: []*tx.Tx{twice(3), evidence(aggregatesOf(3, 0, 3, 3, 0))}})
 	exactly(t, app.ErrSettled, err)
-	require.Len(t, s.Others([]*tx.Tx{twice(3), evidence(aggregatesOf(3, 0, 3, 3, 0)), twice(5)}, nil, 0), 2)
+	require.Len(t, s.Operations([]*tx.Tx{twice(3), evidence(aggregatesOf(3, 0, 3, 3, 0)), twice(5)}, nil, 0), 2)
 }
 
 // TestEvidenceWithFormerKeys: "each with the participant's key or one of its
@@ -261,7 +261,7 @@ func TestRestore(t *testing.T) {
 		exactly(t, app.ErrProposal, s.Admit(restore(0, 1)))
 		x := restore(0, 2)
 		out := round(t, s, votes(x, 1, 3, 4)...)
-		require.Equal(t, []app.Change{{Kind: tx.KindRestore, Participant: 2, Proposal: id(x)}}, out.Changes)
+		require.Equal(t, []app.Enactment{{Kind: tx.KindRestore, Participant: 2, Proposal: id(x)}}, out.Enacted)
 		s = out.State
 		require.EqualValues(t, 700_000, s.Participants[2].Reputation)
 		require.Equal(t, s.Progress.Round, s.Participants[2].SettledRound)

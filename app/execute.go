@@ -22,8 +22,8 @@ type Outcome struct {
 	State *State
 	// Record is the round that the block closed, nil where it closed none.
 	Record *Record
-	// Changes are what a round boundary did to the consortium.
-	Changes []Change
+	// Enacted are what a round boundary did to the consortium.
+	Enacted []Enactment
 	// Validators are the changes of CometBFT's validator set.
 	Validators []ValidatorUpdate
 	// BlockBytes is a new block.max_bytes, 0 where it stays.
@@ -45,7 +45,7 @@ func (s *State) Execute(b Block) (*Outcome, error) {
 		return &Outcome{State: next}, nil
 	}
 	out := &Outcome{State: next, Changed: true}
-	others, draws := b.Txs, []leader.Draw(nil)
+	operations, draws := b.Txs, []leader.Draw(nil)
 	if len(b.Txs) > 0 && b.Txs[0].Aggregate != nil {
 		vectors, rest, err := s.checkRound(b)
 		if err != nil {
@@ -57,13 +57,13 @@ func (s *State) Execute(b Block) (*Outcome, error) {
 		if out.Record, err = s.closeRound(next, b.Txs[0].Aggregate, vectors, draws); err != nil {
 			return nil, err
 		}
-		others = rest
+		operations = rest
 	}
-	if err := next.executeOthers(others); err != nil {
+	if err := next.executeOperations(operations); err != nil {
 		return nil, err
 	}
 	if out.Record != nil || next.over() || stalled {
-		out.Changes = next.boundary()
+		out.Enacted = next.boundary()
 		out.Validators = validatorUpdates(s.Participants, next.Participants)
 		out.BlockBytes = next.growBlocks()
 	}
@@ -156,17 +156,17 @@ func (s *State) draws(round []*tx.Tx) ([]leader.Draw, error) {
 	return draws, nil
 }
 
-// executeOthers applies the transactions beside the round's, each to the state
+// executeOperations applies the transactions beside the round's, each to the state
 // that the ones before it left.
-func (s *State) executeOthers(others []*tx.Tx) error {
-	if len(others) > maxOthers {
-		return fmt.Errorf("%w: %d, at most %d", ErrTooMany, len(others), maxOthers)
+func (s *State) executeOperations(operations []*tx.Tx) error {
+	if len(operations) > maxOperations {
+		return fmt.Errorf("%w: %d, at most %d", ErrTooMany, len(operations), maxOperations)
 	}
-	for i, t := range others {
-		if err := s.checkOther(t); err != nil {
-			return fmt.Errorf("other transaction %d: %w", i, err)
+	for i, t := range operations {
+		if err := s.checkOperation(t); err != nil {
+			return fmt.Errorf("operation %d: %w", i, err)
 		}
-		s.applyOther(s.Height, t)
+		s.applyOperation(s.Height, t)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (s *State) checkJoin(t *tx.Tx, j *tx.Join) error {
 		return fmt.Errorf("%w: %w", ErrIdentity, err)
 	}
 	if err := t.Verify(s.ChainID, j.PubKey); err != nil {
-		return fmt.Errorf("%w: %w", ErrOtherSigned, err)
+		return fmt.Errorf("%w: %w", ErrOperationSigned, err)
 	}
 	if _, err := leader.Verify(j.VrfKey, leader.PossessionInput(s.ChainID, j.PubKey), j.VrfProof); err != nil {
 		return fmt.Errorf("%w: %w", ErrIdentity, err)
@@ -181,7 +181,7 @@ func (s *State) checkRemove(t *tx.Tx, r *tx.Remove) error {
 	if _, err := s.checkSender(t, r.Participant); err != nil {
 		return err
 	}
-	if err := s.checkMotion(t); err != nil {
+	if err := s.checkNew(t); err != nil {
 		return err
 	}
 	return s.mayDepart(r.Subject)
@@ -273,7 +273,7 @@ func (s *State) checkRestore(t *tx.Tx, r *tx.Restore) error {
 	if _, err := s.checkSender(t, r.Participant); err != nil {
 		return err
 	}
-	if err := s.checkMotion(t); err != nil {
+	if err := s.checkNew(t); err != nil {
 		return err
 	}
 	return s.mayRestore(r.Subject)

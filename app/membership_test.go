@@ -62,7 +62,7 @@ func TestJoin(t *testing.T) {
 	join := joinAs(4, func(j *tx.Join) { j.Moniker, j.Address = strings.Repeat("é", 35), strings.Repeat("a", 256) })
 	out := step(t, s, join)
 	require.Nil(t, out.Record)
-	require.Empty(t, out.Changes)
+	require.Empty(t, out.Enacted)
 	require.Equal(t, []app.Proposal{{
 		Id: id(join), Kind: uint32(tx.KindJoin), Content: content(t, join), Height: 2,
 	}}, out.State.Proposals)
@@ -219,12 +219,12 @@ func TestJoinRules(t *testing.T) {
 		{"consensus_key in a rotation that waits", app.ErrKeyTaken, asking(9, 9, 61)},
 		{"the same join", app.ErrKeyTaken, waits},
 
-		{"signed with another key", app.ErrOtherSigned, apptest.Sign(8, apptest.Join(9).Body)},
-		{"signed for another chain", app.ErrOtherSigned, func() *tx.Tx {
+		{"signed with another key", app.ErrOperationSigned, apptest.Sign(8, apptest.Join(9).Body)},
+		{"signed for another chain", app.ErrOperationSigned, func() *tx.Tx {
 			x, _ := tx.Sign("other", apptest.Join(9).Body, apptest.Key(9))
 			return x
 		}()},
-		{"signature flipped", app.ErrOtherSigned, reseal(apptest.Join(9), func(e *tx.Envelope) { e.Signature[3] ^= 1 })},
+		{"signature flipped", app.ErrOperationSigned, reseal(apptest.Join(9), func(e *tx.Envelope) { e.Signature[3] ^= 1 })},
 	} {
 		t.Run(c.name, func(t *testing.T) { r.refused(t, s, c.want, c.x) })
 	}
@@ -259,15 +259,15 @@ func TestSenders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, name, apptest.Sign(1, body(1)).Kind().String())
 			require.NoError(t, s.Admit(apptest.Sign(1, body(1))))
-			refused(t, s, app.ErrSender, apptest.Sign(5, body(5)))       // has left
-			refused(t, s, app.ErrSender, apptest.Sign(6, body(6)))       // was never there
-			refused(t, s, app.ErrSender, apptest.Sign(6, body(1<<32-1))) // nor anybody
-			refused(t, s, app.ErrOtherSigned, apptest.Sign(2, body(1)))  // in another's name
-			refused(t, s, app.ErrOtherSigned, apptest.Sign(9, body(1)))  // by an outsider
-			refused(t, s, app.ErrOtherSigned, reseal(apptest.Sign(1, body(1)), func(e *tx.Envelope) { e.Signature[63] ^= 1 }))
+			refused(t, s, app.ErrSender, apptest.Sign(5, body(5)))          // has left
+			refused(t, s, app.ErrSender, apptest.Sign(6, body(6)))          // was never there
+			refused(t, s, app.ErrSender, apptest.Sign(6, body(1<<32-1)))    // nor anybody
+			refused(t, s, app.ErrOperationSigned, apptest.Sign(2, body(1))) // in another's name
+			refused(t, s, app.ErrOperationSigned, apptest.Sign(9, body(1))) // by an outsider
+			refused(t, s, app.ErrOperationSigned, reseal(apptest.Sign(1, body(1)), func(e *tx.Envelope) { e.Signature[63] ^= 1 }))
 			other, err := tx.Sign("other-chain", body(1), apptest.Key(1))
 			require.NoError(t, err)
-			refused(t, s, app.ErrOtherSigned, other)
+			refused(t, s, app.ErrOperationSigned, other)
 		})
 	}
 	// M3 on the subject.
@@ -292,7 +292,7 @@ func TestLeave(t *testing.T) {
 	require.Equal(t, gone, out.Record.Leader)
 	require.Len(t, out.Record.Contributions, 4)
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(int(gone))}}, out.Validators)
-	require.Equal(t, []app.Change{{Kind: tx.KindLeave, Participant: gone, Proposal: id(x)}}, out.Changes)
+	require.Equal(t, []app.Enactment{{Kind: tx.KindLeave, Participant: gone, Proposal: id(x)}}, out.Enacted)
 	before := s
 	s = out.State
 	require.Equal(t, 3, s.Active())
@@ -335,7 +335,7 @@ func TestLeavesWaiting(t *testing.T) {
 	s := apptest.State(5)
 	_, err := s.Execute(app.Block{Height: 1, Txs: []*tx.Tx{leave(0), leave(1), leave(2)}})
 	exactly(t, app.ErrInfeasible, err)
-	require.Len(t, s.Others([]*tx.Tx{leave(0), leave(1), leave(2)}, nil, 0), 2)
+	require.Len(t, s.Operations([]*tx.Tx{leave(0), leave(1), leave(2)}, nil, 0), 2)
 	s = step(t, s, leave(0), leave(1)).State
 	refused(t, s, app.ErrInfeasible, leave(2))
 	refused(t, s, app.ErrInfeasible, remove(3, 2))
@@ -375,8 +375,8 @@ func TestLastValidator(t *testing.T) {
 	// Two of two in one round: both are accepted, the second is not made.
 	a, b := remove(2, 0), remove(3, 1)
 	out := round(t, s, slices.Concat([]*tx.Tx{a, b}, votes(a, 1, 3, 4, 5)[1:], votes(b, 0, 2, 4, 5)[1:])...)
-	require.NoError(t, out.Changes[0].Refused)
-	exactly(t, app.ErrInfeasible, out.Changes[1].Refused)
+	require.NoError(t, out.Enacted[0].Refused)
+	exactly(t, app.ErrInfeasible, out.Enacted[1].Refused)
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(0)}}, out.Validators)
 	s = out.State
 	require.Equal(t, []uint32{1, 2, 3, 4, 5}, active(s))
@@ -408,7 +408,7 @@ func TestRemove(t *testing.T) {
 	s := apptest.State(5)
 	x := remove(0, 3)
 	out := round(t, s, votes(x, 1, 2, 4)...)
-	require.Equal(t, []app.Change{{Kind: tx.KindRemove, Participant: 3, Proposal: id(x)}}, out.Changes)
+	require.Equal(t, []app.Enactment{{Kind: tx.KindRemove, Participant: 3, Proposal: id(x)}}, out.Enacted)
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(3)}}, out.Validators)
 	require.Equal(t, []uint32{0, 1, 2, 4}, active(out.State))
 	require.NotContains(t, out.State.Progress.Ranking, uint32(3))
@@ -457,7 +457,7 @@ func TestRotate(t *testing.T) {
 			s = step(t, s, x).State
 			require.True(t, s.Proposals[0].Accepted)
 			out := round(t, s) // still with the old ones
-			require.Equal(t, []app.Change{{Kind: tx.KindRotate, Participant: 3, Proposal: id(x)}}, out.Changes)
+			require.Equal(t, []app.Enactment{{Kind: tx.KindRotate, Participant: 3, Proposal: id(x)}}, out.Enacted)
 			s = out.State
 			old, r, p := apptest.Identity(3), ring{map[uint32]int{}, map[uint32]int{}}, s.Participants[3]
 			require.Equal(t, app.ParticipantID(old.PubKey), [32]byte(p.Id), "the id stays")
@@ -477,7 +477,7 @@ func TestRotate(t *testing.T) {
 				require.False(t, found)
 				exactly(t, app.ErrGradientSigned, s.Admit(stranger(r)))
 				r.signing[3] = c.pub
-				exactly(t, app.ErrOtherSigned, s.Admit(leave(3)))
+				exactly(t, app.ErrOperationSigned, s.Admit(leave(3)))
 				old.PubKey = apptest.Identity(c.pub).PubKey
 				index, found := s.Find(old.PubKey)
 				require.True(t, found)
@@ -574,8 +574,8 @@ func TestRotateRules(t *testing.T) {
 		{"consensus_key in a rotation that waits", app.ErrKeyTaken, rotate(3, ring{}, 0, 0, 61)},
 
 		{"a second one", app.ErrProposal, rotate(1, ring{}, 0, 53, 0)},
-		{"signed with the new key", app.ErrOtherSigned, apptest.Sign(53, rotate(3, ring{}, 53, 0, 0).Body)},
-		{"signed with a former key", app.ErrOtherSigned, rotate(2, ring{}, 53, 0, 0)},
+		{"signed with the new key", app.ErrOperationSigned, apptest.Sign(53, rotate(3, ring{}, 53, 0, 0).Body)},
+		{"signed with a former key", app.ErrOperationSigned, rotate(2, ring{}, 53, 0, 0)},
 	} {
 		t.Run(c.name, func(t *testing.T) { r.refused(t, s, c.want, c.x) })
 	}

@@ -175,7 +175,7 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 
 // advance takes over what a block led to.
 func (c *consortium) advance(t *rapid.T, out *app.Outcome) {
-	for _, change := range out.Changes {
+	for _, change := range out.Enacted {
 		if asked, ok := c.asked[string(change.Proposal)]; ok && change.Refused == nil {
 			if asked[0] != 0 {
 				c.keys.signing[change.Participant] = asked[0]
@@ -308,7 +308,7 @@ func TestOthersExecute(t *testing.T) {
 			if rapid.Bool().Draw(t, "limited") {
 				limit = size(round) + rapid.Int64Range(0, 1000).Draw(t, "room")
 			}
-			others := s.Others(pending, round, limit)
+			others := s.Operations(pending, round, limit)
 			if whole := size(round) + size(others); limit > 0 && whole > limit {
 				t.Fatalf("%d bytes, at most %d", whole, limit)
 			}
@@ -406,7 +406,7 @@ func FuzzExecuteOthers(f *testing.F) {
 				if len(rounds[i]) > 0 && alone == nil && behind != nil {
 					t.Fatalf("behind a round: %v", behind)
 				}
-				if picked := len(s.Others([]*tx.Tx{x}, nil, 0)); (picked == 1) != (alone == nil) {
+				if picked := len(s.Operations([]*tx.Tx{x}, nil, 0)); (picked == 1) != (alone == nil) {
 					t.Fatalf("Others picks %d, the block: %v", picked, alone)
 				}
 			}

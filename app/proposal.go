@@ -10,8 +10,8 @@ import (
 
 // Bounds of what waits in the state.
 const (
-	maxJoins   = 64 // that nobody approved yet; the oldest makes room
-	maxMotions = 4  // that one participant proposed or approved first, and that are not accepted; its oldest makes room
+	maxJoins     = 64 // that nobody approved yet; the oldest makes room
+	maxProposals = 4  // that one participant proposed or approved first, and that are not accepted; its oldest makes room
 )
 
 // passes is the threshold of governance: more than two thirds of the active
@@ -116,7 +116,7 @@ func (s *State) approve(height uint64, a *tx.Approve) {
 	}
 	p := s.proposal(a.Proposal)
 	if len(p.Approvals) == 0 {
-		s.evictMotion(a.Participant)
+		s.evictProposal(a.Participant)
 		p = s.proposal(a.Proposal)
 	}
 	p.Approvals = append(slices.Clone(p.Approvals), a.Participant)
@@ -148,20 +148,20 @@ func waiting[T tx.Body](s *State, visit func(p *Proposal, body T) bool) {
 	}
 }
 
-// checkMotion is M5 on what a participant proposes: not the same twice.
-func (s *State) checkMotion(t *tx.Tx) error {
+// checkNew is M5 on what a participant proposes: not the same twice.
+func (s *State) checkNew(t *tx.Tx) error {
 	if id := t.ID(); s.proposal(id[:]) != nil {
 		return fmt.Errorf("%w: %X waits already", ErrProposal, id)
 	}
 	return nil
 }
 
-// evictMotion makes room for one more proposal that a participant is the first
+// evictProposal makes room for one more proposal that a participant is the first
 // to stand for: its oldest goes, of those that nobody else approved if there is
 // one: others' approvals are not its to take back.
-func (s *State) evictMotion(index uint32) {
+func (s *State) evictProposal(index uint32) {
 	own := func(p Proposal) bool { return !p.Accepted && len(p.Approvals) > 0 && p.Approvals[0] == index }
-	s.evict(maxMotions, own, func(p Proposal) bool { return own(p) && len(p.Approvals) == 1 })
+	s.evict(maxProposals, own, func(p Proposal) bool { return own(p) && len(p.Approvals) == 1 })
 }
 
 // evictJoin makes room for one more join: the oldest that nobody approved goes.
@@ -188,8 +188,8 @@ func (s *State) evict(most int, sort, preferred func(Proposal) bool) {
 	}
 }
 
-// Change is what a round boundary did to the consortium, for events.
-type Change struct {
+// Enactment is what a round boundary made of an accepted proposal.
+type Enactment struct {
 	Kind        tx.Kind
 	Participant uint32 // who joined, left, rotated, or was restored; nobody for an epoch
 	Proposal    []byte
@@ -228,8 +228,8 @@ func (s *State) ripe(p Proposal) bool {
 // judged against what those before it left, and drops what waits and makes no
 // sense any more. It runs between two rounds, in any block when training is
 // finished, and where a round has stalled.
-func (s *State) boundary() []Change {
-	var changes []Change
+func (s *State) boundary() []Enactment {
+	var changes []Enactment
 	var kept []Proposal
 	all := s.Proposals
 	s.Proposals = nil
@@ -244,7 +244,7 @@ func (s *State) boundary() []Change {
 		if err != nil {
 			panic(err) // it was decoded when it came
 		}
-		c := Change{Kind: tx.Kind(p.Kind), Proposal: p.Id}
+		c := Enactment{Kind: tx.Kind(p.Kind), Proposal: p.Id}
 		c.Participant, c.Refused = s.change(body)
 		changes = append(changes, c)
 	}

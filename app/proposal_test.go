@@ -128,7 +128,7 @@ func step(t require.TestingT, s *app.State, txs ...*tx.Tx) *app.Outcome {
 	require.NoError(t, err)
 	require.Equal(t, out.State.Hash(), again.Hash(), "a node that starts again must have the same hash")
 	require.True(t, bytes.Equal(stored, again.Encode()))
-	require.Equal(t, len(txs) > 0 || len(out.Changes) > 0, out.Changed)
+	require.Equal(t, len(txs) > 0 || len(out.Enacted) > 0, out.Changed)
 	if !out.Changed {
 		require.Equal(t, hash, out.State.Hash())
 	}
@@ -138,7 +138,7 @@ func step(t require.TestingT, s *app.State, txs ...*tx.Tx) *app.Outcome {
 var sentinels = []error{
 	app.ErrWrongRound, app.ErrNotParticipant, app.ErrPayload, app.ErrGradientSigned, app.ErrProof,
 	app.ErrAggregateRound, app.ErrNotLeader, app.ErrViewClosed, app.ErrIncluded, app.ErrTooFewIncluded, app.ErrAggregateSigned, app.ErrDeltaForm,
-	app.ErrIdentity, app.ErrKeyTaken, app.ErrSender, app.ErrOtherSigned, app.ErrProposal, app.ErrInfeasible, app.ErrNonce,
+	app.ErrIdentity, app.ErrKeyTaken, app.ErrSender, app.ErrOperationSigned, app.ErrProposal, app.ErrInfeasible, app.ErrNonce,
 	app.ErrEvidence, app.ErrEvidenceSigned, app.ErrSettled, app.ErrEpoch, app.ErrEpochParams,
 	app.ErrOrder, app.ErrMismatch, app.ErrTolerance, app.ErrFinished, app.ErrHeight, app.ErrTooMany, app.ErrGenesis, app.ErrNotClosing,
 }
@@ -162,7 +162,7 @@ func (r ring) refused(t require.TestingT, s *app.State, want error, x *tx.Tx) {
 		_, err = s.Execute(app.Block{Height: s.Height + 1, Txs: append(txs, x)})
 		exactly(t, want, err)
 	}
-	require.Empty(t, s.Others([]*tx.Tx{x}, nil, 0))
+	require.Empty(t, s.Operations([]*tx.Tx{x}, nil, 0))
 	require.True(t, bytes.Equal(before, s.Encode()), "a refused transaction must not change the state")
 }
 
@@ -214,7 +214,7 @@ func TestThreshold(t *testing.T) {
 			// A boundary keeps what waits for approvals.
 			if voted == 1 {
 				out := round(t, s)
-				require.Empty(t, out.Changes)
+				require.Empty(t, out.Enacted)
 				s = out.State
 			}
 		}
@@ -222,7 +222,7 @@ func TestThreshold(t *testing.T) {
 		out := round(t, s)
 		require.EqualValues(t, n+1, out.State.Active())
 		require.Empty(t, out.State.Proposals)
-		require.Equal(t, []app.Change{{Kind: tx.KindJoin, Participant: n, Proposal: id(join)}}, out.Changes)
+		require.Equal(t, []app.Enactment{{Kind: tx.KindJoin, Participant: n, Proposal: id(join)}}, out.Enacted)
 		if n < 3 {
 			continue
 		}
@@ -247,9 +247,9 @@ func TestOneAlone(t *testing.T) {
 			x = ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, true, true))
 		}
 		out := round(t, s, x)
-		require.Len(t, out.Changes, 1, "%d", index)
-		require.Equal(t, kind, out.Changes[0].Kind)
-		require.NoError(t, out.Changes[0].Refused)
+		require.Len(t, out.Enacted, 1, "%d", index)
+		require.Equal(t, kind, out.Enacted[0].Kind)
+		require.NoError(t, out.Enacted[0].Refused)
 	}
 	refused(t, s, app.ErrInfeasible, remove(0, 0))
 	refused(t, s, app.ErrInfeasible, leave(0))
@@ -272,15 +272,15 @@ func TestApprovalsOfTheActive(t *testing.T) {
 	// Counted again at boundaries, too: with 5 gone the 4 are all but one of 5,
 	// and nobody who has not voted need vote.
 	out := round(t, s, leave(5))
-	require.Len(t, out.Changes, 1, "the join came first, and was judged with 6")
+	require.Len(t, out.Enacted, 1, "the join came first, and was judged with 6")
 	require.False(t, out.State.Proposals[0].Accepted)
 	out = round(t, out.State)
-	require.Equal(t, []app.Change{{Kind: tx.KindJoin, Participant: 7, Proposal: id(join)}}, out.Changes)
+	require.Equal(t, []app.Enactment{{Kind: tx.KindJoin, Participant: 7, Proposal: id(join)}}, out.Enacted)
 	require.Equal(t, 6, out.State.Active())
 	// What its first supporters have all left counts for nobody, with N above 0.
 	s = step(t, apptest.State(4, mean), votes(apptest.Join(9), 3)...).State
 	s = round(t, s, leave(3)).State
-	require.Empty(t, round(t, s).Changes)
+	require.Empty(t, round(t, s).Enacted)
 }
 
 // TestProposalRules is M5 and M8, each way to break them.
@@ -416,7 +416,7 @@ func TestEviction(t *testing.T) {
 	for i := range flood {
 		flood[i] = apptest.Join(200 + i)
 	}
-	require.Len(t, s.Others(append(flood, apptest.Join(300)), nil, 0), 64, "B6")
+	require.Len(t, s.Operations(append(flood, apptest.Join(300)), nil, 0), 64, "B6")
 	s = step(t, s, flood...).State
 	require.Len(t, s.Proposals, 66)
 	require.Equal(t, id(wanted), s.Proposals[0].Id)
@@ -426,7 +426,7 @@ func TestEviction(t *testing.T) {
 	require.Len(t, s.Proposals, 67)
 	require.Equal(t, []uint32{1, 0}, s.Proposals[66].Approvals)
 	out := round(t, s, ring{}.approve(2, joins[7]))
-	require.Equal(t, []app.Change{{Kind: tx.KindJoin, Participant: 4, Proposal: id(joins[7])}}, out.Changes)
+	require.Equal(t, []app.Enactment{{Kind: tx.KindJoin, Participant: 4, Proposal: id(joins[7])}}, out.Enacted)
 }
 
 // TestBring: an approval with the whole join is the join and the approval, by
@@ -452,7 +452,7 @@ func TestBring(t *testing.T) {
 		{"with a byte more", app.ErrProposal, with(id(join), append(bytes.Clone(join.Raw), 0))},
 		{"of a removal", app.ErrProposal, with(id(motion), motion.Raw)},
 		{"of an approval", app.ErrProposal, with(id(bring(2, join)), bring(2, join).Raw)},
-		{"not signed by its key", app.ErrOtherSigned, bring(1, forged)},
+		{"not signed by its key", app.ErrOperationSigned, bring(1, forged)},
 		{"of a key that is taken", app.ErrKeyTaken, bring(1, taken)},
 		{"of keys not proven", app.ErrIdentity, bring(1, joinAs(4, func(j *tx.Join) { j.VrfProof = nil }))},
 		{"by an outsider", app.ErrSender, bring(9, join)},
@@ -490,11 +490,11 @@ func TestStalled(t *testing.T) {
 		require.False(t, out.Changed, "height %d", s.Height)
 		s = out.State
 	}
-	require.Empty(t, step(t, apptest.State(7)).Changes)
+	require.Empty(t, step(t, apptest.State(7)).Enacted)
 	for name, txs := range map[string][]*tx.Tx{"an empty block": nil, "a block of others": {apptest.Join(9)}} {
 		out := step(t, s, txs...)
 		require.Nil(t, out.Record, name)
-		require.Len(t, out.Changes, 2, name)
+		require.Len(t, out.Enacted, 2, name)
 		require.Len(t, out.Validators, 2, name)
 		next := out.State
 		require.NotEqual(t, s.Hash(), next.Hash())
@@ -520,7 +520,7 @@ func TestStalled(t *testing.T) {
 	// An epoch, too, begins in a round that cannot close.
 	x := another(s, true, true, func(p *params.Params) { p.Training.Momentum = 0.5 })
 	out := step(t, s, votes(x, 1, 2, 3, 4)...)
-	require.Len(t, out.Changes, 1)
+	require.Len(t, out.Enacted, 1)
 	require.EqualValues(t, 1, out.State.Progress.Epoch)
 	require.Equal(t, out.State.Height+1, out.State.Progress.Opened)
 	require.False(t, step(t, out.State).Changed)
@@ -583,8 +583,8 @@ func TestBoundary(t *testing.T) {
 	} {
 		s := apptest.State(c.n)
 		out := round(t, s, c.others(s)...)
-		require.Len(t, out.Changes, len(c.want), name)
-		for i, change := range out.Changes {
+		require.Len(t, out.Enacted, len(c.want), name)
+		for i, change := range out.Enacted {
 			if c.want[i] == nil {
 				require.NoError(t, change.Refused, name)
 				continue
@@ -603,10 +603,10 @@ func TestOneConsensusKey(t *testing.T) {
 	a := joinAs(4, func(j *tx.Join) { j.ConsensusKey = apptest.ConsensusKey(77) })
 	b := joinAs(5, func(j *tx.Join) { j.ConsensusKey = apptest.ConsensusKey(77) })
 	out := round(t, apptest.State(4), slices.Concat([]*tx.Tx{a, b}, votes(a, 0, 1, 2)[1:], votes(b, 0, 1, 2)[1:])...)
-	require.Len(t, out.Changes, 2)
-	require.Equal(t, app.Change{Kind: tx.KindJoin, Participant: 4, Proposal: id(a)}, out.Changes[0], "in the order in which they came")
-	exactly(t, app.ErrKeyTaken, out.Changes[1].Refused)
-	require.Equal(t, id(b), out.Changes[1].Proposal)
+	require.Len(t, out.Enacted, 2)
+	require.Equal(t, app.Enactment{Kind: tx.KindJoin, Participant: 4, Proposal: id(a)}, out.Enacted[0], "in the order in which they came")
+	exactly(t, app.ErrKeyTaken, out.Enacted[1].Refused)
+	require.Equal(t, id(b), out.Enacted[1].Proposal)
 	require.Equal(t, apptest.Identity(4).PubKey, out.State.Participants[4].PubKey)
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(77), Power: 10}}, out.Validators)
 	require.Equal(t, 5, out.State.Active())

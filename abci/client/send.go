@@ -67,15 +67,15 @@ func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (in
 	}
 }
 
-// Change is what became of a proposal at a round boundary.
-type Change struct {
+// Enactment is what became of a proposal at a round boundary.
+type Enactment struct {
 	Height  int64
 	Refused string // why it could not be made after all
 }
 
-// ChangeAt looks for a proposal among the changes that a block made; nil where
+// EnactmentAt looks for a proposal among those that a block enacted; nil where
 // it is not one of them, or the node does not keep what blocks did.
-func (c *Client) ChangeAt(ctx context.Context, height int64, proposal string) (*Change, error) {
+func (c *Client) EnactmentAt(ctx context.Context, height int64, proposal string) (*Enactment, error) {
 	r, err := c.rpc.BlockResults(ctx, &height)
 	var answer *rpctypes.RPCError
 	switch {
@@ -85,7 +85,7 @@ func (c *Client) ChangeAt(ctx context.Context, height int64, proposal string) (*
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	for _, e := range r.FinalizeBlockEvents {
-		if e.Type != "change" {
+		if e.Type != "enactment" {
 			continue
 		}
 		attributes := map[string]string{}
@@ -93,7 +93,7 @@ func (c *Client) ChangeAt(ctx context.Context, height int64, proposal string) (*
 			attributes[a.Key] = a.Value
 		}
 		if attributes["proposal"] == proposal {
-			return &Change{Height: height, Refused: attributes["refused"]}, nil
+			return &Enactment{Height: height, Refused: attributes["refused"]}, nil
 		}
 	}
 	return nil, nil

@@ -98,18 +98,18 @@ func TestIncluded(t *testing.T) {
 }
 
 func TestChangeAt(t *testing.T) {
-	event := `{"type":"change","attributes":[{"key":"kind","value":"leave"},{"key":"proposal","value":"ab"},{"key":"refused","value":"M6"}]}`
+	event := `{"type":"enactment","attributes":[{"key":"kind","value":"leave"},{"key":"proposal","value":"ab"},{"key":"refused","value":"M6"}]}`
 	block := `"result":{"height":"7","finalize_block_events":[{"type":"round","attributes":[]},` + event + `]}`
 	ctx := context.Background()
-	change, err := node(t, block).ChangeAt(ctx, 7, "ab")
+	enacted, err := node(t, block).EnactmentAt(ctx, 7, "ab")
 	require.NoError(t, err)
-	require.Equal(t, &client.Change{Height: 7, Refused: "M6"}, change)
-	change, err = node(t, block).ChangeAt(ctx, 7, "cd")
+	require.Equal(t, &client.Enactment{Height: 7, Refused: "M6"}, enacted)
+	enacted, err = node(t, block).EnactmentAt(ctx, 7, "cd")
 	require.NoError(t, err)
-	require.Nil(t, change)
-	change, err = node(t, fault("node is not persisting finalize block responses")).ChangeAt(ctx, 7, "ab")
+	require.Nil(t, enacted)
+	enacted, err = node(t, fault("node is not persisting finalize block responses")).EnactmentAt(ctx, 7, "ab")
 	require.NoError(t, err)
-	require.Nil(t, change)
-	_, err = nobody(t).ChangeAt(ctx, 7, "ab")
+	require.Nil(t, enacted)
+	_, err = nobody(t).EnactmentAt(ctx, 7, "ab")
 	require.ErrorIs(t, err, client.ErrUnreachable)
 }

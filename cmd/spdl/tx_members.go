@@ -147,7 +147,7 @@ func txLeave() *cobra.Command {
 func txRestore() *cobra.Command {
 	return transact("restore PARTICIPANT", "Propose to give a participant of reputation 0 the initial one", cobra.ExactArgs(1),
 		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
-			proposer, subject, nonce, err := s.motion(ctx, args[0])
+			proposer, subject, nonce, err := s.proposing(ctx, args[0])
 			return &tx.Restore{Participant: proposer, Subject: subject, Nonce: nonce}, err
 		})
 }
@@ -155,14 +155,14 @@ func txRestore() *cobra.Command {
 func txRemove() *cobra.Command {
 	return transact("remove PARTICIPANT", "Propose to end a participant's membership", cobra.ExactArgs(1),
 		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
-			proposer, subject, nonce, err := s.motion(ctx, args[0])
+			proposer, subject, nonce, err := s.proposing(ctx, args[0])
 			return &tx.Remove{Participant: proposer, Subject: subject, Nonce: nonce}, err
 		})
 }
 
-// motion is what a proposal about a participant says: who proposes, about whom,
+// proposing is what a proposal about a participant says: who proposes, about whom,
 // and the nonce after the proposer's last.
-func (s *sender) motion(ctx context.Context, arg string) (proposer, subject uint32, nonce uint64, err error) {
+func (s *sender) proposing(ctx context.Context, arg string) (proposer, subject uint32, nonce uint64, err error) {
 	if subject, err = s.subject(ctx, arg); err != nil {
 		return 0, 0, 0, err
 	}

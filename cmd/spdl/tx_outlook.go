@@ -24,7 +24,7 @@ func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *report) (string, erro
 		return "the participant's reputation is 0: spdl query evidence", nil
 	}
 	for height, tried := r.Height, 0; ; tried++ {
-		done, text, err := s.changed(ctx, height, r.Proposal)
+		done, text, err := s.enacted(ctx, height, r.Proposal)
 		if done || err != nil {
 			return text, err
 		}
@@ -32,7 +32,7 @@ func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *report) (string, erro
 		if err != nil {
 			return "", err
 		}
-		at := slices.IndexFunc(m.Proposals, func(p abci.Motion) bool { return p.ID == r.Proposal })
+		at := slices.IndexFunc(m.Proposals, func(p abci.Proposal) bool { return p.ID == r.Proposal })
 		waits := at >= 0 && (!m.Proposals[at].Accepted || m.Proposals[at].Kind == tx.KindStartEpoch.String())
 		if waits || at >= 0 && tried >= boundaryPolls {
 			return awaits(m, m.Proposals[at]), nil
@@ -56,25 +56,25 @@ func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *report) (string, erro
 	}
 }
 
-// boundaryPolls is how often an accepted change is looked for before it is left
+// boundaryPolls is how often an accepted proposal is looked for before it is left
 // to its round.
 const boundaryPolls = 50
 
-// changed tells what the block of a height did to a proposal, if anything.
-func (s *sender) changed(ctx context.Context, height int64, proposal string) (done bool, text string, err error) {
-	change, err := s.ChangeAt(ctx, height, proposal)
+// enacted reports what the block of a height made of a proposal, if anything.
+func (s *sender) enacted(ctx context.Context, height int64, proposal string) (done bool, text string, err error) {
+	e, err := s.EnactmentAt(ctx, height, proposal)
 	switch {
-	case err != nil || change == nil:
+	case err != nil || e == nil:
 		return false, "", err
-	case change.Refused != "":
-		return true, "", fmt.Errorf("dropped at the round boundary of height %d: %s", change.Height, change.Refused)
+	case e.Refused != "":
+		return true, "", fmt.Errorf("dropped at the round boundary of height %d: %s", e.Height, e.Refused)
 	}
-	return true, fmt.Sprintf("in force since height %d", change.Height), nil
+	return true, fmt.Sprintf("in force since height %d", e.Height), nil
 }
 
 // awaits says what a proposal waits for. Approvals count of those who are
 // active.
-func awaits(m abci.Membership, p abci.Motion) string {
+func awaits(m abci.Membership, p abci.Proposal) string {
 	switch {
 	case p.Accepted && p.Kind == tx.KindStartEpoch.String():
 		return "accepted: opens at the next round boundary with --now, else when training is finished"

@@ -125,7 +125,7 @@ func TestUnique(t *testing.T) {
 // TestAwaits: approvals count of those who are active.
 func TestAwaits(t *testing.T) {
 	m := abci.Membership{Threshold: 3, Members: []abci.Member{{Index: 0, Active: true}, {Index: 1}, {Index: 2, Active: true}}}
-	p := abci.Motion{ID: "ab", Kind: "remove", Approvals: []uint32{0, 1}}
+	p := abci.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{0, 1}}
 	require.Equal(t, "needs 2 more approvals of active participants, has 1 of 3: spdl tx approve ab", awaits(m, p))
 	p.Accepted = true
 	require.Contains(t, awaits(m, p), "next round boundary")

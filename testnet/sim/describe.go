@@ -28,8 +28,8 @@ func (n *Net) Describe(b *Block) string {
 	if len(b.Rejected) > 0 {
 		line += fmt.Sprintf("; proposals of nodes %v rejected", b.Rejected)
 	}
-	for _, e := range b.Changes {
-		if e.Type != "change" {
+	for _, e := range b.Enacted {
+		if e.Type != "enactment" {
 			continue
 		}
 		values := map[string]string{}

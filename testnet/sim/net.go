@@ -53,7 +53,7 @@ type Block struct {
 	Rejected []int // nodes whose proposals for this height were voted down
 	Txs      [][]byte
 	AppHash  []byte
-	Changes  []abcitypes.Event // of the block
+	Enacted  []abcitypes.Event // of the block
 }
 
 // New makes the net's genesis and starts its nodes.
@@ -144,7 +144,7 @@ func (n *Net) Step() (*Block, error) {
 	}
 	first := n.first()
 	last := &n.Blocks[len(n.Blocks)-1]
-	last.AppHash, last.Changes = first.hashes[last.Height-1], first.events
+	last.AppHash, last.Enacted = first.hashes[last.Height-1], first.events
 	n.applyValidators(first)
 	return last, n.Check()
 }
@@ -240,12 +240,12 @@ func (n *Net) slope(node int, s *app.State) gradients.Vector {
 // proof is a participant's lottery proof for the open round of a state.
 func proof(node *Node, s *app.State) []byte { return leader.Prove(node.keys.VRF, s.DrawInput()) }
 
-// LastChanges are the kinds of the changes that the last block made to the
+// LastEnacted are the kinds of the proposals that the last block enacted on the
 // consortium.
-func (n *Net) LastChanges() []string {
+func (n *Net) LastEnacted() []string {
 	var kinds []string
-	for _, e := range n.Blocks[len(n.Blocks)-1].Changes {
-		if e.Type == "change" {
+	for _, e := range n.Blocks[len(n.Blocks)-1].Enacted {
+		if e.Type == "enactment" {
 			kinds = append(kinds, e.Attributes[0].Value)
 		}
 	}

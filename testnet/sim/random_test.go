@@ -166,7 +166,7 @@ func (h *history) play() error {
 		if err := h.check(b); err != nil {
 			return fmt.Errorf("height %d: %w", b.Height, err)
 		}
-		if len(h.net.LastChanges()) > 0 {
+		if len(h.net.LastEnacted()) > 0 {
 			h.strike() // f is another by now
 		}
 		for i, generation := range h.rotating {
@@ -334,7 +334,7 @@ func (h *history) checkMembers(s *app.State, closed bool, included int) error {
 			return fmt.Errorf("reputation %d of participant %d", p.Reputation, p.Index)
 		}
 	}
-	if closed && len(h.net.LastChanges()) == 0 { // with changes N is another by now
+	if closed && len(h.net.LastEnacted()) == 0 { // with changes N is another by now
 		n, f := s.Active(), s.F()
 		if included < n-f || included > n {
 			return fmt.Errorf("%d of %d gradients included with f = %d", included, n, f)
@@ -343,7 +343,7 @@ func (h *history) checkMembers(s *app.State, closed bool, included int) error {
 			h.tally.Partial++
 		}
 	}
-	for _, kind := range h.net.LastChanges() {
+	for _, kind := range h.net.LastEnacted() {
 		switch kind {
 		case "join":
 			h.tally.Joins++

@@ -110,7 +110,7 @@ func (f *fake) Query(_ context.Context, path string, answer any) error {
 	case "leader":
 		body = abci.Leader{Round: f.rounds, Leaders: []uint32{3}, Ranking: []uint32{3, 1, 0, 2}}
 	case "membership":
-		body = abci.Membership{Participants: 4, Byzantine: 1, Validators: 4, Threshold: 3, Proposals: []abci.Motion{{ID: f.text, Kind: f.text, About: f.text}}}
+		body = abci.Membership{Participants: 4, Byzantine: 1, Validators: 4, Threshold: 3, Proposals: []abci.Proposal{{ID: f.text, Kind: f.text, About: f.text}}}
 	case "privacy":
 		left := uint64(7)
 		spend := abci.Spend{Moniker: f.text, Epsilon: &epsilon, Budget: 3, Delta: 1e-5, Left: &left, Guarantee: true}

@@ -48,7 +48,7 @@ func TestLyingNode(t *testing.T) {
 			_, err := c.Included(ctx, leave, time.Hour)
 			return err
 		},
-		"change": func(ctx context.Context, c *client.Client) error { _, err := c.ChangeAt(ctx, 3, "ab"); return err },
+		"enactment": func(ctx context.Context, c *client.Client) error { _, err := c.EnactmentAt(ctx, 3, "ab"); return err },
 		"prove": func(ctx context.Context, c *client.Client) error {
 			p, err := c.Prove(ctx, "round/0/0")
 			if err == nil {
@@ -99,7 +99,7 @@ func TestLyingNode(t *testing.T) {
 		`{"signed_header":{"header":{"height":"1","chain_id":"c"},"commit":{"height":"1","signatures":[null,{}]}}}`,
 		`{"validators":[null],"total":"1","count":"1","block_height":"1"}`, `{"chunk":"0","total":"1","data":""}`, `{"chunk":"0","total":"-1","data":"e30="}`,
 		`{"chunk":"0","total":"999999999999","data":""}`, `{"txs_results":[null],"finalize_block_events":[null]}`,
-		`{"finalize_block_events":[{"type":"change","attributes":[{}]}]}`, `{"response":{"value":"AAA=","proofOps":{"ops":[{}]}}}`,
+		`{"finalize_block_events":[{"type":"enactment","attributes":[{}]}]}`, `{"response":{"value":"AAA=","proofOps":{"ops":[{}]}}}`,
 		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"spdl:state","data":"e30="}]}}}`,
 		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"spdl:model","data":"e30="}]}}}`,
 	} {

@@ -7,16 +7,16 @@ import (
 )
 
 // The transactions beside those of rounds: membership, evidence, epochs. Each
-// is judged by checkOther against the state that the ones before it left, and
-// applied by applyOther. What a check accepts before the round that
+// is judged by checkOperation against the state that the ones before it left, and
+// applied by applyOperation. What a check accepts before the round that
 // closes in the same block it accepts after it, so that a proposer need not
 // close it to choose them.
 
-// maxOthers is how many of them a block may carry.
-const maxOthers = 64
+// maxOperations is how many of them a block may carry.
+const maxOperations = 64
 
-// checkOther judges one transaction.
-func (s *State) checkOther(t *tx.Tx) error {
+// checkOperation judges one transaction.
+func (s *State) checkOperation(t *tx.Tx) error {
 	switch body := t.Body.(type) {
 	case *tx.Join:
 		return s.checkJoin(t, body)
@@ -39,9 +39,9 @@ func (s *State) checkOther(t *tx.Tx) error {
 	return fmt.Errorf("%w: a %s stands among the others", ErrOrder, t.Kind())
 }
 
-// applyOther applies one that checkOther accepted. The state is not published
+// applyOperation applies one that checkOperation accepted. The state is not published
 // yet.
-func (s *State) applyOther(height uint64, t *tx.Tx) {
+func (s *State) applyOperation(height uint64, t *tx.Tx) {
 	switch body := t.Body.(type) {
 	case *tx.Join:
 		s.evictJoin()
@@ -63,7 +63,7 @@ func (s *State) applyOther(height uint64, t *tx.Tx) {
 
 // move proposes what its sender approves by proposing it.
 func (s *State) move(height uint64, t *tx.Tx, by uint32) {
-	s.evictMotion(by)
+	s.evictProposal(by)
 	s.propose(height, t, []uint32{by}, s.passes(1))
 }
 
@@ -74,7 +74,7 @@ func (s *State) checkSender(t *tx.Tx, index uint32) (*Participant, error) {
 		return nil, fmt.Errorf("%w: participant %d, %d are registered", ErrSender, index, len(s.Participants))
 	}
 	if err := t.Verify(s.ChainID, p.PubKey); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOtherSigned, err)
+		return nil, fmt.Errorf("%w: %w", ErrOperationSigned, err)
 	}
 	return p, checkNonce(p, t.Body)
 }
