@@ -60,7 +60,7 @@ func goldenBounds() string {
 	h := sha256.New()
 	for _, batch := range []uint32{1, 600, 1500, 15000} {
 		for _, beta := range []float64{0, 0.5, 0.9, 0.999} {
-			p := apptest.Params(4, noisy, func(p *params.Params) {
+			p := apptest.Params(4, apptest.Noisy, func(p *params.Params) {
 				p.Privacy.Batch, p.Privacy.WorkerMomentum = batch, beta
 				p.Grid.Step = 1 / (3 * float64(batch))
 			})

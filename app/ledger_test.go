@@ -10,25 +10,11 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// budgeted gives participants a budget of so many gradients.
-func budgeted(rounds uint64) func(*params.Params) {
-	return func(p *params.Params) {
-		p.Privacy.Epsilon, p.Privacy.Delta = 1, 1e-6
-		p.Privacy.Cost = make([]uint64, params.LedgerOrders)
-		p.Privacy.Budget = make([]uint64, params.LedgerOrders)
-		for i := range p.Privacy.Cost {
-			p.Privacy.Cost[i] = uint64(1000 * (i + 1))
-			p.Privacy.Budget[i] = 5 // pays for none, but at one order
-		}
-		p.Privacy.Budget[7] = rounds*p.Privacy.Cost[7] + 1
-	}
-}
-
 // TestBudget: the ledger pays for so many gradients, at the order that pays for
 // most, and G7 refuses the next one. Rounds do not wait for who has none left,
 // and training is over when fewer than N-f have.
 func TestBudget(t *testing.T) {
-	s := apptest.State(4, budgeted(3))
+	s := apptest.State(4, apptest.Budgeted(3))
 	require.Equal(t, uint64(3), s.Params.Privacy.Participations(nil))
 	// Participant 0 misses a round: it has one more than the others in the end.
 	out, err := applyAt(s, 3, apptest.Close(s, 3, 1, 2, 3))
@@ -52,7 +38,7 @@ func TestBudget(t *testing.T) {
 // TestBudgetOfOne: who is over budget is refused by every validator, in the pool
 // and in a block, and the rest go on at once.
 func TestBudgetOfOne(t *testing.T) {
-	s := apptest.State(4, budgeted(3))
+	s := apptest.State(4, apptest.Budgeted(3))
 	for range 2 { // participant 3 takes part in none of the first
 		out, err := applyAt(s, s.Height+3, apptest.Close(s, s.Height+3, 1, 2, 3))
 		require.NoError(t, err)
@@ -79,7 +65,7 @@ func TestBudgetOfOne(t *testing.T) {
 
 // TestBudgetCarries: an epoch adds to what was spent before.
 func TestBudgetCarries(t *testing.T) {
-	s := apptest.State(4, budgeted(6), func(p *params.Params) { p.Training.Rounds = 2 })
+	s := apptest.State(4, apptest.Budgeted(6), func(p *params.Params) { p.Training.Rounds = 2 })
 	s = run(t, s, 2)[1]
 	x := ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, true, false))
 	s = step(t, s, x).State
@@ -93,30 +79,10 @@ func TestBudgetCarries(t *testing.T) {
 	require.Equal(t, 3*s.Params.Privacy.Cost[0], s.Participants[1].Spent[0])
 }
 
-func TestLedgerRefuses(t *testing.T) {
-	for says, mutate := range map[string]func(*params.Params){
-		"pay for one":          budgeted(0),
-		"want above 0":         func(p *params.Params) { budgeted(3)(p); p.Privacy.Delta = 0 },
-		"entries":              func(p *params.Params) { budgeted(3)(p); p.Privacy.Cost = p.Privacy.Cost[1:] },
-		"privacy.cost[2] is 0": func(p *params.Params) { budgeted(3)(p); p.Privacy.Cost[2] = 0 },
-		"budget[3]":            func(p *params.Params) { budgeted(3)(p); p.Privacy.Budget[3] = 1 << 63 },
-		"a budget needs":       func(p *params.Params) { budgeted(3)(p); p.Privacy.Mechanism, p.Privacy.NoiseMultiplier = "none", 0 },
-		"privacy.noise_floor wi": func(p *params.Params) {
-			p.Privacy.NoiseFloor, p.Privacy.Mechanism, p.Privacy.NoiseMultiplier = true, "none", 0
-		},
-	} {
-		_, err := apptest.Params(4, mutate).Validate(4)
-		require.ErrorContains(t, err, says)
-	}
-	warnings, err := apptest.Params(4, budgeted(3)).Validate(4)
-	require.NoError(t, err)
-	require.Contains(t, warnings[len(warnings)-1], "pays for 3 of training.rounds 50")
-}
-
 // TestAccounted: an epoch without a ledger that closed a round leaves no epsilon
 // to believe, and a test chain stays one.
 func TestAccounted(t *testing.T) {
-	with, without := apptest.Params(4, budgeted(3)), apptest.Params(4)
+	with, without := apptest.Params(4, apptest.Budgeted(3)), apptest.Params(4)
 	test := with
 	test.TestChain = true
 	require.True(t, app.Accounted(with, nil))

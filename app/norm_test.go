@@ -7,24 +7,15 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
-	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/privacy/floor"
 )
 
-// noisy is a chain whose vectors have d = 1970 coordinates and a noise of 8 grid
-// steps in the end.
-func noisy(p *params.Params) {
-	p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
-	p.Privacy = params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.67, SamplingRate: 0.1, Batch: 1500, WorkerMomentum: 0.9, NoiseFloor: true}
-	p.Grid.Step = 5.1e-5
-}
-
 // TestNormFloor: vectors without noise, and vectors of any length, are refused
 // by G6 in the pool; the bounds move with the participant's age.
 func TestNormFloor(t *testing.T) {
-	s := apptest.State(4, noisy)
+	s := apptest.State(4, apptest.Noisy)
 	noise := floor.Noise{Std: 2.67 / 1500, Momentum: 0.9, Signal: 1 + 8/38.72983346207417, Step: 5.1e-5, Dim: 1970}
 	least, greatest := noise.Bounds(1, 1)
 	send := func(q int64) error {

@@ -62,6 +62,28 @@ func Params(n int, mutate ...func(*params.Params)) params.Params {
 	return p
 }
 
+// Noisy makes it a chain whose vectors have d = 1970 coordinates and a noise of 8 grid
+// steps in the end.
+func Noisy(p *params.Params) {
+	p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
+	p.Privacy = params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.67, SamplingRate: 0.1, Batch: 1500, WorkerMomentum: 0.9, NoiseFloor: true}
+	p.Grid.Step = 5.1e-5
+}
+
+// Budgeted gives participants a budget of so many gradients.
+func Budgeted(rounds uint64) func(*params.Params) {
+	return func(p *params.Params) {
+		p.Privacy.Epsilon, p.Privacy.Delta = 1, 1e-6
+		p.Privacy.Cost = make([]uint64, params.LedgerOrders)
+		p.Privacy.Budget = make([]uint64, params.LedgerOrders)
+		for i := range p.Privacy.Cost {
+			p.Privacy.Cost[i] = uint64(1000 * (i + 1))
+			p.Privacy.Budget[i] = 5 // pays for none, but at one order
+		}
+		p.Privacy.Budget[7] = rounds*p.Privacy.Cost[7] + 1
+	}
+}
+
 // Genesis is a genesis of n participants with Key's keys.
 func Genesis(n int, p params.Params) app.Genesis {
 	seed := sha256.Sum256([]byte("spdl test genesis"))

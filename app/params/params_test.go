@@ -1,0 +1,128 @@
+package params_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
+)
+
+// TestValidateRefuses: each error names the field, the value and the bound.
+func TestValidateRefuses(t *testing.T) {
+	for _, c := range []struct {
+		want   string
+		mutate func(*params.Params)
+	}{
+		{`model.kind is "cnn"`, func(p *params.Params) { p.Model.Kind = "cnn" }},
+		{"model.hidden is 3", func(p *params.Params) { p.Model.Hidden = 3 }},
+		{"1 classes", func(p *params.Params) { p.Model.Classes = 1 }},
+		{"too large", func(p *params.Params) { p.Model.Inputs = 3 << 20 }},
+		{"model.pool is 0", func(p *params.Params) { p.Model.Pool = 0 }},
+		{"pixel_scale is -1", func(p *params.Params) { p.Model.PixelScale = -1 }},
+		{"pixel_mean is NaN", func(p *params.Params) { p.Model.PixelMean = math.NaN() }},
+		{"grid.width is 3", func(p *params.Params) { p.Grid.Width = 3 }},
+		{"grid.step is 0", func(p *params.Params) { p.Grid.Step = 0 }},
+		{"training.rounds is 0", func(p *params.Params) { p.Training.Rounds = 0 }},
+		{"learning_rate is +Inf", func(p *params.Params) { p.Training.LearningRate = math.Inf(1) }},
+		{"training.momentum is 1", func(p *params.Params) { p.Training.Momentum = 1 }},
+		{"weight_decay is NaN", func(p *params.Params) { p.Training.WeightDecay = math.NaN() }},
+		{"noise_multiplier 0", func(p *params.Params) { p.Privacy.NoiseMultiplier = 0 }},
+		{"prototype_epsilon is 0", func(p *params.Params) { p.Privacy.Mechanism = "prototype" }},
+		{"prototype_epsilon is 1, want 0", func(p *params.Params) { p.Privacy.PrototypeEpsilon = 1 }},
+		{"noise_multiplier is 1, want 0", func(p *params.Params) { p.Privacy.Mechanism = "none" }},
+		{"preset has 71 bytes, at most 70", func(p *params.Params) { p.Preset = strings.Repeat("x", 71) }},
+		{"preset \"a\\x1b\" has the character U+001B", func(p *params.Params) { p.Preset = "a\x1b" }},
+		{"election.term is 1048577", func(p *params.Params) { p.Election.Term = 1<<20 + 1 }},
+		{"view_blocks 1048577", func(p *params.Params) { p.Election.ViewBlocks = 1<<20 + 1 }},
+		{"quorum_blocks 18446744073709551615, at most 1048576", func(p *params.Params) { p.Election.QuorumBlocks = 1<<64 - 1 }},
+		{`mechanism is "laplace"`, func(p *params.Params) { p.Privacy.Mechanism = "laplace" }},
+		{"privacy.batch is 0", func(p *params.Params) { p.Privacy.Batch = 0 }},
+		{"sampling_rate is 1.5", func(p *params.Params) { p.Privacy.SamplingRate = 1.5 }},
+		{"worker_momentum is 1", func(p *params.Params) { p.Privacy.WorkerMomentum = 1 }},
+		{"privacy.clip is -1", func(p *params.Params) {
+			p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Clip = "none", 0, -1
+		}},
+		{"reputation.penalty is -1", func(p *params.Params) { p.Reputation.Penalty = -1 }},
+		{"election.term is 0", func(p *params.Params) { p.Election.Term = 0 }},
+		{"unknown", func(p *params.Params) { p.Rule.Name = "crum" }},
+		{"rule.byzantine is 2 with 4 participants, at most 1", func(p *params.Params) { p.Rule.Byzantine = 2 }},
+		{"rule.tolerance is -1", func(p *params.Params) { p.Rule.Tolerance = -1 }},
+		{"grid.step 1e-12 is too small for the noise", func(p *params.Params) { apptest.Noisy(p); p.Grid.Step = 1e-12 }},
+		{"lets a leader shift Delta", func(p *params.Params) { p.Rule.Tolerance = 50 }},
+		{"reputation.initial is 0", func(p *params.Params) { p.Reputation.Initial = 0 }},
+	} {
+		_, err := apptest.Params(4, c.mutate).Validate(4)
+		require.ErrorContains(t, err, c.want)
+	}
+	one := func(p *params.Params) { p.Rule.Name, p.Rule.Byzantine = "krum", 0 }
+	_, err := apptest.Params(1, one).Validate(1)
+	require.ErrorContains(t, err, "cannot aggregate")
+}
+
+func TestWarnings(t *testing.T) {
+	warn := func(n int, mutate func(*params.Params)) string {
+		warnings, err := apptest.Params(n, mutate).Validate(n)
+		require.NoError(t, err)
+		return strings.Join(warnings, "\n")
+	}
+	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Name = "krum" }), "outside its theorem")
+	require.NotContains(t, warn(5, func(p *params.Params) { p.Rule.Name = "krum" }), "outside its theorem")
+	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Zeros = true }), "rule.zeros")
+	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Unsquared = true }), "rule.unsquared")
+	require.Contains(t, warn(4, func(p *params.Params) {
+		p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.PrototypeEpsilon = "prototype", 0, 0.02
+	}), "NO DP GUARANTEE")
+}
+
+// TestBlockBytes: a block holds the gradients of all participants and the aggregate, which at a
+// tolerance carries its vector, with 30 % and a commit to spare.
+func TestBlockBytes(t *testing.T) {
+	wide := func(p *params.Params) { p.Model.Inputs = 200_000 } // d = 400,002
+	p := apptest.Params(4, wide)
+	require.Greater(t, p.TxBytes(4), int64(400_002))
+	require.Greater(t, p.BlockBytes(4), 4*p.TxBytes(4)*13/10)
+	require.Greater(t, p.BlockBytes(5), p.BlockBytes(4))
+	p.Rule.Tolerance = 1
+	require.Greater(t, p.TxBytes(4), int64(8*400_002))
+	require.NoError(t, p.CheckBlock(4))
+	require.ErrorContains(t, p.CheckBlock(40), "CometBFT's bound is 104857600")
+}
+
+// TestDecode: what an epoch proposes has one encoding.
+func TestDecode(t *testing.T) {
+	p := apptest.Params(4, apptest.Budgeted(3))
+	data, err := p.Marshal()
+	require.NoError(t, err)
+	again, err := params.Decode(data)
+	require.NoError(t, err)
+	require.Equal(t, p, again)
+	_, err = params.Decode(append(data, 0x48, 0)) // test_chain once more, false
+	require.ErrorContains(t, err, "canonical")
+	_, err = params.Decode([]byte{0xff})
+	require.ErrorContains(t, err, "params: ")
+}
+
+// FuzzDecode: parameters of any origin decode to what encodes to the same bytes, or not at all, and
+// what is decoded can be judged.
+func FuzzDecode(f *testing.F) {
+	for _, mutate := range []func(*params.Params){apptest.Noisy, apptest.Budgeted(3)} {
+		p := apptest.Params(4, mutate)
+		data, err := p.Marshal()
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := params.Decode(data)
+		if err != nil {
+			return
+		}
+		again, err := p.Marshal()
+		require.NoError(t, err)
+		require.Equal(t, data, again)
+		_, _ = p.Validate(4)
+	})
+}
