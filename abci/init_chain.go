@@ -29,6 +29,9 @@ func (a *Application) InitChain(_ context.Context, req *abcitypes.RequestInitCha
 	blockBytes := int64(-1)
 	if p := req.ConsensusParams; p != nil && p.Block != nil {
 		blockBytes = p.Block.MaxBytes
+		if err := CheckConsensus(*p, g, len(req.Validators)); err != nil {
+			return nil, err
+		}
 	}
 	s, err := app.NewState(req.ChainId, uint64(req.InitialHeight), blockBytes, g)
 	if err != nil {

@@ -35,6 +35,8 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 	}
 	doc := &types.GenesisDoc{ChainID: chainID, GenesisTime: at.UTC(), InitialHeight: 1, AppState: json.RawMessage(state), ConsensusParams: types.DefaultConsensusParams()}
 	doc.ConsensusParams.Block.MaxBytes = blockBytes(g)
+	doc.ConsensusParams.Evidence.MaxBytes = params.EvidenceBytes
+	doc.ConsensusParams.Version.App = abci.AppVersion
 	for _, p := range g.Participants {
 		if len(p.ConsensusKey) == 0 {
 			continue
@@ -81,9 +83,8 @@ func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err 
 	if _, err = g.Draws(doc.ChainID); err != nil {
 		return g, warnings, err
 	}
-	need, have := blockBytes(g), doc.ConsensusParams.Block.MaxBytes
-	if have != -1 && have < need {
-		return g, warnings, fmt.Errorf("consensus_params.block.max_bytes is %d, a round needs %d", have, need)
+	if err := abci.CheckConsensus(doc.ConsensusParams.ToProto(), g, len(doc.Validators)); err != nil {
+		return g, warnings, err
 	}
 	validators := map[string]int64{}
 	for _, v := range doc.Validators {

@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cometbft/cometbft/crypto/ed25519"
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
@@ -40,12 +42,25 @@ func TestGenesis(t *testing.T) {
 			got, _, err := node.CheckGenesis(doc)
 			require.NoError(t, err, "%s, n=%d", name, n)
 			require.Equal(t, g, got)
-			// CometBFT's own reckoning of what is left for transactions, with the
-			// largest commit and the most evidence that a block may carry.
-			evidence := doc.ConsensusParams.Evidence.MaxBytes
-			room := types.MaxDataBytes(doc.ConsensusParams.Block.MaxBytes, min(evidence, 0), n)
-			require.Greater(t, room, int64(n+1)*node.TxBytes(g), "%s, n=%d", name, n)
-			require.LessOrEqual(t, evidence, doc.ConsensusParams.Block.MaxBytes)
+		}
+	}
+}
+
+// TestEvidenceLeavesRoomForARound: with the most evidence that a block may carry,
+// which one validator alone can sign, and the largest commit, CometBFT's own
+// reckoning leaves room for a round, and does not panic.
+func TestEvidenceLeavesRoomForARound(t *testing.T) {
+	for _, name := range preset.Names() {
+		for _, n := range []int{1, 4, 10, 20, 30, 40, 100} {
+			g := genesis(t, name, n)
+			doc, err := node.NewGenesis("chain", time.Unix(1, 0), g)
+			require.NoError(t, err)
+			var room int64
+			require.NotPanics(t, func() {
+				room = types.MaxDataBytes(doc.ConsensusParams.Block.MaxBytes, doc.ConsensusParams.Evidence.MaxBytes, n)
+			}, "%s, n=%d", name, n)
+			require.GreaterOrEqual(t, room, int64(n+1)*node.TxBytes(g), "%s, n=%d", name, n)
+			require.Positive(t, doc.ConsensusParams.Evidence.MaxBytes, "evidence must be able to come into a block")
 		}
 	}
 }
@@ -68,15 +83,32 @@ func TestTxBytes(t *testing.T) {
 	require.Contains(t, node.TooLarge(g.Params, 100), "may have 8005392 bytes")
 }
 
+// strangers are validators that are no participants.
+func strangers(n int) []types.GenesisValidator {
+	out := make([]types.GenesisValidator, n)
+	for i := range out {
+		out[i] = types.GenesisValidator{PubKey: ed25519.GenPrivKeyFromSecret([]byte{byte(i >> 8), byte(i)}).PubKey(), Power: 1}
+	}
+	return out
+}
+
 func TestCheckGenesisRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*types.GenesisDoc)
 		says   string
 	}{
-		"no chain id":   {func(d *types.GenesisDoc) { d.ChainID = "" }, "chain_id"},
-		"no app_state":  {func(d *types.GenesisDoc) { d.AppState = nil }, "app_state"},
-		"foreign field": {func(d *types.GenesisDoc) { d.AppState = json.RawMessage(`{"parms":{}}`) }, "parms"},
-		"small blocks":  {func(d *types.GenesisDoc) { d.ConsensusParams.Block.MaxBytes = 1 << 20 }, "max_bytes is 1048576"},
+		"no chain id":        {func(d *types.GenesisDoc) { d.ChainID = "" }, "chain_id"},
+		"no app_state":       {func(d *types.GenesisDoc) { d.AppState = nil }, "app_state"},
+		"foreign field":      {func(d *types.GenesisDoc) { d.AppState = json.RawMessage(`{"parms":{}}`) }, "parms"},
+		"small blocks":       {func(d *types.GenesisDoc) { d.ConsensusParams.Block.MaxBytes = 1 << 20 }, "max_bytes is 1048576"},
+		"much evidence":      {func(d *types.GenesisDoc) { d.ConsensusParams.Evidence.MaxBytes = 1 << 20 }, "evidence.max_bytes is 1048576, want 65536"},
+		"no evidence":        {func(d *types.GenesisDoc) { d.ConsensusParams.Evidence.MaxBytes = 0 }, "evidence.max_bytes is 0, want 65536"},
+		"no gas":             {func(d *types.GenesisDoc) { d.ConsensusParams.Block.MaxGas = 0 }, "max_gas is 0, want -1"},
+		"foreign keys":       {func(d *types.GenesisDoc) { d.ConsensusParams.Validator.PubKeyTypes = []string{"secp256k1"} }, `pub_key_types is ["secp256k1"]`},
+		"vote extensions":    {func(d *types.GenesisDoc) { d.ConsensusParams.ABCI.VoteExtensionsEnableHeight = 1 }, "vote_extensions_enable_height is 1"},
+		"another version":    {func(d *types.GenesisDoc) { d.ConsensusParams.Version.App = abci.AppVersion + 1 }, "version.app is"},
+		"no version":         {func(d *types.GenesisDoc) { d.ConsensusParams.Version.App = 0 }, "version.app is 0"},
+		"no room for others": {func(d *types.GenesisDoc) { d.Validators = append(d.Validators, strangers(9000)...) }, "the commit of 9100 validators"},
 		"lost validator": {func(d *types.GenesisDoc) {
 			d.Validators = d.Validators[1:]
 		}, "participant 0 (node0) names a consensus key"},

@@ -5,13 +5,18 @@ import "fmt"
 // Bytes of a block and a transaction beside the gradients' payloads.
 const (
 	gradientOverhead  = 512
-	perValidator      = 3400 // of the worst-case commit and evidence
+	perValidator      = 3400 // of the worst-case commit
 	includedBytes     = 48   // an aggregate's entry
 	otherBytes        = 1 << 16
 	leastBlockBytes   = 1 << 20
 	blockBytesPercent = 130
 	maxBlockBytes     = 104857600 // CometBFT's bound
 )
+
+// EvidenceBytes is the evidence.max_bytes of a chain: most bytes of evidence in a
+// block. A validator can sign any amount of evidence against itself, and what a
+// block carries of it is taken from the room of the round's transactions.
+const EvidenceBytes = 1 << 16
 
 // TxBytes bounds the largest transaction with n participants: a gradient or,
 // at a tolerance, an aggregate with its vector.
@@ -26,10 +31,15 @@ func (p Params) TxBytes(n int) int64 {
 }
 
 // BlockBytes is the block size that a round of n participants needs: 1.3 times
-// its transactions, a worst-case commit, and room for other transactions.
+// its transactions, a worst-case commit, the most evidence, and room for other
+// transactions.
 func (p Params) BlockBytes(n int) int64 {
-	return max(leastBlockBytes, int64(n+1)*p.TxBytes(n)*blockBytesPercent/100+int64(n)*perValidator+otherBytes)
+	return max(leastBlockBytes, int64(n+1)*p.TxBytes(n)*blockBytesPercent/100+int64(n)*perValidator+EvidenceBytes+otherBytes)
 }
+
+// RoundBytes bounds the transactions of a block that closes a round of n
+// participants, beside other transactions.
+func (p Params) RoundBytes(n int) int64 { return int64(n+1) * p.TxBytes(n) }
 
 // CheckBlock refuses parameters whose rounds fit into no block.
 func (p Params) CheckBlock(n int) error {

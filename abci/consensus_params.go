@@ -1,0 +1,47 @@
+package abci
+
+import (
+	"fmt"
+	"slices"
+
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+)
+
+// CheckConsensus checks CometBFT's parameters of a genesis with so many validators:
+// those with which a chain of this application stands still or halts are refused.
+func CheckConsensus(p cmtproto.ConsensusParams, g app.Genesis, validators int) error {
+	n := len(g.Participants)
+	switch {
+	case p.Block == nil || p.Evidence == nil || p.Validator == nil:
+		return fmt.Errorf("%w: consensus_params lacks block, evidence or validator", app.ErrGenesis)
+	case p.Version.GetApp() != AppVersion:
+		return fmt.Errorf("%w: consensus_params.version.app is %d, this program executes chains of version %d: run the release that made the genesis, or make a new one", app.ErrGenesis, p.Version.GetApp(), AppVersion)
+	case p.Evidence.MaxBytes != params.EvidenceBytes:
+		return fmt.Errorf("%w: consensus_params.evidence.max_bytes is %d, want %d: blocks keep room for so much", app.ErrGenesis, p.Evidence.MaxBytes, params.EvidenceBytes)
+	case p.Block.MaxGas != -1:
+		return fmt.Errorf("%w: consensus_params.block.max_gas is %d, want -1: transactions here have no gas", app.ErrGenesis, p.Block.MaxGas)
+	case !slices.Equal(p.Validator.PubKeyTypes, []string{types.ABCIPubKeyTypeEd25519}):
+		return fmt.Errorf("%w: consensus_params.validator.pub_key_types is %q, want %q alone", app.ErrGenesis, p.Validator.PubKeyTypes, types.ABCIPubKeyTypeEd25519)
+	case p.Abci.GetVoteExtensionsEnableHeight() != 0:
+		return fmt.Errorf("%w: consensus_params.abci.vote_extensions_enable_height is %d, want 0: there are none here", app.ErrGenesis, p.Abci.GetVoteExtensionsEnableHeight())
+	}
+	have := p.Block.MaxBytes
+	if have == -1 {
+		have = types.MaxBlockSizeBytes
+	}
+	if need := g.Params.BlockBytes(n); have < need {
+		return fmt.Errorf("%w: consensus_params.block.max_bytes is %d, a round needs %d", app.ErrGenesis, have, need)
+	}
+	// CometBFT's own reckoning, with all validators and the most evidence. Its
+	// types.MaxDataBytes panics where this is less than nothing.
+	room := have - types.MaxOverheadForBlock - types.MaxHeaderBytes - types.MaxCommitBytes(validators) - p.Evidence.MaxBytes
+	if need := g.Params.RoundBytes(n); room < need {
+		return fmt.Errorf("%w: consensus_params.block.max_bytes is %d, which leaves %d bytes for transactions beside the commit of %d validators and the evidence, a round needs %d",
+			app.ErrGenesis, have, room, validators, need)
+	}
+	return nil
+}
