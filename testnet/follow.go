@@ -9,9 +9,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/model"
+	"github.com/spdl/spdl/mnist/evaluate"
 )
 
 // Round is a closed round as it is reported.
@@ -33,33 +31,6 @@ type Round struct {
 	Past bool `json:"-"`
 }
 
-// Evaluator measures models on a test set.
-type Evaluator struct {
-	model    *model.Model
-	features mnist.Features
-}
-
-// NewEvaluator prepares a test set for the chain's model.
-func NewEvaluator(test mnist.Set, m params.Model) (*Evaluator, error) {
-	f, err := test.Features(int(m.Pool), m.PixelMean, m.PixelScale)
-	if err != nil {
-		return nil, err
-	}
-	net, err := model.New(model.Spec{Inputs: int(m.Inputs), Hidden: int(m.Hidden), Classes: int(m.Classes)})
-	if err != nil {
-		return nil, err
-	}
-	if f.Inputs != int(m.Inputs) {
-		return nil, fmt.Errorf("test set has %d inputs after pooling by %d, the model takes %d", f.Inputs, m.Pool, m.Inputs)
-	}
-	return &Evaluator{model: net, features: f}, nil
-}
-
-// Accuracy is the share of right predictions at the parameters.
-func (e *Evaluator) Accuracy(parameters []float64) float64 {
-	return e.model.Evaluate(parameters, e.features.X, e.features.Labels).Accuracy
-}
-
 // follower reads rounds off the first node that answers.
 type follower struct {
 	clients []*client.Client
@@ -70,7 +41,7 @@ type follower struct {
 // Follow delivers every closed round from 0 to the last in order, through all
 // epochs that are there by then. It asks the first node, and the next one while
 // that does not answer. The evaluator may be nil: no accuracy is then measured.
-func Follow(ctx context.Context, n *Net, e *Evaluator, each func(Round) error) error {
+func Follow(ctx context.Context, n *Net, e *evaluate.Evaluator, each func(Round) error) error {
 	f := &follower{poll: 20 * time.Millisecond}
 	for _, node := range n.Nodes {
 		c, err := client.New(node.RPC)
@@ -148,7 +119,7 @@ func retry[T any](ctx context.Context, f *follower, ask func(*client.Client) (T,
 }
 
 // ask reads a closed round.
-func ask(ctx context.Context, c *client.Client, epoch, t uint64, e *Evaluator, a *account) (Round, error) {
+func ask(ctx context.Context, c *client.Client, epoch, t uint64, e *evaluate.Evaluator, a *account) (Round, error) {
 	record, err := c.RoundOf(ctx, epoch, t)
 	if err != nil {
 		return Round{}, err
@@ -181,7 +152,10 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e *Evaluator, a
 	if err != nil {
 		return r, err
 	}
-	accuracy := e.Accuracy(parameters)
-	r.TestAccuracy = &accuracy
+	measured, err := e.Evaluate(parameters)
+	if err != nil {
+		return r, fmt.Errorf("epoch %d round %d: %w", epoch, t, err)
+	}
+	r.TestAccuracy = &measured.Accuracy
 	return r, nil
 }

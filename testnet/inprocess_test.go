@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/node"
-	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist/evaluate"
 )
 
 // TestInProcess: four nodes with real p2p learn, are followed to the end, stop,
@@ -28,7 +28,7 @@ func TestInProcess(t *testing.T) {
 	require.NoError(t, err)
 	data, err := node.LoadData("")
 	require.NoError(t, err)
-	e, err := NewEvaluator(data.Test, n.Genesis.Params.Model)
+	e, err := evaluate.New(data.Test, n.Genesis.Params.Model)
 	require.NoError(t, err)
 
 	nodes, err := StartInProcess(n, log.NewNopLogger())
@@ -81,13 +81,4 @@ func TestFollowEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, Follow(ctx, n, nil, nil), context.DeadlineExceeded)
-}
-
-func TestEvaluatorRefuses(t *testing.T) {
-	data, err := node.LoadData("")
-	require.NoError(t, err)
-	_, err = NewEvaluator(data.Test, params.Model{Kind: params.ModelSoftmax, Inputs: 100, Classes: 10, Pool: 2, PixelScale: 255})
-	require.ErrorContains(t, err, "196 inputs after pooling by 2, the model takes 100")
-	_, err = NewEvaluator(data.Test, params.Model{Pool: 3, PixelScale: 255})
-	require.ErrorContains(t, err, "pool 3")
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
-	"github.com/spdl/spdl/testnet"
+	"github.com/spdl/spdl/mnist/evaluate"
 )
 
 func modelCommand() *cobra.Command {
@@ -173,7 +173,7 @@ func measure(f *modelfile.File) (accuracy float64, tested string, err error) {
 	if err != nil {
 		return 0, "", err
 	}
-	e, err := testnet.NewEvaluator(data.Test, f.Card.Model)
+	e, err := evaluate.New(data.Test, f.Card.Model)
 	if err != nil {
 		return 0, "", err
 	}
@@ -181,7 +181,8 @@ func measure(f *modelfile.File) (accuracy float64, tested string, err error) {
 	if dir != "" {
 		tested = dir
 	}
-	return e.Accuracy(f.Parameters), tested + ", " + strconv.Itoa(data.Test.Len()) + " test images", nil
+	measured, err := e.Evaluate(f.Parameters)
+	return measured.Accuracy, tested + ", " + strconv.Itoa(data.Test.Len()) + " test images", err
 }
 
 func modelEval() *cobra.Command {

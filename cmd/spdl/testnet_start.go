@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/mnist/evaluate"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -102,7 +103,7 @@ func perturbable(m testnet.Manifest) error {
 }
 
 // evaluator is nil with --no-eval.
-func evaluator(n *testnet.Net) (*testnet.Evaluator, error) {
+func evaluator(n *testnet.Net) (*evaluate.Evaluator, error) {
 	if viper.GetBool("no-eval") {
 		return nil, nil
 	}
@@ -110,7 +111,7 @@ func evaluator(n *testnet.Net) (*testnet.Evaluator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return testnet.NewEvaluator(data.Test, n.Genesis.Params.Model)
+	return evaluate.New(data.Test, n.Genesis.Params.Model)
 }
 
 // localnet is a net that runs, of either kind.
@@ -121,7 +122,7 @@ type localnet interface {
 }
 
 // run starts the nodes, follows the rounds to the last and stops the nodes.
-func run(ctx context.Context, n *testnet.Net, e *testnet.Evaluator, report *testnet.Reporter) error {
+func run(ctx context.Context, n *testnet.Net, e *evaluate.Evaluator, report *testnet.Reporter) error {
 	report.Begin()
 	nodes, perturb, err := launch(n)
 	if err != nil {

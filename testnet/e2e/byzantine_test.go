@@ -12,6 +12,7 @@ import (
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/mnist/evaluate"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -35,7 +36,7 @@ func TestByzantineNodes(t *testing.T) {
 		defer func() { require.NoError(t, p.Stop()) }()
 		data, err := node.LoadData("")
 		require.NoError(t, err)
-		e, err := testnet.NewEvaluator(data.Test, made.Genesis.Params.Model)
+		e, err := evaluate.New(data.Test, made.Genesis.Params.Model)
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 		defer cancel()

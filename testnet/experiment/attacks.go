@@ -10,8 +10,7 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/testnet/attack"
 	"github.com/spdl/spdl/testnet/experiment/figure"
-	"github.com/spdl/spdl/testnet/experiment/learn"
-	"github.com/spdl/spdl/testnet/experiment/scheme"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // attacks are rules under every attack, on the default preset's chain: with
@@ -42,7 +41,7 @@ var attacks = Experiment{
 				}
 				return nil, err
 			}
-			exact, err := scheme.Noiseless(private)
+			exact, err := train.Noiseless(private)
 			if err != nil {
 				return nil, err
 			}
@@ -67,12 +66,12 @@ var attacks = Experiment{
 const clean = "none"
 
 // gridRow is a rule under no attack and under each.
-func gridRow(panel string, s learn.Spec, names []string) []Cell {
+func gridRow(panel string, s train.Spec, names []string) []Cell {
 	rule := s.Params.Rule.Name
 	cells := []Cell{{Panel: panel, Series: cross(rule, clean), Learn: &s}}
 	for _, name := range names {
 		under := s
-		under.Byzantine, under.Attack = scheme.Byzantine(gridNodes), "aware+"+name
+		under.Byzantine, under.Attack = train.MaxByzantine(gridNodes), "aware+"+name
 		cells = append(cells, Cell{
 			Panel: panel, Series: cross(rule, name), Learn: &under,
 			Rerun: s.Params.Privacy.NoiseFloor && rule == "nnm+trimmed-mean" && name == "optimised-ipm",
@@ -156,7 +155,7 @@ func outside(rule string) string {
 	if err != nil {
 		return ""
 	}
-	if err := found.Condition(gridNodes, scheme.Byzantine(gridNodes)); err != nil {
+	if err := found.Condition(gridNodes, train.MaxByzantine(gridNodes)); err != nil {
 		return strings.TrimPrefix(err.Error(), "rules: ")
 	}
 	return ""

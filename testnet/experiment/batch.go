@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
-	"github.com/spdl/spdl/testnet/experiment/scheme"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // batch is the paper's figure of the batch size.
@@ -17,13 +17,13 @@ var batch = Experiment{
 		var cells []Cell
 		for _, n := range []int{10, 20} {
 			for _, size := range []uint32{10, 100} {
-				for _, name := range scheme.Names() {
+				for _, name := range train.Schemes() {
 					s, err := o.paper(name, n)
 					if err != nil {
 						return nil, err
 					}
 					s.Params.Privacy.Batch = size
-					cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d, BS=%d", n, size), Series: name, Learn: &s, Rerun: n == 10 && size == 10 && name == scheme.SPDL})
+					cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d, BS=%d", n, size), Series: name, Learn: &s, Rerun: n == 10 && size == 10 && name == train.SPDL})
 				}
 			}
 		}

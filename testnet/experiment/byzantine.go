@@ -6,7 +6,7 @@ import (
 
 	"github.com/spdl/spdl/testnet/attack"
 	"github.com/spdl/spdl/testnet/experiment/figure"
-	"github.com/spdl/spdl/testnet/experiment/scheme"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // onChain marks the schemes that have no chain in the paper.
@@ -26,9 +26,9 @@ var byzantine = Experiment{
 		const n = 20
 		var cells []Cell
 		for _, name := range []string{attack.Prototype, "saturation"} {
-			series := []string{scheme.SPDL, scheme.SPDLMulti, scheme.Pure + onChain, scheme.DP + onChain}
+			series := []string{train.SPDL, train.SPDLMulti, train.Pure + onChain, train.DP + onChain}
 			if name == attack.Prototype {
-				series = append([]string{scheme.Pure, scheme.DP}, series...)
+				series = append([]string{train.Pure, train.DP}, series...)
 			}
 			for _, percent := range []int{0, 10, 20, 30} {
 				for _, who := range series {
@@ -36,13 +36,13 @@ var byzantine = Experiment{
 					if err != nil {
 						return nil, err
 					}
-					s.Float32 = who == scheme.Pure || who == scheme.DP
+					s.Float32 = who == train.Pure || who == train.DP
 					if s.Byzantine = n * percent / 100; s.Byzantine > 0 {
 						s.Attack = name
 					}
 					cells = append(cells, Cell{
 						Panel: fmt.Sprintf("%s, BR=%d %%", name, percent), Series: who, Learn: &s,
-						Rerun: name == "saturation" && percent == 30 && who == scheme.SPDLMulti,
+						Rerun: name == "saturation" && percent == 30 && who == train.SPDLMulti,
 					})
 				}
 			}

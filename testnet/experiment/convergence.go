@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
-	"github.com/spdl/spdl/testnet/experiment/scheme"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // convergence is the paper's figure of the test error by round and N.
@@ -17,12 +17,12 @@ var convergence = Experiment{
 		sizes := []int{4, 10, 20, 30}
 		var cells []Cell
 		for _, n := range sizes {
-			for _, name := range scheme.Names() {
+			for _, name := range train.Schemes() {
 				s, err := o.paper(name, n)
 				if err != nil {
 					return nil, err
 				}
-				cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: name, Learn: &s, Rerun: n == 4 && name == scheme.SPDLMulti})
+				cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: name, Learn: &s, Rerun: n == 4 && name == train.SPDLMulti})
 			}
 		}
 		return cells, nil

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
-	"github.com/spdl/spdl/testnet/experiment/scheme"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // dirichlet is the error against the heterogeneity of the data.
@@ -23,7 +23,7 @@ var dirichlet = Experiment{
 		for _, name := range []string{clean, "sign-flip", "mimic"} {
 			for _, rule := range []string{"mean", "krum", "multi-krum", "trimmed-mean", "nnm+trimmed-mean"} {
 				for _, alpha := range swept {
-					s, err := o.paper(scheme.DP, gridNodes)
+					s, err := o.paper(train.DP, gridNodes)
 					if err != nil {
 						return nil, err
 					}
@@ -31,7 +31,7 @@ var dirichlet = Experiment{
 					panel := "no attack"
 					if name != clean {
 						panel = "30 % " + name
-						s.Byzantine, s.Attack = scheme.Byzantine(gridNodes), name
+						s.Byzantine, s.Attack = train.MaxByzantine(gridNodes), name
 					}
 					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log10(alpha), Learn: &s, Rerun: name == "mimic" && rule == "nnm+trimmed-mean" && alpha == 1})
 				}

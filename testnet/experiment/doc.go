@@ -11,10 +11,10 @@
 //
 // Write one file with an Experiment and add it to all in experiment.go; the
 // command, its help, the report and the tests then know it. cells returns the
-// trainings: package scheme makes a learn.Spec of a preset, whose Params are those
+// trainings: package train makes a train.Spec of a preset, whose Params are those
 // of a genesis; paper and private in schemes.go do so and shorten quick runs. Panel
 // and Series, and in a sweep X, tell cells apart. draw makes panels and a table of
 // the finished cells: curves over the rounds, sweep over X, or what figure offers.
-// Columns of learn.Columns are what is measured. docs/REPRODUCTION.md is written by
+// Columns of train.Columns are what is measured. docs/REPRODUCTION.md is written by
 // hand.
 package experiment

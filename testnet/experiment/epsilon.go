@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
-	"github.com/spdl/spdl/testnet/experiment/scheme"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // epsilon is the paper's figure of the privacy budget: with the prototype's
@@ -18,7 +18,7 @@ var epsilon = Experiment{
 		for _, n := range []int{10, 20} {
 			panel := fmt.Sprintf("N=%d", n)
 			for _, e := range []float64{0.4, 0.04} {
-				s, err := o.paper(scheme.SPDL, n)
+				s, err := o.paper(train.SPDL, n)
 				if err != nil {
 					return nil, err
 				}
@@ -28,7 +28,7 @@ var epsilon = Experiment{
 			for _, rule := range []string{"krum", "nnm+trimmed-mean"} {
 				s, err := o.private(rule, n, 1)
 				if err == nil {
-					s, err = scheme.Noiseless(s)
+					s, err = train.Noiseless(s)
 				}
 				if err != nil {
 					return nil, err

@@ -5,8 +5,7 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
-	"github.com/spdl/spdl/testnet/experiment/learn"
-	"github.com/spdl/spdl/testnet/experiment/live"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // Experiment is one figure.
@@ -47,20 +46,20 @@ type Cell struct {
 	// against the simulation's.
 	Rerun bool `json:"rerun,omitempty"`
 	// Exactly one of these.
-	Learn   *learn.Spec `json:"learn,omitempty"`
+	Learn   *train.Spec `json:"learn,omitempty"`
 	Latency *Latency    `json:"latency,omitempty"`
-	Real    *learn.Spec `json:"real,omitempty"` // as Learn, on real nodes
+	Real    *train.Spec `json:"real,omitempty"` // as Learn, on real nodes
 }
 
 // Columns name the rows of a cell.
 func (c Cell) columns() []string {
 	switch {
 	case c.Latency != nil:
-		return live.TimeColumns
+		return train.TimeColumns
 	case c.Real != nil:
-		return live.TrainColumns
+		return train.NodesColumns
 	}
-	return learn.Columns
+	return train.Columns
 }
 
 // all lists the experiments; a new one is added here.

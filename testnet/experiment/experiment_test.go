@@ -14,8 +14,7 @@ import (
 
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment/figure"
-	"github.com/spdl/spdl/testnet/experiment/learn"
-	"github.com/spdl/spdl/testnet/experiment/scheme"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // small is MNIST's first 2,500 and 200.
@@ -39,7 +38,7 @@ var tiny = Experiment{
 	Name: "tiny", Title: "tiny & <small>", Paper: "says nothing",
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
-		for _, name := range []string{scheme.Pure, scheme.SPDL} {
+		for _, name := range []string{train.Pure, train.SPDL} {
 			s, err := o.paper(name, 4)
 			if err != nil {
 				return nil, err
@@ -47,7 +46,7 @@ var tiny = Experiment{
 			s.Params.Training.Rounds, s.Every = 2, 1
 			cells = append(cells, Cell{Panel: "N=4", Series: name, Learn: &s})
 		}
-		return append(cells, Cell{Panel: "again", Series: scheme.Pure, Learn: cells[0].Learn}), nil
+		return append(cells, Cell{Panel: "again", Series: train.Pure, Learn: cells[0].Learn}), nil
 	},
 	draw: func(r Results) (figure.Figure, Table) {
 		return figure.Figure{Title: "tiny", Panels: r.curves("test_error", "test error", 1)}, r.table("N", "test_error")
@@ -307,7 +306,7 @@ func TestGrid(t *testing.T) {
 	var results Results
 	for i, c := range cells[:3] {
 		for seed := range 2 {
-			results = append(results, Result{Cell: c, Columns: learn.Columns, Rows: []row{{100, 0.1*float64(i+1) + 0.02*float64(seed), 0, 0, 1, 1, 0, float64(i)}}})
+			results = append(results, Result{Cell: c, Columns: train.Columns, Rows: []row{{100, 0.1*float64(i+1) + 0.02*float64(seed), 0, 0, 1, 1, 0, float64(i)}}})
 		}
 	}
 	_, table := attacks.draw(results)
@@ -364,7 +363,7 @@ func TestReportOfWhat(t *testing.T) {
 // TestCompare: a re-run is no part of the figure, and one that ended elsewhere is
 // an error that names both models.
 func TestCompare(t *testing.T) {
-	cells := Options{}.withReruns([]Cell{{Panel: "p", Series: "s", Rerun: true, Learn: &learn.Spec{Nodes: 20}}, {Panel: "p", Series: "other", Learn: &learn.Spec{}}})
+	cells := Options{}.withReruns([]Cell{{Panel: "p", Series: "s", Rerun: true, Learn: &train.Spec{Nodes: 20}}, {Panel: "p", Series: "other", Learn: &train.Spec{}}})
 	require.Len(t, cells, 3)
 	require.Len(t, Options{Quick: true}.withReruns(cells[:1]), 1, "too many nodes for a quick run")
 	results := Results{

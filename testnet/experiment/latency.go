@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
-	"github.com/spdl/spdl/testnet/experiment/live"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // Latency is a net of real nodes, in one process, over loopback.
@@ -37,7 +37,7 @@ var latency = Experiment{
 		for _, panel := range r.panels() {
 			bars.Categories = append(bars.Categories, panel)
 			line := []string{panel}
-			for s, column := range live.TimeColumns[1:] {
+			for s, column := range train.TimeColumns[1:] {
 				m := r.of(panel, "real nodes").median(column)
 				if s < len(bars.Values) {
 					bars.Values[s] = append(bars.Values[s], m)

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
-	"github.com/spdl/spdl/testnet/experiment/scheme"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // regret is Theorem 2: the sum of loss differences with and without Byzantine
@@ -18,13 +18,13 @@ var regret = Experiment{
 		var cells []Cell
 		for _, rule := range []string{"krum", "multi-krum", "nnm+trimmed-mean"} {
 			for _, name := range []string{"none", "constant", "sign-flip", "minus-mean"} {
-				s, err := o.paper(scheme.SPDL, gridNodes)
+				s, err := o.paper(train.SPDL, gridNodes)
 				if err != nil {
 					return nil, err
 				}
 				s.Params.Rule.Name, s.Every = rule, 1
 				if name != "none" {
-					s.Byzantine, s.Attack = scheme.Byzantine(gridNodes), name
+					s.Byzantine, s.Attack = train.MaxByzantine(gridNodes), name
 				}
 				cells = append(cells, Cell{Panel: rule, Series: name, Learn: &s, Rerun: rule == "multi-krum" && name == "minus-mean"})
 			}

@@ -2,7 +2,7 @@ package experiment
 
 import (
 	"github.com/spdl/spdl/testnet/experiment/figure"
-	"github.com/spdl/spdl/testnet/experiment/scheme"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // reputation is how reputations move while some attack.
@@ -16,14 +16,14 @@ var reputation = Experiment{
 			if err != nil {
 				return nil, err
 			}
-			s.Byzantine, s.Attack, s.Every = scheme.Byzantine(s.Nodes), "aware+"+name, 1
+			s.Byzantine, s.Attack, s.Every = train.MaxByzantine(s.Nodes), "aware+"+name, 1
 			cells = append(cells, Cell{Panel: "nnm+trimmed-mean, epsilon 4", Series: name, Learn: &s, Rerun: name == "alie"})
-			p, err := o.paper(scheme.SPDL, 10)
+			p, err := o.paper(train.SPDL, 10)
 			if err != nil {
 				return nil, err
 			}
 			p.Params.Reputation.Reward, p.Params.Reputation.Penalty = 0, 100_000
-			p.Byzantine, p.Attack, p.Every = scheme.Byzantine(p.Nodes), name, 1
+			p.Byzantine, p.Attack, p.Every = train.MaxByzantine(p.Nodes), name, 1
 			cells = append(cells, Cell{Panel: "the paper: Krum, p=0.1, nothing earned back", Series: name, Learn: &p})
 		}
 		return cells, nil

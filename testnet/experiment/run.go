@@ -17,8 +17,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/testnet/experiment/learn"
-	"github.com/spdl/spdl/testnet/experiment/live"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // Runner computes experiments.
@@ -127,9 +126,9 @@ func (r Runner) job(c Cell, seed uint64) (job, error) {
 		c.Real = &again
 	}
 	key, err := json.Marshal(struct {
-		Learn   *learn.Spec
+		Learn   *train.Spec
 		Latency *Latency
-		Real    *learn.Spec
+		Real    *train.Spec
 		Seed    uint64
 		Version string
 	}{c.Learn, c.Latency, c.Real, seed, r.Version})
@@ -200,7 +199,7 @@ func (r Runner) compute(ctx context.Context, j job) error {
 // result is a cell's table, and the fingerprint of the model that it ends in.
 func (r Runner) result(ctx context.Context, j job) (table [][]float64, model string, err error) {
 	if l := j.cell.Latency; l != nil {
-		table, err = live.Time(ctx, l.Nodes, l.Rounds, j.seed)
+		table, err = train.Time(ctx, l.Nodes, l.Rounds, j.seed)
 		return table, "", err
 	}
 	data, err := r.Data()
@@ -208,11 +207,11 @@ func (r Runner) result(ctx context.Context, j job) (table [][]float64, model str
 		return nil, "", err
 	}
 	if j.cell.Real != nil {
-		rows, parameters, err := live.Train(ctx, *j.cell.Real, data)
-		return rows, learn.Fingerprint(parameters), err
+		rows, parameters, err := train.OnNodes(ctx, *j.cell.Real, data)
+		return rows, train.Fingerprint(parameters), err
 	}
-	out, err := learn.Run(ctx, *j.cell.Learn, data)
-	return out.Rows, learn.Fingerprint(out.Model), err
+	out, err := train.Run(ctx, *j.cell.Learn, data)
+	return out.Rows, train.Fingerprint(out.Model), err
 }
 
 // write replaces a file in one step.

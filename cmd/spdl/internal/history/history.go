@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/testnet/experiment/score"
+	"github.com/spdl/spdl/mnist/evaluate"
 )
 
 // Chain is a chain's history.
@@ -23,6 +23,8 @@ type Chain struct {
 	state  *app.State    // after the last block
 	count  []tally       // by participant
 	params params.Params // of the last epoch that closed a round
+	test   *evaluate.Evaluator
+	tested params.Model // that the evaluator measures
 }
 
 // round is a closed round.
@@ -128,12 +130,15 @@ func (c *Chain) measure(out *app.Outcome, test mnist.Set) (round, error) {
 	if hash := app.ModelHash(s.Model); !bytes.Equal(hash[:], r.ModelHash) {
 		return r, nil
 	}
-	m, err := score.New(test, c.params.Model)
-	if err != nil {
-		return r, fmt.Errorf("epoch %d: %w", r.Epoch, err)
+	if c.test == nil || c.tested != c.params.Model {
+		if c.test, err = evaluate.New(test, c.params.Model); err != nil {
+			return r, fmt.Errorf("epoch %d: %w", r.Epoch, err)
+		}
+		c.tested = c.params.Model
 	}
-	r.wrong, _ = m.Score(s.Model)
-	return r, nil
+	measured, err := c.test.Evaluate(s.Model)
+	r.wrong = 1 - measured.Accuracy
+	return r, err
 }
 
 // paramsOf are the parameters of an epoch, which the block may have ended.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
+	"github.com/spdl/spdl/mnist/evaluate"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -22,7 +23,7 @@ func TestRead(t *testing.T) {
 	require.NoError(t, err)
 	data, err := node.LoadData("")
 	require.NoError(t, err)
-	e, err := testnet.NewEvaluator(data.Test, n.Genesis.Params.Model)
+	e, err := evaluate.New(data.Test, n.Genesis.Params.Model)
 	require.NoError(t, err)
 	nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
 	require.NoError(t, err)

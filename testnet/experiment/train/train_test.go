@@ -1,4 +1,4 @@
-package learn_test
+package train_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/testnet/experiment/learn"
+	"github.com/spdl/spdl/testnet/experiment/train"
 	"github.com/spdl/spdl/testnet/sim"
 )
 
@@ -31,20 +31,20 @@ func task(t *testing.T) mnist.Data {
 }
 
 // spec is a training of a preset for 4 rounds.
-func spec(t *testing.T, name string, n, byzantine int, attack string, mutate ...func(*params.Params)) learn.Spec {
+func spec(t *testing.T, name string, n, byzantine int, attack string, mutate ...func(*params.Params)) train.Spec {
 	t.Helper()
 	p, err := preset.New(name, n)
 	require.NoError(t, err)
 	p.Training.Rounds = 4
 	if p.Privacy.SamplingRate > 0 { // the small part's batch
 		p.Privacy.Batch = uint32(2000 / n / 10)
-		learn.Regrid(&p)
+		train.Regrid(&p)
 	}
 	for _, m := range mutate {
 		m(&p)
 	}
 	require.NoError(t, preset.Account(&p))
-	return learn.Spec{Params: p, Nodes: n, Byzantine: byzantine, Attack: attack, Seed: 7, Every: 1}
+	return train.Spec{Params: p, Nodes: n, Byzantine: byzantine, Attack: attack, Seed: 7, Every: 1}
 }
 
 func rule(name string) func(*params.Params) { return func(p *params.Params) { p.Rule.Name = name } }
@@ -53,7 +53,7 @@ func rule(name string) func(*params.Params) { return func(p *params.Params) { p.
 // of N applications gives the same model, bit for bit.
 func TestSameAsTheNet(t *testing.T) {
 	data := task(t)
-	for name, s := range map[string]learn.Spec{
+	for name, s := range map[string]train.Spec{
 		"paper, Krum, constant":          spec(t, "paper", 7, 2, "constant"),
 		"paper, mean, clean":             spec(t, "paper", 4, 0, "", rule("mean")),
 		"default, bucketing, optimised":  spec(t, "default", 7, 2, "aware+optimised-alie", rule("bucketing+median")),
@@ -67,7 +67,7 @@ func TestSameAsTheNet(t *testing.T) {
 				s = spec(t, "paper", 7, 2, "mimic", rule("multi-krum"))
 				s.Alpha = 0.5
 			}
-			one, err := learn.NewParticipants(s, data.Train)
+			one, err := train.NewParticipants(s, data.Train)
 			require.NoError(t, err)
 			solo, err := sim.NewSolo(one.Config())
 			require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestSameAsTheNet(t *testing.T) {
 				_, err := solo.Round()
 				require.NoError(t, err)
 			}
-			other, err := learn.NewParticipants(s, data.Train)
+			other, err := train.NewParticipants(s, data.Train)
 			require.NoError(t, err)
 			net, err := sim.New(other.Config())
 			require.NoError(t, err)
@@ -98,16 +98,16 @@ func TestSameAsTheNet(t *testing.T) {
 func TestSentAgain(t *testing.T) {
 	data := task(t)
 	s := spec(t, "paper", 4, 1, "minus-mean")
-	open := func(round uint64) learn.Open {
-		return learn.Open{Round: round, Model: make([]float64, s.Params.Model.Dim())}
+	open := func(round uint64) train.Open {
+		return train.Open{Round: round, Model: make([]float64, s.Params.Model.Dim())}
 	}
-	plain, err := learn.NewParticipants(s, data.Train)
+	plain, err := train.NewParticipants(s, data.Train)
 	require.NoError(t, err)
 	var want []gradients.Vector
 	for round := range uint64(3) {
 		want = append(want, plain.Vector(0, open(round)))
 	}
-	behind, err := learn.NewParticipants(s, data.Train)
+	behind, err := train.NewParticipants(s, data.Train)
 	require.NoError(t, err)
 	require.Equal(t, want[0], behind.Vector(0, open(0)))
 	require.Equal(t, want[1], behind.Vector(0, open(1)))
@@ -121,20 +121,20 @@ func TestRunIsAFunction(t *testing.T) {
 	data := task(t)
 	s := spec(t, "paper", 4, 1, "gaussian", func(p *params.Params) { p.Training.Rounds = 8 })
 	s.Every = 3
-	first, err := learn.Run(context.Background(), s, data)
+	first, err := train.Run(context.Background(), s, data)
 	require.NoError(t, err)
 	require.Len(t, first.Rows, 3, "rounds 3, 6 and the last")
-	require.Len(t, first.Rows[0], len(learn.Columns))
+	require.Len(t, first.Rows[0], len(train.Columns))
 	require.Less(t, first.Rows[2][1], first.Rows[0][1])
-	again, err := learn.Run(context.Background(), s, data)
+	again, err := train.Run(context.Background(), s, data)
 	require.NoError(t, err)
 	require.Equal(t, first, again)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = learn.Run(ctx, s, data)
+	_, err = train.Run(ctx, s, data)
 	require.ErrorIs(t, err, context.Canceled)
 	s.Attack = "explode"
-	_, err = learn.Run(context.Background(), s, data)
+	_, err = train.Run(context.Background(), s, data)
 	require.ErrorContains(t, err, "explode")
 }
 
@@ -143,16 +143,16 @@ func TestRunIsAFunction(t *testing.T) {
 func TestRefused(t *testing.T) {
 	data := task(t)
 	s := spec(t, "default", 7, 2, "constant")
-	out, err := learn.Run(context.Background(), s, data)
+	out, err := train.Run(context.Background(), s, data)
 	require.NoError(t, err)
 	require.Equal(t, 2.0, out.Rows[3][7])
 	s.Every = 0
-	out, err = learn.Run(context.Background(), s, data)
+	out, err = train.Run(context.Background(), s, data)
 	require.NoError(t, err)
 	require.Equal(t, 8.0, out.Rows[0][7], "of all four rounds")
 	s.Every = 1
 	s.Attack = "aware+constant"
-	out, err = learn.Run(context.Background(), s, data)
+	out, err = train.Run(context.Background(), s, data)
 	require.NoError(t, err)
 	require.Equal(t, 0.0, out.Rows[3][7])
 }
@@ -163,21 +163,21 @@ func TestFloat32(t *testing.T) {
 	data := task(t)
 	s := spec(t, "paper", 10, 0, "", rule("mean"), func(p *params.Params) { p.Training.Rounds = 30 })
 	s.Every, s.Float32 = 0, true
-	clean, err := learn.Run(context.Background(), s, data)
+	clean, err := train.Run(context.Background(), s, data)
 	require.NoError(t, err)
 	require.Less(t, clean.Rows[0][1], 0.3)
 	s.Float32 = false
-	onChain, err := learn.Run(context.Background(), s, data)
+	onChain, err := train.Run(context.Background(), s, data)
 	require.NoError(t, err)
 	require.InDelta(t, onChain.Rows[0][1], clean.Rows[0][1], 0.01, "without attackers the arithmetic does not matter")
 	s.Float32, s.Byzantine, s.Attack = true, 3, "constant"
-	attacked, err := learn.Run(context.Background(), s, data)
+	attacked, err := train.Run(context.Background(), s, data)
 	require.NoError(t, err)
 	require.Greater(t, attacked.Rows[0][1], 0.5)
 	s.Attack = "zero"
-	_, err = learn.Run(context.Background(), s, data)
+	_, err = train.Run(context.Background(), s, data)
 	require.ErrorContains(t, err, "zero")
 	s.Params.Rule.Name = "krum"
-	_, err = learn.Run(context.Background(), s, data)
+	_, err = train.Run(context.Background(), s, data)
 	require.ErrorContains(t, err, "krum")
 }

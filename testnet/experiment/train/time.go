@@ -1,4 +1,4 @@
-package live
+package train
 
 import (
 	"context"
@@ -17,7 +17,7 @@ const warmup = 3
 // Time runs a net of the paper's preset and times its rounds.
 func Time(ctx context.Context, nodes int, rounds, seed uint64) (rows [][]float64, err error) {
 	m := testnet.Manifest{Validators: nodes, Preset: "paper", Rounds: rounds + warmup, Seed: seed}
-	err = run(ctx, m, func(ctx context.Context, n *testnet.Net) error {
+	err = runNet(ctx, m, func(ctx context.Context, n *testnet.Net) error {
 		return testnet.Follow(ctx, n, nil, func(r testnet.Round) error {
 			if r.Round < warmup {
 				return nil

@@ -1,4 +1,4 @@
-package learn
+package train
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/testnet/experiment/score"
+	"github.com/spdl/spdl/mnist/evaluate"
 	"github.com/spdl/spdl/testnet/sim"
 )
 
@@ -28,7 +28,7 @@ type Outcome struct {
 	Model []float64   // after the last round
 }
 
-// Fingerprint tells whether two models are the same, bit for bit.
+// Fingerprint returns a hash of a model, the same for models that are equal bit for bit.
 func Fingerprint(model []float64) string {
 	h := app.ModelHash(model)
 	return hex.EncodeToString(h[:])
@@ -47,7 +47,7 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	test, err := score.New(data.Test, spec.Params.Model)
+	test, err := evaluate.New(data.Test, spec.Params.Model)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -71,8 +71,14 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 			return Outcome{}, err
 		}
 		if r == last || spec.Every != 0 && r%spec.Every == 0 {
-			wrong, loss := test.Score(t.model())
-			out.Rows = append(out.Rows, slices.Concat([]float64{float64(r), wrong, loss, participants.loss}, reputations, counts))
+			measured, err := test.Evaluate(t.model())
+			if err != nil {
+				return Outcome{}, err
+			}
+			if measured.NonFinite > 0 { // a model that overflows has no loss
+				measured.Loss = math.NaN()
+			}
+			out.Rows = append(out.Rows, slices.Concat([]float64{float64(r), 1 - measured.Accuracy, measured.Loss, participants.loss}, reputations, counts))
 			counts = []float64{0, 0}
 		}
 	}

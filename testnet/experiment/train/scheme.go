@@ -1,6 +1,4 @@
-// Package scheme makes the trainings that figures compare: the paper's schemes
-// on its preset, and a rule with the noise of an epsilon on the default preset.
-package scheme
+package train
 
 import (
 	"fmt"
@@ -9,7 +7,6 @@ import (
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/privacy/accountant"
-	"github.com/spdl/spdl/testnet/experiment/learn"
 )
 
 // The schemes of the paper. SPDL's rule is Krum, as the paper writes; what its
@@ -21,14 +18,14 @@ const (
 	SPDLMulti = "SPDL (multi-Krum)"
 )
 
-// Names lists the schemes that figures compare.
-func Names() []string { return []string{Pure, DP, SPDL, SPDLMulti} }
+// Schemes lists the schemes that figures compare.
+func Schemes() []string { return []string{Pure, DP, SPDL, SPDLMulti} }
 
 // Paper is a training of the paper's preset under a scheme.
-func Paper(name string, n int) (learn.Spec, error) {
+func Paper(name string, n int) (Spec, error) {
 	p, err := preset.New("paper", n)
 	if err != nil {
-		return learn.Spec{}, err
+		return Spec{}, err
 	}
 	switch name {
 	case Pure:
@@ -41,34 +38,34 @@ func Paper(name string, n int) (learn.Spec, error) {
 	case SPDLMulti:
 		p.Rule.Name = "multi-krum"
 	default:
-		return learn.Spec{}, fmt.Errorf("unknown scheme %q", name)
+		return Spec{}, fmt.Errorf("unknown scheme %q", name)
 	}
-	return learn.Spec{Params: p, Nodes: n, Every: 1}, nil
+	return Spec{Params: p, Nodes: n, Every: 1}, nil
 }
 
 // Private is a training of the default preset's model and noise floor under a
 // rule, with the noise that its rounds need for epsilon at the preset's delta.
-func Private(rule string, n int, epsilon float64) (learn.Spec, error) {
+func Private(rule string, n int, epsilon float64) (Spec, error) {
 	p, err := preset.New("default", n)
 	if err != nil {
-		return learn.Spec{}, err
+		return Spec{}, err
 	}
 	p.Rule.Name = rule
 	z, err := accountant.NoiseMultiplier(accountant.RDP, p.Privacy.SamplingRate, int(p.Training.Rounds), epsilon*0.995, preset.Delta)
 	if err != nil {
-		return learn.Spec{}, err
+		return Spec{}, err
 	}
 	// Below epsilon 1 the noise asks for a smaller step, as LEARNING measured.
 	p.Training.LearningRate = 20 * min(1, epsilon)
 	p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = z, epsilon
-	learn.Regrid(&p)
+	Regrid(&p)
 	err = preset.Account(&p)
-	return learn.Spec{Params: p, Nodes: n, Every: 10}, err
+	return Spec{Params: p, Nodes: n, Every: 10}, err
 }
 
 // Noiseless takes noise and noise floor out of a private training. Its grid spans
 // the clip bound four times, as the paper preset's does.
-func Noiseless(s learn.Spec) (learn.Spec, error) {
+func Noiseless(s Spec) (Spec, error) {
 	p := &s.Params
 	p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.NoiseFloor = params.MechanismNone, 0, 0, false
 	p.Grid = params.Grid{Width: uint32(gradients.Int16), Step: 4 * p.Privacy.Clip / (1 << 15)}
@@ -76,5 +73,5 @@ func Noiseless(s learn.Spec) (learn.Spec, error) {
 	return s, err
 }
 
-// Byzantine is the largest number of Byzantine participants with N >= 3f+1.
-func Byzantine(n int) int { return (n - 1) / 3 }
+// MaxByzantine is the largest number of Byzantine participants with N >= 3f+1.
+func MaxByzantine(n int) int { return (n - 1) / 3 }

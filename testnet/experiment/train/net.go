@@ -1,6 +1,4 @@
-// Package live runs an experiment's nets of real nodes: to time their rounds, and
-// to hold a training on them against the simulation's.
-package live
+package train
 
 import (
 	"context"
@@ -18,9 +16,9 @@ import (
 // netTimeout is more than any net takes, on a slow machine too.
 const netTimeout = 20 * time.Minute
 
-// run runs a net of real nodes in this process, with databases in memory,
+// runNet runs a net of real nodes in this process, with databases in memory,
 // while a function looks at it.
-func run(ctx context.Context, m testnet.Manifest, look func(context.Context, *testnet.Net) error) (err error) {
+func runNet(ctx context.Context, m testnet.Manifest, look func(context.Context, *testnet.Net) error) (err error) {
 	home, err := os.MkdirTemp("", "spdl-experiment-")
 	if err != nil {
 		return err

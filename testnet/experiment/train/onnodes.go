@@ -1,4 +1,4 @@
-package live
+package train
 
 import (
 	"context"
@@ -12,24 +12,23 @@ import (
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/attack"
-	"github.com/spdl/spdl/testnet/experiment/learn"
 )
 
-// TrainColumns are a closed round, by how many gradients, and in which block.
-var TrainColumns = []string{"round", "included", "height"}
+// NodesColumns are a closed round, by how many gradients, and in which block.
+var NodesColumns = []string{"round", "included", "height"}
 
 // patience is how many heights a round may wait for gradients that are late. The
 // simulation knows no late ones.
 const patience = 1000
 
-// Train runs a training to its last round on real nodes. The honest send what
+// OnNodes runs a training to its last round on real nodes. The honest send what
 // their own workers compute; the attackers know the seeds of the others, and so
 // all that an attack wants to see.
-func Train(ctx context.Context, spec learn.Spec, data mnist.Data) (rows [][]float64, model []float64, err error) {
+func OnNodes(ctx context.Context, spec Spec, data mnist.Data) (rows [][]float64, model []float64, err error) {
 	if spec.Params.Model.Hidden != 0 {
 		return nil, nil, fmt.Errorf("re-run of a model with %d hidden units, want none: its first weights come from the genesis seed", spec.Params.Model.Hidden)
 	}
-	all, err := learn.NewParticipants(spec, data.Train)
+	all, err := NewParticipants(spec, data.Train)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -46,10 +45,10 @@ func Train(ctx context.Context, spec learn.Spec, data mnist.Data) (rows [][]floa
 	}
 	for i := range spec.Byzantine {
 		m.Dictated[i] = func(t worker.Task) gradients.Vector {
-			return all.Vector(i, learn.Open{Round: t.Round, Seed: t.Seed, Model: t.Model})
+			return all.Vector(i, Open{Round: t.Round, Seed: t.Seed, Model: t.Model})
 		}
 	}
-	err = run(ctx, m, func(ctx context.Context, n *testnet.Net) error {
+	err = runNet(ctx, m, func(ctx context.Context, n *testnet.Net) error {
 		if err := testnet.Follow(ctx, n, nil, func(x testnet.Round) error {
 			rows = append(rows, []float64{float64(x.Round), float64(x.Included), float64(x.Height)})
 			return nil

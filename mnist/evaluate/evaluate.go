@@ -1,0 +1,46 @@
+// Package evaluate measures a chain's models on a test set.
+package evaluate
+
+import (
+	"fmt"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/mnist/model"
+)
+
+// Evaluator measures models of one shape on one test set. It is not safe for
+// concurrent use.
+type Evaluator struct {
+	model *model.Model
+	set   mnist.Features
+}
+
+// New prepares a test set for a chain's model. It fails where the set is empty or
+// does not give the model's number of inputs, and where the model is not valid.
+func New(test mnist.Set, m params.Model) (*Evaluator, error) {
+	if test.Len() == 0 {
+		return nil, fmt.Errorf("the test set is empty")
+	}
+	set, err := test.Features(int(m.Pool), m.PixelMean, m.PixelScale)
+	if err != nil {
+		return nil, err
+	}
+	if set.Inputs != int(m.Inputs) {
+		return nil, fmt.Errorf("test set has %d inputs after pooling by %d, the model takes %d", set.Inputs, m.Pool, m.Inputs)
+	}
+	net, err := model.New(model.Spec{Inputs: int(m.Inputs), Hidden: int(m.Hidden), Classes: int(m.Classes)})
+	if err != nil {
+		return nil, err
+	}
+	return &Evaluator{net, set}, nil
+}
+
+// Evaluate returns loss and accuracy on the test set at the parameters. It fails
+// where their number is not the model's.
+func (e *Evaluator) Evaluate(parameters []float64) (model.Eval, error) {
+	if len(parameters) != e.model.Dim() {
+		return model.Eval{}, fmt.Errorf("%d parameters, the model has %d", len(parameters), e.model.Dim())
+	}
+	return e.model.Evaluate(parameters, e.set.X, e.set.Labels), nil
+}
