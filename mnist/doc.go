@@ -9,5 +9,5 @@
 //   - [PartitionIID], [PartitionDirichlet] and [PartitionByClass] deal a training set out to participants.
 //
 // Everything is deterministic; partitions are functions of their seed. Only [Load] touches files. The models are in
-// mnist/model.
+// mnist/model, the features that linear models learn best from in mnist/features.
 package mnist

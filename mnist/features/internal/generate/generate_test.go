@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/spdl/spdl/mnist/features"
+)
+
+// The strokes are exact on every machine: grey levels are rounded to whole numbers, and none of
+// these 2.4 million lies as near to a half as the last bits of exp reach.
+func TestGlyphsAreTheSameToTheBit(t *testing.T) {
+	h := sha256.New()
+	for i := range 1000 {
+		for _, image := range glyph(i) {
+			h.Write(image)
+		}
+	}
+	assert.Equal(t, "a66ac395e75febb99ee8a0fdf2c2f34172b5363cb6a645c60f7a07503e969dc0", hex.EncodeToString(h.Sum(nil)))
+}
+
+// A glyph fills its extent, stands in the middle, and its variants differ.
+func TestGlyphs(t *testing.T) {
+	for i := range 50 {
+		images := glyph(i)
+		assert.NotEqual(t, images[0], images[1])
+		for _, image := range images {
+			total, y, x := 0.0, 0.0, 0.0
+			for at, level := range image {
+				total += float64(level)
+				y += float64(level) * float64(at/side)
+				x += float64(level) * float64(at%side)
+			}
+			require.Positive(t, total)
+			// Ink saturates where points crowd, so that its centre is not theirs: it stays near it.
+			assert.InDelta(t, (side-1)/2.0, y/total, extent/4.0, "glyph %d", i)
+			assert.InDelta(t, (side-1)/2.0, x/total, extent/4.0, "glyph %d", i)
+		}
+	}
+}
+
+// decode is the inverse of encode, in the order of the embedded file.
+func decode(t *testing.T, file []byte) (mean []float64, scale float64, transposed *mat.Dense) {
+	t.Helper()
+	require.Len(t, file, 4*features.Blocks+4+features.Inputs*features.Blocks)
+	number := func(i int) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(file[4*i:]))) }
+	for i := range features.Blocks {
+		mean = append(mean, number(i))
+	}
+	scale = number(features.Blocks)
+	transposed = mat.NewDense(features.Inputs, features.Blocks, nil)
+	for i, entry := range file[4*features.Blocks+4:] {
+		transposed.RawMatrix().Data[i] = scale * float64(int8(entry))
+	}
+	return mean, scale, transposed
+}
+
+// gram is M Mᵀ.
+func gram(transposed *mat.Dense) *mat.SymDense {
+	var g mat.SymDense
+	g.SymOuterK(1, transposed.T())
+	return &g
+}
+
+// spectral is the largest singular value.
+func spectral(t *testing.T, m mat.Matrix) float64 {
+	t.Helper()
+	var svd mat.SVD
+	require.True(t, svd.Factorize(m, mat.SVDNone))
+	return svd.Values(nil)[0]
+}
+
+// apart is the Frobenius norm of the difference of M Mᵀ.
+func apart(a, b *mat.Dense) float64 {
+	var d mat.Dense
+	d.Sub(gram(a), gram(b))
+	return mat.Norm(&d, 2)
+}
+
+// A model sees images through inner products xᵀx' = (r-mu)ᵀ M Mᵀ (r'-mu) alone: turning the 160
+// directions, as rounding does where eigenvalues are close, turns the weights with them, from a
+// start at zero and under noise that is alike in all directions. So M Mᵀ is compared, which neither
+// signs nor turns change. Rounding makes of M a Q that is off by at most half a scale in each
+// entry, so that with E = Q-M
+//
+//	‖QQᵀ - MMᵀ‖ = ‖QEᵀ + EMᵀ‖ <= (‖Q‖₂ + ‖M‖₂) ‖E‖ <= (‖Q‖₂ + ‖M‖₂) √(512*160) scale/2
+//
+// in Frobenius norms, and spectral ones where it says 2. The typical error is a fourth of that: the
+// rest is left to machines that round floats otherwise. Constants made of half as many glyphs are
+// outside.
+func TestConstantsAreTheRecipes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws 18,000 images and solves for 512 directions, twice: 12 s")
+	}
+	file, err := os.ReadFile("../../constants.bin")
+	require.NoError(t, err)
+	mean, scale, embedded := decode(t, file)
+	r, err := sample(glyphs)
+	require.NoError(t, err)
+	made, transposed, err := fit(r, features.Inputs)
+	require.NoError(t, err)
+	for i := range mean {
+		assert.InDelta(t, made[i], mean[i], 1e-6, "mean %d: float32 rounds it, and the responses behind it, by 3e-8", i)
+	}
+	bound := (spectral(t, embedded) + spectral(t, transposed)) * math.Sqrt(features.Blocks*features.Inputs) * scale / 2
+	assert.Less(t, apart(embedded, transposed), bound)
+
+	half, err := sample(glyphs / 2)
+	require.NoError(t, err)
+	_, other, err := fit(half, features.Inputs)
+	require.NoError(t, err)
+	assert.Greater(t, apart(embedded, other), bound)
+	t.Logf("apart %.0f, bound %.0f, half the glyphs %.0f, of %.0f; repeated to the byte: %v",
+		apart(embedded, transposed), bound, apart(embedded, other), mat.Norm(gram(embedded), 2), bytes.Equal(file, encode(made, transposed)))
+}
+
+// The signs of eigenvectors are a choice: that of the recipe.
+func TestSign(t *testing.T) {
+	assert.Negative(t, sign([]float64{1, -3, 2}))
+	assert.Positive(t, sign([]float64{1, 3, -3}))
+}
+
+func TestEncode(t *testing.T) {
+	transposed := mat.NewDense(features.Inputs, features.Blocks, nil)
+	transposed.Set(0, 0, -254)
+	transposed.Set(1, 2, 3)
+	mean := make([]float64, features.Blocks)
+	mean[5] = 0.25
+	gotMean, scale, got := decode(t, encode(mean, transposed))
+	assert.Equal(t, mean, gotMean)
+	assert.Equal(t, 2.0, scale)
+	assert.Equal(t, -254.0, got.At(0, 0))
+	assert.Equal(t, 4.0, got.At(1, 2), "rounded to multiples of 2")
+}
+
+// Fit finds the directions in which glyphs differ more than their variants do: here the first of
+// three.
+func TestFitPrefersWhatGlyphsDifferIn(t *testing.T) {
+	r := mat.NewDense(6, 3, []float64{
+		9, 1, 0, 9, -1, 0, 9, 0, 0,
+		3, 1, 0, 3, -1, 0, 3, 0, 0,
+	})
+	mean, transposed, err := fit(r, 1)
+	require.NoError(t, err)
+	assert.Equal(t, []float64{6, 0, 0}, mean)
+	assert.Positive(t, transposed.At(0, 0))
+	assert.InDelta(t, 0, transposed.At(0, 1), 1e-12)
+	assert.InDelta(t, 0, transposed.At(0, 2), 1e-12)
+}

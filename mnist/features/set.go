@@ -1,0 +1,60 @@
+package features
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/spdl/spdl/mnist"
+)
+
+// chunk is how many images a goroutine takes at a time.
+const chunk = 256
+
+// Strokes returns the features of all images of a set, rows of Inputs values, computed on all
+// cores. Rows do not depend on how many there are. The images must be square; see [New]. Progress,
+// unless nil, is called after every few hundred images with how many are done: from one goroutine
+// at a time, with growing numbers, the last of which is all.
+//
+// It fails with [mnist.ErrFeatures] for images of another shape.
+func Strokes(s mnist.Set, progress func(done int)) (mnist.Features, error) {
+	if s.Rows != s.Cols {
+		return mnist.Features{}, fmt.Errorf("%w: strokes of images of %dx%d, want a square", mnist.ErrFeatures, s.Rows, s.Cols)
+	}
+	maps := make([]*Map, runtime.GOMAXPROCS(0))
+	for i := range maps {
+		var err error
+		if maps[i], err = New(s.Rows); err != nil {
+			return mnist.Features{}, err
+		}
+	}
+	f := mnist.Features{X: make([]float32, s.Len()*Inputs), Labels: s.Labels, Inputs: Inputs}
+	starts := make(chan int)
+	var (
+		group sync.WaitGroup
+		mu    sync.Mutex // guards done, and keeps calls of progress apart
+		done  int
+	)
+	for _, m := range maps {
+		group.Go(func() {
+			for from := range starts {
+				to := min(from+chunk, s.Len())
+				for i := from; i < to; i++ {
+					m.Row(f.Row(i), s.Image(i))
+				}
+				mu.Lock()
+				done += to - from
+				if progress != nil {
+					progress(done)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for from := 0; from < s.Len(); from += chunk {
+		starts <- from
+	}
+	close(starts)
+	group.Wait()
+	return f, nil
+}
