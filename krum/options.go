@@ -30,19 +30,33 @@ func (o Options) Neighbours() (int, error) {
 	return o.N - o.F - 2, nil
 }
 
+// Feasible returns nil if each of the included vectors of n participants has N-f-2 others to be scored by, else an
+// error that wraps ErrInfeasible or ErrTooFew.
+func Feasible(n, f, included int) error {
+	q, err := Options{N: n, F: f}.Neighbours()
+	switch {
+	case err != nil:
+		return err
+	case included > n:
+		return fmt.Errorf("krum: %w: %d vectors of %d participants", ErrInfeasible, included, n)
+	case included-1 < q:
+		return fmt.Errorf("krum: %w: %d included, so a vector has %d others, but its score needs the N-f-2 = %d nearest"+
+			" (N = %d, f = %d)", ErrTooFew, included, max(0, included-1), q, n, f)
+	}
+	return nil
+}
+
 // check returns the number of neighbours if m of n included vectors can be selected.
 func (o Options) check(n, m int) (q int, err error) {
+	if err := Feasible(o.N, o.F, n); err != nil {
+		return 0, err
+	}
 	q, err = o.Neighbours()
 	switch {
 	case err != nil:
 		return 0, err
-	case n > o.N:
-		return 0, fmt.Errorf("krum: %w: %d vectors of %d participants", ErrInfeasible, n, o.N)
 	case o.Floor < 0:
 		return 0, fmt.Errorf("krum: %w: floor %d, want at least 0", ErrInfeasible, o.Floor)
-	case n-1 < q:
-		return 0, fmt.Errorf("krum: %w: %d included, so a vector has %d others, but its score needs the N-f-2 = %d nearest"+
-			" (N = %d, f = %d)", ErrTooFew, n, max(0, n-1), q, o.N, o.F)
 	case m < 1 || m > n:
 		return 0, fmt.Errorf("krum: %w: select %d of %d vectors", ErrInfeasible, m, n)
 	}

@@ -26,14 +26,9 @@ func (r Rule) Validate(n int) error {
 	case r.Tolerance < 0:
 		return fmt.Errorf("rule.tolerance is %d grid steps, want at least 0", r.Tolerance)
 	}
-	// A rule that cannot aggregate the fewest gradients that may close a round
-	// would stall the chain: try it.
+	// A rule that cannot aggregate the fewest gradients that may close a round would stall the chain.
 	f := int(r.Byzantine)
-	trial := make([]gradients.Vector, n-f)
-	for i := range trial {
-		trial[i] = gradients.NewVector(gradients.Int8, 1)
-	}
-	if _, err := rule.Aggregate(rules.Input{N: n, F: f, Vectors: trial, Unsquared: r.Unsquared}); err != nil {
+	if err := rule.Feasible(n, f, n-f); err != nil {
 		return fmt.Errorf("rule.name %q cannot aggregate N-f of N=%d gradients with f=%d: %w", r.Name, n, f, err)
 	}
 	return nil

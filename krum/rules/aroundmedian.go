@@ -26,11 +26,15 @@ func (aroundMedianRule) Cost() string { return "O(n log^2 n d)" }
 
 func (aroundMedianRule) Source() string { return "Xie et al., 2018, arXiv:1802.10116" }
 
-func (aroundMedianRule) aggregate(in Input, p points) (Output, error) {
-	if honestMajority(in.F, p.len()) == 0 {
-		return Output{}, fmt.Errorf("rules: %w: mean-around-median of %d included with f = %d, want at least 2f+1 = %d",
-			ErrTooFew, p.len(), in.F, 2*in.F+1)
+func (aroundMedianRule) feasible(_, f, included int) error {
+	if honestMajority(f, included) == 0 {
+		return fmt.Errorf("rules: %w: mean-around-median of %d included with f = %d, want at least 2f+1 = %d",
+			ErrTooFew, included, f, 2*f+1)
 	}
+	return nil
+}
+
+func (aroundMedianRule) aggregate(in Input, p points) (Output, error) {
 	return Output{Delta: p.nearMedian(p.len() - in.F), Selected: p.everybody(), Margin: -1}, nil
 }
 

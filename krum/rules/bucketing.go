@@ -60,16 +60,26 @@ func (r bucketedRule) Source() string {
 	return r.aggregator.Source() + "; bucketing: Karimireddy et al., ICLR 2022, algorithm 1"
 }
 
+func (r bucketedRule) Feasible(n, f, included int) error {
+	if err := feasible(n, f, included); err != nil {
+		return err
+	}
+	if f >= buckets(n) {
+		return fmt.Errorf("rules: %w: N = %d in N' = %d buckets of %d, f = %d, want f < N'",
+			ErrInfeasible, n, buckets(n), bucketSize, f)
+	}
+	if err := r.feasible(buckets(n), f, buckets(included)); err != nil {
+		return fmt.Errorf("rules: N = %d in N' = %d buckets of %d, %d included in %d: %w",
+			n, buckets(n), bucketSize, included, buckets(included), err)
+	}
+	return nil
+}
+
 func (r bucketedRule) Aggregate(in Input) (Output, error) {
-	if err := in.check(); err != nil {
+	if err := in.check(r); err != nil {
 		return Output{}, err
 	}
-	n := in.N
-	in.N = buckets(n)
-	if in.F >= in.N {
-		return Output{}, fmt.Errorf("rules: %w: N = %d in N' = %d buckets of %d, f = %d, want f < N'",
-			ErrInfeasible, n, in.N, bucketSize, in.F)
-	}
+	in.N = buckets(in.N)
 	p := points{vectors: in.Vectors, floor: math.MaxInt64}
 	if in.Floor <= math.MaxInt64/bucketSize {
 		// Of sums of s gradients each the difference has s times the noise, squared, of a difference of gradients.
@@ -82,8 +92,7 @@ func (r bucketedRule) Aggregate(in Input) (Output, error) {
 	}
 	out, err := r.aggregate(in, p)
 	if err != nil {
-		return Output{}, fmt.Errorf("rules: N = %d in N' = %d buckets of %d, %d included in %d: %w",
-			n, in.N, bucketSize, len(in.Vectors), p.len(), err)
+		return Output{}, err
 	}
 	return p.perVector(out), nil
 }

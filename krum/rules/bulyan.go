@@ -48,11 +48,15 @@ func (bulyanRule) Cost() string { return "O(n^2 d + n log^2 n d + n^3)" }
 
 func (bulyanRule) Source() string { return "El Mhamdi et al., ICML 2018, section 4" }
 
-func (r bulyanRule) aggregate(in Input, p points) (Output, error) {
-	if in.N < 4*in.F+1 {
-		return Output{}, fmt.Errorf("rules: %w: bulyan with N = %d, f = %d has nothing to average, want N >= 4f+1 = %d",
-			ErrInfeasible, in.N, in.F, 4*in.F+1)
+func (bulyanRule) feasible(n, f, included int) error {
+	if n < 4*f+1 {
+		return fmt.Errorf("rules: %w: bulyan with N = %d, f = %d has nothing to average, want N >= 4f+1 = %d",
+			ErrInfeasible, n, f, 4*f+1)
 	}
+	return krum.Feasible(n, f, included)
+}
+
+func (r bulyanRule) aggregate(in Input, p points) (Output, error) {
 	theta := min(in.N-2*in.F, p.len())
 	d := p.distances()
 	first, err := d.selectBest(1, p.options(in))

@@ -44,12 +44,15 @@ func (comparativeRule) Cost() string { return "O(n d)" }
 
 func (comparativeRule) Source() string { return "Gupta et al., 2020, arXiv:2008.04699" }
 
+func (comparativeRule) feasible(_, f, included int) error {
+	if included <= f {
+		return fmt.Errorf("rules: %w: cge of %d included with f = %d, want at least f+1 = %d", ErrTooFew, included, f, f+1)
+	}
+	return nil
+}
+
 func (comparativeRule) aggregate(in Input, p points) (Output, error) {
 	k := p.len()
-	if k <= in.F {
-		return Output{}, fmt.Errorf("rules: %w: cge of %d included with f = %d, want at least f+1 = %d",
-			ErrTooFew, k, in.F, in.F+1)
-	}
 	norms := p.squaredNorms()
 	order := ascending(k)
 	slices.SortFunc(order, func(i, j int) int { return cmp.Or(norms[i].Cmp(norms[j]), cmp.Compare(i, j)) })

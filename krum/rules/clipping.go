@@ -66,6 +66,8 @@ func (centeredClippingRule) Cost() string { return "O(n^2 d + n log^2 n d)" }
 
 func (centeredClippingRule) Source() string { return "Karimireddy et al., ICML 2021, algorithm 2" }
 
+func (centeredClippingRule) feasible(_, _, _ int) error { return nil }
+
 func (centeredClippingRule) aggregate(_ Input, p points) (Output, error) {
 	k := p.len()
 	median := p.middleMean((k-1)/2, k/2+1)

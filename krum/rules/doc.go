@@ -20,7 +20,7 @@
 //	bucketing+<rule>    any of these on means of two                    needs the rule's, of N/2 and f
 //
 // What a rule needs by its theorem is Condition, a warning for genesis validation; what it needs to be computed at all
-// is checked by Aggregate. Cost and Source are for documents.
+// is Feasible, which Aggregate asks first. Cost and Source are for documents.
 //
 // # Those who are silent
 //
@@ -31,7 +31,7 @@
 //
 // # How to add a rule
 //
-// Write one file with a type that has Name, Condition, Denominator, Cost, Source and aggregate, the last in terms of
+// Write one file with a type that has Name, Condition, feasible, Denominator, Cost, Source and aggregate, the last in terms of
 // points, so that the rule works on mixtures and buckets of gradients as on gradients; state its resilience condition,
 // cost and source in the type's comment. Add one line to the list in registry.go: the rule and its mixed and bucketed
 // variants then exist, for genesis, the command line and the benchmarks too.

@@ -57,6 +57,8 @@ func (geometricMedianRule) Source() string {
 	return "Pillutla et al., 2019, arXiv:1912.13445, algorithm 2"
 }
 
+func (geometricMedianRule) feasible(_, _, _ int) error { return nil }
+
 func (geometricMedianRule) aggregate(_ Input, p points) (Output, error) {
 	h := p.newHull()
 	weights := make([]uint64, p.len())

@@ -17,6 +17,8 @@ func (krumRule) Name() string { return "krum" }
 
 func (krumRule) Condition(n, f int) error { return krum.Condition(n, f) }
 
+func (krumRule) feasible(n, f, included int) error { return krum.Feasible(n, f, included) }
+
 func (krumRule) Denominator(_, _, _ int) int64 { return 1 }
 
 func (krumRule) Cost() string { return "O(n^2 d)" }

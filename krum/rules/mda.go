@@ -50,16 +50,19 @@ func (minimumDiameterRule) Cost() string {
 
 func (minimumDiameterRule) Source() string { return "El Mhamdi et al., PODC 2020, arXiv:1905.03853" }
 
+func (minimumDiameterRule) feasible(_, f, included int) error {
+	switch {
+	case f > maxDiameterF:
+		return fmt.Errorf("rules: %w: mda with f = %d would search too long, want f <= %d", ErrInfeasible, f, maxDiameterF)
+	case honestMajority(f, included) == 0:
+		return fmt.Errorf("rules: %w: mda of %d included with f = %d, want at least 2f+1 = %d",
+			ErrTooFew, included, f, 2*f+1)
+	}
+	return nil
+}
+
 func (minimumDiameterRule) aggregate(in Input, p points) (Output, error) {
 	k := p.len()
-	switch {
-	case in.F > maxDiameterF:
-		return Output{}, fmt.Errorf("rules: %w: mda with f = %d would search too long, want f <= %d",
-			ErrInfeasible, in.F, maxDiameterF)
-	case honestMajority(in.F, k) == 0:
-		return Output{}, fmt.Errorf("rules: %w: mda of %d included with f = %d, want at least 2f+1 = %d",
-			ErrTooFew, k, in.F, 2*in.F+1)
-	}
 	r := p.distances().ranks(p.floor)
 	selected := r.closest(in.F)
 	out := Output{Delta: p.mean(selected), Selected: p.entered(selected), Score: make([]int64, k), Margin: -1}

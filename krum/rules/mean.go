@@ -25,6 +25,8 @@ func (meanRule) Cost() string { return "O(n d)" }
 
 func (meanRule) Source() string { return "folklore" }
 
+func (meanRule) feasible(_, _, _ int) error { return nil }
+
 func (meanRule) aggregate(_ Input, p points) (Output, error) {
 	return Output{Delta: p.mean(ascending(p.len())), Selected: p.everybody(), Margin: -1}, nil
 }

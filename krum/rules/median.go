@@ -21,6 +21,8 @@ func (medianRule) Cost() string { return "O(n log^2 n d)" }
 
 func (medianRule) Source() string { return "Yin et al., ICML 2018, definition 1" }
 
+func (medianRule) feasible(_, _, _ int) error { return nil }
+
 func (medianRule) aggregate(_ Input, p points) (Output, error) {
 	k := p.len()
 	return Output{Delta: p.middleMean((k-1)/2, k/2+1), Selected: p.everybody(), Margin: -1}, nil

@@ -17,6 +17,8 @@ func (multiKrumRule) Name() string { return "multi-krum" }
 
 func (multiKrumRule) Condition(n, f int) error { return krum.Condition(n, f) }
 
+func (multiKrumRule) feasible(n, f, included int) error { return krum.Feasible(n, f, included) }
+
 func (multiKrumRule) Denominator(n, f, included int) int64 { return int64(max(0, min(n-f, included))) }
 
 func (multiKrumRule) Cost() string { return "O(n^2 d)" }

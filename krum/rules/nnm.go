@@ -40,14 +40,21 @@ func (r mixedRule) Source() string {
 	return r.aggregator.Source() + "; mixing: Allouah et al., AISTATS 2023, algorithm 2"
 }
 
+func (r mixedRule) Feasible(n, f, included int) error {
+	if err := feasible(n, f, included); err != nil {
+		return err
+	}
+	if included <= f {
+		return fmt.Errorf("rules: %w: mix %d included with f = %d, want at least f+1 = %d", ErrTooFew, included, f, f+1)
+	}
+	return r.feasible(n, f, included)
+}
+
 func (r mixedRule) Aggregate(in Input) (Output, error) {
-	if err := in.check(); err != nil {
+	if err := in.check(r); err != nil {
 		return Output{}, err
 	}
-	p, err := mix(in)
-	if err != nil {
-		return Output{}, err
-	}
+	p := mix(in)
 	out, err := r.aggregate(in, p)
 	if err != nil {
 		return Output{}, err
@@ -57,16 +64,12 @@ func (r mixedRule) Aggregate(in Input) (Output, error) {
 }
 
 // mix returns the mixtures of in's vectors.
-func mix(in Input) (points, error) {
+func mix(in Input) points {
 	k := len(in.Vectors)
-	if k <= in.F {
-		return points{}, fmt.Errorf("rules: %w: mix %d included with f = %d, want at least f+1 = %d",
-			ErrTooFew, k, in.F, in.F+1)
-	}
 	d := gradients.Pairwise(in.Vectors)
 	members := make([][]int, k)
 	for i, near := range krum.Nearest(d, k-in.F-1, in.Floor) {
 		members[i] = slices.Concat([]int{i}, near)
 	}
-	return points{vectors: in.Vectors, members: members, pairs: d}, nil // the floor did its work here
+	return points{vectors: in.Vectors, members: members, pairs: d} // the floor did its work here
 }

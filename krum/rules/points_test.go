@@ -18,8 +18,7 @@ func TestMixtureDistances(t *testing.T) {
 		n := 2 + r.below(8)
 		w := []gradients.Width{gradients.Int8, gradients.Int16}[r.below(2)]
 		in := Input{N: n, F: r.below(n), Vectors: generate(w, n, 5, int(w.Max()), r.next())}
-		p, err := mix(in)
-		require.NoError(t, err)
+		p := mix(in)
 		got, wide := p.mixtureDistances(), p.wideMixtureDistances()
 		for i := range n {
 			for j := range n {
@@ -46,8 +45,7 @@ func TestMixturesBeyondInt64(t *testing.T) {
 	r := splitmix64(6)
 	for range 200 {
 		in := Input{N: 7, F: 2, Vectors: generate(gradients.Int8, 7, 4, 20, r.next())}
-		p, err := mix(in)
-		require.NoError(t, err)
+		p := mix(in)
 		for _, unsquared := range []bool{false, true} {
 			o := krum.Options{N: 7, F: 2, Unsquared: unsquared}
 			want, err := p.distances().selectBest(3, o)

@@ -10,10 +10,13 @@ import (
 type aggregator interface {
 	Name() string
 	Condition(n, f int) error
+	// feasible returns nil if the rule can aggregate so many points of n, of which at least one is there and f are
+	// Byzantine, f < n.
+	feasible(n, f, included int) error
 	Denominator(n, f, included int) int64
 	Cost() string
 	Source() string
-	// aggregate computes Delta of p, which are in.Vectors, or mixtures or buckets of them; in has passed check. Rules
+	// aggregate computes Delta of p, which are in.Vectors, or mixtures or buckets of them; they are feasible. Rules
 	// look at p rather than at in.Vectors and in.Floor: with buckets there are fewer points than vectors.
 	aggregate(in Input, p points) (Output, error)
 }
@@ -65,8 +68,15 @@ func rules() []Rule {
 // plainRule applies a rule to the gradients themselves.
 type plainRule struct{ aggregator }
 
+func (r plainRule) Feasible(n, f, included int) error {
+	if err := feasible(n, f, included); err != nil {
+		return err
+	}
+	return r.feasible(n, f, included)
+}
+
 func (r plainRule) Aggregate(in Input) (Output, error) {
-	if err := in.check(); err != nil {
+	if err := in.check(r); err != nil {
 		return Output{}, err
 	}
 	return r.aggregate(in, points{vectors: in.Vectors, floor: in.Floor})

@@ -119,3 +119,21 @@ func TestDenominators(t *testing.T) {
 	n := gradients.MaxParticipants
 	require.LessOrEqual(t, lookup(t, "nnm+centered-clipping").Denominator(n, 0, n), int64(gradients.MaxDenominator))
 }
+
+// TestFeasible: the numbers alone decide whether a rule can aggregate, and with the words of Aggregate.
+func TestFeasible(t *testing.T) {
+	vs := generate(gradients.Int8, 14, 1, 9, 1)
+	for _, name := range Names() {
+		rule := lookup(t, name)
+		for n := range len(vs) {
+			for f := -1; f <= n; f++ {
+				for k := range n + 2 {
+					_, err := rule.Aggregate(Input{N: n, F: f, Vectors: vs[:min(k, len(vs))]})
+					require.Equal(t, err, rule.Feasible(n, f, min(k, len(vs))), "%s with N = %d, f = %d, %d included", name, n, f, k)
+				}
+			}
+		}
+	}
+	require.ErrorIs(t, lookup(t, "mda").Feasible(120, 34, 120), ErrInfeasible)
+	require.NoError(t, lookup(t, "nnm+trimmed-mean").Feasible(1000, 333, 667))
+}

@@ -25,6 +25,9 @@ type Rule interface {
 	// Errors: ErrInfeasible if in makes no sense, ErrTooFew if too few gradients are included for the rule. It panics
 	// if the vectors' shapes differ: they were decoded with one shape.
 	Aggregate(in Input) (Output, error)
+	// Feasible returns nil if the rule can aggregate so many included gradients of n participants, else the error of
+	// Aggregate, which wraps ErrInfeasible or ErrTooFew. It is decided by the numbers alone, in constant time.
+	Feasible(n, f, included int) error
 	// Condition returns nil if the rule's theorem covers f Byzantine of n participants, else an error that wraps
 	// ErrCondition and says what it requires. It is a warning.
 	Condition(n, f int) error
@@ -78,20 +81,28 @@ type Output struct {
 	Margin int64
 }
 
-// check refuses what no rule can aggregate.
-func (in Input) check() error {
-	switch k := len(in.Vectors); {
-	case in.F < 0 || in.F >= in.N || in.N > gradients.MaxParticipants:
-		return fmt.Errorf("rules: %w: N = %d, f = %d, want 0 <= f < N <= %d",
-			ErrInfeasible, in.N, in.F, gradients.MaxParticipants)
-	case in.Floor < 0:
+// check refuses what a rule cannot aggregate.
+func (in Input) check(r Rule) error {
+	if err := r.Feasible(in.N, in.F, len(in.Vectors)); err != nil {
+		return err
+	}
+	if in.Floor < 0 {
 		return fmt.Errorf("rules: %w: floor %d, want at least 0", ErrInfeasible, in.Floor)
-	case k > in.N:
-		return fmt.Errorf("rules: %w: %d vectors of %d participants", ErrInfeasible, k, in.N)
-	case k == 0:
-		return fmt.Errorf("rules: %w: none included", ErrTooFew)
 	}
 	gradients.Shape(in.Vectors)
+	return nil
+}
+
+// feasible refuses numbers that no rule can aggregate.
+func feasible(n, f, included int) error {
+	switch {
+	case f < 0 || f >= n || n > gradients.MaxParticipants:
+		return fmt.Errorf("rules: %w: N = %d, f = %d, want 0 <= f < N <= %d", ErrInfeasible, n, f, gradients.MaxParticipants)
+	case included > n:
+		return fmt.Errorf("rules: %w: %d vectors of %d participants", ErrInfeasible, included, n)
+	case included < 1:
+		return fmt.Errorf("rules: %w: none included", ErrTooFew)
+	}
 	return nil
 }
 

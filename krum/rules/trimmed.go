@@ -23,11 +23,14 @@ func (trimmedMeanRule) Cost() string { return "O(n log^2 n d)" }
 
 func (trimmedMeanRule) Source() string { return "Yin et al., ICML 2018, definition 2" }
 
-func (trimmedMeanRule) aggregate(in Input, p points) (Output, error) {
-	k := p.len()
-	if k < 2*in.F+1 {
-		return Output{}, fmt.Errorf("rules: %w: trimmed-mean of %d included with f = %d, want at least 2f+1 = %d",
-			ErrTooFew, k, in.F, 2*in.F+1)
+func (trimmedMeanRule) feasible(_, f, included int) error {
+	if included < 2*f+1 {
+		return fmt.Errorf("rules: %w: trimmed-mean of %d included with f = %d, want at least 2f+1 = %d",
+			ErrTooFew, included, f, 2*f+1)
 	}
-	return Output{Delta: p.middleMean(in.F, k-in.F), Selected: p.everybody(), Margin: -1}, nil
+	return nil
+}
+
+func (trimmedMeanRule) aggregate(in Input, p points) (Output, error) {
+	return Output{Delta: p.middleMean(in.F, p.len()-in.F), Selected: p.everybody(), Margin: -1}, nil
 }
