@@ -15,7 +15,7 @@ import (
 )
 
 func testnetCommand() *cobra.Command {
-	return group("testnet", "Make and run localnets", testnetInitCommand(), testnetStartCommand(), testnetBenchCommand(), testnetNodeCommand())
+	return group("testnet", "Make and run localnets", testnetInitCommand(), testnetStartCommand(), testnetNodeCommand())
 }
 
 // manifestFlags are the flags that make a manifest.

@@ -1,4 +1,6 @@
-package testnet
+//go:build e2e
+
+package e2e
 
 import (
 	"context"
@@ -7,23 +9,23 @@ import (
 
 	dbm "github.com/cometbft/cometbft-db"
 	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/config"
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/testnet"
 	"github.com/stretchr/testify/require"
 )
 
 // TestBaselineNet: four nodes over real p2p store rounds, a block each.
 func TestBaselineNet(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a net")
-	}
-	n, err := Init(Manifest{Home: t.TempDir(), Rounds: 5, Memory: true})
+	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Rounds: 5, Memory: true})
 	require.NoError(t, err)
-	for i := range n.Nodes { // a round that is late on a slow machine costs no empty block
-		n.Nodes[i].app.Proposal.Wait, n.Nodes[i].home.Config.Consensus.TimeoutPropose = 20*time.Second, 30*time.Second
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	const size, rounds = 2000, 5
-	nodes, stop, err := startBaseline(ctx, n, size)
+	// A round that is late on a slow machine costs no empty block.
+	nodes, stop, err := startBaseline(ctx, n, size, func(c *config.Config, a *node.AppConfig) {
+		a.Proposal.Wait, c.Consensus.TimeoutPropose = 20*time.Second, 30*time.Second
+	})
 	defer func() { require.NoError(t, stop()) }()
 	require.NoError(t, err)
 	s, err := measure(ctx, nodes, warmup+rounds)
@@ -38,7 +40,7 @@ func TestBaselineNet(t *testing.T) {
 // TestBaselineRound: a proposal waits for the round, and no longer than told.
 func TestBaselineRound(t *testing.T) {
 	ctx := context.Background()
-	b := NewBaseline(2, 50*time.Millisecond, dbm.NewMemDB())
+	b := newBaseline(2, 50*time.Millisecond, dbm.NewMemDB())
 	check := func(raw []byte) uint32 {
 		r, err := b.CheckTx(ctx, &abcitypes.RequestCheckTx{Tx: raw})
 		require.NoError(t, err)
@@ -55,10 +57,7 @@ func TestBaselineRound(t *testing.T) {
 	require.Zero(t, check(baselineTx(1, 0, 100)), "one round ahead")
 	require.Empty(t, propose())
 	b.wait = time.Minute // however late the other one comes
-	go func() {
-		time.Sleep(10 * time.Millisecond)
-		check(baselineTx(0, 1, 100))
-	}()
+	go check(baselineTx(0, 1, 100))
 	txs := propose()
 	require.Equal(t, [][]byte{baselineTx(0, 0, 100), baselineTx(0, 1, 100)}, txs)
 
@@ -89,29 +88,26 @@ func TestBaselineRound(t *testing.T) {
 	require.Equal(t, r.AppHash, empty.AppHash, "an empty block changes nothing")
 }
 
-func TestFigures(t *testing.T) {
-	f := figures([]sample{
+func TestPool(t *testing.T) {
+	f := pool([]sample{
 		{gaps: []float64{5, 1, 3}, blocks: 3, cpu: 0.6, bytes: 100},
 		{gaps: []float64{2, 4, 9, 8, 7, 6, 10}, blocks: 9, cpu: 0.4, bytes: 900},
 	})
-	require.Equal(t, Figures{Rounds: 10, Median: 6, P90: 10, Blocks: 1.2, CPU: 0.1, Bytes: 100}, f)
+	require.Equal(t, figures{rounds: 10, median: 6, p90: 10, blocks: 1.2, cpu: 0.1, bytes: 100}, f)
 }
 
-// TestBench: both nets run, one after the other.
-func TestBench(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs two nets")
-	}
-	c, err := Bench(context.Background(), Manifest{Rounds: warmup + 5, Validators: 4, Memory: true}, 1, t.Output())
+// TestCompare: both nets run, one after the other.
+func TestCompare(t *testing.T) {
+	c, err := compare(t.Context(), testnet.Manifest{Rounds: warmup + 5, Validators: 4, Memory: true}, 1, t.Output())
 	require.NoError(t, err)
-	require.Equal(t, 4, c.Validators)
-	require.Equal(t, 1970+168, c.TxBytes)
-	for _, f := range []Figures{c.SPDL, c.Baseline} {
-		require.Equal(t, 5, f.Rounds)
-		require.GreaterOrEqual(t, f.P90, f.Median)
-		require.GreaterOrEqual(t, f.Blocks, 1.0)
-		require.Positive(t, f.CPU)
-		require.Positive(t, f.Bytes)
+	require.Equal(t, 1970+168, c.txBytes)
+	for _, f := range []figures{c.spdl, c.baseline} {
+		require.Equal(t, 5, f.rounds)
+		require.GreaterOrEqual(t, f.p90, f.median)
+		require.GreaterOrEqual(t, f.blocks, 1.0)
+		require.Positive(t, f.cpu)
+		require.Positive(t, f.bytes)
 	}
-	require.InDelta(t, c.SPDL.Median/c.Baseline.Median, c.Ratio, 1e-9)
+	_, err = compare(t.Context(), testnet.Manifest{Rounds: warmup}, 1, t.Output())
+	require.ErrorContains(t, err, "5 rounds, want at least 6")
 }

@@ -1,80 +1,96 @@
-package testnet
+//go:build e2e
+
+package e2e
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	dbm "github.com/cometbft/cometbft-db"
+	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
 	cmtnode "github.com/cometbft/cometbft/node"
 	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
 	"github.com/cometbft/cometbft/types"
+	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/testnet"
 )
 
-// Figures are what a net costs a round.
-type Figures struct {
-	Rounds int     `json:"rounds"`
-	Median float64 `json:"median_ms"` // from one closing block's commit on node 0 to the next
-	P90    float64 `json:"p90_ms"`
-	Blocks float64 `json:"blocks_per_round"`
-	CPU    float64 `json:"cpu_s_per_round"` // user and system, all nodes
-	Bytes  float64 `json:"bytes_sent_per_round"`
-}
+var (
+	sizes  = flag.String("sizes", "4,20", "numbers of validators that BenchmarkRound measures")
+	repeat = flag.Int("repeat", 3, "its nets of each application and size")
+	rounds = flag.Uint64("rounds", 0, "its rounds of each net; 0 for the preset's")
+	preset = flag.String("preset", "paper", "its preset")
+	rule   = flag.String("rule", "", "its rule, if not the preset's")
+)
 
-// Comparison is SPDL beside the baseline in one run.
-type Comparison struct {
-	Validators int     `json:"validators"`
-	TxBytes    int     `json:"tx_bytes"`
-	SPDL       Figures `json:"spdl"`
-	Baseline   Figures `json:"baseline"`
-	Ratio      float64 `json:"median_ratio"`
-}
-
-// maxBenchRounds is more than any net closes in a run's three minutes.
-const maxBenchRounds = 10000
-
-// CheckBench refuses what Bench cannot measure.
-func CheckBench(m Manifest, repeat int) error {
-	m.Home = "bench" // each run has its own
-	p, err := m.check()
-	switch t := p.Training.Rounds; {
-	case err != nil:
-		return err
-	case repeat < 1:
-		return fmt.Errorf("%d runs of each, want at least 1", repeat)
-	case t <= warmup || t > maxBenchRounds:
-		return fmt.Errorf("%d rounds, want %d to %d: the first %d are not counted", t, warmup+1, maxBenchRounds, warmup)
+// BenchmarkRound compares what a round costs with and without SPDL: it runs nets of
+// SPDL and of the baseline in turn. `make bench-net` runs it.
+func BenchmarkRound(b *testing.B) {
+	for size := range strings.SplitSeq(*sizes, ",") {
+		n, err := strconv.Atoi(size)
+		require.NoError(b, err)
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				m := testnet.Manifest{Validators: n, Preset: *preset, Rounds: *rounds, Rule: *rule}
+				c, err := compare(b.Context(), m, *repeat, b.Output())
+				require.NoError(b, err)
+				b.ReportMetric(float64(c.txBytes), "tx-bytes")
+				b.ReportMetric(c.spdl.median/c.baseline.median, "median-ratio")
+				for name, f := range map[string]figures{"spdl": c.spdl, "baseline": c.baseline} {
+					b.ReportMetric(f.median, name+"-median-ms")
+					b.ReportMetric(f.p90, name+"-p90-ms")
+					b.ReportMetric(f.blocks, name+"-blocks/round")
+					b.ReportMetric(f.cpu, name+"-CPU-s/round")
+					b.ReportMetric(f.bytes/1e6, name+"-MB-sent/round")
+				}
+			}
+		})
 	}
-	return nil
 }
 
-// Bench runs SPDL and the baseline in turn, repeat times each, in process over
+// figures are what a net costs a round.
+type figures struct {
+	rounds int
+	median float64 // ms from one closing block's commit on node 0 to the next
+	p90    float64 // ms
+	blocks float64
+	cpu    float64 // seconds, user and system, all nodes
+	bytes  float64 // sent by all nodes
+}
+
+// comparison is SPDL beside the baseline.
+type comparison struct {
+	txBytes        int
+	spdl, baseline figures
+}
+
+// compare runs SPDL and the baseline in turn, repeat times each, in process over
 // real p2p, with the manifest's parameters and transactions of the same size,
 // and pools the rounds of each.
-func Bench(ctx context.Context, m Manifest, repeat int, progress io.Writer) (Comparison, error) {
+func compare(ctx context.Context, m testnet.Manifest, repeat int, progress io.Writer) (c comparison, err error) {
 	var spdl, base []sample
-	c := Comparison{Validators: m.Validators}
-	if err := CheckBench(m, repeat); err != nil {
-		return c, err
-	}
 	for i := range repeat {
 		for _, kind := range []string{"spdl", "baseline"} {
-			fmt.Fprintf(progress, "%d validators, %s, run %d of %d\n", m.Validators, kind, i+1, repeat)
-			s, size, err := benchOne(ctx, m, kind == "baseline")
-			if err != nil {
+			fmt.Fprintf(progress, "%d validators, %s, net %d of %d\n", m.Validators, kind, i+1, repeat)
+			var s sample
+			if s, c.txBytes, err = runOne(ctx, m, kind == "baseline"); err != nil {
 				return c, fmt.Errorf("%s: %w", kind, err)
 			}
-			c.TxBytes = size
 			if kind == "spdl" {
 				spdl = append(spdl, s)
 			} else {
@@ -82,8 +98,7 @@ func Bench(ctx context.Context, m Manifest, repeat int, progress io.Writer) (Com
 			}
 		}
 	}
-	c.SPDL, c.Baseline = figures(spdl), figures(base)
-	c.Ratio = c.SPDL.Median / c.Baseline.Median
+	c.spdl, c.baseline = pool(spdl), pool(base)
 	return c, nil
 }
 
@@ -95,25 +110,26 @@ type sample struct {
 	bytes  float64
 }
 
-func figures(samples []sample) Figures {
-	var f Figures
+// pool returns the figures of all rounds of the samples.
+func pool(samples []sample) figures {
+	var f figures
 	var gaps []float64
 	var blocks int64
 	for _, s := range samples {
 		gaps = append(gaps, s.gaps...)
 		blocks += s.blocks
-		f.CPU += s.cpu
-		f.Bytes += s.bytes
+		f.cpu += s.cpu
+		f.bytes += s.bytes
 	}
-	f.Rounds = len(gaps)
+	f.rounds = len(gaps)
 	slices.Sort(gaps)
-	f.Median, f.P90 = gaps[len(gaps)/2], gaps[len(gaps)*9/10]
-	f.Blocks, f.CPU, f.Bytes = float64(blocks)/float64(f.Rounds), f.CPU/float64(f.Rounds), f.Bytes/float64(f.Rounds)
+	f.median, f.p90 = gaps[len(gaps)/2], gaps[len(gaps)*9/10]
+	f.blocks, f.cpu, f.bytes = float64(blocks)/float64(f.rounds), f.cpu/float64(f.rounds), f.bytes/float64(f.rounds)
 	return f
 }
 
-// benchOne runs one net for the manifest's rounds.
-func benchOne(ctx context.Context, m Manifest, baseline bool) (s sample, txBytes int, err error) {
+// runOne runs one net for the manifest's rounds.
+func runOne(ctx context.Context, m testnet.Manifest, baseline bool) (s sample, txBytes int, err error) {
 	home, err := os.MkdirTemp("", "spdl-bench-")
 	if err != nil {
 		return s, 0, err
@@ -131,9 +147,12 @@ func benchOne(ctx context.Context, m Manifest, baseline bool) (s sample, txBytes
 		rounds = int(p.Training.Rounds)
 		p.Training.Rounds *= 2
 	}
-	n, err := Init(m)
+	n, err := testnet.Init(m)
 	if err != nil {
 		return s, 0, err
+	}
+	if rounds <= warmup {
+		return s, 0, fmt.Errorf("%d rounds, want at least %d: the first %d are not counted", rounds, warmup+1, warmup)
 	}
 	txBytes = gradientTxBytes(n.Genesis.Params)
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
@@ -141,11 +160,11 @@ func benchOne(ctx context.Context, m Manifest, baseline bool) (s sample, txBytes
 	var nodes []*cmtnode.Node
 	if baseline {
 		var stop func() error
-		nodes, stop, err = startBaseline(ctx, n, txBytes)
+		nodes, stop, err = startBaseline(ctx, n, txBytes, nil)
 		defer func() { err = errors.Join(err, stop()) }()
 	} else {
-		var p *InProcess
-		if p, err = StartInProcess(n, log.NewNopLogger()); err == nil {
+		var p *testnet.InProcess
+		if p, err = testnet.StartInProcess(n, log.NewNopLogger()); err == nil {
 			defer func() { err = errors.Join(err, p.Stop()) }()
 			for _, r := range p.Nodes {
 				nodes = append(nodes, r.Node)
@@ -162,7 +181,11 @@ func benchOne(ctx context.Context, m Manifest, baseline bool) (s sample, txBytes
 // gradientTxBytes is the size of a signed gradient.
 func gradientTxBytes(p params.Params) int { return p.Model.Dim()*int(p.Grid.Width) + 168 }
 
-func startBaseline(ctx context.Context, n *Net, size int) (nodes []*cmtnode.Node, stop func() error, err error) {
+// startBaseline starts a net's nodes with the baseline in place of SPDL, and their
+// senders. The change, which may be nil, is made to every node's configuration.
+func startBaseline(
+	ctx context.Context, n *testnet.Net, size int, change func(*config.Config, *node.AppConfig),
+) (nodes []*cmtnode.Node, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop = func() error {
 		cancel()
@@ -174,14 +197,20 @@ func startBaseline(ctx context.Context, n *Net, size int) (nodes []*cmtnode.Node
 		}
 		return errors.Join(errs...)
 	}
-	var apps []*Baseline
-	for i := range n.Nodes {
-		c := n.Nodes[i].home.Config
+	var apps []*baseline
+	for _, made := range n.Nodes {
+		c, a, err := node.Load(made.Home)
+		if err != nil {
+			return nodes, stop, err
+		}
+		if change != nil {
+			change(c, &a)
+		}
 		db, err := dbm.NewDB("application", dbm.BackendType(c.DBBackend), c.DBDir())
 		if err != nil {
 			return nodes, stop, err
 		}
-		b := NewBaseline(len(n.Nodes), n.Nodes[i].app.Proposal.Wait, db)
+		b := newBaseline(len(n.Nodes), a.Proposal.Wait, db)
 		nd, err := node.New(c, b, log.NewNopLogger())
 		if err != nil {
 			return nodes, stop, err

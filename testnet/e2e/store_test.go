@@ -1,9 +1,11 @@
-package testnet
+//go:build e2e
+
+package e2e
 
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
+	endian "encoding/binary"
 	"errors"
 	"sync"
 	"time"
@@ -12,11 +14,11 @@ import (
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 )
 
-// Baseline is the least application that a round of learning can be compared
+// baseline is the least application that a round of learning can be compared
 // with: N transactions of a gradient's size make a round, the proposer waits
 // for them, and the block that holds them is stored. It checks no signature,
 // aggregates nothing and has no leader.
-type Baseline struct {
+type baseline struct {
 	abcitypes.BaseApplication
 
 	n    int
@@ -32,16 +34,16 @@ type Baseline struct {
 	batch   [][]byte
 }
 
-// NewBaseline is the application of one of n nodes.
-func NewBaseline(n int, wait time.Duration, db dbm.DB) *Baseline {
-	return &Baseline{n: n, wait: wait, db: db, pending: map[uint64]map[uint32][]byte{}, changed: make(chan struct{})}
+// newBaseline returns the application of one of n nodes.
+func newBaseline(n int, wait time.Duration, db dbm.DB) *baseline {
+	return &baseline{n: n, wait: wait, db: db, pending: map[uint64]map[uint32][]byte{}, changed: make(chan struct{})}
 }
 
 // baselineTx is a transaction of size bytes for a round.
 func baselineTx(round uint64, node uint32, size int) []byte {
 	t := make([]byte, max(size, 12))
-	binary.BigEndian.PutUint64(t, round)
-	binary.BigEndian.PutUint32(t[8:], node)
+	endian.BigEndian.PutUint64(t, round)
+	endian.BigEndian.PutUint32(t[8:], node)
 	sum := sha256.Sum256(t[:12])
 	for i := 12; i < len(t); i++ {
 		t[i] = sum[i%32] + byte(i/32)
@@ -49,26 +51,26 @@ func baselineTx(round uint64, node uint32, size int) []byte {
 	return t
 }
 
-func (b *Baseline) notify() {
+func (b *baseline) notify() {
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
 
-// Info tells the last height.
-func (b *Baseline) Info(context.Context, *abcitypes.RequestInfo) (*abcitypes.ResponseInfo, error) {
+// Info returns the last height.
+func (b *baseline) Info(context.Context, *abcitypes.RequestInfo) (*abcitypes.ResponseInfo, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return &abcitypes.ResponseInfo{LastBlockHeight: b.height, LastBlockAppHash: b.hash}, nil
 }
 
 // CheckTx keeps one transaction a node and round.
-func (b *Baseline) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) (*abcitypes.ResponseCheckTx, error) {
+func (b *baseline) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) (*abcitypes.ResponseCheckTx, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(req.Tx) < 12 {
 		return &abcitypes.ResponseCheckTx{Code: 1}, nil
 	}
-	round, node := binary.BigEndian.Uint64(req.Tx), binary.BigEndian.Uint32(req.Tx[8:])
+	round, node := endian.BigEndian.Uint64(req.Tx), endian.BigEndian.Uint32(req.Tx[8:])
 	if round < b.round || round > b.round+1 {
 		return &abcitypes.ResponseCheckTx{Code: 2}, nil
 	}
@@ -81,7 +83,7 @@ func (b *Baseline) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) (*a
 }
 
 // PrepareProposal waits for the round's transactions.
-func (b *Baseline) PrepareProposal(ctx context.Context, _ *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
+func (b *baseline) PrepareProposal(ctx context.Context, _ *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
 	deadline := time.After(b.wait)
 	for {
 		b.mu.Lock()
@@ -106,7 +108,7 @@ func (b *Baseline) PrepareProposal(ctx context.Context, _ *abcitypes.RequestPrep
 }
 
 // ProcessProposal accepts an empty block or a whole round.
-func (b *Baseline) ProcessProposal(_ context.Context, req *abcitypes.RequestProcessProposal) (*abcitypes.ResponseProcessProposal, error) {
+func (b *baseline) ProcessProposal(_ context.Context, req *abcitypes.RequestProcessProposal) (*abcitypes.ResponseProcessProposal, error) {
 	status := abcitypes.ResponseProcessProposal_REJECT
 	if len(req.Txs) == 0 || len(req.Txs) == b.n {
 		status = abcitypes.ResponseProcessProposal_ACCEPT
@@ -115,7 +117,7 @@ func (b *Baseline) ProcessProposal(_ context.Context, req *abcitypes.RequestProc
 }
 
 // FinalizeBlock hashes the block.
-func (b *Baseline) FinalizeBlock(_ context.Context, req *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock, error) {
+func (b *baseline) FinalizeBlock(_ context.Context, req *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := &abcitypes.ResponseFinalizeBlock{}
@@ -134,12 +136,12 @@ func (b *Baseline) FinalizeBlock(_ context.Context, req *abcitypes.RequestFinali
 }
 
 // Commit stores the block's transactions.
-func (b *Baseline) Commit(context.Context, *abcitypes.RequestCommit) (*abcitypes.ResponseCommit, error) {
+func (b *baseline) Commit(context.Context, *abcitypes.RequestCommit) (*abcitypes.ResponseCommit, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	batch := b.db.NewBatch()
 	defer batch.Close()
-	err := batch.Set([]byte("height"), binary.BigEndian.AppendUint64(nil, uint64(b.height)))
+	err := batch.Set([]byte("height"), endian.BigEndian.AppendUint64(nil, uint64(b.height)))
 	for _, t := range b.batch {
 		err = errors.Join(err, batch.Set(t[:12], t))
 	}
@@ -155,7 +157,7 @@ func (b *Baseline) Commit(context.Context, *abcitypes.RequestCommit) (*abcitypes
 }
 
 // send submits this node's transaction of every round as it opens.
-func (b *Baseline) send(ctx context.Context, node uint32, size int, submit func(context.Context, []byte) error) {
+func (b *baseline) send(ctx context.Context, node uint32, size int, submit func(context.Context, []byte) error) {
 	for round := uint64(0); ; round++ {
 		for {
 			b.mu.Lock()
