@@ -62,24 +62,25 @@ func Decode(raw []byte) (*Tx, error) {
 	if err := decodeCanonical(&e, raw); err != nil {
 		return nil, fmt.Errorf("envelope: %w", err)
 	}
-	body, err := DecodeBody(Kind(e.Kind), e.Content)
+	kind := Kind(e.Kind)
+	body, err := DecodeBody(kind, e.Content)
 	if err != nil {
 		return nil, err
 	}
 	want := 0
-	if body.kind().Signed() {
+	if kind.Signed() {
 		want = ed25519.SignatureSize
 	}
 	if len(e.Signature) != want {
 		return nil, fmt.Errorf("%w: signature has %d bytes, want %d", ErrMalformed, len(e.Signature), want)
 	}
-	return wrap(raw, body, e), nil
+	return wrap(raw, kind, body, e), nil
 }
 
-func wrap(raw []byte, body Body, e Envelope) *Tx {
+func wrap(raw []byte, kind Kind, body Body, e Envelope) *Tx {
 	t := &Tx{
 		Raw: raw, Hash: sha256.Sum256(raw), Content: sha256.Sum256(header(body, e.Content)),
-		Signature: e.Signature, Body: body, kind: body.kind(),
+		Signature: e.Signature, Body: body, kind: kind,
 	}
 	t.Gradient, _ = body.(*Gradient)
 	t.Aggregate, _ = body.(*Aggregate)

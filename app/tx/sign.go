@@ -32,19 +32,23 @@ func (t *Tx) ID() [32]byte {
 // Sign makes the transaction of body on the chain, signed with key. Evidence
 // is not signed; its key is nil.
 func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {
+	kind := kindOf(body)
+	if kind == KindNone {
+		return nil, fmt.Errorf("%w: %T is the content of none", ErrUnknownKind, body)
+	}
 	content, err := body.Marshal()
 	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", body.kind(), err)
+		return nil, fmt.Errorf("encode %s: %w", kind, err)
 	}
-	e := Envelope{Kind: uint32(body.kind()), Content: content}
-	if body.kind().Signed() {
-		e.Signature = ed25519.Sign(key, signBytes(chainID, body.kind(), sha256.Sum256(header(body, content))))
+	e := Envelope{Kind: uint32(kind), Content: content}
+	if kind.Signed() {
+		e.Signature = ed25519.Sign(key, signBytes(chainID, kind, sha256.Sum256(header(body, content))))
 	}
 	raw, err := e.Marshal()
 	if err != nil {
 		return nil, fmt.Errorf("encode envelope: %w", err)
 	}
-	return wrap(raw, body, e), nil
+	return wrap(raw, kind, body, e), nil
 }
 
 // Verify checks the signature against the signer's ed25519 public key. A

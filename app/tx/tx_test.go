@@ -139,3 +139,21 @@ func FuzzDecode(f *testing.F) {
 		_ = x.Verify(chain, key.Public().(ed25519.PublicKey))
 	})
 }
+
+// TestKinds: every kind has a message of its name in tx.proto, and KindNone has
+// none; a message that no kind names cannot be signed.
+func TestKinds(t *testing.T) {
+	for number := range tx.Kind_name {
+		kind := tx.Kind(number)
+		body, err := tx.DecodeBody(kind, nil)
+		if kind == tx.KindNone {
+			require.ErrorIs(t, err, tx.ErrUnknownKind)
+			continue
+		}
+		require.NoError(t, err, kind)
+		require.Equal(t, kind, sign(t, body).Kind())
+	}
+	require.Equal(t, "start-epoch", tx.KindStartEpoch.String())
+	_, err := tx.Sign(chain, &tx.Envelope{}, key)
+	require.ErrorIs(t, err, tx.ErrUnknownKind)
+}
