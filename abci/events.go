@@ -17,8 +17,8 @@ import (
 //	round      epoch round leader view included; margin delta model epsilon     of the block: block_search; no part of consensus
 //	aggregate  epoch round leader view included                         of its transaction: tx_search
 //	gradient   epoch round participant selected opposed; score reputation
-//	join       id moniker                                               and so for each kind of the others:
-//	approve    participant proposal                                     who sent it, and the id of the proposal
+//	join       id moniker proposal                                      and so for each kind of operation: who sent it,
+//	remove     participant subject proposal                             about whom, and the id of the proposal
 //	enactment  kind participant proposal; refused                       of the block: what a round boundary did
 func roundEvents(r *app.Record, epsilon *float64) []abcitypes.Event {
 	if r == nil {
@@ -58,33 +58,17 @@ func txResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
 	return results
 }
 
-// operationEvent names who sent a transaction beside the round's and what about.
+// operationEvent names who sent an operation and what about.
 func operationEvent(t *tx.Tx) abcitypes.Event {
-	kind, own := t.Kind().String(), proposalID(t)
-	switch b := t.Body.(type) {
-	case *tx.Join:
-		id := app.ParticipantID(b.PubKey)
-		return event(kind, "id", hex.EncodeToString(id[:]), "moniker", b.Moniker, "proposal", own)
-	case *tx.Approve:
-		return event(kind, "participant", number(uint64(b.Participant)), "proposal", hex.EncodeToString(b.Proposal))
-	case *tx.Leave:
-		return event(kind, "participant", number(uint64(b.Participant)), "proposal", own)
-	case *tx.Rotate:
-		return event(kind, "participant", number(uint64(b.Participant)), "proposal", own)
-	case *tx.Restore:
-		return event(kind, "participant", number(uint64(b.Participant)), "subject", number(uint64(b.Subject)), "proposal", own)
-	case *tx.Remove:
-		return event(kind, "participant", number(uint64(b.Participant)), "subject", number(uint64(b.Subject)), "proposal", own)
-	case *tx.StartEpoch:
-		return event(kind, "participant", number(uint64(b.Participant)), "epoch", number(b.Epoch), "proposal", own)
-	case *tx.Evidence:
-		at, err := b.Conflict()
-		if err != nil {
-			panic(err) // it was executed
-		}
-		return event(kind, "participant", number(uint64(at.Participant)), "epoch", number(at.Epoch), "round", number(at.Round), "of", at.Kind.String())
+	d, err := app.Describe(t)
+	if err != nil {
+		panic(err) // it was executed
 	}
-	return event(kind)
+	var keyvals []string
+	for _, a := range d.Attributes {
+		keyvals = append(keyvals, a.Key, a.Value)
+	}
+	return event(t.Kind().String(), keyvals...)
 }
 
 // enactmentEvents tell what a round boundary did to the consortium.
@@ -115,9 +99,4 @@ func event(kind string, keyvals ...string) abcitypes.Event {
 		e.Attributes = append(e.Attributes, abcitypes.EventAttribute{Key: keyvals[i], Value: keyvals[i+1], Index: !figures[keyvals[i]]})
 	}
 	return e
-}
-
-func proposalID(t *tx.Tx) string {
-	id := t.ID()
-	return hex.EncodeToString(id[:])
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -158,54 +157,15 @@ func queryMembership(_ *Application, s *app.State, _ string) (any, error) {
 	}
 	for i := range s.Proposals {
 		p := &s.Proposals[i]
-		body, err := p.Body()
+		about, err := p.About()
 		if err != nil {
 			return nil, err
 		}
 		m.Proposals = append(m.Proposals, Proposal{
-			ID: hex.EncodeToString(p.Id), Kind: tx.Kind(p.Kind).String(), Height: p.Height, Approvals: nonNil(p.Approvals), Accepted: p.Accepted, About: about(body),
+			ID: hex.EncodeToString(p.Id), Kind: tx.Kind(p.Kind).String(), Height: p.Height, Approvals: nonNil(p.Approvals), Accepted: p.Accepted, About: about,
 		})
 	}
 	return m, nil
-}
-
-// about says what a proposal wants: whoever approves it compares the keys.
-func about(body tx.Body) string {
-	switch b := body.(type) {
-	case *tx.Join:
-		id, kind := app.ParticipantID(b.PubKey), fmt.Sprintf("validator with consensus key %X", b.ConsensusKey)
-		if len(b.ConsensusKey) == 0 {
-			kind = "worker alone"
-		}
-		return fmt.Sprintf("%q, id %X, signing key %X, %s", b.Moniker, id, b.PubKey, kind)
-	case *tx.Leave:
-		return fmt.Sprintf("participant %d leaves", b.Participant)
-	case *tx.Rotate:
-		return fmt.Sprintf("new keys of participant %d: signing key %X, consensus key %X", b.Participant, b.PubKey, b.ConsensusKey)
-	case *tx.Restore:
-		return fmt.Sprintf("reputation of participant %d", b.Subject)
-	case *tx.Remove:
-		return fmt.Sprintf("participant %d goes", b.Subject)
-	case *tx.StartEpoch:
-		p, err := params.Decode(b.Params)
-		if err != nil {
-			return err.Error()
-		}
-		return fmt.Sprintf("epoch %d: %d rounds, %s of %d parameters, rule %s, %s, keep model %t, now %t",
-			b.Epoch, p.Training.Rounds, p.Model.Kind, p.Model.Dim(), p.Rule.Name, guarantee(p), b.KeepModel, b.Now)
-	}
-	return ""
-}
-
-// guarantee says what parameters promise of privacy.
-func guarantee(p params.Params) string {
-	switch {
-	case len(p.Privacy.Cost) == 0:
-		return fmt.Sprintf("mechanism %s with NO DP GUARANTEE", p.Privacy.Mechanism)
-	case p.TestChain:
-		return "TEST CHAIN: noise may be known, nothing is private"
-	}
-	return fmt.Sprintf("noise multiplier %g, epsilon %g at delta %g over all epochs", p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.Delta)
 }
 
 // EpochState is one epoch in the answer to /epochs; the running one is last.

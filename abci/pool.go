@@ -22,56 +22,29 @@ var (
 )
 
 // slot is where a pending transaction stands: one gradient a participant and
-// round, one aggregate a participant, round and view, and one operation a
-// kind, sender and subject.
+// round, one aggregate a participant, round and view, and one operation a kind,
+// sender and subject.
 type slot struct {
-	kind        tx.Kind
-	epoch       uint64
-	round       uint64
-	participant uint32
-	view        uint32
-	subject     [32]byte
+	tx.Place
+	subject string // of an operation
 }
 
-// ofRound tells a gradient's or an aggregate's slot from another.
-func (s slot) ofRound() bool { return s.kind == tx.KindGradient || s.kind == tx.KindAggregate }
+// ofRound reports whether it is a gradient's or an aggregate's.
+func (s slot) ofRound() bool { return s.Kind == tx.KindGradient || s.Kind == tx.KindAggregate }
 
 func slotOf(t *tx.Tx) slot {
-	at := slot{kind: t.Kind()}
-	switch b := t.Body.(type) {
-	case *tx.Gradient:
-		at.epoch, at.round, at.participant = b.Epoch, b.Round, b.Participant
-	case *tx.Aggregate:
-		at.epoch, at.round, at.participant, at.view = b.Epoch, b.Round, b.Leader, b.View
-	case *tx.Join:
-		at.subject = app.ParticipantID(b.PubKey)
-	case *tx.Approve:
-		at.participant = b.Participant
-		copy(at.subject[:], b.Proposal)
-	case *tx.Leave:
-		at.participant = b.Participant
-	case *tx.Rotate:
-		at.participant = b.Participant
-	case *tx.Restore:
-		at.participant, at.view = b.Participant, b.Subject
-	case *tx.Remove:
-		at.participant, at.view = b.Participant, b.Subject
-	case *tx.StartEpoch:
-		at.participant = b.Participant
-	case *tx.Evidence:
-		if place, err := b.Conflict(); err == nil {
-			at.participant = place.Participant
-		}
+	if place, ok := tx.PlaceOf(t); ok {
+		return slot{Place: place}
 	}
-	return at
+	participant, subject := app.SubjectOf(t)
+	return slot{tx.Place{Kind: t.Kind(), Participant: participant}, subject}
 }
 
 const (
-	// maxPendingJoins bounds what outsiders may keep in the pool.
-	maxPendingJoins = 64
-	// maxPendingApprovals bounds the approvals of one participant: with each it may
-	// bring a Join of its own making. As many fit into one block.
-	maxPendingApprovals = 64
+	// maxPending bounds the operations of one kind and sender; outsiders count as
+	// one sender. With each approval a participant may bring a Join of its own
+	// making. As many fit into one block.
+	maxPending = 64
 	// maxOperationBytes bounds a transaction beside rounds. The largest that is of use,
 	// an epoch's parameters with a ledger, has less than two thousand; an approval
 	// may be padded to the size of a block, and would keep gradients out.
@@ -167,39 +140,34 @@ func (p *pool) vacant(at slot, t *tx.Tx) error {
 		if held.Hash == t.Hash {
 			return errDuplicate
 		}
-		return fmt.Errorf("%w: %s of participant %d for round %d", errOccupied, t.Kind(), at.participant, at.round)
+		return fmt.Errorf("%w: %s of participant %d for round %d", errOccupied, t.Kind(), at.Participant, at.Round)
 	}
 	if refused, ok := p.refused[at]; ok {
 		if refused.Hash == t.Hash {
 			return fmt.Errorf("%w: aggregate %X", app.ErrTolerance, t.Hash[:8])
 		}
-		return fmt.Errorf("%w: %s of participant %d for round %d, which was refused", errOccupied, t.Kind(), at.participant, at.round)
+		return fmt.Errorf("%w: %s of participant %d for round %d, which was refused", errOccupied, t.Kind(), at.Participant, at.Round)
 	}
 	if p.limit > 0 && p.bytes+int64(len(t.Raw)) > p.limit {
 		return fmt.Errorf("%w: %d bytes held, %d more, at most %d", errPoolFull, p.bytes, len(t.Raw), p.limit)
 	}
-	if n := len(t.Raw); !at.ofRound() && n > maxOperationBytes {
+	if at.ofRound() {
+		return nil
+	}
+	if n := len(t.Raw); n > maxOperationBytes {
 		return fmt.Errorf("%w: %s of %d bytes, at most %d", errTooLarge, t.Kind(), n, maxOperationBytes)
 	}
-	switch at.kind {
-	case tx.KindJoin:
-		if n := p.count(func(s slot) bool { return s.kind == tx.KindJoin }); n >= maxPendingJoins {
-			return fmt.Errorf("%w: %d joins held, at most %d", errPoolFull, n, maxPendingJoins)
-		}
-	case tx.KindApprove:
-		own := func(s slot) bool { return s.kind == tx.KindApprove && s.participant == at.participant }
-		if n := p.count(own); n >= maxPendingApprovals {
-			return fmt.Errorf("%w: %d approvals of participant %d held, at most %d", errPoolFull, n, at.participant, maxPendingApprovals)
-		}
+	if n := p.count(at); n >= maxPending {
+		return fmt.Errorf("%w: %d %s operations of one sender held, at most %d", errPoolFull, n, at.Kind, maxPending)
 	}
 	return nil
 }
 
-// count is how many slots of a sort are taken.
-func (p *pool) count(sort func(slot) bool) int {
+// count is how many slots of one kind and participant are taken.
+func (p *pool) count(of slot) int {
 	n := 0
 	for held := range p.slots {
-		if sort(held) {
+		if held.Kind == of.Kind && held.Participant == of.Participant {
 			n++
 		}
 	}
@@ -332,7 +300,7 @@ func (p *pool) look() view {
 		switch {
 		case !at.ofRound():
 			v.operations = append(v.operations, p.slots[at])
-		case at.epoch == p.state.Progress.Epoch && at.round == p.state.Progress.Round:
+		case at.Epoch == p.state.Progress.Epoch && at.Round == p.state.Progress.Round:
 			v.pending = append(v.pending, p.slots[at])
 		}
 	}

@@ -31,7 +31,7 @@ func TestApprovalsAreBounded(t *testing.T) {
 	}
 	r := n.check(bring(3, apptest.Join(164)))
 	require.Equal(t, abci.CodePoolFull, r.Code)
-	require.Contains(t, r.Log, "64 approvals of participant 3 held, at most 64")
+	require.Contains(t, r.Log, "64 approve operations of one sender held, at most 64")
 	require.Equal(t, abci.CodeOK, n.check(bring(2, apptest.Join(164))).Code, "another's")
 	proposed := n.prepare(1)
 	require.Len(t, proposed, 64)

@@ -12,7 +12,7 @@ import (
 // counts them; zero means no limit. The proposer chooses inclusion alone:
 // whatever is returned, Execute accepts, unless Delta itself is wrong, for
 // which the next aggregate is tried by leaving the refused one out. With
-// Others it makes the whole block.
+// Operations it makes the whole block.
 func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx {
 	if s.Finished() {
 		return nil
@@ -39,21 +39,21 @@ func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx 
 	return best
 }
 
-// Others picks the transactions beside a round's that may follow it in the
-// block, as many as the limit leaves room for behind what is taken already.
+// Operations picks the operations that may follow a round in the block, as many
+// as the limit leaves room for behind what is taken already.
 func (s *State) Operations(pending, taken []*tx.Tx, limit int64) []*tx.Tx {
 	var out []*tx.Tx
 	used := size(taken)
 	next := s.fork(s.Height + 1)
 	for _, t := range pending {
-		if t.Gradient != nil || t.Aggregate != nil || len(out) == maxOperations {
-			continue
+		if len(out) == maxOperations {
+			break
 		}
 		n := size([]*tx.Tx{t})
 		if limit > 0 && used+n > limit || next.checkOperation(t) != nil {
 			continue
 		}
-		next.applyOperation(next.Height, t)
+		next.applyOperation(t)
 		out = append(out, t)
 		used += n
 	}

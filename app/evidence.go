@@ -6,48 +6,75 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// checkEvidence is E1 to E3: two statements in one place, signed by a
-// participant, about what is neither punished nor settled yet.
-func (s *State) checkEvidence(e *tx.Evidence) (tx.Place, error) {
+// evidence is two statements of one participant in one place. Anybody may send
+// it: it proves itself.
+type evidence struct{ *tx.Evidence }
+
+func (e evidence) sender() sender {
+	at, _ := e.Conflict() // check refuses what is none
+	return proofAgainst(at.Participant)
+}
+
+// check is E1 to E3: two statements in one place, signed by a participant,
+// about what is neither punished nor settled yet.
+func (e evidence) check(s *State) error {
 	at, err := e.Conflict()
 	if err != nil {
-		return at, fmt.Errorf("%w: %w", ErrEvidence, err)
+		return fmt.Errorf("%w: %w", ErrEvidence, err)
 	}
 	p := s.participant(at.Participant)
 	if p == nil {
-		return at, fmt.Errorf("%w: participant %d is not active", ErrEvidence, at.Participant)
+		return fmt.Errorf("%w: participant %d is not active", ErrEvidence, at.Participant)
 	}
 	if earlier(at.Epoch, at.Round, p.SettledEpoch, p.SettledRound) {
-		return at, fmt.Errorf("%w: epoch %d round %d, a restore settled all before epoch %d round %d", ErrSettled, at.Epoch, at.Round, p.SettledEpoch, p.SettledRound)
+		return fmt.Errorf("%w: epoch %d round %d, a restore settled all before epoch %d round %d", ErrSettled, at.Epoch, at.Round, p.SettledEpoch, p.SettledRound)
 	}
 	if earlier(s.Progress.Epoch, s.Progress.Round+1, at.Epoch, at.Round) {
-		return at, fmt.Errorf("%w: epoch %d round %d is still to come, open is epoch %d round %d", ErrEvidence, at.Epoch, at.Round, s.Progress.Epoch, s.Progress.Round)
+		return fmt.Errorf("%w: epoch %d round %d is still to come, open is epoch %d round %d", ErrEvidence, at.Epoch, at.Round, s.Progress.Epoch, s.Progress.Round)
 	}
 	for _, o := range s.Offences {
 		same := o.Kind == uint32(at.Kind) && o.Epoch == at.Epoch && o.Round == at.Round && o.View == at.View
 		if o.Participant == p.Index && (same || o.Height > p.SettledHeight) {
-			return at, fmt.Errorf("%w: participant %d is punished already, at height %d for epoch %d round %d", ErrSettled, p.Index, o.Height, o.Epoch, o.Round)
+			return fmt.Errorf("%w: participant %d is punished already, at height %d for epoch %d round %d", ErrSettled, p.Index, o.Height, o.Epoch, o.Round)
 		}
 	}
 	if err := e.VerifyBy(s.ChainID, p.signingKeys()...); err != nil {
-		return at, fmt.Errorf("%w: %w", ErrEvidenceSigned, err)
+		return fmt.Errorf("%w: %w", ErrEvidenceSigned, err)
 	}
-	return at, nil
+	return nil
 }
 
 func earlier(epoch, round, thanEpoch, thanRound uint64) bool {
 	return epoch < thanEpoch || epoch == thanEpoch && round < thanRound
 }
 
-// punish takes the whole reputation of an equivocator.
-func (s *State) punish(height uint64, t *tx.Tx, e *tx.Evidence) {
+// apply takes the equivocator's whole reputation.
+func (e evidence) apply(s *State, t *tx.Tx) {
 	at, err := e.Conflict()
 	if err != nil {
-		panic(err) // checkEvidence has seen it
+		panic(err) // check has seen it
 	}
-	s.Participants[at.Participant].Reputation = 0
-	s.Offences = append(s.Offences, Offence{
+	s.punish(Offence{
 		Participant: at.Participant, Kind: uint32(at.Kind), Epoch: at.Epoch, Round: at.Round, View: at.View,
-		Height: height, Evidence: append([]byte(nil), t.Content[:]...),
+		Height: s.Height, Evidence: append([]byte(nil), t.Content[:]...),
 	})
+}
+
+func (e evidence) describe() Description {
+	at, err := e.Conflict()
+	if err != nil {
+		return Description{Summary: err.Error()}
+	}
+	return Description{
+		Summary: fmt.Sprintf("evidence against %d: two %ss for epoch %d round %d view %d", at.Participant, at.Kind, at.Epoch, at.Round, at.View),
+		Attributes: []Attribute{
+			{"participant", number(at.Participant)}, {"epoch", number(at.Epoch)}, {"round", number(at.Round)}, {"of", at.Kind.String()},
+		},
+	}
+}
+
+// punish takes a participant's whole reputation and puts the offence on file.
+func (s *State) punish(o Offence) {
+	s.Participants[o.Participant].Reputation = 0
+	s.Offences = append(s.Offences, o)
 }

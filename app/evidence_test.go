@@ -176,7 +176,7 @@ func TestEvidenceRules(t *testing.T) {
 		{"an aggregate beside a gradient", app.ErrEvidence, ordered(tx.KindGradient, one, first)},
 		{"a kind that makes no statements", app.ErrEvidence, accuse(tx.KindLeave, one, two, 3, 3)},
 		{"no kind", app.ErrEvidence, accuse(0, one, two, 3, 3)},
-		{"kind 2^32-1", app.ErrEvidence, accuse(1<<32-1, one, two, 3, 3)},
+		{"kind 2^32-1", app.ErrEvidence, accuse(-1, one, two, 3, 3)},
 		{"not canonical", app.ErrEvidence, accuse(tx.KindGradient, one, append(bytes.Clone(two), 0x78, 1), 3, 3)},
 		{"not a header", app.ErrEvidence, accuse(tx.KindGradient, []byte("one"), []byte("two"), 3, 3)},
 		{"nothing", app.ErrEvidence, accuse(tx.KindGradient, nil, nil, 3, 3)},

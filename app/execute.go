@@ -156,21 +156,6 @@ func (s *State) draws(round []*tx.Tx) ([]leader.Draw, error) {
 	return draws, nil
 }
 
-// executeOperations applies the transactions beside the round's, each to the state
-// that the ones before it left.
-func (s *State) executeOperations(operations []*tx.Tx) error {
-	if len(operations) > maxOperations {
-		return fmt.Errorf("%w: %d, at most %d", ErrTooMany, len(operations), maxOperations)
-	}
-	for i, t := range operations {
-		if err := s.checkOperation(t); err != nil {
-			return fmt.Errorf("operation %d: %w", i, err)
-		}
-		s.applyOperation(s.Height, t)
-	}
-	return nil
-}
-
 // growBlocks raises CometBFT's block size where the consortium needs it, and
 // returns the new one.
 func (s *State) growBlocks() int64 {

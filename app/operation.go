@@ -1,82 +1,183 @@
 package app
 
 import (
+	"crypto/ed25519"
 	"fmt"
+	"strconv"
 
 	"github.com/spdl/spdl/app/tx"
 )
 
-// The transactions beside those of rounds: membership, evidence, epochs. Each
-// is judged by checkOperation against the state that the ones before it left, and
-// applied by applyOperation. What a check accepts before the round that
-// closes in the same block it accepts after it, so that a proposer need not
-// close it to choose them.
-
-// maxOperations is how many of them a block may carry.
+// maxOperations is how many operations a block may carry.
 const maxOperations = 64
 
-// checkOperation judges one transaction.
+// operation is a transaction beside a round's own, of one kind. A kind is one
+// file and one row of the table operations. What all kinds share, who vouches
+// for an operation and that nobody sends it again, is checkOperation's.
+type operation interface {
+	// sender returns who vouches for the operation. The zero sender is refused.
+	sender() sender
+	// check applies the rules of the kind but those on its sender. What it
+	// accepts before the round that closes in the same block it accepts after
+	// it, so that a proposer need not close the round to choose operations.
+	check(s *State) error
+	// apply makes a change that check accepted, in a state that is not
+	// published yet.
+	apply(s *State, t *tx.Tx)
+	// describe returns what the kind says of itself. Who sent it, about whom,
+	// and the id of a proposal are added by those who ask.
+	describe() Description
+}
+
+// enactable is an operation whose apply makes it a governance proposal: it
+// waits in the state until it is accepted, and is enacted at a boundary.
+type enactable interface {
+	operation
+	// ripe reports whether it may be enacted at a boundary now.
+	ripe(s *State) bool
+	// enact makes the change. It judges the operation again, because the state
+	// is another by now, and returns the participant that it is about.
+	enact(s *State) (participant uint32, err error)
+	// stale reports whether no approval can make it possible any more.
+	stale(s *State) bool
+}
+
+// operations holds every kind that is not a round's own.
+var operations = map[tx.Kind]func(tx.Body) operation{
+	tx.KindJoin:       func(b tx.Body) operation { return join{b.(*tx.Join)} },
+	tx.KindApprove:    func(b tx.Body) operation { return approve{b.(*tx.Approve)} },
+	tx.KindLeave:      func(b tx.Body) operation { return leave{b.(*tx.Leave)} },
+	tx.KindRotate:     func(b tx.Body) operation { return rotate{b.(*tx.Rotate)} },
+	tx.KindRestore:    func(b tx.Body) operation { return restore{b.(*tx.Restore)} },
+	tx.KindRemove:     func(b tx.Body) operation { return remove{b.(*tx.Remove)} },
+	tx.KindEvidence:   func(b tx.Body) operation { return evidence{b.(*tx.Evidence)} },
+	tx.KindStartEpoch: func(b tx.Body) operation { return startEpoch{b.(*tx.StartEpoch)} },
+}
+
+// operationOf returns the operation of a kind with a body.
+func operationOf(k tx.Kind, body tx.Body) (operation, error) {
+	of, ok := operations[k]
+	if !ok {
+		return nil, fmt.Errorf("%w: a %s is no operation", ErrOrder, k)
+	}
+	return of(body), nil
+}
+
+// voucher is how an operation is vouched for.
+type voucher int
+
+const (
+	byNobody   voucher = iota // no sender is declared: refused
+	byMember                  // signed by an active participant; its nonce keeps it from being sent again
+	byVoter                   // signed by an active participant; without a nonce, so check must refuse a second one
+	byOutsider                // signed with a key of its own, which it registers; check must refuse a second one
+	byProof                   // not signed: it carries its proof, which check verifies
+)
+
+// sender is who vouches for an operation. The zero value vouches for nothing.
+type sender struct {
+	by      voucher
+	index   uint32            // the participant; by proof the one that the proof is against
+	nonce   uint64            // of a member
+	key     ed25519.PublicKey // of an outsider
+	subject string            // what the operation is about: a pool holds one of a sender, kind and subject
+}
+
+func member(index uint32, nonce uint64) sender {
+	return sender{by: byMember, index: index, nonce: nonce}
+}
+
+// memberAbout is a member's operation about a participant.
+func memberAbout(subject, index uint32, nonce uint64) sender {
+	return sender{by: byMember, index: index, nonce: nonce, subject: strconv.FormatUint(uint64(subject), 10)}
+}
+
+func voter(index uint32, proposal []byte) sender {
+	return sender{by: byVoter, index: index, subject: string(proposal)}
+}
+
+func outsider(key ed25519.PublicKey) sender {
+	return sender{by: byOutsider, key: key, subject: string(key)}
+}
+
+func proofAgainst(index uint32) sender { return sender{by: byProof, index: index} }
+
+// checkOperation judges one operation.
 func (s *State) checkOperation(t *tx.Tx) error {
-	switch body := t.Body.(type) {
-	case *tx.Join:
-		return s.checkJoin(t, body)
-	case *tx.Approve:
-		return s.checkApprove(t, body)
-	case *tx.Leave:
-		return s.checkLeave(t, body)
-	case *tx.Rotate:
-		return s.checkRotate(t, body)
-	case *tx.Restore:
-		return s.checkRestore(t, body)
-	case *tx.Remove:
-		return s.checkRemove(t, body)
-	case *tx.Evidence:
-		_, err := s.checkEvidence(body)
+	op, err := operationOf(t.Kind(), t.Body)
+	if err != nil {
 		return err
-	case *tx.StartEpoch:
-		return s.checkStartEpoch(t, body)
 	}
-	return fmt.Errorf("%w: a %s stands among the others", ErrOrder, t.Kind())
+	if err := s.checkSender(t, op.sender()); err != nil {
+		return err
+	}
+	if err := op.check(s); err != nil {
+		return err
+	}
+	if id := t.ID(); s.proposal(id[:]) != nil {
+		return fmt.Errorf("%w: %X waits already", ErrProposal, id)
+	}
+	return nil
 }
 
-// applyOperation applies one that checkOperation accepted. The state is not published
-// yet.
-func (s *State) applyOperation(height uint64, t *tx.Tx) {
-	switch body := t.Body.(type) {
-	case *tx.Join:
-		s.evictJoin()
-		s.propose(height, t, nil, false)
-	case *tx.Approve:
-		s.approve(height, body)
-	case *tx.Leave, *tx.Rotate:
-		s.propose(height, t, nil, true)
-	case *tx.Restore:
-		s.move(height, t, body.Participant)
-	case *tx.Remove:
-		s.move(height, t, body.Participant)
-	case *tx.StartEpoch:
-		s.move(height, t, body.Participant)
-	case *tx.Evidence:
-		s.punish(height, t, body)
+// checkSender is M3 and M4 on who vouches for an operation, and M8.
+func (s *State) checkSender(t *tx.Tx, from sender) error {
+	switch from.by {
+	case byMember, byVoter:
+		p := s.participant(from.index)
+		if p == nil {
+			return fmt.Errorf("%w: participant %d, %d are registered", ErrSender, from.index, len(s.Participants))
+		}
+		if err := t.Verify(s.ChainID, p.PubKey); err != nil {
+			return fmt.Errorf("%w: %w", ErrOperationSigned, err)
+		}
+		if from.by == byMember && from.nonce <= p.Nonce {
+			return fmt.Errorf("%w: nonce %d of participant %d, want above %d", ErrNonce, from.nonce, p.Index, p.Nonce)
+		}
+		return nil
+	case byOutsider:
+		if n := len(from.key); n != ed25519.PublicKeySize {
+			return fmt.Errorf("%w: pub_key has %d bytes, want %d", ErrIdentity, n, ed25519.PublicKeySize)
+		}
+		if err := t.Verify(s.ChainID, from.key); err != nil {
+			return fmt.Errorf("%w: %w", ErrOperationSigned, err)
+		}
+		return nil
+	case byProof:
+		if !t.Kind().Signed() {
+			return nil
+		}
+	case byNobody:
 	}
+	return fmt.Errorf("%w: nobody vouches for a %s", ErrSender, t.Kind())
 }
 
-// move proposes what its sender approves by proposing it.
-func (s *State) move(height uint64, t *tx.Tx, by uint32) {
-	s.evictProposal(by)
-	s.propose(height, t, []uint32{by}, s.passes(1))
+// applyOperation applies one that checkOperation accepted. The state is not
+// published yet.
+func (s *State) applyOperation(t *tx.Tx) {
+	op, err := operationOf(t.Kind(), t.Body)
+	if err != nil {
+		panic(err) // checkOperation has seen it
+	}
+	if from := op.sender(); from.by == byMember {
+		s.Participants[from.index].Nonce = from.nonce
+	}
+	op.apply(s, t)
 }
 
-// checkSender is M3, M4 and M8: an active participant signed, and not before.
-func (s *State) checkSender(t *tx.Tx, index uint32) (*Participant, error) {
-	p := s.participant(index)
-	if p == nil {
-		return nil, fmt.Errorf("%w: participant %d, %d are registered", ErrSender, index, len(s.Participants))
+// executeOperations applies the transactions beside a round's, each to the
+// state that the ones before it left.
+func (s *State) executeOperations(txs []*tx.Tx) error {
+	if len(txs) > maxOperations {
+		return fmt.Errorf("%w: %d, at most %d", ErrTooMany, len(txs), maxOperations)
 	}
-	if err := t.Verify(s.ChainID, p.PubKey); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOperationSigned, err)
+	for i, t := range txs {
+		if err := s.checkOperation(t); err != nil {
+			return fmt.Errorf("operation %d: %w", i, err)
+		}
+		s.applyOperation(t)
 	}
-	return p, checkNonce(p, t.Body)
+	return nil
 }
 
 // fork is a copy to be changed, with the slices that changes go to its own.

@@ -243,7 +243,7 @@ func (c *consortium) check(t *rapid.T, out *app.Outcome) {
 			t.Fatalf("proposal %X twice", p.Id)
 		}
 		ids[string(p.Id)] = true
-		body, err := p.Body()
+		body, err := tx.DecodeBody(tx.Kind(p.Kind), p.Content)
 		if err != nil {
 			t.Fatal(err)
 		}

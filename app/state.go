@@ -216,7 +216,7 @@ func DecodeState(height uint64, data []byte) (*State, error) {
 		s.history.peaks = append(s.history.peaks, [32]byte(peak))
 	}
 	for i := range s.Proposals {
-		if _, err := s.Proposals[i].Body(); err != nil {
+		if _, err := s.Proposals[i].decode(); err != nil {
 			return nil, fmt.Errorf("stored state: proposal %d: %w", i, err)
 		}
 	}

@@ -155,7 +155,7 @@ func TestGovern(t *testing.T) {
 	require.Contains(t, r.About, "worker alone")
 	added, err := node.LoadKeys(filepath.Join(second, "config/participant_key.json"))
 	require.NoError(t, err)
-	require.Contains(t, r.About, fmt.Sprintf("signing key %X", added.Public()), "who approves can compare the key")
+	require.Contains(t, r.About, fmt.Sprintf("signing key %x", added.Public()), "who approves can compare the key")
 	require.Contains(t, r.Next, "in force since height")
 	c.eventually("both train", func() bool {
 		var record app.Record

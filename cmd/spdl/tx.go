@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -161,7 +160,7 @@ type report struct {
 	Kind        string `json:"kind"`
 	Hash        string `json:"hash"`
 	Participant string `json:"participant_id,omitempty"` // that joins
-	Proposal    string `json:"proposal"`                 // the change that it asks for, or approves
+	Proposal    string `json:"proposal,omitempty"`       // that it makes or approves
 	About       string `json:"about,omitempty"`
 	Code        uint32 `json:"code"`
 	Log         string `json:"log,omitempty"`
@@ -171,13 +170,9 @@ type report struct {
 }
 
 func newReport(t *tx.Tx, about string) report {
-	r := report{Kind: t.Kind().String(), Hash: fmt.Sprintf("%X", t.Hash), Proposal: proposalID(t), About: about}
-	switch b := t.Body.(type) {
-	case *tx.Approve:
-		r.Proposal = hex.EncodeToString(b.Proposal)
-	case *tx.Join:
-		id := app.ParticipantID(b.PubKey)
-		r.Participant = hex.EncodeToString(id[:])
+	r := report{Kind: t.Kind().String(), Hash: fmt.Sprintf("%X", t.Hash), About: about}
+	if d, err := app.Describe(t); err == nil {
+		r.Proposal, r.Participant = d.Value("proposal"), d.Value("id")
 	}
 	return r
 }
@@ -187,7 +182,9 @@ func (r report) text(w io.Writer) error {
 	if r.Participant != "" {
 		fmt.Fprintf(w, "participant  %s\n", r.Participant)
 	}
-	fmt.Fprintf(w, "proposal     %s\n", r.Proposal)
+	if r.Proposal != "" {
+		fmt.Fprintf(w, "proposal     %s\n", r.Proposal)
+	}
 	for _, line := range []struct{ name, text string }{{"about", r.About}, {"log", r.Log}} {
 		if line.text != "" {
 			fmt.Fprintf(w, "%-13s%s\n", line.name, plain(line.text))
@@ -255,10 +252,4 @@ func (s *sender) send(ctx context.Context, t *tx.Tx, r *report) (spoken bool, er
 	defer done()
 	r.Next, err = s.outlook(after, t, r)
 	return true, err
-}
-
-// proposalID is what approvals name the proposal of a transaction by.
-func proposalID(t *tx.Tx) string {
-	id := t.ID()
-	return hex.EncodeToString(id[:])
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -63,28 +64,12 @@ func (n *Net) describeTx(t *tx.Tx) string {
 		return fmt.Sprintf("epoch %d round %d closed by %d in view %d%s", b.Epoch, b.Round, b.Leader, b.View, missing)
 	case *tx.Gradient:
 		return ""
-	case *tx.Join:
-		return "join of " + b.Moniker
-	case *tx.Approve:
-		return fmt.Sprintf("approval of %d", b.Participant)
-	case *tx.Leave:
-		return fmt.Sprintf("leave of %d", b.Participant)
-	case *tx.Rotate:
-		return fmt.Sprintf("rotation of %d", b.Participant)
-	case *tx.Restore:
-		return fmt.Sprintf("%d proposes to restore %d", b.Participant, b.Subject)
-	case *tx.Remove:
-		return fmt.Sprintf("%d proposes to remove %d", b.Participant, b.Subject)
-	case *tx.StartEpoch:
-		return fmt.Sprintf("%d proposes epoch %d", b.Participant, b.Epoch)
-	case *tx.Evidence:
-		at, err := b.Conflict()
-		if err != nil {
-			return err.Error()
-		}
-		return fmt.Sprintf("evidence against %d: two %ss for epoch %d round %d view %d", at.Participant, at.Kind, at.Epoch, at.Round, at.View)
 	}
-	return t.Kind().String()
+	d, err := app.Describe(t)
+	if err != nil {
+		return err.Error()
+	}
+	return d.Summary
 }
 
 // Summary says where the chain stands.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -93,14 +92,13 @@ func lineOf(raw cmttypes.Tx, result *abcitypes.ExecTxResult) txLine {
 	return l
 }
 
-// sender is the participant that a transaction names as its own.
+// sender is the participant that sent a transaction, if one did.
 func sender(t *tx.Tx) *uint32 {
-	switch b := t.Body.(type) {
-	case *tx.Aggregate:
-		return &b.Leader
-	case interface{ GetParticipant() uint32 }:
-		p := b.GetParticipant()
-		return &p
+	if place, ok := tx.PlaceOf(t); ok {
+		return &place.Participant
+	}
+	if d, err := app.Describe(t); err == nil && d.Sent {
+		return &d.Participant
 	}
 	return nil
 }
@@ -233,45 +231,13 @@ func fieldsOf(t *tx.Tx) []field {
 		add("included", list(in))
 		add("digest of Delta", hex.EncodeToString(b.Digest))
 		add("Delta", fmt.Sprintf("%d bytes", len(b.Delta)))
-	case *tx.Join:
-		id := app.ParticipantID(b.PubKey)
-		add("id", hex.EncodeToString(id[:]))
-		add("moniker", b.Moniker)
-		add("address", b.Address)
-		add("public key", hex.EncodeToString(b.PubKey))
-		add("consensus key", hex.EncodeToString(b.ConsensusKey))
-	case *tx.Approve:
-		add("participant", b.Participant)
-		add("proposal", hex.EncodeToString(b.Proposal))
-	case *tx.Leave:
-		add("participant", b.Participant)
-	case *tx.Rotate:
-		add("participant", b.Participant)
-		add("new public key", hex.EncodeToString(b.PubKey))
-	case *tx.Restore:
-		add("participant", b.Participant)
-		add("subject", b.Subject)
-	case *tx.Remove:
-		add("participant", b.Participant)
-		add("subject", b.Subject)
-	case *tx.StartEpoch:
-		add("participant", b.Participant)
-		add("epoch", b.Epoch)
-		add("keep model", b.KeepModel)
-		add("now", b.Now)
-		var p params.Params
-		if p.Unmarshal(b.Params) == nil {
-			add("preset", p.Preset)
-			add("rule", p.Rule.Name)
-			add("rounds", p.Training.Rounds)
-			add("mechanism", p.Privacy.Mechanism)
+	default:
+		d, err := app.Describe(t)
+		if err != nil {
+			add("not described", err)
 		}
-	case *tx.Evidence:
-		if at, err := b.Conflict(); err == nil {
-			add("participant", at.Participant)
-			add("epoch", at.Epoch)
-			add("round", at.Round)
-			add("of", at.Kind)
+		for _, a := range append(d.Attributes, d.Details...) {
+			add(a.Key, a.Value)
 		}
 	}
 	return out

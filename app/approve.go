@@ -1,0 +1,70 @@
+package app
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+// approve is an active participant's vote for a proposal.
+type approve struct{ *tx.Approve }
+
+func (a approve) sender() sender { return voter(a.Participant, a.Proposal) }
+
+// check is M5: a second vote for one proposal is refused, and so is any for
+// what does not wait.
+func (a approve) check(s *State) error {
+	p := s.proposal(a.Proposal)
+	switch {
+	case p == nil && len(a.Join) > 0:
+		_, err := a.brought(s)
+		return err
+	case p == nil:
+		return fmt.Errorf("%w: no proposal %X waits, of %d", ErrProposal, a.Proposal, len(s.Proposals))
+	case p.Accepted:
+		return fmt.Errorf("%w: %X is accepted already", ErrProposal, a.Proposal)
+	case slices.Contains(p.Approvals, a.Participant):
+		return fmt.Errorf("%w: participant %d has approved %X already", ErrProposal, a.Participant, a.Proposal)
+	}
+	return nil
+}
+
+// brought returns the Join that the approval brings along.
+func (a approve) brought(s *State) (*tx.Tx, error) {
+	t, err := tx.Decode(a.Join)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the join brought along: %w", ErrProposal, err)
+	}
+	if id := t.ID(); t.Kind() != tx.KindJoin || !bytes.Equal(id[:], a.Proposal) {
+		return nil, fmt.Errorf("%w: what is brought along is the %s %X, approved is %X", ErrProposal, t.Kind(), id, a.Proposal)
+	}
+	return t, s.checkOperation(t)
+}
+
+// apply counts the vote, and brings a Join in with it.
+func (a approve) apply(s *State, _ *tx.Tx) {
+	if len(a.Join) > 0 && s.proposal(a.Proposal) == nil {
+		t, err := a.brought(s)
+		if err != nil {
+			panic(err) // check has seen it
+		}
+		s.wait(join{t.Body.(*tx.Join)}, t, nil, false)
+	}
+	p := s.proposal(a.Proposal)
+	if len(p.Approvals) == 0 {
+		s.evictProposal(a.Participant)
+		p = s.proposal(a.Proposal)
+	}
+	p.Approvals = append(slices.Clone(p.Approvals), a.Participant)
+	s.count(p)
+}
+
+func (a approve) describe() Description {
+	return Description{
+		Summary:    fmt.Sprintf("approval of %d", a.Participant),
+		Attributes: []Attribute{{"proposal", hex.EncodeToString(a.Proposal)}},
+	}
+}

@@ -1,0 +1,75 @@
+package app
+
+import (
+	"slices"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Enactment is what a round boundary made of an accepted proposal.
+type Enactment struct {
+	Kind        tx.Kind
+	Participant uint32 // who joined, left, rotated, or was restored; who proposed an epoch
+	Proposal    []byte
+	Refused     error // why it could not be enacted after all
+}
+
+// stallViews is how many views beyond the last one a round may stay open before
+// accepted proposals are enacted without its closing: they may be what it needs.
+const stallViews = 4
+
+// stalled reports whether the open round has had its time at a height.
+func (s *State) stalled(height uint64) bool {
+	e := s.Params.Election
+	return !s.Finished() && height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(len(s.Progress.Ranking)+2+stallViews)
+}
+
+// due reports whether a proposal that waits could be enacted at a boundary.
+func (s *State) due() bool {
+	return slices.ContainsFunc(s.Proposals, func(p Proposal) bool {
+		s.count(&p)
+		return p.Accepted && p.operation().ripe(s)
+	})
+}
+
+// boundary enacts the accepted proposals, in the order in which they came, each
+// judged against what those before it left, and drops what waits and makes no
+// sense any more. It runs between two rounds, in any block when training is
+// finished, and where a round has stalled.
+func (s *State) boundary() []Enactment {
+	var enacted []Enactment
+	var kept []Proposal
+	all := s.Proposals
+	s.Proposals = nil // what waits beside a proposal is no reason against it now
+	for i := range all {
+		p := all[i]
+		s.count(&p)
+		op := p.operation()
+		if !p.Accepted || !op.ripe(s) {
+			kept = append(kept, p)
+			continue
+		}
+		e := Enactment{Kind: tx.Kind(p.Kind), Proposal: p.Id}
+		e.Participant, e.Refused = op.enact(s)
+		enacted = append(enacted, e)
+	}
+	kept = slices.DeleteFunc(kept, s.stale)
+	s.Proposals = kept
+	s.Progress.Ranking = slices.DeleteFunc(slices.Clone(s.Progress.Ranking), func(index uint32) bool { return s.participant(index) == nil })
+	return enacted
+}
+
+// stale reports whether a proposal that a boundary leaves to wait cannot pass
+// any more.
+func (s *State) stale(p Proposal) bool {
+	op := p.operation()
+	return !p.Accepted && s.deserted(p, op.sender()) || op.stale(s)
+}
+
+// deserted reports whether who proposed it has gone, or everybody who approved
+// it.
+func (s *State) deserted(p Proposal, from sender) bool {
+	gone := func(index uint32) bool { return s.participant(index) == nil }
+	return from.by == byMember && gone(from.index) ||
+		len(p.Approvals) > 0 && !slices.ContainsFunc(p.Approvals, func(index uint32) bool { return !gone(index) })
+}

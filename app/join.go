@@ -1,0 +1,68 @@
+package app
+
+import (
+	"encoding/hex"
+	"fmt"
+
+	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// join is an outsider's request for membership, which waits for approvals.
+type join struct{ *tx.Join }
+
+func (j join) sender() sender { return outsider(j.PubKey) }
+
+func (j join) identity() Identity {
+	return Identity{PubKey: j.PubKey, VrfKey: j.VrfKey, ConsensusKey: j.ConsensusKey, Moniker: j.Moniker, Address: j.Address}
+}
+
+// check is M1, M2 and M6.
+func (j join) check(s *State) error {
+	if err := j.identity().Check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrIdentity, err)
+	}
+	if _, err := leader.Verify(j.VrfKey, leader.PossessionInput(s.ChainID, j.PubKey), j.VrfProof); err != nil {
+		return fmt.Errorf("%w: %w", ErrIdentity, err)
+	}
+	return j.possible(s)
+}
+
+// possible is M2 and M6.
+func (j join) possible(s *State) error {
+	if err := s.keysFree(nil, j.keys()); err != nil {
+		return err
+	}
+	return s.feasible(s.Active() + 1)
+}
+
+func (j join) apply(s *State, t *tx.Tx) { s.request(j, t) }
+
+func (j join) ripe(*State) bool { return true }
+
+func (j join) enact(s *State) (uint32, error) {
+	index := uint32(len(s.Participants))
+	if err := j.possible(s); err != nil {
+		return index, err
+	}
+	p := NewParticipant(index, j.identity(), s.Params.Reputation)
+	p.Joined, p.Contends = s.Progress.Round, s.history.size+contendAfter
+	s.Participants = append(s.Participants, p)
+	return index, nil
+}
+
+func (j join) stale(s *State) bool { return j.possible(s) != nil }
+
+func (j join) keys() keys { return keys{j.PubKey, j.VrfKey, j.ConsensusKey} }
+
+func (j join) describe() Description {
+	id, consensus := ParticipantID(j.PubKey), hex.EncodeToString(j.ConsensusKey)
+	if consensus == "" {
+		consensus = "none, a worker alone"
+	}
+	return Description{
+		Summary:    "join of " + j.Moniker,
+		Attributes: []Attribute{{"id", hex.EncodeToString(id[:])}, {"moniker", j.Moniker}},
+		Details:    []Attribute{{"address", j.Address}, {"signing key", hex.EncodeToString(j.PubKey)}, {"consensus key", consensus}},
+	}
+}

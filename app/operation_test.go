@@ -1,0 +1,77 @@
+package app
+
+import (
+	"crypto/ed25519"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+// TestEveryKindIsAnOperationOrARounds: a kind that is in neither would be refused,
+// but nobody would have said what it means.
+func TestEveryKindIsAnOperationOrARounds(t *testing.T) {
+	for number := range tx.Kind_name {
+		kind := tx.Kind(number)
+		_, isOperation := operations[kind]
+		body, err := tx.DecodeBody(kind, nil)
+		if kind == tx.KindNone {
+			require.Error(t, err)
+			require.False(t, isOperation)
+			continue
+		}
+		require.NoError(t, err)
+		signed, err := tx.Sign("c", body, make(ed25519.PrivateKey, ed25519.PrivateKeySize))
+		require.NoError(t, err)
+		_, ofRound := tx.PlaceOf(signed)
+		require.NotEqual(t, ofRound, isOperation, "%s is of a round: %t, an operation: %t", kind, ofRound, isOperation)
+		if !isOperation {
+			continue
+		}
+		op, err := operationOf(kind, body)
+		require.NoError(t, err)
+		require.NotEqual(t, byNobody, op.sender().by, "%s declares no sender", kind)
+		require.Equal(t, kind.Signed(), op.sender().by != byProof, "%s is signed if it does not prove itself", kind)
+	}
+	require.Len(t, operations, len(tx.Kind_name)-3, "all kinds but none, gradient and aggregate")
+}
+
+// toy is an operation that accepts whatever its sender vouches for.
+type toy struct{ from sender }
+
+func (o toy) sender() sender                 { return o.from }
+func (o toy) check(*State) error             { return nil }
+func (o toy) apply(s *State, t *tx.Tx)       { s.request(o, t) }
+func (o toy) describe() Description          { return Description{} }
+func (o toy) ripe(*State) bool               { return false }
+func (o toy) enact(*State) (uint32, error)   { return 0, nil }
+func (o toy) stale(*State) bool              { return false }
+func (o toy) of(tx.Body) operation           { return o }
+func (o toy) admit(s *State, t *tx.Tx) error { operations[t.Kind()] = o.of; return s.checkOperation(t) }
+
+// TestOperationsFailClosed: what a kind forgets to declare is refused, and does
+// not pass unsigned or again and again.
+func TestOperationsFailClosed(t *testing.T) {
+	honest := operations[tx.KindLeave]
+	t.Cleanup(func() { operations[tx.KindLeave] = honest })
+	pub, key, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	s := &State{ChainID: "c", Participants: []Participant{{PubKey: pub, Active: true}}}
+	x, err := tx.Sign("c", &tx.Leave{}, key)
+	require.NoError(t, err)
+
+	require.NoError(t, toy{member(0, 1)}.admit(s, x), "a member with a nonce passes")
+	require.ErrorIs(t, toy{}.admit(s, x), ErrSender, "no sender")
+	require.ErrorIs(t, toy{member(0, 0)}.admit(s, x), ErrNonce, "no nonce")
+	require.ErrorIs(t, toy{proofAgainst(0)}.admit(s, x), ErrSender, "a signature that nobody would verify")
+	require.ErrorIs(t, toy{outsider(nil)}.admit(s, x), ErrIdentity, "no key")
+	require.ErrorIs(t, toy{voter(1, nil)}.admit(s, x), ErrSender, "nobody's vote")
+	delete(operations, tx.KindLeave)
+	require.ErrorIs(t, s.checkOperation(x), ErrOrder, "not in the table")
+
+	require.NoError(t, toy{member(0, 1)}.admit(s, x))
+	s.applyOperation(x)
+	require.ErrorIs(t, toy{member(0, 1)}.admit(s, x), ErrNonce, "the nonce was recorded")
+	require.ErrorIs(t, toy{voter(0, nil)}.admit(s, x), ErrProposal, "it waits already")
+}

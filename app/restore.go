@@ -1,0 +1,44 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+// restore proposes to give a participant of reputation 0 the initial one.
+type restore struct{ *tx.Restore }
+
+func (r restore) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
+
+// check is M3 on the subject, and M5.
+func (r restore) check(s *State) error {
+	switch p := s.participant(r.Subject); {
+	case p == nil:
+		return fmt.Errorf("%w: participant %d is not active", ErrSender, r.Subject)
+	case p.Reputation != 0:
+		return fmt.Errorf("%w: participant %d has reputation %d, only 0 is restored", ErrProposal, r.Subject, p.Reputation)
+	}
+	return nil
+}
+
+func (r restore) apply(s *State, t *tx.Tx) { s.propose(r, t) }
+
+func (r restore) ripe(*State) bool { return true }
+
+// enact gives the initial reputation back and settles what was before.
+func (r restore) enact(s *State) (uint32, error) {
+	if err := r.check(s); err != nil {
+		return r.Subject, err
+	}
+	p := &s.Participants[r.Subject]
+	p.Reputation = s.Params.Reputation.Initial
+	p.SettledEpoch, p.SettledRound, p.SettledHeight = s.Progress.Epoch, s.Progress.Round, s.Height
+	return r.Subject, nil
+}
+
+func (r restore) stale(s *State) bool { return r.check(s) != nil }
+
+func (r restore) describe() Description {
+	return Description{Summary: fmt.Sprintf("%d proposes to restore %d", r.Participant, r.Subject)}
+}

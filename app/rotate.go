@@ -1,0 +1,120 @@
+package app
+
+import (
+	"crypto/ed25519"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// maxFormerKeys is how often a participant may rotate its signing key: all of
+// them count for evidence.
+const maxFormerKeys = 64
+
+// rotate replaces keys of its sender, which needs no approval.
+type rotate struct{ *tx.Rotate }
+
+func (r rotate) sender() sender { return member(r.Participant, r.Nonce) }
+
+// rotationInput is what a new signing key signs to prove its possession.
+func rotationInput(chainID string, index uint32) []byte {
+	b := append([]byte("spdl/rotate/v1\x00"), binary.BigEndian.AppendUint32(nil, uint32(len(chainID)))...)
+	return binary.BigEndian.AppendUint32(append(b, chainID...), index)
+}
+
+// ProveRotation is the signature of possession with a participant's next key.
+func ProveRotation(chainID string, index uint32, next ed25519.PrivateKey) []byte {
+	return ed25519.Sign(next, rotationInput(chainID, index))
+}
+
+// check is M1, M2 and M5.
+func (r rotate) check(s *State) (err error) {
+	p := s.participant(r.Participant)
+	waiting(s, func(_ *Proposal, other rotate) bool {
+		if other.Participant == r.Participant {
+			err = fmt.Errorf("%w: keys of participant %d are being rotated already", ErrProposal, r.Participant)
+		}
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	next := r.rotated(p)
+	who := Identity{PubKey: next.PubKey, VrfKey: next.VrfKey, ConsensusKey: next.ConsensusKey}
+	switch err := who.Check(); {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrIdentity, err)
+	case len(r.PubKey)+len(r.VrfKey)+len(r.ConsensusKey) == 0:
+		return fmt.Errorf("%w: no key is replaced", ErrIdentity)
+	case len(r.PubKey) > 0 && !ed25519.Verify(r.PubKey, rotationInput(s.ChainID, r.Participant), r.PubKeyProof):
+		return fmt.Errorf("%w: pub_key_proof is not a signature with the new pub_key", ErrIdentity)
+	case len(r.PubKey) == 0 && len(r.PubKeyProof) > 0 || len(r.VrfKey) == 0 && len(r.VrfProof) > 0:
+		return fmt.Errorf("%w: a proof without its key", ErrIdentity)
+	case len(r.PubKey) > 0 && len(p.FormerKeys) >= maxFormerKeys:
+		return fmt.Errorf("%w: participant %d has rotated %d times, at most %d", ErrIdentity, p.Index, len(p.FormerKeys), maxFormerKeys)
+	case len(p.ConsensusKey) == 0 && len(r.ConsensusKey) > 0:
+		return fmt.Errorf("%w: participant %d is a worker alone; a validator joins by approval", ErrIdentity, p.Index)
+	}
+	if len(r.VrfKey) > 0 {
+		if _, err := leader.Verify(r.VrfKey, leader.PossessionInput(s.ChainID, next.PubKey), r.VrfProof); err != nil {
+			return fmt.Errorf("%w: %w", ErrIdentity, err)
+		}
+	}
+	return s.keysFree(p, r.keys())
+}
+
+// rotated returns the participant with its new keys.
+func (r rotate) rotated(p *Participant) Participant {
+	next := *p
+	if len(r.PubKey) > 0 {
+		next.FormerKeys = append(slices.Clone(p.FormerKeys), p.PubKey)
+		next.PubKey = r.PubKey
+	}
+	if len(r.VrfKey) > 0 {
+		next.VrfKey, next.VrfProof = r.VrfKey, nil
+	}
+	if len(r.ConsensusKey) > 0 {
+		next.ConsensusKey = r.ConsensusKey
+	}
+	return next
+}
+
+func (r rotate) apply(s *State, t *tx.Tx) { s.decide(r, t) }
+
+func (r rotate) ripe(*State) bool { return true }
+
+func (r rotate) enact(s *State) (uint32, error) {
+	p := s.participant(r.Participant)
+	if p == nil {
+		return r.Participant, fmt.Errorf("%w: participant %d is not active", ErrSender, r.Participant)
+	}
+	if err := s.keysFree(p, r.keys()); err != nil {
+		return r.Participant, err
+	}
+	*p = r.rotated(p)
+	if len(r.VrfKey) > 0 {
+		p.Contends = s.history.size + contendAfter
+	}
+	return r.Participant, nil
+}
+
+func (r rotate) stale(s *State) bool { return s.participant(r.Participant) == nil }
+
+func (r rotate) keys() keys { return keys{r.PubKey, r.VrfKey, r.ConsensusKey} }
+
+func (r rotate) describe() Description {
+	d := Description{Summary: fmt.Sprintf("rotation of %d", r.Participant)}
+	for _, k := range []struct {
+		name string
+		key  []byte
+	}{{"signing key", r.PubKey}, {"VRF key", r.VrfKey}, {"consensus key", r.ConsensusKey}} {
+		if len(k.key) > 0 {
+			d.Details = append(d.Details, Attribute{"new " + k.name, hex.EncodeToString(k.key)})
+		}
+	}
+	return d
+}

@@ -1,0 +1,108 @@
+package app
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// NewStartEpoch proposes the epoch after the running one.
+func NewStartEpoch(participant uint32, nonce, epoch uint64, p params.Params, keepModel, now bool) *tx.StartEpoch {
+	return &tx.StartEpoch{Participant: participant, Nonce: nonce, Epoch: epoch, Params: mustMarshal(&p), KeepModel: keepModel, Now: now}
+}
+
+// startEpoch proposes to end the running epoch and to open the next.
+type startEpoch struct{ *tx.StartEpoch }
+
+func (e startEpoch) sender() sender { return member(e.Participant, e.Nonce) }
+
+func (e startEpoch) check(s *State) error {
+	_, err := e.possible(s)
+	return err
+}
+
+func (e startEpoch) apply(s *State, t *tx.Tx) { s.propose(e, t) }
+
+// ripe: without now it waits for the end of training.
+func (e startEpoch) ripe(s *State) bool { return e.Now || s.over() }
+
+func (e startEpoch) stale(s *State) bool { return e.Epoch != s.Progress.Epoch+1 }
+
+// possible is P1 and P2. It returns the parameters.
+func (e startEpoch) possible(s *State) (params.Params, error) {
+	if e.Epoch != s.Progress.Epoch+1 {
+		return params.Params{}, fmt.Errorf("%w: epoch %d, the next is %d", ErrEpoch, e.Epoch, s.Progress.Epoch+1)
+	}
+	p, err := params.Decode(e.Params)
+	if err == nil {
+		_, err = p.Validate(s.Active())
+	}
+	if err != nil {
+		return p, fmt.Errorf("%w: %w", ErrEpochParams, err)
+	}
+	if e.KeepModel && p.Model != s.Params.Model {
+		return p, fmt.Errorf("%w: the model is kept, and is another: %+v, running %+v", ErrEpochParams, p.Model, s.Params.Model)
+	}
+	if err := p.CheckBlock(s.Active()); err != nil {
+		return p, fmt.Errorf("%w: %w", ErrEpochParams, err)
+	}
+	return p, nil
+}
+
+// enact ends the running epoch and opens the next: new parameters, round 0, a
+// new model or the one that is there. Participants, reputations, the seed and
+// the ranking go on.
+func (e startEpoch) enact(s *State) (uint32, error) {
+	p, err := e.possible(s)
+	if err != nil {
+		return e.Participant, err
+	}
+	model := ModelHash(s.Model)
+	s.Epochs = append(s.Epochs, Epoch{
+		Epoch: s.Progress.Epoch, Params: s.Params, Rounds: s.Progress.Round, Opened: s.Progress.Began, Closed: s.Height, ModelHash: model[:],
+	})
+	s.Params = p
+	if !e.KeepModel {
+		s.Model = initialModel(p.Model, s.Progress.Seed)
+	}
+	s.Velocity = nil
+	if p.Training.Momentum != 0 {
+		s.Velocity = make([]float64, len(s.Model))
+	}
+	s.model, s.velocity = ModelHash(s.Model), ModelHash(s.Velocity)
+	s.Progress.Epoch, s.Progress.Round, s.Progress.Began, s.Progress.Opened = e.Epoch, 0, s.Height+1, s.Height+1
+	for i := range s.Participants {
+		s.Participants[i].Joined, s.Participants[i].Releases = 0, 0
+	}
+	return e.Participant, nil
+}
+
+func (e startEpoch) describe() Description {
+	d := Description{
+		Summary:    fmt.Sprintf("%d proposes epoch %d", e.Participant, e.Epoch),
+		Attributes: []Attribute{{"epoch", number(e.Epoch)}},
+		Details:    []Attribute{{"keep model", strconv.FormatBool(e.KeepModel)}, {"now", strconv.FormatBool(e.Now)}},
+	}
+	p, err := params.Decode(e.Params)
+	if err != nil {
+		d.Details = append(d.Details, Attribute{"parameters", err.Error()})
+		return d
+	}
+	d.Details = append(d.Details, Attribute{"preset", p.Preset}, Attribute{"rounds", number(p.Training.Rounds)},
+		Attribute{"model", fmt.Sprintf("%s of %d parameters", p.Model.Kind, p.Model.Dim())},
+		Attribute{"rule", p.Rule.Name}, Attribute{"privacy", guarantee(p)})
+	return d
+}
+
+// guarantee says what parameters promise of privacy.
+func guarantee(p params.Params) string {
+	switch {
+	case len(p.Privacy.Cost) == 0:
+		return fmt.Sprintf("mechanism %s with NO DP GUARANTEE", p.Privacy.Mechanism)
+	case p.TestChain:
+		return "TEST CHAIN: noise may be known, nothing is private"
+	}
+	return fmt.Sprintf("noise multiplier %g, epsilon %g at delta %g over all epochs", p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.Delta)
+}
