@@ -8,40 +8,16 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
-	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli"
 )
-
-// The exit codes.
-const (
-	exitFailure     = 1
-	exitUsage       = 2
-	exitUnreachable = 3
-)
-
-// usageError is wrong use of the command line.
-type usageError struct{ error }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := rootCommand().ExecuteContext(ctx)
-	interrupted := ctx.Err() != nil
+	code := cli.Main(ctx)
 	stop()
-	if err == nil || interrupted && errors.Is(err, context.Canceled) {
-		return
-	}
-	fmt.Fprintln(os.Stderr, "spdl:", plain(err.Error()))
-	var usage usageError
-	switch {
-	case errors.As(err, &usage):
-		os.Exit(exitUsage)
-	case errors.Is(err, client.ErrUnreachable):
-		os.Exit(exitUnreachable)
-	}
-	os.Exit(exitFailure)
+	os.Exit(code)
 }

@@ -1,0 +1,114 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/spdl/internal/audit"
+	cliaudit "github.com/spdl/spdl/cmd/spdl/internal/cli/audit"
+	"github.com/spdl/spdl/cmd/spdl/internal/history"
+	"github.com/spdl/spdl/testnet"
+	"github.com/spdl/spdl/testnet/experiment"
+)
+
+// Report joins an experiment's files, or what a chain did, into one page.
+func Report() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Join the figures of a folder, or what a chain did, into one HTML file that needs no network",
+		Long: "Join results into one HTML file that needs no network. DIR is a folder of `spdl experiment`, the home of a stopped node, or that\n" +
+			"of a stopped localnet. A chain is replayed from its blocks, as `spdl audit replay` does, and the model of every round is\n" +
+			"measured on the test set of the node's worker.",
+		Example: "  spdl report build/figures\n  spdl testnet start --home ./net && spdl report ./net",
+		Args:    cobra.ExactArgs(1),
+		RunE:    runReport,
+	}
+	cmd.Flags().String("file", "", "where the page goes (default: DIR/report.html)")
+	return cmd
+}
+
+func runReport(cmd *cobra.Command, args []string) error {
+	var page []byte
+	var err, found error
+	if home, ok := chainHome(args[0]); ok {
+		page, found, err = chainReport(cmd, home)
+	} else {
+		page, err = experiment.Report(args[0])
+	}
+	if err != nil {
+		return err
+	}
+	path := viper.GetString("file")
+	if path == "" {
+		path = filepath.Join(args[0], "report.html")
+	}
+	if err := os.WriteFile(path, page, 0o644); err != nil {
+		return err
+	}
+	if err := command.Show(cmd.OutOrStdout(), map[string]string{"file": path}, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, path)
+		return err
+	}); err != nil {
+		return err
+	}
+	return found
+}
+
+// chainHome is the home of a chain's node in a folder: itself, or a localnet's
+// first.
+func chainHome(dir string) (home string, ok bool) {
+	if testnet.Made(dir) {
+		dir = filepath.Join(dir, "node0")
+	}
+	_, err := os.Stat(filepath.Join(dir, "config", "genesis.json"))
+	return dir, err == nil
+}
+
+// chainReport is the page of a stopped node's chain. What the replay found wrong
+// with it comes beside the page.
+func chainReport(cmd *cobra.Command, home string) (page []byte, found, err error) {
+	c, a, err := node.Load(home)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := node.LoadData(a.Worker.Data)
+	if err != nil {
+		return nil, nil, err
+	}
+	version, err := build()
+	if err != nil {
+		return nil, nil, err
+	}
+	src, err := audit.OpenHome(c)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, nil, fmt.Errorf("%s has no chain yet: its node was never started", home)
+	case err != nil:
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	bar := cliaudit.NewBar(cmd)
+	chain, err := history.Read(cmd.Context(), src, data.Test, bar.Show)
+	bar.End()
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted, no page is written")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	page, err = chain.Page("spdl report "+cmd.Flags().Arg(0), version)
+	if chain.Audit.Divergence != nil { // a nil *Divergence is no nil error
+		found = chain.Audit.Divergence
+	}
+	return page, found, err
+}

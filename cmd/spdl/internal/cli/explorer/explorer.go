@@ -1,0 +1,73 @@
+// Package explorer has the command that serves web pages about any node.
+package explorer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
+	"github.com/spdl/spdl/mnist"
+)
+
+// Command serves the pages about any node.
+func Command() *cobra.Command {
+	a := node.DefaultAppConfig()
+	cmd := &cobra.Command{
+		Use:   "explorer",
+		Short: "Serve web pages, and JSON under /v1, about the training of any node",
+		Long: "Serve web pages, and JSON under /v1, about the training of any node. It needs no home and no key, and only reads.\n" +
+			"A node serves the same by itself with explorer.enabled = true in app.toml.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			logger := log.NewFilter(log.NewTMLogger(log.NewSyncWriter(os.Stderr)), log.AllowInfo())
+			a.API.Hosts = strings.Join(viper.GetStringSlice("hosts"), ",")
+			a.API.Rate, a.API.Burst = viper.GetFloat64("rate"), viper.GetInt("burst")
+			a.API.MaxConnections, a.API.MaxStreams, a.API.StreamsPerClient = viper.GetInt("max-connections"), viper.GetInt("max-streams"), viper.GetInt("streams-per-client")
+			a.Explorer.Eval, a.Explorer.Laddr, a.Explorer.Enabled = viper.GetBool("eval"), viper.GetString("laddr"), true
+			if err := a.Validate(); err != nil {
+				return command.Usage(err)
+			}
+			o := explorer.OptionsOf(a, func() (mnist.Set, error) {
+				d, err := node.LoadData(viper.GetString("data"))
+				return d.Test, err
+			})
+			o.Log = logger.Info
+			s, err := explorer.Open(viper.GetString("node"), o)
+			if err != nil {
+				return command.Usage(err)
+			}
+			l, err := explorer.Listen(a.Explorer.Laddr)
+			if err != nil {
+				return err
+			}
+			url := "http://" + l.Addr().String()
+			if err := command.Show(cmd.OutOrStdout(), map[string]string{"url": url}, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, url)
+				return err
+			}); err != nil {
+				return errors.Join(err, l.Close())
+			}
+			return s.Serve(cmd.Context(), l)
+		},
+	}
+	command.NodeFlag(cmd)
+	cmd.Flags().String("laddr", a.Explorer.Laddr, "address to listen on")
+	cmd.Flags().Bool("eval", false, "measure accuracy and loss of the model after every round")
+	cmd.Flags().String("data", "", "folder of the data set to measure on (default: the embedded MNIST)")
+	cmd.Flags().StringSlice("hosts", nil, "names that it is served under, beside addresses and localhost")
+	cmd.Flags().Float64("rate", a.API.Rate, "requests a second of one client")
+	cmd.Flags().Int("burst", a.API.Burst, "requests at once of one client")
+	cmd.Flags().Int("max-connections", a.API.MaxConnections, "most connections")
+	cmd.Flags().Int("max-streams", a.API.MaxStreams, "most event streams")
+	cmd.Flags().Int("streams-per-client", a.API.StreamsPerClient, "most event streams of one client")
+	return cmd
+}

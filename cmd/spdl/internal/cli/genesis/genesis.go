@@ -1,0 +1,68 @@
+// Package genesis has the commands that make and check genesis files.
+package genesis
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/node"
+)
+
+func Commands() *cobra.Command {
+	return command.Group("genesis", "Make and check genesis files", genesisEntry(), genesisNew(), &cobra.Command{
+		Use:   "validate [file]",
+		Short: "Check a genesis file (default: the home's); warn of what weakens a guarantee",
+		Args:  cobra.MaximumNArgs(1),
+		RunE:  runValidate,
+	})
+}
+
+// Verdict is what validate found.
+type Verdict struct {
+	File     string   `json:"file"`
+	Valid    bool     `json:"valid"`
+	Error    string   `json:"error,omitempty"`
+	Warnings []string `json:"warnings"`
+}
+
+func runValidate(cmd *cobra.Command, args []string) error {
+	v := Verdict{File: filepath.Join(command.Home(), "config", "genesis.json"), Warnings: []string{}}
+	if len(args) > 0 {
+		v.File = args[0]
+	}
+	data, err := os.ReadFile(v.File)
+	if err != nil {
+		return err
+	}
+	doc, err := abci.ReadGenesis(data)
+	if err == nil {
+		var warnings []string
+		_, warnings, err = node.CheckGenesis(doc)
+		v.Warnings = append(v.Warnings, warnings...)
+	}
+	v.Valid = err == nil
+	if err != nil {
+		v.Error = err.Error()
+	}
+	printed := command.Show(cmd.OutOrStdout(), v, func(w io.Writer) error {
+		for _, warning := range v.Warnings {
+			fmt.Fprintln(w, "warning:", warning)
+		}
+		if v.Valid {
+			fmt.Fprintln(w, v.File, "is valid")
+		}
+		return nil
+	})
+	if err != nil {
+		err = fmt.Errorf("%s: %w", v.File, err)
+	}
+	return errors.Join(printed, err)
+}

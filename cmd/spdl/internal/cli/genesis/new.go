@@ -1,0 +1,217 @@
+package genesis
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/shape"
+
+	cmtjson "github.com/cometbft/cometbft/libs/json"
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+)
+
+// entry is what a participant gives away for a shared genesis. Nothing of it is
+// secret.
+type entry struct {
+	ChainID      string       `json:"chain_id"`
+	Seed         app.HexBytes `json:"seed"`
+	Moniker      string       `json:"moniker"`
+	Address      string       `json:"address,omitempty"`
+	PubKey       []byte       `json:"pub_key"`
+	VrfKey       []byte       `json:"vrf_key"`
+	VrfProof     []byte       `json:"vrf_proof"` // over the seed on the chain: the lot for the first election
+	ConsensusKey []byte       `json:"consensus_key,omitempty"`
+}
+
+func genesisEntry() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "entry",
+		Short: "Print this home's entry for a genesis that a consortium makes together",
+		Long: "Print this home's entry for a genesis that a consortium makes together, as JSON: public keys, and the lot for the\n" +
+			"first election. First agree on the chain's id and on a seed that no one member chose: whoever knows the seed before its\n" +
+			"keys are fixed can try keys until it leads the first round.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			chainID := viper.GetString("chain-id")
+			seed, err := seedFlag()
+			if err != nil {
+				return err
+			}
+			if chainID == "" || seed == nil {
+				return command.Usage(errors.New("--chain-id and --seed are needed: the entry's proof is for them"))
+			}
+			if err := command.CheckChainID(chainID); err != nil {
+				return err
+			}
+			who, keys, err := keys.Identity()
+			if err != nil {
+				return err
+			}
+			return command.Show(cmd.OutOrStdout(), entry{
+				ChainID: chainID, Seed: seed, Moniker: who.Moniker, Address: who.Address, PubKey: who.PubKey, VrfKey: who.VrfKey,
+				VrfProof: app.ProveGenesis(chainID, seed, keys.VRF), ConsensusKey: who.ConsensusKey,
+			}, nil)
+		},
+	}
+	keys.Flag(cmd)
+	keys.IdentityFlags(cmd)
+	seedFlags(cmd)
+	return cmd
+}
+
+func genesisNew() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "new ENTRY.json...",
+		Short: "Make a genesis of the entries of its participants, in the order given",
+		Long: "Make a genesis of the entries of its participants, in the order given: the first has index 0. It is checked whole and\n" +
+			"printed, or written to --out. Copy the one file to every home's config/genesis.json; genesis validate checks it there.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: runGenesisNew,
+	}
+	seedFlags(cmd)
+	shape.Flags(cmd, "the preset "+preset.Names()[0])
+	cmd.Flags().String("out", "", "file to write (default: standard output)")
+	return cmd
+}
+
+// seedFlags say which chain a genesis is of.
+func seedFlags(cmd *cobra.Command) {
+	cmd.Flags().String("chain-id", "", "id of the chain")
+	cmd.Flags().String("seed", "", "genesis seed, 64 hex digits")
+}
+
+// seedFlag is --seed, nil where it is not given.
+func seedFlag() (app.HexBytes, error) {
+	text := viper.GetString("seed")
+	if text == "" {
+		return nil, nil
+	}
+	seed, err := hex.DecodeString(text)
+	if err != nil || len(seed) != 32 {
+		return nil, command.Usage(fmt.Errorf("--seed %q, want 64 hex digits", text))
+	}
+	return seed, nil
+}
+
+func runGenesisNew(cmd *cobra.Command, args []string) error {
+	chainID, out := viper.GetString("chain-id"), viper.GetString("out")
+	seed, err := seedFlag()
+	if err != nil {
+		return err
+	}
+	if chainID == "" {
+		return command.Usage(errors.New("--chain-id is needed"))
+	}
+	if err := command.CheckChainID(chainID); err != nil {
+		return err
+	}
+	entries := make([]entry, len(args))
+	for i, file := range args {
+		if entries[i], err = readEntry(file, chainID, &seed); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	p, err := shape.Params(len(entries), func() (params.Params, error) { return preset.New(preset.Names()[0], len(entries)) }, io.Discard)
+	if err != nil {
+		return err
+	}
+	data, warnings, err := assembleGenesis(chainID, seed, p, entries)
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		fmt.Fprintln(os.Stderr, "warning:", command.Plain(w))
+	}
+	if out == "" {
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), string(data))
+		return err
+	}
+	if err := writeNew(out, data); err != nil {
+		return err
+	}
+	made := struct {
+		File         string `json:"file"`
+		SHA256       string `json:"sha256"` // for all to compare
+		Participants int    `json:"participants"`
+	}{out, fmt.Sprintf("%x", sha256.Sum256(data)), len(entries)}
+	return command.Show(cmd.OutOrStdout(), made, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "file          %s\nsha256        %s\nparticipants  %d\n", made.File, made.SHA256, made.Participants)
+		return err
+	})
+}
+
+// readEntry reads an entry that is made for the chain and the seed. Without a
+// seed the first entry's is taken, and the others must have the same.
+func readEntry(file, chainID string, seed *app.HexBytes) (e entry, err error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return e, err
+	}
+	if err := command.DecodeStrict(data, &e); err != nil {
+		return e, err
+	}
+	if *seed == nil {
+		*seed = e.Seed
+	}
+	switch {
+	case e.ChainID != chainID:
+		return e, fmt.Errorf("entry is for chain %q, want %q", e.ChainID, chainID)
+	case !bytes.Equal(e.Seed, *seed):
+		return e, fmt.Errorf("entry is for seed %x, want %x", []byte(e.Seed), []byte(*seed))
+	}
+	return e, nil
+}
+
+// assembleGenesis makes the genesis document and checks it whole.
+func assembleGenesis(chainID string, seed []byte, p params.Params, entries []entry) (data []byte, warnings []string, err error) {
+	g := app.Genesis{Params: p, Seed: seed}
+	validators := 0
+	for i, e := range entries {
+		p := app.NewParticipant(uint32(i), app.Identity{
+			PubKey: e.PubKey, VrfKey: e.VrfKey, ConsensusKey: e.ConsensusKey, Moniker: e.Moniker, Address: e.Address,
+		}, p.Reputation)
+		p.VrfProof = e.VrfProof
+		if len(p.ConsensusKey) > 0 {
+			validators++
+		}
+		g.Participants = append(g.Participants, p)
+	}
+	if _, err := g.Validate(); err != nil { // before CometBFT looks at a key of the wrong size
+		return nil, nil, err
+	}
+	if validators == 0 {
+		return nil, nil, errors.New("all participants are workers alone, and a chain needs a validator")
+	}
+	doc, err := node.NewGenesis(chainID, time.Now(), g)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, warnings, err = node.CheckGenesis(doc); err != nil {
+		return nil, nil, err
+	}
+	data, err = cmtjson.MarshalIndent(doc, "", "  ")
+	return data, warnings, err
+}
+
+// writeNew writes a file that is not there yet.
+func writeNew(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}

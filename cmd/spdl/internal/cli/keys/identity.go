@@ -1,0 +1,112 @@
+package keys
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+
+	"github.com/cometbft/cometbft/config"
+	cmtjson "github.com/cometbft/cometbft/libs/json"
+	"github.com/cometbft/cometbft/privval"
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// Flag adds --key.
+func Flag(cmd *cobra.Command) {
+	cmd.Flags().String("key", "", "participant key file, relative to the home (default: worker.key_file of app.toml)")
+}
+
+// File is the participant key file of --key or of the home.
+func File(c *config.Config, a node.AppConfig) string {
+	if path := viper.GetString("key"); path != "" {
+		return node.InHome(c, path)
+	}
+	return node.InHome(c, a.Worker.KeyFile)
+}
+
+// IdentityFlags are what a participant says of itself.
+func IdentityFlags(cmd *cobra.Command) {
+	cmd.Flags().String("moniker", "", "name that people read (default: moniker of config.toml)")
+	cmd.Flags().String("address", "", "where the node is reached, as id@host:port (default: of config.toml, unless it is the loopback's)")
+	cmd.Flags().Bool("worker-only", false, "without a validator: the participant trains, and another's node speaks for it")
+}
+
+// Identity is the public side of the home, as the flags have it, with its keys.
+func Identity() (app.Identity, worker.Keys, error) {
+	c, a, err := command.LoadHome()
+	if err != nil {
+		return app.Identity{}, worker.Keys{}, err
+	}
+	keys, err := node.LoadKeys(File(c, a))
+	if err != nil {
+		return app.Identity{}, keys, err
+	}
+	var consensus []byte
+	if !viper.GetBool("worker-only") {
+		if consensus, err = ConsensusKey(c.PrivValidatorKeyFile()); err != nil {
+			return app.Identity{}, keys, err
+		}
+	}
+	who := node.Identity(keys, consensus, c.Moniker)
+	if m := viper.GetString("moniker"); m != "" {
+		who.Moniker = m
+	}
+	if who.Address = viper.GetString("address"); who.Address == "" {
+		if who.Address, err = address(c); err != nil {
+			return who, keys, err
+		}
+	}
+	err = who.Check() // before others get it, who would refuse it
+	if err != nil && (viper.IsSet("moniker") || viper.IsSet("address")) {
+		err = command.Usage(err)
+	}
+	return who, keys, err
+}
+
+// ConsensusKey is the public key in a priv_validator_key.json. CometBFT's own
+// reader would end the process where the file is damaged.
+func ConsensusKey(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("validator key: %w", err)
+	}
+	var k privval.FilePVKey
+	if err := cmtjson.Unmarshal(data, &k); err != nil {
+		return nil, fmt.Errorf("validator key %s: %w", path, err)
+	}
+	if k.PubKey == nil || len(k.PubKey.Bytes()) != ed25519.PublicKeySize {
+		return nil, fmt.Errorf("validator key %s: pub_key is a %T, want ed25519 of %d bytes", path, k.PubKey, ed25519.PublicKeySize)
+	}
+	return k.PubKey.Bytes(), nil
+}
+
+// address is where config.toml says that the node is reached; "" where it names
+// no host that others could reach.
+func address(c *config.Config) (string, error) {
+	at := c.P2P.ExternalAddress
+	if at == "" {
+		at = c.P2P.ListenAddress
+	}
+	at = strings.TrimPrefix(at, "tcp://")
+	host, _, err := net.SplitHostPort(at)
+	if err != nil {
+		return "", fmt.Errorf("config.toml: p2p address %q: %w", at, err)
+	}
+	if ip := net.ParseIP(host); host == "" || host == "localhost" || ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
+		return "", nil
+	}
+	key, err := node.LoadNodeKey(c.NodeKeyFile())
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s@%s", key.ID(), at), nil
+}

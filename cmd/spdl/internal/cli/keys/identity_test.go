@@ -1,0 +1,32 @@
+package keys
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/node"
+)
+
+func TestAddress(t *testing.T) {
+	made, err := node.Init(filepath.Join(t.TempDir(), "reached"), node.DefaultConfig(), node.DefaultAppConfig())
+	require.NoError(t, err)
+	home, id := made.Dir, string(made.NodeID)
+	for _, at := range []struct{ listen, external, want string }{
+		{"tcp://0.0.0.0:26656", "", ""},
+		{"tcp://127.0.0.1:26656", "", ""},
+		{"tcp://[::]:26656", "", ""},
+		{"tcp://:26656", "", ""},
+		{"tcp://10.0.0.7:26656", "", id + "@10.0.0.7:26656"},
+		{"tcp://0.0.0.0:26656", "node.example:443", id + "@node.example:443"},
+		{"tcp://0.0.0.0:26656", "tcp://node.example:443", id + "@node.example:443"},
+	} {
+		c := config.DefaultConfig().SetRoot(home)
+		c.P2P.ListenAddress, c.P2P.ExternalAddress = at.listen, at.external
+		got, err := address(c)
+		require.NoError(t, err)
+		require.Equal(t, at.want, got, at.listen)
+	}
+}

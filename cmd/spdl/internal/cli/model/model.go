@@ -1,0 +1,264 @@
+// Package model has the commands that export and measure a trained model.
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
+	"github.com/spdl/spdl/mnist/evaluate"
+)
+
+func Commands() *cobra.Command {
+	return command.Group("model", "Export a trained model with its proof, and measure one", modelExport(), modelEval())
+}
+
+func modelExport() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the model after a closed round to a file, with its card and proof",
+		Long: `Write the model after a closed round to a file, with its card and proof.
+
+Parameters are float64, in tensors by layer: hidden.weight and hidden.bias where
+there is a hidden layer, output.weight and output.bias. A round whose model the
+node does not keep is computed again from the nearest state and the blocks.`,
+		Example: `  spdl model export --out m.safetensors
+  spdl model export --round 42 --format npz --eval`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			format := viper.GetString("format")
+			if !strings.Contains(" "+strings.Join(modelfile.Formats(), " ")+" ", " "+format+" ") {
+				return command.Usage(fmt.Errorf("--format is %q, want one of %s", format, strings.Join(modelfile.Formats(), ", ")))
+			}
+			args, err := roundFlags()
+			if err != nil {
+				return err
+			}
+			if _, err := query.RoundNumbers(args); err != nil {
+				return err
+			}
+			timeout, err := command.Timeout()
+			if err != nil {
+				return err
+			}
+			c, err := client.New(viper.GetString("node"))
+			if err != nil {
+				return command.Usage(err)
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			f, err := fetchModel(ctx, c, args, cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			if viper.GetBool("eval") {
+				accuracy, tested, err := measure(f)
+				if err != nil {
+					return err
+				}
+				f.Measured(accuracy, tested)
+			}
+			data, err := f.Encode(format)
+			if err != nil {
+				return err
+			}
+			out := viper.GetString("out")
+			if out == "-" {
+				_, err := cmd.OutOrStdout().Write(data)
+				return err
+			}
+			if out == "" {
+				out = fmt.Sprintf("model-%d-%d.%s", f.Card.Epoch, f.Card.Round, format)
+			}
+			if err := os.WriteFile(out, data, 0o644); err != nil {
+				return err
+			}
+			return command.Show(cmd.OutOrStdout(), struct {
+				File  string     `json:"file"`
+				Bytes int        `json:"bytes"`
+				Card  CardReport `json:"card"`
+			}{out, len(data), CardReport{Card: f.Card}}, func(w io.Writer) error {
+				fmt.Fprintf(w, "file          %s, %d bytes\n", out, len(data))
+				return CardText(w, f.Card)
+			})
+		},
+	}
+	command.NodeFlag(cmd)
+	cmd.Flags().String("round", "", "closed round (default: the last)")
+	cmd.Flags().String("epoch", "", "epoch of the round (default: the running one)")
+	cmd.Flags().String("format", modelfile.Safetensors, "format: "+strings.Join(modelfile.Formats(), ", "))
+	cmd.Flags().String("out", "", "file to write, - for standard output (default: model-EPOCH-ROUND.FORMAT)")
+	cmd.Flags().Bool("eval", false, "measure the accuracy on the test set and put it on the card")
+	cmd.Flags().String("data", "", "folder of IDX files to measure on (default: the embedded MNIST)")
+	cmd.Flags().Duration("timeout", 10*time.Minute, "time for all questions")
+	return cmd
+}
+
+// roundFlags are --epoch and --round as arguments.
+func roundFlags() ([]string, error) {
+	epoch, round := viper.GetString("epoch"), viper.GetString("round")
+	switch {
+	case epoch != "" && round == "":
+		return nil, command.Usage(errors.New("--epoch needs --round"))
+	case epoch != "":
+		return []string{epoch, round}, nil
+	case round != "":
+		return []string{round}, nil
+	}
+	return nil, nil
+}
+
+// fetchModel gets a model with its proof, or computes it again.
+func fetchModel(ctx context.Context, c *client.Client, args []string, notes io.Writer) (*modelfile.File, error) {
+	epoch, t, err := query.RoundArgument(ctx, c, args)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.Bundle(ctx, epoch, t)
+	if err != nil {
+		return nil, err
+	}
+	record, err := app.DecodeRecord(b.Round.Value)
+	if err != nil {
+		return nil, err
+	}
+	parameters, err := parametersAfter(ctx, c, record, notes)
+	if err != nil {
+		return nil, err
+	}
+	root, err := b.Round.Proof.Root(b.Round.Value)
+	if err != nil {
+		return nil, err
+	}
+	header, err := c.HeaderOf(ctx, s.ChainID, int64(b.Height), root)
+	if err != nil {
+		return nil, err
+	}
+	return modelfile.New(parameters, header, modelfile.Bundle{Round: b.Round, Progress: b.Progress, Params: b.Params, Epochs: b.Epochs, Participants: b.Participants})
+}
+
+func parametersAfter(ctx context.Context, c *client.Client, r app.Record, notes io.Writer) ([]float64, error) {
+	m, err := c.ModelOf(ctx, r.Epoch, r.Round)
+	var refusal *client.Refusal
+	switch {
+	case err == nil:
+		return app.DecodeParameters(m.Parameters)
+	case !errors.As(err, &refusal) || refusal.Code != abci.CodeNotFound:
+		return nil, err
+	}
+	return c.Recompute(ctx, r, func(from, blocks uint64) {
+		fmt.Fprintf(notes, "the node does not keep the model after epoch %d round %d: computing it from the state of height %d and %d blocks\n", r.Epoch, r.Round, from, blocks)
+	})
+}
+
+// measure is the accuracy of a model on the test set of --data.
+func measure(f *modelfile.File) (accuracy float64, tested string, err error) {
+	dir := viper.GetString("data")
+	data, err := node.LoadData(dir)
+	if err != nil {
+		return 0, "", err
+	}
+	e, err := evaluate.New(data.Test, f.Card.Model)
+	if err != nil {
+		return 0, "", err
+	}
+	tested = "MNIST"
+	if dir != "" {
+		tested = dir
+	}
+	measured, err := e.Evaluate(f.Parameters)
+	return measured.Accuracy, tested + ", " + strconv.Itoa(data.Test.Len()) + " test images", err
+}
+
+func modelEval() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "eval FILE",
+		Short: "Measure an exported model's accuracy on a test set",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, _, err := Read(args[0])
+			if err != nil {
+				return err
+			}
+			if err := f.Check(); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			accuracy, tested, err := measure(f)
+			if err != nil {
+				return err
+			}
+			return command.Show(cmd.OutOrStdout(), struct {
+				File     string   `json:"file"`
+				Accuracy float64  `json:"accuracy"`
+				Tested   string   `json:"tested"`
+				Claimed  *float64 `json:"claimed"` // by the card
+			}{args[0], accuracy, tested, f.Card.Accuracy}, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "accuracy  %.4f, error %.4f\ntested    %s\n", accuracy, 1-accuracy, tested)
+				return err
+			})
+		},
+	}
+	cmd.Flags().String("data", "", "folder of IDX files (default: the embedded MNIST)")
+	return cmd
+}
+
+// CardReport is a file's card without the proof, which is long and in the file.
+type CardReport struct {
+	modelfile.Card
+	Proof *modelfile.Bundle `json:"proof,omitempty"` // stands before the card's, and is nil
+}
+
+// CardText prints a card.
+func CardText(w io.Writer, c modelfile.Card) error {
+	epsilon, accuracy := "NO DP GUARANTEE", "not measured"
+	if c.Epsilon != nil {
+		epsilon = fmt.Sprintf("%.4f at delta %g, the largest of a participant up to height %d", *c.Epsilon, c.Delta, c.Height)
+	}
+	if c.TestChain {
+		epsilon += "; " + query.TestChain
+	}
+	if c.Accuracy != nil {
+		accuracy = fmt.Sprintf("%.4f on %s (the exporter's word, not proven)", *c.Accuracy, command.Plain(c.Tested))
+	}
+	_, err := fmt.Fprintf(w, "model         %s, %d parameters, hash %s\nround         %d of epoch %d, %d planned, closed at height %d by %d gradients\npreset        %s\nrule          %s\nparticipants  %d, %d Byzantine at most\nepsilon       %s\naccuracy      %s\nproof         header %d of %s, app hash %s\n",
+		command.Plain(c.Model.Kind), c.Model.Dim(), c.ModelHash, c.Round, c.Epoch, c.Rounds, c.Closed, c.Included, command.Plain(c.Preset), command.Plain(c.Rule),
+		c.Participants, c.Byzantine, epsilon, accuracy, c.Height, command.Plain(c.ChainID), c.AppHash)
+	return err
+}
+
+// Read reads an exported file.
+func Read(path string) (*modelfile.File, string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, "", err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, modelfile.MaxBytes+1))
+	if err != nil {
+		return nil, "", err
+	}
+	f, format, err := modelfile.Decode(data)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return f, format, err
+}

@@ -1,0 +1,92 @@
+// Package node has the commands of a node and its home: init, start, worker, version,
+// what a home shows of itself, and its reset.
+package node
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/preset"
+)
+
+// Init makes a home and, for a chain of one's own, a genesis.
+func Init() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "init [moniker]",
+		Short: "Make a home: keys, configuration and a genesis with this node alone",
+		Long: "Make a home: keys, configuration and a genesis with this node alone.\n" +
+			"To join a consortium, replace config/genesis.json by theirs, start the node and ask with `spdl tx join`; to found one,\n" +
+			"see `spdl genesis entry`. Nothing that exists is overwritten.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: runInit,
+	}
+	cmd.Flags().String("chain-id", "", "id of the chain (default: random)")
+	cmd.Flags().String("preset", preset.Names()[0], "parameters of the genesis: "+strings.Join(preset.Names(), ", "))
+	return cmd
+}
+
+func runInit(cmd *cobra.Command, args []string) error {
+	params, err := preset.New(viper.GetString("preset"), 1)
+	if err != nil {
+		return command.Usage(err)
+	}
+	moniker, err := os.Hostname()
+	if err != nil {
+		moniker = "node"
+	}
+	if len(args) > 0 {
+		moniker = args[0]
+	}
+	if len(moniker) > app.MaxMoniker {
+		return command.Usage(fmt.Errorf("moniker %q has %d bytes, at most %d", moniker, len(moniker), app.MaxMoniker))
+	}
+	if strconv.Quote(moniker) != `"`+moniker+`"` {
+		return command.Usage(fmt.Errorf("moniker %q: CometBFT writes it into config.toml as it is, without quotes or what does not print", moniker))
+	}
+	seed := make([]byte, 32)
+	rand.Read(seed) // never fails (crypto/rand)
+	chainID := viper.GetString("chain-id")
+	if chainID == "" {
+		chainID = fmt.Sprintf("spdl-%x", seed[:4])
+	}
+	if err := command.CheckChainID(chainID); err != nil {
+		return err
+	}
+	c := node.DefaultConfig()
+	c.Moniker = moniker
+	home, err := node.Init(command.Home(), c, node.DefaultAppConfig())
+	if err != nil {
+		return err
+	}
+	g := app.Genesis{Params: params, Seed: seed, Participants: []app.Participant{home.Participant(0, chainID, seed, params.Reputation)}}
+	doc, err := node.NewGenesis(chainID, time.Now(), g)
+	if err != nil {
+		return err
+	}
+	if err := doc.SaveAs(c.GenesisFile()); err != nil {
+		return err
+	}
+	out := struct {
+		Home           string `json:"home"`
+		ChainID        string `json:"chain_id"`
+		NodeID         string `json:"node_id"`
+		ConsensusKey   []byte `json:"consensus_key"`
+		ParticipantKey []byte `json:"participant_key"`
+	}{home.Dir, chainID, string(home.NodeID), home.Public.ConsensusKey, home.Public.PubKey}
+	return command.Show(cmd.OutOrStdout(), out, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "home      %s\nchain id  %s\nnode id   %s\n", out.Home, out.ChainID, out.NodeID)
+		return err
+	})
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/plan"
+)
+
+// planned is the JSON of a plan.
+type planned struct {
+	Participants    int
+	Byzantine       int
+	Model           string
+	Samples         int
+	Batch           int
+	Clip            float64
+	Rounds          int
+	Accountant      string
+	Epsilon         *float64
+	Delta           float64
+	NoiseMultiplier *float64 `json:"noise_multiplier"`
+	RDPEpsilon      *float64 `json:"rdp_epsilon"`
+	Guarantee       bool
+	Rule            struct {
+		Name  string
+		Holds bool `json:"condition_holds"`
+	}
+	Accuracy struct{ Measured bool }
+	Traffic  struct {
+		Gradient int64 `json:"gradient_bytes"`
+		Round    int64 `json:"round_bytes"`
+		Day      int64 `json:"day_bytes"`
+	}
+	Lemma1 struct {
+		RDPEpsilon float64 `json:"rdp_epsilon"`
+	}
+	Warnings []string
+}
+
+func planOf(t *testing.T, args string) (p planned) {
+	t.Helper()
+	stdout, stderr, code := spdl(t, append([]string{"plan", "--output", "json"}, strings.Fields(args)...)...)
+	require.Zero(t, code, stderr)
+	require.Empty(t, stderr)
+	require.NoError(t, json.Unmarshal([]byte(stdout), &p), stdout)
+	require.NotNil(t, p.Epsilon)
+	require.NotNil(t, p.NoiseMultiplier)
+	require.NotNil(t, p.RDPEpsilon)
+	require.NotNil(t, p.Warnings)
+	return p
+}
+
+// The study's setting: sampling rate 1/30, 100 rounds, delta 1e-6, epsilon 1.
+const study = "--sampling-rate 0.0333333 --rounds 100 --delta 1e-6 "
+
+func TestPlanNoise(t *testing.T) {
+	for _, c := range []struct {
+		args            string
+		epsilon, z, rdp float64
+	}{
+		{study + "--epsilon 1", 1, 1.8706, 1},
+		{study + "--epsilon 1 --accountant rdp", 1, 1.8706, 1},
+		{study + "--epsilon 1 --accountant pld", 1, 1.750, 1.10},
+		{study + "--epsilon 1 --accountant lemma1", 1, 5.299, 0.2769},
+		{study + "--noise-multiplier 1.8706", 1, 1.8706, 1},
+		{study + "--noise-multiplier 1.8706 --accountant pld", 0.91, 1.8706, 1},
+		{study + "--noise-multiplier 5.299 --accountant lemma1", 1, 5.299, 0.2769},
+		{"--sampling-rate 1 --epsilon 1 --accountant analytic", 1, 42.2, 1.05},
+	} {
+		p := planOf(t, c.args)
+		assert.InEpsilon(t, c.epsilon, *p.Epsilon, 0.01, c.args)
+		assert.InEpsilon(t, c.z, *p.NoiseMultiplier, 0.002, c.args)
+		assert.InEpsilon(t, c.rdp, *p.RDPEpsilon, 0.03, c.args)
+		assert.Equal(t, !strings.Contains(c.args, "lemma1"), p.Guarantee, c.args)
+		assert.Greater(t, p.Lemma1.RDPEpsilon, 0.0, c.args)
+	}
+}
+
+func TestPlanDefaults(t *testing.T) {
+	p := planOf(t, "--preset default")
+	assert.Equal(t, 2.670, *p.NoiseMultiplier)
+	assert.Equal(t, []any{4, 1, "196-10", 15000, 1500, 1.0, 100, "rdp", 1e-6, "multi-krum"},
+		[]any{p.Participants, p.Byzantine, p.Model, p.Samples, p.Batch, p.Clip, p.Rounds, p.Accountant, p.Delta, p.Rule.Name})
+	assert.False(t, p.Rule.Holds)
+	assert.True(t, p.Accuracy.Measured)
+	assert.Equal(t, p.Traffic.Round*86400, p.Traffic.Day)
+
+	p = planOf(t, "--preset mlp -n 20 --round-time 10s")
+	assert.Equal(t, []any{20, 6, "196-32-10", 3000, 300, "nnm+trimmed-mean", true},
+		[]any{p.Participants, p.Byzantine, p.Model, p.Samples, p.Batch, p.Rule.Name, p.Rule.Holds})
+	assert.Equal(t, p.Traffic.Round*8640, p.Traffic.Day)
+	assert.True(t, p.Accuracy.Measured)
+
+	p = planOf(t, "-n 10 -f 2 --rule krum --samples 1000 --batch 50 --clip 2 --rounds 7 --epsilon 3 --noise-floor=false")
+	assert.Equal(t, []any{10, 2, 1000, 50, 2.0, 7, "krum", true, false},
+		[]any{p.Participants, p.Byzantine, p.Samples, p.Batch, p.Clip, p.Rounds, p.Rule.Name, p.Rule.Holds, p.Accuracy.Measured})
+	assert.Contains(t, strings.Join(p.Warnings, "\n"), "no noise floor")
+}
+
+func TestPlanText(t *testing.T) {
+	stdout, stderr, code := spdl(t, "plan", "--epsilon", "1")
+	require.Zero(t, code, stderr)
+	for _, want := range []string{"N = 4 participants, f = 1 Byzantine", "by rdp", "Lemma 1 (paper)", "warning: krum: outside"} {
+		assert.Contains(t, stdout, want)
+	}
+}
+
+func TestPlanWrongUse(t *testing.T) {
+	for args, says := range map[string]string{
+		"":                                   "--epsilon, --noise-multiplier or --preset is needed",
+		"-n 4 --rounds 7":                    "--epsilon, --noise-multiplier or --preset is needed",
+		"--epsilon 1 --noise-multiplier 2":   "--epsilon and --noise-multiplier: one of them",
+		"--epsilon 0":                        "--epsilon is 0, want above 0",
+		"--epsilon nan":                      "--epsilon is NaN, want above 0",
+		"--noise-multiplier -1":              "--noise-multiplier is -1, want above 0",
+		"--epsilon 1 --accountant analytic":  "accountant analytic needs sampling rate 1, not 0.1",
+		"--epsilon 1 --accountant gdp":       `accountant "gdp", want one of [rdp pld analytic lemma1]`,
+		"--epsilon 1 --delta 2":              "delta 2, want",
+		"--epsilon 1 -f 2":                   "2 Byzantine of 4 participants",
+		"--epsilon 1 -n 0":                   "preset for 0 participants",
+		"--epsilon 1 --rule vote":            `unknown rule: "vote"`,
+		"--epsilon 1 --batch 5 --rounds 0":   "0 rounds",
+		"--epsilon 1 --batch 5 --clip 0":     "clip norm 0",
+		"--batch 5 --sampling-rate .1":       "--sampling-rate and --batch: one of them",
+		"--epsilon 1 --sampling-rate 0":      "sampling rate 0 and batch 0",
+		"--epsilon 1 --samples 0":            "0 samples",
+		"--preset paper":                     `preset "paper" has mechanism "prototype", which no epsilon describes: plan one of default, mlp`,
+		"--preset nothing":                   `unknown preset "nothing"`,
+		"--epsilon 1 --noise-floor maybe":    "maybe",
+		"--epsilon 1 extra":                  "extra",
+		"--epsilon 1 --round-time 0s":        "round time 0s",
+		"--epsilon 1e-300 --sampling-rate 1": "out of reach",
+	} {
+		stdout, stderr, code := spdl(t, append([]string{"plan"}, strings.Fields(args)...)...)
+		assert.Equal(t, 2, code, "spdl plan %s: %s", args, stderr)
+		assert.Contains(t, stderr, says, "spdl plan %s", args)
+		assert.Empty(t, stdout)
+	}
+}
+
+// The plan's bytes are those that the chain reckons with.
+func TestPlanBytes(t *testing.T) {
+	for _, n := range []int{4, 20} {
+		for _, name := range plan.Plannable() {
+			p, err := preset.New(name, n)
+			require.NoError(t, err)
+			got := planOf(t, fmt.Sprintf("--preset %s -n %d", name, n)).Traffic
+			assert.Equal(t, p.TxBytes(n), got.Gradient)
+			aggregate := p
+			aggregate.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 1, Classes: 2}
+			assert.Equal(t, int64(n)*p.TxBytes(n)+aggregate.TxBytes(n), got.Round)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/client"
+)
+
+func queryPrivacy() *cobra.Command {
+	return ask("privacy [participant]", "What each participant's gradients have cost: epsilon, budget, participations left", cobra.MaximumNArgs(1),
+		func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+			var all []abci.Spend
+			var err error
+			if len(args) == 0 {
+				all, err = c.Privacy(ctx)
+			} else {
+				index, err := ParticipantIndex(args[0])
+				if err != nil {
+					return nil, nil, err
+				}
+				one, err := c.PrivacyOf(ctx, index)
+				if err != nil {
+					return nil, nil, err
+				}
+				all = []abci.Spend{one}
+			}
+			return all, func(w io.Writer) error { return PrivacyText(w, all) }, err
+		})
+}
+
+// TestChain is said beside every epsilon of such a chain.
+const TestChain = "TEST CHAIN ONLY: noise may be known, nothing is private"
+
+// spentText is an epsilon, or that there is none.
+func spentText(epsilon *float64) string {
+	if epsilon == nil {
+		return "NO DP GUARANTEE"
+	}
+	return fmt.Sprintf("%.4f", *epsilon)
+}
+
+func PrivacyText(w io.Writer, all []abci.Spend) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "participant\tmoniker\tparticipations\tepsilon\tbudget\tdelta\tleft")
+	guaranteed, known := true, true
+	for _, s := range all {
+		epsilon, left := "-", "-"
+		if s.Epsilon != nil && s.Left != nil {
+			epsilon, left = fmt.Sprintf("%.4f", *s.Epsilon), strconv.FormatUint(*s.Left, 10)
+		}
+		guaranteed, known = guaranteed && s.Guarantee, known && s.Epsilon != nil
+		fmt.Fprintf(t, "%d\t%q\t%d\t%s\t%g\t%g\t%s\n", s.Participant, s.Moniker, s.Participations, epsilon, s.Budget, s.Delta, left)
+	}
+	if err := t.Flush(); err != nil || guaranteed {
+		return err
+	}
+	why := TestChain
+	if !known {
+		why = "NO DP GUARANTEE: an epoch of this chain had no noise, or no ledger of it"
+	}
+	_, err := fmt.Fprintln(w, why)
+	return err
+}

@@ -1,0 +1,225 @@
+// Package query has the commands that ask a node, and how its answers read as text.
+package query
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+)
+
+// command.QueryTimeout bounds one query.
+
+// ask is a command that queries a node and shows the answer.
+func ask(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error)) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := client.New(viper.GetString("node"))
+			if err != nil {
+				return command.Usage(err)
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), command.QueryTimeout)
+			defer cancel()
+			value, text, err := run(ctx, c, args)
+			if err != nil {
+				return err
+			}
+			return command.Show(cmd.OutOrStdout(), value, text)
+		},
+	}
+	command.NodeFlag(cmd)
+	return cmd
+}
+
+// NodeStatus is CometBFT's status of the node.
+func NodeStatus() *cobra.Command {
+	return ask("status", "CometBFT's status of a node: identity, sync, validator", nil,
+		func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			s, err := c.RPC().Status(ctx)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+			}
+			return s, nil, nil
+		})
+}
+
+func Commands() *cobra.Command {
+	return withProofs(command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
+		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryEvidence(), queryEpochs()))
+}
+
+func queryStatus() *cobra.Command {
+	return ask("status", "Height, round, leader ranking, application hash", nil,
+		func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			s, err := c.Status(ctx)
+			return s, func(w io.Writer) error {
+				phase := "training"
+				if s.Done {
+					phase = "finished"
+				}
+				_, err := fmt.Fprintf(w, "chain         %s\nheight        %d\napp hash      %s\nepoch         %d\nround         %d of %d, %s\nranking       %v\nparticipants  %d, %d gradients pending\nmodel         %d parameters\nrule          %s\nepsilon       %s\nseed          %s\n",
+					s.ChainID, s.Height, s.AppHash, s.Epoch, s.Round, s.Rounds, phase, s.Ranking, s.Participants, s.Pending, s.Dim, s.Rule, spentText(s.Epsilon), s.Seed)
+				if err == nil && s.TestChain {
+					_, err = fmt.Fprintln(w, TestChain)
+				}
+				return err
+			}, err
+		})
+}
+
+func queryRound() *cobra.Command {
+	return ask("round [[epoch] round]", "A closed round: leader, view, every gradient's score and fate (default: the last)", RoundArgs,
+		func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+			epoch, t, err := RoundArgument(ctx, c, args)
+			if err != nil {
+				return nil, nil, err
+			}
+			r, err := c.RoundOf(ctx, epoch, t)
+			return r, func(w io.Writer) error { return RoundText(w, r) }, err
+		})
+}
+
+// RoundNumbers are the arguments [[epoch] round].
+func RoundNumbers(args []string) (numbers []uint64, err error) {
+	for _, arg := range args {
+		x, err := strconv.ParseUint(arg, 10, 64)
+		if err != nil {
+			name := "round"
+			if len(args) == 2 && len(numbers) == 0 {
+				name = "epoch"
+			}
+			return nil, command.Usage(fmt.Errorf("%s %q is no number", name, arg))
+		}
+		numbers = append(numbers, x)
+	}
+	return numbers, nil
+}
+
+// RoundArgs accepts [[epoch] round].
+func RoundArgs(cmd *cobra.Command, args []string) error {
+	if err := cobra.MaximumNArgs(2)(cmd, args); err != nil {
+		return err
+	}
+	_, err := RoundNumbers(args)
+	return err
+}
+
+// IndexArg accepts one participant's index.
+func IndexArg(cmd *cobra.Command, args []string) error {
+	if err := cobra.ExactArgs(1)(cmd, args); err != nil {
+		return err
+	}
+	_, err := ParticipantIndex(args[0])
+	return err
+}
+
+func ParticipantIndex(arg string) (uint32, error) {
+	index, err := strconv.ParseUint(arg, 10, 32)
+	if err != nil {
+		return 0, command.Usage(fmt.Errorf("participant %q is no index", arg))
+	}
+	return uint32(index), nil
+}
+
+// RoundArgument is the round asked for, of the running epoch if none is named;
+// or the last closed one.
+func RoundArgument(ctx context.Context, c *client.Client, args []string) (epoch, round uint64, err error) {
+	numbers, err := RoundNumbers(args)
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(numbers) == 2 {
+		return numbers[0], numbers[1], nil
+	}
+	s, err := c.Status(ctx)
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case len(numbers) == 1:
+		return s.Epoch, numbers[0], nil
+	case s.Round > 0:
+		return s.Epoch, s.Round - 1, nil
+	}
+	epochs, err := c.Epochs(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	for i := len(epochs) - 1; i >= 0; i-- {
+		if e := epochs[i]; e.Rounds > 0 {
+			return e.Epoch, e.Rounds - 1, nil
+		}
+	}
+	return 0, 0, fmt.Errorf("no round is closed yet")
+}
+
+func RoundText(w io.Writer, r app.Record) error {
+	fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d, opened at %d\nleader   %d in view %d of ranking %v\nrule     %s, margin %d\nDelta    %s\nmodel    %s\n\n",
+		r.Round, r.Epoch, r.Height, r.Opened, r.Leader, r.View, r.Ranking, r.Rule, r.Margin, hex.EncodeToString(r.DeltaDigest), hex.EncodeToString(r.ModelHash))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "participant\tselected\tscore\tneighbours\topposed\treputation\t")
+	for _, c := range r.Contributions {
+		fmt.Fprintf(t, "%d\t%t\t%d\t%v\t%t\t%.6f\t\n", c.Participant, c.Selected, c.Score, c.Neighbours, c.Opposed, float64(c.Reputation)/params.One)
+	}
+	return t.Flush()
+}
+
+func queryModel() *cobra.Command {
+	return ask("model [[epoch] round]", "The model's parameters, now or after a closed round: base64 of little-endian float64", RoundArgs,
+		func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+			m, err := modelArgument(ctx, c, args)
+			return m, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "epoch       %d\nrounds      %d applied\nhash        %s\nparameters  %d\n%s\n",
+					m.Epoch, m.Round, m.Hash, len(m.Parameters)/8, base64.StdEncoding.EncodeToString(m.Parameters))
+				return err
+			}, err
+		})
+}
+
+// modelArgument is the model after the round asked for, or as it stands.
+func modelArgument(ctx context.Context, c *client.Client, args []string) (abci.ModelState, error) {
+	if len(args) == 0 {
+		return c.Model(ctx)
+	}
+	epoch, t, err := RoundArgument(ctx, c, args)
+	if err != nil {
+		return abci.ModelState{}, err
+	}
+	return c.ModelOf(ctx, epoch, t)
+}
+
+func queryParticipants() *cobra.Command {
+	return ask("participants", "All participants: reputation and participations", nil,
+		func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			ps, err := c.Participants(ctx)
+			return ps, func(w io.Writer) error {
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(t, "index\tmoniker\treputation\tparticipations\tactive\tpublic key")
+				for _, p := range ps {
+					fmt.Fprintf(t, "%d\t%q\t%.6f\t%d\t%t\t%s\n", p.Index, p.Moniker, float64(p.Reputation)/params.One, p.Participations, p.Active, base64.StdEncoding.EncodeToString(p.PubKey))
+				}
+				return t.Flush()
+			}, err
+		})
+}
+
+func queryParams() *cobra.Command {
+	return ask("params", "The epoch's parameters", nil,
+		func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			p, err := c.Params(ctx)
+			return p, nil, err
+		})
+}

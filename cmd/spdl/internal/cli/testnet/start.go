@@ -1,0 +1,174 @@
+package testnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/mnist/evaluate"
+	"github.com/spdl/spdl/testnet"
+)
+
+func testnetStartCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "start",
+		Short: "Run a localnet to the end of its training and report every round",
+		Long: "Run a localnet to the end of its training and report every round: each node a process of its own, or with\n" +
+			"--inprocess a goroutine. Everything is stopped at the end, on failure and on Ctrl-C. The homes are temporary and\n" +
+			"removed, unless --keep or --home is given. A net that `testnet init` made in --home is started as it is, and one\n" +
+			"that was stopped goes on.",
+		RunE: runTestnetStart,
+	}
+	manifestFlags(cmd)
+	manifestFileFlag(cmd)
+	cmd.Flags().Bool("inprocess", false, "run the nodes as goroutines of this process")
+	cmd.Flags().Bool("keep", false, "keep the homes")
+	cmd.Flags().Bool("no-eval", false, "do not measure the test accuracy")
+	return cmd
+}
+
+func runTestnetStart(cmd *cobra.Command, _ []string) (err error) {
+	home, keep := command.Home(), viper.GetBool("keep")
+	if !cmd.Flags().Changed("home") && os.Getenv("SPDL_HOME") == "" {
+		if home, err = os.MkdirTemp("", "spdl-testnet-"); err != nil {
+			return err
+		}
+		if !keep {
+			defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+		}
+	}
+	n, err := netAt(cmd, home)
+	if err != nil {
+		return err
+	}
+	warn(n)
+	if keep {
+		fmt.Fprintln(os.Stderr, "homes:", home)
+	}
+	e, err := evaluator(n)
+	if err != nil {
+		return err
+	}
+	report := &testnet.Reporter{Out: cmd.OutOrStdout(), JSON: command.JSON(), Rounds: n.Genesis.Params.Training.Rounds, Delta: n.Genesis.Params.Privacy.Delta, TestChain: n.Genesis.Params.TestChain}
+	if command.IsTerminal(os.Stderr) {
+		report.Progress = os.Stderr
+	}
+	return run(cmd.Context(), n, e, report)
+}
+
+// netAt is the net that a folder holds, or a new one.
+func netAt(cmd *cobra.Command, home string) (*testnet.Net, error) {
+	if !testnet.Made(home) {
+		m, err := manifestOf(cmd, home)
+		if err != nil {
+			return nil, err
+		}
+		if err := perturbable(m); err != nil {
+			return nil, err
+		}
+		return testnet.Init(m)
+	}
+	var shaping []string
+	described := &cobra.Command{}
+	manifestFlags(described)
+	manifestFileFlag(described)
+	described.Flags().VisitAll(func(f *pflag.Flag) {
+		if cmd.Flags().Changed(f.Name) {
+			shaping = append(shaping, "--"+f.Name)
+		}
+	})
+	if len(shaping) > 0 {
+		return nil, command.Usage(fmt.Errorf("%v describes a new net, and %s holds one already", shaping, home))
+	}
+	n, err := testnet.Open(home)
+	if err != nil {
+		return nil, err
+	}
+	return n, perturbable(n.Manifest)
+}
+
+// perturbable refuses perturbations of nodes that are not processes.
+func perturbable(m testnet.Manifest) error {
+	if viper.GetBool("inprocess") && len(m.Perturb) > 0 {
+		return command.Usage(errors.New("--inprocess with perturbations: a goroutine cannot be killed or paused"))
+	}
+	return nil
+}
+
+// evaluator is nil with --no-eval.
+func evaluator(n *testnet.Net) (*evaluate.Evaluator, error) {
+	if viper.GetBool("no-eval") {
+		return nil, nil
+	}
+	data, err := node.LoadData(n.Manifest.Data)
+	if err != nil {
+		return nil, err
+	}
+	return evaluate.New(data.Test, n.Genesis.Params.Model)
+}
+
+// localnet is a net that runs, of either kind.
+type localnet interface {
+	Failed() <-chan error
+	PeakRSS() int64
+	Stop() error
+}
+
+// run starts the nodes, follows the rounds to the last and stops the nodes.
+func run(ctx context.Context, n *testnet.Net, e *evaluate.Evaluator, report *testnet.Reporter) error {
+	report.Begin()
+	nodes, perturb, err := launch(n)
+	if err != nil {
+		return err
+	}
+	follow, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-nodes.Failed():
+			cancel(err)
+		case <-follow.Done():
+		}
+	}()
+	err = testnet.Follow(follow, n, e, func(r testnet.Round) error {
+		if !r.Past {
+			perturb(follow, r.Round)
+		}
+		return report.Round(r)
+	})
+	switch {
+	case err == nil:
+		err = report.End(nodes.PeakRSS())
+	case ctx.Err() != nil:
+		err = fmt.Errorf("interrupted before round %d of %d", report.Count(), report.Rounds)
+	case follow.Err() != nil:
+		err = context.Cause(follow)
+	}
+	return errors.Join(err, nodes.Stop())
+}
+
+// launch starts the nodes and returns what sets their perturbations off.
+func launch(n *testnet.Net) (localnet, func(context.Context, uint64), error) {
+	if viper.GetBool("inprocess") {
+		nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
+		return nodes, func(context.Context, uint64) {}, err
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	nodes, err := testnet.StartProcesses(n, binary)
+	if err != nil {
+		return nil, nil, err
+	}
+	return nodes, nodes.Perturb, nil
+}

@@ -1,0 +1,81 @@
+package tx
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app/tx"
+)
+
+func txEvidence() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "evidence FILE FILE",
+		Short: "Prove that a participant signed two gradients, or two aggregates, in one place",
+		Long: "Prove that a participant signed two gradients, or two aggregates, in one place. Each file holds one of the signed\n" +
+			"transactions: its bytes, or them in base64; with --from-json an object with them in base64 as \"tx\", as --dry-run -o json\n" +
+			"and CometBFT's RPC /tx print it. Evidence is not signed: anybody may send it.",
+		Args: cobra.ExactArgs(2),
+		RunE: runEvidence,
+	}
+	sendFlags(cmd)
+	cmd.Flags().Bool("from-json", false, "the files are JSON")
+	return cmd
+}
+
+func runEvidence(cmd *cobra.Command, args []string) error {
+	if _, err := command.Timeout(); err != nil {
+		return err
+	}
+	c, err := client.New(viper.GetString("node"))
+	if err != nil {
+		return command.Usage(err)
+	}
+	var two [2]*tx.Tx
+	for i, file := range args {
+		if two[i], err = readTx(file); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	t, err := tx.NewEvidence(two[0], two[1])
+	if err != nil {
+		return err
+	}
+	s := &sender{Client: c}
+	return s.deliver(cmd, t)
+}
+
+// readTx reads the one transaction of a file.
+func readTx(file string) (*tx.Tx, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if viper.GetBool("from-json") {
+		var of struct {
+			Tx     []byte `json:"tx"`
+			Result struct {
+				Tx []byte `json:"tx"`
+			} `json:"result"`
+		}
+		if err := json.Unmarshal(data, &of); err != nil {
+			return nil, err
+		}
+		if of.Tx == nil {
+			of.Tx = of.Result.Tx
+		}
+		return tx.Decode(of.Tx)
+	}
+	if raw, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(data))); err == nil {
+		return tx.Decode(raw) // no transaction's bytes are base64: the first is a tag, 8
+	}
+	return tx.Decode(data)
+}

@@ -1,0 +1,205 @@
+package tx
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// prefixDigits is the least of an id that names it.
+const prefixDigits = 8
+
+func txJoin() *cobra.Command {
+	cmd := transact("join", "Ask for membership with the home's keys", nil,
+		func(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
+			who, keys, err := keys.Identity()
+			if err != nil {
+				return nil, err
+			}
+			chainID, err := s.chain(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &tx.Join{
+				PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(keys.VRF, leader.PossessionInput(chainID, who.PubKey)),
+				ConsensusKey: who.ConsensusKey, Moniker: who.Moniker, Address: who.Address,
+			}, nil
+		})
+	cmd.Long = cmd.Short + ".\n" +
+		"More than two thirds of the active participants must approve; the participant is in the round after. Start its node\n" +
+		"before: a validator that does not vote weakens the chain, and a participant that sends no gradient holds rounds up."
+	keys.IdentityFlags(cmd)
+	return cmd
+}
+
+func txApprove() *cobra.Command {
+	cmd := transact("approve PROPOSAL", "Approve a proposal that waits", cobra.ExactArgs(1),
+		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
+			id, err := s.proposal(ctx, args[0])
+			if err != nil {
+				return nil, err
+			}
+			p, err := s.self(ctx)
+			if err != nil {
+				return nil, err
+			}
+			join, err := joinFile(id)
+			return &tx.Approve{Participant: p.Index, Proposal: id, Join: join}, err
+		})
+	cmd.Long = cmd.Short + ".\n" +
+		"PROPOSAL is its id as `spdl query membership` shows it, or at least 8 digits of it where no other begins alike.\n" +
+		"Whoever looked at a proposal should approve it by the whole id.\n" +
+		"With --join FILE, what `spdl tx join --dry-run` printed, it brings in a request that does not wait yet, or that others\n" +
+		"have crowded out; PROPOSAL is then the whole id."
+	cmd.Flags().String("join", "", "file with the signed join that is approved")
+	return cmd
+}
+
+// joinFile is the transaction in the file of --join, where it is given.
+func joinFile(id []byte) ([]byte, error) {
+	file := viper.GetString("join")
+	if file == "" {
+		return nil, nil
+	}
+	t, err := readTx(file)
+	if err != nil {
+		return nil, err
+	}
+	if got := t.ID(); !bytes.Equal(got[:], id) {
+		return nil, fmt.Errorf("%s holds the %s %x, approved is %x", file, t.Kind(), got, id)
+	}
+	return t.Raw, nil
+}
+
+// proposal finds a proposal by its id or the beginning of it. An id that is
+// whole is the node's to judge.
+func (s *sender) proposal(ctx context.Context, arg string) ([]byte, error) {
+	if err := checkPrefix("proposal", arg); err != nil {
+		return nil, err
+	}
+	m, err := s.Membership(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(m.Proposals))
+	for i, p := range m.Proposals {
+		ids[i] = p.ID
+	}
+	i, err := unique("proposal", arg, ids)
+	if err != nil {
+		if len(arg) == 64 {
+			return hex.DecodeString(arg)
+		}
+		return nil, err
+	}
+	s.about = m.Proposals[i].Kind + ": " + m.Proposals[i].About
+	id, err := hex.DecodeString(ids[i])
+	if err != nil {
+		return nil, fmt.Errorf("proposal %q of the node's answer: %w", ids[i], err)
+	}
+	return id, nil
+}
+
+func checkPrefix(what, arg string) error {
+	if len(arg) < prefixDigits || len(arg) > 64 || strings.Trim(arg, "0123456789abcdefABCDEF") != "" {
+		return command.Usage(fmt.Errorf("%s %q, want %d to 64 hex digits of its id", what, arg, prefixDigits))
+	}
+	return nil
+}
+
+// unique is the position of the one id that begins with a prefix.
+func unique(what, prefix string, ids []string) (int, error) {
+	found := -1
+	for i, id := range ids {
+		if !strings.HasPrefix(id, strings.ToLower(prefix)) {
+			continue
+		}
+		if found >= 0 {
+			return 0, fmt.Errorf("%s %s: %q and %q begin so", what, prefix, ids[found], id)
+		}
+		found = i
+	}
+	if found < 0 {
+		return 0, fmt.Errorf("no %s of %d begins with %s", what, len(ids), prefix)
+	}
+	return found, nil
+}
+
+func txLeave() *cobra.Command {
+	cmd := transact("leave", "Leave the consortium at the next round boundary", nil,
+		func(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
+			p, err := s.self(ctx)
+			return &tx.Leave{Participant: p.Index, Nonce: p.Nonce + 1}, err
+		})
+	cmd.Long = cmd.Short + ".\nKeep the node running for two heights more: so long its validator is asked for its vote. An index is not given again."
+	return cmd
+}
+
+func txRestore() *cobra.Command {
+	return transact("restore PARTICIPANT", "Propose to give a participant of reputation 0 the initial one", cobra.ExactArgs(1),
+		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
+			proposer, subject, nonce, err := s.proposing(ctx, args[0])
+			return &tx.Restore{Participant: proposer, Subject: subject, Nonce: nonce}, err
+		})
+}
+
+func txRemove() *cobra.Command {
+	return transact("remove PARTICIPANT", "Propose to end a participant's membership", cobra.ExactArgs(1),
+		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
+			proposer, subject, nonce, err := s.proposing(ctx, args[0])
+			return &tx.Remove{Participant: proposer, Subject: subject, Nonce: nonce}, err
+		})
+}
+
+// proposing is what a proposal about a participant says: who proposes, about whom,
+// and the nonce after the proposer's last.
+func (s *sender) proposing(ctx context.Context, arg string) (proposer, subject uint32, nonce uint64, err error) {
+	if subject, err = s.subject(ctx, arg); err != nil {
+		return 0, 0, 0, err
+	}
+	p, err := s.self(ctx)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	return p.Index, subject, p.Nonce + 1, nil
+}
+
+// subject finds a participant by its index, or by the beginning of its id: an
+// index has fewer digits than what names an id.
+func (s *sender) subject(ctx context.Context, arg string) (uint32, error) {
+	if len(arg) < prefixDigits {
+		index, err := strconv.ParseUint(arg, 10, 32)
+		if err != nil {
+			return 0, command.Usage(fmt.Errorf("participant %q, want an index or %d to 64 hex digits of an id", arg, prefixDigits))
+		}
+		return uint32(index), nil
+	}
+	if err := checkPrefix("participant", arg); err != nil {
+		return 0, err
+	}
+	m, err := s.Membership(ctx)
+	if err != nil {
+		return 0, err
+	}
+	ids := make([]string, len(m.Members))
+	for i, p := range m.Members {
+		ids[i] = p.ID
+	}
+	i, err := unique("participant", arg, ids)
+	if err != nil {
+		return 0, err
+	}
+	return m.Members[i].Index, nil
+}

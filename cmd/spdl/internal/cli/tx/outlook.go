@@ -1,0 +1,91 @@
+package tx
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app/tx"
+)
+
+func printRaw(w io.Writer, raw []byte) error {
+	_, err := fmt.Fprintln(w, base64.StdEncoding.EncodeToString(raw))
+	return err
+}
+
+// outlook says what a transaction that a block holds leads to: made already,
+// dropped by the rules of the round boundary, or what it waits for.
+func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *Report) (string, error) {
+	if t.Kind() == tx.KindEvidence {
+		return "the participant's reputation is 0: spdl query evidence", nil
+	}
+	for height, tried := r.Height, 0; ; tried++ {
+		done, text, err := s.enacted(ctx, height, r.Proposal)
+		if done || err != nil {
+			return text, err
+		}
+		m, err := s.Membership(ctx)
+		if err != nil {
+			return "", err
+		}
+		at := slices.IndexFunc(m.Proposals, func(p abci.Proposal) bool { return p.ID == r.Proposal })
+		waits := at >= 0 && (!m.Proposals[at].Accepted || m.Proposals[at].Kind == tx.KindStartEpoch.String())
+		if waits || at >= 0 && tried >= boundaryPolls {
+			return awaits(m, m.Proposals[at]), nil
+		}
+		if tried >= boundaryPolls {
+			return fmt.Sprintf("made or dropped after height %d: spdl query membership", r.Height), nil
+		}
+		status, err := s.Status(ctx)
+		if err != nil {
+			return "", err
+		}
+		if int64(status.Height) > height { // the round boundary may be in the next block
+			height++
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(pollInterval):
+		}
+	}
+}
+
+// boundaryPolls is how often an accepted proposal is looked for before it is left
+// to its round.
+const boundaryPolls = 50
+
+// enacted reports what the block of a height made of a proposal, if anything.
+func (s *sender) enacted(ctx context.Context, height int64, proposal string) (done bool, text string, err error) {
+	e, err := s.EnactmentAt(ctx, height, proposal)
+	switch {
+	case err != nil || e == nil:
+		return false, "", err
+	case e.Refused != "":
+		return true, "", fmt.Errorf("dropped at the round boundary of height %d: %s", e.Height, e.Refused)
+	}
+	return true, fmt.Sprintf("in force since height %d", e.Height), nil
+}
+
+// awaits says what a proposal waits for. Approvals count of those who are
+// active.
+func awaits(m abci.Membership, p abci.Proposal) string {
+	switch {
+	case p.Accepted && p.Kind == tx.KindStartEpoch.String():
+		return "accepted: opens at the next round boundary with --now, else when training is finished"
+	case p.Accepted:
+		return "accepted: made at the next round boundary"
+	}
+	standing := 0
+	for _, q := range m.Members {
+		if q.Active && slices.Contains(p.Approvals, q.Index) {
+			standing++
+		}
+	}
+	return fmt.Sprintf("needs %d more approvals of active participants, has %d of %d: spdl tx approve %s", m.Threshold-standing, standing, m.Threshold, p.ID)
+}

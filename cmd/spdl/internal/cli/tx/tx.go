@@ -1,0 +1,260 @@
+// Package tx has the commands that sign and send transactions of membership and
+// governance.
+package tx
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// pollInterval is how often a node is asked what became of a transaction.
+const pollInterval = 100 * time.Millisecond
+
+func Commands() *cobra.Command {
+	return command.Group("tx", "Sign and send transactions of membership and governance",
+		txJoin(), txApprove(), txLeave(), txRotate(), txRestore(), txRemove(), txEvidence(), txStartEpoch())
+}
+
+// sendFlags are what sends a transaction.
+func sendFlags(cmd *cobra.Command) {
+	command.NodeFlag(cmd)
+	cmd.Flags().Bool("wait", true, "wait until a block holds the transaction")
+	cmd.Flags().Duration("timeout", 30*time.Second, "how long to wait")
+	cmd.Flags().Bool("dry-run", false, "print the transaction as base64 and send nothing")
+}
+
+// signFlags are what signs one.
+func signFlags(cmd *cobra.Command) {
+	cmd.Flags().String("chain-id", "", "id of the chain (default: what the node says)")
+	keys.Flag(cmd)
+}
+
+// transact is a command that signs one transaction, sends it and shows what
+// became of it.
+func transact(use, short string, args cobra.PositionalArgs, body func(ctx context.Context, s *sender, args []string) (tx.Body, error)) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := newSender()
+			if err != nil {
+				return err
+			}
+			t, err := s.sign(cmd.Context(), func(ctx context.Context) (tx.Body, error) { return body(ctx, s, args) })
+			if err != nil {
+				return err
+			}
+			return s.deliver(cmd, t)
+		},
+	}
+	sendFlags(cmd)
+	signFlags(cmd)
+	return cmd
+}
+
+// sender is who signs a transaction, and the node that it goes to.
+type sender struct {
+	*client.Client
+	keyFile string
+	keys    worker.Keys
+	about   string // what a proposal wants, where the transaction approves one
+}
+
+// newSender reads the key file. An absolute --key needs no home.
+func newSender() (*sender, error) {
+	s := &sender{keyFile: viper.GetString("key")}
+	_, err := command.Timeout()
+	if err != nil {
+		return nil, err
+	}
+	if s.Client, err = client.New(viper.GetString("node")); err != nil {
+		return nil, command.Usage(err)
+	}
+	if !filepath.IsAbs(s.keyFile) {
+		c, a, err := command.LoadHome()
+		if err != nil {
+			return nil, err
+		}
+		s.keyFile = keys.File(c, a)
+	}
+	s.keys, err = node.LoadKeys(s.keyFile)
+	return s, err
+}
+
+// chain is the id of the chain that the signature is for.
+func (s *sender) chain(ctx context.Context) (string, error) {
+	if id := viper.GetString("chain-id"); id != "" {
+		return id, nil
+	}
+	status, err := s.Status(ctx)
+	if err != nil {
+		return "", err
+	}
+	// A node that lies about its chain must not get a signature for another.
+	doc, err := abci.ReadGenesisFile(filepath.Join(command.Home(), "config", "genesis.json"))
+	if err == nil && doc.ChainID != status.ChainID {
+		return "", fmt.Errorf("the node is on chain %q, the home's genesis is of %q; --chain-id decides", status.ChainID, doc.ChainID)
+	}
+	return status.ChainID, nil
+}
+
+// sign makes the transaction of a body.
+func (s *sender) sign(ctx context.Context, body func(context.Context) (tx.Body, error)) (*tx.Tx, error) {
+	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
+	defer cancel()
+	b, err := body(ctx)
+	if err != nil {
+		return nil, err
+	}
+	chainID, err := s.chain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return tx.Sign(chainID, b, s.keys.Signing)
+}
+
+// self is the active participant with the sender's key.
+func (s *sender) self(ctx context.Context) (app.Participant, error) {
+	all, err := s.Participants(ctx)
+	if err != nil {
+		return app.Participant{}, err
+	}
+	return holder(all, s.keyFile, s.keys)
+}
+
+// holder finds the active participant with the keys of a file.
+func holder(all []app.Participant, file string, keys worker.Keys) (app.Participant, error) {
+	pub := keys.Public()
+	for _, p := range all {
+		if bytes.Equal(p.PubKey, pub) && p.Active {
+			return p, nil
+		}
+	}
+	for _, p := range all {
+		if bytes.Equal(p.PubKey, pub) {
+			return p, fmt.Errorf("%w: %X of %s is that of participant %d, which has left", worker.ErrNotParticipant, pub, file, p.Index)
+		}
+		for _, former := range p.FormerKeys {
+			if bytes.Equal(former, pub) {
+				return p, fmt.Errorf("%w: %X of %s is a former key of participant %d, rotated since", worker.ErrNotParticipant, pub, file, p.Index)
+			}
+		}
+	}
+	return app.Participant{}, fmt.Errorf("%w: %X of %s (spdl tx join asks for membership)", worker.ErrNotParticipant, pub, file)
+}
+
+// Report is what became of a transaction.
+type Report struct {
+	Kind        string `json:"kind"`
+	Hash        string `json:"hash"`
+	Participant string `json:"participant_id,omitempty"` // that joins
+	Proposal    string `json:"proposal,omitempty"`       // that it makes or approves
+	About       string `json:"about,omitempty"`
+	Code        uint32 `json:"code"`
+	Log         string `json:"log,omitempty"`
+	Height      int64  `json:"height,omitempty"` // of the block that holds it
+	Next        string `json:"next,omitempty"`   // what is to be done, or to be waited for
+	Tx          []byte `json:"tx,omitempty"`     // of a dry run
+}
+
+func newReport(t *tx.Tx, about string) Report {
+	r := Report{Kind: t.Kind().String(), Hash: fmt.Sprintf("%X", t.Hash), About: about}
+	if d, err := app.Describe(t); err == nil {
+		r.Proposal, r.Participant = d.Value("proposal"), d.Value("id")
+	}
+	return r
+}
+
+func (r Report) text(w io.Writer) error {
+	fmt.Fprintf(w, "transaction  %s, %s\n", r.Hash, r.Kind)
+	if r.Participant != "" {
+		fmt.Fprintf(w, "participant  %s\n", r.Participant)
+	}
+	if r.Proposal != "" {
+		fmt.Fprintf(w, "proposal     %s\n", r.Proposal)
+	}
+	for _, line := range []struct{ name, text string }{{"about", r.About}, {"log", r.Log}} {
+		if line.text != "" {
+			fmt.Fprintf(w, "%-13s%s\n", line.name, command.Plain(line.text))
+		}
+	}
+	fmt.Fprintf(w, "code         %d\n", r.Code)
+	if r.Height > 0 {
+		fmt.Fprintf(w, "height       %d\n", r.Height)
+	}
+	if r.Next != "" {
+		fmt.Fprintf(w, "next         %s\n", command.Plain(r.Next))
+	}
+	return nil
+}
+
+// deliver sends a transaction, or prints it in a dry run, and shows what became
+// of it.
+func (s *sender) deliver(cmd *cobra.Command, t *tx.Tx) error {
+	if viper.GetBool("dry-run") {
+		return dryRun(cmd, t, s.about)
+	}
+	r := newReport(t, s.about)
+	spoken, err := s.send(cmd.Context(), t, &r)
+	if !spoken {
+		return err
+	}
+	return errors.Join(command.Show(cmd.OutOrStdout(), r, r.text), err)
+}
+
+// dryRun shows a transaction that is not sent.
+func dryRun(cmd *cobra.Command, t *tx.Tx, about string) error {
+	r := newReport(t, about)
+	r.Tx = t.Raw
+	return command.Show(cmd.OutOrStdout(), r, func(w io.Writer) error { return printRaw(w, t.Raw) })
+}
+
+// send broadcasts a transaction and, with --wait, waits for its block. It tells
+// whether the node has said anything about it.
+func (s *sender) send(ctx context.Context, t *tx.Tx, r *Report) (spoken bool, err error) {
+	ask, cancel := context.WithTimeout(ctx, command.QueryTimeout)
+	defer cancel()
+	err = s.Broadcast(ask, t)
+	var refusal *client.Refusal
+	if errors.As(err, &refusal) {
+		r.Code, r.Log = refusal.Code, refusal.Log
+		return true, err
+	}
+	if err != nil {
+		return false, err
+	}
+	if !viper.GetBool("wait") {
+		r.Next = "it waits for a block"
+		return true, nil
+	}
+	wait, stop := context.WithTimeout(ctx, viper.GetDuration("timeout"))
+	defer stop()
+	r.Height, err = s.Included(wait, t, pollInterval)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = fmt.Errorf("transaction %s is in no block after %v; the node took it, and it may come yet", r.Hash, viper.GetDuration("timeout"))
+	}
+	if err != nil {
+		return true, err
+	}
+	after, done := context.WithTimeout(ctx, command.QueryTimeout)
+	defer done()
+	r.Next, err = s.outlook(after, t, r)
+	return true, err
+}

@@ -1,0 +1,58 @@
+package tx
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+)
+
+func TestUnique(t *testing.T) {
+	ids := []string{"aaaaaaaa11", "aaaaaaaa22", "bbbbbbbb33"}
+	i, err := unique("proposal", "BBBBBBBB", ids)
+	require.NoError(t, err)
+	require.Equal(t, 2, i)
+	_, err = unique("proposal", "aaaaaaaa", ids)
+	require.ErrorContains(t, err, `"aaaaaaaa11" and "aaaaaaaa22"`)
+	_, err = unique("proposal", "cccccccc", ids)
+	require.ErrorContains(t, err, "no proposal of 3")
+	for _, bad := range []string{"", "aaaaaaa", "aaaaaaag", strings.Repeat("a", 65)} {
+		var usage command.UsageError
+		require.True(t, errors.As(checkPrefix("proposal", bad), &usage), bad)
+	}
+}
+
+// TestAwaits: approvals count of those who are active.
+func TestAwaits(t *testing.T) {
+	m := abci.Membership{Threshold: 3, Members: []abci.Member{{Index: 0, Active: true}, {Index: 1}, {Index: 2, Active: true}}}
+	p := abci.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{0, 1}}
+	require.Equal(t, "needs 2 more approvals of active participants, has 1 of 3: spdl tx approve ab", awaits(m, p))
+	p.Accepted = true
+	require.Contains(t, awaits(m, p), "next round boundary")
+	p.Kind = tx.KindStartEpoch.String()
+	require.Contains(t, awaits(m, p), "when training is finished")
+}
+
+func TestHolder(t *testing.T) {
+	a, b, c := node.GenerateKeys(), node.GenerateKeys(), node.GenerateKeys()
+	all := []app.Participant{
+		{Index: 0, PubKey: a.Public()},
+		{Index: 1, PubKey: b.Public(), FormerKeys: [][]byte{c.Public()}, Active: true},
+	}
+	p, err := holder(all, "file", b)
+	require.NoError(t, err)
+	require.Equal(t, uint32(1), p.Index)
+	for says, keys := range map[string]worker.Keys{"has left": a, "former key of participant 1": c, "tx join": node.GenerateKeys()} {
+		_, err = holder(all, "file", keys)
+		require.ErrorIs(t, err, worker.ErrNotParticipant)
+		require.ErrorContains(t, err, says)
+	}
+}

@@ -1,0 +1,257 @@
+// Package verify has the commands that check what a file or a node says against a header
+// that one trusts.
+package verify
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spdl/spdl/app/params"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/model"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
+
+	"github.com/cometbft/cometbft/light/provider"
+	"github.com/cometbft/cometbft/types"
+	"github.com/spf13/cobra"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/spdl/internal/verify"
+)
+
+func Commands() *cobra.Command {
+	return command.Group("verify", "Check what a file or a node says, from a header that you trust to the last byte", verifyModel(), verifyRound(), verifyParticipant())
+}
+
+// trustFlags are where trust begins and whom to ask.
+func trustFlags(cmd *cobra.Command) {
+	command.NodeFlag(cmd)
+	f := cmd.Flags()
+	f.Int64("trust-height", 0, "height of a header that you trust")
+	f.String("trust-hash", "", "its hash, 64 hex digits, from somebody whom you trust: not from --node")
+	f.Duration("trust-period", 7*24*time.Hour, "how old the trusted header may be")
+	f.StringSlice("witness", nil, "RPC address of another node, which would contradict a forked --node; may be repeated")
+	f.Duration("timeout", time.Minute, "time for all questions")
+}
+
+// trust reads the flags; the chain's id is to be added.
+func trust(offline bool) (verify.Trust, error) {
+	t := verify.Trust{Height: viper.GetInt64("trust-height"), Period: viper.GetDuration("trust-period")}
+	var err error
+	t.Hash, err = hex.DecodeString(viper.GetString("trust-hash"))
+	switch {
+	case err != nil || len(t.Hash) != 32:
+		return t, command.Usage(fmt.Errorf("--trust-hash is %q, want 64 hex digits: the hash of a header that you trust", viper.GetString("trust-hash")))
+	case t.Height < 0 || t.Height == 0 && !offline:
+		return t, command.Usage(fmt.Errorf("--trust-height is %d, want the height of that header", t.Height))
+	case t.Period <= 0:
+		return t, command.Usage(fmt.Errorf("--trust-period is %v, want above 0", t.Period))
+	}
+	_, err = command.Timeout()
+	return t, err
+}
+
+// follow starts a light client on --node, for a chain; "" for the node's own.
+func follow(ctx context.Context, cmd *cobra.Command, t verify.Trust) (*client.Client, verify.Headers, verify.Trust, error) {
+	c, err := client.New(viper.GetString("node"))
+	if err != nil {
+		return nil, nil, t, command.Usage(err)
+	}
+	var others []*client.Client
+	for _, address := range viper.GetStringSlice("witness") {
+		w, err := client.New(address)
+		if err != nil {
+			return nil, nil, t, command.Usage(fmt.Errorf("--witness: %w", err))
+		}
+		others = append(others, w)
+	}
+	s, err := c.RPC().Status(ctx)
+	if err != nil {
+		return nil, nil, t, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+	}
+	if t.ChainID == "" {
+		t.ChainID = s.NodeInfo.Network
+	}
+	if s.NodeInfo.Network != t.ChainID {
+		return nil, nil, t, fmt.Errorf("%w: it is of chain %q, the node is on chain %q", app.ErrNotProven, t.ChainID, s.NodeInfo.Network)
+	}
+	var witnesses []provider.Provider
+	for _, w := range others {
+		witnesses = append(witnesses, w.Provider(t.ChainID))
+	}
+	if len(witnesses) == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "no --witness: nobody would contradict a fork that more than a third of the validators signed")
+	}
+	h, err := verify.Light(ctx, t, c.Provider(t.ChainID), witnesses)
+	return c, h, t, err
+}
+
+// verdictOf is what was verified.
+type verdictOf struct {
+	Verified bool              `json:"verified"`
+	ChainID  string            `json:"chain_id"`
+	Height   int64             `json:"height"` // of the header
+	Header   string            `json:"header"` // its hash
+	AppHash  string            `json:"app_hash"`
+	Trusted  int64             `json:"trusted_height"`
+	Key      string            `json:"key"`
+	File     string            `json:"file,omitempty"`
+	Format   string            `json:"format,omitempty"`
+	Card     *model.CardReport `json:"card,omitempty"`
+	Value    any               `json:"value,omitempty"`
+}
+
+func verdictOn(key string, t verify.Trust, b *types.LightBlock) verdictOf {
+	return verdictOf{
+		Verified: true, ChainID: b.ChainID, Height: b.Height, Header: hex.EncodeToString(b.Hash()), AppHash: hex.EncodeToString(b.AppHash),
+		Trusted: max(t.Height, 1), Key: key,
+	}
+}
+
+func (v verdictOf) text(w io.Writer) {
+	fmt.Fprintf(w, "verified  %s\nchain     %s\nheader    %d, hash %s\napp hash  %s\ntrusted   from height %d\n", v.Key, command.Plain(v.ChainID), v.Height, v.Header, v.AppHash, v.Trusted)
+}
+
+func verifyModel() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "model FILE",
+		Short: "Check an exported model: from a trusted header to the file's last byte",
+		Long: `Check an exported model: from a trusted header to the file's last byte.
+
+The light client goes from the header of --trust-height and --trust-hash to the
+header that the file's proof leads to. With --offline nobody is asked: the file
+carries that header, and --trust-hash is its hash.`,
+		Example: `  spdl verify model m.safetensors --trust-height 1 --trust-hash 5F2B... --witness tcp://other:26657
+  spdl verify model m.npz --offline --trust-hash 5F2B...`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			offline := viper.GetBool("offline")
+			t, err := trust(offline)
+			if err != nil {
+				return err
+			}
+			f, format, err := model.Read(args[0])
+			if err != nil {
+				return err
+			}
+			if err := f.Check(); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), viper.GetDuration("timeout"))
+			defer cancel()
+			t.ChainID = f.Card.ChainID
+			if id := viper.GetString("chain-id"); id != "" && id != t.ChainID {
+				return fmt.Errorf("%s: %w: it is of chain %q, wanted is %q", args[0], app.ErrNotProven, t.ChainID, id)
+			}
+			var headers verify.Headers
+			if offline {
+				own, err := f.Header()
+				if err != nil {
+					return err
+				}
+				if t.Height == 0 {
+					t.Height = own.Height
+				}
+				headers = verify.Pinned(t, own)
+			} else if _, headers, t, err = follow(ctx, cmd, t); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			b, err := verify.Model(ctx, f, headers)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			v := verdictOn(fmt.Sprintf("model after epoch %d round %d", f.Card.Epoch, f.Card.Round), t, b)
+			v.File, v.Format, v.Card = args[0], format, &model.CardReport{Card: f.Card}
+			return command.Show(cmd.OutOrStdout(), v, func(w io.Writer) error {
+				v.text(w)
+				return model.CardText(w, f.Card)
+			})
+		},
+	}
+	trustFlags(cmd)
+	cmd.Flags().Bool("offline", false, "ask no node: trust the header in the file if it has the hash --trust-hash")
+	cmd.Flags().String("chain-id", "", "chain that the model must be of (default: the node's)")
+	return cmd
+}
+
+// verifyAnswer asks a node with proof and checks the answer.
+func verifyAnswer(use, short string, args cobra.PositionalArgs, path query.Path, read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := trust(false)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), viper.GetDuration("timeout"))
+			defer cancel()
+			t.ChainID = viper.GetString("chain-id")
+			c, headers, t, err := follow(ctx, cmd, t)
+			if err != nil {
+				return err
+			}
+			asked, p, root, err := query.Prove(ctx, c, path, args)
+			if err != nil {
+				return err
+			}
+			header, err := c.HeaderOf(ctx, t.ChainID, p.Height, root)
+			if err != nil {
+				return err
+			}
+			b, err := verify.Answer(ctx, asked, p, header.Height, headers)
+			if err != nil {
+				return err
+			}
+			value, text, err := read(p.Value)
+			if err != nil {
+				return err
+			}
+			v := verdictOn(asked, t, b)
+			v.Value = value
+			return command.Show(cmd.OutOrStdout(), v, func(w io.Writer) error {
+				v.text(w)
+				fmt.Fprintln(w)
+				return text(w)
+			})
+		},
+	}
+	trustFlags(cmd)
+	cmd.Flags().String("chain-id", "", "chain that the node must be on (default: the node's)")
+	return cmd
+}
+
+func verifyRound() *cobra.Command {
+	return verifyAnswer("round [[epoch] round]", "Check the record of a closed round (default: the last)", query.RoundArgs,
+		func(ctx context.Context, c *client.Client, args []string) (string, error) {
+			epoch, t, err := query.RoundArgument(ctx, c, args)
+			return fmt.Sprintf("round/%d/%d", epoch, t), err
+		},
+		func(value []byte) (any, func(io.Writer) error, error) {
+			var r app.Record
+			err := r.Unmarshal(value)
+			return r, func(w io.Writer) error { return query.RoundText(w, r) }, err
+		})
+}
+
+func verifyParticipant() *cobra.Command {
+	return verifyAnswer("participant INDEX", "Check what the chain has of a participant: keys, reputation, spend", query.IndexArg,
+		func(_ context.Context, _ *client.Client, args []string) (string, error) {
+			index, err := query.ParticipantIndex(args[0])
+			return fmt.Sprintf("participants/%d", index), err
+		},
+		func(value []byte) (any, func(io.Writer) error, error) {
+			var p app.Participant
+			err := p.Unmarshal(value)
+			return p, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "participant     %d, %q\nid              %x\npublic key      %x\nactive          %t\nreputation      %.6f\nparticipations  %d\n",
+					p.Index, p.Moniker, p.Id, p.PubKey, p.Active, float64(p.Reputation)/params.One, p.Participations)
+				return err
+			}, err
+		})
+}

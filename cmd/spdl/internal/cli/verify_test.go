@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"encoding/hex"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/model"
+)
+
+// TestModelReports: what is said of an exported model leaves its proof to the
+// file, where it verifies.
+func TestModelReports(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a node")
+	}
+	c := newConsortium(t)
+	file := filepath.Join(t.TempDir(), "m.safetensors")
+	var exported, verified struct {
+		Verified bool           `json:"verified"`
+		Card     map[string]any `json:"card"`
+	}
+	c.ask(0, &exported, "model", "export", "--round", "0", "--out", file)
+	f, _, err := model.Read(file)
+	require.NoError(t, err)
+	header, err := f.Header()
+	require.NoError(t, err)
+	c.ask(0, &verified, "verify", "model", file, "--offline", "--trust-hash", hex.EncodeToString(header.Hash()))
+	require.True(t, verified.Verified)
+	for _, card := range []map[string]any{exported.Card, verified.Card} {
+		require.NotContains(t, card, "proof")
+		require.Equal(t, f.Card.ModelHash, card["model_hash"])
+		require.Equal(t, f.Card.Digest, card["digest"])
+	}
+}
+
+// TestProofExitCodes: wrong use is 2, what is not proven 1, nobody there 3.
+func TestProofExitCodes(t *testing.T) {
+	empty := t.TempDir()
+	hash := strings.Repeat("ab", 32)
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"model explode", 2, "explode"},
+		{"verify explode", 2, "explode"},
+		{"verify model", 2, "accepts 1 arg"},
+		{"verify model none --trust-height 1", 2, "--trust-hash"},
+		{"verify model none --trust-hash 00 --trust-height 1", 2, "64 hex digits"},
+		{"verify model none --trust-hash " + hash, 2, "--trust-height"},
+		{"verify model none --trust-height 1 --trust-period -1s --trust-hash " + hash, 2, "--trust-period"},
+		{"verify model " + filepath.Join(empty, "none") + " --trust-height 1 --trust-hash " + hash, 1, "none"},
+		{"verify model verify_test.go --trust-height 1 --trust-hash " + hash, 1, "not an exported model"},
+		{"verify round --node tcp://127.0.0.1:1 --trust-height 1 --trust-hash " + hash, 3, "did not answer"},
+		{"verify round --node tcp://127.0.0.1:1 --witness foo --trust-height 1 --trust-hash " + hash, 2, `--witness: node address "foo"`},
+		{"verify round 1 2 3 --trust-height 1 --trust-hash " + hash, 2, "at most 2"},
+		{"verify participant --trust-height 1 --trust-hash " + hash, 2, "accepts 1 arg"},
+		{"verify participant 0 --node http://%zz --trust-height 1 --trust-hash " + hash, 2, "invalid URL"},
+		{"model export --format gguf", 2, "gguf"},
+		{"model export --epoch 1", 2, "--epoch needs --round"},
+		{"model export --round x", 2, "is no number"},
+		{"model export --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"model eval verify_test.go", 1, "not an exported model"},
+		{"query round 1 2 --prove --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"query leader --prove", 2, "unknown flag"},
+	} {
+		stdout, stderr, code := spdl(t, strings.Fields(c.args)...)
+		require.Equal(t, c.code, code, "spdl %s: %s", c.args, stderr)
+		require.Contains(t, stderr, c.says, "spdl %s", c.args)
+		require.Empty(t, stdout, "spdl %s", c.args)
+	}
+}
