@@ -24,6 +24,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/node"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/plan"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/report"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/testnet"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/top"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/tx"
@@ -87,7 +88,7 @@ func rootCommand() *cobra.Command {
 		node.Init(), node.Start(), node.Worker(), node.ShowNodeID(), node.ShowValidator(), node.Version(), node.Reset(),
 		testnet.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(), query.Commands(), query.NodeStatus(), top.Command(),
 		model.Commands(), verify.Commands(), audit.Commands(), explorer.Command(),
-		plan.Command(), plan.Rules(), experiment.Command(), experiment.Report(),
+		plan.Command(), plan.Rules(), experiment.Command(), report.Command(),
 	)
 	wrapArgs(root)
 	return addCobras(root)

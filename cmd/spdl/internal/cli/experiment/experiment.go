@@ -1,8 +1,7 @@
-// Package experiment has the commands that compute figures and join results into a page.
+// Package experiment has the command that computes figures.
 package experiment
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/viper"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/experiment"
 )
@@ -43,7 +41,7 @@ func Command() *cobra.Command {
 			if err != nil {
 				return command.Usage(err)
 			}
-			version, err := build()
+			version, err := command.Build()
 			if err != nil {
 				return err
 			}
@@ -95,29 +93,6 @@ func experimentOptions(chosen []experiment.Experiment) (experiment.Options, erro
 		}
 	}
 	return o, nil
-}
-
-// build names the program that computes: its version, and where that does not
-// tell what was built, the hash of the file.
-func build() (string, error) {
-	v := abci.Version
-	if v != abci.Unreleased && !strings.HasSuffix(v, "-dirty") {
-		return v, nil
-	}
-	path, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%s (executable %x)", v, h.Sum(nil)[:6]), nil
 }
 
 // experiments are the named ones, in order, each once.

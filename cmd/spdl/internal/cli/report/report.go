@@ -1,4 +1,5 @@
-package experiment
+// Package report has the command that joins results into one page.
+package report
 
 import (
 	"context"
@@ -21,8 +22,8 @@ import (
 	"github.com/spdl/spdl/testnet/experiment"
 )
 
-// Report joins an experiment's files, or what a chain did, into one page.
-func Report() *cobra.Command {
+// Command joins an experiment's files, or what a chain did, into one page.
+func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Join the figures of a folder, or what a chain did, into one HTML file that needs no network",
@@ -85,7 +86,7 @@ func chainReport(cmd *cobra.Command, home string) (page []byte, found, err error
 	if err != nil {
 		return nil, nil, err
 	}
-	version, err := build()
+	version, err := command.Build()
 	if err != nil {
 		return nil, nil, err
 	}
