@@ -181,7 +181,7 @@ func (a *Application) execute(s *app.State, height int64, txs []*tx.Tx) (*app.Ou
 		return out, nil
 	}
 	start := a.options.Now()
-	out, err := s.Execute(app.Block{Height: uint64(height), Txs: txs})
+	out, err := s.Judge(app.Block{Height: uint64(height), Txs: txs})
 	if err != nil {
 		return nil, err
 	}

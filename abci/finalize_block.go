@@ -8,8 +8,8 @@ import (
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 )
 
-// FinalizeBlock executes a decided block. It does not recover: an error here
-// halts the node, because two thirds decided what it cannot execute.
+// FinalizeBlock executes a decided block. An error here, a panic of the core included,
+// halts the node: two thirds decided what it cannot execute.
 func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock, error) {
 	s := a.state.Load()
 	if s == nil {

@@ -23,8 +23,14 @@ func (a *Application) InitChain(_ context.Context, req *abcitypes.RequestInitCha
 	for _, w := range warnings {
 		a.log.Error("genesis", "warning", w)
 	}
-	if err := checkValidators(g, req.Validators); err != nil {
-		return nil, err
+	if len(req.Validators) > 0 { // CometBFT always names some
+		power := map[string]int64{}
+		for _, v := range req.Validators {
+			power[string(v.PubKey.GetEd25519())] = v.Power
+		}
+		if err := g.CheckValidators(power); err != nil {
+			return nil, err
+		}
 	}
 	blockBytes := int64(-1)
 	if p := req.ConsensusParams; p != nil && p.Block != nil {
@@ -41,20 +47,4 @@ func (a *Application) InitChain(_ context.Context, req *abcitypes.RequestInitCha
 	a.publish(s)
 	hash := s.Hash()
 	return &abcitypes.ResponseInitChain{AppHash: hash[:]}, nil
-}
-
-// checkValidators refuses a genesis whose participants name consensus keys that
-// are no validator's of the power that theirs have: a later removal of such a
-// key would halt CometBFT.
-func checkValidators(g app.Genesis, validators []abcitypes.ValidatorUpdate) error {
-	power := map[string]int64{}
-	for _, v := range validators {
-		power[string(v.PubKey.GetEd25519())] = v.Power
-	}
-	for _, p := range g.Participants {
-		if got := power[string(p.ConsensusKey)]; len(p.ConsensusKey) > 0 && len(validators) > 0 && got != app.Power {
-			return fmt.Errorf("%w: the validator of participant %d (%q) has power %d in genesis, want %d", app.ErrGenesis, p.Index, p.Moniker, got, app.Power)
-		}
-	}
-	return nil
 }

@@ -3,7 +3,6 @@ package abci
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -72,7 +71,7 @@ func (a *Application) withOthers(p *pool, round []*tx.Tx, height, limit int64) [
 		return round
 	}
 	txs := slices.Concat(round, operations)
-	if _, err := a.judge(v.state, height, txs); err != nil {
+	if _, err := a.execute(v.state, height, txs); err != nil {
 		a.log.Error("operations are left out", "height", height, "operations", len(operations), "err", err)
 		return round
 	}
@@ -87,7 +86,7 @@ func (a *Application) assemble(p *pool, v view, height, limit int64) []*tx.Tx {
 		if txs == nil {
 			return nil
 		}
-		_, err := a.judge(v.state, height, txs)
+		_, err := a.execute(v.state, height, txs)
 		switch {
 		case err == nil:
 			return txs
@@ -99,17 +98,6 @@ func (a *Application) assemble(p *pool, v view, height, limit int64) []*tx.Tx {
 		p.refuse(txs[0])
 		v = p.look()
 	}
-}
-
-// judge is execute with a panic turned into a fault of the block: nothing that
-// an outsider sends may stop a node.
-func (a *Application) judge(s *app.State, height int64, txs []*tx.Tx) (out *app.Outcome, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return a.execute(s, height, txs)
 }
 
 // quorate tells whether N-f gradients are at hand, whole whether all are.

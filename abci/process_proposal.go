@@ -36,6 +36,6 @@ func (a *Application) verdict(s *app.State, height int64, raws [][]byte) (err er
 	if err != nil {
 		return err
 	}
-	_, err = a.judge(s, height, txs)
+	_, err = a.execute(s, height, txs)
 	return err
 }

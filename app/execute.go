@@ -73,6 +73,17 @@ func (s *State) Execute(b Block) (*Outcome, error) {
 	return out, next.seal()
 }
 
+// Judge is Execute with a panic turned into a fault of the block: what an outsider sends must not
+// stop a node, nor whoever reads an archive.
+func (s *State) Judge(b Block) (out *Outcome, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = nil, fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return s.Execute(b)
+}
+
 // checkRound applies to a block with an aggregate all rules on its round but
 // the tolerance and the lots. It returns the vectors in participant order and
 // the transactions that follow the gradients.

@@ -94,6 +94,18 @@ func (g Genesis) Validate() (warnings []string, err error) {
 	return warnings, err
 }
 
+// CheckValidators refuses a genesis whose participants name consensus keys that are no validator's
+// of the power that theirs have: the removal of such a key would halt CometBFT. The argument maps
+// the ed25519 keys of the genesis validators to their voting power.
+func (g Genesis) CheckValidators(power map[string]int64) error {
+	for _, p := range g.Participants {
+		if got := power[string(p.ConsensusKey)]; len(p.ConsensusKey) > 0 && got != Power {
+			return fmt.Errorf("%w: participant %d (%q) names a consensus key whose validator has power %d, want %d", ErrGenesis, p.Index, p.Moniker, got, Power)
+		}
+	}
+	return nil
+}
+
 func (p Participant) validate(i int, r params.Reputation) error {
 	who := Identity{PubKey: p.PubKey, VrfKey: p.VrfKey, ConsensusKey: p.ConsensusKey, Moniker: p.Moniker, Address: p.Address}
 	if err := who.Check(); err != nil {

@@ -76,3 +76,15 @@ func TestHexBytes(t *testing.T) {
 	require.NoError(t, b.UnmarshalText([]byte("0aff")))
 	require.Equal(t, app.HexBytes{10, 255}, b)
 }
+
+// TestCheckValidators: each participant's validator has the power that a removal takes away; a
+// worker alone has none.
+func TestCheckValidators(t *testing.T) {
+	g := apptest.Genesis(3, apptest.Params(3))
+	g.Participants[2].ConsensusKey = nil
+	power := map[string]int64{string(g.Participants[0].ConsensusKey): app.Power, string(g.Participants[1].ConsensusKey): app.Power}
+	require.NoError(t, g.CheckValidators(power))
+	power[string(g.Participants[1].ConsensusKey)]++
+	require.ErrorContains(t, g.CheckValidators(power), `participant 1 ("node1") names a consensus key whose validator has power 11, want 10`)
+	require.ErrorIs(t, g.CheckValidators(nil), app.ErrGenesis)
+}

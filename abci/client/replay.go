@@ -45,15 +45,10 @@ func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from
 	}
 }
 
-// execute runs the core with a panic turned into an error: state and blocks are
-// the node's word.
-func execute(s *app.State, b app.Block) (out *app.Outcome, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("block %d: panic: %v", b.Height, r)
-		}
-	}()
-	if out, err = s.Execute(b); err != nil {
+// execute judges a block: state and blocks are the node's word.
+func execute(s *app.State, b app.Block) (*app.Outcome, error) {
+	out, err := s.Judge(b)
+	if err != nil {
 		err = fmt.Errorf("block %d: %w", b.Height, err)
 	}
 	return out, err

@@ -86,14 +86,9 @@ func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err 
 	if err := abci.CheckConsensus(doc.ConsensusParams.ToProto(), g, len(doc.Validators)); err != nil {
 		return g, warnings, err
 	}
-	validators := map[string]int64{}
+	power := map[string]int64{}
 	for _, v := range doc.Validators {
-		validators[string(v.PubKey.Bytes())] = v.Power
+		power[string(v.PubKey.Bytes())] = v.Power
 	}
-	for _, p := range g.Participants {
-		if got := validators[string(p.ConsensusKey)]; len(p.ConsensusKey) > 0 && got != app.Power {
-			return g, warnings, fmt.Errorf("participant %d (%s) names a consensus key that is no validator's of power %d, but of %d", p.Index, p.Moniker, app.Power, got)
-		}
-	}
-	return g, warnings, nil
+	return g, warnings, g.CheckValidators(power)
 }

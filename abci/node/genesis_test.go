@@ -111,7 +111,7 @@ func TestCheckGenesisRefuses(t *testing.T) {
 		"no room for others": {func(d *types.GenesisDoc) { d.Validators = append(d.Validators, strangers(9000)...) }, "the commit of 9100 validators"},
 		"lost validator": {func(d *types.GenesisDoc) {
 			d.Validators = d.Validators[1:]
-		}, "participant 0 (node0) names a consensus key"},
+		}, `participant 0 ("node0") names a consensus key`},
 	} {
 		doc, err := node.NewGenesis("chain", time.Unix(1, 0), genesis(t, "paper", 100))
 		require.NoError(t, err)

@@ -86,7 +86,7 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 	if whole || out.Changed {
 		put([]byte{prefixState}, out.State.Encode())
 	}
-	if r := closed(out); r != nil {
+	if r := out.Record; r != nil {
 		record, err := r.Marshal()
 		if err != nil {
 			return err
@@ -108,18 +108,6 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 		return err
 	}
 	return b.WriteSync()
-}
-
-// closed is the record of the round that the height closed, or nil. Where the
-// same block ended the epoch, the round's model is the epoch's final one; the
-// record in the outcome then names that which the next epoch began with.
-func closed(out *app.Outcome) *app.Record {
-	if out.Record == nil || !ended(out.State) {
-		return out.Record
-	}
-	r := *out.Record
-	r.ModelHash = out.State.Epochs[len(out.State.Epochs)-1].ModelHash
-	return &r
 }
 
 // has tells whether the state's model has the hash: it has not where an epoch began

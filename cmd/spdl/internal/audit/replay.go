@@ -251,7 +251,7 @@ func (r *replay) execute(b *block, id types.BlockID) error {
 			return r.divergence(b, KindExecution, fmt.Sprintf("transaction %d: %v", i, err))
 		}
 	}
-	out, err := execute(r.state, app.Block{Height: height, Txs: txs})
+	out, err := r.state.Judge(app.Block{Height: height, Txs: txs})
 	if err != nil {
 		return r.divergence(b, KindExecution, err.Error())
 	}
@@ -266,17 +266,6 @@ func (r *replay) execute(b *block, id types.BlockID) error {
 		return r.divergence(b, KindExecution, fmt.Sprintf("validator updates: %v", err))
 	}
 	return nil
-}
-
-// execute runs the core with a panic turned into a fault of the block: an
-// archive may be anybody's.
-func execute(s *app.State, b app.Block) (out *app.Outcome, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return s.Execute(b)
 }
 
 func (r *replay) count(b *types.Block, out *app.Outcome) {
