@@ -1,4 +1,4 @@
-package inference_test
+package inference
 
 import (
 	"flag"
@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/privacy/inference"
 )
 
 var (
@@ -25,15 +24,15 @@ var (
 func BenchmarkMembership(b *testing.B) {
 	data, err := mnist.Embedded()
 	require.NoError(b, err)
-	for _, canary := range []inference.Canary{inference.Typical, inference.Mislabelled, inference.Crafted} {
+	for _, canary := range []Canary{Typical, Mislabelled, Crafted} {
 		for _, multiplier := range []float64{0, 2.670} {
 			b.Run(fmt.Sprintf("%s/z=%v", canary, multiplier), func(b *testing.B) {
 				for b.Loop() {
-					s, err := inference.OnMNIST(data.Train, inference.Options{
+					s, err := OnMNIST(data.Train, Options{
 						Hidden: *hidden, Samples: *samples, Rounds: 100, NoiseMultiplier: multiplier, Canary: canary, Seed: 1,
 					})
 					require.NoError(b, err)
-					a, err := inference.New(s)
+					a, err := New(s)
 					require.NoError(b, err)
 					r := a.Run(*trials, 2)
 					b.ReportMetric(r.Advantage.Value, "advantage")

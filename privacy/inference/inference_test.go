@@ -1,4 +1,4 @@
-package inference_test
+package inference
 
 import (
 	"fmt"
@@ -13,7 +13,6 @@ import (
 	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy"
 	"github.com/spdl/spdl/privacy/accountant"
-	"github.com/spdl/spdl/privacy/inference"
 )
 
 // The preset's guarantee: sampling rate 0.1, noise multiplier 2.670, 100 rounds.
@@ -30,36 +29,36 @@ func train(t testing.TB) mnist.Set {
 	return data.Train
 }
 
-func prepare(t testing.TB, o inference.Options) *inference.Attack {
+func prepare(t testing.TB, o Options) *Attack {
 	t.Helper()
-	s, err := inference.OnMNIST(train(t), o)
+	s, err := OnMNIST(train(t), o)
 	require.NoError(t, err)
-	a, err := inference.New(s)
+	a, err := New(s)
 	require.NoError(t, err)
 	return a
 }
 
 // With the preset's noise the attack stays within the bound, without it is far above: even in half the rounds.
 func TestNoiseStopsTheAttack(t *testing.T) {
-	o := inference.Options{Samples: 100, Rounds: rounds, NoiseMultiplier: noise, Canary: inference.Crafted, Seed: 1}
+	o := Options{Samples: 100, Rounds: rounds, NoiseMultiplier: noise, Canary: Crafted, Seed: 1}
 	noised := prepare(t, o).Run(100, 2)
 	t.Log(noised)
-	assert.Less(t, noised.Advantage.High, inference.MaxAdvantage(epsilon, delta))
-	assert.Less(t, noised.AUC.High, inference.MaxAUC(epsilon, delta))
+	assert.Less(t, noised.Advantage.High, MaxAdvantage(epsilon, delta))
+	assert.Less(t, noised.AUC.High, MaxAUC(epsilon, delta))
 	assert.False(t, noised.Breaks(epsilon, delta))
 
 	o.NoiseMultiplier, o.Rounds = 0, rounds/2
 	open := prepare(t, o).Run(100, 2)
 	t.Log("no noise: ", open)
-	assert.Greater(t, open.Advantage.Low, inference.MaxAdvantage(epsilon, delta))
+	assert.Greater(t, open.Advantage.Low, MaxAdvantage(epsilon, delta))
 	assert.True(t, open.Breaks(epsilon, delta))
 }
 
 // The other model shipped is no safer without noise.
 func TestAttackOnMLP(t *testing.T) {
-	r := prepare(t, inference.Options{Hidden: 32, Samples: 50, Rounds: 40, Canary: inference.Crafted, Seed: 1}).Run(40, 2)
+	r := prepare(t, Options{Hidden: 32, Samples: 50, Rounds: 40, Canary: Crafted, Seed: 1}).Run(40, 2)
 	t.Log(r)
-	assert.Greater(t, r.Advantage.Low, inference.MaxAdvantage(epsilon, delta))
+	assert.Greater(t, r.Advantage.Low, MaxAdvantage(epsilon, delta))
 }
 
 // The bound of the mechanism itself, its total variation, is reached by the crafted canary up to chance: the attack is about
@@ -68,7 +67,7 @@ func TestAttackIsStrong(t *testing.T) {
 	const z, few = 1.0, 20
 	best, err := accountant.Delta(accountant.PLD, 0, accountant.Step{Mechanism: accountant.Mechanism{SamplingRate: 0.1, NoiseMultiplier: z}, Rounds: few})
 	require.NoError(t, err)
-	r := prepare(t, inference.Options{Samples: 100, Rounds: few, NoiseMultiplier: z, Canary: inference.Crafted, Seed: 1}).Run(200, 2)
+	r := prepare(t, Options{Samples: 100, Rounds: few, NoiseMultiplier: z, Canary: Crafted, Seed: 1}).Run(200, 2)
 	t.Logf("%v, at most %.3f", r, best)
 	assert.LessOrEqual(t, r.Advantage.Low, best)
 	assert.Greater(t, r.Advantage.Value, best/2)
@@ -76,8 +75,8 @@ func TestAttackIsStrong(t *testing.T) {
 
 // Every kind of canary, and the same numbers each time.
 func TestDeterministic(t *testing.T) {
-	for _, canary := range []inference.Canary{inference.Typical, inference.Mislabelled, inference.Crafted} {
-		o := inference.Options{Samples: 30, Rounds: 3, NoiseMultiplier: noise, Canary: canary, Seed: 7}
+	for _, canary := range []Canary{Typical, Mislabelled, Crafted} {
+		o := Options{Samples: 30, Rounds: 3, NoiseMultiplier: noise, Canary: canary, Seed: 7}
 		a := prepare(t, o)
 		first := a.Run(3, 9)
 		require.Equal(t, first, a.Run(3, 9))
@@ -88,7 +87,7 @@ func TestDeterministic(t *testing.T) {
 
 // No image of MNIST is lit where the crafted canary is.
 func TestCraftedCanaryIsAlone(t *testing.T) {
-	s, err := inference.OnMNIST(train(t), inference.Options{Samples: 15000, Rounds: 1, Canary: inference.Crafted, Seed: 1})
+	s, err := OnMNIST(train(t), Options{Samples: 15000, Rounds: 1, Canary: Crafted, Seed: 1})
 	require.NoError(t, err)
 	lit := 0
 	for j, v := range s.Canary.Row(0) {
@@ -103,9 +102,9 @@ func TestCraftedCanaryIsAlone(t *testing.T) {
 	}
 	assert.Equal(t, 4, lit)
 
-	plain, err := inference.OnMNIST(train(t), inference.Options{Samples: 1, Rounds: 1, Canary: inference.Typical, Seed: 1})
+	plain, err := OnMNIST(train(t), Options{Samples: 1, Rounds: 1, Canary: Typical, Seed: 1})
 	require.NoError(t, err)
-	wrong, err := inference.OnMNIST(train(t), inference.Options{Samples: 1, Rounds: 1, Canary: inference.Mislabelled, Seed: 1})
+	wrong, err := OnMNIST(train(t), Options{Samples: 1, Rounds: 1, Canary: Mislabelled, Seed: 1})
 	require.NoError(t, err)
 	assert.Equal(t, plain.Canary.X, wrong.Canary.X)
 	assert.NotEqual(t, plain.Canary.Labels, wrong.Canary.Labels)
@@ -119,7 +118,7 @@ func TestScoreOfOneRound(t *testing.T) {
 	x := []float64{0, 0, 0, 0, 400, -400}
 	c := privacy.Config{Kind: privacy.Gaussian, Clip: 1, NoiseMultiplier: 2, ExpectedBatch: 1}
 	grid := gradients.Grid{Width: gradients.Int16, Step: 1e-3}
-	a, err := inference.New(inference.Setting{Model: spec, Data: data, Canary: canary, Models: [][]float64{x}, Rate: 0.3, Mechanism: c, Grid: grid})
+	a, err := New(Setting{Model: spec, Data: data, Canary: canary, Models: [][]float64{x}, Rate: 0.3, Mechanism: c, Grid: grid})
 	require.NoError(t, err)
 
 	m, err := model.New(spec)
@@ -140,71 +139,71 @@ func TestScoreOfOneRound(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	assert.InDelta(t, 0.7616, inference.MaxAdvantage(epsilon, delta), 1e-4)
-	assert.Zero(t, inference.MaxAdvantage(0, 0))
-	assert.Equal(t, 1.0, inference.MaxAdvantage(0, 1))
-	assert.InDelta(t, (math.E-1+0.2)/(math.E+1), inference.MaxAdvantage(1, 0.1), 1e-12)
-	assert.InDelta(t, 0.8808, inference.MaxAUC(epsilon, delta), 1e-4)
-	assert.InDelta(t, 0.5, inference.MaxAUC(0, 0), 1e-12)
-	assert.InDelta(t, 1, inference.MaxAUC(0, 1), 1e-12)
+	assert.InDelta(t, 0.7616, MaxAdvantage(epsilon, delta), 1e-4)
+	assert.Zero(t, MaxAdvantage(0, 0))
+	assert.Equal(t, 1.0, MaxAdvantage(0, 1))
+	assert.InDelta(t, (math.E-1+0.2)/(math.E+1), MaxAdvantage(1, 0.1), 1e-12)
+	assert.InDelta(t, 0.8808, MaxAUC(epsilon, delta), 1e-4)
+	assert.InDelta(t, 0.5, MaxAUC(0, 0), 1e-12)
+	assert.InDelta(t, 1, MaxAUC(0, 1), 1e-12)
 
-	assert.InDelta(t, 0.01*math.Exp(2)+1e-6, inference.MaxTPR(0.01, 2, 1e-6), 1e-12)
-	assert.Equal(t, 1.0, inference.MaxTPR(1, 2, 1e-6))
+	assert.InDelta(t, 0.01*math.Exp(2)+1e-6, MaxTPR(0.01, 2, 1e-6), 1e-12)
+	assert.Equal(t, 1.0, MaxTPR(1, 2, 1e-6))
 	// Their largest difference and their area.
 	gain, area := 0.0, 0.0
 	const steps = 100000
 	for i := range steps {
 		f := (float64(i) + 0.5) / steps
-		tpr := inference.MaxTPR(f, 1.5, 0.01)
+		tpr := MaxTPR(f, 1.5, 0.01)
 		gain, area = max(gain, tpr-f), area+tpr/steps
 	}
-	assert.InDelta(t, inference.MaxAdvantage(1.5, 0.01), gain, 1e-4)
-	assert.InDelta(t, inference.MaxAUC(1.5, 0.01), area, 1e-4)
+	assert.InDelta(t, MaxAdvantage(1.5, 0.01), gain, 1e-4)
+	assert.InDelta(t, MaxAUC(1.5, 0.01), area, 1e-4)
 }
 
 func TestSettingErrors(t *testing.T) {
-	good := inference.Options{Samples: 10, Rounds: 2, NoiseMultiplier: 1, Canary: inference.Typical}
-	for _, change := range []func(*inference.Options){
-		func(o *inference.Options) { o.Samples = 0 },
-		func(o *inference.Options) { o.Samples = 15001 },
-		func(o *inference.Options) { o.Rounds = 0 },
-		func(o *inference.Options) { o.Canary = "yellow" },
+	good := Options{Samples: 10, Rounds: 2, NoiseMultiplier: 1, Canary: Typical}
+	for _, change := range []func(*Options){
+		func(o *Options) { o.Samples = 0 },
+		func(o *Options) { o.Samples = 15001 },
+		func(o *Options) { o.Rounds = 0 },
+		func(o *Options) { o.Canary = "yellow" },
 	} {
 		o := good
 		change(&o)
-		_, err := inference.OnMNIST(train(t), o)
-		require.ErrorIs(t, err, inference.ErrSetting)
+		_, err := OnMNIST(train(t), o)
+		require.ErrorIs(t, err, ErrSetting)
 	}
 	o := good
 	o.Hidden = -1
-	_, err := inference.OnMNIST(train(t), o)
+	_, err := OnMNIST(train(t), o)
 	require.ErrorIs(t, err, model.ErrSpec)
 	o = good
 	o.NoiseMultiplier = -1
-	_, err = inference.OnMNIST(train(t), o)
+	_, err = OnMNIST(train(t), o)
 	require.NoError(t, err)
 	odd := mnist.Set{Images: make([]uint8, 9*4), Labels: make([]uint8, 4), Rows: 3, Cols: 3}
-	_, err = inference.OnMNIST(odd, inference.Options{Samples: 1, Rounds: 1, Canary: inference.Typical})
+	_, err = OnMNIST(odd, Options{Samples: 1, Rounds: 1, Canary: Typical})
 	require.ErrorIs(t, err, mnist.ErrFeatures)
 
 	for _, c := range []struct {
-		change func(*inference.Setting)
+		change func(*Setting)
 		want   error
 	}{
-		{func(s *inference.Setting) { s.Data = mnist.Features{Inputs: 196} }, inference.ErrSetting},
-		{func(s *inference.Setting) { s.Canary = s.Data }, inference.ErrSetting},
-		{func(s *inference.Setting) { s.Models = nil }, inference.ErrSetting},
-		{func(s *inference.Setting) { s.Models[1] = nil }, inference.ErrSetting},
-		{func(s *inference.Setting) { s.Rate = math.NaN() }, inference.ErrSetting},
-		{func(s *inference.Setting) { s.Mechanism = privacy.Config{Kind: privacy.Prototype} }, inference.ErrSetting},
-		{func(s *inference.Setting) { s.Model.Classes = 0 }, model.ErrSpec},
-		{func(s *inference.Setting) { s.Mechanism.Clip = 0 }, privacy.ErrConfig},
-		{func(s *inference.Setting) { s.Grid.Step = 0 }, gradients.ErrStep},
+		{func(s *Setting) { s.Data = mnist.Features{Inputs: 196} }, ErrSetting},
+		{func(s *Setting) { s.Canary = s.Data }, ErrSetting},
+		{func(s *Setting) { s.Models = nil }, ErrSetting},
+		{func(s *Setting) { s.Models[1] = nil }, ErrSetting},
+		{func(s *Setting) { s.Rate = math.NaN() }, ErrSetting},
+		{func(s *Setting) { s.Mechanism = privacy.Config{Kind: privacy.Prototype} }, ErrSetting},
+		{func(s *Setting) { s.Model.Classes = 0 }, model.ErrSpec},
+		{func(s *Setting) { s.Mechanism.Clip = 0 }, privacy.ErrConfig},
+		{func(s *Setting) { s.Grid.Step = 0 }, gradients.ErrStep},
 	} {
-		s, err := inference.OnMNIST(train(t), good)
+		s, err := OnMNIST(train(t), good)
 		require.NoError(t, err)
 		c.change(&s)
-		_, err = inference.New(s)
+		_, err = New(s)
 		require.ErrorIs(t, err, c.want)
 	}
 }
@@ -215,15 +214,15 @@ func ExampleAttack_Run() {
 	if err != nil {
 		panic(err)
 	}
-	s, err := inference.OnMNIST(data.Train, inference.Options{Samples: 100, Rounds: 20, Canary: inference.Crafted, Seed: 1})
+	s, err := OnMNIST(data.Train, Options{Samples: 100, Rounds: 20, Canary: Crafted, Seed: 1})
 	if err != nil {
 		panic(err)
 	}
-	attack, err := inference.New(s)
+	attack, err := New(s)
 	if err != nil {
 		panic(err)
 	}
 	r := attack.Run(20, 1)
-	fmt.Printf("advantage above 0.7: %t; with epsilon 2 it is at most %.3f\n", r.Advantage.Value > 0.7, inference.MaxAdvantage(2, 1e-6))
+	fmt.Printf("advantage above 0.7: %t; with epsilon 2 it is at most %.3f\n", r.Advantage.Value > 0.7, MaxAdvantage(2, 1e-6))
 	// Output: advantage above 0.7: true; with epsilon 2 it is at most 0.762
 }

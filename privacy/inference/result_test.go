@@ -1,55 +1,125 @@
 package inference
 
 import (
+	"fmt"
 	"math"
-	"testing"
+	"slices"
 
-	"github.com/stretchr/testify/assert"
+	"gonum.org/v1/gonum/mathext"
 )
 
-func TestProportion(t *testing.T) {
-	// Clopper and Pearson for 5 of 10 at 95 %, and the closed forms at the ends.
-	i := proportion(5, 10, 0.05)
-	assert.InDelta(t, 0.1871, i.Low, 1e-4)
-	assert.InDelta(t, 0.8129, i.High, 1e-4)
-	assert.InDelta(t, 1-math.Pow(0.025, 0.1), proportion(0, 10, 0.05).High, 1e-12)
-	assert.InDelta(t, math.Pow(0.025, 0.1), proportion(10, 10, 0.05).Low, 1e-12)
-	assert.Zero(t, proportion(0, 10, 0.05).Low)
-	assert.Equal(t, 1.0, proportion(10, 10, 0.05).High)
+// Interval is an estimate with its 95 % confidence interval.
+type Interval struct{ Value, Low, High float64 }
+
+func (i Interval) String() string { return fmt.Sprintf("%.3f [%.3f, %.3f]", i.Value, i.Low, i.High) }
+
+// Result is how an attack fared.
+type Result struct {
+	Trials    int // with the canary, and as many without
+	Threshold float64
+	// The rates at the threshold, TPR the share of members that the attack names, FPR of others. Each pair of intervals holds
+	// together.
+	TPR, FPR  Interval
+	Advantage Interval // TPR - FPR
+	AUC       Interval // the chance that a member's score is above another's
 }
 
-func TestSeparateAndMeasure(t *testing.T) {
-	threshold := separate([]float64{3, 5, 6}, []float64{0, 1, 2})
-	assert.Equal(t, 2.5, threshold)
-	r := measure([]float64{2.4, 4, 4, 4}, []float64{0, 1, 4, 2}, threshold)
-	assert.Equal(t, 0.75, r.TPR.Value)
-	assert.Equal(t, 0.25, r.FPR.Value)
-	assert.Equal(t, 0.5, r.Advantage.Value)
-	assert.Equal(t, 4, r.Trials)
-	assert.InDelta(t, (3+3*3.5)/16, r.AUC.Value, 1e-12)
-	assert.Contains(t, r.String(), "advantage 0.500 [")
-	// Scores that are all the same separate nothing.
-	assert.Equal(t, 1.0, separate([]float64{1, 1}, []float64{1, 1}))
+func (r Result) String() string {
+	return fmt.Sprintf("advantage %v, TPR %v at FPR %v, AUC %v, %d trials each", r.Advantage, r.TPR, r.FPR, r.AUC, r.Trials)
 }
 
-func TestLikelihood(t *testing.T) {
-	for _, s := range []float64{-800, -3, 0, 0.4, 3} {
-		assert.InDelta(t, math.Log(0.9+0.1*math.Exp(s-0.5)), likelihood(s, 1, 0.1), 1e-12)
-	}
-	assert.InDelta(t, 2000+math.Log(0.1), likelihood(2000.5, 1, 0.1), 1e-9)
-	assert.InDelta(t, 7.5, likelihood(8, 1, 1), 1e-12)
+// Breaks tells whether the rates refute (epsilon, delta)-privacy: at 95 %, no mechanism that has it gives them.
+func (r Result) Breaks(epsilon, delta float64) bool {
+	return r.TPR.Low > MaxTPR(r.FPR.High, epsilon, delta)
 }
 
-func TestSolve(t *testing.T) {
-	rows := []float32{1, 0, 0, 1, 1, 0, 0, 2, 1}
-	c := []float32{1, -2, 0.5}
-	u := solve(rows, c, 0.3, 0.7)
-	for j := range c {
-		got := 0.7 * float64(u[j])
-		for at := 0; at < len(rows); at += 3 {
-			got += 0.3 * dot(rows[at:at+3], u) * float64(rows[at+j])
+// MaxTPR bounds the true positives of any attack with a rate of false positives, under (epsilon, delta)-privacy:
+// TPR <= exp(epsilon) FPR + delta, and the same for those that it clears, 1 - FPR <= exp(epsilon) (1 - TPR) + delta.
+func MaxTPR(fpr, epsilon, delta float64) float64 {
+	return min(1, math.Exp(epsilon)*fpr+delta, 1-math.Exp(-epsilon)*(1-delta-fpr))
+}
+
+// MaxAdvantage bounds TPR - FPR of any attack: (exp(epsilon) - 1 + 2 delta)/(exp(epsilon) + 1).
+func MaxAdvantage(epsilon, delta float64) float64 { return 1 - 2*corner(epsilon, delta) }
+
+// MaxAUC bounds the area under the curve of any attack: that under [MaxTPR].
+func MaxAUC(epsilon, delta float64) float64 {
+	f := corner(epsilon, delta)
+	return f*(delta+1-f)/2 + (1-delta-f)*(2-f)/2 + delta
+}
+
+// corner is the rate of false positives at which the two bounds of MaxTPR meet.
+func corner(epsilon, delta float64) float64 { return (1 - delta) / (1 + math.Exp(epsilon)) }
+
+// separate returns the threshold that tells two samples of scores apart best: a member scores above it.
+func separate(in, out []float64) (threshold float64) {
+	best := math.Inf(-1)
+	for _, candidate := range append(slices.Clone(in), out...) {
+		if gain := above(in, candidate) - above(out, candidate); gain > best {
+			best, threshold = gain, candidate
 		}
-		assert.InDelta(t, c[j], got, 3e-3)
 	}
-	assert.Equal(t, []float32{0, 0, 0}, solve(rows, []float32{0, 0, 0}, 0.3, 0.7))
+	// Fresh scores fall on both sides of the samples' gap: take its middle.
+	next := math.Inf(1)
+	for _, s := range append(slices.Clone(in), out...) {
+		if s > threshold {
+			next = min(next, s)
+		}
+	}
+	if !math.IsInf(next, 1) {
+		threshold += (next - threshold) / 2
+	}
+	return threshold
+}
+
+// above is the share of scores beyond a threshold.
+func above(scores []float64, threshold float64) float64 {
+	return float64(count(scores, threshold)) / float64(len(scores))
+}
+
+func count(scores []float64, threshold float64) (n int) {
+	for _, s := range scores {
+		if s > threshold {
+			n++
+		}
+	}
+	return n
+}
+
+const miss = 0.05 // the chance that an interval does not hold
+
+func measure(in, out []float64, threshold float64) Result {
+	n := len(in)
+	r := Result{
+		Trials: n, Threshold: threshold,
+		TPR: proportion(count(in, threshold), n, miss/2), FPR: proportion(count(out, threshold), n, miss/2),
+	}
+	r.Advantage = Interval{r.TPR.Value - r.FPR.Value, r.TPR.Low - r.FPR.High, r.TPR.High - r.FPR.Low}
+	wins := 0.0
+	for _, s := range in {
+		for _, o := range out {
+			switch {
+			case s > o:
+				wins++
+			case s == o:
+				wins += 0.5
+			}
+		}
+	}
+	// Hoeffding's bound for a mean over pairs: as if over n independent ones.
+	auc, reach := wins/float64(n)/float64(n), math.Sqrt(math.Log(2/miss)/2/float64(n))
+	r.AUC = Interval{auc, max(0, auc-reach), min(1, auc+reach)}
+	return r
+}
+
+// proportion is k of n with its exact interval, which misses with the given chance (Clopper and Pearson).
+func proportion(k, n int, miss float64) Interval {
+	i := Interval{float64(k) / float64(n), 0, 1}
+	if k > 0 {
+		i.Low = mathext.InvRegIncBeta(float64(k), float64(n-k+1), miss/2)
+	}
+	if k < n {
+		i.High = mathext.InvRegIncBeta(float64(k+1), float64(n-k), 1-miss/2)
+	}
+	return i
 }
