@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,15 @@ import (
 // ErrJournal tells that a journal belongs to another chain or participant.
 var ErrJournal = errors.New("journal does not belong here")
 
+// ErrDamaged reports that a journal cannot be read. What was signed for the open
+// round is then unknown.
+var ErrDamaged = errors.New("journal is damaged")
+
+// damaged says of a journal what is wrong and what to do.
+func damaged(path string, err error) error {
+	return fmt.Errorf("%w: %s: %w; move the file away and start the worker again: it begins a new journal and sits out the round that is open then", ErrDamaged, path, err)
+}
+
 // Journal is what a worker must not forget: the last gradient and aggregate
 // that it signed, byte for byte, and the mechanism's momentum. An entry is on
 // disk before its transaction leaves, so that a restarted worker sends the
@@ -24,6 +34,7 @@ var ErrJournal = errors.New("journal does not belong here")
 type Journal struct {
 	path  string
 	entry entry
+	begun bool // there was no file
 }
 
 type entry struct {
@@ -53,8 +64,9 @@ type signed struct {
 }
 
 // OpenJournal reads the journal at path or begins one: of the participant of an
-// id, which stays when its keys are rotated. An empty path keeps it in memory,
-// for simulations alone.
+// id, which stays when its keys are rotated. A file that holds {} begins one as
+// well: with it a person says that nothing is signed for the open round. An empty
+// path keeps the journal in memory, for simulations alone.
 func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	j := &Journal{path: path, entry: entry{ChainID: chainID, ID: id}}
 	if path == "" {
@@ -62,6 +74,7 @@ func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
+		j.begun = true
 		return j, nil
 	}
 	if err != nil {
@@ -69,7 +82,10 @@ func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	}
 	var e entry
 	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, fmt.Errorf("journal %s: %w", path, err)
+		return nil, damaged(path, err)
+	}
+	if string(bytes.TrimSpace(data)) == "{}" {
+		return j, nil
 	}
 	if e.ChainID != chainID || string(e.ID) != string(id) {
 		return nil, fmt.Errorf("%w: %s is for chain %q and participant %X, want %q and %X", ErrJournal, path, e.ChainID, e.ID, chainID, id)
@@ -86,7 +102,7 @@ func (j *Journal) gradient(epoch, round uint64) (*tx.Tx, error) {
 	case g == nil || epoch > g.Epoch || epoch == g.Epoch && round > g.Round:
 		return nil, nil
 	case epoch == g.Epoch && round == g.Round:
-		return tx.Decode(g.Raw)
+		return j.decode(g)
 	}
 	return nil, fmt.Errorf("%w: a gradient for epoch %d round %d is signed, the chain is at epoch %d round %d", ErrJournal, g.Epoch, g.Round, epoch, round)
 }
@@ -119,7 +135,16 @@ func (j *Journal) aggregate(a *tx.Aggregate) (*tx.Tx, error) {
 	if s == nil || s.Epoch != a.Epoch || s.Round != a.Round || s.View != a.View {
 		return nil, nil
 	}
-	return tx.Decode(s.Raw)
+	return j.decode(s)
+}
+
+// decode reads a stored transaction.
+func (j *Journal) decode(s *signed) (*tx.Tx, error) {
+	t, err := tx.Decode(s.Raw)
+	if err != nil {
+		return nil, damaged(j.path, err)
+	}
+	return t, nil
 }
 
 func (j *Journal) putAggregate(t *tx.Tx) error {
@@ -128,7 +153,18 @@ func (j *Journal) putAggregate(t *tx.Tx) error {
 	return j.save()
 }
 
-// save replaces the file whole: a crash leaves the old entry or the new one.
+// syncFolder puts on the disk what was renamed into a folder: until then a crash of
+// the machine may bring the file before it back. It is a variable for tests.
+var syncFolder = func(folder string) error {
+	d, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// save replaces the file whole: a crash leaves the old entry or the new one, and
+// once save has returned, the new one.
 func (j *Journal) save() error {
 	if j.path == "" {
 		return nil
@@ -147,6 +183,9 @@ func (j *Journal) save() error {
 	if err == nil {
 		err = os.Rename(f.Name(), j.path)
 	}
+	if err == nil {
+		err = syncFolder(filepath.Dir(j.path))
+	}
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -162,7 +201,7 @@ func (j *Journal) snapshot(epoch uint64) (s privacy.Snapshot, ok bool, err error
 	}
 	momentum, err := app.DecodeParameters(m.Momentum)
 	if err != nil {
-		return s, false, fmt.Errorf("journal: %w", err)
+		return s, false, damaged(j.path, err)
 	}
 	return privacy.Snapshot{Momentum: momentum, Releases: m.Releases, NoiseVariance: m.NoiseVariance}, true, nil
 }

@@ -50,11 +50,17 @@ type worker struct {
 	chain Chain
 	task  *Task
 	last  string // what was logged last about waiting
+	// sits is the round that the worker takes no part in, nil where there is none: it
+	// was open when the worker found no journal of a participant that has taken part.
+	sits *place
 
 	mu      sync.Mutex // guards journal and keys
 	journal *Journal
 	keys    Keys
 }
+
+// place is a round of an epoch.
+type place struct{ epoch, round uint64 }
 
 // Run follows the chain until the epoch's training is finished or ctx is done.
 // It outlives a chain that is away: every failed call is tried again.
@@ -80,6 +86,7 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 		return err
 	}
 	w.journal = journal
+	w.sitOut()
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { cancel(w.lead(ctx, w.task.ChainID, w.task.Participant.Index)) })
@@ -91,6 +98,23 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	wg.Wait()
 	return err
 }
+
+// sitOut makes a worker that has lost its journal take no part in the open round,
+// for which it may have signed already: a second gradient would be evidence against
+// it. A participant that has never been counted has nothing to lose, so that a chain
+// whose workers all start for the first time gets its first gradients.
+func (w *worker) sitOut() {
+	if !w.journal.begun || w.task.Participant.Participations == 0 || w.task.Finished {
+		return
+	}
+	w.sits = &place{w.task.Epoch, w.task.Round}
+	w.Log("no journal, and the chain counts gradients of this participant: this worker sits the open round out, for which it may have signed one; "+
+		"if it has certainly signed none, stop it, write {} into the journal's file and start it again",
+		"epoch", w.task.Epoch, "round", w.task.Round, "journal", w.Journal, "participations", w.task.Participant.Participations)
+}
+
+// out reports whether the worker sits a round out.
+func (w *worker) out(epoch, round uint64) bool { return w.sits != nil && *w.sits == place{epoch, round} }
 
 // await fetches the open round after the current one, however long the chain
 // is away, or does not know the participant yet.
@@ -256,8 +280,11 @@ func (w *worker) trainer() (*Trainer, error) {
 }
 
 // gradient returns the round's one gradient: from the journal, or computed,
-// signed and put there.
+// signed and put there; nil of the round that the worker sits out.
 func (w *worker) gradient(trainer *Trainer) (*tx.Tx, error) {
+	if w.out(w.task.Epoch, w.task.Round) {
+		return nil, nil
+	}
 	w.mu.Lock()
 	t, err := w.journal.gradient(w.task.Epoch, w.task.Round)
 	keys := w.keys
@@ -331,6 +358,12 @@ func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 func (w *worker) lead(ctx context.Context, chainID string, participant uint32) error {
 	for {
 		draft, err := w.chain.Lead(ctx, participant)
+		if err == nil && w.out(draft.Epoch, draft.Round) {
+			if err := w.pause(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		if err == nil {
 			var t *tx.Tx
 			if t, err = w.sign(chainID, draft); err != nil {

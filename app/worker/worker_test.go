@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -280,6 +281,92 @@ func TestLostJournal(t *testing.T) {
 	require.NoError(t, worker.Run(within(t), c, conf))
 	require.Len(t, c.gradients(), 4)
 	require.Contains(t, said[0], "momentum is lost")
+}
+
+// TestLostJournalConvictsNobody: a worker that finds no journal signs nothing for the
+// round that is open, of which the chain may have its gradient already, nor an
+// aggregate in it. It says so, and takes part again in the next round.
+func TestLostJournalConvictsNobody(t *testing.T) {
+	c := newChain(9)
+	conf := config(t)
+	run := func(until func() bool) {
+		ctx, cancel := context.WithCancel(within(t))
+		done := make(chan error, 1)
+		go func() { done <- worker.Run(ctx, c, conf) }()
+		require.Eventually(t, until, time.Minute, time.Millisecond)
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	}
+	signed := func() (n int, round uint64) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		round = c.state.Progress.Round
+		for _, x := range c.submitted {
+			if x.Gradient != nil && x.Gradient.Round == round || x.Aggregate != nil && x.Aggregate.Round == round {
+				n++
+			}
+		}
+		return n, round
+	}
+	c.fail = func(int) error { // from round 3 on nothing comes into the chain
+		if c.state.Progress.Round >= 3 {
+			return errors.New("connection reset")
+		}
+		return nil
+	}
+	run(func() bool { n, round := signed(); return round == 3 && n > 0 })
+	require.NoError(t, os.Remove(conf.Journal)) // the host is restored without its data
+	before, _ := signed()
+	conf.Source = privacy.NewTestSource(2) // as the operating system's would be
+	said := make(chan string, 1000)
+	conf.Log = func(message string, _ ...any) { said <- message }
+	ctx, cancel := context.WithTimeout(within(t), 100*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, worker.Run(ctx, c, conf), context.DeadlineExceeded)
+	after, _ := signed()
+	require.Equal(t, before, after)
+	require.Contains(t, <-said, "sits the open round out")
+	require.NoFileExists(t, conf.Journal)
+
+	c.mu.Lock()
+	c.fail = nil
+	c.mu.Unlock()
+	require.NoError(t, os.WriteFile(conf.Journal, []byte("{}\n"), 0o600), "who knows that nothing is signed says so")
+	require.NoError(t, worker.Run(within(t), c, conf))
+	require.True(t, c.state.Finished())
+}
+
+// TestFirstStartNeedsNoJournal: on a chain that counts nothing of the participant
+// there is nothing to lose, at whatever height its worker starts.
+func TestFirstStartNeedsNoJournal(t *testing.T) {
+	c := newChain(1)
+	c.state.Height = 500
+	require.NoError(t, worker.Run(within(t), c, config(t)))
+	require.Len(t, c.gradients(), 1)
+}
+
+// TestDamagedJournal: the error of a journal that cannot be read names the file and
+// what to do.
+func TestDamagedJournal(t *testing.T) {
+	conf := config(t)
+	require.NoError(t, worker.Run(within(t), newChain(2), conf))
+	good, err := os.ReadFile(conf.Journal)
+	require.NoError(t, err)
+	for _, content := range []string{"", "{", string(good[:len(good)/2]), "[]", strings.Replace(string(good), `"raw":"`, `"raw":"AAAA`, 1)} {
+		require.NoError(t, os.WriteFile(conf.Journal, []byte(content), 0o600))
+		c := newChain(2)
+		c.hold = true
+		if len(content) > len(good) { // a whole file with a gradient that is none
+			c = newChain(3)
+			c.state.Progress.Round = 1
+		}
+		ctx, cancel := context.WithTimeout(within(t), 5*time.Second)
+		err = worker.Run(ctx, c, conf)
+		cancel()
+		require.ErrorIs(t, err, worker.ErrDamaged, content)
+		require.ErrorContains(t, err, conf.Journal)
+		require.ErrorContains(t, err, "move the file away")
+	}
 }
 
 func TestNotAParticipant(t *testing.T) {
