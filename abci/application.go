@@ -66,7 +66,12 @@ type Application struct {
 	// of which Info must not speak and the store has nothing.
 	fresh atomic.Bool
 
-	offers offers // of snapshots, to peers
+	offers  offers // of snapshots, to peers
+	started time.Time
+	taken   map[uint64]time.Time // snapshots by height; Commit's alone
+
+	// offered and chunked are when state sync last offered a snapshot and gave a chunk.
+	offered, chunked atomic.Pointer[time.Time]
 
 	// restoring is the snapshot that state sync applies, one call at a time.
 	restoring *restoring
@@ -96,7 +101,7 @@ func New(o Options) (*Application, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &Application{options: o, log: o.Logger, store: store.New(o.DB), ready: make(chan struct{})}
+	a := &Application{options: o, log: o.Logger, store: store.New(o.DB), ready: make(chan struct{}), started: o.Now()}
 	a.timings = newTimings(o.Now)
 	s, err := a.store.State()
 	if err != nil {

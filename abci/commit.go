@@ -18,7 +18,7 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 		return nil, fmt.Errorf("commit height %d: %w", out.State.Height, err)
 	}
 	if every := a.options.SnapshotInterval; every > 0 && out.State.Height%every == 0 {
-		if err := a.store.TakeSnapshot(out.State); err != nil {
+		if err := a.takeSnapshot(out.State); err != nil {
 			a.log.Error("snapshot not taken", "height", out.State.Height, "err", err)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
@@ -15,24 +17,77 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// A snapshot is the state document of a height, in chunks. The history is in
-// it by its Merkle frontier: a node that joins by state sync executes and
-// proves as the others do, and has the records of older rounds from peers only.
+// A snapshot is the state document of a height, in chunks. Its metadata are the
+// chunks' SHA-256 hashes, one after the other, and its hash is theirs: a wrong chunk
+// is its sender's fault, and another peer is asked. The history is in it by its
+// Merkle frontier: a node that joins by state sync executes and proves as the others
+// do, and has the records of older rounds from peers only.
 const (
-	snapshotFormat = 1
+	snapshotFormat = 2
 	chunkBytes     = 8 << 20 // below the 16 MB of CometBFT's state sync
 	// maxChunks bounds what an offered snapshot may make a node allocate: the
 	// largest model, twice for the velocity, and room for participants.
 	maxChunks = 2*8*(1<<21)/chunkBytes + 8
 )
 
+// A snapshot is kept as long as a node that has heard of it may still fetch it, and
+// taken seldom enough that few are kept, however fast the heights pass.
+const (
+	keptSnapshots   = 2 // at least
+	snapshotAge     = 10 * time.Minute
+	snapshotSpacing = snapshotAge / 20
+)
+
 // restoring is a snapshot on its way in.
 type restoring struct {
 	height  uint64
-	hash    []byte
 	appHash []byte
+	hashes  []byte // of the chunks
 	chunks  [][]byte
+	senders []string // of the chunks
 	have    int
+}
+
+// takeSnapshot keeps the state's document, unless the last was taken just before,
+// and drops those that are old. Commit alone calls it.
+func (a *Application) takeSnapshot(s *app.State) error {
+	heights, err := a.store.Snapshots()
+	if err != nil {
+		return err
+	}
+	now := a.options.Now()
+	taken := map[uint64]time.Time{}
+	for _, h := range heights {
+		if taken[h] = a.started; a.taken[h].After(a.started) {
+			taken[h] = a.taken[h]
+		}
+	}
+	a.taken = taken
+	if n := len(heights); n >= keptSnapshots && now.Sub(taken[heights[n-1]]) < snapshotSpacing {
+		return nil
+	}
+	if err := a.store.TakeSnapshot(s); err != nil {
+		return err
+	}
+	taken[s.Height] = now
+	for heights = append(heights, s.Height); len(heights) > keptSnapshots && now.Sub(taken[heights[0]]) > snapshotAge; heights = heights[1:] {
+		if err := a.store.DropSnapshot(heights[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Restoring returns when a snapshot was last offered to this application and when it
+// last took a chunk, zero times where never, and whether it has a state.
+func (a *Application) Restoring() (offered, taken time.Time, done bool) {
+	at := func(p *atomic.Pointer[time.Time]) (t time.Time) {
+		if p := p.Load(); p != nil {
+			t = *p
+		}
+		return t
+	}
+	return at(&a.offered), at(&a.chunked), a.state.Load() != nil
 }
 
 // ListSnapshots offers what the store keeps.
@@ -69,8 +124,14 @@ func (o *offers) of(kept *store.Store, height uint64) *abcitypes.Snapshot {
 	if err != nil || document == nil {
 		return nil // pruned since
 	}
-	hash := sha256.Sum256(document)
-	s := &abcitypes.Snapshot{Height: height, Format: snapshotFormat, Chunks: uint32((len(document) + chunkBytes - 1) / chunkBytes), Hash: hash[:]}
+	s := &abcitypes.Snapshot{Height: height, Format: snapshotFormat}
+	for chunk := range slices.Chunk(document, chunkBytes) {
+		hash := sha256.Sum256(chunk)
+		s.Metadata = append(s.Metadata, hash[:]...)
+		s.Chunks++
+	}
+	hash := sha256.Sum256(s.Metadata)
+	s.Hash = hash[:]
 	if o.held == nil {
 		o.held = map[uint64]*abcitypes.Snapshot{}
 	}
@@ -106,36 +167,57 @@ func (a *Application) LoadSnapshotChunk(_ context.Context, req *abcitypes.Reques
 func (a *Application) OfferSnapshot(_ context.Context, req *abcitypes.RequestOfferSnapshot) (*abcitypes.ResponseOfferSnapshot, error) {
 	s := req.Snapshot
 	switch {
-	case s == nil || s.Chunks == 0 || s.Chunks > maxChunks || len(s.Hash) != sha256.Size:
+	case s == nil || s.Chunks == 0 || s.Chunks > maxChunks:
 		return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_REJECT}, nil
 	case s.Format != snapshotFormat:
 		return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_REJECT_FORMAT}, nil
 	}
-	a.restoring = &restoring{height: s.Height, hash: s.Hash, appHash: req.AppHash, chunks: make([][]byte, s.Chunks)}
+	if hash := sha256.Sum256(s.Metadata); len(s.Metadata) != int(s.Chunks)*sha256.Size || !bytes.Equal(hash[:], s.Hash) {
+		return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_REJECT}, nil
+	}
+	now := a.options.Now()
+	a.offered.Store(&now)
+	a.restoring = &restoring{
+		height: s.Height, appHash: req.AppHash, hashes: s.Metadata, chunks: make([][]byte, s.Chunks), senders: make([]string, s.Chunks),
+	}
 	return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_ACCEPT}, nil
 }
 
+// right reports whether a chunk is the one that the snapshot names.
+func (r *restoring) right(index uint32, chunk []byte) bool {
+	if int(index) >= len(r.chunks) {
+		return false
+	}
+	hash := sha256.Sum256(chunk)
+	return bytes.Equal(hash[:], r.hashes[int(index)*sha256.Size:][:sha256.Size])
+}
+
 // ApplySnapshotChunk collects the chunks; with the last one the state is
-// checked against the trusted hash, stored and published.
+// checked against the trusted hash, stored and published. A wrong chunk is fetched
+// from another peer, and its sender is asked no more; nor are those who sent a
+// snapshot that does not lead to the trusted hash.
 func (a *Application) ApplySnapshotChunk(_ context.Context, req *abcitypes.RequestApplySnapshotChunk) (*abcitypes.ResponseApplySnapshotChunk, error) {
 	r := a.restoring
 	switch {
 	case r == nil:
 		return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_ABORT}, nil
-	case int(req.Index) >= len(r.chunks) || len(req.Chunk) == 0 || len(req.Chunk) > chunkBytes:
+	case !r.right(req.Index, req.Chunk):
+		a.log.Error("wrong chunk of a snapshot, its sender is asked no more", "height", r.height, "chunk", req.Index, "bytes", len(req.Chunk), "sender", req.Sender)
 		return &abcitypes.ResponseApplySnapshotChunk{
 			Result: abcitypes.ResponseApplySnapshotChunk_RETRY, RefetchChunks: []uint32{req.Index}, RejectSenders: []string{req.Sender},
 		}, nil
 	}
+	now := a.options.Now()
+	a.chunked.Store(&now)
 	if r.chunks[req.Index] == nil {
 		r.have++
 	}
-	r.chunks[req.Index] = req.Chunk
+	r.chunks[req.Index], r.senders[req.Index] = req.Chunk, req.Sender
 	if r.have == len(r.chunks) {
 		a.restoring = nil
 		if err := a.restore(r); err != nil {
 			a.log.Error("snapshot rejected", "height", r.height, "err", err)
-			return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT}, nil
+			return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT, RejectSenders: r.senders}, nil
 		}
 	}
 	return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_ACCEPT}, nil
@@ -148,11 +230,7 @@ func (a *Application) restore(r *restoring) (err error) {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	document := bytes.Join(r.chunks, nil)
-	if hash := sha256.Sum256(document); !bytes.Equal(hash[:], r.hash) {
-		return fmt.Errorf("document has hash %X, offered was %X", hash, r.hash)
-	}
-	s, err := app.DecodeState(r.height, document)
+	s, err := app.DecodeState(r.height, bytes.Join(r.chunks, nil))
 	if err != nil {
 		return err
 	}

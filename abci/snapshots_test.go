@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	dbm "github.com/cometbft/cometbft-db"
 	abcitypes "github.com/cometbft/cometbft/abci/types"
@@ -12,21 +13,21 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 )
 
 // TestStateSync carries a snapshot from one node to an empty one, which then
 // follows the chain; a snapshot that does not reach the trusted hash is
 // rejected and changes nothing.
 func TestStateSync(t *testing.T) {
-	a, err := abci.New(abci.Options{SnapshotInterval: 2, ProposalWait: 30e6, StragglerWait: 10e6})
+	a, err := abci.New(abci.Options{SnapshotInterval: 2, ProposalWait: 30e6, StragglerWait: 10e6, Now: hasty(time.Minute)})
 	require.NoError(t, err)
 	from := &node{Application: a, t: t}
 	from.init(4)
 	s := drive(t, []*node{from}, apptest.State(4), 6)
 	list, err := from.ListSnapshots(ctx, &abcitypes.RequestListSnapshots{})
 	require.NoError(t, err)
-	require.Len(t, list.Snapshots, 2)
-	last := list.Snapshots[1]
+	last := list.Snapshots[len(list.Snapshots)-1]
 	require.Equal(t, uint64(6), last.Height)
 	chunk, err := from.LoadSnapshotChunk(ctx, &abcitypes.RequestLoadSnapshotChunk{Height: 6, Format: last.Format})
 	require.NoError(t, err)
@@ -53,7 +54,7 @@ func TestStateSync(t *testing.T) {
 	flipped := append([]byte(nil), chunk.Chunk...)
 	flipped[len(flipped)/2] ^= 1
 	_, result = restore(hash[:], flipped)
-	require.Equal(t, abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT, result)
+	require.Equal(t, abcitypes.ResponseApplySnapshotChunk_RETRY, result, "the sender's fault, not the snapshot's")
 	_, result = restore(hash[:], nil)
 	require.Equal(t, abcitypes.ResponseApplySnapshotChunk_RETRY, result)
 
@@ -61,7 +62,11 @@ func TestStateSync(t *testing.T) {
 	r, err := fresh.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Chunk: []byte{1}})
 	require.NoError(t, err)
 	require.Equal(t, abcitypes.ResponseApplySnapshotChunk_ABORT, r.Result)
-	for _, bad := range []*abcitypes.Snapshot{nil, {Chunks: 1 << 30, Format: 1, Hash: last.Hash}, {Chunks: 1, Format: 1}, {Format: 1, Hash: last.Hash}} {
+	for _, bad := range []*abcitypes.Snapshot{
+		nil, {Chunks: 1 << 30, Format: 2, Hash: last.Hash, Metadata: last.Metadata}, {Chunks: 1, Format: 2}, {Format: 2, Hash: last.Hash, Metadata: last.Metadata},
+		{Chunks: 1, Format: 2, Hash: last.Hash}, {Chunks: 1, Format: 2, Hash: make([]byte, 32), Metadata: last.Metadata},
+		{Chunks: 2, Format: 2, Hash: last.Hash, Metadata: last.Metadata},
+	} {
 		offer, err := fresh.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: bad})
 		require.NoError(t, err)
 		require.Equal(t, abcitypes.ResponseOfferSnapshot_REJECT, offer.Result)
@@ -69,6 +74,88 @@ func TestStateSync(t *testing.T) {
 	offer, err := fresh.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: &abcitypes.Snapshot{Chunks: 1, Format: 9, Hash: last.Hash}})
 	require.NoError(t, err)
 	require.Equal(t, abcitypes.ResponseOfferSnapshot_REJECT_FORMAT, offer.Result)
+}
+
+// hasty is a clock that goes on by a step whenever it is looked at.
+func hasty(step time.Duration) func() time.Time {
+	var looks atomic.Int64
+	return func() time.Time { return time.Unix(1_700_000_000, 0).Add(time.Duration(looks.Add(1)) * step) }
+}
+
+// snapshotOf is the offer of a document in one chunk.
+func snapshotOf(height uint64, document []byte) *abcitypes.Snapshot {
+	chunk := sha256.Sum256(document)
+	hash := sha256.Sum256(chunk[:])
+	return &abcitypes.Snapshot{Height: height, Format: 2, Chunks: 1, Hash: hash[:], Metadata: chunk[:]}
+}
+
+// TestWrongChunkIsItsSendersFault: with a wrong chunk the peer that sent it is asked
+// no more, and the same snapshot is restored from what another sends.
+func TestWrongChunkIsItsSendersFault(t *testing.T) {
+	s := apptest.State(4)
+	document, trusted := s.Encode(), s.Hash()
+	to := open(t, dbm.NewMemDB())
+	offer, err := to.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: snapshotOf(s.Height, document), AppHash: trusted[:]})
+	require.NoError(t, err)
+	require.Equal(t, abcitypes.ResponseOfferSnapshot_ACCEPT, offer.Result)
+	_, taken, done := to.Restoring()
+	require.True(t, taken.IsZero())
+	require.False(t, done)
+	for i, wrong := range [][]byte{nil, {}, document[:len(document)-1], append([]byte{0}, document...), make([]byte, len(document)), make([]byte, 20<<20)} {
+		sender := string(rune('a' + i))
+		r, err := to.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Chunk: wrong, Sender: sender})
+		require.NoError(t, err)
+		require.Equal(t, abcitypes.ResponseApplySnapshotChunk_RETRY, r.Result)
+		require.Equal(t, []string{sender}, r.RejectSenders)
+		require.Equal(t, []uint32{0}, r.RefetchChunks)
+	}
+	_, taken, _ = to.Restoring()
+	require.True(t, taken.IsZero(), "a wrong chunk is no progress")
+	r, err := to.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Chunk: document, Sender: "honest"})
+	require.NoError(t, err)
+	require.Equal(t, abcitypes.ResponseApplySnapshotChunk_ACCEPT, r.Result)
+	require.Empty(t, r.RejectSenders)
+	require.Equal(t, trusted, to.State().Hash())
+	offered, taken, done := to.Restoring()
+	require.True(t, done)
+	require.False(t, offered.IsZero())
+	require.False(t, taken.IsZero())
+}
+
+// TestSnapshotsAreKeptByAge: however fast the heights pass, a snapshot that was on
+// the list can be fetched for ten minutes, and few are kept; after a restart too.
+func TestSnapshotsAreKeptByAge(t *testing.T) {
+	db, now := dbm.NewMemDB(), time.Unix(1_700_000_000, 0)
+	start := func() *node {
+		a, err := abci.New(abci.Options{DB: db, SnapshotInterval: 1, ProposalWait: 30e6, StragglerWait: 10e6, Now: func() time.Time { return now }})
+		require.NoError(t, err)
+		return &node{Application: a, t: t}
+	}
+	n, long := start(), func(p *params.Params) { p.Training.Rounds = 1000 }
+	n.init(4, long)
+	s, seen, most := apptest.State(4, long), map[uint64]time.Time{}, 0
+	for height := range 260 { // one in five seconds
+		if height == 100 {
+			n = start()
+		}
+		now = now.Add(5 * time.Second)
+		s = drive(t, []*node{n}, s, 1)
+		r, err := n.ListSnapshots(ctx, &abcitypes.RequestListSnapshots{})
+		require.NoError(t, err)
+		offered := map[uint64]bool{}
+		for _, x := range r.Snapshots {
+			offered[x.Height] = true
+			if _, ok := seen[x.Height]; !ok {
+				seen[x.Height] = now
+			}
+		}
+		for h, first := range seen {
+			require.True(t, offered[h] || now.Sub(first) > 10*time.Minute, "height %d: the snapshot of %d is gone %v after it was first offered", s.Height, h, now.Sub(first))
+		}
+		most = max(most, len(r.Snapshots))
+	}
+	require.LessOrEqual(t, most, 2*20+2, "twice what ten minutes bring, after a restart")
+	require.GreaterOrEqual(t, most, 10)
 }
 
 // TestHostileSnapshot: the document is a peer's until the trusted hash is reached,
@@ -86,15 +173,13 @@ func TestHostileSnapshot(t *testing.T) {
 		spoil(&d)
 		data, err := d.Marshal()
 		require.NoError(t, err)
-		hash := sha256.Sum256(data)
 		to := open(t, dbm.NewMemDB())
-		offer, err := to.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{
-			Snapshot: &abcitypes.Snapshot{Height: 3, Format: 1, Chunks: 1, Hash: hash[:]}, AppHash: make([]byte, 32),
-		})
+		offer, err := to.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: snapshotOf(3, data), AppHash: make([]byte, 32)})
 		require.NoError(t, err)
 		require.Equal(t, abcitypes.ResponseOfferSnapshot_ACCEPT, offer.Result)
-		r, err := to.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Chunk: data})
+		r, err := to.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Chunk: data, Sender: "liar"})
 		require.NoError(t, err)
+		require.Equal(t, []string{"liar"}, r.RejectSenders)
 		require.Equal(t, abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT, r.Result, name)
 		require.Nil(t, to.State())
 	}
@@ -115,7 +200,7 @@ func (c *counted) Get(key []byte) ([]byte, error) {
 // that there are not, a document is read and hashed once.
 func TestSnapshotsAreReadOnce(t *testing.T) {
 	db := &counted{DB: dbm.NewMemDB()}
-	a, err := abci.New(abci.Options{DB: db, SnapshotInterval: 2, ProposalWait: 30e6, StragglerWait: 10e6})
+	a, err := abci.New(abci.Options{DB: db, SnapshotInterval: 2, ProposalWait: 30e6, StragglerWait: 10e6, Now: hasty(time.Minute)})
 	require.NoError(t, err)
 	n := &node{Application: a, t: t}
 	n.init(4)
@@ -129,7 +214,7 @@ func TestSnapshotsAreReadOnce(t *testing.T) {
 	require.Len(t, first.Snapshots, 2)
 	for range 10 {
 		require.Equal(t, first, list())
-		for _, asked := range []*abcitypes.RequestLoadSnapshotChunk{{Height: 4, Format: 1, Chunk: 1}, {Height: 4, Format: 1, Chunk: 1<<32 - 1}, {Height: 4, Format: 2}} {
+		for _, asked := range []*abcitypes.RequestLoadSnapshotChunk{{Height: 4, Format: 2, Chunk: 1}, {Height: 4, Format: 2, Chunk: 1<<32 - 1}, {Height: 4, Format: 1}} {
 			r, err := n.LoadSnapshotChunk(ctx, asked)
 			require.NoError(t, err)
 			require.Empty(t, r.Chunk)
@@ -140,10 +225,10 @@ func TestSnapshotsAreReadOnce(t *testing.T) {
 	next := list()
 	require.Equal(t, first.Snapshots[1], next.Snapshots[0])
 	require.Equal(t, uint64(6), next.Snapshots[1].Height)
-	r, err := n.LoadSnapshotChunk(ctx, &abcitypes.RequestLoadSnapshotChunk{Height: 6, Format: 1})
+	r, err := n.LoadSnapshotChunk(ctx, &abcitypes.RequestLoadSnapshotChunk{Height: 6, Format: 2})
 	require.NoError(t, err)
 	require.NotEmpty(t, r.Chunk)
-	r, err = n.LoadSnapshotChunk(ctx, &abcitypes.RequestLoadSnapshotChunk{Height: 2, Format: 1})
+	r, err = n.LoadSnapshotChunk(ctx, &abcitypes.RequestLoadSnapshotChunk{Height: 2, Format: 2})
 	require.NoError(t, err)
-	require.Empty(t, r.Chunk, "pruned")
+	require.Empty(t, r.Chunk, "dropped")
 }

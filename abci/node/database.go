@@ -53,15 +53,21 @@ type databases struct {
 	opened []*database
 }
 
-// provide is a config.DBProvider.
+// provide is a config.DBProvider. A database that is open already is given again:
+// no other can be opened beside it.
 func (d *databases) provide(ctx *config.DBContext) (dbm.DB, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, db := range d.opened {
+		if db.id == ctx.ID && !db.closed.Load() {
+			return db, nil
+		}
+	}
 	db, err := config.DefaultDBProvider(ctx)
 	if err != nil {
 		return nil, err
 	}
-	wrapped := &database{DB: db}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	wrapped := &database{DB: db, id: ctx.ID}
 	d.opened = append(d.opened, wrapped)
 	return wrapped, nil
 }
@@ -80,6 +86,7 @@ func (d *databases) Close() error {
 // database has nothing in it once it is closed, rather than an error.
 type database struct {
 	dbm.DB
+	id     string
 	closed atomic.Bool
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	dbm "github.com/cometbft/cometbft-db"
 	abcitypes "github.com/cometbft/cometbft/abci/types"
@@ -41,9 +42,14 @@ func build(c *config.Config, application abcitypes.Application, logger log.Logge
 	if err != nil {
 		return nil, err
 	}
-	return cmtnode.NewNode(c, validator, nodeKey,
-		proxy.NewConnSyncLocalClientCreator(application), func() (*types.GenesisDoc, error) { return readGenesis(c) },
-		d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
+	if err := checkVersion(c, d); err != nil {
+		return nil, err
+	}
+	return agreeing(c, func() (*cmtnode.Node, error) {
+		return cmtnode.NewNode(c, validator, nodeKey,
+			proxy.NewConnSyncLocalClientCreator(application), func() (*types.GenesisDoc, error) { return readGenesis(c) },
+			d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
+	})
 }
 
 // Running is a started node with its application and worker.
@@ -57,6 +63,8 @@ type Running struct {
 	worker    chan error
 	regossip  chan struct{} // closed when gossipAgain has ended
 	failed    chan error
+	halted    atomic.Pointer[string] // why consensus has ended, in CometBFT's words
+	dataDir   string
 	beside    <-chan struct{} // closed when what Hooks.Beside runs has ended, nil where it runs nothing
 }
 
@@ -95,8 +103,11 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 	if err != nil && (a.Worker.Enabled || !errors.Is(err, os.ErrNotExist)) {
 		return nil, err
 	}
+	if err := checkDiverged(c); err != nil {
+		return nil, err
+	}
 	warnReadable(logger.With("module", "app"), InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile())
-	r := &Running{worker: make(chan error, 1), failed: make(chan error, 2)}
+	r := &Running{worker: make(chan error, 1), failed: make(chan error, 2), dataDir: c.DBDir()}
 	if r.db, err = openOwn(c); err != nil {
 		return nil, err
 	}
@@ -138,7 +149,7 @@ func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger 
 		return err
 	}
 	x := newExpress(c.Mempool.MaxTxBytes)
-	if r.Node, err = build(c, r.Application, logger, &r.databases, cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": x})); err != nil {
+	if r.Node, err = build(c, r.Application, heard{logger, r.hear}, &r.databases, cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": x})); err != nil {
 		return err
 	}
 	if err := checkMempool(c, r.Application.State()); err != nil {
@@ -173,6 +184,13 @@ func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger 
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	go r.watch(ctx, consensus)
+	if c.StateSync.Enable {
+		go func() {
+			if err := watchSync(ctx, r.Application, syncPatience(c.StateSync.DiscoveryTime)); err != nil {
+				r.fail(err)
+			}
+		}()
+	}
 	r.regossip = make(chan struct{})
 	go func() { r.gossipAgain(ctx); close(r.regossip) }()
 	if h.Beside != nil {
@@ -192,18 +210,30 @@ func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger 
 			return err
 		}
 	}
-	wlog := logger.With("module", "worker")
-	go func() {
-		conf := WorkerOf(c, a, keys, h.Data, wlog.Info)
-		conf.Follow = true
-		err := worker.Run(ctx, chain, conf)
-		if err != nil && ctx.Err() == nil {
-			wlog.Error("worker stopped", "err", err)
-			r.failed <- fmt.Errorf("worker: %w", err)
-		}
-		r.worker <- err
-	}()
+	conf := WorkerOf(c, a, keys, h.Data, logger.With("module", "worker").Info)
+	conf.Follow = true
+	go func() { r.worker <- r.work(ctx, chain, conf, logger.With("module", "worker")) }()
 	return nil
+}
+
+// work runs the worker in the node's process, once the node has caught up: a gradient
+// for a round that the others closed long ago is of no use to anybody. A worker whose
+// journal is damaged, or another's, leaves the validator alone; what else ends it
+// ends the node.
+func (r *Running) work(ctx context.Context, chain worker.Chain, conf worker.Config, logger log.Logger) error {
+	err := r.synced(ctx)
+	if err == nil {
+		err = worker.Run(ctx, chain, conf)
+	}
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case errors.Is(err, worker.ErrDamaged) || errors.Is(err, worker.ErrJournal):
+		logger.Error("worker stopped, the validator goes on without it", "err", err)
+	default:
+		logger.Error("worker stopped", "err", err)
+		r.fail(fmt.Errorf("worker: %w", err))
+	}
+	return err
 }
 
 // InHome makes a path of app.toml absolute.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	cmtnode "github.com/cometbft/cometbft/node"
 )
@@ -29,9 +30,17 @@ func consensusOf(n *cmtnode.Node) (interface{ Wait() }, error) {
 // it and the process lives on, dead as a validator.
 func (r *Running) watch(ctx context.Context, consensus interface{ Wait() }) {
 	consensus.Wait()
-	if ctx.Err() == nil {
-		r.failed <- errHalted
+	if ctx.Err() != nil {
+		return
 	}
+	err := errHalted
+	if reason := r.halted.Load(); reason != nil {
+		err = fmt.Errorf("%w: %s", errHalted, *reason)
+		if strings.Contains(*reason, "too far in the future") {
+			err = fmt.Errorf("%w; the clock of this host is behind the others': synchronise it (NTP) and start the node again", err)
+		}
+	}
+	r.fail(err)
 }
 
 // Failed delivers what a running node cannot recover from: its consensus has

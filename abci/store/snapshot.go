@@ -6,30 +6,17 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// keptSnapshots is how many snapshots are kept.
-const keptSnapshots = 2
-
 func snapshotKey(height uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{prefixSnap}, height)
 }
 
-// TakeSnapshot keeps the state's document and drops the oldest.
+// TakeSnapshot keeps the state's document.
 func (s *Store) TakeSnapshot(state *app.State) error {
-	if err := s.db.Set(snapshotKey(state.Height), state.Encode()); err != nil {
-		return err
-	}
-	heights, err := s.Snapshots()
-	if err != nil {
-		return err
-	}
-	for len(heights) > keptSnapshots {
-		if err := s.db.Delete(snapshotKey(heights[0])); err != nil {
-			return err
-		}
-		heights = heights[1:]
-	}
-	return nil
+	return s.db.Set(snapshotKey(state.Height), state.Encode())
 }
+
+// DropSnapshot forgets a height's snapshot.
+func (s *Store) DropSnapshot(height uint64) error { return s.db.Delete(snapshotKey(height)) }
 
 // Snapshots lists the heights of the kept snapshots, in increasing order.
 func (s *Store) Snapshots() ([]uint64, error) {

@@ -1,0 +1,69 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cometbft/cometbft/libs/log"
+)
+
+// What CometBFT v0.40.0 tells to its log alone, and lives on without.
+const (
+	saidHalted     = "CONSENSUS FAILURE!!!"
+	saidInvalid    = "Error in validation"
+	saidSyncFailed = "State sync failed"
+)
+
+// heard is a logger that passes on what CometBFT says as errors.
+type heard struct {
+	log.Logger
+	hear func(message, reason string)
+}
+
+// Error logs, and passes the message on with the value of its key err.
+func (h heard) Error(message string, keyvals ...any) {
+	h.Logger.Error(message, keyvals...)
+	for i := 0; i+1 < len(keyvals); i += 2 {
+		if keyvals[i] == "err" {
+			h.hear(message, fmt.Sprint(keyvals[i+1]))
+		}
+	}
+}
+
+// With implements log.Logger.
+func (h heard) With(keyvals ...any) log.Logger { return heard{h.Logger.With(keyvals...), h.hear} }
+
+// hear makes an end with a reason of what CometBFT says.
+func (r *Running) hear(message, reason string) {
+	switch {
+	case message == saidHalted:
+		r.halted.Store(&reason)
+		if signed, ok := strings.CutPrefix(reason, "+2/3 committed an invalid block: "); ok {
+			r.diverged(signed)
+		}
+	case message == saidInvalid: // in catching up, after the commit's signatures were verified
+		r.diverged(reason)
+	case message == saidSyncFailed:
+		r.fail(fmt.Errorf("%w: %s; %s", errSync, reason, syncRemedy))
+	}
+}
+
+// diverged ends a node whose state is not the one that more than two thirds signed,
+// and remembers it.
+func (r *Running) diverged(reason string) {
+	if !strings.HasPrefix(reason, "wrong Block.Header.") {
+		return
+	}
+	if err := recordDivergence(r.dataDir, reason); err != nil {
+		r.fail(err)
+	}
+	r.fail(divergence(reason))
+}
+
+// fail reports what the node cannot recover from, once.
+func (r *Running) fail(err error) {
+	select {
+	case r.failed <- err:
+	default:
+	}
+}
