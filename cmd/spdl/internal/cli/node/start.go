@@ -44,6 +44,12 @@ func Run(ctx context.Context, h node.Hooks) error {
 	if err != nil {
 		return fmt.Errorf("config.toml: %w", err)
 	}
+	if err := node.AwaitGenesis(ctx, c, logger); err != nil {
+		if ctx.Err() != nil { // a signal, as at any other time
+			return nil
+		}
+		return err
+	}
 	h.Beside = explorer.Beside
 	r, err := node.Start(c, a, logger, h)
 	if err != nil {

@@ -1,0 +1,220 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	dbm "github.com/cometbft/cometbft-db"
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
+	sm "github.com/cometbft/cometbft/state"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci"
+)
+
+// run starts the node of a home, waits until a round is open that is at least some
+// number, and stops it.
+func run(t *testing.T, c *config.Config, a AppConfig, round uint64) {
+	t.Helper()
+	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { _, at := r.Application.Pending(); return at >= round }, 2*time.Minute, time.Millisecond)
+	require.NoError(t, r.Stop())
+	require.Empty(t, r.Failed())
+}
+
+// TestDamagedJournalLeavesTheValidatorAlone: blocks go on, and the log says what to do.
+func TestDamagedJournalLeavesTheValidatorAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a node")
+	}
+	c, a := alone(t, 100_000)
+	require.NoError(t, os.WriteFile(InHome(c, a.Worker.Journal), []byte("{"), 0o600))
+	var out bytes.Buffer
+	r, err := Start(c, a, log.NewTMLogger(log.NewSyncWriter(&out)), Hooks{})
+	require.NoError(t, err)
+	<-r.worker
+	r.worker <- nil
+	height := r.Node.BlockStore().Height()
+	require.Eventually(t, func() bool { return r.Node.BlockStore().Height() > height }, time.Minute, time.Millisecond)
+	require.Empty(t, r.Failed())
+	require.NoError(t, r.Stop())
+	require.Contains(t, out.String(), "the validator goes on without it")
+	require.Contains(t, out.String(), "move the file away")
+}
+
+// TestDivergenceIsRemembered: what CometBFT says of a block that more than two thirds
+// signed ends the node with the remedy, and its home is refused until it is reset.
+func TestDivergenceIsRemembered(t *testing.T) {
+	for _, said := range []struct{ message, reason string }{
+		{saidInvalid, "wrong Block.Header.AppHash.  Expected 00, got 11"},
+		{saidHalted, "+2/3 committed an invalid block: wrong Block.Header.AppHash.  Expected 00, got 11"},
+	} {
+		c, a := alone(t, 5)
+		r := &Running{failed: make(chan error, 2), dataDir: c.DBDir()}
+		logger := heard{log.NewNopLogger(), r.hear}.With("module", "consensus")
+		logger.Error("Error in validation", "err", "wrong signature")
+		logger.Error("CONSENSUS FAILURE!!!", "err", "something else")
+		require.Empty(t, r.failed)
+		require.NoError(t, checkDiverged(c))
+		logger.Error(said.message, "height", 7, "err", said.reason)
+		require.ErrorIs(t, <-r.Failed(), errDiverged)
+		for range 2 {
+			_, err := Start(c, a, log.NewNopLogger(), Hooks{})
+			require.ErrorIs(t, err, errDiverged)
+			require.ErrorContains(t, err, "wrong Block.Header.AppHash.  Expected 00, got 11")
+			require.ErrorContains(t, err, "spdl unsafe-reset-all --yes")
+		}
+		require.NoError(t, Reset(c, a))
+		require.NoError(t, checkDiverged(c))
+	}
+}
+
+// TestHaltSaysWhy: the end of a halted node carries CometBFT's reason, and of a clock
+// that is behind what to do.
+func TestHaltSaysWhy(t *testing.T) {
+	r := &Running{failed: make(chan error, 2)}
+	r.hear(saidHalted, "+2/3 committed an invalid block: block time x is too far in the future (wall clock y + tolerance 1m0s)")
+	ended := make(chan struct{})
+	close(ended)
+	r.watch(context.Background(), waiter(ended))
+	err := <-r.Failed()
+	require.ErrorIs(t, err, errHalted)
+	require.ErrorContains(t, err, "too far in the future")
+	require.ErrorContains(t, err, "synchronise it (NTP)")
+}
+
+type waiter chan struct{}
+
+func (w waiter) Wait() { <-w }
+
+// TestOtherVersionIsRefused: a chain that another state machine has executed is
+// refused at the start, and is as it was.
+func TestOtherVersionIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a node")
+	}
+	c, a := alone(t, 100_000)
+	run(t, c, a, 2)
+	db, err := dbm.NewDB("state", dbm.BackendType(c.DBBackend), c.DBDir())
+	require.NoError(t, err)
+	store := sm.NewStore(db, sm.StoreOptions{})
+	s, err := store.Load()
+	require.NoError(t, err)
+	require.Equal(t, uint64(abci.AppVersion), s.Version.Consensus.App)
+	s.Version.Consensus.App++
+	require.NoError(t, store.Save(s))
+	require.NoError(t, db.Close())
+	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
+	require.ErrorIs(t, err, errVersion)
+	require.ErrorContains(t, err, "start it with a release of version")
+}
+
+// TestOtherGenesisIsRefused: nor does a new node begin a chain of another version.
+func TestOtherGenesisIsRefused(t *testing.T) {
+	c, a := alone(t, 5)
+	data, err := os.ReadFile(c.GenesisFile())
+	require.NoError(t, err)
+	var doc map[string]any
+	require.NoError(t, json.Unmarshal(data, &doc))
+	doc["consensus_params"].(map[string]any)["version"].(map[string]any)["app"] = "77"
+	data, err = json.Marshal(doc)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(c.GenesisFile(), data, 0o600))
+	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
+	require.ErrorContains(t, err, "version.app is 77")
+}
+
+// TestDatabasesThatDisagree: where block store and state are of different heights, or
+// the application's, the start is an error with the remedy, and no panic.
+func TestDatabasesThatDisagree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a node")
+	}
+	c, a := alone(t, 100_000)
+	run(t, c, a, 2)
+	early := t.TempDir()
+	require.NoError(t, os.CopyFS(early, os.DirFS(c.DBDir())))
+	run(t, c, a, 8)
+	late := t.TempDir()
+	require.NoError(t, os.CopyFS(late, os.DirFS(c.DBDir())))
+	for _, name := range []string{"state.db", "blockstore.db"} {
+		require.NoError(t, os.RemoveAll(filepath.Join(c.DBDir(), name)))
+		require.NoError(t, os.CopyFS(filepath.Join(c.DBDir(), name), os.DirFS(filepath.Join(early, name))))
+		_, err := Start(c, a, log.NewNopLogger(), Hooks{})
+		require.ErrorIs(t, err, errDisagree, name)
+		require.ErrorContains(t, err, "spdl unsafe-reset-all --yes")
+		require.NoError(t, os.RemoveAll(filepath.Join(c.DBDir(), name)))
+		require.NoError(t, os.CopyFS(filepath.Join(c.DBDir(), name), os.DirFS(filepath.Join(late, name))))
+	}
+	run(t, c, a, 9)
+}
+
+// restored is an application in a state sync.
+type restored struct {
+	offered, taken time.Time
+	done           atomic.Bool
+}
+
+func (r *restored) Restoring() (time.Time, time.Time, bool) { return r.offered, r.taken, r.done.Load() }
+
+// TestStateSyncEnds: one that brings nothing ends with an error that says what to
+// look at; one that goes on, or is done, does not.
+func TestStateSyncEnds(t *testing.T) {
+	ctx := context.Background()
+	quick := patience{offer: 20 * time.Millisecond, chunk: 40 * time.Millisecond, look: time.Millisecond}
+	err := watchSync(ctx, &restored{}, quick)
+	require.ErrorIs(t, err, errSync)
+	require.ErrorContains(t, err, "no peer has offered a snapshot")
+	require.ErrorContains(t, err, "snapshot.interval in app.toml")
+	err = watchSync(ctx, &restored{offered: time.Now()}, quick)
+	require.ErrorIs(t, err, errSync)
+	require.ErrorContains(t, err, "none has sent a right chunk")
+	busy := &restored{offered: time.Now(), taken: time.Now().Add(time.Hour)}
+	time.AfterFunc(100*time.Millisecond, func() { busy.done.Store(true) })
+	require.NoError(t, watchSync(ctx, busy, quick))
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	require.NoError(t, watchSync(ended, &restored{}, quick))
+
+	r := &Running{failed: make(chan error, 2)}
+	heard{log.NewNopLogger(), r.hear}.With("module", "statesync").Error("State sync failed", "err", "snapshot restoration failed")
+	err = <-r.Failed()
+	require.ErrorIs(t, err, errSync)
+	require.ErrorContains(t, err, "snapshot restoration failed")
+	require.ErrorContains(t, err, "trust_hash")
+}
+
+// TestGenesisAhead: a genesis time that is yet to come is said, and waited for until
+// a signal ends it.
+func TestGenesisAhead(t *testing.T) {
+	c, _ := alone(t, 5)
+	require.NoError(t, AwaitGenesis(context.Background(), c, log.NewNopLogger()))
+	data, err := os.ReadFile(c.GenesisFile())
+	require.NoError(t, err)
+	set := func(at time.Time) {
+		var doc map[string]any
+		require.NoError(t, json.Unmarshal(data, &doc))
+		doc["genesis_time"] = at.UTC()
+		changed, err := json.Marshal(doc)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(c.GenesisFile(), changed, 0o600))
+	}
+	set(time.Now().Add(time.Hour))
+	var out bytes.Buffer
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, AwaitGenesis(ctx, c, log.NewTMLogger(&out)), context.DeadlineExceeded)
+	require.Contains(t, out.String(), "genesis time is ahead")
+	at := time.Now().Add(300 * time.Millisecond)
+	set(at)
+	require.NoError(t, AwaitGenesis(context.Background(), c, log.NewNopLogger()))
+	require.False(t, time.Now().Before(at))
+}
