@@ -26,7 +26,7 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 	a.decided = out
 	hash := out.State.Hash()
 	r := &abcitypes.ResponseFinalizeBlock{
-		Events:    append(roundEvents(out.Record, greatestSpend(out.State)), enactmentEvents(out.Enacted)...),
+		Events:    append(roundEvents(out.Record, GreatestSpend(out.State)), enactmentEvents(out.Enacted)...),
 		TxResults: txResults(txs, out.Record),
 		AppHash:   hash[:],
 	}

@@ -37,16 +37,21 @@ func spendOf(s *app.State, p *app.Participant) (Spend, error) {
 	return out, err
 }
 
-// greatestSpend is the largest epsilon of any participant, nil where the ledger
-// does not hold all.
-func greatestSpend(s *app.State) *float64 {
-	var most *float64
-	for i := range s.Participants {
-		if spend, err := spendOf(s, &s.Participants[i]); err == nil && spend.Epsilon != nil && (most == nil || *spend.Epsilon > *most) {
-			most = spend.Epsilon
-		}
+// GreatestSpend returns the largest epsilon of any participant, nil where the ledger does not hold
+// all.
+func GreatestSpend(s *app.State) *float64 {
+	if !app.Accounted(s.Params, s.Epochs) {
+		return nil
 	}
-	return most
+	ledgers := make([][]uint64, len(s.Participants))
+	for i := range s.Participants {
+		ledgers[i] = s.Participants[i].Spent
+	}
+	epsilon, err := accountant.GreatestEpsilon(ledgers, s.Params.Privacy.Delta)
+	if err != nil || len(ledgers) == 0 {
+		return nil
+	}
+	return &epsilon
 }
 
 func queryPrivacy(_ *Application, s *app.State, arg string) (any, error) {

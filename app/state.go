@@ -11,6 +11,10 @@ import (
 
 // State is the whole state of the chain after a height. It is never changed
 // after it is returned, so any number of goroutines may read it.
+//
+// Document is its stored form and a type of its own: a document is bytes of any origin that are yet
+// to be checked, while a state also holds its height and what follows from the rest, and must not
+// have a message's methods, which change it or encode it without either.
 type State struct {
 	ChainID      string
 	Height       uint64
@@ -70,7 +74,7 @@ func (s *State) seal() (err error) {
 
 // Grid is the grid of the epoch's gradients.
 func (s *State) Grid() gradients.Grid {
-	return gradients.Grid{Width: gradients.Width(s.Params.Grid.Width), Step: s.Params.Grid.Step}
+	return s.Params.Grid.Lattice()
 }
 
 // Finished tells whether the epoch's training is over: all rounds are closed, or

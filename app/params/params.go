@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 )
 
@@ -53,6 +54,12 @@ func (p Params) Validate(n int) (warnings []string, err error) {
 		}
 	}
 	return p.warnings(n), nil
+}
+
+// Lattice returns the grid as vectors are quantised to it. The message is a type of its own because
+// its width has the bytes of the wire, and package gradients knows no messages.
+func (g Grid) Lattice() gradients.Grid {
+	return gradients.Grid{Width: gradients.Width(g.Width), Step: g.Step}
 }
 
 func (g Grid) validate() error {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/privacy/floor"
 )
 
@@ -76,7 +75,7 @@ func (p Params) validateFloor() error {
 	if p.Privacy.Mechanism != MechanismGaussian {
 		return fmt.Errorf("privacy.noise_floor with mechanism %q, only %q has noise of a known norm", p.Privacy.Mechanism, MechanismGaussian)
 	}
-	end := gradients.Width(p.Grid.Width).Max()
+	end := p.Grid.Lattice().Width.Max()
 	rounds := int(min(p.Training.Rounds, math.MaxInt32)) // the norm rises with them to a limit
 	if least, _ := p.Noise().Bounds(rounds, rounds); least > int64(p.Model.Dim())*end*end {
 		return fmt.Errorf("privacy.noise_floor asks for a squared norm of at least %d grid steps, a vector of %d coordinates up to %d has %d: grid.step %g is too small for the noise",

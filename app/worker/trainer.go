@@ -37,7 +37,7 @@ type Trainer struct {
 // NewTrainer prepares the steps of an epoch. The source is the participant's
 // secret randomness: the batches and the noise.
 func NewTrainer(p params.Params, data mnist.Features, source *privacy.Source) (*Trainer, error) {
-	m, err := model.New(model.Spec{Inputs: int(p.Model.Inputs), Hidden: int(p.Model.Hidden), Classes: int(p.Model.Classes)})
+	m, err := model.New(model.SpecOf(p.Model))
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func NewTrainer(p params.Params, data mnist.Features, source *privacy.Source) (*
 	if most := mostExamples(p.Privacy); data.Len() > most {
 		data = cut(data, most)
 	}
-	grid := gradients.Grid{Width: gradients.Width(p.Grid.Width), Step: p.Grid.Step}
+	grid := p.Grid.Lattice()
 	mechanism, err := privacy.New(mechanismConfig(p.Privacy), grid, m.Dim(), source)
 	if err != nil {
 		return nil, err
@@ -95,6 +95,9 @@ func (t *Trainer) Step(x []float64) (gradients.Vector, model.Stats) {
 // vector's final noise standard deviation, in gradient units.
 func GridStep(p params.Privacy) float64 { return privacy.StepFor(mechanismConfig(p)) }
 
+// mechanismConfig returns what of a chain's privacy the mechanism needs. The two are types of their own
+// because the chain's also holds sampling, the budget and the ledger, and package privacy, which draws
+// noise, knows no chain.
 func mechanismConfig(p params.Privacy) privacy.Config {
 	return privacy.Config{
 		Kind: privacy.Kind(p.Mechanism), Clip: p.Clip, NoiseMultiplier: p.NoiseMultiplier,

@@ -29,7 +29,7 @@ func New(test mnist.Set, m params.Model) (*Evaluator, error) {
 	if set.Inputs != int(m.Inputs) {
 		return nil, fmt.Errorf("test set has %d inputs after pooling by %d, the model takes %d", set.Inputs, m.Pool, m.Inputs)
 	}
-	net, err := model.New(model.Spec{Inputs: int(m.Inputs), Hidden: int(m.Hidden), Classes: int(m.Classes)})
+	net, err := model.New(model.SpecOf(m))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 )
 
@@ -22,6 +23,12 @@ const (
 type Spec struct {
 	Inputs, Hidden, Classes int
 	NoBias                  bool
+}
+
+// SpecOf returns the network of a chain's model. Spec is a type of its own because the message on the chain also holds
+// the feature map in front of the network, and app/params, being pure, cannot know of this package's arithmetic.
+func SpecOf(m params.Model) Spec {
+	return Spec{Inputs: int(m.Inputs), Hidden: int(m.Hidden), Classes: int(m.Classes)}
 }
 
 // Validate returns nil, or an error wrapping ErrSpec that names the field, its value and the bound.

@@ -75,3 +75,17 @@ func ChainEpsilon(spent []uint64, delta float64) (float64, error) {
 	}
 	return math.Max(best, 0), nil
 }
+
+// GreatestEpsilon returns the largest ChainEpsilon of several ledgers at delta, which is what a consortium as a whole
+// may claim. Of no ledger it is 0.
+func GreatestEpsilon(ledgers [][]uint64, delta float64) (float64, error) {
+	var greatest float64
+	for _, spent := range ledgers {
+		epsilon, err := ChainEpsilon(spent, delta)
+		if err != nil {
+			return 0, err
+		}
+		greatest = max(greatest, epsilon)
+	}
+	return greatest, nil
+}

@@ -68,3 +68,23 @@ func TestChainLedgerRefuses(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, none)
 }
+
+// TestGreatestEpsilon: the participant that spent most counts, at whichever order its ledger is best.
+func TestGreatestEpsilon(t *testing.T) {
+	none, err := accountant.GreatestEpsilon(nil, 1e-6)
+	require.NoError(t, err)
+	require.Zero(t, none)
+	costs, err := accountant.ChainCosts(accountant.Mechanism{SamplingRate: 0.1, NoiseMultiplier: 2})
+	require.NoError(t, err)
+	twice := make([]uint64, len(costs))
+	for i, c := range costs {
+		twice[i] = 2 * c
+	}
+	want, err := accountant.ChainEpsilon(twice, 1e-6)
+	require.NoError(t, err)
+	got, err := accountant.GreatestEpsilon([][]uint64{costs, twice, nil, costs}, 1e-6)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	_, err = accountant.GreatestEpsilon([][]uint64{costs, {1}}, 1e-6)
+	require.ErrorIs(t, err, accountant.ErrParameter)
+}

@@ -52,7 +52,7 @@ func (a twisted) Submit(ctx context.Context, t *tx.Tx) error {
 	if err != nil {
 		return err
 	}
-	own, err := gradients.Decode(gradients.Width(task.Params.Grid.Width), task.Params.Model.Dim(), t.Gradient.Payload)
+	own, err := gradients.Decode(task.Params.Grid.Lattice().Width, task.Params.Model.Dim(), t.Gradient.Payload)
 	if err != nil {
 		return err
 	}

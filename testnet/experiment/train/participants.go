@@ -146,7 +146,7 @@ func (p *Participants) honestly(x []float64) []gradients.Vector {
 func (p *Participants) answer(o Open) {
 	var own []gradients.Vector
 	view := attack.View{
-		N: p.spec.Nodes, F: p.spec.Byzantine, Round: o.Round, Honest: p.vectors[p.spec.Byzantine:], Grid: grid(p.spec.Params),
+		N: p.spec.Nodes, F: p.spec.Byzantine, Round: o.Round, Honest: p.vectors[p.spec.Byzantine:], Grid: p.spec.Params.Grid.Lattice(),
 		Rule: p.spec.Params.Rule.Name, Withstands: int(p.spec.Params.Rule.Byzantine), Unsquared: p.spec.Params.Rule.Unsquared, Seed: o.Seed, Rand: p.random, Memory: &p.memory,
 		Own: func() []gradients.Vector {
 			for i := 0; len(own) < p.spec.Byzantine; i++ {
@@ -158,10 +158,6 @@ func (p *Participants) answer(o Open) {
 	}
 	view.Admits, view.Floor = attack.Admission(p.spec.Params, o.Round)
 	copy(p.vectors, p.attack.Craft(view))
-}
-
-func grid(p params.Params) gradients.Grid {
-	return gradients.Grid{Width: gradients.Width(p.Grid.Width), Step: p.Grid.Step}
 }
 
 // Regrid sets the grid step that follows from the noise, after a change of it.

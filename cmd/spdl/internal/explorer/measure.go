@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -78,22 +79,22 @@ func spentBy(priv params.Privacy, people []app.Participant, records []*app.Recor
 	if len(priv.Cost) == 0 {
 		return out
 	}
-	spent := map[uint32][]uint64{}
-	for _, p := range people {
-		spent[p.Index] = append([]uint64(nil), p.Spent...)
+	place, spent := map[uint32]int{}, make([][]uint64, len(people))
+	for i, p := range people {
+		place[p.Index], spent[i] = i, slices.Clone(p.Spent)
 	}
 	for i := len(records) - 1; i >= 0; i-- {
-		most := 0.0
-		for _, s := range spent {
-			epsilon, err := accountant.ChainEpsilon(s, priv.Delta)
-			if err != nil {
-				return out
-			}
-			most = max(most, epsilon)
+		epsilon, err := accountant.GreatestEpsilon(spent, priv.Delta)
+		if err != nil {
+			return out
 		}
-		out[i] = finite(most)
+		out[i] = finite(epsilon)
 		for _, c := range records[i].Contributions {
-			s := spent[c.Participant]
+			at, known := place[c.Participant]
+			if !known {
+				continue
+			}
+			s := spent[at]
 			for k := range min(len(s), len(priv.Cost)) {
 				s[k] -= min(s[k], priv.Cost[k])
 			}

@@ -117,23 +117,19 @@ func (c *Chain) measure(out *app.Outcome, test mnist.Set) (round, error) {
 	for _, p := range s.Participants {
 		r.reputations = append(r.reputations, float64(p.Reputation)/params.One)
 	}
-	spends, err := abci.Spends(s)
-	if err != nil {
-		return r, err
-	}
-	for _, x := range spends {
-		if x.Epsilon != nil && !(r.epsilon >= *x.Epsilon) {
-			r.epsilon = *x.Epsilon
-		}
+	if epsilon := abci.GreatestSpend(s); epsilon != nil {
+		r.epsilon = *epsilon
 	}
 	c.params = paramsOf(s, r.Epoch)
 	if hash := app.ModelHash(s.Model); !bytes.Equal(hash[:], r.ModelHash) {
 		return r, nil
 	}
 	if c.test == nil || c.tested != c.params.Model {
-		if c.test, err = evaluate.New(test, c.params.Model); err != nil {
+		evaluator, err := evaluate.New(test, c.params.Model)
+		if err != nil {
 			return r, fmt.Errorf("epoch %d: %w", r.Epoch, err)
 		}
+		c.test = evaluator
 		c.tested = c.params.Model
 	}
 	measured, err := c.test.Evaluate(s.Model)

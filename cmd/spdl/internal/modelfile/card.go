@@ -216,13 +216,13 @@ func paramsOf(epoch, now uint64, running params.Params, ended []app.Epoch) (para
 // epsilon is the largest spend, rounded up so that machines whose logarithms
 // differ in the last bit agree.
 func epsilon(participants []app.Participant, delta float64) (*float64, error) {
-	var most float64
-	for _, p := range participants {
-		e, err := accountant.ChainEpsilon(p.Spent, delta)
-		if err != nil {
-			return nil, err
-		}
-		most = max(most, e)
+	ledgers := make([][]uint64, len(participants))
+	for i, p := range participants {
+		ledgers[i] = p.Spent
+	}
+	most, err := accountant.GreatestEpsilon(ledgers, delta)
+	if err != nil {
+		return nil, err
 	}
 	most = math.Ceil(most*1e4) / 1e4
 	return &most, nil

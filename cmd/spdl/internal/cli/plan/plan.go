@@ -96,7 +96,7 @@ func planInput() (in plan.Input, err error) {
 	}
 	in = plan.Input{
 		Participants: n, Byzantine: int(p.Rule.Byzantine), Rule: p.Rule.Name,
-		Model: model.Spec{Inputs: int(p.Model.Inputs), Hidden: int(p.Model.Hidden), Classes: int(p.Model.Classes)},
+		Model: model.SpecOf(p.Model),
 		Width: gradients.Width(p.Grid.Width), NoiseFloor: p.Privacy.NoiseFloor, RoundTime: viper.GetDuration("round-time"),
 		Samples: max(1, examples/n), SamplingRate: p.Privacy.SamplingRate, Clip: p.Privacy.Clip, Momentum: p.Privacy.WorkerMomentum,
 		Rounds: int(p.Training.Rounds), Accountant: plan.Accountant(viper.GetString("accountant")),
