@@ -22,6 +22,13 @@ var (
 	errNotFound    = errors.New("not found")
 )
 
+// What an answer may repeat of a question, and say of an error: a client pays for
+// what it sends, and not the node for sending it back.
+const (
+	maxQueryPath = 256
+	maxQueryLog  = 1024
+)
+
 // Status is the answer to /status.
 type Status struct {
 	ChainID      string   `json:"chain_id"`
@@ -89,11 +96,27 @@ var paths = map[string]func(a *Application, s *app.State, arg string) (any, erro
 // progress, participants, participants/{i}, model, velocity, chunk/{i},
 // model/{t}, round/{t}, proposals, offences, epochs and epochs/{e} have proofs.
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
-	answer := &abcitypes.ResponseQuery{Code: CodeOK, Key: []byte(req.Path)}
+	answer := new(abcitypes.ResponseQuery)
+	if n := len(req.Path); n > maxQueryPath {
+		return refusal(fmt.Errorf("%w: the path has %d bytes, at most %d", errBadQuery, n, maxQueryPath), answer), nil
+	}
+	if n := len(req.Data); n > 0 {
+		return refusal(fmt.Errorf("%w: %d bytes of data, want none: the path says all", errBadQuery, n), answer), nil
+	}
+	answer.Key = []byte(req.Path)
 	if err := a.query(req, answer); err != nil {
-		return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: err.Error(), Height: answer.Height}, nil
+		return refusal(err, answer), nil
 	}
 	return answer, nil
+}
+
+// refusal is the answer to a query that has none.
+func refusal(err error, answer *abcitypes.ResponseQuery) *abcitypes.ResponseQuery {
+	text := err.Error()
+	if len(text) > maxQueryLog {
+		text = strings.ToValidUTF8(text[:maxQueryLog], "") + "..."
+	}
+	return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: text, Height: answer.Height}
 }
 
 func (a *Application) query(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery) (err error) {
