@@ -39,16 +39,3 @@ func BenchmarkSelect(b *testing.B) {
 		}
 	}
 }
-
-// BenchmarkTies is the worst case of the unsquared variant: all scores equal, with no term in common.
-func BenchmarkTies(b *testing.B) {
-	n := 30
-	r := splitmix64(1)
-	roots := [][]int64{{2, 8, 18, 32}, {3, 12, 27, 48}}
-	d := gradients.DistancesOf(n, func(i, j int) int64 { return roots[r.below(2)][r.below(4)] })
-	for b.Loop() {
-		if _, err := Select(d, n-10, Options{N: n, F: 9, Unsquared: true}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -20,18 +20,9 @@
 //
 // # The unsquared variant
 //
-// The SPDL paper writes norms without squares. Then scores are sums of square roots of integers, whose order must still
-// come out the same everywhere, also if two different sums agree in their first hundred digits, or are equal although
-// their terms differ, as sqrt(2)+sqrt(8) = sqrt(18). Two sums are compared in three steps, all in integers:
-//
-//  1. Every root is computed once, rounded down to a multiple of 2^-24, by Newton's method. A sum of q such roots is
-//     at most q units below the true one; if two sums are q units or more apart, that decides.
-//  2. Otherwise the terms that both sums have are struck out, and the rest is computed to 64 fractional bits, with the
-//     same argument.
-//  3. If that does not decide either, equality is decided by algebra: terms whose product is a perfect square belong to
-//     one class and are integer multiples of one root, and since square roots of different squarefree integers are
-//     linearly independent over the rationals, the sums are equal exactly if each class cancels. If they are not equal,
-//     precision is doubled until the intervals part, as they must.
+// The SPDL paper writes norms without squares. A score is then a sum of square roots of integers. So that it comes out
+// the same everywhere it is defined in fixed point: each root is rounded down to a multiple of 2^-24 grid steps, and the
+// sum of these is the score. Two true sums that differ by less than (N-f-2) 2^-24 grid steps may change their order.
 //
 // The package is pure and does no floating-point arithmetic.
 package krum

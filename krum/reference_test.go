@@ -6,11 +6,10 @@ import (
 )
 
 // reference is Krum written from its definition alone: sort, add up, take the least. It shares no code with the
-// package: distances are rationals of unlimited size, and sums of roots are floats of 700 bits in which a difference
-// below 2^-500 counts as a tie. (Sums of a few roots of 60-bit integers that differ at all differ by far more.)
+// package: distances are integers of unlimited size, and a root is rounded down to 24 fractional bits by bisection.
 func reference(sq [][]*big.Int, m int, o Options) (selected []int, neighbours [][]int) {
 	n, q := len(sq), o.N-o.F-2
-	scores := make([]*big.Float, n)
+	scores := make([]*big.Int, n)
 	for i := range n {
 		type other struct {
 			position int
@@ -27,19 +26,18 @@ func reference(sq [][]*big.Int, m int, o Options) (selected []int, neighbours []
 			}
 		}
 		sort.SliceStable(others, func(a, b int) bool { return others[a].distance.Cmp(others[b].distance) < 0 })
-		scores[i] = new(big.Float).SetPrec(700)
+		scores[i] = new(big.Int)
 		var near []int
 		for _, x := range others[:q] {
 			near = append(near, x.position)
-			term := new(big.Float).SetPrec(700).SetInt(x.distance)
+			term := x.distance
 			if o.Unsquared {
-				term.Sqrt(term)
+				term = bisectedRoot(term)
 			}
 			scores[i].Add(scores[i], term)
 		}
 		neighbours = append(neighbours, near)
 	}
-	tie := new(big.Float).SetMantExp(big.NewFloat(1), -500)
 	taken := make([]bool, n)
 	for range m {
 		best := -1
@@ -47,7 +45,7 @@ func reference(sq [][]*big.Int, m int, o Options) (selected []int, neighbours []
 			if taken[i] {
 				continue
 			}
-			if best < 0 || new(big.Float).Sub(scores[best], scores[i]).Cmp(tie) > 0 {
+			if best < 0 || scores[best].Cmp(scores[i]) > 0 {
 				best = i
 			}
 		}
@@ -55,4 +53,23 @@ func reference(sq [][]*big.Int, m int, o Options) (selected []int, neighbours []
 		selected = append(selected, best)
 	}
 	return selected, neighbours
+}
+
+// bisectedRoot returns the largest r with (r/2^24)^2 <= x.
+func bisectedRoot(x *big.Int) *big.Int {
+	square := new(big.Int).Lsh(x, 48)
+	one := big.NewInt(1)
+	low, high := new(big.Int), new(big.Int).Add(square, one) // low^2 <= square < high^2
+	for {
+		middle := new(big.Int).Add(low, high)
+		middle.Rsh(middle, 1)
+		if middle.Cmp(low) == 0 {
+			return low
+		}
+		if new(big.Int).Mul(middle, middle).Cmp(square) <= 0 {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
 }

@@ -12,14 +12,14 @@ type Result struct {
 	// Selected holds m positions in the input, best first: Krum's choice, or multi-Krum's m best.
 	Selected []int
 	// Score holds for each input the sum of the squared distances to its N-f-2 nearest others, in squared grid steps.
-	// In unsquared mode it is the integer part of the sum of distances, in grid steps: for display only, for the
-	// selection compares exact sums. A sum beyond int64, which no set of gradients reaches, shows as the largest int64.
+	// In unsquared mode it is the sum of the distances, each rounded down to a multiple of 2^-24 grid steps, in that
+	// unit. A sum beyond int64, which no set of gradients reaches, shows as the largest int64.
 	Score []int64
 	// Neighbours holds for each input the positions that its score sums over, nearest first, at equal distance the
 	// lower position first.
 	Neighbours [][]int
-	// Margin is the score of the first that was not selected minus the score of the last that was, as Score shows them:
-	// 0 on a tie. It is -1 if all were selected.
+	// Margin is the score of the first that was not selected minus the score of the last that was: 0 on a tie. It is -1
+	// if all were selected.
 	Margin int64
 }
 
@@ -32,7 +32,7 @@ type Result struct {
 // Errors: ErrInfeasible if N < f+3, N > gradients.MaxParticipants, n > N, the floor is negative or m is outside [1, n];
 // ErrTooFew if n < N-f-1, when no score is finite.
 //
-// Cost: O(n^2 log n), apart from ties of sums of roots.
+// Cost: O(n^2 log n).
 func Select(d *gradients.Distances, m int, o Options) (Result, error) {
 	q, err := o.check(d.Len(), m)
 	if err != nil {
@@ -42,22 +42,20 @@ func Select(d *gradients.Distances, m int, o Options) (Result, error) {
 		return selectWide(bigRows(d), m, q, o), nil
 	}
 	r := Result{Score: make([]int64, d.Len()), Neighbours: Nearest(d, q, o.Floor)}
-	compare := func(i, j int) int { return cmp.Compare(r.Score[i], r.Score[j]) }
-	if o.Unsquared {
-		compare = rootScores(d, &r, o.Floor)
-	} else {
-		for i, near := range r.Neighbours {
-			for _, j := range near {
-				r.Score[i] += max(d.At(i, j), o.Floor) // fewer than 2^12 terms below 2^51
+	for i, near := range r.Neighbours {
+		for _, j := range near { // fewer than 2^12 terms, below 2^51 each
+			term := max(d.At(i, j), o.Floor)
+			if o.Unsquared {
+				term = int64(fixedRoot(uint64(term)))
 			}
+			r.Score[i] += term
 		}
 	}
-	order := rank(len(r.Score), compare)
+	order := rank(len(r.Score), func(i, j int) int { return cmp.Compare(r.Score[i], r.Score[j]) })
 	r.Selected = order[:m:m]
 	r.Margin = -1
 	if m < len(order) {
-		// The shown integer parts of roots may be in the other order by one.
-		r.Margin = max(0, r.Score[order[m]]-r.Score[order[m-1]])
+		r.Margin = r.Score[order[m]] - r.Score[order[m-1]]
 	}
 	return r, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"slices"
 
 	"github.com/spdl/spdl/gradients"
 )
@@ -38,7 +37,6 @@ func selectWide(sq [][]*big.Int, m, q int, o Options) Result {
 	n := len(sq)
 	r := Result{Score: make([]int64, n), Neighbours: make([][]int, n)}
 	floor := big.NewInt(o.Floor)
-	terms := make([][]*big.Int, n) // of each score, ascending
 	score := make([]*big.Int, n)
 	for i := range n {
 		at := func(j int) *big.Int {
@@ -54,30 +52,21 @@ func selectWide(sq [][]*big.Int, m, q int, o Options) Result {
 			return at(j).Cmp(at(k))
 		})
 		r.Neighbours[i] = others[:q:q]
-		for _, j := range r.Neighbours[i] {
-			terms[i] = append(terms[i], at(j))
-		}
 		score[i] = new(big.Int)
-		if o.Unsquared {
-			score[i].Rsh(rootSum(terms[i], rootBits), rootBits)
-		} else {
-			for _, t := range terms[i] {
-				score[i].Add(score[i], t)
+		for _, j := range r.Neighbours[i] {
+			term := at(j)
+			if o.Unsquared {
+				term = wideRoot(term)
 			}
+			score[i].Add(score[i], term)
 		}
 		r.Score[i] = saturate(score[i])
 	}
-	order := rank(n, func(i, j int) int {
-		if o.Unsquared {
-			a, b := cancel(slices.Clone(terms[i]), slices.Clone(terms[j]), (*big.Int).Cmp)
-			return compareRootSums(a, b)
-		}
-		return score[i].Cmp(score[j])
-	})
+	order := rank(n, func(i, j int) int { return score[i].Cmp(score[j]) })
 	r.Selected = order[:m:m]
 	r.Margin = -1
 	if m < n {
-		r.Margin = max(0, saturate(new(big.Int).Sub(score[order[m]], score[order[m-1]])))
+		r.Margin = saturate(new(big.Int).Sub(score[order[m]], score[order[m-1]]))
 	}
 	return r
 }
@@ -86,12 +75,14 @@ func selectWide(sq [][]*big.Int, m, q int, o Options) Result {
 func bigRows(d *gradients.Distances) [][]*big.Int {
 	rows := make([][]*big.Int, d.Len())
 	for i := range rows {
-		rows[i] = bigs(d.Row(i))
+		for _, x := range d.Row(i) {
+			rows[i] = append(rows[i], big.NewInt(x))
+		}
 	}
 	return rows
 }
 
-// saturate returns x, or the largest int64 if x is larger. x is at least -1.
+// saturate returns x, or the largest int64 if x is larger. x is not negative.
 func saturate(x *big.Int) int64 {
 	if !x.IsInt64() {
 		return math.MaxInt64

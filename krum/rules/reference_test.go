@@ -13,7 +13,7 @@ import (
 // The references are written from the papers' definitions and the rules' comments alone, without sharing code with
 // the package: mixtures and buckets are formed, distances computed from coordinates, columns sorted, subsets tried
 // one by one. Points have integer coordinates over one denominator, which is exact for the small inputs of these
-// tests. Sums of roots are floats of 700 bits in which a difference below 2^-400 is a tie.
+// tests.
 
 // refPoints are points whose coordinates are at[i][j]/size.
 type refPoints struct {
@@ -220,16 +220,15 @@ func (in refInput) krumOrderWith(neighbours int) []int {
 		}
 		return refOrder(len(score), func(i, j int) bool { return score[i] < score[j] })
 	}
-	score := make([]*big.Float, len(in.at))
+	score := make([]*big.Int, len(in.at)) // in multiples of 2^-24, each root rounded down
 	for i := range score {
-		score[i] = new(big.Float).SetPrec(700)
+		score[i] = new(big.Int)
 		for _, j := range in.nearest(i)[:neighbours] {
-			term := new(big.Float).SetPrec(700).SetInt64(in.distance(i, j))
+			term := new(big.Int).Lsh(big.NewInt(in.distance(i, j)), 48)
 			score[i].Add(score[i], term.Sqrt(term))
 		}
 	}
-	tie := new(big.Float).SetMantExp(big.NewFloat(1), -400)
-	return refOrder(len(score), func(i, j int) bool { return new(big.Float).Sub(score[j], score[i]).Cmp(tie) > 0 })
+	return refOrder(len(score), func(i, j int) bool { return score[i].Cmp(score[j]) < 0 })
 }
 
 // bulyan selects N-2f by Krum, or all if there are fewer, and averages all but 2f of them around the median.

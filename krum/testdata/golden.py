@@ -2,9 +2,9 @@
 """Writes golden.txt: python3 golden.py > golden.txt
 
 An independent implementation of what golden_test.go hashes, in Python's unbounded integers. Each value is hashed as a
-little-endian signed 64-bit integer. Sums of roots are compared to 1000 bits; a smaller difference is a tie.
+little-endian signed 64-bit integer. A root is
+rounded down to a multiple of 2^-24.
 """
-import functools
 import hashlib
 import struct
 from math import isqrt
@@ -31,25 +31,14 @@ def generate(n, d, spread, seed):
 
 def select(sq, n, f, m, unsquared, floor):
     q = n - f - 2
-    exact, shown, neighbours = [], [], []
+    scores, neighbours = [], []
     for i, row in enumerate(sq):
         near = sorted((max(x, floor), j) for j, x in enumerate(row) if j != i)[:q]
         neighbours.append([j for _, j in near])
-        if unsquared:
-            exact.append(sum(isqrt(x << 2000) for x, _ in near))
-            shown.append(sum(isqrt(x << 48) for x, _ in near) >> 24)
-        else:
-            exact.append(sum(x for x, _ in near))
-            shown.append(exact[-1])
-    tie = 1 << 100 if unsquared else 1  # each of the roots is rounded down by less than 1
-
-    def compare(i, j):
-        gap = exact[i] - exact[j]
-        return i - j if abs(gap) < tie else gap
-
-    order = sorted(range(n), key=functools.cmp_to_key(compare))
-    margin = max(0, shown[order[m]] - shown[order[m - 1]]) if m < n else -1
-    return order[:m] + shown + [j for near in neighbours for j in near] + [margin]
+        scores.append(sum(isqrt(x << 48) if unsquared else x for x, _ in near))
+    order = sorted(range(n), key=lambda i: (scores[i], i))
+    margin = scores[order[m]] - scores[order[m - 1]] if m < n else -1
+    return order[:m] + scores + [j for near in neighbours for j in near] + [margin]
 
 
 print("# SHA-256 of exact results on the vectors of splitmix64; made by golden.py, not by the code under test.")

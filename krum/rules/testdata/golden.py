@@ -7,7 +7,6 @@ hash.
 
 A new rule is a name in RULES, a branch in aggregate, and in feasible where it takes other than 2f+1 included gradients or more.
 """
-import functools
 import hashlib
 import itertools
 import struct
@@ -44,22 +43,15 @@ def nearest(sq, i, q, floor):
 def select(vs, n, f, m, unsquared, floor):
     """Returns what was selected, scores, neighbours and the margin."""
     sq = distances(vs)
-    exact, shown, neighbours = [], [], []
+    scores, neighbours = [], []
     for i in range(len(vs)):
         near = nearest(sq, i, n - f - 2, floor)
         neighbours.append(near)
         xs = [max(sq[i][j], floor) for j in near]
-        exact.append(sum(isqrt(x << 2000) for x in xs) if unsquared else sum(xs))
-        shown.append(sum(isqrt(x << 48) for x in xs) >> 24 if unsquared else sum(xs))
-    tie = 1 << 100 if unsquared else 1
-
-    def compare(i, j):
-        gap = exact[i] - exact[j]
-        return i - j if abs(gap) < tie else gap
-
-    order = sorted(range(len(vs)), key=functools.cmp_to_key(compare))
-    margin = max(0, shown[order[m]] - shown[order[m - 1]]) if m < len(vs) else -1
-    return order[:m], shown, neighbours, margin
+        scores.append(sum(isqrt(x << 48) if unsquared else x for x in xs))
+    order = sorted(range(len(vs)), key=lambda i: (scores[i], i))
+    margin = scores[order[m]] - scores[order[m - 1]] if m < len(vs) else -1
+    return order[:m], scores, neighbours, margin
 
 
 def columns(points, f):
