@@ -100,7 +100,7 @@ func (o *observer) block(raws [][]byte) {
 		r := &o.reputation[d.Participant]
 		switch {
 		case *r == 0:
-		case out.Delta.Dot(vectors[i]) < 0:
+		case out.Delta.Dot(vectors[i]).Sign() < 0:
 			*r = max(0, *r-o.params.Reputation.Penalty)
 		default:
 			*r = min(params.One, *r+o.params.Reputation.Reward)

@@ -213,15 +213,13 @@ func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vec
 	next.Model, next.Velocity = update(s.Params.Training, s.Model, s.Velocity, out.Delta, s.Params.Grid.Step)
 	next.model, next.velocity = ModelHash(next.Model), ModelHash(next.Velocity)
 	record := s.record(next.Height, a, out)
+	s.judge(next, record, out.Delta, vectors)
 	for i, in := range a.Included {
 		p := &next.Participants[in.Participant]
-		opposed := out.Delta.Dot(vectors[i]) < 0
-		p.Reputation = reputationAfter(s.Params.Reputation, p.Reputation, opposed)
 		p.Participations++
 		p.Releases++
 		p.Spent = s.Params.Privacy.Pay(p.Spent)
-		c := &record.Contributions[i]
-		c.Opposed, c.Reputation, c.Draw = opposed, p.Reputation, draws[i].Output[:]
+		record.Contributions[i].Draw = draws[i].Output[:]
 	}
 	model := next.model // the boundary in this block may put another one in its place
 	record.ModelHash = model[:]

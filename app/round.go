@@ -7,6 +7,7 @@ import (
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 )
 
@@ -44,9 +45,38 @@ func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record
 	return r
 }
 
+// judge applies a round to the reputations of its participants and of the
+// leaders that it passed over, and writes them into the record.
+func (s *State) judge(next *State, record *Record, delta gradients.Fraction, vectors []gradients.Vector) {
+	typical := typicalNorm(vectors)
+	for i := range record.Contributions {
+		c := &record.Contributions[i]
+		p := &next.Participants[c.Participant]
+		c.Opposed = delta.Opposes(vectors[i], s.Params.Reputation.Margin, typical)
+		p.Reputation = reputationAfter(s.Params.Reputation, p.Reputation, c.Opposed)
+	}
+	s.passOver(next, record)
+	for i := range record.Contributions {
+		c := &record.Contributions[i]
+		c.Reputation = next.Participants[c.Participant].Reputation
+	}
+}
+
+// typicalNorm returns the lower median of the vectors' squared norms, in squared
+// grid steps: with fewer than half of them Byzantine it is at most that of an
+// honest one. There is at least one vector.
+func typicalNorm(vectors []gradients.Vector) int64 {
+	squares := make([]int64, len(vectors))
+	for i, v := range vectors {
+		squares[i] = v.SquaredNorm()
+	}
+	slices.Sort(squares)
+	return squares[(len(squares)-1)/2]
+}
+
 // reputationAfter is a participant's reputation after a round: less by the penalty if
-// its gradient's angle to Delta was above pi/2, else more by the reward, within
-// [0, 1]. Zero is absorbing.
+// its gradient opposed Delta, else more by the reward, within [0, 1]. Zero is
+// absorbing.
 func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 {
 	switch {
 	case reputation == 0:
@@ -55,6 +85,35 @@ func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 
 		return max(0, reputation-r.Penalty)
 	}
 	return min(params.One, reputation+r.Reward)
+}
+
+// Bounds of what passing a leader over does to it.
+const (
+	leastByPassing = params.One / 10 // reputation that it leaves: who was cut off is not taken for an attacker
+	maxPause       = 10              // it pauses 2^maxPause rounds at most
+)
+
+// passOver charges the leaders whose views ended before that of the leader who
+// closed the round. Each loses reputation, never all of it, and does not contend
+// for 2^k rounds, where k counts the views that it let pass less the rounds that
+// it closed: so a leader that stays silent costs views of the order of log T in T
+// rounds. Where the last rank passed too nobody is charged, for then the round
+// itself was late, and no leader could have closed it.
+func (s *State) passOver(next *State, record *Record) {
+	if s.Params.Reputation.PassedOver == 0 || int(record.View) >= len(record.Ranking) {
+		return
+	}
+	for _, index := range record.Ranking[:record.View] {
+		p := &next.Participants[index]
+		if p.Reputation > leastByPassing {
+			p.Reputation = max(leastByPassing, p.Reputation-s.Params.Reputation.PassedOver)
+		}
+		p.PassedOver = min(p.PassedOver+1, maxPause)
+		p.Contends = max(p.Contends, next.history.size+1+1<<p.PassedOver) // this round is not in the history yet
+	}
+	if p := &next.Participants[record.Leader]; p.PassedOver > 0 {
+		p.PassedOver--
+	}
 }
 
 // elect moves the seed on with a round's lots and, at the end of a term, ranks

@@ -1,8 +1,8 @@
 package gradients
 
 import (
-	"cmp"
 	"fmt"
+	"math/big"
 	"math/bits"
 )
 
@@ -17,14 +17,14 @@ type Fraction struct {
 	Den int64 // in [1, MaxDenominator]
 }
 
-// Dot returns the sign of <v, Num>, which is that of <v, Delta>: -1, 0 or 1. The angle between v and Delta exceeds pi/2
-// exactly if it is -1. No numerators can make it overflow. It panics if the lengths differ.
-func (f Fraction) Dot(v Vector) (sign int) {
+// Dot returns <v, Num>, which is Den times <v, Delta>, exactly. The angle between v and Delta exceeds pi/2 exactly if it
+// is negative. It panics if the lengths differ.
+func (f Fraction) Dot(v Vector) *big.Int {
 	if v.Len() != len(f.Num) {
 		panic(fmt.Sprintf("gradients: dot product of %d numerators and %d coordinates", len(f.Num), v.Len()))
 	}
 	if len(f.Num) == 0 {
-		return 0
+		return new(big.Int)
 	}
 	var largest uint64
 	for _, num := range f.Num {
@@ -32,39 +32,26 @@ func (f Fraction) Dot(v Vector) (sign int) {
 	}
 	// Of a sum of d terms that are at most largest*Max each, no partial sum leaves int64 if d*Max*largest does not.
 	if hi, lo := bits.Mul64(largest, uint64(v.width.Max())*uint64(v.Len())); hi == 0 && lo < 1<<63 {
-		var sum int64
 		if v.width == Int8 {
-			sum = dotNum(f.Num, v.i8)
-		} else {
-			sum = dotNum(f.Num, v.i16)
+			return big.NewInt(dotNum(f.Num, v.i8))
 		}
-		return cmp.Compare(sum, 0)
+		return big.NewInt(dotNum(f.Num, v.i16))
 	}
-	return f.dotWide(v)
+	sum, term := new(big.Int), new(big.Int)
+	for j, num := range f.Num {
+		sum.Add(sum, term.Mul(term.SetInt64(num), big.NewInt(v.At(j))))
+	}
+	return sum
 }
 
-// dotWide is Dot for any numerators: positive and negative terms are summed apart in 128 bits. A term is below
-// 2^63 * 2^14, and there are at most 2^21, so that 98 bits suffice.
-func (f Fraction) dotWide(v Vector) (sign int) {
-	var pos, neg struct{ hi, lo uint64 }
-	for j, num := range f.Num {
-		q := v.At(j)
-		hi, lo := bits.Mul64(magnitude(num), magnitude(q))
-		sum := &pos
-		if (num < 0) != (q < 0) {
-			sum = &neg
-		}
-		var carry uint64
-		sum.lo, carry = bits.Add64(sum.lo, lo, 0)
-		sum.hi += hi + carry
-	}
-	switch {
-	case pos == neg:
-		return 0
-	case pos.hi > neg.hi || pos.hi == neg.hi && pos.lo > neg.lo:
-		return 1
-	}
-	return -1
+// Opposes reports whether v points against Delta by more than a share of a squared norm, in parts per million:
+// <v, Delta> < -share/10^6 * square, exactly. With share 0 that is an angle above pi/2.
+func (f Fraction) Opposes(v Vector, share, square int64) bool {
+	dot := f.Dot(v)
+	dot.Mul(dot, big.NewInt(1_000_000))
+	bound := big.NewInt(-share)
+	bound.Mul(bound, big.NewInt(square)).Mul(bound, big.NewInt(f.Den))
+	return dot.Cmp(bound) < 0
 }
 
 // Within reports whether |f_j - o_j| <= tolerance for every coordinate, in grid steps, that is |f.Num[j] - o.Num[j]| <=

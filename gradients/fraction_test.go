@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refSign computes the sign of <v, f.Num> in big integers.
-func refSign(f Fraction, v Vector) int {
+// refFractionDot computes <v, f.Num> in big integers.
+func refFractionDot(f Fraction, v Vector) *big.Int {
 	sum := new(big.Int)
 	for j, num := range f.Num {
 		sum.Add(sum, new(big.Int).Mul(big.NewInt(num), big.NewInt(v.At(j))))
 	}
-	return sum.Sign()
+	return sum
 }
 
 func TestFractionDotNeverOverflows(t *testing.T) {
@@ -28,7 +28,7 @@ func TestFractionDotNeverOverflows(t *testing.T) {
 			f.Num[j] = nums[r.below(len(nums))]
 			v.Set(j, []int64{0, 1, -1, w.Max(), -w.Max()}[r.below(5)])
 		}
-		require.Equal(t, refSign(f, v), f.Dot(v), "%v . %v", f, v)
+		require.Zero(t, refFractionDot(f, v).Cmp(f.Dot(v)), "%v . %v", f, v)
 	}
 	require.Panics(t, func() { Fraction{Num: []int64{1}, Den: 1}.Dot(NewVector(Int8, 2)) })
 }
@@ -41,12 +41,27 @@ func TestFractionDotOfLongVectors(t *testing.T) {
 		f.Num[j] = math.MinInt64
 		v.Set(j, 16383-2*16383*int64(j%2))
 	}
-	require.Equal(t, 0, f.Dot(v))
+	require.Zero(t, f.Dot(v).Sign())
 	f.Num[d] = 1
 	v.Set(d, 1)
-	require.Equal(t, 1, f.Dot(v))
+	require.EqualValues(t, 1, f.Dot(v).Int64())
 	v.Set(d, -1)
-	require.Equal(t, -1, f.Dot(v))
+	require.EqualValues(t, -1, f.Dot(v).Int64())
+}
+
+// TestOpposes: the bound itself does not oppose, one part below it does, in wide
+// arithmetic too.
+func TestOpposes(t *testing.T) {
+	v := NewVector(Int8, 2)
+	v.Set(0, 10)
+	for _, scale := range []int64{1, 1 << 55} {
+		f := Fraction{Num: []int64{-25 * scale, 7}, Den: 10 * scale} // <v, Delta> = -25
+		for share, want := range map[int64]bool{0: true, 249_999: true, 250_000: false, 1_000_000: false} {
+			require.Equal(t, want, f.Opposes(v, share, 100), "share %d", share)
+		}
+		f.Num[0] = 0
+		require.False(t, f.Opposes(v, 0, 100), "a right angle does not oppose")
+	}
 }
 
 func TestFractionWithin(t *testing.T) {

@@ -93,6 +93,9 @@ func (r Reputation) validate() error {
 	if r.Penalty < 0 || r.Penalty > One || r.Reward < 0 || r.Reward > One {
 		return fmt.Errorf("reputation.penalty is %d and reward %d, want within [0, %d]", r.Penalty, r.Reward, One)
 	}
+	if r.Margin < 0 || r.Margin > One || r.PassedOver < 0 || r.PassedOver > One {
+		return fmt.Errorf("reputation.margin is %d and passed_over %d, want within [0, %d]", r.Margin, r.PassedOver, One)
+	}
 	return nil
 }
 
