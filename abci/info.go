@@ -8,7 +8,7 @@ import (
 
 // AppVersion is the version of the state machine: it rises with every
 // state-breaking change.
-const AppVersion = 3
+const AppVersion = 4
 
 // Version is the software's, set by the build; Unreleased where nobody set it.
 var Version = Unreleased

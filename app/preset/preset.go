@@ -78,7 +78,8 @@ func private(n, f int) params.Params {
 		Election:   election(f),
 	}
 	switch {
-	case f > 1:
+	case f > 1: // with more attackers the signal lasts for fewer rounds: larger steps
+		p.Reputation.Penalty, p.Reputation.Reward = 100_000, 100_000
 		p.Rule.Name = "nnm+trimmed-mean"
 		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = 1.608, 4
 	case n < 4: // too few for any neighbour to be left out

@@ -1,6 +1,7 @@
 package preset_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -11,11 +12,14 @@ import (
 	"github.com/spdl/spdl/app/preset"
 )
 
-// opposedRounds bounds, for each preset, the share of rounds in which an honest
-// gradient opposes Delta by the preset's margin, without an attack, evenly dealt
-// data and Dirichlet 0.5. docs/adr/0011-reputation-knows-the-noise.md has what was
-// measured.
-var opposedRounds = map[string]float64{"default": 0.05, "mlp": 0.05, "paper": 0.1}
+// opposedRounds bounds the share of rounds in which an honest gradient opposes
+// Delta by the preset's margin, without an attack, with evenly dealt data and
+// Dirichlet 0.5. docs/adr/0011-reputation-knows-the-noise.md has what was measured.
+var opposedRounds = []struct {
+	preset string
+	n      int
+	share  float64
+}{{"default", 4, 0.05}, {"default", 20, 0.005}, {"mlp", 4, 0.05}, {"mlp", 20, 0.005}, {"paper", 4, 0.1}, {"paper", 20, 0.1}}
 
 // TestHonestReputationHolds bounds the chance that an honest participant ever loses
 // more than half of its reputation in 100,000 rounds. The reputation is a walk held
@@ -25,8 +29,9 @@ var opposedRounds = map[string]float64{"default": 0.05, "mlp": 0.05, "paper": 0.
 // excursions as rounds.
 func TestHonestReputationHolds(t *testing.T) {
 	const rounds = 100_000
-	for name, u := range opposedRounds {
-		p, err := preset.New(name, 4)
+	for _, o := range opposedRounds {
+		u, name := o.share, fmt.Sprintf("%s with %d participants", o.preset, o.n)
+		p, err := preset.New(o.preset, o.n)
 		require.NoError(t, err)
 		r := p.Reputation
 		require.Equal(t, r.Penalty, r.Reward, "the bound is for equal steps")

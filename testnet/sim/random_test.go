@@ -128,6 +128,8 @@ func newHistory(t *testing.T, seed uint64) *history {
 			p.Election.Term = uint64(1 + h.random.IntN(3))
 			p.Election.ViewBlocks = uint64(p.Rule.Byzantine + 1)
 			p.Reputation.Penalty = int64(100_000 * (1 + h.random.IntN(10)))
+			p.Reputation.Margin = int64(300_000 * h.random.IntN(2))
+			p.Reputation.PassedOver = int64(200_000 * h.random.IntN(3))
 		}),
 		Delay: func(_, _ int, r *rand.Rand) int {
 			switch k := r.IntN(20); {
