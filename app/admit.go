@@ -26,8 +26,9 @@ func (s *State) Admit(t *tx.Tx) error {
 			return fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, s.Progress.Round, s.Params.Training.Rounds)
 		}
 		return s.checkAggregate(t)
+	default:
+		return s.checkOperation(t)
 	}
-	return s.checkOperation(t)
 }
 
 func (s *State) admitGradient(t *tx.Tx) error {

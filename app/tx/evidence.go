@@ -93,6 +93,7 @@ func placeOfHeader(k Kind, data []byte) (Place, error) {
 		var h AggregateHeader
 		err := decodeCanonical(&h, data)
 		return Place{k, h.Epoch, h.Round, h.Leader, h.View}, err
+	default:
+		return Place{}, fmt.Errorf("%w: evidence about a %s", ErrMalformed, k)
 	}
-	return Place{}, fmt.Errorf("%w: evidence about a %s", ErrMalformed, k)
 }
