@@ -77,6 +77,7 @@ func skeleton(t *testing.T, page string) string {
 			b.WriteString(">")
 		case html.CommentToken:
 			t.Fatal("a comment")
+		default: // texts and ends
 		}
 	}
 }
