@@ -1,5 +1,5 @@
 // Package preset holds the parameter sets that were measured on MNIST
-// (README.md says with what result).
+// (docs/RULES.md says with what result).
 package preset
 
 import (

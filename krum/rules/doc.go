@@ -43,5 +43,5 @@
 // The tests run over the registry and fail, saying so, until the rule exists twice more, in words of its definition: in
 // the table of references in reference_test.go, in Go, and in testdata/golden.py, which writes golden.txt. A rule with a
 // property of its own that the laws in property_test.go do not allow, as CGE's dependence on the origin, is named there.
-// The tables of rules above and in README.md are for readers and written by hand.
+// The tables of rules above and in docs/RULES.md are for readers and written by hand.
 package rules

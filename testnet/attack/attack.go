@@ -12,7 +12,7 @@
 // it. Craft works in grid steps and rounds by View.vector, all or each; what it
 // keeps from round to round is in View.Memory. The grid of experiments plays its
 // aware variant, which shortens, or hides in noise, what the chain would refuse.
-// A line in TestShapes says what the attack is known for. The table in README.md
+// A line in TestShapes says what the attack is known for. The table in docs/RULES.md
 // is written by hand.
 package attack
 
