@@ -24,9 +24,17 @@ build: ## build/spdl
 demo: build ## four nodes train on the embedded MNIST, 100 rounds
 	$(SPDL) testnet start --validators 4
 
+.PHONY: check
+check: build lint ## the inner loop: build, vet, linters, short tests of what changed
+	$(GO) test -short ./...
+
 .PHONY: test
-test: ## all tests
+test: ## all tests, some of them with fewer cases than test-long: about 3 minutes
 	$(GO) test -timeout 30m ./...
+
+.PHONY: test-long
+test-long: ## all cases of all tests; after make test it runs only what that left out
+	SPDL_LONG=1 $(GO) test -timeout 30m ./...
 
 .PHONY: cover
 cover: ## coverage of the pure rooms, at least 90 %

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"testing"
 
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -98,7 +99,7 @@ func TestNormalIsPrecise(t *testing.T) {
 			require.LessOrEqual(t, difference, 0x1p-51*(1+1/(r*r))*math.Abs(c.got), "point (%v, %v), radius %v", u, v, r)
 		}
 	}
-	for range 5000 {
+	for range stage.Pick(1000, 5000, 5000) {
 		b := twin(t, s)
 		x, y := s.pair()
 		u, v := signed(b.Uint64()), signed(b.Uint64())

@@ -6,13 +6,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/privacy"
 )
 
-const sampleSize = 1 << 20
+// sampleSize is how many draws the tests of a distribution take.
+func sampleSize() int { return stage.Pick(1<<17, 1<<18, 1<<20) }
 
 func TestSecureSourceIsNormal(t *testing.T) {
-	sample := make([]float64, sampleSize)
+	sample := make([]float64, sampleSize())
 	privacy.NewSecureSource().Normal(sample)
 	assertNormal(t, sample)
 }
@@ -20,8 +22,8 @@ func TestSecureSourceIsNormal(t *testing.T) {
 // As it is used: many short fills, some of odd length, each under its own key.
 func TestSecureSourceIsNormalAcrossCalls(t *testing.T) {
 	src := privacy.NewSecureSource()
-	sample := make([]float64, 0, sampleSize)
-	for len(sample)+4096 <= sampleSize {
+	sample := make([]float64, 0, sampleSize())
+	for len(sample)+4096 <= cap(sample) {
 		n := len(sample) + len(sample)%4095 + 1
 		src.Normal(sample[len(sample):n])
 		sample = sample[:n]
@@ -36,7 +38,7 @@ func TestSecureSourceIsNormalAcrossCalls(t *testing.T) {
 
 func TestTestSourceIsNormal(t *testing.T) {
 	for seed := range uint64(3) {
-		sample := make([]float64, sampleSize)
+		sample := make([]float64, sampleSize())
 		privacy.NewTestSource(seed).Normal(sample)
 		assertNormal(t, sample)
 	}
@@ -45,7 +47,7 @@ func TestTestSourceIsNormal(t *testing.T) {
 // Far tails need many draws: beyond 5.5 standard deviations one in 26 million.
 func TestNormalTails(t *testing.T) {
 	src, buffer := privacy.NewTestSource(1), make([]float64, 1<<16)
-	const rounds = 300
+	rounds := stage.Pick(100, 100, 300)
 	levels := []float64{3.5, 4, 4.5, 5, 5.5, 6}
 	count := make([]int, len(levels))
 	var tail []float64 // chances, given the first level, to be as far out
@@ -71,7 +73,7 @@ func TestNormalTails(t *testing.T) {
 
 // No 32-bit truncation: the last eight bits of the mantissa are as random as the first.
 func TestNormalUsesAllBits(t *testing.T) {
-	sample := make([]float64, sampleSize)
+	sample := make([]float64, sampleSize())
 	privacy.NewTestSource(1).Normal(sample)
 	var count [256]float64
 	seen := make(map[float64]bool, len(sample))

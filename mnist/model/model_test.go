@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist/model"
 )
 
@@ -84,7 +85,7 @@ func TestLearnsDigits(t *testing.T) {
 			require.NoError(t, err)
 			params, sum := uniform(m.Dim(), 0.1, 1), make([]float64, m.Dim())
 			before := m.Evaluate(params, x, labels)
-			for range 200 {
+			for range stage.Pick(100, 200, 200) {
 				m.ClippedSum(sum, params, x, labels, 0)
 				for j, g := range sum {
 					params[j] -= g / 1500

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -68,13 +69,17 @@ func TestCornersOfNoise(t *testing.T) {
 }
 
 func TestCornersOfPLD(t *testing.T) {
+	stage.NotShort(t, "composes at every corner")
 	cases := []Step{steps(1e-5, 500, 1e6), steps(1, 0.3, 1e6), steps(1e-12, 1e9, 7), steps(0.999, 0.01, 1000), steps(0.01, 1, 500)}
-	for _, q := range corners.q {
+	for _, q := range stage.Pick(nil, nil, corners.q) {
 		for _, z := range corners.z {
 			for _, rounds := range []int{1, 500} {
 				cases = append(cases, steps(q, z, rounds))
 			}
 		}
+	}
+	if !stage.Long() {
+		cases = cases[2:] // without a million rounds
 	}
 	for _, s := range cases {
 		start := time.Now()
@@ -95,7 +100,7 @@ func TestCornersOfPLD(t *testing.T) {
 
 // The ends of what is accepted at all.
 func TestEndsOfTheRange(t *testing.T) {
-	for _, q := range []float64{minSamplingRate, 0.5, 1 - 0x1p-53, 1} {
+	for _, q := range stage.Pick([]float64{minSamplingRate, 1}, []float64{minSamplingRate, 1 - 0x1p-53, 1}, []float64{minSamplingRate, 0.5, 1 - 0x1p-53, 1}) {
 		for _, z := range []float64{minNoiseMultiplier, 0.02, maxNoiseMultiplier} {
 			for _, rounds := range []int{1, maxRounds} {
 				for _, delta := range []float64{minDelta, 0.999999} {

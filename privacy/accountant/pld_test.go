@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -13,7 +14,7 @@ import (
 // Never below the exact Gaussian, and within 0.02 % of it.
 func TestPLDAgainstAnalytic(t *testing.T) {
 	for _, z := range []float64{0.3, 2, 500} {
-		for _, rounds := range []int{1, 2, 100, 5000} {
+		for _, rounds := range stage.Pick([]int{1, 100}, []int{1, 2, 100}, []int{1, 2, 100, 5000}) {
 			for _, delta := range []float64{1e-12, 1e-6, 1e-2} {
 				s := steps(1, z, rounds)
 				exact, pld := epsilonOf(t, Analytic, delta, s), epsilonOf(t, PLD, delta, s)
@@ -49,7 +50,7 @@ func onceDelta(m Mechanism, epsilon float64) float64 {
 }
 
 func TestPLDOfOneRound(t *testing.T) {
-	for _, q := range []float64{1e-5, 1e-2, 0.1, 0.5, 0.99} {
+	for _, q := range stage.Pick([]float64{1e-5, 0.5}, []float64{1e-5, 0.1, 0.99}, []float64{1e-5, 1e-2, 0.1, 0.5, 0.99}) {
 		for _, z := range []float64{0.3, 1, 5, 50} {
 			m := Mechanism{q, z}
 			for _, epsilon := range []float64{0, 1e-3, 0.1, 1, 5} {
@@ -165,9 +166,9 @@ func TestPLDAgainstSimulation(t *testing.T) {
 
 // Strictly tighter than RDP wherever it could have fallen back on it, and consistent with itself.
 func TestPLDIsBelowRDP(t *testing.T) {
-	for _, q := range []float64{1e-4, 0.01, 0.9} {
-		for _, z := range []float64{0.5, 1, 5, 100} {
-			for _, rounds := range []int{1, 100, 1000} {
+	for _, q := range stage.Pick([]float64{0.01}, []float64{0.01, 0.9}, []float64{1e-4, 0.01, 0.9}) {
+		for _, z := range stage.Pick([]float64{1}, []float64{0.5, 5}, []float64{0.5, 1, 5, 100}) {
+			for _, rounds := range stage.Pick([]int{100}, []int{1, 100}, []int{1, 100, 1000}) {
 				s := steps(q, z, rounds)
 				pld, rdp := epsilonOf(t, PLD, 1e-6, s), epsilonOf(t, RDP, 1e-6, s)
 				assert.Less(t, pld, rdp*0.9999, "%+v", s)
@@ -181,6 +182,7 @@ func TestPLDIsBelowRDP(t *testing.T) {
 
 // Hundreds of thousands of rounds, in bounded time and memory.
 func TestPLDOfManyRounds(t *testing.T) {
+	stage.OnlyLong(t)
 	for _, tt := range []struct {
 		Step
 		delta float64
@@ -299,6 +301,7 @@ func binomial(n, k int, p float64) float64 {
 
 // A window longer than the longest transform is refused, and a coarser grid found.
 func TestComposeRefusesLongWindows(t *testing.T) {
+	stage.NotShort(t, "composes the longest windows")
 	coin := losses{low: 0, mass: []float64{0.5, 0.5}}.sealed()
 	_, fill := newComposition([]part{{coin, 1e12}}, 1e-9).compose(1)
 	assert.Greater(t, fill, 1.0)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/privacy"
 	"github.com/spdl/spdl/privacy/floor"
 )
@@ -25,10 +26,7 @@ func setting() (privacy.Config, floor.Noise) {
 // shortest) to one of the longest batch mean there is. The chance of a refusal is
 // below 3e-7 a round where there is no signal, and nil where there is.
 func TestHonestIsNeverRefused(t *testing.T) {
-	rounds := 100_000
-	if testing.Short() {
-		rounds = 2000
-	}
+	rounds := stage.Pick(2000, 10_000, 100_000)
 	c, noise := setting()
 	source := privacy.NewTestSource(11)
 	grid := gradients.Grid{Width: gradients.Int8, Step: noise.Step}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy"
@@ -40,15 +41,17 @@ func prepare(t testing.TB, o Options) *Attack {
 
 // With the preset's noise the attack stays within the bound, without it is far above: even in half the rounds.
 func TestNoiseStopsTheAttack(t *testing.T) {
+	stage.NotShort(t, "solves for the directions of 150 rounds")
 	o := Options{Samples: 100, Rounds: rounds, NoiseMultiplier: noise, Canary: Crafted, Seed: 1}
-	noised := prepare(t, o).Run(100, 2)
+	trials := stage.Pick(0, 40, 100)
+	noised := prepare(t, o).Run(trials, 2)
 	t.Log(noised)
 	assert.Less(t, noised.Advantage.High, MaxAdvantage(epsilon, delta))
 	assert.Less(t, noised.AUC.High, MaxAUC(epsilon, delta))
 	assert.False(t, noised.Breaks(epsilon, delta))
 
 	o.NoiseMultiplier, o.Rounds = 0, rounds/2
-	open := prepare(t, o).Run(100, 2)
+	open := prepare(t, o).Run(trials, 2)
 	t.Log("no noise: ", open)
 	assert.Greater(t, open.Advantage.Low, MaxAdvantage(epsilon, delta))
 	assert.True(t, open.Breaks(epsilon, delta))
@@ -56,6 +59,7 @@ func TestNoiseStopsTheAttack(t *testing.T) {
 
 // The other model shipped is no safer without noise.
 func TestAttackOnMLP(t *testing.T) {
+	stage.NotShort(t, "plays 80 games")
 	r := prepare(t, Options{Hidden: 32, Samples: 50, Rounds: 40, Canary: Crafted, Seed: 1}).Run(40, 2)
 	t.Log(r)
 	assert.Greater(t, r.Advantage.Low, MaxAdvantage(epsilon, delta))
@@ -64,6 +68,7 @@ func TestAttackOnMLP(t *testing.T) {
 // The bound of the mechanism itself, its total variation, is reached by the crafted canary up to chance: the attack is about
 // as good as any. With less noise and fewer rounds than the preset there is more to see.
 func TestAttackIsStrong(t *testing.T) {
+	stage.NotShort(t, "plays 400 games")
 	const z, few = 1.0, 20
 	best, err := accountant.Delta(accountant.PLD, 0, accountant.Step{Mechanism: accountant.Mechanism{SamplingRate: 0.1, NoiseMultiplier: z}, Rounds: few})
 	require.NoError(t, err)

@@ -13,12 +13,16 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet/sim"
 )
 
+// defaultSeeds are the random histories of the long stage; CI plays 1,000 besides.
+const defaultSeeds = 60
+
 var (
 	seedFlag  = flag.Uint64("seed", 0, "play this history alone and print it")
-	seedsFlag = flag.Int("seeds", 60, "how many random histories to play")
+	seedsFlag = flag.Int("seeds", defaultSeeds, "how many random histories to play")
 )
 
 // TestRandom plays random histories: Byzantine leaders and proposers, silent,
@@ -36,8 +40,8 @@ func TestRandom(t *testing.T) {
 		return
 	}
 	seeds := *seedsFlag
-	if testing.Short() {
-		seeds = min(seeds, 10)
+	if *seedsFlag == defaultSeeds {
+		seeds = stage.Pick(5, 30, defaultSeeds)
 	}
 	var next atomic.Uint64
 	var mu sync.Mutex
@@ -59,7 +63,7 @@ func TestRandom(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%d histories: %+v", seeds, total)
-	if seeds >= 60 && (total.Views == 0 || total.Partial == 0 || total.Offences == 0 || total.Joins == 0 || total.Leaves == 0 || total.Epochs == 0 || total.Rejected == 0) {
+	if seeds >= 30 && (total.Views == 0 || total.Partial == 0 || total.Offences == 0 || total.Joins == 0 || total.Leaves == 0 || total.Epochs == 0 || total.Rejected == 0) {
 		t.Errorf("the histories miss something: %+v", total)
 	}
 }

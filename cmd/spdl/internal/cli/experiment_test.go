@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,9 +33,7 @@ func TestExperimentUsage(t *testing.T) {
 
 // TestExperimentAndReport makes the smallest figure and the page around it.
 func TestExperimentAndReport(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains for some seconds")
-	}
+	stage.OnlyLong(t)
 	dir := t.TempDir()
 	stdout, stderr, code := spdl(t, "experiment", "reputation", "--quick", "--out", dir)
 	require.Equal(t, 0, code, stderr)

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 )
@@ -94,7 +95,11 @@ func TestHostileText(t *testing.T) {
 			harmless[path] = skeleton(t, w.Body.String())
 		}
 	}
-	for _, text := range all {
+	every := stage.Pick(20, 4, 1) // of them one is played
+	for i, text := range all {
+		if i%every != 0 {
+			continue
+		}
 		s := over(t, newFake(6, text), Options{})
 		for _, path := range append(everyPage, "/search?q="+url.QueryEscape("§"+text), "/v1/rounds/"+url.PathEscape(text), "/block/"+url.PathEscape(text)) {
 			w := get(s, path)
@@ -121,7 +126,7 @@ func TestHostileText(t *testing.T) {
 			}
 		}
 	}
-	t.Log(len(all), "payloads on", len(everyPage)+3, "paths")
+	t.Log((len(all)+every-1)/every, "payloads on", len(everyPage)+3, "paths")
 }
 
 // TestVisible: what it writes, exactly.
