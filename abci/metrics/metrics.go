@@ -39,6 +39,7 @@ type Metrics struct {
 	poolTxs, poolBytes                              *prometheus.GaugeVec
 	reputation, epsilon, left                       *prometheus.GaugeVec
 	contributions                                   *prometheus.CounterVec
+	clock                                           *prometheus.GaugeVec
 
 	chainID string
 	mu      sync.Mutex
@@ -66,6 +67,7 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	m.planned = gauge("rounds_planned", "Rounds of the running epoch.")
 	m.finished = gauge("finished", "1 when the epoch's training is over, else 0.")
 	m.opened = gauge("round_opened_timestamp_seconds", "When this node saw the open round begin, in Unix time.")
+	m.clock = gauge("clock_offset_seconds", "How far this host's clock is ahead of the median of its peers', below 0 behind.")
 	m.participants = gauge("participants", "Active participants, N.")
 	m.byzantine = gauge("byzantine", "Byzantine participants that the rule withstands now, f.")
 	m.offences = gauge("offences", "Equivocations that are proven on the chain.")
@@ -182,6 +184,14 @@ func (m *Metrics) RoundOpened(at time.Time) {
 		return
 	}
 	m.opened.WithLabelValues(m.chainID).Set(float64(at.UnixMilli()) / 1000)
+}
+
+// ClockOffset takes how far the node's clock is ahead of the median of its peers'.
+func (m *Metrics) ClockOffset(ahead time.Duration) {
+	if m == nil {
+		return
+	}
+	m.clock.WithLabelValues(m.chainID).Set(ahead.Seconds())
 }
 
 // RoundClosed takes a closed round: how many leaders were passed over and its

@@ -149,7 +149,7 @@ func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger 
 		return err
 	}
 	x := newExpress(c.Mempool.MaxTxBytes)
-	if r.Node, err = build(c, r.Application, heard{logger, r.hear}, &r.databases, cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": x})); err != nil {
+	if r.Node, err = build(c, r.Application, heard{logger, r.hear}, &r.databases, cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": newClock(options.Metrics)})); err != nil {
 		return err
 	}
 	if err := checkMempool(c, r.Application.State()); err != nil {

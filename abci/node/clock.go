@@ -1,0 +1,131 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/p2p"
+	gogotypes "github.com/cosmos/gogoproto/types"
+
+	"github.com/spdl/spdl/abci/metrics"
+)
+
+// The channel of clocks: an id that CometBFT leaves free, and the least priority.
+const (
+	clockChannel  = byte(0x52)
+	clockInterval = 30 * time.Second
+)
+
+// clockBound is how far this node's clock may be from the median of its peers'. From
+// a minute behind on CometBFT v0.40.0 refuses the blocks of the others, and halts.
+const clockBound = 10 * time.Second
+
+// clock is the p2p reactor that compares clocks: each node tells its peers its time,
+// when they meet and every clockInterval. It decides nothing: it feeds a metric, and
+// warns whoever runs the node.
+type clock struct {
+	p2p.BaseReactor
+	now     func() time.Time
+	metrics *metrics.Metrics
+	ended   chan struct{}
+
+	mu     sync.Mutex
+	ahead  map[p2p.ID]time.Duration // of the peers' clocks, against this one
+	warned time.Time
+}
+
+func newClock(m *metrics.Metrics) *clock {
+	c := &clock{now: time.Now, metrics: m, ended: make(chan struct{}), ahead: map[p2p.ID]time.Duration{}}
+	c.BaseReactor = *p2p.NewBaseReactor("Clock", c)
+	return c
+}
+
+// GetChannels implements p2p.Reactor.
+func (c *clock) GetChannels() []*p2p.ChannelDescriptor {
+	return []*p2p.ChannelDescriptor{{
+		ID: clockChannel, Priority: 1, SendQueueCapacity: 1, RecvMessageCapacity: 64, MessageType: &gogotypes.Timestamp{},
+	}}
+}
+
+// OnStart implements service.Service.
+func (c *clock) OnStart() error {
+	go func() {
+		tick := time.NewTicker(clockInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-c.ended:
+				return
+			case <-tick.C:
+				c.Switch.TryBroadcast(c.message())
+			}
+		}
+	}()
+	return nil
+}
+
+// OnStop implements service.Service.
+func (c *clock) OnStop() { close(c.ended) }
+
+func (c *clock) message() p2p.Envelope {
+	now := c.now()
+	return p2p.Envelope{ChannelID: clockChannel, Message: &gogotypes.Timestamp{Seconds: now.Unix(), Nanos: int32(now.Nanosecond())}}
+}
+
+// AddPeer tells a new peer the time.
+func (c *clock) AddPeer(peer p2p.Peer) { peer.TrySend(c.message()) }
+
+// RemovePeer forgets a peer's clock.
+func (c *clock) RemovePeer(peer p2p.Peer, _ any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.ahead, peer.ID())
+}
+
+// Receive takes a peer's time.
+func (c *clock) Receive(m p2p.Envelope) {
+	message, ok := m.Message.(*gogotypes.Timestamp)
+	if !ok {
+		c.Switch.StopPeerForError(m.Src, "a message that is no time on the clocks' channel")
+		return
+	}
+	at, err := gogotypes.TimestampFromProto(message)
+	if err != nil {
+		c.Switch.StopPeerForError(m.Src, "a time that cannot be")
+		return
+	}
+	c.heard(m.Src.ID(), at)
+}
+
+// heard notes a peer's time, and warns once a minute while the median of all is out
+// of bounds: fewer than half of the peers cannot move it by lying.
+func (c *clock) heard(peer p2p.ID, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	c.ahead[peer] = at.Sub(now)
+	offsets := make([]time.Duration, 0, len(c.ahead))
+	for _, d := range c.ahead {
+		offsets = append(offsets, d)
+	}
+	slices.Sort(offsets)
+	median := offsets[len(offsets)/2]
+	if len(offsets)%2 == 0 { // the one that is nearer to this clock
+		if low := offsets[len(offsets)/2-1]; low.Abs() < median.Abs() {
+			median = low
+		}
+	}
+	c.metrics.ClockOffset(-median)
+	if median.Abs() <= clockBound || now.Sub(c.warned) < time.Minute {
+		return
+	}
+	c.warned = now
+	how := "behind"
+	if median < 0 {
+		how = "ahead of"
+	}
+	c.Logger.Error(fmt.Sprintf("this host's clock is %v %s its peers': synchronise it (NTP); a minute behind, the node halts", median.Abs().Round(time.Second), how),
+		"peers", len(offsets), "bound", clockBound)
+}
