@@ -114,7 +114,9 @@ func (w *worker) sitOut() {
 }
 
 // out reports whether the worker sits a round out.
-func (w *worker) out(epoch, round uint64) bool { return w.sits != nil && *w.sits == place{epoch, round} }
+func (w *worker) out(epoch, round uint64) bool {
+	return w.sits != nil && *w.sits == place{epoch, round}
+}
 
 // await fetches the open round after the current one, however long the chain
 // is away, or does not know the participant yet.
