@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	rpchttp "github.com/cometbft/cometbft/rpc/client/http"
@@ -41,10 +43,13 @@ const patience = time.Minute
 
 // New prepares a client for a node's RPC address: tcp://host:port,
 // http://host:port, https://host, with a port or without, or unix:///path for a
-// socket. It does not connect. No answer is read beyond MaxAnswer bytes.
+// socket. host:port alone is tcp's. It does not connect. No answer is read beyond MaxAnswer bytes.
 func New(address string) (*Client, error) { return open(address, MaxAnswer, patience) }
 
 func open(address string, most int64, patience time.Duration) (*Client, error) {
+	if _, _, err := net.SplitHostPort(address); err == nil && !strings.Contains(address, "/") {
+		address = "tcp://" + address
+	}
 	if err := check(address); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,9 @@
 package node
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"strings"
 
@@ -33,6 +35,31 @@ func Load(dir string) (*config.Config, AppConfig, error) {
 			a.Proposal.Wait, c.Consensus.TimeoutPropose)
 	}
 	return c, a, nil
+}
+
+// DefaultRPC is where a node listens unless its config.toml says otherwise.
+const DefaultRPC = "tcp://127.0.0.1:26657"
+
+// RPCAddress returns the address to ask a home's node at: rpc.laddr of its
+// config.toml, on the loopback where the node listens on every address. The rest of
+// the home need not be in order.
+func RPCAddress(dir string) (string, error) {
+	c := DefaultConfig()
+	if err := readTOML(dir, "config.toml", "CMT", c, (*viper.Viper).Unmarshal); err != nil {
+		return "", err
+	}
+	scheme, at, ok := strings.Cut(c.RPC.ListenAddress, "://")
+	if !ok {
+		scheme, at = "tcp", c.RPC.ListenAddress
+	}
+	if at == "" {
+		return "", errors.New(filepath.Join(dir, "config", "config.toml") + ": rpc.laddr is empty: the node serves no RPC")
+	}
+	host, port, err := net.SplitHostPort(at)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		at = net.JoinHostPort("127.0.0.1", port)
+	}
+	return scheme + "://" + at, nil
 }
 
 func readTOML(dir, name, prefix string, into any, decode func(*viper.Viper, any, ...viper.DecoderConfigOption) error) error {

@@ -2,7 +2,8 @@
 // worker, a worker alone, localnets, keys, genesis files, transactions of
 // membership and governance, and queries.
 //
-// Data goes to standard output, progress and logs to standard error. Exit
+// Data goes to standard output, progress, logs and errors to standard error; with
+// -o json an error is one line with a JSON object, the last one. Exit
 // codes: 0 done, 1 failed, 2 wrong use, 3 the node did not answer.
 package main
 
@@ -17,7 +18,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := cli.Main(ctx)
+	code := cli.Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }

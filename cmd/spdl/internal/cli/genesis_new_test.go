@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
 // initHome makes a home and returns its folder.
@@ -66,7 +67,7 @@ func TestSharedGenesis(t *testing.T) {
 	}
 	homes := []string{initHome(t, "a"), initHome(t, "b"), initHome(t, "c"), initHome(t, "d")}
 	_, stderr, code := spdl(t, "genesis", "entry", "--home", homes[0], "--chain-id", "ours", "--seed", seed, "--moniker", strings.Repeat("m", 71))
-	require.Equal(t, exitUsage, code, stderr)
+	require.Equal(t, command.WrongUse, code, stderr)
 	require.Contains(t, stderr, "moniker has 71 bytes, at most 70")
 	var entries []string
 	for _, home := range homes[:3] {
@@ -111,7 +112,7 @@ func TestSharedGenesis(t *testing.T) {
 	require.NoError(t, err)
 
 	_, stderr, code = found("--rule", "nothing", entries[0])
-	require.Equal(t, exitUsage, code, "a flag's wrong value is wrong use")
+	require.Equal(t, command.WrongUse, code, "a flag's wrong value is wrong use")
 	require.Contains(t, stderr, `"nothing"`)
 
 	noProof := make([]byte, 80)
@@ -188,7 +189,7 @@ func TestKeys(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(damaged, file), []byte("{"), 0o600))
 		for _, args := range commands {
 			stdout, stderr, code := spdl(t, append(strings.Fields(args), "--home", damaged)...)
-			require.Equal(t, exitFailure, code, args)
+			require.Equal(t, command.Failure, code, args)
 			require.Contains(t, stderr, filepath.Join(damaged, file), args)
 			require.Empty(t, stdout, args)
 		}

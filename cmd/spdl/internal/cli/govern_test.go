@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -18,8 +19,10 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/tx"
 
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/model"
 	clitx "github.com/spdl/spdl/cmd/spdl/internal/cli/tx"
 )
 
@@ -90,6 +93,7 @@ func TestGovern(t *testing.T) {
 		t.Skip("runs a node")
 	}
 	c := newConsortium(t)
+	modelReports(t, c)
 	var r clitx.Report
 
 	// A key that no participant has, and a node that a stranger asks.
@@ -214,6 +218,13 @@ func TestGovern(t *testing.T) {
 	require.NoError(t, os.WriteFile(params, data, 0o600))
 	stderr = c.ask(2, nil, "tx", "start-epoch", "--home", c.home0, "--epsilon", "0.01")
 	require.Contains(t, stderr, "--epsilon 0.01 does not pay for")
+	budget, err := preset.EpsilonAfter(p.Privacy, 1)
+	require.NoError(t, err)
+	poor := []string{"tx", "start-epoch", "--home", c.home0, "--rounds", "1", "--epsilon", fmt.Sprint(budget * 1.0001)}
+	stderr = c.ask(2, nil, poor...)
+	require.Contains(t, stderr, "pays for 0 of the 1 rounds of participants [0]")
+	stderr = c.ask(0, &r, append(poor, "--force", "--dry-run")...)
+	require.Contains(t, stderr, "pays for 0 of the 1 rounds", "it is warned of")
 	stderr = c.ask(0, &r, "tx", "start-epoch", "--home", c.home0, "--params", params, "--keep-model", "--now")
 	require.Contains(t, stderr, "warning: rule.unsquared")
 	require.Regexp(t, "in force since height|opens at the next round boundary", r.Next, "as its block closes a round or not")
@@ -238,4 +249,26 @@ func TestGovern(t *testing.T) {
 	var model abci.ModelState
 	c.ask(0, &model, "query", "model", "0", fmt.Sprint(epochs[0].Rounds-1))
 	require.Equal(t, epochs[0].ModelHash, model.Hash)
+}
+
+// modelReports checks that what is said of an exported model leaves its proof to the
+// file, where it verifies.
+func modelReports(t *testing.T, c consortium) {
+	file := filepath.Join(t.TempDir(), "m.safetensors")
+	var exported, verified struct {
+		Verified bool           `json:"verified"`
+		Card     map[string]any `json:"card"`
+	}
+	c.ask(0, &exported, "model", "export", "--round", "0", "--out", file)
+	f, _, err := model.Read(file)
+	require.NoError(t, err)
+	header, err := f.Header()
+	require.NoError(t, err)
+	c.ask(0, &verified, "verify", "model", file, "--offline", "--trust-hash", hex.EncodeToString(header.Hash()))
+	require.True(t, verified.Verified)
+	for _, card := range []map[string]any{exported.Card, verified.Card} {
+		require.NotContains(t, card, "proof")
+		require.Equal(t, f.Card.ModelHash, card["model_hash"])
+		require.Equal(t, f.Card.Digest, card["digest"])
+	}
 }

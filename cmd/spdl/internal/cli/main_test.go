@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/genesis"
 )
 
@@ -25,10 +25,16 @@ const asSPDL = "TEST_BINARY_IS_SPDL"
 func TestMain(m *testing.M) {
 	if os.Getenv(asSPDL) != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		code := Main(ctx)
+		code := Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
 		stop()
 		os.Exit(code)
 	}
+	for _, e := range os.Environ() { // not the settings of who runs the tests
+		if name, _, _ := strings.Cut(e, "="); strings.HasPrefix(name, "SPDL_") || strings.HasPrefix(name, "CMT_") {
+			_ = os.Unsetenv(name)
+		}
+	}
+	_ = os.Setenv("HOME", os.TempDir()) // nor their home
 	os.Exit(m.Run())
 }
 
@@ -40,27 +46,19 @@ func process(t *testing.T, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, binary, args...)
-	for _, e := range os.Environ() { // not the settings of who runs the tests
-		if !strings.HasPrefix(e, "SPDL_") && !strings.HasPrefix(e, "CMT_") {
-			cmd.Env = append(cmd.Env, e)
-		}
-	}
-	cmd.Env = append(cmd.Env, asSPDL+"=1", "TMPDIR="+t.TempDir())
+	cmd.Env = append(os.Environ(), asSPDL+"=1", "TMPDIR="+t.TempDir())
 	return cmd
 }
 
-// spdl runs to the end.
+// spdl runs a command line in this process, to the end. Commands that start
+// processes start the test binary, which is spdl itself.
 func spdl(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	cmd := process(t, args...)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
 	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		require.NoError(t, err)
-	}
-	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+	code = Main(ctx, args, &out, &errs)
+	return out.String(), errs.String(), code
 }
 
 // manifestFile writes a manifest.
@@ -132,7 +130,7 @@ func TestExitCodes(t *testing.T) {
 		{"genesis new --chain-id c none.json", 1, "none.json"},
 		{"query status --node http://%zz", 2, "invalid URL"},
 		{"query status --node foo", 2, `node address "foo"`},
-		{"status --node 127.0.0.1:26657", 2, "127.0.0.1:26657"},
+		{"status --node 127.0.0.1:1", 3, "did not answer"},
 		{"top --once --node http://foo", 2, `"http://foo"`},
 		{"explorer --node foo", 2, `"foo"`},
 		{"worker --node foo --home " + empty, 2, `"foo"`},
@@ -191,7 +189,7 @@ func TestInitCannotWrite(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	stdout, stderr, code := spdl(t, "init", "--home", filepath.Join(file, "home"))
-	require.Equal(t, exitFailure, code, stderr)
+	require.Equal(t, command.Failure, code, stderr)
 	require.Empty(t, stdout)
 	require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 	require.Contains(t, stderr, file)
@@ -214,7 +212,7 @@ func TestInitAndLook(t *testing.T) {
 
 	unmade := filepath.Join(t.TempDir(), "unmade")
 	_, stderr, code = spdl(t, "init", "--home", unmade, "--chain-id", strings.Repeat("c", 51))
-	require.Equal(t, exitUsage, code, stderr)
+	require.Equal(t, command.WrongUse, code, stderr)
 	require.NoDirExists(t, unmade)
 	_, stderr, code = spdl(t, "init", `a "b"`, "--home", filepath.Join(t.TempDir(), "quoted"))
 	require.Equal(t, 2, code)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/stretchr/testify/require"
 )
 
@@ -126,12 +127,12 @@ func TestTestnetInitAgain(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "net")
 	for _, wrong := range [][]string{{"--rule", "nothing"}, {"--preset", "nothing"}, {"--alpha", "-1"}, {"--chain-id", strings.Repeat("c", 51)}} {
 		_, stderr, code := spdl(t, append([]string{"testnet", "init", "--home", home}, wrong...)...)
-		require.Equal(t, exitUsage, code, stderr)
+		require.Equal(t, command.WrongUse, code, stderr)
 		require.NoDirExists(t, home)
 	}
 	perturbed := manifestFile(t, "[[perturb]]\naction = \"kill\"")
 	_, stderr, code := spdl(t, "testnet", "start", "--inprocess", "--manifest", perturbed, "--home", home)
-	require.Equal(t, exitUsage, code, stderr)
+	require.Equal(t, command.WrongUse, code, stderr)
 	require.NoDirExists(t, home)
 	_, stderr, code = spdl(t, "testnet", "init", "--home", home)
 	require.Zero(t, code, stderr)
@@ -212,10 +213,10 @@ func TestNodeAndWorker(t *testing.T) {
 	require.Contains(t, stderr, "no round is closed yet")
 
 	_, stderr, code = spdl(t, "unsafe-reset-all", "--yes", "--home", node0)
-	require.Equal(t, exitFailure, code)
+	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "a node runs in this home: stop it first")
 	_, stderr, code = spdl(t, "start", "--home", node0)
-	require.Equal(t, exitFailure, code)
+	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "a node that runs holds its databases")
 
 	_, stderr, code = spdl(t, "worker", "--home", node0, "--node", rpc)

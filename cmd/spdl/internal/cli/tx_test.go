@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
 
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	clitx "github.com/spdl/spdl/cmd/spdl/internal/cli/tx"
 )
 
@@ -53,12 +54,12 @@ func TestJoinWithoutANode(t *testing.T) {
 	require.Equal(t, "x@y:1", j.Address)
 
 	_, _, code = spdl(t, "tx", "join", "--home", home, "--node", nowhere)
-	require.Equal(t, exitUnreachable, code)
+	require.Equal(t, command.Unreachable, code)
 	_, stderr, code = spdl(t, "tx", "rotate", "--home", home, "--node", nowhere, "--consensus")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, command.WrongUse, code)
 	require.Contains(t, stderr, "both or none")
 	_, _, code = spdl(t, "tx", "rotate", "--home", home, "--node", nowhere)
-	require.Equal(t, exitUnreachable, code)
+	require.Equal(t, command.Unreachable, code)
 	require.NoFileExists(t, filepath.Join(home, "config/participant_key.json.next"), "no keys for who may be nobody")
 }
 
@@ -97,7 +98,7 @@ func TestEvidenceFiles(t *testing.T) {
 		{"a.raw", "b.json", "b.json"},
 	} {
 		_, stderr, code := run(c.a, c.b)
-		require.Equal(t, exitFailure, code)
+		require.Equal(t, command.Failure, code)
 		require.Contains(t, stderr, c.says)
 	}
 }

@@ -1,41 +1,12 @@
 package cli
 
 import (
-	"encoding/hex"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/model"
 )
-
-// TestModelReports: what is said of an exported model leaves its proof to the
-// file, where it verifies.
-func TestModelReports(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
-	c := newConsortium(t)
-	file := filepath.Join(t.TempDir(), "m.safetensors")
-	var exported, verified struct {
-		Verified bool           `json:"verified"`
-		Card     map[string]any `json:"card"`
-	}
-	c.ask(0, &exported, "model", "export", "--round", "0", "--out", file)
-	f, _, err := model.Read(file)
-	require.NoError(t, err)
-	header, err := f.Header()
-	require.NoError(t, err)
-	c.ask(0, &verified, "verify", "model", file, "--offline", "--trust-hash", hex.EncodeToString(header.Hash()))
-	require.True(t, verified.Verified)
-	for _, card := range []map[string]any{exported.Card, verified.Card} {
-		require.NotContains(t, card, "proof")
-		require.Equal(t, f.Card.ModelHash, card["model_hash"])
-		require.Equal(t, f.Card.Digest, card["digest"])
-	}
-}
 
 // TestProofExitCodes: wrong use is 2, what is not proven 1, nobody there 3.
 func TestProofExitCodes(t *testing.T) {

@@ -3,7 +3,6 @@ package audit
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,10 +15,8 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 )
@@ -33,22 +30,21 @@ func sourceFlags(cmd *cobra.Command) {
 	cmd.Flags().String("node", "", "RPC address of a node to ask (default: the databases of --home, whose node must not run)")
 }
 
-// auditSource opens what the flags name.
-func auditSource(ctx context.Context, file string) (audit.Source, error) {
-	node := viper.GetString("node")
+// source opens the archive, the node or the home.
+func source(r *command.Run, node, file string) (audit.Source, error) {
 	switch {
 	case file != "" && node != "":
 		return nil, command.Usage(errors.New("an archive and --node: one of them"))
 	case file != "":
 		return audit.OpenArchive(file)
 	case node != "":
-		c, err := client.New(node)
+		c, err := r.Client(command.Node{Node: node})
 		if err != nil {
-			return nil, command.Usage(err)
+			return nil, err
 		}
-		return audit.OpenRemote(ctx, c)
+		return audit.OpenRemote(r.Context, c)
 	}
-	c, _, err := command.LoadHome()
+	c, _, err := r.LoadHome()
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +52,7 @@ func auditSource(ctx context.Context, file string) (audit.Source, error) {
 }
 
 func auditReplay() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "replay [ARCHIVE]",
 		Short: "Re-execute all training from the blocks and name the first divergence",
 		Long: "Re-execute all training from the blocks and name the first divergence: of a stopped node's --home, of an ARCHIVE, or of a\n" +
@@ -64,36 +60,40 @@ func auditReplay() *cobra.Command {
 			"against the signatures of the validators whom the replay derives from genesis, and the application hash at every height\n" +
 			"against the next header. A divergence is exit code 1. Whoever audits should bring a copy of the genesis: --genesis.",
 		Args: cobra.MaximumNArgs(1),
-		RunE: runReplay,
-	}
+	}, runReplay)
 	sourceFlags(cmd)
 	cmd.Flags().String("genesis", "", "genesis.json to trust (default: the source's)")
 	return cmd
 }
 
-func runReplay(cmd *cobra.Command, args []string) (err error) {
-	src, err := auditSource(cmd.Context(), first(args))
+type replayOptions struct {
+	Node    string `mapstructure:"node"`
+	Genesis string `mapstructure:"genesis"`
+}
+
+func runReplay(r *command.Run, o *replayOptions, args []string) (err error) {
+	src, err := source(r, o.Node, first(args))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	bar := NewBar(cmd)
-	o := audit.Options{Progress: bar.Show}
-	if file := viper.GetString("genesis"); file != "" {
-		if o.Genesis, err = abci.ReadGenesisFile(file); err != nil {
+	bar := NewBar(r.Err)
+	how := audit.Options{Progress: bar.Show}
+	if o.Genesis != "" {
+		if how.Genesis, err = abci.ReadGenesisFile(o.Genesis); err != nil {
 			return err
 		}
 	}
-	r, err := audit.Run(cmd.Context(), src, o)
+	found, err := audit.Run(r.Context, src, how)
 	bar.End()
 	if err != nil {
 		return err
 	}
-	if err := command.Show(cmd.OutOrStdout(), r, func(w io.Writer) error { return auditText(w, r) }); err != nil {
+	if err := r.Show(found, func(w io.Writer) error { return auditText(w, found) }); err != nil {
 		return err
 	}
-	if r.Divergence != nil {
-		return r.Divergence
+	if found.Divergence != nil {
+		return found.Divergence
 	}
 	return nil
 }
@@ -113,9 +113,9 @@ type Bar struct {
 	shown    bool
 }
 
-// NewBar returns the progress line of a command.
-func NewBar(cmd *cobra.Command) *Bar {
-	return &Bar{w: cmd.ErrOrStderr(), terminal: command.IsTerminal(os.Stderr)}
+// NewBar returns a progress line.
+func NewBar(w io.Writer) *Bar {
+	return &Bar{w: w, terminal: command.IsTerminal(w)}
 }
 
 // Show shows the progress, if the last time is long enough ago.
@@ -192,24 +192,28 @@ func auditText(w io.Writer, r *audit.Report) error {
 }
 
 func auditArchive() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "archive --out FILE",
 		Short: "Write genesis and all blocks into one file, for audit replay elsewhere",
 		Long: "Write genesis and all blocks into one file, for audit replay elsewhere: gzip over one protobuf message, as\n" +
 			"docs/OPERATING.md describes. Nothing is checked in writing; the replay of the archive checks all.",
-		RunE: runArchive,
-	}
+	}, runArchive)
 	sourceFlags(cmd)
 	cmd.Flags().String("out", "", "file to write; it must not exist")
 	return cmd
 }
 
-func runArchive(cmd *cobra.Command, _ []string) (err error) {
-	path := viper.GetString("out")
+type archiveOptions struct {
+	Node string `mapstructure:"node"`
+	Out  string `mapstructure:"out"`
+}
+
+func runArchive(r *command.Run, o *archiveOptions, _ []string) (err error) {
+	path := o.Out
 	if path == "" {
 		return command.Usage(errors.New("--out is needed: the file to write"))
 	}
-	src, err := auditSource(cmd.Context(), "")
+	src, err := source(r, o.Node, "")
 	if err != nil {
 		return err
 	}
@@ -224,8 +228,8 @@ func runArchive(cmd *cobra.Command, _ []string) (err error) {
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
 	out := bufio.NewWriter(f)
-	bar, start := NewBar(cmd), time.Now()
-	blocks, err := audit.WriteArchive(cmd.Context(), out, src, func(blocks uint64, done float64) {
+	bar, start := NewBar(r.Err), time.Now()
+	blocks, err := audit.WriteArchive(r.Context, out, src, func(blocks uint64, done float64) {
 		bar.Show(audit.At(uint64(src.Genesis().InitialHeight)-1+blocks, done, time.Since(start)))
 	})
 	bar.End()
@@ -244,7 +248,7 @@ func runArchive(cmd *cobra.Command, _ []string) (err error) {
 		Blocks uint64 `json:"blocks"`
 		Bytes  int64  `json:"bytes"`
 	}{path, blocks, info.Size()}
-	return command.Show(cmd.OutOrStdout(), made, func(w io.Writer) error {
+	return r.Show(made, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s: %d blocks, %d bytes\n", made.File, made.Blocks, made.Bytes)
 		return err
 	})

@@ -1,143 +1,114 @@
-// Package command is what every command of the command line shares: its errors,
-// the flags that many have, the home and the printed answer.
+// Package command is what every command of the command line is made of: options
+// that viper fills, a printer for text and JSON, errors with exit codes, and the
+// values that completion offers.
 package command
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
-	"unicode"
 
 	"github.com/cometbft/cometbft/config"
-	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
-	"github.com/cometbft/cometbft/libs/log"
-	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/testnet"
 )
 
-// UsageError is wrong use of the command line.
-type UsageError struct{ error }
+// global are the options of every command.
+type global struct {
+	Home   *string `mapstructure:"home"`
+	Output string  `mapstructure:"output"`
+}
 
-// Usage returns an error that is wrong use of the command line.
-func Usage(err error) error { return UsageError{err} }
+// Run is one run of a command: what every command is asked for, and where it
+// writes.
+type Run struct {
+	Context context.Context
+	Home    string // --home or its default
+	Named   bool   // Home was asked for: by the flag or by SPDL_HOME
+	JSON    bool   // -o json
+	Out     io.Writer
+	Err     io.Writer
 
-// QueryTimeout bounds one query.
-const QueryTimeout = 10 * time.Second
+	asked string // the node that was asked, and why it
+}
 
-// Group is a command that only holds others.
+// Root returns the command that holds all others. The flags of every command are
+// here.
+func Root(use, short string) *cobra.Command {
+	root := Group(use, short)
+	root.SilenceUsage, root.SilenceErrors = true, true
+	root.PersistentFlags().String("home", defaultHome(), "folder of the node's configuration and data")
+	root.PersistentFlags().StringP("output", "o", "text", "form of the output: text or json")
+	_ = root.MarkPersistentFlagDirname("home") // fails only for a flag that does not exist
+	values(root, root.PersistentFlags(), "output", "text", "json")
+	root.SetFlagErrorFunc(flagError)
+	return root
+}
+
+func defaultHome() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "."
+	}
+	return filepath.Join(home, ".spdl")
+}
+
+// Group returns a command that only holds others.
 func Group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.SuggestionsMinimumDistance = distance
 	cmd.AddCommand(subs...)
 	return cmd
 }
 
-// Home is --home.
-func Home() string { return viper.GetString("home") }
-
-// LoadHome reads the configuration of --home.
-func LoadHome() (*config.Config, node.AppConfig, error) {
-	c, a, err := node.Load(Home())
-	if err != nil && testnet.Made(Home()) {
-		return nil, a, fmt.Errorf("%s holds the homes of a localnet: name one of its nodes, as in --home %s", Home(), filepath.Join(Home(), "node0"))
-	}
-	return c, a, err
-}
-
-// JSON reports whether -o json is asked for.
-func JSON() bool { return viper.GetString("output") == "json" }
-
-// Plain takes out of a foreign text what could drive a terminal: a node that is
-// asked may answer anything.
-func Plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) || r == '\n' {
-			return r
+// New makes cmd run with options of type O, which are filled before from the
+// flags, the environment (SPDL_NODE for --node) and nothing else. Each flag of the
+// command has one field, whose mapstructure tag is the flag's name; a pointer is
+// nil where nothing was given. A flag without a field, or a field without a flag,
+// is an error of every run.
+func New[O any](cmd *cobra.Command, run func(r *Run, o *O, args []string) error) *cobra.Command {
+	var r *Run
+	var o *O
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		var g global
+		r, o = &Run{Context: cmd.Context(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()}, new(O)
+		if err := fill(cmd.InheritedFlags(), &g); err != nil {
+			return err
 		}
-		return unicode.ReplacementChar
-	}, text)
-}
-
-// Show prints a value: as JSON, or as text by the given function.
-func Show(w io.Writer, value any, text func(io.Writer) error) error {
-	if !JSON() && text != nil {
-		return text(w)
-	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(value)
-}
-
-// NodeFlag adds --node.
-func NodeFlag(cmd *cobra.Command) {
-	cmd.Flags().String("node", "tcp://127.0.0.1:26657", "RPC address of a node")
-}
-
-// LogAt is a logger to standard error: at a level, as "info", or at one for each
-// module, as "app:info,*:error"; otherwise is the level of modules not named.
-func LogAt(level, otherwise string) (log.Logger, error) {
-	logger, err := cmtflags.ParseLogLevel(level, log.NewTMLogger(log.NewSyncWriter(os.Stderr)), otherwise)
-	if err != nil {
-		return nil, fmt.Errorf("log level %q: %w", level, err)
-	}
-	return logger, nil
-}
-
-// Timeout is --timeout.
-func Timeout() (time.Duration, error) {
-	d := viper.GetDuration("timeout")
-	if d <= 0 {
-		return d, Usage(fmt.Errorf("--timeout is %v, want above 0", d))
-	}
-	return d, nil
-}
-
-// CheckChainID is CometBFT's bound on --chain-id.
-func CheckChainID(id string) error {
-	if len(id) > types.MaxChainIDLen {
-		return Usage(fmt.Errorf("--chain-id %q has %d bytes, at most %d", id, len(id), types.MaxChainIDLen))
-	}
-	return nil
-}
-
-// DecodeStrict decodes one JSON value without unknown fields.
-func DecodeStrict(data []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("more than one JSON value")
-	}
-	return nil
-}
-
-// ZeroFlags refuses 0 for flags of which a manifest takes 0 for the default.
-func ZeroFlags(names ...string) error {
-	for _, name := range names {
-		if viper.IsSet(name) && viper.GetFloat64(name) == 0 {
-			return fmt.Errorf("--%s is %v, want above 0, or leave it out for its default", name, viper.Get(name)) // of the environment, it may be no number
+		if g.Output != "text" && g.Output != "json" {
+			return suggest(cmd, Usage(fmt.Errorf("--output is %q, want text or json", g.Output)))
 		}
+		r.JSON, r.Named, r.Home = g.Output == "json", g.Home != nil, Or(g.Home, defaultHome())
+		return fill(cmd.LocalNonPersistentFlags(), o)
 	}
-	return nil
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return suggest(cmd, r.explain(run(r, o, args)))
+	}
+	return cmd
 }
 
-// IsTerminal reports whether a file is a terminal.
-func IsTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+// Or returns what was given, or otherwise.
+func Or[T any](given *T, otherwise T) T {
+	if given == nil {
+		return otherwise
+	}
+	return *given
 }
 
-// NoDefault keeps the default of a flag out of its help, which says it in words.
-func NoDefault(f *pflag.FlagSet, name string) { f.Lookup(name).DefValue = "0" }
+// LoadHome reads the configuration of the home.
+func (r *Run) LoadHome() (*config.Config, node.AppConfig, error) {
+	c, a, err := node.Load(r.Home)
+	return c, a, r.localnet(err)
+}
+
+// localnet says instead of an error that a home is that of a whole localnet.
+func (r *Run) localnet(err error) error {
+	if err != nil && testnet.Made(r.Home) {
+		return fmt.Errorf("%s holds the homes of a localnet: name one of its nodes, as in --home %s", r.Home, filepath.Join(r.Home, "node0"))
+	}
+	return err
+}

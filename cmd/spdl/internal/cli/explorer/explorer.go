@@ -5,60 +5,73 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
 	"github.com/spdl/spdl/mnist"
 )
 
+type options struct {
+	command.Node     `mapstructure:",squash"`
+	Laddr            string   `mapstructure:"laddr"`
+	Eval             bool     `mapstructure:"eval"`
+	Data             string   `mapstructure:"data"`
+	Hosts            []string `mapstructure:"hosts"`
+	Rate             float64  `mapstructure:"rate"`
+	Burst            int      `mapstructure:"burst"`
+	MaxConnections   int      `mapstructure:"max-connections"`
+	MaxStreams       int      `mapstructure:"max-streams"`
+	StreamsPerClient int      `mapstructure:"streams-per-client"`
+}
+
 // Command serves the pages about any node.
 func Command() *cobra.Command {
 	a := node.DefaultAppConfig()
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "explorer",
 		Short: "Serve web pages, and JSON under /v1, about the training of any node",
 		Long: "Serve web pages, and JSON under /v1, about the training of any node. It needs no home and no key, and only reads.\n" +
 			"A node serves the same by itself with explorer.enabled = true in app.toml.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			logger := log.NewFilter(log.NewTMLogger(log.NewSyncWriter(os.Stderr)), log.AllowInfo())
-			a.API.Hosts = strings.Join(viper.GetStringSlice("hosts"), ",")
-			a.API.Rate, a.API.Burst = viper.GetFloat64("rate"), viper.GetInt("burst")
-			a.API.MaxConnections, a.API.MaxStreams, a.API.StreamsPerClient = viper.GetInt("max-connections"), viper.GetInt("max-streams"), viper.GetInt("streams-per-client")
-			a.Explorer.Eval, a.Explorer.Laddr, a.Explorer.Enabled = viper.GetBool("eval"), viper.GetString("laddr"), true
-			if err := a.Validate(); err != nil {
-				return command.Usage(err)
-			}
-			o := explorer.OptionsOf(a, func() (mnist.Set, error) {
-				d, err := node.LoadData(viper.GetString("data"))
-				return d.Test, err
-			})
-			o.Log = logger.Info
-			s, err := explorer.Open(viper.GetString("node"), o)
-			if err != nil {
-				return command.Usage(err)
-			}
-			l, err := explorer.Listen(a.Explorer.Laddr)
-			if err != nil {
-				return err
-			}
-			url := "http://" + l.Addr().String()
-			if err := command.Show(cmd.OutOrStdout(), map[string]string{"url": url}, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, url)
-				return err
-			}); err != nil {
-				return errors.Join(err, l.Close())
-			}
-			return s.Serve(cmd.Context(), l)
-		},
-	}
+	}, func(r *command.Run, o *options, _ []string) error {
+		logger := log.NewFilter(log.NewTMLogger(log.NewSyncWriter(r.Err)), log.AllowInfo())
+		a.API.Hosts, a.API.Rate, a.API.Burst = strings.Join(o.Hosts, ","), o.Rate, o.Burst
+		a.API.MaxConnections, a.API.MaxStreams, a.API.StreamsPerClient = o.MaxConnections, o.MaxStreams, o.StreamsPerClient
+		a.Explorer.Eval, a.Explorer.Laddr, a.Explorer.Enabled = o.Eval, o.Laddr, true
+		if err := a.Validate(); err != nil {
+			return command.Usage(err)
+		}
+		served := explorer.OptionsOf(a, func() (mnist.Set, error) {
+			d, err := node.LoadData(o.Data)
+			return d.Test, err
+		})
+		served.Log = logger.Info
+		address, err := r.Address(o.Node)
+		if err != nil {
+			return err
+		}
+		s, err := explorer.Open(address, served)
+		if err != nil {
+			return command.Usage(err)
+		}
+		l, err := explorer.Listen(a.Explorer.Laddr)
+		if err != nil {
+			return err
+		}
+		url := "http://" + l.Addr().String()
+		if err := r.Show(map[string]string{"url": url}, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, url)
+			return err
+		}); err != nil {
+			return errors.Join(err, l.Close())
+		}
+		return s.Serve(r.Context, l)
+	})
 	command.NodeFlag(cmd)
 	cmd.Flags().String("laddr", a.Explorer.Laddr, "address to listen on")
 	cmd.Flags().Bool("eval", false, "measure accuracy and loss of the model after every round")

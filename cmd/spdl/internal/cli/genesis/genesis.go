@@ -17,12 +17,11 @@ import (
 )
 
 func Commands() *cobra.Command {
-	return command.Group("genesis", "Make and check genesis files", genesisEntry(), genesisNew(), &cobra.Command{
+	return command.Group("genesis", "Make and check genesis files", genesisEntry(), genesisNew(), command.New(&cobra.Command{
 		Use:   "validate [file]",
 		Short: "Check a genesis file (default: the home's); warn of what weakens a guarantee",
 		Args:  cobra.MaximumNArgs(1),
-		RunE:  runValidate,
-	})
+	}, runValidate))
 }
 
 // Verdict is what validate found.
@@ -33,8 +32,8 @@ type Verdict struct {
 	Warnings []string `json:"warnings"`
 }
 
-func runValidate(cmd *cobra.Command, args []string) error {
-	v := Verdict{File: filepath.Join(command.Home(), "config", "genesis.json"), Warnings: []string{}}
+func runValidate(r *command.Run, _ *struct{}, args []string) error {
+	v := Verdict{File: filepath.Join(r.Home, "config", "genesis.json"), Warnings: []string{}}
 	if len(args) > 0 {
 		v.File = args[0]
 	}
@@ -52,7 +51,7 @@ func runValidate(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		v.Error = err.Error()
 	}
-	printed := command.Show(cmd.OutOrStdout(), v, func(w io.Writer) error {
+	printed := r.Show(v, func(w io.Writer) error {
 		for _, warning := range v.Warnings {
 			fmt.Fprintln(w, "warning:", warning)
 		}

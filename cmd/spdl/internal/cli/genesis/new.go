@@ -16,7 +16,6 @@ import (
 
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
@@ -38,34 +37,33 @@ type entry struct {
 }
 
 func genesisEntry() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "entry",
 		Short: "Print this home's entry for a genesis that a consortium makes together",
 		Long: "Print this home's entry for a genesis that a consortium makes together, as JSON: public keys, and the lot for the\n" +
 			"first election. First agree on the chain's id and on a seed that no one member chose: whoever knows the seed before its\n" +
 			"keys are fixed can try keys until it leads the first round.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			chainID := viper.GetString("chain-id")
-			seed, err := seedFlag()
-			if err != nil {
-				return err
-			}
-			if chainID == "" || seed == nil {
-				return command.Usage(errors.New("--chain-id and --seed are needed: the entry's proof is for them"))
-			}
-			if err := command.CheckChainID(chainID); err != nil {
-				return err
-			}
-			who, keys, err := keys.Identity()
-			if err != nil {
-				return err
-			}
-			return command.Show(cmd.OutOrStdout(), entry{
-				ChainID: chainID, Seed: seed, Moniker: who.Moniker, Address: who.Address, PubKey: who.PubKey, VrfKey: who.VrfKey,
-				VrfProof: app.ProveGenesis(chainID, seed, keys.VRF), ConsensusKey: who.ConsensusKey,
-			}, nil)
-		},
-	}
+	}, func(r *command.Run, o *entryOptions, _ []string) error {
+		chainID := o.ChainID
+		seed, err := o.seed()
+		if err != nil {
+			return err
+		}
+		if chainID == "" || seed == nil {
+			return command.Usage(errors.New("--chain-id and --seed are needed: the entry's proof is for them"))
+		}
+		if err := command.CheckChainID(chainID); err != nil {
+			return err
+		}
+		who, keys, err := o.Identity(r, o.Options)
+		if err != nil {
+			return err
+		}
+		return r.Show(entry{
+			ChainID: chainID, Seed: seed, Moniker: who.Moniker, Address: who.Address, PubKey: who.PubKey, VrfKey: who.VrfKey,
+			VrfProof: app.ProveGenesis(chainID, seed, keys.VRF), ConsensusKey: who.ConsensusKey,
+		}, nil)
+	})
 	keys.Flag(cmd)
 	keys.IdentityFlags(cmd)
 	seedFlags(cmd)
@@ -73,14 +71,13 @@ func genesisEntry() *cobra.Command {
 }
 
 func genesisNew() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "new ENTRY.json...",
 		Short: "Make a genesis of the entries of its participants, in the order given",
 		Long: "Make a genesis of the entries of its participants, in the order given: the first has index 0. It is checked whole and\n" +
 			"printed, or written to --out. Copy the one file to every home's config/genesis.json; genesis validate checks it there.",
 		Args: cobra.MinimumNArgs(1),
-		RunE: runGenesisNew,
-	}
+	}, runGenesisNew)
 	seedFlags(cmd)
 	shape.Flags(cmd, "the preset "+preset.Names()[0])
 	cmd.Flags().String("out", "", "file to write (default: standard output)")
@@ -93,9 +90,27 @@ func seedFlags(cmd *cobra.Command) {
 	cmd.Flags().String("seed", "", "genesis seed, 64 hex digits")
 }
 
-// seedFlag is --seed, nil where it is not given.
-func seedFlag() (app.HexBytes, error) {
-	text := viper.GetString("seed")
+// seedOptions say which chain a genesis is of.
+type seedOptions struct {
+	ChainID string `mapstructure:"chain-id"`
+	Seed    string `mapstructure:"seed"`
+}
+
+type entryOptions struct {
+	keys.Options         `mapstructure:",squash"`
+	keys.IdentityOptions `mapstructure:",squash"`
+	seedOptions          `mapstructure:",squash"`
+}
+
+type newOptions struct {
+	seedOptions   `mapstructure:",squash"`
+	shape.Options `mapstructure:",squash"`
+	Out           string `mapstructure:"out"`
+}
+
+// seed is --seed, nil where it is not given.
+func (o seedOptions) seed() (app.HexBytes, error) {
+	text := o.Seed
 	if text == "" {
 		return nil, nil
 	}
@@ -106,9 +121,9 @@ func seedFlag() (app.HexBytes, error) {
 	return seed, nil
 }
 
-func runGenesisNew(cmd *cobra.Command, args []string) error {
-	chainID, out := viper.GetString("chain-id"), viper.GetString("out")
-	seed, err := seedFlag()
+func runGenesisNew(r *command.Run, o *newOptions, args []string) error {
+	chainID, out := o.ChainID, o.Out
+	seed, err := o.seed()
 	if err != nil {
 		return err
 	}
@@ -124,7 +139,7 @@ func runGenesisNew(cmd *cobra.Command, args []string) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	p, err := shape.Params(len(entries), func() (params.Params, error) { return preset.New(preset.Names()[0], len(entries)) }, io.Discard)
+	p, err := o.Shape(len(entries), func() (params.Params, error) { return preset.New(preset.Names()[0], len(entries)) }, func(string) {}) // warned of below
 	if err != nil {
 		return err
 	}
@@ -133,10 +148,10 @@ func runGenesisNew(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	for _, w := range warnings {
-		fmt.Fprintln(os.Stderr, "warning:", command.Plain(w))
+		r.Warn(w)
 	}
 	if out == "" {
-		_, err := fmt.Fprintln(cmd.OutOrStdout(), string(data))
+		_, err := fmt.Fprintln(r.Out, string(data))
 		return err
 	}
 	if err := writeNew(out, data); err != nil {
@@ -147,7 +162,7 @@ func runGenesisNew(cmd *cobra.Command, args []string) error {
 		SHA256       string `json:"sha256"` // for all to compare
 		Participants int    `json:"participants"`
 	}{out, fmt.Sprintf("%x", sha256.Sum256(data)), len(entries)}
-	return command.Show(cmd.OutOrStdout(), made, func(w io.Writer) error {
+	return r.Show(made, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "file          %s\nsha256        %s\nparticipants  %d\n", made.File, made.SHA256, made.Participants)
 		return err
 	})

@@ -13,12 +13,23 @@ import (
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/cometbft/cometbft/privval"
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
 )
+
+// Options says which participant's keys.
+type Options struct {
+	Key string `mapstructure:"key"`
+}
+
+// IdentityOptions are what a participant says of itself.
+type IdentityOptions struct {
+	Moniker    *string `mapstructure:"moniker"`
+	Address    *string `mapstructure:"address"`
+	WorkerOnly bool    `mapstructure:"worker-only"`
+}
 
 // Flag adds --key.
 func Flag(cmd *cobra.Command) {
@@ -26,9 +37,9 @@ func Flag(cmd *cobra.Command) {
 }
 
 // File is the participant key file of --key or of the home.
-func File(c *config.Config, a node.AppConfig) string {
-	if path := viper.GetString("key"); path != "" {
-		return node.InHome(c, path)
+func (o Options) File(c *config.Config, a node.AppConfig) string {
+	if o.Key != "" {
+		return node.InHome(c, o.Key)
 	}
 	return node.InHome(c, a.Worker.KeyFile)
 }
@@ -41,32 +52,32 @@ func IdentityFlags(cmd *cobra.Command) {
 }
 
 // Identity is the public side of the home, as the flags have it, with its keys.
-func Identity() (app.Identity, worker.Keys, error) {
-	c, a, err := command.LoadHome()
+func (o IdentityOptions) Identity(r *command.Run, key Options) (app.Identity, worker.Keys, error) {
+	c, a, err := r.LoadHome()
 	if err != nil {
 		return app.Identity{}, worker.Keys{}, err
 	}
-	keys, err := node.LoadKeys(File(c, a))
+	keys, err := node.LoadKeys(key.File(c, a))
 	if err != nil {
 		return app.Identity{}, keys, err
 	}
 	var consensus []byte
-	if !viper.GetBool("worker-only") {
+	if !o.WorkerOnly {
 		if consensus, err = ConsensusKey(c.PrivValidatorKeyFile()); err != nil {
 			return app.Identity{}, keys, err
 		}
 	}
 	who := node.Identity(keys, consensus, c.Moniker)
-	if m := viper.GetString("moniker"); m != "" {
+	if m := command.Or(o.Moniker, ""); m != "" {
 		who.Moniker = m
 	}
-	if who.Address = viper.GetString("address"); who.Address == "" {
+	if who.Address = command.Or(o.Address, ""); who.Address == "" {
 		if who.Address, err = address(c); err != nil {
 			return who, keys, err
 		}
 	}
 	err = who.Check() // before others get it, who would refuse it
-	if err != nil && (viper.IsSet("moniker") || viper.IsSet("address")) {
+	if err != nil && (o.Moniker != nil || o.Address != nil) {
 		err = command.Usage(err)
 	}
 	return who, keys, err

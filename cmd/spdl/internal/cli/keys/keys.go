@@ -66,54 +66,52 @@ func (k publicKeys) text(w io.Writer) error {
 }
 
 func keysShow() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "show",
 		Short: "Print the home's public keys: of the participant, its validator and its node",
 		Long: "Print the home's public keys: of the participant, its validator and its node. No private part is printed.\n" +
 			"The participant id is that of the signing key: once the key is rotated the chain keeps the first one's.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, a, err := command.LoadHome()
-			if err != nil {
-				return err
-			}
-			file := File(c, a)
-			keys, err := node.LoadKeys(file)
-			if err != nil {
-				return err
-			}
-			k := publicOf(file, keys)
-			switch consensus, err := ConsensusKey(c.PrivValidatorKeyFile()); {
-			case err == nil:
-				p := public(consensus)
-				k.Consensus = &p
-			case !errors.Is(err, os.ErrNotExist): // a worker needs none
-				return err
-			}
-			switch key, err := node.LoadNodeKey(c.NodeKeyFile()); {
-			case err == nil:
-				k.NodeID = string(key.ID())
-			case !errors.Is(err, os.ErrNotExist):
-				return err
-			}
-			return command.Show(cmd.OutOrStdout(), k, k.text)
-		},
-	}
+	}, func(r *command.Run, o *Options, _ []string) error {
+		c, a, err := r.LoadHome()
+		if err != nil {
+			return err
+		}
+		file := o.File(c, a)
+		keys, err := node.LoadKeys(file)
+		if err != nil {
+			return err
+		}
+		k := publicOf(file, keys)
+		switch consensus, err := ConsensusKey(c.PrivValidatorKeyFile()); {
+		case err == nil:
+			p := public(consensus)
+			k.Consensus = &p
+		case !errors.Is(err, os.ErrNotExist): // a worker needs none
+			return err
+		}
+		switch key, err := node.LoadNodeKey(c.NodeKeyFile()); {
+		case err == nil:
+			k.NodeID = string(key.ID())
+		case !errors.Is(err, os.ErrNotExist):
+			return err
+		}
+		return r.Show(k, k.text)
+	})
 	Flag(cmd)
 	return cmd
 }
 
 func keysNew() *cobra.Command {
-	return &cobra.Command{
+	return command.New(&cobra.Command{
 		Use:   "new FILE",
 		Short: "Make a participant's keys in a new file and print the public side",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			keys, err := node.NewKeys(args[0])
-			if err != nil {
-				return err
-			}
-			k := publicOf(args[0], keys)
-			return command.Show(cmd.OutOrStdout(), k, k.text)
-		},
-	}
+	}, func(r *command.Run, _ *struct{}, args []string) error {
+		keys, err := node.NewKeys(args[0])
+		if err != nil {
+			return err
+		}
+		k := publicOf(args[0], keys)
+		return r.Show(k, k.text)
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
@@ -30,7 +30,7 @@ func Commands() *cobra.Command {
 }
 
 func modelExport() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "export",
 		Short: "Write the model after a closed round to a file, with its card and proof",
 		Long: `Write the model after a closed round to a file, with its card and proof.
@@ -40,64 +40,7 @@ there is a hidden layer, output.weight and output.bias. A round whose model the
 node does not keep is computed again from the nearest state and the blocks.`,
 		Example: `  spdl model export --out m.safetensors
   spdl model export --round 42 --format npz --eval`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			format := viper.GetString("format")
-			if !strings.Contains(" "+strings.Join(modelfile.Formats(), " ")+" ", " "+format+" ") {
-				return command.Usage(fmt.Errorf("--format is %q, want one of %s", format, strings.Join(modelfile.Formats(), ", ")))
-			}
-			args, err := roundFlags()
-			if err != nil {
-				return err
-			}
-			if _, err := query.RoundNumbers(args); err != nil {
-				return err
-			}
-			timeout, err := command.Timeout()
-			if err != nil {
-				return err
-			}
-			c, err := client.New(viper.GetString("node"))
-			if err != nil {
-				return command.Usage(err)
-			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
-			defer cancel()
-			f, err := fetchModel(ctx, c, args, cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			if viper.GetBool("eval") {
-				accuracy, tested, err := measure(f)
-				if err != nil {
-					return err
-				}
-				f.Measured(accuracy, tested)
-			}
-			data, err := f.Encode(format)
-			if err != nil {
-				return err
-			}
-			out := viper.GetString("out")
-			if out == "-" {
-				_, err := cmd.OutOrStdout().Write(data)
-				return err
-			}
-			if out == "" {
-				out = fmt.Sprintf("model-%d-%d.%s", f.Card.Epoch, f.Card.Round, format)
-			}
-			if err := os.WriteFile(out, data, 0o644); err != nil {
-				return err
-			}
-			return command.Show(cmd.OutOrStdout(), struct {
-				File  string     `json:"file"`
-				Bytes int        `json:"bytes"`
-				Card  CardReport `json:"card"`
-			}{out, len(data), CardReport{Card: f.Card}}, func(w io.Writer) error {
-				fmt.Fprintf(w, "file          %s, %d bytes\n", out, len(data))
-				return CardText(w, f.Card)
-			})
-		},
-	}
+	}, runExport)
 	command.NodeFlag(cmd)
 	cmd.Flags().String("round", "", "closed round (default: the last)")
 	cmd.Flags().String("epoch", "", "epoch of the round (default: the running one)")
@@ -106,21 +49,86 @@ node does not keep is computed again from the nearest state and the blocks.`,
 	cmd.Flags().Bool("eval", false, "measure the accuracy on the test set and put it on the card")
 	cmd.Flags().String("data", "", "folder of IDX files to measure on (default: the embedded MNIST)")
 	cmd.Flags().Duration("timeout", 10*time.Minute, "time for all questions")
+	command.Values(cmd, "format", modelfile.Formats()...)
 	return cmd
 }
 
-// roundFlags are --epoch and --round as arguments.
-func roundFlags() ([]string, error) {
-	epoch, round := viper.GetString("epoch"), viper.GetString("round")
-	switch {
-	case epoch != "" && round == "":
-		return nil, command.Usage(errors.New("--epoch needs --round"))
-	case epoch != "":
-		return []string{epoch, round}, nil
-	case round != "":
-		return []string{round}, nil
+type exportOptions struct {
+	command.Node    `mapstructure:",squash"`
+	command.Timeout `mapstructure:",squash"`
+	Round           string `mapstructure:"round"`
+	Epoch           string `mapstructure:"epoch"`
+	Format          string `mapstructure:"format"`
+	Out             string `mapstructure:"out"`
+	Eval            bool   `mapstructure:"eval"`
+	Data            string `mapstructure:"data"`
+}
+
+// check returns --epoch and --round as arguments.
+func (o *exportOptions) check() ([]string, error) {
+	if !slices.Contains(modelfile.Formats(), o.Format) {
+		return nil, command.Usage(fmt.Errorf("--format is %q, want one of %s", o.Format, strings.Join(modelfile.Formats(), ", ")))
 	}
-	return nil, nil
+	var args []string
+	switch {
+	case o.Epoch != "" && o.Round == "":
+		return nil, command.Usage(errors.New("--epoch needs --round"))
+	case o.Epoch != "":
+		args = []string{o.Epoch, o.Round}
+	case o.Round != "":
+		args = []string{o.Round}
+	}
+	if _, err := query.RoundNumbers(args); err != nil {
+		return nil, err
+	}
+	return args, o.Timeout.Check()
+}
+
+func runExport(r *command.Run, o *exportOptions, _ []string) error {
+	args, err := o.check()
+	if err != nil {
+		return err
+	}
+	c, err := r.Client(o.Node)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context, o.Timeout.Timeout)
+	defer cancel()
+	f, err := fetchModel(ctx, c, args, r.Err)
+	if err != nil {
+		return err
+	}
+	if o.Eval {
+		accuracy, tested, err := measure(f, o.Data)
+		if err != nil {
+			return err
+		}
+		f.Measured(accuracy, tested)
+	}
+	data, err := f.Encode(o.Format)
+	if err != nil {
+		return err
+	}
+	if o.Out == "-" {
+		_, err := r.Out.Write(data)
+		return err
+	}
+	out := o.Out
+	if out == "" {
+		out = fmt.Sprintf("model-%d-%d.%s", f.Card.Epoch, f.Card.Round, o.Format)
+	}
+	if err := os.WriteFile(out, data, 0o644); err != nil {
+		return err
+	}
+	return r.Show(struct {
+		File  string     `json:"file"`
+		Bytes int        `json:"bytes"`
+		Card  CardReport `json:"card"`
+	}{out, len(data), CardReport{Card: f.Card}}, func(w io.Writer) error {
+		fmt.Fprintf(w, "file          %s, %d bytes\n", out, len(data))
+		return CardText(w, f.Card)
+	})
 }
 
 // fetchModel gets a model with its proof, or computes it again.
@@ -170,9 +178,9 @@ func parametersAfter(ctx context.Context, c *client.Client, r app.Record, notes 
 	})
 }
 
-// measure is the accuracy of a model on the test set of --data.
-func measure(f *modelfile.File) (accuracy float64, tested string, err error) {
-	dir := viper.GetString("data")
+// measure returns the accuracy of a model on the test set in a folder, or on the
+// embedded one.
+func measure(f *modelfile.File, dir string) (accuracy float64, tested string, err error) {
 	data, err := node.LoadData(dir)
 	if err != nil {
 		return 0, "", err
@@ -189,34 +197,37 @@ func measure(f *modelfile.File) (accuracy float64, tested string, err error) {
 	return measured.Accuracy, tested + ", " + strconv.Itoa(data.Test.Len()) + " test images", err
 }
 
+type evalOptions struct {
+	Data string `mapstructure:"data"`
+}
+
 func modelEval() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "eval FILE",
 		Short: "Measure an exported model's accuracy on a test set",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			f, _, err := Read(args[0])
-			if err != nil {
-				return err
-			}
-			if err := f.Check(); err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			accuracy, tested, err := measure(f)
-			if err != nil {
-				return err
-			}
-			return command.Show(cmd.OutOrStdout(), struct {
-				File     string   `json:"file"`
-				Accuracy float64  `json:"accuracy"`
-				Tested   string   `json:"tested"`
-				Claimed  *float64 `json:"claimed"` // by the card
-			}{args[0], accuracy, tested, f.Card.Accuracy}, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "accuracy  %.4f, error %.4f\ntested    %s\n", accuracy, 1-accuracy, tested)
-				return err
-			})
-		},
-	}
+	}, func(r *command.Run, o *evalOptions, args []string) error {
+		f, _, err := Read(args[0])
+		if err != nil {
+			return err
+		}
+		if err := f.Check(); err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		accuracy, tested, err := measure(f, o.Data)
+		if err != nil {
+			return err
+		}
+		return r.Show(struct {
+			File     string   `json:"file"`
+			Accuracy float64  `json:"accuracy"`
+			Tested   string   `json:"tested"`
+			Claimed  *float64 `json:"claimed"` // by the card
+		}{args[0], accuracy, tested, f.Card.Accuracy}, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "accuracy  %.4f, error %.4f\ntested    %s\n", accuracy, 1-accuracy, tested)
+			return err
+		})
+	})
 	cmd.Flags().String("data", "", "folder of IDX files (default: the embedded MNIST)")
 	return cmd
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
@@ -23,22 +22,27 @@ import (
 
 // Init makes a home and, for a chain of one's own, a genesis.
 func Init() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "init [moniker]",
 		Short: "Make a home: keys, configuration and a genesis with this node alone",
 		Long: "Make a home: keys, configuration and a genesis with this node alone.\n" +
 			"To join a consortium, replace config/genesis.json by theirs, start the node and ask with `spdl tx join`; to found one,\n" +
 			"see `spdl genesis entry`. Nothing that exists is overwritten.",
 		Args: cobra.MaximumNArgs(1),
-		RunE: runInit,
-	}
+	}, runInit)
 	cmd.Flags().String("chain-id", "", "id of the chain (default: random)")
 	cmd.Flags().String("preset", preset.Names()[0], "parameters of the genesis: "+strings.Join(preset.Names(), ", "))
+	command.Values(cmd, "preset", preset.Names()...)
 	return cmd
 }
 
-func runInit(cmd *cobra.Command, args []string) error {
-	params, err := preset.New(viper.GetString("preset"), 1)
+type initOptions struct {
+	ChainID string `mapstructure:"chain-id"`
+	Preset  string `mapstructure:"preset"`
+}
+
+func runInit(r *command.Run, o *initOptions, args []string) error {
+	params, err := preset.New(o.Preset, 1)
 	if err != nil {
 		return command.Usage(err)
 	}
@@ -57,7 +61,7 @@ func runInit(cmd *cobra.Command, args []string) error {
 	}
 	seed := make([]byte, 32)
 	rand.Read(seed) // never fails (crypto/rand)
-	chainID := viper.GetString("chain-id")
+	chainID := o.ChainID
 	if chainID == "" {
 		chainID = fmt.Sprintf("spdl-%x", seed[:4])
 	}
@@ -66,7 +70,7 @@ func runInit(cmd *cobra.Command, args []string) error {
 	}
 	c := node.DefaultConfig()
 	c.Moniker = moniker
-	home, err := node.Init(command.Home(), c, node.DefaultAppConfig())
+	home, err := node.Init(r.Home, c, node.DefaultAppConfig())
 	if err != nil {
 		return err
 	}
@@ -85,7 +89,7 @@ func runInit(cmd *cobra.Command, args []string) error {
 		ConsensusKey   []byte `json:"consensus_key"`
 		ParticipantKey []byte `json:"participant_key"`
 	}{home.Dir, chainID, string(home.NodeID), home.Public.ConsensusKey, home.Public.PubKey}
-	return command.Show(cmd.OutOrStdout(), out, func(w io.Writer) error {
+	return r.Show(out, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "home      %s\nchain id  %s\nnode id   %s\n", out.Home, out.ChainID, out.NodeID)
 		return err
 	})

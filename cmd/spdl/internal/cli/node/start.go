@@ -1,14 +1,12 @@
 package node
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
@@ -16,31 +14,35 @@ import (
 
 // Start runs the node of a home until a signal ends it.
 func Start() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "start",
 		Short: "Run the node of a home, with its worker",
-		RunE:  func(cmd *cobra.Command, _ []string) error { return Run(cmd.Context(), node.Hooks{}) },
-	}
+	}, func(r *command.Run, o *LogLevel, _ []string) error { return Run(r, *o, node.Hooks{}) })
 	cmd.Flags().String("log-level", "", "overrides log_level of config.toml, as \"info\" or \"app:info,*:error\"")
 	return cmd
 }
 
-// Run runs the node of --home until ctx ends, or the node does.
-func Run(ctx context.Context, h node.Hooks) error {
-	level := viper.GetString("log-level")
+// LogLevel is the option of a command that runs a node or a worker.
+type LogLevel struct {
+	Level string `mapstructure:"log-level"`
+}
+
+// Run runs the node of the home until the command is interrupted, or the node ends.
+func Run(r *command.Run, o LogLevel, h node.Hooks) error {
+	level := o.Level
 	if level != "" { // before the home is read: what is wrong on the command line is said first
-		if _, err := command.LogAt(level, "error"); err != nil {
+		if _, err := r.LogAt(level, "error"); err != nil {
 			return command.Usage(err)
 		}
 	}
-	c, a, err := command.LoadHome()
+	c, a, err := r.LoadHome()
 	if err != nil {
 		return err
 	}
 	if level == "" {
 		level = c.LogLevel
 	}
-	logger, err := command.LogAt(level, "error")
+	logger, err := r.LogAt(level, "error")
 	if err != nil {
 		return fmt.Errorf("config.toml: %w", err)
 	}
@@ -51,16 +53,16 @@ func Run(ctx context.Context, h node.Hooks) error {
 		return err
 	}
 	h.Beside = explorer.Beside
-	r, err := node.Start(c, a, logger, h)
+	running, err := node.Start(c, a, logger, h)
 	if err != nil {
 		return err
 	}
 	ended := make(chan struct{})
-	go func() { r.Wait(); close(ended) }()
+	go func() { running.Wait(); close(ended) }()
 	select {
-	case <-ctx.Done():
+	case <-r.Context.Done():
 	case <-ended:
-	case err = <-r.Failed():
+	case err = <-running.Failed():
 	}
-	return errors.Join(err, r.Stop())
+	return errors.Join(err, running.Stop())
 }

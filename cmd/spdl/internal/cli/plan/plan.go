@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/krum/rules"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
@@ -26,7 +26,7 @@ const examples = 60000
 
 // Command computes what a training would cost and give. It asks no node.
 func Command() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "plan",
 		Short: "Compute noise or epsilon, feasibility, accuracy and traffic of a training before it starts",
 		Long: `Compute noise or epsilon, feasibility, accuracy and traffic of a training before it starts.
@@ -38,25 +38,24 @@ measured at these settings on MNIST, or none.`,
   spdl plan --participants 20 --rule krum --epsilon 4 --round-time 5s
   spdl plan --preset mlp --output json
   spdl plan --sampling-rate 0.0333333 --rounds 100 --delta 1e-6 --noise-multiplier 1.87`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			in, err := planInput()
-			if err != nil {
-				return command.Usage(err)
-			}
-			p, err := plan.Make(in)
-			switch {
-			case errors.Is(err, plan.ErrInput), errors.Is(err, accountant.ErrParameter):
-				return command.Usage(err)
-			case err != nil:
-				return err
-			}
-			return command.Show(cmd.OutOrStdout(), p, p.Write)
-		},
-	}
+	}, func(r *command.Run, o *options, _ []string) error {
+		in, err := o.input()
+		if err != nil {
+			return command.Usage(err)
+		}
+		p, err := plan.Make(in)
+		switch {
+		case errors.Is(err, plan.ErrInput), errors.Is(err, accountant.ErrParameter):
+			return command.Usage(err)
+		case err != nil:
+			return err
+		}
+		return r.Show(p, p.Write)
+	})
 	f := cmd.Flags()
 	f.String("preset", Plannable()[0], "parameters to start from: "+strings.Join(Plannable(), ", "))
 	f.IntP("participants", "n", 4, "participants, N")
-	f.IntP("byzantine", "f", -1, "Byzantine participants to withstand (default: (N-1)/3)")
+	f.IntP("byzantine", "f", 0, "Byzantine participants to withstand (default: (N-1)/3)")
 	f.String("rule", "", "aggregation rule (default: the preset's)")
 	f.Int("rounds", 0, "rounds (default: the preset's)")
 	f.Int("samples", 0, "examples of each participant (default: 60000/N)")
@@ -70,8 +69,29 @@ measured at these settings on MNIST, or none.`,
 	f.Float64("learning-rate", 0, "learning rate in Lemma 1, which uses one (default: the paper's 0.01)")
 	f.Duration("round-time", time.Second, "time of a round, for the traffic")
 	f.Bool("noise-floor", false, "validators refuse vectors without noise (default: the preset's)")
-	command.NoDefault(f, "byzantine")
+	command.Values(cmd, "preset", Plannable()...)
+	command.Values(cmd, "rule", rules.Names()...)
+	command.Values(cmd, "accountant", plan.Accountants()...)
 	return cmd
+}
+
+type options struct {
+	Preset          *string       `mapstructure:"preset"`
+	Participants    int           `mapstructure:"participants"`
+	Byzantine       *int          `mapstructure:"byzantine"`
+	Rule            string        `mapstructure:"rule"`
+	Rounds          *int          `mapstructure:"rounds"`
+	Samples         *int          `mapstructure:"samples"`
+	SamplingRate    *float64      `mapstructure:"sampling-rate"`
+	Batch           *int          `mapstructure:"batch"`
+	Clip            *float64      `mapstructure:"clip"`
+	Epsilon         *float64      `mapstructure:"epsilon"`
+	NoiseMultiplier *float64      `mapstructure:"noise-multiplier"`
+	Delta           float64       `mapstructure:"delta"`
+	Accountant      string        `mapstructure:"accountant"`
+	LearningRate    float64       `mapstructure:"learning-rate"`
+	RoundTime       time.Duration `mapstructure:"round-time"`
+	NoiseFloor      *bool         `mapstructure:"noise-floor"`
 }
 
 // Plannable lists the presets that have an epsilon.
@@ -84,10 +104,10 @@ func Plannable() (names []string) {
 	return names
 }
 
-// planInput is what the flags ask for, on top of a preset.
-func planInput() (in plan.Input, err error) {
-	n := viper.GetInt("participants")
-	p, err := preset.New(viper.GetString("preset"), n)
+// input is what the flags ask for, on top of a preset.
+func (o *options) input() (in plan.Input, err error) {
+	n := o.Participants
+	p, err := preset.New(command.Or(o.Preset, Plannable()[0]), n)
 	if err != nil {
 		return in, err
 	}
@@ -97,44 +117,32 @@ func planInput() (in plan.Input, err error) {
 	in = plan.Input{
 		Participants: n, Byzantine: int(p.Rule.Byzantine), Rule: p.Rule.Name,
 		Model: model.SpecOf(p.Model),
-		Width: gradients.Width(p.Grid.Width), NoiseFloor: p.Privacy.NoiseFloor, RoundTime: viper.GetDuration("round-time"),
+		Width: gradients.Width(p.Grid.Width), NoiseFloor: p.Privacy.NoiseFloor, RoundTime: o.RoundTime,
 		Samples: max(1, examples/n), SamplingRate: p.Privacy.SamplingRate, Clip: p.Privacy.Clip, Momentum: p.Privacy.WorkerMomentum,
-		Rounds: int(p.Training.Rounds), Accountant: plan.Accountant(viper.GetString("accountant")),
-		Epsilon: viper.GetFloat64("epsilon"), NoiseMultiplier: viper.GetFloat64("noise-multiplier"),
-		Delta: viper.GetFloat64("delta"), LearningRate: viper.GetFloat64("learning-rate"),
+		Rounds: int(p.Training.Rounds), Accountant: plan.Accountant(o.Accountant),
+		Epsilon: command.Or(o.Epsilon, 0), NoiseMultiplier: command.Or(o.NoiseMultiplier, 0),
+		Delta: o.Delta, LearningRate: o.LearningRate,
 	}
-	if viper.IsSet("byzantine") {
-		in.Byzantine = viper.GetInt("byzantine")
+	if o.Rule != "" {
+		in.Rule = o.Rule
 	}
-	if rule := viper.GetString("rule"); rule != "" {
-		in.Rule = rule
-	}
-	if viper.IsSet("rounds") {
-		in.Rounds = viper.GetInt("rounds")
-	}
-	if viper.IsSet("samples") {
-		in.Samples = viper.GetInt("samples")
-	}
-	if viper.IsSet("clip") {
-		in.Clip = viper.GetFloat64("clip")
-	}
-	if viper.IsSet("noise-floor") {
-		in.NoiseFloor = viper.GetBool("noise-floor")
-	}
-	return in, planPrivacy(&in, p.Privacy.NoiseMultiplier)
+	in.Byzantine, in.Rounds = command.Or(o.Byzantine, in.Byzantine), command.Or(o.Rounds, in.Rounds)
+	in.Samples, in.Clip = command.Or(o.Samples, in.Samples), command.Or(o.Clip, in.Clip)
+	in.NoiseFloor = command.Or(o.NoiseFloor, in.NoiseFloor)
+	return in, o.privacy(&in, p.Privacy.NoiseMultiplier)
 }
 
-// planPrivacy settles the flags of which one stands for another.
-func planPrivacy(in *plan.Input, presets float64) error {
-	switch rate, batch := viper.IsSet("sampling-rate"), viper.IsSet("batch"); {
+// privacy settles the flags of which one stands for another.
+func (o *options) privacy(in *plan.Input, presets float64) error {
+	switch rate, batch := o.SamplingRate != nil, o.Batch != nil; {
 	case rate && batch:
 		return errors.New("--sampling-rate and --batch: one of them")
 	case rate:
-		in.SamplingRate = viper.GetFloat64("sampling-rate")
+		in.SamplingRate = *o.SamplingRate
 	case batch:
-		in.SamplingRate, in.Batch = 0, viper.GetInt("batch")
+		in.SamplingRate, in.Batch = 0, *o.Batch
 	}
-	switch epsilon, noise := viper.IsSet("epsilon"), viper.IsSet("noise-multiplier"); {
+	switch epsilon, noise := o.Epsilon != nil, o.NoiseMultiplier != nil; {
 	case epsilon && noise:
 		return errors.New("--epsilon and --noise-multiplier: one of them")
 	case epsilon && !(in.Epsilon > 0):
@@ -142,7 +150,7 @@ func planPrivacy(in *plan.Input, presets float64) error {
 	case noise && !(in.NoiseMultiplier > 0):
 		return fmt.Errorf("--noise-multiplier is %v, want above 0", in.NoiseMultiplier)
 	case epsilon || noise:
-	case viper.IsSet("preset"):
+	case o.Preset != nil:
 		in.NoiseMultiplier = presets
 	default:
 		return errors.New("--epsilon, --noise-multiplier or --preset is needed")

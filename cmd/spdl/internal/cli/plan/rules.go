@@ -9,7 +9,6 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
@@ -27,7 +26,7 @@ type RuleReport struct {
 
 // Rules lists the aggregation rules.
 func Rules() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "rules",
 		Short: "List the aggregation rules: cost, source, and whether their resilience conditions hold for N and f",
 		Long: "List the aggregation rules: what their work grows with, where they were published, and whether their resilience conditions hold\n" +
@@ -35,28 +34,29 @@ func Rules() *cobra.Command {
 			"N-f gradients may not. N' is the number of buckets, half of N rounded up.",
 		Example: "  spdl rules --validators 20\n  spdl rules --validators 10 --byzantine 2 -o json",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			n := viper.GetInt("validators")
-			if n < 1 || n > gradients.MaxParticipants {
-				return command.Usage(fmt.Errorf("--validators is %d, want 1 to %d", n, gradients.MaxParticipants))
-			}
-			f := (n - 1) / 3
-			if viper.IsSet("byzantine") {
-				f = viper.GetInt("byzantine")
-			}
-			if f < 0 || f >= n {
-				return command.Usage(fmt.Errorf("--byzantine is %d, want 0 to %d", f, n-1))
-			}
-			all, err := ruleReports(n, f)
-			if err != nil {
-				return err
-			}
-			return command.Show(cmd.OutOrStdout(), all, func(w io.Writer) error { return rulesText(w, all, n, f) })
-		},
-	}
+	}, func(r *command.Run, o *rulesOptions, _ []string) error {
+		n := o.Validators
+		if n < 1 || n > gradients.MaxParticipants {
+			return command.Usage(fmt.Errorf("--validators is %d, want 1 to %d", n, gradients.MaxParticipants))
+		}
+		f := command.Or(o.Byzantine, (n-1)/3)
+		if f < 0 || f >= n {
+			return command.Usage(fmt.Errorf("--byzantine is %d, want 0 to %d", f, n-1))
+		}
+		all, err := ruleReports(n, f)
+		if err != nil {
+			return err
+		}
+		return r.Show(all, func(w io.Writer) error { return rulesText(w, all, n, f) })
+	})
 	cmd.Flags().Int("validators", 4, "participants, N")
 	cmd.Flags().Int("byzantine", 0, "Byzantine participants to withstand, f (default: (N-1)/3)")
 	return cmd
+}
+
+type rulesOptions struct {
+	Validators int  `mapstructure:"validators"`
+	Byzantine  *int `mapstructure:"byzantine"`
 }
 
 func ruleReports(n, f int) (all []RuleReport, err error) {

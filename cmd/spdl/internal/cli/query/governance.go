@@ -17,8 +17,8 @@ import (
 )
 
 func queryLeader() *cobra.Command {
-	return ask("leader", "Who may close the open round at the next height", nil,
-		func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+	return question{use: "leader", short: "Who may close the open round at the next height",
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			l, err := c.Leader(ctx)
 			return l, func(w io.Writer) error {
 				everybody := ""
@@ -32,12 +32,12 @@ func queryLeader() *cobra.Command {
 					l.Round, l.Epoch, l.Height, l.Opened, l.View, l.ViewBlocks, l.Leaders, everybody, l.Ranking)
 				return err
 			}, err
-		})
+		}}.command()
 }
 
 func queryElection() *cobra.Command {
-	return ask("election [[epoch] round]", "The draws that a closed round's gradients prove (default: the last)", RoundArgs,
-		func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+	return question{use: "election [[epoch] round]", short: "The draws that a closed round's gradients prove (default: the last)", args: RoundArgs,
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			epoch, t, err := RoundArgument(ctx, c, args)
 			if err != nil {
 				return nil, nil, err
@@ -52,12 +52,12 @@ func queryElection() *cobra.Command {
 				}
 				return t.Flush()
 			}, err
-		})
+		}}.command()
 }
 
 func queryReputation() *cobra.Command {
-	return ask("reputation", "Active participants: reputation, right to lead, offences", nil,
-		func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+	return question{use: "reputation", short: "Active participants: reputation, right to lead, offences",
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			all, err := c.Reputation(ctx)
 			return all, func(w io.Writer) error {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -67,12 +67,12 @@ func queryReputation() *cobra.Command {
 				}
 				return t.Flush()
 			}, err
-		})
+		}}.command()
 }
 
 func queryMembership() *cobra.Command {
-	return ask("membership", "Who is registered, and the changes that wait", nil,
-		func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+	return question{use: "membership", short: "Who is registered, and the changes that wait", path: fixed("proposals"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			m, err := c.Membership(ctx)
 			return m, func(w io.Writer) error {
 				fmt.Fprintf(w, "participants  %d, %d of them with a validator\nbyzantine     %d at most\nthreshold     %d approvals\n\n", m.Participants, m.Validators, m.Byzantine, m.Threshold)
@@ -89,12 +89,12 @@ func queryMembership() *cobra.Command {
 				}
 				return t.Flush()
 			}, err
-		})
+		}}.command()
 }
 
 func queryEvidence() *cobra.Command {
-	return ask("evidence", "Proven equivocations", nil,
-		func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+	return question{use: "evidence", short: "Proven equivocations", path: fixed("offences"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			all, err := c.Evidence(ctx)
 			return all, func(w io.Writer) error {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -104,12 +104,12 @@ func queryEvidence() *cobra.Command {
 				}
 				return t.Flush()
 			}, err
-		})
+		}}.command()
 }
 
 func queryEpochs() *cobra.Command {
-	return ask("epochs", "The epochs that ended and the running one", nil,
-		func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+	return question{use: "epochs", short: "The epochs that ended and the running one", path: fixed("epochs"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			all, err := c.Epochs(ctx)
 			return all, func(w io.Writer) error {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -123,5 +123,5 @@ func queryEpochs() *cobra.Command {
 				}
 				return t.Flush()
 			}, err
-		})
+		}}.command()
 }

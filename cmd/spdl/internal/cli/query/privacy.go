@@ -14,8 +14,8 @@ import (
 )
 
 func queryPrivacy() *cobra.Command {
-	return ask("privacy [participant]", "What each participant's gradients have cost: epsilon, budget, participations left", cobra.MaximumNArgs(1),
-		func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+	return question{use: "privacy [participant]", short: "What each participant's gradients have cost: epsilon, budget, participations left", args: cobra.MaximumNArgs(1),
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			var all []abci.Spend
 			var err error
 			if len(args) == 0 {
@@ -32,7 +32,7 @@ func queryPrivacy() *cobra.Command {
 				all = []abci.Spend{one}
 			}
 			return all, func(w io.Writer) error { return PrivacyText(w, all) }, err
-		})
+		}}.command()
 }
 
 // TestChain is said beside every epsilon of such a chain.

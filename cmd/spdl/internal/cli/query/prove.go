@@ -8,8 +8,6 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/verify"
-	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 )
 
 // Path is the query path that arguments ask for.
@@ -28,51 +26,49 @@ func Prove(ctx context.Context, c *client.Client, path Path, args []string) (ask
 	return asked, p, root, err
 }
 
-// withProofs adds --prove to the queries whose answers the application hash
-// covers.
-func withProofs(query *cobra.Command) *cobra.Command {
-	round := func(name string) func(context.Context, *client.Client, []string) (string, error) {
-		return func(ctx context.Context, c *client.Client, args []string) (string, error) {
-			if name == "model" && len(args) == 0 {
-				return name, nil
-			}
-			epoch, t, err := RoundArgument(ctx, c, args)
-			return fmt.Sprintf("%s/%d/%d", name, epoch, t), err
-		}
+// fixed is the path of a question without arguments.
+func fixed(path string) Path {
+	return func(context.Context, *client.Client, []string) (string, error) { return path, nil }
+}
+
+// ofRound is the path of what is kept of each round.
+func ofRound(name string) Path {
+	return func(ctx context.Context, c *client.Client, args []string) (string, error) {
+		epoch, t, err := RoundArgument(ctx, c, args)
+		return fmt.Sprintf("%s/%d/%d", name, epoch, t), err
 	}
-	fixed := func(path string) func(context.Context, *client.Client, []string) (string, error) {
-		return func(context.Context, *client.Client, []string) (string, error) { return path, nil }
+}
+
+// ofModel is the path of the model as it stands, or of the one after a round.
+func ofModel(ctx context.Context, c *client.Client, args []string) (string, error) {
+	if len(args) == 0 {
+		return "model", nil
 	}
-	paths := map[string]func(context.Context, *client.Client, []string) (string, error){
-		"params": fixed("params"), "participants": fixed("participants"), "evidence": fixed("offences"), "epochs": fixed("epochs"),
-		"membership": fixed("proposals"), "status": fixed("progress"), "round": round("round"), "model": round("model"),
+	return ofRound("model")(ctx, c, args)
+}
+
+type provableOptions struct {
+	command.Node `mapstructure:",squash"`
+	Prove        bool `mapstructure:"prove"`
+}
+
+// provable answers a question, with --prove by what the state holds.
+func (q question) provable(r *command.Run, o *provableOptions, args []string) error {
+	if !o.Prove {
+		return q.answer(r, o.Node, args)
 	}
-	for _, cmd := range query.Commands() {
-		path, ok := paths[cmd.Name()]
-		if !ok {
-			continue
-		}
-		without := cmd.RunE
-		cmd.Flags().Bool("prove", false, "print what the state holds, in protobuf, with its Merkle proof; spdl verify checks such")
-		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			if !viper.GetBool("prove") {
-				return without(cmd, args)
-			}
-			c, err := client.New(viper.GetString("node"))
-			if err != nil {
-				return command.Usage(err)
-			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), command.QueryTimeout)
-			defer cancel()
-			_, p, root, err := Prove(ctx, c, path, args)
-			if err != nil {
-				return err
-			}
-			return command.Show(cmd.OutOrStdout(), struct {
-				client.Proven
-				AppHash string `json:"app_hash"` // that it leads to
-			}{p, hex.EncodeToString(root[:])}, nil)
-		}
+	c, err := r.Client(o.Node)
+	if err != nil {
+		return err
 	}
-	return query
+	ctx, cancel := context.WithTimeout(r.Context, command.QueryTimeout)
+	defer cancel()
+	_, p, root, err := Prove(ctx, c, q.path, args)
+	if err != nil {
+		return err
+	}
+	return r.Show(struct {
+		client.Proven
+		AppHash string `json:"app_hash"` // that it leads to
+	}{p, hex.EncodeToString(root[:])}, nil)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
@@ -23,48 +22,61 @@ import (
 
 // command.QueryTimeout bounds one query.
 
-// ask is a command that queries a node and shows the answer.
-func ask(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error)) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: args,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := client.New(viper.GetString("node"))
-			if err != nil {
-				return command.Usage(err)
-			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), command.QueryTimeout)
-			defer cancel()
-			value, text, err := run(ctx, c, args)
-			if err != nil {
-				return err
-			}
-			return command.Show(cmd.OutOrStdout(), value, text)
-		},
+// question is a command that asks a node and shows the answer.
+type question struct {
+	use, short string
+	args       cobra.PositionalArgs
+	ask        func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error)
+	path       Path // where the application hash covers the answer
+}
+
+// command returns the command. It has --prove where the answer can be proven.
+func (q question) command() *cobra.Command {
+	cmd := &cobra.Command{Use: q.use, Short: q.short, Args: q.args}
+	if q.path == nil {
+		cmd = command.New(cmd, func(r *command.Run, o *command.Node, args []string) error { return q.answer(r, *o, args) })
+	} else {
+		cmd = command.New(cmd, q.provable)
+		cmd.Flags().Bool("prove", false, "print what the state holds, in protobuf, with its Merkle proof; spdl verify checks such")
 	}
 	command.NodeFlag(cmd)
 	return cmd
 }
 
+func (q question) answer(r *command.Run, o command.Node, args []string) error {
+	c, err := r.Client(o)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context, command.QueryTimeout)
+	defer cancel()
+	value, text, err := q.ask(ctx, c, args)
+	if err != nil {
+		return err
+	}
+	return r.Show(value, text)
+}
+
 // NodeStatus is CometBFT's status of the node.
 func NodeStatus() *cobra.Command {
-	return ask("status", "CometBFT's status of a node: identity, sync, validator", nil,
-		func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+	return question{use: "status", short: "CometBFT's status of a node: identity, sync, validator",
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			s, err := c.RPC().Status(ctx)
 			if err != nil {
 				return nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 			}
 			return s, nil, nil
-		})
+		}}.command()
 }
 
 func Commands() *cobra.Command {
-	return withProofs(command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
-		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryEvidence(), queryEpochs()))
+	return command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
+		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryEvidence(), queryEpochs())
 }
 
 func queryStatus() *cobra.Command {
-	return ask("status", "Height, round, leader ranking, application hash", nil,
-		func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+	return question{use: "status", short: "Height, round, leader ranking, application hash", path: fixed("progress"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			s, err := c.Status(ctx)
 			return s, func(w io.Writer) error {
 				phase := "training"
@@ -78,19 +90,19 @@ func queryStatus() *cobra.Command {
 				}
 				return err
 			}, err
-		})
+		}}.command()
 }
 
 func queryRound() *cobra.Command {
-	return ask("round [[epoch] round]", "A closed round: leader, view, every gradient's score and fate (default: the last)", RoundArgs,
-		func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+	return question{use: "round [[epoch] round]", short: "A closed round: leader, view, every gradient's score and fate (default: the last)", args: RoundArgs, path: ofRound("round"),
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			epoch, t, err := RoundArgument(ctx, c, args)
 			if err != nil {
 				return nil, nil, err
 			}
 			r, err := c.RoundOf(ctx, epoch, t)
 			return r, func(w io.Writer) error { return RoundText(w, r) }, err
-		})
+		}}.command()
 }
 
 // RoundNumbers are the arguments [[epoch] round].
@@ -178,15 +190,15 @@ func RoundText(w io.Writer, r app.Record) error {
 }
 
 func queryModel() *cobra.Command {
-	return ask("model [[epoch] round]", "The model's parameters, now or after a closed round: base64 of little-endian float64", RoundArgs,
-		func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+	return question{use: "model [[epoch] round]", short: "The model's parameters, now or after a closed round: base64 of little-endian float64", args: RoundArgs, path: ofModel,
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			m, err := modelArgument(ctx, c, args)
 			return m, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "epoch       %d\nrounds      %d applied\nhash        %s\nparameters  %d\n%s\n",
 					m.Epoch, m.Round, m.Hash, len(m.Parameters)/8, base64.StdEncoding.EncodeToString(m.Parameters))
 				return err
 			}, err
-		})
+		}}.command()
 }
 
 // modelArgument is the model after the round asked for, or as it stands.
@@ -202,8 +214,8 @@ func modelArgument(ctx context.Context, c *client.Client, args []string) (abci.M
 }
 
 func queryParticipants() *cobra.Command {
-	return ask("participants", "All participants: reputation and participations", nil,
-		func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+	return question{use: "participants", short: "All participants: reputation and participations", path: fixed("participants"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			ps, err := c.Participants(ctx)
 			return ps, func(w io.Writer) error {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -213,13 +225,13 @@ func queryParticipants() *cobra.Command {
 				}
 				return t.Flush()
 			}, err
-		})
+		}}.command()
 }
 
 func queryParams() *cobra.Command {
-	return ask("params", "The epoch's parameters", nil,
-		func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+	return question{use: "params", short: "The epoch's parameters", path: fixed("params"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			p, err := c.Params(ctx)
 			return p, nil, err
-		})
+		}}.command()
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
@@ -24,7 +23,7 @@ import (
 
 // Command joins an experiment's files, or what a chain did, into one page.
 func Command() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "report DIR",
 		Short: "Join the figures of a folder, or what a chain did, into one HTML file that needs no network",
 		Long: "Join results into one HTML file that needs no network. DIR is a folder of `spdl experiment`, the home of a stopped node, or that\n" +
@@ -32,31 +31,34 @@ func Command() *cobra.Command {
 			"measured on the test set of the node's worker.",
 		Example: "  spdl report build/figures\n  spdl testnet start --home ./net && spdl report ./net",
 		Args:    cobra.ExactArgs(1),
-		RunE:    runReport,
-	}
+	}, runReport)
 	cmd.Flags().String("file", "", "where the page goes (default: DIR/report.html)")
 	return cmd
 }
 
-func runReport(cmd *cobra.Command, args []string) error {
+type options struct {
+	File string `mapstructure:"file"`
+}
+
+func runReport(r *command.Run, o *options, args []string) error {
 	var page []byte
 	var err, found error
 	if home, ok := chainHome(args[0]); ok {
-		page, found, err = chainReport(cmd, home)
+		page, found, err = chainReport(r, args[0], home)
 	} else {
 		page, err = experiment.Report(args[0])
 	}
 	if err != nil {
 		return err
 	}
-	path := viper.GetString("file")
+	path := o.File
 	if path == "" {
 		path = filepath.Join(args[0], "report.html")
 	}
 	if err := os.WriteFile(path, page, 0o644); err != nil {
 		return err
 	}
-	if err := command.Show(cmd.OutOrStdout(), map[string]string{"file": path}, func(w io.Writer) error {
+	if err := r.Show(map[string]string{"file": path}, func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, path)
 		return err
 	}); err != nil {
@@ -77,7 +79,7 @@ func chainHome(dir string) (home string, ok bool) {
 
 // chainReport is the page of a stopped node's chain. What the replay found wrong
 // with it comes beside the page.
-func chainReport(cmd *cobra.Command, home string) (page []byte, found, err error) {
+func chainReport(r *command.Run, dir, home string) (page []byte, found, err error) {
 	c, a, err := node.Load(home)
 	if err != nil {
 		return nil, nil, err
@@ -98,8 +100,8 @@ func chainReport(cmd *cobra.Command, home string) (page []byte, found, err error
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	bar := cliaudit.NewBar(cmd)
-	chain, err := history.Read(cmd.Context(), src, data.Test, bar.Show)
+	bar := cliaudit.NewBar(r.Err)
+	chain, err := history.Read(r.Context, src, data.Test, bar.Show)
 	bar.End()
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted, no page is written")
@@ -107,7 +109,7 @@ func chainReport(cmd *cobra.Command, home string) (page []byte, found, err error
 	if err != nil {
 		return nil, nil, err
 	}
-	page, err = chain.Page("spdl report "+cmd.Flags().Arg(0), version)
+	page, err = chain.Page("spdl report "+dir, version)
 	if chain.Audit.Divergence != nil { // a nil *Divergence is no nil error
 		found = chain.Audit.Divergence
 	}

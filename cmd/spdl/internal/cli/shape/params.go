@@ -5,19 +5,28 @@ package shape
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"strings"
 
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/krum/rules"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 )
+
+// Options shape the parameters of an epoch.
+type Options struct {
+	Params    string   `mapstructure:"params"`
+	Preset    string   `mapstructure:"preset"`
+	Rounds    *uint64  `mapstructure:"rounds"`
+	Rule      string   `mapstructure:"rule"`
+	Byzantine *int     `mapstructure:"byzantine"`
+	Epsilon   *float64 `mapstructure:"epsilon"`
+}
 
 // Flags shape the parameters of an epoch; base is what they change.
 func Flags(cmd *cobra.Command, base string) {
@@ -26,43 +35,42 @@ func Flags(cmd *cobra.Command, base string) {
 	f.String("preset", "", "parameters by name: "+strings.Join(preset.Names(), ", ")+" (default: "+base+")")
 	f.Uint64("rounds", 0, "rounds (default: theirs)")
 	f.String("rule", "", "aggregation rule (default: theirs)")
-	f.Int("byzantine", -1, "Byzantine participants that the rule withstands (default: theirs)")
+	f.Int("byzantine", 0, "Byzantine participants that the rule withstands (default: theirs)")
 	f.Float64("epsilon", 0, "privacy budget of every participant, over all epochs (default: theirs, or what the rounds cost)")
-	command.NoDefault(f, "byzantine")
+	command.Values(cmd, "preset", preset.Names()...)
+	command.Values(cmd, "rule", rules.Names()...)
 }
 
-// CheckFlags refuses what the flags cannot say, whoever is asked next.
-func CheckFlags() error {
-	name := viper.GetString("preset")
+// Check refuses what the options cannot say, whoever is asked next.
+func (o *Options) Check() error {
 	switch {
-	case name != "" && viper.GetString("params") != "":
+	case o.Preset != "" && o.Params != "":
 		return command.Usage(errors.New("--params and --preset: one of them"))
-	case viper.IsSet("byzantine") && viper.GetInt("byzantine") < 0:
-		return command.Usage(fmt.Errorf("--byzantine is %d, want at least 0", viper.GetInt("byzantine")))
+	case o.Byzantine != nil && *o.Byzantine < 0:
+		return command.Usage(fmt.Errorf("--byzantine is %d, want at least 0", *o.Byzantine))
 	}
-	if err := command.ZeroFlags("rounds"); err != nil {
-		return command.Usage(err)
+	if err := command.Positive("rounds", o.Rounds); err != nil {
+		return err
 	}
-	if name != "" {
-		if _, err := preset.New(name, 1); err != nil {
+	if o.Preset != "" {
+		if _, err := preset.New(o.Preset, 1); err != nil {
 			return command.Usage(err)
 		}
 	}
 	return nil
 }
 
-// Params gives the parameters of the flags for n participants, valid, and
-// prints what weakens a guarantee.
-func Params(n int, base func() (params.Params, error), warnings io.Writer) (p params.Params, err error) {
-	if err := CheckFlags(); err != nil {
+// Shape returns the parameters for n participants, valid, and tells warn what weakens
+// a guarantee.
+func (o *Options) Shape(n int, base func() (params.Params, error), warn func(string)) (p params.Params, err error) {
+	if err := o.Check(); err != nil {
 		return p, err
 	}
-	file, name := viper.GetString("params"), viper.GetString("preset")
 	switch {
-	case file != "":
-		p, err = readParams(file)
-	case name != "":
-		if p, err = preset.New(name, n); err != nil {
+	case o.Params != "":
+		p, err = readParams(o.Params)
+	case o.Preset != "":
+		if p, err = preset.New(o.Preset, n); err != nil {
 			err = command.Usage(err)
 		}
 	default:
@@ -71,22 +79,10 @@ func Params(n int, base func() (params.Params, error), warnings io.Writer) (p pa
 	if err != nil {
 		return p, err
 	}
-	if rounds := viper.GetUint64("rounds"); rounds > 0 {
-		p.Training.Rounds = rounds
+	if err := o.change(&p, n); err != nil {
+		return p, err
 	}
-	if rule := viper.GetString("rule"); rule != "" {
-		p.Rule.Name = rule
-	}
-	switch f, most := viper.GetInt("byzantine"), (n-1)/3; {
-	case f > most:
-		return p, command.Usage(fmt.Errorf("--byzantine is %d with %d participants, want 0 to %d (N >= 3f+1)", f, n, most))
-	case f >= 0:
-		p.Rule.Byzantine = uint32(f)
-	}
-	if viper.IsSet("epsilon") {
-		p.Privacy.Epsilon = viper.GetFloat64("epsilon")
-	}
-	if err := account(&p); err != nil {
+	if err := o.account(&p); err != nil {
 		return p, command.Usage(err)
 	}
 	weak, err := p.Validate(n)
@@ -94,19 +90,35 @@ func Params(n int, base func() (params.Params, error), warnings io.Writer) (p pa
 		return p, command.Usage(fmt.Errorf("parameters for %d participants: %w", n, err))
 	}
 	for _, w := range weak {
-		fmt.Fprintln(warnings, "warning:", command.Plain(w))
+		warn(w)
 	}
 	return p, nil
 }
 
+// change puts what was asked for into the parameters for n participants.
+func (o *Options) change(p *params.Params, n int) error {
+	if most := (n - 1) / 3; o.Byzantine != nil && *o.Byzantine > most {
+		return command.Usage(fmt.Errorf("--byzantine is %d with %d participants, want 0 to %d (N >= 3f+1)", *o.Byzantine, n, most))
+	}
+	p.Training.Rounds = command.Or(o.Rounds, p.Training.Rounds)
+	p.Privacy.Epsilon = command.Or(o.Epsilon, p.Privacy.Epsilon)
+	if o.Rule != "" {
+		p.Rule.Name = o.Rule
+	}
+	if o.Byzantine != nil {
+		p.Rule.Byzantine = uint32(*o.Byzantine)
+	}
+	return nil
+}
+
 // account fills in the ledger. A budget that was asked for and does not pay for
 // all rounds is refused, where a preset's is raised.
-func account(p *params.Params) error {
+func (o *Options) account(p *params.Params) error {
 	asked := p.Privacy.Epsilon
-	if viper.IsSet("epsilon") && !(asked > 0 && asked <= math.MaxFloat64) {
+	if o.Epsilon != nil && !(asked > 0 && asked <= math.MaxFloat64) {
 		return fmt.Errorf("--epsilon is %g, want above 0", asked)
 	}
-	if err := preset.Account(p); err != nil || !viper.IsSet("epsilon") || p.Privacy.Epsilon == asked {
+	if err := preset.Account(p); err != nil || o.Epsilon == nil || p.Privacy.Epsilon == asked {
 		return err
 	}
 	if len(p.Privacy.Cost) == 0 {

@@ -10,8 +10,6 @@ import (
 
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/mnist/evaluate"
@@ -19,26 +17,31 @@ import (
 )
 
 func testnetStartCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "start",
 		Short: "Run a localnet to the end of its training and report every round",
 		Long: "Run a localnet to the end of its training and report every round: each node a process of its own, or with\n" +
 			"--inprocess a goroutine. Everything is stopped at the end, on failure and on Ctrl-C. The homes are temporary and\n" +
 			"removed, unless --keep or --home is given. A net that `testnet init` made in --home is started as it is, and one\n" +
 			"that was stopped goes on.",
-		RunE: runTestnetStart,
-	}
+	}, runStart)
 	manifestFlags(cmd)
-	manifestFileFlag(cmd)
 	cmd.Flags().Bool("inprocess", false, "run the nodes as goroutines of this process")
 	cmd.Flags().Bool("keep", false, "keep the homes")
 	cmd.Flags().Bool("no-eval", false, "do not measure the test accuracy")
 	return cmd
 }
 
-func runTestnetStart(cmd *cobra.Command, _ []string) (err error) {
-	home, keep := command.Home(), viper.GetBool("keep")
-	if !cmd.Flags().Changed("home") && os.Getenv("SPDL_HOME") == "" {
+type startOptions struct {
+	manifestOptions `mapstructure:",squash"`
+	InProcess       bool `mapstructure:"inprocess"`
+	Keep            bool `mapstructure:"keep"`
+	NoEval          bool `mapstructure:"no-eval"`
+}
+
+func runStart(r *command.Run, o *startOptions, _ []string) (err error) {
+	home, keep := r.Home, o.Keep
+	if !r.Named {
 		if home, err = os.MkdirTemp("", "spdl-testnet-"); err != nil {
 			return err
 		}
@@ -46,67 +49,58 @@ func runTestnetStart(cmd *cobra.Command, _ []string) (err error) {
 			defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 		}
 	}
-	n, err := netAt(cmd, home)
+	n, err := o.net(home)
 	if err != nil {
 		return err
 	}
-	warn(n)
+	warn(r, n)
 	if keep {
-		fmt.Fprintln(os.Stderr, "homes:", home)
+		fmt.Fprintln(r.Err, "homes:", home)
 	}
-	e, err := evaluator(n)
+	e, err := o.evaluator(n)
 	if err != nil {
 		return err
 	}
-	report := &testnet.Reporter{Out: cmd.OutOrStdout(), JSON: command.JSON(), Rounds: n.Genesis.Params.Training.Rounds, Delta: n.Genesis.Params.Privacy.Delta, TestChain: n.Genesis.Params.TestChain}
-	if command.IsTerminal(os.Stderr) {
-		report.Progress = os.Stderr
+	report := &testnet.Reporter{Out: r.Out, JSON: r.JSON, Rounds: n.Genesis.Params.Training.Rounds, Delta: n.Genesis.Params.Privacy.Delta, TestChain: n.Genesis.Params.TestChain}
+	if command.IsTerminal(r.Err) {
+		report.Progress = r.Err
 	}
-	return run(cmd.Context(), n, e, report)
+	return o.run(r.Context, n, e, report)
 }
 
-// netAt is the net that a folder holds, or a new one.
-func netAt(cmd *cobra.Command, home string) (*testnet.Net, error) {
+// net is the net that a folder holds, or a new one.
+func (o *startOptions) net(home string) (*testnet.Net, error) {
 	if !testnet.Made(home) {
-		m, err := manifestOf(cmd, home)
+		m, err := o.manifest(home)
 		if err != nil {
 			return nil, err
 		}
-		if err := perturbable(m); err != nil {
+		if err := o.perturbable(m); err != nil {
 			return nil, err
 		}
 		return testnet.Init(m)
 	}
-	var shaping []string
-	described := &cobra.Command{}
-	manifestFlags(described)
-	manifestFileFlag(described)
-	described.Flags().VisitAll(func(f *pflag.Flag) {
-		if cmd.Flags().Changed(f.Name) {
-			shaping = append(shaping, "--"+f.Name)
-		}
-	})
-	if len(shaping) > 0 {
+	if shaping := o.given(); len(shaping) > 0 {
 		return nil, command.Usage(fmt.Errorf("%v describes a new net, and %s holds one already", shaping, home))
 	}
 	n, err := testnet.Open(home)
 	if err != nil {
 		return nil, err
 	}
-	return n, perturbable(n.Manifest)
+	return n, o.perturbable(n.Manifest)
 }
 
 // perturbable refuses perturbations of nodes that are not processes.
-func perturbable(m testnet.Manifest) error {
-	if viper.GetBool("inprocess") && len(m.Perturb) > 0 {
+func (o *startOptions) perturbable(m testnet.Manifest) error {
+	if o.InProcess && len(m.Perturb) > 0 {
 		return command.Usage(errors.New("--inprocess with perturbations: a goroutine cannot be killed or paused"))
 	}
 	return nil
 }
 
 // evaluator is nil with --no-eval.
-func evaluator(n *testnet.Net) (*evaluate.Evaluator, error) {
-	if viper.GetBool("no-eval") {
+func (o *startOptions) evaluator(n *testnet.Net) (*evaluate.Evaluator, error) {
+	if o.NoEval {
 		return nil, nil
 	}
 	data, err := node.LoadData(n.Manifest.Data)
@@ -124,9 +118,9 @@ type localnet interface {
 }
 
 // run starts the nodes, follows the rounds to the last and stops the nodes.
-func run(ctx context.Context, n *testnet.Net, e *evaluate.Evaluator, report *testnet.Reporter) error {
+func (o *startOptions) run(ctx context.Context, n *testnet.Net, e *evaluate.Evaluator, report *testnet.Reporter) error {
 	report.Begin()
-	nodes, perturb, err := launch(n)
+	nodes, perturb, err := o.launch(n)
 	if err != nil {
 		return err
 	}
@@ -157,8 +151,8 @@ func run(ctx context.Context, n *testnet.Net, e *evaluate.Evaluator, report *tes
 }
 
 // launch starts the nodes and returns what sets their perturbations off.
-func launch(n *testnet.Net) (localnet, func(context.Context, uint64), error) {
-	if viper.GetBool("inprocess") {
+func (o *startOptions) launch(n *testnet.Net) (localnet, func(context.Context, uint64), error) {
+	if o.InProcess {
 		nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
 		return nodes, func(context.Context, uint64) {}, err
 	}

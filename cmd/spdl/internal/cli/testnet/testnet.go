@@ -2,16 +2,18 @@
 package testnet
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"os"
+	"reflect"
 	"strings"
 
+	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/node"
+	clinode "github.com/spdl/spdl/cmd/spdl/internal/cli/node"
+	"github.com/spdl/spdl/krum/rules"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/testnet"
@@ -35,111 +37,111 @@ func manifestFlags(cmd *cobra.Command) {
 	f.Uint64("seed", 0, "fix genesis, partition and noise (NO PRIVACY; default: random)")
 	f.Int("neighbours", 0, "persistent peers of a node (default: all up to 10 nodes, then 8, at least f+1)")
 	f.String("chain-id", "spdl-localnet", "id of the chain")
+	f.String("manifest", "", "TOML file that describes the net and its perturbations; flags go before it")
+	command.Values(cmd, "preset", preset.Names()...)
+	command.Values(cmd, "rule", rules.Names()...)
+	command.Values(cmd, "partition", node.PartitionIID, node.PartitionDirichlet)
 }
 
-func manifest(home string) testnet.Manifest {
-	return testnet.Manifest{
-		Validators: viper.GetInt("validators"), Rounds: viper.GetUint64("rounds"), Preset: viper.GetString("preset"),
-		Rule: viper.GetString("rule"), Data: viper.GetString("data"), Partition: viper.GetString("partition"), Alpha: viper.GetFloat64("alpha"),
-		Seed: viper.GetUint64("seed"), Neighbours: viper.GetInt("neighbours"), ChainID: viper.GetString("chain-id"), Home: home,
-	}
+// manifestOptions describe a net. What is nil is the manifest file's, or the
+// default.
+type manifestOptions struct {
+	Validators *int     `mapstructure:"validators"`
+	Rounds     *uint64  `mapstructure:"rounds"`
+	Preset     *string  `mapstructure:"preset"`
+	Rule       *string  `mapstructure:"rule"`
+	Data       *string  `mapstructure:"data"`
+	Partition  *string  `mapstructure:"partition"`
+	Alpha      *float64 `mapstructure:"alpha"`
+	Seed       *uint64  `mapstructure:"seed"`
+	Neighbours *int     `mapstructure:"neighbours"`
+	ChainID    *string  `mapstructure:"chain-id"`
+	Manifest   string   `mapstructure:"manifest"`
 }
 
-func manifestFileFlag(cmd *cobra.Command) {
-	cmd.Flags().String("manifest", "", "TOML file that describes the net and its perturbations; flags go before it")
-}
-
-// manifestOf is the manifest of the flags, the environment and, behind them,
-// --manifest. What they say and no net can be made of is wrong use.
-func manifestOf(cmd *cobra.Command, home string) (testnet.Manifest, error) {
-	if err := command.ZeroFlags("validators", "rounds", "alpha", "seed", "neighbours"); err != nil {
-		return testnet.Manifest{}, command.Usage(err)
+// manifest returns the manifest of the options and, behind them, of the file. What no
+// net can be made of is wrong use.
+func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) {
+	if err := errors.Join(command.Positive("validators", o.Validators), command.Positive("rounds", o.Rounds), command.Positive("alpha", o.Alpha),
+		command.Positive("seed", o.Seed), command.Positive("neighbours", o.Neighbours)); err != nil {
+		return m, err
 	}
-	m, err := readManifest(cmd, home)
-	if err == nil {
-		err = m.Check()
+	if o.Manifest != "" {
+		if m, err = testnet.LoadManifest(o.Manifest); err != nil {
+			return m, command.Usage(err)
+		}
 	}
-	if err != nil {
+	m.Home = home
+	m.Validators, m.Rounds, m.Seed = command.Or(o.Validators, m.Validators), command.Or(o.Rounds, m.Rounds), command.Or(o.Seed, m.Seed)
+	m.Preset, m.Rule, m.Data = command.Or(o.Preset, m.Preset), command.Or(o.Rule, m.Rule), command.Or(o.Data, m.Data)
+	m.Partition, m.Alpha = command.Or(o.Partition, m.Partition), command.Or(o.Alpha, m.Alpha)
+	m.Neighbours, m.ChainID = command.Or(o.Neighbours, m.Neighbours), command.Or(o.ChainID, m.ChainID)
+	if err := m.Check(); err != nil {
 		return m, command.Usage(err)
 	}
 	return m, nil
 }
 
-// readManifest is the manifest before it is checked.
-func readManifest(cmd *cobra.Command, home string) (testnet.Manifest, error) {
-	file := viper.GetString("manifest")
-	if file == "" {
-		return manifest(home), nil
+// given lists the options that describe a net and were given.
+func (o *manifestOptions) given() (names []string) {
+	v := reflect.ValueOf(*o)
+	for i := range v.NumField() {
+		if !v.Field(i).IsZero() {
+			names = append(names, "--"+v.Type().Field(i).Tag.Get("mapstructure"))
+		}
 	}
-	of, err := testnet.LoadManifest(file)
-	if err != nil {
-		return of, err
-	}
-	viper.SetConfigFile(file)
-	viper.SetConfigType("toml")
-	if err := viper.ReadInConfig(); err != nil {
-		return of, err
-	}
-	m := manifest(home)
-	m.Memory, m.Perturb, m.Attacks = of.Memory, of.Perturb, of.Attacks
-	if of.ChainID != "" && !cmd.Flags().Changed("chain-id") {
-		m.ChainID = of.ChainID // its key is chain_id
-	}
-	return m, nil
+	return names
 }
 
 func testnetInitCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "init",
 		Short: "Make the homes node0 to node<N-1> of a localnet under --home",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, err := manifestOf(cmd, command.Home())
-			if err != nil {
-				return err
+	}, func(r *command.Run, o *manifestOptions, _ []string) error {
+		m, err := o.manifest(r.Home)
+		if err != nil {
+			return err
+		}
+		n, err := testnet.Init(m)
+		if err != nil {
+			return err
+		}
+		warn(r, n)
+		return r.Show(n.Nodes, func(w io.Writer) error {
+			for _, x := range n.Nodes {
+				fmt.Fprintf(w, "%s  rpc %s  p2p %s\n", x.Home, x.RPC, x.P2P)
 			}
-			n, err := testnet.Init(m)
-			if err != nil {
-				return err
-			}
-			warn(n)
-			return command.Show(cmd.OutOrStdout(), n.Nodes, func(w io.Writer) error {
-				for _, node := range n.Nodes {
-					fmt.Fprintf(w, "%s  rpc %s  p2p %s\n", node.Home, node.RPC, node.P2P)
-				}
-				return nil
-			})
-		},
-	}
+			return nil
+		})
+	})
 	manifestFlags(cmd)
-	manifestFileFlag(cmd)
 	return cmd
 }
 
 // testnetNodeCommand is `start` for a node of a localnet that misbehaves as the
 // net's manifest says; the launcher calls it.
 func testnetNodeCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:    "node",
 		Short:  "Run the node of a home whose participant misbehaves by its localnet's manifest",
 		Hidden: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			kind, err := testnet.Misbehaviour(command.Home())
-			if err != nil {
-				return command.Usage(err)
-			}
-			return node.Run(cmd.Context(), attack.Hooks(kind))
-		},
-	}
+	}, func(r *command.Run, o *clinode.LogLevel, _ []string) error {
+		kind, err := testnet.Misbehaviour(r.Home)
+		if err != nil {
+			return command.Usage(err)
+		}
+		return clinode.Run(r, *o, attack.Hooks(kind))
+	})
 	cmd.Flags().String("log-level", "", "overrides log_level of config.toml")
 	return cmd
 }
 
 // warn prints the genesis warnings.
-func warn(n *testnet.Net) {
+func warn(r *command.Run, n *testnet.Net) {
 	for _, w := range n.Warnings {
-		fmt.Fprintln(os.Stderr, "warning:", w)
+		r.Warn(w)
 	}
 	if n.Manifest.Seed != 0 {
-		fmt.Fprintln(os.Stderr, "warning: TEST CHAIN ONLY: --seed makes the noise known, nothing is private")
+		r.Warn("TEST CHAIN ONLY: --seed makes the noise known, nothing is private")
 	}
 }

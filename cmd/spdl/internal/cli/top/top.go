@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
@@ -53,47 +51,51 @@ type Glance struct {
 }
 
 func Command() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "top",
 		Short: "Watch a running node: round, leader, stages, reputation, epsilon",
-		RunE:  runTop,
-	}
+	}, runTop)
 	command.NodeFlag(cmd)
 	cmd.Flags().Bool("once", false, "show it once and end")
 	cmd.Flags().Duration("interval", time.Second, "time between two looks")
 	return cmd
 }
 
-func runTop(cmd *cobra.Command, _ []string) error {
-	c, err := client.New(viper.GetString("node"))
+type options struct {
+	command.Node `mapstructure:",squash"`
+	Once         bool          `mapstructure:"once"`
+	Interval     time.Duration `mapstructure:"interval"`
+}
+
+func runTop(r *command.Run, o *options, _ []string) error {
+	c, err := r.Client(o.Node)
 	if err != nil {
-		return command.Usage(err)
+		return err
 	}
-	interval := viper.GetDuration("interval")
-	if interval < 100*time.Millisecond {
-		return command.Usage(fmt.Errorf("--interval is %v, want at least 100ms", interval))
+	if o.Interval < 100*time.Millisecond {
+		return command.Usage(fmt.Errorf("--interval is %v, want at least 100ms", o.Interval))
 	}
-	ctx, w := cmd.Context(), cmd.OutOrStdout()
+	ctx, w := r.Context, r.Out
 	g, err := look(ctx, c)
 	if err != nil {
 		return err
 	}
-	if viper.GetBool("once") {
-		return command.Show(w, g, func(w io.Writer) error { return topText(w, g) })
+	if o.Once {
+		return r.Show(g, func(w io.Writer) error { return topText(w, g) })
 	}
-	screen := !command.JSON() && command.IsTerminal(os.Stdout)
+	screen := !r.JSON && command.IsTerminal(w)
 	if screen {
 		fmt.Fprint(w, enterScreen)
 		defer fmt.Fprint(w, leaveScreen)
 	}
 	for {
-		if err := frame(w, g, screen); err != nil {
+		if err := frame(w, g, screen, r.JSON); err != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(interval):
+		case <-time.After(o.Interval):
 		}
 		now, err := look(ctx, c)
 		switch {
@@ -109,8 +111,8 @@ func runTop(cmd *cobra.Command, _ []string) error {
 
 // frame writes one look: over the last one on a screen, below it elsewhere, as
 // one line of JSON with -o json.
-func frame(w io.Writer, g *Glance, screen bool) error {
-	if command.JSON() {
+func frame(w io.Writer, g *Glance, screen, asJSON bool) error {
+	if asJSON {
 		return json.NewEncoder(w).Encode(g)
 	}
 	var text strings.Builder

@@ -40,7 +40,7 @@ func TestTopHostile(t *testing.T) {
 	require.Contains(t, text, "NO ANSWER")
 
 	out.Reset()
-	require.NoError(t, frame(&out, g, true))
+	require.NoError(t, frame(&out, g, true, false))
 	require.True(t, strings.HasPrefix(out.String(), homeCursor))
 	require.Equal(t, 1+10+1, strings.Count(out.String(), "\x1b"), "home, a clearing a line, the rest")
 }

@@ -3,12 +3,11 @@ package tx
 import (
 	"context"
 	"fmt"
-	"os"
 
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/shape"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
@@ -16,23 +15,36 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
+type epochOptions struct {
+	signOptions   `mapstructure:",squash"`
+	shape.Options `mapstructure:",squash"`
+	KeepModel     bool `mapstructure:"keep-model"`
+	Now           bool `mapstructure:"now"`
+	Force         bool `mapstructure:"force"`
+}
+
+func (o *epochOptions) sign() *signOptions { return &o.signOptions }
+
 func txStartEpoch() *cobra.Command {
-	cmd := transact("start-epoch", "Propose the next epoch", nil, startEpoch)
-	cmd.PreRunE = func(*cobra.Command, []string) error { return shape.CheckFlags() } // before a node is asked
-	cmd.Long = cmd.Short + ": its parameters, from the present model or a new one. More than two thirds of the active\n" +
-		"participants must approve. It opens when the running epoch's training is finished, or with --now at the next round boundary."
+	short := "Propose the next epoch"
+	cmd := transact(&cobra.Command{
+		Use: "start-epoch", Short: short,
+		Long: short + ": its parameters, from the present model or a new one. More than two thirds of the active\n" +
+			"participants must approve. It opens when the running epoch's training is finished, or with --now at the next round boundary.",
+	}, (*epochOptions).sign, startEpoch)
 	shape.Flags(cmd, "the running epoch's")
 	cmd.Flags().Bool("keep-model", false, "begin from the parameters of the model as they stand")
 	cmd.Flags().Bool("now", false, "leave the rest of the running epoch out")
+	cmd.Flags().Bool("force", false, "propose it even where a participant's budget pays for none of its rounds")
 	return cmd
 }
 
-func startEpoch(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
+func startEpoch(ctx context.Context, s *sender, o *epochOptions, _ []string) (tx.Body, error) {
 	status, err := s.Status(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, err := shape.Params(status.Participants, func() (params.Params, error) { return s.Params(ctx) }, os.Stderr)
+	p, err := o.Shape(status.Participants, func() (params.Params, error) { return s.Params(ctx) }, s.run.Warn)
 	if err != nil {
 		return nil, err
 	}
@@ -40,27 +52,37 @@ func startEpoch(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := warnOfBudgets(ctx, s, p); err != nil {
+	if err := checkBudgets(ctx, s, p, o.Force); err != nil {
 		return nil, err
 	}
 	if w := node.TooLarge(p, status.Participants); w != "" {
-		fmt.Fprintln(os.Stderr, "warning:", w)
+		s.run.Warn(w)
 	}
-	return app.NewStartEpoch(self.Index, self.Nonce+1, status.Epoch+1, p, viper.GetBool("keep-model"), viper.GetBool("now")), nil
+	return app.NewStartEpoch(self.Index, self.Nonce+1, status.Epoch+1, p, o.KeepModel, o.Now), nil
 }
 
-// warnOfBudgets says whose budget is too small for an epoch after what was spent
-// before.
-func warnOfBudgets(ctx context.Context, s *sender, p params.Params) error {
+// checkBudgets says whose budget is too small for an epoch after what was spent
+// before. Who could train in no round at all is refused, unless by force.
+func checkBudgets(ctx context.Context, s *sender, p params.Params, force bool) error {
 	members, err := s.Participants(ctx)
 	if err != nil {
 		return err
 	}
+	var broke []uint32
 	for _, m := range members {
-		if left := p.Privacy.Participations(m.Spent); m.Active && left < p.Training.Rounds {
-			fmt.Fprintf(os.Stderr, "warning: participant %d has spent so much that epsilon %g pays for %d of the %d rounds: --epsilon is the budget over all epochs\n",
-				m.Index, p.Privacy.Epsilon, left, p.Training.Rounds)
+		left := p.Privacy.Participations(m.Spent)
+		if !m.Active || left >= p.Training.Rounds {
+			continue
 		}
+		if left == 0 {
+			broke = append(broke, m.Index)
+		}
+		s.run.Warn(fmt.Sprintf("participant %d has spent so much that epsilon %g pays for %d of the %d rounds: --epsilon is the budget over all epochs",
+			m.Index, p.Privacy.Epsilon, left, p.Training.Rounds))
+	}
+	if len(broke) > 0 && !force {
+		return command.Usage(fmt.Errorf("epsilon %g pays for 0 of the %d rounds of participants %v after what they spent: take a larger --epsilon, or say --force",
+			p.Privacy.Epsilon, p.Training.Rounds, broke))
 	}
 	return nil
 }

@@ -10,38 +10,40 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
-	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app/tx"
 )
 
 func txEvidence() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "evidence FILE FILE",
 		Short: "Prove that a participant signed two gradients, or two aggregates, in one place",
 		Long: "Prove that a participant signed two gradients, or two aggregates, in one place. Each file holds one of the signed\n" +
 			"transactions: its bytes, or them in base64; with --from-json an object with them in base64 as \"tx\", as --dry-run -o json\n" +
 			"and CometBFT's RPC /tx print it. Evidence is not signed: anybody may send it.",
 		Args: cobra.ExactArgs(2),
-		RunE: runEvidence,
-	}
+	}, runEvidence)
 	sendFlags(cmd)
 	cmd.Flags().Bool("from-json", false, "the files are JSON")
 	return cmd
 }
 
-func runEvidence(cmd *cobra.Command, args []string) error {
-	if _, err := command.Timeout(); err != nil {
+type evidenceOptions struct {
+	sendOptions `mapstructure:",squash"`
+	FromJSON    bool `mapstructure:"from-json"`
+}
+
+func runEvidence(r *command.Run, o *evidenceOptions, args []string) error {
+	if err := o.Timeout.Check(); err != nil {
 		return err
 	}
-	c, err := client.New(viper.GetString("node"))
+	c, err := r.Client(o.Node)
 	if err != nil {
-		return command.Usage(err)
+		return err
 	}
 	var two [2]*tx.Tx
 	for i, file := range args {
-		if two[i], err = readTx(file); err != nil {
+		if two[i], err = readTx(file, o.FromJSON); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
@@ -49,17 +51,17 @@ func runEvidence(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	s := &sender{Client: c}
-	return s.deliver(cmd, t)
+	s := &sender{Client: c, run: r, options: &signOptions{sendOptions: o.sendOptions}}
+	return s.deliver(t)
 }
 
-// readTx reads the one transaction of a file.
-func readTx(file string) (*tx.Tx, error) {
+// readTx reads the one transaction of a file, in JSON or by its bytes.
+func readTx(file string, fromJSON bool) (*tx.Tx, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	if viper.GetBool("from-json") {
+	if fromJSON {
 		var of struct {
 			Tx     []byte `json:"tx"`
 			Result struct {

@@ -12,7 +12,6 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
@@ -21,10 +20,17 @@ import (
 // prefixDigits is the least of an id that names it.
 const prefixDigits = 8
 
+type joinOptions struct {
+	signOptions          `mapstructure:",squash"`
+	keys.IdentityOptions `mapstructure:",squash"`
+}
+
+func (o *joinOptions) sign() *signOptions { return &o.signOptions }
+
 func txJoin() *cobra.Command {
-	cmd := transact("join", "Ask for membership with the home's keys", nil,
-		func(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
-			who, keys, err := keys.Identity()
+	cmd := transact(&cobra.Command{Use: "join", Short: "Ask for membership with the home's keys"}, (*joinOptions).sign,
+		func(ctx context.Context, s *sender, o *joinOptions, _ []string) (tx.Body, error) {
+			who, keys, err := o.Identity(s.run, o.Options)
 			if err != nil {
 				return nil, err
 			}
@@ -44,9 +50,16 @@ func txJoin() *cobra.Command {
 	return cmd
 }
 
+type approveOptions struct {
+	signOptions `mapstructure:",squash"`
+	Join        string `mapstructure:"join"`
+}
+
+func (o *approveOptions) sign() *signOptions { return &o.signOptions }
+
 func txApprove() *cobra.Command {
-	cmd := transact("approve PROPOSAL", "Approve a proposal that waits", cobra.ExactArgs(1),
-		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
+	cmd := transact(&cobra.Command{Use: "approve PROPOSAL", Short: "Approve a proposal that waits", Args: cobra.ExactArgs(1)}, (*approveOptions).sign,
+		func(ctx context.Context, s *sender, o *approveOptions, args []string) (tx.Body, error) {
 			id, err := s.proposal(ctx, args[0])
 			if err != nil {
 				return nil, err
@@ -55,7 +68,7 @@ func txApprove() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			join, err := joinFile(id)
+			join, err := joinFile(o.Join, id)
 			return &tx.Approve{Participant: p.Index, Proposal: id, Join: join}, err
 		})
 	cmd.Long = cmd.Short + ".\n" +
@@ -68,12 +81,11 @@ func txApprove() *cobra.Command {
 }
 
 // joinFile is the transaction in the file of --join, where it is given.
-func joinFile(id []byte) ([]byte, error) {
-	file := viper.GetString("join")
+func joinFile(file string, id []byte) ([]byte, error) {
 	if file == "" {
 		return nil, nil
 	}
-	t, err := readTx(file)
+	t, err := readTx(file, false)
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +150,8 @@ func unique(what, prefix string, ids []string) (int, error) {
 }
 
 func txLeave() *cobra.Command {
-	cmd := transact("leave", "Leave the consortium at the next round boundary", nil,
-		func(ctx context.Context, s *sender, _ []string) (tx.Body, error) {
+	cmd := transact(&cobra.Command{Use: "leave", Short: "Leave the consortium at the next round boundary"}, plain,
+		func(ctx context.Context, s *sender, _ *signOptions, _ []string) (tx.Body, error) {
 			p, err := s.self(ctx)
 			return &tx.Leave{Participant: p.Index, Nonce: p.Nonce + 1}, err
 		})
@@ -148,16 +160,16 @@ func txLeave() *cobra.Command {
 }
 
 func txRestore() *cobra.Command {
-	return transact("restore PARTICIPANT", "Propose to give a participant of reputation 0 the initial one", cobra.ExactArgs(1),
-		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
+	return transact(&cobra.Command{Use: "restore PARTICIPANT", Short: "Propose to give a participant of reputation 0 the initial one", Args: cobra.ExactArgs(1)}, plain,
+		func(ctx context.Context, s *sender, _ *signOptions, args []string) (tx.Body, error) {
 			proposer, subject, nonce, err := s.proposing(ctx, args[0])
 			return &tx.Restore{Participant: proposer, Subject: subject, Nonce: nonce}, err
 		})
 }
 
 func txRemove() *cobra.Command {
-	return transact("remove PARTICIPANT", "Propose to end a participant's membership", cobra.ExactArgs(1),
-		func(ctx context.Context, s *sender, args []string) (tx.Body, error) {
+	return transact(&cobra.Command{Use: "remove PARTICIPANT", Short: "Propose to end a participant's membership", Args: cobra.ExactArgs(1)}, plain,
+		func(ctx context.Context, s *sender, _ *signOptions, args []string) (tx.Body, error) {
 			proposer, subject, nonce, err := s.proposing(ctx, args[0])
 			return &tx.Remove{Participant: proposer, Subject: subject, Nonce: nonce}, err
 		})

@@ -14,7 +14,6 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
@@ -24,7 +23,7 @@ import (
 )
 
 func txRotate() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "rotate",
 		Short: "Replace keys of the participant at the next round boundary (default: the signing and the VRF key)",
 		Long: "Replace keys of the participant at the next round boundary (default: the signing and the VRF key).\n" +
@@ -33,8 +32,7 @@ func txRotate() *cobra.Command {
 			"A running worker notices a new signing key by itself; after --vrf alone it must be restarted.\n" +
 			"A new consensus key is made elsewhere: run the node with its priv_validator_key.json once the rotation is in force,\n" +
 			"two heights later, and never two nodes with one key.",
-		RunE: runRotate,
-	}
+	}, runRotate)
 	sendFlags(cmd)
 	signFlags(cmd)
 	cmd.Flags().Bool("signing", false, "replace the signing key")
@@ -42,6 +40,14 @@ func txRotate() *cobra.Command {
 	cmd.Flags().Bool("consensus", false, "replace the validator's key by that of --consensus-key-file")
 	cmd.Flags().String("consensus-key-file", "", "priv_validator_key.json with the new consensus key; its public part is read")
 	return cmd
+}
+
+type rotateOptions struct {
+	signOptions      `mapstructure:",squash"`
+	Signing          bool   `mapstructure:"signing"`
+	VRF              bool   `mapstructure:"vrf"`
+	Consensus        bool   `mapstructure:"consensus"`
+	ConsensusKeyFile string `mapstructure:"consensus-key-file"`
 }
 
 // rotation is what a participant changes.
@@ -55,9 +61,9 @@ type rotation struct {
 
 // newRotation reads what is asked for, and the next keys of a rotation that was
 // cut off. It makes none: who is no participant shall find no keys left behind.
-func newRotation(s *sender) (*rotation, error) {
-	r := &rotation{sender: s, signing: viper.GetBool("signing"), vrf: viper.GetBool("vrf"), next: s.keys}
-	file, asked := viper.GetString("consensus-key-file"), viper.GetBool("consensus")
+func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
+	r := &rotation{sender: s, signing: o.Signing, vrf: o.VRF, next: s.keys}
+	file, asked := o.ConsensusKeyFile, o.Consensus
 	if asked != (file != "") {
 		return nil, command.Usage(errors.New("--consensus and --consensus-key-file: both or none"))
 	}
@@ -138,17 +144,17 @@ func (r *rotation) body(ctx context.Context, p app.Participant) (tx.Body, error)
 	return b, nil
 }
 
-func runRotate(cmd *cobra.Command, _ []string) error {
-	s, err := newSender()
+func runRotate(run *command.Run, o *rotateOptions, _ []string) error {
+	s, err := newSender(run, &o.signOptions)
 	if err != nil {
 		return err
 	}
-	r, err := newRotation(s)
+	r, err := newRotation(s, o)
 	if err != nil {
 		return err
 	}
 	var p app.Participant
-	t, err := s.sign(cmd.Context(), func(ctx context.Context) (tx.Body, error) {
+	t, err := s.sign(run.Context, func(ctx context.Context) (tx.Body, error) {
 		if p, err = r.holder(ctx); err != nil {
 			return nil, err
 		}
@@ -160,15 +166,15 @@ func runRotate(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if viper.GetBool("dry-run") {
-		return dryRun(cmd, t, "")
+	if o.DryRun {
+		return s.dryRun(t)
 	}
 	out := newReport(t, fmt.Sprintf("new keys of participant %d", p.Index))
-	spoken, err := r.carryOut(cmd.Context(), t, p, &out)
+	spoken, err := r.carryOut(run.Context, t, p, &out)
 	if !spoken {
 		return err
 	}
-	return errors.Join(command.Show(cmd.OutOrStdout(), out, out.text), err)
+	return errors.Join(run.Show(out, out.text), err)
 }
 
 // carryOut sends the rotation, unless the chain has it already, waits until it
@@ -184,7 +190,7 @@ func (r *rotation) carryOut(ctx context.Context, t *tx.Tx, p app.Participant, ou
 				return spoken, err
 			}
 		}
-		if !viper.GetBool("wait") {
+		if !r.options.Wait {
 			out.Next = "ask for the same rotation again to put the new keys in place once they are in force"
 			return true, nil
 		}
@@ -210,7 +216,7 @@ func (r *rotation) waits(ctx context.Context, proposal string) (bool, error) {
 
 // inForce waits until the chain has the participant with its new keys.
 func (r *rotation) inForce(ctx context.Context, index uint32, proposal string) error {
-	wait, cancel := context.WithTimeout(ctx, viper.GetDuration("timeout"))
+	wait, cancel := context.WithTimeout(ctx, r.options.Timeout.Timeout)
 	defer cancel()
 	gone := false
 	for {
@@ -232,7 +238,7 @@ func (r *rotation) inForce(ctx context.Context, index uint32, proposal string) e
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return fmt.Errorf("the rotation is not in force after %v; ask for it again to go on", viper.GetDuration("timeout"))
+			return fmt.Errorf("the rotation is not in force after %v; ask for it again to go on", r.options.Timeout.Timeout)
 		case <-time.After(pollInterval):
 		}
 	}

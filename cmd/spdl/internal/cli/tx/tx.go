@@ -15,7 +15,6 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
@@ -33,6 +32,21 @@ func Commands() *cobra.Command {
 		txJoin(), txApprove(), txLeave(), txRotate(), txRestore(), txRemove(), txEvidence(), txStartEpoch())
 }
 
+// sendOptions are what sends a transaction.
+type sendOptions struct {
+	command.Node    `mapstructure:",squash"`
+	command.Timeout `mapstructure:",squash"`
+	Wait            bool `mapstructure:"wait"`
+	DryRun          bool `mapstructure:"dry-run"`
+}
+
+// signOptions are what signs one and sends it.
+type signOptions struct {
+	sendOptions  `mapstructure:",squash"`
+	keys.Options `mapstructure:",squash"`
+	ChainID      string `mapstructure:"chain-id"`
+}
+
 // sendFlags are what sends a transaction.
 func sendFlags(cmd *cobra.Command) {
 	command.NodeFlag(cmd)
@@ -47,52 +61,59 @@ func signFlags(cmd *cobra.Command) {
 	keys.Flag(cmd)
 }
 
-// transact is a command that signs one transaction, sends it and shows what
-// became of it.
-func transact(use, short string, args cobra.PositionalArgs, body func(ctx context.Context, s *sender, args []string) (tx.Body, error)) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: args,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := newSender()
-			if err != nil {
+// transact makes cmd sign one transaction, send it and show what became of it. The
+// sender's options are within the command's.
+func transact[O any](cmd *cobra.Command, of func(*O) *signOptions, body func(ctx context.Context, s *sender, o *O, args []string) (tx.Body, error)) *cobra.Command {
+	cmd = command.New(cmd, func(r *command.Run, o *O, args []string) error {
+		if c, ok := any(o).(interface{ Check() error }); ok { // before a home or a node is asked
+			if err := c.Check(); err != nil {
 				return err
 			}
-			t, err := s.sign(cmd.Context(), func(ctx context.Context) (tx.Body, error) { return body(ctx, s, args) })
-			if err != nil {
-				return err
-			}
-			return s.deliver(cmd, t)
-		},
-	}
+		}
+		s, err := newSender(r, of(o))
+		if err != nil {
+			return err
+		}
+		t, err := s.sign(r.Context, func(ctx context.Context) (tx.Body, error) { return body(ctx, s, o, args) })
+		if err != nil {
+			return err
+		}
+		return s.deliver(t)
+	})
 	sendFlags(cmd)
 	signFlags(cmd)
 	return cmd
 }
 
+// plain is for a command whose options are the sender's alone.
+func plain(o *signOptions) *signOptions { return o }
+
 // sender is who signs a transaction, and the node that it goes to.
 type sender struct {
 	*client.Client
+	run     *command.Run
+	options *signOptions
 	keyFile string
 	keys    worker.Keys
 	about   string // what a proposal wants, where the transaction approves one
 }
 
 // newSender reads the key file. An absolute --key needs no home.
-func newSender() (*sender, error) {
-	s := &sender{keyFile: viper.GetString("key")}
-	_, err := command.Timeout()
+func newSender(r *command.Run, o *signOptions) (*sender, error) {
+	if err := o.Timeout.Check(); err != nil {
+		return nil, err
+	}
+	c, err := r.Client(o.Node)
 	if err != nil {
 		return nil, err
 	}
-	if s.Client, err = client.New(viper.GetString("node")); err != nil {
-		return nil, command.Usage(err)
-	}
+	s := &sender{Client: c, run: r, options: o, keyFile: o.Key}
 	if !filepath.IsAbs(s.keyFile) {
-		c, a, err := command.LoadHome()
+		c, a, err := r.LoadHome()
 		if err != nil {
 			return nil, err
 		}
-		s.keyFile = keys.File(c, a)
+		s.keyFile = o.File(c, a)
 	}
 	s.keys, err = node.LoadKeys(s.keyFile)
 	return s, err
@@ -100,7 +121,7 @@ func newSender() (*sender, error) {
 
 // chain is the id of the chain that the signature is for.
 func (s *sender) chain(ctx context.Context) (string, error) {
-	if id := viper.GetString("chain-id"); id != "" {
+	if id := s.options.ChainID; id != "" {
 		return id, nil
 	}
 	status, err := s.Status(ctx)
@@ -108,7 +129,7 @@ func (s *sender) chain(ctx context.Context) (string, error) {
 		return "", err
 	}
 	// A node that lies about its chain must not get a signature for another.
-	doc, err := abci.ReadGenesisFile(filepath.Join(command.Home(), "config", "genesis.json"))
+	doc, err := abci.ReadGenesisFile(filepath.Join(s.run.Home, "config", "genesis.json"))
 	if err == nil && doc.ChainID != status.ChainID {
 		return "", fmt.Errorf("the node is on chain %q, the home's genesis is of %q; --chain-id decides", status.ChainID, doc.ChainID)
 	}
@@ -207,23 +228,23 @@ func (r Report) text(w io.Writer) error {
 
 // deliver sends a transaction, or prints it in a dry run, and shows what became
 // of it.
-func (s *sender) deliver(cmd *cobra.Command, t *tx.Tx) error {
-	if viper.GetBool("dry-run") {
-		return dryRun(cmd, t, s.about)
+func (s *sender) deliver(t *tx.Tx) error {
+	if s.options.DryRun {
+		return s.dryRun(t)
 	}
 	r := newReport(t, s.about)
-	spoken, err := s.send(cmd.Context(), t, &r)
+	spoken, err := s.send(s.run.Context, t, &r)
 	if !spoken {
 		return err
 	}
-	return errors.Join(command.Show(cmd.OutOrStdout(), r, r.text), err)
+	return errors.Join(s.run.Show(r, r.text), err)
 }
 
 // dryRun shows a transaction that is not sent.
-func dryRun(cmd *cobra.Command, t *tx.Tx, about string) error {
-	r := newReport(t, about)
+func (s *sender) dryRun(t *tx.Tx) error {
+	r := newReport(t, s.about)
 	r.Tx = t.Raw
-	return command.Show(cmd.OutOrStdout(), r, func(w io.Writer) error { return printRaw(w, t.Raw) })
+	return s.run.Show(r, func(w io.Writer) error { return printRaw(w, t.Raw) })
 }
 
 // send broadcasts a transaction and, with --wait, waits for its block. It tells
@@ -240,15 +261,15 @@ func (s *sender) send(ctx context.Context, t *tx.Tx, r *Report) (spoken bool, er
 	if err != nil {
 		return false, err
 	}
-	if !viper.GetBool("wait") {
+	if !s.options.Wait {
 		r.Next = "it waits for a block"
 		return true, nil
 	}
-	wait, stop := context.WithTimeout(ctx, viper.GetDuration("timeout"))
+	wait, stop := context.WithTimeout(ctx, s.options.Timeout.Timeout)
 	defer stop()
 	r.Height, err = s.Included(wait, t, pollInterval)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = fmt.Errorf("transaction %s is in no block after %v; the node took it, and it may come yet", r.Hash, viper.GetDuration("timeout"))
+		err = fmt.Errorf("transaction %s is in no block after %v; the node took it, and it may come yet", r.Hash, s.options.Timeout.Timeout)
 	}
 	if err != nil {
 		return true, err

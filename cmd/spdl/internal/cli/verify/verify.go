@@ -18,7 +18,6 @@ import (
 	"github.com/cometbft/cometbft/light/provider"
 	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
-	"github.com/spf13/viper"
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
@@ -38,33 +37,49 @@ func trustFlags(cmd *cobra.Command) {
 	f.Duration("trust-period", 7*24*time.Hour, "how old the trusted header may be")
 	f.StringSlice("witness", nil, "RPC address of another node, which would contradict a forked --node; may be repeated")
 	f.Duration("timeout", time.Minute, "time for all questions")
+	f.String("chain-id", "", "chain that the node, or the model, must be of (default: the node's)")
 }
 
-// trust reads the flags; the chain's id is to be added.
-func trust(offline bool) (verify.Trust, error) {
-	t := verify.Trust{Height: viper.GetInt64("trust-height"), Period: viper.GetDuration("trust-period")}
+// trustOptions are where trust begins and whom to ask.
+type trustOptions struct {
+	command.Node    `mapstructure:",squash"`
+	command.Timeout `mapstructure:",squash"`
+	Height          int64         `mapstructure:"trust-height"`
+	Hash            string        `mapstructure:"trust-hash"`
+	Period          time.Duration `mapstructure:"trust-period"`
+	Witness         []string      `mapstructure:"witness"`
+	ChainID         string        `mapstructure:"chain-id"`
+}
+
+type modelOptions struct {
+	trustOptions `mapstructure:",squash"`
+	Offline      bool `mapstructure:"offline"`
+}
+
+// trust reads the options; the chain's id is to be added.
+func (o *trustOptions) trust(offline bool) (verify.Trust, error) {
+	t := verify.Trust{Height: o.Height, Period: o.Period}
 	var err error
-	t.Hash, err = hex.DecodeString(viper.GetString("trust-hash"))
+	t.Hash, err = hex.DecodeString(o.Hash)
 	switch {
 	case err != nil || len(t.Hash) != 32:
-		return t, command.Usage(fmt.Errorf("--trust-hash is %q, want 64 hex digits: the hash of a header that you trust", viper.GetString("trust-hash")))
+		return t, command.Usage(fmt.Errorf("--trust-hash is %q, want 64 hex digits: the hash of a header that you trust", o.Hash))
 	case t.Height < 0 || t.Height == 0 && !offline:
 		return t, command.Usage(fmt.Errorf("--trust-height is %d, want the height of that header", t.Height))
 	case t.Period <= 0:
 		return t, command.Usage(fmt.Errorf("--trust-period is %v, want above 0", t.Period))
 	}
-	_, err = command.Timeout()
-	return t, err
+	return t, o.Timeout.Check()
 }
 
 // follow starts a light client on --node, for a chain; "" for the node's own.
-func follow(ctx context.Context, cmd *cobra.Command, t verify.Trust) (*client.Client, verify.Headers, verify.Trust, error) {
-	c, err := client.New(viper.GetString("node"))
+func (o *trustOptions) follow(ctx context.Context, r *command.Run, t verify.Trust) (*client.Client, verify.Headers, verify.Trust, error) {
+	c, err := r.Client(o.Node)
 	if err != nil {
-		return nil, nil, t, command.Usage(err)
+		return nil, nil, t, err
 	}
 	var others []*client.Client
-	for _, address := range viper.GetStringSlice("witness") {
+	for _, address := range o.Witness {
 		w, err := client.New(address)
 		if err != nil {
 			return nil, nil, t, command.Usage(fmt.Errorf("--witness: %w", err))
@@ -86,7 +101,7 @@ func follow(ctx context.Context, cmd *cobra.Command, t verify.Trust) (*client.Cl
 		witnesses = append(witnesses, w.Provider(t.ChainID))
 	}
 	if len(witnesses) == 0 {
-		fmt.Fprintln(cmd.ErrOrStderr(), "no --witness: nobody would contradict a fork that more than a third of the validators signed")
+		fmt.Fprintln(r.Err, "no --witness: nobody would contradict a fork that more than a third of the validators signed")
 	}
 	h, err := verify.Light(ctx, t, c.Provider(t.ChainID), witnesses)
 	return c, h, t, err
@@ -119,7 +134,7 @@ func (v verdictOf) text(w io.Writer) {
 }
 
 func verifyModel() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use:   "model FILE",
 		Short: "Check an exported model: from a trusted header to the file's last byte",
 		Long: `Check an exported model: from a trusted header to the file's last byte.
@@ -130,99 +145,94 @@ carries that header, and --trust-hash is its hash.`,
 		Example: `  spdl verify model m.safetensors --trust-height 1 --trust-hash 5F2B... --witness tcp://other:26657
   spdl verify model m.npz --offline --trust-hash 5F2B...`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			offline := viper.GetBool("offline")
-			t, err := trust(offline)
+	}, func(r *command.Run, o *modelOptions, args []string) error {
+		t, err := o.trust(o.Offline)
+		if err != nil {
+			return err
+		}
+		f, format, err := model.Read(args[0])
+		if err != nil {
+			return err
+		}
+		if err := f.Check(); err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		ctx, cancel := context.WithTimeout(r.Context, o.Timeout.Timeout)
+		defer cancel()
+		t.ChainID = f.Card.ChainID
+		if id := o.ChainID; id != "" && id != t.ChainID {
+			return fmt.Errorf("%s: %w: it is of chain %q, wanted is %q", args[0], app.ErrNotProven, t.ChainID, id)
+		}
+		var headers verify.Headers
+		if o.Offline {
+			own, err := f.Header()
 			if err != nil {
 				return err
 			}
-			f, format, err := model.Read(args[0])
-			if err != nil {
-				return err
+			if t.Height == 0 {
+				t.Height = own.Height
 			}
-			if err := f.Check(); err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), viper.GetDuration("timeout"))
-			defer cancel()
-			t.ChainID = f.Card.ChainID
-			if id := viper.GetString("chain-id"); id != "" && id != t.ChainID {
-				return fmt.Errorf("%s: %w: it is of chain %q, wanted is %q", args[0], app.ErrNotProven, t.ChainID, id)
-			}
-			var headers verify.Headers
-			if offline {
-				own, err := f.Header()
-				if err != nil {
-					return err
-				}
-				if t.Height == 0 {
-					t.Height = own.Height
-				}
-				headers = verify.Pinned(t, own)
-			} else if _, headers, t, err = follow(ctx, cmd, t); err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			b, err := verify.Model(ctx, f, headers)
-			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			v := verdictOn(fmt.Sprintf("model after epoch %d round %d", f.Card.Epoch, f.Card.Round), t, b)
-			v.File, v.Format, v.Card = args[0], format, &model.CardReport{Card: f.Card}
-			return command.Show(cmd.OutOrStdout(), v, func(w io.Writer) error {
-				v.text(w)
-				return model.CardText(w, f.Card)
-			})
-		},
-	}
+			headers = verify.Pinned(t, own)
+		} else if _, headers, t, err = o.follow(ctx, r, t); err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		b, err := verify.Model(ctx, f, headers)
+		if err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		v := verdictOn(fmt.Sprintf("model after epoch %d round %d", f.Card.Epoch, f.Card.Round), t, b)
+		v.File, v.Format, v.Card = args[0], format, &model.CardReport{Card: f.Card}
+		return r.Show(v, func(w io.Writer) error {
+			v.text(w)
+			return model.CardText(w, f.Card)
+		})
+	})
 	trustFlags(cmd)
 	cmd.Flags().Bool("offline", false, "ask no node: trust the header in the file if it has the hash --trust-hash")
-	cmd.Flags().String("chain-id", "", "chain that the model must be of (default: the node's)")
 	return cmd
 }
 
 // verifyAnswer asks a node with proof and checks the answer.
 func verifyAnswer(use, short string, args cobra.PositionalArgs, path query.Path, read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := command.New(&cobra.Command{
 		Use: use, Short: short, Args: args,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := trust(false)
-			if err != nil {
-				return err
-			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), viper.GetDuration("timeout"))
-			defer cancel()
-			t.ChainID = viper.GetString("chain-id")
-			c, headers, t, err := follow(ctx, cmd, t)
-			if err != nil {
-				return err
-			}
-			asked, p, root, err := query.Prove(ctx, c, path, args)
-			if err != nil {
-				return err
-			}
-			header, err := c.HeaderOf(ctx, t.ChainID, p.Height, root)
-			if err != nil {
-				return err
-			}
-			b, err := verify.Answer(ctx, asked, p, header.Height, headers)
-			if err != nil {
-				return err
-			}
-			value, text, err := read(p.Value)
-			if err != nil {
-				return err
-			}
-			v := verdictOn(asked, t, b)
-			v.Value = value
-			return command.Show(cmd.OutOrStdout(), v, func(w io.Writer) error {
-				v.text(w)
-				fmt.Fprintln(w)
-				return text(w)
-			})
-		},
-	}
+	}, func(r *command.Run, o *trustOptions, args []string) error {
+		t, err := o.trust(false)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(r.Context, o.Timeout.Timeout)
+		defer cancel()
+		t.ChainID = o.ChainID
+		c, headers, t, err := o.follow(ctx, r, t)
+		if err != nil {
+			return err
+		}
+		asked, p, root, err := query.Prove(ctx, c, path, args)
+		if err != nil {
+			return err
+		}
+		header, err := c.HeaderOf(ctx, t.ChainID, p.Height, root)
+		if err != nil {
+			return err
+		}
+		b, err := verify.Answer(ctx, asked, p, header.Height, headers)
+		if err != nil {
+			return err
+		}
+		value, text, err := read(p.Value)
+		if err != nil {
+			return err
+		}
+		v := verdictOn(asked, t, b)
+		v.Value = value
+		return r.Show(v, func(w io.Writer) error {
+			v.text(w)
+			fmt.Fprintln(w)
+			return text(w)
+		})
+	})
 	trustFlags(cmd)
-	cmd.Flags().String("chain-id", "", "chain that the node must be on (default: the node's)")
 	return cmd
 }
 

@@ -1,0 +1,121 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/spdl/spdl/abci/client"
+)
+
+// The exit codes.
+const (
+	Failure     = 1
+	WrongUse    = 2
+	Unreachable = 3
+)
+
+// UsageError is wrong use of the command line.
+type UsageError struct{ error }
+
+// Usage returns an error that is wrong use of the command line.
+func Usage(err error) error { return UsageError{err} }
+
+// Exit returns the exit code of an error.
+func Exit(err error) int {
+	var usage UsageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		return WrongUse
+	case errors.Is(err, client.ErrUnreachable):
+		return Unreachable
+	}
+	return Failure
+}
+
+// PrintError writes an error to standard error: as a line, or with -o json as one
+// line with an object.
+func PrintError(w io.Writer, args []string, err error) {
+	text := Plain(err.Error())
+	if !wantsJSON(args) {
+		fmt.Fprintln(w, "spdl:", text)
+		return
+	}
+	said := struct {
+		Error string `json:"error"`
+		Exit  int    `json:"exit"`
+		Code  uint32 `json:"code,omitempty"` // the application's, of a refusal
+	}{Error: text, Exit: Exit(err)}
+	var refusal *client.Refusal
+	if errors.As(err, &refusal) {
+		said.Code = refusal.Code
+	}
+	_ = json.NewEncoder(w).Encode(said) // nobody is left to hear of it
+}
+
+// wantsJSON reports whether a command line asks for JSON, even one that cannot be
+// parsed as a whole.
+func wantsJSON(args []string) bool {
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.ParseErrorsAllowlist.UnknownFlags = true
+	f.SetOutput(io.Discard)
+	f.Usage = func() {}
+	output := f.StringP("output", "o", os.Getenv("SPDL_OUTPUT"), "")
+	_ = f.Parse(args) // what it found before the fault counts
+	return *output == "json"
+}
+
+// flagError is wrong use; a flag that does not exist may be misspelt.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		err = meant(err, closest(unknown.GetSpecifiedName(), known), "--")
+	}
+	return Usage(err)
+}
+
+// CheckArgs makes wrong arguments of a command, and of those under it, wrong use.
+func CheckArgs(cmd *cobra.Command) {
+	check := cmd.Args
+	cmd.Args = func(c *cobra.Command, args []string) error {
+		var err error
+		switch {
+		case check != nil:
+			err = check(c, args)
+		case c.HasSubCommands() && len(args) > 0:
+			err = UnknownCommand(c, args[0])
+		default:
+			err = cobra.NoArgs(c, args)
+		}
+		if err != nil {
+			return Usage(err)
+		}
+		return nil
+	}
+	for _, sub := range cmd.Commands() {
+		CheckArgs(sub)
+	}
+}
+
+// UnknownCommand says that a command has no such subcommand, and which was meant.
+func UnknownCommand(cmd *cobra.Command, name string) error {
+	return meant(fmt.Errorf("unknown command %q for %q", name, cmd.CommandPath()), cmd.SuggestionsFor(name), "")
+}
+
+// meant adds to an error what was meant.
+func meant(err error, close []string, prefix string) error {
+	if len(close) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean %s%s?", err, prefix, strings.Join(close, " or "+prefix))
+}

@@ -1,0 +1,86 @@
+package command
+
+import (
+	"fmt"
+	"time"
+
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/node"
+)
+
+// QueryTimeout bounds one query.
+const QueryTimeout = 10 * time.Second
+
+// Node is the option of a command that talks to a node.
+type Node struct {
+	Node string `mapstructure:"node"`
+}
+
+// NodeFlag adds --node.
+func NodeFlag(cmd *cobra.Command) {
+	cmd.Flags().String("node", "", "RPC address of a node (default: rpc.laddr of the home's config.toml, else "+node.DefaultRPC+")")
+}
+
+// Address returns the RPC address of --node or, without it, of the home. A home
+// that was not asked for need not exist.
+func (r *Run) Address(o Node) (string, error) {
+	home, err := node.RPCAddress(r.Home)
+	switch {
+	case o.Node != "" && err == nil && r.Named:
+		r.asked = fmt.Sprintf("--node is %s; the node of %s is at %s", o.Node, r.Home, home)
+		return o.Node, nil
+	case o.Node != "":
+		r.asked = fmt.Sprintf("--node is %s", o.Node)
+		return o.Node, nil
+	case err == nil:
+		r.asked = fmt.Sprintf("%s is where the node of %s listens; --node asks another", home, r.Home)
+		return home, nil
+	case r.Named:
+		return "", r.localnet(err)
+	}
+	r.asked = fmt.Sprintf("%s is the default; --home or --node names another", node.DefaultRPC)
+	return node.DefaultRPC, nil
+}
+
+// Client prepares to ask the node of --node or of the home.
+func (r *Run) Client(o Node) (*client.Client, error) {
+	address, err := r.Address(o)
+	if err != nil {
+		return nil, err
+	}
+	return Dial(address)
+}
+
+// Dial prepares to ask the node at an address that was given.
+func Dial(address string) (*client.Client, error) {
+	c, err := client.New(address)
+	if err != nil {
+		return nil, Usage(err)
+	}
+	return c, nil
+}
+
+// explain adds to the error of a node that did not answer which one was asked.
+func (r *Run) explain(err error) error {
+	if r.asked == "" || !errors.Is(err, client.ErrUnreachable) {
+		return err
+	}
+	return fmt.Errorf("%w (%s)", err, r.asked)
+}
+
+// Timeout is the option of a command that waits.
+type Timeout struct {
+	Timeout time.Duration `mapstructure:"timeout"`
+}
+
+// Check refuses what is no time.
+func (t Timeout) Check() error {
+	if t.Timeout <= 0 {
+		return Usage(fmt.Errorf("--timeout is %v, want above 0", t.Timeout))
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+
+	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/types"
+)
+
+// Show prints a value: as JSON, or as text by the given function.
+func (r *Run) Show(value any, text func(io.Writer) error) error {
+	if !r.JSON && text != nil {
+		return text(r.Out)
+	}
+	enc := json.NewEncoder(r.Out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(value)
+}
+
+// Line returns a text for Show: one line.
+func Line(text string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, text)
+		return err
+	}
+}
+
+// Warn writes a warning to standard error.
+func (r *Run) Warn(text string) { fmt.Fprintln(r.Err, "warning:", Plain(text)) }
+
+// Plain takes out of a foreign text what could drive a terminal: a node that is
+// asked may answer anything.
+func Plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\n' {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
+
+// IsTerminal reports whether a writer is a terminal.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// LogAt returns a logger to standard error: at a level, as "info", or at one for each
+// module, as "app:info,*:error"; otherwise is the level of modules not named.
+func (r *Run) LogAt(level, otherwise string) (log.Logger, error) {
+	logger, err := cmtflags.ParseLogLevel(level, log.NewTMLogger(log.NewSyncWriter(r.Err)), otherwise)
+	if err != nil {
+		return nil, fmt.Errorf("log level %q: %w", level, err)
+	}
+	return logger, nil
+}
+
+// CheckChainID is CometBFT's bound on --chain-id.
+func CheckChainID(id string) error {
+	if len(id) > types.MaxChainIDLen {
+		return Usage(fmt.Errorf("--chain-id %q has %d bytes, at most %d", id, len(id), types.MaxChainIDLen))
+	}
+	return nil
+}
+
+// DecodeStrict decodes one JSON value without unknown fields.
+func DecodeStrict(data []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one JSON value")
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package node
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+)
+
+// loss is what a reset removes and what it leaves.
+type loss struct {
+	Removed []string `json:"removed"`
+	Kept    []string `json:"kept"`
+}
+
+// lossOf names the files of a home. What was signed last is set back with the
+// blocks, and so is among what is lost.
+func lossOf(c *config.Config, a node.AppConfig) loss {
+	return loss{
+		Removed: []string{c.DBDir() + " (blocks, state, snapshots)", c.PrivValidatorStateFile() + " (what the validator signed last)",
+			node.InHome(c, a.Worker.Journal) + " (the worker's journal)"},
+		Kept: []string{c.PrivValidatorKeyFile(), c.NodeKeyFile(), node.InHome(c, a.Worker.KeyFile), c.GenesisFile(), "config.toml and app.toml"},
+	}
+}
+
+func (l loss) text(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "removed  %s\nkept     %s\n", strings.Join(l.Removed, "\n         "), strings.Join(l.Kept, "\n         "))
+	return err
+}
+
+// Reset has CometBFT's name for it.
+func Reset() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "unsafe-reset-all",
+		Short: "Remove all blocks, the state and the worker's journal; keys and configuration stay",
+		Long: "Remove all blocks, the state and the worker's journal; keys and configuration stay. Without --yes nothing is\n" +
+			"removed, and the files are named.\n" +
+			"Unsafe: on a chain that goes on, the validator may sign twice and the worker may send a second gradient for a round.\n" +
+			"Restoring a node does not need it: a home with the old keys and without data/ catches up by itself.",
+	}, runReset)
+	cmd.Flags().Bool("yes", false, "really remove it")
+	return cmd
+}
+
+type resetOptions struct {
+	Yes bool `mapstructure:"yes"`
+}
+
+func runReset(r *command.Run, o *resetOptions, _ []string) error {
+	c, a, err := r.LoadHome()
+	if err != nil {
+		return err
+	}
+	l := lossOf(c, a)
+	if !o.Yes {
+		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. On a chain that goes on the validator may then sign twice. "+
+			"Restoring a node does not need it. If the chain is gone for ever, say --yes", strings.Join(l.Removed, ", "), strings.Join(l.Kept, ", ")))
+	}
+	if err := node.Reset(c, a); err != nil {
+		return err
+	}
+	return r.Show(l, l.text)
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+)
+
+// TestEveryOptionHasItsFlag: the options of every command are filled from its flags,
+// where a field without a flag or a flag without a field is an error.
+func TestEveryOptionHasItsFlag(t *testing.T) {
+	leaves := 0
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+		if cmd.HasSubCommands() || cmd.Name() == "help" || strings.HasPrefix(cmd.CommandPath(), "spdl completion") {
+			return
+		}
+		leaves++
+		require.NotNil(t, cmd.PreRunE, cmd.CommandPath())
+		require.NoError(t, cmd.ParseFlags(nil))
+		require.NoError(t, cmd.PreRunE(cmd, nil), cmd.CommandPath())
+	}
+	walk(rootCommand(io.Discard, io.Discard))
+	require.Greater(t, leaves, 40)
+}
+
+// TestMistypedOptions: a key that is on one side alone is found.
+func TestMistypedOptions(t *testing.T) {
+	type options struct {
+		Node string `mapstructure:"node"`
+	}
+	for _, flags := range [][]string{{"nod"}, {}, {"node", "other"}} {
+		root := command.Root("spdl", "")
+		cmd := command.New(&cobra.Command{Use: "x"}, func(*command.Run, *options, []string) error { return nil })
+		for _, f := range flags {
+			cmd.Flags().String(f, "", "")
+		}
+		root.AddCommand(cmd)
+		require.Error(t, cmd.PreRunE(cmd, nil), flags)
+	}
+}
+
+// TestEnvironment: SPDL_NAME is --name, and a value of the wrong type is wrong use.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("SPDL_OUTPUT", "json")
+	t.Setenv("SPDL_VALIDATORS", "7")
+	stdout, stderr, code := spdl(t, "rules")
+	require.Zero(t, code, stderr)
+	require.True(t, json.Valid([]byte(stdout)))
+	require.Contains(t, stdout, "N = 7 in N'")
+	t.Setenv("SPDL_VALIDATORS", "seven")
+	_, stderr, code = spdl(t, "rules")
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "seven")
+}
+
+// TestErrorsInJSON: with -o json an error is one object on standard error, wherever
+// on the command line the fault is.
+func TestErrorsInJSON(t *testing.T) {
+	for args, exit := range map[string]int{
+		"explode -o json":                             2,
+		"-o json query round x":                       2,
+		"query status --bogus --output=json":          2,
+		"query status -ojson --node 127.0.0.1:1":      3,
+		"keys new /nonexistent/file -o json":          1,
+		"plan --epsilon 1 --rule krumm -o json":       2,
+		"start --home /nonexistent --output json":     1,
+		"rules --validators x -o json":                2,
+		"query membership extra arguments -o json":    2,
+		"testnet start --partition nothing -o json":   2,
+		"experiment reputatoin -o json":               2,
+		"verify participant --trust-height x -o json": 2,
+	} {
+		stdout, stderr, code := spdl(t, strings.Fields(args)...)
+		require.Equal(t, exit, code, args)
+		require.Empty(t, stdout, args)
+		var said struct {
+			Error string
+			Exit  int
+		}
+		require.NoError(t, json.Unmarshal([]byte(stderr), &said), "%s: %s", args, stderr)
+		require.Equal(t, exit, said.Exit, args)
+		require.NotEmpty(t, said.Error, args)
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	for args, meant := range map[string]string{
+		"quary":                                         "query",
+		"query membrship":                               "membership",
+		"help query epoch":                              "epochs",
+		"testnet strat":                                 "start",
+		"plan --epsilon 1 --rule krumm":                 "krum",
+		"plan --preset defualt":                         "default",
+		"testnet init --rule medain --home /none":       "median",
+		"testnet init --partition dirichelt --home /no": "dirichlet",
+		"tx start-epoch --preset mpl":                   "mlp",
+		"experiment reputatoin":                         "reputation",
+		"experiment attacks --attacks sign-flop":        "sign-flip",
+		"model export --format safetensor":              "safetensors",
+		"version -o jsno":                               "json",
+		"rules --validatrs 4":                           "--validators",
+	} {
+		_, stderr, code := spdl(t, strings.Fields(args)...)
+		require.Equal(t, command.WrongUse, code, args)
+		require.Regexp(t, "did you mean (.* or )?"+meant, stderr, args)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for args, offered := range map[string]string{
+		"plan --rule kr":                     "krum\n",
+		"testnet start --preset ":            "mlp\n",
+		"testnet start --partition ":         "dirichlet\n",
+		"experiment reput":                   "reputation\n",
+		"experiment attacks --rules mean,kr": "mean,krum\n",
+		"query status -o ":                   "json\n",
+		"model export --format ":             "npz\n",
+		"genesis new --rule ":                "median\n",
+	} {
+		stdout, _, code := spdl(t, append([]string{"__complete"}, strings.Split(args, " ")...)...)
+		require.Zero(t, code, args)
+		require.Contains(t, stdout, offered, args)
+	}
+}
+
+// TestHomeSaysWhichNode: a command asks the node of its home, unless --node says
+// another, and says so where nobody answers.
+func TestHomeSaysWhichNode(t *testing.T) {
+	home := initHome(t, "mine")
+	file := filepath.Join(home, "config/config.toml")
+	config, err := os.ReadFile(file)
+	require.NoError(t, err)
+	at := func(laddr string) {
+		changed := strings.Replace(string(config), `laddr = "`+"tcp://127.0.0.1:26657"+`"`, `laddr = "`+laddr+`"`, 1)
+		require.Contains(t, changed, laddr)
+		require.NoError(t, os.WriteFile(file, []byte(changed), 0o600))
+	}
+	at("tcp://0.0.0.0:1")
+	for _, args := range []string{"query status", "status", "top --once", "tx leave", "model export", "verify round --trust-height 1 --trust-hash " + strings.Repeat("ab", 32)} {
+		_, stderr, code := spdl(t, append(strings.Fields(args), "--home", home)...)
+		require.Equal(t, command.Unreachable, code, "%s: %s", args, stderr)
+		require.Contains(t, stderr, "tcp://127.0.0.1:1 is where the node of "+home+" listens; --node asks another", args)
+	}
+	_, stderr, code := spdl(t, "query", "status", "--home", home, "--node", "127.0.0.1:2")
+	require.Equal(t, command.Unreachable, code)
+	require.Contains(t, stderr, "--node is 127.0.0.1:2; the node of "+home+" is at tcp://127.0.0.1:1")
+	_, stderr, code = spdl(t, "query", "status", "--home", filepath.Join(home, "none"))
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "spdl init makes a home")
+	at("")
+	_, stderr, code = spdl(t, "query", "status", "--home", home)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "rpc.laddr is empty")
+	_, err = client.New("127.0.0.1:31001")
+	require.NoError(t, err)
+}
+
+// TestResetSaysWhatIsLost: without --yes nothing is removed, and the files are named.
+func TestResetSaysWhatIsLost(t *testing.T) {
+	home := initHome(t, "mine")
+	_, stderr, code := spdl(t, "unsafe-reset-all", "--home", home)
+	require.Equal(t, command.WrongUse, code)
+	for _, named := range []string{"data", "priv_validator_state.json", "worker_journal.json", "priv_validator_key.json", "participant_key.json", "Restoring", "--yes"} {
+		require.Contains(t, stderr, named)
+	}
+	require.FileExists(t, filepath.Join(home, "data/priv_validator_state.json"))
+	stdout, stderr, code := spdl(t, "unsafe-reset-all", "--home", home, "--yes", "-o", "json")
+	require.Zero(t, code, stderr)
+	require.True(t, json.Valid([]byte(stdout)))
+	require.FileExists(t, filepath.Join(home, "config/participant_key.json"))
+}
