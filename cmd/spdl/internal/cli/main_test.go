@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	_ = os.Setenv("HOME", os.TempDir()) // nor their home
+	_ = os.Setenv(asSPDL, "1")          // for the nodes that a localnet starts
 	os.Exit(m.Run())
 }
 
@@ -46,7 +47,7 @@ func process(t *testing.T, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Env = append(os.Environ(), asSPDL+"=1", "TMPDIR="+t.TempDir())
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 	return cmd
 }
 
