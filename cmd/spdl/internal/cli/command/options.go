@@ -11,13 +11,16 @@ import (
 	"github.com/spf13/viper"
 )
 
+// upper makes the name of a flag that of its environment variable.
+var upper = strings.NewReplacer("-", "_")
+
 // fill decodes flags and their environment into the options struct that o points
 // to. A key without a field, a field without a key and a value of the wrong type
 // are errors.
 func fill(flags *pflag.FlagSet, o any) error {
 	v := viper.New()
 	v.SetEnvPrefix("SPDL")
-	v.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))
+	v.SetEnvKeyReplacer(upper)
 	v.AutomaticEnv()
 	optional := map[string]bool{}
 	pointers(reflect.TypeOf(o).Elem(), optional)
@@ -31,6 +34,11 @@ func fill(flags *pflag.FlagSet, o any) error {
 		given[f.Name] = nil
 		if !optional[f.Name] || v.IsSet(f.Name) {
 			given[f.Name] = v.Get(f.Name)
+		}
+		if v.IsSet(f.Name) && !f.Changed { // by the environment, which is read as the flag would be
+			if wrong := f.Value.Set(v.GetString(f.Name)); wrong != nil {
+				err = errors.Join(err, Usage(fmt.Errorf("SPDL_%s is %q, want %s: %w", upper.Replace(strings.ToUpper(f.Name)), v.GetString(f.Name), f.Value.Type(), wrong)))
+			}
 		}
 	})
 	if err != nil {

@@ -46,8 +46,8 @@ func Run(r *command.Run, o LogLevel, h node.Hooks) error {
 	if err != nil {
 		return fmt.Errorf("config.toml: %w", err)
 	}
-	if err := node.AwaitGenesis(ctx, c, logger); err != nil {
-		if ctx.Err() != nil { // a signal, as at any other time
+	if err := node.AwaitGenesis(r.Context, c, logger); err != nil {
+		if r.Context.Err() != nil { // a signal, as at any other time
 			return nil
 		}
 		return err
