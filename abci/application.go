@@ -23,6 +23,8 @@ import (
 type Options struct {
 	DB     dbm.DB
 	Logger log.Logger
+	// Retain is what of the past is kept. Default all.
+	Retain Retain
 	// ProposalWait bounds how long PrepareProposal waits for the round to be
 	// whole and its aggregate to arrive. It must stay below timeout_propose.
 	// Default 1 s.

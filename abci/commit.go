@@ -34,5 +34,9 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 		a.log.Info("proposal enacted", "height", out.State.Height, "kind", c.Kind, "participant", c.Participant, "refused", c.Refused)
 	}
 	a.publish(out.State)
-	return &abcitypes.ResponseCommit{}, nil
+	retain, err := a.retainHeight(out)
+	if err != nil {
+		a.log.Error("blocks not pruned", "height", out.State.Height, "err", err)
+	}
+	return &abcitypes.ResponseCommit{RetainHeight: retain}, nil
 }

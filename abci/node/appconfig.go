@@ -18,6 +18,7 @@ type AppConfig struct {
 	Proposal ProposalConfig `mapstructure:"proposal"`
 	Pool     PoolConfig     `mapstructure:"pool"`
 	Snapshot SnapshotConfig `mapstructure:"snapshot"`
+	Retain   RetainConfig   `mapstructure:"retain"`
 	Explorer ExplorerConfig `mapstructure:"explorer"`
 	API      APIConfig      `mapstructure:"api"`
 }
@@ -51,6 +52,12 @@ type PoolConfig struct {
 // SnapshotConfig is for state sync.
 type SnapshotConfig struct {
 	Interval uint64 `mapstructure:"interval"`
+}
+
+// RetainConfig is what of the past the node keeps blocks of; zeros keep all.
+type RetainConfig struct {
+	Rounds  uint64 `mapstructure:"rounds"`
+	Heights uint64 `mapstructure:"heights"`
 }
 
 // ExplorerConfig is the web pages in the node's process, and JSON under /v1.
@@ -166,6 +173,13 @@ max_bytes = {{ .Pool.MaxBytes }}
 [snapshot]
 # Heights between two snapshots for state sync; 0 takes none.
 interval = {{ .Snapshot.Interval }}
+
+[retain]
+# Keep the blocks of so many rounds and of so many heights, whichever reaches
+# further back, and drop older ones; 0 and 0 keep all. A node that dropped blocks
+# serves no audit from the first block on: at least two nodes should keep all.
+rounds = {{ .Retain.Rounds }}
+heights = {{ .Retain.Heights }}
 
 [explorer]
 # Web pages about the training, and the same as JSON under /v1. Read only.

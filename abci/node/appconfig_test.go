@@ -35,6 +35,7 @@ func TestAppConfigRoundTrip(t *testing.T) {
 		Proposal: node.ProposalConfig{Wait: 3 * time.Second, StragglerWait: 125 * time.Millisecond},
 		Pool:     node.PoolConfig{MaxBytes: 1 << 33},
 		Snapshot: node.SnapshotConfig{Interval: 17},
+		Retain:   node.RetainConfig{Rounds: 18, Heights: 19},
 		Explorer: node.ExplorerConfig{Enabled: true, Laddr: "tcp://127.0.0.2:1", Eval: true},
 		API:      node.APIConfig{Hosts: "a.example,b.example", Rate: 2.5, Burst: 3, MaxConnections: 4, MaxStreams: 5, StreamsPerClient: 6},
 	}

@@ -133,7 +133,7 @@ func checkMempool(c *config.Config, s *app.State) error {
 func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) (err error) {
 	options := abci.Options{
 		DB: r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
-		PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval,
+		PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: abci.Retain(a.Retain),
 	}
 	if c.Instrumentation.IsPrometheusEnabled() { // on CometBFT's listener, which serves the default registry
 		doc, err := readGenesis(c)

@@ -70,7 +70,7 @@ func OpenHome(c *config.Config) (h *Home, err error) {
 	h.blocks, h.states, h.own = cmtstore.NewBlockStore(blocks), sm.NewStore(states, sm.StoreOptions{}), store.New(own)
 	h.next = h.genesis.InitialHeight
 	if base := h.blocks.Base(); base > h.next {
-		return h, fmt.Errorf("blocks begin at height %d, a replay needs all from %d: the node was state synced or pruned, take one that was not", base, h.next)
+		return h, fmt.Errorf("this node reaches back to height %d, to %d of which it has blocks; an audit needs all from %d: it was state synced, or drops old blocks ([retain] in app.toml), take one that keeps all", base, h.blocks.Height(), h.next)
 	}
 	return h, nil
 }

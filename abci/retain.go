@@ -1,0 +1,89 @@
+package abci
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/spdl/spdl/abci/store"
+	"github.com/spdl/spdl/app"
+)
+
+// Retain is what of the past a node keeps blocks of: of so many rounds and so many
+// heights, whichever reaches further back. The zero value keeps all.
+type Retain struct{ Rounds, Heights uint64 }
+
+// retainHeight returns the least height whose block is kept after a commit, 0 to drop
+// none. It is looked for once in store.KeptEvery rounds. Blocks are kept from the
+// kept state on that is before the retained past, so that every model in it can be
+// computed again, and from the oldest snapshot on, so that who restores one finds the
+// blocks behind it. Headers and commits within the age of evidence CometBFT keeps.
+func (a *Application) retainHeight(out *app.Outcome) (int64, error) {
+	s, r := out.State, a.options.Retain
+	if r == (Retain{}) || out.Record == nil || (out.Record.Round+1)%store.KeptEvery != 0 {
+		return 0, nil
+	}
+	least := s.Height
+	if r.Heights > 0 {
+		least = s.Height - min(s.Height, r.Heights)
+	}
+	if r.Rounds > 0 {
+		first, err := a.roundsBack(s, r.Rounds)
+		if err != nil || first == nil {
+			return 0, err
+		}
+		least = min(least, first.Height-1)
+	}
+	snapshots, err := a.store.Snapshots()
+	if err != nil {
+		return 0, err
+	}
+	if len(snapshots) > 0 {
+		least = min(least, snapshots[0])
+	}
+	kept, err := a.keptBefore(s, least)
+	if err != nil || kept == nil {
+		return 0, err
+	}
+	return int64(kept.Height) + 1, nil
+}
+
+// epochs are the epochs with their closed rounds, the running one first.
+func epochs(s *app.State) []app.Epoch {
+	all := append(slices.Clone(s.Epochs), app.Epoch{Epoch: s.Progress.Epoch, Rounds: s.Progress.Round})
+	slices.Reverse(all)
+	return all
+}
+
+// roundsBack is the record of the first of the last n closed rounds, nil where there
+// are fewer, or this node does not hold it.
+func (a *Application) roundsBack(s *app.State, n uint64) (*app.Record, error) {
+	for _, e := range epochs(s) {
+		if n <= e.Rounds {
+			return a.store.Record(e.Epoch, e.Rounds-n)
+		}
+		n -= e.Rounds
+	}
+	return nil, nil
+}
+
+// keptBefore is the record of the last round at or below a height whose state is kept
+// for good, nil where there is none.
+func (a *Application) keptBefore(s *app.State, height uint64) (*app.Record, error) {
+	for _, e := range epochs(s) {
+		var failed error
+		later := sort.Search(int(e.Rounds/store.KeptEvery), func(i int) bool {
+			r, err := a.store.Record(e.Epoch, uint64(i+1)*store.KeptEvery-1)
+			if err != nil {
+				failed = err
+			}
+			return r != nil && r.Height > height // what a state-synced node does not hold is before
+		})
+		if failed != nil {
+			return nil, failed
+		}
+		if later > 0 {
+			return a.store.Record(e.Epoch, uint64(later)*store.KeptEvery-1)
+		}
+	}
+	return nil, nil
+}
