@@ -16,7 +16,7 @@ const chunkSize = 4096
 // initialModel returns x^(0), the same on every machine: zero for softmax
 // regression; for the MLP the weights of each layer uniform in
 // +-sqrt(6/(in+out)) (Glorot and Bengio 2010), drawn from the genesis seed,
-// and zero biases.
+// and zero biases, if there are any.
 func initialModel(m params.Model, seed []byte) []float64 {
 	x := make([]float64, m.Dim())
 	if m.Kind != params.ModelMLP {
@@ -25,7 +25,7 @@ func initialModel(m params.Model, seed []byte) []float64 {
 	in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
 	u := uniform{seed: seed}
 	u.fill(x[:hidden*in], math.Sqrt(6/float64(in+hidden)))
-	second := x[hidden*(in+1):]
+	second := x[hidden*(in+m.Bias()):]
 	u.fill(second[:classes*hidden], math.Sqrt(6/float64(hidden+classes)))
 	return x
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/mnist/inputs"
 )
 
 // LoadData reads the data set of a folder; of "" the embedded MNIST.
@@ -29,7 +30,7 @@ func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data func(dir str
 		if err != nil {
 			return mnist.Features{}, err
 		}
-		return worker.Shard(set.Train, part, t.Params.Model)
+		return worker.Shard(set.Train, part, t.Params.Model, inputs.Keep{})
 	}
 	if a.Worker.TestSeed != 0 {
 		log("TEST CHAIN ONLY: noise from a known seed gives no privacy", "seed", a.Worker.TestSeed)

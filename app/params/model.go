@@ -1,8 +1,10 @@
 package params
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/spdl/spdl/gradients"
 )
@@ -13,14 +15,32 @@ const (
 	ModelMLP     = "mlp"
 )
 
+// The feature maps before a model, and what they give it.
+const (
+	FeaturesPixels  = ""        // mean-pooled grey levels, by Pool, PixelMean and PixelScale
+	FeaturesStrokes = "strokes" // package mnist/features
+	StrokesInputs   = 160
+)
+
+// featuresHash is the length of the hash of a feature map.
+const featuresHash = 2 * sha256.Size
+
 // Dim is the number of parameters, d: the weights of each layer row-major by
-// output, then its biases.
+// output, then its biases unless NoBias leaves them out.
 func (m Model) Dim() int {
-	in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
+	in, hidden, classes := int(m.Inputs)+m.Bias(), int(m.Hidden), int(m.Classes)
 	if m.Kind == ModelMLP {
-		return hidden*(in+1) + classes*(hidden+1)
+		return hidden*in + classes*(hidden+m.Bias())
 	}
-	return classes * (in + 1)
+	return classes * in
+}
+
+// Bias is how many biases each unit has: 1, or 0.
+func (m Model) Bias() int {
+	if m.NoBias {
+		return 0
+	}
+	return 1
 }
 
 func (m Model) validate() error {
@@ -39,6 +59,29 @@ func (m Model) validate() error {
 		return fmt.Errorf("model.pixel_mean is %g, want a finite number", m.PixelMean)
 	case !positive(m.PixelScale):
 		return fmt.Errorf("model.pixel_scale is %g, want above 0", m.PixelScale)
+	}
+	return m.validateFeatures()
+}
+
+// validateFeatures checks the feature map's name and hash, and that a map that
+// takes whole images leaves nothing to the settings of pixels. Whether a node has
+// the map of that hash is its worker's concern.
+func (m Model) validateFeatures() error {
+	name, hash := m.Features.Name, m.Features.Hash
+	switch {
+	case name == FeaturesPixels && hash != "":
+		return fmt.Errorf("model.features.hash is %.64q without a name", hash)
+	case name == FeaturesPixels:
+		return nil
+	case name != FeaturesStrokes:
+		return fmt.Errorf("model.features.name is %.64q, want %q, or none for pixels", name, FeaturesStrokes)
+	case len(hash) != featuresHash || strings.Trim(hash, "0123456789abcdef") != "":
+		return fmt.Errorf("model.features.hash is %.70q, want %d hexadecimal digits", hash, featuresHash)
+	case m.Inputs != StrokesInputs:
+		return fmt.Errorf("model.inputs is %d with features %q, want %d", m.Inputs, name, StrokesInputs)
+	case m.Pool != 1 || m.PixelMean != 0 || m.PixelScale != math.MaxUint8:
+		return fmt.Errorf("model has pool %d, pixel_mean %g and pixel_scale %g with features %q, want 1, 0 and %d",
+			m.Pool, m.PixelMean, m.PixelScale, name, math.MaxUint8)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package params_test
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -24,6 +25,14 @@ func TestValidateRefuses(t *testing.T) {
 		{"model.pool is 0", func(p *params.Params) { p.Model.Pool = 0 }},
 		{"pixel_scale is -1", func(p *params.Params) { p.Model.PixelScale = -1 }},
 		{"pixel_mean is NaN", func(p *params.Params) { p.Model.PixelMean = math.NaN() }},
+		{`model.features.name is "sift", want "strokes"`, strokes(func(m *params.Model) { m.Features.Name = "sift" })},
+		{`model.features.hash is "ab" without a name`, strokes(func(m *params.Model) { m.Features = params.Features{Hash: "ab"} })},
+		{`model.features.hash is "ab", want 64 hexadecimal digits`, strokes(func(m *params.Model) { m.Features.Hash = "ab" })},
+		{"want 64 hexadecimal digits", strokes(func(m *params.Model) { m.Features.Hash = strings.Repeat("AB", 32) })},
+		{`model.inputs is 161 with features "strokes", want 160`, strokes(func(m *params.Model) { m.Inputs = 161 })},
+		{`pool 2, pixel_mean 0 and pixel_scale 255 with features "strokes"`, strokes(func(m *params.Model) { m.Pool = 2 })},
+		{"pixel_mean 1", strokes(func(m *params.Model) { m.PixelMean = 1 })},
+		{"pixel_scale 1", strokes(func(m *params.Model) { m.PixelScale = 1 })},
 		{"grid.width is 3", func(p *params.Params) { p.Grid.Width = 3 }},
 		{"grid.step is 0", func(p *params.Params) { p.Grid.Step = 0 }},
 		{"training.rounds is 0", func(p *params.Params) { p.Training.Rounds = 0 }},
@@ -61,6 +70,45 @@ func TestValidateRefuses(t *testing.T) {
 	one := func(p *params.Params) { p.Rule.Name, p.Rule.Byzantine = "krum", 0 }
 	_, err := apptest.Params(1, one).Validate(1)
 	require.ErrorContains(t, err, "cannot aggregate")
+}
+
+// strokes is a model on the feature map, with a change.
+func strokes(change func(*params.Model)) func(*params.Params) {
+	return func(p *params.Params) {
+		p.Model = params.Model{
+			Kind: params.ModelSoftmax, Inputs: params.StrokesInputs, Classes: 10, Pool: 1, PixelScale: 255, NoBias: true,
+			Features: params.Features{Name: params.FeaturesStrokes, Hash: strings.Repeat("ab", 32)},
+		}
+		change(&p.Model)
+	}
+}
+
+// TestDim: the parameters of a model are its weights, and its biases unless it has none.
+func TestDim(t *testing.T) {
+	for want, m := range map[int]params.Model{
+		1970: {Kind: params.ModelSoftmax, Inputs: 196, Classes: 10},
+		1600: {Kind: params.ModelSoftmax, Inputs: 160, Classes: 10, NoBias: true},
+		6634: {Kind: params.ModelMLP, Inputs: 196, Hidden: 32, Classes: 10},
+		6592: {Kind: params.ModelMLP, Inputs: 196, Hidden: 32, Classes: 10, NoBias: true},
+	} {
+		require.Equal(t, want, m.Dim())
+	}
+}
+
+// TestStrokes: a model on the feature map is valid, and its JSON says name and hash; one on pixels
+// says nothing.
+func TestStrokes(t *testing.T) {
+	p := apptest.Params(4, strokes(func(*params.Model) {}))
+	_, err := p.Validate(4)
+	require.NoError(t, err)
+	text, err := json.Marshal(p.Model)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"features":{"name":"strokes","hash":"abab`)
+	require.Contains(t, string(text), `"no_bias":true`)
+	text, err = json.Marshal(apptest.Params(4).Model)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "features")
+	require.NotContains(t, string(text), "no_bias")
 }
 
 func TestWarnings(t *testing.T) {

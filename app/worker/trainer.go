@@ -1,22 +1,25 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/mnist/inputs"
 	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy"
 )
 
 // Shard prepares one part of a training set, a participant's own, for the
-// chain's model.
-func Shard(set mnist.Set, part []int, m params.Model) (mnist.Features, error) {
-	f, err := set.Subset(part).Features(int(m.Pool), m.PixelMean, m.PixelScale)
-	if err == nil && f.Inputs != int(m.Inputs) {
-		err = fmt.Errorf("%w: data has %d inputs after pooling by %d, the chain's model takes %d", ErrUnfit, f.Inputs, m.Pool, m.Inputs)
+// chain's model. It fails with ErrUnfit where the data does not suit the model, or
+// the chain's feature map is not this program's.
+func Shard(set mnist.Set, part []int, m params.Model, keep inputs.Keep) (mnist.Features, error) {
+	f, err := inputs.Of(set, part, m, keep)
+	if errors.Is(err, inputs.ErrMap) || errors.Is(err, inputs.ErrInputs) {
+		err = fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
 	return f, err
 }

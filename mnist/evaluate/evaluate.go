@@ -6,6 +6,7 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/mnist/inputs"
 	"github.com/spdl/spdl/mnist/model"
 )
 
@@ -22,12 +23,9 @@ func New(test mnist.Set, m params.Model) (*Evaluator, error) {
 	if test.Len() == 0 {
 		return nil, fmt.Errorf("the test set is empty")
 	}
-	set, err := test.Features(int(m.Pool), m.PixelMean, m.PixelScale)
+	set, err := inputs.Of(test, nil, m, inputs.Keep{})
 	if err != nil {
-		return nil, err
-	}
-	if set.Inputs != int(m.Inputs) {
-		return nil, fmt.Errorf("test set has %d inputs after pooling by %d, the model takes %d", set.Inputs, m.Pool, m.Inputs)
+		return nil, fmt.Errorf("test set: %w", err)
 	}
 	net, err := model.New(model.SpecOf(m))
 	if err != nil {

@@ -36,7 +36,7 @@ func TestNewRefuses(t *testing.T) {
 	other := good
 	other.Inputs = 100
 	_, err = evaluate.New(data.Test, other)
-	require.ErrorContains(t, err, "196 inputs after pooling by 2, the model takes 100")
+	require.ErrorContains(t, err, "28x28 give 196 inputs, the model takes 100")
 	other = good
 	other.Pool = 3
 	_, err = evaluate.New(data.Test, other)

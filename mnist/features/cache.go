@@ -20,7 +20,7 @@ import (
 //
 // It fails as Strokes does, and if the file cannot be written.
 func Cached(folder string, s mnist.Set, progress func(done int)) (mnist.Features, error) {
-	key := cacheKey(s)
+	key := Key(s)
 	path := filepath.Join(folder, fmt.Sprintf("%s-%x.bin", Name, key[:16]))
 	if content, err := os.ReadFile(path); err == nil {
 		if x, ok := decodeCache(content, key, s.Len()*Inputs); ok {
@@ -40,8 +40,8 @@ func Cached(folder string, s mnist.Set, progress func(done int)) (mnist.Features
 	return f, nil
 }
 
-// cacheKey is the hash of all that the features of a set depend on. Labels are no part of it.
-func cacheKey(s mnist.Set) [sha256.Size]byte {
+// Key is the hash of all that the features of a set depend on. Labels are no part of it.
+func Key(s mnist.Set) [sha256.Size]byte {
 	h := sha256.New()
 	recipe := Hash()
 	h.Write(recipe[:])

@@ -7,9 +7,22 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist/model"
 )
+
+// A chain's model has as many parameters as the network that trains it.
+func TestSpecOfTheChainsModel(t *testing.T) {
+	for _, m := range []params.Model{
+		{Kind: params.ModelSoftmax, Inputs: 160, Classes: 10},
+		{Kind: params.ModelSoftmax, Inputs: 160, Classes: 10, NoBias: true},
+		{Kind: params.ModelMLP, Inputs: 196, Hidden: 32, Classes: 10},
+		{Kind: params.ModelMLP, Inputs: 196, Hidden: 32, Classes: 10, NoBias: true},
+	} {
+		require.Equal(t, m.Dim(), model.SpecOf(m).Dim())
+	}
+}
 
 func TestSpec(t *testing.T) {
 	for spec, dim := range map[model.Spec]int{

@@ -28,7 +28,7 @@ type Spec struct {
 // SpecOf returns the network of a chain's model. Spec is a type of its own because the message on the chain also holds
 // the feature map in front of the network, and app/params, being pure, cannot know of this package's arithmetic.
 func SpecOf(m params.Model) Spec {
-	return Spec{Inputs: int(m.Inputs), Hidden: int(m.Hidden), Classes: int(m.Classes)}
+	return Spec{Inputs: int(m.Inputs), Hidden: int(m.Hidden), Classes: int(m.Classes), NoBias: m.NoBias}
 }
 
 // Validate returns nil, or an error wrapping ErrSpec that names the field, its value and the bound.

@@ -9,6 +9,7 @@ import (
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/mnist/inputs"
 	"github.com/spdl/spdl/privacy"
 	"github.com/spdl/spdl/testnet/attack"
 )
@@ -64,7 +65,7 @@ func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 	}
 	poison, _ := p.attack.(attack.Poisoner)
 	for i, part := range parts {
-		data, err := worker.Shard(train, enough(part, spec.Params.Privacy), spec.Params.Model)
+		data, err := worker.Shard(train, enough(part, spec.Params.Privacy), spec.Params.Model, inputs.Keep{})
 		if err != nil {
 			return nil, fmt.Errorf("participant %d: %w", i, err)
 		}

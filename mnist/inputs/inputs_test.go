@@ -1,0 +1,101 @@
+package inputs_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/mnist/features"
+	"github.com/spdl/spdl/mnist/inputs"
+)
+
+// strokes is a model on the feature map.
+func strokes() params.Model {
+	return params.Model{
+		Kind: params.ModelSoftmax, Inputs: params.StrokesInputs, Classes: 10, Pool: 1, PixelScale: 255, NoBias: true,
+		Features: inputs.Strokes(),
+	}
+}
+
+// pixels is a model on 14x14 means.
+func pixels() params.Model {
+	return params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
+}
+
+// digits is the beginning of MNIST's test set.
+func digits(t *testing.T, n int) mnist.Set {
+	t.Helper()
+	data, err := mnist.Embedded()
+	require.NoError(t, err)
+	index := make([]int, n)
+	for i := range index {
+		index[i] = i
+	}
+	return data.Test.Subset(index)
+}
+
+// The core names the map that this program has, with the shape that it has.
+func TestTheCoreKnowsTheMap(t *testing.T) {
+	require.Equal(t, params.FeaturesStrokes, features.Name)
+	require.Equal(t, params.StrokesInputs, features.Inputs)
+}
+
+// A part has the rows that the whole set has, from memory, from a new file and from that file again.
+func TestAPartHasTheRowsOfTheWhole(t *testing.T) {
+	set, part, folder := digits(t, 30), []int{17, 3, 29}, t.TempDir()
+	for _, m := range []params.Model{pixels(), strokes()} {
+		all, err := inputs.Of(set, nil, m, inputs.Keep{})
+		require.NoError(t, err)
+		require.Equal(t, set.Labels, all.Labels)
+		require.Equal(t, int(m.Inputs), all.Inputs)
+		for range 2 {
+			for _, keep := range []inputs.Keep{{}, {Folder: folder}} {
+				some, err := inputs.Of(set, part, m, keep)
+				require.NoError(t, err)
+				require.Len(t, some.Labels, len(part))
+				for i, k := range part {
+					require.Equal(t, all.Row(k), some.Row(i))
+					require.Equal(t, all.Labels[k], some.Labels[i])
+				}
+				some.Labels[0]++ // of a copy
+				require.Equal(t, digits(t, 30).Labels, set.Labels)
+			}
+		}
+	}
+}
+
+// More sets than memory keeps give the same rows as before.
+func TestSetsBeyondTheMemory(t *testing.T) {
+	for range 2 {
+		for n := 1; n < 8; n++ {
+			f, err := inputs.Of(digits(t, n), nil, strokes(), inputs.Keep{})
+			require.NoError(t, err)
+			want, err := features.Strokes(digits(t, n), nil)
+			require.NoError(t, err)
+			require.Equal(t, want, f)
+		}
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	set := digits(t, 2)
+	foreign := strokes()
+	foreign.Features.Hash = strings.Repeat("ab", 32)
+	_, err := inputs.Of(set, nil, foreign, inputs.Keep{})
+	require.ErrorIs(t, err, inputs.ErrMap)
+	require.ErrorContains(t, err, foreign.Features.Hash)
+	require.ErrorContains(t, err, inputs.Strokes().Hash)
+
+	other := pixels()
+	other.Inputs = 195
+	_, err = inputs.Of(set, []int{0}, other, inputs.Keep{})
+	require.ErrorIs(t, err, inputs.ErrInputs)
+	require.ErrorContains(t, err, "28x28 give 196 inputs, the model takes 195")
+
+	oblong := mnist.Set{Images: make([]byte, 8*9), Labels: []byte{0}, Rows: 8, Cols: 9}
+	_, err = inputs.Of(oblong, nil, strokes(), inputs.Keep{})
+	require.ErrorIs(t, err, mnist.ErrFeatures)
+}
