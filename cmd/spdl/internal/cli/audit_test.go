@@ -15,17 +15,19 @@ import (
 
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
+	"github.com/spdl/spdl/internal/stage"
 )
 
-// TestAudit: a net of four trains 100 rounds on MNIST; a stopped node's home and
+// TestAudit: a net of four trains on MNIST; a stopped node's home and
 // its archive replay to the same end in a small share of the time; one byte of
 // one gradient changed in the node's own database is found.
 func TestAudit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a net")
 	}
+	rounds := stage.Pick[uint64](30, 30, 100)
 	net := filepath.Join(t.TempDir(), "net")
-	_, stderr, code := spdl(t, "testnet", "start", "--inprocess", "--rounds", "100", "--seed", "4", "--no-eval", "--home", net, "-o", "json")
+	_, stderr, code := spdl(t, "testnet", "start", "--inprocess", "--rounds", fmt.Sprint(rounds), "--seed", "4", "--no-eval", "--home", net, "-o", "json")
 	require.Zero(t, code, stderr)
 	home := filepath.Join(net, "node0") // the one that was followed to the end: another may lack the last block
 	replay := func(code int, args ...string) (r audit.Report, stderr string) {
@@ -36,7 +38,7 @@ func TestAudit(t *testing.T) {
 	}
 	r, _ := replay(0, "--home", home)
 	require.Nil(t, r.Divergence)
-	require.Equal(t, uint64(100), r.Rounds)
+	require.Equal(t, rounds, r.Rounds)
 	require.True(t, r.TipChecked)
 	for try := 0; r.Ratio >= 0.5 && try < 5; try++ { // the machine may have been busy for once
 		r, _ = replay(0, "--home", home)
@@ -60,10 +62,10 @@ func TestAudit(t *testing.T) {
 	require.Contains(t, text, "the chain is what its blocks say, at every height")
 
 	page, _ := chainPage(t, 0, net)
-	require.Contains(t, page, "100 rounds in heights 1 to ")
+	require.Contains(t, page, fmt.Sprintf("%d rounds in heights 1 to ", rounds))
 	require.Contains(t, page, r.AppHash)
 
-	height, tampered, hash := tamper(t, home, 41)
+	height, tampered, hash := tamper(t, home, int(1+2*rounds/5))
 	r, stderr = replay(1, "--home", home)
 	diverges := fmt.Sprintf("diverges at height %d", height)
 	require.Contains(t, stderr, diverges)
