@@ -153,7 +153,7 @@ func TestMutators(t *testing.T) {
 			join := apptest.Join(9)
 			b.txs = append(b.txs, apptest.Approve(0, join), join)
 		}},
-		{"other transaction not signed by its sender", app.ErrOperationSigned, func(b *block) { b.txs = append(b.txs, apptest.Sign(1, &tx.Leave{Participant: 0})) }},
+		{"other transaction not signed by its sender", app.ErrOperationSigned, func(b *block) { b.txs = append(b.txs, apptest.Sign(1, &tx.Remove{Participant: 0, Subject: 0})) }},
 		{"other transactions too many", app.ErrTooMany, func(b *block) {
 			for i := range 65 {
 				b.txs = append(b.txs, apptest.Join(10+i))

@@ -83,7 +83,8 @@ func (o *observer) block(raws [][]byte) {
 			at, err := b.Conflict()
 			require.NoError(o.t, err)
 			guilty = append(guilty, at.Participant)
-		case *tx.Leave:
+		case *tx.Remove:
+			require.Equal(o.t, b.Participant, b.Subject)
 			leaving = append(leaving, b.Participant)
 		case *tx.Restore:
 			o.restores[string(id(x))] = b.Subject

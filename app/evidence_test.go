@@ -174,7 +174,7 @@ func TestEvidenceRules(t *testing.T) {
 		{"other view", app.ErrEvidence, ordered(tx.KindAggregate, first, aggregate(func(h *tx.AggregateHeader) { h.View = 2 }))},
 		{"aggregates of other rounds", app.ErrEvidence, ordered(tx.KindAggregate, first, aggregate(func(h *tx.AggregateHeader) { h.Round = 2 }))},
 		{"an aggregate beside a gradient", app.ErrEvidence, ordered(tx.KindGradient, one, first)},
-		{"a kind that makes no statements", app.ErrEvidence, accuse(tx.KindLeave, one, two, 3, 3)},
+		{"a kind that makes no statements", app.ErrEvidence, accuse(tx.KindRemove, one, two, 3, 3)},
 		{"no kind", app.ErrEvidence, accuse(0, one, two, 3, 3)},
 		{"kind 2^32-1", app.ErrEvidence, accuse(-1, one, two, 3, 3)},
 		{"not canonical", app.ErrEvidence, accuse(tx.KindGradient, one, append(bytes.Clone(two), 0x78, 1), 3, 3)},

@@ -247,7 +247,6 @@ func TestSenders(t *testing.T) {
 	s = step(t, s, waits).State
 	bodies := map[string]func(by uint32) tx.Body{
 		"approve": func(by uint32) tx.Body { return &tx.Approve{Participant: by, Proposal: id(waits)} },
-		"leave":   func(by uint32) tx.Body { return &tx.Leave{Participant: by, Nonce: tick()} },
 		"rotate":  func(by uint32) tx.Body { return rotate(by, ring{}, 53, 0, 0).Body },
 		"restore": func(by uint32) tx.Body { return &tx.Restore{Participant: by, Subject: 4, Nonce: tick()} },
 		"remove":  func(by uint32) tx.Body { return &tx.Remove{Participant: by, Subject: 4, Nonce: tick()} },
@@ -292,7 +291,7 @@ func TestLeave(t *testing.T) {
 	require.Equal(t, gone, out.Record.Leader)
 	require.Len(t, out.Record.Contributions, 4)
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(int(gone))}}, out.Validators)
-	require.Equal(t, []app.Enactment{{Kind: tx.KindLeave, Participant: gone, Proposal: id(x)}}, out.Enacted)
+	require.Equal(t, []app.Enactment{{Kind: tx.KindRemove, Participant: gone, Proposal: id(x)}}, out.Enacted)
 	before := s
 	s = out.State
 	require.Equal(t, 3, s.Active())
@@ -414,8 +413,10 @@ func TestRemove(t *testing.T) {
 	require.NotContains(t, out.State.Progress.Ranking, uint32(3))
 	s = round(t, out.State).State
 	refused(t, s, app.ErrSender, leave(3))
-	// One may propose one's own removal, and help it.
-	out = round(t, s, votes(remove(2, 2), 0, 1)...)
+	// One's own removal is accepted at once: there is nothing to approve.
+	own := remove(2, 2)
+	refused(t, step(t, s, own).State, app.ErrProposal, ring{}.approve(0, own))
+	out = round(t, s, own)
 	require.Equal(t, []uint32{0, 1, 4}, active(out.State))
 }
 
@@ -494,7 +495,7 @@ func TestRotate(t *testing.T) {
 			}
 			require.Equal(t, old.VrfKey, p.VrfKey)
 			require.NoError(t, s.Admit(stranger(r)))
-			require.NoError(t, s.Admit(r.sign(3, &tx.Leave{Participant: 3, Nonce: tick()})))
+			require.NoError(t, s.Admit(r.sign(3, &tx.Remove{Participant: 3, Subject: 3, Nonce: tick()})))
 			// It draws, leads and rotates with the new ones.
 			if c.vrf != 0 {
 				require.EqualValues(t, 1+16, p.Contends)

@@ -46,7 +46,6 @@ type enactable interface {
 var operations = map[tx.Kind]func(tx.Body) operation{
 	tx.KindJoin:       func(b tx.Body) operation { return join{b.(*tx.Join)} },
 	tx.KindApprove:    func(b tx.Body) operation { return approve{b.(*tx.Approve)} },
-	tx.KindLeave:      func(b tx.Body) operation { return leave{b.(*tx.Leave)} },
 	tx.KindRotate:     func(b tx.Body) operation { return rotate{b.(*tx.Rotate)} },
 	tx.KindRestore:    func(b tx.Body) operation { return restore{b.(*tx.Restore)} },
 	tx.KindRemove:     func(b tx.Body) operation { return remove{b.(*tx.Remove)} },

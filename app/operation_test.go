@@ -53,12 +53,12 @@ func (o toy) admit(s *State, t *tx.Tx) error { operations[t.Kind()] = o.of; retu
 // TestOperationsFailClosed: what a kind forgets to declare is refused, and does
 // not pass unsigned or again and again.
 func TestOperationsFailClosed(t *testing.T) {
-	honest := operations[tx.KindLeave]
-	t.Cleanup(func() { operations[tx.KindLeave] = honest })
+	honest := operations[tx.KindRemove]
+	t.Cleanup(func() { operations[tx.KindRemove] = honest })
 	pub, key, err := ed25519.GenerateKey(nil)
 	require.NoError(t, err)
 	s := &State{ChainID: "c", Participants: []Participant{{PubKey: pub, Active: true}}}
-	x, err := tx.Sign("c", &tx.Leave{}, key)
+	x, err := tx.Sign("c", &tx.Remove{}, key)
 	require.NoError(t, err)
 
 	require.NoError(t, toy{member(0, 1)}.admit(s, x), "a member with a nonce passes")
@@ -67,7 +67,7 @@ func TestOperationsFailClosed(t *testing.T) {
 	require.ErrorIs(t, toy{proofAgainst(0)}.admit(s, x), ErrSender, "a signature that nobody would verify")
 	require.ErrorIs(t, toy{outsider(nil)}.admit(s, x), ErrIdentity, "no key")
 	require.ErrorIs(t, toy{voter(1, nil)}.admit(s, x), ErrSender, "nobody's vote")
-	delete(operations, tx.KindLeave)
+	delete(operations, tx.KindRemove)
 	require.ErrorIs(t, s.checkOperation(x), ErrOrder, "not in the table")
 
 	require.NoError(t, toy{member(0, 1)}.admit(s, x))

@@ -130,7 +130,7 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 		return out
 	case "leave":
 		i := who()
-		return []*tx.Tx{c.keys.sign(i, &tx.Leave{Participant: i, Nonce: tick()})}
+		return []*tx.Tx{c.keys.sign(i, &tx.Remove{Participant: i, Subject: i, Nonce: tick()})}
 	case "remove":
 		i := who()
 		x = c.keys.sign(i, &tx.Remove{Participant: i, Subject: who(), Nonce: tick()})

@@ -177,7 +177,9 @@ func votes(proposal *tx.Tx, by ...uint32) []*tx.Tx {
 	return txs
 }
 
-func leave(i uint32) *tx.Tx { return ring{}.sign(i, &tx.Leave{Participant: i, Nonce: tick()}) }
+func leave(i uint32) *tx.Tx {
+	return ring{}.sign(i, &tx.Remove{Participant: i, Subject: i, Nonce: tick()})
+}
 
 func remove(by, subject uint32) *tx.Tx {
 	return ring{}.sign(by, &tx.Remove{Participant: by, Subject: subject, Nonce: tick()})
@@ -313,12 +315,12 @@ func TestProposalRules(t *testing.T) {
 		"one before the last":        motions[0],
 		"a remove of the nonce":      ring{}.sign(0, &tx.Remove{Participant: 0, Subject: 2, Nonce: last}),
 		"a restore of the nonce":     ring{}.sign(0, &tx.Restore{Participant: 0, Subject: 2, Nonce: last}),
-		"a leave of the nonce":       ring{}.sign(0, &tx.Leave{Participant: 0, Nonce: last}),
+		"a leave of the nonce":       ring{}.sign(0, &tx.Remove{Participant: 0, Subject: 0, Nonce: last}),
 		"a rotation of the nonce":    ring{}.sign(0, &tx.Rotate{Participant: 0, Nonce: last, ConsensusKey: apptest.ConsensusKey(53)}),
 		"an epoch of the nonce":      ring{}.sign(0, app.NewStartEpoch(0, last, 1, s.Params, false, true)),
 		"a remove without a nonce":   ring{}.sign(2, &tx.Remove{Participant: 2, Subject: 4}),
-		"a leave without one":        ring{}.sign(2, &tx.Leave{Participant: 2}),
-		"a leave below a rotation's": ring{}.sign(3, &tx.Leave{Participant: 3, Nonce: s.Participants[3].Nonce - 1}),
+		"a leave without one":        ring{}.sign(2, &tx.Remove{Participant: 2, Subject: 2}),
+		"a leave below a rotation's": ring{}.sign(3, &tx.Remove{Participant: 3, Subject: 3, Nonce: s.Participants[3].Nonce - 1}),
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, s, app.ErrNonce, x) })
 	}

@@ -6,56 +6,74 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// remove proposes to end a participant's membership.
+// remove ends a participant's membership. To leave is the sender's own affair; to
+// remove another needs approval.
 type remove struct{ *tx.Remove }
 
 func (r remove) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
 
-func (r remove) check(s *State) error { return s.mayDepart(r.Subject) }
+// check is M3 on the subject, M5 and M6.
+func (r remove) check(s *State) error {
+	err := r.possible(s)
+	waiting(s, func(_ *Proposal, other remove) bool {
+		if r.own() && other.own() && other.Subject == r.Subject {
+			err = fmt.Errorf("%w: participant %d is leaving already", ErrProposal, r.Subject)
+		}
+		return err == nil
+	})
+	return err
+}
 
-func (r remove) apply(s *State, t *tx.Tx) { s.propose(r, t) }
+func (r remove) own() bool { return r.Subject == r.Participant }
+
+func (r remove) apply(s *State, t *tx.Tx) {
+	if r.own() {
+		s.decide(r, t)
+	} else {
+		s.propose(r, t)
+	}
+}
 
 func (r remove) ripe(*State) bool { return true }
 
-func (r remove) enact(s *State) (uint32, error) { return r.Subject, s.depart(r.Subject) }
+func (r remove) enact(s *State) (uint32, error) {
+	if err := r.possible(s); err != nil {
+		return r.Subject, err
+	}
+	s.Participants[r.Subject].Active = false
+	return r.Subject, nil
+}
 
 func (r remove) stale(s *State) bool { return s.participant(r.Subject) == nil }
 
 func (r remove) describe() Description {
+	if r.own() {
+		return Description{Summary: fmt.Sprintf("leave of %d", r.Participant)}
+	}
 	return Description{Summary: fmt.Sprintf("%d proposes to remove %d", r.Participant, r.Subject)}
 }
 
-// mayDepart is M3 on the subject, and M6: the rule must be feasible with one
+// possible is M3 on the subject, and M6: the rule must be feasible with one
 // less, departures that wait counted, and one validator must stay.
-func (s *State) mayDepart(index uint32) error {
-	p := s.participant(index)
-	if p == nil {
-		return fmt.Errorf("%w: participant %d is not active", ErrSender, index)
+func (r remove) possible(s *State) error {
+	if s.participant(r.Subject) == nil {
+		return fmt.Errorf("%w: participant %d is not active", ErrSender, r.Subject)
 	}
-	leaving := map[uint32]bool{index: true}
-	waiting(s, func(_ *Proposal, l leave) bool { leaving[l.Participant] = true; return true })
-	waiting(s, func(p *Proposal, r remove) bool {
+	leaving := map[uint32]bool{r.Subject: true}
+	waiting(s, func(p *Proposal, other remove) bool {
 		if p.Accepted {
-			leaving[r.Subject] = true
+			leaving[other.Subject] = true
 		}
 		return true
 	})
 	validators := 0
 	for i := range s.Participants {
-		if q := &s.Participants[i]; q.Active && !leaving[q.Index] && len(q.ConsensusKey) > 0 {
+		if p := &s.Participants[i]; p.Active && !leaving[p.Index] && len(p.ConsensusKey) > 0 {
 			validators++
 		}
 	}
 	if validators == 0 {
-		return fmt.Errorf("%w: participant %d runs the last validator", ErrInfeasible, index)
+		return fmt.Errorf("%w: participant %d runs the last validator", ErrInfeasible, r.Subject)
 	}
 	return s.feasible(s.Active() - len(leaving))
-}
-
-func (s *State) depart(index uint32) error {
-	if err := s.mayDepart(index); err != nil {
-		return err
-	}
-	s.Participants[index].Active = false
-	return nil
 }

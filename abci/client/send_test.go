@@ -48,7 +48,7 @@ func nobody(t *testing.T) *client.Client {
 }
 
 func TestBroadcast(t *testing.T) {
-	leave := apptest.Sign(0, &tx.Leave{})
+	leave := apptest.Sign(0, &tx.Remove{})
 	verdict := func(code int) string {
 		return fmt.Sprintf(`"result":{"code":%d,"data":"","log":"because","codespace":"","hash":""}`, code)
 	}
@@ -65,7 +65,7 @@ func TestBroadcast(t *testing.T) {
 }
 
 func TestIncluded(t *testing.T) {
-	leave := apptest.Sign(0, &tx.Leave{})
+	leave := apptest.Sign(0, &tx.Remove{})
 	found := `"result":{"hash":"","height":"7","index":0,"tx_result":{"code":0},"tx":""}`
 	within := func(d time.Duration) context.Context {
 		ctx, cancel := context.WithTimeout(context.Background(), d)
@@ -98,7 +98,7 @@ func TestIncluded(t *testing.T) {
 }
 
 func TestChangeAt(t *testing.T) {
-	event := `{"type":"enactment","attributes":[{"key":"kind","value":"leave"},{"key":"proposal","value":"ab"},{"key":"refused","value":"M6"}]}`
+	event := `{"type":"enactment","attributes":[{"key":"kind","value":"remove"},{"key":"proposal","value":"ab"},{"key":"refused","value":"M6"}]}`
 	block := `"result":{"height":"7","finalize_block_events":[{"type":"round","attributes":[]},` + event + `]}`
 	ctx := context.Background()
 	enacted, err := node(t, block).EnactmentAt(ctx, 7, "ab")

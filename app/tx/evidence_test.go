@@ -105,7 +105,7 @@ func TestNoEvidence(t *testing.T) {
 		change(b)
 		return sign(t, b)
 	}
-	leave := sign(t, &tx.Leave{Participant: 1})
+	leave := sign(t, &tx.Remove{Participant: 1, Subject: 1})
 	for name, c := range map[string]struct {
 		want error
 		a, b *tx.Tx
@@ -113,7 +113,7 @@ func TestNoEvidence(t *testing.T) {
 		"a gradient and an aggregate": {tx.ErrNoConflict, g, a},
 		"an aggregate and a gradient": {tx.ErrNoConflict, a, g},
 		"a gradient and a leave":      {tx.ErrNoConflict, g, leave},
-		"two leaves":                  {tx.ErrMalformed, leave, sign(t, &tx.Leave{Participant: 2})},
+		"two leaves":                  {tx.ErrMalformed, leave, sign(t, &tx.Remove{Participant: 2, Subject: 2})},
 		"another epoch":               {tx.ErrNoConflict, g, at(func(g *tx.Gradient) { g.Epoch++ })},
 		"another round":               {tx.ErrNoConflict, g, at(func(g *tx.Gradient) { g.Round++ })},
 		"another participant":         {tx.ErrNoConflict, g, at(func(g *tx.Gradient) { g.Participant++ })},
@@ -172,7 +172,7 @@ func TestEveryKind(t *testing.T) {
 	for kind, body := range map[tx.Kind]tx.Body{
 		tx.KindGradient: gradient(), tx.KindAggregate: aggregate(),
 		tx.KindJoin:    &tx.Join{PubKey: pub, VrfKey: pub, VrfProof: []byte{1}, ConsensusKey: pub, Moniker: "m", Address: "a"},
-		tx.KindApprove: &tx.Approve{Participant: 1, Proposal: make([]byte, 32)}, tx.KindLeave: &tx.Leave{Participant: 1},
+		tx.KindApprove: &tx.Approve{Participant: 1, Proposal: make([]byte, 32)},
 		tx.KindRotate:     &tx.Rotate{Participant: 1, PubKey: pub, PubKeyProof: []byte{1}, VrfKey: pub, VrfProof: []byte{2}, ConsensusKey: pub},
 		tx.KindRestore:    &tx.Restore{Participant: 1, Subject: 2, Nonce: 3},
 		tx.KindRemove:     &tx.Remove{Participant: 1, Subject: 2, Nonce: 3},

@@ -81,7 +81,7 @@ func TestHostile(t *testing.T) {
 			"join, no keys":       sign(chain, &tx.Join{Moniker: "x"}, stranger),
 			"join, no proof":      sign(chain, &tx.Join{PubKey: stranger[32:], VrfKey: stranger[32:], VrfProof: noise(80)}, stranger),
 			"join, small order":   sign(chain, &tx.Join{PubKey: stranger[32:], VrfKey: append([]byte{1}, make([]byte, 31)...), VrfProof: noise(80)}, stranger),
-			"leave for another":   sign(chain, &tx.Leave{Participant: 1}, key),
+			"leave for another":   sign(chain, &tx.Remove{Participant: 1, Subject: 1}, key),
 			"rotate to nothing":   sign(chain, &tx.Rotate{Participant: 3}, key),
 			"rotate to another":   sign(chain, &tx.Rotate{Participant: 3, PubKey: n.Net.Genesis.Participants[1].PubKey, PubKeyProof: noise(64)}, key),
 			"restore the sound":   sign(chain, &tx.Restore{Participant: 3, Subject: 1}, key),

@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Describe says in one line what a block did, and one more for each change of
-// the consortium.
+// Describe says in one line what a block did, and one more for each proposal
+// that it enacted.
 func (n *Net) Describe(b *Block) string {
 	var parts []string
 	for _, raw := range b.Txs {
@@ -37,7 +37,7 @@ func (n *Net) Describe(b *Block) string {
 		for _, a := range e.Attributes {
 			values[a.Key] = a.Value
 		}
-		line += fmt.Sprintf("\n  change: %s of participant %s", values["kind"], values["participant"])
+		line += fmt.Sprintf("\n  enacted: %s of participant %s", values["kind"], values["participant"])
 		if values["refused"] != "" {
 			line += ", refused: " + values["refused"]
 		}

@@ -64,7 +64,7 @@ func (node *Node) Approve(proposal []byte) (*tx.Tx, error) {
 
 // Leave ends the membership.
 func (node *Node) Leave() (*tx.Tx, error) {
-	return node.by(func(i uint32) tx.Body { return &tx.Leave{Participant: i, Nonce: node.nonce()} })
+	return node.by(func(i uint32) tx.Body { return &tx.Remove{Participant: i, Subject: i, Nonce: node.nonce()} })
 }
 
 // Restore proposes to give a reputation of 0 back.

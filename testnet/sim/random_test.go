@@ -353,7 +353,7 @@ func (h *history) checkMembers(s *app.State, closed bool, included int) error {
 		switch kind {
 		case "join":
 			h.tally.Joins++
-		case "leave", "remove":
+		case "remove":
 			h.tally.Leaves++
 		}
 	}

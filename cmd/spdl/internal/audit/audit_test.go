@@ -57,7 +57,7 @@ func eventful(t *testing.T) *chain {
 	join := apptest.Join(4)
 	c.add(join, apptest.Approve(0, join), apptest.Approve(1, join), apptest.Approve(2, join))
 	c.close(4)
-	c.add(apptest.Sign(1, &tx.Leave{Participant: 1, Nonce: 1}))
+	c.add(apptest.Sign(1, &tx.Remove{Participant: 1, Subject: 1, Nonce: 1}))
 	c.close(4)
 	return c
 }

@@ -40,7 +40,7 @@ func liar(t *testing.T, answers ...string) *client.Client {
 
 // TestLyingNode: no answer, of whatever shape, ends who asked.
 func TestLyingNode(t *testing.T) {
-	leave := apptest.Sign(0, &tx.Leave{})
+	leave := apptest.Sign(0, &tx.Remove{})
 	questions := map[string]func(context.Context, *client.Client) error{
 		"status":    func(ctx context.Context, c *client.Client) error { _, err := c.Status(ctx); return err },
 		"broadcast": func(ctx context.Context, c *client.Client) error { return c.Broadcast(ctx, leave) },

@@ -153,7 +153,7 @@ func txLeave() *cobra.Command {
 	cmd := transact(&cobra.Command{Use: "leave", Short: "Leave the consortium at the next round boundary"}, plain,
 		func(ctx context.Context, s *sender, _ *signOptions, _ []string) (tx.Body, error) {
 			p, err := s.self(ctx)
-			return &tx.Leave{Participant: p.Index, Nonce: p.Nonce + 1}, err
+			return &tx.Remove{Participant: p.Index, Subject: p.Index, Nonce: p.Nonce + 1}, err
 		})
 	cmd.Long = cmd.Short + ".\nKeep the node running for two heights more: so long its validator is asked for its vote. An index is not given again."
 	return cmd
