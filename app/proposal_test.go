@@ -562,7 +562,8 @@ func TestBoundary(t *testing.T) {
 			return slices.Concat([]*tx.Tx{a, b, rotate(3, ring{}, 0, 0, 50)}, votes(b, 0, 1, 2)[1:], votes(a, 0, 1, 2)[1:])
 		}, []error{nil, app.ErrKeyTaken, nil}, 5},
 		"one removed twice, M3": {5, func(*app.State) []*tx.Tx {
-			return append(votes(remove(0, 3), 1, 2, 4), votes(remove(1, 3), 0, 2, 4)...)
+			a, b := remove(0, 3), remove(1, 3)
+			return slices.Concat([]*tx.Tx{a, b}, votes(a, 1, 2, 4)[1:], votes(b, 0, 2, 4)[1:])
 		}, []error{nil, app.ErrSender}, 4},
 		"a rotation of who is removed, M3": {5, func(*app.State) []*tx.Tx {
 			return append(votes(remove(0, 3), 1, 2, 4), rotate(3, ring{}, 53, 0, 0))

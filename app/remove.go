@@ -14,14 +14,10 @@ func (r remove) sender() sender { return memberAbout(r.Subject, r.Participant, r
 
 // check is M3 on the subject, M5 and M6.
 func (r remove) check(s *State) error {
-	err := r.possible(s)
-	waiting(s, func(_ *Proposal, other remove) bool {
-		if r.own() && other.own() && other.Subject == r.Subject {
-			err = fmt.Errorf("%w: participant %d is leaving already", ErrProposal, r.Subject)
-		}
-		return err == nil
-	})
-	return err
+	if s.departing()[r.Subject] {
+		return fmt.Errorf("%w: participant %d is leaving already", ErrProposal, r.Subject)
+	}
+	return r.possible(s)
 }
 
 func (r remove) own() bool { return r.Subject == r.Participant }
@@ -53,19 +49,26 @@ func (r remove) describe() Description {
 	return Description{Summary: fmt.Sprintf("%d proposes to remove %d", r.Participant, r.Subject)}
 }
 
+// departing returns the participants whose removal is accepted and waits.
+func (s *State) departing() map[uint32]bool {
+	out := map[uint32]bool{}
+	waiting(s, func(p *Proposal, r remove) bool {
+		if p.Accepted {
+			out[r.Subject] = true
+		}
+		return true
+	})
+	return out
+}
+
 // possible is M3 on the subject, and M6: the rule must be feasible with one
 // less, departures that wait counted, and one validator must stay.
 func (r remove) possible(s *State) error {
 	if s.participant(r.Subject) == nil {
 		return fmt.Errorf("%w: participant %d is not active", ErrSender, r.Subject)
 	}
-	leaving := map[uint32]bool{r.Subject: true}
-	waiting(s, func(p *Proposal, other remove) bool {
-		if p.Accepted {
-			leaving[other.Subject] = true
-		}
-		return true
-	})
+	leaving := s.departing()
+	leaving[r.Subject] = true
 	validators := 0
 	for i := range s.Participants {
 		if p := &s.Participants[i]; p.Active && !leaving[p.Index] && len(p.ConsensusKey) > 0 {

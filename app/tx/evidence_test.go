@@ -171,8 +171,8 @@ func TestEveryKind(t *testing.T) {
 	pub := key.Public().(ed25519.PublicKey)
 	for kind, body := range map[tx.Kind]tx.Body{
 		tx.KindGradient: gradient(), tx.KindAggregate: aggregate(),
-		tx.KindJoin:    &tx.Join{PubKey: pub, VrfKey: pub, VrfProof: []byte{1}, ConsensusKey: pub, Moniker: "m", Address: "a"},
-		tx.KindApprove: &tx.Approve{Participant: 1, Proposal: make([]byte, 32)},
+		tx.KindJoin:       &tx.Join{PubKey: pub, VrfKey: pub, VrfProof: []byte{1}, ConsensusKey: pub, Moniker: "m", Address: "a"},
+		tx.KindApprove:    &tx.Approve{Participant: 1, Proposal: make([]byte, 32)},
 		tx.KindRotate:     &tx.Rotate{Participant: 1, PubKey: pub, PubKeyProof: []byte{1}, VrfKey: pub, VrfProof: []byte{2}, ConsensusKey: pub},
 		tx.KindRestore:    &tx.Restore{Participant: 1, Subject: 2, Nonce: 3},
 		tx.KindRemove:     &tx.Remove{Participant: 1, Subject: 2, Nonce: 3},
