@@ -6,8 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/spdl/spdl/internal/stage"
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/internal/stage"
 )
 
 func TestExperimentUsage(t *testing.T) {

@@ -21,7 +21,6 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/tx"
-
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/model"
 	clitx "github.com/spdl/spdl/cmd/spdl/internal/cli/tx"
 )

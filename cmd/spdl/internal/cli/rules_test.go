@@ -6,9 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/krum/rules"
-
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/plan"
+	"github.com/spdl/spdl/krum/rules"
 )
 
 // TestRules: every rule is listed with what it is worth for N and f.

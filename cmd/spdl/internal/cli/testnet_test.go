@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
 // processesUnder are the running processes with a path of the folder in their

@@ -13,7 +13,6 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
-
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	clitx "github.com/spdl/spdl/cmd/spdl/internal/cli/tx"
 )

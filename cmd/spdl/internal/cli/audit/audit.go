@@ -11,14 +11,13 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
 )
 
 func Commands() *cobra.Command {

@@ -1,10 +1,9 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"time"
-
-	"errors"
 
 	"github.com/spf13/cobra"
 

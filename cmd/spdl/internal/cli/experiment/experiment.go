@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/krum/rules"
-
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet/attack"
 	"github.com/spdl/spdl/testnet/experiment"

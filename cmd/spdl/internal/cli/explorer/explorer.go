@@ -7,12 +7,11 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
 	"github.com/spdl/spdl/mnist"
 )

@@ -10,10 +10,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/shape"
-
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/spf13/cobra"
 
@@ -21,6 +17,9 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/shape"
 )
 
 // entry is what a participant gives away for a shared genesis. Nothing of it is

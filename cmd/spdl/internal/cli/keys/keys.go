@@ -11,13 +11,12 @@ import (
 	"io"
 	"os"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
 func Commands() *cobra.Command {

@@ -6,14 +6,13 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/cometbft/cometbft/privval"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
 func ShowNodeID() *cobra.Command {

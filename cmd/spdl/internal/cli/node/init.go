@@ -11,13 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
 // Init makes a home and, for a chain of one's own, a genesis.

@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
 )
 

@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
 // Worker runs a participant's worker against any node's RPC.

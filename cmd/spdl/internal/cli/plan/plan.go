@@ -8,14 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/krum/rules"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy/accountant"
 	"github.com/spdl/spdl/privacy/plan"

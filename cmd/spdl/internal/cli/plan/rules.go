@@ -6,10 +6,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 )

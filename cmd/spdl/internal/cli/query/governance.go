@@ -7,13 +7,12 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
 func queryLeader() *cobra.Command {

@@ -10,14 +10,13 @@ import (
 	"strconv"
 	"text/tabwriter"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
 // command.QueryTimeout bounds one query.

@@ -9,13 +9,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 	cliaudit "github.com/spdl/spdl/cmd/spdl/internal/cli/audit"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/history"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/experiment"

@@ -9,13 +9,12 @@ import (
 	"os"
 	"strings"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/krum/rules"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/krum/rules"
 )
 
 // Options shape the parameters of an epoch.

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/mnist/evaluate"
 	"github.com/spdl/spdl/testnet"
 )

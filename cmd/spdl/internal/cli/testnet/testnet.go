@@ -8,14 +8,13 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	clinode "github.com/spdl/spdl/cmd/spdl/internal/cli/node"
 	"github.com/spdl/spdl/krum/rules"
-
-	"github.com/spf13/cobra"
-
-	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/attack"
 )

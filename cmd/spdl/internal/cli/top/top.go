@@ -12,15 +12,14 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
 )
 
 // The ANSI sequences of top, all there are.
@@ -196,6 +195,11 @@ func topText(w io.Writer, g *Glance) error {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "next leaders %v\n\n", firstOf(s.Ranking, 8))
+	return standingsText(w, g)
+}
+
+// standingsText writes a line for each participant.
+func standingsText(w io.Writer, g *Glance) error {
 	spend := map[uint32]abci.Spend{}
 	for _, p := range g.Spend {
 		spend[p.Participant] = p
@@ -210,16 +214,7 @@ func topText(w io.Writer, g *Glance) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "participant\treputation\tlast round\tgradients\tepsilon\tbudget\tleft\toffences\tmoniker")
 	for _, p := range g.Standings {
-		fate := "absent"
-		if c, there := last[p.Participant]; there {
-			fate = "left out"
-			if c.Selected {
-				fate = "selected"
-			}
-			if c.Opposed {
-				fate += ", opposed"
-			}
-		}
+		c, there := last[p.Participant]
 		epsilon, left, budget := "-", "-", "-"
 		if a, ok := spend[p.Participant]; ok && a.Epsilon != nil {
 			epsilon, budget = fmt.Sprintf("%.4f", *a.Epsilon), fmt.Sprintf("%g", a.Budget)
@@ -228,9 +223,24 @@ func topText(w io.Writer, g *Glance) error {
 			}
 		}
 		fmt.Fprintf(t, "%d\t%.3f\t%s\t%d\t%s\t%s\t%s\t%d\t%s\n",
-			p.Participant, float64(p.Reputation)/params.One, fate, p.Participations, epsilon, budget, left, p.Offences, name(p.Moniker))
+			p.Participant, float64(p.Reputation)/params.One, fateOf(c, there), p.Participations, epsilon, budget, left, p.Offences, name(p.Moniker))
 	}
 	return t.Flush()
+}
+
+// fateOf is what became of a gradient in the last round.
+func fateOf(c app.Contribution, there bool) string {
+	fate := "left out"
+	switch {
+	case !there:
+		return "absent"
+	case c.Selected:
+		fate = "selected"
+	}
+	if c.Opposed {
+		fate += ", opposed"
+	}
+	return fate
 }
 
 // meter draws a share of 20 cells.

@@ -4,15 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/shape"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/shape"
 )
 
 type epochOptions struct {

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
 func txEvidence() *cobra.Command {

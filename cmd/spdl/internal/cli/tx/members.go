@@ -8,13 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
 )
 
 // prefixDigits is the least of an id that names it.

@@ -32,13 +32,8 @@ func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *Report) (string, erro
 		if err != nil {
 			return "", err
 		}
-		at := slices.IndexFunc(m.Proposals, func(p abci.Proposal) bool { return p.ID == r.Proposal })
-		waits := at >= 0 && (!m.Proposals[at].Accepted || m.Proposals[at].Kind == tx.KindStartEpoch.String())
-		if waits || at >= 0 && tried >= boundaryPolls {
-			return awaits(m, m.Proposals[at]), nil
-		}
-		if tried >= boundaryPolls {
-			return fmt.Sprintf("made or dropped after height %d: spdl query membership", r.Height), nil
+		if text := r.waits(m, tried >= boundaryPolls); text != "" {
+			return text, nil
 		}
 		status, err := s.Status(ctx)
 		if err != nil {
@@ -54,6 +49,19 @@ func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *Report) (string, erro
 		case <-time.After(pollInterval):
 		}
 	}
+}
+
+// waits says what the proposal waits for, "" where a round boundary may yet decide it.
+// It is the last look where nothing more will be asked.
+func (r *Report) waits(m abci.Membership, last bool) string {
+	at := slices.IndexFunc(m.Proposals, func(p abci.Proposal) bool { return p.ID == r.Proposal })
+	switch {
+	case at >= 0 && (last || !m.Proposals[at].Accepted || m.Proposals[at].Kind == tx.KindStartEpoch.String()):
+		return awaits(m, m.Proposals[at])
+	case last:
+		return fmt.Sprintf("made or dropped after height %d: spdl query membership", r.Height)
+	}
+	return ""
 }
 
 // boundaryPolls is how often an accepted proposal is looked for before it is left

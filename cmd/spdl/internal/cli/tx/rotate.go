@@ -10,9 +10,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/node"
@@ -20,6 +17,8 @@ import (
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
 )
 
 func txRotate() *cobra.Command {

@@ -11,9 +11,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
-
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci"
@@ -22,6 +19,8 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
 )
 
 // pollInterval is how often a node is asked what became of a transaction.

@@ -9,18 +9,16 @@ import (
 	"io"
 	"time"
 
-	"github.com/spdl/spdl/app/params"
-
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/model"
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
-
 	"github.com/cometbft/cometbft/light/provider"
 	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/model"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
 	"github.com/spdl/spdl/cmd/spdl/internal/verify"
 )
 
