@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/privval"
 
@@ -100,6 +101,26 @@ func (h *Home) WriteConfig() error {
 		return fmt.Errorf("config.toml: %w", err)
 	}
 	config.WriteConfigFile(filepath.Join(h.Dir, "config", "config.toml"), h.Config)
+	return nil
+}
+
+// restore makes data/ for a home that has none, as after its keys alone were
+// restored: the state of a validator that has signed nothing. Where the folder is
+// there, nothing in it is made anew, for what is missing may have been signed.
+func restore(c *config.Config, logger log.Logger) error {
+	for _, path := range []string{c.DBDir(), c.PrivValidatorStateFile()} {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	if err := CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.DBDir(), 0o700); err != nil {
+		return err
+	}
+	privval.LoadFilePVEmptyState(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()).Save()
+	logger.Warn("the home had no data folder: its validator starts as one that has signed nothing; no other node may run with its keys", "folder", c.DBDir())
 	return nil
 }
 

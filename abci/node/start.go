@@ -107,6 +107,9 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 		return nil, err
 	}
 	warnReadable(logger.With("module", "app"), InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile())
+	if err := restore(c, logger.With("module", "app")); err != nil {
+		return nil, err
+	}
 	r := &Running{worker: make(chan error, 1), failed: make(chan error, 2), dataDir: c.DBDir()}
 	if r.db, err = openOwn(c); err != nil {
 		return nil, err

@@ -82,6 +82,24 @@ func TestStart(t *testing.T) {
 	require.GreaterOrEqual(t, reached, uint64(10))
 }
 
+// TestStartRestored: a home with its keys and no data folder is a restored one, and
+// starts; a data folder that lacks what the validator signed last is refused.
+func TestStartRestored(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a node")
+	}
+	c, a := alone(t, 1)
+	require.NoError(t, os.RemoveAll(c.DBDir()))
+	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
+	require.NoError(t, err)
+	require.NoError(t, r.Stop())
+	require.FileExists(t, c.PrivValidatorStateFile())
+	require.NoError(t, os.Remove(c.PrivValidatorStateFile()))
+	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
+	require.ErrorContains(t, err, "validator state")
+	require.NoFileExists(t, c.PrivValidatorStateFile())
+}
+
 // TestWorkerGivesUp: a worker that cannot ever work is a failure of the node.
 func TestWorkerGivesUp(t *testing.T) {
 	if testing.Short() {
