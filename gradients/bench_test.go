@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkPairwise reports pair-coordinates a second, n(n-1)/2 * d of them a call, and payload bytes a second. Run it
-// with -cpu 1 for the figure of one core.
+// BenchmarkPairwise reports pair-coordinates a second, n(n-1)/2 * d of them a call, and payload
+// bytes a second. Run it with -cpu 1 for the figure of one core.
 func BenchmarkPairwise(b *testing.B) {
 	for _, w := range []Width{Int8, Int16} {
 		for _, avx2 := range []bool{true, false} {

@@ -12,17 +12,19 @@ const BlockDim = 1024
 // minBlockWork is the work, in units of InBlocks' cost, that pays for one more goroutine.
 const minBlockWork = 1 << 16
 
-// InBlocks calls f(lo, hi) once for each block of coordinates [lo, hi) of [0, d): blocks start at multiples of BlockDim
-// and hold BlockDim coordinates, the last one fewer. Blocks run on as many cores as GOMAXPROCS allows, in no fixed
-// order, so f may write only what belongs to its block; its result then depends on neither. cost is the work a
-// coordinate takes, in additions or so; small jobs stay on the calling goroutine.
+// InBlocks calls f(lo, hi) once for each block of coordinates [lo, hi) of [0, d): blocks start at
+// multiples of BlockDim and hold BlockDim coordinates, the last one fewer. Blocks run on as many
+// cores as GOMAXPROCS allows, in no fixed order, so f may write only what belongs to its block; its
+// result then depends on neither. cost is the work a coordinate takes, in additions or so; small
+// jobs stay on the calling goroutine.
 //
 // A panic of f is raised again on the calling goroutine, after the others have finished.
 func InBlocks(d, cost int, f func(lo, hi int)) {
 	spread((d+BlockDim-1)/BlockDim, d*cost, func(i int) { f(i*BlockDim, min((i+1)*BlockDim, d)) })
 }
 
-// InParallel calls f(i) once for each i of [0, n), under the rules of InBlocks; cost is the work of one call.
+// InParallel calls f(i) once for each i of [0, n), under the rules of InBlocks; cost is the work of
+// one call.
 func InParallel(n, cost int, f func(i int)) { spread(n, n*cost, f) }
 
 // spread runs f(0) to f(n-1), which take work together, on as many cores as pay.

@@ -5,16 +5,17 @@ import "fmt"
 // MaxSquaredDistance bounds the squared distance of two vectors: (2 * 16383)^2 * MaxDim < 2^51.
 const MaxSquaredDistance int64 = (2 * 16383) * (2 * 16383) * MaxDim
 
-// Distances is the symmetric n x n matrix of squared distances, in squared grid steps, with a zero diagonal. It is
-// immutable once made.
+// Distances is the symmetric n x n matrix of squared distances, in squared grid steps, with a zero
+// diagonal. It is immutable once made.
 type Distances struct {
 	n  int
 	sq []int64 // row-major, n*n; sq[i*n+j] == sq[j*n+i]
 }
 
-// DistancesOf returns the matrix whose entry at i < j is at(i, j); at is called once for each such pair. Pairwise is
-// the way from vectors; this one is for points that are known by their distances only, such as mixtures of vectors.
-// Entries may reach the largest int64. It panics if n is outside [0, MaxParticipants] or an entry is negative.
+// DistancesOf returns the matrix whose entry at i < j is at(i, j); at is called once for each such
+// pair. Pairwise is the way from vectors; this one is for points that are known by their distances
+// only, such as mixtures of vectors. Entries may reach the largest int64. It panics if n is outside
+// [0, MaxParticipants] or an entry is negative.
 func DistancesOf(n int, at func(i, j int) int64) *Distances {
 	if n < 0 || n > MaxParticipants {
 		panic(fmt.Sprintf("gradients: %d vectors, want 0 to %d", n, MaxParticipants))
@@ -39,8 +40,8 @@ func (d *Distances) Len() int { return d.n }
 // At returns the squared distance of vectors i and j. It panics if either is out of range.
 func (d *Distances) At(i, j int) int64 { return d.Row(i)[j] }
 
-// Row returns the n squared distances of vector i, its own 0 included, to be read only. It panics if i is out of
-// range.
+// Row returns the n squared distances of vector i, its own 0 included, to be read only. It panics
+// if i is out of range.
 func (d *Distances) Row(i int) []int64 { return d.sq[i*d.n : (i+1)*d.n : (i+1)*d.n] }
 
 // mirror copies the upper triangle to the lower one.

@@ -1,48 +1,56 @@
-// Package gradients holds gradients on an integer grid and the exact arithmetic that consensus does with them.
+// Package gradients holds gradients on an integer grid and the exact arithmetic that consensus does
+// with them.
 //
-// A Vector has one byte (Int8) or two (Int16) a coordinate; a Grid says how far apart two neighbouring grid points are
-// in the gradient's own units, and quantises a worker's floating-point gradient once, before it is signed. After that
-// nothing is ever rounded: norms, dot products, distances and means are integers or fractions of integers. The same
-// inputs therefore give the same bits on every CPU, whatever the compiler, the instruction set and the number of cores,
-// and two validators can compare results with ==. Floating point cannot give that: sums change with their order,
-// and s += d*d is fused into one rounding on some machines and not on others.
+// A Vector has one byte (Int8) or two (Int16) a coordinate; a Grid says how far apart two
+// neighbouring grid points are in the gradient's own units, and quantises a worker's floating-point
+// gradient once, before it is signed. After that nothing is ever rounded: norms, dot products,
+// distances and means are integers or fractions of integers. The same inputs therefore give the
+// same bits on every CPU, whatever the compiler, the instruction set and the number of cores, and
+// two validators can compare results with ==. Floating point cannot give that: sums change with
+// their order, and s += d*d is fused into one rounding on some machines and not on others.
 //
 // # Kernels
 //
-// Pairwise computes the squared distances of all pairs of n vectors, n(n-1)/2 * d differences and squares, which is
-// nearly all the work of Krum. On amd64 with AVX2, found out at run time, it is assembly: blocks of 3 x 3 rows, so that
-// six loads serve nine pairs. Elsewhere, and with the build tag noasm, a pure-Go twin multiplies two coordinates at a
-// time. Both are exact, hence equal. d is cut into chunks of 2048 coordinates that stay in cache while every row meets
-// every other, and that goroutines share out.
+// Pairwise computes the squared distances of all pairs of n vectors, n(n-1)/2 * d differences and
+// squares, which is nearly all the work of Krum. On amd64 with AVX2, found out at run time, it is
+// assembly: blocks of 3 x 3 rows, so that six loads serve nine pairs. Elsewhere, and with the build
+// tag noasm, a pure-Go twin multiplies two coordinates at a time. Both are exact, hence equal. d is
+// cut into chunks of 2048 coordinates that stay in cache while every row meets every other, and
+// that goroutines share out.
 //
-// Measured on one core of an AMD EPYC (Zen 5), n=30, d=101770, in 10^9 pair-coordinates a second, best of several runs:
-// int8 58, its twin 5.9; int16 50, its twin 5.7. The Gram form |a|^2+|b|^2-2<a,b>, in integers exact as well, reached
-// 78 (int8) in place of 58 in the innermost loop alone; the direct form was kept because it needs no norms and its
-// intermediate values are the distances themselves.
+// Measured on one core of an AMD EPYC (Zen 5), n=30, d=101770, in 10^9 pair-coordinates a second,
+// best of several runs: int8 58, its twin 5.9; int16 50, its twin 5.7. The Gram form
+// |a|^2+|b|^2-2<a,b>, in integers exact as well, reached 78 (int8) in place of 58 in the innermost
+// loop alone; the direct form was kept because it needs no norms and its intermediate values are
+// the distances themselves.
 //
 // # Why nothing overflows
 //
 // Let M = Width.Max, 127 or 16383 < 2^14, d <= MaxDim = 2^21 and n <= MaxParticipants = 2^12.
 //
-//   - A difference of two coordinates is at most 2M = 32766 < 2^15: it fits int16, which is why Int16 stops at 16383.
-//   - Its square is at most 32766^2 < 2^30. The sum of two such, what VPMADDWD leaves in a 32-bit lane, is at most
-//     2147221512 < 2^31.
-//   - int8 kernel: the sum of two squares is at most 2*254^2 = 129032 < 2^17, and a chunk of 2048 coordinates is 128
-//     steps, so a 32-bit lane stays below 2^24 and the sum of all eight below 2^27. Chunks are added up in int64.
-//   - int16 kernel: two results of VPMADDWD added as unsigned numbers are at most 4294443024 < 2^32; from there on
-//     lanes have 64 bits.
-//   - Twin: coordinates are shifted to [0, 2M], and the same 4294443024 bounds the half word that holds a sum of four
-//     products; see sweepTwin.
-//   - A squared distance is below 2^30 * 2^21 = 2^51 (MaxSquaredDistance), a dot product or squared norm at most
-//     M^2 * d < 2^28 * 2^21 = 2^49.
+//   - A difference of two coordinates is at most 2M = 32766 < 2^15: it fits int16, which is why
+//     Int16 stops at 16383.
+//   - Its square is at most 32766^2 < 2^30. The sum of two such, what VPMADDWD leaves in a 32-bit
+//     lane, is at most 2147221512 < 2^31.
+//   - int8 kernel: the sum of two squares is at most 2*254^2 = 129032 < 2^17, and a chunk of 2048
+//     coordinates is 128 steps, so a 32-bit lane stays below 2^24 and the sum of all eight below
+//     2^27. Chunks are added up in int64.
+//   - int16 kernel: two results of VPMADDWD added as unsigned numbers are at most 4294443024 <
+//     2^32; from there on lanes have 64 bits.
+//   - Twin: coordinates are shifted to [0, 2M], and the same 4294443024 bounds the half word that
+//     holds a sum of four products; see sweepTwin.
+//   - A squared distance is below 2^30 * 2^21 = 2^51 (MaxSquaredDistance), a dot product or squared
+//     norm at most M^2 * d < 2^28 * 2^21 = 2^49.
 //   - A Krum score sums fewer than n squared distances: below 2^51 * 2^12 = 2^63, so it fits int64.
-//   - A numerator of a mean with denominator D <= MaxDenominator = 2^33 is at most M*D < 2^47. Its products with a
-//     vector can exceed int64 only in sum; Fraction.Dot then sums in 128 bits, and so holds for any numerators.
+//   - A numerator of a mean with denominator D <= MaxDenominator = 2^33 is at most M*D < 2^47. Its
+//     products with a vector can exceed int64 only in sum; Fraction.Dot then sums in 128 bits, and
+//     so holds for any numerators.
 //
 // # Errors
 //
-// What comes from outside (Decode, DecodeFraction, Grid.Validate) is refused with an error that wraps one of ErrWidth,
-// ErrStep, ErrLength, ErrRange and ErrDenominator. Operands whose shapes differ are the programmer's fault and panic.
+// What comes from outside (Decode, DecodeFraction, Grid.Validate) is refused with an error that
+// wraps one of ErrWidth, ErrStep, ErrLength, ErrRange and ErrDenominator. Operands whose shapes
+// differ are the programmer's fault and panic.
 //
 // The package is pure: no I/O, clock, randomness, map order or goroutine order reaches a result.
 package gradients

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// Encode returns the numerators, eight bytes each, little endian, two's complement. Length and denominator follow from
-// the epoch's rule and the included set, so the payload does not carry them, and it is canonical.
+// Encode returns the numerators, eight bytes each, little endian, two's complement. Length and
+// denominator follow from the epoch's rule and the included set, so the payload does not carry
+// them, and it is canonical.
 func (f Fraction) Encode() []byte {
 	payload := make([]byte, 0, 8*len(f.Num))
 	for _, num := range f.Num {
@@ -15,12 +16,12 @@ func (f Fraction) Encode() []byte {
 	return payload
 }
 
-// DecodeFraction is the inverse of Encode for an aggregate of d coordinates over denominator den, of vectors of width
-// w.
+// DecodeFraction is the inverse of Encode for an aggregate of d coordinates over denominator den,
+// of vectors of width w.
 //
-// Errors: ErrWidth; ErrDenominator if den is outside [1, MaxDenominator]; ErrLength if d is outside [0, MaxDim] or
-// payload is not exactly 8*d bytes; ErrRange if a numerator exceeds Max*den in magnitude, for no rule leaves the range
-// of its inputs.
+// Errors: ErrWidth; ErrDenominator if den is outside [1, MaxDenominator]; ErrLength if d is outside
+// [0, MaxDim] or payload is not exactly 8*d bytes; ErrRange if a numerator exceeds Max*den in
+// magnitude, for no rule leaves the range of its inputs.
 func DecodeFraction(w Width, d int, den int64, payload []byte) (Fraction, error) {
 	if !w.Valid() {
 		return Fraction{}, fmt.Errorf("gradients: %w: %d bytes, want 1 or 2", ErrWidth, uint8(w))

@@ -1,7 +1,7 @@
 package gradients
 
-// splitmix64 is Steele, Lea and Flood's generator: a few lines of integer arithmetic, so that golden vectors do not
-// depend on anybody's math/rand.
+// splitmix64 is Steele, Lea and Flood's generator: a few lines of integer arithmetic, so that
+// golden vectors do not depend on anybody's math/rand.
 type splitmix64 uint64
 
 func (s *splitmix64) next() uint64 {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// golden.txt pins results to the bit. It is embedded, so that a cross-compiled test binary checks itself in any
-// directory, under qemu-user too. See the note at its head for how it was made.
+// golden.txt pins results to the bit. It is embedded, so that a cross-compiled test binary checks
+// itself in any directory, under qemu-user too. See the note at its head for how it was made.
 //
 //go:embed testdata/golden.txt
 var golden string
@@ -62,7 +62,8 @@ func TestGolden(t *testing.T) {
 				}
 			})
 			line("quantised", func(put func(int64)) {
-				// 53-bit integers times a power of two are exact floats; the step is not a power of two.
+				// 53-bit integers times a power of two are exact floats; the step is not a power of
+				// two.
 				r := splitmix64(uint64(d))
 				src := make([]float64, d)
 				for k := range src {

@@ -5,9 +5,10 @@ import (
 	"math"
 )
 
-// Grid is the lattice that gradients live on: Width fixes the range, Step the distance between neighbouring points in
-// the units of the gradient. There is one grid for everybody, from genesis: a step of one's own would let a sender
-// choose his scale, and distances would no longer be integers.
+// Grid is the lattice that gradients live on: Width fixes the range, Step the distance between
+// neighbouring points in the units of the gradient. There is one grid for everybody, from genesis:
+// a step of one's own would let a sender choose his scale, and distances would no longer be
+// integers.
 type Grid struct {
 	Width Width
 	Step  float64
@@ -25,14 +26,16 @@ func (g Grid) Validate() error {
 	return nil
 }
 
-// Quantize writes round(x/Step), half to even, of every x of src into dst and returns how many coordinates were
-// changed by more than rounding: those beyond [-Max, Max] saturate, infinities too, and NaN becomes 0.
+// Quantize writes round(x/Step), half to even, of every x of src into dst and returns how many
+// coordinates were changed by more than rounding: those beyond [-Max, Max] saturate, infinities
+// too, and NaN becomes 0.
 //
-// It is the worker's side of the grid and the only floating-point operation of this package: one division, which IEEE
-// 754 rounds correctly, so that it gives the same grid point on every CPU. Quantising after noise is post-processing,
-// saturation included, and costs no privacy.
+// It is the worker's side of the grid and the only floating-point operation of this package: one
+// division, which IEEE 754 rounds correctly, so that it gives the same grid point on every CPU.
+// Quantising after noise is post-processing, saturation included, and costs no privacy.
 //
-// Shapes: len(src) must be dst.Len(), and dst.Width() the grid's; Quantize panics otherwise, and on an invalid grid.
+// Shapes: len(src) must be dst.Len(), and dst.Width() the grid's; Quantize panics otherwise, and on
+// an invalid grid.
 func (g Grid) Quantize(dst Vector, src []float64) (saturated int) {
 	if err := g.Validate(); err != nil {
 		panic(err)

@@ -14,8 +14,9 @@ var haveAVX2 = cpu.X86.HasAVX2
 // tailBytes is the most that one step of a kernel reads of a row.
 const tailBytes = 64
 
-// sweepAVX2 runs the kernels over the whole steps of a chunk, then over a padded copy of what is left: zeros in all
-// rows add nothing to any distance, and nothing is ever read past the end of a row.
+// sweepAVX2 runs the kernels over the whole steps of a chunk, then over a padded copy of what is
+// left: zeros in all rows add nothing to any distance, and nothing is ever read past the end of a
+// row.
 func (s *scratch) sweepAVX2(vs []Vector, lo, hi int) {
 	w := vs[0].width
 	step := 16 // coordinates a step: 16 bytes of int8
@@ -51,8 +52,9 @@ func (s *scratch) sweepAVX2(vs []Vector, lo, hi int) {
 	s.tiles(w, 0, 1)
 }
 
-// tiles covers the upper triangle with blocks of 3 x 3 rows, triangles of 3 rows on the diagonal, and fans of one row
-// against 3 for the one or two rows that are left if n is no multiple of 3. off is in bytes.
+// tiles covers the upper triangle with blocks of 3 x 3 rows, triangles of 3 rows on the diagonal,
+// and fans of one row against 3 for the one or two rows that are left if n is no multiple of 3. off
+// is in bytes.
 func (s *scratch) tiles(w Width, off, steps int) {
 	whole := s.n - s.n%3
 	var rows [6]unsafe.Pointer
@@ -115,8 +117,8 @@ func (s *scratch) fan(w Width, rows *[6]unsafe.Pointer, off, steps, i, j, keep i
 	}
 }
 
-// The kernels, in kernel_int8_amd64.s and kernel_int16_amd64.s. Each reads steps steps of its rows, 16 bytes a step
-// for int8 and 64 bytes for int16, from byte off on, and writes squared distances:
+// The kernels, in kernel_int8_amd64.s and kernel_int16_amd64.s. Each reads steps steps of its rows,
+// 16 bytes a step for int8 and 64 bytes for int16, from byte off on, and writes squared distances:
 //
 //	block:    out[3*i+j] = |rows[i] - rows[3+j]|^2   for i, j < 3
 //	triangle: out = |rows[0]-rows[1]|^2, |rows[0]-rows[2]|^2, |rows[1]-rows[2]|^2

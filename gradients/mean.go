@@ -2,8 +2,8 @@ package gradients
 
 import "fmt"
 
-// Mean returns the mean of vs: Num[j] is the sum of coordinate j, Den is len(vs). It panics if vs is empty or shapes
-// differ.
+// Mean returns the mean of vs: Num[j] is the sum of coordinate j, Den is len(vs). It panics if vs
+// is empty or shapes differ.
 func Mean(vs []Vector) Fraction {
 	ones := make([]int64, len(vs))
 	for i := range ones {
@@ -12,10 +12,11 @@ func Mean(vs []Vector) Fraction {
 	return WeightedMean(vs, ones)
 }
 
-// WeightedMean returns the mean of vs in which vector i counts weights[i] times: Num[j] is the sum of
-// weights[i]*vs[i]_j, Den is the sum of the weights. |Num[j]| <= Max*Den < 2^47.
+// WeightedMean returns the mean of vs in which vector i counts weights[i] times: Num[j] is the sum
+// of weights[i]*vs[i]_j, Den is the sum of the weights. |Num[j]| <= Max*Den < 2^47.
 //
-// It panics if shapes differ, a weight is negative, or the weights' sum is outside [1, MaxDenominator].
+// It panics if shapes differ, a weight is negative, or the weights' sum is outside [1,
+// MaxDenominator].
 func WeightedMean(vs []Vector, weights []int64) Fraction {
 	w, d := Shape(vs)
 	if len(weights) != len(vs) {

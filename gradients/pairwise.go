@@ -6,13 +6,15 @@ import (
 	"sync/atomic"
 )
 
-// chunk is how many coordinates of each row are worked on before moving along: all rows of a chunk stay in a core's
-// level 2 cache up to a few hundred participants, while every row meets every other. It also bounds the 32-bit lanes of
-// the int8 kernel (see doc.go) and is the unit that workers share out. Measured: 4096 is 3 % faster on one core and
-// leaves the second one idle more often; 8192 is slower.
+// chunk is how many coordinates of each row are worked on before moving along: all rows of a chunk
+// stay in a core's level 2 cache up to a few hundred participants, while every row meets every
+// other. It also bounds the 32-bit lanes of the int8 kernel (see doc.go) and is the unit that
+// workers share out. Measured: 4096 is 3 % faster on one core and leaves the second one idle more
+// often; 8192 is slower.
 const chunk = 2048
 
-// minWork is the number of pair-coordinates that pays for one more goroutine (about 10 microseconds of kernel).
+// minWork is the number of pair-coordinates that pays for one more goroutine (about 10 microseconds
+// of kernel).
 const minWork = 1 << 19
 
 // Pairwise returns the squared distances of all pairs of vs:
@@ -25,12 +27,12 @@ const minWork = 1 << 19
 //		}
 //	}
 //
-// It uses the AVX2 kernel where the CPU has it and the pure-Go twin elsewhere, on as many cores as GOMAXPROCS allows.
-// All of it is integer addition, so neither choice shows in the result. It allocates the result, and on several cores
-// a few words a goroutine.
+// It uses the AVX2 kernel where the CPU has it and the pure-Go twin elsewhere, on as many cores as
+// GOMAXPROCS allows. All of it is integer addition, so neither choice shows in the result. It
+// allocates the result, and on several cores a few words a goroutine.
 //
-// Shapes: at most MaxParticipants vectors of one width and length; Pairwise panics otherwise. None gives an empty
-// matrix.
+// Shapes: at most MaxParticipants vectors of one width and length; Pairwise panics otherwise. None
+// gives an empty matrix.
 func Pairwise(vs []Vector) *Distances {
 	return pairwise(vs, haveAVX2, runtime.GOMAXPROCS(0))
 }
@@ -59,8 +61,9 @@ func pairwise(vs []Vector, avx2 bool, workers int) *Distances {
 	return d
 }
 
-// share lets the workers draw chunks until none is left; each sums into a scratch matrix of its own and adds that to
-// d at its end. Which worker draws which chunk is up to the scheduler and does not matter: integer sums commute.
+// share lets the workers draw chunks until none is left; each sums into a scratch matrix of its own
+// and adds that to d at its end. Which worker draws which chunk is up to the scheduler and does not
+// matter: integer sums commute.
 func (d *Distances) share(vs []Vector, avx2 bool, workers int) {
 	dim := vs[0].Len()
 	var (

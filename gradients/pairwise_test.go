@@ -84,7 +84,8 @@ func TestPairwiseMatchesBigIntegersOnExtremes(t *testing.T) {
 	}
 }
 
-// The lanes of a kernel fill up over a whole chunk, so extremes must be tried across several chunks as well.
+// The lanes of a kernel fill up over a whole chunk, so extremes must be tried across several chunks
+// as well.
 func TestPairwiseAcrossChunks(t *testing.T) {
 	for _, w := range []Width{Int8, Int16} {
 		for _, d := range []int{chunk - 1, chunk, chunk + 1, 2*chunk + 17, 3 * chunk} {
@@ -113,7 +114,8 @@ func TestPairwiseLargestDistance(t *testing.T) {
 	require.Less(t, MaxSquaredDistance, int64(1)<<51)
 }
 
-// Rows are windows of one array whose neighbours hold other values: a kernel that read past a row would show here.
+// Rows are windows of one array whose neighbours hold other values: a kernel that read past a row
+// would show here.
 func TestPairwiseReadsNothingBeyondItsRows(t *testing.T) {
 	for n := 2; n <= 7; n++ {
 		for d := 1; d <= 70; d++ {
@@ -147,8 +149,9 @@ func TestPairwiseAllocatesOnlyItsResult(t *testing.T) {
 		vs := generate(Int8, 10, 5000, 1)
 		pairwise(vs, avx2, 1) // fills the pool
 		allocs := testing.AllocsPerRun(50, func() { pairwise(vs, avx2, 1) })
-		// The matrix and its header. A collection may empty the pool in between, and under the race detector the pool
-		// forgets a quarter of what it is given; without a pool there would be six.
+		// The matrix and its header. A collection may empty the pool in between, and under the race
+		// detector the pool forgets a quarter of what it is given; without a pool there would be
+		// six.
 		require.LessOrEqual(t, allocs, 4.0, name)
 	}
 }

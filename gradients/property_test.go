@@ -77,7 +77,8 @@ func TestLawsOfTheCodec(t *testing.T) {
 	})
 }
 
-// Whatever the float, the grid point is the nearest in range, and a grid point survives quantisation.
+// Whatever the float, the grid point is the nearest in range, and a grid point survives
+// quantisation.
 func TestLawsOfQuantisation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := Grid{

@@ -2,8 +2,8 @@ package gradients
 
 import "math/big"
 
-// The references of this file are deliberately dumb: one coordinate at a time, in big integers, through At alone. They
-// share no code with what they check.
+// The references of this file are deliberately dumb: one coordinate at a time, in big integers,
+// through At alone. They share no code with what they check.
 
 func refDot(a, b Vector) *big.Int {
 	sum := new(big.Int)

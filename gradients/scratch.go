@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// scratch is what one worker of Pairwise needs beside its input. It is pooled, so that a validator that does the same
-// round after round allocates only its results.
+// scratch is what one worker of Pairwise needs beside its input. It is pooled, so that a validator
+// that does the same round after round allocates only its results.
 type scratch struct {
 	n   int
 	sum []int64 // n*n, the upper triangle in use: squared distances over the chunks swept so far

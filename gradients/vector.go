@@ -7,16 +7,17 @@ import (
 
 // Vector is one gradient on the grid: Len coordinates of one Width, each in [-Max, Max].
 //
-// It is a view like a slice: copying a Vector shares its coordinates. By convention a vector is written only by
-// whoever made it, before it hands it on (Set, Quantize); everybody else reads. The zero Vector has no width and
-// belongs nowhere.
+// It is a view like a slice: copying a Vector shares its coordinates. By convention a vector is
+// written only by whoever made it, before it hands it on (Set, Quantize); everybody else reads. The
+// zero Vector has no width and belongs nowhere.
 type Vector struct {
 	width Width
 	i8    []int8  // the coordinates if width is Int8, else nil
 	i16   []int16 // the coordinates if width is Int16, else nil
 }
 
-// NewVector returns the zero vector of d coordinates. It panics if w is invalid or d outside [0, MaxDim].
+// NewVector returns the zero vector of d coordinates. It panics if w is invalid or d outside [0,
+// MaxDim].
 func NewVector(w Width, d int) Vector {
 	if !w.Valid() || d < 0 || d > MaxDim {
 		panic(fmt.Sprintf("gradients: no %v vector of %d coordinates (at most %d)", w, d, MaxDim))
@@ -27,7 +28,8 @@ func NewVector(w Width, d int) Vector {
 	return Vector{width: Int16, i16: make([]int16, d)}
 }
 
-// FromInt8 wraps q without copying it. It panics if q is longer than MaxDim or holds -128, which is off the grid.
+// FromInt8 wraps q without copying it. It panics if q is longer than MaxDim or holds -128, which is
+// off the grid.
 func FromInt8(q []int8) Vector {
 	if len(q) > MaxDim {
 		panic(fmt.Sprintf("gradients: %d coordinates, at most %d", len(q), MaxDim))
@@ -38,7 +40,8 @@ func FromInt8(q []int8) Vector {
 	return Vector{width: Int8, i8: q}
 }
 
-// FromInt16 wraps q without copying it. It panics if q is longer than MaxDim or leaves [-16383, 16383].
+// FromInt16 wraps q without copying it. It panics if q is longer than MaxDim or leaves [-16383,
+// 16383].
 func FromInt16(q []int16) Vector {
 	if len(q) > MaxDim {
 		panic(fmt.Sprintf("gradients: %d coordinates, at most %d", len(q), MaxDim))
@@ -85,15 +88,15 @@ func (v Vector) Equal(o Vector) bool {
 	return v.width == o.width && slices.Equal(v.i8, o.i8) && slices.Equal(v.i16, o.i16)
 }
 
-// Int8s returns the coordinates themselves, to be read only, or nil if the width is not Int8. Rules that walk columns
-// use it instead of At.
+// Int8s returns the coordinates themselves, to be read only, or nil if the width is not Int8. Rules
+// that walk columns use it instead of At.
 func (v Vector) Int8s() []int8 { return v.i8 }
 
 // Int16s returns the coordinates themselves, to be read only, or nil if the width is not Int16.
 func (v Vector) Int16s() []int16 { return v.i16 }
 
-// Shape returns the width and length that all of vs share. It panics if vs is empty, holds more than MaxParticipants
-// vectors, or two of them differ.
+// Shape returns the width and length that all of vs share. It panics if vs is empty, holds more
+// than MaxParticipants vectors, or two of them differ.
 func Shape(vs []Vector) (w Width, d int) {
 	if len(vs) == 0 || len(vs) > MaxParticipants {
 		panic(fmt.Sprintf("gradients: %d vectors, want 1 to %d", len(vs), MaxParticipants))

@@ -5,14 +5,15 @@ import "fmt"
 // Width is the number of bytes of one coordinate, on the wire and in memory.
 type Width uint8
 
-// The widths of the grid. Int8 is the default for noised gradients (step = the noise's standard deviation / 8);
-// Int16 serves models that are trained without noise.
+// The widths of the grid. Int8 is the default for noised gradients (step = the noise's standard
+// deviation / 8); Int16 serves models that are trained without noise.
 const (
 	Int8  Width = 1
 	Int16 Width = 2
 )
 
-// Bounds that the overflow proof in doc.go rests on. Genesis validation refuses anything above them.
+// Bounds that the overflow proof in doc.go rests on. Genesis validation refuses anything above
+// them.
 const (
 	// MaxDim is the largest number of coordinates of a vector.
 	MaxDim = 1 << 21
@@ -25,8 +26,9 @@ func (w Width) Valid() bool { return w == Int8 || w == Int16 }
 
 // Max is the largest magnitude of a coordinate, in grid steps: a coordinate lies in [-Max, Max].
 //
-// The range is symmetric, so that negating a vector never overflows. Int16 stops at 16383 rather than 32767 so that a
-// difference of two coordinates still fits int16, and the sum of two squared differences int32: what VPMADDWD needs.
+// The range is symmetric, so that negating a vector never overflows. Int16 stops at 16383 rather
+// than 32767 so that a difference of two coordinates still fits int16, and the sum of two squared
+// differences int32: what VPMADDWD needs.
 //
 // Max panics if w is invalid.
 func (w Width) Max() int64 {

@@ -11,8 +11,9 @@ import (
 // positionBits hold a position below gradients.MaxParticipants, in the same word as a distance.
 const positionBits = 12
 
-// Nearest returns for each vector the positions of its q nearest others, nearest first, ties by position, where
-// distances below floor count as floor. It panics if q is negative or there are fewer than q others.
+// Nearest returns for each vector the positions of its q nearest others, nearest first, ties by
+// position, where distances below floor count as floor. It panics if q is negative or there are
+// fewer than q others.
 func Nearest(d *gradients.Distances, q int, floor int64) [][]int {
 	n := d.Len()
 	if q < 0 || n > 0 && q > n-1 {
@@ -37,8 +38,9 @@ func Nearest(d *gradients.Distances, q int, floor int64) [][]int {
 	return near
 }
 
-// sortedKeys appends a word for each other vector that orders by distance, then by position; words sort faster than
-// pairs. It stops short at a distance that is not narrow, for which there is no room.
+// sortedKeys appends a word for each other vector that orders by distance, then by position; words
+// sort faster than pairs. It stops short at a distance that is not narrow, for which there is no
+// room.
 func sortedKeys(keys []uint64, row []int64, i int, floor int64) []uint64 {
 	for j, sq := range row {
 		if sq = max(sq, floor); j != i {

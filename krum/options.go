@@ -8,20 +8,22 @@ import (
 
 // Options are the parameters of a selection besides the vectors.
 type Options struct {
-	// N is the number of registered participants, never of those whose vectors arrived: with N recomputed from the
-	// included set, three colluders among ten win every round. At most gradients.MaxParticipants.
+	// N is the number of registered participants, never of those whose vectors arrived: with N
+	// recomputed from the included set, three colluders among ten win every round. At most
+	// gradients.MaxParticipants.
 	N int
 	// F is the number of Byzantine participants to withstand.
 	F int
-	// Unsquared sums distances instead of squared distances, as the SPDL paper writes it. Blanchard et al. square.
+	// Unsquared sums distances instead of squared distances, as the SPDL paper writes it. Blanchard
+	// et al. square.
 	Unsquared bool
-	// Floor, in squared grid steps, replaces every squared distance below it, so that vectors without the noise that
-	// all honest ones carry gain nothing by lying close together. 0 is none.
+	// Floor, in squared grid steps, replaces every squared distance below it, so that vectors
+	// without the noise that all honest ones carry gain nothing by lying close together. 0 is none.
 	Floor int64
 }
 
-// Neighbours returns N-f-2, the number of nearest others that a score sums over, or an error that wraps ErrInfeasible
-// if there is not even one.
+// Neighbours returns N-f-2, the number of nearest others that a score sums over, or an error that
+// wraps ErrInfeasible if there is not even one.
 func (o Options) Neighbours() (int, error) {
 	if o.F < 0 || o.N > gradients.MaxParticipants || o.N < o.F+3 {
 		return 0, fmt.Errorf("krum: %w: N = %d, f = %d, want f >= 0 and f+3 <= N <= %d",
@@ -30,8 +32,8 @@ func (o Options) Neighbours() (int, error) {
 	return o.N - o.F - 2, nil
 }
 
-// Feasible returns nil if each of the included vectors of n participants has N-f-2 others to be scored by, else an
-// error that wraps ErrInfeasible or ErrTooFew.
+// Feasible returns nil if each of the included vectors of n participants has N-f-2 others to be
+// scored by, else an error that wraps ErrInfeasible or ErrTooFew.
 func Feasible(n, f, included int) error {
 	q, err := Options{N: n, F: f}.Neighbours()
 	switch {
@@ -63,9 +65,9 @@ func (o Options) check(n, m int) (q int, err error) {
 	return q, nil
 }
 
-// Condition returns nil if N >= 2f+3, which the theorem of Blanchard et al. requires, and else an error that wraps
-// ErrCondition. It is a warning: with N = 4, f = 1 Krum runs, but a score is a single distance, the two closest vectors
-// share it, and the minimum is always a tie.
+// Condition returns nil if N >= 2f+3, which the theorem of Blanchard et al. requires, and else an
+// error that wraps ErrCondition. It is a warning: with N = 4, f = 1 Krum runs, but a score is a
+// single distance, the two closest vectors share it, and the minimum is always a tie.
 func Condition(n, f int) error {
 	if f < 0 || n < 2*f+3 {
 		return fmt.Errorf("krum: %w: N = %d, f = %d, want N >= 2f+3 = %d", ErrCondition, n, f, 2*f+3)

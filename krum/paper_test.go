@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Blanchard et al. 2017, section 4: "For each i, let s(i) = sum over i -> j of |V_i - V_j|^2 where the sum runs over
-// the n-f-2 closest vectors to V_i."
+// Blanchard et al. 2017, section 4: "For each i, let s(i) = sum over i -> j of |V_i - V_j|^2 where
+// the sum runs over the n-f-2 closest vectors to V_i."
 func TestPaperScoreSumsSquaredDistancesToTheClosest(t *testing.T) {
 	// On a line at 0, 1, 3, 7, 100: n = 5, f = 1, so two neighbours each.
 	vs := []gradients.Vector{
@@ -24,16 +24,17 @@ func TestPaperScoreSumsSquaredDistancesToTheClosest(t *testing.T) {
 	require.Equal(t, []int{1}, r.Selected)
 	require.Equal(t, int64(10-5), r.Margin)
 
-	// SPDL, section on the blockchain consensus: "define near(i) to be the set of n-f-2 closest gradients [...] the
-	// output of Krum is one of its input gradients, and the index of this gradient is arg min_i sum_{j in near(i)} |g_i
-	// - g_j|", without a square.
+	// SPDL, section on the blockchain consensus: "define near(i) to be the set of n-f-2 closest
+	// gradients [...] the output of Krum is one of its input gradients, and the index of this
+	// gradient is arg min_i sum_{j in near(i)} |g_i - g_j|", without a square.
 	r, err = Select(gradients.Pairwise(vs), 2, Options{N: 5, F: 1, Unsquared: true})
 	require.NoError(t, err)
 	require.Equal(t, []int64{1 + 3, 1 + 2, 2 + 3, 4 + 6, 93 + 97}, r.Score)
 	require.Equal(t, []int{1, 0}, r.Selected)
 }
 
-// The same section: "i -> j denotes the fact that V_j belongs to the n-f-2 closest vectors to V_i", i != j.
+// The same section: "i -> j denotes the fact that V_j belongs to the n-f-2 closest vectors to V_i",
+// i != j.
 func TestPaperAVectorIsNotItsOwnNeighbour(t *testing.T) {
 	r := splitmix64(1)
 	for range 500 {
@@ -48,8 +49,9 @@ func TestPaperAVectorIsNotItsOwnNeighbour(t *testing.T) {
 	}
 }
 
-// "Finally, KR(V_1, ..., V_n) = V_i* where i* refers to the worker minimizing the score, s(i*) <= s(i) for all i." And:
-// "if two or more workers have the minimal score, we choose the one with the smallest identifier" (footnote).
+// "Finally, KR(V_1, ..., V_n) = V_i* where i* refers to the worker minimizing the score, s(i*) <=
+// s(i) for all i." And: "if two or more workers have the minimal score, we choose the one with the
+// smallest identifier" (footnote).
 func TestPaperKrumIsTheArgmin(t *testing.T) {
 	r := splitmix64(2)
 	for range 500 {
@@ -77,7 +79,8 @@ func TestPaperCondition(t *testing.T) {
 	require.ErrorContains(t, Condition(4, 1), "N = 4, f = 1, want N >= 2f+3 = 5")
 }
 
-// With N = 4, f = 1 a score is one distance, and the two closest vectors share it: the minimum is a tie, always.
+// With N = 4, f = 1 a score is one distance, and the two closest vectors share it: the minimum is a
+// tie, always.
 func TestPaperFourParticipantsAlwaysTie(t *testing.T) {
 	for seed := range uint64(200) {
 		for _, unsquared := range []bool{false, true} {
@@ -89,9 +92,10 @@ func TestPaperFourParticipantsAlwaysTie(t *testing.T) {
 	}
 }
 
-// SPDL's silent participants: they count in N and never as a zero vector. Three identical colluders among ten, far
-// from everybody, must lose, although three honest participants are silent; they would win if N were the seven that are
-// included, for their two nearest others would then be each other.
+// SPDL's silent participants: they count in N and never as a zero vector. Three identical colluders
+// among ten, far from everybody, must lose, although three honest participants are silent; they
+// would win if N were the seven that are included, for their two nearest others would then be each
+// other.
 func TestSilentParticipantsDoNotLowerN(t *testing.T) {
 	honest := generate(4, 200, 20, 9)
 	colluder := gradients.NewVector(gradients.Int8, 200)
@@ -115,14 +119,16 @@ func TestSilentParticipantsDoNotLowerN(t *testing.T) {
 	// Missing vectors are at infinity: as soon as one is among the nearest, nobody has a score.
 	_, err = Select(d, 1, Options{N: 10, F: 1})
 	require.ErrorIs(t, err, ErrTooFew)
-	// A zero vector for each silent participant would make a score possible, and the zero vector win.
+	// A zero vector for each silent participant would make a score possible, and the zero vector
+	// win.
 	silent := gradients.NewVector(gradients.Int8, 200)
 	r, err = Select(gradients.Pairwise(append(slices.Clone(honest), silent, silent, silent)), 1, Options{N: 7, F: 2})
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, r.Selected[0], len(honest))
 }
 
-// Noise-free duplicates are at distance 0 and would win; with the floor they are at the distance of honest noise.
+// Noise-free duplicates are at distance 0 and would win; with the floor they are at the distance of
+// honest noise.
 func TestFloorTakesTheAdvantageFromDuplicates(t *testing.T) {
 	honest := generate(7, 400, 8, 4)
 	quiet := gradients.NewVector(gradients.Int8, 400)

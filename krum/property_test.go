@@ -78,7 +78,8 @@ func TestScaleInvariance(t *testing.T) {
 	})
 }
 
-// A distance that is no pair's own but only farther away cannot change a score that does not sum over it.
+// A distance that is no pair's own but only farther away cannot change a score that does not sum
+// over it.
 func TestOnlyNeighboursMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, m, o := instance(t)

@@ -5,8 +5,9 @@ import (
 	"sort"
 )
 
-// reference is Krum written from its definition alone: sort, add up, take the least. It shares no code with the
-// package: distances are integers of unlimited size, and a root is rounded down to 24 fractional bits by bisection.
+// reference is Krum written from its definition alone: sort, add up, take the least. It shares no
+// code with the package: distances are integers of unlimited size, and a root is rounded down to 24
+// fractional bits by bisection.
 func reference(sq [][]*big.Int, m int, o Options) (selected []int, neighbours [][]int) {
 	n, q := len(sq), o.N-o.F-2
 	scores := make([]*big.Int, n)

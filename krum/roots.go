@@ -5,12 +5,12 @@ import (
 	"math/bits"
 )
 
-// rootBits are the fractional bits of a distance in the unsquared variant. The root of a narrow squared distance then
-// has less than 50 bits, and the sum of all neighbours' less than 62.
+// rootBits are the fractional bits of a distance in the unsquared variant. The root of a narrow
+// squared distance then has less than 50 bits, and the sum of all neighbours' less than 62.
 const rootBits = 24
 
-// fixedRoot returns floor(sqrt(x) * 2^rootBits) for x < 2^narrowBits, by Newton's method in integers: from above, each
-// step falls until the floor is reached.
+// fixedRoot returns floor(sqrt(x) * 2^rootBits) for x < 2^narrowBits, by Newton's method in
+// integers: from above, each step falls until the floor is reached.
 func fixedRoot(x uint64) uint64 {
 	if x == 0 {
 		return 0

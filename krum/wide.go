@@ -9,9 +9,9 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// SelectWide is Select for squared distances of any size, such as those of sums of many vectors: sq[i][j] is the
-// squared distance of i and j, symmetric; the diagonal is not looked at. It is slow, and gives the same result as
-// Select wherever both apply.
+// SelectWide is Select for squared distances of any size, such as those of sums of many vectors:
+// sq[i][j] is the squared distance of i and j, symmetric; the diagonal is not looked at. It is
+// slow, and gives the same result as Select wherever both apply.
 //
 // It panics if sq is not square or a distance is negative.
 func SelectWide(sq [][]*big.Int, m int, o Options) (Result, error) {

@@ -8,9 +8,10 @@ import (
 	"io"
 )
 
-// maxInflation is the most bytes that one byte of a deflate stream can stand for: a match of 258 bytes takes at least two
-// bits (RFC 1951, section 3.2.5). It turns the length of a compressed file into a bound on its content, so that a header
-// cannot ask for memory that the file could never fill.
+// maxInflation is the most bytes that one byte of a deflate stream can stand for: a match of 258
+// bytes takes at least two bits (RFC 1951, section 3.2.5). It turns the length of a compressed file
+// into a bound on its content, so that a header cannot ask for memory that the file could never
+// fill.
 const maxInflation = 1032
 
 // content reads what a file holds once its compression, if there is any, is undone.
@@ -48,7 +49,8 @@ func (c *content) fill(dst []byte) error {
 	return nil
 }
 
-// rest returns the remaining bytes, which must be exactly total many. It allocates nothing for a plain file.
+// rest returns the remaining bytes, which must be exactly total many. It allocates nothing for a
+// plain file.
 func (c *content) rest(total int64) ([]byte, error) {
 	if c.zip == nil {
 		switch have := int64(len(c.plain)); {

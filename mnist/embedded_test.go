@@ -12,8 +12,9 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// The digests are those of the files that http://yann.lecun.com/exdb/mnist/ distributed, uncompressed; data/README.md
-// lists them. Rebuilding the files from what was decoded shows that nothing was changed on the way.
+// The digests are those of the files that http://yann.lecun.com/exdb/mnist/ distributed,
+// uncompressed; data/README.md lists them. Rebuilding the files from what was decoded shows that
+// nothing was changed on the way.
 func TestEmbeddedIsTheRealMNIST(t *testing.T) {
 	data, err := mnist.Embedded()
 	require.NoError(t, err)

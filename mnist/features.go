@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Features is a table of labelled model inputs, made from a [Set]: the rows that a worker trains on.
+// Features is a table of labelled model inputs, made from a [Set]: the rows that a worker trains
+// on.
 type Features struct {
 	X      []float32 // Len()*Inputs values, row after row
 	Labels []uint8   // one per row; shared with the Set
@@ -21,12 +22,13 @@ func Inputs(rows, cols, pool int) (int, error) {
 	return (rows / pool) * (cols / pool), nil
 }
 
-// Features maps every image to (m-mean)/scale for the means m of its disjoint pool x pool squares, row-major. Pool 1 keeps
-// the pixels; pool 2 makes 14x14 of 28x28 and thereby a gradient a quarter as long. Mean 0 and scale 255 give values in
-// [0, 1] (the default preset); mean 50 and scale 50 are the paper prototype's, which divides by 100, subtracts 0.5 and
-// divides by 0.5.
+// Features maps every image to (m-mean)/scale for the means m of its disjoint pool x pool squares,
+// row-major. Pool 1 keeps the pixels; pool 2 makes 14x14 of 28x28 and thereby a gradient a quarter
+// as long. Mean 0 and scale 255 give values in [0, 1] (the default preset); mean 50 and scale 50
+// are the paper prototype's, which divides by 100, subtracts 0.5 and divides by 0.5.
 //
-// It fails with ErrFeatures if pool does not divide the sides, mean is not finite or scale is not a positive finite number.
+// It fails with ErrFeatures if pool does not divide the sides, mean is not finite or scale is not a
+// positive finite number.
 func (s Set) Features(pool int, mean, scale float64) (Features, error) {
 	inputs, err := Inputs(s.Rows, s.Cols, pool)
 	if err != nil {
@@ -75,8 +77,9 @@ func (f Features) Row(i int) []float32 {
 	return f.X[i*f.Inputs : (i+1)*f.Inputs : (i+1)*f.Inputs]
 }
 
-// Batch appends the rows and labels that index names to x and labels, in its order, and returns the extended slices; pass
-// the last batch's with length 0 to reuse their memory. It panics on an index outside [0, Len).
+// Batch appends the rows and labels that index names to x and labels, in its order, and returns the
+// extended slices; pass the last batch's with length 0 to reuse their memory. It panics on an index
+// outside [0, Len).
 func (f Features) Batch(x []float32, labels []uint8, index []int) ([]float32, []uint8) {
 	for _, i := range index {
 		if i < 0 || i >= f.Len() {

@@ -96,7 +96,8 @@ func TestBatch(t *testing.T) {
 	assert.PanicsWithValue(t, "mnist: index -1 outside [0, 2)", func() { f.Batch(nil, nil, []int{-1}) })
 }
 
-// Pooling takes means: the mean over a whole image does not change, and the order of rows does not matter.
+// Pooling takes means: the mean over a whole image does not change, and the order of rows does not
+// matter.
 func TestPoolingKeepsTheMean(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pool := rapid.IntRange(1, 4).Draw(t, "pool")

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Magic numbers of the IDX format: two zero bytes, the element type (8: unsigned byte), the number of dimensions.
+// Magic numbers of the IDX format: two zero bytes, the element type (8: unsigned byte), the number
+// of dimensions.
 const (
 	magicImages = 0x00000803
 	magicLabels = 0x00000801
@@ -18,9 +19,10 @@ const (
 	MaxPixels   = 1 << 28 // of all images together, in bytes
 )
 
-// DecodeImages reads an IDX image file, plain or gzip: n*rows*cols grey levels, row-major, and the shape of one image.
-// The pixels share memory with b if b is not compressed. It allocates at most the announced size, and that only after
-// checking it against the bounds above and against what b can hold.
+// DecodeImages reads an IDX image file, plain or gzip: n*rows*cols grey levels, row-major, and the
+// shape of one image. The pixels share memory with b if b is not compressed. It allocates at most
+// the announced size, and that only after checking it against the bounds above and against what b
+// can hold.
 //
 // Errors: ErrMagic, ErrSize, ErrTruncated, ErrTrailing, ErrGzip.
 // Source: http://yann.lecun.com/exdb/mnist/, "the IDX file format".
@@ -32,8 +34,8 @@ func DecodeImages(b []byte) (pixels []uint8, rows, cols int, err error) {
 	return pixels, dims[1], dims[2], nil
 }
 
-// DecodeLabels reads an IDX label file, plain or gzip: one label below Classes per example. The labels share memory with
-// b if b is not compressed.
+// DecodeLabels reads an IDX label file, plain or gzip: one label below Classes per example. The
+// labels share memory with b if b is not compressed.
 //
 // Errors: those of [DecodeImages], and ErrLabel.
 func DecodeLabels(b []byte) ([]uint8, error) {
@@ -95,8 +97,8 @@ func decode(b []byte, magic uint32) (payload []byte, dims []int, err error) {
 	return payload, dims, nil
 }
 
-// dimensions reads big-endian dimensions and returns them with their product. No product of accepted dimensions overflows:
-// MaxExamples*MaxSide*MaxSide is 2^40.
+// dimensions reads big-endian dimensions and returns them with their product. No product of
+// accepted dimensions overflows: MaxExamples*MaxSide*MaxSide is 2^40.
 func dimensions(head []byte) (dims []int, total int64, err error) {
 	total = 1
 	for i := 0; i < len(head); i += 4 {

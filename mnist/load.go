@@ -8,16 +8,16 @@ import (
 	"path/filepath"
 )
 
-// maxFile bounds what is read of one file: the largest accepted content and its header, in bytes. A compressed file is
-// never larger than that unless somebody made it so.
+// maxFile bounds what is read of one file: the largest accepted content and its header, in bytes. A
+// compressed file is never larger than that unless somebody made it so.
 const maxFile = MaxPixels + 16
 
-// Load reads a data set from the four files train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
-// t10k-labels-idx1-ubyte of a directory, each plain or with gzip and the suffix .gz (the plain file wins). Any set in
-// MNIST's format will do, Fashion-MNIST for one.
+// Load reads a data set from the four files train-images-idx3-ubyte, train-labels-idx1-ubyte,
+// t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte of a directory, each plain or with gzip and the
+// suffix .gz (the plain file wins). Any set in MNIST's format will do, Fashion-MNIST for one.
 //
-// Errors: those of [Decode], ErrMismatch if training and test images differ in shape, and the file system's
-// (fs.ErrNotExist among them).
+// Errors: those of [Decode], ErrMismatch if training and test images differ in shape, and the file
+// system's (fs.ErrNotExist among them).
 func Load(dir string) (Data, error) {
 	return assemble(
 		func() (Set, error) { return loadSet(dir, "train") },

@@ -5,9 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// PartitionIID deals n examples out at random: parts disjoint shards of n/parts indices each, shuffled by seed. The n mod
-// parts examples that are left over belong to nobody, so that every participant has the same sampling rate and hence the
-// same privacy. It panics unless 1 <= parts <= n.
+// PartitionIID deals n examples out at random: parts disjoint shards of n/parts indices each,
+// shuffled by seed. The n mod parts examples that are left over belong to nobody, so that every
+// participant has the same sampling rate and hence the same privacy. It panics unless 1 <= parts <=
+// n.
 func PartitionIID(n, parts int, seed uint64) [][]int {
 	if parts < 1 || parts > n {
 		panic(fmt.Sprintf("mnist: %d parts of %d examples", parts, n))
@@ -21,18 +22,19 @@ func PartitionIID(n, parts int, seed uint64) [][]int {
 	return shards
 }
 
-// Second words of the generators' seeds: partitions of different kinds are independent under one seed.
+// Second words of the generators' seeds: partitions of different kinds are independent under one
+// seed.
 const (
 	streamIID = iota
 	streamDirichlet
 )
 
-// PartitionByClass is the extreme of skew: part p gets examples of one class only, p mod classes. Parts of the same class
-// share it evenly (sizes differ by at most one); with fewer parts than classes the classes from parts on belong to nobody.
-// Indices ascend within a part.
+// PartitionByClass is the extreme of skew: part p gets examples of one class only, p mod classes.
+// Parts of the same class share it evenly (sizes differ by at most one); with fewer parts than
+// classes the classes from parts on belong to nobody. Indices ascend within a part.
 //
-// It fails with ErrLabel for a label not below classes, and with ErrPartition if classes or parts is not positive or a part
-// would be empty.
+// It fails with ErrLabel for a label not below classes, and with ErrPartition if classes or parts
+// is not positive or a part would be empty.
 func PartitionByClass(labels []uint8, classes, parts int) ([][]int, error) {
 	byClass, err := indexByClass(labels, classes, parts)
 	if err != nil {
@@ -55,7 +57,8 @@ func PartitionByClass(labels []uint8, classes, parts int) ([][]int, error) {
 	return shards, nil
 }
 
-// indexByClass lists the examples of each class in ascending order, after checking what all partitions by label need.
+// indexByClass lists the examples of each class in ascending order, after checking what all
+// partitions by label need.
 func indexByClass(labels []uint8, classes, parts int) ([][]int, error) {
 	if classes < 1 || parts < 1 || parts > len(labels) {
 		return nil, fmt.Errorf("%w: %d parts of %d examples in %d classes", ErrPartition, parts, len(labels), classes)

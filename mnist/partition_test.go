@@ -12,7 +12,8 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// disjoint fails unless the shards name every index of [0, n) at most once; it returns how many they name.
+// disjoint fails unless the shards name every index of [0, n) at most once; it returns how many
+// they name.
 func disjoint(t require.TestingT, shards [][]int, n int) (named int) {
 	seen := make([]bool, n)
 	for _, shard := range shards {
@@ -74,8 +75,9 @@ func TestPartitionDirichletLaws(t *testing.T) {
 	})
 }
 
-// The variance of a part's share of a class under Dirichlet(alpha) over k parts is (k-1)/(k²(k*alpha+1)). Over 1,000
-// classes and 4 parts, whose seeds are fixed, the estimate is within 15 % of it.
+// The variance of a part's share of a class under Dirichlet(alpha) over k parts is
+// (k-1)/(k²(k*alpha+1)). Over 1,000 classes and 4 parts, whose seeds are fixed, the estimate is
+// within 15 % of it.
 func TestPartitionDirichletShares(t *testing.T) {
 	const classes, parts, each = 200, 4, 200
 	marks := make([]uint8, classes*each)

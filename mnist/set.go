@@ -12,7 +12,8 @@ type Set struct {
 	Rows, Cols int     // pixels of one image
 }
 
-// Data is a learning task: what is trained on and what accuracy is measured on. Both sets have images of one shape.
+// Data is a learning task: what is trained on and what accuracy is measured on. Both sets have
+// images of one shape.
 type Data struct {
 	Train, Test Set
 }
@@ -26,8 +27,8 @@ func (s Set) Image(i int) []uint8 {
 	return s.Images[i*size : (i+1)*size : (i+1)*size]
 }
 
-// Subset copies the examples that index names, in its order: one participant's shard. It panics on an index outside
-// [0, Len).
+// Subset copies the examples that index names, in its order: one participant's shard. It panics on
+// an index outside [0, Len).
 func (s Set) Subset(index []int) Set {
 	size := s.Rows * s.Cols
 	sub := Set{

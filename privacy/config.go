@@ -13,12 +13,12 @@ var ErrConfig = errors.New("privacy: bad config")
 type Kind string
 
 const (
-	// Gaussian adds noise of standard deviation NoiseMultiplier*Clip to the sum of clipped gradients: differential privacy,
-	// as much as the accountant says.
+	// Gaussian adds noise of standard deviation NoiseMultiplier*Clip to the sum of clipped
+	// gradients: differential privacy, as much as the accountant says.
 	Gaussian Kind = "gaussian"
 	// Prototype adds the noise of the paper's prototype to the batch mean g, of standard deviation
-	// 1e-6*‖g‖*sqrt(2 ln(1.25/1e-5))/PrototypeEpsilon. It scales with the secret it should hide and nothing bounds one
-	// example's influence: NO DP GUARANTEE.
+	// 1e-6*‖g‖*sqrt(2 ln(1.25/1e-5))/PrototypeEpsilon. It scales with the secret it should hide and
+	// nothing bounds one example's influence: NO DP GUARANTEE.
 	Prototype Kind = "prototype"
 	// None adds nothing: NO DP GUARANTEE.
 	None Kind = "none"
@@ -27,16 +27,19 @@ const (
 // Config describes a mechanism. It is public: all workers of a chain use the same.
 type Config struct {
 	Kind Kind
-	// Clip is C, the bound on the norm of one example's gradient in the sum. Gaussian needs it; elsewhere 0 means that
-	// gradients are not clipped.
+	// Clip is C, the bound on the norm of one example's gradient in the sum. Gaussian needs it;
+	// elsewhere 0 means that gradients are not clipped.
 	Clip float64
-	// NoiseMultiplier is z, the noise's standard deviation on the sum in units of Clip. Gaussian only.
+	// NoiseMultiplier is z, the noise's standard deviation on the sum in units of Clip. Gaussian
+	// only.
 	NoiseMultiplier float64
-	// Discrete draws the noise from the discrete Gaussian, exactly, on a lattice of z*C/2^26 or finer to which the sum is
-	// rounded first. Nothing then depends on how floats round the noise. Gaussian only; the guarantee is that of the same
-	// NoiseMultiplier, the noise greater by a factor below 1 + z*sqrt(d)/2^26 + 2^-25, which pays for the rounding. Slower.
+	// Discrete draws the noise from the discrete Gaussian, exactly, on a lattice of z*C/2^26 or
+	// finer to which the sum is rounded first. Nothing then depends on how floats round the noise.
+	// Gaussian only; the guarantee is that of the same NoiseMultiplier, the noise greater by a
+	// factor below 1 + z*sqrt(d)/2^26 + 2^-25, which pays for the rounding. Slower.
 	Discrete bool
-	// ExpectedBatch is B: the sampling rate times the number of a worker's examples, or the fixed size of its batches.
+	// ExpectedBatch is B: the sampling rate times the number of a worker's examples, or the fixed
+	// size of its batches.
 	ExpectedBatch float64
 	// Momentum is beta, in [0, 1). At 0 the vector submitted is the round's own.
 	Momentum float64
@@ -44,8 +47,8 @@ type Config struct {
 	PrototypeEpsilon float64
 }
 
-// Validate returns nil, or an error wrapping ErrConfig that names the field, its value and the bound. A parameter of
-// another kind must be 0, so that no config looks more private than it is.
+// Validate returns nil, or an error wrapping ErrConfig that names the field, its value and the
+// bound. A parameter of another kind must be 0, so that no config looks more private than it is.
 func (c Config) Validate() error {
 	if c.Kind != Gaussian && c.Kind != Prototype && c.Kind != None {
 		return fmt.Errorf("%w: kind %q, want %q, %q or %q", ErrConfig, c.Kind, Gaussian, Prototype, None)

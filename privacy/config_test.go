@@ -11,7 +11,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// The presets of the project: epsilon 2 for four participants with 15,000 examples each, and the paper's prototype.
+// The presets of the project: epsilon 2 for four participants with 15,000 examples each, and the
+// paper's prototype.
 var (
 	preset = privacy.Config{Kind: privacy.Gaussian, Clip: 1, NoiseMultiplier: 2.670, ExpectedBatch: 1500, Momentum: 0.9}
 	paper  = privacy.Config{Kind: privacy.Prototype, ExpectedBatch: 100, PrototypeEpsilon: 0.02}

@@ -6,16 +6,17 @@ import (
 	"math/bits"
 )
 
-// maxSigmaSquare bounds numerator and denominator of a discrete Gaussian's sigma², so that 128 bits hold all that its
-// sampler computes.
+// maxSigmaSquare bounds numerator and denominator of a discrete Gaussian's sigma², so that 128 bits
+// hold all that its sampler computes.
 const maxSigmaSquare = 1 << 56
 
-// DiscreteGaussian is the discrete Gaussian on the integers: y with probability proportional to exp(-y²/(2*sigma²)). Make it
-// with [NewDiscreteGaussian], draw from it with [Source.DiscreteNormal].
+// DiscreteGaussian is the discrete Gaussian on the integers: y with probability proportional to
+// exp(-y²/(2*sigma²)). Make it with [NewDiscreteGaussian], draw from it with
+// [Source.DiscreteNormal].
 //
-// As noise it is what the Gaussian is on the reals: between outputs whose integer inputs lie a vector D apart, the Rényi
-// divergence of order alpha is at most alpha*‖D‖²/(2*sigma²). Its variance is at most sigma², and for sigma of 3 or more
-// equal to it to float64.
+// As noise it is what the Gaussian is on the reals: between outputs whose integer inputs lie a
+// vector D apart, the Rényi divergence of order alpha is at most alpha*‖D‖²/(2*sigma²). Its
+// variance is at most sigma², and for sigma of 3 or more equal to it to float64.
 //
 // Source: Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy", 2020.
 type DiscreteGaussian struct {
@@ -25,13 +26,14 @@ type DiscreteGaussian struct {
 	shift    uint   // left, until the top bit of unit is set
 }
 
-// NewDiscreteGaussian returns the distribution for sigma² = num/den. It fails with ErrConfig unless both are 1 to 2^56.
+// NewDiscreteGaussian returns the distribution for sigma² = num/den. It fails with ErrConfig unless
+// both are 1 to 2^56.
 func NewDiscreteGaussian(num, den uint64) (DiscreteGaussian, error) {
 	if num < 1 || num > maxSigmaSquare || den < 1 || den > maxSigmaSquare {
 		return DiscreteGaussian{}, fmt.Errorf("%w: discrete Gaussian of sigma² %d/%d, want both numbers 1 to 2^56", ErrConfig, num, den)
 	}
-	// The paper's floor(sigma)+1. Any t would be right, this one rejects few proposals: that the root is rounded changes no
-	// probability.
+	// The paper's floor(sigma)+1. Any t would be right, this one rejects few proposals: that the
+	// root is rounded changes no probability.
 	t := uint64(math.Sqrt(float64(num/den))) + 1
 	// num*den*t² is at most 4*num² or, with t = 1, num*den: 2^115 at most once doubled.
 	unit := product(num, 2*t*t).times(den)
@@ -39,13 +41,14 @@ func NewDiscreteGaussian(num, den uint64) (DiscreteGaussian, error) {
 	return DiscreteGaussian{num: num, den: den, t: t, unit: unit.shifted(shift), shift: shift}, nil
 }
 
-// DiscreteNormal fills dst with independent draws. No float takes part. Every decision compares a uniform integer with a
-// rational number's numerator, so that the draws are as good as the words of the source; only proposals beyond 2^64/(t*den) are
-// refused unseen, which the exact algorithm would accept with probability below exp(-8000).
+// DiscreteNormal fills dst with independent draws. No float takes part. Every decision compares a
+// uniform integer with a rational number's numerator, so that the draws are as good as the words of
+// the source; only proposals beyond 2^64/(t*den) are refused unseen, which the exact algorithm
+// would accept with probability below exp(-8000).
 //
-// Running time: a draw takes 15 to 27 words in expectation, whatever sigma; the chance to need k times as many falls
-// exponentially in k, without a bound. The time depends on the draws, on the magnitude in particular: let nobody measure
-// single draws. Memory is constant.
+// Running time: a draw takes 15 to 27 words in expectation, whatever sigma; the chance to need k
+// times as many falls exponentially in k, without a bound. The time depends on the draws, on the
+// magnitude in particular: let nobody measure single draws. Memory is constant.
 func (s *Source) DiscreteNormal(dst []int64, g DiscreteGaussian) {
 	s.rekey()
 	for i := range dst {
@@ -54,7 +57,8 @@ func (s *Source) DiscreteNormal(dst []int64, g DiscreteGaussian) {
 	s.rekey() // nothing in memory gives the draws back
 }
 
-// discreteGaussian is algorithm 3: a Laplace proposal y, accepted with probability exp(-(|y| - sigma²/t)²/(2*sigma²)).
+// discreteGaussian is algorithm 3: a Laplace proposal y, accepted with probability exp(-(|y| -
+// sigma²/t)²/(2*sigma²)).
 func (s *Source) discreteGaussian(g *DiscreteGaussian) int64 {
 	for {
 		y, negative := s.discreteLaplace(g.t)
@@ -67,8 +71,8 @@ func (s *Source) discreteGaussian(g *DiscreteGaussian) int64 {
 	}
 }
 
-// exponent is (y - sigma²/t)²/(2*sigma²) in units of 1/(2*num*den*t²): the square of y*t*den - num. It is not ok if y*t*den
-// takes more than 64 bits.
+// exponent is (y - sigma²/t)²/(2*sigma²) in units of 1/(2*num*den*t²): the square of y*t*den - num.
+// It is not ok if y*t*den takes more than 64 bits.
 func (g *DiscreteGaussian) exponent(y uint64) (square wide, ok bool) {
 	over, x := bits.Mul64(y, g.t*g.den)
 	if x < g.num {
@@ -79,7 +83,8 @@ func (g *DiscreteGaussian) exponent(y uint64) (square wide, ok bool) {
 	return product(x, x), over == 0
 }
 
-// discreteLaplace is algorithm 2 for scale t: the magnitude y and the sign of an integer, exp(-y/t) times as likely as 0.
+// discreteLaplace is algorithm 2 for scale t: the magnitude y and the sign of an integer, exp(-y/t)
+// times as likely as 0.
 func (s *Source) discreteLaplace(t uint64) (y uint64, negative bool) {
 	for {
 		u := s.below(t)
@@ -97,7 +102,8 @@ func (s *Source) discreteLaplace(t uint64) (y uint64, negative bool) {
 	}
 }
 
-// exp is algorithm 1 below 1: true with probability exp(-a/b), for a <= b. The coin of probability a/(b*k) is two coins.
+// exp is algorithm 1 below 1: true with probability exp(-a/b), for a <= b. The coin of probability
+// a/(b*k) is two coins.
 func (s *Source) exp(a, b uint64) bool {
 	k := uint64(1)
 	for s.below(b) < a && (k == 1 || s.below(k) == 0) {
@@ -130,8 +136,8 @@ func (s *Source) expWide(a, b wide, shift uint) bool {
 	return k&1 == 1
 }
 
-// below is uniform on [0, n), n > 0. Source: Lemire, "Fast random integer generation in an interval", 2019; the words that
-// would favour some results are drawn again, so that it is exact.
+// below is uniform on [0, n), n > 0. Source: Lemire, "Fast random integer generation in an
+// interval", 2019; the words that would favour some results are drawn again, so that it is exact.
 func (s *Source) below(n uint64) uint64 {
 	result, rest := bits.Mul64(s.Uint64(), n)
 	if rest < n {

@@ -18,7 +18,8 @@ func discrete(t testing.TB, num, den uint64) privacy.DiscreteGaussian {
 	return g
 }
 
-// pmf is the exact distribution on [-reach, reach], up to float64: exp(-y²/(2*sigma²)) over its sum.
+// pmf is the exact distribution on [-reach, reach], up to float64: exp(-y²/(2*sigma²)) over its
+// sum.
 func pmf(num, den uint64) (chance []float64, reach int) {
 	square := float64(num) / float64(den)
 	reach = int(12*math.Sqrt(square)) + 3 // beyond is less than 1e-31
@@ -34,7 +35,8 @@ func pmf(num, den uint64) (chance []float64, reach int) {
 	return chance, reach
 }
 
-// Canonne, Kamath and Steinke, definition 1, for sigma small and large, whole and not, below 1 and far below.
+// Canonne, Kamath and Steinke, definition 1, for sigma small and large, whole and not, below 1 and
+// far below.
 func TestDiscreteNormalHasTheExactDistribution(t *testing.T) {
 	n := stage.Pick(1<<15, 1<<17, 1<<18)
 	for i, c := range []struct{ num, den uint64 }{
@@ -55,8 +57,9 @@ func TestDiscreteNormalHasTheExactDistribution(t *testing.T) {
 	}
 }
 
-// At the width that a mechanism uses, the lattice is too fine to tell from the reals, in any test of the normal distribution:
-// distance 2^-27 standard deviations against a Kolmogorov-Smirnov bound of 3.5e-3.
+// At the width that a mechanism uses, the lattice is too fine to tell from the reals, in any test
+// of the normal distribution: distance 2^-27 standard deviations against a Kolmogorov-Smirnov bound
+// of 3.5e-3.
 func TestWideDiscreteNormalIsNormal(t *testing.T) {
 	for _, src := range []*privacy.Source{privacy.NewTestSource(1), privacy.NewSecureSource()} {
 		const sigma = 100_000_007
@@ -175,8 +178,8 @@ func TestDiscreteLaplace(t *testing.T) {
 	}
 }
 
-// Uniform on any interval, those too whose length is nowhere near a power of two: were no word drawn again, three quarters
-// of 2^64 would show that every third number comes twice as often.
+// Uniform on any interval, those too whose length is nowhere near a power of two: were no word
+// drawn again, three quarters of 2^64 would show that every third number comes twice as often.
 func TestBelow(t *testing.T) {
 	const n = 1 << 17
 	src := privacy.NewTestSource(6)

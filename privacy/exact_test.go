@@ -84,7 +84,8 @@ func TestDiscreteNormalTakesFewWords(t *testing.T) {
 	}
 }
 
-// Marsaglia's transform of the same words in 200 bits: what the doc comment of Normal says of its precision.
+// Marsaglia's transform of the same words in 200 bits: what the doc comment of Normal says of its
+// precision.
 func TestNormalIsPrecise(t *testing.T) {
 	s := NewTestSource(1)
 	check := func(x, y, u, v float64) {

@@ -10,16 +10,18 @@ const latticeBits = 26
 
 // DiscreteSource supplies the noise of a mechanism whose config says Discrete. [Source] is one.
 type DiscreteSource interface {
-	// DiscreteNormal fills dst with independent draws of the distribution, unpredictable to everybody but the worker.
+	// DiscreteNormal fills dst with independent draws of the distribution, unpredictable to
+	// everybody but the worker.
 	DiscreteNormal(dst []int64, g DiscreteGaussian)
 }
 
 // lattice adds discrete Gaussian noise to sums.
 //
-// Its step h is the power of two that makes z*C at least 2^26 steps and fewer than 2^27. Division by h is exact; rounding to
-// integers then moves each coordinate by half a step at most, so that one example moves the rounded sum by no more than
-// C + h*sqrt(d). The noise is wider by as much: sigma is z*(C/h + sqrt(d)) steps rounded up to an integer, and the
-// noise multiplier with respect to what one example really does is z or more. For z=2.67 and d=7850 that is 2.7e-6 more noise.
+// Its step h is the power of two that makes z*C at least 2^26 steps and fewer than 2^27. Division
+// by h is exact; rounding to integers then moves each coordinate by half a step at most, so that
+// one example moves the rounded sum by no more than C + h*sqrt(d). The noise is wider by as much:
+// sigma is z*(C/h + sqrt(d)) steps rounded up to an integer, and the noise multiplier with respect
+// to what one example really does is z or more. For z=2.67 and d=7850 that is 2.7e-6 more noise.
 type lattice struct {
 	step  float64 // h
 	noise DiscreteGaussian
@@ -27,7 +29,8 @@ type lattice struct {
 	draws []int64 // scratch
 }
 
-// newLattice returns the lattice of a valid gaussian config, and its noise's standard deviation on the sum.
+// newLattice returns the lattice of a valid gaussian config, and its noise's standard deviation on
+// the sum.
 func newLattice(c Config, dim int, src DiscreteSource) (*lattice, float64, error) {
 	_, exponent := math.Frexp(c.NoiseMultiplier * c.Clip) // which is 2^(exponent-1) to 2^exponent
 	step := math.Ldexp(1, exponent-1-latticeBits)

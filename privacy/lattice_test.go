@@ -63,7 +63,8 @@ type silence struct{ asked privacy.DiscreteGaussian }
 func (*silence) Normal([]float64)                                       {}
 func (s *silence) DiscreteNormal(_ []int64, g privacy.DiscreteGaussian) { s.asked = g }
 
-// lattice draws a mechanism's parameters; with B = 1 and no momentum, its momentum is the rounded sum.
+// lattice draws a mechanism's parameters; with B = 1 and no momentum, its momentum is the rounded
+// sum.
 func lattice(t *rapid.T) (c privacy.Config, step float64) {
 	c = privacy.Config{
 		Kind: privacy.Gaussian, Discrete: true, ExpectedBatch: 1,
@@ -74,8 +75,8 @@ func lattice(t *rapid.T) (c privacy.Config, step float64) {
 	return c, math.Ldexp(1, exponent-27)
 }
 
-// One example moves the rounded sum by C + h*sqrt(d) at most, and the noise is z times that or more, yet hardly more than
-// z*C.
+// One example moves the rounded sum by C + h*sqrt(d) at most, and the noise is z times that or
+// more, yet hardly more than z*C.
 func TestLatticeKeepsTheSensitivity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, step := lattice(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Mechanism turns a worker's gradient sums into what it submits, one vector per round. It is a function of its config, its
-// source and the sums so far. It is not safe for concurrent use.
+// Mechanism turns a worker's gradient sums into what it submits, one vector per round. It is a
+// function of its config, its source and the sums so far. It is not safe for concurrent use.
 type Mechanism struct {
 	config Config
 	grid   gradients.Grid
@@ -22,9 +22,9 @@ type Mechanism struct {
 	noise    []float64 // scratch; all 0 between releases
 }
 
-// Report describes one release. Release and Saturated tell nothing that the submitted vector does not, and neither does
-// NoiseStd of a gaussian mechanism. What is marked PRIVATE is computed before the noise: for the worker's own eyes, never for
-// a public log or metric.
+// Report describes one release. Release and Saturated tell nothing that the submitted vector does
+// not, and neither does NoiseStd of a gaussian mechanism. What is marked PRIVATE is computed before
+// the noise: for the worker's own eyes, never for a public log or metric.
 type Report struct {
 	Release    int     // t: how many releases there have been, this one included
 	Saturated  int     // coordinates that the grid's range cut off
@@ -32,8 +32,9 @@ type Report struct {
 	SignalNorm float64 // PRIVATE: Euclidean norm of the batch mean without noise
 }
 
-// New returns a mechanism for vectors of dim coordinates. Every grid fits; [StepFor] gives the default step of a gaussian
-// mechanism. It fails with ErrConfig, or as [gradients.Grid.Validate] does.
+// New returns a mechanism for vectors of dim coordinates. Every grid fits; [StepFor] gives the
+// default step of a gaussian mechanism. It fails with ErrConfig, or as [gradients.Grid.Validate]
+// does.
 func New(c Config, grid gradients.Grid, dim int, src NormalSource) (*Mechanism, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -69,19 +70,23 @@ func New(c Config, grid gradients.Grid, dim int, src NormalSource) (*Mechanism, 
 	return m, nil
 }
 
-// Private reports whether what the mechanism releases is private: the config is, and the source is no test source.
+// Private reports whether what the mechanism releases is private: the config is, and the source is
+// no test source.
 func (m *Mechanism) Private() bool {
 	s, ok := m.src.(interface{ Deterministic() bool })
 	return m.config.Private() && (!ok || !s.Deterministic())
 }
 
-// Release noises the sum of a batch's per-example gradients, which it leaves unchanged, and returns the vector to submit:
-// momentum over sum/B plus noise, rounded to the grid. For a gaussian mechanism the sum must be clipped: one example adds
-// Clip to it at most. An empty batch, a sum of zeros, is released like any other: a silent worker would tell its size.
+// Release noises the sum of a batch's per-example gradients, which it leaves unchanged, and returns
+// the vector to submit: momentum over sum/B plus noise, rounded to the grid. For a gaussian
+// mechanism the sum must be clipped: one example adds Clip to it at most. An empty batch, a sum of
+// zeros, is released like any other: a silent worker would tell its size.
 //
-// Every call spends privacy. Call it once per round and keep the vector: a retry sends the same bytes.
+// Every call spends privacy. Call it once per round and keep the vector: a retry sends the same
+// bytes.
 //
-// It panics if the sum has another dimension or a coordinate that is not finite, as that would spoil every later release.
+// It panics if the sum has another dimension or a coordinate that is not finite, as that would
+// spoil every later release.
 func (m *Mechanism) Release(sum []float64) (gradients.Vector, Report) {
 	signal := m.norm(sum) / m.config.ExpectedBatch
 	std := m.meanStd(signal)
@@ -145,7 +150,8 @@ func (m *Mechanism) meanStd(signal float64) float64 {
 	return m.std
 }
 
-// submittedStd is [SubmittedStd] with the little that rounding to the lattice of discrete noise adds.
+// submittedStd is [SubmittedStd] with the little that rounding to the lattice of discrete noise
+// adds.
 func (m *Mechanism) submittedStd(t int) float64 {
 	return m.std * math.Sqrt(VarianceFactor(m.config.Momentum, t))
 }

@@ -20,8 +20,8 @@ func mechanism(t testing.TB, c privacy.Config, grid gradients.Grid, dim int, src
 	return m
 }
 
-// Without signal, what is submitted at release t is noise of variance s_t² = (z*C/B)²*v_t: the sum of squares over
-// coordinates is chi-square in these units.
+// Without signal, what is submitted at release t is noise of variance s_t² = (z*C/B)²*v_t: the sum
+// of squares over coordinates is chi-square in these units.
 func TestNoiseFollowsTheVarianceFactor(t *testing.T) {
 	const dim = 7850
 	m := mechanism(t, preset, fine, dim, privacy.NewTestSource(7))
@@ -40,8 +40,8 @@ func TestNoiseFollowsTheVarianceFactor(t *testing.T) {
 	}
 }
 
-// The noise itself, taken off the mechanism as it runs: normal, of the right size, independent between coordinates and
-// between releases (which are a lag of 7,850 apart).
+// The noise itself, taken off the mechanism as it runs: normal, of the right size, independent
+// between coordinates and between releases (which are a lag of 7,850 apart).
 func TestNoiseIsNormalAndIndependent(t *testing.T) {
 	const dim, releases = 7850, 134
 	config := preset

@@ -13,7 +13,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// A worker that is stopped at any release, and whose state passes through a file, submits what it would have submitted.
+// A worker that is stopped at any release, and whose state passes through a file, submits what it
+// would have submitted.
 func TestRestoreContinuesTheRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := rapid.SampledFrom([]privacy.Config{preset, exact(), paper, none}).Draw(t, "config")
@@ -47,8 +48,8 @@ func TestRestoreContinuesTheRun(t *testing.T) {
 	})
 }
 
-// A mechanism that resumes after t releases, its snapshot lost, goes on with the noise of one that never stopped: that of
-// release t at once, and s_(t+1), s_(t+2), ... after.
+// A mechanism that resumes after t releases, its snapshot lost, goes on with the noise of one that
+// never stopped: that of release t at once, and s_(t+1), s_(t+2), ... after.
 func TestResume(t *testing.T) {
 	const dim = 7850
 	zero := make([]float64, dim)

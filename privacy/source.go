@@ -8,42 +8,44 @@ import (
 	"math/rand/v2"
 )
 
-// NormalSource supplies the noise of a mechanism. The guarantee rests on it: draws must be independent N(0, 1), to the
-// precision of float64, and unpredictable to everybody but the worker.
+// NormalSource supplies the noise of a mechanism. The guarantee rests on it: draws must be
+// independent N(0, 1), to the precision of float64, and unpredictable to everybody but the worker.
 type NormalSource interface {
 	// Normal fills dst with independent draws.
 	Normal(dst []float64)
 }
 
-// UniformSource supplies the coins of secret batches: independent uniform 64-bit words, unpredictable to everybody but
-// the worker.
+// UniformSource supplies the coins of secret batches: independent uniform 64-bit words,
+// unpredictable to everybody but the worker.
 type UniformSource interface {
 	Uint64() uint64
 }
 
-// Source is a stream of random words and normal variates, both a [NormalSource] and a [UniformSource]. It is not safe for
-// concurrent use.
+// Source is a stream of random words and normal variates, both a [NormalSource] and a
+// [UniformSource]. It is not safe for concurrent use.
 type Source struct {
 	stream *rand.ChaCha8
 	secure bool
 	left   int // words until the stream is rekeyed
 }
 
-// rekeyWords is how many words a key serves at most: half a megabyte, four batches drawn from 15,000
-// examples.
+// rekeyWords is how many words a key serves at most: half a megabyte, four batches drawn from
+// 15,000 examples.
 const rekeyWords = 1 << 16
 
-// NewSecureSource returns the source for production: ChaCha8 under a key of the operating system (crypto/rand). It takes a
-// fresh key at the start and at the end of every call of Normal and DiscreteNormal, and after 65,536 words: a virtual machine
-// resumed twice from one image repeats no noise, and a copy of the process's memory between two calls gives away none.
+// NewSecureSource returns the source for production: ChaCha8 under a key of the operating system
+// (crypto/rand). It takes a fresh key at the start and at the end of every call of Normal and
+// DiscreteNormal, and after 65,536 words: a virtual machine resumed twice from one image repeats no
+// noise, and a copy of the process's memory between two calls gives away none.
 //
-// math/rand/v2 promises its ChaCha8 to be cryptographically strong. Its state yields up to 124 of the words before, no
-// more; the key at the end is there for these.
+// math/rand/v2 promises its ChaCha8 to be cryptographically strong. Its state yields up to 124 of
+// the words before, no more; the key at the end is there for these.
 func NewSecureSource() *Source { return &Source{secure: true, stream: rand.NewChaCha8([32]byte{})} }
 
-// NewTestSource returns a DETERMINISTIC source. WHOEVER KNOWS THE SEED REMOVES THE NOISE. It is for tests, simulations and
-// test chains on public data, and nothing else: what it releases has no privacy whatever the config says. Its words are the
-// same everywhere; its normal variates may differ in the last bits between architectures.
+// NewTestSource returns a DETERMINISTIC source. WHOEVER KNOWS THE SEED REMOVES THE NOISE. It is for
+// tests, simulations and test chains on public data, and nothing else: what it releases has no
+// privacy whatever the config says. Its words are the same everywhere; its normal variates may
+// differ in the last bits between architectures.
 func NewTestSource(seed uint64) *Source {
 	key := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("spdl privacy TEST source, no privacy"), seed))
 	return &Source{stream: rand.NewChaCha8(key)}
@@ -52,14 +54,15 @@ func NewTestSource(seed uint64) *Source {
 // Deterministic reports whether this is a test source. Whatever shows an epsilon must ask.
 func (s *Source) Deterministic() bool { return !s.secure }
 
-// TestWarning is for every output of a program that uses a test source: before any epsilon, and not in small print.
+// TestWarning is for every output of a program that uses a test source: before any epsilon, and not
+// in small print.
 const TestWarning = "TEST CHAIN ONLY: NOISE FROM A KNOWN SEED, NOTHING IS PRIVATE"
 
 // ErrTestSource is what Permit returns.
 var ErrTestSource = errors.New("privacy: noise from a known seed is for test chains only")
 
-// Permit returns ErrTestSource for a test source on a chain whose genesis does not say that it is a test chain. Ask before the
-// first use of a source that may come from a setting.
+// Permit returns ErrTestSource for a test source on a chain whose genesis does not say that it is a
+// test chain. Ask before the first use of a source that may come from a setting.
 func (s *Source) Permit(testChain bool) error {
 	if s.Deterministic() && !testChain {
 		return ErrTestSource
@@ -76,8 +79,8 @@ func (s *Source) Uint64() uint64 {
 	return s.stream.Uint64()
 }
 
-// rekey replaces the key of a secure source. crypto/rand does not fail: it ends the program if the system has no
-// randomness.
+// rekey replaces the key of a secure source. crypto/rand does not fail: it ends the program if the
+// system has no randomness.
 func (s *Source) rekey() {
 	s.left = rekeyWords
 	if s.secure {

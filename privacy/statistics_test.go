@@ -9,10 +9,11 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// The statistical tests of this package compare an observation with a bound that an honest source exceeds with probability
-// at most falseFailure, by an inequality that holds for every sample size, or by an exact distribution. Fewer than 90 such
-// comparisons draw fresh randomness in one run of the tests, so that a run fails by chance with probability below 1e-9.
-// Tests on a TestSource always draw the same, and pass always or never: there it is the chance that a sound generator had
+// The statistical tests of this package compare an observation with a bound that an honest source
+// exceeds with probability at most falseFailure, by an inequality that holds for every sample size,
+// or by an exact distribution. Fewer than 90 such comparisons draw fresh randomness in one run of
+// the tests, so that a run fails by chance with probability below 1e-9. Tests on a TestSource
+// always draw the same, and pass always or never: there it is the chance that a sound generator had
 // to fail when the seed was chosen.
 const falseFailure = 1e-11
 
@@ -22,16 +23,18 @@ var (
 	decay = math.Log(2 / falseFailure)
 )
 
-// ksBound bounds the largest distance between an empirical distribution of n draws and the true one: P(D > d) is at most
-// 2*exp(-2nd²) (Dvoretzky, Kiefer and Wolfowitz; constant by Massart, 1990).
+// ksBound bounds the largest distance between an empirical distribution of n draws and the true
+// one: P(D > d) is at most 2*exp(-2nd²) (Dvoretzky, Kiefer and Wolfowitz; constant by Massart,
+// 1990).
 func ksBound(n int) float64 { return math.Sqrt(decay / (2 * float64(n))) }
 
-// chiSquareBound bounds |Σ z_i² - n| over n independent normals: 2*sqrt(n*x) + 2x on either side (Laurent and Massart,
-// 2000, lemma 1).
+// chiSquareBound bounds |Σ z_i² - n| over n independent normals: 2*sqrt(n*x) + 2x on either side
+// (Laurent and Massart, 2000, lemma 1).
 func chiSquareBound(n int) float64 { return 2*math.Sqrt(float64(n)*decay) + 2*decay }
 
-// lagBound bounds |Σ z_i*z_(i+k)| over n products of independent normals. The sum is a quadratic form whose matrix has
-// squared Frobenius norm n/2 and spectral norm at most 1; its diagonal form obeys the same lemma.
+// lagBound bounds |Σ z_i*z_(i+k)| over n products of independent normals. The sum is a quadratic
+// form whose matrix has squared Frobenius norm n/2 and spectral norm at most 1; its diagonal form
+// obeys the same lemma.
 func lagBound(n int) float64 { return 2*math.Sqrt(float64(n)/2*decay) + 2*decay }
 
 // binomialBound bounds |X - n*p| for X ~ Binomial(n, p): t with t² = 2x(np(1-p) + t/3) (Bernstein).
@@ -55,8 +58,8 @@ func assertNormal(t *testing.T, sample []float64) {
 	assert.LessOrEqual(t, math.Abs(sum), unitNormal.Quantile(1-falseFailure/2)*math.Sqrt(float64(n)), "mean")
 	assert.LessOrEqual(t, math.Abs(square-float64(n)), chiSquareBound(n), "variance")
 
-	// Neighbours, the other half of a pair, and a gradient's length apart. A radius shared by both would not show in
-	// their correlation, but in how often both are large.
+	// Neighbours, the other half of a pair, and a gradient's length apart. A radius shared by both
+	// would not show in their correlation, but in how often both are large.
 	for _, lag := range []int{1, 2, 3, 4, 7850} {
 		product, large := 0.0, 0
 		for i := lag; i < n; i++ {
@@ -66,7 +69,8 @@ func assertNormal(t *testing.T, sample []float64) {
 			}
 		}
 		assert.LessOrEqual(t, math.Abs(product), lagBound(n-lag), "correlation at lag %d", lag)
-		// Pairs that overlap are dependent: split into two families of disjoint pairs, each within its bound.
+		// Pairs that overlap are dependent: split into two families of disjoint pairs, each within
+		// its bound.
 		p := math.Pow(2*unitNormal.Survival(1), 2)
 		assert.InDelta(t, float64(n-lag)*p, float64(large), 2*binomialBound((n-lag+1)/2+lag, p), "large pairs at lag %d", lag)
 	}
@@ -111,8 +115,9 @@ func assertUniform(t *testing.T, sample []float64) {
 	assert.LessOrEqual(t, distance, ksBound(len(sample)), "Kolmogorov-Smirnov distance")
 }
 
-// assertCells is Pearson's chi-square test on 100 cells of equal probability. Its statistic is chi-square only in the limit;
-// with 10,000 draws in each cell that is close enough, far out as the bound is.
+// assertCells is Pearson's chi-square test on 100 cells of equal probability. Its statistic is
+// chi-square only in the limit; with 10,000 draws in each cell that is close enough, far out as the
+// bound is.
 func assertCells(t *testing.T, sample []float64) {
 	t.Helper()
 	var count [100]float64
@@ -131,8 +136,8 @@ func pearson(count []float64, n int) float64 {
 	return statistic
 }
 
-// assertPearson is Pearson's chi-square test on cells of given chances that sum to 1; of too small a chance, they are
-// taken together.
+// assertPearson is Pearson's chi-square test on cells of given chances that sum to 1; of too small
+// a chance, they are taken together.
 func assertPearson(t *testing.T, chance, count []float64, n int) {
 	t.Helper()
 	cells, statistic, restChance, restCount := 0, 0.0, 0.0, 0.0

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The uniform behind every normal keeps 54 bits, sign included: no coarser, no value outside, no bias.
+// The uniform behind every normal keeps 54 bits, sign included: no coarser, no value outside, no
+// bias.
 func TestSignedIsExact(t *testing.T) {
 	assert.Zero(t, signed(0))
 	assert.Equal(t, -1.0, signed(1<<63))
@@ -19,7 +20,8 @@ func TestSignedIsExact(t *testing.T) {
 	assert.Equal(t, 0.5-0x1p-53, signed(1<<62-1))
 }
 
-// twin is what a copy of the process's memory, or a second virtual machine from one image, would go on with.
+// twin is what a copy of the process's memory, or a second virtual machine from one image, would go
+// on with.
 func twin(t *testing.T, s *Source) *Source {
 	state, err := s.stream.MarshalBinary()
 	require.NoError(t, err)
@@ -39,7 +41,8 @@ func TestCopiedStateDoesNotRepeatNoise(t *testing.T) {
 	assert.NotEqual(t, noiseA, noiseB)
 }
 
-// After a call the stream is under a key of which no word was used: what was drawn cannot be computed from it.
+// After a call the stream is under a key of which no word was used: what was drawn cannot be
+// computed from it.
 func TestDrawsAreErased(t *testing.T) {
 	s, fresh := NewSecureSource(), func(s *Source) bool {
 		state, err := s.stream.MarshalBinary()

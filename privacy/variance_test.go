@@ -42,8 +42,8 @@ func TestVarianceFactorLimits(t *testing.T) {
 	assert.InEpsilon(t, 0.1/1.9, privacy.VarianceFactor(0.9, math.MaxInt), 1e-14)
 }
 
-// Golden bits: admission bounds derive from these numbers on every validator, whatever its machine. Computed once on
-// amd64; the arithmetic is IEEE 754's basic operations only.
+// Golden bits: admission bounds derive from these numbers on every validator, whatever its machine.
+// Computed once on amd64; the arithmetic is IEEE 754's basic operations only.
 func TestVarianceIsPortable(t *testing.T) {
 	for n, want := range map[int]uint64{
 		1:     0x3f847ae147ae1478,

@@ -23,7 +23,8 @@ func lookup(t require.TestingT, name string) Rule {
 // spreads makes ties and duplicates common or rare.
 var spreads = []int{0, 1, 2, 9, 127, 16383}
 
-// drawInput returns an input that the rule of that name can aggregate: with f up to the limit and participants silent.
+// drawInput returns an input that the rule of that name can aggregate: with f up to the limit and
+// participants silent.
 func drawInput(r *splitmix64, name string) Input {
 	for {
 		if in := drawAnyInput(r); refusal(name, in.N, in.F, len(in.Vectors)) == nil {
@@ -300,17 +301,18 @@ func TestOutputExplainsItself(t *testing.T) {
 			Neighbours: [][]int{{1, 2}, {0, 2}, {1, 0}, {2, 1}, {3, 2}},
 			Margin:     -1,
 		}},
-		// The distances from the median 3 have lower median 3. With differences of at most 3 the sum at v is 1 for v = 3 and
-		// 7 - 2v beyond: v goes to 3.2, then on by 0.4 (3.5 - v), and is 3.49698 after ten steps. The share of 100 is rounded
-		// down, by which the end falls short of that by less than 97 * 2^-20.
+		// The distances from the median 3 have lower median 3. With differences of at most 3 the
+		// sum at v is 1 for v = 3 and 7 - 2v beyond: v goes to 3.2, then on by 0.4 (3.5 - v), and
+		// is 3.49698 after ten steps. The share of 100 is rounded down, by which the end falls
+		// short of that by less than 97 * 2^-20.
 		{"centered-clipping", Output{
 			Delta:    gradients.Fraction{Num: []int64{3666753}, Den: 1 << 20},
 			Selected: []int{0, 1, 2, 3, 4},
 			Score:    []int64{3, 2, 0, 3, 96},
 			Margin:   -1,
 		}},
-		// Of an odd number of numbers the geometric median is the median, 3. That shares are multiples of 2^-20 moves it
-		// by 25 of these here, towards 0.
+		// Of an odd number of numbers the geometric median is the median, 3. That shares are
+		// multiples of 2^-20 moves it by 25 of these here, towards 0.
 		{"geometric-median", Output{
 			Delta:    gradients.Fraction{Num: []int64{3145703}, Den: 1 << 20},
 			Selected: []int{0, 1, 2, 3, 4},
@@ -349,8 +351,8 @@ func seedWith(order ...int) []byte {
 func TestBucketOrder(t *testing.T) {
 	require.Equal(t, []int{2, 4, 0, 1, 3, 5}, bucketOrder([]byte("round 7"), 6))
 	require.Equal(t, bucketOrder(nil, 9), bucketOrder([]byte{}, 9))
-	// Each order is as likely as any other: of 24 orders of four, 24,000 seeds give each one 1000 times but for five
-	// standard deviations of 31.
+	// Each order is as likely as any other: of 24 orders of four, 24,000 seeds give each one 1000
+	// times but for five standard deviations of 31.
 	count := map[[4]int]int{}
 	for s := range uint32(24000) {
 		count[[4]int(bucketOrder(binary.LittleEndian.AppendUint32(nil, s), 4))]++
@@ -361,7 +363,8 @@ func TestBucketOrder(t *testing.T) {
 	}
 }
 
-// Distances so large that sums leave int64, by stretching, change the path and nothing that is selected.
+// Distances so large that sums leave int64, by stretching, change the path and nothing that is
+// selected.
 func TestRulesBeyondInt64(t *testing.T) {
 	r := splitmix64(18)
 	for range 200 {

@@ -12,28 +12,30 @@ import (
 // bucketSize is s, the number of gradients in a bucket.
 const bucketSize = 2
 
-// bucketedRule applies a rule to the means of buckets of s = 2 gradients, put together in an order that Input.Seed
-// determines. If the number of included gradients is odd, the last bucket has one, and counts as much as the others.
-// Means share a denominator, so buckets are kept as sums, a gradient that is alone counted twice, and the denominator
-// of Delta grows by the factor 2.
+// bucketedRule applies a rule to the means of buckets of s = 2 gradients, put together in an order
+// that Input.Seed determines. If the number of included gradients is odd, the last bucket has one,
+// and counts as much as the others. Means share a denominator, so buckets are kept as sums, a
+// gradient that is alone counted twice, and the denominator of Delta grows by the factor 2.
 //
-// N participants make N' = ceil(N/2) buckets, of which up to f' = f may hold a Byzantine gradient; those who are silent
-// make silent buckets, and included gradients make ceil(included/2). The rule works with N', f' and these.
+// N participants make N' = ceil(N/2) buckets, of which up to f' = f may hold a Byzantine gradient;
+// those who are silent make silent buckets, and included gradients make ceil(included/2). The rule
+// works with N', f' and these.
 //
-// The order is that of the SHA-256 hashes of a tag, the seed and the position among those that are included, as 32
-// bits little endian: see bucketOrder. It takes in nothing that a sender chooses in the round, for whoever submits
-// last could try out vectors until the order suits him. The leader, who chooses whom to include, can still choose
-// among the orders that the sets he may include have, and whoever knows the seed knows the order of a full set before
-// he submits.
+// The order is that of the SHA-256 hashes of a tag, the seed and the position among those that are
+// included, as 32 bits little endian: see bucketOrder. It takes in nothing that a sender chooses in
+// the round, for whoever submits last could try out vectors until the order suits him. The leader,
+// who chooses whom to include, can still choose among the orders that the sets he may include have,
+// and whoever knows the seed knows the order of a full set before he submits.
 //
-// Resilience: the rule's condition for N' and f, for instance N >= 4f+1 where the rule needs 2f+1. In exchange buckets
-// differ less than gradients, which is what the rules need under heterogeneous data. The published guarantee is an
-// expectation over orders that are uniform and independent of the gradients.
+// Resilience: the rule's condition for N' and f, for instance N >= 4f+1 where the rule needs 2f+1.
+// In exchange buckets differ less than gradients, which is what the rules need under heterogeneous
+// data. The published guarantee is an expectation over orders that are uniform and independent of
+// the gradients.
 //
 // Cost: O(n log n) for the order, then the rule's with half of the points.
 //
-// Source: Karimireddy, He, Jaggi, "Byzantine-Robust Learning on Heterogeneous Datasets via Bucketing", ICLR 2022,
-// algorithm 1.
+// Source: Karimireddy, He, Jaggi, "Byzantine-Robust Learning on Heterogeneous Datasets via
+// Bucketing", ICLR 2022, algorithm 1.
 type bucketedRule struct{ aggregator }
 
 func (r bucketedRule) Name() string { return "bucketing+" + r.aggregator.Name() }
@@ -82,7 +84,8 @@ func (r bucketedRule) Aggregate(in Input) (Output, error) {
 	in.N = buckets(in.N)
 	p := points{vectors: in.Vectors, floor: math.MaxInt64}
 	if in.Floor <= math.MaxInt64/bucketSize {
-		// Of sums of s gradients each the difference has s times the noise, squared, of a difference of gradients.
+		// Of sums of s gradients each the difference has s times the noise, squared, of a
+		// difference of gradients.
 		p.floor = bucketSize * in.Floor
 	}
 	order := bucketOrder(in.Seed, len(in.Vectors))
@@ -100,8 +103,9 @@ func (r bucketedRule) Aggregate(in Input) (Output, error) {
 // buckets returns the number of buckets for n gradients.
 func buckets(n int) int { return (n + bucketSize - 1) / bucketSize }
 
-// bucketOrder returns positions 0 to k-1 by SHA-256("spdl bucketing" | seed | position), the position in four bytes,
-// little endian; hashes are compared byte by byte from the first on. Two adjacent ones share a bucket.
+// bucketOrder returns positions 0 to k-1 by SHA-256("spdl bucketing" | seed | position), the
+// position in four bytes, little endian; hashes are compared byte by byte from the first on. Two
+// adjacent ones share a bucket.
 func bucketOrder(seed []byte, k int) []int {
 	hashes := make([][sha256.Size]byte, k)
 	preimage := append([]byte("spdl bucketing"), seed...)

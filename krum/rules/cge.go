@@ -10,22 +10,24 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// comparativeRule drops the f gradients of largest norm and averages the others: comparative gradient elimination. Of
-// equal norms the higher position is dropped.
+// comparativeRule drops the f gradients of largest norm and averages the others: comparative
+// gradient elimination. Of equal norms the higher position is dropped.
 //
-// Resilience: N >= 3f+1 is necessary, and not enough. The theorem is about gradient descent rather than about one
-// aggregate: with gradients that are mu-Lipschitz and an average cost that is gamma-strongly convex it needs
-// 2f-redundant data and f/N < 1/(1 + 2 mu/gamma), which is at most 1/3 because mu >= gamma. What it never does is
-// detect a wrong direction: f gradients turned around keep their norms, and all enter. It needs f+1 included
-// gradients, and drops f of those that are included however many are silent.
+// Resilience: N >= 3f+1 is necessary, and not enough. The theorem is about gradient descent rather
+// than about one aggregate: with gradients that are mu-Lipschitz and an average cost that is
+// gamma-strongly convex it needs 2f-redundant data and f/N < 1/(1 + 2 mu/gamma), which is at most
+// 1/3 because mu >= gamma. What it never does is detect a wrong direction: f gradients turned
+// around keep their norms, and all enter. It needs f+1 included gradients, and drops f of those
+// that are included however many are silent.
 //
 // Score: squared norms, in squared grid steps.
 //
 // Cost: O(n d).
 //
-// Source: Gupta, Liu, Vaidya, "Byzantine Fault-Tolerant Distributed Machine Learning Using Stochastic Gradient
-// Descent (SGD) and Norm-Based Comparative Gradient Elimination (CGE)", 2020 (arXiv:2008.04699), which adds up what
-// is left; here it is divided by its number, as for every other rule.
+// Source: Gupta, Liu, Vaidya, "Byzantine Fault-Tolerant Distributed Machine Learning Using
+// Stochastic Gradient Descent (SGD) and Norm-Based Comparative Gradient Elimination (CGE)", 2020
+// (arXiv:2008.04699), which adds up what is left; here it is divided by its number, as for every
+// other rule.
 type comparativeRule struct{}
 
 func (comparativeRule) Name() string { return "cge" }
@@ -67,8 +69,9 @@ func (comparativeRule) aggregate(in Input, p points) (Output, error) {
 	return out, nil
 }
 
-// squaredNorms returns those of the points, in squared grid steps times size^2. Of a sum of s vectors the squared
-// norm is s times the sum of the vectors' squared norms less the sum of the squared distances of each two.
+// squaredNorms returns those of the points, in squared grid steps times size^2. Of a sum of s
+// vectors the squared norm is s times the sum of the vectors' squared norms less the sum of the
+// squared distances of each two.
 func (p points) squaredNorms() []*big.Int {
 	single := squaredNorms(p.vectors)
 	norms := make([]*big.Int, p.len())

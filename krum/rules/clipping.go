@@ -16,36 +16,39 @@ const (
 	placeBits     = 40 // fractional bits of the weights that say where v is
 )
 
-// centeredClippingRule takes ten steps from the coordinate-wise median towards the gradients, each a mean of
-// differences that are clipped: with k points y_i,
+// centeredClippingRule takes ten steps from the coordinate-wise median towards the gradients, each
+// a mean of differences that are clipped: with k points y_i,
 //
 //	v <- v + 1/k sum of (y_i - v) min(1, tau/|y_i - v|)
 //
-// The paper starts at the last round's aggregate, and lets a radius tau be tuned. Rules have no state and no tuning
-// here: v starts at the coordinate-wise median of the round (medianRule), and tau is the lower median of the points'
-// distances from there, so that at least half of them are not clipped in the first step. If fewer than half of the
-// points are Byzantine, some honest one is as far away as tau at least, and some at most. Ten steps from there come
-// close to Huber's estimate of location with that tau. What the paper gains from learning from history is not had.
+// The paper starts at the last round's aggregate, and lets a radius tau be tuned. Rules have no
+// state and no tuning here: v starts at the coordinate-wise median of the round (medianRule), and
+// tau is the lower median of the points' distances from there, so that at least half of them are
+// not clipped in the first step. If fewer than half of the points are Byzantine, some honest one is
+// as far away as tau at least, and some at most. Ten steps from there come close to Huber's
+// estimate of location with that tau. What the paper gains from learning from history is not had.
 //
-// What is rounded, and how: v is kept as weights of the median and of the points, with 40 fractional bits, from which
-// distances follow exactly (see hull). The factor min(1, ...) is rounded down to a multiple of 2^-30 by an integer
-// root, new weights down to multiples of 2^-40, and those of the last step, brought to sum 1, down to multiples of
-// 2^-20, where the median gets what is left over, so that no gradient gains by its position. With D the diameter of
-// the points and the median, a step ends within 2^-30 D of the step without rounding from the same v because of the
-// factors, and within (k+1) 2^-39 D because of the weights; Delta is within (k+1) 2^-20 D of the last step. A step
-// without rounding is a gradient step of length 1 on a mean of Huber functions, which is convex with slopes that
-// change no faster than v does, so it brings no two places farther apart: ten steps together err by at most 10 (2^-30
-// + (k+1) 2^-39) D.
+// What is rounded, and how: v is kept as weights of the median and of the points, with 40
+// fractional bits, from which distances follow exactly (see hull). The factor min(1, ...) is
+// rounded down to a multiple of 2^-30 by an integer root, new weights down to multiples of 2^-40,
+// and those of the last step, brought to sum 1, down to multiples of 2^-20, where the median gets
+// what is left over, so that no gradient gains by its position. With D the diameter of the points
+// and the median, a step ends within 2^-30 D of the step without rounding from the same v because
+// of the factors, and within (k+1) 2^-39 D because of the weights; Delta is within (k+1) 2^-20 D of
+// the last step. A step without rounding is a gradient step of length 1 on a mean of Huber
+// functions, which is convex with slopes that change no faster than v does, so it brings no two
+// places farther apart: ten steps together err by at most 10 (2^-30 + (k+1) 2^-39) D.
 //
-// Resilience: N >= 10f, the theorem's delta <= 0.1, and the theorem is about a start near the honest mean and about
-// the right tau, neither of which is known here. Participants who are silent do not count: k is the number of those
-// included. It needs one gradient, as median does.
+// Resilience: N >= 10f, the theorem's delta <= 0.1, and the theorem is about a start near the
+// honest mean and about the right tau, neither of which is known here. Participants who are silent
+// do not count: k is the number of those included. It needs one gradient, as median does.
 //
 // Score: the distance from the end of the last step, in grid steps, rounded down.
 //
 // Cost: O(n^2 d) for the distances, O(n log^2 n d) for the median, and O(n^2) a step.
 //
-// Source: Karimireddy, He, Jaggi, "Learning from History for Byzantine Robust Optimization", ICML 2021, algorithm 2.
+// Source: Karimireddy, He, Jaggi, "Learning from History for Byzantine Robust Optimization", ICML
+// 2021, algorithm 2.
 type centeredClippingRule struct{}
 
 func (centeredClippingRule) Name() string { return "centered-clipping" }
@@ -96,7 +99,8 @@ func (centeredClippingRule) aggregate(_ Input, p points) (Output, error) {
 	}, nil
 }
 
-// clip takes one step: of the weights a_i at the place that was measured, with sum A, and the factors l_i,
+// clip takes one step: of the weights a_i at the place that was measured, with sum A, and the
+// factors l_i,
 //
 //	a_i <- (a_i (k - sum of l_j) + A l_i) / k
 //

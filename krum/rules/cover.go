@@ -68,19 +68,20 @@ func (g *graph) removeNeighbours(v int) {
 	}
 }
 
-// solve reports whether removing budget vertices can leave no edge, and if so removes as many or fewer. If not, g is
-// left in disorder.
+// solve reports whether removing budget vertices can leave no edge, and if so removes as many or
+// fewer. If not, g is left in disorder.
 func (g *graph) solve(budget int) bool {
 	return g.cover(int32(budget), nil)
 }
 
-// cover is solve, by bounded search (Downey and Fellows, "Parameterized Complexity", 1999, section 3.2.1): of a vertex
-// and its neighbours either must be in the cover.
+// cover is solve, by bounded search (Downey and Fellows, "Parameterized Complexity", 1999, section
+// 3.2.1): of a vertex and its neighbours either must be in the cover.
 //
-// Vertices are settled without a choice where one is safe: a vertex of a larger degree than the budget must go, the
-// neighbour of a vertex of degree 1 may as well, and of a circle any vertex. It gives up where the budget cannot do
-// because each vertex takes away at most the largest degree. Else it branches on a vertex of largest degree, which is
-// at least 3: remove it, or remove its neighbours. Hence at most T(b) = 1 + T(b-1) + T(b-3) nodes for budget b.
+// Vertices are settled without a choice where one is safe: a vertex of a larger degree than the
+// budget must go, the neighbour of a vertex of degree 1 may as well, and of a circle any vertex. It
+// gives up where the budget cannot do because each vertex takes away at most the largest degree.
+// Else it branches on a vertex of largest degree, which is at least 3: remove it, or remove its
+// neighbours. Hence at most T(b) = 1 + T(b-1) + T(b-3) nodes for budget b.
 //
 // spare are graphs of the same edges for copies, one a level; missing ones are made.
 func (g *graph) cover(budget int32, spare *level) bool {
@@ -141,14 +142,14 @@ func (l *level) next() *level {
 	return l.below
 }
 
-// firstWithout returns vertices without edges between them, ascending, at least n-budget of them: of all sets of
-// n-budget such vertices its first n-budget ones come first in lexicographic order. Removing budget vertices must
-// leave no edge.
+// firstWithout returns vertices without edges between them, ascending, at least n-budget of them:
+// of all sets of n-budget such vertices its first n-budget ones come first in lexicographic order.
+// Removing budget vertices must leave no edge.
 //
-// It goes through the vertices in order and keeps each one that a solution can keep beside those kept before. Where the
-// last solution found does, there is nothing to search. Otherwise the vertex has an edge, so that keeping it takes at
-// least one off the budget, as dropping it does: there are at most as many searches as the budget, with budgets that
-// fall.
+// It goes through the vertices in order and keeps each one that a solution can keep beside those
+// kept before. Where the last solution found does, there is nothing to search. Otherwise the vertex
+// has an edge, so that keeping it takes at least one off the budget, as dropping it does: there are
+// at most as many searches as the budget, with budgets that fall.
 func (g *graph) firstWithout(budget int) []int {
 	solution := g.clone()
 	solution.solve(budget)

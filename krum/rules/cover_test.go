@@ -94,7 +94,8 @@ func TestCoverIsACover(t *testing.T) {
 	}
 }
 
-// Disjoint cliques are as hard as anything that was tried at the largest f: of m cliques of c vertices m(c-1) must go.
+// Disjoint cliques are as hard as anything that was tried at the largest f: of m cliques of c
+// vertices m(c-1) must go.
 func TestCoverOfCliques(t *testing.T) {
 	for c := 3; c <= 8; c++ {
 		for m := 1; m*c <= 100; m++ {

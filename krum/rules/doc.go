@@ -1,9 +1,10 @@
 // Package rules holds the aggregation rules that an epoch can choose from, by name.
 //
-// A rule maps the included gradients, in participant order, to one aggregate Delta. Delta is a fraction of integers
-// with one denominator, computed in integers, so that every validator gets the same bits. None of the rules draws
-// random numbers or depends on the number of cores, and only two round: geometric-median and centered-clipping, which
-// are limits of iterations, round weights in a way that is part of their definition.
+// A rule maps the included gradients, in participant order, to one aggregate Delta. Delta is a
+// fraction of integers with one denominator, computed in integers, so that every validator gets the
+// same bits. None of the rules draws random numbers or depends on the number of cores, and only two
+// round: geometric-median and centered-clipping, which are limits of iterations, round weights in a
+// way that is part of their definition.
 //
 //	mean                withstands nobody; the yardstick
 //	krum                one of the inputs                               needs N >= 2f+3
@@ -19,29 +20,33 @@
 //	nnm+<rule>          any of these after nearest-neighbour mixing
 //	bucketing+<rule>    any of these on means of two                    needs the rule's, of N/2 and f
 //
-// What a rule needs by its theorem is Condition, a warning for genesis validation; what it needs to be computed at all
-// is Feasible, which Aggregate asks first. Cost and Source are for documents.
+// What a rule needs by its theorem is Condition, a warning for genesis validation; what it needs to
+// be computed at all is Feasible, which Aggregate asks first. Cost and Source are for documents.
 //
 // # Those who are silent
 //
-// N counts the registered participants, also those of whom no gradient is included. Rules that score gradients by
-// their neighbours (krum, multi-krum, bulyan) take the silent ones to be infinitely far away. For the others they are
-// not there: of k included gradients up to f may be Byzantine, however many are silent and whoever they are, so that
-// a rule drops what it drops for f from those k, and not f less those who are silent.
+// N counts the registered participants, also those of whom no gradient is included. Rules that
+// score gradients by their neighbours (krum, multi-krum, bulyan) take the silent ones to be
+// infinitely far away. For the others they are not there: of k included gradients up to f may be
+// Byzantine, however many are silent and whoever they are, so that a rule drops what it drops for f
+// from those k, and not f less those who are silent.
 //
 // # How to add a rule
 //
-// Write one file with a type that has Name, Condition, feasible, Denominator, Cost, Source and aggregate, the last in terms of
-// points, so that the rule works on mixtures and buckets of gradients as on gradients; state its resilience condition,
-// cost and source in the type's comment. Add one line to the list in registry.go: the rule and its mixed and bucketed
-// variants then exist, for genesis, the command line and the benchmarks too.
+// Write one file with a type that has Name, Condition, feasible, Denominator, Cost, Source and
+// aggregate, the last in terms of points, so that the rule works on mixtures and buckets of
+// gradients as on gradients; state its resilience condition, cost and source in the type's comment.
+// Add one line to the list in registry.go: the rule and its mixed and bucketed variants then exist,
+// for genesis, the command line and the benchmarks too.
 //
-// Of points there are ready: mean of some, best by Krum, middleMean of ranks and nearMedian of each coordinate,
-// distances. Whatever else goes through coordinates adds up vectors[k].At(j) over the k of membersOf(i), which is point i
-// times size(), and divides by size() in Delta's denominator. Integers alone: a float has no place in a Delta.
+// Of points there are ready: mean of some, best by Krum, middleMean of ranks and nearMedian of each
+// coordinate, distances. Whatever else goes through coordinates adds up vectors[k].At(j) over the k
+// of membersOf(i), which is point i times size(), and divides by size() in Delta's denominator.
+// Integers alone: a float has no place in a Delta.
 //
-// The tests run over the registry and fail, saying so, until the rule exists twice more, in words of its definition: in
-// the table of references in reference_test.go, in Go, and in testdata/golden.py, which writes golden.txt. A rule with a
-// property of its own that the laws in property_test.go do not allow, as CGE's dependence on the origin, is named there.
-// The tables of rules above and in docs/RULES.md are for readers and written by hand.
+// The tests run over the registry and fail, saying so, until the rule exists twice more, in words
+// of its definition: in the table of references in reference_test.go, in Go, and in
+// testdata/golden.py, which writes golden.txt. A rule with a property of its own that the laws in
+// property_test.go do not allow, as CGE's dependence on the origin, is named there. The tables of
+// rules above and in docs/RULES.md are for readers and written by hand.
 package rules

@@ -15,8 +15,9 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// golden.txt pins aggregates to the bit. It is embedded, so that a cross-compiled test binary checks itself in any
-// directory, under qemu-user too. It was written by testdata/golden.py, which shares no code with this package.
+// golden.txt pins aggregates to the bit. It is embedded, so that a cross-compiled test binary
+// checks itself in any directory, under qemu-user too. It was written by testdata/golden.py, which
+// shares no code with this package.
 //
 //go:embed testdata/golden.txt
 var golden string

@@ -10,10 +10,11 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// What f of n >= 2f+1 arbitrary gradients cannot do, rule by rule. The first f of the input are the Byzantine ones.
+// What f of n >= 2f+1 arbitrary gradients cannot do, rule by rule. The first f of the input are the
+// Byzantine ones.
 
-// drawHonest draws n >= least(f) gradients of which the first f are at the extremes, copies of honest ones, or
-// anything.
+// drawHonest draws n >= least(f) gradients of which the first f are at the extremes, copies of
+// honest ones, or anything.
 func drawHonest(t *rapid.T, least func(f int) int) (in Input, honest []gradients.Vector) {
 	r := splitmix64(rapid.Uint64().Draw(t, "seed"))
 	in.F = rapid.IntRange(0, 3).Draw(t, "f")
@@ -56,9 +57,9 @@ func aggregateOf(t require.TestingT, name string, in Input) Output {
 	return out
 }
 
-// Mean-around-median and Bulyan may leave the range of the honest values: of 0, 1 and a Byzantine -0.4 the two
-// nearest to the median are 0 and -0.4. But never farther from the median than the farthest honest value is, for
-// there are at least as many honest values as are taken.
+// Mean-around-median and Bulyan may leave the range of the honest values: of 0, 1 and a Byzantine
+// -0.4 the two nearest to the median are 0 and -0.4. But never farther from the median than the
+// farthest honest value is, for there are at least as many honest values as are taken.
 func TestValuesAroundTheMedianStayNearIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in, honest := drawHonest(t, func(f int) int { return 2*f + 1 })
@@ -137,8 +138,9 @@ func TestEliminationBoundsTheNorm(t *testing.T) {
 	})
 }
 
-// For any c and honest gradients within rho of it the geometric median is within 2(n-f)/(n-2f) rho of c (Lopuhaa and
-// Rousseeuw 1991; Pillutla et al., lemma 2). With N >= 3f+1, 32 steps leave nothing of the start at a distance of 127.
+// For any c and honest gradients within rho of it the geometric median is within 2(n-f)/(n-2f) rho
+// of c (Lopuhaa and Rousseeuw 1991; Pillutla et al., lemma 2). With N >= 3f+1, 32 steps leave
+// nothing of the start at a distance of 127.
 func TestGeometricMedianStaysNearTheHonest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in, honest := drawHonest(t, func(f int) int { return 3*f + 1 })

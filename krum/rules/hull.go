@@ -13,23 +13,25 @@ import (
 // weightBits are the fractional bits of the weights that an aggregate is a mean with in the end.
 const weightBits = 20
 
-// hull finds its way in the convex hull of points y_1 to y_k and, if there is one, a centre m, knowing only
-// distances. A place v is given by weights; geometric-median and centered-clipping iterate on these, in O(k^2) a step
-// instead of O(k d), and no coordinate is ever rounded.
+// hull finds its way in the convex hull of points y_1 to y_k and, if there is one, a centre m,
+// knowing only distances. A place v is given by weights; geometric-median and centered-clipping
+// iterate on these, in O(k^2) a step instead of O(k d), and no coordinate is ever rounded.
 //
-// Let v = (a_0 m + sum of a_i y_i)/A, where A is the sum of all weights; s the size, so that y_i is the mean of s
-// vectors x_l, its members; b_l the sum of a_i over the occurrences of x_l as a member, b_0 = s a_0 and B = s A. The
-// squared distance of v and x_l is, times B^2 (expand it as for distances),
+// Let v = (a_0 m + sum of a_i y_i)/A, where A is the sum of all weights; s the size, so that y_i is
+// the mean of s vectors x_l, its members; b_l the sum of a_i over the occurrences of x_l as a
+// member, b_0 = s a_0 and B = s A. The squared distance of v and x_l is, times B^2 (expand it as
+// for distances),
 //
 //	B (sum over j of b_j |x_j - x_l|^2 + b_0 |m - x_l|^2) - H
 //	H = 1/2 sum over j, l of b_j b_l |x_j - x_l|^2 + b_0 sum over j of b_j |m - x_j|^2
 //
-// and |v - y_i|^2 is the mean of that over the members of y_i, less 1/s^2 times the sum of |x_j - x_l|^2 over the
-// pairs of members. With g for the denominator of m, all is integer when multiplied by (s g B)^2.
+// and |v - y_i|^2 is the mean of that over the members of y_i, less 1/s^2 times the sum of |x_j -
+// x_l|^2 over the pairs of members. With g for the denominator of m, all is integer when multiplied
+// by (s g B)^2.
 //
-// Nothing overflows: weights are at most 2^40 with A <= 2^42, so b_l <= 2^43 and B <= 2^54; the sum of b_j |x_j -
-// x_l|^2 is at most 2^54 * 2^51, and its sum over the members of a point at most 2^117, which is kept in 128 bits.
-// The rest is done once a point, in big integers.
+// Nothing overflows: weights are at most 2^40 with A <= 2^42, so b_l <= 2^43 and B <= 2^54; the sum
+// of b_j |x_j - x_l|^2 is at most 2^54 * 2^51, and its sum over the members of a point at most
+// 2^117, which is kept in 128 bits. The rest is done once a point, in big integers.
 type hull struct {
 	points
 	within  []*big.Int // for each point the sum of squared distances of pairs of its members
@@ -108,8 +110,8 @@ func dot[E int8 | int16](num []int64, q []E) (sum int64) {
 	return sum
 }
 
-// measure writes the squared distances of all points from the place that the weights give, times unit, which depends on
-// the weights, to squares.
+// measure writes the squared distances of all points from the place that the weights give, times
+// unit, which depends on the weights, to squares.
 func (h *hull) measure(a0 uint64, a []uint64) {
 	b, sum := make([]uint64, len(h.vectors)), a0
 	for i, x := range a {
@@ -123,8 +125,8 @@ func (h *hull) measure(a0 uint64, a []uint64) {
 	centre := new(big.Int).Mul(s, new(big.Int).SetUint64(a0))
 	g2 := big.NewInt(h.g * h.g)
 
-	// First squares_i = g^2 sum of b_j |x_j - x_l|^2 + b_0 (g |m - x_l|)^2, over all j and the members l of y_i. In
-	// twice = 2 g^2 H the first term counts once, the second twice.
+	// First squares_i = g^2 sum of b_j |x_j - x_l|^2 + b_0 (g |m - x_l|)^2, over all j and the
+	// members l of y_i. In twice = 2 g^2 H the first term counts once, the second twice.
 	to := h.weighted(b)
 	twice, part, weight := new(big.Int), &h.scratch[0], &h.scratch[1]
 	for i, square := range h.squares {
@@ -183,8 +185,9 @@ func (h *hull) lengths() []int64 {
 	return out
 }
 
-// share divides 2^weightBits among the weights in proportion, each share rounded down. It returns what each weight
-// lost by that, on one scale, and how much is left: less than the number of weights.
+// share divides 2^weightBits among the weights in proportion, each share rounded down. It returns
+// what each weight lost by that, on one scale, and how much is left: less than the number of
+// weights.
 func share(a []uint64) (shares []int64, lost []uint64, left int64) {
 	var sum uint64
 	for _, x := range a {
@@ -201,7 +204,8 @@ func share(a []uint64) (shares []int64, lost []uint64, left int64) {
 	return shares, lost, left
 }
 
-// shareAll is share with the rest given one by one to those who lost most, at equal loss to the lower position.
+// shareAll is share with the rest given one by one to those who lost most, at equal loss to the
+// lower position.
 func shareAll(a []uint64) []int64 {
 	shares, lost, left := share(a)
 	order := ascending(len(a))
@@ -223,8 +227,8 @@ func (p points) weigh(shares []int64) []int64 {
 	return weights
 }
 
-// ratioRoot returns 2^precision times the square root of num/den, rounded down, but at most 2^precision; precision is
-// at most 31. Neither may be negative; 0/0 counts as 1.
+// ratioRoot returns 2^precision times the square root of num/den, rounded down, but at most
+// 2^precision; precision is at most 31. Neither may be negative; 0/0 counts as 1.
 func (h *hull) ratioRoot(num, den *big.Int, precision uint) uint64 {
 	if num.Cmp(den) >= 0 {
 		return 1 << precision
@@ -233,8 +237,8 @@ func (h *hull) ratioRoot(num, den *big.Int, precision uint) uint64 {
 	return root(x.Quo(x.Lsh(num, 2*precision), den).Uint64())
 }
 
-// root returns the square root of x, rounded down, by Newton's method in integers: from above, each step falls until
-// the floor is reached.
+// root returns the square root of x, rounded down, by Newton's method in integers: from above, each
+// step falls until the floor is reached.
 func root(x uint64) uint64 {
 	if x == 0 {
 		return 0

@@ -145,7 +145,8 @@ func vectorsIn(r *splitmix64) []gradients.Vector {
 	return vs
 }
 
-// The bounds that geometricMedianRule's comment states: of a step, of the end, and of the objective.
+// The bounds that geometricMedianRule's comment states: of a step, of the end, and of the
+// objective.
 func TestGeometricMedianIsAsCloseAsItSays(t *testing.T) {
 	r := splitmix64(15)
 	cases := 400
@@ -204,8 +205,8 @@ func exactAt(vs []gradients.Vector, weights []uint64) exactPlace {
 	return p
 }
 
-// The bound that centeredClippingRule's comment states, against ten steps without rounding, which also says what the
-// rule is.
+// The bound that centeredClippingRule's comment states, against ten steps without rounding, which
+// also says what the rule is.
 func TestCenteredClippingIsAsCloseAsItSays(t *testing.T) {
 	r := splitmix64(16)
 	cases := 400

@@ -2,15 +2,16 @@ package rules
 
 import "github.com/spdl/spdl/krum"
 
-// krumRule returns the input whose sum of squared distances to its N-f-2 nearest others is least; ties go to the lower
-// position.
+// krumRule returns the input whose sum of squared distances to its N-f-2 nearest others is least;
+// ties go to the lower position.
 //
-// Resilience: N >= 2f+3. It needs N-f-1 included gradients, for one that is missing is at distance infinity.
+// Resilience: N >= 2f+3. It needs N-f-1 included gradients, for one that is missing is at distance
+// infinity.
 //
 // Cost: O(n^2 d) for the distances, which dominate, by gradients.Pairwise.
 //
-// Source: Blanchard, El Mhamdi, Guerraoui, Stainer, "Machine Learning with Adversaries: Byzantine Tolerant Gradient
-// Descent", NIPS 2017, section 4. See package krum.
+// Source: Blanchard, El Mhamdi, Guerraoui, Stainer, "Machine Learning with Adversaries: Byzantine
+// Tolerant Gradient Descent", NIPS 2017, section 4. See package krum.
 type krumRule struct{}
 
 func (krumRule) Name() string { return "krum" }

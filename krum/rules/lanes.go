@@ -1,7 +1,7 @@
 package rules
 
-// lanes says how values are packed into words of 64 bits: bits wide each, the top bit of each lane 0, so that
-// lanes are compared by one subtraction.
+// lanes says how values are packed into words of 64 bits: bits wide each, the top bit of each lane
+// 0, so that lanes are compared by one subtraction.
 type lanes struct {
 	bits   uint   // 16 or 32
 	count  int    // 64 / bits
@@ -18,8 +18,8 @@ func lanesFor(most int64) lanes {
 	return lanes{32, 2, 0x8000_0000_8000_0000, 0x0000_0000_ffff_ffff, 1<<64 - 1}
 }
 
-// stripWords is the length of a strip: short enough for the strips of a hundred points to fit a level 1 cache, and long
-// enough to make up for the walk through the network.
+// stripWords is the length of a strip: short enough for the strips of a hundred points to fit a
+// level 1 cache, and long enough to make up for the walk through the network.
 const stripWords = 16
 
 // strip holds consecutive coordinates of one point.
@@ -30,15 +30,16 @@ func (l lanes) exchange(a, b *strip) {
 	high, shift := l.high, (l.bits-1)&63
 	for w := range a {
 		x, y := a[w], b[w]
-		// With the top bit set, a lane of x cannot borrow from the next; the bit survives where x >= y.
+		// With the top bit set, a lane of x cannot borrow from the next; the bit survives where x >=
+		// y.
 		ge := ((x | high) - y) & high
 		swap := (x ^ y) & (ge - ge>>shift) // all lower bits of these lanes
 		a[w], b[w] = x^swap, y^swap
 	}
 }
 
-// pack writes the values of q, each plus bias, to the lanes of s in order, and zeros after them. Each sum must fit a
-// lane.
+// pack writes the values of q, each plus bias, to the lanes of s in order, and zeros after them.
+// Each sum must fit a lane.
 func pack[E int8 | int16](l lanes, s *strip, q []E, bias int64) {
 	w := 0
 	if l.count == 4 {
@@ -61,8 +62,9 @@ func pack[E int8 | int16](l lanes, s *strip, q []E, bias int64) {
 	}
 }
 
-// sum writes to sums the sum of each lane of the rows, minus shift, in order, as far as sums goes. Lanes are added up
-// in lanes twice as wide, those at even places apart from those at odd ones: 4096 rows below 2^15 stay below 2^32.
+// sum writes to sums the sum of each lane of the rows, minus shift, in order, as far as sums goes.
+// Lanes are added up in lanes twice as wide, those at even places apart from those at odd ones:
+// 4096 rows below 2^15 stay below 2^32.
 func (l lanes) sum(sums []int64, rows []strip, shift int64) {
 	bits := l.bits & 63
 	for w := 0; len(sums) > 0; w++ {

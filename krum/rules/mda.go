@@ -7,29 +7,33 @@ import (
 	"slices"
 )
 
-// maxDiameterF is the largest f for which minimum diameter averaging is computed, see minimumDiameterRule.
+// maxDiameterF is the largest f for which minimum diameter averaging is computed, see
+// minimumDiameterRule.
 const maxDiameterF = 33
 
-// minimumDiameterRule averages the k-f gradients, of k included, whose largest distance of two is least; of several
-// such sets the one whose positions come first in lexicographic order.
+// minimumDiameterRule averages the k-f gradients, of k included, whose largest distance of two is
+// least; of several such sets the one whose positions come first in lexicographic order.
 //
-// Resilience: N >= 2f+1. It needs 2f+1 included gradients. Up to f of them may be Byzantine however many are silent, so
-// that k-f are averaged, not N-f.
+// Resilience: N >= 2f+1. It needs 2f+1 included gradients. Up to f of them may be Byzantine however
+// many are silent, so that k-f are averaged, not N-f.
 //
-// Score: the largest squared distance to a gradient that was selected, in squared grid steps, under the floor.
+// Score: the largest squared distance to a gradient that was selected, in squared grid steps, under
+// the floor.
 //
-// Cost: O(n^2 d) for the distances, and an exact search that takes exponential time in f at worst. For a diameter t,
-// k-f gradients lie within t of each other exactly if f gradients can be taken away that touch every two that are
-// farther apart than t: a vertex cover. The search for one (see cover) visits at most T(f) = 1 + T(f-1) + T(f-3)
-// nodes, T = 1 for f <= 0, about 1.9 * 1.466^f; the candidates for t are bisected, at most 23 searches, and the
-// lexicographic order costs at most T(0) + ... + T(f) more. T(33) is 790,065 and all that some 21 million nodes,
-// seconds; with larger f the rule refuses (ErrInfeasible). That is every N up to 100 with N >= 3f+1. Trying out all
-// subsets would be C(100, 33) = 3 * 10^26. What it does take is far less, for bounds cut off almost everything: the
-// hardest graphs that were tried, disjoint cliques, took 4 ms a search with f = 33, and points with distances give
-// fewer hard graphs.
+// Cost: O(n^2 d) for the distances, and an exact search that takes exponential time in f at worst.
+// For a diameter t, k-f gradients lie within t of each other exactly if f gradients can be taken
+// away that touch every two that are farther apart than t: a vertex cover. The search for one (see
+// cover) visits at most T(f) = 1 + T(f-1) + T(f-3) nodes, T = 1 for f <= 0, about 1.9 * 1.466^f;
+// the candidates for t are bisected, at most 23 searches, and the lexicographic order costs at most
+// T(0) + ... + T(f) more. T(33) is 790,065 and all that some 21 million nodes, seconds; with larger
+// f the rule refuses (ErrInfeasible). That is every N up to 100 with N >= 3f+1. Trying out all
+// subsets would be C(100, 33) = 3 * 10^26. What it does take is far less, for bounds cut off almost
+// everything: the hardest graphs that were tried, disjoint cliques, took 4 ms a search with f = 33,
+// and points with distances give fewer hard graphs.
 //
-// Source: Rousseeuw, "Multivariate estimation with high breakdown point", 1985; El Mhamdi, Guerraoui, Guirguis, Hoang,
-// Rouault, "Genuinely Distributed Byzantine Machine Learning", PODC 2020 (arXiv:1905.03853).
+// Source: Rousseeuw, "Multivariate estimation with high breakdown point", 1985; El Mhamdi,
+// Guerraoui, Guirguis, Hoang, Rouault, "Genuinely Distributed Byzantine Machine Learning", PODC
+// 2020 (arXiv:1905.03853).
 type minimumDiameterRule struct{}
 
 func (minimumDiameterRule) Name() string { return "mda" }
@@ -116,8 +120,8 @@ func (d distances) ranks(floor int64) ranked {
 	return ranked{len(d.wide), of, values}
 }
 
-// rank returns the n*n ranks of a symmetric matrix among the different values there are off the diagonal, from 1 on,
-// and these values in order.
+// rank returns the n*n ranks of a symmetric matrix among the different values there are off the
+// diagonal, from 1 on, and these values in order.
 func rank[E any](n int, at func(i, j int) E, compare func(a, b E) int) (of []int, values []E) {
 	for i := range n {
 		for j := range i {
@@ -136,7 +140,8 @@ func rank[E any](n int, at func(i, j int) E, compare func(a, b E) int) (of []int
 	return of, values
 }
 
-// closest returns the positions of n-f points of least diameter, ascending: the set that comes first.
+// closest returns the positions of n-f points of least diameter, ascending: the set that comes
+// first.
 func (r ranked) closest(f int) []int {
 	// The least rank t such that without f points no two are farther apart than t.
 	lo, hi := 0, len(r.values)-1

@@ -4,8 +4,8 @@ import "fmt"
 
 // meanRule averages all included gradients.
 //
-// Resilience: none. A single Byzantine participant moves the mean anywhere, so its condition is f = 0. It is there as
-// the yardstick that the others are measured by.
+// Resilience: none. A single Byzantine participant moves the mean anywhere, so its condition is f =
+// 0. It is there as the yardstick that the others are measured by.
 //
 // Cost: O(n d).
 type meanRule struct{}

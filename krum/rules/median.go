@@ -1,13 +1,14 @@
 package rules
 
-// medianRule takes the median of each coordinate; of an even number of gradients the mean of the two in the middle.
+// medianRule takes the median of each coordinate; of an even number of gradients the mean of the
+// two in the middle.
 //
 // Resilience: N >= 2f+1, so that an honest value lies on either side of the median, or is it.
 //
 // Cost: O(n log^2 n d), see middleMean.
 //
-// Source: Yin, Chen, Ramchandran, Bartlett, "Byzantine-Robust Distributed Learning: Towards Optimal Statistical Rates",
-// ICML 2018, definition 1.
+// Source: Yin, Chen, Ramchandran, Bartlett, "Byzantine-Robust Distributed Learning: Towards Optimal
+// Statistical Rates", ICML 2018, definition 1.
 type medianRule struct{}
 
 func (medianRule) Name() string { return "median" }

@@ -9,8 +9,9 @@ func (p points) middleMean(from, to int) gradients.Fraction {
 
 // middle is the mean of a range of ranks of each coordinate, under way.
 //
-// Values are shifted to be at least 0, which keeps their order, and packed four or two to a word; a sorting network
-// then treats a strip of coordinates of all points at a time. Blocks of coordinates run on all cores.
+// Values are shifted to be at least 0, which keeps their order, and packed four or two to a word; a
+// sorting network then treats a strip of coordinates of all points at a time. Blocks of coordinates
+// run on all cores.
 type middle struct {
 	points
 	from, to int
@@ -67,8 +68,8 @@ func (m *middle) block(num []int64, lo int) {
 	}
 }
 
-// sum says how a point's value is added up: from its members, or, where these are most of the vectors, from the sum of
-// all vectors less the others.
+// sum says how a point's value is added up: from its members, or, where these are most of the
+// vectors, from the sum of all vectors less the others.
 type sum struct {
 	less bool
 	of   []int
@@ -104,8 +105,9 @@ func (p points) others(members []int) []int {
 	return rest
 }
 
-// mix writes the sums of the members' strips. The sum of all vectors may overflow a lane; the differences are right
-// nevertheless, because whole words are summed modulo 2^64 and each final lane fits.
+// mix writes the sums of the members' strips. The sum of all vectors may overflow a lane; the
+// differences are right nevertheless, because whole words are summed modulo 2^64 and each final
+// lane fits.
 func (m *middle) mix(values, vectors []strip) {
 	var total strip
 	for i := range vectors {

@@ -2,14 +2,16 @@ package rules
 
 import "github.com/spdl/spdl/gradients"
 
-// nearMedian returns, for each coordinate, the mean of the take points whose values are nearest to the median of all;
-// of an even number of values the median is the mean of the two in the middle. At equal distance the lower value
-// counts as the nearer, so that the result does not depend on the points' order.
+// nearMedian returns, for each coordinate, the mean of the take points whose values are nearest to
+// the median of all; of an even number of values the median is the mean of the two in the middle.
+// At equal distance the lower value counts as the nearer, so that the result does not depend on the
+// points' order.
 //
-// Once the values are sorted, x_0 <= x_1 <= ..., those nearest to the median are some take consecutive ones. With m
-// the sum of the two in the middle, the value x_(s+take) is nearer to m/2 than x_s if and only if x_s + x_(s+take) <
-// m. Both terms on the left grow with s, so this holds for s below some bound and not beyond: the ranks sought are
-// those of the lowest range that can be meant, in which each x_s for which it holds gives way to x_(s+take).
+// Once the values are sorted, x_0 <= x_1 <= ..., those nearest to the median are some take
+// consecutive ones. With m the sum of the two in the middle, the value x_(s+take) is nearer to m/2
+// than x_s if and only if x_s + x_(s+take) < m. Both terms on the left grow with s, so this holds
+// for s below some bound and not beyond: the ranks sought are those of the lowest range that can be
+// meant, in which each x_s for which it holds gives way to x_(s+take).
 func (p points) nearMedian(take int) gradients.Fraction {
 	n := p.len()
 	lo, hi := (n-1)/2, n/2
@@ -18,14 +20,16 @@ func (p points) nearMedian(take int) gradients.Fraction {
 	return p.columns(middle{from: first, to: first + take, nearer: v, network: prune(mergeExchange(n), v.heaps(n))})
 }
 
-// nearer replaces values in a sorted column by ones that are nearer to the median. The zero nearer replaces none.
+// nearer replaces values in a sorted column by ones that are nearer to the median. The zero nearer
+// replaces none.
 type nearer struct {
 	first, last int // ranks that may be replaced, at most lo
 	take        int // rank s is replaced by rank s+take, which is above lo
 	lo, hi      int // ranks of the two values in the middle, which are one if their number is odd
 }
 
-// heaps says of which ranks the values are compared one by one, and which others end up in the same sum.
+// heaps says of which ranks the values are compared one by one, and which others end up in the same
+// sum.
 func (v nearer) heaps(n int) []int {
 	heap := make([]int, n)
 	for i := range heap {
@@ -49,8 +53,8 @@ func (v nearer) choose(l lanes, sorted []strip) {
 	}
 }
 
-// nearer replaces each lane of a by that of b where b lies nearer to the middle of lo and hi. Lanes must be ordered
-// a <= lo <= hi <= b; a must be none of the others.
+// nearer replaces each lane of a by that of b where b lies nearer to the middle of lo and hi. Lanes
+// must be ordered a <= lo <= hi <= b; a must be none of the others.
 func (l lanes) nearer(a, b, lo, hi *strip) {
 	high, shift := l.high, (l.bits-1)&63
 	for w := range a {

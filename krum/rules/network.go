@@ -6,8 +6,8 @@ type comparator struct{ lo, hi int }
 // exact marks a rank whose value must arrive at its own position.
 const exact = -1
 
-// middleNetwork returns comparators that, applied in order to any n values, leave those of ranks [from, to) at
-// positions [from, to), in some order.
+// middleNetwork returns comparators that, applied in order to any n values, leave those of ranks
+// [from, to) at positions [from, to), in some order.
 func middleNetwork(n, from, to int) []comparator {
 	heap := make([]int, n)
 	for i := range heap {
@@ -21,11 +21,11 @@ func middleNetwork(n, from, to int) []comparator {
 	return prune(mergeExchange(n), heap)
 }
 
-// mergeExchange returns comparators that sort n values. A network compares without looking at the values, so it runs on
-// many columns at once and without branches that the data decides.
+// mergeExchange returns comparators that sort n values. A network compares without looking at the
+// values, so it runs on many columns at once and without branches that the data decides.
 //
-// It is Batcher's merge exchange (Knuth, The Art of Computer Programming 3, section 5.2.2, algorithm M), which sorts
-// any number of values with about n (log2 n)^2 / 4 comparators.
+// It is Batcher's merge exchange (Knuth, The Art of Computer Programming 3, section 5.2.2,
+// algorithm M), which sorts any number of values with about n (log2 n)^2 / 4 comparators.
 func mergeExchange(n int) []comparator {
 	var network []comparator
 	top := 1
@@ -49,9 +49,9 @@ func mergeExchange(n int) []comparator {
 	return network
 }
 
-// prune drops, from the last comparator backwards, each one whose two outputs end in the same heap, where the order
-// does not matter. The others' outputs must stay as they are. heap names the heap of each rank, or is exact; it is
-// overwritten.
+// prune drops, from the last comparator backwards, each one whose two outputs end in the same heap,
+// where the order does not matter. The others' outputs must stay as they are. heap names the heap
+// of each rank, or is exact; it is overwritten.
 func prune(network []comparator, heap []int) []comparator {
 	kept := len(network)
 	for k := len(network) - 1; k >= 0; k-- {

@@ -8,12 +8,13 @@ import (
 // points are what a rule aggregates: the vectors themselves, mixtures of them, or buckets.
 type points struct {
 	vectors []gradients.Vector
-	// members[i] are the positions of the vectors that point i is the sum of, the same number for every point; a vector
-	// that counts twice is there twice. nil: point i is vector i.
+	// members[i] are the positions of the vectors that point i is the sum of, the same number for
+	// every point; a vector that counts twice is there twice. nil: point i is vector i.
 	members [][]int
 	// pairs are the distances of the vectors; nil if nobody has needed them yet, see pairwise.
 	pairs *gradients.Distances
-	// floor is the least squared distance that two points are credited with, in the unit of distances.
+	// floor is the least squared distance that two points are credited with, in the unit of
+	// distances.
 	floor int64
 }
 
@@ -69,7 +70,8 @@ func (p points) pairwise() *gradients.Distances {
 	return gradients.Pairwise(p.vectors)
 }
 
-// mean returns the mean of the selected points. It adds up vectors, each as often as it occurs, rather than points.
+// mean returns the mean of the selected points. It adds up vectors, each as often as it occurs,
+// rather than points.
 func (p points) mean(selected []int) gradients.Fraction {
 	return gradients.WeightedMean(p.vectors, p.weights(selected))
 }
@@ -92,8 +94,8 @@ func (p points) weights(selected []int) []int64 {
 // everybody returns the positions of all vectors.
 func (p points) everybody() []int { return ascending(len(p.vectors)) }
 
-// entered returns the positions of the vectors in the selected points: in the order of selection if points are
-// vectors, else ascending.
+// entered returns the positions of the vectors in the selected points: in the order of selection if
+// points are vectors, else ascending.
 func (p points) entered(selected []int) []int {
 	if p.members == nil {
 		return selected

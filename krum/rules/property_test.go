@@ -34,7 +34,8 @@ func TestDeltaLiesBetweenTheInputs(t *testing.T) {
 	})
 }
 
-// What all agree on is the aggregate, whatever the rule; nobody is dropped for a worse score than another.
+// What all agree on is the aggregate, whatever the rule; nobody is dropped for a worse score than
+// another.
 func TestEqualInputs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule, in := drawCase(t)
@@ -53,8 +54,8 @@ func TestEqualInputs(t *testing.T) {
 	})
 }
 
-// Moving all inputs by one vector moves Delta by it and changes nothing else. Elimination by norm is about the distance
-// from 0, so it is different there.
+// Moving all inputs by one vector moves Delta by it and changes nothing else. Elimination by norm
+// is about the distance from 0, so it is different there.
 func TestTranslation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule, in := drawCase(t)
@@ -83,9 +84,10 @@ func TestTranslation(t *testing.T) {
 	})
 }
 
-// Participant order does not matter to the coordinate-wise rules, and to most others only where there are ties. Three
-// depend on it by their nature: several sets may have the least diameter, whose value is the same though; the last
-// run of Krum in Bulyan is always a tie for f <= 2; and buckets are put together by position.
+// Participant order does not matter to the coordinate-wise rules, and to most others only where
+// there are ties. Three depend on it by their nature: several sets may have the least diameter,
+// whose value is the same though; the last run of Krum in Bulyan is always a tie for f <= 2; and
+// buckets are put together by position.
 func TestPermutation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule, in := drawCase(t)
@@ -134,7 +136,8 @@ func tied(in Input, out Output) bool {
 	return false
 }
 
-// With f of N >= 2f+1 inputs arbitrary, median and trimmed mean stay between the least and the largest honest value.
+// With f of N >= 2f+1 inputs arbitrary, median and trimmed mean stay between the least and the
+// largest honest value.
 func TestCoordinateWiseRulesStayAmongTheHonest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := rapid.IntRange(0, 5).Draw(t, "f")

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The references are written from the papers' definitions and the rules' comments alone, without sharing code with
-// the package: mixtures and buckets are formed, distances computed from coordinates, columns sorted, subsets tried
-// one by one. Points have integer coordinates over one denominator, which is exact for the small inputs of these
-// tests.
+// The references are written from the papers' definitions and the rules' comments alone, without
+// sharing code with the package: mixtures and buckets are formed, distances computed from
+// coordinates, columns sorted, subsets tried one by one. Points have integer coordinates over one
+// denominator, which is exact for the small inputs of these tests.
 
 // refPoints are points whose coordinates are at[i][j]/size.
 type refPoints struct {
@@ -21,7 +21,8 @@ type refPoints struct {
 	at   [][]int64
 }
 
-// refInput is what the references get: parameters, points, and the floor of their distances, times size^2.
+// refInput is what the references get: parameters, points, and the floor of their distances, times
+// size^2.
 type refInput struct {
 	n, f      int
 	unsquared bool
@@ -35,8 +36,8 @@ type refDelta struct {
 	den int64
 }
 
-// references computes Delta of points, one entry for each rule. A rule that needs more than one included gradient has a
-// case in refusal as well.
+// references computes Delta of points, one entry for each rule. A rule that needs more than one
+// included gradient has a case in refusal as well.
 var references = map[string]func(in refInput) refDelta{
 	"mean":       func(in refInput) refDelta { return in.mean(in.at) },
 	"krum":       func(in refInput) refDelta { return in.mean(in.some(in.krumOrder()[:1])) },
@@ -231,7 +232,8 @@ func (in refInput) krumOrderWith(neighbours int) []int {
 	return refOrder(len(score), func(i, j int) bool { return score[i].Cmp(score[j]) < 0 })
 }
 
-// bulyan selects N-2f by Krum, or all if there are fewer, and averages all but 2f of them around the median.
+// bulyan selects N-2f by Krum, or all if there are fewer, and averages all but 2f of them around
+// the median.
 func (in refInput) bulyan() refDelta {
 	left := in
 	left.at = append([][]int64(nil), in.at...)
@@ -307,8 +309,8 @@ func (p refPoints) aroundMedian(rows [][]int64, take int) refDelta {
 	})
 }
 
-// geometricMedian is 32 smoothed Weiszfeld steps from the mean, nu = 1 grid step, weights cut to 30 bits below the
-// largest; in the end shares of 2^20.
+// geometricMedian is 32 smoothed Weiszfeld steps from the mean, nu = 1 grid step, weights cut to 30
+// bits below the largest; in the end shares of 2^20.
 func (p refPoints) geometricMedian() refDelta {
 	a := make([]*big.Int, len(p.at))
 	for i := range a {
@@ -334,9 +336,9 @@ func (p refPoints) geometricMedian() refDelta {
 	return p.shares(p.at, a, false)
 }
 
-// centeredClipping is ten steps of clipped means of differences from the coordinate-wise median, whose radius is the
-// lower median of the distances from there. Weights are cut to 40 bits, factors to 30, in the end shares of 2^20, the
-// rest the median's.
+// centeredClipping is ten steps of clipped means of differences from the coordinate-wise median,
+// whose radius is the lower median of the distances from there. Weights are cut to 40 bits, factors
+// to 30, in the end shares of 2^20, the rest the median's.
 func (p refPoints) centeredClipping() refDelta {
 	k := len(p.at)
 	doubled := refPoints{size: 2 * p.size}
@@ -398,8 +400,8 @@ func refTotal(a []*big.Int) *big.Int {
 	return sum
 }
 
-// from returns the squared distances of the points from the mean of rows with weights a, times unit; rows are over
-// size.
+// from returns the squared distances of the points from the mean of rows with weights a, times
+// unit; rows are over size.
 func (p refPoints) from(rows, points [][]int64, a []*big.Int) (squares []*big.Int, unit *big.Int) {
 	sum := refTotal(a)
 	place := make([]*big.Int, len(rows[0]))
@@ -422,8 +424,8 @@ func (p refPoints) from(rows, points [][]int64, a []*big.Int) (squares []*big.In
 	return squares, unit.Mul(unit, unit)
 }
 
-// shares is the mean of rows whose weights are brought to sum 2^20: rounded down, then the rest given to the first
-// row, or the largest losses made good.
+// shares is the mean of rows whose weights are brought to sum 2^20: rounded down, then the rest
+// given to the first row, or the largest losses made good.
 func (p refPoints) shares(rows [][]int64, a []*big.Int, restToFirst bool) refDelta {
 	sum, left := refTotal(a), int64(1)<<20
 	share, lost := make([]int64, len(a)), make([]*big.Int, len(a))

@@ -10,19 +10,20 @@ import (
 type aggregator interface {
 	Name() string
 	Condition(n, f int) error
-	// feasible returns nil if the rule can aggregate so many points of n, of which at least one is there and f are
-	// Byzantine, f < n.
+	// feasible returns nil if the rule can aggregate so many points of n, of which at least one is
+	// there and f are Byzantine, f < n.
 	feasible(n, f, included int) error
 	Denominator(n, f, included int) int64
 	Cost() string
 	Source() string
-	// aggregate computes Delta of p, which are in.Vectors, or mixtures or buckets of them; they are feasible. Rules
-	// look at p rather than at in.Vectors and in.Floor: with buckets there are fewer points than vectors.
+	// aggregate computes Delta of p, which are in.Vectors, or mixtures or buckets of them; they are
+	// feasible. Rules look at p rather than at in.Vectors and in.Floor: with buckets there are
+	// fewer points than vectors.
 	aggregate(in Input, p points) (Output, error)
 }
 
-// all lists the rules. Nothing but tests and documents names a rule beside this list; its mixed and bucketed variants
-// follow.
+// all lists the rules. Nothing but tests and documents names a rule beside this list; its mixed and
+// bucketed variants follow.
 var all = []aggregator{
 	meanRule{},
 	krumRule{},
@@ -37,7 +38,8 @@ var all = []aggregator{
 	bulyanRule{},
 }
 
-// Lookup returns the rule of that name, or an error that wraps ErrUnknown and lists the names there are.
+// Lookup returns the rule of that name, or an error that wraps ErrUnknown and lists the names there
+// are.
 func Lookup(name string) (Rule, error) {
 	for _, r := range rules() {
 		if r.Name() == name {

@@ -120,7 +120,8 @@ func TestDenominators(t *testing.T) {
 	require.LessOrEqual(t, lookup(t, "nnm+centered-clipping").Denominator(n, 0, n), int64(gradients.MaxDenominator))
 }
 
-// TestFeasible: the numbers alone decide whether a rule can aggregate, and with the words of Aggregate.
+// TestFeasible: the numbers alone decide whether a rule can aggregate, and with the words of
+// Aggregate.
 func TestFeasible(t *testing.T) {
 	vs := generate(gradients.Int8, 14, 1, 9, 1)
 	for _, name := range Names() {

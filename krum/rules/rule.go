@@ -22,19 +22,22 @@ type Rule interface {
 	Name() string
 	// Aggregate computes Delta.
 	//
-	// Errors: ErrInfeasible if in makes no sense, ErrTooFew if too few gradients are included for the rule. It panics
-	// if the vectors' shapes differ: they were decoded with one shape.
+	// Errors: ErrInfeasible if in makes no sense, ErrTooFew if too few gradients are included for
+	// the rule. It panics if the vectors' shapes differ: they were decoded with one shape.
 	Aggregate(in Input) (Output, error)
-	// Feasible returns nil if the rule can aggregate so many included gradients of n participants, else the error of
-	// Aggregate, which wraps ErrInfeasible or ErrTooFew. It is decided by the numbers alone, in constant time.
+	// Feasible returns nil if the rule can aggregate so many included gradients of n participants,
+	// else the error of Aggregate, which wraps ErrInfeasible or ErrTooFew. It is decided by the
+	// numbers alone, in constant time.
 	Feasible(n, f, included int) error
-	// Condition returns nil if the rule's theorem covers f Byzantine of n participants, else an error that wraps
-	// ErrCondition and says what it requires. It is a warning.
+	// Condition returns nil if the rule's theorem covers f Byzantine of n participants, else an
+	// error that wraps ErrCondition and says what it requires. It is a warning.
 	Condition(n, f int) error
-	// Denominator returns the denominator of Delta for included gradients of n participants, which a validator needs
-	// to decode a Delta that it is sent; 0 if the rule cannot aggregate that many.
+	// Denominator returns the denominator of Delta for included gradients of n participants, which
+	// a validator needs to decode a Delta that it is sent; 0 if the rule cannot aggregate that
+	// many.
 	Denominator(n, f, included int) int64
-	// Cost says how the rule's work grows with the number of gradients n and of coordinates d, for documents.
+	// Cost says how the rule's work grows with the number of gradients n and of coordinates d, for
+	// documents.
 	Cost() string
 	// Source cites where the rule was published, for documents.
 	Source() string
@@ -42,21 +45,24 @@ type Rule interface {
 
 // Input is what is aggregated.
 type Input struct {
-	// N is the number of registered participants, never of included gradients; at most gradients.MaxParticipants.
+	// N is the number of registered participants, never of included gradients; at most
+	// gradients.MaxParticipants.
 	N int
 	// F is the number of Byzantine participants to withstand.
 	F int
 	// Vectors are the included gradients in participant order.
 	Vectors []gradients.Vector
-	// Unsquared makes Krum's score a sum of distances rather than of squared ones. Rules without a score ignore it.
+	// Unsquared makes Krum's score a sum of distances rather than of squared ones. Rules without a
+	// score ignore it.
 	Unsquared bool
-	// Floor is the least squared distance that two gradients are credited with, in squared grid steps. Rules that
-	// compare no distances of gradients ignore it; with mixing it applies to the distances of the gradients, not of the
-	// mixtures, whose noise is averaged. With bucketing it applies to the buckets, as much as their noise is averaged.
+	// Floor is the least squared distance that two gradients are credited with, in squared grid
+	// steps. Rules that compare no distances of gradients ignore it; with mixing it applies to the
+	// distances of the gradients, not of the mixtures, whose noise is averaged. With bucketing it
+	// applies to the buckets, as much as their noise is averaged.
 	Floor int64
-	// Seed orders the gradients for bucketing; other rules ignore it. It should be fixed by nobody alone before the
-	// gradients are: the chain gives the round's election seed. nil is a seed like any other, so the order is then the
-	// same in every round and known for good.
+	// Seed orders the gradients for bucketing; other rules ignore it. It should be fixed by nobody
+	// alone before the gradients are: the chain gives the round's election seed. nil is a seed like
+	// any other, so the order is then the same in every round and known for good.
 	Seed []byte
 }
 
@@ -64,20 +70,22 @@ type Input struct {
 type Output struct {
 	// Delta has the denominator that Denominator returns.
 	Delta gradients.Fraction
-	// Selected are the positions in the input that entered Delta: best first for Krum, multi-Krum, Bulyan and
-	// comparative elimination, else and with mixing or bucketing ascending.
+	// Selected are the positions in the input that entered Delta: best first for Krum, multi-Krum,
+	// Bulyan and comparative elimination, else and with mixing or bucketing ascending.
 	Selected []int
-	// Score says for each gradient of the input how badly it fits, the least best; nil where the rule has no such
-	// figure. What is measured, and in which unit, is the rule's: see the Score line of its comment. With mixing it holds
-	// the scores of the mixtures, with bucketing those of the gradients' buckets; squared distances and squared norms are
-	// then in squared grid steps times the square of the number of gradients in a mixture or bucket. A score beyond
-	// int64 shows as the largest int64.
+	// Score says for each gradient of the input how badly it fits, the least best; nil where the
+	// rule has no such figure. What is measured, and in which unit, is the rule's: see the Score
+	// line of its comment. With mixing it holds the scores of the mixtures, with bucketing those of
+	// the gradients' buckets; squared distances and squared norms are then in squared grid steps
+	// times the square of the number of gradients in a mixture or bucket. A score beyond int64
+	// shows as the largest int64.
 	Score []int64
-	// Neighbours are krum.Result.Neighbours, nil where the rule has none. With mixing they are the positions that were
-	// mixed, itself first, then nearest first; with bucketing the positions in the same bucket, itself first.
+	// Neighbours are krum.Result.Neighbours, nil where the rule has none. With mixing they are the
+	// positions that were mixed, itself first, then nearest first; with bucketing the positions in
+	// the same bucket, itself first.
 	Neighbours [][]int
-	// Margin is the score of the best that did not enter Delta minus that of the worst that did, at least 0; -1 if all
-	// entered or the rule has no margin.
+	// Margin is the score of the best that did not enter Delta minus that of the worst that did, at
+	// least 0; -1 if all entered or the rule has no margin.
 	Margin int64
 }
 
@@ -106,7 +114,8 @@ func feasible(n, f, included int) error {
 	return nil
 }
 
-// majority is the condition that most coordinate-wise rules share: honest participants outnumber the others.
+// majority is the condition that most coordinate-wise rules share: honest participants outnumber
+// the others.
 func majority(rule string, n, f int) error {
 	if f < 0 || n < 2*f+1 {
 		return fmt.Errorf("rules: %w: %s with N = %d, f = %d, want N >= 2f+1 = %d", ErrCondition, rule, n, f, 2*f+1)

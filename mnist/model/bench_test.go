@@ -10,7 +10,8 @@ import (
 	"github.com/spdl/spdl/mnist/model"
 )
 
-// What one round costs a worker, on real MNIST and one core. The aim is under 2 ms for softmax/d=1970/batch=1500.
+// What one round costs a worker, on real MNIST and one core. The aim is under 2 ms for
+// softmax/d=1970/batch=1500.
 func BenchmarkClippedSum(b *testing.B) {
 	for _, c := range []struct {
 		name  string

@@ -1,32 +1,37 @@
-// Package model holds the two models that the project trains on MNIST-like data, and what a differentially private worker
-// needs of them: the sum of per-example gradients, each clipped to a norm, and loss and accuracy on a test set.
+// Package model holds the two models that the project trains on MNIST-like data, and what a
+// differentially private worker needs of them: the sum of per-example gradients, each clipped to a
+// norm, and loss and accuracy on a test set.
 //
 // [Spec] names the model; parameters are one flat vector of [Spec.Dim] float64 values, laid out as
 //
 //	softmax regression (Hidden 0): W [Classes][Inputs], b [Classes]
 //	one hidden layer of tanh:      W1 [Hidden][Inputs], b1 [Hidden], W2 [Classes][Hidden], b2 [Classes]
 //
-// each matrix row-major; a spec with NoBias leaves b, b1 and b2 out. 196 inputs and 10 classes make 1,970 parameters, 784 make 7,850, and 196-32-10 makes 6,634. A
-// gradient has the layout of the parameters.
+// each matrix row-major; a spec with NoBias leaves b, b1 and b2 out. 196 inputs and 10 classes make
+// 1,970 parameters, 784 make 7,850, and 196-32-10 makes 6,634. A gradient has the layout of the
+// parameters.
 //
 // # Clipping without per-example gradients
 //
-// The gradient of one example with respect to a layer is the outer product of the layer's deltas and its inputs, so its
-// squared norm is ‖delta‖²(‖input‖²+1), the 1 being the bias, if there is one: no gradient of a single example is ever written down
-// (Goodfellow, "Efficient per-example gradient computations", 2015). The deltas are scaled by the clipping factor and the
-// outer products accumulated, by gonum's float32 kernels.
+// The gradient of one example with respect to a layer is the outer product of the layer's deltas
+// and its inputs, so its squared norm is ‖delta‖²(‖input‖²+1), the 1 being the bias, if there is
+// one: no gradient of a single example is ever written down (Goodfellow, "Efficient per-example
+// gradient computations", 2015). The deltas are scaled by the clipping factor and the outer
+// products accumulated, by gonum's float32 kernels.
 //
 // # Precision
 //
-// Parameters are rounded to float32 and all but norms, losses and the running sum is computed in float32. Results are not
-// the same bits on every machine and need not be: a gradient is private to the worker that submits it, and everything that
-// others recompute starts from its quantised form. Norms are computed in float64 from the very float32 numbers that are
-// accumulated, and clipped a relative 2^-22 short of the clip norm, which covers the two roundings of a product: what an
-// example adds to a sum never exceeds the clip norm. What remains is the rounding of the accumulation itself, which depends
-// on the other examples of the batch; it is below 1e-4 of the clip norm at a batch of 1,500.
+// Parameters are rounded to float32 and all but norms, losses and the running sum is computed in
+// float32. Results are not the same bits on every machine and need not be: a gradient is private to
+// the worker that submits it, and everything that others recompute starts from its quantised form.
+// Norms are computed in float64 from the very float32 numbers that are accumulated, and clipped a
+// relative 2^-22 short of the clip norm, which covers the two roundings of a product: what an
+// example adds to a sum never exceeds the clip norm. What remains is the rounding of the
+// accumulation itself, which depends on the other examples of the batch; it is below 1e-4 of the
+// clip norm at a batch of 1,500.
 //
 // # What does not live here
 //
-// Initial parameters. They are part of the chain's state, so the consensus core derives them, zero or from a public seed,
-// in portable arithmetic.
+// Initial parameters. They are part of the chain's state, so the consensus core derives them, zero
+// or from a public seed, in portable arithmetic.
 package model

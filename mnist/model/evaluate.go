@@ -8,8 +8,8 @@ type Eval struct {
 	NonFinite int     // examples whose logits overflow float32; never correct
 }
 
-// Evaluate computes loss and accuracy at params on the examples x, row-major, Inputs values for each of the labels.
-// It panics if shapes do not match or a label is not below Classes.
+// Evaluate computes loss and accuracy at params on the examples x, row-major, Inputs values for
+// each of the labels. It panics if shapes do not match or a label is not below Classes.
 func (m *Model) Evaluate(params []float64, x []float32, labels []uint8) Eval {
 	m.load(params, x, labels)
 	var eval Eval

@@ -7,8 +7,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Stats describes one batch. It is computed from private data without noise: for the worker's own eyes, never for the
-// chain or a public metric.
+// Stats describes one batch. It is computed from private data without noise: for the worker's own
+// eyes, never for the chain or a public metric.
 type Stats struct {
 	Loss      float64 // mean cross-entropy, in nats
 	MaxNorm   float64 // largest norm of a single example's gradient, before clipping
@@ -18,18 +18,21 @@ type Stats struct {
 }
 
 const (
-	// clipMargin keeps an accumulated gradient within the clip norm after its float32 roundings: see the package comment.
+	// clipMargin keeps an accumulated gradient within the clip norm after its float32 roundings:
+	// see the package comment.
 	clipMargin = 1.0 / (1 << 22)
-	// flushRows bounds how many rows accumulate in float32 before they are added to the float64 result.
+	// flushRows bounds how many rows accumulate in float32 before they are added to the float64
+	// result.
 	flushRows = 256
 )
 
-// ClippedSum sets dst to the sum over examples of g_i*min(1, clip/‖g_i‖), where g_i is the gradient of example i's
-// cross-entropy loss at params, both of length Dim. Clip <= 0 does not clip. The batch x is row-major, Inputs values for each
-// of the labels; it may be empty.
+// ClippedSum sets dst to the sum over examples of g_i*min(1, clip/‖g_i‖), where g_i is the gradient
+// of example i's cross-entropy loss at params, both of length Dim. Clip <= 0 does not clip. The
+// batch x is row-major, Inputs values for each of the labels; it may be empty.
 //
-// The sum changes by at most clip when one example is added or removed, whatever params and x are: an example whose
-// gradient is not finite adds nothing. It panics if shapes do not match or a label is not below Classes.
+// The sum changes by at most clip when one example is added or removed, whatever params and x are:
+// an example whose gradient is not finite adds nothing. It panics if shapes do not match or a label
+// is not below Classes.
 func (m *Model) ClippedSum(dst, params []float64, x []float32, labels []uint8, clip float64) Stats {
 	if len(dst) != m.Dim() {
 		panic(fmt.Sprintf("model: destination of %d, want %d", len(dst), m.Dim()))

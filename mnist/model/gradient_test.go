@@ -11,7 +11,8 @@ import (
 	"github.com/spdl/spdl/mnist/model"
 )
 
-// specs are small enough for finite differences, and have odd widths, so that the kernels' unrolled loops have tails.
+// specs are small enough for finite differences, and have odd widths, so that the kernels' unrolled
+// loops have tails.
 var specs = []model.Spec{
 	{Inputs: 1, Classes: 2},
 	{Inputs: 7, Classes: 3},
@@ -22,10 +23,10 @@ var specs = []model.Spec{
 	{Inputs: 21, Hidden: 6, Classes: 4, NoBias: true},
 }
 
-// The model computes in float32, 2^-24 = 6e-8 relative per operation. A logit is a sum of at most 50 products of magnitude
-// up to 1, so that it is off by 50*50*6e-8 = 1.5e-4 at the very worst and by about sqrt(50)*6e-8 = 4e-7 in practice;
-// probabilities, deltas and norms, all of magnitude 1, inherit that. Two further orders of magnitude leave room for the
-// hidden layer.
+// The model computes in float32, 2^-24 = 6e-8 relative per operation. A logit is a sum of at most
+// 50 products of magnitude up to 1, so that it is off by 50*50*6e-8 = 1.5e-4 at the very worst and
+// by about sqrt(50)*6e-8 = 4e-7 in practice; probabilities, deltas and norms, all of magnitude 1,
+// inherit that. Two further orders of magnitude leave room for the hidden layer.
 const tolerance = 4e-5
 
 func TestReferenceAgainstFiniteDifferences(t *testing.T) {
@@ -75,8 +76,9 @@ func TestClippedSumAgainstReference(t *testing.T) {
 	}
 }
 
-// The norms that clipping relies on are those of the vectors that are accumulated: for a batch of one without clipping they
-// can be compared directly. Both are exact but for the float32 rounding of each product, 2^-24 relative.
+// The norms that clipping relies on are those of the vectors that are accumulated: for a batch of
+// one without clipping they can be compared directly. Both are exact but for the float32 rounding
+// of each product, 2^-24 relative.
 func TestNormIsThatOfTheGradient(t *testing.T) {
 	for _, spec := range specs {
 		m, err := model.New(spec)
@@ -90,8 +92,9 @@ func TestNormIsThatOfTheGradient(t *testing.T) {
 	}
 }
 
-// Rows accumulate in float32 and are flushed to float64: nothing may be lost or counted twice at the seams, and the
-// rounding must stay where the package comment says, below 1e-4 of the clip norm at a batch of 1,500.
+// Rows accumulate in float32 and are flushed to float64: nothing may be lost or counted twice at
+// the seams, and the rounding must stay where the package comment says, below 1e-4 of the clip norm
+// at a batch of 1,500.
 func TestAccumulation(t *testing.T) {
 	spec := model.Spec{Inputs: 196, Classes: 10}
 	m, err := model.New(spec)
@@ -124,7 +127,8 @@ func TestEmptyBatch(t *testing.T) {
 	assert.Equal(t, model.Eval{}, m.Evaluate(make([]float64, 8), nil, nil))
 }
 
-// A diverged model, or a poisoned example, must neither break the bound on an example's influence nor the sum.
+// A diverged model, or a poisoned example, must neither break the bound on an example's influence
+// nor the sum.
 func TestNonFiniteExamplesAddNothing(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for _, spec := range []model.Spec{{Inputs: 2, Classes: 3}, {Inputs: 2, Hidden: 4, Classes: 3}} {

@@ -2,12 +2,12 @@ package model
 
 import "gonum.org/v1/gonum/blas/gonum"
 
-// kernels are gonum's float32 loops, assembly on amd64. They are called row by row: a product with 10 columns is too thin
-// for Sgemm, whose blocking costs more than it saves.
+// kernels are gonum's float32 loops, assembly on amd64. They are called row by row: a product with
+// 10 columns is too thin for Sgemm, whose blocking costs more than it saves.
 var kernels gonum.Implementation
 
-// layer is an affine map, or a linear one without biases, with its place in the flat parameter vector: weights [out][in],
-// then biases [out].
+// layer is an affine map, or a linear one without biases, with its place in the flat parameter
+// vector: weights [out][in], then biases [out].
 type layer struct {
 	in, out int
 	at      int // offset of the first weight
@@ -24,7 +24,8 @@ func (l layer) size() int {
 	return (l.in + 1) * l.out
 }
 
-// squareNorm is the squared norm of what the layer multiplies its deltas by: of x, and of the 1 that a bias is fed with.
+// squareNorm is the squared norm of what the layer multiplies its deltas by: of x, and of the 1
+// that a bias is fed with.
 func (l layer) squareNorm(x []float32) float64 {
 	if l.noBias {
 		return squareNorm(x)

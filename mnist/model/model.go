@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Model computes gradients and accuracy of one [Spec]. It holds scratch memory and no parameters. It is not safe for
-// concurrent use: one per goroutine.
+// Model computes gradients and accuracy of one [Spec]. It holds scratch memory and no parameters.
+// It is not safe for concurrent use: one per goroutine.
 type Model struct {
 	spec   Spec
 	hidden layer // unused if spec.Hidden is 0
@@ -48,8 +48,8 @@ func (m *Model) Spec() Spec { return m.spec }
 // Dim is the number of parameters, and of coordinates of a gradient.
 func (m *Model) Dim() int { return len(m.params) }
 
-// forward leaves the logits of one example in m.logits. It returns what the output layer was fed with: x itself without a
-// hidden layer.
+// forward leaves the logits of one example in m.logits. It returns what the output layer was fed
+// with: x itself without a hidden layer.
 func (m *Model) forward(x []float32) (fed []float32) {
 	if m.spec.Hidden > 0 {
 		m.hidden.forward(m.activation, m.params, x)
@@ -62,8 +62,8 @@ func (m *Model) forward(x []float32) (fed []float32) {
 	return x
 }
 
-// residual turns logits into softmax probabilities minus the one-hot label, which are the output deltas of the
-// cross-entropy loss, and returns that loss. Logits that are not finite make it NaN.
+// residual turns logits into softmax probabilities minus the one-hot label, which are the output
+// deltas of the cross-entropy loss, and returns that loss. Logits that are not finite make it NaN.
 func residual(logits []float32, label uint8) (loss float64) {
 	top := logits[0]
 	for _, v := range logits {

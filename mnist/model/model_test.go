@@ -89,7 +89,8 @@ func TestEvaluateTakesTheLowestClassOnTies(t *testing.T) {
 	assert.Equal(t, 0.25, eval.Accuracy)
 }
 
-// Plain gradient descent on the first 1,500 images, measured on themselves: every layer learns what it should.
+// Plain gradient descent on the first 1,500 images, measured on themselves: every layer learns what
+// it should.
 func TestLearnsDigits(t *testing.T) {
 	x, labels := digits(t, 2, 1500)
 	for _, spec := range []model.Spec{{Inputs: 196, Classes: 10}, {Inputs: 196, Hidden: 32, Classes: 10}} {

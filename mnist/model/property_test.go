@@ -51,8 +51,8 @@ func TestOneExampleStaysWithinTheClipNorm(t *testing.T) {
 	})
 }
 
-// Adding one example moves the sum by the clip norm at most, but for the rounding of the accumulation: here at most 12
-// rows of norm clip, each addition off by 2^-24 of the running sum.
+// Adding one example moves the sum by the clip norm at most, but for the rounding of the
+// accumulation: here at most 12 rows of norm clip, each addition off by 2^-24 of the running sum.
 func TestNeighbouringBatches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 1)

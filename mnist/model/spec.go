@@ -18,15 +18,16 @@ const (
 	MaxDim     = gradients.MaxDim // parameters
 )
 
-// Spec names a model: softmax regression if Hidden is 0, else one hidden layer of that many tanh units. NoBias leaves the
-// biases of all layers out.
+// Spec names a model: softmax regression if Hidden is 0, else one hidden layer of that many tanh
+// units. NoBias leaves the biases of all layers out.
 type Spec struct {
 	Inputs, Hidden, Classes int
 	NoBias                  bool
 }
 
-// SpecOf returns the network of a chain's model. Spec is a type of its own because the message on the chain also holds
-// the feature map in front of the network, and app/params, being pure, cannot know of this package's arithmetic.
+// SpecOf returns the network of a chain's model. Spec is a type of its own because the message on
+// the chain also holds the feature map in front of the network, and app/params, being pure, cannot
+// know of this package's arithmetic.
 func SpecOf(m params.Model) Spec {
 	return Spec{Inputs: int(m.Inputs), Hidden: int(m.Hidden), Classes: int(m.Classes), NoBias: m.NoBias}
 }

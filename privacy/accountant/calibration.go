@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Calibration is the noise that a published formula asks for: what the formula says of it, and what is true of it. The two are
-// shown together or not at all.
+// Calibration is the noise that a published formula asks for: what the formula says of it, and what
+// is true of it. The two are shown together or not at all.
 type Calibration struct {
 	Formula         string  // "lemma1" or "prototype"
 	Sigma           float64 // standard deviation of the noise on each coordinate of the gradient
@@ -27,18 +27,20 @@ func (c Calibration) String() string {
 		c.Formula, c.Sigma, c.ClaimedEpsilon, c.ClaimedDelta, c.Epsilon, c.Delta, c.NoiseMultiplier, c.SamplingRate, c.Rounds)
 }
 
-// Lemma1 is lemma 1 of the SPDL paper (Xu, Zou, Cheng, Hu, Yu, Cheng, "SPDL: a blockchain-enabled secure and privacy-preserving
-// decentralized learning system"): T rounds of gradients with noise N(0, sigma²) are (epsilon, delta)-private if
+// Lemma1 is lemma 1 of the SPDL paper (Xu, Zou, Cheng, Hu, Yu, Cheng, "SPDL: a blockchain-enabled
+// secure and privacy-preserving decentralized learning system"): T rounds of gradients with noise
+// N(0, sigma²) are (epsilon, delta)-private if
 //
 //	sigma >= C T gamma sqrt(2 ln(1.25/delta)) / epsilon
 //
 // It is a preset, not an accountant:
 //
-//   - The learning rate gamma has no place in it. The gradient is what is released, not gamma times it, so that a rate of 0.001
-//     buys a claim ten times as strong as 0.01 for less noise.
-//   - It is linear in T, as basic composition is, where the square root suffices; yet it leaves delta alone, which basic
-//     composition multiplies by T.
-//   - It uses the classical Gaussian mechanism, proven for epsilon below 1, with the whole data set in each batch.
+//   - The learning rate gamma has no place in it. The gradient is what is released, not gamma times
+//     it, so that a rate of 0.001 buys a claim ten times as strong as 0.01 for less noise.
+//   - It is linear in T, as basic composition is, where the square root suffices; yet it leaves
+//     delta alone, which basic composition multiplies by T.
+//   - It uses the classical Gaussian mechanism, proven for epsilon below 1, with the whole data set
+//     in each batch.
 //   - C bounds nothing unless each example's gradient is clipped.
 type Lemma1 struct {
 	Sensitivity  float64 // C: how far one record can move the gradient that is released, clip norm over batch for a clipped mean
@@ -48,8 +50,8 @@ type Lemma1 struct {
 	Delta        float64 // the claim, 1e-100 or more and below 1
 }
 
-// Calibrate returns the noise of the lemma beside its RDP epsilon when each record enters a round's batch with probability
-// samplingRate; 1 if batches are not secret Poisson samples.
+// Calibrate returns the noise of the lemma beside its RDP epsilon when each record enters a round's
+// batch with probability samplingRate; 1 if batches are not secret Poisson samples.
 func (l Lemma1) Calibrate(samplingRate float64) (Calibration, error) {
 	if err := positive("sensitivity", l.Sensitivity); err != nil {
 		return Calibration{}, err
@@ -64,13 +66,14 @@ func (l Lemma1) Calibrate(samplingRate float64) (Calibration, error) {
 	return calibrate("lemma1", l.Sensitivity, multiplier, l.Epsilon, l.Delta, samplingRate, l.Rounds)
 }
 
-// Prototype is the noise of the authors' prototype (github.com/isSPDL/SPDL, gaussian_noise in MNIST_training_DP.py): with g the
-// mean gradient of the batch,
+// Prototype is the noise of the authors' prototype (github.com/isSPDL/SPDL, gaussian_noise in
+// MNIST_training_DP.py): with g the mean gradient of the batch,
 //
 //	sigma = 1e-6 ‖g‖ sqrt(2 ln(1.25/1e-5)) / epsilon
 //
-// in which 1e-6 stands where the sensitivity belongs, and the norm of the secret sets the noise that is to hide it. It bounds
-// nothing. The RDP epsilon beside it is that of a fixed sigma with the sensitivity given: the least that can be said.
+// in which 1e-6 stands where the sensitivity belongs, and the norm of the secret sets the noise
+// that is to hide it. It bounds nothing. The RDP epsilon beside it is that of a fixed sigma with
+// the sensitivity given: the least that can be said.
 type Prototype struct {
 	GradientNorm float64 // ‖g‖
 	Sensitivity  float64 // how far one record can move g; the largest observed example's norm over batch, for want of a bound
@@ -78,8 +81,8 @@ type Prototype struct {
 	Epsilon      float64 // the claim, above 0, at delta 1e-5
 }
 
-// Calibrate returns the prototype's noise beside its RDP epsilon, as [Lemma1.Calibrate] does. With the parameters it was
-// published with that is beyond all use, 7e7 and more.
+// Calibrate returns the prototype's noise beside its RDP epsilon, as [Lemma1.Calibrate] does. With
+// the parameters it was published with that is beyond all use, 7e7 and more.
 func (p Prototype) Calibrate(samplingRate float64) (Calibration, error) {
 	const sensitivity, delta = 1e-6, 1e-5
 	if err := positive("gradient norm", p.GradientNorm); err != nil {
@@ -92,7 +95,8 @@ func (p Prototype) Calibrate(samplingRate float64) (Calibration, error) {
 	return calibrate("prototype", p.Sensitivity, multiplier, p.Epsilon, delta, samplingRate, p.Rounds)
 }
 
-// classical is the noise multiplier of the classical Gaussian mechanism (Dwork and Roth, 2014, theorem A.1).
+// classical is the noise multiplier of the classical Gaussian mechanism (Dwork and Roth, 2014,
+// theorem A.1).
 func classical(epsilon, delta float64) float64 { return math.Sqrt(2*math.Log(1.25/delta)) / epsilon }
 
 func calibrate(formula string, sensitivity, multiplier, epsilon, delta, samplingRate float64, rounds int) (Calibration, error) {

@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Lemma 1 with the paper's T=100, gamma=0.01, delta=1e-6: sigma/C is 5.30/epsilon. What was measured of it before: the RDP epsilon
-// of a Poisson batch at rate 1/30, and the exact one without secret sampling.
+// Lemma 1 with the paper's T=100, gamma=0.01, delta=1e-6: sigma/C is 5.30/epsilon. What was
+// measured of it before: the RDP epsilon of a Poisson batch at rate 1/30, and the exact one without
+// secret sampling.
 func TestLemma1(t *testing.T) {
 	for _, tt := range []struct{ claimed, sampled, all float64 }{
 		{0.4, 0.101, 3.56}, {1, 0.277, 10.3}, {2, 0.627, 24.4}, {4, 1.79, 63.6}, {8, 8.92, 185},
@@ -25,7 +26,8 @@ func TestLemma1(t *testing.T) {
 	}
 }
 
-// Without its learning rate, the lemma needs 283 times the noise of RDP at epsilon 1 after 100 rounds, and 747 times after 500.
+// Without its learning rate, the lemma needs 283 times the noise of RDP at epsilon 1 after 100
+// rounds, and 747 times after 500.
 func TestLemma1WithoutLearningRate(t *testing.T) {
 	for rounds, want := range map[int]float64{100: 283, 500: 747} {
 		c, err := Lemma1{Sensitivity: 1, LearningRate: 1, Rounds: rounds, Epsilon: 1, Delta: 1e-6}.Calibrate(1. / 30)
@@ -34,8 +36,8 @@ func TestLemma1WithoutLearningRate(t *testing.T) {
 	}
 }
 
-// The learning rate turns up in the claim and not in the guarantee: 0.001 in the place of 0.01 divides the noise by ten, for the
-// same claim.
+// The learning rate turns up in the claim and not in the guarantee: 0.001 in the place of 0.01
+// divides the noise by ten, for the same claim.
 func TestLemma1ClaimsTheSameForLess(t *testing.T) {
 	slow := Lemma1{Sensitivity: 1, LearningRate: 0.001, Rounds: 100, Epsilon: 1, Delta: 1e-6}
 	fast := slow
@@ -49,7 +51,8 @@ func TestLemma1ClaimsTheSameForLess(t *testing.T) {
 	assert.Greater(t, a.Epsilon, 10*b.Epsilon)
 }
 
-// The prototype's "epsilon 0.02" is in the tens of millions, and divided by 20 it is 400 times that.
+// The prototype's "epsilon 0.02" is in the tens of millions, and divided by 20 it is 400 times
+// that.
 func TestPrototype(t *testing.T) {
 	p := Prototype{GradientNorm: 1, Sensitivity: 0.3, Rounds: 100, Epsilon: 0.02}
 	c, err := p.Calibrate(1)

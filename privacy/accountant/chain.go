@@ -5,9 +5,10 @@ import (
 	"math"
 )
 
-// ChainOrders are the orders at which a chain keeps its ledger: a fifth apart in alpha-1. At the rates and noises of the presets
-// the best of them gives the epsilon of the best of all within 0.5 %. Elsewhere up to a fifth more was seen, and beyond that where
-// divergences turn up sharply, at rates below 0.01 with little noise; never less. Their number and order are consensus:
+// ChainOrders are the orders at which a chain keeps its ledger: a fifth apart in alpha-1. At the
+// rates and noises of the presets the best of them gives the epsilon of the best of all within 0.5
+// %. Elsewhere up to a fifth more was seen, and beyond that where divergences turn up sharply, at
+// rates below 0.01 with little noise; never less. Their number and order are consensus:
 // app.LedgerOrders, app/SPEC.md.
 var ChainOrders = [...]float64{
 	1.1, 1.12, 1.14, 1.17, 1.21, 1.25, 1.3, 1.36, 1.43, 1.52, 1.62, 1.74, 1.89, 2.07, 2.28, 2.54, 2.85, 3.22, 3.66, 4.19,
@@ -24,7 +25,8 @@ const slack = 1e-8
 // unaffordable stands for a divergence that no ledger can hold.
 const unaffordable = 1 << 62
 
-// ChainCosts are the Rényi divergences of one round of a mechanism at ChainOrders, in 1e-9 nats, rounded up.
+// ChainCosts are the Rényi divergences of one round of a mechanism at ChainOrders, in 1e-9 nats,
+// rounded up.
 func ChainCosts(m Mechanism) ([]uint64, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
@@ -41,7 +43,8 @@ func ChainCosts(m Mechanism) ([]uint64, error) {
 	return costs, nil
 }
 
-// ChainBudget is how much divergence epsilon at delta allows at each of ChainOrders, in 1e-9 nats, rounded down.
+// ChainBudget is how much divergence epsilon at delta allows at each of ChainOrders, in 1e-9 nats,
+// rounded down.
 func ChainBudget(epsilon, delta float64) ([]uint64, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return nil, err
@@ -58,7 +61,8 @@ func ChainBudget(epsilon, delta float64) ([]uint64, error) {
 	return budget, nil
 }
 
-// ChainEpsilon is the epsilon at delta of a chain's ledger: of what is spent at ChainOrders, in 1e-9 nats. Of nothing it is 0.
+// ChainEpsilon is the epsilon at delta of a chain's ledger: of what is spent at ChainOrders, in
+// 1e-9 nats. Of nothing it is 0.
 func ChainEpsilon(spent []uint64, delta float64) (float64, error) {
 	if err := checkDelta(delta); err != nil {
 		return 0, err
@@ -76,8 +80,8 @@ func ChainEpsilon(spent []uint64, delta float64) (float64, error) {
 	return math.Max(best, 0), nil
 }
 
-// GreatestEpsilon returns the largest ChainEpsilon of several ledgers at delta, which is what a consortium as a whole
-// may claim. Of no ledger it is 0.
+// GreatestEpsilon returns the largest ChainEpsilon of several ledgers at delta, which is what a
+// consortium as a whole may claim. Of no ledger it is 0.
 func GreatestEpsilon(ledgers [][]uint64, delta float64) (float64, error) {
 	var greatest float64
 	for _, spent := range ledgers {

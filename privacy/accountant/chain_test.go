@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// TestChainLedger: what the chain's integers say is never below the accountant's epsilon, but for the grain of the accountant's
-// own orders, and the budget of what is spent pays for it.
+// TestChainLedger: what the chain's integers say is never below the accountant's epsilon, but for
+// the grain of the accountant's own orders, and the budget of what is spent pays for it.
 func TestChainLedger(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := accountant.Mechanism{SamplingRate: rapid.Float64Range(0.001, 1).Draw(t, "q"), NoiseMultiplier: rapid.Float64Range(0.5, 20).Draw(t, "z")}
@@ -69,7 +69,8 @@ func TestChainLedgerRefuses(t *testing.T) {
 	require.Zero(t, none)
 }
 
-// TestGreatestEpsilon: the participant that spent most counts, at whichever order its ledger is best.
+// TestGreatestEpsilon: the participant that spent most counts, at whichever order its ledger is
+// best.
 func TestGreatestEpsilon(t *testing.T) {
 	none, err := accountant.GreatestEpsilon(nil, 1e-6)
 	require.NoError(t, err)

@@ -15,14 +15,15 @@ type part struct {
 	rounds float64
 }
 
-// composition is the composition of all rounds in one direction, adding or removing the record: the distribution of the sum of
-// independent losses.
+// composition is the composition of all rounds in one direction, adding or removing the record: the
+// distribution of the sum of independent losses.
 //
-// Its tail is far below the rounding errors of a Fourier transform. So the transform runs over an exponentially tilted
-// distribution, in which a loss l has weight exp(lambda*l - M(lambda)), M being the sum of the rounds' log moment generating
-// functions. Tilts commute with composition: the tilted rounds compose to the tilted composition. With lambda chosen for the
-// epsilon in question that lies around epsilon, and an error of its total mass is one relative to exp(M - lambda*epsilon), the
-// Chernoff bound of which delta is a fair share.
+// Its tail is far below the rounding errors of a Fourier transform. So the transform runs over an
+// exponentially tilted distribution, in which a loss l has weight exp(lambda*l - M(lambda)), M
+// being the sum of the rounds' log moment generating functions. Tilts commute with composition: the
+// tilted rounds compose to the tilted composition. With lambda chosen for the epsilon in question
+// that lies around epsilon, and an error of its total mass is one relative to exp(M -
+// lambda*epsilon), the Chernoff bound of which delta is a fair share.
 type composition struct {
 	parts    []part
 	step     float64
@@ -79,8 +80,8 @@ func tilt(f func(lambda float64) float64) float64 {
 	return at(i)
 }
 
-// tiltForDelta is the lambda of the best Chernoff bound on epsilon at delta. It is the conversion of RDP, for the discretised
-// losses: lambda = alpha - 1.
+// tiltForDelta is the lambda of the best Chernoff bound on epsilon at delta. It is the conversion
+// of RDP, for the discretised losses: lambda = alpha - 1.
 func (c composition) tiltForDelta(delta float64) float64 {
 	return tilt(func(lambda float64) float64 { return orderEpsilon(1+lambda, c.cumulant(lambda), delta) })
 }
@@ -93,7 +94,8 @@ func (c composition) tiltForEpsilon(epsilon float64) float64 {
 // windowTail bounds the tilted mass on either side of the window.
 const windowTail = 1e-12
 
-// window returns indices that bound all but windowTail of the tilted composition on either side, by Chernoff's bound.
+// window returns indices that bound all but windowTail of the tilted composition on either side, by
+// Chernoff's bound.
 func (c composition) window(lambda float64) (low, high int) {
 	var mean, variance float64
 	for _, p := range c.parts {
@@ -143,7 +145,8 @@ type curve struct {
 	err     float64   // bounds the tilted mass that is missing or misplaced for rounding or lies outside the window
 }
 
-// compose computes the curve of a tilt. Fill is the window's length over maxTransform; if it is above 1 there is no curve.
+// compose computes the curve of a tilt. Fill is the window's length over maxTransform; if it is
+// above 1 there is no curve.
 func (c composition) compose(lambda float64) (_ curve, fill float64) {
 	low, high := c.window(lambda)
 	if fill = float64(high-low+1) / maxTransform; fill > 1 {
@@ -194,13 +197,16 @@ func (c composition) compose(lambda float64) (_ curve, fill float64) {
 
 const unit = 0x1p-53
 
-// transformError bounds the sum of the absolute errors of a distribution of length n = 2^levels composed by Fourier transform.
+// transformError bounds the sum of the absolute errors of a distribution of length n = 2^levels
+// composed by Fourier transform.
 //
-// A transform's relative error, in the Euclidean norm, is at most levels times 6.7 units for radix 2 (Higham, "Accuracy and
-// stability of numerical algorithms", theorem 24.2); 10 allow for other kernels. That error of a round's spectrum, of norm
-// sqrt(n)*‖x‖, counts once per round in the power, as spectra are at most 1. The power itself multiplies a phase of up to π,
-// known to a few units, by the rounds, and a logarithm of no more than 745/rounds where anything is left. The transform back
-// adds its share and divides norms by sqrt(n); a sum over n is at most sqrt(n) times a norm.
+// A transform's relative error, in the Euclidean norm, is at most levels times 6.7 units for radix
+// 2 (Higham, "Accuracy and stability of numerical algorithms", theorem 24.2); 10 allow for other
+// kernels. That error of a round's spectrum, of norm sqrt(n)*‖x‖, counts once per round in the
+// power, as spectra are at most 1. The power itself multiplies a phase of up to π, known to a few
+// units, by the rounds, and a logarithm of no more than 745/rounds where anything is left. The
+// transform back adds its share and divides norms by sqrt(n); a sum over n is at most sqrt(n) times
+// a norm.
 func transformError(n int, levels, rounds, norms, composed float64) float64 {
 	transform := 10 * levels * unit
 	power := (20*rounds + 2000) * unit

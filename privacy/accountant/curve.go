@@ -2,14 +2,15 @@ package accountant
 
 import "math"
 
-// The delta of a composition is Σ mass(l) (1 - exp(epsilon - l)) over the losses l above epsilon. With every loss of the grid
-// as epsilon in turn, from the top down, two running sums give it:
+// The delta of a composition is Σ mass(l) (1 - exp(epsilon - l)) over the losses l above epsilon.
+// With every loss of the grid as epsilon in turn, from the top down, two running sums give it:
 //
 //	above(i) = Σ_(j>i) mass(j), delta(i) = Σ_(j>i) mass(j) (1 - exp((i-j)*step))
 //
-// delta(i-1) = exp(-step)*delta(i) + (1-exp(-step))*above(i-1), in which nothing cancels. To this each epsilon adds what the
-// tilt's error can amount to, exp(M - lambda*epsilon)*gain*err, and infinite losses. As the true delta is convex in exp(epsilon),
-// the chord between two upper bounds is one in between.
+// delta(i-1) = exp(-step)*delta(i) + (1-exp(-step))*above(i-1), in which nothing cancels. To this
+// each epsilon adds what the tilt's error can amount to, exp(M - lambda*epsilon)*gain*err, and
+// infinite losses. As the true delta is convex in exp(epsilon), the chord between two upper bounds
+// is one in between.
 
 // curveRounding covers the rounding of sums and weights.
 const curveRounding = 1e-9
@@ -19,8 +20,8 @@ func gain(lambda float64) float64 {
 	return math.Exp(-lambda*math.Log1p(1/lambda)) / (1 + lambda)
 }
 
-// walk calls at with the index, from the top of the window down, and delta at its loss, until that returns false or below the
-// window.
+// walk calls at with the index, from the top of the window down, and delta at its loss, until that
+// returns false or below the window.
 func (c curve) walk(at func(i int, delta float64) bool) {
 	decay, rest := math.Exp(-c.step), -math.Expm1(-c.step)
 	gain, t := gain(c.lambda), c.lambda*c.step
@@ -37,8 +38,8 @@ func (c curve) walk(at func(i int, delta float64) bool) {
 	}
 }
 
-// epsilon is the least epsilon that the window shows to have delta or less: +Inf if none has, and the end of the window if all
-// have.
+// epsilon is the least epsilon that the window shows to have delta or less: +Inf if none has, and
+// the end of the window if all have.
 func (c curve) epsilon(delta float64) float64 {
 	epsilon := math.Inf(1)
 	last := 0.0 // delta at the loss above

@@ -1,53 +1,66 @@
-// Package accountant says how much privacy a worker has spent: the epsilon of many noisy gradients at a given delta.
+// Package accountant says how much privacy a worker has spent: the epsilon of many noisy gradients
+// at a given delta.
 //
 // # The guarantee
 //
-// A data set D and its neighbour D' differ by one record, added or removed. A mechanism M is (epsilon, delta)-private if
+// A data set D and its neighbour D' differ by one record, added or removed. A mechanism M is
+// (epsilon, delta)-private if
 //
 //	P(M(D) in S) <= exp(epsilon) P(M(D') in S) + delta
 //
-// for all neighbours, in both orders, and every set S of outcomes. Data sets in which one record replaces another are two such
-// steps apart: their guarantee is a weaker one, (2 epsilon, (1 + exp(epsilon)) delta).
+// for all neighbours, in both orders, and every set S of outcomes. Data sets in which one record
+// replaces another are two such steps apart: their guarantee is a weaker one, (2 epsilon, (1 +
+// exp(epsilon)) delta).
 //
-// In a round every record enters the batch with probability q on its own ([Mechanism].SamplingRate), its gradient is clipped
-// to norm C, and Gaussian noise of standard deviation z*C ([Mechanism].NoiseMultiplier is z) goes onto the sum. The round
-// then tells no more than a draw from P = (1-q) N(0, z²) + q N(1, z²), with the record, or Q = N(0, z²), without it, and T
-// rounds no more than T such draws, whatever the model does with what it has seen. That is the whole model, so:
+// In a round every record enters the batch with probability q on its own
+// ([Mechanism].SamplingRate), its gradient is clipped to norm C, and Gaussian noise of standard
+// deviation z*C ([Mechanism].NoiseMultiplier is z) goes onto the sum. The round then tells no more
+// than a draw from P = (1-q) N(0, z²) + q N(1, z²), with the record, or Q = N(0, z²), without it,
+// and T rounds no more than T such draws, whatever the model does with what it has seen. That is
+// the whole model, so:
 //
-//   - The observer knows all but the one record and sees every vector of every round, but neither which records were drawn nor
-//     the size of the batch. Batches that are shuffled, cut from an epoch, of fixed size, or public are another mechanism,
-//     without this guarantee at q < 1. At q = 1 it holds whatever is known of the batches, as long as one record does not decide
-//     whether another is drawn; in a batch of fixed size it does.
-//   - Epsilon is one worker's, for its own records. Workers that hold different records do not add up; a record that two of them
-//     hold costs both.
+//   - The observer knows all but the one record and sees every vector of every round, but neither
+//     which records were drawn nor the size of the batch. Batches that are shuffled, cut from an
+//     epoch, of fixed size, or public are another mechanism, without this guarantee at q < 1. At q =
+//     1 it holds whatever is known of the batches, as long as one record does not decide whether
+//     another is drawn; in a batch of fixed size it does.
+//   - Epsilon is one worker's, for its own records. Workers that hold different records do not add
+//     up; a record that two of them hold costs both.
 //   - It covers what was computed with the noise. It cannot prove that somebody added it.
 //
 // # Three methods
 //
-//   - [RDP], the default: Rényi divergence of the sampled Gaussian in closed form, converted. An upper bound, in less than a
-//     millisecond for any number of rounds, up to 100 where epsilon is 0.001. Epsilon is 5 to 10 % above the truth, and many
-//     times the truth where rounds are few and records hardly ever drawn.
-//   - [PLD]: the distribution of the privacy loss on a grid, rounded so that delta only grows. Epsilon is within 0.01 % above
-//     the truth, delta within 1 %, unless that takes too large a grid: with a million rounds, or where large losses are rare.
-//     Milliseconds for 100 rounds, a second or so at worst. Never above RDP. Monotone up to the grid's error.
+//   - [RDP], the default: Rényi divergence of the sampled Gaussian in closed form, converted. An
+//     upper bound, in less than a millisecond for any number of rounds, up to 100 where epsilon is
+//     0.001. Epsilon is 5 to 10 % above the truth, and many times the truth where rounds are few
+//     and records hardly ever drawn.
+//   - [PLD]: the distribution of the privacy loss on a grid, rounded so that delta only grows.
+//     Epsilon is within 0.01 % above the truth, delta within 1 %, unless that takes too large a
+//     grid: with a million rounds, or where large losses are rare. Milliseconds for 100 rounds, a
+//     second or so at worst. Never above RDP. Monotone up to the grid's error.
 //   - [Analytic]: exact, for q = 1.
 //
-// No method is the central limit theorem ("Gaussian differential privacy"), which reports less than what is spent. All
-// arithmetic is in float64; PLD carries a bound on its own rounding errors. The functions of exp, log and erfc may differ in
-// the last bit between machines: nothing here belongs on a consensus path. Agree on the integers that [ChainCosts] and
-// [ChainBudget] return.
+// No method is the central limit theorem ("Gaussian differential privacy"), which reports less than
+// what is spent. All arithmetic is in float64; PLD carries a bound on its own rounding errors. The
+// functions of exp, log and erfc may differ in the last bit between machines: nothing here belongs
+// on a consensus path. Agree on the integers that [ChainCosts] and [ChainBudget] return.
 //
-// [Lemma1] and [Prototype] are the formulas of the SPDL paper and of its authors' prototype. What they call epsilon is not: a
-// [Calibration] carries the claim and the RDP epsilon together.
+// [Lemma1] and [Prototype] are the formulas of the SPDL paper and of its authors' prototype. What
+// they call epsilon is not: a [Calibration] carries the claim and the RDP epsilon together.
 //
 // # Sources
 //
-//   - Mironov, Talwar, Zhang, "Rényi differential privacy of the sampled Gaussian mechanism", 2019, arXiv:1908.10530
-//   - Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020, arXiv:2004.00010, proposition 12
-//   - Balle, Wang, "Improving the Gaussian mechanism for differential privacy", 2018, arXiv:1805.06530, theorem 8
-//   - Koskela, Jälkö, Honkela, "Computing tight differential privacy guarantees using FFT", 2020, arXiv:1906.03049
-//   - Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots: tighter discrete approximations of privacy loss
-//     distributions", 2022, arXiv:2207.04380
-//   - Zhu, Dong, Wang, "Optimal accounting of differential privacy via characteristic function", 2022, arXiv:2106.08567
+//   - Mironov, Talwar, Zhang, "Rényi differential privacy of the sampled Gaussian mechanism", 2019,
+//     arXiv:1908.10530
+//   - Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020,
+//     arXiv:2004.00010, proposition 12
+//   - Balle, Wang, "Improving the Gaussian mechanism for differential privacy", 2018,
+//     arXiv:1805.06530, theorem 8
+//   - Koskela, Jälkö, Honkela, "Computing tight differential privacy guarantees using FFT", 2020,
+//     arXiv:1906.03049
+//   - Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the dots: tighter discrete
+//     approximations of privacy loss distributions", 2022, arXiv:2207.04380
+//   - Zhu, Dong, Wang, "Optimal accounting of differential privacy via characteristic function",
+//     2022, arXiv:2106.08567
 //   - Cohen, Rodriguez Villegas, Zagier, "Convergence acceleration of alternating series", 2000
 package accountant

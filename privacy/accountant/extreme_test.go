@@ -24,7 +24,8 @@ var corners = struct{ epsilon, delta, q, z []float64 }{
 	z:       []float64{0.3, 500},
 }
 
-// All corners of the range that the package promises: finite answers without errors, for RDP and the exact Gaussian.
+// All corners of the range that the package promises: finite answers without errors, for RDP and
+// the exact Gaussian.
 func TestCorners(t *testing.T) {
 	for _, q := range corners.q {
 		for _, z := range corners.z {

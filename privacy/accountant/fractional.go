@@ -3,22 +3,23 @@ package accountant
 import "math"
 
 const (
-	// fractionalRounding times alpha + 10 is what the roundings of logMomentFractional may add up to, relative to the larger
-	// of 1 and its result, and is added.
+	// fractionalRounding times alpha + 10 is what the roundings of logMomentFractional may add up
+	// to, relative to the larger of 1 and its result, and is added.
 	fractionalRounding = 1e-14
 	// alternatingTerms of an accelerated series leave 5.8^-22 = 1e-17 of it.
 	alternatingTerms = 22
 )
 
-// logMomentFractional is logMoment at an order that is not an integer (section 3.3). With w = q/(1-q) * N(1, z²)/N(0, z²), the
-// odds of having been drawn,
+// logMomentFractional is logMoment at an order that is not an integer (section 3.3). With w =
+// q/(1-q) * N(1, z²)/N(0, z²), the odds of having been drawn,
 //
 //	A = (1-q)^alpha E_Q[(1+w)^alpha]
 //
-// and the binomial series converges in powers of w where w < 1, left of zeta = z² log(1/q - 1) + 1/2, and in powers of 1/w
-// right of it. Up to i = floor(alpha) the coefficients are positive, then they alternate. What follows is the product of two
-// moment sequences of measures on [0, 1], the coefficients' (a beta distribution) and w's: exactly the series for which the
-// acceleration of Cohen, Rodriguez Villegas and Zagier has a proven error.
+// and the binomial series converges in powers of w where w < 1, left of zeta = z² log(1/q - 1) +
+// 1/2, and in powers of 1/w right of it. Up to i = floor(alpha) the coefficients are positive, then
+// they alternate. What follows is the product of two moment sequences of measures on [0, 1], the
+// coefficients' (a beta distribution) and w's: exactly the series for which the acceleration of
+// Cohen, Rodriguez Villegas and Zagier has a proven error.
 func logMomentFractional(m Mechanism, alpha float64) float64 {
 	s := newOddsMoments(m)
 	scale := alpha * math.Log1p(-m.SamplingRate)
@@ -48,7 +49,8 @@ func logMomentFractional(m Mechanism, alpha float64) float64 {
 	if moment > 1e-6 {
 		return moment
 	}
-	// So close to 0 what was added may be much of it. The chord between the neighbouring integers is above a convex function.
+	// So close to 0 what was added may be much of it. The chord between the neighbouring integers
+	// is above a convex function.
 	f := alpha - float64(whole)
 	return min(moment, (1-f)*logMomentInteger(m, whole)+f*logMomentInteger(m, whole+1))
 }
@@ -67,8 +69,9 @@ func newOddsMoments(m Mechanism) oddsMoments {
 	return oddsMoments{logOdds: logOdds, variance: z * z, deviation: z, zeta: zeta, boundary: logDensity(zeta / z)}
 }
 
-// left is log E_Q[w^p; x < zeta]: the moment exp(p logOdds + (p²-p)/2z²) times P(X < (zeta-p)/z). Beyond zeta the two would
-// cancel. There w^p density = density at the boundary, where w = 1, so that Mills' ratio is all that remains.
+// left is log E_Q[w^p; x < zeta]: the moment exp(p logOdds + (p²-p)/2z²) times P(X < (zeta-p)/z).
+// Beyond zeta the two would cancel. There w^p density = density at the boundary, where w = 1, so
+// that Mills' ratio is all that remains.
 func (s oddsMoments) left(p float64) float64 {
 	if p <= s.zeta {
 		return s.log(p) + logSurvival((p-s.zeta)/s.deviation)
@@ -87,7 +90,8 @@ func (s oddsMoments) right(p float64) float64 {
 // log is log E_Q[w^p].
 func (s oddsMoments) log(p float64) float64 { return p*s.logOdds + p*(p-1)/(2*s.variance) }
 
-// alternating is a_0 - a_1 + a_2 - ..., term giving one after the other (algorithm 1 of Cohen, Rodriguez Villegas and Zagier).
+// alternating is a_0 - a_1 + a_2 - ..., term giving one after the other (algorithm 1 of Cohen,
+// Rodriguez Villegas and Zagier).
 func alternating(term func() float64) float64 {
 	const n = alternatingTerms
 	d := math.Pow(3+math.Sqrt(8), n)

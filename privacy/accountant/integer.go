@@ -2,12 +2,13 @@ package accountant
 
 import "math"
 
-// logMoment is an upper bound of (alpha-1) times the Rényi divergence of order alpha > 1 of one round,
+// logMoment is an upper bound of (alpha-1) times the Rényi divergence of order alpha > 1 of one
+// round,
 //
 //	log A(alpha), A(alpha) = E_Q[(P/Q)^alpha], P = (1-q) N(0, z²) + q N(1, z²), Q = N(0, z²)
 //
-// exact up to rounding. It serves both orders of the neighbours: E_P[(Q/P)^alpha] is never larger (Mironov, Talwar and Zhang,
-// theorem 5). As a function of alpha it is convex, 0 at alpha = 1.
+// exact up to rounding. It serves both orders of the neighbours: E_P[(Q/P)^alpha] is never larger
+// (Mironov, Talwar and Zhang, theorem 5). As a function of alpha it is convex, 0 at alpha = 1.
 func logMoment(m Mechanism, alpha float64) float64 {
 	switch {
 	case m.SamplingRate == 1:
@@ -23,8 +24,8 @@ func logMoment(m Mechanism, alpha float64) float64 {
 //
 //	A(alpha) = Σ_k binomial(alpha, k) (1-q)^(alpha-k) q^k exp((k²-k)/2z²)
 //
-// The binomial weights sum to 1 and the exponential is 1 for k = 0 and 1, so A - 1 = Σ_(k>=2) weight (exp((k²-k)/2z²) - 1), all of
-// it positive: no digit is lost, however little a round tells.
+// The binomial weights sum to 1 and the exponential is 1 for k = 0 and 1, so A - 1 = Σ_(k>=2)
+// weight (exp((k²-k)/2z²) - 1), all of it positive: no digit is lost, however little a round tells.
 func logMomentInteger(m Mechanism, alpha int) float64 {
 	q, variance := m.SamplingRate, m.NoiseMultiplier*m.NoiseMultiplier
 	logOdds := math.Log(q) - math.Log1p(-q)
@@ -48,10 +49,10 @@ func logMomentInteger(m Mechanism, alpha int) float64 {
 	return softplus(sum.log())
 }
 
-// lastPeak bounds what may still come when the terms of the sum have become small. The logarithms of binomial * odds^k *
-// exp((k²-k)/2z²) have second derivative 1/z² - 1/k - 1/(alpha-k), between integers by the gamma function and nearly so: they rise
-// and fall, then bend up, and from where alpha-k is about z² may peak once more. The result is that peak, or -Inf if they never
-// bend up.
+// lastPeak bounds what may still come when the terms of the sum have become small. The logarithms
+// of binomial * odds^k * exp((k²-k)/2z²) have second derivative 1/z² - 1/k - 1/(alpha-k), between
+// integers by the gamma function and nearly so: they rise and fall, then bend up, and from where
+// alpha-k is about z² may peak once more. The result is that peak, or -Inf if they never bend up.
 func lastPeak(alpha, logOdds, weightOf0, variance float64) float64 {
 	discriminant := alpha*alpha/4 - variance*alpha
 	if discriminant <= 0 {
@@ -67,7 +68,8 @@ func lastPeak(alpha, logOdds, weightOf0, variance float64) float64 {
 		}
 	}
 	logFactorial := func(x float64) float64 { v, _ := math.Lgamma(x + 1); return v }
-	// The next integer is less than 1 away, over which the logarithm changes by less than what is added.
+	// The next integer is less than 1 away, over which the logarithm changes by less than what is
+	// added.
 	return logFactorial(alpha) - logFactorial(low) - logFactorial(alpha-low) + weightOf0 + low*logOdds + low*(low-1)/(2*variance) + 1 + 1/variance
 }
 
@@ -98,7 +100,8 @@ func (s *logSum) add(x float64) {
 	}
 }
 
-// hides reports whether adding x would not show in the sum, nor would adding a hundred thousand of its like.
+// hides reports whether adding x would not show in the sum, nor would adding a hundred thousand of
+// its like.
 func (s *logSum) hides(x float64) bool { return s.scaled > 0 && x < s.largest-50 }
 
 func (s *logSum) log() float64 { return s.largest + math.Log(s.scaled) }

@@ -2,7 +2,8 @@ package accountant
 
 import "math"
 
-// loss is the privacy loss log(P/Q) of an outcome x: log(1 - q + q exp(s)), s = (2x - 1)/2z². It rises with x, from log(1-q).
+// loss is the privacy loss log(P/Q) of an outcome x: log(1 - q + q exp(s)), s = (2x - 1)/2z². It
+// rises with x, from log(1-q).
 func (m Mechanism) loss(x float64) float64 {
 	q := m.SamplingRate
 	switch s := (x - 0.5) / (m.NoiseMultiplier * m.NoiseMultiplier); {
@@ -36,8 +37,8 @@ func (m Mechanism) outcome(loss float64) float64 {
 	return 0.5 + variance*(math.Log(odds)-math.Log(q))
 }
 
-// interval returns the outcomes below and above which P and Q each have probability tail at most, and how many standard deviations
-// that is from their means.
+// interval returns the outcomes below and above which P and Q each have probability tail at most,
+// and how many standard deviations that is from their means.
 func (m Mechanism) interval(tail float64) (reach, low, high float64) {
 	reach = math.Sqrt(-2 * math.Log(tail)) // P(N(0,1) > x) < exp(-x²/2)/2
 	return reach, -reach * m.NoiseMultiplier, 1 + reach*m.NoiseMultiplier
@@ -49,9 +50,10 @@ func (m Mechanism) lossRange(tail float64) float64 {
 	return m.loss(high) - m.loss(low)
 }
 
-// losses is a discrete distribution of a round's privacy loss, under the outcomes of the data set in the numerator: the loss
-// is (low+i)*step with probability mass[i], and infinite with probability infinite. It dominates the true one: delta at every
-// epsilon is at least as large, and stays so when rounds are composed.
+// losses is a discrete distribution of a round's privacy loss, under the outcomes of the data set
+// in the numerator: the loss is (low+i)*step with probability mass[i], and infinite with
+// probability infinite. It dominates the true one: delta at every epsilon is at least as large, and
+// stays so when rounds are composed.
 type losses struct {
 	low      int
 	mass     []float64
@@ -71,8 +73,8 @@ func (d losses) add(k int, mass, upper float64) {
 }
 
 const (
-	// panelWidth is the largest width of a quadrature panel, in the shortest length in which an integrand changes: its error
-	// is then below 3e-11 of the integral.
+	// panelWidth is the largest width of a quadrature panel, in the shortest length in which an
+	// integrand changes: its error is then below 3e-11 of the integral.
 	panelWidth = 0.2
 	// massRounding is what is added to every mass for that, and for rounding.
 	massRounding = 1e-10
@@ -84,14 +86,15 @@ var (
 	panelWeights = [3]float64{5.0 / 18, 8.0 / 18, 5.0 / 18}
 )
 
-// discretize returns the distributions of a round's loss on a grid of the given step: for the neighbour without the record,
-// log(P/Q) under P, and for the one with it, log(Q/P) under Q.
+// discretize returns the distributions of a round's loss on a grid of the given step: for the
+// neighbour without the record, log(P/Q) under P, and for the one with it, log(Q/P) under Q.
 //
-// In each cell [a, a+step] of losses the mass goes to the two ends, so shared that the masses of P and of Q in the cell both
-// stay as they are ("connect the dots"): delta is the expectation under Q of a convex function of P/Q, which grows when P/Q
-// spreads around its mean. The upper end's share of P is ∫ (1 - exp(a - loss)) dP / (1 - exp(-step)). Both integrals are over
-// positive numbers, by quadrature in the outcome. Rounding is made good by extra mass; outcomes beyond the interval have an
-// infinite loss, or the lowest cell's upper end.
+// In each cell [a, a+step] of losses the mass goes to the two ends, so shared that the masses of P
+// and of Q in the cell both stay as they are ("connect the dots"): delta is the expectation under Q
+// of a convex function of P/Q, which grows when P/Q spreads around its mean. The upper end's share
+// of P is ∫ (1 - exp(a - loss)) dP / (1 - exp(-step)). Both integrals are over positive numbers, by
+// quadrature in the outcome. Rounding is made good by extra mass; outcomes beyond the interval have
+// an infinite loss, or the lowest cell's upper end.
 func discretize(m Mechanism, step, tail float64) (remove, add losses) {
 	q, z := m.SamplingRate, m.NoiseMultiplier
 	reach, low, high := m.interval(tail)
@@ -133,7 +136,8 @@ func discretize(m Mechanism, step, tail float64) (remove, add losses) {
 	return remove.sealed(), add.sealed()
 }
 
-// sealed is d with all fields filled in. Masses so small that their inverses overflow are given infinite losses.
+// sealed is d with all fields filled in. Masses so small that their inverses overflow are given
+// infinite losses.
 func (d losses) sealed() losses {
 	d.logMass = make([]float64, len(d.mass))
 	for i, mass := range d.mass {

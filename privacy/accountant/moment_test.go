@@ -8,10 +8,11 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// quadrature is log(1 + ∫ ((1+y)^power - 1 - power*y) dQ), y = q (N(1,z²)/N(0,z²) - 1), by the trapezoidal rule: an
-// implementation that shares nothing with the closed forms. As ∫ y dQ = 0 that is the logarithm of E_Q[(P/Q)^power]; the
-// integrand is positive, so that small results keep their digits. The rule converges exponentially: the integrand is analytic
-// within π z² of the real line, where P/Q has its first complex zero, and falls off like a Gaussian.
+// quadrature is log(1 + ∫ ((1+y)^power - 1 - power*y) dQ), y = q (N(1,z²)/N(0,z²) - 1), by the
+// trapezoidal rule: an implementation that shares nothing with the closed forms. As ∫ y dQ = 0 that
+// is the logarithm of E_Q[(P/Q)^power]; the integrand is positive, so that small results keep their
+// digits. The rule converges exponentially: the integrand is analytic within π z² of the real line,
+// where P/Q has its first complex zero, and falls off like a Gaussian.
 func quadrature(m Mechanism, power float64) float64 {
 	q, z := m.SamplingRate, m.NoiseMultiplier
 	h := min(z/12, z*z/3)
@@ -55,7 +56,8 @@ func TestMomentsAgainstQuadrature(t *testing.T) {
 			m := Mechanism{q, z}
 			for _, alpha := range []float64{1.01, 1.1, 1.5, 1.999, 2, 2.0001, 2.5, 3, 4.7, 17.3, 32, 64.9, 200.5} {
 				want, got := quadrature(m, alpha), logMoment(m, alpha)
-				// Small moments of fractional orders are bounded by the chord between integers; they are checked below.
+				// Small moments of fractional orders are bounded by the chord between integers;
+				// they are checked below.
 				if alpha != math.Floor(alpha) && want < 1e-6 {
 					assert.GreaterOrEqual(t, got, want*(1-1e-8), "q=%v z=%v alpha=%v", q, z, alpha)
 					continue
@@ -67,7 +69,8 @@ func TestMomentsAgainstQuadrature(t *testing.T) {
 	}
 }
 
-// The orders of tensorflow/privacy's test_compute_log_a_equals_mp, which compares with multi-precision integration.
+// The orders of tensorflow/privacy's test_compute_log_a_equals_mp, which compares with
+// multi-precision integration.
 func TestMomentsOfTensorFlowPrivacy(t *testing.T) {
 	for _, tt := range []struct{ q, z, alpha float64 }{
 		{1e-7, 0.1, 1.01}, {1e-6, 0.1, 256}, {1e-5, 0.1, 256.1}, {1e-6, 1, 27}, {1e-4, 1, 1.5}, {1e-3, 1, 2}, {0.01, 10, 20},
@@ -78,8 +81,8 @@ func TestMomentsOfTensorFlowPrivacy(t *testing.T) {
 	}
 }
 
-// Mironov, Talwar and Zhang, theorem 5: D(P‖Q) >= D(Q‖P), so one of them bounds both directions. E_P[(Q/P)^alpha] is
-// E_Q[(P/Q)^(1-alpha)].
+// Mironov, Talwar and Zhang, theorem 5: D(P‖Q) >= D(Q‖P), so one of them bounds both directions.
+// E_P[(Q/P)^alpha] is E_Q[(P/Q)^(1-alpha)].
 func TestRemoveIsTheWorseDirection(t *testing.T) {
 	for _, q := range []float64{1e-3, 0.1, 0.5, 0.99} {
 		for _, z := range []float64{0.5, 1, 5} {
@@ -100,7 +103,8 @@ func TestMomentWithoutSampling(t *testing.T) {
 	}
 }
 
-// Convexity is what the search for the best order rests on, and that fractional and integer orders are one function.
+// Convexity is what the search for the best order rests on, and that fractional and integer orders
+// are one function.
 func TestMomentIsConvexInTheOrder(t *testing.T) {
 	for _, m := range []Mechanism{{1e-5, 0.3}, {0.01, 1}, {0.1, 2.67}, {0.5, 0.5}, {0.9, 20}} {
 		for alpha := 1.5; alpha < 60; alpha += 0.5 {
@@ -121,8 +125,8 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// Golden-section search over all orders finds none that gives noticeably less than the best of ours; 0.1 % where divergences turn
-// up sharply.
+// Golden-section search over all orders finds none that gives noticeably less than the best of
+// ours; 0.1 % where divergences turn up sharply.
 func TestOrdersAreFineEnough(t *testing.T) {
 	for _, tt := range []struct {
 		Step

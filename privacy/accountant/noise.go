@@ -8,9 +8,10 @@ import (
 // noisePrecision is how far NoiseMultiplier may be above the least one, relatively.
 const noisePrecision = 1e-6
 
-// NoiseMultiplier is the noise that so many rounds at a sampling rate need for a target epsilon at delta. It is within 1e-6 of
-// the least that does (of the least that PLD's grids can tell), and always on the side that does: [Epsilon] of the result is at
-// most the target. If any noise does, as when records are hardly ever drawn, it is the least that the method accepts.
+// NoiseMultiplier is the noise that so many rounds at a sampling rate need for a target epsilon at
+// delta. It is within 1e-6 of the least that does (of the least that PLD's grids can tell), and
+// always on the side that does: [Epsilon] of the result is at most the target. If any noise does,
+// as when records are hardly ever drawn, it is the least that the method accepts.
 func NoiseMultiplier(method Method, samplingRate float64, rounds int, epsilon, delta float64) (float64, error) {
 	if err := checkTarget(epsilon); err != nil {
 		return 0, err
@@ -32,9 +33,9 @@ func NoiseMultiplier(method Method, samplingRate float64, rounds int, epsilon, d
 	return leastNoise(func(z float64) (float64, error) { return spend(PLD, z) }, epsilon, max(start, pldMinNoise), 1.1, pldMinNoise)
 }
 
-// leastNoise solves spend(z) = epsilon for a falling spend: steps by a growing factor from start to a bracket, then regula
-// falsi in the logarithms of both (Illinois), with a bisection every third time so that the bracket must close. A spend that
-// fails ends it, as no noise helps then.
+// leastNoise solves spend(z) = epsilon for a falling spend: steps by a growing factor from start to
+// a bracket, then regula falsi in the logarithms of both (Illinois), with a bisection every third
+// time so that the bracket must close. A spend that fails ends it, as no noise helps then.
 func leastNoise(spend func(z float64) (float64, error), epsilon, start, factor, least float64) (float64, error) {
 	var failed error
 	excess := func(z float64) float64 {
@@ -68,7 +69,8 @@ func leastNoise(spend func(z float64) (float64, error), epsilon, start, factor, 
 		if i%3 == 2 {
 			share = 0.5
 		}
-		// Keep off the ends by a third of the precision: near one of them the last step closes the bracket from both sides.
+		// Keep off the ends by a third of the precision: near one of them the last step closes the
+		// bracket from both sides.
 		margin := min(noisePrecision/3/math.Log(high/low), 0.5)
 		middle := low * math.Pow(high/low, min(max(share, margin), 1-margin))
 		if value := excess(middle); value > 0 {

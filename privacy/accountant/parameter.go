@@ -21,7 +21,8 @@ const (
 	Analytic Method = "analytic"
 )
 
-// The ranges that all methods accept. They are wider than what anybody trains with, and keep every intermediate finite.
+// The ranges that all methods accept. They are wider than what anybody trains with, and keep every
+// intermediate finite.
 const (
 	minSamplingRate    = 1e-12
 	minNoiseMultiplier = 1e-6
@@ -99,8 +100,8 @@ func checkTarget(epsilon float64) error {
 	return checkEpsilon(epsilon)
 }
 
-// asDelta turns the logarithm of a bound on delta into a delta, in (0, 1]. What underflows becomes the smallest number above 0:
-// no Gaussian is (epsilon, 0)-private.
+// asDelta turns the logarithm of a bound on delta into a delta, in (0, 1]. What underflows becomes
+// the smallest number above 0: no Gaussian is (epsilon, 0)-private.
 func asDelta(logDelta float64) float64 {
 	return max(min(math.Exp(logDelta), 1), math.SmallestNonzeroFloat64)
 }

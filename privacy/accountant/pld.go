@@ -21,7 +21,8 @@ const (
 	maxCells = 1 << 18
 )
 
-// pldEpsilon is Epsilon by privacy loss distributions: the worse of the two directions, and never above RDP.
+// pldEpsilon is Epsilon by privacy loss distributions: the worse of the two directions, and never
+// above RDP.
 func pldEpsilon(merged []Step, delta float64) (float64, error) {
 	if err := pldCheck(merged); err != nil || len(merged) == 0 {
 		return 0, err
@@ -56,7 +57,8 @@ func pldDelta(merged []Step, epsilon float64) (float64, error) {
 	return max(min(g.refine(deltaError, minDelta, ask), delta), math.SmallestNonzeroFloat64), nil
 }
 
-// answer is an epsilon or a delta of a composition. If fill is above 1 there is none, as the transform would be so much too long.
+// answer is an epsilon or a delta of a composition. If fill is above 1 there is none, as the
+// transform would be so much too long.
 type answer struct{ value, fill float64 }
 
 func (c composition) epsilon(delta float64) answer {

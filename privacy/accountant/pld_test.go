@@ -31,8 +31,8 @@ func TestPLDAgainstAnalytic(t *testing.T) {
 	}
 }
 
-// onceDelta is the delta of a single round in closed form: both directions have their losses above epsilon on one side of one
-// outcome.
+// onceDelta is the delta of a single round in closed form: both directions have their losses above
+// epsilon on one side of one outcome.
 func onceDelta(m Mechanism, epsilon float64) float64 {
 	q, z := m.SamplingRate, m.NoiseMultiplier
 	upper := func(x float64) (p, r float64) {
@@ -62,8 +62,9 @@ func TestPLDOfOneRound(t *testing.T) {
 	}
 }
 
-// bruteDelta is delta at epsilon by the plain method: probabilities of cells of losses, each rounded down, multiplied out without
-// Fourier transforms or tilts. A lower bound, as is every loss; and an upper one if losses are rounded up instead.
+// bruteDelta is delta at epsilon by the plain method: probabilities of cells of losses, each
+// rounded down, multiplied out without Fourier transforms or tilts. A lower bound, as is every
+// loss; and an upper one if losses are rounded up instead.
 func bruteDelta(m Mechanism, rounds int, epsilon float64, cells int, up bool) float64 {
 	q, z := m.SamplingRate, m.NoiseMultiplier
 	mass := func(from, to float64) (p, r float64) {
@@ -137,8 +138,9 @@ func TestPLDAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// A simulation of 100 rounds from a fixed seed: the mean of 1 - exp(epsilon - loss), where that is positive, has expectation delta.
-// Hoeffding's inequality bounds how far below it the mean may be, but for a chance of 1e-9; Bernstein's would be closer.
+// A simulation of 100 rounds from a fixed seed: the mean of 1 - exp(epsilon - loss), where that is
+// positive, has expectation delta. Hoeffding's inequality bounds how far below it the mean may be,
+// but for a chance of 1e-9; Bernstein's would be closer.
 func TestPLDAgainstSimulation(t *testing.T) {
 	m, rounds, epsilon := Mechanism{0.1, 1}, 100, 5.0
 	random := rand.New(rand.NewPCG(1, 2))
@@ -225,7 +227,8 @@ func TestLossAndOutcome(t *testing.T) {
 				require.False(t, math.IsNaN(loss) || math.IsInf(loss, 0))
 				assert.GreaterOrEqual(t, loss, last)
 				last = loss
-				// Where the loss is flat its inverse is not determined, but the loss of the inverse is.
+				// Where the loss is flat its inverse is not determined, but the loss of the inverse
+				// is.
 				if back := m.outcome(loss); !math.IsInf(back, 0) {
 					assert.InDelta(t, loss, m.loss(back), 1e-14*(1+math.Abs(loss))+1e-9*math.Abs(loss), "%+v x=%v", m, x)
 				}
@@ -235,7 +238,8 @@ func TestLossAndOutcome(t *testing.T) {
 	assert.Equal(t, math.Inf(-1), Mechanism{0.5, 1}.outcome(-1), "log(1-q) is -0.69")
 }
 
-// A discretised round keeps all mass, dominates the true delta at every epsilon, and meets it at the losses of its grid.
+// A discretised round keeps all mass, dominates the true delta at every epsilon, and meets it at
+// the losses of its grid.
 func TestDiscretize(t *testing.T) {
 	for _, m := range []Mechanism{{0.1, 1}, {0.01, 0.3}, {0.9, 5}, {1e-4, 0.8}} {
 		const step, tail = 0.01, 1e-15
@@ -273,7 +277,8 @@ func TestDiscretize(t *testing.T) {
 	}
 }
 
-// The bound on rounding must hold and still be small. What is composed here is a fair coin's loss, whose composition is binomial.
+// The bound on rounding must hold and still be small. What is composed here is a fair coin's loss,
+// whose composition is binomial.
 func TestComposeAgainstBinomial(t *testing.T) {
 	for _, rounds := range []int{1, 10, 1000, 100000} {
 		for _, lambda := range []float64{1e-8, 0.1, 1} {

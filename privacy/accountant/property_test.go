@@ -103,8 +103,8 @@ func TestNoiseMultiplierInvertsEpsilon(t *testing.T) {
 	})
 }
 
-// PLD lies between the exact delta of the strongest single round and RDP, and grows with rounds. Its grid follows the parameters,
-// which makes it monotone only up to the grid's error.
+// PLD lies between the exact delta of the strongest single round and RDP, and grows with rounds.
+// Its grid follows the parameters, which makes it monotone only up to the grid's error.
 func TestPLDLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := steps(logUniform(1e-2, 1).Draw(t, "q"), logUniform(0.3, 500).Draw(t, "z"), rapid.IntRange(1, 100).Draw(t, "T"))

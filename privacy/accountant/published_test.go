@@ -32,8 +32,8 @@ func noiseOf(t testing.TB, method Method, q float64, rounds int, epsilon, delta 
 	return z
 }
 
-// The noise multipliers that were measured with another implementation (in Python) before this package was written, rounded as
-// they were noted: sampling rate 1/30, delta 1e-6.
+// The noise multipliers that were measured with another implementation (in Python) before this
+// package was written, rounded as they were noted: sampling rate 1/30, delta 1e-6.
 func TestMeasuredMultipliers(t *testing.T) {
 	for _, tt := range []struct {
 		rounds            int
@@ -63,8 +63,8 @@ func TestPresets(t *testing.T) {
 	assert.InDelta(t, 4.0, epsilonOf(t, RDP, 1e-6, steps(0.1, 1.603, 100)), 2e-3)
 }
 
-// tensorflow/privacy, tensorflow_privacy/privacy/analysis/rdp_accountant_test.py: test_compute_rdp_sequence (q 0.01, sigma 2.5, 50
-// steps, to 1e-5) and test_compute_rdp_scalar.
+// tensorflow/privacy, tensorflow_privacy/privacy/analysis/rdp_accountant_test.py:
+// test_compute_rdp_sequence (q 0.01, sigma 2.5, 50 steps, to 1e-5) and test_compute_rdp_scalar.
 func TestTensorFlowPrivacyDivergences(t *testing.T) {
 	for alpha, want := range map[float64]float64{1.5: 0.00065, 2.5: 0.001085, 5: 0.00218075, 50: 0.023846, 100: 167.416307} {
 		assert.InDelta(t, want, 50*logMoment(Mechanism{0.01, 2.5}, alpha)/(alpha-1), 1e-5, "alpha=%v", alpha)
@@ -72,9 +72,10 @@ func TestTensorFlowPrivacyDivergences(t *testing.T) {
 	assert.InDelta(t, 0.07737, 10*logMoment(Mechanism{0.1, 2}, 5)/4, 1e-5)
 }
 
-// Abadi et al., "Deep learning with differential privacy", 2016, section 5.1: q 0.01, sigma 4, 100 epochs, delta 1e-5 give
-// epsilon 1.26 by the moments accountant, which converts Rényi divergences of integer orders up to 32 in the older way. An earlier
-// version of tensorflow/privacy's test has it to six digits, at order 20. Converted as here, it is less.
+// Abadi et al., "Deep learning with differential privacy", 2016, section 5.1: q 0.01, sigma 4, 100
+// epochs, delta 1e-5 give epsilon 1.26 by the moments accountant, which converts Rényi divergences
+// of integer orders up to 32 in the older way. An earlier version of tensorflow/privacy's test has
+// it to six digits, at order 20. Converted as here, it is less.
 func TestMomentsAccountant(t *testing.T) {
 	least, at := math.Inf(1), 0
 	for alpha := 2; alpha <= 32; alpha++ {
@@ -88,14 +89,15 @@ func TestMomentsAccountant(t *testing.T) {
 	assert.InDelta(t, 1.0354, epsilonOf(t, RDP, 1e-5, steps(0.01, 4, 10000)), 1e-4, "from this package")
 }
 
-// tensorflow/privacy, test_get_privacy_spent_check_target_delta: sigma 4.530877117 is exactly (1, 1e-6)-private by RDP.
+// tensorflow/privacy, test_get_privacy_spent_check_target_delta: sigma 4.530877117 is exactly (1,
+// 1e-6)-private by RDP.
 func TestTensorFlowPrivacyGaussian(t *testing.T) {
 	assert.InDelta(t, 1, epsilonOf(t, RDP, 1e-6, steps(1, 4.530877117, 1)), 1e-6)
 	assert.InEpsilon(t, 1e-6, deltaOf(t, RDP, 1, steps(1, 4.530877117, 1)), 1e-5)
 }
 
-// pytorch/opacus, opacus/tests/accountants_test.py: q 0.04, delta 1e-5. Its orders are coarser, so that its epsilon is a little
-// larger; its noise is found to 1e-4.
+// pytorch/opacus, opacus/tests/accountants_test.py: q 0.04, delta 1e-5. Its orders are coarser, so
+// that its epsilon is a little larger; its noise is found to 1e-4.
 func TestOpacus(t *testing.T) {
 	epsilon := epsilonOf(t, RDP, 1e-5, steps(0.04, 1.5, 2250))
 	assert.LessOrEqual(t, epsilon, 7.32911117143)
@@ -104,9 +106,10 @@ func TestOpacus(t *testing.T) {
 	assert.InDelta(t, 1.3562, noiseOf(t, RDP, 0.04, 2000, 8, 1e-5), 3e-4)
 }
 
-// google/differential-privacy, go/noise/gaussian_noise_test.go: delta of the Gaussian mechanism to 1e-10 (TestDeltaForGaussian),
-// and the variances of the least noise for sensitivity 1 (TestGaussianStatistics), as Balle and Wang compute them. Theirs is up to
-// 0.1 % more than the least.
+// google/differential-privacy, go/noise/gaussian_noise_test.go: delta of the Gaussian mechanism to
+// 1e-10 (TestDeltaForGaussian), and the variances of the least noise for sensitivity 1
+// (TestGaussianStatistics), as Balle and Wang compute them. Theirs is up to 0.1 % more than the
+// least.
 func TestAnalyticGaussian(t *testing.T) {
 	ln3 := math.Log(3)
 	assert.InDelta(t, 0.008751768145810, deltaOf(t, Analytic, 0.1, steps(1, 10, 1)), 1e-10)
@@ -122,12 +125,14 @@ func TestAnalyticGaussian(t *testing.T) {
 		assert.InEpsilon(t, math.Sqrt(tt.variance), z, 1e-3, "%+v", tt)
 		assert.LessOrEqual(t, z, math.Sqrt(tt.variance)*(1+noisePrecision), "%+v", tt)
 	}
-	// The same of three rounds with sqrt(3) times the noise (dp_accounting's PLD test_gaussian_basic has 0.126936).
+	// The same of three rounds with sqrt(3) times the noise (dp_accounting's PLD
+	// test_gaussian_basic has 0.126936).
 	assert.InDelta(t, 0.126936, deltaOf(t, Analytic, 1, steps(1, math.Sqrt(3), 3)), 1e-6)
 }
 
-// google/differential-privacy, python/dp_accounting/.../pld_privacy_accountant_test.py, test_poisson_subsampled_gaussian: three
-// rounds of q 0.2 and sigma 0.5 have delta 0.15594 at epsilon 1.
+// google/differential-privacy, python/dp_accounting/.../pld_privacy_accountant_test.py,
+// test_poisson_subsampled_gaussian: three rounds of q 0.2 and sigma 0.5 have delta 0.15594 at
+// epsilon 1.
 func TestGooglePLD(t *testing.T) {
 	assert.InDelta(t, 0.15594, deltaOf(t, PLD, 1, steps(0.2, 0.5, 3)), 5e-6)
 	assert.InDelta(t, 1, epsilonOf(t, PLD, 0.15594, steps(0.2, 0.5, 3)), 1e-3)

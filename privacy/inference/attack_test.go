@@ -30,7 +30,8 @@ type test struct {
 	power     float64   // k = <W c, c>
 }
 
-// New prepares an attack: for every round it computes each of the victim's gradients and solves for the direction.
+// New prepares an attack: for every round it computes each of the victim's gradients and solves for
+// the direction.
 func New(s Setting) (*Attack, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
@@ -79,8 +80,8 @@ func (a *Attack) prepare(x []float64, rows []float32) test {
 	return t
 }
 
-// noise is the variance of each coordinate of a residual that does not come from sampling: the mechanism's, and that of two
-// roundings to the grid, as far as rounding is like uniform noise.
+// noise is the variance of each coordinate of a residual that does not come from sampling: the
+// mechanism's, and that of two roundings to the grid, as far as rounding is like uniform noise.
 func (a *Attack) noise() float64 {
 	c := a.setting.Mechanism
 	rounding := a.scale() * a.setting.Grid.Step
@@ -93,8 +94,8 @@ func (a *Attack) scale() float64 {
 	return a.setting.Mechanism.ExpectedBatch / (1 - a.setting.Mechanism.Momentum)
 }
 
-// solve returns u with (variance·RᵀR + noise·I) u = c for the rows R, by conjugate gradients: to 1e-3, or as far as maxSteps
-// goes. Any direction makes a valid attack.
+// solve returns u with (variance·RᵀR + noise·I) u = c for the rows R, by conjugate gradients: to
+// 1e-3, or as far as maxSteps goes. Any direction makes a valid attack.
 func solve(rows, c []float32, variance, noise float64) []float32 {
 	const maxSteps, precision = 60, 1e-3
 	d := len(c)
@@ -149,7 +150,8 @@ func likelihood(s, k, q float64) float64 {
 	return math.Log1p(q * math.Expm1(e))
 }
 
-// Play runs the victim through all rounds, with the canary among its examples or without, and returns what it releases.
+// Play runs the victim through all rounds, with the canary among its examples or without, and
+// returns what it releases.
 func (a *Attack) Play(member bool, source *privacy.Source) []gradients.Vector {
 	data := a.setting.Data
 	if member {
@@ -164,8 +166,8 @@ func (a *Attack) Play(member bool, source *privacy.Source) []gradients.Vector {
 	return released
 }
 
-// Run plays trials games with the canary and as many without, scores them, and measures how well a threshold tells them apart.
-// Half as many games before set the threshold.
+// Run plays trials games with the canary and as many without, scores them, and measures how well a
+// threshold tells them apart. Half as many games before set the threshold.
 func (a *Attack) Run(trials int, seed uint64) Result {
 	games := uint64(0)
 	play := func(n int) (in, out []float64) {

@@ -39,7 +39,8 @@ func prepare(t testing.TB, o Options) *Attack {
 	return a
 }
 
-// With the preset's noise the attack stays within the bound, without it is far above: even in half the rounds.
+// With the preset's noise the attack stays within the bound, without it is far above: even in half
+// the rounds.
 func TestNoiseStopsTheAttack(t *testing.T) {
 	stage.NotShort(t, "solves for the directions of 150 rounds")
 	o := Options{Samples: 100, Rounds: rounds, NoiseMultiplier: noise, Canary: Crafted, Seed: 1}
@@ -65,8 +66,9 @@ func TestAttackOnMLP(t *testing.T) {
 	assert.Greater(t, r.Advantage.Low, MaxAdvantage(epsilon, delta))
 }
 
-// The bound of the mechanism itself, its total variation, is reached by the crafted canary up to chance: the attack is about
-// as good as any. With less noise and fewer rounds than the preset there is more to see.
+// The bound of the mechanism itself, its total variation, is reached by the crafted canary up to
+// chance: the attack is about as good as any. With less noise and fewer rounds than the preset
+// there is more to see.
 func TestAttackIsStrong(t *testing.T) {
 	stage.NotShort(t, "plays 400 games")
 	const z, few = 1.0, 20
@@ -115,7 +117,8 @@ func TestCraftedCanaryIsAlone(t *testing.T) {
 	assert.NotEqual(t, plain.Canary.Labels, wrong.Canary.Labels)
 }
 
-// Where the other examples add nothing, a score is the likelihood ratio of one Gaussian in the canary's direction.
+// Where the other examples add nothing, a score is the likelihood ratio of one Gaussian in the
+// canary's direction.
 func TestScoreOfOneRound(t *testing.T) {
 	spec := model.Spec{Inputs: 2, Classes: 2}
 	data := mnist.Features{X: []float32{0, 0}, Labels: []uint8{0}, Inputs: 2} // saturated: its gradient is 0
@@ -213,7 +216,8 @@ func TestSettingErrors(t *testing.T) {
 	}
 }
 
-// A quick look: a victim of 100 examples, no noise, 20 rounds. BenchmarkMembership prints the full numbers.
+// A quick look: a victim of 100 examples, no noise, 20 rounds. BenchmarkMembership prints the full
+// numbers.
 func ExampleAttack_Run() {
 	data, err := mnist.Embedded()
 	if err != nil {

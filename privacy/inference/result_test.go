@@ -17,8 +17,8 @@ func (i Interval) String() string { return fmt.Sprintf("%.3f [%.3f, %.3f]", i.Va
 type Result struct {
 	Trials    int // with the canary, and as many without
 	Threshold float64
-	// The rates at the threshold, TPR the share of members that the attack names, FPR of others. Each pair of intervals holds
-	// together.
+	// The rates at the threshold, TPR the share of members that the attack names, FPR of others.
+	// Each pair of intervals holds together.
 	TPR, FPR  Interval
 	Advantage Interval // TPR - FPR
 	AUC       Interval // the chance that a member's score is above another's
@@ -28,13 +28,15 @@ func (r Result) String() string {
 	return fmt.Sprintf("advantage %v, TPR %v at FPR %v, AUC %v, %d trials each", r.Advantage, r.TPR, r.FPR, r.AUC, r.Trials)
 }
 
-// Breaks tells whether the rates refute (epsilon, delta)-privacy: at 95 %, no mechanism that has it gives them.
+// Breaks tells whether the rates refute (epsilon, delta)-privacy: at 95 %, no mechanism that has it
+// gives them.
 func (r Result) Breaks(epsilon, delta float64) bool {
 	return r.TPR.Low > MaxTPR(r.FPR.High, epsilon, delta)
 }
 
-// MaxTPR bounds the true positives of any attack with a rate of false positives, under (epsilon, delta)-privacy:
-// TPR <= exp(epsilon) FPR + delta, and the same for those that it clears, 1 - FPR <= exp(epsilon) (1 - TPR) + delta.
+// MaxTPR bounds the true positives of any attack with a rate of false positives, under (epsilon,
+// delta)-privacy: TPR <= exp(epsilon) FPR + delta, and the same for those that it clears, 1 - FPR <=
+// exp(epsilon) (1 - TPR) + delta.
 func MaxTPR(fpr, epsilon, delta float64) float64 {
 	return min(1, math.Exp(epsilon)*fpr+delta, 1-math.Exp(-epsilon)*(1-delta-fpr))
 }
@@ -51,7 +53,8 @@ func MaxAUC(epsilon, delta float64) float64 {
 // corner is the rate of false positives at which the two bounds of MaxTPR meet.
 func corner(epsilon, delta float64) float64 { return (1 - delta) / (1 + math.Exp(epsilon)) }
 
-// separate returns the threshold that tells two samples of scores apart best: a member scores above it.
+// separate returns the threshold that tells two samples of scores apart best: a member scores above
+// it.
 func separate(in, out []float64) (threshold float64) {
 	best := math.Inf(-1)
 	for _, candidate := range append(slices.Clone(in), out...) {
@@ -112,7 +115,8 @@ func measure(in, out []float64, threshold float64) Result {
 	return r
 }
 
-// proportion is k of n with its exact interval, which misses with the given chance (Clopper and Pearson).
+// proportion is k of n with its exact interval, which misses with the given chance (Clopper and
+// Pearson).
 func proportion(k, n int, miss float64) Interval {
 	i := Interval{float64(k) / float64(n), 0, 1}
 	if k > 0 {

@@ -47,12 +47,13 @@ type Canary string
 const (
 	Typical     Canary = "typical"     // an image like the others
 	Mislabelled Canary = "mislabelled" // one with a wrong label, to which a model is always opposed
-	// Crafted is the worst for its owner: an image lit in the corners alone, where no other is, so that its gradient has
-	// coordinates to itself. Differential privacy protects it as well.
+	// Crafted is the worst for its owner: an image lit in the corners alone, where no other is, so
+	// that its gradient has coordinates to itself. Differential privacy protects it as well.
 	Crafted Canary = "crafted"
 )
 
-// Options choose a setting on MNIST like the presets: pooled pixels, clip 1, sampling rate 0.1, momentum 0.9, learning rate 20.
+// Options choose a setting on MNIST like the presets: pooled pixels, clip 1, sampling rate 0.1,
+// momentum 0.9, learning rate 20.
 type Options struct {
 	Hidden          int // units of the MLP; 0 for softmax
 	Samples         int // of the victim, the canary apart
@@ -69,12 +70,13 @@ const (
 	learning = 20
 	// presetNoise is the noise of the training that gives the models, whatever the victim's.
 	presetNoise = 2.670
-	// fineStep is the grid's where no noise hides the rounding, on int16: range ±0.25, fifteen times what a coordinate of a mean gradient has.
+	// fineStep is the grid's where no noise hides the rounding, on int16: range ±0.25, fifteen
+	// times what a coordinate of a mean gradient has.
 	fineStep = 1.0 / (1 << 16)
 )
 
-// OnMNIST makes a setting from a training set of images like MNIST's: a quarter of it for the training that gives the models, and
-// out of other quarters the victim's examples and the canary.
+// OnMNIST makes a setting from a training set of images like MNIST's: a quarter of it for the
+// training that gives the models, and out of other quarters the victim's examples and the canary.
 func OnMNIST(train mnist.Set, o Options) (Setting, error) {
 	if o.Samples < 1 || o.Samples > train.Len()/4 || o.Rounds < 1 {
 		return Setting{}, fmt.Errorf("%w: %d samples and %d rounds, want 1 to %d and at least 1", ErrSetting, o.Samples, o.Rounds, train.Len()/4)

@@ -41,8 +41,8 @@ func (v *victim) release(x []float64) gradients.Vector {
 	return vector
 }
 
-// trajectory trains on data as a participant with the preset's noise does, and returns the parameters that each round began
-// with.
+// trajectory trains on data as a participant with the preset's noise does, and returns the
+// parameters that each round began with.
 func trajectory(spec model.Spec, data mnist.Features, rounds int, seed uint64) ([][]float64, error) {
 	m, err := model.New(spec)
 	if err != nil {
@@ -67,7 +67,8 @@ func trajectory(spec model.Spec, data mnist.Features, rounds int, seed uint64) (
 	return models, nil
 }
 
-// initial is zero for softmax, and for the MLP uniform weights (Glorot and Bengio, 2010) and zero biases.
+// initial is zero for softmax, and for the MLP uniform weights (Glorot and Bengio, 2010) and zero
+// biases.
 func initial(s model.Spec, source privacy.UniformSource) []float64 {
 	x := make([]float64, s.Dim())
 	if s.Hidden == 0 {

@@ -11,7 +11,8 @@ import (
 // Accountant names who turns noise into epsilon.
 type Accountant string
 
-// The accountants. Lemma1 is none: it is the formula of the SPDL paper, which a plan labels as such.
+// The accountants. Lemma1 is none: it is the formula of the SPDL paper, which a plan labels as
+// such.
 const (
 	RDP      = Accountant(accountant.RDP)
 	PLD      = Accountant(accountant.PLD)
@@ -118,7 +119,8 @@ func (in Input) calibrate(claim, rate, samplingRate float64) (accountant.Calibra
 type Ledger struct {
 	Epsilon float64 `json:"epsilon"`          // after all rounds
 	Rounds  *uint64 `json:"rounds,omitempty"` // that a budget of the target epsilon pays for; null without a target
-	// LeastMultiplier is a noise multiplier with which the target pays for all rounds, if the plan's own does not.
+	// LeastMultiplier is a noise multiplier with which the target pays for all rounds, if the
+	// plan's own does not.
 	LeastMultiplier float64 `json:"least_noise_multiplier,omitempty"`
 }
 

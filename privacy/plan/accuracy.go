@@ -7,7 +7,8 @@ import (
 	"github.com/spdl/spdl/mnist/model"
 )
 
-// Accuracy is what was measured on MNIST at the settings of a plan, or at the noise just below and above.
+// Accuracy is what was measured on MNIST at the settings of a plan, or at the noise just below and
+// above.
 type Accuracy struct {
 	Measured bool  `json:"measured"`
 	Clean    *Band `json:"clean"`    // everybody honest
@@ -42,15 +43,17 @@ var (
 	mlp    = model.Spec{Inputs: 196, Hidden: 32, Classes: 10}
 )
 
-// The noise multipliers of epsilon 8, 4, 2, 1, 0.5, 0.25 and 0.1 at q = 0.1, T = 100 and delta 1e-6; those of q = 1/30 and of
-// T = 300 beside their series. TestMeasuredNoise holds them to the accountant.
+// The noise multipliers of epsilon 8, 4, 2, 1, 0.5, 0.25 and 0.1 at q = 0.1, T = 100 and delta
+// 1e-6; those of q = 1/30 and of T = 300 beside their series. TestMeasuredNoise holds them to the
+// accountant.
 const (
 	z8, z4, z2, z1       = 1.06, 1.603, 2.670, 4.78
 	zHalf, zQuarter, z01 = 8.9, 16.9, 39.7
 	z300of8, z300of4     = 0.802, 1.097
 )
 
-// measured is tables 3.2 and 3.3 of the study that the project began with. Errors there, accuracies here.
+// measured is tables 3.2 and 3.3 of the study that the project began with. Errors there, accuracies
+// here.
 var measured = []series{
 	{pooled, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds at epsilon 2, worst of eight attacks; else 1 seed, no attack",
 		[]point{{z2, 0.908, 0.907}, {zHalf, 0.895, 0}, {zQuarter, 0.882, 0}, {z01, 0.840, 0}}},
@@ -101,7 +104,8 @@ func (s series) covers(in Input) bool {
 		s.rule == in.Rule && math.Abs(in.SamplingRate/s.rate-1) < closeRate && in.Clip == 1 && in.Momentum == tableMomentum
 }
 
-// at is the band at a noise multiplier: a point's, or from the worse to the better of two that it lies between.
+// at is the band at a noise multiplier: a point's, or from the worse to the better of two that it
+// lies between.
 func (s series) at(multiplier float64, floor bool) Accuracy {
 	for i, p := range s.points {
 		if math.Abs(multiplier/p.multiplier-1) < closeNoise {

@@ -11,7 +11,8 @@ import (
 	"github.com/spdl/spdl/mnist/model"
 )
 
-// ErrInput is wrapped by the errors of [Make], beside those of the accountant, which wrap accountant.ErrParameter.
+// ErrInput is wrapped by the errors of [Make], beside those of the accountant, which wrap
+// accountant.ErrParameter.
 var ErrInput = errors.New("plan: bad input")
 
 // Input is what is planned. All participants are alike: as many examples each, one mechanism.
@@ -95,7 +96,8 @@ func (in Input) complete() (Input, rules.Rule, error) {
 	return in, rule, nil
 }
 
-// aggregates tries the rule on the fewest gradients that may close a round, as genesis validation does.
+// aggregates tries the rule on the fewest gradients that may close a round, as genesis validation
+// does.
 func aggregates(rule rules.Rule, n, f int) error {
 	trial := make([]gradients.Vector, n-f)
 	for i := range trial {

@@ -7,8 +7,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Plan is what becomes of an [Input]. Adjacency is adding or removing one example of one participant; epsilon is that
-// participant's, over all rounds.
+// Plan is what becomes of an [Input]. Adjacency is adding or removing one example of one
+// participant; epsilon is that participant's, over all rounds.
 type Plan struct {
 	Participants int     `json:"participants"`
 	Byzantine    int     `json:"byzantine"`
@@ -32,7 +32,8 @@ type Plan struct {
 	SumStd       float64 `json:"noise_std_sum"`       // sigma = z*C, on each coordinate of the batch's sum
 	SubmittedStd float64 `json:"noise_std_submitted"` // on each coordinate of the submitted vector, after momentum
 	GridStep     float64 `json:"grid_step"`
-	// NoiseToGradient is the norm of a submitted vector's noise over the clip norm, which bounds the gradient in it.
+	// NoiseToGradient is the norm of a submitted vector's noise over the clip norm, which bounds
+	// the gradient in it.
 	NoiseToGradient float64 `json:"noise_to_gradient"`
 
 	Rule     Rule         `json:"rule"`
@@ -50,7 +51,8 @@ type Rule struct {
 	Why   string `json:"why,omitempty"` // it does not
 }
 
-// Make plans. It fails with ErrInput, or with accountant.ErrParameter for what no accountant can answer.
+// Make plans. It fails with ErrInput, or with accountant.ErrParameter for what no accountant can
+// answer.
 func Make(in Input) (Plan, error) {
 	in, rule, err := in.complete()
 	if err != nil {

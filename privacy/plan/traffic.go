@@ -2,15 +2,16 @@ package plan
 
 import "time"
 
-// What a round's transactions hold at most beside the vectors, as app.Params.TxBytes counts it: signature, lottery proof and
-// header of a gradient; an aggregate's own, and its entry for each gradient.
+// What a round's transactions hold at most beside the vectors, as app.Params.TxBytes counts it:
+// signature, lottery proof and header of a gradient; an aggregate's own, and its entry for each
+// gradient.
 const (
 	envelopeBytes = 512
 	includedBytes = 48
 )
 
-// Traffic is the size of the transactions of a round: what every node stores. It receives them at least twice, by gossip and in the
-// block.
+// Traffic is the size of the transactions of a round: what every node stores. It receives them at
+// least twice, by gossip and in the block.
 type Traffic struct {
 	Gradient int64   `json:"gradient_bytes"` // one transaction
 	Round    int64   `json:"round_bytes"`    // N gradients and the aggregate

@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// weakEpsilon is where a guarantee ends to mean much: an observer may then be e^8 times as sure as before.
+	// weakEpsilon is where a guarantee ends to mean much: an observer may then be e^8 times as sure
+	// as before.
 	weakEpsilon = 8
-	// largeNoise is the noise-to-gradient ratio beyond which training suffers: with 20 participants 0.16 took 2 points of accuracy,
-	// 0.30 took 4 and 1.35 took 14.
+	// largeNoise is the noise-to-gradient ratio beyond which training suffers: with 20 participants
+	// 0.16 took 2 points of accuracy, 0.30 took 4 and 1.35 took 14.
 	largeNoise = 0.25
 )
 

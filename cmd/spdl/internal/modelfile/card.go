@@ -80,8 +80,8 @@ type File struct {
 	Parameters []float64
 }
 
-// New makes a file of a model and its proof, whose header it sets. It fails where one does not follow
-// from the other.
+// New makes a file of a model and its proof, whose header it sets. It fails where one does not
+// follow from the other.
 func New(parameters []float64, header *types.LightBlock, proof Bundle) (*File, error) {
 	var err error
 	if proof.Header, err = encodeHeader(header); err != nil {
