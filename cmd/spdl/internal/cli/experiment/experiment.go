@@ -3,7 +3,6 @@ package experiment
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,10 +58,7 @@ func Command() *cobra.Command {
 		for i, e := range chosen {
 			files[i] = filepath.Join(runner.Dir, e.Name+".svg")
 		}
-		return r.Show(map[string][]string{"files": files}, func(w io.Writer) error {
-			_, err := fmt.Fprintln(w, strings.Join(files, "\n"))
-			return err
-		})
+		return r.Show(map[string][]string{"files": files}, command.Line(strings.Join(files, "\n")))
 	})
 	f := cmd.Flags()
 	f.Int("seeds", 1, "repetitions with seeds 1 to this; more than one gives bands")

@@ -3,8 +3,6 @@ package explorer
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/cometbft/cometbft/libs/log"
@@ -63,10 +61,7 @@ func Command() *cobra.Command {
 			return err
 		}
 		url := "http://" + l.Addr().String()
-		if err := r.Show(map[string]string{"url": url}, func(w io.Writer) error {
-			_, err := fmt.Fprintln(w, url)
-			return err
-		}); err != nil {
+		if err := r.Show(map[string]string{"url": url}, command.Line(url)); err != nil {
 			return errors.Join(err, l.Close())
 		}
 		return s.Serve(r.Context, l)

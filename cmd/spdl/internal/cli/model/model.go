@@ -80,7 +80,7 @@ func (o *exportOptions) check() ([]string, error) {
 	if _, err := query.RoundNumbers(args); err != nil {
 		return nil, err
 	}
-	return args, o.Timeout.Check()
+	return args, o.Check()
 }
 
 func runExport(r *command.Run, o *exportOptions, _ []string) error {

@@ -25,10 +25,7 @@ func ShowNodeID() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return r.Show(map[string]string{"node_id": string(key.ID())}, func(w io.Writer) error {
-			_, err := fmt.Fprintln(w, key.ID())
-			return err
-		})
+		return r.Show(map[string]string{"node_id": string(key.ID())}, command.Line(string(key.ID())))
 	})
 }
 

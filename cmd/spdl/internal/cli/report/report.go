@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -57,10 +56,7 @@ func runReport(r *command.Run, o *options, args []string) error {
 	if err := os.WriteFile(path, page, 0o644); err != nil {
 		return err
 	}
-	if err := r.Show(map[string]string{"file": path}, func(w io.Writer) error {
-		_, err := fmt.Fprintln(w, path)
-		return err
-	}); err != nil {
+	if err := r.Show(map[string]string{"file": path}, command.Line(path)); err != nil {
 		return err
 	}
 	return found

@@ -33,7 +33,7 @@ type evidenceOptions struct {
 }
 
 func runEvidence(r *command.Run, o *evidenceOptions, args []string) error {
-	if err := o.Timeout.Check(); err != nil {
+	if err := o.Check(); err != nil {
 		return err
 	}
 	c, err := r.Client(o.Node)

@@ -67,7 +67,7 @@ func (o *trustOptions) trust(offline bool) (verify.Trust, error) {
 	case t.Period <= 0:
 		return t, command.Usage(fmt.Errorf("--trust-period is %v, want above 0", t.Period))
 	}
-	return t, o.Timeout.Check()
+	return t, o.Check()
 }
 
 // follow starts a light client on --node, for a chain; "" for the node's own.
