@@ -27,7 +27,7 @@ func InBlocks(d, cost int, f func(lo, hi int)) {
 // one call.
 func InParallel(n, cost int, f func(i int)) { spread(n, n*cost, f) }
 
-// spread runs f(0) to f(n-1), which take work together, on as many cores as pay.
+// spread runs f(0) to f(n-1), which together take the given work, on as many cores as are worth it.
 func spread(n, work int, f func(i int)) {
 	workers := min(runtime.GOMAXPROCS(0), n, 1+work/minBlockWork)
 	if workers <= 1 {

@@ -2,8 +2,7 @@ package gradients
 
 import "errors"
 
-// What a payload or a genesis value may be refused for. The returned errors wrap one of these and
-// name the value and its bound.
+// The errors about a payload or a genesis value wrap one of these and name the value and its bound.
 var (
 	// ErrWidth: the width is neither Int8 nor Int16.
 	ErrWidth = errors.New("unknown coordinate width")

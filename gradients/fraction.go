@@ -85,7 +85,7 @@ func (f Fraction) Within(o Fraction, tolerance int64) (j int, ok bool) {
 	return -1, true
 }
 
-// magnitude is |x|, also of the smallest int64.
+// magnitude returns |x|, also of the smallest int64.
 func magnitude(x int64) uint64 {
 	if x < 0 {
 		return -uint64(x)

@@ -61,9 +61,9 @@ func pairwise(vs []Vector, avx2 bool, workers int) *Distances {
 	return d
 }
 
-// share lets the workers draw chunks until none is left; each sums into a scratch matrix of its own
-// and adds that to d at its end. Which worker draws which chunk is up to the scheduler and does not
-// matter: integer sums commute.
+// share lets the workers take chunks until none is left. Each sums into a scratch matrix of its own
+// and adds that to d at its end. The scheduler decides which worker takes which chunk; it does not
+// matter, because integer sums commute.
 func (d *Distances) share(vs []Vector, avx2 bool, workers int) {
 	dim := vs[0].Len()
 	var (

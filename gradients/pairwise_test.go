@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kernels are what this build and CPU can run.
+// kernels returns what this build and CPU can run.
 func kernels() map[string]bool {
 	k := map[string]bool{"twin": false}
 	if haveAVX2 {

@@ -50,7 +50,7 @@ func (s *scratch) sweepTwin(vs []Vector, lo, hi int) {
 	}
 }
 
-// panel is packed row i.
+// panel returns packed row i.
 func (s *scratch) panel(i int) *panel { return (*panel)(s.packed[i*panelWords:]) }
 
 // add turns the dot product of packed rows i < j into their squared distance and adds it to the

@@ -57,10 +57,10 @@ func offGrid16(q []int16) int {
 	return slices.IndexFunc(q, func(x int16) bool { return x < -16383 || x > 16383 })
 }
 
-// Width is the vector's width, 0 for the zero Vector.
+// Width returns the vector's width, 0 for the zero Vector.
 func (v Vector) Width() Width { return v.width }
 
-// Len is the number of coordinates.
+// Len returns the number of coordinates.
 func (v Vector) Len() int { return max(len(v.i8), len(v.i16)) }
 
 // At returns coordinate i in grid steps. It panics if i is out of range.

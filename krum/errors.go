@@ -2,7 +2,7 @@ package krum
 
 import "errors"
 
-// What a selection may be refused for. The returned errors wrap one of these and name the numbers.
+// The errors of a selection wrap one of these and name the numbers.
 var (
 	// ErrInfeasible: N, f, m or the floor make no sense together, whatever the vectors.
 	ErrInfeasible = errors.New("infeasible parameters")

@@ -19,8 +19,8 @@ type Result struct {
 	// Neighbours holds for each input the positions that its score sums over, nearest first, at
 	// equal distance the lower position first.
 	Neighbours [][]int
-	// Margin is the score of the first that was not selected minus the score of the last that was:
-	// 0 on a tie. It is -1 if all were selected.
+	// Margin is the best score that was not selected minus the worst that was: 0 on a tie, and -1
+	// if all were selected.
 	Margin int64
 }
 

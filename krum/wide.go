@@ -10,8 +10,8 @@ import (
 )
 
 // SelectWide is Select for squared distances of any size, such as those of sums of many vectors:
-// sq[i][j] is the squared distance of i and j, symmetric; the diagonal is not looked at. It is
-// slow, and gives the same result as Select wherever both apply.
+// sq[i][j] is the squared distance of i and j, symmetric; the diagonal is ignored. It is slow, and
+// gives the same result as Select wherever both apply.
 //
 // It panics if sq is not square or a distance is negative.
 func SelectWide(sq [][]*big.Int, m int, o Options) (Result, error) {
@@ -46,7 +46,7 @@ func selectWide(sq [][]*big.Int, m, q int, o Options) Result {
 			return sq[i][j]
 		}
 		others := rank(n, func(j, k int) int {
-			if j == i || k == i { // itself last, where nothing looks
+			if j == i || k == i { // itself last, where nobody reads
 				return cmp.Compare(b2i(j == i), b2i(k == i))
 			}
 			return at(j).Cmp(at(k))

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// idx is an IDX file: a magic number, dimensions, and what follows.
+// idx returns an IDX file: a magic number, dimensions, and what follows.
 func idx(magic uint32, dims []uint32, payload []byte) []byte {
 	b := binary.BigEndian.AppendUint32(nil, magic)
 	for _, dim := range dims {

@@ -69,7 +69,7 @@ func appendPooled(dst []float32, image []uint8, cols, pool int, value []float32)
 	return dst
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (f Features) Len() int { return len(f.Labels) }
 
 // Row returns the inputs of example i. It shares memory with f.

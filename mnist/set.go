@@ -18,7 +18,7 @@ type Data struct {
 	Train, Test Set
 }
 
-// Len is the number of examples.
+// Len returns the number of examples.
 func (s Set) Len() int { return len(s.Labels) }
 
 // Image returns the Rows*Cols pixels of example i. It shares memory with s.

@@ -112,7 +112,7 @@ func (s *Source) exp(a, b uint64) bool {
 	return k&1 == 1
 }
 
-// expOne is true with probability exp(-1).
+// expOne returns true with probability exp(-1).
 func (s *Source) expOne() bool {
 	k := uint64(2) // the first coin is always heads
 	for s.below(k) == 0 {
@@ -136,8 +136,9 @@ func (s *Source) expWide(a, b wide, shift uint) bool {
 	return k&1 == 1
 }
 
-// below is uniform on [0, n), n > 0. Source: Lemire, "Fast random integer generation in an
-// interval", 2019; the words that would favour some results are drawn again, so that it is exact.
+// below returns a number uniform on [0, n), n > 0. Source: Lemire, "Fast random integer generation
+// in an interval", 2019; the words that would favour some results are drawn again, so that it is
+// exact.
 func (s *Source) below(n uint64) uint64 {
 	result, rest := bits.Mul64(s.Uint64(), n)
 	if rest < n {
@@ -148,7 +149,7 @@ func (s *Source) below(n uint64) uint64 {
 	return result
 }
 
-// belowWide is uniform on [0, n) for n of at least 2^127.
+// belowWide returns a number uniform on [0, n) for n of at least 2^127.
 func (s *Source) belowWide(n wide) wide {
 	for {
 		if w := (wide{s.Uint64(), s.Uint64()}); w.less(n) {

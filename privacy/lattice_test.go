@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// exact is the preset with discrete noise.
+// exact returns the preset with discrete noise.
 func exact() privacy.Config {
 	c := preset
 	c.Discrete = true

@@ -126,7 +126,7 @@ func (m *Mechanism) noised(sum []float64, std float64) {
 	}
 }
 
-// norm is the Euclidean norm of a sum that is as it should be.
+// norm returns the Euclidean norm of a sum that is as it should be.
 func (m *Mechanism) norm(sum []float64) float64 {
 	if len(sum) != len(m.momentum) {
 		panic(fmt.Sprintf("privacy: sum of dimension %d, want %d", len(sum), len(m.momentum)))
@@ -141,7 +141,7 @@ func (m *Mechanism) norm(sum []float64) float64 {
 	return math.Sqrt(square)
 }
 
-// meanStd is the standard deviation of the noise added to a batch mean of the given norm.
+// meanStd returns the standard deviation of the noise added to a batch mean of the given norm.
 func (m *Mechanism) meanStd(signal float64) float64 {
 	if m.config.Kind == Prototype {
 		const sensitivity, delta = 1e-6, 1e-5

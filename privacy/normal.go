@@ -39,7 +39,7 @@ func (s *Source) pair() (x, y float64) {
 	}
 }
 
-// polar is what a point of the given squared radius is multiplied by.
+// polar returns what a point of the given squared radius is multiplied by.
 func polar(square float64) float64 { return math.Sqrt(-2 * math.Log(square) / square) }
 
 // signed maps a word to a multiple of 2^-53 in [-1, 1), exactly.

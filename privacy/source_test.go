@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// sampleSize is how many draws the tests of a distribution take.
+// sampleSize returns how many draws the tests of a distribution take.
 func sampleSize() int { return stage.Pick(1<<17, 1<<18, 1<<20) }
 
 func TestSecureSourceIsNormal(t *testing.T) {

@@ -20,8 +20,8 @@ func TestSignedIsExact(t *testing.T) {
 	assert.Equal(t, 0.5-0x1p-53, signed(1<<62-1))
 }
 
-// twin is what a copy of the process's memory, or a second virtual machine from one image, would go
-// on with.
+// twin returns what a copy of the process's memory, or a second virtual machine from one image,
+// would go on with.
 func twin(t *testing.T, s *Source) *Source {
 	state, err := s.stream.MarshalBinary()
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 // them.
 const stepsPerStd = 8
 
-// VarianceFactor is v_t, as package floor has it for validators.
+// VarianceFactor returns v_t, as package floor has it for validators.
 func VarianceFactor(beta float64, t int) float64 { return floor.VarianceFactor(beta, t) }
 
 // SubmittedStd is s_t = (z*C/B)*sqrt(v_t): the standard deviation of the noise in each coordinate
@@ -22,7 +22,7 @@ func SubmittedStd(c Config, t int) float64 {
 	return roundStd(c) * math.Sqrt(VarianceFactor(c.Momentum, t))
 }
 
-// FinalStd is the limit of [SubmittedStd] for large t: (z*C/B)*sqrt((1-beta)/(1+beta)).
+// FinalStd returns the limit of [SubmittedStd] for large t: (z*C/B)*sqrt((1-beta)/(1+beta)).
 func FinalStd(c Config) float64 {
 	return roundStd(c) * math.Sqrt((1-c.Momentum)/(1+c.Momentum))
 }
@@ -31,7 +31,8 @@ func FinalStd(c Config) float64 {
 // advance; the step must then be given.
 func StepFor(c Config) float64 { return FinalStd(c) / stepsPerStd }
 
-// roundStd is the standard deviation z*C/B of the noise in one round's batch mean, before momentum.
+// roundStd returns the standard deviation z*C/B of the noise in one round's batch mean, before
+// momentum.
 func roundStd(c Config) float64 {
 	if c.Kind != Gaussian {
 		return 0

@@ -17,7 +17,7 @@ type account struct {
 	last   uint64 // rounds counted
 }
 
-// after is the largest epsilon of a participant after a round; nil where there is
+// after returns the largest epsilon of a participant after a round; nil where there is
 // no guarantee. In later epochs, whose costs differ, it is what the node says at
 // the moment.
 func (a *account) after(ctx context.Context, c *client.Client, r app.Record) (*float64, error) {

@@ -27,7 +27,7 @@ type Round struct {
 	GE           float64  `json:"t_ge_ms"`
 	BC           float64  `json:"t_bc_ms"`
 
-	// Past tells that the round was closed before this run.
+	// Past reports that the round was closed before this run.
 	Past bool `json:"-"`
 }
 
@@ -90,7 +90,7 @@ func Follow(ctx context.Context, n *Net, e *evaluate.Evaluator, each func(Round)
 	}
 }
 
-// errNotClosed tells that there is no record of a round, now.
+// errNotClosed means that a round has no record yet.
 var errNotClosed = errors.New("round is not closed")
 
 // retry asks until there is an answer: the node may be down, or not have it yet.

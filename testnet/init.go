@@ -62,7 +62,7 @@ func Init(m Manifest) (*Net, error) {
 	return n, m.save()
 }
 
-// genesisSeed is the chain's seed: of the manifest's, or random.
+// genesisSeed returns the chain's seed: of the manifest's, or random.
 func (m *Manifest) genesisSeed() []byte {
 	var seed [32]byte
 	if m.Seed == 0 {

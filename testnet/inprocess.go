@@ -62,7 +62,7 @@ func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
 // Failed delivers what a node cannot recover from.
 func (p *InProcess) Failed() <-chan error { return p.failed }
 
-// PeakRSS is the most memory that this process held resident, in bytes: all
+// PeakRSS returns the most memory that this process held resident, in bytes: all
 // nodes, and who looks at them.
 func (p *InProcess) PeakRSS() int64 { return peakOfPID(os.Getpid()) }
 

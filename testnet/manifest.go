@@ -140,7 +140,7 @@ type Attack struct {
 	Kind string `mapstructure:"kind"`
 }
 
-// hooks are what the manifest changes in node i.
+// hooks returns what the manifest changes in node i.
 func (m *Manifest) hooks(i int) node.Hooks {
 	if v := m.Dictated[i]; v != nil {
 		return attack.Dictated(v)
@@ -148,7 +148,7 @@ func (m *Manifest) hooks(i int) node.Hooks {
 	return attack.Hooks(m.attack(i))
 }
 
-// attack is how node i misbehaves, "" where it does not.
+// attack returns how node i misbehaves, "" where it does not.
 func (m *Manifest) attack(i int) string {
 	for _, x := range m.Attacks {
 		if x.Node == i {
@@ -161,7 +161,7 @@ func (m *Manifest) attack(i int) string {
 // MaxValidators bounds a localnet.
 const MaxValidators = 100
 
-// params are the chain's parameters.
+// params returns the chain's parameters.
 func (m *Manifest) params() (params.Params, error) {
 	p, err := preset.New(m.Preset, m.Validators)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// Made tells whether a folder holds a localnet that Init made.
+// Made reports whether a folder holds a localnet that Init made.
 func Made(home string) bool {
 	_, err := os.Stat(filepath.Join(home, manifestFile))
 	return err == nil

@@ -62,7 +62,7 @@ func StartProcesses(n *Net, binary string) (*Processes, error) {
 	return p, nil
 }
 
-// LogFile is where a node's process writes its log.
+// LogFile returns where a node's process writes its log.
 func (n Node) LogFile() string { return filepath.Join(n.Home, "node.log") }
 
 // Start starts node i, which must not run.
@@ -93,7 +93,7 @@ func (p *Processes) Start(i int) error {
 	return nil
 }
 
-// command is what node i's process runs.
+// command returns what node i's process runs.
 func (p *Processes) command(i int) []string {
 	home := []string{"--home", p.Net.Nodes[i].Home}
 	if p.Net.Manifest.attack(i) != "" {
@@ -206,7 +206,7 @@ func (p *Processes) Stop() error {
 	return err
 }
 
-// PeakRSS is the sum over the nodes of the most memory that each held resident,
+// PeakRSS returns the sum over the nodes of the most memory that each held resident,
 // in bytes.
 func (p *Processes) PeakRSS() int64 {
 	p.mu.Lock()
@@ -222,7 +222,7 @@ func (p *Processes) PeakRSS() int64 {
 	return sum
 }
 
-// tail is the end of a log file.
+// tail returns the end of a log file.
 func tail(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -14,7 +14,7 @@ func bound() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// peakOf is the peak resident memory of an ended process, bytes, or its
+// peakOf returns the peak resident memory of an ended process, bytes, or its
 // parent's at the start where that was more: exec counts it in.
 func peakOf(s *os.ProcessState) int64 {
 	if u, ok := s.SysUsage().(*syscall.Rusage); ok {
@@ -23,7 +23,7 @@ func peakOf(s *os.ProcessState) int64 {
 	return 0
 }
 
-// peakOfPID is the peak resident memory of a running process, bytes; 0 where
+// peakOfPID returns the peak resident memory of a running process, bytes; 0 where
 // it cannot be read.
 func peakOfPID(pid int) int64 {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -39,7 +39,7 @@ func startStandIns(t *testing.T, n *Net) *Processes {
 	return p
 }
 
-// pids are the processes that a node has had so far, waiting for the nth.
+// pids returns the processes that a node has had so far, waiting for the nth.
 func pids(t *testing.T, n Node, nth int) []int {
 	t.Helper()
 	var out []int
@@ -74,7 +74,7 @@ func alive(pid int) bool {
 	return len(rest) > 0 && rest[0] != 'Z'
 }
 
-// state is the letter of a process's state in /proc.
+// state returns the letter of a process's state in /proc.
 func state(pid int) byte {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := bytes.Cut(data, []byte(") "))

@@ -63,7 +63,7 @@ func (r *Reporter) Round(x Round) error {
 	return err
 }
 
-// Count is how many rounds were reported.
+// Count returns how many rounds were reported.
 func (r *Reporter) Count() int { return r.count }
 
 // End prints the summary.

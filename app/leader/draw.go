@@ -27,7 +27,7 @@ var (
 // Output is a draw, h: compared as a big-endian number.
 type Output [OutputSize]byte
 
-// Input is what a participant's draw for a round is taken of: alpha of RFC
+// Input returns what a participant's draw for a round is taken of: alpha of RFC
 // 9381. It names the chain and the round, so that no proof serves elsewhere.
 func Input(chainID string, epoch, round uint64, seed []byte) []byte {
 	alpha := prefixed("spdl/draw/v2", chainID)
@@ -36,7 +36,7 @@ func Input(chainID string, epoch, round uint64, seed []byte) []byte {
 	return append(alpha, seed...)
 }
 
-// PossessionInput is what a newly registered VRF key proves its possession on:
+// PossessionInput returns what a newly registered VRF key proves its possession on:
 // the chain and the participant's signing key that it is registered with.
 func PossessionInput(chainID string, signingKey []byte) []byte {
 	return append(prefixed("spdl/vrf-key/v1", chainID), signingKey...)

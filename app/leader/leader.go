@@ -31,7 +31,7 @@ func Rank(draws []Draw) (ranking []uint32, tie bool) {
 	return ranking, len(sorted) > 1 && sorted[0].Output == sorted[1].Output
 }
 
-// NextSeed is the seed after a round with these draws: SHA-256(seed, largest
+// NextSeed returns the seed after a round with these draws: SHA-256(seed, largest
 // draw), of zeros where there is none.
 func NextSeed(seed []byte, draws []Draw) []byte {
 	var largest Output

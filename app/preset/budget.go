@@ -11,7 +11,7 @@ import (
 // Delta is the presets' delta: well below one over any participant's examples.
 const Delta = 1e-6
 
-// MechanismOf is what the accountant has to know of a chain's mechanism. Fixed
+// MechanismOf returns what the accountant has to know of a chain's mechanism. Fixed
 // batches have no amplification by sampling that this accountant proves: they
 // count as the whole data set.
 func MechanismOf(p params.Privacy) accountant.Mechanism {

@@ -67,7 +67,7 @@ func mlp(n, f int) params.Params {
 	return p
 }
 
-// private is what the presets with a guarantee share: epsilon 2 with
+// private returns what the presets with a guarantee share: epsilon 2 with
 // multi-Krum for small n, epsilon 4 with NNM + trimmed mean where f > 1.
 func private(n, f int) params.Params {
 	p := params.Params{
@@ -90,7 +90,7 @@ func private(n, f int) params.Params {
 	return p
 }
 
-// paper is the paper's own setting with its prototype's inputs, (x/100-0.5)/0.5
+// paper returns the paper's own setting with its prototype's inputs, (x/100-0.5)/0.5
 // of a pixel x, and its noise, which gives no privacy.
 func paper(n, f int) params.Params {
 	p := params.Params{

@@ -11,7 +11,7 @@ import (
 
 const domain = "spdl/tx/v1"
 
-// signBytes is what a participant signs: 32 bytes that bind the domain, the
+// signBytes returns what a participant signs: 32 bytes that bind the domain, the
 // chain, the kind and the content.
 func signBytes(chainID string, k Kind, content [32]byte) []byte {
 	h := sha256.New()
@@ -23,7 +23,7 @@ func signBytes(chainID string, k Kind, content [32]byte) []byte {
 	return h.Sum(nil)
 }
 
-// ID is what approvals name a proposal by: SHA-256 of the kind, as 4 bytes big
+// ID returns what approvals name a proposal by: SHA-256 of the kind, as 4 bytes big
 // endian, and the content hash. Two kinds of one content are two proposals.
 func (t *Tx) ID() [32]byte {
 	return sha256.Sum256(append(binary.BigEndian.AppendUint32(nil, uint32(t.kind)), t.Content[:]...))

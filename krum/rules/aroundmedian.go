@@ -22,7 +22,7 @@ func (aroundMedianRule) Name() string { return "mean-around-median" }
 
 func (aroundMedianRule) Condition(n, f int) error { return majority("mean-around-median", n, f) }
 
-// Denominator is the number of values that are taken, included - f.
+// Denominator returns the number of values that are taken, included - f.
 func (aroundMedianRule) Denominator(_, f, included int) int64 { return honestMajority(f, included) }
 
 func (aroundMedianRule) Cost() string { return "O(n log^2 n d)" }
@@ -41,8 +41,8 @@ func (aroundMedianRule) aggregate(in Input, p points) (Output, error) {
 	return Output{Delta: p.nearMedian(p.len() - in.F), Selected: p.everybody(), Margin: -1}, nil
 }
 
-// honestMajority returns the number of honest gradients that there are at least among those
-// included, or 0 if they may not outnumber the f others.
+// honestMajority returns the least number of honest gradients among those included, or 0 if they
+// may fail to outnumber the f others.
 func honestMajority(f, included int) int64 {
 	if f < 0 || included < 2*f+1 {
 		return 0

@@ -119,7 +119,8 @@ func repeatKrum(d *gradients.Distances, theta int, o krum.Options) []int {
 	return selected
 }
 
-// repeatKrum is the same for all distances and variants of the score.
+// repeatKrum returns what the function repeatKrum does, for all distances and variants of the
+// score.
 func (d distances) repeatKrum(theta int, o krum.Options) []int {
 	left := ascending(d.len())
 	selected := make([]int, 0, theta)

@@ -16,9 +16,9 @@ import (
 // Resilience: N >= 3f+1 is necessary, and not enough. The theorem is about gradient descent rather
 // than about one aggregate: with gradients that are mu-Lipschitz and an average cost that is
 // gamma-strongly convex it needs 2f-redundant data and f/N < 1/(1 + 2 mu/gamma), which is at most
-// 1/3 because mu >= gamma. What it never does is detect a wrong direction: f gradients turned
-// around keep their norms, and all enter. It needs f+1 included gradients, and drops f of those
-// that are included however many are silent.
+// 1/3 because mu >= gamma. It never detects a wrong direction: f gradients that are turned around
+// keep their norms, and all enter. It needs f+1 included gradients, and drops f of those that are
+// included however many are silent.
 //
 // Score: squared norms, in squared grid steps.
 //
@@ -26,8 +26,8 @@ import (
 //
 // Source: Gupta, Liu, Vaidya, "Byzantine Fault-Tolerant Distributed Machine Learning Using
 // Stochastic Gradient Descent (SGD) and Norm-Based Comparative Gradient Elimination (CGE)", 2020
-// (arXiv:2008.04699), which adds up what is left; here it is divided by its number, as for every
-// other rule.
+// (arXiv:2008.04699), which sums the gradients that are left; here the sum is divided by their
+// number, as every other rule does.
 type comparativeRule struct{}
 
 func (comparativeRule) Name() string { return "cge" }
@@ -39,7 +39,7 @@ func (comparativeRule) Condition(n, f int) error {
 	return nil
 }
 
-// Denominator is the number of gradients that are left, included - f.
+// Denominator returns the number of gradients that are left, included - f.
 func (comparativeRule) Denominator(_, f, included int) int64 { return int64(max(0, included-f)) }
 
 func (comparativeRule) Cost() string { return "O(n d)" }
@@ -69,9 +69,9 @@ func (comparativeRule) aggregate(in Input, p points) (Output, error) {
 	return out, nil
 }
 
-// squaredNorms returns those of the points, in squared grid steps times size^2. Of a sum of s
-// vectors the squared norm is s times the sum of the vectors' squared norms less the sum of the
-// squared distances of each two.
+// squaredNorms returns the squared norms of the points, in squared grid steps times size^2. Of a
+// sum of s vectors the squared norm is s times the sum of the vectors' squared norms less the sum
+// of the squared distances of each two.
 func (p points) squaredNorms() []*big.Int {
 	single := squaredNorms(p.vectors)
 	norms := make([]*big.Int, p.len())

@@ -26,18 +26,18 @@ const (
 // tau is the lower median of the points' distances from there, so that at least half of them are
 // not clipped in the first step. If fewer than half of the points are Byzantine, some honest one is
 // as far away as tau at least, and some at most. Ten steps from there come close to Huber's
-// estimate of location with that tau. What the paper gains from learning from history is not had.
+// estimate of location with that tau. What the paper gains by learning from history is lost.
 //
 // What is rounded, and how: v is kept as weights of the median and of the points, with 40
 // fractional bits, from which distances follow exactly (see hull). The factor min(1, ...) is
-// rounded down to a multiple of 2^-30 by an integer root, new weights down to multiples of 2^-40,
-// and those of the last step, brought to sum 1, down to multiples of 2^-20, where the median gets
-// what is left over, so that no gradient gains by its position. With D the diameter of the points
-// and the median, a step ends within 2^-30 D of the step without rounding from the same v because
-// of the factors, and within (k+1) 2^-39 D because of the weights; Delta is within (k+1) 2^-20 D of
-// the last step. A step without rounding is a gradient step of length 1 on a mean of Huber
-// functions, which is convex with slopes that change no faster than v does, so it brings no two
-// places farther apart: ten steps together err by at most 10 (2^-30 + (k+1) 2^-39) D.
+// rounded down to a multiple of 2^-30 by an integer root, and new weights to multiples of 2^-40.
+// The weights of the last step, scaled to sum 1, are rounded down to multiples of 2^-20; the median
+// gets what is left over, so that no gradient gains by its position. With D the diameter of the
+// points and the median, a step ends within 2^-30 D of the step without rounding from the same v
+// because of the factors, and within (k+1) 2^-39 D because of the weights; Delta is within (k+1)
+// 2^-20 D of the last step. A step without rounding is a gradient step of length 1 on a mean of
+// Huber functions, which is convex with slopes that change no faster than v does, so it brings no
+// two places farther apart: ten steps together err by at most 10 (2^-30 + (k+1) 2^-39) D.
 //
 // Resilience: N >= 10f, the theorem's delta <= 0.1, and the theorem is about a start near the
 // honest mean and about the right tau, neither of which is known here. Participants who are silent
@@ -60,7 +60,7 @@ func (centeredClippingRule) Condition(n, f int) error {
 	return nil
 }
 
-// Denominator is the sum of the weights times that of the median.
+// Denominator returns the sum of the weights times that of the median.
 func (centeredClippingRule) Denominator(n, f, included int) int64 {
 	return medianRule{}.Denominator(n, f, included) << weightBits
 }
@@ -99,12 +99,12 @@ func (centeredClippingRule) aggregate(_ Input, p points) (Output, error) {
 	}, nil
 }
 
-// clip takes one step: of the weights a_i at the place that was measured, with sum A, and the
-// factors l_i,
+// clip takes one step. From the weights a_i of the place that was measured, with sum A, and the
+// factors l_i it makes
 //
 //	a_i <- (a_i (k - sum of l_j) + A l_i) / k
 //
-// where the centre, a_0, has l_0 = 0 that is not summed. Factors are times 2^clippingBits.
+// where the centre, a_0, has l_0 = 0 and is left out of the sum. Factors are times 2^clippingBits.
 func (h *hull) clip(place []uint64, radius, radiusUnit *big.Int) {
 	k := len(place) - 1
 	factors := make([]uint64, 1+k)

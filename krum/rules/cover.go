@@ -25,7 +25,7 @@ func newGraph(n int) *graph {
 	return g
 }
 
-// join adds the edge of i and j, which there must not be yet.
+// join adds the edge of i and j, which must not exist yet.
 func (g *graph) join(i, j int) {
 	g.adjacent[i*g.words+j/64] |= 1 << (j % 64)
 	g.adjacent[j*g.words+i/64] |= 1 << (i % 64)
@@ -40,7 +40,7 @@ func (g *graph) clone() *graph {
 	return &c
 }
 
-// set makes g the copy of o, which is of the same edges.
+// set makes g a copy of o, which must have the same edges.
 func (g *graph) set(o *graph) {
 	copy(g.alive, o.alive)
 	copy(g.degree, o.degree)
@@ -77,13 +77,13 @@ func (g *graph) solve(budget int) bool {
 // cover is solve, by bounded search (Downey and Fellows, "Parameterized Complexity", 1999, section
 // 3.2.1): of a vertex and its neighbours either must be in the cover.
 //
-// Vertices are settled without a choice where one is safe: a vertex of a larger degree than the
-// budget must go, the neighbour of a vertex of degree 1 may as well, and of a circle any vertex. It
-// gives up where the budget cannot do because each vertex takes away at most the largest degree.
-// Else it branches on a vertex of largest degree, which is at least 3: remove it, or remove its
-// neighbours. Hence at most T(b) = 1 + T(b-1) + T(b-3) nodes for budget b.
+// Some removals are safe without a choice: a vertex whose degree exceeds the budget, the neighbour
+// of a vertex of degree 1, and any vertex of a circle. A vertex takes away no more edges than the
+// largest degree; if the budget cannot suffice for that reason, the search gives up. Otherwise it
+// branches on a vertex of largest degree, which is at least 3: remove it, or remove its neighbours.
+// Hence it visits at most T(b) = 1 + T(b-1) + T(b-3) nodes for budget b.
 //
-// spare are graphs of the same edges for copies, one a level; missing ones are made.
+// spare holds graphs of the same edges to copy to, one per level; missing ones are made.
 func (g *graph) cover(budget int32, spare *level) bool {
 	for {
 		var edges, most int32
@@ -146,10 +146,10 @@ func (l *level) next() *level {
 // of all sets of n-budget such vertices its first n-budget ones come first in lexicographic order.
 // Removing budget vertices must leave no edge.
 //
-// It goes through the vertices in order and keeps each one that a solution can keep beside those
-// kept before. Where the last solution found does, there is nothing to search. Otherwise the vertex
-// has an edge, so that keeping it takes at least one off the budget, as dropping it does: there are
-// at most as many searches as the budget, with budgets that fall.
+// It goes through the vertices in order and keeps each one that some solution keeps together with
+// those kept before. If the last solution found keeps it, no search is needed. Otherwise the vertex
+// has an edge, so that keeping it costs at least one of the budget, as dropping it does. Hence
+// there are at most as many searches as the budget, with ever smaller budgets.
 func (g *graph) firstWithout(budget int) []int {
 	solution := g.clone()
 	solution.solve(budget)

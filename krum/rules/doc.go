@@ -2,7 +2,7 @@
 //
 // A rule maps the included gradients, in participant order, to one aggregate Delta. Delta is a
 // fraction of integers with one denominator, computed in integers, so that every validator gets the
-// same bits. None of the rules draws random numbers or depends on the number of cores, and only two
+// same bits. None of the rules uses random numbers or depends on the number of cores, and only two
 // round: geometric-median and centered-clipping, which are limits of iterations, round weights in a
 // way that is part of their definition.
 //
@@ -27,9 +27,9 @@
 //
 // N counts the registered participants, also those of whom no gradient is included. Rules that
 // score gradients by their neighbours (krum, multi-krum, bulyan) take the silent ones to be
-// infinitely far away. For the others they are not there: of k included gradients up to f may be
-// Byzantine, however many are silent and whoever they are, so that a rule drops what it drops for f
-// from those k, and not f less those who are silent.
+// infinitely far away. The other rules ignore them: any f of the k included gradients may be
+// Byzantine, however many participants are silent, so a rule drops as many of the k as f demands,
+// and never fewer because some are silent.
 //
 // # How to add a rule
 //
@@ -39,10 +39,10 @@
 // Add one line to the list in registry.go: the rule and its mixed and bucketed variants then exist,
 // for genesis, the command line and the benchmarks too.
 //
-// Of points there are ready: mean of some, best by Krum, middleMean of ranks and nearMedian of each
-// coordinate, distances. Whatever else goes through coordinates adds up vectors[k].At(j) over the k
-// of membersOf(i), which is point i times size(), and divides by size() in Delta's denominator.
-// Integers alone: a float has no place in a Delta.
+// Points have these methods ready: mean (of some points), best (by Krum), middleMean and nearMedian
+// (of each coordinate), and distances. Other code that reads coordinates sums vectors[k].At(j) over
+// the k of membersOf(i), which gives point i times size(), and divides by size() in Delta's
+// denominator. Integers alone: a float has no place in a Delta.
 //
 // The tests run over the registry and fail, saying so, until the rule exists twice more, in words
 // of its definition: in the table of references in reference_test.go, in Go, and in

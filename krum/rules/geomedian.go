@@ -52,7 +52,7 @@ func (geometricMedianRule) Name() string { return "geometric-median" }
 
 func (geometricMedianRule) Condition(n, f int) error { return majority("geometric-median", n, f) }
 
-// Denominator is the sum of the weights.
+// Denominator returns the sum of the weights.
 func (geometricMedianRule) Denominator(_, _, _ int) int64 { return 1 << weightBits }
 
 func (geometricMedianRule) Cost() string { return "O(n^2 d)" }

@@ -10,11 +10,11 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// weightBits are the fractional bits of the weights that an aggregate is a mean with in the end.
+// weightBits is the number of fractional bits of the weights with which the aggregate is a mean.
 const weightBits = 20
 
-// hull finds its way in the convex hull of points y_1 to y_k and, if there is one, a centre m,
-// knowing only distances. A place v is given by weights; geometric-median and centered-clipping
+// A hull is the convex hull of points y_1 to y_k and, if there is one, of a centre m, of which only
+// distances are known. A place v in it is given by weights; geometric-median and centered-clipping
 // iterate on these, in O(k^2) a step instead of O(k d), and no coordinate is ever rounded.
 //
 // Let v = (a_0 m + sum of a_i y_i)/A, where A is the sum of all weights; s the size, so that y_i is
@@ -110,8 +110,8 @@ func dot[E int8 | int16](num []int64, q []E) (sum int64) {
 	return sum
 }
 
-// measure writes the squared distances of all points from the place that the weights give, times
-// unit, which depends on the weights, to squares.
+// measure writes to squares the squared distances of all points from the place that the weights
+// give, times unit, which depends on the weights.
 func (h *hull) measure(a0 uint64, a []uint64) {
 	b, sum := make([]uint64, len(h.vectors)), a0
 	for i, x := range a {
@@ -161,7 +161,7 @@ func (h *hull) measure(a0 uint64, a []uint64) {
 // uint128 is hi*2^64 + lo.
 type uint128 struct{ hi, lo uint64 }
 
-// weighted returns for each vector the sum of b times its squared distances.
+// weighted returns, for each vector, its squared distances summed with the weights b.
 func (h *hull) weighted(b []uint64) []uint128 {
 	sums := make([]uint128, len(b))
 	for l := range sums {

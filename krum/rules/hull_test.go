@@ -85,7 +85,7 @@ func distanceOf(a, b []*big.Float) *big.Float {
 	return sum.Sqrt(sum)
 }
 
-// diameter is the largest distance of two of the rows.
+// diameter returns the largest distance of two of the rows.
 func diameter(rows [][]*big.Float) float64 {
 	most := 0.0
 	for i, a := range rows {
@@ -120,7 +120,7 @@ func (p *exactPlace) weiszfeld() {
 	p.at = next
 }
 
-// objective is the smoothed sum of distances, F in the rule's comment.
+// objective returns the smoothed sum of distances, F in the rule's comment.
 func (p *exactPlace) objective() float64 {
 	sum := 0.0
 	for _, point := range p.points {
@@ -188,7 +188,7 @@ func TestGeometricMedianIsAsCloseAsItSays(t *testing.T) {
 	}
 }
 
-// exactAt is the place that weights give.
+// exactAt returns the place that weights give.
 func exactAt(vs []gradients.Vector, weights []uint64) exactPlace {
 	p := exactStart(vs, make([]int64, vs[0].Len()), 1)
 	total := exactFloat(0)

@@ -1,7 +1,7 @@
 package rules
 
-// lanes says how values are packed into words of 64 bits: bits wide each, the top bit of each lane
-// 0, so that lanes are compared by one subtraction.
+// lanes says how values are packed into words of 64 bits. Each lane is bits wide and has its top
+// bit 0, so that one subtraction compares all lanes.
 type lanes struct {
 	bits   uint   // 16 or 32
 	count  int    // 64 / bits

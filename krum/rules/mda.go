@@ -27,9 +27,9 @@ const maxDiameterF = 33
 // the candidates for t are bisected, at most 23 searches, and the lexicographic order costs at most
 // T(0) + ... + T(f) more. T(33) is 790,065 and all that some 21 million nodes, seconds; with larger
 // f the rule refuses (ErrInfeasible). That is every N up to 100 with N >= 3f+1. Trying out all
-// subsets would be C(100, 33) = 3 * 10^26. What it does take is far less, for bounds cut off almost
-// everything: the hardest graphs that were tried, disjoint cliques, took 4 ms a search with f = 33,
-// and points with distances give fewer hard graphs.
+// subsets would be C(100, 33) = 3 * 10^26. In practice bounds cut off almost everything: the
+// hardest graphs that were tried, disjoint cliques, took 4 ms a search with f = 33, and distances
+// of points rarely give hard graphs.
 //
 // Source: Rousseeuw, "Multivariate estimation with high breakdown point", 1985; El Mhamdi,
 // Guerraoui, Guirguis, Hoang, Rouault, "Genuinely Distributed Byzantine Machine Learning", PODC
@@ -40,7 +40,7 @@ func (minimumDiameterRule) Name() string { return "mda" }
 
 func (minimumDiameterRule) Condition(n, f int) error { return majority("mda", n, f) }
 
-// Denominator is the number of gradients that are averaged, included - f.
+// Denominator returns the number of gradients that are averaged, included - f.
 func (minimumDiameterRule) Denominator(_, f, included int) int64 {
 	if f > maxDiameterF {
 		return 0
@@ -93,7 +93,7 @@ func (minimumDiameterRule) aggregate(in Input, p points) (Output, error) {
 	return out, nil
 }
 
-// ranked are distances of n points by rank: what the search needs, of whatever size they are.
+// ranked holds the distances of n points by rank. The search needs no more, however large they are.
 type ranked struct {
 	n      int
 	of     []int   // n*n ranks from 1 on; 0 for a point and itself
@@ -120,8 +120,8 @@ func (d distances) ranks(floor int64) ranked {
 	return ranked{len(d.wide), of, values}
 }
 
-// rank returns the n*n ranks of a symmetric matrix among the different values there are off the
-// diagonal, from 1 on, and these values in order.
+// rank returns the n*n ranks of a symmetric matrix's entries, from 1 on, among the different values
+// off its diagonal, and these values in order.
 func rank[E any](n int, at func(i, j int) E, compare func(a, b E) int) (of []int, values []E) {
 	for i := range n {
 		for j := range i {
@@ -140,8 +140,8 @@ func rank[E any](n int, at func(i, j int) E, compare func(a, b E) int) (of []int
 	return of, values
 }
 
-// closest returns the positions of n-f points of least diameter, ascending: the set that comes
-// first.
+// closest returns, in ascending order, the positions of the n-f points of least diameter: of
+// several such sets the one that comes first.
 func (r ranked) closest(f int) []int {
 	// The least rank t such that without f points no two are farther apart than t.
 	lo, hi := 0, len(r.values)-1

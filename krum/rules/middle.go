@@ -7,7 +7,7 @@ func (p points) middleMean(from, to int) gradients.Fraction {
 	return p.columns(middle{from: from, to: to, network: middleNetwork(p.len(), from, to)})
 }
 
-// middle is the mean of a range of ranks of each coordinate, under way.
+// A middle computes the mean of a range of ranks of each coordinate.
 //
 // Values are shifted to be at least 0, which keeps their order, and packed four or two to a word; a
 // sorting network then treats a strip of coordinates of all points at a time. Blocks of coordinates
@@ -22,7 +22,7 @@ type middle struct {
 	sums     []sum // of the members; set if members is
 }
 
-// columns completes m, which has ranks and network, and runs it.
+// columns runs m, of which the caller has set the ranks and the network.
 func (p points) columns(m middle) gradients.Fraction {
 	w, d := gradients.Shape(p.vectors)
 	m.points = p
@@ -68,8 +68,8 @@ func (m *middle) block(num []int64, lo int) {
 	}
 }
 
-// sum says how a point's value is added up: from its members, or, where these are most of the
-// vectors, from the sum of all vectors less the others.
+// A sum says how a point's value is added up: from its members or, if these are most of the
+// vectors, as the sum of all vectors minus the others.
 type sum struct {
 	less bool
 	of   []int

@@ -10,8 +10,8 @@ import (
 )
 
 // distances are the squared distances of points, in squared grid steps times size^2, without the
-// floor. Exactly one of the fields is set: wide if sums of vectors may lie farther apart than int64
-// can say.
+// floor. Exactly one of the fields is set: wide if squared distances of sums of vectors may exceed
+// int64.
 type distances struct {
 	narrow *gradients.Distances
 	wide   [][]*big.Int

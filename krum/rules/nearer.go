@@ -7,11 +7,11 @@ import "github.com/spdl/spdl/gradients"
 // At equal distance the lower value counts as the nearer, so that the result does not depend on the
 // points' order.
 //
-// Once the values are sorted, x_0 <= x_1 <= ..., those nearest to the median are some take
-// consecutive ones. With m the sum of the two in the middle, the value x_(s+take) is nearer to m/2
-// than x_s if and only if x_s + x_(s+take) < m. Both terms on the left grow with s, so this holds
-// for s below some bound and not beyond: the ranks sought are those of the lowest range that can be
-// meant, in which each x_s for which it holds gives way to x_(s+take).
+// Once the values are sorted, x_0 <= x_1 <= ..., those nearest to the median are take consecutive
+// ones. With m the sum of the two in the middle, the value x_(s+take) is nearer to m/2 than x_s if
+// and only if x_s + x_(s+take) < m. Both terms on the left grow with s, so this holds for s below
+// some bound and not beyond. The search therefore starts with the lowest possible range, and
+// replaces each x_s for which it holds by x_(s+take).
 func (p points) nearMedian(take int) gradients.Fraction {
 	n := p.len()
 	lo, hi := (n-1)/2, n/2
@@ -20,7 +20,7 @@ func (p points) nearMedian(take int) gradients.Fraction {
 	return p.columns(middle{from: first, to: first + take, nearer: v, network: prune(mergeExchange(n), v.heaps(n))})
 }
 
-// nearer replaces values in a sorted column by ones that are nearer to the median. The zero nearer
+// A nearer replaces values in a sorted column by ones that are nearer to the median. The zero value
 // replaces none.
 type nearer struct {
 	first, last int // ranks that may be replaced, at most lo
@@ -28,8 +28,8 @@ type nearer struct {
 	lo, hi      int // ranks of the two values in the middle, which are one if their number is odd
 }
 
-// heaps says of which ranks the values are compared one by one, and which others end up in the same
-// sum.
+// heaps returns for each rank whether its value is compared by itself (exact), or else the sum that
+// it enters.
 func (v nearer) heaps(n int) []int {
 	heap := make([]int, n)
 	for i := range heap {

@@ -13,8 +13,8 @@ import (
 // Means share a denominator, so mixtures are kept as sums and the denominator of Delta grows by the
 // factor included-f.
 //
-// Resilience: N >= 2f+1 and the rule's own condition. Mixing makes every rule that has one optimal
-// up to constants under heterogeneous data.
+// Resilience: N >= 2f+1 and the rule's own condition. If the rule has such a condition, mixing
+// makes it optimal up to constants under heterogeneous data.
 //
 // Cost: O(n^2 d) for the distances and O(n min(f, n-f) d) for the sums, which mean, Krum and
 // multi-Krum do without.

@@ -8,8 +8,8 @@ import (
 // points are what a rule aggregates: the vectors themselves, mixtures of them, or buckets.
 type points struct {
 	vectors []gradients.Vector
-	// members[i] are the positions of the vectors that point i is the sum of, the same number for
-	// every point; a vector that counts twice is there twice. nil: point i is vector i.
+	// members[i] holds the positions of the vectors whose sum is point i, the same number for every
+	// point; a vector that counts twice is listed twice. If members is nil, point i is vector i.
 	members [][]int
 	// pairs are the distances of the vectors; nil if nobody has needed them yet, see pairwise.
 	pairs *gradients.Distances
@@ -18,7 +18,7 @@ type points struct {
 	floor int64
 }
 
-// len is the number of points.
+// len returns the number of points.
 func (p points) len() int {
 	if p.members == nil {
 		return len(p.vectors)
@@ -26,7 +26,7 @@ func (p points) len() int {
 	return len(p.members)
 }
 
-// size is the number of vectors that a point is the sum of.
+// size returns the number of vectors in the sum that makes a point.
 func (p points) size() int {
 	if p.members == nil {
 		return 1
@@ -34,7 +34,7 @@ func (p points) size() int {
 	return len(p.members[0])
 }
 
-// membersOf returns the positions of the vectors that point i is the sum of.
+// membersOf returns the positions of the vectors whose sum is point i.
 func (p points) membersOf(i int) []int {
 	if p.members == nil {
 		return []int{i}
@@ -122,7 +122,7 @@ func (p points) best(m int, in Input) (Output, error) {
 	return out, nil
 }
 
-// options are those of a Krum selection among p.
+// options returns the options of a Krum selection among p.
 func (p points) options(in Input) krum.Options {
 	return krum.Options{N: in.N, F: in.F, Unsquared: in.Unsquared, Floor: p.floor}
 }

@@ -424,8 +424,8 @@ func (p refPoints) from(rows, points [][]int64, a []*big.Int) (squares []*big.In
 	return squares, unit.Mul(unit, unit)
 }
 
-// shares is the mean of rows whose weights are brought to sum 2^20: rounded down, then the rest
-// given to the first row, or the largest losses made good.
+// shares returns the mean of rows whose weights are brought to sum 2^20: rounded down, then the
+// rest given to the first row, or the largest losses made good.
 func (p refPoints) shares(rows [][]int64, a []*big.Int, restToFirst bool) refDelta {
 	sum, left := refTotal(a), int64(1)<<20
 	share, lost := make([]int64, len(a)), make([]*big.Int, len(a))

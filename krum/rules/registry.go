@@ -16,14 +16,14 @@ type aggregator interface {
 	Denominator(n, f, included int) int64
 	Cost() string
 	Source() string
-	// aggregate computes Delta of p, which are in.Vectors, or mixtures or buckets of them; they are
-	// feasible. Rules look at p rather than at in.Vectors and in.Floor: with buckets there are
-	// fewer points than vectors.
+	// aggregate computes Delta of p: the points are in.Vectors, or mixtures or buckets of them, and
+	// feasible. A rule reads p, not in.Vectors and in.Floor: with buckets there are fewer points
+	// than vectors.
 	aggregate(in Input, p points) (Output, error)
 }
 
-// all lists the rules. Nothing but tests and documents names a rule beside this list; its mixed and
-// bucketed variants follow.
+// all lists the rules. No other code names a rule, except tests and documents; the mixed and
+// bucketed variants follow from this list.
 var all = []aggregator{
 	meanRule{},
 	krumRule{},

@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/krum"
 )
 
-// What an aggregation or a lookup may be refused for. The first three are those of package krum.
+// The errors that an aggregation or a lookup wraps. The first three are those of package krum.
 var (
 	ErrInfeasible = krum.ErrInfeasible
 	ErrTooFew     = krum.ErrTooFew
@@ -60,9 +60,10 @@ type Input struct {
 	// distances of the gradients, not of the mixtures, whose noise is averaged. With bucketing it
 	// applies to the buckets, as much as their noise is averaged.
 	Floor int64
-	// Seed orders the gradients for bucketing; other rules ignore it. It should be fixed by nobody
-	// alone before the gradients are: the chain gives the round's election seed. nil is a seed like
-	// any other, so the order is then the same in every round and known for good.
+	// Seed orders the gradients for bucketing; other rules ignore it. Nobody alone should be able
+	// to choose it, and it should be fixed before the gradients are: the chain gives the round's
+	// election seed. nil is a seed like any other; the order is then the same in every round, and
+	// everybody knows it.
 	Seed []byte
 }
 
@@ -70,12 +71,13 @@ type Input struct {
 type Output struct {
 	// Delta has the denominator that Denominator returns.
 	Delta gradients.Fraction
-	// Selected are the positions in the input that entered Delta: best first for Krum, multi-Krum,
-	// Bulyan and comparative elimination, else and with mixing or bucketing ascending.
+	// Selected holds the positions in the input that entered Delta: best first for Krum,
+	// multi-Krum, Bulyan and comparative elimination, and ascending for the other rules and with
+	// mixing or bucketing.
 	Selected []int
-	// Score says for each gradient of the input how badly it fits, the least best; nil where the
-	// rule has no such figure. What is measured, and in which unit, is the rule's: see the Score
-	// line of its comment. With mixing it holds the scores of the mixtures, with bucketing those of
+	// Score says for each gradient of the input how badly it fits: the lowest score is the best. It
+	// is nil if the rule has no scores. The Score line of a rule's comment says what is measured,
+	// and in which unit. With mixing it holds the scores of the mixtures, with bucketing those of
 	// the gradients' buckets; squared distances and squared norms are then in squared grid steps
 	// times the square of the number of gradients in a mixture or bucket. A score beyond int64
 	// shows as the largest int64.
@@ -114,8 +116,8 @@ func feasible(n, f, included int) error {
 	return nil
 }
 
-// majority is the condition that most coordinate-wise rules share: honest participants outnumber
-// the others.
+// majority returns the condition that most coordinate-wise rules share: honest participants
+// outnumber the others.
 func majority(rule string, n, f int) error {
 	if f < 0 || n < 2*f+1 {
 		return fmt.Errorf("rules: %w: %s with N = %d, f = %d, want N >= 2f+1 = %d", ErrCondition, rule, n, f, 2*f+1)

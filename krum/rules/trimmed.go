@@ -18,7 +18,7 @@ func (trimmedMeanRule) Name() string { return "trimmed-mean" }
 
 func (trimmedMeanRule) Condition(n, f int) error { return majority("trimmed-mean", n, f) }
 
-// Denominator is the number of values that are left, included - 2f.
+// Denominator returns the number of values that are left, included - 2f.
 func (trimmedMeanRule) Denominator(_, f, included int) int64 { return int64(max(0, included-2*f)) }
 
 func (trimmedMeanRule) Cost() string { return "O(n log^2 n d)" }

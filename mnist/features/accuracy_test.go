@@ -63,7 +63,7 @@ type participant struct {
 	step      float64 // of the mechanism's grid
 }
 
-// trained is the model after the rounds of four participants who share the examples evenly.
+// trained returns the model after the rounds of four participants who share the examples evenly.
 func trained(t *testing.T, train mnist.Features) learner {
 	const learningRate = 40
 	net, err := model.New(model.Spec{Inputs: features.Inputs, Classes: mnist.Classes, NoBias: true})

@@ -40,7 +40,7 @@ func Cached(folder string, s mnist.Set, progress func(done int)) (mnist.Features
 	return f, nil
 }
 
-// Key is the hash of all that the features of a set depend on. Labels are no part of it.
+// Key returns the hash of all that the features of a set depend on. Labels are no part of it.
 func Key(s mnist.Set) [sha256.Size]byte {
 	h := sha256.New()
 	recipe := Hash()

@@ -22,7 +22,7 @@ func noise(side, n int, seed uint64) mnist.Set {
 	return s
 }
 
-// digits is the first n images of MNIST's test set, in frames of zeros or halved.
+// digits returns the first n images of MNIST's test set, in frames of zeros or halved.
 func digits(tb testing.TB, side, n int) mnist.Set {
 	data, err := mnist.Embedded()
 	require.NoError(tb, err)
@@ -33,7 +33,7 @@ func digits(tb testing.TB, side, n int) mnist.Set {
 	return resized(tb, data.Test.Subset(index), side)
 }
 
-// resized is a set of 28x28 images at another size: halved, or with a frame of zeros.
+// resized returns a set of 28x28 images at another size: halved, or with a frame of zeros.
 func resized(tb testing.TB, s mnist.Set, side int) mnist.Set {
 	if side == 28 {
 		return s

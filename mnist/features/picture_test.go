@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/mnist/features"
 )
 
-// stroke is an image of one horizontal or vertical bar.
+// stroke returns an image of one horizontal or vertical bar.
 func stroke(side, from, to int, horizontal bool) []uint8 {
 	image := make([]uint8, side*side)
 	for along := 2; along < side-2; along++ {

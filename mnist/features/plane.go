@@ -11,10 +11,10 @@ type plane struct {
 
 func newPlane(n int) plane { return plane{n: n, v: make([]float32, (n+2)*(n+2))} }
 
-// at is the place of row y, column x in v, for y and x from -1 to n.
+// at returns the place of row y, column x in v, for y and x from -1 to n.
 func (p plane) at(y, x int) int { return (y+1)*(p.n+2) + x + 1 }
 
-// row is the values of row y.
+// row returns the values of row y.
 func (p plane) row(y int) []float32 { return p.v[p.at(y, 0):][:p.n] }
 
 // smoothed sets p to the 2x2 means of q after smoothing with [1 2 1]/4 both ways, where q has sides

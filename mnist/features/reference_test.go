@@ -12,7 +12,7 @@ import (
 // grid is the value of a map at row y and column x.
 type grid func(y, x int) float64
 
-// within is a grid of n x n values, computed once, and 0 outside.
+// within returns a grid of n x n values, computed once, and 0 outside.
 func within(n int, g grid) grid {
 	v := make([]float64, n*n)
 	for i := range v {

@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/mnist/inputs"
 )
 
-// strokes is a model on the feature map.
+// strokes returns a model on the feature map.
 func strokes() params.Model {
 	return params.Model{
 		Kind: params.ModelSoftmax, Inputs: params.StrokesInputs, Classes: 10, Pool: 1, PixelScale: 255, NoBias: true,
@@ -20,12 +20,12 @@ func strokes() params.Model {
 	}
 }
 
-// pixels is a model on 14x14 means.
+// pixels returns a model on 14x14 means.
 func pixels() params.Model {
 	return params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
 }
 
-// digits is the beginning of MNIST's test set.
+// digits returns the beginning of MNIST's test set.
 func digits(t *testing.T, n int) mnist.Set {
 	t.Helper()
 	data, err := mnist.Embedded()
@@ -43,7 +43,8 @@ func TestTheCoreKnowsTheMap(t *testing.T) {
 	require.Equal(t, params.StrokesInputs, features.Inputs)
 }
 
-// A part has the rows that the whole set has, from memory, from a new file and from that file again.
+// A part has the rows that the whole set has, from memory, from a new file and from that file
+// again.
 func TestAPartHasTheRowsOfTheWhole(t *testing.T) {
 	set, part, folder := digits(t, 30), []int{17, 3, 29}, t.TempDir()
 	for _, m := range []params.Model{pixels(), strokes()} {

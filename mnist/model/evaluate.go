@@ -35,7 +35,7 @@ func (m *Model) Evaluate(params []float64, x []float32, labels []uint8) Eval {
 	return eval
 }
 
-// argmax is the lowest index of the largest value.
+// argmax returns the lowest index of the largest value.
 func argmax(v []float32) int {
 	best := 0
 	for i := range v {

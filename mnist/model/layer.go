@@ -16,7 +16,7 @@ type layer struct {
 
 func (l layer) bias(c int) int { return l.at + l.in*l.out + c }
 
-// size is the number of parameters.
+// size returns the number of parameters.
 func (l layer) size() int {
 	if l.noBias {
 		return l.in * l.out
@@ -24,8 +24,8 @@ func (l layer) size() int {
 	return (l.in + 1) * l.out
 }
 
-// squareNorm is the squared norm of what the layer multiplies its deltas by: of x, and of the 1
-// that a bias is fed with.
+// squareNorm returns the squared norm of what the layer multiplies its deltas by: of x, and of the
+// 1 that a bias is fed with.
 func (l layer) squareNorm(x []float32) float64 {
 	if l.noBias {
 		return squareNorm(x)
@@ -33,7 +33,7 @@ func (l layer) squareNorm(x []float32) float64 {
 	return squareNorm(x) + 1
 }
 
-// row is the weights of unit c.
+// row returns the weights of unit c.
 func (l layer) row(params []float32, c int) []float32 {
 	return params[l.at+c*l.in : l.at+(c+1)*l.in]
 }

@@ -42,10 +42,10 @@ func New(s Spec) (*Model, error) {
 	return m, nil
 }
 
-// Spec is what the model was made from.
+// Spec returns what the model was made from.
 func (m *Model) Spec() Spec { return m.spec }
 
-// Dim is the number of parameters, and of coordinates of a gradient.
+// Dim returns the number of parameters, and of coordinates of a gradient.
 func (m *Model) Dim() int { return len(m.params) }
 
 // forward leaves the logits of one example in m.logits. It returns what the output layer was fed
@@ -101,7 +101,7 @@ func (m *Model) load(params []float64, x []float32, labels []uint8) {
 	}
 }
 
-// row is the inputs of example i.
+// row returns the inputs of example i.
 func (m *Model) row(x []float32, i int) []float32 {
 	return x[i*m.spec.Inputs : (i+1)*m.spec.Inputs]
 }

@@ -82,7 +82,7 @@ func crossEntropy(logits []float64, label uint8) (loss float64, delta []float64)
 	return math.Log(total) - logits[label], delta
 }
 
-// clippedSum is what ClippedSum documents, with every gradient materialised.
+// clippedSum returns what ClippedSum documents, with every gradient materialised.
 func (r reference) clippedSum(params []float64, x []float32, labels []uint8, clip float64) ([]float64, model.Stats) {
 	sum := make([]float64, r.Dim())
 	var stats model.Stats

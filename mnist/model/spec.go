@@ -47,7 +47,7 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// Dim is the number of parameters of a valid spec.
+// Dim returns the number of parameters of a valid spec.
 func (s Spec) Dim() int { return int(s.dim()) }
 
 // dim needs 64 bits before the bounds are checked.

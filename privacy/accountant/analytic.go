@@ -19,7 +19,7 @@ func composed(steps []Step) (mu float64, err error) {
 	return math.Sqrt(square), nil
 }
 
-// analyticDelta is the smallest delta of a Gaussian with sensitivity mu and noise 1:
+// analyticDelta returns the smallest delta of a Gaussian with sensitivity mu and noise 1:
 //
 //	delta(epsilon) = P(X > a) - exp(epsilon) P(X > b), a = epsilon/mu - mu/2, b = epsilon/mu + mu/2
 //
@@ -36,7 +36,7 @@ func analyticDelta(mu, epsilon float64) float64 {
 	return min(survival(a)*(1+rounding)-math.Exp(logDensity(a))*mills(b), 1)
 }
 
-// analyticEpsilon is the smallest epsilon at delta, by bisection to the last bits, from above.
+// analyticEpsilon returns the smallest epsilon at delta, by bisection to the last bits, from above.
 func analyticEpsilon(mu, delta float64) float64 {
 	if analyticDelta(mu, 0) <= delta {
 		return 0

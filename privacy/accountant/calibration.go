@@ -95,7 +95,7 @@ func (p Prototype) Calibrate(samplingRate float64) (Calibration, error) {
 	return calibrate("prototype", p.Sensitivity, multiplier, p.Epsilon, delta, samplingRate, p.Rounds)
 }
 
-// classical is the noise multiplier of the classical Gaussian mechanism (Dwork and Roth, 2014,
+// classical returns the noise multiplier of the classical Gaussian mechanism (Dwork and Roth, 2014,
 // theorem A.1).
 func classical(epsilon, delta float64) float64 { return math.Sqrt(2*math.Log(1.25/delta)) / epsilon }
 

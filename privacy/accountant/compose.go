@@ -51,7 +51,7 @@ func (c composition) cumulant(lambda float64) float64 {
 	return total
 }
 
-// logMGF is log Σ mass[i] * exp(t*(low+i)).
+// logMGF returns log Σ mass[i] * exp(t*(low+i)).
 func (d losses) logMGF(t float64) float64 {
 	largest := math.Inf(-1)
 	for i, logMass := range d.logMass {
@@ -80,13 +80,13 @@ func tilt(f func(lambda float64) float64) float64 {
 	return at(i)
 }
 
-// tiltForDelta is the lambda of the best Chernoff bound on epsilon at delta. It is the conversion
-// of RDP, for the discretised losses: lambda = alpha - 1.
+// tiltForDelta returns the lambda of the best Chernoff bound on epsilon at delta. It is the
+// conversion of RDP, for the discretised losses: lambda = alpha - 1.
 func (c composition) tiltForDelta(delta float64) float64 {
 	return tilt(func(lambda float64) float64 { return orderEpsilon(1+lambda, c.cumulant(lambda), delta) })
 }
 
-// tiltForEpsilon is the lambda of the best Chernoff bound on delta at epsilon.
+// tiltForEpsilon returns the lambda of the best Chernoff bound on delta at epsilon.
 func (c composition) tiltForEpsilon(epsilon float64) float64 {
 	return tilt(func(lambda float64) float64 { return orderLogDelta(1+lambda, c.cumulant(lambda), epsilon) })
 }
@@ -221,5 +221,5 @@ func norm(x []float64) float64 {
 	return math.Sqrt(square)
 }
 
-// mod is i modulo n, at least 0.
+// mod returns i modulo n, at least 0.
 func mod(i, n int) int { return ((i % n) + n) % n }

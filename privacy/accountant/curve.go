@@ -15,7 +15,7 @@ import "math"
 // curveRounding covers the rounding of sums and weights.
 const curveRounding = 1e-9
 
-// gain is the largest value of exp(-lambda*d)*(1-exp(-d)) over d > 0.
+// gain returns the largest value of exp(-lambda*d)*(1-exp(-d)) over d > 0.
 func gain(lambda float64) float64 {
 	return math.Exp(-lambda*math.Log1p(1/lambda)) / (1 + lambda)
 }
@@ -38,8 +38,8 @@ func (c curve) walk(at func(i int, delta float64) bool) {
 	}
 }
 
-// epsilon is the least epsilon that the window shows to have delta or less: +Inf if none has, and
-// the end of the window if all have.
+// epsilon returns the least epsilon that the window shows to have delta or less: +Inf if none has,
+// and the end of the window if all have.
 func (c curve) epsilon(delta float64) float64 {
 	epsilon := math.Inf(1)
 	last := 0.0 // delta at the loss above
@@ -57,7 +57,8 @@ func (c curve) epsilon(delta float64) float64 {
 	return max(epsilon+c.rounding, 0)
 }
 
-// delta is a bound on delta at epsilon; 1 below the window, and above it no better than at its end.
+// delta returns a bound on delta at epsilon; 1 below the window, and above it no better than at its
+// end.
 func (c curve) delta(epsilon float64) float64 {
 	epsilon -= c.rounding
 	result, last := 1.0, 0.0 // last is delta at the loss above

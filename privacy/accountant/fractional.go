@@ -69,9 +69,9 @@ func newOddsMoments(m Mechanism) oddsMoments {
 	return oddsMoments{logOdds: logOdds, variance: z * z, deviation: z, zeta: zeta, boundary: logDensity(zeta / z)}
 }
 
-// left is log E_Q[w^p; x < zeta]: the moment exp(p logOdds + (p²-p)/2z²) times P(X < (zeta-p)/z).
-// Beyond zeta the two would cancel. There w^p density = density at the boundary, where w = 1, so
-// that Mills' ratio is all that remains.
+// left returns log E_Q[w^p; x < zeta]: the moment exp(p logOdds + (p²-p)/2z²) times P(X <
+// (zeta-p)/z). Beyond zeta the two would cancel. There w^p density = density at the boundary, where
+// w = 1, so that Mills' ratio is all that remains.
 func (s oddsMoments) left(p float64) float64 {
 	if p <= s.zeta {
 		return s.log(p) + logSurvival((p-s.zeta)/s.deviation)
@@ -79,7 +79,7 @@ func (s oddsMoments) left(p float64) float64 {
 	return s.boundary + math.Log(mills((p-s.zeta)/s.deviation))
 }
 
-// right is log E_Q[w^p; x > zeta].
+// right returns log E_Q[w^p; x > zeta].
 func (s oddsMoments) right(p float64) float64 {
 	if p >= s.zeta {
 		return s.log(p) + logSurvival((s.zeta-p)/s.deviation)
@@ -87,7 +87,7 @@ func (s oddsMoments) right(p float64) float64 {
 	return s.boundary + math.Log(mills((s.zeta-p)/s.deviation))
 }
 
-// log is log E_Q[w^p].
+// log returns log E_Q[w^p].
 func (s oddsMoments) log(p float64) float64 { return p*s.logOdds + p*(p-1)/(2*s.variance) }
 
 // alternating is a_0 - a_1 + a_2 - ..., term giving one after the other (algorithm 1 of Cohen,

@@ -28,10 +28,10 @@ func newGrid(steps []Step, alpha, rise, delta float64) grid {
 	return grid{steps: steps, step: max(min(step, width/minCells), finest), finest: finest, tail: tail}
 }
 
-// refine is the answer on a grid fine enough that its error is the given one, relatively, or the
-// answer is negligible, or the grid can be no finer. The error falls with the square of the step,
-// so that 4 times the step has 16 times the error. Where few rounds lose anything to speak of the
-// moment says little of it, and this finds out.
+// refine returns the answer on a grid fine enough that its error is the given one, relatively, or
+// the answer is negligible, or the grid can be no finer. The error falls with the square of the
+// step, so that 4 times the step has 16 times the error. Where few rounds lose anything to speak of
+// the moment says little of it, and this finds out.
 func (g grid) refine(relative, negligible float64, ask func(composition) answer) float64 {
 	last := g.coarse(ask)
 	for {
@@ -43,15 +43,16 @@ func (g grid) refine(relative, negligible float64, ask func(composition) answer)
 	}
 }
 
-// coarse is the answer on a grid of 4 times the step.
+// coarse returns the answer on a grid of 4 times the step.
 func (g grid) coarse(ask func(composition) answer) float64 {
 	g.step *= 4
 	value, _ := g.worst(ask)
 	return value
 }
 
-// worst is the larger of the answers for the two directions. Should a transform be too long, the
-// grid gets coarser; if that does not help, the answer is +Inf. The step is the one that was used.
+// worst returns the larger of the answers for the two directions. Should a transform be too long,
+// the grid gets coarser; if that does not help, the answer is +Inf. The step is the one that was
+// used.
 func (g grid) worst(ask func(composition) answer) (value, step float64) {
 	for range 8 {
 		var remove, add []part

@@ -2,8 +2,8 @@ package accountant
 
 import "math"
 
-// logMoment is an upper bound of (alpha-1) times the Rényi divergence of order alpha > 1 of one
-// round,
+// logMoment returns an upper bound of (alpha-1) times the Rényi divergence of order alpha > 1 of
+// one round,
 //
 //	log A(alpha), A(alpha) = E_Q[(P/Q)^alpha], P = (1-q) N(0, z²) + q N(1, z²), Q = N(0, z²)
 //
@@ -73,7 +73,7 @@ func lastPeak(alpha, logOdds, weightOf0, variance float64) float64 {
 	return logFactorial(alpha) - logFactorial(low) - logFactorial(alpha-low) + weightOf0 + low*logOdds + low*(low-1)/(2*variance) + 1 + 1/variance
 }
 
-// logExpm1 is log(exp(x) - 1) for x > 0.
+// logExpm1 returns log(exp(x) - 1) for x > 0.
 func logExpm1(x float64) float64 {
 	if x > 40 {
 		return x
@@ -81,7 +81,7 @@ func logExpm1(x float64) float64 {
 	return math.Log(math.Expm1(x))
 }
 
-// softplus is log(1 + exp(x)).
+// softplus returns log(1 + exp(x)).
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
 // logSum adds numbers given by their logarithms. The zero value is the empty sum.

@@ -2,8 +2,8 @@ package accountant
 
 import "math"
 
-// loss is the privacy loss log(P/Q) of an outcome x: log(1 - q + q exp(s)), s = (2x - 1)/2z². It
-// rises with x, from log(1-q).
+// loss returns the privacy loss log(P/Q) of an outcome x: log(1 - q + q exp(s)), s = (2x - 1)/2z².
+// It rises with x, from log(1-q).
 func (m Mechanism) loss(x float64) float64 {
 	q := m.SamplingRate
 	switch s := (x - 0.5) / (m.NoiseMultiplier * m.NoiseMultiplier); {
@@ -44,7 +44,7 @@ func (m Mechanism) interval(tail float64) (reach, low, high float64) {
 	return reach, -reach * m.NoiseMultiplier, 1 + reach*m.NoiseMultiplier
 }
 
-// lossRange is the width of the losses in that interval.
+// lossRange returns the width of the losses in that interval.
 func (m Mechanism) lossRange(tail float64) float64 {
 	_, low, high := m.interval(tail)
 	return m.loss(high) - m.loss(low)

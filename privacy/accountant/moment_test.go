@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// quadrature is log(1 + ∫ ((1+y)^power - 1 - power*y) dQ), y = q (N(1,z²)/N(0,z²) - 1), by the
+// quadrature returns log(1 + ∫ ((1+y)^power - 1 - power*y) dQ), y = q (N(1,z²)/N(0,z²) - 1), by the
 // trapezoidal rule: an implementation that shares nothing with the closed forms. As ∫ y dQ = 0 that
 // is the logarithm of E_Q[(P/Q)^power]; the integrand is positive, so that small results keep their
 // digits. The rule converges exponentially: the integrand is analytic within π z² of the real line,

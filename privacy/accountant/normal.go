@@ -23,10 +23,10 @@ func mills(x float64) float64 {
 	return 1 / fraction
 }
 
-// survival is P(X > x) of X ~ N(0, 1).
+// survival returns P(X > x) of X ~ N(0, 1).
 func survival(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
 
-// logSurvival is log P(X > x), also where P underflows.
+// logSurvival returns log P(X > x), also where P underflows.
 func logSurvival(x float64) float64 {
 	switch {
 	case x < -millsFrom:
@@ -38,5 +38,5 @@ func logSurvival(x float64) float64 {
 	}
 }
 
-// logDensity is the logarithm of the standard normal density.
+// logDensity returns the logarithm of the standard normal density.
 func logDensity(x float64) float64 { return -x*x/2 - logSqrt2Pi }

@@ -42,13 +42,13 @@ func conversion(alpha float64) float64 {
 	return (alpha-1)*math.Log((alpha-1)/alpha) - math.Log(alpha)
 }
 
-// orderEpsilon is the epsilon that one order gives. As moment and conversion are convex in alpha,
-// it falls and then rises.
+// orderEpsilon returns the epsilon that one order gives. As moment and conversion are convex in
+// alpha, it falls and then rises.
 func orderEpsilon(alpha, moment, delta float64) float64 {
 	return (moment + conversion(alpha) - math.Log(delta)) / (alpha - 1)
 }
 
-// orderLogDelta is the logarithm of the delta that one order gives, convex in alpha.
+// orderLogDelta returns the logarithm of the delta that one order gives, convex in alpha.
 func orderLogDelta(alpha, moment, epsilon float64) float64 {
 	return moment + conversion(alpha) - (alpha-1)*epsilon
 }

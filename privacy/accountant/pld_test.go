@@ -31,8 +31,8 @@ func TestPLDAgainstAnalytic(t *testing.T) {
 	}
 }
 
-// onceDelta is the delta of a single round in closed form: both directions have their losses above
-// epsilon on one side of one outcome.
+// onceDelta returns the delta of a single round in closed form: both directions have their losses
+// above epsilon on one side of one outcome.
 func onceDelta(m Mechanism, epsilon float64) float64 {
 	q, z := m.SamplingRate, m.NoiseMultiplier
 	upper := func(x float64) (p, r float64) {

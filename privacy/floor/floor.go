@@ -32,7 +32,7 @@ const (
 	distanceShare = 0.95 // of the noise's standard deviation, in the distance floor
 )
 
-// VarianceFactor is v_t = (1-beta)(1-beta^(2t))/(1+beta): what momentum leaves of
+// VarianceFactor returns v_t = (1-beta)(1-beta^(2t))/(1+beta): what momentum leaves of
 // the noise variance in the vector of release t, counted from 1, when every
 // release before went through the same momentum. It rises from (1-beta)² at t=1
 // to (1-beta)/(1+beta); it is 0 for t <= 0. Beta is in [0, 1).
@@ -46,7 +46,7 @@ func VarianceFactor(beta float64, t int) float64 {
 	return float64((1-beta)*(1-beta)) * geometric(float64(beta*beta), t)
 }
 
-// geometric is 1 + x + ... + x^(n-1) for n >= 0, by doubling n from its leading
+// geometric returns 1 + x + ... + x^(n-1) for n >= 0, by doubling n from its leading
 // bit down. The explicit conversions keep compilers from fusing a product into
 // the sum that follows.
 func geometric(x float64, n int) float64 {
@@ -62,19 +62,19 @@ func geometric(x float64, n int) float64 {
 	return sum
 }
 
-// margin is the share of the expected norm that a vector may lack or exceed.
+// margin returns the share of the expected norm that a vector may lack or exceed.
 func (n Noise) margin() float64 {
 	return min(1, max(leastMargin, marginStds/math.Sqrt(float64(2*n.Dim))))
 }
 
-// norm is the expected norm of the noise in the vector of release t, in grid
+// norm returns the expected norm of the noise in the vector of release t, in grid
 // steps.
 func (n Noise) norm(t int) float64 {
 	s := float64(n.Std * math.Sqrt(VarianceFactor(n.Momentum, t)))
 	return float64(s*math.Sqrt(float64(n.Dim))) / n.Step
 }
 
-// Bounds are the least and the greatest squared norm, in squared grid steps, of
+// Bounds returns the least and the greatest squared norm, in squared grid steps, of
 // the vector of a participant that has made at least fewest and at most most
 // releases, this one included. Rounding to the grid is within the margin.
 func (n Noise) Bounds(fewest, most int) (least, greatest int64) {
@@ -84,14 +84,14 @@ func (n Noise) Bounds(fewest, most int) (least, greatest int64) {
 	return whole(math.Floor(float64(low * low))), whole(math.Ceil(float64(high * high)))
 }
 
-// Distance is the squared distance that two honest vectors of these releases
+// Distance returns the squared distance that two honest vectors of these releases
 // have at least: the floor with which the rule credits any two.
 func (n Noise) Distance(fewest int) int64 {
 	share := float64(distanceShare * n.norm(fewest))
 	return whole(math.Floor(float64(2 * float64(share*share))))
 }
 
-// whole is the integer that x is, 2^62 where x is more or not a number: what
+// whole returns the integer that x is, 2^62 where x is more or not a number: what
 // int64 makes of those differs from one CPU to another.
 func whole(x float64) int64 {
 	if !(x < 1<<62) {

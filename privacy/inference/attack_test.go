@@ -80,7 +80,7 @@ func (a *Attack) prepare(x []float64, rows []float32) test {
 	return t
 }
 
-// noise is the variance of each coordinate of a residual that does not come from sampling: the
+// noise returns the variance of each coordinate of a residual that does not come from sampling: the
 // mechanism's, and that of two roundings to the grid, as far as rounding is like uniform noise.
 func (a *Attack) noise() float64 {
 	c := a.setting.Mechanism
@@ -124,7 +124,8 @@ func solve(rows, c []float32, variance, noise float64) []float32 {
 
 func dot(a, b []float32) float64 { return kernels.Dsdot(len(a), a, 1, b, 1) }
 
-// Score is the log-likelihood ratio of the canary's membership, given the vectors of all rounds.
+// Score returns the log-likelihood ratio of the canary's membership, given the vectors of all
+// rounds.
 func (a *Attack) Score(released []gradients.Vector) float64 {
 	step, beta := a.setting.Grid.Step, a.setting.Mechanism.Momentum
 	before := make([]float64, a.model.Dim())
@@ -141,7 +142,7 @@ func (a *Attack) Score(released []gradients.Vector) float64 {
 	return score
 }
 
-// likelihood is log(1 - q + q exp(s - k/2)), without overflow.
+// likelihood returns log(1 - q + q exp(s - k/2)), without overflow.
 func likelihood(s, k, q float64) float64 {
 	e := s - k/2
 	if e > 0 {

@@ -28,8 +28,8 @@ func (r Result) String() string {
 	return fmt.Sprintf("advantage %v, TPR %v at FPR %v, AUC %v, %d trials each", r.Advantage, r.TPR, r.FPR, r.AUC, r.Trials)
 }
 
-// Breaks tells whether the rates refute (epsilon, delta)-privacy: at 95 %, no mechanism that has it
-// gives them.
+// Breaks reports whether the rates refute (epsilon, delta)-privacy: at 95 %, no mechanism that has
+// it gives them.
 func (r Result) Breaks(epsilon, delta float64) bool {
 	return r.TPR.Low > MaxTPR(r.FPR.High, epsilon, delta)
 }
@@ -50,7 +50,7 @@ func MaxAUC(epsilon, delta float64) float64 {
 	return f*(delta+1-f)/2 + (1-delta-f)*(2-f)/2 + delta
 }
 
-// corner is the rate of false positives at which the two bounds of MaxTPR meet.
+// corner returns the rate of false positives at which the two bounds of MaxTPR meet.
 func corner(epsilon, delta float64) float64 { return (1 - delta) / (1 + math.Exp(epsilon)) }
 
 // separate returns the threshold that tells two samples of scores apart best: a member scores above
@@ -75,7 +75,7 @@ func separate(in, out []float64) (threshold float64) {
 	return threshold
 }
 
-// above is the share of scores beyond a threshold.
+// above returns the share of scores beyond a threshold.
 func above(scores []float64, threshold float64) float64 {
 	return float64(count(scores, threshold)) / float64(len(scores))
 }

@@ -32,7 +32,7 @@ func newVictim(m *model.Model, data mnist.Features, rate float64, c privacy.Conf
 	return &victim{data: data, rate: rate, clip: c.Clip, model: m, mech: mech, source: source, sum: make([]float64, m.Dim())}, nil
 }
 
-// release is what leaves the worker in a round that begins at the parameters x.
+// release returns what leaves the worker in a round that begins at the parameters x.
 func (v *victim) release(x []float64) gradients.Vector {
 	v.picked = privacy.PoissonSample(v.picked[:0], v.data.Len(), v.rate, v.source)
 	v.x, v.labels = v.data.Batch(v.x[:0], v.labels[:0], v.picked)

@@ -79,7 +79,7 @@ func (in Input) account() (s spent, err error) {
 	return s, err
 }
 
-// lemma1 is the paper's calibration for the target epsilon, or its claim for the noise.
+// lemma1 returns the paper's calibration for the target epsilon, or its claim for the noise.
 func (in Input) lemma1() (Calibration, error) {
 	claim := in.Epsilon
 	if claim == 0 {

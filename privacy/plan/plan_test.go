@@ -36,7 +36,7 @@ func with(in Input, change func(*Input)) Input {
 	return in
 }
 
-// study is the setting of the study's noise table, for a target epsilon.
+// study returns the setting of the study's noise table, for a target epsilon.
 func study(by Accountant, epsilon float64) Input {
 	return with(preset, func(in *Input) {
 		in.SamplingRate, in.Accountant, in.Epsilon, in.NoiseMultiplier = 1./30, by, epsilon, 0

@@ -56,7 +56,7 @@ func (in Input) warnings(p Plan) []string {
 	return out
 }
 
-// guaranteed is the epsilon that one can stand by.
+// guaranteed returns the epsilon that one can stand by.
 func guaranteed(p Plan) float64 {
 	if p.Guarantee {
 		return p.Epsilon

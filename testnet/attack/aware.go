@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Aware is the attack of those who know the chain's noise floor (rule G6): a
+// Aware returns the attack of those who know the chain's noise floor (rule G6): a
 // vector that is too long is scaled down, and one that is too short is hidden in
 // noise of the attacker's own, as much as an honest one carries. Without it the
 // chain refuses most attacks before any rule sees them. On a chain without the
@@ -20,7 +20,7 @@ func (a aware) Name() string { return awarePrefix + a.Attack.Name() }
 
 func (a aware) Craft(v View) []gradients.Vector { return v.admitted(a.Attack.Craft(v)) }
 
-// Poison is the inner attack's.
+// Poison returns the inner attack's.
 func (a aware) Poison(label uint8, classes int) uint8 {
 	if p, ok := a.Attack.(Poisoner); ok {
 		return p.Poison(label, classes)

@@ -16,7 +16,7 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// view is a round of n participants, f of them attackers, in d coordinates: the
+// view returns a round of n participants, f of them attackers, in d coordinates: the
 // honest share a slope of 20 steps, under noise of 10.
 func view(n, f, d int, seed uint64) attack.View {
 	r := rand.New(rand.NewPCG(seed, 1))

@@ -69,7 +69,7 @@ func (a optimised) Craft(v View) []gradients.Vector {
 	return best
 }
 
-// damage is the squared distance, in squared grid steps, from the rule's output
+// damage returns the squared distance, in squared grid steps, from the rule's output
 // to the honest mean, 0 where the rule has none.
 func (v View) damage(crafted []gradients.Vector, mean []float64) float64 {
 	var included []gradients.Vector

@@ -57,7 +57,7 @@ type Memory struct{ mimicry mimicry }
 // Range is a closed interval.
 type Range struct{ Least, Greatest int64 }
 
-// Holds tells whether the chain admits a vector.
+// Holds reports whether the chain admits a vector.
 func (r Range) Holds(v gradients.Vector) bool {
 	if r == (Range{}) {
 		return true
@@ -72,7 +72,7 @@ func (v View) dim() int { return v.Honest[0].Len() }
 // width is that of the grid.
 func (v View) width() gradients.Width { return v.Honest[0].Width() }
 
-// mean is the honest gradients' mean, in grid steps.
+// mean returns the honest gradients' mean, in grid steps.
 func (v View) mean() []float64 {
 	m := make([]float64, v.dim())
 	sum := gradients.Mean(v.Honest)
@@ -82,7 +82,7 @@ func (v View) mean() []float64 {
 	return m
 }
 
-// std is the honest gradients' standard deviation in each coordinate, in grid
+// std returns the honest gradients' standard deviation in each coordinate, in grid
 // steps, about their mean.
 func (v View) std(mean []float64) []float64 {
 	s := make([]float64, v.dim())
@@ -124,7 +124,7 @@ func (v View) each(craft func(i int) gradients.Vector) []gradients.Vector {
 	return out
 }
 
-// affine is a + k*b.
+// affine returns a + k*b.
 func affine(a []float64, k float64, b []float64) []float64 {
 	out := make([]float64, len(b))
 	for j := range out {

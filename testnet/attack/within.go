@@ -65,7 +65,7 @@ func minSum(v View, offset [][]float64, std []float64) float64 {
 	return root(float64(len(offset))*dot(std, std), 0, own-most)
 }
 
-// root is the larger k with a k^2 - 2 b k + c = 0, and 0 where there is none.
+// root returns the larger k with a k^2 - 2 b k + c = 0, and 0 where there is none.
 func root(a, b, c float64) float64 {
 	if d := b*b - a*c; a > 0 && d > 0 {
 		return (b + math.Sqrt(d)) / a

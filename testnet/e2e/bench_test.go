@@ -178,7 +178,7 @@ func runOne(ctx context.Context, m testnet.Manifest, baseline bool) (s sample, t
 	return s, txBytes, err
 }
 
-// gradientTxBytes is the size of a signed gradient.
+// gradientTxBytes returns the size of a signed gradient.
 func gradientTxBytes(p params.Params) int { return p.Model.Dim()*int(p.Grid.Width) + 168 }
 
 // startBaseline starts a net's nodes with the baseline in place of SPDL, and their
@@ -280,7 +280,7 @@ func cpuSeconds() float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// sentBytes is what the nodes' connections have sent.
+// sentBytes returns what the nodes' connections have sent.
 func sentBytes(nodes []*cmtnode.Node) float64 {
 	var sum float64
 	for _, n := range nodes {

@@ -95,7 +95,7 @@ func (n *net) alive() {
 	}
 }
 
-// round is the open round as the node knows it, or 0 and false while it does
+// round returns the open round as the node knows it, or 0 and false while it does
 // not answer.
 func (n *net) round(i int) (uint64, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
@@ -104,7 +104,7 @@ func (n *net) round(i int) (uint64, bool) {
 	return s.Round, err == nil
 }
 
-// open is the open round of a node that runs, however long its answer takes.
+// open returns the open round of a node that runs, however long its answer takes.
 func (n *net) open(i int) (at uint64) {
 	n.Helper()
 	n.eventually(func() (ok bool) { at, ok = n.round(i); return ok }, "node %d does not answer", i)
@@ -121,7 +121,7 @@ func (n *net) eventually(holds func() bool, message string, args ...any) {
 	}
 }
 
-// record is a closed round as a node tells it, once that node has closed it.
+// record returns a closed round as a node tells it, once that node has closed it.
 func (n *net) record(i int, round uint64) (r app.Record) {
 	n.Helper()
 	n.eventually(func() bool {

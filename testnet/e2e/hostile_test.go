@@ -136,7 +136,7 @@ func flip(raw []byte, rng *rand.Rand) []byte {
 	return out
 }
 
-// header is a gradient's, of participant p.
+// header returns a gradient's, of participant p.
 func header(p uint32, payload byte) []byte {
 	g := tx.Gradient{Participant: p, Payload: []byte{payload}}
 	h := g.Header()

@@ -34,7 +34,7 @@ func spdl(t *testing.T, into any, args ...string) {
 	}
 }
 
-// loopback is an address that nobody listens on, below the ports that Linux gives
+// loopback returns an address that nobody listens on, below the ports that Linux gives
 // to outgoing connections: one of those could take it before the node does.
 func loopback(t *testing.T) string {
 	t.Helper()

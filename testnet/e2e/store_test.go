@@ -39,7 +39,7 @@ func newBaseline(n int, wait time.Duration, db dbm.DB) *baseline {
 	return &baseline{n: n, wait: wait, db: db, pending: map[uint64]map[uint32][]byte{}, changed: make(chan struct{})}
 }
 
-// baselineTx is a transaction of size bytes for a round.
+// baselineTx returns a transaction of size bytes for a round.
 func baselineTx(round uint64, node uint32, size int) []byte {
 	t := make([]byte, max(size, 12))
 	endian.BigEndian.PutUint64(t, round)

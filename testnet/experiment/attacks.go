@@ -65,7 +65,7 @@ var attacks = Experiment{
 // clean is the grid's column without attackers.
 const clean = "none"
 
-// gridRow is a rule under no attack and under each.
+// gridRow returns a rule under no attack and under each.
 func gridRow(panel string, s train.Spec, names []string) []Cell {
 	rule := s.Params.Rule.Name
 	cells := []Cell{{Panel: panel, Series: cross(rule, clean), Learn: &s}}
@@ -88,7 +88,7 @@ func cut(series string) (rule, attack string) {
 	return rule, attack
 }
 
-// grid is the map of a panel, and its lines of the table. An attack's cell shows
+// grid returns the map of a panel, and its lines of the table. An attack's cell shows
 // the worst of its seeds; refused is how many gradients of a run the chain did not
 // admit, over all attacks.
 func (r Results) grid(panel string) (figure.Map, [][]string) {
@@ -138,7 +138,7 @@ const gridNodes = 20
 // everything stands for all rules or all attacks.
 var everything = []string{"all"}
 
-// worst is the largest test error of any seed after the last round.
+// worst returns the largest test error of any seed after the last round.
 func (r Results) worst() float64 {
 	out := math.NaN()
 	for _, x := range r {

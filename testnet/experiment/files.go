@@ -76,7 +76,7 @@ func (r Runner) files(e Experiment, results Results, reruns []Rerun) error {
 	return nil
 }
 
-// table2csv is every row of every cell, behind the notes as comments.
+// table2csv returns every row of every cell, behind the notes as comments.
 func table2csv(results Results, notes []figure.Note) []byte {
 	var out bytes.Buffer
 	for _, n := range notes {

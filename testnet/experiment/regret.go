@@ -68,7 +68,7 @@ var regret = Experiment{
 	},
 }
 
-// regret is the regret of results against those without attackers: of the means
+// regret returns the regret of results against those without attackers: of the means
 // over the seeds, with the band from the least to the greatest seed's own.
 func (r Results) regret(name string, clean Results) figure.Line {
 	l := accumulate(r.curve(name, "test_loss"), clean.curve("", "test_loss"))
@@ -91,7 +91,7 @@ func (r Results) regret(name string, clean Results) figure.Line {
 	return l
 }
 
-// ofSeed are the results of a seed.
+// ofSeed returns the results of a seed.
 func (r Results) ofSeed(seed uint64) Results {
 	return slices.DeleteFunc(slices.Clone(r), func(x Result) bool { return x.Seed != seed })
 }
@@ -111,7 +111,7 @@ func accumulate(l, clean figure.Line) figure.Line {
 	return out
 }
 
-// exponent is the slope of log(regret) against log(T) from the middle to the last
+// exponent returns the slope of log(regret) against log(T) from the middle to the last
 // round: 0.5 is the theorem's, 1 is linear. It is NaN where regret is next to
 // nothing, below a tenth of a nat in all.
 func exponent(l figure.Line) float64 {

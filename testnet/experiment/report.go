@@ -31,7 +31,7 @@ type Section struct {
 	Folded bool   // the table is shown when it is asked for
 }
 
-// Image is the drawing as the page holds it.
+// Image returns the drawing as the page holds it.
 func (s Section) Image() template.URL {
 	if s.SVG == nil {
 		return ""
@@ -42,7 +42,7 @@ func (s Section) Image() template.URL {
 // drawn finds the width in the head of a drawing, in points.
 var drawn = regexp.MustCompile(`<svg [^>]*?width="([0-9.]+)pt"`)
 
-// Width is the drawing's own, in pixels of CSS.
+// Width returns the drawing's own, in pixels of CSS.
 func (s Section) Width() int {
 	found := drawn.FindSubmatch(s.SVG)
 	if found == nil {
@@ -52,7 +52,7 @@ func (s Section) Width() int {
 	return int(points * 4 / 3)
 }
 
-// Details are the notes that the page does not show elsewhere.
+// Details returns the notes that the page does not show elsewhere.
 func (s Section) Details() []figure.Note {
 	return slices.DeleteFunc(slices.Clone(s.Notes), func(n figure.Note) bool { return n.Name == "title" })
 }

@@ -30,7 +30,7 @@ type row []float64
 // a cell one after another.
 type Results []Result
 
-// of are the results of a panel's series.
+// of returns the results of a panel's series.
 func (r Results) of(panel, series string) Results {
 	var out Results
 	for _, x := range r {
@@ -41,7 +41,7 @@ func (r Results) of(panel, series string) Results {
 	return out
 }
 
-// inPanel are the results of a panel.
+// inPanel returns the results of a panel.
 func (r Results) inPanel(panel string) Results {
 	var out Results
 	for _, x := range r {
@@ -66,13 +66,13 @@ func names(r Results, of func(Cell) string) []string {
 	return out
 }
 
-// column is the position of a column's name.
+// column returns the position of a column's name.
 func (x Result) column(name string) int { return slices.Index(x.Columns, name) }
 
-// last is the value of a column after the last round.
+// last returns the value of a column after the last round.
 func (x Result) last(name string) float64 { return x.Rows[len(x.Rows)-1][x.column(name)] }
 
-// curve is a column over the rounds: the mean over the seeds, with the band from
+// curve returns a column over the rounds: the mean over the seeds, with the band from
 // the least to the greatest.
 func (r Results) curve(name, column string) figure.Line {
 	return r.reduce(name, func(x Result) (xs, ys []float64) {
@@ -83,7 +83,7 @@ func (r Results) curve(name, column string) figure.Line {
 	})
 }
 
-// finals is the last value of a column over the cells' X.
+// finals returns the last value of a column over the cells' X.
 func (r Results) finals(name, column string) figure.Line {
 	l := r.reduce(name, func(x Result) (xs, ys []float64) { return []float64{x.Cell.X}, []float64{x.last(column)} })
 	l.Dots = true
@@ -120,7 +120,7 @@ func (r Results) reduce(name string, points func(Result) (xs, ys []float64)) fig
 	return l
 }
 
-// final is the mean over the seeds of a column's last value.
+// final returns the mean over the seeds of a column's last value.
 func (r Results) final(column string) float64 {
 	var v []float64
 	for _, x := range r {
@@ -140,7 +140,7 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// curves are a panel for each of the results' panels, with a line for each series.
+// curves returns a panel for each of the results' panels, with a line for each series.
 func (r Results) curves(column, y string, top float64) []figure.Panel {
 	var out []figure.Panel
 	for _, panel := range r.panels() {
@@ -155,7 +155,7 @@ func (r Results) curves(column, y string, top float64) []figure.Panel {
 	return out
 }
 
-// table is the last value of a column, by panel and series.
+// table returns the last value of a column, by panel and series.
 func (r Results) table(corner, column string) Table {
 	t := Table{Head: append([]string{corner}, r.series()...)}
 	for _, panel := range r.panels() {

@@ -196,7 +196,7 @@ func (r Runner) compute(ctx context.Context, j job) error {
 	return write(j.path, raw)
 }
 
-// result is a cell's table, and the fingerprint of the model that it ends in.
+// result returns a cell's table, and the fingerprint of the model that it ends in.
 func (r Runner) result(ctx context.Context, j job) (table [][]float64, model string, err error) {
 	if l := j.cell.Latency; l != nil {
 		table, err = train.Time(ctx, l.Nodes, l.Rounds, j.seed)
@@ -227,7 +227,7 @@ func write(path string, raw []byte) error {
 	return os.Rename(f.Name(), path)
 }
 
-// read is a finished job; what is not as it was written is none.
+// read returns a finished job; what is not as it was written is none.
 func (r Runner) read(j job) (x Result, err error) {
 	raw, err := os.ReadFile(j.path)
 	if err != nil {
@@ -247,7 +247,7 @@ func (r Runner) read(j job) (x Result, err error) {
 	return x, err
 }
 
-// sum is the hash of all of a result but the hash itself.
+// sum returns the hash of all of a result but the hash itself.
 func (x Result) sum() (string, error) {
 	x.Sum = ""
 	raw, err := json.Marshal(x)

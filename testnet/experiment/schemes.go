@@ -7,7 +7,7 @@ import (
 // quickRounds are the rounds of a quick run.
 const quickRounds = 20
 
-// paper is a training of the paper's preset under a scheme, with a point a round.
+// paper returns a training of the paper's preset under a scheme, with a point a round.
 func (o Options) paper(name string, n int) (train.Spec, error) {
 	s, err := train.Paper(name, n)
 	if o.Quick {
@@ -16,7 +16,7 @@ func (o Options) paper(name string, n int) (train.Spec, error) {
 	return s, err
 }
 
-// private is a training under a rule with the noise of epsilon. The rounds of a
+// private returns a training under a rule with the noise of epsilon. The rounds of a
 // quick run are fewer, and their noise is that of all rounds.
 func (o Options) private(rule string, n int, epsilon float64) (train.Spec, error) {
 	s, err := train.Private(rule, n, epsilon)

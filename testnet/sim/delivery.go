@@ -35,7 +35,7 @@ func (n *Net) broadcast(from *Node, raw []byte) error {
 	return refusal
 }
 
-// cut tells whether no message passes between two nodes.
+// cut reports whether no message passes between two nodes.
 func (n *Net) cut(a, b *Node) bool { return a != b && (a.Faults.Partitioned || b.Faults.Partitioned) }
 
 // deliver lets arrive what is due, in the order in which it was sent, and tells
@@ -64,7 +64,7 @@ func (n *Net) age() {
 	}
 }
 
-// receive is what a node's mempool does with a transaction.
+// receive returns what a node's mempool does with a transaction.
 func (node *Node) receive(raw []byte) error {
 	r, err := node.App.CheckTx(context.Background(), &abcitypes.RequestCheckTx{Tx: raw})
 	if err != nil {

@@ -19,7 +19,7 @@ type Faults struct {
 	Accomplice  bool // votes for every block
 }
 
-// Any tells whether anything is wrong.
+// Any reports whether anything is wrong.
 func (f Faults) Any() bool { return f != Faults{} }
 
 // spoil breaks a block in one of several ways, by the height.

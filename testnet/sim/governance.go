@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// index is the node's participant, of the node's own state.
+// index returns the node's participant, of the node's own state.
 func (node *Node) index() (uint32, error) {
 	p, ok := node.App.State().Find(node.keys.Public())
 	if !ok {
@@ -100,7 +100,7 @@ func (node *Node) Rotate(generation int) (*tx.Tx, error) {
 // Rekey lets the node sign with the keys of a generation.
 func (node *Node) Rekey(generation int) { node.keys = newKeys(node.net, node.Index, generation) }
 
-// Member tells whether the node's key is an active participant's, in the node's
+// Member reports whether the node's key is an active participant's, in the node's
 // own state.
 func (node *Node) Member() bool {
 	_, err := node.index()

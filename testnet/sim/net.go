@@ -97,13 +97,13 @@ func (n *Net) AddNode() (*Node, error) {
 	return node, node.catchUp()
 }
 
-// Height is the last decided height.
+// Height returns the last decided height.
 func (n *Net) Height() int64 { return int64(len(n.Blocks)) }
 
-// Validators is how many validators vote at the next height.
+// Validators returns how many validators vote at the next height.
 func (n *Net) Validators() int { return len(n.validators) }
 
-// now is the virtual clock: a second a step.
+// now returns the virtual clock: a second a step.
 func (n *Net) now() time.Time { return time.Unix(1_700_000_000+int64(len(n.Blocks)), 0) }
 
 // Step lets messages arrive and participants act until nothing moves, then
@@ -149,7 +149,7 @@ func (n *Net) Step() (*Block, error) {
 	return last, n.Check()
 }
 
-// first is the first node that hears the others.
+// first returns the first node that hears the others.
 func (n *Net) first() *Node {
 	for _, node := range n.Nodes {
 		if node.live() && !node.Faults.Partitioned {
@@ -222,7 +222,7 @@ func (n *Net) Check() error {
 	return nil
 }
 
-// State is the committed state of the first live node.
+// State returns the committed state of the first live node.
 func (n *Net) State() *app.State { return n.first().App.State() }
 
 // slope is the default gradient: a slope that all share, and noise of one's own.
@@ -237,10 +237,10 @@ func (n *Net) slope(node int, s *app.State) gradients.Vector {
 	return v
 }
 
-// proof is a participant's lottery proof for the open round of a state.
+// proof returns a participant's lottery proof for the open round of a state.
 func proof(node *Node, s *app.State) []byte { return leader.Prove(node.keys.VRF, s.DrawInput()) }
 
-// LastEnacted are the kinds of the proposals that the last block enacted on the
+// LastEnacted returns the kinds of the proposals that the last block enacted on the
 // consortium.
 func (n *Net) LastEnacted() []string {
 	var kinds []string

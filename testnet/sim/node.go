@@ -54,7 +54,7 @@ func newKeys(n *Net, i, generation int) worker.Keys {
 	}
 }
 
-// Identity is the public side of the node's participant.
+// Identity returns the public side of the node's participant.
 func (node *Node) Identity() app.Identity {
 	return app.Identity{
 		PubKey: node.keys.Public(), VrfKey: node.keys.VRF.Public().(ed25519.PublicKey), ConsensusKey: node.consensus, Moniker: node.moniker,

@@ -201,7 +201,7 @@ func (h *history) strike() {
 	}
 }
 
-// budget is how many nodes may be faulty: f of the participants, and less than a
+// budget returns how many nodes may be faulty: f of the participants, and less than a
 // third of the validators, of those to come as well.
 func (h *history) budget() int {
 	s := h.net.State()

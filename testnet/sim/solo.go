@@ -29,7 +29,7 @@ func NewSolo(c Config) (*Solo, error) {
 	return &Solo{net: n, state: s}, nil
 }
 
-// State is the committed state.
+// State returns the committed state.
 func (o *Solo) State() *app.State { return o.state }
 
 // Closed is what the closing of a round left.
@@ -82,7 +82,7 @@ func (o *Solo) Round() (Closed, error) {
 // patience is more heights than any round takes.
 const patience = 1 << 10
 
-// assemble is the block of the first that may lead at a height; it is empty while
+// assemble returns the block of the first that may lead at a height; it is empty while
 // nobody may, or gradients are missing that may yet come.
 func (o *Solo) assemble(height uint64, pending []*tx.Tx) ([]*tx.Tx, error) {
 	leaders := slices.Clone(o.state.Progress.Ranking)

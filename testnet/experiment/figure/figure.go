@@ -81,10 +81,10 @@ var palette = []color.NRGBA{
 // The size of a panel.
 const panelWidth, panelHeight = 340, 280 // points
 
-// rows are the panels as they are laid out.
+// rows returns the panels as they are laid out.
 func (f Figure) rows() int { return (len(f.Panels) + f.columns() - 1) / f.columns() }
 
-// columns is the length of a row.
+// columns returns the length of a row.
 func (f Figure) columns() int {
 	if slices.ContainsFunc(f.Panels, func(p Panel) bool { return p.Map != nil }) {
 		return 1
@@ -330,7 +330,7 @@ func shade(v float64) color.NRGBA {
 	return color.NRGBA{mix(0), mix(1), mix(2), 255}
 }
 
-// dark tells whether white text reads better on a colour.
+// dark reports whether white text reads better on a colour.
 func dark(c color.NRGBA) bool { return 3*int(c.R)+6*int(c.G)+int(c.B) < 1250 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -107,7 +107,7 @@ type Open struct {
 	Model []float64
 }
 
-// Vector is a participant's gradient for the open round. All are made when the
+// Vector returns a participant's gradient for the open round. All are made when the
 // first is asked for; rounds may not be left out. Of a net of real nodes one may
 // be behind another, and send for a round again that has closed elsewhere: that is
 // what it sent before, for a step more would change all that follows. There are no
@@ -131,7 +131,7 @@ func (p *Participants) Vector(node int, o Open) gradients.Vector {
 	return p.vectors[node]
 }
 
-// honestly are the gradients of the honest; the others' are left out.
+// honestly returns the gradients of the honest; the others' are left out.
 func (p *Participants) honestly(x []float64) []gradients.Vector {
 	vectors := make([]gradients.Vector, p.spec.Nodes)
 	p.loss = 0

@@ -73,5 +73,5 @@ func Noiseless(s Spec) (Spec, error) {
 	return s, err
 }
 
-// MaxByzantine is the largest number of Byzantine participants with N >= 3f+1.
+// MaxByzantine returns the largest number of Byzantine participants with N >= 3f+1.
 func MaxByzantine(n int) int { return (n - 1) / 3 }

@@ -121,7 +121,7 @@ func (c onChain) next(reputations, counts []float64) error {
 	return nil
 }
 
-// fmax is the larger number, of a NaN and a number the number.
+// fmax returns the larger number, of a NaN and a number the number.
 func fmax(a, b float64) float64 {
 	if math.IsNaN(a) || b > a {
 		return b
@@ -129,7 +129,7 @@ func fmax(a, b float64) float64 {
 	return a
 }
 
-// Config is the chain of the training, for sim.New and sim.NewSolo.
+// Config returns the chain of the training, for sim.New and sim.NewSolo.
 func (p *Participants) Config() sim.Config {
 	return sim.Config{Nodes: p.spec.Nodes, Params: p.spec.Params, Seed: p.spec.Seed, Vector: func(node int, s *app.State) gradients.Vector {
 		return p.Vector(node, Open{s.Progress.Round, s.Progress.Seed, s.Model})

@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/testnet/sim"
 )
 
-// task is a small part of MNIST.
+// task returns a small part of MNIST.
 func task(t *testing.T) mnist.Data {
 	t.Helper()
 	data, err := mnist.Embedded()
@@ -30,7 +30,7 @@ func task(t *testing.T) mnist.Data {
 	return mnist.Data{Train: cut(data.Train, 2000), Test: cut(data.Test, 500)}
 }
 
-// spec is a training of a preset for 4 rounds.
+// spec returns a training of a preset for 4 rounds.
 func spec(t *testing.T, name string, n, byzantine int, attack string, mutate ...func(*params.Params)) train.Spec {
 	t.Helper()
 	p, err := preset.New(name, n)

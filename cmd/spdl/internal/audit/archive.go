@@ -42,7 +42,7 @@ const (
 // block and its commit.
 const maxField = types.MaxBlockSizeBytes + 8<<20
 
-// ErrArchive tells that a file is no archive, or not a whole one.
+// ErrArchive means that a file is no archive, or not a whole one.
 var ErrArchive = errors.New("not an archive of a chain")
 
 // WriteArchive copies a source's chain. It checks nothing: Run on the archive
@@ -209,7 +209,7 @@ func whole(err error) error {
 	return err
 }
 
-// Genesis is the archived one.
+// Genesis returns the archived genesis.
 func (a *Archive) Genesis() *types.GenesisDoc { return a.genesis }
 
 // Next reads a block, and what follows the last.
@@ -248,7 +248,7 @@ func (a *Archive) Next(context.Context) (*cmtproto.Block, error) {
 	}
 }
 
-// Tip is what was archived behind the last block.
+// Tip returns what was archived behind the last block.
 func (a *Archive) Tip(context.Context) (Tip, error) { return a.tip, nil }
 
 // Done goes by the bytes of the file.

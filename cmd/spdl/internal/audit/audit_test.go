@@ -30,7 +30,7 @@ func run(t *testing.T, src audit.Source) *audit.Report {
 	return r
 }
 
-// eventful is a chain with a passed-over leader, an equivocation, a member that
+// eventful returns a chain with a passed-over leader, an equivocation, a member that
 // joins with its validator and one that leaves.
 func eventful(t *testing.T) *chain {
 	c := newChain(t, 4)

@@ -55,7 +55,7 @@ func (r *replay) signed(t *tx.Tx, participant uint32) error {
 	return t.Verify(r.state.ChainID, r.state.Participants[participant].PubKey)
 }
 
-// appHash is the divergence of the state after the last executed block, with
+// appHash returns the divergence of the state after the last executed block, with
 // the parts in which the node's own account differs, where it has one.
 func (r *replay) appHash(ctx context.Context, expected []byte) *Divergence {
 	hash := r.state.Hash()
@@ -78,7 +78,7 @@ func (r *replay) appHash(ctx context.Context, expected []byte) *Divergence {
 	return d
 }
 
-// account is what of a state goes into the application hash and can be named.
+// account returns what of a state goes into the application hash and can be named.
 func account(s *app.State) any {
 	return map[string]any{
 		"params": s.Params, "progress": s.Progress, "participants": s.Participants, "model": s.Model, "velocity": s.Velocity,

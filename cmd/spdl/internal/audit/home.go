@@ -96,7 +96,7 @@ func (h *Home) Next(context.Context) (b *cmtproto.Block, err error) {
 	return b, nil
 }
 
-// Tip is the commit that the node saw for its last block, and the application
+// Tip returns the commit that the node saw for its last block, and the application
 // hash that CometBFT holds.
 func (h *Home) Tip(context.Context) (tip Tip, err error) {
 	defer func() {
@@ -124,12 +124,12 @@ func (h *Home) Done() float64 {
 	return float64(h.next-h.genesis.InitialHeight) / float64(all)
 }
 
-// Record is the node's own of a closed round.
+// Record returns the node's own record of a closed round.
 func (h *Home) Record(_ context.Context, epoch, round uint64) (*app.Record, error) {
 	return h.own.Record(epoch, round)
 }
 
-// State is the node's own after its last block.
+// State returns the node's own state after its last block.
 func (h *Home) State(context.Context) (*app.State, error) { return h.own.State() }
 
 // Close closes the databases.

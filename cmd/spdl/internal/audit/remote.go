@@ -68,7 +68,7 @@ func OpenRemote(ctx context.Context, c *client.Client) (*Remote, error) {
 	return r, nil
 }
 
-// Genesis is the node's. An auditor has a copy of its own.
+// Genesis returns the node's genesis. An auditor has a copy of its own.
 func (r *Remote) Genesis() *types.GenesisDoc { return r.genesis }
 
 // Next fetches a block.
@@ -94,7 +94,7 @@ func (r *Remote) Next(ctx context.Context) (*cmtproto.Block, error) {
 	return b, nil
 }
 
-// Tip is the last block's commit, and the application hash after it: that of
+// Tip returns the last block's commit, and the application hash after it: that of
 // the next header, where the chain went on meanwhile, or the node's own.
 func (r *Remote) Tip(ctx context.Context) (Tip, error) {
 	if r.last == 0 {
@@ -129,7 +129,7 @@ func (r *Remote) Done() float64 {
 	return float64(r.next-r.genesis.InitialHeight) / float64(all)
 }
 
-// Record is the node's own of a closed round.
+// Record returns the node's own record of a closed round.
 func (r *Remote) Record(ctx context.Context, epoch, round uint64) (*app.Record, error) {
 	record, err := r.c.RoundOf(ctx, epoch, round)
 	return &record, err

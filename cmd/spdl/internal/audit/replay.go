@@ -79,7 +79,7 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	return r.report, r.finish()
 }
 
-// At is the progress at a height, with the time left in proportion.
+// At returns the progress at a height, with the time left in proportion.
 func At(height uint64, done float64, elapsed time.Duration) Progress {
 	p := Progress{Height: height, Done: done, Elapsed: elapsed}
 	if done > 0 {
@@ -149,7 +149,7 @@ func (r *replay) run(ctx context.Context, each func(height uint64)) error {
 	return err
 }
 
-// read is the block that must have the height.
+// read returns the next block, which must have the height.
 func (r *replay) read(ctx context.Context, height uint64) (*block, error) {
 	raw, err := r.src.Next(ctx)
 	switch {

@@ -42,7 +42,7 @@ type BadLeader struct {
 	ClosedBy    uint32 `json:"closed_by"` // the leader in a later view
 }
 
-// badLeaders are the ranking's entries before the one who closed the round.
+// badLeaders returns the ranking's entries before the one who closed the round.
 func badLeaders(r *app.Record) []BadLeader {
 	var out []BadLeader
 	for view, p := range r.Ranking {

@@ -92,7 +92,7 @@ func lineOf(raw cmttypes.Tx, result *abcitypes.ExecTxResult) txLine {
 	return l
 }
 
-// sender is the participant that sent a transaction, if one did.
+// sender returns the participant that sent a transaction, if one did.
 func sender(t *tx.Tx) *uint32 {
 	if place, ok := tx.PlaceOf(t); ok {
 		return &place.Participant
@@ -208,7 +208,7 @@ func (s *Server) tx(r *http.Request) (view, error) {
 
 type field struct{ Name, Value string }
 
-// fieldsOf are what a transaction says, for people.
+// fieldsOf returns what a transaction says, for people.
 func fieldsOf(t *tx.Tx) []field {
 	var out []field
 	add := func(name string, value any) { out = append(out, field{name, fmt.Sprint(value)}) }

@@ -136,7 +136,7 @@ func (f *fake) header(h int64) cmttypes.Header {
 	return cmttypes.Header{ChainID: f.text, Height: h, Time: time.Unix(h, 0), ProposerAddress: key(0).Address()}
 }
 
-// join is a transaction with the text in it.
+// join returns a transaction with the text in it.
 func (f *fake) join() cmttypes.Tx {
 	body := &tx.Join{Moniker: f.text, Address: f.text, PubKey: make([]byte, 32)}
 	content, err := body.Marshal()
@@ -186,7 +186,7 @@ func (f *fake) Validators(context.Context, *int64, *int, *int) (*ctypes.ResultVa
 	return out, nil
 }
 
-// over is an explorer of a fake that has looked once.
+// over returns an explorer of a fake that has looked once.
 func over(t *testing.T, f *fake, o Options) *Server {
 	t.Helper()
 	if o.Rate == 0 {

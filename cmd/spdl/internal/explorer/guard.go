@@ -49,7 +49,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// known tells whether a Host header is one of ours: an address, localhost or a
+// known reports whether a Host header is one of ours: an address, localhost or a
 // name of the operator's. A foreign name that resolves to us is how a page on
 // the web would read a node behind a firewall (DNS rebinding).
 func (s *Server) known(host string) bool {

@@ -54,7 +54,7 @@ func init() {
 	}
 }
 
-// skeleton is a page's tags and the names of their attributes: what a browser
+// skeleton returns a page's tags and the names of their attributes: what a browser
 // makes of it, without the texts.
 func skeleton(t *testing.T, page string) string {
 	t.Helper()

@@ -63,7 +63,7 @@ func (t *tail) catchUp(ctx context.Context) {
 	}
 }
 
-// finite is a number that JSON can write.
+// finite returns a number that JSON can write.
 func finite(x float64) *float64 {
 	if x-x != 0 {
 		return nil
@@ -71,7 +71,7 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// spentBy is the largest epsilon of a participant by the end of each of the
+// spentBy returns the largest epsilon of a participant by the end of each of the
 // given rounds, the last of which is the last that the ledger knows: what the
 // ledger holds, less what the rounds since have cost. Nil without a guarantee.
 func spentBy(priv params.Privacy, people []app.Participant, records []*app.Record) []*float64 {

@@ -79,7 +79,7 @@ func (s *Server) model(r *http.Request) (view, error) {
 	return view{"model", "Model", b}, nil
 }
 
-// weights is the picture of a unit's weights, blue for negative and red for
+// weights returns the picture of a unit's weights, blue for negative and red for
 // positive, the largest of all units as the full colour. Of the running epoch
 // only: the shape of others is not at hand.
 func (s *Server) weights(w http.ResponseWriter, r *http.Request) {

@@ -307,7 +307,7 @@ func (s *Server) participant(r *http.Request) (view, error) {
 // fared is how many rounds a participant's page goes back.
 const fared = 100
 
-// fares are a participant's last rounds of the running epoch, oldest first, by
+// fares returns a participant's last rounds of the running epoch, oldest first, by
 // a ledger that closed that many rounds; where it is not known to be of then,
 // nothing is said of what was spent.
 func (s *Server) fares(ctx context.Context, people []app.Participant, closed place, known bool, index uint32) ([]fare, error) {

@@ -83,7 +83,7 @@ func (s *source) status(ctx context.Context) (abci.Status, error) {
 	return ask[abci.Status](ctx, s, "/status")
 }
 
-// record is a closed round's. It is not to be changed.
+// record returns the record of a closed round. Callers must not change it.
 func (s *source) record(ctx context.Context, at place) (*app.Record, error) {
 	s.mu.Lock()
 	r, ok := s.records.get(at)
@@ -104,7 +104,7 @@ func (s *source) record(ctx context.Context, at place) (*app.Record, error) {
 	return &got, nil
 }
 
-// model is the model after a closed round. It is not to be changed.
+// model returns the model after a closed round. Callers must not change it.
 func (s *source) model(ctx context.Context, at place) (*abci.ModelState, error) {
 	s.mu.Lock()
 	m, ok := s.models.get(at)
@@ -140,7 +140,7 @@ func (s *source) participants(ctx context.Context) ([]app.Participant, error) {
 	return people, nil
 }
 
-// ledger is the participants and how many rounds of which epoch were closed when
+// ledger returns the participants and how many rounds of which epoch were closed when
 // they were read: two queries, so that a round may close between them. After
 // three tries there is none, and ok is false.
 func (s *source) ledger(ctx context.Context) (people []app.Participant, closed place, ok bool, err error) {
@@ -164,7 +164,7 @@ func (s *source) ledger(ctx context.Context) (people []app.Participant, closed p
 	return people, closed, false, nil
 }
 
-// absent tells whether an error means that the node has no such thing, in
+// absent reports whether an error means that the node has no such thing, in
 // contrast to having no answer.
 func absent(err error) bool {
 	var refusal *client.Refusal

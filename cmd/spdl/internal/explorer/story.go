@@ -87,8 +87,8 @@ func (s *Server) story(ctx context.Context, at place) (*Story, error) {
 	return out, nil
 }
 
-// verdicts are those of the included participants and of those that are active
-// now and were not included.
+// verdicts returns the verdict on each included participant, and on each that is active now and was
+// not included.
 func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64) []Verdict {
 	passed := pointOf(r).Passed
 	order := slices.Clone(r.Contributions)

@@ -271,7 +271,7 @@ func (t *tail) read() (events <-chan []byte, end func()) {
 	}
 }
 
-// now is what the tail knows. The points are not to be changed.
+// now returns what the tail knows. Callers must not change the points.
 func (t *tail) now() (status abci.Status, running params.Params, points []Point, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -63,7 +63,7 @@ func writeJSON(w http.ResponseWriter, code int, value any) {
 	_, _ = w.Write(append(visible(body, forJSON), '\n'))
 }
 
-// answerRounds are the last rounds of the history, oldest first: ?limit= of
+// answerRounds returns the last rounds of the history, oldest first: ?limit= of
 // them, 100.
 func (s *Server) answerRounds(r *http.Request) (any, error) {
 	limit := uint64(100)
@@ -149,7 +149,7 @@ func (s *Server) answerParticipants(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// answerModel is a model as JSON numbers, or with ?format=safetensors as a
+// answerModel returns a model as JSON numbers, or with ?format=safetensors as a
 // file.
 func (s *Server) answerModel(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)

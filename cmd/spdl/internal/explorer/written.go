@@ -14,7 +14,7 @@ type written struct {
 	pages *kept[string, []byte]
 }
 
-// get is the page of an address, nil where it was not written since that look.
+// get returns the page of an address, nil where it was not written since that look.
 func (p *written) get(look uint64, address string) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -137,7 +137,7 @@ func (c *Chain) measure(out *app.Outcome, test mnist.Set) (round, error) {
 	return r, err
 }
 
-// paramsOf are the parameters of an epoch, which the block may have ended.
+// paramsOf returns the parameters of an epoch, which the block may have ended.
 func paramsOf(s *app.State, epoch uint64) params.Params {
 	for _, e := range s.Epochs {
 		if e.Epoch == epoch {
@@ -147,7 +147,7 @@ func paramsOf(s *app.State, epoch uint64) params.Params {
 	return s.Params
 }
 
-// selected is how many gradients entered the aggregate.
+// selected returns how many gradients entered the aggregate.
 func (r round) selected() (n int) {
 	for _, x := range r.Contributions {
 		if x.Selected {

@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
-// Page is the report: one HTML file. Command and version are those that make it.
+// Page returns the report: one HTML file. Command and version are those that make it.
 func (c *Chain) Page(command, version string) ([]byte, error) {
 	notes := []figure.Note{
 		{Name: "command", Text: command}, {Name: "chain", Text: c.Audit.ChainID},
@@ -46,7 +46,7 @@ func (c *Chain) Page(command, version string) ([]byte, error) {
 	return experiment.Page("SPDL: chain "+c.Audit.ChainID, about, warnings, sections)
 }
 
-// line is a number of each round.
+// line returns a number of each round.
 func (c *Chain) line(name string, of func(round) float64) figure.Line {
 	l := figure.Line{Name: name}
 	for _, r := range c.rounds {

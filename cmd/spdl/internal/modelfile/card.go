@@ -130,7 +130,7 @@ func (f *File) Check() error {
 	return nil
 }
 
-// Header is the light block that the file carries.
+// Header returns the light block that the file carries.
 func (f *File) Header() (*types.LightBlock, error) { return decodeHeader(f.Card.Proof.Header) }
 
 // derive verifies a bundle against its own header and writes the card that

@@ -143,7 +143,7 @@ func joined(m params.Model, of func(Tensor) ([]float64, error)) ([]float64, erro
 	return parameters, nil
 }
 
-// summary is the card in a few texts, for tools that show a file's metadata.
+// summary returns the card in a few texts, for tools that show a file's metadata.
 func (c *Card) summary() map[string]string {
 	s := map[string]string{
 		"format": "pt", "chain_id": c.ChainID, "epoch": fmt.Sprint(c.Epoch), "round": fmt.Sprint(c.Round), "preset": c.Preset,
@@ -162,7 +162,7 @@ func (c *Card) summary() map[string]string {
 	return s
 }
 
-// shapeOf is a shape as Python writes a tuple.
+// shapeOf returns a shape as Python writes a tuple.
 func shapeOf(shape []int) string {
 	sides := make([]string, len(shape))
 	for i, side := range shape {

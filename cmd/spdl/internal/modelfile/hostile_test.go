@@ -16,7 +16,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// headerOf is a light block with an application hash, of a chain that somebody
+// headerOf returns a light block with an application hash, of a chain that somebody
 // has made for the purpose. Who trusts it is not asked here.
 func headerOf(hash [32]byte) *types.LightBlock {
 	v := types.NewValidator(ed25519.GenPrivKeyFromSecret([]byte("anybody")).PubKey(), 10)

@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// unproven is a file without a proof: the formats do not look at that.
+// unproven returns a file without a proof: the formats do not look at that.
 func unproven(m params.Model) *File {
 	f := &File{Card: Card{Version: Version, ChainID: "a <b> \"c\"", Round: 7, Rule: "mean", Model: m}, Parameters: make([]float64, m.Dim())}
 	for i := range f.Parameters {

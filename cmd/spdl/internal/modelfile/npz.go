@@ -44,7 +44,7 @@ func addArray(z *zip.Writer, name, dtype, shape string, data []byte) error {
 	return err
 }
 
-// arrayHeader is a header of version 2.0, which fills up to a multiple of 64.
+// arrayHeader returns a header of version 2.0, which fills up to a multiple of 64.
 func arrayHeader(dtype, shape string, size int) []byte {
 	if dtype == "|S" {
 		dtype = fmt.Sprintf("|S%d", size)

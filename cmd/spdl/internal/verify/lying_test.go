@@ -20,7 +20,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/verify"
 )
 
-// liar is a client of a node that answers each RPC with the next of its answers,
+// liar returns a client of a node that answers each RPC with the next of its answers,
 // and the last for ever.
 func liar(t *testing.T, answers ...string) *client.Client {
 	t.Helper()

@@ -19,7 +19,7 @@ func Runtime() *merkle.ProofRuntime {
 	return r
 }
 
-// KeyPath is what the proof of a query must be about: the key, and under
+// KeyPath returns what the proof of a query must be about: the key, and under
 // model/{epoch}/{round} the round's record that names it.
 func KeyPath(key string) string {
 	var path merkle.KeyPath

@@ -112,7 +112,7 @@ func centre(r *mat.Dense, from, to int) []float64 {
 	return mean
 }
 
-// sign is the sign of the entry of largest magnitude, the first on ties.
+// sign returns the sign of the entry of largest magnitude, the first on ties.
 func sign(v []float64) float64 {
 	best := 0
 	for i := range v {

@@ -71,7 +71,7 @@ func gram(transposed *mat.Dense) *mat.SymDense {
 	return &g
 }
 
-// spectral is the largest singular value.
+// spectral returns the largest singular value.
 func spectral(t *testing.T, m mat.Matrix) float64 {
 	t.Helper()
 	var svd mat.SVD
@@ -79,7 +79,7 @@ func spectral(t *testing.T, m mat.Matrix) float64 {
 	return svd.Values(nil)[0]
 }
 
-// apart is the Frobenius norm of the difference of M Mᵀ.
+// apart returns the Frobenius norm of the difference of M Mᵀ.
 func apart(a, b *mat.Dense) float64 {
 	var d mat.Dense
 	d.Sub(gram(a), gram(b))

@@ -22,7 +22,7 @@ type point struct{ x, y float64 }
 // curve is a cubic Bezier curve by its control points.
 type curve [4]point
 
-// at is the point of a parameter from 0 to 1.
+// at returns the point of a parameter from 0 to 1.
 func (c curve) at(t float64) point {
 	var p point
 	for i, w := range [4]float64{(1 - t) * (1 - t) * (1 - t), 3 * t * (1 - t) * (1 - t), 3 * t * t * (1 - t), t * t * t} {
