@@ -35,15 +35,15 @@ func (h heard) With(keyvals ...any) log.Logger { return heard{h.Logger.With(keyv
 
 // hear makes an end with a reason of what CometBFT says.
 func (r *Running) hear(message, reason string) {
-	switch {
-	case message == saidHalted:
+	switch message {
+	case saidHalted:
 		r.halted.Store(&reason)
 		if signed, ok := strings.CutPrefix(reason, "+2/3 committed an invalid block: "); ok {
 			r.diverged(signed)
 		}
-	case message == saidInvalid: // in catching up, after the commit's signatures were verified
+	case saidInvalid: // in catching up, after the commit's signatures were verified
 		r.diverged(reason)
-	case message == saidSyncFailed:
+	case saidSyncFailed:
 		r.fail(fmt.Errorf("%w: %s; %s", errSync, reason, syncRemedy))
 	}
 }

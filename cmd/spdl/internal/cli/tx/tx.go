@@ -99,7 +99,7 @@ type sender struct {
 
 // newSender reads the key file. An absolute --key needs no home.
 func newSender(r *command.Run, o *signOptions) (*sender, error) {
-	if err := o.Timeout.Check(); err != nil {
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	c, err := r.Client(o.Node)
