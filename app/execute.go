@@ -41,7 +41,7 @@ func (s *State) Execute(b Block) (*Outcome, error) {
 	}
 	next := s.fork(b.Height)
 	stalled := s.stalled(b.Height)
-	if len(b.Txs) == 0 && (!stalled || !s.due()) {
+	if len(b.Txs) == 0 && (!stalled && !s.Finished() || !s.due()) {
 		return &Outcome{State: next}, nil
 	}
 	out := &Outcome{State: next, Changed: true}

@@ -44,8 +44,8 @@ func TestGenesisRefuses(t *testing.T) {
 		{"participants 1 and 2 have one key", func(g *app.Genesis) { g.Participants[2].VrfKey = g.Participants[1].VrfKey }},
 		{"participants 1 and 2 have one key", func(g *app.Genesis) { g.Participants[2].ConsensusKey = g.Participants[1].ConsensusKey }},
 		{"vrf_key: invalid VRF key", func(g *app.Genesis) { g.Participants[2].VrfKey = make([]byte, 32) }},
-		{"does not print", func(g *app.Genesis) { g.Participants[2].Moniker = "a\x1b[2J" }},
-		{"is not UTF-8", func(g *app.Genesis) { g.Participants[2].Address = "\xff" }},
+		{"want printable ASCII", func(g *app.Genesis) { g.Participants[2].Moniker = "a\x1b[2J" }},
+		{"byte 0xFF at 0", func(g *app.Genesis) { g.Participants[2].Address = "\xff" }},
 		{"for a chain that runs", func(g *app.Genesis) { g.Participants[2].SettledRound = 1 }},
 		{"reputation.initial is 0", func(g *app.Genesis) {
 			g.Params.Reputation.Initial = 0
@@ -54,7 +54,7 @@ func TestGenesisRefuses(t *testing.T) {
 			}
 		}},
 		{"4 participants takes blocks of", func(g *app.Genesis) {
-			g.Params.Model, g.Params.Grid.Step, g.Params.Rule.Tolerance = params.Model{Kind: params.ModelSoftmax, Inputs: 1_048_000, Classes: 2, Pool: 1, PixelScale: 255}, 1e-9, 1
+			g.Params.Model, g.Params.Grid, g.Params.Rule.Tolerance = params.Model{Kind: params.ModelSoftmax, Inputs: 1_048_000, Classes: 2, Pool: 1, PixelScale: 255}, params.Grid{Width: 2, Step: 1e-5}, 1
 		}},
 		{"cannot aggregate", func(g *app.Genesis) {
 			g.Params.Rule.Name = "krum"

@@ -59,7 +59,7 @@ func rotateAs(change func(*tx.Rotate)) *tx.Tx {
 // makes, the ranking after that round, the lead.
 func TestJoin(t *testing.T) {
 	s := round(t, apptest.State(4)).State
-	join := joinAs(4, func(j *tx.Join) { j.Moniker, j.Address = strings.Repeat("é", 35), strings.Repeat("a", 256) })
+	join := joinAs(4, func(j *tx.Join) { j.Moniker, j.Address = strings.Repeat("m", 70), strings.Repeat("a", 256) })
 	out := step(t, s, join)
 	require.Nil(t, out.Record)
 	require.Empty(t, out.Enacted)
@@ -74,7 +74,7 @@ func TestJoin(t *testing.T) {
 	s = out.State
 	want := app.NewParticipant(4, app.Identity{
 		PubKey: apptest.Identity(4).PubKey, VrfKey: apptest.Identity(4).VrfKey, ConsensusKey: apptest.ConsensusKey(4),
-		Moniker: strings.Repeat("é", 35), Address: strings.Repeat("a", 256),
+		Moniker: strings.Repeat("m", 70), Address: strings.Repeat("a", 256),
 	}, s.Params.Reputation)
 	want.Joined, want.Contends = 2, 2+16
 	require.Equal(t, want, s.Participants[4])
@@ -202,6 +202,8 @@ func TestJoinRules(t *testing.T) {
 		{"moniker not UTF-8", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Moniker = "\xff" })},
 		{"moniker that turns the line", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Moniker = "a\u202eb" })},
 		{"address long", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Address = strings.Repeat("a", 257) })},
+		{"moniker that not every release of Go prints", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Moniker = "hospital \u088f" })},
+		{"moniker that every release prints", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Moniker = "h\u00f4pital" })},
 		{"address with an escape", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Address = "\x1b[2J" })},
 
 		{"pub_key of a participant", app.ErrKeyTaken, asking(0, 9, 9)},

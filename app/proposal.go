@@ -11,7 +11,7 @@ import (
 // Bounds of what waits in the state.
 const (
 	maxRequests  = 64 // that nobody approved yet; the oldest makes room
-	maxProposals = 4  // that one participant proposed or approved first, and that are not accepted; its oldest makes room
+	maxProposals = 4  // that one participant proposed or approved first, and that are not accepted; its least approved makes room
 )
 
 // passes is the threshold of governance: more than two thirds of the active
@@ -23,8 +23,7 @@ func (s *State) Threshold() int { return 2*s.Active()/3 + 1 }
 
 // request lets an outsider's proposal wait for approvals.
 func (s *State) request(op enactable, t *tx.Tx) {
-	unapproved := func(p Proposal) bool { return !p.Accepted && len(p.Approvals) == 0 }
-	s.evict(maxRequests, unapproved, unapproved)
+	s.evict(maxRequests, func(p Proposal) bool { return !p.Accepted && len(p.Approvals) == 0 })
 	s.wait(op, t, nil, false)
 }
 
@@ -106,28 +105,28 @@ func waiting[T any](s *State, visit func(p *Proposal, op T) bool) {
 	}
 }
 
-// evictProposal makes room for one more proposal that a participant is the first
-// to stand for: its oldest goes, of those that nobody else approved if there is
-// one: the approvals of others are not its to take back.
+// evictProposal makes room for one more proposal that a participant is the first to stand for: of so
+// many the one that the fewest approve goes, the oldest of several. One that more than f participants
+// approve has an honest supporter: it is nobody's own any more, and makes no room.
 func (s *State) evictProposal(index uint32) {
-	own := func(p Proposal) bool { return !p.Accepted && len(p.Approvals) > 0 && p.Approvals[0] == index }
-	s.evict(maxProposals, own, func(p Proposal) bool { return own(p) && len(p.Approvals) == 1 })
+	few := max(1, s.F())
+	s.evict(maxProposals, func(p Proposal) bool {
+		return !p.Accepted && len(p.Approvals) > 0 && len(p.Approvals) <= few && p.Approvals[0] == index
+	})
 }
 
-// evict drops the oldest of a sort of proposals where so many wait, a preferred
-// one if there is any.
-func (s *State) evict(most int, sort, preferred func(Proposal) bool) {
-	waiting := 0
-	for _, p := range s.Proposals {
-		if sort(p) {
-			waiting++
+// evict drops the least approved of a sort of proposals, the oldest of several, where so many wait.
+func (s *State) evict(most int, sort func(Proposal) bool) {
+	waiting, out := 0, -1
+	for i, p := range s.Proposals {
+		if !sort(p) {
+			continue
+		}
+		if waiting++; out < 0 || len(p.Approvals) < len(s.Proposals[out].Approvals) {
+			out = i
 		}
 	}
 	if waiting >= most {
-		oldest := slices.IndexFunc(s.Proposals, preferred)
-		if oldest < 0 {
-			oldest = slices.IndexFunc(s.Proposals, sort)
-		}
-		s.Proposals = slices.Delete(s.Proposals, oldest, oldest+1)
+		s.Proposals = slices.Delete(s.Proposals, out, out+1)
 	}
 }

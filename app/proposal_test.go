@@ -670,3 +670,35 @@ func TestSiblings(t *testing.T) {
 		require.True(t, bytes.Equal(encoded[i], states[i].Encode()), "block %d was changed by a later one", i)
 	}
 }
+
+// TestApprovalsOfOthersStay: who approved a proposal first cannot drop it by proposals of its own, with
+// or without an accomplice, once honest participants stand for it: the least approved goes, and what
+// more than f approve makes no room at all.
+func TestApprovalsOfOthersStay(t *testing.T) {
+	s := apptest.State(10, mean)
+	join := apptest.Join(10)
+	s = step(t, s, join, ring{}.approve(9, join)).State // member 9 is quicker than the honest ones
+	for _, i := range []uint32{0, 1, 2, 3, 4} {
+		s = step(t, s, ring{}.approve(i, join)).State
+	}
+	require.Len(t, s.Proposals[0].Approvals, 6)
+	for range 5 { // its own, each with the accomplice's approval
+		x := remove(9, 0)
+		s = step(t, s, x, ring{}.approve(8, x)).State
+	}
+	require.Equal(t, id(join), s.Proposals[0].Id)
+	require.Len(t, s.Proposals, 5, "four of its own, and the join")
+	s = round(t, s, ring{}.approve(5, join)).State
+	require.Equal(t, 11, s.Active(), "the join passes")
+	// Of its own the least approved goes, though it is the youngest.
+	first := remove(7, 0)
+	s = step(t, apptest.State(10, mean), first, ring{}.approve(8, first)).State
+	for range 3 {
+		s = step(t, s, remove(7, 0)).State
+	}
+	second := s.Proposals[1].Id
+	s = step(t, s, remove(7, 0)).State
+	require.Len(t, s.Proposals, 4)
+	require.Equal(t, id(first), s.Proposals[0].Id)
+	require.NotEqual(t, second, s.Proposals[1].Id, "the oldest of the least approved")
+}

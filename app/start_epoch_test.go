@@ -194,6 +194,12 @@ func TestEpochRules(t *testing.T) {
 		{"noise of no mechanism", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Privacy.Mechanism = params.MechanismNone })},
 		{"term 0", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Election.Term = 0 })},
 		{"tolerance beyond the bound", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Rule.Tolerance = 1000 })},
+		{"tolerance without a clip norm", app.ErrEpochParams, another(s, true, true, func(p *params.Params) {
+			p.Privacy = params.Privacy{Mechanism: params.MechanismNone, Batch: 8}
+			p.Rule.Tolerance = math.MaxInt64
+		})},
+		{"grid far coarser than the noise", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Grid.Step *= 5 })},
+		{"grid far finer than the noise", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Grid.Step /= 50 })},
 		{"model too large", app.ErrEpochParams, another(s, false, true, func(p *params.Params) { p.Model.Inputs = 1 << 31 })},
 		{"another model kept", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Model.Inputs = 4 })},
 		{"another feature map kept", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Model.PixelMean = 1 })},
@@ -297,4 +303,29 @@ func TestRecordKeepsItsModel(t *testing.T) {
 	require.Equal(t, out.State.Epochs[0].ModelHash, out.Record.ModelHash)
 	after := app.ModelHash(out.State.Model)
 	require.NotEqual(t, after[:], out.Record.ModelHash)
+}
+
+// TestEpochBeginsWhereADepartureEndsTraining: an accepted epoch that waits for the end of training
+// begins with the next block, though nobody has anything to send any more, where the end came by a
+// departure at a boundary that had judged the epoch before.
+func TestEpochBeginsWhereADepartureEndsTraining(t *testing.T) {
+	s := apptest.State(4, apptest.Budgeted(3), func(p *params.Params) { p.Rule.Name = "mean" })
+	for _, who := range [][]int{{1, 2, 3}, {0, 2, 3}, {0, 1, 3}} { // participant 3 is in all, each other misses one
+		at := s.Progress.Opened + s.Params.Election.QuorumBlocks
+		out, err := applyAt(s, at, apptest.Close(s, at, who...))
+		require.NoError(t, err)
+		s = out.State
+	}
+	require.False(t, s.Finished(), "three of four have budget left, and N-f is three")
+	next := s.Params
+	next.Rule.Byzantine = 0 // for the three that are left
+	x := ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, next, true, false))
+	s = step(t, s, votes(x, 0, 2)...).State
+	require.True(t, s.Proposals[0].Accepted)
+	s = step(t, s, leave(0)).State
+	for range 200 { // empty blocks, far beyond the stall
+		s = step(t, s).State
+	}
+	require.EqualValues(t, 1, s.Progress.Epoch)
+	require.Empty(t, s.Proposals)
 }

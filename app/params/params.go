@@ -18,6 +18,9 @@ const One = 1_000_000
 // maxBlocks bounds terms and waits, so that their sums do not overflow.
 const maxBlocks = 1 << 20
 
+// patience is how many heights a round may wait for one participant before a warning says so.
+const patience = 100
+
 // Decode returns the parameters that data encodes. It refuses what is not in canonical form.
 func Decode(data []byte) (p Params, err error) {
 	if err := p.Unmarshal(data); err != nil {
@@ -43,6 +46,7 @@ func (p Params) Validate(n int) (warnings []string, err error) {
 		p.Training.validate,
 		p.Privacy.validate,
 		p.Privacy.ValidateLedger,
+		p.validateStep,
 		p.validateFloor,
 		p.Reputation.validate,
 		p.Election.Validate,
@@ -125,6 +129,10 @@ func (p Params) warnings(n int) (out []string) {
 	}
 	if p.Rule.Unsquared {
 		out = append(out, "rule.unsquared: scores sum norms without the square, as the paper writes; Blanchard et al. prove the squared rule")
+	}
+	if e := p.Election; e.QuorumBlocks > patience || e.ViewBlocks > patience {
+		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d: heights are the only timeout, and one silent participant or leader holds a round open for so many (more than %d)",
+			e.QuorumBlocks, e.ViewBlocks, patience))
 	}
 	if affordable := p.Privacy.Participations(nil); affordable < p.Training.Rounds {
 		out = append(out, fmt.Sprintf("privacy.budget pays for %d of training.rounds %d", affordable, p.Training.Rounds))

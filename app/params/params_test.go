@@ -44,7 +44,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"prototype_epsilon is 1, want 0", func(p *params.Params) { p.Privacy.PrototypeEpsilon = 1 }},
 		{"noise_multiplier is 1, want 0", func(p *params.Params) { p.Privacy.Mechanism = "none" }},
 		{"preset has 71 bytes, at most 70", func(p *params.Params) { p.Preset = strings.Repeat("x", 71) }},
-		{"preset \"a\\x1b\" has the character U+001B", func(p *params.Params) { p.Preset = "a\x1b" }},
+		{"preset \"a\\x1b\" has byte 0x1B at 1", func(p *params.Params) { p.Preset = "a\x1b" }},
 		{"election.term is 1048577", func(p *params.Params) { p.Election.Term = 1<<20 + 1 }},
 		{"view_blocks 1048577", func(p *params.Params) { p.Election.ViewBlocks = 1<<20 + 1 }},
 		{"quorum_blocks 18446744073709551615, at most 1048576", func(p *params.Params) { p.Election.QuorumBlocks = 1<<64 - 1 }},
@@ -60,7 +60,11 @@ func TestValidateRefuses(t *testing.T) {
 		{"unknown", func(p *params.Params) { p.Rule.Name = "crum" }},
 		{"rule.byzantine is 2 with 4 participants, at most 1", func(p *params.Params) { p.Rule.Byzantine = 2 }},
 		{"rule.tolerance is -1", func(p *params.Params) { p.Rule.Tolerance = -1 }},
-		{"grid.step 1e-12 is too small for the noise", func(p *params.Params) { apptest.Noisy(p); p.Grid.Step = 1e-12 }},
+		{"grid.step 1e-12 is too fine", func(p *params.Params) { apptest.Noisy(p); p.Grid.Step = 1e-12 }},
+		{"a leader may do with it", func(p *params.Params) {
+			p.Privacy = params.Privacy{Mechanism: params.MechanismNone, Batch: 8}
+			p.Rule.Tolerance = 1
+		}},
 		{"lets a leader shift Delta", func(p *params.Params) { p.Rule.Tolerance = 50 }},
 		{"reputation.initial is 0", func(p *params.Params) { p.Reputation.Initial = 0 }},
 	} {
@@ -119,6 +123,9 @@ func TestWarnings(t *testing.T) {
 	}
 	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Name = "krum" }), "outside its theorem")
 	require.NotContains(t, warn(5, func(p *params.Params) { p.Rule.Name = "krum" }), "outside its theorem")
+	require.Contains(t, warn(4, func(p *params.Params) { p.Election.QuorumBlocks = 1 << 20 }), "quorum_blocks is 1048576")
+	require.Contains(t, warn(4, func(p *params.Params) { p.Election.ViewBlocks = 101 }), "heights are the only timeout")
+	require.NotContains(t, warn(4, func(p *params.Params) { p.Election.ViewBlocks, p.Election.QuorumBlocks = 100, 100 }), "timeout")
 	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Zeros = true }), "rule.zeros")
 	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Unsquared = true }), "rule.unsquared")
 	require.Contains(t, warn(4, func(p *params.Params) {

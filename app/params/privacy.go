@@ -66,6 +66,33 @@ func (p Privacy) validate() error {
 	return nil
 }
 
+// The noise that a grid can carry, in its steps. Below the least most coordinates of a first release
+// round to 0, and its norm is none that G6 takes; above the greatest they are cut off at the grid's
+// end.
+const (
+	leastNoiseSteps    = 0.3 // of the first release, which momentum makes the smallest
+	noiseStdsOnTheGrid = 3   // of the noise in the end, up to the grid's end
+)
+
+// validateStep refuses a grid that is far coarser or far finer than the noise: no honest vector would
+// have the norm of one.
+func (p Params) validateStep() error {
+	if p.Privacy.Mechanism != MechanismGaussian {
+		return nil
+	}
+	n := p.Noise()
+	steps := func(factor float64) float64 { return float64(n.Std*math.Sqrt(factor)) / n.Step }
+	first := steps(floor.VarianceFactor(n.Momentum, 1))
+	if !(first >= leastNoiseSteps) {
+		return fmt.Errorf("grid.step %g is too coarse: the noise of a first release is %.3g steps, want at least %g", n.Step, first, leastNoiseSteps)
+	}
+	last, end := steps(float64(1-n.Momentum)/(1+n.Momentum)), float64(p.Grid.Lattice().Width.Max())
+	if !(float64(noiseStdsOnTheGrid*last) <= end) {
+		return fmt.Errorf("grid.step %g is too fine: the noise is %.4g steps and the grid ends at %g, want at least %d times the noise", n.Step, last, end, noiseStdsOnTheGrid)
+	}
+	return nil
+}
+
 // validateFloor refuses a floor for noise of no known norm, and one that no
 // vector of the grid reaches.
 func (p Params) validateFloor() error {
