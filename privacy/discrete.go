@@ -14,9 +14,10 @@ const maxSigmaSquare = 1 << 56
 // exp(-y²/(2*sigma²)). Make it with [NewDiscreteGaussian], draw from it with
 // [Source.DiscreteNormal].
 //
-// As noise it is what the Gaussian is on the reals: between outputs whose integer inputs lie a
-// vector D apart, the Rényi divergence of order alpha is at most alpha*‖D‖²/(2*sigma²). Its
-// variance is at most sigma², and for sigma of 3 or more equal to it to float64.
+// As noise it does on the integers what the Gaussian does on the reals: between outputs whose
+// integer inputs lie a vector D apart, the Rényi divergence of order alpha is at most
+// alpha*‖D‖²/(2*sigma²). Its variance is at most sigma², and for sigma of 3 or more equal to it to
+// float64.
 //
 // Source: Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy", 2020.
 type DiscreteGaussian struct {
@@ -32,8 +33,8 @@ func NewDiscreteGaussian(num, den uint64) (DiscreteGaussian, error) {
 	if num < 1 || num > maxSigmaSquare || den < 1 || den > maxSigmaSquare {
 		return DiscreteGaussian{}, fmt.Errorf("%w: discrete Gaussian of sigma² %d/%d, want both numbers 1 to 2^56", ErrConfig, num, den)
 	}
-	// The paper's floor(sigma)+1. Any t would be right, this one rejects few proposals: that the
-	// root is rounded changes no probability.
+	// The paper's floor(sigma)+1. Any t is correct, and this one rejects few proposals. Rounding
+	// the root changes no probability.
 	t := uint64(math.Sqrt(float64(num/den))) + 1
 	// num*den*t² is at most 4*num² or, with t = 1, num*den: 2^115 at most once doubled.
 	unit := product(num, 2*t*t).times(den)
@@ -47,8 +48,8 @@ func NewDiscreteGaussian(num, den uint64) (DiscreteGaussian, error) {
 // would accept with probability below exp(-8000).
 //
 // Running time: a draw takes 15 to 27 words in expectation, whatever sigma; the chance to need k
-// times as many falls exponentially in k, without a bound. The time depends on the draws, on the
-// magnitude in particular: let nobody measure single draws. Memory is constant.
+// times as many falls exponentially in k, without a bound. The time depends on the variates, in
+// particular on their magnitude: nobody may be able to time single ones. Memory is constant.
 func (s *Source) DiscreteNormal(dst []int64, g DiscreteGaussian) {
 	s.rekey()
 	for i := range dst {
@@ -137,8 +138,7 @@ func (s *Source) expWide(a, b wide, shift uint) bool {
 }
 
 // below returns a number uniform on [0, n), n > 0. Source: Lemire, "Fast random integer generation
-// in an interval", 2019; the words that would favour some results are drawn again, so that it is
-// exact.
+// in an interval", 2019; words that would favour some results are replaced, so that it is exact.
 func (s *Source) below(n uint64) uint64 {
 	result, rest := bits.Mul64(s.Uint64(), n)
 	if rest < n {

@@ -55,7 +55,8 @@ func (l *lattice) release(dst, sum []float64) {
 	clear(l.draws)
 }
 
-// round is v in steps. Cutting off what an int64 could not hold brings no two values further apart.
+// round returns v in steps. Values beyond int64 are cut off, which moves no two values further
+// apart.
 func (l *lattice) round(v float64) int64 {
 	const limit = 1 << 62
 	return int64(max(-limit, min(limit, math.RoundToEven(v/l.step))))

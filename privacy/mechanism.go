@@ -22,9 +22,9 @@ type Mechanism struct {
 	noise    []float64 // scratch; all 0 between releases
 }
 
-// Report describes one release. Release and Saturated tell nothing that the submitted vector does
-// not, and neither does NoiseStd of a gaussian mechanism. What is marked PRIVATE is computed before
-// the noise: for the worker's own eyes, never for a public log or metric.
+// Report describes one release. Release and Saturated, and NoiseStd of a gaussian mechanism, reveal
+// no more than the submitted vector does. Fields marked PRIVATE are computed before the noise: they
+// are for the worker alone, never for a public log or metric.
 type Report struct {
 	Release    int     // t: how many releases there have been, this one included
 	Saturated  int     // coordinates that the grid's range cut off
@@ -80,7 +80,7 @@ func (m *Mechanism) Private() bool {
 // Release noises the sum of a batch's per-example gradients, which it leaves unchanged, and returns
 // the vector to submit: momentum over sum/B plus noise, rounded to the grid. For a gaussian
 // mechanism the sum must be clipped: one example adds Clip to it at most. An empty batch, a sum of
-// zeros, is released like any other: a silent worker would tell its size.
+// zeros, is released like any other: silence would reveal its size.
 //
 // Every call spends privacy. Call it once per round and keep the vector: a retry sends the same
 // bytes.
@@ -126,7 +126,7 @@ func (m *Mechanism) noised(sum []float64, std float64) {
 	}
 }
 
-// norm returns the Euclidean norm of a sum that is as it should be.
+// norm returns the Euclidean norm of a sum, and panics if the sum is malformed.
 func (m *Mechanism) norm(sum []float64) float64 {
 	if len(sum) != len(m.momentum) {
 		panic(fmt.Sprintf("privacy: sum of dimension %d, want %d", len(sum), len(m.momentum)))

@@ -11,9 +11,10 @@ import "math"
 // bits, and neither is a cosine of a 53-bit angle, whose tail ends at 8.6. That a float64 cannot
 // hold a real number is dealt with by the grid, see the package comment.
 //
-// Each draw is within 2^-51*(1 + 1/r²) of the exact transform of its point, relatively, r being the
-// radius of the pair: to the last two or three bits of a float64, but for a share r²/2 of pairs
-// that lie close to the origin and whose error is then 2^-50/r at most, absolutely.
+// The relative error of each variate, compared with the exact transform of its point, is at most
+// 2^-51*(1 + 1/r²), where r is the radius of the pair: the last two or three bits of a float64.
+// Only a share r²/2 of the pairs lies so close to the origin that it is larger; their absolute
+// error is at most 2^-50/r.
 //
 // Source: Marsaglia and Bray, "A convenient method for generating normal variables", 1964.
 func (s *Source) Normal(dst []float64) {

@@ -29,7 +29,7 @@ func (m *Mechanism) Snapshot() Snapshot {
 
 // Resume stands in for a lost snapshot: the mechanism goes on as after a number of releases, with a
 // momentum of fresh noise alone that has the variance which validators expect. That costs no
-// privacy, it tells of no example; what it costs is the signal in the lost momentum.
+// privacy, because it reveals nothing of any example; it loses the signal in the lost momentum.
 func (m *Mechanism) Resume(releases int) {
 	std := m.submittedStd(releases)
 	if std > 0 {

@@ -38,8 +38,8 @@ const rekeyWords = 1 << 16
 // DiscreteNormal, and after 65,536 words: a virtual machine resumed twice from one image repeats no
 // noise, and a copy of the process's memory between two calls gives away none.
 //
-// math/rand/v2 promises its ChaCha8 to be cryptographically strong. Its state yields up to 124 of
-// the words before, no more; the key at the end is there for these.
+// math/rand/v2 promises its ChaCha8 to be cryptographically strong. Its state reveals up to 124 of
+// the preceding words; the fresh key at the end of a call protects them.
 func NewSecureSource() *Source { return &Source{secure: true, stream: rand.NewChaCha8([32]byte{})} }
 
 // NewTestSource returns a DETERMINISTIC source. WHOEVER KNOWS THE SEED REMOVES THE NOISE. It is for
@@ -51,11 +51,11 @@ func NewTestSource(seed uint64) *Source {
 	return &Source{stream: rand.NewChaCha8(key)}
 }
 
-// Deterministic reports whether this is a test source. Whatever shows an epsilon must ask.
+// Deterministic reports whether this is a test source. Code that shows an epsilon must ask.
 func (s *Source) Deterministic() bool { return !s.secure }
 
-// TestWarning is for every output of a program that uses a test source: before any epsilon, and not
-// in small print.
+// TestWarning belongs in every output of a program that uses a test source, before any epsilon and
+// not in small print.
 const TestWarning = "TEST CHAIN ONLY: NOISE FROM A KNOWN SEED, NOTHING IS PRIVATE"
 
 // ErrTestSource is what Permit returns.

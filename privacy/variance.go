@@ -14,10 +14,10 @@ const stepsPerStd = 8
 // VarianceFactor returns v_t, as package floor has it for validators.
 func VarianceFactor(beta float64, t int) float64 { return floor.VarianceFactor(beta, t) }
 
-// SubmittedStd is s_t = (z*C/B)*sqrt(v_t): the standard deviation of the noise in each coordinate
-// of the vector of release t, counted from 1, before rounding to the grid; in units of the
-// batch-mean gradient. It is 0 for kinds whose noise is not known in advance. Same bits on every
-// machine.
+// SubmittedStd returns s_t = (z*C/B)*sqrt(v_t): the standard deviation of the noise in each
+// coordinate of the vector of release t, counted from 1, before rounding to the grid; in units of
+// the batch-mean gradient. It is 0 for kinds whose noise is not known in advance. Same bits on
+// every machine.
 func SubmittedStd(c Config, t int) float64 {
 	return roundStd(c) * math.Sqrt(VarianceFactor(c.Momentum, t))
 }
@@ -27,7 +27,7 @@ func FinalStd(c Config) float64 {
 	return roundStd(c) * math.Sqrt((1-c.Momentum)/(1+c.Momentum))
 }
 
-// StepFor is the default grid step, FinalStd/8. It is 0 if the config has no noise known in
+// StepFor returns the default grid step, FinalStd/8. It is 0 if the config has no noise known in
 // advance; the step must then be given.
 func StepFor(c Config) float64 { return FinalStd(c) / stepsPerStd }
 

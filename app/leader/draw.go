@@ -18,17 +18,17 @@ const (
 	OutputSize = ecvrf.OutputSize
 )
 
-// What a key or a proof may be refused for.
+// The errors about a key or a proof wrap one of these.
 var (
 	ErrKey   = errors.New("invalid VRF key")
 	ErrProof = errors.New("invalid VRF proof")
 )
 
-// Output is a draw, h: compared as a big-endian number.
+// Output is a VRF output, h, which is compared as a big-endian number.
 type Output [OutputSize]byte
 
-// Input returns what a participant's draw for a round is taken of: alpha of RFC
-// 9381. It names the chain and the round, so that no proof serves elsewhere.
+// Input returns the VRF input of a round: alpha of RFC 9381. It names the chain and the round, so
+// that no proof serves elsewhere.
 func Input(chainID string, epoch, round uint64, seed []byte) []byte {
 	alpha := prefixed("spdl/draw/v2", chainID)
 	alpha = binary.BigEndian.AppendUint64(alpha, epoch)
@@ -36,8 +36,8 @@ func Input(chainID string, epoch, round uint64, seed []byte) []byte {
 	return append(alpha, seed...)
 }
 
-// PossessionInput returns what a newly registered VRF key proves its possession on:
-// the chain and the participant's signing key that it is registered with.
+// PossessionInput returns the VRF input by which a newly registered VRF key proves its possession:
+// it holds the chain and the participant's signing key.
 func PossessionInput(chainID string, signingKey []byte) []byte {
 	return append(prefixed("spdl/vrf-key/v1", chainID), signingKey...)
 }
@@ -48,12 +48,12 @@ func prefixed(domain, chainID string) []byte {
 	return append(b, chainID...)
 }
 
-// Prove returns the proof, pi, of the key's draw over an input.
+// Prove returns the VRF proof, pi, of the key for an input.
 func Prove(key ed25519.PrivateKey, input []byte) []byte {
 	return ecvrf.Prove(voi.PrivateKey(key), input)
 }
 
-// Verify checks a proof and returns the draw that it proves.
+// Verify checks a VRF proof and returns the VRF output that it proves.
 func Verify(key, input, proof []byte) (out Output, err error) {
 	if len(key) != KeySize {
 		return out, fmt.Errorf("%w: %d bytes, want %d", ErrKey, len(key), KeySize)
@@ -63,7 +63,7 @@ func Verify(key, input, proof []byte) (out Output, err error) {
 	}
 	ok, beta := ecvrf.Verify(key, proof, input)
 	if !ok {
-		return out, fmt.Errorf("%w: %X does not prove a draw of key %X", ErrProof, proof[:8], key[:8])
+		return out, fmt.Errorf("%w: %X does not prove an output of key %X", ErrProof, proof[:8], key[:8])
 	}
 	return Output(beta), nil
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Draw is one contender's verified lot.
+// Draw is a contender and its verified VRF output.
 type Draw struct {
 	Participant uint32
 	Output      Output
@@ -31,8 +31,8 @@ func Rank(draws []Draw) (ranking []uint32, tie bool) {
 	return ranking, len(sorted) > 1 && sorted[0].Output == sorted[1].Output
 }
 
-// NextSeed returns the seed after a round with these draws: SHA-256(seed, largest
-// draw), of zeros where there is none.
+// NextSeed returns the seed after a round with these outputs: SHA-256(seed, largest output), with
+// zeros for the output if there is none.
 func NextSeed(seed []byte, draws []Draw) []byte {
 	var largest Output
 	for _, d := range draws {

@@ -8,12 +8,11 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// Delta is the presets' delta: well below one over any participant's examples.
+// Delta is the presets' delta. It is well below one over the number of any participant's examples.
 const Delta = 1e-6
 
-// MechanismOf returns what the accountant has to know of a chain's mechanism. Fixed
-// batches have no amplification by sampling that this accountant proves: they
-// count as the whole data set.
+// MechanismOf returns the accountant's description of a chain's mechanism. This accountant proves
+// no amplification by sampling for batches of fixed size, so they count as the whole data set.
 func MechanismOf(p params.Privacy) accountant.Mechanism {
 	m := accountant.Mechanism{SamplingRate: p.SamplingRate, NoiseMultiplier: p.NoiseMultiplier}
 	if m.SamplingRate == 0 {
@@ -22,10 +21,9 @@ func MechanismOf(p params.Privacy) accountant.Mechanism {
 	return m
 }
 
-// Account fills in the ledger: the cost of a participation, and the budget. An
-// epsilon that does not pay for all rounds is raised to what they cost, in steps
-// of 0.01: the number that is shown is the number that holds. Without the
-// gaussian mechanism there is no ledger.
+// Account fills in the ledger: the cost of a participation, and the budget. If epsilon does not pay
+// for all rounds, it is raised in steps of 0.01 until it does, so that the number shown is the
+// number that holds. Without the gaussian mechanism there is no ledger.
 func Account(p *params.Params) error {
 	if p.Privacy.Mechanism != params.MechanismGaussian {
 		p.Privacy.Epsilon, p.Privacy.Delta, p.Privacy.Cost, p.Privacy.Budget = 0, 0, nil, nil
@@ -49,7 +47,7 @@ func Account(p *params.Params) error {
 	return err
 }
 
-// EpsilonAfter is what a number of participations costs, by the chain's ledger.
+// EpsilonAfter returns the epsilon that a number of participations costs, by the chain's ledger.
 func EpsilonAfter(p params.Privacy, participations uint64) (float64, error) {
 	if len(p.Cost) == 0 || participations == 0 {
 		return 0, nil
@@ -65,8 +63,8 @@ func EpsilonAfter(p params.Privacy, participations uint64) (float64, error) {
 	return accountant.ChainEpsilon(spent, p.Delta)
 }
 
-// CheckLedger holds the ledger of parameters against the accountant: a cost that
-// is too low, or a budget that is too high, would call private what is not.
+// CheckLedger compares the ledger of parameters with the accountant: with a cost that is too low,
+// or a budget that is too high, the chain would claim more privacy than it has.
 func CheckLedger(p params.Privacy) error {
 	if len(p.Cost) == 0 {
 		return nil

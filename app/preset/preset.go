@@ -1,5 +1,5 @@
-// Package preset holds the parameter sets that were measured on MNIST
-// (docs/RULES.md says with what result).
+// Package preset holds the parameter sets that were measured on MNIST; docs/RULES.md has the
+// results.
 package preset
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// examples is how many MNIST holds for training; a preset's batch is a share of
-// one participant's part.
+// examples is the number of training examples in MNIST; a preset's batch is a share of one
+// participant's part.
 const examples = 60000
 
 // paperStep is the grid step of the paper preset, where no noise hides the
@@ -82,7 +82,7 @@ func private(n, f int) params.Params {
 		p.Reputation.Penalty, p.Reputation.Reward = 100_000, 100_000
 		p.Rule.Name = "nnm+trimmed-mean"
 		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = 1.608, 4
-	case n < 4: // too few for any neighbour to be left out
+	case n < 4: // too few to leave any neighbour out
 		p.Rule.Name = "mean"
 	}
 	p.Privacy.Batch = uint32(max(1, examples/n/10))

@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/app/leader"
 )
 
-// What is refused here (app/SPEC.md, T1 to T3 and E1).
+// The errors of this package wrap one of these (app/SPEC.md, T1 to T3 and E1).
 var (
 	ErrMalformed    = errors.New("malformed transaction")
 	ErrNotCanonical = errors.New("transaction is not in canonical form")
@@ -20,8 +20,7 @@ var (
 	ErrNoConflict   = errors.New("statements do not contradict each other")
 )
 
-// Tx is a decoded transaction. It is not to be changed, and safe for
-// concurrent use.
+// Tx is a decoded transaction. It must not be changed, and is safe for concurrent use.
 type Tx struct {
 	// Raw is the transaction as broadcast.
 	Raw []byte
@@ -32,13 +31,13 @@ type Tx struct {
 	Content [32]byte
 	// Signature is the sender's, empty for evidence.
 	Signature []byte
-	// Body is the content. Gradient and Aggregate are it too, where it is one.
+	// Body is the content. If it is a gradient or an aggregate, Gradient or Aggregate holds it too.
 	Body      Body
 	Gradient  *Gradient
 	Aggregate *Aggregate
 
 	kind     Kind
-	verified atomic.Pointer[signer] // whom Verify found last; the pool's transactions are judged again in their block
+	verified atomic.Pointer[signer] // whom Verify found last; a block judges the pool's transactions again
 	drawn    atomic.Pointer[drawn]  // what Draw found last
 }
 
@@ -54,9 +53,9 @@ type drawn struct {
 // Kind returns the kind of the transaction.
 func (t *Tx) Kind() Kind { return t.kind }
 
-// Decode reads a transaction of any origin. It checks form alone: the
-// canonical encoding, a known kind, a signature of 64 bytes, or none where the
-// kind has none. The returned transaction keeps raw.
+// Decode reads a transaction of any origin. It checks the form only: the canonical encoding, a
+// known kind, and a signature of 64 bytes, or none if the kind has none. The returned transaction
+// keeps raw.
 func Decode(raw []byte) (*Tx, error) {
 	var e Envelope
 	if err := decodeCanonical(&e, raw); err != nil {

@@ -17,7 +17,7 @@ type Place struct {
 	View        uint32 // of an aggregate
 }
 
-// PlaceOf is the place of a gradient or an aggregate.
+// PlaceOf returns the place of a gradient or an aggregate.
 func PlaceOf(t *Tx) (Place, bool) {
 	switch b := t.Body.(type) {
 	case *Gradient:
@@ -28,9 +28,8 @@ func PlaceOf(t *Tx) (Place, bool) {
 	return Place{}, false
 }
 
-// NewEvidence is the transaction that proves two statements to be an
-// equivocation, or an error where they are none. Whoever builds it out of the
-// same two gets the same bytes.
+// NewEvidence returns the transaction that proves that two statements contradict each other, or an
+// error if they do not. The same two statements always give the same bytes.
 func NewEvidence(a, b *Tx) (*Tx, error) {
 	first, second := header(a.Body, mustMarshal(a.Body)), header(b.Body, mustMarshal(b.Body))
 	if bytes.Compare(first, second) > 0 {
@@ -46,9 +45,8 @@ func NewEvidence(a, b *Tx) (*Tx, error) {
 	return Sign("", e, nil)
 }
 
-// Conflict returns the place in which the two statements stand, both. It checks
-// form: that they are canonical headers of one place, that they differ and are
-// in order. Signatures are for VerifyBy.
+// Conflict returns the place of both statements. It checks the form: both are canonical headers of
+// one place, they differ, and they are in order. VerifyBy checks the signatures.
 func (e *Evidence) Conflict() (Place, error) {
 	first, err := placeOfHeader(Kind(e.Kind), e.First)
 	if err != nil {

@@ -5,23 +5,23 @@ import (
 	"fmt"
 )
 
-// Least are the bytes that the entries of a message's lists have at least, by the
-// number of the field. An empty entry takes two bytes on the wire and up to hundreds
-// when it is decoded: without a look before, six megabytes that nobody has signed,
-// or four of a peer's snapshot, take gigabytes.
+// Least holds, for each list of a message by its field number, the least size of an entry in bytes.
+// An empty entry takes two bytes on the wire and up to hundreds once it is decoded. Without this
+// check before decoding, six megabytes that nobody signed, or four of a peer's snapshot, would take
+// gigabytes.
 type Least map[uint64]struct {
 	Bytes int
 	Inner Least // of the lists in an entry
 }
 
-// leastAggregate: of an included gradient at least the hash.
+// leastAggregate demands a hash of every included gradient.
 var leastAggregate = Least{5: {Bytes: 32}}
 
 // Check goes through an encoded message without decoding it.
 func (l Least) Check(data []byte) error {
 	for at := 0; at < len(data); {
 		key, size := binary.Uvarint(data[at:])
-		if size <= 0 || size > 2 || key>>3 > 31 { // what is padded the decoder takes for another field
+		if size <= 0 || size > 2 || key>>3 > 31 { // the decoder would misread a padded key
 			return fmt.Errorf("byte %d begins no field", at)
 		}
 		at += size

@@ -75,8 +75,8 @@ func verify(chainID string, pub ed25519.PublicKey, k Kind, content [32]byte, sig
 	return nil
 }
 
-// Draw verifies the lottery proof of a gradient and returns the draw. Like
-// Verify it remembers a success.
+// Draw verifies the VRF proof of a gradient and returns the VRF output. Like Verify it remembers a
+// success.
 func (t *Tx) Draw(vrfKey, input []byte) (leader.Output, error) {
 	asked := string(vrfKey) + string(input)
 	if known := t.drawn.Load(); known != nil && known.asked == asked {

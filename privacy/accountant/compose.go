@@ -42,7 +42,7 @@ func newComposition(parts []part, step float64) composition {
 	return c
 }
 
-// cumulant is M(lambda) = Σ rounds * log Σ mass * exp(lambda*loss), without infinite losses.
+// cumulant returns M(lambda) = Σ rounds * log Σ mass * exp(lambda*loss), without infinite losses.
 func (c composition) cumulant(lambda float64) float64 {
 	total := 0.0
 	for _, p := range c.parts {

@@ -14,10 +14,10 @@
 //
 // In a round every record enters the batch with probability q on its own
 // ([Mechanism].SamplingRate), its gradient is clipped to norm C, and Gaussian noise of standard
-// deviation z*C ([Mechanism].NoiseMultiplier is z) goes onto the sum. The round then tells no more
-// than a draw from P = (1-q) N(0, z²) + q N(1, z²), with the record, or Q = N(0, z²), without it,
-// and T rounds no more than T such draws, whatever the model does with what it has seen. That is
-// the whole model, so:
+// deviation z*C ([Mechanism].NoiseMultiplier is z) goes onto the sum. The round then reveals no
+// more than one sample from P = (1-q) N(0, z²) + q N(1, z²), with the record, or from Q = N(0, z²),
+// without it; and T rounds reveal no more than T such samples, whatever the model does with what it
+// has seen. That is the whole model, so:
 //
 //   - The observer knows all but the one record and sees every vector of every round, but neither
 //     which records were drawn nor the size of the batch. Batches that are shuffled, cut from an

@@ -28,10 +28,10 @@ func newGrid(steps []Step, alpha, rise, delta float64) grid {
 	return grid{steps: steps, step: max(min(step, width/minCells), finest), finest: finest, tail: tail}
 }
 
-// refine returns the answer on a grid fine enough that its error is the given one, relatively, or
-// the answer is negligible, or the grid can be no finer. The error falls with the square of the
-// step, so that 4 times the step has 16 times the error. Where few rounds lose anything to speak of
-// the moment says little of it, and this finds out.
+// refine makes the grid finer until the relative error of the answer is the given one, the answer
+// is negligible, or the grid cannot be finer, and returns the answer. The error falls with the
+// square of the step, so 4 times the step has 16 times the error. That measures the error also
+// where the moment says little about it, because few rounds lose much.
 func (g grid) refine(relative, negligible float64, ask func(composition) answer) float64 {
 	last := g.coarse(ask)
 	for {

@@ -1,12 +1,10 @@
-// Package floor is what validators know of an honest vector's norm: the noise
-// in it has a publicly known variance, so a vector that is much shorter than the
-// noise alone, or longer than noise and clipped gradients together, was not made
-// by the mechanism. All of it is the same on every CPU: sums, products, quotients
-// and square roots of float64, none fused, then integers.
+// Package floor bounds the norm of an honest vector, as validators know it. The noise in the vector
+// has a publicly known variance, so the mechanism did not make a vector that is much shorter than
+// the noise alone, or longer than noise and clipped gradients together. All of it is the same on
+// every CPU: sums, products, quotients and square roots of float64, none fused, then integers.
 //
-// The bounds hold out vectors without noise and vectors of unbounded length.
-// They prove nothing: who wants to can add the noise that is asked for and
-// subtract it later from what it learns.
+// The bounds keep out vectors without noise and vectors of unbounded length. They prove nothing: a
+// worker can add the required noise and later subtract it from what it learns.
 package floor
 
 import (

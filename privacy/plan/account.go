@@ -8,11 +8,11 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// Accountant names who turns noise into epsilon.
+// Accountant names a way to turn noise into epsilon.
 type Accountant string
 
-// The accountants. Lemma1 is none: it is the formula of the SPDL paper, which a plan labels as
-// such.
+// The accountants. Lemma1 is not a real one: it is the formula of the SPDL paper, and a plan labels
+// it so.
 const (
 	RDP      = Accountant(accountant.RDP)
 	PLD      = Accountant(accountant.PLD)
@@ -28,7 +28,7 @@ func Accountants() []string {
 // paperLearningRate is the gamma of the paper's evaluation.
 const paperLearningRate = 0.01
 
-// Calibration is the paper's Lemma 1 beside the truth.
+// Calibration compares the paper's Lemma 1 with the RDP accountant.
 type Calibration struct {
 	ClaimedEpsilon  float64 `json:"claimed_epsilon"`
 	LearningRate    float64 `json:"learning_rate"`    // gamma, which has no place in it
@@ -92,7 +92,7 @@ func (in Input) lemma1() (Calibration, error) {
 	return in.compare(claim)
 }
 
-// compare puts beside each other what the lemma and RDP ask for at an epsilon.
+// compare returns the noise that the lemma and RDP each ask for at an epsilon.
 func (in Input) compare(claim float64) (Calibration, error) {
 	sampled, err := in.calibrate(claim, in.LearningRate, in.SamplingRate)
 	full, err1 := in.calibrate(claim, in.LearningRate, 1)
@@ -161,7 +161,7 @@ func (in Input) ledger(multiplier, target float64) (Ledger, error) {
 	return l, nil
 }
 
-// affordable is how many rounds a budget pays for, at the order that pays for most.
+// affordable returns how many rounds a budget pays for, at the order that pays for the most.
 func affordable(costs, budget []uint64) (rounds uint64) {
 	for i, cost := range costs {
 		rounds = max(rounds, budget[i]/cost)

@@ -89,7 +89,7 @@ const (
 	tableMomentum = 0.9
 )
 
-// accuracy looks the plan up.
+// accuracy returns what was measured at the plan's settings.
 func (in Input) accuracy(multiplier float64) Accuracy {
 	for _, s := range measured {
 		if s.covers(in) {
@@ -104,8 +104,8 @@ func (s series) covers(in Input) bool {
 		s.rule == in.Rule && math.Abs(in.SamplingRate/s.rate-1) < closeRate && in.Clip == 1 && in.Momentum == tableMomentum
 }
 
-// at returns the band at a noise multiplier: a point's, or from the worse to the better of two that
-// it lies between.
+// at returns the band at a noise multiplier: that of a point, or the range between the two points
+// around it.
 func (s series) at(multiplier float64, floor bool) Accuracy {
 	for i, p := range s.points {
 		if math.Abs(multiplier/p.multiplier-1) < closeNoise {

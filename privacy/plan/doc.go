@@ -3,7 +3,7 @@
 // the aggregation rule's theorem covers the consortium, what accuracy was measured at such
 // settings, how many bytes a round takes, and what to change where that does not fit.
 //
-// [Make] is a function of its [Input]. It knows nothing of chains and genesis files: who calls it
-// takes the input from a preset or from the parameters of an epoch. Accuracy comes from a table of
-// measurements and from nothing else: settings that nobody measured have none.
+// [Make] is a function of its [Input]. It knows nothing of chains and genesis files: the caller
+// takes the input from a preset or from the parameters of an epoch. Accuracy comes only from a
+// table of measurements: settings that nobody measured have none.
 package plan

@@ -7,8 +7,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Plan is what becomes of an [Input]. Adjacency is adding or removing one example of one
-// participant; epsilon is that participant's, over all rounds.
+// Plan is what an [Input] leads to. Adjacency is adding or removing one example of one participant;
+// epsilon is that participant's, over all rounds.
 type Plan struct {
 	Participants int     `json:"participants"`
 	Byzantine    int     `json:"byzantine"`
@@ -22,7 +22,8 @@ type Plan struct {
 	Rounds       int     `json:"rounds"`
 
 	Accountant Accountant `json:"accountant"`
-	// Epsilon is by Accountant: a guarantee, but for lemma1, of which it is the claim.
+	// Epsilon is what Accountant computes: a guarantee, except for lemma1, where it is only a
+	// claim.
 	Epsilon         float64 `json:"epsilon"`
 	Delta           float64 `json:"delta"`
 	NoiseMultiplier float64 `json:"noise_multiplier"`
@@ -51,8 +52,8 @@ type Rule struct {
 	Why   string `json:"why,omitempty"` // it does not
 }
 
-// Make plans. It fails with ErrInput, or with accountant.ErrParameter for what no accountant can
-// answer.
+// Make returns the plan of an input. It fails with ErrInput, or with accountant.ErrParameter for
+// what no accountant can answer.
 func Make(in Input) (Plan, error) {
 	in, rule, err := in.complete()
 	if err != nil {

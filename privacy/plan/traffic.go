@@ -2,9 +2,9 @@ package plan
 
 import "time"
 
-// What a round's transactions hold at most beside the vectors, as app.Params.TxBytes counts it:
-// signature, lottery proof and header of a gradient; an aggregate's own, and its entry for each
-// gradient.
+// Bounds on the bytes of a round's transactions beside the vectors, as app.Params.TxBytes counts
+// them: signature, VRF proof and header of a gradient; an aggregate's own bytes, and its entry for
+// each gradient.
 const (
 	envelopeBytes = 512
 	includedBytes = 48

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// weakEpsilon is where a guarantee ends to mean much: an observer may then be e^8 times as sure
-	// as before.
+	// weakEpsilon is where a guarantee stops meaning much: an observer may then be e^8 times as
+	// sure as before.
 	weakEpsilon = 8
 	// largeNoise is the noise-to-gradient ratio beyond which training suffers: with 20 participants
 	// 0.16 took 2 points of accuracy, 0.30 took 4 and 1.35 took 14.
 	largeNoise = 0.25
 )
 
-// warnings says what does not fit, and what to change.
+// warnings returns what does not fit, and what to change.
 func (in Input) warnings(p Plan) []string {
 	out := []string{} // and so never null in JSON
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -56,7 +56,7 @@ func (in Input) warnings(p Plan) []string {
 	return out
 }
 
-// guaranteed returns the epsilon that one can stand by.
+// guaranteed returns the epsilon that is guaranteed.
 func guaranteed(p Plan) float64 {
 	if p.Guarantee {
 		return p.Epsilon
@@ -64,7 +64,7 @@ func guaranteed(p Plan) float64 {
 	return p.RDPEpsilon
 }
 
-// cures lists what would bring the consortium under a theorem.
+// cures returns what would bring the consortium under a theorem.
 func (in Input) cures() string {
 	var cures []string
 	if rule, err := rules.Lookup(in.Rule); err == nil {
