@@ -31,7 +31,7 @@ func alone(t *testing.T, rounds uint64) (*config.Config, AppConfig) {
 	c.RPC.ListenAddress, c.P2P.ListenAddress = free(t), "tcp://127.0.0.1:0"
 	home, err := Init(filepath.Join(t.TempDir(), "home"), c, a)
 	require.NoError(t, err)
-	p, err := preset.New("default", 1)
+	p, err := preset.New("pixels", 1)
 	require.NoError(t, err)
 	p.Training.Rounds = rounds
 	doc, err := NewGenesis("alone", time.Now(), app.Genesis{Params: p, Seed: make([]byte, 32), Participants: []app.Participant{

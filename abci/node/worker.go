@@ -1,12 +1,19 @@
 package node
 
 import (
+	"os"
+	"time"
+
 	"github.com/cometbft/cometbft/config"
 
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/inputs"
 )
+
+// features is the folder of a home that keeps the features of its participant's
+// images from one start to the next.
+const features = "data/features"
 
 // LoadData reads the data set of a folder; of "" the embedded MNIST.
 func LoadData(dir string) (mnist.Data, error) {
@@ -30,13 +37,32 @@ func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data func(dir str
 		if err != nil {
 			return mnist.Features{}, err
 		}
-		return worker.Shard(set.Train, part, t.Params.Model, inputs.Keep{})
+		keep, err := keepIn(InHome(c, features), log)
+		if err != nil {
+			return mnist.Features{}, err
+		}
+		return worker.Shard(set.Train, part, t.Params.Model, keep)
 	}
 	if a.Worker.TestSeed != 0 {
 		log("TEST CHAIN ONLY: noise from a known seed gives no privacy", "seed", a.Worker.TestSeed)
 		w.TestSeed = a.Worker.TestSeed
 	}
 	return w
+}
+
+// keepIn keeps features in a folder, and logs how far a long computation is.
+func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
+	if err := os.MkdirAll(folder, config.DefaultDirPerm); err != nil {
+		return inputs.Keep{}, err
+	}
+	const every = 2 * time.Second
+	last := time.Now()
+	return inputs.Keep{Folder: folder, Progress: func(done int) {
+		if time.Since(last) >= every {
+			last = time.Now()
+			log("computing the features of the training images", "done", done)
+		}
+	}}, nil
 }
 
 // share is the participant's part of a training set.

@@ -19,7 +19,10 @@ var opposedRounds = []struct {
 	preset string
 	n      int
 	share  float64
-}{{"default", 4, 0.05}, {"default", 20, 0.005}, {"mlp", 4, 0.05}, {"mlp", 20, 0.005}, {"paper", 4, 0.1}, {"paper", 20, 0.1}}
+}{
+	{"default", 4, 0.05}, {"default", 20, 0.005}, {"pixels", 4, 0.05}, {"pixels", 20, 0.005},
+	{"mlp", 4, 0.05}, {"mlp", 20, 0.005}, {"paper", 4, 0.1}, {"paper", 20, 0.1},
+}
 
 // TestHonestReputationHolds bounds the chance that an honest participant ever loses
 // more than half of its reputation in 100,000 rounds. The reputation is a walk held

@@ -1,4 +1,4 @@
-// Package evaluate measures a chain's models on a test set.
+// Package evaluate measures a chain's models on a test set, and draws them.
 package evaluate
 
 import (

@@ -142,7 +142,7 @@ func TestTable(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.model.Validate())
 		for i, p := range s.points {
-			require.True(t, p.clean > p.attacked && p.clean < 0.95, "%+v", p)
+			require.True(t, p.clean > p.attacked && p.clean < 0.99, "%+v", p)
 			require.True(t, i == 0 || p.multiplier > s.points[i-1].multiplier, "%+v", s)
 		}
 	}

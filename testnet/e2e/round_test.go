@@ -100,7 +100,7 @@ func TestPool(t *testing.T) {
 func TestCompare(t *testing.T) {
 	c, err := compare(t.Context(), testnet.Manifest{Rounds: warmup + 5, Validators: 4, Memory: true}, 1, t.Output())
 	require.NoError(t, err)
-	require.Equal(t, 1970+168, c.txBytes)
+	require.Equal(t, 1600+168, c.txBytes)
 	for _, f := range []figures{c.spdl, c.baseline} {
 		require.Equal(t, 5, f.rounds)
 		require.GreaterOrEqual(t, f.p90, f.median)

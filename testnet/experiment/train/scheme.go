@@ -43,6 +43,12 @@ func Paper(name string, n int) (Spec, error) {
 	return Spec{Params: p, Nodes: n, Every: 1}, nil
 }
 
+// Preset is a training of a preset as it is.
+func Preset(name string, n int) (Spec, error) {
+	p, err := preset.New(name, n)
+	return Spec{Params: p, Nodes: n}, err
+}
+
 // Private is a training of the default preset's model and noise floor under a
 // rule, with the noise that its rounds need for epsilon at the preset's delta.
 func Private(rule string, n int, epsilon float64) (Spec, error) {
@@ -55,8 +61,8 @@ func Private(rule string, n int, epsilon float64) (Spec, error) {
 	if err != nil {
 		return Spec{}, err
 	}
-	// Below epsilon 1 the noise asks for a smaller step, as LEARNING measured.
-	p.Training.LearningRate = 20 * min(1, epsilon)
+	// Much noise asks for a smaller step.
+	p.Training.LearningRate *= min(1, epsilon/2)
 	p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = z, epsilon
 	Regrid(&p)
 	err = preset.Account(&p)

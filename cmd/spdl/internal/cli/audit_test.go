@@ -27,7 +27,7 @@ func TestAudit(t *testing.T) {
 	}
 	rounds := stage.Pick[uint64](30, 30, 100)
 	net := filepath.Join(t.TempDir(), "net")
-	_, stderr, code := spdl(t, "testnet", "start", "--inprocess", "--rounds", fmt.Sprint(rounds), "--seed", "4", "--no-eval", "--home", net, "-o", "json")
+	_, stderr, code := spdl(t, "testnet", "start", "--preset", "pixels", "--inprocess", "--rounds", fmt.Sprint(rounds), "--seed", "4", "--no-eval", "--home", net, "-o", "json")
 	require.Zero(t, code, stderr)
 	home := filepath.Join(net, "node0") // the one that was followed to the end: another may lack the last block
 	replay := func(code int, args ...string) (r audit.Report, stderr string) {

@@ -71,7 +71,7 @@ func (c consortium) eventually(what string, holds func() bool) {
 func newConsortium(t *testing.T) consortium {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "net")
-	stdout, stderr, code := spdl(t, "testnet", "init", "--validators", "1", "--rounds", "1000000", "--home", home, "-o", "json")
+	stdout, stderr, code := spdl(t, "testnet", "init", "--preset", "pixels", "--validators", "1", "--rounds", "1000000", "--home", home, "-o", "json")
 	require.Zero(t, code, stderr)
 	var nodes []struct{ Home, RPC string }
 	require.NoError(t, json.Unmarshal([]byte(stdout), &nodes))

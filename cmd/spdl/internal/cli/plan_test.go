@@ -87,7 +87,7 @@ func TestPlanNoise(t *testing.T) {
 func TestPlanDefaults(t *testing.T) {
 	p := planOf(t, "--preset default")
 	assert.Equal(t, 2.670, *p.NoiseMultiplier)
-	assert.Equal(t, []any{4, 1, "196-10", 15000, 1500, 1.0, 100, "rdp", 1e-6, "multi-krum"},
+	assert.Equal(t, []any{4, 1, "160-10 without bias", 15000, 1500, 1.0, 100, "rdp", 1e-6, "multi-krum"},
 		[]any{p.Participants, p.Byzantine, p.Model, p.Samples, p.Batch, p.Clip, p.Rounds, p.Accountant, p.Delta, p.Rule.Name})
 	assert.False(t, p.Rule.Holds)
 	assert.True(t, p.Accuracy.Measured)

@@ -235,7 +235,7 @@ func TestNodeAndWorker(t *testing.T) {
 		"query membership":   "threshold     1 approvals",
 		"query evidence":     "proven at",
 		"query epochs":       "to runs",
-		"query model":        "parameters  1970",
+		"query model":        "parameters  1600",
 		"query participants": "node0",
 		"query params":       `"mechanism"`,
 		"status":             `"one"`,

@@ -47,7 +47,7 @@ const hostile = `<img src=x onerror="document.title='hit';window.hit=1">`
 // wrongly, and whose participant 5 has a hostile name. It returns a node's RPC.
 func attacked(t *testing.T, rounds uint64) string {
 	t.Helper()
-	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Validators: 7, Rounds: rounds, Seed: 5, Memory: true, Rule: "nnm+trimmed-mean", Adjust: func(p *params.Params) {
+	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Validators: 7, Rounds: rounds, Seed: 5, Memory: true, Rule: "nnm+trimmed-mean", Adjust: func(p *params.Params) {
 		p.Privacy.NoiseMultiplier = 0.7
 		p.Privacy.Epsilon = 200
 	}})

@@ -16,22 +16,12 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist/evaluate"
 )
 
 // units is how many images a page shows: an image for each output of the
 // softmax, or for each hidden unit.
 const units = 64
-
-// picture tells how the first layer's weights lie in the parameters: so many
-// units of side x side inputs. The features are square or there is no picture.
-func picture(m params.Model) (n, side int, ok bool) {
-	n = int(m.Classes)
-	if m.Kind == params.ModelMLP {
-		n = int(m.Hidden)
-	}
-	side = int(math.Round(math.Sqrt(float64(m.Inputs))))
-	return n, side, side > 0 && side*side == int(m.Inputs)
-}
 
 type unit struct {
 	Index int
@@ -61,15 +51,7 @@ func (s *Server) model(r *http.Request) (view, error) {
 			return view{}, err
 		}
 		b.At, b.Epoch, b.Round, b.Hash, b.Bytes = &at, at.epoch, at.round, m.Hash, len(m.Parameters)
-		if n, side, ok := picture(running.Model); ok {
-			what := "class"
-			if running.Model.Kind == params.ModelMLP {
-				what = "hidden unit"
-			}
-			for i := range min(n, units) {
-				b.Units = append(b.Units, unit{i, fmt.Sprintf("weights of %s %d, %d by %d", what, i, side, side)})
-			}
-		}
+		b.Units = unitsOf(running.Model)
 	}
 	for i := range points {
 		if points[i].Accuracy != nil {
@@ -77,6 +59,25 @@ func (s *Server) model(r *http.Request) (view, error) {
 		}
 	}
 	return view{"model", "Model", b}, nil
+}
+
+// unitsOf returns the pictures of a model's first layer and says what each shows.
+func unitsOf(m params.Model) (all []unit) {
+	n, side := evaluate.Frame(m)
+	if side == 0 {
+		return nil
+	}
+	what, of := "weights", "class"
+	if m.Features.Name == params.FeaturesStrokes {
+		what = "stroke picture, not weights,"
+	}
+	if m.Kind == params.ModelMLP {
+		of = "hidden unit"
+	}
+	for i := range min(n, units) {
+		all = append(all, unit{i, fmt.Sprintf("%s of %s %d, %d by %d", what, of, i, side, side)})
+	}
+	return all
 }
 
 // weights returns the picture of a unit's weights, blue for negative and red for
@@ -108,8 +109,8 @@ func (s *Server) weightsOf(r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, side, ok := picture(running.Model)
-	if !ok || at.epoch != status.Epoch || index >= uint64(n) {
+	n, side := evaluate.Frame(running.Model)
+	if side == 0 || at.epoch != status.Epoch || index >= uint64(n) {
 		return nil, fmt.Errorf("%w: picture %d of epoch %d", errNotFound, index, at.epoch)
 	}
 	m, err := s.source.model(r.Context(), at)
@@ -120,10 +121,11 @@ func (s *Server) weightsOf(r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(x) < n*side*side {
-		return nil, fmt.Errorf("model has %d parameters, want %d and more", len(x), n*side*side)
+	all, err := evaluate.Pictures(running.Model, x)
+	if err != nil {
+		return nil, err
 	}
-	return paint(x[:n*side*side], int(index), side)
+	return paint(all, int(index), side)
 }
 
 // zoom is how many pixels of the image a weight takes, a side.
@@ -186,17 +188,20 @@ func safetensors(m abci.ModelState, shape *params.Model) ([]byte, error) {
 		head[name] = tensor{"F64", dims, [2]int{at, at + n}}
 		at += n
 	}
+	layer := func(name string, units, inputs uint32) {
+		add(name+".weight", int(units), int(inputs))
+		if !shape.NoBias {
+			add(name+".bias", int(units))
+		}
+	}
 	switch n := len(m.Parameters) / 8; {
 	case shape == nil || shape.Dim() != n:
 		add("parameters", n)
 	case shape.Kind == params.ModelMLP:
-		add("hidden.weight", int(shape.Hidden), int(shape.Inputs))
-		add("hidden.bias", int(shape.Hidden))
-		add("output.weight", int(shape.Classes), int(shape.Hidden))
-		add("output.bias", int(shape.Classes))
+		layer("hidden", shape.Hidden, shape.Inputs)
+		layer("output", shape.Classes, shape.Hidden)
 	default:
-		add("output.weight", int(shape.Classes), int(shape.Inputs))
-		add("output.bias", int(shape.Classes))
+		layer("output", shape.Classes, shape.Inputs)
 	}
 	header, err := json.Marshal(head)
 	if err != nil {

@@ -21,7 +21,7 @@ func TestBeside(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a node")
 	}
-	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Validators: 1, Rounds: 5, Seed: 1})
+	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Validators: 1, Rounds: 5, Seed: 1})
 	require.NoError(t, err)
 	c, a, err := node.Load(n.Nodes[0].Home)
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ func TestRead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a net")
 	}
-	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Rounds: 11, Seed: 5})
+	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Rounds: 11, Seed: 5})
 	require.NoError(t, err)
 	data, err := node.LoadData("")
 	require.NoError(t, err)

@@ -30,17 +30,24 @@ type Tensor struct {
 }
 
 // Tensors cuts the parameters of a model into its layers' weights, row-major by
-// output as PyTorch has them, and biases. The data is shared.
+// output as PyTorch has them, and biases, unless it has none. The data is shared.
 func Tensors(m params.Model, parameters []float64) ([]Tensor, error) {
 	if d := m.Dim(); len(parameters) != d || d == 0 {
 		return nil, fmt.Errorf("%w: %d parameters, the model has %d", ErrFile, len(parameters), d)
 	}
 	in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
-	shapes := []Tensor{{Name: "output.weight", Shape: []int{classes, in}}, {Name: "output.bias", Shape: []int{classes}}}
-	if m.Kind == params.ModelMLP {
-		shapes[0].Shape[1] = hidden
-		shapes = append([]Tensor{{Name: "hidden.weight", Shape: []int{hidden, in}}, {Name: "hidden.bias", Shape: []int{hidden}}}, shapes...)
+	var shapes []Tensor
+	layer := func(name string, units, inputs int) {
+		shapes = append(shapes, Tensor{Name: name + ".weight", Shape: []int{units, inputs}})
+		if !m.NoBias {
+			shapes = append(shapes, Tensor{Name: name + ".bias", Shape: []int{units}})
+		}
 	}
+	if m.Kind == params.ModelMLP {
+		layer("hidden", hidden, in)
+		in = hidden
+	}
+	layer("output", classes, in)
 	at := 0
 	for i := range shapes {
 		n := 1
@@ -56,8 +63,9 @@ func Tensors(m params.Model, parameters []float64) ([]Tensor, error) {
 // plausible refuses what a damaged card says of its model, before it is
 // computed with.
 func plausible(m params.Model) error {
-	const most = 1 << 16
-	if m.Inputs == 0 || m.Inputs > most || m.Hidden > most || m.Classes == 0 || m.Classes > most || m.Dim() > MaxBytes/8 {
+	const most, mostText = 1 << 16, 64
+	if m.Inputs == 0 || m.Inputs > most || m.Hidden > most || m.Classes == 0 || m.Classes > most || m.Dim() > MaxBytes/8 ||
+		len(m.Features.Name) > mostText || len(m.Features.Hash) > mostText {
 		return fmt.Errorf("%w: the card's model is %+v", ErrFile, m)
 	}
 	return nil

@@ -25,11 +25,15 @@ func unproven(m params.Model) *File {
 
 var (
 	softmax = params.Model{Kind: params.ModelSoftmax, Inputs: 5, Classes: 3, Pool: 1, PixelScale: 255}
-	mlp     = params.Model{Kind: params.ModelMLP, Inputs: 5, Hidden: 4, Classes: 3, Pool: 1, PixelScale: 255}
+	bare    = params.Model{
+		Kind: params.ModelMLP, Inputs: 5, Hidden: 4, Classes: 3, Pool: 1, PixelScale: 255, NoBias: true,
+		Features: params.Features{Name: params.FeaturesStrokes, Hash: "ab"},
+	}
+	mlp = params.Model{Kind: params.ModelMLP, Inputs: 5, Hidden: 4, Classes: 3, Pool: 1, PixelScale: 255}
 )
 
 func TestRoundTrips(t *testing.T) {
-	for _, m := range []params.Model{softmax, mlp} {
+	for _, m := range []params.Model{softmax, mlp, bare} {
 		for _, format := range Formats() {
 			f := unproven(m)
 			f.Measured(0.9, "MNIST")
@@ -70,6 +74,13 @@ func TestTensors(t *testing.T) {
 		shapes[x.Name] = x.Shape
 	}
 	require.Equal(t, map[string][]int{"hidden.weight": {4, 5}, "hidden.bias": {4}, "output.weight": {3, 4}, "output.bias": {3}}, shapes)
+	tensors, err = Tensors(bare, make([]float64, bare.Dim()))
+	require.NoError(t, err)
+	require.Len(t, tensors, 2)
+	require.Equal(t, "hidden.weight", tensors[0].Name)
+	require.Equal(t, []int{4, 5}, tensors[0].Shape)
+	require.Equal(t, "output.weight", tensors[1].Name)
+	require.Equal(t, []int{3, 4}, tensors[1].Shape)
 	_, err = Tensors(softmax, make([]float64, 3))
 	require.ErrorIs(t, err, ErrFile)
 }

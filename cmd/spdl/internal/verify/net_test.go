@@ -27,7 +27,7 @@ type net struct {
 
 func start(t *testing.T, rounds uint64) net {
 	t.Helper()
-	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Rounds: rounds, Seed: 1, Memory: true})
+	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Rounds: rounds, Seed: 1, Memory: true})
 	require.NoError(t, err)
 	nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
 	require.NoError(t, err)

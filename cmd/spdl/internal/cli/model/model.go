@@ -18,6 +18,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
 	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
@@ -250,9 +251,17 @@ func CardText(w io.Writer, c modelfile.Card) error {
 		accuracy = fmt.Sprintf("%.4f on %s (the exporter's word, not proven)", *c.Accuracy, command.Plain(c.Tested))
 	}
 	_, err := fmt.Fprintf(w, "model         %s, %d parameters, hash %s\nround         %d of epoch %d, %d planned, closed at height %d by %d gradients\npreset        %s\nrule          %s\nparticipants  %d, %d Byzantine at most\nepsilon       %s\naccuracy      %s\nproof         header %d of %s, app hash %s\n",
-		command.Plain(c.Model.Kind), c.Model.Dim(), c.ModelHash, c.Round, c.Epoch, c.Rounds, c.Closed, c.Included, command.Plain(c.Preset), command.Plain(c.Rule),
+		command.Plain(c.Model.Kind)+featuresText(c.Model.Features), c.Model.Dim(), c.ModelHash, c.Round, c.Epoch, c.Rounds, c.Closed, c.Included, command.Plain(c.Preset), command.Plain(c.Rule),
 		c.Participants, c.Byzantine, epsilon, accuracy, c.Height, command.Plain(c.ChainID), c.AppHash)
 	return err
+}
+
+// featuresText says which feature map stands before a model; "" for pixels.
+func featuresText(f params.Features) string {
+	if f.Name == params.FeaturesPixels {
+		return ""
+	}
+	return fmt.Sprintf(" on %s (hash %s)", command.Plain(f.Name), command.Plain(f.Hash))
 }
 
 // Read reads an exported file.

@@ -1,0 +1,55 @@
+package evaluate
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist/features"
+)
+
+// strokeSide is the side of a picture of strokes, in pixels: MNIST's.
+const strokeSide = 28
+
+// Frame returns how many pictures [Pictures] draws of a model, one for each class or hidden unit,
+// and their side in pixels. Side is 0 where the inputs cannot be drawn: pixels that are no square.
+func Frame(m params.Model) (n, side int) {
+	n = int(m.Classes)
+	if m.Kind == params.ModelMLP {
+		n = int(m.Hidden)
+	}
+	if m.Features.Name == params.FeaturesStrokes {
+		return n, strokeSide
+	}
+	side = int(math.Round(math.Sqrt(float64(m.Inputs))))
+	if side*side != int(m.Inputs) {
+		return n, 0
+	}
+	return n, side
+}
+
+// Pictures draws the first layer of a model, n pictures of side x side numbers as Frame says, one
+// behind the other: the weights of the pixels as they are, those of strokes as
+// [features.Map.Picture] draws them, which shows strokes that speak for and against and is no
+// inverse of the map. It fails where the parameters are not the model's, or have no picture.
+func Pictures(m params.Model, parameters []float64) ([]float64, error) {
+	n, side := Frame(m)
+	if side == 0 || len(parameters) != m.Dim() {
+		return nil, fmt.Errorf("%d parameters of a model of %d with %d inputs have no picture", len(parameters), m.Dim(), m.Inputs)
+	}
+	if m.Features.Name != params.FeaturesStrokes {
+		return parameters[:n*side*side], nil
+	}
+	if m.Inputs != features.Inputs {
+		return nil, fmt.Errorf("%d inputs, strokes have %d", m.Inputs, features.Inputs)
+	}
+	strokes, err := features.New(side)
+	if err != nil {
+		return nil, err
+	}
+	var out []float64
+	for i := range n {
+		out = append(out, strokes.Picture(parameters[i*features.Inputs:(i+1)*features.Inputs])...)
+	}
+	return out, nil
+}

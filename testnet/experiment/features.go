@@ -1,0 +1,109 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/spdl/spdl/testnet/experiment/figure"
+	"github.com/spdl/spdl/testnet/experiment/train"
+)
+
+// features holds the presets on strokes and on pixels side by side, under every attack and with
+// heterogeneous data.
+var features = Experiment{
+	Name:  "features",
+	Title: "Features: the default preset, on strokes, beside pixels; clean and under every attack of f, and Dirichlet data",
+	Reads: "clean accuracy is from the least to the greatest of the seeds, the worst that of any attack and seed",
+	cells: func(o Options) ([]Cell, error) {
+		var cells []Cell
+		for _, n := range []int{4, 10, 20} {
+			for _, name := range []string{"default", "pixels"} {
+				s, err := o.preset(name, n)
+				if err != nil {
+					return nil, err
+				}
+				cells = append(cells, presetRow(fmt.Sprintf("N=%d", n), s, attacksFor(o))...)
+				for _, alpha := range []float64{0.5, 0.1} {
+					if n != gridNodes {
+						continue
+					}
+					s.Alpha = alpha
+					cells = append(cells, presetRow(fmt.Sprintf("N=%d, Dirichlet %g", n, alpha), s, []string{"sign-flip"})...)
+				}
+			}
+		}
+		return cells, nil
+	},
+	draw: func(r Results) (figure.Figure, Table) {
+		f := figure.Figure{Title: "Features"}
+		t := Table{Head: []string{"setting", "preset", "epsilon", "clean", "worst", "worst attack"}}
+		for _, panel := range r.panels() {
+			m, lines := r.presetGrid(panel)
+			f.Panels = append(f.Panels, figure.Panel{Title: panel + ": test error in %", Map: &m})
+			t.Rows = append(t.Rows, lines...)
+		}
+		return f, t
+	},
+}
+
+// preset is a training of a preset as it is; one of a quick run has fewer rounds.
+func (o Options) preset(name string, n int) (train.Spec, error) {
+	s, err := train.Preset(name, n)
+	if o.Quick {
+		s.Params.Training.Rounds = quickRounds
+	}
+	return s, err
+}
+
+// presetRow is a preset under no attack and under each, of as many as it withstands.
+func presetRow(panel string, s train.Spec, names []string) []Cell {
+	name := s.Params.Preset
+	cells := []Cell{{Panel: panel, Series: cross(name, clean), Learn: &s}}
+	for _, attack := range names {
+		under := s
+		under.Byzantine, under.Attack = train.MaxByzantine(s.Nodes), "aware+"+attack
+		cells = append(cells, Cell{Panel: panel, Series: cross(name, attack), Learn: &under})
+	}
+	return cells
+}
+
+// presetGrid is the map of a panel, a row a preset, and its lines of the table.
+func (r Results) presetGrid(panel string) (figure.Map, [][]string) {
+	var m figure.Map
+	var table [][]string
+	here := r.inPanel(panel)
+	for _, series := range here.series() {
+		name, attack := cut(series)
+		if !slices.Contains(m.Rows, name) {
+			m.Rows = append(m.Rows, name)
+		}
+		if !slices.Contains(m.Columns, attack) {
+			m.Columns = append(m.Columns, attack)
+		}
+	}
+	for _, name := range m.Rows {
+		line := make([]float64, 0, len(m.Columns))
+		worst, by := math.NaN(), "-"
+		for _, attack := range m.Columns {
+			e := here.of(panel, cross(name, attack)).worst()
+			line = append(line, e)
+			if attack != clean && (math.IsNaN(worst) || e > worst) {
+				worst, by = e, attack
+			}
+		}
+		undisturbed := here.of(panel, cross(name, clean))
+		least := math.NaN()
+		for _, x := range undisturbed {
+			if e := x.last("test_error"); math.IsNaN(least) || e < least {
+				least = e
+			}
+		}
+		m.Values = append(m.Values, line)
+		table = append(table, []string{
+			panel, name, number(undisturbed[0].Cell.Learn.Params.Privacy.Epsilon),
+			fmt.Sprintf("%s to %s", number(1-undisturbed.worst()), number(1-least)), number(1 - worst), by,
+		})
+	}
+	return m, table
+}
