@@ -65,7 +65,9 @@ func strokes(n, f int) params.Params {
 		Kind: params.ModelSoftmax, Inputs: params.StrokesInputs, Classes: 10, Pool: 1, PixelScale: 255, NoBias: true,
 		Features: inputs.Strokes(),
 	}
-	p.Training.LearningRate = 40
+	// Less momentum than on pixels: the later rounds follow the model sooner.
+	p.Training.LearningRate, p.Privacy.WorkerMomentum = 30, 0.8
+	p.Grid.Step = worker.GridStep(p.Privacy)
 	if f > 1 {
 		// Larger batches: at the same epsilon the noise of the whole training, z/(q sqrt(T)), is a
 		// sixth lower than at 0.1.

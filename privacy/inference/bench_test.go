@@ -14,11 +14,13 @@ var (
 	trials  = flag.Int("trials", 20, "trials of BenchmarkMembership, with the canary and without each")
 	samples = flag.Int("samples", 600, "examples of its victim")
 	hidden  = flag.Int("hidden", 0, "hidden units of its model")
+	strokes = flag.Bool("strokes", false, "its inputs are strokes, not pixels")
 )
 
 // The numbers of docs/PRIVACY.md:
 //
 //	go test ./privacy/inference -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 1000
+//	go test ./privacy/inference -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 1000 -strokes
 //	go test ./privacy/inference -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 200 -hidden 32
 //	go test ./privacy/inference -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 100 -samples 14999
 func BenchmarkMembership(b *testing.B) {
@@ -29,7 +31,7 @@ func BenchmarkMembership(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/z=%v", canary, multiplier), func(b *testing.B) {
 				for b.Loop() {
 					s, err := OnMNIST(data.Train, Options{
-						Hidden: *hidden, Samples: *samples, Rounds: 100, NoiseMultiplier: multiplier, Canary: canary, Seed: 1,
+						Strokes: *strokes, Hidden: *hidden, Samples: *samples, Rounds: 100, NoiseMultiplier: multiplier, Canary: canary, Seed: 1,
 					})
 					require.NoError(b, err)
 					a, err := New(s)

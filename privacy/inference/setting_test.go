@@ -7,6 +7,7 @@ import (
 
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/mnist/features"
 	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy"
 )
@@ -52,9 +53,10 @@ const (
 	Crafted Canary = "crafted"
 )
 
-// Options choose a setting on MNIST like the presets: pooled pixels, clip 1, sampling rate 0.1,
-// momentum 0.9, learning rate 20.
+// Options choose a setting on MNIST like the presets: clip 1, sampling rate 0.1, momentum 0.9, and
+// pooled pixels at learning rate 20 or strokes without bias at 30.
 type Options struct {
+	Strokes         bool
 	Hidden          int // units of the MLP; 0 for softmax
 	Samples         int // of the victim, the canary apart
 	Rounds          int
@@ -67,7 +69,8 @@ const (
 	rate     = 0.1
 	clip     = 1
 	momentum = 0.9
-	learning = 20
+	learning = 20 // on pixels
+	steeper  = 30 // on strokes
 	// presetNoise is the noise of the training that gives the models, whatever the victim's.
 	presetNoise = 2.670
 	// fineStep is the grid's where no noise hides the rounding, on int16: range ±0.25, fifteen
@@ -95,12 +98,17 @@ func OnMNIST(train mnist.Set, o Options) (Setting, error) {
 	var sets [3]mnist.Features
 	for i, set := range []mnist.Set{train.Subset(parts[0][:o.Samples]), train.Subset(parts[1]), canary} {
 		var err error
-		if sets[i], err = set.Features(2, 0, math.MaxUint8); err != nil {
+		if o.Strokes {
+			sets[i], err = features.Strokes(set, nil)
+		} else {
+			sets[i], err = set.Features(2, 0, math.MaxUint8)
+		}
+		if err != nil {
 			return Setting{}, err
 		}
 	}
 	s := Setting{
-		Model: model.Spec{Inputs: sets[2].Inputs, Hidden: o.Hidden, Classes: mnist.Classes},
+		Model: model.Spec{Inputs: sets[2].Inputs, Hidden: o.Hidden, Classes: mnist.Classes, NoBias: o.Strokes},
 		Data:  sets[0], Canary: sets[2], Rate: rate,
 		Mechanism: config(o.Samples, o.NoiseMultiplier),
 		Grid:      gradients.Grid{Width: gradients.Int16, Step: fineStep},

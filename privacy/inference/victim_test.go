@@ -61,10 +61,18 @@ func trajectory(spec model.Spec, data mnist.Features, rounds int, seed uint64) (
 		models[t] = append([]float64(nil), x...)
 		g := worker.release(x)
 		for j := range x {
-			x[j] -= learning * grid.Step * float64(g.At(j))
+			x[j] -= rateOf(spec) * grid.Step * float64(g.At(j))
 		}
 	}
 	return models, nil
+}
+
+// rateOf is the learning rate of a model's preset. Only a model on strokes has no bias.
+func rateOf(s model.Spec) float64 {
+	if s.NoBias {
+		return steeper
+	}
+	return learning
 }
 
 // initial is zero for softmax, and for the MLP uniform weights (Glorot and Bengio, 2010) and zero

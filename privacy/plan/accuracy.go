@@ -33,13 +33,18 @@ type series struct {
 	rate                  float64
 	rule, runs            string
 	points                []point
-	source                string
+	origin                origin
 }
 
-// Where a series was measured.
-const (
-	study = "simulation on MNIST before the product, IID, clip 1, worker momentum 0.9, noise floor, learning rate 20 (less below epsilon 1)"
-	chain = "spdl experiment features on MNIST, IID, clip 1, worker momentum 0.9, noise floor, the preset's learning rate"
+// origin says where series were measured, and at which worker momentum.
+type origin struct {
+	text     string
+	momentum float64
+}
+
+var (
+	early = origin{"simulation on MNIST before the product, IID, clip 1, worker momentum 0.9, noise floor, learning rate 20 (less below epsilon 1)", 0.9}
+	chain = origin{"spdl experiment features on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the preset's learning rate", 0.8}
 )
 
 var (
@@ -63,37 +68,36 @@ const (
 var measured = []series{
 	{strokes, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds, no attack", []point{{z2, 0.9832, 0}}, chain},
 	{pooled, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds at epsilon 2, worst of eight attacks; else 1 seed, no attack",
-		[]point{{z2, 0.908, 0.907}, {zHalf, 0.895, 0}, {zQuarter, 0.882, 0}, {z01, 0.840, 0}}, study},
+		[]point{{z2, 0.908, 0.907}, {zHalf, 0.895, 0}, {zQuarter, 0.882, 0}, {z01, 0.840, 0}}, early},
 	{pooled, 4, 1, 15000, 100, 0.1, "krum", "1 seed, no attack",
-		[]point{{zHalf, 0.888, 0}, {zQuarter, 0.863, 0}, {z01, 0.808, 0}}, study},
+		[]point{{zHalf, 0.888, 0}, {zQuarter, 0.863, 0}, {z01, 0.808, 0}}, early},
 	{mlp, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds at epsilon 2, 1 seed at epsilon 1, worst of eight attacks",
-		[]point{{z2, 0.924, 0.918}, {z1, 0.908, 0.901}}, study},
+		[]point{{z2, 0.924, 0.918}, {z1, 0.908, 0.901}}, early},
 	{full, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds, worst of eight attacks, learning rate 10",
-		[]point{{z2, 0.908, 0.905}}, study},
+		[]point{{z2, 0.908, 0.905}}, early},
 	{pooled, 10, 3, 6000, 100, 0.1, "nnm+trimmed-mean", "3 seeds, worst of eight attacks",
-		[]point{{z4, 0.910, 0.905}}, study},
+		[]point{{z4, 0.910, 0.905}}, early},
 	{pooled, 20, 6, 3000, 100, 0.1, "krum", "1 seed, worst of eight attacks (below epsilon 1: sign flip alone)",
-		[]point{{z4, 0.896, 0.889}, {z1, 0.849, 0.824}, {zHalf, 0.821, 0.770}, {z01, 0.653, 0.402}}, study},
+		[]point{{z4, 0.896, 0.889}, {z1, 0.849, 0.824}, {zHalf, 0.821, 0.770}, {z01, 0.653, 0.402}}, early},
 	{pooled, 20, 6, 3000, 100, 0.1, "multi-krum", "1 seed, worst of eight attacks (below epsilon 1: sign flip alone)",
-		[]point{{z8, 0.909, 0.897}, {z4, 0.907, 0.901}, {z2, 0.901, 0.892}, {z1, 0.887, 0.864}, {zHalf, 0.868, 0.833}, {z01, 0.764, 0.602}}, study},
+		[]point{{z8, 0.909, 0.897}, {z4, 0.907, 0.901}, {z2, 0.901, 0.892}, {z1, 0.887, 0.864}, {zHalf, 0.868, 0.833}, {z01, 0.764, 0.602}}, early},
 	{pooled, 20, 6, 3000, 100, 0.1, "trimmed-mean", "1 seed, worse of sign flip and noised negative mean",
-		[]point{{z8, 0.910, 0.898}, {z4, 0.907, 0.893}, {z2, 0.902, 0.883}, {z1, 0.887, 0.855}, {zHalf, 0.869, 0.812}, {z01, 0.763, 0.561}}, study},
+		[]point{{z8, 0.910, 0.898}, {z4, 0.907, 0.893}, {z2, 0.902, 0.883}, {z1, 0.887, 0.855}, {zHalf, 0.869, 0.812}, {z01, 0.763, 0.561}}, early},
 	{pooled, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "3 seeds at epsilon 4, else 1; worst of eight attacks (below epsilon 1: sign flip alone)",
-		[]point{{z8, 0.909, 0.905}, {z4, 0.907, 0.901}, {z2, 0.902, 0.892}, {z1, 0.887, 0.865}, {zHalf, 0.869, 0.834}, {z01, 0.771, 0.590}}, study},
+		[]point{{z8, 0.909, 0.905}, {z4, 0.907, 0.901}, {z2, 0.902, 0.892}, {z1, 0.887, 0.865}, {zHalf, 0.869, 0.834}, {z01, 0.771, 0.590}}, early},
 	{mlp, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "3 seeds at epsilon 4, 1 seed at epsilon 8, worst of eight attacks",
-		[]point{{z8, 0.924, 0.912}, {z4, 0.919, 0.903}}, study},
+		[]point{{z8, 0.924, 0.912}, {z4, 0.919, 0.903}}, early},
 	{full, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "1 seed, worst of eight attacks",
-		[]point{{z8, 0.908, 0.901}}, study},
+		[]point{{z8, 0.908, 0.901}}, early},
 	{pooled, 20, 6, 3000, 100, 1. / 30, "nnm+trimmed-mean", "1 seed, sign flip alone",
-		[]point{{0.692, 0.906, 0.895}, {0.918, 0.903, 0.886}, {1.87, 0.883, 0.844}}, study},
+		[]point{{0.692, 0.906, 0.895}, {0.918, 0.903, 0.886}, {1.87, 0.883, 0.844}}, early},
 	{pooled, 20, 6, 3000, 300, 1. / 30, "nnm+trimmed-mean", "1 seed, sign flip alone",
-		[]point{{z300of8, 0.911, 0.905}, {z300of4, 0.908, 0.901}}, study},
+		[]point{{z300of8, 0.911, 0.905}, {z300of4, 0.908, 0.901}}, early},
 }
 
 const (
-	closeNoise    = 0.01 // multipliers that differ by less, relatively, are one
-	closeRate     = 0.01 // and sampling rates
-	tableMomentum = 0.9
+	closeNoise = 0.01 // multipliers that differ by less, relatively, are one
+	closeRate  = 0.01 // and sampling rates
 )
 
 // accuracy returns what was measured at the plan's settings.
@@ -103,12 +107,12 @@ func (in Input) accuracy(multiplier float64) Accuracy {
 			return s.at(multiplier, in.NoiseFloor)
 		}
 	}
-	return Accuracy{Source: "not measured: no run had this model, N, f, rule, samples, sampling rate and rounds at clip 1 and momentum 0.9"}
+	return Accuracy{Source: "not measured: no run had this model, N, f, rule, samples, sampling rate, momentum and rounds at clip 1"}
 }
 
 func (s series) covers(in Input) bool {
 	return s.model == in.Model && s.n == in.Participants && s.f == in.Byzantine && s.samples == in.Samples && s.rounds == in.Rounds &&
-		s.rule == in.Rule && math.Abs(in.SamplingRate/s.rate-1) < closeRate && in.Clip == 1 && in.Momentum == tableMomentum
+		s.rule == in.Rule && math.Abs(in.SamplingRate/s.rate-1) < closeRate && in.Clip == 1 && in.Momentum == s.origin.momentum
 }
 
 // at returns the band at a noise multiplier: that of a point, or the range between the two points
@@ -127,7 +131,7 @@ func (s series) at(multiplier float64, floor bool) Accuracy {
 
 func (s series) band(less, more point, floor bool, where string) Accuracy {
 	a := Accuracy{
-		Measured: true, Source: fmt.Sprintf("%s; %s; %s", s.source, where, s.runs),
+		Measured: true, Source: fmt.Sprintf("%s; %s; %s", s.origin.text, where, s.runs),
 		Clean: &Band{Low: min(less.clean, more.clean), High: max(less.clean, more.clean)},
 	}
 	if floor && less.attacked > 0 && more.attacked > 0 {

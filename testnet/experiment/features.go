@@ -16,8 +16,12 @@ var features = Experiment{
 	Title: "Features: the default preset, on strokes, beside pixels; clean and under every attack of f, and Dirichlet data",
 	Reads: "clean accuracy is from the least to the greatest of the seeds, the worst that of any attack and seed",
 	cells: func(o Options) ([]Cell, error) {
+		sizes := []int{4, 10, gridNodes}
+		if o.Quick {
+			sizes = []int{4}
+		}
 		var cells []Cell
-		for _, n := range []int{4, 10, 20} {
+		for _, n := range sizes {
 			for _, name := range []string{"default", "pixels"} {
 				s, err := o.preset(name, n)
 				if err != nil {
