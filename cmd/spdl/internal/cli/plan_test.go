@@ -132,7 +132,7 @@ func TestPlanWrongUse(t *testing.T) {
 		"--batch 5 --sampling-rate .1":       "--sampling-rate and --batch: one of them",
 		"--epsilon 1 --sampling-rate 0":      "sampling rate 0 and batch 0",
 		"--epsilon 1 --samples 0":            "0 samples",
-		"--preset paper":                     `preset "paper" has mechanism "prototype", which no epsilon describes: plan one of default, mlp`,
+		"--preset paper":                     `preset "paper" has mechanism "prototype", which no epsilon describes: plan one of default, pixels, mlp`,
 		"--preset nothing":                   `unknown preset "nothing"`,
 		"--epsilon 1 --noise-floor maybe":    "maybe",
 		"--epsilon 1 extra":                  "extra",
