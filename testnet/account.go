@@ -17,9 +17,8 @@ type account struct {
 	last   uint64 // rounds counted
 }
 
-// after returns the largest epsilon of a participant after a round; nil where there is
-// no guarantee. In later epochs, whose costs differ, it is what the node says at
-// the moment.
+// after returns the largest epsilon of a participant after a round; nil where there is no
+// guarantee. In later epochs, whose costs differ, it returns what the node answers at that moment.
 func (a *account) after(ctx context.Context, c *client.Client, r app.Record) (*float64, error) {
 	if r.Epoch > 0 {
 		s, err := c.Status(ctx)

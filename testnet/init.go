@@ -62,7 +62,7 @@ func Init(m Manifest) (*Net, error) {
 	return n, m.save()
 }
 
-// genesisSeed returns the chain's seed: of the manifest's, or random.
+// genesisSeed returns the chain's seed: derived from the manifest's, or random.
 func (m *Manifest) genesisSeed() []byte {
 	var seed [32]byte
 	if m.Seed == 0 {
@@ -112,9 +112,9 @@ func (n *Net) add(i, rpc, p2p int) error {
 	return nil
 }
 
-// waits are how long a proposer waits for the round, and for stragglers, and
-// when the others give it up. A localnet's steps take milliseconds; what grows
-// with n is the exchange of gradients on one machine.
+// waits returns how long a proposer waits for the round and for stragglers, and when the others
+// give it up. A localnet's steps take milliseconds; only the exchange of gradients on one machine
+// grows with n.
 func waits(n int) (wait, straggler, timeoutPropose time.Duration) {
 	wait = time.Duration(400+40*n) * time.Millisecond
 	return wait, time.Duration(100+10*n) * time.Millisecond, wait + 400*time.Millisecond
@@ -165,8 +165,8 @@ func (n *Net) peers(i int) []string {
 // listens, or while it is down.
 const firstPort, lastPort = 12000, 32767
 
-// freePorts finds loopback ports that nobody listens on. They are held together
-// and released together, so that they differ.
+// freePorts finds loopback ports that nobody listens on. It opens all before it closes any, so that
+// they differ.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for tries := 0; len(ports) < n; tries++ {

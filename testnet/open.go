@@ -17,8 +17,8 @@ func Made(home string) bool {
 	return err == nil
 }
 
-// Misbehaviour is how the node of a localnet's home misbehaves, by the manifest
-// that lies beside the home: nothing else makes a node do so.
+// Misbehaviour returns how the node of a home misbehaves, as the manifest beside the home says:
+// nothing else makes a node misbehave.
 func Misbehaviour(home string) (kind string, err error) {
 	home, err = filepath.Abs(home)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 type Perturbation struct {
 	// Node is the node that it strikes.
 	Node int `mapstructure:"node"`
-	// Round is the round whose closing sets it off, After the time from there.
+	// The fault begins After after Round has closed.
 	Round uint64        `mapstructure:"round"`
 	After time.Duration `mapstructure:"after"`
 	// Action is "kill", "restart" or "pause".
@@ -39,9 +39,8 @@ func (x Perturbation) validate(nodes int) error {
 	return nil
 }
 
-// Perturb sets off the manifest's perturbations of a round that has closed. It
-// returns at once; what cannot be done arrives at Failed. Two perturbations of
-// one node must not overlap.
+// Perturb starts the manifest's perturbations of a round that has closed. It returns at once;
+// Failed delivers the errors. Two perturbations of one node must not overlap.
 func (p *Processes) Perturb(ctx context.Context, closed uint64) {
 	for _, x := range p.Net.Manifest.Perturb {
 		if x.Round != closed {

@@ -47,7 +47,7 @@ func StartProcesses(n *Net, binary string) (*Processes, error) {
 		Net: n, binary: binary, failed: make(chan error, len(n.Nodes)), work: make(chan func()),
 		children: make([]*child, len(n.Nodes)), peaks: make([]int64, len(n.Nodes)),
 	}
-	// The kernel ends a child when the thread that made it ends: keep one for all.
+	// The kernel ends a child when the thread that started it ends, so one thread starts all.
 	go func() {
 		runtime.LockOSThread()
 		for f := range p.work {

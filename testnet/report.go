@@ -82,7 +82,7 @@ func (r *Reporter) End(peakRSS int64) error {
 	return err
 }
 
-// privacy says what the run has cost, or that nothing is guaranteed.
+// privacy returns what the run has cost, or that nothing is guaranteed.
 func (r *Reporter) privacy(epsilon *float64) string {
 	if epsilon == nil {
 		return "NO DP GUARANTEE"

@@ -1,18 +1,17 @@
-// Package attack holds how participants misbehave, for testnets and experiments.
+// Package attack holds the ways in which participants misbehave in testnets and experiments.
 //
-// Hooks make a real node's participant misbehave: they stand between an honest
-// worker and its chain, and nothing but a testnet's manifest reaches them. Attacks
-// are functions of all that a round's colluding attackers see: for simulations,
-// and by Dictated for real nodes whose seeds are known.
+// Hooks make a real node's participant misbehave: they stand between an honest worker and its
+// chain, and nothing but a testnet's manifest reaches them. Attacks are functions of all that a
+// round's colluding attackers see. Simulations use them, and so do, through Dictated, real nodes
+// whose seeds are known.
 //
 // # How to add an attack on gradients
 //
-// Write a type with Name, Source and Craft, and add a line to crafts in
-// registry.go; `spdl experiment attacks --attacks NAME` and the tests then know
-// it. Craft works in grid steps and rounds by View.vector, all or each; what it
-// keeps from round to round is in View.Memory. The grid of experiments plays its
-// aware variant, which shortens, or hides in noise, what the chain would refuse.
-// A line in TestShapes says what the attack is known for. The table in docs/RULES.md
+// Write a type with Name, Source and Craft, and add a line to crafts in registry.go; `spdl
+// experiment attacks --attacks NAME` and the tests then know it. Craft works in grid steps and
+// rounds by View.vector, all or each; what it keeps from round to round is in View.Memory. The
+// experiments play its aware variant, which shortens, or hides in noise, the vectors that the chain
+// would refuse. A line in TestShapes says what the attack is known for. The table in docs/RULES.md
 // is written by hand.
 package attack
 
@@ -52,7 +51,7 @@ func Kinds() []string {
 	return kinds
 }
 
-// Check refuses what is no behaviour.
+// Check returns an error if a name is no behaviour.
 func Check(kind string) error {
 	if behaviours[kind] == nil {
 		return fmt.Errorf("attack %q, want one of %s", kind, strings.Join(Kinds(), ", "))
@@ -60,7 +59,7 @@ func Check(kind string) error {
 	return nil
 }
 
-// Hooks let the participant of a node misbehave; of "" they change nothing.
+// Hooks returns the hooks that let a node's participant misbehave; for "" they change nothing.
 func Hooks(kind string) node.Hooks {
 	if kind == "" {
 		return node.Hooks{}

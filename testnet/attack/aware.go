@@ -7,11 +7,10 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Aware returns the attack of those who know the chain's noise floor (rule G6): a
-// vector that is too long is scaled down, and one that is too short is hidden in
-// noise of the attacker's own, as much as an honest one carries. Without it the
-// chain refuses most attacks before any rule sees them. On a chain without the
-// floor it is the attack itself.
+// Aware returns the variant of an attack that respects the chain's noise floor (rule G6). It scales
+// down a vector that is too long, and hides one that is too short in noise of its own, as strong as
+// an honest vector's. The chain would refuse most attacks without this, before any rule sees them.
+// On a chain without the floor it returns the attack itself.
 func Aware(a Attack) Attack { return aware{a} }
 
 type aware struct{ Attack }
@@ -20,7 +19,7 @@ func (a aware) Name() string { return awarePrefix + a.Attack.Name() }
 
 func (a aware) Craft(v View) []gradients.Vector { return v.admitted(a.Attack.Craft(v)) }
 
-// Poison returns the inner attack's.
+// Poison returns the label of the inner attack.
 func (a aware) Poison(label uint8, classes int) uint8 {
 	if p, ok := a.Attack.(Poisoner); ok {
 		return p.Poison(label, classes)
@@ -28,9 +27,9 @@ func (a aware) Poison(label uint8, classes int) uint8 {
 	return label
 }
 
-// Admission is what a chain admits in a round from a participant that has taken
-// part in every round, and the distance with which its rule credits any two: all
-// and 0 without the noise floor.
+// Admission returns the norms that a chain admits in a round from a participant that has taken part
+// in every round, and the distance floor of its rule. Without the noise floor these are all norms,
+// and 0.
 func Admission(p params.Params, round uint64) (admits Range, distance int64) {
 	if !p.Privacy.NoiseFloor {
 		return Range{}, 0
@@ -41,8 +40,8 @@ func Admission(p params.Params, round uint64) (admits Range, distance int64) {
 	return admits, n.Distance(t)
 }
 
-// admitted brings vectors into the admitted norms. Each attacker hides
-// in noise of its own: what all share, the distance floor takes for one.
+// admitted brings vectors into the admitted norms. Each attacker hides in noise of its own, because
+// the distance floor would find out noise that all share.
 func (v View) admitted(crafted []gradients.Vector) []gradients.Vector {
 	if v.Admits == (Range{}) {
 		return crafted
@@ -79,7 +78,7 @@ func (v View) shortened(c gradients.Vector) gradients.Vector {
 	return v.vector(x)
 }
 
-// hidden adds noise at a right angle or so, up to a little above the least norm.
+// hidden adds noise, roughly at a right angle, until the norm is a little above the least.
 func (v View) hidden(c gradients.Vector) gradients.Vector {
 	least := float64(v.Admits.Least) * 1.1
 	x := make([]float64, c.Len())

@@ -2,8 +2,7 @@ package attack
 
 import "github.com/spdl/spdl/gradients"
 
-// lazy sends another's gradient as one's own: of the honest participants in
-// turn. It does not train.
+// lazy sends the gradient of an honest participant, of each in turn, as its own. It does not train.
 type lazy struct{}
 
 func (lazy) Name() string   { return "lazy-copy" }
@@ -13,7 +12,7 @@ func (lazy) Craft(v View) []gradients.Vector {
 	return v.each(func(i int) gradients.Vector { return v.Honest[(i+int(v.Round))%len(v.Honest)] })
 }
 
-// labelFlip trains on wrong labels, and sends what comes of it.
+// labelFlip trains on wrong labels and sends the result.
 type labelFlip struct{}
 
 func (labelFlip) Name() string { return "label-flip" }
@@ -21,14 +20,13 @@ func (labelFlip) Source() string {
 	return "Biggio et al., ICML 2012; label l becomes classes-1-l, as in Allouah et al., AISTATS 2023"
 }
 
-// Poison turns the labels round.
+// Poison reverses the labels.
 func (labelFlip) Poison(label uint8, classes int) uint8 { return uint8(classes-1) - label }
 
 func (labelFlip) Craft(v View) []gradients.Vector { return v.Own() }
 
-// equivocation signs two gradients, the own one and its negative, and lets
-// chance decide which of them the leader has got. That it can be proven, and
-// what that costs, is another matter: sim.Faults.TwoGradients.
+// equivocation signs two gradients, its own and the negative of that, and lets chance decide which
+// of them the leader gets. The proof of it and its penalty are tested with sim.Faults.TwoGradients.
 type equivocation struct{}
 
 func (equivocation) Name() string   { return "equivocation" }

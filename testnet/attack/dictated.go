@@ -12,9 +12,8 @@ import (
 // Dictation says what a node sends for the open round, the zero Vector for silence.
 type Dictation func(worker.Task) gradients.Vector
 
-// Dictated lets a node send what a dictation says in place of what its worker
-// computed: how an Attack, which needs to see all honest gradients, comes to real
-// nodes.
+// Dictated lets a node send what a dictation says instead of what its worker computed. It brings an
+// Attack, which needs to see all honest gradients, to real nodes.
 func Dictated(vector Dictation) node.Hooks {
 	return node.Hooks{Chain: func(c worker.Chain, keys worker.Keys) (worker.Chain, error) {
 		return dictated{c, keys, vector}, nil

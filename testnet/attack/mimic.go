@@ -6,9 +6,9 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// mimic sends the gradient of one honest participant: its data counts F+1 times,
-// and the others' are left out. The victim is whom the honest gradients' largest
-// variance sets apart, found in the first rounds and kept from then on.
+// mimic sends the gradient of one honest participant, whose data then counts F+1 times. The victim
+// is the one that stands out most in the direction of the honest gradients' largest variance. The
+// first rounds choose it, and it stays the victim.
 type mimic struct{}
 
 func (mimic) Name() string { return "mimic" }
@@ -27,10 +27,10 @@ func (mimic) Craft(v View) []gradients.Vector {
 	return v.each(func(int) gradients.Vector { return v.Honest[m.victim] })
 }
 
-// warmup is in how many rounds the victim is looked for.
+// warmup is the number of rounds that choose the victim.
 const warmup = 20
 
-// mimicry is what is known of the honest after some rounds: the mean of their
+// mimicry holds what is known of the honest participants after some rounds: the mean of their
 // gradients, and Oja's estimate of the direction in which they differ most.
 type mimicry struct {
 	rounds    int
@@ -38,7 +38,7 @@ type mimicry struct {
 	victim    int
 }
 
-// learn takes a round's gradients in. Weights are those of running means.
+// learn updates the running means with a round's gradients.
 func (m *mimicry) learn(v View) {
 	if m.rounds == 0 {
 		m.mean, m.way = make([]float64, v.dim()), normal(difference(v.Honest[0], v.mean()))

@@ -38,8 +38,8 @@ func (negatedMean) Source() string {
 
 func (a negatedMean) Craft(v View) []gradients.Vector { return v.all(affine(nil, -a.factor, v.mean())) }
 
-// noisyMean sends the negated honest mean under noise as strong as the honest
-// gradients' own: each under its own, or all under the same.
+// noisyMean sends the negated honest mean with noise as strong as the honest gradients' own. Each
+// attacker adds its own noise, or all add the same.
 type noisyMean struct {
 	name   string
 	shared bool
@@ -67,8 +67,7 @@ func (a noisyMean) Craft(v View) []gradients.Vector {
 	return v.each(draw)
 }
 
-// ipm is inner product manipulation: small enough to be chosen, and against the
-// mean.
+// ipm is inner product manipulation: a vector against the mean that is small enough to be selected.
 type ipm struct{}
 
 func (ipm) Name() string { return "ipm" }
@@ -78,8 +77,8 @@ func (ipm) Source() string {
 
 func (ipm) Craft(v View) []gradients.Vector { return v.all(affine(nil, -0.1, v.mean())) }
 
-// alie is "a little is enough": the mean shifted by as many standard deviations
-// as still leave a majority farther out.
+// alie is "a little is enough": the mean, shifted by the most standard deviations that still leave
+// a majority farther out.
 type alie struct{}
 
 func (alie) Name() string { return "alie" }

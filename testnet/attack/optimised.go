@@ -27,9 +27,9 @@ func againstMean(mean, _ []float64) []float64 { return mean }
 // alongDeviation makes mean - k*std, which is ALIE's family.
 func alongDeviation(_, std []float64) []float64 { return std }
 
-// factors are the k that are tried first, and refinements how often the interval
-// about the best is then halved. Damage is no smooth function of k: it drops to
-// nothing where the rule begins to see through the attack.
+// factors holds the k that are tried first; refinements is how often the interval around the best
+// is then halved. The damage is no smooth function of k: it drops to nothing where the rule begins
+// to detect the attack.
 var factors = []float64{0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 9, 16, 32}
 
 const refinements = 5

@@ -15,14 +15,14 @@ type Attack interface {
 	Name() string
 	// Source cites where the attack was published, for documents.
 	Source() string
-	// Craft returns F vectors in participant order; the zero Vector is silence. What
-	// is drawn comes from the view's Rand alone. The view's vectors are not changed.
+	// Craft returns F vectors in participant order; the zero Vector is silence. Its randomness
+	// comes from the view's Rand alone, and it does not change the view's vectors.
 	Craft(View) []gradients.Vector
 }
 
 // Poisoner is an attack that is made by training on other data.
 type Poisoner interface {
-	// Poison returns what the attackers take for an example's label.
+	// Poison returns the label with which the attackers train on an example.
 	Poison(label uint8, classes int) uint8
 }
 
@@ -36,22 +36,22 @@ type View struct {
 	// It trains when it is called first, so that attacks that need none cost none.
 	Own  func() []gradients.Vector
 	Grid gradients.Grid
-	// Rule names the chain's, with the f that it withstands, which need not be how many
-	// attack, its variant, its distance floor and its round's public seed.
+	// Rule names the chain's rule, with its variant, its distance floor, its round's public seed
+	// and the f that it withstands, which need not be the number of attackers.
 	Rule       string
 	Withstands int
 	Unsquared  bool
 	Floor      int64
 	Seed       []byte
-	// Admits are the squared norms that the chain admits, in squared grid steps; the
-	// zero Range is all.
+	// Admits holds the squared norms that the chain admits, in squared grid steps; the zero Range
+	// admits all.
 	Admits Range
 	Rand   *rand.Rand
 	// Memory is what the attackers keep from round to round; nil for none.
 	Memory *Memory
 }
 
-// Memory is what attacks remember. Its zero value is that of the first round.
+// Memory is what attacks remember. The first round begins with its zero value.
 type Memory struct{ mimicry mimicry }
 
 // Range is a closed interval.

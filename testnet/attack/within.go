@@ -6,8 +6,8 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// within sends mean - k*std with the largest k that keeps among the honest by
-// distance, whatever the rule is.
+// within sends mean - k*std, with the largest k that keeps its distances within those of the honest
+// gradients, whatever the rule is.
 type within struct {
 	name string
 	// reach is the largest k with which mean - k*std passes: offset holds mean - x_i

@@ -15,9 +15,8 @@ type message struct {
 	wait     int // steps
 }
 
-// broadcast hands a transaction to the sender's own node and puts it on the way
-// to all others. It returns the own node's refusal, which keeps no Byzantine
-// sender from sending.
+// broadcast hands a transaction to the sender's own node and sends it to all others. It returns the
+// refusal of the sender's own node, which does not stop a Byzantine sender.
 func (n *Net) broadcast(from *Node, raw []byte) error {
 	refusal := from.receive(raw)
 	for _, to := range n.Nodes {
@@ -38,8 +37,8 @@ func (n *Net) broadcast(from *Node, raw []byte) error {
 // cut reports whether no message passes between two nodes.
 func (n *Net) cut(a, b *Node) bool { return a != b && (a.Faults.Partitioned || b.Faults.Partitioned) }
 
-// deliver lets arrive what is due, in the order in which it was sent, and tells
-// whether anything was.
+// deliver delivers the messages that are due, in the order in which they were sent, and reports
+// whether there were any.
 func (n *Net) deliver() bool {
 	due := n.queue
 	n.queue = nil
@@ -57,7 +56,7 @@ func (n *Net) deliver() bool {
 	return moved
 }
 
-// age brings what is on its way one step nearer.
+// age brings every message one step nearer to its node.
 func (n *Net) age() {
 	for i := range n.queue {
 		n.queue[i].wait = max(0, n.queue[i].wait-1)

@@ -9,8 +9,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Describe says in one line what a block did, and one more for each proposal
-// that it enacted.
+// Describe returns one line about a block, and one for each proposal that it enacted.
 func (n *Net) Describe(b *Block) string {
 	var parts []string
 	for _, raw := range b.Txs {
@@ -72,7 +71,7 @@ func (n *Net) describeTx(t *tx.Tx) string {
 	return d.Summary
 }
 
-// Summary says where the chain stands.
+// Summary returns one line about the state of the chain.
 func (n *Net) Summary() string {
 	s := n.State()
 	var b strings.Builder

@@ -2,7 +2,7 @@ package sim
 
 import "slices"
 
-// Faults are what is wrong with a node. The zero value is an honest one.
+// Faults says what is wrong with a node. The zero value is an honest node.
 type Faults struct {
 	Down        bool // neither votes nor hears anything
 	Partitioned bool // its messages do not pass, and others' do not reach it
@@ -19,7 +19,7 @@ type Faults struct {
 	Accomplice  bool // votes for every block
 }
 
-// Any reports whether anything is wrong.
+// Any reports whether the node has any fault.
 func (f Faults) Any() bool { return f != Faults{} }
 
 // spoil breaks a block in one of several ways, by the height.

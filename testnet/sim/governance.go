@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// index returns the node's participant, of the node's own state.
+// index returns the index of the node's participant in the node's own state.
 func (node *Node) index() (uint32, error) {
 	p, ok := node.App.State().Find(node.keys.Public())
 	if !ok {
@@ -19,8 +19,7 @@ func (node *Node) index() (uint32, error) {
 	return p.Index, nil
 }
 
-// submit signs and broadcasts what the own node admits, and returns its
-// refusal.
+// submit signs a transaction and broadcasts it, and returns the refusal of the node itself.
 func (node *Node) submit(body tx.Body) (*tx.Tx, error) {
 	t, err := tx.Sign(ChainID, body, node.keys.Signing)
 	if err == nil {
@@ -57,7 +56,7 @@ func (node *Node) Join(workerOnly bool) (*tx.Tx, error) {
 	return node.submit(j)
 }
 
-// Approve votes for what a transaction proposes.
+// Approve approves the proposal of a transaction.
 func (node *Node) Approve(proposal []byte) (*tx.Tx, error) {
 	return node.by(func(i uint32) tx.Body { return &tx.Approve{Participant: i, Proposal: proposal} })
 }
@@ -67,7 +66,7 @@ func (node *Node) Leave() (*tx.Tx, error) {
 	return node.by(func(i uint32) tx.Body { return &tx.Remove{Participant: i, Subject: i, Nonce: node.nonce()} })
 }
 
-// Restore proposes to give a reputation of 0 back.
+// Restore proposes to restore the reputation of a participant that has 0.
 func (node *Node) Restore(subject uint32) (*tx.Tx, error) {
 	return node.by(func(i uint32) tx.Body { return &tx.Restore{Participant: i, Subject: subject, Nonce: node.nonce()} })
 }

@@ -24,11 +24,11 @@ type Config struct {
 	Nodes  int
 	Params params.Params
 	Seed   uint64
-	// Vector is a participant's gradient for the open round of a state, the zero
-	// Vector for silence; nil for a common slope with noise, in integers.
+	// Vector returns a participant's gradient for the open round of a state; the zero Vector is
+	// silence. If Vector is nil, it is a common slope with noise, in integers.
 	Vector func(node int, s *app.State) gradients.Vector
-	// Delay draws how many steps a message from one node to another takes, 0 for
-	// at once; nil for always at once. A negative delay loses it.
+	// Delay returns how many steps a message from one node to another takes; 0 is at once, and a
+	// negative delay loses the message. If Delay is nil, all arrive at once.
 	Delay func(from, to int, r *rand.Rand) int
 }
 
@@ -106,8 +106,8 @@ func (n *Net) Validators() int { return len(n.validators) }
 // now returns the virtual clock: a second a step.
 func (n *Net) now() time.Time { return time.Unix(1_700_000_000+int64(len(n.Blocks)), 0) }
 
-// Step lets messages arrive and participants act until nothing moves, then
-// decides one height. It returns nil where no proposal found its two thirds.
+// Step delivers messages and lets participants act until nothing moves, then decides one height. It
+// returns nil if no proposal got two thirds of the votes.
 func (n *Net) Step() (*Block, error) {
 	for _, node := range n.Nodes {
 		if node.live() {
@@ -209,8 +209,8 @@ func (n *Net) applyValidators(node *Node) {
 	}
 }
 
-// Check holds the invariants of the net as it stands: all live nodes agree on
-// every application hash, and so on everything.
+// Check returns an error unless all live nodes agree on every application hash, and so on
+// everything.
 func (n *Net) Check() error {
 	for _, node := range n.Nodes {
 		for h, hash := range node.hashes {
@@ -225,7 +225,7 @@ func (n *Net) Check() error {
 // State returns the committed state of the first live node.
 func (n *Net) State() *app.State { return n.first().App.State() }
 
-// slope is the default gradient: a slope that all share, and noise of one's own.
+// slope returns the default gradient: a slope that all share, and noise of the participant's own.
 func (n *Net) slope(node int, s *app.State) gradients.Vector {
 	v := gradients.NewVector(s.Grid().Width, len(s.Model))
 	common := rand.New(rand.NewPCG(n.config.Seed, s.Progress.Epoch<<32|s.Progress.Round))
@@ -237,7 +237,7 @@ func (n *Net) slope(node int, s *app.State) gradients.Vector {
 	return v
 }
 
-// proof returns a participant's lottery proof for the open round of a state.
+// proof returns a participant's VRF proof for the open round of a state.
 func proof(node *Node, s *app.State) []byte { return leader.Prove(node.keys.VRF, s.DrawInput()) }
 
 // LastEnacted returns the kinds of the proposals that the last block enacted on the

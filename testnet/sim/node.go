@@ -77,7 +77,7 @@ func (node *Node) start() (err error) {
 
 func (node *Node) live() bool { return !node.Faults.Down }
 
-// catchUp executes the decided blocks that the node has not got yet.
+// catchUp executes the decided blocks that the node does not have yet.
 func (node *Node) catchUp() error {
 	for len(node.hashes) < len(node.net.Blocks) && !node.Faults.Partitioned {
 		b := node.net.Blocks[len(node.hashes)]
@@ -97,8 +97,7 @@ func (node *Node) catchUp() error {
 	return nil
 }
 
-// act does what the node's participant has to do now, once, and tells whether
-// there was anything.
+// act does once what the node's participant has to do now, and reports whether there was anything.
 func (node *Node) act() (bool, error) {
 	acted := len(node.reports) > 0
 	for _, raw := range node.reports {
@@ -181,7 +180,7 @@ func (node *Node) lead(draft *tx.Aggregate) error {
 	return err
 }
 
-// propose is PrepareProposal, or what a Byzantine proposer makes of it.
+// propose returns what PrepareProposal builds, or what a Byzantine proposer makes of it.
 func (node *Node) propose(height int64) ([][]byte, error) {
 	r, err := node.App.PrepareProposal(context.Background(), &abcitypes.RequestPrepareProposal{Height: height, MaxTxBytes: 1 << 24})
 	if err != nil {

@@ -9,11 +9,10 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Solo is the chain of a Net whose nodes are all honest, as one of them sees it:
-// the same genesis, keys and signed transactions, and one State instead of one
-// application a node. A block is drafted by Lead, built by Assemble and judged by
-// Execute once, where a Net has every node judge it: the models are the same, bit
-// for bit, and N times as fast. Not for concurrent use.
+// Solo is the chain of a Net whose nodes are all honest, with the same genesis, keys and signed
+// transactions, but with one State instead of one application per node. Lead drafts a block,
+// Assemble builds it, and Execute judges it once, whereas in a Net every node judges it. The models
+// are the same, bit for bit, and come N times as fast. It is not safe for concurrent use.
 type Solo struct {
 	net   *Net
 	state *app.State
@@ -32,7 +31,7 @@ func NewSolo(c Config) (*Solo, error) {
 // State returns the committed state.
 func (o *Solo) State() *app.State { return o.state }
 
-// Closed is what the closing of a round left.
+// Closed is the result of closing a round.
 type Closed struct {
 	Record  *app.Record
 	Refused int // gradients that the chain did not admit: their senders count as silent
@@ -79,11 +78,11 @@ func (o *Solo) Round() (Closed, error) {
 	return closed, fmt.Errorf("round %d is not closed after %d heights", o.state.Progress.Round, patience)
 }
 
-// patience is more heights than any round takes.
+// patience exceeds the number of heights that any round takes.
 const patience = 1 << 10
 
-// assemble returns the block of the first that may lead at a height; it is empty while
-// nobody may, or gradients are missing that may yet come.
+// assemble returns the block of the first participant that may lead at a height. The block is empty
+// while nobody may lead, or while missing gradients may still come.
 func (o *Solo) assemble(height uint64, pending []*tx.Tx) ([]*tx.Tx, error) {
 	leaders := slices.Clone(o.state.Progress.Ranking)
 	for i := range o.net.Nodes { // whoever is not ranked, in the views after the last rank

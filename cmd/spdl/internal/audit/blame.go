@@ -13,9 +13,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// blame finds the transactions of a block that do not hold by themselves: they
-// cannot be decoded, are not signed by whom they name, or are not what the
-// block's aggregate lists.
+// blame finds the transactions of a block that are wrong by themselves: they cannot be decoded, are
+// not signed by the sender that they name, or are not what the block's aggregate lists.
 func (r *replay) blame(raws [][]byte) (bad []BadTransaction) {
 	listed := map[uint32][]byte{}
 	for i, raw := range raws {

@@ -75,7 +75,7 @@ func OpenHome(c *config.Config) (h *Home, err error) {
 	return h, nil
 }
 
-// Genesis is that of config/genesis.json.
+// Genesis returns the genesis of config/genesis.json.
 func (h *Home) Genesis() *types.GenesisDoc { return h.genesis }
 
 // Next loads a block.
@@ -115,7 +115,7 @@ func (h *Home) Tip(context.Context) (tip Tip, err error) {
 	return tip, nil
 }
 
-// Done goes by heights.
+// Done counts heights.
 func (h *Home) Done() float64 {
 	all := h.blocks.Height() - h.genesis.InitialHeight + 1
 	if all <= 0 {

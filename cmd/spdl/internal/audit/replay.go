@@ -18,9 +18,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Options are how to replay. The zero value will do.
+// Options are the settings of a replay. The zero value works.
 type Options struct {
-	// Genesis replaces the source's: the auditor's own copy.
+	// Genesis is the auditor's own copy, which replaces the source's genesis.
 	Genesis *types.GenesisDoc
 	// Progress is called after every block. May be nil.
 	Progress func(Progress)
@@ -30,7 +30,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// replay is a chain on its way.
+// A replay is a chain that is being executed again.
 type replay struct {
 	src    Source
 	each   func(*app.Outcome) // may be nil
@@ -88,7 +88,7 @@ func At(height uint64, done float64, elapsed time.Duration) Progress {
 	return p
 }
 
-// begin is the state before the first block.
+// begin makes the state before the first block.
 func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	if doc == nil {
 		doc = src.Genesis()

@@ -62,7 +62,7 @@ const (
 	KindAppHash   = "app hash"  // the next header states another application hash
 )
 
-// Divergence is where blocks and replay part.
+// A Divergence is the first difference between the blocks and the replay.
 type Divergence struct {
 	Height       uint64           `json:"height"`
 	Kind         string           `json:"kind"`
@@ -79,7 +79,7 @@ func (d *Divergence) Error() string {
 	return fmt.Sprintf("the chain diverges at height %d (%s): %s", d.Height, d.Kind, d.Reason)
 }
 
-// BadTransaction is a transaction of a block that does not hold by itself.
+// A BadTransaction is a transaction of a block that is wrong by itself.
 type BadTransaction struct {
 	Index       int     `json:"index"`
 	Hash        string  `json:"hash"`

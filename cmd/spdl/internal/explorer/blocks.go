@@ -177,7 +177,7 @@ func (s *Server) block(r *http.Request) (view, error) {
 	return view{"block", fmt.Sprintf("Block %d", height), b}, nil
 }
 
-// shownBytes is how much of a transaction a page writes out.
+// shownBytes bounds how much of a transaction a page shows.
 const shownBytes = 1024
 
 func (s *Server) tx(r *http.Request) (view, error) {

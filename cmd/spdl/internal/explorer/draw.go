@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// spark is a small line chart: the points of a polyline, and what it says.
+// A spark is a small line chart: the points of a polyline, and its text.
 type spark struct {
 	Name           string
 	Points         string // of a polyline
@@ -52,8 +52,8 @@ func sparkOf(name string, points []Point, of func(Point) *float64) spark {
 	return s
 }
 
-// grid is who fared how in the last rounds: a row a participant, a column a
-// round. Colour and sign say the same.
+// A grid shows the results of the last rounds, with a row per participant and a column per round.
+// Colour and sign say the same.
 type grid struct {
 	Width, Height int
 	Rows          []gridRow

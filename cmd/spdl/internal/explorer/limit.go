@@ -26,14 +26,14 @@ type guest struct {
 	streams int
 }
 
-// keptGuests is how many clients are remembered.
+// keptGuests is the number of clients that are remembered.
 const keptGuests = 10_000
 
 func newClients(o Options) *clients {
 	return &clients{rate: rate.Limit(o.Rate), burst: o.Burst, streams: o.StreamsPerClient, total: o.MaxStreams, seen: map[string]*guest{}}
 }
 
-// client names who sits at a remote address.
+// client returns the name of the client at a remote address.
 func clientOf(remote string) string {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {
@@ -51,8 +51,8 @@ func clientOf(remote string) string {
 	return a.String()
 }
 
-// guest finds a client; the caller holds the lock. Where there are too many,
-// any without a stream is forgotten: at worst it has a full bucket again.
+// guest returns a client; the caller holds the lock. If there are too many clients, it forgets any
+// one without a stream, which at worst gets a full bucket again.
 func (c *clients) guest(name string) *guest {
 	if g := c.seen[name]; g != nil {
 		return g

@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// measure evaluates the model after a point's round. Where there is no
-// evaluation, no such model any more, or no use in it, the point stays as it is.
+// measure evaluates the model after a point's round. The point stays as it is if there is no
+// evaluator, if the node no longer has the model, or if it need not be measured.
 func (t *tail) measure(ctx context.Context, p *Point) {
 	if t.evaluate == nil || p.measured {
 		return
@@ -71,9 +71,9 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// spentBy returns the largest epsilon of a participant by the end of each of the
-// given rounds, the last of which is the last that the ledger knows: what the
-// ledger holds, less what the rounds since have cost. Nil without a guarantee.
+// spentBy returns the largest epsilon of a participant by the end of each of the given rounds, of
+// which the ledger closed the last. It subtracts from the ledger what the later rounds cost. It
+// returns nil without a guarantee.
 func spentBy(priv params.Privacy, people []app.Participant, records []*app.Record) []*float64 {
 	out := make([]*float64, len(records))
 	if len(priv.Cost) == 0 {

@@ -80,9 +80,9 @@ func unitsOf(m params.Model) (all []unit) {
 	return all
 }
 
-// weights returns the picture of a unit's weights, blue for negative and red for
-// positive, the largest of all units as the full colour. Of the running epoch
-// only: the shape of others is not at hand.
+// weights returns the picture of a unit's weights, blue for negative and red for positive, the
+// largest of all units as the full colour. It exists for the running epoch only, because the shapes
+// of earlier models are not at hand.
 func (s *Server) weights(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
@@ -128,7 +128,7 @@ func (s *Server) weightsOf(r *http.Request) ([]byte, error) {
 	return paint(all, int(index), side)
 }
 
-// zoom is how many pixels of the image a weight takes, a side.
+// zoom is the side of the square, in pixels, that shows a weight.
 const zoom = 6
 
 func paint(all []float64, index, side int) ([]byte, error) {

@@ -34,10 +34,10 @@ func number(name, text string) (uint64, error) {
 	return x, nil
 }
 
-// shown is how many rounds a page lists.
+// shown is the number of rounds that a page lists.
 const shown = 25
 
-// drawn is how many rounds the grid shows.
+// drawn is the number of rounds in the grid.
 const drawn = 48
 
 type homePage struct {
@@ -82,7 +82,7 @@ func (s *Server) home(r *http.Request) (view, error) {
 	return view{"home", "Training", b}, nil
 }
 
-// standings are everybody's.
+// standings shows everybody's standing.
 func (s *Server) standings(ctx context.Context) ([]Standing, error) {
 	status, _, points, err := s.tail.now()
 	if err != nil {
@@ -233,7 +233,7 @@ func (s *Server) participants(r *http.Request) (view, error) {
 	}{all, by, members}}, nil
 }
 
-// fare is a participant in one round.
+// A fare is the result of one round for one participant.
 type fare struct {
 	Point
 	Verdict Verdict
@@ -304,12 +304,11 @@ func (s *Server) participant(r *http.Request) (view, error) {
 	return view{"participant", fmt.Sprintf("Participant %d", index), b}, nil
 }
 
-// fared is how many rounds a participant's page goes back.
+// fared is the number of rounds on a participant's page.
 const fared = 100
 
-// fares returns a participant's last rounds of the running epoch, oldest first, by
-// a ledger that closed that many rounds; where it is not known to be of then,
-// nothing is said of what was spent.
+// fares returns a participant's last rounds of the running epoch, oldest first. The ledger is that
+// of the participant after closed rounds; if that is unknown, the fares leave out what was spent.
 func (s *Server) fares(ctx context.Context, people []app.Participant, closed place, known bool, index uint32) ([]fare, error) {
 	status, running, _, err := s.tail.now()
 	if err != nil {

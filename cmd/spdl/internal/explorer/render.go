@@ -78,8 +78,8 @@ func parse() map[string]*template.Template {
 	return out
 }
 
-// render writes a page and returns it, nil where it failed. It is finished before
-// the first byte goes out.
+// render writes a page and returns it, or nil if that failed. It completes the page before it sends
+// the first byte.
 func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, v view) []byte {
 	p := page{Title: v.title, Section: v.name, Body: v.body}
 	if v.name == "search" {
@@ -111,8 +111,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.refuse(w, r, code, text)
 }
 
-// explain finds the code and the words for an error. What the node or its
-// connection says in detail is for the operator.
+// explain returns the code and the words for an error. The details of the node or its connection
+// are for the operator only.
 func (s *Server) explain(r *http.Request, err error) (code int, text string) {
 	switch {
 	case errors.Is(err, errBad):

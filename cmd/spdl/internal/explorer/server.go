@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 )
 
-// errNotYet tells that the first look at the chain is not done.
+// errNotYet means that the first look at the chain is not done.
 var errNotYet = errors.New("the explorer has not seen the chain yet")
 
 // Options are an explorer's settings. The zero value of a field is its default.

@@ -9,8 +9,8 @@ import (
 // few there are in all: a browser opens six.
 const pageShare = 16
 
-// shared is a listener that gives no client more than a share of the connections:
-// who holds them all, and says nothing, keeps everybody else out.
+// shared is a listener that gives no client more than a share of the connections, because a silent
+// client that holds them all would keep everybody else out.
 type shared struct {
 	net.Listener
 	most int
@@ -19,8 +19,8 @@ type shared struct {
 	held map[string]int
 }
 
-// share bounds a client to a quarter of the connections, or to its streams and some
-// where those are more: all behind a proxy are one client.
+// share returns the bound for one client: a quarter of the connections, or its streams and some
+// more if that is larger. All users behind one proxy are one client.
 func share(l net.Listener, o Options) net.Listener {
 	return &shared{Listener: l, most: max(o.MaxConnections/4, o.StreamsPerClient+pageShare), held: map[string]int{}}
 }

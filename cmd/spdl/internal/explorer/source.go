@@ -21,7 +21,7 @@ type Asker interface {
 	Query(ctx context.Context, path string, answer any) error
 }
 
-// Blocks is what is read of CometBFT's RPC.
+// Blocks is the part of CometBFT's RPC that the explorer reads.
 type Blocks interface {
 	BlockchainInfo(ctx context.Context, minHeight, maxHeight int64) (*ctypes.ResultBlockchainInfo, error)
 	Block(ctx context.Context, height *int64) (*ctypes.ResultBlock, error)
@@ -36,7 +36,7 @@ var (
 	errBad      = errors.New("malformed request")
 )
 
-// source reads the chain, and keeps what cannot change any more.
+// A source reads the chain and caches what cannot change any more.
 type source struct {
 	asker  Asker
 	blocks Blocks
@@ -55,8 +55,8 @@ func (p place) String() string {
 	return strconv.FormatUint(p.epoch, 10) + "/" + strconv.FormatUint(p.round, 10)
 }
 
-// The bounds of what is kept, in numbers: contributions of records, and
-// parameters of models (16 MiB).
+// The bounds of the cache: the number of contributions in records, and of parameters in models (16
+// MiB).
 const keptContributions, keptParameters = 200_000, 2 << 20
 
 func newSource(a Asker, b Blocks) *source {
@@ -65,7 +65,7 @@ func newSource(a Asker, b Blocks) *source {
 	return s
 }
 
-// forget drops what is kept: the node is another chain's now.
+// forget empties the cache: the node now belongs to another chain.
 func (s *source) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,8 @@ func (s *source) model(ctx context.Context, at place) (*abci.ModelState, error) 
 	return &got, nil
 }
 
-// participants are at most a second old. They are not to be changed.
+// participants returns the participants as they were at most a second ago. Callers must not change
+// them.
 func (s *source) participants(ctx context.Context) ([]app.Participant, error) {
 	s.mu.Lock()
 	people, fresh := s.people, s.people != nil && time.Since(s.read) < time.Second
@@ -140,9 +141,8 @@ func (s *source) participants(ctx context.Context) ([]app.Participant, error) {
 	return people, nil
 }
 
-// ledger returns the participants and how many rounds of which epoch were closed when
-// they were read: two queries, so that a round may close between them. After
-// three tries there is none, and ok is false.
+// ledger returns the participants and how many rounds of which epoch were closed when they were
+// read: two queries, so that a round may close between them. After three failed tries ok is false.
 func (s *source) ledger(ctx context.Context) (people []app.Participant, closed place, ok bool, err error) {
 	for range 3 {
 		before, err := s.status(ctx)
@@ -164,8 +164,8 @@ func (s *source) ledger(ctx context.Context) (people []app.Participant, closed p
 	return people, closed, false, nil
 }
 
-// absent reports whether an error means that the node has no such thing, in
-// contrast to having no answer.
+// absent reports whether an error means that the node does not have the thing asked for, rather
+// than that it did not answer.
 func absent(err error) bool {
 	var refusal *client.Refusal
 	var answer *rpctypes.RPCError

@@ -9,14 +9,14 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// What became of a participant in a round.
+// What happened to a participant in a round.
 const (
 	Selected = "selected" // included, and in Delta
 	Rejected = "rejected" // included, and left out by the rule
 	Absent   = "absent"   // not included
 )
 
-// Verdict is what a round says of a participant, and why.
+// A Verdict says what a round made of a participant, and why.
 type Verdict struct {
 	Participant uint32   `json:"participant"`
 	Moniker     string   `json:"moniker"`
@@ -34,7 +34,7 @@ type Verdict struct {
 	Why         string   `json:"why"`
 }
 
-// Story is a closed round with what became of everybody.
+// A Story is a closed round with the verdict on every participant.
 type Story struct {
 	Epoch    uint64    `json:"epoch"`
 	Round    uint64    `json:"round"`
@@ -53,7 +53,7 @@ type Story struct {
 	Verdicts []Verdict `json:"verdicts"`
 }
 
-// story tells a round.
+// story returns the story of a round.
 func (s *Server) story(ctx context.Context, at place) (*Story, error) {
 	r, err := s.source.record(ctx, at)
 	if err != nil {
@@ -138,7 +138,7 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64) 
 	return out
 }
 
-// why says in words what the numbers say.
+// why puts the numbers of a verdict into words.
 func why(v Verdict, r *app.Record, worst int64, n int) string {
 	var text string
 	switch {
@@ -171,7 +171,7 @@ func why(v Verdict, r *app.Record, worst int64, n int) string {
 	return text
 }
 
-// Standing is how a participant has fared in the last rounds.
+// A Standing summarises a participant's last rounds.
 type Standing struct {
 	Participant uint32   `json:"participant"`
 	Moniker     string   `json:"moniker"`
@@ -187,17 +187,17 @@ type Standing struct {
 	Reasons     []string `json:"reasons"` // for the alarm
 }
 
-// The alarms, for people: nothing of it is consensus.
+// The alarms are for people; they are no part of consensus.
 const (
 	OK      = "ok"
 	Watch   = "watch"
 	Suspect = "suspect"
 )
 
-// recent is how many rounds a standing looks at.
+// recent is the number of rounds in a standing.
 const recent = 50
 
-// standings judge everybody by the last rounds of the running epoch.
+// standings returns the standing of every participant in the last rounds of the running epoch.
 func standings(people []app.Participant, offences []app.Offence, points []Point, epoch uint64) []Standing {
 	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Epoch != epoch })
 	points = points[max(0, len(points)-recent):]

@@ -65,7 +65,7 @@ func forJSON(dst []byte, r rune, _ byte) []byte {
 	return fmt.Appendf(dst, `\u%04x`, r)
 }
 
-// short is at most n characters of a text.
+// short returns at most n characters of a text.
 func short(text string, n int) string {
 	count := 0
 	for i := range text {

@@ -5,9 +5,8 @@ import "sync"
 // writtenBytes bounds the pages that are kept between two looks at the chain.
 const writtenBytes = 8 << 20
 
-// written holds pages as they were written since the last look at the chain, for
-// all who ask for the same until the next: however many do, a page is written
-// once a look.
+// written caches the pages that were written since the last look at the chain. However many clients
+// ask, a page is written at most once per look.
 type written struct {
 	mu    sync.Mutex
 	look  uint64
@@ -25,7 +24,7 @@ func (p *written) get(look uint64, address string) []byte {
 	return page
 }
 
-// put keeps a page that was begun after a look, unless there was another since.
+// put keeps a page that was begun after a look, unless there has been another look since.
 func (p *written) put(look uint64, address string, page []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

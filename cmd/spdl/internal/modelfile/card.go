@@ -62,9 +62,9 @@ type Card struct {
 	Digest string `json:"digest"`
 }
 
-// Bundle is the proof: from the parameters to the record of the round by their
-// hash, from the record, the params and the participants to the application hash
-// of the header, and from that to whom the verifier trusts.
+// Bundle is the proof: from the parameters to the record of the round by their hash, from the
+// record, the params and the participants to the application hash of the header, and from that
+// header to the validators that the verifier trusts.
 type Bundle struct {
 	Header       []byte     `json:"header"`       // LightBlock in protobuf: signed header and validators
 	Round        app.Proven `json:"round"`        // record
@@ -96,15 +96,15 @@ func New(parameters []float64, header *types.LightBlock, proof Bundle) (*File, e
 	return f, f.Check()
 }
 
-// Measured puts what was measured on the card.
+// Measured writes the measured accuracy on the card.
 func (f *File) Measured(accuracy float64, tested string) {
 	f.Card.Accuracy, f.Card.Tested = &accuracy, tested
 	f.Card.seal()
 }
 
-// Check verifies everything that needs no trust: the parameters against the
-// record, the proofs against the header's application hash, the card against
-// what is proven. Whether the header is the chain's is left to say.
+// Check verifies everything that needs no trust: the parameters against the record, the proofs
+// against the header's application hash, the card against what is proven. It does not check that
+// the header is the chain's.
 func (f *File) Check() error {
 	digest := f.Card.Digest
 	f.Card.seal()
@@ -200,7 +200,7 @@ func open(key string, p app.Proven, hash [32]byte, into interface{ Unmarshal([]b
 	return nil
 }
 
-// paramsOf are the parameters of an epoch: the running one, or one that has ended.
+// paramsOf returns the parameters of an epoch: the running one, or one that has ended.
 func paramsOf(epoch, now uint64, running params.Params, ended []app.Epoch) (params.Params, error) {
 	if epoch == now {
 		return running, nil
@@ -213,8 +213,8 @@ func paramsOf(epoch, now uint64, running params.Params, ended []app.Epoch) (para
 	return params.Params{}, fmt.Errorf("%w: epoch %d of the record is not among the %d that have ended", app.ErrNotProven, epoch, len(ended))
 }
 
-// epsilon is the largest spend, rounded up so that machines whose logarithms
-// differ in the last bit agree.
+// epsilon returns the largest spend, rounded up so that machines whose logarithms differ in the
+// last bit agree.
 func epsilon(participants []app.Participant, delta float64) (*float64, error) {
 	ledgers := make([][]uint64, len(participants))
 	for i, p := range participants {
@@ -288,7 +288,7 @@ func decodeCard(data []byte) (c Card, err error) {
 	return c, nil
 }
 
-// difference names the first fields in which a card is other than it should be.
+// difference names the first fields in which a card differs from what it should be.
 func difference(want, got Card) string {
 	var a, b map[string]json.RawMessage
 	if json.Unmarshal(want.encode(), &a) != nil || json.Unmarshal(got.encode(), &b) != nil {

@@ -60,8 +60,8 @@ func Tensors(m params.Model, parameters []float64) ([]Tensor, error) {
 	return shapes, nil
 }
 
-// plausible refuses what a damaged card says of its model, before it is
-// computed with.
+// plausible returns an error if a card's description of its model is impossible, before anything is
+// computed from it.
 func plausible(m params.Model) error {
 	const most, mostText = 1 << 16, 64
 	if m.Inputs == 0 || m.Inputs > most || m.Hidden > most || m.Classes == 0 || m.Classes > most || m.Dim() > MaxBytes/8 ||
@@ -71,7 +71,7 @@ func plausible(m params.Model) error {
 	return nil
 }
 
-// Encode gives the file's bytes in a format. They are a function of the file.
+// Encode returns the file's bytes in a format, which depend on the file alone.
 func (f *File) Encode(format string) ([]byte, error) {
 	if err := plausible(f.Card.Model); err != nil {
 		return nil, err
