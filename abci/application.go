@@ -14,6 +14,7 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 
 	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
@@ -37,6 +38,8 @@ type Options struct {
 	// SnapshotInterval is the heights between two snapshots for state sync; 0
 	// takes none. The last two are kept.
 	SnapshotInterval uint64
+	// ChainID is the chain of the node's genesis: a snapshot of another is rejected.
+	ChainID string
 	// OwnKey is the public key of the participant whose worker runs with this
 	// node, for the timings. May be nil.
 	OwnKey []byte
@@ -57,7 +60,7 @@ type Application struct {
 	pool     atomic.Pointer[pool]      // nil before InitChain
 	outcomes outcomes
 	timings  *timings
-	history  history       // of what queries prove
+	history  proof.History // of what queries prove
 	ready    chan struct{} // closed when state and pool are there
 	once     sync.Once
 

@@ -90,11 +90,12 @@ var paths = map[string]func(a *Application, s *app.State, arg string) (any, erro
 // what an export is made of. A round is {t} of the running epoch or
 // {epoch}/{t}.
 //
-// With Prove the value is not JSON but the bytes that the state's tree holds,
-// the key is that of the proof (see app.Proof), and the proof leads to the
-// application hash in the header of the answer's height plus 1. Params,
-// progress, participants, participants/{i}, model, velocity, chunk/{i},
-// model/{t}, round/{t}, proposals, offences, epochs and epochs/{e} have proofs.
+// With Prove the value is not JSON but the bytes that the state's tree holds, the
+// key is that of the proof, and the proof leads to the application hash in the
+// header of the answer's height plus 1 (package proof). Params, progress, chain_id,
+// closed, history, participants, model, velocity, proposals, offences and epochs
+// have proofs, each element of a list, as participants/{i}, and chunk/{i},
+// model/{t} and round/{t}.
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
 	answer := new(abcitypes.ResponseQuery)
 	if n := len(req.Path); n > maxQueryPath {
@@ -136,8 +137,8 @@ func (a *Application) query(req *abcitypes.RequestQuery, r *abcitypes.ResponseQu
 	path := strings.Trim(req.Path, "/")
 	name, arg, _ := strings.Cut(path, "/")
 	if req.Prove {
-		value, key, ops, err := a.prove(s, path)
-		r.Value, r.Key, r.ProofOps = value, []byte(key), ops
+		key, p, err := a.prove(s, path)
+		r.Value, r.Key, r.ProofOps = p.Value, []byte(key), p.Ops
 		return err
 	}
 	answer, ok := paths[name]

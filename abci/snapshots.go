@@ -237,6 +237,9 @@ func (a *Application) restore(r *restoring) (err error) {
 	if hash := s.Hash(); !bytes.Equal(hash[:], r.appHash) {
 		return fmt.Errorf("state has hash %X, trusted is %X", hash, r.appHash)
 	}
+	if s.ChainID != a.options.ChainID {
+		return fmt.Errorf("state is of chain %q, the node's genesis of %q", s.ChainID, a.options.ChainID)
+	}
 	if err := a.store.Save(&app.Outcome{State: s}, true); err != nil {
 		return err
 	}

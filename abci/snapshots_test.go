@@ -185,6 +185,51 @@ func TestHostileSnapshot(t *testing.T) {
 	}
 }
 
+// TestForgedSnapshot: the application hash binds all that a snapshot says, the number of
+// closed rounds with the peaks of their tree and the chain included; and a snapshot of
+// another chain is rejected whatever hash is trusted.
+func TestForgedSnapshot(t *testing.T) {
+	from := begin(t, 4)
+	s := drive(t, []*node{from}, apptest.State(4), 7) // three peaks
+	for name, c := range map[string]struct {
+		forge func(d *app.Document)
+		own   bool // the trusted hash is the forged state's own
+	}{
+		"history as one peak of 2^40 rounds": {forge: func(d *app.Document) {
+			root := [32]byte(d.History[2])
+			for _, i := range []int{1, 0} {
+				root = sha256.Sum256(append(append([]byte{1}, d.History[i]...), root[:]...))
+			}
+			d.Closed, d.History = 1<<40, [][]byte{root[:]}
+		}},
+		"another size with as many peaks":         {forge: func(d *app.Document) { d.Closed = 11 }},
+		"another chain's id":                      {forge: func(d *app.Document) { d.ChainId = "another" }},
+		"another chain, whose header was trusted": {forge: func(d *app.Document) { d.ChainId = "another" }, own: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var d app.Document
+			require.NoError(t, d.Unmarshal(s.Encode()))
+			c.forge(&d)
+			data, err := d.Marshal()
+			require.NoError(t, err)
+			forged, err := app.DecodeState(s.Height, data)
+			require.NoError(t, err)
+			trusted := s.Hash()
+			if c.own {
+				trusted = forged.Hash()
+			}
+			to := open(t, dbm.NewMemDB())
+			offer, err := to.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: snapshotOf(s.Height, data), AppHash: trusted[:]})
+			require.NoError(t, err)
+			require.Equal(t, abcitypes.ResponseOfferSnapshot_ACCEPT, offer.Result)
+			r, err := to.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Chunk: data})
+			require.NoError(t, err)
+			require.Equal(t, abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT, r.Result)
+			require.Nil(t, to.State())
+		})
+	}
+}
+
 // counted counts the reads of a database's values.
 type counted struct {
 	dbm.DB

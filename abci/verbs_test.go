@@ -11,7 +11,6 @@ import (
 
 	dbm "github.com/cometbft/cometbft-db"
 	abcitypes "github.com/cometbft/cometbft/abci/types"
-	"github.com/cometbft/cometbft/crypto/merkle"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
@@ -425,24 +424,4 @@ func TestLocalLead(t *testing.T) {
 	r, err := n.Query(ctx, &abcitypes.RequestQuery{Path: fmt.Sprintf("/lead/%d", leader)})
 	require.NoError(t, err)
 	require.Equal(t, abci.CodeNotNow, r.Code)
-}
-
-// TestMerkleIsCometBFTs holds the state's tree against CometBFT's, which
-// clients verify proofs with.
-func TestMerkleIsCometBFTs(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for n := range 40 {
-		x := make([]float64, n*1500)
-		for i := range x {
-			x[i] = rng.NormFloat64()
-		}
-		data := app.EncodeParameters(x)
-		var leaves [][]byte
-		for len(data) > 0 {
-			k := min(8*4096, len(data))
-			leaves, data = append(leaves, data[:k]), data[k:]
-		}
-		hash := app.ModelHash(x)
-		require.Equal(t, merkle.HashFromByteSlices(leaves), hash[:], "%d leaves", len(leaves))
-	}
 }

@@ -1,21 +1,28 @@
 package app
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/spdl/spdl/app/tx"
 )
 
 var (
-	leastDocument = tx.Least{
-		4:  {Bytes: 96, Inner: tx.Least{13: {Bytes: 32}}}, // participants: three keys of 32 bytes and an id; former_keys
-		8:  {Bytes: 32},                                   // history
-		9:  {Bytes: 32},                                   // proposals: an id
-		10: {Bytes: 32},                                   // offences: a hash
-		11: {Bytes: 64},                                   // epochs: a hash and parameters
+	leastParticipant = tx.Least{13: {Bytes: 32}} // former_keys
+	leastDocument    = tx.Least{
+		4:  {Bytes: 96, Inner: leastParticipant}, // participants: three keys of 32 bytes and an id
+		8:  {Bytes: 32},                          // history
+		9:  {Bytes: 32},                          // proposals: an id
+		10: {Bytes: 32},                          // offences: a hash
+		11: {Bytes: 64},                          // epochs: a hash and parameters
 	}
 	leastRecord = tx.Least{7: {Bytes: 96}} // contributions: a hash and a draw
 )
+
+// leastElement is the number of bytes that an element of a list has at least: each
+// holds a hash or a key.
+const leastElement = 32
 
 // DecodeRecord reads a round's record of any origin.
 func DecodeRecord(data []byte) (r Record, err error) {
@@ -26,4 +33,57 @@ func DecodeRecord(data []byte) (r Record, err error) {
 		return r, fmt.Errorf("record: %w", err)
 	}
 	return r, nil
+}
+
+// JoinList returns the one value of a whole list: each element behind its length as an
+// unsigned varint.
+func JoinList(elements [][]byte) (list []byte) {
+	for _, e := range elements {
+		list = append(binary.AppendUvarint(list, uint64(len(e))), e...)
+	}
+	return list
+}
+
+// SplitList is the inverse of JoinList, for bytes of any origin.
+func SplitList(list []byte) (elements [][]byte, err error) {
+	for rest := list; len(rest) > 0; {
+		n, size := binary.Uvarint(rest)
+		if size <= 0 || n < leastElement || n > uint64(len(rest)-size) {
+			return nil, fmt.Errorf("element %d of the list has %d bytes, want at least %d and at most the rest", len(elements), n, leastElement)
+		}
+		elements = append(elements, rest[size:size+int(n)])
+		rest = rest[size+int(n):]
+	}
+	if !bytes.Equal(JoinList(elements), list) {
+		return nil, fmt.Errorf("a length in the list is not in its shortest form")
+	}
+	return elements, nil
+}
+
+// DecodeParticipants reads a whole list of participants of any origin.
+func DecodeParticipants(list []byte) ([]Participant, error) {
+	return decodeList[Participant](list, leastParticipant)
+}
+
+// DecodeEpochs reads a whole list of epochs of any origin.
+func DecodeEpochs(list []byte) ([]Epoch, error) { return decodeList[Epoch](list, nil) }
+
+func decodeList[M any, P interface {
+	*M
+	Unmarshal([]byte) error
+}](list []byte, least tx.Least) ([]M, error) {
+	elements, err := SplitList(list)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]M, len(elements))
+	for i, e := range elements {
+		if err := least.Check(e); err != nil {
+			return nil, fmt.Errorf("element %d of the list: %w", i, err)
+		}
+		if err := P(&out[i]).Unmarshal(e); err != nil {
+			return nil, fmt.Errorf("element %d of the list: %w", i, err)
+		}
+	}
+	return out, nil
 }

@@ -82,10 +82,16 @@ func TestSmallEntries(t *testing.T) {
 	}
 	_, err := app.DecodeRecord(small(7, 0))
 	require.ErrorContains(t, err, "record: an entry of field 7 has 0 bytes, want at least 96")
-	for key, value := range map[string][]byte{"participants": small(4, 0), "epochs": small(11, 0), "round/0/0": small(7, 0), "participants/0": small(13, 0)} {
-		_, err := app.Proof{Key: key}.Root(value)
-		require.ErrorIs(t, err, app.ErrNotProven)
-		require.ErrorContains(t, err, "an entry of field", key)
+	for want, list := range map[string][]byte{
+		"element 0 of the list has 0 bytes, want at least 32":                       make([]byte, 2<<20),
+		"element 0 of the list has 31 bytes":                                        bytes.Repeat(append([]byte{31}, make([]byte, 31)...), 1<<16),
+		"element 1 of the list has 32 bytes":                                        append(bytes.Repeat([]byte{32}, 34), make([]byte, 31)...),
+		"element 0 of the list: an entry of field 13 has 0 bytes, want at least 32": length(small(13, 0)[:2<<20-2]),
+		"element 0 of the list has 18446744073709551615 bytes":                      append(bytes.Repeat([]byte{255}, 9), 1),
+		"a length in the list is not in its shortest form":                          append([]byte{160, 0}, make([]byte, 32)...),
+	} {
+		_, err := app.DecodeParticipants(list)
+		require.ErrorContains(t, err, want)
 	}
 }
 

@@ -223,7 +223,7 @@ func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vec
 	}
 	model := next.model // the boundary in this block may put another one in its place
 	record.ModelHash = model[:]
-	next.history.push(mustMarshal(record))
+	next.history.push(record.Pair().Leaf())
 	next.Progress.Round++
 	next.Progress.Opened = next.Height + 1
 	return record, nil

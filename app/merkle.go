@@ -2,12 +2,50 @@ package app
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"math/bits"
+	"strconv"
 )
 
-// The Merkle tree of RFC 6962, section 2.1, as CometBFT's crypto/merkle builds
-// it (a test in abci holds the two against each other): leaves and inner nodes
-// are told apart by a prefix, the left subtree is the largest full one.
+// The Merkle trees are those of RFC 6962, section 2.1, over pairs of a key and a
+// value, encoded as CometBFT's crypto/merkle has them, so that its merkle.ValueOp
+// proves a value under its key. Tests of abci/proof hold the two against each other.
+
+// Pair is a leaf of a tree. No two leaves of a tree have the same key, so a leaf's
+// key stands for its place.
+type Pair struct {
+	Key   string
+	Value []byte
+}
+
+// Leaf returns the data of the leaf: the key and the SHA-256 of the value, each
+// behind its length as an unsigned varint.
+func (p Pair) Leaf() []byte {
+	hash := sha256.Sum256(p.Value)
+	out := make([]byte, 0, len(p.Key)+len(hash)+3)
+	out = append(binary.AppendUvarint(out, uint64(len(p.Key))), p.Key...)
+	return append(binary.AppendUvarint(out, uint64(len(hash))), hash[:]...)
+}
+
+// Root returns the root of the tree over the pairs, in their order; of none, the
+// SHA-256 of nothing.
+func Root(tree []Pair) [32]byte {
+	var f frontier
+	for _, p := range tree {
+		f.push(p.Leaf())
+	}
+	return f.root()
+}
+
+// Indexed returns the tree of a list: the key of an element is its position from 0,
+// in decimal digits.
+func Indexed(elements [][]byte) []Pair {
+	out := make([]Pair, len(elements))
+	for i, e := range elements {
+		out[i] = Pair{strconv.Itoa(i), e}
+	}
+	return out
+}
 
 func leafHash(data []byte) [32]byte {
 	h := sha256.New()
@@ -24,18 +62,9 @@ func innerHash(left, right [32]byte) [32]byte {
 	return sha256.Sum256(b[:])
 }
 
-// merkleRoot is the root over the leaves; of none, the SHA-256 of nothing.
-func merkleRoot(leaves [][]byte) [32]byte {
-	var f frontier
-	for _, leaf := range leaves {
-		f.push(leaf)
-	}
-	return f.root()
-}
-
 // frontier is an append-only Merkle tree by its peaks: the roots of the full
 // subtrees that the set bits of size stand for, largest first. It is a value
-// of O(log size) bytes, so a state can carry the whole history's root.
+// of O(log size) bytes, so a state can carry the root of the whole history.
 type frontier struct {
 	size  uint64
 	peaks [][32]byte
@@ -62,59 +91,4 @@ func (f *frontier) root() [32]byte {
 		h = innerHash(f.peaks[i], h)
 	}
 	return h
-}
-
-// splitPoint is the size of the left subtree: the largest power of two below
-// total, which is at least 2.
-func splitPoint(total uint64) uint64 { return 1 << (bits.Len64(total-1) - 1) }
-
-func leafHashes(leaves [][]byte) [][32]byte {
-	out := make([][32]byte, len(leaves))
-	for i, l := range leaves {
-		out[i] = leafHash(l)
-	}
-	return out
-}
-
-// merkleTree is the root over leaf hashes.
-func merkleTree(hashes [][32]byte) [32]byte {
-	switch len(hashes) {
-	case 0:
-		return sha256.Sum256(nil)
-	case 1:
-		return hashes[0]
-	}
-	k := splitPoint(uint64(len(hashes)))
-	return innerHash(merkleTree(hashes[:k]), merkleTree(hashes[k:]))
-}
-
-// merklePath is the way up from a leaf, RFC 6962 section 2.1.1.
-func merklePath(hashes [][32]byte, index uint64) []Sibling {
-	if len(hashes) <= 1 {
-		return []Sibling{}
-	}
-	if k := splitPoint(uint64(len(hashes))); index < k {
-		return append(merklePath(hashes[:k], index), Sibling{Hash: merkleTree(hashes[k:])})
-	} else {
-		return append(merklePath(hashes[k:], index-k), Sibling{Left: true, Hash: merkleTree(hashes[:k])})
-	}
-}
-
-// placed tells whether a path has the sides of a leaf's position.
-func placed(path []Sibling, index, total uint64) bool {
-	for i := len(path) - 1; i >= 0; i-- {
-		if total <= 1 {
-			return false
-		}
-		k := splitPoint(total)
-		if path[i].Left != (index >= k) {
-			return false
-		}
-		if index >= k {
-			index, total = index-k, total-k
-		} else {
-			total = k
-		}
-	}
-	return total == 1
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// chunkSize is how many parameters one leaf of the model's Merkle tree holds.
+// chunkSize is the number of parameters in one leaf of the tree over a model.
 const chunkSize = 4096
 
 // initialModel returns x^(0), the same on every machine: zero for softmax
@@ -108,11 +108,12 @@ func DecodeParameters(data []byte) ([]float64, error) {
 	return x, nil
 }
 
-// ModelHash is the Merkle root over the parameters in chunks of 4096.
-func ModelHash(x []float64) [32]byte { return merkleRoot(split(EncodeParameters(x))) }
+// ModelHash returns the root over the parameters in chunks of 4096.
+func ModelHash(x []float64) [32]byte { return Root(Indexed(Chunks(EncodeParameters(x)))) }
 
-// split cuts encoded parameters into the leaves of their tree.
-func split(data []byte) (chunks [][]byte) {
+// Chunks cuts encoded parameters into the elements of their tree: 32768 bytes each,
+// the last what is left.
+func Chunks(data []byte) (chunks [][]byte) {
 	for len(data) > 0 {
 		n := min(8*chunkSize, len(data))
 		chunks = append(chunks, data[:n])

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 
@@ -68,7 +69,7 @@ func (s *State) seal() (err error) {
 		return fmt.Errorf("%w: %w", ErrGenesis, err)
 	}
 	s.expected, s.finished = s.contributors(), s.over()
-	s.hash = s.computeHash()
+	s.hash = Root(s.Tree())
 	return nil
 }
 
@@ -118,21 +119,62 @@ func (s *State) Find(pub []byte) (Participant, bool) {
 	return Participant{}, false
 }
 
-// Hash is the application hash: the Merkle root over params, progress,
-// participants, model, velocity, history, proposals, offences and epochs. The
-// height is no part of it, so an empty block leaves it as it is.
+// Hash returns the application hash: the root of Tree. The height is no part of it,
+// so an empty block leaves it as it is.
 func (s *State) Hash() [32]byte { return s.hash }
 
-func (s *State) computeHash() [32]byte { return merkleRoot(s.leaves()) }
-
-// leaves are the leaves of the state's tree, by the constants of proof.go.
-func (s *State) leaves() [][]byte {
-	participants, history := merkleRoot(encodeList(s.Participants)), s.history.root()
-	proposals, offences, epochs := merkleRoot(encodeList(s.Proposals)), merkleRoot(encodeList(s.Offences)), merkleRoot(encodeList(s.Epochs))
-	return [][]byte{
-		mustMarshal(&s.Params), mustMarshal(&s.Progress), participants[:], s.model[:], s.velocity[:], history[:],
-		proposals[:], offences[:], epochs[:],
+// Tree returns the leaves of the state's tree, by increasing key. The value of a list,
+// of the model, of the velocity and of the history is the root of a tree of its own.
+// The root of the history does not commit to the number of its records, which
+// therefore is a leaf; together they determine the peaks of the frontier.
+func (s *State) Tree() []Pair {
+	history := s.history.root()
+	return []Pair{
+		{"chain_id", []byte(s.ChainID)},
+		{"closed", binary.BigEndian.AppendUint64(nil, s.history.size)},
+		{"epochs", listRoot(encodeList(s.Epochs))},
+		{"history", history[:]},
+		{"model", s.model[:]},
+		{"offences", listRoot(encodeList(s.Offences))},
+		{"params", mustMarshal(&s.Params)},
+		{"participants", listRoot(encodeList(s.Participants))},
+		{"progress", mustMarshal(&s.Progress)},
+		{"proposals", listRoot(encodeList(s.Proposals))},
+		{"velocity", s.velocity[:]},
 	}
+}
+
+func listRoot(elements [][]byte) []byte {
+	root := Root(Indexed(elements))
+	return root[:]
+}
+
+// List returns the elements of the list whose root is under a key of the state's
+// tree, and whether there is such a list.
+func (s *State) List(key string) (elements [][]byte, ok bool) {
+	switch key {
+	case "epochs":
+		return encodeList(s.Epochs), true
+	case "model":
+		return Chunks(EncodeParameters(s.Model)), true
+	case "offences":
+		return encodeList(s.Offences), true
+	case "participants":
+		return encodeList(s.Participants), true
+	case "proposals":
+		return encodeList(s.Proposals), true
+	case "velocity":
+		return Chunks(EncodeParameters(s.Velocity)), true
+	}
+	return nil, false
+}
+
+// Closed returns the number of closed rounds, in all epochs.
+func (s *State) Closed() uint64 { return s.history.size }
+
+// Pair returns the record's leaf in the tree of the history: under its epoch and round.
+func (r *Record) Pair() Pair {
+	return Pair{fmt.Sprintf("%d/%d", r.Epoch, r.Round), mustMarshal(r)}
 }
 
 // encodeList encodes messages, each by itself: the leaves of a list's tree.
@@ -162,20 +204,15 @@ func mustMarshal(m marshaler) []byte {
 // Encode gives the bytes of everything but the height, which changes with
 // every block while the rest does not.
 func (s *State) Encode() []byte {
-	d := s.document()
-	for i := range s.history.peaks {
-		d.History = append(d.History, s.history.peaks[i][:])
-	}
-	return mustMarshal(&d)
-}
-
-// document is everything but the height and the history's peaks.
-func (s *State) document() Document {
-	return Document{
+	d := Document{
 		ChainId: s.ChainID, Params: s.Params, Progress: s.Progress, Participants: s.Participants,
 		Model: s.Model, Velocity: s.Velocity, Closed: s.history.size,
 		Proposals: s.Proposals, Offences: s.Offences, Epochs: s.Epochs,
 	}
+	for i := range s.history.peaks {
+		d.History = append(d.History, s.history.peaks[i][:])
+	}
+	return mustMarshal(&d)
 }
 
 // check refuses what no state of ours is and what would be a panic: a document

@@ -8,21 +8,19 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/light/provider"
-	cmtcrypto "github.com/cometbft/cometbft/proto/tendermint/crypto"
 	rpcclient "github.com/cometbft/cometbft/rpc/client"
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/abci/proof"
 )
 
 // Proven is an answer with its proof. Nothing in it is to be believed before the
 // proof is verified.
 type Proven struct {
-	Height int64               `json:"height"` // the application hash is in the header of the next
-	Key    string              `json:"key"`
-	Value  []byte              `json:"value"`
-	Ops    *cmtcrypto.ProofOps `json:"proof"`
+	Height int64  `json:"height"` // the application hash is in the header of the next
+	Key    string `json:"key"`
+	proof.Proven
 }
 
 // Prove asks a path of the application with its proof.
@@ -36,9 +34,9 @@ func (c *Client) Prove(ctx context.Context, path string) (Proven, error) {
 		return Proven{}, &Refusal{Code: r.Code, Log: r.Log}
 	}
 	if r.ProofOps == nil || len(r.ProofOps.Ops) == 0 {
-		return Proven{}, fmt.Errorf("answer to %s has no proof: %w", path, app.ErrNotProven)
+		return Proven{}, fmt.Errorf("answer to %s has no proof: %w", path, proof.ErrNotProven)
 	}
-	return Proven{Height: r.Height, Key: string(r.Key), Value: r.Value, Ops: r.ProofOps}, nil
+	return Proven{Height: r.Height, Key: string(r.Key), Proven: proof.Proven{Value: r.Value, Ops: r.ProofOps}}, nil
 }
 
 // Bundle is what a round's model is proven by.
@@ -78,7 +76,7 @@ func (c *Client) HeaderOf(ctx context.Context, chainID string, height int64, has
 		}
 		if found[1] != nil {
 			return nil, fmt.Errorf("the headers of heights %d and %d have application hashes %X and %X, the proof leads to %X: %w",
-				height, height+1, found[0], found[1], hash, app.ErrNotProven)
+				height, height+1, found[0], found[1], hash, proof.ErrNotProven)
 		}
 		select {
 		case <-ctx.Done():

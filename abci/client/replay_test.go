@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
@@ -34,7 +35,9 @@ func TestModelOfLastRound(t *testing.T) {
 	require.NoError(t, err)
 	initial := app.ModelHash(out.State.Model)
 	require.NotEqual(t, record.ModelHash, initial[:])
-	_, err = out.State.ProveRound(record, 0, [][32]byte{record.Leaf()})
+	var history proof.History
+	require.NoError(t, history.Grow(1, db.Records))
+	_, err = history.Round(out.State, record)
 	require.NoError(t, err)
 	x, err := modelAfter(s, block, *record)
 	require.NoError(t, err)

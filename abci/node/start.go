@@ -134,15 +134,16 @@ func checkMempool(c *config.Config, s *app.State) error {
 }
 
 func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) (err error) {
+	doc, err := readGenesis(c)
+	if err != nil {
+		return err
+	}
 	options := abci.Options{
-		DB: r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
+		ChainID: doc.ChainID,
+		DB:      r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
 		PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: abci.Retain(a.Retain),
 	}
 	if c.Instrumentation.IsPrometheusEnabled() { // on CometBFT's listener, which serves the default registry
-		doc, err := readGenesis(c)
-		if err != nil {
-			return err
-		}
 		options.Metrics = metrics.New(prometheus.DefaultRegisterer, doc.ChainID)
 	}
 	if keys.Signing != nil {

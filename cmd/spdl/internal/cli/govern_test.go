@@ -265,6 +265,15 @@ func modelReports(t *testing.T, c consortium) {
 	require.NoError(t, err)
 	c.ask(0, &verified, "verify", "model", file, "--offline", "--trust-hash", hex.EncodeToString(header.Hash()))
 	require.True(t, verified.Verified)
+	var participant struct {
+		Verified bool      `json:"verified"`
+		Time     time.Time `json:"time"`
+	}
+	own := []string{"verify", "participant", "0", "--trust-height", fmt.Sprint(header.Height), "--trust-hash", hex.EncodeToString(header.Hash())}
+	c.ask(0, &participant, own...)
+	require.True(c, participant.Verified)
+	require.WithinDuration(c, time.Now(), participant.Time, 10*time.Minute)
+	require.Contains(c, c.ask(1, nil, append(own, "--max-age", "1ns")...), "at most 1ns is taken")
 	for _, card := range []map[string]any{exported.Card, verified.Card} {
 		require.NotContains(t, card, "proof")
 		require.Equal(t, f.Card.ModelHash, card["model_hash"])

@@ -28,6 +28,7 @@ func TestProofExitCodes(t *testing.T) {
 		{"verify model verify_test.go --trust-height 1 --trust-hash " + hash, 1, "not an exported model"},
 		{"verify round --node tcp://127.0.0.1:1 --trust-height 1 --trust-hash " + hash, 3, "did not answer"},
 		{"verify round --node tcp://127.0.0.1:1 --witness foo --trust-height 1 --trust-hash " + hash, 2, `--witness: node address "foo"`},
+		{"verify participant 0 --max-age -1s --trust-height 1 --trust-hash " + hash, 2, "--max-age is -1s"},
 		{"verify round 1 2 3 --trust-height 1 --trust-hash " + hash, 2, "at most 2"},
 		{"verify participant --trust-height 1 --trust-hash " + hash, 2, "accepts 1 arg"},
 		{"verify participant 0 --node http://%zz --trust-height 1 --trust-hash " + hash, 2, "invalid URL"},

@@ -16,13 +16,14 @@ import (
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	"github.com/cometbft/cometbft/types"
 
+	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // Version is the form of card and proof.
-const Version = "spdl/model/v1"
+const Version = "spdl/model/v2"
 
 // ErrFile wraps every reason why a file is not one that Encode has written.
 var ErrFile = errors.New("not an exported model")
@@ -66,12 +67,12 @@ type Card struct {
 // record, the params and the participants to the application hash of the header, and from that
 // header to the validators that the verifier trusts.
 type Bundle struct {
-	Header       []byte     `json:"header"`       // LightBlock in protobuf: signed header and validators
-	Round        app.Proven `json:"round"`        // record
-	Progress     app.Proven `json:"progress"`     // which epoch is running
-	Params       app.Proven `json:"params"`       // of the running epoch
-	Epochs       app.Proven `json:"epochs"`       // those that have ended
-	Participants app.Proven `json:"participants"` // all
+	Header       []byte       `json:"header"`       // LightBlock in protobuf: signed header and validators
+	Round        proof.Proven `json:"round"`        // record
+	Progress     proof.Proven `json:"progress"`     // which epoch is running
+	Params       proof.Proven `json:"params"`       // of the running epoch
+	Epochs       proof.Proven `json:"epochs"`       // those that have ended
+	Participants proof.Proven `json:"participants"` // all
 }
 
 // File is an exported model.
@@ -82,13 +83,13 @@ type File struct {
 
 // New makes a file of a model and its proof, whose header it sets. It fails where one does not
 // follow from the other.
-func New(parameters []float64, header *types.LightBlock, proof Bundle) (*File, error) {
+func New(parameters []float64, header *types.LightBlock, bundle Bundle) (*File, error) {
 	var err error
-	if proof.Header, err = encodeHeader(header); err != nil {
+	if bundle.Header, err = encodeHeader(header); err != nil {
 		return nil, err
 	}
 	f := &File{Parameters: parameters}
-	f.Card, err = derive(proof)
+	f.Card, err = derive(bundle)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func (f *File) Check() error {
 	f.Card.seal()
 	if computed := f.Card.Digest; computed != digest {
 		f.Card.Digest = digest
-		return fmt.Errorf("%w: the card was changed: its digest is %.64s, computed %s", app.ErrNotProven, digest, computed)
+		return fmt.Errorf("%w: the card was changed: its digest is %.64s, computed %s", proof.ErrNotProven, digest, computed)
 	}
 	want, err := derive(f.Card.Proof)
 	if err != nil {
@@ -119,13 +120,13 @@ func (f *File) Check() error {
 	want.Accuracy, want.Tested = f.Card.Accuracy, f.Card.Tested
 	want.seal()
 	if a, b := want.encode(), f.Card.encode(); !bytes.Equal(a, b) {
-		return fmt.Errorf("%w: the card says other than its proof: %s", app.ErrNotProven, difference(want, f.Card))
+		return fmt.Errorf("%w: the card says other than its proof: %s", proof.ErrNotProven, difference(want, f.Card))
 	}
 	if d := f.Card.Model.Dim(); len(f.Parameters) != d {
-		return fmt.Errorf("%w: the file has %d parameters, the chain's model %d", app.ErrNotProven, len(f.Parameters), d)
+		return fmt.Errorf("%w: the file has %d parameters, the chain's model %d", proof.ErrNotProven, len(f.Parameters), d)
 	}
 	if hash := app.ModelHash(f.Parameters); hex.EncodeToString(hash[:]) != f.Card.ModelHash {
-		return fmt.Errorf("%w: the parameters have hash %x, those after epoch %d round %d have %s", app.ErrNotProven, hash, f.Card.Epoch, f.Card.Round, f.Card.ModelHash)
+		return fmt.Errorf("%w: the parameters have hash %x, those after epoch %d round %d have %s", proof.ErrNotProven, hash, f.Card.Epoch, f.Card.Round, f.Card.ModelHash)
 	}
 	return nil
 }
@@ -140,33 +141,30 @@ func derive(b Bundle) (Card, error) {
 	if err != nil {
 		return Card{}, err
 	}
-	hash, err := appHash(header)
+	hash := []byte(header.AppHash)
+	r, err := app.DecodeRecord(b.Round.Value)
 	if err != nil {
-		return Card{}, err
-	}
-	var r app.Record
-	if err := b.Round.Proof.Verify(b.Round.Proof.Key, b.Round.Value, hash); err != nil {
-		return Card{}, err
-	}
-	if err := r.Unmarshal(b.Round.Value); err != nil {
-		return Card{}, fmt.Errorf("%w: record: %w", app.ErrNotProven, err)
-	}
-	if key := fmt.Sprintf("round/%d/%d", r.Epoch, r.Round); b.Round.Proof.Key != key {
-		return Card{}, fmt.Errorf("%w: the round's proof is about %q", app.ErrNotProven, b.Round.Proof.Key)
+		return Card{}, fmt.Errorf("%w: %w", proof.ErrNotProven, err)
 	}
 	var running params.Params
 	var progress app.Progress
-	var ended, people app.Document
-	if err := errors.Join(open("params", b.Params, hash, &running), open("progress", b.Progress, hash, &progress),
-		open("epochs", b.Epochs, hash, &ended), open("participants", b.Participants, hash, &people)); err != nil {
+	var ended []app.Epoch
+	var people []app.Participant
+	if err := errors.Join(
+		open("round/"+r.Pair().Key, b.Round, hash, func([]byte) error { return nil }),
+		open("params", b.Params, hash, running.Unmarshal),
+		open("progress", b.Progress, hash, progress.Unmarshal),
+		open("epochs", b.Epochs, hash, func(list []byte) (err error) { ended, err = app.DecodeEpochs(list); return err }),
+		open("participants", b.Participants, hash, func(list []byte) (err error) { people, err = app.DecodeParticipants(list); return err }),
+	); err != nil {
 		return Card{}, err
 	}
-	p, err := paramsOf(r.Epoch, progress.Epoch, running, ended.Epochs)
+	p, err := paramsOf(r.Epoch, progress.Epoch, running, ended)
 	if err != nil {
 		return Card{}, err
 	}
 	n := 0
-	for _, p := range people.Participants {
+	for _, p := range people {
 		if p.Active {
 			n++
 		}
@@ -175,27 +173,27 @@ func derive(b Bundle) (Card, error) {
 		Version: Version, ChainID: header.ChainID, Epoch: r.Epoch, Round: r.Round, Rounds: p.Training.Rounds, Closed: r.Height,
 		Preset: p.Preset, Rule: r.Rule, Participants: n, Byzantine: max(0, min(int(p.Rule.Byzantine), (n-1)/3)),
 		Included: len(r.Contributions), Model: p.Model, ModelHash: hex.EncodeToString(r.ModelHash), Mechanism: p.Privacy.Mechanism,
-		Height: header.Height, AppHash: hex.EncodeToString(hash[:]), Proof: b, TestChain: app.KnownNoise(running, ended.Epochs),
+		Height: header.Height, AppHash: hex.EncodeToString(hash), Proof: b, TestChain: app.KnownNoise(running, ended),
 	}
-	if app.Accounted(running, ended.Epochs) {
+	if app.Accounted(running, ended) {
 		c.Delta = p.Privacy.Delta
-		if c.Epsilon, err = epsilon(people.Participants, c.Delta); err != nil {
+		if c.Epsilon, err = epsilon(people, c.Delta); err != nil {
 			return c, err
 		}
 	}
 	if _, err := json.Marshal(c); err != nil { // the header may be anybody's, and its parameters no numbers
-		return c, fmt.Errorf("%w: what is proven cannot stand on a card: %w", app.ErrNotProven, err)
+		return c, fmt.Errorf("%w: what is proven cannot stand on a card: %w", proof.ErrNotProven, err)
 	}
 	return c, nil
 }
 
-// open verifies a component of the state and decodes it.
-func open(key string, p app.Proven, hash [32]byte, into interface{ Unmarshal([]byte) error }) error {
-	if err := p.Proof.Verify(key, p.Value, hash); err != nil {
+// open verifies a value of the state and decodes it.
+func open(key string, p proof.Proven, appHash []byte, decode func([]byte) error) error {
+	if err := p.Verify(key, appHash); err != nil {
 		return err
 	}
-	if err := into.Unmarshal(p.Value); err != nil {
-		return fmt.Errorf("%w: %s: %w", app.ErrNotProven, key, err)
+	if err := decode(p.Value); err != nil {
+		return fmt.Errorf("%w: %s: %w", proof.ErrNotProven, key, err)
 	}
 	return nil
 }
@@ -210,7 +208,7 @@ func paramsOf(epoch, now uint64, running params.Params, ended []app.Epoch) (para
 			return e.Params, nil
 		}
 	}
-	return params.Params{}, fmt.Errorf("%w: epoch %d of the record is not among the %d that have ended", app.ErrNotProven, epoch, len(ended))
+	return params.Params{}, fmt.Errorf("%w: epoch %d of the record is not among the %d that have ended", proof.ErrNotProven, epoch, len(ended))
 }
 
 // epsilon returns the largest spend, rounded up so that machines whose logarithms differ in the
@@ -228,13 +226,6 @@ func epsilon(participants []app.Participant, delta float64) (*float64, error) {
 	return &most, nil
 }
 
-func appHash(b *types.LightBlock) (hash [32]byte, err error) {
-	if len(b.AppHash) != len(hash) {
-		return hash, fmt.Errorf("%w: the header's application hash has %d bytes, want %d", app.ErrNotProven, len(b.AppHash), len(hash))
-	}
-	return [32]byte(b.AppHash), nil
-}
-
 func encodeHeader(b *types.LightBlock) ([]byte, error) {
 	m, err := b.ToProto()
 	if err != nil {
@@ -246,17 +237,17 @@ func encodeHeader(b *types.LightBlock) ([]byte, error) {
 func decodeHeader(data []byte) (*types.LightBlock, error) {
 	var m cmtproto.LightBlock
 	if err := m.Unmarshal(data); err != nil {
-		return nil, fmt.Errorf("%w: light block: %w", app.ErrNotProven, err)
+		return nil, fmt.Errorf("%w: light block: %w", proof.ErrNotProven, err)
 	}
 	b, err := types.LightBlockFromProto(&m)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: light block: %w", app.ErrNotProven, err)
+		return nil, fmt.Errorf("%w: light block: %w", proof.ErrNotProven, err)
 	case b.SignedHeader == nil || b.Header == nil || b.Commit == nil || b.ValidatorSet == nil:
-		return nil, fmt.Errorf("%w: light block without header, commit or validators", app.ErrNotProven)
+		return nil, fmt.Errorf("%w: light block without header, commit or validators", proof.ErrNotProven)
 	}
 	if again, err := encodeHeader(b); err != nil || !bytes.Equal(again, data) {
-		return nil, fmt.Errorf("%w: light block is not canonical", app.ErrNotProven)
+		return nil, fmt.Errorf("%w: light block is not canonical", proof.ErrNotProven)
 	}
 	return b, nil
 }

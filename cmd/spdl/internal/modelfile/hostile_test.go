@@ -11,6 +11,7 @@ import (
 	"github.com/cometbft/cometbft/version"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
@@ -52,10 +53,12 @@ func TestProvenIsNoNumber(t *testing.T) {
 		made, err := app.DecodeState(1, data)
 		require.NoError(t, err)
 		var b Bundle
-		b.Round, err = made.ProveRound(out.Record, 0, [][32]byte{out.Record.Leaf()})
+		var history proof.History
+		require.NoError(t, history.Grow(1, func(_ *app.Record, each func(*app.Record) bool) error { each(out.Record); return nil }))
+		b.Round, err = history.Round(made, out.Record)
 		require.NoError(t, err)
-		for key, into := range map[string]*app.Proven{"progress": &b.Progress, "params": &b.Params, "epochs": &b.Epochs, "participants": &b.Participants} {
-			*into, err = made.Prove(key)
+		for key, into := range map[string]*proof.Proven{"progress": &b.Progress, "params": &b.Params, "epochs": &b.Epochs, "participants": &b.Participants} {
+			*into, err = proof.State(made, key)
 			require.NoError(t, err)
 		}
 		var f *File
@@ -64,7 +67,7 @@ func TestProvenIsNoNumber(t *testing.T) {
 			require.NoError(t, err)
 			continue
 		}
-		require.ErrorIs(t, err, app.ErrNotProven)
+		require.ErrorIs(t, err, proof.ErrNotProven)
 		require.ErrorContains(t, err, name)
 		f = unproven(out.State.Params.Model) // as a file has it, whose card says something else
 		b.Header, err = encodeHeader(headerOf(made.Hash()))
@@ -72,6 +75,6 @@ func TestProvenIsNoNumber(t *testing.T) {
 		f.Card.Proof = b
 		f.Card.seal()
 		require.NotPanics(t, func() { err = f.Check() })
-		require.ErrorIs(t, err, app.ErrNotProven)
+		require.ErrorIs(t, err, proof.ErrNotProven)
 	}
 }

@@ -52,7 +52,7 @@ func TestLyingNode(t *testing.T) {
 		"prove": func(ctx context.Context, c *client.Client) error {
 			p, err := c.Prove(ctx, "round/0/0")
 			if err == nil {
-				_, err = verify.Root(p)
+				_, err = p.Root()
 			}
 			return err
 		},
@@ -100,8 +100,10 @@ func TestLyingNode(t *testing.T) {
 		`{"validators":[null],"total":"1","count":"1","block_height":"1"}`, `{"chunk":"0","total":"1","data":""}`, `{"chunk":"0","total":"-1","data":"e30="}`,
 		`{"chunk":"0","total":"999999999999","data":""}`, `{"txs_results":[null],"finalize_block_events":[null]}`,
 		`{"finalize_block_events":[{"type":"enactment","attributes":[{}]}]}`, `{"response":{"value":"AAA=","proofOps":{"ops":[{}]}}}`,
-		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"spdl:state","data":"e30="}]}}}`,
-		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"spdl:model","data":"e30="}]}}}`,
+		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"simple:v","data":"CgA="}]}}}`,
+		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"simple:v","data":"EgA="}]}}}`,
+		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"spdl:list","key":"Kg==","data":"e30="}]}}}`,
+		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"spdl:record","key":"bW9kZWxfaGFzaA==","data":"e30="}]}}}`,
 	} {
 		c := liar(t, `"result":`+answer)
 		for question, ask := range questions {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
 	"github.com/spdl/spdl/cmd/spdl/internal/verify"
@@ -56,7 +57,7 @@ func (n net) fetch(ctx context.Context, t *testing.T, round uint64) *modelfile.F
 	again, err := n.Recompute(ctx, r, nil)
 	require.NoError(t, err)
 	require.Equal(t, x, again, "the blocks give the model that the node keeps")
-	root, err := b.Round.Proof.Root(b.Round.Value)
+	root, err := b.Round.Root()
 	require.NoError(t, err)
 	header, err := n.HeaderOf(ctx, n.trust.ChainID, int64(b.Height), root)
 	require.NoError(t, err)
@@ -142,7 +143,7 @@ func TestNet(t *testing.T) {
 		g.Parameters = append([]float64(nil), f.Parameters...)
 		g.Parameters[11] += 1e-9
 		_, err := verify.Model(ctx, &g, headers(chain))
-		require.ErrorIs(t, err, app.ErrNotProven)
+		require.ErrorIs(t, err, proof.ErrNotProven)
 		require.ErrorContains(t, err, "the parameters have hash")
 	})
 	t.Run("flipped byte in the proof", func(t *testing.T) {
@@ -153,7 +154,7 @@ func TestNet(t *testing.T) {
 		require.ErrorContains(t, err, "the card was changed")
 		g.Measured(0.5, "") // whoever forges can compute the digest
 		_, err = verify.Model(ctx, &g, headers(chain))
-		require.ErrorIs(t, err, app.ErrNotProven)
+		require.ErrorIs(t, err, proof.ErrNotProven)
 		g = *f
 		g.Card.Rule = "mean"
 		g.Measured(0.5, "")
@@ -197,8 +198,8 @@ func TestNet(t *testing.T) {
 	})
 	t.Run("answers", func(t *testing.T) {
 		for path, asked := range map[string]string{
-			"params": "", "progress": "", "participants": "", "participants/2": "", "model": "", "velocity": "", "chunk/0": "chunk/0/1",
-			"model/0/5": "", "round/0/19": "", "round/0/0": "", "proposals": "", "evidence": "offences", "epochs": "",
+			"params": "", "progress": "", "participants": "", "participants/2": "", "model": "", "velocity": "", "chunk/0": "", "chain_id": "", "closed": "", "epochs": "",
+			"model/0/5": "", "round/0/19": "", "round/0/0": "", "proposals": "", "evidence": "offences",
 		} {
 			if asked == "" {
 				asked = path
@@ -206,26 +207,45 @@ func TestNet(t *testing.T) {
 			p, err := n.Prove(ctx, path)
 			require.NoError(t, err, path)
 			require.Equal(t, asked, p.Key)
-			root, err := verify.Root(p)
+			root, err := p.Root()
 			require.NoError(t, err, path)
 			at, err := n.HeaderOf(ctx, n.trust.ChainID, p.Height, root)
 			require.NoError(t, err, path)
 			h := headers(chain)
 			_, err = verify.Answer(ctx, asked, p, at.Height, h)
 			require.NoError(t, err, path)
+			require.NoError(t, verify.Fresh(at, at.Time.Add(time.Hour), time.Hour))
+			require.NoError(t, verify.Fresh(at, at.Time.Add(-time.Hour), time.Second), "a clock that is behind")
+			require.NoError(t, verify.Fresh(at, at.Time.Add(1000*time.Hour), 0))
+			require.ErrorIs(t, verify.Fresh(at, at.Time.Add(time.Hour+1), time.Hour), verify.ErrStale)
 			_, err = verify.Answer(ctx, asked+"0", p, at.Height, h)
-			require.ErrorIs(t, err, app.ErrNotProven, path)
-			for _, op := range p.Ops.Ops {
-				for i := 0; i < len(op.Data); i += 1 + len(op.Data)/100 {
-					op.Data[i] ^= 1
-					_, err = verify.Answer(ctx, asked, p, at.Height, h)
-					require.ErrorIs(t, err, app.ErrNotProven, fmt.Sprint(path, " byte ", i))
-					op.Data[i] ^= 1
+			require.ErrorIs(t, err, proof.ErrNotProven, path)
+			for i, op := range p.Ops.Ops {
+				if len(op.Data) == 0 {
+					continue
 				}
+				op.Data[len(op.Data)-1] ^= 1 // of a hash, or of the record
+				_, err = verify.Answer(ctx, asked, p, at.Height, h)
+				require.ErrorIs(t, err, proof.ErrNotProven, fmt.Sprint(path, " operator ", i))
+				op.Data[len(op.Data)-1] ^= 1
 			}
 		}
 		_, err := n.Prove(ctx, "participants/9")
 		var refusal *client.Refusal
 		require.ErrorAs(t, err, &refusal)
+		// What was proven stays proven while the chain goes on: its age is all that tells.
+		old, err := n.Prove(ctx, "progress")
+		require.NoError(t, err)
+		root, err := old.Root()
+		require.NoError(t, err)
+		at, err := n.HeaderOf(ctx, n.trust.ChainID, old.Height, root)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			s, err := n.Status(ctx)
+			return err == nil && int64(s.Height) > at.Height+2
+		}, time.Minute, 50*time.Millisecond)
+		b, err := verify.Answer(ctx, "progress", old, at.Height, headers(chain))
+		require.NoError(t, err)
+		require.ErrorIs(t, verify.Fresh(b, time.Now(), time.Millisecond), verify.ErrStale)
 	})
 }

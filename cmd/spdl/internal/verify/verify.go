@@ -2,14 +2,19 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
 )
+
+// ErrStale reports that what is proven was true too long ago.
+var ErrStale = errors.New("answer is too old")
 
 // Model checks an exported model down to its last byte: the file against its
 // proof, the proof against the header that the light client trusts.
@@ -26,10 +31,10 @@ func Model(ctx context.Context, f *modelfile.File, h Headers) (*types.LightBlock
 		return nil, err
 	}
 	if b.ChainID != f.Card.ChainID {
-		return b, fmt.Errorf("%w: the file is of chain %q, the header of %q", app.ErrNotProven, f.Card.ChainID, b.ChainID)
+		return b, fmt.Errorf("%w: the file is of chain %q, the header of %q", proof.ErrNotProven, f.Card.ChainID, b.ChainID)
 	}
 	if string(b.AppHash) != string(own.AppHash) {
-		return b, fmt.Errorf("%w: the file leads to application hash %X, the chain's header of height %d has %X", app.ErrNotProven, own.AppHash, b.Height, b.AppHash)
+		return b, fmt.Errorf("%w: the file leads to application hash %X, the chain's header of height %d has %X", proof.ErrNotProven, own.AppHash, b.Height, b.AppHash)
 	}
 	return b, nil
 }
@@ -41,26 +46,17 @@ func Answer(ctx context.Context, asked string, p client.Proven, height int64, h 
 	if err != nil {
 		return nil, err
 	}
-	if err := Runtime().VerifyValue(p.Ops, b.AppHash, KeyPath(asked), p.Value); err != nil {
-		return b, fmt.Errorf("%w: %s against the header of height %d: %w", app.ErrNotProven, asked, height, err)
+	if err := p.Verify(asked, b.AppHash); err != nil {
+		return b, fmt.Errorf("header of height %d: %w", height, err)
 	}
 	return b, nil
 }
 
-// Root is the application hash that an answer leads to, to find its header by.
-func Root(p client.Proven) (root [32]byte, err error) {
-	ops, err := Runtime().DecodeProof(p.Ops)
-	if err != nil {
-		return root, fmt.Errorf("%w: %w", app.ErrNotProven, err)
+// Fresh refuses a header that is older than most; 0 takes any. A verified answer was true
+// at the header's height: a node that hides the blocks since then can prove it still.
+func Fresh(b *types.LightBlock, now time.Time, most time.Duration) error {
+	if age := now.Sub(b.Time); most > 0 && age > most {
+		return fmt.Errorf("%w: the header of height %d, to which it leads, is %v old, at most %v is taken (--max-age)", ErrStale, b.Height, age.Round(time.Millisecond), most)
 	}
-	args := [][]byte{p.Value}
-	for _, op := range ops {
-		if args, err = op.Run(args); err != nil {
-			return root, err
-		}
-	}
-	if len(args[0]) != len(root) {
-		return root, fmt.Errorf("%w: it leads to %d bytes", app.ErrNotProven, len(args[0]))
-	}
-	return [32]byte(args[0]), nil
+	return nil
 }

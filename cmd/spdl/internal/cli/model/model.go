@@ -153,7 +153,7 @@ func fetchModel(ctx context.Context, c *client.Client, args []string, notes io.W
 	if err != nil {
 		return nil, err
 	}
-	root, err := b.Round.Proof.Root(b.Round.Value)
+	root, err := b.Round.Root()
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/cmd/spdl/internal/verify"
 )
 
 // Path is the query path that arguments ask for.
@@ -22,7 +21,7 @@ func Prove(ctx context.Context, c *client.Client, path Path, args []string) (ask
 	if p, err = c.Prove(ctx, asked); err != nil {
 		return asked, p, root, err
 	}
-	root, err = verify.Root(p)
+	root, err = p.Root()
 	return asked, p, root, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
@@ -92,7 +93,7 @@ func (o *trustOptions) follow(ctx context.Context, r *command.Run, t verify.Trus
 		t.ChainID = s.NodeInfo.Network
 	}
 	if s.NodeInfo.Network != t.ChainID {
-		return nil, nil, t, fmt.Errorf("%w: it is of chain %q, the node is on chain %q", app.ErrNotProven, t.ChainID, s.NodeInfo.Network)
+		return nil, nil, t, fmt.Errorf("%w: it is of chain %q, the node is on chain %q", proof.ErrNotProven, t.ChainID, s.NodeInfo.Network)
 	}
 	var witnesses []provider.Provider
 	for _, w := range others {
@@ -111,6 +112,7 @@ type verdictOf struct {
 	ChainID  string            `json:"chain_id"`
 	Height   int64             `json:"height"` // of the header
 	Header   string            `json:"header"` // its hash
+	Time     time.Time         `json:"time"`   // of the header: later changes are not in what is verified
 	AppHash  string            `json:"app_hash"`
 	Trusted  int64             `json:"trusted_height"`
 	Key      string            `json:"key"`
@@ -122,13 +124,14 @@ type verdictOf struct {
 
 func verdictOn(key string, t verify.Trust, b *types.LightBlock) verdictOf {
 	return verdictOf{
-		Verified: true, ChainID: b.ChainID, Height: b.Height, Header: hex.EncodeToString(b.Hash()), AppHash: hex.EncodeToString(b.AppHash),
+		Verified: true, ChainID: b.ChainID, Height: b.Height, Header: hex.EncodeToString(b.Hash()), Time: b.Time, AppHash: hex.EncodeToString(b.AppHash),
 		Trusted: max(t.Height, 1), Key: key,
 	}
 }
 
 func (v verdictOf) text(w io.Writer) {
-	fmt.Fprintf(w, "verified  %s\nchain     %s\nheader    %d, hash %s\napp hash  %s\ntrusted   from height %d\n", v.Key, command.Plain(v.ChainID), v.Height, v.Header, v.AppHash, v.Trusted)
+	fmt.Fprintf(w, "verified  %s\nchain     %s\nheader    %d, hash %s\ntime      %s, %v ago\napp hash  %s\ntrusted   from height %d\n",
+		v.Key, command.Plain(v.ChainID), v.Height, v.Header, v.Time.Format(time.RFC3339), time.Since(v.Time).Round(time.Second), v.AppHash, v.Trusted)
 }
 
 func verifyModel() *cobra.Command {
@@ -159,7 +162,7 @@ carries that header, and --trust-hash is its hash.`,
 		defer cancel()
 		t.ChainID = f.Card.ChainID
 		if id := o.ChainID; id != "" && id != t.ChainID {
-			return fmt.Errorf("%s: %w: it is of chain %q, wanted is %q", args[0], app.ErrNotProven, t.ChainID, id)
+			return fmt.Errorf("%s: %w: it is of chain %q, wanted is %q", args[0], proof.ErrNotProven, t.ChainID, id)
 		}
 		var headers verify.Headers
 		if o.Offline {
@@ -190,14 +193,24 @@ carries that header, and --trust-hash is its hash.`,
 	return cmd
 }
 
-// verifyAnswer asks a node with proof and checks the answer.
-func verifyAnswer(use, short string, args cobra.PositionalArgs, path query.Path, read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
+type answerOptions struct {
+	trustOptions `mapstructure:",squash"`
+	MaxAge       time.Duration `mapstructure:"max-age"`
+}
+
+// verifyAnswer asks a node with proof and checks the answer. A node may answer with a
+// state that has been the chain's and is no more, so the answer has an age; maxAge is the
+// default of the oldest that is taken.
+func verifyAnswer(use, short string, maxAge time.Duration, args cobra.PositionalArgs, path query.Path, read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use: use, Short: short, Args: args,
-	}, func(r *command.Run, o *trustOptions, args []string) error {
+	}, func(r *command.Run, o *answerOptions, args []string) error {
 		t, err := o.trust(false)
 		if err != nil {
 			return err
+		}
+		if o.MaxAge < 0 {
+			return command.Usage(fmt.Errorf("--max-age is %v, want 0 or above", o.MaxAge))
 		}
 		ctx, cancel := context.WithTimeout(r.Context, o.Timeout.Timeout)
 		defer cancel()
@@ -218,6 +231,9 @@ func verifyAnswer(use, short string, args cobra.PositionalArgs, path query.Path,
 		if err != nil {
 			return err
 		}
+		if err := verify.Fresh(b, time.Now(), o.MaxAge); err != nil {
+			return err
+		}
 		value, text, err := read(p.Value)
 		if err != nil {
 			return err
@@ -231,11 +247,12 @@ func verifyAnswer(use, short string, args cobra.PositionalArgs, path query.Path,
 		})
 	})
 	trustFlags(cmd)
+	cmd.Flags().Duration("max-age", maxAge, "how old the header may be that the answer leads to, by this machine's clock; 0 for any age")
 	return cmd
 }
 
 func verifyRound() *cobra.Command {
-	return verifyAnswer("round [[epoch] round]", "Check the record of a closed round (default: the last)", query.RoundArgs,
+	return verifyAnswer("round [[epoch] round]", "Check the record of a closed round (default: the last that the node says)", 0, query.RoundArgs,
 		func(ctx context.Context, c *client.Client, args []string) (string, error) {
 			epoch, t, err := query.RoundArgument(ctx, c, args)
 			return fmt.Sprintf("round/%d/%d", epoch, t), err
@@ -248,7 +265,7 @@ func verifyRound() *cobra.Command {
 }
 
 func verifyParticipant() *cobra.Command {
-	return verifyAnswer("participant INDEX", "Check what the chain has of a participant: keys, reputation, spend", query.IndexArg,
+	return verifyAnswer("participant INDEX", "Check what the chain has of a participant: keys, reputation, spend", 10*time.Minute, query.IndexArg,
 		func(_ context.Context, _ *client.Client, args []string) (string, error) {
 			index, err := query.ParticipantIndex(args[0])
 			return fmt.Sprintf("participants/%d", index), err

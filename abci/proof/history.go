@@ -1,0 +1,95 @@
+package proof
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/cometbft/cometbft/crypto/merkle"
+	cmtcrypto "github.com/cometbft/cometbft/proto/tendermint/crypto"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/spdl/spdl/app"
+)
+
+// History proves the records of closed rounds. A state holds no more of the history than
+// the frontier of its tree; History holds two hashes a round, from which a proof takes
+// O(log rounds). The zero value is empty. It is safe for concurrent use.
+type History struct {
+	mu     sync.Mutex
+	last   *app.Record
+	places map[string]int64 // of the leaves, by key
+	hashes hashes
+}
+
+// hashes are those of all complete subtrees, by tlog.StoredHashIndex.
+type hashes []tlog.Hash
+
+// ReadHashes implements tlog.HashReader.
+func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	out := make([]tlog.Hash, len(indexes))
+	for i, x := range indexes {
+		out[i] = h[x]
+	}
+	return out, nil
+}
+
+// Grow reads the records that came since, up to size in all. Records gives those after
+// one, or from the first for nil, in the order in which their rounds were closed.
+func (h *History) Grow(size uint64, records func(after *app.Record, each func(*app.Record) bool) error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if uint64(len(h.places)) >= size {
+		return nil
+	}
+	if h.places == nil {
+		h.places = map[string]int64{}
+	}
+	var failed error
+	err := records(h.last, func(r *app.Record) bool {
+		leaf, place := r.Pair(), int64(len(h.places))
+		var added []tlog.Hash
+		if added, failed = tlog.StoredHashes(place, leaf.Leaf(), h.hashes); failed != nil {
+			return false
+		}
+		h.hashes, h.places[leaf.Key], h.last = append(h.hashes, added...), place, r
+		return uint64(len(h.places)) < size
+	})
+	if err == nil {
+		err = failed
+	}
+	return err
+}
+
+// Round proves the record of a round that is closed in a state.
+func (h *History) Round(s *app.State, r *app.Record) (Proven, error) {
+	pair := r.Pair()
+	h.mu.Lock()
+	place, found := h.places[pair.Key]
+	known, stored := uint64(len(h.places)), h.hashes
+	h.mu.Unlock()
+	size := s.Closed()
+	if known < size || !found || uint64(place) >= size {
+		return Proven{}, fmt.Errorf("%w: this node has %d of %d records: it joined by state sync and proves no rounds, ask another", ErrNoValue, known, size)
+	}
+	path, err := tlog.ProveRecord(int64(size), place, stored)
+	if err != nil {
+		return Proven{}, err
+	}
+	leaf := tlog.RecordHash(pair.Leaf())
+	p := merkle.Proof{Total: int64(size), Index: place, LeafHash: leaf[:]}
+	for i := range path {
+		p.Aunts = append(p.Aunts, path[i][:])
+	}
+	proven, err := within(s, "history", Proven{Value: pair.Value, Ops: operators(merkle.NewValueOp([]byte(pair.Key), &p).ProofOp())})
+	if err != nil {
+		return proven, err
+	}
+	hash := s.Hash()
+	return proven, proven.Verify("round/"+pair.Key, hash[:])
+}
+
+// Model returns the proof of the parameters after a round, from that of its record.
+func Model(parameters []byte, round Proven) Proven {
+	ops := []cmtcrypto.ProofOp{wholeOp{OpChunks}.ProofOp(), recordOp{round.Value}.ProofOp()}
+	return Proven{Value: parameters, Ops: operators(append(ops, round.Ops.Ops...)...)}
+}

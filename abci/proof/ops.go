@@ -1,0 +1,108 @@
+package proof
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/cometbft/cometbft/crypto/merkle"
+	cmtcrypto "github.com/cometbft/cometbft/proto/tendermint/crypto"
+
+	"github.com/spdl/spdl/app"
+)
+
+// The types of the operators beside CometBFT's merkle.ProofOpValue.
+const (
+	OpList   = "spdl:list"   // from a whole list to the root over its elements
+	OpChunks = "spdl:chunks" // from all parameters to the root over their chunks
+	OpRecord = "spdl:record" // from the root over parameters to the record that names it
+)
+
+// The keys of those operators. No leaf has them: they keep an operator that was not
+// asked for out of a proof.
+const (
+	keyWhole     = "*"
+	keyModelHash = "model_hash"
+)
+
+// wholes are the ways in which the elements of a tree make one value.
+var wholes = map[string]struct {
+	join  func([][]byte) []byte
+	split func([]byte) ([][]byte, error)
+}{
+	OpList:   {app.JoinList, app.SplitList},
+	OpChunks: {func(chunks [][]byte) []byte { return bytes.Join(chunks, nil) }, func(data []byte) ([][]byte, error) { return app.Chunks(data), nil }},
+}
+
+// whole returns the type of the operator that leads from a whole list to the value of
+// its key in the state's tree, "" where the key is of no list.
+func whole(key string) string {
+	switch key {
+	case "epochs", "offences", "participants", "proposals":
+		return OpList
+	case "model", "velocity":
+		return OpChunks
+	}
+	return ""
+}
+
+// Runtime returns CometBFT's runtime with the operators of these proofs.
+func Runtime() *merkle.ProofRuntime {
+	r := merkle.DefaultProofRuntime()
+	r.RegisterOpDecoder(OpList, decodeWhole)
+	r.RegisterOpDecoder(OpChunks, decodeWhole)
+	r.RegisterOpDecoder(OpRecord, decodeRecord)
+	return r
+}
+
+// wholeOp leads from all elements of a tree, as one value, to its root.
+type wholeOp struct{ typ string }
+
+func decodeWhole(op cmtcrypto.ProofOp) (merkle.ProofOperator, error) {
+	if string(op.Key) != keyWhole || len(op.Data) != 0 {
+		return nil, fmt.Errorf("operator %s has key %q and %d bytes of data, want %q and none", op.Type, op.Key, len(op.Data), keyWhole)
+	}
+	return wholeOp{op.Type}, nil
+}
+
+func (o wholeOp) Run(args [][]byte) ([][]byte, error) {
+	if len(args) != 1 {
+		return nil, fmt.Errorf("%d values, want 1", len(args))
+	}
+	elements, err := wholes[o.typ].split(args[0])
+	root := app.Root(app.Indexed(elements))
+	return [][]byte{root[:]}, err
+}
+
+func (o wholeOp) GetKey() []byte { return []byte(keyWhole) }
+
+func (o wholeOp) ProofOp() cmtcrypto.ProofOp { return cmtcrypto.ProofOp{Type: o.typ, Key: o.GetKey()} }
+
+// recordOp leads from the root over a round's parameters to the round's record.
+type recordOp struct{ record []byte }
+
+func decodeRecord(op cmtcrypto.ProofOp) (merkle.ProofOperator, error) {
+	if string(op.Key) != keyModelHash {
+		return nil, fmt.Errorf("operator %s has key %q, want %q", op.Type, op.Key, keyModelHash)
+	}
+	return recordOp{op.Data}, nil
+}
+
+func (o recordOp) Run(args [][]byte) ([][]byte, error) {
+	if len(args) != 1 {
+		return nil, fmt.Errorf("%d values, want 1", len(args))
+	}
+	r, err := app.DecodeRecord(o.record)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(args[0], r.ModelHash) {
+		return nil, fmt.Errorf("parameters have hash %X, the record says %X", args[0], r.ModelHash)
+	}
+	return [][]byte{o.record}, nil
+}
+
+func (o recordOp) GetKey() []byte { return []byte(keyModelHash) }
+
+func (o recordOp) ProofOp() cmtcrypto.ProofOp {
+	return cmtcrypto.ProofOp{Type: OpRecord, Key: o.GetKey(), Data: o.record}
+}

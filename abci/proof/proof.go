@@ -1,0 +1,140 @@
+package proof
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cometbft/cometbft/crypto/merkle"
+	cmtcrypto "github.com/cometbft/cometbft/proto/tendermint/crypto"
+
+	"github.com/spdl/spdl/app"
+)
+
+var (
+	// ErrNotProven wraps every reason why a value does not follow from an application
+	// hash.
+	ErrNotProven = errors.New("proof does not hold")
+	// ErrNoValue reports that a state has nothing under a key.
+	ErrNoValue = errors.New("nothing in the state to prove")
+)
+
+// Proven is a value and the operators that lead from it to an application hash. Nothing
+// in it is to be believed before Verify.
+type Proven struct {
+	Value []byte              `json:"value"`
+	Ops   *cmtcrypto.ProofOps `json:"proof"`
+}
+
+// levels returns the keys of the operators that prove the value under a key, from the
+// tree of the state down to the value.
+func levels(key string) []string {
+	parts := strings.Split(key, "/")
+	switch {
+	case parts[0] == "round" && len(parts) == 3:
+		return []string{"history", parts[1] + "/" + parts[2]}
+	case parts[0] == "model" && len(parts) == 3:
+		return []string{"history", parts[1] + "/" + parts[2], keyModelHash, keyWhole}
+	case parts[0] == "chunk" && len(parts) == 2:
+		return []string{"model", parts[1]}
+	case len(parts) == 1 && whole(key) != "":
+		return []string{key, keyWhole}
+	}
+	return parts
+}
+
+// KeyPath returns what the operators of a proof must be about, in CometBFT's form: the
+// path of merkle.ProofRuntime's VerifyValue.
+func KeyPath(key string) string {
+	var path merkle.KeyPath
+	for _, level := range levels(key) {
+		path = path.AppendKey([]byte(level), merkle.KeyEncodingURL)
+	}
+	return path.String()
+}
+
+// Verify reports whether the value stands under the key in the state with the
+// application hash. The key is what the verifier asked for, not what it was told.
+func (p Proven) Verify(key string, appHash []byte) error {
+	if p.Ops == nil || len(p.Ops.Ops) != len(levels(key)) {
+		return fmt.Errorf("%w: %q takes %d operators, the proof has %d", ErrNotProven, key, len(levels(key)), len(p.Ops.GetOps()))
+	}
+	if err := Runtime().VerifyValue(p.Ops, appHash, KeyPath(key), p.Value); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrNotProven, key, err)
+	}
+	return nil
+}
+
+// Root returns the application hash that the operators lead to from the value, to find
+// the header by. It verifies nothing.
+func (p Proven) Root() (root [32]byte, err error) {
+	if p.Ops == nil || len(p.Ops.Ops) == 0 {
+		return root, fmt.Errorf("%w: there is none", ErrNotProven)
+	}
+	ops, err := Runtime().DecodeProof(p.Ops)
+	if err != nil {
+		return root, fmt.Errorf("%w: %w", ErrNotProven, err)
+	}
+	args := [][]byte{p.Value}
+	for _, op := range ops {
+		if args, err = op.Run(args); err != nil {
+			return root, fmt.Errorf("%w: %w", ErrNotProven, err)
+		}
+	}
+	if len(args[0]) != len(root) {
+		return root, fmt.Errorf("%w: it leads to %d bytes", ErrNotProven, len(args[0]))
+	}
+	return [32]byte(args[0]), nil
+}
+
+// State proves a value of a state: params, progress, chain_id, closed and history under
+// their names, the lists epochs, offences, participants and proposals, the model and the
+// velocity whole under their names, one element of a list under its name and position,
+// and chunk/{i} of the model.
+func State(s *app.State, key string) (Proven, error) {
+	path := levels(key)
+	elements, isList := s.List(path[0])
+	switch {
+	case isList && len(path) == 2 && path[1] == keyWhole:
+		join := whole(path[0])
+		return within(s, path[0], Proven{Value: wholes[join].join(elements), Ops: operators(wholeOp{join}.ProofOp())})
+	case isList && len(path) == 2:
+		p, err := leaf(app.Indexed(elements), path[1])
+		if err != nil {
+			return p, fmt.Errorf("%w: %s", err, key)
+		}
+		return within(s, path[0], p)
+	case !isList && len(path) == 1:
+		return leaf(s.Tree(), path[0])
+	}
+	return Proven{}, fmt.Errorf("%w: unknown key %.80q", ErrNoValue, key)
+}
+
+// within adds to a proof that leads to the value of a leaf of the state's tree the
+// operator from there to the application hash.
+func within(s *app.State, key string, p Proven) (Proven, error) {
+	top, err := leaf(s.Tree(), key)
+	if err == nil {
+		p.Ops.Ops = append(p.Ops.Ops, top.Ops.Ops...)
+	}
+	return p, err
+}
+
+// leaf proves the value under a key of a tree.
+func leaf(tree []app.Pair, key string) (Proven, error) {
+	leaves := make([][]byte, len(tree))
+	at := -1
+	for i, p := range tree {
+		leaves[i] = p.Leaf()
+		if p.Key == key {
+			at = i
+		}
+	}
+	if at < 0 {
+		return Proven{}, fmt.Errorf("%w: no key %.80q in a tree of %d", ErrNoValue, key, len(tree))
+	}
+	_, proofs := merkle.ProofsFromByteSlices(leaves)
+	return Proven{Value: tree[at].Value, Ops: operators(merkle.NewValueOp([]byte(key), proofs[at]).ProofOp())}, nil
+}
+
+func operators(ops ...cmtcrypto.ProofOp) *cmtcrypto.ProofOps { return &cmtcrypto.ProofOps{Ops: ops} }
