@@ -147,7 +147,7 @@ func (a *Application) SetExpress(send func(raw []byte)) { a.express = send }
 // the node starts.
 func (a *Application) SetReport(send func(raw []byte)) { a.report = send }
 
-// State is the committed state, nil before InitChain.
+// State returns the committed state, nil before InitChain.
 func (a *Application) State() *app.State { return a.state.Load() }
 
 // outcomes keeps what Execute returned, by the block's content, from the

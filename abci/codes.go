@@ -84,7 +84,7 @@ var codeOf = []struct {
 	{errNotFound, CodeNotFound},
 }
 
-// Code is the result code of an error.
+// Code returns the result code of an error.
 func Code(err error) uint32 {
 	if err == nil {
 		return CodeOK
@@ -107,7 +107,7 @@ var codeNames = map[uint32]string{
 	CodeInternal: "internal",
 }
 
-// CodeName is a code in a word.
+// CodeName returns a code in a word.
 func CodeName(code uint32) string {
 	if name, ok := codeNames[code]; ok {
 		return name

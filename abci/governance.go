@@ -46,19 +46,19 @@ func queryLeader(_ *Application, s *app.State, _ string) (any, error) {
 	return l, nil
 }
 
-// Election is the answer to /election/{t}: the draws that a closed round's
-// gradients prove, the largest first.
+// Election is the answer to /election/{t}: the VRF outputs that a closed round's gradients prove,
+// the largest first.
 type Election struct {
 	Epoch   uint64   `json:"epoch"`
 	Round   uint64   `json:"round"`
-	Seed    string   `json:"seed"` // that the draws are over
+	Seed    string   `json:"seed"` // the VRF input's seed
 	Draws   []Lot    `json:"draws"`
 	Ranking []uint32 `json:"ranking"` // in force while the round was open
 	Leader  uint32   `json:"leader"`  // who closed it
 	View    uint32   `json:"view"`
 }
 
-// Lot is one participant's draw.
+// Lot is one participant's VRF output.
 type Lot struct {
 	Participant uint32 `json:"participant"`
 	Output      string `json:"output"`     // h, 64 bytes

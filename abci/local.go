@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// Draft is the aggregate that the participant may sign now. A leader that has
+// Draft returns the aggregate that the participant may sign now. A leader that has
 // all gradients signs at once; one that may close the round without
 // everybody's first waits StragglerWait for the rest.
 func (a *Application) Draft(participant uint32) (*tx.Aggregate, error) {
@@ -32,7 +32,7 @@ func (a *Application) Draft(participant uint32) (*tx.Aggregate, error) {
 	return draft, nil
 }
 
-// Local is the chain for the worker in this process.
+// Local returns the chain for the worker in this process.
 func (a *Application) Local() worker.Chain { return local{a} }
 
 type local struct{ a *Application }
@@ -100,7 +100,7 @@ func (l local) Submit(ctx context.Context, t *tx.Tx) error {
 	return (*send)(ctx, t.Raw)
 }
 
-// Pending are the transactions of the open round and the others in this node's
+// Pending returns the transactions of the open round and the others in this node's
 // pool, and the round.
 func (a *Application) Pending() (raws [][]byte, round uint64) {
 	p := a.pool.Load()

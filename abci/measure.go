@@ -8,8 +8,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// measure gives a committed state to the metrics. What the state says of
-// participants is computed anew only where it has changed.
+// measure updates the metrics with a committed state. It recomputes the figures of participants
+// only if they have changed.
 func (a *Application) measure(before, s *app.State) {
 	m := a.options.Metrics
 	if m == nil {
@@ -41,7 +41,7 @@ func (a *Application) measure(before, s *app.State) {
 	m.State(c)
 }
 
-// measureRound gives a closed round to the metrics.
+// measureRound updates the metrics with a closed round.
 func (a *Application) measureRound(r *app.Record) {
 	m := a.options.Metrics
 	if m == nil {
@@ -54,8 +54,8 @@ func (a *Application) measureRound(r *app.Record) {
 	}
 }
 
-// rejected gives a refusal to the metrics. The rules on whole blocks have no
-// result codes; their reason is "block".
+// rejected counts a refusal in the metrics. The rules on whole blocks have no result codes; their
+// reason is "block".
 func (a *Application) rejected(verb string, err error) {
 	code := Code(err)
 	reason := CodeName(code)

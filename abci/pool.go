@@ -21,9 +21,8 @@ var (
 	errTooLarge  = errors.New("transaction is too large for the pool")
 )
 
-// slot is where a pending transaction stands: one gradient a participant and
-// round, one aggregate a participant, round and view, and one operation a kind,
-// sender and subject.
+// A slot is the place of a pending transaction: one gradient a participant and round, one aggregate
+// a participant, round and view, and one operation a kind, sender and subject.
 type slot struct {
 	tx.Place
 	subject string // of an operation
@@ -71,8 +70,8 @@ func newPool(state *app.State, limit int64, now func() time.Time) *pool {
 	return &pool{state: state, slots: map[slot]*tx.Tx{}, limit: limit, now: now, refused: map[slot]*tx.Tx{}, changed: make(chan struct{})}
 }
 
-// add admits a transaction. The cheap refusals come first. A statement that
-// contradicts one that is held, or was, comes back as proof of it.
+// add admits a transaction. The cheap refusals come first. If the transaction contradicts one that
+// is or was in the pool, add returns the proof.
 func (p *pool) add(t *tx.Tx) (proof *tx.Tx, err error) {
 	at := slotOf(t)
 	p.mu.Lock()
@@ -109,7 +108,7 @@ func (p *pool) add(t *tx.Tx) (proof *tx.Tx, err error) {
 	return nil, nil
 }
 
-// at is what stands, or stood, in a slot.
+// at returns the transaction that is, or was, in a slot.
 func (p *pool) at(at slot) *tx.Tx {
 	if held := p.slots[at]; held != nil {
 		return held
@@ -163,7 +162,7 @@ func (p *pool) vacant(at slot, t *tx.Tx) error {
 	return nil
 }
 
-// count is how many slots of one kind and participant are taken.
+// count returns the number of slots of one kind and participant that are taken.
 func (p *pool) count(of slot) int {
 	n := 0
 	for held := range p.slots {
@@ -198,7 +197,7 @@ func (p *pool) decode(raws [][]byte) ([]*tx.Tx, error) {
 	return txs, nil
 }
 
-// recheck tells whether a transaction that CometBFT still holds is of use.
+// recheck reports whether a transaction that CometBFT still holds is of use.
 func (p *pool) recheck(t *tx.Tx) error {
 	p.mu.Lock()
 	held, ok := p.slots[slotOf(t)]
@@ -210,15 +209,14 @@ func (p *pool) recheck(t *tx.Tx) error {
 	return err
 }
 
-// admitCost is what the signature and the lot of a transaction cost to verify,
-// in additions or so.
+// admitCost is the work of verifying the signature and the VRF proof of a transaction, in additions
+// or so.
 const admitCost = 1 << 16
 
-// advance moves the pool to a committed state and drops what is stale: all is
-// admitted again where the state has changed. What is of rounds stays where the
-// round is open still and nobody stands otherwise; but the boundary of one that has
-// stalled may have changed its participants' keys, and a gradient that is signed
-// with a former one spoils the aggregate that includes it.
+// advance moves the pool to a committed state and drops what is stale: if the state has changed,
+// every transaction is admitted again. Gradients and aggregates stay without that while their round
+// is open and the participants are unchanged. The boundary of a stalled round may have changed
+// keys, though, and a gradient signed with a former key spoils the aggregate that includes it.
 func (p *pool) advance(s *app.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -251,7 +249,7 @@ func (p *pool) advance(s *app.State) {
 	p.notify()
 }
 
-// sameStanding tells whether a participant may send the same gradients and
+// sameStanding reports whether a participant may send the same gradients and
 // aggregates for an open round in two states.
 func sameStanding(p, q app.Participant) bool {
 	return p.Active == q.Active && p.Reputation == q.Reputation && bytes.Equal(p.PubKey, q.PubKey) && bytes.Equal(p.VrfKey, q.VrfKey)
@@ -307,7 +305,7 @@ func (p *pool) look() view {
 	return v
 }
 
-// size is how many transactions are held, and their bytes.
+// size returns how many transactions are held, and their bytes.
 func (p *pool) size() (transactions int, bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -325,7 +323,7 @@ func (v view) gradients() int {
 	return n
 }
 
-// holds tells whether the participant's aggregate of a view is pending.
+// holds reports whether the participant's aggregate of a view is pending.
 func (v view) holds(a *tx.Aggregate) bool {
 	for _, t := range v.pending {
 		if b := t.Aggregate; b != nil && b.Leader == a.Leader && b.View == a.View {

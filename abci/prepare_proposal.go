@@ -100,14 +100,14 @@ func (a *Application) assemble(p *pool, v view, height, limit int64) []*tx.Tx {
 	}
 }
 
-// quorate tells whether N-f gradients are at hand, whole whether all are.
+// quorate reports whether N-f gradients are at hand, whole whether all are.
 func (v view) quorate() bool {
 	return v.gradients() >= v.state.Active()-v.state.F()
 }
 
 func (v view) whole() bool { return v.gradients() >= v.state.Expected() }
 
-// mayCloseShort tells whether the round may close without everybody.
+// mayCloseShort reports whether the round may close without everybody.
 func (v view) mayCloseShort(height int64) bool {
 	return uint64(height) >= v.state.Progress.Opened+v.state.Params.Election.QuorumBlocks
 }

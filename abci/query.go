@@ -22,8 +22,8 @@ var (
 	errNotFound    = errors.New("not found")
 )
 
-// What an answer may repeat of a question, and say of an error: a client pays for
-// what it sends, and not the node for sending it back.
+// Bounds on how much of a question an answer repeats, and how much of an error it tells: sending
+// long text back must not cost the node.
 const (
 	maxQueryPath = 256
 	maxQueryLog  = 1024
@@ -39,7 +39,7 @@ type Status struct {
 	Rounds       uint64   `json:"rounds"`
 	Done         bool     `json:"done"`
 	Opened       uint64   `json:"opened"`
-	Seed         string   `json:"seed"` // that the open round's lottery proofs are over
+	Seed         string   `json:"seed"` // the seed of the open round's VRF proofs
 	Ranking      []uint32 `json:"ranking"`
 	Participants int      `json:"participants"` // active ones, N
 	Dim          int      `json:"dim"`
@@ -111,7 +111,7 @@ func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*ab
 	return answer, nil
 }
 
-// refusal is the answer to a query that has none.
+// refusal returns the answer to a query that has none.
 func refusal(err error, answer *abcitypes.ResponseQuery) *abcitypes.ResponseQuery {
 	text := err.Error()
 	if len(text) > maxQueryLog {
@@ -192,7 +192,7 @@ func (a *Application) queryModel(s *app.State, arg string) (any, error) {
 	return a.modelAfter(s, epoch, t)
 }
 
-// modelAfter is the model after a closed round, while it is kept: of the last
+// modelAfter returns the model after a closed round, while it is kept: of the last
 // rounds, and where the round's whole state is.
 func (a *Application) modelAfter(s *app.State, epoch, t uint64) (ModelState, error) {
 	r, err := a.record(s, epoch, t)
@@ -210,7 +210,7 @@ func (a *Application) modelAfter(s *app.State, epoch, t uint64) (ModelState, err
 	return ModelState{Epoch: epoch, Round: t + 1, Hash: hex.EncodeToString(r.ModelHash), Parameters: data}, err
 }
 
-// keptModel is the model in the state that is kept after a round, or nil.
+// keptModel returns the model in the state that is kept after a round, or nil.
 func (a *Application) keptModel(r *app.Record) ([]byte, error) {
 	k, err := a.store.Nearest(r.Epoch, r.Round)
 	if err != nil || k == nil || k.Epoch != r.Epoch || k.Round != r.Round {

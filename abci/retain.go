@@ -8,8 +8,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Retain is what of the past a node keeps blocks of: of so many rounds and so many
-// heights, whichever reaches further back. The zero value keeps all.
+// Retain says how much of the past a node keeps the blocks of: so many rounds and so many heights,
+// whichever reaches further back. The zero value keeps all.
 type Retain struct{ Rounds, Heights uint64 }
 
 // retainHeight returns the least height whose block is kept after a commit, 0 to drop
@@ -47,14 +47,14 @@ func (a *Application) retainHeight(out *app.Outcome) (int64, error) {
 	return int64(kept.Height) + 1, nil
 }
 
-// epochs are the epochs with their closed rounds, the running one first.
+// epochs returns the epochs with their closed rounds, the running one first.
 func epochs(s *app.State) []app.Epoch {
 	all := append(slices.Clone(s.Epochs), app.Epoch{Epoch: s.Progress.Epoch, Rounds: s.Progress.Round})
 	slices.Reverse(all)
 	return all
 }
 
-// roundsBack is the record of the first of the last n closed rounds, nil where there
+// roundsBack returns the record of the first of the last n closed rounds, nil where there
 // are fewer, or this node does not hold it.
 func (a *Application) roundsBack(s *app.State, n uint64) (*app.Record, error) {
 	for _, e := range epochs(s) {
@@ -66,7 +66,7 @@ func (a *Application) roundsBack(s *app.State, n uint64) (*app.Record, error) {
 	return nil, nil
 }
 
-// keptBefore is the record of the last round at or below a height whose state is kept
+// keptBefore returns the record of the last round at or below a height whose state is kept
 // for good, nil where there is none.
 func (a *Application) keptBefore(s *app.State, height uint64) (*app.Record, error) {
 	for _, e := range epochs(s) {

@@ -17,11 +17,11 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// A snapshot is the state document of a height, in chunks. Its metadata are the
-// chunks' SHA-256 hashes, one after the other, and its hash is theirs: a wrong chunk
-// is its sender's fault, and another peer is asked. The history is in it by its
-// Merkle frontier: a node that joins by state sync executes and proves as the others
-// do, and has the records of older rounds from peers only.
+// A snapshot is the state document of a height, in chunks. Its metadata are the chunks' SHA-256
+// hashes, one after the other, and its hash is theirs: a wrong chunk is its sender's fault, and
+// another peer is asked. It holds the Merkle frontier of the history, not the history: a node that
+// joins by state sync executes and proves as the others do, and gets the records of older rounds
+// from peers only.
 const (
 	snapshotFormat = 2
 	chunkBytes     = 8 << 20 // below the 16 MB of CometBFT's state sync
@@ -38,7 +38,7 @@ const (
 	snapshotSpacing = snapshotAge / 20
 )
 
-// restoring is a snapshot on its way in.
+// restoring is a snapshot that is being received.
 type restoring struct {
 	height  uint64
 	appHash []byte
@@ -113,7 +113,7 @@ type offers struct {
 	held map[uint64]*abcitypes.Snapshot
 }
 
-// of is a height's snapshot, nil where none is kept.
+// of returns a height's snapshot, nil where none is kept.
 func (o *offers) of(kept *store.Store, height uint64) *abcitypes.Snapshot {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -76,13 +76,13 @@ func TestStateSync(t *testing.T) {
 	require.Equal(t, abcitypes.ResponseOfferSnapshot_REJECT_FORMAT, offer.Result)
 }
 
-// hasty is a clock that goes on by a step whenever it is looked at.
+// hasty returns a clock that goes on by a step whenever it is looked at.
 func hasty(step time.Duration) func() time.Time {
 	var looks atomic.Int64
 	return func() time.Time { return time.Unix(1_700_000_000, 0).Add(time.Duration(looks.Add(1)) * step) }
 }
 
-// snapshotOf is the offer of a document in one chunk.
+// snapshotOf returns the offer of a document in one chunk.
 func snapshotOf(height uint64, document []byte) *abcitypes.Snapshot {
 	chunk := sha256.Sum256(document)
 	hash := sha256.Sum256(chunk[:])

@@ -107,7 +107,7 @@ func (t *timings) get(epoch, round uint64) (Timing, bool) {
 	return Timing{Epoch: epoch, Round: round, LGC: between(m.opened, own), GE: between(own, whole), BC: between(whole, m.closed)}, true
 }
 
-// between is the time from a to b in milliseconds, 0 where one is unknown or
+// between returns the time from a to b in milliseconds, 0 where one is unknown or
 // they stand the other way round: an early gradient comes before its round.
 func between(a, b time.Time) float64 {
 	if a.IsZero() || b.IsZero() || b.Before(a) {

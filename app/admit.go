@@ -11,12 +11,11 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Admit judges one pending transaction against the state: for the pool and
-// CheckTx. It accepts a gradient of the open round or of the next one, which
-// a faster peer may already have reached, and an aggregate of the open round
-// whatever the height, because its view may yet open. The lottery proof of a
-// gradient of the next round is over a seed that this state does not know: it is
-// to be admitted again when that round is open.
+// Admit judges one pending transaction against the state: for the pool and CheckTx. It accepts a
+// gradient of the open round or of the next one, which a faster peer may already have reached, and
+// an aggregate of the open round whatever the height, because its view may yet open. The VRF proof
+// of a gradient of the next round depends on a seed that this state does not know yet: the gradient
+// must be admitted again when that round is open.
 func (s *State) Admit(t *tx.Tx) error {
 	switch t.Kind() {
 	case tx.KindGradient:
@@ -73,7 +72,7 @@ func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	return v, nil
 }
 
-// DrawInput is what the open round's lottery proofs are over.
+// DrawInput returns the VRF input of the open round.
 func (s *State) DrawInput() []byte {
 	return leader.Input(s.ChainID, s.Progress.Epoch, s.Progress.Round, s.Progress.Seed)
 }
@@ -107,10 +106,9 @@ func (s *State) checkAggregate(t *tx.Tx) error {
 	return s.checkDeltaForm(a)
 }
 
-// mayLead is A2: in view v below the length of the ranking the participant of
-// rank v; in the view after the last rank everybody with a reputation; in the
-// one after that, and where nobody has a reputation in any, everybody: those who
-// have one may all be silent.
+// mayLead applies A2. In a view v below the length of the ranking, the participant of rank v may
+// lead. In the view after the last rank, everybody with a reputation may. In later views, and in
+// all if nobody has a reputation, everybody may, because those who have one may all be silent.
 func (s *State) mayLead(index, view uint32) error {
 	p, ranking := s.participant(index), s.Progress.Ranking
 	switch {
@@ -132,8 +130,8 @@ func (s *State) allZero() bool {
 	return !slices.ContainsFunc(s.Participants, func(p Participant) bool { return p.Active && p.Reputation > 0 })
 }
 
-// checkIncluded is A4: active participants in increasing order, at least N-f
-// of them, each with a hash.
+// checkIncluded applies A4: active participants in increasing order, at least N-f of them, each
+// with a hash.
 func (s *State) checkIncluded(included []tx.Included) error {
 	n := s.Active()
 	if least := n - s.F(); len(included) < least || len(included) > n {
@@ -152,7 +150,7 @@ func (s *State) checkIncluded(included []tx.Included) error {
 	return nil
 }
 
-// checkDeltaForm is A7: the digest alone at tolerance 0, the vector alone above.
+// checkDeltaForm applies A7: the digest alone at tolerance 0, the vector alone above.
 func (s *State) checkDeltaForm(a *tx.Aggregate) error {
 	if s.Params.Rule.Tolerance == 0 {
 		if len(a.Digest) != sha256.Size || len(a.Delta) != 0 {
@@ -173,7 +171,7 @@ func (s *State) decodeDelta(a *tx.Aggregate) (gradients.Fraction, error) {
 	return gradients.DecodeFraction(s.Grid().Width, len(s.Model), s.denominator(len(a.Included)), a.Delta)
 }
 
-// denominator is the Den of Delta over a number of included gradients.
+// denominator returns the Den of Delta over a number of included gradients.
 func (s *State) denominator(included int) int64 {
 	n := s.Active()
 	if s.Params.Rule.Zeros {
@@ -182,7 +180,7 @@ func (s *State) denominator(included int) int64 {
 	return s.rule.Denominator(n, s.F(), included)
 }
 
-// openViews is the highest view that may close the round at a height.
+// openViews returns the highest view that may close the round at a height.
 func (s *State) openViews(height uint64) uint64 {
 	if height < s.Progress.Opened {
 		return 0
@@ -190,8 +188,8 @@ func (s *State) openViews(height uint64) uint64 {
 	return (height - s.Progress.Opened) / s.Params.Election.ViewBlocks
 }
 
-// mayCloseWith is A5: everybody who has budget left at once, fewer only after
-// quorum_blocks heights.
+// mayCloseWith applies A5: with the gradients of everybody who has budget left a round may close at
+// once, with fewer only after quorum_blocks heights.
 func (s *State) mayCloseWith(included int, height uint64) error {
 	n, quorum := s.Expected(), s.Progress.Opened+s.Params.Election.QuorumBlocks
 	if included < n && height < quorum {
@@ -200,7 +198,7 @@ func (s *State) mayCloseWith(included int, height uint64) error {
 	return nil
 }
 
-// sameGradient tells whether a gradient transaction is the one included.
+// sameGradient reports whether a gradient transaction is the one included.
 func sameGradient(in tx.Included, t *tx.Tx) bool {
 	return t.Gradient != nil && t.Gradient.Participant == in.Participant && bytes.Equal(t.Content[:], in.Hash)
 }

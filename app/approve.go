@@ -14,8 +14,8 @@ type approve struct{ *tx.Approve }
 
 func (a approve) sender() sender { return voter(a.Participant, a.Proposal) }
 
-// check is M5: a second vote for one proposal is refused, and so is any for
-// what does not wait.
+// check applies M5: it refuses a second vote for a proposal, and every vote for one that does not
+// wait.
 func (a approve) check(s *State) error {
 	p := s.proposal(a.Proposal)
 	switch {

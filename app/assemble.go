@@ -78,7 +78,7 @@ func gather(t *tx.Tx, byParticipant map[uint32][]*tx.Tx) []*tx.Tx {
 	return block
 }
 
-// size is the protobuf size of transactions in a block: each with one byte of
+// size returns the protobuf size of transactions in a block: each with one byte of
 // tag and the length as a varint.
 func size(txs []*tx.Tx) int64 {
 	var total int64

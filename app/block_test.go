@@ -72,7 +72,7 @@ func (b *block) relist() {
 	})
 }
 
-// stale is a gradient of the round before the open one, properly signed then.
+// stale returns a gradient of the round before the open one, properly signed then.
 func (b *block) stale(i int) *tx.Tx {
 	g := *b.txs[i+1].Gradient
 	g.Round--
@@ -213,7 +213,7 @@ func TestMutators(t *testing.T) {
 	t.Logf("%d mutators", len(mutators))
 }
 
-// selected is the position of a gradient that enters Delta.
+// selected returns the position of a gradient that enters Delta.
 func selected(b *block) int {
 	out, _ := b.s.Execute(app.Block{Height: b.height, Txs: b.txs})
 	for i, c := range out.Record.Contributions {
@@ -224,7 +224,7 @@ func selected(b *block) int {
 	panic("nothing is selected")
 }
 
-// recompute is the multi-Krum Delta of the block, the mean of the selected.
+// recompute returns the multi-Krum Delta of the block, the mean of the selected.
 func recompute(b *block) gradients.Fraction {
 	out, _ := b.s.Execute(app.Block{Height: b.height, Txs: b.txs})
 	var vs []gradients.Vector

@@ -14,8 +14,8 @@ type Enactment struct {
 	Refused     error // why it could not be enacted after all
 }
 
-// stallViews is how many views beyond the last one a round may stay open before
-// accepted proposals are enacted without its closing: they may be what it needs.
+// stallViews is the number of views beyond the last one after which accepted proposals are enacted
+// although the round is still open: it may need them to close.
 const stallViews = 4
 
 // stalled reports whether the open round has had its time at a height.
@@ -32,10 +32,9 @@ func (s *State) due() bool {
 	})
 }
 
-// boundary enacts the accepted proposals, in the order in which they came, each
-// judged against what those before it left, and drops what waits and makes no
-// sense any more. It runs between two rounds, in any block when training is
-// finished, and where a round has stalled.
+// boundary enacts the accepted proposals in the order of their arrival, each judged against the
+// state that the one before it left, and drops waiting proposals that have become pointless. It
+// runs between two rounds, in any block after training has finished, and when a round has stalled.
 func (s *State) boundary() []Enactment {
 	var enacted []Enactment
 	var kept []Proposal

@@ -28,7 +28,7 @@ type Outcome struct {
 	Validators []ValidatorUpdate
 	// BlockBytes is a new block.max_bytes, 0 where it stays.
 	BlockBytes int64
-	// Changed tells whether anything but the height is new.
+	// Changed reports whether anything but the height is new.
 	Changed bool
 }
 

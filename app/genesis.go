@@ -61,7 +61,7 @@ func (g Genesis) Draws(chainID string) ([]leader.Draw, error) {
 	return draws, nil
 }
 
-// ProveGenesis is a participant's lot for the first election of a chain.
+// ProveGenesis returns a participant's lot for the first election of a chain.
 func ProveGenesis(chainID string, seed []byte, vrf ed25519.PrivateKey) []byte {
 	return leader.Prove(vrf, leader.Input(chainID, 0, 0, seed))
 }

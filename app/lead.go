@@ -51,7 +51,7 @@ func (s *State) Lead(height uint64, participant uint32, pending []*tx.Tx) (*tx.A
 	return a, nil
 }
 
-// viewOf is the lowest open view in which the participant may lead.
+// viewOf returns the lowest open view in which the participant may lead.
 func (s *State) viewOf(participant uint32, height uint64) (uint32, error) {
 	last := min(s.openViews(height), uint64(len(s.Progress.Ranking)+1))
 	var err error

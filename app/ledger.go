@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Accounted tells whether the ledger holds all that participants have released: no
+// Accounted reports whether the ledger holds all that participants have released: no
 // epoch, running or ended after a closed round, is without costs. Where it does not,
 // no epsilon is true, though the ledger would give one.
 func Accounted(running params.Params, ended []Epoch) bool {
@@ -19,7 +19,7 @@ func Accounted(running params.Params, ended []Epoch) bool {
 	return len(running.Privacy.Cost) > 0
 }
 
-// KnownNoise tells whether noise may come from known seeds in some epoch: what the
+// KnownNoise reports whether noise may come from known seeds in some epoch: what the
 // ledger holds is then a rehearsal, and nothing is private.
 func KnownNoise(running params.Params, ended []Epoch) bool {
 	return running.TestChain || slices.ContainsFunc(ended, func(e Epoch) bool { return e.Params.TestChain })
@@ -34,7 +34,7 @@ func (s *State) checkBudget(p *Participant) error {
 	return nil
 }
 
-// contributors is how many active participants have budget left.
+// contributors returns how many active participants have budget left.
 func (s *State) contributors() int {
 	n := 0
 	for i := range s.Participants {
@@ -45,7 +45,7 @@ func (s *State) contributors() int {
 	return n
 }
 
-// over tells whether no round can close any more: all are closed, or too few
+// over reports whether no round can close any more: all are closed, or too few
 // participants have budget left.
 func (s *State) over() bool {
 	return s.Progress.Round >= s.Params.Training.Rounds || s.contributors() < s.Active()-s.F()

@@ -30,7 +30,7 @@ type ValidatorUpdate struct {
 	Power        int64 // 0 removes it
 }
 
-// validatorUpdates are what makes the validators of one state those of another.
+// validatorUpdates returns what makes the validators of one state those of another.
 func validatorUpdates(from, to []Participant) []ValidatorUpdate {
 	holds := func(all []Participant, key []byte) bool {
 		return slices.ContainsFunc(all, func(p Participant) bool { return p.Active && bytes.Equal(p.ConsensusKey, key) })

@@ -114,7 +114,7 @@ func TestJoin(t *testing.T) {
 	require.EqualValues(t, app.Power, 10)
 }
 
-// content is what the envelope of a transaction carries.
+// content returns what the envelope of a transaction carries.
 func content(t *testing.T, x *tx.Tx) []byte {
 	data, err := x.Body.Marshal()
 	require.NoError(t, err)

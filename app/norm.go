@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// releaseBounds are the least and the greatest number of vectors that a participant
+// releaseBounds returns the least and the greatest number of vectors that a participant
 // has made for the epoch, with the one for a round: it made those that were
 // included and this one, and no more than one a round since it joined.
 func (p *Participant) releaseBounds(round uint64) (fewest, most int) {
@@ -26,7 +26,7 @@ func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) erro
 	return nil
 }
 
-// distanceFloor is the squared distance with which the rule credits any two of
+// distanceFloor returns the squared distance with which the rule credits any two of
 // the included gradients: that of the youngest.
 func (s *State) distanceFloor(included []tx.Included) int64 {
 	if !s.Params.Privacy.NoiseFloor {

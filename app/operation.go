@@ -86,7 +86,7 @@ func member(index uint32, nonce uint64) sender {
 	return sender{by: byMember, index: index, nonce: nonce}
 }
 
-// memberAbout is a member's operation about a participant.
+// memberAbout returns a member's operation about a participant.
 func memberAbout(subject, index uint32, nonce uint64) sender {
 	return sender{by: byMember, index: index, nonce: nonce, subject: strconv.FormatUint(uint64(subject), 10)}
 }

@@ -27,11 +27,11 @@ type Identity struct {
 	Address      string
 }
 
-// ParticipantID is the 256-bit id of the paper, SHA-256 of the public key. It
+// ParticipantID returns the 256-bit id of the paper, SHA-256 of the public key. It
 // stays when the key is rotated.
 func ParticipantID(pub []byte) [32]byte { return sha256.Sum256(pub) }
 
-// NewParticipant is a participant as it begins.
+// NewParticipant returns a participant as it begins.
 func NewParticipant(index uint32, who Identity, r params.Reputation) Participant {
 	id := ParticipantID(who.PubKey)
 	return Participant{
@@ -57,7 +57,7 @@ func (who Identity) Check() error {
 	return params.CheckText("address", who.Address, maxAddress)
 }
 
-// signingKeys are the keys whose signatures bind a participant.
+// signingKeys returns the keys whose signatures bind a participant.
 func (p *Participant) signingKeys() []ed25519.PublicKey {
 	keys := []ed25519.PublicKey{p.PubKey}
 	for _, k := range p.FormerKeys {

@@ -14,11 +14,11 @@ const (
 	maxProposals = 4  // that one participant proposed or approved first, and that are not accepted; its least approved makes room
 )
 
-// passes is the threshold of governance: more than two thirds of the active
+// passes returns the threshold of governance: more than two thirds of the active
 // participants.
 func (s *State) passes(approvals int) bool { return 3*approvals > 2*s.Active() }
 
-// Threshold is the least number of approvals that passes.
+// Threshold returns the least number of approvals that passes.
 func (s *State) Threshold() int { return 2*s.Active()/3 + 1 }
 
 // request lets an outsider's proposal wait for approvals.
@@ -105,9 +105,9 @@ func waiting[T any](s *State, visit func(p *Proposal, op T) bool) {
 	}
 }
 
-// evictProposal makes room for one more proposal that a participant is the first to stand for: of so
-// many the one that the fewest approve goes, the oldest of several. One that more than f participants
-// approve has an honest supporter: it is nobody's own any more, and makes no room.
+// evictProposal makes room for one more proposal that a participant is the first to stand for: of
+// so many the one that the fewest approve goes, the oldest of several. One that more than f
+// participants approve has an honest supporter: it is nobody's own any more, and makes no room.
 func (s *State) evictProposal(index uint32) {
 	few := max(1, s.F())
 	s.evict(maxProposals, func(p Proposal) bool {

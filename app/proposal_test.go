@@ -18,7 +18,7 @@ import (
 
 var ticks uint64
 
-// tick is a nonce above all before.
+// tick returns a nonce above all before.
 func tick() uint64 { ticks++; return ticks }
 
 func id(t *tx.Tx) []byte {
@@ -168,7 +168,7 @@ func (r ring) refused(t require.TestingT, s *app.State, want error, x *tx.Tx) {
 
 func refused(t require.TestingT, s *app.State, want error, x *tx.Tx) { ring{}.refused(t, s, want, x) }
 
-// votes is a proposal with the approvals of participants.
+// votes returns a proposal with the approvals of participants.
 func votes(proposal *tx.Tx, by ...uint32) []*tx.Tx {
 	txs := []*tx.Tx{proposal}
 	for _, index := range by {
@@ -671,9 +671,9 @@ func TestSiblings(t *testing.T) {
 	}
 }
 
-// TestApprovalsOfOthersStay: who approved a proposal first cannot drop it by proposals of its own, with
-// or without an accomplice, once honest participants stand for it: the least approved goes, and what
-// more than f approve makes no room at all.
+// TestApprovalsOfOthersStay: who approved a proposal first cannot drop it by proposals of its own,
+// with or without an accomplice, once honest participants stand for it: the least approved goes,
+// and what more than f approve makes no room at all.
 func TestApprovalsOfOthersStay(t *testing.T) {
 	s := apptest.State(10, mean)
 	join := apptest.Join(10)

@@ -20,13 +20,13 @@ type rotate struct{ *tx.Rotate }
 
 func (r rotate) sender() sender { return member(r.Participant, r.Nonce) }
 
-// rotationInput is what a new signing key signs to prove its possession.
+// rotationInput returns what a new signing key signs to prove its possession.
 func rotationInput(chainID string, index uint32) []byte {
 	b := append([]byte("spdl/rotate/v1\x00"), binary.BigEndian.AppendUint32(nil, uint32(len(chainID)))...)
 	return binary.BigEndian.AppendUint32(append(b, chainID...), index)
 }
 
-// ProveRotation is the signature of possession with a participant's next key.
+// ProveRotation returns the signature of possession with a participant's next key.
 func ProveRotation(chainID string, index uint32, next ed25519.PrivateKey) []byte {
 	return ed25519.Sign(next, rotationInput(chainID, index))
 }

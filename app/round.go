@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// record is the history of the round that an aggregate closes, without what
+// record returns the history of the round that an aggregate closes, without what
 // the update brings: reputations and the model's hash.
 func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record {
 	digest := sha256.Sum256(out.Delta.Encode())
@@ -74,7 +74,7 @@ func typicalNorm(vectors []gradients.Vector) int64 {
 	return squares[(len(squares)-1)/2]
 }
 
-// reputationAfter is a participant's reputation after a round: less by the penalty if
+// reputationAfter returns a participant's reputation after a round: less by the penalty if
 // its gradient opposed Delta, else more by the reward, within [0, 1]. Zero is
 // absorbing.
 func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 {

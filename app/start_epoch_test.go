@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// another is a proposal by participant 0 for the next epoch, with the running
+// another returns a proposal by participant 0 for the next epoch, with the running
 // parameters changed.
 func another(s *app.State, keep, now bool, change func(*params.Params)) *tx.Tx {
 	p := s.Params
@@ -24,7 +24,7 @@ func another(s *app.State, keep, now bool, change func(*params.Params)) *tx.Tx {
 
 func same(*params.Params) {}
 
-// agreed is a proposal with the approvals that N = 4 takes.
+// agreed returns a proposal with the approvals that N = 4 takes.
 func agreed(proposal *tx.Tx) []*tx.Tx { return votes(proposal, 1, 2) }
 
 // TestEpochNow: "with now ... puts the running epoch on file, replaces the

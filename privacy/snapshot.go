@@ -41,7 +41,7 @@ func (m *Mechanism) Resume(releases int) {
 	m.releases, m.variance = releases, std*std
 }
 
-// Releases returns how many vectors went into the momentum.
+// Releases returns the number of vectors in the momentum.
 func (m *Mechanism) Releases() int { return m.releases }
 
 // Restore replaces the state by a snapshot of a mechanism with the same config and dimension; later

@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// Chain is the chain for a worker in another process. It polls: the answers
+// Chain returns the chain for a worker in another process. It polls: the answers
 // are small, and a poll needs no connection to survive a restart of the node.
 func (c *Client) Chain(poll time.Duration) worker.Chain {
 	if poll <= 0 {

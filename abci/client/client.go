@@ -87,7 +87,7 @@ func check(address string) error {
 	return nil
 }
 
-// RPC is the node's whole RPC.
+// RPC returns the node's whole RPC.
 func (c *Client) RPC() *rpchttp.HTTP { return c.rpc }
 
 // Query asks a path of the application and decodes the JSON answer.
@@ -105,37 +105,37 @@ func (c *Client) Query(ctx context.Context, path string, answer any) error {
 	return nil
 }
 
-// Status is the chain's height, round and hash.
+// Status returns the chain's height, round and hash.
 func (c *Client) Status(ctx context.Context) (abci.Status, error) {
 	return query[abci.Status](ctx, c, "/status")
 }
 
-// Params are the epoch's parameters.
+// Params returns the epoch's parameters.
 func (c *Client) Params(ctx context.Context) (params.Params, error) {
 	return query[params.Params](ctx, c, "/params")
 }
 
-// Participants are all registered participants, by index.
+// Participants returns all registered participants, by index.
 func (c *Client) Participants(ctx context.Context) ([]app.Participant, error) {
 	return query[[]app.Participant](ctx, c, "/participants")
 }
 
-// Round is the record of a closed round.
+// Round returns the record of a closed round.
 func (c *Client) Round(ctx context.Context, round uint64) (app.Record, error) {
 	return query[app.Record](ctx, c, "/round/"+number(round))
 }
 
-// Timing is what the node's clock says of a closed round.
+// Timing returns what the node's clock says of a closed round.
 func (c *Client) Timing(ctx context.Context, round uint64) (abci.Timing, error) {
 	return query[abci.Timing](ctx, c, "/timing/"+number(round))
 }
 
-// Model is the model as it stands.
+// Model returns the model as it stands.
 func (c *Client) Model(ctx context.Context) (abci.ModelState, error) {
 	return query[abci.ModelState](ctx, c, "/model")
 }
 
-// ModelAfter is the model after a closed round, while the node keeps it.
+// ModelAfter returns the model after a closed round, while the node keeps it.
 func (c *Client) ModelAfter(ctx context.Context, round uint64) (abci.ModelState, error) {
 	return query[abci.ModelState](ctx, c, "/model/"+number(round))
 }

@@ -12,12 +12,12 @@ func (c *Client) Leader(ctx context.Context) (abci.Leader, error) {
 	return query[abci.Leader](ctx, c, "/leader")
 }
 
-// Election is the draws of a closed round.
+// Election returns the draws of a closed round.
 func (c *Client) Election(ctx context.Context, epoch, round uint64) (abci.Election, error) {
 	return query[abci.Election](ctx, c, "/election/"+place(epoch, round))
 }
 
-// Reputation is where the active participants stand, by index.
+// Reputation returns where the active participants stand, by index.
 func (c *Client) Reputation(ctx context.Context) ([]abci.Standing, error) {
 	return query[[]abci.Standing](ctx, c, "/reputation")
 }
@@ -27,38 +27,38 @@ func (c *Client) Membership(ctx context.Context) (abci.Membership, error) {
 	return query[abci.Membership](ctx, c, "/membership")
 }
 
-// Evidence is the proven offences, in the order in which they were proven.
+// Evidence returns the proven offences, in the order in which they were proven.
 func (c *Client) Evidence(ctx context.Context) ([]app.Offence, error) {
 	return query[[]app.Offence](ctx, c, "/evidence")
 }
 
-// Epochs are those that ended and, last, the running one.
+// Epochs returns those that ended and, last, the running one.
 func (c *Client) Epochs(ctx context.Context) ([]abci.EpochState, error) {
 	return query[[]abci.EpochState](ctx, c, "/epochs")
 }
 
-// RoundOf is the record of a closed round of any epoch.
+// RoundOf returns the record of a closed round of any epoch.
 func (c *Client) RoundOf(ctx context.Context, epoch, round uint64) (app.Record, error) {
 	return query[app.Record](ctx, c, "/round/"+place(epoch, round))
 }
 
-// ModelOf is the model after a closed round of any epoch, while the node keeps
+// ModelOf returns the model after a closed round of any epoch, while the node keeps
 // it.
 func (c *Client) ModelOf(ctx context.Context, epoch, round uint64) (abci.ModelState, error) {
 	return query[abci.ModelState](ctx, c, "/model/"+place(epoch, round))
 }
 
-// Privacy is what every participant has spent.
+// Privacy returns what every participant has spent.
 func (c *Client) Privacy(ctx context.Context) ([]abci.Spend, error) {
 	return query[[]abci.Spend](ctx, c, "/privacy")
 }
 
-// PrivacyOf is what one participant has spent.
+// PrivacyOf returns what one participant has spent.
 func (c *Client) PrivacyOf(ctx context.Context, participant uint32) (abci.Spend, error) {
 	return query[abci.Spend](ctx, c, "/privacy/"+number(uint64(participant)))
 }
 
-// TimingOf is what the node's clock says of a closed round of any epoch.
+// TimingOf returns what the node's clock says of a closed round of any epoch.
 func (c *Client) TimingOf(ctx context.Context, epoch, round uint64) (abci.Timing, error) {
 	return query[abci.Timing](ctx, c, "/timing/"+place(epoch, round))
 }

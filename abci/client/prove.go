@@ -39,12 +39,12 @@ func (c *Client) Prove(ctx context.Context, path string) (Proven, error) {
 	return Proven{Height: r.Height, Key: string(r.Key), Proven: proof.Proven{Value: r.Value, Ops: r.ProofOps}}, nil
 }
 
-// Bundle is what a round's model is proven by.
+// Bundle returns what a round's model is proven by.
 func (c *Client) Bundle(ctx context.Context, epoch, round uint64) (abci.Bundle, error) {
 	return query[abci.Bundle](ctx, c, "/bundle/"+place(epoch, round))
 }
 
-// Kept is the last state at or before a round that the node keeps.
+// Kept returns the last state at or before a round that the node keeps.
 func (c *Client) Kept(ctx context.Context, epoch, round uint64) (abci.StateAfter, error) {
 	return query[abci.StateAfter](ctx, c, "/kept/"+place(epoch, round))
 }

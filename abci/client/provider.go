@@ -9,7 +9,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Provider is the node as a light client asks it.
+// Provider returns the node as a light client asks it.
 func (c *Client) Provider(chainID string) provider.Provider {
 	return careful{lighthttp.NewWithClient(chainID, c.rpc)}
 }

@@ -73,7 +73,7 @@ func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 	return out.State.Model, nil
 }
 
-// keptBefore is the last kept state from before a round.
+// keptBefore returns the last kept state from before a round.
 func (c *Client) keptBefore(ctx context.Context, r app.Record) (abci.StateAfter, error) {
 	kept, err := c.Kept(ctx, r.Epoch, r.Round)
 	switch {
@@ -87,7 +87,7 @@ func (c *Client) keptBefore(ctx context.Context, r app.Record) (abci.StateAfter,
 	return kept, &Refusal{Code: abci.CodeNotFound, Log: "no state is kept from before the first round"}
 }
 
-// start is the state to begin with.
+// start returns the state to begin with.
 func (c *Client) start(ctx context.Context, r app.Record) (*app.State, error) {
 	kept, err := c.keptBefore(ctx, r)
 	var refusal *Refusal

@@ -27,7 +27,7 @@ import (
 
 var ctx = context.Background()
 
-// scrape is what a registry exports: the value by name and labels, of a
+// scrape returns what a registry exports: the value by name and labels, of a
 // histogram its count.
 func scrape(t *testing.T, r prometheus.Gatherer) map[string]float64 {
 	t.Helper()

@@ -83,7 +83,7 @@ const (
 	PartitionDirichlet = "dirichlet"
 )
 
-// DefaultAppConfig is what init writes.
+// DefaultAppConfig returns what init writes.
 func DefaultAppConfig() AppConfig {
 	return AppConfig{
 		Worker: WorkerConfig{
@@ -121,7 +121,7 @@ func (c AppConfig) Validate() error {
 	return nil
 }
 
-// listenable tells whether an address is one of a host, or of all, with a port.
+// listenable reports whether an address is one of a host, or of all, with a port.
 func listenable(address string) bool {
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(address, "tcp://"))
 	if err != nil {

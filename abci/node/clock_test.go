@@ -16,7 +16,7 @@ import (
 	"github.com/spdl/spdl/abci/metrics"
 )
 
-// offset is the metric's value.
+// offset returns the metric's value.
 func offset(t *testing.T, r *prometheus.Registry) float64 {
 	t.Helper()
 	families, err := r.Gather()

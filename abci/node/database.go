@@ -24,7 +24,7 @@ func openOwn(c *config.Config) (dbm.DB, error) {
 	return nil, fmt.Errorf("application database in %s: %w", c.DBDir(), err)
 }
 
-// locked tells whether a database did not open because another process has it.
+// locked reports whether a database did not open because another process has it.
 // The backends have only the system's text in common.
 func locked(err error) bool {
 	return strings.Contains(strings.ToLower(err.Error()), syscall.EAGAIN.Error())
@@ -53,7 +53,7 @@ type databases struct {
 	opened []*database
 }
 
-// provide is a config.DBProvider. A database that is open already is given again:
+// provide returns a config.DBProvider. A database that is open already is given again:
 // no other can be opened beside it.
 func (d *databases) provide(ctx *config.DBContext) (dbm.DB, error) {
 	d.mu.Lock()

@@ -18,7 +18,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// genesis is a preset's, with a validator a participant.
+// genesis returns a preset's, with a validator a participant.
 func genesis(t *testing.T, name string, n int) app.Genesis {
 	t.Helper()
 	p, err := preset.New(name, n)

@@ -26,7 +26,7 @@ type Home struct {
 	Config *config.Config
 }
 
-// Participant is the home's participant in the genesis of a chain.
+// Participant returns the home's participant in the genesis of a chain.
 func (h *Home) Participant(index uint32, chainID string, seed []byte, r params.Reputation) app.Participant {
 	p := app.NewParticipant(index, h.Public, r)
 	p.VrfProof = app.ProveGenesis(chainID, seed, h.Keys.VRF)
@@ -90,7 +90,7 @@ func makeFolders(c *config.Config) error {
 	return nil
 }
 
-// Identity is the public side of a participant's keys and its validator's.
+// Identity returns the public side of a participant's keys and its validator's.
 func Identity(keys worker.Keys, consensusKey []byte, moniker string) app.Identity {
 	return app.Identity{PubKey: keys.Public(), VrfKey: keys.VRF.Public().(ed25519.PublicKey), ConsensusKey: consensusKey, Moniker: moniker}
 }

@@ -54,7 +54,7 @@ func WriteKeys(path string, keys worker.Keys) error {
 	return replaceFile(path, data)
 }
 
-// NextKeyFile is where a rotation keeps the keys to come of a key file.
+// NextKeyFile returns where a rotation keeps the keys to come of a key file.
 func NextKeyFile(path string) string { return path + ".next" }
 
 // ReplaceKeys makes the next keys of a key file its keys. Those before are kept

@@ -42,7 +42,7 @@ func alone(t *testing.T, rounds uint64) (*config.Config, AppConfig) {
 	return c, a
 }
 
-// free is an address that nobody listens on, below the ports that Linux gives to
+// free returns an address that nobody listens on, below the ports that Linux gives to
 // outgoing connections: one of those could take it before the node does.
 func free(t *testing.T) string {
 	t.Helper()

@@ -23,7 +23,7 @@ func LoadData(dir string) (mnist.Data, error) {
 	return mnist.Load(dir)
 }
 
-// WorkerOf is a home's worker: its key, journal, share of the data and source
+// WorkerOf returns a home's worker: its key, journal, share of the data and source
 // of noise.
 func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data func(dir string) (mnist.Data, error), log func(string, ...any)) worker.Config {
 	path := InHome(c, a.Worker.KeyFile)
@@ -65,7 +65,7 @@ func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
 	}}, nil
 }
 
-// share is the participant's part of a training set.
+// share returns the participant's part of a training set.
 func (w WorkerConfig) share(set mnist.Set) ([]int, error) {
 	if w.Partition == PartitionDirichlet {
 		parts, err := mnist.PartitionDirichlet(set.Labels, mnist.Classes, w.Parts, w.Alpha, w.PartitionSeed)

@@ -1,7 +1,7 @@
-// Package store keeps the application's state in a cometbft-db database: the
-// state document, the height, the record of every closed round, the models of the
-// last rounds and the state of every so many rounds. Save writes all of a height in one synced batch, so a
-// crash leaves the height before or the height after.
+// Package store keeps the application's state in a cometbft-db database: the state document, the
+// height, the record of every closed round, the models of the last rounds and the state of every so
+// many rounds. Save writes all of a height in one synced batch, so a crash leaves the height before
+// or the height after.
 package store
 
 import (
@@ -110,14 +110,14 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 	return b.WriteSync()
 }
 
-// has tells whether the state's model has the hash: it has not where an epoch began
+// has reports whether the state's model has the hash: it has not where an epoch began
 // with a new one.
 func has(s *app.State, hash []byte) bool {
 	own := app.ModelHash(s.Model)
 	return bytes.Equal(own[:], hash)
 }
 
-// ended tells whether the state's height ended an epoch.
+// ended reports whether the state's height ended an epoch.
 func ended(s *app.State) bool {
 	return len(s.Epochs) > 0 && s.Epochs[len(s.Epochs)-1].Closed == s.Height
 }

@@ -33,7 +33,7 @@ func (p Privacy) ValidateLedger() error {
 	return nil
 }
 
-// Participations is how many more gradients the budget pays for after what is
+// Participations returns how many more gradients the budget pays for after what is
 // spent, at the order that pays for most; without a budget the largest number.
 func (p Privacy) Participations(spent []uint64) uint64 {
 	if len(p.Cost) == 0 {
@@ -52,7 +52,7 @@ func (p Privacy) Participations(spent []uint64) uint64 {
 	return most
 }
 
-// Pay is what is spent after one participation more.
+// Pay returns what is spent after one participation more.
 func (p Privacy) Pay(spent []uint64) []uint64 {
 	if len(p.Cost) == 0 {
 		return spent

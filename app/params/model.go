@@ -25,7 +25,7 @@ const (
 // featuresHash is the length of the hash of a feature map.
 const featuresHash = 2 * sha256.Size
 
-// Dim is the number of parameters, d: the weights of each layer row-major by
+// Dim returns the number of parameters, d: the weights of each layer row-major by
 // output, then its biases unless NoBias leaves them out.
 func (m Model) Dim() int {
 	in, hidden, classes := int(m.Inputs)+m.Bias(), int(m.Hidden), int(m.Classes)
@@ -35,7 +35,7 @@ func (m Model) Dim() int {
 	return classes * in
 }
 
-// Bias is how many biases each unit has: 1, or 0.
+// Bias returns how many biases each unit has: 1, or 0.
 func (m Model) Bias() int {
 	if m.NoBias {
 		return 0

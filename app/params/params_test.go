@@ -76,7 +76,7 @@ func TestValidateRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "cannot aggregate")
 }
 
-// strokes is a model on the feature map, with a change.
+// strokes returns a model on the feature map, with a change.
 func strokes(change func(*params.Model)) func(*params.Params) {
 	return func(p *params.Params) {
 		p.Model = params.Model{

@@ -18,7 +18,7 @@ const (
 // expected size.
 const batchSlack = 8
 
-// Noise is what is publicly known of an honest vector.
+// Noise returns what is publicly known of an honest vector.
 func (p Params) Noise() floor.Noise {
 	batch := float64(p.Privacy.Batch)
 	return floor.Noise{
@@ -66,16 +66,16 @@ func (p Privacy) validate() error {
 	return nil
 }
 
-// The noise that a grid can carry, in its steps. Below the least most coordinates of a first release
-// round to 0, and its norm is none that G6 takes; above the greatest they are cut off at the grid's
-// end.
+// The noise that a grid can carry, in its steps. Below the least most coordinates of a first
+// release round to 0, and its norm is none that G6 takes; above the greatest they are cut off at
+// the grid's end.
 const (
 	leastNoiseSteps    = 0.3 // of the first release, which momentum makes the smallest
 	noiseStdsOnTheGrid = 3   // of the noise in the end, up to the grid's end
 )
 
-// validateStep refuses a grid that is far coarser or far finer than the noise: no honest vector would
-// have the norm of one.
+// validateStep refuses a grid that is far coarser or far finer than the noise: no honest vector
+// would have the norm of one.
 func (p Params) validateStep() error {
 	if p.Privacy.Mechanism != MechanismGaussian {
 		return nil

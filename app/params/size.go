@@ -30,7 +30,7 @@ func (p Params) TxBytes(n int) int64 {
 	return max(gradient, aggregate)
 }
 
-// BlockBytes is the block size that a round of n participants needs: 1.3 times
+// BlockBytes returns the block size that a round of n participants needs: 1.3 times
 // its transactions, a worst-case commit, the most evidence, and room for other
 // transactions.
 func (p Params) BlockBytes(n int) int64 {

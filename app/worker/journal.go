@@ -107,7 +107,7 @@ func (j *Journal) gradient(epoch, round uint64) (*tx.Tx, error) {
 	return nil, fmt.Errorf("%w: a gradient for epoch %d round %d is signed, the chain is at epoch %d round %d", ErrJournal, g.Epoch, g.Round, epoch, round)
 }
 
-// spent is the larger of the chain's ledger and the worker's own, at each order.
+// spent returns the larger of the chain's ledger and the worker's own, at each order.
 func (j *Journal) spent(chain []uint64) []uint64 {
 	out := slices.Clone(chain)
 	for i, own := range j.entry.Spent {

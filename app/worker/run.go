@@ -17,7 +17,7 @@ import (
 // Keys are a participant's own: to sign with, and to draw lots with.
 type Keys struct{ Signing, VRF ed25519.PrivateKey }
 
-// Public is the public signing key.
+// Public returns the public signing key.
 func (k Keys) Public() ed25519.PublicKey { return k.Signing.Public().(ed25519.PublicKey) }
 
 // Config is one worker.

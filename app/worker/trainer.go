@@ -61,7 +61,7 @@ func NewTrainer(p params.Params, data mnist.Features, source *privacy.Source) (*
 	return &Trainer{data: data, model: m, mechanism: mechanism, source: source, privacy: p.Privacy, sum: make([]float64, m.Dim())}, nil
 }
 
-// mostExamples is how many the chain's batch allows: with more, vectors would be
+// mostExamples returns how many the chain's batch allows: with more, vectors would be
 // longer than validators admit.
 func mostExamples(p params.Privacy) int {
 	if !p.NoiseFloor || p.SamplingRate == 0 {
@@ -94,13 +94,13 @@ func (t *Trainer) Step(x []float64) (gradients.Vector, model.Stats) {
 	return v, stats
 }
 
-// GridStep is the grid step that a preset takes: an eighth of the submitted
+// GridStep returns the grid step that a preset takes: an eighth of the submitted
 // vector's final noise standard deviation, in gradient units.
 func GridStep(p params.Privacy) float64 { return privacy.StepFor(mechanismConfig(p)) }
 
-// mechanismConfig returns what of a chain's privacy the mechanism needs. The two are types of their own
-// because the chain's also holds sampling, the budget and the ledger, and package privacy, which draws
-// noise, knows no chain.
+// mechanismConfig returns what of a chain's privacy the mechanism needs. The two are types of their
+// own because the chain's also holds sampling, the budget and the ledger, and package privacy,
+// which draws noise, knows no chain.
 func mechanismConfig(p params.Privacy) privacy.Config {
 	return privacy.Config{
 		Kind: privacy.Kind(p.Mechanism), Clip: p.Clip, NoiseMultiplier: p.NoiseMultiplier,

@@ -134,7 +134,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// gradients are the distinct gradients submitted, by round.
+// gradients returns the distinct gradients submitted, by round.
 func (c *chain) gradients() map[uint64]map[[32]byte]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

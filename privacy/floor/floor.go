@@ -60,7 +60,7 @@ func geometric(x float64, n int) float64 {
 	return sum
 }
 
-// margin returns the share of the expected norm that a vector may lack or exceed.
+// margin returns the share of the expected norm by which a vector may be shorter or longer.
 func (n Noise) margin() float64 {
 	return min(1, max(leastMargin, marginStds/math.Sqrt(float64(2*n.Dim))))
 }
@@ -82,15 +82,15 @@ func (n Noise) Bounds(fewest, most int) (least, greatest int64) {
 	return whole(math.Floor(float64(low * low))), whole(math.Ceil(float64(high * high)))
 }
 
-// Distance returns the squared distance that two honest vectors of these releases
-// have at least: the floor with which the rule credits any two.
+// Distance returns the least squared distance of two honest vectors of these releases. The rule
+// credits any two vectors with at least this floor.
 func (n Noise) Distance(fewest int) int64 {
 	share := float64(distanceShare * n.norm(fewest))
 	return whole(math.Floor(float64(2 * float64(share*share))))
 }
 
-// whole returns the integer that x is, 2^62 where x is more or not a number: what
-// int64 makes of those differs from one CPU to another.
+// whole returns x as an integer, and 2^62 if x is larger or not a number: the conversion of those
+// to int64 differs between CPUs.
 func whole(x float64) int64 {
 	if !(x < 1<<62) {
 		return 1 << 62

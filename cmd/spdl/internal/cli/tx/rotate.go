@@ -106,7 +106,7 @@ func (r *rotation) make() error {
 	return node.WriteKeys(node.NextKeyFile(r.keyFile), r.next)
 }
 
-// done tells whether a participant has the new keys.
+// done reports whether a participant has the new keys.
 func (r *rotation) done(p app.Participant) bool {
 	return bytes.Equal(p.PubKey, r.next.Public()) && bytes.Equal(p.VrfKey, r.vrfKey()) && (r.consensus == nil || bytes.Equal(p.ConsensusKey, r.consensus))
 }
@@ -200,7 +200,7 @@ func (r *rotation) carryOut(ctx context.Context, t *tx.Tx, p app.Participant, ou
 	return true, r.settle(out)
 }
 
-// waits tells whether a proposal waits for the round boundary.
+// waits reports whether a proposal waits for the round boundary.
 func (r *rotation) waits(ctx context.Context, proposal string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
 	defer cancel()
