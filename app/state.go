@@ -73,16 +73,16 @@ func (s *State) seal() (err error) {
 	return nil
 }
 
-// Grid is the grid of the epoch's gradients.
+// Grid returns the grid of the epoch's gradients.
 func (s *State) Grid() gradients.Grid {
 	return s.Params.Grid.Lattice()
 }
 
-// Finished tells whether the epoch's training is over: all rounds are closed, or
+// Finished reports whether the epoch's training is over: all rounds are closed, or
 // too few participants have privacy budget left to close another.
 func (s *State) Finished() bool { return s.finished }
 
-// Expected is how many participants the open round waits for: the active ones
+// Expected returns how many participants the open round waits for: the active ones
 // that have privacy budget left.
 func (s *State) Expected() int { return s.expected }
 
@@ -97,7 +97,7 @@ func (s *State) Active() int {
 	return n
 }
 
-// F is the number of Byzantine participants that the rule withstands now:
+// F returns the number of Byzantine participants that the rule withstands now:
 // rule.byzantine, or less where so few are left that N >= 3f+1 would not hold.
 func (s *State) F() int { return max(0, min(int(s.Params.Rule.Byzantine), (s.Active()-1)/3)) }
 
