@@ -80,7 +80,7 @@ func gridRow(panel string, s train.Spec, names []string) []Cell {
 	return cells
 }
 
-// cross names a cell of the grid, and cut takes the name apart.
+// cross joins the two names of a cell of the grid, and cut splits them again.
 func cross(rule, attack string) string { return rule + ", " + attack }
 
 func cut(series string) (rule, attack string) {
@@ -149,7 +149,7 @@ func (r Results) worst() float64 {
 	return out
 }
 
-// outside says that a rule's theorem does not cover the grid's N and f.
+// outside marks a rule whose theorem does not cover the grid's N and f.
 func outside(rule string) string {
 	found, err := rules.Lookup(rule)
 	if err != nil {

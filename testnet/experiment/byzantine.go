@@ -12,11 +12,10 @@ import (
 // onChain marks the schemes that have no chain in the paper.
 const onChain = " on the chain"
 
-// byzantine is the paper's figure of the Byzantine ratio. PURE and DP have no
-// chain there: 1e7 goes into their float32 unbounded. On this chain the same
-// attack cannot hurt softmax regression, whatever the rule: the grid bounds it,
-// and it moves the weights of all classes alike, and so no prediction. Below is
-// the strongest that the grid admits, spent against the mean.
+// byzantine is the paper's figure of the Byzantine ratio. PURE and DP have no chain there: 1e7 goes
+// into their float32 unbounded. On this chain the same attack cannot hurt softmax regression,
+// whatever the rule: the grid bounds it, and it moves the weights of all classes alike, and so no
+// prediction. The panel below shows the strongest attack that the grid admits, against the mean.
 var byzantine = Experiment{
 	Name:  "byzantine",
 	Title: "Byzantine ratio, N=20: the prototype's attack (1e7 in every coordinate), and saturation against the mean",

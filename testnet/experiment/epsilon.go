@@ -55,7 +55,7 @@ var epsilon = Experiment{
 	},
 }
 
-// often is after how many rounds a curve has a point.
+// often is the number of rounds between two points of a curve.
 func (o Options) often() uint64 {
 	if o.Quick {
 		return 5

@@ -15,12 +15,12 @@ type Experiment struct {
 	// Paper is what the paper states about it, in its words or nearly; "" where the
 	// figure is ours.
 	Paper string
-	// X says what the x of a cell is, "" where it is none or plain.
+	// X names the x of the cells; it is "" if they have none or it is obvious.
 	X string
 	// axis shows the x of a cell where the experiment is a sweep.
 	axis axis
-	// Reads says what the figure makes of several seeds; "" for means, with bands
-	// from the least to the greatest.
+	// Reads says how the figure combines several seeds; "" stands for means, with bands from the
+	// least to the greatest.
 	Reads string
 	// cells lists what is to be computed for one seed.
 	cells func(o Options) ([]Cell, error)
@@ -42,8 +42,8 @@ type Cell struct {
 	Panel  string  `json:"panel"`
 	Series string  `json:"series"`
 	X      float64 `json:"x,omitempty"` // where the figure's x is no round
-	// Rerun asks for the training of seed 1 again on real nodes, to hold its model
-	// against the simulation's.
+	// Rerun repeats the training of seed 1 on real nodes, to compare its model with the
+	// simulation's.
 	Rerun bool `json:"rerun,omitempty"`
 	// Exactly one of these.
 	Learn   *train.Spec `json:"learn,omitempty"`
@@ -67,7 +67,7 @@ var all = []Experiment{
 	convergence, latency, byzantine, batch, epsilon, attacks, tradeoff, dirichlet, reputation, regret, features,
 }
 
-// label says which cell with which seed.
+// label names a cell with a seed.
 func (e Experiment) label(c Cell, seed uint64) string {
 	x := ""
 	if e.axis.show != nil {
@@ -76,7 +76,7 @@ func (e Experiment) label(c Cell, seed uint64) string {
 	return fmt.Sprintf("%s: %s, %s%s, seed %d", e.Name, c.Panel, c.Series, x, seed)
 }
 
-// Check refuses options that the experiment has no cells for.
+// Check returns an error if the experiment has no cells for the options.
 func (e Experiment) Check(o Options) error {
 	_, err := e.cells(o)
 	return err

@@ -60,7 +60,8 @@ func (o Options) preset(name string, n int) (train.Spec, error) {
 	return s, err
 }
 
-// presetRow is a preset under no attack and under each, of as many as it withstands.
+// presetRow trains a preset without an attack and under each attack, with as many attackers as it
+// withstands.
 func presetRow(panel string, s train.Spec, names []string) []Cell {
 	name := s.Params.Preset
 	cells := []Cell{{Panel: panel, Series: cross(name, clean), Learn: &s}}

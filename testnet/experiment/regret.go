@@ -96,8 +96,8 @@ func (r Results) ofSeed(seed uint64) Results {
 	return slices.DeleteFunc(slices.Clone(r), func(x Result) bool { return x.Seed != seed })
 }
 
-// accumulate sums a line's differences to another up to where either ends: a
-// model that overflows has no loss.
+// accumulate sums the differences of two lines until either ends: a model that overflows has no
+// loss.
 func accumulate(l, clean figure.Line) figure.Line {
 	out := figure.Line{Name: l.Name}
 	sum := 0.0

@@ -19,7 +19,7 @@ type Result struct {
 	Rows    []row    `json:"rows"`
 	// Model is the fingerprint of a training's last model, "" where there is none.
 	Model string `json:"model,omitempty"`
-	// Sum tells a file that was cut, edited or rots from what was computed.
+	// Sum reveals a file that was cut, edited or damaged.
 	Sum string `json:"sum"`
 }
 

@@ -17,13 +17,12 @@ import (
 // NodesColumns are a closed round, by how many gradients, and in which block.
 var NodesColumns = []string{"round", "included", "height"}
 
-// patience is how many heights a round may wait for gradients that are late. The
-// simulation knows no late ones.
+// patience is the number of heights that a round may wait for late gradients. The simulation has
+// none.
 const patience = 1000
 
-// OnNodes runs a training to its last round on real nodes. The honest send what
-// their own workers compute; the attackers know the seeds of the others, and so
-// all that an attack wants to see.
+// OnNodes runs a training to its last round on real nodes. Honest participants send what their own
+// workers compute. The attackers know the seeds of the others, and hence all that an attack needs.
 func OnNodes(ctx context.Context, spec Spec, data mnist.Data) (rows [][]float64, model []float64, err error) {
 	if spec.Params.Model.Hidden != 0 {
 		return nil, nil, fmt.Errorf("re-run of a model with %d hidden units, want none: its first weights come from the genesis seed", spec.Params.Model.Hidden)

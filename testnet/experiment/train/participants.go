@@ -18,14 +18,14 @@ import (
 type Spec struct {
 	Params params.Params `json:"params"`
 	Nodes  int           `json:"nodes"`
-	// Byzantine is how many attack: participants 0 to Byzantine-1.
+	// Byzantine is the number of attackers: participants 0 to Byzantine-1.
 	Byzantine int    `json:"byzantine,omitempty"`
 	Attack    string `json:"attack,omitempty"`
-	// Alpha is that of a Dirichlet partition; 0 deals the data out evenly.
+	// Alpha is the parameter of a Dirichlet partition; 0 deals the data out evenly.
 	Alpha float64 `json:"alpha,omitempty"`
 	Seed  uint64  `json:"seed"`
-	// Every is after how many rounds the model is evaluated, and always after the
-	// last; 0 for then alone.
+	// Every is the number of rounds between two evaluations of the model, which is always evaluated
+	// after the last round; 0 means only then.
 	Every uint64 `json:"every,omitempty"`
 	// Float32 trains as the paper's prototype does where it has neither Krum nor a
 	// chain: the plain mean, and a model, in float32, which bound nothing.
@@ -100,18 +100,17 @@ func enough(part []int, p params.Privacy) []int {
 	return part
 }
 
-// Open is the open round as those see it who make its gradients.
+// Open is the open round as the makers of its gradients see it.
 type Open struct {
 	Round uint64
 	Seed  []byte
 	Model []float64
 }
 
-// Vector returns a participant's gradient for the open round. All are made when the
-// first is asked for; rounds may not be left out. Of a net of real nodes one may
-// be behind another, and send for a round again that has closed elsewhere: that is
-// what it sent before, for a step more would change all that follows. There are no
-// vectors of rounds before that one.
+// Vector returns a participant's gradient for the open round. All are made when the first is asked
+// for; rounds may not be left out. In a net of real nodes one may be behind and ask again for a
+// round that has closed elsewhere. It gets the same vectors as before, because another training
+// step would change all that follows. There are no vectors of rounds before that one.
 func (p *Participants) Vector(node int, o Open) gradients.Vector {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,7 +142,7 @@ func (p *Participants) honestly(x []float64) []gradients.Vector {
 	return vectors
 }
 
-// answer lets the attackers speak after the honest.
+// answer lets the attackers choose after the honest participants.
 func (p *Participants) answer(o Open) {
 	var own []gradients.Vector
 	view := attack.View{

@@ -7,10 +7,9 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// prototype is a training as the paper's prototype does it where it has neither
-// Krum nor a chain: the mean of what everybody sent, and a model, in float32,
-// which take any number for a gradient. The honest gradients are the chain's own,
-// so that the arithmetic is all that differs.
+// A prototype trains as the paper's prototype does without Krum and without a chain: it applies the
+// mean of all gradients to a model, both in float32, and accepts any number in a gradient. The
+// honest gradients are the chain's own, so that only the arithmetic differs.
 type prototype struct {
 	*Participants
 	x, v  []float32

@@ -61,7 +61,7 @@ func Private(rule string, n int, epsilon float64) (Spec, error) {
 	if err != nil {
 		return Spec{}, err
 	}
-	// Much noise asks for a smaller step.
+	// Much noise needs a smaller step.
 	p.Training.LearningRate *= min(1, epsilon/2)
 	p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = z, epsilon
 	Regrid(&p)
@@ -69,8 +69,8 @@ func Private(rule string, n int, epsilon float64) (Spec, error) {
 	return Spec{Params: p, Nodes: n, Every: 10}, err
 }
 
-// Noiseless takes noise and noise floor out of a private training. Its grid spans
-// the clip bound four times, as the paper preset's does.
+// Noiseless removes noise and noise floor from a private training. Its grid spans four times the
+// clip bound, as the paper preset's does.
 func Noiseless(s Spec) (Spec, error) {
 	p := &s.Params
 	p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.NoiseFloor = params.MechanismNone, 0, 0, false
