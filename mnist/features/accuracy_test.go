@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/features"
 	"github.com/spdl/spdl/mnist/model"
@@ -24,9 +25,7 @@ const (
 // mechanism and grid and with the plain mean of their vectors. On 14x14 pixels such a training ends
 // near 0.91.
 func TestAccuracyAtEpsilonTwo(t *testing.T) {
-	if testing.Short() {
-		t.Skip("computes the features of MNIST at two sizes: 15 s")
-	}
+	stage.OnlyLong(t) // computes the features of MNIST at two sizes: 15 s
 	spent, err := accountant.Epsilon(accountant.RDP, delta, accountant.Step{
 		Mechanism: accountant.Mechanism{SamplingRate: rate, NoiseMultiplier: multiplier}, Rounds: rounds,
 	})

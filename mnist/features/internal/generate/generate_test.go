@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist/features"
 )
 
@@ -98,9 +99,7 @@ func apart(a, b *mat.Dense) float64 {
 // rest is left to machines that round floats otherwise. Constants made of half as many glyphs are
 // outside.
 func TestConstantsAreTheRecipes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("draws 18,000 images and solves for 512 directions, twice: 12 s")
-	}
+	stage.OnlyLong(t) // draws 18,000 images and solves for 512 directions, twice: 12 s
 	file, err := os.ReadFile("../../constants.bin")
 	require.NoError(t, err)
 	mean, scale, embedded := decode(t, file)
