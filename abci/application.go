@@ -185,13 +185,14 @@ func (o *outcomes) clear() {
 
 // execute runs the core on decoded transactions, or finds what it returned
 // before.
-func (a *Application) execute(s *app.State, height int64, txs []*tx.Tx) (*app.Outcome, error) {
-	key := contentKey(height, txs)
+func (a *Application) execute(s *app.State, height int64, txs []*tx.Tx, proven []abcitypes.Misbehavior) (*app.Outcome, error) {
+	b := app.Block{Height: uint64(height), Txs: txs, Misbehavior: misbehaviors(proven)}
+	key := contentKey(b)
 	if out := a.outcomes.get(key); out != nil {
 		return out, nil
 	}
 	start := a.options.Now()
-	out, err := s.Judge(app.Block{Height: uint64(height), Txs: txs})
+	out, err := s.Judge(b)
 	if err != nil {
 		return nil, err
 	}
@@ -202,12 +203,19 @@ func (a *Application) execute(s *app.State, height int64, txs []*tx.Tx) (*app.Ou
 	return out, nil
 }
 
-// contentKey names a block by its height and transactions.
-func contentKey(height int64, txs []*tx.Tx) [32]byte {
+// contentKey names a block by its height, transactions and evidence.
+func contentKey(b app.Block) [32]byte {
 	h := sha256.New()
-	h.Write(binary.BigEndian.AppendUint64(nil, uint64(height)))
-	for _, t := range txs {
+	h.Write(binary.BigEndian.AppendUint64(nil, b.Height))
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(b.Txs))))
+	for _, t := range b.Txs {
 		h.Write(t.Hash[:])
+	}
+	for _, m := range b.Misbehavior {
+		h.Write(binary.BigEndian.AppendUint32(nil, m.Type))
+		h.Write(binary.BigEndian.AppendUint64(nil, m.Height))
+		h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(m.Address))))
+		h.Write(m.Address)
 	}
 	return [32]byte(h.Sum(nil))
 }

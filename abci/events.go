@@ -19,6 +19,7 @@ import (
 //	gradient   epoch round participant selected opposed; score reputation
 //	join       id moniker proposal                                      and so for each kind of operation: who sent it,
 //	remove     participant subject proposal                             about whom, and the id of the proposal
+//	offence    participant of height                                    of the block: CometBFT's evidence against a validator
 //	enactment  kind participant proposal; refused                       of the block: what a round boundary did
 func roundEvents(r *app.Record, epsilon *float64) []abcitypes.Event {
 	if r == nil {

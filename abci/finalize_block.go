@@ -19,7 +19,7 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 	if err != nil {
 		return nil, fmt.Errorf("decided block %d: %w", req.Height, err)
 	}
-	out, err := a.execute(s, req.Height, txs)
+	out, err := a.execute(s, req.Height, txs, req.Misbehavior)
 	if err != nil {
 		return nil, fmt.Errorf("decided block %d: %w", req.Height, err)
 	}
@@ -30,6 +30,7 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 		TxResults: txResults(txs, out.Record),
 		AppHash:   hash[:],
 	}
+	r.Events = append(r.Events, offenceEvents(out.Offences)...)
 	for _, v := range out.Validators {
 		r.ValidatorUpdates = append(r.ValidatorUpdates, abcitypes.Ed25519ValidatorUpdate(v.ConsensusKey, v.Power))
 	}

@@ -74,10 +74,8 @@ func TestNextRoundsProof(t *testing.T) {
 	require.Equal(t, abci.CodeOK, n.check(early(80)).Code)
 }
 
-// TestRotationInStalledRound: the boundary of a stalled round replaces a
-// participant's key while its gradient, signed with the former one, is in the
-// pools. It must go: every leader would include it, and no aggregate with it can
-// close the round.
+// TestRotationInStalledRound: a participant's key is replaced when the stalled round has closed, so that
+// its gradient in the pools, signed with the key before, is included and closes the round.
 func TestRotationInStalledRound(t *testing.T) {
 	n := begin(t, 4)
 	s := n.State()
@@ -98,7 +96,7 @@ func TestRotationInStalledRound(t *testing.T) {
 	pub := key.Public().(ed25519.PublicKey)
 	pass(apptest.Sign(3, &tx.Rotate{Participant: 3, Nonce: 1, PubKey: pub, PubKeyProof: app.ProveRotation(apptest.ChainID, 3, key)}))
 	s = n.State()
-	require.EqualValues(t, pub, s.Participants[3].PubKey)
+	require.EqualValues(t, apptest.Identity(3).PubKey, s.Participants[3].PubKey)
 	require.Zero(t, s.Progress.Round)
 	for _, i := range []int{1, 2} { // those who were away
 		require.Equal(t, abci.CodeOK, n.check(apptest.Gradient(s, i)).Code)
@@ -106,9 +104,13 @@ func TestRotationInStalledRound(t *testing.T) {
 	time.Sleep(20 * time.Millisecond) // for stragglers
 	draft, err := n.Draft(0)
 	require.NoError(t, err)
-	require.Len(t, draft.Included, 3)
+	require.Len(t, draft.Included, 4)
 	require.Equal(t, abci.CodeOK, n.check(apptest.Sign(0, draft)).Code)
 	proposed := n.prepare(height)
-	require.Len(t, proposed, 4)
+	require.Len(t, proposed, 5)
 	require.True(t, n.process(height, proposed))
+	n.finalize(height, proposed)
+	n.commit()
+	require.EqualValues(t, 1, n.State().Progress.Round)
+	require.EqualValues(t, pub, n.State().Participants[3].PubKey)
 }

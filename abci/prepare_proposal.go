@@ -21,7 +21,7 @@ func (a *Application) PrepareProposal(ctx context.Context, req *abcitypes.Reques
 	if p == nil {
 		return nil, errNotReady
 	}
-	txs := a.withOthers(p, a.propose(ctx, p, req.Height, req.MaxTxBytes), req.Height, req.MaxTxBytes)
+	txs := a.withOthers(p, a.propose(ctx, p, req), req)
 	raws := make([][]byte, len(txs))
 	for i, t := range txs {
 		raws[i] = t.Raw
@@ -34,7 +34,7 @@ func (a *Application) PrepareProposal(ctx context.Context, req *abcitypes.Reques
 // nothing has come for StragglerWait, unless what the height allows is a
 // round without everybody: its leader waits as long for stragglers. An empty
 // block moves the height on, and with it the view and the quorum.
-func (a *Application) propose(ctx context.Context, p *pool, height, limit int64) []*tx.Tx {
+func (a *Application) propose(ctx context.Context, p *pool, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	deadline := time.NewTimer(a.options.ProposalWait)
 	defer deadline.Stop()
 	idle := time.NewTimer(a.options.ProposalWait)
@@ -44,10 +44,10 @@ func (a *Application) propose(ctx context.Context, p *pool, height, limit int64)
 		if v.state.Finished() {
 			return nil
 		}
-		if txs := a.assemble(p, v, height, limit); txs != nil {
+		if txs := a.assemble(p, v, req); txs != nil {
 			return txs
 		}
-		if v.whole() || v.quorate() && !v.mayCloseShort(height) {
+		if v.whole() || v.quorate() && !v.mayCloseShort(req.Height) {
 			idle.Reset(a.options.StragglerWait)
 		}
 		select {
@@ -64,15 +64,15 @@ func (a *Application) propose(ctx context.Context, p *pool, height, limit int64)
 
 // withOthers adds the transactions beside the round's, so far as this node
 // would vote for the block with them.
-func (a *Application) withOthers(p *pool, round []*tx.Tx, height, limit int64) []*tx.Tx {
+func (a *Application) withOthers(p *pool, round []*tx.Tx, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	v := p.look()
-	operations := v.state.Operations(v.operations, round, limit)
+	operations := v.state.Operations(v.operations, round, req.MaxTxBytes)
 	if len(operations) == 0 {
 		return round
 	}
 	txs := slices.Concat(round, operations)
-	if _, err := a.execute(v.state, height, txs); err != nil {
-		a.log.Error("operations are left out", "height", height, "operations", len(operations), "err", err)
+	if _, err := a.execute(v.state, req.Height, txs, req.Misbehavior); err != nil {
+		a.log.Error("operations are left out", "height", req.Height, "operations", len(operations), "err", err)
 		return round
 	}
 	return txs
@@ -80,21 +80,21 @@ func (a *Application) withOthers(p *pool, round []*tx.Tx, height, limit int64) [
 
 // assemble returns a block that this node would vote for, or nil. An aggregate
 // whose Delta is wrong is dropped and the next one tried.
-func (a *Application) assemble(p *pool, v view, height, limit int64) []*tx.Tx {
+func (a *Application) assemble(p *pool, v view, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	for {
-		txs := v.state.Assemble(uint64(height), v.pending, limit)
+		txs := v.state.Assemble(uint64(req.Height), v.pending, req.MaxTxBytes)
 		if txs == nil {
 			return nil
 		}
-		_, err := a.execute(v.state, height, txs)
+		_, err := a.execute(v.state, req.Height, txs, req.Misbehavior)
 		switch {
 		case err == nil:
 			return txs
 		case errors.Is(err, app.ErrHeight): // asked for another height than the next: no fault of the aggregate
-			a.log.Error("nothing to propose", "height", height, "err", err)
+			a.log.Error("nothing to propose", "height", req.Height, "err", err)
 			return nil
 		}
-		a.log.Info("aggregate is refused", "height", height, "leader", txs[0].Aggregate.Leader, "err", err)
+		a.log.Info("aggregate is refused", "height", req.Height, "leader", txs[0].Aggregate.Leader, "err", err)
 		p.refuse(txs[0])
 		v = p.look()
 	}

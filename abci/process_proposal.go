@@ -18,7 +18,7 @@ func (a *Application) ProcessProposal(_ context.Context, req *abcitypes.RequestP
 	if s == nil {
 		return nil, errNotReady
 	}
-	if err := a.verdict(s, req.Height, req.Txs); err != nil {
+	if err := a.verdict(s, req); err != nil {
 		a.rejected(metrics.VerbProcessProposal, err)
 		a.log.Error("proposal rejected", "height", req.Height, "hash", hex.EncodeToString(req.Hash), "txs", len(req.Txs), "err", err)
 		return &abcitypes.ResponseProcessProposal{Status: abcitypes.ResponseProcessProposal_REJECT}, nil
@@ -26,16 +26,16 @@ func (a *Application) ProcessProposal(_ context.Context, req *abcitypes.RequestP
 	return &abcitypes.ResponseProcessProposal{Status: abcitypes.ResponseProcessProposal_ACCEPT}, nil
 }
 
-func (a *Application) verdict(s *app.State, height int64, raws [][]byte) (err error) {
+func (a *Application) verdict(s *app.State, req *abcitypes.RequestProcessProposal) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	txs, err := a.pool.Load().decode(raws)
+	txs, err := a.pool.Load().decode(req.Txs)
 	if err != nil {
 		return err
 	}
-	_, err = a.execute(s, height, txs)
+	_, err = a.execute(s, req.Height, txs, req.Misbehavior)
 	return err
 }

@@ -24,9 +24,9 @@ func (s *State) stalled(height uint64) bool {
 	return !s.Finished() && height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(len(s.Progress.Ranking)+2+stallViews)
 }
 
-// due reports whether a proposal that waits could be enacted at a boundary.
+// due reports whether a boundary would take a validator away or enact a proposal that waits.
 func (s *State) due() bool {
-	return slices.ContainsFunc(s.Proposals, func(p Proposal) bool {
+	return len(s.unseats()) > 0 || slices.ContainsFunc(s.Proposals, func(p Proposal) bool {
 		s.count(&p)
 		return p.Accepted && p.operation().ripe(s)
 	})
@@ -36,6 +36,9 @@ func (s *State) due() bool {
 // state that the one before it left, and drops waiting proposals that have become pointless. It
 // runs between two rounds, in any block after training has finished, and when a round has stalled.
 func (s *State) boundary() []Enactment {
+	for _, index := range s.unseats() {
+		s.Participants[index] = s.Participants[index].unseated(s.Height)
+	}
 	var enacted []Enactment
 	var kept []Proposal
 	all := s.Proposals

@@ -9,12 +9,12 @@ import (
 )
 
 var (
-	leastParticipant = tx.Least{13: {Bytes: 32}} // former_keys
+	leastParticipant = tx.Least{13: {Bytes: 32}, 22: {Bytes: 32}} // former keys
 	leastDocument    = tx.Least{
 		4:  {Bytes: 96, Inner: leastParticipant}, // participants: three keys of 32 bytes and an id
 		8:  {Bytes: 32},                          // history
 		9:  {Bytes: 32},                          // proposals: an id
-		10: {Bytes: 32},                          // offences: a hash
+		10: {Bytes: 32},                          // offences: a hash or a key
 		11: {Bytes: 64},                          // epochs: a hash and parameters
 	}
 	leastRecord = tx.Least{7: {Bytes: 96}} // contributions: a hash and a draw

@@ -38,7 +38,7 @@ func (e evidence) check(s *State) error {
 			return fmt.Errorf("%w: participant %d is punished already, at height %d for epoch %d round %d", ErrSettled, p.Index, o.Height, o.Epoch, o.Round)
 		}
 	}
-	if err := e.VerifyBy(s.ChainID, p.signingKeys()...); err != nil {
+	if err := e.VerifyBy(s.ChainID, p.signingKeys(at.Epoch, at.Round)...); err != nil {
 		return fmt.Errorf("%w: %w", ErrEvidenceSigned, err)
 	}
 	return nil

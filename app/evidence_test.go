@@ -230,21 +230,64 @@ func TestEvidenceRules(t *testing.T) {
 	require.Len(t, s.Operations([]*tx.Tx{twice(3), evidence(aggregatesOf(3, 0, 3, 3, 0)), twice(5)}, nil, 0), 2)
 }
 
-// TestEvidenceWithFormerKeys: "each with the participant's key or one of its
-// former keys": a rotation hides nothing.
+// TestEvidenceWithFormerKeys: "each with the signing key of the participant or a former one that was
+// in force after the place": a rotation hides nothing of what was before it.
 func TestEvidenceWithFormerKeys(t *testing.T) {
 	s := round(t, apptest.State(4), rotate(3, ring{}, 53, 0, 0)).State
 	r := ring{signing: map[uint32]int{3: 53}}
 	s = r.round(t, s, rotate(3, r, 63, 0, 0)).State
 	require.Len(t, s.Participants[3].FormerKeys, 2)
-	header := marshal(&tx.GradientHeader{Round: 1, Participant: 3, PayloadHash: make([]byte, 32)})
-	other := marshal(&tx.GradientHeader{Round: 1, Participant: 3, PayloadHash: bytes.Repeat([]byte{1}, 32)})
+	at := func(round uint64, one, two int) *tx.Tx {
+		header := marshal(&tx.GradientHeader{Round: round, Participant: 3, PayloadHash: make([]byte, 32)})
+		other := marshal(&tx.GradientHeader{Round: round, Participant: 3, PayloadHash: bytes.Repeat([]byte{1}, 32)})
+		return accuse(tx.KindGradient, header, other, one, two)
+	}
 	for _, keys := range [][2]int{{3, 3}, {53, 53}, {63, 63}, {3, 63}, {63, 53}, {53, 3}} {
-		out := step(t, s, accuse(tx.KindGradient, header, other, keys[0], keys[1]))
+		out := step(t, s, at(0, keys[0], keys[1]))
 		require.Zero(t, out.State.Participants[3].Reputation, "%v", keys)
 	}
-	exactly(t, app.ErrEvidenceSigned, s.Admit(accuse(tx.KindGradient, header, other, 3, 73)))
-	exactly(t, app.ErrEvidenceSigned, s.Admit(accuse(tx.KindGradient, header, other, 2, 63)))
+	// Key 3 was in force in round 0, key 53 in rounds 0 and 1, key 63 convicts in all.
+	for _, keys := range [][3]int{{1, 3, 3}, {1, 3, 63}, {2, 3, 3}, {2, 53, 53}, {2, 63, 53}} {
+		exactly(t, app.ErrEvidenceSigned, s.Admit(at(uint64(keys[0]), keys[1], keys[2])))
+	}
+	require.NoError(t, s.Admit(at(1, 53, 53)))
+	require.NoError(t, s.Admit(at(2, 63, 63)))
+	exactly(t, app.ErrEvidenceSigned, s.Admit(at(0, 3, 73)))
+	exactly(t, app.ErrEvidenceSigned, s.Admit(at(0, 2, 63)))
+}
+
+// TestStolenFormerKeyConvictsNobody: who has a key that was rotated away can prove nothing about the
+// rounds since.
+func TestStolenFormerKeyConvictsNobody(t *testing.T) {
+	s := round(t, apptest.State(4), rotate(3, ring{}, 53, 53, 0)).State
+	r := ring{signing: map[uint32]int{3: 53}, vrf: map[uint32]int{3: 53}}
+	for range 5 {
+		s = r.round(t, s).State
+		r.refused(t, s, app.ErrEvidenceSigned, evidence(gradientsOf(3, 0, s.Progress.Round, 3)))
+		r.refused(t, s, app.ErrEvidenceSigned, evidence(aggregatesOf(3, 0, s.Progress.Round, 3, 0)))
+	}
+}
+
+// TestRotationWaitsInAStalledRound: keys of a round stay what they were when it opened, so that a gradient
+// that its owner has signed stays good, and no second one is asked for.
+func TestRotationWaitsInAStalledRound(t *testing.T) {
+	s := apptest.State(4)
+	g := apptest.Gradient(s, 3)
+	s = step(t, s, rotate(3, ring{}, 53, 53, 0)).State
+	for range 60 {
+		s = step(t, s).State
+	}
+	require.Empty(t, s.Participants[3].FormerKeys)
+	require.NoError(t, s.Admit(g))
+	s = round(t, s).State
+	require.Len(t, s.Participants[3].FormerKeys, 1, "it comes with the round's end")
+	// A validator's key is in no gradient, and does not wait.
+	r := ring{signing: map[uint32]int{3: 53}, vrf: map[uint32]int{3: 53}}
+	s = step(t, s, rotate(3, r, 0, 0, 55)).State
+	for range 60 {
+		s = step(t, s).State
+	}
+	require.Equal(t, apptest.ConsensusKey(55), s.Participants[3].ConsensusKey)
 }
 
 // TestRestore: only a reputation of 0 is restored, to the initial one, with what

@@ -10,10 +10,12 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Block is what Execute judges: the decoded transactions of one height.
+// Block is what Execute judges: the decoded transactions of one height, and what its evidence proves of
+// validators. The evidence is CometBFT's to judge, and no reason to reject a block.
 type Block struct {
-	Height uint64
-	Txs    []*tx.Tx
+	Height      uint64
+	Txs         []*tx.Tx
+	Misbehavior []Misbehavior
 }
 
 // Outcome is what a valid block leads to.
@@ -24,6 +26,8 @@ type Outcome struct {
 	Record *Record
 	// Enacted are what a round boundary did to the consortium.
 	Enacted []Enactment
+	// Offences are what the block's evidence put on file.
+	Offences []Offence
 	// Validators are the changes of CometBFT's validator set.
 	Validators []ValidatorUpdate
 	// BlockBytes is a new block.max_bytes, 0 where it stays.
@@ -41,7 +45,7 @@ func (s *State) Execute(b Block) (*Outcome, error) {
 	}
 	next := s.fork(b.Height)
 	stalled := s.stalled(b.Height)
-	if len(b.Txs) == 0 && (!stalled && !s.Finished() || !s.due()) {
+	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && (!stalled && !s.Finished() || !s.due()) {
 		return &Outcome{State: next}, nil
 	}
 	out := &Outcome{State: next, Changed: true}
@@ -62,6 +66,7 @@ func (s *State) Execute(b Block) (*Outcome, error) {
 	if err := next.executeOperations(operations); err != nil {
 		return nil, err
 	}
+	out.Offences = next.convict(b.Misbehavior)
 	if out.Record != nil || next.over() || stalled {
 		out.Enacted = next.boundary()
 		out.Validators = validatorUpdates(s.Participants, next.Participants)

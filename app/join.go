@@ -25,6 +25,9 @@ func (j join) check(s *State) error {
 	if _, err := leader.Verify(j.VrfKey, leader.PossessionInput(s.ChainID, j.PubKey), j.VrfProof); err != nil {
 		return fmt.Errorf("%w: %w", ErrIdentity, err)
 	}
+	if err := checkConsensusProof(s.ChainID, j.PubKey, j.ConsensusKey, j.ConsensusProof); err != nil {
+		return err
+	}
 	return j.possible(s)
 }
 

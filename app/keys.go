@@ -33,7 +33,10 @@ func (s *State) keysFree(except *Participant, k keys) error {
 	for i := range s.Participants {
 		p := &s.Participants[i]
 		by := fmt.Sprintf("participant %d's", p.Index)
-		signing := append([][]byte{p.PubKey}, p.FormerKeys...)
+		signing := [][]byte{p.PubKey}
+		for _, k := range p.FormerKeys {
+			signing = append(signing, k.PubKey)
+		}
 		err := firstOf(taken(k.pub, by, signing...), taken(k.vrf, by, p.VrfKey))
 		if err == nil && p.Active && (except == nil || except.Index != p.Index) {
 			err = taken(k.consensus, by, p.ConsensusKey)

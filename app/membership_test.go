@@ -24,7 +24,16 @@ func possession(vrf, pub int) []byte {
 // joinAs is key number i's request, changed and signed again.
 func joinAs(i int, change func(*tx.Join)) *tx.Tx {
 	j := *apptest.Join(i).Body.(*tx.Join)
+	before := j.ConsensusProof
 	change(&j)
+	if bytes.Equal(before, j.ConsensusProof) { // proves what it registers now, where the validator's key is a test's
+		j.ConsensusProof = nil
+		for k := range 128 {
+			if bytes.Equal(j.ConsensusKey, apptest.ConsensusKey(k)) {
+				j.ConsensusProof = apptest.ProveConsensusKey(k, j.PubKey)
+			}
+		}
+	}
 	return apptest.Sign(i, &j)
 }
 
@@ -41,7 +50,7 @@ func rotate(index uint32, r ring, pub, vrf, consensus int) *tx.Tx {
 		b.VrfKey, b.VrfProof = apptest.Identity(vrf).VrfKey, possession(vrf, bound)
 	}
 	if consensus != 0 {
-		b.ConsensusKey = apptest.ConsensusKey(consensus)
+		b.ConsensusKey, b.ConsensusProof = apptest.ConsensusKey(consensus), apptest.ConsensusProof(consensus, bound)
 	}
 	return r.sign(index, b)
 }
@@ -176,7 +185,7 @@ func TestJoinRules(t *testing.T) {
 	asking := func(pub, vrf, consensus int) *tx.Tx {
 		return apptest.Sign(pub, &tx.Join{
 			PubKey: apptest.Identity(pub).PubKey, VrfKey: apptest.Identity(vrf).VrfKey, VrfProof: possession(vrf, pub),
-			ConsensusKey: apptest.ConsensusKey(consensus),
+			ConsensusKey: apptest.ConsensusKey(consensus), ConsensusProof: apptest.ConsensusProof(consensus, pub),
 		})
 	}
 	for _, c := range []struct {
@@ -189,6 +198,7 @@ func TestJoinRules(t *testing.T) {
 		{"vrf_key short", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.VrfKey = j.VrfKey[:31] })},
 		{"vrf_key missing", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.VrfKey = nil })},
 		{"vrf_key of small order", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.VrfKey = order2 })},
+		{"consensus_proof missing", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.ConsensusProof = []byte{1} })},
 		{"vrf_proof missing", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.VrfProof = nil })},
 		{"vrf_proof of another key", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.VrfProof = possession(8, 9) })},
 		{"vrf_proof for another signing key", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.VrfProof = possession(9, 8) })},
@@ -475,7 +485,7 @@ func TestRotate(t *testing.T) {
 			require.Equal(t, old.ConsensusKey, p.ConsensusKey)
 			stranger := func(by ring) *tx.Tx { return by.gradient(s, 3) }
 			if c.pub != 0 {
-				require.Equal(t, [][]byte{old.PubKey}, p.FormerKeys)
+				require.Equal(t, []app.FormerKey{{PubKey: old.PubKey, Round: 1}}, p.FormerKeys)
 				_, found := s.Find(old.PubKey)
 				require.False(t, found)
 				exactly(t, app.ErrGradientSigned, s.Admit(stranger(r)))
@@ -555,6 +565,18 @@ func TestRotateRules(t *testing.T) {
 		{"pub_key_proof for another chain", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.PubKeyProof = app.ProveRotation("other", 3, apptest.Key(53)) })},
 		{"pub_key_proof without its key", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.PubKey, r.VrfProof = nil, possession(53, 3) })},
 		{"vrf_proof without its key", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.VrfKey = nil })},
+		{"consensus_proof missing", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.ConsensusProof = nil })},
+		{"consensus_key of an applicant, which it cannot prove", app.ErrIdentity, rotateAs(func(r *tx.Rotate) {
+			r.ConsensusKey, r.ConsensusProof = apptest.ConsensusKey(70), apptest.ConsensusProof(70, 70)
+		})},
+		{"consensus_key of a validator that is no participant", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.ConsensusKey = apptest.ConsensusKey(99) })},
+		{"consensus_proof without its key", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.ConsensusKey = nil })},
+		{"consensus_proof missing", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.ConsensusProof = nil })},
+		{"consensus_key of an applicant, which it cannot prove", app.ErrIdentity, rotateAs(func(r *tx.Rotate) {
+			r.ConsensusKey, r.ConsensusProof = apptest.ConsensusKey(70), apptest.ConsensusProof(70, 70)
+		})},
+		{"consensus_key of a validator that is no participant", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.ConsensusKey = apptest.ConsensusKey(99) })},
+		{"consensus_proof without its key", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.ConsensusKey = nil })},
 		{"vrf_proof missing", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.VrfProof = nil })},
 		{"vrf_proof for the old signing key", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.VrfProof = possession(53, 3) })},
 		{"vrf_proof of another key", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.VrfProof = possession(54, 53) })},
@@ -593,7 +615,7 @@ func TestRotateRules(t *testing.T) {
 	}
 	// "the signing key at most 64 times", the others as often as it likes.
 	for range 64 {
-		s.Participants[3].FormerKeys = append(s.Participants[3].FormerKeys, make([]byte, ed25519.PublicKeySize))
+		s.Participants[3].FormerKeys = append(s.Participants[3].FormerKeys, app.FormerKey{PubKey: make([]byte, ed25519.PublicKeySize)})
 	}
 	r.refused(t, s, app.ErrIdentity, rotate(3, ring{}, 53, 53, 53))
 	require.NoError(t, s.Admit(rotate(3, ring{}, 0, 53, 53)))

@@ -3,7 +3,9 @@ package app
 import (
 	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/params"
@@ -57,11 +59,48 @@ func (who Identity) Check() error {
 	return params.CheckText("address", who.Address, maxAddress)
 }
 
-// signingKeys returns the keys whose signatures bind a participant.
-func (p *Participant) signingKeys() []ed25519.PublicKey {
+// signingKeys returns the keys whose signatures bind a participant in a place: the one in force, and
+// former ones that were rotated away after it. A key that has leaked convicts nobody of what comes
+// after its rotation.
+func (p *Participant) signingKeys(epoch, round uint64) []ed25519.PublicKey {
 	keys := []ed25519.PublicKey{p.PubKey}
 	for _, k := range p.FormerKeys {
-		keys = append(keys, k)
+		if earlier(epoch, round, k.Epoch, k.Round) {
+			keys = append(keys, k.PubKey)
+		}
 	}
 	return keys
+}
+
+// unseated returns the participant without its validator, whose last height is the one after the
+// boundary: CometBFT puts a change in force two heights later.
+func (p Participant) unseated(boundary uint64) Participant {
+	if len(p.ConsensusKey) > 0 {
+		p.FormerValidators = append(slices.Clone(p.FormerValidators), FormerValidator{ConsensusKey: p.ConsensusKey, Height: boundary + 2})
+		p.ConsensusKey = nil
+	}
+	return p
+}
+
+// ProveConsensusKey is the signature of possession with a consensus key, for the signing key that is
+// in force with it.
+func ProveConsensusKey(chainID string, pub []byte, consensus ed25519.PrivateKey) []byte {
+	return ed25519.Sign(consensus, consensusKeyInput(chainID, pub))
+}
+
+// consensusKeyInput is what a consensus key signs to prove its possession.
+func consensusKeyInput(chainID string, pub []byte) []byte {
+	b := append([]byte("spdl/consensus-key/v1\x00"), binary.BigEndian.AppendUint32(nil, uint32(len(chainID)))...)
+	return append(append(b, chainID...), pub...)
+}
+
+// checkConsensusProof is M1 on a consensus key: who names it has it.
+func checkConsensusProof(chainID string, pub, consensus, proof []byte) error {
+	switch {
+	case len(consensus) == 0 && len(proof) > 0:
+		return fmt.Errorf("%w: a proof without its key", ErrIdentity)
+	case len(consensus) > 0 && !ed25519.Verify(consensus, consensusKeyInput(chainID, pub), proof):
+		return fmt.Errorf("%w: consensus_proof is not a signature with the consensus_key", ErrIdentity)
+	}
+	return nil
 }

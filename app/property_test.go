@@ -208,11 +208,11 @@ func (c *consortium) check(t *rapid.T, out *app.Outcome) {
 	}
 	validators, signing, vrf := 0, map[string]bool{}, map[string]bool{}
 	for _, p := range s.Participants {
-		for _, key := range append([][]byte{p.PubKey}, p.FormerKeys...) {
-			if signing[string(key)] {
-				t.Fatalf("signing key %X twice", key)
+		for _, key := range append([]app.FormerKey{{PubKey: p.PubKey}}, p.FormerKeys...) {
+			if signing[string(key.PubKey)] {
+				t.Fatalf("signing key %X twice", key.PubKey)
 			}
-			signing[string(key)] = true
+			signing[string(key.PubKey)] = true
 		}
 		if vrf[string(p.VrfKey)] {
 			t.Fatalf("VRF key %X twice", p.VrfKey)

@@ -36,6 +36,7 @@ func (r remove) enact(s *State) (uint32, error) {
 	if err := r.possible(s); err != nil {
 		return r.Subject, err
 	}
+	s.Participants[r.Subject] = s.Participants[r.Subject].unseated(s.Height)
 	s.Participants[r.Subject].Active = false
 	return r.Subject, nil
 }

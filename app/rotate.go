@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// maxFormerKeys is how often a participant may rotate its signing key: all of
-// them count for evidence.
+// maxFormerKeys is how often a participant may rotate its signing key, and how often its consensus key:
+// all of them count for evidence.
 const maxFormerKeys = 64
 
 // rotate replaces keys of its sender, which needs no approval.
@@ -43,7 +43,7 @@ func (r rotate) check(s *State) (err error) {
 	if err != nil {
 		return err
 	}
-	next := r.rotated(p)
+	next := r.rotated(p, s)
 	who := Identity{PubKey: next.PubKey, VrfKey: next.VrfKey, ConsensusKey: next.ConsensusKey}
 	switch err := who.Check(); {
 	case err != nil:
@@ -56,6 +56,8 @@ func (r rotate) check(s *State) (err error) {
 		return fmt.Errorf("%w: a proof without its key", ErrIdentity)
 	case len(r.PubKey) > 0 && len(p.FormerKeys) >= maxFormerKeys:
 		return fmt.Errorf("%w: participant %d has rotated %d times, at most %d", ErrIdentity, p.Index, len(p.FormerKeys), maxFormerKeys)
+	case len(r.ConsensusKey) > 0 && len(p.FormerValidators) >= maxFormerKeys:
+		return fmt.Errorf("%w: participant %d has rotated its consensus key %d times, at most %d", ErrIdentity, p.Index, len(p.FormerValidators), maxFormerKeys)
 	case len(p.ConsensusKey) == 0 && len(r.ConsensusKey) > 0:
 		return fmt.Errorf("%w: participant %d is a worker alone; a validator joins by approval", ErrIdentity, p.Index)
 	}
@@ -64,20 +66,25 @@ func (r rotate) check(s *State) (err error) {
 			return fmt.Errorf("%w: %w", ErrIdentity, err)
 		}
 	}
+	if err := checkConsensusProof(s.ChainID, next.PubKey, r.ConsensusKey, r.ConsensusProof); err != nil {
+		return err
+	}
 	return s.keysFree(p, r.keys())
 }
 
-// rotated returns the participant with its new keys.
-func (r rotate) rotated(p *Participant) Participant {
+// rotated returns the participant with its new keys, in force from the state's open round and two
+// heights after it.
+func (r rotate) rotated(p *Participant, s *State) Participant {
 	next := *p
 	if len(r.PubKey) > 0 {
-		next.FormerKeys = append(slices.Clone(p.FormerKeys), p.PubKey)
+		next.FormerKeys = append(slices.Clone(p.FormerKeys), FormerKey{PubKey: p.PubKey, Epoch: s.Progress.Epoch, Round: s.Progress.Round})
 		next.PubKey = r.PubKey
 	}
 	if len(r.VrfKey) > 0 {
 		next.VrfKey, next.VrfProof = r.VrfKey, nil
 	}
 	if len(r.ConsensusKey) > 0 {
+		next = next.unseated(s.Height)
 		next.ConsensusKey = r.ConsensusKey
 	}
 	return next
@@ -85,7 +92,11 @@ func (r rotate) rotated(p *Participant) Participant {
 
 func (r rotate) apply(s *State, t *tx.Tx) { s.decide(r, t) }
 
-func (r rotate) ripe(*State) bool { return true }
+// ripe: keys of a round stay what they were when it opened. In a stalled round their owner may have sent
+// a gradient with the keys before, and another one with the new keys would convict it.
+func (r rotate) ripe(s *State) bool {
+	return len(r.PubKey)+len(r.VrfKey) == 0 || s.Progress.Opened > s.Height || s.over()
+}
 
 func (r rotate) enact(s *State) (uint32, error) {
 	p := s.participant(r.Participant)
@@ -95,7 +106,7 @@ func (r rotate) enact(s *State) (uint32, error) {
 	if err := s.keysFree(p, r.keys()); err != nil {
 		return r.Participant, err
 	}
-	*p = r.rotated(p)
+	*p = r.rotated(p, s)
 	if len(r.VrfKey) > 0 {
 		p.Contends = s.history.size + contendAfter
 	}

@@ -135,5 +135,9 @@ func (c *Client) block(ctx context.Context, at uint64) (block app.Block, err err
 		}
 		block.Txs = append(block.Txs, t)
 	}
-	return block, nil
+	block.Misbehavior, err = abci.MisbehaviorOf(b.Block.Evidence.Evidence)
+	if err != nil {
+		err = fmt.Errorf("block %d: %w", height, err)
+	}
+	return block, err
 }

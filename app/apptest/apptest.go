@@ -31,9 +31,19 @@ func VRFKey(i int) ed25519.PrivateKey {
 }
 
 // ConsensusKey is the public key of participant i's validator.
-func ConsensusKey(i int) []byte {
+func ConsensusKey(i int) []byte { return consensusKey(i).Public().(ed25519.PublicKey) }
+
+func consensusKey(i int) ed25519.PrivateKey {
 	seed := sha256.Sum256(fmt.Appendf(nil, "spdl test consensus key %d", i))
-	return ed25519.NewKeyFromSeed(seed[:]).Public().(ed25519.PublicKey)
+	return ed25519.NewKeyFromSeed(seed[:])
+}
+
+// ConsensusProof proves the possession of validator i's key, for the signing key of participant pub.
+func ConsensusProof(i, pub int) []byte { return ProveConsensusKey(i, Identity(pub).PubKey) }
+
+// ProveConsensusKey is ConsensusProof for any signing key.
+func ProveConsensusKey(i int, pub []byte) []byte {
+	return app.ProveConsensusKey(ChainID, pub, consensusKey(i))
 }
 
 // Identity is participant i's public side.
@@ -168,7 +178,7 @@ func Join(i int) *tx.Tx {
 	who := Identity(i)
 	return Sign(i, &tx.Join{
 		PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(VRFKey(i), leader.PossessionInput(ChainID, who.PubKey)),
-		ConsensusKey: who.ConsensusKey, Moniker: who.Moniker, Address: who.Address,
+		ConsensusKey: who.ConsensusKey, ConsensusProof: ConsensusProof(i, i), Moniker: who.Moniker, Address: who.Address,
 	})
 }
 

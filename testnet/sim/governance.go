@@ -48,10 +48,10 @@ func (node *Node) Join(workerOnly bool) (*tx.Tx, error) {
 	who := node.Identity()
 	j := &tx.Join{
 		PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(node.keys.VRF, leader.PossessionInput(ChainID, who.PubKey)),
-		ConsensusKey: who.ConsensusKey, Moniker: who.Moniker,
+		ConsensusKey: who.ConsensusKey, ConsensusProof: app.ProveConsensusKey(ChainID, who.PubKey, node.validator), Moniker: who.Moniker,
 	}
 	if workerOnly {
-		j.ConsensusKey = nil
+		j.ConsensusKey, j.ConsensusProof = nil, nil
 	}
 	return node.submit(j)
 }

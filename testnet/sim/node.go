@@ -25,6 +25,7 @@ type Node struct {
 	net       *Net
 	keys      worker.Keys
 	consensus []byte
+	validator ed25519.PrivateKey // of consensus
 	moniker   string
 	hashes    [][]byte // application hash by height
 	events    []abcitypes.Event
@@ -40,10 +41,11 @@ func seed32(seed uint64, names ...any) []byte {
 }
 
 func newNode(n *Net, i int) *Node {
+	validator := ed25519.NewKeyFromSeed(seed32(n.config.Seed, "consensus", i))
 	return &Node{
 		Index: i, net: n, moniker: fmt.Sprintf("node%d", i), signed: map[tx.Place]bool{},
 		keys:      newKeys(n, i, 0),
-		consensus: ed25519.NewKeyFromSeed(seed32(n.config.Seed, "consensus", i)).Public().(ed25519.PublicKey),
+		validator: validator, consensus: validator.Public().(ed25519.PublicKey),
 	}
 }
 

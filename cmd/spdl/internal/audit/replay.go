@@ -251,7 +251,11 @@ func (r *replay) execute(b *block, id types.BlockID) error {
 			return r.divergence(b, KindExecution, fmt.Sprintf("transaction %d: %v", i, err))
 		}
 	}
-	out, err := r.state.Judge(app.Block{Height: height, Txs: txs})
+	proven, err := abci.MisbehaviorOf(b.sound.Evidence.Evidence)
+	if err != nil {
+		return r.divergence(b, KindExecution, err.Error())
+	}
+	out, err := r.state.Judge(app.Block{Height: height, Txs: txs, Misbehavior: proven})
 	if err != nil {
 		return r.divergence(b, KindExecution, err.Error())
 	}

@@ -62,9 +62,11 @@ func (o IdentityOptions) Identity(r *command.Run, key Options) (app.Identity, wo
 	}
 	var consensus []byte
 	if !o.WorkerOnly {
-		if consensus, err = ConsensusKey(c.PrivValidatorKeyFile()); err != nil {
+		key, err := ConsensusKey(c.PrivValidatorKeyFile())
+		if err != nil {
 			return app.Identity{}, keys, err
 		}
+		consensus = key.Public().(ed25519.PublicKey)
 	}
 	who := node.Identity(keys, consensus, c.Moniker)
 	if m := command.Or(o.Moniker, ""); m != "" {
@@ -82,9 +84,9 @@ func (o IdentityOptions) Identity(r *command.Run, key Options) (app.Identity, wo
 	return who, keys, err
 }
 
-// ConsensusKey is the public key in a priv_validator_key.json. CometBFT's own
+// ConsensusKey is the key in a priv_validator_key.json, which signs that its owner has it. CometBFT's own
 // reader would end the process where the file is damaged.
-func ConsensusKey(path string) ([]byte, error) {
+func ConsensusKey(path string) (ed25519.PrivateKey, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("validator key: %w", err)
@@ -96,7 +98,10 @@ func ConsensusKey(path string) ([]byte, error) {
 	if k.PubKey == nil || len(k.PubKey.Bytes()) != ed25519.PublicKeySize {
 		return nil, fmt.Errorf("validator key %s: pub_key is a %T, want ed25519 of %d bytes", path, k.PubKey, ed25519.PublicKeySize)
 	}
-	return k.PubKey.Bytes(), nil
+	if k.PrivKey == nil || len(k.PrivKey.Bytes()) != ed25519.PrivateKeySize || !k.PrivKey.PubKey().Equals(k.PubKey) {
+		return nil, fmt.Errorf("validator key %s: priv_key is a %T that does not go with pub_key, want the ed25519 key of it", path, k.PrivKey)
+	}
+	return k.PrivKey.Bytes(), nil
 }
 
 // address is where config.toml says that the node is reached; "" where it names

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
@@ -26,6 +27,19 @@ type joinOptions struct {
 
 func (o *joinOptions) sign() *signOptions { return &o.signOptions }
 
+// proveConsensusKey signs that the home's validator key goes with a signing key.
+func (o *joinOptions) proveConsensusKey(s *sender, chainID string, pub []byte) ([]byte, error) {
+	c, _, err := s.run.LoadHome()
+	if err != nil {
+		return nil, err
+	}
+	key, err := keys.ConsensusKey(c.PrivValidatorKeyFile())
+	if err != nil {
+		return nil, err
+	}
+	return app.ProveConsensusKey(chainID, pub, key), nil
+}
+
 func txJoin() *cobra.Command {
 	cmd := transact(&cobra.Command{Use: "join", Short: "Ask for membership with the home's keys"}, (*joinOptions).sign,
 		func(ctx context.Context, s *sender, o *joinOptions, _ []string) (tx.Body, error) {
@@ -37,9 +51,15 @@ func txJoin() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
+			var proof []byte
+			if len(who.ConsensusKey) > 0 {
+				if proof, err = o.proveConsensusKey(s, chainID, who.PubKey); err != nil {
+					return nil, err
+				}
+			}
 			return &tx.Join{
 				PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(keys.VRF, leader.PossessionInput(chainID, who.PubKey)),
-				ConsensusKey: who.ConsensusKey, Moniker: who.Moniker, Address: who.Address,
+				ConsensusKey: who.ConsensusKey, ConsensusProof: proof, Moniker: who.Moniker, Address: who.Address,
 			}, nil
 		})
 	cmd.Long = cmd.Short + ".\n" +

@@ -37,7 +37,7 @@ func txRotate() *cobra.Command {
 	cmd.Flags().Bool("signing", false, "replace the signing key")
 	cmd.Flags().Bool("vrf", false, "replace the VRF key")
 	cmd.Flags().Bool("consensus", false, "replace the validator's key by that of --consensus-key-file")
-	cmd.Flags().String("consensus-key-file", "", "priv_validator_key.json with the new consensus key; its public part is read")
+	cmd.Flags().String("consensus-key-file", "", "priv_validator_key.json with the new consensus key, which signs that you have it")
 	return cmd
 }
 
@@ -53,8 +53,9 @@ type rotateOptions struct {
 type rotation struct {
 	*sender
 	signing, vrf bool
-	consensus    []byte // the new key, nil where it stays
-	made         bool   // the next keys were made before
+	consensus    ed25519.PublicKey  // the new key, nil where it stays
+	validator    ed25519.PrivateKey // of it
+	made         bool               // the next keys were made before
 	next         worker.Keys
 }
 
@@ -68,9 +69,10 @@ func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
 	}
 	var err error
 	if asked {
-		if r.consensus, err = keys.ConsensusKey(file); err != nil {
+		if r.validator, err = keys.ConsensusKey(file); err != nil {
 			return nil, err
 		}
+		r.consensus = r.validator.Public().(ed25519.PublicKey)
 	}
 	if !r.signing && !r.vrf && !asked {
 		r.signing, r.vrf = true, true
@@ -136,6 +138,9 @@ func (r *rotation) body(ctx context.Context, p app.Participant) (tx.Body, error)
 	b := &tx.Rotate{Participant: p.Index, Nonce: p.Nonce + 1, ConsensusKey: r.consensus}
 	if r.signing {
 		b.PubKey, b.PubKeyProof = r.next.Public(), app.ProveRotation(chainID, p.Index, r.next.Signing)
+	}
+	if r.consensus != nil {
+		b.ConsensusProof = app.ProveConsensusKey(chainID, r.next.Public(), r.validator)
 	}
 	if r.vrf {
 		b.VrfKey, b.VrfProof = r.vrfKey(), leader.Prove(r.next.VRF, leader.PossessionInput(chainID, r.next.Public()))

@@ -172,7 +172,7 @@ func holder(all []app.Participant, file string, keys worker.Keys) (app.Participa
 			return p, fmt.Errorf("%w: %X of %s is that of participant %d, which has left", worker.ErrNotParticipant, pub, file, p.Index)
 		}
 		for _, former := range p.FormerKeys {
-			if bytes.Equal(former, pub) {
+			if bytes.Equal(former.PubKey, pub) {
 				return p, fmt.Errorf("%w: %X of %s is a former key of participant %d, rotated since", worker.ErrNotParticipant, pub, file, p.Index)
 			}
 		}

@@ -45,7 +45,7 @@ func TestHolder(t *testing.T) {
 	a, b, c := node.GenerateKeys(), node.GenerateKeys(), node.GenerateKeys()
 	all := []app.Participant{
 		{Index: 0, PubKey: a.Public()},
-		{Index: 1, PubKey: b.Public(), FormerKeys: [][]byte{c.Public()}, Active: true},
+		{Index: 1, PubKey: b.Public(), FormerKeys: []app.FormerKey{{PubKey: c.Public()}}, Active: true},
 	}
 	p, err := holder(all, "file", b)
 	require.NoError(t, err)

@@ -1,0 +1,40 @@
+package abci
+
+import (
+	"fmt"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/app"
+)
+
+// misbehaviors returns what CometBFT tells of a block's evidence as the core reads it.
+func misbehaviors(proven []abcitypes.Misbehavior) []app.Misbehavior {
+	var out []app.Misbehavior
+	for _, m := range proven {
+		out = append(out, app.Misbehavior{Type: uint32(m.Type), Address: m.Validator.Address, Height: uint64(m.Height)})
+	}
+	return out
+}
+
+// MisbehaviorOf returns what a block's evidence proves, as CometBFT tells validators of it. The block
+// may be of any origin.
+func MisbehaviorOf(evidence types.EvidenceList) ([]app.Misbehavior, error) {
+	for i, e := range evidence {
+		if err := e.ValidateBasic(); err != nil {
+			return nil, fmt.Errorf("evidence %d: %w", i, err)
+		}
+	}
+	return misbehaviors(evidence.ToABCI()), nil
+}
+
+// offenceEvents name what a block's evidence put on file.
+func offenceEvents(offences []app.Offence) []abcitypes.Event {
+	var events []abcitypes.Event
+	for _, o := range offences {
+		events = append(events, event("offence",
+			"participant", number(uint64(o.Participant)), "of", app.MisbehaviorName(o.Misbehavior), "height", number(o.Voted)))
+	}
+	return events
+}

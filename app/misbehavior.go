@@ -1,0 +1,97 @@
+package app
+
+import (
+	"bytes"
+	"crypto/sha256"
+)
+
+// Misbehavior is what CometBFT proved of a validator, as a decided block carries it.
+type Misbehavior struct {
+	Type    uint32 // CometBFT's: 1 duplicate vote, 2 light client attack
+	Address []byte // the validator's: the first 20 bytes of SHA-256 of its consensus key
+	Height  uint64 // at which it misbehaved
+}
+
+// MisbehaviorName returns CometBFT's type in words.
+func MisbehaviorName(kind uint32) string {
+	switch kind {
+	case 1:
+		return "duplicate vote"
+	case 2:
+		return "light client attack"
+	}
+	return "unknown"
+}
+
+// convict puts on file what CometBFT proved of participants' validators, and takes their reputation. It
+// returns the new offences. A validator that is no participant's, a height before the participant's last
+// restore, and a second offence since that restore change nothing: one validator can sign any amount of
+// evidence against itself.
+func (s *State) convict(proven []Misbehavior) (new []Offence) {
+	for _, m := range proven {
+		p, key := s.validatorAt(m.Address, m.Height)
+		if p == nil || m.Type == 0 || m.Height <= p.SettledHeight && p.SettledHeight > 0 || s.misbehaved(p) {
+			continue
+		}
+		o := Offence{Participant: p.Index, Misbehavior: m.Type, Voted: m.Height, Height: s.Height, Evidence: key}
+		s.punish(o)
+		new = append(new, o)
+	}
+	return new
+}
+
+// validatorAt returns the participant, active or not, whose validator had an address at a height, and the
+// consensus key. Of keys that one participant gave up and another took the first that ended after the
+// height is meant.
+func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, key []byte) {
+	is := func(key []byte) bool {
+		sum := sha256.Sum256(key)
+		return len(key) > 0 && bytes.Equal(sum[:20], address)
+	}
+	end := ^uint64(0)
+	for i := range s.Participants {
+		p := &s.Participants[i]
+		if owner == nil && is(p.ConsensusKey) {
+			owner, key = p, p.ConsensusKey
+		}
+		for _, v := range p.FormerValidators {
+			if height < v.Height && v.Height < end && is(v.ConsensusKey) {
+				owner, key, end = p, v.ConsensusKey, v.Height
+			}
+		}
+	}
+	return owner, key
+}
+
+// misbehaved reports whether a misbehaviour of a participant's validator is on file that no restore
+// settled.
+func (s *State) misbehaved(p *Participant) bool {
+	for _, o := range s.Offences {
+		if o.Participant == p.Index && o.Misbehavior != 0 && o.Height > p.SettledHeight {
+			return true
+		}
+	}
+	return false
+}
+
+// unseats returns the participants whose validators the next boundary takes from them: with
+// reputation.unseat those that misbehaved, the last validator excepted.
+func (s *State) unseats() (out []uint32) {
+	if !s.Params.Reputation.Unseat {
+		return nil
+	}
+	validators := 0
+	for i := range s.Participants {
+		p := &s.Participants[i]
+		if !p.Active || len(p.ConsensusKey) == 0 {
+			continue
+		}
+		if validators++; s.misbehaved(p) {
+			out = append(out, p.Index)
+		}
+	}
+	if len(out) > 0 && len(out) == validators {
+		out = out[1:] // one stays
+	}
+	return out
+}
