@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -50,49 +51,40 @@ type Config struct {
 // Validate returns nil, or an error wrapping ErrConfig that names the field, its value and the
 // bound. A parameter of another kind must be 0, so that no config looks more private than it is.
 func (c Config) Validate() error {
-	if c.Kind != Gaussian && c.Kind != Prototype && c.Kind != None {
-		return fmt.Errorf("%w: kind %q, want %q, %q or %q", ErrConfig, c.Kind, Gaussian, Prototype, None)
-	}
-	if !(c.ExpectedBatch > 0) || math.IsInf(c.ExpectedBatch, 1) {
-		return fmt.Errorf("%w: expected batch %v, want a positive finite number", ErrConfig, c.ExpectedBatch)
-	}
-	if !(c.Momentum >= 0 && c.Momentum < 1) {
-		return fmt.Errorf("%w: momentum %v, want 0 or more and below 1", ErrConfig, c.Momentum)
-	}
-	if !(c.Clip >= 0) || math.IsInf(c.Clip, 1) {
-		return fmt.Errorf("%w: clip norm %v, want a finite number of at least 0", ErrConfig, c.Clip)
-	}
-	if c.Kind == Gaussian && c.Clip == 0 {
-		return fmt.Errorf("%w: clip norm 0, want it positive for kind %q: without it one example has no bound", ErrConfig, c.Kind)
-	}
-	if err := c.only(Gaussian, "noise multiplier", c.NoiseMultiplier); err != nil {
-		return err
-	}
-	if err := c.only(Prototype, "prototype epsilon", c.PrototypeEpsilon); err != nil {
-		return err
-	}
-	if c.Discrete && c.Kind != Gaussian {
-		return fmt.Errorf("%w: discrete noise, want none for kind %q", ErrConfig, c.Kind)
-	}
-	if std := FinalStd(c); c.Kind == Gaussian && (!(std > 0) || math.IsInf(std, 1)) {
-		return fmt.Errorf("%w: final noise %v from clip %v, multiplier %v, batch %v and momentum %v, want a positive finite number",
-			ErrConfig, std, c.Clip, c.NoiseMultiplier, c.ExpectedBatch, c.Momentum)
-	}
-	return nil
+	std := FinalStd(c)
+	return cmp.Or(
+		want(c.Kind == Gaussian || c.Kind == Prototype || c.Kind == None,
+			"kind %q, want %q, %q or %q", c.Kind, Gaussian, Prototype, None),
+		want(c.ExpectedBatch > 0 && !math.IsInf(c.ExpectedBatch, 1),
+			"expected batch %v, want a positive finite number", c.ExpectedBatch),
+		want(c.Momentum >= 0 && c.Momentum < 1, "momentum %v, want 0 or more and below 1", c.Momentum),
+		want(c.Clip >= 0 && !math.IsInf(c.Clip, 1), "clip norm %v, want a finite number of at least 0", c.Clip),
+		want(c.Kind != Gaussian || c.Clip != 0,
+			"clip norm 0, want it positive for kind %q: without it one example has no bound", c.Kind),
+		c.only(Gaussian, "noise multiplier", c.NoiseMultiplier),
+		c.only(Prototype, "prototype epsilon", c.PrototypeEpsilon),
+		want(c.Kind == Gaussian || !c.Discrete, "discrete noise, want none for kind %q", c.Kind),
+		want(c.Kind != Gaussian || std > 0 && !math.IsInf(std, 1),
+			"final noise %v from clip %v, multiplier %v, batch %v and momentum %v, want a positive finite number",
+			std, c.Clip, c.NoiseMultiplier, c.ExpectedBatch, c.Momentum),
+	)
 }
 
-// only checks a parameter that kind needs and no other may have.
+// only checks a parameter that the kind needs and no other kind may have.
 func (c Config) only(kind Kind, name string, value float64) error {
 	if c.Kind != kind {
-		if value != 0 {
-			return fmt.Errorf("%w: %s %v, want 0 for kind %q", ErrConfig, name, value, c.Kind)
-		}
+		return want(value == 0, "%s %v, want 0 for kind %q", name, value, c.Kind)
+	}
+	return want(value > 0 && !math.IsInf(value, 1),
+		"%s %v, want a positive finite number for kind %q", name, value, c.Kind)
+}
+
+// want returns nil if ok, else an error that wraps ErrConfig.
+func want(ok bool, format string, args ...any) error {
+	if ok {
 		return nil
 	}
-	if !(value > 0) || math.IsInf(value, 1) {
-		return fmt.Errorf("%w: %s %v, want a positive finite number for kind %q", ErrConfig, name, value, c.Kind)
-	}
-	return nil
+	return fmt.Errorf("%w: "+format, append([]any{ErrConfig}, args...)...)
 }
 
 // Private reports whether the mechanism gives differential privacy at all.

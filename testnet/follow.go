@@ -39,8 +39,8 @@ type follower struct {
 }
 
 // Follow delivers every closed round from 0 to the last in order, through all
-// epochs that are there by then. It asks the first node, and the next one while
-// that does not answer. The evaluator may be nil: no accuracy is then measured.
+// epochs that there are by then. It asks the first node, and the next one while
+// that does not answer. The evaluator may be nil: then no accuracy is measured.
 func Follow(ctx context.Context, n *Net, e *evaluate.Evaluator, each func(Round) error) error {
 	f := &follower{poll: 20 * time.Millisecond}
 	for _, node := range n.Nodes {
@@ -50,36 +50,24 @@ func Follow(ctx context.Context, n *Net, e *evaluate.Evaluator, each func(Round)
 		}
 		f.clients = append(f.clients, c)
 	}
-	status := func() (abci.Status, error) {
-		return retry(ctx, f, func(c *client.Client) (abci.Status, error) { return c.Status(ctx) })
-	}
 	var past abci.Status
 	var err error
 	if n.opened {
-		if past, err = status(); err != nil {
+		if past, err = f.status(ctx); err != nil {
 			return err
 		}
 	}
 	account := account{params: n.Genesis.Params}
 	for epoch, t := uint64(0), uint64(0); ; {
 		r, err := retry(ctx, f, func(c *client.Client) (Round, error) { return ask(ctx, c, epoch, t, e, &account) })
-		switch {
-		case errors.Is(err, errNotClosed):
-			s, err := status()
-			switch {
-			case err != nil:
+		if errors.Is(err, errNotClosed) {
+			var done bool
+			if epoch, t, done, err = f.next(ctx, epoch, t); err != nil || done {
 				return err
-			case s.Epoch > epoch: // and its rounds are all delivered, or it was ended early
-				epoch, t = epoch+1, 0
-			case s.Done && s.Round == t:
-				return nil
-			default:
-				if err := pause(ctx, f.poll); err != nil {
-					return err
-				}
 			}
 			continue
-		case err != nil:
+		}
+		if err != nil {
 			return err
 		}
 		r.Past = epoch < past.Epoch || epoch == past.Epoch && t < past.Round
@@ -88,6 +76,26 @@ func Follow(ctx context.Context, n *Net, e *evaluate.Evaluator, each func(Round)
 		}
 		t++
 	}
+}
+
+func (f *follower) status(ctx context.Context) (abci.Status, error) {
+	return retry(ctx, f, func(c *client.Client) (abci.Status, error) { return c.Status(ctx) })
+}
+
+// next returns the round to ask for after a round was found not to be closed: the first of the next
+// epoch if the round's epoch has ended, else the same one, after a pause. It reports whether the
+// chain is done.
+func (f *follower) next(ctx context.Context, epoch, t uint64) (uint64, uint64, bool, error) {
+	s, err := f.status(ctx)
+	switch {
+	case err != nil:
+		return epoch, t, false, err
+	case s.Epoch > epoch:
+		return epoch + 1, 0, false, nil
+	case s.Done && s.Round == t:
+		return epoch, t, true, nil
+	}
+	return epoch, t, false, pause(ctx, f.poll)
 }
 
 // errNotClosed means that a round has no record yet.

@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -56,15 +57,14 @@ type Manifest struct {
 	GenesisTime time.Time `mapstructure:"-"`
 }
 
-// Check fills the defaults and refuses what no localnet can be made of.
+// Check fills the defaults and returns an error if no localnet can be made of the manifest.
 func (m *Manifest) Check() error {
 	_, err := m.check()
 	return err
 }
 
-// check also gives the chain's parameters. It finds what is wrong before the
-// first home is made: homes that are left half made stand in the way of the
-// next try.
+// check also returns the chain's parameters. It reports all mistakes before the first home is made,
+// because half-made homes would block the next try.
 func (m *Manifest) check() (params.Params, error) {
 	if err := m.complete(); err != nil {
 		return params.Params{}, err
@@ -76,8 +76,17 @@ func (m *Manifest) check() (params.Params, error) {
 	return p, err
 }
 
+// byzantine returns f, the number of faulty validators that the net withstands.
+func (m *Manifest) byzantine() int { return (m.Validators - 1) / 3 }
+
 // complete fills the defaults and checks the fields.
 func (m *Manifest) complete() error {
+	m.fill()
+	return cmp.Or(m.checkNet(), m.checkFaults())
+}
+
+// fill sets the fields that are not given to their defaults.
+func (m *Manifest) fill() {
 	if m.Validators == 0 {
 		m.Validators = 4
 	}
@@ -96,13 +105,17 @@ func (m *Manifest) complete() error {
 	if m.GenesisTime.IsZero() {
 		m.GenesisTime = time.Now()
 	}
-	f := (m.Validators - 1) / 3
 	if m.Neighbours == 0 {
 		m.Neighbours = m.Validators - 1
 		if m.Validators > 10 {
-			m.Neighbours = max(8, f+1)
+			m.Neighbours = max(8, m.byzantine()+1)
 		}
 	}
+}
+
+// checkNet checks the fields that describe the chain and its nodes.
+func (m *Manifest) checkNet() error {
+	f := m.byzantine()
 	switch {
 	case m.Validators < 1 || m.Validators > MaxValidators:
 		return fmt.Errorf("%d validators, want 1 to %d on one machine", m.Validators, MaxValidators)
@@ -117,6 +130,11 @@ func (m *Manifest) complete() error {
 	case m.Home == "":
 		return fmt.Errorf("no home for the nodes")
 	}
+	return nil
+}
+
+// checkFaults checks what the manifest does to the nodes.
+func (m *Manifest) checkFaults() error {
 	for _, x := range m.Attacks {
 		if x.Node < 0 || x.Node >= m.Validators {
 			return fmt.Errorf("attack by node %d, want 0 to %d", x.Node, m.Validators-1)

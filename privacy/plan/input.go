@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -41,51 +42,19 @@ type Input struct {
 
 // complete checks an input and fills in what follows from the rest.
 func (in Input) complete() (Input, rules.Rule, error) {
-	bad := func(format string, args ...any) (Input, rules.Rule, error) {
-		return in, nil, fmt.Errorf("%w: "+format, append([]any{ErrInput}, args...)...)
+	if err := in.check(); err != nil {
+		return in, nil, err
 	}
-	n, f := in.Participants, in.Byzantine
-	switch {
-	case n < 1 || n > gradients.MaxParticipants:
-		return bad("%d participants, want 1 to %d", n, gradients.MaxParticipants)
-	case f < 0 || n < 3*f+1:
-		return bad("%d Byzantine of %d participants, want 0 to %d (N >= 3f+1)", f, n, (n-1)/3)
-	case in.Samples < 1:
-		return bad("%d samples a participant, want at least 1", in.Samples)
-	case (in.SamplingRate == 0) == (in.Batch == 0):
-		return bad("sampling rate %v and batch %d, want one of them", in.SamplingRate, in.Batch)
-	case in.Batch < 0 || in.Batch > in.Samples:
-		return bad("batch %d, want 1 to the %d samples", in.Batch, in.Samples)
-	case !(in.Clip > 0) || math.IsInf(in.Clip, 1):
-		return bad("clip norm %v, want a positive finite number", in.Clip)
-	case !(in.Momentum >= 0 && in.Momentum < 1):
-		return bad("worker momentum %v, want 0 or more and below 1", in.Momentum)
-	case in.Rounds < 1:
-		return bad("%d rounds, want at least 1", in.Rounds)
-	case in.RoundTime <= 0:
-		return bad("round time %v, want it positive", in.RoundTime)
-	case !in.Width.Valid():
-		return bad("coordinates of %d bytes, want 1 or 2", in.Width)
-	case (in.Epsilon == 0) == (in.NoiseMultiplier == 0):
-		return bad("target epsilon %v and noise multiplier %v, want one of them", in.Epsilon, in.NoiseMultiplier)
-	case !(in.LearningRate >= 0) || math.IsInf(in.LearningRate, 1):
-		return bad("learning rate %v of Lemma 1, want a positive finite number", in.LearningRate)
-	}
-	if err := in.Model.Validate(); err != nil {
-		return bad("%w", err)
-	}
-	rule, err := rules.Lookup(in.Rule)
+	rule, err := in.rule()
 	if err != nil {
-		return bad("%w", err)
-	}
-	if err := aggregates(rule, n, f); err != nil {
-		return bad("rule %s cannot aggregate N-f gradients of N = %d participants with f = %d: %w", in.Rule, n, f, err)
+		return in, nil, err
 	}
 	if in.SamplingRate == 0 {
 		in.SamplingRate = float64(in.Batch) / float64(in.Samples)
 	}
-	if !(in.SamplingRate > 0 && in.SamplingRate <= 1) {
-		return bad("sampling rate %v, want above 0 and at most 1", in.SamplingRate)
+	if err := want(in.SamplingRate > 0 && in.SamplingRate <= 1,
+		"sampling rate %v, want above 0 and at most 1", in.SamplingRate); err != nil {
+		return in, nil, err
 	}
 	if in.Batch == 0 {
 		in.Batch = max(1, int(math.Round(in.SamplingRate*float64(in.Samples))))
@@ -94,6 +63,49 @@ func (in Input) complete() (Input, rules.Rule, error) {
 		in.LearningRate = paperLearningRate
 	}
 	return in, rule, nil
+}
+
+// check returns the first error among the fields that depend on no rule.
+func (in Input) check() error {
+	n, f := in.Participants, in.Byzantine
+	err := in.Model.Validate()
+	return cmp.Or(
+		want(n >= 1 && n <= gradients.MaxParticipants, "%d participants, want 1 to %d", n, gradients.MaxParticipants),
+		want(f >= 0 && n >= 3*f+1, "%d Byzantine of %d participants, want 0 to %d (N >= 3f+1)", f, n, (n-1)/3),
+		want(in.Samples >= 1, "%d samples a participant, want at least 1", in.Samples),
+		want((in.SamplingRate == 0) != (in.Batch == 0),
+			"sampling rate %v and batch %d, want one of them", in.SamplingRate, in.Batch),
+		want(in.Batch >= 0 && in.Batch <= in.Samples, "batch %d, want 1 to the %d samples", in.Batch, in.Samples),
+		want(in.Clip > 0 && !math.IsInf(in.Clip, 1), "clip norm %v, want a positive finite number", in.Clip),
+		want(in.Momentum >= 0 && in.Momentum < 1, "worker momentum %v, want 0 or more and below 1", in.Momentum),
+		want(in.Rounds >= 1, "%d rounds, want at least 1", in.Rounds),
+		want(in.RoundTime > 0, "round time %v, want it positive", in.RoundTime),
+		want(in.Width.Valid(), "coordinates of %d bytes, want 1 or 2", in.Width),
+		want((in.Epsilon == 0) != (in.NoiseMultiplier == 0),
+			"target epsilon %v and noise multiplier %v, want one of them", in.Epsilon, in.NoiseMultiplier),
+		want(in.LearningRate >= 0 && !math.IsInf(in.LearningRate, 1),
+			"learning rate %v of Lemma 1, want a positive finite number", in.LearningRate),
+		want(err == nil, "%w", err),
+	)
+}
+
+// rule returns the rule of the input's name if it can aggregate the fewest gradients of a round.
+func (in Input) rule() (rules.Rule, error) {
+	rule, err := rules.Lookup(in.Rule)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	err = aggregates(rule, in.Participants, in.Byzantine)
+	return rule, want(err == nil, "rule %s cannot aggregate N-f gradients of N = %d participants with f = %d: %w",
+		in.Rule, in.Participants, in.Byzantine, err)
+}
+
+// want returns nil if ok, else an error that wraps ErrInput.
+func want(ok bool, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf("%w: "+format, append([]any{ErrInput}, args...)...)
 }
 
 // aggregates tries the rule on the fewest gradients that may close a round, as genesis validation

@@ -15,7 +15,7 @@ type Rerun struct {
 // quickNodes is the largest net that a quick run starts.
 const quickNodes = 10
 
-// withReruns adds to each cell that asks for it the same on real nodes.
+// withReruns adds, to each cell that asks for it, the same training on real nodes.
 func (o Options) withReruns(cells []Cell) []Cell {
 	var out []Cell
 	for _, c := range cells {
@@ -27,7 +27,7 @@ func (o Options) withReruns(cells []Cell) []Cell {
 	return out
 }
 
-// compare takes the re-runs out of the results and holds them against what they
+// compare takes the re-runs out of the results and compares them with the trainings that they
 // repeat.
 func (r Results) compare() (drawn Results, reruns []Rerun, err error) {
 	for i, x := range r {

@@ -39,8 +39,8 @@ type job struct {
 	name string // for people
 }
 
-// Run computes what is missing of the experiments' cells, the dearest resource
-// being the cores, and writes their files.
+// Run computes the experiments' missing cells and writes their files. A net that fails spoils its
+// own figure only.
 func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 	if r.Seeds < 1 {
 		return fmt.Errorf("%d seeds, want at least 1", r.Seeds)
@@ -48,62 +48,90 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 	if err := os.MkdirAll(filepath.Join(r.Dir, "cells"), 0o755); err != nil {
 		return err
 	}
-	planned := make([][]job, len(experiments))
-	var alone, together []job // nets are timed, so they have the machine to themselves
-	seen := map[string]bool{}
-	total := 0
-	for i, e := range experiments {
-		cells, err := e.cells(r.Options)
-		if err != nil {
-			return fmt.Errorf("%s: %w", e.Name, err)
-		}
-		for _, c := range r.withReruns(cells) {
-			seeds := uint64(r.Seeds)
-			if c.Real != nil {
-				seeds = 1
-			}
-			for seed := range seeds {
-				j, err := r.job(c, seed+1)
-				if err != nil {
-					return err
-				}
-				j.name = e.label(c, j.seed)
-				planned[i] = append(planned[i], j)
-				total++
-				if _, err := r.read(j); err == nil || seen[j.path] {
-					continue
-				}
-				seen[j.path] = true
-				if c.Learn == nil {
-					alone = append(alone, j)
-				} else {
-					together = append(together, j)
-				}
-			}
-		}
+	todo, err := r.plan(experiments)
+	if err != nil {
+		return err
 	}
-	p := &progress{log: r.Log, start: time.Now(), total: len(alone) + len(together), ahead: cost(alone) + cost(together)/float64(r.jobs())}
-	fmt.Fprintf(r.Log, "%d cells, %d of them shared or finished before\n", total, total-p.total)
-	var err error
-	for _, j := range alone { // a net that failed costs its own figure alone
+	p := &progress{
+		log: r.Log, start: time.Now(), total: len(todo.alone) + len(todo.together),
+		ahead: cost(todo.alone) + cost(todo.together)/float64(r.jobs()),
+	}
+	fmt.Fprintf(r.Log, "%d cells, %d of them shared or finished before\n", todo.total, todo.total-p.total)
+	for _, j := range todo.alone {
 		if ctx.Err() == nil {
 			err = errors.Join(err, r.work(ctx, []job{j}, 1, p))
 		}
 	}
 	if ctx.Err() == nil {
-		err = errors.Join(err, r.work(ctx, together, r.jobs(), p))
+		err = errors.Join(err, r.work(ctx, todo.together, r.jobs(), p))
 	}
 	if ctx.Err() != nil {
 		err = fmt.Errorf("interrupted; finished cells, %d of this run, are kept in %s", p.count, filepath.Join(r.Dir, "cells"))
 	}
 	for i, e := range experiments {
-		switch failed := r.finish(e, planned[i]); {
+		switch failed := r.finish(e, todo.of[i]); {
 		case err != nil && errors.Is(failed, os.ErrNotExist): // some of its cells were not computed
 		case failed != nil:
 			err = errors.Join(err, fmt.Errorf("%s: %w", e.Name, failed))
 		}
 	}
 	return err
+}
+
+// A plan lists the jobs of a run.
+type plan struct {
+	of              [][]job // of each experiment, those that are finished included
+	total           int     // how many of has
+	alone, together []job   // those to compute; nets are timed, so each has the machine to itself
+}
+
+// plan lists the jobs of the experiments. A job that several of them need is computed once.
+func (r Runner) plan(experiments []Experiment) (plan, error) {
+	out := plan{of: make([][]job, len(experiments))}
+	seen := map[string]bool{}
+	for i, e := range experiments {
+		all, err := r.jobsOf(e)
+		if err != nil {
+			return plan{}, err
+		}
+		out.of[i] = all
+		out.total += len(all)
+		for _, j := range all {
+			if _, err := r.read(j); err == nil || seen[j.path] {
+				continue
+			}
+			seen[j.path] = true
+			if j.cell.Learn == nil {
+				out.alone = append(out.alone, j)
+			} else {
+				out.together = append(out.together, j)
+			}
+		}
+	}
+	return out, nil
+}
+
+// jobsOf returns the cells of an experiment with each of their seeds.
+func (r Runner) jobsOf(e Experiment) (jobs []job, err error) {
+	cells, err := e.cells(r.Options)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", e.Name, err)
+	}
+	for _, c := range r.withReruns(cells) {
+		seeds := uint64(r.Seeds)
+		if c.Real != nil {
+			seeds = 1
+		}
+		for seed := range seeds {
+			j, err := r.job(c, seed+1)
+			if err != nil {
+				return nil, err
+			}
+			j.name = e.label(c, j.seed)
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs, nil
 }
 
 func (r Runner) jobs() int {

@@ -45,23 +45,16 @@ const maxField = types.MaxBlockSizeBytes + 8<<20
 // ErrArchive means that a file is no archive, or not a whole one.
 var ErrArchive = errors.New("not an archive of a chain")
 
-// WriteArchive copies a source's chain. It checks nothing: Run on the archive
-// does.
+// WriteArchive writes a source's chain to w and returns the number of its blocks. It checks
+// nothing: Run on the archive does.
 func WriteArchive(ctx context.Context, w io.Writer, src Source, each func(blocks uint64, done float64)) (blocks uint64, err error) {
 	z := gzip.NewWriter(w)
-	out := bufio.NewWriterSize(z, 1<<20)
-	field := func(tag byte, data []byte) error {
-		if _, err := out.Write(binary.AppendUvarint([]byte{tag}, uint64(len(data)))); err != nil {
-			return err
-		}
-		_, err := out.Write(data)
-		return err
-	}
+	out := &archiver{bufio.NewWriterSize(z, 1<<20)}
 	genesis, err := cmtjson.Marshal(src.Genesis())
-	if err != nil {
-		return 0, err
+	if err == nil {
+		err = out.field(tagGenesis, genesis)
 	}
-	if err := field(tagGenesis, genesis); err != nil {
+	if err != nil {
 		return 0, err
 	}
 	for {
@@ -69,14 +62,10 @@ func WriteArchive(ctx context.Context, w io.Writer, src Source, each func(blocks
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			return blocks, err
+		if err == nil {
+			err = out.message(tagBlock, b)
 		}
-		data, err := b.Marshal()
 		if err != nil {
-			return blocks, err
-		}
-		if err := field(tagBlock, data); err != nil {
 			return blocks, err
 		}
 		blocks++
@@ -85,27 +74,48 @@ func WriteArchive(ctx context.Context, w io.Writer, src Source, each func(blocks
 		}
 	}
 	tip, err := src.Tip(ctx)
+	if err == nil {
+		err = out.end(tip, blocks)
+	}
 	if err != nil {
 		return blocks, err
 	}
+	return blocks, errors.Join(out.Flush(), z.Close())
+}
+
+// An archiver writes the fields of an archive.
+type archiver struct{ *bufio.Writer }
+
+func (a *archiver) field(tag byte, data []byte) error {
+	if _, err := a.Write(binary.AppendUvarint([]byte{tag}, uint64(len(data)))); err != nil {
+		return err
+	}
+	_, err := a.Write(data)
+	return err
+}
+
+func (a *archiver) message(tag byte, m interface{ Marshal() ([]byte, error) }) error {
+	data, err := m.Marshal()
+	if err != nil {
+		return err
+	}
+	return a.field(tag, data)
+}
+
+// end writes what is known of the chain's tip, and the count that marks a whole file.
+func (a *archiver) end(tip Tip, blocks uint64) error {
 	if tip.Commit != nil {
-		data, err := tip.Commit.ToProto().Marshal()
-		if err != nil {
-			return blocks, err
-		}
-		if err := field(tagCommit, data); err != nil {
-			return blocks, err
+		if err := a.message(tagCommit, tip.Commit.ToProto()); err != nil {
+			return err
 		}
 	}
 	if tip.AppHash != nil {
-		if err := field(tagAppHash, tip.AppHash); err != nil {
-			return blocks, err
+		if err := a.field(tagAppHash, tip.AppHash); err != nil {
+			return err
 		}
 	}
-	if _, err := out.Write(binary.AppendUvarint([]byte{tagCount}, blocks)); err != nil {
-		return blocks, err
-	}
-	return blocks, errors.Join(out.Flush(), z.Close())
+	_, err := a.Write(binary.AppendUvarint([]byte{tagCount}, blocks))
+	return err
 }
 
 // Archive reads a file of WriteArchive.

@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -22,9 +23,9 @@ var (
 	asHex    = regexp.MustCompile(`^(?:0x)?([0-9a-fA-F]{8,64})$`)
 )
 
-// search finds blocks by height and hash, rounds by number, transactions by
-// hash, participants by index, id or name. One answer is gone to at once. The
-// paths are ours, made of numbers and hexadecimal digits.
+// search finds blocks by height and hash, rounds by number, transactions by hash, participants by
+// index, id or name. A single answer redirects at once. The paths are ours, made of numbers and
+// hexadecimal digits.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
@@ -48,7 +49,8 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	}{q, all}})
 }
 
-func (s *Server) find(ctx context.Context, q string) (out []found, err error) {
+// find returns all that a query names.
+func (s *Server) find(ctx context.Context, q string) ([]found, error) {
 	status, err := s.source.status(ctx)
 	if err != nil {
 		return nil, err
@@ -57,101 +59,139 @@ func (s *Server) find(ctx context.Context, q string) (out []found, err error) {
 	if err != nil {
 		return nil, err
 	}
-	add := func(label, path string) { out = append(out, found{label, path}) }
-	height := func(x uint64) {
-		if x >= 1 && x <= status.Height {
-			add(fmt.Sprintf("Block %d", x), fmt.Sprintf("/block/%d", x))
-		}
-	}
-	round := func(epoch, t uint64) {
-		if _, err := s.source.record(ctx, place{epoch, t}); err == nil {
-			add(fmt.Sprintf("Round %d of epoch %d", t, epoch), fmt.Sprintf("/round/%d/%d", epoch, t))
-		}
-	}
-	participant := func(p app.Participant) {
-		add(fmt.Sprintf("Participant %d, %s", p.Index, p.Moniker), fmt.Sprintf("/participant/%d", p.Index))
-	}
-	index := func(x uint64) {
-		if x < uint64(len(people)) {
-			participant(people[x])
-		}
-	}
-	whole := func(text string) uint64 { x, _ := strconv.ParseUint(text, 10, 63); return x }
-	low := strings.ToLower(q)
-	if m := asRound.FindStringSubmatch(low); m != nil {
-		round(whole(m[1]), whole(m[2]))
-		return out, nil
-	}
-	if m := asPrefix.FindStringSubmatch(low); m != nil {
-		switch m[1][0] {
-		case 'b', 'h':
-			height(whole(m[2]))
-		case 'r':
-			round(status.Epoch, whole(m[2]))
-		default:
-			index(whole(m[2]))
-		}
-		return out, nil
+	l := &lookup{source: s.source, height: status.Height, epoch: status.Epoch, people: people}
+	if l.prefixed(ctx, strings.ToLower(q)) {
+		return l.found, nil
 	}
 	if asNumber.MatchString(q) {
-		height(whole(q))
-		round(status.Epoch, whole(q))
-		index(whole(q))
+		l.block(whole(q))
+		l.round(ctx, l.epoch, whole(q))
+		l.index(whole(q))
 	}
 	if m := asHex.FindStringSubmatch(q); m != nil {
-		if more, err := s.hashes(ctx, strings.ToLower(m[1]), people); err != nil {
+		_, _, points, _ := s.tail.now()
+		if err := l.hex(ctx, strings.ToLower(m[1]), points); err != nil {
 			return nil, err
-		} else {
-			out = append(out, more...)
 		}
 	}
-	if len(out) == 0 && q != "" {
-		for _, p := range people {
-			if strings.Contains(strings.ToLower(p.Moniker), low) {
-				participant(p)
-			}
-		}
+	if len(l.found) == 0 && q != "" {
+		l.named(strings.ToLower(q))
 	}
-	return out, nil
+	return l.found, nil
 }
 
-// hashes finds what a hash, or the beginning of an id, names.
-func (s *Server) hashes(ctx context.Context, digits string, people []app.Participant) (out []found, err error) {
-	for _, p := range people {
-		for name, bytes := range map[string][]byte{"id": p.Id, "public key": p.PubKey, "consensus key": p.ConsensusKey} {
-			if len(bytes) > 0 && strings.HasPrefix(hex.EncodeToString(bytes), digits) {
-				out = append(out, found{fmt.Sprintf("Participant %d by its %s", p.Index, name), fmt.Sprintf("/participant/%d", p.Index)})
+// whole returns the number that digits make.
+func whole(digits string) uint64 { x, _ := strconv.ParseUint(digits, 10, 63); return x }
+
+// A lookup collects what a query names on a chain of a height and an epoch.
+type lookup struct {
+	source        *source
+	height, epoch uint64
+	people        []app.Participant
+	found         []found
+}
+
+func (l *lookup) add(label, path string) { l.found = append(l.found, found{label, path}) }
+
+func (l *lookup) block(height uint64) {
+	if height >= 1 && height <= l.height {
+		l.add(fmt.Sprintf("Block %d", height), fmt.Sprintf("/block/%d", height))
+	}
+}
+
+func (l *lookup) round(ctx context.Context, epoch, t uint64) {
+	if _, err := l.source.record(ctx, place{epoch, t}); err == nil {
+		l.add(fmt.Sprintf("Round %d of epoch %d", t, epoch), fmt.Sprintf("/round/%d/%d", epoch, t))
+	}
+}
+
+func (l *lookup) participant(p app.Participant) {
+	l.add(fmt.Sprintf("Participant %d, %s", p.Index, p.Moniker), fmt.Sprintf("/participant/%d", p.Index))
+}
+
+func (l *lookup) index(x uint64) {
+	if x < uint64(len(l.people)) {
+		l.participant(l.people[x])
+	}
+}
+
+// named finds participants whose name contains a text in lower case.
+func (l *lookup) named(text string) {
+	for _, p := range l.people {
+		if strings.Contains(strings.ToLower(p.Moniker), text) {
+			l.participant(p)
+		}
+	}
+}
+
+// prefixed reports whether a query says what kind of thing it names, and finds that.
+func (l *lookup) prefixed(ctx context.Context, q string) bool {
+	if m := asRound.FindStringSubmatch(q); m != nil {
+		l.round(ctx, whole(m[1]), whole(m[2]))
+		return true
+	}
+	m := asPrefix.FindStringSubmatch(q)
+	if m == nil {
+		return false
+	}
+	switch m[1][0] {
+	case 'b', 'h':
+		l.block(whole(m[2]))
+	case 'r':
+		l.round(ctx, l.epoch, whole(m[2]))
+	default:
+		l.index(whole(m[2]))
+	}
+	return true
+}
+
+// hex finds what a hash, or the beginning of a participant's id or key, names. The points are the
+// rounds whose records it compares.
+func (l *lookup) hex(ctx context.Context, digits string, points []Point) error {
+	l.keys(digits)
+	hash, err := hex.DecodeString(digits)
+	if err != nil || len(digits) != 64 {
+		return nil
+	}
+	if err := l.hash(ctx, hash); err != nil {
+		return err
+	}
+	for _, p := range points {
+		r, err := l.source.record(ctx, place{p.Epoch, p.Round})
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(r.ModelHash, hash) || bytes.Equal(r.DeltaDigest, hash) {
+			l.add(fmt.Sprintf("Round %d of epoch %d, by its model or Delta", r.Round, r.Epoch), fmt.Sprintf("/round/%d/%d", r.Epoch, r.Round))
+		}
+	}
+	return nil
+}
+
+// keys finds the participants whose id or one of whose keys begins with the digits.
+func (l *lookup) keys(digits string) {
+	for _, p := range l.people {
+		for name, key := range map[string][]byte{"id": p.Id, "public key": p.PubKey, "consensus key": p.ConsensusKey} {
+			if len(key) > 0 && strings.HasPrefix(hex.EncodeToString(key), digits) {
+				l.add(fmt.Sprintf("Participant %d by its %s", p.Index, name), fmt.Sprintf("/participant/%d", p.Index))
 			}
 		}
 	}
-	if len(digits) != 64 {
-		return out, nil
-	}
-	hash, err := hex.DecodeString(digits)
-	if err != nil {
-		return out, nil
-	}
-	switch got, err := s.source.blocks.Tx(ctx, hash, false); {
+}
+
+// hash finds the transaction and the block of a hash.
+func (l *lookup) hash(ctx context.Context, hash []byte) error {
+	switch got, err := l.source.blocks.Tx(ctx, hash, false); {
 	case err == nil && got != nil:
-		out = append(out, found{"Transaction " + digits, "/tx/" + digits})
+		l.add(fmt.Sprintf("Transaction %x", hash), fmt.Sprintf("/tx/%x", hash))
 	case err != nil && !absent(err):
-		return nil, err
+		return err
 	}
-	switch got, err := s.source.blocks.BlockByHash(ctx, hash); {
+	switch got, err := l.source.blocks.BlockByHash(ctx, hash); {
 	case err == nil && got != nil && got.Block != nil:
-		out = append(out, found{fmt.Sprintf("Block %d", got.Block.Height), fmt.Sprintf("/block/%d", got.Block.Height)})
+		l.add(fmt.Sprintf("Block %d", got.Block.Height), fmt.Sprintf("/block/%d", got.Block.Height))
 	case err != nil && !absent(err):
-		return nil, err
+		return err
 	}
-	_, _, points, _ := s.tail.now()
-	for _, p := range points {
-		r, err := s.source.record(ctx, place{p.Epoch, p.Round})
-		if err != nil {
-			return nil, err
-		}
-		if hex.EncodeToString(r.ModelHash) == digits || hex.EncodeToString(r.DeltaDigest) == digits {
-			out = append(out, found{fmt.Sprintf("Round %d of epoch %d, by its model or Delta", r.Round, r.Epoch), fmt.Sprintf("/round/%d/%d", r.Epoch, r.Round)})
-		}
-	}
-	return out, nil
+	return nil
 }
