@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist/model"
 )
 
@@ -99,7 +98,7 @@ func TestLearnsDigits(t *testing.T) {
 			require.NoError(t, err)
 			params, sum := uniform(m.Dim(), 0.1, 1), make([]float64, m.Dim())
 			before := m.Evaluate(params, x, labels)
-			for range stage.Pick(100, 200, 200) {
+			for range 200 {
 				m.ClippedSum(sum, params, x, labels, 0)
 				for j, g := range sum {
 					params[j] -= g / 1500
