@@ -138,7 +138,7 @@ func TestSharedGenesis(t *testing.T) {
 		`unknown field "power"`:         {odd(func(e map[string]any) { e["power"] = 100 })},
 		"consensus_key has 3 bytes":     {odd(func(e map[string]any) { e["consensus_key"] = "AAAA" })},
 		"want 0 or 32":                  {odd(func(e map[string]any) { e["consensus_key"] = "AAAA" })},
-		"does not print":                {odd(func(e map[string]any) { e["moniker"] = "\x1b[2J" })},
+		"printable ASCII alone":         {odd(func(e map[string]any) { e["moniker"] = "\x1b[2J" })},
 		"--byzantine is 1 with 1":       {"--byzantine", "1", entries[0]},
 		"--params and --preset: one of": {"--params", "x", "--preset", "y", entries[0]},
 		`unknown preset "y"`:            {"--preset", "y", entries[0]},
