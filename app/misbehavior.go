@@ -3,6 +3,8 @@ package app
 import (
 	"bytes"
 	"crypto/sha256"
+
+	"github.com/spdl/spdl/app/tx"
 )
 
 // Misbehavior is what CometBFT proved of a validator, as a decided block carries it.
@@ -12,8 +14,8 @@ type Misbehavior struct {
 	Height  uint64 // at which it misbehaved
 }
 
-// MisbehaviorName returns CometBFT's type in words.
-func MisbehaviorName(kind uint32) string {
+// misbehaviorName returns CometBFT's type in words.
+func misbehaviorName(kind uint32) string {
 	switch kind {
 	case 1:
 		return "duplicate vote"
@@ -21,6 +23,15 @@ func MisbehaviorName(kind uint32) string {
 		return "light client attack"
 	}
 	return "unknown"
+}
+
+// Cause returns what the offence is made of: the kind of the two statements, or CometBFT's type of
+// misbehaviour.
+func (o Offence) Cause() string {
+	if o.Misbehavior != 0 {
+		return misbehaviorName(o.Misbehavior)
+	}
+	return tx.Kind(o.Kind).String()
 }
 
 // convict puts on file what CometBFT proved of participants' validators, and takes their reputation. It

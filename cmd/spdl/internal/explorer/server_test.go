@@ -193,7 +193,7 @@ func TestAttackerAtAGlance(t *testing.T) {
 	home := get(s, "/").Body.String()
 	require.Contains(t, home, "1 participant looks like an attacker")
 	require.Contains(t, home, "opposed to Delta in 12 of 12")
-	require.Contains(t, home, "proven equivocations: 1")
+	require.Contains(t, home, "proven offences: 1")
 	require.Equal(t, 1, strings.Count(home, `<tr class="alarm-suspect">`))
 	round := get(s, "/round/0/3").Body.String()
 	for _, text := range []string{

@@ -243,7 +243,7 @@ func (s *Standing) judge() {
 		s.Reasons = append(s.Reasons, fmt.Sprintf(format, args...))
 	}
 	if s.Offences > 0 {
-		raise(Suspect, "proven equivocations: %d", s.Offences)
+		raise(Suspect, "proven offences: %d", s.Offences)
 	}
 	if s.Active && s.Reputation <= 0 {
 		raise(Suspect, "reputation 0")

@@ -36,7 +36,7 @@ func (c *Chain) Page(command, version string) ([]byte, error) {
 		{SVG: svg, Summary: experiment.Summary{Name: "participants", Title: "Training and participants", Notes: notes, Table: c.participants()}},
 	}
 	if t := c.incidents(); len(t.Rows) > 0 {
-		sections = append(sections, experiment.Section{Summary: experiment.Summary{Name: "incidents", Title: "Leaders passed over, and proven equivocations", Table: t}})
+		sections = append(sections, experiment.Section{Summary: experiment.Summary{Name: "incidents", Title: "Leaders passed over, and proven offences", Table: t}})
 	}
 	title := "Rounds"
 	if uint64(len(c.rounds)) < c.Audit.Rounds {

@@ -1,6 +1,6 @@
-// Package export writes a trained model to a file that other tools read, with a
+// Package modelfile writes a trained model to a file that other tools read, with a
 // card that says where it comes from and the proof that it does: safetensors,
-// npz or JSON. It knows no network; abci/verify checks what it reads.
+// npz or JSON. It knows no network; package verify checks what it reads.
 package modelfile
 
 import (

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
@@ -155,10 +154,10 @@ func auditText(w io.Writer, r *audit.Report) error {
 		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%d\n", b.Participant, b.Epoch, b.Round, b.View, b.ClosedBy, b.Height)
 	}
 	if len(r.Offences) > 0 {
-		fmt.Fprintf(t, "\nproven equivocations: %d\nparticipant\tof\tepoch\tround\tview\tproven at\n", len(r.Offences))
+		fmt.Fprintf(t, "\nproven offences: %d\nparticipant\tof\tepoch\tround\tview\tproven at\n", len(r.Offences))
 	}
 	for _, o := range r.Offences {
-		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\n", o.Participant, tx.Kind(o.Kind), o.Epoch, o.Round, o.View, o.Height)
+		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\n", o.Participant, o.Cause(), o.Epoch, o.Round, o.View, o.Height)
 	}
 	fmt.Fprintln(t)
 	if err := t.Flush(); err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
@@ -92,14 +91,14 @@ func queryMembership() *cobra.Command {
 }
 
 func queryEvidence() *cobra.Command {
-	return question{use: "evidence", short: "Proven equivocations", path: fixed("offences"),
+	return question{use: "evidence", short: "Proven offences: equivocations, and what CometBFT proved of validators", path: fixed("offences"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			all, err := c.Evidence(ctx)
 			return all, func(w io.Writer) error {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "participant\tof\tepoch\tround\tview\tproven at\tevidence")
 				for _, o := range all {
-					fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\t%s\n", o.Participant, tx.Kind(o.Kind), o.Epoch, o.Round, o.View, o.Height, hex.EncodeToString(o.Evidence))
+					fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\t%s\n", o.Participant, o.Cause(), o.Epoch, o.Round, o.View, o.Height, hex.EncodeToString(o.Evidence))
 				}
 				return t.Flush()
 			}, err
