@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
@@ -22,7 +23,7 @@ var reputation = Experiment{
 			if err != nil {
 				return nil, err
 			}
-			p.Params.Reputation.Reward, p.Params.Reputation.Penalty = 0, 100_000
+			p.Params.Reputation = params.Reputation{Initial: params.One, Penalty: 100_000} // without a margin
 			p.Byzantine, p.Attack, p.Every = train.MaxByzantine(p.Nodes), name, 1
 			cells = append(cells, Cell{Panel: "the paper: Krum, p=0.1, nothing earned back", Series: name, Learn: &p})
 		}
