@@ -51,17 +51,10 @@ func (s *State) Execute(b Block) (*Outcome, error) {
 	out := &Outcome{State: next, Changed: true}
 	operations, draws := b.Txs, []leader.Draw(nil)
 	if len(b.Txs) > 0 && b.Txs[0].Aggregate != nil {
-		vectors, rest, err := s.checkRound(b)
-		if err != nil {
+		var err error
+		if operations, draws, err = s.executeRound(b, out); err != nil {
 			return nil, err
 		}
-		if draws, err = s.draws(b.Txs[1 : 1+len(vectors)]); err != nil {
-			return nil, err
-		}
-		if out.Record, err = s.closeRound(next, b.Txs[0].Aggregate, vectors, draws); err != nil {
-			return nil, err
-		}
-		operations = rest
 	}
 	if err := next.executeOperations(operations); err != nil {
 		return nil, err
@@ -76,6 +69,20 @@ func (s *State) Execute(b Block) (*Outcome, error) {
 		next.elect(draws)
 	}
 	return out, next.seal()
+}
+
+// executeRound closes the open round with a block's aggregate and gradients, in the outcome's state.
+// It returns the operations that follow them, and the verified VRF outputs.
+func (s *State) executeRound(b Block, out *Outcome) (operations []*tx.Tx, draws []leader.Draw, err error) {
+	vectors, operations, err := s.checkRound(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	if draws, err = s.draws(b.Txs[1 : 1+len(vectors)]); err != nil {
+		return nil, nil, err
+	}
+	out.Record, err = s.closeRound(out.State, b.Txs[0].Aggregate, vectors, draws)
+	return operations, draws, err
 }
 
 // Judge is Execute with a panic turned into a fault of the block: what an outsider sends must not

@@ -43,6 +43,14 @@ func (r rotate) check(s *State) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := r.checkKeys(s, p); err != nil {
+		return err
+	}
+	return s.keysFree(p, r.keys())
+}
+
+// checkKeys is M1: the new keys are valid, their owner has them, and there is room for the old ones.
+func (r rotate) checkKeys(s *State, p *Participant) error {
 	next := r.rotated(p, s)
 	who := Identity{PubKey: next.PubKey, VrfKey: next.VrfKey, ConsensusKey: next.ConsensusKey}
 	switch err := who.Check(); {
@@ -54,10 +62,6 @@ func (r rotate) check(s *State) (err error) {
 		return fmt.Errorf("%w: pub_key_proof is not a signature with the new pub_key", ErrIdentity)
 	case len(r.PubKey) == 0 && len(r.PubKeyProof) > 0 || len(r.VrfKey) == 0 && len(r.VrfProof) > 0:
 		return fmt.Errorf("%w: a proof without its key", ErrIdentity)
-	case len(r.PubKey) > 0 && len(p.FormerKeys) >= maxFormerKeys:
-		return fmt.Errorf("%w: participant %d has rotated %d times, at most %d", ErrIdentity, p.Index, len(p.FormerKeys), maxFormerKeys)
-	case len(r.ConsensusKey) > 0 && len(p.FormerValidators) >= maxFormerKeys:
-		return fmt.Errorf("%w: participant %d has rotated its consensus key %d times, at most %d", ErrIdentity, p.Index, len(p.FormerValidators), maxFormerKeys)
 	case len(p.ConsensusKey) == 0 && len(r.ConsensusKey) > 0:
 		return fmt.Errorf("%w: participant %d is a worker alone; a validator joins by approval", ErrIdentity, p.Index)
 	}
@@ -69,7 +73,12 @@ func (r rotate) check(s *State) (err error) {
 	if err := checkConsensusProof(s.ChainID, next.PubKey, r.ConsensusKey, r.ConsensusProof); err != nil {
 		return err
 	}
-	return s.keysFree(p, r.keys())
+	former, validators := len(next.FormerKeys), len(next.FormerValidators)
+	if len(r.PubKey) > 0 && former > maxFormerKeys || len(r.ConsensusKey) > 0 && validators > maxFormerKeys {
+		return fmt.Errorf("%w: participant %d would have rotated its signing key %d times and its consensus key %d times, at most %d each",
+			ErrIdentity, p.Index, former, validators, maxFormerKeys)
+	}
+	return nil
 }
 
 // rotated returns the participant with its new keys, in force from the state's open round and two

@@ -133,51 +133,12 @@ func checkMempool(c *config.Config, s *app.State) error {
 	return nil
 }
 
-func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) (err error) {
-	doc, err := readGenesis(c)
-	if err != nil {
+// start makes the node and its application, starts them, and runs beside them what the hooks and
+// app.toml ask for. What it has started when it fails is Stop's to end.
+func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
+	if err := r.assemble(c, a, keys, logger); err != nil {
 		return err
 	}
-	options := abci.Options{
-		ChainID: doc.ChainID,
-		DB:      r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
-		PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: abci.Retain(a.Retain),
-	}
-	if c.Instrumentation.IsPrometheusEnabled() { // on CometBFT's listener, which serves the default registry
-		options.Metrics = metrics.New(prometheus.DefaultRegisterer, doc.ChainID)
-	}
-	if keys.Signing != nil {
-		options.OwnKey = keys.Public()
-	}
-	if r.Application, err = abci.New(options); err != nil {
-		return err
-	}
-	x := newExpress(c.Mempool.MaxTxBytes)
-	if r.Node, err = build(c, r.Application, heard{logger, r.hear}, &r.databases, cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": newClock(options.Metrics)})); err != nil {
-		return err
-	}
-	if err := checkMempool(c, r.Application.State()); err != nil {
-		return err
-	}
-	x.pool = r.Node.Mempool()
-	r.Application.SetExpress(x.send)
-	r.Application.SetReport(func(raw []byte) {
-		go func() { _ = x.pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // another node was first, where it is refused
-	})
-	local := rpclocal.New(r.Node)
-	r.Application.SetBroadcast(func(ctx context.Context, raw []byte) error {
-		if err := r.synced(ctx); err != nil {
-			return err
-		}
-		answer, err := local.BroadcastTxSync(ctx, raw)
-		switch {
-		case errors.Is(err, mempool.ErrTxInCache):
-			return nil
-		case err != nil:
-			return err
-		}
-		return abci.Verdict(answer.Code, answer.Log)
-	})
 	if err := r.Node.Start(); err != nil {
 		return err
 	}
@@ -203,6 +164,62 @@ func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger 
 			return err
 		}
 	}
+	return r.startWorker(ctx, c, a, keys, logger.With("module", "worker"), h)
+}
+
+// assemble makes the application and the CometBFT node around it, and gives each what it needs of
+// the other. It starts nothing.
+func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger) error {
+	doc, err := readGenesis(c)
+	if err != nil {
+		return err
+	}
+	options := abci.Options{
+		ChainID: doc.ChainID,
+		DB:      r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
+		PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: abci.Retain(a.Retain),
+	}
+	if c.Instrumentation.IsPrometheusEnabled() { // on CometBFT's listener, which serves the default registry
+		options.Metrics = metrics.New(prometheus.DefaultRegisterer, doc.ChainID)
+	}
+	if keys.Signing != nil {
+		options.OwnKey = keys.Public()
+	}
+	if r.Application, err = abci.New(options); err != nil {
+		return err
+	}
+	x := newExpress(c.Mempool.MaxTxBytes)
+	reactors := map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": newClock(options.Metrics)}
+	if r.Node, err = build(c, r.Application, heard{logger, r.hear}, &r.databases, cmtnode.CustomReactors(reactors)); err != nil {
+		return err
+	}
+	if err := checkMempool(c, r.Application.State()); err != nil {
+		return err
+	}
+	x.pool = r.Node.Mempool()
+	r.Application.SetExpress(x.send)
+	r.Application.SetReport(func(raw []byte) {
+		go func() { _ = x.pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // another node was first, where it is refused
+	})
+	local := rpclocal.New(r.Node)
+	r.Application.SetBroadcast(func(ctx context.Context, raw []byte) error {
+		if err := r.synced(ctx); err != nil {
+			return err
+		}
+		answer, err := local.BroadcastTxSync(ctx, raw)
+		switch {
+		case errors.Is(err, mempool.ErrTxInCache):
+			return nil
+		case err != nil:
+			return err
+		}
+		return abci.Verdict(answer.Code, answer.Log)
+	})
+	return nil
+}
+
+// startWorker runs the worker in the node's process, where app.toml says so.
+func (r *Running) startWorker(ctx context.Context, c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) (err error) {
 	if !a.Worker.Enabled {
 		r.worker <- nil
 		return nil
@@ -214,9 +231,9 @@ func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger 
 			return err
 		}
 	}
-	conf := WorkerOf(c, a, keys, h.Data, logger.With("module", "worker").Info)
+	conf := WorkerOf(c, a, keys, h.Data, logger.Info)
 	conf.Follow = true
-	go func() { r.worker <- r.work(ctx, chain, conf, logger.With("module", "worker")) }()
+	go func() { r.worker <- r.work(ctx, chain, conf, logger) }()
 	return nil
 }
 

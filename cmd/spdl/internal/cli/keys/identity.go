@@ -84,8 +84,8 @@ func (o IdentityOptions) Identity(r *command.Run, key Options) (app.Identity, wo
 	return who, keys, err
 }
 
-// ConsensusKey is the key in a priv_validator_key.json, which signs that its owner has it. CometBFT's own
-// reader would end the process where the file is damaged.
+// ConsensusKey returns the private key of a priv_validator_key.json, which signs that its owner has
+// it. CometBFT's own reader would end the process where the file is damaged.
 func ConsensusKey(path string) (ed25519.PrivateKey, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -39,7 +39,7 @@ type publicKey struct {
 	Base64 string `json:"base64"`
 }
 
-func public(key []byte) publicKey {
+func public(key ed25519.PublicKey) publicKey {
 	return publicKey{hex.EncodeToString(key), base64.StdEncoding.EncodeToString(key)}
 }
 
@@ -83,7 +83,7 @@ func keysShow() *cobra.Command {
 		k := publicOf(file, keys)
 		switch consensus, err := ConsensusKey(c.PrivValidatorKeyFile()); {
 		case err == nil:
-			p := public(consensus)
+			p := public(consensus.Public().(ed25519.PublicKey))
 			k.Consensus = &p
 		case !errors.Is(err, os.ErrNotExist): // a worker needs none
 			return err
