@@ -12,12 +12,8 @@ import (
 // Bundle is the answer to /bundle/{t}: what a round's model is proven by, all of
 // one state. Its application hash is in the header of the height after.
 type Bundle struct {
-	Height       uint64       `json:"height"`
-	Round        proof.Proven `json:"round"`        // its record
-	Progress     proof.Proven `json:"progress"`     // which epoch is running
-	Params       proof.Proven `json:"params"`       // of the running epoch
-	Epochs       proof.Proven `json:"epochs"`       // those that have ended
-	Participants proof.Proven `json:"participants"` // all
+	Height uint64 `json:"height"`
+	proof.Bundle
 }
 
 // StateAfter is the answer to /kept/{t}: the last state at or before a round that

@@ -33,9 +33,10 @@ const fanOut = 8
 // composing are the rooms whose work is to put others together, each with its
 // reason. A limit on them would only cut one concept into several packages.
 var composing = map[string]string{
-	"cmd/spdl/internal/cli":    "the composition root: every group of commands",
-	"cmd/spdl/internal/cli/tx": "one signed transaction from keys, parameters, client and chain",
-	"testnet/experiment/train": "one training from parameters, data, workers, attackers and a simulated or real net",
+	"cmd/spdl/internal/cli":      "the composition root: every group of commands",
+	"cmd/spdl/internal/cli/tx":   "one signed transaction from keys, parameters, client and chain",
+	"cmd/spdl/internal/explorer": "all that a node tells, as pages, pictures and model files",
+	"testnet/experiment/train":   "one training from parameters, data, workers, attackers and a simulated or real net",
 }
 
 // imports maps each room of the project to what its non-test files import.

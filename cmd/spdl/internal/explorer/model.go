@@ -3,15 +3,12 @@ package explorer
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
 	"math"
 	"net/http"
-	"strconv"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
@@ -166,50 +163,3 @@ func paint(all []float64, index, side int) ([]byte, error) {
 }
 
 func abs(x int) int { return max(x, -x) }
-
-// safetensors writes parameters in the format of that name: the length of a
-// header in 8 bytes, little endian; the header, JSON, padded with blanks; the
-// numbers as they are. Layers have names where the shape is known.
-func safetensors(m abci.ModelState, shape *params.Model) ([]byte, error) {
-	type tensor struct {
-		DType   string `json:"dtype"`
-		Shape   []int  `json:"shape"`
-		Offsets [2]int `json:"data_offsets"`
-	}
-	head := map[string]any{"__metadata__": map[string]string{
-		"epoch": strconv.FormatUint(m.Epoch, 10), "rounds": strconv.FormatUint(m.Round, 10), "hash": m.Hash, "source": "spdl",
-	}}
-	at := 0
-	add := func(name string, dims ...int) {
-		n := 8
-		for _, d := range dims {
-			n *= d
-		}
-		head[name] = tensor{"F64", dims, [2]int{at, at + n}}
-		at += n
-	}
-	layer := func(name string, units, inputs uint32) {
-		add(name+".weight", int(units), int(inputs))
-		if !shape.NoBias {
-			add(name+".bias", int(units))
-		}
-	}
-	switch n := len(m.Parameters) / 8; {
-	case shape == nil || shape.Dim() != n:
-		add("parameters", n)
-	case shape.Kind == params.ModelMLP:
-		layer("hidden", shape.Hidden, shape.Inputs)
-		layer("output", shape.Classes, shape.Hidden)
-	default:
-		layer("output", shape.Classes, shape.Inputs)
-	}
-	header, err := json.Marshal(head)
-	if err != nil {
-		return nil, err
-	}
-	for len(header)%8 != 0 {
-		header = append(header, ' ')
-	}
-	out := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
-	return append(append(out, header...), m.Parameters...), nil
-}

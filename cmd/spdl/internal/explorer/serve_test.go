@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -12,11 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
 	"github.com/spdl/spdl/testnet"
 )
 
 // TestBeside: a node serves the pages where app.toml says so, and stops them with
-// itself; a taken address is an error of the start.
+// itself; a model that it serves as a file carries its proof; a taken address is an
+// error of the start.
 func TestBeside(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a node")
@@ -42,6 +45,15 @@ func TestBeside(t *testing.T) {
 		body, err := io.ReadAll(answer.Body)
 		return err == nil && strings.Contains(string(body), `"round":4`) && strings.Contains(string(body), `"accuracy":0.`)
 	}, 2*time.Minute, 50*time.Millisecond)
+	answer, err := http.Get(url + "/v1/models/3?format=safetensors")
+	require.NoError(t, err)
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, errors.Join(err, answer.Body.Close()))
+	f, format, err := modelfile.Decode(body)
+	require.NoError(t, err, "what one downloads is what `model eval` and `verify model` read")
+	require.Equal(t, modelfile.Safetensors, format)
+	require.NoError(t, f.Check())
+	require.EqualValues(t, 3, f.Card.Round)
 	require.NoError(t, r.Stop())
 	_, err = http.Get(url)
 	require.Error(t, err)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
 )
 
 // errNotYet means that the first look at the chain is not done.
@@ -68,6 +69,9 @@ type Server struct {
 	clients *clients
 	handler http.Handler
 	ended   chan struct{} // closed when Serve shuts down: streams end
+	// export returns the model after a round with its proof; nil where there is no
+	// node to ask for one.
+	export func(ctx context.Context, epoch, round uint64) (*modelfile.File, error)
 }
 
 // Open prepares an explorer of a node's RPC address, as tcp://host:port or
@@ -77,7 +81,11 @@ func Open(node string, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(c, c.RPC(), o), nil
+	s := New(c, c.RPC(), o)
+	s.export = func(ctx context.Context, epoch, round uint64) (*modelfile.File, error) {
+		return modelfile.Fetch(ctx, c, epoch, round, nil)
+	}
+	return s, nil
 }
 
 // New prepares an explorer.

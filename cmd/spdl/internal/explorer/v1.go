@@ -12,6 +12,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
 )
 
 // api registers the paths of /v1. assets/openapi.json describes them.
@@ -149,8 +150,8 @@ func (s *Server) answerParticipants(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// answerModel returns a model as JSON numbers, or with ?format=safetensors as a
-// file.
+// answerModel returns a model as JSON numbers, or with ?format=safetensors as the
+// file that `spdl model export` writes, with its card and proof.
 func (s *Server) answerModel(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
@@ -183,12 +184,16 @@ func (s *Server) answerModel(w http.ResponseWriter, r *http.Request) {
 			Parameters []*float64 `json:"parameters"`
 		}{at.epoch, at.round, m.Hash, numbers})
 	case "safetensors":
-		status, running, _, err := s.tail.now()
-		var shape *params.Model
-		if err == nil && status.Epoch == at.epoch {
-			shape = &running.Model
+		if s.export == nil {
+			s.fail(w, r, fmt.Errorf("%w: this explorer has no node to export models of", errNotFound))
+			return
 		}
-		body, err := safetensors(*m, shape)
+		f, err := s.export(ctx, at.epoch, at.round)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		body, err := f.Encode(modelfile.Safetensors)
 		if err != nil {
 			s.fail(w, r, err)
 			return

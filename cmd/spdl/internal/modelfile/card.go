@@ -1,6 +1,6 @@
 // Package modelfile writes a trained model to a file that other tools read, with a
 // card that says where it comes from and the proof that it does: safetensors,
-// npz or JSON. It knows no network; package verify checks what it reads.
+// npz or JSON. Package verify checks what it reads.
 package modelfile
 
 import (
@@ -67,12 +67,8 @@ type Card struct {
 // record, the params and the participants to the application hash of the header, and from that
 // header to the validators that the verifier trusts.
 type Bundle struct {
-	Header       []byte       `json:"header"`       // LightBlock in protobuf: signed header and validators
-	Round        proof.Proven `json:"round"`        // record
-	Progress     proof.Proven `json:"progress"`     // which epoch is running
-	Params       proof.Proven `json:"params"`       // of the running epoch
-	Epochs       proof.Proven `json:"epochs"`       // those that have ended
-	Participants proof.Proven `json:"participants"` // all
+	Header []byte `json:"header"` // LightBlock in protobuf: signed header and validators
+	proof.Bundle
 }
 
 // File is an exported model.
@@ -83,11 +79,12 @@ type File struct {
 
 // New makes a file of a model and its proof, whose header it sets. It fails where one does not
 // follow from the other.
-func New(parameters []float64, header *types.LightBlock, bundle Bundle) (*File, error) {
-	var err error
-	if bundle.Header, err = encodeHeader(header); err != nil {
+func New(parameters []float64, header *types.LightBlock, proven proof.Bundle) (*File, error) {
+	encoded, err := encodeHeader(header)
+	if err != nil {
 		return nil, err
 	}
+	bundle := Bundle{Header: encoded, Bundle: proven}
 	f := &File{Parameters: parameters}
 	f.Card, err = derive(bundle)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestProvenIsNoNumber(t *testing.T) {
 		require.NoError(t, err)
 		made, err := app.DecodeState(1, data)
 		require.NoError(t, err)
-		var b Bundle
+		var b proof.Bundle
 		var history proof.History
 		require.NoError(t, history.Grow(1, func(_ *app.Record, each func(*app.Record) bool) error { each(out.Record); return nil }))
 		b.Round, err = history.Round(made, out.Record)
@@ -70,9 +70,9 @@ func TestProvenIsNoNumber(t *testing.T) {
 		require.ErrorIs(t, err, proof.ErrNotProven)
 		require.ErrorContains(t, err, name)
 		f = unproven(out.State.Params.Model) // as a file has it, whose card says something else
-		b.Header, err = encodeHeader(headerOf(made.Hash()))
+		header, err := encodeHeader(headerOf(made.Hash()))
 		require.NoError(t, err)
-		f.Card.Proof = b
+		f.Card.Proof = Bundle{Header: header, Bundle: b}
 		f.Card.seal()
 		require.NotPanics(t, func() { err = f.Check() })
 		require.ErrorIs(t, err, proof.ErrNotProven)

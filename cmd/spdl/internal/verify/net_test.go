@@ -61,7 +61,7 @@ func (n net) fetch(ctx context.Context, t *testing.T, round uint64) *modelfile.F
 	require.NoError(t, err)
 	header, err := n.HeaderOf(ctx, n.trust.ChainID, int64(b.Height), root)
 	require.NoError(t, err)
-	f, err := modelfile.New(x, header, modelfile.Bundle{Round: b.Round, Progress: b.Progress, Params: b.Params, Epochs: b.Epochs, Participants: b.Participants})
+	f, err := modelfile.New(x, header, b.Bundle)
 	require.NoError(t, err)
 	return f
 }

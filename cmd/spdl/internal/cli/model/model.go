@@ -14,10 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/node"
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
@@ -95,7 +92,13 @@ func runExport(r *command.Run, o *exportOptions, _ []string) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context, o.Timeout.Timeout)
 	defer cancel()
-	f, err := fetchModel(ctx, c, args, r.Err)
+	epoch, t, err := query.RoundArgument(ctx, c, args)
+	if err != nil {
+		return err
+	}
+	f, err := modelfile.Fetch(ctx, c, epoch, t, func(from, blocks uint64) {
+		fmt.Fprintf(r.Err, "the node does not keep the model after epoch %d round %d: computing it from the state of height %d and %d blocks\n", epoch, t, from, blocks)
+	})
 	if err != nil {
 		return err
 	}
@@ -128,53 +131,6 @@ func runExport(r *command.Run, o *exportOptions, _ []string) error {
 	}{out, len(data), CardReport{Card: f.Card}}, func(w io.Writer) error {
 		fmt.Fprintf(w, "file          %s, %d bytes\n", out, len(data))
 		return CardText(w, f.Card)
-	})
-}
-
-// fetchModel gets a model with its proof, or computes it again.
-func fetchModel(ctx context.Context, c *client.Client, args []string, notes io.Writer) (*modelfile.File, error) {
-	epoch, t, err := query.RoundArgument(ctx, c, args)
-	if err != nil {
-		return nil, err
-	}
-	s, err := c.Status(ctx)
-	if err != nil {
-		return nil, err
-	}
-	b, err := c.Bundle(ctx, epoch, t)
-	if err != nil {
-		return nil, err
-	}
-	record, err := app.DecodeRecord(b.Round.Value)
-	if err != nil {
-		return nil, err
-	}
-	parameters, err := parametersAfter(ctx, c, record, notes)
-	if err != nil {
-		return nil, err
-	}
-	root, err := b.Round.Root()
-	if err != nil {
-		return nil, err
-	}
-	header, err := c.HeaderOf(ctx, s.ChainID, int64(b.Height), root)
-	if err != nil {
-		return nil, err
-	}
-	return modelfile.New(parameters, header, modelfile.Bundle{Round: b.Round, Progress: b.Progress, Params: b.Params, Epochs: b.Epochs, Participants: b.Participants})
-}
-
-func parametersAfter(ctx context.Context, c *client.Client, r app.Record, notes io.Writer) ([]float64, error) {
-	m, err := c.ModelOf(ctx, r.Epoch, r.Round)
-	var refusal *client.Refusal
-	switch {
-	case err == nil:
-		return app.DecodeParameters(m.Parameters)
-	case !errors.As(err, &refusal) || refusal.Code != abci.CodeNotFound:
-		return nil, err
-	}
-	return c.Recompute(ctx, r, func(from, blocks uint64) {
-		fmt.Fprintf(notes, "the node does not keep the model after epoch %d round %d: computing it from the state of height %d and %d blocks\n", r.Epoch, r.Round, from, blocks)
 	})
 }
 

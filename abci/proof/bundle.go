@@ -1,0 +1,11 @@
+package proof
+
+// Bundle is what the model after a round follows from: its record, which names the model by its
+// hash, and what a reader needs to judge it, all proven for one state.
+type Bundle struct {
+	Round        Proven `json:"round"`        // its record
+	Progress     Proven `json:"progress"`     // which epoch is running
+	Params       Proven `json:"params"`       // of the running epoch
+	Epochs       Proven `json:"epochs"`       // those that have ended
+	Participants Proven `json:"participants"` // all
+}

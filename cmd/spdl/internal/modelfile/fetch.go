@@ -1,0 +1,54 @@
+package modelfile
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app"
+)
+
+// Fetch returns the model after a closed round with its proof, as a node gives them. A model that
+// the node does not keep is computed from the nearest state that it does keep; progress, which may
+// be nil, is then told that state's height and how many blocks follow. Nothing of the file is
+// verified against a trusted header.
+func Fetch(ctx context.Context, c *client.Client, epoch, round uint64, progress func(from, blocks uint64)) (*File, error) {
+	s, err := c.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.Bundle(ctx, epoch, round)
+	if err != nil {
+		return nil, err
+	}
+	record, err := app.DecodeRecord(b.Round.Value)
+	if err != nil {
+		return nil, err
+	}
+	parameters, err := parametersAfter(ctx, c, record, progress)
+	if err != nil {
+		return nil, err
+	}
+	root, err := b.Round.Root()
+	if err != nil {
+		return nil, err
+	}
+	header, err := c.HeaderOf(ctx, s.ChainID, int64(b.Height), root)
+	if err != nil {
+		return nil, err
+	}
+	return New(parameters, header, b.Bundle)
+}
+
+func parametersAfter(ctx context.Context, c *client.Client, r app.Record, progress func(from, blocks uint64)) ([]float64, error) {
+	m, err := c.ModelOf(ctx, r.Epoch, r.Round)
+	var refusal *client.Refusal
+	switch {
+	case err == nil:
+		return app.DecodeParameters(m.Parameters)
+	case !errors.As(err, &refusal) || refusal.Code != abci.CodeNotFound:
+		return nil, err
+	}
+	return c.Recompute(ctx, r, progress)
+}
