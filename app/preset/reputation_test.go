@@ -14,7 +14,9 @@ import (
 
 // opposedRounds bounds the share of rounds in which an honest gradient opposes
 // Delta by the preset's margin, without an attack, with evenly dealt data and
-// Dirichlet 0.5. docs/adr/0011-reputation-knows-the-noise.md has what was measured.
+// Dirichlet 0.5. They are assumptions with room above what was measured, which is in
+// docs/adr/0011-reputation-knows-the-noise.md: nothing was measured of mlp, nor of
+// strokes with Dirichlet data, which have the shares of pixels here.
 var opposedRounds = []struct {
 	preset string
 	n      int

@@ -1,6 +1,6 @@
-// Package inference attacks what workers release: it measures how well an observer of the chain can
-// tell whether one example was in a participant's data, with the noise of a preset and without,
-// beside what the promised epsilon allows at most.
+// Package inference attacks what workers release: it measures with which advantage an observer of
+// the chain decides if one example was in a participant's data, with the noise of a preset and
+// without, beside the most that the promised epsilon allows.
 //
 // The observer is the one of the guarantee. It sees every vector that the victim submits and the
 // model of every round, and knows the mechanism, the sampling rate, all of the victim's other
