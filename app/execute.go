@@ -16,6 +16,9 @@ type Block struct {
 	Height      uint64
 	Txs         []*tx.Tx
 	Misbehavior []Misbehavior
+	// Closed is what a block of this height that began with the same round has led to in this state:
+	// the round is not run again. nil runs it.
+	Closed *Closed
 }
 
 // Outcome is what a valid block leads to.
@@ -24,6 +27,8 @@ type Outcome struct {
 	State *State
 	// Record is the round that the block closed, nil where it closed none.
 	Record *Record
+	// Closed is the round alone, nil where the block closed none.
+	Closed *Closed
 	// Enacted are what a round boundary did to the consortium.
 	Enacted []Enactment
 	// Offences are what the block's evidence put on file.
@@ -36,6 +41,24 @@ type Outcome struct {
 	Changed bool
 }
 
+// Closed is what a block's aggregate and gradients alone decide: the open round closed, its rule run.
+// Blocks of one height that begin with the same round share it, for the rule is most of their cost.
+type Closed struct {
+	state  *State // after the round, before the operations; never changed again
+	record *Record
+	draws  []leader.Draw // the verified VRF outputs
+}
+
+// Round returns the aggregate and the gradients that a block begins with, nil where it has no
+// aggregate, and the operations that follow them.
+func (b Block) Round() (round, operations []*tx.Tx) {
+	if len(b.Txs) == 0 || b.Txs[0].Aggregate == nil {
+		return nil, b.Txs
+	}
+	end := min(len(b.Txs), 1+len(b.Txs[0].Aggregate.Included))
+	return b.Txs[:end:end], b.Txs[end:]
+}
+
 // Execute judges a block and computes its outcome. Any error is a reason to
 // reject the block; it wraps one of the rules of SPEC.md. The receiver is not
 // changed.
@@ -43,19 +66,48 @@ func (s *State) Execute(b Block) (*Outcome, error) {
 	if b.Height != s.Height+1 {
 		return nil, fmt.Errorf("%w: got %d, want %d", ErrHeight, b.Height, s.Height+1)
 	}
-	next := s.fork(b.Height)
-	stalled := s.stalled(b.Height)
-	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && (!stalled && !s.Finished() || !s.due()) {
-		return &Outcome{State: next}, nil
-	}
-	out := &Outcome{State: next, Changed: true}
-	operations, draws := b.Txs, []leader.Draw(nil)
-	if len(b.Txs) > 0 && b.Txs[0].Aggregate != nil {
+	if b.Closed == nil {
 		var err error
-		if operations, draws, err = s.executeRound(b, out); err != nil {
+		if b.Closed, err = s.executeRound(b); err != nil {
 			return nil, err
 		}
 	}
+	return s.finish(b)
+}
+
+// executeRound closes the open round with a block's aggregate and gradients. It returns nil for a
+// block without an aggregate.
+func (s *State) executeRound(b Block) (*Closed, error) {
+	round, _ := b.Round()
+	if round == nil {
+		return nil, nil
+	}
+	vectors, err := s.checkRound(b.Height, round)
+	if err != nil {
+		return nil, err
+	}
+	draws, err := s.draws(round[1:])
+	if err != nil {
+		return nil, err
+	}
+	next := s.fork(b.Height)
+	record, err := s.closeRound(next, round[0].Aggregate, vectors, draws)
+	return &Closed{state: next, record: record, draws: draws}, err
+}
+
+// finish judges what follows a block's round, which has been run, and the block's evidence.
+func (s *State) finish(b Block) (*Outcome, error) {
+	stalled := s.stalled(b.Height)
+	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && (!stalled && !s.Finished() || !s.due()) {
+		return &Outcome{State: s.fork(b.Height)}, nil
+	}
+	after, record, draws := s, (*Record)(nil), []leader.Draw(nil)
+	if c := b.Closed; c != nil {
+		after, record, draws = c.state, c.record, c.draws
+	}
+	next := after.fork(b.Height)
+	out := &Outcome{State: next, Record: record, Closed: b.Closed, Changed: true}
+	_, operations := b.Round()
 	if err := next.executeOperations(operations); err != nil {
 		return nil, err
 	}
@@ -71,20 +123,6 @@ func (s *State) Execute(b Block) (*Outcome, error) {
 	return out, next.seal()
 }
 
-// executeRound closes the open round with a block's aggregate and gradients, in the outcome's state.
-// It returns the operations that follow them, and the verified VRF outputs.
-func (s *State) executeRound(b Block, out *Outcome) (operations []*tx.Tx, draws []leader.Draw, err error) {
-	vectors, operations, err := s.checkRound(b)
-	if err != nil {
-		return nil, nil, err
-	}
-	if draws, err = s.draws(b.Txs[1 : 1+len(vectors)]); err != nil {
-		return nil, nil, err
-	}
-	out.Record, err = s.closeRound(out.State, b.Txs[0].Aggregate, vectors, draws)
-	return operations, draws, err
-}
-
 // Judge is Execute with a panic turned into a fault of the block: what an outsider sends must not
 // stop a node, nor whoever reads an archive.
 func (s *State) Judge(b Block) (out *Outcome, err error) {
@@ -96,31 +134,29 @@ func (s *State) Judge(b Block) (out *Outcome, err error) {
 	return s.Execute(b)
 }
 
-// checkRound applies to a block with an aggregate all rules on its round but
-// the tolerance and the lots. It returns the vectors in participant order and
-// the transactions that follow the gradients.
-func (s *State) checkRound(b Block) ([]gradients.Vector, []*tx.Tx, error) {
+// checkRound applies to an aggregate and the gradients after it, in a block of a height, all rules
+// but the tolerance and the lots. It returns the vectors in participant order.
+func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, error) {
 	if s.Finished() {
-		return nil, nil, fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, s.Progress.Round, s.Params.Training.Rounds)
+		return nil, fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, s.Progress.Round, s.Params.Training.Rounds)
 	}
-	first := b.Txs[0]
+	first, round := round[0], round[1:]
 	a := first.Aggregate
 	if err := s.checkAggregate(first); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if views := s.openViews(b.Height); uint64(a.View) > views {
-		return nil, nil, fmt.Errorf("%w: view %d, the highest at height %d is %d", ErrViewClosed, a.View, b.Height, views)
+	if views := s.openViews(height); uint64(a.View) > views {
+		return nil, fmt.Errorf("%w: view %d, the highest at height %d is %d", ErrViewClosed, a.View, height, views)
 	}
-	if err := s.mayCloseWith(len(a.Included), b.Height); err != nil {
-		return nil, nil, err
+	if err := s.mayCloseWith(len(a.Included), height); err != nil {
+		return nil, err
 	}
-	if len(b.Txs)-1 < len(a.Included) {
-		return nil, nil, fmt.Errorf("%w: %d transactions after the aggregate, it lists %d", ErrMismatch, len(b.Txs)-1, len(a.Included))
+	if len(round) < len(a.Included) {
+		return nil, fmt.Errorf("%w: %d transactions after the aggregate, it lists %d", ErrMismatch, len(round), len(a.Included))
 	}
-	round, rest := b.Txs[1:1+len(a.Included)], b.Txs[1+len(a.Included):]
 	for i, t := range round {
 		if err := s.checkListed(i, a.Included[i], t); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	s.prove(round)
@@ -128,11 +164,11 @@ func (s *State) checkRound(b Block) ([]gradients.Vector, []*tx.Tx, error) {
 	for i, t := range round {
 		v, err := s.checkGradient(t)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		vectors[i] = v
 	}
-	return vectors, rest, nil
+	return vectors, nil
 }
 
 // checkListed is B2 and G1 on the transaction behind one entry of the
