@@ -52,14 +52,14 @@ type Election struct {
 	Epoch   uint64   `json:"epoch"`
 	Round   uint64   `json:"round"`
 	Seed    string   `json:"seed"` // the VRF input's seed
-	Draws   []Lot    `json:"draws"`
+	Outputs []Output `json:"outputs"`
 	Ranking []uint32 `json:"ranking"` // in force while the round was open
 	Leader  uint32   `json:"leader"`  // who closed it
 	View    uint32   `json:"view"`
 }
 
-// Lot is one participant's VRF output.
-type Lot struct {
+// Output is one participant's VRF output.
+type Output struct {
 	Participant uint32 `json:"participant"`
 	Output      string `json:"output"`     // h, 64 bytes
 	Reputation  int64  `json:"reputation"` // after the round; nobody with 0 is ranked
@@ -76,12 +76,12 @@ func (a *Application) queryElection(s *app.State, arg string) (any, error) {
 	}
 	e := Election{
 		Epoch: epoch, Round: t, Seed: hex.EncodeToString(r.Seed), Ranking: nonNil(r.Ranking), Leader: r.Leader, View: r.View,
-		Draws: []Lot{},
+		Outputs: []Output{},
 	}
-	byDraw := slices.Clone(r.Contributions)
-	slices.SortStableFunc(byDraw, func(a, b app.Contribution) int { return bytes.Compare(b.Draw, a.Draw) })
-	for _, c := range byDraw {
-		e.Draws = append(e.Draws, Lot{c.Participant, hex.EncodeToString(c.Draw), c.Reputation})
+	byOutput := slices.Clone(r.Contributions)
+	slices.SortStableFunc(byOutput, func(a, b app.Contribution) int { return bytes.Compare(b.VrfOutput, a.VrfOutput) })
+	for _, c := range byOutput {
+		e.Outputs = append(e.Outputs, Output{c.Participant, hex.EncodeToString(c.VrfOutput), c.Reputation})
 	}
 	return e, nil
 }

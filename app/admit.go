@@ -44,7 +44,7 @@ func (s *State) admitGradient(t *tx.Tx) error {
 	if _, err := s.checkGradient(t); err != nil || g.Round > open {
 		return err
 	}
-	_, err := s.checkDraw(t)
+	_, err := s.checkProof(t)
 	return err
 }
 
@@ -72,20 +72,20 @@ func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	return v, nil
 }
 
-// DrawInput returns the VRF input of the open round.
-func (s *State) DrawInput() []byte {
+// VRFInput returns the VRF input of the open round.
+func (s *State) VRFInput() []byte {
 	return leader.Input(s.ChainID, s.Progress.Epoch, s.Progress.Round, s.Progress.Seed)
 }
 
-// checkDraw applies G5 to a gradient of the open round by an active
+// checkProof applies G5 to a gradient of the open round by an active
 // participant.
-func (s *State) checkDraw(t *tx.Tx) (leader.Draw, error) {
+func (s *State) checkProof(t *tx.Tx) (leader.Contender, error) {
 	index := t.Gradient.Participant
-	out, err := t.Draw(s.Participants[index].VrfKey, s.DrawInput())
+	out, err := t.VerifyVRF(s.Participants[index].VrfKey, s.VRFInput())
 	if err != nil {
 		err = fmt.Errorf("%w: participant %d in epoch %d round %d: %w", ErrProof, index, s.Progress.Epoch, s.Progress.Round, err)
 	}
-	return leader.Draw{Participant: index, Output: out}, err
+	return leader.Contender{Participant: index, Output: out}, err
 }
 
 // checkAggregate applies A1, A2, A4, A6 and A7: all but the height.

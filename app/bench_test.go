@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkExecute is a round of n participants with the default model's
-// dimension: from the pool, where signatures and lots were verified before, and
+// dimension: from the pool, where signatures and VRF proofs were verified before, and
 // from bytes that the node sees first in the block.
 func BenchmarkExecute(b *testing.B) {
 	for _, n := range []int{4, 10, 30} {

@@ -52,7 +52,7 @@ func (b *block) gradient(i int, change func(*tx.Gradient)) {
 	b.relist()
 }
 
-// proof changes the i-th gradient's lottery proof.
+// proof changes the i-th gradient's VRF proof.
 func (b *block) proof(i int, change func(pi []byte)) {
 	b.gradient(i, func(g *tx.Gradient) {
 		g.VrfProof = append([]byte(nil), g.VrfProof...)
@@ -134,15 +134,15 @@ func TestMutators(t *testing.T) {
 		{"gradient too short", app.ErrPayload, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.Payload = g.Payload[:7] }) }},
 		{"gradient too long", app.ErrPayload, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.Payload = append(g.Payload, 0) }) }},
 		{"gradient out of range", app.ErrPayload, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.Payload[3] = 0x80 }) }},
-		{"lottery proof missing", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = nil }) }},
-		{"lottery proof too short", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = g.VrfProof[:79] }) }},
-		{"lottery proof forged in Gamma", app.ErrProof, func(b *block) { b.proof(0, func(pi []byte) { pi[3] ^= 1 }) }},
-		{"lottery proof forged in c", app.ErrProof, func(b *block) { b.proof(1, func(pi []byte) { pi[40] ^= 1 }) }},
-		{"lottery proof forged in s", app.ErrProof, func(b *block) { b.proof(2, func(pi []byte) { pi[60] ^= 1 }) }},
-		{"lottery proof of another round", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = old[1].Gradient.VrfProof }) }},
-		{"lottery proof of another participant", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = b.txs[2].Gradient.VrfProof }) }},
-		{"lottery proof with the signing key", app.ErrProof, func(b *block) {
-			b.gradient(0, func(g *tx.Gradient) { g.VrfProof = leader.Prove(apptest.Key(0), b.s.DrawInput()) })
+		{"VRF proof missing", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = nil }) }},
+		{"VRF proof too short", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = g.VrfProof[:79] }) }},
+		{"VRF proof forged in Gamma", app.ErrProof, func(b *block) { b.proof(0, func(pi []byte) { pi[3] ^= 1 }) }},
+		{"VRF proof forged in c", app.ErrProof, func(b *block) { b.proof(1, func(pi []byte) { pi[40] ^= 1 }) }},
+		{"VRF proof forged in s", app.ErrProof, func(b *block) { b.proof(2, func(pi []byte) { pi[60] ^= 1 }) }},
+		{"VRF proof of another round", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = old[1].Gradient.VrfProof }) }},
+		{"VRF proof of another participant", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = b.txs[2].Gradient.VrfProof }) }},
+		{"VRF proof with the signing key", app.ErrProof, func(b *block) {
+			b.gradient(0, func(g *tx.Gradient) { g.VrfProof = leader.Prove(apptest.Key(0), b.s.VRFInput()) })
 		}},
 		{"other transaction before the aggregate", app.ErrOrder, func(b *block) { b.txs = append([]*tx.Tx{apptest.Join(9)}, b.txs...) }},
 		{"other transaction before the gradients", app.ErrOrder, func(b *block) {

@@ -17,7 +17,7 @@ var (
 		10: {Bytes: 32},                          // offences: a hash or a key
 		11: {Bytes: 64},                          // epochs: a hash and parameters
 	}
-	leastRecord = tx.Least{7: {Bytes: 96}} // contributions: a hash and a draw
+	leastRecord = tx.Least{7: {Bytes: 96}} // contributions: a hash and a VRF output
 )
 
 // leastElement is the number of bytes that an element of a list has at least: each

@@ -28,27 +28,27 @@ type observer struct {
 	round      uint64
 	seed       []byte
 	ranking    []uint32
-	redraw     bool
+	tied       bool
 	approvals  map[string][]uint32 // of restores, by proposal
 	restores   map[string]uint32   // subjects, by proposal
 }
 
 func observe(t *testing.T, g app.Genesis) *observer {
 	o := &observer{t: t, params: g.Params, seed: g.Seed, approvals: map[string][]uint32{}, restores: map[string]uint32{}}
-	var draws []leader.Draw
+	var contenders []leader.Contender
 	for _, p := range g.Participants {
 		o.keys, o.reputation, o.left = append(o.keys, p.VrfKey), append(o.reputation, g.Params.Reputation.Initial), append(o.left, false)
-		draws = append(draws, o.draw(p.Index, p.VrfProof))
+		contenders = append(contenders, o.contender(p.Index, p.VrfProof))
 	}
-	o.elect(draws)
+	o.elect(contenders)
 	return o
 }
 
-// draw verifies a lot over the observer's own seed.
-func (o *observer) draw(index uint32, proof []byte) leader.Draw {
+// contender verifies a VRF proof over the observer's own seed.
+func (o *observer) contender(index uint32, proof []byte) leader.Contender {
 	out, err := leader.Verify(o.keys[index], leader.Input(apptest.ChainID, 0, o.round, o.seed), proof)
 	require.NoError(o.t, err)
-	return leader.Draw{Participant: index, Output: out}
+	return leader.Contender{Participant: index, Output: out}
 }
 
 // members is N and f.
@@ -66,7 +66,7 @@ func (o *observer) block(raws [][]byte) {
 	if len(raws) == 0 {
 		return
 	}
-	var draws []leader.Draw
+	var contenders []leader.Contender
 	var vectors []gradients.Vector
 	var guilty, leaving []uint32
 	n, f := o.members()
@@ -75,7 +75,7 @@ func (o *observer) block(raws [][]byte) {
 		require.NoError(o.t, err)
 		switch b := x.Body.(type) {
 		case *tx.Gradient:
-			draws = append(draws, o.draw(b.Participant, b.VrfProof))
+			contenders = append(contenders, o.contender(b.Participant, b.VrfProof))
 			v, err := gradients.Decode(gradients.Width(o.params.Grid.Width), o.params.Model.Dim(), b.Payload)
 			require.NoError(o.t, err)
 			vectors = append(vectors, v)
@@ -97,7 +97,7 @@ func (o *observer) block(raws [][]byte) {
 	require.NoError(o.t, err)
 	out, err := rule.Aggregate(rules.Input{N: n, F: f, Vectors: vectors})
 	require.NoError(o.t, err)
-	for i, d := range draws {
+	for i, d := range contenders {
 		r := &o.reputation[d.Participant]
 		switch {
 		case *r == 0:
@@ -120,20 +120,20 @@ func (o *observer) block(raws [][]byte) {
 		o.left[index] = true
 	}
 	o.round++
-	o.elect(draws)
+	o.elect(contenders)
 }
 
 // elect is step 6 of the outcome.
-func (o *observer) elect(draws []leader.Draw) {
-	contenders := slices.DeleteFunc(slices.Clone(draws), func(d leader.Draw) bool {
+func (o *observer) elect(contenders []leader.Contender) {
+	contenders = slices.DeleteFunc(slices.Clone(contenders), func(d leader.Contender) bool {
 		return o.left[d.Participant] || o.reputation[d.Participant] == 0
 	})
 	o.seed = leader.NextSeed(o.seed, contenders)
-	if o.redraw || o.round%o.params.Election.Term == 0 {
+	if o.tied || o.round%o.params.Election.Term == 0 {
 		if ranking, tie := leader.Rank(contenders); tie {
-			o.redraw = true
+			o.tied = true
 		} else {
-			o.ranking, o.redraw = ranking, false
+			o.ranking, o.tied = ranking, false
 		}
 	}
 	o.ranking = slices.DeleteFunc(slices.Clone(o.ranking), func(i uint32) bool { return o.left[i] })
@@ -225,7 +225,7 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// TestTie: "with a tie for the lead it stays, and the next round's draws decide."
+// TestTie: "with a tie for the lead it stays, and the next round's contenders decide."
 // Participants of one VRF key tie; no genesis and no rotation lets it happen.
 func TestTie(t *testing.T) {
 	s := round(t, apptest.State(4)).State
@@ -238,34 +238,34 @@ func TestTie(t *testing.T) {
 	}
 	for range 3 {
 		out := r.round(t, s)
-		var draws []leader.Draw
+		var contenders []leader.Contender
 		for _, c := range out.Record.Contributions {
-			require.Equal(t, out.Record.Contributions[0].Draw, c.Draw)
-			draws = append(draws, leader.Draw{Participant: c.Participant, Output: leader.Output(c.Draw)})
+			require.Equal(t, out.Record.Contributions[0].VrfOutput, c.VrfOutput)
+			contenders = append(contenders, leader.Contender{Participant: c.Participant, Output: leader.Output(c.VrfOutput)})
 		}
 		s = out.State
 		require.Equal(t, ranking, s.Progress.Ranking)
-		require.Equal(t, leader.NextSeed(seed, draws), s.Progress.Seed, "the next draws are over another seed")
+		require.Equal(t, leader.NextSeed(seed, contenders), s.Progress.Seed, "the next contenders are over another seed")
 		seed = s.Progress.Seed
 	}
-	// A tie further down is none: those of the lowest draws share one.
+	// A tie further down is none: those of the lowest contenders share one.
 	for i := range s.Participants {
 		s.Participants[i].VrfKey = own[i]
 	}
 	out := round(t, s)
 	require.NotEqual(t, seed, out.State.Progress.Seed)
-	draws := map[uint32][]byte{}
+	contenders := map[uint32][]byte{}
 	for _, c := range out.Record.Contributions {
-		draws[c.Participant] = c.Draw
+		contenders[c.Participant] = c.VrfOutput
 	}
 	next := out.State.Progress.Ranking
 	require.Len(t, next, 4)
 	for i := range next[1:] {
-		require.Positive(t, bytes.Compare(draws[next[i]], draws[next[i+1]]), "by decreasing draw")
+		require.Positive(t, bytes.Compare(contenders[next[i]], contenders[next[i+1]]), "by decreasing VRF output")
 	}
 }
 
-// TestTieWithinATerm: after a tie the next round's draws decide, whatever the
+// TestTieWithinATerm: after a tie the next round's contenders decide, whatever the
 // term, and those after it not again.
 func TestTieWithinATerm(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) { p.Election.Term = 3 })
@@ -275,27 +275,27 @@ func TestTieWithinATerm(t *testing.T) {
 	for i := range s.Participants {
 		own[i], s.Participants[i].VrfKey = s.Participants[i].VrfKey, s.Participants[0].VrfKey
 	}
-	require.False(t, s.Progress.Redraw)
+	require.False(t, s.Progress.Tied)
 	s = ring{vrf: map[uint32]int{1: 0, 2: 0, 3: 0}}.round(t, s).State
-	require.True(t, s.Progress.Redraw)
+	require.True(t, s.Progress.Tied)
 	require.Equal(t, ranking, s.Progress.Ranking)
 	for i := range s.Participants {
 		s.Participants[i].VrfKey = own[i]
 	}
 	for r := range 3 { // rounds 3, 4 and 5: the first decides, the last ends a term
 		out := round(t, s)
-		var draws []leader.Draw
+		var contenders []leader.Contender
 		for _, c := range out.Record.Contributions {
-			draws = append(draws, leader.Draw{Participant: c.Participant, Output: leader.Output(c.Draw)})
+			contenders = append(contenders, leader.Contender{Participant: c.Participant, Output: leader.Output(c.VrfOutput)})
 		}
-		want, tie := leader.Rank(draws)
+		want, tie := leader.Rank(contenders)
 		require.False(t, tie)
 		if r == 1 {
 			want = s.Progress.Ranking
 		}
 		s = out.State
 		require.Equal(t, want, s.Progress.Ranking)
-		require.False(t, s.Progress.Redraw)
+		require.False(t, s.Progress.Tied)
 	}
 }
 

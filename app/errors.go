@@ -8,7 +8,7 @@ var (
 	ErrNotParticipant = errors.New("G2: sender is not an active participant")
 	ErrPayload        = errors.New("G3: payload is not a vector of the grid")
 	ErrGradientSigned = errors.New("G4: gradient is not signed by its sender")
-	ErrProof          = errors.New("G5: lottery proof is not valid")
+	ErrProof          = errors.New("G5: VRF proof is not valid")
 	ErrNorm           = errors.New("G6: norm is not that of a vector with the chain's noise")
 	ErrBudget         = errors.New("G7: privacy budget is spent")
 

@@ -50,12 +50,12 @@ func TestEvidence(t *testing.T) {
 		x    *tx.Tx
 		want app.Offence
 	}{
-		"gradients":              {equivocation(3, 0, 1), app.Offence{Kind: 1, Round: 1}},
-		"gradients of a past":    {equivocation(3, 0, 0), app.Offence{Kind: 1}},
-		"aggregates":             {evidence(aggregatesOf(3, 0, 1, 3, 0)), app.Offence{Kind: 2, Round: 1}},
-		"aggregates of view 4":   {evidence(aggregatesOf(3, 0, 1, 3, 4)), app.Offence{Kind: 2, Round: 1, View: 4}},
-		"the same, handed over":  {evidence(reversed(aggregatesOf(3, 0, 1, 3, 4))), app.Offence{Kind: 2, Round: 1, View: 4}},
-		"gradients, lots differ": {evidence(lots(3)), app.Offence{Kind: 1, Round: 1}},
+		"gradients":                    {equivocation(3, 0, 1), app.Offence{Kind: 1, Round: 1}},
+		"gradients of a past":          {equivocation(3, 0, 0), app.Offence{Kind: 1}},
+		"aggregates":                   {evidence(aggregatesOf(3, 0, 1, 3, 0)), app.Offence{Kind: 2, Round: 1}},
+		"aggregates of view 4":         {evidence(aggregatesOf(3, 0, 1, 3, 4)), app.Offence{Kind: 2, Round: 1, View: 4}},
+		"the same, handed over":        {evidence(reversed(aggregatesOf(3, 0, 1, 3, 4))), app.Offence{Kind: 2, Round: 1, View: 4}},
+		"gradients, VRF proofs differ": {evidence(otherProofs(3)), app.Offence{Kind: 1, Round: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := round(t, apptest.State(5)).State
@@ -89,8 +89,8 @@ func TestEvidence(t *testing.T) {
 
 func reversed(a, b *tx.Tx) (*tx.Tx, *tx.Tx) { return b, a }
 
-// lots are two gradients that differ in the proof of the lot alone.
-func lots(index int) (a, b *tx.Tx) {
+// otherProofs returns two gradients that differ in the VRF proof alone.
+func otherProofs(index int) (a, b *tx.Tx) {
 	g := tx.Gradient{Round: 1, Participant: uint32(index), Payload: []byte{1}}
 	other := g
 	other.VrfProof = []byte{1}
@@ -312,7 +312,7 @@ func TestRestore(t *testing.T) {
 		require.Len(t, s.Offences, times+1, "what was is on file for ever")
 		exactly(t, app.ErrSettled, s.Admit(equivocation(2, 0, at)))
 		exactly(t, app.ErrProposal, s.Admit(restore(0, 2)))
-		require.Contains(t, s.Progress.Ranking, uint32(2), "the round's lots are drawn: it is a contender again")
+		require.Contains(t, s.Progress.Ranking, uint32(2), "the round proves its VRF output: it is a contender again")
 	}
 	// One may ask for oneself; it takes the others all the same.
 	s = round(t, s, equivocation(2, 0, s.Progress.Round)).State

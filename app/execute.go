@@ -46,7 +46,7 @@ type Outcome struct {
 type Closed struct {
 	state  *State // after the round, before the operations; never changed again
 	record *Record
-	draws  []leader.Draw // the verified VRF outputs
+	contenders  []leader.Contender // the verified VRF outputs
 }
 
 // Round returns the aggregate and the gradients that a block begins with, nil where it has no
@@ -86,13 +86,13 @@ func (s *State) executeRound(b Block) (*Closed, error) {
 	if err != nil {
 		return nil, err
 	}
-	draws, err := s.draws(round[1:])
+	contenders, err := s.contenders(round[1:])
 	if err != nil {
 		return nil, err
 	}
 	next := s.fork(b.Height)
-	record, err := s.closeRound(next, round[0].Aggregate, vectors, draws)
-	return &Closed{state: next, record: record, draws: draws}, err
+	record, err := s.closeRound(next, round[0].Aggregate, vectors, contenders)
+	return &Closed{state: next, record: record, contenders: contenders}, err
 }
 
 // finish judges what follows a block's round, which has been run, and the block's evidence.
@@ -101,9 +101,9 @@ func (s *State) finish(b Block) (*Outcome, error) {
 	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && (!stalled && !s.Finished() || !s.due()) {
 		return &Outcome{State: s.fork(b.Height)}, nil
 	}
-	after, record, draws := s, (*Record)(nil), []leader.Draw(nil)
+	after, record, contenders := s, (*Record)(nil), []leader.Contender(nil)
 	if c := b.Closed; c != nil {
-		after, record, draws = c.state, c.record, c.draws
+		after, record, contenders = c.state, c.record, c.contenders
 	}
 	next := after.fork(b.Height)
 	out := &Outcome{State: next, Record: record, Closed: b.Closed, Changed: true}
@@ -118,7 +118,7 @@ func (s *State) finish(b Block) (*Outcome, error) {
 		out.BlockBytes = next.growBlocks()
 	}
 	if out.Record != nil {
-		next.elect(draws)
+		next.elect(contenders)
 	}
 	return out, next.seal()
 }
@@ -135,7 +135,7 @@ func (s *State) Judge(b Block) (out *Outcome, err error) {
 }
 
 // checkRound applies to an aggregate and the gradients after it, in a block of a height, all rules
-// but the tolerance and the lots. It returns the vectors in participant order.
+// but the tolerance and the VRF proofs. It returns the vectors in participant order.
 func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, error) {
 	if s.Finished() {
 		return nil, fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, s.Progress.Round, s.Params.Training.Rounds)
@@ -190,29 +190,29 @@ func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
 // additions or so.
 const proveCost = 1 << 16
 
-// prove verifies signatures and lots of gradients on all cores. A transaction
+// prove verifies signatures and VRF proofs of gradients on all cores. A transaction
 // remembers what holds, and what does not hold is found again, in order, by who
 // checks it: so the verdict depends on no schedule.
 func (s *State) prove(round []*tx.Tx) {
 	gradients.InParallel(len(round), proveCost, func(i int) {
 		t := round[i]
 		if p := s.participant(t.Gradient.Participant); p != nil && t.Verify(s.ChainID, p.PubKey) == nil {
-			_, _ = s.checkDraw(t)
+			_, _ = s.checkProof(t)
 		}
 	})
 }
 
-// draws applies G5 to a round's gradients and returns their lots.
-func (s *State) draws(round []*tx.Tx) ([]leader.Draw, error) {
-	draws := make([]leader.Draw, len(round))
+// contenders applies G5 to a round's gradients and returns the contenders.
+func (s *State) contenders(round []*tx.Tx) ([]leader.Contender, error) {
+	contenders := make([]leader.Contender, len(round))
 	for i, t := range round {
-		d, err := s.checkDraw(t)
+		d, err := s.checkProof(t)
 		if err != nil {
 			return nil, err
 		}
-		draws[i] = d
+		contenders[i] = d
 	}
-	return draws, nil
+	return contenders, nil
 }
 
 // growBlocks raises CometBFT's block size where the consortium needs it, and
@@ -250,7 +250,7 @@ func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (
 
 // closeRound aggregates, checks the tolerance and applies Delta to the next
 // state: the model update, the reputations, the record of the round.
-func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vector, draws []leader.Draw) (*Record, error) {
+func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vector, contenders []leader.Contender) (*Record, error) {
 	out, err := s.aggregate(a.Included, vectors)
 	if err != nil {
 		return nil, err
@@ -267,7 +267,7 @@ func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vec
 		p.Participations++
 		p.Releases++
 		p.Spent = s.Params.Privacy.Pay(p.Spent)
-		record.Contributions[i].Draw = draws[i].Output[:]
+		record.Contributions[i].VrfOutput = contenders[i].Output[:]
 	}
 	model := next.model // the boundary in this block may put another one in its place
 	record.ModelHash = model[:]

@@ -46,22 +46,22 @@ func DecodeGenesis(appState []byte) (Genesis, error) {
 // Encode gives the app_state JSON.
 func (g Genesis) Encode() ([]byte, error) { return json.MarshalIndent(g, "", "  ") }
 
-// Draws verifies the participants' lots for the first election on a chain: over
-// the genesis seed, part of their registration.
-func (g Genesis) Draws(chainID string) ([]leader.Draw, error) {
-	draws := make([]leader.Draw, len(g.Participants))
+// Contenders verifies the participants' VRF proofs over the genesis seed, which are part of their
+// registration, and returns the contenders of the first election on a chain.
+func (g Genesis) Contenders(chainID string) ([]leader.Contender, error) {
+	contenders := make([]leader.Contender, len(g.Participants))
 	input := leader.Input(chainID, 0, 0, g.Seed)
 	for i, p := range g.Participants {
 		out, err := leader.Verify(p.VrfKey, input, p.VrfProof)
 		if err != nil {
 			return nil, fmt.Errorf("%w: participant %d: vrf_proof over the seed on chain %q: %w", ErrGenesis, i, chainID, err)
 		}
-		draws[i] = leader.Draw{Participant: p.Index, Output: out}
+		contenders[i] = leader.Contender{Participant: p.Index, Output: out}
 	}
-	return draws, nil
+	return contenders, nil
 }
 
-// ProveGenesis returns a participant's lot for the first election of a chain.
+// ProveGenesis returns a participant's VRF proof for the first election of a chain.
 func ProveGenesis(chainID string, seed []byte, vrf ed25519.PrivateKey) []byte {
 	return leader.Prove(vrf, leader.Input(chainID, 0, 0, seed))
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // contendAfter is the number of rounds from the boundary on after which a new
-// VRF key first draws with a claim to lead. Whoever knows a seed can try keys
+// VRF key first contends for the lead. Whoever knows a seed can try keys
 // until one wins over it; the seed so many rounds on is known to nobody who does
 // not win all of them.
 const contendAfter = 16

@@ -90,7 +90,7 @@ func TestJoin(t *testing.T) {
 	require.Equal(t, uint64(2), s.Progress.Round)
 	require.Equal(t, 5, s.Active())
 	require.Equal(t, 1, s.F())
-	require.NotContains(t, s.Progress.Ranking, uint32(4), "it has drawn no lot")
+	require.NotContains(t, s.Progress.Ranking, uint32(4), "it has proved no VRF output")
 
 	// A5 and A4 with N = 5: all five at once, N-f = 4 later, three never.
 	four := apptest.Gradients(s, 0, 1, 2, 3)
@@ -205,7 +205,7 @@ func TestJoinRules(t *testing.T) {
 		{"vrf_proof for another chain", app.ErrIdentity, joinAs(9, func(j *tx.Join) {
 			j.VrfProof = leader.Prove(apptest.VRFKey(9), leader.PossessionInput("other", j.PubKey))
 		})},
-		{"vrf_proof of a lot", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.VrfProof = leader.Prove(apptest.VRFKey(9), s.DrawInput()) })},
+		{"vrf_proof of an election", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.VrfProof = leader.Prove(apptest.VRFKey(9), s.VRFInput()) })},
 		{"consensus_key short", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.ConsensusKey = j.ConsensusKey[:31] })},
 		{"moniker long", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Moniker = strings.Repeat("m", 71) })},
 		{"moniker with a line break", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Moniker = "a\nb" })},
@@ -500,7 +500,7 @@ func TestRotate(t *testing.T) {
 			}
 			require.Equal(t, old.PubKey, p.PubKey)
 			if c.vrf != 0 {
-				require.Nil(t, p.VrfProof, "the lot of genesis was the old key's")
+				require.Nil(t, p.VrfProof, "the VRF proof of genesis was the old key's")
 				exactly(t, app.ErrProof, s.Admit(stranger(r)))
 				r.vrf[3] = c.vrf
 				old.VrfKey = apptest.Identity(c.vrf).VrfKey
@@ -508,7 +508,7 @@ func TestRotate(t *testing.T) {
 			require.Equal(t, old.VrfKey, p.VrfKey)
 			require.NoError(t, s.Admit(stranger(r)))
 			require.NoError(t, s.Admit(r.sign(3, &tx.Remove{Participant: 3, Subject: 3, Nonce: tick()})))
-			// It draws, leads and rotates with the new ones.
+			// It contends, leads and rotates with the new ones.
 			if c.vrf != 0 {
 				require.EqualValues(t, 1+16, p.Contends)
 				for range 16 {

@@ -26,7 +26,7 @@ func id(t *tx.Tx) []byte {
 	return id[:]
 }
 
-// ring tells which of apptest's keys a participant signs and draws with, where
+// ring tells which of apptest's keys a participant signs and proves VRF outputs with, where
 // it is not the one of its index.
 type ring struct{ signing, vrf map[uint32]int }
 
@@ -50,7 +50,7 @@ func (r ring) gradient(s *app.State, index uint32) *tx.Tx {
 	v := apptest.Vector(s.Grid().Width, len(s.Model), s.Progress.Round, uint64(index))
 	return r.sign(index, &tx.Gradient{
 		Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: index, Payload: v.Encode(),
-		VrfProof: leader.Prove(apptest.VRFKey(r.vrfKey(index)), s.DrawInput()),
+		VrfProof: leader.Prove(apptest.VRFKey(r.vrfKey(index)), s.VRFInput()),
 	})
 }
 

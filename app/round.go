@@ -116,22 +116,22 @@ func (s *State) passOver(next *State, record *Record) {
 	}
 }
 
-// elect moves the seed on with a round's lots and, at the end of a term, ranks
-// the contenders: those who drew, are active still, have a reputation and a VRF
-// key that is old enough. After a tie for the lead the ranking stays, and the
-// election is held again with the next round's lots, over the next seed. Nobody
-// without a lot, who was silent or has just joined, is ranked.
-func (s *State) elect(draws []leader.Draw) {
-	draws = slices.DeleteFunc(slices.Clone(draws), func(d leader.Draw) bool {
-		p := s.participant(d.Participant)
+// elect moves the seed on with a round's VRF outputs and, at the end of a term, ranks the contenders
+// that are active still, have a reputation and a VRF key that is old enough. After a tie for the
+// lead the ranking stays, and the election is held again with the next round's VRF outputs, over
+// the next seed. A participant without a VRF output, because it was silent or has just joined, is
+// not ranked.
+func (s *State) elect(contenders []leader.Contender) {
+	contenders = slices.DeleteFunc(slices.Clone(contenders), func(c leader.Contender) bool {
+		p := s.participant(c.Participant)
 		return p == nil || p.Reputation == 0 || p.Contends > s.history.size
 	})
-	s.Progress.Seed = leader.NextSeed(s.Progress.Seed, draws)
-	if !s.Progress.Redraw && s.Progress.Round%s.Params.Election.Term != 0 {
+	s.Progress.Seed = leader.NextSeed(s.Progress.Seed, contenders)
+	if !s.Progress.Tied && s.Progress.Round%s.Params.Election.Term != 0 {
 		return
 	}
-	ranking, tie := leader.Rank(draws)
-	s.Progress.Redraw = tie
+	ranking, tie := leader.Rank(contenders)
+	s.Progress.Tied = tie
 	if !tie {
 		s.Progress.Ranking = ranking
 	}

@@ -43,7 +43,7 @@ func NewState(chainID string, initial uint64, blockBytes int64, g Genesis) (*Sta
 	if _, err := g.Validate(); err != nil {
 		return nil, err
 	}
-	draws, err := g.Draws(chainID)
+	contenders, err := g.Contenders(chainID)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func NewState(chainID string, initial uint64, blockBytes int64, g Genesis) (*Sta
 	if g.Params.Training.Momentum != 0 {
 		s.Velocity = make([]float64, len(s.Model))
 	}
-	s.elect(draws)
+	s.elect(contenders)
 	s.model, s.velocity = ModelHash(s.Model), ModelHash(s.Velocity)
 	return s, s.seal()
 }

@@ -12,7 +12,7 @@ func (c *Client) Leader(ctx context.Context) (abci.Leader, error) {
 	return query[abci.Leader](ctx, c, "/leader")
 }
 
-// Election returns the draws of a closed round.
+// Election returns the VRF outputs of a closed round.
 func (c *Client) Election(ctx context.Context, epoch, round uint64) (abci.Election, error) {
 	return query[abci.Election](ctx, c, "/election/"+place(epoch, round))
 }

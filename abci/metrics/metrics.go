@@ -77,7 +77,7 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	m.included = counter("gradients_included_total", "Gradients in closed rounds.")
 	m.rejected = counter("rejected_total", "Transactions refused by CheckTx and proposals rejected by ProcessProposal, by result code.", "verb", "code", "reason")
 	m.stage = histogram("round_stage_seconds", "Wall clock of a round by stage: lgc, ge, bc. Stages that the node did not see whole are left out.", "stage")
-	m.execute = histogram("execute_seconds", "Judging a block that closes a round: signatures, lots, rule, state hash.")
+	m.execute = histogram("execute_seconds", "Judging a block that closes a round: signatures, VRF proofs, rule, state hash.")
 	m.rule = histogram("rule_seconds", "Computing the aggregate of a round by the rule, where this node's participant leads.")
 	m.poolTxs = gauge("pool_transactions", "Transactions in the application's pool.")
 	m.poolBytes = gauge("pool_bytes", "Bytes in the application's pool.")

@@ -80,7 +80,7 @@ func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err 
 	if err := preset.CheckLedger(g.Params.Privacy); err != nil {
 		return g, warnings, err
 	}
-	if _, err = g.Draws(doc.ChainID); err != nil {
+	if _, err = g.Contenders(doc.ChainID); err != nil {
 		return g, warnings, err
 	}
 	if err := abci.CheckConsensus(doc.ConsensusParams.ToProto(), g, len(doc.Validators)); err != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 // participantKeys is config/participant_key.json, in the form of CometBFT's key
-// files: the key that signs, and the one that draws lots.
+// files: the key that signs, and the one that proves VRF outputs.
 type participantKeys struct {
 	PubKey     crypto.PubKey  `json:"pub_key"`
 	PrivKey    crypto.PrivKey `json:"priv_key"`

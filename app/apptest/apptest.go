@@ -143,8 +143,8 @@ func Gradient(s *app.State, i int) *tx.Tx {
 	return Sign(i, &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: uint32(i), Payload: v.Encode(), VrfProof: Proof(s, i)})
 }
 
-// Proof is participant i's lottery proof for the state's open round.
-func Proof(s *app.State, i int) []byte { return leader.Prove(VRFKey(i), s.DrawInput()) }
+// Proof is participant i's VRF proof for the state's open round.
+func Proof(s *app.State, i int) []byte { return leader.Prove(VRFKey(i), s.VRFInput()) }
 
 // Gradients are those of the participants.
 func Gradients(s *app.State, participants ...int) []*tx.Tx {

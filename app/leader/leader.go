@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Draw is a contender and its verified VRF output.
-type Draw struct {
+// Contender is a contender and its verified VRF output.
+type Contender struct {
 	Participant uint32
 	Output      Output
 }
@@ -16,9 +16,9 @@ type Draw struct {
 // Rank orders the contenders by decreasing output, the leader first. A tie for
 // the lead is reported: the paper holds the election again, with NextSeed.
 // Equal outputs further down are ordered by participant.
-func Rank(draws []Draw) (ranking []uint32, tie bool) {
-	sorted := slices.Clone(draws)
-	slices.SortFunc(sorted, func(a, b Draw) int {
+func Rank(contenders []Contender) (ranking []uint32, tie bool) {
+	sorted := slices.Clone(contenders)
+	slices.SortFunc(sorted, func(a, b Contender) int {
 		if c := bytes.Compare(b.Output[:], a.Output[:]); c != 0 {
 			return c
 		}
@@ -33,9 +33,9 @@ func Rank(draws []Draw) (ranking []uint32, tie bool) {
 
 // NextSeed returns the seed after a round with these outputs: SHA-256(seed, largest output), with
 // zeros for the output if there is none.
-func NextSeed(seed []byte, draws []Draw) []byte {
+func NextSeed(seed []byte, contenders []Contender) []byte {
 	var largest Output
-	for _, d := range draws {
+	for _, d := range contenders {
 		if bytes.Compare(d.Output[:], largest[:]) > 0 {
 			largest = d.Output
 		}

@@ -116,19 +116,19 @@ func TestCheckKey(t *testing.T) {
 }
 
 func TestRankOrdersByOutput(t *testing.T) {
-	draws := []leader.Draw{{Participant: 0, Output: leader.Output{1}}, {Participant: 1, Output: leader.Output{3}}, {Participant: 2, Output: leader.Output{2}}}
-	ranking, tie := leader.Rank(draws)
+	contenders := []leader.Contender{{Participant: 0, Output: leader.Output{1}}, {Participant: 1, Output: leader.Output{3}}, {Participant: 2, Output: leader.Output{2}}}
+	ranking, tie := leader.Rank(contenders)
 	require.Equal(t, []uint32{1, 2, 0}, ranking)
 	require.False(t, tie)
-	draws[2].Output = leader.Output{3}
-	ranking, tie = leader.Rank(draws)
+	contenders[2].Output = leader.Output{3}
+	ranking, tie = leader.Rank(contenders)
 	require.True(t, tie, "two largest: the election is held again")
 	require.Equal(t, []uint32{1, 2, 0}, ranking)
 	ranking, tie = leader.Rank(nil)
 	require.Empty(t, ranking)
 	require.False(t, tie)
 	require.NotEqual(t, leader.NextSeed(make([]byte, 32), nil), make([]byte, 32), "the seed moves on without a contender")
-	require.NotEqual(t, leader.NextSeed(make([]byte, 32), nil), leader.NextSeed(make([]byte, 32), draws))
+	require.NotEqual(t, leader.NextSeed(make([]byte, 32), nil), leader.NextSeed(make([]byte, 32), contenders))
 }
 
 // TestElectionIsFair: in 10,000 elections among 10 keys, each over the seed
@@ -142,7 +142,7 @@ func TestElectionIsFair(t *testing.T) {
 	led := make([]int, n)
 	seed := make([]byte, 32)
 	for round := range elections {
-		draws := make([]leader.Draw, n)
+		contenders := make([]leader.Contender, n)
 		input := leader.Input(chain, 0, round, seed)
 		var wg sync.WaitGroup
 		for half := range 2 {
@@ -153,15 +153,15 @@ func TestElectionIsFair(t *testing.T) {
 					if err != nil {
 						panic(err)
 					}
-					draws[i] = leader.Draw{Participant: uint32(i), Output: out}
+					contenders[i] = leader.Contender{Participant: uint32(i), Output: out}
 				}
 			})
 		}
 		wg.Wait()
-		ranking, tie := leader.Rank(draws)
+		ranking, tie := leader.Rank(contenders)
 		require.False(t, tie)
 		led[ranking[0]]++
-		seed = leader.NextSeed(seed, draws)
+		seed = leader.NextSeed(seed, contenders)
 	}
 	t.Log("led:", led)
 	band := 3.29 * math.Sqrt(float64(elections)*0.1*0.9)

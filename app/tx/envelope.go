@@ -38,14 +38,14 @@ type Tx struct {
 
 	kind     Kind
 	verified atomic.Pointer[signer] // whom Verify found last; a block judges the pool's transactions again
-	drawn    atomic.Pointer[drawn]  // what Draw found last
+	proved   atomic.Pointer[proved] // what VerifyVRF found last
 }
 
 // signer is a key on a chain.
 type signer struct{ chainID, pub string }
 
-// drawn is an output for a key and an input.
-type drawn struct {
+// proved is an output for a key and an input.
+type proved struct {
 	asked  string
 	output leader.Output
 }

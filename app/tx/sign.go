@@ -75,16 +75,16 @@ func verify(chainID string, pub ed25519.PublicKey, k Kind, content [32]byte, sig
 	return nil
 }
 
-// Draw verifies the VRF proof of a gradient and returns the VRF output. Like Verify it remembers a
+// VerifyVRF verifies the VRF proof of a gradient and returns the VRF output. Like Verify it remembers a
 // success.
-func (t *Tx) Draw(vrfKey, input []byte) (leader.Output, error) {
+func (t *Tx) VerifyVRF(vrfKey, input []byte) (leader.Output, error) {
 	asked := string(vrfKey) + string(input)
-	if known := t.drawn.Load(); known != nil && known.asked == asked {
+	if known := t.proved.Load(); known != nil && known.asked == asked {
 		return known.output, nil
 	}
 	out, err := leader.Verify(vrfKey, input, t.Gradient.VrfProof)
 	if err == nil {
-		t.drawn.Store(&drawn{asked, out})
+		t.proved.Store(&proved{asked, out})
 	}
 	return out, err
 }

@@ -145,7 +145,7 @@ type Gradient struct {
 	// payload is the grid vector: one coordinate in one byte (int8) or in two,
 	// little endian (int16).
 	Payload []byte `protobuf:"bytes,4,opt,name=payload,proto3" json:"payload,omitempty"`
-	// vrf_proof proves the sender's lottery draw over the seed of the round.
+	// vrf_proof proves the sender's VRF output over the round's VRF input.
 	VrfProof []byte `protobuf:"bytes,5,opt,name=vrf_proof,json=vrfProof,proto3" json:"vrf_proof,omitempty"`
 }
 

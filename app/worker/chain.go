@@ -15,7 +15,7 @@ type Task struct {
 	Epoch       uint64
 	Round       uint64
 	Finished    bool   // all rounds of the epoch are closed
-	Seed        []byte // that the round's lottery proof is over
+	Seed        []byte // that the round's VRF proof is over
 	Params      params.Params
 	Participant app.Participant
 	Model       []float64 // x^(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Keys are a participant's own: to sign with, and to draw lots with.
+// Keys are a participant's own: to sign with, and to prove VRF outputs with.
 type Keys struct{ Signing, VRF ed25519.PrivateKey }
 
 // Public returns the public signing key.

@@ -238,7 +238,7 @@ func (n *Net) slope(node int, s *app.State) gradients.Vector {
 }
 
 // proof returns a participant's VRF proof for the open round of a state.
-func proof(node *Node, s *app.State) []byte { return leader.Prove(node.keys.VRF, s.DrawInput()) }
+func proof(node *Node, s *app.State) []byte { return leader.Prove(node.keys.VRF, s.VRFInput()) }
 
 // LastEnacted returns the kinds of the proposals that the last block enacted on the
 // consortium.

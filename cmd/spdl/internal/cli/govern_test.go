@@ -244,7 +244,7 @@ func TestGovern(t *testing.T) {
 	require.Equal(t, uint64(2), record.Round)
 	var e abci.Election
 	c.ask(0, &e, "query", "election", "0", fmt.Sprint(epochs[0].Rounds-1))
-	require.Len(t, e.Draws, 1)
+	require.Len(t, e.Outputs, 1)
 	var model abci.ModelState
 	c.ask(0, &model, "query", "model", "0", fmt.Sprint(epochs[0].Rounds-1))
 	require.Equal(t, epochs[0].ModelHash, model.Hash)

@@ -164,7 +164,7 @@ func (s *Server) rounds(r *http.Request) (view, error) {
 type roundPage struct {
 	*Story
 	Names        map[uint32]string
-	Draws        []Verdict
+	Outputs      []Verdict
 	Timing       *abci.Timing
 	Before, Next *uint64
 	Scored       bool
@@ -183,11 +183,11 @@ func (s *Server) round(r *http.Request) (view, error) {
 	for _, v := range story.Verdicts {
 		b.Names[v.Participant] = v.Moniker
 		b.Scored = b.Scored || v.Place > 0
-		if v.Draw != "" {
-			b.Draws = append(b.Draws, v)
+		if v.VRFOutput != "" {
+			b.Outputs = append(b.Outputs, v)
 		}
 	}
-	slices.SortStableFunc(b.Draws, func(a, c Verdict) int { return compare(c.Draw, a.Draw) })
+	slices.SortStableFunc(b.Outputs, func(a, c Verdict) int { return compare(c.VRFOutput, a.VRFOutput) })
 	if timing, err := ask[abci.Timing](r.Context(), s.source, "/timing/"+at.String()); err == nil {
 		b.Timing = &timing
 	}
@@ -348,7 +348,7 @@ type election struct {
 	Point
 	Ranking []uint32
 	Seed    string
-	Draws   []uint32 // largest first
+	Outputs []uint32 // largest first
 }
 
 func (s *Server) elections(r *http.Request) (view, error) {
@@ -386,9 +386,9 @@ func (s *Server) elections(r *http.Request) (view, error) {
 		}
 		e := election{Point: p, Ranking: record.Ranking, Seed: hex.EncodeToString(record.Seed)}
 		order := slices.Clone(record.Contributions)
-		slices.SortStableFunc(order, func(a, c app.Contribution) int { return compare(string(c.Draw), string(a.Draw)) })
+		slices.SortStableFunc(order, func(a, c app.Contribution) int { return compare(string(c.VrfOutput), string(a.VrfOutput)) })
 		for _, c := range order {
-			e.Draws = append(e.Draws, c.Participant)
+			e.Outputs = append(e.Outputs, c.Participant)
 		}
 		b.Closed = append(b.Closed, e)
 	}

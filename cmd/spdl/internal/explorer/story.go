@@ -29,7 +29,7 @@ type Verdict struct {
 	Neighbours  []uint32 `json:"neighbours"`
 	Reputation  *int64   `json:"reputation"` // parts per million, after the round; null if absent
 	Change      *int64   `json:"change"`     // by the round; null where the round before says nothing
-	Draw        string   `json:"draw"`
+	VRFOutput   string   `json:"vrf_output"`
 	Hash        string   `json:"hash"` // of the gradient's header
 	Why         string   `json:"why"`
 }
@@ -112,7 +112,7 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64) 
 		v := Verdict{
 			Participant: c.Participant, Moniker: names[c.Participant], Fate: Selected, Opposed: c.Opposed, Leader: c.Participant == r.Leader,
 			Passed: slices.Contains(passed, c.Participant), Score: c.Score, Neighbours: append([]uint32{}, c.Neighbours...),
-			Reputation: &reputation, Draw: hex.EncodeToString(c.Draw), Hash: hex.EncodeToString(c.Hash),
+			Reputation: &reputation, VRFOutput: hex.EncodeToString(c.VrfOutput), Hash: hex.EncodeToString(c.Hash),
 		}
 		if was, ok := before[c.Participant]; ok {
 			change := c.Reputation - was

@@ -31,7 +31,7 @@ type entry struct {
 	Address      string       `json:"address,omitempty"`
 	PubKey       []byte       `json:"pub_key"`
 	VrfKey       []byte       `json:"vrf_key"`
-	VrfProof     []byte       `json:"vrf_proof"` // over the seed on the chain: the lot for the first election
+	VrfProof     []byte       `json:"vrf_proof"` // over the seed on the chain: the VRF proof for the first election
 	ConsensusKey []byte       `json:"consensus_key,omitempty"`
 }
 
@@ -39,7 +39,7 @@ func genesisEntry() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "entry",
 		Short: "Print this home's entry for a genesis that a consortium makes together",
-		Long: "Print this home's entry for a genesis that a consortium makes together, as JSON: public keys, and the lot for the\n" +
+		Long: "Print this home's entry for a genesis that a consortium makes together, as JSON: public keys, and the VRF proof for the\n" +
 			"first election. First agree on the chain's id and on a seed that no one member chose: whoever knows the seed before its\n" +
 			"keys are fixed can try keys until it leads the first round.",
 	}, func(r *command.Run, o *entryOptions, _ []string) error {

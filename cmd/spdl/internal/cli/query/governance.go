@@ -34,7 +34,7 @@ func queryLeader() *cobra.Command {
 }
 
 func queryElection() *cobra.Command {
-	return question{use: "election [[epoch] round]", short: "The draws that a closed round's gradients prove (default: the last)", args: RoundArgs,
+	return question{use: "election [[epoch] round]", short: "The VRF outputs that a closed round's gradients prove (default: the last)", args: RoundArgs,
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			epoch, t, err := RoundArgument(ctx, c, args)
 			if err != nil {
@@ -45,7 +45,7 @@ func queryElection() *cobra.Command {
 				fmt.Fprintf(w, "round    %d of epoch %d\nseed     %s\nranking  %v\nleader   %d in view %d\n\n", e.Round, e.Epoch, command.Plain(e.Seed), e.Ranking, e.Leader, e.View)
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "participant\treputation\tdraw")
-				for _, d := range e.Draws {
+				for _, d := range e.Outputs {
 					fmt.Fprintf(t, "%d\t%.6f\t%s\n", d.Participant, float64(d.Reputation)/params.One, command.Plain(d.Output))
 				}
 				return t.Flush()
