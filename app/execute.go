@@ -44,9 +44,9 @@ type Outcome struct {
 // Closed is what a block's aggregate and gradients alone decide: the open round closed, its rule run.
 // Blocks of one height that begin with the same round share it, for the rule is most of their cost.
 type Closed struct {
-	state  *State // after the round, before the operations; never changed again
-	record *Record
-	contenders  []leader.Contender // the verified VRF outputs
+	state      *State // after the round, before the operations; never changed again
+	record     *Record
+	contenders []leader.Contender // the verified VRF outputs
 }
 
 // Round returns the aggregate and the gradients that a block begins with, nil where it has no
