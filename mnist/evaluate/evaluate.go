@@ -27,6 +27,15 @@ func New(test mnist.Set, m params.Model) (*Evaluator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("test set: %w", err)
 	}
+	return Of(set, m)
+}
+
+// Of prepares inputs that were made of a test set. It fails where the model is not valid or takes
+// another number of inputs.
+func Of(set mnist.Features, m params.Model) (*Evaluator, error) {
+	if set.Inputs != int(m.Inputs) {
+		return nil, fmt.Errorf("%w: %d, the model takes %d", inputs.ErrInputs, set.Inputs, m.Inputs)
+	}
 	net, err := model.New(model.SpecOf(m))
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 )
 
 // features holds the presets on strokes and on pixels side by side, under every attack and with
-// heterogeneous data.
+// heterogeneous data, and what the map of strokes is made of.
 var features = Experiment{
 	Name:  "features",
 	Title: "Features: the default preset, on strokes, beside pixels; clean and under every attack of f, and Dirichlet data",
@@ -28,6 +28,9 @@ var features = Experiment{
 					return nil, err
 				}
 				cells = append(cells, presetRow(fmt.Sprintf("N=%d", n), s, attacksFor(o))...)
+				if name == "default" && n != 10 {
+					cells = append(cells, variantRows(fmt.Sprintf("N=%d, parts of the map", n), s)...)
+				}
 				for _, alpha := range []float64{0.5, 0.1} {
 					if n != gridNodes {
 						continue
@@ -69,6 +72,17 @@ func presetRow(panel string, s train.Spec, names []string) []Cell {
 		under := s
 		under.Byzantine, under.Attack = train.MaxByzantine(s.Nodes), "aware+"+attack
 		cells = append(cells, Cell{Panel: panel, Series: cross(name, attack), Learn: &under})
+	}
+	return cells
+}
+
+// variantRows trains on what the map of strokes is made of, beside it, clean and under sign flips.
+func variantRows(panel string, strokes train.Spec) []Cell {
+	cells := presetRow(panel, strokes, []string{"sign-flip"})
+	for _, variant := range []string{train.Raw, train.Whitened} {
+		s := strokes.Vary(variant)
+		s.Params.Preset = variant
+		cells = append(cells, presetRow(panel, s, []string{"sign-flip"})...)
 	}
 	return cells
 }

@@ -30,6 +30,17 @@ type Spec struct {
 	// Float32 trains as the paper's prototype does where it has neither Krum nor a
 	// chain: the plain mean, and a model, in float32, which bound nothing.
 	Float32 bool `json:"float32,omitempty"`
+	// Variant is Raw or Whitened where the inputs are neither pixels nor strokes; see Vary.
+	Variant string `json:"variant,omitempty"`
+}
+
+// inputs returns the inputs of the examples of a set that part names, in its order, and of all if
+// part is nil.
+func (s Spec) inputs(set mnist.Set, part []int) (mnist.Features, error) {
+	if s.Variant != "" {
+		return variant(s.Variant, set, part)
+	}
+	return worker.Shard(set, part, s.Params.Model, inputs.Keep{})
 }
 
 // Participants are the workers of a training, and the attackers among them.
@@ -65,7 +76,7 @@ func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 	}
 	poison, _ := p.attack.(attack.Poisoner)
 	for i, part := range parts {
-		data, err := worker.Shard(train, enough(part, spec.Params.Privacy), spec.Params.Model, inputs.Keep{})
+		data, err := spec.inputs(train, enough(part, spec.Params.Privacy))
 		if err != nil {
 			return nil, fmt.Errorf("participant %d: %w", i, err)
 		}

@@ -47,7 +47,11 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	test, err := evaluate.New(data.Test, spec.Params.Model)
+	set, err := spec.inputs(data.Test, nil)
+	if err != nil {
+		return Outcome{}, err
+	}
+	test, err := evaluate.Of(set, spec.Params.Model)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"math"
 	"os"
 	"testing"
@@ -15,39 +13,8 @@ import (
 
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist/features"
+	"github.com/spdl/spdl/mnist/features/recipe"
 )
-
-// The strokes are exact on every machine: grey levels are rounded to whole numbers, and none of
-// these 2.4 million lies as near to a half as the last bits of exp reach.
-func TestGlyphsAreTheSameToTheBit(t *testing.T) {
-	h := sha256.New()
-	for i := range 1000 {
-		for _, image := range glyph(i) {
-			h.Write(image)
-		}
-	}
-	assert.Equal(t, "a66ac395e75febb99ee8a0fdf2c2f34172b5363cb6a645c60f7a07503e969dc0", hex.EncodeToString(h.Sum(nil)))
-}
-
-// A glyph fills its extent, stands in the middle, and its variants differ.
-func TestGlyphs(t *testing.T) {
-	for i := range 50 {
-		images := glyph(i)
-		assert.NotEqual(t, images[0], images[1])
-		for _, image := range images {
-			total, y, x := 0.0, 0.0, 0.0
-			for at, level := range image {
-				total += float64(level)
-				y += float64(level) * float64(at/side)
-				x += float64(level) * float64(at%side)
-			}
-			require.Positive(t, total)
-			// Ink saturates where points crowd, so that its centre is not theirs: it stays near it.
-			assert.InDelta(t, (side-1)/2.0, y/total, extent/4.0, "glyph %d", i)
-			assert.InDelta(t, (side-1)/2.0, x/total, extent/4.0, "glyph %d", i)
-		}
-	}
-}
 
 // decode is the inverse of encode, in the order of the embedded file.
 func decode(t *testing.T, file []byte) (mean []float64, scale float64, transposed *mat.Dense) {
@@ -103,9 +70,9 @@ func TestConstantsAreTheRecipes(t *testing.T) {
 	file, err := os.ReadFile("../../constants.bin")
 	require.NoError(t, err)
 	mean, scale, embedded := decode(t, file)
-	r, err := sample(glyphs)
+	r, err := recipe.Sample(recipe.Glyphs)
 	require.NoError(t, err)
-	made, transposed, err := fit(r, features.Inputs)
+	made, transposed, err := recipe.Fit(r, features.Inputs)
 	require.NoError(t, err)
 	for i := range mean {
 		assert.InDelta(t, made[i], mean[i], 1e-6, "mean %d: float32 rounds it, and the responses behind it, by 3e-8", i)
@@ -113,19 +80,13 @@ func TestConstantsAreTheRecipes(t *testing.T) {
 	bound := (spectral(t, embedded) + spectral(t, transposed)) * math.Sqrt(features.Blocks*features.Inputs) * scale / 2
 	assert.Less(t, apart(embedded, transposed), bound)
 
-	half, err := sample(glyphs / 2)
+	half, err := recipe.Sample(recipe.Glyphs / 2)
 	require.NoError(t, err)
-	_, other, err := fit(half, features.Inputs)
+	_, other, err := recipe.Fit(half, features.Inputs)
 	require.NoError(t, err)
 	assert.Greater(t, apart(embedded, other), bound)
 	t.Logf("apart %.0f, bound %.0f, half the glyphs %.0f, of %.0f; repeated to the byte: %v",
 		apart(embedded, transposed), bound, apart(embedded, other), mat.Norm(gram(embedded), 2), bytes.Equal(file, encode(made, transposed)))
-}
-
-// The signs of eigenvectors are a choice: that of the recipe.
-func TestSign(t *testing.T) {
-	assert.Negative(t, sign([]float64{1, -3, 2}))
-	assert.Positive(t, sign([]float64{1, 3, -3}))
 }
 
 func TestEncode(t *testing.T) {
@@ -139,19 +100,4 @@ func TestEncode(t *testing.T) {
 	assert.Equal(t, 2.0, scale)
 	assert.Equal(t, -254.0, got.At(0, 0))
 	assert.Equal(t, 4.0, got.At(1, 2), "rounded to multiples of 2")
-}
-
-// Fit finds the directions in which glyphs differ more than their variants do: here the first of
-// three.
-func TestFitPrefersWhatGlyphsDifferIn(t *testing.T) {
-	r := mat.NewDense(6, 3, []float64{
-		9, 1, 0, 9, -1, 0, 9, 0, 0,
-		3, 1, 0, 3, -1, 0, 3, 0, 0,
-	})
-	mean, transposed, err := fit(r, 1)
-	require.NoError(t, err)
-	assert.Equal(t, []float64{6, 0, 0}, mean)
-	assert.Positive(t, transposed.At(0, 0))
-	assert.InDelta(t, 0, transposed.At(0, 1), 1e-12)
-	assert.InDelta(t, 0, transposed.At(0, 2), 1e-12)
 }

@@ -1,11 +1,7 @@
-// Command generate writes constants.bin, the public constants of the feature map: it draws
-// synthetic strokes, computes their block features, and solves the eigenproblem that the package
-// comment of mnist/features states. It reads no data. Run it by
+// Command generate writes constants.bin, the public constants of the feature map, by the recipe. Run
+// it by
 //
 //	go generate ./mnist/features
-//
-// A machine repeats its own bytes. On another one, whose float64 arithmetic may round otherwise,
-// the strokes are the same to the bit, and M is the same but for rounding; the tests say how near.
 package main
 
 import (
@@ -17,9 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/spdl/spdl/mnist/features"
+	"github.com/spdl/spdl/mnist/features/recipe"
 )
-
-const glyphs = 4000
 
 func main() {
 	if err := generate("constants.bin"); err != nil {
@@ -29,11 +24,11 @@ func main() {
 }
 
 func generate(path string) error {
-	r, err := sample(glyphs)
+	r, err := recipe.Sample(recipe.Glyphs)
 	if err != nil {
 		return err
 	}
-	mean, transposed, err := fit(r, features.Inputs)
+	mean, transposed, err := recipe.Fit(r, features.Inputs)
 	if err != nil {
 		return err
 	}

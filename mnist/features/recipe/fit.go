@@ -1,20 +1,22 @@
-package main
+package recipe
 
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/spdl/spdl/mnist/features"
 )
 
-// ridge is the share of the mean within-glyph variance that is added to every variance: directions
-// that hardly vary within a glyph are not blown up.
+// ridge is the share of the mean variance that is added to every variance: directions that hardly
+// vary are not blown up.
 const ridge = 0.2
 
-// sample returns the block features of glyphs 0 to n-1, a row for each variant.
-func sample(n int) (*mat.Dense, error) {
+// Sample returns the block features of glyphs 0 to n-1, a row of features.Blocks values for each of
+// their three variants.
+func Sample(n int) (*mat.Dense, error) {
 	m, err := features.New(side)
 	if err != nil {
 		return nil, err
@@ -33,14 +35,14 @@ func sample(n int) (*mat.Dense, error) {
 	return r, nil
 }
 
-// fit solves the eigenproblem of the recipe for the rows of r: the mean mu, and M as columns x
-// Blocks, transposed. Every eigenvector's entry of largest magnitude, the first on ties, is
+// Fit solves the eigenproblem of the recipe for the rows of r, Sample's: the mean mu, and M as
+// columns x Blocks, transposed. Every eigenvector's entry of largest magnitude, the first on ties, is
 // positive. The rows of r are overwritten.
 //
 // With S_t the covariance of all rows and S_w that of the variants about their glyph's mean,
 //
 //	L Lᵀ = S_w + 0.2 (tr S_w / 512) I,   U = the leading eigenvectors of L⁻¹ S_t L⁻ᵀ,   M = L⁻ᵀ U.
-func fit(r *mat.Dense, columns int) (mean []float64, transposed *mat.Dense, err error) {
+func Fit(r *mat.Dense, columns int) (mean []float64, transposed *mat.Dense, err error) {
 	rows, dim := r.Dims()
 	mean = centre(r, 0, rows)
 	var total, within mat.SymDense
@@ -49,19 +51,12 @@ func fit(r *mat.Dense, columns int) (mean []float64, transposed *mat.Dense, err 
 		centre(r, from, from+variants)
 	}
 	within.SymOuterK(1/float64(rows-rows/variants), r.T())
-	added := ridge * within.Trace() / float64(dim)
-	for i := range dim {
-		within.SetSym(i, i, within.At(i, i)+added)
+	lower, err := factor(&within)
+	if err != nil {
+		return nil, nil, err
 	}
-
-	var chol mat.Cholesky
-	if !chol.Factorize(&within) {
-		return nil, nil, errors.New("the within-glyph covariance is not positive definite")
-	}
-	var lower mat.TriDense
-	chol.LTo(&lower)
 	var half, full mat.Dense
-	if err := errors.Join(half.Solve(&lower, &total), full.Solve(&lower, half.T())); err != nil {
+	if err := errors.Join(half.Solve(lower, &total), full.Solve(lower, half.T())); err != nil {
 		return nil, nil, err
 	}
 	white := mat.NewSymDense(dim, nil)
@@ -89,6 +84,41 @@ func fit(r *mat.Dense, columns int) (mean []float64, transposed *mat.Dense, err 
 		}
 	}
 	return mean, transposed, nil
+}
+
+// Whiten returns the mean mu of the rows of r and W, transposed, with which x = Wᵀ(r-mu) has about
+// unit variance in each direction: the map of the recipe if it did not know which rows are variants
+// of one glyph, and kept all directions. The rows of r are overwritten.
+//
+// With S_t the covariance of all rows, L Lᵀ = S_t + 0.2 (tr S_t / 512) I and W = L⁻ᵀ.
+func Whiten(r *mat.Dense) (mean []float64, transposed *mat.Dense, err error) {
+	rows, dim := r.Dims()
+	mean = centre(r, 0, rows)
+	var total mat.SymDense
+	total.SymOuterK(1/float64(rows-1), r.T())
+	lower, err := factor(&total)
+	if err != nil {
+		return nil, nil, err
+	}
+	transposed = mat.NewDense(dim, dim, nil)
+	identity := mat.NewDiagDense(dim, slices.Repeat([]float64{1}, dim))
+	return mean, transposed, transposed.Solve(lower, identity)
+}
+
+// factor adds the ridge to a covariance and returns its Cholesky factor.
+func factor(s *mat.SymDense) (*mat.TriDense, error) {
+	dim := s.SymmetricDim()
+	added := ridge * s.Trace() / float64(dim)
+	for i := range dim {
+		s.SetSym(i, i, s.At(i, i)+added)
+	}
+	var chol mat.Cholesky
+	if !chol.Factorize(s) {
+		return nil, errors.New("the covariance is not positive definite")
+	}
+	var lower mat.TriDense
+	chol.LTo(&lower)
+	return &lower, nil
 }
 
 // centre subtracts from rows [from, to) their mean, which it returns.
