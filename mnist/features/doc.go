@@ -36,9 +36,9 @@
 // to three Bezier curves, each drawn three times with another slant, rotation, pen and wobble. mu
 // is the mean of r. M is a linear discriminant analysis of r: it divides by what varies within a
 // glyph and keeps the 160 directions that tell glyphs apart best. The glyphs are no digits and have
-// no classes, but they are a prior: images are expected to be drawn with a pen. The recipe is in
-// internal/generate, which writes constants.bin with M rounded to int8 under one scale. Its test
-// repeats the glyphs to the bit and M within a bound that it derives.
+// no classes, but they are a prior: images are expected to be drawn with a pen. The recipe is
+// package recipe, whose test repeats the glyphs to the bit; internal/generate writes constants.bin
+// with M rounded to int8 under one scale, and its test repeats M within a bound that it derives.
 //
 // # Other sizes
 //
