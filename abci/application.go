@@ -38,6 +38,9 @@ type Options struct {
 	// SnapshotInterval is the heights between two snapshots for state sync; 0
 	// takes none. The last two are kept.
 	SnapshotInterval uint64
+	// StateMachine is the version of the state machine that the application is to be
+	// of. Default app.Version; another is for nets of several versions in one process.
+	StateMachine uint64
 	// ChainID is the chain of the node's genesis: a snapshot of another is rejected.
 	ChainID string
 	// OwnKey is the public key of the participant whose worker runs with this
@@ -81,8 +84,10 @@ type Application struct {
 	// restoring is the snapshot that state sync applies, one call at a time.
 	restoring *restoring
 
-	express   func([]byte) // may be nil
-	report    func([]byte) // may be nil
+	ended     func(*app.State) // may be nil
+	hold      func()           // may be nil
+	express   func([]byte)     // may be nil
+	report    func([]byte)     // may be nil
 	broadcast atomic.Pointer[func(context.Context, []byte) error]
 }
 
@@ -106,6 +111,9 @@ func New(o Options) (*Application, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.StateMachine == 0 {
+		o.StateMachine = app.Version
+	}
 	a := &Application{options: o, log: o.Logger, store: store.New(o.DB), ready: make(chan struct{}), started: o.Now()}
 	a.timings = newTimings(o.Now)
 	s, err := a.store.State()
@@ -120,6 +128,9 @@ func New(o Options) (*Application, error) {
 
 // publish makes a state the committed one. The first call opens the pool.
 func (a *Application) publish(s *app.State) {
+	if a.options.StateMachine != app.Version {
+		s = s.As(a.options.StateMachine)
+	}
 	before := a.state.Swap(s)
 	if p := a.pool.Load(); p != nil {
 		p.advance(s)

@@ -39,6 +39,7 @@ const (
 	CodeEpoch          uint32 = 24
 	CodeNorm           uint32 = 25
 	CodeBudget         uint32 = 26
+	CodeUpgrade        uint32 = 27
 	CodeInternal       uint32 = 99
 )
 
@@ -76,6 +77,10 @@ var codeOf = []struct {
 	{app.ErrSettled, CodeSettled},
 	{app.ErrEpoch, CodeEpoch},
 	{app.ErrEpochParams, CodeEpoch},
+	{app.ErrUpgrade, CodeUpgrade},
+	{app.ErrUpgradeVersion, CodeUpgrade},
+	{app.ErrNoPlan, CodeUpgrade},
+	{app.ErrVersion, CodeUpgrade},
 	{errOccupied, CodeOccupied},
 	{errPoolFull, CodePoolFull},
 	{errTooLarge, CodeMalformed},
@@ -103,7 +108,7 @@ var codeNames = map[uint32]string{
 	CodePayload: "payload", CodeProof: "proof", CodeNotLeader: "not_leader", CodeIncluded: "included", CodeDelta: "delta",
 	CodeFinished: "finished", CodeOccupied: "occupied", CodePoolFull: "pool_full", CodeIdentity: "identity", CodeKeyTaken: "key_taken",
 	CodeProposal: "proposal", CodeInfeasible: "infeasible", CodeEvidence: "evidence", CodeSettled: "settled", CodeUnknownPath: "unknown_path",
-	CodeBadQuery: "bad_query", CodeNotFound: "not_found", CodeNotNow: "not_now", CodeEpoch: "epoch", CodeNorm: "norm", CodeBudget: "budget",
+	CodeBadQuery: "bad_query", CodeNotFound: "not_found", CodeNotNow: "not_now", CodeEpoch: "epoch", CodeNorm: "norm", CodeBudget: "budget", CodeUpgrade: "upgrade",
 	CodeInternal: "internal",
 }
 

@@ -33,6 +33,9 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	for _, c := range out.Enacted {
 		a.log.Info("proposal enacted", "height", out.State.Height, "kind", c.Kind, "participant", c.Participant, "refused", c.Refused)
 	}
+	if err := out.State.Executable(); err != nil && a.ended != nil {
+		a.ended(out.State) // before the worker hears of the state: it signs nothing more
+	}
 	a.publish(out.State)
 	retain, err := a.retainHeight(out)
 	if err != nil {

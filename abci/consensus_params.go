@@ -11,6 +11,22 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
+// consensusUpdates returns what a block changes of CometBFT's parameters, nil where nothing: the
+// size of blocks, and before the height of an upgrade the version in the headers.
+func consensusUpdates(out *app.Outcome) *cmtproto.ConsensusParams {
+	var p cmtproto.ConsensusParams
+	if out.BlockBytes != 0 {
+		p.Block = &cmtproto.BlockParams{MaxBytes: out.BlockBytes, MaxGas: -1}
+	}
+	if u, ok := out.State.Upgraded(); ok && u.Height == out.State.Height+1 {
+		p.Version = &cmtproto.VersionParams{App: u.Version}
+	}
+	if p.Block == nil && p.Version == nil {
+		return nil
+	}
+	return &p
+}
+
 // CheckConsensus checks CometBFT's parameters of a genesis with so many validators:
 // those with which a chain of this application stands still or halts are refused.
 func CheckConsensus(p cmtproto.ConsensusParams, g app.Genesis, validators int) error {
@@ -18,8 +34,8 @@ func CheckConsensus(p cmtproto.ConsensusParams, g app.Genesis, validators int) e
 	switch {
 	case p.Block == nil || p.Evidence == nil || p.Validator == nil:
 		return fmt.Errorf("%w: consensus_params lacks block, evidence or validator", app.ErrGenesis)
-	case p.Version.GetApp() != AppVersion:
-		return fmt.Errorf("%w: consensus_params.version.app is %d, this program executes chains of version %d: run the release that made the genesis, or make a new one", app.ErrGenesis, p.Version.GetApp(), AppVersion)
+	case p.Version.GetApp() != app.Version:
+		return fmt.Errorf("%w: consensus_params.version.app is %d, this program executes chains of version %d: run the release that made the genesis, or make a new one; a node joins a chain that was upgraded with the releases of its versions in turn, or by state sync", app.ErrGenesis, p.Version.GetApp(), app.Version)
 	case p.Evidence.MaxBytes != params.EvidenceBytes:
 		return fmt.Errorf("%w: consensus_params.evidence.max_bytes is %d, want %d: blocks keep room for so much", app.ErrGenesis, p.Evidence.MaxBytes, params.EvidenceBytes)
 	case p.Block.MaxGas != -1:

@@ -2,10 +2,12 @@ package abci
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
-	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+
+	"github.com/spdl/spdl/app"
 )
 
 // FinalizeBlock executes a decided block. An error here, a panic of the core included,
@@ -21,6 +23,9 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 	}
 	out, err := a.execute(s, req.Height, txs, req.Misbehavior)
 	if err != nil {
+		if errors.Is(err, app.ErrVersion) && a.hold != nil {
+			a.hold()
+		}
 		return nil, fmt.Errorf("decided block %d: %w", req.Height, err)
 	}
 	a.decided = out
@@ -34,8 +39,6 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 	for _, v := range out.Validators {
 		r.ValidatorUpdates = append(r.ValidatorUpdates, abcitypes.Ed25519ValidatorUpdate(v.ConsensusKey, v.Power))
 	}
-	if out.BlockBytes != 0 {
-		r.ConsensusParamUpdates = &cmtproto.ConsensusParams{Block: &cmtproto.BlockParams{MaxBytes: out.BlockBytes, MaxGas: -1}}
-	}
+	r.ConsensusParamUpdates = consensusUpdates(out)
 	return r, nil
 }

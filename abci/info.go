@@ -6,10 +6,6 @@ import (
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 )
 
-// AppVersion is the version of the state machine: it rises with every
-// state-breaking change.
-const AppVersion = 4
-
 // Version is the software's, set by the build; Unreleased where nobody set it.
 var Version = Unreleased
 
@@ -19,7 +15,7 @@ const Unreleased = "0.1.0"
 // Info returns the last committed height and hash, which were stored in one
 // write; CometBFT replays the blocks after it.
 func (a *Application) Info(context.Context, *abcitypes.RequestInfo) (*abcitypes.ResponseInfo, error) {
-	r := &abcitypes.ResponseInfo{Data: "spdl", Version: Version, AppVersion: AppVersion}
+	r := &abcitypes.ResponseInfo{Data: "spdl", Version: Version, AppVersion: a.options.StateMachine}
 	if s := a.state.Load(); s != nil && !a.fresh.Load() {
 		hash := s.Hash()
 		r.LastBlockHeight = int64(s.Height)

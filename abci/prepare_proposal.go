@@ -21,6 +21,10 @@ func (a *Application) PrepareProposal(ctx context.Context, req *abcitypes.Reques
 	if p == nil {
 		return nil, errNotReady
 	}
+	if err := a.state.Load().Executable(); err != nil {
+		a.log.Error("nothing to propose", "height", req.Height, "err", err)
+		return &abcitypes.ResponsePrepareProposal{}, nil
+	}
 	txs := a.withOthers(p, a.propose(ctx, p, req), req)
 	raws := make([][]byte, len(txs))
 	for i, t := range txs {

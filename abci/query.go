@@ -80,13 +80,14 @@ var paths = map[string]func(a *Application, s *app.State, arg string) (any, erro
 	"evidence":     func(_ *Application, s *app.State, _ string) (any, error) { return nonNil(s.Offences), nil },
 	"epochs":       queryEpochs,
 	"privacy":      queryPrivacy,
+	"upgrade":      (*Application).queryUpgrade,
 }
 
 // Query answers from the committed state and from this node's own pool and
 // clock: status, params, progress, participants, participants/{i}, round/{t},
 // model, model/{t}, timing/{t} and lead/{participant}, the draft that a worker
 // signs; leader, election/{t}, reputation, membership, proposals, evidence (or
-// offences), epochs, privacy and privacy/{participant}; bundle/{t} and kept/{t},
+// offences), epochs, upgrade, privacy and privacy/{participant}; bundle/{t} and kept/{t},
 // what an export is made of. A round is {t} of the running epoch or
 // {epoch}/{t}.
 //

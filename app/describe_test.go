@@ -33,6 +33,8 @@ func TestDescribe(t *testing.T) {
 		{apptest.Sign(1, &tx.Remove{Participant: 1, Subject: 3, Nonce: 1}), 1, true, "3", "1 proposes to remove 3", map[string]string{"subject": "3"}},
 		{apptest.Sign(1, &tx.Remove{Participant: 1, Subject: 1, Nonce: 1}), 1, true, "1", "leave of 1", map[string]string{"subject": "1"}},
 		{apptest.Sign(0, app.NewStartEpoch(0, 1, 1, apptest.Params(4), true, true)), 0, true, "", "0 proposes epoch 1", map[string]string{"epoch": "1"}},
+		{upgradeTo("a b", 99, 5), 0, true, "", `0 proposes upgrade "a b" to version 5 at height 99`, map[string]string{"name": "a b", "upgrade_height": "99", "version": "5"}},
+		{cancel("a b"), 0, true, "", `0 proposes to cancel upgrade "a b"`, map[string]string{"name": "a b", "version": ""}},
 	} {
 		d, err := app.Describe(c.t)
 		require.NoError(t, err, c.summary)

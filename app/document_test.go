@@ -67,6 +67,7 @@ func TestSmallEntries(t *testing.T) {
 		"an entry of field 10 has 0 bytes, want at least 32":          small(10, 0),
 		"an entry of field 11 has 2 bytes, want at least 64":          small(11, 2),
 		"field 4: an entry of field 13 has 0 bytes, want at least 32": append([]byte{4<<3 | 2}, length(small(13, 0)[:2<<20-2])...),
+		"field 3: an entry of field 9 has 6 bytes, want at least 7":   append([]byte{3<<3 | 2}, length(small(9, 6)[:2<<20-2])...),
 		"byte 0 begins no field":                                      append([]byte{0xa2, 0x80, 0x00, 0}, small(4, 0)...), // 4, padded
 		"byte 0 begins no field ":                                     append([]byte{0xa2, 0x80, 0x80, 0x80, 0x80, 0x01, 0}, small(4, 0)...),
 		"field 15 is of sort 5":                                       append([]byte{15<<3 | 5, 0, 0, 0, 0}, small(4, 0)...),

@@ -36,12 +36,17 @@ var (
 	ErrEpoch       = errors.New("P1: not the next epoch")
 	ErrEpochParams = errors.New("P2: parameters of the epoch are not valid")
 
+	ErrUpgrade        = errors.New("U1: name of the upgrade is not well-formed")
+	ErrUpgradeVersion = errors.New("U2: version or height of the upgrade is not ahead")
+	ErrNoPlan         = errors.New("U3: no such upgrade is planned")
+
 	ErrOrder      = errors.New("B1: transactions of the block are not in order")
 	ErrMismatch   = errors.New("B2: gradients of the block are not those of the aggregate")
 	ErrTolerance  = errors.New("B3: Delta is outside the tolerance")
 	ErrFinished   = errors.New("B4: training is finished")
 	ErrHeight     = errors.New("B5: height does not follow the state's")
 	ErrTooMany    = errors.New("B6: too many operations")
+	ErrVersion    = errors.New("B7: height is of another version of the state machine")
 	ErrGenesis    = errors.New("invalid genesis")
 	ErrNotClosing = errors.New("round cannot be closed yet")
 )

@@ -66,6 +66,9 @@ func (s *State) Execute(b Block) (*Outcome, error) {
 	if b.Height != s.Height+1 {
 		return nil, fmt.Errorf("%w: got %d, want %d", ErrHeight, b.Height, s.Height+1)
 	}
+	if err := s.Executable(); err != nil {
+		return nil, err
+	}
 	if b.Closed == nil {
 		var err error
 		if b.Closed, err = s.executeRound(b); err != nil {

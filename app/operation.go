@@ -51,6 +51,7 @@ var operations = map[tx.Kind]func(tx.Body) operation{
 	tx.KindRemove:     func(b tx.Body) operation { return remove{b.(*tx.Remove)} },
 	tx.KindEvidence:   func(b tx.Body) operation { return evidence{b.(*tx.Evidence)} },
 	tx.KindStartEpoch: func(b tx.Body) operation { return startEpoch{b.(*tx.StartEpoch)} },
+	tx.KindUpgrade:    func(b tx.Body) operation { return upgrade{b.(*tx.Upgrade)} },
 }
 
 // operationOf returns the operation of a kind with a body.

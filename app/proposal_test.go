@@ -140,6 +140,7 @@ var sentinels = []error{
 	app.ErrAggregateRound, app.ErrNotLeader, app.ErrViewClosed, app.ErrIncluded, app.ErrTooFewIncluded, app.ErrAggregateSigned, app.ErrDeltaForm,
 	app.ErrIdentity, app.ErrKeyTaken, app.ErrSender, app.ErrOperationSigned, app.ErrProposal, app.ErrInfeasible, app.ErrNonce,
 	app.ErrEvidence, app.ErrEvidenceSigned, app.ErrSettled, app.ErrEpoch, app.ErrEpochParams,
+	app.ErrUpgrade, app.ErrUpgradeVersion, app.ErrNoPlan, app.ErrVersion,
 	app.ErrOrder, app.ErrMismatch, app.ErrTolerance, app.ErrFinished, app.ErrHeight, app.ErrTooMany, app.ErrGenesis, app.ErrNotClosing,
 }
 

@@ -28,8 +28,9 @@ type State struct {
 	Offences     []Offence  // proven ones, in the order in which they were
 	Epochs       []Epoch    // those that have ended
 
-	expected int  // participants that have budget left
-	finished bool // no round can close any more
+	version  uint64 // of the state machine that executes what follows; Version but in tests
+	expected int    // participants that have budget left
+	finished bool   // no round can close any more
 	history  frontier
 	rule     rules.Rule
 	model    [32]byte // Merkle root of Model
@@ -54,6 +55,7 @@ func NewState(chainID string, initial uint64, blockBytes int64, g Genesis) (*Sta
 		Participants: g.Participants,
 		Model:        initialModel(g.Params.Model, g.Seed),
 		Progress:     Progress{Opened: initial, Began: initial, Seed: g.Seed, BlockBytes: blockBytes},
+		version:      Version,
 	}
 	if g.Params.Training.Momentum != 0 {
 		s.Velocity = make([]float64, len(s.Model))
@@ -245,7 +247,7 @@ func DecodeState(height uint64, data []byte) (*State, error) {
 	s := &State{
 		ChainID: d.ChainId, Height: height, Params: d.Params, Progress: d.Progress, Participants: d.Participants,
 		Model: d.Model, Velocity: d.Velocity, history: frontier{size: d.Closed},
-		Proposals: d.Proposals, Offences: d.Offences, Epochs: d.Epochs,
+		Proposals: d.Proposals, Offences: d.Offences, Epochs: d.Epochs, version: Version,
 	}
 	if err := d.check(); err != nil {
 		return nil, fmt.Errorf("stored state: %w", err)

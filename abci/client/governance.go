@@ -37,6 +37,11 @@ func (c *Client) Epochs(ctx context.Context) ([]abci.EpochState, error) {
 	return query[[]abci.EpochState](ctx, c, "/epochs")
 }
 
+// Upgrade returns the version of the chain, and what is planned to become of it.
+func (c *Client) Upgrade(ctx context.Context) (abci.UpgradeState, error) {
+	return query[abci.UpgradeState](ctx, c, "/upgrade")
+}
+
 // RoundOf returns the record of a closed round of any epoch.
 func (c *Client) RoundOf(ctx context.Context, epoch, round uint64) (app.Record, error) {
 	return query[app.Record](ctx, c, "/round/"+place(epoch, round))

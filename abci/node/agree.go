@@ -10,14 +10,21 @@ import (
 	sm "github.com/cometbft/cometbft/state"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
 )
 
-// errVersion reports a chain of another state machine.
-var errVersion = errors.New("the chain in this home is of another application version")
+// ErrVersion reports a height of another version of the state machine: another release
+// of the program executes it.
+var ErrVersion = errors.New("the chain is of another application version")
 
-// checkVersion refuses a chain that another state machine has executed: this one
-// would part from the others at the first block in which they differ.
-func checkVersion(c *config.Config, d *databases) error {
+// checkVersion refuses a home whose next height another state machine executes: this one
+// would part from the others at the first block in which they differ. The application's
+// state says which version that is, and CometBFT's where there is none or where both are
+// of one height: the application stores first.
+func checkVersion(c *config.Config, d *databases, own *app.State) error {
+	if err := checkOwnVersion(c, own); err != nil {
+		return err
+	}
 	db, err := d.provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
 		return nil // NewNode opens it again, and says which it is
@@ -26,11 +33,38 @@ func checkVersion(c *config.Config, d *databases) error {
 	if err != nil {
 		return fmt.Errorf("state database in %s: %w", c.DBDir(), err)
 	}
-	if made := s.Version.Consensus.App; s.LastBlockHeight > 0 && made != abci.AppVersion {
-		return fmt.Errorf("%w: it is of version %d at height %d, this program (%s) executes version %d: start it with a release of version %d, as spdl version prints it",
-			errVersion, made, s.LastBlockHeight, abci.Version, abci.AppVersion, made)
+	if s.LastBlockHeight == 0 || own != nil && own.Height != uint64(s.LastBlockHeight) {
+		return nil
 	}
-	return nil
+	return sameVersion(s.Version.Consensus.App, uint64(s.LastBlockHeight))
+}
+
+// checkOwnVersion is checkVersion by the application's state.
+func checkOwnVersion(c *config.Config, own *app.State) error {
+	if own == nil {
+		return nil
+	}
+	if err := own.Executable(); err != nil {
+		return versionError(own, err)
+	}
+	if _, ok := own.Upgraded(); ok {
+		return nil
+	}
+	doc, err := readGenesis(c)
+	if err != nil || doc.ConsensusParams == nil {
+		return err
+	}
+	return sameVersion(doc.ConsensusParams.Version.App, own.Height)
+}
+
+// sameVersion refuses the version that a chain is of after a height, unless it is this
+// program's.
+func sameVersion(made, height uint64) error {
+	if made == app.Version {
+		return nil
+	}
+	return fmt.Errorf("%w: it is of version %d at height %d, this program (%s) executes version %d: start it with a release of version %d, as spdl version prints it",
+		ErrVersion, made, height, abci.Version, app.Version, made)
 }
 
 // errDisagree reports databases that are not of one moment.

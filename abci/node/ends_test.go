@@ -16,7 +16,7 @@ import (
 	sm "github.com/cometbft/cometbft/state"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
 )
 
 // run starts the node of a home, waits until a round is open that is at least some
@@ -58,7 +58,7 @@ func TestDivergenceIsRemembered(t *testing.T) {
 		{saidHalted, "+2/3 committed an invalid block: wrong Block.Header.AppHash.  Expected 00, got 11"},
 	} {
 		c, a := alone(t, 5)
-		r := &Running{failed: make(chan error, 2), dataDir: c.DBDir()}
+		r := &Running{ending: newEnding(), failed: make(chan error, 2), dataDir: c.DBDir()}
 		logger := heard{log.NewNopLogger(), r.hear}.With("module", "consensus")
 		logger.Error("Error in validation", "err", "wrong signature")
 		logger.Error("CONSENSUS FAILURE!!!", "err", "something else")
@@ -80,7 +80,7 @@ func TestDivergenceIsRemembered(t *testing.T) {
 // TestHaltSaysWhy: the end of a halted node carries CometBFT's reason, and of a clock
 // that is behind what to do.
 func TestHaltSaysWhy(t *testing.T) {
-	r := &Running{failed: make(chan error, 2)}
+	r := &Running{ending: newEnding(), failed: make(chan error, 2)}
 	r.hear(saidHalted, "+2/3 committed an invalid block: block time x is too far in the future (wall clock y + tolerance 1m0s)")
 	ended := make(chan struct{})
 	close(ended)
@@ -108,12 +108,12 @@ func TestOtherVersionIsRefused(t *testing.T) {
 	store := sm.NewStore(db, sm.StoreOptions{})
 	s, err := store.Load()
 	require.NoError(t, err)
-	require.Equal(t, uint64(abci.AppVersion), s.Version.Consensus.App)
+	require.Equal(t, app.Version, s.Version.Consensus.App)
 	s.Version.Consensus.App++
 	require.NoError(t, store.Save(s))
 	require.NoError(t, db.Close())
 	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
-	require.ErrorIs(t, err, errVersion)
+	require.ErrorIs(t, err, ErrVersion)
 	require.ErrorContains(t, err, "start it with a release of version")
 }
 
@@ -184,7 +184,7 @@ func TestStateSyncEnds(t *testing.T) {
 	cancel()
 	require.NoError(t, watchSync(ended, &restored{}, quick))
 
-	r := &Running{failed: make(chan error, 2)}
+	r := &Running{ending: newEnding(), failed: make(chan error, 2)}
 	heard{log.NewNopLogger(), r.hear}.With("module", "statesync").Error("State sync failed", "err", "snapshot restoration failed")
 	err = <-r.Failed()
 	require.ErrorIs(t, err, errSync)

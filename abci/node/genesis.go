@@ -36,7 +36,7 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 	doc := &types.GenesisDoc{ChainID: chainID, GenesisTime: at.UTC(), InitialHeight: 1, AppState: json.RawMessage(state), ConsensusParams: types.DefaultConsensusParams()}
 	doc.ConsensusParams.Block.MaxBytes = blockBytes(g)
 	doc.ConsensusParams.Evidence.MaxBytes = params.EvidenceBytes
-	doc.ConsensusParams.Version.App = abci.AppVersion
+	doc.ConsensusParams.Version.App = app.Version
 	for _, p := range g.Participants {
 		if len(p.ConsensusKey) == 0 {
 			continue

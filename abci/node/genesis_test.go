@@ -9,7 +9,6 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
@@ -106,7 +105,7 @@ func TestCheckGenesisRefuses(t *testing.T) {
 		"no gas":             {func(d *types.GenesisDoc) { d.ConsensusParams.Block.MaxGas = 0 }, "max_gas is 0, want -1"},
 		"foreign keys":       {func(d *types.GenesisDoc) { d.ConsensusParams.Validator.PubKeyTypes = []string{"secp256k1"} }, `pub_key_types is ["secp256k1"]`},
 		"vote extensions":    {func(d *types.GenesisDoc) { d.ConsensusParams.ABCI.VoteExtensionsEnableHeight = 1 }, "vote_extensions_enable_height is 1"},
-		"another version":    {func(d *types.GenesisDoc) { d.ConsensusParams.Version.App = abci.AppVersion + 1 }, "version.app is"},
+		"another version":    {func(d *types.GenesisDoc) { d.ConsensusParams.Version.App = app.Version + 1 }, "version.app is"},
 		"no version":         {func(d *types.GenesisDoc) { d.ConsensusParams.Version.App = 0 }, "version.app is 0"},
 		"no room for others": {func(d *types.GenesisDoc) { d.Validators = append(d.Validators, strangers(9000)...) }, "the commit of 9100 validators"},
 		"lost validator": {func(d *types.GenesisDoc) {

@@ -42,11 +42,11 @@ func build(c *config.Config, application abcitypes.Application, logger log.Logge
 	if err != nil {
 		return nil, err
 	}
-	if err := checkVersion(c, d); err != nil {
+	if err := checkVersion(c, d, stateOf(application)); err != nil {
 		return nil, err
 	}
 	return agreeing(c, func() (*cmtnode.Node, error) {
-		return cmtnode.NewNode(c, validator, nodeKey,
+		return cmtnode.NewNode(c, signer{validator, func() *app.State { return stateOf(application) }}, nodeKey,
 			proxy.NewConnSyncLocalClientCreator(application), func() (*types.GenesisDoc, error) { return readGenesis(c) },
 			d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
 	})
@@ -57,9 +57,10 @@ type Running struct {
 	Node        *cmtnode.Node
 	Application *abci.Application
 
-	databases databases // CometBFT's
-	db        dbm.DB    // the application's
-	cancel    context.CancelFunc
+	databases databases          // CometBFT's
+	db        dbm.DB             // the application's
+	cancel    context.CancelFunc // of what runs beside consensus
+	ending    *ending
 	worker    chan error
 	regossip  chan struct{} // closed when gossipAgain has ended
 	failed    chan error
@@ -110,11 +111,13 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 	if err := restore(c, logger.With("module", "app")); err != nil {
 		return nil, err
 	}
-	r := &Running{worker: make(chan error, 1), failed: make(chan error, 2), dataDir: c.DBDir()}
+	r := &Running{worker: make(chan error, 1), failed: make(chan error, 2), dataDir: c.DBDir(), ending: newEnding()}
 	if r.db, err = openOwn(c); err != nil {
 		return nil, err
 	}
-	if err := r.start(c, a, keys, logger, h); err != nil {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	if err := r.start(ctx, c, a, keys, logger, h); err != nil {
 		return nil, errors.Join(err, r.Stop())
 	}
 	return r, nil
@@ -135,7 +138,7 @@ func checkMempool(c *config.Config, s *app.State) error {
 
 // start makes the node and its application, starts them, and runs beside them what the hooks and
 // app.toml ask for. What it has started when it fails is Stop's to end.
-func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
+func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
 	if err := r.assemble(c, a, keys, logger); err != nil {
 		return err
 	}
@@ -146,8 +149,6 @@ func (r *Running) start(c *config.Config, a AppConfig, keys worker.Keys, logger 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	r.cancel = cancel
 	go r.watch(ctx, consensus)
 	if c.StateSync.Enable {
 		go func() {
@@ -191,6 +192,12 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	x := newExpress(c.Mempool.MaxTxBytes)
 	reactors := map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": newClock(options.Metrics)}
 	if r.Node, err = build(c, r.Application, heard{logger, r.hear}, &r.databases, cmtnode.CustomReactors(reactors)); err != nil {
+		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in the replay of blocks
+			return versionError(s, err)
+		}
+		return err
+	}
+	if err := r.watchEnding(logger.With("module", "app")); err != nil {
 		return err
 	}
 	if err := checkMempool(c, r.Application.State()); err != nil {
@@ -270,8 +277,9 @@ func (r *Running) Wait() { r.Node.Wait() }
 
 // Stop ends the worker, the node and the databases, in this order.
 func (r *Running) Stop() error {
-	if r.cancel != nil {
-		r.cancel()
+	r.cancel()
+	r.ending.once.Do(func() { close(r.ending.stopping) })
+	if r.regossip != nil {
 		<-r.worker
 		<-r.regossip
 		if r.beside != nil {
@@ -280,9 +288,16 @@ func (r *Running) Stop() error {
 	}
 	var err error
 	if r.Node != nil && r.Node.IsRunning() {
-		err = r.Node.Stop()
-		r.Node.Wait()
-		err = errors.Join(err, r.Node.ProxyApp().Stop()) // or a goroutine of it keeps the application in memory
+		stopped := make(chan error, 1)
+		go func() {
+			err := r.Node.Stop()
+			r.Node.Wait()
+			stopped <- errors.Join(err, r.Node.ProxyApp().Stop()) // or a goroutine of it keeps the application in memory
+		}()
+		select {
+		case err = <-stopped:
+		case <-r.ending.held: // what the node would wait for stands still, and has stored all that it did
+		}
 	}
 	return errors.Join(err, r.databases.Close(), r.db.Close())
 }

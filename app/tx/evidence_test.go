@@ -178,6 +178,7 @@ func TestEveryKind(t *testing.T) {
 		tx.KindRemove:     &tx.Remove{Participant: 1, Subject: 2, Nonce: 3},
 		tx.KindEvidence:   &tx.Evidence{Kind: 1, First: []byte{1}, FirstSignature: []byte{2}, Second: []byte{3}, SecondSignature: []byte{4}},
 		tx.KindStartEpoch: &tx.StartEpoch{Participant: 1, Epoch: 2, Params: []byte{1}, KeepModel: true, Now: true},
+		tx.KindUpgrade:    &tx.Upgrade{Participant: 1, Name: "n", Height: 2, Version: 3, Nonce: 4},
 	} {
 		x := sign(t, body)
 		require.Equal(t, kind, x.Kind())
@@ -193,7 +194,7 @@ func TestEveryKind(t *testing.T) {
 			require.Empty(t, got.Signature)
 		}
 		// The signature binds the kind: no content serves as another's.
-		for k := tx.KindGradient; k <= tx.KindStartEpoch; k++ {
+		for k := tx.KindGradient; k <= tx.KindUpgrade; k++ {
 			if k == kind || !kind.Signed() || !k.Signed() {
 				continue
 			}

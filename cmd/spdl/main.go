@@ -4,7 +4,8 @@
 //
 // Data goes to standard output, progress, logs and errors to standard error; with
 // -o json an error is one line with a JSON object, the last one. Exit
-// codes: 0 done, 1 failed, 2 wrong use, 3 the node did not answer.
+// codes: 0 done, 1 failed, 2 wrong use, 3 the node did not answer, 4 the chain is of
+// another version than this program.
 package main
 
 import (

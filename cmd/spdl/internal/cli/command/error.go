@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/node"
 )
 
 // The exit codes.
@@ -19,6 +20,7 @@ const (
 	Failure     = 1
 	WrongUse    = 2
 	Unreachable = 3
+	Upgrade     = 4
 )
 
 // UsageError is wrong use of the command line.
@@ -37,6 +39,8 @@ func Exit(err error) int {
 		return WrongUse
 	case errors.Is(err, client.ErrUnreachable):
 		return Unreachable
+	case errors.Is(err, node.ErrVersion):
+		return Upgrade
 	}
 	return Failure
 }

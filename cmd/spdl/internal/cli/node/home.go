@@ -12,6 +12,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
@@ -55,9 +56,9 @@ func Version() *cobra.Command {
 	return command.New(&cobra.Command{Use: "version", Short: "Print the versions of spdl, its state machine and CometBFT"}, func(r *command.Run, _ *struct{}, _ []string) error {
 		v := struct {
 			Version  string `json:"version"`
-			App      int    `json:"app_version"`
+			App      uint64 `json:"app_version"`
 			CometBFT string `json:"cometbft"`
-		}{abci.Version, abci.AppVersion, cometVersion()}
+		}{abci.Version, app.Version, cometVersion()}
 		return r.Show(v, func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "spdl %s, state machine %d, CometBFT %s\n", v.Version, v.App, v.CometBFT)
 			return err

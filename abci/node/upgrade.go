@@ -1,0 +1,141 @@
+package node
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/p2p"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+)
+
+// How long a node that has executed the last height of its version stays for peers that
+// have not, and how often it looks whether they have.
+const (
+	lingerMost = 30 * time.Second
+	lingerLook = 100 * time.Millisecond
+)
+
+// versionError says why this program does not execute the height after a state, and what
+// to do.
+func versionError(s *app.State, why error) error {
+	if u, ok := s.Upgraded(); ok && u.Version != app.Version {
+		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, this program (%s) executes version %d. "+
+			"Height %d is the last that is executed here; nothing is signed after it. Put a release in place whose spdl version prints state machine %d, and start it",
+			ErrVersion, u.Name, u.Version, u.Height, abci.Version, app.Version, s.Height, u.Version)
+	}
+	if u, ok := s.Plan(); ok {
+		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, and the chain in this home is at height %d; this program (%s) executes version %d. "+
+			"Start the release of before until it stops there by itself, then this one", ErrVersion, u.Name, u.Version, u.Height, s.Height, abci.Version, app.Version)
+	}
+	return fmt.Errorf("%w: %w", ErrVersion, why)
+}
+
+// stateOf returns the committed state of an application, nil where it has none.
+func stateOf(application any) *app.State {
+	if a, ok := application.(*abci.Application); ok {
+		return a.State()
+	}
+	return nil
+}
+
+// signer signs nothing at a height of another version of the state machine.
+type signer struct {
+	types.PrivValidator
+	state func() *app.State
+}
+
+func (s signer) executable() error {
+	if state := s.state(); state != nil {
+		return state.Executable()
+	}
+	return nil
+}
+
+// SignVote implements types.PrivValidator.
+func (s signer) SignVote(chainID string, vote *cmtproto.Vote) error {
+	if err := s.executable(); err != nil {
+		return err
+	}
+	return s.PrivValidator.SignVote(chainID, vote)
+}
+
+// SignProposal implements types.PrivValidator.
+func (s signer) SignProposal(chainID string, proposal *cmtproto.Proposal) error {
+	if err := s.executable(); err != nil {
+		return err
+	}
+	return s.PrivValidator.SignProposal(chainID, proposal)
+}
+
+// ending is how a node ends before the height of another version.
+type ending struct {
+	over     chan *app.State // gets the state after the last height of this version
+	held     chan struct{}   // closed when CometBFT brought a block of the other version, and stands still
+	stopping chan struct{}   // closed by Stop
+	once     sync.Once
+}
+
+func newEnding() *ending {
+	return &ending{over: make(chan *app.State, 1), held: make(chan struct{}), stopping: make(chan struct{})}
+}
+
+// watchEnding lets the application end its node where another version goes on. It is
+// called once CometBFT has replayed its blocks, and returns an error if they lead there.
+func (r *Running) watchEnding(logger log.Logger) error {
+	if s := r.Application.State(); s != nil {
+		if err := s.Executable(); err != nil {
+			return versionError(s, err)
+		}
+	}
+	r.Application.SetEnd(func(s *app.State) {
+		r.cancel() // the worker, before it hears of the state
+		r.ending.over <- s
+	})
+	r.Application.SetHold(func() {
+		close(r.ending.held)
+		select {}
+	})
+	go func() {
+		select {
+		case s := <-r.ending.over:
+			err := versionError(s, s.Executable())
+			logger.Error("upgrade: the node stops", "height", s.Height, "err", err)
+			r.linger(int64(s.Height) + 1)
+			r.fail(err)
+		case <-r.ending.stopping:
+		}
+	}()
+	return nil
+}
+
+// linger waits until all connected peers have come to a height. Without the last block
+// a peer could not stop where the others do, until those are back.
+func (r *Running) linger(height int64) {
+	most := time.After(lingerMost)
+	for r.behind(height) {
+		select {
+		case <-most:
+		case <-r.ending.held:
+		case <-r.ending.stopping:
+		case <-time.After(lingerLook):
+			continue
+		}
+		return
+	}
+}
+
+// behind reports whether a connected peer is below a height.
+func (r *Running) behind(height int64) (behind bool) {
+	r.Node.Switch().Peers().ForEach(func(peer p2p.Peer) {
+		if at, ok := peer.Get(types.PeerStateKey).(interface{ GetHeight() int64 }); ok && at.GetHeight() < height {
+			behind = true
+		}
+	})
+	return behind
+}

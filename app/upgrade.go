@@ -1,0 +1,85 @@
+package app
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
+)
+
+const (
+	// UpgradeMargin is how many heights are at least between the block that proposes or
+	// enacts an upgrade and the first of the new version: every node knows it before.
+	UpgradeMargin = 20
+	// maxUpgradeName bounds a name, in bytes.
+	maxUpgradeName = 64
+)
+
+// upgrade proposes a version of the state machine from a height on, in place of the
+// upgrade that is planned; with neither it cancels that one.
+type upgrade struct{ *tx.Upgrade }
+
+func (u upgrade) sender() sender { return member(u.Participant, u.Nonce) }
+
+func (u upgrade) cancels() bool { return u.Height == 0 && u.Version == 0 }
+
+// check is U1, U2 and U3.
+func (u upgrade) check(s *State) error {
+	if err := params.CheckText("name", u.Name, maxUpgradeName); err != nil || u.Name == "" {
+		if err == nil {
+			err = fmt.Errorf("name is empty, want 1 to %d bytes", maxUpgradeName)
+		}
+		return fmt.Errorf("%w: %w", ErrUpgrade, err)
+	}
+	if u.cancels() {
+		if plan, ok := s.Plan(); !ok || plan.Name != u.Name {
+			return fmt.Errorf("%w: no upgrade %q is planned, to be cancelled at height %d", ErrNoPlan, u.Name, s.Height)
+		}
+		return nil
+	}
+	switch {
+	case u.Version <= s.version:
+		return fmt.Errorf("%w: version %d, want above the running one, %d", ErrUpgradeVersion, u.Version, s.version)
+	case u.Height < s.Height+UpgradeMargin || u.Height > math.MaxInt64:
+		return fmt.Errorf("%w: height %d, want at least %d (%d after this one) and at most %d",
+			ErrUpgradeVersion, u.Height, s.Height+UpgradeMargin, UpgradeMargin, uint64(math.MaxInt64))
+	}
+	return nil
+}
+
+func (u upgrade) apply(s *State, t *tx.Tx) { s.propose(u, t) }
+
+func (u upgrade) ripe(*State) bool { return true }
+
+// enact plans the upgrade, in place of the one that is planned.
+func (u upgrade) enact(s *State) (uint32, error) {
+	if err := u.check(s); err != nil {
+		return u.Participant, err
+	}
+	made := s.Progress.Upgrades
+	if _, ok := s.Plan(); ok {
+		made = made[:len(made)-1]
+	}
+	s.Progress.Upgrades = slices.Clone(made)
+	if !u.cancels() {
+		s.Progress.Upgrades = append(s.Progress.Upgrades, Upgrade{Name: u.Name, Height: u.Height, Version: u.Version})
+	}
+	return u.Participant, nil
+}
+
+// stale reports whether the height is too near, or nothing is left to be cancelled.
+func (u upgrade) stale(s *State) bool { return u.check(s) != nil }
+
+func (u upgrade) describe() Description {
+	d := Description{
+		Summary:    fmt.Sprintf("%d proposes upgrade %q to version %d at height %d", u.Participant, u.Name, u.Version, u.Height),
+		Attributes: []Attribute{{"name", u.Name}, {"upgrade_height", number(u.Height)}, {"version", number(u.Version)}},
+	}
+	if u.cancels() {
+		d.Summary = fmt.Sprintf("%d proposes to cancel upgrade %q", u.Participant, u.Name)
+		d.Attributes = d.Attributes[:1]
+	}
+	return d
+}

@@ -1,0 +1,62 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// stateMachine is Version in digits. The linker may set another, as in
+// -X github.com/spdl/spdl/app.stateMachine=5, for tests of upgrades alone.
+var stateMachine = "4"
+
+// Version is the version of the state machine that this program executes. It rises
+// with every state-breaking change.
+var Version = func() uint64 {
+	v, err := strconv.ParseUint(stateMachine, 10, 64)
+	if err != nil {
+		panic(err) // of who linked the program
+	}
+	return v
+}()
+
+// As returns the state as a program of another version of the state machine has it.
+// It is for nets of several versions in one process.
+func (s *State) As(version uint64) *State {
+	as := *s
+	as.version = version
+	return &as
+}
+
+// Plan returns the upgrade that is planned: that of a height which the state has not
+// reached.
+func (s *State) Plan() (Upgrade, bool) {
+	if n := len(s.Progress.Upgrades); n > 0 && s.Progress.Upgrades[n-1].Height > s.Height {
+		return s.Progress.Upgrades[n-1], true
+	}
+	return Upgrade{}, false
+}
+
+// Upgraded returns the upgrade by which the block after the state is of its version, if
+// there was any by then.
+func (s *State) Upgraded() (Upgrade, bool) {
+	for _, u := range slices.Backward(s.Progress.Upgrades) {
+		if u.Height <= s.Height+1 {
+			return u, true
+		}
+	}
+	return Upgrade{}, false
+}
+
+// Executable is B7: it returns an error if the block after the state is of another
+// version of the state machine than this program.
+func (s *State) Executable() error {
+	if u, ok := s.Upgraded(); ok && u.Version != s.version {
+		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, this program executes version %d", ErrVersion, u.Name, u.Version, u.Height, s.version)
+	}
+	if u, ok := s.Plan(); ok && u.Height > s.Height+1 && u.Version <= s.version {
+		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, height %d is of an earlier one than version %d of this program",
+			ErrVersion, u.Name, u.Version, u.Height, s.Height+1, s.version)
+	}
+	return nil
+}
