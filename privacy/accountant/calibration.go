@@ -72,8 +72,8 @@ func (l Lemma1) Calibrate(samplingRate float64) (Calibration, error) {
 //	sigma = 1e-6 ‖g‖ sqrt(2 ln(1.25/1e-5)) / epsilon
 //
 // in which 1e-6 stands where the sensitivity belongs, and the norm of the secret sets the noise
-// that is to hide it. It bounds nothing. The RDP epsilon beside it is that of a fixed sigma with
-// the sensitivity given: the least that can be said.
+// that is to hide it. Clipping g at norm 100, as it does, bounds no example. The RDP epsilon beside
+// it is that of a fixed sigma with the sensitivity given: the least that can be said.
 type Prototype struct {
 	GradientNorm float64 // ‖g‖
 	Sensitivity  float64 // how far one record can move g; the largest observed example's norm over batch, for want of a bound
@@ -82,7 +82,7 @@ type Prototype struct {
 }
 
 // Calibrate returns the prototype's noise beside its RDP epsilon, as [Lemma1.Calibrate] does. With
-// the parameters it was published with that is beyond all use, 7e7 and more.
+// the parameters it was published with that is beyond all use, 2e7 and more.
 func (p Prototype) Calibrate(samplingRate float64) (Calibration, error) {
 	const sensitivity, delta = 1e-6, 1e-5
 	if err := positive("gradient norm", p.GradientNorm); err != nil {

@@ -20,9 +20,9 @@ var (
 // The numbers of docs/PRIVACY.md:
 //
 //	go test ./privacy/inference -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 1000
-//	go test ./privacy/inference -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 1000 -strokes
+//	go test ./privacy/inference -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 100 -strokes
 //	go test ./privacy/inference -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 200 -hidden 32
-//	go test ./privacy/inference -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 100 -samples 14999
+//	go test ./privacy/inference -run '^$' -bench Membership -benchtime 1x -timeout 1h -trials 60 -samples 14999
 func BenchmarkMembership(b *testing.B) {
 	data, err := mnist.Embedded()
 	require.NoError(b, err)

@@ -25,8 +25,8 @@ func Accountants() []string {
 	return []string{string(RDP), string(PLD), string(Analytic), string(Lemma1)}
 }
 
-// paperLearningRate is the gamma of the paper's evaluation.
-const paperLearningRate = 0.01
+// prototypeLearningRate is the gamma of the paper's prototype; the paper states none.
+const prototypeLearningRate = 0.01
 
 // Calibration compares the paper's Lemma 1 with the RDP accountant.
 type Calibration struct {

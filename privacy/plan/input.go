@@ -37,7 +37,7 @@ type Input struct {
 	Epsilon         float64 // the target, or 0: one of Epsilon and NoiseMultiplier is given
 	NoiseMultiplier float64 // z, or 0
 	Delta           float64
-	LearningRate    float64 // gamma of Lemma 1 and of nothing else; 0 for the paper's 0.01
+	LearningRate    float64 // gamma of Lemma 1 and of nothing else; 0 for the prototype's 0.01, as the paper states none
 }
 
 // complete checks an input and fills in what follows from the rest.
@@ -60,7 +60,7 @@ func (in Input) complete() (Input, rules.Rule, error) {
 		in.Batch = max(1, int(math.Round(in.SamplingRate*float64(in.Samples))))
 	}
 	if in.LearningRate == 0 {
-		in.LearningRate = paperLearningRate
+		in.LearningRate = prototypeLearningRate
 	}
 	return in, rule, nil
 }

@@ -65,7 +65,7 @@ measured at these settings on MNIST, or none.`,
 	f.Float64("noise-multiplier", 0, "noise over clip norm, instead of --epsilon")
 	f.Float64("delta", 1e-6, "delta of the guarantee")
 	f.String("accountant", string(plan.RDP), "who turns noise into epsilon: "+strings.Join(plan.Accountants(), ", "))
-	f.Float64("learning-rate", 0, "learning rate in Lemma 1, which uses one (default: the paper's 0.01)")
+	f.Float64("learning-rate", 0, "learning rate in Lemma 1, which uses one (default: 0.01, the prototype's: the paper states none)")
 	f.Duration("round-time", time.Second, "time of a round, for the traffic")
 	f.Bool("noise-floor", false, "validators refuse vectors without noise (default: the preset's)")
 	command.Values(cmd, "preset", Plannable()...)
