@@ -43,7 +43,7 @@ func TestAdvanceInARound(t *testing.T) {
 	require.NoError(t, err)
 	advance(proof)
 	v = p.look()
-	require.Equal(t, 4, v.gradients())
+	require.Equal(t, 4, len(v.senders()))
 	require.False(t, v.holds(draft))
 	n, _ := p.size()
 	require.Equal(t, 5, n, "and the next round's")

@@ -46,6 +46,9 @@ type Options struct {
 	// OwnKey is the public key of the participant whose worker runs with this
 	// node, for the timings. May be nil.
 	OwnKey []byte
+	// NextTurn hears at every FinalizeBlock, in its goroutine, whether the next height's first proposer
+	// is likely to be away. May be nil.
+	NextTurn func(lost bool)
 	// Metrics may be nil.
 	Metrics *metrics.Metrics
 	// Now is the clock of the timings. Default time.Now.
@@ -63,6 +66,7 @@ type Application struct {
 	pool     atomic.Pointer[pool]      // nil before InitChain
 	outcomes outcomes
 	timings  *timings
+	turns    turns
 	history  proof.History // of what queries prove
 	ready    chan struct{} // closed when state and pool are there
 	once     sync.Once

@@ -29,6 +29,9 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 		return nil, fmt.Errorf("decided block %d: %w", req.Height, err)
 	}
 	a.decided = out
+	if lost := a.turns.observe(req); a.options.NextTurn != nil {
+		a.options.NextTurn(lost)
+	}
 	hash := out.State.Hash()
 	r := &abcitypes.ResponseFinalizeBlock{
 		Events:    append(roundEvents(out.Record, GreatestSpend(out.State)), enactmentEvents(out.Enacted)...),

@@ -312,15 +312,15 @@ func (p *pool) size() (transactions int, bytes int64) {
 	return len(p.slots), p.bytes
 }
 
-// gradients counts the gradients in view.
-func (v view) gradients() int {
-	n := 0
+// senders lists the participants whose gradients are in view.
+func (v view) senders() []uint32 {
+	var all []uint32
 	for _, t := range v.pending {
 		if t.Gradient != nil {
-			n++
+			all = append(all, t.Gradient.Participant)
 		}
 	}
-	return n
+	return all
 }
 
 // holds reports whether the participant's aggregate of a view is pending.

@@ -104,12 +104,12 @@ func (a *Application) assemble(p *pool, v view, req *abcitypes.RequestPreparePro
 	}
 }
 
-// quorate reports whether N-f gradients are at hand, whole whether all are.
+// quorate reports whether N-f gradients are at hand, whole whether all are that the round waits for.
 func (v view) quorate() bool {
-	return v.gradients() >= v.state.Active()-v.state.F()
+	return len(v.senders()) >= v.state.Active()-v.state.F()
 }
 
-func (v view) whole() bool { return v.gradients() >= v.state.Expected() }
+func (v view) whole() bool { return v.state.Missing(v.senders()) == 0 }
 
 // mayCloseShort reports whether the round may close without everybody.
 func (v view) mayCloseShort(height int64) bool {

@@ -160,7 +160,7 @@ func (a *Application) queryStatus(s *app.State, _ string) (any, error) {
 		ChainID: s.ChainID, Height: s.Height, AppHash: hex.EncodeToString(hash[:]),
 		Epoch: s.Progress.Epoch, Round: s.Progress.Round, Rounds: s.Params.Training.Rounds, Done: s.Finished(),
 		Opened: s.Progress.Opened, Seed: hex.EncodeToString(s.Progress.Seed), Ranking: nonNil(s.Progress.Ranking), Participants: s.Active(), Dim: len(s.Model),
-		Pending: a.pool.Load().look().gradients(), Preset: s.Params.Preset, Rule: s.Params.Rule.Name, Epsilon: GreatestSpend(s), TestChain: app.KnownNoise(s.Params, s.Epochs),
+		Pending: len(a.pool.Load().look().senders()), Preset: s.Params.Preset, Rule: s.Params.Rule.Name, Epsilon: GreatestSpend(s), TestChain: app.KnownNoise(s.Params, s.Epochs),
 	}, nil
 }
 

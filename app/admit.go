@@ -188,12 +188,15 @@ func (s *State) openViews(height uint64) uint64 {
 	return (height - s.Progress.Opened) / s.Params.Election.ViewBlocks
 }
 
-// mayCloseWith applies A5: with the gradients of everybody who has budget left a round may close at
+// mayCloseWith applies A5: with the gradients of everybody whom it waits for a round may close at
 // once, with fewer only after quorum_blocks heights.
-func (s *State) mayCloseWith(included int, height uint64) error {
-	n, quorum := s.Expected(), s.Progress.Opened+s.Params.Election.QuorumBlocks
-	if included < n && height < quorum {
-		return fmt.Errorf("%w: %d of %d participants at height %d, fewer than all from height %d on", ErrTooFewIncluded, included, n, height, quorum)
+func (s *State) mayCloseWith(included []uint32, height uint64) error {
+	quorum := s.Progress.Opened + s.Params.Election.QuorumBlocks
+	if height >= quorum {
+		return nil
+	}
+	if missing := s.Missing(included); missing > 0 {
+		return fmt.Errorf("%w: %d participants, %d more are awaited, and none only from height %d on; height is %d", ErrTooFewIncluded, len(included), missing, quorum, height)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx 
 		if a == nil || best != nil && a.View >= best[0].Aggregate.View {
 			continue
 		}
-		if uint64(a.View) > s.openViews(height) || s.mayCloseWith(len(a.Included), height) != nil || s.checkAggregate(t) != nil {
+		if uint64(a.View) > s.openViews(height) || s.mayCloseWith(participantsOf(a.Included), height) != nil || s.checkAggregate(t) != nil {
 			continue
 		}
 		if block := gather(t, byParticipant); block != nil && (limit <= 0 || size(block) <= limit) {

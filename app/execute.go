@@ -151,7 +151,7 @@ func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, e
 	if views := s.openViews(height); uint64(a.View) > views {
 		return nil, fmt.Errorf("%w: view %d, the highest at height %d is %d", ErrViewClosed, a.View, height, views)
 	}
-	if err := s.mayCloseWith(len(a.Included), height); err != nil {
+	if err := s.mayCloseWith(participantsOf(a.Included), height); err != nil {
 		return nil, err
 	}
 	if len(round) < len(a.Included) {
@@ -275,6 +275,7 @@ func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vec
 	model := next.model // the boundary in this block may put another one in its place
 	record.ModelHash = model[:]
 	next.history.push(record.Pair().Leaf())
+	s.markSeen(next, a.Included)
 	next.Progress.Round++
 	next.Progress.Opened = next.Height + 1
 	return record, nil

@@ -26,13 +26,15 @@ func (s *State) Lead(height uint64, participant uint32, pending []*tx.Tx) (*tx.A
 	if len(included) < least {
 		return nil, fmt.Errorf("%w: %d of %d gradients, at least %d are needed", ErrNotClosing, len(included), n, least)
 	}
-	if err := s.mayCloseWith(len(included), height); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotClosing, err)
-	}
 	a := &tx.Aggregate{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Leader: participant, View: view}
 	vectors := make([]gradients.Vector, len(included))
-	for i, t := range included {
+	for _, t := range included {
 		a.Included = append(a.Included, tx.Included{Participant: t.Gradient.Participant, Hash: t.Content[:]})
+	}
+	if err := s.mayCloseWith(participantsOf(a.Included), height); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotClosing, err)
+	}
+	for i, t := range included {
 		if vectors[i], err = gradients.Decode(s.Grid().Width, len(s.Model), t.Gradient.Payload); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrPayload, err)
 		}

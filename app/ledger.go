@@ -34,11 +34,16 @@ func (s *State) checkBudget(p *Participant) error {
 	return nil
 }
 
+// contributes reports whether a participant is active and has budget left.
+func (s *State) contributes(p *Participant) bool {
+	return p.Active && s.Params.Privacy.Participations(p.Spent) > 0
+}
+
 // contributors returns how many active participants have budget left.
 func (s *State) contributors() int {
 	n := 0
 	for i := range s.Participants {
-		if p := &s.Participants[i]; p.Active && s.Params.Privacy.Participations(p.Spent) > 0 {
+		if s.contributes(&s.Participants[i]) {
 			n++
 		}
 	}

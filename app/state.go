@@ -29,7 +29,7 @@ type State struct {
 	Epochs       []Epoch    // those that have ended
 
 	version  uint64 // of the state machine that executes what follows; Version but in tests
-	expected int    // participants that have budget left
+	awaited  []bool // by index: whom the open round waits for
 	finished bool   // no round can close any more
 	history  frontier
 	rule     rules.Rule
@@ -70,7 +70,11 @@ func (s *State) seal() (err error) {
 	if s.rule, err = rules.Lookup(s.Params.Rule.Name); err != nil {
 		return fmt.Errorf("%w: %w", ErrGenesis, err)
 	}
-	s.expected, s.finished = s.contributors(), s.over()
+	s.finished = s.over()
+	s.awaited = make([]bool, len(s.Participants))
+	for i := range s.Participants {
+		s.awaited[i] = s.awaits(&s.Participants[i])
+	}
 	s.hash = Root(s.Tree())
 	return nil
 }
@@ -83,10 +87,6 @@ func (s *State) Grid() gradients.Grid {
 // Finished reports whether the epoch's training is over: all rounds are closed, or
 // too few participants have privacy budget left to close another.
 func (s *State) Finished() bool { return s.finished }
-
-// Expected returns how many participants the open round waits for: the active ones
-// that have privacy budget left.
-func (s *State) Expected() int { return s.expected }
 
 // Active is N, the number of active participants.
 func (s *State) Active() int {

@@ -178,7 +178,7 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	options := abci.Options{
 		ChainID: doc.ChainID,
 		DB:      r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
-		PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: abci.Retain(a.Retain),
+		NextTurn: nextTurn(c.Consensus), PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: abci.Retain(a.Retain),
 	}
 	if c.Instrumentation.IsPrometheusEnabled() { // on CometBFT's listener, which serves the default registry
 		options.Metrics = metrics.New(prometheus.DefaultRegisterer, doc.ChainID)

@@ -1,0 +1,25 @@
+package node
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/stretchr/testify/require"
+)
+
+// TestNextTurn: a lost turn shortens the wait for the first proposer of a height alone, and only for
+// that height.
+func TestNextTurn(t *testing.T) {
+	c := config.DefaultConsensusConfig()
+	c.TimeoutPropose, c.TimeoutProposeDelta = time.Second, 500*time.Millisecond
+	set := nextTurn(c)
+	set(true)
+	set(true)
+	require.Equal(t, 100*time.Millisecond, c.Propose(0))
+	require.Equal(t, 1500*time.Millisecond, c.Propose(1))
+	require.GreaterOrEqual(t, c.Propose(2), 2*time.Second)
+	set(false)
+	require.Equal(t, time.Second, c.Propose(0))
+	require.Equal(t, 2*time.Second, c.Propose(2))
+}

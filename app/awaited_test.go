@@ -1,0 +1,77 @@
+package app_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+)
+
+// closes executes the block of the next height that closes the round with participants' gradients.
+func closes(s *app.State, participants ...int) (*app.Outcome, error) {
+	return s.Execute(app.Block{Height: s.Height + 1, Txs: apptest.Close(s, s.Height+1, participants...)})
+}
+
+// without closes a round without participant 3, after empty blocks while nobody may close it, and
+// returns how many blocks it took.
+func without(t *testing.T, s *app.State) (*app.State, int) {
+	t.Helper()
+	for blocks := 1; ; blocks++ {
+		require.LessOrEqual(t, blocks, 10)
+		out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: ring{}.closes(s, s.Height+1, 0, 1, 2)})
+		require.NoError(t, err)
+		s = out.State
+		if out.Record != nil {
+			return s, blocks
+		}
+	}
+}
+
+// TestWhoIsAwayIsNotAwaited: after three rounds in a row without a participant rounds close in one
+// block without it, but for one in sixteen; and once its gradient was in a round, rounds wait for it again.
+func TestWhoIsAwayIsNotAwaited(t *testing.T) {
+	s := apptest.State(4)
+	var blocks []int
+	for range 34 {
+		var n int
+		s, n = without(t, s)
+		blocks = append(blocks, n)
+	}
+	for round, n := range blocks {
+		want := 1
+		if round < 3 || round%16 == 0 {
+			want = 3 // quorum_blocks is 2
+		}
+		require.Equal(t, want, n, "round %d", round)
+	}
+
+	require.Zero(t, s.Missing([]uint32{0, 1, 2}))
+	require.Equal(t, 1, s.Missing([]uint32{0, 1, 3}), "who is away stands in for nobody")
+	require.Nil(t, ring{}.closes(s, s.Height+1, 0, 1, 3))
+	out, err := closes(s, 0, 1, 2, 3)
+	require.NoError(t, err)
+	require.Len(t, out.Record.Contributions, 4)
+	s = out.State
+	require.NotContains(t, s.Progress.Ranking, uint32(3), "the leader could have left it out")
+	require.Equal(t, 1, s.Missing([]uint32{0, 1, 2}))
+	out, err = closes(s, 0, 1, 2, 3)
+	require.NoError(t, err)
+	require.Contains(t, out.State.Progress.Ranking, uint32(3))
+}
+
+// TestLotOfWhoWasAwayDoesNotMoveTheSeed: a leader that may include who was away or not, at once, gains
+// nothing in the election by the choice.
+func TestLotOfWhoWasAwayDoesNotMoveTheSeed(t *testing.T) {
+	s := apptest.State(4)
+	for range 5 {
+		s, _ = without(t, s)
+	}
+	with, err := closes(s, 0, 1, 2, 3)
+	require.NoError(t, err)
+	alone, err := closes(s, 0, 1, 2)
+	require.NoError(t, err)
+	require.Equal(t, alone.State.Progress.Seed, with.State.Progress.Seed)
+	require.Equal(t, alone.State.Progress.Ranking, with.State.Progress.Ranking)
+}
