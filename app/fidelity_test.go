@@ -1,0 +1,47 @@
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFidelityIsUpToDate holds docs/FIDELITY.md to its own numbers and to the tree: its rows are
+// numbered, each has a verdict that the page defines, what is not faithful has a reason, and the
+// files that it names exist.
+func TestFidelityIsUpToDate(t *testing.T) {
+	page, err := os.ReadFile("../docs/FIDELITY.md")
+	require.NoError(t, err)
+	path := regexp.MustCompile("`([a-z0-9_]+/[^`]+|go.mod)`")
+	count, rows := map[string]int{}, 0
+	for _, line := range strings.Split(string(page), "\n") {
+		cells := strings.Split(line, "|")
+		if len(cells) != 7 || strings.Contains(line, "---") || strings.HasPrefix(line, "| # |") {
+			continue
+		}
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		rows++
+		require.Equal(t, fmt.Sprint(rows), cells[1], line)
+		count[cells[4]]++
+		switch cells[4] {
+		case "faithful", "stronger":
+		case "deviates", "in part", "missing":
+			require.NotEmpty(t, cells[5], "no reason: %s", line)
+		default:
+			t.Errorf("verdict %q: %s", cells[4], line)
+		}
+		for _, found := range path.FindAllStringSubmatch(cells[3], -1) {
+			_, err := os.Stat(filepath.Join("..", found[1]))
+			require.NoError(t, err, line)
+		}
+	}
+	require.Contains(t, string(page), fmt.Sprintf("Of the %d elements %d are faithful, %d stronger, %d deviate, %d are there in part, %d are missing.",
+		rows, count["faithful"], count["stronger"], count["deviates"], count["in part"], count["missing"]))
+}
