@@ -67,6 +67,7 @@ type Application struct {
 	outcomes outcomes
 	timings  *timings
 	turns    turns
+	drafts   drafts
 	history  proof.History // of what queries prove
 	ready    chan struct{} // closed when state and pool are there
 	once     sync.Once

@@ -18,11 +18,10 @@ import (
 func (a *Application) Draft(participant uint32) (*tx.Aggregate, error) {
 	v := a.pool.Load().look()
 	start := a.options.Now()
-	draft, err := v.state.Lead(v.state.Height+1, participant, v.pending)
+	draft, err := a.drafts.lead(v, participant, func() { a.options.Metrics.Aggregated(a.options.Now().Sub(start)) })
 	if err != nil {
 		return nil, err
 	}
-	a.options.Metrics.Aggregated(a.options.Now().Sub(start))
 	if v.holds(draft) {
 		return nil, fmt.Errorf("%w: the aggregate of view %d is in the pool", app.ErrNotClosing, draft.View)
 	}

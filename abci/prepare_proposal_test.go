@@ -18,10 +18,16 @@ import (
 // judged returns how often the metrics have seen a round run.
 func judged(t *testing.T, r prometheus.Gatherer) uint64 {
 	t.Helper()
+	return count(t, r, "spdl_execute_seconds")
+}
+
+// count returns the number of observations of a histogram.
+func count(t *testing.T, r prometheus.Gatherer, histogram string) uint64 {
+	t.Helper()
 	families, err := r.Gather()
 	require.NoError(t, err)
 	for _, f := range families {
-		if f.GetName() == "spdl_execute_seconds" {
+		if f.GetName() == histogram {
 			return f.Metric[0].Histogram.GetSampleCount()
 		}
 	}
