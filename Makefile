@@ -10,6 +10,7 @@ LDFLAGS := -X github.com/spdl/spdl/abci.Version=$(VERSION)
 LINT    := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2
 FUZZ    ?= 5s
 BENCH   ?= .
+comma   := ,
 
 .PHONY: help
 help: ## list the targets
@@ -62,6 +63,13 @@ determinism: ## the golden hashes with and without assembly, GOAMD64 v1 and v3, 
 e2e: build ## end-to-end runs: localnets, kill -9, hostile clients, a browser where chromium is installed
 	$(GO) test -tags e2e -count 1 -v -timeout 60m ./testnet/e2e
 	$(GO) test -tags e2e -count 1 -v -timeout 30m -run Browser ./cmd/spdl/internal/explorer
+
+.PHONY: chaos
+chaos: ## faults and attacks on real nets of 4 and 7 (SLICE=1: 5 minutes of them, CELL=regexp SIZES=4,7 SEED=1)
+	@mkdir -p $(BUILD)
+	$(GO) test -tags e2e -count 1 -v -timeout $(if $(SLICE),5m,3h) -run Chaos ./testnet/e2e -chaos -chaos.table $(CURDIR)/$(BUILD)/chaos.txt \
+		-chaos.sizes $(or $(SIZES),$(if $(SLICE),4,4$(comma)7)) -chaos.seed $(or $(SEED),$(if $(SLICE),$(shell git rev-list --count HEAD),1)) \
+		$(if $(SLICE),-chaos.slice 150s) $(if $(CELL),-chaos.cell '$(CELL)')
 
 .PHONY: sim
 sim: ## 1,000 random histories of simulated nets (SEEDS=1000)

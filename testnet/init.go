@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/testnet/link"
 )
 
 // Net is a localnet whose homes are made.
@@ -131,7 +132,7 @@ func (n *Net) finish() error {
 	}
 	for i := range n.Nodes {
 		c := n.Nodes[i].home.Config
-		c.P2P.PersistentPeers = strings.Join(n.peers(i), ",")
+		c.P2P.PersistentPeers = strings.Join(n.peers(i, func(_, k int) string { return n.Nodes[k].P2P }), ",")
 		c.RPC.MaxBodyBytes = max(c.RPC.MaxBodyBytes, 2*node.TxBytes(n.Genesis))
 		c.Mempool.MaxTxBytes = max(c.Mempool.MaxTxBytes, int(node.TxBytes(n.Genesis)))
 		if err := n.Nodes[i].home.WriteConfig(); err != nil {
@@ -145,19 +146,31 @@ func (n *Net) finish() error {
 }
 
 // peers are node i's persistent peers: its neighbours on a ring, half on
-// either side, so that the graph is connected and of equal degrees.
-func (n *Net) peers(i int) []string {
+// either side, so that the graph is connected and of equal degrees. Address
+// says where node i dials another.
+func (n *Net) peers(i int, address func(from, to int) string) []string {
 	var out []string
 	total := len(n.Nodes)
 	for step := 1; len(out) < n.Manifest.Neighbours && step < total; step++ {
 		for _, k := range []int{(i + step) % total, (i - step + total) % total} {
-			address := fmt.Sprintf("%s@%s", n.Nodes[k].home.NodeID, n.Nodes[k].P2P)
-			if k != i && len(out) < n.Manifest.Neighbours && !slices.Contains(out, address) {
-				out = append(out, address)
+			if k == i || len(out) == n.Manifest.Neighbours {
+				continue
+			}
+			if peer := fmt.Sprintf("%s@%s", n.Nodes[k].home.NodeID, address(i, k)); !slices.Contains(out, peer) {
+				out = append(out, peer)
 			}
 		}
 	}
 	return out
+}
+
+// links is a switch between the nodes.
+func (n *Net) links() (*link.Switch, error) {
+	nodes := make([]string, len(n.Nodes))
+	for i := range nodes {
+		nodes[i] = n.Nodes[i].P2P
+	}
+	return link.New(nodes)
 }
 
 // The ports of localnets: below 32768, where Linux begins to give ports to

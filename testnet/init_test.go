@@ -76,7 +76,7 @@ func TestPeers(t *testing.T) {
 			linked[i] = map[int]bool{}
 		}
 		for i := range n.Nodes {
-			peers := n.peers(i)
+			peers := n.peers(i, func(_, k int) string { return n.Nodes[k].P2P })
 			require.Len(t, peers, c.k)
 			for _, p := range peers {
 				for j := range n.Nodes {

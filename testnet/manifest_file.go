@@ -55,6 +55,24 @@ round = {{ .Round }}
 after = {{ printf "%q" .After.String }}
 action = {{ printf "%q" .Action }}
 for = {{ printf "%q" .For.String }}
+{{- with .Peers }}
+peers = [{{ range $i, $k := . }}{{ if $i }}, {{ end }}{{ $k }}{{ end }}]
+{{- end }}
+{{- with .Way }}
+way = {{ printf "%q" . }}
+{{- end }}
+{{- if .Delay }}
+delay = {{ printf "%q" .Delay.String }}
+{{- end }}
+{{- if .Jitter }}
+jitter = {{ printf "%q" .Jitter.String }}
+{{- end }}
+{{- with .Loss }}
+loss = {{ . }}
+{{- end }}
+{{- with .Rate }}
+rate = {{ . }}
+{{- end }}
 {{- end }}
 `))
 

@@ -20,6 +20,8 @@ func TestManifestRoundTrip(t *testing.T) {
 		Perturb: []Perturbation{
 			{Node: 1, Round: 3, After: 250 * time.Millisecond, Action: Kill, For: 2 * time.Second},
 			{Node: 6, Round: 9, Action: Pause, For: time.Minute},
+			{Node: 2, Round: 9, Action: Disconnect, For: time.Second, Peers: []int{0, 3}, Way: Out},
+			{Node: 2, Round: 20, Action: Slow, For: time.Second, Delay: 50 * time.Millisecond, Jitter: time.Millisecond, Loss: 0.05, Rate: 1000},
 		},
 	}
 	require.NoError(t, want.complete())
@@ -68,6 +70,14 @@ func TestManifestRefuses(t *testing.T) {
 		"no home":                                         {},
 		"perturbation of node 4, want 0 to 3":             {Home: "h", Perturb: []Perturbation{{Node: 4, Action: Kill}}},
 		`perturbation "explode" of node 0`:                {Home: "h", Perturb: []Perturbation{{Action: "explode"}}},
+		"want one of disconnect, disk-full, kill, pause":  {Home: "h", Perturb: []Perturbation{{Action: "explode"}}},
+		"and its peer 4, want another node of 0 to 3":     {Home: "h", Perturb: []Perturbation{{Action: Disconnect, Peers: []int{1, 4}}}},
+		"and its peer 0, want another":                    {Home: "h", Perturb: []Perturbation{{Action: Disconnect, Peers: []int{0}}}},
+		`way "up" of a perturbation of node 0`:            {Home: "h", Perturb: []Perturbation{{Action: Disconnect, Way: "up"}}},
+		`"kill" of node 0 has peers [1]`:                  {Home: "h", Perturb: []Perturbation{{Action: Kill, Peers: []int{1}}}},
+		`"kill" of node 0 is slow or lossy`:               {Home: "h", Perturb: []Perturbation{{Action: Kill, Loss: 0.1}}},
+		`"slow" of node 0 has no delay`:                   {Home: "h", Perturb: []Perturbation{{Action: Slow}}},
+		"node 0: loss is 1, want 0 to 0.9":                {Home: "h", Perturb: []Perturbation{{Action: Slow, Loss: 1}}},
 		"perturbation of node 0 after -1s for 0s":         {Home: "h", Perturb: []Perturbation{{Action: Kill, After: -time.Second}}},
 	} {
 		require.ErrorContains(t, m.complete(), says)

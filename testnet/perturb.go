@@ -3,15 +3,42 @@ package testnet
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
+
+	"github.com/spdl/spdl/testnet/link"
 )
 
 // The actions of a Perturbation.
 const (
-	Kill    = "kill"    // SIGKILL, then started again
-	Restart = "restart" // SIGTERM, then started again
-	Pause   = "pause"   // SIGSTOP, then SIGCONT
+	Kill       = "kill"       // SIGKILL, then started again
+	Restart    = "restart"    // SIGTERM, then started again
+	Pause      = "pause"      // SIGSTOP, then SIGCONT
+	Disconnect = "disconnect" // its links are cut, then healed
+	Slow       = "slow"       // its links are slow or lossy, then as before
+	DiskFull   = "disk-full"  // it can write to no file, is killed and started again
+)
+
+// actions are how each of them is done. Those that change links need a switch between the nodes.
+var actions = map[string]struct {
+	links bool
+	do    func(*Processes, context.Context, Perturbation) error
+}{
+	Kill:       {do: func(p *Processes, ctx context.Context, x Perturbation) error { return p.away(ctx, x, p.Kill) }},
+	Restart:    {do: func(p *Processes, ctx context.Context, x Perturbation) error { return p.away(ctx, x, p.Terminate) }},
+	Pause:      {do: (*Processes).paused},
+	Disconnect: {links: true, do: (*Processes).disturbed},
+	Slow:       {links: true, do: (*Processes).disturbed},
+	DiskFull:   {do: (*Processes).starved},
+}
+
+// The ways of a Perturbation, seen from its node.
+const (
+	In  = "in"
+	Out = "out"
 )
 
 // Perturbation is one fault in the life of a localnet of processes.
@@ -21,57 +48,105 @@ type Perturbation struct {
 	// The fault begins After after Round has closed.
 	Round uint64        `mapstructure:"round"`
 	After time.Duration `mapstructure:"after"`
-	// Action is "kill", "restart" or "pause".
+	// Action is one of the actions above.
 	Action string `mapstructure:"action"`
-	// For is how long the node then stays away.
+	// For is how long the node then stays away, or the fault lasts.
 	For time.Duration `mapstructure:"for"`
+
+	// Peers are the nodes at the other end of the links that Disconnect and Slow change. Default
+	// all others.
+	Peers []int `mapstructure:"peers"`
+	// Way is "in" for what the node is sent, "out" for what it sends. Default both.
+	Way string `mapstructure:"way"`
+	// Delay, Jitter, Loss and Rate are what Slow does to each way of a link: link.Rule has them.
+	Delay  time.Duration `mapstructure:"delay"`
+	Jitter time.Duration `mapstructure:"jitter"`
+	Loss   float64       `mapstructure:"loss"`
+	Rate   int           `mapstructure:"rate"`
+}
+
+// rule is what happens to the links meanwhile.
+func (x Perturbation) rule() link.Rule {
+	if x.Action == Disconnect {
+		return link.Rule{Cut: true}
+	}
+	return link.Rule{Delay: x.Delay, Jitter: x.Jitter, Loss: x.Loss, Rate: x.Rate}
 }
 
 func (x Perturbation) validate(nodes int) error {
-	switch {
-	case x.Node < 0 || x.Node >= nodes:
+	if x.Node < 0 || x.Node >= nodes {
 		return fmt.Errorf("perturbation of node %d, want 0 to %d", x.Node, nodes-1)
-	case x.Action != Kill && x.Action != Restart && x.Action != Pause:
-		return fmt.Errorf("perturbation %q of node %d, want %q, %q or %q", x.Action, x.Node, Kill, Restart, Pause)
-	case x.After < 0 || x.For < 0:
+	}
+	if _, ok := actions[x.Action]; !ok {
+		return fmt.Errorf("perturbation %q of node %d, want one of %s", x.Action, x.Node, strings.Join(slices.Sorted(maps.Keys(actions)), ", "))
+	}
+	if x.After < 0 || x.For < 0 {
 		return fmt.Errorf("perturbation of node %d after %v for %v, want at least 0", x.Node, x.After, x.For)
+	}
+	return x.validateLinks(nodes)
+}
+
+func (x Perturbation) validateLinks(nodes int) error {
+	r := link.Rule{Delay: x.Delay, Jitter: x.Jitter, Loss: x.Loss, Rate: x.Rate}
+	switch {
+	case !actions[x.Action].links && (len(x.Peers) > 0 || x.Way != ""):
+		return fmt.Errorf("perturbation %q of node %d has peers %v and way %q: only %q and %q have them", x.Action, x.Node, x.Peers, x.Way, Disconnect, Slow)
+	case x.Action != Slow && r != (link.Rule{}):
+		return fmt.Errorf("perturbation %q of node %d is slow or lossy: only %q is", x.Action, x.Node, Slow)
+	case x.Action == Slow && r == (link.Rule{}):
+		return fmt.Errorf("perturbation %q of node %d has no delay, jitter, loss or rate", x.Action, x.Node)
+	case x.Way != "" && x.Way != In && x.Way != Out:
+		return fmt.Errorf("way %q of a perturbation of node %d, want %q, %q or none", x.Way, x.Node, In, Out)
+	}
+	for _, k := range x.Peers {
+		if k < 0 || k >= nodes || k == x.Node {
+			return fmt.Errorf("perturbation of node %d and its peer %d, want another node of 0 to %d", x.Node, k, nodes-1)
+		}
+	}
+	if err := r.Check(); err != nil {
+		return fmt.Errorf("perturbation of node %d: %w", x.Node, err)
 	}
 	return nil
 }
 
+// linked reports whether a perturbation changes links.
+func (m *Manifest) linked() bool {
+	return slices.ContainsFunc(m.Perturb, func(x Perturbation) bool { return actions[x.Action].links })
+}
+
 // Perturb starts the manifest's perturbations of a round that has closed. It returns at once;
-// Failed delivers the errors. Two perturbations of one node must not overlap.
+// Failed delivers the errors. Two perturbations of one node, or of one link, must not overlap.
 func (p *Processes) Perturb(ctx context.Context, closed uint64) {
 	for _, x := range p.Net.Manifest.Perturb {
 		if x.Round != closed {
 			continue
 		}
 		go func() {
-			if err := p.strike(ctx, x); err != nil && ctx.Err() == nil {
-				p.failed <- fmt.Errorf("%s node %d: %w", x.Action, x.Node, err)
+			if err := p.Strike(ctx, x); err != nil && ctx.Err() == nil {
+				p.failed <- err
 			}
 		}()
 	}
 }
 
-func (p *Processes) strike(ctx context.Context, x Perturbation) error {
-	if err := pause(ctx, x.After); err != nil {
-		return err
+// Strike does what a perturbation says, from now on, and returns when it is healed. Those that
+// change links need a manifest that has one such.
+func (p *Processes) Strike(ctx context.Context, x Perturbation) error {
+	err := x.validate(len(p.Net.Nodes))
+	if err == nil {
+		err = pause(ctx, x.After)
 	}
-	if x.Action == Pause {
-		if err := p.Signal(x.Node, syscall.SIGSTOP); err != nil {
-			return err
-		}
-		err := pause(ctx, x.For) // on cancellation Stop wakes the node
-		if err == nil {
-			err = p.Signal(x.Node, syscall.SIGCONT)
-		}
-		return err
+	if err == nil {
+		err = actions[x.Action].do(p, ctx, x)
 	}
-	end := p.Kill
-	if x.Action == Restart {
-		end = p.Terminate
+	if err != nil {
+		return fmt.Errorf("%s node %d: %w", x.Action, x.Node, err)
 	}
+	return nil
+}
+
+// away ends a node, and starts it again.
+func (p *Processes) away(ctx context.Context, x Perturbation, end func(int) error) error {
 	if err := end(x.Node); err != nil {
 		return err
 	}
@@ -79,6 +154,54 @@ func (p *Processes) strike(ctx context.Context, x Perturbation) error {
 		return err
 	}
 	return p.Start(x.Node)
+}
+
+func (p *Processes) paused(ctx context.Context, x Perturbation) error {
+	if err := p.Signal(x.Node, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	err := pause(ctx, x.For) // on cancellation Stop wakes the node
+	if err == nil {
+		err = p.Signal(x.Node, syscall.SIGCONT)
+	}
+	return err
+}
+
+// disturbed changes a node's links for a time.
+func (p *Processes) disturbed(ctx context.Context, x Perturbation) error {
+	p.disturb(x, x.rule())
+	defer p.disturb(x, link.Rule{})
+	return pause(ctx, x.For)
+}
+
+func (p *Processes) disturb(x Perturbation, r link.Rule) {
+	for k := range p.Net.Nodes {
+		if k == x.Node || len(x.Peers) > 0 && !slices.Contains(x.Peers, k) {
+			continue
+		}
+		if x.Way != Out {
+			p.links.Set(k, x.Node, r)
+		}
+		if x.Way != In {
+			p.links.Set(x.Node, k, r)
+		}
+	}
+}
+
+// starved lets a node write to no file. It may end by that.
+func (p *Processes) starved(ctx context.Context, x Perturbation) error {
+	if err := p.starve(x.Node); err != nil {
+		return err
+	}
+	return p.away(ctx, x, func(i int) error {
+		if err := pause(ctx, x.For); err != nil {
+			return err
+		}
+		if err := p.Kill(i); err != nil && !p.child(i).ended() {
+			return err
+		}
+		return nil
+	})
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -7,10 +7,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/spdl/spdl/testnet/link"
 )
 
 // stopWait is how long a node may take to stop before it is killed.
@@ -24,6 +27,8 @@ const logTail = 12
 type Processes struct {
 	Net    *Net
 	binary string
+	env    []string     // of every node
+	links  *link.Switch // between the nodes, nil where nothing disturbs them
 	failed chan error
 	work   chan func() // run on the thread that the children are bound to
 
@@ -40,12 +45,29 @@ type child struct {
 	done     chan struct{}
 }
 
-// StartProcesses starts `binary start --home ...` for every node. Logs go to
-// node.log in each home.
-func StartProcesses(n *Net, binary string) (*Processes, error) {
+// Ended is the end of a node that nobody asked for.
+type Ended struct {
+	Node  int
+	State *os.ProcessState
+	Log   string // its file
+}
+
+func (e *Ended) Error() string {
+	return fmt.Sprintf("node %d ended by itself (%v); the end of %s:\n%s", e.Node, e.State, e.Log, tail(e.Log))
+}
+
+// StartProcesses starts `binary start --home ...` for every node, with additional environment
+// variables. Logs go to node.log in each home.
+func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 	p := &Processes{
-		Net: n, binary: binary, failed: make(chan error, len(n.Nodes)), work: make(chan func()),
+		Net: n, binary: binary, env: env, failed: make(chan error, 2*len(n.Nodes)), work: make(chan func()),
 		children: make([]*child, len(n.Nodes)), peaks: make([]int64, len(n.Nodes)),
+	}
+	if n.Manifest.linked() {
+		var err error
+		if p.links, err = n.links(); err != nil {
+			return nil, err
+		}
 	}
 	// The kernel ends a child when the thread that started it ends, so one thread starts all.
 	go func() {
@@ -65,8 +87,8 @@ func StartProcesses(n *Net, binary string) (*Processes, error) {
 // LogFile returns where a node's process writes its log.
 func (n Node) LogFile() string { return filepath.Join(n.Home, "node.log") }
 
-// Start starts node i, which must not run.
-func (p *Processes) Start(i int) error {
+// Start starts node i, which must not run, with additional environment variables.
+func (p *Processes) Start(i int, env ...string) error {
 	log, err := os.OpenFile(p.Net.Nodes[i].LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -74,6 +96,10 @@ func (p *Processes) Start(i int) error {
 	defer log.Close()
 	c := &child{cmd: exec.Command(p.binary, p.command(i)...), done: make(chan struct{})}
 	c.cmd.Stdout, c.cmd.Stderr = log, log
+	c.cmd.Env = slices.Concat(os.Environ(), p.env, env)
+	if p.links != nil {
+		c.cmd.Env = append(c.cmd.Env, "CMT_P2P_PERSISTENT_PEERS="+strings.Join(p.Net.peers(i, p.links.Address), ","))
+	}
 	c.cmd.SysProcAttr = bound()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +148,7 @@ func (p *Processes) wait(i int, c *child) {
 	p.mu.Unlock()
 	close(c.done)
 	if !expected {
-		p.failed <- fmt.Errorf("node %d ended by itself (%v); the end of %s:\n%s", i, c.cmd.ProcessState, p.Net.Nodes[i].LogFile(), tail(p.Net.Nodes[i].LogFile()))
+		p.failed <- &Ended{Node: i, State: c.cmd.ProcessState, Log: p.Net.Nodes[i].LogFile()}
 	}
 }
 
@@ -167,6 +193,18 @@ func (p *Processes) Terminate(i int) error {
 	}
 }
 
+// starve lets node i write to no file, as on a full disk; an end by that is expected.
+func (p *Processes) starve(i int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.children[i]
+	if c == nil || c.ended() {
+		return fmt.Errorf("node %d is not running", i)
+	}
+	c.expected = true
+	return starve(c.cmd.Process.Pid)
+}
+
 func (p *Processes) child(i int) *child {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,6 +240,9 @@ func (p *Processes) Stop() error {
 	}
 	if !again {
 		close(p.work)
+		if p.links != nil {
+			err = errors.Join(err, p.links.Close())
+		}
 	}
 	return err
 }

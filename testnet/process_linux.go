@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // bound lets a child end with the thread that starts it, and keeps the
@@ -40,4 +42,10 @@ func peakOfPID(pid int) int64 {
 		return 0
 	}
 	return kib << 10
+}
+
+// starve bounds the size of what a process writes to by 0: every write to a file fails from then on,
+// with EFBIG, whatever is on the disk.
+func starve(pid int) error {
+	return unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{}, nil)
 }

@@ -3,6 +3,7 @@
 package testnet
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -14,3 +15,6 @@ func bound() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 func peakOf(*os.ProcessState) int64 { return 0 }
 
 func peakOfPID(int) int64 { return 0 }
+
+// starve cannot be done here.
+func starve(int) error { return errors.ErrUnsupported }

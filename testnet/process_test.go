@@ -151,8 +151,9 @@ func TestNoOrphans(t *testing.T) {
 }
 
 func TestPerturb(t *testing.T) {
-	n := standIns(t, "quiet", "quiet", "quiet")
+	n := standIns(t, "quiet", "quiet", "quiet", "quiet")
 	n.Manifest.Perturb = []Perturbation{
+		{Node: 3, Round: 5, Action: DiskFull, For: 10 * time.Millisecond},
 		{Node: 0, Round: 3, Action: Kill, For: 10 * time.Millisecond},
 		{Node: 1, Round: 3, Action: Restart, After: 10 * time.Millisecond},
 		{Node: 2, Round: 4, Action: Pause, For: 3 * time.Second},
@@ -180,6 +181,8 @@ func TestPerturb(t *testing.T) {
 	p.Perturb(ctx, 4)
 	require.Eventually(t, func() bool { return state(paused[0]) == 'T' }, time.Minute, time.Millisecond)
 	require.Eventually(t, func() bool { return state(paused[0]) != 'T' }, time.Minute, time.Millisecond)
+	p.Perturb(ctx, 5)
+	pids(t, n.Nodes[3], 2)
 	require.Empty(t, p.Failed())
 	require.Error(t, p.Start(2), "it runs")
 	require.NoError(t, p.Stop())

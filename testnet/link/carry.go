@@ -1,0 +1,103 @@
+package link
+
+import (
+	"math"
+	"math/rand/v2"
+	"net"
+	"time"
+)
+
+const (
+	packet = 1460 // bytes of TCP in an Ethernet frame
+	again  = 200 * time.Millisecond
+	window = 64 // pieces on the way, of up to piece bytes: then the sender waits
+	piece  = 16 << 10
+)
+
+// sent is a piece of a stream on its way.
+type sent struct {
+	data []byte
+	at   time.Time // of its sending
+}
+
+// carry copies one direction of a connection under its rule, and closes both sides when either ends.
+func (s *Switch) carry(src, dst net.Conn, from, to int) {
+	way := make(chan sent, window)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer src.Close()
+		defer dst.Close()
+		s.deliver(way, dst, from, to)
+	}()
+	for {
+		data := make([]byte, piece)
+		n, err := src.Read(data)
+		if n > 0 {
+			select {
+			case way <- sent{data[:n], time.Now()}:
+			case <-ended:
+				return
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	close(way)
+	<-ended
+}
+
+// deliver writes the pieces in their order when each is due. It returns when all are written, or
+// cannot be.
+func (s *Switch) deliver(way <-chan sent, dst net.Conn, from, to int) {
+	var free time.Time // when the piece before has passed
+	for p := range way {
+		r, ok := s.passable(from, to)
+		if !ok {
+			return
+		}
+		due := p.at.Add(r.delay(len(p.data)))
+		if due.Before(free) {
+			due = free
+		}
+		if r.Rate > 0 {
+			due = due.Add(time.Duration(float64(len(p.data)) / float64(r.Rate) * float64(time.Second)))
+		}
+		free = due
+		time.Sleep(time.Until(due))
+		if _, ok := s.passable(from, to); !ok {
+			return
+		}
+		if _, err := dst.Write(p.data); err != nil {
+			return
+		}
+	}
+}
+
+// passable waits while the way is cut. It reports false at the end of all.
+func (s *Switch) passable(from, to int) (Rule, bool) {
+	for {
+		r, changed, closed := s.rule(from, to)
+		if !r.Cut || closed {
+			return r, !closed
+		}
+		<-changed
+	}
+}
+
+// delay draws how long a piece of some bytes is on its way.
+func (r Rule) delay(bytes int) time.Duration {
+	d := r.Delay
+	if r.Jitter > 0 {
+		d += rand.N(r.Jitter)
+	}
+	if r.Loss > 0 {
+		packets := float64((bytes + packet - 1) / packet)
+		for rand.Float64() > math.Pow(1-r.Loss, packets) { // at least one of them is lost, each time
+			d += again + 2*r.Delay
+			packets = 1
+		}
+	}
+	return d
+}
