@@ -36,6 +36,7 @@ var composing = map[string]string{
 	"cmd/spdl/internal/cli":      "the composition root: every group of commands",
 	"cmd/spdl/internal/cli/tx":   "one signed transaction from keys, parameters, client and chain",
 	"cmd/spdl/internal/explorer": "all that a node tells, as pages, pictures and model files",
+	"testnet":                    "localnets: real nodes, their attackers and links, the rounds and accuracy that they report",
 	"testnet/experiment/train":   "one training from parameters, data, workers, attackers and a simulated or real net",
 }
 
