@@ -24,7 +24,7 @@ import (
 type Options struct {
 	DB     dbm.DB
 	Logger log.Logger
-	// Retain is what of the past is kept. Default all.
+	// Retain bounds the past that is kept. Default: all of it.
 	Retain Retain
 	// ProposalWait bounds how long PrepareProposal waits for the round to be
 	// whole and its aggregate to arrive. It must stay below timeout_propose.
@@ -177,7 +177,7 @@ type outcomes struct {
 	closed map[[32]byte]*app.Closed // by the content of a block of the round alone
 }
 
-// maxOutcomes is how many proposals of one height are remembered.
+// maxOutcomes is the number of proposals of one height that are remembered.
 const maxOutcomes = 8
 
 func (o *outcomes) get(key, round [32]byte) (*app.Outcome, *app.Closed) {

@@ -21,7 +21,8 @@ func (a *Application) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) 
 		return &abcitypes.ResponseCheckTx{Code: CodeOK, GasWanted: 1}, nil
 	}
 	code := Code(err)
-	if req.Type != abcitypes.CheckTxType_Recheck { // a recheck drops what a round has left behind: no refusal
+	// A recheck drops what a round has left behind, which is no refusal.
+	if req.Type != abcitypes.CheckTxType_Recheck {
 		a.rejected(metrics.VerbCheckTx, err)
 	}
 	return &abcitypes.ResponseCheckTx{Code: code, Codespace: Codespace, Log: err.Error()}, nil

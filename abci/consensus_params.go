@@ -27,8 +27,8 @@ func consensusUpdates(out *app.Outcome) *cmtproto.ConsensusParams {
 	return &p
 }
 
-// CheckConsensus checks CometBFT's parameters of a genesis with so many validators:
-// those with which a chain of this application stands still or halts are refused.
+// CheckConsensus refuses CometBFT's parameters of a genesis with so many validators if a
+// chain of this application would stand still or halt with them.
 func CheckConsensus(p cmtproto.ConsensusParams, g app.Genesis, validators int) error {
 	n := len(g.Participants)
 	switch {

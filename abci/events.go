@@ -72,7 +72,7 @@ func operationEvent(t *tx.Tx) abcitypes.Event {
 	return event(t.Kind().String(), keyvals...)
 }
 
-// enactmentEvents tell what a round boundary did to the consortium.
+// enactmentEvents returns an event for each proposal that a round boundary enacted or dropped.
 func enactmentEvents(enacted []app.Enactment) []abcitypes.Event {
 	var events []abcitypes.Event
 	for _, c := range enacted {

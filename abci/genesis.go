@@ -34,9 +34,9 @@ func ReadGenesisFile(path string) (*types.GenesisDoc, error) {
 	return doc, nil
 }
 
-// CompleteGenesis is CometBFT's ValidateAndComplete with what it does not look at,
-// and panics on, then or when a node starts: a validator without a key, or with one
-// that is no consensus key of ours, one that is there twice, powers that cannot be.
+// CompleteGenesis does what CometBFT's ValidateAndComplete does. Before that it refuses what would
+// make CometBFT panic, there or when a node starts: a validator without an ed25519 key, a key that
+// is there twice, and a voting power that is below 1 or adds up to too much.
 func CompleteGenesis(doc *types.GenesisDoc) error {
 	validators := make([]*types.Validator, len(doc.Validators))
 	for i, v := range doc.Validators {

@@ -19,8 +19,8 @@ type Leader struct {
 	Opened     uint64   `json:"opened"`
 	View       uint64   `json:"view"`      // the highest open at the next height, at most the length of the ranking plus 1
 	Leaders    []uint32 `json:"leaders"`   // those of the ranking who may lead then, by view
-	Everybody  bool     `json:"everybody"` // so may everybody with a reputation
-	Anybody    bool     `json:"anybody"`   // so may every active participant
+	Everybody  bool     `json:"everybody"` // everybody with a reputation may lead
+	Anybody    bool     `json:"anybody"`   // every active participant may lead
 	Ranking    []uint32 `json:"ranking"`
 	ViewBlocks uint64   `json:"view_blocks"`
 }

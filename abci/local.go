@@ -57,7 +57,7 @@ func (l local) Await(ctx context.Context, pub []byte, last *worker.Task) (*worke
 	}
 }
 
-// NewTask is the open round for the participant with the key.
+// NewTask returns the open round for the participant with the key.
 func NewTask(s *app.State, pub []byte) (*worker.Task, error) {
 	p, ok := s.Find(pub)
 	if !ok {
@@ -99,8 +99,8 @@ func (l local) Submit(ctx context.Context, t *tx.Tx) error {
 	return (*send)(ctx, t.Raw)
 }
 
-// Pending returns the transactions of the open round and the others in this node's
-// pool, and the round.
+// Pending returns the transactions in this node's pool, those of the open round and
+// the operations, and the number of that round.
 func (a *Application) Pending() (raws [][]byte, round uint64) {
 	p := a.pool.Load()
 	if p == nil {

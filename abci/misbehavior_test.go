@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 )
 
-// TestDoubleVoteReachesTheParticipant: what FinalizeBlock is told of a validator is an event and an offence
+// TestDoubleVoteReachesTheParticipant: evidence in FinalizeBlock becomes an event and an offence
 // of its participant, whether or not the block was judged before without it.
 func TestDoubleVoteReachesTheParticipant(t *testing.T) {
 	for _, proposed := range []bool{false, true} {

@@ -279,8 +279,8 @@ func (p *pool) notify() {
 	p.changed = make(chan struct{})
 }
 
-// view is a moment of the pool.
-type view struct {
+// snapshot is a copy of the pool at one moment.
+type snapshot struct {
 	state      *app.State
 	pending    []*tx.Tx        // of the open round, in order of arrival
 	operations []*tx.Tx        // beside rounds
@@ -288,12 +288,12 @@ type view struct {
 	changed    <-chan struct{} // closed at the next change
 }
 
-// look returns the pool as it stands, with the transactions of the open round
-// and the operations.
-func (p *pool) look() view {
+// look returns a snapshot, with the transactions of the open round and the
+// operations.
+func (p *pool) look() snapshot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	v := view{state: p.state, grown: p.grown, changed: p.changed}
+	v := snapshot{state: p.state, grown: p.grown, changed: p.changed}
 	for _, at := range p.order {
 		switch {
 		case !at.ofRound():
@@ -312,8 +312,8 @@ func (p *pool) size() (transactions int, bytes int64) {
 	return len(p.slots), p.bytes
 }
 
-// senders lists the participants whose gradients are in view.
-func (v view) senders() []uint32 {
+// senders lists the participants whose gradients of the open round are pending.
+func (v snapshot) senders() []uint32 {
 	var all []uint32
 	for _, t := range v.pending {
 		if t.Gradient != nil {
@@ -323,8 +323,8 @@ func (v view) senders() []uint32 {
 	return all
 }
 
-// holds reports whether the participant's aggregate of a view is pending.
-func (v view) holds(a *tx.Aggregate) bool {
+// holds reports whether an aggregate of the same leader and view is pending.
+func (v snapshot) holds(a *tx.Aggregate) bool {
 	for _, t := range v.pending {
 		if b := t.Aggregate; b != nil && b.Leader == a.Leader && b.View == a.View {
 			return true

@@ -74,8 +74,8 @@ func TestNextRoundsProof(t *testing.T) {
 	require.Equal(t, abci.CodeOK, n.check(early(80)).Code)
 }
 
-// TestRotationInStalledRound: a participant's key is replaced when the stalled round has closed, so that
-// its gradient in the pools, signed with the key before, is included and closes the round.
+// TestRotationInStalledRound: a participant's key is replaced when the stalled round has closed, so
+// that its gradient in the pools, signed with the key before, is included and closes the round.
 func TestRotationInStalledRound(t *testing.T) {
 	n := begin(t, 4)
 	s := n.State()

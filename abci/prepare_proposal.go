@@ -25,7 +25,7 @@ func (a *Application) PrepareProposal(ctx context.Context, req *abcitypes.Reques
 		a.log.Error("nothing to propose", "height", req.Height, "err", err)
 		return &abcitypes.ResponsePrepareProposal{}, nil
 	}
-	txs := a.withOthers(p, a.propose(ctx, p, req), req)
+	txs := a.withOperations(p, a.propose(ctx, p, req), req)
 	raws := make([][]byte, len(txs))
 	for i, t := range txs {
 		raws[i] = t.Raw
@@ -66,9 +66,9 @@ func (a *Application) propose(ctx context.Context, p *pool, req *abcitypes.Reque
 	}
 }
 
-// withOthers adds the transactions beside the round's, so far as this node
-// would vote for the block with them.
-func (a *Application) withOthers(p *pool, round []*tx.Tx, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
+// withOperations adds the operations to a round, unless this node would not vote
+// for the block with them.
+func (a *Application) withOperations(p *pool, round []*tx.Tx, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	v := p.look()
 	operations := v.state.Operations(v.operations, round, req.MaxTxBytes)
 	if len(operations) == 0 {
@@ -84,7 +84,7 @@ func (a *Application) withOthers(p *pool, round []*tx.Tx, req *abcitypes.Request
 
 // assemble returns a block that this node would vote for, or nil. An aggregate
 // whose Delta is wrong is dropped and the next one tried.
-func (a *Application) assemble(p *pool, v view, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
+func (a *Application) assemble(p *pool, v snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	for {
 		txs := v.state.Assemble(uint64(req.Height), v.pending, req.MaxTxBytes)
 		if txs == nil {
@@ -105,13 +105,13 @@ func (a *Application) assemble(p *pool, v view, req *abcitypes.RequestPreparePro
 }
 
 // quorate reports whether N-f gradients are at hand, whole whether all are that the round waits for.
-func (v view) quorate() bool {
+func (v snapshot) quorate() bool {
 	return len(v.senders()) >= v.state.Active()-v.state.F()
 }
 
-func (v view) whole() bool { return v.state.Missing(v.senders()) == 0 }
+func (v snapshot) whole() bool { return v.state.Missing(v.senders()) == 0 }
 
 // mayCloseShort reports whether the round may close without everybody.
-func (v view) mayCloseShort(height int64) bool {
+func (v snapshot) mayCloseShort(height int64) bool {
 	return uint64(height) >= v.state.Progress.Opened+v.state.Params.Election.QuorumBlocks
 }

@@ -34,9 +34,9 @@ func count(t *testing.T, r prometheus.Gatherer, histogram string) uint64 {
 	return 0
 }
 
-// TestRoundIsRunOnceWithOperations: a proposer runs the rule once for its block, whatever waits beside
-// the round; so do its vote for it and, where the first proposal fails, its vote for another block
-// with the same round.
+// TestRoundIsRunOnceWithOperations: a proposer runs the rule once for its block, whatever waits
+// beside the round; so do its vote for it and, where the first proposal fails, its vote for another
+// block with the same round.
 func TestRoundIsRunOnceWithOperations(t *testing.T) {
 	const members = 4
 	join, other := apptest.Join(members), apptest.Join(members+1)

@@ -21,7 +21,7 @@ type Spend struct {
 	Guarantee      bool     `json:"guarantee"` // epsilon holds: it is there, and no test chain's
 }
 
-// spendOf is a participant's account.
+// spendOf returns what a participant has spent.
 func spendOf(s *app.State, p *app.Participant) (Spend, error) {
 	priv := s.Params.Privacy
 	out := Spend{
@@ -37,8 +37,8 @@ func spendOf(s *app.State, p *app.Participant) (Spend, error) {
 	return out, err
 }
 
-// GreatestSpend returns the largest epsilon of any participant, nil where the ledger does not hold
-// all.
+// GreatestSpend returns the largest epsilon of any participant, nil if the ledger is
+// incomplete.
 func GreatestSpend(s *app.State) *float64 {
 	if !app.Accounted(s.Params, s.Epochs) {
 		return nil
@@ -68,7 +68,7 @@ func queryPrivacy(_ *Application, s *app.State, arg string) (any, error) {
 	return Spends(s)
 }
 
-// Spends is what every registered participant has spent, by index.
+// Spends returns what every registered participant has spent, by index.
 func Spends(s *app.State) ([]Spend, error) {
 	out := []Spend{}
 	for i := range s.Participants {

@@ -9,15 +9,15 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Bundle is the answer to /bundle/{t}: what a round's model is proven by, all of
-// one state. Its application hash is in the header of the height after.
+// Bundle is the answer to /bundle/{t}: the proof of a round's model, all of it in one
+// state. Its application hash is in the header of the height after.
 type Bundle struct {
 	Height uint64 `json:"height"`
 	proof.Bundle
 }
 
 // StateAfter is the answer to /kept/{t}: the last state at or before a round that
-// this node keeps, to compute the models after it from.
+// this node keeps, from which the models after it can be computed.
 type StateAfter struct {
 	Epoch    uint64 `json:"epoch"`
 	Round    uint64 `json:"round"`
@@ -60,7 +60,7 @@ func (a *Application) prove(s *app.State, path string) (key string, p proof.Prov
 	return path, p, notFound(err)
 }
 
-// notFound gives a value that is not there its code.
+// notFound gives the error about a value that is not there its result code.
 func notFound(err error) error {
 	if errors.Is(err, proof.ErrNoValue) {
 		return fmt.Errorf("%w: %w", errNotFound, err)
@@ -95,7 +95,7 @@ func (a *Application) queryKept(s *app.State, arg string) (any, error) {
 		return nil, err
 	}
 	if k == nil {
-		return nil, fmt.Errorf("%w: no state at or before epoch %d round %d is kept, of every %d rounds one is", errNotFound, epoch, t, a.store.Every)
+		return nil, fmt.Errorf("%w: no state at or before epoch %d round %d is kept; the state after one in every %d rounds is", errNotFound, epoch, t, a.store.Every)
 	}
 	r, err := a.record(s, k.Epoch, k.Round)
 	if err != nil {
@@ -104,7 +104,7 @@ func (a *Application) queryKept(s *app.State, arg string) (any, error) {
 	return StateAfter{Epoch: k.Epoch, Round: k.Round, Height: r.Height, Document: k.Document}, nil
 }
 
-// queryParticipants is all participants, or one by index.
+// queryParticipants returns all participants, or one by index.
 func queryParticipants(_ *Application, s *app.State, arg string) (any, error) {
 	if arg == "" {
 		return s.Participants, nil

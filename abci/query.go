@@ -22,7 +22,7 @@ var (
 	errNotFound    = errors.New("not found")
 )
 
-// Bounds on how much of a question an answer repeats, and how much of an error it tells: sending
+// Bounds on how much of a question an answer repeats, and how much of an error it shows: sending
 // long text back must not cost the node.
 const (
 	maxQueryPath = 256
@@ -172,7 +172,7 @@ func (a *Application) queryRound(s *app.State, arg string) (any, error) {
 	return a.record(s, epoch, t)
 }
 
-// record loads a closed round's.
+// record loads the record of a closed round.
 func (a *Application) record(s *app.State, epoch, t uint64) (*app.Record, error) {
 	r, err := a.store.Record(epoch, t)
 	if err == nil && r == nil {
@@ -193,8 +193,8 @@ func (a *Application) queryModel(s *app.State, arg string) (any, error) {
 	return a.modelAfter(s, epoch, t)
 }
 
-// modelAfter returns the model after a closed round, while it is kept: of the last
-// rounds, and where the round's whole state is.
+// modelAfter returns the model after a closed round, while it is kept: the models after the
+// last rounds are, and those in the states that are kept for good.
 func (a *Application) modelAfter(s *app.State, epoch, t uint64) (ModelState, error) {
 	r, err := a.record(s, epoch, t)
 	if err != nil {

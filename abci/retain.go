@@ -8,15 +8,16 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Retain says how much of the past a node keeps the blocks of: so many rounds and so many heights,
-// whichever reaches further back. The zero value keeps all.
+// Retain bounds the past whose blocks a node keeps: so many rounds and so many heights, whichever
+// reaches further back. The zero value keeps all.
 type Retain struct{ Rounds, Heights uint64 }
 
 // retainHeight returns the least height whose block is kept after a commit, 0 to drop
-// none. It is looked for once in store.KeptEvery rounds. Blocks are kept from the
-// kept state on that is before the retained past, so that every model in it can be
-// computed again, and from the oldest snapshot on, so that who restores one finds the
-// blocks behind it. Headers and commits within the age of evidence CometBFT keeps.
+// none. It is computed once every store.KeptEvery rounds. Blocks are kept from the
+// last kept state before the retained past on, so that every model in it can be
+// computed again, and from the oldest snapshot on, so that a node that restores one
+// finds the blocks behind it. CometBFT itself keeps the headers and commits that are
+// younger than the age of evidence.
 func (a *Application) retainHeight(out *app.Outcome) (int64, error) {
 	s, r := out.State, a.options.Retain
 	if r == (Retain{}) || out.Record == nil || (out.Record.Round+1)%store.KeptEvery != 0 {

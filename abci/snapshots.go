@@ -106,8 +106,8 @@ func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnaps
 	return r, nil
 }
 
-// offers remembers what the kept snapshots are: any peer may ask for it as often
-// as it likes, and a document may have tens of megabytes to read and hash.
+// offers remembers the descriptions of the kept snapshots: any peer may ask for them as
+// often as it likes, and a document may have tens of megabytes to read and hash.
 type offers struct {
 	mu   sync.Mutex
 	held map[uint64]*abcitypes.Snapshot

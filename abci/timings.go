@@ -21,13 +21,13 @@ type Timing struct {
 	BC    float64 `json:"t_bc_ms"`
 }
 
-// keptTimings is how many rounds are remembered.
+// keptTimings is the number of rounds that are remembered.
 const keptTimings = 256
 
 type moments struct{ opened, own, whole, closed time.Time }
 
-// timings takes this node's wall clock of each round. Nothing of it reaches
-// the state.
+// timings records when the stages of each round passed on this node's wall clock.
+// Nothing of it reaches the state.
 type timings struct {
 	mu    sync.Mutex
 	now   func() time.Time
@@ -69,7 +69,7 @@ func (t *timings) opened(s *app.State, own uint32, found bool) {
 	}
 }
 
-func (t *timings) arrived(x *tx.Tx, v view) {
+func (t *timings) arrived(x *tx.Tx, v snapshot) {
 	g := x.Gradient
 	if g == nil {
 		return

@@ -38,7 +38,7 @@ func (s *State) admitGradient(t *tx.Tx) error {
 	case g.Epoch != s.Progress.Epoch || g.Round < open || g.Round > open+1 || g.Round >= last:
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d of %d", ErrWrongRound, g.Epoch, g.Round, s.Progress.Epoch, open, last)
 	}
-	if n := len(g.VrfProof); n != leader.ProofSize { // of the next round's, nothing else bounds it here
+	if n := len(g.VrfProof); n != leader.ProofSize { // a proof for the next round cannot be verified yet
 		return fmt.Errorf("%w: participant %d in epoch %d round %d: %d bytes, want %d", ErrProof, g.Participant, g.Epoch, g.Round, n, leader.ProofSize)
 	}
 	if _, err := s.checkGradient(t); err != nil || g.Round > open {

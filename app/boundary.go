@@ -6,7 +6,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Enactment is what a round boundary made of an accepted proposal.
+// Enactment reports what a round boundary did with an accepted proposal.
 type Enactment struct {
 	Kind        tx.Kind
 	Participant uint32 // who joined, left, rotated, or was restored; who proposed an epoch
@@ -42,7 +42,7 @@ func (s *State) boundary() []Enactment {
 	var enacted []Enactment
 	var kept []Proposal
 	all := s.Proposals
-	s.Proposals = nil // what waits beside a proposal is no reason against it now
+	s.Proposals = nil // a proposal is judged without those that wait beside it
 	for i := range all {
 		p := all[i]
 		s.count(&p)
@@ -68,8 +68,7 @@ func (s *State) stale(p Proposal) bool {
 	return !p.Accepted && s.deserted(p, op.sender()) || op.stale(s)
 }
 
-// deserted reports whether who proposed it has gone, or everybody who approved
-// it.
+// deserted reports whether the participant that proposed it has left, or all that approved it have.
 func (s *State) deserted(p Proposal, from sender) bool {
 	gone := func(index uint32) bool { return s.participant(index) == nil }
 	return from.by == byMember && gone(from.index) ||

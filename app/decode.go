@@ -22,8 +22,7 @@ var (
 	leastRecord = tx.Least{7: {Bytes: 96}} // contributions: a hash and a VRF output
 )
 
-// leastElement is the number of bytes that an element of a list has at least: each
-// holds a hash or a key.
+// leastElement is the least number of bytes in an element of a list: each holds a hash or a key.
 const leastElement = 32
 
 // DecodeRecord reads a round's record of any origin.
@@ -37,8 +36,7 @@ func DecodeRecord(data []byte) (r Record, err error) {
 	return r, nil
 }
 
-// JoinList returns the one value of a whole list: each element behind its length as an
-// unsigned varint.
+// JoinList encodes a whole list as one value: each element after its length as an unsigned varint.
 func JoinList(elements [][]byte) (list []byte) {
 	for _, e := range elements {
 		list = append(binary.AppendUvarint(list, uint64(len(e))), e...)

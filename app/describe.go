@@ -8,14 +8,13 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Description is what an operation says of itself, for events, pages and
-// people.
+// Description describes an operation to events, pages and people.
 type Description struct {
-	Participant uint32      // who sent it, or against whom it is evidence; 0 of an outsider's
-	Sent        bool        // by the participant
+	Participant uint32      // the sender, or the one that evidence is against; 0 for an outsider
+	Sent        bool        // Participant is the sender
 	Summary     string      // one line
-	Attributes  []Attribute // by which one searches
-	Details     []Attribute // for people
+	Attributes  []Attribute // what one searches by
+	Details     []Attribute // what only people read
 }
 
 // Attribute is a name and a value.
@@ -45,8 +44,9 @@ func Describe(t *tx.Tx) (Description, error) {
 	return d, nil
 }
 
-// SubjectOf returns what a pool holds one operation of a kind of: who sent it, or
-// against whom it is evidence, 0 where an outsider did, and what it is about.
+// SubjectOf returns the sender of an operation, or the participant that evidence is against, or 0
+// for an outsider, and what the operation is about. A pool holds one operation of a kind for such a
+// pair.
 func SubjectOf(t *tx.Tx) (participant uint32, subject string) {
 	op, err := operationOf(t.Kind(), t.Body)
 	if err != nil {

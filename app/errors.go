@@ -27,7 +27,7 @@ var (
 	ErrProposal        = errors.New("M5: proposal cannot be made or approved")
 	ErrInfeasible      = errors.New("M6: the consortium cannot have this size")
 
-	ErrNonce = errors.New("M8: proposal was made before")
+	ErrNonce = errors.New("M8: nonce is not above the sender's last")
 
 	ErrEvidence       = errors.New("E1: no equivocation of an active participant")
 	ErrEvidenceSigned = errors.New("E2: statements are not both signed by the participant")

@@ -6,8 +6,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// evidence is two statements of one participant in one place. Anybody may send
-// it: it proves itself.
+// evidence holds two statements of one participant in one place. Anybody may send it, because it
+// proves itself.
 type evidence struct{ *tx.Evidence }
 
 func (e evidence) sender() sender {
@@ -15,8 +15,8 @@ func (e evidence) sender() sender {
 	return proofAgainst(at.Participant)
 }
 
-// check is E1 to E3: two statements in one place, signed by a participant,
-// about what is neither punished nor settled yet.
+// check applies E1 to E3: two statements in one place, signed by a participant, for which it has
+// neither been punished nor restored since.
 func (e evidence) check(s *State) error {
 	at, err := e.Conflict()
 	if err != nil {

@@ -131,7 +131,7 @@ func accuse(kind tx.Kind, first, second []byte, one, two int) *tx.Tx {
 	return x
 }
 
-// TestEvidenceRules is E1 to E3.
+// TestEvidenceRules applies E1 to E3.
 func TestEvidenceRules(t *testing.T) {
 	// 4 has left; 1 is punished; 2 was, and is restored in round 3.
 	s := round(t, apptest.State(6), leave(4), equivocation(2, 0, 0), equivocation(1, 0, 0)).State
@@ -230,8 +230,8 @@ func TestEvidenceRules(t *testing.T) {
 	require.Len(t, s.Operations([]*tx.Tx{twice(3), evidence(aggregatesOf(3, 0, 3, 3, 0)), twice(5)}, nil, 0), 2)
 }
 
-// TestEvidenceWithFormerKeys: "each with the signing key of the participant or a former one that was
-// in force after the place": a rotation hides nothing of what was before it.
+// TestEvidenceWithFormerKeys: "each with the signing key of the participant or a former one that
+// was in force after the place": a rotation hides nothing of what was before it.
 func TestEvidenceWithFormerKeys(t *testing.T) {
 	s := round(t, apptest.State(4), rotate(3, ring{}, 53, 0, 0)).State
 	r := ring{signing: map[uint32]int{3: 53}}
@@ -256,8 +256,8 @@ func TestEvidenceWithFormerKeys(t *testing.T) {
 	exactly(t, app.ErrEvidenceSigned, s.Admit(at(0, 2, 63)))
 }
 
-// TestStolenFormerKeyConvictsNobody: who has a key that was rotated away can prove nothing about the
-// rounds since.
+// TestStolenFormerKeyConvictsNobody: who has a key that was rotated away can prove nothing about
+// the rounds since.
 func TestStolenFormerKeyConvictsNobody(t *testing.T) {
 	s := round(t, apptest.State(4), rotate(3, ring{}, 53, 53, 0)).State
 	r := ring{signing: map[uint32]int{3: 53}, vrf: map[uint32]int{3: 53}}
@@ -268,8 +268,8 @@ func TestStolenFormerKeyConvictsNobody(t *testing.T) {
 	}
 }
 
-// TestRotationWaitsInAStalledRound: keys of a round stay what they were when it opened, so that a gradient
-// that its owner has signed stays good, and no second one is asked for.
+// TestRotationWaitsInAStalledRound: keys of a round stay what they were when it opened, so that a
+// gradient that its owner has signed stays good, and no second one is asked for.
 func TestRotationWaitsInAStalledRound(t *testing.T) {
 	s := apptest.State(4)
 	g := apptest.Gradient(s, 3)

@@ -10,14 +10,14 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Block is what Execute judges: the decoded transactions of one height, and what its evidence proves of
-// validators. The evidence is CometBFT's to judge, and no reason to reject a block.
+// Block is what Execute judges: the decoded transactions of one height, and what its evidence
+// proves of validators. The evidence is CometBFT's to judge, and no reason to reject a block.
 type Block struct {
 	Height      uint64
 	Txs         []*tx.Tx
 	Misbehavior []Misbehavior
-	// Closed is what a block of this height that began with the same round has led to in this state:
-	// the round is not run again. nil runs it.
+	// Closed is what a block of this height that began with the same round has led to in this
+	// state: the round is not run again. nil runs it.
 	Closed *Closed
 }
 
@@ -41,8 +41,9 @@ type Outcome struct {
 	Changed bool
 }
 
-// Closed is what a block's aggregate and gradients alone decide: the open round closed, its rule run.
-// Blocks of one height that begin with the same round share it, for the rule is most of their cost.
+// Closed is what a block's aggregate and gradients alone decide: the open round closed, its rule
+// run. Blocks of one height that begin with the same round share it, for the rule is most of their
+// cost.
 type Closed struct {
 	state      *State // after the round, before the operations; never changed again
 	record     *Record
@@ -174,7 +175,7 @@ func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, e
 	return vectors, nil
 }
 
-// checkListed is B2 and G1 on the transaction behind one entry of the
+// checkListed applies B2 and G1 to the transaction behind one entry of the
 // aggregate.
 func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
 	switch {
@@ -229,7 +230,7 @@ func (s *State) growBlocks() int64 {
 	return need
 }
 
-// checkTolerance is B3, the paper's Delta~ within (Delta-delta, Delta+delta):
+// checkTolerance applies B3, the paper's Delta~ within (Delta-delta, Delta+delta):
 // exact at tolerance 0, where the digest is compared; else coordinate by
 // coordinate, and the block's own Delta is the one to apply.
 func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (gradients.Fraction, error) {

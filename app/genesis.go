@@ -43,7 +43,7 @@ func DecodeGenesis(appState []byte) (Genesis, error) {
 	return g, err
 }
 
-// Encode gives the app_state JSON.
+// Encode returns the app_state JSON.
 func (g Genesis) Encode() ([]byte, error) { return json.MarshalIndent(g, "", "  ") }
 
 // Contenders verifies the participants' VRF proofs over the genesis seed, which are part of their

@@ -17,7 +17,7 @@ func (j join) identity() Identity {
 	return Identity{PubKey: j.PubKey, VrfKey: j.VrfKey, ConsensusKey: j.ConsensusKey, Moniker: j.Moniker, Address: j.Address}
 }
 
-// check is M1, M2 and M6.
+// check applies M1, M2 and M6.
 func (j join) check(s *State) error {
 	if err := j.identity().Check(); err != nil {
 		return fmt.Errorf("%w: %w", ErrIdentity, err)
@@ -31,7 +31,7 @@ func (j join) check(s *State) error {
 	return j.possible(s)
 }
 
-// possible is M2 and M6.
+// possible applies M2 and M6.
 func (j join) possible(s *State) error {
 	if err := s.keysFree(nil, j.keys()); err != nil {
 		return err

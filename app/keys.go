@@ -7,20 +7,19 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// contendAfter is the number of rounds from the boundary on after which a new
-// VRF key first contends for the lead. Whoever knows a seed can try keys
-// until one wins over it; the seed so many rounds on is known to nobody who does
-// not win all of them.
+// contendAfter is the number of rounds after its boundary in which a new VRF key does not contend
+// for the lead. Whoever knows a seed can try keys until one of them wins. Nobody knows the seed so
+// many rounds ahead, unless he wins all of them.
 const contendAfter = 16
 
-// keys are a participant's, or those that an operation registers, which leaves
-// the empty ones as they are.
+// keys holds the keys of a participant, or those that an operation registers. An empty key stays as
+// it is.
 type keys struct{ pub, vrf, consensus []byte }
 
-// keysFree is M2: no key is another's, is or was its own, or is asked for by a
-// proposal that waits. A consensus key is free again when its participant has
-// left. Empty keys are skipped; those of the participant except are not looked
-// at, but for its signing keys.
+// keysFree applies M2: no key is another participant's, and no signing or VRF key is or was the
+// participant's own. No signing or VRF key is asked for by a proposal that waits, and no consensus
+// key by an accepted one. A consensus key is free again when its participant has left. Empty keys
+// are free. The participant except may name its own consensus key.
 func (s *State) keysFree(except *Participant, k keys) error {
 	taken := func(key []byte, by string, held ...[]byte) error {
 		for _, h := range held {
@@ -49,7 +48,7 @@ func (s *State) keysFree(except *Participant, k keys) error {
 	waiting(s, func(p *Proposal, op interface{ keys() keys }) bool {
 		by, asked := fmt.Sprintf("in a %s that waits", tx.Kind(p.Kind)), op.keys()
 		err = firstOf(taken(k.pub, by, asked.pub), taken(k.vrf, by, asked.vrf))
-		if err == nil && p.Accepted { // nobody proves a consensus key: a mere request must not block its owner
+		if err == nil && p.Accepted { // the owner of a consensus key may ask again, with other keys beside it
 			err = taken(k.consensus, by, asked.consensus)
 		}
 		return err == nil

@@ -10,9 +10,9 @@ import (
 )
 
 // Lead drafts the aggregate that the participant may sign to close the open
-// round at a height, over gradients that Admit accepted. The lowest view that
-// is the participant's is taken. It returns ErrNotLeader or ErrViewClosed while
-// the participant may not lead, ErrNotClosing while gradients are missing.
+// round at a height, over gradients that Admit accepted, in the lowest view in
+// which the participant may lead. It returns ErrNotLeader or ErrViewClosed while
+// the participant may not lead, and ErrNotClosing while gradients are missing.
 func (s *State) Lead(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, error) {
 	if s.Finished() {
 		return nil, ErrFinished

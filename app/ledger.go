@@ -8,8 +8,8 @@ import (
 )
 
 // Accounted reports whether the ledger holds all that participants have released: no
-// epoch, running or ended after a closed round, is without costs. Where it does not,
-// no epsilon is true, though the ledger would give one.
+// epoch, running or ended after a closed round, is without costs. If it does not,
+// an epsilon of the ledger would be too small.
 func Accounted(running params.Params, ended []Epoch) bool {
 	for _, e := range ended {
 		if e.Rounds > 0 && len(e.Params.Privacy.Cost) == 0 {
@@ -25,7 +25,7 @@ func KnownNoise(running params.Params, ended []Epoch) bool {
 	return running.TestChain || slices.ContainsFunc(ended, func(e Epoch) bool { return e.Params.TestChain })
 }
 
-// checkBudget is G7: the ledger pays for one participation more.
+// checkBudget applies G7: the ledger pays for one participation more.
 func (s *State) checkBudget(p *Participant) error {
 	if s.Params.Privacy.Participations(p.Spent) == 0 {
 		return fmt.Errorf("%w: participant %d has taken part in %d rounds, and epsilon %g at delta %g pays for no more",

@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// feasible is M6: whether the consortium may have n participants.
+// feasible applies M6: whether the consortium may have n participants.
 func (s *State) feasible(n int) error {
 	if registered := len(s.Participants); n > s.Active() && registered >= gradients.MaxParticipants {
 		return fmt.Errorf("%w: %d participants were registered, at most %d", ErrInfeasible, registered, gradients.MaxParticipants)
@@ -30,7 +30,7 @@ type ValidatorUpdate struct {
 	Power        int64 // 0 removes it
 }
 
-// validatorUpdates returns what makes the validators of one state those of another.
+// validatorUpdates returns the changes that turn the validators of one state into those of another.
 func validatorUpdates(from, to []Participant) []ValidatorUpdate {
 	holds := func(all []Participant, key []byte) bool {
 		return slices.ContainsFunc(all, func(p Participant) bool { return p.Active && bytes.Equal(p.ConsensusKey, key) })

@@ -170,7 +170,7 @@ func TestBlockBytesGrow(t *testing.T) {
 	}
 }
 
-// TestJoinRules is M1, M2 and M4 on a request.
+// TestJoinRules applies M1, M2 and M4 to a request.
 func TestJoinRules(t *testing.T) {
 	// 0 to 3 from genesis; 3 has left, 2 has other keys: 52, 52, 52.
 	s := round(t, apptest.State(5), leave(3), rotate(2, ring{}, 52, 52, 52)).State
@@ -242,16 +242,16 @@ func TestJoinRules(t *testing.T) {
 	}
 	for name, x := range map[string]*tx.Tx{
 		"all new":                             asking(9, 9, 9),
+		"consensus_key of a mere request":     asking(9, 9, 70),
 		"consensus_key of one who has left":   asking(9, 9, 3),
 		"consensus_key that one had":          asking(9, 9, 2),
-		"consensus_key of a mere request":     asking(9, 9, 70),
 		"the longest moniker that is allowed": joinAs(9, func(j *tx.Join) { j.Moniker = strings.Repeat("m", 70) }),
 	} {
 		require.NoError(t, s.Admit(x), name)
 	}
 }
 
-// TestSenders is M3 and M4 on all that a participant sends: who is unknown or
+// TestSenders applies M3 and M4 to all that a participant sends: who is unknown or
 // has left is refused, and so is whoever signs in another's name.
 func TestSenders(t *testing.T) {
 	s := round(t, apptest.State(6), leave(5), equivocation(4, 0, 0)).State
@@ -432,7 +432,7 @@ func TestRemove(t *testing.T) {
 	require.Equal(t, []uint32{0, 1, 4}, active(out.State))
 }
 
-// TestFeasible is M6 on requests: the bound of CometBFT's blocks, and of those
+// TestFeasible applies M6 to requests: the bound of CometBFT's blocks, and of those
 // who were ever registered.
 func TestFeasible(t *testing.T) {
 	wide := apptest.Params(4, func(p *params.Params) { p.Model.Inputs, p.Grid.Width = 1_000_000, 2 })
@@ -541,7 +541,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestRotateRules is M1, M2 and M5 on new keys.
+// TestRotateRules applies M1, M2 and M5 to new keys.
 func TestRotateRules(t *testing.T) {
 	// 2 has other keys, 52, 52, 52; 4 has left; 1 rotates to 61; 70 asks; 71 is accepted.
 	s := round(t, apptest.State(6), leave(4), rotate(2, ring{}, 52, 52, 52)).State
@@ -606,9 +606,9 @@ func TestRotateRules(t *testing.T) {
 	}
 	for name, x := range map[string]*tx.Tx{
 		"all":                               rotate(3, ring{}, 53, 53, 53),
+		"consensus_key of a mere request":   rotate(3, ring{}, 0, 0, 70),
 		"consensus_key of one who has left": rotate(3, ring{}, 0, 0, 4),
 		"consensus_key that another had":    rotate(3, ring{}, 0, 0, 2),
-		"consensus_key of a mere request":   rotate(3, ring{}, 0, 0, 70),
 		"vrf_key that another had":          rotate(3, ring{}, 0, 2, 0), // it waits like any new one
 	} {
 		require.NoError(t, s.Admit(x), name)

@@ -25,8 +25,8 @@ func misbehaviorName(kind uint32) string {
 	return "unknown"
 }
 
-// Cause returns what the offence is made of: the kind of the two statements, or CometBFT's type of
-// misbehaviour.
+// Cause returns what proves the offence: the kind of the two statements, or CometBFT's type of
+// evidence.
 func (o Offence) Cause() string {
 	if o.Misbehavior != 0 {
 		return misbehaviorName(o.Misbehavior)
@@ -34,10 +34,10 @@ func (o Offence) Cause() string {
 	return tx.Kind(o.Kind).String()
 }
 
-// convict puts on file what CometBFT proved of participants' validators, and takes their reputation. It
-// returns the new offences. A validator that is no participant's, a height before the participant's last
-// restore, and a second offence since that restore change nothing: one validator can sign any amount of
-// evidence against itself.
+// convict puts on file what CometBFT proved against participants' validators, takes these
+// participants' reputations, and returns the new offences. It ignores a validator that is no
+// participant's, a height before the participant's last restore, and a second offence since that
+// restore, because one validator can sign any amount of evidence against itself.
 func (s *State) convict(proven []Misbehavior) (new []Offence) {
 	for _, m := range proven {
 		p, key := s.validatorAt(m.Address, m.Height)
@@ -51,9 +51,9 @@ func (s *State) convict(proven []Misbehavior) (new []Offence) {
 	return new
 }
 
-// validatorAt returns the participant, active or not, whose validator had an address at a height, and the
-// consensus key. Of keys that one participant gave up and another took the first that ended after the
-// height is meant.
+// validatorAt returns the participant, active or not, whose validator had an address at a height,
+// and the consensus key. If a key has passed from one participant to another, the owner is the one
+// who gave it up first after the height.
 func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, key []byte) {
 	is := func(key []byte) bool {
 		sum := sha256.Sum256(key)
@@ -74,7 +74,7 @@ func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, 
 	return owner, key
 }
 
-// misbehaved reports whether a misbehaviour of a participant's validator is on file that no restore
+// misbehaved reports whether an offence of a participant's validator is on file that no restore has
 // settled.
 func (s *State) misbehaved(p *Participant) bool {
 	for _, o := range s.Offences {

@@ -25,8 +25,8 @@ func proven(t *testing.T, s *app.State, txs []*tx.Tx, m ...app.Misbehavior) *app
 	return out
 }
 
-// TestDoubleVoteIsAnOffence: what CometBFT proved of a participant's validator is on file once, however
-// many pieces there are, and takes the reputation; of a stranger's validator nothing is.
+// TestDoubleVoteIsAnOffence: what CometBFT proved of a participant's validator is on file once,
+// however many pieces there are, and takes the reputation; of a stranger's validator nothing is.
 func TestDoubleVoteIsAnOffence(t *testing.T) {
 	s := apptest.State(4)
 	out := proven(t, s, nil, voted(3, 1), voted(3, 1), voted(99, 1))
@@ -61,8 +61,8 @@ func TestDoubleVoteReachesWhoHadTheKey(t *testing.T) {
 	}
 }
 
-// TestUnseat: with the parameter the validator goes at the next boundary, but the last one stays; without
-// it keeps its power.
+// TestUnseat: with the parameter the validator goes at the next boundary, but the last one stays;
+// without it keeps its power.
 func TestUnseat(t *testing.T) {
 	unseat := func(p *params.Params) { p.Reputation.Unseat = true }
 	s := proven(t, apptest.State(4, unseat), nil, voted(3, 1)).State

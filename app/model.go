@@ -86,8 +86,7 @@ func canonical(x float64) float64 {
 	return x
 }
 
-// EncodeParameters gives the bytes of parameters: 8 a parameter, little endian
-// IEEE 754.
+// EncodeParameters returns the bytes of parameters: IEEE 754 in little endian, 8 bytes each.
 func EncodeParameters(x []float64) []byte {
 	out := make([]byte, 0, 8*len(x))
 	for _, v := range x {
@@ -112,7 +111,7 @@ func DecodeParameters(data []byte) ([]float64, error) {
 func ModelHash(x []float64) [32]byte { return Root(Indexed(Chunks(EncodeParameters(x)))) }
 
 // Chunks cuts encoded parameters into the elements of their tree: 32768 bytes each,
-// the last what is left.
+// and the rest in the last.
 func Chunks(data []byte) (chunks [][]byte) {
 	for len(data) > 0 {
 		n := min(8*chunkSize, len(data))

@@ -14,7 +14,7 @@ func (p *Participant) releaseBounds(round uint64) (fewest, most int) {
 	return int(p.Releases + 1), int(max(round, p.Joined) - p.Joined + 1)
 }
 
-// checkNorm is G6: the norm of a vector is one that the mechanism can have made.
+// checkNorm applies G6: the norm of a vector is one that the mechanism can have made.
 func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) error {
 	if !s.Params.Privacy.NoiseFloor {
 		return nil
@@ -26,8 +26,8 @@ func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) erro
 	return nil
 }
 
-// distanceFloor returns the squared distance with which the rule credits any two of
-// the included gradients: that of the youngest.
+// distanceFloor returns the least squared distance that the rule counts between two included
+// gradients. The participant with the fewest releases decides it, whose noise is the smallest.
 func (s *State) distanceFloor(included []tx.Included) int64 {
 	if !s.Params.Privacy.NoiseFloor {
 		return 0

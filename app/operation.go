@@ -24,8 +24,8 @@ type operation interface {
 	// apply makes a change that check accepted, in a state that is not
 	// published yet.
 	apply(s *State, t *tx.Tx)
-	// describe returns what the kind says of itself. Who sent it, about whom,
-	// and the id of a proposal are added by those who ask.
+	// describe returns what only the kind knows of itself. Describe adds the
+	// sender, the subject and the id of a proposal.
 	describe() Description
 }
 
@@ -120,7 +120,7 @@ func (s *State) checkOperation(t *tx.Tx) error {
 	return nil
 }
 
-// checkSender is M3 and M4 on who vouches for an operation, and M8.
+// checkSender applies M3, M4 and M8 to whoever vouches for an operation.
 func (s *State) checkSender(t *tx.Tx, from sender) error {
 	switch from.by {
 	case byMember, byVoter:
@@ -180,7 +180,7 @@ func (s *State) executeOperations(txs []*tx.Tx) error {
 	return nil
 }
 
-// fork is a copy to be changed, with the slices that changes go to its own.
+// fork returns a copy to be changed. It has its own copies of the slices that changes write to.
 func (s *State) fork(height uint64) *State {
 	next := *s
 	next.Height = height

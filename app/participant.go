@@ -59,9 +59,9 @@ func (who Identity) Check() error {
 	return params.CheckText("address", who.Address, maxAddress)
 }
 
-// signingKeys returns the keys whose signatures bind a participant in a place: the one in force, and
-// former ones that were rotated away after it. A key that has leaked convicts nobody of what comes
-// after its rotation.
+// signingKeys returns the keys whose signatures bind a participant in a place: the one in force,
+// and former ones that were rotated away after it. A key that has leaked convicts nobody of what
+// comes after its rotation.
 func (p *Participant) signingKeys(epoch, round uint64) []ed25519.PublicKey {
 	keys := []ed25519.PublicKey{p.PubKey}
 	for _, k := range p.FormerKeys {
@@ -82,19 +82,19 @@ func (p Participant) unseated(boundary uint64) Participant {
 	return p
 }
 
-// ProveConsensusKey is the signature of possession with a consensus key, for the signing key that is
-// in force with it.
+// ProveConsensusKey returns the signature by which a consensus key proves its possession, for the
+// signing key that is in force with it.
 func ProveConsensusKey(chainID string, pub []byte, consensus ed25519.PrivateKey) []byte {
 	return ed25519.Sign(consensus, consensusKeyInput(chainID, pub))
 }
 
-// consensusKeyInput is what a consensus key signs to prove its possession.
+// consensusKeyInput returns what a consensus key signs to prove its possession.
 func consensusKeyInput(chainID string, pub []byte) []byte {
 	b := append([]byte("spdl/consensus-key/v1\x00"), binary.BigEndian.AppendUint32(nil, uint32(len(chainID)))...)
 	return append(append(b, chainID...), pub...)
 }
 
-// checkConsensusProof is M1 on a consensus key: who names it has it.
+// checkConsensusProof applies M1 to a consensus key: whoever names it must hold it.
 func checkConsensusProof(chainID string, pub, consensus, proof []byte) error {
 	switch {
 	case len(consensus) == 0 && len(proof) > 0:

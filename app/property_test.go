@@ -95,7 +95,7 @@ type consortium struct {
 	recorded   map[string]bool     // ids of the proposals but joins that a block held
 }
 
-// change draws a transaction beside rounds: most are valid, some are not.
+// change draws an operation: most are valid, some are not.
 func (c *consortium) change(t *rapid.T) []*tx.Tx {
 	s := c.s
 	who := func() uint32 { return rapid.Uint32Range(0, uint32(len(s.Participants))).Draw(t, "who") }
@@ -275,11 +275,11 @@ func (c *consortium) check(t *rapid.T, out *app.Outcome) {
 	}
 }
 
-// TestOthersExecute states the law of the other transactions: whatever Others
+// TestOperationsExecute states the law of the operations: whatever Operations
 // returns behind what Assemble returns, Execute accepts, under random joins,
 // approvals, departures, rotations, restores, evidence and epochs, valid and
 // not, with rounds between, and the invariants of the consortium hold.
-func TestOthersExecute(t *testing.T) {
+func TestOperationsExecute(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom([]int{1, 4, 5, 7}).Draw(t, "n")
 		c := &consortium{
@@ -408,7 +408,7 @@ func FuzzExecuteOthers(f *testing.F) {
 					t.Fatalf("behind a round: %v", behind)
 				}
 				if picked := len(s.Operations([]*tx.Tx{x}, nil, 0)); (picked == 1) != (alone == nil) {
-					t.Fatalf("Others picks %d, the block: %v", picked, alone)
+					t.Fatalf("Operations picks %d, the block: %v", picked, alone)
 				}
 			}
 			if !bytes.Equal(before[i], s.Encode()) {

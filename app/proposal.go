@@ -8,10 +8,10 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Bounds of what waits in the state.
+// Bounds of what waits in the state: evict makes room for one more.
 const (
-	maxRequests  = 64 // that nobody approved yet; the oldest makes room
-	maxProposals = 4  // that one participant proposed or approved first, and that are not accepted; its least approved makes room
+	maxRequests  = 64 // requests that nobody has approved
+	maxProposals = 4  // proposals, not accepted yet, that one participant proposed or approved first
 )
 
 // passes returns the threshold of governance: more than two thirds of the active
@@ -27,19 +27,18 @@ func (s *State) request(op enactable, t *tx.Tx) {
 	s.wait(op, t, nil, false)
 }
 
-// propose lets a proposal wait that its sender approves by proposing it.
+// propose lets a proposal wait for approvals. Its sender approves it by proposing it.
 func (s *State) propose(op enactable, t *tx.Tx) {
 	by := op.sender().index
 	s.evictProposal(by)
 	s.wait(op, t, []uint32{by}, s.passes(1))
 }
 
-// decide lets a proposal wait for the boundary that is its sender's own affair
-// and needs no approval.
+// decide lets a proposal that concerns its sender alone, and needs no approval, wait for the
+// boundary.
 func (s *State) decide(op enactable, t *tx.Tx) { s.wait(op, t, nil, true) }
 
-// wait puts an operation among the proposals. That it is enactable is the
-// compiler's to check.
+// wait puts an operation among the proposals. The compiler checks that it is enactable.
 func (s *State) wait(_ enactable, t *tx.Tx, approvals []uint32, accepted bool) {
 	id := t.ID()
 	s.Proposals = append(s.Proposals, Proposal{
@@ -84,7 +83,7 @@ func (s *State) proposal(id []byte) *Proposal {
 	return nil
 }
 
-// count accepts a proposal that enough of those who are still active approve.
+// count accepts a proposal if enough of the participants that approved it are still active.
 func (s *State) count(p *Proposal) {
 	standing := 0
 	for _, index := range p.Approvals {
@@ -105,9 +104,9 @@ func waiting[T any](s *State, visit func(p *Proposal, op T) bool) {
 	}
 }
 
-// evictProposal makes room for one more proposal that a participant is the first to stand for: of
-// so many the one that the fewest approve goes, the oldest of several. One that more than f
-// participants approve has an honest supporter: it is nobody's own any more, and makes no room.
+// evictProposal makes room for one more proposal that a participant proposes or is the first to
+// approve. A proposal that more than f participants approve has an honest supporter: it does not
+// count against that participant any more, and is not evicted.
 func (s *State) evictProposal(index uint32) {
 	few := max(1, s.F())
 	s.evict(maxProposals, func(p Proposal) bool {
@@ -115,7 +114,8 @@ func (s *State) evictProposal(index uint32) {
 	})
 }
 
-// evict drops the least approved of a sort of proposals, the oldest of several, where so many wait.
+// evict drops one proposal of a sort if so many of that sort wait: the one with the fewest
+// approvals, and of several the oldest.
 func (s *State) evict(most int, sort func(Proposal) bool) {
 	waiting, out := 0, -1
 	for i, p := range s.Proposals {

@@ -152,7 +152,7 @@ func exactly(t require.TestingT, want, err error) {
 }
 
 // refused requires that the pool, a block with the transaction alone and a block
-// that closes the round in front of it name the rule, that Others leaves it out,
+// that closes the round in front of it name the rule, that Operations leaves it out,
 // and that none of it changes the state.
 func (r ring) refused(t require.TestingT, s *app.State, want error, x *tx.Tx) {
 	before := s.Encode()
@@ -286,12 +286,12 @@ func TestApprovalsOfTheActive(t *testing.T) {
 	require.Empty(t, round(t, s).Enacted)
 }
 
-// TestProposalRules is M5 and M8, each way to break them.
+// TestProposalRules applies M5 and M8, each way to break them.
 func TestProposalRules(t *testing.T) {
 	s := apptest.State(5)
 	join, other, rotation := apptest.Join(5), remove(1, 4), rotate(3, ring{}, 53, 0, 0)
-	motions := []*tx.Tx{remove(0, 4), remove(0, 3), remove(0, 4)} // of one meaning, told apart by the nonce
-	s = step(t, s, append(votes(join, 0, 1, 2, 3), append(motions, other, rotation)...)...).State
+	removals := []*tx.Tx{remove(0, 4), remove(0, 3), remove(0, 4)} // of one meaning, told apart by the nonce
+	s = step(t, s, append(votes(join, 0, 1, 2, 3), append(removals, other, rotation)...)...).State
 	epoch := ring{}.sign(0, app.NewStartEpoch(0, tick(), 1, s.Params, true, true))
 	s = step(t, s, epoch).State
 	require.Len(t, s.Proposals, 7)
@@ -303,9 +303,9 @@ func TestProposalRules(t *testing.T) {
 		"approval of what never was":   ring{}.approve(1, apptest.Join(6)),
 		"approval of what is accepted": ring{}.approve(4, join),
 		"approval of a rotation":       ring{}.approve(4, rotation),
-		"approval twice":               ring{}.approve(0, motions[0]),
+		"approval twice":               ring{}.approve(0, removals[0]),
 		"approval of one's own":        ring{}.approve(1, other),
-		"approval by another id":       ring{}.sign(1, &tx.Approve{Participant: 1, Proposal: motions[0].Content[:]}),
+		"approval by another id":       ring{}.sign(1, &tx.Approve{Participant: 1, Proposal: removals[0].Content[:]}),
 		"a second rotation":            rotate(3, ring{}, 0, 54, 0),
 		"a restore of a reputation":    restore(1, 2),
 	} {
@@ -313,7 +313,7 @@ func TestProposalRules(t *testing.T) {
 	}
 	for name, x := range map[string]*tx.Tx{
 		"the same proposal":          other,
-		"one before the last":        motions[0],
+		"one before the last":        removals[0],
 		"a remove of the nonce":      ring{}.sign(0, &tx.Remove{Participant: 0, Subject: 2, Nonce: last}),
 		"a restore of the nonce":     ring{}.sign(0, &tx.Restore{Participant: 0, Subject: 2, Nonce: last}),
 		"a leave of the nonce":       ring{}.sign(0, &tx.Remove{Participant: 0, Subject: 0, Nonce: last}),
@@ -330,22 +330,22 @@ func TestProposalRules(t *testing.T) {
 	refused(t, leaving, app.ErrProposal, leave(2))
 	require.NoError(t, s.Admit(remove(1, 4)))
 	require.NoError(t, s.Admit(remove(2, 4)))
-	// An accepted motion takes no room of its sender's four; a fifth takes the oldest's.
-	s = step(t, s, ring{}.approve(1, motions[1]), ring{}.approve(2, motions[1]), ring{}.approve(3, motions[1])).State
+	// An accepted removal takes no room of its sender's four; a fifth takes the oldest's.
+	s = step(t, s, ring{}.approve(1, removals[1]), ring{}.approve(2, removals[1]), ring{}.approve(3, removals[1])).State
 	s = step(t, s, remove(0, 2)).State
 	require.Len(t, s.Proposals, 8)
 	s = step(t, s, remove(0, 2)).State
 	require.Len(t, s.Proposals, 8)
-	refused(t, s, app.ErrProposal, ring{}.approve(1, motions[0]))
-	refused(t, s, app.ErrNonce, motions[0]) // nobody brings it back
-	require.NoError(t, s.Admit(ring{}.approve(1, motions[2])))
+	refused(t, s, app.ErrProposal, ring{}.approve(1, removals[0]))
+	refused(t, s, app.ErrNonce, removals[0]) // nobody brings it back
+	require.NoError(t, s.Admit(ring{}.approve(1, removals[2])))
 	// A join that one approves first takes room, too; by another's approval none.
 	later := apptest.Join(6)
 	s = step(t, s, later).State
 	require.Len(t, step(t, s, ring{}.approve(1, later), ring{}.approve(0, later)).State.Proposals, 9)
 	s = step(t, s, ring{}.approve(0, later)).State
 	require.Len(t, s.Proposals, 8)
-	refused(t, s, app.ErrProposal, ring{}.approve(1, motions[2]))
+	refused(t, s, app.ErrProposal, ring{}.approve(1, removals[2]))
 }
 
 // TestKindsOfOneContent: a proposal's id binds its kind: the approvals of a
@@ -442,7 +442,7 @@ func TestBring(t *testing.T) {
 	}
 	forged := reseal(join, func(e *tx.Envelope) { e.Signature[5] ^= 1 })
 	taken := joinAs(4, func(j *tx.Join) { j.ConsensusKey = apptest.ConsensusKey(0) })
-	motion := remove(2, 3)
+	removal := remove(2, 3)
 	for _, c := range []struct {
 		name string
 		want error
@@ -453,7 +453,7 @@ func TestBring(t *testing.T) {
 		{"without an id", app.ErrProposal, with(nil, join.Raw)},
 		{"of noise", app.ErrProposal, with(id(join), []byte("noise"))},
 		{"with a byte more", app.ErrProposal, with(id(join), append(bytes.Clone(join.Raw), 0))},
-		{"of a removal", app.ErrProposal, with(id(motion), motion.Raw)},
+		{"of a removal", app.ErrProposal, with(id(removal), removal.Raw)},
 		{"of an approval", app.ErrProposal, with(id(bring(2, join)), bring(2, join).Raw)},
 		{"not signed by its key", app.ErrOperationSigned, bring(1, forged)},
 		{"of a key that is taken", app.ErrKeyTaken, bring(1, taken)},
@@ -466,7 +466,7 @@ func TestBring(t *testing.T) {
 	require.Equal(t, []uint32{1, 2}, both.Proposals[1].Approvals, "two who bring it at once both approve it")
 	one := step(t, s, join, ring{}.approve(1, join)).State
 	require.Equal(t, one.Encode(), step(t, s, bring(1, join)).State.Encode())
-	// Of the joins that a member brings in no more wait than of its motions.
+	// Of the joins that a member brings in no more wait than of its removals.
 	for i := range 10 {
 		s = step(t, s, bring(3, apptest.Join(100+i))).State
 	}

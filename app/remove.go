@@ -12,7 +12,7 @@ type remove struct{ *tx.Remove }
 
 func (r remove) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
 
-// check is M3 on the subject, M5 and M6.
+// check applies M3 to the subject, and M5 and M6.
 func (r remove) check(s *State) error {
 	if s.departing()[r.Subject] {
 		return fmt.Errorf("%w: participant %d is leaving already", ErrProposal, r.Subject)
@@ -62,7 +62,7 @@ func (s *State) departing() map[uint32]bool {
 	return out
 }
 
-// possible is M3 on the subject, and M6: the rule must be feasible with one
+// possible applies M3 to the subject, and M6: the rule must be feasible with one
 // less, departures that wait counted, and one validator must stay.
 func (r remove) possible(s *State) error {
 	if s.participant(r.Subject) == nil {

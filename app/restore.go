@@ -11,7 +11,7 @@ type restore struct{ *tx.Restore }
 
 func (r restore) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
 
-// check is M3 on the subject, and M5.
+// check applies M3 to the subject, and M5.
 func (r restore) check(s *State) error {
 	switch p := s.participant(r.Subject); {
 	case p == nil:

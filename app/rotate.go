@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// maxFormerKeys is how often a participant may rotate its signing key, and how often its consensus key:
-// all of them count for evidence.
+// maxFormerKeys bounds how often a participant may rotate its signing key, and how often its
+// consensus key, because evidence is judged by all of them.
 const maxFormerKeys = 64
 
 // rotate replaces keys of its sender, which needs no approval.
@@ -31,7 +31,7 @@ func ProveRotation(chainID string, index uint32, next ed25519.PrivateKey) []byte
 	return ed25519.Sign(next, rotationInput(chainID, index))
 }
 
-// check is M1, M2 and M5.
+// check applies M1, M2 and M5.
 func (r rotate) check(s *State) (err error) {
 	p := s.participant(r.Participant)
 	waiting(s, func(_ *Proposal, other rotate) bool {
@@ -49,7 +49,8 @@ func (r rotate) check(s *State) (err error) {
 	return s.keysFree(p, r.keys())
 }
 
-// checkKeys is M1: the new keys are valid, their owner has them, and there is room for the old ones.
+// checkKeys applies M1: the new keys are valid, their owner has them, and there is room for the old
+// ones.
 func (r rotate) checkKeys(s *State, p *Participant) error {
 	next := r.rotated(p, s)
 	who := Identity{PubKey: next.PubKey, VrfKey: next.VrfKey, ConsensusKey: next.ConsensusKey}
@@ -81,8 +82,8 @@ func (r rotate) checkKeys(s *State, p *Participant) error {
 	return nil
 }
 
-// rotated returns the participant with its new keys, in force from the state's open round and two
-// heights after it.
+// rotated returns the participant with its new keys. Signing and VRF keys are in force from the
+// state's open round on, and the consensus key two heights later.
 func (r rotate) rotated(p *Participant, s *State) Participant {
 	next := *p
 	if len(r.PubKey) > 0 {
@@ -101,8 +102,9 @@ func (r rotate) rotated(p *Participant, s *State) Participant {
 
 func (r rotate) apply(s *State, t *tx.Tx) { s.decide(r, t) }
 
-// ripe: keys of a round stay what they were when it opened. In a stalled round their owner may have sent
-// a gradient with the keys before, and another one with the new keys would convict it.
+// ripe reports false for signing and VRF keys while a round is open: its keys stay what they were
+// when it opened. At the boundary of a stalled round their owner may have sent a gradient with the
+// keys before, and another one with the new keys would convict it.
 func (r rotate) ripe(s *State) bool {
 	return len(r.PubKey)+len(r.VrfKey) == 0 || s.Progress.Opened > s.Height || s.over()
 }

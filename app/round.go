@@ -89,8 +89,8 @@ func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 
 
 // Bounds of what passing a leader over does to it.
 const (
-	leastByPassing = params.One / 10 // reputation that it leaves: who was cut off is not taken for an attacker
-	maxPause       = 10              // it pauses 2^maxPause rounds at most
+	leastByPassing = params.One / 10 // reputation that is left: a node that was cut off is no attacker
+	maxPause       = 10              // a leader pauses 2^maxPause rounds at most
 )
 
 // passOver charges the leaders whose views ended before that of the leader who
@@ -116,11 +116,11 @@ func (s *State) passOver(next *State, record *Record) {
 	}
 }
 
-// elect moves the seed on with a round's VRF outputs and, at the end of a term, ranks the contenders
-// that are active still, have a reputation and a VRF key that is old enough. After a tie for the
-// lead the ranking stays, and the election is held again with the next round's VRF outputs, over
-// the next seed. A participant without a VRF output, because it was silent or has just joined, is
-// not ranked.
+// elect moves the seed on with a round's VRF outputs and, at the end of a term, ranks the
+// contenders that are active still, have a reputation and a VRF key that is old enough. After a tie
+// for the lead the ranking stays, and the election is held again with the next round's VRF outputs,
+// over the next seed. A participant without a VRF output, because it was silent or has just joined,
+// is not ranked.
 func (s *State) elect(contenders []leader.Contender) {
 	contenders = slices.DeleteFunc(slices.Clone(contenders), func(c leader.Contender) bool {
 		p := s.participant(c.Participant)

@@ -25,12 +25,13 @@ func (e startEpoch) check(s *State) error {
 
 func (e startEpoch) apply(s *State, t *tx.Tx) { s.propose(e, t) }
 
-// ripe: without now it waits for the end of training.
+// ripe reports whether the running epoch may end: with now at once, otherwise when training is
+// over.
 func (e startEpoch) ripe(s *State) bool { return e.Now || s.over() }
 
 func (e startEpoch) stale(s *State) bool { return e.Epoch != s.Progress.Epoch+1 }
 
-// possible is P1 and P2. It returns the parameters.
+// possible applies P1 and P2. It returns the parameters.
 func (e startEpoch) possible(s *State) (params.Params, error) {
 	if e.Epoch != s.Progress.Epoch+1 {
 		return params.Params{}, fmt.Errorf("%w: epoch %d, the next is %d", ErrEpoch, e.Epoch, s.Progress.Epoch+1)

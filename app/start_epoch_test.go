@@ -157,7 +157,7 @@ func TestEpochsOn(t *testing.T) {
 	require.Len(t, r.round(t, s).Record.Contributions, 4)
 }
 
-// TestEpochRules is P1 and P2.
+// TestEpochRules applies P1 and P2.
 func TestEpochRules(t *testing.T) {
 	s := round(t, apptest.State(4)).State
 	raw := func(change func(*tx.StartEpoch)) *tx.Tx {

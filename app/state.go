@@ -24,8 +24,8 @@ type State struct {
 	Participants []Participant // by index
 	Model        []float64
 	Velocity     []float64  // nil while momentum is 0
-	Proposals    []Proposal // changes that wait, in the order in which they came
-	Offences     []Offence  // proven ones, in the order in which they were
+	Proposals    []Proposal // those that wait, in the order in which they came
+	Offences     []Offence  // in the order in which they were proven
 	Epochs       []Epoch    // those that have ended
 
 	version  uint64 // of the state machine that executes what follows; Version but in tests
@@ -38,7 +38,7 @@ type State struct {
 	hash     [32]byte
 }
 
-// NewState is the state before the first block, which has height initial.
+// NewState returns the state before the first block, which has height initial.
 // BlockBytes is CometBFT's block.max_bytes, -1 for its own bound.
 func NewState(chainID string, initial uint64, blockBytes int64, g Genesis) (*State, error) {
 	if _, err := g.Validate(); err != nil {
@@ -88,7 +88,7 @@ func (s *State) Grid() gradients.Grid {
 // too few participants have privacy budget left to close another.
 func (s *State) Finished() bool { return s.finished }
 
-// Active is N, the number of active participants.
+// Active returns N, the number of active participants.
 func (s *State) Active() int {
 	n := 0
 	for i := range s.Participants {
@@ -203,7 +203,7 @@ func mustMarshal(m marshaler) []byte {
 	return data
 }
 
-// Encode gives the bytes of everything but the height, which changes with
+// Encode returns the bytes of everything but the height, which changes with
 // every block while the rest does not.
 func (s *State) Encode() []byte {
 	d := Document{
@@ -217,8 +217,8 @@ func (s *State) Encode() []byte {
 	return mustMarshal(&d)
 }
 
-// check refuses what no state of ours is and what would be a panic: a document
-// may come from a peer or from a node that lies.
+// check refuses a document that no state of ours has, and one that would cause a panic:
+// it may come from a peer or from a node that lies.
 func (d *Document) check() error {
 	want, velocity, peaks := d.Params.Model.Dim(), 0, bits.OnesCount64(d.Closed)
 	if d.Params.Training.Momentum != 0 {

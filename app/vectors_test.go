@@ -14,8 +14,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// vectors is testdata/chain.json: a chain that a second implementation can execute and be held to. Bytes are base64, as
-// encoding/json has them; hashes and models are hexadecimal, a model 8 bytes a parameter, little endian.
+// vectors is testdata/chain.json: a chain that a second implementation can execute and be held to.
+// Bytes are base64, as encoding/json has them; hashes and models are hexadecimal, a model 8 bytes a
+// parameter, little endian.
 type vectors struct {
 	About         string          `json:"about"`
 	ChainID       string          `json:"chain_id"`
@@ -34,8 +35,8 @@ type vector struct {
 	Model   string   `json:"model"`
 }
 
-// chainVectors makes a chain of five rounds: momentum and weight decay, a member that joins, a leader that is passed
-// over, a round without one participant, and a round of five.
+// chainVectors makes a chain of five rounds: momentum and weight decay, a member that joins, a
+// leader that is passed over, a round without one participant, and a round of five.
 func chainVectors(t *testing.T) vectors {
 	g := apptest.Genesis(4, apptest.Params(4, func(p *params.Params) {
 		p.Training.Rounds, p.Training.Momentum, p.Training.WeightDecay = 5, 0.5, 0.01
@@ -87,8 +88,8 @@ func hash(s *app.State) string {
 
 func model(s *app.State) string { return hex.EncodeToString(app.EncodeParameters(s.Model)) }
 
-// TestChainVectors executes the chain on file as a stranger would: from the genesis and the raw transactions. The file
-// is written with SPDL_VECTORS=path; a change of it is state-breaking.
+// TestChainVectors executes the chain on file as a stranger would: from the genesis and the raw
+// transactions. The file is written with SPDL_VECTORS=path; a change of it is state-breaking.
 func TestChainVectors(t *testing.T) {
 	if path := os.Getenv("SPDL_VECTORS"); path != "" {
 		data, err := json.MarshalIndent(chainVectors(t), "", " ")

@@ -21,7 +21,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// ErrUnreachable tells that the node did not answer, in contrast to an answer
+// ErrUnreachable means that the node did not answer, in contrast to an answer
 // that says no.
 var ErrUnreachable = errors.New("node did not answer")
 
@@ -36,9 +36,9 @@ func (r *Refusal) Error() string { return fmt.Sprintf("%s (code %d)", r.Log, r.C
 // Client asks one node. Safe for concurrent use.
 type Client struct{ rpc *rpchttp.HTTP }
 
-// patience is how long one question may take. A node that takes connections and
-// says nothing would else hold up for ever who brings no deadline: a worker, an
-// audit.
+// patience bounds the time of one question. Without it, a node that accepts connections
+// and says nothing would hold up a caller without a deadline, such as a worker or an
+// audit, for ever.
 const patience = time.Minute
 
 // New prepares a client for a node's RPC address: tcp://host:port,
@@ -65,8 +65,8 @@ func open(address string, most int64, patience time.Duration) (*Client, error) {
 	return &Client{rpc: rpc}, nil
 }
 
-// check refuses what names no host and port, nor a socket. CometBFT's client
-// takes it, and then fails with every question as if the node were away.
+// check refuses an address that names neither a host and port nor a socket. CometBFT's
+// client accepts it, and then fails with every question as if the node were away.
 func check(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Leader is who may close the open round at the next height.
+// Leader returns who may close the open round at the next height.
 func (c *Client) Leader(ctx context.Context) (abci.Leader, error) {
 	return query[abci.Leader](ctx, c, "/leader")
 }
@@ -17,12 +17,12 @@ func (c *Client) Election(ctx context.Context, epoch, round uint64) (abci.Electi
 	return query[abci.Election](ctx, c, "/election/"+place(epoch, round))
 }
 
-// Reputation returns where the active participants stand, by index.
+// Reputation returns the reputations of the active participants, by index.
 func (c *Client) Reputation(ctx context.Context) ([]abci.Standing, error) {
 	return query[[]abci.Standing](ctx, c, "/reputation")
 }
 
-// Membership is who is registered and what waits for approval.
+// Membership returns who is registered and what waits for approval.
 func (c *Client) Membership(ctx context.Context) (abci.Membership, error) {
 	return query[abci.Membership](ctx, c, "/membership")
 }
@@ -32,7 +32,7 @@ func (c *Client) Evidence(ctx context.Context) ([]app.Offence, error) {
 	return query[[]app.Offence](ctx, c, "/evidence")
 }
 
-// Epochs returns those that ended and, last, the running one.
+// Epochs returns the epochs that have ended and, last, the running one.
 func (c *Client) Epochs(ctx context.Context) ([]abci.EpochState, error) {
 	return query[[]abci.EpochState](ctx, c, "/epochs")
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// ErrTooLarge tells that a node's answer goes over what an answer may have. A node
-// that lies could else fill the memory of whoever asks it.
+// ErrTooLarge means that a node's answer has more bytes than an answer may have. Without
+// the bound, a node that lies could fill the memory of its client.
 var ErrTooLarge = errors.New("answer is too large")
 
 // MaxAnswer bounds an answer, in bytes: CometBFT's largest block in base64, and
@@ -35,7 +35,7 @@ func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// body is an answer's that fails where it goes over its bound.
+// body is the body of an answer. Reading it beyond its bound fails.
 type body struct {
 	io.ReadCloser
 	left, most int64
@@ -43,7 +43,7 @@ type body struct {
 
 func (b *body) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1] // one more tells an answer that is over from one that fits
+		p = p[:b.left+1] // one byte more shows that an answer is too large
 	}
 	n, err := b.ReadCloser.Read(p)
 	if int64(n) > b.left {

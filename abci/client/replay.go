@@ -10,14 +10,14 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// ErrNotKept tells that a node has neither a model nor what to compute it from.
+// ErrNotKept means that a node keeps neither a model nor a state to compute it from.
 var ErrNotKept = errors.New("node does not keep what the model is computed from")
 
 // Recompute computes the model after a closed round from the nearest state that
 // the node keeps, or from genesis, and the blocks since. The result is the one
 // that the record names by its hash, or an error, so the node need not be
-// trusted beyond the record. Progress is told the heights before and the blocks
-// to execute; it may be nil.
+// trusted beyond the record. progress, which may be nil, is called with that
+// state's height and the number of blocks to execute.
 func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from, blocks uint64)) ([]float64, error) {
 	s, err := c.start(ctx, r)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from
 	}
 }
 
-// execute judges a block: state and blocks are the node's word.
+// execute judges a block. State and block come from a node that may lie.
 func execute(s *app.State, b app.Block) (*app.Outcome, error) {
 	out, err := s.Judge(b)
 	if err != nil {
@@ -54,9 +54,8 @@ func execute(s *app.State, b app.Block) (*app.Outcome, error) {
 	return out, err
 }
 
-// modelAfter is the model that the round of a block leads to: without the
-// changes that the block makes besides, one of which may start an epoch with
-// another model.
+// modelAfter returns the model that the round of a block leads to, without the
+// operations behind the round, one of which may start an epoch with another model.
 func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 	alone := *s
 	alone.Proposals = nil

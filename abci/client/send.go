@@ -67,7 +67,7 @@ func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (in
 	}
 }
 
-// Enactment is what became of a proposal at a round boundary.
+// Enactment reports what a round boundary did with a proposal.
 type Enactment struct {
 	Height  int64
 	Refused string // why it could not be made after all

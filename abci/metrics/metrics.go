@@ -43,7 +43,7 @@ type Metrics struct {
 
 	chainID string
 	mu      sync.Mutex
-	known   map[uint32]bool // participants with a gauge
+	known   map[uint32]bool // the participants that have a gauge
 }
 
 // New registers the metrics of a chain's node. Nodes of one process share them
@@ -96,7 +96,7 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 
 func withChain(labels []string) []string { return append([]string{"chain_id"}, labels...) }
 
-// register finds the collector that is there already, where one is.
+// register registers a collector, or returns the one that is registered already.
 func register[C prometheus.Collector](r prometheus.Registerer, c C) C {
 	err := r.Register(c)
 	var there prometheus.AlreadyRegisteredError
@@ -117,7 +117,7 @@ type Standing struct {
 	Left        *uint64  // nil: no budget
 }
 
-// Chain is the committed state, as far as there are metrics of it.
+// Chain holds what the metrics show of the committed state.
 type Chain struct {
 	Height, Epoch, Round, Planned uint64
 	Finished                      bool
@@ -127,7 +127,7 @@ type Chain struct {
 	Standings                     []Standing
 }
 
-// Committed takes a committed height.
+// Committed records a committed height.
 func (m *Metrics) Committed(height uint64) {
 	if m == nil {
 		return
@@ -135,7 +135,7 @@ func (m *Metrics) Committed(height uint64) {
 	m.height.WithLabelValues(m.chainID).Set(float64(height))
 }
 
-// State takes a state that has changed.
+// State records a state that has changed.
 func (m *Metrics) State(c Chain) {
 	if m == nil {
 		return
@@ -178,7 +178,7 @@ func (m *Metrics) State(c Chain) {
 
 func index(p uint32) string { return strconv.FormatUint(uint64(p), 10) }
 
-// RoundOpened takes the moment at which a round was seen to open.
+// RoundOpened records the moment at which a round was seen to open.
 func (m *Metrics) RoundOpened(at time.Time) {
 	if m == nil {
 		return
@@ -186,7 +186,7 @@ func (m *Metrics) RoundOpened(at time.Time) {
 	m.opened.WithLabelValues(m.chainID).Set(float64(at.UnixMilli()) / 1000)
 }
 
-// ClockOffset takes how far the node's clock is ahead of the median of its peers'.
+// ClockOffset records how far the node's clock is ahead of the median of its peers'.
 func (m *Metrics) ClockOffset(ahead time.Duration) {
 	if m == nil {
 		return
@@ -194,7 +194,7 @@ func (m *Metrics) ClockOffset(ahead time.Duration) {
 	m.clock.WithLabelValues(m.chainID).Set(ahead.Seconds())
 }
 
-// RoundClosed takes a closed round: how many leaders were passed over and its
+// RoundClosed records a closed round: how many leaders were passed over and its
 // stages in milliseconds, 0 where one is unknown.
 func (m *Metrics) RoundClosed(passedOver, included int, lgc, ge, bc float64) {
 	if m == nil {
@@ -213,7 +213,7 @@ func (m *Metrics) RoundClosed(passedOver, included int, lgc, ge, bc float64) {
 	}
 }
 
-// Contributed takes one gradient of a closed round.
+// Contributed records one gradient of a closed round.
 func (m *Metrics) Contributed(participant uint32, selected bool) {
 	if m == nil {
 		return
@@ -221,7 +221,7 @@ func (m *Metrics) Contributed(participant uint32, selected bool) {
 	m.contributions.WithLabelValues(m.chainID, index(participant), strconv.FormatBool(selected)).Inc()
 }
 
-// Rejected takes a refusal by its result code and the code's name.
+// Rejected records a refusal by its result code and the code's name.
 func (m *Metrics) Rejected(verb string, code uint32, reason string) {
 	if m == nil {
 		return
@@ -229,7 +229,7 @@ func (m *Metrics) Rejected(verb string, code uint32, reason string) {
 	m.rejected.WithLabelValues(m.chainID, verb, index(code), reason).Inc()
 }
 
-// Executed takes how long a block that closes a round took to judge.
+// Executed records how long a block that closes a round took to judge.
 func (m *Metrics) Executed(d time.Duration) {
 	if m == nil {
 		return
@@ -237,7 +237,7 @@ func (m *Metrics) Executed(d time.Duration) {
 	m.execute.WithLabelValues(m.chainID).Observe(d.Seconds())
 }
 
-// Aggregated takes how long a round's aggregate took to compute.
+// Aggregated records how long a round's aggregate took to compute.
 func (m *Metrics) Aggregated(d time.Duration) {
 	if m == nil {
 		return
@@ -245,7 +245,7 @@ func (m *Metrics) Aggregated(d time.Duration) {
 	m.rule.WithLabelValues(m.chainID).Observe(d.Seconds())
 }
 
-// Pool takes the pool's size.
+// Pool records the pool's size.
 func (m *Metrics) Pool(transactions int, bytes int64) {
 	if m == nil {
 		return

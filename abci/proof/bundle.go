@@ -1,6 +1,6 @@
 package proof
 
-// Bundle is what the model after a round follows from: its record, which names the model by its
+// Bundle proves the model after a round: it holds the round's record, which names the model by its
 // hash, and what a reader needs to judge it, all proven for one state.
 type Bundle struct {
 	Round        Proven `json:"round"`        // its record

@@ -17,8 +17,8 @@ const (
 	OpRecord = "spdl:record" // from the root over parameters to the record that names it
 )
 
-// The keys of those operators. No leaf has them: they keep an operator that was not
-// asked for out of a proof.
+// The keys of those operators. No leaf has one of them, so that a proof cannot hold
+// an operator that was not asked for.
 const (
 	keyWhole     = "*"
 	keyModelHash = "model_hash"

@@ -43,8 +43,8 @@ func levels(key string) []string {
 	return parts
 }
 
-// KeyPath returns what the operators of a proof must be about, in CometBFT's form: the
-// path of merkle.ProofRuntime's VerifyValue.
+// KeyPath returns the keys that the operators of a proof must have, as the path that
+// VerifyValue of CometBFT's merkle.ProofRuntime takes.
 func KeyPath(key string) string {
 	var path merkle.KeyPath
 	for _, level := range levels(key) {
@@ -54,7 +54,7 @@ func KeyPath(key string) string {
 }
 
 // Verify reports whether the value stands under the key in the state with the
-// application hash. The key is what the verifier asked for, not what it was told.
+// application hash. The key is the one that the verifier asked for, not one from the answer.
 func (p Proven) Verify(key string, appHash []byte) error {
 	if p.Ops == nil || len(p.Ops.Ops) != len(levels(key)) {
 		return fmt.Errorf("%w: %q takes %d operators, the proof has %d", ErrNotProven, key, len(levels(key)), len(p.Ops.GetOps()))
@@ -69,7 +69,7 @@ func (p Proven) Verify(key string, appHash []byte) error {
 // the header by. It verifies nothing.
 func (p Proven) Root() (root [32]byte, err error) {
 	if p.Ops == nil || len(p.Ops.Ops) == 0 {
-		return root, fmt.Errorf("%w: there is none", ErrNotProven)
+		return root, fmt.Errorf("%w: it has 0 operators, want at least 1", ErrNotProven)
 	}
 	ops, err := Runtime().DecodeProof(p.Ops)
 	if err != nil {
@@ -82,7 +82,7 @@ func (p Proven) Root() (root [32]byte, err error) {
 		}
 	}
 	if len(args[0]) != len(root) {
-		return root, fmt.Errorf("%w: it leads to %d bytes", ErrNotProven, len(args[0]))
+		return root, fmt.Errorf("%w: it leads to %d bytes, want a hash of %d", ErrNotProven, len(args[0]), len(root))
 	}
 	return [32]byte(args[0]), nil
 }

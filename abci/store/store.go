@@ -14,12 +14,11 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// KeptModels is how many rounds' models stay queryable.
+// KeptModels is the number of rounds whose models stay queryable.
 const KeptModels = 64
 
-// KeptEvery is of how many rounds' states one is kept for good, unless a store
-// is told otherwise. From it the models up to the next one can be computed
-// again.
+// KeptEvery is the default of Store.Every: the state after one in so many rounds is kept
+// for good. From it the models up to the next one can be computed again.
 const KeptEvery = 16
 
 // The key space: one prefix a kind, rounds big endian behind it so that they
@@ -35,8 +34,8 @@ const (
 
 // Store is the application's database. Safe for concurrent use.
 type Store struct {
-	// Every is of how many rounds' states one is kept: those after the rounds
-	// whose number plus 1 it divides. 0 keeps none. Set it before the first Save.
+	// Every makes the store keep the state after each round whose number plus 1 it
+	// divides. 0 keeps none. Set it before the first Save.
 	Every uint64
 
 	db dbm.DB

@@ -38,7 +38,8 @@ func consensusKey(i int) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
-// ConsensusProof proves the possession of validator i's key, for the signing key of participant pub.
+// ConsensusProof proves the possession of validator i's key, for the signing key of participant
+// pub.
 func ConsensusProof(i, pub int) []byte { return ProveConsensusKey(i, Identity(pub).PubKey) }
 
 // ProveConsensusKey is ConsensusProof for any signing key.

@@ -2,9 +2,9 @@ package params
 
 import "fmt"
 
-// LedgerOrders is how many orders of Renyi divergence the ledger keeps. Which
-// they are is the accountant's to say (app/SPEC.md lists them); the chain adds
-// and compares integers.
+// LedgerOrders is the number of orders of Renyi divergence that the ledger keeps.
+// The accountant chooses the orders (app/SPEC.md lists them); the chain adds and
+// compares integers.
 const LedgerOrders = 47
 
 // maxLedger bounds an entry of cost and budget, so that sums do not overflow.

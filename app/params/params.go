@@ -18,7 +18,7 @@ const One = 1_000_000
 // maxBlocks bounds terms and waits, so that their sums do not overflow.
 const maxBlocks = 1 << 20
 
-// patience is how many heights a round may wait for one participant before a warning says so.
+// patience is the number of heights that a round may wait for one participant without a warning.
 const patience = 100
 
 // Decode returns the parameters that data encodes. It refuses what is not in canonical form.

@@ -14,8 +14,8 @@ const (
 	MechanismNone      = "none"
 )
 
-// batchSlack is by how many standard deviations a Poisson batch may exceed its
-// expected size.
+// batchSlack is the number of standard deviations by which a Poisson batch may
+// exceed its expected size.
 const batchSlack = 8
 
 // Noise returns what is publicly known of an honest vector.
@@ -74,8 +74,8 @@ const (
 	noiseStdsOnTheGrid = 3   // of the noise in the end, up to the grid's end
 )
 
-// validateStep refuses a grid that is far coarser or far finer than the noise: no honest vector
-// would have the norm of one.
+// validateStep refuses a grid that is far coarser or far finer than the noise: G6 would
+// refuse honest vectors.
 func (p Params) validateStep() error {
 	if p.Privacy.Mechanism != MechanismGaussian {
 		return nil

@@ -26,7 +26,8 @@ func (r Rule) Validate(n int) error {
 	case r.Tolerance < 0:
 		return fmt.Errorf("rule.tolerance is %d grid steps, want at least 0", r.Tolerance)
 	}
-	// A rule that cannot aggregate the fewest gradients that may close a round would stall the chain.
+	// A rule that cannot aggregate the fewest gradients that may close a round would stall the
+	// chain.
 	f := int(r.Byzantine)
 	if err := rule.Feasible(n, f, n-f); err != nil {
 		return fmt.Errorf("rule.name %q cannot aggregate N-f of N=%d gradients with f=%d: %w", r.Name, n, f, err)

@@ -13,8 +13,8 @@ const (
 	maxBlockBytes     = 104857600 // CometBFT's bound
 )
 
-// EvidenceBytes is the evidence.max_bytes of a chain: most bytes of evidence in a
-// block. A validator can sign any amount of evidence against itself, and what a
+// EvidenceBytes is the evidence.max_bytes of a chain: the most bytes of evidence in
+// a block. A validator can sign any amount of evidence against itself, and what a
 // block carries of it is taken from the room of the round's transactions.
 const EvidenceBytes = 1 << 16
 

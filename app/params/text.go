@@ -3,8 +3,9 @@ package params
 import "fmt"
 
 // CheckText keeps out what breaks a terminal or a table, and what two releases of Go may judge
-// differently: names on the chain are printable ASCII, U+0020 to U+007E, because Unicode's tables of
-// what prints grow from one release to the next. What a web page must escape is the page's to escape.
+// differently: names on the chain are printable ASCII, U+0020 to U+007E, because Unicode's tables
+// of what prints grow from one release to the next. What a web page must escape is the page's to
+// escape.
 func CheckText(name, text string, limit int) error {
 	if len(text) > limit {
 		return fmt.Errorf("%s has %d bytes, at most %d", name, len(text), limit)

@@ -75,8 +75,8 @@ func verify(chainID string, pub ed25519.PublicKey, k Kind, content [32]byte, sig
 	return nil
 }
 
-// VerifyVRF verifies the VRF proof of a gradient and returns the VRF output. Like Verify it remembers a
-// success.
+// VerifyVRF verifies the VRF proof of a gradient and returns the VRF output. Like Verify it
+// remembers a success.
 func (t *Tx) VerifyVRF(vrfKey, input []byte) (leader.Output, error) {
 	asked := string(vrfKey) + string(input)
 	if known := t.proved.Load(); known != nil && known.asked == asked {

@@ -19,8 +19,8 @@ import (
 //
 // Two things that the paper leaves open: of an even number of selected values the median is the
 // mean of the two in the middle (the paper's is any minimiser of the sum of distances), and a Krum
-// run late enough to have fewer than one nearest neighbour by the count N-f-2 looks at one. With f <=
-// 2 the last run looks at one in any case, and is a tie of the two that are closest, settled by
+// run late enough to have fewer than one nearest neighbour by the count N-f-2 looks at one. With f
+// <= 2 the last run looks at one in any case, and is a tie of the two that are closest, settled by
 // position as all ties. The authors' later code selects only N-2f-2, so that no run of Krum is
 // outside Krum's own condition; this follows the paper.
 //

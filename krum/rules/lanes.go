@@ -30,8 +30,8 @@ func (l lanes) exchange(a, b *strip) {
 	high, shift := l.high, (l.bits-1)&63
 	for w := range a {
 		x, y := a[w], b[w]
-		// With the top bit set, a lane of x cannot borrow from the next; the bit survives where x >=
-		// y.
+		// With the top bit set, a lane of x cannot borrow from the next; the bit survives where x
+		// >= y.
 		ge := ((x | high) - y) & high
 		swap := (x ^ y) & (ge - ge>>shift) // all lower bits of these lanes
 		a[w], b[w] = x^swap, y^swap

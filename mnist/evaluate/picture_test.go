@@ -37,7 +37,8 @@ func TestPicturesOfPixels(t *testing.T) {
 	require.ErrorContains(t, err, "no picture")
 }
 
-// Each class's weights on strokes are drawn by the map, for softmax and for the hidden units of an MLP.
+// Each class's weights on strokes are drawn by the map, for softmax and for the hidden units of an
+// MLP.
 func TestPicturesOfStrokes(t *testing.T) {
 	for _, m := range []params.Model{
 		{Kind: params.ModelSoftmax, Inputs: features.Inputs, Classes: 10, NoBias: true, Features: inputs.Strokes()},

@@ -82,7 +82,8 @@ var kept = struct {
 	rows map[[sha256.Size]byte][]float32
 }{rows: map[[sha256.Size]byte][]float32{}}
 
-// mostKept bounds how many sets are kept: a process has a training and a test set of one or two tasks.
+// mostKept bounds how many sets are kept: a process has a training and a test set of one or two
+// tasks.
 const mostKept = 4
 
 func whole(set mnist.Set, progress func(done int)) (mnist.Features, error) {

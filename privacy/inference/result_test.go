@@ -35,8 +35,8 @@ func (r Result) Breaks(epsilon, delta float64) bool {
 }
 
 // MaxTPR bounds the true positives of any attack with a rate of false positives, under (epsilon,
-// delta)-privacy: TPR <= exp(epsilon) FPR + delta, and the same for those that it clears, 1 - FPR <=
-// exp(epsilon) (1 - TPR) + delta.
+// delta)-privacy: TPR <= exp(epsilon) FPR + delta, and the same for those that it clears, 1 - FPR
+// <= exp(epsilon) (1 - TPR) + delta.
 func MaxTPR(fpr, epsilon, delta float64) float64 {
 	return min(1, math.Exp(epsilon)*fpr+delta, 1-math.Exp(-epsilon)*(1-delta-fpr))
 }
