@@ -19,8 +19,8 @@ type drafted struct {
 	err   error
 }
 
-// lead returns the draft of a participant over a view, of which it makes one at a time.
-func (d *drafts) lead(v view, participant uint32, made func()) (*tx.Aggregate, error) {
+// lead returns a participant's draft over a snapshot of the pool. It makes one draft at a time.
+func (d *drafts) lead(v snapshot, participant uint32, made func()) (*tx.Aggregate, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.of != v.changed {

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// UpgradeMargin is how many heights are at least between the block that proposes or
-	// enacts an upgrade and the first of the new version: every node knows it before.
+	// UpgradeMargin is the least number of heights between the block that proposes or
+	// enacts an upgrade and the first of the new version, so that every node knows of it
+	// in time.
 	UpgradeMargin = 20
 	// maxUpgradeName bounds a name, in bytes.
 	maxUpgradeName = 64
@@ -25,7 +26,7 @@ func (u upgrade) sender() sender { return member(u.Participant, u.Nonce) }
 
 func (u upgrade) cancels() bool { return u.Height == 0 && u.Version == 0 }
 
-// check is U1, U2 and U3.
+// check applies U1, U2 and U3.
 func (u upgrade) check(s *State) error {
 	if err := params.CheckText("name", u.Name, maxUpgradeName); err != nil || u.Name == "" {
 		if err == nil {

@@ -15,7 +15,7 @@ var stateMachine = "4"
 var Version = func() uint64 {
 	v, err := strconv.ParseUint(stateMachine, 10, 64)
 	if err != nil {
-		panic(err) // of who linked the program
+		panic(err) // a mistake of whoever linked the program
 	}
 	return v
 }()
@@ -48,7 +48,7 @@ func (s *State) Upgraded() (Upgrade, bool) {
 	return Upgrade{}, false
 }
 
-// Executable is B7: it returns an error if the block after the state is of another
+// Executable applies B7: it returns an error if the block after the state is of another
 // version of the state machine than this program.
 func (s *State) Executable() error {
 	if u, ok := s.Upgraded(); ok && u.Version != s.version {

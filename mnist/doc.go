@@ -7,8 +7,7 @@
 //   - [Embedded] is the real MNIST, [Load] any other set under MNIST's file names (Fashion-MNIST
 //     works unchanged).
 //   - [Set.Features] maps pixels to the float32 rows of a model: mean pooling and a scale.
-//   - [PartitionIID], [PartitionDirichlet] and [PartitionByClass] deal a training set out to
-//     participants.
+//   - [PartitionIID] and [PartitionDirichlet] deal a training set out to participants.
 //
 // Everything is deterministic; partitions are functions of their seed. Only [Load] touches files.
 // The models are in mnist/model, the features that linear models learn best from in mnist/features.

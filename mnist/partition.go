@@ -29,36 +29,8 @@ const (
 	streamDirichlet
 )
 
-// PartitionByClass is the extreme of skew: part p gets examples of one class only, p mod classes.
-// Parts of the same class share it evenly (sizes differ by at most one); with fewer parts than
-// classes the classes from parts on belong to nobody. Indices ascend within a part.
-//
-// It fails with ErrLabel for a label not below classes, and with ErrPartition if classes or parts
-// is not positive or a part would be empty.
-func PartitionByClass(labels []uint8, classes, parts int) ([][]int, error) {
-	byClass, err := indexByClass(labels, classes, parts)
-	if err != nil {
-		return nil, err
-	}
-	shards := make([][]int, parts)
-	for class, index := range byClass {
-		if class >= parts {
-			break
-		}
-		sharers := (parts - class + classes - 1) / classes // the parts p with p mod classes == class
-		if len(index) < sharers {
-			return nil, fmt.Errorf("%w: class %d has %d examples for %d parts", ErrPartition, class, len(index), sharers)
-		}
-		for k, i := range index {
-			p := class + k%sharers*classes
-			shards[p] = append(shards[p], i)
-		}
-	}
-	return shards, nil
-}
-
-// indexByClass lists the examples of each class in ascending order, after checking what all
-// partitions by label need.
+// indexByClass lists the examples of each class in ascending order, after checking that they
+// can be dealt out.
 func indexByClass(labels []uint8, classes, parts int) ([][]int, error) {
 	if classes < 1 || parts < 1 || parts > len(labels) {
 		return nil, fmt.Errorf("%w: %d parts of %d examples in %d classes", ErrPartition, parts, len(labels), classes)

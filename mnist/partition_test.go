@@ -116,39 +116,6 @@ func TestPartitionDirichletSeeds(t *testing.T) {
 	assert.NotEqual(t, a, b)
 }
 
-func TestPartitionByClassLaws(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		classes := rapid.IntRange(1, 10).Draw(t, "classes")
-		marks := drawLabels(t, classes)
-		parts := rapid.IntRange(1, len(marks)).Draw(t, "parts")
-		shards, err := mnist.PartitionByClass(marks, classes, parts)
-		if err != nil {
-			require.ErrorIs(t, err, mnist.ErrPartition)
-			return
-		}
-		require.Len(t, shards, parts)
-		disjoint(t, shards, len(marks))
-		for p, shard := range shards {
-			require.NotEmpty(t, shard)
-			require.True(t, slices.IsSorted(shard))
-			for _, i := range shard {
-				require.Equal(t, p%classes, int(marks[i]))
-			}
-			require.InDelta(t, len(shards[p%classes]), len(shard), 1)
-		}
-	})
-}
-
-func TestPartitionByClass(t *testing.T) {
-	marks := []uint8{0, 1, 2, 0, 1, 2, 0, 0}
-	one, err := mnist.PartitionByClass(marks, 3, 2) // nobody gets class 2
-	require.NoError(t, err)
-	assert.Equal(t, [][]int{{0, 3, 6, 7}, {1, 4}}, one)
-	shared, err := mnist.PartitionByClass(marks, 3, 5) // parts 3 and 4 share classes 0 and 1
-	require.NoError(t, err)
-	assert.Equal(t, [][]int{{0, 6}, {1}, {2, 5}, {3, 7}, {4}}, shared)
-}
-
 func TestPartitionErrors(t *testing.T) {
 	marks := []uint8{0, 1, 1, 1}
 	for _, alpha := range []float64{0, -1, 1e-7, 1e7, math.NaN(), math.Inf(1)} {
@@ -169,11 +136,5 @@ func TestPartitionErrors(t *testing.T) {
 		_, err := mnist.PartitionDirichlet(marks, c.classes, c.parts, 1, 1)
 		require.ErrorIs(t, err, c.is)
 		assert.EqualError(t, err, c.want)
-		_, err = mnist.PartitionByClass(marks, c.classes, c.parts)
-		require.ErrorIs(t, err, c.is)
-		assert.EqualError(t, err, c.want)
 	}
-	_, err := mnist.PartitionByClass(marks, 2, 3)
-	require.ErrorIs(t, err, mnist.ErrPartition)
-	assert.EqualError(t, err, "mnist: bad partition: class 0 has 1 examples for 2 parts")
 }

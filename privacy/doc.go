@@ -34,8 +34,8 @@
 // the momentum across restarts.
 //
 // Noise and batches come from a [Source]: [NewSecureSource] in production. They never come from a
-// seed that anybody else knows; [NewTestSource] is for test chains, see [Source.Permit],
-// [Mechanism.Private] and [TestWarning].
+// seed that anybody else knows; [NewTestSource] is for test chains, see [Source.Permit]
+// and [Mechanism.Private].
 //
 // The kinds "prototype" and "none" exist to reproduce published figures. They give no differential
 // privacy.

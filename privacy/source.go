@@ -54,11 +54,7 @@ func NewTestSource(seed uint64) *Source {
 // Deterministic reports whether this is a test source. Code that shows an epsilon must ask.
 func (s *Source) Deterministic() bool { return !s.secure }
 
-// TestWarning belongs in every output of a program that uses a test source, before any epsilon and
-// not in small print.
-const TestWarning = "TEST CHAIN ONLY: NOISE FROM A KNOWN SEED, NOTHING IS PRIVATE"
-
-// ErrTestSource is what Permit returns.
+// ErrTestSource means that a test source was to be used on a chain that is no test chain.
 var ErrTestSource = errors.New("privacy: noise from a known seed is for test chains only")
 
 // Permit returns ErrTestSource for a test source on a chain whose genesis does not say that it is a

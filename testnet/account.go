@@ -30,7 +30,7 @@ func (a *account) after(ctx context.Context, c *client.Client, r app.Record) (*f
 	if a.counts == nil {
 		a.counts = map[uint32]uint64{}
 	}
-	if r.Round == a.last { // a record is asked for again where the answer to the next question fails
+	if r.Round == a.last { // a record is asked for again if the next question fails
 		a.last++
 		for _, c := range r.Contributions {
 			a.counts[c.Participant]++

@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/mnist/evaluate"
 )
 
-// Round is a closed round as it is reported.
+// Round reports a closed round.
 type Round struct {
 	Type         string   `json:"type"` // "round"
 	Epoch        uint64   `json:"epoch"`
@@ -31,7 +31,7 @@ type Round struct {
 	Past bool `json:"-"`
 }
 
-// follower reads rounds off the first node that answers.
+// follower reads rounds from the first node that answers.
 type follower struct {
 	clients []*client.Client
 	at      int

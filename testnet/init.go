@@ -42,7 +42,7 @@ func Init(m Manifest) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Data != "" { // what is missing is said before there are homes
+	if m.Data != "" { // missing data is an error before there are homes
 		if _, err := node.LoadData(m.Data); err != nil {
 			return nil, err
 		}
@@ -113,8 +113,8 @@ func (n *Net) add(i, rpc, p2p int) error {
 	return nil
 }
 
-// waits returns how long a proposer waits for the round and for stragglers, and when the others
-// give it up. A localnet's steps take milliseconds; only the exchange of gradients on one machine
+// waits returns how long a proposer waits for the round and for stragglers, and when the other
+// validators give it up. A localnet's steps take milliseconds; only the exchange of gradients on one machine
 // grows with n.
 func waits(n int) (wait, straggler, timeoutPropose time.Duration) {
 	wait = time.Duration(400+40*n) * time.Millisecond

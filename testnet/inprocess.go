@@ -63,7 +63,7 @@ func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
 func (p *InProcess) Failed() <-chan error { return p.failed }
 
 // PeakRSS returns the most memory that this process held resident, in bytes: all
-// nodes, and who looks at them.
+// nodes and their observer.
 func (p *InProcess) PeakRSS() int64 { return peakOfPID(os.Getpid()) }
 
 // Stop stops all nodes.

@@ -34,13 +34,13 @@ type Manifest struct {
 	// Seed fixes the genesis seed, the partition and the noise, which then has
 	// no privacy. 0 draws all from the operating system.
 	Seed uint64 `mapstructure:"seed"`
-	// Partition is how the training set is dealt out: "iid" or "dirichlet" with
+	// Partition says how the training set is dealt out: "iid", or "dirichlet" with
 	// Alpha.
 	Partition string  `mapstructure:"partition"`
 	Alpha     float64 `mapstructure:"alpha"`
-	// Neighbours is how many persistent peers each node has. Default: all others
-	// up to 10 nodes, beyond that 8, never fewer than f+1: with fewer, f faulty
-	// nodes can cut one off.
+	// Neighbours is the number of persistent peers of each node. Default: all other
+	// nodes of at most 10, and 8 of more, but never fewer than f+1: with fewer, f
+	// faulty nodes can cut one off.
 	Neighbours int `mapstructure:"neighbours"`
 	// Memory keeps the nodes' databases in memory.
 	Memory bool `mapstructure:"memory"`
@@ -133,7 +133,7 @@ func (m *Manifest) checkNet() error {
 	return nil
 }
 
-// checkFaults checks what the manifest does to the nodes.
+// checkFaults checks the attacks and the perturbations.
 func (m *Manifest) checkFaults() error {
 	for _, x := range m.Attacks {
 		if x.Node < 0 || x.Node >= m.Validators {

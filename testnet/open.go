@@ -17,8 +17,8 @@ func Made(home string) bool {
 	return err == nil
 }
 
-// Misbehaviour returns how the node of a home misbehaves, as the manifest beside the home says:
-// nothing else makes a node misbehave.
+// Misbehaviour returns how the node of a home misbehaves, as the manifest beside the home says.
+// Nothing else makes a node misbehave.
 func Misbehaviour(home string) (kind string, err error) {
 	home, err = filepath.Abs(home)
 	if err != nil {

@@ -50,7 +50,7 @@ type Perturbation struct {
 	After time.Duration `mapstructure:"after"`
 	// Action is one of the actions above.
 	Action string `mapstructure:"action"`
-	// For is how long the node then stays away, or the fault lasts.
+	// For is the time that the node then stays away, or that the fault lasts.
 	For time.Duration `mapstructure:"for"`
 
 	// Peers are the nodes at the other end of the links that Disconnect and Slow change. Default

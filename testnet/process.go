@@ -16,10 +16,10 @@ import (
 	"github.com/spdl/spdl/testnet/link"
 )
 
-// stopWait is how long a node may take to stop before it is killed.
+// stopWait bounds the time that a node may take to stop before it is killed.
 const stopWait = 10 * time.Second
 
-// logTail is how many lines of a dead node's log its error shows.
+// logTail is the number of lines of a dead node's log that its error shows.
 const logTail = 12
 
 // Processes is a localnet whose nodes are processes of their own. They end with
@@ -211,7 +211,7 @@ func (p *Processes) child(i int) *child {
 	return p.children[i]
 }
 
-// Stop ends all nodes: asks, waits, kills.
+// Stop ends all nodes: it asks them, waits, and kills those that are left.
 func (p *Processes) Stop() error {
 	p.mu.Lock()
 	again := p.stopping

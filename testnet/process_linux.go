@@ -16,8 +16,8 @@ func bound() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// peakOf returns the peak resident memory of an ended process, bytes, or its
-// parent's at the start where that was more: exec counts it in.
+// peakOf returns the peak resident memory, in bytes, of a process that has ended, or that
+// of its parent at its start if that was more: exec counts it in.
 func peakOf(s *os.ProcessState) int64 {
 	if u, ok := s.SysUsage().(*syscall.Rusage); ok {
 		return u.Maxrss << 10
@@ -25,8 +25,8 @@ func peakOf(s *os.ProcessState) int64 {
 	return 0
 }
 
-// peakOfPID returns the peak resident memory of a running process, bytes; 0 where
-// it cannot be read.
+// peakOfPID returns the peak resident memory, in bytes, of a running process, 0 if it
+// cannot be read.
 func peakOfPID(pid int) int64 {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

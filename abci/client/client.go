@@ -125,19 +125,9 @@ func (c *Client) Round(ctx context.Context, round uint64) (app.Record, error) {
 	return query[app.Record](ctx, c, "/round/"+number(round))
 }
 
-// Timing returns what the node's clock says of a closed round.
-func (c *Client) Timing(ctx context.Context, round uint64) (abci.Timing, error) {
-	return query[abci.Timing](ctx, c, "/timing/"+number(round))
-}
-
 // Model returns the model as it stands.
 func (c *Client) Model(ctx context.Context) (abci.ModelState, error) {
 	return query[abci.ModelState](ctx, c, "/model")
-}
-
-// ModelAfter returns the model after a closed round, while the node keeps it.
-func (c *Client) ModelAfter(ctx context.Context, round uint64) (abci.ModelState, error) {
-	return query[abci.ModelState](ctx, c, "/model/"+number(round))
 }
 
 func query[T any](ctx context.Context, c *Client, path string) (answer T, err error) {

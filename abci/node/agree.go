@@ -83,7 +83,8 @@ func agreeing(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode
 		}
 	}()
 	n, err = build()
-	if err != nil && strings.Contains(err.Error(), "app block height (") { // sm.ErrAppBlockHeightTooHigh, or TooLow, as text alone
+	// This is sm.ErrAppBlockHeightTooHigh or TooLow, of which CometBFT passes on the text alone.
+	if err != nil && strings.Contains(err.Error(), "app block height (") {
 		return nil, disagree(err)
 	}
 	return n, err

@@ -38,7 +38,7 @@ type WorkerConfig struct {
 	PollInterval  time.Duration `mapstructure:"poll_interval"`
 }
 
-// ProposalConfig is how long a proposer and a leader wait.
+// ProposalConfig bounds how long a proposer and a leader wait.
 type ProposalConfig struct {
 	Wait          time.Duration `mapstructure:"wait"`
 	StragglerWait time.Duration `mapstructure:"straggler_wait"`
@@ -54,7 +54,7 @@ type SnapshotConfig struct {
 	Interval uint64 `mapstructure:"interval"`
 }
 
-// RetainConfig is what of the past the node keeps blocks of; zeros keep all.
+// RetainConfig bounds the past whose blocks the node keeps; zeros keep all.
 type RetainConfig struct {
 	Rounds  uint64 `mapstructure:"rounds"`
 	Heights uint64 `mapstructure:"heights"`
@@ -184,7 +184,7 @@ heights = {{ .Retain.Heights }}
 [explorer]
 # Web pages about the training, and the same as JSON under /v1. Read only.
 enabled = {{ .Explorer.Enabled }}
-# Loopback unless others shall see them; then put a proxy with TLS before it.
+# Keep it on loopback. To show the pages to others, put a proxy with TLS in front.
 laddr = {{ printf "%q" .Explorer.Laddr }}
 # Measure the model after every round on the test set of worker.data. It takes
 # a core some milliseconds a round.

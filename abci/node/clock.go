@@ -18,8 +18,9 @@ const (
 	clockInterval = 30 * time.Second
 )
 
-// clockBound is how far this node's clock may be from the median of its peers'. From
-// a minute behind on CometBFT v0.40.0 refuses the blocks of the others, and halts.
+// clockBound is the largest distance from the median of the peers' clocks without a
+// warning. A node that is a minute behind refuses the blocks of the other nodes, and
+// halts (CometBFT v0.40.0).
 const clockBound = 10 * time.Second
 
 // clock is the p2p reactor that compares clocks: each node tells its peers its time,

@@ -83,7 +83,7 @@ func (d *databases) Close() error {
 	return errors.Join(errs...)
 }
 
-// database has nothing in it once it is closed, rather than an error.
+// database reads as empty once it is closed, rather than returning an error.
 type database struct {
 	dbm.DB
 	id     string

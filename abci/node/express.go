@@ -47,7 +47,8 @@ func (e *express) GetChannels() []*p2p.ChannelDescriptor {
 func (e *express) Receive(m p2p.Envelope) {
 	message, ok := m.Message.(*tx.Envelope)
 	if !ok || tx.Kind(message.Kind) != tx.KindAggregate {
-		e.Logger.Error("not an aggregate", "peer", m.Src, "message", fmt.Sprintf("%T", m.Message)) // never what it says, which is as long as the peer likes
+		// The text of the message is not logged: it is as long as the peer likes.
+		e.Logger.Error("not an aggregate", "peer", m.Src, "message", fmt.Sprintf("%T", m.Message))
 		e.Switch.StopPeerForError(m.Src, "a message that is no aggregate on the aggregates' channel")
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 )
 
-// What CometBFT v0.40.0 tells to its log alone, and lives on without.
+// Messages of failures that CometBFT v0.40.0 only logs, and lives on.
 const (
 	saidHalted     = "CONSENSUS FAILURE!!!"
 	saidInvalid    = "Error in validation"
@@ -33,7 +33,7 @@ func (h heard) Error(message string, keyvals ...any) {
 // With implements log.Logger.
 func (h heard) With(keyvals ...any) log.Logger { return heard{h.Logger.With(keyvals...), h.hear} }
 
-// hear makes an end with a reason of what CometBFT says.
+// hear ends the node, with a reason, if a message of CometBFT's says that it has failed.
 func (r *Running) hear(message, reason string) {
 	switch message {
 	case saidHalted:

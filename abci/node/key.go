@@ -54,7 +54,8 @@ func WriteKeys(path string, keys worker.Keys) error {
 	return replaceFile(path, data)
 }
 
-// NextKeyFile returns where a rotation keeps the keys to come of a key file.
+// NextKeyFile returns the file in which a rotation keeps the keys that will replace those
+// of a key file.
 func NextKeyFile(path string) string { return path + ".next" }
 
 // ReplaceKeys makes the next keys of a key file its keys. Those before are kept
@@ -72,7 +73,7 @@ func ReplaceKeys(path string) (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
-	for n := 1; ; n++ { // the signing key may be the same, and the other not
+	for n := 1; ; n++ { // a rotation of the VRF key alone keeps the signing key
 		kept = fmt.Sprintf("%s.%x.old", path, []byte(old.Public()[:4]))
 		if n > 1 {
 			kept = fmt.Sprintf("%s.%d", kept, n)
@@ -172,7 +173,7 @@ func loadValidator(c *config.Config) (*privval.FilePV, error) {
 }
 
 // warnReadable names the key files that others than their owner can read or
-// change. A node starts with them all the same: whose machine it is decides.
+// change. The node starts all the same: the owner of the machine decides.
 func warnReadable(logger log.Logger, paths ...string) {
 	for _, path := range paths {
 		info, err := os.Stat(path)

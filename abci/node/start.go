@@ -123,9 +123,9 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 	return r, nil
 }
 
-// checkMempool refuses a mempool that takes no transaction of the chain's largest:
-// what its node does not gossip, others may never see. There is no state before
-// state sync.
+// checkMempool refuses a mempool that does not take the chain's largest transaction:
+// what a node does not gossip, other nodes may never see. Before state sync there is no
+// state, and no check.
 func checkMempool(c *config.Config, s *app.State) error {
 	if s == nil {
 		return nil
@@ -137,7 +137,7 @@ func checkMempool(c *config.Config, s *app.State) error {
 }
 
 // start makes the node and its application, starts them, and runs beside them what the hooks and
-// app.toml ask for. What it has started when it fails is Stop's to end.
+// app.toml ask for. If it fails, Stop ends what it has started.
 func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
 	if err := r.assemble(c, a, keys, logger); err != nil {
 		return err
@@ -180,7 +180,8 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 		DB:      r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
 		NextTurn: nextTurn(c.Consensus), PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: abci.Retain(a.Retain),
 	}
-	if c.Instrumentation.IsPrometheusEnabled() { // on CometBFT's listener, which serves the default registry
+	// CometBFT's listener serves the default registry.
+	if c.Instrumentation.IsPrometheusEnabled() {
 		options.Metrics = metrics.New(prometheus.DefaultRegisterer, doc.ChainID)
 	}
 	if keys.Signing != nil {
@@ -206,7 +207,7 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	x.pool = r.Node.Mempool()
 	r.Application.SetExpress(x.send)
 	r.Application.SetReport(func(raw []byte) {
-		go func() { _ = x.pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // another node was first, where it is refused
+		go func() { _ = x.pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // refused if another node was first
 	})
 	local := rpclocal.New(r.Node)
 	r.Application.SetBroadcast(func(ctx context.Context, raw []byte) error {
@@ -292,7 +293,7 @@ func (r *Running) Stop() error {
 		go func() {
 			err := r.Node.Stop()
 			r.Node.Wait()
-			stopped <- errors.Join(err, r.Node.ProxyApp().Stop()) // or a goroutine of it keeps the application in memory
+			stopped <- errors.Join(err, r.Node.ProxyApp().Stop()) // else its goroutine keeps the application in memory
 		}()
 		select {
 		case err = <-stopped:

@@ -13,7 +13,7 @@ var errSync = errors.New("state sync failed")
 const syncRemedy = "check statesync.rpc_servers, trust_height and trust_hash in config.toml, and that peers of this node take snapshots (snapshot.interval in app.toml); " +
 	"or set statesync.enable = false to fetch all blocks"
 
-// patience is how long a state sync may bring nothing before the node ends.
+// patience bounds how long a state sync may bring nothing before the node ends.
 // CometBFT's own goes on for ever, with the process alive and nothing in it.
 type patience struct {
 	offer time.Duration // without a snapshot that a peer offers

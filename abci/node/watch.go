@@ -9,7 +9,7 @@ import (
 	cmtnode "github.com/cometbft/cometbft/node"
 )
 
-// errHalted is the end of a node's consensus before the node's own.
+// errHalted reports that a node's consensus has ended while the node lives on.
 var errHalted = errors.New("consensus has halted; the log says why, at CONSENSUS FAILURE")
 
 // consensusOf finds a node's consensus. Wait on it returns when it has ended.
@@ -44,6 +44,6 @@ func (r *Running) watch(ctx context.Context, consensus interface{ Wait() }) {
 }
 
 // Failed delivers what a running node cannot recover from: its consensus has
-// halted, or its worker has given up. A worker tries whatever may pass again,
-// so what ends it is a wrong key, journal or data set.
+// halted, or its worker has given up. A worker tries again whatever may succeed
+// later, so only a wrong key, journal or data set ends it.
 func (r *Running) Failed() <-chan error { return r.failed }

@@ -32,18 +32,18 @@ type Chain interface {
 	// not got yet, and returns the draft.
 	Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error)
 	// Submit broadcasts a transaction. A transaction that the node has already
-	// is no error. ErrRefused tells that sending it again is of no use.
+	// is no error. ErrRefused means that sending it again is of no use.
 	Submit(ctx context.Context, t *tx.Tx) error
 }
 
 // ErrRefused is a verdict on a transaction, not a failure to deliver it.
 var ErrRefused = errors.New("transaction refused")
 
-// ErrUnfit tells that data and parameters of an epoch do not go together.
+// ErrUnfit means that data and parameters of an epoch do not go together.
 var ErrUnfit = errors.New("this participant cannot take part in the epoch")
 
-// ErrBudget tells that the participant's privacy budget is spent.
+// ErrBudget means that the participant's privacy budget is spent.
 var ErrBudget = errors.New("privacy budget is spent")
 
-// ErrNotParticipant tells that the key is not an active participant's.
+// ErrNotParticipant means that the key is not an active participant's.
 var ErrNotParticipant = errors.New("key is not an active participant's")

@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// ErrJournal tells that a journal belongs to another chain or participant.
+// ErrJournal means that a journal belongs to another chain or participant.
 var ErrJournal = errors.New("journal does not belong here")
 
 // ErrDamaged reports that a journal cannot be read. What was signed for the open

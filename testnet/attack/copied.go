@@ -2,7 +2,7 @@ package attack
 
 import "github.com/spdl/spdl/gradients"
 
-// lazy sends the gradient of an honest participant, of each in turn, as its own. It does not train.
+// lazy does not train. It sends the gradient of an honest participant, of each in turn, as its own.
 type lazy struct{}
 
 func (lazy) Name() string   { return "lazy-copy" }
@@ -25,8 +25,8 @@ func (labelFlip) Poison(label uint8, classes int) uint8 { return uint8(classes-1
 
 func (labelFlip) Craft(v View) []gradients.Vector { return v.Own() }
 
-// equivocation signs two gradients, its own and the negative of that, and lets chance decide which
-// of them the leader gets. The proof of it and its penalty are tested with sim.Faults.TwoGradients.
+// equivocation signs two gradients, its own and its negative, and lets chance decide which of them
+// the leader gets. The evidence of it and its penalty are tested with sim.Faults.TwoGradients.
 type equivocation struct{}
 
 func (equivocation) Name() string   { return "equivocation" }

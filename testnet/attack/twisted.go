@@ -16,7 +16,7 @@ var twists = map[string]func(gradients.Vector) gradients.Vector{
 	"zero":      func(g gradients.Vector) gradients.Vector { return filled(g, 0) },
 	"sign-flip": negated,
 	// One step against the slope in every coordinate: far shorter than the noise
-	// alone, and by distance nearer to everybody than anybody else.
+	// alone, and nearer to every gradient than the others are to each other.
 	"noise-free": func(g gradients.Vector) gradients.Vector {
 		out := filled(g, 1)
 		for j := range out.Len() {

@@ -7,9 +7,9 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Attack is what F colluding Byzantine participants send in place of their
-// gradients, as a pure function of what they see: the paper's adversary, who
-// knows every honest gradient of the round before it speaks, and the rule.
+// Attack makes what F colluding Byzantine participants send in place of their
+// gradients, as a pure function of what they see. It is the paper's adversary, who
+// knows the rule, and every honest gradient of the round before he sends his own.
 type Attack interface {
 	// Name is what experiments call the attack.
 	Name() string

@@ -104,7 +104,7 @@ func Lookup(name string) (Experiment, error) {
 	return Experiment{}, fmt.Errorf("unknown experiment %q, want one of %s, or all", name, strings.Join(Names(), ", "))
 }
 
-// Table is what a person reads beside a figure.
+// Table holds the numbers that a person reads beside a figure.
 type Table struct {
 	Head []string   `json:"head"`
 	Rows [][]string `json:"rows"`

@@ -25,7 +25,7 @@ type Summary struct {
 	Reruns  []Rerun       `json:"reruns,omitempty"`
 }
 
-// notes returns what made a file.
+// notes returns the provenance of a file.
 func (r Runner) notes(e Experiment) []figure.Note {
 	kind := "full run"
 	if r.Quick {

@@ -48,7 +48,7 @@ func (s Section) Width() int {
 	if found == nil {
 		return 900
 	}
-	points, _ := strconv.ParseFloat(string(found[1]), 64) // 0 where it is none, and the page shows the drawing as it fits
+	points, _ := strconv.ParseFloat(string(found[1]), 64) // 0 if there is none: then the page fits the drawing in
 	return int(points * 4 / 3)
 }
 

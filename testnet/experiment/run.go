@@ -255,7 +255,7 @@ func write(path string, raw []byte) error {
 	return os.Rename(f.Name(), path)
 }
 
-// read returns a finished job; what is not as it was written is none.
+// read returns a finished job, or an error if its file is not as it was written.
 func (r Runner) read(j job) (x Result, err error) {
 	raw, err := os.ReadFile(j.path)
 	if err != nil {
@@ -268,14 +268,14 @@ func (r Runner) read(j job) (x Result, err error) {
 	if err != nil {
 		return x, err
 	}
-	own, err := r.job(x.Cell, x.Seed) // a file may have got another's name
+	own, err := r.job(x.Cell, x.Seed) // the file may have another job's name
 	if err == nil && (sum != x.Sum || own.path != j.path || !slices.Equal(x.Columns, j.cell.columns()) || len(x.Rows) == 0) {
 		err = fmt.Errorf("%s is damaged", j.path)
 	}
 	return x, err
 }
 
-// sum returns the hash of all of a result but the hash itself.
+// sum returns the hash of a result without its own hash.
 func (x Result) sum() (string, error) {
 	x.Sum = ""
 	raw, err := json.Marshal(x)

@@ -7,8 +7,8 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
-// axis is what a sweep's X stands for: what is swept, and the number that is
-// shown for an X. The zero axis is no sweep's.
+// axis says what a sweep's X stands for: its name, and the number that is shown for an
+// X. The zero axis means no sweep.
 type axis struct {
 	name string
 	show func(x float64) string

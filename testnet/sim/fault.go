@@ -5,7 +5,7 @@ import "slices"
 // Faults says what is wrong with a node. The zero value is an honest node.
 type Faults struct {
 	Down        bool // neither votes nor hears anything
-	Partitioned bool // its messages do not pass, and others' do not reach it
+	Partitioned bool // no message passes to or from it
 
 	Silent         bool // sends no gradient and never leads
 	MuteLeader     bool // sends gradients and never leads
@@ -31,11 +31,11 @@ func (node *Node) spoil(height int64, txs [][]byte) [][]byte {
 	switch height % 5 {
 	case 0: // a gradient is missing
 		return txs[:len(txs)-1]
-	case 1: // the aggregate stands behind
+	case 1: // the aggregate is not first
 		return append(txs[1:], txs[0])
 	case 2: // a gradient twice
 		return append(txs, txs[len(txs)-1])
-	case 3: // a byte is another
+	case 3: // a byte is changed
 		raw := slices.Clone(txs[1])
 		raw[len(raw)-1] ^= 1
 		txs[1] = raw

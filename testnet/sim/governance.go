@@ -28,7 +28,7 @@ func (node *Node) submit(body tx.Body) (*tx.Tx, error) {
 	return t, err
 }
 
-// nonce is one above that of the participant's last proposal.
+// nonce returns one more than the participant's last nonce.
 func (node *Node) nonce() uint64 {
 	p, _ := node.App.State().Find(node.keys.Public())
 	return p.Nonce + 1

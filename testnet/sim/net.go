@@ -20,7 +20,7 @@ const ChainID = "spdl-sim"
 
 // Config describes a net.
 type Config struct {
-	// Nodes is how many begin, each a validator and a participant.
+	// Nodes is the number of nodes at the start, each a validator and a participant.
 	Nodes  int
 	Params params.Params
 	Seed   uint64
@@ -149,7 +149,7 @@ func (n *Net) Step() (*Block, error) {
 	return last, n.Check()
 }
 
-// first returns the first node that hears the others.
+// first returns the first node that is neither down nor partitioned.
 func (n *Net) first() *Node {
 	for _, node := range n.Nodes {
 		if node.live() && !node.Faults.Partitioned {

@@ -103,7 +103,7 @@ func (node *Node) catchUp() error {
 func (node *Node) act() (bool, error) {
 	acted := len(node.reports) > 0
 	for _, raw := range node.reports {
-		_ = node.net.broadcast(node, raw) // another's was first, where it is refused
+		_ = node.net.broadcast(node, raw) // refused if another node's was first
 	}
 	node.reports = nil
 	s := node.App.State()

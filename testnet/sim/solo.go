@@ -85,7 +85,7 @@ const patience = 1 << 10
 // while nobody may lead, or while missing gradients may still come.
 func (o *Solo) assemble(height uint64, pending []*tx.Tx) ([]*tx.Tx, error) {
 	leaders := slices.Clone(o.state.Progress.Ranking)
-	for i := range o.net.Nodes { // whoever is not ranked, in the views after the last rank
+	for i := range o.net.Nodes { // in the views after the last rank, those who are not ranked
 		leaders = append(leaders, uint32(i))
 	}
 	for _, leader := range leaders {

@@ -27,11 +27,11 @@ type Figure struct {
 	Foot   string // small print below the drawing; "" for none
 }
 
-// perRow is how many panels stand side by side.
+// perRow is the number of panels side by side.
 const perRow = 4
 
-// Panel is one system of axes: lines, stacked bars or a map. The first that is
-// there is drawn.
+// Panel is one pair of axes with lines, stacked bars or a map: the first of them that
+// is set.
 type Panel struct {
 	Title, X, Y string
 	Top         float64 // of the y axis, which begins at 0; 0 fits it to the data

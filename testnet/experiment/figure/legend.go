@@ -20,7 +20,7 @@ type entry struct {
 	thumb plot.Thumbnailer
 }
 
-// colour returns a name's, of the palette in order.
+// colour returns the colour of a name. New names take the palette's in order.
 func (l *legend) colour(name string) color.NRGBA {
 	i := slices.Index(l.names, name)
 	if i < 0 {

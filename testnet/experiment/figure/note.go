@@ -32,8 +32,8 @@ func noteSVG(svg []byte, notes []Note) []byte {
 	return append(append(append([]byte(nil), svg[:at]...), desc.Bytes()...), svg[at:]...)
 }
 
-// headerEnd is where a PNG's IHDR chunk ends: signature, length, type, 13 bytes,
-// checksum.
+// headerEnd is the position at which a PNG's IHDR chunk ends, after the signature, the
+// length, the type, 13 bytes and the checksum.
 const headerEnd = 8 + 4 + 4 + 13 + 4
 
 // notePNG puts the notes into iTXt chunks behind the header (PNG, third edition,

@@ -16,8 +16,8 @@ import (
 // netTimeout exceeds what any net takes, on a slow machine too.
 const netTimeout = 20 * time.Minute
 
-// runNet runs a net of real nodes in this process, with databases in memory,
-// while a function looks at it.
+// runNet runs a net of real nodes in this process, with databases in memory, until look
+// returns.
 func runNet(ctx context.Context, m testnet.Manifest, look func(context.Context, *testnet.Net) error) (err error) {
 	home, err := os.MkdirTemp("", "spdl-experiment-")
 	if err != nil {

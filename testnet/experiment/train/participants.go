@@ -141,7 +141,7 @@ func (p *Participants) Vector(node int, o Open) gradients.Vector {
 	return p.vectors[node]
 }
 
-// honestly returns the gradients of the honest; the others' are left out.
+// honestly returns the gradients of the honest participants alone.
 func (p *Participants) honestly(x []float64) []gradients.Vector {
 	vectors := make([]gradients.Vector, p.spec.Nodes)
 	p.loss = 0

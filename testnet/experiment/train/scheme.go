@@ -21,7 +21,7 @@ const (
 // Schemes lists the schemes that figures compare.
 func Schemes() []string { return []string{Pure, DP, SPDL, SPDLMulti} }
 
-// Paper is a training of the paper's preset under a scheme.
+// Paper returns a training of the paper's preset under a scheme.
 func Paper(name string, n int) (Spec, error) {
 	p, err := preset.New("paper", n)
 	if err != nil {
@@ -43,13 +43,13 @@ func Paper(name string, n int) (Spec, error) {
 	return Spec{Params: p, Nodes: n, Every: 1}, nil
 }
 
-// Preset is a training of a preset as it is.
+// Preset returns a training of a preset as it is.
 func Preset(name string, n int) (Spec, error) {
 	p, err := preset.New(name, n)
 	return Spec{Params: p, Nodes: n}, err
 }
 
-// Private is a training of the default preset's model and noise floor under a
+// Private returns a training of the default preset's model and noise floor under a
 // rule, with the noise that its rounds need for epsilon at the preset's delta.
 func Private(rule string, n int, epsilon float64) (Spec, error) {
 	p, err := preset.New("default", n)

@@ -11,7 +11,7 @@ import (
 // their sum; NaN where it did not see the round whole.
 var TimeColumns = []string{"round", "t_lgc_ms", "t_ge_ms", "t_bc_ms", "round_ms"}
 
-// warmup is how many rounds are left out: connections are made meanwhile.
+// warmup is the number of rounds that are left out, during which connections are made.
 const warmup = 3
 
 // Time runs a net of the paper's preset and times its rounds.

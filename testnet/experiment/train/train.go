@@ -22,7 +22,7 @@ import (
 // stands where there is none.
 var Columns = []string{"round", "test_error", "test_loss", "batch_loss", "honest_reputation", "byzantine_reputation", "byzantine_selected", "refused"}
 
-// Outcome is what a training leaves.
+// Outcome is the result of a training.
 type Outcome struct {
 	Rows  [][]float64 // of Columns, one for each round that was evaluated
 	Model []float64   // after the last round
@@ -125,7 +125,7 @@ func (c onChain) next(reputations, counts []float64) error {
 	return nil
 }
 
-// fmax returns the larger number, of a NaN and a number the number.
+// fmax returns the larger number, or the one that is no NaN.
 func fmax(a, b float64) float64 {
 	if math.IsNaN(a) || b > a {
 		return b

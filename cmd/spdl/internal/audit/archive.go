@@ -261,7 +261,7 @@ func (a *Archive) Next(context.Context) (*cmtproto.Block, error) {
 // Tip returns what was archived behind the last block.
 func (a *Archive) Tip(context.Context) (Tip, error) { return a.tip, nil }
 
-// Done goes by the bytes of the file.
+// Done returns the share of the file's bytes that have been read.
 func (a *Archive) Done() float64 {
 	if a.size <= 0 {
 		return 0

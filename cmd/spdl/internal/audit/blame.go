@@ -77,7 +77,7 @@ func (r *replay) appHash(ctx context.Context, expected []byte) *Divergence {
 	return d
 }
 
-// account returns what of a state goes into the application hash and can be named.
+// account returns the parts of a state that the application hash covers, by name.
 func account(s *app.State) any {
 	return map[string]any{
 		"params": s.Params, "progress": s.Progress, "participants": s.Participants, "model": s.Model, "velocity": s.Velocity,

@@ -115,7 +115,7 @@ func (h *Home) Tip(context.Context) (tip Tip, err error) {
 	return tip, nil
 }
 
-// Done counts heights.
+// Done returns the share of the heights that have been read.
 func (h *Home) Done() float64 {
 	all := h.blocks.Height() - h.genesis.InitialHeight + 1
 	if all <= 0 {

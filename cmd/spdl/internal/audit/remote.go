@@ -120,7 +120,7 @@ func (r *Remote) Tip(ctx context.Context) (Tip, error) {
 	return tip, nil
 }
 
-// Done goes by heights.
+// Done returns the share of the heights that have been read.
 func (r *Remote) Done() float64 {
 	all := r.last - r.genesis.InitialHeight + 1
 	if all <= 0 {
@@ -135,7 +135,7 @@ func (r *Remote) Record(ctx context.Context, epoch, round uint64) (*app.Record, 
 	return &record, err
 }
 
-// State is not to be had over RPC.
+// State returns nil: RPC does not give the state.
 func (r *Remote) State(context.Context) (*app.State, error) { return nil, nil }
 
 // Close has nothing to close.

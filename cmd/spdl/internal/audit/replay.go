@@ -51,8 +51,8 @@ type block struct {
 	fault error
 }
 
-// Run re-executes the chain of a source. The error tells that it could not be
-// audited; what the audit found, a divergence too, is in the report.
+// Run re-executes the chain of a source. An error means that it could not be
+// audited. What the audit found, a divergence included, is in the report.
 func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	if o.Now == nil {
 		o.Now = time.Now

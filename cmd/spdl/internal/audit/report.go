@@ -95,7 +95,7 @@ type Difference struct {
 	Found    string `json:"found"`    // the replay's
 }
 
-// Progress is how far a replay is.
+// Progress reports how far a replay is.
 type Progress struct {
 	Height  uint64
 	Done    float64 // within [0, 1]

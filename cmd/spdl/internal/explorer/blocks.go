@@ -29,16 +29,16 @@ type blockLine struct {
 }
 
 // blocks lists blocks, 20 a page, by ?before=.
-func (s *Server) blocks(r *http.Request) (view, error) {
+func (s *Server) blocks(r *http.Request) (content, error) {
 	status, err := s.source.status(r.Context())
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	until := status.Height + 1
 	if q := r.URL.Query().Get("before"); q != "" {
 		x, err := number("before", q)
 		if err != nil {
-			return view{}, err
+			return content{}, err
 		}
 		until = min(until, x)
 	}
@@ -50,7 +50,7 @@ func (s *Server) blocks(r *http.Request) (view, error) {
 		from := int64(until) - min(int64(until)-1, 20)
 		info, err := s.source.blocks.BlockchainInfo(r.Context(), from, int64(until)-1)
 		if err != nil {
-			return view{}, err
+			return content{}, err
 		}
 		_, _, points, _ := s.tail.now()
 		closed := map[uint64]*Point{}
@@ -70,7 +70,7 @@ func (s *Server) blocks(r *http.Request) (view, error) {
 	if until < status.Height+1 {
 		b.Newer = min(until+20, status.Height+1)
 	}
-	return view{"blocks", "Blocks", b}, nil
+	return content{"blocks", "Blocks", b}, nil
 }
 
 type txLine struct {
@@ -121,18 +121,18 @@ func eventsOf(events []abcitypes.Event) []eventLine {
 	return out
 }
 
-func (s *Server) block(r *http.Request) (view, error) {
+func (s *Server) block(r *http.Request) (content, error) {
 	x, err := number("height", r.PathValue("height"))
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	height := int64(x)
 	got, err := s.source.blocks.Block(r.Context(), &height)
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	if got.Block == nil {
-		return view{}, fmt.Errorf("%w: block %d", errNotFound, height)
+		return content{}, fmt.Errorf("%w: block %d", errNotFound, height)
 	}
 	b := struct {
 		Hash     string
@@ -159,7 +159,7 @@ func (s *Server) block(r *http.Request) (view, error) {
 	if err == nil {
 		b.Results, b.Events = true, eventsOf(results.FinalizeBlockEvents)
 	} else if !absent(err) {
-		return view{}, err
+		return content{}, err
 	}
 	for i, raw := range got.Block.Txs {
 		var result *abcitypes.ExecTxResult
@@ -174,20 +174,20 @@ func (s *Server) block(r *http.Request) (view, error) {
 			b.Closed = &points[i]
 		}
 	}
-	return view{"block", fmt.Sprintf("Block %d", height), b}, nil
+	return content{"block", fmt.Sprintf("Block %d", height), b}, nil
 }
 
 // shownBytes bounds how much of a transaction a page shows.
 const shownBytes = 1024
 
-func (s *Server) tx(r *http.Request) (view, error) {
+func (s *Server) tx(r *http.Request) (content, error) {
 	hash, err := hex.DecodeString(r.PathValue("hash"))
 	if err != nil || len(hash) != 32 {
-		return view{}, fmt.Errorf("%w: a transaction's hash has 64 hexadecimal digits", errBad)
+		return content{}, fmt.Errorf("%w: a transaction's hash has 64 hexadecimal digits", errBad)
 	}
 	got, err := s.source.blocks.Tx(r.Context(), hash, false)
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	b := struct {
 		txLine
@@ -203,7 +203,7 @@ func (s *Server) tx(r *http.Request) (view, error) {
 	if t, err := tx.Decode(got.Tx); err == nil {
 		b.Fields, b.Signature = fieldsOf(t), hex.EncodeToString(t.Signature)
 	}
-	return view{"tx", "Transaction", b}, nil
+	return content{"tx", "Transaction", b}, nil
 }
 
 type field struct{ Name, Value string }
@@ -243,10 +243,10 @@ func fieldsOf(t *tx.Tx) []field {
 	return out
 }
 
-func (s *Server) validators(r *http.Request) (view, error) {
+func (s *Server) validators(r *http.Request) (content, error) {
 	people, err := s.source.participants(r.Context())
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	by := map[string]*app.Participant{}
 	for i := range people {
@@ -268,7 +268,7 @@ func (s *Server) validators(r *http.Request) (view, error) {
 	for pageNumber := 1; pageNumber <= 10; pageNumber++ {
 		got, err := s.source.blocks.Validators(r.Context(), nil, &pageNumber, &per)
 		if err != nil {
-			return view{}, err
+			return content{}, err
 		}
 		b.Height = got.BlockHeight
 		for _, v := range got.Validators {
@@ -279,5 +279,5 @@ func (s *Server) validators(r *http.Request) (view, error) {
 			break
 		}
 	}
-	return view{"validators", "Validators", b}, nil
+	return content{"validators", "Validators", b}, nil
 }

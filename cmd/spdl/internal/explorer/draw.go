@@ -76,7 +76,7 @@ type cell struct {
 	Passed bool
 }
 
-// signs of the fates; the first letter would say the same in one language only.
+// signs are the marks of the fates, which need no language.
 var signs = map[string]string{Selected: "", Rejected: "–", "opposed": "✕", Absent: "·"}
 
 func gridOf(points []Point, all []Standing) grid {

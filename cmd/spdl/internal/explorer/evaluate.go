@@ -9,8 +9,8 @@ import (
 // Evaluate measures a model's parameters.
 type Evaluate func(m params.Model, parameters []float64) (accuracy, loss float64, err error)
 
-// On returns an Evaluate that measures on a test set, which is read when it is
-// first needed. It is not safe for concurrent use.
+// On returns an Evaluate that measures on a test set, which it reads when it is first
+// called. It is not safe for concurrent use.
 func On(test func() (mnist.Set, error)) Evaluate {
 	var of params.Model
 	var evaluator *evaluate.Evaluator

@@ -25,10 +25,10 @@ type unit struct {
 	Alt   string
 }
 
-func (s *Server) model(r *http.Request) (view, error) {
+func (s *Server) model(r *http.Request) (content, error) {
 	status, running, points, err := s.tail.now()
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	b := struct {
 		abci.Status
@@ -45,7 +45,7 @@ func (s *Server) model(r *http.Request) (view, error) {
 		at := place{status.Epoch, status.Round - 1}
 		m, err := s.source.model(r.Context(), at)
 		if err != nil {
-			return view{}, err
+			return content{}, err
 		}
 		b.At, b.Epoch, b.Round, b.Hash, b.Bytes = &at, at.epoch, at.round, m.Hash, len(m.Parameters)
 		b.Units = unitsOf(running.Model)
@@ -55,7 +55,7 @@ func (s *Server) model(r *http.Request) (view, error) {
 			b.Last = &points[i]
 		}
 	}
-	return view{"model", "Model", b}, nil
+	return content{"model", "Model", b}, nil
 }
 
 // unitsOf returns the pictures of a model's first layer and says what each shows.

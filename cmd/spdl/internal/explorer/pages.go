@@ -52,14 +52,14 @@ type homePage struct {
 	Mechanism               string
 }
 
-func (s *Server) home(r *http.Request) (view, error) {
+func (s *Server) home(r *http.Request) (content, error) {
 	status, running, points, err := s.tail.now()
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	all, err := s.standings(r.Context())
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
 	b := homePage{Standings: all, Names: map[uint32]string{}, Budget: running.Privacy.Epsilon, Mechanism: running.Privacy.Mechanism}
@@ -79,7 +79,7 @@ func (s *Server) home(r *http.Request) (view, error) {
 	b.Epsilon = sparkOf("epsilon", points, func(p Point) *float64 { return p.Epsilon })
 	b.Grid = gridOf(points[max(0, len(points)-drawn):], all)
 	b.Rounds = newestFirst(points, shown)
-	return view{"home", "Training", b}, nil
+	return content{"home", "Training", b}, nil
 }
 
 // standings shows everybody's standing.
@@ -115,23 +115,23 @@ type roundsPage struct {
 }
 
 // rounds lists rounds of an epoch, 25 a page, by ?epoch= and ?before=.
-func (s *Server) rounds(r *http.Request) (view, error) {
+func (s *Server) rounds(r *http.Request) (content, error) {
 	epochs, err := ask[[]abci.EpochState](r.Context(), s.source, "/epochs")
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	if len(epochs) == 0 {
-		return view{}, fmt.Errorf("%w: no epoch", errNotFound)
+		return content{}, fmt.Errorf("%w: no epoch", errNotFound)
 	}
 	of := epochs[len(epochs)-1]
 	if q := r.URL.Query().Get("epoch"); q != "" {
 		epoch, err := number("epoch", q)
 		if err != nil {
-			return view{}, err
+			return content{}, err
 		}
 		i := slices.IndexFunc(epochs, func(e abci.EpochState) bool { return e.Epoch == epoch })
 		if i < 0 {
-			return view{}, fmt.Errorf("%w: epoch %d", errNotFound, epoch)
+			return content{}, fmt.Errorf("%w: epoch %d", errNotFound, epoch)
 		}
 		of = epochs[i]
 	}
@@ -139,7 +139,7 @@ func (s *Server) rounds(r *http.Request) (view, error) {
 	if q := r.URL.Query().Get("before"); q != "" {
 		x, err := number("before", q)
 		if err != nil {
-			return view{}, err
+			return content{}, err
 		}
 		until = min(until, x)
 	}
@@ -147,7 +147,7 @@ func (s *Server) rounds(r *http.Request) (view, error) {
 	for t := until; t > b.From; t-- {
 		record, err := s.source.record(r.Context(), place{of.Epoch, t - 1})
 		if err != nil {
-			return view{}, err
+			return content{}, err
 		}
 		b.Points = append(b.Points, pointOf(record))
 	}
@@ -158,7 +158,7 @@ func (s *Server) rounds(r *http.Request) (view, error) {
 		newer := min(until+shown, of.Rounds)
 		b.Newer = &newer
 	}
-	return view{"rounds", "Rounds", b}, nil
+	return content{"rounds", "Rounds", b}, nil
 }
 
 type roundPage struct {
@@ -170,14 +170,14 @@ type roundPage struct {
 	Scored       bool
 }
 
-func (s *Server) round(r *http.Request) (view, error) {
+func (s *Server) round(r *http.Request) (content, error) {
 	at, err := placeOf(r)
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	story, err := s.story(r.Context(), at)
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	b := roundPage{Story: story, Names: map[uint32]string{}}
 	for _, v := range story.Verdicts {
@@ -199,7 +199,7 @@ func (s *Server) round(r *http.Request) (view, error) {
 	if next := at.round + 1; at.epoch < status.Epoch || next < status.Round {
 		b.Next = &next
 	}
-	return view{"round", fmt.Sprintf("Round %d of epoch %d", at.round, at.epoch), b}, nil
+	return content{"round", fmt.Sprintf("Round %d of epoch %d", at.round, at.epoch), b}, nil
 }
 
 func placeOf(r *http.Request) (at place, err error) {
@@ -209,32 +209,32 @@ func placeOf(r *http.Request) (at place, err error) {
 	return at, err
 }
 
-func (s *Server) participants(r *http.Request) (view, error) {
+func (s *Server) participants(r *http.Request) (content, error) {
 	all, err := s.standings(r.Context())
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	spends, err := ask[[]abci.Spend](r.Context(), s.source, "/privacy")
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	members, err := ask[abci.Membership](r.Context(), s.source, "/membership")
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	by := map[uint32]abci.Spend{}
 	for _, x := range spends {
 		by[x.Participant] = x
 	}
-	return view{"participants", "Participants", struct {
+	return content{"participants", "Participants", struct {
 		Standings []Standing
 		Spends    map[uint32]abci.Spend
 		abci.Membership
 	}{all, by, members}}, nil
 }
 
-// A fare is the result of one round for one participant.
-type fare struct {
+// A result is what one round brought for one participant.
+type result struct {
 	Point
 	Verdict Verdict
 	Epsilon *float64
@@ -245,47 +245,47 @@ type participantPage struct {
 	Standing   Standing
 	Spend      abci.Spend
 	Offences   []app.Offence
-	Rounds     []fare
+	Rounds     []result
 	Reputation spark
 	Spent      spark
 	Address    string
 }
 
-func (s *Server) participant(r *http.Request) (view, error) {
+func (s *Server) participant(r *http.Request) (content, error) {
 	index, err := number("participant", r.PathValue("index"))
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	people, closed, known, err := s.source.ledger(r.Context())
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	if index >= uint64(len(people)) {
-		return view{}, fmt.Errorf("%w: participant %d of %d", errNotFound, index, len(people))
+		return content{}, fmt.Errorf("%w: participant %d of %d", errNotFound, index, len(people))
 	}
 	b := participantPage{Who: people[index]}
 	all, err := s.standings(r.Context())
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	if index >= uint64(len(all)) { // another chain, in between
-		return view{}, fmt.Errorf("%w: participant %d of %d", errNotFound, index, len(all))
+		return content{}, fmt.Errorf("%w: participant %d of %d", errNotFound, index, len(all))
 	}
 	b.Standing = all[index]
 	if b.Spend, err = ask[abci.Spend](r.Context(), s.source, "/privacy/"+strconv.FormatUint(index, 10)); err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	offences, err := ask[[]app.Offence](r.Context(), s.source, "/evidence")
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	for _, o := range offences {
 		if uint64(o.Participant) == index {
 			b.Offences = append(b.Offences, o)
 		}
 	}
-	if b.Rounds, err = s.fares(r.Context(), people, closed, known, uint32(index)); err != nil {
-		return view{}, err
+	if b.Rounds, err = s.results(r.Context(), people, closed, known, uint32(index)); err != nil {
+		return content{}, err
 	}
 	points := make([]Point, 0, len(b.Rounds))
 	reputation := map[uint64]*float64{}
@@ -301,28 +301,29 @@ func (s *Server) participant(r *http.Request) (view, error) {
 	b.Reputation = sparkOf("reputation", points, func(p Point) *float64 { return reputation[p.Round] })
 	b.Spent = sparkOf("epsilon", points, func(p Point) *float64 { return spent[p.Round] })
 	slices.Reverse(b.Rounds)
-	return view{"participant", fmt.Sprintf("Participant %d", index), b}, nil
+	return content{"participant", fmt.Sprintf("Participant %d", index), b}, nil
 }
 
-// fared is the number of rounds on a participant's page.
-const fared = 100
+// resultRounds is the number of rounds on a participant's page.
+const resultRounds = 100
 
-// fares returns a participant's last rounds of the running epoch, oldest first. The ledger is that
-// of the participant after closed rounds; if that is unknown, the fares leave out what was spent.
-func (s *Server) fares(ctx context.Context, people []app.Participant, closed place, known bool, index uint32) ([]fare, error) {
+// results returns a participant's results in the last rounds of the running epoch, oldest first. The
+// ledger is that of the participant after closed rounds; if known is false, the results leave out
+// what was spent.
+func (s *Server) results(ctx context.Context, people []app.Participant, closed place, known bool, index uint32) ([]result, error) {
 	status, running, _, err := s.tail.now()
 	if err != nil {
 		return nil, err
 	}
-	var out []fare
+	var out []result
 	var records []*app.Record
 	var before map[uint32]int64
-	for t := closed.round - min(closed.round, fared); t < closed.round; t++ {
+	for t := closed.round - min(closed.round, resultRounds); t < closed.round; t++ {
 		record, err := s.source.record(ctx, place{closed.epoch, t})
 		if err != nil {
 			return nil, err
 		}
-		f := fare{Point: pointOf(record)}
+		f := result{Point: pointOf(record)}
 		for _, v := range verdicts(record, people, before) {
 			if v.Participant == index {
 				f.Verdict = v
@@ -339,7 +340,7 @@ func (s *Server) fares(ctx context.Context, people []app.Participant, closed pla
 			out[i].Epsilon = epsilon
 		}
 	}
-	return slices.DeleteFunc(out, func(f fare) bool {
+	return slices.DeleteFunc(out, func(f result) bool {
 		return f.Verdict.Fate == "" || f.Verdict.Fate == Absent && f.Round < people[index].Joined
 	}), nil
 }
@@ -351,10 +352,10 @@ type election struct {
 	Outputs []uint32 // largest first
 }
 
-func (s *Server) elections(r *http.Request) (view, error) {
+func (s *Server) elections(r *http.Request) (content, error) {
 	status, running, points, err := s.tail.now()
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	b := struct {
 		Open   *abci.Leader
@@ -369,12 +370,12 @@ func (s *Server) elections(r *http.Request) (view, error) {
 		case err == nil:
 			b.Open = &open
 		case !asRefusal(err, &refusal): // finished in between
-			return view{}, err
+			return content{}, err
 		}
 	}
 	people, err := s.source.participants(r.Context())
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	for _, p := range people {
 		b.Names[p.Index] = p.Moniker
@@ -382,7 +383,7 @@ func (s *Server) elections(r *http.Request) (view, error) {
 	for _, p := range newestFirst(points, shown) {
 		record, err := s.source.record(r.Context(), place{p.Epoch, p.Round})
 		if err != nil {
-			return view{}, err
+			return content{}, err
 		}
 		e := election{Point: p, Ranking: record.Ranking, Seed: hex.EncodeToString(record.Seed)}
 		order := slices.Clone(record.Contributions)
@@ -392,5 +393,5 @@ func (s *Server) elections(r *http.Request) (view, error) {
 		}
 		b.Closed = append(b.Closed, e)
 	}
-	return view{"elections", "Elections", b}, nil
+	return content{"elections", "Elections", b}, nil
 }

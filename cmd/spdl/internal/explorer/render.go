@@ -21,8 +21,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// view is a page: the name of its template, its title, and what it shows.
-type view struct {
+// content is what a page has of its own: the name of its template, its title, and what it shows.
+type content struct {
 	name, title string
 	body        any
 }
@@ -80,7 +80,7 @@ func parse() map[string]*template.Template {
 
 // render writes a page and returns it, or nil if that failed. It completes the page before it sends
 // the first byte.
-func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, v view) []byte {
+func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, v content) []byte {
 	p := page{Title: v.title, Section: v.name, Body: v.body}
 	if v.name == "search" {
 		p.Query = r.URL.Query().Get("q")
@@ -134,7 +134,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, code int, text s
 		writeJSON(w, code, map[string]string{"error": text})
 		return
 	}
-	s.render(w, r, code, view{"error", http.StatusText(code), struct {
+	s.render(w, r, code, content{"error", http.StatusText(code), struct {
 		Code int
 		Text string
 	}{code, text}})

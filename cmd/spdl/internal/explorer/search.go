@@ -43,7 +43,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	if len(all) == 0 && q != "" {
 		code = http.StatusNotFound
 	}
-	s.render(w, r, code, view{"search", "Search", struct {
+	s.render(w, r, code, content{"search", "Search", struct {
 		Asked string
 		Found []found
 	}{q, all}})

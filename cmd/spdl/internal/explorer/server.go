@@ -149,7 +149,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, page := range map[string]func(*http.Request) (view, error){
+	for pattern, page := range map[string]func(*http.Request) (content, error){
 		"/{$}": s.home, "/blocks": s.blocks, "/block/{height}": s.block, "/tx/{hash}": s.tx,
 		"/rounds": s.rounds, "/round/{epoch}/{round}": s.round,
 		"/participants": s.participants, "/participant/{index}": s.participant, "/validators": s.validators, "/elections": s.elections,

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// pageShare is how many connections a client may have beside its streams, however
+// pageShare is the number of connections that a client may have beside its streams, however
 // few there are in all: a browser opens six.
 const pageShare = 16
 

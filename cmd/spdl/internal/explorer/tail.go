@@ -59,7 +59,7 @@ func pointOf(r *app.Record) Point {
 // what is kept.
 const firstPoints, keptPoints = 256, 1024
 
-// perTick is how many models are measured between two looks at the chain.
+// perTick is the largest number of models that are measured between two looks at the chain.
 const perTick = 4
 
 // tail follows the chain for all readers.
@@ -78,7 +78,7 @@ type tail struct {
 
 	epoch, next uint64 // the round to read next
 
-	looks atomic.Uint64 // at the chain, those that failed too
+	looks atomic.Uint64 // number of looks at the chain, including those that failed
 }
 
 // event is the text of one event of a stream; "" where the body is no JSON.
@@ -90,7 +90,7 @@ func event(name string, body any) []byte {
 	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, visible(raw, forJSON))
 }
 
-// queued is how many looks at the chain a reader may fall behind.
+// queued is the number of looks at the chain that a reader may fall behind.
 const queued = 32
 
 func newTail(s *source, e Evaluate, log func(string, ...any)) *tail {
@@ -164,8 +164,8 @@ func (t *tail) look(ctx context.Context) (err error) {
 	return nil
 }
 
-// turn begins, again where the chain is another one or has been set back, and
-// reads the parameters of a new epoch.
+// turn begins the history, and does so again if the chain is another one or has been set
+// back. It reads the parameters of a new epoch.
 func (t *tail) turn(ctx context.Context, status abci.Status) error {
 	t.mu.Lock()
 	last, begun := t.status, t.begun

@@ -173,7 +173,7 @@ func (s *Server) answerModel(w http.ResponseWriter, r *http.Request) {
 			s.fail(w, r, err)
 			return
 		}
-		numbers := make([]*float64, len(x)) // a lost model has NaNs, which JSON has not
+		numbers := make([]*float64, len(x)) // a model that has overflowed has NaNs, and JSON has none
 		for i := range x {
 			numbers[i] = finite(x[i])
 		}

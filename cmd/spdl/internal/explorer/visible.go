@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// stacked is how many combining marks may follow one another.
+// stacked is the number of combining marks that may follow one another.
 const stacked = 4
 
 // visible rewrites finished text: what does not print (control characters,

@@ -1,5 +1,5 @@
-// Package history tells what a chain did: it replays the blocks, measures the
-// model of every round, and makes the sections of a report of that.
+// Package history reports what a chain did: it replays the blocks, measures the model
+// of every round, and makes the sections of a report.
 package history
 
 import (
@@ -36,12 +36,12 @@ type round struct {
 	reputations []float64 // by participant
 }
 
-// tally is what a participant did in all rounds.
+// tally counts what a participant did in all rounds.
 type tally struct{ included, selected, opposed, led int }
 
-// most is how many rounds a report holds: of a longer chain every second, every
-// fourth and so on, and the last, so that it can be read, and measured while one
-// waits.
+// most bounds the number of rounds in a report, so that it can be read, and measured while
+// one waits. Of a longer chain it holds every second, fourth or eighth round, and so on,
+// and the last.
 const most = 400
 
 // Read replays a source, as an audit does, and measures models on a test set.

@@ -55,7 +55,7 @@ func (c *Chain) line(name string, of func(round) float64) figure.Line {
 	return l
 }
 
-// few is how many participants have a line of their own.
+// few is the largest number of participants that have a line each.
 const few = 10
 
 func (c *Chain) figure() figure.Figure {

@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/abci"
 )
 
-// Build names the program that computes: its version, and where that does not
-// tell what was built, the hash of the file.
+// Build names this program: by its version, and if that does not identify what was
+// built, by the hash of its file too.
 func Build() (string, error) {
 	v := abci.Version
 	if v != abci.Unreleased && !strings.HasSuffix(v, "-dirty") {

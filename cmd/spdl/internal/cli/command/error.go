@@ -77,7 +77,8 @@ func wantsJSON(args []string) bool {
 	return *output == "json"
 }
 
-// flagError is wrong use; a flag that does not exist may be misspelt.
+// flagError makes an error about flags wrong use, and names the flag that a misspelt one
+// may have meant.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -88,7 +89,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return Usage(err)
 }
 
-// CheckArgs makes wrong arguments of a command, and of those under it, wrong use.
+// CheckArgs makes errors about the arguments of a command, and of its subcommands, wrong
+// use.
 func CheckArgs(cmd *cobra.Command) {
 	check := cmd.Args
 	cmd.Args = func(c *cobra.Command, args []string) error {
@@ -111,12 +113,13 @@ func CheckArgs(cmd *cobra.Command) {
 	}
 }
 
-// UnknownCommand says that a command has no such subcommand, and which was meant.
+// UnknownCommand returns the error that a command has no such subcommand, with those that
+// may have been meant.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	return meant(fmt.Errorf("unknown command %q for %q", name, cmd.CommandPath()), cmd.SuggestionsFor(name), "")
 }
 
-// meant adds to an error what was meant.
+// meant adds to an error what may have been meant.
 func meant(err error, close []string, prefix string) error {
 	if len(close) == 0 {
 		return err

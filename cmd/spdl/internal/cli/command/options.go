@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/viper"
 )
 
-// upper makes the name of a flag that of its environment variable.
+// upper turns the name of a flag into that of its environment variable.
 var upper = strings.NewReplacer("-", "_")
 
 // fill decodes flags and their environment into the options struct that o points

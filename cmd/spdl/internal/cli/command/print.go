@@ -67,7 +67,7 @@ func (r *Run) LogAt(level, otherwise string) (log.Logger, error) {
 	return logger, nil
 }
 
-// CheckChainID is CometBFT's bound on --chain-id.
+// CheckChainID applies CometBFT's bound to --chain-id.
 func CheckChainID(id string) error {
 	if len(id) > types.MaxChainIDLen {
 		return Usage(fmt.Errorf("--chain-id %q has %d bytes, at most %d", id, len(id), types.MaxChainIDLen))

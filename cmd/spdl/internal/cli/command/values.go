@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// distance is the number of edits within which a word may be a misspelt other.
+// distance is the largest number of edits between a word and a misspelling of it.
 const distance = 2
 
 // known marks a flag whose values are known; they are in the annotation.
@@ -60,7 +60,7 @@ func suggest(cmd *cobra.Command, err error) error {
 	return meant(err, near, "")
 }
 
-// closest are the words that another may be a misspelling of, by cobra's measure.
+// closest returns the words that a word may be a misspelling of, by cobra's measure.
 func closest(word string, all []string) []string {
 	c := &cobra.Command{SuggestionsMinimumDistance: distance}
 	for _, name := range all {

@@ -104,7 +104,7 @@ func (given *options) check(chosen []experiment.Experiment) (experiment.Options,
 	return o, nil
 }
 
-// experiments are the named ones, in order, each once.
+// experiments returns the named experiments, in order, each once.
 func experiments(names []string) (chosen []experiment.Experiment, err error) {
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -134,7 +134,7 @@ func list(given []string) []string {
 	return given
 }
 
-// line is the command that makes the same files again, wherever.
+// line returns the command that makes the same files again, in whatever folder.
 func (given *options) line(names []string) string {
 	line := "spdl experiment " + strings.Join(names, " ")
 	if given.Seeds != 1 {

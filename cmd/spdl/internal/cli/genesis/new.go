@@ -22,7 +22,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/shape"
 )
 
-// entry is what a participant gives away for a shared genesis. Nothing of it is
+// entry holds what a participant publishes for a shared genesis. Nothing in it is
 // secret.
 type entry struct {
 	ChainID      string       `json:"chain_id"`

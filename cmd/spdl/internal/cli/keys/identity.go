@@ -18,7 +18,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
-// Options says which participant's keys.
+// Options names a participant's keys.
 type Options struct {
 	Key string `mapstructure:"key"`
 }
@@ -35,7 +35,7 @@ func Flag(cmd *cobra.Command) {
 	cmd.Flags().String("key", "", "participant key file, relative to the home (default: worker.key_file of app.toml)")
 }
 
-// File is the participant key file of --key or of the home.
+// File returns the participant key file of --key or of the home.
 func (o Options) File(c *config.Config, a node.AppConfig) string {
 	if o.Key != "" {
 		return node.InHome(c, o.Key)
@@ -50,7 +50,7 @@ func IdentityFlags(cmd *cobra.Command) {
 	cmd.Flags().Bool("worker-only", false, "without a validator: the participant trains, and another's node speaks for it")
 }
 
-// Identity is the public side of the home, as the flags have it, with its keys.
+// Identity returns the public side of the home, changed by the flags, and its keys.
 func (o IdentityOptions) Identity(r *command.Run, key Options) (app.Identity, worker.Keys, error) {
 	c, a, err := r.LoadHome()
 	if err != nil {
@@ -77,7 +77,7 @@ func (o IdentityOptions) Identity(r *command.Run, key Options) (app.Identity, wo
 			return who, keys, err
 		}
 	}
-	err = who.Check() // before others get it, who would refuse it
+	err = who.Check() // other nodes would refuse it
 	if err != nil && (o.Moniker != nil || o.Address != nil) {
 		err = command.Usage(err)
 	}
@@ -104,8 +104,8 @@ func ConsensusKey(path string) (ed25519.PrivateKey, error) {
 	return k.PrivKey.Bytes(), nil
 }
 
-// address is where config.toml says that the node is reached; "" where it names
-// no host that others could reach.
+// address returns the address at which config.toml says that the node is reached, or "" if
+// that names no host that other nodes could reach.
 func address(c *config.Config) (string, error) {
 	at := c.P2P.ExternalAddress
 	if at == "" {

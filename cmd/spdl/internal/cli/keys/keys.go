@@ -23,7 +23,7 @@ func Commands() *cobra.Command {
 	return command.Group("keys", "Show and make a participant's keys", keysShow(), keysNew())
 }
 
-// publicKeys are what others may know of a home.
+// publicKeys holds what everybody may know of a home.
 type publicKeys struct {
 	File        string     `json:"file"`
 	Participant string     `json:"participant_id"` // of a participant that never rotated its signing key
@@ -33,7 +33,7 @@ type publicKeys struct {
 	NodeID      string     `json:"node_id,omitempty"`
 }
 
-// publicKey is one key in both forms that one meets it in.
+// publicKey is one key in the two forms that files and answers have.
 type publicKey struct {
 	Hex    string `json:"hex"`
 	Base64 string `json:"base64"`

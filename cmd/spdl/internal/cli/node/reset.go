@@ -18,8 +18,8 @@ type loss struct {
 	Kept    []string `json:"kept"`
 }
 
-// lossOf names the files of a home. What was signed last is set back with the
-// blocks, and so is among what is lost.
+// lossOf names the files of a home. The record of the last signature is set
+// back with the blocks, so it is among the losses.
 func lossOf(c *config.Config, a node.AppConfig) loss {
 	return loss{
 		Removed: []string{c.DBDir() + " (blocks, state, snapshots)", c.PrivValidatorStateFile() + " (what the validator signed last)",
@@ -33,7 +33,7 @@ func (l loss) text(w io.Writer) error {
 	return err
 }
 
-// Reset has CometBFT's name for it.
+// Reset returns the command, which has CometBFT's name.
 func Reset() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "unsafe-reset-all",

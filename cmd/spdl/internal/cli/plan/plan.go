@@ -103,7 +103,7 @@ func Plannable() (names []string) {
 	return names
 }
 
-// input is what the flags ask for, on top of a preset.
+// input returns what the flags ask for, on top of a preset.
 func (o *options) input() (in plan.Input, err error) {
 	n := o.Participants
 	p, err := preset.New(command.Or(o.Preset, Plannable()[0]), n)
@@ -131,7 +131,7 @@ func (o *options) input() (in plan.Input, err error) {
 	return in, o.privacy(&in, p.Privacy.NoiseMultiplier)
 }
 
-// privacy settles the flags of which one stands for another.
+// privacy applies the flags that exclude each other.
 func (o *options) privacy(in *plan.Input, presets float64) error {
 	switch rate, batch := o.SamplingRate != nil, o.Batch != nil; {
 	case rate && batch:

@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// RuleReport is a rule before a number of participants.
+// RuleReport reports what a rule can do for a number of participants.
 type RuleReport struct {
 	Name   string `json:"name"`
 	Usable bool   `json:"usable"`        // it can aggregate N-f gradients
@@ -90,7 +90,8 @@ func rulesText(w io.Writer, all []RuleReport, n, f int) error {
 	return t.Flush()
 }
 
-// wanted is what a rule's condition asks for, of buckets where it is about them.
+// wanted returns what a rule's condition asks of N, or of the number of buckets, N', if it is about
+// buckets.
 func wanted(r RuleReport) string {
 	_, want, ok := strings.Cut(r.Why, "want ")
 	if !ok {

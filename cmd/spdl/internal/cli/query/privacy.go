@@ -35,10 +35,10 @@ func queryPrivacy() *cobra.Command {
 		}}.command()
 }
 
-// TestChain is said beside every epsilon of such a chain.
+// TestChain stands beside every epsilon of a test chain.
 const TestChain = "TEST CHAIN ONLY: noise may be known, nothing is private"
 
-// spentText is an epsilon, or that there is none.
+// spentText returns an epsilon as text, or says that there is none.
 func spentText(epsilon *float64) string {
 	if epsilon == nil {
 		return "NO DP GUARANTEE"

@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
-// Path is the query path that arguments ask for.
+// Path returns the query path that arguments ask for.
 type Path func(context.Context, *client.Client, []string) (string, error)
 
 // Prove asks with proof, and computes the application hash that the answer leads
@@ -25,12 +25,12 @@ func Prove(ctx context.Context, c *client.Client, path Path, args []string) (ask
 	return asked, p, root, err
 }
 
-// fixed is the path of a question without arguments.
+// fixed returns the path of a question without arguments.
 func fixed(path string) Path {
 	return func(context.Context, *client.Client, []string) (string, error) { return path, nil }
 }
 
-// ofRound is the path of what is kept of each round.
+// ofRound returns the path of something that is kept of each round.
 func ofRound(name string) Path {
 	return func(ctx context.Context, c *client.Client, args []string) (string, error) {
 		epoch, t, err := RoundArgument(ctx, c, args)
@@ -38,7 +38,7 @@ func ofRound(name string) Path {
 	}
 }
 
-// ofModel is the path of the model as it stands, or of the one after a round.
+// ofModel returns the path of the model as it stands, or of the one after a round.
 func ofModel(ctx context.Context, c *client.Client, args []string) (string, error) {
 	if len(args) == 0 {
 		return "model", nil

@@ -19,8 +19,6 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
-// command.QueryTimeout bounds one query.
-
 // question is a command that asks a node and shows the answer.
 type question struct {
 	use, short string
@@ -104,7 +102,7 @@ func queryRound() *cobra.Command {
 		}}.command()
 }
 
-// RoundNumbers are the arguments [[epoch] round].
+// RoundNumbers reads the arguments [[epoch] round].
 func RoundNumbers(args []string) (numbers []uint64, err error) {
 	for _, arg := range args {
 		x, err := strconv.ParseUint(arg, 10, 64)
@@ -146,8 +144,8 @@ func ParticipantIndex(arg string) (uint32, error) {
 	return uint32(index), nil
 }
 
-// RoundArgument is the round asked for, of the running epoch if none is named;
-// or the last closed one.
+// RoundArgument returns the round that the arguments name, of the running epoch if they
+// name no epoch, or else the last closed round.
 func RoundArgument(ctx context.Context, c *client.Client, args []string) (epoch, round uint64, err error) {
 	numbers, err := RoundNumbers(args)
 	if err != nil {
@@ -200,7 +198,7 @@ func queryModel() *cobra.Command {
 		}}.command()
 }
 
-// modelArgument is the model after the round asked for, or as it stands.
+// modelArgument returns the model after the round that the arguments name, or as it stands.
 func modelArgument(ctx context.Context, c *client.Client, args []string) (abci.ModelState, error) {
 	if len(args) == 0 {
 		return c.Model(ctx)

@@ -62,8 +62,8 @@ func runReport(r *command.Run, o *options, args []string) error {
 	return found
 }
 
-// chainHome is the home of a chain's node in a folder: itself, or a localnet's
-// first.
+// chainHome returns the home of a chain's node in a folder: the folder itself, or the first
+// home of a localnet.
 func chainHome(dir string) (home string, ok bool) {
 	if testnet.Made(dir) {
 		dir = filepath.Join(dir, "node0")
@@ -72,8 +72,8 @@ func chainHome(dir string) (home string, ok bool) {
 	return dir, err == nil
 }
 
-// chainReport is the page of a stopped node's chain. What the replay found wrong
-// with it comes beside the page.
+// chainReport returns the page of a stopped node's chain, and beside it what the replay found
+// wrong with the chain.
 func chainReport(r *command.Run, dir, home string) (page []byte, found, err error) {
 	c, a, err := node.Load(home)
 	if err != nil {

@@ -40,7 +40,7 @@ func Flags(cmd *cobra.Command, base string) {
 	command.Values(cmd, "rule", rules.Names()...)
 }
 
-// Check refuses what the options cannot say, whoever is asked next.
+// Check refuses options that contradict each other or are out of range, whatever the chain is.
 func (o *Options) Check() error {
 	switch {
 	case o.Preset != "" && o.Params != "":
@@ -59,8 +59,8 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// Shape returns the parameters for n participants, valid, and tells warn what weakens
-// a guarantee.
+// Shape returns valid parameters for n participants, and passes to warn what weakens a
+// guarantee.
 func (o *Options) Shape(n int, base func() (params.Params, error), warn func(string)) (p params.Params, err error) {
 	if err := o.Check(); err != nil {
 		return p, err
@@ -131,9 +131,8 @@ func (o *Options) account(p *params.Params) error {
 		asked, p.Training.Rounds, cost, p.Privacy.Delta)
 }
 
-// readParams reads a file of parameters, which is a value of --params as a
-// manifest is one of --manifest. Unknown fields are refused: a misspelt one must
-// not become its zero value.
+// readParams reads the file of --params. A mistake in it is wrong use. Unknown fields are
+// refused: a misspelt one must not become its zero value.
 func readParams(file string) (p params.Params, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -67,7 +67,7 @@ func runStart(r *command.Run, o *startOptions, _ []string) (err error) {
 	return o.run(r.Context, n, e, report)
 }
 
-// net is the net that a folder holds, or a new one.
+// net returns the net that a folder holds, or a new one.
 func (o *startOptions) net(home string) (*testnet.Net, error) {
 	if !testnet.Made(home) {
 		m, err := o.manifest(home)
@@ -97,7 +97,7 @@ func (o *startOptions) perturbable(m testnet.Manifest) error {
 	return nil
 }
 
-// evaluator is nil with --no-eval.
+// evaluator returns the evaluator of models, nil with --no-eval.
 func (o *startOptions) evaluator(n *testnet.Net) (*evaluate.Evaluator, error) {
 	if o.NoEval {
 		return nil, nil
@@ -109,7 +109,7 @@ func (o *startOptions) evaluator(n *testnet.Net) (*evaluate.Evaluator, error) {
 	return evaluate.New(data.Test, n.Genesis.Params.Model)
 }
 
-// localnet is a net that runs, of either kind.
+// localnet is a running net, of processes or in this process.
 type localnet interface {
 	Failed() <-chan error
 	PeakRSS() int64
@@ -149,7 +149,7 @@ func (o *startOptions) run(ctx context.Context, n *testnet.Net, e *evaluate.Eval
 	return errors.Join(err, nodes.Stop())
 }
 
-// launch starts the nodes and returns what sets their perturbations off.
+// launch starts the nodes and returns the function that sets off the perturbations of a round.
 func (o *startOptions) launch(n *testnet.Net) (localnet, func(context.Context, uint64), error) {
 	if o.InProcess {
 		nodes, err := testnet.StartInProcess(n, log.NewNopLogger())

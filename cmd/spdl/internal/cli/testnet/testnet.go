@@ -42,7 +42,7 @@ func manifestFlags(cmd *cobra.Command) {
 	command.Values(cmd, "partition", node.PartitionIID, node.PartitionDirichlet)
 }
 
-// manifestOptions describe a net. What is nil is the manifest file's, or the
+// manifestOptions describe a net. For a nil field the manifest file decides, or the
 // default.
 type manifestOptions struct {
 	Validators *int     `mapstructure:"validators"`
@@ -58,8 +58,8 @@ type manifestOptions struct {
 	Manifest   string   `mapstructure:"manifest"`
 }
 
-// manifest returns the manifest of the options and, behind them, of the file. What no
-// net can be made of is wrong use.
+// manifest returns the manifest of the file, in which the options replace fields. A
+// manifest of which no net can be made is wrong use.
 func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) {
 	if err := errors.Join(command.Positive("validators", o.Validators), command.Positive("rounds", o.Rounds), command.Positive("alpha", o.Alpha),
 		command.Positive("seed", o.Seed), command.Positive("neighbours", o.Neighbours)); err != nil {

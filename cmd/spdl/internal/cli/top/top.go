@@ -22,7 +22,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
 )
 
-// The ANSI sequences of top, all there are.
+// All ANSI sequences that top writes.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l" // the other screen, no cursor, no wrapping
 	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
@@ -31,7 +31,7 @@ const (
 	clearBelow  = "\x1b[J"
 )
 
-// monikerRunes is how much of a moniker is shown.
+// monikerRunes is the number of characters of a moniker that are shown.
 const monikerRunes = 32
 
 // Glance is what top shows.
@@ -108,8 +108,8 @@ func runTop(r *command.Run, o *options, _ []string) error {
 	}
 }
 
-// frame writes one look: over the last one on a screen, below it elsewhere, as
-// one line of JSON with -o json.
+// frame writes one glance: on a screen over the last one, elsewhere below it, and with
+// -o json as one line of JSON.
 func frame(w io.Writer, g *Glance, screen, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(g)
@@ -228,7 +228,7 @@ func standingsText(w io.Writer, g *Glance) error {
 	return t.Flush()
 }
 
-// fateOf is what became of a gradient in the last round.
+// fateOf says what became of a gradient in the last round.
 func fateOf(c app.Contribution, there bool) string {
 	fate := "left out"
 	switch {
@@ -255,8 +255,8 @@ func meter(x, of uint64) string {
 
 func firstOf(list []uint32, n int) []uint32 { return list[:min(n, len(list))] }
 
-// name is a foreign name on one line: without what drives a terminal, changes
-// the direction of text or piles marks upon it, and not endless.
+// name returns a foreign name as one short line, without anything that drives a terminal,
+// changes the direction of text or piles marks upon it.
 func name(text string) string { return oneLine(text, monikerRunes) }
 
 func oneLine(text string, runes int) string {

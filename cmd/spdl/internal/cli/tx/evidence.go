@@ -76,7 +76,7 @@ func readTx(file string, fromJSON bool) (*tx.Tx, error) {
 		return tx.Decode(of.Tx)
 	}
 	if raw, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(data))); err == nil {
-		return tx.Decode(raw) // no transaction's bytes are base64: the first is a tag, 8
+		return tx.Decode(raw) // a transaction begins with the byte 8, which is not base64
 	}
 	return tx.Decode(data)
 }

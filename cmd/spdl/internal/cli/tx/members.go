@@ -17,7 +17,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
 )
 
-// prefixDigits is the least of an id that names it.
+// prefixDigits is the least number of an id's first digits that may stand for it.
 const prefixDigits = 8
 
 type joinOptions struct {
@@ -99,7 +99,7 @@ func txApprove() *cobra.Command {
 	return cmd
 }
 
-// joinFile is the transaction in the file of --join, where it is given.
+// joinFile returns the transaction in the file of --join, or nil without one.
 func joinFile(file string, id []byte) ([]byte, error) {
 	if file == "" {
 		return nil, nil
@@ -114,8 +114,8 @@ func joinFile(file string, id []byte) ([]byte, error) {
 	return t.Raw, nil
 }
 
-// proposal finds a proposal by its id or the beginning of it. An id that is
-// whole is the node's to judge.
+// proposal finds a proposal by its id or the beginning of it. It leaves a whole id to
+// the node to judge.
 func (s *sender) proposal(ctx context.Context, arg string) ([]byte, error) {
 	if err := checkPrefix("proposal", arg); err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func checkPrefix(what, arg string) error {
 	return nil
 }
 
-// unique is the position of the one id that begins with a prefix.
+// unique returns the position of the one id that begins with a prefix.
 func unique(what, prefix string, ids []string) (int, error) {
 	found := -1
 	for i, id := range ids {
@@ -194,7 +194,7 @@ func txRemove() *cobra.Command {
 		})
 }
 
-// proposing is what a proposal about a participant says: who proposes, about whom,
+// proposing returns what a proposal about a participant holds: the proposer, the subject
 // and the nonce after the proposer's last.
 func (s *sender) proposing(ctx context.Context, arg string) (proposer, subject uint32, nonce uint64, err error) {
 	if subject, err = s.subject(ctx, arg); err != nil {

@@ -17,8 +17,8 @@ func printRaw(w io.Writer, raw []byte) error {
 	return err
 }
 
-// outlook says what a transaction that a block holds leads to: made already,
-// dropped by the rules of the round boundary, or what it waits for.
+// outlook says what a transaction in a block has led to: a proposal was enacted, or dropped
+// by the rules of the round boundary, or waits for something.
 func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *Report) (string, error) {
 	if t.Kind() == tx.KindEvidence {
 		return "the participant's reputation is 0: spdl query evidence", nil
@@ -52,7 +52,7 @@ func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *Report) (string, erro
 }
 
 // waits says what the proposal waits for, "" where a round boundary may yet decide it.
-// It is the last look where nothing more will be asked.
+// With last, nothing will be asked again.
 func (r *Report) waits(m abci.Membership, last bool) string {
 	at := slices.IndexFunc(m.Proposals, func(p abci.Proposal) bool { return p.ID == r.Proposal })
 	switch {
@@ -64,8 +64,8 @@ func (r *Report) waits(m abci.Membership, last bool) string {
 	return ""
 }
 
-// boundaryPolls is how often an accepted proposal is looked for before it is left
-// to its round.
+// boundaryPolls is the number of times that an accepted proposal is looked for before the
+// command ends without its enactment.
 const boundaryPolls = 50
 
 // enacted reports what the block of a height made of a proposal, if anything.
@@ -80,8 +80,7 @@ func (s *sender) enacted(ctx context.Context, height int64, proposal string) (do
 	return true, fmt.Sprintf("in force since height %d", e.Height), nil
 }
 
-// awaits says what a proposal waits for. Approvals count of those who are
-// active.
+// awaits says what a proposal waits for. The approvals of active participants count.
 func awaits(m abci.Membership, p abci.Proposal) string {
 	switch {
 	case p.Accepted && p.Kind == tx.KindStartEpoch.String():

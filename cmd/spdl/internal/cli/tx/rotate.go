@@ -28,7 +28,7 @@ func txRotate() *cobra.Command {
 		Long: "Replace keys of the participant at the next round boundary (default: the signing and the VRF key).\n" +
 			"The new keys lie in <key file>.next until the chain knows them; then they become the key file, and the keys before\n" +
 			"are kept as <key file>.<their public key>.old. A rotation that was cut off goes on when it is asked for again.\n" +
-			"A running worker notices a new signing key by itself; after --vrf alone it must be restarted.\n" +
+			"A running worker takes the new keys by itself, a round later at most.\n" +
 			"A new consensus key is made elsewhere: run the node with its priv_validator_key.json once the rotation is in force,\n" +
 			"two heights later, and never two nodes with one key.",
 	}, runRotate)
@@ -49,7 +49,7 @@ type rotateOptions struct {
 	ConsensusKeyFile string `mapstructure:"consensus-key-file"`
 }
 
-// rotation is what a participant changes.
+// rotation holds the keys that a participant changes.
 type rotation struct {
 	*sender
 	signing, vrf bool
@@ -60,7 +60,7 @@ type rotation struct {
 }
 
 // newRotation reads what is asked for, and the next keys of a rotation that was
-// cut off. It makes none: who is no participant shall find no keys left behind.
+// cut off. It makes none, so that a home that is no participant's is left without new keys.
 func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
 	r := &rotation{sender: s, signing: o.Signing, vrf: o.VRF, next: s.keys}
 	file, asked := o.ConsensusKeyFile, o.Consensus
@@ -115,8 +115,8 @@ func (r *rotation) done(p app.Participant) bool {
 
 func (r *rotation) vrfKey() ed25519.PublicKey { return r.next.VRF.Public().(ed25519.PublicKey) }
 
-// holder is the participant that rotates. Where the rotation was cut off after
-// it came into force, the chain knows it by the next key.
+// holder returns the participant that rotates. If the rotation was cut off after it came
+// into force, the chain knows the participant by the next key.
 func (r *rotation) holder(ctx context.Context) (app.Participant, error) {
 	all, err := r.Participants(ctx)
 	if err != nil {
@@ -128,8 +128,8 @@ func (r *rotation) holder(ctx context.Context) (app.Participant, error) {
 	return holder(all, r.keyFile, r.keys)
 }
 
-// body is the transaction's, with the proofs that the new keys are the
-// sender's.
+// body returns the transaction's body, with the proofs that the sender holds the new
+// keys.
 func (r *rotation) body(ctx context.Context, p app.Participant) (tx.Body, error) {
 	chainID, err := r.chain(ctx)
 	if err != nil {
@@ -233,7 +233,7 @@ func (r *rotation) inForce(ctx context.Context, index uint32, proposal string) e
 		case err == nil && uint64(index) < uint64(len(all)) && r.done(all[index]):
 			return nil
 		case gone && err == nil:
-			return fmt.Errorf("the rotation waits no more and participant %d has its keys of before: it was dropped; the next keys are still in %s", index, node.NextKeyFile(r.keyFile))
+			return fmt.Errorf("the rotation was dropped, and participant %d keeps its keys; the next keys are still in %s", index, node.NextKeyFile(r.keyFile))
 		}
 		waits, err := r.waits(wait, proposal)
 		gone = err == nil && !waits // and the participants are to be looked at once more
@@ -257,9 +257,6 @@ func (r *rotation) settle(out *Report) error {
 			return fmt.Errorf("the rotation is in force, and its keys are in %s: %w", node.NextKeyFile(r.keyFile), err)
 		}
 		out.Next = fmt.Sprintf("the new keys are in %s, those before in %s; a running worker takes them by itself", r.keyFile, kept)
-		if !r.signing {
-			out.Next = fmt.Sprintf("the new keys are in %s, those before in %s; restart the worker, or the node that it runs in", r.keyFile, kept)
-		}
 	}
 	if r.consensus != nil {
 		out.Next += fmt.Sprintf("; two heights after the rotation the validator is %s: stop the node, put the new priv_validator_key.json in place, start it", hex.EncodeToString(r.consensus))

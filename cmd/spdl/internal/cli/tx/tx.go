@@ -23,7 +23,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
 )
 
-// pollInterval is how often a node is asked what became of a transaction.
+// pollInterval is the time between two questions about a transaction.
 const pollInterval = 100 * time.Millisecond
 
 func Commands() *cobra.Command {
@@ -31,7 +31,7 @@ func Commands() *cobra.Command {
 		txJoin(), txApprove(), txLeave(), txRotate(), txRestore(), txRemove(), txEvidence(), txStartEpoch())
 }
 
-// sendOptions are what sends a transaction.
+// sendOptions are the options of a command that sends a transaction.
 type sendOptions struct {
 	command.Node    `mapstructure:",squash"`
 	command.Timeout `mapstructure:",squash"`
@@ -39,14 +39,14 @@ type sendOptions struct {
 	DryRun          bool `mapstructure:"dry-run"`
 }
 
-// signOptions are what signs one and sends it.
+// signOptions are those of a command that signs one and sends it.
 type signOptions struct {
 	sendOptions  `mapstructure:",squash"`
 	keys.Options `mapstructure:",squash"`
 	ChainID      string `mapstructure:"chain-id"`
 }
 
-// sendFlags are what sends a transaction.
+// sendFlags adds the flags of sendOptions.
 func sendFlags(cmd *cobra.Command) {
 	command.NodeFlag(cmd)
 	cmd.Flags().Bool("wait", true, "wait until a block holds the transaction")
@@ -54,7 +54,7 @@ func sendFlags(cmd *cobra.Command) {
 	cmd.Flags().Bool("dry-run", false, "print the transaction as base64 and send nothing")
 }
 
-// signFlags are what signs one.
+// signFlags adds those of signOptions.
 func signFlags(cmd *cobra.Command) {
 	cmd.Flags().String("chain-id", "", "id of the chain (default: what the node says)")
 	keys.Flag(cmd)
@@ -84,10 +84,10 @@ func transact[O any](cmd *cobra.Command, of func(*O) *signOptions, body func(ctx
 	return cmd
 }
 
-// plain is for a command whose options are the sender's alone.
+// plain is for a command that has the options of signOptions alone.
 func plain(o *signOptions) *signOptions { return o }
 
-// sender is who signs a transaction, and the node that it goes to.
+// sender holds the keys that sign a transaction, and the node that it goes to.
 type sender struct {
 	*client.Client
 	run     *command.Run
@@ -118,7 +118,7 @@ func newSender(r *command.Run, o *signOptions) (*sender, error) {
 	return s, err
 }
 
-// chain is the id of the chain that the signature is for.
+// chain returns the id of the chain that the signature is for.
 func (s *sender) chain(ctx context.Context) (string, error) {
 	if id := s.options.ChainID; id != "" {
 		return id, nil
@@ -135,7 +135,7 @@ func (s *sender) chain(ctx context.Context) (string, error) {
 	return status.ChainID, nil
 }
 
-// sign makes the transaction of a body.
+// sign signs a body.
 func (s *sender) sign(ctx context.Context, body func(context.Context) (tx.Body, error)) (*tx.Tx, error) {
 	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
 	defer cancel()
@@ -150,7 +150,7 @@ func (s *sender) sign(ctx context.Context, body func(context.Context) (tx.Body, 
 	return tx.Sign(chainID, b, s.keys.Signing)
 }
 
-// self is the active participant with the sender's key.
+// self returns the active participant with the sender's key.
 func (s *sender) self(ctx context.Context) (app.Participant, error) {
 	all, err := s.Participants(ctx)
 	if err != nil {
@@ -246,7 +246,7 @@ func (s *sender) dryRun(t *tx.Tx) error {
 	return s.run.Show(r, func(w io.Writer) error { return printRaw(w, t.Raw) })
 }
 
-// send broadcasts a transaction and, with --wait, waits for its block. It tells
+// send broadcasts a transaction and, with --wait, waits for its block. It reports
 // whether the node has said anything about it.
 func (s *sender) send(ctx context.Context, t *tx.Tx, r *Report) (spoken bool, err error) {
 	ask, cancel := context.WithTimeout(ctx, command.QueryTimeout)

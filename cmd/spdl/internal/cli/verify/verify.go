@@ -27,7 +27,7 @@ func Commands() *cobra.Command {
 	return command.Group("verify", "Check what a file or a node says, from a header that you trust to the last byte", verifyModel(), verifyRound(), verifyParticipant())
 }
 
-// trustFlags are where trust begins and whom to ask.
+// trustFlags adds the flags that say where trust begins and whom to ask.
 func trustFlags(cmd *cobra.Command) {
 	command.NodeFlag(cmd)
 	f := cmd.Flags()
@@ -39,7 +39,7 @@ func trustFlags(cmd *cobra.Command) {
 	f.String("chain-id", "", "chain that the node, or the model, must be of (default: the node's)")
 }
 
-// trustOptions are where trust begins and whom to ask.
+// trustOptions say where trust begins and whom to ask.
 type trustOptions struct {
 	command.Node    `mapstructure:",squash"`
 	command.Timeout `mapstructure:",squash"`
@@ -55,7 +55,7 @@ type modelOptions struct {
 	Offline      bool `mapstructure:"offline"`
 }
 
-// trust reads the options; the chain's id is to be added.
+// trust reads the options. The caller adds the chain's id.
 func (o *trustOptions) trust(offline bool) (verify.Trust, error) {
 	t := verify.Trust{Height: o.Height, Period: o.Period}
 	var err error
@@ -106,7 +106,7 @@ func (o *trustOptions) follow(ctx context.Context, r *command.Run, t verify.Trus
 	return c, h, t, err
 }
 
-// verdictOf is what was verified.
+// verdictOf says what was verified.
 type verdictOf struct {
 	Verified bool              `json:"verified"`
 	ChainID  string            `json:"chain_id"`
@@ -162,7 +162,7 @@ carries that header, and --trust-hash is its hash.`,
 		defer cancel()
 		t.ChainID = f.Card.ChainID
 		if id := o.ChainID; id != "" && id != t.ChainID {
-			return fmt.Errorf("%s: %w: it is of chain %q, wanted is %q", args[0], proof.ErrNotProven, t.ChainID, id)
+			return fmt.Errorf("%s: %w: it is of chain %q, want %q", args[0], proof.ErrNotProven, t.ChainID, id)
 		}
 		var headers verify.Headers
 		if o.Offline {
@@ -199,8 +199,8 @@ type answerOptions struct {
 }
 
 // verifyAnswer asks a node with proof and checks the answer. A node may answer with a
-// state that has been the chain's and is no more, so the answer has an age; maxAge is the
-// default of the oldest that is taken.
+// state that the chain has left behind, so the age of the answer is bounded; maxAge is the
+// default bound.
 func verifyAnswer(use, short string, maxAge time.Duration, args cobra.PositionalArgs, path query.Path, read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use: use, Short: short, Args: args,
