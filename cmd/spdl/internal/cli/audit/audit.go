@@ -194,7 +194,7 @@ func auditArchive() *cobra.Command {
 		Use:   "archive --out FILE",
 		Short: "Write genesis and all blocks into one file, for audit replay elsewhere",
 		Long: "Write genesis and all blocks into one file, for audit replay elsewhere: gzip over one protobuf message, as\n" +
-			"docs/OPERATING.md describes. Nothing is checked in writing; the replay of the archive checks all.",
+			"docs/OPERATING.md describes. Writing checks nothing; the replay of the archive checks everything.",
 	}, runArchive)
 	sourceFlags(cmd)
 	cmd.Flags().String("out", "", "file to write; it must not exist")

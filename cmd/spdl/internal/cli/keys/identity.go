@@ -47,7 +47,7 @@ func (o Options) File(c *config.Config, a node.AppConfig) string {
 func IdentityFlags(cmd *cobra.Command) {
 	cmd.Flags().String("moniker", "", "name that people read (default: moniker of config.toml)")
 	cmd.Flags().String("address", "", "where the node is reached, as id@host:port (default: of config.toml, unless it is the loopback's)")
-	cmd.Flags().Bool("worker-only", false, "without a validator: the participant trains, and another's node speaks for it")
+	cmd.Flags().Bool("worker-only", false, "be a participant without a validator, which trains by way of another participant's node")
 }
 
 // Identity returns the public side of the home, changed by the flags, and its keys.

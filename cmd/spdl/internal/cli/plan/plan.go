@@ -30,9 +30,9 @@ func Command() *cobra.Command {
 		Short: "Compute noise or epsilon, feasibility, accuracy and traffic of a training before it starts",
 		Long: `Compute noise or epsilon, feasibility, accuracy and traffic of a training before it starts.
 
-Give the target --epsilon or the --noise-multiplier; with --preset and neither it
-is the preset's. What is not given is the preset's too. Accuracy is what was
-measured at these settings on MNIST, or none.`,
+Give the target --epsilon or the --noise-multiplier, or --preset alone, which then sets
+the noise. The preset decides whatever else is not given. Accuracy is shown where it
+was measured on MNIST at these settings.`,
 		Example: `  spdl plan --epsilon 1
   spdl plan --participants 20 --rule krum --epsilon 4 --round-time 5s
   spdl plan --preset mlp --output json
@@ -64,7 +64,7 @@ measured at these settings on MNIST, or none.`,
 	f.Float64("epsilon", 0, "target epsilon of all rounds")
 	f.Float64("noise-multiplier", 0, "noise over clip norm, instead of --epsilon")
 	f.Float64("delta", 1e-6, "delta of the guarantee")
-	f.String("accountant", string(plan.RDP), "who turns noise into epsilon: "+strings.Join(plan.Accountants(), ", "))
+	f.String("accountant", string(plan.RDP), "method that turns noise into epsilon: "+strings.Join(plan.Accountants(), ", "))
 	f.Float64("learning-rate", 0, "learning rate in Lemma 1, which uses one (default: 0.01, the prototype's: the paper states none)")
 	f.Duration("round-time", time.Second, "time of a round, for the traffic")
 	f.Bool("noise-floor", false, "validators refuse vectors without noise (default: the preset's)")

@@ -69,7 +69,7 @@ func queryReputation() *cobra.Command {
 }
 
 func queryMembership() *cobra.Command {
-	return question{use: "membership", short: "Who is registered, and the changes that wait", path: fixed("proposals"),
+	return question{use: "membership", short: "Who is registered, and the proposals that wait", path: fixed("proposals"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			m, err := c.Membership(ctx)
 			return m, func(w io.Writer) error {

@@ -34,7 +34,7 @@ func (q question) command() *cobra.Command {
 		cmd = command.New(cmd, func(r *command.Run, o *command.Node, args []string) error { return q.answer(r, *o, args) })
 	} else {
 		cmd = command.New(cmd, q.provable)
-		cmd.Flags().Bool("prove", false, "print what the state holds, in protobuf, with its Merkle proof; spdl verify checks such")
+		cmd.Flags().Bool("prove", false, "print the value in the state, as protobuf, with its Merkle proof, which spdl verify checks")
 	}
 	command.NodeFlag(cmd)
 	return cmd

@@ -36,7 +36,7 @@ func manifestFlags(cmd *cobra.Command) {
 	f.Uint64("seed", 0, "fix genesis, partition and noise (NO PRIVACY; default: random)")
 	f.Int("neighbours", 0, "persistent peers of a node (default: all up to 10 nodes, then 8, at least f+1)")
 	f.String("chain-id", "spdl-localnet", "id of the chain")
-	f.String("manifest", "", "TOML file that describes the net and its perturbations; flags go before it")
+	f.String("manifest", "", "TOML file that describes the net and its perturbations; flags override it")
 	command.Values(cmd, "preset", preset.Names()...)
 	command.Values(cmd, "rule", rules.Names()...)
 	command.Values(cmd, "partition", node.PartitionIID, node.PartitionDirichlet)

@@ -91,8 +91,8 @@ func txApprove() *cobra.Command {
 			return &tx.Approve{Participant: p.Index, Proposal: id, Join: join}, err
 		})
 	cmd.Long = cmd.Short + ".\n" +
-		"PROPOSAL is its id as `spdl query membership` shows it, or at least 8 digits of it where no other begins alike.\n" +
-		"Whoever looked at a proposal should approve it by the whole id.\n" +
+		"PROPOSAL is its id, as `spdl query membership` shows it, or the first 8 digits or more, if no other id begins so.\n" +
+		"If you have looked at the proposal, approve it by the whole id.\n" +
 		"With --join FILE, what `spdl tx join --dry-run` printed, it brings in a request that does not wait yet, or that others\n" +
 		"have crowded out; PROPOSAL is then the whole id."
 	cmd.Flags().String("join", "", "file with the signed join that is approved")
@@ -174,7 +174,7 @@ func txLeave() *cobra.Command {
 			p, err := s.self(ctx)
 			return &tx.Remove{Participant: p.Index, Subject: p.Index, Nonce: p.Nonce + 1}, err
 		})
-	cmd.Long = cmd.Short + ".\nKeep the node running for two heights more: so long its validator is asked for its vote. An index is not given again."
+	cmd.Long = cmd.Short + ".\nKeep the node running for two more heights, in which its validator still has to vote. Nobody else gets its index."
 	return cmd
 }
 
