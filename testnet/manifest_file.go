@@ -73,6 +73,11 @@ loss = {{ . }}
 {{- with .Rate }}
 rate = {{ . }}
 {{- end }}
+{{- if .Binary }}
+binary = {{ printf "%q" .Binary }}
+wrong = {{ printf "%q" .Wrong }}
+heights = {{ .Heights }}
+{{- end }}
 {{- end }}
 `))
 

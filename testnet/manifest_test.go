@@ -22,6 +22,7 @@ func TestManifestRoundTrip(t *testing.T) {
 			{Node: 6, Round: 9, Action: Pause, For: time.Minute},
 			{Node: 2, Round: 9, Action: Disconnect, For: time.Second, Peers: []int{0, 3}, Way: Out},
 			{Node: 2, Round: 20, Action: Slow, For: time.Second, Delay: 50 * time.Millisecond, Jitter: time.Millisecond, Loss: 0.05, Rate: 1000},
+			{Node: 5, Round: 11, Action: Upgrade, For: time.Second, Binary: `./a "b"`, Heights: 40, Wrong: "c"},
 		},
 	}
 	require.NoError(t, want.complete())
@@ -69,6 +70,8 @@ func TestManifestRefuses(t *testing.T) {
 		"4 neighbours of 4 validators":                    {Home: "h", Neighbours: 4},
 		"no home":                                         {},
 		"perturbation of node 4, want 0 to 3":             {Home: "h", Perturb: []Perturbation{{Node: 4, Action: Kill}}},
+		"an upgrade needs a binary":                       {Home: "h", Perturb: []Perturbation{{Action: Upgrade}}},
+		"the others take none of them":                    {Home: "h", Perturb: []Perturbation{{Action: Kill, Wrong: "b"}}},
 		`perturbation "explode" of node 0`:                {Home: "h", Perturb: []Perturbation{{Action: "explode"}}},
 		"want one of disconnect, disk-full, kill, pause":  {Home: "h", Perturb: []Perturbation{{Action: "explode"}}},
 		"and its peer 4, want another node of 0 to 3":     {Home: "h", Perturb: []Perturbation{{Action: Disconnect, Peers: []int{1, 4}}}},

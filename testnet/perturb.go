@@ -20,6 +20,7 @@ const (
 	Disconnect = "disconnect" // its links are cut, then healed
 	Slow       = "slow"       // its links are slow or lossy, then as before
 	DiskFull   = "disk-full"  // it can write to no file, is killed and started again
+	Upgrade    = "upgrade"    // of the chain, by all nodes
 )
 
 // actions are how each of them is done. Those that change links need a switch between the nodes.
@@ -33,6 +34,7 @@ var actions = map[string]struct {
 	Disconnect: {links: true, do: (*Processes).disturbed},
 	Slow:       {links: true, do: (*Processes).disturbed},
 	DiskFull:   {do: (*Processes).starved},
+	Upgrade:    {do: (*Processes).upgrade},
 }
 
 // The ways of a Perturbation, seen from its node.
@@ -50,7 +52,8 @@ type Perturbation struct {
 	After time.Duration `mapstructure:"after"`
 	// Action is one of the actions above.
 	Action string `mapstructure:"action"`
-	// For is the time that the node then stays away, or that the fault lasts.
+	// For is the time that the node then stays away, or that the fault lasts; after an upgrade, the time
+	// by which it is started later than the others.
 	For time.Duration `mapstructure:"for"`
 
 	// Peers are the nodes at the other end of the links that Disconnect and Slow change. Default
@@ -63,6 +66,14 @@ type Perturbation struct {
 	Jitter time.Duration `mapstructure:"jitter"`
 	Loss   float64       `mapstructure:"loss"`
 	Rate   int           `mapstructure:"rate"`
+
+	// Binary is the release of the new version, of an upgrade.
+	Binary string `mapstructure:"binary"`
+	// Heights is how many heights there are from the proposal of an upgrade to the upgrade.
+	// Default 60.
+	Heights uint64 `mapstructure:"heights"`
+	// Wrong is a release of a third version that the node tries first, if it is not "".
+	Wrong string `mapstructure:"wrong"`
 }
 
 // rule is what happens to the links meanwhile.
@@ -79,6 +90,10 @@ func (x Perturbation) validate(nodes int) error {
 	}
 	if _, ok := actions[x.Action]; !ok {
 		return fmt.Errorf("perturbation %q of node %d, want one of %s", x.Action, x.Node, strings.Join(slices.Sorted(maps.Keys(actions)), ", "))
+	}
+	if (x.Action == Upgrade) != (x.Binary != "") || x.Action != Upgrade && (x.Wrong != "" || x.Heights != 0) {
+		return fmt.Errorf("perturbation %q of node %d with binary %q, wrong %q and heights %d: an upgrade needs a binary, and the others take none of them",
+			x.Action, x.Node, x.Binary, x.Wrong, x.Heights)
 	}
 	if x.After < 0 || x.For < 0 {
 		return fmt.Errorf("perturbation of node %d after %v for %v, want at least 0", x.Node, x.After, x.For)

@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -26,13 +27,13 @@ const logTail = 12
 // this one whatever ends it.
 type Processes struct {
 	Net    *Net
-	binary string
 	env    []string     // of every node
 	links  *link.Switch // between the nodes, nil where nothing disturbs them
 	failed chan error
 	work   chan func() // run on the thread that the children are bound to
 
 	mu       sync.Mutex
+	binaries []string // of the nodes
 	children []*child
 	peaks    []int64 // bytes, of nodes that have ended
 	stopping bool
@@ -60,7 +61,7 @@ func (e *Ended) Error() string {
 // variables. Logs go to node.log in each home.
 func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 	p := &Processes{
-		Net: n, binary: binary, env: env, failed: make(chan error, 2*len(n.Nodes)), work: make(chan func()),
+		Net: n, binaries: slices.Repeat([]string{binary}, len(n.Nodes)), env: env, failed: make(chan error, 2*len(n.Nodes)), work: make(chan func()),
 		children: make([]*child, len(n.Nodes)), peaks: make([]int64, len(n.Nodes)),
 	}
 	if n.Manifest.linked() {
@@ -88,13 +89,47 @@ func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 func (n Node) LogFile() string { return filepath.Join(n.Home, "node.log") }
 
 // Start starts node i, which must not run, with additional environment variables.
-func (p *Processes) Start(i int, env ...string) error {
+func (p *Processes) Start(i int, env ...string) error { return p.start(i, false, env...) }
+
+// Replace lets node i run another program from its next start on.
+func (p *Processes) Replace(i int, binary string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.binaries[i] = binary
+}
+
+func (p *Processes) binaryOf(i int) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.binaries[i]
+}
+
+// Expect makes the end of node i, which runs, none that Failed delivers.
+func (p *Processes) Expect(i int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.children[i].expected = true
+}
+
+// Await waits until node i has ended, and returns its exit code.
+func (p *Processes) Await(ctx context.Context, i int) (int, error) {
+	c := p.child(i)
+	select {
+	case <-c.done:
+		return c.cmd.ProcessState.ExitCode(), nil
+	case <-ctx.Done():
+		return 0, fmt.Errorf("node %d has not ended: %w", i, ctx.Err())
+	}
+}
+
+// start starts node i, whose end may be expected from the beginning.
+func (p *Processes) start(i int, expected bool, env ...string) error {
 	log, err := os.OpenFile(p.Net.Nodes[i].LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	c := &child{cmd: exec.Command(p.binary, p.command(i)...), done: make(chan struct{})}
+	c := &child{cmd: exec.Command(p.binaryOf(i), p.command(i)...), done: make(chan struct{}), expected: expected}
 	c.cmd.Stdout, c.cmd.Stderr = log, log
 	c.cmd.Env = slices.Concat(os.Environ(), p.env, env)
 	if p.links != nil {

@@ -126,6 +126,9 @@ func (c *Client) block(ctx context.Context, at uint64) (block app.Block, err err
 	case b.Block == nil || b.Block.Height != height:
 		return block, fmt.Errorf("%w: no block %d", ErrNotKept, height)
 	}
+	if made := b.Block.Version.App; made != app.Version && made != 0 { // 0 where nobody set it
+		return block, fmt.Errorf("%w: block %d is of state machine %d, this program executes %d: a release of that version computes the model", app.ErrVersion, at, made, app.Version)
+	}
 	block.Height = at
 	for i, raw := range b.Block.Txs {
 		t, err := tx.Decode(raw)

@@ -14,6 +14,10 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
+// ExitVersion is the exit code of a program that ended, or did not start, because another
+// version executes the chain. A supervisor must not start it again.
+const ExitVersion = 4
+
 // How long a node that has executed the last height of its version stays for peers that
 // have not, and how often it looks whether they have.
 const (
@@ -24,14 +28,20 @@ const (
 // versionError says why this program does not execute the height after a state, and what
 // to do.
 func versionError(s *app.State, why error) error {
-	if u, ok := s.Upgraded(); ok && u.Version != app.Version {
-		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, this program (%s) executes version %d. "+
+	program := fmt.Sprintf("this program (%s) executes version %d", abci.Version, app.Version)
+	plan, planned := s.Plan()
+	u, upgraded := s.Upgraded()
+	switch {
+	case planned && plan.Height > s.Height+1 && plan.Version <= app.Version:
+		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, and the chain in this home is at height %d; %s. "+
+			"Start the release of before until it stops there by itself, then the one of version %d", ErrVersion, plan.Name, plan.Version, plan.Height, s.Height, program, plan.Version)
+	case upgraded && u.Height == s.Height+1:
+		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, %s. "+
 			"Height %d is the last that is executed here; nothing is signed after it. Put a release in place whose spdl version prints state machine %d, and start it",
-			ErrVersion, u.Name, u.Version, u.Height, abci.Version, app.Version, s.Height, u.Version)
-	}
-	if u, ok := s.Plan(); ok {
-		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, and the chain in this home is at height %d; this program (%s) executes version %d. "+
-			"Start the release of before until it stops there by itself, then this one", ErrVersion, u.Name, u.Version, u.Height, s.Height, abci.Version, app.Version)
+			ErrVersion, u.Name, u.Version, u.Height, program, s.Height, u.Version)
+	case upgraded:
+		return fmt.Errorf("%w: upgrade %q made it version %d at height %d, and the chain in this home is at height %d; %s. "+
+			"Start a release whose spdl version prints state machine %d", ErrVersion, u.Name, u.Version, u.Height, s.Height, program, u.Version)
 	}
 	return fmt.Errorf("%w: %w", ErrVersion, why)
 }

@@ -93,6 +93,10 @@ func TestUpgradeOfANode(t *testing.T) {
 	}
 	require.NoError(t, r.Stop())
 	require.Empty(t, r.Failed())
+	app.Version = old
+	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
+	require.ErrorContains(t, err, "Start a release whose spdl version prints state machine "+number(old+1))
+	app.Version = old + 1
 	at, _ = untilUpgrade(t, c, a, old+9)
 	app.Version = old + 9
 	r, err = Start(c, a, log.NewNopLogger(), Hooks{})

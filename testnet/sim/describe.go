@@ -90,6 +90,9 @@ func (n *Net) Summary() string {
 	for _, p := range s.Proposals {
 		fmt.Fprintf(&b, "  waits: %s, approvals %v, accepted %t\n", tx.Kind(p.Kind), p.Approvals, p.Accepted)
 	}
+	for _, u := range s.Progress.Upgrades {
+		fmt.Fprintf(&b, "  upgrade %q to version %d at height %d\n", u.Name, u.Version, u.Height)
+	}
 	for _, o := range s.Offences {
 		fmt.Fprintf(&b, "  offence of %d: two %ss for epoch %d round %d\n", o.Participant, tx.Kind(o.Kind), o.Epoch, o.Round)
 	}

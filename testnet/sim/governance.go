@@ -83,6 +83,13 @@ func (node *Node) StartEpoch(p params.Params, keepModel, now bool) (*tx.Tx, erro
 	})
 }
 
+// Upgrade proposes a version of the state machine from a height on; 0 and 0 cancel.
+func (node *Node) Upgrade(name string, height, version uint64) (*tx.Tx, error) {
+	return node.by(func(i uint32) tx.Body {
+		return &tx.Upgrade{Participant: i, Nonce: node.nonce(), Name: name, Height: height, Version: version}
+	})
+}
+
 // Rotate replaces all keys of the participant. The node goes on with the old
 // ones; Rekey takes the new ones once the chain has them.
 func (node *Node) Rotate(generation int) (*tx.Tx, error) {

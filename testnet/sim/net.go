@@ -156,6 +156,9 @@ func (n *Net) first() *Node {
 			return node
 		}
 	}
+	if node := n.Nodes[0]; node.Stopped() {
+		return node // all stand before a height of another version
+	}
 	panic("no node is up")
 }
 

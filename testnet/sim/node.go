@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 
 	dbm "github.com/cometbft/cometbft-db"
 	abcitypes "github.com/cometbft/cometbft/abci/types"
@@ -23,6 +24,7 @@ type Node struct {
 	Faults Faults
 
 	net       *Net
+	db        dbm.DB
 	keys      worker.Keys
 	consensus []byte
 	validator ed25519.PrivateKey // of consensus
@@ -43,7 +45,7 @@ func seed32(seed uint64, names ...any) []byte {
 func newNode(n *Net, i int) *Node {
 	validator := ed25519.NewKeyFromSeed(seed32(n.config.Seed, "consensus", i))
 	return &Node{
-		Index: i, net: n, moniker: fmt.Sprintf("node%d", i), signed: map[tx.Place]bool{},
+		Index: i, net: n, moniker: fmt.Sprintf("node%d", i), signed: map[tx.Place]bool{}, db: dbm.NewMemDB(),
 		keys:      newKeys(n, i, 0),
 		validator: validator, consensus: validator.Public().(ed25519.PublicKey),
 	}
@@ -63,25 +65,49 @@ func (node *Node) Identity() app.Identity {
 	}
 }
 
-// start opens the application on the net's genesis.
-func (node *Node) start() (err error) {
+// open opens the application as a program of a version of the state machine, 0 for this
+// program's.
+func (node *Node) open(version uint64) (err error) {
 	node.App, err = abci.New(abci.Options{
-		DB: dbm.NewMemDB(), Logger: log.NewNopLogger(), Now: node.net.now,
+		DB: node.db, Logger: log.NewNopLogger(), Now: node.net.now, StateMachine: version,
 		ProposalWait: 1, StragglerWait: 1, // nanoseconds: what is not there when it is asked will not come
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		node.App.SetReport(func(raw []byte) { node.reports = append(node.reports, raw) })
 	}
-	node.App.SetReport(func(raw []byte) { node.reports = append(node.reports, raw) })
-	_, err = node.App.InitChain(context.Background(), &abcitypes.RequestInitChain{ChainId: ChainID, InitialHeight: 1, AppStateBytes: node.net.genesis})
 	return err
 }
 
-func (node *Node) live() bool { return !node.Faults.Down }
+// Replace starts the node anew with a program of another version of the state machine.
+// It refuses what `spdl start` would refuse.
+func (node *Node) Replace(version uint64) error {
+	if err := node.App.State().As(version).Executable(); err != nil {
+		return err
+	}
+	maps.DeleteFunc(node.signed, func(at tx.Place, _ bool) bool { return at.Kind == tx.KindGradient }) // sent again, as by its journal
+	return node.open(version)
+}
+
+// start opens the application on the net's genesis.
+func (node *Node) start() error {
+	if err := node.open(0); err != nil {
+		return err
+	}
+	_, err := node.App.InitChain(context.Background(), &abcitypes.RequestInitChain{ChainId: ChainID, InitialHeight: 1, AppStateBytes: node.net.genesis})
+	return err
+}
+
+// live reports whether the node runs: it does not while it is down, nor where another
+// version of the state machine goes on.
+func (node *Node) live() bool { return !node.Faults.Down && !node.Stopped() }
+
+// Stopped reports whether the next height is of another version of the state machine than
+// the node.
+func (node *Node) Stopped() bool { return node.App.State().Executable() != nil }
 
 // catchUp executes the decided blocks that the node does not have yet.
 func (node *Node) catchUp() error {
-	for len(node.hashes) < len(node.net.Blocks) && !node.Faults.Partitioned {
+	for len(node.hashes) < len(node.net.Blocks) && !node.Faults.Partitioned && !node.Stopped() {
 		b := node.net.Blocks[len(node.hashes)]
 		r, err := node.App.FinalizeBlock(context.Background(), &abcitypes.RequestFinalizeBlock{Height: b.Height, Txs: b.Txs})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
@@ -22,6 +23,7 @@ import (
 //	init nodes=4 [rounds=] [term=] [f=] [penalty=] [budget=]   a chain
 //	fault node=2 [silent|mute|wrong|...]             what is wrong with a node from now on; nothing heals it
 //	join node [worker], approve by= [of=], leave, rotate, rekey, restore, remove, epoch
+//	upgrade by= name= height= version=, replace node= version=   versions as above the program's; height and version 0 cancel
 //	run heights=3                                    one line a height
 //	state                                            where the chain stands
 func TestScripts(t *testing.T) {
@@ -124,6 +126,16 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) (string, error) {
 		return proposed(node("by").Restore(uint32(arg("subject", 0))))
 	case "remove":
 		return proposed(node("by").Remove(uint32(arg("subject", 0))))
+	case "upgrade":
+		var version uint64
+		if v := arg("version", 0); v > 0 {
+			version = app.Version + uint64(v)
+		}
+		name := "upgrade"
+		d.MaybeScanArgs(t, "name", &name)
+		return proposed(node("by").Upgrade(name, uint64(arg("height", 0)), version))
+	case "replace":
+		return "", node("node").Replace(app.Version + uint64(arg("version", 0)))
 	case "epoch":
 		q := p.net.State().Params
 		q.Training.Rounds = uint64(arg("rounds", 5))

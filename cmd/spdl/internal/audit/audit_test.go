@@ -353,3 +353,25 @@ func TestDifferences(t *testing.T) {
 		audit.Differences("x", thing{1<<53 + 1, []int{1}}, thing{1 << 53, []int{1, 2}}))
 	require.Len(t, audit.Differences("x", make([]int, 100), bytes.Repeat([]byte{1}, 3)), 1, "of two kinds: one difference")
 }
+
+// TestUpgradeEndsTheReplay: a program replays the heights of its own version, says where
+// another's begin, and executes none of them.
+func TestUpgradeEndsTheReplay(t *testing.T) {
+	c := newChain(t, 4)
+	c.comet.Version.Consensus.App = app.Version
+	x := apptest.Sign(0, &tx.Upgrade{Participant: 0, Nonce: 1, Name: "next", Height: 30, Version: app.Version + 1})
+	c.add(append(apptest.Close(c.state, 1), x, apptest.Approve(1, x), apptest.Approve(2, x))...)
+	c.close(1)
+	for c.state.Height < 29 {
+		c.add()
+	}
+	c.state, c.comet.Version.Consensus.App = c.state.As(app.Version+1), app.Version+1
+	c.close(2)
+	r, err := audit.Run(context.Background(), c.source(), audit.Options{})
+	require.NoError(t, err)
+	require.Nil(t, r.Divergence)
+	require.Equal(t, &audit.OtherVersion{Height: 30, Version: app.Version + 1, Program: app.Version}, r.OtherVersion)
+	require.ErrorIs(t, r.OtherVersion, app.ErrVersion)
+	require.EqualValues(t, 29, r.Last)
+	require.EqualValues(t, 2, r.Rounds)
+}

@@ -69,9 +69,12 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 		}
 	})
 	var d *Divergence
+	var other *OtherVersion
 	switch {
 	case errors.As(err, &d):
 		r.report.Divergence = d
+	case errors.As(err, &other):
+		r.report.OtherVersion = other
 	case err != nil:
 		return nil, err
 	}
@@ -205,6 +208,9 @@ func (r *replay) step(ctx context.Context, b *block, commit *types.Commit) error
 	}
 	if hash := r.next.Hash(); !bytes.Equal(b.sound.NextValidatorsHash, hash) {
 		return r.divergence(b, KindBlock, fmt.Sprintf("next validators hash is %X, replayed %X", b.sound.NextValidatorsHash, hash))
+	}
+	if made := b.sound.Version.App; made != app.Version && made != 0 { // 0 where nobody set it
+		return &OtherVersion{Height: height, Version: made, Program: app.Version}
 	}
 	return r.execute(b, id)
 }

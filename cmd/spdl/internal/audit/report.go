@@ -25,6 +25,9 @@ type Report struct {
 	Offences     []app.Offence `json:"offences"`
 	Spend        []abci.Spend  `json:"spend"`
 	Divergence   *Divergence   `json:"divergence"` // the first, null if there is none
+	// OtherVersion is where the replay ended because another release executes what follows, null if
+	// it did not.
+	OtherVersion *OtherVersion `json:"other_version,omitempty"`
 
 	ChainSeconds  float64 `json:"chain_seconds"` // from the first block's time to the last's
 	ReplaySeconds float64 `json:"replay_seconds"`
@@ -78,6 +81,21 @@ type Divergence struct {
 func (d *Divergence) Error() string {
 	return fmt.Sprintf("the chain diverges at height %d (%s): %s", d.Height, d.Kind, d.Reason)
 }
+
+// OtherVersion is a height of another version of the state machine than this program's. What was
+// replayed before it agrees, the application hash in its header included.
+type OtherVersion struct {
+	Height  uint64 `json:"height"`
+	Version uint64 `json:"version"`
+	Program uint64 `json:"program"` // the version that this program executes
+}
+
+func (o *OtherVersion) Error() string {
+	return fmt.Sprintf("height %d and those after it are of state machine %d, this program executes %d: a replay covers the heights of the program's own version", o.Height, o.Version, o.Program)
+}
+
+// Is reports that the chain is of another version.
+func (o *OtherVersion) Is(target error) bool { return target == app.ErrVersion }
 
 // A BadTransaction is a transaction of a block that is wrong by itself.
 type BadTransaction struct {

@@ -56,7 +56,8 @@ func auditReplay() *cobra.Command {
 		Long: "Re-execute all training from the blocks and name the first divergence: of a stopped node's --home, of an ARCHIVE, or of a\n" +
 			"running node by --node. Nothing that the node computed is used. Every block is checked against its header, the header\n" +
 			"against the signatures of the validators whom the replay derives from genesis, and the application hash at every height\n" +
-			"against the next header. A divergence is exit code 1. Whoever audits should bring a copy of the genesis: --genesis.",
+			"against the next header. A divergence is exit code 1. The\n" +
+			"heights of another version of the state machine are not replayed: exit code 4, behind what agrees. Whoever audits should bring a copy of the genesis: --genesis.",
 		Args: cobra.MaximumNArgs(1),
 	}, runReplay)
 	sourceFlags(cmd)
@@ -92,6 +93,9 @@ func runReplay(r *command.Run, o *replayOptions, args []string) (err error) {
 	}
 	if found.Divergence != nil {
 		return found.Divergence
+	}
+	if found.OtherVersion != nil {
+		return found.OtherVersion
 	}
 	return nil
 }
@@ -167,7 +171,11 @@ func auditText(w io.Writer, r *audit.Report) error {
 		return err
 	}
 	d := r.Divergence
-	if d == nil {
+	switch {
+	case d == nil && r.OtherVersion != nil:
+		_, err := fmt.Fprintf(w, "\nthe chain is what its blocks say, up to height %d\n", r.Last)
+		return err
+	case d == nil:
 		tip := ""
 		if !r.TipChecked {
 			tip = "; the hash after the last block is in no header yet"

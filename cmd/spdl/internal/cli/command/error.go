@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
 )
 
 // The exit codes.
@@ -20,7 +21,7 @@ const (
 	Failure     = 1
 	WrongUse    = 2
 	Unreachable = 3
-	Upgrade     = 4
+	Upgrade     = node.ExitVersion
 )
 
 // UsageError is wrong use of the command line.
@@ -39,7 +40,7 @@ func Exit(err error) int {
 		return WrongUse
 	case errors.Is(err, client.ErrUnreachable):
 		return Unreachable
-	case errors.Is(err, node.ErrVersion):
+	case errors.Is(err, node.ErrVersion) || errors.Is(err, app.ErrVersion):
 		return Upgrade
 	}
 	return Failure

@@ -123,3 +123,22 @@ func queryEpochs() *cobra.Command {
 			}, err
 		}}.command()
 }
+
+func queryUpgrade() *cobra.Command {
+	return question{use: "upgrade", short: "The version of the state machine, the upgrades that were made and the one that is planned", path: fixed("progress"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			u, err := c.Upgrade(ctx)
+			return u, func(w io.Writer) error {
+				fmt.Fprintf(w, "version  %d executes the next height\nheight   %d is the last\n", u.Version, u.Height)
+				for _, made := range u.Made {
+					fmt.Fprintf(w, "made     %q to version %d at height %d\n", made.Name, made.Version, made.Height)
+				}
+				planned := "none"
+				if p := u.Planned; p != nil {
+					planned = fmt.Sprintf("%q to version %d at height %d: nodes stop after height %d, %d from now", p.Name, p.Version, p.Height, p.Height-1, p.Height-1-min(u.Height, p.Height-1))
+				}
+				_, err := fmt.Fprintln(w, "planned ", planned)
+				return err
+			}, err
+		}}.command()
+}

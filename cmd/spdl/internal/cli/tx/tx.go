@@ -28,7 +28,7 @@ const pollInterval = 100 * time.Millisecond
 
 func Commands() *cobra.Command {
 	return command.Group("tx", "Sign and send transactions of membership and governance",
-		txJoin(), txApprove(), txLeave(), txRotate(), txRestore(), txRemove(), txEvidence(), txStartEpoch())
+		txJoin(), txApprove(), txLeave(), txRotate(), txRestore(), txRemove(), txEvidence(), txStartEpoch(), txUpgrade())
 }
 
 // sendOptions are the options of a command that sends a transaction.
