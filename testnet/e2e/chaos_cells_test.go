@@ -6,12 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/testnet"
 )
 
 // cells is the matrix. A new cell is a line here; how to write one is in docs/LOCALNET.md.
 func cells() []cell {
-	return slices.Concat(processCells, linkCells)
+	return slices.Concat(processCells, linkCells, damageCells, clockCells, syncCells, byzantineCells, upgradeCells)
 }
 
 // Processes end, stop and come back.
@@ -38,6 +39,15 @@ var linkCells = []cell{
 	{name: "wide-area", faults: everybody(testnet.Perturbation{Action: testnet.Slow, Delay: 50 * time.Millisecond, Jitter: 10 * time.Millisecond, For: 10 * time.Second})},
 	{name: "lossy", faults: everybody(testnet.Perturbation{Action: testnet.Slow, Delay: 5 * time.Millisecond, Loss: 0.05, For: 10 * time.Second})},
 	{name: "narrow", faults: struck(testnet.Perturbation{Action: testnet.Slow, Rate: 20_000, For: 8 * time.Second})},
+}
+
+// Programs are replaced.
+var upgradeCells = []cell{
+	{name: "upgrade", long: true, faults: func(c *chaos) []testnet.Perturbation {
+		return []testnet.Perturbation{{
+			Node: c.struck[0], Action: testnet.Upgrade, Binary: release(c.T, app.Version+1), Wrong: release(c.T, app.Version+2), Heights: 30, For: time.Second,
+		}}
+	}},
 }
 
 // struck does something to f nodes, at moments of the first second.
