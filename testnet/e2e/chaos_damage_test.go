@@ -26,7 +26,7 @@ var damageCells = []cell{
 	{name: "cut-blockstore", holes: true, do: damaged("blockstore.db/*.log", cut)},
 	{name: "flipped-blockstore", holes: true, do: damaged("blockstore.db/*", flipped)},
 	{name: "cut-application-db", do: damaged("application.db/*.log", cut)},
-	{name: "flipped-application-db", do: damaged("application.db/*", flipped)},
+	{name: "flipped-application-db", holes: true, do: damaged("application.db/*", flipped)},
 }
 
 // damaged kills the struck nodes and damages one file of each, the largest that the pattern matches.

@@ -4,11 +4,13 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
 	presets "github.com/spdl/spdl/app/preset"
 )
@@ -19,14 +21,42 @@ func (c *chaos) check() uint64 {
 	c.Helper()
 	c.oneChain()
 	c.noHonestOffence()
-	rounds := c.open(0)
-	counts := c.counted(rounds)
+	sound := c.sound()[0]
+	rounds := c.open(sound)
+	counts := c.counted(sound, rounds)
 	c.reach(rounds)
 	for i := range c.clients {
 		c.ledgerCovers(i, counts)
 	}
+	for _, i := range c.struck {
+		if lacks := c.missing(i, rounds); lacks > 0 {
+			require.True(c, c.holes, "node %d lacks %d records", i, lacks)
+			c.note("node %d lacks %d records", i, lacks)
+		}
+	}
 	c.alive()
 	return rounds
+}
+
+// sound are the nodes that are not struck.
+func (c *chaos) sound() (all []int) {
+	for i := range c.n {
+		if !slices.Contains(c.struck, i) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// missing is how many records of the first rounds a node lacks.
+func (c *chaos) missing(i int, rounds uint64) (lacks int) {
+	for t := range rounds {
+		var refusal *client.Refusal
+		if _, err := c.clients[i].Round(context.Background(), t); errors.As(err, &refusal) {
+			lacks++
+		}
+	}
+	return lacks
 }
 
 // oneChain compares block and application hashes of all nodes at every height that two of them have.
@@ -34,18 +64,19 @@ func (c *chaos) oneChain() {
 	c.Helper()
 	type at struct{ block, app string }
 	known, by := map[int64]at{}, map[int64]int{}
-	for i, client := range c.clients {
+	for i, node := range c.clients {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		s, err := client.RPC().Status(ctx)
+		s, err := node.RPC().Status(ctx)
 		require.NoError(c, err)
+		lacks := 0
 		for top := s.SyncInfo.LatestBlockHeight; top >= s.SyncInfo.EarliestBlockHeight; top -= 20 {
-			r, err := client.RPC().BlockchainInfo(ctx, max(s.SyncInfo.EarliestBlockHeight, top-19), top)
+			r, err := node.RPC().BlockchainInfo(ctx, max(s.SyncInfo.EarliestBlockHeight, top-19), top)
 			require.NoError(c, err)
 			for _, m := range r.BlockMetas {
 				if m == nil {
 					require.True(c, c.holes && slices.Contains(c.struck, i), "node %d lacks a block of %d to %d", i, top-19, top)
-					c.note("node %d lacks a block", i)
+					lacks++
 					continue
 				}
 				got, h := at{m.BlockID.Hash.String(), m.Header.AppHash.String()}, m.Header.Height
@@ -54,6 +85,9 @@ func (c *chaos) oneChain() {
 				}
 				known[h], by[h] = got, i
 			}
+		}
+		if lacks > 0 {
+			c.note("node %d lacks %d blocks", i, lacks)
 		}
 	}
 	require.NotEmpty(c, known)
@@ -82,12 +116,12 @@ func (c *chaos) offences(i int) []app.Offence {
 	return offences
 }
 
-// counted is how many gradients of each participant the records of the first rounds hold.
-func (c *chaos) counted(rounds uint64) []uint64 {
+// counted is how many gradients of each participant a node's records of the first rounds hold.
+func (c *chaos) counted(i int, rounds uint64) []uint64 {
 	c.Helper()
 	counts := make([]uint64, c.n)
 	for t := range rounds {
-		for _, x := range c.record(0, t).Contributions {
+		for _, x := range c.record(i, t).Contributions {
 			counts[x.Participant]++
 		}
 	}

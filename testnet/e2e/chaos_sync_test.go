@@ -73,11 +73,12 @@ func synced(c *chaos) {
 	header, err := c.clients[0].RPC().Commit(context.Background(), &trust)
 	require.NoError(c, err)
 	rpc := "tcp://" + loopback(c.T)
-	honest := c.honest()
+	sound := c.sound()
+	server := func(i int) string { return strings.TrimPrefix(c.Net.Nodes[sound[i]].RPC, "tcp://") }
 	start := time.Now()
 	c.beside(home, "CMT_RPC_LADDR="+rpc, "SPDL_WORKER_ENABLED=false", "CMT_STATESYNC_ENABLE=true", "CMT_STATESYNC_DISCOVERY_TIME=5s",
 		fmt.Sprintf("CMT_STATESYNC_TRUST_HEIGHT=%d", trust), "CMT_STATESYNC_TRUST_HASH="+header.Commit.BlockID.Hash.String(),
-		"CMT_STATESYNC_RPC_SERVERS="+strings.TrimPrefix(honest[0], "tcp://")+","+strings.TrimPrefix(honest[1], "tcp://"))
+		"CMT_STATESYNC_RPC_SERVERS="+server(0)+","+server(1))
 	joined, err := client.New(rpc)
 	require.NoError(c, err)
 	c.eventually(func() bool {
@@ -86,18 +87,4 @@ func synced(c *chaos) {
 	}, "the new node is not synced")
 	c.note("synced in %.1f s", time.Since(start).Seconds())
 	c.clients = append(c.clients, joined)
-}
-
-// honest returns the RPC addresses of nodes that are not struck.
-func (c *chaos) honest() (all []string) {
-	struck := map[int]bool{}
-	for _, i := range c.struck {
-		struck[i] = true
-	}
-	for i, x := range c.Net.Nodes {
-		if !struck[i] {
-			all = append(all, x.RPC)
-		}
-	}
-	return all
 }
