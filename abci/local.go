@@ -16,7 +16,10 @@ import (
 // all gradients signs at once; one that may close the round without
 // everybody's first waits StragglerWait for the rest.
 func (a *Application) Draft(participant uint32) (*tx.Aggregate, error) {
-	v := a.pool.Load().look()
+	return a.draft(participant, a.pool.Load().look())
+}
+
+func (a *Application) draft(participant uint32, v snapshot) (*tx.Aggregate, error) {
 	start := a.options.Now()
 	draft, err := a.drafts.lead(v, participant, func() { a.options.Metrics.Aggregated(a.options.Now().Sub(start)) })
 	if err != nil {

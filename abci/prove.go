@@ -17,7 +17,8 @@ type Bundle struct {
 }
 
 // StateAfter is the answer to /kept/{t}: the last state at or before a round that
-// this node keeps, from which the models after it can be computed.
+// this node keeps, from which the models after it can be computed. The answer to /kept
+// is the state as it stands, with the open round.
 type StateAfter struct {
 	Epoch    uint64 `json:"epoch"`
 	Round    uint64 `json:"round"`
@@ -86,6 +87,9 @@ func (a *Application) queryBundle(s *app.State, arg string) (any, error) {
 }
 
 func (a *Application) queryKept(s *app.State, arg string) (any, error) {
+	if arg == "" {
+		return StateAfter{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Height: s.Height, Document: s.Encode()}, nil
+	}
 	epoch, t, err := roundArgument(s, arg)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
 )
 
 var (
@@ -48,6 +50,13 @@ type Status struct {
 	Rule         string   `json:"rule"`
 	TestChain    bool     `json:"test_chain,omitempty"` // noise may be known: nothing is private
 	Epsilon      *float64 `json:"epsilon"`              // the largest spend of a participant; null: no guarantee
+}
+
+// Lead is the answer to /lead/{participant}: the draft that a leader may sign, and the
+// gradients that it is made of, so that a worker in another process can make it again.
+type Lead struct {
+	Draft     *tx.Aggregate `json:"draft"`
+	Gradients [][]byte      `json:"gradients"` // transactions
 }
 
 // ModelState is the answer to /model and /model/{round}.
@@ -86,9 +95,10 @@ var paths = map[string]func(a *Application, s *app.State, arg string) (any, erro
 // Query answers from the committed state and from this node's own pool and
 // clock: status, params, progress, participants, participants/{i}, round/{t},
 // model, model/{t}, timing/{t} and lead/{participant}, the draft that a worker
-// signs; leader, election/{t}, reputation, membership, proposals, evidence (or
+// signs with its gradients; leader, election/{t}, reputation, membership, proposals, evidence (or
 // offences), epochs, upgrade, privacy and privacy/{participant}; bundle/{t} and kept/{t},
-// what an export is made of. A round is {t} of the running epoch or
+// what an export is made of, and kept, the whole state as it stands, which a worker in
+// another process holds against a header. A round is {t} of the running epoch or
 // {epoch}/{t}.
 //
 // With Prove the value is not JSON but the bytes that the state's tree holds, the
@@ -247,7 +257,18 @@ func (a *Application) queryLead(_ *app.State, arg string) (any, error) {
 	if p > 1<<32-1 {
 		return nil, fmt.Errorf("%w: participant %d, at most %d", errBadQuery, p, uint32(1<<32-1))
 	}
-	return a.Draft(uint32(p))
+	v := a.pool.Load().look()
+	draft, err := a.draft(uint32(p), v)
+	if err != nil {
+		return nil, err
+	}
+	lead := Lead{Draft: draft}
+	for _, t := range v.pending {
+		if t.Gradient != nil && slices.ContainsFunc(draft.Included, func(in tx.Included) bool { return bytes.Equal(in.Hash, t.Content[:]) }) {
+			lead.Gradients = append(lead.Gradients, t.Raw)
+		}
+	}
+	return lead, nil
 }
 
 // roundArgument reads {round}, of the running epoch, or {epoch}/{round}.

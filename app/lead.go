@@ -1,8 +1,10 @@
 package app
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
@@ -26,14 +28,21 @@ func (s *State) Lead(height uint64, participant uint32, pending []*tx.Tx) (*tx.A
 	if len(included) < least {
 		return nil, fmt.Errorf("%w: %d of %d gradients, at least %d are needed", ErrNotClosing, len(included), n, least)
 	}
-	a := &tx.Aggregate{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Leader: participant, View: view}
-	vectors := make([]gradients.Vector, len(included))
-	for _, t := range included {
-		a.Included = append(a.Included, tx.Included{Participant: t.Gradient.Participant, Hash: t.Content[:]})
+	listed := make([]tx.Included, len(included))
+	for i, t := range included {
+		listed[i] = tx.Included{Participant: t.Gradient.Participant, Hash: t.Content[:]}
 	}
-	if err := s.mayCloseWith(participantsOf(a.Included), height); err != nil {
+	if err := s.mayCloseWith(participantsOf(listed), height); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotClosing, err)
 	}
+	return s.draft(participant, view, listed, included)
+}
+
+// draft returns the aggregate of a view over the gradients that it lists, in participant order.
+func (s *State) draft(participant, view uint32, listed []tx.Included, included []*tx.Tx) (*tx.Aggregate, error) {
+	var err error
+	a := &tx.Aggregate{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Leader: participant, View: view, Included: listed}
+	vectors := make([]gradients.Vector, len(included))
 	for i, t := range included {
 		if vectors[i], err = gradients.Decode(s.Grid().Width, len(s.Model), t.Gradient.Payload); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrPayload, err)
@@ -51,6 +60,41 @@ func (s *State) Lead(height uint64, participant uint32, pending []*tx.Tx) (*tx.A
 		a.Digest = digest[:]
 	}
 	return a, nil
+}
+
+// CheckDraft reports why a leader must not sign an aggregate that it did not make itself: its signer
+// may not lead in the view, a gradient that it names is not among those given or is not admitted, or
+// the rule makes another Delta of them. Of the height nothing is checked: blocks decide whether the
+// view is open.
+func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
+	if a.Epoch != s.Progress.Epoch || a.Round != s.Progress.Round || s.Finished() {
+		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round, s.Progress.Epoch, s.Progress.Round)
+	}
+	if err := s.mayLead(a.Leader, a.View); err != nil {
+		return err
+	}
+	if err := s.checkIncluded(a.Included); err != nil {
+		return err
+	}
+	included := make([]*tx.Tx, len(a.Included))
+	for i, in := range a.Included {
+		at := slices.IndexFunc(given, func(t *tx.Tx) bool { return sameGradient(in, t) })
+		if at < 0 {
+			return fmt.Errorf("%w: the gradient %X of participant %d is not there", ErrMismatch, in.Hash[:8], in.Participant)
+		}
+		included[i] = given[at]
+		if err := s.Admit(included[i]); err != nil {
+			return err
+		}
+	}
+	own, err := s.draft(a.Leader, a.View, a.Included, included)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(mustMarshal(own), mustMarshal(a)) {
+		return fmt.Errorf("%w: the draft is %X, recomputed from its gradients %X", ErrTolerance, a.Header().ContentHash, own.Header().ContentHash)
+	}
+	return nil
 }
 
 // viewOf returns the lowest open view in which the participant may lead.

@@ -2,14 +2,35 @@ package client
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
 )
 
 // Leader returns who may close the open round at the next height.
 func (c *Client) Leader(ctx context.Context) (abci.Leader, error) {
 	return query[abci.Leader](ctx, c, "/leader")
+}
+
+// Lead returns the draft that a participant may sign and the gradients that the node made it of.
+// Nothing of it is verified.
+func (c *Client) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, []*tx.Tx, error) {
+	answer, err := query[abci.Lead](ctx, c, "/lead/"+number(uint64(participant)))
+	if err == nil && answer.Draft == nil {
+		err = fmt.Errorf("answer to /lead has no draft")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	gradients := make([]*tx.Tx, len(answer.Gradients))
+	for i, raw := range answer.Gradients {
+		if gradients[i], err = tx.Decode(raw); err != nil {
+			return nil, nil, fmt.Errorf("answer to /lead: gradient %d: %w", i, err)
+		}
+	}
+	return answer.Draft, gradients, nil
 }
 
 // Election returns the VRF outputs of a closed round.

@@ -49,6 +49,11 @@ func (c *Client) Kept(ctx context.Context, epoch, round uint64) (abci.StateAfter
 	return query[abci.StateAfter](ctx, c, "/kept/"+place(epoch, round))
 }
 
+// State returns the whole state as it stands.
+func (c *Client) State(ctx context.Context) (abci.StateAfter, error) {
+	return query[abci.StateAfter](ctx, c, "/kept")
+}
+
 // HeaderOf finds the block whose header has the application hash after a height:
 // the next one, or the one of the height itself where that changed nothing. It
 // waits for the next. What it returns is not verified.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cometbft/cometbft/types"
+
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
@@ -115,31 +117,45 @@ func (c *Client) start(ctx context.Context, r app.Record) (*app.State, error) {
 }
 
 // block fetches the transactions of a height.
-func (c *Client) block(ctx context.Context, at uint64) (block app.Block, err error) {
+func (c *Client) block(ctx context.Context, at uint64) (app.Block, error) {
+	b, err := c.Block(ctx, at)
+	if err != nil {
+		return app.Block{}, err
+	}
+	return Execution(b)
+}
+
+// Block fetches the block of a height. Nothing of it is verified.
+func (c *Client) Block(ctx context.Context, at uint64) (*types.Block, error) {
 	height := int64(at)
 	b, err := c.rpc.Block(ctx, &height)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return block, ctx.Err()
+		return nil, ctx.Err()
 	case err != nil:
-		return block, fmt.Errorf("%w: the state after height %d is there, block %d is not (pruned?): %w", ErrNotKept, height-1, height, err)
+		return nil, fmt.Errorf("%w: the state after height %d is there, block %d is not (pruned?): %w", ErrNotKept, height-1, height, err)
 	case b.Block == nil || b.Block.Height != height:
-		return block, fmt.Errorf("%w: no block %d", ErrNotKept, height)
+		return nil, fmt.Errorf("%w: no block %d", ErrNotKept, height)
 	}
-	if made := b.Block.Version.App; made != app.Version && made != 0 { // 0 where nobody set it
-		return block, fmt.Errorf("%w: block %d is of state machine %d, this program executes %d: a release of that version computes the model", app.ErrVersion, at, made, app.Version)
+	return b.Block, nil
+}
+
+// Execution returns what a state judges of a block, which may be of any origin.
+func Execution(b *types.Block) (block app.Block, err error) {
+	if made := b.Version.App; made != app.Version && made != 0 { // 0 where nobody set it
+		return block, fmt.Errorf("%w: block %d is of state machine %d, this program executes %d: a release of that version computes the model", app.ErrVersion, b.Height, made, app.Version)
 	}
-	block.Height = at
-	for i, raw := range b.Block.Txs {
+	block.Height = uint64(b.Height)
+	for i, raw := range b.Txs {
 		t, err := tx.Decode(raw)
 		if err != nil {
-			return block, fmt.Errorf("block %d, transaction %d: %w", height, i, err)
+			return block, fmt.Errorf("block %d, transaction %d: %w", b.Height, i, err)
 		}
 		block.Txs = append(block.Txs, t)
 	}
-	block.Misbehavior, err = abci.MisbehaviorOf(b.Block.Evidence.Evidence)
+	block.Misbehavior, err = abci.MisbehaviorOf(b.Evidence.Evidence)
 	if err != nil {
-		err = fmt.Errorf("block %d: %w", height, err)
+		err = fmt.Errorf("block %d: %w", b.Height, err)
 	}
 	return block, err
 }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"encoding/hex"
 	"fmt"
 	"net"
 	"os"
@@ -36,6 +37,14 @@ type WorkerConfig struct {
 	PartitionSeed uint64        `mapstructure:"partition_seed"`
 	TestSeed      uint64        `mapstructure:"test_seed"`
 	PollInterval  time.Duration `mapstructure:"poll_interval"`
+
+	MaxEpsilon         float64 `mapstructure:"max_epsilon"`
+	MinNoiseMultiplier float64 `mapstructure:"min_noise_multiplier"`
+
+	TrustHeight int64         `mapstructure:"trust_height"`
+	TrustHash   string        `mapstructure:"trust_hash"`
+	TrustPeriod time.Duration `mapstructure:"trust_period"`
+	MaxAge      time.Duration `mapstructure:"max_age"`
 }
 
 // ProposalConfig bounds how long a proposer and a leader wait.
@@ -89,6 +98,7 @@ func DefaultAppConfig() AppConfig {
 		Worker: WorkerConfig{
 			Enabled: true, KeyFile: "config/participant_key.json", Journal: "data/worker_journal.json",
 			Partition: PartitionIID, Alpha: 1, Parts: 1, PollInterval: 50 * time.Millisecond,
+			TrustPeriod: 7 * 24 * time.Hour, MaxAge: time.Minute,
 		},
 		Proposal: ProposalConfig{Wait: time.Second, StragglerWait: 250 * time.Millisecond},
 		Pool:     PoolConfig{MaxBytes: 256 << 20},
@@ -108,6 +118,12 @@ func (c AppConfig) Validate() error {
 		return fmt.Errorf("worker.alpha is %g, want above 0", w.Alpha)
 	case w.Parts < 1 || w.Part < 0 || w.Part >= w.Parts:
 		return fmt.Errorf("worker.part is %d of %d parts, want within [0, parts)", w.Part, w.Parts)
+	case !(w.MaxEpsilon >= 0) || !(w.MinNoiseMultiplier >= 0):
+		return fmt.Errorf("worker.max_epsilon is %g and min_noise_multiplier %g, want at least 0", w.MaxEpsilon, w.MinNoiseMultiplier)
+	case w.TrustPeriod <= 0 || w.MaxAge <= 0:
+		return fmt.Errorf("worker.trust_period is %v and max_age %v, want above 0", w.TrustPeriod, w.MaxAge)
+	case w.TrustHeight < 0 || (w.TrustHeight == 0) != (w.TrustHash == "") || w.TrustHash != "" && !isHash(w.TrustHash):
+		return fmt.Errorf("worker.trust_height is %d and trust_hash %q, want a height and the 64 hex digits of its header's hash, or 0 and none", w.TrustHeight, w.TrustHash)
 	case c.Proposal.Wait <= 0 || c.Proposal.StragglerWait <= 0:
 		return fmt.Errorf("proposal.wait is %v and straggler_wait %v, want above 0", c.Proposal.Wait, c.Proposal.StragglerWait)
 	case c.Pool.MaxBytes <= 0:
@@ -119,6 +135,12 @@ func (c AppConfig) Validate() error {
 			c.API.Rate, c.API.Burst, c.API.MaxConnections, c.API.MaxStreams, c.API.StreamsPerClient)
 	}
 	return nil
+}
+
+// isHash reports whether a text is a hash of 32 bytes in hexadecimal.
+func isHash(text string) bool {
+	hash, err := hex.DecodeString(text)
+	return err == nil && len(hash) == 32
 }
 
 // listenable reports whether an address is one of a host, or of all, with a port.
@@ -156,8 +178,21 @@ partition_seed = {{ .Worker.PartitionSeed }}
 # Not 0: noise from this seed instead of the operating system. TEST CHAINS ONLY,
 # whoever knows the seed removes the noise.
 test_seed = {{ .Worker.TestSeed }}
+# What this home demands of its chain's privacy, whatever the others vote for: the most
+# epsilon that its gradients may spend in all, and the least noise multiplier of an
+# epoch. 0: config/genesis.json decides for the first epoch, the members for later ones.
+max_epsilon = {{ .Worker.MaxEpsilon }}
+min_noise_multiplier = {{ .Worker.MinNoiseMultiplier }}
 # How often a worker in another process asks the node.
 poll_interval = "{{ .Worker.PollInterval }}"
+# Where the trust of a worker in another process begins: a header by height and hash,
+# from somebody whom you believe and not from its node. 0 and "": the first header of
+# config/genesis.json. A header is believed for trust_period. The node's last header may
+# be max_age old.
+trust_height = {{ .Worker.TrustHeight }}
+trust_hash = {{ printf "%q" .Worker.TrustHash }}
+trust_period = "{{ .Worker.TrustPeriod }}"
+max_age = "{{ .Worker.MaxAge }}"
 
 [proposal]
 # How long this node, as proposer, waits for the round to be whole. Keep it

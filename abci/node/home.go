@@ -59,6 +59,9 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := worker.NewJournal(InHome(c, a.Worker.Journal)); err != nil {
+		return nil, err
+	}
 	nodeKey, err := p2p.LoadOrGenNodeKey(c.NodeKeyFile())
 	if err != nil {
 		return nil, err
@@ -126,7 +129,7 @@ func restore(c *config.Config, logger log.Logger) error {
 
 // Reset removes the blocks, the application's database and the worker's
 // journal, and sets the validator's last signature back. Keys and configuration
-// stay. The journal goes with the chain that it belongs to. The node must not
+// stay. The journal goes with the chain that it belongs to: the home has a new one. The node must not
 // run: it would sign again what it has signed.
 func Reset(c *config.Config, a AppConfig) error {
 	if err := CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
@@ -141,7 +144,11 @@ func Reset(c *config.Config, a AppConfig) error {
 	if err := os.MkdirAll(c.DBDir(), 0o700); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(InHome(c, a.Worker.Journal)); err != nil {
+	journal := InHome(c, a.Worker.Journal)
+	if err := os.RemoveAll(journal); err != nil {
+		return err
+	}
+	if err := worker.NewJournal(journal); err != nil {
 		return err
 	}
 	privval.LoadFilePVEmptyState(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()).Save()

@@ -83,7 +83,9 @@ func TestReset(t *testing.T) {
 
 	require.NoError(t, node.Reset(c, a))
 	require.NoFileExists(t, block)
-	require.NoFileExists(t, journal)
+	left, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	require.Contains(t, string(left), `"new":true`, "the journal of a new home")
 	pv = privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
 	require.Zero(t, pv.LastSignState.Height)
 	pub, err := pv.GetPubKey()
@@ -113,7 +115,9 @@ func TestResetRunning(t *testing.T) {
 
 	require.NoError(t, held.Close())
 	require.NoError(t, node.Reset(c, a))
-	require.NoFileExists(t, journal)
+	left, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	require.NotEmpty(t, left)
 }
 
 // TestResetStopped: what is no sign of a running node does not stand in the way.
@@ -135,7 +139,7 @@ func TestResetStopped(t *testing.T) {
 			require.NoError(t, node.Reset(c, a))
 			left, err := os.ReadDir(c.DBDir())
 			require.NoError(t, err)
-			require.Len(t, left, 1, "the validator's state alone")
+			require.Len(t, left, 2, "the validator's state and a new journal")
 		})
 	}
 }

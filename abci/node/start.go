@@ -239,7 +239,11 @@ func (r *Running) startWorker(ctx context.Context, c *config.Config, a AppConfig
 			return err
 		}
 	}
-	conf := WorkerOf(c, a, keys, h.Data, logger.Info)
+	conf, err := WorkerOf(c, a, keys, h.Data, logger.Info)
+	if err != nil {
+		r.worker <- err
+		return err
+	}
 	conf.Follow = true
 	go func() { r.worker <- r.work(ctx, chain, conf, logger) }()
 	return nil

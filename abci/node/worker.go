@@ -23,11 +23,17 @@ func LoadData(dir string) (mnist.Data, error) {
 	return mnist.Load(dir)
 }
 
-// WorkerOf returns a home's worker: its key, journal, share of the data and source
-// of noise.
-func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data func(dir string) (mnist.Data, error), log func(string, ...any)) worker.Config {
+// WorkerOf returns a home's worker: its key, journal, policy, share of the data and
+// source of noise.
+func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data func(dir string) (mnist.Data, error), log func(string, ...any)) (worker.Config, error) {
 	path := InHome(c, a.Worker.KeyFile)
-	w := worker.Config{Keys: keys, Reload: func() (worker.Keys, error) { return LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal), Log: log}
+	policy, err := homePolicy(c, a.Worker)
+	if err != nil {
+		return worker.Config{}, err
+	}
+	w := worker.Config{
+		Keys: keys, Reload: func() (worker.Keys, error) { return LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal), Policy: policy, Log: log,
+	}
 	w.Data = func(t worker.Task) (mnist.Features, error) {
 		set, err := data(a.Worker.Data)
 		if err != nil {
@@ -47,7 +53,7 @@ func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data func(dir str
 		log("TEST CHAIN ONLY: noise from a known seed gives no privacy", "seed", a.Worker.TestSeed)
 		w.TestSeed = a.Worker.TestSeed
 	}
-	return w
+	return w, nil
 }
 
 // keepIn keeps features in a folder, and logs how far a long computation is.

@@ -63,6 +63,21 @@ func EpsilonAfter(p params.Privacy, participations uint64) (float64, error) {
 	return accountant.ChainEpsilon(spent, p.Delta)
 }
 
+// OwnLedger returns parameters with the costs by this program's own accountant, or as the chain
+// counts where that is more, and with the budget of an epsilon and delta of one's own.
+func OwnLedger(p params.Privacy, epsilon, delta float64) (params.Privacy, error) {
+	cost, err := accountant.ChainCosts(MechanismOf(p))
+	if err != nil {
+		return p, err
+	}
+	for i := range min(len(cost), len(p.Cost)) {
+		cost[i] = max(cost[i], p.Cost[i])
+	}
+	p.Cost, p.Epsilon, p.Delta = cost, epsilon, delta
+	p.Budget, err = accountant.ChainBudget(epsilon, delta)
+	return p, err
+}
+
 // CheckLedger compares the ledger of parameters with the accountant: with a cost that is too low,
 // or a budget that is too high, the chain would claim more privacy than it has.
 func CheckLedger(p params.Privacy) error {

@@ -42,6 +42,12 @@ var ErrRefused = errors.New("transaction refused")
 // ErrUnfit means that data and parameters of an epoch do not go together.
 var ErrUnfit = errors.New("this participant cannot take part in the epoch")
 
+// ErrPolicy means that an epoch's parameters give less privacy than the home demands.
+var ErrPolicy = errors.New("the epoch gives less privacy than this home demands")
+
+// ErrDraft means that an aggregate is not this worker's to sign.
+var ErrDraft = errors.New("draft is not to be signed")
+
 // ErrBudget means that the participant's privacy budget is spent.
 var ErrBudget = errors.New("privacy budget is spent")
 

@@ -26,8 +26,8 @@ func damaged(path string, err error) error {
 	return fmt.Errorf("%w: %s: %w; move the file away and start the worker again: it begins a new journal and sits out the round that is open then", ErrDamaged, path, err)
 }
 
-// Journal is what a worker must not forget: the last gradient and aggregate
-// that it signed, byte for byte, and the mechanism's momentum. An entry is on
+// Journal is what a worker must not forget: the last gradient and the aggregates of
+// the last round that it signed, byte for byte, and the mechanism's momentum. An entry is on
 // disk before its transaction leaves, so that a restarted worker sends the
 // same bytes again and never another gradient for one round: two of them
 // would spend the privacy budget twice and are evidence of equivocation.
@@ -35,17 +35,24 @@ type Journal struct {
 	path  string
 	entry entry
 	begun bool // there was no file
+	sworn bool // a person says that nothing is signed for the open round
 }
 
 type entry struct {
-	ChainID   string    `json:"chain_id"`
-	ID        []byte    `json:"participant_id"`
-	Gradient  *signed   `json:"gradient,omitempty"`
-	Aggregate *signed   `json:"aggregate,omitempty"`
-	Mechanism mechanism `json:"mechanism"`
+	ChainID  string  `json:"chain_id"`
+	ID       []byte  `json:"participant_id"`
+	Gradient *signed `json:"gradient,omitempty"`
+	// Aggregates are those of one round, one a view.
+	Aggregates []*signed `json:"aggregates,omitempty"`
+	Mechanism  mechanism `json:"mechanism"`
 	// Spent is the worker's own ledger: it counts what was signed to be sent, the
 	// chain's what came into a round.
 	Spent []uint64 `json:"spent,omitempty"`
+	// Signed counts the gradients that the participant has signed. Where the chain counts
+	// more of them this is an old copy of a journal.
+	Signed uint64 `json:"signed,omitempty"`
+	// New marks the journal of a new home, which has signed nothing.
+	New bool `json:"new,omitempty"`
 }
 
 // mechanism is a privacy.Snapshot with the momentum as bytes.
@@ -61,6 +68,15 @@ type signed struct {
 	Round uint64 `json:"round"`
 	View  uint32 `json:"view,omitempty"`
 	Raw   []byte `json:"raw"`
+}
+
+// NewJournal writes the journal of a new home, where there is none yet: its worker then
+// takes part in its first round without having to fear that a journal was lost.
+func NewJournal(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return (&Journal{path: path, entry: entry{New: true}}).save()
 }
 
 // OpenJournal reads the journal at path or begins one: of the participant of an
@@ -84,7 +100,7 @@ func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return nil, damaged(path, err)
 	}
-	if string(bytes.TrimSpace(data)) == "{}" {
+	if j.sworn = string(bytes.TrimSpace(data)) == "{}"; j.sworn || e.New {
 		return j, nil
 	}
 	if e.ChainID != chainID || string(e.ID) != string(id) {
@@ -92,6 +108,12 @@ func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	}
 	j.entry = e
 	return j, nil
+}
+
+// lost reports whether the open round may have been signed for without this journal
+// knowing it: there was no file, or the chain counts more gradients than it does.
+func (j *Journal) lost(counted uint64) bool {
+	return !j.sworn && (j.begun || counted > j.entry.Signed)
 }
 
 // gradient returns the gradient signed for a round, or nil, and an error where
@@ -121,21 +143,26 @@ func (j *Journal) spent(chain []uint64) []uint64 {
 }
 
 // putGradient stores a gradient with the mechanism's state after it and what is
-// spent with it.
-func (j *Journal) putGradient(t *tx.Tx, after privacy.Snapshot, spent []uint64) error {
-	j.entry.Spent = spent
+// spent with it. Counted are the participant's gradients that the chain knows.
+func (j *Journal) putGradient(t *tx.Tx, after privacy.Snapshot, spent []uint64, counted uint64) error {
+	j.entry.Spent, j.entry.Signed = spent, max(j.entry.Signed, counted)+1
 	j.entry.Gradient = &signed{Epoch: t.Gradient.Epoch, Round: t.Gradient.Round, Raw: t.Raw}
 	j.entry.Mechanism = mechanism{app.EncodeParameters(after.Momentum), after.Releases, after.NoiseVariance}
 	return j.save()
 }
 
-// aggregate returns the aggregate signed for a round and view, or nil.
+// aggregate returns the aggregate signed for a round and view, or nil. For rounds
+// before the last one that has any, nothing is to be signed: what was is forgotten.
 func (j *Journal) aggregate(a *tx.Aggregate) (*tx.Tx, error) {
-	s := j.entry.Aggregate
-	if s == nil || s.Epoch != a.Epoch || s.Round != a.Round || s.View != a.View {
-		return nil, nil
+	for _, s := range j.entry.Aggregates {
+		switch {
+		case a.Epoch < s.Epoch || a.Epoch == s.Epoch && a.Round < s.Round:
+			return nil, fmt.Errorf("%w: it is for epoch %d round %d, an aggregate of epoch %d round %d is signed", ErrDraft, a.Epoch, a.Round, s.Epoch, s.Round)
+		case a.Epoch == s.Epoch && a.Round == s.Round && a.View == s.View:
+			return j.decode(s)
+		}
 	}
-	return j.decode(s)
+	return nil, nil
 }
 
 // decode reads a stored transaction.
@@ -149,7 +176,10 @@ func (j *Journal) decode(s *signed) (*tx.Tx, error) {
 
 func (j *Journal) putAggregate(t *tx.Tx) error {
 	a := t.Aggregate
-	j.entry.Aggregate = &signed{Epoch: a.Epoch, Round: a.Round, View: a.View, Raw: t.Raw}
+	if all := j.entry.Aggregates; len(all) > 0 && (all[0].Epoch != a.Epoch || all[0].Round != a.Round) {
+		j.entry.Aggregates = nil
+	}
+	j.entry.Aggregates = append(j.entry.Aggregates, &signed{Epoch: a.Epoch, Round: a.Round, View: a.View, Raw: t.Raw})
 	return j.save()
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/privacy"
@@ -27,6 +28,10 @@ type Config struct {
 	// rotation; may be nil.
 	Reload  func() (Keys, error)
 	Journal string // path of the journal
+	// Policy holds an epoch's parameters against what the home demands, whatever its chain
+	// or node says: it returns what a gradient costs and may cost in all by the home's own
+	// account, or ErrPolicy. Nil takes the chain's.
+	Policy func(Task) (params.Privacy, error)
 	// Follow goes on to the next epoch, whenever it opens, where a worker else
 	// ends with its epoch.
 	Follow bool
@@ -51,8 +56,9 @@ type worker struct {
 	task  *Task
 	last  string // what was logged last about waiting
 	// sits is the round that the worker takes no part in, nil where there is none: it
-	// was open when the worker found no journal of a participant that has taken part.
+	// was open when the worker found no journal, or an old one.
 	sits *place
+	own  params.Privacy // what Policy says of the epoch
 
 	mu      sync.Mutex // guards journal and keys
 	journal *Journal
@@ -99,18 +105,19 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	return err
 }
 
-// sitOut makes a worker that has lost its journal take no part in the open round,
-// for which it may have signed already: a second gradient would be evidence against
-// it. A participant that has never been counted has nothing to lose, so that a chain
-// whose workers all start for the first time gets its first gradients.
+// sitOut makes a worker that has lost its journal, or has an old one, take no part in the
+// open round, for which it may have signed already: a second gradient would be evidence
+// against it. That the chain counts none yet proves nothing, for the first may be on its
+// way. A new home has a journal from the start (NewJournal), so that a chain whose workers
+// all start for the first time gets its first gradients.
 func (w *worker) sitOut() {
-	if !w.journal.begun || w.task.Participant.Participations == 0 || w.task.Finished {
+	if counted := w.task.Participant.Participations; !w.journal.lost(counted) || w.task.Finished {
 		return
 	}
 	w.sits = &place{w.task.Epoch, w.task.Round}
-	w.Log("no journal, and the chain counts gradients of this participant: this worker sits the open round out, for which it may have signed one; "+
+	w.Log("no journal, or one that is older than the chain: this worker sits the open round out, for which it may have signed a gradient; "+
 		"if it has certainly signed none, stop it, write {} into the journal's file and start it again",
-		"epoch", w.task.Epoch, "round", w.task.Round, "journal", w.Journal, "participations", w.task.Participant.Participations)
+		"epoch", w.task.Epoch, "round", w.task.Round, "journal", w.Journal, "signed", w.journal.entry.Signed, "participations", w.task.Participant.Participations)
 }
 
 // out reports whether the worker sits a round out.
@@ -197,7 +204,7 @@ func (w *worker) follow(ctx context.Context) error {
 	for {
 		epoch := w.task.Epoch
 		err := w.train(ctx)
-		if errors.Is(err, ErrUnfit) && w.Follow && w.task.Epoch > 0 {
+		if w.Follow && (errors.Is(err, ErrUnfit) && w.task.Epoch > 0 || errors.Is(err, ErrPolicy)) {
 			w.Log(err.Error(), "epoch", w.task.Epoch) // others chose it: the node goes on without its worker
 			epoch, err = w.task.Epoch, nil
 		}
@@ -255,6 +262,12 @@ func (w *worker) trainer() (*Trainer, error) {
 	if err := w.Source.Permit(w.task.Params.TestChain); err != nil {
 		return nil, err
 	}
+	if w.own = w.task.Params.Privacy; w.Policy != nil {
+		var err error
+		if w.own, err = w.Policy(*w.task); err != nil {
+			return nil, err
+		}
+	}
 	data, err := w.Data(*w.task)
 	if err != nil {
 		return nil, fmt.Errorf("training data: %w", err)
@@ -302,6 +315,10 @@ func (w *worker) gradient(trainer *Trainer) (*tx.Tx, error) {
 		return nil, fmt.Errorf("%w: epsilon %g at delta %g pays for no gradient after the %d that the chain counts; this worker sends no more",
 			ErrBudget, privately.Epsilon, privately.Delta, w.task.Participant.Participations)
 	}
+	if w.own.Participations(spent) == 0 {
+		return nil, fmt.Errorf("%w: this home's own, epsilon %g at delta %g, pays for no gradient after those that it has signed; this worker sends no more",
+			ErrBudget, w.own.Epsilon, w.own.Delta)
+	}
 	start := time.Now()
 	v, stats := trainer.Step(w.task.Model)
 	body := &tx.Gradient{
@@ -317,7 +334,7 @@ func (w *worker) gradient(trainer *Trainer) (*tx.Tx, error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.journal.putGradient(t, after, privately.Pay(spent)); err != nil {
+	if err := w.journal.putGradient(t, after, w.own.Pay(spent), w.task.Participant.Participations); err != nil {
 		return nil, err
 	}
 	w.Log("gradient computed", "round", w.task.Round, "loss", stats.Loss, "took", time.Since(start))
@@ -354,46 +371,4 @@ func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 			}
 		}
 	}
-}
-
-// lead signs and sends an aggregate whenever the participant may.
-func (w *worker) lead(ctx context.Context, chainID string, participant uint32) error {
-	for {
-		draft, err := w.chain.Lead(ctx, participant)
-		if err == nil && w.out(draft.Epoch, draft.Round) {
-			if err := w.pause(ctx); err != nil {
-				return err
-			}
-			continue
-		}
-		if err == nil {
-			var t *tx.Tx
-			if t, err = w.sign(chainID, draft); err != nil {
-				return err
-			}
-			err = w.chain.Submit(ctx, t)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			w.Log("aggregate not delivered", "err", err)
-			if err := w.pause(ctx); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func (w *worker) sign(chainID string, draft *tx.Aggregate) (*tx.Tx, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	t, err := w.journal.aggregate(draft)
-	if t != nil || err != nil {
-		return t, err
-	}
-	if t, err = tx.Sign(chainID, draft, w.keys.Signing); err != nil {
-		return nil, err
-	}
-	return t, w.journal.putAggregate(t)
 }

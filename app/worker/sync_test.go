@@ -27,7 +27,7 @@ func TestJournalIsOnDiskBeforeItsTransactionLeaves(t *testing.T) {
 		return real(path)
 	}
 	gradient, aggregate := apptest.Sign(0, &tx.Gradient{Round: 1}), apptest.Sign(0, &tx.Aggregate{Round: 1})
-	require.NoError(t, j.putGradient(gradient, privacy.Snapshot{}, nil))
+	require.NoError(t, j.putGradient(gradient, privacy.Snapshot{}, nil, 0))
 	require.Equal(t, []string{folder}, synced)
 	require.NoError(t, j.putAggregate(aggregate))
 	require.Len(t, synced, 2)

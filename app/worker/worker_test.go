@@ -122,8 +122,10 @@ func tiny(worker.Task) (mnist.Features, error) {
 }
 
 func config(t *testing.T) worker.Config {
+	journal := filepath.Join(t.TempDir(), "journal.json")
+	require.NoError(t, worker.NewJournal(journal)) // as in a new home
 	return worker.Config{
-		Keys: worker.Keys{Signing: apptest.Key(0), VRF: apptest.VRFKey(0)}, Journal: filepath.Join(t.TempDir(), "journal.json"), Data: tiny,
+		Keys: worker.Keys{Signing: apptest.Key(0), VRF: apptest.VRFKey(0)}, Journal: journal, Data: tiny,
 		Source: privacy.NewTestSource(1), Retry: 5 * time.Millisecond,
 	}
 }
@@ -337,13 +339,69 @@ func TestLostJournalConvictsNobody(t *testing.T) {
 	require.True(t, c.state.Finished())
 }
 
-// TestFirstStartNeedsNoJournal: on a chain that counts nothing of the participant
-// there is nothing to lose, at whatever height its worker starts.
-func TestFirstStartNeedsNoJournal(t *testing.T) {
+// TestFirstStart: the worker of a new home takes part in the round that is open, at
+// whatever height it starts.
+func TestFirstStart(t *testing.T) {
 	c := newChain(1)
 	c.state.Height = 500
 	require.NoError(t, worker.Run(within(t), c, config(t)))
 	require.Len(t, c.gradients(), 1)
+}
+
+// TestLostJournalBeforeTheFirstGradientCounts: the chain counts no gradient of the
+// participant yet, and one is signed for the open round: without its journal, or with an
+// older one, the worker signs no other.
+func TestLostJournalBeforeTheFirstGradientCounts(t *testing.T) {
+	c := newChain(3)
+	c.hold = true // the round stays open
+	conf := config(t)
+	brief := func() {
+		ctx, cancel := context.WithTimeout(within(t), 100*time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, worker.Run(ctx, c, conf), context.DeadlineExceeded)
+	}
+	brief()
+	require.Len(t, c.gradients()[0], 1)
+	require.NoError(t, os.Remove(conf.Journal)) // the host is restored without its data
+	conf.Source = privacy.NewTestSource(2)      // as the operating system's would be
+	brief()
+	require.Len(t, c.gradients()[0], 1, "gradients signed for round 0")
+}
+
+// TestOldJournalConvictsNobody: a copy of the journal from when the home was new, or from
+// rounds before, does not know what was signed for the open round.
+func TestOldJournalConvictsNobody(t *testing.T) {
+	c := newChain(9)
+	conf := config(t)
+	fresh, err := os.ReadFile(conf.Journal)
+	require.NoError(t, err)
+	until := func(round uint64) {
+		c.fail = func(int) error {
+			if c.state.Progress.Round >= round {
+				return errors.New("connection reset")
+			}
+			return nil
+		}
+		ctx, cancel := context.WithCancel(within(t))
+		done := make(chan error, 1)
+		go func() { done <- worker.Run(ctx, c, conf) }()
+		require.Eventually(t, func() bool { return len(c.gradients()[round]) > 0 }, time.Minute, time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // and whatever else it would sign
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+		require.Equal(t, round, c.state.Progress.Round)
+	}
+	until(2)
+	old, err := os.ReadFile(conf.Journal)
+	require.NoError(t, err)
+	until(5)
+	require.Len(t, c.gradients()[5], 1)
+	for i, copied := range [][]byte{fresh, old} {
+		require.NoError(t, os.WriteFile(conf.Journal, copied, 0o600))
+		conf.Source = privacy.NewTestSource(uint64(2 + i))
+		until(5)
+		require.Len(t, c.gradients()[5], 1, "gradients signed for round 5")
+	}
 }
 
 // TestDamagedJournal: the error of a journal that cannot be read names the file and

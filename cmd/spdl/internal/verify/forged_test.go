@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/crypto/ed25519"
-	"github.com/cometbft/cometbft/light"
+	cmtlight "github.com/cometbft/cometbft/light"
 	"github.com/cometbft/cometbft/light/provider"
 	cmtversion "github.com/cometbft/cometbft/proto/tendermint/version"
 	"github.com/cometbft/cometbft/types"
@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
@@ -105,19 +106,19 @@ func (b blocks) with(lies ...*types.LightBlock) blocks {
 }
 
 // honest is a chain that ended an age ago, its validators, and the trust in its second header.
-func honest(t *testing.T, chain string, age time.Duration, all signers, appHash []byte) (blocks, verify.Trust) {
+func honest(t *testing.T, chain string, age time.Duration, all signers, appHash []byte) (blocks, light.Trust) {
 	t.Helper()
 	b := blocks{chain, map[int64]*types.LightBlock{}, new(int)}
 	for h := int64(1); h <= tip; h++ {
 		b.at[h] = block(t, chain, h, time.Now().Add(-age-time.Duration(tip-h)*time.Second).UTC(), appHash, all.set(), all)
 	}
-	return b, verify.Trust{ChainID: chain, Height: 2, Hash: b.at[2].Hash()}
+	return b, light.Trust{ChainID: chain, Height: 2, Hash: b.at[2].Hash()}
 }
 
 // ask follows a node to a height.
-func ask(t *testing.T, trust verify.Trust, height int64, primary provider.Provider, witnesses ...provider.Provider) (*types.LightBlock, error) {
+func ask(t *testing.T, trust light.Trust, height int64, primary provider.Provider, witnesses ...provider.Provider) (*types.LightBlock, error) {
 	t.Helper()
-	h, err := verify.Light(t.Context(), trust, primary, witnesses)
+	h, err := light.Light(t.Context(), trust, primary, witnesses)
 	if err != nil {
 		return nil, err
 	}
@@ -135,15 +136,15 @@ func TestUpToTwoThirdsOfThePowerCannotSignForTheTrueValidators(t *testing.T) {
 		for bad := range validators + 1 {
 			forged := block(t, theChain, height, chain.at[height].Time, falseHash, all.set(), all[:bad])
 			_, err := ask(t, trust, height, chain.with(forged))
-			pin := verify.Trust{ChainID: theChain, Hash: forged.Hash()}
-			_, pinned := verify.Pinned(pin, forged).Header(t.Context(), height)
+			pin := light.Trust{ChainID: theChain, Hash: forged.Hash()}
+			_, pinned := light.Pinned(pin, forged).Header(t.Context(), height)
 			if 3*bad > 2*validators { // then they are the chain
 				require.NoError(t, err)
 				require.NoError(t, pinned)
 				continue
 			}
-			require.ErrorIs(t, err, verify.ErrNotTrusted, "%d of %d", bad, validators)
-			require.ErrorIs(t, pinned, verify.ErrNotTrusted, "%d of %d", bad, validators)
+			require.ErrorIs(t, err, light.ErrNotTrusted, "%d of %d", bad, validators)
+			require.ErrorIs(t, pinned, light.ErrNotTrusted, "%d of %d", bad, validators)
 		}
 	}
 }
@@ -158,13 +159,13 @@ func TestUpToAThirdOfThePowerCannotNameOtherValidators(t *testing.T) {
 		for _, few := range []signers{own, all[:bad]} {
 			forged := block(t, theChain, tip, chain.at[tip].Time, falseHash, few.set(), few)
 			_, err := ask(t, trust, tip, chain.with(forged))
-			require.ErrorIs(t, err, verify.ErrNotTrusted, "%d of %d", bad, validators)
+			require.ErrorIs(t, err, light.ErrNotTrusted, "%d of %d", bad, validators)
 		}
 	}
 	for bad := 1; bad < validators; bad++ {
 		next := block(t, theChain, trust.Height+1, chain.at[trust.Height+1].Time, falseHash, all[:bad].set(), all[:bad])
 		_, err := ask(t, trust, trust.Height+1, chain.with(next))
-		require.ErrorIs(t, err, verify.ErrNotTrusted, "%d of %d", bad, validators)
+		require.ErrorIs(t, err, light.ErrNotTrusted, "%d of %d", bad, validators)
 	}
 }
 
@@ -185,14 +186,14 @@ func TestMoreThanAThirdOfThePowerDeceivesWhoHasNoWitness(t *testing.T) {
 
 	witness := chain.with()
 	_, err = ask(t, trust, tip, liar, witness)
-	require.ErrorIs(t, err, verify.ErrNotTrusted)
+	require.ErrorIs(t, err, light.ErrNotTrusted)
 	require.ErrorContains(t, err, "a witness has another, valid header")
 	require.Positive(t, *witness.reported, "the witness learns who signed")
 
 	_, err = ask(t, trust, tip, liar, liar.with(forged))
 	require.NoError(t, err, "witnesses that belong to the liar are none")
 	_, err = ask(t, trust, tip, chain.with(), liar)
-	require.ErrorIs(t, err, verify.ErrNotTrusted, "a lying witness cannot prove its header by the true chain: the answer is refused, not replaced")
+	require.ErrorIs(t, err, light.ErrNotTrusted, "a lying witness cannot prove its header by the true chain: the answer is refused, not replaced")
 }
 
 // TestAnotherChainIsNotTrusted: not even one of the same validators, with the same heights and times.
@@ -201,7 +202,7 @@ func TestAnotherChainIsNotTrusted(t *testing.T) {
 	chain, trust := honest(t, theChain, 0, all, trueHash)
 	other, _ := honest(t, "another", 0, all, falseHash)
 	_, err := ask(t, trust, tip, chain.with(other.at[tip]))
-	require.ErrorIs(t, err, verify.ErrNotTrusted)
+	require.ErrorIs(t, err, light.ErrNotTrusted)
 	named := *other.at[tip].Header // the same header under this chain's name, with the signatures for the other
 	named.ChainID = theChain
 	forged := *other.at[tip]
@@ -209,9 +210,9 @@ func TestAnotherChainIsNotTrusted(t *testing.T) {
 	commit.BlockID.Hash = named.Hash()
 	forged.SignedHeader = &types.SignedHeader{Header: &named, Commit: &commit}
 	_, err = ask(t, trust, tip, chain.with(&forged))
-	require.ErrorIs(t, err, verify.ErrNotTrusted)
-	_, err = verify.Pinned(verify.Trust{ChainID: theChain, Hash: other.at[tip].Hash()}, other.at[tip]).Header(t.Context(), tip)
-	require.ErrorIs(t, err, verify.ErrNotTrusted)
+	require.ErrorIs(t, err, light.ErrNotTrusted)
+	_, err = light.Pinned(light.Trust{ChainID: theChain, Hash: other.at[tip].Hash()}, other.at[tip]).Header(t.Context(), tip)
+	require.ErrorIs(t, err, light.ErrNotTrusted)
 	require.ErrorContains(t, err, `header of chain "another", want "c"`)
 }
 
@@ -221,7 +222,7 @@ func TestTrustEnds(t *testing.T) {
 	all := newSigners(validators, "v")
 	old, trust := honest(t, theChain, 8*24*time.Hour, all, trueHash)
 	_, err := ask(t, trust, tip, old)
-	require.ErrorIs(t, err, verify.ErrNotTrusted)
+	require.ErrorIs(t, err, light.ErrNotTrusted)
 	require.ErrorContains(t, err, "older than the trusting period: take a newer one")
 	trust.Period = 9 * 24 * time.Hour
 	_, err = ask(t, trust, tip, old)
@@ -230,7 +231,7 @@ func TestTrustEnds(t *testing.T) {
 	chain, trust := honest(t, theChain, 0, all, trueHash)
 	ahead := block(t, theChain, tip, time.Now().Add(time.Minute).UTC(), trueHash, all.set(), all)
 	_, err = ask(t, trust, tip, chain.with(ahead))
-	require.ErrorIs(t, err, verify.ErrNotTrusted)
+	require.ErrorIs(t, err, light.ErrNotTrusted)
 }
 
 // TestAStaleAnswerIsTrueAndTooOld: who hides the newest blocks proves an older state, which the light
@@ -240,7 +241,7 @@ func TestAStaleAnswerIsTrueAndTooOld(t *testing.T) {
 	s := apptest.State(4)
 	root := s.Hash()
 	chain, trust := honest(t, theChain, time.Hour, all, root[:])
-	h, err := verify.Light(t.Context(), trust, chain, nil)
+	h, err := light.Light(t.Context(), trust, chain, nil)
 	require.NoError(t, err)
 	p, err := proof.State(s, "participants/1")
 	require.NoError(t, err)
@@ -256,7 +257,7 @@ func TestAProofOfAnotherKeyIsNoAnswer(t *testing.T) {
 	s, records := trained(t, 2)
 	root := s.Hash()
 	chain, trust := honest(t, theChain, 0, all, root[:])
-	h, err := verify.Light(t.Context(), trust, chain, nil)
+	h, err := light.Light(t.Context(), trust, chain, nil)
 	require.NoError(t, err)
 	proven := map[string]proof.Proven{}
 	for _, key := range []string{"participants/0", "participants/1", "participants", "params", "model"} {
@@ -291,7 +292,7 @@ func TestASwappedModelIsRefused(t *testing.T) {
 	before, _ := trained(t, 1)
 	root := s.Hash()
 	chain, trust := honest(t, theChain, 0, all, root[:])
-	h, err := verify.Light(t.Context(), trust, chain, nil)
+	h, err := light.Light(t.Context(), trust, chain, nil)
 	require.NoError(t, err)
 	var b proof.Bundle
 	b.Round = ofRound(t, s, records, records[1])
@@ -314,7 +315,7 @@ func TestASwappedModelIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, proof.ErrNotProven, "nor is such a file written")
 
 	other, elsewhere := honest(t, theChain, 0, newSigners(validators, "w"), falseHash)
-	h, err = verify.Light(t.Context(), elsewhere, other, nil)
+	h, err = light.Light(t.Context(), elsewhere, other, nil)
 	require.NoError(t, err)
 	_, err = verify.Model(t.Context(), f, h)
 	require.ErrorIs(t, err, proof.ErrNotProven)
@@ -323,7 +324,7 @@ func TestASwappedModelIsRefused(t *testing.T) {
 
 // TestTheTrustLevelIsAThird: CometBFT's default trust level is what these tests attack.
 func TestTheTrustLevelIsAThird(t *testing.T) {
-	require.Equal(t, "1/3", light.DefaultTrustLevel.String())
+	require.Equal(t, "1/3", cmtlight.DefaultTrustLevel.String())
 }
 
 // trained is a state after some rounds, and their records.

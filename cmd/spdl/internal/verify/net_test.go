@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
@@ -23,7 +24,7 @@ import (
 // it that is trusted.
 type net struct {
 	*client.Client
-	trust verify.Trust
+	trust light.Trust
 }
 
 func start(t *testing.T, rounds uint64) net {
@@ -40,7 +41,7 @@ func start(t *testing.T, rounds uint64) net {
 	require.NoError(t, err)
 	b, err := c.Provider(n.Manifest.ChainID).LightBlock(ctx, 2)
 	require.NoError(t, err)
-	return net{c, verify.Trust{ChainID: n.Manifest.ChainID, Height: 2, Hash: b.Hash()}}
+	return net{c, light.Trust{ChainID: n.Manifest.ChainID, Height: 2, Hash: b.Hash()}}
 }
 
 // fetch exports the model after a round.
@@ -103,8 +104,8 @@ func TestNet(t *testing.T) {
 	defer cancel()
 	n := start(t, 20)
 	chain := n.Provider(n.trust.ChainID)
-	headers := func(p provider.Provider) verify.Headers {
-		h, err := verify.Light(ctx, n.trust, p, nil)
+	headers := func(p provider.Provider) light.Headers {
+		h, err := light.Light(ctx, n.trust, p, nil)
 		require.NoError(t, err)
 		return h
 	}
@@ -116,7 +117,7 @@ func TestNet(t *testing.T) {
 	require.NoError(t, err)
 	pin := n.trust
 	pin.Height, pin.Hash = b.Height, b.Hash()
-	_, err = verify.Model(ctx, f, verify.Pinned(pin, own))
+	_, err = verify.Model(ctx, f, light.Pinned(pin, own))
 	require.NoError(t, err)
 
 	t.Run("flipped byte in the file", func(t *testing.T) {
@@ -164,13 +165,13 @@ func TestNet(t *testing.T) {
 	t.Run("wrong chain", func(t *testing.T) {
 		wrong := n.trust
 		wrong.ChainID = "another"
-		_, err := verify.Light(ctx, wrong, n.Provider("another"), nil)
-		require.ErrorIs(t, err, verify.ErrNotTrusted)
+		_, err := light.Light(ctx, wrong, n.Provider("another"), nil)
+		require.ErrorIs(t, err, light.ErrNotTrusted)
 		require.ErrorContains(t, err, "another")
 		wrong = n.trust
 		wrong.Hash = make([]byte, 32)
-		_, err = verify.Light(ctx, wrong, chain, nil)
-		require.ErrorIs(t, err, verify.ErrNotTrusted)
+		_, err = light.Light(ctx, wrong, chain, nil)
+		require.ErrorIs(t, err, light.ErrNotTrusted)
 		// A header that somebody signed all by himself.
 		forged := n.fetch(ctx, t, 7)
 		_, err = verify.Model(ctx, forged, headers(lying{chain, func(b *types.LightBlock) {
@@ -179,21 +180,21 @@ func TestNet(t *testing.T) {
 				b.Commit.BlockID.Hash = b.Hash()
 			}
 		}}))
-		require.ErrorIs(t, err, verify.ErrNotTrusted)
-		_, err = verify.Model(ctx, f, verify.Pinned(n.trust, own))
-		require.ErrorIs(t, err, verify.ErrNotTrusted)
+		require.ErrorIs(t, err, light.ErrNotTrusted)
+		_, err = verify.Model(ctx, f, light.Pinned(n.trust, own))
+		require.ErrorIs(t, err, light.ErrNotTrusted)
 	})
 	t.Run("too few signatures", func(t *testing.T) {
 		for left, says := range map[int]string{0: "signed by", 1: "signed by", 2: "it takes more than two thirds"} {
 			_, err := verify.Model(ctx, f, headers(lying{chain, fewSign(n.trust.Height, left)}))
-			require.ErrorIs(t, err, verify.ErrNotTrusted)
+			require.ErrorIs(t, err, light.ErrNotTrusted)
 			require.ErrorContains(t, err, says, left)
 		}
 		few, err := f.Header()
 		require.NoError(t, err)
 		fewSign(0, 2)(few)
-		_, err = verify.Pinned(pin, few).Header(ctx, few.Height)
-		require.ErrorIs(t, err, verify.ErrNotTrusted)
+		_, err = light.Pinned(pin, few).Header(ctx, few.Height)
+		require.ErrorIs(t, err, light.ErrNotTrusted)
 		require.ErrorContains(t, err, "it takes more than two thirds")
 	})
 	t.Run("answers", func(t *testing.T) {

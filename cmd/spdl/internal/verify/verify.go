@@ -1,3 +1,5 @@
+// Package verify checks what a node or a file says of the training against
+// headers that the verifier trusts.
 package verify
 
 import (
@@ -9,6 +11,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
 )
@@ -18,7 +21,7 @@ var ErrStale = errors.New("answer is too old")
 
 // Model checks an exported model down to its last byte: the file against its
 // proof, the proof against the header that the light client trusts.
-func Model(ctx context.Context, f *modelfile.File, h Headers) (*types.LightBlock, error) {
+func Model(ctx context.Context, f *modelfile.File, h light.Headers) (*types.LightBlock, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
 	}
@@ -41,7 +44,7 @@ func Model(ctx context.Context, f *modelfile.File, h Headers) (*types.LightBlock
 
 // Answer checks a node's answer to a proven query. Asked is the key of the value
 // that was asked for, height that of the header which has the application hash.
-func Answer(ctx context.Context, asked string, p client.Proven, height int64, h Headers) (*types.LightBlock, error) {
+func Answer(ctx context.Context, asked string, p client.Proven, height int64, h light.Headers) (*types.LightBlock, error) {
 	b, err := h.Header(ctx, height)
 	if err != nil {
 		return nil, err

@@ -1,11 +1,16 @@
 package node
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"path/filepath"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
@@ -17,6 +22,7 @@ func Worker() *cobra.Command {
 		Use:   "worker",
 		Short: "Run a participant's worker against a node's RPC",
 		Long: "Run a participant's worker against a node's RPC, with the key, journal and data of a home's app.toml.\n" +
+			"It verifies what the node says from the home's config/genesis.json on, or from worker.trust_height.\n" +
 			"It survives restarts of either side. Set worker.enabled = false where the node shares the home.",
 	}, runWorker)
 	command.NodeFlag(cmd)
@@ -38,7 +44,7 @@ func runWorker(r *command.Run, o *workerOptions, _ []string) error {
 	if err != nil {
 		return command.Usage(err)
 	}
-	chain, err := r.Client(o.Node)
+	asked, err := r.Client(o.Node)
 	if err != nil {
 		return err
 	}
@@ -53,11 +59,35 @@ func runWorker(r *command.Run, o *workerOptions, _ []string) error {
 	if err != nil {
 		return err
 	}
-	conf := node.WorkerOf(c, a, keys, node.LoadData, logger.With("module", "worker").Info)
+	conf, err := node.WorkerOf(c, a, keys, node.LoadData, logger.With("module", "worker").Info)
+	if err != nil {
+		return err
+	}
 	conf.Follow = o.Follow
-	err = worker.Run(r.Context, chain.Chain(a.Worker.PollInterval), conf)
+	known, err := home(c, a.Worker)
+	if err != nil {
+		return err
+	}
+	chain, err := light.Chain(asked, known, a.Worker.PollInterval)
+	if err != nil {
+		return err
+	}
+	err = worker.Run(r.Context, chain, conf)
 	if errors.Is(err, worker.ErrJournal) {
 		return fmt.Errorf("%w; remove it only if that chain is gone for ever", err)
 	}
 	return err
+}
+
+// home returns what the home of a worker knows of its chain without the node that it asks.
+func home(c *config.Config, w node.WorkerConfig) (light.Home, error) {
+	doc, err := abci.ReadGenesisFile(c.GenesisFile())
+	if err != nil {
+		return light.Home{}, err
+	}
+	hash, err := hex.DecodeString(w.TrustHash)
+	return light.Home{
+		Genesis: doc, Trust: light.Trust{Height: w.TrustHeight, Hash: hash, Period: w.TrustPeriod},
+		Kept: filepath.Join(c.DBDir(), "worker_header.json"), MaxAge: w.MaxAge,
+	}, err
 }

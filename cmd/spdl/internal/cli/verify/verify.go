@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/abci/proof"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -56,8 +57,8 @@ type modelOptions struct {
 }
 
 // trust reads the options. The caller adds the chain's id.
-func (o *trustOptions) trust(offline bool) (verify.Trust, error) {
-	t := verify.Trust{Height: o.Height, Period: o.Period}
+func (o *trustOptions) trust(offline bool) (light.Trust, error) {
+	t := light.Trust{Height: o.Height, Period: o.Period}
 	var err error
 	t.Hash, err = hex.DecodeString(o.Hash)
 	switch {
@@ -72,7 +73,7 @@ func (o *trustOptions) trust(offline bool) (verify.Trust, error) {
 }
 
 // follow starts a light client on --node, for a chain; "" for the node's own.
-func (o *trustOptions) follow(ctx context.Context, r *command.Run, t verify.Trust) (*client.Client, verify.Headers, verify.Trust, error) {
+func (o *trustOptions) follow(ctx context.Context, r *command.Run, t light.Trust) (*client.Client, light.Headers, light.Trust, error) {
 	c, err := r.Client(o.Node)
 	if err != nil {
 		return nil, nil, t, err
@@ -102,7 +103,7 @@ func (o *trustOptions) follow(ctx context.Context, r *command.Run, t verify.Trus
 	if len(witnesses) == 0 {
 		fmt.Fprintln(r.Err, "no --witness: nobody would contradict a fork that more than a third of the validators signed")
 	}
-	h, err := verify.Light(ctx, t, c.Provider(t.ChainID), witnesses)
+	h, err := light.Light(ctx, t, c.Provider(t.ChainID), witnesses)
 	return c, h, t, err
 }
 
@@ -122,7 +123,7 @@ type verdictOf struct {
 	Value    any               `json:"value,omitempty"`
 }
 
-func verdictOn(key string, t verify.Trust, b *types.LightBlock) verdictOf {
+func verdictOn(key string, t light.Trust, b *types.LightBlock) verdictOf {
 	return verdictOf{
 		Verified: true, ChainID: b.ChainID, Height: b.Height, Header: hex.EncodeToString(b.Hash()), Time: b.Time, AppHash: hex.EncodeToString(b.AppHash),
 		Trusted: max(t.Height, 1), Key: key,
@@ -164,7 +165,7 @@ carries that header, and --trust-hash is its hash.`,
 		if id := o.ChainID; id != "" && id != t.ChainID {
 			return fmt.Errorf("%s: %w: it is of chain %q, want %q", args[0], proof.ErrNotProven, t.ChainID, id)
 		}
-		var headers verify.Headers
+		var headers light.Headers
 		if o.Offline {
 			own, err := f.Header()
 			if err != nil {
@@ -173,7 +174,7 @@ carries that header, and --trust-hash is its hash.`,
 			if t.Height == 0 {
 				t.Height = own.Height
 			}
-			headers = verify.Pinned(t, own)
+			headers = light.Pinned(t, own)
 		} else if _, headers, t, err = o.follow(ctx, r, t); err != nil {
 			return fmt.Errorf("%s: %w", args[0], err)
 		}

@@ -1,7 +1,9 @@
-// Package verify checks what a node or a file says of the training against
-// headers that the verifier trusts: by CometBFT's light client from one trusted
-// header on, or by a trusted header alone, without a network.
-package verify
+// Package light goes from a header that somebody trusts to those that follow from it.
+//
+//	Light, Pinned  headers by height, to hold an answer or a file against
+//	Chain          the chain as a worker in another process than its node sees it: each state
+//	               follows from the home's genesis, whatever the node says
+package light
 
 import (
 	"bytes"
@@ -12,7 +14,7 @@ import (
 	"time"
 
 	dbm "github.com/cometbft/cometbft-db"
-	"github.com/cometbft/cometbft/light"
+	cmtlight "github.com/cometbft/cometbft/light"
 	"github.com/cometbft/cometbft/light/provider"
 	lightdb "github.com/cometbft/cometbft/light/store/db"
 	"github.com/cometbft/cometbft/types"
@@ -24,14 +26,17 @@ import (
 // one.
 var ErrNotTrusted = errors.New("header is not trusted")
 
+// DefaultPeriod is how long validators are believed after they have signed.
+const DefaultPeriod = 7 * 24 * time.Hour
+
 // Trust is where trust begins: a header that the verifier has from somebody it
 // believes, by height and hash.
 type Trust struct {
 	ChainID string
 	Height  int64
 	Hash    []byte
-	// Period is how long validators are believed after they have signed. Default a
-	// week.
+	// Period is how long validators are believed after they have signed. Default
+	// DefaultPeriod.
 	Period time.Duration
 }
 
@@ -44,12 +49,12 @@ type Headers interface {
 // Witnesses contradict a primary that forks; without any the primary is its own.
 func Light(ctx context.Context, t Trust, primary provider.Provider, witnesses []provider.Provider) (Headers, error) {
 	if t.Period == 0 {
-		t.Period = 7 * 24 * time.Hour
+		t.Period = DefaultPeriod
 	}
 	if len(witnesses) == 0 {
 		witnesses = []provider.Provider{primary}
 	}
-	c, err := light.NewClient(ctx, t.ChainID, light.TrustOptions{Period: t.Period, Height: t.Height, Hash: t.Hash},
+	c, err := cmtlight.NewClient(ctx, t.ChainID, cmtlight.TrustOptions{Period: t.Period, Height: t.Height, Hash: t.Hash},
 		primary, witnesses, lightdb.New(dbm.NewMemDB(), t.ChainID))
 	if err != nil {
 		return nil, reason(t.Height, err)
@@ -57,7 +62,7 @@ func Light(ctx context.Context, t Trust, primary provider.Provider, witnesses []
 	return lightHeaders{c}, nil
 }
 
-type lightHeaders struct{ client *light.Client }
+type lightHeaders struct{ client *cmtlight.Client }
 
 func (l lightHeaders) Header(ctx context.Context, height int64) (*types.LightBlock, error) {
 	b, err := l.client.VerifyLightBlockAtHeight(ctx, height, time.Now())
@@ -102,13 +107,13 @@ func (p pinned) Header(_ context.Context, height int64) (*types.LightBlock, erro
 // reason says in our words what the light client found.
 func reason(height int64, err error) error {
 	var (
-		invalid light.ErrInvalidHeader
-		failed  light.ErrVerificationFailed
+		invalid cmtlight.ErrInvalidHeader
+		failed  cmtlight.ErrVerificationFailed
 		few     types.ErrNotEnoughVotingPowerSigned
-		expired light.ErrOldHeaderExpired
+		expired cmtlight.ErrOldHeaderExpired
 		bad     provider.ErrBadLightBlock
 		network *url.Error
-		set     light.ErrNewValSetCantBeTrusted
+		set     cmtlight.ErrNewValSetCantBeTrusted
 	)
 	at := height
 	if errors.As(err, &failed) {
@@ -124,8 +129,8 @@ func reason(height int64, err error) error {
 	case errors.As(err, &set):
 		return fmt.Errorf("%w: the header of height %d is signed by less than a third of the validators trusted before, and the node does not show what is between: %w", ErrNotTrusted, at, err)
 	case errors.As(err, &expired):
-		return fmt.Errorf("%w: the trusted header is older than the trusting period: take a newer one: %w", ErrNotTrusted, err)
-	case errors.Is(err, light.ErrLightClientAttack):
+		return fmt.Errorf("%w: the trusted header is older than the trusting period: take a newer one (--trust-height and --trust-hash, or worker.trust_height and trust_hash in app.toml): %w", ErrNotTrusted, err)
+	case errors.Is(err, cmtlight.ErrLightClientAttack):
 		return fmt.Errorf("%w: a witness has another, valid header: %w", ErrNotTrusted, err)
 	case errors.As(err, &bad):
 		return fmt.Errorf("%w: height %d: %w", ErrNotTrusted, at, bad.Reason)

@@ -1,0 +1,224 @@
+package light
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	cmtlight "github.com/cometbft/cometbft/light"
+	"github.com/cometbft/cometbft/light/provider"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/proof"
+	"github.com/spdl/spdl/app"
+)
+
+// ErrStale reports that what a node proves was true too long ago.
+var ErrStale = errors.New("the node is behind its chain")
+
+const (
+	// farBehind is from how many blocks on a whole state costs less than to execute them.
+	farBehind = 64
+	// clockDrift is how far ahead of this clock a header's time may be.
+	clockDrift = 10 * time.Second
+)
+
+// Home is what a worker knows of its chain without its node.
+type Home struct {
+	Genesis *types.GenesisDoc
+	// Trust is a later header than the first that its operator trusts, of height 0 where
+	// there is none, and how long validators are believed after they have signed.
+	Trust Trust
+	// Kept is the file with the header that was verified last; "" keeps none.
+	Kept string
+	// MaxAge is how old the node's last header may be.
+	MaxAge time.Duration
+}
+
+// follower goes from one verified state to the next. The state after a block is
+// that before it, which its header names, with the block executed: it is known as
+// soon as the block is, while another's word for it would have to wait for the
+// header after it.
+type follower struct {
+	Home
+	client   *client.Client
+	provider provider.Provider
+	now      func() time.Time
+
+	mu    sync.Mutex
+	last  *types.LightBlock // verified; nil at first
+	state *app.State        // verified; the first of genesis where last is nil
+	saved *types.LightBlock // the one in the file
+}
+
+func newFollower(c *client.Client, h Home) (*follower, error) {
+	if h.Trust.Period == 0 {
+		h.Trust.Period = DefaultPeriod
+	}
+	s, err := genesisState(h.Genesis)
+	if err != nil {
+		return nil, fmt.Errorf("genesis: %w", err)
+	}
+	return &follower{Home: h, client: c, provider: c.Provider(h.Genesis.ChainID), now: time.Now, state: s}, nil
+}
+
+// to returns the verified state after a height. Heights never decrease.
+func (f *follower) to(ctx context.Context, height uint64) (*app.State, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if height < f.state.Height {
+		return nil, fmt.Errorf("%w: it has height %d, proven is %d", ErrStale, height, f.state.Height)
+	}
+	if height == uint64(f.Genesis.InitialHeight)-1 {
+		return f.state, nil // no block yet
+	}
+	if f.last == nil {
+		if err := f.begin(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if height > f.state.Height+farBehind || f.last.Height > int64(f.state.Height)+1 {
+		if err := f.jump(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for f.state.Height < height {
+		if err := f.step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if age := f.now().Sub(f.last.Time); f.MaxAge > 0 && age > f.MaxAge {
+		return nil, fmt.Errorf("%w: its last header, of height %d, is of %s, more than %v ago: it catches up, hides blocks, or a clock is wrong",
+			ErrStale, f.last.Height, f.last.Time.Format(time.RFC3339), f.MaxAge)
+	}
+	return f.state, f.save()
+}
+
+// begin takes the header that trust begins with.
+func (f *follower) begin(ctx context.Context) error {
+	b, err := f.root(ctx)
+	if err == nil {
+		f.last = b
+	}
+	return err
+}
+
+// save keeps the last header, twice a minute at most.
+func (f *follower) save() error {
+	if f.saved != nil && f.last.Time.Sub(f.saved.Time) < 30*time.Second {
+		return nil
+	}
+	f.saved = f.last
+	return f.keep(f.last)
+}
+
+// header verifies the header of a height, which is the last one's or above: by the
+// rules of CometBFT's light client, of which it keeps no more than the last block.
+func (f *follower) header(ctx context.Context, height int64) (*types.LightBlock, error) {
+	for at := height; f.last.Height < height; {
+		b, err := f.provider.LightBlock(ctx, at)
+		if err != nil {
+			return nil, reason(at, err)
+		}
+		err = cmtlight.Verify(f.last.SignedHeader, f.last.ValidatorSet, b.SignedHeader, b.ValidatorSet, f.Trust.Period, f.now(), clockDrift, cmtlight.DefaultTrustLevel)
+		var few cmtlight.ErrNewValSetCantBeTrusted
+		switch {
+		case err == nil:
+			f.last, at = b, height
+		case errors.As(err, &few) && at > f.last.Height+1: // too many validators are new: by one between
+			at = (f.last.Height + at) / 2
+		default:
+			return nil, reason(at, err)
+		}
+	}
+	return f.last, nil
+}
+
+// jump takes the node's whole state, once the header is there that has its hash.
+func (f *follower) jump(ctx context.Context) error {
+	answer, err := f.client.State(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := app.DecodeState(answer.Height, answer.Document)
+	if err != nil {
+		return err
+	}
+	next := int64(s.Height) + 1
+	if s.Height < f.state.Height || next < f.last.Height {
+		return fmt.Errorf("%w: its state is of height %d, proven are %d and the header of %d", ErrStale, s.Height, f.state.Height, f.last.Height)
+	}
+	for {
+		_, err = f.header(ctx, next)
+		if !errors.Is(err, provider.ErrHeightTooHigh) {
+			break
+		}
+		if err := pause(ctx, defaultPoll); err != nil {
+			return fmt.Errorf("the header of height %d, which has the state's hash, is not there yet: %w", next, err)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return f.take(s)
+}
+
+// step executes the block after the state.
+func (f *follower) step(ctx context.Context) error {
+	height := f.state.Height + 1
+	b, err := f.header(ctx, int64(height))
+	if err != nil {
+		return err
+	}
+	if err := f.take(f.state); err != nil {
+		return err
+	}
+	block, err := f.client.Block(ctx, height)
+	if err != nil {
+		return err
+	}
+	if err := belongs(block, b); err != nil {
+		return fmt.Errorf("%w: block %d: %w", proof.ErrNotProven, height, err)
+	}
+	execution, err := client.Execution(block)
+	if err != nil {
+		return err
+	}
+	out, err := f.state.Judge(execution)
+	if err != nil {
+		return fmt.Errorf("block %d: %w", height, err)
+	}
+	f.state = out.State
+	return nil
+}
+
+// belongs reports whether a block of any origin is that of a verified header, down to its
+// transactions and its evidence.
+func belongs(block *types.Block, b *types.LightBlock) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the node's answer is none: %v", r)
+		}
+	}()
+	if err := block.ValidateBasic(); err != nil {
+		return err
+	}
+	if !bytes.Equal(block.Hash(), b.Hash()) {
+		return fmt.Errorf("its hash is %X, its verified header's %X", block.Hash(), b.Hash())
+	}
+	return nil
+}
+
+// take holds the state against the header of the height after it.
+func (f *follower) take(s *app.State) error {
+	if hash := s.Hash(); !bytes.Equal(f.last.AppHash, hash[:]) || s.ChainID != f.last.ChainID {
+		return fmt.Errorf("%w: the state after height %d on chain %q has hash %X, the header of height %d on chain %q says %X",
+			proof.ErrNotProven, s.Height, s.ChainID, hash, f.last.Height, f.last.ChainID, f.last.AppHash)
+	}
+	f.state = s
+	return nil
+}

@@ -1,0 +1,113 @@
+package light
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	cmtbytes "github.com/cometbft/cometbft/libs/bytes"
+	"github.com/cometbft/cometbft/libs/tempfile"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/app"
+)
+
+// genesisState returns the state before a chain's first block.
+func genesisState(doc *types.GenesisDoc) (*app.State, error) {
+	g, err := app.DecodeGenesis(doc.AppState)
+	if err != nil {
+		return nil, err
+	}
+	return app.NewState(doc.ChainID, uint64(doc.InitialHeight), doc.ConsensusParams.Block.MaxBytes, g)
+}
+
+// checkFirst reports why a block is not the first of a genesis: its validators did not
+// sign it, or it begins with another state.
+func checkFirst(doc *types.GenesisDoc, s *app.State, b *types.LightBlock) error {
+	validators := make([]*types.Validator, len(doc.Validators))
+	for i, v := range doc.Validators {
+		validators[i] = types.NewValidator(v.PubKey, v.Power)
+	}
+	set := new(types.ValidatorSet)
+	if err := set.UpdateWithChangeSet(validators); err != nil { // NewValidatorSet would panic
+		return fmt.Errorf("genesis: %w", err)
+	}
+	hash := s.Hash()
+	switch {
+	case b.Height != doc.InitialHeight:
+		return fmt.Errorf("%w: height %d, the chain begins at %d", ErrNotTrusted, b.Height, doc.InitialHeight)
+	case !bytes.Equal(b.ValidatorsHash, set.Hash()):
+		return fmt.Errorf("%w: the header of height %d has validators %X, those of the home's genesis are %X", ErrNotTrusted, b.Height, b.ValidatorsHash, set.Hash())
+	case !bytes.Equal(b.AppHash, hash[:]):
+		return fmt.Errorf("%w: the header of height %d begins with application hash %X, the home's genesis has %X", ErrNotTrusted, b.Height, b.AppHash, hash)
+	}
+	if err := set.VerifyCommitLight(doc.ChainID, b.Commit.BlockID, b.Height, b.Commit); err != nil {
+		return reason(b.Height, err)
+	}
+	return nil
+}
+
+// kept is the header that a home has verified last, as its file says.
+type kept struct {
+	ChainID string            `json:"chain_id"`
+	Height  int64             `json:"height"`
+	Hash    cmtbytes.HexBytes `json:"hash"`
+}
+
+// readKept returns the header that a file keeps, of height 0 where there is no file.
+func readKept(path string) (k kept, err error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return k, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &k)
+	}
+	if err != nil {
+		err = fmt.Errorf("trusted header %s: %w; remove the file, and trust begins with genesis or worker.trust_height again", path, err)
+	}
+	return k, err
+}
+
+// keep writes the verified header, so that the next start goes on from it.
+func (h Home) keep(b *types.LightBlock) error {
+	if h.Kept == "" {
+		return nil
+	}
+	data, err := json.Marshal(kept{b.ChainID, b.Height, b.Hash()})
+	if err == nil {
+		err = tempfile.WriteFileAtomic(h.Kept, append(data, '\n'), 0o600)
+	}
+	if err != nil {
+		err = fmt.Errorf("trusted header %s: %w", h.Kept, err)
+	}
+	return err
+}
+
+// root returns the header that a home's trust begins with: the latest of the one that it
+// has verified last, the one that its operator trusts, and else the first of its genesis.
+func (f *follower) root(ctx context.Context) (*types.LightBlock, error) {
+	trust := Trust{Height: f.Trust.Height, Hash: f.Trust.Hash}
+	last, err := readKept(f.Kept)
+	if err != nil {
+		return nil, err
+	}
+	if last.ChainID == f.Genesis.ChainID && last.Height > trust.Height {
+		trust.Height, trust.Hash = last.Height, last.Hash
+	}
+	at := max(trust.Height, f.Genesis.InitialHeight)
+	b, err := f.provider.LightBlock(ctx, at)
+	if err != nil {
+		return nil, fmt.Errorf("%w (trust begins at height %d: where the node has dropped it, set worker.trust_height and trust_hash in app.toml)", reason(at, err), at)
+	}
+	if trust.Height == 0 {
+		return b, checkFirst(f.Genesis, f.state, b)
+	}
+	if !bytes.Equal(b.Hash(), trust.Hash) {
+		return nil, fmt.Errorf("%w: the node's header of height %d has hash %X, trusted is %X", ErrNotTrusted, at, b.Hash(), trust.Hash)
+	}
+	return b, nil
+}

@@ -1,0 +1,68 @@
+package node
+
+import (
+	"fmt"
+
+	"github.com/cometbft/cometbft/config"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// homePolicy returns what a home demands of the privacy of an epoch, whatever its chain or
+// node says: of the first, what its genesis gives; of every one, what app.toml says.
+func homePolicy(c *config.Config, w WorkerConfig) (func(worker.Task) (params.Privacy, error), error) {
+	doc, err := readGenesis(c)
+	if err != nil {
+		return nil, err
+	}
+	g, err := app.DecodeGenesis(doc.AppState)
+	if err != nil {
+		return nil, err
+	}
+	return func(t worker.Task) (params.Privacy, error) {
+		return permit(demand(g.Params.Privacy, w, t), t.Params.Privacy)
+	}, nil
+}
+
+// demand returns the noise multiplier, the epsilon and the delta that are demanded of an
+// epoch. One that the others accepted later may have others than genesis, unless app.toml
+// sets them; its budget still is for all epochs.
+func demand(genesis params.Privacy, w WorkerConfig, t worker.Task) params.Privacy {
+	d := genesis
+	if t.Epoch > 0 {
+		d = params.Privacy{Epsilon: t.Params.Privacy.Epsilon, Delta: t.Params.Privacy.Delta}
+	}
+	if w.MinNoiseMultiplier > 0 {
+		d.NoiseMultiplier = w.MinNoiseMultiplier
+	}
+	if w.MaxEpsilon > 0 {
+		d.Epsilon, d.Delta = w.MaxEpsilon, genesis.Delta
+	}
+	if d.Delta == 0 {
+		d.Delta = preset.Delta
+	}
+	return d
+}
+
+// permit holds an epoch's privacy against what is demanded. It returns it with the costs by
+// this program's own accountant and the demanded budget.
+func permit(demand, p params.Privacy) (params.Privacy, error) {
+	if demand.NoiseMultiplier == 0 && demand.Epsilon == 0 {
+		return p, nil
+	}
+	if p.Mechanism != params.MechanismGaussian || !(p.NoiseMultiplier >= demand.NoiseMultiplier) {
+		return p, fmt.Errorf("%w: mechanism %q with noise multiplier %g, want %q with at least %g (of the home's genesis, or worker.min_noise_multiplier of app.toml)",
+			worker.ErrPolicy, p.Mechanism, p.NoiseMultiplier, params.MechanismGaussian, demand.NoiseMultiplier)
+	}
+	if demand.Epsilon == 0 {
+		return p, nil
+	}
+	own, err := preset.OwnLedger(p, demand.Epsilon, demand.Delta)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", worker.ErrPolicy, err)
+	}
+	return own, err
+}

@@ -1,0 +1,61 @@
+package node
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cometbft/cometbft/config"
+	cmted25519 "github.com/cometbft/cometbft/crypto/ed25519"
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// asked is a chain that counts how often a worker asks for its round.
+type asked struct {
+	worker.Chain
+	times *atomic.Int64
+}
+
+func (a asked) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
+	a.times.Add(1)
+	return a.Chain.Await(ctx, pub, last)
+}
+
+// TestWorkerWaitsUntilItsNodeHasCaughtUp: a node that fetches blocks still, here one whose
+// chain has a second validator and no peer to ask, has a worker that asks for nothing; one
+// that makes the blocks itself has one that does.
+func TestWorkerWaitsUntilItsNodeHasCaughtUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a node")
+	}
+	second := func(c *config.Config) {
+		doc, err := readGenesis(c)
+		require.NoError(t, err)
+		pub := cmted25519.GenPrivKey().PubKey()
+		doc.Validators = append(doc.Validators, types.GenesisValidator{PubKey: pub, Power: app.Power})
+		require.NoError(t, doc.SaveAs(c.GenesisFile()))
+	}
+	for behind, change := range map[bool]func(*config.Config){true: second, false: func(*config.Config) {}} {
+		c, a := alone(t, 100_000)
+		change(c)
+		var times atomic.Int64
+		r, err := Start(c, a, log.NewNopLogger(), Hooks{Chain: func(chain worker.Chain, _ worker.Keys) (worker.Chain, error) {
+			return asked{chain, &times}, nil
+		}})
+		require.NoError(t, err)
+		if behind {
+			time.Sleep(500 * time.Millisecond)
+			require.True(t, r.Node.ConsensusReactor().WaitSync())
+			require.Zero(t, times.Load())
+		} else {
+			require.Eventually(t, func() bool { return times.Load() > 0 }, time.Minute, time.Millisecond)
+		}
+		require.NoError(t, r.Stop())
+	}
+}

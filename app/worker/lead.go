@@ -1,0 +1,58 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+// lead signs and sends an aggregate whenever the participant may.
+func (w *worker) lead(ctx context.Context, chainID string, participant uint32) error {
+	for {
+		draft, err := w.chain.Lead(ctx, participant)
+		if err == nil && w.out(draft.Epoch, draft.Round) {
+			if err := w.pause(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if err == nil {
+			var t *tx.Tx
+			t, err = w.sign(chainID, participant, draft)
+			switch {
+			case err == nil:
+				err = w.chain.Submit(ctx, t)
+			case !errors.Is(err, ErrDraft): // the journal cannot be written
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			w.Log("aggregate not delivered", "err", err)
+			if err := w.pause(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// sign signs a draft: one for each view of a round, and none for a round before the last.
+func (w *worker) sign(chainID string, participant uint32, draft *tx.Aggregate) (*tx.Tx, error) {
+	if draft.Leader != participant {
+		return nil, fmt.Errorf("%w: it is participant %d's, this is %d", ErrDraft, draft.Leader, participant)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t, err := w.journal.aggregate(draft)
+	if t != nil || err != nil {
+		return t, err
+	}
+	if t, err = tx.Sign(chainID, draft, w.keys.Signing); err != nil {
+		return nil, err
+	}
+	return t, w.journal.putAggregate(t)
+}

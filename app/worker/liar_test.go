@@ -1,0 +1,145 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// liar is a chain that says what it likes.
+type liar struct {
+	*chain
+	change func(*worker.Task) // of every task; nil changes nothing
+	drafts []*tx.Aggregate
+}
+
+func (l *liar) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
+	if l.change == nil {
+		return l.chain.Await(ctx, pub, last)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	task, err := l.chain.Await(ctx, pub, nil)
+	if err == nil {
+		l.change(task)
+	}
+	return task, err
+}
+
+func (l *liar) Lead(ctx context.Context, _ uint32) (*tx.Aggregate, error) {
+	if len(l.drafts) == 0 {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	d := l.drafts[0]
+	l.drafts = l.drafts[1:]
+	return d, nil
+}
+
+func (l *liar) Submit(_ context.Context, t *tx.Tx) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.submitted = append(l.submitted, t)
+	return nil
+}
+
+// TestPolicyRefusesAnEpoch: with parameters that give less privacy than the home demands,
+// whoever says them, the worker computes nothing; one that follows waits for the next epoch.
+func TestPolicyRefusesAnEpoch(t *testing.T) {
+	for _, follow := range []bool{false, true} {
+		l := &liar{chain: newChain(9), change: func(task *worker.Task) {
+			task.Params.Privacy = params.Privacy{Mechanism: params.MechanismNone, Batch: 16}
+		}}
+		conf := config(t)
+		conf.Follow = follow
+		said := make(chan string, 100)
+		conf.Log = func(message string, _ ...any) {
+			select {
+			case said <- message:
+			default:
+			}
+		}
+		conf.Policy = func(task worker.Task) (params.Privacy, error) {
+			return params.Privacy{}, fmt.Errorf("%w: mechanism %q", worker.ErrPolicy, task.Params.Privacy.Mechanism)
+		}
+		ctx, cancel := context.WithTimeout(within(t), 100*time.Millisecond)
+		defer cancel()
+		err := worker.Run(ctx, l, conf)
+		if follow {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.Contains(t, <-said, "less privacy than this home demands")
+		} else {
+			require.ErrorIs(t, err, worker.ErrPolicy)
+		}
+		require.Empty(t, l.submitted)
+	}
+}
+
+// TestOwnBudgetBoundsGradients: whatever rounds a node names and whatever it says was spent,
+// the worker signs no more gradients than its home's own budget pays for, also when it is
+// started again.
+func TestOwnBudgetBoundsGradients(t *testing.T) {
+	var round uint64
+	l := &liar{chain: newChain(1000), change: func(task *worker.Task) {
+		task.Round = round
+		round++
+	}}
+	conf := config(t)
+	conf.Policy = func(worker.Task) (params.Privacy, error) {
+		own := params.Privacy{Epsilon: 1, Delta: 1e-6, Cost: make([]uint64, params.LedgerOrders), Budget: make([]uint64, params.LedgerOrders)}
+		for i := range own.Cost {
+			own.Cost[i], own.Budget[i] = 10, 44
+		}
+		return own, nil
+	}
+	for range 3 {
+		ctx, cancel := context.WithTimeout(within(t), 300*time.Millisecond)
+		defer cancel()
+		_ = worker.Run(ctx, l, conf)
+	}
+	require.Greater(t, round, uint64(4))
+	require.Len(t, l.gradients(), 4, "44 pays for 4 gradients of 10")
+}
+
+// TestOneAggregateAView: drafts that come back to a view, or to a round before, are not
+// signed again, nor is one in another's name.
+func TestOneAggregateAView(t *testing.T) {
+	draft := func(round uint64, view uint32, b byte) *tx.Aggregate {
+		return &tx.Aggregate{Round: round, Leader: 0, View: view, Digest: bytes.Repeat([]byte{b}, 32)}
+	}
+	anothers := draft(0, 2, 7)
+	anothers.Leader = 1
+	l := &liar{chain: newChain(1000), drafts: []*tx.Aggregate{
+		draft(0, 0, 1), draft(0, 1, 1), draft(0, 0, 2), draft(0, 1, 3), anothers, draft(1, 0, 1), draft(0, 3, 1), draft(0, 0, 4),
+	}}
+	conf := config(t)
+	for range 2 { // the second time from the journal
+		ctx, cancel := context.WithTimeout(within(t), 200*time.Millisecond)
+		defer cancel()
+		_ = worker.Run(ctx, l, conf)
+		l.drafts = []*tx.Aggregate{draft(1, 0, 5), draft(0, 0, 5)}
+	}
+	signed := map[string]map[[32]byte]bool{}
+	for _, x := range l.submitted {
+		if a := x.Aggregate; a != nil {
+			place := fmt.Sprint(a.Leader, "/", a.Round, "/", a.View)
+			if signed[place] == nil {
+				signed[place] = map[[32]byte]bool{}
+			}
+			signed[place][x.Hash] = true
+		}
+	}
+	require.Len(t, signed, 3, "leader 0 in round 0 views 0 and 1, and in round 1 view 0")
+	for place, different := range signed {
+		require.Len(t, different, 1, place)
+	}
+}
