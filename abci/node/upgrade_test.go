@@ -75,8 +75,8 @@ func TestUpgradeOfANode(t *testing.T) {
 
 	signed, err := os.ReadFile(c.PrivValidatorStateFile())
 	require.NoError(t, err)
-	require.Contains(t, string(signed), number(at-1), "the last that was signed")
-	require.NotContains(t, string(signed), number(at))
+	require.Contains(t, string(signed), `"height": "`+number(at-1)+`"`, "the last that was signed")
+	require.NotContains(t, string(signed), `"height": "`+number(at)+`"`)
 	for _, wrong := range []uint64{old, old + 2} {
 		app.Version = wrong
 		_, err = Start(c, a, log.NewNopLogger(), Hooks{})
