@@ -70,6 +70,11 @@ func sameVersion(made, height uint64) error {
 // errDisagree reports databases that are not of one moment.
 var errDisagree = errors.New("the databases of this home disagree")
 
+// disagreements are what CometBFT says of such databases in errors of which it passes on the text alone:
+// sm.ErrAppBlockHeightTooHigh and TooLow, and a state database that lost what the block store goes on
+// from.
+var disagreements = []string{"app block height (", "last stored abci responses"}
+
 // agreeing builds a node. CometBFT panics where its stores are of different heights,
 // which is a state of the disk and no fault of the program.
 func agreeing(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode.Node, err error) {
@@ -83,9 +88,10 @@ func agreeing(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode
 		}
 	}()
 	n, err = build()
-	// This is sm.ErrAppBlockHeightTooHigh or TooLow, of which CometBFT passes on the text alone.
-	if err != nil && strings.Contains(err.Error(), "app block height (") {
-		return nil, disagree(err)
+	for _, text := range disagreements {
+		if err != nil && strings.Contains(err.Error(), text) {
+			return nil, disagree(err)
+		}
 	}
 	return n, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	dbm "github.com/cometbft/cometbft-db"
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
+	cmtnode "github.com/cometbft/cometbft/node"
 	sm "github.com/cometbft/cometbft/state"
 	"github.com/stretchr/testify/require"
 
@@ -155,6 +157,15 @@ func TestDatabasesThatDisagree(t *testing.T) {
 		require.NoError(t, os.CopyFS(filepath.Join(c.DBDir(), name), os.DirFS(filepath.Join(late, name))))
 	}
 	run(t, c, a, 9)
+
+	// A state database that was cut at its end, in the words of CometBFT's replay.
+	_, err := agreeing(c, func() (*cmtnode.Node, error) {
+		return nil, errors.New("error during handshake: error on replay: expected height 12 but last stored abci responses was at height 9")
+	})
+	require.ErrorIs(t, err, errDisagree)
+	other := errors.New("another reason")
+	_, err = agreeing(c, func() (*cmtnode.Node, error) { return nil, other })
+	require.Equal(t, other, err)
 }
 
 // restored is an application in a state sync.

@@ -45,7 +45,7 @@ var linkCells = []cell{
 var upgradeCells = []cell{
 	{name: "upgrade", long: true, faults: func(c *chaos) []testnet.Perturbation {
 		return []testnet.Perturbation{{
-			Node: c.struck[0], Action: testnet.Upgrade, Binary: release(c.T, app.Version+1), Wrong: release(c.T, app.Version+2), Heights: 30, For: time.Second,
+			Node: c.struck[0], Action: testnet.Upgrade, Binary: release(c.T, app.Version+1), Wrong: release(c.T, app.Version+2), Heights: 150, For: time.Second,
 		}}
 	}},
 }

@@ -137,6 +137,9 @@ func shifted(by time.Duration) func(c *chaos) {
 			require.NoError(c, c.Start(i, shiftEnv+"="+by.String()))
 			ended, back := c.outcome(i, 10*time.Second)
 			c.note("node %d: with the chain %v, ended %v", i, back, ended)
+			if ended {
+				c.note("%s", c.lastWords(i))
+			}
 			if !ended {
 				defer func() { require.NoError(c, c.Terminate(i)); require.NoError(c, c.Start(i)) }()
 				continue
