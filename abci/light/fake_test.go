@@ -149,12 +149,12 @@ func (n *node) broadcast(raw []byte) (*coretypes.ResultBroadcastTx, error) {
 }
 
 func (n *node) query(path string) any {
-	switch {
-	case path == "/kept":
+	switch path {
+	case "/kept":
 		answer := abci.StateAfter{Height: n.state.Height, Document: n.state.Encode()}
 		n.block() // the chain goes on
 		return answer
-	case path == "/lead/0":
+	case "/lead/0":
 		draft, err := n.state.Lead(n.state.Height+1, 0, n.pending)
 		if err != nil {
 			return nil
