@@ -28,9 +28,9 @@ type Net struct {
 
 // Node is one home of a localnet.
 type Node struct {
-	Home string
-	RPC  string // tcp://127.0.0.1:port
-	P2P  string // 127.0.0.1:port
+	Home string `json:"home"`
+	RPC  string `json:"rpc"` // tcp://127.0.0.1:port
+	P2P  string `json:"p2p"` // 127.0.0.1:port
 
 	home *node.Home
 	app  node.AppConfig

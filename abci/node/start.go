@@ -108,6 +108,7 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 		return nil, err
 	}
 	warnReadable(logger.With("module", "app"), InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile())
+	warnOneHost(logger.With("module", "app"), c.P2P)
 	if err := restore(c, logger.With("module", "app")); err != nil {
 		return nil, err
 	}

@@ -140,7 +140,7 @@ func TestGovern(t *testing.T) {
 	require.NoError(t, os.WriteFile(own, genesis, 0o600))
 	c.run("worker", "--home", second, "--node", c.rpc, "--follow")
 	c.ask(0, &r, "tx", "join", "--home", second, "--worker-only", "--moniker", `the "second"`)
-	require.Contains(t, r.Next, "needs 1 more approvals of active participants, has 0 of 1: spdl tx approve "+r.Proposal)
+	require.Contains(t, r.Next, "needs 1 more approval of active participants, has 0 of 1: spdl tx approve "+r.Proposal)
 	require.Positive(t, r.Height)
 	join, id := r.Proposal, r.Participant
 	var m abci.Membership
@@ -191,7 +191,7 @@ func TestGovern(t *testing.T) {
 	c.ask(0, &standings, "query", "reputation")
 	require.False(t, standings[1].MayLead)
 	c.ask(0, &r, "tx", "restore", id[:12], "--home", c.home0)
-	require.Contains(t, r.Next, "needs 1 more approvals")
+	require.Contains(t, r.Next, "needs 1 more approval")
 	c.ask(0, &r, "tx", "approve", r.Proposal, "--home", second)
 	require.Contains(t, r.Next, "in force since height")
 	c.ask(0, &standings, "query", "reputation")

@@ -117,6 +117,8 @@ func TestDidYouMean(t *testing.T) {
 		require.Equal(t, command.WrongUse, code, args)
 		require.Regexp(t, "did you mean (.* or )?"+meant, stderr, args)
 	}
+	_, stderr, _ := spdl(t, "plan", "--rule", "krumm") // the error is of another flag
+	require.NotContains(t, stderr, "did you mean")
 }
 
 func TestCompletion(t *testing.T) {

@@ -154,7 +154,7 @@ func TestTestnetGoesOn(t *testing.T) {
 
 	_, stderr, code = spdl(t, "testnet", "start", "--home", home, "--rounds", "13")
 	require.Equal(t, 2, code)
-	require.Contains(t, stderr, "[--rounds] describes a new net")
+	require.Contains(t, stderr, "--rounds: for a new net only")
 	_, stderr, code = spdl(t, "testnet", "start", "--home", home, "--inprocess")
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, "cannot be killed")

@@ -29,7 +29,7 @@ func list(of []uint32) string {
 func number(name, text string) (uint64, error) {
 	x, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %s %q is no number", errBad, name, short(text, 40))
+		return 0, fmt.Errorf("%w: %s %q is no number from 0 on", errBad, name, short(text, 40))
 	}
 	return x, nil
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	rpctypes "github.com/cometbft/cometbft/rpc/jsonrpc/types"
+
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app/params"
 )
@@ -111,6 +113,15 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.refuse(w, r, code, text)
 }
 
+// cause is what the node said, without how it was carried.
+func cause(err error) string {
+	var answer *rpctypes.RPCError
+	if errors.As(err, &answer) && answer.Data != "" {
+		return answer.Data
+	}
+	return err.Error()
+}
+
 // explain returns the code and the words for an error. The details of the node or its connection
 // are for the operator only.
 func (s *Server) explain(r *http.Request, err error) (code int, text string) {
@@ -118,7 +129,7 @@ func (s *Server) explain(r *http.Request, err error) (code int, text string) {
 	case errors.Is(err, errBad):
 		return http.StatusBadRequest, err.Error()
 	case absent(err):
-		return http.StatusNotFound, "there is no such thing on this node: " + short(err.Error(), 200)
+		return http.StatusNotFound, "there is no such thing on this node: " + short(cause(err), 200)
 	case errors.Is(err, errNotYet):
 		return http.StatusServiceUnavailable, err.Error()
 	case errors.Is(err, context.DeadlineExceeded):

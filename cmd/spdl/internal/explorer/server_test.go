@@ -259,6 +259,7 @@ func TestModelFormats(t *testing.T) {
 	require.Equal(t, 404, get(s, "/v1/models/2?format=safetensors").Code, "no node to export from")
 	require.Equal(t, 400, get(s, "/v1/models/2?format=exe").Code)
 	require.Equal(t, 404, get(s, "/v1/models/77").Code)
+	require.Equal(t, 400, get(s, "/v1/models/77?format=bogus").Code, "wrong whether or not there is such a model")
 	require.Equal(t, 400, get(s, "/v1/models/-1").Code)
 }
 

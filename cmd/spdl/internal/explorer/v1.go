@@ -161,12 +161,17 @@ func (s *Server) answerModel(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	format := r.URL.Query().Get("format")
+	if format != "" && format != "json" && format != "safetensors" {
+		s.fail(w, r, fmt.Errorf("%w: format %q, want json or safetensors", errBad, short(format, 20)))
+		return
+	}
 	m, err := s.source.model(ctx, at)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	switch format := r.URL.Query().Get("format"); format {
+	switch format {
 	case "", "json":
 		x, err := app.DecodeParameters(m.Parameters)
 		if err != nil {
@@ -202,8 +207,6 @@ func (s *Server) answerModel(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="model-%d-%d.safetensors"`, at.epoch, at.round))
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		_, _ = w.Write(body)
-	default:
-		s.fail(w, r, fmt.Errorf("%w: format %q, want json or safetensors", errBad, short(format, 20)))
 	}
 }
 

@@ -86,8 +86,24 @@ func flagError(cmd *cobra.Command, err error) error {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		err = meant(err, closest(unknown.GetSpecifiedName(), known), "--")
+		if short := unknown.GetSpecifiedShortnames(); short != "" && short[0] >= '0' && short[0] <= '9' {
+			err = fmt.Errorf("-%s is no flag, and numbers begin at 0", short)
+		}
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if want := kinds[invalid.GetFlag().Value.Type()]; want != "" {
+			err = fmt.Errorf("--%s is %q, want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+		}
 	}
 	return Usage(err)
+}
+
+// kinds says what a flag of a type takes, in place of the words of the parser.
+var kinds = map[string]string{
+	"bool": "true or false", "duration": "a duration, as 500ms or 2m", "float64": "a number",
+	"int": "a whole number", "int64": "a whole number", "uint32": "a whole number from 0 to 4294967295",
+	"uint64": "a whole number from 0 on",
 }
 
 // CheckArgs makes errors about the arguments of a command, and of its subcommands, wrong
@@ -102,7 +118,7 @@ func CheckArgs(cmd *cobra.Command) {
 		case c.HasSubCommands() && len(args) > 0:
 			err = UnknownCommand(c, args[0])
 		default:
-			err = cobra.NoArgs(c, args)
+			err = noArgs(c, args)
 		}
 		if err != nil {
 			return Usage(err)
@@ -112,6 +128,14 @@ func CheckArgs(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		CheckArgs(sub)
 	}
+}
+
+// noArgs refuses arguments. Cobra's own check speaks of an unknown command.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%q is given to %q, which takes flags alone", args[0], cmd.CommandPath())
+	}
+	return nil
 }
 
 // UnknownCommand returns the error that a command has no such subcommand, with those that

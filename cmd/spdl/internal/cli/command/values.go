@@ -35,7 +35,7 @@ func values(cmd *cobra.Command, flags *pflag.FlagSet, flag string, all ...string
 }
 
 // suggest adds to wrong use which known values of flags and arguments may have
-// been meant.
+// been meant by a word that the error names.
 func suggest(cmd *cobra.Command, err error) error {
 	var usage UsageError
 	if !errors.As(err, &usage) {
@@ -43,7 +43,7 @@ func suggest(cmd *cobra.Command, err error) error {
 	}
 	var near []string
 	look := func(word string, all []string) {
-		if word != "" && len(all) > 0 && !slices.Contains(all, word) {
+		if word != "" && len(all) > 0 && !slices.Contains(all, word) && strings.Contains(err.Error(), word) {
 			near = append(near, closest(word, all)...)
 		}
 	}

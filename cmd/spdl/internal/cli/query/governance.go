@@ -129,7 +129,7 @@ func queryUpgrade() *cobra.Command {
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			u, err := c.Upgrade(ctx)
 			return u, func(w io.Writer) error {
-				fmt.Fprintf(w, "version  %d executes the next height\nheight   %d is the last\n", u.Version, u.Height)
+				fmt.Fprintf(w, "version  %d executes the next height\nheight   %d is the last committed\n", u.Version, u.Height)
 				for _, made := range u.Made {
 					fmt.Fprintf(w, "made     %q to version %d at height %d\n", made.Name, made.Version, made.Height)
 				}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/spf13/cobra"
@@ -80,7 +81,7 @@ func (o *startOptions) net(home string) (*testnet.Net, error) {
 		return testnet.Init(m)
 	}
 	if shaping := o.given(); len(shaping) > 0 {
-		return nil, command.Usage(fmt.Errorf("%v describes a new net, and %s holds one already", shaping, home))
+		return nil, command.Usage(fmt.Errorf("%s: for a new net only, and %s holds one already: leave it out, or name another --home", strings.Join(shaping, ", "), home))
 	}
 	n, err := testnet.Open(home)
 	if err != nil {

@@ -52,7 +52,7 @@ type Glance struct {
 func Command() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "top",
-		Short: "Watch a running node: round, leader, stages, reputation, epsilon",
+		Short: "Watch a running node until Ctrl-C: round, leader, stages, reputation, epsilon",
 	}, runTop)
 	command.NodeFlag(cmd)
 	cmd.Flags().Bool("once", false, "show it once and end")

@@ -94,5 +94,9 @@ func awaits(m abci.Membership, p abci.Proposal) string {
 			standing++
 		}
 	}
-	return fmt.Sprintf("needs %d more approvals of active participants, has %d of %d: spdl tx approve %s", m.Threshold-standing, standing, m.Threshold, p.ID)
+	s := "s"
+	if m.Threshold-standing == 1 {
+		s = ""
+	}
+	return fmt.Sprintf("needs %d more approval%s of active participants, has %d of %d: spdl tx approve %s", m.Threshold-standing, s, standing, m.Threshold, p.ID)
 }

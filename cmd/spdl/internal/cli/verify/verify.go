@@ -101,7 +101,7 @@ func (o *trustOptions) follow(ctx context.Context, r *command.Run, t light.Trust
 		witnesses = append(witnesses, w.Provider(t.ChainID))
 	}
 	if len(witnesses) == 0 {
-		fmt.Fprintln(r.Err, "no --witness: nobody would contradict a fork that more than a third of the validators signed")
+		fmt.Fprintln(r.Err, "warning: no --witness: nobody would contradict a fork that more than a third of the validators signed")
 	}
 	h, err := light.Light(ctx, t, c.Provider(t.ChainID), witnesses)
 	return c, h, t, err
