@@ -29,7 +29,7 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 		return nil, fmt.Errorf("decided block %d: %w", req.Height, err)
 	}
 	a.decided = out
-	if lost := a.turns.observe(req); a.options.NextTurn != nil {
+	if lost := a.turns.observe(req, includedValidators(out.State, out.Record)); a.options.NextTurn != nil {
 		a.options.NextTurn(lost)
 	}
 	hash := out.State.Hash()
