@@ -43,6 +43,9 @@ type Options struct {
 	StateMachine uint64
 	// ChainID is the chain of the node's genesis: a snapshot of another is rejected.
 	ChainID string
+	// GenesisVersion is the version of the state machine of the node's genesis. A snapshot after
+	// which another version goes on than StateMachine is rejected. Default StateMachine.
+	GenesisVersion uint64
 	// OwnKey is the public key of the participant whose worker runs with this
 	// node, for the timings. May be nil.
 	OwnKey []byte
@@ -118,6 +121,9 @@ func New(o Options) (*Application, error) {
 	}
 	if o.StateMachine == 0 {
 		o.StateMachine = app.Version
+	}
+	if o.GenesisVersion == 0 {
+		o.GenesisVersion = o.StateMachine
 	}
 	a := &Application{options: o, log: o.Logger, store: store.New(o.DB), ready: make(chan struct{}), started: o.Now()}
 	a.timings = newTimings(o.Now)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -217,10 +218,30 @@ func (a *Application) ApplySnapshotChunk(_ context.Context, req *abcitypes.Reque
 		a.restoring = nil
 		if err := a.restore(r); err != nil {
 			a.log.Error("snapshot rejected", "height", r.height, "err", err)
-			return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT, RejectSenders: r.senders}, nil
+			reject := &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT}
+			if !errors.Is(err, app.ErrVersion) { // they may have one of this version as well
+				reject.RejectSenders = r.senders
+			}
+			return reject, nil
 		}
 	}
 	return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_ACCEPT}, nil
+}
+
+// executable returns an error if the height after a received state is of another version of the state
+// machine. Stored, that state would end the node, and keep its home from a snapshot of its own version.
+func (a *Application) executable(s *app.State) error {
+	if a.options.StateMachine != app.Version {
+		s = s.As(a.options.StateMachine)
+	}
+	if err := s.Executable(); err != nil {
+		return err
+	}
+	made := a.options.GenesisVersion
+	if _, ok := s.Upgraded(); !ok && made != a.options.StateMachine {
+		return fmt.Errorf("%w: it is of version %d at height %d, this program executes version %d", app.ErrVersion, made, s.Height, a.options.StateMachine)
+	}
+	return nil
 }
 
 // restore takes a panic for a fault of the snapshot: any peer may offer one.
@@ -239,6 +260,9 @@ func (a *Application) restore(r *restoring) (err error) {
 	}
 	if s.ChainID != a.options.ChainID {
 		return fmt.Errorf("state is of chain %q, the node's genesis of %q", s.ChainID, a.options.ChainID)
+	}
+	if err := a.executable(s); err != nil {
+		return err
 	}
 	if err := a.store.Save(&app.Outcome{State: s}, true); err != nil {
 		return err

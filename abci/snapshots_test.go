@@ -16,6 +16,52 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
+// TestStateSyncOfAnotherVersion: a snapshot after which another version of the state machine goes on is
+// rejected and changes nothing, but its senders, who may have one of the program's own version, are not.
+func TestStateSyncOfAnotherVersion(t *testing.T) {
+	planned := apptest.State(4)
+	planned.Progress.Upgrades = []app.Upgrade{{Name: "next", Height: 9, Version: app.Version + 1}}
+	for _, c := range []struct {
+		name               string
+		height, ours       uint64
+		upgraded, isOfOurs bool
+	}{
+		{name: "before the upgrade's height, by the new program", height: 7, ours: app.Version + 1, upgraded: true},
+		{name: "before the upgrade's height, by the old one", height: 7, ours: app.Version, upgraded: true, isOfOurs: true},
+		{name: "the last of before, by the old one", height: 8, ours: app.Version, upgraded: true},
+		{name: "the last of before, by the new one", height: 8, ours: app.Version + 1, upgraded: true, isOfOurs: true},
+		{name: "long after, by the old one", height: 99, ours: app.Version, upgraded: true},
+		{name: "nothing is planned yet, by the new one", height: 7, ours: app.Version + 1},
+	} {
+		s := apptest.State(4)
+		if c.upgraded {
+			s = planned
+		}
+		document := s.Encode()
+		s, err := app.DecodeState(c.height, document)
+		require.NoError(t, err)
+		a, err := abci.New(abci.Options{DB: dbm.NewMemDB(), ChainID: apptest.ChainID, StateMachine: c.ours, GenesisVersion: app.Version})
+		require.NoError(t, err)
+		chunk := sha256.Sum256(document)
+		metadata := sha256.Sum256(chunk[:])
+		trusted := s.Hash()
+		_, err = a.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{AppHash: trusted[:], Snapshot: &abcitypes.Snapshot{
+			Height: c.height, Format: 2, Chunks: 1, Hash: metadata[:], Metadata: chunk[:],
+		}})
+		require.NoError(t, err)
+		r, err := a.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Chunk: document, Sender: "peer"})
+		require.NoError(t, err)
+		if c.isOfOurs {
+			require.Equal(t, abcitypes.ResponseApplySnapshotChunk_ACCEPT, r.Result, c.name)
+			require.NotNil(t, a.State(), c.name)
+			continue
+		}
+		require.Equal(t, abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT, r.Result, c.name)
+		require.Empty(t, r.RejectSenders, c.name)
+		require.Nil(t, a.State(), c.name)
+	}
+}
+
 // TestStateSync carries a snapshot from one node to an empty one, which then
 // follows the chain; a snapshot that does not reach the trusted hash is
 // rejected and changes nothing.

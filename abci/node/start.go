@@ -188,6 +188,9 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	if keys.Signing != nil {
 		options.OwnKey = keys.Public()
 	}
+	if p := doc.ConsensusParams; p != nil {
+		options.GenesisVersion = p.Version.App
+	}
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 var errSync = errors.New("state sync failed")
 
 const syncRemedy = "check statesync.rpc_servers, trust_height and trust_hash in config.toml, and that peers of this node take snapshots (snapshot.interval in app.toml); " +
+	"if the log says that snapshots are of another version, start the release of that version; " +
 	"or set statesync.enable = false to fetch all blocks"
 
 // patience bounds how long a state sync may bring nothing before the node ends.

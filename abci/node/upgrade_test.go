@@ -9,10 +9,13 @@ import (
 	"testing"
 	"time"
 
+	dbm "github.com/cometbft/cometbft-db"
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
+	sm "github.com/cometbft/cometbft/state"
+	"github.com/cometbft/cometbft/store"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
@@ -145,6 +148,39 @@ func TestUpgradeAfterACrash(t *testing.T) {
 	app.Version = old + 1
 	r, err = Start(c, a, log.NewNopLogger(), Hooks{})
 	require.NoError(t, err)
+	require.NoError(t, r.Stop())
+}
+
+// TestUpgradeAfterACrashBetweenCommits: a crash after the application stored the last height of its
+// version, and before CometBFT did, leaves CometBFT at the version of before. The application's state
+// says which program goes on, and CometBFT learns the version from the results that it had stored.
+func TestUpgradeAfterACrashBetweenCommits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a node")
+	}
+	old := app.Version
+	c, a := alone(t, 100_000)
+	asVersion(t, old)
+	at, _ := untilUpgrade(t, c, a, old+1)
+	var d databases
+	open := func(id string) dbm.DB {
+		db, err := d.provide(&config.DBContext{ID: id, Config: c})
+		require.NoError(t, err)
+		return db
+	}
+	height, _, err := sm.Rollback(store.NewBlockStore(open("blockstore")), sm.NewStore(open("state"), sm.StoreOptions{}), false)
+	require.NoError(t, err)
+	require.Equal(t, int64(at-2), height)
+	require.NoError(t, d.Close())
+
+	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
+	require.ErrorIs(t, err, ErrVersion)
+	require.ErrorContains(t, err, "Put a release in place")
+	app.Version = old + 1
+	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return r.Application.State().Height > at }, 2*time.Minute, time.Millisecond)
+	require.Equal(t, old+1, r.Node.BlockStore().LoadBlockMeta(int64(at)).Header.Version.App)
 	require.NoError(t, r.Stop())
 }
 
