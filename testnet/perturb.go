@@ -113,10 +113,8 @@ func (x Perturbation) validateLinks(nodes int) error {
 	case x.Way != "" && x.Way != In && x.Way != Out:
 		return fmt.Errorf("way %q of a perturbation of node %d, want %q, %q or none", x.Way, x.Node, In, Out)
 	}
-	for _, k := range x.Peers {
-		if k < 0 || k >= nodes || k == x.Node {
-			return fmt.Errorf("perturbation of node %d and its peer %d, want another node of 0 to %d", x.Node, k, nodes-1)
-		}
+	if k := slices.IndexFunc(x.Peers, func(k int) bool { return k < 0 || k >= nodes || k == x.Node }); k >= 0 {
+		return fmt.Errorf("perturbation of node %d and its peer %d, want another node of 0 to %d", x.Node, x.Peers[k], nodes-1)
 	}
 	if err := r.Check(); err != nil {
 		return fmt.Errorf("perturbation of node %d: %w", x.Node, err)

@@ -110,20 +110,10 @@ func DefaultAppConfig() AppConfig {
 
 // Validate checks the settings.
 func (c AppConfig) Validate() error {
-	w := c.Worker
+	if err := c.Worker.validate(); err != nil {
+		return err
+	}
 	switch {
-	case w.Partition != PartitionIID && w.Partition != PartitionDirichlet:
-		return fmt.Errorf("worker.partition is %q, want %q or %q", w.Partition, PartitionIID, PartitionDirichlet)
-	case w.Partition == PartitionDirichlet && !(w.Alpha > 0):
-		return fmt.Errorf("worker.alpha is %g, want above 0", w.Alpha)
-	case w.Parts < 1 || w.Part < 0 || w.Part >= w.Parts:
-		return fmt.Errorf("worker.part is %d of %d parts, want within [0, parts)", w.Part, w.Parts)
-	case !(w.MaxEpsilon >= 0) || !(w.MinNoiseMultiplier >= 0):
-		return fmt.Errorf("worker.max_epsilon is %g and min_noise_multiplier %g, want at least 0", w.MaxEpsilon, w.MinNoiseMultiplier)
-	case w.TrustPeriod <= 0 || w.MaxAge <= 0:
-		return fmt.Errorf("worker.trust_period is %v and max_age %v, want above 0", w.TrustPeriod, w.MaxAge)
-	case w.TrustHeight < 0 || (w.TrustHeight == 0) != (w.TrustHash == "") || w.TrustHash != "" && !isHash(w.TrustHash):
-		return fmt.Errorf("worker.trust_height is %d and trust_hash %q, want a height and the 64 hex digits of its header's hash, or 0 and none", w.TrustHeight, w.TrustHash)
 	case c.Proposal.Wait <= 0 || c.Proposal.StragglerWait <= 0:
 		return fmt.Errorf("proposal.wait is %v and straggler_wait %v, want above 0", c.Proposal.Wait, c.Proposal.StragglerWait)
 	case c.Pool.MaxBytes <= 0:
@@ -133,6 +123,31 @@ func (c AppConfig) Validate() error {
 	case !(c.API.Rate > 0) || c.API.Burst < 1 || c.API.MaxConnections < 1 || c.API.MaxStreams < 1 || c.API.StreamsPerClient < 1:
 		return fmt.Errorf("api.rate is %g, burst %d, max_connections %d, max_streams %d, streams_per_client %d, want all above 0",
 			c.API.Rate, c.API.Burst, c.API.MaxConnections, c.API.MaxStreams, c.API.StreamsPerClient)
+	}
+	return nil
+}
+
+func (w WorkerConfig) validate() error {
+	switch {
+	case w.Partition != PartitionIID && w.Partition != PartitionDirichlet:
+		return fmt.Errorf("worker.partition is %q, want %q or %q", w.Partition, PartitionIID, PartitionDirichlet)
+	case w.Partition == PartitionDirichlet && !(w.Alpha > 0):
+		return fmt.Errorf("worker.alpha is %g, want above 0", w.Alpha)
+	case w.Parts < 1 || w.Part < 0 || w.Part >= w.Parts:
+		return fmt.Errorf("worker.part is %d of %d parts, want within [0, parts)", w.Part, w.Parts)
+	case !(w.MaxEpsilon >= 0) || !(w.MinNoiseMultiplier >= 0):
+		return fmt.Errorf("worker.max_epsilon is %g and min_noise_multiplier %g, want at least 0", w.MaxEpsilon, w.MinNoiseMultiplier)
+	}
+	return w.validateTrust()
+}
+
+// validateTrust checks what only a worker in another process reads.
+func (w WorkerConfig) validateTrust() error {
+	switch {
+	case w.TrustPeriod <= 0 || w.MaxAge <= 0:
+		return fmt.Errorf("worker.trust_period is %v and max_age %v, want above 0", w.TrustPeriod, w.MaxAge)
+	case w.TrustHeight < 0 || (w.TrustHeight == 0) != (w.TrustHash == "") || w.TrustHash != "" && !isHash(w.TrustHash):
+		return fmt.Errorf("worker.trust_height is %d and trust_hash %q, want a height and the 64 hex digits of its header's hash, or 0 and none", w.TrustHeight, w.TrustHash)
 	}
 	return nil
 }
