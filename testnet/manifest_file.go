@@ -7,6 +7,8 @@ import (
 	"text/template"
 
 	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/abci/node"
 )
 
 // manifestFile is where Init keeps the manifest, in the folder of the homes.
@@ -22,7 +24,7 @@ func LoadManifest(path string) (Manifest, error) {
 	if err := v.ReadInConfig(); err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
-	if err := v.UnmarshalExact(&m); err != nil {
+	if err := node.OneLine(v.UnmarshalExact(&m)); err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
 	return m, nil

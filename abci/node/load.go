@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -69,11 +70,27 @@ func readTOML(dir, name, prefix string, into any, decode func(*viper.Viper, any,
 	v.SetEnvPrefix(prefix)
 	v.SetEnvKeyReplacer(strings.NewReplacer(".", "_", "-", "_"))
 	v.AutomaticEnv()
-	if err := v.ReadInConfig(); err != nil {
+	switch err := v.ReadInConfig(); {
+	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("%w (spdl init makes a home)", err)
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := decode(v, into); err != nil {
+	if err := OneLine(decode(v, into)); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
+}
+
+// OneLine returns the error of a decoder of TOML as one line: its words are a heading and a
+// line for each fault.
+func OneLine(err error) error {
+	if err == nil {
+		return nil
+	}
+	_, faults, ok := strings.Cut(err.Error(), ":\n\n")
+	if !ok {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(faults, "\n", "; "))
 }

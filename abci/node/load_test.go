@@ -79,5 +79,10 @@ func TestLoadUnknownKey(t *testing.T) {
 	misspelt := strings.Replace(string(data), "\nalpha = ", "\nalhpa = ", 1)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/app.toml"), []byte(misspelt), 0o600))
 	_, _, err = node.Load(dir)
-	require.ErrorContains(t, err, "'worker' has invalid keys: alhpa")
+	require.EqualError(t, err, filepath.Join(dir, "config/app.toml")+": 'worker' has invalid keys: alhpa")
+
+	add("app.toml", "[worker\n")
+	_, _, err = node.Load(dir)
+	require.ErrorContains(t, err, filepath.Join(dir, "config/app.toml"))
+	require.NotContains(t, err.Error(), "spdl init", "the home is there")
 }

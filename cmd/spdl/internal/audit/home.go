@@ -53,6 +53,7 @@ func OpenHome(c *config.Config) (h *Home, err error) {
 			return nil
 		}
 		if _, err = os.Stat(filepath.Join(c.DBDir(), name+".db")); err != nil { // NewDB would make it
+			err = fmt.Errorf("%w (a node that was never started has no chain)", err)
 			return nil
 		}
 		db, failed := dbm.NewDB(name, dbm.BackendType(c.DBBackend), c.DBDir())

@@ -63,7 +63,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("SPDL_VALIDATORS", "seven")
 	_, stderr, code = spdl(t, "rules")
 	require.Equal(t, command.WrongUse, code)
-	require.Contains(t, stderr, "seven")
+	require.Contains(t, stderr, `SPDL_VALIDATORS is \"seven\", want a whole number`)
 }
 
 // TestErrorsInJSON: with -o json an error is one object on standard error, wherever

@@ -92,9 +92,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
-		if want := kinds[invalid.GetFlag().Value.Type()]; want != "" {
-			err = fmt.Errorf("--%s is %q, want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
-		}
+		f := invalid.GetFlag()
+		err = fmt.Errorf("--%s is %q, want %s", f.Name, invalid.GetValue(), want(f, invalid.Unwrap()))
 	}
 	return Usage(err)
 }
@@ -104,6 +103,14 @@ var kinds = map[string]string{
 	"bool": "true or false", "duration": "a duration, as 500ms or 2m", "float64": "a number",
 	"int": "a whole number", "int64": "a whole number", "uint32": "a whole number from 0 to 4294967295",
 	"uint64": "a whole number from 0 on",
+}
+
+// want says what a flag takes, in the words of its parser where there are no others.
+func want(f *pflag.Flag, parser error) string {
+	if kind := kinds[f.Value.Type()]; kind != "" {
+		return kind
+	}
+	return fmt.Sprintf("%s: %v", f.Value.Type(), parser)
 }
 
 // CheckArgs makes errors about the arguments of a command, and of its subcommands, wrong

@@ -37,7 +37,7 @@ func fill(flags *pflag.FlagSet, o any) error {
 		}
 		if v.IsSet(f.Name) && !f.Changed { // by the environment, which is read as the flag would be
 			if wrong := f.Value.Set(v.GetString(f.Name)); wrong != nil {
-				err = errors.Join(err, Usage(fmt.Errorf("SPDL_%s is %q, want %s: %w", upper.Replace(strings.ToUpper(f.Name)), v.GetString(f.Name), f.Value.Type(), wrong)))
+				err = errors.Join(err, Usage(fmt.Errorf("SPDL_%s is %q, want %s", upper.Replace(strings.ToUpper(f.Name)), v.GetString(f.Name), want(f, wrong))))
 			}
 		}
 	})
