@@ -14,10 +14,14 @@ import (
 // Lead drafts the aggregate that the participant may sign to close the open
 // round at a height, over gradients that Admit accepted, in the lowest view in
 // which the participant may lead. It returns ErrNotLeader or ErrViewClosed while
-// the participant may not lead, and ErrNotClosing while gradients are missing.
+// the participant may not lead, ErrNotClosing while gradients are missing, and ErrVersion where another
+// version of the state machine goes on: by its rules a signed draft might be wrong, and cost the view.
 func (s *State) Lead(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, error) {
 	if s.Finished() {
 		return nil, ErrFinished
+	}
+	if err := s.Executable(); err != nil {
+		return nil, err
 	}
 	view, err := s.viewOf(participant, height)
 	if err != nil {

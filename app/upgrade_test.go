@@ -51,14 +51,16 @@ func TestUpgrade(t *testing.T) {
 	require.True(t, ok, "the height after 29 is the upgrade's")
 	require.Equal(t, planned[0], u)
 	exactly(t, app.ErrVersion, s.Executable())
-	for _, txs := range [][]*tx.Tx{nil, apptest.Close(s, 30)} {
+	_, err = s.Lead(30, s.Progress.Ranking[0], apptest.Gradients(s, 0, 1, 2, 3))
+	exactly(t, app.ErrVersion, err)
+	for _, txs := range [][]*tx.Tx{nil, apptest.Close(s.As(app.Version+1), 30)} {
 		for _, version := range []uint64{app.Version, app.Version + 2} {
 			_, err = s.As(version).Execute(app.Block{Height: 30, Txs: txs})
 			exactly(t, app.ErrVersion, err)
 			require.ErrorContains(t, err, `upgrade "feature maps" makes it version`)
 		}
 	}
-	after, err := s.As(app.Version + 1).Execute(app.Block{Height: 30, Txs: apptest.Close(s, 30)})
+	after, err := s.As(app.Version + 1).Execute(app.Block{Height: 30, Txs: apptest.Close(s.As(app.Version+1), 30)})
 	require.NoError(t, err)
 	require.NotNil(t, after.Record)
 	_, ok = after.State.Plan()
