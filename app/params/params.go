@@ -118,7 +118,7 @@ func (p Params) warnings(n int) (out []string) {
 	f := int(p.Rule.Byzantine)
 	if rule, err := rules.Lookup(p.Rule.Name); err == nil {
 		if err := rule.Condition(n, f); err != nil {
-			out = append(out, fmt.Sprintf("rule %s with N=%d f=%d is outside its theorem: %v", p.Rule.Name, n, f, err))
+			out = append(out, fmt.Sprintf("rule %s: %v (spdl rules --validators %d lists those that hold)", p.Rule.Name, err, n))
 		}
 	}
 	if p.TestChain {

@@ -121,8 +121,8 @@ func TestWarnings(t *testing.T) {
 		require.NoError(t, err)
 		return strings.Join(warnings, "\n")
 	}
-	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Name = "krum" }), "outside its theorem")
-	require.NotContains(t, warn(5, func(p *params.Params) { p.Rule.Name = "krum" }), "outside its theorem")
+	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Name = "krum" }), "outside the resilience theorem")
+	require.NotContains(t, warn(5, func(p *params.Params) { p.Rule.Name = "krum" }), "outside the resilience theorem")
 	require.Contains(t, warn(4, func(p *params.Params) { p.Election.QuorumBlocks = 1 << 20 }), "quorum_blocks is 1048576")
 	require.Contains(t, warn(4, func(p *params.Params) { p.Election.ViewBlocks = 101 }), "heights are the only timeout")
 	require.NotContains(t, warn(4, func(p *params.Params) { p.Election.ViewBlocks, p.Election.QuorumBlocks = 100, 100 }), "timeout")
