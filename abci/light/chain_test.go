@@ -116,14 +116,14 @@ func lies(n *node) map[string]struct {
 			s.Participants[0].Participations = 7
 		})},
 		"a block that closes a round": {"proof does not hold", 3, func(method string, height int64, answer any) any {
-			if method != "block" || height != 3 {
+			if method != "block" || height != 4 { // the last one: no header says what it leads to
 				return answer
 			}
 			b := n.make(height, n.blocks[height-1].Time, [32]byte(n.blocks[height-1].AppHash), apptest.Close(n.state, n.state.Height+1, 0))
 			return &coretypes.ResultBlock{Block: b}
 		}},
 		"transactions added": {"proof does not hold", 3, func(method string, height int64, answer any) any {
-			if b, ok := answer.(*coretypes.ResultBlock); ok && height == 3 {
+			if b, ok := answer.(*coretypes.ResultBlock); ok && height == 4 {
 				changed := &types.Block{Header: b.Block.Header, LastCommit: b.Block.LastCommit}
 				for _, x := range apptest.Close(n.state, n.state.Height+1, 0) {
 					changed.Txs = append(changed.Txs, x.Raw)
