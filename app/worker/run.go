@@ -95,7 +95,8 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	w.sitOut()
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { cancel(w.lead(ctx, w.task.ChainID, w.task.Participant.Index)) })
+	chainID, index := w.task.ChainID, w.task.Participant.Index // follow moves the task on
+	wg.Go(func() { cancel(w.lead(ctx, chainID, index)) })
 	err = w.follow(ctx)
 	if err != nil && errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
