@@ -52,6 +52,10 @@ type Options struct {
 	// NextTurn hears at every FinalizeBlock, in its goroutine, whether the next height's first proposer
 	// is likely to be away. May be nil.
 	NextTurn func(lost bool)
+	// Decided reports whether most peers are beyond a height. A proposal for it waits for nothing: in
+	// CometBFT this node could not take the block that was decided as long as it waits, and would
+	// never catch up with a quick chain. Default never.
+	Decided func(height int64) bool
 	// Metrics may be nil.
 	Metrics *metrics.Metrics
 	// Now is the clock of the timings. Default time.Now.
@@ -121,6 +125,9 @@ func New(o Options) (*Application, error) {
 	}
 	if o.StateMachine == 0 {
 		o.StateMachine = app.Version
+	}
+	if o.Decided == nil {
+		o.Decided = func(int64) bool { return false }
 	}
 	if o.GenesisVersion == 0 {
 		o.GenesisVersion = o.StateMachine

@@ -12,6 +12,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
+// decidedLook is how often a proposer that waits looks whether the others are beyond its height.
+const decidedLook = 20 * time.Millisecond
+
 // PrepareProposal proposes from the pool, not from the transactions it is
 // handed: the aggregate that closes the round with its gradients, or none, and
 // the operations. It waits, bounded, for the round to be whole, so that a round costs
@@ -37,7 +40,8 @@ func (a *Application) PrepareProposal(ctx context.Context, req *abcitypes.Reques
 // block, after ProposalWait; and once N-f gradients are there, as soon as
 // nothing has come for StragglerWait, unless what the height allows is a
 // round without everybody: its leader waits as long for stragglers. An empty
-// block moves the height on, and with it the view and the quorum.
+// block moves the height on, and with it the view and the quorum. It waits for
+// nothing where the others have decided the height.
 func (a *Application) propose(ctx context.Context, p *pool, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	deadline := time.NewTimer(a.options.ProposalWait)
 	defer deadline.Stop()
@@ -54,16 +58,30 @@ func (a *Application) propose(ctx context.Context, p *pool, req *abcitypes.Reque
 		if v.whole() || v.quorate() && !v.mayCloseShort(req.Height) {
 			idle.Reset(a.options.StragglerWait)
 		}
-		select {
-		case <-v.changed:
-		case <-idle.C:
-			return nil
-		case <-deadline.C:
-			return nil
-		case <-ctx.Done():
+		if !a.wait(ctx, v.changed, idle.C, deadline.C, req.Height) {
 			return nil
 		}
 	}
+}
+
+// wait reports whether the pool changed before the proposer of a height gives up.
+func (a *Application) wait(ctx context.Context, changed <-chan struct{}, idle, deadline <-chan time.Time, height int64) bool {
+	look := time.NewTicker(decidedLook)
+	defer look.Stop()
+	for !a.options.Decided(height) {
+		select {
+		case <-changed:
+			return true
+		case <-look.C:
+		case <-idle:
+			return false
+		case <-deadline:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return false
 }
 
 // withOperations adds the operations to a round, unless this node would not vote

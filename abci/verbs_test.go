@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -188,6 +189,22 @@ func TestPrepareWaits(t *testing.T) {
 	wg.Wait()
 	short := begin(t, 4)
 	require.Empty(t, short.prepare(1))
+}
+
+// TestProposerOfADecidedHeightDoesNotWait: a node that catches up proposes at its turns of the past
+// at once, also where the others decide the height while it waits.
+func TestProposerOfADecidedHeightDoesNotWait(t *testing.T) {
+	var looks atomic.Int64
+	a, err := abci.New(abci.Options{ProposalWait: time.Minute, StragglerWait: time.Minute, Decided: func(height int64) bool {
+		require.Equal(t, int64(1), height)
+		return looks.Add(1) > 3
+	}})
+	require.NoError(t, err)
+	n := &node{Application: a, t: t}
+	n.init(4)
+	start := time.Now()
+	require.Empty(t, n.prepare(1))
+	require.Less(t, time.Since(start), 30*time.Second)
 }
 
 // TestWrongDeltaIsDropped: a leader's wrong aggregate costs the proposer

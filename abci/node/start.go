@@ -179,7 +179,7 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	options := abci.Options{
 		ChainID: doc.ChainID,
 		DB:      r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
-		NextTurn: nextTurn(c.Consensus), PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: abci.Retain(a.Retain),
+		NextTurn: nextTurn(c.Consensus), Decided: r.decided, PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: abci.Retain(a.Retain),
 	}
 	// CometBFT's listener serves the default registry.
 	if c.Instrumentation.IsPrometheusEnabled() {
