@@ -19,10 +19,12 @@ import (
 const ExitVersion = 4
 
 // How long a node that has executed the last height of its version stays for peers that
-// have not, and how often it looks whether they have.
+// have not, and how often it looks whether they have. It stays a second in any case: block
+// sync panics if it is stopped before it is done with the block that it has executed.
 const (
-	lingerMost = 30 * time.Second
-	lingerLook = 100 * time.Millisecond
+	lingerLeast = time.Second
+	lingerMost  = 30 * time.Second
+	lingerLook  = 100 * time.Millisecond
 )
 
 // versionError says why this program does not execute the height after a state, and what
@@ -127,8 +129,8 @@ func (r *Running) watchEnding(logger log.Logger) error {
 // linger waits until all connected peers have come to a height. Without the last block
 // a peer could not stop where the others do, until those are back.
 func (r *Running) linger(height int64) {
-	most := time.After(lingerMost)
-	for r.behind(height) {
+	least, most := time.Now().Add(lingerLeast), time.After(lingerMost)
+	for time.Now().Before(least) || r.behind(height) {
 		select {
 		case <-most:
 		case <-r.ending.held:
