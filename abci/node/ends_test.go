@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // run starts the node of a home, waits until a round is open that is at least some
@@ -34,9 +35,7 @@ func run(t *testing.T, c *config.Config, a AppConfig, round uint64) {
 
 // TestDamagedJournalLeavesTheValidatorAlone: blocks go on, and the log says what to do.
 func TestDamagedJournalLeavesTheValidatorAlone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
+	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
 	require.NoError(t, os.WriteFile(InHome(c, a.Worker.Journal), []byte("{"), 0o600))
 	var out bytes.Buffer
@@ -100,9 +99,7 @@ func (w waiter) Wait() { <-w }
 // TestOtherVersionIsRefused: a chain that another state machine has executed is
 // refused at the start, and is as it was.
 func TestOtherVersionIsRefused(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
+	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
 	run(t, c, a, 2)
 	db, err := dbm.NewDB("state", dbm.BackendType(c.DBBackend), c.DBDir())
@@ -137,9 +134,7 @@ func TestOtherGenesisIsRefused(t *testing.T) {
 // TestDatabasesThatDisagree: where block store and state are of different heights, or
 // the application's, the start is an error with the remedy, and no panic.
 func TestDatabasesThatDisagree(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
+	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
 	run(t, c, a, 2)
 	early := t.TempDir()

@@ -21,6 +21,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // alone makes the home of a chain of one node.
@@ -59,9 +60,7 @@ func free(t *testing.T) string {
 // TestStart: a node with its worker trains, stops, and goes on in the same
 // process from what it stored.
 func TestStart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
+	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
 	var reached uint64
 	for range 2 {
@@ -85,9 +84,7 @@ func TestStart(t *testing.T) {
 // TestStartRestored: a home with its keys and no data folder is a restored one, and
 // starts; a data folder that lacks what the validator signed last is refused.
 func TestStartRestored(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
+	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 1)
 	require.NoError(t, os.RemoveAll(c.DBDir()))
 	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
@@ -102,9 +99,7 @@ func TestStartRestored(t *testing.T) {
 
 // TestWorkerGivesUp: a worker that cannot ever work is a failure of the node.
 func TestWorkerGivesUp(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
+	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 5)
 	a.Worker.Data = filepath.Join(t.TempDir(), "nothing")
 	r, err := Start(c, a, log.NewNopLogger(), Hooks{})

@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/config"
-	"github.com/cometbft/cometbft/p2p"
-	"github.com/cometbft/cometbft/types"
 )
 
 // lostTurnShare is the part of timeout_propose that a proposer gets whose last turn was lost and who
@@ -28,12 +26,11 @@ func nextTurn(c *config.ConsensusConfig) func(lost bool) {
 
 // decided reports whether most connected peers are beyond a height.
 func (r *Running) decided(height int64) bool {
-	peers, beyond := 0, 0
-	r.Node.Switch().Peers().ForEach(func(peer p2p.Peer) {
-		peers++
-		if at, ok := peer.Get(types.PeerStateKey).(interface{ GetHeight() int64 }); ok && at.GetHeight() > height {
+	heights, beyond := r.peerHeights(), 0
+	for _, at := range heights {
+		if at > height {
 			beyond++
 		}
-	})
-	return 2*beyond > peers
+	}
+	return 2*beyond > len(heights)
 }

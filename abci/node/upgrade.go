@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -143,11 +144,16 @@ func (r *Running) linger(height int64) {
 }
 
 // behind reports whether a connected peer is below a height.
-func (r *Running) behind(height int64) (behind bool) {
+func (r *Running) behind(height int64) bool {
+	return slices.ContainsFunc(r.peerHeights(), func(at int64) bool { return at < height })
+}
+
+// peerHeights returns the heights at which the connected peers' consensus is, as they say.
+func (r *Running) peerHeights() (heights []int64) {
 	r.Node.Switch().Peers().ForEach(func(peer p2p.Peer) {
-		if at, ok := peer.Get(types.PeerStateKey).(interface{ GetHeight() int64 }); ok && at.GetHeight() < height {
-			behind = true
+		if at, ok := peer.Get(types.PeerStateKey).(interface{ GetHeight() int64 }); ok {
+			heights = append(heights, at.GetHeight())
 		}
 	})
-	return behind
+	return heights
 }

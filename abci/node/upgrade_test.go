@@ -20,6 +20,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // asVersion lets the program be of another version until the test ends.
@@ -65,9 +66,7 @@ func untilUpgrade(t *testing.T, c *config.Config, a AppConfig, version uint64) (
 // signed nothing after it. The program of before is refused, and so is one of a third
 // version; the one of the new version goes on, with that version in the headers.
 func TestUpgradeOfANode(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
+	stage.NotShort(t, "runs a node")
 	old := app.Version
 	c, a := alone(t, 100_000)
 	asVersion(t, old+1)
@@ -111,9 +110,7 @@ func TestUpgradeOfANode(t *testing.T) {
 // TestUpgradeAfterACrash: where CometBFT's stores are a block or more behind the
 // application's, or the application's behind them, each version executes its own heights.
 func TestUpgradeAfterACrash(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
+	stage.NotShort(t, "runs a node")
 	old := app.Version
 	c, a := alone(t, 100_000)
 	asVersion(t, old)
@@ -155,9 +152,7 @@ func TestUpgradeAfterACrash(t *testing.T) {
 // version, and before CometBFT did, leaves CometBFT at the version of before. The application's state
 // says which program goes on, and CometBFT learns the version from the results that it had stored.
 func TestUpgradeAfterACrashBetweenCommits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
+	stage.NotShort(t, "runs a node")
 	old := app.Version
 	c, a := alone(t, 100_000)
 	asVersion(t, old)

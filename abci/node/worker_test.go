@@ -14,6 +14,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // asked is a chain that counts how often a worker asks for its round.
@@ -31,9 +32,7 @@ func (a asked) Await(ctx context.Context, pub []byte, last *worker.Task) (*worke
 // chain has a second validator and no peer to ask, has a worker that asks for nothing; one
 // that makes the blocks itself has one that does.
 func TestWorkerWaitsUntilItsNodeHasCaughtUp(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
+	stage.NotShort(t, "runs a node")
 	second := func(c *config.Config) {
 		doc, err := readGenesis(c)
 		require.NoError(t, err)

@@ -106,6 +106,7 @@ func TestChaos(t *testing.T) {
 			keep(t, table)
 		}
 	}
+	require.NotEmpty(t, table, "no cell was played: none matches %q", *chaosCell)
 }
 
 // inOrder is the cells, in an order drawn from the seed where only some will be run.

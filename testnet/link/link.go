@@ -87,7 +87,7 @@ func (s *Switch) Set(from, to int, r Rule) {
 	}
 }
 
-// rule returns the rule in force and what tells that it may be another.
+// rule returns the rule in force, and a channel that is closed once it may be another.
 func (s *Switch) rule(from, to int) (r Rule, changed <-chan struct{}, closed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,6 +23,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/model"
 	clitx "github.com/spdl/spdl/cmd/spdl/internal/cli/tx"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // consortium is a chain of one node that runs, and the homes beside it.
@@ -88,9 +89,7 @@ func newConsortium(t *testing.T) consortium {
 // equivocates, is restored and leaves; keys are rotated under a running worker;
 // an epoch follows another.
 func TestGovern(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
+	stage.NotShort(t, "runs a node")
 	c := newConsortium(t)
 	modelReports(t, c)
 	var r clitx.Report

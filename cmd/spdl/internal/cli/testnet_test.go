@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // processesUnder are the running processes with a path of the folder in their
@@ -172,9 +173,7 @@ func TestTestnetGoesOn(t *testing.T) {
 // TestNodeAndWorker: a chain of one node, and its worker in a process of its
 // own.
 func TestNodeAndWorker(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
+	stage.NotShort(t, "runs a node")
 	home := filepath.Join(t.TempDir(), "net")
 	_, stderr, code := spdl(t, "testnet", "init", "--validators", "1", "--rounds", "5", "--home", home, "--chain-id", "one")
 	require.Zero(t, code, stderr)

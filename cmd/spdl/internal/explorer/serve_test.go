@@ -14,6 +14,7 @@ import (
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -21,9 +22,7 @@ import (
 // itself; a model that it serves as a file carries its proof; a taken address is an
 // error of the start.
 func TestBeside(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a node")
-	}
+	stage.NotShort(t, "runs a node")
 	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Validators: 1, Rounds: 5, Seed: 1})
 	require.NoError(t, err)
 	c, a, err := node.Load(n.Nodes[0].Home)
