@@ -34,33 +34,65 @@ type Reporter struct {
 	start time.Time
 	last  Round
 	count int
+	past  int // rounds that were closed before this run
 }
 
-// Begin starts the clock and prints the heading.
-func (r *Reporter) Begin() {
+// Running is the first line of a run: where its nodes answer.
+type Running struct {
+	Type     string `json:"type"` // "net"
+	ChainID  string `json:"chain_id"`
+	Nodes    []Node `json:"nodes"`
+	Explorer string `json:"explorer,omitempty"` // http://127.0.0.1:port
+}
+
+// Begin starts the clock, and prints where the net answers and the heading.
+func (r *Reporter) Begin(x Running) error {
 	r.start = time.Now()
-	if !r.JSON {
-		fmt.Fprintf(r.Out, "%5s %6s %6s %4s %8s %8s %8s %8s %9s %9s %9s\n",
-			"round", "height", "leader", "view", "included", "accuracy", "error", "epsilon", "T_LGC ms", "T_GE ms", "T_BC ms")
+	if r.JSON {
+		x.Type = "net"
+		return json.NewEncoder(r.Out).Encode(x)
 	}
+	for i, node := range x.Nodes {
+		fmt.Fprintf(r.Out, "node %d  %s\n", i, node.RPC)
+	}
+	if x.Explorer != "" {
+		fmt.Fprintf(r.Out, "explorer  %s\n", x.Explorer)
+	}
+	_, err := fmt.Fprintf(r.Out, "%5s %6s %6s %4s %8s %8s %8s %8s %9s %9s %9s\n",
+		"round", "height", "leader", "view", "included", "accuracy", "error", "epsilon", "T_LGC ms", "T_GE ms", "T_BC ms")
 	r.bar()
+	return err
 }
 
-// Round prints a closed round.
+// Round prints a closed round. As text, the rounds that were closed before this run are one line.
 func (r *Reporter) Round(x Round) error {
 	r.last = x
 	r.count++
 	r.clear()
+	if x.Past {
+		r.past++
+	}
 	var err error
-	if r.JSON {
+	switch {
+	case r.JSON:
 		err = json.NewEncoder(r.Out).Encode(x)
-	} else {
+	case x.Past: // not measured any more; resumed says how many there are
+	default:
+		r.resumed()
 		right, wrong := shares(x.TestAccuracy)
 		_, err = fmt.Fprintf(r.Out, "%5d %6d %6d %4d %8d %8s %8s %8s %9.1f %9.1f %9.1f\n",
 			x.Round, x.Height, x.Leader, x.View, x.Included, right, wrong, spent(x.Epsilon), x.LGC, x.GE, x.BC)
 	}
 	r.bar()
 	return err
+}
+
+// resumed prints, once, how many rounds were closed before this run.
+func (r *Reporter) resumed() {
+	if r.past > 0 {
+		fmt.Fprintf(r.Out, "rounds closed before this run: %d\n", r.past)
+		r.past = 0
+	}
 }
 
 // Count returns how many rounds were reported.
@@ -75,6 +107,9 @@ func (r *Reporter) End(peakRSS int64) error {
 	}
 	if r.JSON {
 		return json.NewEncoder(r.Out).Encode(s)
+	}
+	if r.past > 0 {
+		fmt.Fprintln(r.Out, "the training of this net had finished before")
 	}
 	right, _ := shares(s.TestAccuracy)
 	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %s, %.1f s, peak memory %.0f MiB over all nodes\n",

@@ -19,7 +19,7 @@ var reported = []Round{
 
 func report(t *testing.T, r *Reporter) {
 	t.Helper()
-	r.Begin()
+	require.NoError(t, r.Begin(Running{ChainID: "c", Nodes: []Node{{Home: "h", RPC: "tcp://127.0.0.1:1", P2P: "127.0.0.1:2"}}, Explorer: "http://127.0.0.1:3"}))
 	for _, x := range reported {
 		require.NoError(t, r.Round(x))
 	}
@@ -31,7 +31,9 @@ func TestJSONLines(t *testing.T) {
 	var out bytes.Buffer
 	report(t, &Reporter{Out: &out, JSON: true, Rounds: 3})
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	require.Len(t, lines, 4)
+	require.Len(t, lines, 5)
+	require.JSONEq(t, `{"type":"net","chain_id":"c","nodes":[{"home":"h","rpc":"tcp://127.0.0.1:1","p2p":"127.0.0.1:2"}],"explorer":"http://127.0.0.1:3"}`, lines[0])
+	lines = lines[1:]
 	require.JSONEq(t, `{"type":"round","epoch":0,"round":0,"height":3,"view":0,"leader":2,"included":4,"test_accuracy":0.5,"epsilon":null,"t_lgc_ms":1.25,"t_ge_ms":2,"t_bc_ms":30}`, lines[0])
 	require.JSONEq(t, `{"type":"round","epoch":1,"round":1,"height":5,"view":1,"leader":0,"included":3,"test_accuracy":null,"epsilon":null,"t_lgc_ms":0,"t_ge_ms":0,"t_bc_ms":0}`, lines[1])
 	var s map[string]any
@@ -47,6 +49,8 @@ func TestText(t *testing.T) {
 	var out, progress bytes.Buffer
 	report(t, &Reporter{Out: &out, Progress: &progress, Rounds: 3, Delta: 1e-6})
 	lines := strings.Split(out.String(), "\n")
+	require.Equal(t, []string{"node 0  tcp://127.0.0.1:1", "explorer  http://127.0.0.1:3"}, lines[:2])
+	lines = lines[2:]
 	require.Equal(t, []string{"0", "3", "2", "0", "4", "0.5000", "0.5000", "-", "1.2", "2.0", "30.0"}, strings.Fields(lines[1]))
 	require.Equal(t, []string{"1", "5", "0", "1", "3", "-", "-", "-", "0.0", "0.0", "0.0"}, strings.Fields(lines[2]))
 	require.Contains(t, out.String(), "3 rounds in 6 blocks, test accuracy 0.9075")
@@ -58,4 +62,21 @@ func TestText(t *testing.T) {
 	require.NotContains(t, out.String(), "\x1b", "the bar is on the other stream")
 	require.Contains(t, progress.String(), "1/3")
 	require.True(t, strings.HasSuffix(progress.String(), "\r\x1b[K"), "the bar is gone at the end")
+}
+
+// TestTextOfANetThatGoesOn: the rounds of earlier runs are counted and not listed.
+func TestTextOfANetThatGoesOn(t *testing.T) {
+	for closed, says := range map[int]string{1: "rounds closed before this run: 1", 3: "had finished before"} {
+		var out bytes.Buffer
+		r := &Reporter{Out: &out, Rounds: 3}
+		require.NoError(t, r.Begin(Running{}))
+		for i, x := range reported {
+			x.Past = i < closed
+			require.NoError(t, r.Round(x))
+		}
+		require.NoError(t, r.End(0))
+		require.Contains(t, out.String(), says)
+		require.Contains(t, out.String(), "3 rounds in 6 blocks")
+		require.Len(t, strings.Split(strings.TrimSpace(out.String()), "\n"), 1+1+(3-closed)+2, out.String())
+	}
 }

@@ -5,7 +5,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -45,7 +48,11 @@ func temporary(env []string) string {
 }
 
 type line struct {
-	Type         string   `json:"type"`
+	Type  string `json:"type"`
+	Nodes []struct {
+		RPC string `json:"rpc"`
+	} `json:"nodes"`
+	Explorer     string   `json:"explorer"`
 	Round        uint64   `json:"round"`
 	Rounds       int      `json:"rounds"`
 	Heights      uint64   `json:"heights"`
@@ -74,7 +81,10 @@ func TestTestnetStart(t *testing.T) {
 				require.NoError(t, json.Unmarshal(l, &x), string(l))
 				lines = append(lines, x)
 			}
-			require.Len(t, lines, 7)
+			require.Len(t, lines, 8)
+			require.Equal(t, "net", lines[0].Type)
+			require.Len(t, lines[0].Nodes, 4)
+			lines = lines[1:]
 			for i, l := range lines[:6] {
 				require.Equal(t, "round", l.Type)
 				require.Equal(t, uint64(i), l.Round)
@@ -123,6 +133,61 @@ func TestTestnetInterrupted(t *testing.T) {
 	require.Empty(t, left)
 }
 
+// TestTestnetUnread: a reader of the rounds who goes away, as head does, and a terminal that closes
+// leave no node and no home.
+func TestTestnetUnread(t *testing.T) {
+	stage.NotShort(t, "runs a net")
+	for name, end := range map[string]func(*exec.Cmd, io.Closer) error{
+		"pipe":     func(_ *exec.Cmd, out io.Closer) error { return out.Close() },
+		"terminal": func(cmd *exec.Cmd, _ io.Closer) error { return cmd.Process.Signal(syscall.SIGHUP) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := process(t, "testnet", "start", "--rounds", "100000", "-o", "json")
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			lines := bufio.NewScanner(out)
+			require.True(t, lines.Scan())
+			dir := temporary(cmd.Env)
+			require.Len(t, processesUnder(t, dir), 4)
+			require.NoError(t, end(cmd, out))
+			require.Error(t, cmd.Wait())
+			require.Equal(t, 1, cmd.ProcessState.ExitCode(), "it ended by itself and not by a signal")
+			require.Empty(t, processesUnder(t, dir))
+			left, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			require.Empty(t, left)
+		})
+	}
+}
+
+// TestTestnetStays: after the last round the nodes and the pages answer, until Ctrl-C, which is no failure.
+func TestTestnetStays(t *testing.T) {
+	stage.NotShort(t, "runs a net")
+	cmd := process(t, "testnet", "start", "--rounds", "2", "--stay", "--explorer", "-o", "json")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	var net, last line
+	require.True(t, lines.Scan())
+	require.NoError(t, json.Unmarshal(lines.Bytes(), &net))
+	for last.Type != "summary" && lines.Scan() {
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &last))
+	}
+	require.Equal(t, 2, last.Rounds)
+	answer, err := http.Get(net.Explorer + "/round/0/1")
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	stdout, stderr, code := spdl(t, "query", "status", "--node", net.Nodes[3].RPC)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "finished")
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, cmd.Wait())
+	require.Empty(t, processesUnder(t, temporary(cmd.Env)))
+}
+
 // TestTestnetInitAgain: a command that was wrong leaves nothing that stands in
 // the way of the right one.
 func TestTestnetInitAgain(t *testing.T) {
@@ -167,7 +232,9 @@ func TestTestnetGoesOn(t *testing.T) {
 
 	stdout, stderr, code = spdl(t, "testnet", "start", "--home", home)
 	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "had finished before")
 	require.Contains(t, stdout, "12 rounds in", "the rounds are history")
+	require.NotContains(t, stdout, "    11 ", "no round is listed again")
 }
 
 // TestNodeAndWorker: a chain of one node, and its worker in a process of its

@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/evaluate"
@@ -8,6 +9,15 @@ import (
 
 // Evaluate measures a model's parameters.
 type Evaluate func(m params.Model, parameters []float64) (accuracy, loss float64, err error)
+
+// TestOf returns what reads the test set of a folder of data, as On takes it; of the embedded data
+// for "".
+func TestOf(dir string) func() (mnist.Set, error) {
+	return func() (mnist.Set, error) {
+		d, err := node.LoadData(dir)
+		return d.Test, err
+	}
+}
 
 // On returns an Evaluate that measures on a test set, which it reads when it is first
 // called. It is not safe for concurrent use.

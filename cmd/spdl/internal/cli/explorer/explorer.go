@@ -11,7 +11,6 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
-	"github.com/spdl/spdl/mnist"
 )
 
 type options struct {
@@ -43,10 +42,7 @@ func Command() *cobra.Command {
 		if err := a.Validate(); err != nil {
 			return command.Usage(err)
 		}
-		served := explorer.OptionsOf(a, func() (mnist.Set, error) {
-			d, err := node.LoadData(o.Data)
-			return d.Test, err
-		})
+		served := explorer.OptionsOf(a, explorer.TestOf(o.Data))
 		served.Log = logger.Info
 		address, err := r.Address(o.Node)
 		if err != nil {

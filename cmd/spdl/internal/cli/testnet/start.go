@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/mnist/evaluate"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -23,11 +23,14 @@ func testnetStartCommand() *cobra.Command {
 		Long: "Run a localnet to the end of its training and report every round: each node a process of its own, or with\n" +
 			"--inprocess a goroutine. Everything is stopped at the end, on failure and on Ctrl-C. The homes are temporary and\n" +
 			"removed, unless --keep or --home is given. A net that `testnet init` made in --home is started as it is, and one\n" +
-			"that was stopped goes on.",
+			"that was stopped goes on. With --stay the nodes answer after the last round too, until Ctrl-C.",
+		Example: "  spdl testnet start --stay --explorer\n  spdl testnet start --validators 7 --rounds 20 -o json",
 	}, runStart)
 	manifestFlags(cmd)
 	cmd.Flags().Bool("inprocess", false, "run the nodes as goroutines of this process")
 	cmd.Flags().Bool("keep", false, "keep the homes")
+	cmd.Flags().Bool("stay", false, "keep the nodes running after the last round, until Ctrl-C")
+	cmd.Flags().Bool("explorer", false, "serve web pages about the net, as read from its first node, and print their address")
 	cmd.Flags().Bool("no-eval", false, "do not measure the test accuracy")
 	return cmd
 }
@@ -36,10 +39,14 @@ type startOptions struct {
 	manifestOptions `mapstructure:",squash"`
 	InProcess       bool `mapstructure:"inprocess"`
 	Keep            bool `mapstructure:"keep"`
+	Stay            bool `mapstructure:"stay"`
+	Explorer        bool `mapstructure:"explorer"`
 	NoEval          bool `mapstructure:"no-eval"`
 }
 
 func runStart(r *command.Run, o *startOptions, _ []string) (err error) {
+	ctx, stop := endings(r.Context)
+	defer stop()
 	home, keep := r.Home, o.Keep
 	if !r.Named {
 		if home, err = os.MkdirTemp("", "spdl-testnet-"); err != nil {
@@ -57,15 +64,25 @@ func runStart(r *command.Run, o *startOptions, _ []string) (err error) {
 	if keep {
 		fmt.Fprintln(r.Err, "homes:", home)
 	}
-	e, err := o.evaluator(n)
-	if err != nil {
-		return err
-	}
 	report := &testnet.Reporter{Out: r.Out, JSON: r.JSON, Rounds: n.Genesis.Params.Training.Rounds, Delta: n.Genesis.Params.Privacy.Delta, TestChain: n.Genesis.Params.TestChain}
 	if command.IsTerminal(r.Err) {
 		report.Progress = r.Err
 	}
-	return o.run(r.Context, n, e, report)
+	err = o.run(ctx, r, n, report)
+	if errors.Is(err, syscall.EPIPE) {
+		err = fmt.Errorf("stopped at round %d of %d: nobody reads the output any more", report.Count(), report.Rounds)
+	}
+	return err
+}
+
+// endings returns a context that ends when the terminal closes, too, and makes a closed pipe an error of
+// the write: both would otherwise end this process and leave the homes, with their keys.
+func endings(ctx context.Context) (context.Context, context.CancelFunc) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	if signal.Ignored(syscall.SIGHUP) { // under nohup
+		return context.WithCancel(ctx)
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
 // net returns the net that a folder holds, or a new one.
@@ -98,18 +115,6 @@ func (o *startOptions) perturbable(m testnet.Manifest) error {
 	return nil
 }
 
-// evaluator returns the evaluator of models, nil with --no-eval.
-func (o *startOptions) evaluator(n *testnet.Net) (*evaluate.Evaluator, error) {
-	if o.NoEval {
-		return nil, nil
-	}
-	data, err := node.LoadData(n.Manifest.Data)
-	if err != nil {
-		return nil, err
-	}
-	return evaluate.New(data.Test, n.Genesis.Params.Model)
-}
-
 // localnet is a running net, of processes or in this process.
 type localnet interface {
 	Failed() <-chan error
@@ -117,9 +122,17 @@ type localnet interface {
 	Stop() error
 }
 
-// run starts the nodes, follows the rounds to the last and stops the nodes.
-func (o *startOptions) run(ctx context.Context, n *testnet.Net, e *evaluate.Evaluator, report *testnet.Reporter) error {
-	report.Begin()
+// run starts the nodes, follows the rounds to the last and stops the nodes, with --stay when ctx ends.
+func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, report *testnet.Reporter) error {
+	e, err := n.Evaluator(!o.NoEval)
+	if err != nil {
+		return err
+	}
+	pages, err := o.openPages(n)
+	if err != nil {
+		return err
+	}
+	defer pages.close()
 	nodes, perturb, err := o.launch(n)
 	if err != nil {
 		return err
@@ -133,21 +146,46 @@ func (o *startOptions) run(ctx context.Context, n *testnet.Net, e *evaluate.Eval
 		case <-follow.Done():
 		}
 	}()
-	err = testnet.Follow(follow, n, e, func(r testnet.Round) error {
-		if !r.Past {
-			perturb(follow, r.Round)
-		}
-		return report.Round(r)
-	})
+	pages.serve(follow)
+	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: pages.url()})
+	if err == nil {
+		err = testnet.Follow(follow, n, e, func(r testnet.Round) error {
+			if !r.Past {
+				perturb(follow, r.Round)
+			}
+			return report.Round(r)
+		})
+	}
 	switch {
 	case err == nil:
-		err = report.End(nodes.PeakRSS())
+		if err = report.End(nodes.PeakRSS()); err == nil {
+			err = o.look(follow, r, n)
+		}
 	case ctx.Err() != nil:
 		err = fmt.Errorf("interrupted before round %d of %d", report.Count(), report.Rounds)
 	case follow.Err() != nil:
 		err = context.Cause(follow)
 	}
 	return errors.Join(err, nodes.Stop())
+}
+
+// look says how one looks at the net, and with --stay waits until ctx ends. A node that ends meanwhile is
+// an error, Ctrl-C is none.
+func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net) error {
+	if !o.Stay {
+		if !r.JSON {
+			fmt.Fprintln(r.Err, "to look at such a net: spdl testnet start --stay --explorer")
+		}
+		return nil
+	}
+	if !r.JSON {
+		fmt.Fprintf(r.Err, "the nodes answer until Ctrl-C: spdl top --node %s\n", n.Nodes[0].RPC)
+	}
+	<-ctx.Done()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
 }
 
 // launch starts the nodes and returns the function that sets off the perturbations of a round.

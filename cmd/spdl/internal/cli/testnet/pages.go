@@ -1,0 +1,67 @@
+package testnet
+
+import (
+	"context"
+	"errors"
+	"net"
+	"syscall"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
+	"github.com/spdl/spdl/testnet"
+)
+
+// pages are the explorer of a net's first node, in this process: it outlives the node. Its zero value
+// serves nothing.
+type pages struct {
+	server   *explorer.Server
+	listener net.Listener
+	ended    chan struct{}
+}
+
+// openPages listens at the explorer's usual address, or where that is taken at another port.
+func (o *startOptions) openPages(n *testnet.Net) (p pages, err error) {
+	if !o.Explorer {
+		return p, nil
+	}
+	a := node.DefaultAppConfig()
+	a.Explorer.Eval = !o.NoEval
+	p.server, err = explorer.Open(n.Nodes[0].RPC, explorer.OptionsOf(a, explorer.TestOf(n.Manifest.Data)))
+	if err != nil {
+		return p, err
+	}
+	if p.listener, err = explorer.Listen(a.Explorer.Laddr); errors.Is(err, syscall.EADDRINUSE) {
+		p.listener, err = explorer.Listen("tcp://127.0.0.1:0")
+	}
+	return p, err
+}
+
+// serve serves until ctx ends.
+func (p *pages) serve(ctx context.Context) {
+	if p.server == nil {
+		return
+	}
+	p.ended = make(chan struct{})
+	go func() {
+		defer close(p.ended)
+		_ = p.server.Serve(ctx, p.listener) // what fails after the start does not concern the net
+	}()
+}
+
+// url returns the pages' address, "" where there are none.
+func (p *pages) url() string {
+	if p.listener == nil {
+		return ""
+	}
+	return "http://" + p.listener.Addr().String()
+}
+
+// close frees the address, and waits until nothing is served any more.
+func (p *pages) close() {
+	if p.listener != nil {
+		_ = p.listener.Close()
+	}
+	if p.ended != nil {
+		<-p.ended
+	}
+}
