@@ -25,6 +25,9 @@ type Manifest struct {
 	Rounds uint64 `mapstructure:"rounds"`
 	// Rule replaces the preset's aggregation rule where it is not "".
 	Rule string `mapstructure:"rule"`
+	// Tolerance is how far a leader's Delta may be from the recomputed one, in grid steps in every
+	// coordinate: delta of the paper's check. It replaces the preset's where it is not 0.
+	Tolerance int64 `mapstructure:"tolerance"`
 	// ChainID is the chain's id. Default "spdl-localnet".
 	ChainID string `mapstructure:"chain_id"`
 	// Home is the folder of the nodes' homes, node0 to node<N-1>.
@@ -190,6 +193,9 @@ func (m *Manifest) params() (params.Params, error) {
 	}
 	if m.Rule != "" {
 		p.Rule.Name = m.Rule
+	}
+	if m.Tolerance != 0 {
+		p.Rule.Tolerance = m.Tolerance
 	}
 	p.TestChain = m.Seed != 0
 	if m.Adjust != nil {

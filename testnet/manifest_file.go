@@ -36,6 +36,7 @@ validators = {{ .Validators }}
 preset = {{ printf "%q" .Preset }}
 rounds = {{ .Rounds }}
 rule = {{ printf "%q" .Rule }}
+tolerance = {{ .Tolerance }}
 chain_id = {{ printf "%q" .ChainID }}
 data = {{ printf "%q" .Data }}
 seed = {{ .Seed }}

@@ -15,7 +15,7 @@ import (
 
 func TestManifestRoundTrip(t *testing.T) {
 	want := Manifest{
-		Validators: 7, Preset: "mlp", Rounds: 12, Rule: "median", ChainID: `c"h`, Home: t.TempDir(), Data: `D:\new "data"`, Seed: 1<<63 - 1,
+		Validators: 7, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3, ChainID: `c"h`, Home: t.TempDir(), Data: `D:\new "data"`, Seed: 1<<63 - 1,
 		Partition: "dirichlet", Alpha: 0.25, Neighbours: 4, Memory: true,
 		Perturb: []Perturbation{
 			{Node: 1, Round: 3, After: 250 * time.Millisecond, Action: Kill, For: 2 * time.Second},
@@ -100,6 +100,9 @@ func TestInitOfNothing(t *testing.T) {
 		"alpha is NaN":                 {Alpha: math.NaN()},
 		"alpha is +Inf":                {Alpha: math.Inf(1), Partition: "dirichlet"},
 		"has 51 bytes, at most 50":     {ChainID: strings.Repeat("c", 51)},
+		"rule.tolerance is -1":         {Tolerance: -1},
+		"want at most 16":              {Tolerance: 17},
+		"without a clip norm":          {Tolerance: 1, Preset: "paper"},
 		"training.rounds is 0":         {Adjust: func(p *params.Params) { p.Training.Rounds = 0 }},
 		`attack "nothing", want one o`: {Attacks: []Attack{{Kind: "nothing"}}},
 	} {

@@ -42,10 +42,11 @@ func (p Params) validateTolerance() error {
 	if p.Privacy.Clip == 0 {
 		return fmt.Errorf("rule.tolerance is %d and privacy.clip 0: without a clip norm nothing bounds what a leader may do with it, want tolerance 0", p.Rule.Tolerance)
 	}
-	reach := float64(p.Rule.Tolerance) * p.Grid.Step * math.Sqrt(float64(p.Model.Dim()))
+	root := math.Sqrt(float64(p.Model.Dim()))
+	reach := float64(p.Rule.Tolerance) * p.Grid.Step * root
 	if bound := maxShift * p.Privacy.Clip; reach > bound {
-		return fmt.Errorf("rule.tolerance %d lets a leader shift Delta by %.3g (tolerance*step*sqrt(d)), at most %.3g (%g of the clip norm)",
-			p.Rule.Tolerance, reach, bound, maxShift)
+		return fmt.Errorf("rule.tolerance %d lets a leader shift Delta by %.3g (tolerance*step*sqrt(d)), at most %.3g (%g of the clip norm): want at most %.0f",
+			p.Rule.Tolerance, reach, bound, maxShift, math.Floor(bound/(p.Grid.Step*root)))
 	}
 	return nil
 }

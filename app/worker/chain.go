@@ -18,6 +18,7 @@ type Task struct {
 	Seed        []byte // that the round's VRF proof is over
 	Params      params.Params
 	Participant app.Participant
+	Active      int       // participants: N
 	Model       []float64 // x^(t)
 }
 

@@ -33,6 +33,8 @@ var behaviours = map[string]func(worker.Chain, worker.Keys) worker.Chain{
 	"mute-leader":     func(c worker.Chain, _ worker.Keys) worker.Chain { return muteLeader{c} },
 	"wrong-aggregate": func(c worker.Chain, _ worker.Keys) worker.Chain { return wrongAggregate{c} },
 	"equivocate":      func(c worker.Chain, k worker.Keys) worker.Chain { return equivocate{c, k} },
+	"shift-delta":     func(c worker.Chain, k worker.Keys) worker.Chain { return shifted{c, k, 0} },
+	"shift-beyond":    func(c worker.Chain, k worker.Keys) worker.Chain { return shifted{c, k, 1} },
 	"withheld-output": func(c worker.Chain, _ worker.Keys) worker.Chain { return withheld{c} },
 }
 

@@ -64,7 +64,7 @@ func (c Cell) columns() []string {
 
 // all lists the experiments; a new one is added here.
 var all = []Experiment{
-	convergence, latency, byzantine, batch, epsilon, attacks, tradeoff, dirichlet, reputation, regret, features,
+	convergence, latency, byzantine, batch, epsilon, attacks, tradeoff, dirichlet, reputation, regret, features, tolerance,
 }
 
 // label names a cell with a seed.

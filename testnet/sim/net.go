@@ -12,6 +12,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 )
 
@@ -27,6 +28,9 @@ type Config struct {
 	// Vector returns a participant's gradient for the open round of a state; the zero Vector is
 	// silence. If Vector is nil, it is a common slope with noise, in integers.
 	Vector func(node int, s *app.State) gradients.Vector
+	// Lead changes what a leader is about to sign in an open round; for Solo alone. If Lead is nil,
+	// leaders are honest.
+	Lead func(s *app.State, a *tx.Aggregate) error
 	// Delay returns how many steps a message from one node to another takes; 0 is at once, and a
 	// negative delay loses the message. If Delay is nil, all arrive at once.
 	Delay func(from, to int, r *rand.Rand) int

@@ -98,6 +98,11 @@ func (o *Solo) assemble(height uint64, pending []*tx.Tx) ([]*tx.Tx, error) {
 		case err != nil:
 			return nil, err
 		}
+		if lead := o.net.config.Lead; lead != nil {
+			if err := lead(o.state, draft); err != nil {
+				return nil, err
+			}
+		}
 		t, err := tx.Sign(ChainID, draft, o.net.Nodes[leader].keys.Signing)
 		if err != nil {
 			return nil, err

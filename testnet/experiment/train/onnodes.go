@@ -47,6 +47,11 @@ func OnNodes(ctx context.Context, spec Spec, data mnist.Data) (rows [][]float64,
 			return all.Vector(i, Open{Round: t.Round, Seed: t.Seed, Model: t.Model})
 		}
 	}
+	for i := range m.Validators {
+		if spec.Shift {
+			m.Attacks = append(m.Attacks, testnet.Attack{Node: i, Kind: "shift-delta"})
+		}
+	}
 	err = runNet(ctx, m, func(ctx context.Context, n *testnet.Net) error {
 		if err := testnet.Follow(ctx, n, nil, func(x testnet.Round) error {
 			rows = append(rows, []float64{float64(x.Round), float64(x.Included), float64(x.Height)})

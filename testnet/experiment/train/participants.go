@@ -21,6 +21,8 @@ type Spec struct {
 	// Byzantine is the number of attackers: participants 0 to Byzantine-1.
 	Byzantine int    `json:"byzantine,omitempty"`
 	Attack    string `json:"attack,omitempty"`
+	// Shift makes every leader use all of the tolerance, against what the rule gives.
+	Shift bool `json:"shift,omitempty"`
 	// Alpha is the parameter of a Dirichlet partition; 0 deals the data out evenly.
 	Alpha float64 `json:"alpha,omitempty"`
 	Seed  uint64  `json:"seed"`

@@ -8,9 +8,11 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/evaluate"
+	"github.com/spdl/spdl/testnet/attack"
 	"github.com/spdl/spdl/testnet/sim"
 )
 
@@ -135,7 +137,11 @@ func fmax(a, b float64) float64 {
 
 // Config returns the chain of the training, for sim.New and sim.NewSolo.
 func (p *Participants) Config() sim.Config {
-	return sim.Config{Nodes: p.spec.Nodes, Params: p.spec.Params, Seed: p.spec.Seed, Vector: func(node int, s *app.State) gradients.Vector {
+	c := sim.Config{Nodes: p.spec.Nodes, Params: p.spec.Params, Seed: p.spec.Seed, Vector: func(node int, s *app.State) gradients.Vector {
 		return p.Vector(node, Open{s.Progress.Round, s.Progress.Seed, s.Model})
 	}}
+	if p.spec.Shift {
+		c.Lead = func(s *app.State, a *tx.Aggregate) error { return attack.Shift(a, s.Params, s.Active(), 0) }
+	}
+	return c
 }

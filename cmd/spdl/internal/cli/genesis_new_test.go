@@ -100,6 +100,18 @@ func TestSharedGenesis(t *testing.T) {
 		require.Equal(t, 2, code)
 		require.Contains(t, stderr, text)
 	}
+	for text, flags := range map[string][]string{
+		"rule.tolerance is -1":                     {"--tolerance", "-1"},
+		"of the clip norm): want at most 16":       {"--tolerance", "17"},
+		"without a clip norm nothing bounds what ": {"--tolerance", "1", "--preset", "paper"},
+	} {
+		_, stderr, code = found(append(flags, entries...)...)
+		require.Equal(t, command.WrongUse, code)
+		require.Contains(t, stderr, text)
+	}
+	stdout, stderr, code = found(append([]string{"--tolerance", "16"}, entries...)...)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, `"tolerance": 16`)
 	_, stderr, code = found(append([]string{"--preset", "paper", "--epsilon", "2"}, entries...)...)
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, "which guarantees none")

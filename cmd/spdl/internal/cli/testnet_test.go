@@ -192,7 +192,7 @@ func TestTestnetStays(t *testing.T) {
 // the way of the right one.
 func TestTestnetInitAgain(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "net")
-	for _, wrong := range [][]string{{"--rule", "nothing"}, {"--preset", "nothing"}, {"--alpha", "-1"}, {"--chain-id", strings.Repeat("c", 51)}} {
+	for _, wrong := range [][]string{{"--rule", "nothing"}, {"--preset", "nothing"}, {"--alpha", "-1"}, {"--tolerance", "17"}, {"--tolerance", "1", "--preset", "paper"}, {"--chain-id", strings.Repeat("c", 51)}} {
 		_, stderr, code := spdl(t, append([]string{"testnet", "init", "--home", home}, wrong...)...)
 		require.Equal(t, command.WrongUse, code, stderr)
 		require.NoDirExists(t, home)

@@ -24,6 +24,7 @@ type Options struct {
 	Rounds    *uint64  `mapstructure:"rounds"`
 	Rule      string   `mapstructure:"rule"`
 	Byzantine *int     `mapstructure:"byzantine"`
+	Tolerance *int64   `mapstructure:"tolerance"`
 	Epsilon   *float64 `mapstructure:"epsilon"`
 }
 
@@ -35,6 +36,7 @@ func Flags(cmd *cobra.Command, base string) {
 	f.Uint64("rounds", 0, "rounds (default: as the parameters have it)")
 	f.String("rule", "", "aggregation rule (default: as the parameters have it)")
 	f.Int("byzantine", 0, "Byzantine participants that the rule withstands (default: as the parameters have it)")
+	f.Int64("tolerance", 0, "delta: grid steps that a leader's aggregate may be off in a coordinate (default: as the parameters have it)")
 	f.Float64("epsilon", 0, "privacy budget of every participant, over all epochs (default: as the parameters have it, or what the rounds cost)")
 	command.Values(cmd, "preset", preset.Names()...)
 	command.Values(cmd, "rule", rules.Names()...)
@@ -100,6 +102,7 @@ func (o *Options) change(p *params.Params, n int) error {
 		return command.Usage(fmt.Errorf("--byzantine is %d with %d participants, want 0 to %d (N >= 3f+1)", *o.Byzantine, n, most))
 	}
 	p.Training.Rounds = command.Or(o.Rounds, p.Training.Rounds)
+	p.Rule.Tolerance = command.Or(o.Tolerance, p.Rule.Tolerance)
 	p.Privacy.Epsilon = command.Or(o.Epsilon, p.Privacy.Epsilon)
 	if o.Rule != "" {
 		p.Rule.Name = o.Rule

@@ -30,6 +30,7 @@ func manifestFlags(cmd *cobra.Command) {
 	f.Uint64("rounds", 0, "rounds (default: the preset's)")
 	f.String("preset", preset.Names()[0], "parameters: "+strings.Join(preset.Names(), ", "))
 	f.String("rule", "", "aggregation rule (default: the preset's)")
+	f.Int64("tolerance", 0, "delta: grid steps that a leader's aggregate may be off in a coordinate (default: 0, it must be exact)")
 	f.String("data", "", "folder of IDX files in MNIST's format (default: the embedded MNIST)")
 	f.String("partition", "iid", "how the training set is dealt out: iid or dirichlet")
 	f.Float64("alpha", 1, "concentration of the dirichlet partition")
@@ -49,6 +50,7 @@ type manifestOptions struct {
 	Rounds     *uint64  `mapstructure:"rounds"`
 	Preset     *string  `mapstructure:"preset"`
 	Rule       *string  `mapstructure:"rule"`
+	Tolerance  *int64   `mapstructure:"tolerance"`
 	Data       *string  `mapstructure:"data"`
 	Partition  *string  `mapstructure:"partition"`
 	Alpha      *float64 `mapstructure:"alpha"`
@@ -73,6 +75,7 @@ func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) 
 	m.Home = home
 	m.Validators, m.Rounds, m.Seed = command.Or(o.Validators, m.Validators), command.Or(o.Rounds, m.Rounds), command.Or(o.Seed, m.Seed)
 	m.Preset, m.Rule, m.Data = command.Or(o.Preset, m.Preset), command.Or(o.Rule, m.Rule), command.Or(o.Data, m.Data)
+	m.Tolerance = command.Or(o.Tolerance, m.Tolerance)
 	m.Partition, m.Alpha = command.Or(o.Partition, m.Partition), command.Or(o.Alpha, m.Alpha)
 	m.Neighbours, m.ChainID = command.Or(o.Neighbours, m.Neighbours), command.Or(o.ChainID, m.ChainID)
 	if err := m.Check(); err != nil {

@@ -1,0 +1,69 @@
+package attack
+
+import (
+	"context"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/krum/rules"
+)
+
+// Shift turns an aggregate over gradients of n participants against itself, by all that the
+// chain's tolerance lets a leader do: delta grid steps in every coordinate. Beyond is added in the
+// first coordinate, in numerators, the least by which two aggregates differ. At tolerance 0 there
+// is no vector to shift, and the aggregate stays as it is.
+func Shift(a *tx.Aggregate, p params.Params, n int, beyond int64) error {
+	if p.Rule.Tolerance == 0 {
+		return nil
+	}
+	rule, err := rules.Lookup(p.Rule.Name)
+	if err != nil {
+		return err
+	}
+	included := len(a.Included)
+	if p.Rule.Zeros {
+		included = n
+	}
+	den := rule.Denominator(n, max(0, min(int(p.Rule.Byzantine), (n-1)/3)), included)
+	width := p.Grid.Lattice().Width
+	f, err := gradients.DecodeFraction(width, p.Model.Dim(), den, a.Delta)
+	if err != nil {
+		return err
+	}
+	end := width.Max() * den
+	for j, num := range f.Num {
+		shift := p.Rule.Tolerance * den
+		if j == 0 {
+			shift += beyond
+		}
+		if num > 0 {
+			shift = -shift
+		}
+		f.Num[j] = max(-end, min(end, num+shift))
+	}
+	a.Delta = f.Encode()
+	return nil
+}
+
+// shifted leads with an aggregate that is off by all of the tolerance, and by what is beyond.
+type shifted struct {
+	worker.Chain
+	keys   worker.Keys
+	beyond int64
+}
+
+// Lead shifts the draft.
+func (s shifted) Lead(ctx context.Context, p uint32) (*tx.Aggregate, error) {
+	draft, err := s.Chain.Lead(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	task, err := s.Await(ctx, s.keys.Public(), nil)
+	if err != nil {
+		return nil, err
+	}
+	wrong := *draft
+	return &wrong, Shift(&wrong, task.Params, task.Active, s.beyond)
+}
