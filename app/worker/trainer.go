@@ -35,6 +35,7 @@ type Trainer struct {
 	x         []float32 // the batch
 	labels    []uint8
 	picked    []int
+	noise     float64
 }
 
 // NewTrainer prepares the steps of an epoch. The source is the participant's
@@ -90,9 +91,14 @@ func (t *Trainer) Step(x []float64) (gradients.Vector, model.Stats) {
 	}
 	t.x, t.labels = t.data.Batch(t.x[:0], t.labels[:0], t.picked)
 	stats := t.model.ClippedSum(t.sum, x, t.x, t.labels, t.privacy.Clip)
-	v, _ := t.mechanism.Release(t.sum)
+	v, report := t.mechanism.Release(t.sum)
+	t.noise = report.NoiseStd
 	return v, stats
 }
+
+// NoiseStd returns the standard deviation of the noise in each coordinate of the last gradient. With
+// the prototype's mechanism it is PRIVATE: it tells the gradient's norm.
+func (t *Trainer) NoiseStd() float64 { return t.noise }
 
 // GridStep returns the grid step that a preset takes: an eighth of the submitted
 // vector's final noise standard deviation, in gradient units.

@@ -11,7 +11,7 @@ import (
 // noise, which gives none, and beside it with the noise that epsilon takes.
 var epsilon = Experiment{
 	Name:  "epsilon",
-	Title: "Privacy budget 0.4 and 0.04: the prototype's noise on the paper's preset; honest noise (delta 1e-6, 100 rounds, RDP) and none on the default preset",
+	Title: "Privacy budget 0.4 and 0.04: the prototype's noise on the paper's preset; honest noise (delta 1e-6, RDP, of 100 rounds) and none on the default preset",
 	Paper: "When N=10, epsilon=0.4 and epsilon=0.04 have similar convergence. When N=20, smaller epsilon can cause larger test error.",
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell

@@ -32,6 +32,8 @@ type Experiment struct {
 type Options struct {
 	Seeds int  // of each cell, 1 to Seeds
 	Quick bool // fewer rounds and cells: for CI, not for citing
+	// NoLive leaves out the repetition of trainings on real nodes.
+	NoLive bool
 	// Rules and Attacks are the axes of the grid of both, or "all" alone; nil is what
 	// the full figure shows, or in a quick run a few.
 	Rules, Attacks []string
@@ -59,12 +61,12 @@ func (c Cell) columns() []string {
 	case c.Real != nil:
 		return train.NodesColumns
 	}
-	return train.Columns
+	return c.Learn.Columns()
 }
 
 // all lists the experiments; a new one is added here.
 var all = []Experiment{
-	convergence, latency, byzantine, batch, epsilon, attacks, tradeoff, dirichlet, reputation, regret, features, tolerance,
+	convergence, latency, byzantine, batch, epsilon, attacks, tradeoff, dirichlet, reputation, resilience, regret, features, tolerance,
 }
 
 // label names a cell with a seed.

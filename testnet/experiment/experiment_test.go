@@ -76,6 +76,8 @@ func TestRun(t *testing.T) {
 		first[ext] = raw
 		if ext == "svg" {
 			require.Contains(t, string(raw), ">quick run: fewer rounds and cells, not for citing</text>")
+			require.Contains(t, string(raw), ">tiny, 2 rounds</text>")
+			require.Contains(t, string(raw), ">band: least to greatest of the seeds</text>")
 		}
 	}
 	log.Reset()
@@ -243,27 +245,64 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestAccumulate: sums end where a model has lost its loss.
-func TestAccumulate(t *testing.T) {
-	l := figure.Line{Name: "l", X: []float64{1, 2, 4}, Y: []float64{3, 4, 9}}
-	require.Equal(t, figure.Line{Name: "l", X: []float64{1, 2}, Y: []float64{2, 5}}, accumulate(l, figure.Line{X: []float64{1, 2, 3}, Y: []float64{1, 1, 1}}))
-	require.Empty(t, accumulate(l, figure.Line{}).X)
+// TestRegret: a cell is compared with the comparator of its T and seed.
+func TestRegret(t *testing.T) {
+	sum := func(T float64, seed uint64, loss float64) Result {
+		return Result{Cell: Cell{X: T}, Seed: seed, Columns: []string{"round", "loss_sum"}, Rows: []row{{T, loss}}}
+	}
+	against := Results{sum(4, 1, 10), sum(4, 2, 20), sum(16, 1, 100), sum(16, 2, 200)}
+	l := Results{sum(4, 1, 12), sum(4, 2, 23), sum(16, 1, 104), sum(16, 2, 206)}.regret("x", against)
+	want := figure.Line{Name: "x", X: []float64{4, 16}, Y: []float64{2.5, 5}, Low: []float64{2, 4}, High: []float64{3, 6}, Dots: true}
+	require.Equal(t, want, l)
+	require.InDelta(t, 0.5, exponent(l, 1), 1e-9)
+	require.True(t, math.IsNaN(exponent(l, 0)))
+	require.Equal(t, []float64{1.25, 1.25}, overRoot(l).Y)
+	require.Equal(t, []float64{1.5, 1.5}, overRoot(l).High)
+	require.Equal(t, []float64{2.5, 5}, l.Y, "of another line")
+	require.Empty(t, Results{sum(9, 1, 12)}.regret("x", against).X)
 }
 
-// TestRegretBand: the line is that of the means, the band from the least to the
-// greatest seed's own regret.
-func TestRegretBand(t *testing.T) {
-	losses := func(seed uint64, ys ...float64) Result {
-		x := Result{Seed: seed, Columns: []string{"round", "test_loss"}}
-		for i, y := range ys {
-			x.Rows = append(x.Rows, row{float64(i + 1), y})
-		}
-		return x
-	}
-	clean := Results{losses(1, 1, 1, 1), losses(2, 2, 2, 2)}
-	l := Results{losses(1, 2, 3, 4), losses(2, 3, 3, 3)}.regret("x", clean)
-	require.Equal(t, figure.Line{Name: "x", X: []float64{1, 2, 3}, Y: []float64{1, 2.5, 4.5}, Low: []float64{1, 2, 3}, High: []float64{1, 3, 6}}, l)
-	require.Nil(t, Results{losses(1, 2, 3, 4)}.regret("x", clean[:1]).Low)
+// TestRho: "rho = 6 L_1 f^(3/2) sqrt(d(sigma^2+sigma_f^2)) / (1 - L_1)", "and L_1 < 1".
+func TestRho(t *testing.T) {
+	require.InDelta(t, 6*0.5*8*3/0.5, rho(0.5, 4, 9), 1e-9)
+	require.True(t, math.IsNaN(rho(1, 4, 9)))
+}
+
+// TestTheorem1 holds the formulas to numbers that were worked out by hand: f^(3/4) = 8, f^(3/2) = 64.
+func TestTheorem1(t *testing.T) {
+	x := theorem1{gradient: 36, sampling: 0.125, noise: 0.875, aligned: 27, n: 50, f: 16, d: 9, sensitivity: 0.01}
+	require.InDelta(t, 36.0/8/(18*0.125), x.premise(), 1e-9)
+	require.InDelta(t, math.Sqrt(0.02*math.Log(1.25e6)/(36.0/8/162-0.125/9)), x.epsilon(), 1e-9)
+	require.InDelta(t, 1-3*math.Sqrt2*64*3/6/9, x.stated(), 1e-9)
+	require.InDelta(t, 1-3*math.Sqrt2*64/6, x.proved(), 1e-9)
+	require.InDelta(t, 1-math.Sqrt(2*(34+(16*32+256*33)/16.0))/6, x.blanchard(), 1e-9)
+	require.InDelta(t, 0.75, x.measured(), 1e-9)
+	require.Less(t, x.proved(), x.blanchard(), "the paper's last step is cruder")
+	without := x
+	without.sensitivity = 0
+	require.True(t, math.IsNaN(without.epsilon()))
+	x.sampling = 0.25
+	require.InDelta(t, 1, x.premise(), 1e-9)
+	require.True(t, math.IsNaN(x.epsilon()), "at equality the premise fails")
+}
+
+// TestLiveComesLast: what only repeats a training comes after all else, and --no-live leaves it out.
+func TestLiveComesLast(t *testing.T) {
+	var log bytes.Buffer
+	r := runner(t.TempDir(), &log)
+	r.Quick = false
+	todo, err := r.plan([]Experiment{convergence, latency, batch})
+	require.NoError(t, err)
+	require.NotEmpty(t, todo.together)
+	n := len(todo.alone)
+	require.NotNil(t, todo.alone[n-1].cell.Real)
+	require.NotNil(t, todo.alone[n-2].cell.Real)
+	require.NotNil(t, todo.alone[n-3].cell.Latency)
+	r.NoLive = true
+	todo, err = r.plan([]Experiment{convergence, latency, batch})
+	require.NoError(t, err)
+	require.Len(t, todo.alone, n-2)
+	require.Contains(t, r.notes(tiny), figure.Note{Name: "kind", Text: "full run, not repeated on real nodes"})
 }
 
 // TestSweep: the axis shows the numbers whose logarithms it is of, on one scale,
@@ -312,16 +351,6 @@ func TestGrid(t *testing.T) {
 	_, table := attacks.draw(results)
 	require.Equal(t, [][]string{{"epsilon 4", "krum", "0.890", "0.680", "alie", "0.780, zero", "3", ""}}, table.Rows)
 	require.Contains(t, outside("bucketing+krum"), "N = 20 in N' = 10 buckets")
-}
-
-func TestExponent(t *testing.T) {
-	var l figure.Line
-	for x := 1.0; x <= 100; x++ {
-		l.X, l.Y = append(l.X, x), append(l.Y, 3*math.Sqrt(x))
-	}
-	require.InDelta(t, 0.5, exponent(l), 1e-9)
-	l.Y[99] = -1
-	require.True(t, math.IsNaN(exponent(l)))
 }
 
 func TestReport(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -39,6 +40,9 @@ func (r Runner) notes(e Experiment) []figure.Note {
 		}
 		seeds = fmt.Sprintf("1 to %d: %s", r.Seeds, reads)
 	}
+	if r.NoLive {
+		kind += ", not repeated on real nodes"
+	}
 	notes := []figure.Note{
 		{Name: "title", Text: e.Title}, {Name: "command", Text: r.Command}, {Name: "seed", Text: seeds},
 		{Name: "version", Text: r.Version}, {Name: "kind", Text: kind},
@@ -52,6 +56,8 @@ func (r Runner) notes(e Experiment) []figure.Note {
 // files writes NAME.csv, .svg, .png and .json.
 func (r Runner) files(e Experiment, results Results, reruns []Rerun) error {
 	f, table := e.draw(results)
+	e.Title += "; " + results.rounds()
+	f.Title += ", " + results.rounds()
 	if r.Quick {
 		f.Foot = "quick run: fewer rounds and cells, not for citing"
 	}
@@ -74,6 +80,25 @@ func (r Runner) files(e Experiment, results Results, reruns []Rerun) error {
 		}
 	}
 	return nil
+}
+
+// rounds says how many rounds the cells have.
+func (r Results) rounds() string {
+	least, most := uint64(math.MaxUint64), uint64(0)
+	for _, x := range r {
+		n := uint64(0)
+		switch {
+		case x.Cell.Learn != nil:
+			n = x.Cell.Learn.Params.Training.Rounds
+		case x.Cell.Latency != nil:
+			n = x.Cell.Latency.Rounds
+		}
+		least, most = min(least, n), max(most, n)
+	}
+	if least < most {
+		return fmt.Sprintf("%d to %d rounds", least, most)
+	}
+	return fmt.Sprintf("%d rounds", most)
 }
 
 // table2csv returns every row of every cell, behind the notes as comments.

@@ -1,124 +1,140 @@
 package experiment
 
 import (
+	"fmt"
 	"math"
-	"slices"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// regret is Theorem 2: the sum of loss differences with and without Byzantine
-// participants, beside the square root that bounds it.
+// regret is Theorem 2 with its own rate, 1/sqrt(T), and its own comparator:
+//
+//	R(T) = sum over t < T of F(A_t, X_t) - F(A~_t, X_t) <= rho sqrt(T) + o(sqrt(T))
+//	rho  = 6 L_1 f^(3/2) sqrt(d(sigma^2 + sigma_f^2)) / (1 - L_1), if L_1 < 1
+//
+// F is the mean loss of the batches that the honest participants sample. The paper has the loss of
+// the mean model; here it is the mean loss over the seeds, which is no less, as F is convex.
 var regret = Experiment{
 	Name:  "regret",
-	Title: "Regret (Theorem 2): cumulative test loss with Byzantine participants minus without, N=20, f=6",
+	Title: "Regret (Theorem 2): Krum with rate 1/sqrt(T), no momentum, against a random honest gradient, N=20, f=6",
 	Paper: "R(A, A~) <= rho sqrt(T) + o(sqrt(T)): the loss difference with and without Byzantine nodes grows no faster than sqrt(T).",
+	X:     "T, the rounds of a training",
+	axis:  axis{"T", func(x float64) string { return fmt.Sprintf("%g", x) }},
 	cells: func(o Options) ([]Cell, error) {
+		horizons := []uint64{25, 50, 100, 200, 400}
+		if o.Quick {
+			horizons = []uint64{5, 10, 20}
+		}
 		var cells []Cell
-		for _, rule := range []string{"krum", "multi-krum", "nnm+trimmed-mean"} {
-			for _, name := range []string{"none", "constant", "sign-flip", "minus-mean"} {
+		for _, name := range []string{comparator, clean, "sign-flip", "minus-mean"} {
+			for _, T := range horizons {
 				s, err := o.paper(train.SPDL, gridNodes)
 				if err != nil {
 					return nil, err
 				}
-				s.Params.Rule.Name, s.Every = rule, 1
-				if name != "none" {
+				s.Params.Training.Rounds, s.Params.Training.LearningRate, s.Every = T, 1/math.Sqrt(float64(T)), 0
+				s.Params.Training.Momentum, s.Params.Training.WeightDecay = 0, 0
+				if name != clean {
 					s.Byzantine, s.Attack = train.MaxByzantine(gridNodes), name
 				}
-				cells = append(cells, Cell{Panel: rule, Series: name, Learn: &s, Rerun: rule == "multi-krum" && name == "minus-mean"})
+				if s.Lone = name == comparator; s.Lone {
+					s.Attack = "zero" // nobody asks for it
+				}
+				cells = append(cells, Cell{Panel: "krum", Series: name, X: float64(T), Learn: &s, Rerun: name == "minus-mean" && T == horizons[0]})
 			}
 		}
 		return cells, nil
 	},
 	draw: func(r Results) (figure.Figure, Table) {
-		f := figure.Figure{Title: "Regret"}
-		t := Table{Head: []string{"rule", "attack", "regret", "regret / sqrt(T)", "exponent of T in the second half"}}
-		for _, panel := range r.panels() {
-			clean := r.of(panel, "none")
-			p := figure.Panel{Title: panel, X: "T, rounds", Y: "cumulative loss difference, nats"}
-			var highest figure.Line
-			for _, series := range r.series() {
-				if series == "none" {
-					continue
-				}
-				l := r.of(panel, series).regret(series, clean)
-				if len(l.X) == 0 {
-					continue
-				}
-				p.Lines = append(p.Lines, l)
-				last, T := l.Y[len(l.Y)-1], l.X[len(l.X)-1]
-				if len(highest.Y) == 0 || last > highest.Y[len(highest.Y)-1] {
-					highest = l
-				}
-				t.Rows = append(t.Rows, []string{panel, series, number(last), number(last / math.Sqrt(T)), number(exponent(l))})
-			}
-			if len(highest.X) == 0 {
+		t := Table{Head: []string{"attack", "T", "regret", "regret / sqrt(T)", "exponent of T", "L1, at least", "d(sigma^2 + sigma_f^2)", "rho", "rho if L1 were 1/2"}}
+		sum := figure.Panel{Title: "regret", X: "T, rounds", Y: "cumulative loss difference, nats"}
+		share := figure.Panel{Title: "regret / sqrt(T): level where the theorem's bound is tight", X: "T, rounds", Y: "nats"}
+		against := r.of("krum", comparator)
+		for _, series := range r.series() {
+			if series == comparator {
 				continue
 			}
-			root := figure.Line{Name: "c sqrt(T)", X: highest.X, Dashed: true}
-			n := len(highest.X) - 1
-			for _, x := range highest.X {
-				root.Y = append(root.Y, highest.Y[n]*math.Sqrt(x/highest.X[n]))
+			some := r.of("krum", series)
+			l := some.regret(series, against)
+			sum.Lines, share.Lines = append(sum.Lines, l), append(share.Lines, overRoot(l))
+			for i, T := range l.X {
+				l1, spread := some.atX(T).greatest("steepest"), some.atX(T).greatest("spread")
+				f := float64(train.MaxByzantine(gridNodes))
+				t.Rows = append(t.Rows, []string{
+					series, fmt.Sprintf("%g", T), number(l.Y[i]), number(l.Y[i] / math.Sqrt(T)), number(exponent(l, i)),
+					number(l1), number(spread), number(rho(l1, f, spread)), number(rho(0.5, f, spread)),
+				})
 			}
-			p.Lines = append(p.Lines, root)
-			f.Panels = append(f.Panels, p)
 		}
-		return f, t
+		return figure.Figure{Title: "Regret with rate 1/sqrt(T)", Panels: []figure.Panel{sum, share}}, t
 	},
 }
 
-// regret returns the regret of results against those without attackers: of the means
-// over the seeds, with the band from the least to the greatest seed's own.
-func (r Results) regret(name string, clean Results) figure.Line {
-	l := accumulate(r.curve(name, "test_loss"), clean.curve("", "test_loss"))
-	if len(r) < 2 {
-		return l
+// comparator is Theorem 2's training without Byzantine participants.
+const comparator = "random honest gradient"
+
+// rho is Theorem 2's, and NaN where the theorem does not hold: for L_1 of 1 or more. The spread is
+// d(sigma^2 + sigma_f^2).
+func rho(l1, f, spread float64) float64 {
+	if l1 >= 1 {
+		return math.NaN()
 	}
-	bySeed := make([][]float64, len(l.X))
-	for _, x := range r {
-		own := accumulate(Results{x}.curve("", "test_loss"), clean.ofSeed(x.Seed).curve("", "test_loss"))
-		for i := range min(len(own.X), len(l.X)) {
-			if own.X[i] == l.X[i] {
-				bySeed[i] = append(bySeed[i], own.Y[i])
+	return 6 * l1 * math.Pow(f, 1.5) * math.Sqrt(spread) / (1 - l1)
+}
+
+// regret returns the regret over T against the comparator of the same T and seed.
+func (r Results) regret(name string, against Results) figure.Line {
+	l := r.reduce(name, func(x Result) (xs, ys []float64) {
+		for _, other := range against.atX(x.Cell.X) {
+			if other.Seed == x.Seed {
+				xs, ys = append(xs, x.Cell.X), append(ys, x.last("loss_sum")-other.last("loss_sum"))
 			}
 		}
-	}
-	for i, ys := range bySeed {
-		ys = append(ys, l.Y[i]) // where each seed's own has ended
-		l.Low, l.High = append(l.Low, slices.Min(ys)), append(l.High, slices.Max(ys))
-	}
+		return xs, ys
+	})
+	l.Dots = true
 	return l
 }
 
-// ofSeed returns the results of a seed.
-func (r Results) ofSeed(seed uint64) Results {
-	return slices.DeleteFunc(slices.Clone(r), func(x Result) bool { return x.Seed != seed })
-}
-
-// accumulate sums the differences of two lines until either ends: a model that overflows has no
-// loss.
-func accumulate(l, clean figure.Line) figure.Line {
-	out := figure.Line{Name: l.Name}
-	sum := 0.0
-	for i := range min(len(l.X), len(clean.X)) {
-		if l.X[i] != clean.X[i] {
-			break
+// atX returns the results of the cells of an X.
+func (r Results) atX(at float64) (out Results) {
+	for _, x := range r {
+		if x.Cell.X == at {
+			out = append(out, x)
 		}
-		sum += l.Y[i] - clean.Y[i]
-		out.X, out.Y = append(out.X, l.X[i]), append(out.Y, sum)
 	}
 	return out
 }
 
-// exponent returns the slope of log(regret) against log(T) from the middle to the last
-// round: 0.5 is the theorem's, 1 is linear. It is NaN where regret is next to
-// nothing, below a tenth of a nat in all.
-func exponent(l figure.Line) float64 {
-	n := len(l.Y) - 1
-	a, b := l.Y[n/2], l.Y[n]
-	if a < 0.1 || b < 0.1 {
+// greatest returns the largest last value of a column of any seed.
+func (r Results) greatest(column string) float64 {
+	out := math.NaN()
+	for _, x := range r {
+		if v := x.last(column); math.IsNaN(out) || v > out {
+			out = v
+		}
+	}
+	return out
+}
+
+// exponent returns the slope of log(regret) against log(T) from the T before: 0.5 is the theorem's,
+// 1 is linear. It is NaN at the first, and where regret is next to nothing, below a tenth of a nat.
+func exponent(l figure.Line, i int) float64 {
+	if i == 0 || l.Y[i-1] < 0.1 || l.Y[i] < 0.1 {
 		return math.NaN()
 	}
-	return math.Log(b/a) / math.Log(l.X[n]/l.X[n/2])
+	return math.Log(l.Y[i]/l.Y[i-1]) / math.Log(l.X[i]/l.X[i-1])
+}
+
+// overRoot divides a line over T, with its band, by sqrt(T).
+func overRoot(l figure.Line) figure.Line {
+	shared := func(ys []float64) (out []float64) {
+		for i, y := range ys {
+			out = append(out, y/math.Sqrt(l.X[i]))
+		}
+		return out
+	}
+	l.Y, l.Low, l.High = shared(l.Y), shared(l.Low), shared(l.High)
+	return l
 }

@@ -185,6 +185,11 @@ func (r Results) median(column string) float64 {
 			}
 		}
 	}
+	return middle(v)
+}
+
+// middle is the median of values, which it sorts.
+func middle(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
 	}

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -57,13 +58,15 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 		ahead: cost(todo.alone) + cost(todo.together)/float64(r.jobs()),
 	}
 	fmt.Fprintf(r.Log, "%d cells, %d of them shared or finished before\n", todo.total, todo.total-p.total)
-	for _, j := range todo.alone {
-		if ctx.Err() == nil {
-			err = errors.Join(err, r.work(ctx, []job{j}, 1, p))
-		}
+	if n := len(todo.alone); n > 0 {
+		fmt.Fprintf(r.Log, "the last %d run on real nodes; --no-live leaves out those that repeat a training\n", n)
 	}
-	if ctx.Err() == nil {
-		err = errors.Join(err, r.work(ctx, todo.together, r.jobs(), p))
+	if err = r.work(ctx, todo.together, r.jobs(), p); err == nil {
+		for _, j := range todo.alone {
+			if ctx.Err() == nil {
+				err = errors.Join(err, r.work(ctx, []job{j}, 1, p))
+			}
+		}
 	}
 	if ctx.Err() != nil {
 		err = fmt.Errorf("interrupted; finished cells, %d of this run, are kept in %s", p.count, filepath.Join(r.Dir, "cells"))
@@ -82,7 +85,7 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 type plan struct {
 	of              [][]job // of each experiment, those that are finished included
 	total           int     // how many of has
-	alone, together []job   // those to compute; nets are timed, so each has the machine to itself
+	together, alone []job   // those to compute; nets are timed, so each has the machine to itself
 }
 
 // plan lists the jobs of the experiments. A job that several of them need is computed once.
@@ -108,7 +111,16 @@ func (r Runner) plan(experiments []Experiment) (plan, error) {
 			}
 		}
 	}
+	slices.SortStableFunc(out.alone, func(a, b job) int { return cmp.Compare(a.last(), b.last()) })
 	return out, nil
+}
+
+// last is 1 of what only repeats a training, and 0 of what measures.
+func (j job) last() int {
+	if j.cell.Real != nil {
+		return 1
+	}
+	return 0
 }
 
 // jobsOf returns the cells of an experiment with each of their seeds.

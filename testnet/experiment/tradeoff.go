@@ -11,7 +11,7 @@ import (
 // tradeoff is accuracy against epsilon.
 var tradeoff = Experiment{
 	Name:  "tradeoff",
-	Title: "Accuracy against epsilon per rule: N=20, delta 1e-6, 100 rounds; clean, and under sign flips of 6",
+	Title: "Accuracy against epsilon per rule: N=20, delta 1e-6, noise of 100 rounds; clean, and under sign flips of 6",
 	X:     "log2 epsilon",
 	axis:  epsilons,
 	cells: func(o Options) ([]Cell, error) {

@@ -19,8 +19,9 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is panels in rows of four at most, maps one below the other, over one
-// legend: a name has one colour in all of them.
+// Figure is panels in rows of two at most, maps one below the other, between the title and one
+// legend: a name has one colour, one dash and one mark in all of them, so that a line is seen under
+// another that covers it.
 type Figure struct {
 	Title  string
 	Panels []Panel
@@ -28,13 +29,14 @@ type Figure struct {
 }
 
 // perRow is the number of panels side by side.
-const perRow = 4
+const perRow = 2
 
 // Panel is one pair of axes with lines, stacked bars or a map: the first of them that
 // is set.
 type Panel struct {
 	Title, X, Y string
 	Top         float64 // of the y axis, which begins at 0; 0 fits it to the data
+	Log         bool    // the y axis is one of logarithms; what is not above 0 is left out
 	Marks       []Mark  // of the x axis; nil for round numbers
 	Lines       []Line
 	Bars        *Bars
@@ -126,6 +128,9 @@ func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
 	if f.Foot != "" {
 		strip += footHeight
 	}
+	if f.Title != "" {
+		h += titleHeight
+	}
 	vector := vgsvg.New(w, h+strip)
 	f.paint(plots, &keys, strip, draw.New(vector))
 	raster := vgimg.NewWith(vgimg.UseWH(w, h+strip), vgimg.UseDPI(120))
@@ -140,13 +145,18 @@ func (f Figure) Draw(provenance []Note) (svg, png []byte, err error) {
 	return noteSVG(s.Bytes(), provenance), notePNG(r.Bytes(), provenance), nil
 }
 
-// footHeight is that of the small print.
-const footHeight = 14 // points
+// The heights of the title and of the small print.
+const titleHeight, footHeight = 24, 14 // points
 
-// paint lays the panels out, over a strip with the legend and the small print.
+// paint lays the panels out, below the title and over a strip with the legend and the small print.
 func (f Figure) paint(plots [][]*plot.Plot, keys *legend, strip vg.Length, c draw.Canvas) {
 	c.SetColor(color.White)
 	c.Fill(c.Path())
+	if f.Title != "" {
+		head := plot.New().Title.TextStyle
+		head.Font.Size, head.XAlign, head.YAlign = 14, draw.XCenter, draw.YTop
+		c.FillText(head, vg.Point{X: c.Center().X, Y: c.Max.Y - 6}, f.Title)
+	}
 	if f.Foot != "" {
 		small := plot.New().Title.TextStyle
 		small.Font.Size, small.Color, small.XAlign, small.YAlign = 9, color.Gray{110}, draw.XLeft, draw.YBottom
@@ -154,6 +164,9 @@ func (f Figure) paint(plots [][]*plot.Plot, keys *legend, strip vg.Length, c dra
 	}
 	keys.draw(draw.Crop(c, 0, 0, 0, strip-c.Size().Y))
 	c = draw.Crop(c, 0, 0, strip, 0)
+	if f.Title != "" {
+		c = draw.Crop(c, 0, 0, 0, -titleHeight)
+	}
 	tiles := draw.Tiles{Rows: len(plots), Cols: len(plots[0]), PadX: 14, PadY: 12, PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 8}
 	for r, line := range plot.Align(plots, tiles, c) {
 		for i, canvas := range line {
@@ -177,7 +190,7 @@ func (p Panel) plot(keys *legend) (*plot.Plot, error) {
 	default:
 		out.Add(grid())
 		for _, l := range p.Lines {
-			if err = l.add(out, keys); err != nil {
+			if err = l.add(out, keys, p.shows); err != nil {
 				return nil, err
 			}
 		}
@@ -188,6 +201,10 @@ func (p Panel) plot(keys *legend) (*plot.Plot, error) {
 			ticks = append(ticks, plot.Tick{Value: m.At, Label: m.Text})
 		}
 		out.X.Tick.Marker = plot.ConstantTicks(ticks)
+	}
+	if p.Log {
+		logarithmic(&out.Y)
+		return out, err
 	}
 	out.Y.Min = math.Min(0, out.Y.Min)
 	if p.Top > 0 {
@@ -202,12 +219,26 @@ func grid() *plotter.Grid {
 	return g
 }
 
-// add draws the band and the line over it.
-func (l Line) add(out *plot.Plot, keys *legend) error {
-	c := keys.colour(cmp.Or(l.Colour, l.Name))
+// shows reports whether a point of an ordinate can be drawn.
+func (p Panel) shows(y float64) bool { return finite(y) && (!p.Log || y > 0) }
+
+// logarithmic gives an axis whole powers of ten. One without points stays linear.
+func logarithmic(y *plot.Axis) {
+	if !finite(y.Min) || !finite(y.Max) {
+		return
+	}
+	least, greatest := math.Floor(math.Log10(y.Min)), math.Ceil(math.Log10(y.Max))
+	y.Min, y.Max = math.Pow(10, least), math.Pow(10, max(greatest, least+1))
+	y.Scale, y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+}
+
+// add draws the band and the line over it, of those points that the panel shows.
+func (l Line) add(out *plot.Plot, keys *legend, shows func(y float64) bool) error {
+	look := keys.look(cmp.Or(l.Colour, l.Name))
+	c := look.colour
 	points := make(plotter.XYs, 0, len(l.X))
 	for i := range l.X {
-		if finite(l.Y[i]) {
+		if shows(l.Y[i]) {
 			points = append(points, plotter.XY{X: l.X[i], Y: l.Y[i]})
 		}
 	}
@@ -217,12 +248,12 @@ func (l Line) add(out *plot.Plot, keys *legend) error {
 	if l.Low != nil {
 		var around plotter.XYs
 		for i := range l.X {
-			if finite(l.High[i]) {
+			if shows(l.High[i]) {
 				around = append(around, plotter.XY{X: l.X[i], Y: l.High[i]})
 			}
 		}
 		for i := len(l.X) - 1; i >= 0; i-- {
-			if finite(l.Low[i]) {
+			if shows(l.Low[i]) {
 				around = append(around, plotter.XY{X: l.X[i], Y: l.Low[i]})
 			}
 		}
@@ -233,20 +264,29 @@ func (l Line) add(out *plot.Plot, keys *legend) error {
 		band.Width = 0
 		band.Color = color.NRGBA{c.R, c.G, c.B, 40}
 		out.Add(band)
+		keys.banded = true
 	}
-	line, dots, err := plotter.NewLinePoints(points)
+	line, err := plotter.NewLine(points)
 	if err != nil {
 		return err
 	}
-	line.Color, line.Width, dots.Color, dots.Radius, dots.Shape = c, 1.6, c, 2.2, draw.CircleGlyph{}
-	if l.Dashed {
+	line.Color, line.Width = c, 1.6
+	switch {
+	case l.Dashed:
 		line.Dashes = []vg.Length{4, 3}
+	case l.Colour == "":
+		line.Dashes = look.dashes
 	}
-	out.Add(line)
-	if l.Dots {
-		out.Add(dots)
+	if !l.Dots {
+		points = look.some(points)
 	}
-	keys.show(l.Name, line)
+	marks, err := plotter.NewScatter(points)
+	if err != nil {
+		return err
+	}
+	marks.Color, marks.Radius, marks.Shape = c, 3, look.mark
+	out.Add(line, marks)
+	keys.show(l.Name, line, marks)
 	return nil
 }
 
@@ -257,7 +297,7 @@ func (b *Bars) add(out *plot.Plot, keys *legend) error {
 		if err != nil {
 			return err
 		}
-		bars.Color, bars.LineStyle.Width = keys.colour(name), 0
+		bars.Color, bars.LineStyle.Width = keys.look(name).colour, 0
 		if below != nil {
 			bars.StackOn(below)
 		}

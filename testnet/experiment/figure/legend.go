@@ -5,42 +5,94 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// legend gives names their colours, and shows them in columns.
+// legend gives names their looks, and shows them in columns.
 type legend struct {
-	names []string // by colour
-	shown []entry
+	names  []string // by look
+	shown  []entry
+	banded bool // some line has a band
 }
 
 type entry struct {
-	name  string
-	thumb plot.Thumbnailer
+	name   string
+	thumbs []plot.Thumbnailer
 }
 
-// colour returns the colour of a name. New names take the palette's in order.
-func (l *legend) colour(name string) color.NRGBA {
+// look is what tells a line from others.
+type look struct {
+	index  int
+	colour color.NRGBA
+	dashes []vg.Length
+	mark   draw.GlyphDrawer
+}
+
+// The dashes and the marks of lines, in order. The first line is whole, and those that are drawn over
+// it have gaps through which it is seen.
+var (
+	dashes = [][]vg.Length{nil, {8, 4}, {2, 3}, {9, 3, 2, 3}, {14, 4}}
+	marks  = []draw.GlyphDrawer{
+		draw.CircleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.PlusGlyph{}, draw.BoxGlyph{}, draw.TriangleGlyph{},
+	}
+)
+
+// look returns the look of a name. New names take them in order.
+func (l *legend) look(name string) look {
 	i := slices.Index(l.names, name)
 	if i < 0 {
 		i = len(l.names)
 		l.names = append(l.names, name)
 	}
-	return palette[i%len(palette)]
+	return look{i, palette[i%len(palette)], dashes[i%len(dashes)], marks[i%len(marks)]}
+}
+
+// fewMarks is the number of marks of a line that has more points.
+const fewMarks = 8
+
+// some returns the points that are marked: all of a few, and of many every eighth part, other ones
+// for each look, so that the marks of lines that coincide stand side by side.
+func (l look) some(points plotter.XYs) plotter.XYs {
+	if len(points) <= 2*fewMarks {
+		return points
+	}
+	apart := len(points) / fewMarks
+	var out plotter.XYs
+	for i := l.index * max(1, apart/3) % apart; i < len(points); i += apart {
+		out = append(out, points[i])
+	}
+	return out
 }
 
 // show puts a name into the legend, once.
-func (l *legend) show(name string, thumb plot.Thumbnailer) {
+func (l *legend) show(name string, thumbs ...plot.Thumbnailer) {
 	if !slices.ContainsFunc(l.shown, func(e entry) bool { return e.name == name }) {
-		l.shown = append(l.shown, entry{name, thumb})
+		l.shown = append(l.shown, entry{name, thumbs})
 	}
 }
 
-// The size of an entry.
-const entryWidth, entryHeight = 200, 16 // points
+// entries are the names that were shown, and what a band means if there are bands.
+func (l *legend) entries() []entry {
+	if !l.banded {
+		return l.shown
+	}
+	return append(slices.Clone(l.shown), entry{"band: least to greatest of the seeds", []plot.Thumbnailer{&plotter.Polygon{Color: color.Gray{215}}}})
+}
 
-func (l *legend) columns(w vg.Length) int { return max(1, int(w/entryWidth)) }
+// The size of an entry: a name's letters are 5 points wide on average.
+const thumbWidth, letterWidth, entryHeight = 34, 5, 16 // points
+
+func (l *legend) entryWidth() vg.Length {
+	longest := 0
+	for _, e := range l.entries() {
+		longest = max(longest, len(e.name))
+	}
+	return vg.Length(thumbWidth + 16 + letterWidth*longest)
+}
+
+func (l *legend) columns(w vg.Length) int { return max(1, int(w/l.entryWidth())) }
 
 // height is that of the strip at a width.
 func (l *legend) height(w vg.Length) vg.Length {
@@ -48,17 +100,16 @@ func (l *legend) height(w vg.Length) vg.Length {
 		return 0
 	}
 	columns := l.columns(w)
-	return 8 + entryHeight*vg.Length((len(l.shown)+columns-1)/columns)
+	return 8 + entryHeight*vg.Length((len(l.entries())+columns-1)/columns)
 }
 
 func (l *legend) draw(c draw.Canvas) {
-	size := c.Size()
-	columns := l.columns(size.X)
-	for i, e := range l.shown {
-		left, top := 10+entryWidth*vg.Length(i%columns), entryHeight*vg.Length(i/columns)
+	columns := l.columns(c.Size().X)
+	for i, e := range l.entries() {
+		left, top := 10+l.entryWidth()*vg.Length(i%columns), entryHeight*vg.Length(i/columns)
 		one := plot.NewLegend()
-		one.Left, one.Top, one.ThumbnailWidth, one.Padding, one.TextStyle.Font.Size = true, true, 20, 4, 10
-		one.Add(e.name, e.thumb)
+		one.Left, one.Top, one.ThumbnailWidth, one.Padding, one.TextStyle.Font.Size = true, true, thumbWidth, 4, 10
+		one.Add(e.name, e.thumbs...)
 		one.Draw(draw.Crop(c, left, 0, 0, -top))
 	}
 }

@@ -32,6 +32,11 @@ type Spec struct {
 	// Float32 trains as the paper's prototype does where it has neither Krum nor a
 	// chain: the plain mean, and a model, in float32, which bound nothing.
 	Float32 bool `json:"float32,omitempty"`
+	// Lone trains as the comparator of Theorem 2 does: each round applies the gradient of one honest
+	// participant, drawn at random. The attackers, if any, have no say.
+	Lone bool `json:"lone,omitempty"`
+	// Shadow also measures ShadowColumns, at three times the cost.
+	Shadow bool `json:"shadow,omitempty"`
 	// Variant is Raw or Whitened where the inputs are neither pixels nor strokes; see Vary.
 	Variant string `json:"variant,omitempty"`
 }
@@ -59,6 +64,7 @@ type Participants struct {
 	before  []gradients.Vector // of the round before it
 	memory  attack.Memory
 	loss    float64 // of the honest batches, in nats
+	sums            // over the rounds
 }
 
 // NewParticipants deals the training set out and readies the workers.
@@ -152,6 +158,7 @@ func (p *Participants) honestly(x []float64) []gradients.Vector {
 		vectors[i] = v
 		p.loss += stats.Loss / float64(len(p.honest))
 	}
+	p.sums.add(p.loss, momentsOf(vectors[p.spec.Byzantine:], p.spec.Params.Grid.Step))
 	return vectors
 }
 

@@ -29,19 +29,19 @@ func newPrototype(p *Participants) (training, error) {
 	return &prototype{Participants: p, x: make([]float32, d), v: make([]float32, d)}, nil
 }
 
-func (p *prototype) model() []float64 {
+func (p *prototype) open() Open {
 	out := make([]float64, len(p.x))
 	for j, x := range p.x {
 		out[j] = float64(x)
 	}
-	return out
+	return Open{Round: p.round, Model: out}
 }
 
 // next is one step of the chain's optimizer; nobody has a reputation, nor is
 // anybody selected.
 func (p *prototype) next(_, counts []float64) error {
 	p.round++
-	honest := p.honestly(p.model())
+	honest := p.honestly(p.open().Model)
 	training, step := p.spec.Params.Training, p.spec.Params.Grid.Step
 	for j := range p.x {
 		var sum float32

@@ -74,10 +74,13 @@ func Private(rule string, n int, epsilon float64) (Spec, error) {
 func Noiseless(s Spec) (Spec, error) {
 	p := &s.Params
 	p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.NoiseFloor = params.MechanismNone, 0, 0, false
-	p.Grid = params.Grid{Width: uint32(gradients.Int16), Step: 4 * p.Privacy.Clip / (1 << 15)}
+	p.Grid = params.Grid{Width: uint32(gradients.Int16), Step: fine(p.Privacy)}
 	err := preset.Account(p)
 	return s, err
 }
+
+// fine is the step of a 16-bit grid that spans four times the clip bound.
+func fine(p params.Privacy) float64 { return 4 * p.Clip / (1 << 15) }
 
 // MaxByzantine returns the largest number of Byzantine participants with N >= 3f+1.
 func MaxByzantine(n int) int { return (n - 1) / 3 }

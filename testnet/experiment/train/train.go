@@ -21,8 +21,19 @@ import (
 // the round, the smallest reputation of the honest and the largest of the
 // attackers as shares of one; since the row before, how many gradients of
 // attackers the rule selected and how many gradients the chain refused. NaN
-// stands where there is none.
-var Columns = []string{"round", "test_error", "test_loss", "batch_loss", "honest_reputation", "byzantine_reputation", "byzantine_selected", "refused"}
+// stands where there is none. The last three are for Theorem 2; see sums.
+var Columns = []string{
+	"round", "test_error", "test_loss", "batch_loss", "honest_reputation", "byzantine_reputation", "byzantine_selected", "refused",
+	"loss_sum", "steepest", "spread",
+}
+
+// Columns name what the training measures.
+func (s Spec) Columns() []string {
+	if s.Shadow {
+		return slices.Concat(Columns, ShadowColumns)
+	}
+	return Columns
+}
 
 // Outcome is the result of a training.
 type Outcome struct {
@@ -40,7 +51,7 @@ func Fingerprint(model []float64) string {
 type training interface {
 	// next closes a round. It sets the reputations and adds to the counts.
 	next(reputations, counts []float64) error
-	model() []float64
+	open() Open
 }
 
 // Run trains to the last round.
@@ -57,14 +68,15 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	var t training
-	if spec.Float32 {
-		t, err = newPrototype(participants)
-	} else {
-		t, err = newOnChain(participants)
-	}
+	t, err := participants.training()
 	if err != nil {
 		return Outcome{}, err
+	}
+	var beside *shadow
+	if spec.Shadow {
+		if beside, err = newShadow(spec, data.Train); err != nil {
+			return Outcome{}, err
+		}
 	}
 	var out Outcome
 	counts := []float64{0, 0}
@@ -73,23 +85,40 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 			return Outcome{}, ctx.Err()
 		}
 		reputations := []float64{math.NaN(), math.NaN()}
+		var shown []float64
+		if beside != nil {
+			if shown, err = beside.look(t.open()); err != nil {
+				return Outcome{}, err
+			}
+		}
 		if err := t.next(reputations, counts); err != nil {
 			return Outcome{}, err
 		}
 		if r == last || spec.Every != 0 && r%spec.Every == 0 {
-			measured, err := test.Evaluate(t.model())
+			measured, err := test.Evaluate(t.open().Model)
 			if err != nil {
 				return Outcome{}, err
 			}
 			if measured.NonFinite > 0 { // a model that overflows has no loss
 				measured.Loss = math.NaN()
 			}
-			out.Rows = append(out.Rows, slices.Concat([]float64{float64(r), 1 - measured.Accuracy, measured.Loss, participants.loss}, reputations, counts))
+			out.Rows = append(out.Rows, slices.Concat([]float64{float64(r), 1 - measured.Accuracy, measured.Loss, participants.loss}, reputations, counts, participants.columns(), shown))
 			counts = []float64{0, 0}
 		}
 	}
-	out.Model = t.model()
+	out.Model = t.open().Model
 	return out, nil
+}
+
+// training returns the kind that the spec asks for.
+func (p *Participants) training() (training, error) {
+	switch {
+	case p.spec.Lone:
+		return newLone(p)
+	case p.spec.Float32:
+		return newPrototype(p)
+	}
+	return newOnChain(p)
 }
 
 // onChain is a training on the chain that sim.Solo is.
@@ -103,7 +132,10 @@ func newOnChain(p *Participants) (training, error) {
 	return onChain{p, chain}, err
 }
 
-func (c onChain) model() []float64 { return c.chain.State().Model }
+func (c onChain) open() Open {
+	s := c.chain.State()
+	return Open{s.Progress.Round, s.Progress.Seed, s.Model}
+}
 
 func (c onChain) next(reputations, counts []float64) error {
 	closed, err := c.chain.Round()

@@ -63,6 +63,7 @@ func Command() *cobra.Command {
 	f := cmd.Flags()
 	f.Int("seeds", 1, "repetitions with seeds 1 to this; more than one gives bands")
 	f.Bool("quick", false, "fewer rounds and cells: to see that it works, not to cite")
+	f.Bool("no-live", false, "do not repeat a training of each figure on real nodes, which comes last (latency is measured on them in any case)")
 	f.String("out", figures, "folder of the files (of a quick run: figures-quick beside it)")
 	f.StringSlice("rules", nil, "rules of the experiment attacks, or all (default: those that the full figure shows)")
 	f.StringSlice("attacks", nil, "attacks of the experiment attacks, or all (default: all, in a quick run five)")
@@ -78,6 +79,7 @@ var figures = filepath.Join("build", "figures")
 type options struct {
 	Seeds   int      `mapstructure:"seeds"`
 	Quick   bool     `mapstructure:"quick"`
+	NoLive  bool     `mapstructure:"no-live"`
 	Out     *string  `mapstructure:"out"`
 	Rules   []string `mapstructure:"rules"`
 	Attacks []string `mapstructure:"attacks"`
@@ -86,7 +88,7 @@ type options struct {
 
 // check returns the options of the chosen experiments, which they accept.
 func (given *options) check(chosen []experiment.Experiment) (experiment.Options, error) {
-	o := experiment.Options{Seeds: given.Seeds, Quick: given.Quick, Rules: list(given.Rules), Attacks: list(given.Attacks)}
+	o := experiment.Options{Seeds: given.Seeds, Quick: given.Quick, NoLive: given.NoLive, Rules: list(given.Rules), Attacks: list(given.Attacks)}
 	grid := slices.ContainsFunc(chosen, func(e experiment.Experiment) bool { return e.Name == "attacks" })
 	switch {
 	case o.Seeds < 1 || o.Seeds > 1000:
@@ -142,6 +144,9 @@ func (given *options) line(names []string) string {
 	}
 	if given.Quick {
 		line += " --quick"
+	}
+	if given.NoLive {
+		line += " --no-live"
 	}
 	if len(given.Rules) > 0 {
 		line += " --rules " + strings.Join(given.Rules, ",")
