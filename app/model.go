@@ -16,18 +16,58 @@ const chunkSize = 4096
 // initialModel returns x^(0), the same on every machine: zero for softmax
 // regression; for the MLP the weights of each layer uniform in
 // +-sqrt(6/(in+out)) (Glorot and Bengio 2010), drawn from the genesis seed,
-// and zero biases, if there are any.
+// and zero biases, if there are any; for an external model what each of its
+// tensors says.
 func initialModel(m params.Model, seed []byte) []float64 {
 	x := make([]float64, m.Dim())
-	if m.Kind != params.ModelMLP {
-		return x
-	}
-	in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
 	u := uniform{seed: seed}
-	u.fill(x[:hidden*in], math.Sqrt(6/float64(in+hidden)))
-	second := x[hidden*(in+m.Bias()):]
-	u.fill(second[:classes*hidden], math.Sqrt(6/float64(hidden+classes)))
+	switch m.Kind {
+	case params.ModelMLP:
+		in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
+		u.fill(x[:hidden*in], glorot(in, hidden))
+		second := x[hidden*(in+m.Bias()):]
+		u.fill(second[:classes*hidden], glorot(hidden, classes))
+	case params.ModelExternal:
+		rest := x
+		for _, t := range m.Tensors {
+			u.tensor(rest[:t.Len()], t)
+			rest = rest[t.Len():]
+		}
+	}
 	return x
+}
+
+func glorot(in, out int) float64 { return math.Sqrt(6 / float64(in+out)) }
+
+// tensor sets dst to the start of a tensor.
+func (u *uniform) tensor(dst []float64, t params.Tensor) {
+	switch t.Init {
+	case params.InitGlorot:
+		u.fill(dst, glorot(t.Fans()))
+	case params.InitNormal:
+		in, _ := t.Fans()
+		u.normal(dst, math.Sqrt(2/float64(in)))
+	}
+}
+
+// normal sets dst to about normal numbers: a number is the sum of twelve of 32 bits,
+// which has variance 1 (He et al. 2015 have the standard deviation of weights). The sum is of
+// integers, because logarithm and cosine differ from one machine to the next.
+func (u *uniform) normal(dst []float64, std float64) {
+	var block [32]byte
+	word := len(block)
+	for i := range dst {
+		sum := -int64(6) << 32
+		for range 12 {
+			if word == len(block) {
+				u.next(&block)
+				word = 0
+			}
+			sum += int64(binary.BigEndian.Uint32(block[word:]))
+			word += 4
+		}
+		dst[i] = std * (float64(sum) / (1 << 32))
+	}
 }
 
 // uniform expands a seed with SHA-256 in counter mode.
@@ -41,16 +81,21 @@ func (u *uniform) fill(dst []float64, bound float64) {
 	var block [32]byte
 	for i := range dst {
 		if i%4 == 0 {
-			h := sha256.New()
-			h.Write([]byte("spdl/init/v1"))
-			h.Write(u.seed)
-			h.Write(binary.BigEndian.AppendUint64(nil, u.counter))
-			h.Sum(block[:0])
-			u.counter++
+			u.next(&block)
 		}
 		k := int64(binary.BigEndian.Uint64(block[i%4*8:])>>11) - 1<<52
 		dst[i] = bound * (float64(k) / (1 << 52))
 	}
+}
+
+// next sets block to the next 32 bytes.
+func (u *uniform) next(block *[32]byte) {
+	h := sha256.New()
+	h.Write([]byte("spdl/init/v1"))
+	h.Write(u.seed)
+	h.Write(binary.BigEndian.AppendUint64(nil, u.counter))
+	h.Sum(block[:0])
+	u.counter++
 }
 
 // update returns the parameters and velocity after Delta:

@@ -43,7 +43,7 @@ func (e startEpoch) possible(s *State) (params.Params, error) {
 	if err != nil {
 		return p, fmt.Errorf("%w: %w", ErrEpochParams, err)
 	}
-	if e.KeepModel && p.Model != s.Params.Model {
+	if e.KeepModel && !p.Model.Equal(s.Params.Model) {
 		return p, fmt.Errorf("%w: the model is kept, and is another: %+v, running %+v", ErrEpochParams, p.Model, s.Params.Model)
 	}
 	if err := p.CheckBlock(s.Active()); err != nil {

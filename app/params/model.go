@@ -11,8 +11,9 @@ import (
 
 // The kinds of model.
 const (
-	ModelSoftmax = "softmax"
-	ModelMLP     = "mlp"
+	ModelSoftmax  = "softmax"
+	ModelMLP      = "mlp"
+	ModelExternal = "external"
 )
 
 // The feature maps before a model, and what they give it.
@@ -26,8 +27,12 @@ const (
 const featuresHash = 2 * sha256.Size
 
 // Dim returns the number of parameters, d: the weights of each layer row-major by
-// output, then its biases unless NoBias leaves them out.
+// output, then its biases unless NoBias leaves them out; of an external model those of
+// all its tensors.
 func (m Model) Dim() int {
+	if m.Kind == ModelExternal {
+		return m.tensorsDim()
+	}
 	in, hidden, classes := int(m.Inputs)+m.Bias(), int(m.Hidden), int(m.Classes)
 	if m.Kind == ModelMLP {
 		return hidden*in + classes*(hidden+m.Bias())
@@ -45,8 +50,12 @@ func (m Model) Bias() int {
 
 func (m Model) validate() error {
 	switch {
+	case m.Kind == ModelExternal:
+		return m.ValidateExternal()
 	case m.Kind != ModelSoftmax && m.Kind != ModelMLP:
-		return fmt.Errorf("model.kind is %q, want %q or %q", m.Kind, ModelSoftmax, ModelMLP)
+		return fmt.Errorf("model.kind is %.64q, want %q, %q or %q", m.Kind, ModelSoftmax, ModelMLP, ModelExternal)
+	case len(m.Tensors) > 0 || m.Clipping != "" || m.Config != "" || m.Trainer != "":
+		return fmt.Errorf("model has tensors, clipping, config or trainer, which are for kind %q, and kind %q", ModelExternal, m.Kind)
 	case (m.Hidden == 0) != (m.Kind == ModelSoftmax):
 		return fmt.Errorf("model.hidden is %d for kind %q", m.Hidden, m.Kind)
 	case m.Inputs == 0 || m.Classes < 2:

@@ -19,6 +19,22 @@ func TestValidateRefuses(t *testing.T) {
 		mutate func(*params.Params)
 	}{
 		{`model.kind is "cnn"`, func(p *params.Params) { p.Model.Kind = "cnn" }},
+		{`tensors, clipping, config or trainer, which are for kind "external"`, func(p *params.Params) { p.Model.Clipping = params.ClippingRows }},
+		{"inputs 3, hidden 0, classes 0", external(func(m *params.Model) { m.Inputs = 3 })},
+		{"no_bias true, want none", external(func(m *params.Model) { m.NoBias = true })},
+		{"model has 0 tensors, want 1 to 1024", external(func(m *params.Model) { m.Tensors = nil })},
+		{`model.clipping is "", want "rows" or "sum"`, external(func(m *params.Model) { m.Clipping = "" })},
+		{`model.trainer is "AB", want 64 hexadecimal digits`, external(func(m *params.Model) { m.Trainer = "AB" })},
+		{`model.config "\n" has byte 0x0A`, external(func(m *params.Model) { m.Config = "\n" })},
+		{`model.tensors[1]: name "w" stands there twice`, external(func(m *params.Model) { m.Tensors[1].Name = "w" })},
+		{`name is "a/b", want 1 to 128 letters`, external(func(m *params.Model) { m.Tensors[0].Name = "a/b" })},
+		{`name is "card"`, external(func(m *params.Model) { m.Tensors[0].Name = "card" })},
+		{`"w" has 0 dimensions, want 1 to 8`, external(func(m *params.Model) { m.Tensors[0].Shape = nil })},
+		{`"w" has shape [0 3], want 1 to 2097152 parameters`, external(func(m *params.Model) { m.Tensors[0].Shape[0] = 0 })},
+		{"want 1 to 2097152 parameters", external(func(m *params.Model) { m.Tensors[0].Shape = []uint32{math.MaxUint32, math.MaxUint32, math.MaxUint32} })},
+		{"too many parameters, at most 2097152", external(func(m *params.Model) { m.Tensors[0].Shape = []uint32{1 << 10, 1 << 11} })},
+		{`"w" begins as "ones", want "zeros", "glorot" or "normal"`, external(func(m *params.Model) { m.Tensors[0].Init = "ones" })},
+		{`"b" begins as "normal" and has shape [2], want at least two dimensions`, external(func(m *params.Model) { m.Tensors[1].Init = params.InitNormal })},
 		{"model.hidden is 3", func(p *params.Params) { p.Model.Hidden = 3 }},
 		{"1 classes", func(p *params.Params) { p.Model.Classes = 1 }},
 		{"too large", func(p *params.Params) { p.Model.Inputs = 3 << 20 }},
@@ -74,6 +90,32 @@ func TestValidateRefuses(t *testing.T) {
 	one := func(p *params.Params) { p.Rule.Name, p.Rule.Byzantine = "krum", 0 }
 	_, err := apptest.Params(1, one).Validate(1)
 	require.ErrorContains(t, err, "cannot aggregate")
+}
+
+// external returns a model of two tensors, with a change.
+func external(change func(*params.Model)) func(*params.Params) {
+	return func(p *params.Params) {
+		p.Model = params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Tensors: []params.Tensor{
+			{Name: "w", Shape: []uint32{2, 3}, Init: params.InitGlorot}, {Name: "b", Shape: []uint32{2}, Init: params.InitZeros},
+		}}
+		change(&p.Model)
+	}
+}
+
+// TestExternal: an external model is valid, has the parameters of its tensors, survives its
+// encoding, and differs from one that differs in a tensor alone.
+func TestExternal(t *testing.T) {
+	p := apptest.Params(4, external(func(*params.Model) {}))
+	_, err := p.Validate(4)
+	require.NoError(t, err)
+	require.Equal(t, 8, p.Model.Dim())
+	data, err := p.Marshal()
+	require.NoError(t, err)
+	again, err := params.Decode(data)
+	require.NoError(t, err)
+	require.True(t, p.Model.Equal(again.Model))
+	again.Model.Tensors[1].Init = params.InitGlorot
+	require.False(t, p.Model.Equal(again.Model))
 }
 
 // strokes returns a model on the feature map, with a change.

@@ -2,6 +2,7 @@
 package evaluate
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spdl/spdl/app/params"
@@ -9,6 +10,9 @@ import (
 	"github.com/spdl/spdl/mnist/inputs"
 	"github.com/spdl/spdl/mnist/model"
 )
+
+// ErrExternal means that a model is its trainers' to measure.
+var ErrExternal = errors.New("the model is external: a trainer measures it, this program cannot")
 
 // Evaluator measures models of one shape on one test set. It is not safe for
 // concurrent use.
@@ -20,6 +24,9 @@ type Evaluator struct {
 // New prepares a test set for a chain's model. It fails where the set is empty or
 // does not give the model's number of inputs, and where the model is not valid.
 func New(test mnist.Set, m params.Model) (*Evaluator, error) {
+	if m.Kind == params.ModelExternal {
+		return nil, ErrExternal
+	}
 	if test.Len() == 0 {
 		return nil, fmt.Errorf("the test set is empty")
 	}

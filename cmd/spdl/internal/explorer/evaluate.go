@@ -25,7 +25,7 @@ func On(test func() (mnist.Set, error)) Evaluate {
 	var of params.Model
 	var evaluator *evaluate.Evaluator
 	return func(m params.Model, parameters []float64) (accuracy, loss float64, err error) {
-		if evaluator == nil || m != of {
+		if evaluator == nil || !m.Equal(of) {
 			set, err := test()
 			if err != nil {
 				return 0, 0, err

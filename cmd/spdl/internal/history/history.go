@@ -5,6 +5,7 @@ package history
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -124,8 +125,11 @@ func (c *Chain) measure(out *app.Outcome, test mnist.Set) (round, error) {
 	if hash := app.ModelHash(s.Model); !bytes.Equal(hash[:], r.ModelHash) {
 		return r, nil
 	}
-	if c.test == nil || c.tested != c.params.Model {
+	if c.test == nil || !c.tested.Equal(c.params.Model) {
 		evaluator, err := evaluate.New(test, c.params.Model)
+		if errors.Is(err, evaluate.ErrExternal) {
+			return r, nil
+		}
 		if err != nil {
 			return r, fmt.Errorf("epoch %d: %w", r.Epoch, err)
 		}

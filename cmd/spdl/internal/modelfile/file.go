@@ -30,24 +30,16 @@ type Tensor struct {
 }
 
 // Tensors cuts the parameters of a model into its layers' weights, row-major by
-// output as PyTorch has them, and biases, unless it has none. The data is shared.
+// output as PyTorch has them, and biases, unless it has none; those of an external
+// model into the tensors that genesis names. The data is shared.
 func Tensors(m params.Model, parameters []float64) ([]Tensor, error) {
 	if d := m.Dim(); len(parameters) != d || d == 0 {
 		return nil, fmt.Errorf("%w: %d parameters, the model has %d", ErrFile, len(parameters), d)
 	}
-	in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
-	var shapes []Tensor
-	layer := func(name string, units, inputs int) {
-		shapes = append(shapes, Tensor{Name: name + ".weight", Shape: []int{units, inputs}})
-		if !m.NoBias {
-			shapes = append(shapes, Tensor{Name: name + ".bias", Shape: []int{units}})
-		}
+	shapes := layers(m)
+	if m.Kind == params.ModelExternal {
+		shapes = external(m)
 	}
-	if m.Kind == params.ModelMLP {
-		layer("hidden", hidden, in)
-		in = hidden
-	}
-	layer("output", classes, in)
 	at := 0
 	for i := range shapes {
 		n := 1
@@ -60,9 +52,44 @@ func Tensors(m params.Model, parameters []float64) ([]Tensor, error) {
 	return shapes, nil
 }
 
+// external returns the tensors that genesis names.
+func external(m params.Model) (shapes []Tensor) {
+	for _, t := range m.Tensors {
+		shape := make([]int, len(t.Shape))
+		for i, side := range t.Shape {
+			shape[i] = int(side)
+		}
+		shapes = append(shapes, Tensor{Name: t.Name, Shape: shape})
+	}
+	return shapes
+}
+
+// layers returns the tensors of the other kinds.
+func layers(m params.Model) (shapes []Tensor) {
+	in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
+	layer := func(name string, units, inputs int) {
+		shapes = append(shapes, Tensor{Name: name + ".weight", Shape: []int{units, inputs}})
+		if !m.NoBias {
+			shapes = append(shapes, Tensor{Name: name + ".bias", Shape: []int{units}})
+		}
+	}
+	if m.Kind == params.ModelMLP {
+		layer("hidden", hidden, in)
+		in = hidden
+	}
+	layer("output", classes, in)
+	return shapes
+}
+
 // plausible returns an error if a card's description of its model is impossible, before anything is
 // computed from it.
 func plausible(m params.Model) error {
+	if m.Kind == params.ModelExternal {
+		if err := m.ValidateExternal(); err != nil {
+			return fmt.Errorf("%w: the card's model: %w", ErrFile, err)
+		}
+		return nil
+	}
 	const most, mostText = 1 << 16, 64
 	if m.Inputs == 0 || m.Inputs > most || m.Hidden > most || m.Classes == 0 || m.Classes > most || m.Dim() > MaxBytes/8 ||
 		len(m.Features.Name) > mostText || len(m.Features.Hash) > mostText {

@@ -30,10 +30,13 @@ var (
 		Features: params.Features{Name: params.FeaturesStrokes, Hash: "ab"},
 	}
 	mlp = params.Model{Kind: params.ModelMLP, Inputs: 5, Hidden: 4, Classes: 3, Pool: 1, PixelScale: 255}
+	own = params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Config: `{"a": "<b>"}`, Tensors: []params.Tensor{
+		{Name: "conv1.weight", Shape: []uint32{2, 1, 3, 3}, Init: params.InitNormal}, {Name: "conv1.bias", Shape: []uint32{2}, Init: params.InitZeros},
+	}}
 )
 
 func TestRoundTrips(t *testing.T) {
-	for _, m := range []params.Model{softmax, mlp, bare} {
+	for _, m := range []params.Model{softmax, mlp, bare, own} {
 		for _, format := range Formats() {
 			f := unproven(m)
 			f.Measured(0.9, "MNIST")

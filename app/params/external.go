@@ -1,0 +1,111 @@
+package params
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"github.com/spdl/spdl/gradients"
+)
+
+// Who brings the gradients of an external model's examples within the clip norm.
+const (
+	ClippingRows = "rows" // SPDL clips the row of each example
+	ClippingSum  = "sum"  // the trainer clips, and SPDL gets the sum alone
+)
+
+// How a tensor begins.
+const (
+	InitZeros  = "zeros"
+	InitGlorot = "glorot" // uniform in +-sqrt(6/(fan in + fan out))
+	InitNormal = "normal" // about normal, of standard deviation sqrt(2/(fan in))
+)
+
+// Bounds on an external model, beside gradients.MaxDim parameters.
+const (
+	maxTensors    = 1024
+	maxTensorName = 128
+	maxTensorRank = 8
+	maxConfig     = 1 << 16
+	trainerHash   = 2 * sha256.Size
+)
+
+// Len returns the number of a tensor's parameters, or more than gradients.MaxDim
+// where it has too many.
+func (t Tensor) Len() int {
+	n := uint64(1)
+	for _, side := range t.Shape {
+		if n *= uint64(side); n > gradients.MaxDim {
+			return gradients.MaxDim + 1
+		}
+	}
+	return int(n)
+}
+
+// Fans returns how many inputs a unit of a tensor of at least two dimensions has, and
+// how many units an input feeds: outputs come first, then inputs, then the sides of a
+// convolution's window, as PyTorch has them.
+func (t Tensor) Fans() (in, out int) {
+	window := 1
+	for _, side := range t.Shape[2:] {
+		window *= int(side)
+	}
+	return int(t.Shape[1]) * window, int(t.Shape[0]) * window
+}
+
+func (m Model) tensorsDim() (d int) {
+	for _, t := range m.Tensors {
+		d = min(d+t.Len(), gradients.MaxDim+1)
+	}
+	return d
+}
+
+// ValidateExternal checks a model of the kind external.
+func (m Model) ValidateExternal() error {
+	switch {
+	case m.Inputs != 0 || m.Hidden != 0 || m.Classes != 0 || m.Pool != 0 || m.PixelMean != 0 || m.PixelScale != 0 || m.Features != Features{} || m.NoBias:
+		return fmt.Errorf("model of kind %q has inputs %d, hidden %d, classes %d, pool %d, pixel_mean %g, pixel_scale %g, features %.64q or no_bias %t, want none: its tensors say all",
+			m.Kind, m.Inputs, m.Hidden, m.Classes, m.Pool, m.PixelMean, m.PixelScale, m.Features.Name, m.NoBias)
+	case len(m.Tensors) == 0 || len(m.Tensors) > maxTensors:
+		return fmt.Errorf("model has %d tensors, want 1 to %d", len(m.Tensors), maxTensors)
+	case m.Clipping != ClippingRows && m.Clipping != ClippingSum:
+		return fmt.Errorf("model.clipping is %.64q, want %q or %q", m.Clipping, ClippingRows, ClippingSum)
+	case m.Trainer != "" && (len(m.Trainer) != trainerHash || strings.Trim(m.Trainer, "0123456789abcdef") != ""):
+		return fmt.Errorf("model.trainer is %.70q, want %d hexadecimal digits or none", m.Trainer, trainerHash)
+	}
+	names := make(map[string]bool, len(m.Tensors))
+	for i, t := range m.Tensors {
+		if err := t.validate(); err != nil {
+			return fmt.Errorf("model.tensors[%d]: %w", i, err)
+		}
+		if names[t.Name] {
+			return fmt.Errorf("model.tensors[%d]: name %q stands there twice", i, t.Name)
+		}
+		names[t.Name] = true
+	}
+	if m.Dim() > gradients.MaxDim {
+		return fmt.Errorf("model's tensors have too many parameters, at most %d", gradients.MaxDim)
+	}
+	return CheckText("model.config", m.Config, maxConfig)
+}
+
+// reserved are the names that exported files give to what is no tensor.
+var reserved = map[string]bool{"card": true, "__metadata__": true}
+
+func (t Tensor) validate() error {
+	switch {
+	case t.Name == "" || len(t.Name) > maxTensorName || strings.Trim(t.Name, nameBytes) != "" || reserved[t.Name]:
+		return fmt.Errorf("name is %.140q, want 1 to %d letters, digits, dots, hyphens and underscores, and neither \"card\" nor \"__metadata__\"", t.Name, maxTensorName)
+	case len(t.Shape) == 0 || len(t.Shape) > maxTensorRank:
+		return fmt.Errorf("%q has %d dimensions, want 1 to %d", t.Name, len(t.Shape), maxTensorRank)
+	case t.Len() == 0 || t.Len() > gradients.MaxDim:
+		return fmt.Errorf("%q has shape %v, want 1 to %d parameters", t.Name, t.Shape, gradients.MaxDim)
+	case t.Init != InitZeros && t.Init != InitGlorot && t.Init != InitNormal:
+		return fmt.Errorf("%q begins as %.64q, want %q, %q or %q", t.Name, t.Init, InitZeros, InitGlorot, InitNormal)
+	case t.Init != InitZeros && len(t.Shape) < 2:
+		return fmt.Errorf("%q begins as %q and has shape %v, want at least two dimensions: outputs and inputs", t.Name, t.Init, t.Shape)
+	}
+	return nil
+}
+
+const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
