@@ -19,6 +19,9 @@ type Spend struct {
 	Budget         float64  `json:"budget"`    // epsilon that may be spent
 	Left           *uint64  `json:"left"`      // participations that the budget still pays for; null without one
 	Guarantee      bool     `json:"guarantee"` // epsilon holds: it is there, and no test chain's
+	// TrainerClips: the guarantee also needs that the participants' own programs clip, in
+	// this epoch or an earlier one.
+	TrainerClips bool `json:"trainer_clips,omitempty"`
 }
 
 // spendOf returns what a participant has spent.
@@ -30,6 +33,7 @@ func spendOf(s *app.State, p *app.Participant) (Spend, error) {
 	if !app.Accounted(s.Params, s.Epochs) {
 		return out, nil
 	}
+	out.TrainerClips = app.TrainerClips(s.Params, s.Epochs)
 	out.Guarantee = !app.KnownNoise(s.Params, s.Epochs)
 	epsilon, err := accountant.ChainEpsilon(p.Spent, priv.Delta)
 	left := priv.Participations(p.Spent)

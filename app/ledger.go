@@ -25,6 +25,13 @@ func KnownNoise(running params.Params, ended []Epoch) bool {
 	return running.TestChain || slices.ContainsFunc(ended, func(e Epoch) bool { return e.Params.TestChain })
 }
 
+// TrainerClips reports whether the participants' own programs clip in some epoch: what the ledger
+// holds then needs that they do.
+func TrainerClips(running params.Params, ended []Epoch) bool {
+	clips := func(p params.Params) bool { return p.Model.Clipping == params.ClippingSum }
+	return clips(running) || slices.ContainsFunc(ended, func(e Epoch) bool { return clips(e.Params) })
+}
+
 // checkBudget applies G7: the ledger pays for one participation more.
 func (s *State) checkBudget(p *Participant) error {
 	if s.Params.Privacy.Participations(p.Spent) == 0 {

@@ -9,7 +9,6 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/mnist/evaluate"
 )
 
 // Round reports a closed round.
@@ -41,7 +40,7 @@ type follower struct {
 // Follow delivers every closed round from 0 to the last in order, through all
 // epochs that there are by then. It asks the first node, and the next one while
 // that does not answer. The evaluator may be nil: then no accuracy is measured.
-func Follow(ctx context.Context, n *Net, e *evaluate.Evaluator, each func(Round) error) error {
+func Follow(ctx context.Context, n *Net, e Evaluator, each func(Round) error) error {
 	f := &follower{poll: 20 * time.Millisecond}
 	for _, node := range n.Nodes {
 		c, err := client.New(node.RPC)
@@ -127,7 +126,7 @@ func retry[T any](ctx context.Context, f *follower, ask func(*client.Client) (T,
 }
 
 // ask reads a closed round.
-func ask(ctx context.Context, c *client.Client, epoch, t uint64, e *evaluate.Evaluator, a *account) (Round, error) {
+func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a *account) (Round, error) {
 	record, err := c.RoundOf(ctx, epoch, t)
 	if err != nil {
 		return Round{}, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/trainer"
 	"github.com/spdl/spdl/testnet/link"
 )
 
@@ -42,9 +43,14 @@ func Init(m Manifest) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Data != "" { // missing data is an error before there are homes
+	if m.Data != "" && len(m.Trainer) == 0 { // missing data is an error before there are homes
 		if _, err := node.LoadData(m.Data); err != nil {
 			return nil, err
+		}
+	}
+	if len(m.Trainer) > 0 {
+		if err := (trainer.Config{Argv: m.Trainer, Dir: m.TrainerDir}).Check(); err != nil {
+			return nil, fmt.Errorf("trainer: %w", err)
 		}
 	}
 	n := &Net{Manifest: m, Genesis: app.Genesis{Params: params, Seed: m.genesisSeed()}}
@@ -91,6 +97,7 @@ func (n *Net) add(i, rpc, p2p int) error {
 	a.Proposal.Wait, a.Proposal.StragglerWait, c.Consensus.TimeoutPropose = waits(m.Validators)
 	a.Worker.Part, a.Worker.Parts, a.Worker.PartitionSeed = i, m.Validators, m.Seed
 	a.Worker.Partition, a.Worker.Alpha = m.Partition, m.Alpha
+	a.Worker.Trainer, a.Worker.TrainerDir = m.Trainer, m.TrainerDir
 	if m.Data != "" {
 		dir, err := filepath.Abs(m.Data)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"os"
 	"time"
 
 	"github.com/cometbft/cometbft/types"
@@ -11,6 +12,7 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/trainer"
 	"github.com/spdl/spdl/testnet/attack"
 )
 
@@ -21,6 +23,14 @@ type Manifest struct {
 	Validators int `mapstructure:"validators"`
 	// Preset names the parameters. Default "default".
 	Preset string `mapstructure:"preset"`
+	// Params is a JSON file of parameters in place of a preset; a relative path in a
+	// manifest's file is relative to that.
+	Params string `mapstructure:"params"`
+	// Trainer is the program, with its arguments, of every node's participant for an
+	// external model, and TrainerDir where it is started. Default: the folder of the
+	// manifest's file.
+	Trainer    []string `mapstructure:"trainer"`
+	TrainerDir string   `mapstructure:"trainer_dir"`
 	// Rounds replaces the preset's number of rounds where it is not 0.
 	Rounds uint64 `mapstructure:"rounds"`
 	// Rule replaces the preset's aggregation rule where it is not "".
@@ -93,7 +103,7 @@ func (m *Manifest) fill() {
 	if m.Validators == 0 {
 		m.Validators = 4
 	}
-	if m.Preset == "" {
+	if m.Preset == "" && m.Params == "" {
 		m.Preset = preset.Names()[0]
 	}
 	if m.ChainID == "" {
@@ -130,6 +140,8 @@ func (m *Manifest) checkNet() error {
 		return fmt.Errorf("alpha is %g, want a number above 0", m.Alpha)
 	case len(m.ChainID) > types.MaxChainIDLen:
 		return fmt.Errorf("chain_id %q has %d bytes, at most %d", m.ChainID, len(m.ChainID), types.MaxChainIDLen)
+	case m.Preset != "" && m.Params != "":
+		return fmt.Errorf("preset %q and params %q, want one of them", m.Preset, m.Params)
 	case m.Home == "":
 		return fmt.Errorf("no home for the nodes")
 	}
@@ -182,11 +194,29 @@ func (m *Manifest) attack(i int) string {
 // MaxValidators bounds a localnet.
 const MaxValidators = 100
 
+// UseTrainer sets the trainer by a command line, which starts in the working directory.
+func (m *Manifest) UseTrainer(line string) (err error) {
+	m.Trainer = trainer.Argv(line)
+	m.TrainerDir, err = os.Getwd()
+	return err
+}
+
+// base returns the parameters before the manifest's own changes.
+func (m *Manifest) base() (params.Params, error) {
+	if m.Params != "" {
+		return preset.Load(m.Params)
+	}
+	return preset.New(m.Preset, m.Validators)
+}
+
 // params returns the chain's parameters.
 func (m *Manifest) params() (params.Params, error) {
-	p, err := preset.New(m.Preset, m.Validators)
+	p, err := m.base()
 	if err != nil {
 		return p, err
+	}
+	if external := p.Model.Kind == params.ModelExternal; external != (len(m.Trainer) > 0) {
+		return p, fmt.Errorf("model.kind is %q and trainer %q: a model of kind %q, and no other, needs a trainer", p.Model.Kind, m.Trainer, params.ModelExternal)
 	}
 	if m.Rounds > 0 {
 		p.Training.Rounds = m.Rounds

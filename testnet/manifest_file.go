@@ -27,13 +27,37 @@ func LoadManifest(path string) (Manifest, error) {
 	if err := node.OneLine(v.UnmarshalExact(&m)); err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
-	return m, nil
+	return m, m.from(path)
+}
+
+// from makes the paths of parameters and trainer absolute, from the folder of the
+// manifest's file.
+func (m *Manifest) from(path string) error {
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	if m.Params != "" && !filepath.IsAbs(m.Params) {
+		m.Params = filepath.Join(dir, m.Params)
+	}
+	if len(m.Trainer) > 0 && !filepath.IsAbs(m.TrainerDir) {
+		m.TrainerDir = filepath.Join(dir, m.TrainerDir)
+	}
+	return nil
 }
 
 var manifestTemplate = template.Must(template.New(manifestFile).Parse(`# The localnet in this folder, as spdl testnet init made it. Changing the net
 # here changes nothing; the perturbations are read at every start.
 validators = {{ .Validators }}
+{{- if .Params }}
+params = {{ printf "%q" .Params }}
+{{- else }}
 preset = {{ printf "%q" .Preset }}
+{{- end }}
+{{- if .Trainer }}
+trainer = [{{ range $i, $a := .Trainer }}{{ if $i }}, {{ end }}{{ printf "%q" $a }}{{ end }}]
+trainer_dir = {{ printf "%q" .TrainerDir }}
+{{- end }}
 rounds = {{ .Rounds }}
 rule = {{ printf "%q" .Rule }}
 tolerance = {{ .Tolerance }}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/node"
-	"github.com/spdl/spdl/mnist/evaluate"
 	"github.com/spdl/spdl/testnet/attack"
 )
 
@@ -72,17 +71,4 @@ func Open(home string) (*Net, error) {
 	}
 	n.Genesis, n.Warnings, err = node.CheckGenesis(doc)
 	return n, err
-}
-
-// Evaluator returns what measures the net's models, on the test set of its data; nil where nothing is
-// to be measured.
-func (n *Net) Evaluator(measure bool) (*evaluate.Evaluator, error) {
-	if !measure {
-		return nil, nil
-	}
-	data, err := node.LoadData(n.Manifest.Data)
-	if err != nil {
-		return nil, err
-	}
-	return evaluate.New(data.Test, n.Genesis.Params.Model)
 }

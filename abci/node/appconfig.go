@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/spdl/spdl/app/trainer"
 )
 
 // AppConfig is app.toml: a node's own settings. Nothing of it can change a
@@ -37,6 +39,10 @@ type WorkerConfig struct {
 	PartitionSeed uint64        `mapstructure:"partition_seed"`
 	TestSeed      uint64        `mapstructure:"test_seed"`
 	PollInterval  time.Duration `mapstructure:"poll_interval"`
+
+	Trainer        []string      `mapstructure:"trainer"`
+	TrainerDir     string        `mapstructure:"trainer_dir"`
+	TrainerTimeout time.Duration `mapstructure:"trainer_timeout"`
 
 	MaxEpsilon         float64 `mapstructure:"max_epsilon"`
 	MinNoiseMultiplier float64 `mapstructure:"min_noise_multiplier"`
@@ -98,7 +104,7 @@ func DefaultAppConfig() AppConfig {
 		Worker: WorkerConfig{
 			Enabled: true, KeyFile: "config/participant_key.json", Journal: "data/worker_journal.json",
 			Partition: PartitionIID, Alpha: 1, Parts: 1, PollInterval: 50 * time.Millisecond,
-			TrustPeriod: 7 * 24 * time.Hour, MaxAge: time.Minute,
+			TrainerTimeout: trainer.DefaultTimeout, TrustPeriod: 7 * 24 * time.Hour, MaxAge: time.Minute,
 		},
 		Proposal: ProposalConfig{Wait: time.Second, StragglerWait: 250 * time.Millisecond},
 		Pool:     PoolConfig{MaxBytes: 256 << 20},
@@ -135,6 +141,8 @@ func (w WorkerConfig) validate() error {
 		return fmt.Errorf("worker.alpha is %g, want above 0", w.Alpha)
 	case w.Parts < 1 || w.Part < 0 || w.Part >= w.Parts:
 		return fmt.Errorf("worker.part is %d of %d parts, want within [0, parts)", w.Part, w.Parts)
+	case w.TrainerTimeout <= 0:
+		return fmt.Errorf("worker.trainer_timeout is %v, want above 0", w.TrainerTimeout)
 	case !(w.MaxEpsilon >= 0) || !(w.MinNoiseMultiplier >= 0):
 		return fmt.Errorf("worker.max_epsilon is %g and min_noise_multiplier %g, want at least 0", w.MaxEpsilon, w.MinNoiseMultiplier)
 	}
@@ -190,6 +198,12 @@ alpha = {{ .Worker.Alpha }}
 part = {{ .Worker.Part }}
 parts = {{ .Worker.Parts }}
 partition_seed = {{ .Worker.PartitionSeed }}
+# The program that computes the gradients of an external model, and its arguments: no
+# shell reads them. It is started in trainer_dir, relative to the home, and ended where an
+# answer takes longer than trainer_timeout. docs/TRAINER.md says what it is asked.
+trainer = [{{ range $i, $a := .Worker.Trainer }}{{ if $i }}, {{ end }}{{ printf "%q" $a }}{{ end }}]
+trainer_dir = {{ printf "%q" .Worker.TrainerDir }}
+trainer_timeout = "{{ .Worker.TrainerTimeout }}"
 # Not 0: noise from this seed instead of the operating system. TEST CHAINS ONLY,
 # whoever knows the seed removes the noise.
 test_seed = {{ .Worker.TestSeed }}

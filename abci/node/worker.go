@@ -1,11 +1,14 @@
 package node
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"time"
 
 	"github.com/cometbft/cometbft/config"
 
+	"github.com/spdl/spdl/app/trainer"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/inputs"
@@ -34,7 +37,14 @@ func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data func(dir str
 	w := worker.Config{
 		Keys: keys, Reload: func() (worker.Keys, error) { return LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal), Policy: policy, Log: log,
 	}
+	if w.External, err = externalOf(c, a.Worker, log); err != nil {
+		return worker.Config{}, err
+	}
 	w.Data = func(t worker.Task) (mnist.Features, error) {
+		if w.External != nil {
+			return mnist.Features{}, fmt.Errorf("%w: worker.trainer is set, and the chain's model is %q, which this program trains itself: leave worker.trainer out, or name a chain whose model is external",
+				worker.ErrUnfit, t.Params.Model.Kind)
+		}
 		set, err := data(a.Worker.Data)
 		if err != nil {
 			return mnist.Features{}, err
@@ -54,6 +64,39 @@ func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data func(dir str
 		w.TestSeed = a.Worker.TestSeed
 	}
 	return w, nil
+}
+
+// UseTrainer sets the trainer by a command line, which starts in the working directory.
+func (w *WorkerConfig) UseTrainer(line string) (err error) {
+	w.Trainer = trainer.Argv(line)
+	w.TrainerDir, err = os.Getwd()
+	return err
+}
+
+// TrainerOf returns how the trainer of a home is started.
+func TrainerOf(c *config.Config, w WorkerConfig, log func(string, ...any)) trainer.Config {
+	return trainer.Config{
+		Argv: w.Trainer, Dir: InHome(c, w.TrainerDir), Timeout: w.TrainerTimeout, Log: log,
+		Share: trainer.Share{Data: w.Data, Part: w.Part, Parts: w.Parts, Partition: w.Partition, Alpha: w.Alpha, Seed: w.PartitionSeed},
+	}
+}
+
+// externalOf returns what starts the trainer of a home, nil where it names none.
+func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (func(context.Context, worker.Task) (worker.Examples, error), error) {
+	if len(w.Trainer) == 0 {
+		return nil, nil
+	}
+	conf := TrainerOf(c, w, log)
+	if err := conf.Check(); err != nil {
+		return nil, fmt.Errorf("worker.trainer: %w", err)
+	}
+	return func(ctx context.Context, t worker.Task) (worker.Examples, error) {
+		program, err := trainer.Start(ctx, conf, t.Params.Model, t.Params.Privacy.Clip)
+		if err != nil { // no interface around a nil pointer
+			return nil, err
+		}
+		return program, nil
+	}, nil
 }
 
 // keepIn keeps features in a folder, and logs how far a long computation is.

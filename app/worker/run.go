@@ -38,6 +38,9 @@ type Config struct {
 	// Data returns the participant's examples for the chain's model; called
 	// once an epoch.
 	Data func(Task) (mnist.Features, error)
+	// External starts the participant's own program for an external model; called once an
+	// epoch in place of Data. It may be nil.
+	External func(context.Context, Task) (Examples, error)
 	// Source is the secret randomness; nil for the operating system's, or for what
 	// TestSeed says where it is not 0, on test chains alone.
 	Source   *privacy.Source
@@ -226,30 +229,14 @@ func (w *worker) train(ctx context.Context) error {
 		return nil
 	}
 	epoch := w.task.Epoch
-	trainer, err := w.trainer()
+	trainer, err := w.trainer(ctx)
 	if err != nil {
 		return err
 	}
-	for !w.task.Finished && w.task.Epoch == epoch {
-		t, err := w.gradient(trainer)
-		switch {
-		case errors.Is(err, ErrBudget):
-			if !w.Follow {
-				w.Log(err.Error())
-				return nil
-			}
-			w.once(err.Error())
-		case errors.Is(err, ErrJournal): // the node is catching up
-			w.waiting(err)
-			if err := w.pause(ctx); err != nil {
-				return err
-			}
-		case err != nil:
-			return err
-		}
-		if err := w.deliver(ctx, t); err != nil {
-			return err
-		}
+	done, err := w.rounds(ctx, trainer, epoch)
+	trainer.close()
+	if done || err != nil {
+		return err
 	}
 	if w.task.Epoch == epoch {
 		w.Log("training is finished", "epoch", epoch, "rounds", w.task.Round)
@@ -259,45 +246,45 @@ func (w *worker) train(ctx context.Context) error {
 	return w.train(ctx)
 }
 
-func (w *worker) trainer() (*Trainer, error) {
-	if err := w.Source.Permit(w.task.Params.TestChain); err != nil {
-		return nil, err
-	}
-	if w.own = w.task.Params.Privacy; w.Policy != nil {
-		var err error
-		if w.own, err = w.Policy(*w.task); err != nil {
-			return nil, err
+// rounds takes a step a round, while the epoch's rounds are open. It reports whether the worker has
+// nothing more to do.
+func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (done bool, err error) {
+	for !w.task.Finished && w.task.Epoch == epoch {
+		t, err := w.gradient(ctx, trainer)
+		switch {
+		case errors.Is(err, errNoGradient):
+			w.once("no gradient, nothing signed and nothing spent: " + err.Error())
+			if _, err := w.next(ctx, w.Retry); err != nil {
+				return false, err
+			}
+			continue
+		case errors.Is(err, ErrBudget):
+			if !w.Follow {
+				w.Log(err.Error())
+				return true, nil
+			}
+			w.once(err.Error())
+		case errors.Is(err, ErrJournal): // the node is catching up
+			w.waiting(err)
+			if err := w.pause(ctx); err != nil {
+				return false, err
+			}
+		case err != nil:
+			return false, err
+		}
+		if err := w.deliver(ctx, t); err != nil {
+			return false, err
 		}
 	}
-	data, err := w.Data(*w.task)
-	if err != nil {
-		return nil, fmt.Errorf("training data: %w", err)
-	}
-	if most := mostExamples(w.task.Params.Privacy); data.Len() > most {
-		w.Log("more examples than the chain's batch allows: an even selection is trained on", "examples", data.Len(), "used", most)
-	}
-	trainer, err := NewTrainer(w.task.Params, data, w.Source)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
-	}
-	w.mu.Lock()
-	s, ok, err := w.journal.snapshot(w.task.Epoch)
-	w.mu.Unlock()
-	if err == nil && ok {
-		err = trainer.mechanism.Restore(s)
-	}
-	// With the journal lost, the chain knows of more releases: noise stands in for
-	// the momentum, or its norm would be another than validators expect.
-	if made := int(w.task.Participant.Releases); err == nil && trainer.mechanism.Releases() < made && w.task.Params.Privacy.NoiseFloor {
-		trainer.mechanism.Resume(made)
-		w.Log("momentum is lost, noise stands in for it", "releases", made)
-	}
-	return trainer, err
+	return false, nil
 }
+
+// errNoGradient means that a trainer of its own gave none, or too late.
+var errNoGradient = errors.New("no gradient")
 
 // gradient returns the round's one gradient: from the journal, or computed,
 // signed and put there; nil of the round that the worker sits out.
-func (w *worker) gradient(trainer *Trainer) (*tx.Tx, error) {
+func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error) {
 	if w.out(w.task.Epoch, w.task.Round) {
 		return nil, nil
 	}
@@ -321,7 +308,11 @@ func (w *worker) gradient(trainer *Trainer) (*tx.Tx, error) {
 			ErrBudget, w.own.Epsilon, w.own.Delta)
 	}
 	start := time.Now()
-	v, stats := trainer.Step(w.task.Model)
+	stats, err := w.compute(ctx, trainer)
+	if err != nil {
+		return nil, err
+	}
+	v := trainer.release()
 	body := &tx.Gradient{
 		Epoch: w.task.Epoch, Round: w.task.Round, Participant: w.task.Participant.Index, Payload: v.Encode(),
 		VrfProof: leader.Prove(keys.VRF, leader.Input(w.task.ChainID, w.task.Epoch, w.task.Round, w.task.Seed)),
@@ -338,7 +329,11 @@ func (w *worker) gradient(trainer *Trainer) (*tx.Tx, error) {
 	if err := w.journal.putGradient(t, after, w.own.Pay(spent), w.task.Participant.Participations); err != nil {
 		return nil, err
 	}
-	w.Log("gradient computed", "round", w.task.Round, "loss", stats.Loss, "took", time.Since(start))
+	said := []any{"round", w.task.Round, "took", time.Since(start)}
+	if !trainer.external {
+		said = append(said, "loss", stats.Loss)
+	}
+	w.Log("gradient computed", said...)
 	return t, nil
 }
 
@@ -354,22 +349,27 @@ func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 				w.Log("gradient not delivered", "round", w.task.Round, "err", err)
 			}
 		}
-		wait, cancel := context.WithTimeout(ctx, 4*w.Retry)
-		task, err := w.chain.Await(wait, w.public(), w.task)
-		cancel()
-		if err == nil {
-			w.task = task
-			w.rotated()
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if !errors.Is(err, context.DeadlineExceeded) {
-			w.waiting(err)
-			if err := w.pause(ctx); err != nil {
-				return err
-			}
+		if moved, err := w.next(ctx, 4*w.Retry); moved || err != nil {
+			return err
 		}
 	}
+}
+
+// next waits so long for the next round, and reports whether it is open now.
+func (w *worker) next(ctx context.Context, d time.Duration) (bool, error) {
+	wait, cancel := context.WithTimeout(ctx, d)
+	task, err := w.chain.Await(wait, w.public(), w.task)
+	cancel()
+	switch {
+	case err == nil:
+		w.task = task
+		w.rotated()
+		return true, nil
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return false, nil
+	}
+	w.waiting(err)
+	return false, w.pause(ctx)
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -24,18 +25,30 @@ func Shard(set mnist.Set, part []int, m params.Model, keep inputs.Keep) (mnist.F
 	return f, err
 }
 
+// Examples are a participant's own behind a model whose gradients another program computes.
+type Examples interface {
+	// Len returns their number.
+	Len() int
+	// ClippedSum sets dst to the sum of the gradients at x of the picked examples, each within
+	// the chain's clip norm. Where it fails, dst is of no use.
+	ClippedSum(ctx context.Context, dst, x []float64, picked []int) error
+	// Close ends the program.
+	Close()
+}
+
 // Trainer takes training steps on a participant's data. Not for concurrent use.
 type Trainer struct {
-	data      mnist.Features
-	model     *model.Model
+	clipped   func(ctx context.Context, dst, x []float64, picked []int) (model.Stats, error)
+	external  bool // the steps are another program's: they may fail, and take long
+	close     func()
+	have, use int // examples
 	mechanism *privacy.Mechanism
 	source    *privacy.Source
 	privacy   params.Privacy
 	sum       []float64
-	x         []float32 // the batch
-	labels    []uint8
 	picked    []int
 	noise     float64
+	drawn     *place // for which picked was drawn and no gradient made yet
 }
 
 // NewTrainer prepares the steps of an epoch. The source is the participant's
@@ -48,18 +61,48 @@ func NewTrainer(p params.Params, data mnist.Features, source *privacy.Source) (*
 	if data.Len() == 0 || data.Inputs != int(p.Model.Inputs) {
 		return nil, fmt.Errorf("%d examples of %d inputs, want at least 1 of %d", data.Len(), data.Inputs, p.Model.Inputs)
 	}
-	if p.Privacy.SamplingRate == 0 && data.Len() < int(p.Privacy.Batch) {
-		return nil, fmt.Errorf("%d examples, the chain's fixed batch takes %d", data.Len(), p.Privacy.Batch)
-	}
-	if most := mostExamples(p.Privacy); data.Len() > most {
-		data = cut(data, most)
-	}
-	grid := p.Grid.Lattice()
-	mechanism, err := privacy.New(mechanismConfig(p.Privacy), grid, m.Dim(), source)
+	t, err := newTrainer(p, data.Len(), source)
 	if err != nil {
 		return nil, err
 	}
-	return &Trainer{data: data, model: m, mechanism: mechanism, source: source, privacy: p.Privacy, sum: make([]float64, m.Dim())}, nil
+	var x []float32 // the batch
+	var labels []uint8
+	t.clipped = func(_ context.Context, dst, at []float64, picked []int) (model.Stats, error) {
+		x, labels = data.Batch(x[:0], labels[:0], picked)
+		return m.ClippedSum(dst, at, x, labels, p.Privacy.Clip), nil
+	}
+	t.close = func() {}
+	return t, nil
+}
+
+// newExternal prepares the steps of an epoch with an external model. The trainer closes the
+// examples.
+func newExternal(p params.Params, examples Examples, source *privacy.Source) (*Trainer, error) {
+	t, err := newTrainer(p, examples.Len(), source)
+	if err != nil {
+		examples.Close()
+		return nil, err
+	}
+	t.external, t.close = true, examples.Close
+	t.clipped = func(ctx context.Context, dst, x []float64, picked []int) (model.Stats, error) {
+		return model.Stats{}, examples.ClippedSum(ctx, dst, x, picked)
+	}
+	return t, nil
+}
+
+// newTrainer prepares what all trainers of so many examples have.
+func newTrainer(p params.Params, have int, source *privacy.Source) (*Trainer, error) {
+	if p.Privacy.SamplingRate == 0 && have < int(p.Privacy.Batch) {
+		return nil, fmt.Errorf("%d examples, the chain's fixed batch takes %d", have, p.Privacy.Batch)
+	}
+	d := p.Model.Dim()
+	mechanism, err := privacy.New(mechanismConfig(p.Privacy), p.Grid.Lattice(), d, source)
+	if err != nil {
+		return nil, err
+	}
+	return &Trainer{
+		have: have, use: min(have, mostExamples(p.Privacy)), mechanism: mechanism, source: source, privacy: p.Privacy, sum: make([]float64, d),
+	}, nil
 }
 
 // mostExamples returns how many the chain's batch allows: with more, vectors would be
@@ -71,29 +114,41 @@ func mostExamples(p params.Privacy) int {
 	return int(float64(p.Batch) / p.SamplingRate)
 }
 
-// cut thins a data set out, evenly, to a number of examples.
-func cut(data mnist.Features, most int) mnist.Features {
-	picked := make([]int, most)
-	for i := range picked {
-		picked[i] = i * data.Len() / most
-	}
-	x, labels := data.Batch(nil, nil, picked)
-	return mnist.Features{X: x, Labels: labels, Inputs: data.Inputs}
+// Step computes the participant's gradient at x: a secret batch, the sum of
+// the clipped per-example gradients, the mechanism. It is not for trainers of an external model.
+func (t *Trainer) Step(x []float64) (gradients.Vector, model.Stats) {
+	stats, _ := t.compute(context.Background(), place{}, x) // fails with an external model alone
+	return t.release(), stats
 }
 
-// Step computes the participant's gradient at x: a secret batch, the sum of
-// the clipped per-example gradients, the mechanism.
-func (t *Trainer) Step(x []float64) (gradients.Vector, model.Stats) {
-	if t.privacy.SamplingRate > 0 {
-		t.picked = privacy.PoissonSample(t.picked[:0], t.data.Len(), t.privacy.SamplingRate, t.source)
-	} else {
-		t.picked = privacy.FixedSample(t.picked[:0], t.data.Len(), int(t.privacy.Batch), t.source)
+// compute computes the sum for a round. After a failure the round's batch stays as it was drawn:
+// whether a trainer fails may depend on the batch, and must not choose it.
+func (t *Trainer) compute(ctx context.Context, at place, x []float64) (model.Stats, error) {
+	if t.drawn == nil || *t.drawn != at {
+		t.draw()
+		t.drawn = &at
 	}
-	t.x, t.labels = t.data.Batch(t.x[:0], t.labels[:0], t.picked)
-	stats := t.model.ClippedSum(t.sum, x, t.x, t.labels, t.privacy.Clip)
+	return t.clipped(ctx, t.sum, x, t.picked)
+}
+
+// release makes the round's gradient of the sum. It spends privacy.
+func (t *Trainer) release() gradients.Vector {
+	t.drawn = nil
 	v, report := t.mechanism.Release(t.sum)
 	t.noise = report.NoiseStd
-	return v, stats
+	return v
+}
+
+// draw picks the batch. Of more examples than are used it takes an even selection.
+func (t *Trainer) draw() {
+	if t.privacy.SamplingRate > 0 {
+		t.picked = privacy.PoissonSample(t.picked[:0], t.use, t.privacy.SamplingRate, t.source)
+	} else {
+		t.picked = privacy.FixedSample(t.picked[:0], t.use, int(t.privacy.Batch), t.source)
+	}
+	for i, k := range t.picked {
+		t.picked[i] = int(int64(k) * int64(t.have) / int64(t.use))
+	}
 }
 
 // NoiseStd returns the standard deviation of the noise in each coordinate of the last gradient. With

@@ -22,6 +22,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/report"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/testnet"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/top"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/trainer"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/tx"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/verify"
 )
@@ -48,7 +49,7 @@ func rootCommand(out, errs io.Writer) *cobra.Command {
 	root.AddCommand(
 		node.Init(), node.Start(), node.Worker(), node.ShowNodeID(), node.ShowValidator(), node.Version(), node.Reset(),
 		testnet.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(), query.Commands(), query.NodeStatus(), top.Command(),
-		model.Commands(), verify.Commands(), audit.Commands(), explorer.Command(),
+		trainer.New(), trainer.Commands(), model.Commands(), verify.Commands(), audit.Commands(), explorer.Command(),
 		plan.Command(), plan.Rules(), experiment.Command(), report.Command(),
 	)
 	command.CheckArgs(root)

@@ -25,6 +25,9 @@ func On(test func() (mnist.Set, error)) Evaluate {
 	var of params.Model
 	var evaluator *evaluate.Evaluator
 	return func(m params.Model, parameters []float64) (accuracy, loss float64, err error) {
+		if m.Kind == params.ModelExternal {
+			return 0, 0, evaluate.ErrExternal
+		}
 		if evaluator == nil || !m.Equal(of) {
 			set, err := test()
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/trainer"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
 	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
@@ -45,6 +46,7 @@ node does not keep is computed again from the nearest state and the blocks.`,
 	cmd.Flags().String("out", "", "file to write, - for standard output (default: model-EPOCH-ROUND.FORMAT)")
 	cmd.Flags().Bool("eval", false, "measure the accuracy on the test set and put it on the card")
 	cmd.Flags().String("data", "", "folder of IDX files to measure on (default: the embedded MNIST)")
+	trainerFlag(cmd)
 	cmd.Flags().Duration("timeout", 10*time.Minute, "time for all questions")
 	command.Values(cmd, "format", modelfile.Formats()...)
 	return cmd
@@ -59,6 +61,11 @@ type exportOptions struct {
 	Out             string `mapstructure:"out"`
 	Eval            bool   `mapstructure:"eval"`
 	Data            string `mapstructure:"data"`
+	Trainer         string `mapstructure:"trainer"`
+}
+
+func trainerFlag(cmd *cobra.Command) {
+	cmd.Flags().String("trainer", "", "program, with arguments, that measures an external model, as \"python3 train.py\"")
 }
 
 // check returns --epoch and --round as arguments.
@@ -103,7 +110,7 @@ func runExport(r *command.Run, o *exportOptions, _ []string) error {
 		return err
 	}
 	if o.Eval {
-		accuracy, tested, err := measure(f, o.Data)
+		accuracy, tested, err := measure(ctx, r, f, o.Data, o.Trainer)
 		if err != nil {
 			return err
 		}
@@ -135,8 +142,11 @@ func runExport(r *command.Run, o *exportOptions, _ []string) error {
 }
 
 // measure returns the accuracy of a model on the test set in a folder, or on the
-// embedded one.
-func measure(f *modelfile.File, dir string) (accuracy float64, tested string, err error) {
+// embedded one; an external model's as its trainer measures it.
+func measure(ctx context.Context, r *command.Run, f *modelfile.File, dir, program string) (accuracy float64, tested string, err error) {
+	if f.Card.Model.Kind == params.ModelExternal {
+		return ask(ctx, r, f, dir, program)
+	}
 	data, err := node.LoadData(dir)
 	if err != nil {
 		return 0, "", err
@@ -153,8 +163,26 @@ func measure(f *modelfile.File, dir string) (accuracy float64, tested string, er
 	return measured.Accuracy, tested + ", " + strconv.Itoa(data.Test.Len()) + " test images", err
 }
 
+// ask starts a trainer and returns what it measures.
+func ask(ctx context.Context, r *command.Run, f *modelfile.File, data, program string) (accuracy float64, tested string, err error) {
+	if program == "" {
+		return 0, "", command.Usage(errors.New("the model is external, and its trainer measures it: name it with --trainer, as in --trainer \"python3 train.py\""))
+	}
+	t, err := trainer.Start(ctx, trainer.Config{
+		Argv: trainer.Argv(program), Share: trainer.Share{Data: data, Parts: 1},
+		Log: func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) },
+	}, f.Card.Model, 0)
+	if err != nil {
+		return 0, "", err
+	}
+	defer t.Close()
+	e, err := t.Evaluate(ctx, f.Parameters)
+	return e.Accuracy, fmt.Sprintf("%d test examples of the trainer", e.Examples), err
+}
+
 type evalOptions struct {
-	Data string `mapstructure:"data"`
+	Data    string `mapstructure:"data"`
+	Trainer string `mapstructure:"trainer"`
 }
 
 func modelEval() *cobra.Command {
@@ -170,7 +198,7 @@ func modelEval() *cobra.Command {
 		if err := f.Check(); err != nil {
 			return fmt.Errorf("%s: %w", args[0], err)
 		}
-		accuracy, tested, err := measure(f, o.Data)
+		accuracy, tested, err := measure(r.Context, r, f, o.Data, o.Trainer)
 		if err != nil {
 			return err
 		}
@@ -185,6 +213,7 @@ func modelEval() *cobra.Command {
 		})
 	})
 	cmd.Flags().String("data", "", "folder of IDX files (default: the embedded MNIST)")
+	trainerFlag(cmd)
 	return cmd
 }
 
@@ -205,6 +234,9 @@ func CardText(w io.Writer, c modelfile.Card) error {
 	}
 	if c.Accuracy != nil {
 		accuracy = fmt.Sprintf("%.4f on %s (the exporter's word, not proven)", *c.Accuracy, command.Plain(c.Tested))
+	}
+	if c.Model.Clipping == params.ClippingSum {
+		epsilon += "; " + query.TrainerClips
 	}
 	_, err := fmt.Fprintf(w, "model         %s, %d parameters, hash %s\nround         %d of epoch %d, %d planned, closed at height %d by %d gradients\npreset        %s\nrule          %s\nparticipants  %d, %d Byzantine at most\nepsilon       %s\naccuracy      %s\nproof         header %d of %s, app hash %s\n",
 		command.Plain(c.Model.Kind)+featuresText(c.Model.Features), c.Model.Dim(), c.ModelHash, c.Round, c.Epoch, c.Rounds, c.Closed, c.Included, command.Plain(c.Preset), command.Plain(c.Rule),

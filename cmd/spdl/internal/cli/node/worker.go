@@ -28,6 +28,7 @@ func Worker() *cobra.Command {
 	command.NodeFlag(cmd)
 	cmd.Flags().Bool("follow", false, "wait for the next epoch when training is finished")
 	cmd.Flags().String("key", "", "participant key file (default: worker.key_file of app.toml)")
+	cmd.Flags().String("trainer", "", "program, with arguments, that computes the gradients of an external model, as \"python3 train.py\" (default: worker.trainer of app.toml)")
 	cmd.Flags().String("log-level", "info", "log level")
 	return cmd
 }
@@ -37,6 +38,7 @@ type workerOptions struct {
 	LogLevel     `mapstructure:",squash"`
 	Follow       bool   `mapstructure:"follow"`
 	Key          string `mapstructure:"key"`
+	Trainer      string `mapstructure:"trainer"`
 }
 
 func runWorker(r *command.Run, o *workerOptions, _ []string) error {
@@ -54,6 +56,11 @@ func runWorker(r *command.Run, o *workerOptions, _ []string) error {
 	}
 	if o.Key != "" {
 		a.Worker.KeyFile = o.Key
+	}
+	if o.Trainer != "" {
+		if err := a.Worker.UseTrainer(o.Trainer); err != nil {
+			return err
+		}
 	}
 	keys, err := node.LoadKeys(node.InHome(c, a.Worker.KeyFile))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 
@@ -38,6 +39,9 @@ func queryPrivacy() *cobra.Command {
 // TestChain stands beside every epsilon of a test chain.
 const TestChain = "TEST CHAIN ONLY: noise may be known, nothing is private"
 
+// TrainerClips stands beside every epsilon that rests on the participants' own programs.
+const TrainerClips = "clipped by the trainer: epsilon holds if each participant's trainer clips as it should"
+
 // spentText returns an epsilon as text, or says that there is none.
 func spentText(epsilon *float64) string {
 	if epsilon == nil {
@@ -58,8 +62,16 @@ func PrivacyText(w io.Writer, all []abci.Spend) error {
 		guaranteed, known = guaranteed && s.Guarantee, known && s.Epsilon != nil
 		fmt.Fprintf(t, "%d\t%q\t%d\t%s\t%g\t%g\t%s\n", s.Participant, s.Moniker, s.Participations, epsilon, s.Budget, s.Delta, left)
 	}
-	if err := t.Flush(); err != nil || guaranteed {
+	if err := t.Flush(); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(all, func(s abci.Spend) bool { return s.TrainerClips }) {
+		if _, err := fmt.Fprintln(w, TrainerClips); err != nil {
+			return err
+		}
+	}
+	if guaranteed {
+		return nil
 	}
 	why := TestChain
 	if !known {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -134,15 +133,11 @@ func (o *Options) account(p *params.Params) error {
 		asked, p.Training.Rounds, cost, p.Privacy.Delta)
 }
 
-// readParams reads the file of --params. A mistake in it is wrong use. Unknown fields are
-// refused: a misspelt one must not become its zero value.
-func readParams(file string) (p params.Params, err error) {
-	data, err := os.ReadFile(file)
+// readParams reads the file of --params. A mistake in it is wrong use.
+func readParams(file string) (params.Params, error) {
+	p, err := preset.Load(file)
 	if err != nil {
-		return p, command.Usage(fmt.Errorf("--params: %w", err))
+		err = command.Usage(fmt.Errorf("--params: %w", err))
 	}
-	if err := command.DecodeStrict(data, &p); err != nil {
-		return p, command.Usage(fmt.Errorf("--params %s: %w", file, err))
-	}
-	return p, nil
+	return p, err
 }

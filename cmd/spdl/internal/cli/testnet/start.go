@@ -124,10 +124,11 @@ type localnet interface {
 
 // run starts the nodes, follows the rounds to the last and stops the nodes, with --stay when ctx ends.
 func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, report *testnet.Reporter) error {
-	e, err := n.Evaluator(!o.NoEval)
+	e, done, err := n.Evaluator(ctx, !o.NoEval)
 	if err != nil {
 		return err
 	}
+	defer done()
 	pages, err := o.openPages(n)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"reflect"
 	"strings"
 
@@ -29,6 +30,8 @@ func manifestFlags(cmd *cobra.Command) {
 	f.Int("validators", 4, "nodes, each a validator with its worker")
 	f.Uint64("rounds", 0, "rounds (default: the preset's)")
 	f.String("preset", preset.Names()[0], "parameters: "+strings.Join(preset.Names(), ", "))
+	f.String("params", "", "JSON file of parameters in place of a preset")
+	f.String("trainer", "", "program, with arguments, that computes the gradients of an external model, as \"python3 train.py\"")
 	f.String("rule", "", "aggregation rule (default: the preset's)")
 	f.Int64("tolerance", 0, "delta: grid steps that a leader's aggregate may be off in a coordinate (default: 0, it must be exact)")
 	f.String("data", "", "folder of IDX files in MNIST's format (default: the embedded MNIST)")
@@ -49,6 +52,8 @@ type manifestOptions struct {
 	Validators *int     `mapstructure:"validators"`
 	Rounds     *uint64  `mapstructure:"rounds"`
 	Preset     *string  `mapstructure:"preset"`
+	Params     *string  `mapstructure:"params"`
+	Trainer    *string  `mapstructure:"trainer"`
 	Rule       *string  `mapstructure:"rule"`
 	Tolerance  *int64   `mapstructure:"tolerance"`
 	Data       *string  `mapstructure:"data"`
@@ -77,11 +82,32 @@ func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) 
 	m.Preset, m.Rule, m.Data = command.Or(o.Preset, m.Preset), command.Or(o.Rule, m.Rule), command.Or(o.Data, m.Data)
 	m.Tolerance = command.Or(o.Tolerance, m.Tolerance)
 	m.Partition, m.Alpha = command.Or(o.Partition, m.Partition), command.Or(o.Alpha, m.Alpha)
+	if err := o.external(&m); err != nil {
+		return m, err
+	}
 	m.Neighbours, m.ChainID = command.Or(o.Neighbours, m.Neighbours), command.Or(o.ChainID, m.ChainID)
 	if err := m.Check(); err != nil {
 		return m, command.Usage(err)
 	}
 	return m, nil
+}
+
+// external puts the options of an external model into the manifest. Their paths are relative to
+// the working directory.
+func (o *manifestOptions) external(m *testnet.Manifest) (err error) {
+	if o.Preset != nil {
+		m.Params = ""
+	}
+	if o.Params != nil {
+		m.Preset = command.Or(o.Preset, "")
+		if m.Params, err = filepath.Abs(*o.Params); err != nil {
+			return err
+		}
+	}
+	if o.Trainer != nil {
+		err = m.UseTrainer(*o.Trainer)
+	}
+	return err
 }
 
 // given lists the options that describe a net and were given.

@@ -1,0 +1,246 @@
+package trainer
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/spdl/spdl/app/params"
+)
+
+// Finding is what a check found of one demand.
+type Finding struct {
+	Demand string `json:"demand"`
+	Met    bool   `json:"met"`
+	// Note says what was seen, and where the demand is not met what that means.
+	Note string `json:"note"`
+}
+
+// Report is what Inspect found.
+type Report struct {
+	Findings []Finding `json:"findings"`
+	Examples int       `json:"examples"`
+	Batch    int       `json:"batch"`   // examples of the batches that were asked for
+	StepMS   float64   `json:"step_ms"` // for one of them
+	// Refuted reports that a demand is not met. That all are met proves nothing: the
+	// trainer was asked about a few batches.
+	Refuted bool `json:"refuted"`
+}
+
+// How far float32 may bring two computations of the same row apart: of its norm, and beside it.
+const (
+	tolerance = 1e-3
+	looks     = 8 // examples that are looked at alone
+)
+
+// inspection is a running check.
+type inspection struct {
+	t      *Trainer
+	x      []float64
+	batch  []int
+	random *rand.Rand
+	report Report
+}
+
+// Inspect starts a trainer and asks it what a trainer that breaks the guarantee would answer
+// wrongly. The error is of the trainer's configuration; what the trainer does wrong is in the
+// report.
+func Inspect(ctx context.Context, c Config, m params.Model, clip float64, batch int, seed uint64) (Report, error) {
+	if err := c.Check(); err != nil {
+		return Report{}, err
+	}
+	c.Pause = time.Nanosecond // it is asked again at once
+	t, err := Start(ctx, c, m, clip)
+	if err != nil {
+		return Report{Refuted: true, Findings: []Finding{{"it starts and answers HELLO", false, err.Error()}}}, nil
+	}
+	defer t.Close()
+	i := &inspection{t: t, random: rand.New(rand.NewPCG(seed, 0))}
+	i.x = make([]float64, m.Dim())
+	for j := range i.x {
+		i.x[j] = 0.1 * i.random.NormFloat64()
+	}
+	i.batch = i.random.Perm(t.Len())[:min(max(batch, 2), t.Len())]
+	i.report.Examples, i.report.Batch = t.Len(), len(i.batch)
+	i.note("it starts and answers HELLO", nil, fmt.Sprintf("%d examples", t.Len()))
+	for _, look := range []struct {
+		demand string
+		of     func(context.Context) (string, error)
+	}{
+		{"an empty batch gives 0", i.empty},
+		{"a batch is answered in time", i.whole},
+		{"the same question gets the same answer", i.repeated},
+		{"the order of the batch does not matter", i.shuffled},
+		{"an example alone is within the clip norm", i.alone},
+		{"without one example the sum changes by that example's gradient", i.without},
+		{"examples differ in their gradients", i.distinct},
+		{"EVALUATE", i.evaluated},
+	} {
+		note, err := look.of(ctx)
+		if ctx.Err() != nil {
+			return i.report, ctx.Err()
+		}
+		i.note(look.demand, err, note)
+	}
+	return i.report, nil
+}
+
+func (i *inspection) note(demand string, err error, note string) {
+	if err != nil {
+		i.report.Refuted = true
+		note = err.Error()
+	}
+	i.report.Findings = append(i.report.Findings, Finding{demand, err == nil, note})
+}
+
+// sum returns the sum over a batch as the trainer gives it, which with rows is not clipped.
+func (i *inspection) sum(ctx context.Context, picked []int) ([]float64, error) {
+	out := make([]float64, len(i.x))
+	if i.t.model.Clipping == params.ClippingSum {
+		return out, i.t.ClippedSum(ctx, out, i.x, picked)
+	}
+	err := i.t.use(ctx, func(ctx context.Context, k *child) error {
+		return k.ask(ctx, frameGradient, request(i.x, picked), func(r *bufio.Reader) error {
+			return i.t.each(r, len(out), len(picked), func(row []float64, _ float64) {
+				for j, v := range row {
+					out[j] += v
+				}
+			})
+		})
+	})
+	return out, err
+}
+
+func (i *inspection) empty(ctx context.Context) (string, error) {
+	s, err := i.sum(ctx, nil)
+	if err == nil && norm(s) != 0 {
+		err = fmt.Errorf("the sum of no example has norm %g: something is added that is no example's", norm(s))
+	}
+	return "", err
+}
+
+func (i *inspection) whole(ctx context.Context) (string, error) {
+	start := time.Now()
+	_, err := i.sum(ctx, i.batch)
+	i.report.StepMS = float64(time.Since(start).Microseconds()) / 1000
+	return fmt.Sprintf("%d examples took %.0f ms", len(i.batch), i.report.StepMS), err
+}
+
+// same compares two sums over the whole batch.
+func (i *inspection) same(ctx context.Context, other []int, meaning string) (string, error) {
+	a, err := i.sum(ctx, i.batch)
+	if err != nil {
+		return "", err
+	}
+	b, err := i.sum(ctx, other)
+	if err == nil && !near(a, b, norm(a)) {
+		err = fmt.Errorf("the sums differ by %.3g of their norm: %s", distance(a, b)/norm(a), meaning)
+	}
+	return "", err
+}
+
+func (i *inspection) repeated(ctx context.Context) (string, error) {
+	return i.same(ctx, i.batch, "the trainer is random (dropout, augmentation), or keeps something from one step to the next")
+}
+
+func (i *inspection) shuffled(ctx context.Context) (string, error) {
+	other := make([]int, len(i.batch))
+	for k, at := range i.random.Perm(len(i.batch)) {
+		other[at] = i.batch[k]
+	}
+	return i.same(ctx, other, "an example's gradient depends on its place in the batch")
+}
+
+func (i *inspection) alone(ctx context.Context) (string, error) {
+	most := 0.0
+	for _, k := range i.batch[:min(looks, len(i.batch))] {
+		s, err := i.sum(ctx, []int{k})
+		if err != nil {
+			return "", err
+		}
+		most = max(most, norm(s))
+	}
+	if i.t.model.Clipping == params.ClippingSum {
+		return fmt.Sprintf("the largest norm of %d is %.4g, clipped to %g", min(looks, len(i.batch)), most, i.t.clip), nil
+	}
+	return fmt.Sprintf("SPDL clips to %g, the largest norm of %d before is %.4g", i.t.clip, min(looks, len(i.batch)), most), nil
+}
+
+// without compares what an example adds to a batch with what it gives alone: they differ where
+// rows see each other, as with batch normalisation, and where a sum is no sum.
+func (i *inspection) without(ctx context.Context) (string, error) {
+	whole, err := i.sum(ctx, i.batch)
+	if err != nil {
+		return "", err
+	}
+	worst := 0.0
+	for at, k := range i.batch[:min(looks, len(i.batch))] {
+		rest, err := i.sum(ctx, append(append([]int(nil), i.batch[:at]...), i.batch[at+1:]...))
+		if err != nil {
+			return "", err
+		}
+		one, err := i.sum(ctx, []int{k})
+		if err != nil {
+			return "", err
+		}
+		change := make([]float64, len(whole))
+		for j := range change {
+			change[j] = whole[j] - rest[j]
+		}
+		worst = max(worst, norm(change))
+		if !near(change, one, max(norm(one), norm(whole))) {
+			return "", fmt.Errorf("example %d changes the sum of %d by norm %.4g, alone it has %.4g, and the two are %.4g apart: an example's gradient depends on the others (batch normalisation, a mean over the batch)",
+				k, len(i.batch), norm(change), norm(one), distance(change, one))
+		}
+	}
+	return fmt.Sprintf("the largest change is %.4g", worst), nil
+}
+
+func (i *inspection) distinct(ctx context.Context) (string, error) {
+	var first []float64
+	for n, k := range i.batch[:min(looks, len(i.batch))] {
+		s, err := i.sum(ctx, []int{k})
+		if err != nil {
+			return "", err
+		}
+		if n == 0 {
+			first = s
+		} else if !near(first, s, norm(first)) {
+			return "", nil
+		}
+	}
+	return "", fmt.Errorf("%d examples have one and the same gradient: the trainer does not look at the indices", min(looks, len(i.batch)))
+}
+
+func (i *inspection) evaluated(ctx context.Context) (string, error) {
+	e, err := i.t.Evaluate(ctx, i.x)
+	if errors.Is(err, ErrUnmeasured) {
+		return "not offered: the accuracy is shown as not measured", nil
+	}
+	return fmt.Sprintf("accuracy %.4f on %d examples at random parameters", e.Accuracy, e.Examples), err
+}
+
+// near reports whether two vectors are the same but for the rounding of float32.
+func near(a, b []float64, scale float64) bool {
+	return distance(a, b) <= tolerance*scale
+}
+
+func distance(a, b []float64) float64 {
+	square := 0.0
+	for j := range a {
+		square += (a[j] - b[j]) * (a[j] - b[j])
+	}
+	return math.Sqrt(square)
+}
+
+func norm(a []float64) float64 {
+	square := 0.0
+	for _, v := range a {
+		square += v * v
+	}
+	return math.Sqrt(square)
+}

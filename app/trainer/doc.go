@@ -1,0 +1,9 @@
+// Package trainer runs a participant's own training program and speaks the protocol of
+// docs/TRAINER.md with it: it asks for the gradients of examples and clips them, or takes
+// a sum that the program has clipped. The program never sees keys, noise or the ledger, and
+// it never picks the batch.
+//
+// A program that ends, is late, or answers with a wrong length or with what is no number is
+// ended and started again, later after each failure; the call that met it fails, and nothing
+// of the answer is used.
+package trainer

@@ -1,0 +1,17 @@
+//go:build unix
+
+package trainer
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// grouped puts a child at the head of a process group, so that what it starts ends with it
+// and the terminal's Ctrl-C does not reach it: its parent ends it in order.
+func grouped(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// terminate asks the group of a child to end; kill ends it.
+func terminate(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
+func kill(p *os.Process)      { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""A linear model in pure Python, right or wrong in one way: python3 study.py MODE."""
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../cmd/spdl/templates/common"))
+import spdl_trainer as spdl
+
+MODE = sys.argv[1]
+N, D = 50, 6
+
+
+def norm(v):
+    return sum(x * x for x in v) ** 0.5
+
+
+class Study:
+    def __init__(self, hello):
+        if MODE == "crash-at-start":
+            raise RuntimeError("no data")
+        if MODE == "share":
+            print("share", hello.share, hello.config, hello.tensors[0]["name"])
+        self.examples = N
+        if MODE == "restart":  # other data after a restart
+            marker = sys.argv[2]
+            self.examples = N + os.path.exists(marker)
+            open(marker, "w").close()
+        self.calls = 0
+        self.x = [[((7 * i + 3 * j) % 11) / 5 - 1 for j in range(D)] for i in range(N)]
+        self.y = [i % 3 - 1.0 for i in range(N)]
+
+    def rows(self, parameters, indices):
+        out = []
+        for i in indices:
+            error = sum(p * x for p, x in zip(parameters, self.x[i])) - self.y[i]
+            out.append([3 * error * x for x in self.x[i]])
+        return out
+
+    def gradients(self, parameters, indices):
+        self.calls += 1
+        if MODE == "slow":
+            time.sleep(60)
+        if MODE == "deaf":
+            import signal
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            time.sleep(60)
+        if MODE == "crash":
+            os._exit(3)
+        if MODE == "exception":
+            raise ValueError("bad batch")
+        if MODE == "indices":
+            indices = range(len(indices))
+        rows = self.rows(parameters, indices)
+        if MODE == "batch-norm" and rows:
+            mean = [sum(c) / len(rows) for c in zip(*rows)]
+            rows = [[v - m for v, m in zip(r, mean)] for r in rows]
+        if MODE == "nan":
+            rows[0][0] = float("nan")
+        if MODE == "length":
+            rows = [r[:-1] for r in rows]
+        if MODE == "order":
+            rows = [[v * (1 + k) for v in r] for k, r in enumerate(rows)]
+        if MODE == "random":
+            import random
+            rows = [[v * random.random() for v in r] for r in rows]
+        return rows
+
+    def clipped_sum(self, parameters, indices, clip):
+        rows = self.gradients(parameters, indices)
+        if MODE != "clip":
+            rows = [[v * min(1, clip * 0.999999 / max(norm(r), 1e-9)) for v in r] for r in rows]
+        total = [sum(c) for c in zip(*rows)]
+        if MODE == "sum-length":
+            total.append(0)
+        if MODE == "momentum":
+            total = [t * 0.9 ** self.calls for t in total]
+        return total
+
+
+class Measured(Study):
+    def evaluate(self, parameters):
+        return 1.5, 0.25 if MODE == "measured" else 7, 8
+
+
+if MODE == "leak":  # what a trainer without spdl_trainer.py may do
+    print("epoch 1 of 10, loss 0.5", flush=True)
+    time.sleep(60)
+if MODE == "huge":
+    sys.stdout.buffer.write(b"H\xff\xff\xff\xff")
+    sys.stdout.buffer.flush()
+    time.sleep(60)
+spdl.serve(Measured if MODE in ("measured", "mismeasured") else Study)

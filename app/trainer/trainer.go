@@ -1,0 +1,274 @@
+package trainer
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/privacy"
+)
+
+// ErrTrainer is wrapped by every failure of a trainer's program.
+var ErrTrainer = errors.New("trainer failed")
+
+// ErrUnmeasured means that a trainer evaluates no models.
+var ErrUnmeasured = errors.New("the trainer does not evaluate")
+
+// Defaults of a Config.
+const (
+	DefaultTimeout = 2 * time.Minute
+	firstPause     = time.Second
+	longestPause   = time.Minute
+)
+
+// Config says how a trainer is started.
+type Config struct {
+	Argv    []string      // program and arguments; no shell reads them
+	Dir     string        // working directory
+	Timeout time.Duration // for an answer, and for the start. Default DefaultTimeout
+	Pause   time.Duration // before the first restart; twice as long after each. Default 1 s
+	Share   Share
+	Log     func(message string, keyvals ...any) // hears what the trainer writes to standard error; may be nil
+}
+
+// Check returns an error where the program is not there.
+func (c Config) Check() error {
+	if len(c.Argv) == 0 {
+		return fmt.Errorf("no trainer is named")
+	}
+	path := c.Argv[0]
+	if !strings.ContainsRune(path, filepath.Separator) {
+		_, err := exec.LookPath(path)
+		return err
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(c.Dir, path)
+	}
+	if _, err := exec.LookPath(path); err != nil {
+		return fmt.Errorf("%w: a script needs a first line as #!/usr/bin/env python3 and the permission to be executed (chmod +x), or is the argument of its interpreter", err)
+	}
+	return nil
+}
+
+// Trainer is a participant's training program. It is safe for concurrent use; one call
+// at a time is made of it.
+type Trainer struct {
+	config Config
+	model  params.Model
+	clip   float64
+
+	mu       sync.Mutex
+	child    *child // nil where none runs
+	answer   answer
+	failures int       // since the last success
+	after    time.Time // no start before
+}
+
+// Start starts the trainer of a model, whose examples' gradients are clipped to a norm; 0
+// does not clip.
+func Start(ctx context.Context, c Config, m params.Model, clip float64) (*Trainer, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.Pause <= 0 {
+		c.Pause = firstPause
+	}
+	if c.Log == nil {
+		c.Log = func(string, ...any) {}
+	}
+	t := &Trainer{config: c, model: m, clip: clip}
+	if err := t.use(ctx, func(context.Context, *child) error { return nil }); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Len returns the number of examples.
+func (t *Trainer) Len() int { return t.answer.Examples }
+
+// Close ends the program.
+func (t *Trainer) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.child != nil {
+		t.child.stop(true)
+		t.child = nil
+	}
+}
+
+// ClippedSum sets dst to the sum of the gradients at x of the picked examples, each within
+// the clip norm. Where it fails, dst is of no use.
+func (t *Trainer) ClippedSum(ctx context.Context, dst, x []float64, picked []int) error {
+	take := t.rows
+	if t.model.Clipping == params.ClippingSum {
+		take = t.sum
+	}
+	return t.use(ctx, func(ctx context.Context, k *child) error {
+		return k.ask(ctx, frameGradient, request(x, picked), func(r *bufio.Reader) error {
+			clear(dst)
+			return take(r, dst, len(picked))
+		})
+	})
+}
+
+// Evaluate returns what the trainer measures of the model at x, or ErrUnmeasured.
+func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error) {
+	err = t.use(ctx, func(ctx context.Context, k *child) error {
+		if !t.answer.Evaluates {
+			return nil
+		}
+		return k.ask(ctx, frameEvaluate, appendFloats(nil, x), func(r *bufio.Reader) error {
+			body, err := readFrame(r, frameEvaluate, maxText)
+			if err == nil {
+				e, err = decodeEval(body)
+			}
+			return err
+		})
+	})
+	if err == nil && !t.answer.Evaluates {
+		err = ErrUnmeasured
+	}
+	return e, err
+}
+
+// use calls do with a running child, within the time for an answer. A child that fails is
+// ended, and a new one is started by a later call, not before a pause is over.
+func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if wait := time.Until(t.after); t.child == nil && wait > 0 {
+		return fmt.Errorf("%w: it starts again after a pause", ErrTrainer)
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.config.Timeout)
+	defer cancel()
+	err := t.running(ctx)
+	if err == nil {
+		err = do(ctx, t.child)
+	}
+	if err == nil {
+		t.failures = 0
+		return nil
+	}
+	if t.child != nil {
+		t.child.stop(false)
+		t.child = nil
+	}
+	pause := min(t.config.Pause<<min(t.failures, 16), longestPause)
+	t.failures++
+	t.after = time.Now().Add(pause)
+	return fmt.Errorf("%w: %w", ErrTrainer, err)
+}
+
+// running sees to it that a child runs and has answered HELLO.
+func (t *Trainer) running(ctx context.Context) (err error) {
+	if t.child != nil {
+		return nil
+	}
+	body, err := json.Marshal(hello{
+		Protocol: Protocol, Dimension: t.model.Dim(), Clip: t.clip, Clipping: t.model.Clipping, Tensors: t.model.Tensors,
+		Config: t.model.Config, Share: t.config.Share,
+	})
+	if err != nil {
+		return err
+	}
+	if t.child, err = launch(t.config); err != nil {
+		return err
+	}
+	return t.child.ask(ctx, frameHello, body, func(r *bufio.Reader) error {
+		body, err := readFrame(r, frameHello, maxText)
+		if err != nil {
+			return err
+		}
+		a, err := decodeAnswer(body)
+		if err == nil && t.answer.Examples > 0 && a.Examples != t.answer.Examples {
+			err = fmt.Errorf("it has %d examples after its restart, before %d", a.Examples, t.answer.Examples)
+		}
+		if err == nil {
+			t.answer = a
+		}
+		return err
+	})
+}
+
+// clipMargin keeps a clipped row within the clip norm after the float64 roundings of its
+// coordinates.
+const clipMargin = 1.0 / (1 << 40)
+
+// rows adds n rows to dst, each clipped. They come in one frame or more, of whole rows.
+func (t *Trainer) rows(r *bufio.Reader, dst []float64, n int) error {
+	return t.each(r, len(dst), n, func(row []float64, norm float64) {
+		factor := privacy.ClipScale(norm, t.clip*(1-clipMargin))
+		for j, v := range row {
+			dst[j] += v * factor
+		}
+	})
+}
+
+// each calls do with every row and its norm.
+func (t *Trainer) each(r *bufio.Reader, d, n int, do func(row []float64, norm float64)) error {
+	row := make([]float64, d)
+	for got, first := 0, true; got < n || first; first = false {
+		body, err := readFrame(r, frameRows, max(maxRows, 4*d))
+		if err != nil {
+			return err
+		}
+		if len(body)%(4*d) != 0 || len(body) == 0 && n > 0 || len(body)/(4*d) > n-got {
+			return fmt.Errorf("a frame of rows has %d bytes, want whole rows of %d bytes (%d float32), %d of %d rows are left", len(body), 4*d, d, n-got, n)
+		}
+		for ; len(body) > 0; body = body[4*d:] {
+			square := 0.0
+			for j := range row {
+				row[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(body[4*j:])))
+				square += row[j] * row[j]
+			}
+			norm := math.Sqrt(square)
+			if math.IsNaN(norm) || math.IsInf(norm, 0) {
+				return fmt.Errorf("row %d of %d has a coordinate that is no finite number", got, n)
+			}
+			do(row, norm)
+			got++
+		}
+	}
+	return nil
+}
+
+// overClip is how far beyond the clip norm the rounding of a trainer's float32 may bring the
+// sum of n clipped gradients, as a share of n clip norms.
+const overClip = 1e-5
+
+// sum reads a sum of n clipped gradients into dst.
+func (t *Trainer) sum(r *bufio.Reader, dst []float64, n int) error {
+	body, err := readFrame(r, frameSum, 8*len(dst))
+	if err != nil {
+		return err
+	}
+	if len(body) != 8*len(dst) {
+		return fmt.Errorf("a sum has %d bytes, want %d (%d float64)", len(body), 8*len(dst), len(dst))
+	}
+	square := 0.0
+	for j := range dst {
+		dst[j] = math.Float64frombits(binary.LittleEndian.Uint64(body[8*j:]))
+		square += dst[j] * dst[j]
+	}
+	norm := math.Sqrt(square)
+	switch most := float64(n) * t.clip; {
+	case math.IsNaN(norm) || math.IsInf(norm, 0):
+		return fmt.Errorf("the sum has a coordinate that is no finite number")
+	case t.clip > 0 && norm > most*(1+overClip):
+		return fmt.Errorf("the sum of %d examples has norm %g, clipped to %g each it is at most %g: the trainer does not clip", n, norm, t.clip, most)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// fakeTrainer has 16 examples, and fails where fail says so of its n-th call.
+type fakeTrainer struct {
+	calls  int
+	asked  [][]int
+	fail   func(n int) error
+	closed bool
+}
+
+func (f *fakeTrainer) Len() int { return 16 }
+func (f *fakeTrainer) Close()   { f.closed = true }
+
+func (f *fakeTrainer) ClippedSum(_ context.Context, dst, _ []float64, picked []int) error {
+	f.calls++
+	f.asked = append(f.asked, slices.Clone(picked))
+	clear(dst)
+	dst[0] = float64(len(picked))
+	if f.fail == nil {
+		return nil
+	}
+	return f.fail(f.calls)
+}
+
+// externalChain is a chain with an external model.
+func externalChain(rounds uint64) *chain {
+	c := newChain(rounds)
+	c.state = apptest.State(1, func(p *params.Params) {
+		p.Rule.Name, p.TestChain, p.Training.Rounds = "mean", true, rounds
+		p.Model = params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Tensors: []params.Tensor{
+			{Name: "w", Shape: []uint32{2, 4}, Init: params.InitNormal},
+		}}
+	})
+	return c
+}
+
+func externalConfig(t *testing.T, f *fakeTrainer) worker.Config {
+	conf := config(t)
+	conf.Data = nil
+	conf.External = func(context.Context, worker.Task) (worker.Examples, error) { return f, nil }
+	return conf
+}
+
+// TestExternalToTheEnd: a trainer that fails now and then costs no gradient and no second one for a
+// round, and while a round is open it is asked for the very same batch.
+func TestExternalToTheEnd(t *testing.T) {
+	f := &fakeTrainer{fail: func(n int) error {
+		if n%3 != 0 {
+			return errors.New("killed")
+		}
+		return nil
+	}}
+	c := externalChain(6)
+	require.NoError(t, worker.Run(within(t), c, externalConfig(t, f)))
+	require.True(t, c.state.Finished())
+	require.True(t, f.closed)
+	gradients := c.gradients()
+	require.Len(t, gradients, 6)
+	for round, hashes := range gradients {
+		require.Len(t, hashes, 1, "round %d", round)
+	}
+	require.Len(t, f.asked, 18)
+	for i := 0; i < 18; i += 3 {
+		require.Equal(t, f.asked[i], f.asked[i+1])
+		require.Equal(t, f.asked[i], f.asked[i+2])
+	}
+	require.NotEqual(t, f.asked[0], f.asked[3], "each round has a batch of its own")
+}
+
+// TestExternalFailure: nothing is signed, journalled or spent for a trainer that gives nothing.
+func TestExternalFailure(t *testing.T) {
+	f := &fakeTrainer{fail: func(int) error { return errors.New("no finite number") }}
+	c := externalChain(6)
+	conf := externalConfig(t, f)
+	ctx, cancel := context.WithTimeout(within(t), 100*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, worker.Run(ctx, c, conf), context.DeadlineExceeded)
+	require.Greater(t, f.calls, 1)
+	require.Empty(t, c.submitted)
+	journal, err := worker.OpenJournal(conf.Journal, apptest.ChainID, apptest.Genesis(1, apptest.Params(1)).Participants[0].Id)
+	require.NoError(t, err)
+	require.NotNil(t, journal)
+	require.NoError(t, worker.Run(within(t), c, externalConfig(t, &fakeTrainer{})), "the next trainer does it")
+}
+
+// TestLateTrainer: a gradient whose round closed while it was computed is not signed.
+func TestLateTrainer(t *testing.T) {
+	c := externalChain(2)
+	f := &fakeTrainer{}
+	f.fail = func(n int) error {
+		if n == 1 { // another closes the round meanwhile
+			other := externalConfig(t, &fakeTrainer{})
+			ctx, cancel := context.WithCancel(within(t))
+			other.External = func(context.Context, worker.Task) (worker.Examples, error) {
+				return &fakeTrainer{fail: func(n int) error {
+					if n == 2 {
+						cancel()
+						return ctx.Err()
+					}
+					return nil
+				}}, nil
+			}
+			require.ErrorIs(t, worker.Run(ctx, c, other), context.Canceled)
+			time.Sleep(10 * time.Millisecond)
+		}
+		return nil
+	}
+	require.NoError(t, worker.Run(within(t), c, externalConfig(t, f)))
+	require.Len(t, c.gradients()[0], 1, "the other's alone")
+	require.Equal(t, 2, f.calls)
+}
+
+// TestNoTrainer: a home without a trainer does not train on an external model.
+func TestNoTrainer(t *testing.T) {
+	conf := config(t)
+	err := worker.Run(within(t), externalChain(1), conf)
+	require.ErrorIs(t, err, worker.ErrUnfit)
+	require.ErrorContains(t, err, "set worker.trainer")
+}
+
+// TestTrainerThatStartsLate: the worker tries again until the trainer starts.
+func TestTrainerThatStartsLate(t *testing.T) {
+	conf := externalConfig(t, nil)
+	tries := 0
+	conf.External = func(context.Context, worker.Task) (worker.Examples, error) {
+		if tries++; tries < 3 {
+			return nil, errors.New("no data yet")
+		}
+		return &fakeTrainer{}, nil
+	}
+	c := externalChain(2)
+	require.NoError(t, worker.Run(within(t), c, conf))
+	require.Equal(t, 3, tries)
+}

@@ -1,0 +1,124 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist/model"
+)
+
+// trainer returns the trainer of the task's epoch.
+func (w *worker) trainer(ctx context.Context) (*Trainer, error) {
+	if err := w.Source.Permit(w.task.Params.TestChain); err != nil {
+		return nil, err
+	}
+	if w.own = w.task.Params.Privacy; w.Policy != nil {
+		var err error
+		if w.own, err = w.Policy(*w.task); err != nil {
+			return nil, err
+		}
+	}
+	build := w.builtIn
+	if w.task.Params.Model.Kind == params.ModelExternal {
+		build = w.external
+	}
+	trainer, err := build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if trainer.use < trainer.have {
+		w.Log("more examples than the chain's batch allows: an even selection is trained on", "examples", trainer.have, "used", trainer.use)
+	}
+	if err := w.resume(trainer); err != nil {
+		trainer.close()
+		return nil, err
+	}
+	return trainer, nil
+}
+
+// builtIn returns the trainer of a model that this program computes.
+func (w *worker) builtIn(context.Context) (*Trainer, error) {
+	data, err := w.Data(*w.task)
+	if err != nil {
+		return nil, fmt.Errorf("training data: %w", err)
+	}
+	trainer, err := NewTrainer(w.task.Params, data, w.Source)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
+	}
+	return trainer, nil
+}
+
+// external returns the trainer of an external model, once its program has started.
+func (w *worker) external(ctx context.Context) (*Trainer, error) {
+	if w.External == nil {
+		return nil, fmt.Errorf("%w: the chain's model is external, and this home names no trainer: set worker.trainer in app.toml, or --trainer", ErrUnfit)
+	}
+	for pause := w.Retry; ; pause = min(2*pause, time.Minute) {
+		examples, err := w.External(ctx, *w.task)
+		if err == nil {
+			trainer, err := newExternal(w.task.Params, examples, w.Source)
+			if err != nil {
+				return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
+			}
+			return trainer, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		w.Log("the trainer has not started, it is tried again", "err", err, "after", pause)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// resume gives a trainer the momentum of the epoch's gradients that were signed already.
+func (w *worker) resume(trainer *Trainer) error {
+	w.mu.Lock()
+	s, ok, err := w.journal.snapshot(w.task.Epoch)
+	w.mu.Unlock()
+	if err == nil && ok {
+		err = trainer.mechanism.Restore(s)
+	}
+	// With the journal lost, the chain knows of more releases: noise stands in for
+	// the momentum, or its norm would be another than validators expect.
+	if made := int(w.task.Participant.Releases); err == nil && trainer.mechanism.Releases() < made && w.task.Params.Privacy.NoiseFloor {
+		trainer.mechanism.Resume(made)
+		w.Log("momentum is lost, noise stands in for it", "releases", made)
+	}
+	return err
+}
+
+// compute leaves the round's sum in the trainer, or fails with errNoGradient: where the trainer
+// does, or where the round is closed when it is done, because a gradient that comes too late would
+// be signed and spent for nothing.
+func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, error) {
+	at := place{w.task.Epoch, w.task.Round}
+	if !trainer.external {
+		return trainer.compute(ctx, at, w.task.Model)
+	}
+	ask, cancel := context.WithCancel(ctx)
+	defer cancel()
+	moved := make(chan bool, 1)
+	pub, task := w.public(), w.task
+	go func() {
+		_, err := w.chain.Await(ask, pub, task)
+		moved <- err == nil
+	}()
+	stats, err := trainer.compute(ctx, at, w.task.Model)
+	cancel()
+	switch late := <-moved; {
+	case ctx.Err() != nil:
+		return stats, ctx.Err()
+	case err != nil:
+		return stats, fmt.Errorf("%w: %w", errNoGradient, err)
+	case late:
+		return stats, fmt.Errorf("%w: round %d closed while the trainer computed", errNoGradient, at.round)
+	}
+	return stats, nil
+}

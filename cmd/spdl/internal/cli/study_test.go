@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/cmd/spdl/templates"
+	"github.com/spdl/spdl/internal/stage"
+)
+
+// interpreter returns a Python that has the modules, or skips the test.
+func interpreter(t *testing.T, modules string) string {
+	t.Helper()
+	for _, name := range []string{"python3", "/usr/bin/python3"} {
+		if path, err := exec.LookPath(name); err == nil && exec.Command(path, "-c", "import "+modules).Run() == nil {
+			return path
+		}
+	}
+	t.Skip("no python3 has the modules " + modules + ": on Debian, apt-get install python3-numpy python3-torch")
+	return ""
+}
+
+// TestStudies: each template runs as it is written out: it is checked and trains on four nodes, which
+// learn and spend what the study says.
+func TestStudies(t *testing.T) {
+	stage.NotShort(t, "runs nets")
+	for name, c := range map[string]struct {
+		modules string
+		rounds  string // fewer than the template's where they take long
+		least   float64
+	}{
+		"numpy-csv":   {"numpy", "60", 0.9},
+		"sklearn":     {"numpy", "60", 0.9},
+		"pytorch-cnn": {"numpy, torch", "3", 0.2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "pytorch-cnn" {
+				stage.OnlyLong(t)
+			}
+			python, dir := interpreter(t, c.modules), filepath.Join(t.TempDir(), "study")
+			_, stderr, code := spdl(t, "new", dir, "--template", name, "--python", python, "--rounds", c.rounds)
+			require.Zero(t, code, stderr)
+			stdout, stderr, code := spdl(t, "trainer", "check", python, filepath.Join(dir, "train.py"), "--parts", "4", "-o", "json")
+			require.Zero(t, code, stdout+stderr)
+			cmd := process(t, "testnet", "start", "--manifest", filepath.Join(dir, "net.toml"), "-o", "json")
+			out, err := cmd.Output()
+			require.NoError(t, err, cmd.Stderr)
+			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+			var last line
+			require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last))
+			require.Greater(t, *last.TestAccuracy, c.least)
+			require.Empty(t, processesUnder(t, dir), "trainers end with their nodes")
+		})
+	}
+}
+
+// TestWrongStudy: a trainer that breaks its promise is refused with exit code 1 and the reason, wrong use
+// with 2.
+func TestWrongStudy(t *testing.T) {
+	python, dir := interpreter(t, "numpy"), filepath.Join(t.TempDir(), "study")
+	_, stderr, code := spdl(t, "new", dir, "--python", python)
+	require.Zero(t, code, stderr)
+	script := filepath.Join(dir, "train.py")
+	text, err := os.ReadFile(script)
+	require.NoError(t, err)
+	wrong := strings.Replace(string(text), "x, y = self.x[indices], self.y[indices]\n        delta",
+		"x, y = self.x[indices], self.y[indices]\n        x = x - x.mean(axis=0)  # over the batch\n        delta", 1)
+	require.NotEqual(t, string(text), wrong)
+	require.NoError(t, os.WriteFile(script, []byte(wrong), 0o755))
+	stdout, stderr, code := spdl(t, "trainer", "check", python, script)
+	require.Equal(t, 1, code, stdout)
+	require.Contains(t, stdout, "FAILED")
+	require.Contains(t, stdout, "batch normalisation")
+	require.Contains(t, stderr, "breaks its promises")
+	_, stderr, code = spdl(t, "trainer", "check", python, script, "--params", filepath.Join(dir, "none.json"))
+	require.Equal(t, 2, code, stderr)
+	_, stderr, code = spdl(t, "new", dir)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "is not empty")
+	_, stderr, code = spdl(t, "new", filepath.Join(dir, "x"), "--template", "keras")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "want one of "+strings.Join(templates.Names(), ", "))
+}

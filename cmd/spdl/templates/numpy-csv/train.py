@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Softmax regression on a CSV file, in NumPy. Replace load and gradients by your own."""
+import os
+
+import numpy as np
+
+from spdl_trainer import serve
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def load(path, label):
+    """The numbers of a CSV file with a header, and the column of labels, 0 to classes-1."""
+    with open(path) as f:
+        names = f.readline().strip().split(",")
+        rows = np.array([line.split(",") for line in f], dtype=float)
+    at = names.index(label)
+    return np.delete(rows, at, axis=1), rows[:, at].astype(int)
+
+
+class Study:
+    def __init__(self, hello):
+        self.hello = hello
+        path = os.path.join(HERE, hello.config["file"])
+        x, y = load(path, hello.config["label"])
+        # The last fifth is the test set of all; the rest is dealt out.
+        tested = len(x) // 5
+        mine = hello.part(len(x) - tested)
+        self.x, self.y = x[mine], y[mine]
+        self.test = x[-tested:], y[-tested:]
+        self.examples = len(mine)
+
+    def probabilities(self, parameters, x):
+        w = self.hello.unpack(np.frombuffer(parameters))
+        z = x @ w["weight"].T + w["bias"]
+        e = np.exp(z - z.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    def gradients(self, parameters, indices):
+        x, y = self.x[indices], self.y[indices]
+        delta = self.probabilities(parameters, x)  # of the cross-entropy by the logits
+        delta[np.arange(len(y)), y] -= 1
+        weight = delta[:, :, None] * x[:, None, :]
+        return np.concatenate([weight.reshape(len(y), -1), delta], axis=1)
+
+    def evaluate(self, parameters):
+        x, y = self.test
+        p = self.probabilities(parameters, x)
+        loss = -np.log(np.maximum(p[np.arange(len(y)), y], 1e-30)).mean()
+        return loss, (p.argmax(axis=1) == y).mean(), len(y)
+
+
+if __name__ == "__main__":
+    serve(Study)
