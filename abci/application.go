@@ -56,6 +56,9 @@ type Options struct {
 	// CometBFT this node could not take the block that was decided as long as it waits, and would
 	// never catch up with a quick chain. Default never.
 	Decided func(height int64) bool
+	// GossipRefused lets the mempool take gradients that the application refuses, so that peers are
+	// sent them: for the node of a participant that misbehaves.
+	GossipRefused bool
 	// Metrics may be nil.
 	Metrics *metrics.Metrics
 	// Now is the clock of the timings. Default time.Now.
@@ -73,6 +76,7 @@ type Application struct {
 	pool     atomic.Pointer[pool]      // nil before InitChain
 	outcomes outcomes
 	timings  *timings
+	refusals refusals
 	turns    turns
 	drafts   drafts
 	history  proof.History // of what queries prove

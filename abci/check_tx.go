@@ -51,6 +51,10 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	case errors.Is(err, errDuplicate):
 		return nil
 	case err != nil:
+		a.refusals.add(p.committed(), t, err)
+		if a.options.GossipRefused && judged(t, err) {
+			return nil
+		}
 		return err
 	}
 	if t.Aggregate != nil && a.express != nil {

@@ -108,6 +108,13 @@ func (p *pool) add(t *tx.Tx) (proof *tx.Tx, err error) {
 	return nil, nil
 }
 
+// committed returns the latest committed state.
+func (p *pool) committed() *app.State {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state
+}
+
 // at returns the transaction that is, or was, in a slot.
 func (p *pool) at(at slot) *tx.Tx {
 	if held := p.slots[at]; held != nil {

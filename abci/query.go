@@ -80,6 +80,7 @@ var paths = map[string]func(a *Application, s *app.State, arg string) (any, erro
 	"round":        (*Application).queryRound,
 	"model":        (*Application).queryModel,
 	"timing":       (*Application).queryTiming,
+	"refusals":     (*Application).queryRefusals,
 	"lead":         (*Application).queryLead,
 	"leader":       queryLeader,
 	"election":     (*Application).queryElection,
@@ -94,7 +95,7 @@ var paths = map[string]func(a *Application, s *app.State, arg string) (any, erro
 
 // Query answers from the committed state and from this node's own pool and
 // clock: status, params, progress, participants, participants/{i}, round/{t},
-// model, model/{t}, timing/{t} and lead/{participant}, the draft that a worker
+// model, model/{t}, timing/{t}, refusals, refusals/{t} and lead/{participant}, the draft that a worker
 // signs with its gradients; leader, election/{t}, reputation, membership, proposals, evidence (or
 // offences), epochs, upgrade, privacy and privacy/{participant}; bundle/{t} and kept/{t},
 // what an export is made of, and kept, the whole state as it stands, which a worker in
@@ -124,11 +125,15 @@ func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*ab
 
 // refusal returns the answer to a query that has none.
 func refusal(err error, answer *abcitypes.ResponseQuery) *abcitypes.ResponseQuery {
-	text := err.Error()
+	return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: bounded(err.Error()), Height: answer.Height}
+}
+
+// bounded cuts a text to what an answer may hold of it.
+func bounded(text string) string {
 	if len(text) > maxQueryLog {
 		text = strings.ToValidUTF8(text[:maxQueryLog], "") + "..."
 	}
-	return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: text, Height: answer.Height}
+	return text
 }
 
 func (a *Application) query(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery) (err error) {

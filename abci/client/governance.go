@@ -89,4 +89,14 @@ func (c *Client) TimingOf(ctx context.Context, epoch, round uint64) (abci.Timing
 	return query[abci.Timing](ctx, c, "/timing/"+place(epoch, round))
 }
 
+// Refusals returns which gradients the node did not admit, in the last rounds.
+func (c *Client) Refusals(ctx context.Context) ([]abci.Refusal, error) {
+	return query[[]abci.Refusal](ctx, c, "/refusals")
+}
+
+// RefusalsOf returns which gradients of a round the node did not admit.
+func (c *Client) RefusalsOf(ctx context.Context, epoch, round uint64) ([]abci.Refusal, error) {
+	return query[[]abci.Refusal](ctx, c, "/refusals/"+place(epoch, round))
+}
+
 func place(epoch, round uint64) string { return number(epoch) + "/" + number(round) }

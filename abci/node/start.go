@@ -77,6 +77,8 @@ type Hooks struct {
 	Data func(dir string) (mnist.Data, error)
 	// Chain stands between the worker and its chain.
 	Chain func(c worker.Chain, keys worker.Keys) (worker.Chain, error)
+	// GossipRefused is the application's option of that name, for a node that misbehaves.
+	GossipRefused bool
 	// Beside runs what the process offers beside the node, until ctx ends. It
 	// returns when that is ready, or why it cannot be; ended is closed when it has
 	// ended, and nil where nothing runs. Default nothing.
@@ -140,7 +142,7 @@ func checkMempool(c *config.Config, s *app.State) error {
 // start makes the node and its application, starts them, and runs beside them what the hooks and
 // app.toml ask for. If it fails, Stop ends what it has started.
 func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
-	if err := r.assemble(c, a, keys, logger); err != nil {
+	if err := r.assemble(c, a, keys, logger, h); err != nil {
 		return err
 	}
 	if err := r.Node.Start(); err != nil {
@@ -171,7 +173,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys
 
 // assemble makes the application and the CometBFT node around it, and gives each what it needs of
 // the other. It starts nothing.
-func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger) error {
+func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
 	doc, err := readGenesis(c)
 	if err != nil {
 		return err
@@ -180,6 +182,7 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 		ChainID: doc.ChainID,
 		DB:      r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
 		NextTurn: nextTurn(c.Consensus), Decided: r.decided, PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: abci.Retain(a.Retain),
+		GossipRefused: h.GossipRefused,
 	}
 	// CometBFT's listener serves the default registry.
 	if c.Instrumentation.IsPrometheusEnabled() {

@@ -67,7 +67,7 @@ func Hooks(kind string) node.Hooks {
 	if kind == "" {
 		return node.Hooks{}
 	}
-	return node.Hooks{Chain: func(c worker.Chain, keys worker.Keys) (worker.Chain, error) {
+	return node.Hooks{GossipRefused: true, Chain: func(c worker.Chain, keys worker.Keys) (worker.Chain, error) {
 		if err := Check(kind); err != nil {
 			return nil, err
 		}

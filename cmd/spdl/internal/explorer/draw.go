@@ -70,14 +70,14 @@ type gridRow struct {
 type cell struct {
 	X, Y   int
 	Round  Point
-	Class  string // selected, rejected, opposed, absent
+	Class  string // selected, left-out, opposed, refused, absent
 	Sign   string
 	Leader bool
 	Passed bool
 }
 
 // signs are the marks of the fates, which need no language.
-var signs = map[string]string{Selected: "", Rejected: "–", "opposed": "✕", Absent: "·"}
+var signs = map[string]string{Selected: "", LeftOut: "–", "opposed": "✕", Absent: "·", Refused: "!"}
 
 func gridOf(points []Point, all []Standing) grid {
 	const size, label = 18, 190
@@ -93,12 +93,14 @@ func gridOf(points []Point, all []Standing) grid {
 		for i, p := range points {
 			c := cell{X: label + size*i, Y: row.Y, Round: p, Class: Selected, Leader: p.Leader == st.Participant, Passed: has(p.Passed, st.Participant) > 0}
 			switch {
+			case has(p.Refused, st.Participant) > 0:
+				c.Class = Refused
 			case has(p.included, st.Participant) == 0:
 				c.Class = Absent
 			case has(p.Opposed, st.Participant) > 0:
 				c.Class = "opposed"
-			case has(p.Rejected, st.Participant) > 0:
-				c.Class = Rejected
+			case has(p.LeftOut, st.Participant) > 0:
+				c.Class = LeftOut
 			}
 			c.Sign = signs[c.Class]
 			row.Cells = append(row.Cells, c)

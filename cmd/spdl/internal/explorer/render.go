@@ -42,6 +42,7 @@ var functions = template.FuncMap{
 	"hex":   func(b []byte) string { return hex.EncodeToString(b) },
 	"cut":   func(s string) string { return short(s, 12) },
 	"lower": strings.ToLower,
+	"words": func(s string) string { return strings.ReplaceAll(s, "-", " ") },
 	"share": func(ppm int64) string { return fmt.Sprintf("%.4f", float64(ppm)/params.One) },
 	"change": func(ppm int64) string {
 		if ppm == 0 {

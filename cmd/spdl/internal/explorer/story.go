@@ -12,8 +12,9 @@ import (
 // What happened to a participant in a round.
 const (
 	Selected = "selected" // included, and in Delta
-	Rejected = "rejected" // included, and left out by the rule
+	LeftOut  = "left-out" // included, and not selected by the rule
 	Absent   = "absent"   // not included
+	Refused  = "refused"  // not included; the node did not admit a gradient that it signed
 )
 
 // A Verdict says what a round made of a participant, and why.
@@ -78,6 +79,9 @@ func (s *Server) story(ctx context.Context, at place) (*Story, error) {
 		Rule: r.Rule, Margin: r.Margin, Delta: hex.EncodeToString(r.DeltaDigest), Model: hex.EncodeToString(r.ModelHash), Seed: hex.EncodeToString(r.Seed),
 		Verdicts: verdicts(r, people, before),
 	}
+	if refused, err := s.source.refusals(ctx, at.String()); err == nil { // it is no part of the chain
+		blame(out.Verdicts, refused)
+	}
 	_, _, points, _ := s.tail.now()
 	for i := range points {
 		if points[i].Epoch == r.Epoch && points[i].Round == r.Round {
@@ -119,7 +123,7 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64) 
 			v.Change = &change
 		}
 		if !c.Selected {
-			v.Fate = Rejected
+			v.Fate = LeftOut
 		}
 		if scored {
 			v.Place = 1 + slices.IndexFunc(order, func(o app.Contribution) bool { return o.Participant == c.Participant })
@@ -149,10 +153,10 @@ func why(v Verdict, r *app.Record, worst int64, n int) string {
 		if len(v.Neighbours) > 0 {
 			text = fmt.Sprintf("Included. By the rule %s it counts as the mean of its nearest (%s); there is no score.", r.Rule, list(v.Neighbours))
 		}
-		if v.Fate == Rejected {
+		if v.Fate == LeftOut {
 			text = fmt.Sprintf("Left out of Delta by the rule %s.", r.Rule)
 		}
-	case v.Fate == Rejected:
+	case v.Fate == LeftOut:
 		text = fmt.Sprintf("Score %d is place %d of %d, the selection ends at %d: too far, by %d, from its nearest others (%s).",
 			v.Score, v.Place, n, worst, v.Score-worst, list(v.Neighbours))
 	default:
@@ -179,9 +183,10 @@ type Standing struct {
 	Reputation  int64    `json:"reputation"` // parts per million
 	Rounds      int      `json:"rounds"`     // looked at
 	Included    int      `json:"included"`
-	Rejected    int      `json:"rejected"`
+	LeftOut     int      `json:"left_out"`
 	Opposed     int      `json:"opposed"`
-	Passed      int      `json:"passed"` // led nothing when it was to
+	Refused     int      `json:"refused"` // rounds in which the node did not admit its gradient
+	Passed      int      `json:"passed"`  // led nothing when it was to
 	Offences    int      `json:"offences"`
 	Alarm       string   `json:"alarm"`   // ok, watch or suspect
 	Reasons     []string `json:"reasons"` // for the alarm
@@ -210,8 +215,9 @@ func standings(people []app.Participant, offences []app.Offence, points []Point,
 			}
 			st.Rounds++
 			st.Included += has(p.included, who.Index)
-			st.Rejected += has(p.Rejected, who.Index)
+			st.LeftOut += has(p.LeftOut, who.Index)
 			st.Opposed += has(p.Opposed, who.Index)
+			st.Refused += has(p.Refused, who.Index)
 			st.Passed += has(p.Passed, who.Index)
 		}
 		for _, o := range offences {
@@ -258,9 +264,10 @@ func (s *Standing) judge() {
 		}
 	}
 	grade(s.Opposed, s.Included, 0.3, 0.6, "opposed to Delta")
-	grade(s.Rejected, s.Included, 0.5, 0.8, "rejected")
+	grade(s.LeftOut, s.Included, 0.5, 0.8, "left out")
 	grade(s.Passed, s.Rounds, 0.1, 0.2, "failed to lead")
+	grade(s.Refused, s.Rounds, 0.1, 0.5, "refused by this node")
 	if s.Active {
-		grade(s.Rounds-s.Included, s.Rounds, 0.25, 2, "absent")
+		grade(s.Rounds-s.Included-s.Refused, s.Rounds, 0.25, 2, "absent")
 	}
 }

@@ -21,8 +21,9 @@ type Point struct {
 	Leader   uint32   `json:"leader"`
 	View     uint32   `json:"view"`
 	Included int      `json:"included"`
-	Rejected []uint32 `json:"rejected"` // included, and not selected by the rule
+	LeftOut  []uint32 `json:"left_out"` // included, and not selected by the rule
 	Opposed  []uint32 `json:"opposed"`  // at more than 90 degrees to Delta
+	Refused  []uint32 `json:"refused"`  // not included, and the node did not admit a gradient that they signed
 	Passed   []uint32 `json:"passed"`   // ranked before the leader that closed the round
 	Margin   int64    `json:"margin"`
 	Accuracy *float64 `json:"accuracy"` // null where it was not measured
@@ -36,12 +37,12 @@ type Point struct {
 func pointOf(r *app.Record) Point {
 	p := Point{
 		Epoch: r.Epoch, Round: r.Round, Height: r.Height, Leader: r.Leader, View: r.View, Included: len(r.Contributions), Margin: r.Margin,
-		Rejected: []uint32{}, Opposed: []uint32{}, Passed: []uint32{},
+		LeftOut: []uint32{}, Opposed: []uint32{}, Refused: []uint32{}, Passed: []uint32{},
 	}
 	for _, c := range r.Contributions {
 		p.included = append(p.included, c.Participant)
 		if !c.Selected {
-			p.Rejected = append(p.Rejected, c.Participant)
+			p.LeftOut = append(p.LeftOut, c.Participant)
 		}
 		if c.Opposed {
 			p.Opposed = append(p.Opposed, c.Participant)
@@ -159,6 +160,7 @@ func (t *tail) look(ctx context.Context) (err error) {
 			break
 		}
 	}
+	t.refusals(ctx, fresh)
 	t.keep(status, fresh)
 	t.catchUp(ctx)
 	return nil
@@ -214,6 +216,7 @@ func (t *tail) past(ctx context.Context, status abci.Status, running params.Para
 		}
 		records, points = append(records, r), append(points, pointOf(r))
 	}
+	t.refusals(ctx, points)
 	if ok && closed == (place{status.Epoch, status.Round}) && status.Epsilon != nil {
 		for i, epsilon := range spentBy(running.Privacy, people, records) {
 			points[i].Epsilon = epsilon

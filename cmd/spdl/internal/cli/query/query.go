@@ -68,7 +68,7 @@ func NodeStatus() *cobra.Command {
 
 func Commands() *cobra.Command {
 	return command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
-		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryEvidence(), queryEpochs(), queryUpgrade())
+		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryEvidence(), queryEpochs(), queryUpgrade(), queryRefusals())
 }
 
 func queryStatus() *cobra.Command {

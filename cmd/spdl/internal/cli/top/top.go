@@ -46,6 +46,7 @@ type Glance struct {
 	Timing      *abci.Timing    `json:"timing"`     // of the last round, null where the node has none
 	Standings   []abci.Standing `json:"participants"`
 	Spend       []abci.Spend    `json:"spend"`
+	Refused     []abci.Refusal  `json:"refused"`               // gradients of the last round that the node did not admit
 	Unreachable string          `json:"unreachable,omitempty"` // why the figures are old
 }
 
@@ -163,6 +164,9 @@ func look(ctx context.Context, c *client.Client) (*Glance, error) {
 		return nil, err
 	}
 	g.Last = &r
+	if g.Refused, err = c.RefusalsOf(ctx, r.Epoch, r.Round); err != nil && !errors.As(err, &refusal) { // a node of an earlier release has no such path
+		return nil, err
+	}
 	if t, err := c.TimingOf(ctx, r.Epoch, r.Round); err == nil {
 		g.Timing = &t
 	}
@@ -210,6 +214,12 @@ func standingsText(w io.Writer, g *Glance) error {
 			last[c.Participant] = c
 		}
 	}
+	refused := map[uint32]string{}
+	for _, x := range g.Refused {
+		if x.Signed {
+			refused[x.Participant] = x.Reason
+		}
+	}
 	// Monikers are last in a line: however wide they are, no column moves.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "participant\treputation\tlast round\tgradients\tepsilon\tbudget\tleft\toffences\tmoniker")
@@ -223,15 +233,18 @@ func standingsText(w io.Writer, g *Glance) error {
 			}
 		}
 		fmt.Fprintf(t, "%d\t%.3f\t%s\t%d\t%s\t%s\t%s\t%d\t%s\n",
-			p.Participant, float64(p.Reputation)/params.One, fateOf(c, there), p.Participations, epsilon, budget, left, p.Offences, name(p.Moniker))
+			p.Participant, float64(p.Reputation)/params.One, fateOf(c, there, refused[p.Participant]), p.Participations, epsilon, budget, left, p.Offences, name(p.Moniker))
 	}
 	return t.Flush()
 }
 
-// fateOf says what became of a gradient in the last round.
-func fateOf(c app.Contribution, there bool) string {
+// fateOf says what became of a gradient in the last round. Refused is why the node did not admit it, "" if
+// it saw none that it refused.
+func fateOf(c app.Contribution, there bool, refused string) string {
 	fate := "left out"
 	switch {
+	case !there && refused != "":
+		return "refused: " + name(refused)
 	case !there:
 		return "absent"
 	case c.Selected:

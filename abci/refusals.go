@@ -1,0 +1,134 @@
+package abci
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Refusal says that this node did not admit gradients of a participant in a round, for one reason.
+// It is what this node observed: another node may have seen nothing of it, and the chain knows only
+// that the round's block has no gradient of the participant.
+type Refusal struct {
+	Epoch       uint64 `json:"epoch"`
+	Round       uint64 `json:"round"`
+	Participant uint32 `json:"participant"`
+	Reason      string `json:"reason"` // name of the result code: norm, budget, payload, proof or signature
+	Log         string `json:"log"`    // of the first of them
+	Count       uint64 `json:"count"`
+	// Signed reports that the participant signed one of them. Anybody may have sent the others in its name.
+	Signed bool `json:"signed"`
+}
+
+// The bounds of what is remembered: rounds, and refusals in all of them.
+const keptRefusals, mostRefusals = 256, 4096
+
+// refusable are the refusals of a gradient that its sender has to answer for. The others are
+// those of time: a round that is closed, a place that is taken, a pool that is full.
+var refusable = []error{app.ErrPayload, app.ErrNorm, app.ErrBudget, app.ErrProof, tx.ErrSignature}
+
+// judged reports whether an error is the refusal of a gradient by its content.
+func judged(t *tx.Tx, err error) bool {
+	return t.Gradient != nil && slices.ContainsFunc(refusable, func(x error) bool { return errors.Is(err, x) })
+}
+
+type refusalKey struct {
+	participant uint32
+	code        uint32
+}
+
+// refusals counts the gradients that admission refused. Nothing of it reaches the state.
+type refusals struct {
+	mu    sync.Mutex
+	seen  map[point]map[refusalKey]*Refusal
+	order []point // as they came
+	size  int
+}
+
+// verifiedRefusals bounds how many signatures are verified for one participant, round and reason.
+const verifiedRefusals = 4
+
+// add counts the refusal of a gradient by the state, if it is of the open round and in the name of a
+// member: others fill no memory.
+func (r *refusals) add(s *app.State, t *tx.Tx, err error) {
+	g := t.Gradient
+	if !judged(t, err) || g.Epoch != s.Progress.Epoch || g.Round != s.Progress.Round {
+		return
+	}
+	i := slices.IndexFunc(s.Participants, func(p app.Participant) bool { return p.Index == g.Participant && p.Active })
+	if i < 0 {
+		return
+	}
+	code := Code(err)
+	x := r.count(point{g.Epoch, g.Round}, refusalKey{g.Participant, code}, err)
+	if !errors.Is(err, tx.ErrSignature) && !x.Signed && x.Count <= verifiedRefusals && t.Verify(s.ChainID, s.Participants[i].PubKey) == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if held := r.seen[point{g.Epoch, g.Round}][refusalKey{g.Participant, code}]; held != nil {
+			held.Signed = true
+		}
+	}
+}
+
+// count adds one, and returns the refusal as it is then.
+func (r *refusals) count(at point, key refusalKey, err error) Refusal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen == nil {
+		r.seen = map[point]map[refusalKey]*Refusal{}
+	}
+	if r.seen[at] == nil {
+		r.seen[at] = map[refusalKey]*Refusal{}
+		r.order = append(r.order, at)
+	}
+	x := r.seen[at][key]
+	if x == nil {
+		x = &Refusal{Epoch: at.epoch, Round: at.round, Participant: key.participant, Reason: CodeName(key.code), Log: bounded(err.Error())}
+		r.seen[at][key] = x
+		r.size++
+	}
+	x.Count++
+	for len(r.order) > keptRefusals || r.size > mostRefusals && len(r.order) > 1 {
+		r.size -= len(r.seen[r.order[0]])
+		delete(r.seen, r.order[0])
+		r.order = r.order[1:]
+	}
+	return *x
+}
+
+// list returns the refusals of a round, or of all rounds that are remembered, by round, participant
+// and reason.
+func (r *refusals) list(of *point) []Refusal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := []Refusal{}
+	for at, by := range r.seen {
+		if of != nil && at != *of {
+			continue
+		}
+		for _, x := range by {
+			out = append(out, *x)
+		}
+	}
+	slices.SortFunc(out, func(a, b Refusal) int {
+		return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Round, b.Round), cmp.Compare(a.Participant, b.Participant), strings.Compare(a.Reason, b.Reason))
+	})
+	return out
+}
+
+// queryRefusals answers with the refusals of a round, or without one with all that are remembered.
+func (a *Application) queryRefusals(s *app.State, arg string) (any, error) {
+	if arg == "" {
+		return a.refusals.list(nil), nil
+	}
+	epoch, t, err := roundArgument(s, arg)
+	if err != nil {
+		return nil, err
+	}
+	return a.refusals.list(&point{epoch, t}), nil
+}

@@ -1,0 +1,58 @@
+package explorer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/abci"
+)
+
+// refusals asks which gradients the node did not admit: of a round, or of all that it remembers for "". A
+// node of an earlier release does not know.
+func (s *source) refusals(ctx context.Context, of string) ([]abci.Refusal, error) {
+	path := "/refusals"
+	if of != "" {
+		path += "/" + of
+	}
+	return ask[[]abci.Refusal](ctx, s, path)
+}
+
+// refusals marks in points whose gradients the node did not admit. A gradient that was included after all
+// was refused at another time, or in another form.
+func (t *tail) refusals(ctx context.Context, points []Point) {
+	if len(points) == 0 {
+		return
+	}
+	of := ""
+	if len(points) == 1 {
+		of = place{points[0].Epoch, points[0].Round}.String()
+	}
+	all, err := t.source.refusals(ctx, of)
+	if err != nil {
+		return
+	}
+	for _, x := range all {
+		i := slices.IndexFunc(points, func(p Point) bool { return p.Epoch == x.Epoch && p.Round == x.Round })
+		if i >= 0 && x.Signed && has(points[i].included, x.Participant) == 0 && has(points[i].Refused, x.Participant) == 0 {
+			points[i].Refused = append(points[i].Refused, x.Participant)
+		}
+	}
+}
+
+// blame says of absent participants that the node did not admit their gradients.
+func blame(verdicts []Verdict, all []abci.Refusal) {
+	for i := range verdicts {
+		v := &verdicts[i]
+		for _, x := range all {
+			switch {
+			case x.Participant != v.Participant || v.Fate != Absent && v.Fate != Refused:
+			case x.Signed:
+				v.Fate = Refused
+				v.Why += fmt.Sprintf(" This node did not admit its gradient (%s): %s.", x.Reason, x.Log)
+			default:
+				v.Why += fmt.Sprintf(" This node refused a gradient in its name (%s); anybody may have sent that.", x.Reason)
+			}
+		}
+	}
+}
