@@ -286,6 +286,31 @@ func TestTheorem1(t *testing.T) {
 	require.True(t, math.IsNaN(x.epsilon()), "at equality the premise fails")
 }
 
+// TestResilienceTable: the premise and the rounds against g are counted over rounds and seeds, and the
+// k that is measured is drawn as means of ten rounds.
+func TestResilienceTable(t *testing.T) {
+	cells, err := resilience.cells(Options{Quick: true})
+	require.NoError(t, err)
+	columns := cells[0].columns()
+	var results Results
+	for seed, aligned := range []float64{4, -2} {
+		x := Result{Cell: cells[0], Seed: uint64(seed + 1), Columns: columns}
+		for round := range 11 {
+			line := make(row, len(columns))
+			line[0] = float64(round + 1)
+			copy(line[len(train.Columns):], []float64{4, 0.001 * float64(1+10*round), 1, aligned})
+			x.Rows = append(x.Rows, line)
+		}
+		results = append(results, x)
+	}
+	f, table := resilience.draw(results)
+	require.Equal(t, []string{"paper, krum", clean, "2.000"}, table.Rows[0][:3])
+	require.Equal(t, "12 of 22", table.Rows[0][5], "4/6^0.75 = 1.043 is above 18 times 0.001 to 0.051 in six rounds of a seed")
+	require.Equal(t, []string{"0.250", "11 of 22"}, table.Rows[0][11:])
+	k := f.Panels[2].Lines[0]
+	require.Equal(t, figure.Line{Name: clean, X: []float64{10, 20}, Y: []float64{0.25, 0.25}}, k)
+}
+
 // TestLiveComesLast: what only repeats a training comes after all else, and --no-live leaves it out.
 func TestLiveComesLast(t *testing.T) {
 	var log bytes.Buffer

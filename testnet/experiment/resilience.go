@@ -45,16 +45,16 @@ var resilience = Experiment{
 		premise := figure.Panel{Title: "premise: |g|^2 f^(-3/4) / (18 d sigma_f^2), above 1", X: "round", Y: "ratio", Log: true}
 		bound := figure.Panel{Title: "least epsilon, where the premise holds", X: "round", Y: "epsilon", Log: true}
 		granted := figure.Panel{Title: "1 - k, no attack: below 1 something is granted", X: "round", Y: "1 - k", Log: true}
-		measured := figure.Panel{Title: "k measured: <E h, g> / |g|^2", X: "round", Y: "k"}
+		var measured []figure.Panel
 		t := Table{Head: []string{
 			"setting", "attack", "|g|", "sqrt(d) sigma_f", "sqrt(d) sigma", "premise holds", "ratio, greatest", "epsilon, least",
-			"k as stated", "k as proved", "k by Krum's authors", "k measured", "k measured, least",
+			"k as stated", "k as proved", "k by Krum's authors", "k measured, mean", "rounds with h against g",
 		}}
 		for _, panel := range r.panels() {
+			own := figure.Panel{Title: panel + ": k measured, means of ten rounds", X: "round", Y: "<E h, g> / |g|^2"}
 			for _, series := range r.inPanel(panel).series() {
 				some := r.of(panel, series)
-				line := some.theorem(panel+", "+series, theorem1.measured)
-				measured.Lines = append(measured.Lines, line)
+				own.Lines = append(own.Lines, some.measured(series))
 				t.Rows = append(t.Rows, append([]string{panel, series}, some.theoremRow()...))
 				if series != clean || panel == krumOnDefault {
 					continue
@@ -68,9 +68,10 @@ var resilience = Experiment{
 					granted.Lines = append(granted.Lines, some.theorem(panel+", "+version.name, func(t theorem1) float64 { return 1 - version.k(t) }))
 				}
 			}
+			measured = append(measured, own)
 		}
 		premise.Lines, granted.Lines = append(premise.Lines, limit(premise.Lines)), append(granted.Lines, limit(granted.Lines))
-		f := figure.Figure{Title: "Resilience", Panels: []figure.Panel{premise, granted, measured}}
+		f := figure.Figure{Title: "Resilience", Panels: append([]figure.Panel{premise, granted}, measured...)}
 		if slices.ContainsFunc(bound.Lines, func(l figure.Line) bool { return len(l.X) > 0 }) {
 			f.Panels = append(f.Panels, bound)
 		}
@@ -84,7 +85,7 @@ const krumOnDefault = "default, krum"
 
 // limit is the line at 1, as long as the others.
 func limit(others []figure.Line) figure.Line {
-	l := figure.Line{Name: "1", Dashed: true}
+	l := figure.Line{Name: "1, the limit", Dashed: true}
 	for _, o := range others {
 		if len(o.X) > len(l.X) {
 			l.X = o.X
@@ -175,6 +176,19 @@ func (r Results) theorem(name string, of func(theorem1) float64) figure.Line {
 	})
 }
 
+// measured returns the means of ten rounds and all seeds of the k that is measured: E h is a mean, and
+// a single round has one of Krum's choices.
+func (r Results) measured(name string) figure.Line {
+	l := r.reduce(name, func(x Result) (xs, ys []float64) {
+		for i, t := range x.theorems() {
+			xs, ys = append(xs, 10*math.Ceil(x.Rows[i][0]/10)), append(ys, t.measured())
+		}
+		return xs, ys
+	})
+	l.Low, l.High = nil, nil // of rounds, not of seeds
+	return l
+}
+
 // theoremRow is a setting's line of the table: medians over rounds and seeds unless the head says
 // otherwise.
 func (r Results) theoremRow() []string {
@@ -191,10 +205,13 @@ func (r Results) theoremRow() []string {
 		return out
 	}
 	mid := func(of func(theorem1) float64) string { return number(middle(values(of))) }
-	holds := 0
+	holds, against := 0, 0
 	for _, t := range all {
 		if t.premise() > 1 {
 			holds++
+		}
+		if t.aligned < 0 {
+			against++
 		}
 	}
 	return []string{
@@ -204,7 +221,7 @@ func (r Results) theoremRow() []string {
 		fmt.Sprintf("%d of %d", holds, len(all)),
 		number(extreme(values(theorem1.premise), math.Max)), number(extreme(values(theorem1.epsilon), math.Min)),
 		mid(theorem1.stated), mid(theorem1.proved), mid(theorem1.blanchard),
-		mid(theorem1.measured), number(extreme(values(theorem1.measured), math.Min)),
+		number(mean(values(theorem1.measured))), fmt.Sprintf("%d of %d", against, len(all)),
 	}
 }
 
