@@ -14,7 +14,7 @@ import (
 //	rho  = 6 L_1 f^(3/2) sqrt(d(sigma^2 + sigma_f^2)) / (1 - L_1), if L_1 < 1
 //
 // F is the mean loss of the batches that the honest participants sample. The paper has the loss of
-// the mean model; here it is the mean loss over the seeds, which is no less, as F is convex.
+// the mean model, F(E A_t, X_t); here it is the mean over the seeds of the loss.
 var regret = Experiment{
 	Name:  "regret",
 	Title: "Regret (Theorem 2): Krum with rate 1/sqrt(T), no momentum, against a random honest gradient, N=20, f=6",
