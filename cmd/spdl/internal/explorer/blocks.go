@@ -8,7 +8,6 @@ import (
 	"time"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
-	"github.com/cometbft/cometbft/crypto/ed25519"
 	cmttypes "github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci/client"
@@ -25,7 +24,8 @@ type blockLine struct {
 	Txs      int
 	Bytes    int
 	Proposer string
-	Round    *Point // that it closed
+	Who      *app.Participant // the proposer, nil if it is none that is known
+	Round    *Point           // that it closed
 }
 
 // blocks lists blocks, 20 a page, by ?before=.
@@ -52,6 +52,10 @@ func (s *Server) blocks(r *http.Request) (content, error) {
 		if err != nil {
 			return content{}, err
 		}
+		who, err := s.source.owners(r.Context())
+		if err != nil {
+			return content{}, err
+		}
 		_, _, points, _ := s.tail.now()
 		closed := map[uint64]*Point{}
 		for i := range points {
@@ -60,7 +64,7 @@ func (s *Server) blocks(r *http.Request) (content, error) {
 		for _, m := range info.BlockMetas {
 			b.Lines = append(b.Lines, blockLine{
 				Height: m.Header.Height, Time: m.Header.Time, Hash: m.BlockID.Hash.String(), Txs: m.NumTxs, Bytes: m.BlockSize,
-				Proposer: m.Header.ProposerAddress.String(), Round: closed[uint64(m.Header.Height)],
+				Proposer: m.Header.ProposerAddress.String(), Who: who[m.Header.ProposerAddress.String()], Round: closed[uint64(m.Header.Height)],
 			})
 		}
 		if from > 1 {
@@ -140,6 +144,8 @@ func (s *Server) block(r *http.Request) (content, error) {
 		Bytes    int
 		Votes    int
 		Signed   int
+		Missing  []signer
+		Proposer *app.Participant
 		Txs      []txLine
 		Events   []eventLine
 		Results  bool
@@ -154,6 +160,12 @@ func (s *Server) block(r *http.Request) (content, error) {
 				b.Signed++
 			}
 		}
+		if b.Signed < b.Votes {
+			b.Missing = s.missing(r, c)
+		}
+	}
+	if who, err := s.source.owners(r.Context()); err == nil {
+		b.Proposer = who[got.Block.Header.ProposerAddress.String()]
 	}
 	results, err := s.source.blocks.BlockResults(r.Context(), &height)
 	if err == nil {
@@ -243,41 +255,72 @@ func fieldsOf(t *tx.Tx) []field {
 	return out
 }
 
+// upBlocks is the number of blocks in a validator's uptime.
+const upBlocks = 50
+
 func (s *Server) validators(r *http.Request) (content, error) {
-	people, err := s.source.participants(r.Context())
+	who, err := s.source.owners(r.Context())
 	if err != nil {
 		return content{}, err
-	}
-	by := map[string]*app.Participant{}
-	for i := range people {
-		if k := people[i].ConsensusKey; len(k) == ed25519.PubKeySize {
-			by[ed25519.PubKey(k).Address().String()] = &people[i]
-		}
 	}
 	type line struct {
 		Address         string
 		Power, Priority int64
 		Who             *app.Participant
+		Signed          int
+		Last            int64 // height
 	}
 	b := struct {
 		Height int64
 		Power  int64
+		Looked int // blocks
 		Lines  []line
 	}{}
-	per := 100
-	for pageNumber := 1; pageNumber <= 10; pageNumber++ {
-		got, err := s.source.blocks.Validators(r.Context(), nil, &pageNumber, &per)
-		if err != nil {
-			return content{}, err
-		}
-		b.Height = got.BlockHeight
-		for _, v := range got.Validators {
-			b.Power += v.VotingPower
-			b.Lines = append(b.Lines, line{v.Address.String(), v.VotingPower, v.ProposerPriority, by[v.Address.String()]})
-		}
-		if len(got.Validators) == 0 || len(b.Lines) >= got.Total {
+	all, at, err := s.source.validatorsAt(r.Context(), nil)
+	if err != nil {
+		return content{}, err
+	}
+	b.Height = at
+	for _, v := range all {
+		b.Power += v.VotingPower
+		b.Lines = append(b.Lines, line{Address: v.Address.String(), Power: v.VotingPower, Priority: v.ProposerPriority, Who: who[v.Address.String()]})
+	}
+	for height := at - 1; height > 0 && height >= at-upBlocks; height-- {
+		by, ok := s.source.signed(r.Context(), height)
+		if !ok {
 			break
+		}
+		b.Looked++
+		for i := range b.Lines {
+			if by[b.Lines[i].Address] {
+				b.Lines[i].Signed++
+				b.Lines[i].Last = max(b.Lines[i].Last, height)
+			}
 		}
 	}
 	return content{"validators", "Validators", b}, nil
+}
+
+// missing lists the validators of a block's last commit that did not sign, by participant where one is
+// known. It is nil where the node does not say who the validators were.
+func (s *Server) missing(r *http.Request, c *cmttypes.Commit) []signer {
+	all, _, err := s.source.validatorsAt(r.Context(), &c.Height)
+	who, failed := s.source.owners(r.Context())
+	if err != nil || failed != nil || len(all) != len(c.Signatures) {
+		return nil
+	}
+	var out []signer
+	for i, v := range c.Signatures {
+		if v.BlockIDFlag != cmttypes.BlockIDFlagCommit {
+			address := all[i].Address.String()
+			out = append(out, signer{address, who[address]})
+		}
+	}
+	return out
+}
+
+// signer is a validator and the participant that it belongs to, nil if none is known.
+type signer struct {
+	Address string
+	Who     *app.Participant
 }

@@ -77,7 +77,7 @@ type cell struct {
 }
 
 // signs are the marks of the fates, which need no language.
-var signs = map[string]string{Selected: "", LeftOut: "–", "opposed": "✕", Absent: "·", Refused: "!"}
+var signs = map[string]string{Selected: "", LeftOut: "–", "opposed": "✕", Absent: "·", Refused: "!", NotYet: ""}
 
 func gridOf(points []Point, all []Standing) grid {
 	const size, label = 18, 190

@@ -178,6 +178,21 @@ func (f *fake) Tx(_ context.Context, hash []byte, _ bool) (*ctypes.ResultTx, err
 	return &ctypes.ResultTx{Tx: f.join(), Hash: hash, Height: 3, TxResult: abcitypes.ExecTxResult{Code: 2, Log: f.text, Events: f.events()}}, nil
 }
 
+// Commit is signed by all validators but the last.
+func (f *fake) Commit(_ context.Context, h *int64) (*ctypes.ResultCommit, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.down {
+		return nil, fmt.Errorf("%w: refused", client.ErrUnreachable)
+	}
+	f.asked["commit"]++
+	header, commit := f.header(*h), &cmttypes.Commit{Height: *h}
+	for i := range byte(3) {
+		commit.Signatures = append(commit.Signatures, cmttypes.CommitSig{BlockIDFlag: cmttypes.BlockIDFlagCommit, ValidatorAddress: key(i).Address()})
+	}
+	return ctypes.NewResultCommit(&header, commit, true), nil
+}
+
 func (f *fake) Validators(context.Context, *int64, *int, *int) (*ctypes.ResultValidators, error) {
 	out := &ctypes.ResultValidators{BlockHeight: 5, Total: 4}
 	for i := range byte(4) {

@@ -96,7 +96,12 @@ func (s *Server) standings(ctx context.Context) ([]Standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return standings(people, offences, points, status.Epoch), nil
+	out := standings(people, offences, points, status.Epoch)
+	passed, _ := s.tail.passed.totals()
+	for i := range out {
+		out[i].PassedInAll = passed[out[i].Participant]
+	}
+	return out, nil
 }
 
 func newestFirst(points []Point, n int) []Point {
@@ -144,12 +149,23 @@ func (s *Server) rounds(r *http.Request) (content, error) {
 		until = min(until, x)
 	}
 	b := roundsPage{Epochs: epochs, Epoch: of.Epoch, From: until - min(until, shown), Until: until}
+	known := s.tail.known()
 	for t := until; t > b.From; t-- {
 		record, err := s.source.record(r.Context(), place{of.Epoch, t - 1})
 		if err != nil {
 			return content{}, err
 		}
-		b.Points = append(b.Points, pointOf(record))
+		p, ok := known[place{of.Epoch, t - 1}]
+		if !ok {
+			p = pointOf(record)
+		}
+		b.Points = append(b.Points, p)
+	}
+	if n := len(b.Points); n > 0 {
+		at := s.source.times(r.Context(), b.Points[n-1].Height, b.Points[0].Height)
+		for i := range b.Points {
+			b.Points[i].At = at[b.Points[i].Height]
+		}
 	}
 	if b.From > 0 {
 		b.Older = &b.From
@@ -166,6 +182,8 @@ type roundPage struct {
 	Names        map[uint32]string
 	Outputs      []Verdict
 	Timing       *abci.Timing
+	Closing      *closing
+	Sent         map[uint32]string // hash of the gradient's transaction by participant
 	Before, Next *uint64
 	Scored       bool
 }
@@ -185,6 +203,15 @@ func (s *Server) round(r *http.Request) (content, error) {
 		b.Scored = b.Scored || v.Place > 0
 		if v.VRFOutput != "" {
 			b.Outputs = append(b.Outputs, v)
+		}
+	}
+	if record, err := s.source.record(r.Context(), at); err == nil {
+		b.Closing = s.source.closingOf(r.Context(), record)
+		b.Sent = map[uint32]string{}
+		for i, c := range record.Contributions {
+			if b.Closing != nil {
+				b.Sent[c.Participant] = b.Closing.Gradients[i]
+			}
 		}
 	}
 	slices.SortStableFunc(b.Outputs, func(a, c Verdict) int { return compare(c.VRFOutput, a.VRFOutput) })
@@ -341,7 +368,7 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 		}
 	}
 	return slices.DeleteFunc(out, func(f result) bool {
-		return f.Verdict.Fate == "" || f.Verdict.Fate == Absent && f.Round < people[index].Joined
+		return f.Verdict.Fate == "" || f.Verdict.Fate == NotYet
 	}), nil
 }
 

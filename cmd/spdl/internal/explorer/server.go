@@ -66,6 +66,7 @@ type Server struct {
 	source  *source
 	tail    *tail
 	written written
+	last    lastKnown
 	clients *clients
 	handler http.Handler
 	ended   chan struct{} // closed when Serve shuts down: streams end
@@ -153,7 +154,7 @@ func (s *Server) routes() http.Handler {
 		"/{$}": s.home, "/blocks": s.blocks, "/block/{height}": s.block, "/tx/{hash}": s.tx,
 		"/rounds": s.rounds, "/round/{epoch}/{round}": s.round,
 		"/participants": s.participants, "/participant/{index}": s.participant, "/validators": s.validators, "/elections": s.elections,
-		"/model": s.model,
+		"/model": s.model, "/params": s.paramsPage, "/governance": s.governance, "/evidence": s.evidence,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			look, address := s.tail.looks.Load(), r.URL.RequestURI()
@@ -164,11 +165,20 @@ func (s *Server) routes() http.Handler {
 			ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 			defer cancel()
 			v, err := page(r.WithContext(ctx))
+			if err != nil && !absent(err) && !errors.Is(err, errBad) {
+				if last, ok := s.last.get(address); ok { // the layout says that the node is lost
+					s.tail.lost(err)
+					s.render(w, r, http.StatusServiceUnavailable, last)
+					return
+				}
+			}
 			if err != nil {
 				s.fail(w, r, err)
 				return
 			}
-			s.written.put(look, address, s.render(w, r, http.StatusOK, v))
+			text := s.render(w, r, http.StatusOK, v)
+			s.written.put(look, address, text)
+			s.last.put(address, v)
 		})
 	}
 	mux.HandleFunc("/search", s.search)

@@ -28,6 +28,7 @@ type Blocks interface {
 	BlockByHash(ctx context.Context, hash []byte) (*ctypes.ResultBlock, error)
 	BlockResults(ctx context.Context, height *int64) (*ctypes.ResultBlockResults, error)
 	Tx(ctx context.Context, hash []byte, prove bool) (*ctypes.ResultTx, error)
+	Commit(ctx context.Context, height *int64) (*ctypes.ResultCommit, error)
 	Validators(ctx context.Context, height *int64, page, perPage *int) (*ctypes.ResultValidators, error)
 }
 
@@ -44,6 +45,7 @@ type source struct {
 	mu      sync.Mutex
 	records *kept[place, *app.Record]
 	models  *kept[place, *abci.ModelState]
+	commits *kept[int64, map[string]bool]
 	people  []app.Participant
 	read    time.Time // when people were
 }
@@ -55,9 +57,9 @@ func (p place) String() string {
 	return strconv.FormatUint(p.epoch, 10) + "/" + strconv.FormatUint(p.round, 10)
 }
 
-// The bounds of the cache: the number of contributions in records, and of parameters in models (16
-// MiB).
-const keptContributions, keptParameters = 200_000, 2 << 20
+// The bounds of the cache: the number of contributions in records, of parameters in models (16
+// MiB), and of signatures in commits.
+const keptContributions, keptParameters, keptSignatures = 200_000, 2 << 20, 100_000
 
 func newSource(a Asker, b Blocks) *source {
 	s := &source{asker: a, blocks: b}
@@ -71,6 +73,7 @@ func (s *source) forget() {
 	defer s.mu.Unlock()
 	s.records = newKept[place, *app.Record](keptContributions)
 	s.models = newKept[place, *abci.ModelState](keptParameters)
+	s.commits = newKept[int64, map[string]bool](keptSignatures)
 	s.people = nil
 }
 
@@ -139,6 +142,20 @@ func (s *source) participants(ctx context.Context) ([]app.Participant, error) {
 	defer s.mu.Unlock()
 	s.people, s.read = people, time.Now()
 	return people, nil
+}
+
+// roundsOf returns how many rounds of an epoch are closed.
+func (s *source) roundsOf(ctx context.Context, epoch uint64) (uint64, error) {
+	epochs, err := ask[[]abci.EpochState](ctx, s, "/epochs")
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range epochs {
+		if e.Epoch == epoch {
+			return e.Rounds, nil
+		}
+	}
+	return 0, nil
 }
 
 // ledger returns the participants and how many rounds of which epoch were closed when they were

@@ -14,6 +14,7 @@ const (
 	Selected = "selected" // included, and in Delta
 	LeftOut  = "left-out" // included, and not selected by the rule
 	Absent   = "absent"   // not included
+	NotYet   = "not-yet"  // joined the epoch after the round
 	Refused  = "refused"  // not included; the node did not admit a gradient that it signed
 )
 
@@ -134,6 +135,9 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64) 
 	for _, p := range people {
 		if p.Active && !in[p.Index] {
 			v := Verdict{Participant: p.Index, Moniker: p.Moniker, Fate: Absent, Neighbours: []uint32{}, Passed: slices.Contains(passed, p.Index)}
+			if r.Round < p.Joined {
+				v.Fate = NotYet
+			}
 			v.Why = why(v, r, worst, len(order))
 			out = append(out, v)
 		}
@@ -142,12 +146,22 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64) 
 	return out
 }
 
+// costOf says how many blocks a round took that could have closed in one.
+func costOf(r *app.Record) string {
+	if r.Height <= r.Opened {
+		return ""
+	}
+	return fmt.Sprintf(": it was waited for, and the round took %d blocks instead of 1", r.Height-r.Opened+1)
+}
+
 // why puts the numbers of a verdict into words.
 func why(v Verdict, r *app.Record, worst int64, n int) string {
 	var text string
 	switch {
+	case v.Fate == NotYet:
+		text = "It was not a member yet."
 	case v.Fate == Absent:
-		text = fmt.Sprintf("No gradient of it is in block %d, which closed the round; or it joined later.", r.Height)
+		text = fmt.Sprintf("No gradient of it is in block %d, which closed the round%s.", r.Height, costOf(r))
 	case v.Place == 0:
 		text = fmt.Sprintf("Included. The rule %s weighs coordinates, not whole gradients: there is no score.", r.Rule)
 		if len(v.Neighbours) > 0 {
@@ -185,8 +199,9 @@ type Standing struct {
 	Included    int      `json:"included"`
 	LeftOut     int      `json:"left_out"`
 	Opposed     int      `json:"opposed"`
-	Refused     int      `json:"refused"` // rounds in which the node did not admit its gradient
-	Passed      int      `json:"passed"`  // led nothing when it was to
+	Refused     int      `json:"refused"`       // rounds in which the node did not admit its gradient
+	Passed      int      `json:"passed"`        // led nothing when it was to
+	PassedInAll int      `json:"passed_in_all"` // of all rounds that the explorer has read, which it does from the last to the first
 	Offences    int      `json:"offences"`
 	Alarm       string   `json:"alarm"`   // ok, watch or suspect
 	Reasons     []string `json:"reasons"` // for the alarm
@@ -202,33 +217,58 @@ const (
 // recent is the number of rounds in a standing.
 const recent = 50
 
-// standings returns the standing of every participant in the last rounds of the running epoch.
+// standings returns the standing of every participant in the last rounds of the running epoch. Who was
+// suspect in earlier ones of the points is still watched.
 func standings(people []app.Participant, offences []app.Offence, points []Point, epoch uint64) []Standing {
 	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Epoch != epoch })
-	points = points[max(0, len(points)-recent):]
 	out := []Standing{}
-	for _, who := range people {
-		st := Standing{Participant: who.Index, Moniker: who.Moniker, Active: who.Active, Reputation: who.Reputation, Reasons: []string{}}
-		for _, p := range points {
-			if p.Round < who.Joined {
-				continue
-			}
-			st.Rounds++
-			st.Included += has(p.included, who.Index)
-			st.LeftOut += has(p.LeftOut, who.Index)
-			st.Opposed += has(p.Opposed, who.Index)
-			st.Refused += has(p.Refused, who.Index)
-			st.Passed += has(p.Passed, who.Index)
+	place := map[uint32]int{}
+	for i, who := range people {
+		place[who.Index] = i
+		out = append(out, Standing{Participant: who.Index, Moniker: who.Moniker, Active: who.Active, Reputation: who.Reputation, Reasons: []string{}})
+	}
+	suspected := make([]*uint64, len(out)) // the last round in which one was suspect
+	for t := range points {
+		tallyInto(out, people, place, &points[t], 1)
+		if t >= recent {
+			tallyInto(out, people, place, &points[t-recent], -1)
 		}
-		for _, o := range offences {
-			if o.Participant == who.Index {
-				st.Offences++
+		for i := range out {
+			if out[i].suspicious() {
+				suspected[i] = &points[t].Round
 			}
 		}
-		st.judge()
-		out = append(out, st)
+	}
+	for _, o := range offences {
+		if i, ok := place[o.Participant]; ok {
+			out[i].Offences++
+		}
+	}
+	for i := range out {
+		out[i].judge(suspected[i])
 	}
 	return out
+}
+
+// tallyInto adds a round to the standings, or takes it out of them.
+func tallyInto(out []Standing, people []app.Participant, place map[uint32]int, p *Point, sign int) {
+	for i := range people {
+		if p.Round >= people[i].Joined {
+			out[i].Rounds += sign
+		}
+	}
+	each := func(list []uint32, count func(*Standing) *int) {
+		for _, index := range list {
+			if i, ok := place[index]; ok && p.Round >= people[i].Joined {
+				*count(&out[i]) += sign
+			}
+		}
+	}
+	each(p.included, func(s *Standing) *int { return &s.Included })
+	each(p.LeftOut, func(s *Standing) *int { return &s.LeftOut })
+	each(p.Opposed, func(s *Standing) *int { return &s.Opposed })
+	each(p.Refused, func(s *Standing) *int { return &s.Refused })
+	each(p.Passed, func(s *Standing) *int { return &s.Passed })
 }
 
 func has(list []uint32, x uint32) int {
@@ -238,9 +278,40 @@ func has(list []uint32, x uint32) int {
 	return 0
 }
 
-// judge sets the alarm. An honest gradient is noise for the larger part, so a
-// few rejections mean nothing: the shares are what counts.
-func (s *Standing) judge() {
+// A measure is a share of a participant's rounds that raises an alarm. An honest gradient is noise for the
+// larger part, so a few that were left out mean nothing: the shares are what counts.
+type measure struct {
+	what           string
+	watch, suspect float64
+	of             func(s *Standing) (count, rounds int)
+}
+
+var measures = []measure{
+	{"opposed to Delta", 0.3, 0.6, func(s *Standing) (int, int) { return s.Opposed, s.Included }},
+	{"left out", 0.5, 0.8, func(s *Standing) (int, int) { return s.LeftOut, s.Included }},
+	{"failed to lead", 0.1, 0.2, func(s *Standing) (int, int) { return s.Passed, s.Rounds }},
+	{"refused by this node", 0.1, 0.5, func(s *Standing) (int, int) { return s.Refused, s.Rounds }},
+	{"absent", 0.25, 2, func(s *Standing) (int, int) {
+		if !s.Active {
+			return 0, 0
+		}
+		return s.Rounds - s.Included - s.Refused, s.Rounds
+	}},
+}
+
+// A share says something from so many rounds on, and is remembered from so many on.
+const fewest, remembered = 4, 20
+
+// suspicious reports whether a share makes the participant suspect, and is of enough rounds to be remembered.
+func (s *Standing) suspicious() bool {
+	return slices.ContainsFunc(measures, func(m measure) bool {
+		count, rounds := m.of(s)
+		return rounds >= remembered && float64(count) >= m.suspect*float64(rounds)
+	})
+}
+
+// judge sets the alarm. Suspected is the last round in which the participant was suspect, nil for none.
+func (s *Standing) judge(suspected *uint64) {
 	s.Alarm = OK
 	raise := func(alarm, format string, args ...any) {
 		if alarm == Suspect || s.Alarm == OK {
@@ -254,20 +325,16 @@ func (s *Standing) judge() {
 	if s.Active && s.Reputation <= 0 {
 		raise(Suspect, "reputation 0")
 	}
-	grade := func(count, of int, watch, suspect float64, what string) {
-		switch share := float64(count) / float64(max(1, of)); {
-		case of < 4:
-		case share >= suspect:
-			raise(Suspect, "%s in %d of %d", what, count, of)
-		case share >= watch:
-			raise(Watch, "%s in %d of %d", what, count, of)
+	for _, m := range measures {
+		switch count, rounds := m.of(s); {
+		case rounds < fewest:
+		case float64(count) >= m.suspect*float64(rounds):
+			raise(Suspect, "%s in %d of %d", m.what, count, rounds)
+		case float64(count) >= m.watch*float64(rounds):
+			raise(Watch, "%s in %d of %d", m.what, count, rounds)
 		}
 	}
-	grade(s.Opposed, s.Included, 0.3, 0.6, "opposed to Delta")
-	grade(s.LeftOut, s.Included, 0.5, 0.8, "left out")
-	grade(s.Passed, s.Rounds, 0.1, 0.2, "failed to lead")
-	grade(s.Refused, s.Rounds, 0.1, 0.5, "refused by this node")
-	if s.Active {
-		grade(s.Rounds-s.Included-s.Refused, s.Rounds, 0.25, 2, "absent")
+	if suspected != nil && s.Alarm != Suspect {
+		raise(Watch, "suspect until round %d", *suspected)
 	}
 }

@@ -30,6 +30,8 @@ type Point struct {
 	Loss     *float64 `json:"loss"`
 	Epsilon  *float64 `json:"epsilon"` // the largest spend of a participant; null where unknown or without guarantee
 
+	At time.Time `json:"-"` // of the block; zero where a page does not ask for it
+
 	included []uint32
 	measured bool // or found to be beyond measuring
 }
@@ -78,6 +80,7 @@ type tail struct {
 	readers map[chan []byte]struct{}
 
 	epoch, next uint64 // the round to read next
+	passed      passes
 
 	looks atomic.Uint64 // number of looks at the chain, including those that failed
 }
@@ -104,21 +107,32 @@ func (t *tail) run(ctx context.Context, poll time.Duration) {
 	defer tick.Stop()
 	for {
 		err := t.look(ctx)
-		t.mu.Lock()
-		if err != nil && t.failure == nil && ctx.Err() == nil {
-			t.log("node does not answer", "err", err)
+		if ctx.Err() == nil {
+			t.lost(err)
 		}
-		if (err == nil) != (t.failure == nil) {
-			t.looks.Add(1) // pages say whether the node answers
-		}
-		t.failure = err
-		t.mu.Unlock()
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
 	}
+}
+
+// lost notes why the node does not answer, or with nil that it does, and tells the readers when that
+// changes.
+func (t *tail) lost(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	changed := (err == nil) != (t.failure == nil)
+	t.failure = err
+	if !changed {
+		return
+	}
+	t.looks.Add(1) // pages say whether the node answers
+	if err != nil {
+		t.log("node does not answer", "err", err)
+	}
+	t.tell(event("node", map[string]bool{"lost": err != nil}))
 }
 
 // look reads what is new. A panic, of a node's answer that nobody foresaw, is an
@@ -153,6 +167,8 @@ func (t *tail) look(ctx context.Context) (err error) {
 		if t.epoch == status.Epoch && t.next+1 == status.Round {
 			p.Epsilon = status.Epsilon
 			t.measure(ctx, &p)
+		} else {
+			p.Epsilon = t.source.epsilonAt(ctx, r.Height)
 		}
 		t.next++
 		fresh = append(fresh, p)
@@ -162,6 +178,8 @@ func (t *tail) look(ctx context.Context) (err error) {
 	}
 	t.refusals(ctx, fresh)
 	t.keep(status, fresh)
+	t.passed.add(fresh)
+	t.passed.readBack(ctx, t.source)
 	t.catchUp(ctx)
 	return nil
 }
@@ -189,6 +207,7 @@ func (t *tail) turn(ctx context.Context, status abci.Status) error {
 		if past, err = t.past(ctx, status, running); err != nil {
 			return err
 		}
+		t.passed.begin(past, place{status.Epoch, status.Round})
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -272,6 +291,17 @@ func (t *tail) read() (events <-chan []byte, end func()) {
 		defer t.mu.Unlock()
 		delete(t.readers, reader)
 	}
+}
+
+// known returns the points by round.
+func (t *tail) known() map[place]Point {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make(map[place]Point, len(t.points))
+	for _, p := range t.points {
+		out[place{p.Epoch, p.Round}] = p
+	}
+	return out
 }
 
 // now returns what the tail knows. Callers must not change the points.

@@ -47,7 +47,7 @@
     last = Date.now();
     try {
       const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-      if (answer.ok) {
+      if (answer.ok || answer.status === 503) { // 503: the last known page of a node that is lost
         const next = new DOMParser().parseFromString(await answer.text(), "text/html");
         for (const old of document.querySelectorAll("[data-live]")) {
           const fresh = old.id && next.getElementById(old.id);
@@ -68,6 +68,7 @@
   stream.addEventListener("error", () => { say("connection lost, trying again"); });
   stream.addEventListener("round", (e) => { extend(JSON.parse(e.data)); refresh(); });
   stream.addEventListener("status", refresh);
+  stream.addEventListener("node", (e) => { say(JSON.parse(e.data).lost ? "lost: the node does not answer" : "live"); refresh(); });
   addEventListener("resize", () => { for (const c of charts) c.plot.setSize(sizeOf(c.box)); });
   begin();
 })();

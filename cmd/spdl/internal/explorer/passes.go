@@ -1,0 +1,89 @@
+package explorer
+
+import (
+	"context"
+	"maps"
+	"sync"
+)
+
+// passes counts how often each participant was passed over as leader, in all closed rounds that the node
+// has records of: a window would forget it. Old rounds are read a few at a time.
+type passes struct {
+	mu    sync.Mutex
+	by    map[uint32]int
+	from  place // the first round that is counted
+	whole bool  // nothing is left to read
+}
+
+// perLook is the number of old records that are read between two looks at the chain.
+const perLook = 64
+
+// begin starts with the points of the rounds before open.
+func (p *passes) begin(points []Point, open place) {
+	p.mu.Lock()
+	p.by, p.whole, p.from = map[uint32]int{}, false, place{open.epoch, open.round - uint64(len(points))}
+	p.mu.Unlock()
+	p.add(points)
+}
+
+func (p *passes) add(points []Point) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range points {
+		for _, who := range points[i].Passed {
+			p.by[who]++
+		}
+	}
+}
+
+// totals returns the counts, and whether they are of all rounds.
+func (p *passes) totals() (by map[uint32]int, whole bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.by), p.whole
+}
+
+// readBack reads some of the rounds before those that are counted, until the first, or one that the node
+// does not have. Only the tail calls it.
+func (p *passes) readBack(ctx context.Context, s *source) {
+	for range perLook {
+		p.mu.Lock()
+		at, whole := p.from, p.whole
+		p.mu.Unlock()
+		if whole {
+			return
+		}
+		points, ok := before(ctx, s, &at)
+		if !ok {
+			return
+		}
+		p.add(points)
+		p.mu.Lock()
+		p.from, p.whole = at, len(points) == 0
+		p.mu.Unlock()
+	}
+}
+
+// before reads the round before a place and moves the place there. It returns no point where there is none,
+// and false where the node did not answer.
+func before(ctx context.Context, s *source, at *place) ([]Point, bool) {
+	if at.round == 0 {
+		if at.epoch == 0 {
+			return nil, true
+		}
+		rounds, err := s.roundsOf(ctx, at.epoch-1)
+		if err != nil {
+			return nil, false
+		}
+		*at = place{at.epoch - 1, rounds}
+		if rounds == 0 {
+			return before(ctx, s, at)
+		}
+	}
+	record, err := s.record(ctx, place{at.epoch, at.round - 1})
+	if err != nil {
+		return nil, absent(err)
+	}
+	at.round--
+	return []Point{pointOf(record)}, true
+}

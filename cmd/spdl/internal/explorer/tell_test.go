@@ -1,0 +1,135 @@
+package explorer
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+)
+
+// TestALostNodeShowsTheLastKnownPage: while the node does not answer, a page that was shown before is shown
+// again and says so, and the others say that they are not known.
+func TestALostNodeShowsTheLastKnownPage(t *testing.T) {
+	f := newFake(6, "x")
+	s := over(t, f, Options{})
+	require.Equal(t, http.StatusOK, get(s, "/participants").Code)
+	require.NotContains(t, get(s, "/participants").Body.String(), "Lost.")
+	events, end := s.tail.read()
+	defer end()
+	<-events
+	f.set(func() { f.down = true })
+	s.tail.lost(s.tail.look(t.Context()))
+	require.Contains(t, string(<-events), `"lost":true`)
+	w := get(s, "/participants")
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.Contains(t, w.Body.String(), "Lost.")
+	require.Contains(t, w.Body.String(), "known at height 7")
+	require.Contains(t, w.Body.String(), "Standing of the participants")
+	require.Equal(t, http.StatusBadGateway, get(s, "/evidence").Code)
+	f.set(func() { f.down = false })
+	s.tail.lost(s.tail.look(t.Context()))
+	require.Contains(t, string(<-events), `"lost":false`)
+	require.NotContains(t, get(s, "/participants").Body.String(), "Lost.")
+}
+
+// TestRoundsShowWhatIsKnown: the list has the epsilon of the history and the time of each block.
+func TestRoundsShowWhatIsKnown(t *testing.T) {
+	s := over(t, newFake(6, "x"), Options{})
+	s.tail.mu.Lock()
+	for i := range s.tail.points {
+		x := 0.25 * float64(i)
+		s.tail.points[i].Epsilon = &x
+	}
+	s.tail.mu.Unlock()
+	page := get(s, "/rounds").Body.String()
+	require.Contains(t, page, "<td class=\"n\">0.75</td><td>1970-01-01 00:00:05.000 UTC</td>", "round 3, closed at height 5")
+}
+
+// TestUptime: who did not sign is named, and a commit that cannot change is asked for once.
+func TestUptime(t *testing.T) {
+	f := newFake(6, "moniker")
+	s := over(t, f, Options{})
+	page := get(s, "/validators").Body.String()
+	require.Contains(t, page, "4 of 4")
+	require.Contains(t, page, `<span class="tag watch">0 of 4</span>`)
+	asked := f.asked["commit"]
+	s.tail.looks.Add(1)
+	get(s, "/validators")
+	require.Equal(t, asked, f.asked["commit"])
+}
+
+// TestASuspectIsNotForgotten: who was suspect beyond the window of a standing is watched.
+func TestASuspectIsNotForgotten(t *testing.T) {
+	people := []app.Participant{{Index: 0, Active: true, Reputation: 1}, {Index: 1, Active: true, Reputation: 1}}
+	points := make([]Point, 200)
+	for t := range points {
+		points[t] = Point{Round: uint64(t), included: []uint32{0, 1}}
+		if t >= 40 && t < 80 {
+			points[t].Opposed = []uint32{1}
+		}
+	}
+	all := standings(people, nil, points, 0)
+	require.Equal(t, OK, all[0].Alarm)
+	require.Equal(t, Watch, all[1].Alarm)
+	require.Equal(t, []string{"suspect until round 99"}, all[1].Reasons, "30 of the rounds 50 to 99 are opposed")
+	require.Equal(t, recent, all[1].Rounds)
+	require.Equal(t, Suspect, standings(people, nil, points[:90], 0)[1].Alarm)
+}
+
+// TestNotYetAMember: a member that joined later is not absent from the rounds before.
+func TestNotYetAMember(t *testing.T) {
+	f := newFake(6, "x")
+	r := f.record(2)
+	r.Contributions = r.Contributions[:2]
+	people := f.people()
+	people[2].Joined = 4
+	all := verdicts(&r, people, nil)
+	require.Equal(t, NotYet, all[2].Fate)
+	require.Equal(t, Absent, all[3].Fate)
+	r.Height = r.Opened + 2
+	require.Contains(t, verdicts(&r, people, nil)[3].Why, "3 blocks instead of 1")
+}
+
+// long is a chain of two epochs whose first view is always passed over.
+type long struct{ *fake }
+
+func (l long) Query(ctx context.Context, path string, answer any) error {
+	if path == "/epochs" {
+		return json.Unmarshal([]byte(`[{"epoch":0,"rounds":600},{"epoch":1,"running":true,"rounds":300}]`), answer)
+	}
+	if err := l.fake.Query(ctx, path, answer); err != nil {
+		return err
+	}
+	if m, err := json.Marshal(answer); err == nil && path == "/status" {
+		var status map[string]any
+		if err := json.Unmarshal(m, &status); err != nil {
+			return err
+		}
+		status["epoch"], status["round"] = 1, 300
+		if m, err = json.Marshal(status); err != nil {
+			return err
+		}
+		return json.Unmarshal(m, answer)
+	}
+	if r, ok := answer.(*app.Record); ok && len(path) > 8 && path[7] == '1' {
+		r.Epoch = 1
+	}
+	return nil
+}
+
+// TestPassedOverLeadersAreTotalled: over all rounds of all epochs, though the history begins later.
+func TestPassedOverLeadersAreTotalled(t *testing.T) {
+	f := newFake(600, "x")
+	s := New(long{f}, f, Options{Rate: 1e6, Burst: 1e6})
+	for range 12 {
+		require.NoError(t, s.tail.look(t.Context()))
+	}
+	by, whole := s.tail.passed.totals()
+	require.True(t, whole)
+	require.Equal(t, map[uint32]int{3: 900}, by)
+	require.Contains(t, get(s, "/").Body.String(), "(900 in all)")
+}
