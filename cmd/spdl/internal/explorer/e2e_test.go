@@ -309,7 +309,7 @@ func TestBrowser(t *testing.T) {
 
 	axe, err := os.ReadFile("testdata/axe.min.js")
 	require.NoError(t, err)
-	for _, path := range []string{"/", "/round/0/20", "/participant/6", "/participant/5", "/participants", "/rounds", "/blocks", "/block/9", "/validators", "/elections", "/model", "/search?q=9", "/nothing"} {
+	for _, path := range []string{"/", "/round/0/20", "/participant/6", "/participant/5", "/participants", "/rounds", "/blocks", "/block/9", "/validators", "/elections", "/model", "/params", "/governance", "/evidence", "/search?q=9", "/nothing"} {
 		b.open(base + path)
 		require.NotEqual(t, "hit", b.eval("document.title"), path)
 		require.Equal(t, "undefined", b.eval("typeof window.hit"), path)
