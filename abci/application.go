@@ -77,6 +77,7 @@ type Application struct {
 	outcomes outcomes
 	timings  *timings
 	refusals refusals
+	lateness lateness
 	turns    turns
 	drafts   drafts
 	history  proof.History // of what queries prove

@@ -26,7 +26,8 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	a.decided = nil
 	a.outcomes.clear()
 	if r := out.Record; r != nil {
-		a.timings.closed(r.Epoch, r.Round)
+		before := a.state.Load()
+		a.late(before, r, a.timings.closed(r, closedShort(before, r)))
 		a.measureRound(r)
 		a.log.Info("round closed", "epoch", r.Epoch, "round", r.Round, "height", r.Height, "leader", r.Leader, "view", r.View, "included", len(r.Contributions))
 	}

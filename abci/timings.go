@@ -11,7 +11,8 @@ import (
 // Timing is one round on this node's clock, by the three stages of the paper:
 // local gradient computation, from the round's opening to the arrival of this
 // node's own gradient; gradient exchange, from there to the last gradient's
-// arrival; blockchain consensus, from there to the commit. A stage that this
+// arrival, or to the first aggregate's where the round closed without everybody: until then its
+// leader had waited; blockchain consensus, from there to the commit. A stage that this
 // node did not see whole is 0.
 type Timing struct {
 	Epoch uint64  `json:"epoch"`
@@ -24,7 +25,12 @@ type Timing struct {
 // keptTimings is the number of rounds that are remembered.
 const keptTimings = 256
 
-type moments struct{ opened, own, whole, closed time.Time }
+type moments struct {
+	opened, own, whole, led, closed time.Time
+	// ownAt and quorumAt are the heights that were next when this node's own gradient came, and when
+	// N-f had come; 0 where the node saw neither.
+	ownAt, quorumAt uint64
+}
 
 // timings records when the stages of each round passed on this node's wall clock.
 // Nothing of it reaches the state.
@@ -70,26 +76,44 @@ func (t *timings) opened(s *app.State, own uint32, found bool) {
 }
 
 func (t *timings) arrived(x *tx.Tx, v snapshot) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now, next := t.now(), v.state.Height+1
+	if a := x.Aggregate; a != nil {
+		if m := t.at(point{a.Epoch, a.Round}); m.led.IsZero() {
+			m.led = now
+		}
+	}
 	g := x.Gradient
 	if g == nil {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	m := t.at(point{g.Epoch, g.Round})
-	now := t.now()
 	if t.found && g.Participant == t.own && m.own.IsZero() {
-		m.own = now
+		m.own, m.ownAt = now, next
 	}
-	if v.whole() && v.state.Progress.Epoch == g.Epoch && v.state.Progress.Round == g.Round && m.whole.IsZero() {
+	if v.state.Progress.Epoch != g.Epoch || v.state.Progress.Round != g.Round {
+		return
+	}
+	if v.quorate() && m.quorumAt == 0 {
+		m.quorumAt = next
+	}
+	if v.whole() && m.whole.IsZero() {
 		m.whole = now
 	}
 }
 
-func (t *timings) closed(epoch, round uint64) {
+// closed takes a round that has closed, and whether it did so without a gradient that it waited
+// for: one that comes after the aggregate is no part of the exchange.
+func (t *timings) closed(r *app.Record, short bool) moments {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.at(point{epoch, round}).closed = t.now()
+	m := t.at(point{r.Epoch, r.Round})
+	m.closed = t.now()
+	if short || m.whole.IsZero() {
+		m.whole = m.led
+	}
+	return *m
 }
 
 // get returns the timing of a closed round.
@@ -101,7 +125,7 @@ func (t *timings) get(epoch, round uint64) (Timing, bool) {
 		return Timing{}, false
 	}
 	own, whole := m.own, m.whole
-	if whole.IsZero() { // closed without everybody, or by a block that was faster than the gossip
+	if whole.IsZero() { // closed by a block that was faster than the gossip
 		whole = own
 	}
 	return Timing{Epoch: epoch, Round: round, LGC: between(m.opened, own), GE: between(own, whole), BC: between(whole, m.closed)}, true

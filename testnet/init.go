@@ -94,7 +94,8 @@ func (n *Net) add(i, rpc, p2p int) error {
 		c.DBBackend = "memdb"
 	}
 	a := node.DefaultAppConfig()
-	a.Proposal.Wait, a.Proposal.StragglerWait, c.Consensus.TimeoutPropose = waits(m.Validators)
+	a.Proposal.Wait, a.Proposal.StragglerWait, c.Consensus.TimeoutPropose = waits(m.Validators, m.StepDelay)
+	a.Worker.StepDelay = m.StepDelay
 	a.Worker.Part, a.Worker.Parts, a.Worker.PartitionSeed = i, m.Validators, m.Seed
 	a.Worker.Partition, a.Worker.Alpha = m.Partition, m.Alpha
 	a.Worker.Trainer, a.Worker.TrainerDir = m.Trainer, m.TrainerDir
@@ -121,10 +122,10 @@ func (n *Net) add(i, rpc, p2p int) error {
 }
 
 // waits returns how long a proposer waits for the round and for stragglers, and when the other
-// validators give it up. A localnet's steps take milliseconds; only the exchange of gradients on one machine
-// grows with n.
-func waits(n int) (wait, straggler, timeoutPropose time.Duration) {
-	wait = time.Duration(400+40*n) * time.Millisecond
+// validators give it up. A localnet's steps take milliseconds beside the delay that its manifest adds; only the
+// exchange of gradients on one machine grows with n.
+func waits(n int, step time.Duration) (wait, straggler, timeoutPropose time.Duration) {
+	wait = step + time.Duration(400+40*n)*time.Millisecond
 	return wait, time.Duration(100+10*n) * time.Millisecond, wait + 400*time.Millisecond
 }
 

@@ -38,6 +38,8 @@ type Manifest struct {
 	// Tolerance is how far a leader's Delta may be from the recomputed one, in grid steps in every
 	// coordinate: delta of the paper's check. It replaces the preset's where it is not 0.
 	Tolerance int64 `mapstructure:"tolerance"`
+	// StepDelay is added to every training step of every node. Proposers wait for longer by it.
+	StepDelay time.Duration `mapstructure:"step_delay"`
 	// ChainID is the chain's id. Default "spdl-localnet".
 	ChainID string `mapstructure:"chain_id"`
 	// Home is the folder of the nodes' homes, node0 to node<N-1>.
@@ -138,6 +140,8 @@ func (m *Manifest) checkNet() error {
 		return fmt.Errorf("partition is %q, want %q or %q", m.Partition, node.PartitionIID, node.PartitionDirichlet)
 	case !(m.Alpha > 0) || math.IsInf(m.Alpha, 0):
 		return fmt.Errorf("alpha is %g, want a number above 0", m.Alpha)
+	case m.StepDelay < 0 || m.StepDelay > maxStepDelay:
+		return fmt.Errorf("step_delay is %v, want 0 to %v", m.StepDelay, maxStepDelay)
 	case len(m.ChainID) > types.MaxChainIDLen:
 		return fmt.Errorf("chain_id %q has %d bytes, at most %d", m.ChainID, len(m.ChainID), types.MaxChainIDLen)
 	case m.Preset != "" && m.Params != "":
@@ -190,6 +194,9 @@ func (m *Manifest) attack(i int) string {
 	}
 	return ""
 }
+
+// maxStepDelay bounds how slow a localnet's steps are.
+const maxStepDelay = time.Hour
 
 // MaxValidators bounds a localnet.
 const MaxValidators = 100

@@ -66,6 +66,7 @@ data = {{ printf "%q" .Data }}
 seed = {{ .Seed }}
 partition = {{ printf "%q" .Partition }}
 alpha = {{ .Alpha }}
+step_delay = {{ printf "%q" .StepDelay.String }}
 neighbours = {{ .Neighbours }}
 memory = {{ .Memory }}
 {{- range .Attacks }}

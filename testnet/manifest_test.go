@@ -15,7 +15,7 @@ import (
 
 func TestManifestRoundTrip(t *testing.T) {
 	want := Manifest{
-		Validators: 7, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3, ChainID: `c"h`, Home: t.TempDir(), Data: `D:\new "data"`, Seed: 1<<63 - 1,
+		Validators: 7, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3, StepDelay: 1500 * time.Millisecond, ChainID: `c"h`, Home: t.TempDir(), Data: `D:\new "data"`, Seed: 1<<63 - 1,
 		Partition: "dirichlet", Alpha: 0.25, Neighbours: 4, Memory: true,
 		Perturb: []Perturbation{
 			{Node: 1, Round: 3, After: 250 * time.Millisecond, Action: Kill, For: 2 * time.Second},
@@ -68,6 +68,7 @@ func TestManifestRefuses(t *testing.T) {
 		"-1 validators":                                   {Home: "h", Validators: -1},
 		"1 neighbours of 4 validators, want 2 (f+1) to 3": {Home: "h", Neighbours: 1},
 		"4 neighbours of 4 validators":                    {Home: "h", Neighbours: 4},
+		"step_delay is -1s, want 0 to 1h0m0s":             {Home: "h", StepDelay: -time.Second},
 		"no home":                                         {},
 		"perturbation of node 4, want 0 to 3":             {Home: "h", Perturb: []Perturbation{{Node: 4, Action: Kill}}},
 		"an upgrade needs a binary":                       {Home: "h", Perturb: []Perturbation{{Action: Upgrade}}},

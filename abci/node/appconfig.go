@@ -38,6 +38,7 @@ type WorkerConfig struct {
 	Parts         int           `mapstructure:"parts"`
 	PartitionSeed uint64        `mapstructure:"partition_seed"`
 	TestSeed      uint64        `mapstructure:"test_seed"`
+	StepDelay     time.Duration `mapstructure:"step_delay"`
 	PollInterval  time.Duration `mapstructure:"poll_interval"`
 
 	Trainer        []string      `mapstructure:"trainer"`
@@ -143,6 +144,8 @@ func (w WorkerConfig) validate() error {
 		return fmt.Errorf("worker.part is %d of %d parts, want within [0, parts)", w.Part, w.Parts)
 	case w.TrainerTimeout <= 0:
 		return fmt.Errorf("worker.trainer_timeout is %v, want above 0", w.TrainerTimeout)
+	case w.StepDelay < 0:
+		return fmt.Errorf("worker.step_delay is %v, want at least 0", w.StepDelay)
 	case !(w.MaxEpsilon >= 0) || !(w.MinNoiseMultiplier >= 0):
 		return fmt.Errorf("worker.max_epsilon is %g and min_noise_multiplier %g, want at least 0", w.MaxEpsilon, w.MinNoiseMultiplier)
 	}
@@ -207,6 +210,8 @@ trainer_timeout = "{{ .Worker.TrainerTimeout }}"
 # Not 0: noise from this seed instead of the operating system. TEST CHAINS ONLY,
 # whoever knows the seed removes the noise.
 test_seed = {{ .Worker.TestSeed }}
+# Time that is added to every training step, to play a task whose steps are slow.
+step_delay = "{{ .Worker.StepDelay }}"
 # What this home demands of its chain's privacy, whatever the others vote for: the most
 # epsilon that its gradients may spend in all, and the least noise multiplier of an
 # epoch. 0: config/genesis.json decides for the first epoch, the members for later ones.

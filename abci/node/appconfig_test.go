@@ -31,7 +31,7 @@ func TestAppConfigRoundTrip(t *testing.T) {
 	want := node.AppConfig{
 		Worker: node.WorkerConfig{
 			Enabled: true, KeyFile: "k.json", Journal: "j.json", Data: "/some/where", Partition: node.PartitionDirichlet,
-			Alpha: 0.25, Part: 3, Parts: 7, PartitionSeed: 11, TestSeed: 1<<63 - 1, PollInterval: 70 * time.Millisecond,
+			Alpha: 0.25, Part: 3, Parts: 7, PartitionSeed: 11, TestSeed: 1<<63 - 1, StepDelay: 90 * time.Second, PollInterval: 70 * time.Millisecond,
 			MaxEpsilon: 1.5, MinNoiseMultiplier: 2.25, TrustHeight: 8, TrustHash: strings.Repeat("0aB1", 16), TrustPeriod: 9 * time.Hour, MaxAge: 10 * time.Second,
 		},
 		Proposal: node.ProposalConfig{Wait: 3 * time.Second, StragglerWait: 125 * time.Millisecond},
@@ -72,6 +72,7 @@ func TestAppConfigRefuses(t *testing.T) {
 		"part beyond":    {func(a *node.AppConfig) { a.Worker.Part = 1 }, "part is 1 of 1"},
 		"part negative":  {func(a *node.AppConfig) { a.Worker.Part = -1 }, "part is -1"},
 		"no parts":       {func(a *node.AppConfig) { a.Worker.Parts = 0 }, "of 0 parts"},
+		"step delay":     {func(a *node.AppConfig) { a.Worker.StepDelay = -1 }, "step_delay is -1ns"},
 		"wait":           {func(a *node.AppConfig) { a.Proposal.Wait = 0 }, "wait is 0s"},
 		"straggler wait": {func(a *node.AppConfig) { a.Proposal.StragglerWait = -1 }, "straggler_wait -1ns"},
 		"explorer":       {func(a *node.AppConfig) { a.Explorer = node.ExplorerConfig{Enabled: true} }, `explorer.laddr is ""`},

@@ -48,6 +48,8 @@ type Config struct {
 	// Retry is the pause after a failed call and before a gradient is sent
 	// again while its round stays open. Default 500 ms.
 	Retry time.Duration
+	// StepDelay is added to every training step, to play a task whose steps are slow.
+	StepDelay time.Duration
 	// Log hears of what a person may want to know; may be nil.
 	Log func(message string, keyvals ...any)
 }
@@ -194,11 +196,17 @@ func (w *worker) reload() {
 	}
 }
 
-func (w *worker) pause(ctx context.Context) error {
+func (w *worker) pause(ctx context.Context) error { return sleep(ctx, w.Retry) }
+
+// sleep returns after a time, or with the context's error where that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(w.Retry):
+	case <-time.After(d):
 		return nil
 	}
 }
@@ -308,6 +316,9 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 			ErrBudget, w.own.Epsilon, w.own.Delta)
 	}
 	start := time.Now()
+	if err := sleep(ctx, w.StepDelay); err != nil {
+		return nil, err
+	}
 	stats, err := w.compute(ctx, trainer)
 	if err != nil {
 		return nil, err

@@ -159,6 +159,22 @@ func TestRunToTheEnd(t *testing.T) {
 	require.Len(t, c.gradients(), 10)
 }
 
+// TestStepDelay: a step takes as long as told, and a worker that is stopped meanwhile signs nothing.
+func TestStepDelay(t *testing.T) {
+	c, conf := newChain(3), config(t)
+	conf.StepDelay = 30 * time.Millisecond
+	begun := time.Now()
+	require.NoError(t, worker.Run(within(t), c, conf))
+	require.GreaterOrEqual(t, time.Since(begun), 3*conf.StepDelay)
+
+	c, conf = newChain(3), config(t)
+	conf.StepDelay = time.Hour
+	ctx, cancel := context.WithTimeout(within(t), 20*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, worker.Run(ctx, c, conf), context.DeadlineExceeded)
+	require.Empty(t, c.gradients())
+}
+
 // TestOneGradientARound: whatever is cut off and restarted, every round sees
 // one gradient, sent again byte for byte.
 func TestOneGradientARound(t *testing.T) {

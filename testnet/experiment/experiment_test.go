@@ -146,7 +146,7 @@ func TestNetFails(t *testing.T) {
 		e := latency
 		e.Name = name
 		e.cells = func(Options) ([]Cell, error) {
-			return []Cell{{Panel: name, Series: "real nodes", Latency: &Latency{nodes, 2}}}, nil
+			return []Cell{{Panel: name, Series: "real nodes", Latency: &Latency{Nodes: nodes, Rounds: 2}}}, nil
 		}
 		return e
 	}

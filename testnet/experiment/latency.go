@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/train"
@@ -11,6 +12,8 @@ import (
 type Latency struct {
 	Nodes  int    `json:"nodes"`
 	Rounds uint64 `json:"rounds"`
+	// Step is added to every training step.
+	Step time.Duration `json:"step,omitempty"`
 }
 
 // latency is the paper's figure of a round's three stages.
@@ -27,7 +30,7 @@ var latency = Experiment{
 		}
 		var cells []Cell
 		for _, n := range sizes {
-			cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: "real nodes", X: float64(n), Latency: &Latency{n, rounds}})
+			cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: "real nodes", X: float64(n), Latency: &Latency{Nodes: n, Rounds: rounds}})
 		}
 		return cells, nil
 	},

@@ -131,7 +131,7 @@ func (r Runner) jobsOf(e Experiment) (jobs []job, err error) {
 	}
 	for _, c := range r.withReruns(cells) {
 		seeds := uint64(r.Seeds)
-		if c.Real != nil {
+		if c.Real != nil || c.Latency != nil && c.Latency.Step > 0 { // one is slow, and enough
 			seeds = 1
 		}
 		for seed := range seeds {
@@ -239,7 +239,7 @@ func (r Runner) compute(ctx context.Context, j job) error {
 // result returns a cell's table, and the fingerprint of the model that it ends in.
 func (r Runner) result(ctx context.Context, j job) (table [][]float64, model string, err error) {
 	if l := j.cell.Latency; l != nil {
-		table, err = train.Time(ctx, l.Nodes, l.Rounds, j.seed)
+		table, err = train.Time(ctx, l.Nodes, l.Rounds, l.Step, j.seed)
 		return table, "", err
 	}
 	data, err := r.Data()
@@ -350,6 +350,7 @@ func cost(jobs []job) (seconds float64) {
 		switch c := j.cell; {
 		case c.Latency != nil:
 			seconds += 1.5e-3 * float64(c.Latency.Rounds) * float64(c.Latency.Nodes*c.Latency.Nodes)
+			seconds += float64(c.Latency.Rounds+1) * c.Latency.Step.Seconds()
 		case c.Real != nil:
 			seconds += 1.5e-3 * float64(c.Real.Params.Training.Rounds) * float64(c.Real.Nodes*c.Real.Nodes)
 		default:

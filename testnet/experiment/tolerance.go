@@ -20,39 +20,53 @@ var tolerance = Experiment{
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
 		for _, net := range []struct {
-			nodes  int
-			deltas []int64
+			nodes int
+			all   []int64
 		}{{4, []int64{0, 1, 2, 4, 8, 16}}, {gridNodes, []int64{0, 1, 2, 4, 6}}} {
-			last := net.deltas[len(net.deltas)-1]
-			for _, shift := range []bool{false, true} {
-				for _, delta := range net.deltas {
-					if !shift && delta != 0 && delta != last || o.Quick && (net.nodes > quickNodes || delta == 1 || delta == 2) {
-						continue // to an honest leader delta is nothing
-					}
-					s, err := train.Preset("default", net.nodes)
-					if err != nil {
-						return nil, err
-					}
-					if o.Quick {
-						s.Params.Training.Rounds = quickRounds
-					}
-					s.Params.Rule.Tolerance, s.Shift = delta, shift && delta > 0
-					series, x := "honest leaders", -1.0
-					if shift {
-						series = "leaders against Delta"
-					}
-					if delta > 0 {
-						x = math.Log2(float64(delta))
-					}
-					cells = append(cells, Cell{
-						Panel: fmt.Sprintf("N=%d", net.nodes), Series: series, X: x, Learn: &s, Rerun: shift && net.nodes == 4 && delta == last,
-					})
+			all := net.all
+			switch {
+			case o.Quick && net.nodes > quickNodes:
+				continue
+			case o.Quick:
+				all = []int64{0, 4, 16}
+			}
+			last := all[len(all)-1]
+			for _, delta := range all {
+				c, err := o.tolerance(net.nodes, delta, true)
+				if err != nil {
+					return nil, err
 				}
+				c.Rerun = net.nodes == 4 && delta == last
+				cells = append(cells, c)
+			}
+			for _, delta := range []int64{0, last} { // to an honest leader delta is nothing
+				c, err := o.tolerance(net.nodes, delta, false)
+				if err != nil {
+					return nil, err
+				}
+				cells = append(cells, c)
 			}
 		}
 		return cells, nil
 	},
 	draw: func(r Results) (figure.Figure, Table) { return r.sweep(deltas) },
+}
+
+// tolerance returns a training with a tolerance of delta, under leaders that use it or honest ones.
+func (o Options) tolerance(nodes int, delta int64, used bool) (Cell, error) {
+	s, err := train.Preset("default", nodes)
+	if o.Quick {
+		s.Params.Training.Rounds = quickRounds
+	}
+	s.Params.Rule.Tolerance, s.Shift = delta, used && delta > 0
+	c := Cell{Panel: fmt.Sprintf("N=%d", nodes), Series: "honest leaders", X: -1, Learn: &s}
+	if used {
+		c.Series = "leaders against Delta"
+	}
+	if delta > 0 {
+		c.X = math.Log2(float64(delta))
+	}
+	return c, err
 }
 
 var deltas = axis{"delta, grid steps", func(x float64) string {

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/spdl/spdl/testnet"
 )
@@ -11,12 +12,14 @@ import (
 // their sum; NaN where it did not see the round whole.
 var TimeColumns = []string{"round", "t_lgc_ms", "t_ge_ms", "t_bc_ms", "round_ms"}
 
-// warmup is the number of rounds that are left out, during which connections are made.
-const warmup = 3
-
-// Time runs a net of the paper's preset and times its rounds.
-func Time(ctx context.Context, nodes int, rounds, seed uint64) (rows [][]float64, err error) {
-	m := testnet.Manifest{Validators: nodes, Preset: "paper", Rounds: rounds + warmup, Seed: seed}
+// Time runs a net of the paper's preset, with training steps that are longer by step, and times its
+// rounds.
+func Time(ctx context.Context, nodes int, rounds uint64, step time.Duration, seed uint64) (rows [][]float64, err error) {
+	warmup := uint64(3) // rounds that are left out, during which connections are made
+	if step > 0 {
+		warmup = 1
+	}
+	m := testnet.Manifest{Validators: nodes, Preset: "paper", Rounds: rounds + warmup, StepDelay: step, Seed: seed}
 	err = runNet(ctx, m, func(ctx context.Context, n *testnet.Net) error {
 		return testnet.Follow(ctx, n, nil, func(r testnet.Round) error {
 			if r.Round < warmup {

@@ -1,0 +1,55 @@
+package abci
+
+import (
+	"time"
+
+	"github.com/spdl/spdl/app"
+)
+
+// lateEvery is the number of rounds between two warnings of slow training steps.
+const lateEvery = 100
+
+// lateness counts rounds for the warnings of training steps that are slower than a round waits for
+// them. Heights are the only timeout of a round: nothing in the chain can tell a slow step from a
+// silent participant, but its operators can, and set the waits. Commit alone uses it.
+type lateness struct {
+	rounds uint64 // that have closed since this node started
+	next   uint64 // the count from which on a warning is due again
+}
+
+const (
+	lateViews = "gradients came after the views of all ranks were open: anybody may lead, and the election decides nothing"
+	lateOwn   = "this worker's gradient came when the round could close without it: its training steps are slower than the round waits"
+	remedy    = "on every node set proposal.wait above the longest training step and consensus.timeout_propose above that, " +
+		"or give the chain larger election.view_blocks and quorum_blocks (docs/OPERATING.md#slow-training-steps)"
+)
+
+// late warns if a round that closed in the state before was late. The first round that a node sees
+// holds its start as well, and says nothing of a step.
+func (a *Application) late(before *app.State, r *app.Record, m moments) {
+	l := &a.lateness
+	l.rounds++
+	e, what := before.Params.Election, ""
+	switch {
+	case m.quorumAt > r.Opened && (m.quorumAt-r.Opened)/e.ViewBlocks >= uint64(max(1, len(r.Ranking))):
+		what = lateViews
+	case m.ownAt > r.Opened && m.ownAt-r.Opened >= e.QuorumBlocks:
+		what = lateOwn
+	}
+	if what == "" || l.rounds == 1 || l.rounds < l.next {
+		return
+	}
+	l.next = l.rounds + lateEvery
+	step := time.Duration(between(m.opened, m.own) * float64(time.Millisecond))
+	a.log.Error(what, "round", r.Round, "opened", r.Opened, "height", r.Height, "step", step.Round(time.Millisecond).String(),
+		"proposal.wait", a.options.ProposalWait.String(), "remedy", remedy)
+}
+
+// closedShort reports whether a round closed without a gradient that the state before it waited for.
+func closedShort(before *app.State, r *app.Record) bool {
+	present := make([]uint32, len(r.Contributions))
+	for i, c := range r.Contributions {
+		present[i] = c.Participant
+	}
+	return before.Missing(present) > 0
+}
