@@ -105,7 +105,7 @@ func DefaultAppConfig() AppConfig {
 		Worker: WorkerConfig{
 			Enabled: true, KeyFile: "config/participant_key.json", Journal: "data/worker_journal.json",
 			Partition: PartitionIID, Alpha: 1, Parts: 1, PollInterval: 50 * time.Millisecond,
-			TrainerTimeout: trainer.DefaultTimeout, TrustPeriod: 7 * 24 * time.Hour, MaxAge: time.Minute,
+			Trainer: []string{}, TrainerTimeout: trainer.DefaultTimeout, TrustPeriod: 7 * 24 * time.Hour, MaxAge: time.Minute,
 		},
 		Proposal: ProposalConfig{Wait: time.Second, StragglerWait: 250 * time.Millisecond},
 		Pool:     PoolConfig{MaxBytes: 256 << 20},

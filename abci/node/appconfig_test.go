@@ -32,6 +32,7 @@ func TestAppConfigRoundTrip(t *testing.T) {
 		Worker: node.WorkerConfig{
 			Enabled: true, KeyFile: "k.json", Journal: "j.json", Data: "/some/where", Partition: node.PartitionDirichlet,
 			Alpha: 0.25, Part: 3, Parts: 7, PartitionSeed: 11, TestSeed: 1<<63 - 1, StepDelay: 90 * time.Second, PollInterval: 70 * time.Millisecond,
+			Trainer: []string{"python3", `my "trainer".py`}, TrainerDir: "/study", TrainerTimeout: 3 * time.Minute,
 			MaxEpsilon: 1.5, MinNoiseMultiplier: 2.25, TrustHeight: 8, TrustHash: strings.Repeat("0aB1", 16), TrustPeriod: 9 * time.Hour, MaxAge: 10 * time.Second,
 		},
 		Proposal: node.ProposalConfig{Wait: 3 * time.Second, StragglerWait: 125 * time.Millisecond},
