@@ -181,6 +181,7 @@ func TestJoinRules(t *testing.T) {
 	require.Equal(t, []bool{false, true, true}, []bool{s.Proposals[0].Accepted, s.Proposals[1].Accepted, s.Proposals[2].Accepted})
 	order2 := append(bytes.Repeat([]byte{0xff}, 31), 0x7f)
 	order2[0] = 0xec
+	identity := append([]byte{1}, make([]byte, 31)...)
 	// asking registers pub, vrf and consensus keys by number, with all proofs.
 	asking := func(pub, vrf, consensus int) *tx.Tx {
 		return apptest.Sign(pub, &tx.Join{
@@ -197,6 +198,14 @@ func TestJoinRules(t *testing.T) {
 		{"pub_key missing", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.PubKey = nil })},
 		{"vrf_key short", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.VrfKey = j.VrfKey[:31] })},
 		{"vrf_key missing", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.VrfKey = nil })},
+		{"pub_key whose signature of everything is known", app.ErrIdentity, reseal(joinAs(9, func(j *tx.Join) {
+			j.PubKey = identity
+			j.VrfProof = leader.Prove(apptest.VRFKey(9), leader.PossessionInput(apptest.ChainID, identity))
+			j.ConsensusKey, j.ConsensusProof = nil, nil
+		}), func(e *tx.Envelope) { e.Signature = append(bytes.Clone(identity), make([]byte, 32)...) })},
+		{"consensus_key whose signature of everything is known", app.ErrIdentity, joinAs(9, func(j *tx.Join) {
+			j.ConsensusKey, j.ConsensusProof = identity, append(bytes.Clone(identity), make([]byte, 32)...)
+		})},
 		{"vrf_key of small order", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.VrfKey = order2 })},
 		{"consensus_proof missing", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.ConsensusProof = []byte{1} })},
 		{"vrf_proof missing", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.VrfProof = nil })},

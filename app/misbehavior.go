@@ -35,13 +35,11 @@ func (o Offence) Cause() string {
 }
 
 // convict puts on file what CometBFT proved against participants' validators, takes these
-// participants' reputations, and returns the new offences. It ignores a validator that is no
-// participant's, a height before the participant's last restore, and a second offence since that
-// restore, because one validator can sign any amount of evidence against itself.
+// participants' reputations, and returns the new offences.
 func (s *State) convict(proven []Misbehavior) (new []Offence) {
 	for _, m := range proven {
-		p, key := s.validatorAt(m.Address, m.Height)
-		if p == nil || m.Type == 0 || m.Height <= p.SettledHeight && p.SettledHeight > 0 || s.misbehaved(p) {
+		p, key := s.culprit(m)
+		if p == nil {
 			continue
 		}
 		o := Offence{Participant: p.Index, Misbehavior: m.Type, Voted: m.Height, Height: s.Height, Evidence: key}
@@ -49,6 +47,23 @@ func (s *State) convict(proven []Misbehavior) (new []Offence) {
 		new = append(new, o)
 	}
 	return new
+}
+
+// Convicts reports whether a block that proves m would put an offence on file.
+func (s *State) Convicts(m Misbehavior) bool {
+	p, _ := s.culprit(m)
+	return p != nil
+}
+
+// culprit returns the participant that m convicts, with its consensus key, or nil. It ignores a
+// validator that is no participant's, a height before the participant's last restore, and a second
+// offence since that restore, because one validator can sign any amount of evidence against itself.
+func (s *State) culprit(m Misbehavior) (*Participant, []byte) {
+	p, key := s.validatorAt(m.Address, m.Height)
+	if p == nil || m.Type == 0 || m.Height <= p.SettledHeight && p.SettledHeight > 0 || s.misbehaved(p) {
+		return nil, nil
+	}
+	return p, key
 }
 
 // validatorAt returns the participant, active or not, whose validator had an address at a height,

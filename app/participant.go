@@ -44,14 +44,17 @@ func NewParticipant(index uint32, who Identity, r params.Reputation) Participant
 
 // Check refuses what is not well-formed.
 func (who Identity) Check() error {
-	if n := len(who.PubKey); n != ed25519.PublicKeySize {
-		return fmt.Errorf("pub_key has %d bytes, want %d", n, ed25519.PublicKeySize)
+	// Of a signing key of small order everybody can make signatures, for the identity one for all bytes.
+	if err := leader.CheckKey(who.PubKey); err != nil {
+		return fmt.Errorf("pub_key: %w", err)
 	}
 	if err := leader.CheckKey(who.VrfKey); err != nil {
 		return fmt.Errorf("vrf_key: %w", err)
 	}
-	if n := len(who.ConsensusKey); n != 0 && n != ed25519.PublicKeySize {
-		return fmt.Errorf("consensus_key has %d bytes, want 0 or %d", n, ed25519.PublicKeySize)
+	if len(who.ConsensusKey) > 0 {
+		if err := leader.CheckKey(who.ConsensusKey); err != nil {
+			return fmt.Errorf("consensus_key: %w", err)
+		}
 	}
 	if err := params.CheckText("moniker", who.Moniker, MaxMoniker); err != nil {
 		return err

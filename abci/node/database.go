@@ -10,6 +10,8 @@ import (
 
 	dbm "github.com/cometbft/cometbft-db"
 	"github.com/cometbft/cometbft/config"
+
+	"github.com/spdl/spdl/app"
 )
 
 // openOwn opens the application's database.
@@ -51,11 +53,20 @@ func checkStopped(c *config.Config) error {
 type databases struct {
 	mu     sync.Mutex
 	opened []*database
+	state  func() *app.State // the application's
 }
 
-// provide returns a config.DBProvider. A database that is open already is given again:
-// no other can be opened beside it.
+// provide is a config.DBProvider.
 func (d *databases) provide(ctx *config.DBContext) (dbm.DB, error) {
+	db, err := d.open(ctx)
+	if err != nil || ctx.ID != "evidence" {
+		return db, err
+	}
+	return &convictions{DB: db, state: d.state}, nil
+}
+
+// open opens a database. One that is open already is given again: no other can be opened beside it.
+func (d *databases) open(ctx *config.DBContext) (dbm.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, db := range d.opened {

@@ -11,8 +11,8 @@ import (
 )
 
 // Bounds of the evidence that a node takes from one peer: pieces in each period of time. A validator
-// can sign any number of valid pieces against itself, one of which convicts it. CometBFT's pool takes
-// all, sends all that wait to every peer again each 10 s, and hashes all of them for each block that has one.
+// can sign any number of valid pieces against itself, one of which convicts it. The pool refuses the
+// rest (see convictions), but only once CometBFT has verified each.
 const (
 	gatePieces = 32
 	gatePeriod = 10 * time.Second

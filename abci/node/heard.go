@@ -1,7 +1,9 @@
 package node
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cometbft/cometbft/libs/log"
@@ -14,7 +16,8 @@ const (
 	saidSyncFailed = "State sync failed"
 )
 
-// heard is a logger that passes on what CometBFT says as errors.
+// heard is a logger that passes on what CometBFT says as errors. That a needless piece of evidence
+// was refused is none: who sends such could fill the log.
 type heard struct {
 	log.Logger
 	hear func(message, reason string)
@@ -22,6 +25,10 @@ type heard struct {
 
 // Error logs, and passes the message on with the value of its key err.
 func (h heard) Error(message string, keyvals ...any) {
+	if slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && errors.Is(err, errNeedless) }) {
+		h.Debug(message, keyvals...)
+		return
+	}
 	h.Logger.Error(message, keyvals...)
 	for i := 0; i+1 < len(keyvals); i += 2 {
 		if keyvals[i] == "err" {

@@ -34,6 +34,7 @@ func New(c *config.Config, application abcitypes.Application, logger log.Logger)
 }
 
 func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases, options ...cmtnode.Option) (*cmtnode.Node, error) {
+	d.state = func() *app.State { return stateOf(application) }
 	nodeKey, err := LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func build(c *config.Config, application abcitypes.Application, logger log.Logge
 		return nil, err
 	}
 	return agreeing(c, func() (*cmtnode.Node, error) {
-		return cmtnode.NewNode(c, signer{validator, func() *app.State { return stateOf(application) }}, nodeKey,
+		return cmtnode.NewNode(c, signer{validator, d.state}, nodeKey,
 			proxy.NewConnSyncLocalClientCreator(application), func() (*types.GenesisDoc, error) { return readGenesis(c) },
 			d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
 	})

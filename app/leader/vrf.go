@@ -20,7 +20,7 @@ const (
 
 // The errors about a key or a proof wrap one of these.
 var (
-	ErrKey   = errors.New("invalid VRF key")
+	ErrKey   = errors.New("invalid key")
 	ErrProof = errors.New("invalid VRF proof")
 )
 
