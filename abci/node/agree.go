@@ -72,8 +72,24 @@ var errDisagree = errors.New("the databases of this home disagree")
 
 // disagreements are what CometBFT says of such databases in errors of which it passes on the text alone:
 // sm.ErrAppBlockHeightTooHigh and TooLow, and a state database that lost what the block store goes on
-// from.
-var disagreements = []string{"app block height (", "last stored abci responses"}
+// from, or the validators of its last height.
+var disagreements = []string{"app block height (", "last stored abci responses", "could not find validator set"}
+
+// checkValidators reports a state database that lost the validators of the last height, as LevelDB drops
+// what is damaged: CometBFT looks for them when it executes the next block, and panics.
+func checkValidators(c *config.Config, d *databases) error {
+	db, err := d.provide(&config.DBContext{ID: "state", Config: c})
+	if err != nil {
+		return err
+	}
+	store := sm.NewStore(db, sm.StoreOptions{})
+	s, err := store.Load()
+	if err != nil || s.LastBlockHeight == 0 {
+		return err
+	}
+	_, err = store.LoadValidators(s.LastBlockHeight)
+	return err
+}
 
 // agreeing builds a node. CometBFT panics where its stores are of different heights,
 // which is a state of the disk and no fault of the program.
@@ -88,6 +104,9 @@ func agreeing(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode
 		}
 	}()
 	n, err = build()
+	if err != nil {
+		n = nil
+	}
 	for _, text := range disagreements {
 		if err != nil && strings.Contains(err.Error(), text) {
 			return nil, disagree(err)

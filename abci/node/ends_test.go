@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -153,8 +154,19 @@ func TestDatabasesThatDisagree(t *testing.T) {
 	}
 	run(t, c, a, 9)
 
+	// A state database that lost the validators of the last height.
+	db, err := config.DefaultDBProvider(&config.DBContext{ID: "state", Config: c})
+	require.NoError(t, err)
+	s, err := sm.NewStore(db, sm.StoreOptions{}).Load()
+	require.NoError(t, err)
+	require.NoError(t, db.Delete([]byte("validatorsKey:"+strconv.FormatInt(s.LastBlockHeight, 10))))
+	require.NoError(t, db.Close())
+	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
+	require.ErrorIs(t, err, errDisagree)
+	require.ErrorContains(t, err, "spdl unsafe-reset-all --yes")
+
 	// A state database that was cut at its end, in the words of CometBFT's replay.
-	_, err := agreeing(c, func() (*cmtnode.Node, error) {
+	_, err = agreeing(c, func() (*cmtnode.Node, error) {
 		return nil, errors.New("error during handshake: error on replay: expected height 12 but last stored abci responses was at height 9")
 	})
 	require.ErrorIs(t, err, errDisagree)

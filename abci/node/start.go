@@ -47,9 +47,13 @@ func build(c *config.Config, application abcitypes.Application, logger log.Logge
 		return nil, err
 	}
 	return agreeing(c, func() (*cmtnode.Node, error) {
-		return cmtnode.NewNode(c, signer{validator, d.state}, nodeKey,
+		n, err := cmtnode.NewNode(c, signer{validator, d.state}, nodeKey,
 			proxy.NewConnSyncLocalClientCreator(application), func() (*types.GenesisDoc, error) { return readGenesis(c) },
 			d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
+		if err != nil {
+			return nil, err
+		}
+		return n, checkValidators(c, d)
 	})
 }
 
