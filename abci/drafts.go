@@ -1,17 +1,23 @@
 package abci
 
 import (
+	"bytes"
+	"slices"
 	"sync"
 
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
 
-// drafts keeps what Lead said of the pool as it stands, because any client may ask for it and it
-// runs the rule: asking again costs nothing until the pool changes.
+// drafts keeps what Lead said of the pool as it stands, because any client may ask for it, of every
+// participant. The rule is run once for a state and a set of gradients, whoever would lead with them
+// and however often the rest of the pool changes.
 type drafts struct {
-	mu   sync.Mutex
-	of   <-chan struct{} // the pool's, which is another after every change
-	held map[uint32]drafted
+	mu    sync.Mutex
+	of    <-chan struct{} // the pool's, which is another after every change
+	held  map[uint32]drafted
+	state *app.State    // over which last was made
+	last  *tx.Aggregate // nil at first
 }
 
 type drafted struct {
@@ -31,10 +37,28 @@ func (d *drafts) lead(v snapshot, participant uint32, made func()) (*tx.Aggregat
 	if was, ok := d.held[participant]; ok {
 		return was.draft, was.err
 	}
-	draft, err := v.state.Lead(v.state.Height+1, participant, v.pending)
+	draft, included, err := v.state.Leading(v.state.Height+1, participant, v.pending)
 	if err == nil {
-		made()
+		err = d.fill(v.state, draft, included, made)
+	}
+	if err != nil {
+		draft = nil
 	}
 	d.held[participant] = drafted{draft, err}
 	return draft, err
+}
+
+// fill gives a draft its Delta.
+func (d *drafts) fill(s *app.State, draft *tx.Aggregate, included []*tx.Tx, made func()) error {
+	same := func(x, y tx.Included) bool { return x.Participant == y.Participant && bytes.Equal(x.Hash, y.Hash) }
+	if d.state == s && slices.EqualFunc(d.last.Included, draft.Included, same) {
+		draft.Delta, draft.Digest = d.last.Delta, d.last.Digest
+		return nil
+	}
+	if err := s.Fill(draft, included); err != nil {
+		return err
+	}
+	made()
+	d.state, d.last = s, draft
+	return nil
 }

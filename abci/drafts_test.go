@@ -38,5 +38,45 @@ func TestDraftsAreMadeOnce(t *testing.T) {
 	require.Equal(t, abci.CodeOK, n.check(apptest.Join(4)).Code)
 	_, err = n.Draft(first)
 	require.NoError(t, err)
-	require.EqualValues(t, 2, made())
+	require.EqualValues(t, 1, made(), "the same gradients")
+}
+
+// TestRuleRunsOnceForAllLeaders: in a late view, where everybody may lead, the rule runs once for a
+// set of gradients, and again for another set and in another block.
+func TestRuleRunsOnceForAllLeaders(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	a, err := abci.New(abci.Options{StragglerWait: time.Nanosecond, Metrics: metrics.New(registry, apptest.ChainID)})
+	require.NoError(t, err)
+	n := &node{Application: a, t: t}
+	n.init(4)
+	height := int64(0)
+	block := func() {
+		height++
+		n.finalize(height, nil)
+		n.commit()
+	}
+	for range 40 {
+		block()
+	}
+	drafts := func() (made uint64) {
+		before, deltas := count(t, registry, "spdl_rule_seconds"), map[string]bool{}
+		for i := range uint32(4) {
+			d, err := n.Draft(i)
+			require.NoError(t, err)
+			require.Equal(t, i, d.Leader)
+			deltas[string(d.Delta)+string(d.Digest)] = true
+		}
+		require.Len(t, deltas, 1)
+		return count(t, registry, "spdl_rule_seconds") - before
+	}
+	for i := range 3 {
+		require.Equal(t, abci.CodeOK, n.check(apptest.Gradient(n.State(), i)).Code)
+	}
+	require.EqualValues(t, 1, drafts())
+	require.Equal(t, abci.CodeOK, n.check(apptest.Gradient(n.State(), 3)).Code)
+	require.EqualValues(t, 1, drafts())
+	require.Equal(t, abci.CodeOK, n.check(apptest.Join(4)).Code)
+	require.Zero(t, drafts())
+	block()
+	require.EqualValues(t, 1, drafts())
 }

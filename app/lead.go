@@ -17,44 +17,56 @@ import (
 // the participant may not lead, ErrNotClosing while gradients are missing, and ErrVersion where another
 // version of the state machine goes on: by its rules a signed draft might be wrong, and cost the view.
 func (s *State) Lead(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, error) {
+	a, included, err := s.Leading(height, participant, pending)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Fill(a, included); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Leading returns what Lead drafts without its Delta, and the gradients that it lists. It does not
+// run the rule.
+func (s *State) Leading(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, []*tx.Tx, error) {
 	if s.Finished() {
-		return nil, ErrFinished
+		return nil, nil, ErrFinished
 	}
 	if err := s.Executable(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	view, err := s.viewOf(participant, height)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	included := s.open(pending)
 	n, least := s.Active(), s.Active()-s.F()
 	if len(included) < least {
-		return nil, fmt.Errorf("%w: %d of %d gradients, at least %d are needed", ErrNotClosing, len(included), n, least)
+		return nil, nil, fmt.Errorf("%w: %d of %d gradients, at least %d are needed", ErrNotClosing, len(included), n, least)
 	}
 	listed := make([]tx.Included, len(included))
 	for i, t := range included {
 		listed[i] = tx.Included{Participant: t.Gradient.Participant, Hash: t.Content[:]}
 	}
 	if err := s.mayCloseWith(participantsOf(listed), height); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotClosing, err)
+		return nil, nil, fmt.Errorf("%w: %w", ErrNotClosing, err)
 	}
-	return s.draft(participant, view, listed, included)
+	return &tx.Aggregate{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Leader: participant, View: view, Included: listed}, included, nil
 }
 
-// draft returns the aggregate of a view over the gradients that it lists, in participant order.
-func (s *State) draft(participant, view uint32, listed []tx.Included, included []*tx.Tx) (*tx.Aggregate, error) {
-	var err error
-	a := &tx.Aggregate{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Leader: participant, View: view, Included: listed}
+// Fill gives an aggregate the Delta that the rule makes of the gradients that it lists, in participant
+// order.
+func (s *State) Fill(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	vectors := make([]gradients.Vector, len(included))
 	for i, t := range included {
 		if vectors[i], err = gradients.Decode(s.Grid().Width, len(s.Model), t.Gradient.Payload); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrPayload, err)
+			return fmt.Errorf("%w: %w", ErrPayload, err)
 		}
 	}
 	out, err := s.aggregate(a.Included, vectors)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	encoded := out.Delta.Encode()
 	if s.Params.Rule.Tolerance > 0 {
@@ -63,7 +75,7 @@ func (s *State) draft(participant, view uint32, listed []tx.Included, included [
 		digest := sha256.Sum256(encoded)
 		a.Digest = digest[:]
 	}
-	return a, nil
+	return nil
 }
 
 // CheckDraft reports why a leader must not sign an aggregate that it did not make itself: its signer
@@ -91,8 +103,8 @@ func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 			return err
 		}
 	}
-	own, err := s.draft(a.Leader, a.View, a.Included, included)
-	if err != nil {
+	own := &tx.Aggregate{Epoch: a.Epoch, Round: a.Round, Leader: a.Leader, View: a.View, Included: a.Included}
+	if err := s.Fill(own, included); err != nil {
 		return err
 	}
 	if !bytes.Equal(mustMarshal(own), mustMarshal(a)) {
