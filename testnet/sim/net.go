@@ -160,8 +160,10 @@ func (n *Net) first() *Node {
 			return node
 		}
 	}
-	if node := n.Nodes[0]; node.Stopped() {
-		return node // all stand before a height of another version
+	for _, node := range n.Nodes {
+		if len(node.hashes) == len(n.Blocks) && node.Stopped() {
+			return node // all stand before a height of another version
+		}
 	}
 	panic("no node is up")
 }

@@ -27,7 +27,7 @@ var (
 
 // TestRandom plays random histories: Byzantine leaders and proposers, silent,
 // equivocating, partitioned and crashed nodes, never more than f at a time;
-// messages late by up to eight steps; joins, leaves, rotations, epochs. The
+// messages late by up to eight steps; joins, leaves, rotations, epochs, upgrades. The
 // invariants hold at every height. A history that breaks one names its seed:
 // `go test ./testnet/sim -run Random -seed N -v` plays it again.
 func TestRandom(t *testing.T) {
@@ -63,7 +63,7 @@ func TestRandom(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%d histories: %+v", seeds, total)
-	if seeds >= 30 && (total.Views == 0 || total.Partial == 0 || total.Offences == 0 || total.Joins == 0 || total.Leaves == 0 || total.Epochs == 0 || total.Rejected == 0) {
+	if seeds >= 30 && (total.Views == 0 || total.Partial == 0 || total.Offences == 0 || total.Joins == 0 || total.Leaves == 0 || total.Epochs == 0 || total.Upgrades == 0 || total.Rejected == 0) {
 		t.Errorf("the histories miss something: %+v", total)
 	}
 }
@@ -84,7 +84,7 @@ func TestReplay(t *testing.T) {
 }
 
 // tally counts what histories held.
-type tally struct{ Heights, Rounds, Views, Partial, Rejected, Offences, Joins, Leaves, Rotations, Epochs int }
+type tally struct{ Heights, Rounds, Views, Partial, Rejected, Offences, Joins, Leaves, Rotations, Epochs, Upgrades int }
 
 func (a *tally) add(b tally) {
 	a.Heights += b.Heights
@@ -97,6 +97,7 @@ func (a *tally) add(b tally) {
 	a.Leaves += b.Leaves
 	a.Rotations += b.Rotations
 	a.Epochs += b.Epochs
+	a.Upgrades += b.Upgrades
 }
 
 const (
@@ -114,6 +115,7 @@ type history struct {
 	log      strings.Builder
 	tally    tally
 	rotating map[int]int // node: the generation that it waits for
+	upgrades uint64      // that were proposed
 	last     int64       // height of the last closed round or epoch
 	before   app.Progress
 }
@@ -153,6 +155,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 
 func (h *history) play() error {
 	for range heights {
+		h.upgrade()
 		if h.random.IntN(6) == 0 {
 			h.strike()
 		}
@@ -162,6 +165,9 @@ func (h *history) play() error {
 			}
 		}
 		b, err := h.net.Step()
+		for b == nil && err == nil && h.upgrade() { // one that was away has only now come to the upgrade
+			b, err = h.net.Step()
+		}
 		if err != nil {
 			return err
 		}
@@ -177,6 +183,38 @@ func (h *history) play() error {
 		}
 		for i, generation := range h.rotating {
 			h.rekey(i, generation)
+		}
+	}
+	return nil
+}
+
+// upgrade gives each node that stands before a height of another version of the state machine a
+// program of that version, and reports whether there was one.
+func (h *history) upgrade() (any bool) {
+	for i, node := range h.net.Nodes {
+		u, ok := node.App.State().Upgraded()
+		if !ok || node.Faults.Down || !node.Stopped() || node.Replace(u.Version) != nil {
+			continue
+		}
+		fmt.Fprintf(&h.log, "node %d: version %d from height %d on\n", i, u.Version, u.Height)
+		any = true
+		h.tally.Upgrades++
+	}
+	return any
+}
+
+// propose lets a member propose the next version of the state machine, and all others approve it.
+func (h *history) propose(by *sim.Node, members []*sim.Node) error {
+	h.upgrades++
+	height := h.net.State().Height + app.UpgradeMargin + 4 + h.random.Uint64N(6)
+	t, err := by.Upgrade(fmt.Sprint("upgrade-", h.upgrades), height, app.Version+h.upgrades)
+	if err != nil {
+		return err
+	}
+	id := t.ID()
+	for _, m := range members {
+		if m != by {
+			_, _ = m.Approve(id[:])
 		}
 	}
 	return nil
@@ -228,7 +266,7 @@ func (h *history) govern() error {
 	}
 	node := members[h.random.IntN(len(members))]
 	var err error
-	switch h.random.IntN(8) {
+	switch h.random.IntN(9) {
 	case 0:
 		if len(h.net.Nodes) > 9 {
 			return nil
@@ -259,6 +297,8 @@ func (h *history) govern() error {
 		p := s.Params
 		p.Training.Rounds = uint64(3 + h.random.IntN(20))
 		_, err = node.StartEpoch(p, h.random.IntN(2) == 0, h.random.IntN(2) == 0)
+	case 5:
+		err = h.propose(node, members)
 	default: // who is honest approves what waits
 		for i := range s.Proposals {
 			for _, m := range members {
