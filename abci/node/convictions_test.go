@@ -108,14 +108,22 @@ func TestEvidenceFloodEndsInThePool(t *testing.T) {
 	require.NoError(t, r.Stop())
 }
 
-// TestNeedlessEvidenceFillsNoLog: a refusal is no error of the node, what else fails is.
-func TestNeedlessEvidenceFillsNoLog(t *testing.T) {
+// TestWhatIsNoErrorFillsNoLog: needless evidence is none, nor are connections that break when the
+// node is to stop; what else fails is.
+func TestWhatIsNoErrorFillsNoLog(t *testing.T) {
 	var out bytes.Buffer
 	var heardOf []string
-	h := heard{log.NewFilter(log.NewTMLogger(&out), log.AllowError()), func(message, _ string) { heardOf = append(heardOf, message) }}
+	stopping := make(chan struct{})
+	h := heard{log.NewFilter(log.NewTMLogger(&out), log.AllowError()), func(message, _ string) { heardOf = append(heardOf, message) }, stopping}
 	h.With("module", "evidence").Error("Can't add evidence to pending list", "err", fmt.Errorf("can't persist evidence: %w", errNeedless), "ev", 1)
 	require.Empty(t, out.String())
 	h.Error("Can't add evidence to pending list", "err", errors.New("disk full"))
 	require.Contains(t, out.String(), "disk full")
 	require.Len(t, heardOf, 1)
+	close(stopping)
+	out.Reset()
+	h.Error("Stopping peer for error", "err", errors.New("EOF"))
+	require.Empty(t, out.String(), "it is to stop")
+	h.Error(saidHalted, "err", errors.New("a fault"))
+	require.Contains(t, out.String(), "a fault")
 }

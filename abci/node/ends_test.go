@@ -61,7 +61,7 @@ func TestDivergenceIsRemembered(t *testing.T) {
 	} {
 		c, a := alone(t, 5)
 		r := &Running{ending: newEnding(), failed: make(chan error, 2), dataDir: c.DBDir()}
-		logger := heard{log.NewNopLogger(), r.hear}.With("module", "consensus")
+		logger := heard{log.NewNopLogger(), r.hear, nil}.With("module", "consensus")
 		logger.Error("Error in validation", "err", "wrong signature")
 		logger.Error("CONSENSUS FAILURE!!!", "err", "something else")
 		require.Empty(t, r.failed)
@@ -203,7 +203,7 @@ func TestStateSyncEnds(t *testing.T) {
 	require.NoError(t, watchSync(ended, &restored{}, quick))
 
 	r := &Running{ending: newEnding(), failed: make(chan error, 2)}
-	heard{log.NewNopLogger(), r.hear}.With("module", "statesync").Error("State sync failed", "err", "snapshot restoration failed")
+	heard{log.NewNopLogger(), r.hear, nil}.With("module", "statesync").Error("State sync failed", "err", "snapshot restoration failed")
 	err = <-r.Failed()
 	require.ErrorIs(t, err, errSync)
 	require.ErrorContains(t, err, "snapshot restoration failed")

@@ -17,10 +17,12 @@ const (
 )
 
 // heard is a logger that passes on what CometBFT says as errors. That a needless piece of evidence
-// was refused is none: who sends such could fill the log.
+// was refused is none: who sends such could fill the log. Nor are the connections that break while
+// the node stops, of which it says several lines.
 type heard struct {
 	log.Logger
-	hear func(message, reason string)
+	hear     func(message, reason string)
+	stopping <-chan struct{} // closed when the node is to stop
 }
 
 // Error logs, and passes the message on with the value of its key err.
@@ -28,6 +30,14 @@ func (h heard) Error(message string, keyvals ...any) {
 	if slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && errors.Is(err, errNeedless) }) {
 		h.Debug(message, keyvals...)
 		return
+	}
+	select {
+	case <-h.stopping:
+		if message != saidHalted {
+			h.Debug(message, keyvals...)
+			return
+		}
+	default:
 	}
 	h.Logger.Error(message, keyvals...)
 	for i := 0; i+1 < len(keyvals); i += 2 {
@@ -38,7 +48,9 @@ func (h heard) Error(message string, keyvals ...any) {
 }
 
 // With implements log.Logger.
-func (h heard) With(keyvals ...any) log.Logger { return heard{h.Logger.With(keyvals...), h.hear} }
+func (h heard) With(keyvals ...any) log.Logger {
+	return heard{h.Logger.With(keyvals...), h.hear, h.stopping}
+}
 
 // hear ends the node, with a reason, if a message of CometBFT's says that it has failed.
 func (r *Running) hear(message, reason string) {

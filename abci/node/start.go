@@ -204,7 +204,7 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	}
 	x := newExpress(c.Mempool.MaxTxBytes)
 	reactors := map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": newClock(options.Metrics)}
-	if r.Node, err = build(c, r.Application, heard{logger, r.hear}, &r.databases, cmtnode.CustomReactors(reactors), gated); err != nil {
+	if r.Node, err = build(c, r.Application, heard{logger, r.hear, r.ending.stopping}, &r.databases, cmtnode.CustomReactors(reactors), gated); err != nil {
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in the replay of blocks
 			return versionError(s, err)
 		}

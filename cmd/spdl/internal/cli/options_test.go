@@ -117,7 +117,9 @@ func TestDidYouMean(t *testing.T) {
 		require.Equal(t, command.WrongUse, code, args)
 		require.Regexp(t, "did you mean (.* or )?"+meant, stderr, args)
 	}
-	_, stderr, _ := spdl(t, "plan", "--rule", "krumm") // the error is of another flag
+	_, stderr, _ := spdl(t, "plan", "--epsilon", "1", "--rule", "krumm")
+	require.Regexp(t, "(?s)did you mean .*known are", stderr, "first what may have been meant, then all there is")
+	_, stderr, _ = spdl(t, "plan", "--rule", "krumm") // the error is of another flag
 	require.NotContains(t, stderr, "did you mean")
 }
 

@@ -300,7 +300,7 @@ func TestNodeAndWorker(t *testing.T) {
 		"query reputation":   "may lead",
 		"query membership":   "threshold     1 approvals",
 		"query evidence":     "proven at",
-		"query epochs":       "to runs",
+		"query epochs":       ", finished",
 		"query model":        "parameters  1600",
 		"query participants": "node0",
 		"query params":       `"mechanism"`,

@@ -151,10 +151,10 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	return meant(fmt.Errorf("unknown command %q for %q", name, cmd.CommandPath()), cmd.SuggestionsFor(name), "")
 }
 
-// meant adds to an error what may have been meant.
+// meant puts before an error what may have been meant: the error may list all that is known.
 func meant(err error, close []string, prefix string) error {
 	if len(close) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w; did you mean %s%s?", err, prefix, strings.Join(close, " or "+prefix))
+	return fmt.Errorf("did you mean %s%s? %w", prefix, strings.Join(close, " or "+prefix), err)
 }

@@ -113,11 +113,14 @@ func queryEpochs() *cobra.Command {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "epoch\trounds\tplanned\theights\tpreset\trule\tparameters\tmodel")
 				for _, e := range all {
-					closed := "runs"
-					if !e.Running {
-						closed = fmt.Sprint(e.Closed)
+					heights := fmt.Sprintf("%d to %d", e.Opened, e.Closed)
+					switch {
+					case e.Running && e.Rounds >= e.Planned:
+						heights = fmt.Sprintf("from %d, finished", e.Opened)
+					case e.Running:
+						heights = fmt.Sprintf("from %d, runs", e.Opened)
 					}
-					fmt.Fprintf(t, "%d\t%d\t%d\t%d to %s\t%s\t%s\t%d\t%s\n", e.Epoch, e.Rounds, e.Planned, e.Opened, closed, command.Plain(e.Preset), command.Plain(e.Rule), e.Dim, command.Plain(e.ModelHash))
+					fmt.Fprintf(t, "%d\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", e.Epoch, e.Rounds, e.Planned, heights, command.Plain(e.Preset), command.Plain(e.Rule), e.Dim, command.Plain(e.ModelHash))
 				}
 				return t.Flush()
 			}, err

@@ -68,7 +68,8 @@ func checkBudgets(ctx context.Context, s *sender, p params.Params, force bool) e
 	if err != nil {
 		return err
 	}
-	var broke []uint32
+	var short, broke []uint32
+	least, poorest := p.Training.Rounds, uint32(0)
 	for _, m := range members {
 		left := p.Privacy.Participations(m.Spent)
 		if !m.Active || left >= p.Training.Rounds {
@@ -77,8 +78,13 @@ func checkBudgets(ctx context.Context, s *sender, p params.Params, force bool) e
 		if left == 0 {
 			broke = append(broke, m.Index)
 		}
-		s.run.Warn(fmt.Sprintf("participant %d has spent so much that epsilon %g pays for %d of the %d rounds: --epsilon is the budget over all epochs",
-			m.Index, p.Privacy.Epsilon, left, p.Training.Rounds))
+		if short = append(short, m.Index); left < least {
+			least, poorest = left, m.Index
+		}
+	}
+	if len(short) > 0 {
+		s.run.Warn(fmt.Sprintf("participants %v have spent so much that epsilon %g does not pay for all rounds; it pays for %d of the %d rounds of participant %d: --epsilon is the budget over all epochs",
+			short, p.Privacy.Epsilon, least, p.Training.Rounds, poorest))
 	}
 	if len(broke) > 0 && !force {
 		return command.Usage(fmt.Errorf("epsilon %g pays for 0 of the %d rounds of participants %v after what they spent: take a larger --epsilon, or say --force",
