@@ -24,7 +24,7 @@ func LoadManifest(path string) (Manifest, error) {
 	if err := v.ReadInConfig(); err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
-	if err := node.OneLine(v.UnmarshalExact(&m)); err != nil {
+	if err := node.OneLine(v.UnmarshalExact(&m), v, ""); err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
 	return m, m.from(path)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/cometbft/cometbft/config"
@@ -76,15 +77,16 @@ func readTOML(dir, name, prefix string, into any, decode func(*viper.Viper, any,
 	case err != nil:
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := OneLine(decode(v, into)); err != nil {
+	if err := OneLine(decode(v, into), v, prefix); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
 
 // OneLine returns the error of a decoder of TOML as one line: its words are a heading and a
-// line for each fault.
-func OneLine(err error) error {
+// line for each fault. Of a value of the wrong type it says where it comes from, if that is the
+// environment with some prefix, what it is and what is allowed.
+func OneLine(err error, v *viper.Viper, prefix string) error {
 	if err == nil {
 		return nil
 	}
@@ -92,5 +94,32 @@ func OneLine(err error) error {
 	if !ok {
 		return err
 	}
-	return errors.New(strings.ReplaceAll(faults, "\n", "; "))
+	said := func(fault string) string {
+		m := wrongType.FindStringSubmatch(fault)
+		if m == nil {
+			return fault
+		}
+		key, want := m[1], allowed[m[2]]
+		if want == "" {
+			return fault
+		}
+		if name := prefix + "_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key)); prefix != "" && os.Getenv(name) != "" {
+			key = fmt.Sprintf("%s (by %s)", key, name)
+		}
+		return fmt.Sprintf("%s is %q, want %s", key, v.GetString(m[1]), want)
+	}
+	lines := strings.Split(faults, "\n")
+	for i := range lines {
+		lines[i] = said(lines[i])
+	}
+	return errors.New(strings.Join(lines, "; "))
+}
+
+// wrongType matches what the decoder says of a value that does not parse.
+var wrongType = regexp.MustCompile(`^'([^']+)' (?:cannot parse value as ')?(bool|u?int\d*|float\d*|time)[':]`)
+
+// allowed says what a key of a type takes.
+var allowed = map[string]string{
+	"bool": "true or false", "time": "a duration, as 500ms or 2m", "int": "a whole number", "int64": "a whole number",
+	"uint32": "a whole number from 0 to 4294967295", "uint64": "a whole number from 0 on", "float64": "a number",
 }

@@ -53,6 +53,32 @@ func TestLoad(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestLoadWrongType: of a value that is no number, duration or truth value the error names the key,
+// the variable that it comes from, the value and what is allowed.
+func TestLoadWrongType(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, err := node.Init(dir, node.DefaultConfig(), node.DefaultAppConfig())
+	require.NoError(t, err)
+	for name, want := range map[string]string{
+		"SPDL_WORKER_ENABLED":           `app.toml: worker.enabled (by SPDL_WORKER_ENABLED) is "maybe", want true or false`,
+		"SPDL_PROPOSAL_WAIT":            `app.toml: proposal.wait (by SPDL_PROPOSAL_WAIT) is "maybe", want a duration, as 500ms or 2m`,
+		"SPDL_SNAPSHOT_INTERVAL":        `app.toml: snapshot.interval (by SPDL_SNAPSHOT_INTERVAL) is "maybe", want a whole number from 0 on`,
+		"CMT_P2P_MAX_NUM_INBOUND_PEERS": `config.toml: p2p.max_num_inbound_peers (by CMT_P2P_MAX_NUM_INBOUND_PEERS) is "maybe", want a whole number`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "maybe")
+			_, _, err := node.Load(dir)
+			require.ErrorContains(t, err, want)
+		})
+	}
+	path := filepath.Join(dir, "config/app.toml")
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(data), "\nenabled = true", "\nenabled = \"maybe\"", 1)), 0o600))
+	_, _, err = node.Load(dir)
+	require.ErrorContains(t, err, `app.toml: worker.enabled is "maybe", want true or false`)
+}
+
 // TestLoadUnknownKey: a misspelt key of app.toml is refused by its name; what
 // CometBFT does with its own file is its own.
 func TestLoadUnknownKey(t *testing.T) {
