@@ -190,17 +190,17 @@ func (h *history) play() error {
 
 // upgrade gives each node that stands before a height of another version of the state machine a
 // program of that version, and reports whether there was one.
-func (h *history) upgrade() (any bool) {
+func (h *history) upgrade() (found bool) {
 	for i, node := range h.net.Nodes {
 		u, ok := node.App.State().Upgraded()
 		if !ok || node.Faults.Down || !node.Stopped() || node.Replace(u.Version) != nil {
 			continue
 		}
 		fmt.Fprintf(&h.log, "node %d: version %d from height %d on\n", i, u.Version, u.Height)
-		any = true
+		found = true
 		h.tally.Upgrades++
 	}
-	return any
+	return found
 }
 
 // propose lets a member propose the next version of the state machine, and all others approve it.
