@@ -242,6 +242,24 @@ func TestTrustBeginsInTheHome(t *testing.T) {
 	}
 }
 
+// TestWorkerFollowsItsValidators: through blocks and through a skip to a set in which nobody of the
+// first is left, but to none that the header before does not announce.
+func TestWorkerFollowsItsValidators(t *testing.T) {
+	for _, blocks := range []int{30, 150} {
+		n := newNode(t, apptest.ChainID)
+		n.every = 3
+		for range blocks {
+			n.block()
+		}
+		_, err := first(n.chain(t, light.Home{}))
+		require.NoError(t, err, blocks)
+		n.every = 2
+		n.block()
+		_, err = first(n.chain(t, light.Home{}))
+		require.ErrorIs(t, err, light.ErrNotTrusted, blocks)
+	}
+}
+
 // TestRoundsOnlyGrow: a node that went back to earlier blocks is not followed there.
 func TestRoundsOnlyGrow(t *testing.T) {
 	n := newNode(t, apptest.ChainID)

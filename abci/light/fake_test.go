@@ -36,13 +36,15 @@ type node struct {
 	t          *testing.T
 	doc        *types.GenesisDoc
 	keys       []cmted25519.PrivKey
-	validators *types.ValidatorSet
+	validators *types.ValidatorSet // the first
+	every      int64               // after so many heights one validator gives way to a new one; 0 never
 
 	mu      sync.Mutex
 	genesis *app.State
 	state   *app.State
 	blocks  []*types.Block // from height 1
 	commits []*types.Commit
+	sets    []*types.ValidatorSet
 	pending []*tx.Tx
 	sent    []*tx.Tx
 	hold    bool // make no blocks of what is sent
@@ -61,9 +63,10 @@ func newNode(t *testing.T, chainID string, mutate ...func(*params.Params)) *node
 	require.NoError(t, err)
 	n.doc = &types.GenesisDoc{ChainID: chainID, GenesisTime: time.Now().Add(-time.Minute), InitialHeight: 1, AppState: state, ConsensusParams: types.DefaultConsensusParams()}
 	var set []*types.Validator
-	for i := range 4 {
-		key := cmted25519.GenPrivKeyFromSecret(fmt.Appendf(nil, "validator %d of %s", i, chainID))
-		n.keys = append(n.keys, key)
+	for i := range 100 {
+		n.keys = append(n.keys, cmted25519.GenPrivKeyFromSecret(fmt.Appendf(nil, "validator %d of %s", i, chainID)))
+	}
+	for _, key := range n.keys[:4] {
 		n.doc.Validators = append(n.doc.Validators, types.GenesisValidator{PubKey: key.PubKey(), Power: 10})
 		set = append(set, types.NewValidator(key.PubKey(), 10))
 	}
@@ -73,6 +76,19 @@ func newNode(t *testing.T, chainID string, mutate ...func(*params.Params)) *node
 	n.state = n.genesis
 	n.block()
 	return n
+}
+
+// at returns the validators of a height that is to come.
+func (n *node) at(height int64) *types.ValidatorSet {
+	if n.every == 0 {
+		return n.validators
+	}
+	var set []*types.Validator
+	gone := (height - 1) / n.every
+	for _, key := range n.keys[gone : gone+4] {
+		set = append(set, types.NewValidator(key.PubKey(), 10))
+	}
+	return types.NewValidatorSet(set)
 }
 
 // header makes a header of the chain's own form.
@@ -89,8 +105,8 @@ func (n *node) make(height int64, at time.Time, appHash [32]byte, txs []*tx.Tx) 
 	}
 	b := types.MakeBlock(height, raws, last, nil)
 	b.ChainID, b.Time, b.LastBlockID, b.AppHash = n.doc.ChainID, at, id, appHash[:]
-	b.ValidatorsHash, b.NextValidatorsHash = n.validators.Hash(), n.validators.Hash()
-	b.ConsensusHash, b.ProposerAddress = make([]byte, 32), n.validators.Validators[0].Address
+	b.ValidatorsHash, b.NextValidatorsHash = n.at(height).Hash(), n.at(height+1).Hash()
+	b.ConsensusHash, b.ProposerAddress = make([]byte, 32), n.at(height).Validators[0].Address
 	return b
 }
 
@@ -99,7 +115,7 @@ func (n *node) sign(b *types.Block, count int) *types.Commit {
 	parts, err := b.MakePartSet(types.BlockPartSizeBytes)
 	require.NoError(n.t, err)
 	c := &types.Commit{Height: b.Height, BlockID: types.BlockID{Hash: b.Hash(), PartSetHeader: parts.Header()}}
-	for i, v := range n.validators.Validators {
+	for i, v := range n.at(b.Height).Validators {
 		if i >= count {
 			c.Signatures = append(c.Signatures, types.NewCommitSigAbsent())
 			continue
@@ -127,6 +143,7 @@ func (n *node) blockAt(at time.Time) {
 	require.NoError(n.t, err)
 	b := n.make(int64(height), at, n.state.Hash(), txs)
 	n.blocks, n.commits = append(n.blocks, b), append(n.commits, n.sign(b, 4))
+	n.sets = append(n.sets, n.at(int64(height)))
 	if n.state = out.State; len(txs) > 0 {
 		n.pending = nil
 	}
@@ -192,7 +209,7 @@ func (n *node) answer(method string, p struct {
 		h := n.blocks[height-1].Header
 		answer = &coretypes.ResultCommit{SignedHeader: types.SignedHeader{Header: &h, Commit: n.commits[height-1]}}
 	case "validators":
-		answer = &coretypes.ResultValidators{BlockHeight: height, Validators: n.validators.Validators, Count: 4, Total: 4}
+		answer = &coretypes.ResultValidators{BlockHeight: height, Validators: n.sets[height-1].Validators, Count: 4, Total: 4}
 	case "block":
 		answer = &coretypes.ResultBlock{Block: n.blocks[height-1]}
 	case "broadcast_tx_sync":
