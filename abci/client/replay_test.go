@@ -3,6 +3,7 @@ package client
 import (
 	"testing"
 
+	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/proof"
@@ -45,6 +46,19 @@ func TestModelOfLastRound(t *testing.T) {
 	require.Equal(t, record.ModelHash, hash[:])
 	_, err = modelAfter(s, app.Block{Height: 1, Txs: []*tx.Tx{}}, *record)
 	require.ErrorContains(t, err, "recomputed model has hash")
+}
+
+// TestReplayEndsAtAnUpgrade: a block of another version of the state machine is not executed by the
+// rules of this one; the error says which release computes it.
+func TestReplayEndsAtAnUpgrade(t *testing.T) {
+	var b types.Block
+	b.Height, b.Version.App = 9, app.Version
+	_, err := Execution(&b)
+	require.NoError(t, err)
+	b.Version.App++
+	_, err = Execution(&b)
+	require.ErrorIs(t, err, app.ErrVersion)
+	require.ErrorContains(t, err, "a release of that version computes the model")
 }
 
 // TestKept: of every so many rounds the state is kept, and the nearest one found.
