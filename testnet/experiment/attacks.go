@@ -19,6 +19,7 @@ var attacks = Experiment{
 	Name:  "attacks",
 	Title: "Rules under attack, test error in %: N=20, f=6; epsilon 4 with the noise floor, which attackers know, and no noise",
 	Reads: "each cell is the worst of the seeds, clean accuracy their mean",
+	wide:  true,
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
 		for _, name := range attacksFor(o) {

@@ -365,3 +365,19 @@ func TestCompare(t *testing.T) {
 	_, _, err = results.compare()
 	require.ErrorContains(t, err, "p, s on real nodes ended in model dd, and the simulation in aa")
 }
+
+// TestAWideGridTakesOneSeedBesideOthers: and as many as were asked for alone.
+func TestAWideGridTakesOneSeedBesideOthers(t *testing.T) {
+	for many, seeds := range map[bool]uint64{true: 1, false: 3} {
+		r := Runner{Options: Options{Seeds: 3, Quick: true}, many: many, Data: small}
+		for e, want := range map[*Experiment]uint64{&attacks: seeds, &tradeoff: 3} {
+			jobs, err := r.jobsOf(*e)
+			require.NoError(t, err)
+			var most uint64
+			for _, j := range jobs {
+				most = max(most, j.seed)
+			}
+			require.Equal(t, want, most, e.Name)
+		}
+	}
+}

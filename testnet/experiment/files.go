@@ -33,12 +33,12 @@ func (r Runner) notes(e Experiment) []figure.Note {
 		kind = "QUICK RUN: fewer rounds and cells, not for citing"
 	}
 	seeds := "1"
-	if r.Seeds > 1 {
+	if n := r.seedsOf(e); n > 1 {
 		reads := e.Reads
 		if reads == "" {
 			reads = "means, with bands from the least to the greatest"
 		}
-		seeds = fmt.Sprintf("1 to %d: %s", r.Seeds, reads)
+		seeds = fmt.Sprintf("1 to %d: %s", n, reads)
 	}
 	if r.NoLive {
 		kind += ", not repeated on real nodes"

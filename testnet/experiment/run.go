@@ -30,6 +30,8 @@ type Runner struct {
 	Data    func() (mnist.Data, error)
 	Jobs    int       // cells at a time; 0 for the number of cores
 	Log     io.Writer // progress
+
+	many bool // experiments: of the wide ones seed 1 is enough
 }
 
 // job is a cell with a seed.
@@ -49,6 +51,7 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 	if err := os.MkdirAll(filepath.Join(r.Dir, "cells"), 0o755); err != nil {
 		return err
 	}
+	r.many = len(experiments) > 1
 	todo, err := r.plan(experiments)
 	if err != nil {
 		return err
@@ -123,6 +126,14 @@ func (j job) last() int {
 	return 0
 }
 
+// seedsOf returns how many seeds of an experiment are computed.
+func (r Runner) seedsOf(e Experiment) uint64 {
+	if e.wide && r.many {
+		return 1
+	}
+	return uint64(r.Seeds)
+}
+
 // jobsOf returns the cells of an experiment with each of their seeds.
 func (r Runner) jobsOf(e Experiment) (jobs []job, err error) {
 	cells, err := e.cells(r.Options)
@@ -130,7 +141,7 @@ func (r Runner) jobsOf(e Experiment) (jobs []job, err error) {
 		return nil, fmt.Errorf("%s: %w", e.Name, err)
 	}
 	for _, c := range r.withReruns(cells) {
-		seeds := uint64(r.Seeds)
+		seeds := r.seedsOf(e)
 		if c.Real != nil || c.Latency != nil && c.Latency.Step > 0 { // one is slow, and enough
 			seeds = 1
 		}

@@ -61,7 +61,7 @@ func Command() *cobra.Command {
 		return r.Show(map[string][]string{"files": files}, command.Line(strings.Join(files, "\n")))
 	})
 	f := cmd.Flags()
-	f.Int("seeds", 1, "repetitions with seeds 1 to this; more than one gives bands")
+	f.Int("seeds", 1, "repetitions with seeds 1 to this; more than one gives bands (attacks beside others: seed 1 alone)")
 	f.Bool("quick", false, "fewer rounds and cells: to see that it works, not to cite")
 	f.Bool("no-live", false, "do not repeat a training of each figure on real nodes, which comes last (latency is measured on them in any case)")
 	f.String("out", figures, "folder of the files (of a quick run: figures-quick beside it)")
