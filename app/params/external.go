@@ -26,7 +26,8 @@ const (
 	maxTensors    = 1024
 	maxTensorName = 128
 	maxTensorRank = 8
-	maxConfig     = 1 << 16
+	maxConfig     = 1 << 14
+	maxModel      = 1 << 15 // encoded: a block has room for a StartEpoch beside a round
 	trainerHash   = 2 * sha256.Size
 )
 
@@ -85,6 +86,9 @@ func (m Model) ValidateExternal() error {
 	}
 	if m.Dim() > gradients.MaxDim {
 		return fmt.Errorf("model's tensors have too many parameters, at most %d", gradients.MaxDim)
+	}
+	if n := m.Size(); n > maxModel {
+		return fmt.Errorf("model takes %d bytes encoded, at most %d: fewer tensors, shorter names or a shorter config", n, maxModel)
 	}
 	return CheckText("model.config", m.Config, maxConfig)
 }

@@ -3,6 +3,7 @@ package params_test
 import (
 	"encoding/json"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,6 +27,12 @@ func TestValidateRefuses(t *testing.T) {
 		{`model.clipping is "", want "rows" or "sum"`, external(func(m *params.Model) { m.Clipping = "" })},
 		{`model.trainer is "AB", want 64 hexadecimal digits`, external(func(m *params.Model) { m.Trainer = "AB" })},
 		{`model.config "\n" has byte 0x0A`, external(func(m *params.Model) { m.Config = "\n" })},
+		{"model.config has 16385 bytes, at most 16384", external(func(m *params.Model) { m.Config = strings.Repeat("x", 16385) })},
+		{"bytes encoded, at most 32768", external(func(m *params.Model) {
+			for len(m.Tensors) < 400 {
+				m.Tensors = append(m.Tensors, params.Tensor{Name: strings.Repeat("x", 100) + strconv.Itoa(len(m.Tensors)), Shape: []uint32{1}, Init: params.InitZeros})
+			}
+		})},
 		{`model.tensors[1]: name "w" stands there twice`, external(func(m *params.Model) { m.Tensors[1].Name = "w" })},
 		{`name is "a/b", want 1 to 128 letters`, external(func(m *params.Model) { m.Tensors[0].Name = "a/b" })},
 		{`name is "card"`, external(func(m *params.Model) { m.Tensors[0].Name = "card" })},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -70,14 +71,11 @@ func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*bu
 		return fmt.Errorf("no answer in time")
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed) || isBroken(err):
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE):
 		return k.ended(err)
 	}
 	return err
 }
-
-// isBroken reports whether a child no longer reads.
-func isBroken(err error) bool { return strings.Contains(err.Error(), "broken pipe") }
 
 // ended says how a child ended that closed its standard output or input.
 func (k *child) ended(err error) error {

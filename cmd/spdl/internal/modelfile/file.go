@@ -33,6 +33,11 @@ type Tensor struct {
 // output as PyTorch has them, and biases, unless it has none; those of an external
 // model into the tensors that genesis names. The data is shared.
 func Tensors(m params.Model, parameters []float64) ([]Tensor, error) {
+	if m.Kind == params.ModelExternal {
+		if err := m.ValidateExternal(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFile, err)
+		}
+	}
 	if d := m.Dim(); len(parameters) != d || d == 0 {
 		return nil, fmt.Errorf("%w: %d parameters, the model has %d", ErrFile, len(parameters), d)
 	}
