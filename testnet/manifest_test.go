@@ -54,6 +54,30 @@ func TestManifestFile(t *testing.T) {
 	require.Equal(t, 7, m.Validators)
 }
 
+// TestManifestTrainer: parameters and trainer of a manifest's file are found beside it, wherever the
+// net is made, and a trainer goes with an external model alone.
+func TestManifestTrainer(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "net.toml")
+	require.NoError(t, os.WriteFile(path, []byte("params = \"params.json\"\ntrainer = [\"python3\", \"a \\\"b\\\".py\"]\n"), 0o600))
+	m, err := LoadManifest(path)
+	require.NoError(t, err)
+	require.Equal(t, Manifest{Params: filepath.Join(dir, "params.json"), Trainer: []string{"python3", `a "b".py`}, TrainerDir: dir}, m)
+	m.Home = t.TempDir()
+	require.NoError(t, m.complete())
+	require.NoError(t, m.save())
+	again, err := LoadManifest(filepath.Join(m.Home, manifestFile))
+	require.NoError(t, err)
+	again.Home, again.GenesisTime = m.Home, m.GenesisTime
+	require.Equal(t, m, again)
+	require.ErrorIs(t, m.Check(), os.ErrNotExist)
+
+	m.Preset = "mlp"
+	require.ErrorContains(t, m.Check(), `preset "mlp" and params`)
+	m.Params = ""
+	require.ErrorContains(t, m.Check(), `model.kind is "mlp" and trainer`)
+}
+
 func TestManifestDefaults(t *testing.T) {
 	for n, neighbours := range map[int]int{0: 3, 1: 0, 4: 3, 10: 9, 11: 8, 20: 8, 30: 10, 100: 34} {
 		m := Manifest{Validators: n, Home: "h"}

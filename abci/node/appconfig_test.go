@@ -70,6 +70,7 @@ func TestAppConfigRefuses(t *testing.T) {
 	}{
 		"partition":      {func(a *node.AppConfig) { a.Worker.Partition = "random" }, `partition is "random"`},
 		"alpha":          {func(a *node.AppConfig) { a.Worker.Partition, a.Worker.Alpha = "dirichlet", 0 }, "alpha is 0"},
+		"timeout":        {func(a *node.AppConfig) { a.Worker.TrainerTimeout = 0 }, "trainer_timeout is 0s"},
 		"part beyond":    {func(a *node.AppConfig) { a.Worker.Part = 1 }, "part is 1 of 1"},
 		"part negative":  {func(a *node.AppConfig) { a.Worker.Part = -1 }, "part is -1"},
 		"no parts":       {func(a *node.AppConfig) { a.Worker.Parts = 0 }, "of 0 parts"},
