@@ -22,6 +22,9 @@ type Spend struct {
 	// TrainerClips: the guarantee also needs that the participants' own programs clip, in
 	// this epoch or an earlier one.
 	TrainerClips bool `json:"trainer_clips,omitempty"`
+	// Lemma1Epsilon is what the paper's Lemma 1 claims of all rounds where the noise is by it: never
+	// a guarantee, whatever Guarantee says of Epsilon.
+	Lemma1Epsilon float64 `json:"lemma1_epsilon,omitempty"`
 }
 
 // spendOf returns what a participant has spent.
@@ -29,6 +32,7 @@ func spendOf(s *app.State, p *app.Participant) (Spend, error) {
 	priv := s.Params.Privacy
 	out := Spend{
 		Participant: p.Index, Moniker: p.Moniker, Participations: p.Participations, Delta: priv.Delta, Budget: priv.Epsilon,
+		Lemma1Epsilon: priv.Lemma1Epsilon,
 	}
 	if !app.Accounted(s.Params, s.Epochs) {
 		return out, nil

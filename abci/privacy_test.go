@@ -32,6 +32,13 @@ func TestSpends(t *testing.T) {
 	require.False(t, rehearsed.Guarantee)
 	require.Equal(t, *holds.Epsilon, *rehearsed.Epsilon)
 
+	lemma, err := preset.New("paper-lemma1", 4)
+	require.NoError(t, err)
+	claimed := spend(func(s *app.State) { s.Params, s.Participants[0].Spent = lemma, lemma.Privacy.Pay(nil) })
+	require.Equal(t, 0.02, claimed.Lemma1Epsilon, "the claim, beside what is true")
+	require.Equal(t, 0.16, claimed.Budget)
+	require.Zero(t, holds.Lemma1Epsilon)
+
 	for _, s := range []abci.Spend{
 		spend(func(s *app.State) { s.Params = open }),
 		spend(func(s *app.State) { s.Epochs = []app.Epoch{{Params: open, Rounds: 20}} }),

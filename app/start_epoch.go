@@ -105,5 +105,9 @@ func guarantee(p params.Params) string {
 	case p.TestChain:
 		return "TEST CHAIN: noise may be known, nothing is private"
 	}
-	return fmt.Sprintf("noise multiplier %g, epsilon %g at delta %g over all epochs", p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.Delta)
+	said := fmt.Sprintf("noise multiplier %g, epsilon %g at delta %g over all epochs", p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.Delta)
+	if claim := p.Privacy.Lemma1Epsilon; claim != 0 {
+		said += fmt.Sprintf(", of which Lemma 1 claims epsilon %g with NO GUARANTEE", claim)
+	}
+	return said
 }

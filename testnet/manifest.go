@@ -226,7 +226,7 @@ func (m *Manifest) params() (params.Params, error) {
 		return p, fmt.Errorf("model.kind is %q and trainer %q: a model of kind %q, and no other, needs a trainer", p.Model.Kind, m.Trainer, params.ModelExternal)
 	}
 	if m.Rounds > 0 {
-		p.Training.Rounds = m.Rounds
+		preset.SetRounds(&p, m.Rounds)
 	}
 	if m.Rule != "" {
 		p.Rule.Name = m.Rule

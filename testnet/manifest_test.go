@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
 )
 
 func TestManifestRoundTrip(t *testing.T) {
@@ -140,6 +141,18 @@ func TestInitOfNothing(t *testing.T) {
 	}
 	_, err := Init(Manifest{Home: home})
 	require.NoError(t, err)
+}
+
+// TestLiteralRounds: a manifest reaches the paper's own setting, and its one leader leads all of
+// the rounds that the manifest asks for.
+func TestLiteralRounds(t *testing.T) {
+	for _, name := range []string{"paper-literal", "paper-lemma1"} {
+		m := Manifest{Home: t.TempDir(), Preset: name, Rounds: 12}
+		p, err := m.check()
+		require.NoError(t, err)
+		require.Equal(t, uint64(12), p.Election.Term)
+		require.NoError(t, preset.CheckLedger(p))
+	}
 }
 
 // TestMisbehaviour: a node misbehaves where the manifest beside its home says so,

@@ -77,7 +77,7 @@ func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err 
 	if w := TooLarge(g.Params, len(g.Participants)); w != "" {
 		warnings = append(warnings, w)
 	}
-	if err := preset.CheckLedger(g.Params.Privacy); err != nil {
+	if err := preset.CheckLedger(g.Params); err != nil {
 		return g, warnings, err
 	}
 	if _, err = g.Contenders(doc.ChainID); err != nil {

@@ -13,6 +13,8 @@ const maxLedger = 1 << 62
 // ValidateLedger refuses a budget that is not complete or that pays for nothing.
 func (p Privacy) ValidateLedger() error {
 	switch {
+	case p.Lemma1Epsilon != 0 && len(p.Cost) == 0:
+		return fmt.Errorf("privacy.lemma1_epsilon is %g without a ledger: what the noise costs must stand beside what Lemma 1 claims", p.Lemma1Epsilon)
 	case p.Epsilon == 0 && p.Delta == 0 && len(p.Cost) == 0 && len(p.Budget) == 0:
 		return nil
 	case p.Mechanism != MechanismGaussian:

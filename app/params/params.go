@@ -140,6 +140,10 @@ func (p Params) warnings(n int) (out []string) {
 	if p.Privacy.Mechanism == MechanismGaussian && len(p.Privacy.Cost) == 0 {
 		out = append(out, "privacy has no budget: no gradient is ever refused for what was spent")
 	}
+	if claim := p.Privacy.Lemma1Epsilon; claim != 0 {
+		out = append(out, fmt.Sprintf("privacy.lemma1_epsilon is %g: what the paper's Lemma 1 claims of the noise, NO GUARANTEE; by the accountant it is privacy.epsilon %g at delta %g",
+			claim, p.Privacy.Epsilon, p.Privacy.Delta))
+	}
 	if p.Privacy.Mechanism != MechanismGaussian {
 		out = append(out, fmt.Sprintf("NO DP GUARANTEE: privacy.mechanism is %q", p.Privacy.Mechanism))
 	}

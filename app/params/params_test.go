@@ -78,6 +78,11 @@ func TestValidateRefuses(t *testing.T) {
 		{"privacy.clip is -1", func(p *params.Params) {
 			p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Clip = "none", 0, -1
 		}},
+		{`lemma1_epsilon is 0.02 with mechanism "none"`, func(p *params.Params) {
+			p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Lemma1Epsilon = "none", 0, 0.02
+		}},
+		{"lemma1_epsilon is -1", func(p *params.Params) { p.Privacy.Lemma1Epsilon = -1 }},
+		{"without a ledger", func(p *params.Params) { p.Privacy.Lemma1Epsilon = 1 }},
 		{"reputation.penalty is -1", func(p *params.Params) { p.Reputation.Penalty = -1 }},
 		{"election.term is 0", func(p *params.Params) { p.Election.Term = 0 }},
 		{"unknown", func(p *params.Params) { p.Rule.Name = "crum" }},

@@ -52,6 +52,10 @@ func (p Privacy) validate() error {
 		return fmt.Errorf("privacy.noise_multiplier is %g, want 0 for mechanism %q", p.NoiseMultiplier, p.Mechanism)
 	case p.Mechanism != MechanismGaussian && p.Discrete:
 		return fmt.Errorf("privacy.discrete with mechanism %q, want %q", p.Mechanism, MechanismGaussian)
+	case p.Mechanism != MechanismGaussian && p.Lemma1Epsilon != 0:
+		return fmt.Errorf("privacy.lemma1_epsilon is %g with mechanism %q, want 0: Lemma 1 asks for noise of %q", p.Lemma1Epsilon, p.Mechanism, MechanismGaussian)
+	case !(p.Lemma1Epsilon >= 0) || math.IsInf(p.Lemma1Epsilon, 0):
+		return fmt.Errorf("privacy.lemma1_epsilon is %g, want at least 0", p.Lemma1Epsilon)
 	case p.Mechanism != MechanismPrototype && p.PrototypeEpsilon != 0:
 		return fmt.Errorf("privacy.prototype_epsilon is %g, want 0 for mechanism %q", p.PrototypeEpsilon, p.Mechanism)
 	case p.Batch == 0:

@@ -23,7 +23,8 @@ func MechanismOf(p params.Privacy) accountant.Mechanism {
 
 // Account fills in the ledger: the cost of a participation, and the budget. If epsilon does not pay
 // for all rounds, it is raised in steps of 0.01 until it does, so that the number shown is the
-// number that holds. Without the gaussian mechanism there is no ledger.
+// number that holds. Without the gaussian mechanism there is no ledger. Noise that is Lemma 1's
+// follows from rounds and learning rate, so it is computed anew.
 func Account(p *params.Params) error {
 	if p.Privacy.Mechanism != params.MechanismGaussian {
 		p.Privacy.Epsilon, p.Privacy.Delta, p.Privacy.Cost, p.Privacy.Budget = 0, 0, nil, nil
@@ -32,7 +33,10 @@ func Account(p *params.Params) error {
 	if p.Privacy.Delta == 0 {
 		p.Privacy.Delta = Delta
 	}
-	var err error
+	err := calibrate(p)
+	if err != nil {
+		return err
+	}
 	if p.Privacy.Cost, err = accountant.ChainCosts(MechanismOf(p.Privacy)); err != nil {
 		return err
 	}
@@ -79,8 +83,13 @@ func OwnLedger(p params.Privacy, epsilon, delta float64) (params.Privacy, error)
 }
 
 // CheckLedger compares the ledger of parameters with the accountant: with a cost that is too low,
-// or a budget that is too high, the chain would claim more privacy than it has.
-func CheckLedger(p params.Privacy) error {
+// or a budget that is too high, the chain would claim more privacy than it has. It also compares
+// noise that is called Lemma 1's with the lemma.
+func CheckLedger(all params.Params) error {
+	if err := checkLemma1(all); err != nil {
+		return err
+	}
+	p := all.Privacy
 	if len(p.Cost) == 0 {
 		return nil
 	}

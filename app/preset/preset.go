@@ -29,6 +29,8 @@ var builders = []struct {
 	{"pixels", pixels},
 	{"mlp", mlp},
 	{"paper", paper},
+	{"paper-literal", literal},
+	{"paper-lemma1", lemma1},
 }
 
 // Names lists the presets.

@@ -28,7 +28,7 @@ type Input struct {
 
 	Samples      int     // examples of a participant
 	SamplingRate float64 // q; 0 for Batch/Samples
-	Batch        int     // B, expected; 0 for q*Samples. One of the two is given
+	Batch        int     // B, expected; 0 for q*Samples. One of the two is given, or both for a batch of fixed size, with q = 1
 	Clip         float64 // C
 	Momentum     float64 // beta of the worker
 	Rounds       int     // T
@@ -73,7 +73,7 @@ func (in Input) check() error {
 		want(n >= 1 && n <= gradients.MaxParticipants, "%d participants, want 1 to %d", n, gradients.MaxParticipants),
 		want(f >= 0 && n >= 3*f+1, "%d Byzantine of %d participants, want 0 to %d (N >= 3f+1)", f, n, (n-1)/3),
 		want(in.Samples >= 1, "%d samples a participant, want at least 1", in.Samples),
-		want((in.SamplingRate == 0) != (in.Batch == 0),
+		want((in.SamplingRate == 0) != (in.Batch == 0) || in.SamplingRate == 1,
 			"sampling rate %v and batch %d, want one of them", in.SamplingRate, in.Batch),
 		want(in.Batch >= 0 && in.Batch <= in.Samples, "batch %d, want 1 to the %d samples", in.Batch, in.Samples),
 		want(in.Clip > 0 && !math.IsInf(in.Clip, 1), "clip norm %v, want a positive finite number", in.Clip),

@@ -15,30 +15,29 @@ const onChain = " on the chain"
 // byzantine is the paper's figure of the Byzantine ratio. PURE and DP have no chain there: 1e7 goes
 // into their float32 unbounded. On this chain the same attack cannot hurt softmax regression,
 // whatever the rule: the grid bounds it, and it moves the weights of all classes alike, and so no
-// prediction. The panel below shows the strongest attack that the grid admits, against the mean.
+// prediction. The panels below show the strongest attack that the grid admits, against the mean,
+// and nodes that send nothing: what the paper counts as zero vectors.
 var byzantine = Experiment{
 	Name:  "byzantine",
-	Title: "Byzantine ratio, N=20: the prototype's attack (1e7 in every coordinate), and saturation against the mean",
+	Title: "Byzantine ratio, N=20: the prototype's attack (1e7 in every coordinate), saturation against the mean, and silence",
 	Paper: "Without Byzantine nodes the three schemes achieve similar convergence. DP and PURE have high test error when BR>0 and fail to " +
 		"converge even in the presence of 10 %. SPDL still guarantees the same convergence.",
 	cells: func(o Options) ([]Cell, error) {
 		const n = 20
 		var cells []Cell
-		for _, name := range []string{attack.Prototype, "saturation"} {
-			series := []string{train.SPDL, train.SPDLMulti, train.Pure + onChain, train.DP + onChain}
+		for _, name := range []string{attack.Prototype, "saturation", "silent"} {
+			series := []string{train.SPDL, train.SPDLMulti, train.SPDLPrototype, train.SPDLLiteral, train.Pure + onChain, train.DP + onChain}
 			if name == attack.Prototype {
 				series = append([]string{train.Pure, train.DP}, series...)
 			}
 			for _, percent := range []int{0, 10, 20, 30} {
 				for _, who := range series {
-					s, err := o.paper(strings.TrimSuffix(who, onChain), n)
+					s, err := train.Attacked(strings.TrimSuffix(who, onChain), n, n*percent/100, name)
 					if err != nil {
 						return nil, err
 					}
+					s = o.short(s)
 					s.Float32 = who == train.Pure || who == train.DP
-					if s.Byzantine = n * percent / 100; s.Byzantine > 0 {
-						s.Attack = name
-					}
 					cells = append(cells, Cell{
 						Panel: fmt.Sprintf("%s, BR=%d %%", name, percent), Series: who, Learn: &s,
 						Rerun: name == "saturation" && percent == 30 && who == train.SPDLMulti,

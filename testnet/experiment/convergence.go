@@ -22,7 +22,7 @@ var convergence = Experiment{
 				if err != nil {
 					return nil, err
 				}
-				cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: name, Learn: &s, Rerun: n == 4 && name == train.SPDLMulti})
+				cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: name, Learn: &s, Rerun: n == 4 && (name == train.SPDLMulti || name == train.SPDLLiteral)})
 			}
 		}
 		return cells, nil

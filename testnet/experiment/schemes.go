@@ -10,10 +10,15 @@ const quickRounds = 20
 // paper returns a training of the paper's preset under a scheme, with a point a round.
 func (o Options) paper(name string, n int) (train.Spec, error) {
 	s, err := train.Paper(name, n)
+	return o.short(s), err
+}
+
+// short cuts a training of the paper's preset down in a quick run.
+func (o Options) short(s train.Spec) train.Spec {
 	if o.Quick {
 		s.Params.Training.Rounds, s.Every = quickRounds, 5
 	}
-	return s, err
+	return s
 }
 
 // private returns a training under a rule with the noise of epsilon. The rounds of a

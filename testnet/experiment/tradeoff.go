@@ -42,4 +42,4 @@ var tradeoff = Experiment{
 	draw: func(r Results) (figure.Figure, Table) { return r.sweep(epsilons) },
 }
 
-var epsilons = axis{"epsilon", func(x float64) string { return fmt.Sprintf("%g", math.Exp2(x)) }}
+var epsilons = axis{"epsilon", func(x float64) string { return fmt.Sprintf("%.6g", math.Exp2(x)) }}

@@ -9,21 +9,28 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// The schemes of the paper. SPDL's rule is Krum, as the paper writes; what its
-// prototype computes is multi-Krum.
+// The schemes of the paper. SPDL's rule is Krum, as the paper writes; what its prototype computes
+// is multi-Krum, where f is the true number of attackers and not (N-1)/3. SPDLLiteral is the preset
+// paper-literal.
 const (
-	Pure      = "PURE"
-	DP        = "DP"
-	SPDL      = "SPDL"
-	SPDLMulti = "SPDL (multi-Krum)"
+	Pure          = "PURE"
+	DP            = "DP"
+	SPDL          = "SPDL"
+	SPDLMulti     = "SPDL (multi-Krum)"
+	SPDLPrototype = "SPDL (prototype)"
+	SPDLLiteral   = "SPDL (literal)"
 )
 
 // Schemes lists the schemes that figures compare.
-func Schemes() []string { return []string{Pure, DP, SPDL, SPDLMulti} }
+func Schemes() []string { return []string{Pure, DP, SPDL, SPDLMulti, SPDLLiteral} }
 
 // Paper returns a training of the paper's preset under a scheme.
 func Paper(name string, n int) (Spec, error) {
-	p, err := preset.New("paper", n)
+	from := "paper"
+	if name == SPDLLiteral {
+		from = "paper-literal"
+	}
+	p, err := preset.New(from, n)
 	if err != nil {
 		return Spec{}, err
 	}
@@ -37,10 +44,25 @@ func Paper(name string, n int) (Spec, error) {
 		p.Rule.Name = "krum"
 	case SPDLMulti:
 		p.Rule.Name = "multi-krum"
+	case SPDLPrototype: // until Attacked says otherwise
+		p.Rule.Name, p.Rule.Byzantine = "multi-krum", 0
+	case SPDLLiteral:
 	default:
 		return Spec{}, fmt.Errorf("unknown scheme %q", name)
 	}
 	return Spec{Params: p, Nodes: n, Every: 1}, nil
+}
+
+// Attacked returns a training of a scheme of the paper in which a number of participants attack.
+func Attacked(name string, n, byzantine int, attack string) (Spec, error) {
+	s, err := Paper(name, n)
+	if s.Byzantine = byzantine; byzantine > 0 {
+		s.Attack = attack
+	}
+	if name == SPDLPrototype {
+		s.Params.Rule.Byzantine = uint32(byzantine)
+	}
+	return s, err
 }
 
 // Preset returns a training of a preset as it is.
@@ -68,6 +90,36 @@ func Private(rule string, n int, epsilon float64) (Spec, error) {
 	err = preset.Account(&p)
 	return Spec{Params: p, Nodes: n, Every: 10}, err
 }
+
+// Lemma1 gives a training of the paper the noise for which Lemma 1 claims an epsilon.
+func Lemma1(s Spec, claim float64) (Spec, error) {
+	preset.WithLemma1(&s.Params, claim)
+	err := preset.Account(&s.Params)
+	return s, err
+}
+
+// Honest gives a training of the paper the noise that its rounds need for epsilon at the preset's
+// delta, by the accountant: with secret batches of the same expected size, or with batches of fixed
+// size, which the accountant counts as the whole data set.
+func Honest(s Spec, epsilon float64, secret bool) (Spec, error) {
+	p := &s.Params
+	preset.WithLemma1(p, 0) // for its clip norm
+	if secret {
+		p.Privacy.SamplingRate = float64(p.Privacy.Batch) * float64(s.Nodes) / examples
+	}
+	rate := preset.MechanismOf(p.Privacy).SamplingRate
+	z, err := accountant.NoiseMultiplier(accountant.RDP, rate, int(p.Training.Rounds), epsilon*0.995, preset.Delta)
+	if err != nil {
+		return s, err
+	}
+	p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = z, epsilon
+	Regrid(p)
+	err = preset.Account(p)
+	return s, err
+}
+
+// examples is the number of training examples in MNIST, which the participants share.
+const examples = 60000
 
 // Noiseless removes noise and noise floor from a private training. Its grid spans four times the
 // clip bound, as the paper preset's does.

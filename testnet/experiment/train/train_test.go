@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,7 @@ import (
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/privacy/accountant"
 	"github.com/spdl/spdl/testnet/experiment/train"
 	"github.com/spdl/spdl/testnet/sim"
 )
@@ -59,6 +61,8 @@ func TestSameAsTheNet(t *testing.T) {
 		"default, bucketing, optimised":  spec(t, "default", 7, 2, "aware+optimised-alie", rule("bucketing+median")),
 		"default, NNM, silent":           spec(t, "default", 7, 2, "silent"),
 		"default, NNM, refused":          spec(t, "default", 7, 2, "constant"),
+		"paper-literal, sign flip":       spec(t, "paper-literal", 7, 2, "sign-flip"),
+		"paper-lemma1, sign flip":        spec(t, "paper-lemma1", 4, 1, "sign-flip"),
 		"mlp, label flip":                spec(t, "mlp", 7, 2, "label-flip"),
 		"Dirichlet, multi-Krum, mimicry": {},
 	} {
@@ -90,6 +94,61 @@ func TestSameAsTheNet(t *testing.T) {
 			require.Equal(t, app.EncodeParameters(net.State().Model), app.EncodeParameters(solo.State().Model))
 			require.NotEqual(t, make([]float64, len(solo.State().Model)), solo.State().Model)
 		})
+	}
+}
+
+// TestPrototypeAveragesAll: the prototype's SPDL, whose f is the number of attackers, is DP bit for
+// bit where nobody attacks, and SPDL with f = (N-1)/3 is not. With attackers it leaves as many out.
+func TestPrototypeAveragesAll(t *testing.T) {
+	data := task(t)
+	model := func(name string, byzantine int) []float64 {
+		s, err := train.Attacked(name, 7, byzantine, "constant")
+		require.NoError(t, err)
+		s.Params.Training.Rounds, s.Seed = 4, 7
+		out, err := train.Run(t.Context(), s, data)
+		require.NoError(t, err)
+		require.Zero(t, out.Rows[3][6], "%s selects no attacker", name)
+		return out.Model
+	}
+	require.Equal(t, model(train.DP, 0), model(train.SPDLPrototype, 0))
+	require.NotEqual(t, model(train.SPDLMulti, 0), model(train.SPDLPrototype, 0))
+	require.NotEqual(t, model(train.SPDLMulti, 1), model(train.SPDLPrototype, 1))
+	require.Equal(t, model(train.SPDLMulti, 2), model(train.SPDLPrototype, 2), "f = (N-1)/3")
+}
+
+// TestHonestNoise: what the accountant asks for makes epsilon true, and Lemma 1's noise does not,
+// with batches of fixed size.
+func TestHonestNoise(t *testing.T) {
+	paper := func() train.Spec {
+		s, err := train.Paper(train.SPDL, 10)
+		require.NoError(t, err)
+		return s
+	}
+	spends := func(s train.Spec, err error) float64 {
+		require.NoError(t, err)
+		_, err = s.Params.Validate(10)
+		require.NoError(t, err)
+		epsilon, err := accountant.Epsilon(accountant.RDP, 1e-6, accountant.Step{Mechanism: preset.MechanismOf(s.Params.Privacy), Rounds: 100})
+		require.NoError(t, err)
+		return epsilon
+	}
+	for _, e := range []float64{0.02, 0.4} {
+		require.InEpsilon(t, e, spends(train.Honest(paper(), e, true)), 0.01)
+		require.InEpsilon(t, e, spends(train.Honest(paper(), e, false)), 0.01)
+		require.Greater(t, spends(train.Lemma1(paper(), e)), 7*e)
+	}
+}
+
+// TestLiteralSilence: where a silent participant counts as the zero vector, as the paper has it,
+// the f = 2 silent of 7 make Krum choose zero in every round, and the model never moves. On the
+// preset paper they are left out.
+func TestLiteralSilence(t *testing.T) {
+	data := task(t)
+	for name, moves := range map[string]bool{"paper": true, "paper-literal": false} {
+		out, err := train.Run(t.Context(), spec(t, name, 7, 2, "silent"), data)
+		require.NoError(t, err)
+		moved := slices.ContainsFunc(out.Model, func(x float64) bool { return x != 0 })
+		require.Equal(t, moves, moved, name)
 	}
 }
 

@@ -115,6 +115,18 @@ func TestSharedGenesis(t *testing.T) {
 	_, stderr, code = found(append([]string{"--preset", "paper", "--epsilon", "2"}, entries...)...)
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, "which guarantees none")
+	literal := filepath.Join(t.TempDir(), "literal.json")
+	_, stderr, code = found(append([]string{"--preset", "paper-lemma1", "--rounds", "50", "--out", literal}, entries...)...)
+	require.Zero(t, code, stderr)
+	for _, warning := range []string{"rule.zeros", "rule.unsquared", "privacy.lemma1_epsilon is 0.02", "NO GUARANTEE"} {
+		require.Contains(t, stderr, warning)
+	}
+	doc, err = types.GenesisDocFromFile(literal)
+	require.NoError(t, err)
+	g, _, err = node.CheckGenesis(doc)
+	require.NoError(t, err)
+	require.Equal(t, uint64(50), g.Params.Election.Term, "one leader for all rounds")
+	require.InDelta(t, 132.47, g.Params.Privacy.NoiseMultiplier, 0.01, "Lemma 1's noise for 50 rounds")
 	_, stderr, code = found(append([]string{"--out", out}, entries...)...)
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "exists", "nothing is overwritten")

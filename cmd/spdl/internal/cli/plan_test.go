@@ -105,6 +105,30 @@ func TestPlanDefaults(t *testing.T) {
 	assert.Contains(t, strings.Join(p.Warnings, "\n"), "no noise floor")
 }
 
+// TestPlanLemma1: a preset whose noise is the paper's is planned by the paper's lemma, beside what
+// is true: its batches of 100 are of fixed size and count as the whole data set.
+func TestPlanLemma1(t *testing.T) {
+	p := planOf(t, "--preset paper-lemma1 -n 10")
+	assert.Equal(t, []any{"lemma1", false, 100}, []any{p.Accountant, p.Guarantee, p.Batch})
+	assert.InEpsilon(t, 0.02, *p.Epsilon, 1e-6)
+	assert.InEpsilon(t, 264.94, *p.NoiseMultiplier, 1e-4)
+	assert.Greater(t, *p.RDPEpsilon, 7*0.02)
+	assert.Contains(t, strings.Join(p.Warnings, "\n"), "lemma1 is the paper's formula, not a guarantee")
+	stdout, stderr, code := spdl(t, "plan", "--preset", "paper-lemma1")
+	require.Zero(t, code, stderr)
+	assert.Contains(t, stdout, "NO GUARANTEE: lemma1 calls it epsilon 0.02 at delta 1e-06; by RDP it is 0.1")
+
+	p = planOf(t, "--preset paper-lemma1 -n 10 --accountant rdp --epsilon 0.02")
+	assert.True(t, p.Guarantee)
+	assert.Greater(t, *p.NoiseMultiplier, 6*264.94)
+	p = planOf(t, "--preset paper-lemma1 -n 10 --batch 50")
+	assert.Equal(t, 50, p.Batch)
+	assert.Greater(t, *p.RDPEpsilon, 7*0.02)
+	p = planOf(t, "--preset paper-lemma1 -n 10 --sampling-rate 0.01")
+	assert.Equal(t, 60, p.Batch)
+	assert.Less(t, *p.RDPEpsilon, 0.02, "secret batches would make it true")
+}
+
 func TestPlanText(t *testing.T) {
 	stdout, stderr, code := spdl(t, "plan", "--epsilon", "1")
 	require.Zero(t, code, stderr)
@@ -132,7 +156,7 @@ func TestPlanWrongUse(t *testing.T) {
 		"--batch 5 --sampling-rate .1":       "--sampling-rate and --batch: one of them",
 		"--epsilon 1 --sampling-rate 0":      "sampling rate 0 and batch 0",
 		"--epsilon 1 --samples 0":            "0 samples",
-		"--preset paper":                     `preset "paper" has mechanism "prototype", which no epsilon describes: plan one of default, pixels, mlp`,
+		"--preset paper":                     `preset "paper" has mechanism "prototype", which no epsilon describes: plan one of default, pixels, mlp, paper-lemma1`,
 		"--preset nothing":                   `unknown preset "nothing"`,
 		"--epsilon 1 --noise-floor maybe":    "maybe",
 		"--epsilon 1 extra":                  "extra",

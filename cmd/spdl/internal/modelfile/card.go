@@ -50,6 +50,9 @@ type Card struct {
 	Epsilon   *float64 `json:"epsilon"`
 	Delta     float64  `json:"delta,omitempty"`
 	TestChain bool     `json:"test_chain,omitempty"`
+	// Lemma1Epsilon is what the paper's Lemma 1 claims of the epoch's noise where the noise is by it:
+	// never a guarantee.
+	Lemma1Epsilon float64 `json:"lemma1_epsilon,omitempty"`
 	// Accuracy is what the exporter measured on the test set that Tested names. It
 	// is no part of the proof: spdl model eval measures it again.
 	Accuracy *float64 `json:"accuracy"`
@@ -171,6 +174,7 @@ func derive(b Bundle) (Card, error) {
 		Preset: p.Preset, Rule: r.Rule, Participants: n, Byzantine: max(0, min(int(p.Rule.Byzantine), (n-1)/3)),
 		Included: len(r.Contributions), Model: p.Model, ModelHash: hex.EncodeToString(r.ModelHash), Mechanism: p.Privacy.Mechanism,
 		Height: header.Height, AppHash: hex.EncodeToString(hash), Proof: b, TestChain: app.KnownNoise(running, ended),
+		Lemma1Epsilon: p.Privacy.Lemma1Epsilon,
 	}
 	if app.Accounted(running, ended) {
 		c.Delta = p.Privacy.Delta

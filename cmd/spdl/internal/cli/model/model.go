@@ -229,6 +229,9 @@ func CardText(w io.Writer, c modelfile.Card) error {
 	if c.Epsilon != nil {
 		epsilon = fmt.Sprintf("%.4f at delta %g, the largest of a participant up to height %d", *c.Epsilon, c.Delta, c.Height)
 	}
+	if c.Lemma1Epsilon != 0 {
+		epsilon += "; " + query.Lemma1Text(c.Lemma1Epsilon)
+	}
 	if c.TestChain {
 		epsilon += "; " + query.TestChain
 	}

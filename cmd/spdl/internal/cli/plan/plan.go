@@ -64,7 +64,7 @@ was measured on MNIST at these settings.`,
 	f.Float64("epsilon", 0, "target epsilon of all rounds")
 	f.Float64("noise-multiplier", 0, "noise over clip norm, instead of --epsilon")
 	f.Float64("delta", 1e-6, "delta of the guarantee")
-	f.String("accountant", string(plan.RDP), "method that turns noise into epsilon: "+strings.Join(plan.Accountants(), ", "))
+	f.String("accountant", "", "method that turns noise into epsilon: "+strings.Join(plan.Accountants(), ", ")+" (default: rdp, or lemma1 where the preset's noise is Lemma 1's)")
 	f.Float64("learning-rate", 0, "learning rate in Lemma 1, which uses one (default: 0.01, the prototype's: the paper states none)")
 	f.Duration("round-time", time.Second, "time of a round, for the traffic")
 	f.Bool("noise-floor", false, "validators refuse vectors without noise (default: the preset's)")
@@ -87,7 +87,7 @@ type options struct {
 	Epsilon         *float64      `mapstructure:"epsilon"`
 	NoiseMultiplier *float64      `mapstructure:"noise-multiplier"`
 	Delta           float64       `mapstructure:"delta"`
-	Accountant      string        `mapstructure:"accountant"`
+	Accountant      *string       `mapstructure:"accountant"`
 	LearningRate    float64       `mapstructure:"learning-rate"`
 	RoundTime       time.Duration `mapstructure:"round-time"`
 	NoiseFloor      *bool         `mapstructure:"noise-floor"`
@@ -113,14 +113,21 @@ func (o *options) input() (in plan.Input, err error) {
 	if p.Privacy.Mechanism != params.MechanismGaussian {
 		return in, fmt.Errorf("preset %q has mechanism %q, which no epsilon describes: plan one of %s", p.Preset, p.Privacy.Mechanism, strings.Join(Plannable(), ", "))
 	}
+	method := plan.RDP
+	if p.Privacy.Lemma1Epsilon != 0 { // what it claims and what is true stand side by side
+		method = plan.Lemma1
+	}
 	in = plan.Input{
 		Participants: n, Byzantine: int(p.Rule.Byzantine), Rule: p.Rule.Name,
 		Model: model.SpecOf(p.Model),
 		Width: gradients.Width(p.Grid.Width), NoiseFloor: p.Privacy.NoiseFloor, RoundTime: o.RoundTime,
 		Samples: max(1, examples/n), SamplingRate: p.Privacy.SamplingRate, Clip: p.Privacy.Clip, Momentum: p.Privacy.WorkerMomentum,
-		Rounds: int(p.Training.Rounds), Accountant: plan.Accountant(o.Accountant),
+		Rounds: int(p.Training.Rounds), Accountant: plan.Accountant(command.Or(o.Accountant, string(method))),
 		Epsilon: command.Or(o.Epsilon, 0), NoiseMultiplier: command.Or(o.NoiseMultiplier, 0),
 		Delta: o.Delta, LearningRate: o.LearningRate,
+	}
+	if p.Privacy.SamplingRate == 0 { // batches of fixed size count as the whole data set
+		in.SamplingRate, in.Batch = 1, int(p.Privacy.Batch)
 	}
 	if o.Rule != "" {
 		in.Rule = o.Rule
@@ -137,7 +144,9 @@ func (o *options) privacy(in *plan.Input, presets float64) error {
 	case rate && batch:
 		return errors.New("--sampling-rate and --batch: one of them")
 	case rate:
-		in.SamplingRate = *o.SamplingRate
+		in.SamplingRate, in.Batch = *o.SamplingRate, 0
+	case batch && in.Batch != 0:
+		in.Batch = *o.Batch
 	case batch:
 		in.SamplingRate, in.Batch = 0, *o.Batch
 	}

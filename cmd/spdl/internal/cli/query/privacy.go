@@ -42,6 +42,11 @@ const TestChain = "TEST CHAIN ONLY: noise may be known, nothing is private"
 // TrainerClips stands beside every epsilon that rests on the participants' own programs.
 const TrainerClips = "clipped by the trainer: epsilon holds if each participant's trainer clips as it should"
 
+// Lemma1Text stands beside the epsilon of noise that is the paper's Lemma 1's.
+func Lemma1Text(claim float64) string {
+	return fmt.Sprintf("LEMMA 1 of the paper claims epsilon %g of all rounds with this noise: NO GUARANTEE, what holds is the accountant's epsilon", claim)
+}
+
 // spentText returns an epsilon as text, or says that there is none.
 func spentText(epsilon *float64) string {
 	if epsilon == nil {
@@ -67,6 +72,11 @@ func PrivacyText(w io.Writer, all []abci.Spend) error {
 	}
 	if slices.ContainsFunc(all, func(s abci.Spend) bool { return s.TrainerClips }) {
 		if _, err := fmt.Fprintln(w, TrainerClips); err != nil {
+			return err
+		}
+	}
+	if len(all) > 0 && all[0].Lemma1Epsilon != 0 {
+		if _, err := fmt.Fprintln(w, Lemma1Text(all[0].Lemma1Epsilon)); err != nil {
 			return err
 		}
 	}

@@ -100,7 +100,7 @@ func (o *Options) change(p *params.Params, n int) error {
 	if most := (n - 1) / 3; o.Byzantine != nil && *o.Byzantine > most {
 		return command.Usage(fmt.Errorf("--byzantine is %d with %d participants, want 0 to %d (N >= 3f+1)", *o.Byzantine, n, most))
 	}
-	p.Training.Rounds = command.Or(o.Rounds, p.Training.Rounds)
+	preset.SetRounds(p, command.Or(o.Rounds, p.Training.Rounds))
 	p.Rule.Tolerance = command.Or(o.Tolerance, p.Rule.Tolerance)
 	p.Privacy.Epsilon = command.Or(o.Epsilon, p.Privacy.Epsilon)
 	if o.Rule != "" {
