@@ -6,12 +6,6 @@ import (
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 )
 
-// Version is the software's, set by the build; Unreleased where nobody set it.
-var Version = Unreleased
-
-// Unreleased is the version of a program that was built without one.
-const Unreleased = "0.1.0"
-
 // Info returns the last committed height and hash, which were stored in one
 // write; CometBFT replays the blocks after it.
 func (a *Application) Info(context.Context, *abcitypes.RequestInfo) (*abcitypes.ResponseInfo, error) {
