@@ -54,17 +54,17 @@ func (s Spec) inputs(set mnist.Set, part []int) (mnist.Features, error) {
 type Participants struct {
 	spec Spec
 
-	mu      sync.Mutex // guards what follows
-	attack  attack.Attack
-	random  *rand.Rand
-	workers []*worker.Trainer // by participant
-	honest  []int
-	round   uint64
-	vectors []gradients.Vector // of the round
-	before  []gradients.Vector // of the round before it
-	memory  attack.Memory
-	loss    float64 // of the honest batches, in nats
-	sums            // over the rounds
+	mu       sync.Mutex // guards what follows
+	attack   attack.Attack
+	random   *rand.Rand
+	workers  []*worker.Trainer // by participant
+	honest   []int
+	round    uint64
+	vectors  []gradients.Vector // of the round
+	before   []gradients.Vector // of the round before it
+	memory   attack.Memory
+	loss     float64 // of the honest batches, in nats
+	theorem2 sums    // over the rounds
 }
 
 // NewParticipants deals the training set out and readies the workers.
@@ -158,7 +158,7 @@ func (p *Participants) honestly(x []float64) []gradients.Vector {
 		vectors[i] = v
 		p.loss += stats.Loss / float64(len(p.honest))
 	}
-	p.sums.add(p.loss, momentsOf(vectors[p.spec.Byzantine:], p.spec.Params.Grid.Step))
+	p.theorem2.add(p.loss, momentsOf(vectors[p.spec.Byzantine:], p.spec.Params.Grid.Step))
 	return vectors
 }
 

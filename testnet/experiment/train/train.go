@@ -102,7 +102,7 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 			if measured.NonFinite > 0 { // a model that overflows has no loss
 				measured.Loss = math.NaN()
 			}
-			out.Rows = append(out.Rows, slices.Concat([]float64{float64(r), 1 - measured.Accuracy, measured.Loss, participants.loss}, reputations, counts, participants.columns(), shown))
+			out.Rows = append(out.Rows, slices.Concat([]float64{float64(r), 1 - measured.Accuracy, measured.Loss, participants.loss}, reputations, counts, participants.theorem2.columns(), shown))
 			counts = []float64{0, 0}
 		}
 	}
