@@ -132,11 +132,11 @@ func (s *source) signed(ctx context.Context, height int64) (map[string]bool, boo
 		return by, true
 	}
 	got, err := s.blocks.Commit(ctx, &height)
-	if err != nil || got.SignedHeader.Commit == nil {
+	if err != nil || got.Commit == nil {
 		return nil, false
 	}
 	by = map[string]bool{}
-	for _, v := range got.SignedHeader.Commit.Signatures {
+	for _, v := range got.Commit.Signatures {
 		if v.BlockIDFlag == cmttypes.BlockIDFlagCommit {
 			by[v.ValidatorAddress.String()] = true
 		}

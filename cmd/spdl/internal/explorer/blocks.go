@@ -165,7 +165,7 @@ func (s *Server) block(r *http.Request) (content, error) {
 		}
 	}
 	if who, err := s.source.owners(r.Context()); err == nil {
-		b.Proposer = who[got.Block.Header.ProposerAddress.String()]
+		b.Proposer = who[got.Block.ProposerAddress.String()]
 	}
 	results, err := s.source.blocks.BlockResults(r.Context(), &height)
 	if err == nil {
