@@ -6,16 +6,18 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/testnet"
 )
 
-// Files of a node that was killed are damaged. The node either comes back by itself or ends; then the
-// data as they were before are put back, with which it must come back.
+// Files of a node that was killed are damaged. The node either comes back by itself and trains, or it ends, or
+// its worker refuses; then the data as they were before are put back, with which it must come back and train.
 var damageCells = []cell{
 	{name: "cut-journal", do: damaged("worker_journal.json", cut)},
 	{name: "empty-signing-state", do: damaged("priv_validator_state.json", empty)},
@@ -39,7 +41,7 @@ func damaged(pattern string, spoil func(c *chaos, path string)) func(c *chaos) {
 			spoil(c, largest(c, filepath.Join(data, pattern)))
 			require.NoError(c, c.Start(i))
 			ended, back := c.outcome(i, 20*time.Second)
-			if back {
+			if back && c.trains(i, 20*time.Second) {
 				c.note("node %d came back", i)
 				continue
 			}
@@ -50,8 +52,25 @@ func damaged(pattern string, spoil func(c *chaos, path string)) func(c *chaos) {
 			require.NoError(c, os.RemoveAll(data))
 			require.NoError(c, os.CopyFS(data, os.DirFS(kept)))
 			require.NoError(c, c.Start(i))
+			require.True(c, c.trains(i, 90*time.Second), "participant %d does not train with the data that were put back", i)
 		}
 	}
+}
+
+// trains waits until a round that opens from now on includes a participant's gradient.
+func (c *chaos) trains(i int, patience time.Duration) bool {
+	c.Helper()
+	sound := c.sound()[0]
+	next, _ := c.round(sound)
+	next++ // the open one may hold what it sent before
+	for start := time.Now(); time.Since(start) < patience; time.Sleep(50 * time.Millisecond) {
+		for at, _ := c.round(sound); next < at; next++ {
+			if slices.ContainsFunc(c.record(sound, next).Contributions, func(x app.Contribution) bool { return int(x.Participant) == i }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // outcome waits until a node has closed a round more than all others had, or ended by itself, or the
