@@ -97,7 +97,11 @@ func Start(ctx context.Context, c Config, m params.Model, clip float64) (*Traine
 }
 
 // Len returns the number of examples.
-func (t *Trainer) Len() int { return t.answer.Examples }
+func (t *Trainer) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.answer.Examples
+}
 
 // Close ends the program.
 func (t *Trainer) Close() {
