@@ -98,7 +98,9 @@ func (n *Net) add(i, rpc, p2p int) error {
 	a.Worker.StepDelay = m.StepDelay
 	a.Worker.Part, a.Worker.Parts, a.Worker.PartitionSeed = i, m.Validators, m.Seed
 	a.Worker.Partition, a.Worker.Alpha = m.Partition, m.Alpha
-	a.Worker.Trainer, a.Worker.TrainerDir = m.Trainer, m.TrainerDir
+	if len(m.Trainer) > 0 {
+		a.Worker.Trainer, a.Worker.TrainerDir = m.Trainer, m.TrainerDir
+	}
 	if m.Data != "" {
 		dir, err := filepath.Abs(m.Data)
 		if err != nil {

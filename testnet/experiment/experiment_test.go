@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -252,14 +253,16 @@ func TestLiveComesLast(t *testing.T) {
 	todo, err := r.plan([]Experiment{convergence, latency, batch})
 	require.NoError(t, err)
 	require.NotEmpty(t, todo.together)
-	n := len(todo.alone)
-	require.NotNil(t, todo.alone[n-1].cell.Real)
-	require.NotNil(t, todo.alone[n-2].cell.Real)
-	require.NotNil(t, todo.alone[n-3].cell.Latency)
+	first := slices.IndexFunc(todo.alone, func(j job) bool { return j.cell.Real != nil })
+	require.Positive(t, first)
+	for i, j := range todo.alone {
+		require.Equal(t, i >= first, j.cell.Real != nil, "cell %d, the first that repeats is %d", i, first)
+		require.Equal(t, i < first, j.cell.Latency != nil, "cell %d", i)
+	}
 	r.NoLive = true
 	todo, err = r.plan([]Experiment{convergence, latency, batch})
 	require.NoError(t, err)
-	require.Len(t, todo.alone, n-2)
+	require.Len(t, todo.alone, first)
 	require.Contains(t, r.notes(tiny), figure.Note{Name: "kind", Text: "full run, not repeated on real nodes"})
 }
 
