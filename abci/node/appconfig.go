@@ -39,6 +39,7 @@ type WorkerConfig struct {
 	PartitionSeed uint64        `mapstructure:"partition_seed"`
 	TestSeed      uint64        `mapstructure:"test_seed"`
 	StepDelay     time.Duration `mapstructure:"step_delay"`
+	LogLoss       bool          `mapstructure:"log_loss"`
 	PollInterval  time.Duration `mapstructure:"poll_interval"`
 
 	Trainer        []string      `mapstructure:"trainer"`
@@ -212,6 +213,9 @@ trainer_timeout = "{{ .Worker.TrainerTimeout }}"
 test_seed = {{ .Worker.TestSeed }}
 # Time that is added to every training step, to play a task whose steps are slow.
 step_delay = "{{ .Worker.StepDelay }}"
+# Write the loss of every batch to the log. It is computed from your examples without
+# noise, and no epsilon pays for it: whoever reads the log learns of them.
+log_loss = {{ .Worker.LogLoss }}
 # What this home demands of its chain's privacy, whatever the others vote for: the most
 # epsilon that its gradients may spend in all, and the least noise multiplier of an
 # epoch. 0: config/genesis.json decides for the first epoch, the members for later ones.

@@ -36,7 +36,7 @@ func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data func(dir str
 	}
 	w := worker.Config{
 		Keys: keys, Reload: func() (worker.Keys, error) { return LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal), Policy: policy, Log: log,
-		StepDelay: a.Worker.StepDelay,
+		StepDelay: a.Worker.StepDelay, LogLoss: a.Worker.LogLoss,
 	}
 	if w.External, err = externalOf(c, a.Worker, log); err != nil {
 		return worker.Config{}, err

@@ -48,6 +48,9 @@ type Config struct {
 	// Retry is the pause after a failed call and before a gradient is sent
 	// again while its round stays open. Default 500 ms.
 	Retry time.Duration
+	// LogLoss writes the loss of each batch to the log. It is computed from the examples without noise,
+	// and no epsilon pays for it: who reads the log learns of them.
+	LogLoss bool
 	// StepDelay is added to every training step, to play a task whose steps are slow.
 	StepDelay time.Duration
 	// Log hears of what a person may want to know; may be nil.
@@ -341,7 +344,7 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 		return nil, err
 	}
 	said := []any{"round", w.task.Round, "took", time.Since(start)}
-	if !trainer.external {
+	if w.LogLoss && !trainer.external {
 		said = append(said, "loss", stats.Loss)
 	}
 	w.Log("gradient computed", said...)

@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -173,6 +174,24 @@ func TestStepDelay(t *testing.T) {
 	defer cancel()
 	require.ErrorIs(t, worker.Run(ctx, c, conf), context.DeadlineExceeded)
 	require.Empty(t, c.gradients())
+}
+
+// TestTheLossIsLoggedOnlyIfAskedFor: nothing that is computed from the examples without noise leaves the
+// worker by default.
+func TestTheLossIsLoggedOnlyIfAskedFor(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		c, conf := newChain(3), config(t)
+		var mu sync.Mutex
+		var said string
+		conf.LogLoss, conf.Log = asked, func(message string, keyvals ...any) {
+			mu.Lock()
+			defer mu.Unlock()
+			said += fmt.Sprintln(append([]any{message}, keyvals...)...)
+		}
+		require.NoError(t, worker.Run(within(t), c, conf))
+		require.Contains(t, said, "gradient computed")
+		require.Equal(t, asked, strings.Contains(said, "loss"), said)
+	}
 }
 
 // TestOneGradientARound: whatever is cut off and restarted, every round sees
