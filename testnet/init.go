@@ -101,6 +101,9 @@ func (n *Net) add(i, rpc, p2p int) error {
 	if len(m.Trainer) > 0 {
 		a.Worker.Trainer, a.Worker.TrainerDir = m.Trainer, m.TrainerDir
 	}
+	if m.Data == "" && len(m.Trainer) == 0 {
+		a.Worker.Data = node.EmbeddedData
+	}
 	if m.Data != "" {
 		dir, err := filepath.Abs(m.Data)
 		if err != nil {

@@ -18,9 +18,12 @@ import (
 // images from one start to the next.
 const features = "data/features"
 
-// LoadData reads the data set of a folder; of "" the embedded MNIST.
+// EmbeddedData names the embedded MNIST where a folder of data is asked for.
+const EmbeddedData = "embedded"
+
+// LoadData reads the data set of a folder; of "" and EmbeddedData the embedded MNIST.
 func LoadData(dir string) (mnist.Data, error) {
-	if dir == "" {
+	if dir == "" || dir == EmbeddedData {
 		return mnist.Embedded()
 	}
 	return mnist.Load(dir)
@@ -45,6 +48,10 @@ func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data func(dir str
 		if w.External != nil {
 			return mnist.Features{}, fmt.Errorf("%w: worker.trainer is set, and the chain's model is %q, which this program trains itself: leave worker.trainer out, or name a chain whose model is external",
 				worker.ErrUnfit, t.Params.Model.Kind)
+		}
+		if a.Worker.Data == "" && t.Active > 1 {
+			return mnist.Features{}, fmt.Errorf("%w: worker.data of app.toml is empty, and %d participants train on this chain, each on data of its own: name the folder of yours, or say %q for the embedded MNIST, of which worker.part and worker.parts deal out a share",
+				worker.ErrUnfit, t.Active, EmbeddedData)
 		}
 		set, err := data(a.Worker.Data)
 		if err != nil {

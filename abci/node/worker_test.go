@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/internal/stage"
+	"github.com/spdl/spdl/mnist"
 )
 
 // asked is a chain that counts how often a worker asks for its round.
@@ -57,4 +59,27 @@ func TestWorkerWaitsUntilItsNodeHasCaughtUp(t *testing.T) {
 		}
 		require.NoError(t, r.Stop())
 	}
+}
+
+// TestNobodyTrainsOnMNISTByAccident: a home that names no data trains on a chain of its own alone; the
+// refusal says what to set, and the embedded images are had by their name.
+func TestNobodyTrainsOnMNISTByAccident(t *testing.T) {
+	c, a := alone(t, 5)
+	read := func(data string, members int) error {
+		home := a
+		home.Worker.Data = data
+		w, err := WorkerOf(c, home, worker.Keys{}, func(string) (mnist.Data, error) { return mnist.Data{}, errors.New("read") }, func(string, ...any) {})
+		require.NoError(t, err)
+		_, err = w.Data(worker.Task{Active: members})
+		return err
+	}
+	require.ErrorContains(t, read("", 1), "read")
+	require.ErrorContains(t, read("/my/data", 4), "read")
+	require.ErrorContains(t, read(EmbeddedData, 4), "read")
+	err := read("", 4)
+	require.ErrorIs(t, err, worker.ErrUnfit)
+	require.ErrorContains(t, err, "4 participants")
+	require.ErrorContains(t, err, `"embedded"`)
+	_, err = LoadData(EmbeddedData)
+	require.NoError(t, err)
 }
