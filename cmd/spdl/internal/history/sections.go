@@ -32,12 +32,11 @@ func (c *Chain) Page(command, version string) ([]byte, error) {
 	if app.KnownNoise(c.state.Params, c.state.Epochs) {
 		warnings = append(warnings, "A TEST CHAIN: its noise may be known, so epsilon is on paper only.")
 	}
-	sections := []experiment.Section{
-		{SVG: svg, Summary: experiment.Summary{Name: "participants", Title: "Training and participants", Notes: notes, Table: c.participants()}},
-	}
+	var sections []experiment.Section
 	if t := c.incidents(); len(t.Rows) > 0 {
-		sections = append(sections, experiment.Section{Summary: experiment.Summary{Name: "incidents", Title: "Leaders passed over, and proven offences", Table: t}})
+		sections = append(sections, experiment.Section{Summary: experiment.Summary{Name: "incidents", Title: "Proven offences, and leaders passed over", Table: t}})
 	}
+	sections = append(sections, experiment.Section{SVG: svg, Summary: experiment.Summary{Name: "participants", Title: "Training and participants", Notes: notes, Table: c.participants()}})
 	title := "Rounds"
 	if uint64(len(c.rounds)) < c.Audit.Rounds {
 		title = fmt.Sprintf("Rounds: %d of %d", len(c.rounds), c.Audit.Rounds)
@@ -91,7 +90,11 @@ func (c *Chain) figure() figure.Figure {
 }
 
 func (c *Chain) participants() experiment.Table {
-	t := experiment.Table{Head: []string{"participant", "moniker", "active", "reputation", "included", "selected", "opposed to Delta", "rounds led", "epsilon", "rounds left"}}
+	t := experiment.Table{Head: []string{"participant", "moniker", "active", "reputation", "included", "selected", "opposed to Delta", "rounds led", "passed over", "epsilon", "rounds left"}}
+	passed := map[uint32]int{}
+	for _, b := range c.Audit.BadLeaders {
+		passed[b.Participant]++
+	}
 	for i, p := range c.state.Participants {
 		var n tally
 		if i < len(c.count) {
@@ -107,7 +110,7 @@ func (c *Chain) participants() experiment.Table {
 		}
 		t.Rows = append(t.Rows, []string{
 			strconv.Itoa(i), p.Moniker, active, fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), strconv.Itoa(n.included), strconv.Itoa(n.selected),
-			strconv.Itoa(n.opposed), strconv.Itoa(n.led), epsilon, left,
+			strconv.Itoa(n.opposed), strconv.Itoa(n.led), strconv.Itoa(passed[p.Index]), epsilon, left,
 		})
 	}
 	return t
@@ -115,11 +118,11 @@ func (c *Chain) participants() experiment.Table {
 
 func (c *Chain) incidents() experiment.Table {
 	t := experiment.Table{Head: []string{"what", "participant", "epoch", "round", "view", "height"}}
-	for _, b := range c.Audit.BadLeaders {
-		t.Rows = append(t.Rows, []string{fmt.Sprintf("did not lead; %d did", b.ClosedBy), fmt.Sprint(b.Participant), fmt.Sprint(b.Epoch), fmt.Sprint(b.Round), fmt.Sprint(b.View), fmt.Sprint(b.Height)})
-	}
 	for _, o := range c.Audit.Offences {
 		t.Rows = append(t.Rows, []string{"equivocated", fmt.Sprint(o.Participant), fmt.Sprint(o.Epoch), fmt.Sprint(o.Round), fmt.Sprint(o.View), fmt.Sprint(o.Height)})
+	}
+	for _, b := range c.Audit.BadLeaders {
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("did not lead; %d did", b.ClosedBy), fmt.Sprint(b.Participant), fmt.Sprint(b.Epoch), fmt.Sprint(b.Round), fmt.Sprint(b.View), fmt.Sprint(b.Height)})
 	}
 	return t
 }
