@@ -17,5 +17,7 @@ VOLUME ["/spdl"]
 # p2p, RPC, Prometheus
 EXPOSE 26656 26657 26660
 STOPSIGNAL SIGTERM
+# Healthy while the node answers.
+HEALTHCHECK --interval=30s --timeout=10s --start-period=60s CMD ["/usr/local/bin/spdl", "query", "status"]
 ENTRYPOINT ["/usr/local/bin/spdl"]
 CMD ["start"]

@@ -39,7 +39,7 @@ type Metrics struct {
 	poolTxs, poolBytes                              *prometheus.GaugeVec
 	reputation, epsilon, left                       *prometheus.GaugeVec
 	contributions                                   *prometheus.CounterVec
-	clock                                           *prometheus.GaugeVec
+	clock, build                                    *prometheus.GaugeVec
 
 	chainID string
 	mu      sync.Mutex
@@ -61,6 +61,7 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 			Namespace: Namespace, Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.001, 2, 17), // 1 ms to 65 s
 		}, withChain(labels)))
 	}
+	m.build = gauge("build_info", "1, labelled with the versions of the program, of its state machine and of CometBFT.", "version", "state_machine", "cometbft")
 	m.height = gauge("height", "Height of the last committed block.")
 	m.epoch = gauge("epoch", "The running epoch, from 0.")
 	m.round = gauge("round", "The open round of the epoch, from 0; equal to rounds_planned when all are closed.")
@@ -92,6 +93,13 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	m.views.WithLabelValues(chainID)
 	m.included.WithLabelValues(chainID)
 	return m
+}
+
+// Build notes which program runs.
+func (m *Metrics) Build(version string, stateMachine uint64, cometbft string) {
+	if m != nil {
+		m.build.WithLabelValues(m.chainID, version, strconv.FormatUint(stateMachine, 10), cometbft).Set(1)
+	}
 }
 
 func withChain(labels []string) []string { return append([]string{"chain_id"}, labels...) }

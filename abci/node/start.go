@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 	"github.com/cometbft/cometbft/proxy"
 	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
 	"github.com/cometbft/cometbft/types"
+	"github.com/cometbft/cometbft/version"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/spdl/spdl/abci"
@@ -114,6 +116,9 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 	if err := checkDiverged(c); err != nil {
 		return nil, err
 	}
+	if err := checkMetricsPort(c.Instrumentation); err != nil {
+		return nil, err
+	}
 	warnReadable(logger.With("module", "app"), InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile())
 	warnOneHost(logger.With("module", "app"), c.P2P)
 	if err := restore(c, logger.With("module", "app")); err != nil {
@@ -129,6 +134,19 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 		return nil, errors.Join(err, r.Stop())
 	}
 	return r, nil
+}
+
+// checkMetricsPort refuses an address for Prometheus that is taken: CometBFT would log that, and run without
+// metrics.
+func checkMetricsPort(c *config.InstrumentationConfig) error {
+	if !c.IsPrometheusEnabled() {
+		return nil
+	}
+	l, err := net.Listen("tcp", c.PrometheusListenAddr)
+	if err != nil {
+		return fmt.Errorf("config.toml: instrumentation.prometheus_listen_addr: %w", err)
+	}
+	return l.Close()
 }
 
 // checkMempool refuses a mempool that does not take the chain's largest transaction:
@@ -192,6 +210,7 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	// CometBFT's listener serves the default registry.
 	if c.Instrumentation.IsPrometheusEnabled() {
 		options.Metrics = metrics.New(prometheus.DefaultRegisterer, doc.ChainID)
+		options.Metrics.Build(abci.Version, app.Version, version.TMCoreSemVer)
 	}
 	if keys.Signing != nil {
 		options.OwnKey = keys.Public()

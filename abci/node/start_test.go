@@ -113,6 +113,18 @@ func TestWorkerGivesUp(t *testing.T) {
 	}
 }
 
+// TestABusyMetricsPortIsAnError: a node without the metrics that its operator asked for does not run.
+func TestABusyMetricsPortIsAnError(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	c, a := alone(t, 5)
+	c.Instrumentation.Prometheus, c.Instrumentation.PrometheusListenAddr = true, l.Addr().String()
+	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
+	require.ErrorContains(t, err, "prometheus_listen_addr")
+	require.ErrorContains(t, err, l.Addr().String())
+}
+
 // TestStartRefuses: what is wrong with a home is told, and nothing stays open.
 func TestStartRefuses(t *testing.T) {
 	c, a := alone(t, 5)
