@@ -154,15 +154,8 @@ func (s *Server) block(r *http.Request) (content, error) {
 		Older    int64
 	}{Hash: got.BlockID.Hash.String(), Header: got.Block.Header, Bytes: got.Block.Size(), Evidence: len(got.Block.Evidence.Evidence), Older: height - 1}
 	if c := got.Block.LastCommit; c != nil {
-		b.Votes = len(c.Signatures)
-		for _, v := range c.Signatures {
-			if v.BlockIDFlag == cmttypes.BlockIDFlagCommit {
-				b.Signed++
-			}
-		}
-		if b.Signed < b.Votes {
-			b.Missing = s.missing(r, c)
-		}
+		b.Votes, b.Missing = len(c.Signatures), s.missing(r, c)
+		b.Signed = signatures(c)
 	}
 	if who, err := s.source.owners(r.Context()); err == nil {
 		b.Proposer = who[got.Block.ProposerAddress.String()]
@@ -301,9 +294,22 @@ func (s *Server) validators(r *http.Request) (content, error) {
 	return content{"validators", "Validators", b}, nil
 }
 
+// signatures returns the number of validators that signed a commit.
+func signatures(c *cmttypes.Commit) (n int) {
+	for _, v := range c.Signatures {
+		if v.BlockIDFlag == cmttypes.BlockIDFlagCommit {
+			n++
+		}
+	}
+	return n
+}
+
 // missing lists the validators of a block's last commit that did not sign, by participant where one is
 // known. It is nil where the node does not say who the validators were.
 func (s *Server) missing(r *http.Request, c *cmttypes.Commit) []signer {
+	if signatures(c) == len(c.Signatures) {
+		return nil
+	}
 	all, _, err := s.source.validatorsAt(r.Context(), &c.Height)
 	who, failed := s.source.owners(r.Context())
 	if err != nil || failed != nil || len(all) != len(c.Signatures) {
