@@ -178,7 +178,7 @@ func rulesFor(o Options) []string {
 	case o.Rules != nil:
 		return o.Rules
 	case o.Quick:
-		return []string{"mean", "krum", "multi-krum", "trimmed-mean", "nnm+trimmed-mean"}
+		return []string{"mean", "krum", "nnm+trimmed-mean"}
 	}
 	return gridRules
 }
@@ -190,7 +190,7 @@ func attacksFor(o Options) []string {
 	case o.Attacks != nil:
 		return o.Attacks
 	case o.Quick:
-		return []string{"constant", "sign-flip", "minus-mean+noise", "alie", "optimised-ipm"}
+		return []string{"sign-flip", "alie", "optimised-ipm"}
 	}
 	return attack.Names()
 }

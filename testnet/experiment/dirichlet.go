@@ -15,13 +15,13 @@ var dirichlet = Experiment{
 	X:     "log10 alpha",
 	axis:  alphas,
 	cells: func(o Options) ([]Cell, error) {
-		swept := []float64{0.1, 0.5, 1, 10}
-		if o.Quick {
-			swept = []float64{0.1, 10}
-		}
 		var cells []Cell
+		swept, over := []float64{0.1, 0.5, 1, 10}, []string{"mean", "krum", "multi-krum", "trimmed-mean", "nnm+trimmed-mean"}
+		if o.Quick {
+			swept, over = []float64{0.1, 10}, []string{"mean", "krum", "nnm+trimmed-mean"}
+		}
 		for _, name := range []string{clean, "sign-flip", "mimic"} {
-			for _, rule := range []string{"mean", "krum", "multi-krum", "trimmed-mean", "nnm+trimmed-mean"} {
+			for _, rule := range over {
 				for _, alpha := range swept {
 					s, err := o.paper(train.DP, gridNodes)
 					if err != nil {

@@ -66,7 +66,7 @@ func Command() *cobra.Command {
 	f.Bool("no-live", false, "do not repeat a training of each figure on real nodes, which comes last (latency is measured on them in any case)")
 	f.String("out", figures, "folder of the files (of a quick run: figures-quick beside it)")
 	f.StringSlice("rules", nil, "rules of the experiment attacks, or all (default: those that the full figure shows)")
-	f.StringSlice("attacks", nil, "attacks of the experiment attacks, or all (default: all, in a quick run five)")
+	f.StringSlice("attacks", nil, "attacks of the experiment attacks, or all (default: all, in a quick run three)")
 	f.Int("jobs", 0, "trainings at a time (default: one a core)")
 	command.Values(cmd, "rules", append(rules.Names(), "all")...)
 	command.Values(cmd, "attacks", append(attack.Names(), "all")...)
