@@ -137,6 +137,7 @@ func TestGovern(t *testing.T) {
 	stderr = c.ask(1, nil, "tx", "join", "--home", second, "--worker-only")
 	require.Contains(t, stderr, "the home's genesis is of", "a node must not choose what chain is signed for")
 	require.NoError(t, os.WriteFile(own, genesis, 0o600))
+	t.Setenv("SPDL_WORKER_DATA", node.EmbeddedData)
 	c.run("worker", "--home", second, "--node", c.rpc, "--follow")
 	c.ask(0, &r, "tx", "join", "--home", second, "--worker-only", "--moniker", `the "second"`)
 	require.Contains(t, r.Next, "needs 1 more approval of active participants, has 0 of 1: spdl tx approve "+r.Proposal)
