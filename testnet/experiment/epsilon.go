@@ -15,7 +15,11 @@ var epsilon = Experiment{
 	Paper: "When N=10, epsilon=0.4 and epsilon=0.04 have similar convergence. When N=20, smaller epsilon can cause larger test error.",
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
-		for _, n := range []int{10, 20} {
+		nodes := []int{10, 20}
+		if o.Quick {
+			nodes = nodes[:1]
+		}
+		for _, n := range nodes {
 			panel := fmt.Sprintf("N=%d", n)
 			for _, e := range []float64{0.4, 0.04} {
 				s, err := o.paper(train.SPDL, n)
