@@ -12,15 +12,21 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 )
 
-// TestDraftsAreMadeOnce: however often a leader's draft is asked for, the rule runs once until the
-// pool has changed.
-func TestDraftsAreMadeOnce(t *testing.T) {
+// counting begins a chain of four, and returns how often its rule has run.
+func counting(t *testing.T) (n *node, made func() uint64) {
+	t.Helper()
 	registry := prometheus.NewRegistry()
 	a, err := abci.New(abci.Options{StragglerWait: time.Nanosecond, Metrics: metrics.New(registry, apptest.ChainID)})
 	require.NoError(t, err)
-	n := &node{Application: a, t: t}
+	n = &node{Application: a, t: t}
 	n.init(4)
-	made := func() uint64 { return count(t, registry, "spdl_rule_seconds") }
+	return n, func() uint64 { return count(t, registry, "spdl_rule_seconds") }
+}
+
+// TestDraftsAreMadeOnce: however often a leader's draft is asked for, the rule runs once until the
+// pool has changed.
+func TestDraftsAreMadeOnce(t *testing.T) {
+	n, made := counting(t)
 	for i := range 4 {
 		require.Equal(t, abci.CodeOK, n.check(apptest.Gradient(n.State(), i)).Code)
 	}
@@ -44,11 +50,7 @@ func TestDraftsAreMadeOnce(t *testing.T) {
 // TestRuleRunsOnceForAllLeaders: in a late view, where everybody may lead, the rule runs once for a
 // set of gradients, and again for another set and in another block.
 func TestRuleRunsOnceForAllLeaders(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	a, err := abci.New(abci.Options{StragglerWait: time.Nanosecond, Metrics: metrics.New(registry, apptest.ChainID)})
-	require.NoError(t, err)
-	n := &node{Application: a, t: t}
-	n.init(4)
+	n, ran := counting(t)
 	height := int64(0)
 	block := func() {
 		height++
@@ -59,7 +61,7 @@ func TestRuleRunsOnceForAllLeaders(t *testing.T) {
 		block()
 	}
 	drafts := func() (made uint64) {
-		before, deltas := count(t, registry, "spdl_rule_seconds"), map[string]bool{}
+		before, deltas := ran(), map[string]bool{}
 		for i := range uint32(4) {
 			d, err := n.Draft(i)
 			require.NoError(t, err)
@@ -67,7 +69,7 @@ func TestRuleRunsOnceForAllLeaders(t *testing.T) {
 			deltas[string(d.Delta)+string(d.Digest)] = true
 		}
 		require.Len(t, deltas, 1)
-		return count(t, registry, "spdl_rule_seconds") - before
+		return ran() - before
 	}
 	for i := range 3 {
 		require.Equal(t, abci.CodeOK, n.check(apptest.Gradient(n.State(), i)).Code)

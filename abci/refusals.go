@@ -50,9 +50,6 @@ type refusals struct {
 	size  int
 }
 
-// verifiedRefusals bounds how many signatures are verified for one participant, round and reason.
-const verifiedRefusals = 4
-
 // add counts the refusal of a gradient by the state, if it is of the open round and in the name of a
 // member: others fill no memory.
 func (r *refusals) add(s *app.State, t *tx.Tx, err error) {
@@ -66,7 +63,7 @@ func (r *refusals) add(s *app.State, t *tx.Tx, err error) {
 	}
 	code := Code(err)
 	x := r.count(point{g.Epoch, g.Round}, refusalKey{g.Participant, code}, err)
-	if !errors.Is(err, tx.ErrSignature) && !x.Signed && x.Count <= verifiedRefusals && t.Verify(s.ChainID, s.Participants[i].PubKey) == nil {
+	if !errors.Is(err, tx.ErrSignature) && !x.Signed && t.Verify(s.ChainID, s.Participants[i].PubKey) == nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if held := r.seen[point{g.Epoch, g.Round}][refusalKey{g.Participant, code}]; held != nil {

@@ -52,7 +52,7 @@ func Follow(ctx context.Context, n *Net, e Evaluator, each func(Round) error) er
 	var past abci.Status
 	var err error
 	if n.opened {
-		if past, err = f.status(ctx); err != nil {
+		if past, err = f.furthest(ctx); err != nil {
 			return err
 		}
 	}
@@ -79,6 +79,22 @@ func Follow(ctx context.Context, n *Net, e Evaluator, each func(Round) error) er
 
 func (f *follower) status(ctx context.Context) (abci.Status, error) {
 	return retry(ctx, f, func(c *client.Client) (abci.Status, error) { return c.Status(ctx) })
+}
+
+// furthest returns the status of the node that is furthest, once all answer: one that was away when the
+// net stopped catches up only now.
+func (f *follower) furthest(ctx context.Context) (most abci.Status, err error) {
+	for _, c := range f.clients {
+		alone := follower{clients: []*client.Client{c}, poll: f.poll}
+		s, err := alone.status(ctx)
+		if err != nil {
+			return most, err
+		}
+		if s.Epoch > most.Epoch || s.Epoch == most.Epoch && s.Round > most.Round {
+			most = s
+		}
+	}
+	return most, nil
 }
 
 // next returns the round to ask for after a round was found not to be closed: the first of the next

@@ -7,6 +7,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // NameExternal is the preset's name on chains that External shaped.
@@ -46,44 +47,18 @@ func External(n int, s Study) (params.Params, error) {
 	return p, err
 }
 
-// leastNoise sets the noise multiplier, to a thousandth, to the least with which the ledger pays
-// for all rounds.
+// leastNoise sets the noise multiplier, to a thousandth, to the least from the accountant's on with which
+// the ledger, whose costs are rounded up, pays for all rounds.
 func leastNoise(p *params.Params) error {
-	const most = 1 << 10
-	low, high := 0.3, 0.6
-	pays := func(z float64) (bool, error) {
-		p.Privacy.NoiseMultiplier, p.Privacy.Cost, p.Privacy.Budget = z, nil, nil
-		asked := p.Privacy.Epsilon
-		err := Account(p)
-		paid := p.Privacy.Epsilon == asked
-		p.Privacy.Epsilon = asked
-		return paid, err
+	z, err := accountant.NoiseMultiplier(accountant.RDP, p.Privacy.SamplingRate, int(p.Training.Rounds), p.Privacy.Epsilon, p.Privacy.Delta)
+	if err != nil {
+		return err
 	}
-	for ; ; low, high = high, 2*high {
-		paid, err := pays(high)
-		if err != nil {
+	asked := p.Privacy.Epsilon
+	for thousandths := math.Ceil(z * 1000); ; thousandths++ {
+		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = thousandths/1000, asked
+		if err := Account(p); err != nil || p.Privacy.Epsilon == asked { // else it was raised until it pays
 			return err
 		}
-		if paid {
-			break
-		}
-		if high > most {
-			return fmt.Errorf("no noise multiplier below %d pays for %d rounds out of epsilon %g", most, p.Training.Rounds, p.Privacy.Epsilon)
-		}
 	}
-	for high-low > 0.0005 {
-		middle := (low + high) / 2
-		paid, err := pays(middle)
-		if err != nil {
-			return err
-		}
-		if paid {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	high = math.Ceil(high*1000) / 1000
-	_, err := pays(high)
-	return err
 }

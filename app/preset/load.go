@@ -18,13 +18,21 @@ func Load(file string) (p params.Params, err error) {
 	if err != nil {
 		return p, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&p); err != nil {
+	if err := DecodeStrict(data, &p); err != nil {
 		return p, fmt.Errorf("%s: %w", file, err)
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return p, fmt.Errorf("%s: more than one JSON value", file)
-	}
 	return p, nil
+}
+
+// DecodeStrict decodes one JSON value without unknown fields.
+func DecodeStrict(data []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one JSON value")
+	}
+	return nil
 }

@@ -105,44 +105,25 @@ func TestTestnetStart(t *testing.T) {
 	}
 }
 
-// TestTestnetInterrupted: Ctrl-C ends the nodes and removes the homes; the run
-// did not finish, and says so.
-func TestTestnetInterrupted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs a net")
-	}
-	cmd := process(t, "testnet", "start", "--rounds", "100000", "--output", "json")
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	lines := bufio.NewScanner(out)
-	require.True(t, lines.Scan(), "%s", errs.String())
-	dir := temporary(cmd.Env)
-	require.Len(t, processesUnder(t, dir), 4)
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	for lines.Scan() {
-	}
-	require.Error(t, cmd.Wait())
-	require.Equal(t, 1, cmd.ProcessState.ExitCode())
-	require.Contains(t, errs.String(), "interrupted before round")
-	require.Empty(t, processesUnder(t, dir))
-	left, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Empty(t, left)
-}
-
-// TestTestnetUnread: a reader of the rounds who goes away, as head does, and a terminal that closes
-// leave no node and no home.
-func TestTestnetUnread(t *testing.T) {
+// TestTestnetCutShort: Ctrl-C, a terminal that closes, and a reader of the rounds who goes away, as head
+// does, end the nodes and remove the homes; the run did not finish, and says so.
+func TestTestnetCutShort(t *testing.T) {
 	stage.NotShort(t, "runs a net")
-	for name, end := range map[string]func(*exec.Cmd, io.Closer) error{
-		"pipe":     func(_ *exec.Cmd, out io.Closer) error { return out.Close() },
-		"terminal": func(cmd *exec.Cmd, _ io.Closer) error { return cmd.Process.Signal(syscall.SIGHUP) },
+	by := func(s os.Signal) func(*exec.Cmd, io.Closer) error {
+		return func(cmd *exec.Cmd, _ io.Closer) error { return cmd.Process.Signal(s) }
+	}
+	for name, c := range map[string]struct {
+		end  func(*exec.Cmd, io.Closer) error
+		says string
+	}{
+		"Ctrl-C":   {by(os.Interrupt), "interrupted before round"},
+		"terminal": {by(syscall.SIGHUP), "interrupted before round"},
+		"pipe":     {func(_ *exec.Cmd, out io.Closer) error { return out.Close() }, "nobody reads the output any more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := process(t, "testnet", "start", "--rounds", "100000", "-o", "json")
+			var errs bytes.Buffer
+			cmd.Stderr = &errs
 			out, err := cmd.StdoutPipe()
 			require.NoError(t, err)
 			require.NoError(t, cmd.Start())
@@ -150,9 +131,12 @@ func TestTestnetUnread(t *testing.T) {
 			require.True(t, lines.Scan())
 			dir := temporary(cmd.Env)
 			require.Len(t, processesUnder(t, dir), 4)
-			require.NoError(t, end(cmd, out))
+			require.NoError(t, c.end(cmd, out))
+			for lines.Scan() {
+			}
 			require.Error(t, cmd.Wait())
 			require.Equal(t, 1, cmd.ProcessState.ExitCode(), "it ended by itself and not by a signal")
+			require.Contains(t, errs.String(), c.says)
 			require.Empty(t, processesUnder(t, dir))
 			left, err := os.ReadDir(dir)
 			require.NoError(t, err)

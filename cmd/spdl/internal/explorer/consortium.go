@@ -15,7 +15,7 @@ import (
 // setting is one parameter of the chain, by its path in genesis.
 type setting struct{ Name, Value string }
 
-// params shows what genesis, or the last epoch, set.
+// paramsPage shows what genesis, or the last epoch, set.
 func (s *Server) paramsPage(r *http.Request) (content, error) {
 	p, err := ask[params.Params](r.Context(), s.source, "/params")
 	if err != nil {

@@ -21,14 +21,17 @@ func (k *kept[K, V]) get(key K) (V, bool) {
 	return w.value, ok
 }
 
-// put keeps a value, unless it is there or heavier than all may be.
+// put keeps a value, in place of the one that is there, unless it is heavier than all may be.
 func (k *kept[K, V]) put(key K, value V, weight int) {
-	if _, ok := k.values[key]; ok || weight > k.limit {
+	if weight > k.limit {
 		return
 	}
+	was, there := k.values[key]
+	if !there {
+		k.order = append(k.order, key)
+	}
 	k.values[key] = weighed[V]{value, weight}
-	k.order = append(k.order, key)
-	for k.weight += weight; k.weight > k.limit; k.order = k.order[1:] {
+	for k.weight += weight - was.weight; k.weight > k.limit; k.order = k.order[1:] {
 		k.weight -= k.values[k.order[0]].weight
 		delete(k.values, k.order[0])
 	}

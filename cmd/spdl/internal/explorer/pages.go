@@ -95,7 +95,7 @@ func (s *Server) standings(ctx context.Context) ([]Standing, error) {
 		return nil, err
 	}
 	out := standings(people, offences, points, status.Epoch)
-	passed, _ := s.tail.passed.totals()
+	passed := s.tail.passed.totals()
 	for i := range out {
 		out[i].PassedInAll = passed[out[i].Participant]
 	}

@@ -36,11 +36,11 @@ func (p *passes) add(points []Point) {
 	}
 }
 
-// totals returns the counts, and whether they are of all rounds.
-func (p *passes) totals() (by map[uint32]int, whole bool) {
+// totals returns the counts of the rounds that have been read.
+func (p *passes) totals() map[uint32]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return maps.Clone(p.by), p.whole
+	return maps.Clone(p.by)
 }
 
 // readBack reads some of the rounds before those that are counted, until the first, or one that the node

@@ -93,6 +93,7 @@ func Open(node string, o Options) (*Server, error) {
 func New(a Asker, b Blocks, o Options) *Server {
 	o.complete()
 	s := &Server{options: o, source: newSource(a, b), clients: newClients(o), ended: make(chan struct{})}
+	s.last.pages = newKept[string, content](keptPages)
 	s.tail = newTail(s.source, o.Evaluate, o.Log)
 	s.handler = s.guard(s.routes())
 	return s
@@ -165,9 +166,8 @@ func (s *Server) routes() http.Handler {
 			ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 			defer cancel()
 			v, err := page(r.WithContext(ctx))
-			if err != nil && !absent(err) && !errors.Is(err, errBad) {
+			if err != nil && s.tail.isLost() {
 				if last, ok := s.last.get(address); ok { // the layout says that the node is lost
-					s.tail.lost(err)
 					s.render(w, r, http.StatusServiceUnavailable, last)
 					return
 				}

@@ -135,6 +135,13 @@ func (t *tail) lost(err error) {
 	t.tell(event("node", map[string]bool{"lost": err != nil}))
 }
 
+// isLost reports whether the node did not answer the last look.
+func (t *tail) isLost() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failure != nil
+}
+
 // look reads what is new. A panic, of a node's answer that nobody foresaw, is an
 // error: the explorer may live in the node's process.
 func (t *tail) look(ctx context.Context) (err error) {

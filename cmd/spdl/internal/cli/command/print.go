@@ -1,9 +1,7 @@
 package command
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -71,19 +69,6 @@ func (r *Run) LogAt(level, otherwise string) (log.Logger, error) {
 func CheckChainID(id string) error {
 	if len(id) > types.MaxChainIDLen {
 		return Usage(fmt.Errorf("--chain-id %q has %d bytes, at most %d", id, len(id), types.MaxChainIDLen))
-	}
-	return nil
-}
-
-// DecodeStrict decodes one JSON value without unknown fields.
-func DecodeStrict(data []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("more than one JSON value")
 	}
 	return nil
 }

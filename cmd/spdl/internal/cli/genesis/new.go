@@ -174,7 +174,7 @@ func readEntry(file, chainID string, seed *app.HexBytes) (e entry, err error) {
 	if err != nil {
 		return e, err
 	}
-	if err := command.DecodeStrict(data, &e); err != nil {
+	if err := preset.DecodeStrict(data, &e); err != nil {
 		return e, err
 	}
 	if *seed == nil {
