@@ -12,7 +12,8 @@ import (
 const Delta = 1e-6
 
 // MechanismOf returns the accountant's description of a chain's mechanism. This accountant proves
-// no amplification by sampling for batches of fixed size, so they count as the whole data set.
+// no amplification by sampling for batches of fixed size, so they count as the whole data set, and
+// the neighbour of a data set is the one in which an example has no gradient.
 func MechanismOf(p params.Privacy) accountant.Mechanism {
 	m := accountant.Mechanism{SamplingRate: p.SamplingRate, NoiseMultiplier: p.NoiseMultiplier}
 	if m.SamplingRate == 0 {

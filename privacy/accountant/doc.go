@@ -23,7 +23,9 @@
 //     which records were drawn nor the size of the batch. Batches that are shuffled, cut from an
 //     epoch, of fixed size, or public are another mechanism, without this guarantee at q < 1. At q =
 //     1 it holds whatever is known of the batches, as long as one record does not decide whether
-//     another is drawn; in a batch of fixed size it does.
+//     another is drawn. In a batch of fixed size it does: there it holds between data sets in which
+//     one record is replaced by one without a gradient, and with NoiseMultiplier halved between
+//     those in which it is removed.
 //   - Epsilon is one worker's, for its own records. Workers that hold different records do not add
 //     up; a record that two of them hold costs both.
 //   - It covers what was computed with the noise. It cannot prove that somebody added it.
