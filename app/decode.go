@@ -19,7 +19,7 @@ var (
 		10: {Bytes: 32},                          // offences: a hash or a key
 		11: {Bytes: 64},                          // epochs: a hash and parameters
 	}
-	leastRecord = tx.Least{7: {Bytes: 96}} // contributions: a hash and a VRF output
+	leastRecord = tx.Least{7: {Bytes: 64}} // contributions: a VRF output
 )
 
 // leastElement is the least number of bytes in an element of a list: each holds a hash or a key.

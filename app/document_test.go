@@ -82,7 +82,7 @@ func TestSmallEntries(t *testing.T) {
 		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20), name)
 	}
 	_, err := app.DecodeRecord(small(7, 0))
-	require.ErrorContains(t, err, "record: an entry of field 7 has 0 bytes, want at least 96")
+	require.ErrorContains(t, err, "record: an entry of field 7 has 0 bytes, want at least 64")
 	for want, list := range map[string][]byte{
 		"element 0 of the list has 0 bytes, want at least 32":                       make([]byte, 2<<20),
 		"element 0 of the list has 31 bytes":                                        bytes.Repeat(append([]byte{31}, make([]byte, 31)...), 1<<16),

@@ -53,7 +53,8 @@ func TestGenesisRefuses(t *testing.T) {
 				g.Participants[i].Reputation = 0
 			}
 		}},
-		{"4 participants takes blocks of", func(g *app.Genesis) {
+		{"20 participants takes blocks of", func(g *app.Genesis) {
+			*g = apptest.Genesis(20, apptest.Params(20))
 			g.Params.Model, g.Params.Grid, g.Params.Rule.Tolerance = params.Model{Kind: params.ModelSoftmax, Inputs: 1_048_000, Classes: 2, Pool: 1, PixelScale: 255}, params.Grid{Width: 2, Step: 1e-5}, 1
 		}},
 		{"cannot aggregate", func(g *app.Genesis) {

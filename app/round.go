@@ -31,14 +31,9 @@ func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record
 	}
 	for i, in := range a.Included {
 		at := position[in.Participant]
-		c := Contribution{Participant: in.Participant, Hash: in.Hash, Selected: selected[at]}
+		c := Contribution{Participant: in.Participant, Selected: selected[at]}
 		if out.Score != nil {
 			c.Score = out.Score[at]
-		}
-		if out.Neighbours != nil {
-			for _, k := range out.Neighbours[at] {
-				c.Neighbours = append(c.Neighbours, inputs[k])
-			}
 		}
 		r.Contributions[i] = c
 	}

@@ -241,3 +241,14 @@ func TestFind(t *testing.T) {
 	_, ok = s.Find(apptest.Key(7).Public().(ed25519.PublicKey))
 	require.False(t, ok)
 }
+
+// TestRecordIsLinear: a record takes at most 100 bytes a participant, of whom it says nothing that
+// grows with their number.
+func TestRecordIsLinear(t *testing.T) {
+	for _, n := range []int{40, 120} {
+		s := apptest.State(n)
+		record := round(t, s).Record
+		require.Len(t, record.Contributions, n)
+		require.LessOrEqual(t, record.Size(), 100*n)
+	}
+}

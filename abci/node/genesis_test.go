@@ -58,7 +58,7 @@ func TestEvidenceLeavesRoomForARound(t *testing.T) {
 			require.NotPanics(t, func() {
 				room = types.MaxDataBytes(doc.ConsensusParams.Block.MaxBytes, doc.ConsensusParams.Evidence.MaxBytes, n)
 			}, "%s, n=%d", name, n)
-			require.GreaterOrEqual(t, room, int64(n+1)*node.TxBytes(g), "%s, n=%d", name, n)
+			require.GreaterOrEqual(t, room, g.Params.RoundBytes(n), "%s, n=%d", name, n)
 			require.Positive(t, doc.ConsensusParams.Evidence.MaxBytes, "evidence must be able to come into a block")
 		}
 	}

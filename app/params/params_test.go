@@ -11,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/gradients"
 )
 
 // TestValidateRefuses: each error names the field, the value and the bound.
@@ -193,12 +194,25 @@ func TestBlockBytes(t *testing.T) {
 	wide := func(p *params.Params) { p.Model.Inputs = 200_000 } // d = 400,002
 	p := apptest.Params(4, wide)
 	require.Greater(t, p.TxBytes(4), int64(400_002))
-	require.Greater(t, p.BlockBytes(4), 4*p.TxBytes(4)*13/10)
+	require.Greater(t, p.BlockBytes(4), p.RoundBytes(4)*13/10)
 	require.Greater(t, p.BlockBytes(5), p.BlockBytes(4))
 	p.Rule.Tolerance = 1
 	require.Greater(t, p.TxBytes(4), int64(8*400_002))
+	require.Less(t, p.RoundBytes(4), int64(5*8*400_002), "the gradients are no larger by it")
 	require.NoError(t, p.CheckBlock(4))
-	require.ErrorContains(t, p.CheckBlock(40), "CometBFT's bound is 104857600")
+	require.ErrorContains(t, p.CheckBlock(200), "CometBFT's bound is 104857600")
+}
+
+// TestSizesFollowKind: an aggregate grows with the participants, and their gradients do not: as
+// many as can ever be registered fit into a block.
+func TestSizesFollowKind(t *testing.T) {
+	p := apptest.Params(4, func(p *params.Params) { p.Model.Inputs = 196 }) // d = 394
+	require.Equal(t, int64(394+512), p.GradientBytes())
+	require.Equal(t, int64(4096*48+512), p.AggregateBytes(4096))
+	require.Equal(t, 4096*p.GradientBytes()+p.AggregateBytes(4096), p.RoundBytes(4096))
+	require.NoError(t, p.CheckBlock(gradients.MaxParticipants))
+	p.Model.Inputs = 4096 // d = 8,194, as the widest of the presets
+	require.NoError(t, p.CheckBlock(gradients.MaxParticipants))
 }
 
 // TestDecode: what an epoch proposes has one encoding.

@@ -4,7 +4,7 @@ import "fmt"
 
 // Bytes of a block and a transaction beside the gradients' payloads.
 const (
-	gradientOverhead  = 512
+	envelopeBytes     = 512
 	perValidator      = 3400 // of the worst-case commit
 	includedBytes     = 48   // an aggregate's entry
 	otherBytes        = 1 << 16
@@ -18,28 +18,36 @@ const (
 // block carries of it is taken from the room of the round's transactions.
 const EvidenceBytes = 1 << 16
 
-// TxBytes bounds the largest transaction with n participants: a gradient or,
-// at a tolerance, an aggregate with its vector.
-func (p Params) TxBytes(n int) int64 {
-	d := int64(p.Model.Dim())
-	gradient := d*int64(p.Grid.Width) + gradientOverhead
-	aggregate := int64(n)*includedBytes + gradientOverhead
+// GradientBytes bounds a gradient's transaction.
+func (p Params) GradientBytes() int64 {
+	return int64(p.Model.Dim())*int64(p.Grid.Width) + envelopeBytes
+}
+
+// AggregateBytes bounds the transaction of an aggregate of n gradients. At a tolerance it carries
+// its vector.
+func (p Params) AggregateBytes(n int) int64 {
+	bytes := int64(n)*includedBytes + envelopeBytes
 	if p.Rule.Tolerance > 0 {
-		aggregate += 8 * d
+		bytes += 8 * int64(p.Model.Dim())
 	}
-	return max(gradient, aggregate)
+	return bytes
+}
+
+// TxBytes bounds the largest transaction of a round of n participants.
+func (p Params) TxBytes(n int) int64 { return max(p.GradientBytes(), p.AggregateBytes(n)) }
+
+// RoundBytes bounds the transactions of a block that closes a round of n
+// participants, beside other transactions.
+func (p Params) RoundBytes(n int) int64 {
+	return int64(n)*p.GradientBytes() + p.AggregateBytes(n)
 }
 
 // BlockBytes returns the block size that a round of n participants needs: 1.3 times
 // its transactions, a worst-case commit, the most evidence, and room for other
 // transactions.
 func (p Params) BlockBytes(n int) int64 {
-	return max(leastBlockBytes, int64(n+1)*p.TxBytes(n)*blockBytesPercent/100+int64(n)*perValidator+EvidenceBytes+otherBytes)
+	return max(leastBlockBytes, p.RoundBytes(n)*blockBytesPercent/100+int64(n)*perValidator+EvidenceBytes+otherBytes)
 }
-
-// RoundBytes bounds the transactions of a block that closes a round of n
-// participants, beside other transactions.
-func (p Params) RoundBytes(n int) int64 { return int64(n+1) * p.TxBytes(n) }
 
 // CheckBlock refuses parameters whose rounds fit into no block.
 func (p Params) CheckBlock(n int) error {

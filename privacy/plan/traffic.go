@@ -2,7 +2,7 @@ package plan
 
 import "time"
 
-// Bounds on the bytes of a round's transactions beside the vectors, as app.Params.TxBytes counts
+// Bounds on the bytes of a round's transactions beside the vectors, as app.Params.RoundBytes counts
 // them: signature, VRF proof and header of a gradient; an aggregate's own bytes, and its entry for
 // each gradient.
 const (

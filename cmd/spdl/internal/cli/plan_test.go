@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/plan"
 )
@@ -177,10 +176,8 @@ func TestPlanBytes(t *testing.T) {
 			p, err := preset.New(name, n)
 			require.NoError(t, err)
 			got := planOf(t, fmt.Sprintf("--preset %s -n %d", name, n)).Traffic
-			assert.Equal(t, p.TxBytes(n), got.Gradient)
-			aggregate := p
-			aggregate.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 1, Classes: 2}
-			assert.Equal(t, int64(n)*p.TxBytes(n)+aggregate.TxBytes(n), got.Round)
+			assert.Equal(t, p.GradientBytes(), got.Gradient)
+			assert.Equal(t, p.RoundBytes(n), got.Round)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (f *fake) params() params.Params {
 func (f *fake) record(t uint64) app.Record {
 	r := app.Record{Round: t, Opened: t + 1, Height: t + 2, Leader: 1, View: 1, Ranking: []uint32{3, 1, 0, 2}, Rule: f.text, Margin: 50, Seed: []byte{1}, DeltaDigest: make([]byte, 32), ModelHash: make([]byte, 32)}
 	for i := range uint32(4) {
-		c := app.Contribution{Participant: i, Selected: i < 3, Score: 100 + 10*int64(i), Neighbours: []uint32{(i + 1) % 4}, Opposed: i == 3, Reputation: params.One, VrfOutput: []byte{byte(i + 1)}, Hash: []byte{2}}
+		c := app.Contribution{Participant: i, Selected: i < 3, Score: 100 + 10*int64(i), Opposed: i == 3, Reputation: params.One, VrfOutput: []byte{byte(i + 1)}}
 		if i == 3 {
 			c.Score, c.Reputation = 170, params.One-int64(t)*1000
 		}

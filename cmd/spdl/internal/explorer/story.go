@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spdl/spdl/app"
 )
@@ -28,11 +29,9 @@ type Verdict struct {
 	Passed      bool     `json:"passed"`  // was to lead before, and did not
 	Score       int64    `json:"score"`
 	Place       int      `json:"place"` // by score, from 1; 0 without
-	Neighbours  []uint32 `json:"neighbours"`
 	Reputation  *int64   `json:"reputation"` // parts per million, after the round; null if absent
 	Change      *int64   `json:"change"`     // by the round; null where the round before says nothing
 	VRFOutput   string   `json:"vrf_output"`
-	Hash        string   `json:"hash"` // of the gradient's header
 	Why         string   `json:"why"`
 }
 
@@ -116,8 +115,8 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64) 
 		reputation := c.Reputation
 		v := Verdict{
 			Participant: c.Participant, Moniker: names[c.Participant], Fate: Selected, Opposed: c.Opposed, Leader: c.Participant == r.Leader,
-			Passed: slices.Contains(passed, c.Participant), Score: c.Score, Neighbours: append([]uint32{}, c.Neighbours...),
-			Reputation: &reputation, VRFOutput: hex.EncodeToString(c.VrfOutput), Hash: hex.EncodeToString(c.Hash),
+			Passed: slices.Contains(passed, c.Participant), Score: c.Score,
+			Reputation: &reputation, VRFOutput: hex.EncodeToString(c.VrfOutput),
 		}
 		if was, ok := before[c.Participant]; ok {
 			change := c.Reputation - was
@@ -134,7 +133,7 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64) 
 	}
 	for _, p := range people {
 		if p.Active && !in[p.Index] {
-			v := Verdict{Participant: p.Index, Moniker: p.Moniker, Fate: Absent, Neighbours: []uint32{}, Passed: slices.Contains(passed, p.Index)}
+			v := Verdict{Participant: p.Index, Moniker: p.Moniker, Fate: Absent, Passed: slices.Contains(passed, p.Index)}
 			if r.Round < p.Joined {
 				v.Fate = NotYet
 			}
@@ -164,17 +163,17 @@ func why(v Verdict, r *app.Record, worst int64, n int) string {
 		text = fmt.Sprintf("No gradient of it is in block %d, which closed the round%s.", r.Height, costOf(r))
 	case v.Place == 0:
 		text = fmt.Sprintf("Included. The rule %s weighs coordinates, not whole gradients: there is no score.", r.Rule)
-		if len(v.Neighbours) > 0 {
-			text = fmt.Sprintf("Included. By the rule %s it counts as the mean of its nearest (%s); there is no score.", r.Rule, list(v.Neighbours))
+		if strings.HasPrefix(r.Rule, "nnm+") {
+			text = fmt.Sprintf("Included. By the rule %s it counts as the mean of its nearest; there is no score.", r.Rule)
 		}
 		if v.Fate == LeftOut {
 			text = fmt.Sprintf("Left out of Delta by the rule %s.", r.Rule)
 		}
 	case v.Fate == LeftOut:
-		text = fmt.Sprintf("Score %d is place %d of %d, the selection ends at %d: too far, by %d, from its nearest others (%s).",
-			v.Score, v.Place, n, worst, v.Score-worst, list(v.Neighbours))
+		text = fmt.Sprintf("Score %d is place %d of %d, the selection ends at %d: too far, by %d, from its nearest others.",
+			v.Score, v.Place, n, worst, v.Score-worst)
 	default:
-		text = fmt.Sprintf("Score %d is place %d of %d: close enough to its nearest others (%s).", v.Score, v.Place, n, list(v.Neighbours))
+		text = fmt.Sprintf("Score %d is place %d of %d: close enough to its nearest others.", v.Score, v.Place, n)
 	}
 	if v.Opposed {
 		text += " It points away from Delta, by more than 90 degrees, and loses reputation"

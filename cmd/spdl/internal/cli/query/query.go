@@ -179,9 +179,9 @@ func RoundText(w io.Writer, r app.Record) error {
 	fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d, opened at %d\nleader   %d in view %d of ranking %v\nrule     %s, margin %d\nDelta    %s\nmodel    %s\n\n",
 		r.Round, r.Epoch, r.Height, r.Opened, r.Leader, r.View, r.Ranking, r.Rule, r.Margin, hex.EncodeToString(r.DeltaDigest), hex.EncodeToString(r.ModelHash))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "participant\tselected\tscore\tneighbours\topposed\treputation\t")
+	fmt.Fprintln(t, "participant\tselected\tscore\topposed\treputation\t")
 	for _, c := range r.Contributions {
-		fmt.Fprintf(t, "%d\t%t\t%d\t%v\t%t\t%.6f\t\n", c.Participant, c.Selected, c.Score, c.Neighbours, c.Opposed, float64(c.Reputation)/params.One)
+		fmt.Fprintf(t, "%d\t%t\t%d\t%t\t%.6f\t\n", c.Participant, c.Selected, c.Score, c.Opposed, float64(c.Reputation)/params.One)
 	}
 	return t.Flush()
 }
