@@ -17,7 +17,7 @@ type axis struct {
 // sweep draws the last test error against X, a logarithm whose axis shows the
 // numbers themselves, and tables it.
 func (r Results) sweep(a axis) (figure.Figure, Table) {
-	f := figure.Figure{Title: a.name}
+	f := figure.Figure{Title: "Test error against " + a.name}
 	t := Table{Head: append([]string{a.name}, r.series()...)}
 	var marks []figure.Mark
 	var most float64
