@@ -202,7 +202,7 @@ func (n names) MustRegister(all ...prometheus.Collector) {
 	}
 }
 
-// TestDashboard: every metric of docs/grafana.json and of the alerts in
+// TestDashboard: every metric of docs/grafana.json, docs/alerts.yml and
 // docs/OPERATING.md is registered by this application or by CometBFT, and every
 // one of ours is in the manual.
 func TestDashboard(t *testing.T) {
@@ -220,10 +220,11 @@ func TestDashboard(t *testing.T) {
 	require.NoError(t, err)
 	var parsed struct {
 		Panels []struct {
-			ID      int    `json:"id"`
-			Title   string `json:"title"`
-			GridPos struct{ X, Y, W, H int }
-			Targets []struct{ Expr string }
+			ID          int    `json:"id"`
+			Title       string `json:"title"`
+			Description string
+			GridPos     struct{ X, Y, W, H int }
+			Targets     []struct{ Expr string }
 		}
 	}
 	require.NoError(t, json.Unmarshal(dashboard, &parsed))
@@ -232,6 +233,7 @@ func TestDashboard(t *testing.T) {
 		require.False(t, ids[p.ID], "panel id %d twice", p.ID)
 		ids[p.ID] = true
 		require.NotEmpty(t, p.Targets, p.Title)
+		require.NotEmpty(t, p.Description, p.Title)
 		require.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, p.Title)
 		for _, target := range p.Targets {
 			require.Equal(t, strings.Count(target.Expr, "("), strings.Count(target.Expr, ")"), target.Expr)
@@ -240,8 +242,10 @@ func TestDashboard(t *testing.T) {
 	}
 	manual, err := os.ReadFile("../../docs/OPERATING.md")
 	require.NoError(t, err)
+	rules, err := os.ReadFile("../../docs/alerts.yml")
+	require.NoError(t, err)
 	named := regexp.MustCompile(`\b(?:spdl|cometbft)_[a-z0-9_]+`)
-	for file, text := range map[string]string{"grafana.json": string(dashboard), "OPERATING.md": string(manual)} {
+	for file, text := range map[string]string{"grafana.json": string(dashboard), "alerts.yml": string(rules), "OPERATING.md": string(manual)} {
 		seen := map[string]bool{}
 		for _, name := range named.FindAllString(text, -1) {
 			seen[name] = true
