@@ -9,31 +9,50 @@ func (p points) middleMean(from, to int) gradients.Fraction {
 
 // A middle computes the mean of a range of ranks of each coordinate.
 //
-// Values are shifted to be at least 0, which keeps their order, and packed four or two to a word; a
-// sorting network then treats a strip of coordinates of all points at a time. Blocks of coordinates
+// A sorting network treats a strip of coordinates of all points at a time: with assembly kernels
+// where the CPU has them (wideBlock), and elsewhere with a pure-Go twin (block), whose values are
+// shifted to be at least 0, which keeps their order, and packed four or two to a word. All of it is
+// comparing and adding integers, so the choice does not show in the result. Blocks of coordinates
 // run on all cores.
 type middle struct {
 	points
 	from, to int
 	nearer   nearer
-	bias     int64
-	lanes    lanes
 	network  []comparator
 	sums     []sum // of the members; set if members is
+
+	// The twin.
+	bias  int64
+	lanes lanes
+
+	// The kernels.
+	width    int      // bytes a lane
+	offsets  []uint32 // of the strips that the network compares, two a comparator
+	everyone []uint16 // all positions of vectors
 }
 
 // columns runs m, of which the caller has set the ranks and the network.
-func (p points) columns(m middle) gradients.Fraction {
+func (p points) columns(m middle) gradients.Fraction { return p.columnsWith(m, haveKernels) }
+
+// columnsWith lets tests choose between the kernels and the twin.
+func (p points) columnsWith(m middle, kernels bool) gradients.Fraction {
 	w, d := gradients.Shape(p.vectors)
 	m.points = p
-	m.bias = w.Max()
-	m.lanes = lanesFor(2 * w.Max() * int64(p.size())) // at most 2^15 * 2^12
 	if p.members != nil {
 		m.sums = p.sums()
 	}
+	block := m.block
+	most := w.Max() * int64(p.size()) // at most 2^14 * 2^12
+	if kernels {
+		m.prepare(most)
+		block = m.wideBlock
+	} else {
+		m.bias = w.Max()
+		m.lanes = lanesFor(2 * most)
+	}
 	f := gradients.Fraction{Num: make([]int64, d), Den: int64(m.to-m.from) * int64(p.size())}
 	gradients.InBlocks(d, 4*(len(m.network)+len(p.vectors)), func(lo, hi int) {
-		m.block(f.Num[lo:hi], lo)
+		block(f.Num[lo:hi], lo)
 	})
 	return f
 }
@@ -72,19 +91,28 @@ func (m *middle) block(num []int64, lo int) {
 // vectors, as the sum of all vectors minus the others.
 type sum struct {
 	less bool
-	of   []int
+	of   []uint16
 }
 
 // sums returns the sum for each point.
 func (p points) sums() []sum {
 	sums := make([]sum, len(p.members))
 	for i, members := range p.members {
-		sums[i] = sum{of: members}
+		sums[i] = sum{of: short(members)}
 		if rest := p.others(members); rest != nil && len(rest) < len(members) {
-			sums[i] = sum{less: true, of: rest}
+			sums[i] = sum{less: true, of: short(rest)}
 		}
 	}
 	return sums
+}
+
+// short returns positions in half the room that they need at least, 2^12 at most.
+func short(positions []int) []uint16 {
+	of := make([]uint16, len(positions))
+	for i, k := range positions {
+		of[i] = uint16(k)
+	}
+	return of
 }
 
 // others returns the positions that are not among members, or nil if a member is there twice.

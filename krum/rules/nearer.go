@@ -13,11 +13,16 @@ import "github.com/spdl/spdl/gradients"
 // some bound and not beyond. The search therefore starts with the lowest possible range, and
 // replaces each x_s for which it holds by x_(s+take).
 func (p points) nearMedian(take int) gradients.Fraction {
-	n := p.len()
+	return p.columns(nearestMiddle(p.len(), take))
+}
+
+// nearestMiddle returns the ranks, network and replacements for the take values nearest to the
+// median of n.
+func nearestMiddle(n, take int) middle {
 	lo, hi := (n-1)/2, n/2
 	first := max(0, lo-take+1)
 	v := nearer{first: first, last: max(first, min(lo, n-take)), take: take, lo: lo, hi: hi}
-	return p.columns(middle{from: first, to: first + take, nearer: v, network: prune(mergeExchange(n), v.heaps(n))})
+	return middle{from: first, to: first + take, nearer: v, network: prune(mergeExchange(n), v.heaps(n))}
 }
 
 // A nearer replaces values in a sorted column by ones that are nearer to the median. The zero value

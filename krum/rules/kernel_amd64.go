@@ -1,0 +1,8 @@
+//go:build !noasm
+
+package rules
+
+import "golang.org/x/sys/cpu"
+
+// haveKernels is decided when the program runs, so that one binary serves every amd64 machine.
+var haveKernels = cpu.X86.HasAVX2
