@@ -64,7 +64,7 @@ func Inspect(ctx context.Context, c Config, m params.Model, clip float64, batch 
 	for j := range i.x {
 		i.x[j] = 0.1 * i.random.NormFloat64()
 	}
-	i.batch = i.random.Perm(t.Len())[:min(max(batch, 2), t.Len())]
+	i.batch = pick(i.random, t.Len(), min(max(batch, 2), t.Len()))
 	i.report.Examples, i.report.Batch = t.Len(), len(i.batch)
 	i.note("it starts and answers HELLO", nil, fmt.Sprintf("%d examples", t.Len()))
 	for _, look := range []struct {
@@ -87,6 +87,18 @@ func Inspect(ctx context.Context, c Config, m params.Model, clip float64, batch 
 		i.note(look.demand, err, note)
 	}
 	return i.report, nil
+}
+
+// pick returns k of n indices. It takes no memory for the others: n is what the trainer says.
+func pick(r *rand.Rand, n, k int) []int {
+	var out []int
+	for seen := map[int]bool{}; len(out) < k; {
+		if at := r.IntN(n); !seen[at] {
+			seen[at] = true
+			out = append(out, at)
+		}
+	}
+	return out
 }
 
 func (i *inspection) note(demand string, err error, note string) {
@@ -201,6 +213,9 @@ func (i *inspection) without(ctx context.Context) (string, error) {
 }
 
 func (i *inspection) distinct(ctx context.Context) (string, error) {
+	if len(i.batch) == 1 {
+		return "there is one alone", nil
+	}
 	var first []float64
 	for n, k := range i.batch[:min(looks, len(i.batch))] {
 		s, err := i.sum(ctx, []int{k})

@@ -2,14 +2,12 @@ package trainer
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -18,6 +16,15 @@ import (
 const (
 	byeWait  = 2 * time.Second
 	termWait = 2 * time.Second
+)
+
+const (
+	// lastWords is how long a child that has ended is read on: what it has written is there.
+	// Processes that it started may hold its standard output open for ever.
+	lastWords = time.Second
+	// unasked is how long a child is listened to before it is asked. Anything above 0 does: what it
+	// has written is there.
+	unasked = time.Millisecond
 )
 
 // child is one running process of a trainer.
@@ -33,7 +40,8 @@ type child struct {
 func launch(c Config) (*child, error) {
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
 	cmd.Dir = c.Dir
-	cmd.Stderr = &lines{say: func(line string) { c.Log("trainer: " + line) }}
+	heard := &lines{say: func(line string) { c.Log("trainer: " + line) }}
+	cmd.Stderr = heard
 	cmd.WaitDelay = time.Second // for standard error, which its own children may hold
 	grouped(cmd)
 	theirIn, in, err := os.Pipe()
@@ -51,18 +59,24 @@ func launch(c Config) (*child, error) {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
 	k := &child{cmd: cmd, in: in, out: out, read: bufio.NewReaderSize(out, 1<<20), done: make(chan struct{})}
-	go func() { _ = cmd.Wait(); close(k.done) }() // ProcessState says how it ended
+	go func() {
+		_ = cmd.Wait() // ProcessState says how it ended
+		heard.end()
+		close(k.done)
+	}()
 	return k, nil
 }
 
 // ask writes a frame and reads the answer, both before ctx ends.
 func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*bufio.Reader) error) error {
-	past := time.Unix(1, 0)
-	stop := context.AfterFunc(ctx, func() { _, _ = k.in.SetDeadline(past), k.out.SetDeadline(past) })
-	defer stop()
-	err := writeFrame(k.in, kind, body)
+	err := k.silent()
 	if err == nil {
-		err = answer(k.read)
+		err = k.limited(ctx, func() error {
+			if err := writeFrame(k.in, kind, body); err != nil {
+				return err
+			}
+			return answer(k.read)
+		})
 	}
 	switch {
 	case err == nil:
@@ -71,9 +85,49 @@ func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*bu
 		return fmt.Errorf("no answer in time")
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE):
 		return k.ended(err)
 	}
+	return err
+}
+
+// silent returns an error where a child has written what nothing asked for: it would be read as the
+// answer to the next question, which is about another batch.
+func (k *child) silent() error {
+	if k.in.SetDeadline(time.Time{}) != nil || k.out.SetReadDeadline(time.Now().Add(unasked)) != nil {
+		return nil // no deadlines on this system's pipes
+	}
+	_, err := k.read.Peek(1)
+	_ = k.out.SetReadDeadline(time.Time{})
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	if err == nil {
+		said, _ := k.read.Peek(min(k.read.Buffered(), 40))
+		err = fmt.Errorf("behind its last answer it wrote %q, which nothing asked for", said)
+	}
+	return err
+}
+
+// limited calls do, whose reads and writes fail once ctx has ended, or soon after the child has.
+func (k *child) limited(ctx context.Context, do func() error) error {
+	over, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		var until time.Time
+		select {
+		case <-over:
+			return
+		case <-ctx.Done():
+			until = time.Unix(1, 0)
+		case <-k.done:
+			until = time.Now().Add(lastWords)
+		}
+		_, _ = k.in.SetDeadline(until), k.out.SetDeadline(until)
+	}()
+	err := do()
+	close(over)
+	<-gone
 	return err
 }
 
@@ -111,26 +165,5 @@ func (k *child) within(d time.Duration) bool {
 		return true
 	case <-time.After(d):
 		return false
-	}
-}
-
-// lines passes whole lines on, and cuts long ones.
-type lines struct {
-	say func(string)
-	buf []byte
-}
-
-const maxLine = 2000
-
-func (l *lines) Write(p []byte) (int, error) {
-	n := len(p)
-	for {
-		line, rest, found := bytes.Cut(p, []byte("\n"))
-		l.buf = append(l.buf, line[:min(len(line), maxLine-len(l.buf))]...)
-		if !found {
-			return n, nil
-		}
-		l.say(strings.ToValidUTF8(string(l.buf), "?"))
-		l.buf, p = l.buf[:0], rest
 	}
 }

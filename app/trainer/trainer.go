@@ -35,7 +35,7 @@ const (
 type Config struct {
 	Argv    []string      // program and arguments; no shell reads them
 	Dir     string        // working directory
-	Timeout time.Duration // for an answer, and for the start. Default DefaultTimeout
+	Timeout time.Duration // for an answer, and for the start, each. Default DefaultTimeout
 	Pause   time.Duration // before the first restart; twice as long after each. Default 1 s
 	Share   Share
 	Log     func(message string, keyvals ...any) // hears what the trainer writes to standard error; may be nil
@@ -130,8 +130,9 @@ func (t *Trainer) ClippedSum(ctx context.Context, dst, x []float64, picked []int
 
 // Evaluate returns what the trainer measures of the model at x, or ErrUnmeasured.
 func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error) {
+	measured := false
 	err = t.use(ctx, func(ctx context.Context, k *child) error {
-		if !t.answer.Evaluates {
+		if measured = t.answer.Evaluates; !measured {
 			return nil
 		}
 		return k.ask(ctx, frameEvaluate, appendFloats(nil, x), func(r *bufio.Reader) error {
@@ -142,13 +143,13 @@ func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error)
 			return err
 		})
 	})
-	if err == nil && !t.answer.Evaluates {
+	if err == nil && !measured {
 		err = ErrUnmeasured
 	}
 	return e, err
 }
 
-// use calls do with a running child, within the time for an answer. A child that fails is
+// use calls do with a running child. Its start and what do asks have the time for an answer each. A child that fails is
 // ended, and a new one is started by a later call, not before a pause is over.
 func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) error) error {
 	t.mu.Lock()
@@ -156,11 +157,14 @@ func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) erro
 	if wait := time.Until(t.after); t.child == nil && wait > 0 {
 		return fmt.Errorf("%w: it starts again after a pause", ErrTrainer)
 	}
-	ctx, cancel := context.WithTimeout(ctx, t.config.Timeout)
-	defer cancel()
-	err := t.running(ctx)
+	inTime := func(do func(context.Context) error) error {
+		ctx, cancel := context.WithTimeout(ctx, t.config.Timeout)
+		defer cancel()
+		return do(ctx)
+	}
+	err := inTime(t.running)
 	if err == nil {
-		err = do(ctx, t.child)
+		err = inTime(func(ctx context.Context) error { return do(ctx, t.child) })
 	}
 	if err == nil {
 		t.failures = 0

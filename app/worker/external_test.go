@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/privacy"
 )
 
 // fakeTrainer has 16 examples, and fails where fail says so of its n-th call.
@@ -97,31 +99,52 @@ func TestExternalFailure(t *testing.T) {
 	require.NoError(t, worker.Run(within(t), c, externalConfig(t, &fakeTrainer{})), "the next trainer does it")
 }
 
-// TestLateTrainer: a gradient whose round closed while it was computed is not signed.
-func TestLateTrainer(t *testing.T) {
-	c := externalChain(2)
-	f := &fakeTrainer{}
-	f.fail = func(n int) error {
-		if n == 1 { // another closes the round meanwhile
-			other := externalConfig(t, &fakeTrainer{})
-			ctx, cancel := context.WithCancel(within(t))
-			other.External = func(context.Context, worker.Task) (worker.Examples, error) {
-				return &fakeTrainer{fail: func(n int) error {
-					if n == 2 {
-						cancel()
-						return ctx.Err()
-					}
-					return nil
-				}}, nil
-			}
-			require.ErrorIs(t, worker.Run(ctx, c, other), context.Canceled)
-			time.Sleep(10 * time.Millisecond)
-		}
-		return nil
+// hiccup is a chain that is away at the first wait for the end of a round.
+type hiccup struct {
+	*chain
+	had atomic.Bool
+}
+
+func (h *hiccup) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
+	if last != nil && !h.had.Swap(true) {
+		return nil, errors.New("connection refused")
 	}
-	require.NoError(t, worker.Run(within(t), c, externalConfig(t, f)))
-	require.Len(t, c.gradients()[0], 1, "the other's alone")
-	require.Equal(t, 2, f.calls)
+	return h.chain.Await(ctx, pub, last)
+}
+
+// TestLateTrainer: a gradient whose round closed while it was computed is not signed, though the chain was
+// away for a moment of that time.
+func TestLateTrainer(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		c := externalChain(2)
+		f := &fakeTrainer{}
+		f.fail = func(n int) error {
+			if n == 1 { // another closes the round meanwhile
+				other := externalConfig(t, &fakeTrainer{})
+				other.Source = privacy.NewTestSource(2) // else both sign the same bytes
+				ctx, cancel := context.WithCancel(within(t))
+				other.External = func(context.Context, worker.Task) (worker.Examples, error) {
+					return &fakeTrainer{fail: func(n int) error {
+						if n == 2 {
+							cancel()
+							return ctx.Err()
+						}
+						return nil
+					}}, nil
+				}
+				require.ErrorIs(t, worker.Run(ctx, c, other), context.Canceled)
+				time.Sleep(50 * time.Millisecond)
+			}
+			return nil
+		}
+		var of worker.Chain = c
+		if away {
+			of = &hiccup{chain: c}
+		}
+		require.NoError(t, worker.Run(within(t), of, externalConfig(t, f)))
+		require.Len(t, c.gradients()[0], 1, "the other's alone")
+		require.Equal(t, 2, f.calls)
+	}
 }
 
 // TestNoTrainer: a home without a trainer does not train on an external model.

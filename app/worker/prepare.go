@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -106,10 +107,7 @@ func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, er
 	defer cancel()
 	moved := make(chan bool, 1)
 	pub, task := w.public(), w.task
-	go func() {
-		_, err := w.chain.Await(ask, pub, task)
-		moved <- err == nil
-	}()
+	go func() { moved <- w.closes(ask, pub, task) }()
 	stats, err := trainer.compute(ctx, at, w.task.Model)
 	cancel()
 	switch late := <-moved; {
@@ -121,4 +119,18 @@ func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, er
 		return stats, fmt.Errorf("%w: round %d closed while the trainer computed", errNoGradient, at.round)
 	}
 	return stats, nil
+}
+
+// closes reports, once the round of a task is closed or ctx has ended, whether it is closed. A chain
+// that is away for a moment of the minutes that a trainer may take does not end the wait.
+func (w *worker) closes(ctx context.Context, pub []byte, task *Task) bool {
+	for {
+		_, err := w.chain.Await(ctx, pub, task)
+		if err == nil || errors.Is(err, ErrNotParticipant) { // which the chain says of a later round alone
+			return true
+		}
+		if w.pause(ctx) != nil {
+			return false
+		}
+	}
 }

@@ -1,0 +1,76 @@
+package trainer
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/params"
+)
+
+// hostile starts testdata/hostile.py in a mode.
+func hostile(t *testing.T, mode ...string) (*Trainer, *heard) {
+	t.Helper()
+	c, h := study(t, mode...)
+	c.Argv[1] = "testdata/hostile.py"
+	p, err := Start(t.Context(), c, linear(params.ClippingRows), 1)
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	return p, h
+}
+
+// TestSecondAnswer: what a trainer writes behind its answer is not the answer to the next question,
+// which is about another batch at other parameters.
+func TestSecondAnswer(t *testing.T) {
+	p, _ := hostile(t, "twice")
+	sum := make([]float64, 6)
+	require.NoError(t, p.ClippedSum(t.Context(), sum, at, []int{1}))
+	require.InDelta(t, 1, sum[0], 1e-9)
+	time.Sleep(100 * time.Millisecond)
+	err := p.ClippedSum(t.Context(), sum, at, []int{0})
+	require.ErrorIs(t, err, ErrTrainer)
+	require.ErrorContains(t, err, "nothing asked for")
+}
+
+// TestPipesHeldOpen: a trainer that has ended is not waited for, though a process that it started holds
+// its standard input and output.
+func TestPipesHeldOpen(t *testing.T) {
+	p, _ := hostile(t, "grandchild")
+	begin := time.Now()
+	require.ErrorContains(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}), "it ended by itself (exit status 7)")
+	require.Less(t, time.Since(begin), 10*time.Second, "the time for an answer is 20 s")
+}
+
+// TestStartAndAnswerHaveATimeEach: after a failure a trainer gets the time of an answer to start, as it got
+// at first, and not what its first answer leaves of it.
+func TestStartAndAnswerHaveATimeEach(t *testing.T) {
+	p, _ := hostile(t, "slow-start", filepath.Join(t.TempDir(), "marker"))
+	require.ErrorContains(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}), "it ended by itself")
+	time.Sleep(5 * time.Millisecond)
+	p.config.Timeout = 3500 * time.Millisecond // 2 s to start, 2 s to answer
+	require.NoError(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}))
+}
+
+// TestFloodOfLines: a trainer cannot fill the disk with a log, and its last words are heard.
+func TestFloodOfLines(t *testing.T) {
+	p, h := hostile(t, "flood")
+	require.ErrorContains(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}), "exit status 7")
+	require.Less(t, strings.Count(h.String(), "a line"), 5000)
+	require.Contains(t, h.String(), "lines are left out")
+	require.Contains(t, h.String(), "trainer: the last words\n")
+}
+
+// TestInspectWhatATrainerSaysOfItsExamples: their number alone takes no memory, and one example alone
+// differs from no other.
+func TestInspectWhatATrainerSaysOfItsExamples(t *testing.T) {
+	for _, mode := range []string{"many", "one"} {
+		c, _ := study(t, mode)
+		c.Argv[1] = "testdata/hostile.py"
+		report, err := Inspect(t.Context(), c, linear(params.ClippingRows), 1, 20, 1)
+		require.NoError(t, err)
+		require.False(t, report.Refuted, "%s: %+v", mode, report)
+	}
+}
