@@ -19,7 +19,7 @@ type Refusal struct {
 	Round       uint64 `json:"round"`
 	Participant uint32 `json:"participant"`
 	Reason      string `json:"reason"` // name of the result code: norm, budget, payload, proof or signature
-	Log         string `json:"log"`    // of the first of them
+	Log         string `json:"log"`    // of the first of them, or of the first signed one
 	Count       uint64 `json:"count"`
 	// Signed reports that the participant signed one of them. Anybody may have sent the others in its name.
 	Signed bool `json:"signed"`
@@ -66,8 +66,8 @@ func (r *refusals) add(s *app.State, t *tx.Tx, err error) {
 	if !errors.Is(err, tx.ErrSignature) && !x.Signed && t.Verify(s.ChainID, s.Participants[i].PubKey) == nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if held := r.seen[point{g.Epoch, g.Round}][refusalKey{g.Participant, code}]; held != nil {
-			held.Signed = true
+		if held := r.seen[point{g.Epoch, g.Round}][refusalKey{g.Participant, code}]; held != nil && !held.Signed {
+			held.Signed, held.Log = true, bounded(err.Error()) // what others sent before is not its doing
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/gradients"
 )
 
 // refusals asks for the refusals of a path.
@@ -57,6 +58,24 @@ func TestRefusalsAreCountedAndNameTheSigner(t *testing.T) {
 	}, all)
 	require.Len(t, n.refusals("/refusals/0"), 3)
 	require.Empty(t, n.refusals("/refusals/0/7"))
+}
+
+// TestRefusalSaysWhatWasSigned: the reason that a node gives for a gradient that a member signed is that
+// gradient's, not that of one which somebody sent before it in the member's name.
+func TestRefusalSaysWhatWasSigned(t *testing.T) {
+	n := begin(t, 4)
+	for key, cut := range []int{1, 0, 2} { // forged, forged, signed
+		g := *apptest.Gradient(n.State(), 2).Gradient
+		g.Payload = g.Payload[:len(g.Payload)-1-cut]
+		require.Equal(t, abci.CodePayload, n.check(apptest.Sign(key, &g)).Code)
+	}
+	g := *apptest.Gradient(n.State(), 2).Gradient
+	_, err := gradients.Decode(n.State().Grid().Width, len(n.State().Model), g.Payload[:len(g.Payload)-3])
+	require.Error(t, err)
+	all := n.refusals("/refusals")
+	require.Len(t, all, 1)
+	require.True(t, all[0].Signed)
+	require.Contains(t, all[0].Log, err.Error())
 }
 
 // TestRefusalsAreBounded: a sender that floods a node fills no memory.

@@ -38,9 +38,9 @@ func refusalsText(w io.Writer, all []abci.Refusal) error {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "participant\treason\trounds\tgradients\tsigned by it\tlast\tthe first of the last round")
+	fmt.Fprintln(t, "participant\treason\trounds\tgradients\trounds signed by it\tlast\tthe first of the last round")
 	for _, x := range sumRefusals(all) {
-		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%t\t%d/%d\t%s\n", x.participant, x.reason, x.rounds, x.count, x.last.Signed, x.last.Epoch, x.last.Round, command.Plain(x.last.Log))
+		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d/%d\t%s\n", x.participant, x.reason, x.rounds, x.count, x.signed, x.last.Epoch, x.last.Round, command.Plain(x.last.Log))
 	}
 	return t.Flush()
 }
@@ -50,7 +50,8 @@ type refused struct {
 	participant   uint32
 	reason        string
 	rounds, count int
-	last          abci.Refusal
+	signed        int          // rounds in which the participant signed one
+	last          abci.Refusal // that it signed, or of any where it signed none
 }
 
 // sumRefusals sums up refusals by participant and reason, in that order.
@@ -64,7 +65,12 @@ func sumRefusals(all []abci.Refusal) []refused {
 		}
 		out[i].rounds++
 		out[i].count += int(x.Count)
-		out[i].last = x
+		if x.Signed {
+			out[i].signed++
+		}
+		if x.Signed || out[i].signed == 0 {
+			out[i].last = x
+		}
 	}
 	slices.SortFunc(out, func(a, b refused) int {
 		return cmp.Or(cmp.Compare(a.participant, b.participant), cmp.Compare(a.reason, b.reason))
