@@ -1,7 +1,10 @@
 package modelfile
 
 import (
+	"archive/zip"
+	"bytes"
 	"math"
+	"runtime"
 	"testing"
 	"time"
 
@@ -77,4 +80,26 @@ func TestProvenIsNoNumber(t *testing.T) {
 		require.NotPanics(t, func() { err = f.Check() })
 		require.ErrorIs(t, err, proof.ErrNotProven)
 	}
+}
+
+// TestPackedArraysAreNotUnpackedWhole: of an archive that somebody packed, no more is unpacked than the
+// card's tensors have.
+func TestPackedArraysAreNotUnpackedWhole(t *testing.T) {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	w, err := z.Create("w.npy")
+	require.NoError(t, err)
+	for range 64 {
+		_, err = w.Write(make([]byte, 1<<20))
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	r, err := zip.NewReader(bytes.NewReader(out.Bytes()), int64(out.Len()))
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err = readArray(r, "w", "<f8", "(4,)", 32)
+	runtime.ReadMemStats(&after)
+	require.ErrorIs(t, err, ErrFile)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
 }

@@ -61,7 +61,7 @@ func decodeNPZ(file []byte) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: npz: %w", ErrFile, err)
 	}
-	data, err := readArray(z, "card", "|S", "()")
+	data, err := readArray(z, "card", "|S", "()", len(file))
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func decodeNPZ(file []byte) (*File, error) {
 		return nil, err
 	}
 	parameters, err := joined(card.Model, func(t Tensor) ([]float64, error) {
-		data, err := readArray(z, t.Name, "<f8", shapeOf(t.Shape))
+		data, err := readArray(z, t.Name, "<f8", shapeOf(t.Shape), 8*len(t.Data))
 		if err != nil {
 			return nil, err
 		}
@@ -79,14 +79,15 @@ func decodeNPZ(file []byte) (*File, error) {
 	return &File{Card: card, Parameters: parameters}, err
 }
 
-// readArray reads an array of which the header is known but for its size.
-func readArray(z *zip.Reader, name, dtype, shape string) ([]byte, error) {
+// readArray reads an array of which the header is known but for its size, and the size has a bound: a
+// small archive may hold what is large, and once for each of a thousand tensors.
+func readArray(z *zip.Reader, name, dtype, shape string, most int) ([]byte, error) {
 	r, err := z.Open(name + ".npy")
 	if err != nil {
 		return nil, fmt.Errorf("%w: array %s: %w", ErrFile, name, err)
 	}
 	defer func() { _ = r.Close() }()
-	body, err := io.ReadAll(io.LimitReader(r, MaxBytes))
+	body, err := io.ReadAll(io.LimitReader(r, int64(len(arrayHeader(dtype, shape, most))+most)))
 	if err != nil {
 		return nil, fmt.Errorf("%w: array %s: %w", ErrFile, name, err)
 	}
