@@ -3,6 +3,7 @@ package gradients
 import (
 	"fmt"
 	"runtime"
+	"syscall"
 	"testing"
 )
 
@@ -10,23 +11,18 @@ import (
 // bytes a second. Run it with -cpu 1 for the figure of one core.
 func BenchmarkPairwise(b *testing.B) {
 	for _, w := range []Width{Int8, Int16} {
-		for _, avx2 := range []bool{true, false} {
+		for name, k := range kernels(w) {
 			for _, n := range []int{4, 10, 30, 100} {
 				for _, d := range []int{1970, 7850, 101770, 1000000} {
-					kernel := "twin"
-					if avx2 {
-						kernel = "asm"
-					}
-					b.Run(fmt.Sprintf("width=%v/kernel=%s/n=%d/d=%d", w, kernel, n, d), func(b *testing.B) {
-						if avx2 && !haveAVX2 {
-							b.Skip("no AVX2 here")
-						}
+					b.Run(fmt.Sprintf("width=%v/kernel=%s/n=%d/d=%d", w, name, n, d), func(b *testing.B) {
 						vs := generate(w, n, d, 1)
 						b.SetBytes(int64(n * d * int(w)))
 						b.ReportAllocs()
+						spent := cpuTime()
 						for b.Loop() {
-							pairwise(vs, avx2, runtime.GOMAXPROCS(0))
+							pairwise(vs, k, runtime.GOMAXPROCS(0))
 						}
+						b.ReportMetric((cpuTime()-spent)/float64(b.N)*1e3, "cpu-ms/op")
 						work := float64(n*(n-1)/2*d) * float64(b.N)
 						b.ReportMetric(work/b.Elapsed().Seconds()/1e9, "Gpair-elem/s")
 					})
@@ -72,4 +68,13 @@ func BenchmarkMean(b *testing.B) {
 			})
 		}
 	}
+}
+
+// cpuTime returns the seconds that all threads of the process have worked.
+func cpuTime() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }

@@ -12,17 +12,20 @@
 // # Kernels
 //
 // Pairwise computes the squared distances of all pairs of n vectors, n(n-1)/2 * d differences and
-// squares, which is nearly all the work of Krum. On amd64 with AVX2, found out at run time, it is
-// assembly: blocks of 3 x 3 rows, so that six loads serve nine pairs. Elsewhere, and with the build
-// tag noasm, a pure-Go twin multiplies two coordinates at a time. Both are exact, hence equal. d is
-// cut into chunks of 2048 coordinates that stay in cache while every row meets every other, and
-// that goroutines share out.
+// squares, which is nearly all the work of Krum. The kernel is chosen at run time; all are exact,
+// hence equal:
 //
-// Measured on one core of an AMD EPYC (Zen 5), n=30, d=101770, in 10^9 pair-coordinates a second,
-// best of several runs: int8 58, its twin 5.9; int16 50, its twin 5.7. The Gram form
-// |a|^2+|b|^2-2<a,b>, in integers exact as well, reached 78 (int8) in place of 58 in the innermost
-// loop alone; the direct form was kept because it needs no norms and its intermediate values are
-// the distances themselves.
+//   - amd64 with AVX-512 VNNI, int8: the Gram form |a|^2+|b|^2-2<a,b>, blocks of 5 x 5 rows. An
+//     instruction multiplies 64 unsigned bytes by 64 signed ones and adds four products to a lane,
+//     so one side is shifted by 128, and the sums of the rows pay that back. In integers the
+//     cancellation that spoils this form in floating point is absent.
+//   - amd64 with AVX2: differences and squares, blocks of 3 x 3 rows, so that six loads serve nine
+//     pairs.
+//   - elsewhere, and with the build tag noasm: a pure-Go twin that multiplies two coordinates at a
+//     time.
+//
+// d is cut into chunks of 2048 or 4096 coordinates that stay in cache while every row meets every
+// other, and that goroutines share out. docs/RULES.md has measurements.
 //
 // # Why nothing overflows
 //
@@ -35,6 +38,10 @@
 //   - int8 kernel: the sum of two squares is at most 2*254^2 = 129032 < 2^17, and a chunk of 2048
 //     coordinates is 128 steps, so a 32-bit lane stays below 2^24 and the sum of all eight below
 //     2^27. Chunks are added up in int64.
+//   - Gram kernel: a lane, and the sum of all sixteen, is a sum of (a+128) b over coordinates of a
+//     chunk, at most 4096 of them: below 255 * 127 * 4096 < 2^27 in magnitude, and VPDPBUSD adds
+//     its four products without saturating. A row's sum is below 127 * 4096 < 2^19. Over all of d
+//     both are below 255 * 127 * 2^21 < 2^36, and 128 times a row's sum below 2^35, in int64.
 //   - int16 kernel: two results of VPMADDWD added as unsigned numbers are at most 4294443024 <
 //     2^32; from there on lanes have 64 bits.
 //   - Twin: coordinates are shifted to [0, 2M], and the same 4294443024 bounds the half word that

@@ -41,7 +41,7 @@ func TestGolden(t *testing.T) {
 			})
 			line("distances", func(put func(int64)) {
 				distances := Pairwise(vs)
-				require.Equal(t, distances, pairwise(vs, false, 1))
+				require.Equal(t, distances, pairwise(vs, twinKernel, 1))
 				for i := range n {
 					for _, q := range distances.Row(i) {
 						put(q)

@@ -6,14 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// chunk is how many coordinates of each row are worked on before moving along: all rows of a chunk
-// stay in a core's level 2 cache up to a few hundred participants, while every row meets every
-// other. It also bounds the 32-bit lanes of the int8 kernel (see doc.go) and is the unit that
-// workers share out. Measured: 4096 is 3 % faster on one core and leaves the second one idle more
-// often; 8192 is slower.
-const chunk = 2048
-
-// minWork is the number of pair-coordinates that pays for one more goroutine (about 10 microseconds
+// minWork is the number of pair-coordinates that pays for one more goroutine (2 to 10 microseconds
 // of kernel).
 const minWork = 1 << 19
 
@@ -27,35 +20,38 @@ const minWork = 1 << 19
 //		}
 //	}
 //
-// It uses the AVX2 kernel where the CPU has it and the pure-Go twin elsewhere, on as many cores as
-// GOMAXPROCS allows. All of it is integer addition, so neither choice shows in the result. It
-// allocates the result, and on several cores a few words a goroutine.
+// It uses the fastest kernel that the CPU has, on as many cores as GOMAXPROCS allows. All of it is
+// integer addition, so neither choice shows in the result. It allocates the result, and on several cores a few words a goroutine.
 //
 // Shapes: at most MaxParticipants vectors of one width and length; Pairwise panics otherwise. None
 // gives an empty matrix.
 func Pairwise(vs []Vector) *Distances {
-	return pairwise(vs, haveAVX2, runtime.GOMAXPROCS(0))
+	if len(vs) == 0 {
+		return &Distances{}
+	}
+	return pairwise(vs, fastest(vs[0].width), runtime.GOMAXPROCS(0))
 }
 
 // pairwise lets tests choose the kernel and the number of workers.
-func pairwise(vs []Vector, avx2 bool, workers int) *Distances {
+func pairwise(vs []Vector, k kernel, workers int) *Distances {
 	n := len(vs)
 	d := &Distances{n: n, sq: make([]int64, n*n)}
 	if n < 2 {
 		return d
 	}
 	_, dim := Shape(vs)
+	chunk := k.chunkFor(n)
 	chunks := (dim + chunk - 1) / chunk
 	work := n * (n - 1) / 2 * dim
 	workers = min(workers, chunks, 1+work/minWork)
 	if workers <= 1 {
 		s := borrowScratch(n)
 		for lo := 0; lo < dim; lo += chunk {
-			s.sweep(vs, lo, min(lo+chunk, dim), avx2)
+			s.sweep(vs, lo, min(lo+chunk, dim), k)
 		}
-		d.take(s)
+		d.take(s, k)
 	} else {
-		d.share(vs, avx2, workers)
+		d.share(vs, k, workers)
 	}
 	d.mirror()
 	return d
@@ -64,8 +60,8 @@ func pairwise(vs []Vector, avx2 bool, workers int) *Distances {
 // share lets the workers take chunks until none is left. Each sums into a scratch matrix of its own
 // and adds that to d at its end. The scheduler decides which worker takes which chunk; it does not
 // matter, because integer sums commute.
-func (d *Distances) share(vs []Vector, avx2 bool, workers int) {
-	dim := vs[0].Len()
+func (d *Distances) share(vs []Vector, k kernel, workers int) {
+	dim, chunk := vs[0].Len(), k.chunkFor(d.n)
 	var (
 		next atomic.Int64
 		mu   sync.Mutex
@@ -78,11 +74,11 @@ func (d *Distances) share(vs []Vector, avx2 bool, workers int) {
 			if lo >= dim {
 				break
 			}
-			s.sweep(vs, lo, min(lo+chunk, dim), avx2)
+			s.sweep(vs, lo, min(lo+chunk, dim), k)
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		d.take(s)
+		d.take(s, k)
 	}
 	for range workers - 1 {
 		wg.Go(work)
@@ -91,8 +87,11 @@ func (d *Distances) share(vs []Vector, avx2 bool, workers int) {
 	wg.Wait()
 }
 
-// take adds the sums of s to d and gives s back.
-func (d *Distances) take(s *scratch) {
+// take adds the sums that kernel k left in s to d and gives s back.
+func (d *Distances) take(s *scratch, k kernel) {
+	if k == gramKernel {
+		s.polarise()
+	}
 	for i, q := range s.sum {
 		d.sq[i] += q
 	}

@@ -8,11 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kernels returns what this build and CPU can run.
-func kernels() map[string]bool {
-	k := map[string]bool{"twin": false}
+// kernels returns what this build and CPU can run on vectors of width w.
+func kernels(w Width) map[string]kernel {
+	k := map[string]kernel{"twin": twinKernel}
 	if haveAVX2 {
-		k["asm"] = true
+		k["avx2"] = avx2Kernel
+	}
+	if haveVNNI && w == Int8 {
+		k["vnni"] = gramKernel
 	}
 	return k
 }
@@ -21,9 +24,13 @@ func kernels() map[string]bool {
 func requirePairwise(t *testing.T, vs []Vector, want func(a, b Vector) int64) {
 	t.Helper()
 	ref := DistancesOf(len(vs), func(i, j int) int64 { return want(vs[i], vs[j]) })
-	for name, avx2 := range kernels() {
+	w := Int16
+	if len(vs) > 0 {
+		w = vs[0].Width()
+	}
+	for name, k := range kernels(w) {
 		for _, workers := range []int{1, 3} {
-			got := pairwise(vs, avx2, workers)
+			got := pairwise(vs, k, workers)
 			require.Equal(t, ref, got, "%s, %d workers, n=%d", name, workers, len(vs))
 		}
 	}
@@ -75,7 +82,7 @@ func TestPairwiseMatchesBigIntegersOnExtremes(t *testing.T) {
 	big := func(a, b Vector) int64 { return refSquaredDistance(a, b).Int64() }
 	for name, at := range adversarial {
 		for _, w := range []Width{Int8, Int16} {
-			for _, d := range []int{1, 15, 16, 17, 31, 32, 33, 255, 256, 257} {
+			for _, d := range []int{1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 129, 255, 256, 257} {
 				t.Run(fmt.Sprintf("%s/%v/d=%d", name, w, d), func(t *testing.T) {
 					requirePairwise(t, fill(w, 7, d, at), big)
 				})
@@ -88,7 +95,7 @@ func TestPairwiseMatchesBigIntegersOnExtremes(t *testing.T) {
 // as well.
 func TestPairwiseAcrossChunks(t *testing.T) {
 	for _, w := range []Width{Int8, Int16} {
-		for _, d := range []int{chunk - 1, chunk, chunk + 1, 2*chunk + 17, 3 * chunk} {
+		for _, d := range []int{chunk - 1, chunk, chunk + 1, 2*chunk - 1, 2*chunk + 17, 3 * chunk, 4*chunk + 65} {
 			requirePairwise(t, generate(w, 8, d, uint64(d)), naiveSquaredDistance)
 			requirePairwise(t, fill(w, 5, d, adversarial["opposed"]), naiveSquaredDistance)
 			requirePairwise(t, fill(w, 4, d, adversarial["alternating"]), naiveSquaredDistance)
@@ -98,7 +105,7 @@ func TestPairwiseAcrossChunks(t *testing.T) {
 
 func TestPairwiseManyRows(t *testing.T) {
 	for _, w := range []Width{Int8, Int16} {
-		for _, n := range []int{29, 30, 31, 100} {
+		for _, n := range []int{24, 25, 26, 29, 30, 31, 100, 257} {
 			requirePairwise(t, generate(w, n, 2100, uint64(n)), naiveSquaredDistance)
 		}
 	}
@@ -107,8 +114,8 @@ func TestPairwiseManyRows(t *testing.T) {
 // The largest distance that the package admits, MaxDim coordinates that are all 2*Max apart.
 func TestPairwiseLargestDistance(t *testing.T) {
 	vs := fill(Int16, 2, MaxDim, adversarial["opposed"])
-	for _, avx2 := range kernels() {
-		require.Equal(t, MaxSquaredDistance, pairwise(vs, avx2, 2).At(0, 1))
+	for _, k := range kernels(Int16) {
+		require.Equal(t, MaxSquaredDistance, pairwise(vs, k, 2).At(0, 1))
 	}
 	require.Equal(t, MaxSquaredDistance, SquaredDistance(vs[0], vs[1]))
 	require.Less(t, MaxSquaredDistance, int64(1)<<51)
@@ -129,14 +136,14 @@ func TestPairwiseReadsNothingBeyondItsRows(t *testing.T) {
 				vs[i] = FromInt8(backing[off : off+d : off+d])
 				clean[i] = FromInt8(append(make([]int8, 0, d), backing[off:off+d]...))
 			}
-			require.Equal(t, pairwise(clean, false, 1), Pairwise(vs), "n=%d d=%d", n, d)
+			require.Equal(t, pairwise(clean, twinKernel, 1), Pairwise(vs), "n=%d d=%d", n, d)
 		}
 	}
 }
 
 func TestPairwiseDoesNotDependOnGOMAXPROCS(t *testing.T) {
 	vs := generate(Int8, 30, 40000, 5)
-	want := pairwise(vs, false, 1)
+	want := pairwise(vs, twinKernel, 1)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, procs := range []int{1, 2, 7} {
 		runtime.GOMAXPROCS(procs)
@@ -145,10 +152,10 @@ func TestPairwiseDoesNotDependOnGOMAXPROCS(t *testing.T) {
 }
 
 func TestPairwiseAllocatesOnlyItsResult(t *testing.T) {
-	for name, avx2 := range kernels() {
+	for name, k := range kernels(Int8) {
 		vs := generate(Int8, 10, 5000, 1)
-		pairwise(vs, avx2, 1) // fills the pool
-		allocs := testing.AllocsPerRun(50, func() { pairwise(vs, avx2, 1) })
+		pairwise(vs, k, 1) // fills the pool
+		allocs := testing.AllocsPerRun(50, func() { pairwise(vs, k, 1) })
 		// The matrix and its header. A collection may empty the pool in between, and under the race
 		// detector the pool forgets a quarter of what it is given; without a pool there would be
 		// six.

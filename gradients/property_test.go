@@ -30,7 +30,7 @@ func TestLawsOfDistances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		vs := vectors(t)
 		d := Pairwise(vs)
-		require.Equal(t, pairwise(vs, false, 1), d, "assembly and twin agree")
+		require.Equal(t, pairwise(vs, twinKernel, 1), d, "assembly and twin agree")
 		for i, a := range vs {
 			require.Zero(t, d.At(i, i))
 			for j, b := range vs {

@@ -11,13 +11,13 @@ type scratch struct {
 	n   int
 	sum []int64 // n*n, the upper triangle in use: squared distances over the chunks swept so far
 
-	// AVX2 kernel.
+	// AVX2 and Gram kernels.
 	base []unsafe.Pointer // n: where each row begins; cleared before the scratch goes back
 	tail []byte           // n rows of tailBytes: the ragged end of each row, padded with zeros
 
 	// Pure-Go twin.
 	packed []uint64 // rows of panelWords, n rounded up to even
-	norm   []int64  // squared norm of each packed row
+	norm   []int64  // squared norm of each packed row; sum of each row for the Gram kernel
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -26,8 +26,9 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 func borrowScratch(n int) *scratch {
 	s := scratches.Get().(*scratch)
 	s.n = n
-	s.sum = sized(s.sum, n*n)
+	s.sum, s.norm = sized(s.sum, n*n), sized(s.norm, n+n%2)
 	clear(s.sum)
+	clear(s.norm)
 	return s
 }
 
@@ -43,13 +44,4 @@ func sized[E any](s []E, n int) []E {
 		return make([]E, n)
 	}
 	return s[:n]
-}
-
-// sweep adds the squared distances over coordinates [lo, hi) of all pairs of vs to s.sum.
-func (s *scratch) sweep(vs []Vector, lo, hi int, avx2 bool) {
-	if avx2 {
-		s.sweepAVX2(vs, lo, hi)
-	} else {
-		s.sweepTwin(vs, lo, hi)
-	}
 }

@@ -24,7 +24,6 @@ type panel = [panelWords]uint64
 func (s *scratch) sweepTwin(vs []Vector, lo, hi int) {
 	even := s.n + s.n%2
 	s.packed = sized(s.packed, even*panelWords)
-	s.norm = sized(s.norm, even)
 	for ; lo < hi; lo += 2 * panelWords {
 		to := min(lo+2*panelWords, hi)
 		for i, v := range vs {
