@@ -104,6 +104,7 @@ type Application struct {
 	ended     func(*app.State) // may be nil
 	hold      func()           // may be nil
 	express   func([]byte)     // may be nil
+	admitted  func(*tx.Tx)     // may be nil
 	report    func([]byte)     // may be nil
 	broadcast atomic.Pointer[func(context.Context, []byte) error]
 }
@@ -175,6 +176,11 @@ func (a *Application) SetBroadcast(send func(ctx context.Context, raw []byte) er
 // SetExpress gives the application a way to pass a newly admitted aggregate to
 // the peers ahead of the mempool. Call it before the node starts.
 func (a *Application) SetExpress(send func(raw []byte)) { a.express = send }
+
+// SetAdmitted lets who gossips hear of every transaction that the mempool is about to take, in the
+// goroutine of its CheckTx: also of one that is in the pool already, and with GossipRefused of one
+// that is not. It must not wait. Call it before the node starts.
+func (a *Application) SetAdmitted(heard func(*tx.Tx)) { a.admitted = heard }
 
 // SetReport gives the application a way to submit evidence of an equivocation
 // that it has seen. It must not wait: the mempool is calling. Call it before

@@ -49,10 +49,12 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	}
 	switch {
 	case errors.Is(err, errDuplicate):
+		a.passOn(t)
 		return nil
 	case err != nil:
 		a.refusals.add(p.committed(), t, err)
 		if a.options.GossipRefused && judged(t, err) {
+			a.passOn(t)
 			return nil
 		}
 		return err
@@ -60,9 +62,17 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	if t.Aggregate != nil && a.express != nil {
 		a.express(t.Raw)
 	}
+	a.passOn(t)
 	a.timings.arrived(t, p.look())
 	a.options.Metrics.Pool(p.size())
 	return nil
+}
+
+// passOn tells who gossips of a transaction that the mempool takes.
+func (a *Application) passOn(t *tx.Tx) {
+	if a.admitted != nil {
+		a.admitted(t)
+	}
 }
 
 // accuse reports the proof of an equivocation that this node has seen.

@@ -116,6 +116,22 @@ func (a *Application) Pending() (raws [][]byte, round uint64) {
 	return raws, v.state.Progress.Round
 }
 
+// Held returns the pending transaction of a hash, nil if there is none.
+func (a *Application) Held(hash [32]byte) *tx.Tx {
+	if p := a.pool.Load(); p != nil {
+		return p.find(hash)
+	}
+	return nil
+}
+
+// AllHeld returns all transactions in this node's pool, those of the next round too.
+func (a *Application) AllHeld() []*tx.Tx {
+	if p := a.pool.Load(); p != nil {
+		return p.all()
+	}
+	return nil
+}
+
 // Verdict turns CheckTx's answer into a worker's error: a refusal is final.
 func Verdict(code uint32, log string) error {
 	if code == CodeOK {

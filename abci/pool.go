@@ -57,7 +57,8 @@ type pool struct {
 	mu      sync.Mutex
 	state   *app.State
 	slots   map[slot]*tx.Tx
-	order   []slot // of arrival
+	held    map[[32]byte]*tx.Tx // what is in the slots, by hash
+	order   []slot              // of arrival
 	bytes   int64
 	limit   int64
 	refused map[slot]*tx.Tx // aggregates of the open round whose Delta turned out wrong
@@ -67,7 +68,7 @@ type pool struct {
 }
 
 func newPool(state *app.State, limit int64, now func() time.Time) *pool {
-	return &pool{state: state, slots: map[slot]*tx.Tx{}, limit: limit, now: now, refused: map[slot]*tx.Tx{}, changed: make(chan struct{})}
+	return &pool{state: state, slots: map[slot]*tx.Tx{}, held: map[[32]byte]*tx.Tx{}, limit: limit, now: now, refused: map[slot]*tx.Tx{}, changed: make(chan struct{})}
 }
 
 // add admits a transaction. The cheap refusals come first. If the transaction contradicts one that
@@ -98,7 +99,7 @@ func (p *pool) add(t *tx.Tx) (proof *tx.Tx, err error) {
 			return nil, err
 		}
 	}
-	p.slots[at] = t
+	p.slots[at], p.held[t.Hash] = t, t
 	p.order = append(p.order, at)
 	p.bytes += int64(len(t.Raw))
 	if t.Gradient != nil {
@@ -183,15 +184,9 @@ func (p *pool) count(of slot) int {
 // decode decodes the transactions of a block. One that is pending is taken
 // from the pool, where it was decoded and verified before.
 func (p *pool) decode(raws [][]byte) ([]*tx.Tx, error) {
-	p.mu.Lock()
-	known := make(map[[32]byte]*tx.Tx, len(p.slots))
-	for _, t := range p.slots {
-		known[t.Hash] = t
-	}
-	p.mu.Unlock()
 	txs := make([]*tx.Tx, len(raws))
 	for i, raw := range raws {
-		if t := known[sha256.Sum256(raw)]; t != nil {
+		if t := p.find(sha256.Sum256(raw)); t != nil {
 			txs[i] = t
 			continue
 		}
@@ -202,6 +197,13 @@ func (p *pool) decode(raws [][]byte) ([]*tx.Tx, error) {
 		txs[i] = t
 	}
 	return txs, nil
+}
+
+// find returns the pending transaction of a hash, nil if there is none.
+func (p *pool) find(hash [32]byte) *tx.Tx {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held[hash]
 }
 
 // recheck reports whether a transaction that CometBFT still holds is of use.
@@ -249,8 +251,7 @@ func (p *pool) advance(s *app.State) {
 			kept = append(kept, at)
 			continue
 		}
-		p.bytes -= int64(len(p.slots[at].Raw))
-		delete(p.slots, at)
+		p.drop(at)
 	}
 	p.order = kept
 	p.notify()
@@ -270,8 +271,7 @@ func (p *pool) refuse(t *tx.Tx) {
 	at := slotOf(t)
 	p.refused[at] = t
 	if held, ok := p.slots[at]; ok && held.Hash == t.Hash {
-		p.bytes -= int64(len(t.Raw))
-		delete(p.slots, at)
+		p.drop(at)
 		for i := range p.order {
 			if p.order[i] == at {
 				p.order = append(p.order[:i:i], p.order[i+1:]...)
@@ -279,6 +279,14 @@ func (p *pool) refuse(t *tx.Tx) {
 			}
 		}
 	}
+}
+
+// drop empties a slot.
+func (p *pool) drop(at slot) {
+	t := p.slots[at]
+	p.bytes -= int64(len(t.Raw))
+	delete(p.slots, at)
+	delete(p.held, t.Hash)
 }
 
 func (p *pool) notify() {
@@ -310,6 +318,17 @@ func (p *pool) look() snapshot {
 		}
 	}
 	return v
+}
+
+// all returns everything that is held, in order of arrival.
+func (p *pool) all() []*tx.Tx {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	txs := make([]*tx.Tx, len(p.order))
+	for i, at := range p.order {
+		txs[i] = p.slots[at]
+	}
+	return txs
 }
 
 // size returns how many transactions are held, and their bytes.

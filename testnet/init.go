@@ -95,7 +95,7 @@ func (n *Net) add(i, rpc, p2p int) error {
 	}
 	a := node.DefaultAppConfig()
 	a.Proposal.Wait, a.Proposal.StragglerWait, c.Consensus.TimeoutPropose = waits(m.Validators, m.StepDelay)
-	a.Worker.StepDelay = m.StepDelay
+	a.Worker.StepDelay, a.P2P.Gossip = m.StepDelay, m.Gossip
 	a.Worker.Part, a.Worker.Parts, a.Worker.PartitionSeed = i, m.Validators, m.Seed
 	a.Worker.Partition, a.Worker.Alpha = m.Partition, m.Alpha
 	if len(m.Trainer) > 0 {

@@ -57,6 +57,8 @@ type Manifest struct {
 	// nodes of at most 10, and 8 of more, but never fewer than f+1: with fewer, f
 	// faulty nodes can cut one off.
 	Neighbours int `mapstructure:"neighbours"`
+	// Gossip is p2p.gossip of every node's app.toml. Default: what init writes.
+	Gossip string `mapstructure:"gossip"`
 	// Memory keeps the nodes' databases in memory.
 	Memory bool `mapstructure:"memory"`
 	// Perturb are the faults of a run.
@@ -120,6 +122,9 @@ func (m *Manifest) fill() {
 	if m.GenesisTime.IsZero() {
 		m.GenesisTime = time.Now()
 	}
+	if m.Gossip == "" {
+		m.Gossip = node.DefaultAppConfig().P2P.Gossip
+	}
 	if m.Neighbours == 0 {
 		m.Neighbours = m.Validators - 1
 		if m.Validators > 10 {
@@ -136,6 +141,8 @@ func (m *Manifest) checkNet() error {
 		return fmt.Errorf("%d validators, want 1 to %d on one machine", m.Validators, MaxValidators)
 	case m.Validators > 1 && (m.Neighbours < f+1 || m.Neighbours >= m.Validators):
 		return fmt.Errorf("%d neighbours of %d validators, want %d (f+1) to %d", m.Neighbours, m.Validators, f+1, m.Validators-1)
+	case m.Gossip != node.GossipAnnounce && m.Gossip != node.GossipFlood:
+		return fmt.Errorf("gossip is %q, want %q or %q", m.Gossip, node.GossipAnnounce, node.GossipFlood)
 	case m.Partition != node.PartitionIID && m.Partition != node.PartitionDirichlet:
 		return fmt.Errorf("partition is %q, want %q or %q", m.Partition, node.PartitionIID, node.PartitionDirichlet)
 	case !(m.Alpha > 0) || math.IsInf(m.Alpha, 0):

@@ -68,6 +68,7 @@ partition = {{ printf "%q" .Partition }}
 alpha = {{ .Alpha }}
 step_delay = {{ printf "%q" .StepDelay.String }}
 neighbours = {{ .Neighbours }}
+gossip = {{ printf "%q" .Gossip }}
 memory = {{ .Memory }}
 {{- range .Attacks }}
 

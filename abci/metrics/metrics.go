@@ -40,6 +40,7 @@ type Metrics struct {
 	reputation, epsilon, left                       *prometheus.GaugeVec
 	contributions                                   *prometheus.CounterVec
 	clock, build                                    *prometheus.GaugeVec
+	received                                        *prometheus.CounterVec
 
 	chainID string
 	mu      sync.Mutex
@@ -89,6 +90,10 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	for _, verb := range []string{VerbCheckTx, VerbProcessProposal} {
 		m.rejected.WithLabelValues(chainID, verb, "0", "none") // so that a rate exists before the first
 	}
+	m.received = counter("gossip_received_bytes_total", "Bytes of transactions that peers sent: new, known before, refused; and of announcements.", "what")
+	for _, what := range []string{ReceivedNew, ReceivedKnown, ReceivedRefused, ReceivedAnnouncement} {
+		m.received.WithLabelValues(chainID, what)
+	}
 	m.rounds.WithLabelValues(chainID)
 	m.views.WithLabelValues(chainID)
 	m.included.WithLabelValues(chainID)
@@ -99,6 +104,21 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 func (m *Metrics) Build(version string, stateMachine uint64, cometbft string) {
 	if m != nil {
 		m.build.WithLabelValues(m.chainID, version, strconv.FormatUint(stateMachine, 10), cometbft).Set(1)
+	}
+}
+
+// What gossip brings.
+const (
+	ReceivedNew          = "new"
+	ReceivedKnown        = "known"
+	ReceivedRefused      = "refused"
+	ReceivedAnnouncement = "announcement"
+)
+
+// Received counts what a peer sent.
+func (m *Metrics) Received(what string, bytes int) {
+	if m != nil {
+		m.received.WithLabelValues(m.chainID, what).Add(float64(bytes))
 	}
 }
 

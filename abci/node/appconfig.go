@@ -19,6 +19,7 @@ import (
 type AppConfig struct {
 	Worker   WorkerConfig   `mapstructure:"worker"`
 	Proposal ProposalConfig `mapstructure:"proposal"`
+	P2P      P2PConfig      `mapstructure:"p2p"`
 	Pool     PoolConfig     `mapstructure:"pool"`
 	Snapshot SnapshotConfig `mapstructure:"snapshot"`
 	Retain   RetainConfig   `mapstructure:"retain"`
@@ -60,6 +61,17 @@ type ProposalConfig struct {
 	Wait          time.Duration `mapstructure:"wait"`
 	StragglerWait time.Duration `mapstructure:"straggler_wait"`
 }
+
+// P2PConfig says how transactions spread.
+type P2PConfig struct {
+	Gossip string `mapstructure:"gossip"`
+}
+
+// The ways in which transactions spread.
+const (
+	GossipAnnounce = "announce"
+	GossipFlood    = "flood"
+)
 
 // PoolConfig bounds the pending transactions.
 type PoolConfig struct {
@@ -109,6 +121,7 @@ func DefaultAppConfig() AppConfig {
 			Trainer: []string{}, TrainerTimeout: trainer.DefaultTimeout, TrustPeriod: 7 * 24 * time.Hour, MaxAge: time.Minute,
 		},
 		Proposal: ProposalConfig{Wait: time.Second, StragglerWait: 250 * time.Millisecond},
+		P2P:      P2PConfig{Gossip: GossipFlood},
 		Pool:     PoolConfig{MaxBytes: 256 << 20},
 		Snapshot: SnapshotConfig{Interval: 1000},
 		Explorer: ExplorerConfig{Laddr: "tcp://127.0.0.1:26680"},
@@ -124,6 +137,8 @@ func (c AppConfig) Validate() error {
 	switch {
 	case c.Proposal.Wait <= 0 || c.Proposal.StragglerWait <= 0:
 		return fmt.Errorf("proposal.wait is %v and straggler_wait %v, want above 0", c.Proposal.Wait, c.Proposal.StragglerWait)
+	case c.P2P.Gossip != GossipAnnounce && c.P2P.Gossip != GossipFlood:
+		return fmt.Errorf("p2p.gossip is %q, want %q or %q", c.P2P.Gossip, GossipAnnounce, GossipFlood)
 	case c.Pool.MaxBytes <= 0:
 		return fmt.Errorf("pool.max_bytes is %d, want above 0", c.Pool.MaxBytes)
 	case c.Explorer.Enabled && !listenable(c.Explorer.Laddr):
@@ -239,6 +254,12 @@ max_age = "{{ .Worker.MaxAge }}"
 wait = "{{ .Proposal.Wait }}"
 # How long a proposer or leader that has N-f gradients waits for the rest.
 straggler_wait = "{{ .Proposal.StragglerWait }}"
+
+[p2p]
+# How transactions reach the other nodes. "announce": the node that one is submitted to
+# sends it to its peers, the others announce it and send it to whom asks. "flood": as
+# CometBFT does, each node sends each to all peers that have not sent it first.
+gossip = {{ printf "%q" .P2P.Gossip }}
 
 [pool]
 # Most bytes of pending transactions.

@@ -36,6 +36,7 @@ func TestAppConfigRoundTrip(t *testing.T) {
 			MaxEpsilon: 1.5, MinNoiseMultiplier: 2.25, TrustHeight: 8, TrustHash: strings.Repeat("0aB1", 16), TrustPeriod: 9 * time.Hour, MaxAge: 10 * time.Second,
 		},
 		Proposal: node.ProposalConfig{Wait: 3 * time.Second, StragglerWait: 125 * time.Millisecond},
+		P2P:      node.P2PConfig{Gossip: node.GossipAnnounce},
 		Pool:     node.PoolConfig{MaxBytes: 1 << 33},
 		Snapshot: node.SnapshotConfig{Interval: 17},
 		Retain:   node.RetainConfig{Rounds: 18, Heights: 19},

@@ -27,9 +27,9 @@ func (r *Running) synced(ctx context.Context) error {
 }
 
 // gossipAgain hands the pool's transactions to the mempool once more while a
-// round stays open. CometBFT's mempool sends a transaction to a peer once, and
-// a peer that is syncing drops it: without this a gradient could be on its own
-// node alone for ever.
+// round stays open. A transaction is sent to a peer once, and a peer that is
+// syncing drops it: without this a gradient could be on its own node alone for
+// ever.
 func (r *Running) gossipAgain(ctx context.Context) {
 	pause := firstRegossip
 	_, last := r.Application.Pending()

@@ -64,6 +64,7 @@ type Running struct {
 	Node        *cmtnode.Node
 	Application *abci.Application
 
+	gossiper  *gossiper
 	databases databases          // CometBFT's
 	db        dbm.DB             // the application's
 	cancel    context.CancelFunc // of what runs beside consensus
@@ -221,9 +222,11 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
-	x := newExpress(c.Mempool.MaxTxBytes)
+	x, g := newExpress(c.Mempool.MaxTxBytes), newGossiper(a.P2P.Gossip == GossipFlood, options.Metrics)
+	g.pool, r.gossiper = r.Application, g
+	r.Application.SetAdmitted(g.heard)
 	reactors := map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": newClock(options.Metrics)}
-	if r.Node, err = build(c, r.Application, heard{logger, r.hear, r.ending.stopping}, &r.databases, cmtnode.CustomReactors(reactors), gated); err != nil {
+	if r.Node, err = build(c, r.Application, heard{logger, r.hear, r.ending.stopping}, &r.databases, cmtnode.CustomReactors(reactors), gated, g.install); err != nil {
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in the replay of blocks
 			return versionError(s, err)
 		}
@@ -307,6 +310,9 @@ func InHome(c *config.Config, path string) string {
 	}
 	return filepath.Join(c.RootDir, path)
 }
+
+// Received returns how many bytes gossip has brought, by what they were, as the metrics count them.
+func (r *Running) Received() map[string]int64 { return r.gossiper.Received() }
 
 // Wait returns when the node has stopped.
 func (r *Running) Wait() { r.Node.Wait() }

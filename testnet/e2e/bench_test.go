@@ -34,6 +34,7 @@ var (
 	sizes  = flag.String("sizes", "4,20", "numbers of validators that BenchmarkRound measures")
 	repeat = flag.Int("repeat", 3, "its nets of each application and size")
 	rounds = flag.Uint64("rounds", 0, "its rounds of each net; 0 for the preset's")
+	flood  = flag.Bool("flood", false, "whether it also runs SPDL with p2p.gossip = \"flood\"")
 	preset = flag.String("preset", "paper", "its preset")
 	rule   = flag.String("rule", "", "its rule, if not the preset's")
 )
@@ -51,7 +52,12 @@ func BenchmarkRound(b *testing.B) {
 				require.NoError(b, err)
 				b.ReportMetric(float64(c.txBytes), "tx-bytes")
 				b.ReportMetric(c.spdl.median/c.baseline.median, "median-ratio")
-				for name, f := range map[string]figures{"spdl": c.spdl, "baseline": c.baseline} {
+				b.ReportMetric(c.spdl.copies, "spdl-copies")
+				b.ReportMetric(c.flood.copies, "flood-copies")
+				for name, f := range map[string]figures{"spdl": c.spdl, "flood": c.flood, "baseline": c.baseline} {
+					if f.rounds == 0 {
+						continue
+					}
 					b.ReportMetric(f.median, name+"-median-ms")
 					b.ReportMetric(f.p90, name+"-p90-ms")
 					b.ReportMetric(f.blocks, name+"-blocks/round")
@@ -71,34 +77,44 @@ type figures struct {
 	blocks float64
 	cpu    float64 // seconds, user and system, all nodes
 	bytes  float64 // sent by all nodes
+	copies float64 // bytes that a node received by gossip over those of the others' gradients; of SPDL
 }
 
 // comparison is SPDL beside the baseline.
 type comparison struct {
-	txBytes        int
-	spdl, baseline figures
+	txBytes               int
+	spdl, flood, baseline figures
 }
 
 // compare runs SPDL and the baseline in turn, repeat times each, in process over
 // real p2p, with the manifest's parameters and transactions of the same size,
 // and pools the rounds of each.
 func compare(ctx context.Context, m testnet.Manifest, repeat int, progress io.Writer) (c comparison, err error) {
-	var spdl, base []sample
+	samples := map[string][]sample{}
+	kinds := []string{"spdl", "baseline"}
+	if *flood {
+		kinds = []string{"spdl", "flood", "baseline"}
+	}
 	for i := range repeat {
-		for _, kind := range []string{"spdl", "baseline"} {
+		for _, kind := range kinds {
 			fmt.Fprintf(progress, "%d validators, %s, net %d of %d\n", m.Validators, kind, i+1, repeat)
 			var s sample
+			m.Gossip = node.GossipAnnounce
+			if kind == "flood" {
+				m.Gossip = node.GossipFlood
+			}
 			if s, c.txBytes, err = runOne(ctx, m, kind == "baseline"); err != nil {
 				return c, fmt.Errorf("%s: %w", kind, err)
 			}
-			if kind == "spdl" {
-				spdl = append(spdl, s)
-			} else {
-				base = append(base, s)
-			}
+			samples[kind] = append(samples[kind], s)
+			one := pool([]sample{s})
+			fmt.Fprintf(progress, "  median %.1f ms, CPU %.3f s, %.2f MB sent a round; %.2f copies\n", one.median, one.cpu, one.bytes/1e6, one.copies)
 		}
 	}
-	c.spdl, c.baseline = pool(spdl), pool(base)
+	c.spdl, c.baseline = pool(samples["spdl"]), pool(samples["baseline"])
+	if *flood {
+		c.flood = pool(samples["flood"])
+	}
 	return c, nil
 }
 
@@ -108,6 +124,7 @@ type sample struct {
 	blocks int64
 	cpu    float64
 	bytes  float64
+	copies float64
 }
 
 // pool returns the figures of all rounds of the samples.
@@ -120,6 +137,7 @@ func pool(samples []sample) figures {
 		blocks += s.blocks
 		f.cpu += s.cpu
 		f.bytes += s.bytes
+		f.copies += s.copies / float64(len(samples))
 	}
 	f.rounds = len(gaps)
 	slices.Sort(gaps)
@@ -158,12 +176,12 @@ func runOne(ctx context.Context, m testnet.Manifest, baseline bool) (s sample, t
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	var nodes []*cmtnode.Node
+	var p *testnet.InProcess
 	if baseline {
 		var stop func() error
 		nodes, stop, err = startBaseline(ctx, n, txBytes, nil)
 		defer func() { err = errors.Join(err, stop()) }()
 	} else {
-		var p *testnet.InProcess
 		if p, err = testnet.StartInProcess(n, log.NewNopLogger()); err == nil {
 			defer func() { err = errors.Join(err, p.Stop()) }()
 			for _, r := range p.Nodes {
@@ -174,8 +192,24 @@ func runOne(ctx context.Context, m testnet.Manifest, baseline bool) (s sample, t
 	if err != nil {
 		return s, txBytes, err
 	}
-	s, err = measure(ctx, nodes, rounds)
+	if s, err = measure(ctx, nodes, rounds); err == nil && p != nil {
+		s.copies = copies(p, txBytes)
+	}
 	return s, txBytes, err
+}
+
+// copies returns how many times a node received the gradients of the others since the net started,
+// announcements included.
+func copies(p *testnet.InProcess, txBytes int) float64 {
+	var all int64
+	for _, r := range p.Nodes {
+		for _, bytes := range r.Received() {
+			all += bytes
+		}
+	}
+	_, round := p.Nodes[0].Application.Pending()
+	n := int64(len(p.Nodes))
+	return float64(all) / float64(n*(n-1)*int64(round)*int64(txBytes))
 }
 
 // gradientTxBytes returns the size of a signed gradient.

@@ -1,0 +1,350 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/mempool"
+	cmtnode "github.com/cometbft/cometbft/node"
+	"github.com/cometbft/cometbft/p2p"
+	protomem "github.com/cometbft/cometbft/proto/tendermint/mempool"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// The channel of announcements: an id that CometBFT leaves free, and a priority above the mempool's
+// 5, over which the transactions follow.
+const (
+	gossipChannel  = byte(0x53)
+	gossipPriority = 6
+	gossipQueue    = 64
+	gossipTick     = 100 * time.Millisecond
+)
+
+// flooder is CometBFT's mempool reactor.
+type flooder interface {
+	p2p.Reactor
+	p2p.MsgBytesFilter
+	EnableInOutTxs()
+	WaitSync() bool
+}
+
+// pending is the application's pool, as the gossiper sees it.
+type pending interface {
+	Held(hash [32]byte) *tx.Tx
+	AllHeld() []*tx.Tx
+	State() *app.State
+}
+
+// gossiper is CometBFT's mempool reactor with another way to spread transactions. CometBFT sends each
+// to all peers that have not sent it first, so a node receives it from most of its peers. Here the node
+// that a transaction was submitted to sends it to its peers; a node that received and admitted it
+// announces its hash, and sends it to whom asks. Peers without the channel of announcements, which
+// flood, are flooded. Nothing of this is more than transport: what a node admits and proposes is
+// the application's affair.
+type gossiper struct {
+	flooder
+	flood   bool // as CometBFT does, to all peers
+	pool    pending
+	metrics *metrics.Metrics
+	stop    func(p2p.Peer, any)
+	quit    chan struct{}
+	wanted  *wanted
+
+	mu     sync.Mutex
+	boxes  map[p2p.ID]*outbox
+	taking map[hash]int // received and before their verdict
+	said   *verdicts
+
+	received map[string]int64 // bytes
+}
+
+func newGossiper(flood bool, m *metrics.Metrics) *gossiper {
+	return &gossiper{
+		flood: flood, metrics: m, quit: make(chan struct{}), wanted: newWanted(),
+		boxes: map[p2p.ID]*outbox{}, taking: map[hash]int{}, said: newVerdicts(), received: map[string]int64{},
+	}
+}
+
+// install is a node's option that puts the gossiper in the place of the mempool's reactor.
+func (g *gossiper) install(n *cmtnode.Node) {
+	const name = "MEMPOOL"
+	r, _ := n.Switch().Reactor(name)
+	g.flooder = r.(flooder)
+	cmtnode.CustomReactors(map[string]p2p.Reactor{name: g})(n)
+}
+
+// SetSwitch implements p2p.Reactor.
+func (g *gossiper) SetSwitch(s p2p.Switcher) {
+	g.flooder.SetSwitch(s)
+	g.stop = func(peer p2p.Peer, reason any) { s.StopPeerForError(peer, reason) }
+}
+
+// GetChannels implements p2p.Reactor.
+func (g *gossiper) GetChannels() []*p2p.ChannelDescriptor {
+	if g.flood {
+		return g.flooder.GetChannels()
+	}
+	return append(g.flooder.GetChannels(), &p2p.ChannelDescriptor{
+		ID: gossipChannel, Priority: gossipPriority, SendQueueCapacity: gossipQueue,
+		RecvMessageCapacity: 4 * (maxHashes*len(hash{}) + 8), MessageType: &Gossip{},
+	})
+}
+
+// Start implements service.Service.
+func (g *gossiper) Start() error {
+	if err := g.flooder.Start(); err != nil {
+		return err
+	}
+	go func() {
+		tick := time.NewTicker(gossipTick)
+		defer tick.Stop()
+		for {
+			select {
+			case <-g.quit:
+				return
+			case <-tick.C:
+				if !g.WaitSync() {
+					g.ask(g.wanted.due())
+				}
+			}
+		}
+	}()
+	return nil
+}
+
+// Stop implements service.Service.
+func (g *gossiper) Stop() error {
+	err := g.flooder.Stop()
+	if err == nil {
+		close(g.quit)
+	}
+	return err
+}
+
+// AddPeer announces everything that is pending to a new peer.
+func (g *gossiper) AddPeer(peer p2p.Peer) {
+	if info, ok := peer.NodeInfo().(p2p.DefaultNodeInfo); g.flood || !ok || !info.HasChannel(gossipChannel) {
+		g.flooder.AddPeer(peer)
+		return
+	}
+	b := newOutbox(peer, func(h hash) *tx.Tx { return g.pool.Held(h) })
+	g.mu.Lock()
+	g.boxes[peer.ID()] = b
+	g.mu.Unlock()
+	height := g.height()
+	for _, t := range g.pool.AllHeld() {
+		b.announce(parcel{hash: t.Hash, height: height})
+	}
+	go b.run(g.quit)
+}
+
+// RemovePeer implements p2p.Reactor.
+func (g *gossiper) RemovePeer(peer p2p.Peer, reason any) {
+	g.flooder.RemovePeer(peer, reason)
+	g.mu.Lock()
+	delete(g.boxes, peer.ID())
+	g.mu.Unlock()
+	g.ask(g.wanted.gone(peer.ID()))
+}
+
+// Receive implements p2p.Reactor.
+func (g *gossiper) Receive(m p2p.Envelope) {
+	switch message := m.Message.(type) {
+	case *protomem.Txs:
+		for _, raw := range message.Txs {
+			g.take(m.Src, raw)
+		}
+	case *Gossip:
+		g.hear(m.Src, message)
+	default:
+		g.flooder.Receive(m) // refuses it
+	}
+}
+
+// take hands a peer's transaction to the mempool. Whether the peer was asked for it makes no
+// difference: it is judged as any, and never twice while it is pending.
+func (g *gossiper) take(from p2p.Peer, raw []byte) {
+	if g.WaitSync() {
+		return
+	}
+	h := hash(types.Tx(raw).Key())
+	known := g.pool.Held(h) != nil
+	g.mu.Lock()
+	known = known || g.said.of[h].admitted
+	g.taking[h]++
+	box := g.boxes[from.ID()]
+	g.mu.Unlock()
+	if box != nil {
+		box.knows(h)
+	}
+	g.flooder.Receive(p2p.Envelope{Src: from, ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: [][]byte{raw}}})
+	admitted, height := known || g.pool.Held(h) != nil, g.height()
+	g.mu.Lock()
+	if g.taking[h]--; g.taking[h] == 0 {
+		delete(g.taking, h)
+	}
+	admitted = admitted || g.said.of[h].admitted // and committed meanwhile
+	if !admitted {
+		g.said.put(h, verdict{height: height})
+	}
+	g.mu.Unlock()
+	g.wanted.got(from.ID(), h, admitted)
+	switch {
+	case known:
+		g.count(metrics.ReceivedKnown, len(raw))
+		return
+	case admitted:
+		g.count(metrics.ReceivedNew, len(raw))
+		return
+	}
+	g.count(metrics.ReceivedRefused, len(raw))
+	// What was refused may be the fault of a race, or of an attacker whom the peer could not know as
+	// one. What cannot be decoded is the peer's: no node admits it, and none sends it on.
+	if _, err := tx.Decode(raw); err != nil && !errors.Is(err, tx.ErrUnknownKind) {
+		g.stop(from, fmt.Errorf("a transaction that no node sends: %w", err))
+	}
+}
+
+// count counts what was received.
+func (g *gossiper) count(what string, bytes int) {
+	g.metrics.Received(what, bytes)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.received[what] += int64(bytes)
+}
+
+// Received returns the bytes that were received.
+func (g *gossiper) Received() map[string]int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.received)
+}
+
+// hear takes a peer's message about transactions.
+func (g *gossiper) hear(from p2p.Peer, m *Gossip) {
+	var lists [4][]hash
+	for i, raw := range [][]byte{m.Have, m.Sending, m.Want, m.Lack} {
+		if len(raw)%len(hash{}) != 0 || len(raw) > maxHashes*len(hash{}) {
+			g.stop(from, fmt.Errorf("a list of %d bytes, want at most %d hashes of %d", len(raw), maxHashes, len(hash{})))
+			return
+		}
+		for ; len(raw) > 0; raw = raw[len(hash{}):] {
+			lists[i] = append(lists[i], hash(raw[:len(hash{})]))
+		}
+	}
+	g.count(metrics.ReceivedAnnouncement, m.Size())
+	g.mu.Lock()
+	box := g.boxes[from.ID()]
+	g.mu.Unlock()
+	if box == nil {
+		return // it is gone already
+	}
+	g.announced(box, lists[1], true)
+	g.announced(box, lists[0], false)
+	var lack []byte
+	for _, h := range lists[2] {
+		if !box.serve(h) {
+			lack = append(lack, h[:]...)
+		}
+	}
+	if lack != nil {
+		from.TrySend(*gossip(Gossip{Lack: lack}))
+	}
+	for _, h := range lists[3] {
+		g.ask(g.wanted.lacked(from.ID(), h))
+	}
+}
+
+// announced notes what a peer has, or sends, and asks for what this node has not got.
+func (g *gossiper) announced(box *outbox, list []hash, sending bool) {
+	height := g.height()
+	for _, h := range list {
+		box.knows(h)
+		if g.pool.Held(h) != nil {
+			continue
+		}
+		g.mu.Lock()
+		settled := g.said.settled(h, height) || g.taking[h] > 0
+		g.mu.Unlock()
+		if !settled {
+			g.wanted.add(box.peer.ID(), h, sending)
+		}
+	}
+	if !g.WaitSync() {
+		g.ask(g.wanted.next(list))
+	}
+}
+
+// ask sends requests.
+func (g *gossiper) ask(asks []ask) {
+	lists := map[p2p.ID][]ask{}
+	for _, a := range asks {
+		lists[a.peer] = append(lists[a.peer], a)
+	}
+	for peer, list := range lists {
+		g.mu.Lock()
+		box := g.boxes[peer]
+		g.mu.Unlock()
+		for len(list) > 0 {
+			part := list[:min(len(list), maxHashes)]
+			list = list[len(part):]
+			var hashes []byte
+			for _, a := range part {
+				hashes = append(hashes, a.hash[:]...)
+			}
+			if box == nil || !box.peer.TrySend(*gossip(Gossip{Want: hashes})) {
+				for _, a := range part {
+					g.wanted.unsent(a)
+				}
+			}
+		}
+	}
+}
+
+// heard spreads a transaction that the mempool is about to take: the node that it was submitted to
+// sends it to all peers, another announces it. An aggregate has a channel of its own, and is announced
+// for peers that come later. What is taken again, because its round stays open, is announced again.
+func (g *gossiper) heard(t *tx.Tx) {
+	p := parcel{hash: t.Hash, height: g.height()}
+	if g.pool.Held(t.Hash) == nil {
+		p.raw = t.Raw
+	}
+	ofRound := t.Gradient != nil || t.Aggregate != nil
+	g.mu.Lock()
+	relayed := g.taking[p.hash] > 0
+	p.again = g.said.of[p.hash].admitted
+	g.said.put(p.hash, verdict{p.height, true, ofRound})
+	boxes := make([]*outbox, 0, len(g.boxes))
+	for _, b := range g.boxes {
+		boxes = append(boxes, b)
+	}
+	g.mu.Unlock()
+	if relayed && p.again {
+		return
+	}
+	if !relayed {
+		g.wanted.got("", p.hash, false)
+	}
+	for _, b := range boxes {
+		if relayed || p.again || t.Aggregate != nil {
+			b.announce(p)
+		} else {
+			b.push(p)
+		}
+	}
+}
+
+// height is the last that this node has committed.
+func (g *gossiper) height() int64 {
+	if s := g.pool.State(); s != nil {
+		return int64(s.Height)
+	}
+	return 0
+}
