@@ -34,19 +34,14 @@ func DecodeImages(b []byte) (pixels []uint8, rows, cols int, err error) {
 	return pixels, dims[1], dims[2], nil
 }
 
-// DecodeLabels reads an IDX label file, plain or gzip: one label below Classes per example. The
-// labels share memory with b if b is not compressed.
+// DecodeLabels reads an IDX label file, plain or gzip: one label, a byte, per example. The labels
+// share memory with b if b is not compressed. How many classes there are, a model decides.
 //
-// Errors: those of [DecodeImages], and ErrLabel.
+// Errors: those of [DecodeImages].
 func DecodeLabels(b []byte) ([]uint8, error) {
 	labels, _, err := decode(b, magicLabels)
 	if err != nil {
 		return nil, fmt.Errorf("labels: %w", err)
-	}
-	for i, label := range labels {
-		if label >= Classes {
-			return nil, fmt.Errorf("labels: %w: label %d is %d, want below %d", ErrLabel, i, label, Classes)
-		}
 	}
 	return labels, nil
 }

@@ -33,6 +33,12 @@ func TestGzipMembersConcatenate(t *testing.T) { // RFC 1952, section 2.2
 	assert.Equal(t, []uint8{1, 2, 3}, got)
 }
 
+func TestClasses(t *testing.T) {
+	require.Zero(t, mnist.Set{}.Classes())
+	require.Equal(t, 1, mnist.Set{Labels: []uint8{0}}.Classes())
+	require.Equal(t, 256, mnist.Set{Labels: []uint8{3, 255, 0}}.Classes())
+}
+
 // Hostile files. Each is refused with a message that says what, the value and the bound.
 func TestDecodeImagesErrors(t *testing.T) {
 	const huge = 0xffffffff
@@ -78,10 +84,7 @@ func TestDecodeImagesErrors(t *testing.T) {
 }
 
 func TestDecodeLabelsErrors(t *testing.T) {
-	_, err := mnist.DecodeLabels(labels(0, 9, 10))
-	require.ErrorIs(t, err, mnist.ErrLabel)
-	assert.EqualError(t, err, "labels: mnist: label out of range: label 2 is 10, want below 10")
-	_, err = mnist.DecodeLabels(images(1, 1, 1, []byte{0}))
+	_, err := mnist.DecodeLabels(images(1, 1, 1, []byte{0}))
 	require.ErrorIs(t, err, mnist.ErrMagic)
 }
 
@@ -148,9 +151,6 @@ func FuzzDecodeLabels(f *testing.F) {
 		if err != nil {
 			require.Nil(t, marks)
 			return
-		}
-		for _, label := range marks {
-			require.Less(t, label, uint8(mnist.Classes))
 		}
 		again, err := mnist.DecodeLabels(labels(marks...))
 		require.NoError(t, err)

@@ -2,13 +2,13 @@ package mnist
 
 import "fmt"
 
-// Classes is the number of labels of an MNIST-like set: 0 to 9.
+// Classes is the number of labels of MNIST: 0 to 9.
 const Classes = 10
 
 // Set is a table of labelled grey-level images.
 type Set struct {
 	Images     []uint8 // Len()*Rows*Cols grey levels, image after image, each row-major; 0 is background
-	Labels     []uint8 // one per image, below Classes
+	Labels     []uint8 // one per image
 	Rows, Cols int     // pixels of one image
 }
 
@@ -16,6 +16,15 @@ type Set struct {
 // images of one shape.
 type Data struct {
 	Train, Test Set
+}
+
+// Classes returns how many classes the labels need: one more than the largest.
+func (s Set) Classes() int {
+	most := -1
+	for _, label := range s.Labels {
+		most = max(most, int(label))
+	}
+	return most + 1
 }
 
 // Len returns the number of examples.

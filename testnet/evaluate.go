@@ -25,7 +25,7 @@ func (n *Net) Evaluator(ctx context.Context, measure bool) (Evaluator, func(), e
 		return nil, func() {}, nil
 	}
 	if p.Model.Kind != params.ModelExternal {
-		data, err := node.LoadData(n.Manifest.Data)
+		data, err := node.LoadData(n.Manifest.Data, p.Model)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/trainer"
+	"github.com/spdl/spdl/mnist/inputs"
 	"github.com/spdl/spdl/testnet/link"
 )
 
@@ -39,12 +40,19 @@ type Node struct {
 
 // Init makes the homes of a localnet and its genesis. It overwrites nothing.
 func Init(m Manifest) (*Net, error) {
+	if err := m.absolute(""); err != nil {
+		return nil, err
+	}
 	params, err := m.check()
 	if err != nil {
 		return nil, err
 	}
-	if m.Data != "" && len(m.Trainer) == 0 { // missing data is an error before there are homes
-		if _, err := node.LoadData(m.Data); err != nil {
+	if m.ownData() { // data that are missing or do not fit are an error before there are homes
+		d, err := node.LoadData(m.Data, params.Model)
+		if err == nil {
+			err = inputs.Check(d.Train, params.Model)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -105,11 +113,7 @@ func (n *Net) add(i, rpc, p2p int) error {
 		a.Worker.Data = node.EmbeddedData
 	}
 	if m.Data != "" {
-		dir, err := filepath.Abs(m.Data)
-		if err != nil {
-			return err
-		}
-		a.Worker.Data = dir
+		a.Worker.Data = m.Data
 	}
 	if m.Seed != 0 {
 		a.Worker.TestSeed = m.Seed<<16 + uint64(i) + 1

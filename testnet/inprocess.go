@@ -9,6 +9,7 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
 )
 
@@ -29,8 +30,8 @@ func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
 		Net: n, Nodes: make([]*node.Running, len(n.Nodes)),
 		failed: make(chan error, len(n.Nodes)), stopped: make(chan struct{}),
 	}
-	load := sync.OnceValues(func() (mnist.Data, error) { return node.LoadData(n.Manifest.Data) })
-	share := func(string) (mnist.Data, error) { return load() }
+	load := sync.OnceValues(func() (mnist.Data, error) { return node.LoadData(n.Manifest.Data, n.Genesis.Params.Model) })
+	share := func(string, params.Model) (mnist.Data, error) { return load() }
 	errs := make([]error, len(n.Nodes))
 	var wg sync.WaitGroup
 	for i := range n.Nodes {

@@ -26,7 +26,7 @@ func TestInProcess(t *testing.T) {
 	home := t.TempDir()
 	n, err := Init(Manifest{Home: home, Rounds: 8, Seed: 1})
 	require.NoError(t, err)
-	data, err := node.LoadData("")
+	data, err := node.LoadData("", n.Genesis.Params.Model)
 	require.NoError(t, err)
 	e, err := evaluate.New(data.Test, n.Genesis.Params.Model)
 	require.NoError(t, err)

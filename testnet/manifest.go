@@ -44,8 +44,15 @@ type Manifest struct {
 	ChainID string `mapstructure:"chain_id"`
 	// Home is the folder of the nodes' homes, node0 to node<N-1>.
 	Home string `mapstructure:"home"`
-	// Data is a folder of IDX files. Default: the embedded MNIST.
-	Data string `mapstructure:"data"`
+	// Data is a folder of IDX files, or a CSV file whose labels are in the column Label; a
+	// relative path in a manifest's file is relative to that. Default: the embedded MNIST. With a
+	// preset, the model has the inputs and classes of the data.
+	Data  string `mapstructure:"data"`
+	Label string `mapstructure:"label"`
+	// Model is a JSON file of the model for the preset "external", and Examples how many each
+	// participant trains on, where the data do not say so.
+	Model    string `mapstructure:"model"`
+	Examples int    `mapstructure:"examples"`
 	// Seed fixes the genesis seed, the partition and the noise, which then has
 	// no privacy. 0 draws all from the operating system.
 	Seed uint64 `mapstructure:"seed"`
@@ -217,10 +224,43 @@ func (m *Manifest) UseTrainer(line string) (err error) {
 
 // base returns the parameters before the manifest's own changes.
 func (m *Manifest) base() (params.Params, error) {
-	if m.Params != "" {
+	if m.Params != "" && m.Label+m.Model == "" && m.Examples == 0 {
 		return preset.Load(m.Params)
 	}
-	return preset.New(m.Preset, m.Validators)
+	if m.Params != "" {
+		return params.Params{}, fmt.Errorf("params %q with label %q, model %q or %d examples, which are for a preset: the parameters have them", m.Params, m.Label, m.Model, m.Examples)
+	}
+	own, err := m.own()
+	if err != nil {
+		return params.Params{}, err
+	}
+	return preset.Make(m.Preset, m.Validators, own)
+}
+
+// own returns what of the chain is not the preset's.
+func (m *Manifest) own() (preset.Own, error) {
+	o := preset.Own{Examples: m.Examples, Rounds: m.Rounds}
+	if m.Model != "" {
+		model, err := preset.LoadModel(m.Model)
+		if err != nil {
+			return o, err
+		}
+		o.Model = &model
+	}
+	if !m.ownData() {
+		if m.Label != "" {
+			return o, fmt.Errorf("label %q and no table to read it from: name the CSV file as data, and no trainer, which reads its data itself", m.Label)
+		}
+		return o, nil
+	}
+	d, err := preset.ReadData(m.Data, m.Label)
+	o.Data = &d
+	return o, err
+}
+
+// ownData reports whether the nodes read data that are not the embedded MNIST.
+func (m *Manifest) ownData() bool {
+	return m.Data != "" && m.Data != node.EmbeddedData && len(m.Trainer) == 0
 }
 
 // params returns the chain's parameters.

@@ -27,18 +27,19 @@ func LoadManifest(path string) (Manifest, error) {
 	if err := node.OneLine(v.UnmarshalExact(&m), v, ""); err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
-	return m, m.from(path)
+	return m, m.absolute(filepath.Dir(path))
 }
 
-// from makes the paths of parameters and trainer absolute, from the folder of the
-// manifest's file.
-func (m *Manifest) from(path string) error {
-	dir, err := filepath.Abs(filepath.Dir(path))
+// absolute makes the paths of parameters, model, data and trainer absolute, from a folder.
+func (m *Manifest) absolute(dir string) error {
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	if m.Params != "" && !filepath.IsAbs(m.Params) {
-		m.Params = filepath.Join(dir, m.Params)
+	for _, file := range []*string{&m.Params, &m.Model, &m.Data} {
+		if *file != "" && *file != node.EmbeddedData && !filepath.IsAbs(*file) {
+			*file = filepath.Join(dir, *file)
+		}
 	}
 	if len(m.Trainer) > 0 && !filepath.IsAbs(m.TrainerDir) {
 		m.TrainerDir = filepath.Join(dir, m.TrainerDir)
@@ -63,6 +64,15 @@ rule = {{ printf "%q" .Rule }}
 tolerance = {{ .Tolerance }}
 chain_id = {{ printf "%q" .ChainID }}
 data = {{ printf "%q" .Data }}
+{{- if .Label }}
+label = {{ printf "%q" .Label }}
+{{- end }}
+{{- if .Model }}
+model = {{ printf "%q" .Model }}
+{{- end }}
+{{- if .Examples }}
+examples = {{ .Examples }}
+{{- end }}
 seed = {{ .Seed }}
 partition = {{ printf "%q" .Partition }}
 alpha = {{ .Alpha }}

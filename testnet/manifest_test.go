@@ -16,7 +16,7 @@ import (
 
 func TestManifestRoundTrip(t *testing.T) {
 	want := Manifest{
-		Validators: 7, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3, StepDelay: 1500 * time.Millisecond, ChainID: `c"h`, Home: t.TempDir(), Data: `D:\new "data"`, Seed: 1<<63 - 1,
+		Validators: 7, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3, StepDelay: 1500 * time.Millisecond, ChainID: `c"h`, Home: t.TempDir(), Data: `/D:\new "data"`, Seed: 1<<63 - 1,
 		Partition: "dirichlet", Alpha: 0.25, Neighbours: 4, Gossip: "flood", Memory: true,
 		Perturb: []Perturbation{
 			{Node: 1, Round: 3, After: 250 * time.Millisecond, Action: Kill, For: 2 * time.Second},

@@ -206,8 +206,8 @@ enabled = {{ .Worker.Enabled }}
 # gradients for one round. Relative to the home.
 key_file = {{ printf "%q" .Worker.KeyFile }}
 journal = {{ printf "%q" .Worker.Journal }}
-# Folder with the four IDX files of MNIST's format, plain or gzip. "embedded": the
-# embedded MNIST. Empty: the same on a chain with one participant, and on others the
+# Folder with the four IDX files of MNIST's format, plain or gzip, or for a chain whose
+# genesis names the columns of a table a CSV file. "embedded": the embedded MNIST. Empty: the same on a chain with one participant, and on others the
 # worker refuses to train.
 data = {{ printf "%q" .Worker.Data }}
 # This participant's share of the training set: part of parts, "iid" or

@@ -26,7 +26,6 @@ import (
 	"github.com/spdl/spdl/abci/metrics"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
-	"github.com/spdl/spdl/mnist"
 )
 
 // New builds a CometBFT node of a home around an application. The local client
@@ -80,9 +79,8 @@ type Running struct {
 // Hooks are what a command or a testnet changes in a node. The zero value changes
 // nothing.
 type Hooks struct {
-	// Data reads the training set of a folder, once the chain is known. Default
-	// LoadData.
-	Data func(dir string) (mnist.Data, error)
+	// Data reads the training set, once the chain is known. Default LoadData.
+	Data DataOf
 	// Chain stands between the worker and its chain.
 	Chain func(c worker.Chain, keys worker.Keys) (worker.Chain, error)
 	// GossipRefused is the application's option of that name, for a node that misbehaves.
@@ -98,7 +96,7 @@ type Beside struct {
 	App    AppConfig
 	RPC    string // rpc.laddr of config.toml
 	Logger log.Logger
-	Data   func(dir string) (mnist.Data, error)
+	Data   DataOf
 }
 
 // Start runs the node of a home with the application and, where app.toml says

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -12,26 +13,16 @@ import (
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/inputs"
+	"github.com/spdl/spdl/mnist/table"
 )
 
 // features is the folder of a home that keeps the features of its participant's
 // images from one start to the next.
 const features = "data/features"
 
-// EmbeddedData names the embedded MNIST where a folder of data is asked for.
-const EmbeddedData = "embedded"
-
-// LoadData reads the data set of a folder; of "" and EmbeddedData the embedded MNIST.
-func LoadData(dir string) (mnist.Data, error) {
-	if dir == "" || dir == EmbeddedData {
-		return mnist.Embedded()
-	}
-	return mnist.Load(dir)
-}
-
 // WorkerOf returns a home's worker: its key, journal, policy, share of the data and
 // source of noise.
-func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data func(dir string) (mnist.Data, error), log func(string, ...any)) (worker.Config, error) {
+func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data DataOf, log func(string, ...any)) (worker.Config, error) {
 	path := InHome(c, a.Worker.KeyFile)
 	policy, err := homePolicy(c, a.Worker)
 	if err != nil {
@@ -50,10 +41,13 @@ func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data func(dir str
 				worker.ErrUnfit, t.Params.Model.Kind)
 		}
 		if a.Worker.Data == "" && t.Active > 1 {
-			return mnist.Features{}, fmt.Errorf("%w: worker.data of app.toml is empty, and %d participants train on this chain, each on data of its own: name the folder of yours, or say %q for the embedded MNIST, of which worker.part and worker.parts deal out a share",
+			return mnist.Features{}, fmt.Errorf("%w: worker.data of app.toml is empty, and %d participants train on this chain, each on data of its own: name the folder or the CSV file of yours, or say %q for the embedded MNIST, of which worker.part and worker.parts deal out a share",
 				worker.ErrUnfit, t.Active, EmbeddedData)
 		}
-		set, err := data(a.Worker.Data)
+		set, err := data(a.Worker.Data, t.Params.Model)
+		if errors.Is(err, inputs.ErrInputs) || errors.Is(err, table.ErrTable) {
+			err = fmt.Errorf("%w: %w", worker.ErrUnfit, err)
+		}
 		if err != nil {
 			return mnist.Features{}, err
 		}
@@ -125,7 +119,7 @@ func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
 // share returns the participant's part of a training set.
 func (w WorkerConfig) share(set mnist.Set) ([]int, error) {
 	if w.Partition == PartitionDirichlet {
-		parts, err := mnist.PartitionDirichlet(set.Labels, mnist.Classes, w.Parts, w.Alpha, w.PartitionSeed)
+		parts, err := mnist.PartitionDirichlet(set.Labels, set.Classes(), w.Parts, w.Alpha, w.PartitionSeed)
 		if err != nil {
 			return nil, err
 		}

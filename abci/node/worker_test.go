@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
@@ -68,7 +69,7 @@ func TestNobodyTrainsOnMNISTByAccident(t *testing.T) {
 	read := func(data string, members int) error {
 		home := a
 		home.Worker.Data = data
-		w, err := WorkerOf(c, home, worker.Keys{}, func(string) (mnist.Data, error) { return mnist.Data{}, errors.New("read") }, func(string, ...any) {})
+		w, err := WorkerOf(c, home, worker.Keys{}, func(string, params.Model) (mnist.Data, error) { return mnist.Data{}, errors.New("read") }, func(string, ...any) {})
 		require.NoError(t, err)
 		_, err = w.Data(worker.Task{Active: members})
 		return err
@@ -80,6 +81,6 @@ func TestNobodyTrainsOnMNISTByAccident(t *testing.T) {
 	require.ErrorIs(t, err, worker.ErrUnfit)
 	require.ErrorContains(t, err, "4 participants")
 	require.ErrorContains(t, err, `"embedded"`)
-	_, err = LoadData(EmbeddedData)
+	_, err = LoadData(EmbeddedData, params.Model{})
 	require.NoError(t, err)
 }

@@ -64,9 +64,9 @@ func (m Model) tensorsDim() (d int) {
 // ValidateExternal checks a model of the kind external.
 func (m Model) ValidateExternal() error {
 	switch {
-	case m.Inputs != 0 || m.Hidden != 0 || m.Classes != 0 || m.Pool != 0 || m.PixelMean != 0 || m.PixelScale != 0 || m.Features != Features{} || m.NoBias:
-		return fmt.Errorf("model of kind %q has inputs %d, hidden %d, classes %d, pool %d, pixel_mean %g, pixel_scale %g, features %.64q or no_bias %t, want none: its tensors say all",
-			m.Kind, m.Inputs, m.Hidden, m.Classes, m.Pool, m.PixelMean, m.PixelScale, m.Features.Name, m.NoBias)
+	case m.Inputs != 0 || m.Hidden != 0 || m.Classes != 0 || m.Pool != 0 || m.PixelMean != 0 || m.PixelScale != 0 || m.Features != Features{} || m.NoBias || m.Table != nil:
+		return fmt.Errorf("model of kind %q has inputs %d, hidden %d, classes %d, pool %d, pixel_mean %g, pixel_scale %g, features %.64q, no_bias %t or a table (%t), want none: its tensors say all",
+			m.Kind, m.Inputs, m.Hidden, m.Classes, m.Pool, m.PixelMean, m.PixelScale, m.Features.Name, m.NoBias, m.Table != nil)
 	case len(m.Tensors) == 0 || len(m.Tensors) > maxTensors:
 		return fmt.Errorf("model has %d tensors, want 1 to %d", len(m.Tensors), maxTensors)
 	case m.Clipping != ClippingRows && m.Clipping != ClippingSum:

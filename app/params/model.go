@@ -69,6 +69,9 @@ func (m Model) validate() error {
 	case !positive(m.PixelScale):
 		return fmt.Errorf("model.pixel_scale is %g, want above 0", m.PixelScale)
 	}
+	if err := m.Table.Validate(m); err != nil {
+		return err
+	}
 	return m.validateFeatures()
 }
 

@@ -23,7 +23,7 @@ func TestValidateRefuses(t *testing.T) {
 		{`model.kind is "cnn"`, func(p *params.Params) { p.Model.Kind = "cnn" }},
 		{`tensors, clipping, config or trainer, which are for kind "external"`, func(p *params.Params) { p.Model.Clipping = params.ClippingRows }},
 		{"inputs 3, hidden 0, classes 0", external(func(m *params.Model) { m.Inputs = 3 })},
-		{"no_bias true, want none", external(func(m *params.Model) { m.NoBias = true })},
+		{"no_bias true or a table (false), want none", external(func(m *params.Model) { m.NoBias = true })},
 		{"model has 0 tensors, want 1 to 1024", external(func(m *params.Model) { m.Tensors = nil })},
 		{`model.clipping is "", want "rows" or "sum"`, external(func(m *params.Model) { m.Clipping = "" })},
 		{`model.trainer is "AB", want 64 hexadecimal digits`, external(func(m *params.Model) { m.Trainer = "AB" })},
@@ -57,6 +57,26 @@ func TestValidateRefuses(t *testing.T) {
 		{`pool 2, pixel_mean 0 and pixel_scale 255 with features "strokes"`, strokes(func(m *params.Model) { m.Pool = 2 })},
 		{"pixel_mean 1", strokes(func(m *params.Model) { m.PixelMean = 1 })},
 		{"pixel_scale 1", strokes(func(m *params.Model) { m.PixelScale = 1 })},
+		{"model.table has 2 columns and 2 classes, and model.inputs is 3 and classes 2", table(func(m *params.Model) { m.Inputs = 3 })},
+		{"model.table has 0 columns", table(func(m *params.Model) { m.Table.Columns = nil })},
+		{"model.pool is 2", table(func(m *params.Model) { m.Pool = 2 })},
+		{`column "age" is from 3 to 3`, table(func(m *params.Model) { m.Table.Columns[0].Low = 3; m.Table.Columns[0].High = 3 })},
+		{`column "age" is from NaN to 90`, table(func(m *params.Model) { m.Table.Columns[0].Low = math.NaN() })},
+		{"want numbers", table(func(m *params.Model) {
+			m.Table.Columns[0].Low, m.Table.Columns[0].High = -math.MaxFloat64, math.MaxFloat64
+		})},
+		{`"age" stands there twice`, table(func(m *params.Model) { m.Table.Columns[1].Name = "age" })},
+		{`"age" stands there twice`, table(func(m *params.Model) { m.Table.Label = "age" })},
+		{`"no" stands there twice`, table(func(m *params.Model) { m.Table.Classes[1] = "no" })},
+		{"a name is empty", table(func(m *params.Model) { m.Table.Classes[1] = "" })},
+		{"byte 0xC3", table(func(m *params.Model) { m.Table.Label = "Gr\u00f6\u00dfe" })},
+		{"bytes encoded, at most 32768", table(func(m *params.Model) {
+			for len(m.Table.Columns) < 400 {
+				m.Table.Columns = append(m.Table.Columns, params.Column{Name: strings.Repeat("x", 100) + strconv.Itoa(len(m.Table.Columns)), High: 1})
+			}
+			m.Inputs = 400
+		})},
+		{"or a table (true), want none", external(func(m *params.Model) { m.Table = &params.Table{} })},
 		{"grid.width is 3", func(p *params.Params) { p.Grid.Width = 3 }},
 		{"grid.step is 0", func(p *params.Params) { p.Grid.Step = 0 }},
 		{"training.rounds is 0", func(p *params.Params) { p.Training.Rounds = 0 }},
@@ -113,6 +133,34 @@ func external(change func(*params.Model)) func(*params.Params) {
 		}}
 		change(&p.Model)
 	}
+}
+
+// table returns a model on a table of two columns, with a change.
+func table(change func(*params.Model)) func(*params.Params) {
+	return func(p *params.Params) {
+		p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 2, Classes: 2, Pool: 1, PixelMean: params.TableMean, PixelScale: params.TableScale, Table: &params.Table{
+			Label: "ill", Classes: []string{"no", "yes"}, Columns: []params.Column{{Name: "age", Low: 20, High: 90}, {Name: "dose", Low: -1, High: 1.5}},
+		}}
+		change(&p.Model)
+	}
+}
+
+// TestTable: a model on a table is valid, survives its encoding, and differs from one that differs
+// in a range alone; a model without a table is encoded as before there were tables.
+func TestTable(t *testing.T) {
+	p := apptest.Params(4, table(func(*params.Model) {}))
+	_, err := p.Validate(4)
+	require.NoError(t, err)
+	data, err := p.Marshal()
+	require.NoError(t, err)
+	again, err := params.Decode(data)
+	require.NoError(t, err)
+	require.True(t, p.Model.Equal(again.Model))
+	again.Model.Table.Columns[1].High = 2
+	require.False(t, p.Model.Equal(again.Model))
+	with := p.Model.Size()
+	p.Model.Table = nil
+	require.Equal(t, with-2-again.Model.Table.Size(), p.Model.Size())
 }
 
 // TestExternal: an external model is valid, has the parameters of its tensors, survives its

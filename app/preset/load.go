@@ -24,6 +24,18 @@ func Load(file string) (p params.Params, err error) {
 	return p, nil
 }
 
+// LoadModel reads a JSON file of a model, as parameters have it.
+func LoadModel(file string) (m params.Model, err error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return m, err
+	}
+	if err := DecodeStrict(data, &m); err != nil {
+		return m, fmt.Errorf("%s: %w", file, err)
+	}
+	return m, nil
+}
+
 // DecodeStrict decodes one JSON value without unknown fields.
 func DecodeStrict(data []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))

@@ -36,13 +36,13 @@ func TestNewRefuses(t *testing.T) {
 	other := good
 	other.Inputs = 100
 	_, err = evaluate.New(data.Test, other)
-	require.ErrorContains(t, err, "28x28 give 196 inputs, the model takes 100")
+	require.ErrorContains(t, err, "28x28 give 196 inputs and have 10 classes, the chain's model wants 100 and 10")
 	other = good
 	other.Pool = 3
 	_, err = evaluate.New(data.Test, other)
 	require.ErrorIs(t, err, mnist.ErrFeatures)
 	other = good
-	other.Classes = 1
+	other.Hidden = model.MaxWidth + 1
 	_, err = evaluate.New(data.Test, other)
 	require.ErrorIs(t, err, model.ErrSpec)
 }

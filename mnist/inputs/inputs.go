@@ -18,8 +18,9 @@ import (
 var (
 	// ErrMap is wrapped where a chain names a feature map that this program does not have.
 	ErrMap = errors.New("foreign feature map")
-	// ErrInputs is wrapped where images do not give the number of inputs that the model takes.
-	ErrInputs = errors.New("inputs do not fit the model")
+	// ErrInputs is wrapped where data do not give the number of inputs that the model takes, or have
+	// labels of which it has no class.
+	ErrInputs = errors.New("data and model do not fit")
 )
 
 // Keep says where the strokes of images are kept, which cost 0.1 to 0.2 ms an image. The zero value
@@ -48,11 +49,23 @@ func Of(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Features, e
 		rows = strokes
 	}
 	f, err := rows(set, part, m, keep)
-	if err == nil && f.Inputs != int(m.Inputs) {
-		err = fmt.Errorf("%w: images of %dx%d give %d inputs, the model takes %d", ErrInputs, set.Rows, set.Cols, f.Inputs, m.Inputs)
+	if err == nil && (f.Inputs != int(m.Inputs) || set.Classes() > int(m.Classes)) {
+		err = fmt.Errorf("%w: images of %dx%d give %d inputs and have %d classes, the chain's model wants %d and %d; %s",
+			ErrInputs, set.Rows, set.Cols, f.Inputs, set.Classes(), m.Inputs, m.Classes, Remedy)
 	}
 	return f, err
 }
+
+// Check returns the error of Of where a set does not fit a model, at the cost of one example.
+func Check(set mnist.Set, m params.Model) error {
+	one := set.Subset([]int{0})
+	one.Labels[0] = uint8(set.Classes() - 1)
+	_, err := Of(one, nil, m, Keep{})
+	return err
+}
+
+// Remedy names the commands that make a chain for other data.
+const Remedy = "a chain for these data is made by spdl testnet start --data, or spdl genesis new --data"
 
 func pixels(set mnist.Set, part []int, m params.Model, _ Keep) (mnist.Features, error) {
 	if part != nil {

@@ -94,7 +94,13 @@ func TestRefuses(t *testing.T) {
 	other.Inputs = 195
 	_, err = inputs.Of(set, []int{0}, other, inputs.Keep{})
 	require.ErrorIs(t, err, inputs.ErrInputs)
-	require.ErrorContains(t, err, "28x28 give 196 inputs, the model takes 195")
+	require.ErrorContains(t, err, "28x28 give 196 inputs and have 8 classes, the chain's model wants 195 and 10; a chain for these data is made by spdl testnet start --data")
+
+	few := pixels()
+	few.Classes = 9
+	_, err = inputs.Of(digits(t, 20), []int{0}, few, inputs.Keep{})
+	require.ErrorIs(t, err, inputs.ErrInputs)
+	require.ErrorContains(t, err, "have 10 classes, the chain's model wants 196 and 9")
 
 	oblong := mnist.Set{Images: make([]byte, 8*9), Labels: []byte{0}, Rows: 8, Cols: 9}
 	_, err = inputs.Of(oblong, nil, strokes(), inputs.Keep{})

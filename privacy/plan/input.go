@@ -22,6 +22,7 @@ type Input struct {
 	Byzantine    int // f
 	Rule         string
 	Model        model.Spec
+	External     int             // parameters of an external model, which has no Spec; else 0
 	Width        gradients.Width // of a coordinate on the grid
 	NoiseFloor   bool            // validators refuse vectors without noise
 	RoundTime    time.Duration   // of one round
@@ -68,7 +69,10 @@ func (in Input) complete() (Input, rules.Rule, error) {
 // check returns the first error among the fields that depend on no rule.
 func (in Input) check() error {
 	n, f := in.Participants, in.Byzantine
-	err := in.Model.Validate()
+	var err error
+	if in.External == 0 {
+		err = in.Model.Validate()
+	}
 	return cmp.Or(
 		want(n >= 1 && n <= gradients.MaxParticipants, "%d participants, want 1 to %d", n, gradients.MaxParticipants),
 		want(f >= 0 && n >= 3*f+1, "%d Byzantine of %d participants, want 0 to %d (N >= 3f+1)", f, n, (n-1)/3),
@@ -85,6 +89,7 @@ func (in Input) check() error {
 			"target epsilon %v and noise multiplier %v, want one of them", in.Epsilon, in.NoiseMultiplier),
 		want(in.LearningRate >= 0 && !math.IsInf(in.LearningRate, 1),
 			"learning rate %v of Lemma 1, want a positive finite number", in.LearningRate),
+		want(in.External >= 0 && in.External <= model.MaxDim, "%d parameters of an external model, want 1 to %d", in.External, model.MaxDim),
 		want(err == nil, "%w", err),
 	)
 }

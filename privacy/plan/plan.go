@@ -78,9 +78,12 @@ func Make(in Input) (Plan, error) {
 	if err := config.Validate(); err != nil {
 		return Plan{}, err
 	}
-	d := in.Model.Dim()
+	d, name := in.External, "external"
+	if d == 0 {
+		d, name = in.Model.Dim(), in.Model.String()
+	}
 	p := Plan{
-		Participants: in.Participants, Byzantine: in.Byzantine, Model: in.Model.String(), Parameters: d,
+		Participants: in.Participants, Byzantine: in.Byzantine, Model: name, Parameters: d,
 		Samples: in.Samples, SamplingRate: in.SamplingRate, Batch: in.Batch, Clip: in.Clip, Momentum: in.Momentum, Rounds: in.Rounds,
 		Accountant: in.Accountant, Epsilon: s.epsilon, Delta: in.Delta, NoiseMultiplier: s.multiplier, RDPEpsilon: s.rdp, Guarantee: guarantee,
 		SumStd: s.multiplier * in.Clip, SubmittedStd: privacy.FinalStd(config), GridStep: privacy.StepFor(config),

@@ -34,7 +34,7 @@ func TestByzantineNodes(t *testing.T) {
 		p, err := testnet.StartProcesses(made, binary)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, p.Stop()) }()
-		data, err := node.LoadData("")
+		data, err := node.LoadData("", made.Genesis.Params.Model)
 		require.NoError(t, err)
 		e, err := evaluate.New(data.Test, made.Genesis.Params.Model)
 		require.NoError(t, err)

@@ -138,8 +138,8 @@ func TestPlanText(t *testing.T) {
 
 func TestPlanWrongUse(t *testing.T) {
 	for args, says := range map[string]string{
-		"":                                   "--epsilon, --noise-multiplier or --preset is needed",
-		"-n 4 --rounds 7":                    "--epsilon, --noise-multiplier or --preset is needed",
+		"":                                   "--epsilon, --noise-multiplier, --preset or --data is needed",
+		"-n 4 --rounds 7":                    "--epsilon, --noise-multiplier, --preset or --data is needed",
 		"--epsilon 1 --noise-multiplier 2":   "--epsilon and --noise-multiplier: one of them",
 		"--epsilon 0":                        "--epsilon is 0, want above 0",
 		"--epsilon nan":                      "--epsilon is NaN, want above 0",

@@ -58,7 +58,7 @@ func attacked(t *testing.T, rounds uint64) string {
 	require.NoError(t, err)
 	var wg sync.WaitGroup
 	running := make([]*node.Running, len(n.Nodes))
-	data := sync.OnceValues(func() (mnist.Data, error) { return node.LoadData("") })
+	data := sync.OnceValues(mnist.Embedded)
 	for i, home := range n.Nodes {
 		require.NoError(t, doc.SaveAs(filepath.Join(home.Home, "config", "genesis.json")))
 		c, a, err := node.Load(home.Home)
@@ -101,8 +101,8 @@ func attacked(t *testing.T, rounds uint64) string {
 // serve runs an explorer of a node.
 func serve(t *testing.T, rpc string) string {
 	t.Helper()
-	s, err := explorer.Open(rpc, explorer.Options{Rate: 1000, Burst: 1000, Evaluate: explorer.On(func() (mnist.Set, error) {
-		d, err := node.LoadData("")
+	s, err := explorer.Open(rpc, explorer.Options{Rate: 1000, Burst: 1000, Evaluate: explorer.On(func(m params.Model) (mnist.Set, error) {
+		d, err := node.LoadData("", m)
 		return d.Test, err
 	})})
 	require.NoError(t, err)

@@ -10,18 +10,20 @@ import (
 // Evaluate measures a model's parameters.
 type Evaluate func(m params.Model, parameters []float64) (accuracy, loss float64, err error)
 
-// TestOf returns what reads the test set of a folder of data, as On takes it; of the embedded data
-// for "".
-func TestOf(dir string) func() (mnist.Set, error) {
-	return func() (mnist.Set, error) {
-		d, err := node.LoadData(dir)
+// TestSet reads the test set for a chain's model.
+type TestSet func(m params.Model) (mnist.Set, error)
+
+// TestOf returns what reads the test set of data, as On takes it; of the embedded data for "".
+func TestOf(path string) TestSet {
+	return func(m params.Model) (mnist.Set, error) {
+		d, err := node.LoadData(path, m)
 		return d.Test, err
 	}
 }
 
 // On returns an Evaluate that measures on a test set, which it reads when it is first
 // called. It is not safe for concurrent use.
-func On(test func() (mnist.Set, error)) Evaluate {
+func On(test TestSet) Evaluate {
 	var of params.Model
 	var evaluator *evaluate.Evaluator
 	return func(m params.Model, parameters []float64) (accuracy, loss float64, err error) {
@@ -29,7 +31,7 @@ func On(test func() (mnist.Set, error)) Evaluate {
 			return 0, 0, evaluate.ErrExternal
 		}
 		if evaluator == nil || !m.Equal(of) {
-			set, err := test()
+			set, err := test(m)
 			if err != nil {
 				return 0, 0, err
 			}

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
 )
 
 // OptionsOf returns the explorer's options by app.toml. Test reads the test set,
 // where models are to be measured.
-func OptionsOf(a node.AppConfig, test func() (mnist.Set, error)) Options {
+func OptionsOf(a node.AppConfig, test TestSet) Options {
 	o := Options{
 		Rate: a.API.Rate, Burst: a.API.Burst,
 		MaxConnections: a.API.MaxConnections, MaxStreams: a.API.MaxStreams, StreamsPerClient: a.API.StreamsPerClient,
@@ -38,8 +39,8 @@ func Beside(ctx context.Context, n node.Beside) (ended <-chan struct{}, err erro
 		return nil, fmt.Errorf("explorer: it reads the node's RPC, and rpc.laddr of config.toml is empty")
 	}
 	logger := n.Logger.With("module", "explorer")
-	o := OptionsOf(n.App, func() (mnist.Set, error) {
-		d, err := n.Data(n.App.Worker.Data)
+	o := OptionsOf(n.App, func(m params.Model) (mnist.Set, error) {
+		d, err := n.Data(n.App.Worker.Data, m)
 		return d.Test, err
 	})
 	o.Log = logger.Info

@@ -10,7 +10,6 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/mnist"
 )
 
 // TestParamsOfTheRound: what a report says of a round is of the round's epoch,
@@ -25,7 +24,7 @@ func TestParamsOfTheRound(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, uint64(1), out.State.Progress.Epoch)
 	c := &Chain{state: out.State}
-	r, err := c.measure(out, mnist.Set{})
+	r, err := c.measure(out, nil)
 	require.NoError(t, err)
 	require.True(t, math.IsNaN(r.wrong))
 	require.Equal(t, "multi-krum", c.params.Rule.Name)

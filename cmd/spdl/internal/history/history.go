@@ -5,7 +5,6 @@ package history
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -46,11 +45,11 @@ type tally struct{ included, selected, opposed, led int }
 const most = 400
 
 // Read replays a source, as an audit does, and measures models on a test set.
-func Read(ctx context.Context, src audit.Source, test mnist.Set, progress func(audit.Progress)) (*Chain, error) {
+func Read(ctx context.Context, src audit.Source, test func(params.Model) (mnist.Set, error), progress func(audit.Progress)) (*Chain, error) {
 	return read(ctx, src, test, progress, most)
 }
 
-func read(ctx context.Context, src audit.Source, test mnist.Set, progress func(audit.Progress), most int) (*Chain, error) {
+func read(ctx context.Context, src audit.Source, test func(params.Model) (mnist.Set, error), progress func(audit.Progress), most int) (*Chain, error) {
 	c := new(Chain)
 	var failed error
 	var last *app.Outcome // that closed a round
@@ -112,7 +111,7 @@ func (c *Chain) add(r *app.Record) {
 }
 
 // measure looks at the state that a round left.
-func (c *Chain) measure(out *app.Outcome, test mnist.Set) (round, error) {
+func (c *Chain) measure(out *app.Outcome, test func(params.Model) (mnist.Set, error)) (round, error) {
 	s := out.State
 	r := round{Record: *out.Record, wrong: math.NaN(), epsilon: math.NaN()}
 	for _, p := range s.Participants {
@@ -126,10 +125,14 @@ func (c *Chain) measure(out *app.Outcome, test mnist.Set) (round, error) {
 		return r, nil
 	}
 	if c.test == nil || !c.tested.Equal(c.params.Model) {
-		evaluator, err := evaluate.New(test, c.params.Model)
-		if errors.Is(err, evaluate.ErrExternal) {
+		if c.params.Model.Kind == params.ModelExternal {
 			return r, nil
 		}
+		set, err := test(c.params.Model)
+		if err != nil {
+			return r, err
+		}
+		evaluator, err := evaluate.New(set, c.params.Model)
 		if err != nil {
 			return r, fmt.Errorf("epoch %d: %w", r.Epoch, err)
 		}

@@ -100,6 +100,9 @@ func plausible(m params.Model) error {
 		len(m.Features.Name) > mostText || len(m.Features.Hash) > mostText {
 		return fmt.Errorf("%w: the card's model is %+v", ErrFile, m)
 	}
+	if err := m.Table.Validate(m); err != nil {
+		return fmt.Errorf("%w: the card's model: %w", ErrFile, err)
+	}
 	return nil
 }
 

@@ -65,7 +65,7 @@ func Command() *cobra.Command {
 	command.NodeFlag(cmd)
 	cmd.Flags().String("laddr", a.Explorer.Laddr, "address to listen on")
 	cmd.Flags().Bool("eval", false, "measure accuracy and loss of the model after every round")
-	cmd.Flags().String("data", "", "folder of the data set to measure on (default: the embedded MNIST)")
+	cmd.Flags().String("data", "", "folder of IDX files, or CSV file, to measure on (default: the embedded MNIST)")
 	cmd.Flags().StringSlice("hosts", nil, "names that it is served under, beside addresses and localhost")
 	cmd.Flags().Float64("rate", a.API.Rate, "requests a second of one client")
 	cmd.Flags().Int("burst", a.API.Burst, "requests at once of one client")

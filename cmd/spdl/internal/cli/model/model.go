@@ -45,7 +45,7 @@ node does not keep is computed again from the nearest state and the blocks.`,
 	cmd.Flags().String("format", modelfile.Safetensors, "format: "+strings.Join(modelfile.Formats(), ", "))
 	cmd.Flags().String("out", "", "file to write, - for standard output (default: model-EPOCH-ROUND.FORMAT)")
 	cmd.Flags().Bool("eval", false, "measure the accuracy on the test set and put it on the card")
-	cmd.Flags().String("data", "", "folder of IDX files to measure on (default: the embedded MNIST)")
+	cmd.Flags().String("data", "", "folder of IDX files, or CSV file, to measure on (default: the embedded MNIST)")
 	trainerFlag(cmd)
 	cmd.Flags().Duration("timeout", 10*time.Minute, "time for all questions")
 	command.Values(cmd, "format", modelfile.Formats()...)
@@ -147,7 +147,7 @@ func measure(ctx context.Context, r *command.Run, f *modelfile.File, dir, progra
 	if f.Card.Model.Kind == params.ModelExternal {
 		return ask(ctx, r, f, dir, program)
 	}
-	data, err := node.LoadData(dir)
+	data, err := node.LoadData(dir, f.Card.Model)
 	if err != nil {
 		return 0, "", err
 	}
@@ -160,7 +160,7 @@ func measure(ctx context.Context, r *command.Run, f *modelfile.File, dir, progra
 		tested = dir
 	}
 	measured, err := e.Evaluate(f.Parameters)
-	return measured.Accuracy, tested + ", " + strconv.Itoa(data.Test.Len()) + " test images", err
+	return measured.Accuracy, tested + ", " + strconv.Itoa(data.Test.Len()) + " test examples", err
 }
 
 // ask starts a trainer and returns what it measures.
@@ -212,7 +212,7 @@ func modelEval() *cobra.Command {
 			return err
 		})
 	})
-	cmd.Flags().String("data", "", "folder of IDX files (default: the embedded MNIST)")
+	cmd.Flags().String("data", "", "folder of IDX files, or CSV file (default: the embedded MNIST)")
 	trainerFlag(cmd)
 	return cmd
 }

@@ -36,6 +36,7 @@ was measured on MNIST at these settings.`,
 		Example: `  spdl plan --epsilon 1
   spdl plan --participants 20 --rule krum --epsilon 4 --round-time 5s
   spdl plan --preset mlp --output json
+  spdl plan --data patients.csv --label diagnosis --epsilon 1
   spdl plan --sampling-rate 0.0333333 --rounds 100 --delta 1e-6 --noise-multiplier 1.87`,
 	}, func(r *command.Run, o *options, _ []string) error {
 		in, err := o.input()
@@ -52,12 +53,15 @@ was measured on MNIST at these settings.`,
 		return r.Show(p, p.Write)
 	})
 	f := cmd.Flags()
-	f.String("preset", Plannable()[0], "parameters to start from: "+strings.Join(Plannable(), ", "))
+	f.String("preset", Plannable()[0], "parameters to start from: "+strings.Join(Plannable(), ", ")+"; or external, with --model")
+	f.String("model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
+	f.String("data", "", "folder of IDX files, or CSV file, which the participants share evenly (default: MNIST)")
+	f.String("label", "", "column of the labels in the CSV file")
 	f.IntP("participants", "n", 4, "participants, N")
 	f.IntP("byzantine", "f", 0, "Byzantine participants to withstand (default: (N-1)/3)")
 	f.String("rule", "", "aggregation rule (default: the preset's)")
 	f.Int("rounds", 0, "rounds (default: the preset's)")
-	f.Int("samples", 0, "examples of each participant (default: 60000/N)")
+	f.Int("samples", 0, "examples of each participant (default: those of the data over N)")
 	f.Float64("sampling-rate", 0, "chance of an example to be in a round's batch (default: the preset's)")
 	f.Int("batch", 0, "expected batch, instead of --sampling-rate")
 	f.Float64("clip", 0, "bound on the norm of an example's gradient (default: the preset's)")
@@ -76,6 +80,9 @@ was measured on MNIST at these settings.`,
 
 type options struct {
 	Preset          *string       `mapstructure:"preset"`
+	Model           string        `mapstructure:"model"`
+	Data            string        `mapstructure:"data"`
+	Label           string        `mapstructure:"label"`
 	Participants    int           `mapstructure:"participants"`
 	Byzantine       *int          `mapstructure:"byzantine"`
 	Rule            string        `mapstructure:"rule"`
@@ -106,9 +113,17 @@ func Plannable() (names []string) {
 // input returns what the flags ask for, on top of a preset.
 func (o *options) input() (in plan.Input, err error) {
 	n := o.Participants
-	p, err := preset.New(command.Or(o.Preset, Plannable()[0]), n)
+	own, err := o.own()
 	if err != nil {
 		return in, err
+	}
+	p, err := preset.Make(command.Or(o.Preset, Plannable()[0]), n, own)
+	if err != nil {
+		return in, err
+	}
+	all := examples
+	if own.Data != nil {
+		all = own.Data.Examples
 	}
 	if p.Privacy.Mechanism != params.MechanismGaussian {
 		return in, fmt.Errorf("preset %q has mechanism %q, which no epsilon describes: plan one of %s", p.Preset, p.Privacy.Mechanism, strings.Join(Plannable(), ", "))
@@ -121,10 +136,13 @@ func (o *options) input() (in plan.Input, err error) {
 		Participants: n, Byzantine: int(p.Rule.Byzantine), Rule: p.Rule.Name,
 		Model: model.SpecOf(p.Model),
 		Width: gradients.Width(p.Grid.Width), NoiseFloor: p.Privacy.NoiseFloor, RoundTime: o.RoundTime,
-		Samples: max(1, examples/n), SamplingRate: p.Privacy.SamplingRate, Clip: p.Privacy.Clip, Momentum: p.Privacy.WorkerMomentum,
+		Samples: max(1, all/n), SamplingRate: p.Privacy.SamplingRate, Clip: p.Privacy.Clip, Momentum: p.Privacy.WorkerMomentum,
 		Rounds: int(p.Training.Rounds), Accountant: plan.Accountant(command.Or(o.Accountant, string(method))),
 		Epsilon: command.Or(o.Epsilon, 0), NoiseMultiplier: command.Or(o.NoiseMultiplier, 0),
 		Delta: o.Delta, LearningRate: o.LearningRate,
+	}
+	if p.Model.Kind == params.ModelExternal {
+		in.Model, in.External = model.Spec{}, p.Model.Dim()
 	}
 	if p.Privacy.SamplingRate == 0 { // batches of fixed size count as the whole data set
 		in.SamplingRate, in.Batch = 1, int(p.Privacy.Batch)
@@ -136,6 +154,30 @@ func (o *options) input() (in plan.Input, err error) {
 	in.Samples, in.Clip = command.Or(o.Samples, in.Samples), command.Or(o.Clip, in.Clip)
 	in.NoiseFloor = command.Or(o.NoiseFloor, in.NoiseFloor)
 	return in, o.privacy(&in, p.Privacy.NoiseMultiplier)
+}
+
+// own returns what the flags say of data and model.
+func (o *options) own() (own preset.Own, err error) {
+	if o.Model+o.Data != "" { // else the preset is as it is, and the flags change it
+		own.Examples, own.Epsilon = max(0, command.Or(o.Samples, 0)), max(0, command.Or(o.Epsilon, 0))
+		own.Rounds = uint64(max(0, command.Or(o.Rounds, 0)))
+	}
+	if o.Model != "" {
+		m, err := preset.LoadModel(o.Model)
+		if err != nil {
+			return own, err
+		}
+		own.Model = &m
+	}
+	if o.Data == "" {
+		if o.Label != "" {
+			return own, fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", o.Label)
+		}
+		return own, nil
+	}
+	d, err := preset.ReadData(o.Data, o.Label)
+	own.Data = &d
+	return own, err
 }
 
 // privacy applies the flags that exclude each other.
@@ -158,10 +200,10 @@ func (o *options) privacy(in *plan.Input, presets float64) error {
 	case noise && !(in.NoiseMultiplier > 0):
 		return fmt.Errorf("--noise-multiplier is %v, want above 0", in.NoiseMultiplier)
 	case epsilon || noise:
-	case o.Preset != nil:
+	case o.Preset != nil || o.Data != "":
 		in.NoiseMultiplier = presets
 	default:
-		return errors.New("--epsilon, --noise-multiplier or --preset is needed")
+		return errors.New("--epsilon, --noise-multiplier, --preset or --data is needed")
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 	cliaudit "github.com/spdl/spdl/cmd/spdl/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
 	"github.com/spdl/spdl/cmd/spdl/internal/history"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/experiment"
@@ -79,10 +80,6 @@ func chainReport(r *command.Run, dir, home string) (page []byte, found, err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	data, err := node.LoadData(a.Worker.Data)
-	if err != nil {
-		return nil, nil, err
-	}
 	version, err := command.Build()
 	if err != nil {
 		return nil, nil, err
@@ -96,7 +93,7 @@ func chainReport(r *command.Run, dir, home string) (page []byte, found, err erro
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	bar := cliaudit.NewBar(r.Err)
-	chain, err := history.Read(r.Context, src, data.Test, bar.Show)
+	chain, err := history.Read(r.Context, src, explorer.TestOf(a.Worker.Data), bar.Show)
 	bar.End()
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted, no page is written")

@@ -3,6 +3,7 @@
 package shape
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -20,6 +21,10 @@ import (
 type Options struct {
 	Params    string   `mapstructure:"params"`
 	Preset    string   `mapstructure:"preset"`
+	Model     string   `mapstructure:"model"`
+	Data      string   `mapstructure:"data"`
+	Label     string   `mapstructure:"label"`
+	Examples  *int     `mapstructure:"examples"`
 	Rounds    *uint64  `mapstructure:"rounds"`
 	Rule      string   `mapstructure:"rule"`
 	Byzantine *int     `mapstructure:"byzantine"`
@@ -31,13 +36,17 @@ type Options struct {
 func Flags(cmd *cobra.Command, base string) {
 	f := cmd.Flags()
 	f.String("params", "", "JSON file of parameters, as spdl query params prints them (default: "+base+")")
-	f.String("preset", "", "parameters by name: "+strings.Join(preset.Names(), ", ")+" (default: "+base+")")
+	f.String("preset", "", "parameters by name: "+strings.Join(preset.AllNames(), ", ")+" (default: "+base+")")
+	f.String("model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
+	f.String("data", "", "folder of IDX files, or CSV file, whose inputs and classes the preset's model gets; of a table also the ends of its columns, which are then public")
+	f.String("label", "", "column of the labels in the CSV file")
+	f.Int("examples", 0, "examples of each participant (default: as many as the data give)")
 	f.Uint64("rounds", 0, "rounds (default: as the parameters have it)")
 	f.String("rule", "", "aggregation rule (default: as the parameters have it)")
 	f.Int("byzantine", 0, "Byzantine participants that the rule withstands (default: as the parameters have it)")
 	f.Int64("tolerance", 0, "delta: grid steps that a leader's aggregate may be off in a coordinate (default: as the parameters have it)")
 	f.Float64("epsilon", 0, "privacy budget of every participant, over all epochs (default: as the parameters have it, or what the rounds cost)")
-	command.Values(cmd, "preset", preset.Names()...)
+	command.Values(cmd, "preset", preset.AllNames()...)
 	command.Values(cmd, "rule", rules.Names()...)
 }
 
@@ -46,13 +55,19 @@ func (o *Options) Check() error {
 	switch {
 	case o.Preset != "" && o.Params != "":
 		return command.Usage(errors.New("--params and --preset: one of them"))
+	case o.Params != "" && (o.Data+o.Label+o.Model != "" || o.Examples != nil):
+		return command.Usage(errors.New("--params with --data, --label, --model or --examples, which are for a preset: the parameters have them"))
+	case o.Preset+o.Data == "" && (o.Model != "" || o.Examples != nil):
+		return command.Usage(errors.New("--model and --examples shape a preset: name it with --preset"))
+	case o.Label != "" && o.Data == "":
+		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", o.Label))
 	case o.Byzantine != nil && *o.Byzantine < 0:
 		return command.Usage(fmt.Errorf("--byzantine is %d, want at least 0", *o.Byzantine))
 	}
-	if err := command.Positive("rounds", o.Rounds); err != nil {
+	if err := errors.Join(command.Positive("rounds", o.Rounds), command.Positive("examples", o.Examples)); err != nil {
 		return err
 	}
-	if o.Preset != "" {
+	if o.Preset != "" && o.Preset != preset.NameExternal {
 		if _, err := preset.New(o.Preset, 1); err != nil {
 			return command.Usage(err)
 		}
@@ -69,8 +84,8 @@ func (o *Options) Shape(n int, base func() (params.Params, error), warn func(str
 	switch {
 	case o.Params != "":
 		p, err = readParams(o.Params)
-	case o.Preset != "":
-		if p, err = preset.New(o.Preset, n); err != nil {
+	case o.Preset+o.Data != "":
+		if p, err = o.preset(n); err != nil {
 			err = command.Usage(err)
 		}
 	default:
@@ -93,6 +108,28 @@ func (o *Options) Shape(n int, base func() (params.Params, error), warn func(str
 		warn(w)
 	}
 	return p, nil
+}
+
+// preset returns the parameters of a preset, with the data or the model that were named.
+func (o *Options) preset(n int) (params.Params, error) {
+	own := preset.Own{Examples: command.Or(o.Examples, 0), Rounds: command.Or(o.Rounds, 0), Epsilon: command.Or(o.Epsilon, 0)}
+	if o.Model != "" {
+		m, err := preset.LoadModel(o.Model)
+		if err != nil {
+			return params.Params{}, fmt.Errorf("--model: %w", err)
+		}
+		own.Model = &m
+	}
+	if o.Data != "" {
+		d, err := preset.ReadData(o.Data, o.Label)
+		if err != nil {
+			return params.Params{}, fmt.Errorf("--data: %w", err)
+		}
+		if own.Data = &d; own.Examples == 0 {
+			own.Examples = d.Examples // of the one participant whose data these are
+		}
+	}
+	return preset.Make(cmp.Or(o.Preset, preset.Names()[0]), n, own)
 }
 
 // change puts what was asked for into the parameters for n participants.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -29,19 +30,22 @@ func manifestFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Int("validators", 4, "nodes, each a validator with its worker")
 	f.Uint64("rounds", 0, "rounds (default: the preset's)")
-	f.String("preset", preset.Names()[0], "parameters: "+strings.Join(preset.Names(), ", "))
+	f.String("preset", preset.Names()[0], "parameters: "+strings.Join(preset.AllNames(), ", "))
 	f.String("params", "", "JSON file of parameters in place of a preset")
+	f.String("model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
+	f.Int("examples", 0, "examples of each participant (default: as many as the data give)")
 	f.String("trainer", "", "program, with arguments, that computes the gradients of an external model, as \"python3 train.py\"")
 	f.String("rule", "", "aggregation rule (default: the preset's)")
 	f.Int64("tolerance", 0, "delta: grid steps that a leader's aggregate may be off in a coordinate (default: 0, it must be exact)")
-	f.String("data", "", "folder of IDX files in MNIST's format (default: the embedded MNIST)")
+	f.String("data", "", "folder of IDX files in MNIST's format, or CSV file (default: the embedded MNIST)")
+	f.String("label", "", "column of the labels in the CSV file")
 	f.String("partition", "iid", "how the training set is dealt out: iid or dirichlet")
 	f.Float64("alpha", 1, "concentration of the dirichlet partition")
 	f.Uint64("seed", 0, "fix genesis, partition and noise (NO PRIVACY; default: random)")
 	f.Int("neighbours", 0, "persistent peers of a node (default: all up to 10 nodes, then 8, at least f+1)")
 	f.String("chain-id", "spdl-localnet", "id of the chain")
 	f.String("manifest", "", "TOML file that describes the net and its perturbations; flags override it")
-	command.Values(cmd, "preset", preset.Names()...)
+	command.Values(cmd, "preset", preset.AllNames()...)
 	command.Values(cmd, "rule", rules.Names()...)
 	command.Values(cmd, "partition", node.PartitionIID, node.PartitionDirichlet)
 }
@@ -53,10 +57,13 @@ type manifestOptions struct {
 	Rounds     *uint64  `mapstructure:"rounds"`
 	Preset     *string  `mapstructure:"preset"`
 	Params     *string  `mapstructure:"params"`
+	Model      *string  `mapstructure:"model"`
+	Examples   *int     `mapstructure:"examples"`
 	Trainer    *string  `mapstructure:"trainer"`
 	Rule       *string  `mapstructure:"rule"`
 	Tolerance  *int64   `mapstructure:"tolerance"`
 	Data       *string  `mapstructure:"data"`
+	Label      *string  `mapstructure:"label"`
 	Partition  *string  `mapstructure:"partition"`
 	Alpha      *float64 `mapstructure:"alpha"`
 	Seed       *uint64  `mapstructure:"seed"`
@@ -66,10 +73,10 @@ type manifestOptions struct {
 }
 
 // manifest returns the manifest of the file, in which the options replace fields. A
-// manifest of which no net can be made is wrong use.
+// manifest of which no net can be made is wrong use, a file that cannot be read is not.
 func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) {
 	if err := errors.Join(command.Positive("validators", o.Validators), command.Positive("rounds", o.Rounds), command.Positive("alpha", o.Alpha),
-		command.Positive("seed", o.Seed), command.Positive("neighbours", o.Neighbours)); err != nil {
+		command.Positive("seed", o.Seed), command.Positive("neighbours", o.Neighbours), command.Positive("examples", o.Examples)); err != nil {
 		return m, err
 	}
 	if o.Manifest != "" {
@@ -79,17 +86,19 @@ func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) 
 	}
 	m.Home = home
 	m.Validators, m.Rounds, m.Seed = command.Or(o.Validators, m.Validators), command.Or(o.Rounds, m.Rounds), command.Or(o.Seed, m.Seed)
-	m.Preset, m.Rule, m.Data = command.Or(o.Preset, m.Preset), command.Or(o.Rule, m.Rule), command.Or(o.Data, m.Data)
+	m.Preset, m.Rule, m.Examples = command.Or(o.Preset, m.Preset), command.Or(o.Rule, m.Rule), command.Or(o.Examples, m.Examples)
 	m.Tolerance = command.Or(o.Tolerance, m.Tolerance)
 	m.Partition, m.Alpha = command.Or(o.Partition, m.Partition), command.Or(o.Alpha, m.Alpha)
+	o.data(&m)
 	if err := o.external(&m); err != nil {
 		return m, err
 	}
 	m.Neighbours, m.ChainID = command.Or(o.Neighbours, m.Neighbours), command.Or(o.ChainID, m.ChainID)
-	if err := m.Check(); err != nil {
-		return m, command.Usage(err)
+	err = m.Check()
+	if missing := new(fs.PathError); err == nil || errors.As(err, &missing) {
+		return m, err
 	}
-	return m, nil
+	return m, command.Usage(err)
 }
 
 // external puts the options of an external model into the manifest. Their paths are relative to
@@ -104,10 +113,19 @@ func (o *manifestOptions) external(m *testnet.Manifest) (err error) {
 			return err
 		}
 	}
+	m.Model = command.Or(o.Model, m.Model)
 	if o.Trainer != nil {
 		err = m.UseTrainer(*o.Trainer)
 	}
 	return err
+}
+
+// data puts the options of the data into the manifest. Other data have no label of the old ones.
+func (o *manifestOptions) data(m *testnet.Manifest) {
+	if o.Data != nil {
+		m.Data, m.Label = *o.Data, ""
+	}
+	m.Label = command.Or(o.Label, m.Label)
 }
 
 // given lists the options that describe a net and were given.

@@ -1,0 +1,52 @@
+package node
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/mnist/inputs"
+	"github.com/spdl/spdl/mnist/table"
+)
+
+// EmbeddedData names the embedded MNIST where data are asked for.
+const EmbeddedData = "embedded"
+
+// DataOf reads the data of a path for a chain's model, as LoadData does.
+type DataOf func(path string, m params.Model) (mnist.Data, error)
+
+// LoadData reads the data for a chain's model: of a folder of IDX files, of "" and EmbeddedData
+// the embedded MNIST, and where the model's inputs are a table a CSV file. It fails with
+// inputs.ErrInputs where the one is named and the model takes the other.
+func LoadData(path string, m params.Model) (mnist.Data, error) {
+	if path == "" || path == EmbeddedData {
+		if m.Table != nil {
+			return mnist.Data{}, fmt.Errorf("%w: the embedded MNIST are images, and the chain's model wants %s: name a CSV file that has them", inputs.ErrInputs, inputsOf(m))
+		}
+		return mnist.Embedded()
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return mnist.Data{}, err
+	case m.Table == nil && info.Mode().IsRegular():
+		return mnist.Data{}, fmt.Errorf("%w: %s is a file, read as a table, and the chain's model wants images for %d inputs and %d classes: name a folder of IDX files; %s FILE --label COLUMN",
+			inputs.ErrInputs, path, m.Inputs, m.Classes, inputs.Remedy)
+	case m.Table == nil:
+		return mnist.Load(path)
+	case info.IsDir():
+		return mnist.Data{}, fmt.Errorf("%w: %s is a folder, and the chain's model wants %s: name a CSV file that has them; %s",
+			inputs.ErrInputs, path, inputsOf(m), inputs.Remedy)
+	}
+	d, err := table.Load(path, *m.Table)
+	if err != nil {
+		err = fmt.Errorf("%w; the chain's model wants %s", err, inputsOf(m))
+	}
+	return d, err
+}
+
+// inputsOf names the inputs and classes of a model on a table.
+func inputsOf(m params.Model) string {
+	return fmt.Sprintf("%d columns of a table and %d classes in its column %q", m.Inputs, m.Classes, m.Table.Label)
+}

@@ -1,0 +1,50 @@
+package node
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/mnist/inputs"
+)
+
+// TestDataOfTheOtherKind: images for a chain of tables, and a table for one of images, are refused
+// with what both have, and a worker takes no part; a table that fits is this participant's share.
+func TestDataOfTheOtherKind(t *testing.T) {
+	images := params.Model{Kind: params.ModelSoftmax, Inputs: 784, Classes: 10, Pool: 1, PixelScale: 255}
+	table := params.Model{Kind: params.ModelSoftmax, Inputs: 1, Classes: 2, Pool: 1, PixelScale: 255, Table: &params.Table{
+		Label: "ill", Classes: []string{"no", "yes"}, Columns: []params.Column{{Name: "age", High: 255}},
+	}}
+	file := filepath.Join(t.TempDir(), "p.csv")
+	require.NoError(t, os.WriteFile(file, []byte("ill,age\nno,1\nyes,2\nno,3\nyes,4\nno,5\n"), 0o600))
+	c, a := alone(t, 5)
+	ask := func(data string, m params.Model) (int, error) {
+		home := a
+		home.Worker.Data, home.Worker.Parts = data, 2
+		w, err := WorkerOf(c, home, worker.Keys{}, LoadData, func(string, ...any) {})
+		require.NoError(t, err)
+		f, err := w.Data(worker.Task{Active: 4, Params: params.Params{Model: m}})
+		return f.Len(), err
+	}
+	n, err := ask(file, table)
+	require.NoError(t, err)
+	require.Equal(t, 2, n, "half of four fifths")
+	for want, wrong := range map[string]func() (int, error){
+		"wants images for 784 inputs and 10 classes":           func() (int, error) { return ask(file, images) },
+		`wants 1 columns of a table and 2 classes in its colu`: func() (int, error) { return ask(t.TempDir(), table) },
+		"the embedded MNIST are images":                        func() (int, error) { return ask(EmbeddedData, table) },
+	} {
+		_, err := wrong()
+		require.ErrorIs(t, err, inputs.ErrInputs)
+		require.ErrorIs(t, err, worker.ErrUnfit)
+		require.ErrorContains(t, err, want)
+	}
+	table.Table.Classes[1] = "perhaps"
+	_, err = ask(file, table)
+	require.ErrorIs(t, err, worker.ErrUnfit)
+	require.ErrorContains(t, err, `p.csv line 3, column "ill": "yes" is none of the chain's classes: no, perhaps`)
+}

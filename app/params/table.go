@@ -1,0 +1,68 @@
+package params
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// TableMean and TableScale make inputs within [-1, 1] of a table's levels, which are 0 to 255 as
+// those of pixels.
+const TableMean, TableScale = 127.5, 127.5
+
+// MaxTableClasses bounds the classes of a table: a label is a byte.
+const MaxTableClasses = 256
+
+// maxTableText bounds the names of a table's columns and classes in bytes.
+const maxTableText = 128
+
+// Validate checks a table for a model of as many inputs as it has columns and as many classes.
+func (t *Table) Validate(m Model) error {
+	switch {
+	case t == nil:
+		return nil
+	case int(m.Inputs) != len(t.Columns) || int(m.Classes) != len(t.Classes):
+		return fmt.Errorf("model.table has %d columns and %d classes, and model.inputs is %d and classes %d, want the same",
+			len(t.Columns), len(t.Classes), m.Inputs, m.Classes)
+	case len(t.Classes) > MaxTableClasses:
+		return fmt.Errorf("model.table has %d classes, at most %d", len(t.Classes), MaxTableClasses)
+	case m.Pool != 1 || m.Features != Features{}:
+		return fmt.Errorf("model.pool is %d and features %.64q with a table, want 1 and none", m.Pool, m.Features.Name)
+	}
+	if err := nameOnce("model.table.classes", t.Classes); err != nil {
+		return err
+	}
+	names := []string{t.Label}
+	for _, c := range t.Columns {
+		names = append(names, c.Name)
+		if !(c.Low < c.High) || math.IsInf(c.High-c.Low, 0) {
+			return fmt.Errorf("model.table column %.64q is from %g to %g, want numbers of which the second is larger", c.Name, c.Low, c.High)
+		}
+	}
+	if err := nameOnce("model.table.columns and label", names); err != nil {
+		return err
+	}
+	if n := m.Size(); n > maxModel {
+		return fmt.Errorf("model takes %d bytes encoded, at most %d: fewer columns or shorter names", n, maxModel)
+	}
+	return nil
+}
+
+// nameOnce checks that names can be shown, are there and differ.
+func nameOnce(what string, names []string) error {
+	for _, name := range names {
+		if name == "" {
+			return fmt.Errorf("%s: a name is empty", what)
+		}
+		if err := CheckText(what, name, maxTableText); err != nil {
+			return err
+		}
+	}
+	sorted := slices.Sorted(slices.Values(names))
+	for i, name := range sorted[1:] {
+		if name == sorted[i] {
+			return fmt.Errorf("%s: %q stands there twice", what, name)
+		}
+	}
+	return nil
+}

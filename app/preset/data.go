@@ -1,0 +1,90 @@
+package preset
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/mnist/table"
+)
+
+// Data is what parameters depend on of data that are not MNIST.
+type Data struct {
+	Examples   int           // that are trained on
+	Table      *params.Table // of a table, else nil
+	Rows, Cols int           // of images, in pixels
+	Classes    int
+}
+
+// ReadData returns what parameters depend on of the images in a folder of IDX files, or of the
+// table in a CSV file, whose labels are in the named column.
+func ReadData(path, label string) (Data, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return Data{}, err
+	case !info.IsDir() && label == "":
+		return Data{}, fmt.Errorf("%s is a table: name the column of its labels, as in --label diagnosis", path)
+	case !info.IsDir():
+		t, rows, err := table.Shape(path, label)
+		return Data{Examples: table.Examples(rows), Table: &t, Classes: len(t.Classes)}, err
+	case label != "":
+		return Data{}, fmt.Errorf("%s is a folder of images, whose labels are in a file of their own: a column of labels, here %q, is for a CSV file", path, label)
+	}
+	d, err := mnist.Load(path)
+	return Data{Examples: d.Train.Len(), Rows: d.Train.Rows, Cols: d.Train.Cols, Classes: max(d.Train.Classes(), d.Test.Classes())}, err
+}
+
+// fit gives parameters the model that the data need.
+func (d Data) fit(m *params.Model) error {
+	m.Classes = uint32(d.Classes)
+	if d.Table != nil {
+		m.Table, m.Inputs, m.Pool = d.Table, uint32(len(d.Table.Columns)), 1
+		m.PixelMean, m.PixelScale = params.TableMean, params.TableScale
+		return m.Table.Validate(*m)
+	}
+	if m.Features.Name == params.FeaturesStrokes {
+		return nil
+	}
+	const large = 28 // smaller images have no pixels to spare
+	if min(d.Rows, d.Cols) < large || d.Rows%int(m.Pool) != 0 || d.Cols%int(m.Pool) != 0 {
+		m.Pool = 1
+	}
+	inputs, err := mnist.Inputs(d.Rows, d.Cols, int(m.Pool))
+	m.Inputs = uint32(inputs)
+	return err
+}
+
+// smallRate is the sampling rate of who has fewer examples than MNIST gives: at the same epsilon the
+// noise of the whole training, z/(q sqrt(T)), is lower than at 0.1.
+const smallRate = 0.3
+
+// scale gives parameters the batch of so many examples. With fewer than MNIST gives, the noise is
+// the least with which the ledger pays for all rounds, and steps shrink by as much as the noise in
+// a gradient grows, so that a step moves the model by no more noise than what was measured.
+func scale(p *params.Params, own Own, examples, measured int) error {
+	if p.Privacy.SamplingRate == 0 { // batches of fixed size
+		p.Privacy.Batch = min(p.Privacy.Batch, uint32(examples))
+		return nil
+	}
+	signal := float64(p.Privacy.Batch) / p.Privacy.NoiseMultiplier
+	if examples < measured {
+		p.Privacy.SamplingRate = max(p.Privacy.SamplingRate, smallRate)
+		p.Privacy.Epsilon = cmp.Or(own.Epsilon, p.Privacy.Epsilon)
+		if err := leastNoise(p); err != nil {
+			return err
+		}
+	}
+	p.Privacy.Batch = uint32(max(1, math.Round(float64(examples)*p.Privacy.SamplingRate)))
+	p.Training.LearningRate *= min(1, float64(p.Privacy.Batch)/p.Privacy.NoiseMultiplier/signal)
+	p.Grid.Step = worker.GridStep(p.Privacy)
+	return nil
+}
+
+// errNoModel says what the preset external wants.
+var errNoModel = errors.New(`preset "external" needs a model: name a JSON file of its kind, clipping and tensors with --model, or parameters that have all with --params, as spdl new writes them`)

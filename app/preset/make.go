@@ -1,0 +1,93 @@
+package preset
+
+import (
+	"fmt"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist/features"
+)
+
+// Own is what of a chain is its participants' own, and no preset's. Zero values are the preset's.
+type Own struct {
+	Data     *Data         // what they train on; nil for MNIST
+	Model    *params.Model // of the kind external, for the preset of that name alone
+	Examples int           // of one participant
+	Rounds   uint64
+	Epsilon  float64 // where the noise follows from it: for the preset external, and for few examples
+}
+
+// AllNames lists the names that Make takes: those of the presets, and external.
+func AllNames() []string { return append(Names(), NameExternal) }
+
+// Make returns the parameters of a preset for n participants with data or a model of their own.
+func Make(name string, n int, own Own) (params.Params, error) {
+	if name == NameExternal {
+		return own.external(n)
+	}
+	if own.Model != nil {
+		return params.Params{}, fmt.Errorf("preset %q has a model of its own: a model is for preset %q", name, NameExternal)
+	}
+	p, err := New(name, n)
+	if err != nil {
+		return p, err
+	}
+	if d := own.Data; d != nil && p.Model.Features.Name == params.FeaturesStrokes && !d.strokes() {
+		if p, err = New("pixels", n); err != nil {
+			return p, err
+		}
+	}
+	if own.Rounds > 0 {
+		SetRounds(&p, own.Rounds)
+	}
+	if own.Data != nil {
+		if err := own.Data.fit(&p.Model); err != nil {
+			return p, err
+		}
+		p.Preset += " on own data"
+	}
+	if own.Data != nil || own.Examples > 0 {
+		if err := scale(&p, own, own.examples(n), examples/n); err != nil {
+			return p, err
+		}
+	}
+	err = Account(&p)
+	return p, err
+}
+
+// strokes reports whether the data have the public feature map of MNIST's images.
+func (d Data) strokes() bool {
+	return d.Table == nil && d.Rows == d.Cols && d.Rows >= features.MinSide
+}
+
+// examples returns how many each of n participants has.
+func (o Own) examples(n int) int {
+	switch {
+	case o.Examples > 0:
+		return o.Examples
+	case o.Data != nil:
+		return max(1, o.Data.Examples/n)
+	}
+	return examples / n
+}
+
+// external returns the parameters of the preset external: rule and noise are what spdl plan shows
+// for its epsilon, rounds and sampling rate.
+func (o Own) external(n int) (params.Params, error) {
+	if o.Model == nil {
+		return params.Params{}, errNoModel
+	}
+	if o.Model.Kind != params.ModelExternal {
+		return params.Params{}, fmt.Errorf("the model's kind is %.64q, want %q: other kinds have presets of their own", o.Model.Kind, params.ModelExternal)
+	}
+	if err := o.Model.ValidateExternal(); err != nil {
+		return params.Params{}, err
+	}
+	s := Study{Model: *o.Model, Examples: o.examples(n), Rounds: 100, Epsilon: 2, Clip: 1, SamplingRate: 0.1, LearningRate: 1, Momentum: 0.8}
+	if o.Rounds > 0 {
+		s.Rounds = o.Rounds
+	}
+	if o.Epsilon > 0 {
+		s.Epsilon = o.Epsilon
+	}
+	return External(n, s)
+}

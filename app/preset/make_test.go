@@ -1,0 +1,138 @@
+package preset_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+)
+
+// images are data of so many square images.
+func images(examples, side, classes int) *preset.Data {
+	return &preset.Data{Examples: examples, Rows: side, Cols: side, Classes: classes}
+}
+
+// TestMakeWithoutOwn: nothing of one's own leaves a preset as it is.
+func TestMakeWithoutOwn(t *testing.T) {
+	for _, name := range preset.Names() {
+		want, err := preset.New(name, 4)
+		require.NoError(t, err)
+		got, err := preset.Make(name, 4, preset.Own{})
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}
+
+// TestModelsFollowTheData: inputs and classes of every preset are those of the data, and the
+// parameters are valid, with a budget that pays for the rounds.
+func TestModelsFollowTheData(t *testing.T) {
+	table := &preset.Data{Examples: 800, Classes: 3, Table: &params.Table{
+		Label: "ill", Classes: []string{"a", "b", "c"}, Columns: []params.Column{{Name: "x", High: 1}, {Name: "y", High: 1}},
+	}}
+	for _, c := range []struct {
+		preset                  string
+		data                    *preset.Data
+		inputs, classes, hidden uint32
+		pool                    uint32
+	}{
+		{"default", images(60000, 28, 10), 160, 10, 0, 1},
+		{"default", images(2000, 12, 5), 160, 5, 0, 1},
+		{"default", &preset.Data{Examples: 2000, Rows: 12, Cols: 10, Classes: 5}, 120, 5, 0, 1},
+		{"default", table, 2, 3, 0, 1},
+		{"pixels", images(2000, 12, 5), 144, 5, 0, 1},
+		{"pixels", images(2000, 32, 5), 256, 5, 0, 2},
+		{"pixels", images(2000, 33, 5), 1089, 5, 0, 1},
+		{"mlp", images(2000, 12, 5), 144, 5, 32, 1},
+		{"mlp", table, 2, 3, 32, 1},
+		{"paper", images(2000, 12, 5), 144, 5, 0, 1},
+		{"paper", table, 2, 3, 0, 1},
+		{"paper-lemma1", table, 2, 3, 0, 1},
+	} {
+		for _, n := range []int{1, 4, 7} {
+			p, err := preset.Make(c.preset, n, preset.Own{Data: c.data})
+			require.NoError(t, err, c.preset)
+			require.Equal(t, []uint32{c.inputs, c.classes, c.hidden, c.pool}, []uint32{p.Model.Inputs, p.Model.Classes, p.Model.Hidden, p.Model.Pool}, c.preset)
+			_, err = p.Validate(n)
+			require.NoError(t, err, c.preset)
+			require.NoError(t, preset.CheckLedger(p), c.preset)
+			require.LessOrEqual(t, p.Privacy.Batch, uint32(c.data.Examples/n))
+		}
+	}
+}
+
+// TestFewExamples: a step moves the model by no more noise than the preset's on MNIST, the epsilon is
+// the preset's, or what is asked for.
+func TestFewExamples(t *testing.T) {
+	measured, err := preset.New("pixels", 4)
+	require.NoError(t, err)
+	step := func(p params.Params) float64 {
+		return p.Training.LearningRate * p.Privacy.NoiseMultiplier / float64(p.Privacy.Batch)
+	}
+	for _, epsilon := range []float64{0, 1, 4} {
+		p, err := preset.Make("pixels", 4, preset.Own{Data: images(2000, 12, 5), Epsilon: epsilon, Rounds: 50})
+		require.NoError(t, err)
+		require.InEpsilon(t, step(measured), step(p), 1e-9)
+		want := epsilon
+		if want == 0 {
+			want = measured.Privacy.Epsilon
+		}
+		require.Equal(t, want, p.Privacy.Epsilon)
+		require.Equal(t, uint64(50), p.Training.Rounds)
+		require.Equal(t, uint32(150), p.Privacy.Batch)
+	}
+	same, err := preset.Make("pixels", 4, preset.Own{Data: images(60000, 28, 10)})
+	require.NoError(t, err)
+	same.Preset = measured.Preset
+	require.Equal(t, measured, same)
+}
+
+// TestExternalByName: the preset external has the model that is named, and the noise, rule and rate
+// of a plan; without a model, or with another kind, it says what to do.
+func TestExternalByName(t *testing.T) {
+	model := params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Tensors: []params.Tensor{{Name: "w", Shape: []uint32{3, 20}, Init: params.InitZeros}}}
+	p, err := preset.Make(preset.NameExternal, 4, preset.Own{Model: &model, Examples: 1000, Rounds: 60, Epsilon: 2})
+	require.NoError(t, err)
+	require.Equal(t, preset.NameExternal, p.Preset)
+	require.Equal(t, "multi-krum", p.Rule.Name)
+	require.Equal(t, []any{uint32(100), uint64(60), 2.0}, []any{p.Privacy.Batch, p.Training.Rounds, p.Privacy.Epsilon})
+	_, err = p.Validate(4)
+	require.NoError(t, err)
+	require.NoError(t, preset.CheckLedger(p))
+
+	_, err = preset.Make(preset.NameExternal, 4, preset.Own{})
+	require.ErrorContains(t, err, `preset "external" needs a model`)
+	require.ErrorContains(t, err, "--model")
+	_, err = preset.Make(preset.NameExternal, 4, preset.Own{Model: &params.Model{Kind: params.ModelMLP}})
+	require.ErrorContains(t, err, `kind is "mlp", want "external"`)
+	_, err = preset.Make(preset.NameExternal, 4, preset.Own{Model: &params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows}})
+	require.ErrorContains(t, err, "0 tensors")
+	_, err = preset.Make("mlp", 4, preset.Own{Model: &model})
+	require.ErrorContains(t, err, `preset "mlp" has a model of its own`)
+}
+
+// TestReadData: a file is a table with a label column, a folder images without one.
+func TestReadData(t *testing.T) {
+	dir := t.TempDir()
+	var text strings.Builder
+	text.WriteString("x,y\n")
+	for i := range 11 {
+		text.WriteString(strconv.Itoa(i) + "," + string(rune('a'+i%3)) + "\n")
+	}
+	file := filepath.Join(dir, "t.csv")
+	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o600))
+	d, err := preset.ReadData(file, "y")
+	require.NoError(t, err)
+	require.Equal(t, preset.Data{Examples: 9, Classes: 3, Table: &params.Table{Label: "y", Classes: []string{"a", "b", "c"}, Columns: []params.Column{{Name: "x", High: 10}}}}, d)
+	_, err = preset.ReadData(file, "")
+	require.ErrorContains(t, err, "name the column of its labels, as in --label")
+	_, err = preset.ReadData(dir, "y")
+	require.ErrorContains(t, err, "folder of images")
+	_, err = preset.ReadData(dir, "")
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

@@ -1,0 +1,167 @@
+package table_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist/table"
+)
+
+// file writes a table.
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "patients.csv")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+const patients = `age,diagnosis,dose
+20,well,-1
+90, ill ,1
+55,well,0
+20,"well",0.5
+30,ill,-0.5
+`
+
+// shape is that of patients.
+func shape() params.Table {
+	return params.Table{Label: "diagnosis", Classes: []string{"ill", "well"}, Columns: []params.Column{
+		{Name: "age", Low: 20, High: 90}, {Name: "dose", Low: -1, High: 1},
+	}}
+}
+
+func TestShape(t *testing.T) {
+	for _, mark := range []string{"", "\xef\xbb\xbf"} {
+		got, rows, err := table.Shape(file(t, mark+patients), "diagnosis")
+		require.NoError(t, err)
+		require.Equal(t, shape(), got)
+		require.Equal(t, 5, rows)
+	}
+	require.Equal(t, 4, table.Examples(5))
+}
+
+// TestClassesAreInTheOrderOfTheirBytes: whatever order the rows have.
+func TestClassesAreInTheOrderOfTheirBytes(t *testing.T) {
+	got, _, err := table.Shape(file(t, "x,y\n1,b\n2,10\n3,B\n4,9\n"), "y")
+	require.NoError(t, err)
+	require.Equal(t, []string{"10", "9", "B", "b"}, got.Classes)
+}
+
+// TestLoad: values are 255ths of their column's range, and beyond its ends the end; columns are
+// found by name; a fifth is for testing.
+func TestLoad(t *testing.T) {
+	text := "dose,unknown,diagnosis,age\n1,?,ill,90\n-1,?,well,20\n0.2,?,ill,1000\n-7,?,well,-3\n0,?,well,55\n"
+	data, err := table.Load(file(t, text), shape())
+	require.NoError(t, err)
+	require.Equal(t, 4, data.Train.Len())
+	require.Equal(t, 1, data.Test.Len())
+	rows := map[string]int{}
+	for _, set := range [][]uint8{data.Train.Images, data.Test.Images} {
+		for i := 0; i < len(set); i += 2 {
+			rows[strconv.Itoa(int(set[i]))+" "+strconv.Itoa(int(set[i+1]))]++
+		}
+	}
+	require.Equal(t, map[string]int{"255 255": 1, "0 0": 2, "255 153": 1, "128 128": 1}, rows)
+	require.Equal(t, 2, data.Train.Cols)
+	again, err := table.Load(file(t, text), shape())
+	require.NoError(t, err)
+	require.Equal(t, data, again)
+}
+
+// TestTheTestSetHasAllClasses: also where classes follow each other by turns, or are sorted.
+func TestTheTestSetHasAllClasses(t *testing.T) {
+	for _, of := range []func(i int) int{func(i int) int { return i % 5 }, func(i int) int { return i / 100 }} {
+		var text strings.Builder
+		text.WriteString("x,y\n")
+		for i := range 500 {
+			text.WriteString(strconv.Itoa(i) + "," + strconv.Itoa(of(i)) + "\n")
+		}
+		path := file(t, text.String())
+		s, _, err := table.Shape(path, "y")
+		require.NoError(t, err)
+		data, err := table.Load(path, s)
+		require.NoError(t, err)
+		require.Equal(t, []int{400, 100}, []int{data.Train.Len(), data.Test.Len()})
+		seen := map[uint8]bool{}
+		for _, label := range data.Test.Labels {
+			seen[label] = true
+		}
+		require.Len(t, seen, 5)
+	}
+}
+
+// TestRefuses: each error names the line, the column and the value.
+func TestRefuses(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"missing", "age,diagnosis,dose\n1,ill,2\n3,well,\n", `patients.csv line 3, column "dose": "", the value is missing`},
+		{"missing label", "age,diagnosis,dose\n1, ,2\n", `line 2, column "diagnosis": " ", the value is missing`},
+		{"no number", "age,diagnosis,dose\n1,ill,2\nn/a,well,2\n", `line 3, column "age": "n/a" is no finite number`},
+		{"not finite", "age,diagnosis,dose\n1,ill,NaN\n", `line 2, column "dose": "NaN" is no finite number`},
+		{"too large", "age,diagnosis,dose\n1,ill,1e400\n", `line 2, column "dose": "1e400" is no finite number`},
+		{"after a long value", "age,diagnosis,dose\n1,\"ill\n\n\",2\n2,well,x\n", `line 5, column "dose": "x" is no finite number`},
+		{"ragged", "age,diagnosis,dose\n1,ill,2\n1,ill\n", `line 3 has 2 values, the header has 3 columns: ["1" "ill"]`},
+		{"quote", "age,diagnosis,dose\n1,ill,\"2\n", `patients.csv: `},
+		{"empty", "", "patients.csv is empty, want a header"},
+		{"name twice", "age,diagnosis,age\n", `column 3 of the header is "age", want a name, each once`},
+		{"no name", "age,diagnosis,\n", `column 3 of the header is "", want a name`},
+		{"no label", "age,dose\n", `patients.csv has no column "diagnosis", it has ["age" "dose"]`},
+		{"semicolons", "age;diagnosis\n", "must be separated by commas"},
+		{"one class", "age,diagnosis,dose\n1,ill,2\n2,ill,3\n", `has the labels ["ill"] in column "diagnosis", want at least two`},
+		{"no rows", "age,diagnosis,dose\n", "want at least two different ones"},
+		{"label alone", "diagnosis\nill\nwell\n", `has the column "diagnosis" alone`},
+		{"constant", "age,diagnosis,dose\n1,ill,2\n2,well,2\n", `column "dose" of patients.csv is 2 in every row`},
+	} {
+		_, _, err := table.Shape(file(t, c.text), "diagnosis")
+		require.ErrorIs(t, err, table.ErrTable, c.name)
+		require.ErrorContains(t, err, c.want, c.name)
+	}
+	var many strings.Builder
+	many.WriteString("x,diagnosis\n")
+	for i := range 257 {
+		many.WriteString("1,c" + strconv.Itoa(i) + "\n")
+	}
+	_, _, err := table.Shape(file(t, many.String()), "diagnosis")
+	require.ErrorContains(t, err, `line 258, column "diagnosis": "c256" is one class more than 256`)
+
+	for _, c := range []struct{ name, text, want string }{
+		{"unknown label", patients + "1,dead,0\n", `line 7, column "diagnosis": "dead" is none of the chain's classes: ill, well`},
+		{"column", "age,diagnosis\n", `patients.csv has no column "dose"`},
+		{"few", "age,diagnosis,dose\n1,ill,2\n", "patients.csv has 1 rows, want at least 5"},
+		{"no number", patients + "x,ill,0\n", `line 7, column "age": "x" is no finite number`},
+	} {
+		_, err := table.Load(file(t, c.text), shape())
+		require.ErrorIs(t, err, table.ErrTable, c.name)
+		require.ErrorContains(t, err, c.want, c.name)
+	}
+	_, err = table.Load(t.TempDir(), shape())
+	require.ErrorContains(t, err, "not a regular file")
+	_, err = table.Load(filepath.Join(t.TempDir(), "none.csv"), shape())
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte(patients))
+	f.Add([]byte("dose,diagnosis,age\n1,ill,\"2\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := file(t, string(text))
+		if s, _, err := table.Shape(path, "diagnosis"); err == nil {
+			for _, c := range s.Columns {
+				require.Less(t, c.Low, c.High)
+			}
+		}
+		data, err := table.Load(path, shape())
+		if err != nil {
+			return
+		}
+		require.Len(t, data.Train.Images, 2*data.Train.Len())
+		for _, label := range data.Train.Labels {
+			require.Less(t, label, uint8(2))
+		}
+	})
+}
