@@ -88,6 +88,18 @@ figures: build ## every figure of the paper and ours into build/figures, with re
 	$(SPDL) experiment all --out $(BUILD)/figures$(if $(QUICK),-quick --quick) --seeds $(or $(SEEDS),$(if $(QUICK),1,3))
 	$(SPDL) report $(BUILD)/figures$(if $(QUICK),-quick)
 
+.PHONY: docs
+docs: ## manual pages and completions for shells into build/docs
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run -ldflags '$(LDFLAGS)' ./cmd/spdl/internal/manual $(BUILD)/docs
+
+.PHONY: notices
+notices: ## docs/NOTICES.md, third parties' licences, and build/NOTICES.txt with their words
+	$(GO) run ./cmd/spdl/internal/notices docs/NOTICES.md $(BUILD)/NOTICES.txt
+
+.PHONY: release
+release: docs notices ## archives for Linux into build/release (ARCH="amd64 arm64")
+	@.ci/release $(VERSION) $(or $(ARCH),amd64 arm64)
+
 .PHONY: proto
 proto: ## generate the .pb.go files
 	@.ci/proto

@@ -30,7 +30,7 @@ import (
 // Main runs a command line and returns its exit code. Data goes to out; progress,
 // logs and errors to errs.
 func Main(ctx context.Context, args []string, out, errs io.Writer) int {
-	root := rootCommand(out, errs)
+	root := Root(out, errs)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -40,9 +40,9 @@ func Main(ctx context.Context, args []string, out, errs io.Writer) int {
 	return command.Exit(err)
 }
 
-// rootCommand returns the whole command line. Flags are also read from the
+// Root returns the whole command line. Flags are also read from the
 // environment, as SPDL_HOME for --home.
-func rootCommand(out, errs io.Writer) *cobra.Command {
+func Root(out, errs io.Writer) *cobra.Command {
 	root := command.Root("spdl", "Blockchain-secured and privacy-preserving decentralised learning")
 	root.SetOut(out)
 	root.SetErr(errs)

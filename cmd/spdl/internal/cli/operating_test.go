@@ -30,7 +30,7 @@ func TestUnit(t *testing.T) {
 		return m[0][1]
 	}
 	line := strings.Fields(value("ExecStart"))
-	cmd, rest, err := rootCommand(io.Discard, io.Discard).Find(line[1:])
+	cmd, rest, err := Root(io.Discard, io.Discard).Find(line[1:])
 	require.NoError(t, err)
 	require.Equal(t, "spdl start", cmd.CommandPath())
 	require.Empty(t, rest)

@@ -32,7 +32,7 @@ func TestEveryOptionHasItsFlag(t *testing.T) {
 		require.NoError(t, cmd.ParseFlags(nil))
 		require.NoError(t, cmd.PreRunE(cmd, nil), cmd.CommandPath())
 	}
-	walk(rootCommand(io.Discard, io.Discard))
+	walk(Root(io.Discard, io.Discard))
 	require.Greater(t, leaves, 40)
 }
 
