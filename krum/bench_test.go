@@ -39,3 +39,17 @@ func BenchmarkSelect(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSortKeys shows where fewKeys belongs.
+func BenchmarkSortKeys(b *testing.B) {
+	for _, n := range []int{30, 50, 64, 65, 100, 300, 1000} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			d := gradients.Pairwise(generate(n, 1970, 32, 1))
+			keys, spare := make([]uint64, 0, n), make([]uint64, n)
+			for i := 0; b.Loop(); i = (i + 1) % n { // a row that comes again and again would be foreseen
+				keys = appendKeys(keys[:0], d.Row(i), i, 0)
+				sortKeys(keys, spare)
+			}
+		})
+	}
+}

@@ -20,12 +20,12 @@ func Nearest(d *gradients.Distances, q int, floor int64) [][]int {
 		panic(fmt.Sprintf("krum: %d nearest others among %d vectors", q, n))
 	}
 	near, all := make([][]int, n), make([]int, n*q)
-	keys := make([]uint64, 0, n)
+	keys, spare := make([]uint64, 0, n), make([]uint64, n)
 	for i := range near {
 		near[i], all = all[:q:q], all[q:]
-		if keys = sortedKeys(keys[:0], d.Row(i), i, floor); len(keys) == n-1 {
-			for k := range near[i] {
-				near[i][k] = int(keys[k] & (1<<positionBits - 1))
+		if keys = appendKeys(keys[:0], d.Row(i), i, floor); len(keys) == n-1 {
+			for k, key := range sortKeys(keys, spare)[:q] {
+				near[i][k] = int(key & (1<<positionBits - 1))
 			}
 			continue
 		}
@@ -38,10 +38,10 @@ func Nearest(d *gradients.Distances, q int, floor int64) [][]int {
 	return near
 }
 
-// sortedKeys appends a word for each other vector that orders by distance, then by position; words
+// appendKeys appends a word for each other vector that orders by distance, then by position; words
 // sort faster than pairs. It stops short at a distance that is not narrow, for which there is no
 // room.
-func sortedKeys(keys []uint64, row []int64, i int, floor int64) []uint64 {
+func appendKeys(keys []uint64, row []int64, i int, floor int64) []uint64 {
 	for j, sq := range row {
 		if sq = max(sq, floor); j != i {
 			if sq>>narrowBits != 0 {
@@ -50,6 +50,43 @@ func sortedKeys(keys []uint64, row []int64, i int, floor int64) []uint64 {
 			keys = append(keys, uint64(sq)<<positionBits|uint64(j))
 		}
 	}
-	slices.Sort(keys)
+	return keys
+}
+
+// digitBits is how many bits of a word sortKeys looks at at a time, and fewKeys the number of words
+// up to which comparing them is faster. Measured.
+const (
+	digitBits = 8
+	fewKeys   = 64
+)
+
+// sortKeys returns the keys in ascending order, in their own array or in spare's; both are
+// overwritten. Keys come in the order of their positions, so it is enough to sort by distance and
+// keep the order of equal ones: digit by digit, from the last one on. Distances of gradients lie
+// close together, so that few digits of what exceeds the least one are not zero.
+func sortKeys(keys, spare []uint64) []uint64 {
+	if len(keys) <= fewKeys {
+		slices.Sort(keys)
+		return keys
+	}
+	spare = spare[:len(keys)]
+	least := slices.Min(keys) >> positionBits << positionBits
+	span := slices.Max(keys) - least
+	for shift := positionBits; span>>shift != 0; shift += digitBits {
+		var next [1 << digitBits]int
+		for _, key := range keys {
+			next[(key-least)>>shift&(1<<digitBits-1)]++
+		}
+		begin := 0
+		for digit, count := range next {
+			next[digit], begin = begin, begin+count
+		}
+		for _, key := range keys {
+			digit := (key - least) >> shift & (1<<digitBits - 1)
+			spare[next[digit]] = key
+			next[digit]++
+		}
+		keys, spare = spare, keys
+	}
 	return keys
 }

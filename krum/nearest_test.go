@@ -1,6 +1,7 @@
 package krum
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,4 +19,22 @@ func TestNearest(t *testing.T) {
 	require.Empty(t, Nearest(gradients.Pairwise(nil), 3, 0))
 	require.Panics(t, func() { Nearest(d, 4, 0) })
 	require.Panics(t, func() { Nearest(d, -1, 0) })
+}
+
+// Numbers of keys on both sides of fewKeys, with ties, narrow and wide spans.
+func TestSortKeys(t *testing.T) {
+	r := splitmix64(3)
+	for _, n := range []int{0, 1, 2, fewKeys, fewKeys + 1, 300, 1000} {
+		for _, span := range []uint64{1, 3, 255, 256, 257, 1 << 20, 1<<narrowBits - 1} {
+			for _, least := range []uint64{0, 12345} {
+				keys := make([]uint64, n)
+				for j := range keys {
+					keys[j] = min(least+r.next()%span, 1<<narrowBits-1)<<positionBits | uint64(j)
+				}
+				want := slices.Clone(keys)
+				slices.Sort(want)
+				require.Equal(t, want, sortKeys(keys, make([]uint64, n+1)))
+			}
+		}
+	}
 }

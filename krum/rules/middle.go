@@ -115,6 +115,9 @@ func short(positions []int) []uint16 {
 	return of
 }
 
+// ascending16 returns 0 to n-1.
+func ascending16(n int) []uint16 { return short(ascending(n)) }
+
 // others returns the positions that are not among members, or nil if a member is there twice.
 func (p points) others(members []int) []int {
 	isMember := make([]bool, len(p.vectors))

@@ -79,28 +79,70 @@ func largest(d *gradients.Distances) int64 {
 
 // mixtureDistances returns the squared distances of the points; no sum may exceed int64.
 func (p points) mixtureDistances() *gradients.Distances {
-	n := len(p.members)
-	// toMembers[k*n+i] is the sum of the squared distances of vector k to the members of i.
-	toMembers := make([]int64, p.pairs.Len()*n)
-	for i, members := range p.members {
-		for _, l := range members {
-			for k, sq := range p.pairs.Row(l) {
-				toMembers[k*n+i] += sq
-			}
-		}
-	}
-	between := make([]int64, n*n)
-	for i, members := range p.members {
-		row := between[i*n : (i+1)*n]
-		for _, k := range members {
-			for j, sq := range toMembers[k*n : (k+1)*n] {
-				row[j] += sq
-			}
-		}
-	}
+	n, sums := len(p.members), p.sums()
+	// toMembers[k][i] is the sum of the squared distances of vector k to the members of i.
+	toMembers := transposed(addUp(sums, rowsOf(p.pairs), 0))
+	// between[i][j-i] is that of the members of i to those of j, i <= j.
+	between := addUp(sums, toMembers, 1)
 	return gradients.DistancesOf(n, func(i, j int) int64 {
-		return between[i*n+j] - between[i*n+i]/2 - between[j*n+j]/2
+		return between[i][j-i] - between[i][0]/2 - between[j][0]/2
 	})
+}
+
+// rowsOf returns the rows of d, to be read only.
+func rowsOf(d *gradients.Distances) [][]int64 {
+	rows := make([][]int64, d.Len())
+	for i := range rows {
+		rows[i] = d.Row(i)
+	}
+	return rows
+}
+
+// addUp returns the sum of rows for each of sums; of sum i without its first i*skip columns. The
+// sum of all rows may overflow, its differences to the others are right nevertheless.
+func addUp(sums []sum, rows [][]int64, skip int) [][]int64 {
+	total := make([]int64, len(rows[0]))
+	addRows(total, rows, ascending16(len(rows)), 0)
+	out := make([][]int64, len(sums))
+	gradients.InParallel(len(sums), len(sums[0].of)*len(total), func(i int) {
+		out[i] = make([]int64, len(total)-i*skip)
+		addRows(out[i], rows, sums[i].of, i*skip)
+		if sums[i].less {
+			for j, x := range total[i*skip:] {
+				out[i][j] = x - out[i][j]
+			}
+		}
+	})
+	return out
+}
+
+// addRows adds the rows at the positions, from column skip on, four at a time to save loads and
+// stores.
+func addRows(dst []int64, rows [][]int64, positions []uint16, skip int) {
+	for ; len(positions) >= 4; positions = positions[4:] {
+		r0, r1 := rows[positions[0]][skip:][:len(dst)], rows[positions[1]][skip:][:len(dst)]
+		r2, r3 := rows[positions[2]][skip:][:len(dst)], rows[positions[3]][skip:][:len(dst)]
+		for j := range dst {
+			dst[j] += r0[j] + r1[j] + r2[j] + r3[j]
+		}
+	}
+	for _, k := range positions {
+		for j, x := range rows[k][skip:][:len(dst)] {
+			dst[j] += x
+		}
+	}
+}
+
+// transposed returns the columns of rows.
+func transposed(rows [][]int64) [][]int64 {
+	columns, all := make([][]int64, len(rows[0])), make([]int64, len(rows)*len(rows[0]))
+	for j := range columns {
+		columns[j], all = all[:len(rows):len(rows)], all[len(rows):]
+		for i, row := range rows {
+			columns[j][i] = row[j]
+		}
+	}
+	return columns
 }
 
 // wideMixtureDistances is mixtureDistances in big integers.

@@ -55,7 +55,7 @@ func (m *middle) prepare(most int64) {
 	for _, c := range m.network {
 		m.offsets = append(m.offsets, uint32(c.lo*stripBytes), uint32(c.hi*stripBytes))
 	}
-	m.everyone = short(m.everybody())
+	m.everyone = ascending16(len(m.vectors))
 }
 
 // wideBlock is block with the kernels. Lanes are signed, so nothing is shifted, and as narrow as
