@@ -19,6 +19,7 @@
 //     instruction multiplies 64 unsigned bytes by 64 signed ones and adds four products to a lane,
 //     so one side is shifted by 128, and the sums of the rows pay that back. In integers the
 //     cancellation that spoils this form in floating point is absent.
+//   - arm64 with SDOT, int8: the same, 16 signed bytes at a time, with nothing to shift.
 //   - amd64 with AVX2: differences and squares, blocks of 3 x 3 rows, so that six loads serve nine
 //     pairs.
 //   - elsewhere, and with the build tag noasm: a pure-Go twin that multiplies two coordinates at a

@@ -6,13 +6,13 @@ type kernel int
 const (
 	twinKernel kernel = iota // pure Go, everywhere
 	avx2Kernel               // amd64 with AVX2
-	gramKernel               // amd64 with AVX-512 VNNI, Int8 alone
+	gramKernel               // amd64 with AVX-512 VNNI and arm64 with SDOT, Int8 alone
 )
 
 // fastest returns the best kernel that this CPU has for vectors of width w.
 func fastest(w Width) kernel {
 	switch {
-	case haveVNNI && w == Int8:
+	case haveGram && w == Int8:
 		return gramKernel
 	case haveAVX2:
 		return avx2Kernel
@@ -53,16 +53,15 @@ func (s *scratch) sweep(vs []Vector, lo, hi int, k kernel) {
 }
 
 // polarise turns the products of sweepGram into squared distances: with s_j the sum of row j,
-// G(i, j) = <a, b> + 128 s_j, and |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b>.
+// G(i, j) = <a, b> + gramShift s_j, and |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b>.
 func (s *scratch) polarise() {
-	const shift = 128
 	n := s.n
 	for i := range n {
-		s.sum[i*n+i] -= shift * s.norm[i] // |a|^2
+		s.sum[i*n+i] -= gramShift * s.norm[i] // |a|^2
 	}
 	for i := range n {
 		for j := i + 1; j < n; j++ {
-			s.sum[i*n+j] = s.sum[i*n+i] + s.sum[j*n+j] - 2*(s.sum[i*n+j]-shift*s.norm[j])
+			s.sum[i*n+j] = s.sum[i*n+i] + s.sum[j*n+j] - 2*(s.sum[i*n+j]-gramShift*s.norm[j])
 		}
 	}
 	for i := range n {

@@ -11,9 +11,6 @@ import (
 // haveAVX2 is decided when the program runs, so that one binary serves every amd64 machine.
 var haveAVX2 = cpu.X86.HasAVX2
 
-// tailBytes is the most that one step of a kernel reads of a row.
-const tailBytes = 64
-
 // sweepAVX2 runs the kernels over the whole steps of a chunk, then over a padded copy of what is
 // left: zeros in all rows add nothing to any distance, and nothing is ever read past the end of a
 // row.

@@ -2,9 +2,7 @@
 
 package gradients
 
-// There is no assembly: the twin does all the work.
-const haveAVX2, haveVNNI = false, false
+// haveAVX2 is false where there is none.
+const haveAVX2 = false
 
-func (s *scratch) sweepAVX2([]Vector, int, int) { panic("gradients: built without assembly") }
-
-func (s *scratch) sweepGram([]Vector, int, int) { panic("gradients: built without assembly") }
+func (s *scratch) sweepAVX2([]Vector, int, int) { panic("gradients: built without AVX2") }

@@ -14,8 +14,8 @@ func kernels(w Width) map[string]kernel {
 	if haveAVX2 {
 		k["avx2"] = avx2Kernel
 	}
-	if haveVNNI && w == Int8 {
-		k["vnni"] = gramKernel
+	if haveGram && w == Int8 {
+		k["gram"] = gramKernel
 	}
 	return k
 }

@@ -5,6 +5,9 @@ import (
 	"unsafe"
 )
 
+// tailBytes is the most that one step of a kernel reads of a row.
+const tailBytes = 64
+
 // scratch is what one worker of Pairwise needs beside its input. It is pooled, so that a validator
 // that does the same round after round allocates only its results.
 type scratch struct {

@@ -1,4 +1,4 @@
-//go:build amd64 && !noasm
+//go:build (amd64 || arm64) && !noasm
 
 package rules
 
@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// stripBytes is the length of a strip of the kernels, four AVX2 registers: the strips of three
+	// stripBytes is the length of a strip of the kernels, 4 AVX2 or 8 NEON registers: the strips of three
 	// hundred points fit a level 1 cache, those of several thousand level 2.
 	stripBytes = 128
 	// narrowSum is how many int8 values, at most 127, add up to less than 2^15.

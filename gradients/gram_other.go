@@ -1,0 +1,11 @@
+//go:build (!amd64 && !arm64) || noasm
+
+package gradients
+
+// There is no assembly: the twin does all the work.
+const (
+	haveGram  = false
+	gramShift = 0
+)
+
+func (s *scratch) sweepGram([]Vector, int, int) { panic("gradients: built without assembly") }
