@@ -146,7 +146,8 @@ func (l *lookup) prefixed(ctx context.Context, q string) bool {
 }
 
 // hex finds what a hash, or the beginning of a participant's id or key, names. The points are the
-// rounds whose records it compares.
+// rounds whose hashes it compares. It asks the node nothing about them: they may be more than the cache
+// holds.
 func (l *lookup) hex(ctx context.Context, digits string, points []Point) error {
 	l.keys(digits)
 	hash, err := hex.DecodeString(digits)
@@ -157,12 +158,8 @@ func (l *lookup) hex(ctx context.Context, digits string, points []Point) error {
 		return err
 	}
 	for _, p := range points {
-		r, err := l.source.record(ctx, place{p.Epoch, p.Round})
-		if err != nil {
-			return err
-		}
-		if bytes.Equal(r.ModelHash, hash) || bytes.Equal(r.DeltaDigest, hash) {
-			l.add(fmt.Sprintf("Round %d of epoch %d, by its model or Delta", r.Round, r.Epoch), fmt.Sprintf("/round/%d/%d", r.Epoch, r.Round))
+		if bytes.Equal(p.model, hash) || bytes.Equal(p.delta, hash) {
+			l.add(fmt.Sprintf("Round %d of epoch %d, by its model or Delta", p.Round, p.Epoch), fmt.Sprintf("/round/%d/%d", p.Epoch, p.Round))
 		}
 	}
 	return nil

@@ -60,6 +60,10 @@ func (o *Options) complete() {
 	}
 }
 
+// Models that are given at once, to one client and to all. The answer with a large one takes a hundred
+// megabytes, and as long as its reader likes.
+const modelsPerClient, maxModels = 2, 8
+
 // Server is an explorer of one node.
 type Server struct {
 	options Options
@@ -68,6 +72,7 @@ type Server struct {
 	written written
 	last    lastKnown
 	clients *clients
+	models  *clients // who is being given a model
 	handler http.Handler
 	ended   chan struct{} // closed when Serve shuts down: streams end
 	// export returns the model after a round with its proof; nil where there is no
@@ -92,7 +97,7 @@ func Open(node string, o Options) (*Server, error) {
 // New prepares an explorer.
 func New(a Asker, b Blocks, o Options) *Server {
 	o.complete()
-	s := &Server{options: o, source: newSource(a, b), clients: newClients(o), ended: make(chan struct{})}
+	s := &Server{options: o, source: newSource(a, b), clients: newClients(o), models: newClients(Options{StreamsPerClient: modelsPerClient, MaxStreams: maxModels}), ended: make(chan struct{})}
 	s.last.pages = newKept[string, content](keptPages)
 	s.tail = newTail(s.source, o.Evaluate, o.Log)
 	s.handler = s.guard(s.routes())

@@ -33,13 +33,15 @@ type Point struct {
 	At time.Time `json:"-"` // of the block; zero where a page does not ask for it
 
 	included []uint32
-	measured bool // or found to be beyond measuring
+	model    []byte // hash
+	delta    []byte // hash
+	measured bool   // or found to be beyond measuring
 }
 
 func pointOf(r *app.Record) Point {
 	p := Point{
 		Epoch: r.Epoch, Round: r.Round, Height: r.Height, Leader: r.Leader, View: r.View, Included: len(r.Contributions), Margin: r.Margin,
-		LeftOut: []uint32{}, Opposed: []uint32{}, Refused: []uint32{}, Passed: []uint32{},
+		LeftOut: []uint32{}, Opposed: []uint32{}, Refused: []uint32{}, Passed: []uint32{}, model: r.ModelHash, delta: r.DeltaDigest,
 	}
 	for _, c := range r.Contributions {
 		p.included = append(p.included, c.Participant)

@@ -153,6 +153,13 @@ func (s *Server) answerParticipants(r *http.Request) (any, error) {
 // answerModel returns a model as JSON numbers, or with ?format=safetensors as the
 // file that `spdl model export` writes, with its card and proof.
 func (s *Server) answerModel(w http.ResponseWriter, r *http.Request) {
+	name := clientOf(r.RemoteAddr)
+	if !s.models.enter(name) {
+		w.Header().Set("Retry-After", "1")
+		s.refuse(w, r, http.StatusServiceUnavailable, "too many models at once")
+		return
+	}
+	defer s.models.leave(name)
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
 	r = r.WithContext(ctx)
