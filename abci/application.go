@@ -80,6 +80,7 @@ type Application struct {
 	lateness lateness
 	turns    turns
 	drafts   drafts
+	greatest greatest
 	history  proof.History // of what queries prove
 	ready    chan struct{} // closed when state and pool are there
 	once     sync.Once

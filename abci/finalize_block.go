@@ -34,7 +34,7 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 	}
 	hash := out.State.Hash()
 	r := &abcitypes.ResponseFinalizeBlock{
-		Events:    append(roundEvents(out.Record, GreatestSpend(out.State)), enactmentEvents(out.Enacted)...),
+		Events:    append(roundEvents(out.Record, a.greatest.in(out.State)), enactmentEvents(out.Enacted)...),
 		TxResults: txResults(txs, out.Record),
 		AppHash:   hash[:],
 	}

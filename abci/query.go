@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -82,6 +81,7 @@ var paths = map[string]func(a *Application, s *app.State, arg string) (any, erro
 	"timing":       (*Application).queryTiming,
 	"refusals":     (*Application).queryRefusals,
 	"lead":         (*Application).queryLead,
+	"pending":      (*Application).queryPending,
 	"leader":       queryLeader,
 	"election":     (*Application).queryElection,
 	"reputation":   queryReputation,
@@ -96,7 +96,8 @@ var paths = map[string]func(a *Application, s *app.State, arg string) (any, erro
 // Query answers from the committed state and from this node's own pool and
 // clock: status, params, progress, participants, participants/{i}, round/{t},
 // model, model/{t}, timing/{t}, refusals, refusals/{t} and lead/{participant}, the draft that a worker
-// signs with its gradients; leader, election/{t}, reputation, membership, proposals, evidence (or
+// signs with its gradients, lead/{participant}/draft, without them, and pending/{participant}, one of
+// them; leader, election/{t}, reputation, membership, proposals, evidence (or
 // offences), epochs, upgrade, privacy and privacy/{participant}; bundle/{t} and kept/{t},
 // what an export is made of, and kept, the whole state as it stands, which a worker in
 // another process holds against a header. A round is {t} of the running epoch or
@@ -175,7 +176,7 @@ func (a *Application) queryStatus(s *app.State, _ string) (any, error) {
 		ChainID: s.ChainID, Height: s.Height, AppHash: hex.EncodeToString(hash[:]),
 		Epoch: s.Progress.Epoch, Round: s.Progress.Round, Rounds: s.Params.Training.Rounds, Done: s.Finished(),
 		Opened: s.Progress.Opened, Seed: hex.EncodeToString(s.Progress.Seed), Ranking: nonNil(s.Progress.Ranking), Participants: s.Active(), Dim: len(s.Model),
-		Pending: len(a.pool.Load().look().senders()), Preset: s.Params.Preset, Rule: s.Params.Rule.Name, Epsilon: GreatestSpend(s), TestChain: app.KnownNoise(s.Params, s.Epochs),
+		Pending: len(a.pool.Load().look().senders()), Preset: s.Params.Preset, Rule: s.Params.Rule.Name, Epsilon: a.greatest.in(s), TestChain: app.KnownNoise(s.Params, s.Epochs),
 	}, nil
 }
 
@@ -255,25 +256,50 @@ func (a *Application) queryTiming(s *app.State, arg string) (any, error) {
 }
 
 func (a *Application) queryLead(_ *app.State, arg string) (any, error) {
-	p, err := argument(arg)
+	who, alone := strings.CutSuffix(arg, "/draft")
+	p, err := participant(who)
 	if err != nil {
 		return nil, err
-	}
-	if p > 1<<32-1 {
-		return nil, fmt.Errorf("%w: participant %d, at most %d", errBadQuery, p, uint32(1<<32-1))
 	}
 	v := a.pool.Load().look()
-	draft, err := a.draft(uint32(p), v)
-	if err != nil {
-		return nil, err
+	draft, err := a.draft(p, v)
+	if err != nil || alone {
+		return Lead{Draft: draft}, err
+	}
+	listed := make(map[string]bool, len(draft.Included))
+	for _, in := range draft.Included {
+		listed[string(in.Hash)] = true
 	}
 	lead := Lead{Draft: draft}
 	for _, t := range v.pending {
-		if t.Gradient != nil && slices.ContainsFunc(draft.Included, func(in tx.Included) bool { return bytes.Equal(in.Hash, t.Content[:]) }) {
+		if t.Gradient != nil && listed[string(t.Content[:])] {
 			lead.Gradients = append(lead.Gradients, t.Raw)
 		}
 	}
 	return lead, nil
+}
+
+func (a *Application) queryPending(_ *app.State, arg string) (any, error) {
+	p, err := participant(arg)
+	if err != nil {
+		return nil, err
+	}
+	v := a.pool.Load().look()
+	for _, t := range v.pending {
+		if t.Gradient != nil && t.Gradient.Participant == p {
+			return t.Raw, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: no gradient of participant %d in round %d is pending", errNotFound, p, v.state.Progress.Round)
+}
+
+// participant reads an index.
+func participant(arg string) (uint32, error) {
+	p, err := argument(arg)
+	if err == nil && p > 1<<32-1 {
+		err = fmt.Errorf("%w: participant %d, at most %d", errBadQuery, p, uint32(1<<32-1))
+	}
+	return uint32(p), err
 }
 
 // roundArgument reads {round}, of the running epoch, or {epoch}/{round}.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
@@ -92,14 +91,21 @@ func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 	if err := s.checkIncluded(a.Included); err != nil {
 		return err
 	}
+	at := make(map[string]*tx.Tx, len(given))
+	for _, t := range given {
+		at[string(t.Content[:])] = t
+	}
 	included := make([]*tx.Tx, len(a.Included))
 	for i, in := range a.Included {
-		at := slices.IndexFunc(given, func(t *tx.Tx) bool { return sameGradient(in, t) })
-		if at < 0 {
+		t := at[string(in.Hash)]
+		if t == nil || !sameGradient(in, t) {
 			return fmt.Errorf("%w: the gradient %X of participant %d is not there", ErrMismatch, in.Hash[:8], in.Participant)
 		}
-		included[i] = given[at]
-		if err := s.Admit(included[i]); err != nil {
+		included[i] = t
+	}
+	s.prove(included)
+	for _, t := range included {
+		if err := s.Admit(t); err != nil {
 			return err
 		}
 	}

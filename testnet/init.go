@@ -24,6 +24,7 @@ type Net struct {
 	Genesis  app.Genesis
 	Warnings []string // of the genesis
 	Nodes    []Node
+	Crowds   []Crowd // who runs the manifest's workers
 
 	opened bool // it may have closed rounds before this run
 }
@@ -71,6 +72,9 @@ func Init(m Manifest) (*Net, error) {
 			return nil, fmt.Errorf("node %d: %w", i, err)
 		}
 	}
+	if err := n.addCrowds(); err != nil {
+		return nil, err
+	}
 	if err := n.finish(); err != nil {
 		return nil, err
 	}
@@ -102,22 +106,9 @@ func (n *Net) add(i, rpc, p2p int) error {
 		c.DBBackend = "memdb"
 	}
 	a := node.DefaultAppConfig()
-	a.Proposal.Wait, a.Proposal.StragglerWait, c.Consensus.TimeoutPropose = waits(m.Validators, m.StepDelay)
-	a.Worker.StepDelay, a.P2P.Gossip = m.StepDelay, m.Gossip
-	a.Worker.Part, a.Worker.Parts, a.Worker.PartitionSeed = i, m.Validators, m.Seed
-	a.Worker.Partition, a.Worker.Alpha = m.Partition, m.Alpha
-	if len(m.Trainer) > 0 {
-		a.Worker.Trainer, a.Worker.TrainerDir = m.Trainer, m.TrainerDir
-	}
-	if m.Data == "" && len(m.Trainer) == 0 {
-		a.Worker.Data = node.EmbeddedData
-	}
-	if m.Data != "" {
-		a.Worker.Data = m.Data
-	}
-	if m.Seed != 0 {
-		a.Worker.TestSeed = m.Seed<<16 + uint64(i) + 1
-	}
+	a.Proposal.Wait, a.Proposal.StragglerWait, c.Consensus.TimeoutPropose = waits(m.Validators, m.Workers, m.StepDelay)
+	a.P2P.Gossip = m.Gossip
+	m.worker(&a.Worker, i)
 	home, err := node.Init(filepath.Join(m.Home, c.Moniker), c, a)
 	if err != nil {
 		return err
@@ -130,12 +121,31 @@ func (n *Net) add(i, rpc, p2p int) error {
 	return nil
 }
 
+// worker sets what the worker of participant i trains on.
+func (m *Manifest) worker(w *node.WorkerConfig, i int) {
+	w.StepDelay = m.StepDelay
+	w.Part, w.Parts, w.PartitionSeed = i, m.participants(), m.Seed
+	w.Partition, w.Alpha = m.Partition, m.Alpha
+	if len(m.Trainer) > 0 {
+		w.Trainer, w.TrainerDir = m.Trainer, m.TrainerDir
+	}
+	if m.Data == "" && len(m.Trainer) == 0 {
+		w.Data = node.EmbeddedData
+	}
+	if m.Data != "" {
+		w.Data = m.Data
+	}
+	if m.Seed != 0 {
+		w.TestSeed = m.Seed<<16 + uint64(i) + 1
+	}
+}
+
 // waits returns how long a proposer waits for the round and for stragglers, and when the other
 // validators give it up. A localnet's steps take milliseconds beside the delay that its manifest adds; only the
-// exchange of gradients on one machine grows with n.
-func waits(n int, step time.Duration) (wait, straggler, timeoutPropose time.Duration) {
-	wait = step + time.Duration(400+40*n)*time.Millisecond
-	return wait, time.Duration(100+10*n) * time.Millisecond, wait + 400*time.Millisecond
+// exchange of gradients on one machine grows with the nodes and with the workers beside them.
+func waits(n, workers int, step time.Duration) (wait, straggler, timeoutPropose time.Duration) {
+	wait = step + time.Duration(400+40*n+5*workers)*time.Millisecond
+	return wait, time.Duration(100+10*n+2*workers) * time.Millisecond, wait + 400*time.Millisecond
 }
 
 // finish writes the genesis and the peers into every home.
@@ -156,6 +166,11 @@ func (n *Net) finish() error {
 			return err
 		}
 		if err := doc.SaveAs(c.GenesisFile()); err != nil {
+			return err
+		}
+	}
+	for _, crowd := range n.Crowds {
+		if err := doc.SaveAs(filepath.Join(crowd.Home, "config", "genesis.json")); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/trainer"
+	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/testnet/attack"
 )
 
@@ -21,6 +22,9 @@ type Manifest struct {
 	// Validators is the number of nodes, each a validator and a participant.
 	// Default 4.
 	Validators int `mapstructure:"validators"`
+	// Workers is the number of participants beside them that have no node: a few processes run their
+	// workers, each the workers of many over one connection to a node.
+	Workers int `mapstructure:"workers"`
 	// Preset names the parameters. Default "default".
 	Preset string `mapstructure:"preset"`
 	// Params is a JSON file of parameters in place of a preset; a relative path in a
@@ -95,10 +99,13 @@ func (m *Manifest) check() (params.Params, error) {
 	}
 	p, err := m.params()
 	if err == nil {
-		_, err = p.Validate(m.Validators)
+		_, err = p.Validate(m.participants())
 	}
 	return p, err
 }
+
+// participants returns N.
+func (m *Manifest) participants() int { return m.Validators + m.Workers }
 
 // byzantine returns f, the number of faulty validators that the net withstands.
 func (m *Manifest) byzantine() int { return (m.Validators - 1) / 3 }
@@ -146,6 +153,10 @@ func (m *Manifest) checkNet() error {
 	switch {
 	case m.Validators < 1 || m.Validators > MaxValidators:
 		return fmt.Errorf("%d validators, want 1 to %d on one machine", m.Validators, MaxValidators)
+	case m.Workers < 0 || m.participants() > gradients.MaxParticipants:
+		return fmt.Errorf("%d workers beside %d validators, want 0 to %d", m.Workers, m.Validators, gradients.MaxParticipants-m.Validators)
+	case m.Workers > 0 && len(m.Trainer) > 0:
+		return fmt.Errorf("%d workers and a trainer: each would start a program of its own", m.Workers)
 	case m.Validators > 1 && (m.Neighbours < f+1 || m.Neighbours >= m.Validators):
 		return fmt.Errorf("%d neighbours of %d validators, want %d (f+1) to %d", m.Neighbours, m.Validators, f+1, m.Validators-1)
 	case m.Gossip != node.GossipAnnounce && m.Gossip != node.GossipFlood:
@@ -234,7 +245,7 @@ func (m *Manifest) base() (params.Params, error) {
 	if err != nil {
 		return params.Params{}, err
 	}
-	return preset.Make(m.Preset, m.Validators, own)
+	return preset.Make(m.Preset, m.participants(), own)
 }
 
 // own returns what of the chain is not the preset's.
@@ -280,6 +291,9 @@ func (m *Manifest) params() (params.Params, error) {
 	}
 	if m.Tolerance != 0 {
 		p.Rule.Tolerance = m.Tolerance
+	}
+	if m.Workers > 0 { // proposers are validators: as many in a row may hide an aggregate
+		p.Election.ViewBlocks = uint64(m.byzantine() + 1)
 	}
 	p.TestChain = m.Seed != 0
 	if m.Adjust != nil {

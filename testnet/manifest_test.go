@@ -16,7 +16,7 @@ import (
 
 func TestManifestRoundTrip(t *testing.T) {
 	want := Manifest{
-		Validators: 7, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3, StepDelay: 1500 * time.Millisecond, ChainID: `c"h`, Home: t.TempDir(), Data: `/D:\new "data"`, Seed: 1<<63 - 1,
+		Validators: 7, Workers: 5, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3, StepDelay: 1500 * time.Millisecond, ChainID: `c"h`, Home: t.TempDir(), Data: `/D:\new "data"`, Seed: 1<<63 - 1,
 		Partition: "dirichlet", Alpha: 0.25, Neighbours: 4, Gossip: "flood", Memory: true,
 		Perturb: []Perturbation{
 			{Node: 1, Round: 3, After: 250 * time.Millisecond, Action: Kill, For: 2 * time.Second},
@@ -89,12 +89,13 @@ func TestManifestDefaults(t *testing.T) {
 
 func TestManifestRefuses(t *testing.T) {
 	for says, m := range map[string]Manifest{
-		"101 validators, want 1 to 100":                   {Home: "h", Validators: 101},
-		"-1 validators":                                   {Home: "h", Validators: -1},
-		"1 neighbours of 4 validators, want 2 (f+1) to 3": {Home: "h", Neighbours: 1},
-		"4 neighbours of 4 validators":                    {Home: "h", Neighbours: 4},
-		"step_delay is -1s, want 0 to 1h0m0s":             {Home: "h", StepDelay: -time.Second},
-		`gossip is "shout", want "announce" or "flood"`:   {Home: "h", Gossip: "shout"},
+		"101 validators, want 1 to 100":                    {Home: "h", Validators: 101},
+		"-1 validators":                                    {Home: "h", Validators: -1},
+		"1 neighbours of 4 validators, want 2 (f+1) to 3":  {Home: "h", Neighbours: 1},
+		"4093 workers beside 4 validators, want 0 to 4092": {Home: "h", Workers: 4093},
+		"4 neighbours of 4 validators":                     {Home: "h", Neighbours: 4},
+		"step_delay is -1s, want 0 to 1h0m0s":              {Home: "h", StepDelay: -time.Second},
+		`gossip is "shout", want "announce" or "flood"`:    {Home: "h", Gossip: "shout"},
 		"no home":                                        {},
 		"perturbation of node 4, want 0 to 3":            {Home: "h", Perturb: []Perturbation{{Node: 4, Action: Kill}}},
 		"an upgrade needs a binary":                      {Home: "h", Perturb: []Perturbation{{Action: Upgrade}}},

@@ -53,7 +53,7 @@ func Open(home string) (*Net, error) {
 	if m.Memory {
 		return nil, fmt.Errorf("%s is a net with its databases in memory, nothing is left of it", home)
 	}
-	n := &Net{Manifest: m, opened: true}
+	n := &Net{Manifest: m, Crowds: m.crowds(), opened: true}
 	for i := range m.Validators {
 		dir := filepath.Join(home, nodeName(i))
 		c, a, err := node.Load(dir)

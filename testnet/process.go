@@ -60,9 +60,10 @@ func (e *Ended) Error() string {
 // StartProcesses starts `binary start --home ...` for every node, with additional environment
 // variables. Logs go to node.log in each home.
 func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
+	all := len(n.Nodes) + len(n.Crowds)
 	p := &Processes{
-		Net: n, binaries: slices.Repeat([]string{binary}, len(n.Nodes)), env: env, failed: make(chan error, 2*len(n.Nodes)), work: make(chan func()),
-		children: make([]*child, len(n.Nodes)), peaks: make([]int64, len(n.Nodes)),
+		Net: n, binaries: slices.Repeat([]string{binary}, all), env: env, failed: make(chan error, 2*all), work: make(chan func()),
+		children: make([]*child, all), peaks: make([]int64, all),
 	}
 	if n.Manifest.linked() {
 		var err error
@@ -77,7 +78,7 @@ func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 			f()
 		}
 	}()
-	for i := range n.Nodes {
+	for i := range all {
 		if err := p.Start(i); err != nil {
 			return nil, errors.Join(err, p.Stop())
 		}
@@ -87,6 +88,14 @@ func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 
 // LogFile returns where a node's process writes its log.
 func (n Node) LogFile() string { return filepath.Join(n.Home, "node.log") }
+
+// logFile returns where process i writes its log. Those behind the nodes are the crowds'.
+func (p *Processes) logFile(i int) string {
+	if crowd := i - len(p.Net.Nodes); crowd >= 0 {
+		return filepath.Join(p.Net.Crowds[crowd].Home, "worker.log")
+	}
+	return p.Net.Nodes[i].LogFile()
+}
 
 // Start starts node i, which must not run, with additional environment variables.
 func (p *Processes) Start(i int, env ...string) error { return p.start(i, false, env...) }
@@ -124,7 +133,7 @@ func (p *Processes) Await(ctx context.Context, i int) (int, error) {
 
 // start starts node i, whose end may be expected from the beginning.
 func (p *Processes) start(i int, expected bool, env ...string) error {
-	log, err := os.OpenFile(p.Net.Nodes[i].LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(p.logFile(i), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -132,7 +141,7 @@ func (p *Processes) start(i int, expected bool, env ...string) error {
 	c := &child{cmd: exec.Command(p.binaryOf(i), p.command(i)...), done: make(chan struct{}), expected: expected}
 	c.cmd.Stdout, c.cmd.Stderr = log, log
 	c.cmd.Env = slices.Concat(os.Environ(), p.env, env)
-	if p.links != nil {
+	if p.links != nil && i < len(p.Net.Nodes) {
 		c.cmd.Env = append(c.cmd.Env, "CMT_P2P_PERSISTENT_PEERS="+strings.Join(p.Net.peers(i, p.links.Address), ","))
 	}
 	c.cmd.SysProcAttr = bound()
@@ -156,6 +165,9 @@ func (p *Processes) start(i int, expected bool, env ...string) error {
 
 // command returns what node i's process runs.
 func (p *Processes) command(i int) []string {
+	if crowd := i - len(p.Net.Nodes); crowd >= 0 {
+		return []string{"worker", "--follow", "--home", p.Net.Crowds[crowd].Home}
+	}
 	home := []string{"--home", p.Net.Nodes[i].Home}
 	if p.Net.Manifest.attack(i) != "" {
 		return append([]string{"testnet", "node"}, home...)
@@ -183,7 +195,7 @@ func (p *Processes) wait(i int, c *child) {
 	p.mu.Unlock()
 	close(c.done)
 	if !expected {
-		p.failed <- &Ended{Node: i, State: c.cmd.ProcessState, Log: p.Net.Nodes[i].LogFile()}
+		p.failed <- &Ended{Node: i, State: c.cmd.ProcessState, Log: p.logFile(i)}
 	}
 }
 
@@ -288,7 +300,7 @@ func (p *Processes) PeakRSS() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var sum int64
-	for i, c := range p.children {
+	for i, c := range p.children[:len(p.Net.Nodes)] {
 		peak := p.peaks[i]
 		if c != nil && !c.ended() {
 			peak = max(peak, peakOfPID(c.cmd.Process.Pid))

@@ -34,7 +34,10 @@ type Refusal struct {
 func (r *Refusal) Error() string { return fmt.Sprintf("%s (code %d)", r.Log, r.Code) }
 
 // Client asks one node. Safe for concurrent use.
-type Client struct{ rpc *rpchttp.HTTP }
+type Client struct {
+	rpc     *rpchttp.HTTP
+	address string
+}
 
 // patience bounds the time of one question. Without it, a node that accepts connections
 // and says nothing would hold up a caller without a deadline, such as a worker or an
@@ -62,7 +65,7 @@ func open(address string, most int64, patience time.Duration) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node address %q: %w", address, err)
 	}
-	return &Client{rpc: rpc}, nil
+	return &Client{rpc: rpc, address: address}, nil
 }
 
 // check refuses an address that names neither a host and port nor a socket. CometBFT's

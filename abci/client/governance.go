@@ -33,6 +33,26 @@ func (c *Client) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, [
 	return answer.Draft, gradients, nil
 }
 
+// Draft returns the draft that a participant may sign, without its gradients. Nothing of it is
+// verified.
+func (c *Client) Draft(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
+	answer, err := query[abci.Lead](ctx, c, "/lead/"+number(uint64(participant))+"/draft")
+	if err == nil && answer.Draft == nil {
+		err = fmt.Errorf("answer to /lead has no draft")
+	}
+	return answer.Draft, err
+}
+
+// Pending returns a participant's gradient of the open round, as it is in the node's pool. Nothing of
+// it is verified.
+func (c *Client) Pending(ctx context.Context, participant uint32) (*tx.Tx, error) {
+	raw, err := query[[]byte](ctx, c, "/pending/"+number(uint64(participant)))
+	if err != nil {
+		return nil, err
+	}
+	return tx.Decode(raw)
+}
+
 // Election returns the VRF outputs of a closed round.
 func (c *Client) Election(ctx context.Context, epoch, round uint64) (abci.Election, error) {
 	return query[abci.Election](ctx, c, "/election/"+place(epoch, round))

@@ -14,12 +14,17 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-const defaultPoll = 50 * time.Millisecond
+const (
+	defaultPoll = 50 * time.Millisecond
+	// mostSending bounds how many transactions are on their way to the node at once: as many
+	// connections as an HTTP client keeps.
+	mostSending = 2
+)
 
 // Chain returns the chain for a worker in another process than its node: parameters,
 // round, model and seed are those of a state that follows from the home's genesis, and
-// a draft is made again before it is given to be signed. It polls: the answers are
-// small, and a poll needs no connection to survive a restart of the node.
+// a draft is made again before it is given to be signed. Any number of workers may share it: it asks
+// the node once a block for all of them, when the node announces one.
 func Chain(c *client.Client, h Home, poll time.Duration) (worker.Chain, error) {
 	if poll <= 0 {
 		poll = defaultPoll
@@ -28,12 +33,14 @@ func Chain(c *client.Client, h Home, poll time.Duration) (worker.Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &chain{follower: f, poll: poll}, nil
+	return &chain{follower: f, poll: poll, sending: make(chan struct{}, mostSending)}, nil
 }
 
 type chain struct {
 	*follower
-	poll time.Duration
+	poll    time.Duration
+	watch   watch
+	sending chan struct{} // has room for those who send at once
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -61,26 +68,28 @@ func (c *chain) tip(ctx context.Context) (*app.State, error) {
 	return c.to(ctx, max(uint64(s.SyncInfo.LatestBlockHeight), uint64(c.Genesis.InitialHeight)-1))
 }
 
-// Await polls until the open round is another.
+// Await waits until the open round is another.
 func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
+	s, err := c.await(ctx, func(s *app.State) bool {
+		return last == nil || s.Progress.Epoch != last.Epoch || s.Progress.Round != last.Round
+	})
+	if err != nil {
+		return nil, err
+	}
+	return abci.NewTask(s, pub)
+}
+
+// Lead asks for the node's draft while the participant may lead, and makes it again of its gradients.
+func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
 	for {
-		s, err := c.tip(ctx)
+		s, err := c.await(ctx, func(s *app.State) bool {
+			_, _, err := s.Leading(s.Height+1, participant, nil)
+			return err == nil || errors.Is(err, app.ErrNotClosing) // for there are no gradients
+		})
 		if err != nil {
 			return nil, err
 		}
-		if last == nil || s.Progress.Epoch != last.Epoch || s.Progress.Round != last.Round {
-			return abci.NewTask(s, pub)
-		}
-		if err := pause(ctx, c.poll); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// Lead polls the node's draft, and makes it again of its gradients.
-func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
-	for {
-		draft, gradients, err := c.client.Lead(ctx, participant)
+		draft, gradients, err := c.draft(ctx, s, participant)
 		var refusal *client.Refusal
 		switch {
 		case err == nil:
@@ -103,8 +112,38 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 	}
 }
 
+// draft returns the node's draft and the gradients that it lists, of which those that this process has
+// sent are not fetched.
+func (c *chain) draft(ctx context.Context, s *app.State, participant uint32) (*tx.Aggregate, []*tx.Tx, error) {
+	if !c.own.most(s) {
+		return c.client.Lead(ctx, participant)
+	}
+	draft, err := c.client.Draft(ctx, participant)
+	if err != nil {
+		return nil, nil, err
+	}
+	var gradients []*tx.Tx
+	for _, in := range draft.Included {
+		t := c.own.at(in.Hash)
+		if t == nil {
+			if t, err = c.client.Pending(ctx, in.Participant); err != nil {
+				return nil, nil, err
+			}
+		}
+		gradients = append(gradients, t)
+	}
+	return draft, gradients, nil
+}
+
 // Submit broadcasts through CheckTx.
 func (c *chain) Submit(ctx context.Context, t *tx.Tx) error {
+	c.own.add(t)
+	select {
+	case c.sending <- struct{}{}:
+		defer func() { <-c.sending }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	err := c.client.Broadcast(ctx, t)
 	var refusal *client.Refusal
 	if errors.As(err, &refusal) {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -320,4 +322,32 @@ func TestDraftsAreMadeAgain(t *testing.T) {
 		require.ErrorContains(t, err, c.says, name)
 		require.Nil(t, draft, name)
 	}
+}
+
+// TestWorkersShareOneQuestion: a hundred workers that wait for a round ask no more often than one.
+func TestWorkersShareOneQuestion(t *testing.T) {
+	n := newNode(t, apptest.ChainID)
+	for range 3 {
+		n.block()
+	}
+	var asked atomic.Int64
+	n.lie = func(method string, _ int64, answer any) any {
+		if method == "status" {
+			asked.Add(1)
+		}
+		return answer
+	}
+	chain := n.chain(t, light.Home{})
+	task, err := first(chain)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	asked.Store(0)
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() { _, _ = chain.Await(ctx, task.Participant.PubKey, task) })
+	}
+	wg.Wait()
+	require.Positive(t, asked.Load())
+	require.LessOrEqual(t, asked.Load(), int64(220), "one a poll of a millisecond")
 }

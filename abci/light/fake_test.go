@@ -171,6 +171,12 @@ func (n *node) query(path string) any {
 		answer := abci.StateAfter{Height: n.state.Height, Document: n.state.Encode()}
 		n.block() // the chain goes on
 		return answer
+	case "/lead/0/draft":
+		lead, _ := n.query("/lead/0").(abci.Lead)
+		if lead.Draft == nil {
+			return nil
+		}
+		return abci.Lead{Draft: lead.Draft}
 	case "/lead/0":
 		draft, err := n.state.Lead(n.state.Height+1, 0, n.pending)
 		if err != nil {

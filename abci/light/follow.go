@@ -53,6 +53,7 @@ type follower struct {
 	last  *types.LightBlock // verified; nil at first
 	state *app.State        // verified; the first of genesis where last is nil
 	saved *types.LightBlock // the one in the file
+	own   own
 }
 
 func newFollower(c *client.Client, h Home) (*follower, error) {
@@ -188,6 +189,7 @@ func (f *follower) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	f.own.known(execution.Txs)
 	out, err := f.state.Judge(execution)
 	if err != nil {
 		return fmt.Errorf("block %d: %w", height, err)

@@ -203,7 +203,7 @@ var appTemplate = template.Must(template.New("app.toml").Parse(`# SPDL's own set
 # Train in the node's process. With false, run "spdl worker" beside it.
 enabled = {{ .Worker.Enabled }}
 # The participant's ed25519 key, and the journal that keeps it from signing two
-# gradients for one round. Relative to the home.
+# gradients for one round. Relative to the home. Of a folder "spdl worker" takes every key.
 key_file = {{ printf "%q" .Worker.KeyFile }}
 journal = {{ printf "%q" .Worker.Journal }}
 # Folder with the four IDX files of MNIST's format, plain or gzip, or for a chain whose
@@ -237,7 +237,7 @@ log_loss = {{ .Worker.LogLoss }}
 # epoch. 0: config/genesis.json decides for the first epoch, the members for later ones.
 max_epsilon = {{ .Worker.MaxEpsilon }}
 min_noise_multiplier = {{ .Worker.MinNoiseMultiplier }}
-# How often a worker in another process asks the node.
+# How often a worker in another process asks a node that announces no blocks.
 poll_interval = "{{ .Worker.PollInterval }}"
 # Where the trust of a worker in another process begins: a header by height and hash,
 # from somebody whom you believe and not from its node. 0 and "": the first header of

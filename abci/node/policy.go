@@ -14,17 +14,22 @@ import (
 // homePolicy returns what a home demands of the privacy of an epoch, whatever its chain or
 // node says: of the first, what its genesis gives; of every one, what app.toml says.
 func homePolicy(c *config.Config, w WorkerConfig) (func(worker.Task) (params.Privacy, error), error) {
+	genesis, err := genesisPrivacy(c)
+	return policyOf(genesis, w), err
+}
+
+func policyOf(genesis params.Privacy, w WorkerConfig) func(worker.Task) (params.Privacy, error) {
+	return func(t worker.Task) (params.Privacy, error) { return permit(demand(genesis, w, t), t.Params.Privacy) }
+}
+
+// genesisPrivacy returns what a home's genesis gives.
+func genesisPrivacy(c *config.Config) (params.Privacy, error) {
 	doc, err := readGenesis(c)
 	if err != nil {
-		return nil, err
+		return params.Privacy{}, err
 	}
 	g, err := app.DecodeGenesis(doc.AppState)
-	if err != nil {
-		return nil, err
-	}
-	return func(t worker.Task) (params.Privacy, error) {
-		return permit(demand(g.Params.Privacy, w, t), t.Params.Privacy)
-	}, nil
+	return g.Params.Privacy, err
 }
 
 // demand returns the noise multiplier, the epsilon and the delta that are demanded of an

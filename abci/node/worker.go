@@ -9,6 +9,7 @@ import (
 
 	"github.com/cometbft/cometbft/config"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/trainer"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
@@ -23,12 +24,16 @@ const features = "data/features"
 // WorkerOf returns a home's worker: its key, journal, policy, share of the data and
 // source of noise.
 func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data DataOf, log func(string, ...any)) (worker.Config, error) {
-	path := InHome(c, a.Worker.KeyFile)
 	policy, err := homePolicy(c, a.Worker)
 	if err != nil {
 		return worker.Config{}, err
 	}
-	w := worker.Config{
+	return workerOf(c, a, keys, policy, data, log)
+}
+
+func workerOf(c *config.Config, a AppConfig, keys worker.Keys, policy func(worker.Task) (params.Privacy, error), data DataOf, log func(string, ...any)) (w worker.Config, err error) {
+	path := InHome(c, a.Worker.KeyFile)
+	w = worker.Config{
 		Keys: keys, Reload: func() (worker.Keys, error) { return LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal), Policy: policy, Log: log,
 		StepDelay: a.Worker.StepDelay, LogLoss: a.Worker.LogLoss,
 	}

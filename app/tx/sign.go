@@ -48,7 +48,11 @@ func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode envelope: %w", err)
 	}
-	return wrap(raw, kind, body, e), nil
+	t := wrap(raw, kind, body, e)
+	if kind.Signed() {
+		t.verified.Store(&signer{chainID, string(key.Public().(ed25519.PublicKey))})
+	}
+	return t, nil
 }
 
 // Verify checks the signature against the signer's ed25519 public key. A
@@ -87,4 +91,11 @@ func (t *Tx) VerifyVRF(vrfKey, input []byte) (leader.Output, error) {
 		t.proved.Store(&proved{asked, out})
 	}
 	return out, err
+}
+
+// Vouch remembers the VRF output of a gradient whose proof the caller itself has made with the key.
+func (t *Tx) Vouch(vrfKey, input []byte) {
+	if out, ok := leader.OutputOf(t.Gradient.VrfProof); ok {
+		t.proved.Store(&proved{string(vrfKey) + string(input), out})
+	}
 }

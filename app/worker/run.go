@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/mnist"
@@ -51,6 +50,9 @@ type Config struct {
 	// LogLoss writes the loss of each batch to the log. It is computed from the examples without noise,
 	// and no epsilon pays for it: who reads the log learns of them.
 	LogLoss bool
+	// Turns bounds how many workers of one process compute at once, which share it: as many as it has
+	// room for. Nil is no bound.
+	Turns chan struct{}
 	// StepDelay is added to every training step, to play a task whose steps are slow.
 	StepDelay time.Duration
 	// Log hears of what a person may want to know; may be nil.
@@ -288,67 +290,6 @@ func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (do
 		}
 	}
 	return false, nil
-}
-
-// errNoGradient means that a trainer of its own gave none, or too late.
-var errNoGradient = errors.New("no gradient")
-
-// gradient returns the round's one gradient: from the journal, or computed,
-// signed and put there; nil of the round that the worker sits out.
-func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error) {
-	if w.out(w.task.Epoch, w.task.Round) {
-		return nil, nil
-	}
-	w.mu.Lock()
-	t, err := w.journal.gradient(w.task.Epoch, w.task.Round)
-	keys := w.keys
-	w.mu.Unlock()
-	if t != nil || err != nil {
-		return t, err
-	}
-	privately := w.task.Params.Privacy
-	w.mu.Lock()
-	spent := w.journal.spent(w.task.Participant.Spent)
-	w.mu.Unlock()
-	if privately.Participations(spent) == 0 {
-		return nil, fmt.Errorf("%w: epsilon %g at delta %g pays for no gradient after the %d that the chain counts; this worker sends no more",
-			ErrBudget, privately.Epsilon, privately.Delta, w.task.Participant.Participations)
-	}
-	if w.own.Participations(spent) == 0 {
-		return nil, fmt.Errorf("%w: this home's own, epsilon %g at delta %g, pays for no gradient after those that it has signed; this worker sends no more",
-			ErrBudget, w.own.Epsilon, w.own.Delta)
-	}
-	start := time.Now()
-	if err := sleep(ctx, w.StepDelay); err != nil {
-		return nil, err
-	}
-	stats, err := w.compute(ctx, trainer)
-	if err != nil {
-		return nil, err
-	}
-	v := trainer.release()
-	body := &tx.Gradient{
-		Epoch: w.task.Epoch, Round: w.task.Round, Participant: w.task.Participant.Index, Payload: v.Encode(),
-		VrfProof: leader.Prove(keys.VRF, leader.Input(w.task.ChainID, w.task.Epoch, w.task.Round, w.task.Seed)),
-	}
-	if t, err = tx.Sign(w.task.ChainID, body, keys.Signing); err != nil {
-		return nil, err
-	}
-	var after privacy.Snapshot // without momentum a mechanism has nothing to remember
-	if w.task.Params.Privacy.WorkerMomentum > 0 {
-		after = trainer.mechanism.Snapshot()
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.journal.putGradient(t, after, w.own.Pay(spent), w.task.Participant.Participations); err != nil {
-		return nil, err
-	}
-	said := []any{"round", w.task.Round, "took", time.Since(start)}
-	if w.LogLoss && !trainer.external {
-		said = append(said, "loss", stats.Loss)
-	}
-	w.Log("gradient computed", said...)
-	return t, nil
 }
 
 // deliver sends the gradient, and again while its round stays open, until the

@@ -54,6 +54,7 @@ type line struct {
 	} `json:"nodes"`
 	Explorer     string   `json:"explorer"`
 	Round        uint64   `json:"round"`
+	Included     int      `json:"included"`
 	Rounds       int      `json:"rounds"`
 	Heights      uint64   `json:"heights"`
 	TestAccuracy *float64 `json:"test_accuracy"`
@@ -65,11 +66,15 @@ func TestTestnetStart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a net")
 	}
-	for _, mode := range []string{"processes", "inprocess"} {
+	for _, mode := range []string{"processes", "inprocess", "workers"} {
 		t.Run(mode, func(t *testing.T) {
 			args := []string{"testnet", "start", "--rounds", "6", "--output", "json", "--seed", "3"}
-			if mode == "inprocess" {
+			included := 4
+			switch mode {
+			case "inprocess":
 				args = append(args, "--inprocess")
+			case "workers": // most rounds are led by one of them
+				args, included = append(args, "--workers", "8"), 12
 			}
 			cmd := process(t, args...)
 			var out, errs bytes.Buffer
@@ -89,6 +94,8 @@ func TestTestnetStart(t *testing.T) {
 				require.Equal(t, "round", l.Type)
 				require.Equal(t, uint64(i), l.Round)
 				require.NotNil(t, l.TestAccuracy)
+				require.LessOrEqual(t, l.Included, included)
+				require.GreaterOrEqual(t, l.Included, included-(included-1)/3)
 			}
 			summary := lines[6]
 			require.Equal(t, "summary", summary.Type)

@@ -21,18 +21,18 @@ const (
 
 // A Verdict says what a round made of a participant, and why.
 type Verdict struct {
-	Participant uint32   `json:"participant"`
-	Moniker     string   `json:"moniker"`
-	Fate        string   `json:"fate"`
-	Opposed     bool     `json:"opposed"` // angle to Delta above 90 degrees
-	Leader      bool     `json:"leader"`  // closed the round
-	Passed      bool     `json:"passed"`  // was to lead before, and did not
-	Score       int64    `json:"score"`
-	Place       int      `json:"place"` // by score, from 1; 0 without
-	Reputation  *int64   `json:"reputation"` // parts per million, after the round; null if absent
-	Change      *int64   `json:"change"`     // by the round; null where the round before says nothing
-	VRFOutput   string   `json:"vrf_output"`
-	Why         string   `json:"why"`
+	Participant uint32 `json:"participant"`
+	Moniker     string `json:"moniker"`
+	Fate        string `json:"fate"`
+	Opposed     bool   `json:"opposed"` // angle to Delta above 90 degrees
+	Leader      bool   `json:"leader"`  // closed the round
+	Passed      bool   `json:"passed"`  // was to lead before, and did not
+	Score       int64  `json:"score"`
+	Place       int    `json:"place"`      // by score, from 1; 0 without
+	Reputation  *int64 `json:"reputation"` // parts per million, after the round; null if absent
+	Change      *int64 `json:"change"`     // by the round; null where the round before says nothing
+	VRFOutput   string `json:"vrf_output"`
+	Why         string `json:"why"`
 }
 
 // A Story is a closed round with the verdict on every participant.

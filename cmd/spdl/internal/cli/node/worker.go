@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci"
@@ -23,11 +25,12 @@ func Worker() *cobra.Command {
 		Short: "Run a participant's worker against a node's RPC",
 		Long: "Run a participant's worker against a node's RPC, with the key, journal and data of a home's app.toml.\n" +
 			"It verifies what the node says from the home's config/genesis.json on, or from worker.trust_height.\n" +
+			"Where the key file is a folder, it runs a worker for each key file in it, over one connection.\n" +
 			"It survives restarts of either side. Set worker.enabled = false where the node shares the home.",
 	}, runWorker)
 	command.NodeFlag(cmd)
 	cmd.Flags().Bool("follow", false, "wait for the next epoch when training is finished")
-	cmd.Flags().String("key", "", "participant key file (default: worker.key_file of app.toml)")
+	cmd.Flags().String("key", "", "participant key file, or a folder of them: a worker for each (default: worker.key_file of app.toml)")
 	cmd.Flags().String("trainer", "", "program, with arguments, that computes the gradients of an external model, as \"python3 train.py\" (default: worker.trainer of app.toml)")
 	cmd.Flags().String("log-level", "info", "log level")
 	return cmd
@@ -62,15 +65,10 @@ func runWorker(r *command.Run, o *workerOptions, _ []string) error {
 			return err
 		}
 	}
-	keys, err := node.LoadKeys(node.InHome(c, a.Worker.KeyFile))
+	confs, err := workers(c, a, logger.With("module", "worker"))
 	if err != nil {
 		return err
 	}
-	conf, err := node.WorkerOf(c, a, keys, node.LoadData, logger.With("module", "worker").Info)
-	if err != nil {
-		return err
-	}
-	conf.Follow = o.Follow
 	known, err := home(c, a.Worker)
 	if err != nil {
 		return err
@@ -79,11 +77,45 @@ func runWorker(r *command.Run, o *workerOptions, _ []string) error {
 	if err != nil {
 		return err
 	}
-	err = worker.Run(r.Context, chain, conf)
+	errs := make([]error, len(confs))
+	var wg sync.WaitGroup
+	for i, conf := range confs {
+		conf.Follow = o.Follow
+		wg.Go(func() {
+			errs[i] = worker.Run(r.Context, chain, conf)
+			if errs[i] != nil && len(confs) > 1 && r.Context.Err() == nil { // the others go on
+				logger.Error("a worker has ended", "journal", conf.Journal, "err", errs[i])
+			}
+		})
+	}
+	wg.Wait()
+	err = errors.Join(errs...)
+	if r.Context.Err() != nil && len(confs) > 1 {
+		err = r.Context.Err()
+	}
 	if errors.Is(err, worker.ErrJournal) {
 		return fmt.Errorf("%w; remove it only if that chain is gone for ever", err)
 	}
 	return err
+}
+
+// workers returns the home's worker, or those of all its participants.
+func workers(c *config.Config, a node.AppConfig, logger log.Logger) ([]worker.Config, error) {
+	if node.IsCrowd(c, a) {
+		return node.CrowdOf(c, a, node.LoadData, func(message string, keyvals ...any) {
+			if message == worker.Computed { // of each, in every round
+				logger.Debug(message, keyvals...)
+				return
+			}
+			logger.Info(message, keyvals...)
+		})
+	}
+	keys, err := node.LoadKeys(node.InHome(c, a.Worker.KeyFile))
+	if err != nil {
+		return nil, err
+	}
+	conf, err := node.WorkerOf(c, a, keys, node.LoadData, logger.Info)
+	return []worker.Config{conf}, err
 }
 
 // home returns what the home of a worker knows of its chain without the node that it asks.

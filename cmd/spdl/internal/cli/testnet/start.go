@@ -109,6 +109,9 @@ func (o *startOptions) net(home string) (*testnet.Net, error) {
 
 // perturbable refuses perturbations of nodes that are not processes.
 func (o *startOptions) perturbable(m testnet.Manifest) error {
+	if o.InProcess && m.Workers > 0 {
+		return command.Usage(fmt.Errorf("--inprocess with %d workers: they have processes of their own", m.Workers))
+	}
 	if o.InProcess && len(m.Perturb) > 0 {
 		return command.Usage(errors.New("--inprocess with perturbations: a goroutine cannot be killed or paused"))
 	}

@@ -29,6 +29,7 @@ func Commands() *cobra.Command {
 func manifestFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Int("validators", 4, "nodes, each a validator with its worker")
+	f.Int("workers", 0, "participants beside them without a node, whose workers a few processes run")
 	f.Uint64("rounds", 0, "rounds (default: the preset's)")
 	f.String("preset", preset.Names()[0], "parameters: "+strings.Join(preset.AllNames(), ", "))
 	f.String("params", "", "JSON file of parameters in place of a preset")
@@ -54,6 +55,7 @@ func manifestFlags(cmd *cobra.Command) {
 // default.
 type manifestOptions struct {
 	Validators *int     `mapstructure:"validators"`
+	Workers    *int     `mapstructure:"workers"`
 	Rounds     *uint64  `mapstructure:"rounds"`
 	Preset     *string  `mapstructure:"preset"`
 	Params     *string  `mapstructure:"params"`
@@ -75,7 +77,7 @@ type manifestOptions struct {
 // manifest returns the manifest of the file, in which the options replace fields. A
 // manifest of which no net can be made is wrong use, a file that cannot be read is not.
 func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) {
-	if err := errors.Join(command.Positive("validators", o.Validators), command.Positive("rounds", o.Rounds), command.Positive("alpha", o.Alpha),
+	if err := errors.Join(command.Positive("validators", o.Validators), command.Positive("workers", o.Workers), command.Positive("rounds", o.Rounds), command.Positive("alpha", o.Alpha),
 		command.Positive("seed", o.Seed), command.Positive("neighbours", o.Neighbours), command.Positive("examples", o.Examples)); err != nil {
 		return m, err
 	}
@@ -87,6 +89,7 @@ func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) 
 	m.Home = home
 	m.Validators, m.Rounds, m.Seed = command.Or(o.Validators, m.Validators), command.Or(o.Rounds, m.Rounds), command.Or(o.Seed, m.Seed)
 	m.Preset, m.Rule, m.Examples = command.Or(o.Preset, m.Preset), command.Or(o.Rule, m.Rule), command.Or(o.Examples, m.Examples)
+	m.Workers = command.Or(o.Workers, m.Workers)
 	m.Tolerance = command.Or(o.Tolerance, m.Tolerance)
 	m.Partition, m.Alpha = command.Or(o.Partition, m.Partition), command.Or(o.Alpha, m.Alpha)
 	o.data(&m)

@@ -1,0 +1,49 @@
+package client
+
+import (
+	"context"
+	"sync/atomic"
+
+	rpchttp "github.com/cometbft/cometbft/rpc/client/http"
+	"github.com/cometbft/cometbft/types"
+)
+
+// Announced is a subscription to a node's blocks. What it says is no more than a hint to ask.
+type Announced struct {
+	Blocks <-chan struct{} // receives after a block, once for several where nobody has looked
+	live   atomic.Bool
+}
+
+// Live reports whether the node has taken the subscription. A connection that breaks is made again.
+func (a *Announced) Live() bool { return a.live.Load() }
+
+// Announced subscribes to the node's blocks until ctx ends. It returns at once: a node that takes no
+// subscriptions, or does not answer, announces nothing.
+func (c *Client) Announced(ctx context.Context) *Announced {
+	blocks := make(chan struct{}, 1)
+	a := &Announced{Blocks: blocks}
+	go func() {
+		rpc, err := rpchttp.New(c.address, "/websocket")
+		if err != nil || rpc.Start() != nil {
+			return
+		}
+		defer rpc.Stop() //nolint:errcheck // it is the end of it
+		events, err := rpc.Subscribe(ctx, "", types.EventQueryNewBlockHeader.String(), 1)
+		if err != nil {
+			return
+		}
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-events:
+				a.live.Store(true)
+				select {
+				case blocks <- struct{}{}:
+				default:
+				}
+			}
+		}
+	}()
+	return a
+}

@@ -1,0 +1,95 @@
+package light
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/spdl/spdl/app"
+)
+
+// quiet is how long the watch leaves a node alone that announces its blocks.
+const quiet = time.Second
+
+// watch asks the node for all who wait for a state, and while somebody does: one question a block,
+// however many workers share the chain.
+type watch struct {
+	mu      sync.Mutex
+	waiting int
+	stop    context.CancelFunc
+	news    chan struct{} // closed and replaced when the node has answered
+	state   *app.State    // verified, as of the last answer; nil where there is none, or it was an error
+	err     error
+}
+
+// await returns the first verified state that fits.
+func (c *chain) await(ctx context.Context, fits func(*app.State) bool) (*app.State, error) {
+	w := &c.watch
+	w.mu.Lock()
+	if w.waiting++; w.waiting == 1 {
+		var asking context.Context
+		asking, w.stop = context.WithCancel(context.Background())
+		w.news, w.state = make(chan struct{}), nil
+		go c.ask(asking, w.news)
+	}
+	state, news := w.state, w.news
+	w.mu.Unlock()
+	defer w.leave()
+	for {
+		if state != nil && fits(state) {
+			return state, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-news:
+		}
+		w.mu.Lock()
+		err := w.err
+		state, news = w.state, w.news
+		w.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (w *watch) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting--; w.waiting == 0 {
+		w.stop()
+	}
+}
+
+// ask asks for the state, tells who waits, and asks again when the node announces a block. While the
+// node announces nothing it polls.
+func (c *chain) ask(ctx context.Context, news chan struct{}) {
+	announced := c.client.Announced(ctx)
+	for {
+		s, err := c.tip(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		c.watch.mu.Lock()
+		if c.watch.news != news { // another has taken over
+			c.watch.mu.Unlock()
+			return
+		}
+		c.watch.state, c.watch.err = s, err
+		close(news)
+		news = make(chan struct{})
+		c.watch.news = news
+		c.watch.mu.Unlock()
+		rest := c.poll
+		if announced.Live() {
+			rest = max(rest, quiet)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-announced.Blocks:
+		case <-time.After(rest):
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package worker
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/mnist/model"
+	"github.com/spdl/spdl/privacy"
+)
+
+// Computed is what a worker logs of every gradient.
+const Computed = "gradient computed"
+
+// errNoGradient means that a trainer of its own gave none, or too late.
+var errNoGradient = errors.New("no gradient")
+
+// gradient returns the round's one gradient: from the journal, or computed,
+// signed and put there; nil of the round that the worker sits out.
+func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error) {
+	if w.out(w.task.Epoch, w.task.Round) {
+		return nil, nil
+	}
+	w.mu.Lock()
+	t, err := w.journal.gradient(w.task.Epoch, w.task.Round)
+	keys := w.keys
+	w.mu.Unlock()
+	if t != nil || err != nil {
+		return t, err
+	}
+	privately := w.task.Params.Privacy
+	w.mu.Lock()
+	spent := w.journal.spent(w.task.Participant.Spent)
+	w.mu.Unlock()
+	if privately.Participations(spent) == 0 {
+		return nil, fmt.Errorf("%w: epsilon %g at delta %g pays for no gradient after the %d that the chain counts; this worker sends no more",
+			ErrBudget, privately.Epsilon, privately.Delta, w.task.Participant.Participations)
+	}
+	if w.own.Participations(spent) == 0 {
+		return nil, fmt.Errorf("%w: this home's own, epsilon %g at delta %g, pays for no gradient after those that it has signed; this worker sends no more",
+			ErrBudget, w.own.Epsilon, w.own.Delta)
+	}
+	start := time.Now()
+	if err := sleep(ctx, w.StepDelay); err != nil {
+		return nil, err
+	}
+	t, stats, err := w.make(ctx, trainer, keys)
+	if err != nil {
+		return nil, err
+	}
+	var after privacy.Snapshot // without momentum a mechanism has nothing to remember
+	if w.task.Params.Privacy.WorkerMomentum > 0 {
+		after = trainer.mechanism.Snapshot()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.journal.putGradient(t, after, w.own.Pay(spent), w.task.Participant.Participations); err != nil {
+		return nil, err
+	}
+	said := []any{"round", w.task.Round, "took", time.Since(start)}
+	if w.LogLoss && !trainer.external {
+		said = append(said, "loss", stats.Loss)
+	}
+	w.Log(Computed, said...)
+	return t, nil
+}
+
+// make computes the round's gradient and signs it, when it is the worker's turn.
+func (w *worker) make(ctx context.Context, trainer *Trainer, keys Keys) (*tx.Tx, model.Stats, error) {
+	if w.Turns != nil {
+		select {
+		case w.Turns <- struct{}{}:
+			defer func() { <-w.Turns }()
+		case <-ctx.Done():
+			return nil, model.Stats{}, ctx.Err()
+		}
+	}
+	stats, err := w.compute(ctx, trainer)
+	if err != nil {
+		return nil, stats, err
+	}
+	v := trainer.release()
+	input := leader.Input(w.task.ChainID, w.task.Epoch, w.task.Round, w.task.Seed)
+	body := &tx.Gradient{
+		Epoch: w.task.Epoch, Round: w.task.Round, Participant: w.task.Participant.Index, Payload: v.Encode(),
+		VrfProof: leader.Prove(keys.VRF, input),
+	}
+	t, err := tx.Sign(w.task.ChainID, body, keys.Signing)
+	if err == nil {
+		t.Vouch(keys.VRF.Public().(ed25519.PublicKey), input)
+	}
+	return t, stats, err
+}

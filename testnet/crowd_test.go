@@ -1,0 +1,61 @@
+package testnet
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist"
+)
+
+// TestInitCrowd: the genesis has the workers behind the validators, and their home has the key of each
+// and its part of the data.
+func TestInitCrowd(t *testing.T) {
+	n, err := Init(Manifest{Home: t.TempDir(), Validators: 4, Workers: 9, Seed: 2})
+	require.NoError(t, err)
+	require.Len(t, n.Nodes, 4)
+	require.Len(t, n.Genesis.Participants, 13)
+	require.Equal(t, uint32(4), n.Genesis.Params.Rule.Byzantine, "of all participants")
+	require.Equal(t, uint64(2), n.Genesis.Params.Election.ViewBlocks, "of the validators")
+	require.Len(t, n.Crowds, 1)
+	again, err := Open(n.Manifest.Home)
+	require.NoError(t, err)
+	require.Equal(t, n.Crowds, again.Crowds)
+
+	home := filepath.Join(n.Manifest.Home, "workers0")
+	c, a, err := node.Load(home)
+	require.NoError(t, err)
+	require.True(t, node.IsCrowd(c, a))
+	require.Equal(t, n.Nodes[0].RPC, c.RPC.ListenAddress)
+	reads := 0
+	confs, err := node.CrowdOf(c, a, func(string, params.Model) (mnist.Data, error) { reads++; return mnist.Data{}, nil }, func(string, ...any) {})
+	require.NoError(t, err)
+	require.Len(t, confs, 9)
+	for k, conf := range confs {
+		p := n.Genesis.Participants[4+k]
+		require.Equal(t, []byte(conf.Keys.Public()), []byte(p.PubKey))
+		require.Empty(t, p.ConsensusKey)
+		require.Equal(t, uint64(2<<16+4+k+1), conf.TestSeed)
+		require.FileExists(t, conf.Journal)
+	}
+	require.Zero(t, reads, "before the chain is known")
+	_, err = node.InitCrowd(home, c, a, 1)
+	require.ErrorContains(t, err, "exists already")
+
+	a.Worker.Parts = 12
+	_, err = node.CrowdOf(c, a, nil, func(string, ...any) {})
+	require.ErrorContains(t, err, "more than 8 key files, parts 4 to 11 of 12")
+}
+
+func TestCrowdsAreFew(t *testing.T) {
+	for workers, want := range map[int][]int{0: nil, 1: {1}, 1024: {1024}, 1025: {1024, 1}, 4092: {1024, 1024, 1024, 1020}} {
+		var counts []int
+		for _, c := range (&Manifest{Validators: 4, Workers: workers}).crowds() {
+			counts = append(counts, c.Count)
+		}
+		require.Equal(t, want, counts, workers)
+	}
+}
