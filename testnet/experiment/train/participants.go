@@ -41,13 +41,12 @@ type Spec struct {
 	Variant string `json:"variant,omitempty"`
 }
 
-// inputs returns the inputs of the examples of a set that part names, in its order, and of all if
-// part is nil.
-func (s Spec) inputs(set mnist.Set, part []int) (mnist.Features, error) {
+// inputs returns the inputs of all examples of a set, in its order.
+func (s Spec) inputs(set mnist.Set) (mnist.Features, error) {
 	if s.Variant != "" {
-		return variant(s.Variant, set, part)
+		return variant(s.Variant, set)
 	}
-	return worker.Shard(set, part, s.Params.Model, inputs.Keep{})
+	return worker.Shard(set, nil, s.Params.Model, inputs.Keep{})
 }
 
 // Participants are the workers of a training, and the attackers among them.
@@ -83,14 +82,16 @@ func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 		}
 	}
 	poison, _ := p.attack.(attack.Poisoner)
+	whole, err := spec.inputs(train)
+	if err != nil {
+		return nil, err
+	}
 	for i, part := range parts {
-		data, err := spec.inputs(train, enough(part, spec.Params.Privacy))
-		if err != nil {
-			return nil, fmt.Errorf("participant %d: %w", i, err)
-		}
+		x, labels := whole.Batch(nil, nil, enough(part, spec.Params.Privacy))
+		data := mnist.Features{X: x, Labels: labels, Inputs: whole.Inputs}
 		if i < spec.Byzantine && poison != nil {
-			for k, label := range data.Labels { // a copy of the set's
-				data.Labels[k] = poison.Poison(label, mnist.Classes)
+			for k, label := range labels { // a copy of the set's
+				labels[k] = poison.Poison(label, mnist.Classes)
 			}
 		}
 		trainer, err := worker.NewTrainer(spec.Params, data, privacy.NewTestSource(spec.Seed<<16+uint64(i)+1))

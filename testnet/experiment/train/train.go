@@ -60,7 +60,7 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	set, err := spec.inputs(data.Test, nil)
+	set, err := spec.inputs(data.Test)
 	if err != nil {
 		return Outcome{}, err
 	}

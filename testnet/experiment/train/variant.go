@@ -32,9 +32,8 @@ func (s Spec) Vary(variant string) Spec {
 // varied are the inputs that this process has computed, by variant and the hash of the images.
 var varied sync.Map // of func() (mnist.Features, error)
 
-// variant returns the inputs of the examples of a set that part names, in its order, and of all if
-// part is nil.
-func variant(name string, set mnist.Set, part []int) (mnist.Features, error) {
+// variant returns the inputs of all examples of a set, in its order.
+func variant(name string, set mnist.Set) (mnist.Features, error) {
 	type key struct {
 		name string
 		set  [sha256.Size]byte
@@ -42,12 +41,7 @@ func variant(name string, set mnist.Set, part []int) (mnist.Features, error) {
 	once, _ := varied.LoadOrStore(key{name, features.Key(set)}, sync.OnceValues(func() (mnist.Features, error) {
 		return vary(name, set)
 	}))
-	f, err := once.(func() (mnist.Features, error))()
-	if err != nil || part == nil {
-		return f, err
-	}
-	x, labels := f.Batch(nil, nil, part)
-	return mnist.Features{X: x, Labels: labels, Inputs: f.Inputs}, nil
+	return once.(func() (mnist.Features, error))()
 }
 
 func vary(name string, set mnist.Set) (mnist.Features, error) {
