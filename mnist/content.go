@@ -52,30 +52,46 @@ func (c *content) fill(dst []byte) error {
 // rest returns the remaining bytes, which must be exactly total many. It allocates nothing for a
 // plain file.
 func (c *content) rest(total int64) ([]byte, error) {
-	if c.zip == nil {
-		switch have := int64(len(c.plain)); {
-		case have < total:
-			return nil, fmt.Errorf("%w: %d bytes, want %d", ErrTruncated, have, total)
-		case have > total:
-			return nil, fmt.Errorf("%w: %d bytes, want %d", ErrTrailing, have, total)
-		}
-		return c.plain[:total:total], nil
+	if err := c.holds(total); err != nil {
+		return nil, err
 	}
-	if total > c.bound {
-		return nil, fmt.Errorf("%w: %d bytes announced, the compressed file can hold at most %d", ErrTruncated, total, c.bound)
+	if c.zip == nil {
+		return c.plain[:total:total], nil
 	}
 	payload := make([]byte, total)
 	if err := c.fill(payload); err != nil {
 		return nil, err
 	}
-	// The stream must end here; reading on also verifies gzip's checksum.
+	return payload, c.end(total)
+}
+
+// holds fails where the remaining bytes cannot be exactly total many. Of a compressed file it knows
+// the most only.
+func (c *content) holds(total int64) error {
+	have := int64(len(c.plain))
+	switch {
+	case c.zip != nil && total > c.bound:
+		return fmt.Errorf("%w: %d bytes announced, the compressed file can hold at most %d", ErrTruncated, total, c.bound)
+	case c.zip == nil && have < total:
+		return fmt.Errorf("%w: %d bytes, want %d", ErrTruncated, have, total)
+	case c.zip == nil && have > total:
+		return fmt.Errorf("%w: %d bytes, want %d", ErrTrailing, have, total)
+	}
+	return nil
+}
+
+// end fails unless the file ends here, after total bytes. It also verifies gzip's checksum.
+func (c *content) end(total int64) error {
+	if c.zip == nil {
+		return nil // holds has counted
+	}
 	switch n, err := io.ReadFull(c.zip, make([]byte, 1)); {
 	case n > 0:
-		return nil, fmt.Errorf("%w: more than %d bytes", ErrTrailing, total)
+		return fmt.Errorf("%w: more than %d bytes", ErrTrailing, total)
 	case !errors.Is(err, io.EOF):
-		return nil, damage(err)
+		return damage(err)
 	}
-	return payload, nil
+	return nil
 }
 
 // damage marks an error of the decompressor, keeping nil.

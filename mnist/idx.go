@@ -66,22 +66,7 @@ func Decode(images, labels []byte) (Set, error) {
 
 // decode reads one IDX file of unsigned bytes and returns its elements and dimensions.
 func decode(b []byte, magic uint32) (payload []byte, dims []int, err error) {
-	src, err := openContent(b)
-	if err != nil {
-		return nil, nil, err
-	}
-	head := make([]byte, 4, 16)
-	if err := src.fill(head); err != nil {
-		return nil, nil, fmt.Errorf("magic number: %w", err)
-	}
-	if got := binary.BigEndian.Uint32(head); got != magic {
-		return nil, nil, fmt.Errorf("%w: %#08x, want %#08x", ErrMagic, got, magic)
-	}
-	head = head[:4*(magic&0xff)]
-	if err := src.fill(head); err != nil {
-		return nil, nil, fmt.Errorf("dimensions: %w", err)
-	}
-	dims, total, err := dimensions(head)
+	src, dims, total, err := open(b, magic)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -90,6 +75,27 @@ func decode(b []byte, magic uint32) (payload []byte, dims []int, err error) {
 		return nil, nil, fmt.Errorf("%d elements: %w", total, err)
 	}
 	return payload, dims, nil
+}
+
+// open reads the header of an IDX file of unsigned bytes. It returns what follows, the dimensions
+// and their product.
+func open(b []byte, magic uint32) (src *content, dims []int, total int64, err error) {
+	if src, err = openContent(b); err != nil {
+		return nil, nil, 0, err
+	}
+	head := make([]byte, 4, 16)
+	if err := src.fill(head); err != nil {
+		return nil, nil, 0, fmt.Errorf("magic number: %w", err)
+	}
+	if got := binary.BigEndian.Uint32(head); got != magic {
+		return nil, nil, 0, fmt.Errorf("%w: %#08x, want %#08x", ErrMagic, got, magic)
+	}
+	head = head[:4*(magic&0xff)]
+	if err := src.fill(head); err != nil {
+		return nil, nil, 0, fmt.Errorf("dimensions: %w", err)
+	}
+	dims, total, err = dimensions(head)
+	return src, dims, total, err
 }
 
 // dimensions reads big-endian dimensions and returns them with their product. No product of

@@ -26,15 +26,20 @@ func Load(dir string) (Data, error) {
 }
 
 func loadSet(dir, prefix string) (Set, error) {
-	images, err := readEither(filepath.Join(dir, prefix+"-images-idx3-ubyte"))
-	if err != nil {
-		return Set{}, err
-	}
-	labels, err := readEither(filepath.Join(dir, prefix+"-labels-idx1-ubyte"))
+	images, labels, err := readSet(dir, prefix)
 	if err != nil {
 		return Set{}, err
 	}
 	return Decode(images, labels)
+}
+
+// readSet reads the two files of a set, as they are.
+func readSet(dir, prefix string) (images, labels []byte, err error) {
+	if images, err = readEither(filepath.Join(dir, prefix+"-images-idx3-ubyte")); err != nil {
+		return nil, nil, err
+	}
+	labels, err = readEither(filepath.Join(dir, prefix+"-labels-idx1-ubyte"))
+	return images, labels, err
 }
 
 // readEither reads path, or else path.gz.

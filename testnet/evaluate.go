@@ -25,11 +25,11 @@ func (n *Net) Evaluator(ctx context.Context, measure bool) (Evaluator, func(), e
 		return nil, func() {}, nil
 	}
 	if p.Model.Kind != params.ModelExternal {
-		data, err := node.LoadData(n.Manifest.Data, p.Model)
+		test, err := node.LoadTest(n.Manifest.Data, p.Model)
 		if err != nil {
 			return nil, nil, err
 		}
-		e, err := evaluate.New(data.Test, p.Model)
+		e, err := evaluate.New(test, p.Model)
 		return e, func() {}, err
 	}
 	t, err := trainer.Start(ctx, node.TrainerOf(n.Nodes[0].home.Config, n.Nodes[0].app.Worker, nil), p.Model, p.Privacy.Clip)

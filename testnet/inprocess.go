@@ -31,7 +31,13 @@ func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
 		failed: make(chan error, len(n.Nodes)), stopped: make(chan struct{}),
 	}
 	load := sync.OnceValues(func() (mnist.Data, error) { return node.LoadData(n.Manifest.Data, n.Genesis.Params.Model) })
-	share := func(string, params.Model) (mnist.Data, error) { return load() }
+	share := func(_ string, _ params.Model, part mnist.Part) (mnist.Set, error) {
+		whole, err := load()
+		if err != nil {
+			return mnist.Set{}, err
+		}
+		return whole.Train.Part(part)
+	}
 	errs := make([]error, len(n.Nodes))
 	var wg sync.WaitGroup
 	for i := range n.Nodes {

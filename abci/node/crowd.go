@@ -85,7 +85,7 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 		return nil, err
 	}
 	policy := remembered(policyOf(privacy, a.Worker))
-	data = once(data)
+	parts := once(data)
 	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var all []worker.Config
 	for _, f := range files {
@@ -105,7 +105,7 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 		if err != nil {
 			return nil, err
 		}
-		w, err := workerOf(c, one, keys, policy, data, log)
+		w, err := workerOf(c, one, keys, policy, parts, log)
 		if err != nil {
 			return nil, err
 		}
@@ -118,23 +118,22 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 	return all, nil
 }
 
-// once keeps the data that were read last: all of a crowd ask for the same.
-func once(data DataOf) DataOf {
+// once returns parts of the data that were read last, which it keeps: all of a crowd ask for the same.
+func once(data DataOf) PartOf {
 	var mu sync.Mutex
 	var asked string
 	var kept mnist.Data
-	return func(path string, m params.Model) (mnist.Data, error) {
+	return func(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		key := path + "\x00" + m.String()
-		if key == asked {
-			return kept, nil
-		}
-		read, err := data(path, m)
-		if err == nil {
+		if key := path + "\x00" + m.String(); key != asked {
+			read, err := data(path, m)
+			if err != nil {
+				return mnist.Set{}, err
+			}
 			asked, kept = key, read
 		}
-		return read, err
+		return kept.Train.Part(part)
 	}
 }
 

@@ -16,11 +16,48 @@ const EmbeddedData = "embedded"
 // DataOf reads the data of a path for a chain's model, as LoadData does.
 type DataOf func(path string, m params.Model) (mnist.Data, error)
 
+// PartOf reads a part of the training data of a path for a chain's model, as LoadPart does.
+type PartOf func(path string, m params.Model, part mnist.Part) (mnist.Set, error)
+
+// LoadPart reads a part of the training data of LoadData. Of images the rest is never in memory.
+func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
+	switch {
+	case m.Table == nil && embedded(path):
+		return mnist.EmbeddedPart(part)
+	case m.Table == nil && isFolder(path):
+		return mnist.LoadPart(path, part)
+	}
+	d, err := LoadData(path, m)
+	if err != nil {
+		return mnist.Set{}, err
+	}
+	return d.Train.Part(part)
+}
+
+// LoadTest reads the test data of LoadData. Of images it leaves the others where they are.
+func LoadTest(path string, m params.Model) (mnist.Set, error) {
+	switch {
+	case m.Table == nil && embedded(path):
+		return mnist.EmbeddedTest()
+	case m.Table == nil && isFolder(path):
+		return mnist.LoadTest(path)
+	}
+	d, err := LoadData(path, m)
+	return d.Test, err
+}
+
+func embedded(path string) bool { return path == "" || path == EmbeddedData }
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 // LoadData reads the data for a chain's model: of a folder of IDX files, of "" and EmbeddedData
 // the embedded MNIST, and where the model's inputs are a table a CSV file. It fails with
 // inputs.ErrInputs where the one is named and the model takes the other.
 func LoadData(path string, m params.Model) (mnist.Data, error) {
-	if path == "" || path == EmbeddedData {
+	if embedded(path) {
 		if m.Table != nil {
 			return mnist.Data{}, fmt.Errorf("%w: the embedded MNIST are images, and the chain's model wants %s: name a CSV file that has them", inputs.ErrInputs, inputsOf(m))
 		}

@@ -25,7 +25,7 @@ func TestDataOfTheOtherKind(t *testing.T) {
 	ask := func(data string, m params.Model) (int, error) {
 		home := a
 		home.Worker.Data, home.Worker.Parts = data, 2
-		w, err := WorkerOf(c, home, worker.Keys{}, LoadData, func(string, ...any) {})
+		w, err := WorkerOf(c, home, worker.Keys{}, LoadPart, func(string, ...any) {})
 		require.NoError(t, err)
 		f, err := w.Data(worker.Task{Active: 4, Params: params.Params{Model: m}})
 		return f.Len(), err

@@ -79,8 +79,9 @@ type Running struct {
 // Hooks are what a command or a testnet changes in a node. The zero value changes
 // nothing.
 type Hooks struct {
-	// Data reads the training set, once the chain is known. Default LoadData.
-	Data DataOf
+	// Data reads the participant's part of the training data, once the chain is known. Default
+	// LoadPart.
+	Data PartOf
 	// Chain stands between the worker and its chain.
 	Chain func(c worker.Chain, keys worker.Keys) (worker.Chain, error)
 	// GossipRefused is the application's option of that name, for a node that misbehaves.
@@ -96,14 +97,13 @@ type Beside struct {
 	App    AppConfig
 	RPC    string // rpc.laddr of config.toml
 	Logger log.Logger
-	Data   DataOf
 }
 
 // Start runs the node of a home with the application and, where app.toml says
 // so, the worker.
 func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running, error) {
 	if h.Data == nil {
-		h.Data = LoadData
+		h.Data = LoadPart
 	}
 	if err := a.Validate(); err != nil {
 		return nil, fmt.Errorf("app.toml: %w", err)
@@ -185,7 +185,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys
 	r.regossip = make(chan struct{})
 	go func() { r.gossipAgain(ctx); close(r.regossip) }()
 	if h.Beside != nil {
-		if r.beside, err = h.Beside(ctx, Beside{App: a, RPC: c.RPC.ListenAddress, Logger: logger, Data: h.Data}); err != nil {
+		if r.beside, err = h.Beside(ctx, Beside{App: a, RPC: c.RPC.ListenAddress, Logger: logger}); err != nil {
 			r.worker <- err
 			return err
 		}

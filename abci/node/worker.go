@@ -23,7 +23,7 @@ const features = "data/features"
 
 // WorkerOf returns a home's worker: its key, journal, policy, share of the data and
 // source of noise.
-func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data DataOf, log func(string, ...any)) (worker.Config, error) {
+func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data PartOf, log func(string, ...any)) (worker.Config, error) {
 	policy, err := homePolicy(c, a.Worker)
 	if err != nil {
 		return worker.Config{}, err
@@ -31,7 +31,7 @@ func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data DataOf, log 
 	return workerOf(c, a, keys, policy, data, log)
 }
 
-func workerOf(c *config.Config, a AppConfig, keys worker.Keys, policy func(worker.Task) (params.Privacy, error), data DataOf, log func(string, ...any)) (w worker.Config, err error) {
+func workerOf(c *config.Config, a AppConfig, keys worker.Keys, policy func(worker.Task) (params.Privacy, error), data PartOf, log func(string, ...any)) (w worker.Config, err error) {
 	path := InHome(c, a.Worker.KeyFile)
 	w = worker.Config{
 		Keys: keys, Reload: func() (worker.Keys, error) { return LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal), Policy: policy, Log: log,
@@ -49,14 +49,10 @@ func workerOf(c *config.Config, a AppConfig, keys worker.Keys, policy func(worke
 			return mnist.Features{}, fmt.Errorf("%w: worker.data of app.toml is empty, and %d participants train on this chain, each on data of its own: name the folder or the CSV file of yours, or say %q for the embedded MNIST, of which worker.part and worker.parts deal out a share",
 				worker.ErrUnfit, t.Active, EmbeddedData)
 		}
-		set, err := data(a.Worker.Data, t.Params.Model)
+		own, err := data(a.Worker.Data, t.Params.Model, a.Worker.share)
 		if errors.Is(err, inputs.ErrInputs) || errors.Is(err, table.ErrTable) {
 			err = fmt.Errorf("%w: %w", worker.ErrUnfit, err)
 		}
-		if err != nil {
-			return mnist.Features{}, err
-		}
-		part, err := a.Worker.share(set.Train)
 		if err != nil {
 			return mnist.Features{}, err
 		}
@@ -64,7 +60,7 @@ func workerOf(c *config.Config, a AppConfig, keys worker.Keys, policy func(worke
 		if err != nil {
 			return mnist.Features{}, err
 		}
-		return worker.Shard(set.Train, part, t.Params.Model, keep)
+		return worker.Shard(own, nil, t.Params.Model, keep)
 	}
 	if a.Worker.TestSeed != 0 {
 		log("TEST CHAIN ONLY: noise from a known seed gives no privacy", "seed", a.Worker.TestSeed)
@@ -121,14 +117,14 @@ func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
 	}}, nil
 }
 
-// share returns the participant's part of a training set.
-func (w WorkerConfig) share(set mnist.Set) ([]int, error) {
+// share returns the participant's part of training data of these labels. It is a mnist.Part.
+func (w WorkerConfig) share(labels []uint8) ([]int, error) {
 	if w.Partition == PartitionDirichlet {
-		parts, err := mnist.PartitionDirichlet(set.Labels, set.Classes(), w.Parts, w.Alpha, w.PartitionSeed)
+		parts, err := mnist.PartitionDirichlet(labels, mnist.Set{Labels: labels}.Classes(), w.Parts, w.Alpha, w.PartitionSeed)
 		if err != nil {
 			return nil, err
 		}
 		return parts[w.Part], nil
 	}
-	return mnist.PartitionIID(set.Len(), w.Parts, w.PartitionSeed)[w.Part], nil
+	return mnist.PartitionIID(len(labels), w.Parts, w.PartitionSeed)[w.Part], nil
 }

@@ -69,7 +69,7 @@ func TestNobodyTrainsOnMNISTByAccident(t *testing.T) {
 	read := func(data string, members int) error {
 		home := a
 		home.Worker.Data = data
-		w, err := WorkerOf(c, home, worker.Keys{}, func(string, params.Model) (mnist.Data, error) { return mnist.Data{}, errors.New("read") }, func(string, ...any) {})
+		w, err := WorkerOf(c, home, worker.Keys{}, func(string, params.Model, mnist.Part) (mnist.Set, error) { return mnist.Set{}, errors.New("read") }, func(string, ...any) {})
 		require.NoError(t, err)
 		_, err = w.Data(worker.Task{Active: members})
 		return err

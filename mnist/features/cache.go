@@ -1,11 +1,13 @@
 package features
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -22,19 +24,17 @@ import (
 func Cached(folder string, s mnist.Set, progress func(done int)) (mnist.Features, error) {
 	key := Key(s)
 	path := filepath.Join(folder, fmt.Sprintf("%s-%x.bin", Name, key[:16]))
-	if content, err := os.ReadFile(path); err == nil {
-		if x, ok := decodeCache(content, key, s.Len()*Inputs); ok {
-			if progress != nil {
-				progress(s.Len())
-			}
-			return mnist.Features{X: x, Labels: s.Labels, Inputs: Inputs}, nil
+	if x, ok := read(path, key, s.Len()); ok {
+		if progress != nil {
+			progress(s.Len())
 		}
+		return mnist.Features{X: x, Labels: s.Labels, Inputs: Inputs}, nil
 	}
 	f, err := Strokes(s, progress)
 	if err != nil {
 		return mnist.Features{}, err
 	}
-	if err := replace(path, encodeCache(f.X, key)); err != nil {
+	if err := replace(path, f.X, key); err != nil {
 		return mnist.Features{}, fmt.Errorf("features: cache: %w", err)
 	}
 	return f, nil
@@ -52,43 +52,77 @@ func Key(s mnist.Set) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// encodeCache returns the key, the features as little endian float32 values, and the SHA-256 of
-// both.
-func encodeCache(x []float32, key [sha256.Size]byte) []byte {
-	out := append(make([]byte, 0, len(key)+4*len(x)+sha256.Size), key[:]...)
-	for _, v := range x {
-		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+// writeCache writes the key, the features as little endian float32 values, and the SHA-256 of both.
+func writeCache(w io.Writer, x []float32, key [sha256.Size]byte) error {
+	sum := sha256.New()
+	both := io.MultiWriter(w, sum)
+	_, err := both.Write(key[:])
+	var row [4 * Inputs]byte
+	for ; len(x) > 0 && err == nil; x = x[Inputs:] {
+		for i, v := range x[:Inputs] {
+			binary.LittleEndian.PutUint32(row[4*i:], math.Float32bits(v))
+		}
+		_, err = both.Write(row[:])
 	}
-	sum := sha256.Sum256(out)
-	return append(out, sum[:]...)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(sum.Sum(nil))
+	return err
 }
 
-// decodeCache is the inverse of encodeCache. It reports whether the content is whole and made for
-// the key.
-func decodeCache(content []byte, key [sha256.Size]byte, values int) (x []float32, ok bool) {
-	if len(content) != len(key)+4*values+sha256.Size || !bytes.HasPrefix(content, key[:]) {
+// readCache is the inverse of writeCache. It reports whether the file of so many bytes is whole and
+// made for the key.
+func readCache(r io.Reader, size int64, key [sha256.Size]byte, rows int) (x []float32, ok bool) {
+	if size != int64(2*sha256.Size+4*Inputs*rows) {
 		return nil, false
 	}
-	body, sum := content[:len(content)-sha256.Size], content[len(content)-sha256.Size:]
-	if want := sha256.Sum256(body); !bytes.Equal(sum, want[:]) {
+	sum := sha256.New()
+	both := io.TeeReader(r, sum)
+	var head, want [sha256.Size]byte
+	if _, err := io.ReadFull(both, head[:]); err != nil || head != key {
 		return nil, false
 	}
-	x = make([]float32, values)
-	for i := range x {
-		x[i] = math.Float32frombits(binary.LittleEndian.Uint32(body[len(key)+4*i:]))
+	x = make([]float32, 0, Inputs*rows)
+	var row [4 * Inputs]byte
+	for range rows {
+		if _, err := io.ReadFull(both, row[:]); err != nil {
+			return nil, false
+		}
+		for at := 0; at < len(row); at += 4 {
+			x = append(x, math.Float32frombits(binary.LittleEndian.Uint32(row[at:])))
+		}
 	}
-	return x, true
+	_, err := io.ReadFull(r, want[:])
+	return x, err == nil && bytes.Equal(sum.Sum(nil), want[:])
 }
 
-// replace puts content at path in one step. It does not wait for the disk: a file that a power cut
-// leaves half written fails its checksum.
-func replace(path string, content []byte) error {
+// read returns the features of a file, if it is whole and made for the key.
+func read(path string, key [sha256.Size]byte, rows int) (x []float32, ok bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, false
+	}
+	return readCache(bufio.NewReaderSize(f, buffer), info.Size(), key, rows)
+}
+
+const buffer = 1 << 16 // bytes, between a file and its rows
+
+// replace puts a file of features at path in one step. It does not wait for the disk: a file that a
+// power cut leaves half written fails its checksum.
+func replace(path string, x []float32, key [sha256.Size]byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+Name+"-*")
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Close()); err == nil {
+	w := bufio.NewWriterSize(f, buffer)
+	err = writeCache(w, x, key)
+	if err = errors.Join(err, w.Flush(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

@@ -31,7 +31,6 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
-	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/attack"
 )
@@ -58,7 +57,6 @@ func attacked(t *testing.T, rounds uint64) string {
 	require.NoError(t, err)
 	var wg sync.WaitGroup
 	running := make([]*node.Running, len(n.Nodes))
-	data := sync.OnceValues(mnist.Embedded)
 	for i, home := range n.Nodes {
 		require.NoError(t, doc.SaveAs(filepath.Join(home.Home, "config", "genesis.json")))
 		c, a, err := node.Load(home.Home)
@@ -74,7 +72,6 @@ func attacked(t *testing.T, rounds uint64) string {
 				return wrong.Chain(chain, keys)
 			}
 		}
-		h.Data = func(string) (mnist.Data, error) { return data() }
 		wg.Go(func() {
 			r, err := node.Start(c, a, log.NewNopLogger(), h)
 			if err != nil {
@@ -101,10 +98,7 @@ func attacked(t *testing.T, rounds uint64) string {
 // serve runs an explorer of a node.
 func serve(t *testing.T, rpc string) string {
 	t.Helper()
-	s, err := explorer.Open(rpc, explorer.Options{Rate: 1000, Burst: 1000, Evaluate: explorer.On(func(m params.Model) (mnist.Set, error) {
-		d, err := node.LoadData("", m)
-		return d.Test, err
-	})})
+	s, err := explorer.Open(rpc, explorer.Options{Rate: 1000, Burst: 1000, Evaluate: explorer.On(explorer.TestOf(""))})
 	require.NoError(t, err)
 	l, err := explorer.Listen("tcp://127.0.0.1:0")
 	require.NoError(t, err)

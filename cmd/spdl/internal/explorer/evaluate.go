@@ -15,10 +15,7 @@ type TestSet func(m params.Model) (mnist.Set, error)
 
 // TestOf returns what reads the test set of data, as On takes it; of the embedded data for "".
 func TestOf(path string) TestSet {
-	return func(m params.Model) (mnist.Set, error) {
-		d, err := node.LoadData(path, m)
-		return d.Test, err
-	}
+	return func(m params.Model) (mnist.Set, error) { return node.LoadTest(path, m) }
 }
 
 // On returns an Evaluate that measures on a test set, which it reads when it is first

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/abci/node"
-	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/mnist"
 )
 
 // OptionsOf returns the explorer's options by app.toml. Test reads the test set,
@@ -39,10 +37,7 @@ func Beside(ctx context.Context, n node.Beside) (ended <-chan struct{}, err erro
 		return nil, fmt.Errorf("explorer: it reads the node's RPC, and rpc.laddr of config.toml is empty")
 	}
 	logger := n.Logger.With("module", "explorer")
-	o := OptionsOf(n.App, func(m params.Model) (mnist.Set, error) {
-		d, err := n.Data(n.App.Worker.Data, m)
-		return d.Test, err
-	})
+	o := OptionsOf(n.App, TestOf(n.App.Worker.Data))
 	o.Log = logger.Info
 	s, err := Open(reachable(n.RPC), o)
 	if err != nil {

@@ -147,11 +147,11 @@ func measure(ctx context.Context, r *command.Run, f *modelfile.File, dir, progra
 	if f.Card.Model.Kind == params.ModelExternal {
 		return ask(ctx, r, f, dir, program)
 	}
-	data, err := node.LoadData(dir, f.Card.Model)
+	test, err := node.LoadTest(dir, f.Card.Model)
 	if err != nil {
 		return 0, "", err
 	}
-	e, err := evaluate.New(data.Test, f.Card.Model)
+	e, err := evaluate.New(test, f.Card.Model)
 	if err != nil {
 		return 0, "", err
 	}
@@ -160,7 +160,7 @@ func measure(ctx context.Context, r *command.Run, f *modelfile.File, dir, progra
 		tested = dir
 	}
 	measured, err := e.Evaluate(f.Parameters)
-	return measured.Accuracy, tested + ", " + strconv.Itoa(data.Test.Len()) + " test examples", err
+	return measured.Accuracy, tested + ", " + strconv.Itoa(test.Len()) + " test examples", err
 }
 
 // ask starts a trainer and returns what it measures.

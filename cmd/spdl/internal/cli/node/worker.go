@@ -114,7 +114,7 @@ func workers(c *config.Config, a node.AppConfig, logger log.Logger) ([]worker.Co
 	if err != nil {
 		return nil, err
 	}
-	conf, err := node.WorkerOf(c, a, keys, node.LoadData, logger.Info)
+	conf, err := node.WorkerOf(c, a, keys, node.LoadPart, logger.Info)
 	return []worker.Config{conf}, err
 }
 

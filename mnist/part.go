@@ -1,0 +1,95 @@
+package mnist
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Part chooses examples of a training set by its labels: a participant's share, in its order.
+type Part func(labels []uint8) ([]int, error)
+
+// Part copies the examples that a part chooses.
+func (s Set) Part(part Part) (Set, error) {
+	index, err := part(s.Labels)
+	if err != nil {
+		return Set{}, err
+	}
+	return s.Subset(index), nil
+}
+
+// DecodePart returns what [Set.Part] returns of a set that [Decode] reads. It holds one image
+// beside those of the part. It panics where the part names an example that the set does not have.
+//
+// Errors: those of Decode, and the part's.
+func DecodePart(images, labels []byte, part Part) (Set, error) {
+	marks, err := DecodeLabels(labels)
+	if err != nil {
+		return Set{}, err
+	}
+	src, dims, total, err := open(images, magicImages)
+	if err == nil {
+		err = src.holds(total)
+	}
+	if err != nil {
+		return Set{}, fmt.Errorf("images: %w", err)
+	}
+	if dims[0] != len(marks) {
+		return Set{}, fmt.Errorf("%w: %d images, %d labels", ErrMismatch, dims[0], len(marks))
+	}
+	index, err := part(marks)
+	if err != nil {
+		return Set{}, err
+	}
+	own := Set{
+		Images: make([]uint8, len(index)*dims[1]*dims[2]), Labels: make([]uint8, len(index)), Rows: dims[1], Cols: dims[2],
+	}
+	for at, i := range index {
+		own.Labels[at] = marks[i]
+	}
+	if err := own.fill(src, index, dims[0]); err != nil {
+		return Set{}, fmt.Errorf("images: %d elements: %w", total, err)
+	}
+	if err := src.end(total); err != nil {
+		return Set{}, fmt.Errorf("images: %d elements: %w", total, err)
+	}
+	return own, nil
+}
+
+// fill reads n images and keeps those that index names, in its order.
+func (s Set) fill(src *content, index []int, n int) error {
+	order := make([]int, len(index)) // positions of index, by the image that they name
+	for at := range order {
+		order[at] = at
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(index[a], index[b]) })
+	image := make([]uint8, s.Rows*s.Cols)
+	for i := range n {
+		if err := src.fill(image); err != nil {
+			return err
+		}
+		for ; len(order) > 0 && index[order[0]] == i; order = order[1:] {
+			copy(s.Image(order[0]), image)
+		}
+	}
+	return nil
+}
+
+// EmbeddedPart returns a part of the training set of the real MNIST, and nothing of it stays behind.
+func EmbeddedPart(part Part) (Set, error) { return DecodePart(trainImages, trainLabels, part) }
+
+// EmbeddedTest returns the test set of the real MNIST: 10,000 images.
+func EmbeddedTest() (Set, error) { return Decode(testImages, testLabels) }
+
+// LoadPart returns a part of the training set that [Load] reads. It fails as Load does where the
+// training set is missing or damaged.
+func LoadPart(dir string, part Part) (Set, error) {
+	images, labels, err := readSet(dir, "train")
+	if err != nil {
+		return Set{}, err
+	}
+	return DecodePart(images, labels, part)
+}
+
+// LoadTest returns the test set that [Load] reads.
+func LoadTest(dir string) (Set, error) { return loadSet(dir, "t10k") }
