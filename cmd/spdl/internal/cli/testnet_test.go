@@ -103,6 +103,9 @@ func TestTestnetStart(t *testing.T) {
 			require.GreaterOrEqual(t, summary.Heights, uint64(6))
 			require.Greater(t, *summary.TestAccuracy, 0.5)
 			require.Greater(t, summary.PeakRSS, int64(32<<20))
+			if mode != "inprocess" {
+				require.Less(t, summary.PeakRSS, int64(4*110_000_000), "a node holds its own share of the data alone")
+			}
 			dir := temporary(cmd.Env)
 			require.Empty(t, processesUnder(t, dir))
 			left, err := os.ReadDir(dir)
