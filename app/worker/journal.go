@@ -2,11 +2,9 @@ package worker
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spdl/spdl/app"
@@ -34,17 +32,22 @@ func damaged(path string, err error) error {
 type Journal struct {
 	path  string
 	entry entry
-	begun bool // there was no file
-	sworn bool // a person says that nothing is signed for the open round
+	begun bool     // there was no file
+	torn  bool     // the file ended within an entry
+	sworn bool     // a person says that nothing is signed for the open round
+	file  *os.File // to append to, nil where the next entry begins a new file
+	size  int      // of the file, in bytes
 }
 
+// entry is all that a journal says, or what was added to it: the fields that are set.
 type entry struct {
-	ChainID  string  `json:"chain_id"`
-	ID       []byte  `json:"participant_id"`
+	ChainID  string  `json:"chain_id,omitempty"`
+	ID       []byte  `json:"participant_id,omitempty"`
 	Gradient *signed `json:"gradient,omitempty"`
 	// Aggregates are those of one round, one a view.
 	Aggregates []*signed `json:"aggregates,omitempty"`
-	Mechanism  mechanism `json:"mechanism"`
+	// Mechanism, Spent and Signed are set with the gradient.
+	Mechanism *mechanism `json:"mechanism,omitempty"`
 	// Spent is the worker's own ledger: it counts what was signed to be sent, the
 	// chain's what came into a round.
 	Spent []uint64 `json:"spent,omitempty"`
@@ -76,7 +79,11 @@ func NewJournal(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return (&Journal{path: path, entry: entry{New: true}}).save()
+	j := &Journal{path: path}
+	if err := j.begin(entry{New: true}); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return j.Close()
 }
 
 // OpenJournal reads the journal at path or begins one: of the participant of an
@@ -96,11 +103,14 @@ func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	var e entry
-	if err := json.Unmarshal(data, &e); err != nil {
+	if j.sworn = string(bytes.TrimSpace(data)) == "{}"; j.sworn {
+		return j, nil
+	}
+	e, torn, err := readEntries(data)
+	if err != nil {
 		return nil, damaged(path, err)
 	}
-	if j.sworn = string(bytes.TrimSpace(data)) == "{}"; j.sworn || e.New {
+	if j.torn = torn; e.New {
 		return j, nil
 	}
 	if e.ChainID != chainID || string(e.ID) != string(id) {
@@ -111,9 +121,10 @@ func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 }
 
 // lost reports whether the open round may have been signed for without this journal
-// knowing it: there was no file, or the chain counts more gradients than it does.
+// knowing it: there was no file, it ends within an entry, or the chain counts more gradients
+// than it does. An entry that a crash has cut short was not sent, but a copy may be cut short too.
 func (j *Journal) lost(counted uint64) bool {
-	return !j.sworn && (j.begun || counted > j.entry.Signed)
+	return !j.sworn && (j.begun || j.torn || counted > j.entry.Signed)
 }
 
 // gradient returns the gradient signed for a round, or nil, and an error where
@@ -145,10 +156,11 @@ func (j *Journal) spent(chain []uint64) []uint64 {
 // putGradient stores a gradient with the mechanism's state after it and what is
 // spent with it. Counted are the participant's gradients that the chain knows.
 func (j *Journal) putGradient(t *tx.Tx, after privacy.Snapshot, spent []uint64, counted uint64) error {
-	j.entry.Spent, j.entry.Signed = spent, max(j.entry.Signed, counted)+1
-	j.entry.Gradient = &signed{Epoch: t.Gradient.Epoch, Round: t.Gradient.Round, Raw: t.Raw}
-	j.entry.Mechanism = mechanism{app.EncodeParameters(after.Momentum), after.Releases, after.NoiseVariance}
-	return j.save()
+	return j.add(entry{
+		Spent: spent, Signed: max(j.entry.Signed, counted) + 1,
+		Gradient:  &signed{Epoch: t.Gradient.Epoch, Round: t.Gradient.Round, Raw: t.Raw},
+		Mechanism: &mechanism{app.EncodeParameters(after.Momentum), after.Releases, after.NoiseVariance},
+	})
 }
 
 // aggregate returns the aggregate signed for a round and view, or nil. For rounds
@@ -176,49 +188,30 @@ func (j *Journal) decode(s *signed) (*tx.Tx, error) {
 
 func (j *Journal) putAggregate(t *tx.Tx) error {
 	a := t.Aggregate
-	if all := j.entry.Aggregates; len(all) > 0 && (all[0].Epoch != a.Epoch || all[0].Round != a.Round) {
-		j.entry.Aggregates = nil
-	}
-	j.entry.Aggregates = append(j.entry.Aggregates, &signed{Epoch: a.Epoch, Round: a.Round, View: a.View, Raw: t.Raw})
-	return j.save()
+	return j.add(entry{Aggregates: []*signed{{Epoch: a.Epoch, Round: a.Round, View: a.View, Raw: t.Raw}}})
 }
 
-// syncFolder puts on the disk what was renamed into a folder: until then a crash of
-// the machine may bring the file before it back. It is a variable for tests.
-var syncFolder = func(folder string) error {
-	d, err := os.Open(folder)
-	if err != nil {
-		return err
+// with returns an entry with an addition.
+func (e entry) with(added entry) entry {
+	if g := added.Gradient; g != nil {
+		e.Gradient, e.Mechanism, e.Spent, e.Signed = g, added.Mechanism, added.Spent, added.Signed
 	}
-	return errors.Join(d.Sync(), d.Close())
+	for _, s := range added.Aggregates {
+		if all := e.Aggregates; len(all) > 0 && (all[0].Epoch != s.Epoch || all[0].Round != s.Round) {
+			e.Aggregates = nil
+		}
+		e.Aggregates = append(slices.Clip(e.Aggregates), s)
+	}
+	return e
 }
 
-// save replaces the file whole: a crash leaves the old entry or the new one, and
-// once save has returned, the new one.
-func (j *Journal) save() error {
-	if j.path == "" {
-		return nil
-	}
-	data, err := json.Marshal(j.entry)
-	if err != nil {
+// add puts an addition on the disk and then into the journal: where it fails, nothing is to be sent.
+func (j *Journal) add(added entry) error {
+	whole := j.entry.with(added)
+	if err := j.save(whole, added); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(j.path), filepath.Base(j.path)+".*")
-	if err != nil {
-		return fmt.Errorf("journal: %w", err)
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // finds nothing after the rename
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), j.path)
-	}
-	if err == nil {
-		err = syncFolder(filepath.Dir(j.path))
-	}
-	if err != nil {
-		return fmt.Errorf("journal: %w", err)
-	}
+	j.entry = whole
 	return nil
 }
 
@@ -226,7 +219,7 @@ func (j *Journal) save() error {
 // if there is one.
 func (j *Journal) snapshot(epoch uint64) (s privacy.Snapshot, ok bool, err error) {
 	m := j.entry.Mechanism
-	if m.Releases == 0 || j.entry.Gradient == nil || j.entry.Gradient.Epoch != epoch {
+	if m == nil || m.Releases == 0 || j.entry.Gradient == nil || j.entry.Gradient.Epoch != epoch {
 		return s, false, nil
 	}
 	momentum, err := app.DecodeParameters(m.Momentum)

@@ -102,6 +102,7 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 		return err
 	}
 	w.journal = journal
+	defer journal.Close()
 	w.sitOut()
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
@@ -126,7 +127,7 @@ func (w *worker) sitOut() {
 		return
 	}
 	w.sits = &place{w.task.Epoch, w.task.Round}
-	w.Log("no journal, or one that is older than the chain: this worker sits the open round out, for which it may have signed a gradient; "+
+	w.Log("no journal, or one that is older than the chain or ends within an entry: this worker sits the open round out, for which it may have signed a gradient; "+
 		"if it has certainly signed none, stop it, write {} into the journal's file and start it again",
 		"epoch", w.task.Epoch, "round", w.task.Round, "journal", w.Journal, "signed", w.journal.entry.Signed, "participations", w.task.Participant.Participations)
 }

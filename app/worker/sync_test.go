@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"bytes"
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -12,26 +14,140 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// TestJournalIsOnDiskBeforeItsTransactionLeaves: putting an entry syncs the folder
-// after the rename, and fails where that fails.
+// TestJournalIsOnDiskBeforeItsTransactionLeaves: a file that is begun is synced before its rename and its
+// folder after it, an entry that is appended is synced once, and putting one fails where that fails.
 func TestJournalIsOnDiskBeforeItsTransactionLeaves(t *testing.T) {
-	real := syncFolder
-	defer func() { syncFolder = real }()
-	folder := t.TempDir()
-	j, err := OpenJournal(filepath.Join(folder, "journal.json"), apptest.ChainID, []byte{1})
+	file, folder := syncFile, syncFolder
+	defer func() { syncFile, syncFolder = file, folder }()
+	dir := t.TempDir()
+	j, err := OpenJournal(filepath.Join(dir, "journal.json"), apptest.ChainID, []byte{1})
 	require.NoError(t, err)
+	defer j.Close()
 	var synced []string
+	syncFile = func(f *os.File) error {
+		content, err := os.ReadFile(f.Name())
+		if errors.Is(err, os.ErrNotExist) { // renamed
+			content, err = os.ReadFile(j.path)
+		}
+		require.NoError(t, err)
+		require.Equal(t, byte('\n'), content[len(content)-1], "the write comes first")
+		synced = append(synced, "file")
+		return file(f)
+	}
 	syncFolder = func(path string) error {
 		require.FileExists(t, j.path, "the rename comes first")
-		synced = append(synced, path)
-		return real(path)
+		require.Equal(t, dir, path)
+		synced = append(synced, "folder")
+		return folder(path)
 	}
 	gradient, aggregate := apptest.Sign(0, &tx.Gradient{Round: 1}), apptest.Sign(0, &tx.Aggregate{Round: 1})
 	require.NoError(t, j.putGradient(gradient, privacy.Snapshot{}, nil, 0))
-	require.Equal(t, []string{folder}, synced)
+	require.Equal(t, []string{"file", "folder"}, synced)
 	require.NoError(t, j.putAggregate(aggregate))
-	require.Len(t, synced, 2)
+	require.Equal(t, []string{"file", "folder", "file"}, synced)
+
 	broken := errors.New("disk is gone")
-	syncFolder = func(string) error { return broken }
-	require.ErrorIs(t, j.putAggregate(aggregate), broken)
+	syncFile = func(*os.File) error { return broken }
+	next := apptest.Sign(0, &tx.Gradient{Round: 2})
+	require.ErrorIs(t, j.putGradient(next, privacy.Snapshot{}, nil, 0), broken)
+	require.Nil(t, j.file, "what follows begins a new file")
+	none, err := j.gradient(0, 2)
+	require.NoError(t, err)
+	require.Nil(t, none, "it is not to be sent")
+	syncFile, syncFolder = file, func(string) error { return broken }
+	require.ErrorIs(t, j.putGradient(next, privacy.Snapshot{}, nil, 0), broken)
+}
+
+// written returns the file of a journal after each of some entries, and what the journal says then.
+func written(t *testing.T) (files [][]byte, said []entry) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "journal.json")
+	j, err := OpenJournal(path, apptest.ChainID, []byte{1})
+	require.NoError(t, err)
+	defer j.Close()
+	keep := func(err error) {
+		require.NoError(t, err)
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		files, said = append(files, content), append(said, j.entry)
+	}
+	for round := range uint64(3) {
+		after := privacy.Snapshot{Momentum: []float64{float64(round), -1}, Releases: int(round) + 1, NoiseVariance: 2}
+		keep(j.putGradient(apptest.Sign(0, &tx.Gradient{Round: round}), after, []uint64{round, 7}, 0))
+		keep(j.putAggregate(apptest.Sign(0, &tx.Aggregate{Round: round})))
+		keep(j.putAggregate(apptest.Sign(0, &tx.Aggregate{Round: round, View: 2})))
+	}
+	return files, said
+}
+
+// TestTornJournal: a journal that was cut anywhere says what its whole entries say and no more, and that
+// something may be missing; within the first entry it is damaged.
+func TestTornJournal(t *testing.T) {
+	files, said := written(t)
+	whole := files[len(files)-1]
+	path := filepath.Join(t.TempDir(), "journal.json")
+	for cut := range len(whole) + 1 {
+		require.NoError(t, os.WriteFile(path, whole[:cut], 0o600))
+		j, err := OpenJournal(path, apptest.ChainID, []byte{1})
+		if cut < len(files[0]) {
+			require.ErrorIs(t, err, ErrDamaged, "cut at %d", cut)
+			continue
+		}
+		require.NoError(t, err, "cut at %d", cut)
+		n := 0
+		for n+1 < len(files) && len(files[n+1]) <= cut {
+			n++
+		}
+		require.Equal(t, said[n], j.entry, "cut at %d", cut)
+		require.Equal(t, len(files[n]) < cut, j.lost(j.entry.Signed), "cut at %d", cut)
+	}
+	torn, err := OpenJournal(path, apptest.ChainID, []byte{1})
+	require.NoError(t, err)
+	torn.torn = true
+	require.NoError(t, torn.putAggregate(apptest.Sign(0, &tx.Aggregate{Round: 2, View: 3})))
+	require.NoError(t, torn.Close())
+	again, err := OpenJournal(path, apptest.ChainID, []byte{1})
+	require.NoError(t, err)
+	require.Equal(t, torn.entry, again.entry)
+	require.False(t, again.lost(again.entry.Signed), "the file was begun anew")
+}
+
+// TestFlippedJournal: no byte of a journal changes what it says. Where it is not damaged, it ends
+// within an entry: the end of the last line was hit.
+func TestFlippedJournal(t *testing.T) {
+	files, said := written(t)
+	whole := files[len(files)-1]
+	path := filepath.Join(t.TempDir(), "journal.json")
+	for at := range whole {
+		flipped := bytes.Clone(whole)
+		flipped[at] ^= 0x11
+		require.NoError(t, os.WriteFile(path, flipped, 0o600))
+		j, err := OpenJournal(path, apptest.ChainID, []byte{1})
+		if at < len(whole)-1 {
+			require.ErrorIs(t, err, ErrDamaged, "byte %d", at)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, said[len(said)-2], j.entry)
+		require.True(t, j.lost(0))
+	}
+}
+
+// TestJournalIsBegunAnew: its file does not grow for ever, and says the same.
+func TestJournalIsBegunAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.json")
+	j, err := OpenJournal(path, apptest.ChainID, []byte{1})
+	require.NoError(t, err)
+	defer j.Close()
+	momentum := make([]float64, 10_000)
+	for round := range uint64(30) {
+		require.NoError(t, j.putGradient(apptest.Sign(0, &tx.Gradient{Round: round}), privacy.Snapshot{Momentum: momentum, Releases: 1}, nil, 0))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, int64(j.size), info.Size())
+		require.Less(t, j.size, mostJournal+200_000)
+	}
+	again, err := OpenJournal(path, apptest.ChainID, []byte{1})
+	require.NoError(t, err)
+	require.Equal(t, j.entry, again.entry)
 }

@@ -1,7 +1,9 @@
 package worker_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -446,11 +448,14 @@ func TestDamagedJournal(t *testing.T) {
 	require.NoError(t, worker.Run(within(t), newChain(2), conf))
 	good, err := os.ReadFile(conf.Journal)
 	require.NoError(t, err)
-	for _, content := range []string{"", "{", string(good[:len(good)/2]), "[]", strings.Replace(string(good), `"raw":"`, `"raw":"AAAA`, 1)} {
+	first := bytes.IndexByte(good, '\n')
+	no := []byte(`{"chain_id":"` + apptest.ChainID + `","participant_id":"` + base64.StdEncoding.EncodeToString(apptest.Genesis(1, apptest.Params(1)).Participants[0].Id) +
+		`","gradient":{"epoch":0,"round":1,"raw":"AAAA"}}`)
+	for _, content := range []string{"", "{", string(good[:first]), "[]", strings.Replace(string(good), `"raw":"`, `"raw":"AAAA`, 1), string(no)} {
 		require.NoError(t, os.WriteFile(conf.Journal, []byte(content), 0o600))
 		c := newChain(2)
 		c.hold = true
-		if len(content) > len(good) { // a whole file with a gradient that is none
+		if content == string(no) { // a sound file with a gradient that is none
 			c = newChain(3)
 			c.state.Progress.Round = 1
 		}

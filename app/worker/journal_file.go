@@ -1,0 +1,149 @@
+package worker
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+)
+
+// The journal's file has a line for each entry: the checksum of its JSON in hexadecimal digits, a
+// space, the JSON. The first line says all, each further one what was added. A file of JSON alone is
+// one entry.
+
+// mostJournal is the size in bytes from which on the file is begun anew.
+const mostJournal = 1 << 20
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// prefix is the length of what precedes the JSON of a line.
+const prefix = 9
+
+// line returns the line of an entry.
+func (e entry) line() ([]byte, error) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	return append(fmt.Appendf(nil, "%08x %s", crc32.Checksum(text, castagnoli), text), '\n'), nil
+}
+
+var errChecksum = errors.New("checksum does not match")
+
+// readLine reads a line without its end.
+func readLine(line []byte) (e entry, err error) {
+	if len(line) < prefix {
+		return e, fmt.Errorf("%d bytes, want at least %d", len(line), prefix)
+	}
+	text := line[prefix:]
+	if want := fmt.Sprintf("%08x ", crc32.Checksum(text, castagnoli)); string(line[:prefix]) != want {
+		return e, errChecksum
+	}
+	return e, json.Unmarshal(text, &e)
+}
+
+// readEntries returns what the lines of a file say together, and whether the file ends within a line:
+// then the call that wrote it has not returned. That line is left out. Any other line that is not
+// sound is an error, for what it said may have been sent.
+func readEntries(data []byte) (all entry, torn bool, err error) {
+	if bytes.HasPrefix(data, []byte("{")) {
+		return all, false, json.Unmarshal(data, &all)
+	}
+	for n := 0; ; n++ {
+		line, rest, ended := bytes.Cut(data, []byte("\n"))
+		switch {
+		case n == 0 && !ended:
+			return entry{}, false, errors.New("the first entry is not whole")
+		case !ended:
+			return all, len(line) > 0, nil
+		}
+		e, err := readLine(line)
+		switch {
+		case err != nil:
+			return entry{}, false, fmt.Errorf("line %d: %w", n+1, err)
+		case n == 0:
+			all = e
+		default:
+			all = all.with(e)
+		}
+		data = rest
+	}
+}
+
+// syncFile and syncFolder put on the disk what was written to a file, and what was renamed into a
+// folder: until then a crash of the machine may undo it. They are variables for tests.
+var (
+	syncFile   = (*os.File).Sync
+	syncFolder = func(folder string) error {
+		d, err := os.Open(folder)
+		if err != nil {
+			return err
+		}
+		return errors.Join(d.Sync(), d.Close())
+	}
+)
+
+// save appends what was added, or begins the file anew with the whole. Once it has returned, the entry
+// is on the disk; after a crash before that it is there, or the journal ends before it. A file to
+// which an entry could not be written gets no other.
+func (j *Journal) save(whole, added entry) error {
+	switch {
+	case j.path == "":
+		return nil
+	case j.file == nil || j.size >= mostJournal:
+		return errors.Join(j.Close(), j.begin(whole))
+	}
+	line, err := added.line()
+	if err != nil {
+		return err
+	}
+	if _, err = j.file.Write(line); err == nil {
+		err = syncFile(j.file)
+	}
+	if err != nil {
+		return errors.Join(err, j.Close())
+	}
+	j.size += len(line)
+	return nil
+}
+
+// begin replaces the file by one with a single entry, which a crash leaves whole or not begun, and
+// keeps it open.
+func (j *Journal) begin(whole entry) error {
+	line, err := whole.line()
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(j.path), filepath.Base(j.path)+".*")
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(line); err == nil {
+		err = syncFile(f)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), j.path)
+	}
+	if err == nil {
+		err = syncFolder(filepath.Dir(j.path))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // finds nothing after the rename
+		return errors.Join(err, f.Close())
+	}
+	j.file, j.size = f, len(line)
+	return nil
+}
+
+// Close closes the file. The next entry begins a new one.
+func (j *Journal) Close() error {
+	if j.file == nil {
+		return nil
+	}
+	f := j.file
+	j.file = nil
+	return f.Close()
+}
