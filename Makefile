@@ -9,7 +9,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 LDFLAGS := -X github.com/spdl/spdl/abci.Version=$(VERSION)
 LINT    := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2
 FUZZ    ?= 5s
-BENCH   ?= .
+BENCH   ?=
 comma   := ,
 
 .PHONY: help
@@ -76,8 +76,8 @@ sim: ## 1,000 random histories of simulated nets (SEEDS=1000)
 	$(GO) test -count 1 -timeout 30m ./testnet/sim -run Random -seeds $(or $(SEEDS),1000)
 
 .PHONY: bench
-bench: ## benchmarks (BENCH=regexp)
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+bench: ## the kernels beside NumPy, PyTorch and pure Go; with BENCH=regexp the benchmarks of that name
+	@$(if $(BENCH),$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...,.ci/bench)
 
 .PHONY: bench-net
 bench-net: ## round time, CPU and bytes beside an application that only stores (SIZES=4,20 REPEAT=3 FLOOD=1)

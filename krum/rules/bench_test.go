@@ -11,7 +11,7 @@ import (
 func BenchmarkAggregate(b *testing.B) {
 	for _, name := range Names() {
 		for _, w := range []gradients.Width{gradients.Int8, gradients.Int16} {
-			for _, shape := range [][2]int{{30, 101770}, {100, 7850}, {1000, 7850}} {
+			for _, shape := range [][2]int{{30, 101770}, {100, 7850}} {
 				n, d := shape[0], shape[1]
 				b.Run(fmt.Sprintf("rule=%s/width=%v/n=%d/d=%d", name, w, n, d), func(b *testing.B) {
 					rule, err := Lookup(name)
@@ -21,9 +21,6 @@ func BenchmarkAggregate(b *testing.B) {
 					in := Input{N: n, F: (n - 1) / 3, Vectors: generate(w, n, d, 32, 1)}
 					for rule.Denominator(n, in.F, n) == 0 { // the largest that the rule can be computed for
 						in.F--
-					}
-					if err := rule.Feasible(n, in.F, n); err != nil {
-						b.Skip(err)
 					}
 					b.SetBytes(int64(n * d * int(w)))
 					spent := cpuTime()
