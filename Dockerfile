@@ -6,10 +6,12 @@ RUN go mod download
 COPY . .
 ARG VERSION=unknown
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/spdl/spdl/abci.Version=${VERSION}" -o /spdl ./cmd/spdl \
+ && go run ./cmd/spdl/internal/notices /NOTICES.md /NOTICES.txt \
  && mkdir /home-of-spdl
 
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /spdl /usr/local/bin/spdl
+COPY --from=build /src/LICENSE /NOTICES.txt /usr/share/doc/spdl/
 COPY --from=build --chown=65532:65532 /home-of-spdl /spdl
 ENV SPDL_HOME=/spdl
 USER 65532:65532

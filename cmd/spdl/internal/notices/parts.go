@@ -140,10 +140,13 @@ func licences(files []string) ([]string, error) {
 			return nil, err
 		}
 		text := strings.ToLower(strings.Join(strings.Fields(string(data)), ""))
+		three := false // clauses of BSD, of which two are the other licence's
 		for _, m := range marks {
-			if m.mark.MatchString(text) && !(m.licence == "BSD-2-Clause" && found["BSD-3-Clause"]) {
-				found[m.licence] = true
+			if !m.mark.MatchString(text) || m.licence == "BSD-2-Clause" && three {
+				continue
 			}
+			found[m.licence] = true
+			three = three || m.licence == "BSD-3-Clause"
 		}
 	}
 	if len(found) == 0 {
