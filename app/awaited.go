@@ -17,6 +17,11 @@ func (s *State) awaits(p *Participant) bool {
 	return s.contributes(p) && (!s.away(p) || s.history.size%recallEvery == 0)
 }
 
+// Awaits reports whether the open round may close at once only with a participant's gradient.
+func (s *State) Awaits(index uint32) bool {
+	return uint64(index) < uint64(len(s.awaited)) && s.awaited[index]
+}
+
 // Missing returns how many participants the open round still waits for when it has the gradients of
 // the given ones.
 func (s *State) Missing(present []uint32) int {

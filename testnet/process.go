@@ -252,6 +252,9 @@ func (p *Processes) starve(i int) error {
 	return starve(c.cmd.Process.Pid)
 }
 
+// PID returns the id of node i's last process.
+func (p *Processes) PID(i int) int { return p.child(i).cmd.Process.Pid }
+
 func (p *Processes) child(i int) *child {
 	p.mu.Lock()
 	defer p.mu.Unlock()

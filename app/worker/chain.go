@@ -19,6 +19,7 @@ type Task struct {
 	Params      params.Params
 	Participant app.Participant
 	Active      int       // participants: N
+	Unawaited   bool      // the round may close at once without the participant's gradient
 	Model       []float64 // x^(t)
 }
 

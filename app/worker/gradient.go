@@ -19,6 +19,21 @@ const Computed = "gradient computed"
 // errNoGradient means that a trainer of its own gave none, or too late.
 var errNoGradient = errors.New("no gradient")
 
+// errUnawaited means that the round closed without this participant, which it did not wait for.
+var errUnawaited = errors.New("the round closed without this participant")
+
+// hold waits, before anything is signed, for the end of a round that does not wait for this
+// participant, which was away: with the first gradient after each absence epsilon was spent for
+// nothing, because the round had closed when it came. One round in sixteen waits for it. Where the
+// round stays open, it needs the gradient.
+func (w *worker) hold(ctx context.Context) error {
+	moved, err := w.next(ctx, 4*w.Retry)
+	if err == nil && moved {
+		err = errUnawaited
+	}
+	return err
+}
+
 // gradient returns the round's one gradient: from the journal, or computed,
 // signed and put there; nil of the round that the worker sits out.
 func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error) {
@@ -71,15 +86,20 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 
 // make computes the round's gradient and signs it, when it is the worker's turn.
 func (w *worker) make(ctx context.Context, trainer *Trainer, keys Keys) (*tx.Tx, model.Stats, error) {
-	if w.Turns != nil {
-		select {
-		case w.Turns <- struct{}{}:
-			defer func() { <-w.Turns }()
-		case <-ctx.Done():
-			return nil, model.Stats{}, ctx.Err()
-		}
+	if err := w.turn(ctx); err != nil {
+		return nil, model.Stats{}, err
 	}
 	stats, err := w.compute(ctx, trainer)
+	if err == nil && w.task.Unawaited { // others compute meanwhile
+		w.turned()
+		if err := w.hold(ctx); err != nil {
+			return nil, stats, err
+		}
+		if err := w.turn(ctx); err != nil {
+			return nil, stats, err
+		}
+	}
+	defer w.turned()
 	if err != nil {
 		return nil, stats, err
 	}
@@ -94,4 +114,23 @@ func (w *worker) make(ctx context.Context, trainer *Trainer, keys Keys) (*tx.Tx,
 		t.Vouch(keys.VRF.Public().(ed25519.PublicKey), input)
 	}
 	return t, stats, err
+}
+
+// turn waits for the worker's turn among those of its process, and turned ends it.
+func (w *worker) turn(ctx context.Context) error {
+	if w.Turns == nil {
+		return nil
+	}
+	select {
+	case w.Turns <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (w *worker) turned() {
+	if w.Turns != nil {
+		<-w.Turns
+	}
 }

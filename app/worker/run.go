@@ -272,6 +272,8 @@ func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (do
 				return false, err
 			}
 			continue
+		case errors.Is(err, errUnawaited):
+			continue
 		case errors.Is(err, ErrBudget):
 			if !w.Follow {
 				w.Log(err.Error())

@@ -121,7 +121,7 @@ func tiny(worker.Task) (mnist.Features, error) {
 		set.Images = append(set.Images, byte(40*(i%2)), byte(200-40*(i%2)), byte(i))
 		set.Labels = append(set.Labels, byte(i%2))
 	}
-	return worker.Shard(set, apptest.All(16), params.Model{Inputs: 3, Pool: 1, PixelScale: 255}, inputs.Keep{})
+	return worker.Shard(set, apptest.All(16), params.Model{Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255}, inputs.Keep{})
 }
 
 func config(t *testing.T) worker.Config {
@@ -485,6 +485,6 @@ func TestTrainerRefuses(t *testing.T) {
 	p.Privacy.SamplingRate, p.Privacy.Batch = 0, 17
 	_, err = worker.NewTrainer(p, data, privacy.NewTestSource(1))
 	require.ErrorContains(t, err, "fixed batch takes 17")
-	_, err = worker.Shard(mnist.Set{Images: make([]byte, 4), Labels: []byte{0}, Rows: 2, Cols: 2}, []int{0}, params.Model{Inputs: 3, Pool: 1, PixelScale: 255}, inputs.Keep{})
+	_, err = worker.Shard(mnist.Set{Images: make([]byte, 4), Labels: []byte{0}, Rows: 2, Cols: 2}, []int{0}, params.Model{Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255}, inputs.Keep{})
 	require.ErrorContains(t, err, "4 inputs")
 }

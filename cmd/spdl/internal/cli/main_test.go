@@ -17,6 +17,7 @@ import (
 
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/genesis"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // asSPDL makes the test binary spdl itself, and so the nodes that it starts.
@@ -30,7 +31,9 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}
 	for _, e := range os.Environ() { // not the settings of who runs the tests
-		if name, _, _ := strings.Cut(e, "="); strings.HasPrefix(name, "SPDL_") || strings.HasPrefix(name, "CMT_") {
+		if name, _, _ := strings.Cut(e, "="); name == stage.Variable {
+			continue // but which tests they want
+		} else if strings.HasPrefix(name, "SPDL_") || strings.HasPrefix(name, "CMT_") {
 			_ = os.Unsetenv(name)
 		}
 	}
