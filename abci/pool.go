@@ -54,17 +54,19 @@ const (
 // is bounded twice: by its slots, which only admitted senders can fill, and by
 // bytes. It owns the notion of the latest committed state for admission.
 type pool struct {
-	mu      sync.Mutex
-	state   *app.State
-	slots   map[slot]*tx.Tx
-	held    map[[32]byte]*tx.Tx // what is in the slots, by hash
-	order   []slot              // of arrival
-	bytes   int64
-	limit   int64
-	refused map[slot]*tx.Tx // aggregates of the open round whose Delta turned out wrong
-	grown   time.Time       // of the last gradient's arrival
-	now     func() time.Time
-	changed chan struct{} // closed and replaced at every change
+	mu    sync.Mutex
+	state *app.State
+	slots map[slot]*tx.Tx
+	held  map[[32]byte]*tx.Tx // what is in the slots, by hash
+	order []slot              // of arrival
+	// What look shows, in that order. Elements are only ever appended, so that a snapshot shares them.
+	pending, operations []*tx.Tx
+	bytes               int64
+	limit               int64
+	refused             map[slot]*tx.Tx // aggregates of the open round whose Delta turned out wrong
+	grown               time.Time       // of the last gradient's arrival
+	now                 func() time.Time
+	changed             chan struct{} // closed and replaced at every change
 }
 
 func newPool(state *app.State, limit int64, now func() time.Time) *pool {
@@ -101,6 +103,7 @@ func (p *pool) add(t *tx.Tx) (proof *tx.Tx, err error) {
 	}
 	p.slots[at], p.held[t.Hash] = t, t
 	p.order = append(p.order, at)
+	p.show(at)
 	p.bytes += int64(len(t.Raw))
 	if t.Gradient != nil {
 		p.grown = p.now()
@@ -254,6 +257,7 @@ func (p *pool) advance(s *app.State) {
 		p.drop(at)
 	}
 	p.order = kept
+	p.showAll()
 	p.notify()
 }
 
@@ -278,6 +282,7 @@ func (p *pool) refuse(t *tx.Tx) {
 				break
 			}
 		}
+		p.showAll()
 	}
 }
 
@@ -308,16 +313,28 @@ type snapshot struct {
 func (p *pool) look() snapshot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	v := snapshot{state: p.state, grown: p.grown, changed: p.changed}
-	for _, at := range p.order {
-		switch {
-		case !at.ofRound():
-			v.operations = append(v.operations, p.slots[at])
-		case at.Epoch == p.state.Progress.Epoch && at.Round == p.state.Progress.Round:
-			v.pending = append(v.pending, p.slots[at])
-		}
+	return snapshot{
+		state: p.state, grown: p.grown, changed: p.changed,
+		pending: slices.Clip(p.pending), operations: slices.Clip(p.operations),
 	}
-	return v
+}
+
+// show adds what is in a slot to what look shows.
+func (p *pool) show(at slot) {
+	switch {
+	case !at.ofRound():
+		p.operations = append(p.operations, p.slots[at])
+	case at.Epoch == p.state.Progress.Epoch && at.Round == p.state.Progress.Round:
+		p.pending = append(p.pending, p.slots[at])
+	}
+}
+
+// showAll makes what look shows anew, where something has gone.
+func (p *pool) showAll() {
+	p.pending, p.operations = nil, nil
+	for _, at := range p.order {
+		p.show(at)
+	}
 }
 
 // all returns everything that is held, in order of arrival.

@@ -95,10 +95,10 @@ func (t *timings) arrived(x *tx.Tx, v snapshot) {
 	if v.state.Progress.Epoch != g.Epoch || v.state.Progress.Round != g.Round {
 		return
 	}
-	if v.quorate() && m.quorumAt == 0 {
+	if m.quorumAt == 0 && v.quorate() {
 		m.quorumAt = next
 	}
-	if v.whole() && m.whole.IsZero() {
+	if m.whole.IsZero() && v.whole() {
 		m.whole = now
 	}
 }

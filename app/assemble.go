@@ -17,12 +17,7 @@ func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx 
 	if s.Finished() {
 		return nil
 	}
-	byParticipant := make(map[uint32][]*tx.Tx, len(s.Participants))
-	for _, t := range pending {
-		if g := t.Gradient; g != nil && g.Epoch == s.Progress.Epoch && g.Round == s.Progress.Round {
-			byParticipant[g.Participant] = append(byParticipant[g.Participant], t)
-		}
-	}
+	var byParticipant map[uint32][]*tx.Tx // once there is an aggregate to gather for
 	var best []*tx.Tx
 	for _, t := range pending {
 		a := t.Aggregate
@@ -32,11 +27,25 @@ func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx 
 		if uint64(a.View) > s.openViews(height) || s.mayCloseWith(participantsOf(a.Included), height) != nil || s.checkAggregate(t) != nil {
 			continue
 		}
+		if byParticipant == nil {
+			byParticipant = s.gradientsOf(pending)
+		}
 		if block := gather(t, byParticipant); block != nil && (limit <= 0 || size(block) <= limit) {
 			best = block
 		}
 	}
 	return best
+}
+
+// gradientsOf returns the pending gradients of the open round.
+func (s *State) gradientsOf(pending []*tx.Tx) map[uint32][]*tx.Tx {
+	by := make(map[uint32][]*tx.Tx, len(s.Participants))
+	for _, t := range pending {
+		if g := t.Gradient; g != nil && g.Epoch == s.Progress.Epoch && g.Round == s.Progress.Round {
+			by[g.Participant] = append(by[g.Participant], t)
+		}
+	}
+	return by
 }
 
 // Operations picks the operations that may follow a round in the block, as many

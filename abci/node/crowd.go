@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/cometbft/cometbft/config"
 
@@ -110,6 +111,8 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 			return nil, err
 		}
 		w.Turns = turns
+		// What waits for its turn to be sent must not be sent again meanwhile.
+		w.Retry = retryOfCrowd(len(files))
 		all = append(all, w)
 	}
 	if len(all) == 0 || len(all) > gradients.MaxParticipants {
@@ -117,6 +120,9 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 	}
 	return all, nil
 }
+
+// retryOfCrowd returns the pause of each of n workers after a failed call.
+func retryOfCrowd(n int) time.Duration { return time.Duration(500+5*n) * time.Millisecond }
 
 // once returns parts of the data that were read last, which it keeps: all of a crowd ask for the same.
 func once(data DataOf) PartOf {
