@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -84,7 +85,7 @@ func startPeer(b *testing.B, library string) *peer {
 		if err := cmd.Start(); err != nil {
 			b.Fatal(err)
 		}
-		b.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+		b.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
 		p := &peer{in, bufio.NewScanner(out)}
 		if p.out.Scan() {
 			fmt.Printf("peer: %s %s\n", library, p.out.Text())
@@ -101,7 +102,7 @@ func (p *peer) ask(operation string, n, d, times int) (float64, error) {
 	}
 	fmt.Fprintln(p.in, operation, n, d, times)
 	if !p.out.Scan() {
-		return 0, fmt.Errorf("the peer ended: %v", p.out.Err())
+		return 0, fmt.Errorf("the peer ended: %w", cmp.Or(p.out.Err(), io.EOF))
 	}
 	if strings.TrimSpace(p.out.Text()) == "none" {
 		return 0, fmt.Errorf("the peer has no %s", operation)

@@ -71,8 +71,11 @@ func (p points) pairwise() *gradients.Distances {
 }
 
 // mean returns the mean of the selected points. It adds up vectors, each as often as it occurs,
-// rather than points.
+// rather than points. The kernels add up vectors that all occur once.
 func (p points) mean(selected []int) gradients.Fraction {
+	if p.members == nil && haveKernels {
+		return p.subset(selected).columns(middle{to: len(selected)})
+	}
 	return gradients.WeightedMean(p.vectors, p.weights(selected))
 }
 
