@@ -36,7 +36,7 @@ func TestInitCrowd(t *testing.T) {
 	require.Len(t, confs, 9)
 	for k, conf := range confs {
 		p := n.Genesis.Participants[4+k]
-		require.Equal(t, []byte(conf.Keys.Public()), []byte(p.PubKey))
+		require.Equal(t, []byte(conf.Keys.Public()), p.PubKey)
 		require.Empty(t, p.ConsensusKey)
 		require.Equal(t, uint64(2<<16+4+k+1), conf.TestSeed)
 		require.FileExists(t, conf.Journal)

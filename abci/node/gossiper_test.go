@@ -176,10 +176,10 @@ type bench struct {
 
 func gossiping(t *testing.T, peers int) *bench {
 	b := &bench{T: t, gossiper: newGossiper(false, nil), held: &held{state: app.State{Height: 5}}}
-	b.held.g, b.gossiper.flooder, b.gossiper.pool = b.gossiper, b.held, b.held
+	b.held.g, b.flooder, b.pool = b.gossiper, b.held, b.held
 	b.stop = func(p p2p.Peer, _ any) { b.stopped = append(b.stopped, p.ID()) }
 	require.NoError(t, b.Start())
-	t.Cleanup(func() { require.NoError(t, b.gossiper.Stop()) })
+	t.Cleanup(func() { require.NoError(t, b.Stop()) })
 	for range peers {
 		b.join(&fake{Peer: mock.NewPeer(nil), height: 5})
 	}
@@ -189,7 +189,7 @@ func gossiping(t *testing.T, peers int) *bench {
 func (b *bench) join(f *fake) *fake {
 	b.peers = append(b.peers, f)
 	b.AddPeer(f)
-	b.Cleanup(func() { _ = f.Peer.Stop() })
+	b.Cleanup(func() { _ = f.Stop() })
 	return f
 }
 

@@ -102,7 +102,7 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 		return err
 	}
 	w.journal = journal
-	defer journal.Close()
+	defer func() { _ = journal.Close() }() // every entry is on the disk already
 	w.sitOut()
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup

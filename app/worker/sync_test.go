@@ -22,7 +22,7 @@ func TestJournalIsOnDiskBeforeItsTransactionLeaves(t *testing.T) {
 	dir := t.TempDir()
 	j, err := OpenJournal(filepath.Join(dir, "journal.json"), apptest.ChainID, []byte{1})
 	require.NoError(t, err)
-	defer j.Close()
+	defer func() { require.NoError(t, j.Close()) }()
 	var synced []string
 	syncFile = func(f *os.File) error {
 		content, err := os.ReadFile(f.Name())
@@ -64,7 +64,7 @@ func written(t *testing.T) (files [][]byte, said []entry) {
 	path := filepath.Join(t.TempDir(), "journal.json")
 	j, err := OpenJournal(path, apptest.ChainID, []byte{1})
 	require.NoError(t, err)
-	defer j.Close()
+	defer func() { require.NoError(t, j.Close()) }()
 	keep := func(err error) {
 		require.NoError(t, err)
 		content, err := os.ReadFile(path)
@@ -138,7 +138,7 @@ func TestJournalIsBegunAnew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.json")
 	j, err := OpenJournal(path, apptest.ChainID, []byte{1})
 	require.NoError(t, err)
-	defer j.Close()
+	defer func() { require.NoError(t, j.Close()) }()
 	momentum := make([]float64, 10_000)
 	for round := range uint64(30) {
 		require.NoError(t, j.putGradient(apptest.Sign(0, &tx.Gradient{Round: round}), privacy.Snapshot{Momentum: momentum, Releases: 1}, nil, 0))
