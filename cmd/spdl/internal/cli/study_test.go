@@ -78,6 +78,11 @@ func TestWrongStudy(t *testing.T) {
 	require.Contains(t, stdout, "FAILED")
 	require.Contains(t, stdout, "batch normalisation")
 	require.Contains(t, stderr, "breaks its promises")
+	for _, wrong := range []string{"--batch=-5", "--batch=0", "--part=-1", "--part=1", "--parts=0"} {
+		_, stderr, code = spdl(t, "trainer", "check", python, script, wrong)
+		require.Equal(t, 2, code, wrong)
+		require.Contains(t, stderr, "want a batch of at least 1, and a part from 0 to one less than the parts", wrong)
+	}
 	_, stderr, code = spdl(t, "trainer", "check", python, script, "--params", filepath.Join(dir, "none.json"))
 	require.Equal(t, 2, code, stderr)
 	_, stderr, code = spdl(t, "new", dir)

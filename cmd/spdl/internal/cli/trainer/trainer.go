@@ -126,6 +126,9 @@ func runCheck(r *command.Run, o *checkOptions, args []string) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
+	if o.Batch < 1 || o.Part < 0 || o.Part >= o.Parts {
+		return command.Usage(fmt.Errorf("--batch %d, --part %d of --parts %d: want a batch of at least 1, and a part from 0 to one less than the parts", o.Batch, o.Part, o.Parts))
+	}
 	if o.Params == "" {
 		o.Params = filepath.Join(filepath.Dir(script(args)), "params.json")
 	}
