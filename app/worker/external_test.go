@@ -169,3 +169,32 @@ func TestTrainerThatStartsLate(t *testing.T) {
 	require.NoError(t, worker.Run(within(t), c, conf))
 	require.Equal(t, 3, tries)
 }
+
+// renewed is a chain that goes on to its next epoch, which is finished at once, when it is told to.
+type renewed struct {
+	*chain
+	over atomic.Bool
+}
+
+func (r *renewed) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
+	if last != nil && last.Epoch == 0 && r.over.Load() {
+		next := *last
+		next.Epoch, next.Finished = 1, true
+		return &next, nil
+	}
+	return r.chain.Await(ctx, pub, last)
+}
+
+// TestTrainerThatDoesNotStartInAnEpoch: the worker goes on to the next epoch, whose parameters may be what
+// its trainer needs.
+func TestTrainerThatDoesNotStartInAnEpoch(t *testing.T) {
+	c := &renewed{chain: externalChain(2)}
+	conf := externalConfig(t, nil)
+	conf.External = func(context.Context, worker.Task) (worker.Examples, error) {
+		c.over.Store(true)
+		return nil, errors.New("config: no such file")
+	}
+	ctx, cancel := context.WithTimeout(within(t), 5*time.Second)
+	defer cancel()
+	require.NoError(t, worker.Run(ctx, c, conf))
+}

@@ -52,11 +52,16 @@ func (w *worker) builtIn(context.Context) (*Trainer, error) {
 	return trainer, nil
 }
 
-// external returns the trainer of an external model, once its program has started.
+// errEpochOver means that an epoch ended before its trainer had started.
+var errEpochOver = errors.New("the epoch is over")
+
+// external returns the trainer of an external model, once its program has started. It fails with
+// errEpochOver where that does not happen in the epoch: the next may have what the program needs.
 func (w *worker) external(ctx context.Context) (*Trainer, error) {
 	if w.External == nil {
 		return nil, fmt.Errorf("%w: the chain's model is external, and this home names no trainer: set worker.trainer in app.toml, or --trainer", ErrUnfit)
 	}
+	epoch := w.task.Epoch
 	for pause := w.Retry; ; pause = min(2*pause, time.Minute) {
 		examples, err := w.External(ctx, *w.task)
 		if err == nil {
@@ -70,10 +75,13 @@ func (w *worker) external(ctx context.Context) (*Trainer, error) {
 			return nil, ctx.Err()
 		}
 		w.Log("the trainer has not started, it is tried again", "err", err, "after", pause)
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(pause):
+		for again := time.Now().Add(pause); time.Now().Before(again); {
+			if _, err := w.next(ctx, time.Until(again)); err != nil {
+				return nil, err
+			}
+			if w.task.Epoch != epoch || w.task.Finished {
+				return nil, errEpochOver
+			}
 		}
 	}
 }

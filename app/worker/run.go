@@ -244,6 +244,9 @@ func (w *worker) train(ctx context.Context) error {
 	}
 	epoch := w.task.Epoch
 	trainer, err := w.trainer(ctx)
+	if errors.Is(err, errEpochOver) {
+		return w.train(ctx)
+	}
 	if err != nil {
 		return err
 	}
