@@ -205,10 +205,15 @@ func mustMarshal(m marshaler) []byte {
 
 // Encode returns the bytes of everything but the height, which changes with
 // every block while the rest does not.
-func (s *State) Encode() []byte {
+func (s *State) Encode() []byte { return s.encode(s.Model) }
+
+// EncodeRest returns the bytes of Encode without the model, which is kept beside them.
+func (s *State) EncodeRest() []byte { return s.encode(nil) }
+
+func (s *State) encode(model []float64) []byte {
 	d := Document{
 		ChainId: s.ChainID, Params: s.Params, Progress: s.Progress, Participants: s.Participants,
-		Model: s.Model, Velocity: s.Velocity, Closed: s.history.size,
+		Model: model, Velocity: s.Velocity, Closed: s.history.size,
 		Proposals: s.Proposals, Offences: s.Offences, Epochs: s.Epochs,
 	}
 	for i := range s.history.peaks {
@@ -236,7 +241,15 @@ func (d *Document) check() error {
 }
 
 // DecodeState is the inverse of Encode, at a height.
-func DecodeState(height uint64, data []byte) (*State, error) {
+func DecodeState(height uint64, data []byte) (*State, error) { return decodeState(height, data, nil) }
+
+// DecodeRest is the inverse of EncodeRest, at a height, with the model.
+func DecodeRest(height uint64, data []byte, model []float64) (*State, error) {
+	return decodeState(height, data, model)
+}
+
+// decodeState decodes a document that holds its model, or has the given one beside it.
+func decodeState(height uint64, data []byte, model []float64) (*State, error) {
 	if err := leastDocument.Check(data); err != nil {
 		return nil, fmt.Errorf("stored state: %w", err)
 	}
@@ -244,6 +257,7 @@ func DecodeState(height uint64, data []byte) (*State, error) {
 	if err := d.Unmarshal(data); err != nil {
 		return nil, fmt.Errorf("stored state: %w", err)
 	}
+	d.Model = append(d.Model, model...)
 	s := &State{
 		ChainID: d.ChainId, Height: height, Params: d.Params, Progress: d.Progress, Participants: d.Participants,
 		Model: d.Model, Velocity: d.Velocity, history: frontier{size: d.Closed},

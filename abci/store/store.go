@@ -25,6 +25,7 @@ const KeptEvery = 16
 // sort.
 const (
 	prefixState  = 's'
+	prefixBeside = 'b' // the key of the model that the state's document leaves out
 	prefixHeight = 'h'
 	prefixRecord = 'r'
 	prefixModel  = 'm'
@@ -68,45 +69,80 @@ func (s *Store) State() (*app.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return app.DecodeState(binary.BigEndian.Uint64(height), document)
+	at := binary.BigEndian.Uint64(height)
+	beside, err := s.db.Get([]byte{prefixBeside})
+	switch {
+	case err != nil:
+		return nil, err
+	case beside == nil:
+		return app.DecodeState(at, document)
+	}
+	data, err := s.db.Get(beside)
+	if err != nil {
+		return nil, err
+	}
+	model, err := app.DecodeParameters(data)
+	if err != nil {
+		return nil, fmt.Errorf("stored model %X: %w", beside, err)
+	}
+	return app.DecodeRest(at, document, model)
+}
+
+// writes is a batch of this package's keys, which are never empty.
+type writes struct{ dbm.Batch }
+
+func (w writes) put(k, v []byte) {
+	if err := w.Set(k, v); err != nil {
+		panic(err) // only on an empty key or a closed batch
+	}
+}
+
+func (w writes) drop(k []byte) {
+	if err := w.Delete(k); err != nil {
+		panic(err) // as above
+	}
 }
 
 // Save stores a height's outcome. The document is written where it changed: a
 // round closed, or whole is set.
 func (s *Store) Save(out *app.Outcome, whole bool) error {
-	b := s.db.NewBatch()
+	b := writes{s.db.NewBatch()}
 	defer b.Close()
-	put := func(k, v []byte) {
-		if err := b.Set(k, v); err != nil {
-			panic(err) // only on an empty key or a closed batch
-		}
-	}
-	put([]byte{prefixHeight}, binary.BigEndian.AppendUint64(nil, out.State.Height))
-	if whole || out.Changed {
-		put([]byte{prefixState}, out.State.Encode())
-	}
+	b.put([]byte{prefixHeight}, binary.BigEndian.AppendUint64(nil, out.State.Height))
+	b.state(out, whole || out.Changed)
 	if r := out.Record; r != nil {
 		record, err := r.Marshal()
 		if err != nil {
 			return err
 		}
-		put(key(prefixRecord, r.Epoch, r.Round), record)
-		if !ended(out.State) || has(out.State, r.ModelHash) {
-			put(key(prefixModel, r.Epoch, r.Round), app.EncodeParameters(out.State.Model))
-		}
+		b.put(key(prefixRecord, r.Epoch, r.Round), record)
 		if s.Every > 0 && (r.Round+1)%s.Every == 0 {
-			put(key(prefixKept, r.Epoch, r.Round), out.State.Encode())
+			b.put(key(prefixKept, r.Epoch, r.Round), out.State.Encode())
 		}
 		if r.Round >= KeptModels {
-			if err := b.Delete(key(prefixModel, r.Epoch, r.Round-KeptModels)); err != nil {
-				return err
-			}
+			b.drop(key(prefixModel, r.Epoch, r.Round-KeptModels))
 		}
 	}
-	if err := dropModels(b, out.State); err != nil {
-		return err
-	}
+	b.dropModels(out.State)
 	return b.WriteSync()
+}
+
+// state writes the model of a closed round and, where it changed, the document. A model is written
+// once: the document leaves it out and says where it is.
+func (w writes) state(out *app.Outcome, changed bool) {
+	var beside []byte
+	if r := out.Record; r != nil && (!ended(out.State) || has(out.State, r.ModelHash)) {
+		beside = key(prefixModel, r.Epoch, r.Round)
+		w.put(beside, app.EncodeParameters(out.State.Model))
+	}
+	switch {
+	case changed && beside != nil:
+		w.put([]byte{prefixState}, out.State.EncodeRest())
+		w.put([]byte{prefixBeside}, beside)
+	case changed:
+		w.put([]byte{prefixState}, out.State.Encode())
+		w.drop([]byte{prefixBeside})
+	}
 }
 
 // has reports whether the state's model has the hash: it has not where an epoch began
@@ -122,20 +158,17 @@ func ended(s *app.State) bool {
 }
 
 // dropModels keeps of an epoch that has just ended the final model alone.
-func dropModels(b dbm.Batch, s *app.State) error {
+func (w writes) dropModels(s *app.State) {
 	if !ended(s) {
-		return nil
+		return
 	}
 	last := s.Epochs[len(s.Epochs)-1]
 	if last.Rounds == 0 {
-		return nil
+		return
 	}
 	for round := last.Rounds - min(last.Rounds, KeptModels); round < last.Rounds-1; round++ {
-		if err := b.Delete(key(prefixModel, last.Epoch, round)); err != nil {
-			return err
-		}
+		w.drop(key(prefixModel, last.Epoch, round))
 	}
-	return nil
 }
 
 // Record loads a closed round's record, or nil.

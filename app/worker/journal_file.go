@@ -15,7 +15,7 @@ import (
 // one entry.
 
 // mostJournal is the size in bytes from which on the file is begun anew.
-const mostJournal = 1 << 20
+const mostJournal = 256 << 10
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
