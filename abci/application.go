@@ -81,6 +81,7 @@ type Application struct {
 	turns    turns
 	drafts   drafts
 	greatest greatest
+	answers  answers
 	history  proof.History // of what queries prove
 	ready    chan struct{} // closed when state and pool are there
 	once     sync.Once

@@ -162,6 +162,10 @@ func (a *Application) query(req *abcitypes.RequestQuery, r *abcitypes.ResponseQu
 	if !ok {
 		return fmt.Errorf("%w: %q", errUnknownPath, req.Path)
 	}
+	if arg == "" && shared[name] {
+		r.Value, err = a.answers.in(s, name, func() (any, error) { return answer(a, s, "") })
+		return err
+	}
 	body, err := answer(a, s, arg)
 	if err != nil {
 		return err
