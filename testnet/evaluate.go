@@ -2,54 +2,31 @@ package testnet
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/trainer"
-	"github.com/spdl/spdl/mnist/evaluate"
 	"github.com/spdl/spdl/mnist/model"
 )
 
-// Evaluator measures the models of a net.
+// Evaluator measures models under a chain's parameters.
 type Evaluator interface {
-	Evaluate(parameters []float64) (model.Eval, error)
+	Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error)
 }
 
-// Evaluator returns what measures the net's models, and what ends it: the test set of its data or,
-// for an external model, a trainer of its own. It is nil where nothing is to be measured, or the
-// trainer does not evaluate.
-func (n *Net) Evaluator(ctx context.Context, measure bool) (Evaluator, func(), error) {
+// Evaluator returns what measures the net's models: the test set of its data or, for an external
+// model, a trainer of its own. It fails where that trainer does not start. Close it.
+func (n *Net) Evaluator(ctx context.Context) (*node.Evaluator, error) {
+	home := n.Nodes[0]
+	w := home.app.Worker
+	w.Data = n.Manifest.Data
+	e := node.EvaluatorOf(home.home.Config, w)
 	p := n.Genesis.Params
-	if !measure {
-		return nil, func() {}, nil
-	}
 	if p.Model.Kind != params.ModelExternal {
-		test, err := node.LoadTest(n.Manifest.Data, p.Model)
-		if err != nil {
-			return nil, nil, err
-		}
-		e, err := evaluate.New(test, p.Model)
-		return e, func() {}, err
+		return e, nil
 	}
-	t, err := trainer.Start(ctx, node.TrainerOf(n.Nodes[0].home.Config, n.Nodes[0].app.Worker, nil), p.Model, p.Privacy.Clip)
-	if err != nil {
-		return nil, nil, err
+	if _, err := e.Evaluate(ctx, p, make([]float64, p.Model.Dim())); err != nil && !node.Unmeasurable(err) {
+		e.Close()
+		return nil, err
 	}
-	if _, err := t.Evaluate(ctx, make([]float64, p.Model.Dim())); errors.Is(err, trainer.ErrUnmeasured) {
-		t.Close()
-		return nil, func() {}, nil
-	}
-	return trained{ctx, t}, t.Close, nil
-}
-
-// trained is an Evaluator by a trainer.
-type trained struct {
-	ctx     context.Context
-	program *trainer.Trainer
-}
-
-func (t trained) Evaluate(parameters []float64) (model.Eval, error) {
-	e, err := t.program.Evaluate(t.ctx, parameters)
-	return model.Eval{Loss: e.Loss, Accuracy: e.Accuracy}, err
+	return e, nil
 }

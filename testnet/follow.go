@@ -8,6 +8,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 )
 
@@ -42,8 +43,8 @@ type follower struct {
 // that does not answer. The evaluator may be nil: then no accuracy is measured.
 func Follow(ctx context.Context, n *Net, e Evaluator, each func(Round) error) error {
 	f := &follower{poll: 20 * time.Millisecond}
-	for _, node := range n.Nodes {
-		c, err := client.New(node.RPC)
+	for _, x := range n.Nodes {
+		c, err := client.New(x.RPC)
 		if err != nil {
 			return err
 		}
@@ -175,7 +176,16 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 	if err != nil {
 		return r, err
 	}
-	measured, err := e.Evaluate(parameters)
+	p := a.params
+	if epoch > 0 {
+		if p, err = c.Params(ctx); err != nil {
+			return r, err
+		}
+	}
+	measured, err := e.Evaluate(ctx, p, parameters)
+	if node.Unmeasurable(err) {
+		return r, nil
+	}
 	if err != nil {
 		return r, fmt.Errorf("epoch %d round %d: %w", epoch, t, err)
 	}

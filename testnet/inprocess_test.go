@@ -10,9 +10,6 @@ import (
 
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/stretchr/testify/require"
-
-	"github.com/spdl/spdl/abci/node"
-	"github.com/spdl/spdl/mnist/evaluate"
 )
 
 // TestInProcess: four nodes with real p2p learn, are followed to the end, stop,
@@ -26,9 +23,7 @@ func TestInProcess(t *testing.T) {
 	home := t.TempDir()
 	n, err := Init(Manifest{Home: home, Rounds: 8, Seed: 1})
 	require.NoError(t, err)
-	data, err := node.LoadData("", n.Genesis.Params.Model)
-	require.NoError(t, err)
-	e, err := evaluate.New(data.Test, n.Genesis.Params.Model)
+	e, err := n.Evaluator(t.Context())
 	require.NoError(t, err)
 
 	nodes, err := StartInProcess(n, log.NewNopLogger())

@@ -281,8 +281,9 @@ heights = {{ .Retain.Heights }}
 enabled = {{ .Explorer.Enabled }}
 # Keep it on loopback. To show the pages to others, put a proxy with TLS in front.
 laddr = {{ printf "%q" .Explorer.Laddr }}
-# Measure the model after every round on the test set of worker.data. It takes
-# a core some milliseconds a round.
+# Measure the model after every round: on the test set of worker.data, which takes
+# a core some milliseconds a round; an external model by a trainer of its own,
+# which worker.trainer names and which runs beside the worker's.
 eval = {{ .Explorer.Eval }}
 
 [api]

@@ -94,9 +94,10 @@ type Hooks struct {
 
 // Beside is what Hooks.Beside knows of the node.
 type Beside struct {
-	App    AppConfig
-	RPC    string // rpc.laddr of config.toml
-	Logger log.Logger
+	App       AppConfig
+	RPC       string // rpc.laddr of config.toml
+	Logger    log.Logger
+	Evaluator *Evaluator // with the data and the trainer of the worker
 }
 
 // Start runs the node of a home with the application and, where app.toml says
@@ -185,7 +186,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys
 	r.regossip = make(chan struct{})
 	go func() { r.gossipAgain(ctx); close(r.regossip) }()
 	if h.Beside != nil {
-		if r.beside, err = h.Beside(ctx, Beside{App: a, RPC: c.RPC.ListenAddress, Logger: logger}); err != nil {
+		if r.beside, err = h.Beside(ctx, Beside{App: a, RPC: c.RPC.ListenAddress, Logger: logger, Evaluator: EvaluatorOf(c, a.Worker)}); err != nil {
 			r.worker <- err
 			return err
 		}

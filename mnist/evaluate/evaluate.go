@@ -12,7 +12,7 @@ import (
 )
 
 // ErrExternal means that a model is its trainers' to measure.
-var ErrExternal = errors.New("the model is external: a trainer measures it, this program cannot")
+var ErrExternal = errors.New("the model is external, and no trainer is named that measures it")
 
 // Evaluator measures models of one shape on one test set. It is not safe for
 // concurrent use.

@@ -10,9 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/mnist/evaluate"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -34,9 +32,7 @@ func TestByzantineNodes(t *testing.T) {
 		p, err := testnet.StartProcesses(made, binary)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, p.Stop()) }()
-		data, err := node.LoadData("", made.Genesis.Params.Model)
-		require.NoError(t, err)
-		e, err := evaluate.New(data.Test, made.Genesis.Params.Model)
+		e, err := made.Evaluator(t.Context())
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 		defer cancel()

@@ -17,6 +17,10 @@ type spark struct {
 	From, Until    uint64 // rounds
 }
 
+// Across and Down are the size of the picture, with the text of its axes.
+func (s spark) Across() int { return s.Width + 62 }
+func (s spark) Down() int   { return s.Height + 22 }
+
 // sparkOf draws one figure of the points, where it is known.
 func sparkOf(name string, points []Point, of func(Point) *float64) spark {
 	s := spark{Name: name, Width: 300, Height: 60, Lowest: math.Inf(1), Uppest: math.Inf(-1)}
@@ -52,7 +56,8 @@ func sparkOf(name string, points []Point, of func(Point) *float64) spark {
 	return s
 }
 
-// A grid shows the results of the last rounds, with a row per participant and a column per round.
+// A grid shows the results of the last rounds, with a row per participant and a column per round, the
+// newest first: where it does not fit, the oldest are out of view.
 // Colour and sign say the same.
 type grid struct {
 	Width, Height int
@@ -91,7 +96,7 @@ func gridOf(points []Point, all []Standing) grid {
 		}
 		row := gridRow{Standing: st, Y: size * len(g.Rows)}
 		for i, p := range points {
-			c := cell{X: label + size*i, Y: row.Y, Round: p, Class: Selected, Leader: p.Leader == st.Participant, Passed: has(p.Passed, st.Participant) > 0}
+			c := cell{X: label + size*(len(points)-1-i), Y: row.Y, Round: p, Class: Selected, Leader: p.Leader == st.Participant, Passed: has(p.Passed, st.Participant) > 0}
 			switch {
 			case has(p.Refused, st.Participant) > 0:
 				c.Class = Refused

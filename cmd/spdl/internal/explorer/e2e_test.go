@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
@@ -98,7 +99,7 @@ func attacked(t *testing.T, rounds uint64) string {
 // serve runs an explorer of a node.
 func serve(t *testing.T, rpc string) string {
 	t.Helper()
-	s, err := explorer.Open(rpc, explorer.Options{Rate: 1000, Burst: 1000, Evaluate: explorer.On(explorer.TestOf(""))})
+	s, err := explorer.Open(rpc, explorer.Options{Rate: 1000, Burst: 1000, Evaluator: node.EvaluatorOf(config.DefaultConfig(), node.WorkerConfig{})})
 	require.NoError(t, err)
 	l, err := explorer.Listen("tcp://127.0.0.1:0")
 	require.NoError(t, err)
@@ -303,7 +304,8 @@ func TestBrowser(t *testing.T) {
 
 	axe, err := os.ReadFile("testdata/axe.min.js")
 	require.NoError(t, err)
-	for _, path := range []string{"/", "/round/0/20", "/participant/6", "/participant/5", "/participants", "/rounds", "/blocks", "/block/9", "/validators", "/elections", "/model", "/params", "/governance", "/evidence", "/search?q=9", "/nothing"} {
+	paths := []string{"/", "/round/0/20", "/participant/6", "/participant/5", "/participants", "/rounds", "/blocks", "/block/9", "/validators", "/elections", "/model", "/params", "/governance", "/evidence", "/search?q=9", "/nothing"}
+	for _, path := range paths {
 		b.open(base + path)
 		require.NotEqual(t, "hit", b.eval("document.title"), path)
 		require.Equal(t, "undefined", b.eval("typeof window.hit"), path)
@@ -316,6 +318,19 @@ func TestBrowser(t *testing.T) {
 		got := fmt.Sprint(b.eval(`axe.run(document).then(r => JSON.stringify(r.violations.map(v => v.id + ": " + v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).slice(0, 2).join(" | "))))`))
 		require.Equal(t, "[]", got, "axe on %s", path)
 	}
+	// On a telephone nothing scrolls sideways, and what is read out is the same.
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": true})
+	for _, path := range paths {
+		b.open(base + path)
+		wide := b.eval(`JSON.stringify([document.documentElement, ...document.querySelectorAll(".scroll:not(#grid)")].filter(e => e.scrollWidth > Math.min(390, e.clientWidth)).map(e => [e.tagName, e.ariaLabel, e.scrollWidth]))`)
+		require.Equal(t, "[]", wide, "%s at 390 px", path)
+		b.eval(string(axe) + ";1")
+		got := fmt.Sprint(b.eval(`axe.run(document).then(r => JSON.stringify(r.violations.map(v => v.id + ": " + v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).slice(0, 2).join(" | "))))`))
+		require.Equal(t, "[]", got, "axe on %s at 390 px", path)
+	}
+	b.open(base + "/round/0/20")
+	b.shot(filepath.Join(dir, "round-390.png"))
+	b.call("Emulation.clearDeviceMetricsOverride", nil)
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": "dark"}}})
 	b.open(base + "/")
 	b.until("document.querySelectorAll('.uplot canvas').length !== 0")

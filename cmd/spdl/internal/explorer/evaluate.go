@@ -1,43 +1,152 @@
 package explorer
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/evaluate"
+	"github.com/spdl/spdl/app/trainer"
+	"github.com/spdl/spdl/mnist/model"
 )
 
-// Evaluate measures a model's parameters.
-type Evaluate func(m params.Model, parameters []float64) (accuracy, loss float64, err error)
-
-// TestSet reads the test set for a chain's model.
-type TestSet func(m params.Model) (mnist.Set, error)
-
-// TestOf returns what reads the test set of data, as On takes it; of the embedded data for "".
-func TestOf(path string) TestSet {
-	return func(m params.Model) (mnist.Set, error) { return node.LoadTest(path, m) }
+// Evaluator measures a model under a chain's parameters.
+type Evaluator interface {
+	Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error)
 }
 
-// On returns an Evaluate that measures on a test set, which it reads when it is first
-// called. It is not safe for concurrent use.
-func On(test TestSet) Evaluate {
-	var of params.Model
-	var evaluator *evaluate.Evaluator
-	return func(m params.Model, parameters []float64) (accuracy, loss float64, err error) {
-		if m.Kind == params.ModelExternal {
-			return 0, 0, evaluate.ErrExternal
-		}
-		if evaluator == nil || !m.Equal(of) {
-			set, err := test(m)
-			if err != nil {
-				return 0, 0, err
-			}
-			if evaluator, err = evaluate.New(set, m); err != nil {
-				return 0, 0, err
-			}
-			of = m
-		}
-		measured, err := evaluator.Evaluate(parameters)
-		return measured.Accuracy, measured.Loss, err
+// perTick is the largest number of models that are measured before a pause of a poll.
+const perTick = 4
+
+// trainerPause is the time before a trainer that failed is asked again.
+const trainerPause = 10 * time.Second
+
+// evaluating measures the models of closed rounds until ctx ends, beside the looks at the chain: no
+// page waits for it, however long a trainer takes.
+func (t *tail) evaluating(ctx context.Context, poll time.Duration) {
+	if t.evaluator == nil {
+		return
 	}
+	for pause := poll; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		pause = poll
+		for range perTick {
+			if p, ok := t.unmeasured(); !ok {
+				break
+			} else if err := t.measure(ctx, p); err != nil {
+				pause = trainerPause
+				break
+			}
+		}
+	}
+}
+
+// unmeasured returns the newest closed round of the running epoch whose model is to be measured.
+func (t *tail) unmeasured() (p Point, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.beyond != nil && *t.beyond == t.status.Epoch {
+		return p, false
+	}
+	for i := len(t.points) - 1; i >= 0 && t.points[i].Epoch == t.status.Epoch; i-- {
+		if !t.points[i].measured {
+			return t.points[i], true
+		}
+	}
+	return p, false
+}
+
+// errLater means that a model may be measured later.
+var errLater = errors.New("the node did not give the model")
+
+// measure measures the model after a round, and tells the readers. Where the node no longer has the
+// model, or it cannot be measured, the round is not tried again. It fails where a later attempt may
+// succeed.
+func (t *tail) measure(ctx context.Context, p Point) error {
+	measured, err := t.evaluate(ctx, place{p.Epoch, p.Round})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	later := errors.Is(err, errLater) || errors.Is(err, trainer.ErrTrainer)
+	p.measured = !later
+	if err == nil {
+		p.Accuracy, p.Loss = finite(measured.Accuracy), finite(measured.Loss)
+	}
+	t.note(p, err)
+	if later {
+		return err
+	}
+	return nil
+}
+
+// evaluate asks for the model after a round and measures it. A panic is an error, as in look.
+func (t *tail) evaluate(ctx context.Context, at place) (e model.Eval, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	asking, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	state, err := t.source.model(asking, at)
+	if err != nil && !absent(err) {
+		return e, fmt.Errorf("%w: %w", errLater, err)
+	}
+	if err != nil {
+		return e, err
+	}
+	x, err := app.DecodeParameters(state.Parameters)
+	if err != nil {
+		return e, err
+	}
+	t.mu.Lock()
+	running := t.params
+	t.mu.Unlock()
+	return t.evaluator.Evaluate(ctx, running, x)
+}
+
+// note keeps what became of an attempt at a round's model, and why models are not measured.
+func (t *tail) note(p Point, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.IndexFunc(t.points, func(q Point) bool { return q.Epoch == p.Epoch && q.Round == p.Round })
+	if i < 0 {
+		return
+	}
+	t.points[i].Accuracy, t.points[i].Loss, t.points[i].measured = p.Accuracy, p.Loss, p.measured
+	why := ""
+	switch {
+	case err == nil:
+		t.tell(event("measured", t.points[i]))
+	case node.Unmeasurable(err):
+		t.beyond, why = &p.Epoch, "the model is external, and the explorer has no trainer that measures it"
+	case !absent(err):
+		why = "the last attempt failed, as the explorer's log says"
+	}
+	if why != "" && why != t.unknown {
+		t.log("models are not measured", "round", p.Round, "err", err)
+	}
+	t.unknown = why
+	t.looks.Add(1)
+}
+
+// whyUnmeasured says why the explorer shows no accuracy.
+func (t *tail) whyUnmeasured() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.evaluator == nil:
+		return "the operator may start the explorer with evaluation"
+	case t.unknown == "":
+		return "no model has been measured yet"
+	}
+	return t.unknown
 }

@@ -48,6 +48,7 @@ type homePage struct {
 	Names                   map[uint32]string
 	Budget                  float64
 	Mechanism               string
+	Unmeasured              string // why there is no accuracy
 }
 
 func (s *Server) home(r *http.Request) (content, error) {
@@ -60,7 +61,7 @@ func (s *Server) home(r *http.Request) (content, error) {
 		return content{}, err
 	}
 	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
-	b := homePage{Standings: all, Names: map[uint32]string{}, Budget: running.Privacy.Epsilon, Mechanism: running.Privacy.Mechanism}
+	b := homePage{Standings: all, Names: map[uint32]string{}, Budget: running.Privacy.Epsilon, Mechanism: running.Privacy.Mechanism, Unmeasured: s.tail.whyUnmeasured()}
 	for _, st := range all {
 		b.Names[st.Participant] = st.Moniker
 		if st.Alarm == Suspect {

@@ -8,9 +8,9 @@ import (
 	"github.com/spdl/spdl/abci/node"
 )
 
-// OptionsOf returns the explorer's options by app.toml. Test reads the test set,
-// where models are to be measured.
-func OptionsOf(a node.AppConfig, test TestSet) Options {
+// OptionsOf returns the explorer's options by app.toml. The evaluator measures, where models are to
+// be measured.
+func OptionsOf(a node.AppConfig, e Evaluator) Options {
 	o := Options{
 		Rate: a.API.Rate, Burst: a.API.Burst,
 		MaxConnections: a.API.MaxConnections, MaxStreams: a.API.MaxStreams, StreamsPerClient: a.API.StreamsPerClient,
@@ -21,7 +21,7 @@ func OptionsOf(a node.AppConfig, test TestSet) Options {
 		}
 	}
 	if a.Explorer.Eval {
-		o.Evaluate = On(test)
+		o.Evaluator = e
 	}
 	return o
 }
@@ -37,7 +37,7 @@ func Beside(ctx context.Context, n node.Beside) (ended <-chan struct{}, err erro
 		return nil, fmt.Errorf("explorer: it reads the node's RPC, and rpc.laddr of config.toml is empty")
 	}
 	logger := n.Logger.With("module", "explorer")
-	o := OptionsOf(n.App, TestOf(n.App.Worker.Data))
+	o := OptionsOf(n.App, n.Evaluator)
 	o.Log = logger.Info
 	s, err := Open(reachable(n.RPC), o)
 	if err != nil {
@@ -51,6 +51,7 @@ func Beside(ctx context.Context, n node.Beside) (ended <-chan struct{}, err erro
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		defer n.Evaluator.Close()
 		if err := s.Serve(ctx, l); err != nil {
 			logger.Error("explorer stopped", "err", err)
 		}

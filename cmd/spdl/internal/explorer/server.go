@@ -20,8 +20,8 @@ var errNotYet = errors.New("the explorer has not seen the chain yet")
 
 // Options are an explorer's settings. The zero value of a field is its default.
 type Options struct {
-	// Evaluate measures the model after every round. Default: nothing is measured.
-	Evaluate Evaluate
+	// Evaluator measures the model after every round. Default: nothing is measured.
+	Evaluator Evaluator
 	// Hosts are the names it is served under, in lower case, beside addresses and
 	// localhost; "*" is any.
 	Hosts []string
@@ -99,7 +99,7 @@ func New(a Asker, b Blocks, o Options) *Server {
 	o.complete()
 	s := &Server{options: o, source: newSource(a, b), clients: newClients(o), models: newClients(Options{StreamsPerClient: modelsPerClient, MaxStreams: maxModels}), ended: make(chan struct{})}
 	s.last.pages = newKept[string, content](keptPages)
-	s.tail = newTail(s.source, o.Evaluate, o.Log)
+	s.tail = newTail(s.source, o.Evaluator, o.Log)
 	s.handler = s.guard(s.routes())
 	return s
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
@@ -180,10 +181,12 @@ func TestNodeAway(t *testing.T) {
 // TestPanic: what panics while the tail looks does not end the process, and the
 // tail goes on.
 func TestPanic(t *testing.T) {
-	s := New(newFake(6, "x"), nil, Options{Evaluate: func(params.Model, []float64) (float64, float64, error) { panic("unforeseen") }})
-	require.ErrorContains(t, s.tail.look(t.Context()), "unforeseen")
-	s.tail.evaluate = nil
+	s := New(newFake(6, "x"), nil, Options{Evaluator: evaluator(func(context.Context) (model.Eval, error) { panic("unforeseen") })})
 	require.NoError(t, s.tail.look(t.Context()))
+	_, err := s.tail.evaluate(t.Context(), place{0, 3})
+	require.ErrorContains(t, err, "unforeseen")
+	s.source.asker = nil
+	require.ErrorContains(t, s.tail.look(t.Context()), "panic")
 }
 
 // TestAttackerAtAGlance: the pages name who is opposed, in words.

@@ -64,14 +64,11 @@ func pointOf(r *app.Record) Point {
 // what is kept.
 const firstPoints, keptPoints = 256, 1024
 
-// perTick is the largest number of models that are measured between two looks at the chain.
-const perTick = 4
-
 // tail follows the chain for all readers.
 type tail struct {
-	source   *source
-	evaluate Evaluate
-	log      func(string, ...any)
+	source    *source
+	evaluator Evaluator // or nil
+	log       func(string, ...any)
 
 	mu      sync.Mutex
 	status  abci.Status
@@ -80,6 +77,8 @@ type tail struct {
 	failure error // why the last look failed
 	points  []Point
 	readers map[chan []byte]struct{}
+	beyond  *uint64 // the epoch whose models are beyond the evaluator
+	unknown string  // why the last attempt did not measure a model, "" where it did
 
 	epoch, next uint64 // the round to read next
 	passed      passes
@@ -99,12 +98,15 @@ func event(name string, body any) []byte {
 // queued is the number of looks at the chain that a reader may fall behind.
 const queued = 32
 
-func newTail(s *source, e Evaluate, log func(string, ...any)) *tail {
-	return &tail{source: s, evaluate: e, log: log, readers: map[chan []byte]struct{}{}}
+func newTail(s *source, e Evaluator, log func(string, ...any)) *tail {
+	return &tail{source: s, evaluator: e, log: log, readers: map[chan []byte]struct{}{}}
 }
 
 // run looks at the chain until ctx ends.
 func (t *tail) run(ctx context.Context, poll time.Duration) {
+	var evaluating sync.WaitGroup
+	defer evaluating.Wait()
+	evaluating.Go(func() { t.evaluating(ctx, poll) })
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
@@ -175,7 +177,6 @@ func (t *tail) look(ctx context.Context) (err error) {
 		p := pointOf(r)
 		if t.epoch == status.Epoch && t.next+1 == status.Round {
 			p.Epsilon = status.Epsilon
-			t.measure(ctx, &p)
 		} else {
 			p.Epsilon = t.source.epsilonAt(ctx, r.Height)
 		}
@@ -189,7 +190,6 @@ func (t *tail) look(ctx context.Context) (err error) {
 	t.keep(status, fresh)
 	t.passed.add(fresh)
 	t.passed.readBack(ctx, t.source)
-	t.catchUp(ctx)
 	return nil
 }
 
@@ -294,6 +294,9 @@ func (t *tail) read() (events <-chan []byte, end func()) {
 	t.readers[reader] = struct{}{}
 	if t.begun {
 		reader <- event("status", t.status)
+	}
+	if t.failure != nil {
+		reader <- event("node", map[string]bool{"lost": true})
 	}
 	return reader, func() {
 		t.mu.Lock()

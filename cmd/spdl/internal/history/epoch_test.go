@@ -24,7 +24,7 @@ func TestParamsOfTheRound(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, uint64(1), out.State.Progress.Epoch)
 	c := &Chain{state: out.State}
-	r, err := c.measure(out, nil)
+	r, err := c.measure(t.Context(), out, nil)
 	require.NoError(t, err)
 	require.True(t, math.IsNaN(r.wrong))
 	require.Equal(t, "multi-krum", c.params.Rule.Name)

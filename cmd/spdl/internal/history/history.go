@@ -12,8 +12,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
-	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/evaluate"
+	"github.com/spdl/spdl/mnist/model"
 )
 
 // Chain is a chain's history.
@@ -23,8 +22,14 @@ type Chain struct {
 	state  *app.State    // after the last block
 	count  []tally       // by participant
 	params params.Params // of the last epoch that closed a round
-	test   *evaluate.Evaluator
-	tested params.Model // that the evaluator measures
+
+	// unmeasured is why external models were not measured, "" where all of them were.
+	unmeasured string
+}
+
+// Evaluator measures a model under a chain's parameters.
+type Evaluator interface {
+	Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error)
 }
 
 // round is a closed round.
@@ -44,19 +49,19 @@ type tally struct{ included, selected, opposed, led int }
 // and the last.
 const most = 400
 
-// Read replays a source, as an audit does, and measures models on a test set.
-func Read(ctx context.Context, src audit.Source, test func(params.Model) (mnist.Set, error), progress func(audit.Progress)) (*Chain, error) {
-	return read(ctx, src, test, progress, most)
+// Read replays a source, as an audit does, and measures models.
+func Read(ctx context.Context, src audit.Source, e Evaluator, progress func(audit.Progress)) (*Chain, error) {
+	return read(ctx, src, e, progress, most)
 }
 
-func read(ctx context.Context, src audit.Source, test func(params.Model) (mnist.Set, error), progress func(audit.Progress), most int) (*Chain, error) {
+func read(ctx context.Context, src audit.Source, e Evaluator, progress func(audit.Progress), most int) (*Chain, error) {
 	c := new(Chain)
 	var failed error
 	var last *app.Outcome // that closed a round
 	closed, stride := 0, 1
 	keep := func() {
 		var r round
-		r, failed = c.measure(last, test)
+		r, failed = c.measure(ctx, last, e)
 		r.at = float64(closed)
 		c.rounds = append(c.rounds, r)
 	}
@@ -111,7 +116,7 @@ func (c *Chain) add(r *app.Record) {
 }
 
 // measure looks at the state that a round left.
-func (c *Chain) measure(out *app.Outcome, test func(params.Model) (mnist.Set, error)) (round, error) {
+func (c *Chain) measure(ctx context.Context, out *app.Outcome, e Evaluator) (round, error) {
 	s := out.State
 	r := round{Record: *out.Record, wrong: math.NaN(), epsilon: math.NaN()}
 	for _, p := range s.Participants {
@@ -124,24 +129,19 @@ func (c *Chain) measure(out *app.Outcome, test func(params.Model) (mnist.Set, er
 	if hash := app.ModelHash(s.Model); !bytes.Equal(hash[:], r.ModelHash) {
 		return r, nil
 	}
-	if c.test == nil || !c.tested.Equal(c.params.Model) {
-		if c.params.Model.Kind == params.ModelExternal {
-			return r, nil
-		}
-		set, err := test(c.params.Model)
-		if err != nil {
-			return r, err
-		}
-		evaluator, err := evaluate.New(set, c.params.Model)
-		if err != nil {
-			return r, fmt.Errorf("epoch %d: %w", r.Epoch, err)
-		}
-		c.test = evaluator
-		c.tested = c.params.Model
+	if c.unmeasured != "" {
+		return r, nil
 	}
-	measured, err := c.test.Evaluate(s.Model)
+	measured, err := e.Evaluate(ctx, c.params, s.Model)
+	if err != nil && ctx.Err() == nil && c.params.Model.Kind == params.ModelExternal {
+		c.unmeasured = err.Error() // a trainer that failed, or is slow, is not waited for again
+		return r, nil
+	}
+	if err != nil {
+		return r, fmt.Errorf("epoch %d: %w", r.Epoch, err)
+	}
 	r.wrong = 1 - measured.Accuracy
-	return r, err
+	return r, nil
 }
 
 // paramsOf returns the parameters of an epoch, which the block may have ended.

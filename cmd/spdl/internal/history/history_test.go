@@ -10,8 +10,6 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
-	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/evaluate"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -23,9 +21,7 @@ func TestRead(t *testing.T) {
 	}
 	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Rounds: 11, Seed: 5})
 	require.NoError(t, err)
-	data, err := node.LoadData("", n.Genesis.Params.Model)
-	require.NoError(t, err)
-	e, err := evaluate.New(data.Test, n.Genesis.Params.Model)
+	e, err := n.Evaluator(t.Context())
 	require.NoError(t, err)
 	nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
 	require.NoError(t, err)
@@ -42,7 +38,7 @@ func TestRead(t *testing.T) {
 		src, err := audit.OpenHome(c)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, src.Close()) }()
-		h, err := read(t.Context(), src, func(params.Model) (mnist.Set, error) { return data.Test, nil }, nil, most)
+		h, err := read(t.Context(), src, e, nil, most)
 		require.NoError(t, err)
 		require.Nil(t, h.Audit.Divergence)
 		return h

@@ -25,6 +25,9 @@ func (c *Chain) Page(command, version string) ([]byte, error) {
 	about := fmt.Sprintf("Chain %s: %d rounds in heights %d to %d, %d gradients, under %s for f=%d. All of it was executed again from the "+
 		"blocks, and %d signatures of validators were verified.", c.Audit.ChainID, c.Audit.Rounds, c.Audit.First, c.Audit.Last, c.Audit.Gradients,
 		c.params.Rule.Name, c.params.Rule.Byzantine, c.Audit.Signatures)
+	if c.unmeasured != "" {
+		about += " Models were not measured: " + c.unmeasured + "."
+	}
 	var warnings []string
 	if d := c.Audit.Divergence; d != nil {
 		warnings = append(warnings, fmt.Sprintf("THE REPLAY DIVERGES at height %d, and ends there: %s.", d.Height, d.Reason))

@@ -15,9 +15,9 @@ import (
 
 type options struct {
 	command.Node     `mapstructure:",squash"`
+	command.Models   `mapstructure:",squash"`
 	Laddr            string   `mapstructure:"laddr"`
 	Eval             bool     `mapstructure:"eval"`
-	Data             string   `mapstructure:"data"`
 	Hosts            []string `mapstructure:"hosts"`
 	Rate             float64  `mapstructure:"rate"`
 	Burst            int      `mapstructure:"burst"`
@@ -33,6 +33,7 @@ func Command() *cobra.Command {
 		Use:   "explorer",
 		Short: "Serve web pages, and JSON under /v1, about the training of any node",
 		Long: "Serve web pages, and JSON under /v1, about the training of any node. It needs no home and no key, and only reads.\n" +
+			"With --eval it measures models on the data or by the trainer of --home, --data or --trainer.\n" +
 			"A node serves the same by itself with explorer.enabled = true in app.toml.",
 	}, func(r *command.Run, o *options, _ []string) error {
 		logger := log.NewFilter(log.NewTMLogger(log.NewSyncWriter(r.Err)), log.AllowInfo())
@@ -42,7 +43,12 @@ func Command() *cobra.Command {
 		if err := a.Validate(); err != nil {
 			return command.Usage(err)
 		}
-		served := explorer.OptionsOf(a, explorer.TestOf(o.Data))
+		e, err := r.Evaluator(o.Node, o.Models)
+		if err != nil {
+			return err
+		}
+		defer e.Close()
+		served := explorer.OptionsOf(a, e)
 		served.Log = logger.Info
 		address, err := r.Address(o.Node)
 		if err != nil {
@@ -65,7 +71,7 @@ func Command() *cobra.Command {
 	command.NodeFlag(cmd)
 	cmd.Flags().String("laddr", a.Explorer.Laddr, "address to listen on")
 	cmd.Flags().Bool("eval", false, "measure accuracy and loss of the model after every round")
-	cmd.Flags().String("data", "", "folder of IDX files, or CSV file, to measure on (default: the embedded MNIST)")
+	command.ModelFlags(cmd)
 	cmd.Flags().StringSlice("hosts", nil, "names that it is served under, beside addresses and localhost")
 	cmd.Flags().Float64("rate", a.API.Rate, "requests a second of one client")
 	cmd.Flags().Int("burst", a.API.Burst, "requests at once of one client")

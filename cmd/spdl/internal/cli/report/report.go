@@ -14,7 +14,6 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 	cliaudit "github.com/spdl/spdl/cmd/spdl/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
 	"github.com/spdl/spdl/cmd/spdl/internal/history"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/experiment"
@@ -27,7 +26,7 @@ func Command() *cobra.Command {
 		Short: "Join the figures of a folder, or what a chain did, into one HTML file that needs no network",
 		Long: "Join results into one HTML file that needs no network. DIR is a folder of `spdl experiment`, the home of a stopped node, or that\n" +
 			"of a stopped localnet. A chain is replayed from its blocks, as `spdl audit replay` does, and the model of every round is\n" +
-			"measured on the test set of the node's worker.",
+			"measured on the test set of the node's worker, or by its trainer.",
 		Example: "  spdl report build/figures\n  spdl testnet start --home ./net && spdl report ./net",
 		Args:    cobra.ExactArgs(1),
 	}, runReport)
@@ -80,6 +79,8 @@ func chainReport(r *command.Run, dir, home string) (page []byte, found, err erro
 	if err != nil {
 		return nil, nil, err
 	}
+	e := node.EvaluatorOf(c, a.Worker)
+	defer e.Close()
 	version, err := command.Build()
 	if err != nil {
 		return nil, nil, err
@@ -93,7 +94,7 @@ func chainReport(r *command.Run, dir, home string) (page []byte, found, err erro
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	bar := cliaudit.NewBar(r.Err)
-	chain, err := history.Read(r.Context, src, explorer.TestOf(a.Worker.Data), bar.Show)
+	chain, err := history.Read(r.Context, src, e, bar.Show)
 	bar.End()
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted, no page is written")

@@ -20,13 +20,13 @@ type pages struct {
 }
 
 // openPages listens at the explorer's usual address, or where that is taken at another port.
-func (o *startOptions) openPages(n *testnet.Net) (p pages, err error) {
+func (o *startOptions) openPages(n *testnet.Net, e testnet.Evaluator) (p pages, err error) {
 	if !o.Explorer {
 		return p, nil
 	}
 	a := node.DefaultAppConfig()
-	a.Explorer.Eval = !o.NoEval
-	p.server, err = explorer.Open(n.Nodes[0].RPC, explorer.OptionsOf(a, explorer.TestOf(n.Manifest.Data)))
+	a.Explorer.Eval = e != nil
+	p.server, err = explorer.Open(n.Nodes[0].RPC, explorer.OptionsOf(a, e))
 	if err != nil {
 		return p, err
 	}

@@ -127,12 +127,16 @@ type localnet interface {
 
 // run starts the nodes, follows the rounds to the last and stops the nodes, with --stay when ctx ends.
 func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, report *testnet.Reporter) error {
-	e, done, err := n.Evaluator(ctx, !o.NoEval)
+	e, err := n.Evaluator(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
-	pages, err := o.openPages(n)
+	defer e.Close()
+	var measure testnet.Evaluator
+	if !o.NoEval {
+		measure = e
+	}
+	pages, err := o.openPages(n, measure)
 	if err != nil {
 		return err
 	}
@@ -153,7 +157,7 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	pages.serve(follow)
 	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: pages.url()})
 	if err == nil {
-		err = testnet.Follow(follow, n, e, func(r testnet.Round) error {
+		err = testnet.Follow(follow, n, measure, func(r testnet.Round) error {
 			if !r.Past {
 				perturb(follow, r.Round)
 			}
@@ -183,7 +187,7 @@ func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net)
 		return nil
 	}
 	if !r.JSON {
-		fmt.Fprintf(r.Err, "the nodes answer until Ctrl-C: spdl top --node %s\n", n.Nodes[0].RPC)
+		fmt.Fprintf(r.Err, "the nodes answer until Ctrl-C: spdl top --home %s\n", n.Nodes[0].Home)
 	}
 	<-ctx.Done()
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {

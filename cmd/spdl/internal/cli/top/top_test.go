@@ -1,6 +1,7 @@
 package top
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -26,27 +27,77 @@ func TestTopHostile(t *testing.T) {
 		},
 		Spend: []abci.Spend{{Participant: 0, Moniker: hostile, Epsilon: &epsilon, Left: &left, Budget: 2}},
 	}
+	v := &view{Glance: g, Score: score{Why: hostile}, Pace: time.Second}
 	var out strings.Builder
-	require.NoError(t, topText(&out, g))
+	require.NoError(t, draw(&out, v, &screen{}))
 	text := out.String()
 	for _, r := range text {
 		require.True(t, unicode.IsPrint(r) && !unicode.IsMark(r) || r == '\n', "%q in %q", r, text)
 	}
-	require.Equal(t, 10, strings.Count(text, "\n"), text)
+	require.Equal(t, 12, strings.Count(text, "\n"), text)
 	for _, line := range strings.Split(text, "\n") {
-		require.Less(t, len([]rune(line)), 220)
+		require.Less(t, len([]rune(line)), 300)
 	}
 	require.Contains(t, text, "selected, opposed")
 	require.Contains(t, text, "NO ANSWER")
 
 	out.Reset()
-	require.NoError(t, frame(&out, g, true, false))
+	require.NoError(t, draw(&out, v, &screen{out: &out}))
 	require.True(t, strings.HasPrefix(out.String(), homeCursor))
-	require.Equal(t, 1+10+1, strings.Count(out.String(), "\x1b"), "home, a clearing a line, the rest")
+	require.Equal(t, 1+12+1, strings.Count(out.String(), "\x1b"), "home, a clearing a line, the rest")
 }
 
 func TestMeter(t *testing.T) {
 	require.Equal(t, "["+strings.Repeat(".", 20)+"]", meter(0, 0))
 	require.Equal(t, "[##########..........]", meter(50, 100))
 	require.Equal(t, "["+strings.Repeat("#", 20)+"]", meter(1<<40, 3))
+}
+
+// TestManyParticipants: of 130 participants a terminal of 24 lines shows what has room, keys show the
+// others, and s puts the one with trouble first; only a screen with colours has any.
+func TestManyParticipants(t *testing.T) {
+	g := &Glance{Status: abci.Status{Round: 5, Rounds: 9}, Last: &app.Record{Round: 4}}
+	for i := range uint32(130) {
+		g.Standings = append(g.Standings, abci.Standing{Participant: i, Moniker: fmt.Sprintf("node%d.", i)})
+		g.Last.Contributions = append(g.Last.Contributions, app.Contribution{Participant: i, Selected: true, Opposed: i == 117})
+	}
+	v := &view{Glance: g}
+	s := &screen{width: 80, height: 24, colours: true}
+	shown := func(keys ...string) string {
+		var out strings.Builder
+		s.out = &out
+		for _, key := range keys {
+			require.False(t, s.press(key))
+		}
+		require.NoError(t, draw(&out, v, s))
+		require.Equal(t, 23, strings.Count(out.String(), "\n"), "all lines are used, and none scrolls away")
+		return out.String()
+	}
+	first := shown()
+	require.Contains(t, first, "node0.")
+	require.NotContains(t, first, "node117.")
+	require.Contains(t, first, "of 130")
+	require.NotContains(t, first, string(red))
+	require.Contains(t, shown("G"), "node129.")
+	require.Contains(t, shown("g", " "), fmt.Sprintf("node%d.", s.rows))
+	require.NotContains(t, shown("j"), "node0.")
+	trouble := shown("s")
+	require.Less(t, strings.Index(trouble, "node117."), strings.Index(trouble, "node0."))
+	require.Contains(t, trouble, string(red)+"117 ")
+	s.colours = false
+	require.NotContains(t, shown(), "\x1b[31m")
+	require.True(t, s.press("q"))
+	require.True(t, s.press("\x03"))
+}
+
+// TestTimeLeft: the rounds that are left, at the pace of the last ones.
+func TestTimeLeft(t *testing.T) {
+	for text, v := range map[string]*view{
+		"   about 1m30s left, 1.5 s a round": {Glance: &Glance{Status: abci.Status{Round: 40, Rounds: 100}}, Pace: 1500 * time.Millisecond},
+		"   about 3h0m left, 60 s a round":   {Glance: &Glance{Status: abci.Status{Rounds: 180}}, Pace: time.Minute},
+		"   years left":                      {Glance: &Glance{Status: abci.Status{Rounds: 1 << 62}}, Pace: time.Hour},
+		"":                                   {Glance: &Glance{Status: abci.Status{Round: 40, Rounds: 100}}},
+	} {
+		require.Equal(t, text, timeLeft(v))
+	}
 }

@@ -67,6 +67,7 @@
   stream.addEventListener("open", () => { say("live"); });
   stream.addEventListener("error", () => { say("connection lost, trying again"); });
   stream.addEventListener("round", (e) => { extend(JSON.parse(e.data)); refresh(); });
+  stream.addEventListener("measured", (e) => { extend(JSON.parse(e.data)); refresh(); });
   stream.addEventListener("status", refresh);
   stream.addEventListener("node", (e) => { say(JSON.parse(e.data).lost ? "lost: the node does not answer" : "live"); refresh(); });
   addEventListener("resize", () => { for (const c of charts) c.plot.setSize(sizeOf(c.box)); });

@@ -1,0 +1,52 @@
+package command
+
+import (
+	"os"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/trainer"
+)
+
+// Models are the options of a command that measures models.
+type Models struct {
+	Data    string `mapstructure:"data"`
+	Trainer string `mapstructure:"trainer"`
+}
+
+// ModelFlags adds the options of Models.
+func ModelFlags(cmd *cobra.Command) {
+	cmd.Flags().String("data", "", "folder of IDX files, or CSV file, to measure on (default: worker.data of the home, else the embedded MNIST)")
+	cmd.Flags().String("trainer", "", "program, with arguments, that measures an external model (default: worker.trainer of the home)")
+}
+
+// Evaluator returns what measures models: with the data and the trainer of the options or, where
+// they say nothing, of the home. A home that was not asked for need not exist, and does not count
+// where --node names a node. Close it.
+func (r *Run) Evaluator(n Node, o Models) (*node.Evaluator, error) {
+	c, w := config.DefaultConfig(), node.DefaultAppConfig().Worker
+	if r.Named || n.Node == "" {
+		switch home, a, err := r.LoadHome(); {
+		case err == nil:
+			c, w = home, a.Worker
+		case r.Named:
+			return nil, err
+		}
+	}
+	if o.Data != "" {
+		w.Data = o.Data
+	}
+	if o.Trainer != "" {
+		here, err := os.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		w.Trainer, w.TrainerDir = trainer.Argv(o.Trainer), here
+		if err := node.TrainerOf(c, w, nil).Check(); err != nil {
+			return nil, Usage(err)
+		}
+	}
+	return node.EvaluatorOf(c, w), nil
+}

@@ -1,0 +1,109 @@
+package top
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+)
+
+// Glance is what top shows.
+type Glance struct {
+	At          time.Time       `json:"at"`
+	Moniker     string          `json:"moniker"` // of the node
+	Peers       int             `json:"peers"`
+	CatchingUp  bool            `json:"catching_up"`
+	BlockAge    float64         `json:"block_age_s"`
+	Status      abci.Status     `json:"status"`
+	Last        *app.Record     `json:"last_round"` // null before the first is closed
+	Timing      *abci.Timing    `json:"timing"`     // of the last round, null where the node has none
+	Standings   []abci.Standing `json:"participants"`
+	Spend       []abci.Spend    `json:"spend"`
+	Refused     []abci.Refusal  `json:"refused"`               // gradients of the last round that the node did not admit
+	Unreachable string          `json:"unreachable,omitempty"` // why the figures are old
+}
+
+// look asks the node for all that is shown.
+func look(ctx context.Context, c *client.Client) (*Glance, error) {
+	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
+	defer cancel()
+	g := &Glance{At: time.Now()}
+	comet, err := c.RPC().Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+	}
+	g.Moniker, g.CatchingUp = comet.NodeInfo.Moniker, comet.SyncInfo.CatchingUp
+	if at := comet.SyncInfo.LatestBlockTime; at.Unix() > 0 {
+		g.BlockAge = g.At.Sub(at).Seconds()
+	}
+	if net, err := c.RPC().NetInfo(ctx); err == nil {
+		g.Peers = net.NPeers
+	}
+	if g.Status, err = c.Status(ctx); err != nil {
+		return nil, err
+	}
+	if g.Standings, err = c.Reputation(ctx); err != nil {
+		return nil, err
+	}
+	if g.Spend, err = c.Privacy(ctx); err != nil {
+		return nil, err
+	}
+	if g.Status.Round == 0 {
+		return g, nil
+	}
+	r, err := c.RoundOf(ctx, g.Status.Epoch, g.Status.Round-1)
+	var refusal *client.Refusal
+	switch {
+	case errors.As(err, &refusal): // a node after state sync does not hold it
+		return g, nil
+	case err != nil:
+		return nil, err
+	}
+	g.Last = &r
+	if g.Refused, err = c.RefusalsOf(ctx, r.Epoch, r.Round); err != nil && !errors.As(err, &refusal) { // a node of an earlier release has no such path
+		return nil, err
+	}
+	if t, err := c.TimingOf(ctx, r.Epoch, r.Round); err == nil {
+		g.Timing = &t
+	}
+	return g, nil
+}
+
+// paceRounds is the number of rounds over which the pace of a run is taken.
+const paceRounds = 20
+
+// paceOf returns the time between two rounds by the blocks that closed the last ones, 0 where fewer
+// than two are known.
+func paceOf(ctx context.Context, c *client.Client, last *app.Record) time.Duration {
+	if last == nil || last.Round == 0 {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
+	defer cancel()
+	first, err := c.RoundOf(ctx, last.Epoch, last.Round-min(last.Round, paceRounds))
+	if err != nil { // a node after state sync holds fewer
+		return 0
+	}
+	at := func(height uint64) (time.Time, error) {
+		h := int64(height)
+		answer, err := c.RPC().Header(ctx, &h)
+		if err != nil {
+			return time.Time{}, err
+		}
+		return answer.Header.Time, nil
+	}
+	from, err := at(first.Height)
+	if err != nil {
+		return 0
+	}
+	until, err := at(last.Height)
+	if err != nil {
+		return 0
+	}
+	return until.Sub(from) / time.Duration(last.Round-first.Round)
+}

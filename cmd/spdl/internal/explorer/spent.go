@@ -1,0 +1,49 @@
+package explorer
+
+import (
+	"slices"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/privacy/accountant"
+)
+
+// finite returns a number that JSON can write.
+func finite(x float64) *float64 {
+	if x-x != 0 {
+		return nil
+	}
+	return &x
+}
+
+// spentBy returns the largest epsilon of a participant by the end of each of the given rounds, of
+// which the ledger closed the last. It subtracts from the ledger what the later rounds cost. It
+// returns nil without a guarantee.
+func spentBy(priv params.Privacy, people []app.Participant, records []*app.Record) []*float64 {
+	out := make([]*float64, len(records))
+	if len(priv.Cost) == 0 {
+		return out
+	}
+	place, spent := map[uint32]int{}, make([][]uint64, len(people))
+	for i, p := range people {
+		place[p.Index], spent[i] = i, slices.Clone(p.Spent)
+	}
+	for i := len(records) - 1; i >= 0; i-- {
+		epsilon, err := accountant.GreatestEpsilon(spent, priv.Delta)
+		if err != nil {
+			return out
+		}
+		out[i] = finite(epsilon)
+		for _, c := range records[i].Contributions {
+			at, known := place[c.Participant]
+			if !known {
+				continue
+			}
+			s := spent[at]
+			for k := range min(len(s), len(priv.Cost)) {
+				s[k] -= min(s[k], priv.Cost[k])
+			}
+		}
+	}
+	return out
+}
