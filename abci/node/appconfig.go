@@ -121,7 +121,7 @@ func DefaultAppConfig() AppConfig {
 			Trainer: []string{}, TrainerTimeout: trainer.DefaultTimeout, TrustPeriod: 7 * 24 * time.Hour, MaxAge: time.Minute,
 		},
 		Proposal: ProposalConfig{Wait: time.Second, StragglerWait: 250 * time.Millisecond},
-		P2P:      P2PConfig{Gossip: GossipFlood},
+		P2P:      P2PConfig{Gossip: GossipAnnounce},
 		Pool:     PoolConfig{MaxBytes: 256 << 20},
 		Snapshot: SnapshotConfig{Interval: 1000},
 		Explorer: ExplorerConfig{Laddr: "tcp://127.0.0.1:26680"},
