@@ -125,7 +125,7 @@ func (t *tail) note(p Point, err error) {
 	why := ""
 	switch {
 	case err == nil:
-		t.tell(event("measured", t.points[i]))
+		t.scored = append(t.scored, event("measured", t.points[i])...) // goes with the next look
 	case node.Unmeasurable(err):
 		t.beyond, why = &p.Epoch, "the model is external, and the explorer has no trainer that measures it"
 	case !absent(err):
@@ -135,7 +135,6 @@ func (t *tail) note(p Point, err error) {
 		t.log("models are not measured", "round", p.Round, "err", err)
 	}
 	t.unknown = why
-	t.looks.Add(1)
 }
 
 // whyUnmeasured says why the explorer shows no accuracy.

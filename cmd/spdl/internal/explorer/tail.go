@@ -79,11 +79,13 @@ type tail struct {
 	readers map[chan []byte]struct{}
 	beyond  *uint64 // the epoch whose models are beyond the evaluator
 	unknown string  // why the last attempt did not measure a model, "" where it did
+	scored  []byte  // events of models that were measured since the last push
+	counted time.Time
 
 	epoch, next uint64 // the round to read next
 	passed      passes
 
-	looks atomic.Uint64 // number of looks at the chain, including those that failed
+	looks atomic.Uint64 // number of looks at the chain that found news, or after which pages are written again anyway
 }
 
 // event is the text of one event of a stream; "" where the body is no JSON.
@@ -94,6 +96,10 @@ func event(name string, body any) []byte {
 	}
 	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, visible(raw, forJSON))
 }
+
+// pageAge bounds how long an answer is given again while nothing on the chain moves: what a node says
+// of itself may change.
+const pageAge = time.Second
 
 // queued is the number of looks at the chain that a reader may fall behind.
 const queued = 32
@@ -154,7 +160,6 @@ func (t *tail) look(ctx context.Context) (err error) {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	defer t.looks.Add(1)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	status, err := t.source.status(ctx)
@@ -223,6 +228,7 @@ func (t *tail) turn(ctx context.Context, status abci.Status) error {
 	t.params, t.begun = running, true
 	if !begun || another {
 		t.status, t.points = status, past
+		t.looks.Add(1)
 	}
 	return nil
 }
@@ -257,19 +263,26 @@ func (t *tail) past(ctx context.Context, status abci.Status, running params.Para
 func (t *tail) keep(status abci.Status, fresh []Point) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	moved := status.Height != t.status.Height || status.Pending != t.status.Pending
+	moved := status.Height != t.status.Height || status.Pending != t.status.Pending || len(fresh)+len(t.scored) > 0
 	t.status = status
 	t.points = append(t.points, fresh...)
 	if over := len(t.points) - keptPoints; over > 0 {
 		t.points = append([]Point(nil), t.points[over:]...)
 	}
-	if (!moved && len(fresh) == 0) || len(t.readers) == 0 {
+	if moved || time.Since(t.counted) > pageAge {
+		t.counted = time.Now()
+		t.looks.Add(1)
+	}
+	scored := t.scored
+	t.scored = nil
+	if !moved || len(t.readers) == 0 {
 		return
 	}
 	var news []byte // encoded once, and sent to each reader in one piece
 	for _, p := range fresh {
 		news = append(news, event("round", p)...)
 	}
+	news = append(news, scored...)
 	t.tell(append(news, event("status", status)...))
 }
 

@@ -28,6 +28,11 @@ func (s *Server) api(mux *http.ServeMux) {
 		"/v1/participants":           s.answerParticipants,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			look, address := s.tail.looks.Load(), r.URL.RequestURI()
+			if text := s.written.get(look, address); text != nil {
+				writeText(w, http.StatusOK, text)
+				return
+			}
 			ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 			defer cancel()
 			body, err := answer(r.WithContext(ctx))
@@ -35,7 +40,7 @@ func (s *Server) api(mux *http.ServeMux) {
 				s.fail(w, r, err)
 				return
 			}
-			writeJSON(w, http.StatusOK, body)
+			s.written.put(look, address, writeJSON(w, http.StatusOK, body))
 		})
 	}
 	mux.HandleFunc("/v1/models/{round}", s.answerModel)
@@ -51,17 +56,23 @@ func (s *Server) api(mux *http.ServeMux) {
 	})
 }
 
-// writeJSON answers with a value. encoding/json keeps <, > and & out, and what
+// writeJSON answers with a value, and returns the text. encoding/json keeps <, > and & out, and what
 // does not print is escaped: the answer is safe to look at.
-func writeJSON(w http.ResponseWriter, code int, value any) {
+func writeJSON(w http.ResponseWriter, code int, value any) []byte {
 	body, err := json.Marshal(value)
 	if err != nil {
 		http.Error(w, `{"error":"the answer cannot be written"}`, http.StatusInternalServerError)
-		return
+		return nil
 	}
+	text := append(visible(body, forJSON), '\n')
+	writeText(w, code, text)
+	return text
+}
+
+func writeText(w http.ResponseWriter, code int, json []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = w.Write(append(visible(body, forJSON), '\n'))
+	_, _ = w.Write(json)
 }
 
 // answerRounds returns the last rounds of the history, oldest first: ?limit= of

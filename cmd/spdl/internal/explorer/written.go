@@ -5,7 +5,7 @@ import "sync"
 // writtenBytes bounds the pages that are kept between two looks at the chain.
 const writtenBytes = 8 << 20
 
-// written caches the pages that were written since the last look at the chain. However many clients
+// written caches the pages and answers that were written since the last look at the chain. However many clients
 // ask, a page is written at most once per look.
 type written struct {
 	mu    sync.Mutex
