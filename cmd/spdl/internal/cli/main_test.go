@@ -187,6 +187,9 @@ func TestExitCodes(t *testing.T) {
 		require.Contains(t, stderr, c.says, "spdl %s", c.args)
 		if code != 0 {
 			require.Empty(t, stdout, "spdl %s: data goes to stdout, faults do not", c.args)
+			if !strings.Contains(c.args, "--output") {
+				requireErrorInJSON(t, "-o json "+c.args, c.code)
+			}
 		} else {
 			require.NotEmpty(t, stdout, "spdl %s", c.args)
 		}

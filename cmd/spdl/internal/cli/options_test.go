@@ -83,17 +83,22 @@ func TestErrorsInJSON(t *testing.T) {
 		"experiment reputatoin -o json":               2,
 		"verify participant --trust-height x -o json": 2,
 	} {
-		stdout, stderr, code := spdl(t, strings.Fields(args)...)
-		require.Equal(t, exit, code, args)
-		require.Empty(t, stdout, args)
-		var said struct {
-			Error string
-			Exit  int
-		}
-		require.NoError(t, json.Unmarshal([]byte(stderr), &said), "%s: %s", args, stderr)
-		require.Equal(t, exit, said.Exit, args)
-		require.NotEmpty(t, said.Error, args)
+		requireErrorInJSON(t, args, exit)
 	}
+}
+
+func requireErrorInJSON(t *testing.T, args string, exit int) {
+	t.Helper()
+	stdout, stderr, code := spdl(t, strings.Fields(args)...)
+	require.Equal(t, exit, code, args)
+	require.Empty(t, stdout, args)
+	var said struct {
+		Error string
+		Exit  int
+	}
+	require.NoError(t, json.Unmarshal([]byte(stderr), &said), "%s: %s", args, stderr)
+	require.Equal(t, exit, said.Exit, args)
+	require.NotEmpty(t, said.Error, args)
 }
 
 func TestDidYouMean(t *testing.T) {
