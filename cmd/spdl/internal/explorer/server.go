@@ -33,7 +33,7 @@ type Options struct {
 	// or pageShare more than its streams; MaxStreams the event streams among them,
 	// 256; StreamsPerClient those of one client, 64.
 	MaxConnections, MaxStreams, StreamsPerClient int
-	// Poll is the time between two looks at the chain, 500 ms: answers are written once a look, and
+	// Poll is the time between two looks at the chain, a second: answers are written once a look, and
 	// streams hear of all rounds between two looks in one piece.
 	Poll time.Duration
 	// Log takes what the operator should know. Default: nothing.
@@ -54,7 +54,7 @@ func (o *Options) complete() {
 	fill(&o.MaxStreams, 256)
 	fill(&o.StreamsPerClient, 64)
 	if o.Poll <= 0 {
-		o.Poll = 500 * time.Millisecond
+		o.Poll = time.Second
 	}
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
