@@ -100,6 +100,38 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 	}
 }
 
+// OutputOf reads from a proof what Verify finds proved, and nothing from what is no proof.
+func TestOutputOf(t *testing.T) {
+	input := leader.Input(chain, 0, 7, make([]byte, 32))
+	proof := leader.Prove(key(0), input)
+	want, err := leader.Verify(public(0), input, proof)
+	require.NoError(t, err)
+	got, ok := leader.OutputOf(proof)
+	require.True(t, ok)
+	require.Equal(t, want, got)
+	for _, none := range [][]byte{nil, proof[:leader.ProofSize-1], append(proof[:leader.ProofSize:leader.ProofSize], 0)} {
+		_, ok := leader.OutputOf(none)
+		require.False(t, ok, "%d bytes", len(none))
+	}
+}
+
+// The proof of possession of a key is for one chain and one signing key, and no round's proof.
+func TestPossession(t *testing.T) {
+	input := leader.PossessionInput(chain, public(1))
+	proof := leader.Prove(key(0), input)
+	_, err := leader.Verify(public(0), input, proof)
+	require.NoError(t, err)
+	for name, other := range map[string][]byte{
+		"another chain":       leader.PossessionInput("other", public(1)),
+		"another signing key": leader.PossessionInput(chain, public(2)),
+		"a round":             leader.Input(chain, 0, 0, public(1)),
+		"a boundary moved":    leader.PossessionInput(chain+string(public(1)[:1]), public(1)[1:]),
+	} {
+		_, err := leader.Verify(public(0), other, proof)
+		require.ErrorIs(t, err, leader.ErrProof, name)
+	}
+}
+
 func TestCheckKey(t *testing.T) {
 	require.NoError(t, leader.CheckKey(public(0)))
 	for name, bad := range map[string][]byte{
