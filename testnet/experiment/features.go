@@ -15,6 +15,7 @@ var features = Experiment{
 	Name:  "features",
 	Title: "Features: the default preset, on strokes, beside pixels; clean and under every attack of f, and Dirichlet data",
 	Reads: "clean accuracy is from the least to the greatest of the seeds, the worst that of any attack and seed",
+	wide:  true,
 	cells: func(o Options) ([]Cell, error) {
 		sizes := []int{4, 10, gridNodes}
 		if o.Quick {
