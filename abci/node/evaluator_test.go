@@ -2,7 +2,6 @@ package node
 
 import (
 	"errors"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,15 +11,13 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/trainer"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // TestEvaluatorByTrainer: an external model is measured by the trainer that the home names, a failed
 // one starts again, and without a trainer the model is beyond measuring.
 func TestEvaluatorByTrainer(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
+	python := stage.Tool(t, "python3")
 	study, err := filepath.Abs("../../app/trainer/testdata/study.py")
 	require.NoError(t, err)
 	p := params.Params{Privacy: params.Privacy{Clip: 1}, Model: params.Model{

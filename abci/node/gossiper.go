@@ -240,9 +240,7 @@ func (g *gossiper) hear(from p2p.Peer, m *Gossip) {
 		}
 	}
 	g.count(metrics.ReceivedAnnouncement, m.Size())
-	g.mu.Lock()
-	box := g.boxes[from.ID()]
-	g.mu.Unlock()
+	box := g.box(from.ID())
 	if box == nil {
 		return // it is gone already
 	}
@@ -260,6 +258,16 @@ func (g *gossiper) hear(from p2p.Peer, m *Gossip) {
 	for _, h := range lists[3] {
 		g.ask(g.wanted.lacked(from.ID(), h))
 	}
+	if g.box(from.ID()) == nil { // it went meanwhile: RemovePeer could not forget what was noted after it
+		g.ask(g.wanted.gone(from.ID()))
+	}
+}
+
+// box returns the outbox of a peer, nil for one that is gone.
+func (g *gossiper) box(id p2p.ID) *outbox {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.boxes[id]
 }
 
 // announced notes what a peer has, or sends, and asks for what this node has not got.
@@ -289,9 +297,7 @@ func (g *gossiper) ask(asks []ask) {
 		lists[a.peer] = append(lists[a.peer], a)
 	}
 	for peer, list := range lists {
-		g.mu.Lock()
-		box := g.boxes[peer]
-		g.mu.Unlock()
+		box := g.box(peer)
 		for len(list) > 0 {
 			part := list[:min(len(list), maxHashes)]
 			list = list[len(part):]

@@ -27,6 +27,7 @@ type held struct {
 	refuses bool
 	syncing bool
 	flooded []p2p.ID
+	looked  func() // if not nil, runs each time that a transaction is looked for
 }
 
 func (h *held) FilterMsgBytes(byte, p2p.Peer, []byte) error { return nil }
@@ -49,6 +50,12 @@ func (h *held) State() *app.State {
 }
 
 func (h *held) Held(of [32]byte) *tx.Tx {
+	h.mu.Lock()
+	looked := h.looked
+	h.mu.Unlock()
+	if looked != nil {
+		looked()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, t := range h.txs {
@@ -326,6 +333,23 @@ func TestGossipAsks(t *testing.T) {
 	b.tells(late, Gossip{Sending: y.Hash[:], Have: make([]byte, 32*maxHashes)})
 	require.Empty(t, b.stopped, "no race and no withholding breaks the protocol")
 	require.Equal(t, map[string]int64{"new": int64(len(x.Raw)), "refused": int64(len(y.Raw)), "announcement": b.Received()["announcement"]}, b.Received())
+}
+
+// TestGossipForgetsAPeer: nothing is wanted of a peer that goes, not even where it goes while its
+// announcement is read.
+func TestGossipForgetsAPeer(t *testing.T) {
+	b := gossiping(t, 2)
+	peer, other := b.peers[0], b.peers[1]
+	x := gradient(1)
+	b.tells(peer, Gossip{Have: x.Hash[:]})
+	b.RemovePeer(peer, "gone")
+	require.Empty(t, b.wanted.of)
+	require.Empty(t, b.wanted.peers)
+	var once sync.Once
+	b.held.set(func() { b.held.looked = func() { once.Do(func() { b.RemovePeer(other, "gone") }) } })
+	b.tells(other, Gossip{Have: x.Hash[:], Sending: x.Hash[:]})
+	require.Empty(t, b.wanted.of)
+	require.Empty(t, b.wanted.peers)
 }
 
 // TestGossipBreaches: lists that are no hashes or too long, and a transaction that cannot be decoded,
