@@ -11,29 +11,34 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Load reads a JSON file of parameters, as spdl query params prints them. Unknown fields are
-// refused: a misspelt one must not become its zero value.
-func Load(file string) (p params.Params, err error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return p, err
-	}
-	if err := DecodeStrict(data, &p); err != nil {
-		return p, fmt.Errorf("%s: %w", file, err)
-	}
-	return p, nil
-}
+// maxFile is the greatest size of a file of parameters, bytes. That of the largest model that the
+// parameters allow is smaller.
+const maxFile = 1 << 20
+
+// Load reads a JSON file of parameters, as spdl query params prints them.
+func Load(file string) (params.Params, error) { return load[params.Params](file) }
 
 // LoadModel reads a JSON file of a model, as parameters have it.
-func LoadModel(file string) (m params.Model, err error) {
-	data, err := os.ReadFile(file)
+func LoadModel(file string) (params.Model, error) { return load[params.Model](file) }
+
+// load reads a JSON file. Unknown fields are refused: a misspelt one must not become its zero value.
+func load[T any](file string) (value T, err error) {
+	f, err := os.Open(file)
 	if err != nil {
-		return m, err
+		return value, err
 	}
-	if err := DecodeStrict(data, &m); err != nil {
-		return m, fmt.Errorf("%s: %w", file, err)
+	defer func() { err = errors.Join(err, f.Close()) }()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return value, err
 	}
-	return m, nil
+	if len(data) > maxFile {
+		return value, fmt.Errorf("%s: more than %d bytes", file, maxFile)
+	}
+	if err := DecodeStrict(data, &value); err != nil {
+		return value, fmt.Errorf("%s: %w", file, err)
+	}
+	return value, nil
 }
 
 // DecodeStrict decodes one JSON value without unknown fields.

@@ -1,0 +1,37 @@
+package preset
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestLoad: what spdl query params prints is read as it was, and a file is refused that has an unknown
+// field, a second value, or no end.
+func TestLoad(t *testing.T) {
+	write := func(text []byte) string {
+		file := filepath.Join(t.TempDir(), "params.json")
+		require.NoError(t, os.WriteFile(file, text, 0o600))
+		return file
+	}
+	model, err := LoadModel(write([]byte(`{"kind": "softmax", "inputs": 784}`)))
+	require.NoError(t, err)
+	require.Equal(t, uint32(784), model.Inputs)
+	for want, text := range map[string][]byte{
+		`unknown field "inptus"`:    []byte(`{"inptus": 784}`),
+		"more than one JSON value": []byte(`{}{}`),
+		"more than 1048576 bytes":  append([]byte("{}"), bytes.Repeat([]byte{' '}, 1<<20)...),
+	} {
+		file := write(text)
+		_, err := LoadModel(file)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, file)
+		_, err = Load(file)
+		require.ErrorContains(t, err, want)
+	}
+	_, err = Load("/dev/zero")
+	require.EqualError(t, err, "/dev/zero: more than 1048576 bytes")
+}
