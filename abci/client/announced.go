@@ -27,7 +27,7 @@ func (c *Client) Announced(ctx context.Context) *Announced {
 		if err != nil || rpc.Start() != nil {
 			return
 		}
-		defer rpc.Stop() //nolint:errcheck // it is the end of it
+		defer func() { _ = rpc.Stop() }()
 		events, err := rpc.Subscribe(ctx, "", types.EventQueryNewBlockHeader.String(), 1)
 		if err != nil {
 			return

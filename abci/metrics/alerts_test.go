@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // alerts returns the distinct names that a file gives by the pattern, sorted.
@@ -34,10 +36,7 @@ func TestEveryAlertIsExplainedAndTested(t *testing.T) {
 
 // TestPromtool: Prometheus' own tool accepts the alerts, and they fire when they should.
 func TestPromtool(t *testing.T) {
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip("promtool is not installed")
-	}
+	promtool := stage.Tool(t, "promtool")
 	for _, args := range [][]string{{"check", "rules", "../../docs/alerts.yml"}, {"test", "rules", "testdata/alerts_test.yml"}} {
 		out, err := exec.Command(promtool, args...).CombinedOutput()
 		require.NoError(t, err, "promtool %v\n%s", args, out)

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/internal/stage"
 )
 
 // linear is the model of testdata/study.py.
@@ -49,10 +49,7 @@ func (h *heard) String() string {
 // study is the configuration of testdata/study.py in a mode.
 func study(t *testing.T, mode ...string) (Config, *heard) {
 	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
+	python := stage.Tool(t, "python3")
 	h := new(heard)
 	return Config{
 		Argv: append([]string{python, "testdata/study.py"}, mode...), Timeout: 20 * time.Second, Pause: time.Millisecond,

@@ -12,6 +12,7 @@ package stage
 
 import (
 	"os"
+	"os/exec"
 	"testing"
 )
 
@@ -47,4 +48,15 @@ func NotShort(t testing.TB, reason string) {
 	if testing.Short() && !Long() {
 		t.Skip(reason + ": runs in make test")
 	}
+}
+
+// Tool returns the path of a program that is no part of the project, or skips the test where it is
+// not installed.
+func Tool(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skip(name + " is not installed")
+	}
+	return path
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	presets "github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -29,10 +29,7 @@ import (
 // round.
 func TestKillTrainer(t *testing.T) {
 	const kills, victim = 20, 3
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("needs python3")
-	}
+	python := stage.Tool(t, "python3")
 	folder, err := filepath.Abs("../../app/trainer/testdata")
 	require.NoError(t, err)
 	model := filepath.Join(t.TempDir(), "model.json")

@@ -32,6 +32,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
+	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/attack"
 )
@@ -119,10 +120,7 @@ type browser struct {
 
 func chromium(t *testing.T) *browser {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("no chromium")
-	}
+	path := stage.Tool(t, "chromium")
 	profile, err := os.MkdirTemp("", "spdl-chromium-")
 	require.NoError(t, err)
 	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run", "--disable-dev-shm-usage",
