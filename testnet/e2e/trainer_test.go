@@ -95,8 +95,9 @@ func (n *net) rejoined(i int) {
 
 // settled compares, once all nodes have stopped, their journals with what the chain counts. The
 // participants whose trainers lived say how many gradients come behind their round on this machine.
-// The victim's may come behind a few more, where a round waited for it in vain and closed just then;
-// before workers held gradients back that no round waits for, each kill cost one.
+// The victim's may come behind a few more, where a round waited for it in vain and closed just then:
+// one to four in 20 kills. A worker that sends its first gradient without waiting for such a round
+// pays one a kill, so half of that tells the two apart.
 func (n *net) settled(t *testing.T, victim, kills int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
