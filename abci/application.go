@@ -93,7 +93,6 @@ type Application struct {
 	// of which Info must not speak and the store has nothing.
 	fresh atomic.Bool
 
-	offers  offers // of snapshots, to peers
 	started time.Time
 	taken   map[uint64]time.Time // snapshots by height; Commit's alone
 

@@ -6,9 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,19 +13,19 @@ import (
 
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/gradients"
 )
 
-// A snapshot is the state document of a height, in chunks. Its metadata are the chunks' SHA-256
-// hashes, one after the other, and its hash is theirs: a wrong chunk is its sender's fault, and
-// another peer is asked. It holds the Merkle frontier of the history, not the history: a node that
+// A snapshot is the state document of a height, in chunks of store.ChunkBytes, each stored by itself.
+// Its metadata are the chunks' SHA-256 hashes, one after the other, and its hash is theirs: a wrong
+// chunk is its sender's fault, and another peer is asked. It holds the Merkle frontier of the history, not the history: a node that
 // joins by state sync executes and proves as the others do, and gets the records of older rounds
 // from peers only.
 const (
 	snapshotFormat = 2
-	chunkBytes     = 8 << 20 // below the 16 MB of CometBFT's state sync
 	// maxChunks bounds what an offered snapshot may make a node allocate: the
 	// largest model, twice for the velocity, and room for participants.
-	maxChunks = 2*8*(1<<21)/chunkBytes + 8
+	maxChunks = 2*8*gradients.MaxDim/store.ChunkBytes + 8
 )
 
 // A snapshot is kept as long as a node that has heard of it may still fetch it, and
@@ -91,7 +88,8 @@ func (a *Application) Restoring() (offered, taken time.Time, done bool) {
 	return at(&a.offered), at(&a.chunked), a.state.Load() != nil
 }
 
-// ListSnapshots offers what the store keeps.
+// ListSnapshots offers what the store keeps. Any peer may ask as often as it likes: it costs the
+// node a few hashes.
 func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnapshots) (*abcitypes.ResponseListSnapshots, error) {
 	heights, err := a.store.Snapshots()
 	if err != nil {
@@ -99,68 +97,27 @@ func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnaps
 	}
 	r := &abcitypes.ResponseListSnapshots{}
 	for _, h := range heights {
-		if s := a.offers.of(a.store, h); s != nil {
-			r.Snapshots = append(r.Snapshots, s)
+		hashes, err := a.store.Snapshot(h)
+		if err != nil || hashes == nil {
+			continue // dropped since
 		}
+		hash := sha256.Sum256(hashes)
+		r.Snapshots = append(r.Snapshots, &abcitypes.Snapshot{
+			Height: h, Format: snapshotFormat, Chunks: uint32(len(hashes) / sha256.Size), Hash: hash[:], Metadata: hashes,
+		})
 	}
-	a.offers.keep(heights)
 	return r, nil
-}
-
-// offers remembers the descriptions of the kept snapshots: any peer may ask for them as
-// often as it likes, and a document may have tens of megabytes to read and hash.
-type offers struct {
-	mu   sync.Mutex
-	held map[uint64]*abcitypes.Snapshot
-}
-
-// of returns a height's snapshot, nil where none is kept.
-func (o *offers) of(kept *store.Store, height uint64) *abcitypes.Snapshot {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if s := o.held[height]; s != nil {
-		return s
-	}
-	document, err := kept.Snapshot(height)
-	if err != nil || document == nil {
-		return nil // pruned since
-	}
-	s := &abcitypes.Snapshot{Height: height, Format: snapshotFormat}
-	for chunk := range slices.Chunk(document, chunkBytes) {
-		hash := sha256.Sum256(chunk)
-		s.Metadata = append(s.Metadata, hash[:]...)
-		s.Chunks++
-	}
-	hash := sha256.Sum256(s.Metadata)
-	s.Hash = hash[:]
-	if o.held == nil {
-		o.held = map[uint64]*abcitypes.Snapshot{}
-	}
-	o.held[height] = s
-	return s
-}
-
-// keep forgets all but the heights.
-func (o *offers) keep(heights []uint64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	maps.DeleteFunc(o.held, func(h uint64, _ *abcitypes.Snapshot) bool { return !slices.Contains(heights, h) })
 }
 
 // LoadSnapshotChunk reads one chunk, empty where there is none.
 func (a *Application) LoadSnapshotChunk(_ context.Context, req *abcitypes.RequestLoadSnapshotChunk) (*abcitypes.ResponseLoadSnapshotChunk, error) {
 	r := &abcitypes.ResponseLoadSnapshotChunk{}
-	if s := a.offers.of(a.store, req.Height); req.Format != snapshotFormat || s == nil || req.Chunk >= s.Chunks {
+	if req.Format != snapshotFormat {
 		return r, nil
 	}
-	document, err := a.store.Snapshot(req.Height)
-	if err != nil {
-		return nil, err
-	}
-	if from := int(req.Chunk) * chunkBytes; from < len(document) {
-		r.Chunk = document[from:min(from+chunkBytes, len(document))]
-	}
-	return r, nil
+	var err error
+	r.Chunk, err = a.store.SnapshotChunk(req.Height, req.Chunk)
+	return r, err
 }
 
 // OfferSnapshot takes a snapshot of our format and of a size that a state can
@@ -251,7 +208,9 @@ func (a *Application) restore(r *restoring) (err error) {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	s, err := app.DecodeState(r.height, bytes.Join(r.chunks, nil))
+	document := bytes.Join(r.chunks, nil)
+	r.chunks = nil // a second copy of the document
+	s, err := app.DecodeState(r.height, document)
 	if err != nil {
 		return err
 	}

@@ -276,50 +276,84 @@ func TestForgedSnapshot(t *testing.T) {
 	}
 }
 
-// counted counts the reads of a database's values.
+// counted counts the bytes that are read of a database's values.
 type counted struct {
 	dbm.DB
-	reads atomic.Int64
+	read atomic.Int64
 }
 
 func (c *counted) Get(key []byte) ([]byte, error) {
-	c.reads.Add(1)
-	return c.DB.Get(key)
+	value, err := c.DB.Get(key)
+	c.read.Add(int64(len(value)))
+	return value, err
 }
 
-// TestSnapshotsAreReadOnce: however often peers ask for the list, or for chunks
-// that there are not, a document is read and hashed once.
-func TestSnapshotsAreReadOnce(t *testing.T) {
+// large is a model of nearly as many parameters as there may be, with a velocity.
+func large(p *params.Params) {
+	p.Model.Kind, p.Model.Inputs, p.Model.Hidden, p.Model.Classes = params.ModelMLP, 784, 2600, 17
+	p.Training.Momentum = 0.9
+}
+
+// TestSnapshotOfALargeModel: the state of an MLP of two million parameters with its velocity goes from
+// one node to another in chunks that CometBFT's state sync carries. The list of snapshots reads no
+// chunk, a chunk no other one, and what is dropped leaves nothing.
+func TestSnapshotOfALargeModel(t *testing.T) {
 	db := &counted{DB: dbm.NewMemDB()}
-	a, err := abci.New(abci.Options{DB: db, SnapshotInterval: 2, ProposalWait: 30e6, StragglerWait: 10e6, Now: hasty(time.Minute)})
+	a, err := abci.New(abci.Options{DB: db, SnapshotInterval: 1, Now: hasty(10 * time.Minute), ChainID: apptest.ChainID})
 	require.NoError(t, err)
-	n := &node{Application: a, t: t}
-	n.init(4)
-	list := func() *abcitypes.ResponseListSnapshots {
-		r, err := n.ListSnapshots(ctx, &abcitypes.RequestListSnapshots{})
+	from := &node{Application: a, t: t}
+	from.init(4, large)
+	height := int64(1)
+	block := func() {
+		from.finalize(height, nil)
+		from.commit()
+		height++
+	}
+	block()
+	require.Greater(t, len(from.State().Model), 2_000_000)
+	require.Len(t, from.State().Velocity, len(from.State().Model))
+	db.read.Store(0)
+	list, err := from.ListSnapshots(ctx, &abcitypes.RequestListSnapshots{})
+	require.NoError(t, err)
+	require.Len(t, list.Snapshots, 1)
+	offered := list.Snapshots[0]
+	require.Equal(t, uint32(4), offered.Chunks, "of 33 MB")
+	require.Less(t, db.read.Load(), int64(1024))
+
+	to, hash := open(t, dbm.NewMemDB()), from.State().Hash()
+	offer, err := to.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: offered, AppHash: hash[:]})
+	require.NoError(t, err)
+	require.Equal(t, abcitypes.ResponseOfferSnapshot_ACCEPT, offer.Result)
+	for i := range offered.Chunks {
+		db.read.Store(0)
+		c, err := from.LoadSnapshotChunk(ctx, &abcitypes.RequestLoadSnapshotChunk{Height: offered.Height, Format: offered.Format, Chunk: i})
 		require.NoError(t, err)
-		return r
+		require.Equal(t, int64(len(c.Chunk)), db.read.Load())
+		require.Less(t, len(c.Chunk), 16_000_000, "CometBFT's bound on the message")
+		r, err := to.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Index: i, Chunk: c.Chunk, Sender: "peer"})
+		require.NoError(t, err)
+		require.Equal(t, abcitypes.ResponseApplySnapshotChunk_ACCEPT, r.Result)
 	}
-	s := drive(t, []*node{n}, apptest.State(4), 4)
-	first, before := list(), db.reads.Load()
-	require.Len(t, first.Snapshots, 2)
-	for range 10 {
-		require.Equal(t, first, list())
-		for _, asked := range []*abcitypes.RequestLoadSnapshotChunk{{Height: 4, Format: 2, Chunk: 1}, {Height: 4, Format: 2, Chunk: 1<<32 - 1}, {Height: 4, Format: 1}} {
-			r, err := n.LoadSnapshotChunk(ctx, asked)
-			require.NoError(t, err)
-			require.Empty(t, r.Chunk)
-		}
+	require.Equal(t, hash, to.State().Hash())
+
+	db.read.Store(0)
+	for _, asked := range []*abcitypes.RequestLoadSnapshotChunk{
+		{Height: 1, Format: 2, Chunk: offered.Chunks}, {Height: 1, Format: 2, Chunk: 1<<32 - 1}, {Height: 1, Format: 1}, {Height: 9, Format: 2},
+	} {
+		r, err := from.LoadSnapshotChunk(ctx, asked)
+		require.NoError(t, err)
+		require.Empty(t, r.Chunk)
 	}
-	require.Equal(t, before, db.reads.Load())
-	drive(t, []*node{n}, s, 2)
-	next := list()
-	require.Equal(t, first.Snapshots[1], next.Snapshots[0])
-	require.Equal(t, uint64(6), next.Snapshots[1].Height)
-	r, err := n.LoadSnapshotChunk(ctx, &abcitypes.RequestLoadSnapshotChunk{Height: 6, Format: 2})
+	require.Zero(t, db.read.Load())
+	for range 3 { // the hasty clock ages them beyond ten minutes
+		block()
+	}
+	list, err = from.ListSnapshots(ctx, &abcitypes.RequestListSnapshots{})
 	require.NoError(t, err)
-	require.NotEmpty(t, r.Chunk)
-	r, err = n.LoadSnapshotChunk(ctx, &abcitypes.RequestLoadSnapshotChunk{Height: 2, Format: 2})
-	require.NoError(t, err)
-	require.Empty(t, r.Chunk, "dropped")
+	require.Greater(t, list.Snapshots[0].Height, uint64(1))
+	for i := range offered.Chunks {
+		r, err := from.LoadSnapshotChunk(ctx, &abcitypes.RequestLoadSnapshotChunk{Height: 1, Format: 2, Chunk: i})
+		require.NoError(t, err)
+		require.Empty(t, r.Chunk, "dropped")
+	}
 }

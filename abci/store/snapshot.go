@@ -1,22 +1,55 @@
 package store
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 
 	"github.com/spdl/spdl/app"
 )
 
+// ChunkBytes is the size of all chunks of a snapshot but the last, below the 16 MB of CometBFT's
+// state sync.
+const ChunkBytes = 8 << 20
+
+// snapshotKey is that of a snapshot's hashes.
 func snapshotKey(height uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{prefixSnap}, height)
 }
 
-// TakeSnapshot keeps the state's document.
+func chunkKey(height uint64, index uint32) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{prefixChunk}, height), index)
+}
+
+// TakeSnapshot keeps the state's document in chunks, each under its own key, so that a chunk is read
+// and sent without the others.
 func (s *Store) TakeSnapshot(state *app.State) error {
-	return s.db.Set(snapshotKey(state.Height), state.Encode())
+	b := writes{s.db.NewBatch()}
+	defer b.Close()
+	var hashes []byte
+	for chunk := range slices.Chunk(state.Encode(), ChunkBytes) {
+		b.put(chunkKey(state.Height, uint32(len(hashes)/sha256.Size)), chunk)
+		hash := sha256.Sum256(chunk)
+		hashes = append(hashes, hash[:]...)
+	}
+	b.put(snapshotKey(state.Height), hashes)
+	return b.Write()
 }
 
 // DropSnapshot forgets a height's snapshot.
-func (s *Store) DropSnapshot(height uint64) error { return s.db.Delete(snapshotKey(height)) }
+func (s *Store) DropSnapshot(height uint64) error {
+	hashes, err := s.Snapshot(height)
+	if err != nil {
+		return err
+	}
+	b := writes{s.db.NewBatch()}
+	defer b.Close()
+	b.drop(snapshotKey(height))
+	for i := range len(hashes) / sha256.Size {
+		b.drop(chunkKey(height, uint32(i)))
+	}
+	return b.Write()
+}
 
 // Snapshots lists the heights of the kept snapshots, in increasing order.
 func (s *Store) Snapshots() ([]uint64, error) {
@@ -34,5 +67,10 @@ func (s *Store) Snapshots() ([]uint64, error) {
 	return heights, it.Error()
 }
 
-// Snapshot loads the state document of a kept snapshot, or nil.
+// Snapshot loads the SHA-256 hashes of a kept snapshot's chunks, one after the other, or nil.
 func (s *Store) Snapshot(height uint64) ([]byte, error) { return s.db.Get(snapshotKey(height)) }
+
+// SnapshotChunk loads one chunk of a kept snapshot, or nil.
+func (s *Store) SnapshotChunk(height uint64, index uint32) ([]byte, error) {
+	return s.db.Get(chunkKey(height, index))
+}

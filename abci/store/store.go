@@ -29,7 +29,8 @@ const (
 	prefixHeight = 'h'
 	prefixRecord = 'r'
 	prefixModel  = 'm'
-	prefixSnap   = 'x'
+	prefixSnap   = 'y' // of a snapshot's hashes
+	prefixChunk  = 'z' // of its chunks
 	prefixKept   = 'k'
 )
 
