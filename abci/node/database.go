@@ -27,12 +27,39 @@ var levelDB = opt.Options{
 	WriteL0PauseTrigger:    4 * opt.DefaultWriteL0PauseTrigger,
 }
 
+// levelDBOf returns how a LevelDB stores a chain whose rounds have so many bytes. A batch that is
+// larger than the write buffer becomes a table for each buffer that it fills: with rounds of megabytes
+// the buffer grows, to the 4 MiB of LevelDB's default, for fewer tables to merge. Compressing
+// gradients and models, most of which is noise, and again at each merge, would cost more than
+// everything that consensus does.
+func levelDBOf(round int64) *opt.Options {
+	o := levelDB
+	if round > int64(o.WriteBuffer) {
+		o.WriteBuffer = int(min(max(round/2, 1*opt.MiB), 4*opt.MiB))
+		o.Compression = opt.NoCompression
+	}
+	return &o
+}
+
+// roundBytes returns what a round takes by the genesis of a home; 0 where it has none yet.
+func roundBytes(c *config.Config) int64 {
+	doc, err := readGenesis(c)
+	if err != nil {
+		return 0
+	}
+	g, err := app.DecodeGenesis(doc.AppState)
+	if err != nil {
+		return 0
+	}
+	return g.Params.RoundBytes(len(g.Participants))
+}
+
 // openDB opens a database of a home.
 func openDB(c *config.Config, name string) (dbm.DB, error) {
 	if backend := dbm.BackendType(c.DBBackend); backend != dbm.GoLevelDBBackend {
 		return dbm.NewDB(name, backend, c.DBDir())
 	}
-	return dbm.NewGoLevelDBWithOpts(name, c.DBDir(), &levelDB)
+	return dbm.NewGoLevelDBWithOpts(name, c.DBDir(), levelDBOf(roundBytes(c)))
 }
 
 // openOwn opens the application's database.

@@ -36,6 +36,7 @@ var (
 	rounds = flag.Uint64("rounds", 0, "its rounds of each net; 0 for the preset's")
 	flood  = flag.Bool("flood", false, "whether it also runs SPDL with p2p.gossip = \"flood\"")
 	hidden = flag.Uint("hidden", 0, "its hidden units over 28 x 28 pixels, in place of the preset's model: 128 make 101,770 parameters")
+	alone  = flag.Bool("alone", false, "whether it leaves the baseline out, for a profile")
 	preset = flag.String("preset", "paper", "its preset")
 	rule   = flag.String("rule", "", "its rule, if not the preset's")
 )
@@ -57,7 +58,9 @@ func BenchmarkRound(b *testing.B) {
 				c, err := compare(b.Context(), m, *repeat, b.Output())
 				require.NoError(b, err)
 				b.ReportMetric(float64(c.txBytes), "tx-bytes")
-				b.ReportMetric(c.spdl.median/c.baseline.median, "median-ratio")
+				if !*alone {
+					b.ReportMetric(c.spdl.median/c.baseline.median, "median-ratio")
+				}
 				b.ReportMetric(c.spdl.copies, "spdl-copies")
 				b.ReportMetric(c.flood.copies, "flood-copies")
 				for name, f := range map[string]figures{"spdl": c.spdl, "flood": c.flood, "baseline": c.baseline} {
@@ -98,6 +101,9 @@ type comparison struct {
 func compare(ctx context.Context, m testnet.Manifest, repeat int, progress io.Writer) (c comparison, err error) {
 	samples := map[string][]sample{}
 	kinds := []string{"spdl", "baseline"}
+	if *alone {
+		kinds = []string{"spdl"}
+	}
 	if *flood {
 		kinds = []string{"spdl", "flood", "baseline"}
 	}
@@ -117,7 +123,10 @@ func compare(ctx context.Context, m testnet.Manifest, repeat int, progress io.Wr
 			fmt.Fprintf(progress, "  median %.1f ms, CPU %.3f s, %.2f MB sent a round; %.2f copies\n", one.median, one.cpu, one.bytes/1e6, one.copies)
 		}
 	}
-	c.spdl, c.baseline = pool(samples["spdl"]), pool(samples["baseline"])
+	c.spdl = pool(samples["spdl"])
+	if !*alone {
+		c.baseline = pool(samples["baseline"])
+	}
 	if *flood {
 		c.flood = pool(samples["flood"])
 	}
