@@ -2,7 +2,6 @@ package explorer
 
 import (
 	"context"
-	"encoding/hex"
 	"strconv"
 	"time"
 
@@ -33,43 +32,55 @@ func (s *source) epsilonAt(ctx context.Context, height uint64) *float64 {
 	return nil
 }
 
-// closing is what a block says of the round that it closed.
-type closing struct {
-	Time      time.Time
-	Gradients []string // hashes of the transactions, in the order of the record's contributions
-	Aggregate string
-}
-
-// closingOf reads the block that closed a round: first its aggregate, then the gradients. It returns nil
-// where the node does not keep the block.
-func (s *source) closingOf(ctx context.Context, r *app.Record) *closing {
-	h := int64(r.Height)
-	got, err := s.blocks.Block(ctx, &h)
-	if err != nil || got.Block == nil || len(got.Block.Txs) < 1+len(r.Contributions) {
-		return nil
-	}
-	c := &closing{Time: got.Block.Time, Aggregate: hex.EncodeToString(got.Block.Txs[0].Hash())}
-	for i := range r.Contributions {
-		c.Gradients = append(c.Gradients, hex.EncodeToString(got.Block.Txs[1+i].Hash()))
-	}
-	return c
-}
-
 // times returns when the blocks from one height to another were made, as far as the node keeps them: of
-// few heights, because a node answers for 20 at a time.
+// few heights.
 func (s *source) times(ctx context.Context, from, until uint64) map[uint64]time.Time {
 	out := map[uint64]time.Time{}
-	const perAnswer, most = 20, 200
-	for ; from <= until && len(out) < most; from += perAnswer {
-		info, err := s.blocks.BlockchainInfo(ctx, int64(from), int64(min(until, from+perAnswer-1)))
-		if err != nil {
-			return out
-		}
-		for _, m := range info.BlockMetas {
-			out[uint64(m.Header.Height)] = m.Header.Time
-		}
+	const most = 200
+	metas, _ := s.metas(ctx, int64(from), int64(min(until, from+most-1)))
+	for _, m := range metas {
+		out[uint64(m.Header.Height)] = m.Header.Time
 	}
 	return out
+}
+
+// metas returns the headers of blocks, and what is around them, from one height to another, lowest first.
+// Before an error come those that there are.
+func (s *source) metas(ctx context.Context, from, until int64) (out []*cmttypes.BlockMeta, err error) {
+	meta := func(height int64) (*cmttypes.BlockMeta, bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.headers.get(height)
+	}
+	const perAnswer = 20 // as many as a node answers for at a time
+	for height, asked := from, from; height <= until; height++ {
+		m, ok := meta(height)
+		if !ok && height >= asked {
+			asked = height + perAnswer
+			if err = s.readMetas(ctx, height, min(until, asked-1)); err != nil {
+				return out, err
+			}
+			m, ok = meta(height)
+		}
+		if ok { // a node that began with a state of others has no earlier blocks
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+// readMetas asks for few headers.
+func (s *source) readMetas(ctx context.Context, from, until int64) error {
+	info, err := s.blocks.BlockchainInfo(ctx, from, until)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range info.BlockMetas {
+		s.headers.put(m.Header.Height, m, 1)
+	}
+	return nil
 }
 
 // owners are the participants by the address of their validator. Those before a rotation count too.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 	cmttypes "github.com/cometbft/cometbft/types"
 
+	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
@@ -30,7 +32,7 @@ type blockLine struct {
 
 // blocks lists blocks, 20 a page, by ?before=.
 func (s *Server) blocks(r *http.Request) (content, error) {
-	status, err := s.source.status(r.Context())
+	status, err := known[abci.Status](r.Context(), s.source, "/status")
 	if err != nil {
 		return content{}, err
 	}
@@ -48,7 +50,7 @@ func (s *Server) blocks(r *http.Request) (content, error) {
 	}{}
 	if until > 1 {
 		from := int64(until) - min(int64(until)-1, 20)
-		info, err := s.source.blocks.BlockchainInfo(r.Context(), from, int64(until)-1)
+		metas, err := s.source.metas(r.Context(), from, int64(until)-1)
 		if err != nil {
 			return content{}, err
 		}
@@ -61,7 +63,7 @@ func (s *Server) blocks(r *http.Request) (content, error) {
 		for i := range points {
 			closed[points[i].Height] = &points[i]
 		}
-		for _, m := range info.BlockMetas {
+		for _, m := range slices.Backward(metas) {
 			b.Lines = append(b.Lines, blockLine{
 				Height: m.Header.Height, Time: m.Header.Time, Hash: m.BlockID.Hash.String(), Txs: m.NumTxs, Bytes: m.BlockSize,
 				Proposer: m.Header.ProposerAddress.String(), Who: who[m.Header.ProposerAddress.String()], Round: closed[uint64(m.Header.Height)],

@@ -17,7 +17,7 @@ type setting struct{ Name, Value string }
 
 // paramsPage shows what genesis, or the last epoch, set.
 func (s *Server) paramsPage(r *http.Request) (content, error) {
-	p, err := ask[params.Params](r.Context(), s.source, "/params")
+	p, err := known[params.Params](r.Context(), s.source, "/params")
 	if err != nil {
 		return content{}, err
 	}
@@ -57,11 +57,11 @@ func settingsOf(name string, value any) (out []setting) {
 
 // governance shows what is proposed, and which upgrades are planned and made.
 func (s *Server) governance(r *http.Request) (content, error) {
-	members, err := ask[abci.Membership](r.Context(), s.source, "/membership")
+	members, err := known[abci.Membership](r.Context(), s.source, "/membership")
 	if err != nil {
 		return content{}, err
 	}
-	upgrade, err := ask[abci.UpgradeState](r.Context(), s.source, "/upgrade")
+	upgrade, err := known[abci.UpgradeState](r.Context(), s.source, "/upgrade")
 	if err != nil && !absent(err) {
 		return content{}, err
 	}
@@ -73,7 +73,7 @@ func (s *Server) governance(r *http.Request) (content, error) {
 
 // evidence shows every proven offence, newest first.
 func (s *Server) evidence(r *http.Request) (content, error) {
-	offences, err := ask[[]app.Offence](r.Context(), s.source, "/evidence")
+	offences, err := known[[]app.Offence](r.Context(), s.source, "/evidence")
 	if err != nil {
 		return content{}, err
 	}

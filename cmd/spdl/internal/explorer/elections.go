@@ -29,7 +29,7 @@ func (s *Server) elections(r *http.Request) (content, error) {
 		Names  map[uint32]string
 	}{Term: running.Election.Term, Names: map[uint32]string{}}
 	if !status.Done {
-		open, err := ask[abci.Leader](r.Context(), s.source, "/leader")
+		open, err := known[abci.Leader](r.Context(), s.source, "/leader")
 		var refusal *client.Refusal
 		switch {
 		case err == nil:

@@ -178,6 +178,14 @@ func (f *fake) Tx(_ context.Context, hash []byte, _ bool) (*ctypes.ResultTx, err
 	return &ctypes.ResultTx{Tx: f.join(), Hash: hash, Height: 3, TxResult: abcitypes.ExecTxResult{Code: 2, Log: f.text, Events: f.events()}}, nil
 }
 
+func (f *fake) TxSearch(_ context.Context, query string, _ bool, _, _ *int, _ string) (*ctypes.ResultTxSearch, error) {
+	out := &ctypes.ResultTxSearch{}
+	if query == "gradient.participant=3 AND tx.height=6" || query == "aggregate.leader=1 AND tx.height=6" {
+		out.Txs = []*ctypes.ResultTx{{Hash: append(make([]byte, 31), query[0])}}
+	}
+	return out, nil
+}
+
 // Commit is signed by all validators but the last.
 func (f *fake) Commit(_ context.Context, h *int64) (*ctypes.ResultCommit, error) {
 	f.mu.Lock()

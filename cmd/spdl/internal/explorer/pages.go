@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
@@ -91,7 +92,7 @@ func (s *Server) standings(ctx context.Context) ([]Standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	offences, err := ask[[]app.Offence](ctx, s.source, "/evidence")
+	offences, err := known[[]app.Offence](ctx, s.source, "/evidence")
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ type roundsPage struct {
 
 // rounds lists rounds of an epoch, 25 a page, by ?epoch= and ?before=.
 func (s *Server) rounds(r *http.Request) (content, error) {
-	epochs, err := ask[[]abci.EpochState](r.Context(), s.source, "/epochs")
+	epochs, err := known[[]abci.EpochState](r.Context(), s.source, "/epochs")
 	if err != nil {
 		return content{}, err
 	}
@@ -148,13 +149,13 @@ func (s *Server) rounds(r *http.Request) (content, error) {
 		until = min(until, x)
 	}
 	b := roundsPage{Epochs: epochs, Epoch: of.Epoch, From: until - min(until, shown), Until: until}
-	known := s.tail.known()
+	points := s.tail.known()
 	for t := until; t > b.From; t-- {
 		record, err := s.source.record(r.Context(), place{of.Epoch, t - 1})
 		if err != nil {
 			return content{}, err
 		}
-		p, ok := known[place{of.Epoch, t - 1}]
+		p, ok := points[place{of.Epoch, t - 1}]
 		if !ok {
 			p = pointOf(record)
 		}
@@ -181,8 +182,7 @@ type roundPage struct {
 	Names        map[uint32]string
 	Outputs      []Verdict
 	Timing       *abci.Timing
-	Closing      *closing
-	Sent         map[uint32]string // hash of the gradient's transaction by participant
+	Closed       time.Time // of the block; zero where the node does not keep it
 	Before, Next *uint64
 	Scored       bool
 }
@@ -204,17 +204,9 @@ func (s *Server) round(r *http.Request) (content, error) {
 			b.Outputs = append(b.Outputs, v)
 		}
 	}
-	if record, err := s.source.record(r.Context(), at); err == nil {
-		b.Closing = s.source.closingOf(r.Context(), record)
-		b.Sent = map[uint32]string{}
-		for i, c := range record.Contributions {
-			if b.Closing != nil {
-				b.Sent[c.Participant] = b.Closing.Gradients[i]
-			}
-		}
-	}
+	b.Closed = s.source.times(r.Context(), story.Height, story.Height)[story.Height]
 	slices.SortStableFunc(b.Outputs, func(a, c Verdict) int { return compare(c.VRFOutput, a.VRFOutput) })
-	if timing, err := ask[abci.Timing](r.Context(), s.source, "/timing/"+at.String()); err == nil {
+	if timing, err := known[abci.Timing](r.Context(), s.source, "/timing/"+at.String()); err == nil {
 		b.Timing = &timing
 	}
 	if at.round > 0 {
@@ -240,11 +232,11 @@ func (s *Server) participants(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	spends, err := ask[[]abci.Spend](r.Context(), s.source, "/privacy")
+	spends, err := known[[]abci.Spend](r.Context(), s.source, "/privacy")
 	if err != nil {
 		return content{}, err
 	}
-	members, err := ask[abci.Membership](r.Context(), s.source, "/membership")
+	members, err := known[abci.Membership](r.Context(), s.source, "/membership")
 	if err != nil {
 		return content{}, err
 	}
@@ -282,7 +274,7 @@ func (s *Server) participant(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	people, closed, known, err := s.source.ledger(r.Context())
+	people, closed, whole, err := s.source.ledger(r.Context())
 	if err != nil {
 		return content{}, err
 	}
@@ -298,10 +290,10 @@ func (s *Server) participant(r *http.Request) (content, error) {
 		return content{}, fmt.Errorf("%w: participant %d of %d", errNotFound, index, len(all))
 	}
 	b.Standing = all[index]
-	if b.Spend, err = ask[abci.Spend](r.Context(), s.source, "/privacy/"+strconv.FormatUint(index, 10)); err != nil {
+	if b.Spend, err = known[abci.Spend](r.Context(), s.source, "/privacy/"+strconv.FormatUint(index, 10)); err != nil {
 		return content{}, err
 	}
-	offences, err := ask[[]app.Offence](r.Context(), s.source, "/evidence")
+	offences, err := known[[]app.Offence](r.Context(), s.source, "/evidence")
 	if err != nil {
 		return content{}, err
 	}
@@ -310,7 +302,7 @@ func (s *Server) participant(r *http.Request) (content, error) {
 			b.Offences = append(b.Offences, o)
 		}
 	}
-	if b.Rounds, err = s.results(r.Context(), people, closed, known, uint32(index)); err != nil {
+	if b.Rounds, err = s.results(r.Context(), people, closed, whole, uint32(index)); err != nil {
 		return content{}, err
 	}
 	points := make([]Point, 0, len(b.Rounds))
@@ -334,9 +326,9 @@ func (s *Server) participant(r *http.Request) (content, error) {
 const resultRounds = 100
 
 // results returns a participant's results in the last rounds of the running epoch, oldest first. The
-// ledger is that of the participant after closed rounds; if known is false, the results leave out
+// ledger is that of the participant after closed rounds; if whole is false, the results leave out
 // what was spent.
-func (s *Server) results(ctx context.Context, people []app.Participant, closed place, known bool, index uint32) ([]result, error) {
+func (s *Server) results(ctx context.Context, people []app.Participant, closed place, whole bool, index uint32) ([]result, error) {
 	status, running, _, err := s.tail.now()
 	if err != nil {
 		return nil, err
@@ -361,7 +353,7 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 		}
 		out, records = append(out, f), append(records, record)
 	}
-	if known && status.Epsilon != nil {
+	if whole && status.Epsilon != nil {
 		for i, epsilon := range spentBy(running.Privacy, people[index:index+1], records) {
 			out[i].Epsilon = epsilon
 		}

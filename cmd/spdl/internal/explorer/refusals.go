@@ -15,7 +15,7 @@ func (s *source) refusals(ctx context.Context, of string) ([]abci.Refusal, error
 	if of != "" {
 		path += "/" + of
 	}
-	return ask[[]abci.Refusal](ctx, s, path)
+	return known[[]abci.Refusal](ctx, s, path)
 }
 
 // refusals marks in points whose gradients the node did not admit. A gradient that was included after all

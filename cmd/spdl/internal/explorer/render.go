@@ -11,6 +11,7 @@ import (
 	"math"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -81,9 +82,18 @@ func parse() map[string]*template.Template {
 	return out
 }
 
-// render writes a page and returns it, or nil if that failed. It completes the page before it sends
-// the first byte.
-func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, v content) []byte {
+// render writes a page. It completes the page before it sends the first byte.
+func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, v content) {
+	text, err := s.compose(r, v)
+	if err != nil {
+		http.Error(w, "the page cannot be written", http.StatusInternalServerError)
+		return
+	}
+	writePage(w, code, text)
+}
+
+// compose returns the text of a page.
+func (s *Server) compose(r *http.Request, v content) ([]byte, error) {
 	p := page{Title: v.title, Section: v.name, Body: v.body}
 	if v.name == "search" {
 		p.Query = r.URL.Query().Get("q")
@@ -94,16 +104,14 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, v cont
 	var b bytes.Buffer
 	if err := templates[v.name].Execute(&b, p); err != nil {
 		s.options.Log("page is not written", "page", v.name, "err", err)
-		http.Error(w, "the page cannot be written", http.StatusInternalServerError)
-		return nil
+		return nil, err
 	}
-	text := visible(b.Bytes(), forPage)
-	writePage(w, code, text)
-	return text
+	return visible(b.Bytes(), forPage), nil
 }
 
 func writePage(w http.ResponseWriter, code int, text []byte) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(code)
 	_, _ = w.Write(text)
 }

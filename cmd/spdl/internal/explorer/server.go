@@ -70,7 +70,7 @@ type Server struct {
 	options Options
 	source  *source
 	tail    *tail
-	written written
+	written latest[[]byte] // pages and answers
 	last    lastKnown
 	clients *clients
 	models  *clients // who is being given a model
@@ -99,6 +99,7 @@ func Open(node string, o Options) (*Server, error) {
 func New(a Asker, b Blocks, o Options) *Server {
 	o.complete()
 	s := &Server{options: o, source: newSource(a, b), clients: newClients(o), models: newClients(Options{StreamsPerClient: modelsPerClient, MaxStreams: maxModels}), ended: make(chan struct{})}
+	s.written.limit = writtenBytes
 	s.last.pages = newKept[string, content](keptPages)
 	s.tail = newTail(s.source, o.Evaluator, o.Log)
 	s.handler = s.guard(s.routes())
@@ -164,35 +165,44 @@ func (s *Server) routes() http.Handler {
 		"/model": s.model, "/params": s.paramsPage, "/governance": s.governance, "/evidence": s.evidence,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			look, address := s.tail.looks.Load(), r.URL.RequestURI()
-			if page := s.written.get(look, address); page != nil {
-				writePage(w, http.StatusOK, page)
-				return
-			}
-			ctx, cancel := context.WithTimeout(r.Context(), answerTime)
-			defer cancel()
-			v, err := page(r.WithContext(ctx))
-			if err != nil && s.tail.isLost() {
-				if last, ok := s.last.get(address); ok { // the layout says that the node is lost
-					s.render(w, r, http.StatusServiceUnavailable, last)
-					return
+			text, err := s.once(r, func(r *http.Request) ([]byte, error) {
+				v, err := page(r)
+				if err != nil {
+					return nil, err
 				}
+				s.last.put(r.URL.RequestURI(), v)
+				return s.compose(r, v)
+			})
+			if last, ok := s.last.get(r.URL.RequestURI()); err != nil && ok && s.tail.isLost() {
+				s.render(w, r, http.StatusServiceUnavailable, last) // the layout says that the node is lost
+				return
 			}
 			if err != nil {
 				s.fail(w, r, err)
 				return
 			}
-			text := s.render(w, r, http.StatusOK, v)
-			s.written.put(look, address, text)
-			s.last.put(address, v)
+			writePage(w, http.StatusOK, text)
 		})
 	}
 	mux.HandleFunc("/search", s.search)
+	mux.HandleFunc("/round/{epoch}/{round}/gradient/{index}", s.gradient)
+	mux.HandleFunc("/round/{epoch}/{round}/aggregate", s.aggregate)
 	mux.HandleFunc("/weights/{epoch}/{round}/{unit}", s.weights)
 	mux.HandleFunc("/assets/{name}", serveAsset)
 	s.api(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errNotFound) })
 	return mux
+}
+
+// once returns the answer to a request, which is written once a look at the chain.
+func (s *Server) once(r *http.Request, write func(*http.Request) ([]byte, error)) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+	defer cancel()
+	address := r.URL.RequestURI()
+	return s.written.get(ctx, s.source.looks.Load(), address, func() ([]byte, int, error) {
+		text, err := write(r.WithContext(ctx))
+		return text, len(text) + len(address), err
+	})
 }
 
 // answerTime bounds what one answer may take, the node's included.

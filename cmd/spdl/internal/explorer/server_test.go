@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -379,23 +381,71 @@ func TestWritten(t *testing.T) {
 	f := newFake(6, "x")
 	s := over(t, f, Options{})
 	first := get(s, "/participants").Body.String()
-	require.Equal(t, first, string(s.written.get(s.tail.looks.Load(), "/participants")))
+	f.asked = map[string]int{}
 	require.Equal(t, first, get(s, "/participants").Body.String())
-	require.Nil(t, s.written.get(s.tail.looks.Load(), "/round/0/7"))
+	require.Empty(t, f.asked)
 	require.Equal(t, 404, get(s, "/round/0/7").Code)
 	f.set(func() { f.rounds = 8 })
 	require.NoError(t, s.tail.look(t.Context()))
 	require.Equal(t, 200, get(s, "/round/0/7").Code)
 	require.Contains(t, get(s, "/").Body.String(), "round 8 of")
 	require.NotEqual(t, first, get(s, "/participants").Body.String())
+}
 
-	var w written
-	w.put(3, "/", []byte("three"))
-	w.put(2, "/", []byte("two, late"))
-	require.Equal(t, "three", string(w.get(3, "/")))
-	require.Nil(t, w.get(4, "/"))
-	w.put(4, "/", nil)
-	require.Nil(t, w.get(4, "/"))
-	w.put(4, "/", make([]byte, writtenBytes))
-	require.Nil(t, w.get(4, "/"), "larger than all may be")
+// TestLatest: what follows from the state is made once a look for all who ask at once. Who asks late gets
+// what is newer; errors and what is larger than all may be are not kept; and where the maker's client
+// went away or the maker failed, others do not wait for ever.
+func TestLatest(t *testing.T) {
+	l := latest[string]{limit: 8}
+	calls := 0
+	say := func(text string, err error) func() (string, int, error) {
+		return func() (string, int, error) { calls++; return text, len(text), err }
+	}
+	ask := func(look uint64, make func() (string, int, error)) string {
+		text, _ := l.get(t.Context(), look, "/", make)
+		return text
+	}
+	require.Equal(t, "three", ask(3, say("three", nil)))
+	require.Equal(t, "three", ask(2, say("two, late", nil)))
+	require.Equal(t, "three", ask(3, say("again", nil)))
+	require.Equal(t, 1, calls)
+	_, err := l.get(t.Context(), 4, "/", say("", errNotFound))
+	require.ErrorIs(t, err, errNotFound)
+	require.Equal(t, "123456789", ask(4, say("123456789", nil)))
+	require.Equal(t, "four", ask(4, say("four", nil)), "nine were more than it may keep")
+
+	for name, maker := range map[string]struct {
+		err   error
+		makes bool
+	}{"done": {}, "gone away": {err: context.Canceled, makes: true}} {
+		t.Run(name, func(t *testing.T) {
+			l := latest[string]{limit: 8}
+			begun, end := make(chan struct{}), make(chan struct{})
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				_, _ = l.get(t.Context(), 1, "/", func() (string, int, error) { close(begun); <-end; return "first", 1, maker.err })
+			})
+			<-begun
+			var second atomic.Int64
+			for range 20 {
+				wg.Go(func() {
+					_, _ = l.get(t.Context(), 1, "/", func() (string, int, error) { second.Add(1); return "second", 1, nil })
+				})
+			}
+			gone, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, err := l.get(gone, 1, "/", nil)
+			require.ErrorIs(t, err, context.Canceled)
+			time.Sleep(20 * time.Millisecond) // all wait
+			close(end)
+			wg.Wait()
+			want := int64(0)
+			if maker.makes {
+				want = 1
+			}
+			require.Equal(t, want, second.Load())
+		})
+	}
+	require.Panics(t, func() { _, _ = l.get(t.Context(), 5, "/", func() (string, int, error) { panic("maker") }) })
+	require.Equal(t, "five", ask(5, say("five", nil)))
 }

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	ctypes "github.com/cometbft/cometbft/rpc/core/types"
 	rpctypes "github.com/cometbft/cometbft/rpc/jsonrpc/types"
+	cmttypes "github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
@@ -28,6 +29,7 @@ type Blocks interface {
 	BlockByHash(ctx context.Context, hash []byte) (*ctypes.ResultBlock, error)
 	BlockResults(ctx context.Context, height *int64) (*ctypes.ResultBlockResults, error)
 	Tx(ctx context.Context, hash []byte, prove bool) (*ctypes.ResultTx, error)
+	TxSearch(ctx context.Context, query string, prove bool, page, perPage *int, orderBy string) (*ctypes.ResultTxSearch, error)
 	Commit(ctx context.Context, height *int64) (*ctypes.ResultCommit, error)
 	Validators(ctx context.Context, height *int64, page, perPage *int) (*ctypes.ResultValidators, error)
 }
@@ -42,12 +44,16 @@ type source struct {
 	asker  Asker
 	blocks Blocks
 
+	// looks is the number of looks at the chain that found news, or after which pages are written again
+	// anyway.
+	looks   atomic.Uint64
+	answers latest[any] // of the application, by path
+
 	mu      sync.Mutex
 	records *kept[place, *app.Record]
 	models  *kept[place, *abci.ModelState]
 	commits *kept[int64, map[string]bool]
-	people  []app.Participant
-	read    time.Time // when people were
+	headers *kept[int64, *cmttypes.BlockMeta]
 }
 
 // place is a round of an epoch.
@@ -58,11 +64,11 @@ func (p place) String() string {
 }
 
 // The bounds of the cache: the number of contributions in records, of parameters in models (16
-// MiB), and of signatures in commits.
-const keptContributions, keptParameters, keptSignatures = 200_000, 2 << 20, 100_000
+// MiB), of signatures in commits, of blocks' headers, and of answers that hold until the next look.
+const keptContributions, keptParameters, keptSignatures, keptHeaders, keptAnswers = 200_000, 2 << 20, 100_000, 2048, 256
 
 func newSource(a Asker, b Blocks) *source {
-	s := &source{asker: a, blocks: b}
+	s := &source{asker: a, blocks: b, answers: latest[any]{limit: keptAnswers}}
 	s.forget()
 	return s
 }
@@ -74,12 +80,30 @@ func (s *source) forget() {
 	s.records = newKept[place, *app.Record](keptContributions)
 	s.models = newKept[place, *abci.ModelState](keptParameters)
 	s.commits = newKept[int64, map[string]bool](keptSignatures)
-	s.people = nil
+	s.headers = newKept[int64, *cmttypes.BlockMeta](keptHeaders)
+	s.answers.forget()
 }
 
+// ask asks the node.
 func ask[T any](ctx context.Context, s *source, path string) (answer T, err error) {
 	err = s.asker.Query(ctx, path, &answer)
 	return answer, err
+}
+
+// known asks the node once a look at the chain. Callers must not change the answer.
+func known[T any](ctx context.Context, s *source, path string) (answer T, err error) {
+	got, err := s.answers.get(ctx, s.looks.Load(), path, func() (any, int, error) {
+		answer, err := ask[T](ctx, s, path)
+		return answer, 1, err
+	})
+	if err != nil {
+		return answer, err
+	}
+	answer, ok := got.(T)
+	if !ok {
+		return answer, fmt.Errorf("%s was asked for as %T, and as %T", path, got, answer)
+	}
+	return answer, nil
 }
 
 func (s *source) status(ctx context.Context) (abci.Status, error) {
@@ -125,28 +149,14 @@ func (s *source) model(ctx context.Context, at place) (*abci.ModelState, error) 
 	return &got, nil
 }
 
-// participants returns the participants as they were at most a second ago. Callers must not change
-// them.
+// participants returns the participants since the last look. Callers must not change them.
 func (s *source) participants(ctx context.Context) ([]app.Participant, error) {
-	s.mu.Lock()
-	people, fresh := s.people, s.people != nil && time.Since(s.read) < time.Second
-	s.mu.Unlock()
-	if fresh {
-		return people, nil
-	}
-	people, err := ask[[]app.Participant](ctx, s, "/participants")
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.people, s.read = people, time.Now()
-	return people, nil
+	return known[[]app.Participant](ctx, s, "/participants")
 }
 
 // roundsOf returns how many rounds of an epoch are closed.
 func (s *source) roundsOf(ctx context.Context, epoch uint64) (uint64, error) {
-	epochs, err := ask[[]abci.EpochState](ctx, s, "/epochs")
+	epochs, err := known[[]abci.EpochState](ctx, s, "/epochs")
 	if err != nil {
 		return 0, err
 	}

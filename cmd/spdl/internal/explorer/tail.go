@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spdl/spdl/abci"
@@ -84,8 +83,6 @@ type tail struct {
 
 	epoch, next uint64 // the round to read next
 	passed      passes
-
-	looks atomic.Uint64 // number of looks at the chain that found news, or after which pages are written again anyway
 }
 
 // event is the text of one event of a stream; "" where the body is no JSON.
@@ -138,7 +135,7 @@ func (t *tail) lost(err error) {
 	if !changed {
 		return
 	}
-	t.looks.Add(1) // pages say whether the node answers
+	t.source.looks.Add(1) // pages say whether the node answers
 	if err != nil {
 		t.log("node does not answer", "err", err)
 	}
@@ -228,7 +225,7 @@ func (t *tail) turn(ctx context.Context, status abci.Status) error {
 	t.params, t.begun = running, true
 	if !begun || another {
 		t.status, t.points = status, past
-		t.looks.Add(1)
+		t.source.looks.Add(1)
 	}
 	return nil
 }
@@ -271,7 +268,7 @@ func (t *tail) keep(status abci.Status, fresh []Point) {
 	}
 	if moved || time.Since(t.counted) > pageAge {
 		t.counted = time.Now()
-		t.looks.Add(1)
+		t.source.looks.Add(1)
 	}
 	scored := t.scored
 	t.scored = nil

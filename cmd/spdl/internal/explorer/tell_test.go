@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,7 +58,7 @@ func TestUptime(t *testing.T) {
 	require.Contains(t, page, "4 of 4")
 	require.Contains(t, page, `<span class="tag watch">0 of 4</span>`)
 	asked := f.asked["commit"]
-	s.tail.looks.Add(1)
+	s.source.looks.Add(1)
 	get(s, "/validators")
 	require.Equal(t, asked, f.asked["commit"])
 }
@@ -130,4 +131,18 @@ func TestPassedOverLeadersAreTotalled(t *testing.T) {
 	}
 	require.Equal(t, map[uint32]int{3: 900}, s.tail.passed.totals())
 	require.Contains(t, get(s, "/").Body.String(), "(900 in all)")
+}
+
+// TestLinksToTransactions: a round's gradients and its aggregate lead to their transactions, whose hashes
+// the node's index has.
+func TestLinksToTransactions(t *testing.T) {
+	s := over(t, newFake(6, "x"), Options{})
+	require.Contains(t, get(s, "/round/0/4").Body.String(), `href="/round/0/4/gradient/3"`)
+	w := get(s, "/round/0/4/gradient/3")
+	require.Equal(t, http.StatusSeeOther, w.Code)
+	require.Equal(t, "/tx/"+strings.Repeat("00", 31)+"67", w.Header().Get("Location"))
+	require.Equal(t, "/tx/"+strings.Repeat("00", 31)+"61", get(s, "/round/0/4/aggregate").Header().Get("Location"))
+	require.Equal(t, http.StatusNotFound, get(s, "/round/0/4/gradient/2").Code)
+	require.Equal(t, http.StatusNotFound, get(s, "/round/0/9/gradient/3").Code)
+	require.Equal(t, http.StatusBadRequest, get(s, "/round/0/4/gradient/x").Code)
 }

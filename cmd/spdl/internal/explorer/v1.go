@@ -18,29 +18,28 @@ import (
 // api registers the paths of /v1. assets/openapi.json describes them.
 func (s *Server) api(mux *http.ServeMux) {
 	for pattern, answer := range map[string]func(*http.Request) (any, error){
-		"/v1/status":                 func(r *http.Request) (any, error) { return s.source.status(r.Context()) },
-		"/v1/params":                 func(r *http.Request) (any, error) { return ask[params.Params](r.Context(), s.source, "/params") },
-		"/v1/privacy":                func(r *http.Request) (any, error) { return ask[[]abci.Spend](r.Context(), s.source, "/privacy") },
-		"/v1/epochs":                 func(r *http.Request) (any, error) { return ask[[]abci.EpochState](r.Context(), s.source, "/epochs") },
+		"/v1/status":                 func(r *http.Request) (any, error) { return known[abci.Status](r.Context(), s.source, "/status") },
+		"/v1/params":                 func(r *http.Request) (any, error) { return known[params.Params](r.Context(), s.source, "/params") },
+		"/v1/privacy":                func(r *http.Request) (any, error) { return known[[]abci.Spend](r.Context(), s.source, "/privacy") },
+		"/v1/epochs":                 func(r *http.Request) (any, error) { return known[[]abci.EpochState](r.Context(), s.source, "/epochs") },
 		"/v1/rounds":                 s.answerRounds,
 		"/v1/rounds/{round}":         s.answerRound,
 		"/v1/rounds/{epoch}/{round}": s.answerRound,
 		"/v1/participants":           s.answerParticipants,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			look, address := s.tail.looks.Load(), r.URL.RequestURI()
-			if text := s.written.get(look, address); text != nil {
-				writeText(w, http.StatusOK, text)
-				return
-			}
-			ctx, cancel := context.WithTimeout(r.Context(), answerTime)
-			defer cancel()
-			body, err := answer(r.WithContext(ctx))
+			text, err := s.once(r, func(r *http.Request) ([]byte, error) {
+				body, err := answer(r)
+				if err != nil {
+					return nil, err
+				}
+				return textOf(body)
+			})
 			if err != nil {
 				s.fail(w, r, err)
 				return
 			}
-			s.written.put(look, address, writeJSON(w, http.StatusOK, body))
+			writeText(w, http.StatusOK, text)
 		})
 	}
 	mux.HandleFunc("/v1/models/{round}", s.answerModel)
@@ -56,21 +55,26 @@ func (s *Server) api(mux *http.ServeMux) {
 	})
 }
 
-// writeJSON answers with a value, and returns the text. encoding/json keeps <, > and & out, and what
-// does not print is escaped: the answer is safe to look at.
-func writeJSON(w http.ResponseWriter, code int, value any) []byte {
+// textOf returns a value as JSON. encoding/json keeps <, > and & out, and what does not print is escaped:
+// the answer is safe to look at.
+func textOf(value any) ([]byte, error) {
 	body, err := json.Marshal(value)
+	return append(visible(body, forJSON), '\n'), err
+}
+
+// writeJSON answers with a value.
+func writeJSON(w http.ResponseWriter, code int, value any) {
+	text, err := textOf(value)
 	if err != nil {
 		http.Error(w, `{"error":"the answer cannot be written"}`, http.StatusInternalServerError)
-		return nil
+		return
 	}
-	text := append(visible(body, forJSON), '\n')
 	writeText(w, code, text)
-	return text
 }
 
 func writeText(w http.ResponseWriter, code int, json []byte) {
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(json)))
 	w.WriteHeader(code)
 	_, _ = w.Write(json)
 }
@@ -102,7 +106,7 @@ func (s *Server) roundAsked(r *http.Request) (at place, err error) {
 	if r.PathValue("epoch") != "" {
 		return placeOf(r)
 	}
-	status, err := s.source.status(r.Context())
+	status, err := known[abci.Status](r.Context(), s.source, "/status")
 	if err != nil {
 		return at, err
 	}

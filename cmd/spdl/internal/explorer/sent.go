@@ -1,0 +1,62 @@
+package explorer
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+
+	"github.com/spdl/spdl/app"
+)
+
+// gradient leads to the transaction that carried a participant's gradient of a closed round, aggregate to
+// that of its aggregate. The node's index is asked when somebody follows the link: the block of a thousand
+// gradients has tens of megabytes.
+func (s *Server) gradient(w http.ResponseWriter, r *http.Request) {
+	s.leadTo(w, r, func(record *app.Record) (string, error) {
+		index, err := number("participant", r.PathValue("index"))
+		return fmt.Sprintf("gradient.participant=%d AND tx.height=%d", index, record.Height), err
+	})
+}
+
+func (s *Server) aggregate(w http.ResponseWriter, r *http.Request) {
+	s.leadTo(w, r, func(record *app.Record) (string, error) {
+		return fmt.Sprintf("aggregate.leader=%d AND tx.height=%d", record.Leader, record.Height), nil
+	})
+}
+
+// leadTo redirects to the transaction that a search in a closed round finds.
+func (s *Server) leadTo(w http.ResponseWriter, r *http.Request, search func(*app.Record) (string, error)) {
+	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+	defer cancel()
+	hash, err := s.hashOf(ctx, r, search)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	http.Redirect(w, r, "/tx/"+hash, http.StatusSeeOther)
+}
+
+func (s *Server) hashOf(ctx context.Context, r *http.Request, search func(*app.Record) (string, error)) (string, error) {
+	at, err := placeOf(r)
+	if err != nil {
+		return "", err
+	}
+	record, err := s.source.record(ctx, at)
+	if err != nil {
+		return "", err
+	}
+	query, err := search(record)
+	if err != nil {
+		return "", err
+	}
+	first := 1
+	found, err := s.source.blocks.TxSearch(ctx, query, false, &first, &first, "")
+	if err != nil {
+		return "", err
+	}
+	if len(found.Txs) == 0 {
+		return "", fmt.Errorf("%w: no such transaction in block %d", errNotFound, record.Height)
+	}
+	return hex.EncodeToString(found.Txs[0].Hash), nil
+}
