@@ -43,11 +43,7 @@ func levelDBOf(round int64) *opt.Options {
 
 // roundBytes returns what a round takes by the genesis of a home; 0 where it has none yet.
 func roundBytes(c *config.Config) int64 {
-	doc, err := readGenesis(c)
-	if err != nil {
-		return 0
-	}
-	g, err := app.DecodeGenesis(doc.AppState)
+	g, err := genesisOf(c)
 	if err != nil {
 		return 0
 	}

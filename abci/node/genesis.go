@@ -26,6 +26,15 @@ func readGenesis(c *config.Config) (*types.GenesisDoc, error) {
 	return doc, err
 }
 
+// genesisOf returns what a home's genesis says of the application.
+func genesisOf(c *config.Config) (app.Genesis, error) {
+	doc, err := readGenesis(c)
+	if err != nil {
+		return app.Genesis{}, err
+	}
+	return app.DecodeGenesis(doc.AppState)
+}
+
 // NewGenesis makes the genesis document: a validator for every participant
 // with a consensus key, and blocks that hold a round.
 func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc, error) {

@@ -8,7 +8,7 @@ import (
 )
 
 // The pauses after which a round that stays open is gossiped again: doubled
-// from the first to the last.
+// from the first to the last. To the first is added what the round's bytes take.
 const (
 	firstRegossip = 2 * time.Second
 	lastRegossip  = time.Minute
@@ -30,8 +30,8 @@ func (r *Running) synced(ctx context.Context) error {
 // round stays open. A transaction is sent to a peer once, and a peer that is
 // syncing drops it: without this a gradient could be on its own node alone for
 // ever.
-func (r *Running) gossipAgain(ctx context.Context) {
-	pause := firstRegossip
+func (r *Running) gossipAgain(ctx context.Context, first time.Duration) {
+	pause := first
 	_, last := r.Application.Pending()
 	for {
 		select {
@@ -41,7 +41,7 @@ func (r *Running) gossipAgain(ctx context.Context) {
 		}
 		raws, round := r.Application.Pending()
 		if round != last {
-			last, pause = round, firstRegossip
+			last, pause = round, first
 			continue
 		}
 		pause = min(2*pause, lastRegossip)

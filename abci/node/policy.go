@@ -5,7 +5,6 @@ import (
 
 	"github.com/cometbft/cometbft/config"
 
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/worker"
@@ -24,11 +23,7 @@ func policyOf(genesis params.Privacy, w WorkerConfig) func(worker.Task) (params.
 
 // genesisPrivacy returns what a home's genesis gives.
 func genesisPrivacy(c *config.Config) (params.Privacy, error) {
-	doc, err := readGenesis(c)
-	if err != nil {
-		return params.Privacy{}, err
-	}
-	g, err := app.DecodeGenesis(doc.AppState)
+	g, err := genesisOf(c)
 	return g.Params.Privacy, err
 }
 

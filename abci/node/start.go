@@ -165,6 +165,11 @@ func checkMempool(c *config.Config, s *app.State) error {
 // start makes the node and its application, starts them, and runs beside them what the hooks and
 // app.toml ask for. If it fails, Stop ends what it has started.
 func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
+	g, err := genesisOf(c)
+	if err != nil {
+		return err
+	}
+	c, a = fit(c, a, g)
 	if err := r.assemble(c, a, keys, logger, h); err != nil {
 		return err
 	}
@@ -184,7 +189,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys
 		}()
 	}
 	r.regossip = make(chan struct{})
-	go func() { r.gossipAgain(ctx); close(r.regossip) }()
+	go func() { r.gossipAgain(ctx, firstRegossip+2*carriage(g)); close(r.regossip) }()
 	if h.Beside != nil {
 		if r.beside, err = h.Beside(ctx, Beside{App: a, RPC: c.RPC.ListenAddress, Logger: logger, Evaluator: EvaluatorOf(c, a.Worker)}); err != nil {
 			r.worker <- err
