@@ -82,6 +82,7 @@ type Application struct {
 	drafts   drafts
 	greatest greatest
 	answers  answers
+	longs    longs
 	history  proof.History // of what queries prove
 	ready    chan struct{} // closed when state and pool are there
 	once     sync.Once
@@ -157,6 +158,7 @@ func (a *Application) publish(s *app.State) {
 		s = s.As(a.options.StateMachine)
 	}
 	before := a.state.Swap(s)
+	a.longs.forget(a.options.Now())
 	if p := a.pool.Load(); p != nil {
 		p.advance(s)
 	} else {

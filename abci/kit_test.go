@@ -63,7 +63,7 @@ func (n *node) process(height int64, raws [][]byte) bool {
 
 func (n *node) prepare(height int64) [][]byte {
 	n.t.Helper()
-	r, err := n.PrepareProposal(ctx, &abcitypes.RequestPrepareProposal{Height: height, MaxTxBytes: 1 << 20})
+	r, err := n.PrepareProposal(ctx, &abcitypes.RequestPrepareProposal{Height: height, MaxTxBytes: 1 << 22})
 	require.NoError(n.t, err)
 	return r.Txs
 }

@@ -45,6 +45,8 @@ func (a *Application) prove(s *app.State, path string) (key string, p proof.Prov
 	switch {
 	case name == "evidence" && arg == "":
 		path = "offences"
+	case name == "chunk" && strings.Contains(arg, "/"):
+		return a.proveChunk(s, arg)
 	case name == "round", name == "model" && arg != "":
 		epoch, t, err := roundArgument(s, arg)
 		if err != nil {
@@ -59,6 +61,29 @@ func (a *Application) prove(s *app.State, path string) (key string, p proof.Prov
 	}
 	p, err = proof.State(s, path)
 	return path, p, notFound(err)
+}
+
+// proveChunk proves one chunk of the model after a closed round, {round}/{i} or {epoch}/{round}/{i}.
+func (a *Application) proveChunk(s *app.State, arg string) (key string, p proof.Proven, err error) {
+	cut := strings.LastIndex(arg, "/")
+	epoch, t, err := roundArgument(s, arg[:cut])
+	if err != nil {
+		return "", p, err
+	}
+	i, err := argument(arg[cut+1:])
+	if err != nil {
+		return "", p, err
+	}
+	round, err := a.proveRound(s, epoch, t)
+	if err != nil {
+		return "", p, err
+	}
+	m, err := a.modelAfter(s, epoch, t)
+	if err != nil {
+		return "", p, err
+	}
+	p, err = proof.Chunk(m.Parameters, i, round)
+	return fmt.Sprintf("chunk/%d/%d/%d", epoch, t, i), p, notFound(err)
 }
 
 // notFound gives the error about a value that is not there its result code.
@@ -87,23 +112,33 @@ func (a *Application) queryBundle(s *app.State, arg string) (any, error) {
 }
 
 func (a *Application) queryKept(s *app.State, arg string) (any, error) {
+	k, err := a.stateAfter(s, arg)
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// stateAfter returns the state as it stands for no argument, else the last one that is kept at or
+// before a round.
+func (a *Application) stateAfter(s *app.State, arg string) (after StateAfter, err error) {
 	if arg == "" {
 		return StateAfter{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Height: s.Height, Document: s.Encode()}, nil
 	}
 	epoch, t, err := roundArgument(s, arg)
 	if err != nil {
-		return nil, err
+		return after, err
 	}
 	k, err := a.store.Nearest(epoch, t)
 	if err != nil {
-		return nil, err
+		return after, err
 	}
 	if k == nil {
-		return nil, fmt.Errorf("%w: no state at or before epoch %d round %d is kept; the state after one in every %d rounds is", errNotFound, epoch, t, a.store.Every)
+		return after, fmt.Errorf("%w: no state at or before epoch %d round %d is kept; the state after one in every %d rounds is", errNotFound, epoch, t, a.store.Every)
 	}
 	r, err := a.record(s, k.Epoch, k.Round)
 	if err != nil {
-		return nil, err
+		return after, err
 	}
 	return StateAfter{Epoch: k.Epoch, Round: k.Round, Height: r.Height, Document: k.Document}, nil
 }

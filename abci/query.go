@@ -103,12 +103,14 @@ var paths = map[string]func(a *Application, s *app.State, arg string) (any, erro
 // another process holds against a header. A round is {t} of the running epoch or
 // {epoch}/{t}.
 //
+// Behind ?from=A&to=B a model, a state or the velocity is answered in pieces, as bytes: see Long.
+//
 // With Prove the value is not JSON but the bytes that the state's tree holds, the
 // key is that of the proof, and the proof leads to the application hash in the
 // header of the answer's height plus 1 (package proof). Params, progress, chain_id,
 // closed, history, participants, model, velocity, proposals, offences and epochs
 // have proofs, each element of a list, as participants/{i}, and chunk/{i},
-// model/{t} and round/{t}.
+// chunk/{t}/{i}, model/{t} and round/{t}.
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
 	answer := new(abcitypes.ResponseQuery)
 	if n := len(req.Path); n > maxQueryPath {
@@ -148,10 +150,13 @@ func (a *Application) query(req *abcitypes.RequestQuery, r *abcitypes.ResponseQu
 		return errNotReady
 	}
 	r.Height = int64(s.Height)
+	path, piece, ranged := strings.Cut(strings.Trim(req.Path, "/"), "?")
+	if ranged {
+		return a.queryPiece(req, s, strings.Trim(path, "/"), piece, r)
+	}
 	if req.Height != 0 && req.Height != r.Height {
 		return fmt.Errorf("%w: height %d, only the last, %d, is kept", errBadQuery, req.Height, r.Height)
 	}
-	path := strings.Trim(req.Path, "/")
 	name, arg, _ := strings.Cut(path, "/")
 	if req.Prove {
 		key, p, err := a.prove(s, path)

@@ -101,8 +101,17 @@ func check(address string) error {
 // RPC returns the node's whole RPC.
 func (c *Client) RPC() *rpchttp.HTTP { return c.rpc }
 
-// Query asks a path of the application and decodes the JSON answer.
-func (c *Client) Query(ctx context.Context, path string, answer any) error {
+// Query asks a path of the application and decodes the answer, which is JSON; models and states come in
+// pieces.
+func (c *Client) Query(ctx context.Context, path string, answer any) (err error) {
+	switch answer := answer.(type) {
+	case *abci.ModelState:
+		*answer, err = c.model(ctx, path)
+		return err
+	case *abci.StateAfter:
+		*answer, err = c.kept(ctx, path)
+		return err
+	}
 	r, err := c.rpc.ABCIQuery(ctx, path, nil)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -221,6 +222,7 @@ func (n *node) answer(method string, p struct {
 	case "broadcast_tx_sync":
 		return n.broadcast(p.Tx)
 	case "abci_query":
+		p.Path, _, _ = strings.Cut(p.Path, "?") // all that it has is one piece
 		method, answer = p.Path, n.query(p.Path)
 	}
 	if n.lie != nil {
@@ -229,6 +231,10 @@ func (n *node) answer(method string, p struct {
 	if method == p.Path {
 		if answer == nil {
 			return &coretypes.ResultABCIQuery{Response: abcitypes.ResponseQuery{Code: 1, Log: "not now"}}, nil
+		}
+		if kept, ok := answer.(abci.StateAfter); ok {
+			info, err := json.Marshal(abci.Long{Height: kept.Height, Bytes: len(kept.Document)})
+			return &coretypes.ResultABCIQuery{Response: abcitypes.ResponseQuery{Info: string(info), Value: kept.Document}}, err
 		}
 		value, err := json.Marshal(answer)
 		return &coretypes.ResultABCIQuery{Response: abcitypes.ResponseQuery{Value: value}}, err

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"fmt"
+	"strconv"
 	"sync"
 
 	"github.com/cometbft/cometbft/crypto/merkle"
@@ -92,4 +93,17 @@ func (h *History) Round(s *app.State, r *app.Record) (Proven, error) {
 func Model(parameters []byte, round Proven) Proven {
 	ops := []cmtcrypto.ProofOp{wholeOp{OpChunks}.ProofOp(), recordOp{round.Value}.ProofOp()}
 	return Proven{Value: parameters, Ops: operators(append(ops, round.Ops.Ops...)...)}
+}
+
+// Chunk returns the proof of one chunk of the parameters after a round, from that of its record.
+func Chunk(parameters []byte, i uint64, round Proven) (Proven, error) {
+	chunks := app.Chunks(parameters)
+	if i >= uint64(len(chunks)) {
+		return Proven{}, fmt.Errorf("%w: chunk %d, the model has %d", ErrNoValue, i, len(chunks))
+	}
+	p, err := leaf(app.Indexed(chunks), strconv.FormatUint(i, 10))
+	if err == nil {
+		p.Ops.Ops = append(append(p.Ops.Ops, recordOp{round.Value}.ProofOp()), round.Ops.Ops...)
+	}
+	return p, err
 }

@@ -35,6 +35,8 @@ func levels(key string) []string {
 		return []string{"history", parts[1] + "/" + parts[2]}
 	case parts[0] == "model" && len(parts) == 3:
 		return []string{"history", parts[1] + "/" + parts[2], keyModelHash, keyWhole}
+	case parts[0] == "chunk" && len(parts) == 4:
+		return []string{"history", parts[1] + "/" + parts[2], keyModelHash, parts[3]}
 	case parts[0] == "chunk" && len(parts) == 2:
 		return []string{"model", parts[1]}
 	case len(parts) == 1 && whole(key) != "":

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/cometbft/cometbft/crypto/merkle"
@@ -92,6 +93,12 @@ func (c *chain) all(t *testing.T) map[string]proof.Proven {
 		p, err := c.history.Round(c.State, r)
 		require.NoError(t, err)
 		out["round/"+r.Pair().Key], out["model/"+r.Pair().Key] = p, proof.Model(c.models[i], p)
+		for _, at := range []uint64{0, 2} {
+			chunk, err := proof.Chunk(c.models[i], at, p)
+			require.NoError(t, err)
+			require.Equal(t, app.Chunks(c.models[i])[at], chunk.Value)
+			out[fmt.Sprintf("chunk/%s/%d", r.Pair().Key, at)] = chunk
+		}
 	}
 	return out
 }
@@ -216,8 +223,8 @@ func TestOneValueOpIsEnough(t *testing.T) {
 	plain := merkle.DefaultProofRuntime()
 	n := 0
 	for key, p := range c.all(t) {
-		if len(p.Ops.Ops) > 1 && p.Ops.Ops[0].Type != merkle.ProofOpValue {
-			continue // whole lists, and models after rounds
+		if slices.ContainsFunc(p.Ops.Ops, func(op cmtcrypto.ProofOp) bool { return op.Type != merkle.ProofOpValue }) {
+			continue // whole lists, and models after rounds with their chunks
 		}
 		n++
 		require.NoError(t, plain.VerifyValue(p.Ops, hash[:], proof.KeyPath(key), p.Value), key)
@@ -228,7 +235,7 @@ func TestOneValueOpIsEnough(t *testing.T) {
 func TestNothingToProve(t *testing.T) {
 	c := grown(t)
 	for _, key := range []string{"", "nothing", "*", "params/0", "params/*", "participants/5", "participants/00", "participants/-1", "participants/x", "participants/0/0",
-		"offences/3", "chunk/3", "chunk/0/1", "epochs/1", "round/0/0", "round/0", "model/0/0", "history/0/0", "participants/", "/params"} {
+		"offences/3", "chunk/3", "chunk/0/1", "chunk/0/0/0", "epochs/1", "round/0/0", "round/0", "model/0/0", "history/0/0", "participants/", "/params"} {
 		_, err := proof.State(c.State, key)
 		require.ErrorIs(t, err, proof.ErrNoValue, key)
 	}

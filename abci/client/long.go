@@ -1,0 +1,107 @@
+package client
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	rpcclient "github.com/cometbft/cometbft/rpc/client"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+)
+
+// ErrPiece means that the pieces of a long answer do not make the whole that they are said to be of.
+var ErrPiece = errors.New("pieces of the answer do not fit")
+
+// A long answer is not given up at the first fault: what is there stays, and the piece is asked for
+// again, until nothing has come that was not there before.
+const (
+	faults     = 5
+	faultPause = 200 * time.Millisecond
+)
+
+// model fetches the answer to /model... in pieces. Parameters have the hash of the answer.
+func (c *Client) model(ctx context.Context, path string) (m abci.ModelState, err error) {
+	head, data, err := c.long(ctx, path)
+	if err != nil {
+		return m, err
+	}
+	if root := app.Root(app.Indexed(app.Chunks(data))); hex.EncodeToString(root[:]) != head.Hash {
+		return m, fmt.Errorf("%w: parameters of %s have hash %x, the answer says %.64q", ErrPiece, path, root, head.Hash)
+	}
+	return abci.ModelState{Epoch: head.Epoch, Round: head.Round, Hash: head.Hash, Parameters: data}, nil
+}
+
+// kept fetches the answer to /kept... in pieces.
+func (c *Client) kept(ctx context.Context, path string) (abci.StateAfter, error) {
+	head, data, err := c.long(ctx, path)
+	return abci.StateAfter{Epoch: head.Epoch, Round: head.Round, Height: head.Height, Document: data}, err
+}
+
+// long fetches a long answer piece by piece: no answer has more than abci.MaxPiece bytes. Where the
+// node holds the state that it began with no more, it begins again.
+func (c *Client) long(ctx context.Context, path string) (head abci.Long, data []byte, err error) {
+	var height int64
+	left, furthest := faults, 0
+	for {
+		err = c.piece(ctx, path, &height, &head, &data)
+		switch {
+		case err == nil && len(data) == head.Bytes:
+			return head, data, nil
+		case err == nil && len(data) > furthest:
+			left, furthest = faults, len(data)
+			continue
+		case err == nil:
+			continue
+		}
+		left--
+		var refusal *Refusal
+		refused := errors.As(err, &refusal)
+		switch {
+		case left == 0, ctx.Err() != nil, errors.Is(err, ErrTooLarge), len(data) == 0:
+			return abci.Long{}, nil, err // the first piece is like any other question
+		case refused || errors.Is(err, ErrPiece):
+			height, data = 0, nil
+		}
+		select {
+		case <-ctx.Done():
+			return abci.Long{}, nil, fmt.Errorf("%w, after %d of %d bytes: %w", ctx.Err(), len(data), head.Bytes, err)
+		case <-time.After(faultPause):
+		}
+	}
+}
+
+// piece fetches the piece that follows. The first one says what the others must say, too.
+func (c *Client) piece(ctx context.Context, path string, height *int64, head *abci.Long, data *[]byte) error {
+	asked := fmt.Sprintf("%s?from=%d", path, len(*data))
+	answer, err := c.rpc.ABCIQueryWithOptions(ctx, asked, nil, rpcclient.ABCIQueryOptions{Height: *height})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	r := answer.Response
+	if r.Code != abci.CodeOK {
+		return &Refusal{Code: r.Code, Log: r.Log}
+	}
+	var says abci.Long
+	if err := json.Unmarshal([]byte(r.Info), &says); err != nil {
+		return fmt.Errorf("%w: answer to %s: %w", ErrPiece, asked, err)
+	}
+	most := min(abci.MaxPiece, says.Bytes-len(*data))
+	switch {
+	case says.Bytes > MaxAnswer:
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, says.Bytes, int64(MaxAnswer))
+	case len(*data) > 0 && says != *head:
+		return fmt.Errorf("%w: answer to %s is of %+v, the first was of %+v", ErrPiece, asked, says, *head)
+	case len(r.Value) == 0 || len(r.Value) > most:
+		return fmt.Errorf("%w: answer to %s has %d bytes, want 1 to %d", ErrPiece, asked, len(r.Value), most)
+	}
+	if *head = says; path == "/model" || path == "/kept" { // what stands now is held by its height
+		*height = r.Height
+	}
+	*data = append(*data, r.Value...)
+	return nil
+}
