@@ -56,7 +56,7 @@ fuzz: ## every fuzz target for FUZZ (5s)
 	@.ci/fuzz $(FUZZ)
 
 .PHONY: determinism
-determinism: ## the golden hashes with and without assembly, VNNI and AVX2, GOAMD64 v1 and v3, GOMAXPROCS 1 and 2, arm64 under qemu-user
+determinism: ## the golden hashes with and without assembly, both VNNI and AVX2, GOAMD64 v1 and v3, GOMAXPROCS 1 and 2, arm64 under qemu-user
 	@.ci/determinism
 
 .PHONY: e2e

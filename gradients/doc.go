@@ -19,7 +19,10 @@
 //     instruction multiplies 64 unsigned bytes by 64 signed ones and adds four products to a lane,
 //     so one side is shifted by 128, and the sums of the rows pay that back. In integers the
 //     cancellation that spoils this form in floating point is absent.
-//   - arm64 with SDOT, int8: the same, 16 signed bytes at a time, with nothing to shift.
+//   - amd64 with AVX-VNNI, which desktops and servers have that lack AVX-512, int8: the same, 32
+//     bytes at a time, blocks of 3 x 4 rows, for there are half as many registers.
+//   - arm64 with SDOT, int8: the same, 16 signed bytes at a time, blocks of 5 x 5 rows, with nothing
+//     to shift.
 //   - amd64 with AVX2: differences and squares, blocks of 3 x 3 rows, so that six loads serve nine
 //     pairs.
 //   - elsewhere, and with the build tag noasm: a pure-Go twin that multiplies two coordinates at a
@@ -39,10 +42,12 @@
 //   - int8 kernel: the sum of two squares is at most 2*254^2 = 129032 < 2^17, and a chunk of 2048
 //     coordinates is 128 steps, so a 32-bit lane stays below 2^24 and the sum of all eight below
 //     2^27. Chunks are added up in int64.
-//   - Gram kernel: a lane, and the sum of all sixteen, is a sum of (a+128) b over coordinates of a
-//     chunk, at most 4096 of them: below 255 * 127 * 4096 < 2^27 in magnitude, and VPDPBUSD adds
-//     its four products without saturating. A row's sum is below 127 * 4096 < 2^19. Over all of d
-//     both are below 255 * 127 * 2^21 < 2^36, and 128 times a row's sum below 2^35, in int64.
+//   - Gram kernels: a lane, and the sum of all lanes, is a sum of (a+128) b over coordinates of a
+//     chunk, at most 4096 of them: at most 255 * 128 * 4096 < 2^27 in magnitude, even were a byte
+//     -128, and VPDPBUSD adds its four products without saturating. That holds for sixteen lanes of
+//     AVX-512 as for eight of AVX-VNNI. With SDOT a product is at most 128 * 128. A row's sum is at
+//     most 128 * 4096 = 2^19. Over all of d, with 127 for 128, both are below 255 * 127 * 2^21 <
+//     2^36, and 128 times a row's sum below 2^35, in int64.
 //   - int16 kernel: two results of VPMADDWD added as unsigned numbers are at most 4294443024 <
 //     2^32; from there on lanes have 64 bits.
 //   - Twin: coordinates are shifted to [0, 2M], and the same 4294443024 bounds the half word that

@@ -19,6 +19,7 @@ import (
 var golden string
 
 func TestGolden(t *testing.T) {
+	t.Logf("kernel: %s", Kernel(Int8))
 	var got strings.Builder
 	for _, w := range []Width{Int8, Int16} {
 		for _, shape := range [][2]int{{1, 1}, {4, 1970}, {7, 333}, {10, 7850}, {23, 2049}} {

@@ -1,12 +1,13 @@
 //go:build !noasm
 
 #include "textflag.h"
+#include "gram_amd64.h"
 
-// The int8 kernels that need AVX-512 VNNI: see gram_amd64.go for what they compute.
+// The int8 kernels that need AVX-512 VNNI: see gram.go for what they compute.
 //
-// A step is 64 coordinates. VPDPBUSD multiplies unsigned bytes by signed ones and adds four products
-// to each 32-bit lane, so the rows on the left are shifted by 128: a byte a becomes a + 128 if its
-// top bit is flipped. Accumulator Z(5*i+j) belongs to rows i and 5+j.
+// A step is 64 coordinates. VPDPBUSD multiplies unsigned bytes by signed ones and adds four
+// products to each 32-bit lane, so the rows on the left are shifted by 128: a byte a becomes a + 128
+// if its top bit is flipped. Accumulator Z(5*i+j) belongs to rows i and 5+j.
 
 // FIVE loads row a, shifts it and multiplies it by the five rows in Z25 to Z29.
 #define FIVE(a, acc0, acc1, acc2, acc3, acc4) \
@@ -17,20 +18,25 @@
 	VPDPBUSD Z28, Z30, acc3; \
 	VPDPBUSD Z29, Z30, acc4
 
+// ZERO4 clears four registers.
+#define ZERO4(z0, z1, z2, z3) \
+	VPXORQ z0, z0, z0; \
+	VPXORQ z1, z1, z1; \
+	VPXORQ z2, z2, z2; \
+	VPXORQ z3, z3, z3
+
 // FOLD adds the upper half of z to its lower half, which it leaves in that of dst.
 #define FOLD(z, dst) \
 	VEXTRACTI64X4 $1, z, Y25; \
 	VPADDD        Z25, z, dst
 
-// STORE4 writes the sums of the lanes of each of four registers, y0 to y3, to off(DI). x0 and x1
-// are the lower halves of y0 and y1.
-#define STORE4(y0, x0, y1, x1, y2, y3, off) \
-	VPHADDD      y1, y0, y0; \
-	VPHADDD      y3, y2, y2; \
-	VPHADDD      y2, y0, y0; \
-	VEXTRACTI128 $1, y0, x1; \
-	VPADDD       x1, x0, x0; \
-	VMOVDQU      x0, off(DI)
+// FOLD4 folds z0 to z3 into Z0 to Z3 and writes the sums of their lanes to off(DI).
+#define FOLD4(z0, z1, z2, z3, off) \
+	FOLD(z0, Z0); \
+	FOLD(z1, Z1); \
+	FOLD(z2, Z2); \
+	FOLD(z3, Z3); \
+	STORE4(Y0, X0, Y1, X1, Y2, Y3, off)
 
 // func gram8(rows *[10]unsafe.Pointer, off, steps int, out *[28]int32)
 TEXT ·gram8(SB), NOSPLIT, $0-32
@@ -39,42 +45,15 @@ TEXT ·gram8(SB), NOSPLIT, $0-32
 	MOVQ         steps+16(FP), CX
 	MOVL         $0x80808080, AX
 	VPBROADCASTD AX, Z31
-	MOVQ         0(DI), R8
-	MOVQ         8(DI), R9
-	MOVQ         16(DI), R10
-	MOVQ         24(DI), R11
-	MOVQ         32(DI), R12
-	MOVQ         40(DI), R13
-	MOVQ         48(DI), AX
-	MOVQ         56(DI), BX
-	MOVQ         64(DI), SI
-	MOVQ         72(DI), R14
+	TENROWS
 	MOVQ         out+24(FP), DI
-	VPXORQ       Z0, Z0, Z0
-	VPXORQ       Z1, Z1, Z1
-	VPXORQ       Z2, Z2, Z2
-	VPXORQ       Z3, Z3, Z3
-	VPXORQ       Z4, Z4, Z4
-	VPXORQ       Z5, Z5, Z5
-	VPXORQ       Z6, Z6, Z6
-	VPXORQ       Z7, Z7, Z7
-	VPXORQ       Z8, Z8, Z8
-	VPXORQ       Z9, Z9, Z9
-	VPXORQ       Z10, Z10, Z10
-	VPXORQ       Z11, Z11, Z11
-	VPXORQ       Z12, Z12, Z12
-	VPXORQ       Z13, Z13, Z13
-	VPXORQ       Z14, Z14, Z14
-	VPXORQ       Z15, Z15, Z15
-	VPXORQ       Z16, Z16, Z16
-	VPXORQ       Z17, Z17, Z17
-	VPXORQ       Z18, Z18, Z18
-	VPXORQ       Z19, Z19, Z19
-	VPXORQ       Z20, Z20, Z20
-	VPXORQ       Z21, Z21, Z21
-	VPXORQ       Z22, Z22, Z22
-	VPXORQ       Z23, Z23, Z23
-	VPXORQ       Z24, Z24, Z24
+	ZERO4(Z0, Z1, Z2, Z3)
+	ZERO4(Z4, Z5, Z6, Z7)
+	ZERO4(Z8, Z9, Z10, Z11)
+	ZERO4(Z12, Z13, Z14, Z15)
+	ZERO4(Z16, Z17, Z18, Z19)
+	ZERO4(Z20, Z21, Z22, Z23)
+	ZERO4(Z24, Z25, Z26, Z27)
 
 	PCALIGN $32
 loop:
@@ -92,41 +71,16 @@ loop:
 	DECQ      CX
 	JNZ       loop
 
-	FOLD(Z0, Z0)
-	FOLD(Z1, Z1)
-	FOLD(Z2, Z2)
-	FOLD(Z3, Z3)
-	STORE4(Y0, X0, Y1, X1, Y2, Y3, 0)
-	FOLD(Z4, Z4)
-	FOLD(Z5, Z5)
-	FOLD(Z6, Z6)
-	FOLD(Z7, Z7)
-	STORE4(Y4, X4, Y5, X5, Y6, Y7, 16)
-	FOLD(Z8, Z8)
-	FOLD(Z9, Z9)
-	FOLD(Z10, Z10)
-	FOLD(Z11, Z11)
-	STORE4(Y8, X8, Y9, X9, Y10, Y11, 32)
-	FOLD(Z12, Z12)
-	FOLD(Z13, Z13)
-	FOLD(Z14, Z14)
-	FOLD(Z15, Z15)
-	STORE4(Y12, X12, Y13, X13, Y14, Y15, 48)
-	FOLD(Z16, Z0)
-	FOLD(Z17, Z1)
-	FOLD(Z18, Z2)
-	FOLD(Z19, Z3)
-	STORE4(Y0, X0, Y1, X1, Y2, Y3, 64)
-	FOLD(Z20, Z4)
-	FOLD(Z21, Z5)
-	FOLD(Z22, Z6)
-	FOLD(Z23, Z7)
-	STORE4(Y4, X4, Y5, X5, Y6, Y7, 80)
-	FOLD(Z24, Z8)
-	VPXOR Y9, Y9, Y9
-	VPXOR Y10, Y10, Y10
-	VPXOR Y11, Y11, Y11
-	STORE4(Y8, X8, Y9, X9, Y10, Y11, 96)
+	VPXORQ Z26, Z26, Z26
+	VPXORQ Z27, Z27, Z27
+	VPXORQ Z28, Z28, Z28
+	FOLD4(Z0, Z1, Z2, Z3, 0)
+	FOLD4(Z4, Z5, Z6, Z7, 16)
+	FOLD4(Z8, Z9, Z10, Z11, 32)
+	FOLD4(Z12, Z13, Z14, Z15, 48)
+	FOLD4(Z16, Z17, Z18, Z19, 64)
+	FOLD4(Z20, Z21, Z22, Z23, 80)
+	FOLD4(Z24, Z26, Z27, Z28, 96)
 	VZEROUPPER
 	RET
 
@@ -137,20 +91,10 @@ TEXT ·sums8(SB), NOSPLIT, $0-32
 	MOVQ         steps+16(FP), CX
 	MOVL         $0x01010101, AX
 	VPBROADCASTD AX, Z31
-	MOVQ         0(DI), R8
-	MOVQ         8(DI), R9
-	MOVQ         16(DI), R10
-	MOVQ         24(DI), R11
-	MOVQ         32(DI), R12
+	TENROWS
 	MOVQ         out+24(FP), DI
-	VPXORQ       Z0, Z0, Z0
-	VPXORQ       Z1, Z1, Z1
-	VPXORQ       Z2, Z2, Z2
-	VPXORQ       Z3, Z3, Z3
-	VPXORQ       Z4, Z4, Z4
-	VPXORQ       Z5, Z5, Z5
-	VPXORQ       Z6, Z6, Z6
-	VPXORQ       Z7, Z7, Z7
+	ZERO4(Z0, Z1, Z2, Z3)
+	ZERO4(Z4, Z5, Z6, Z7)
 
 	PCALIGN $32
 loop:
@@ -163,12 +107,7 @@ loop:
 	DECQ     CX
 	JNZ      loop
 
-	FOLD(Z0, Z0)
-	FOLD(Z1, Z1)
-	FOLD(Z2, Z2)
-	FOLD(Z3, Z3)
-	STORE4(Y0, X0, Y1, X1, Y2, Y3, 0)
-	FOLD(Z4, Z4)
-	STORE4(Y4, X4, Y5, X5, Y6, Y7, 16)
+	FOLD4(Z0, Z1, Z2, Z3, 0)
+	FOLD4(Z4, Z5, Z6, Z7, 16)
 	VZEROUPPER
 	RET

@@ -12,8 +12,14 @@ import (
 var haveGram = cpu.ARM64.HasASIMDDP
 
 const (
-	gramStep  = 16 // coordinates that an instruction multiplies
-	gramShift = 0  // both sides are signed
+	haveGramVEX = false
+	gramShift   = 0 // both sides are signed
 )
 
-func sums8(*[10]unsafe.Pointer, int, int, *[28]int32) {} // nothing is shifted
+func (kernel) shape() gramShape { return gramShape{left: gramRows, right: gramRows, step: 16} }
+
+func (kernel) gram(rows *[10]unsafe.Pointer, off, steps int, out *[28]int32) {
+	gram8(rows, off, steps, out)
+}
+
+func (kernel) sums(*[10]unsafe.Pointer, int, int, *[28]int32) {} // nothing is shifted

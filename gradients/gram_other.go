@@ -4,8 +4,11 @@ package gradients
 
 // There is no assembly: the twin does all the work.
 const (
-	haveGram  = false
-	gramShift = 0
+	haveGram    = false
+	haveGramVEX = false
+	gramShift   = 0
 )
 
-func (s *scratch) sweepGram([]Vector, int, int) { panic("gradients: built without assembly") }
+func (s *scratch) sweepGram([]Vector, int, int, kernel) {
+	panic("gradients: built without assembly")
+}

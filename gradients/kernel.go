@@ -6,14 +6,38 @@ type kernel int
 const (
 	twinKernel kernel = iota // pure Go, everywhere
 	avx2Kernel               // amd64 with AVX2
+	vexKernel                // amd64 with AVX-VNNI, Int8 alone
 	gramKernel               // amd64 with AVX-512 VNNI and arm64 with SDOT, Int8 alone
 )
+
+// Kernel names the kernel that Pairwise uses for vectors of width w on this CPU, for whoever
+// measures it.
+func Kernel(w Width) string { return fastest(w).String() }
+
+func (k kernel) String() string {
+	switch {
+	case k == twinKernel:
+		return "pure Go"
+	case k == avx2Kernel:
+		return "AVX2"
+	case k == vexKernel:
+		return "AVX-VNNI"
+	case gramShift == 0:
+		return "SDOT"
+	}
+	return "AVX-512 VNNI"
+}
+
+// isGram reports whether k leaves products, of which polarise makes distances.
+func (k kernel) isGram() bool { return k == vexKernel || k == gramKernel }
 
 // fastest returns the best kernel that this CPU has for vectors of width w.
 func fastest(w Width) kernel {
 	switch {
 	case haveGram && w == Int8:
 		return gramKernel
+	case haveGramVEX && w == Int8:
+		return vexKernel
 	case haveAVX2:
 		return avx2Kernel
 	}
@@ -34,7 +58,7 @@ const (
 
 // chunkFor returns the length of the kernel's chunks for n rows.
 func (k kernel) chunkFor(n int) int {
-	if k == gramKernel && n*gramChunk <= 1<<20 {
+	if k.isGram() && n*gramChunk <= 1<<20 {
 		return gramChunk
 	}
 	return chunk
@@ -43,8 +67,8 @@ func (k kernel) chunkFor(n int) int {
 // sweep adds what kernel k makes of coordinates [lo, hi) of all pairs of vs to s.
 func (s *scratch) sweep(vs []Vector, lo, hi int, k kernel) {
 	switch k {
-	case gramKernel:
-		s.sweepGram(vs, lo, hi)
+	case vexKernel, gramKernel:
+		s.sweepGram(vs, lo, hi, k)
 	case avx2Kernel:
 		s.sweepAVX2(vs, lo, hi)
 	case twinKernel:

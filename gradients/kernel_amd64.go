@@ -11,42 +11,12 @@ import (
 // haveAVX2 is decided when the program runs, so that one binary serves every amd64 machine.
 var haveAVX2 = cpu.X86.HasAVX2
 
-// sweepAVX2 runs the kernels over the whole steps of a chunk, then over a padded copy of what is
-// left: zeros in all rows add nothing to any distance, and nothing is ever read past the end of a
-// row.
 func (s *scratch) sweepAVX2(vs []Vector, lo, hi int) {
-	w := vs[0].width
-	step := 16 // coordinates a step: 16 bytes of int8
+	w, step := vs[0].width, 16 // coordinates a step: 16 bytes of int8
 	if w == Int16 {
 		step = 32 // 64 bytes of int16
 	}
-	s.base = sized(s.base, s.n)
-	for i, v := range vs {
-		if w == Int8 {
-			s.base[i] = unsafe.Pointer(unsafe.SliceData(v.i8))
-		} else {
-			s.base[i] = unsafe.Pointer(unsafe.SliceData(v.i16))
-		}
-	}
-	steps := (hi - lo) / step
-	if steps > 0 {
-		s.tiles(w, lo*int(w), steps)
-	}
-	if lo += steps * step; lo == hi {
-		return
-	}
-	s.tail = sized(s.tail, s.n*tailBytes)
-	clear(s.tail)
-	for i, v := range vs {
-		row := unsafe.Pointer(&s.tail[i*tailBytes])
-		if w == Int8 {
-			copy(unsafe.Slice((*int8)(row), step), v.i8[lo:hi])
-		} else {
-			copy(unsafe.Slice((*int16)(row), step), v.i16[lo:hi])
-		}
-		s.base[i] = row
-	}
-	s.tiles(w, 0, 1)
+	s.inSteps(vs, lo, hi, step, func(off, steps int) { s.tiles(w, off, steps) })
 }
 
 // tiles covers the upper triangle with blocks of 3 x 3 rows, triangles of 3 rows on the diagonal,

@@ -89,7 +89,7 @@ func (d *Distances) share(vs []Vector, k kernel, workers int) {
 
 // take adds the sums that kernel k left in s to d and gives s back.
 func (d *Distances) take(s *scratch, k kernel) {
-	if k == gramKernel {
+	if k.isGram() {
 		s.polarise()
 	}
 	for i, q := range s.sum {

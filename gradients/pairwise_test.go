@@ -14,6 +14,9 @@ func kernels(w Width) map[string]kernel {
 	if haveAVX2 {
 		k["avx2"] = avx2Kernel
 	}
+	if haveGramVEX && w == Int8 {
+		k["avx-vnni"] = vexKernel
+	}
 	if haveGram && w == Int8 {
 		k["gram"] = gramKernel
 	}
@@ -91,6 +94,24 @@ func TestPairwiseMatchesBigIntegersOnExtremes(t *testing.T) {
 	}
 }
 
+// Every length up to 200 has another tail, and windows of one array lie at every alignment.
+func TestPairwiseAtEveryLengthAndAlignment(t *testing.T) {
+	for d := range 201 {
+		for _, w := range []Width{Int8, Int16} {
+			long := generate(w, 6, d+64, uint64(d))
+			vs := make([]Vector, len(long))
+			for i, v := range long {
+				if from := (7*i + d) % 64; w == Int8 {
+					vs[i] = FromInt8(v.i8[from : from+d])
+				} else {
+					vs[i] = FromInt16(v.i16[from : from+d])
+				}
+			}
+			requirePairwise(t, vs, naiveSquaredDistance)
+		}
+	}
+}
+
 // The lanes of a kernel fill up over a whole chunk, so extremes must be tried across several chunks
 // as well.
 func TestPairwiseAcrossChunks(t *testing.T) {
@@ -99,6 +120,7 @@ func TestPairwiseAcrossChunks(t *testing.T) {
 			requirePairwise(t, generate(w, 8, d, uint64(d)), naiveSquaredDistance)
 			requirePairwise(t, fill(w, 5, d, adversarial["opposed"]), naiveSquaredDistance)
 			requirePairwise(t, fill(w, 4, d, adversarial["alternating"]), naiveSquaredDistance)
+			requirePairwise(t, fill(w, 4, d, adversarial["all max"]), naiveSquaredDistance)
 		}
 	}
 }
@@ -136,7 +158,9 @@ func TestPairwiseReadsNothingBeyondItsRows(t *testing.T) {
 				vs[i] = FromInt8(backing[off : off+d : off+d])
 				clean[i] = FromInt8(append(make([]int8, 0, d), backing[off:off+d]...))
 			}
-			require.Equal(t, pairwise(clean, twinKernel, 1), Pairwise(vs), "n=%d d=%d", n, d)
+			for name, k := range kernels(Int8) {
+				require.Equal(t, pairwise(clean, twinKernel, 1), pairwise(vs, k, 1), "%s n=%d d=%d", name, n, d)
+			}
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 // the same work. make bench makes a table of it. PYTHON names the interpreter that has the
 // libraries; one that is not installed is left out.
 func BenchmarkBeside(b *testing.B) {
+	fmt.Printf("kernel: %s\n", gradients.Kernel(gradients.Int8))
 	peers := map[string]*peer{"numpy": startPeer(b, "numpy"), "torch": startPeer(b, "torch")}
 	for _, c := range []struct {
 		operation string
