@@ -198,8 +198,10 @@ func (a *Application) queryRound(s *app.State, arg string) (any, error) {
 }
 
 // record loads the record of a closed round.
-func (a *Application) record(s *app.State, epoch, t uint64) (*app.Record, error) {
-	r, err := a.store.Record(epoch, t)
+func (a *Application) record(s *app.State, epoch, t uint64) (r *app.Record, err error) {
+	if epoch < s.Progress.Epoch || epoch == s.Progress.Epoch && t < s.Progress.Round { // else the database seeks in vain
+		r, err = a.store.Record(epoch, t)
+	}
 	if err == nil && r == nil {
 		err = fmt.Errorf("%w: no record of epoch %d round %d, open is epoch %d round %d", errNotFound, epoch, t, s.Progress.Epoch, s.Progress.Round)
 	}

@@ -150,16 +150,18 @@ func (s *State) open(pending []*tx.Tx) []*tx.Tx {
 	return out
 }
 
-// aggregate runs the epoch's rule. With the paper's option a silent
+// aggregate runs the epoch's rule, once for a list of gradients. With the paper's option a silent
 // participant counts as the zero vector; else it is absent, which the rules
 // take as an infinite distance, and N stays what it is.
 func (s *State) aggregate(included []tx.Included, vectors []gradients.Vector) (rules.Output, error) {
-	floor := s.distanceFloor(included)
-	if s.Params.Rule.Zeros {
-		vectors = s.withZeros(included, vectors)
-	}
-	return s.rule.Aggregate(rules.Input{
-		N: s.Active(), F: s.F(), Vectors: vectors, Unsquared: s.Params.Rule.Unsquared, Floor: floor, Seed: s.Progress.Seed,
+	return s.aggregated.in(included, func() (rules.Output, error) {
+		floor := s.distanceFloor(included)
+		if s.Params.Rule.Zeros {
+			vectors = s.withZeros(included, vectors)
+		}
+		return s.rule.Aggregate(rules.Input{
+			N: s.Active(), F: s.F(), Vectors: vectors, Unsquared: s.Params.Rule.Unsquared, Floor: floor, Seed: s.Progress.Seed,
+		})
 	})
 }
 

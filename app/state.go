@@ -36,6 +36,8 @@ type State struct {
 	model    [32]byte // Merkle root of Model
 	velocity [32]byte
 	hash     [32]byte
+
+	aggregated *aggregated // shared with what differs in the height alone
 }
 
 // NewState returns the state before the first block, which has height initial.
@@ -70,6 +72,7 @@ func (s *State) seal() (err error) {
 	if s.rule, err = rules.Lookup(s.Params.Rule.Name); err != nil {
 		return fmt.Errorf("%w: %w", ErrGenesis, err)
 	}
+	s.aggregated = new(aggregated)
 	s.finished = s.over()
 	s.awaited = make([]bool, len(s.Participants))
 	for i := range s.Participants {
