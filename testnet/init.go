@@ -160,8 +160,6 @@ func (n *Net) finish() error {
 	for i := range n.Nodes {
 		c := n.Nodes[i].home.Config
 		c.P2P.PersistentPeers = strings.Join(n.peers(i, func(_, k int) string { return n.Nodes[k].P2P }), ",")
-		c.RPC.MaxBodyBytes = max(c.RPC.MaxBodyBytes, 2*node.TxBytes(n.Genesis))
-		c.Mempool.MaxTxBytes = max(c.Mempool.MaxTxBytes, int(node.TxBytes(n.Genesis)))
 		if err := n.Nodes[i].home.WriteConfig(); err != nil {
 			return err
 		}

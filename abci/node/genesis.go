@@ -59,14 +59,14 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 // TxBytes bounds the largest transaction of a chain.
 func TxBytes(g app.Genesis) int64 { return g.Params.TxBytes(len(g.Participants)) }
 
-// TooLarge warns of transactions that go over the mempool.max_tx_bytes of a home
-// as Init makes it, "" where none does.
-func TooLarge(p params.Params, n int) string {
-	need, usual := p.TxBytes(n), DefaultConfig().Mempool.MaxTxBytes
+// TooLarge warns of transactions that go over what nodes take that started with other parameters, ""
+// where none does.
+func TooLarge(before, p params.Params, n int) string {
+	need, usual := p.TxBytes(n), fitSizes(DefaultConfig(), before, n).Mempool.MaxTxBytes
 	if need <= int64(usual) {
 		return ""
 	}
-	return fmt.Sprintf("a transaction of a round may have %d bytes: every node needs a mempool.max_tx_bytes of that, the default is %d, and rpc.max_body_bytes of twice that for a worker of its own process", need, usual)
+	return fmt.Sprintf("a transaction of a round may have %d bytes, nodes that run take %d: restart every node, one after the other, once the epoch has begun", need, usual)
 }
 
 func blockBytes(g app.Genesis) int64 { return g.Params.BlockBytes(len(g.Participants)) }
@@ -82,9 +82,6 @@ func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err 
 	}
 	if warnings, err = g.Validate(); err != nil {
 		return g, nil, err
-	}
-	if w := TooLarge(g.Params, len(g.Participants)); w != "" {
-		warnings = append(warnings, w)
 	}
 	if err := preset.CheckLedger(g.Params); err != nil {
 		return g, warnings, err

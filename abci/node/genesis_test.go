@@ -77,9 +77,11 @@ func TestTxBytes(t *testing.T) {
 	}
 	g.Params.Rule.Tolerance = 1
 	require.LessOrEqual(t, int64(len(apptest.Sign(0, &aggregate).Raw)), node.TxBytes(g))
-	require.Empty(t, node.TooLarge(g.Params, 100))
-	g.Params.Model.Inputs = 100_000
-	require.Contains(t, node.TooLarge(g.Params, 100), "may have 8005392 bytes")
+	large := g.Params
+	require.Empty(t, node.TooLarge(g.Params, large, 100))
+	large.Model.Inputs = 100_000
+	require.Contains(t, node.TooLarge(g.Params, large, 100), "may have 8005392 bytes, nodes that run take 6291456")
+	require.Empty(t, node.TooLarge(large, large, 100), "they started with it")
 }
 
 // strangers are validators that are no participants.

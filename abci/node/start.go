@@ -149,19 +149,6 @@ func checkMetricsPort(c *config.InstrumentationConfig) error {
 	return l.Close()
 }
 
-// checkMempool refuses a mempool that does not take the chain's largest transaction:
-// what a node does not gossip, other nodes may never see. Before state sync there is no
-// state, and no check.
-func checkMempool(c *config.Config, s *app.State) error {
-	if s == nil {
-		return nil
-	}
-	if need := s.Params.TxBytes(s.Active()); need > int64(c.Mempool.MaxTxBytes) {
-		return fmt.Errorf("config.toml: mempool.max_tx_bytes is %d, the chain's largest transaction has %d bytes", c.Mempool.MaxTxBytes, need)
-	}
-	return nil
-}
-
 // start makes the node and its application, starts them, and runs beside them what the hooks and
 // app.toml ask for. If it fails, Stop ends what it has started.
 func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
@@ -226,6 +213,9 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
+	if s := r.Application.State(); s != nil {
+		c = fitSizes(c, s.Params, s.Active())
+	}
 	x, g := newExpress(c.Mempool.MaxTxBytes), newGossiper(a.P2P.Gossip == GossipFlood, options.Metrics)
 	g.pool, r.gossiper = r.Application, g
 	r.Application.SetAdmitted(g.heard)
@@ -237,9 +227,6 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 		return err
 	}
 	if err := r.watchEnding(logger.With("module", "app")); err != nil {
-		return err
-	}
-	if err := checkMempool(c, r.Application.State()); err != nil {
 		return err
 	}
 	x.pool = r.Node.Mempool()

@@ -147,11 +147,6 @@ func TestStartRefuses(t *testing.T) {
 		require.ErrorContains(t, err, "none.json")
 		require.ErrorContains(t, err, "spdl genesis new makes one")
 	}
-	small := *c.Mempool
-	small.MaxTxBytes = 2000
-	c.Mempool = &small
-	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
-	require.ErrorContains(t, err, "mempool.max_tx_bytes is 2000, the chain's largest transaction has 2482 bytes")
 }
 
 // TestKeyFilesRefused: of a key file that is damaged or cannot be read the error

@@ -54,7 +54,11 @@ func startEpoch(ctx context.Context, s *sender, o *epochOptions, _ []string) (tx
 	if err := checkBudgets(ctx, s, p, o.Force); err != nil {
 		return nil, err
 	}
-	if w := node.TooLarge(p, status.Participants); w != "" {
+	running, err := s.Params(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if w := node.TooLarge(running, p, status.Participants); w != "" {
 		s.run.Warn(w)
 	}
 	return app.NewStartEpoch(self.Index, self.Nonce+1, status.Epoch+1, p, o.KeepModel, o.Now), nil
