@@ -21,7 +21,7 @@
 //     cancellation that spoils this form in floating point is absent.
 //   - amd64 with AVX-VNNI, which desktops and servers have that lack AVX-512, int8: the same, 32
 //     bytes at a time, blocks of 3 x 4 rows, for there are half as many registers.
-//   - arm64 with SDOT, int8: the same, 16 signed bytes at a time, blocks of 5 x 5 rows, with nothing
+//   - arm64 with SDOT, int8: the same, 16 signed bytes at a time, blocks of 5 x 5 rows, and nothing
 //     to shift.
 //   - amd64 with AVX2: differences and squares, blocks of 3 x 3 rows, so that six loads serve nine
 //     pairs.

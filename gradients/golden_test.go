@@ -27,11 +27,7 @@ func TestGolden(t *testing.T) {
 			vs := generate(w, n, d, uint64(n)<<32|uint64(d))
 			mean := Mean(vs)
 			line := func(what string, write func(put func(int64))) {
-				h := sha256.New()
-				write(func(x int64) {
-					h.Write(binary.LittleEndian.AppendUint64(nil, uint64(x)))
-				})
-				fmt.Fprintf(&got, "%s/width=%v/n=%d/d=%d %s\n", what, w, n, d, hex.EncodeToString(h.Sum(nil)))
+				fmt.Fprintf(&got, "%s/width=%v/n=%d/d=%d %s\n", what, w, n, d, hashOf(write))
 			}
 			line("payload", func(put func(int64)) {
 				for _, v := range vs {
@@ -79,6 +75,13 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	require.Equal(t, withoutComments(golden), got.String())
+}
+
+// hashOf returns the hash of the numbers that write puts.
+func hashOf(write func(put func(int64))) string {
+	h := sha256.New()
+	write(func(x int64) { h.Write(binary.LittleEndian.AppendUint64(nil, uint64(x))) })
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 func withoutComments(s string) string {

@@ -6,8 +6,8 @@
 // The int8 kernels that need AVX-512 VNNI: see gram.go for what they compute.
 //
 // A step is 64 coordinates. VPDPBUSD multiplies unsigned bytes by signed ones and adds four
-// products to each 32-bit lane, so the rows on the left are shifted by 128: a byte a becomes a + 128
-// if its top bit is flipped. Accumulator Z(5*i+j) belongs to rows i and 5+j.
+// products to each 32-bit lane, so the rows on the left are shifted by 128: a byte a becomes a +
+// 128 if its top bit is flipped. Accumulator Z(5*i+j) belongs to rows i and 5+j.
 
 // FIVE loads row a, shifts it and multiplies it by the five rows in Z25 to Z29.
 #define FIVE(a, acc0, acc1, acc2, acc3, acc4) \

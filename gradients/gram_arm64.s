@@ -4,8 +4,8 @@
 
 // The int8 kernel that needs SDOT: see gram.go for what it computes.
 //
-// A step is 16 coordinates. SDOT multiplies signed bytes and adds four products to each 32-bit lane.
-// Accumulator V(5*i+j) belongs to rows i and 5+j.
+// A step is 16 coordinates. SDOT multiplies signed bytes and adds four products to each 32-bit
+// lane. Accumulator V(5*i+j) belongs to rows i and 5+j.
 
 // SDOT is sdot Vd.4S, Vn.16B, Vm.16B, which the assembler does not know.
 #define SDOT(m, n, d) WORD $(0x4E809400 | (m)<<16 | (n)<<5 | (d))

@@ -6,8 +6,8 @@
 // The int8 kernels that need AVX-VNNI, the same instruction for CPUs without AVX-512: see gram.go
 // for what they compute.
 //
-// A step is 32 coordinates. Sixteen registers hold twelve accumulators, Y(4*i+j) for rows i and 5+j,
-// the three shifted rows on the left in Y12 to Y14 and one row on the right in Y15.
+// A step is 32 coordinates. Sixteen registers hold twelve accumulators, Y(4*i+j) for rows i and
+// 5+j, the three shifted rows on the left in Y12 to Y14 and one row on the right in Y15.
 
 // VPDPBUSD multiplies the unsigned bytes of Yu by the signed bytes of Ys and adds four products to
 // each 32-bit lane of Yd: VEX.256.66.0F38.W0 50 /r. The assembler knows only the EVEX encoding,

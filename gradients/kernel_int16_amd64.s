@@ -4,12 +4,13 @@
 
 // int16 kernels: see kernel_amd64.go for what they compute.
 //
-// A step is 32 coordinates, two registers a row. A difference is at most 2*16383, so it fits int16, and VPMADDWD gives
-// at most 2*(2*16383)^2 = 2147221512 < 2^31. The lanes of both halves are added, as unsigned numbers below 2^32, and the
-// even and the odd ones are then added to 64-bit lanes: nothing overflows at any length.
+// A step is 32 coordinates, two registers a row. A difference is at most 2*16383, so it fits int16,
+// and VPMADDWD gives at most 2*(2*16383)^2 = 2147221512 < 2^31. The lanes of both halves are added,
+// as unsigned numbers below 2^32, and the even and the odd ones are then added to 64-bit lanes:
+// nothing overflows at any length.
 
-// PAIR adds the squared differences of a row in memory at i and a row in j0, j1 to the four 64-bit lanes of acc. Y15
-// must be zero; Y13 and Y14 are clobbered.
+// PAIR adds the squared differences of a row in memory at i and a row in j0, j1 to the four 64-bit
+// lanes of acc. Y15 must be zero; Y13 and Y14 are clobbered.
 #define PAIR(i, j0, j1, acc) \
 	VPSUBW   (i)(DX*1), j0, Y13; \
 	VPSUBW   32(i)(DX*1), j1, Y14; \

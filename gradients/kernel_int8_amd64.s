@@ -4,9 +4,10 @@
 
 // int8 kernels: see kernel_amd64.go for what they compute.
 //
-// A step is 16 coordinates. Each row is loaded and widened to sixteen int16 lanes once and serves all its pairs; a
-// pair then costs three instructions. A difference is at most 254, VPMADDWD adds two squares into a 32-bit lane, and
-// the 128 steps of a chunk of 2048 coordinates stay below 128 * 2 * 254^2 < 2^24 a lane, 2^27 over the eight lanes.
+// A step is 16 coordinates. Each row is loaded and widened to sixteen int16 lanes once and serves
+// all its pairs; a pair then costs three instructions. A difference is at most 254, VPMADDWD adds
+// two squares into a 32-bit lane, and the 128 steps of a chunk of 2048 coordinates stay below 128 *
+// 2 * 254^2 < 2^24 a lane, 2^27 over the eight lanes.
 
 // PAIR adds the squared differences of lanes x and y to acc; t is clobbered.
 #define PAIR(x, y, t, acc) \
@@ -14,7 +15,8 @@
 	VPMADDWD t, t, t; \
 	VPADDD   t, acc, acc
 
-// STORE writes the sum of the eight lanes of y, whose lower half is x, to off(DI); X15 and AX are clobbered.
+// STORE writes the sum of the eight lanes of y, whose lower half is x, to off(DI); X15 and AX are
+// clobbered.
 #define STORE(y, x, off) \
 	VEXTRACTI128 $1, y, X15; \
 	VPADDD       X15, x, x; \

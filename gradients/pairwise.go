@@ -21,7 +21,8 @@ const minWork = 1 << 19
 //	}
 //
 // It uses the fastest kernel that the CPU has, on as many cores as GOMAXPROCS allows. All of it is
-// integer addition, so neither choice shows in the result. It allocates the result, and on several cores a few words a goroutine.
+// integer addition, so neither choice shows in the result. It allocates the result, and on several
+// cores a few words a goroutine.
 //
 // Shapes: at most MaxParticipants vectors of one width and length; Pairwise panics otherwise. None
 // gives an empty matrix.

@@ -44,7 +44,7 @@ var adversarial = map[string]func(m int64, i, k int) int64{
 	"zero":        func(int64, int, int) int64 { return 0 },
 	"all max":     func(m int64, _, _ int) int64 { return m },
 	"all -max":    func(m int64, _, _ int) int64 { return -m },
-	"opposed":     func(m int64, i, _ int) int64 { return m - 2*m*int64(i%2) }, // every difference is 2 Max
+	"opposed":     func(m int64, i, _ int) int64 { return m - 2*m*int64(i%2) }, // 2 Max apart
 	"thirds":      func(m int64, i, _ int) int64 { return m - m*int64(i%3) },
 	"alternating": func(m int64, i, k int) int64 { return m - 2*m*int64((i+k)%2) },
 	"ramp":        func(m int64, i, k int) int64 { return int64(i+3*k)%(2*m+1) - m },
@@ -110,6 +110,28 @@ func TestPairwiseAtEveryLengthAndAlignment(t *testing.T) {
 			requirePairwise(t, vs, naiveSquaredDistance)
 		}
 	}
+}
+
+// FuzzPairwise takes the coordinates from a payload, which is repeated for long vectors.
+func FuzzPairwise(f *testing.F) {
+	f.Add([]byte{127, 129, 0, 1, 255}, false, uint8(4), uint8(0))
+	f.Add([]byte{255, 63, 1, 192, 0, 0}, true, uint8(2), uint8(90))
+	f.Fuzz(func(t *testing.T, payload []byte, wide bool, rows, times uint8) {
+		w, n := Int8, 1+int(rows)%16
+		if wide {
+			w = Int16
+		}
+		payload = append(payload, 0)
+		d := (1 + len(payload)/n%100) * (1 + int(times))
+		requirePairwise(t, fill(w, n, d, func(m int64, i, k int) int64 {
+			at := (i*d + k) * int(w)
+			q := int64(int8(payload[at%len(payload)]))
+			if wide {
+				q = q<<8 | int64(payload[(at+1)%len(payload)])
+			}
+			return min(max(q, -m), m)
+		}), naiveSquaredDistance)
+	})
 }
 
 // The lanes of a kernel fill up over a whole chunk, so extremes must be tried across several chunks

@@ -83,7 +83,8 @@ func TestLawsOfQuantisation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := Grid{
 			Width: rapid.SampledFrom([]Width{Int8, Int16}).Draw(t, "width"),
-			Step:  rapid.SampledFrom([]float64{1, 0.5, 1.0 / 1024, 8}).Draw(t, "step"), // powers of two: x/Step is exact
+			// Powers of two: x/Step is exact.
+			Step: rapid.SampledFrom([]float64{1, 0.5, 1.0 / 1024, 8}).Draw(t, "step"),
 		}
 		x := rapid.Float64().Draw(t, "x")
 		v := NewVector(g.Width, 1)

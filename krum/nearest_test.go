@@ -13,7 +13,8 @@ func TestNearest(t *testing.T) {
 	sq := [][]int64{{0, 5, 3, 5}, {5, 0, 1 << 62, 2}, {3, 1 << 62, 0, 1}, {5, 2, 1, 0}}
 	d := gradients.DistancesOf(4, func(i, j int) int64 { return sq[i][j] })
 	require.Equal(t, [][]int{{2, 1, 3}, {3, 0, 2}, {3, 0, 1}, {2, 1, 0}}, Nearest(d, 3, 0))
-	require.Equal(t, [][]int{{1, 2}, {0, 3}, {0, 3}, {0, 1}}, Nearest(d, 2, 5)) // all but the largest count as 5
+	// All but the largest count as 5.
+	require.Equal(t, [][]int{{1, 2}, {0, 3}, {0, 3}, {0, 1}}, Nearest(d, 2, 5))
 	require.Equal(t, [][]int{{1}, {0}, {0}, {0}}, Nearest(d, 1, 1<<62))
 	require.Equal(t, [][]int{{}, {}, {}, {}}, Nearest(d, 0, 0))
 	require.Empty(t, Nearest(gradients.Pairwise(nil), 3, 0))

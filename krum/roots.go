@@ -16,7 +16,8 @@ func fixedRoot(x uint64) uint64 {
 		return 0
 	}
 	hi, lo := x>>(64-2*rootBits), x<<(2*rootBits)
-	root := uint64(1) << (rootBits + (bits.Len64(x)+1)/2) // above the root, less than four times as large
+	// Above the root, less than four times as large.
+	root := uint64(1) << (rootBits + (bits.Len64(x)+1)/2)
 	for {
 		quotient, _ := bits.Div64(hi, lo, root) // hi < 2^35, and root > hi because root^2 > hi*2^64
 		next := (root + quotient) / 2

@@ -234,13 +234,17 @@ func TestRulesRefuse(t *testing.T) {
 	}
 }
 
-// What an operator reads in "why was I rejected".
-func TestOutputExplainsItself(t *testing.T) {
-	vs := []gradients.Vector{
+// fivePoints returns four values close together and one far from them.
+func fivePoints() Input {
+	return Input{N: 5, F: 1, Vectors: []gradients.Vector{
 		gradients.FromInt8([]int8{0}), gradients.FromInt8([]int8{1}), gradients.FromInt8([]int8{3}),
 		gradients.FromInt8([]int8{7}), gradients.FromInt8([]int8{100}),
-	}
-	in := Input{N: 5, F: 1, Vectors: vs}
+	}}
+}
+
+// What an operator reads in "why was I rejected".
+func TestOutputExplainsItself(t *testing.T) {
+	in := fivePoints()
 
 	out, err := lookup(t, "krum").Aggregate(in)
 	require.NoError(t, err)
@@ -268,6 +272,20 @@ func TestOutputExplainsItself(t *testing.T) {
 		Margin:     0,
 	}, out)
 
+	// The order of the seed is 1, 4 | 0, 2 | 3: buckets 101, 3, 14, in halves.
+	in.F, in.Seed = 0, seedWith(1, 4, 0, 2, 3)
+	out, err = lookup(t, "bucketing+krum").Aggregate(in)
+	require.NoError(t, err)
+	require.Equal(t, Output{
+		Delta:      gradients.Fraction{Num: []int64{3}, Den: 2},
+		Selected:   []int{0, 2},
+		Score:      []int64{121, 87 * 87, 121, 121, 87 * 87},
+		Neighbours: [][]int{{0, 2}, {1, 4}, {2, 0}, {3}, {4, 1}},
+		Margin:     0,
+	}, out)
+}
+
+func TestOutputOfRulesThatAverageExplainsItself(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		want Output
@@ -294,7 +312,8 @@ func TestOutputExplainsItself(t *testing.T) {
 			Score:    []int64{49, 36, 16, 49, 10000},
 			Margin:   10000 - 49,
 		}},
-		{"bulyan", Output{ // Krum takes 1, then of 0, 3, 7, 100 the 0 for a tie with 3, then 3; the median of 0, 1, 3
+		// Krum takes 1, then of 0, 3, 7, 100 the 0 for a tie with 3, then 3: the median of 0, 1, 3.
+		{"bulyan", Output{
 			Delta:      gradients.Fraction{Num: []int64{1}, Den: 1},
 			Selected:   []int{1, 0, 2},
 			Score:      []int64{10, 5, 13, 52, 93*93 + 97*97},
@@ -320,22 +339,10 @@ func TestOutputExplainsItself(t *testing.T) {
 			Margin:   -1,
 		}},
 	} {
-		out, err = lookup(t, c.name).Aggregate(in)
+		out, err := lookup(t, c.name).Aggregate(fivePoints())
 		require.NoError(t, err)
 		require.Equal(t, c.want, out, c.name)
 	}
-
-	// The order of the seed is 1, 4 | 0, 2 | 3: buckets 101, 3, 14, in halves.
-	in.F, in.Seed = 0, seedWith(1, 4, 0, 2, 3)
-	out, err = lookup(t, "bucketing+krum").Aggregate(in)
-	require.NoError(t, err)
-	require.Equal(t, Output{
-		Delta:      gradients.Fraction{Num: []int64{3}, Den: 2},
-		Selected:   []int{0, 2},
-		Score:      []int64{121, 87 * 87, 121, 121, 87 * 87},
-		Neighbours: [][]int{{0, 2}, {1, 4}, {2, 0}, {3}, {4, 1}},
-		Margin:     0,
-	}, out)
 }
 
 // seedWith returns a seed that gives this order.

@@ -18,7 +18,7 @@
 //	bulyan              N-2f by Krum, of these without the 2f farthest  needs N >= 4f+3
 //	centered-clipping   ten clipped steps from the median               needs N >= 10f
 //	nnm+<rule>          any of these after nearest-neighbour mixing
-//	bucketing+<rule>    any of these on means of two                    needs the rule's, of N/2 and f
+//	bucketing+<rule>    any of these on means of two                    needs the rule's of N/2, f
 //
 // What a rule needs by its theorem is Condition, a warning for genesis validation; what it needs to
 // be computed at all is Feasible, which Aggregate asks first. Cost and Source are for documents.

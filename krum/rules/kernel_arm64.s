@@ -5,8 +5,8 @@
 // Kernels on strips of 128 bytes, eight registers each: see kernels.go for what they compute.
 //
 // Instructions that the assembler does not know are words; a macro's arguments are the numbers of
-// registers in the assembler's order, the destination last. The suffix is the size of the lanes that
-// are read.
+// registers in the assembler's order, the destination last. The suffix is the size of the lanes
+// that are read.
 
 #define SMIN_B(m, n, d) WORD $(0x4E206C00 | (m)<<16 | (n)<<5 | (d))
 #define SMIN_H(m, n, d) WORD $(0x4E606C00 | (m)<<16 | (n)<<5 | (d))

@@ -4,9 +4,9 @@ package rules
 
 import "unsafe"
 
-// The kernels, in kernel_amd64.s and kernel_arm64.s. A strip is stripBytes long and strips lie one after the other;
-// the number in a kernel's name is the width of its lanes, signed integers, in bits. They need
-// haveKernels. n and count are at least 1 except in the mix kernels.
+// The kernels, in kernel_amd64.s and kernel_arm64.s. A strip is stripBytes long and strips lie one
+// after the other; the number in a kernel's name is the width of its lanes, signed integers, in
+// bits. They need haveKernels. n and count are at least 1 except in the mix kernels.
 
 // exchange puts, for each pair of offsets of strips in order, the lesser of each two lanes into the
 // strip at the first offset and the greater into the other. pairs holds 2*count offsets.

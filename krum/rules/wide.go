@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// stripBytes is the length of a strip of the kernels, 4 AVX2 or 8 NEON registers: the strips of three
-	// hundred points fit a level 1 cache, those of several thousand level 2.
+	// stripBytes is the length of a strip of the kernels, 4 AVX2 or 8 NEON registers: the strips of
+	// three hundred points fit a level 1 cache, those of several thousand level 2.
 	stripBytes = 128
 	// narrowSum is how many int8 values, at most 127, add up to less than 2^15.
 	narrowSum = 256
@@ -102,8 +102,8 @@ func (s *wide) find(vectors []gradients.Vector) {
 }
 
 // load writes the vectors' strips, of lanes of source bytes, from coordinates [lo, hi). If these
-// are fewer than a strip holds, they are the last: the rows end in copies with zeros after them, and
-// nothing is ever read past the end of a vector.
+// are fewer than a strip holds, they are the last: the rows end in copies with zeros after them,
+// and nothing is ever read past the end of a vector.
 func (s *wide) load(m *middle, source, lo, hi int) {
 	width := int(m.vectors[0].Width())
 	off := lo * width

@@ -125,27 +125,36 @@ func TestKernelsMatchTheTwin(t *testing.T) {
 	if !haveKernels {
 		t.Skip("no kernels in this build or CPU")
 	}
-	rapid.Check(t, func(t *rapid.T) {
-		w := rapid.SampledFrom([]gradients.Width{gradients.Int8, gradients.Int16}).Draw(t, "width")
-		k, d := rapid.IntRange(1, 40).Draw(t, "vectors"), rapid.IntRange(1, 300).Draw(t, "d")
-		spread := rapid.SampledFrom([]int{1, 9, int(w.Max())}).Draw(t, "spread")
-		p := points{vectors: generate(w, k, d, spread, rapid.Uint64().Draw(t, "seed"))}
-		if rapid.Bool().Draw(t, "mixed") {
-			size := rapid.IntRange(1, 300).Draw(t, "size")
-			for range rapid.IntRange(1, 40).Draw(t, "points") {
-				position := rapid.IntRange(0, k-1)
-				p.members = append(p.members, rapid.SliceOfN(position, size, size).Draw(t, "members"))
-			}
+	rapid.Check(t, kernelsMatchTheTwin)
+}
+
+func FuzzKernelsMatchTheTwin(f *testing.F) {
+	if !haveKernels {
+		f.Skip("no kernels in this build or CPU")
+	}
+	f.Fuzz(rapid.MakeFuzz(kernelsMatchTheTwin))
+}
+
+func kernelsMatchTheTwin(t *rapid.T) {
+	w := rapid.SampledFrom([]gradients.Width{gradients.Int8, gradients.Int16}).Draw(t, "width")
+	k, d := rapid.IntRange(1, 40).Draw(t, "vectors"), rapid.IntRange(1, 300).Draw(t, "d")
+	spread := rapid.SampledFrom([]int{1, 9, int(w.Max())}).Draw(t, "spread")
+	p := points{vectors: generate(w, k, d, spread, rapid.Uint64().Draw(t, "seed"))}
+	if rapid.Bool().Draw(t, "mixed") {
+		size := rapid.IntRange(1, 300).Draw(t, "size")
+		for range rapid.IntRange(1, 40).Draw(t, "points") {
+			position := rapid.IntRange(0, k-1)
+			p.members = append(p.members, rapid.SliceOfN(position, size, size).Draw(t, "members"))
 		}
-		n := p.len()
-		from := rapid.IntRange(0, n-1).Draw(t, "from")
-		to := rapid.IntRange(from+1, n).Draw(t, "to")
-		m := middle{from: from, to: to, network: middleNetwork(n, from, to)}
-		if rapid.Bool().Draw(t, "around the median") {
-			m = nearestMiddle(n, to-from)
-		}
-		require.Equal(t, p.columnsWith(m, false), p.columnsWith(m, true))
-	})
+	}
+	n := p.len()
+	from := rapid.IntRange(0, n-1).Draw(t, "from")
+	to := rapid.IntRange(from+1, n).Draw(t, "to")
+	m := middle{from: from, to: to, network: middleNetwork(n, from, to)}
+	if rapid.Bool().Draw(t, "around the median") {
+		m = nearestMiddle(n, to-from)
+	}
+	require.Equal(t, p.columnsWith(m, false), p.columnsWith(m, true))
 }
 
 func TestMeanOfSomeIsTheirWeightedMean(t *testing.T) {
