@@ -158,9 +158,11 @@ func (g *gossiper) RemovePeer(peer p2p.Peer, reason any) {
 func (g *gossiper) Receive(m p2p.Envelope) {
 	switch message := m.Message.(type) {
 	case *protomem.Txs:
-		for _, raw := range message.Txs {
-			g.take(m.Src, raw)
+		if n := len(message.Txs); n != 1 { // a packet each is work for who sends them, too
+			g.stop(m.Src, fmt.Errorf("a message of %d transactions, want 1", n))
+			return
 		}
+		g.take(m.Src, message.Txs[0])
 	case *Gossip:
 		g.hear(m.Src, message)
 	default:

@@ -370,6 +370,38 @@ func TestGossipBreaches(t *testing.T) {
 	}
 }
 
+// TestGossipTakesOneTransactionAMessage: a message holds three million empty transactions, which no node
+// sends. None of them is looked at.
+func TestGossipTakesOneTransactionAMessage(t *testing.T) {
+	b := gossiping(t, 1)
+	for i, n := range []int{0, 2, 3_000_000} {
+		b.Receive(p2p.Envelope{Src: b.peers[0], ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: make([][]byte, n)}})
+		require.Len(t, b.stopped, i+1)
+	}
+	require.Empty(t, b.Received())
+}
+
+// TestOutboxOfAPeerThatStaysBehind: a peer that never says at which height it is, or reads nothing, costs
+// no more memory than what is pending.
+func TestOutboxOfAPeerThatStaysBehind(t *testing.T) {
+	b := gossiping(t, 0)
+	behind := b.join(&fake{Peer: mock.NewPeer(nil)})
+	deaf := newOutbox(behind, func(h hash) *tx.Tx { return b.held.Held(h) }) // nobody takes anything out
+	for i := range 3 * minMarks {
+		x := gradient(i)
+		b.held.submit(x)
+		deaf.announce(parcel{hash: x.Hash, height: b.height()})
+		deaf.push(parcel{hash: x.Hash, raw: x.Raw, height: b.height()})
+		b.held.set(func() { b.held.txs = nil; b.held.state.Height++ })
+	}
+	for _, box := range []*outbox{b.boxes[behind.ID()], deaf} {
+		box.mu.Lock()
+		require.LessOrEqual(t, len(box.queue), 2)
+		require.LessOrEqual(t, len(box.hidden), minMarks+2)
+		box.mu.Unlock()
+	}
+}
+
 // TestGossipWhileSyncing: a node that catches up takes nothing, and asks for what was announced to it
 // once it has caught up.
 func TestGossipWhileSyncing(t *testing.T) {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,7 +29,8 @@ const (
 )
 
 // outbox is what is to be sent to a peer. It holds hashes, and looks for the transaction when its
-// turn comes: what has left the pool is not sent. Its size is bounded by the pool's.
+// turn comes: what has left the pool is not sent. Its size is bounded by the pool's, however slowly a
+// peer reads and however far behind it is.
 type outbox struct {
 	peer p2p.Peer
 	held func(hash) *tx.Tx
@@ -40,12 +42,13 @@ type outbox struct {
 	due    time.Time
 	marks  map[hash]mark
 	sweep  int // the number of marks at which they are swept
+	tidy   int // the number of hidden parcels at which what has left the pool is dropped
 }
 
 // parcel is a transaction for a peer.
 type parcel struct {
 	hash   hash
-	raw    []byte // nil for what is in the pool
+	raw    []byte // of what is to be sent whole and may not be in the pool yet
 	height int64  // at which it was admitted
 	asked  bool   // the peer has asked for it
 	told   bool   // the peer knows that it is sent
@@ -60,7 +63,7 @@ type mark struct {
 }
 
 func newOutbox(peer p2p.Peer, held func(hash) *tx.Tx) *outbox {
-	return &outbox{peer: peer, held: held, wake: make(chan struct{}, 1), marks: map[hash]mark{}, sweep: minMarks}
+	return &outbox{peer: peer, held: held, wake: make(chan struct{}, 1), marks: map[hash]mark{}, sweep: minMarks, tidy: minMarks}
 }
 
 // push sends a transaction to the peer, unless it knows it.
@@ -70,7 +73,7 @@ func (b *outbox) push(p parcel) {
 	if m := b.mark(p.hash); m.knows || m.sent {
 		return
 	}
-	b.queue = append(b.queue, p)
+	b.queue = append(b.current(b.queue, p.height), p)
 	b.signal()
 }
 
@@ -81,8 +84,20 @@ func (b *outbox) announce(list ...parcel) {
 	if len(b.hidden) == 0 {
 		b.due = time.Now().Add(announcePause + rand.N(announcePause))
 	}
-	b.hidden = append(b.hidden, list...)
+	for _, p := range list {
+		if len(b.hidden) >= b.tidy {
+			b.hidden = b.current(b.hidden, p.height)
+			b.tidy = minMarks + 2*len(b.hidden)
+		}
+		p.raw = nil
+		b.hidden = append(b.hidden, p)
+	}
 	b.signal()
+}
+
+// current drops what has left the pool. At the height at which it was admitted it may not be there yet.
+func (b *outbox) current(list []parcel, height int64) []parcel {
+	return slices.DeleteFunc(list, func(p parcel) bool { return p.height < height && b.held(p.hash) == nil })
 }
 
 // serve sends the peer what it asks for, once for each time that it was announced to it. It returns

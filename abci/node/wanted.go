@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -13,16 +14,19 @@ const (
 	// rounds of the largest chains, and operations.
 	maxAnnounced = 1 << 13
 	// askPatience is how long a peer that was asked may send nothing of what it was asked for,
-	// before another is asked. It doubles with each peer that was asked in vain.
+	// before another is asked. It doubles with each peer that was asked in vain. A peer that is sending
+	// other things has until maxAskPatience.
 	askPatience, maxAskPatience = 500 * time.Millisecond, 8 * time.Second
 	// maxLapses is how often in a row, and not within one askPatience, a peer may fail to send what
-	// it announced. During lapsePause it is then asked last, and askPatience after an announcement.
+	// it announced. During lapsePause it is then asked last, and askPatience after an announcement. From
+	// the first failure on it is asked after those who did not fail.
 	maxLapses  = 8
 	lapsePause = time.Minute
 )
 
 // wanted are the transactions that peers announced and this node does not hold. Each is asked for of
-// one peer at a time: of who announced it first, and of the next one where that sends nothing.
+// one peer at a time: of who announced it first of those who keep what they announce, and of the next
+// one where that sends nothing.
 type wanted struct {
 	mu    sync.Mutex
 	now   func() time.Time
@@ -32,8 +36,9 @@ type wanted struct {
 
 // want is a transaction that was announced.
 type want struct {
-	from  []p2p.ID // who announced it and was not asked, in order
+	from  []p2p.ID // who announced it and is not asked now, in order
 	asked p2p.ID   // who is to send it, "" for nobody
+	since time.Time
 	until time.Time
 	tries int
 	born  time.Time // when it was first announced
@@ -45,6 +50,7 @@ type announcer struct {
 	lapses int       // in a row
 	lapsed time.Time // the last one
 	sent   time.Time // when it last sent something good that it had announced
+	turn   time.Time // when that was asked for
 	paused time.Time // others are asked first until then
 }
 
@@ -78,7 +84,7 @@ func (w *wanted) add(peer p2p.ID, h hash, sending bool) {
 	}
 	a.listed++
 	if sending && x.asked == "" && !now.Before(a.paused) {
-		x.asked, x.until = peer, now.Add(askPatience)
+		x.asked, x.since, x.until = peer, now, now.Add(askPatience)
 		return
 	}
 	x.from = append(x.from, peer)
@@ -106,7 +112,8 @@ func (w *wanted) due() (asks []ask) {
 	for h, x := range w.of {
 		if x.asked != "" && now.After(x.until) {
 			a := w.peers[x.asked]
-			if patient := a.sent.Add(w.patience(x)); patient.After(now) { // it is sending other things
+			// It is sending other things, of before this one: who passes over what it was asked for keeps it back.
+			if patient := a.sent.Add(w.patience(x)); patient.After(now) && !a.turn.After(x.since) && now.Sub(x.since) < maxAskPatience {
 				x.until = patient
 				continue
 			}
@@ -140,23 +147,43 @@ func (w *wanted) patience(x *want) time.Duration {
 	return min(askPatience<<min(x.tries, 8), maxAskPatience)
 }
 
-// choose asks the first announcer, if nobody is asked already. One that is paused is asked after all
-// others, and not at once: another may announce the same meanwhile.
+// choose asks the first announcer of the best rank, if nobody is asked already, or only one of a worse
+// rank, of whom there can be any number. One that is paused is not asked at once: another may announce
+// the same meanwhile.
 func (w *wanted) choose(asks []ask, h hash, x *want, now time.Time) []ask {
-	if x.asked != "" || len(x.from) == 0 {
+	if len(x.from) == 0 {
 		return asks
 	}
-	i := slices.IndexFunc(x.from, func(peer p2p.ID) bool { return !now.Before(w.peers[peer].paused) })
-	if i < 0 {
-		if now.Sub(x.born) < askPatience {
+	peer := slices.MinFunc(x.from, func(a, b p2p.ID) int { return cmp.Compare(w.rank(a, now), w.rank(b, now)) })
+	if x.asked != "" {
+		if w.rank(peer, now) > proven || w.rank(x.asked, now) == proven {
 			return asks
 		}
-		i = 0
+		x.from = append(x.from, x.asked)
+	} else if w.rank(peer, now) == paused && now.Sub(x.born) < askPatience {
+		return asks
 	}
-	peer := x.from[i]
-	x.from = slices.Delete(x.from, i, i+1)
-	x.asked, x.until = peer, now.Add(w.patience(x))
+	x.from = slices.DeleteFunc(x.from, func(p p2p.ID) bool { return p == peer })
+	x.asked, x.since, x.until = peer, now, now.Add(w.patience(x))
 	return append(asks, ask{peer, h})
+}
+
+// The ranks of peers: who sent what it had announced, and nothing less since; who is new, or has
+// failed since; who failed too often.
+const (
+	proven = iota
+	unproven
+	paused
+)
+
+func (w *wanted) rank(peer p2p.ID, now time.Time) int {
+	switch a := w.peers[peer]; {
+	case now.Before(a.paused):
+		return paused
+	case a.sent.IsZero() || a.lapses > 0:
+		return unproven
+	}
+	return proven
 }
 
 // unsent takes back what could not be asked for: it is due again.
@@ -179,6 +206,9 @@ func (w *wanted) got(peer p2p.ID, h hash, good bool) {
 	}
 	if a := w.peers[peer]; a != nil && good && (x.asked == peer || slices.Contains(x.from, peer)) {
 		a.sent, a.lapses = w.now(), 0
+		if x.asked == peer {
+			a.turn = x.since
+		}
 	}
 	for _, peer := range x.from {
 		w.peers[peer].listed--

@@ -93,6 +93,64 @@ func TestWantedIsPatientWithWhoDelivers(t *testing.T) {
 	require.Equal(t, []ask{{"other", nth(9)}}, w.due())
 }
 
+// TestWantedIsNotHeldUp: a peer that sends what it was asked for later, and one thing not, keeps that
+// back, and has no more time for it than one that sends nothing; nor has who sends other things for long.
+func TestWantedIsNotHeldUp(t *testing.T) {
+	w, at := clocked()
+	h := nth(1 << 20)
+	w.add("censor", h, true)
+	require.Empty(t, w.hears("other", h))
+	for i := range 2 {
+		*at = at.Add(askPatience/2 + 1)
+		require.Len(t, w.hears("censor", nth(i)), 1)
+		w.got("censor", nth(i), true)
+	}
+	require.Equal(t, []ask{{"other", h}}, w.due())
+
+	w, at = clocked()
+	for i := range 100 {
+		w.add("slow", nth(i), true)
+	}
+	w.add("slow", h, true)
+	require.Empty(t, w.hears("other", h))
+	began := *at
+	for i := 0; len(w.of[h].from) > 0; i++ {
+		*at = at.Add(askPatience - 1)
+		w.got("slow", nth(i), true)
+		w.due()
+		require.LessOrEqual(t, at.Sub(began), maxAskPatience+2*askPatience)
+	}
+}
+
+// TestWantedPrefersWhoDelivers: any number of peers that have sent nothing yet, and come with new ids,
+// announce a transaction first or claim to send it. It is asked for at once of one that has sent what it
+// announced, and of the next such one where that fails.
+func TestWantedPrefersWhoDelivers(t *testing.T) {
+	w, at := clocked()
+	for i, peer := range []p2p.ID{"good", "better"} {
+		w.hears(peer, nth(i))
+		w.got(peer, nth(i), true)
+	}
+	for _, sending := range []bool{false, true} {
+		h := nth(1000)
+		w.add("sybil", h, sending)
+		w.next([]hash{h})
+		for i := range 20 {
+			require.Empty(t, w.hears(p2p.ID(rune('0'+i)), h))
+		}
+		require.Equal(t, []ask{{"good", h}}, w.hears("good", h), "sending %v", sending)
+		require.Empty(t, w.hears("better", h))
+		*at = at.Add(askPatience + 1)
+		require.Equal(t, []ask{{"better", h}}, w.due())
+		w.got("better", h, true)
+		for id, a := range w.peers {
+			require.Zero(t, a.listed, id)
+		}
+		w.hears("good", nth(2000))
+		w.got("good", nth(2000), true)
+	}
+}
+
 // TestWantedBoundsAPeer: one peer's announcements fill its own share and no other's.
 func TestWantedBoundsAPeer(t *testing.T) {
 	w, _ := clocked()
