@@ -35,7 +35,8 @@ type Processes struct {
 	mu       sync.Mutex
 	binaries []string // of the nodes
 	children []*child
-	peaks    []int64 // bytes, of nodes that have ended
+	peaks    []int64         // bytes, of nodes that have ended
+	used     []time.Duration // CPU time of processes that have ended
 	stopping bool
 }
 
@@ -43,6 +44,7 @@ type Processes struct {
 type child struct {
 	cmd      *exec.Cmd
 	expected bool // its end is not a failure
+	reaped   bool // its CPU time is in used
 	done     chan struct{}
 }
 
@@ -63,7 +65,7 @@ func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 	all := len(n.Nodes) + len(n.Crowds)
 	p := &Processes{
 		Net: n, binaries: slices.Repeat([]string{binary}, all), env: env, failed: make(chan error, 2*all), work: make(chan func()),
-		children: make([]*child, all), peaks: make([]int64, all),
+		children: make([]*child, all), peaks: make([]int64, all), used: make([]time.Duration, all),
 	}
 	if n.Manifest.linked() {
 		var err error
@@ -191,6 +193,8 @@ func (p *Processes) wait(i int, c *child) {
 	if p.peaks[i] == 0 {
 		p.peaks[i] = peakOf(c.cmd.ProcessState)
 	}
+	p.used[i] += c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
+	c.reaped = true
 	expected := c.expected
 	p.mu.Unlock()
 	close(c.done)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -42,6 +43,16 @@ func peakOfPID(pid int) int64 {
 		return 0
 	}
 	return kib << 10
+}
+
+// cpuOfPID returns the CPU time of a running process, 0 if it cannot be read.
+func cpuOfPID(pid int) time.Duration {
+	const allThreads = 2 // CPUCLOCK_SCHED of a process, as clock_getcpuclockid(3) makes it
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|allThreads), &t); err != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
 }
 
 // starve bounds the size of what a process writes to by 0: every write to a file fails from then on,

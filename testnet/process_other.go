@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"time"
 )
 
 // bound keeps the terminal's Ctrl-C from a child. Only Linux also ends a child
@@ -15,6 +16,8 @@ func bound() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 func peakOf(*os.ProcessState) int64 { return 0 }
 
 func peakOfPID(int) int64 { return 0 }
+
+func cpuOfPID(int) time.Duration { return 0 }
 
 // starve cannot be done here.
 func starve(int) error { return errors.ErrUnsupported }

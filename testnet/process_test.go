@@ -92,7 +92,15 @@ func TestStop(t *testing.T) {
 		all = append(all, pids(t, node, 1)...)
 	}
 	require.Greater(t, p.PeakRSS(), int64(3<<20))
+	running, workers := p.CPU()
 	require.NoError(t, p.Stop())
+	ended, _ := p.CPU()
+	require.Len(t, ended, 3)
+	require.Zero(t, workers, "all are nodes")
+	for i, used := range ended {
+		require.Positive(t, running[i])
+		require.GreaterOrEqual(t, used, running[i], "what a process used counts when it has ended")
+	}
 	require.NoError(t, p.Stop(), "stopping again is nothing")
 	for i, pid := range all {
 		requireGone(t, pid)

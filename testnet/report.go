@@ -18,6 +18,9 @@ type Summary struct {
 	TestChain    bool     `json:"test_chain,omitempty"` // the noise may be known: epsilon is on paper only
 	Wall         float64  `json:"wall_s"`
 	PeakRSS      int64    `json:"peak_rss_bytes"` // sum over the nodes of each one's peak
+	// CPU is what a round takes each node, in seconds, from the second round of the run on; of processes alone.
+	CPU        []float64 `json:"cpu_s,omitempty"`
+	WorkersCPU float64   `json:"workers_cpu_s,omitempty"` // of participants without a node, all together
 }
 
 // Reporter prints the rounds of a run: a line each as text or JSON on out, and
@@ -30,11 +33,14 @@ type Reporter struct {
 	Delta    float64 // of the budget
 	// TestChain says that the noise may come from a known seed.
 	TestChain bool
+	// CPU returns the CPU time that the nodes and the workers without a node have used; nil for none.
+	CPU func() (nodes []time.Duration, workers time.Duration)
 
-	start time.Time
-	last  Round
-	count int
-	past  int // rounds that were closed before this run
+	spending spending
+	start    time.Time
+	last     Round
+	count    int
+	past     int // rounds that were closed before this run
 }
 
 // Running is the first line of a run: where its nodes answer.
@@ -47,7 +53,7 @@ type Running struct {
 
 // Begin starts the clock, and prints where the net answers and the heading.
 func (r *Reporter) Begin(x Running) error {
-	r.start = time.Now()
+	r.start, r.spending.of = time.Now(), r.CPU
 	if r.JSON {
 		x.Type = "net"
 		return json.NewEncoder(r.Out).Encode(x)
@@ -71,6 +77,8 @@ func (r *Reporter) Round(x Round) error {
 	r.clear()
 	if x.Past {
 		r.past++
+	} else {
+		r.spending.closed()
 	}
 	var err error
 	switch {
@@ -105,6 +113,7 @@ func (r *Reporter) End(peakRSS int64) error {
 		Type: "summary", Rounds: r.count, Heights: r.last.Height, TestAccuracy: r.last.TestAccuracy, Epsilon: r.last.Epsilon, TestChain: r.TestChain,
 		Wall: time.Since(r.start).Seconds(), PeakRSS: peakRSS,
 	}
+	s.CPU, s.WorkersCPU = r.spending.each()
 	if r.JSON {
 		return json.NewEncoder(r.Out).Encode(s)
 	}
@@ -112,8 +121,8 @@ func (r *Reporter) End(peakRSS int64) error {
 		fmt.Fprintln(r.Out, "the training of this net had finished before")
 	}
 	right, _ := shares(s.TestAccuracy)
-	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %s, %.1f s, peak memory %.0f MiB over all nodes\n",
-		s.Rounds, s.Heights, right, r.privacy(s.Epsilon), s.Wall, float64(s.PeakRSS)/(1<<20))
+	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %s, %.1f s, peak memory %.0f MiB over all nodes\n%s",
+		s.Rounds, s.Heights, right, r.privacy(s.Epsilon), s.Wall, float64(s.PeakRSS)/(1<<20), s.cpu())
 	return err
 }
 

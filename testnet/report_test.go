@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -56,6 +57,13 @@ func TestText(t *testing.T) {
 	require.Contains(t, out.String(), "3 rounds in 6 blocks, test accuracy 0.9075")
 	require.Contains(t, out.String(), "epsilon 1.250 at delta 1e-06")
 	require.Contains(t, out.String(), "1024 MiB")
+	require.NotContains(t, out.String(), "CPU")
+	used := 10 * time.Second
+	report(t, &Reporter{Out: &out, Rounds: 3, CPU: func() ([]time.Duration, time.Duration) {
+		used += time.Second
+		return []time.Duration{used, 2 * used}, used / 2
+	}})
+	require.Contains(t, out.String(), "CPU a round: nodes 0.500 1.000 s, workers without a node 0.250 s\n", "one second in the two rounds after the first")
 	test := &Reporter{TestChain: true}
 	require.Contains(t, test.privacy(value(1)), "TEST CHAIN ONLY")
 	require.Equal(t, "NO DP GUARANTEE", test.privacy(nil))

@@ -155,6 +155,9 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 		}
 	}()
 	pages.serve(follow)
+	if p, ok := nodes.(*testnet.Processes); ok {
+		report.CPU = p.CPU
+	}
 	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: pages.url()})
 	if err == nil {
 		err = testnet.Follow(follow, n, measure, func(r testnet.Round) error {
