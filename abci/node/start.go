@@ -276,7 +276,7 @@ func (r *Running) startWorker(ctx context.Context, c *config.Config, a AppConfig
 
 // work runs the worker in the node's process, once the node has caught up: a gradient
 // for a round that the others closed long ago is of no use to anybody. A worker whose
-// journal is damaged, or another's, leaves the validator alone; what else ends it
+// journal is damaged, or another's or in use, leaves the validator alone; what else ends it
 // ends the node.
 func (r *Running) work(ctx context.Context, chain worker.Chain, conf worker.Config, logger log.Logger) error {
 	err := r.synced(ctx)
@@ -285,7 +285,7 @@ func (r *Running) work(ctx context.Context, chain worker.Chain, conf worker.Conf
 	}
 	switch {
 	case err == nil || ctx.Err() != nil:
-	case errors.Is(err, worker.ErrDamaged) || errors.Is(err, worker.ErrJournal):
+	case errors.Is(err, worker.ErrDamaged) || errors.Is(err, worker.ErrJournal) || errors.Is(err, worker.ErrBusy):
 		logger.Error("worker stopped, the validator goes on without it", "err", err)
 	default:
 		logger.Error("worker stopped", "err", err)

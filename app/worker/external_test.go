@@ -95,7 +95,7 @@ func TestExternalFailure(t *testing.T) {
 	require.Empty(t, c.submitted)
 	journal, err := worker.OpenJournal(conf.Journal, apptest.ChainID, apptest.Genesis(1, apptest.Params(1)).Participants[0].Id)
 	require.NoError(t, err)
-	require.NotNil(t, journal)
+	require.NoError(t, journal.Close())
 	require.NoError(t, worker.Run(within(t), c, externalConfig(t, &fakeTrainer{})), "the next trainer does it")
 }
 

@@ -36,6 +36,7 @@ type Journal struct {
 	torn  bool     // the file ended within an entry
 	sworn bool     // a person says that nothing is signed for the open round
 	file  *os.File // to append to, nil where the next entry begins a new file
+	held  *os.File // its lock
 	size  int      // of the file, in bytes
 }
 
@@ -89,12 +90,26 @@ func NewJournal(path string) error {
 // OpenJournal reads the journal at path or begins one: of the participant of an
 // id, which stays when its keys are rotated. A file that holds {} begins one as
 // well: with it a person says that nothing is signed for the open round. An empty
-// path keeps the journal in memory, for simulations alone.
+// path keeps the journal in memory, for simulations alone. Until it is closed nobody
+// else can open it.
 func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
-	j := &Journal{path: path, entry: entry{ChainID: chainID, ID: id}}
 	if path == "" {
-		return j, nil
+		return &Journal{entry: entry{ChainID: chainID, ID: id}}, nil
 	}
+	held, err := lock(path)
+	if err != nil {
+		return nil, err
+	}
+	j, err := readJournal(path, chainID, id)
+	if err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
+	j.held = held
+	return j, nil
+}
+
+func readJournal(path, chainID string, id []byte) (*Journal, error) {
+	j := &Journal{path: path, entry: entry{ChainID: chainID, ID: id}}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		j.begun = true

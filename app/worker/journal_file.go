@@ -94,7 +94,7 @@ func (j *Journal) save(whole, added entry) error {
 	case j.path == "":
 		return nil
 	case j.file == nil || j.size >= mostJournal:
-		return errors.Join(j.Close(), j.begin(whole))
+		return errors.Join(j.closeFile(), j.begin(whole))
 	}
 	line, err := added.line()
 	if err != nil {
@@ -104,7 +104,7 @@ func (j *Journal) save(whole, added entry) error {
 		err = syncFile(j.file)
 	}
 	if err != nil {
-		return errors.Join(err, j.Close())
+		return errors.Join(err, j.closeFile())
 	}
 	j.size += len(line)
 	return nil
@@ -138,8 +138,18 @@ func (j *Journal) begin(whole entry) error {
 	return nil
 }
 
-// Close closes the file. The next entry begins a new one.
+// Close ends the use of the journal.
 func (j *Journal) Close() error {
+	err := j.closeFile()
+	if j.held != nil {
+		err = errors.Join(err, j.held.Close())
+		j.held = nil
+	}
+	return err
+}
+
+// closeFile closes the file. The next entry begins a new one.
+func (j *Journal) closeFile() error {
 	if j.file == nil {
 		return nil
 	}

@@ -100,6 +100,7 @@ func TestTornJournal(t *testing.T) {
 		}
 		require.Equal(t, said[n], j.entry, "cut at %d", cut)
 		require.Equal(t, len(files[n]) < cut, j.lost(j.entry.Signed), "cut at %d", cut)
+		require.NoError(t, j.Close())
 	}
 	torn, err := OpenJournal(path, apptest.ChainID, []byte{1})
 	require.NoError(t, err)
@@ -130,6 +131,7 @@ func TestFlippedJournal(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, said[len(said)-2], j.entry)
 		require.True(t, j.lost(0))
+		require.NoError(t, j.Close())
 	}
 }
 
@@ -138,7 +140,6 @@ func TestJournalIsBegunAnew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.json")
 	j, err := OpenJournal(path, apptest.ChainID, []byte{1})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, j.Close()) }()
 	momentum := make([]float64, 2_000)
 	for round := range uint64(30) {
 		require.NoError(t, j.putGradient(apptest.Sign(0, &tx.Gradient{Round: round}), privacy.Snapshot{Momentum: momentum, Releases: 1}, nil, 0))
@@ -147,7 +148,30 @@ func TestJournalIsBegunAnew(t *testing.T) {
 		require.Equal(t, int64(j.size), info.Size())
 		require.Less(t, j.size, mostJournal+40_000)
 	}
+	require.NoError(t, j.Close())
 	again, err := OpenJournal(path, apptest.ChainID, []byte{1})
 	require.NoError(t, err)
 	require.Equal(t, j.entry, again.entry)
+}
+
+// TestAJournalHasOneWorker: while a worker has a journal no other can open it, whether it was there before
+// or not, and whatever became of its file meanwhile. Two of them would sign twice for a round.
+func TestAJournalHasOneWorker(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.json")
+	for range 2 {
+		j, err := OpenJournal(path, apptest.ChainID, []byte{1})
+		require.NoError(t, err)
+		for range 2 {
+			_, err = OpenJournal(path, apptest.ChainID, []byte{1})
+			require.ErrorIs(t, err, ErrBusy)
+			require.ErrorContains(t, err, path)
+			require.NoError(t, j.putGradient(apptest.Sign(0, &tx.Gradient{}), privacy.Snapshot{}, nil, 0))
+		}
+		require.NoError(t, j.Close())
+	}
+	_, err := OpenJournal(path, "another-chain", []byte{1})
+	require.ErrorIs(t, err, ErrJournal)
+	j, err := OpenJournal(path, apptest.ChainID, []byte{1})
+	require.NoError(t, err, "who was refused has released it")
+	require.NoError(t, j.Close())
 }

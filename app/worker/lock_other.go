@@ -1,0 +1,8 @@
+//go:build !unix
+
+package worker
+
+import "os"
+
+// exclusive does nothing where the system has no such locks.
+func exclusive(*os.File) error { return nil }
