@@ -33,12 +33,16 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	if p == nil {
 		return errNotReady
 	}
+	if req.Type == abcitypes.CheckTxType_Recheck && p.same(req.Tx) != nil {
+		return nil
+	}
 	t, err := tx.Decode(req.Tx)
 	if err != nil {
 		return err
 	}
 	if req.Type == abcitypes.CheckTxType_Recheck {
-		return p.recheck(t)
+		_, err := p.add(t)
+		return err
 	}
 	// A transaction that is here already may enter the mempool once more: it is
 	// how one that a peer lost is gossiped again. CometBFT's own cache keeps

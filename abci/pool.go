@@ -2,7 +2,6 @@ package abci
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -58,6 +57,7 @@ type pool struct {
 	state *app.State
 	slots map[slot]*tx.Tx
 	held  map[[32]byte]*tx.Tx // what is in the slots, by hash
+	ends  map[end]*tx.Tx      // the last of them with an end
 	order []slot              // of arrival
 	// What look shows, in that order. Elements are only ever appended, so that a snapshot shares them.
 	pending, operations []*tx.Tx
@@ -70,7 +70,7 @@ type pool struct {
 }
 
 func newPool(state *app.State, limit int64, now func() time.Time) *pool {
-	return &pool{state: state, slots: map[slot]*tx.Tx{}, held: map[[32]byte]*tx.Tx{}, limit: limit, now: now, refused: map[slot]*tx.Tx{}, changed: make(chan struct{})}
+	return &pool{state: state, slots: map[slot]*tx.Tx{}, held: map[[32]byte]*tx.Tx{}, ends: map[end]*tx.Tx{}, limit: limit, now: now, refused: map[slot]*tx.Tx{}, changed: make(chan struct{})}
 }
 
 // add admits a transaction. The cheap refusals come first. If the transaction contradicts one that
@@ -101,7 +101,7 @@ func (p *pool) add(t *tx.Tx) (proof *tx.Tx, err error) {
 			return nil, err
 		}
 	}
-	p.slots[at], p.held[t.Hash] = t, t
+	p.slots[at], p.held[t.Hash], p.ends[endOf(t.Raw)] = t, t, t
 	p.order = append(p.order, at)
 	p.show(at)
 	p.bytes += int64(len(t.Raw))
@@ -189,7 +189,7 @@ func (p *pool) count(of slot) int {
 func (p *pool) decode(raws [][]byte) ([]*tx.Tx, error) {
 	txs := make([]*tx.Tx, len(raws))
 	for i, raw := range raws {
-		if t := p.find(sha256.Sum256(raw)); t != nil {
+		if t := p.same(raw); t != nil {
 			txs[i] = t
 			continue
 		}
@@ -207,18 +207,6 @@ func (p *pool) find(hash [32]byte) *tx.Tx {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.held[hash]
-}
-
-// recheck reports whether a transaction that CometBFT still holds is of use.
-func (p *pool) recheck(t *tx.Tx) error {
-	p.mu.Lock()
-	held, ok := p.slots[slotOf(t)]
-	p.mu.Unlock()
-	if ok && held.Hash == t.Hash {
-		return nil
-	}
-	_, err := p.add(t)
-	return err
 }
 
 // admitCost is the work of verifying the signature and the VRF proof of a transaction, in additions
@@ -292,6 +280,9 @@ func (p *pool) drop(at slot) {
 	p.bytes -= int64(len(t.Raw))
 	delete(p.slots, at)
 	delete(p.held, t.Hash)
+	if e := endOf(t.Raw); p.ends[e] == t {
+		delete(p.ends, e)
+	}
 }
 
 func (p *pool) notify() {

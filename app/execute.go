@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
 
 	"github.com/spdl/spdl/app/leader"
@@ -236,7 +235,7 @@ func (s *State) growBlocks() int64 {
 func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (gradients.Fraction, error) {
 	tolerance := s.Params.Rule.Tolerance
 	if tolerance == 0 {
-		if digest := sha256.Sum256(recomputed.Encode()); !bytes.Equal(digest[:], a.Digest) {
+		if digest := recomputed.Digest(); !bytes.Equal(digest[:], a.Digest) {
 			return recomputed, fmt.Errorf("%w: digest %X, recomputed %X", ErrTolerance, a.Digest[:8], digest[:8])
 		}
 		return recomputed, nil

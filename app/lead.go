@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
 
 	"github.com/spdl/spdl/app/tx"
@@ -67,11 +66,10 @@ func (s *State) Fill(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	if err != nil {
 		return err
 	}
-	encoded := out.Delta.Encode()
 	if s.Params.Rule.Tolerance > 0 {
-		a.Delta = encoded
+		a.Delta = out.Delta.Encode()
 	} else {
-		digest := sha256.Sum256(encoded)
+		digest := out.Delta.Digest()
 		a.Digest = digest[:]
 	}
 	return nil

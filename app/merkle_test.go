@@ -34,3 +34,14 @@ func TestSpecVectors(t *testing.T) {
 		require.Equal(t, hex.EncodeToString(root[:]), found, name)
 	}
 }
+
+// TestModelHashIsTheRootOverChunks: it is made without the encoding as a whole.
+func TestModelHashIsTheRootOverChunks(t *testing.T) {
+	for _, d := range []int{0, 1, 4095, 4096, 4097, 12288, 50000} {
+		x := make([]float64, d)
+		for i := range x {
+			x[i] = 1 / float64(i+1)
+		}
+		require.Equal(t, app.Root(app.Indexed(app.Chunks(app.EncodeParameters(x)))), app.ModelHash(x), "d=%d", d)
+	}
+}

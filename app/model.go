@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
@@ -133,11 +134,15 @@ func canonical(x float64) float64 {
 
 // EncodeParameters returns the bytes of parameters: IEEE 754 in little endian, 8 bytes each.
 func EncodeParameters(x []float64) []byte {
-	out := make([]byte, 0, 8*len(x))
-	for _, v := range x {
-		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(v))
-	}
+	out := make([]byte, 8*len(x))
+	putParameters(out, x)
 	return out
+}
+
+func putParameters(dst []byte, x []float64) {
+	for i, v := range x {
+		binary.LittleEndian.PutUint64(dst[8*i:8*i+8], math.Float64bits(v))
+	}
 }
 
 // DecodeParameters is the inverse of EncodeParameters.
@@ -153,7 +158,17 @@ func DecodeParameters(data []byte) ([]float64, error) {
 }
 
 // ModelHash returns the root over the parameters in chunks of 4096.
-func ModelHash(x []float64) [32]byte { return Root(Indexed(Chunks(EncodeParameters(x)))) }
+func ModelHash(x []float64) [32]byte {
+	var tree frontier
+	chunk := make([]byte, 8*min(chunkSize, len(x)))
+	for i := 0; len(x) > 0; i++ {
+		n := min(chunkSize, len(x))
+		putParameters(chunk, x[:n])
+		tree.push(Pair{strconv.Itoa(i), chunk[:8*n]}.Leaf())
+		x = x[n:]
+	}
+	return tree.root()
+}
 
 // Chunks cuts encoded parameters into the elements of their tree: 32768 bytes each,
 // and the rest in the last.

@@ -12,12 +12,16 @@ import (
 )
 
 // record returns the history of the round that an aggregate closes, without what
-// the update brings: reputations and the model's hash.
+// the update brings: reputations and the model's hash. Delta has been checked against the aggregate.
 func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record {
-	digest := sha256.Sum256(out.Delta.Encode())
+	digest := a.Digest
+	if s.Params.Rule.Tolerance > 0 {
+		hash := sha256.Sum256(a.Delta)
+		digest = hash[:]
+	}
 	r := &Record{
 		Epoch: a.Epoch, Round: a.Round, Opened: s.Progress.Opened, Height: height, Leader: a.Leader, View: a.View,
-		Margin: out.Margin, DeltaDigest: digest[:], Ranking: s.Progress.Ranking, Seed: s.Progress.Seed, Rule: s.Params.Rule.Name,
+		Margin: out.Margin, DeltaDigest: digest, Ranking: s.Progress.Ranking, Seed: s.Progress.Seed, Rule: s.Params.Rule.Name,
 		Contributions: make([]Contribution, len(a.Included)),
 	}
 	inputs := s.inputs(a.Included)

@@ -18,9 +18,9 @@ func (v Vector) Encode() []byte {
 		}
 		return payload
 	}
-	payload := make([]byte, 0, 2*len(v.i16))
-	for _, q := range v.i16 {
-		payload = binary.LittleEndian.AppendUint16(payload, uint16(q))
+	payload := make([]byte, 2*len(v.i16))
+	for i, q := range v.i16 {
+		binary.LittleEndian.PutUint16(payload[2*i:2*i+2], uint16(q))
 	}
 	return payload
 }
@@ -48,8 +48,14 @@ func Decode(w Width, d int, payload []byte) (Vector, error) {
 		}
 		return v, nil
 	}
+	var most uint16
 	for i := range v.i16 {
-		v.i16[i] = int16(binary.LittleEndian.Uint16(payload[2*i:]))
+		q := binary.LittleEndian.Uint16(payload[2*i : 2*i+2])
+		v.i16[i] = int16(q)
+		most = max(most, q+16383) // at most 2*16383 within the range, and above it wherever q is outside
+	}
+	if most <= 2*16383 {
+		return v, nil
 	}
 	if i := offGrid16(v.i16); i >= 0 {
 		return Vector{}, fmt.Errorf("gradients: %w: coordinate %d is %d, outside [-16383, 16383]", ErrRange, i, v.i16[i])

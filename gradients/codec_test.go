@@ -1,6 +1,9 @@
 package gradients
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -100,4 +103,25 @@ func FuzzDecodeFraction(f *testing.F) {
 		_, ok := x.Within(x, 0)
 		require.True(t, ok)
 	})
+}
+
+// TestDigestIsThatOfTheEncoding: it is made without the encoding as a whole.
+func TestDigestIsThatOfTheEncoding(t *testing.T) {
+	for _, d := range []int{0, 1, 4095, 4096, 4097, 12288, 50000} {
+		f := Fraction{Num: make([]int64, d), Den: 3}
+		for i := range f.Num {
+			f.Num[i] = int64(i-7) << 33
+		}
+		require.Equal(t, sha256.Sum256(f.Encode()), f.Digest(), "d=%d", d)
+	}
+}
+
+// TestDecodeRefusesAllOutsideTheGrid: of all values of 16 bits, at every place of a vector.
+func TestDecodeRefusesAllOutsideTheGrid(t *testing.T) {
+	for q := -1 << 15; q < 1<<15; q++ {
+		payload := []byte{0, 0, 0, 0}
+		binary.LittleEndian.PutUint16(payload[2*(q&1):], uint16(q))
+		_, err := Decode(Int16, 2, payload)
+		require.Equal(t, q < -16383 || q > 16383, errors.Is(err, ErrRange), "%d", q)
+	}
 }

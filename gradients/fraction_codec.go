@@ -1,19 +1,37 @@
 package gradients
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Encode returns the numerators, eight bytes each, little endian, two's complement. Length and
 // denominator follow from the epoch's rule and the included set, so the payload does not carry
 // them, and it is canonical.
 func (f Fraction) Encode() []byte {
-	payload := make([]byte, 0, 8*len(f.Num))
-	for _, num := range f.Num {
-		payload = binary.LittleEndian.AppendUint64(payload, uint64(num))
-	}
+	payload := make([]byte, 8*len(f.Num))
+	putNumerators(payload, f.Num)
 	return payload
+}
+
+func putNumerators(dst []byte, num []int64) {
+	for i, n := range num {
+		binary.LittleEndian.PutUint64(dst[8*i:8*i+8], uint64(n))
+	}
+}
+
+// Digest returns the SHA-256 of what Encode returns.
+func (f Fraction) Digest() (digest [32]byte) {
+	const most = 4096 // numerators at a time
+	h, piece := sha256.New(), make([]byte, 8*min(most, len(f.Num)))
+	for num := range slices.Chunk(f.Num, most) {
+		putNumerators(piece, num)
+		h.Write(piece[:8*len(num)])
+	}
+	h.Sum(digest[:0])
+	return digest
 }
 
 // DecodeFraction is the inverse of Encode for an aggregate of d coordinates over denominator den,

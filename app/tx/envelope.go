@@ -55,11 +55,18 @@ func (t *Tx) Kind() Kind { return t.kind }
 
 // Decode reads a transaction of any origin. It checks the form only: the canonical encoding, a
 // known kind, and a signature of 64 bytes, or none if the kind has none. The returned transaction
-// keeps raw.
+// keeps raw, and a gradient's payload is a part of it.
 func Decode(raw []byte) (*Tx, error) {
 	var e Envelope
-	if err := decodeCanonical(&e, raw); err != nil {
+	content, rest, ok := lift(raw, envelopeContent)
+	if !ok {
+		rest = raw
+	}
+	if err := decodeCanonical(&e, rest); err != nil {
 		return nil, fmt.Errorf("envelope: %w", err)
+	}
+	if ok {
+		e.Content = content
 	}
 	kind := Kind(e.Kind)
 	body, err := DecodeBody(kind, e.Content)

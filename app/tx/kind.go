@@ -73,8 +73,19 @@ func DecodeBody(k Kind, content []byte) (Body, error) {
 		}
 	}
 	body := reflect.New(message.Elem()).Interface().(Body)
+	gradient, ok := body.(*Gradient)
+	var payload []byte
+	if ok {
+		var rest []byte
+		if payload, rest, ok = lift(content, gradientPayload); ok {
+			content = rest
+		}
+	}
 	if err := decodeCanonical(body, content); err != nil {
 		return nil, fmt.Errorf("%s: %w", k, err)
+	}
+	if ok {
+		gradient.Payload = payload
 	}
 	return body, nil
 }

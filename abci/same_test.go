@@ -1,0 +1,34 @@
+package abci
+
+import (
+	"crypto/sha256"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// TestSameIsByAllBytes: two transactions with one end are told apart, and one that has gone is not
+// found.
+func TestSameIsByAllBytes(t *testing.T) {
+	p := newPool(apptest.State(4), 0, time.Now)
+	a := &tx.Tx{Raw: append([]byte{1}, make([]byte, 64)...)}
+	b := &tx.Tx{Raw: append([]byte{2}, make([]byte, 64)...)}
+	for i, x := range []*tx.Tx{a, b} {
+		x.Hash = sha256.Sum256(x.Raw)
+		p.slots[slot{Place: tx.Place{Round: uint64(i)}}] = x
+		p.held[x.Hash], p.ends[endOf(x.Raw)] = x, x
+	}
+	require.Same(t, a, p.same(a.Raw))
+	require.Same(t, b, p.same(append([]byte(nil), b.Raw...)))
+	require.Nil(t, p.same(append([]byte{3}, make([]byte, 64)...)))
+	require.Nil(t, p.same(nil))
+	p.drop(slot{Place: tx.Place{Round: 0}})
+	require.Same(t, b, p.same(b.Raw))
+	p.drop(slot{Place: tx.Place{Round: 1}})
+	require.Nil(t, p.same(b.Raw))
+	require.Empty(t, p.ends)
+}

@@ -1,0 +1,50 @@
+package tx
+
+import "encoding/binary"
+
+// Fields of some hundred kilobytes or megabytes, which decoding and encoding again would copy four
+// times.
+const (
+	envelopeContent = 2
+	gradientPayload = 4
+)
+
+// lift takes the field of a number, of bytes, out of an encoded message. It is ok if the field is
+// there once, is not empty, has its length in the shortest form, and stands where the order of
+// numbers has it. Then the encoding is canonical exactly if the rest, which is a copy, is.
+func lift(data []byte, number uint64) (value, rest []byte, ok bool) {
+	last := uint64(0)
+	for at := 0; at < len(data); {
+		key, begin := uint64(data[at]), at
+		at++
+		if key >= 0x80 || key>>3 <= last {
+			return nil, nil, false
+		}
+		last = key >> 3
+		n, size := binary.Uvarint(data[at:])
+		if size <= 0 {
+			return nil, nil, false
+		}
+		at += size
+		switch key & 7 {
+		case 0:
+			continue
+		case 2:
+		default:
+			return nil, nil, false
+		}
+		if n > uint64(len(data)-at) {
+			return nil, nil, false
+		}
+		end := at + int(n)
+		if last == number {
+			if n == 0 || size != len(binary.AppendUvarint(nil, n)) {
+				return nil, nil, false
+			}
+			value = data[at:end:end]
+			rest = append(append(make([]byte, 0, len(data)-end+begin), data[:begin]...), data[end:]...)
+		}
+		at = end
+	}
+	return value, rest, value != nil
+}
