@@ -28,8 +28,9 @@ type Glance struct {
 	Unreachable string          `json:"unreachable,omitempty"` // why the figures are old
 }
 
-// look asks the node for all that is shown.
-func look(ctx context.Context, c *client.Client) (*Glance, error) {
+// look asks the node for all that is shown. What follows from a height is taken from the look before, nil
+// for none, where the height is the same.
+func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error) {
 	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
 	defer cancel()
 	g := &Glance{At: time.Now()}
@@ -47,24 +48,16 @@ func look(ctx context.Context, c *client.Client) (*Glance, error) {
 	if g.Status, err = c.Status(ctx); err != nil {
 		return nil, err
 	}
-	if g.Standings, err = c.Reputation(ctx); err != nil {
+	if before != nil && before.Status.ChainID == g.Status.ChainID && before.Status.Height == g.Status.Height && before.Status.AppHash == g.Status.AppHash {
+		g.Standings, g.Spend, g.Last = before.Standings, before.Spend, before.Last
+	} else if err := g.read(ctx, c); err != nil {
 		return nil, err
 	}
-	if g.Spend, err = c.Privacy(ctx); err != nil {
-		return nil, err
-	}
-	if g.Status.Round == 0 {
+	r := g.Last
+	if r == nil {
 		return g, nil
 	}
-	r, err := c.RoundOf(ctx, g.Status.Epoch, g.Status.Round-1)
 	var refusal *client.Refusal
-	switch {
-	case errors.As(err, &refusal): // a node after state sync does not hold it
-		return g, nil
-	case err != nil:
-		return nil, err
-	}
-	g.Last = &r
 	if g.Refused, err = c.RefusalsOf(ctx, r.Epoch, r.Round); err != nil && !errors.As(err, &refusal) { // a node of an earlier release has no such path
 		return nil, err
 	}
@@ -72,6 +65,26 @@ func look(ctx context.Context, c *client.Client) (*Glance, error) {
 		g.Timing = &t
 	}
 	return g, nil
+}
+
+// read asks for what follows from the height.
+func (g *Glance) read(ctx context.Context, c *client.Client) (err error) {
+	if g.Standings, err = c.Reputation(ctx); err != nil {
+		return err
+	}
+	if g.Spend, err = c.Privacy(ctx); err != nil {
+		return err
+	}
+	if g.Status.Round == 0 {
+		return nil
+	}
+	r, err := c.RoundOf(ctx, g.Status.Epoch, g.Status.Round-1)
+	var refusal *client.Refusal
+	if errors.As(err, &refusal) { // a node after state sync does not hold it
+		return nil
+	}
+	g.Last = &r
+	return err
 }
 
 // paceRounds is the number of rounds over which the pace of a run is taken.

@@ -74,9 +74,45 @@ func head(v *view) []line {
 		if t := v.Timing; t != nil {
 			text += fmt.Sprintf("   LGC %.1f ms   GE %.1f ms   BC %.1f ms", t.LGC, t.GE, t.BC)
 		}
-		lines = append(lines, line{text, none})
+		lines = append(lines, line{text, none}, line{counts(v), none})
 	}
 	return append(lines, line{fmt.Sprintf("next leaders %v", firstOf(s.Ranking, 8)), none}, line{})
+}
+
+// counts says in numbers what became of the participants in the last round, and which reputations they
+// have: a table of a thousand shows a few.
+func counts(v *view) string {
+	selected, leftOut, opposed, refused := 0, 0, 0, 0
+	in := map[uint32]bool{}
+	for _, c := range v.Last.Contributions {
+		in[c.Participant] = true
+		if c.Opposed {
+			opposed++
+		}
+		if c.Selected {
+			selected++
+		} else {
+			leftOut++
+		}
+	}
+	signed := map[uint32]bool{}
+	for _, x := range v.Refused {
+		if x.Signed && !in[x.Participant] && !signed[x.Participant] {
+			signed[x.Participant] = true
+			refused++
+		}
+	}
+	text := fmt.Sprintf("%d selected   %d left out   %d opposed   %d refused   %d absent",
+		selected, leftOut, opposed, refused, max(0, int(v.Status.Participants)-len(in)-refused))
+	all := []int64{}
+	for _, p := range v.Standings {
+		all = append(all, p.Reputation)
+	}
+	if slices.Sort(all); len(all) > 0 {
+		without, _ := slices.BinarySearch(all, 1)
+		text += fmt.Sprintf("   reputation %.3f to %.3f, median %.3f, 0 of %d", float64(all[0])/params.One, float64(all[len(all)-1])/params.One, float64(all[len(all)/2])/params.One, without)
+	}
+	return text
 }
 
 // timeLeft says how long the rounds that are left take at the pace of the last ones.

@@ -64,7 +64,7 @@ func runTop(r *command.Run, o *options, _ []string) error {
 		defer e.Close()
 		m.evaluator = e
 	}
-	g, err := look(r.Context, c)
+	g, err := look(r.Context, c, nil)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func watch(ctx context.Context, w io.Writer, c *client.Client, m *measurer, g *G
 
 // again looks again; where the node does not answer, the old figures say so: it may come back.
 func again(ctx context.Context, c *client.Client, g *Glance) *Glance {
-	now, err := look(ctx, c)
+	now, err := look(ctx, c, g)
 	if err == nil {
 		return now
 	}

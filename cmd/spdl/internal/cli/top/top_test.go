@@ -11,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // TestTopHostile: whatever a node and its participants call themselves, a frame
@@ -34,7 +35,7 @@ func TestTopHostile(t *testing.T) {
 	for _, r := range text {
 		require.True(t, unicode.IsPrint(r) && !unicode.IsMark(r) || r == '\n', "%q in %q", r, text)
 	}
-	require.Equal(t, 12, strings.Count(text, "\n"), text)
+	require.Equal(t, 13, strings.Count(text, "\n"), text)
 	for _, line := range strings.Split(text, "\n") {
 		require.Less(t, len([]rune(line)), 300)
 	}
@@ -44,7 +45,7 @@ func TestTopHostile(t *testing.T) {
 	out.Reset()
 	require.NoError(t, draw(&out, v, &screen{out: &out}))
 	require.True(t, strings.HasPrefix(out.String(), homeCursor))
-	require.Equal(t, 1+12+1, strings.Count(out.String(), "\x1b"), "home, a clearing a line, the rest")
+	require.Equal(t, 1+13+1, strings.Count(out.String(), "\x1b"), "home, a clearing a line, the rest")
 }
 
 func TestMeter(t *testing.T) {
@@ -56,9 +57,9 @@ func TestMeter(t *testing.T) {
 // TestManyParticipants: of 130 participants a terminal of 24 lines shows what has room, keys show the
 // others, and s puts the one with trouble first; only a screen with colours has any.
 func TestManyParticipants(t *testing.T) {
-	g := &Glance{Status: abci.Status{Round: 5, Rounds: 9}, Last: &app.Record{Round: 4}}
+	g := &Glance{Status: abci.Status{Round: 5, Rounds: 9, Participants: 130}, Last: &app.Record{Round: 4}}
 	for i := range uint32(130) {
-		g.Standings = append(g.Standings, abci.Standing{Participant: i, Moniker: fmt.Sprintf("node%d.", i)})
+		g.Standings = append(g.Standings, abci.Standing{Participant: i, Moniker: fmt.Sprintf("node%d.", i), Reputation: (params.One*int64(i) + 128) / 129})
 		g.Last.Contributions = append(g.Last.Contributions, app.Contribution{Participant: i, Selected: true, Opposed: i == 117})
 	}
 	v := &view{Glance: g}
@@ -78,6 +79,7 @@ func TestManyParticipants(t *testing.T) {
 	require.NotContains(t, first, "node117.")
 	require.Contains(t, first, "of 130")
 	require.NotContains(t, first, string(red))
+	require.Contains(t, first, "130 selected   0 left out   1 opposed   0 refused   0 absent   reputation 0.000 to 1.000, median 0.504, 0 of 1")
 	require.Contains(t, shown("G"), "node129.")
 	require.Contains(t, shown("g", " "), fmt.Sprintf("node%d.", s.rows))
 	require.NotContains(t, shown("j"), "node0.")
