@@ -149,6 +149,7 @@ func (s *Server) block(r *http.Request) (content, error) {
 		Missing  []signer
 		Proposer *app.Participant
 		Txs      []txLine
+		Pager    pager
 		Events   []eventLine
 		Results  bool
 		Closed   *Point
@@ -174,6 +175,9 @@ func (s *Server) block(r *http.Request) (content, error) {
 			result = results.TxsResults[i]
 		}
 		b.Txs = append(b.Txs, lineOf(raw, result))
+	}
+	if b.Txs, b.Pager, err = pageOf(r, b.Txs); err != nil {
+		return content{}, err
 	}
 	_, _, points, _ := s.tail.now()
 	for i := range points {
@@ -235,7 +239,7 @@ func fieldsOf(t *tx.Tx) []field {
 		for _, x := range b.Included {
 			in = append(in, x.Participant)
 		}
-		add("included", list(in))
+		add("included", listed(in))
 		add("digest of Delta", hex.EncodeToString(b.Digest))
 		add("Delta", fmt.Sprintf("%d bytes", len(b.Delta)))
 	default:

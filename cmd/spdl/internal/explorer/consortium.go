@@ -85,13 +85,19 @@ func (s *Server) evidence(r *http.Request) (content, error) {
 		app.Offence
 		Who *app.Participant
 	}
-	b := struct{ Lines []line }{}
+	b := struct {
+		Lines []line
+		Pager pager
+	}{}
 	for _, o := range slices.Backward(offences) {
 		l := line{Offence: o}
 		if int64(o.Participant) < int64(len(people)) {
 			l.Who = &people[o.Participant]
 		}
 		b.Lines = append(b.Lines, l)
+	}
+	if b.Lines, b.Pager, err = pageOf(r, b.Lines); err != nil {
+		return content{}, err
 	}
 	return content{"evidence", "Evidence", b}, nil
 }

@@ -17,7 +17,7 @@ import (
 
 func compare[T cmp.Ordered](a, b T) int { return cmp.Compare(a, b) }
 
-func list(of []uint32) string {
+func listed(of []uint32) string {
 	if len(of) == 0 {
 		return "none"
 	}
@@ -42,8 +42,12 @@ const drawn = 48
 type homePage struct {
 	Last                    *Point
 	Accuracy, Loss, Epsilon spark
-	Standings               []Standing
-	Alarms                  int
+	Standings               []Standing // the first of them
+	People, More            int        // all, and those that are not shown
+	Suspects                []Standing
+	Alarms, MoreAlarms      int
+	Tally                   *tally
+	Reputations             []bar // of many
 	Grid                    grid
 	Rounds                  []Point
 	Names                   map[uint32]string
@@ -62,12 +66,23 @@ func (s *Server) home(r *http.Request) (content, error) {
 		return content{}, err
 	}
 	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
-	b := homePage{Standings: all, Names: map[uint32]string{}, Budget: running.Privacy.Epsilon, Mechanism: running.Privacy.Mechanism, Unmeasured: s.tail.whyUnmeasured()}
+	all = firstConcerns(all)
+	b := homePage{Standings: all[:min(some, len(all))], People: len(all), More: max(0, len(all)-some), Names: map[uint32]string{}, Budget: running.Privacy.Epsilon, Mechanism: running.Privacy.Mechanism, Unmeasured: s.tail.whyUnmeasured()}
 	for _, st := range all {
 		b.Names[st.Participant] = st.Moniker
 		if st.Alarm == Suspect {
 			b.Alarms++
+			b.Suspects = append(b.Suspects, st)
 		}
+	}
+	b.Suspects = b.Suspects[:min(few, len(b.Suspects))]
+	b.MoreAlarms = b.Alarms - len(b.Suspects)
+	if b.More > 0 {
+		b.Reputations = reputations(all)
+	}
+	if n := len(points); n > 0 {
+		t := tallyOf(points[n-1], all)
+		b.Tally = &t
 	}
 	for i := range points {
 		if points[i].Accuracy != nil || b.Last == nil {
@@ -77,13 +92,22 @@ func (s *Server) home(r *http.Request) (content, error) {
 	b.Accuracy = sparkOf("accuracy", points, func(p Point) *float64 { return p.Accuracy })
 	b.Loss = sparkOf("loss", points, func(p Point) *float64 { return p.Loss })
 	b.Epsilon = sparkOf("epsilon", points, func(p Point) *float64 { return p.Epsilon })
-	b.Grid = gridOf(points[max(0, len(points)-drawn):], all)
+	b.Grid = gridOf(points[max(0, len(points)-drawn):], b.Standings)
 	b.Rounds = newestFirst(points, shown)
 	return content{"home", "Training", b}, nil
 }
 
-// standings shows everybody's standing.
+// standings shows everybody's standing, by number. Callers must not change it.
 func (s *Server) standings(ctx context.Context) ([]Standing, error) {
+	all, err := s.source.answers.get(ctx, s.source.looks.Load(), "standings", func() (any, int, error) {
+		all, err := s.judged(ctx)
+		return all, 1, err
+	})
+	out, _ := all.([]Standing)
+	return out, err
+}
+
+func (s *Server) judged(ctx context.Context) ([]Standing, error) {
 	status, _, points, err := s.tail.now()
 	if err != nil {
 		return nil, err
@@ -179,8 +203,11 @@ func (s *Server) rounds(r *http.Request) (content, error) {
 
 type roundPage struct {
 	*Story
+	Shown        []Verdict // one page of the verdicts, those that matter first
+	Pager        pager
 	Names        map[uint32]string
-	Outputs      []Verdict
+	Outputs      []Verdict // the largest
+	MoreOutputs  int
 	Timing       *abci.Timing
 	Closed       time.Time // of the block; zero where the node does not keep it
 	Before, Next *uint64
@@ -206,6 +233,11 @@ func (s *Server) round(r *http.Request) (content, error) {
 	}
 	b.Closed = s.source.times(r.Context(), story.Height, story.Height)[story.Height]
 	slices.SortStableFunc(b.Outputs, func(a, c Verdict) int { return compare(c.VRFOutput, a.VRFOutput) })
+	b.MoreOutputs = max(0, len(b.Outputs)-some)
+	b.Outputs = b.Outputs[:len(b.Outputs)-b.MoreOutputs]
+	if b.Shown, b.Pager, err = pageOf(r, firstFates(story.Verdicts)); err != nil {
+		return content{}, err
+	}
 	if timing, err := known[abci.Timing](r.Context(), s.source, "/timing/"+at.String()); err == nil {
 		b.Timing = &timing
 	}
@@ -244,11 +276,22 @@ func (s *Server) participants(r *http.Request) (content, error) {
 	for _, x := range spends {
 		by[x.Participant] = x
 	}
+	people, err := s.source.participants(r.Context())
+	if err != nil {
+		return content{}, err
+	}
+	wanted := r.URL.Query().Get("q")
+	rows, at, err := pageOf(r, matching(firstConcerns(all), people, wanted))
+	if err != nil {
+		return content{}, err
+	}
 	return content{"participants", "Participants", struct {
 		Standings []Standing
 		Spends    map[uint32]abci.Spend
+		Wanted    string
+		Pager     pager
 		abci.Membership
-	}{all, by, members}}, nil
+	}{rows, by, short(wanted, 100), at, members}}, nil
 }
 
 // A result is what one round brought for one participant.
@@ -342,10 +385,8 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 			return nil, err
 		}
 		f := result{Point: pointOf(record)}
-		for _, v := range verdicts(record, people, before) {
-			if v.Participant == index {
-				f.Verdict = v
-			}
+		for _, v := range verdicts(record, people[index:index+1], before, &index) {
+			f.Verdict = v
 		}
 		before = map[uint32]int64{}
 		for _, c := range record.Contributions {

@@ -55,10 +55,10 @@ var functions = template.FuncMap{
 	"figure":  func(x *float64) string { return fmt.Sprintf("%.4g", *x) },
 	"clock":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
 	"join": func(list []uint32) string {
-		if len(list) == 0 {
-			return "none"
+		if more := len(list) - some; more > 0 {
+			return fmt.Sprintf("%s and %d more", listed(list[:some]), more)
 		}
-		return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(list)), ", "), "[]")
+		return listed(list)
 	},
 	"meter": func(ppm int64) float64 { return math.Min(1, math.Max(0, float64(ppm)/params.One)) },
 }

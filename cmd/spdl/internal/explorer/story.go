@@ -77,7 +77,7 @@ func (s *Server) story(ctx context.Context, at place) (*Story, error) {
 	out := &Story{
 		Epoch: r.Epoch, Round: r.Round, Opened: r.Opened, Height: r.Height, Leader: r.Leader, View: r.View, Ranking: append([]uint32{}, r.Ranking...),
 		Rule: r.Rule, Margin: r.Margin, Delta: hex.EncodeToString(r.DeltaDigest), Model: hex.EncodeToString(r.ModelHash), Seed: hex.EncodeToString(r.Seed),
-		Verdicts: verdicts(r, people, before),
+		Verdicts: verdicts(r, people, before, nil),
 	}
 	if refused, err := s.source.refusals(ctx, at.String()); err == nil { // it is no part of the chain
 		blame(out.Verdicts, refused)
@@ -92,8 +92,8 @@ func (s *Server) story(ctx context.Context, at place) (*Story, error) {
 }
 
 // verdicts returns the verdict on each included participant, and on each that is active now and was
-// not included.
-func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64) []Verdict {
+// not included; that on one alone where only is not nil.
+func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, only *uint32) []Verdict {
 	passed := pointOf(r).Passed
 	order := slices.Clone(r.Contributions)
 	slices.SortStableFunc(order, func(a, b app.Contribution) int { return compare(a.Score, b.Score) })
@@ -110,8 +110,15 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64) 
 	}
 	out := []Verdict{}
 	in := map[uint32]bool{}
+	place := map[uint32]int{}
+	for i, c := range order {
+		place[c.Participant] = 1 + i
+	}
 	for _, c := range r.Contributions {
 		in[c.Participant] = true
+		if only != nil && c.Participant != *only {
+			continue
+		}
 		reputation := c.Reputation
 		v := Verdict{
 			Participant: c.Participant, Moniker: names[c.Participant], Fate: Selected, Opposed: c.Opposed, Leader: c.Participant == r.Leader,
@@ -126,7 +133,7 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64) 
 			v.Fate = LeftOut
 		}
 		if scored {
-			v.Place = 1 + slices.IndexFunc(order, func(o app.Contribution) bool { return o.Participant == c.Participant })
+			v.Place = place[c.Participant]
 		}
 		v.Why = why(v, r, worst, len(order))
 		out = append(out, v)

@@ -88,11 +88,11 @@ func TestNotYetAMember(t *testing.T) {
 	r.Contributions = r.Contributions[:2]
 	people := f.people()
 	people[2].Joined = 4
-	all := verdicts(&r, people, nil)
+	all := verdicts(&r, people, nil, nil)
 	require.Equal(t, NotYet, all[2].Fate)
 	require.Equal(t, Absent, all[3].Fate)
 	r.Height = r.Opened + 2
-	require.Contains(t, verdicts(&r, people, nil)[3].Why, "3 blocks instead of 1")
+	require.Contains(t, verdicts(&r, people, nil, nil)[3].Why, "3 blocks instead of 1")
 }
 
 // long is a chain of two epochs whose first view is always passed over.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,7 +21,7 @@ func (s *Server) api(mux *http.ServeMux) {
 	for pattern, answer := range map[string]func(*http.Request) (any, error){
 		"/v1/status":                 func(r *http.Request) (any, error) { return known[abci.Status](r.Context(), s.source, "/status") },
 		"/v1/params":                 func(r *http.Request) (any, error) { return known[params.Params](r.Context(), s.source, "/params") },
-		"/v1/privacy":                func(r *http.Request) (any, error) { return known[[]abci.Spend](r.Context(), s.source, "/privacy") },
+		"/v1/privacy":                s.answerPrivacy,
 		"/v1/epochs":                 func(r *http.Request) (any, error) { return known[[]abci.EpochState](r.Context(), s.source, "/epochs") },
 		"/v1/rounds":                 s.answerRounds,
 		"/v1/rounds/{round}":         s.answerRound,
@@ -127,7 +128,46 @@ func (s *Server) answerRound(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.story(r.Context(), at)
+	story, err := s.story(r.Context(), at)
+	if err != nil {
+		return nil, err
+	}
+	story.Verdicts, err = windowOf(r, story.Verdicts, func(v Verdict) uint32 { return v.Participant })
+	return story, err
+}
+
+func (s *Server) answerPrivacy(r *http.Request) (any, error) {
+	all, err := known[[]abci.Spend](r.Context(), s.source, "/privacy")
+	if err != nil {
+		return nil, err
+	}
+	return windowOf(r, all, func(x abci.Spend) uint32 { return x.Participant })
+}
+
+// mostPeople is the largest number of participants in an answer, usualPeople that in an answer without
+// ?limit=.
+const mostPeople, usualPeople = 1000, 100
+
+// windowOf returns the part of a list by participant that ?limit= and ?from=, a participant's number, ask
+// for.
+func windowOf[T any](r *http.Request, list []T, index func(T) uint32) ([]T, error) {
+	limit, from := uint64(usualPeople), uint64(0)
+	for name, to := range map[string]*uint64{"limit": &limit, "from": &from} {
+		if q := r.URL.Query().Get(name); q != "" {
+			var err error
+			if *to, err = number(name, q); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if limit > mostPeople {
+		return nil, fmt.Errorf("%w: limit %d, at most %d participants", errBad, limit, mostPeople)
+	}
+	first := slices.IndexFunc(list, func(x T) bool { return uint64(index(x)) >= from })
+	if first < 0 {
+		return []T{}, nil
+	}
+	return list[first:min(first+int(limit), len(list))], nil
 }
 
 // Person is a participant under /v1.
@@ -162,7 +202,7 @@ func (s *Server) answerParticipants(r *http.Request) (any, error) {
 			Reputation: p.Reputation, Standing: all[i],
 		})
 	}
-	return out, nil
+	return windowOf(r, out, func(p Person) uint32 { return p.Index })
 }
 
 // answerModel returns a model as JSON numbers, or with ?format=safetensors as the

@@ -1,0 +1,111 @@
+package explorer
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+)
+
+// crowdOf is a fake of many participants, of whom the last is opposed in every round.
+func crowdOf(t *testing.T, n uint32) *Server {
+	t.Helper()
+	s := over(t, newFake(30, "x"), Options{})
+	s.source.forget()
+	people := []app.Participant{}
+	for i := range n {
+		people = append(people, app.Participant{Index: i, Moniker: fmt.Sprintf("member-%d.", i), Address: fmt.Sprintf("host%d:1", i), Id: []byte{byte(i)}, Active: true, Reputation: params.One * int64(i) / int64(n)})
+	}
+	_, err := s.source.answers.get(t.Context(), s.source.looks.Load(), "/participants", func() (any, int, error) { return people, 1, nil })
+	require.NoError(t, err)
+	for round := range uint64(30) {
+		r := app.Record{Round: round, Opened: round + 1, Height: round + 2, Rule: "x", DeltaDigest: make([]byte, 32), ModelHash: make([]byte, 32)}
+		for i := range n {
+			r.Contributions = append(r.Contributions, app.Contribution{Participant: i, Selected: (uint64(i)+round)%3 > 0, Opposed: i == n-1, Score: 1 + int64(i), VrfOutput: make([]byte, 64)})
+			r.Ranking = append(r.Ranking, i)
+		}
+		s.source.records.put(place{0, round}, &r, len(r.Contributions))
+		s.tail.points[round] = pointOf(&r)
+	}
+	return s
+}
+
+// TestCrowd: with a thousand participants no page is larger than 150 kB, whoever matters is on the first
+// one, and all are on one of them.
+func TestCrowd(t *testing.T) {
+	const n = 1000
+	s := crowdOf(t, n)
+	for _, path := range []string{"/", "/participants", "/round/0/7", "/rounds", "/elections", "/evidence"} {
+		w := get(s, path)
+		require.Equal(t, http.StatusOK, w.Code, path)
+		require.Less(t, w.Body.Len(), 150_000, path)
+		if path != "/rounds" && path != "/elections" && path != "/evidence" {
+			require.Contains(t, w.Body.String(), "member-999.", path)
+		}
+	}
+	home := get(s, "/").Body.String()
+	require.Contains(t, home, "20 of 1000 participants")
+	require.Contains(t, home, `<span class="tag opposed">✕ opposed to Delta</span> 1<`)
+	require.Contains(t, home, `<th scope="row">from 0.25</th><td data-l="participants" class="n">250</td>`)
+	seen := map[string]bool{}
+	for page := range n / perPage {
+		text := get(s, fmt.Sprintf("/participants?page=%d", page+1)).Body.String()
+		for i := range n {
+			if name := fmt.Sprintf("member-%d.", i); strings.Contains(text, name) {
+				seen[name] = true
+			}
+		}
+	}
+	require.Len(t, seen, n)
+	for query, want := range map[string]string{"member-77.": "member-77.", "HOST812": "member-812.", "5": "member-5."} {
+		require.Contains(t, get(s, "/participants?q="+query).Body.String(), want)
+	}
+	require.NotContains(t, get(s, "/participants?q=host812").Body.String(), "member-999.")
+	require.Contains(t, get(s, "/participants?q=nobody").Body.String(), "No participant has that")
+	require.Contains(t, get(s, "/participants?q=member&page=2").Body.String(), "page=3&amp;q=member")
+	require.Equal(t, http.StatusBadRequest, get(s, "/participants?page=x").Code)
+}
+
+// TestWindows: lists by participant come in parts of at most a thousand, a hundred unless one asks for
+// more, and the parts are the whole.
+func TestWindows(t *testing.T) {
+	s := crowdOf(t, 250)
+	for _, path := range []string{"/v1/participants", "/v1/rounds/0/7"} {
+		var all []uint32
+		for from, part := 0, 1; part > 0; {
+			body := get(s, fmt.Sprintf("%s?limit=120&from=%d", path, from)).Body.Bytes()
+			var people []struct{ Index uint32 }
+			if path != "/v1/participants" {
+				var story struct {
+					Verdicts []struct{ Participant uint32 }
+				}
+				require.NoError(t, json.Unmarshal(body, &story))
+				for _, v := range story.Verdicts {
+					people = append(people, struct{ Index uint32 }{v.Participant})
+				}
+			} else {
+				require.NoError(t, json.Unmarshal(body, &people))
+			}
+			for _, p := range people {
+				all = append(all, p.Index)
+			}
+			if part = len(people); part > 0 {
+				from = int(all[len(all)-1]) + 1
+			}
+		}
+		require.Len(t, all, 250, path)
+		require.IsIncreasing(t, all)
+		require.Equal(t, http.StatusBadRequest, get(s, path+"?limit=1001").Code)
+		require.Contains(t, get(s, path+"?limit=1001").Body.String(), "limit 1001, at most 1000 participants")
+		require.Equal(t, http.StatusBadRequest, get(s, path+"?from=-1").Code)
+	}
+	var usual []Person
+	require.NoError(t, json.Unmarshal(get(s, "/v1/participants").Body.Bytes(), &usual))
+	require.Len(t, usual, usualPeople)
+}
