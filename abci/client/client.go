@@ -37,6 +37,7 @@ func (r *Refusal) Error() string { return fmt.Sprintf("%s (code %d)", r.Log, r.C
 // Client asks one node. Safe for concurrent use.
 type Client struct {
 	rpc     *rpchttp.HTTP
+	web     *http.Client
 	address string
 }
 
@@ -73,7 +74,7 @@ func open(address string, most int64, patience time.Duration) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node address %q: %w", address, err)
 	}
-	return &Client{rpc: rpc, address: address}, nil
+	return &Client{rpc: rpc, web: web, address: address}, nil
 }
 
 // check refuses an address that names neither a host and port nor a socket. CometBFT's

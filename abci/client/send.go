@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	coretypes "github.com/cometbft/cometbft/rpc/core/types"
 	rpctypes "github.com/cometbft/cometbft/rpc/jsonrpc/types"
 
 	"github.com/spdl/spdl/abci"
@@ -21,7 +22,11 @@ var ErrNotTaken = errors.New("node does not take the transaction")
 // says: a verdict against it is a *Refusal. A transaction that the node has
 // already is no error.
 func (c *Client) Broadcast(ctx context.Context, t *tx.Tx) error {
-	r, err := c.rpc.BroadcastTxSync(ctx, t.Raw)
+	return verdict(c.rpc.BroadcastTxSync(ctx, t.Raw))
+}
+
+// verdict returns what an answer to a transaction means.
+func verdict(r *coretypes.ResultBroadcastTx, err error) error {
 	var answer *rpctypes.RPCError
 	switch {
 	case err != nil && strings.Contains(err.Error(), "tx already exists in cache"):

@@ -26,7 +26,9 @@ func node(t *testing.T, answers ...string) *client.Client {
 		var request struct {
 			ID json.RawMessage `json:"id"`
 		}
-		_ = json.NewDecoder(r.Body).Decode(&request)
+		if _ = json.NewDecoder(r.Body).Decode(&request); request.ID == nil { // a form
+			request.ID = json.RawMessage("-1")
+		}
 		answer := answers[min(int(asked.Add(1)), len(answers))-1]
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, request.ID, answer)
 	}))
@@ -53,15 +55,20 @@ func TestBroadcast(t *testing.T) {
 		return fmt.Sprintf(`"result":{"code":%d,"data":"","log":"because","codespace":"","hash":""}`, code)
 	}
 	ctx := context.Background()
-	require.NoError(t, node(t, verdict(0)).Broadcast(ctx, leave))
-	require.NoError(t, node(t, fault("tx already exists in cache")).Broadcast(ctx, leave))
-	var refusal *client.Refusal
-	require.ErrorAs(t, node(t, verdict(16)).Broadcast(ctx, leave), &refusal)
-	require.Equal(t, client.Refusal{Code: 16, Log: "because"}, *refusal)
-	err := node(t, fault("mempool is full")).Broadcast(ctx, leave)
-	require.ErrorIs(t, err, client.ErrNotTaken)
-	require.NotErrorIs(t, err, client.ErrUnreachable)
-	require.ErrorIs(t, nobody(t).Broadcast(ctx, leave), client.ErrUnreachable)
+	for name, send := range map[string]func(*client.Client, context.Context, *tx.Tx) error{"broadcast": (*client.Client).Broadcast, "hand": (*client.Client).Hand} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, send(node(t, verdict(0)), ctx, leave))
+			require.NoError(t, send(node(t, fault("tx already exists in cache")), ctx, leave))
+			var refusal *client.Refusal
+			require.ErrorAs(t, send(node(t, verdict(16)), ctx, leave), &refusal)
+			require.Equal(t, client.Refusal{Code: 16, Log: "because"}, *refusal)
+			err := send(node(t, fault("mempool is full")), ctx, leave)
+			require.ErrorIs(t, err, client.ErrNotTaken)
+			require.NotErrorIs(t, err, client.ErrUnreachable)
+			require.ErrorIs(t, send(node(t, `"nothing":0`), ctx, leave), client.ErrUnreachable)
+			require.ErrorIs(t, send(nobody(t), ctx, leave), client.ErrUnreachable)
+		})
+	}
 }
 
 func TestIncluded(t *testing.T) {

@@ -144,7 +144,7 @@ func (c *chain) Submit(ctx context.Context, t *tx.Tx) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	err := c.client.Broadcast(ctx, t)
+	err := c.client.Hand(ctx, t)
 	var refusal *client.Refusal
 	if errors.As(err, &refusal) {
 		return abci.Verdict(refusal.Code, refusal.Log)

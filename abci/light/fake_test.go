@@ -3,6 +3,7 @@ package light_test
 import (
 	"context"
 	"crypto/ed25519"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -252,7 +253,14 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Tx     []byte `json:"tx"`
 		} `json:"params"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+	if method := strings.Trim(r.URL.Path, "/"); method != "" { // a form
+		raw, err := hex.DecodeString(strings.TrimPrefix(r.FormValue("tx"), "0x"))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		request.ID, request.Method, request.Params.Tx = json.RawMessage("-1"), method, raw
+	} else if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
