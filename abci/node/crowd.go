@@ -87,6 +87,7 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 	}
 	policy := remembered(policyOf(privacy, a.Worker))
 	parts := once(data)
+	together := new(worker.Together)
 	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var all []worker.Config
 	for _, f := range files {
@@ -110,7 +111,7 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 		if err != nil {
 			return nil, err
 		}
-		w.Turns = turns
+		w.Turns, w.Together = turns, together
 		// What waits for its turn to be sent must not be sent again meanwhile.
 		w.Retry = retryOfCrowd(len(files))
 		all = append(all, w)

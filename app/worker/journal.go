@@ -38,6 +38,8 @@ type Journal struct {
 	file  *os.File // to append to, nil where the next entry begins a new file
 	held  *os.File // its lock
 	size  int      // of the file, in bytes
+
+	together *Together // with other journals; may be nil
 }
 
 // entry is all that a journal says, or what was added to it: the fields that are set.

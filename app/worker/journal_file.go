@@ -101,13 +101,21 @@ func (j *Journal) save(whole, added entry) error {
 		return err
 	}
 	if _, err = j.file.Write(line); err == nil {
-		err = syncFile(j.file)
+		err = j.sync()
 	}
 	if err != nil {
 		return errors.Join(err, j.closeFile())
 	}
 	j.size += len(line)
 	return nil
+}
+
+// sync puts what was appended on the disk.
+func (j *Journal) sync() error {
+	if j.together != nil {
+		return j.together.Sync(j.file)
+	}
+	return syncFile(j.file)
 }
 
 // begin replaces the file by one with a single entry, which a crash leaves whole or not begun, and

@@ -27,6 +27,8 @@ type Config struct {
 	// rotation; may be nil.
 	Reload  func() (Keys, error)
 	Journal string // path of the journal
+	// Together syncs the journals of the workers of one process; nil syncs this one alone.
+	Together *Together
 	// Policy holds an epoch's parameters against what the home demands, whatever its chain
 	// or node says: it returns what a gradient costs and may cost in all by the home's own
 	// account, or ErrPolicy. Nil takes the chain's.
@@ -101,7 +103,7 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	if err != nil {
 		return err
 	}
-	w.journal = journal
+	w.journal, journal.together = journal, c.Together
 	defer func() { _ = journal.Close() }() // every entry is on the disk already
 	w.sitOut()
 	ctx, cancel := context.WithCancelCause(ctx)

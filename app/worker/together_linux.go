@@ -1,0 +1,29 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// syncSystem puts all that was written to a file's file system on the disk. It is a variable for tests.
+var syncSystem = func(f *os.File) error {
+	if !tellsErrors() {
+		return errors.ErrUnsupported
+	}
+	return unix.Syncfs(int(f.Fd()))
+}
+
+// tellsErrors reports whether syncfs(2) returns the errors of writing: Linux does from 5.8 on.
+var tellsErrors = sync.OnceValue(func() bool {
+	var name unix.Utsname
+	var major, minor int
+	if unix.Uname(&name) != nil {
+		return false
+	}
+	n, _ := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor)
+	return n == 2 && (major > 5 || major == 5 && minor >= 8)
+})
