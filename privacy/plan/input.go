@@ -10,11 +10,17 @@ import (
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/mnist/model"
+	"github.com/spdl/spdl/privacy/accountant"
 )
 
 // ErrInput is wrapped by the errors of [Make], beside those of the accountant, which wrap
 // accountant.ErrParameter.
 var ErrInput = errors.New("plan: bad input")
+
+// Wrong reports whether an error of [Make] is about its input.
+func Wrong(err error) bool {
+	return errors.Is(err, ErrInput) || errors.Is(err, accountant.ErrParameter)
+}
 
 // Input is what is planned. All participants are alike: as many examples each, one mechanism.
 type Input struct {
@@ -25,7 +31,9 @@ type Input struct {
 	External     int             // parameters of an external model, which has no Spec; else 0
 	Width        gradients.Width // of a coordinate on the grid
 	NoiseFloor   bool            // validators refuse vectors without noise
-	RoundTime    time.Duration   // of one round
+	RoundTime    time.Duration   // of one round; 0 for what the link makes of it
+	Link         Link
+	Config       Config
 
 	Samples      int     // examples of a participant
 	SamplingRate float64 // q; 0 for Batch/Samples
@@ -83,7 +91,8 @@ func (in Input) check() error {
 		want(in.Clip > 0 && !math.IsInf(in.Clip, 1), "clip norm %v, want a positive finite number", in.Clip),
 		want(in.Momentum >= 0 && in.Momentum < 1, "worker momentum %v, want 0 or more and below 1", in.Momentum),
 		want(in.Rounds >= 1, "%d rounds, want at least 1", in.Rounds),
-		want(in.RoundTime > 0, "round time %v, want it positive", in.RoundTime),
+		want(in.RoundTime > 0 || in.RoundTime == 0 && in.Link.Rate > 0, "round time %v, want it positive", in.RoundTime),
+		in.Link.check(),
 		want(in.Width.Valid(), "coordinates of %d bytes, want 1 or 2", in.Width),
 		want((in.Epsilon == 0) != (in.NoiseMultiplier == 0),
 			"target epsilon %v and noise multiplier %v, want one of them", in.Epsilon, in.NoiseMultiplier),

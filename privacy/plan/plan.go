@@ -40,6 +40,8 @@ type Plan struct {
 	Rule     Rule         `json:"rule"`
 	Accuracy Accuracy     `json:"accuracy"`
 	Traffic  Traffic      `json:"traffic"`
+	Round    *Round       `json:"round"` // null without a link
+	Config   Config       `json:"config"`
 	Ledger   Ledger       `json:"ledger"`
 	Lemma1   *Calibration `json:"lemma1"` // null where the lemma's noise is out of the accountant's range
 	Warnings []string     `json:"warnings"`
@@ -90,6 +92,14 @@ func Make(in Input) (Plan, error) {
 		NoiseToGradient: privacy.FinalStd(config) * math.Sqrt(float64(d)) / in.Clip,
 		Rule:            judge(rule, in), Accuracy: in.accuracy(s.multiplier), Traffic: in.traffic(d), Ledger: ledger,
 	}
+	p.Round = in.round(d, p.Traffic)
+	lasts := in.RoundTime.Seconds()
+	if lasts == 0 {
+		lasts = p.Round.Seconds
+	}
+	p.Traffic = p.Traffic.at(lasts, in.Rounds)
+	p.Config = in.Config
+	p.Config.WaitSeconds, p.Config.ProposeSeconds = in.Config.Wait.Seconds(), in.Config.Propose.Seconds()
 	claim := in.Epsilon
 	if claim == 0 {
 		claim = s.epsilon

@@ -344,7 +344,7 @@ func TestJSON(t *testing.T) {
 	require.NoError(t, err)
 	var fields map[string]any
 	require.NoError(t, json.Unmarshal(data, &fields))
-	for _, name := range []string{"epsilon", "delta", "noise_multiplier", "rdp_epsilon", "noise_to_gradient", "rule", "accuracy", "traffic", "lemma1", "warnings"} {
+	for _, name := range []string{"epsilon", "delta", "noise_multiplier", "rdp_epsilon", "noise_to_gradient", "rule", "accuracy", "traffic", "config", "lemma1", "warnings"} {
 		assert.NotNil(t, fields[name], name)
 	}
 	assert.Equal(t, []any{}, fields["warnings"])

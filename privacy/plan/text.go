@@ -31,6 +31,15 @@ func (p Plan) Write(w io.Writer) error {
 	row("accuracy", "%s", p.Accuracy.text())
 	row("bytes", "%s a gradient, %s a round, %s in all", size(p.Traffic.Gradient), size(p.Traffic.Round), size(p.Traffic.Total))
 	row("", "%s a day at a round in %v; %v for all", size(p.Traffic.Day), seconds(p.Traffic.Seconds), seconds(p.Traffic.Duration))
+	if r := p.Round; r != nil {
+		row("round", "%v: step %v, gradients' way %v, block's way %v, votes %v, node's CPU %v; the longest is the %s",
+			brief(r.Seconds), brief(r.Step), brief(r.Gradients), brief(r.Block), brief(r.Votes), brief(r.Node), r.BoundBy)
+		row("a node", "receives and sends %s each a round, %s each a day of such rounds", size(r.NodeBytes), size(r.DayBytes))
+	}
+	if c := p.Config; c.BlockBytes > 0 {
+		row("genesis", "block.max_bytes %d of at most %d, mempool.max_tx_bytes %d, proposal.wait %v, timeout_propose %v follow from it",
+			c.BlockBytes, c.MostBytes, c.TxBytes, brief(c.Wait.Seconds()), brief(c.Propose.Seconds()))
+	}
 	if p.Accuracy.Measured {
 		row("source", "%s", p.Accuracy.Source)
 	}

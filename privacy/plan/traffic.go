@@ -24,12 +24,12 @@ type Traffic struct {
 func (in Input) traffic(d int) Traffic {
 	gradient := int64(d)*int64(in.Width) + envelopeBytes
 	round := int64(in.Participants)*(gradient+includedBytes) + envelopeBytes
-	seconds := in.RoundTime.Seconds()
-	return Traffic{
-		Gradient: gradient, Round: round,
-		Day:      int64(float64(round) * (24 * time.Hour).Seconds() / seconds),
-		Total:    round * int64(in.Rounds),
-		Seconds:  seconds,
-		Duration: seconds * float64(in.Rounds),
-	}
+	return Traffic{Gradient: gradient, Round: round, Total: round * int64(in.Rounds)}
+}
+
+// at returns the traffic of rounds that take so long, one after the other.
+func (t Traffic) at(seconds float64, rounds int) Traffic {
+	t.Seconds, t.Duration = seconds, seconds*float64(rounds)
+	t.Day = int64(float64(t.Round) * (24 * time.Hour).Seconds() / seconds)
+	return t
 }

@@ -53,7 +53,7 @@ func (in Input) warnings(p Plan) []string {
 	if !in.NoiseFloor {
 		add("no noise floor: a vector without noise is admitted, and by distance it can beat the honest ones; no accuracy under attack is stated")
 	}
-	return out
+	return append(out, p.Round.misfits(in)...)
 }
 
 // guaranteed returns the epsilon that is guaranteed.

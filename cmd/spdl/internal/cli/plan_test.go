@@ -33,7 +33,16 @@ type planned struct {
 		Holds bool `json:"condition_holds"`
 	}
 	Accuracy struct{ Measured bool }
-	Traffic  struct {
+	Round    struct {
+		Seconds float64
+		BoundBy string `json:"bound_by"`
+	}
+	Config struct {
+		BlockBytes int64   `json:"block_max_bytes"`
+		TxBytes    int64   `json:"mempool_max_tx_bytes"`
+		Wait       float64 `json:"proposal_wait_seconds"`
+	}
+	Traffic struct {
 		Gradient int64 `json:"gradient_bytes"`
 		Round    int64 `json:"round_bytes"`
 		Day      int64 `json:"day_bytes"`
@@ -84,7 +93,7 @@ func TestPlanNoise(t *testing.T) {
 }
 
 func TestPlanDefaults(t *testing.T) {
-	p := planOf(t, "--preset default")
+	p := planOf(t, "--preset default --round-time 1s")
 	assert.Equal(t, 2.670, *p.NoiseMultiplier)
 	assert.Equal(t, []any{4, 1, "160-10 without bias", 15000, 1500, 1.0, 100, "rdp", 1e-6, "multi-krum"},
 		[]any{p.Participants, p.Byzantine, p.Model, p.Samples, p.Batch, p.Clip, p.Rounds, p.Accountant, p.Delta, p.Rule.Name})
@@ -160,6 +169,9 @@ func TestPlanWrongUse(t *testing.T) {
 		"--epsilon 1 --noise-floor maybe":    "maybe",
 		"--epsilon 1 extra":                  "extra",
 		"--epsilon 1 --round-time 0s":        "round time 0s",
+		"--epsilon 1 --link 5":               `link "5", want a number above 0 with kbit/s, Mbit/s or Gbit/s`,
+		"--epsilon 1 --latency -1s":          "latency -1s, want 0s to 1m0s",
+		"--epsilon 1 --cores 0":              "0 cores, want 1 to 4096",
 		"--epsilon 1e-300 --sampling-rate 1": "out of reach",
 	} {
 		stdout, stderr, code := spdl(t, append([]string{"plan"}, strings.Fields(args)...)...)
@@ -167,6 +179,21 @@ func TestPlanWrongUse(t *testing.T) {
 		assert.Contains(t, stderr, says, "spdl plan %s", args)
 		assert.Empty(t, stdout)
 	}
+}
+
+// TestPlanLink: the time of a round follows from the link, beside what genesis and a node's
+// configuration will say.
+func TestPlanLink(t *testing.T) {
+	p, n := planOf(t, "--preset mlp -n 7 --link 10Mbit/s --latency 100ms"), planOf(t, "--preset mlp -n 7 --link 1Gbit/s --latency 1ms --cores 8")
+	assert.Equal(t, "way of the block", p.Round.BoundBy)
+	assert.Less(t, n.Round.Seconds, p.Round.Seconds/3)
+	assert.InEpsilon(t, float64(p.Traffic.Round)*86400/p.Round.Seconds, float64(p.Traffic.Day), 1e-6)
+	made, err := preset.New("mlp", 7)
+	require.NoError(t, err)
+	assert.Equal(t, made.BlockBytes(7), p.Config.BlockBytes)
+	assert.Equal(t, int64(6<<20), p.Config.TxBytes)
+	assert.Greater(t, p.Config.Wait, 1.0)
+	assert.Contains(t, strings.Join(p.Warnings, "\n"), "a round trip is 200ms")
 }
 
 // The plan's bytes are those that the chain reckons with.

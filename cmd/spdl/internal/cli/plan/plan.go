@@ -8,15 +8,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/mnist/model"
-	"github.com/spdl/spdl/privacy/accountant"
 	"github.com/spdl/spdl/privacy/plan"
 )
 
@@ -30,12 +31,16 @@ func Command() *cobra.Command {
 		Short: "Compute noise or epsilon, feasibility, accuracy and traffic of a training before it starts",
 		Long: `Compute noise or epsilon, feasibility, accuracy and traffic of a training before it starts.
 
+The time of a round follows from --link, --latency, --step and --cores, unless --round-time says it: nobody is
+silent, all links are alike, and each node has its cores to itself.
+
 Give the target --epsilon or the --noise-multiplier, or --preset alone, which then sets
 the noise. The preset decides whatever else is not given. Accuracy is shown where it
 was measured on MNIST at these settings.`,
 		Example: `  spdl plan --epsilon 1
   spdl plan --participants 20 --rule krum --epsilon 4 --round-time 5s
   spdl plan --preset mlp --output json
+  spdl plan --preset external --model model.json -n 10 --link 1Gbit/s --latency 5ms --step 4s
   spdl plan --data patients.csv --label diagnosis --epsilon 1
   spdl plan --sampling-rate 0.0333333 --rounds 100 --delta 1e-6 --noise-multiplier 1.87`,
 	}, func(r *command.Run, o *options, _ []string) error {
@@ -45,7 +50,7 @@ was measured on MNIST at these settings.`,
 		}
 		p, err := plan.Make(in)
 		switch {
-		case errors.Is(err, plan.ErrInput), errors.Is(err, accountant.ErrParameter):
+		case plan.Wrong(err):
 			return command.Usage(err)
 		case err != nil:
 			return err
@@ -70,7 +75,12 @@ was measured on MNIST at these settings.`,
 	f.Float64("delta", 1e-6, "delta of the guarantee")
 	f.String("accountant", "", "method that turns noise into epsilon: "+strings.Join(plan.Accountants(), ", ")+" (default: rdp, or lemma1 where the preset's noise is Lemma 1's)")
 	f.Float64("learning-rate", 0, "learning rate in Lemma 1, which uses one (default: 0.01, the prototype's: the paper states none)")
-	f.Duration("round-time", time.Second, "time of a round, for the traffic")
+	f.Duration("round-time", 0, "time of a round, for the traffic (default: what the link makes of it)")
+	f.String("link", "100Mbit/s", "rate of a node's link, each way: a number with kbit/s, Mbit/s or Gbit/s")
+	f.Duration("latency", 20*time.Millisecond, "latency between two nodes, one way")
+	f.Duration("step", 0, "time of a training step (default: a built-in model's by its size)")
+	f.Int("cores", 2, "cores of a node")
+	f.Int("peers", 0, "peers of a node (default: all others, 10 at most)")
 	f.Bool("noise-floor", false, "validators refuse vectors without noise (default: the preset's)")
 	command.Values(cmd, "preset", Plannable()...)
 	command.Values(cmd, "rule", rules.Names()...)
@@ -79,25 +89,30 @@ was measured on MNIST at these settings.`,
 }
 
 type options struct {
-	Preset          *string       `mapstructure:"preset"`
-	Model           string        `mapstructure:"model"`
-	Data            string        `mapstructure:"data"`
-	Label           string        `mapstructure:"label"`
-	Participants    int           `mapstructure:"participants"`
-	Byzantine       *int          `mapstructure:"byzantine"`
-	Rule            string        `mapstructure:"rule"`
-	Rounds          *int          `mapstructure:"rounds"`
-	Samples         *int          `mapstructure:"samples"`
-	SamplingRate    *float64      `mapstructure:"sampling-rate"`
-	Batch           *int          `mapstructure:"batch"`
-	Clip            *float64      `mapstructure:"clip"`
-	Epsilon         *float64      `mapstructure:"epsilon"`
-	NoiseMultiplier *float64      `mapstructure:"noise-multiplier"`
-	Delta           float64       `mapstructure:"delta"`
-	Accountant      *string       `mapstructure:"accountant"`
-	LearningRate    float64       `mapstructure:"learning-rate"`
-	RoundTime       time.Duration `mapstructure:"round-time"`
-	NoiseFloor      *bool         `mapstructure:"noise-floor"`
+	Preset          *string        `mapstructure:"preset"`
+	Model           string         `mapstructure:"model"`
+	Data            string         `mapstructure:"data"`
+	Label           string         `mapstructure:"label"`
+	Participants    int            `mapstructure:"participants"`
+	Byzantine       *int           `mapstructure:"byzantine"`
+	Rule            string         `mapstructure:"rule"`
+	Rounds          *int           `mapstructure:"rounds"`
+	Samples         *int           `mapstructure:"samples"`
+	SamplingRate    *float64       `mapstructure:"sampling-rate"`
+	Batch           *int           `mapstructure:"batch"`
+	Clip            *float64       `mapstructure:"clip"`
+	Epsilon         *float64       `mapstructure:"epsilon"`
+	NoiseMultiplier *float64       `mapstructure:"noise-multiplier"`
+	Delta           float64        `mapstructure:"delta"`
+	Accountant      *string        `mapstructure:"accountant"`
+	LearningRate    float64        `mapstructure:"learning-rate"`
+	RoundTime       *time.Duration `mapstructure:"round-time"`
+	Link            string         `mapstructure:"link"`
+	Latency         time.Duration  `mapstructure:"latency"`
+	Step            time.Duration  `mapstructure:"step"`
+	Cores           int            `mapstructure:"cores"`
+	Peers           int            `mapstructure:"peers"`
+	NoiseFloor      *bool          `mapstructure:"noise-floor"`
 }
 
 // Plannable lists the presets that have an epsilon.
@@ -135,7 +150,7 @@ func (o *options) input() (in plan.Input, err error) {
 	in = plan.Input{
 		Participants: n, Byzantine: int(p.Rule.Byzantine), Rule: p.Rule.Name,
 		Model: model.SpecOf(p.Model),
-		Width: gradients.Width(p.Grid.Width), NoiseFloor: p.Privacy.NoiseFloor, RoundTime: o.RoundTime,
+		Width: gradients.Width(p.Grid.Width), NoiseFloor: p.Privacy.NoiseFloor,
 		Samples: max(1, all/n), SamplingRate: p.Privacy.SamplingRate, Clip: p.Privacy.Clip, Momentum: p.Privacy.WorkerMomentum,
 		Rounds: int(p.Training.Rounds), Accountant: plan.Accountant(command.Or(o.Accountant, string(method))),
 		Epsilon: command.Or(o.Epsilon, 0), NoiseMultiplier: command.Or(o.NoiseMultiplier, 0),
@@ -153,7 +168,33 @@ func (o *options) input() (in plan.Input, err error) {
 	in.Byzantine, in.Rounds = command.Or(o.Byzantine, in.Byzantine), command.Or(o.Rounds, in.Rounds)
 	in.Samples, in.Clip = command.Or(o.Samples, in.Samples), command.Or(o.Clip, in.Clip)
 	in.NoiseFloor = command.Or(o.NoiseFloor, in.NoiseFloor)
+	if err := o.link(&in); err != nil {
+		return in, err
+	}
+	in.Config = config(p, n)
 	return in, o.privacy(&in, p.Privacy.NoiseMultiplier)
+}
+
+// link applies the flags of the time of a round.
+func (o *options) link(in *plan.Input) (err error) {
+	if o.RoundTime != nil {
+		if in.RoundTime = *o.RoundTime; in.RoundTime <= 0 {
+			return fmt.Errorf("round time %v, want it positive", in.RoundTime)
+		}
+	}
+	in.Link = plan.Link{Latency: o.Latency, Step: o.Step, Cores: o.Cores, Peers: o.Peers}
+	in.Link.Rate, err = plan.ParseRate(o.Link)
+	return err
+}
+
+// config returns what genesis and a node will say of a chain with these parameters.
+func config(p params.Params, n int) plan.Config {
+	c, a := node.Fit(p, n, n)
+	return plan.Config{
+		BlockBytes: p.BlockBytes(n), MostBytes: types.MaxBlockSizeBytes, TxBytes: int64(c.Mempool.MaxTxBytes),
+		Wait:    a.Proposal.Wait,
+		Propose: c.Consensus.TimeoutPropose, Vote: min(c.Consensus.TimeoutPrevote, c.Consensus.TimeoutPrecommit),
+	}
 }
 
 // own returns what the flags say of data and model.

@@ -1,0 +1,209 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What a round costs beside the bytes of its transactions: fitted to six nets in one process on two
+// cores alone, which `make bench-net` runs. TestRoundsAsMeasured has the figures, and holds the formula
+// to them.
+const (
+	// copiesOfGradient is how often a gradient reaches a node by announcements (0.99 to 1.09 measured;
+	// 1.10 at N=20, ADR 18).
+	copiesOfGradient = 1.1
+	// copiesOfBlock times the peers is how often a block reaches a node where no link holds it up:
+	// CometBFT's nodes do not hear of parts that others have sent (0.54 to 0.74 measured). Where a link
+	// does, each peer sends all of it, and the votes wait behind that.
+	copiesOfBlock = 0.6
+	// byteWork is the CPU of a byte that reaches a node and leaves it again: encryption, hashes, the
+	// pool, judging, disk.
+	byteWork = 12e-9 // seconds
+	// roundWork and memberWork are the CPU of a round of a node beside its bytes, and what each
+	// participant adds to it: signatures, VRF proofs, votes.
+	roundWork, memberWork = 4e-3, 0.55e-3 // seconds
+	// stepWork is the CPU of a training step for each example and parameter of a built-in model.
+	stepWork = 4.2e-9 // seconds
+	// busy is the part of a node's cores that a round keeps busy: its stages wait for each other (0.43
+	// to 1 measured).
+	busy = 0.75
+)
+
+// What follows from CometBFT and from node.DefaultConfig and not from a measurement.
+const (
+	partPause   = 5e-3  // seconds: peer_gossip_sleep_duration, at each of four stages of consensus
+	voteBytes   = 300   // with its message
+	usualPeers  = 10    // max_num_outbound_peers
+	announceGap = 30e-3 // seconds until a node announces what it received
+)
+
+// Link is the way between nodes, alike for all, and what a node has to compute with.
+type Link struct {
+	Rate    float64       // bits a second, each way; 0 for no link: then no time of a round is planned
+	Latency time.Duration // one way
+	Step    time.Duration // of training; 0 for a built-in model's by its size
+	Cores   int           // at least 1
+	Peers   int           // of a node; 0 for all others, 10 at most
+}
+
+// Config is what genesis and a node's configuration will say. Where it is zero nothing is held against
+// it.
+type Config struct {
+	BlockBytes int64         `json:"block_max_bytes"`
+	MostBytes  int64         `json:"block_max_bytes_bound"` // CometBFT's
+	TxBytes    int64         `json:"mempool_max_tx_bytes"`
+	Wait       time.Duration `json:"-"` // proposal.wait
+	Propose    time.Duration `json:"-"` // consensus.timeout_propose
+	Vote       time.Duration `json:"-"` // consensus.timeout_prevote and timeout_precommit
+
+	WaitSeconds    float64 `json:"proposal_wait_seconds"`
+	ProposeSeconds float64 `json:"timeout_propose_seconds"`
+}
+
+// Round is the time of a round in which nobody is silent, part after part, and what a node receives
+// in it. It sends as much, on average.
+type Round struct {
+	Step      float64 `json:"step_seconds"`      // the gradients are computed
+	Gradients float64 `json:"gradients_seconds"` // they reach all nodes
+	Block     float64 `json:"block_seconds"`     // the block reaches all nodes
+	Votes     float64 `json:"votes_seconds"`     // two rounds of votes
+	Node      float64 `json:"node_seconds"`      // what each node computes for all of that
+	Seconds   float64 `json:"seconds"`
+	BoundBy   string  `json:"bound_by"` // the longest part
+
+	NodeBytes int64 `json:"node_bytes"`     // received by a node, and sent
+	DayBytes  int64 `json:"node_day_bytes"` // in a day of such rounds
+}
+
+// ParseRate reads a rate as "100Mbit/s".
+func ParseRate(text string) (float64, error) {
+	units := []struct {
+		name string
+		bits float64
+	}{{"kbit/s", 1e3}, {"Mbit/s", 1e6}, {"Gbit/s", 1e9}}
+	for _, u := range units {
+		if number, ok := strings.CutSuffix(text, u.name); ok {
+			rate, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+			if err == nil && rate > 0 && rate*u.bits <= 1e15 {
+				return rate * u.bits, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("%w: link %q, want a number above 0 with kbit/s, Mbit/s or Gbit/s, as 100Mbit/s", ErrInput, text)
+}
+
+// check returns the first error of a link.
+func (l Link) check() error {
+	return cmp.Or(
+		want(l.Rate >= 0 && !math.IsInf(l.Rate, 1), "link of %v bit/s, want a number above 0", l.Rate),
+		want(l.Latency >= 0 && l.Latency <= time.Minute, "latency %v, want 0s to 1m0s", l.Latency),
+		want(l.Step >= 0, "training step of %v, want at least 0s", l.Step),
+		want(l.Rate == 0 || l.Cores >= 1 && l.Cores <= 4096, "%d cores, want 1 to 4096", l.Cores),
+		want(l.Peers >= 0, "%d peers, want at least 0", l.Peers),
+	)
+}
+
+// peers returns how many peers a node has.
+func (in Input) peers() float64 {
+	others := in.Participants - 1
+	if in.Link.Peers > 0 {
+		return float64(min(in.Link.Peers, others))
+	}
+	return float64(min(usualPeers, others))
+}
+
+// received returns the bytes that a node receives in a round where no link holds them up.
+func (in Input) received(t Traffic) float64 {
+	n, peers := float64(in.Participants), in.peers()
+	return copiesOfGradient*(n-1)*float64(t.Gradient) + copiesOfBlock*peers*float64(t.Round) + 2*n*voteBytes*peers
+}
+
+// work returns the CPU seconds of a node in a round beside the training step.
+func (in Input) work(received float64) float64 {
+	return roundWork + memberWork*float64(in.Participants) + byteWork*received
+}
+
+// stepWork returns the CPU seconds of a built-in model's training step.
+func (in Input) stepWork(d int) float64 { return stepWork * float64(in.Batch) * float64(d) }
+
+// round returns what a round of the plan's transactions takes, nil without a link.
+func (in Input) round(d int, t Traffic) *Round {
+	if in.Link.Rate == 0 {
+		return nil
+	}
+	n, peers, rate, latency := float64(in.Participants), in.peers(), in.Link.Rate/8, in.Link.Latency.Seconds()
+	gradient, block, received := float64(t.Gradient), float64(t.Round), in.received(t)
+	r := Round{Step: in.Link.Step.Seconds(), Node: in.work(received) / (busy * float64(in.Link.Cores))}
+	if r.Step == 0 && in.External == 0 {
+		r.Step = in.stepWork(d)
+	}
+	if n > 1 {
+		hops := max(1, math.Ceil(math.Log(n)/math.Log(peers+1)-1e-9))
+		r.Gradients = max(peers, copiesOfGradient*(n-1))*gradient/rate + latency + (hops-1)*(announceGap+3*latency)
+		r.Block = peers*block/rate + hops*latency + 2*partPause
+		r.Votes = 2*n*voteBytes*peers/rate + 2*hops*latency + 2*partPause
+	}
+	longest := 0.0
+	for _, part := range []struct {
+		name    string
+		seconds float64
+	}{{"training step", r.Step}, {"way of the gradients", r.Gradients}, {"way of the block", r.Block}, {"votes", r.Votes}, {"node's CPU", r.Node}} {
+		r.Seconds += part.seconds
+		if part.seconds > longest {
+			longest, r.BoundBy = part.seconds, part.name
+		}
+	}
+	if peers*block/rate > r.Node {
+		received += (1 - copiesOfBlock) * peers * block
+	}
+	r.NodeBytes = int64(received)
+	r.DayBytes = int64(received * (24 * time.Hour).Seconds() / r.Seconds)
+	return &r
+}
+
+// misfits returns what of the round does not fit the configuration.
+func (r *Round) misfits(in Input) (out []string) {
+	c := in.Config
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if c.BlockBytes > c.MostBytes {
+		add("genesis will be refused: a round of %d participants takes blocks of %d bytes, CometBFT's bound is %d: fewer participants, fewer parameters, or one byte a coordinate",
+			in.Participants, c.BlockBytes, c.MostBytes)
+	}
+	if r == nil || c.Propose == 0 {
+		return out
+	}
+	if in.External > 0 && in.Link.Step == 0 {
+		add("the trainer's step is not in the time of a round: measure it with spdl trainer check and give it as --step")
+	}
+	gather := r.Step + r.Gradients + r.Node/2
+	propose := gather + r.Block + r.Node/2
+	if gather > c.Wait.Seconds() {
+		add("gradients take %v to come, proposal.wait is %v: rounds take empty blocks and close without the slow; set proposal.wait to %v on every node, and consensus.timeout_propose to %v",
+			brief(gather), brief(c.Wait.Seconds()), brief(1.5*gather), brief(1.5*propose))
+	} else if propose > c.Propose.Seconds() {
+		add("gradients and block take %v, consensus.timeout_propose is %v: proposals are given up; set it to %v on every node",
+			brief(propose), brief(c.Propose.Seconds()), brief(1.5*propose))
+	}
+	if trip := 2 * in.Link.Latency; trip > c.Vote {
+		add("a round trip is %v, consensus.timeout_prevote and timeout_precommit are %v: set both above it", trip, c.Vote)
+	}
+	return out
+}
+
+// brief is a time with three digits or so.
+func brief(s float64) time.Duration {
+	d := seconds(s)
+	switch {
+	case d >= 10*time.Second:
+		return d.Round(100 * time.Millisecond)
+	case d >= time.Second:
+		return d.Round(10 * time.Millisecond)
+	case d >= 10*time.Millisecond:
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(10 * time.Microsecond)
+}
