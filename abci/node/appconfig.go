@@ -257,8 +257,9 @@ straggler_wait = "{{ .Proposal.StragglerWait }}"
 
 [p2p]
 # How transactions reach the other nodes. "announce": the node that one is submitted to
-# sends it to its peers, the others announce it and send it to whom asks. "flood": as
-# CometBFT does, each node sends each to all peers that have not sent it first.
+# sends it to its peers, the others announce it and send it to whom asks; and parts of
+# blocks are left to who sent them. "flood": as CometBFT does, each node sends each to all
+# peers that have not sent it first.
 gossip = {{ printf "%q" .P2P.Gossip }}
 
 [pool]

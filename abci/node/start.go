@@ -16,6 +16,7 @@ import (
 	"github.com/cometbft/cometbft/mempool"
 	cmtnode "github.com/cometbft/cometbft/node"
 	"github.com/cometbft/cometbft/p2p"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	"github.com/cometbft/cometbft/proxy"
 	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
 	"github.com/cometbft/cometbft/types"
@@ -31,10 +32,10 @@ import (
 // New builds a CometBFT node of a home around an application. The local client
 // has one lock a connection, so that CheckTx runs while PrepareProposal waits.
 func New(c *config.Config, application abcitypes.Application, logger log.Logger) (*cmtnode.Node, error) {
-	return build(c, application, logger, new(databases))
+	return build(c, application, logger, new(databases), nil)
 }
 
-func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases, options ...cmtnode.Option) (*cmtnode.Node, error) {
+func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases, proposes func(*cmtproto.Proposal), options ...cmtnode.Option) (*cmtnode.Node, error) {
 	d.state = func() *app.State { return stateOf(application) }
 	nodeKey, err := LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
@@ -48,7 +49,7 @@ func build(c *config.Config, application abcitypes.Application, logger log.Logge
 		return nil, err
 	}
 	return agreeing(c, func() (*cmtnode.Node, error) {
-		n, err := cmtnode.NewNode(c, signer{validator, d.state}, nodeKey,
+		n, err := cmtnode.NewNode(c, signer{validator, d.state, proposes}, nodeKey,
 			proxy.NewConnSyncLocalClientCreator(application), func() (*types.GenesisDoc, error) { return readGenesis(c) },
 			d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
 		if err != nil {
@@ -64,6 +65,7 @@ type Running struct {
 	Application *abci.Application
 
 	gossiper  *gossiper
+	relay     *relay
 	databases databases          // CometBFT's
 	db        dbm.DB             // the application's
 	cancel    context.CancelFunc // of what runs beside consensus
@@ -217,10 +219,10 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 		c = fitSizes(c, s.Params, s.Active())
 	}
 	x, g := newExpress(c.Mempool.MaxTxBytes), newGossiper(a.P2P.Gossip == GossipFlood, options.Metrics)
-	g.pool, r.gossiper = r.Application, g
+	g.pool, r.gossiper, r.relay = r.Application, g, newRelay(g.flood, c.P2P.PrivatePeerIDs, r.Application.State)
 	r.Application.SetAdmitted(g.heard)
 	reactors := map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": newClock(options.Metrics)}
-	if r.Node, err = build(c, r.Application, heard{logger, r.hear, r.ending.stopping}, &r.databases, cmtnode.CustomReactors(reactors), gated, g.install); err != nil {
+	if r.Node, err = build(c, r.Application, heard{logger, r.hear, r.ending.stopping}, &r.databases, r.relay.proposes, cmtnode.CustomReactors(reactors), gated, g.install, r.relay.install); err != nil {
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in the replay of blocks
 			return versionError(s, err)
 		}

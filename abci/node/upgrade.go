@@ -60,7 +60,8 @@ func stateOf(application any) *app.State {
 // signer signs nothing at a height of another version of the state machine.
 type signer struct {
 	types.PrivValidator
-	state func() *app.State
+	state    func() *app.State
+	proposes func(*cmtproto.Proposal) // hears of every proposal before it is signed; may be nil
 }
 
 func (s signer) executable() error {
@@ -82,6 +83,9 @@ func (s signer) SignVote(chainID string, vote *cmtproto.Vote) error {
 func (s signer) SignProposal(chainID string, proposal *cmtproto.Proposal) error {
 	if err := s.executable(); err != nil {
 		return err
+	}
+	if s.proposes != nil {
+		s.proposes(proposal)
 	}
 	return s.PrivValidator.SignProposal(chainID, proposal)
 }

@@ -185,7 +185,7 @@ func TestSignerStops(t *testing.T) {
 	key, err := loadValidator(c)
 	require.NoError(t, err)
 	var s *app.State
-	gate := signer{key, func() *app.State { return s }}
+	gate := signer{key, func() *app.State { return s }, nil}
 	vote := func(height int64) error {
 		return gate.SignVote("alone", &cmtproto.Vote{Type: cmtproto.PrevoteType, Height: height})
 	}

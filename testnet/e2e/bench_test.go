@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,7 +116,11 @@ func compare(ctx context.Context, m testnet.Manifest, repeat int, progress io.Wr
 			if kind == "flood" {
 				m.Gossip = node.GossipFlood
 			}
-			if s, c.txBytes, err = runOne(ctx, m, kind == "baseline"); err != nil {
+			// A CPU profile tells the applications apart: go tool pprof -tagfocus app=spdl.
+			pprof.Do(ctx, pprof.Labels("app", kind), func(ctx context.Context) {
+				s, c.txBytes, err = runOne(ctx, m, kind == "baseline")
+			})
+			if err != nil {
 				return c, fmt.Errorf("%s: %w", kind, err)
 			}
 			samples[kind] = append(samples[kind], s)

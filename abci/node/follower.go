@@ -1,0 +1,123 @@
+package node
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/consensus"
+	cstypes "github.com/cometbft/cometbft/consensus/types"
+	"github.com/cometbft/cometbft/p2p"
+	cmtcons "github.com/cometbft/cometbft/proto/tendermint/consensus"
+	"github.com/cometbft/cometbft/types"
+)
+
+// followerKey is where a peer keeps its follower.
+const followerKey = "spdl.follower"
+
+// follower is a peer as CometBFT's gossip of blocks sees it. It takes the parts that others are to send,
+// and sends them later if the peer lacks them still. They are parts of one block that this node holds
+// anyway.
+type follower struct {
+	p2p.Peer
+	relay *relay
+
+	mu    sync.Mutex
+	queue []parked
+	armed bool  // drain will run
+	eager int64 // the height at which nothing waits
+}
+
+// parked is a part that waits.
+type parked struct {
+	message p2p.Envelope
+	part    *cmtcons.BlockPart
+	due     time.Time
+}
+
+// Send implements p2p.Peer. CometBFT takes the peer to have a part that waits.
+func (f *follower) Send(m p2p.Envelope) bool {
+	part, ok := m.Message.(*cmtcons.BlockPart)
+	if !ok || !f.park(m, part) {
+		return f.Peer.Send(m)
+	}
+	return true
+}
+
+// park keeps a part back, or reports that it is to be sent.
+func (f *follower) park(m p2p.Envelope, part *cmtcons.BlockPart) bool {
+	due := f.relay.due(f.ID(), part)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if time.Until(due) <= 0 || f.eager == part.Height || !f.lacks(part) {
+		return false
+	}
+	f.queue = append(f.queue, parked{m, part, due.Add(rand.N(relayPause / 2))})
+	f.arm()
+	return true
+}
+
+// lacks reports whether the peer is at the part's height and round and has not voted there: who votes
+// has the block, or has given it up.
+func (f *follower) lacks(p *cmtcons.BlockPart) bool {
+	s, ok := f.Get(types.PeerStateKey).(*consensus.PeerState)
+	if !ok {
+		return false
+	}
+	at := s.GetRoundState()
+	return at.Height == p.Height && at.Round == p.Round && at.Step < cstypes.RoundStepPrevote
+}
+
+// arm lets drain run when the first part is due; the caller holds the lock.
+func (f *follower) arm() {
+	if f.armed || len(f.queue) == 0 {
+		return
+	}
+	f.armed = true
+	first := slices.MinFunc(f.queue, func(a, b parked) int { return a.due.Compare(b.due) })
+	time.AfterFunc(time.Until(first.due), f.drain)
+}
+
+// drain sends the parts that are due, and that the peer lacks still.
+func (f *follower) drain() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for {
+		i := slices.IndexFunc(f.queue, func(p parked) bool { return time.Until(p.due) <= 0 })
+		if i < 0 {
+			break
+		}
+		p := f.queue[i]
+		f.queue = slices.Delete(f.queue, i, i+1)
+		if f.eager != p.part.Height && !f.lacks(p.part) {
+			continue
+		}
+		f.mu.Unlock()
+		sent := f.Peer.Send(p.message)
+		f.mu.Lock()
+		if !sent && f.IsRunning() {
+			p.due = time.Now().Add(behindPause)
+			f.queue = append(f.queue, p)
+		}
+	}
+	f.armed = false
+	f.arm()
+}
+
+// hurry ends the waiting at a height at which the peer says which parts it has: it has seen a majority
+// for the block. CometBFT then sends what it lacks. Where CometBFT does not take its word, because the
+// rounds differ, what waits is sent in time.
+func (f *follower) hurry(says *cmtcons.NewValidBlock) {
+	s, ok := f.Get(types.PeerStateKey).(*consensus.PeerState)
+	if !ok {
+		return
+	}
+	at := s.GetRoundState()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.eager = says.Height
+	if at.Height == says.Height && (at.Round == says.Round || says.IsCommit) {
+		f.queue = slices.DeleteFunc(f.queue, func(p parked) bool { return p.part.Height == says.Height })
+	}
+}

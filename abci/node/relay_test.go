@@ -1,0 +1,241 @@
+package node
+
+import (
+	"bytes"
+	"encoding/hex"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cometbft/cometbft/consensus"
+	cstypes "github.com/cometbft/cometbft/consensus/types"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/p2p/mock"
+	cmtcons "github.com/cometbft/cometbft/proto/tendermint/consensus"
+	"github.com/cometbft/cometbft/proto/tendermint/crypto"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	"github.com/cometbft/cometbft/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+)
+
+// decided is the height of the nodes of these tests, and proposed the one of the block.
+const decided, proposed = 4, 5
+
+// neighbour is a peer that remembers the parts that it is sent.
+type neighbour struct {
+	*mock.Peer
+	mu    sync.Mutex
+	fails int // that many sendings fail
+	parts []uint32
+	times []time.Time
+}
+
+func (n *neighbour) Send(m p2p.Envelope) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.fails > 0 {
+		n.fails--
+		return false
+	}
+	if p, ok := m.Message.(*cmtcons.BlockPart); ok {
+		n.parts, n.times = append(n.parts, p.Part.Index), append(n.times, time.Now())
+	}
+	return true
+}
+
+func (n *neighbour) got() []uint32 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return append([]uint32(nil), n.parts...)
+}
+
+// fakeSwitch knows peers.
+type fakeSwitch struct {
+	p2p.Switcher
+	id    p2p.ID
+	peers *p2p.PeerSet
+}
+
+func (s fakeSwitch) Peers() p2p.IPeerSet    { return s.peers }
+func (s fakeSwitch) NodeInfo() p2p.NodeInfo { return p2p.DefaultNodeInfo{DefaultNodeID: s.id} }
+
+// relaying is a relay with peers, each of which has told that all others and the node are its peers.
+type relaying struct {
+	*testing.T
+	*relay
+	peers []*neighbour
+}
+
+func relayingTo(t *testing.T, n int) *relaying {
+	r := &relaying{T: t, relay: newRelay(false, "", func() *app.State { return &app.State{Height: decided} })}
+	own := mock.NewPeer(nil)
+	r.sw = fakeSwitch{id: own.ID(), peers: p2p.NewPeerSet()}
+	r.relay.Reactor = consensus.NewReactor(new(consensus.State), false)
+	all := []p2p.ID{own.ID()}
+	for range n {
+		peer := &neighbour{Peer: mock.NewPeer(nil)}
+		t.Cleanup(func() { _ = peer.Stop() })
+		require.NoError(t, r.sw.Peers().(*p2p.PeerSet).Add(peer))
+		r.InitPeer(peer)
+		r.peers, all = append(r.peers, peer), append(all, peer.ID())
+		r.says(peer, &consensus.NewRoundStepMessage{Height: proposed, Step: cstypes.RoundStepPropose, LastCommitRound: 0})
+	}
+	for _, peer := range r.peers {
+		r.knows(peer, all...)
+	}
+	return r
+}
+
+// knows makes a peer tell who its peers are.
+func (r *relaying) knows(peer *neighbour, ids ...p2p.ID) {
+	var list []byte
+	for _, id := range ids {
+		raw, err := hex.DecodeString(string(id))
+		require.NoError(r, err)
+		list = append(list, raw...)
+	}
+	require.NoError(r, r.told(peer.ID(), list))
+}
+
+// says tells the node where a peer is.
+func (r *relaying) says(peer *neighbour, m *consensus.NewRoundStepMessage) {
+	peer.Get(types.PeerStateKey).(*consensus.PeerState).ApplyNewRoundStepMessage(m)
+}
+
+// offers is CometBFT's gossip of a part to a peer, which it holds for sent.
+func (r *relaying) offers(peer *neighbour, p *cmtcons.BlockPart) {
+	require.True(r, peer.Get(followerKey).(*follower).Send(p2p.Envelope{ChannelID: consensus.DataChannel, Message: p}))
+}
+
+func partNumber(i uint32) *cmtcons.BlockPart {
+	return &cmtcons.BlockPart{Height: proposed, Part: cmtproto.Part{
+		Index: i, Bytes: []byte{1}, Proof: crypto.Proof{LeafHash: bytes.Repeat([]byte{byte(i)}, 32)},
+	}}
+}
+
+// TestPartsAreLeftToWhoSendsThem: a part that came from a peer is not sent to that one's peers while
+// they may get it from there; after relayPause it is sent to who lacks it still, and not to who has
+// voted or has gone on.
+func TestPartsAreLeftToWhoSendsThem(t *testing.T) {
+	r := relayingTo(t, 4)
+	source, lacks, votes, beyond := r.peers[0], r.peers[1], r.peers[2], r.peers[3]
+	lacks.fails = 1
+	start := time.Now()
+	r.came(source.ID(), partNumber(1))
+	for _, peer := range r.peers[1:] {
+		r.offers(peer, partNumber(1))
+		require.Empty(t, peer.got())
+	}
+	r.says(votes, &consensus.NewRoundStepMessage{Height: proposed, Step: cstypes.RoundStepPrevote})
+	r.says(beyond, &consensus.NewRoundStepMessage{Height: proposed + 1, Step: cstypes.RoundStepNewHeight})
+	require.Eventually(t, func() bool { return len(lacks.got()) == 1 }, 10*time.Second, time.Millisecond, "also where a sending fails")
+	require.GreaterOrEqual(t, lacks.times[0].Sub(start), relayPause)
+	time.Sleep(relayPause)
+	require.Empty(t, votes.got())
+	require.Empty(t, beyond.got())
+	require.Len(t, lacks.got(), 1)
+}
+
+// TestPartsThatGoAtOnce: those of an own proposal, whoever echoes them; those of blocks that the net has
+// behind it; those that nobody sent; those for a peer that tells nothing of its peers, or that voted
+// without the block.
+func TestPartsThatGoAtOnce(t *testing.T) {
+	r := relayingTo(t, 4)
+	source, peer, silent, votes := r.peers[0], r.peers[1], r.peers[2], r.peers[3]
+	r.offers(peer, partNumber(0))
+	require.Equal(t, []uint32{0}, peer.got(), "from nobody")
+
+	r.came(source.ID(), partNumber(1))
+	r.mu.Lock()
+	delete(r.relay.peers, silent.ID())
+	r.mu.Unlock()
+	r.offers(silent, partNumber(1))
+	require.Equal(t, []uint32{1}, silent.got())
+
+	r.says(votes, &consensus.NewRoundStepMessage{Height: proposed, Step: cstypes.RoundStepPrevote})
+	r.offers(votes, partNumber(1))
+	require.Equal(t, []uint32{1}, votes.got())
+
+	old := partNumber(2)
+	old.Height = decided
+	r.came(source.ID(), old)
+	r.offers(peer, old)
+	require.Equal(t, []uint32{0, 2}, peer.got())
+
+	r.proposes(&cmtproto.Proposal{Height: proposed})
+	r.came(source.ID(), partNumber(3))
+	r.offers(peer, partNumber(3))
+	require.Equal(t, []uint32{0, 2, 3}, peer.got())
+}
+
+// TestPartsThatNobodyElseSends: of those that are connected to the source of a part and to a peer that
+// the source has no connection to, exactly two send it at once.
+func TestPartsThatNobodyElseSends(t *testing.T) {
+	for index := range uint32(20) {
+		r := relayingTo(t, 8)
+		source, far := r.peers[0], r.peers[1]
+		own := r.sw.NodeInfo().ID()
+		between := []p2p.ID{own}
+		for _, peer := range r.peers[2:] {
+			between = append(between, peer.ID())
+		}
+		r.knows(source, between...)
+		r.knows(far, between...)
+		atOnce := 0
+		for _, id := range between {
+			r.sw = fakeSwitch{id: id, peers: r.sw.Peers().(*p2p.PeerSet)}
+			r.mu.Lock()
+			if r.sends(source.ID(), far.ID(), partNumber(index)) {
+				atOnce++
+			}
+			r.mu.Unlock()
+		}
+		require.Equal(t, relays, atOnce)
+	}
+}
+
+// TestWhoMissesPartsWaitsForNobody: a peer that says which parts it has is sent the others at once, also
+// those that waited.
+func TestWhoMissesPartsWaitsForNobody(t *testing.T) {
+	r := relayingTo(t, 2)
+	source, peer := r.peers[0], r.peers[1]
+	r.came(source.ID(), partNumber(1))
+	r.offers(peer, partNumber(1))
+	require.Empty(t, peer.got())
+	peer.Get(followerKey).(*follower).hurry(&cmtcons.NewValidBlock{Height: proposed})
+	r.offers(peer, partNumber(1)) // CometBFT takes the peer's word for what it has
+	require.Equal(t, []uint32{1}, peer.got())
+	time.Sleep(2 * relayPause)
+	require.Len(t, peer.got(), 1)
+}
+
+// TestMadeUpPartsAreForgotten: parts of other heights do not displace those of the block, the parts and
+// the peers that are remembered are bounded, and nobody hears of a private peer.
+func TestMadeUpPartsAreForgotten(t *testing.T) {
+	r := relayingTo(t, 2)
+	source, peer := r.peers[0], r.peers[1]
+	r.came(source.ID(), partNumber(1))
+	far := partNumber(1)
+	far.Height = 1 << 60
+	r.came(peer.ID(), far)
+	bad := partNumber(7)
+	bad.Part.Proof.LeafHash = make([]byte, 1<<10)
+	r.came(peer.ID(), bad)
+	require.False(t, r.due(peer.ID(), partNumber(1)).IsZero())
+	for i := range uint32(2 * maxArrivals) {
+		made := partNumber(1)
+		made.Part.Index = i
+		r.came(peer.ID(), made)
+	}
+	require.LessOrEqual(t, len(r.parts), maxArrivals)
+	r.private = "other," + string(peer.ID())
+	raw, err := hex.DecodeString(string(source.ID()))
+	require.NoError(t, err)
+	require.Equal(t, raw, r.list(), "without the private one")
+	require.Error(t, r.told(peer.ID(), make([]byte, p2p.IDByteLength+1)))
+	require.Error(t, r.told(peer.ID(), make([]byte, p2p.IDByteLength*(maxPeers+1))))
+	require.NoError(t, r.told("gone", nil))
+	require.Len(t, r.relay.peers, 2)
+}
