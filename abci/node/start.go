@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 
 	dbm "github.com/cometbft/cometbft-db"
@@ -118,9 +119,6 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 	if err := checkDiverged(c); err != nil {
 		return nil, err
 	}
-	if err := checkMetricsPort(c.Instrumentation); err != nil {
-		return nil, err
-	}
 	warnReadable(logger.With("module", "app"), InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile())
 	warnOneHost(logger.With("module", "app"), c.P2P)
 	if err := restore(c, logger.With("module", "app")); err != nil {
@@ -130,6 +128,9 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 	if r.db, err = openOwn(c); err != nil {
 		return nil, err
 	}
+	if err := checkPorts(c); err != nil {
+		return nil, errors.Join(err, r.db.Close())
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	if err := r.start(ctx, c, a, keys, logger, h); err != nil {
@@ -138,17 +139,27 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 	return r, nil
 }
 
-// checkMetricsPort refuses an address for Prometheus that is taken: CometBFT would log that, and run without
-// metrics.
-func checkMetricsPort(c *config.InstrumentationConfig) error {
-	if !c.IsPrometheusEnabled() {
-		return nil
+// checkPorts refuses an address of config.toml that is taken, and names its key: CometBFT's own error
+// names none, and of Prometheus' address it would log one and run without metrics.
+func checkPorts(c *config.Config) error {
+	at := [][2]string{{"p2p.laddr", c.P2P.ListenAddress}, {"rpc.laddr", c.RPC.ListenAddress}}
+	if c.Instrumentation.IsPrometheusEnabled() {
+		at = append(at, [2]string{"instrumentation.prometheus_listen_addr", c.Instrumentation.PrometheusListenAddr})
 	}
-	l, err := net.Listen("tcp", c.PrometheusListenAddr)
-	if err != nil {
-		return fmt.Errorf("config.toml: instrumentation.prometheus_listen_addr: %w", err)
+	for _, a := range at {
+		address := strings.TrimPrefix(a[1], "tcp://")
+		if address == "" || strings.Contains(address, "://") { // off, or no port
+			continue
+		}
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return fmt.Errorf("config.toml: %s: %w (give this node an address of its own, or stop what listens there)", a[0], err)
+		}
+		if err := l.Close(); err != nil {
+			return err
+		}
 	}
-	return l.Close()
+	return nil
 }
 
 // start makes the node and its application, starts them, and runs beside them what the hooks and
@@ -165,6 +176,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys
 	if err := r.Node.Start(); err != nil {
 		return err
 	}
+	logger.Info("the node has started", "module", "app", "rpc", c.RPC.ListenAddress, "p2p", c.P2P.ListenAddress)
 	consensus, err := consensusOf(r.Node)
 	if err != nil {
 		return err

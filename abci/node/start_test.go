@@ -113,16 +113,27 @@ func TestWorkerGivesUp(t *testing.T) {
 	}
 }
 
-// TestABusyMetricsPortIsAnError: a node without the metrics that its operator asked for does not run.
-func TestABusyMetricsPortIsAnError(t *testing.T) {
+// TestABusyPortIsAnErrorThatNamesItsKey: of Prometheus' too, without whose metrics CometBFT would run.
+func TestABusyPortIsAnErrorThatNamesItsKey(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
 	c, a := alone(t, 5)
-	c.Instrumentation.Prometheus, c.Instrumentation.PrometheusListenAddr = true, l.Addr().String()
-	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
-	require.ErrorContains(t, err, "prometheus_listen_addr")
-	require.ErrorContains(t, err, l.Addr().String())
+	c.Instrumentation.Prometheus = true
+	for key, address := range map[string]*string{
+		"p2p.laddr": &c.P2P.ListenAddress, "rpc.laddr": &c.RPC.ListenAddress,
+		"instrumentation.prometheus_listen_addr": &c.Instrumentation.PrometheusListenAddr,
+	} {
+		free := *address
+		*address = l.Addr().String()
+		if key != "instrumentation.prometheus_listen_addr" {
+			*address, c.Instrumentation.PrometheusListenAddr = "tcp://"+*address, "127.0.0.1:0"
+		}
+		_, err = Start(c, a, log.NewNopLogger(), Hooks{})
+		require.ErrorContains(t, err, key)
+		require.ErrorContains(t, err, l.Addr().String())
+		*address = free
+	}
 }
 
 // TestStartRefuses: what is wrong with a home is told, and nothing stays open.
