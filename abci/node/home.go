@@ -45,7 +45,7 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 		filepath.Join(dir, "config", "config.toml"), filepath.Join(dir, "config", "app.toml"),
 	} {
 		if _, err := os.Stat(file); err == nil {
-			return nil, fmt.Errorf("%s exists already", file)
+			return nil, fmt.Errorf("%s exists already, and nothing is overwritten: name another folder", file)
 		}
 	}
 	if err := makeFolders(c); err != nil {

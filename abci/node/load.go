@@ -95,6 +95,12 @@ func OneLine(err error, v *viper.Viper, prefix string) error {
 		return err
 	}
 	said := func(fault string) string {
+		if m := unknownKeys.FindStringSubmatch(fault); m != nil {
+			if strings.ContainsRune(m[1], '.') { // the type of the whole file
+				return "unknown key " + m[2]
+			}
+			return fmt.Sprintf("unknown key %s in [%s]", m[2], m[1])
+		}
 		m := wrongType.FindStringSubmatch(fault)
 		if m == nil {
 			return fault
@@ -114,6 +120,9 @@ func OneLine(err error, v *viper.Viper, prefix string) error {
 	}
 	return errors.New(strings.Join(lines, "; "))
 }
+
+// unknownKeys matches what the decoder says of keys that no field has.
+var unknownKeys = regexp.MustCompile(`^'([^']*)' has invalid keys: (.+)$`)
 
 // wrongType matches what the decoder says of a value that does not parse.
 var wrongType = regexp.MustCompile(`^'([^']+)' (?:cannot parse value as ')?(bool|u?int\d*|float\d*|time)[':]`)

@@ -105,7 +105,7 @@ func TestLoadUnknownKey(t *testing.T) {
 	misspelt := strings.Replace(string(data), "\nalpha = ", "\nalhpa = ", 1)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/app.toml"), []byte(misspelt), 0o600))
 	_, _, err = node.Load(dir)
-	require.EqualError(t, err, filepath.Join(dir, "config/app.toml")+": 'worker' has invalid keys: alhpa")
+	require.EqualError(t, err, filepath.Join(dir, "config/app.toml")+": unknown key alhpa in [worker]")
 
 	add("app.toml", "[worker\n")
 	_, _, err = node.Load(dir)
