@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -266,11 +267,7 @@ func (s *sender) send(ctx context.Context, t *tx.Tx, r *Report) (spoken bool, er
 	}
 	wait, stop := context.WithTimeout(ctx, s.options.Timeout.Timeout)
 	defer stop()
-	r.Height, err = s.Included(wait, t, pollInterval)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = fmt.Errorf("transaction %s is in no block after %v; the node took it, and it may come yet", r.Hash, s.options.Timeout.Timeout)
-	}
-	if err != nil {
+	if r.Height, err = s.included(wait, t, r); err != nil {
 		return true, err
 	}
 	after, done := context.WithTimeout(ctx, command.QueryTimeout)
@@ -278,3 +275,31 @@ func (s *sender) send(ctx context.Context, t *tx.Tx, r *Report) (spoken bool, er
 	r.Next, err = s.outlook(after, t, r)
 	return true, err
 }
+
+// included waits for a transaction's block. It says so when that takes long, and ends when the
+// proposal that is approved waits no more: no block takes the approval then.
+func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, error) {
+	for began := time.Now(); ; {
+		look, stop := context.WithTimeout(ctx, patience)
+		height, err := s.Included(look, t, pollInterval)
+		stop()
+		waited := time.Since(began).Round(time.Second)
+		switch {
+		case errors.Is(err, client.ErrUnreachable) && ctx.Err() == nil: // it may come back
+		case !errors.Is(err, context.DeadlineExceeded):
+			return height, err
+		case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return 0, ctx.Err()
+		case ctx.Err() != nil:
+			return 0, fmt.Errorf("transaction %s is in no block after %v; the node took it, and it may come yet", r.Hash, waited)
+		}
+		m, err := s.Membership(ctx)
+		if err == nil && t.Kind() == tx.KindApprove && !slices.ContainsFunc(m.Proposals, func(p abci.Proposal) bool { return p.ID == r.Proposal }) {
+			return 0, fmt.Errorf("proposal %s waits no more: it was made, replaced or dropped before this approval came into a block (spdl query membership)", r.Proposal)
+		}
+		s.run.Warn(fmt.Sprintf("no block has the transaction after %v, waiting for up to %v", waited, s.options.Timeout.Timeout))
+	}
+}
+
+// patience is how long a transaction is waited for without a word.
+const patience = 3 * time.Second
