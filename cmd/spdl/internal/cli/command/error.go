@@ -121,7 +121,9 @@ func CheckArgs(cmd *cobra.Command) {
 		var err error
 		switch {
 		case check != nil:
-			err = check(c, args)
+			if err = check(c, args); err != nil {
+				err = fmt.Errorf("%w: %s", err, c.UseLine())
+			}
 		case c.HasSubCommands() && len(args) > 0:
 			err = UnknownCommand(c, args[0])
 		default:

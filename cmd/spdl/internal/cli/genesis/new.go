@@ -175,7 +175,7 @@ func readEntry(file, chainID string, seed *app.HexBytes) (e entry, err error) {
 		return e, err
 	}
 	if err := preset.DecodeStrict(data, &e); err != nil {
-		return e, err
+		return e, fmt.Errorf("not an entry, as spdl genesis entry prints it: %w", err)
 	}
 	if *seed == nil {
 		*seed = e.Seed

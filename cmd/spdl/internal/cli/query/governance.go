@@ -44,7 +44,7 @@ func queryElection() *cobra.Command {
 			return e, func(w io.Writer) error {
 				fmt.Fprintf(w, "round    %d of epoch %d\nseed     %s\nranking  %v\nleader   %d in view %d\n\n", e.Round, e.Epoch, command.Plain(e.Seed), e.Ranking, e.Leader, e.View)
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(t, "participant\treputation\tdraw")
+				fmt.Fprintln(t, "participant\treputation\tVRF output")
 				for _, d := range e.Outputs {
 					fmt.Fprintf(t, "%d\t%.6f\t%s\n", d.Participant, float64(d.Reputation)/params.One, command.Plain(d.Output))
 				}
