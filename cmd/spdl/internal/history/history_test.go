@@ -76,7 +76,15 @@ func TestRead(t *testing.T) {
 		require.Equal(t, all.rounds[int(r.at)-1].wrong, r.wrong)
 	}
 	require.Equal(t, []float64{4, 8, 11}, at)
-	require.Equal(t, 11, few.count[0].included, "all rounds count")
+	included := 0 // as few as it was in, on a machine that made it late
+	for _, r := range all.rounds {
+		for _, c := range r.Contributions {
+			if c.Participant == 0 {
+				included++
+			}
+		}
+	}
+	require.Equal(t, included, few.count[0].included, "all rounds count")
 	page, err = few.Page("", "")
 	require.NoError(t, err)
 	require.Contains(t, string(page), "Rounds: 3 of 11")
