@@ -173,6 +173,9 @@ func (w *worker) once(text string, keyvals ...any) {
 // waiting says once why the worker waits, and looks for new keys where the
 // chain does not know the ones at hand.
 func (w *worker) waiting(err error) {
+	if errors.Is(err, context.Canceled) { // the worker is told to end
+		return
+	}
 	w.once("waiting for the chain: " + err.Error())
 	if !errors.Is(err, ErrNotParticipant) || w.Reload == nil {
 		return
