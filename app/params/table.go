@@ -48,13 +48,18 @@ func (t *Table) Validate(m Model) error {
 	return nil
 }
 
+// CheckName checks the name of a column, or of a class.
+func CheckName(what, name string) error {
+	if name == "" {
+		return fmt.Errorf("%s: a name is empty", what)
+	}
+	return CheckText(what, name, maxTableText)
+}
+
 // nameOnce checks that names can be shown, are there and differ.
 func nameOnce(what string, names []string) error {
 	for _, name := range names {
-		if name == "" {
-			return fmt.Errorf("%s: a name is empty", what)
-		}
-		if err := CheckText(what, name, maxTableText); err != nil {
+		if err := CheckName(what, name); err != nil {
 			return err
 		}
 	}

@@ -24,6 +24,7 @@ type file struct {
 	file   *os.File
 	csv    *csv.Reader
 	header []string
+	at     map[string]int // where a column is
 	row    []string
 	rows   int
 }
@@ -51,7 +52,7 @@ func open(path string) (*file, error) {
 	f.csv = csv.NewReader(in)
 	f.csv.FieldsPerRecord = -1 // next says which line has how many
 	f.csv.ReuseRecord = true
-	if f.header, err = f.readHeader(); err != nil {
+	if err = f.readHeader(); err != nil {
 		f.close()
 		return nil, err
 	}
@@ -65,35 +66,47 @@ func startsWith(in *bufio.Reader, mark []byte) bool {
 
 func (f *file) close() { _ = f.file.Close() } // it was only read
 
-func (f *file) readHeader() ([]string, error) {
+func (f *file) readHeader() error {
 	row, err := f.csv.Read()
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("%w: %s is empty, want a header that names the columns", ErrTable, f.name)
+		return fmt.Errorf("%w: %s is empty, want a header that names the columns", ErrTable, f.name)
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s: %w", ErrTable, f.name, err)
+		return fmt.Errorf("%w: %s: %w", ErrTable, f.name, err)
 	}
-	header := slices.Clone(row)
-	for i := range header {
-		header[i] = strings.TrimSpace(header[i])
-		if slices.Contains(header[:i], header[i]) || header[i] == "" {
-			return nil, fmt.Errorf("%w: %s: column %d of the header is %.64q, want a name, each once", ErrTable, f.name, i+1, header[i])
+	f.header, f.at = slices.Clone(row), make(map[string]int, len(row))
+	for i := range f.header {
+		name := strings.TrimSpace(f.header[i])
+		if _, twice := f.at[name]; twice || name == "" {
+			return fmt.Errorf("%w: %s: column %d of the header is %.64q, want a name, each once", ErrTable, f.name, i+1, name)
 		}
+		f.header[i], f.at[name] = name, i
 	}
-	return header, nil
+	return nil
 }
 
 // column returns where a column is.
 func (f *file) column(name string) (int, error) {
-	at := slices.Index(f.header, name)
-	if at >= 0 {
+	if at, ok := f.at[name]; ok {
 		return at, nil
 	}
 	hint := ""
-	if len(f.header) == 1 && strings.ContainsAny(f.header[0], ";\t") {
+	switch {
+	case len(f.header) == 1 && strings.ContainsAny(f.header[0], ";\t"):
 		hint = "; its values must be separated by commas"
+	case strings.Contains(f.header[0], "\x00"):
+		hint = "; it must be UTF-8 or ASCII, not UTF-16"
 	}
-	return 0, fmt.Errorf("%w: %s has no column %q, it has %.1000q%s", ErrTable, f.name, name, f.header, hint)
+	return 0, fmt.Errorf("%w: %s has no column %q, it has %s%s", ErrTable, f.name, name, some(f.header), hint)
+}
+
+// some shows the first of many texts.
+func some(texts []string) string {
+	const most = 16
+	if len(texts) <= most {
+		return fmt.Sprintf("%.64q", texts)
+	}
+	return fmt.Sprintf("%.64q and %d more", texts[:most], len(texts)-most)
 }
 
 // next goes to the next row and reports whether there is one.
@@ -108,7 +121,7 @@ func (f *file) next() (bool, error) {
 	f.row = row
 	if len(row) != len(f.header) {
 		line, _ := f.csv.FieldPos(0)
-		return false, fmt.Errorf("%w: %s line %d has %d values, the header has %d columns: %.200q", ErrTable, f.name, line, len(row), len(f.header), row)
+		return false, fmt.Errorf("%w: %s line %d has %d values, the header has %d columns: %s", ErrTable, f.name, line, len(row), len(f.header), some(row))
 	}
 	if f.rows++; f.rows > mnist.MaxExamples || f.rows*len(row) > mnist.MaxPixels {
 		return false, fmt.Errorf("%w: %s has more than %d rows of %d columns, want at most %d rows and %d values",

@@ -36,6 +36,9 @@ func Shape(path, label string) (t params.Table, rows int, err error) {
 		return t, 0, err
 	}
 	for i, name := range f.header {
+		if err := params.CheckName(fmt.Sprintf("column %d of the header", i+1), name); err != nil {
+			return t, 0, fmt.Errorf("%w: %s: %w", ErrTable, f.name, err)
+		}
 		if i != at {
 			t.Columns = append(t.Columns, params.Column{Name: name, Low: math.Inf(1), High: math.Inf(-1)})
 		}
@@ -67,6 +70,9 @@ func widen(t *params.Table, f *file, label int) error {
 		if len(t.Classes) == params.MaxTableClasses {
 			return f.errorf(label, "%.64q is one class more than %d: is this the column of the labels?", class, params.MaxTableClasses)
 		}
+		if err := params.CheckName("the label", class); err != nil {
+			return f.errorf(label, "%v", err)
+		}
 		t.Classes = append(t.Classes, class)
 	}
 	for i, k := 0, 0; i < len(f.header); i++ {
@@ -95,6 +101,9 @@ func check(t params.Table, name string) error {
 	for _, c := range t.Columns {
 		if c.Low == c.High {
 			return fmt.Errorf("%w: column %q of %s is %g in every row: leave it out, it tells nothing", ErrTable, c.Name, name, c.Low)
+		}
+		if math.IsInf(c.High-c.Low, 0) {
+			return fmt.Errorf("%w: column %q of %s is from %g to %g, want ends at most %g apart", ErrTable, c.Name, name, c.Low, c.High, math.MaxFloat64)
 		}
 	}
 	return nil

@@ -115,6 +115,11 @@ func TestRefuses(t *testing.T) {
 		{"one class", "age,diagnosis,dose\n1,ill,2\n2,ill,3\n", `has the labels ["ill"] in column "diagnosis", want at least two`},
 		{"no rows", "age,diagnosis,dose\n", "want at least two different ones"},
 		{"label alone", "diagnosis\nill\nwell\n", `has the column "diagnosis" alone`},
+		{"apart", "age,diagnosis,dose\n-1e308,ill,1\n1e308,well,2\n", `column "age" of patients.csv is from -1e+308 to 1e+308, want ends at most 1.7976931348623157e+308 apart`},
+		{"name", "age,diagnosis,größe\n", `patients.csv: column 3 of the header "gr\u00f6\u00dfe" has byte 0xC3 at 2, want printable ASCII`},
+		{"long name", strings.Repeat("a", 129) + ",diagnosis\n", "patients.csv: column 1 of the header has 129 bytes, at most 128"},
+		{"class", "age,diagnosis,dose\n1,\xe4,2\n", `patients.csv line 2, column "diagnosis": the label "\xe4" has byte 0xE4 at 0`},
+		{"UTF-16", "a\x00,\x00b\x00\n", "must be UTF-8 or ASCII, not UTF-16"},
 		{"constant", "age,diagnosis,dose\n1,ill,2\n2,well,2\n", `column "dose" of patients.csv is 2 in every row`},
 	} {
 		_, _, err := table.Shape(file(t, c.text), "diagnosis")
@@ -164,4 +169,23 @@ func FuzzLoad(f *testing.F) {
 			require.Less(t, label, uint8(2))
 		}
 	})
+}
+
+// TestAHeaderOfManyColumns: a file with more columns than any model has inputs is read in a moment, and
+// refused with some of them.
+func TestAHeaderOfManyColumns(t *testing.T) {
+	var header, row strings.Builder
+	for i := range 200_000 {
+		header.WriteString("c" + strconv.Itoa(i) + ",")
+		row.WriteString("1,")
+	}
+	for _, c := range []struct{ text, want string }{
+		{header.String() + "x\n", `"c15"] and 199985 more`},
+		{header.String() + "diagnosis\n1\n", `line 2 has 1 values, the header has 200001 columns: ["1"]`},
+		{header.String() + "diagnosis\n1," + row.String() + "ill\n", `"1"] and 199986 more`},
+	} {
+		_, _, err := table.Shape(file(t, c.text), "diagnosis")
+		require.ErrorContains(t, err, c.want)
+		require.Less(t, len(err.Error()), 2_000)
+	}
 }
