@@ -50,7 +50,8 @@ func wait(c *config.Config, a AppConfig, more time.Duration) (*config.Config, Ap
 	fitted.Consensus = &consensus
 	a.Proposal.Wait += more
 	a.Proposal.StragglerWait += more / 2
-	consensus.TimeoutPropose += 2 * more // the wait, the rule and the block's own way
+	consensus.TimeoutPropose += 3 * more // the wait, the rule and the block's own way
+	consensus.TimeoutPrevote += more / 2 // votes come as far apart as the block
 	return &fitted, a
 }
 

@@ -38,6 +38,7 @@ func TestWaitsGrowWithRounds(t *testing.T) {
 	require.Greater(t, b.Proposal.Wait, a.Proposal.Wait)
 	require.Greater(t, b.Proposal.StragglerWait, a.Proposal.StragglerWait)
 	require.Less(t, b.Proposal.Wait, fitted.Consensus.TimeoutPropose)
+	require.Greater(t, fitted.Consensus.TimeoutPrevote, c.Consensus.TimeoutPrevote)
 }
 
 // TestSizesFollowGenesis: for models of one and two million parameters and four to a hundred
