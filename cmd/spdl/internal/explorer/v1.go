@@ -223,53 +223,60 @@ func (s *Server) answerModel(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	format := r.URL.Query().Get("format")
-	if format != "" && format != "json" && format != "safetensors" {
-		s.fail(w, r, fmt.Errorf("%w: format %q, want json or safetensors", errBad, short(format, 20)))
-		return
+	switch format := r.URL.Query().Get("format"); format {
+	case "", "json":
+		err = s.sendNumbers(w, r, at)
+	case "safetensors":
+		err = s.sendFile(w, r, at)
+	default:
+		err = fmt.Errorf("%w: format %q, want json or safetensors", errBad, short(format, 20))
 	}
-	m, err := s.source.model(ctx, at)
 	if err != nil {
 		s.fail(w, r, err)
-		return
 	}
-	switch format {
-	case "", "json":
-		x, err := app.DecodeParameters(m.Parameters)
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		numbers := make([]*float64, len(x)) // a model that has overflowed has NaNs, and JSON has none
-		for i := range x {
-			numbers[i] = finite(x[i])
-		}
-		writeJSON(w, http.StatusOK, struct {
-			Epoch      uint64     `json:"epoch"`
-			Round      uint64     `json:"round"`
-			Hash       string     `json:"hash"`
-			Parameters []*float64 `json:"parameters"`
-		}{at.epoch, at.round, m.Hash, numbers})
-	case "safetensors":
-		if s.export == nil {
-			s.fail(w, r, fmt.Errorf("%w: this explorer has no node to export models of", errNotFound))
-			return
-		}
-		f, err := s.export(ctx, at.epoch, at.round)
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		body, err := f.Encode(modelfile.Safetensors)
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		w.Header().Set("Content-Type", "application/octet-stream")
-		w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="model-%d-%d.safetensors"`, at.epoch, at.round))
-		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		_, _ = w.Write(body)
+}
+
+// sendNumbers sends a model as JSON. An error comes before the first byte.
+func (s *Server) sendNumbers(w http.ResponseWriter, r *http.Request, at place) error {
+	m, err := s.source.model(r.Context(), at)
+	if err != nil {
+		return err
 	}
+	x, err := app.DecodeParameters(m.Parameters)
+	if err != nil {
+		return err
+	}
+	numbers := make([]*float64, len(x)) // a model that has overflowed has NaNs, and JSON has none
+	for i := range x {
+		numbers[i] = finite(x[i])
+	}
+	writeJSON(w, http.StatusOK, struct {
+		Epoch      uint64     `json:"epoch"`
+		Round      uint64     `json:"round"`
+		Hash       string     `json:"hash"`
+		Parameters []*float64 `json:"parameters"`
+	}{at.epoch, at.round, m.Hash, numbers})
+	return nil
+}
+
+// sendFile sends the file of `spdl model export`. An error comes before the first byte.
+func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, at place) error {
+	if s.export == nil {
+		return fmt.Errorf("%w: this explorer has no node to export models of", errNotFound)
+	}
+	f, err := s.export(r.Context(), at.epoch, at.round)
+	if err != nil {
+		return err
+	}
+	body, err := f.Encode(modelfile.Safetensors)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="model-%d-%d.safetensors"`, at.epoch, at.round))
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body)
+	return nil
 }
 
 // A stream says something at least so often, ends after a while, and gives a
