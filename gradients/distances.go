@@ -44,11 +44,32 @@ func (d *Distances) At(i, j int) int64 { return d.Row(i)[j] }
 // if i is out of range.
 func (d *Distances) Row(i int) []int64 { return d.sq[i*d.n : (i+1)*d.n : (i+1)*d.n] }
 
-// mirror copies the upper triangle to the lower one.
+// polarise turns products into squared distances above the diagonal, and clears the diagonal:
+// |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b>.
+func (d *Distances) polarise() {
+	norm := make([]int64, d.n)
+	for i := range norm {
+		norm[i], d.sq[i*d.n+i] = d.sq[i*d.n+i], 0
+	}
+	for i := range norm {
+		row := d.sq[i*d.n:][:d.n]
+		for j := i + 1; j < d.n; j++ {
+			row[j] = norm[i] + norm[j] - 2*row[j]
+		}
+	}
+}
+
+// mirror copies the upper triangle to the lower one, in squares that stay in a level 1 cache.
 func (d *Distances) mirror() {
-	for i := range d.n {
-		for j := range i {
-			d.sq[i*d.n+j] = d.sq[j*d.n+i]
+	const side = 32
+	for top := 0; top < d.n; top += side {
+		for left := 0; left <= top; left += side {
+			for i := top; i < min(top+side, d.n); i++ {
+				row := d.sq[i*d.n:][:d.n]
+				for j := left; j < min(left+side, i); j++ {
+					row[j] = d.sq[j*d.n+i]
+				}
+			}
 		}
 	}
 }

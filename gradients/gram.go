@@ -13,43 +13,65 @@ const gramRows = 5
 // at a time.
 type gramShape struct{ left, right, step int }
 
-// sweepGram adds up the products of a chunk: s.sum[i*n+j] grows by G(i, j), for i <= j and for some
-// i > j, and s.norm[j] by the sum of row j, where G(i, j) is the sum of (a_k + gramShift) b_k over
-// the coordinates a of row i and b of row j. polarise makes distances of it at the end.
-func (s *scratch) sweepGram(vs []Vector, lo, hi int, k kernel) {
-	s.inSteps(vs, lo, hi, k.shape().step, func(off, steps int) { s.grams(off, steps, k) })
+// sweepGram adds up the products of a chunk: s.sum grows by G(i, j), of a triangle for i <= j and for
+// some i > j, and s.norm[j] by the sum of column j, where G(i, j) is the sum of (a_k + gramShift)
+// b_k over the coordinates a of row i and b of column j. polarise makes distances of it at the end.
+func (s *scratch) sweepGram(lo, hi int, k kernel) {
+	s.inSteps(lo, hi, k.shape().step, func(off, steps int) { s.grams(off, steps, k) })
 }
 
-// grams covers the upper triangle and the diagonal with blocks of rows. Where rows are missing, the
-// last one stands in, and what it gives is dropped.
+// grams covers the tile with blocks of rows and columns. Where some are missing, the last one stands
+// in, and what it gives is dropped.
 func (s *scratch) grams(off, steps int, k kernel) {
 	var (
 		rows [2 * gramRows]unsafe.Pointer
 		out  [28]int32
 		of   = k.shape()
 	)
-	for i := 0; i < s.n; i += of.left {
-		for r := range gramRows {
-			rows[r] = s.base[min(i+r, s.n-1)]
+	for j := 0; j < len(s.right) && !s.triangle; j += of.left {
+		s.columnSums(j, off, steps, k)
+	}
+	for i := 0; i < len(s.left); i += of.left {
+		first := 0
+		if s.triangle {
+			first = i
+			s.columnSums(i, off, steps, k) // row i is about to be read anyway
 		}
-		if gramShift != 0 {
-			k.sums(&rows, off, steps, &out)
-			for r := range min(of.left, s.n-i) {
-				s.norm[i+r] += int64(out[r])
-			}
-		}
-		for j := i; j < s.n; j += of.right {
-			for r := range gramRows {
-				rows[gramRows+r] = s.base[min(j+r, s.n-1)]
-			}
+		gather(rows[:gramRows], s.left, i)
+		for j := first; j < len(s.right); j += of.right {
+			gather(rows[gramRows:], s.right, j)
 			k.gram(&rows, off, steps, &out)
-			for r := range min(of.left, s.n-i) {
-				sum := s.sum[(i+r)*s.n:][j:min(j+of.right, s.n)]
+			for r := range min(of.left, len(s.left)-i) {
+				sum := s.sum[(i+r)*len(s.right):][j:min(j+of.right, len(s.right))]
 				for c, q := range out[r*of.right:][:len(sum)] {
 					sum[c] += int64(q)
 				}
 			}
 		}
+	}
+}
+
+// columnSums adds the sums of as many columns as a block has rows, from column j on, to s.norm.
+func (s *scratch) columnSums(j, off, steps int, k kernel) {
+	if gramShift == 0 {
+		return
+	}
+	var (
+		rows [2 * gramRows]unsafe.Pointer
+		out  [28]int32
+	)
+	gather(rows[:gramRows], s.right, j)
+	gather(rows[gramRows:], s.right, j)
+	k.sums(&rows, off, steps, &out)
+	for c := range min(k.shape().left, len(s.right)-j) {
+		s.norm[j+c] += int64(out[c])
+	}
+}
+
+// gather fills rows with those of base from i on.
+func gather(rows, base []unsafe.Pointer, i int) {
+	for r := range rows {
+		rows[r] = base[min(i+r, len(base)-1)]
 	}
 }
 

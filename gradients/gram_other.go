@@ -9,6 +9,6 @@ const (
 	gramShift   = 0
 )
 
-func (s *scratch) sweepGram([]Vector, int, int, kernel) {
+func (s *scratch) sweepGram(int, int, kernel) {
 	panic("gradients: built without assembly")
 }

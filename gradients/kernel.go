@@ -64,31 +64,14 @@ func (k kernel) chunkFor(n int) int {
 	return chunk
 }
 
-// sweep adds what kernel k makes of coordinates [lo, hi) of all pairs of vs to s.
-func (s *scratch) sweep(vs []Vector, lo, hi int, k kernel) {
+// sweep adds what kernel k makes of coordinates [lo, hi) of the tile to s.
+func (s *scratch) sweep(lo, hi int, k kernel) {
 	switch k {
 	case vexKernel, gramKernel:
-		s.sweepGram(vs, lo, hi, k)
+		s.sweepGram(lo, hi, k)
 	case avx2Kernel:
-		s.sweepAVX2(vs, lo, hi)
+		s.sweepAVX2(lo, hi)
 	case twinKernel:
-		s.sweepTwin(vs, lo, hi)
-	}
-}
-
-// polarise turns the products of sweepGram into squared distances: with s_j the sum of row j,
-// G(i, j) = <a, b> + gramShift s_j, and |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b>.
-func (s *scratch) polarise() {
-	n := s.n
-	for i := range n {
-		s.sum[i*n+i] -= gramShift * s.norm[i] // |a|^2
-	}
-	for i := range n {
-		for j := i + 1; j < n; j++ {
-			s.sum[i*n+j] = s.sum[i*n+i] + s.sum[j*n+j] - 2*(s.sum[i*n+j]-gramShift*s.norm[j])
-		}
-	}
-	for i := range n {
-		s.sum[i*n+i] = 0
+		s.sweepTwin(lo, hi)
 	}
 }

@@ -11,36 +11,41 @@ import (
 // haveAVX2 is decided when the program runs, so that one binary serves every amd64 machine.
 var haveAVX2 = cpu.X86.HasAVX2
 
-func (s *scratch) sweepAVX2(vs []Vector, lo, hi int) {
-	w, step := vs[0].width, 16 // coordinates a step: 16 bytes of int8
+func (s *scratch) sweepAVX2(lo, hi int) {
+	w, step := s.rows[0].width, 16 // coordinates a step: 16 bytes of int8
 	if w == Int16 {
 		step = 32 // 64 bytes of int16
 	}
-	s.inSteps(vs, lo, hi, step, func(off, steps int) { s.tiles(w, off, steps) })
+	s.inSteps(lo, hi, step, func(off, steps int) { s.blocks(w, off, steps) })
 }
 
-// tiles covers the upper triangle with blocks of 3 x 3 rows, triangles of 3 rows on the diagonal,
-// and fans of one row against 3 for the one or two rows that are left if n is no multiple of 3. off
-// is in bytes.
-func (s *scratch) tiles(w Width, off, steps int) {
-	whole := s.n - s.n%3
+// blocks covers the tile with blocks of 3 x 3 rows, triangles of 3 rows on the diagonal, and fans of
+// 3 rows against one for the columns that are left if their number is no multiple of 3. That of the
+// rows is one, but of a triangle, whose last one or two rows are then left. off is in bytes.
+func (s *scratch) blocks(w Width, off, steps int) {
+	n := len(s.right)
+	whole := n - n%3
 	var rows [6]unsafe.Pointer
-	for i := 0; i < whole; i += 3 {
-		copy(rows[:3], s.base[i:])
-		s.triangle(w, &rows, off, steps, i)
-		for j := i + 3; j < whole; j += 3 {
-			copy(rows[3:], s.base[j:j+3])
+	for i := 0; i+3 <= len(s.left); i += 3 {
+		copy(rows[:3], s.left[i:])
+		j := 0
+		if s.triangle {
+			s.corner(w, &rows, off, steps, i)
+			j = i + 3
+		}
+		for ; j < whole; j += 3 {
+			copy(rows[3:], s.right[j:j+3])
 			s.block(w, &rows, off, steps, i, j)
 		}
-		for j := whole; j < s.n; j++ {
-			rows[3] = s.base[j]
+		for ; j < n; j++ {
+			rows[3] = s.right[j]
 			s.fan(w, &rows, off, steps, i, j, 3)
 		}
 	}
-	if s.n-whole == 2 { // the last two rows against each other
-		last := s.base[s.n-1]
-		rows = [6]unsafe.Pointer{s.base[whole], last, last, last}
-		s.fan(w, &rows, off, steps, whole, s.n-1, 1)
+	if s.triangle && n-whole == 2 { // the last two rows against each other
+		last := s.right[n-1]
+		rows = [6]unsafe.Pointer{s.left[whole], last, last, last}
+		s.fan(w, &rows, off, steps, whole, n-1, 1)
 	}
 }
 
@@ -52,23 +57,24 @@ func (s *scratch) block(w Width, rows *[6]unsafe.Pointer, off, steps, i, j int) 
 		block16(rows, off, steps, &out)
 	}
 	for r := range 3 {
-		sum := s.sum[(i+r)*s.n+j:][:3]
+		sum := s.sum[(i+r)*len(s.right)+j:][:3]
 		sum[0] += out[3*r]
 		sum[1] += out[3*r+1]
 		sum[2] += out[3*r+2]
 	}
 }
 
-func (s *scratch) triangle(w Width, rows *[6]unsafe.Pointer, off, steps, i int) {
+func (s *scratch) corner(w Width, rows *[6]unsafe.Pointer, off, steps, i int) {
 	var out [3]int64
 	if w == Int8 {
 		triangle8(rows, off, steps, &out)
 	} else {
 		triangle16(rows, off, steps, &out)
 	}
-	s.sum[i*s.n+i+1] += out[0]
-	s.sum[i*s.n+i+2] += out[1]
-	s.sum[(i+1)*s.n+i+2] += out[2]
+	n := len(s.right)
+	s.sum[i*n+i+1] += out[0]
+	s.sum[i*n+i+2] += out[1]
+	s.sum[(i+1)*n+i+2] += out[2]
 }
 
 // fan keeps the distances of row j to the first keep of rows i, i+1, i+2.
@@ -80,7 +86,7 @@ func (s *scratch) fan(w Width, rows *[6]unsafe.Pointer, off, steps, i, j, keep i
 		fan16(rows, off, steps, &out)
 	}
 	for r := range keep {
-		s.sum[(i+r)*s.n+j] += out[r]
+		s.sum[(i+r)*len(s.right)+j] += out[r]
 	}
 }
 

@@ -5,4 +5,4 @@ package gradients
 // haveAVX2 is false where there is none.
 const haveAVX2 = false
 
-func (s *scratch) sweepAVX2([]Vector, int, int) { panic("gradients: built without AVX2") }
+func (s *scratch) sweepAVX2(int, int) { panic("gradients: built without AVX2") }

@@ -42,59 +42,63 @@ func pairwise(vs []Vector, k kernel, workers int) *Distances {
 	}
 	_, dim := Shape(vs)
 	chunk := k.chunkFor(n)
-	chunks := (dim + chunk - 1) / chunk
+	tasks := tiles(n) * ((dim + chunk - 1) / chunk)
 	work := n * (n - 1) / 2 * dim
-	workers = min(workers, chunks, 1+work/minWork)
-	if workers <= 1 {
-		s := borrowScratch(n)
-		for lo := 0; lo < dim; lo += chunk {
-			s.sweep(vs, lo, min(lo+chunk, dim), k)
-		}
-		d.take(s, k)
-	} else {
-		d.share(vs, k, workers)
+	d.share(vs, k, min(workers, tasks, 1+work/minWork))
+	if k.isGram() {
+		d.polarise()
 	}
 	d.mirror()
 	return d
 }
 
-// share lets the workers take chunks until none is left. Each sums into a scratch matrix of its own
-// and adds that to d at its end. The scheduler decides which worker takes which chunk; it does not
-// matter, because integer sums commute.
+// share lets the workers take chunks of tiles until none is left. Each sums a tile's chunks into a
+// scratch matrix of its own and adds that to d before it turns to another tile. The scheduler
+// decides which worker takes which; it does not matter, because integer sums commute.
 func (d *Distances) share(vs []Vector, k kernel, workers int) {
-	dim, chunk := vs[0].Len(), k.chunkFor(d.n)
+	if workers <= 1 {
+		d.work(vs, k, new(atomic.Int64), new(sync.Mutex))
+		return
+	}
 	var (
 		next atomic.Int64
 		mu   sync.Mutex
 		wg   sync.WaitGroup
 	)
-	work := func() {
-		s := borrowScratch(d.n)
-		for {
-			lo := (int(next.Add(1)) - 1) * chunk
-			if lo >= dim {
-				break
-			}
-			s.sweep(vs, lo, min(lo+chunk, dim), k)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		d.take(s, k)
-	}
 	for range workers - 1 {
-		wg.Go(work)
+		wg.Go(func() { d.work(vs, k, &next, &mu) })
 	}
-	work()
+	d.work(vs, k, &next, &mu)
 	wg.Wait()
 }
 
-// take adds the sums that kernel k left in s to d and gives s back.
-func (d *Distances) take(s *scratch, k kernel) {
-	if k.isGram() {
-		s.polarise()
+// work is what one worker does: next counts the chunks that are taken, mu guards d.
+func (d *Distances) work(vs []Vector, k kernel, next *atomic.Int64, mu *sync.Mutex) {
+	dim, chunk := vs[0].Len(), k.chunkFor(d.n)
+	chunks := (dim + chunk - 1) / chunk
+	s := scratches.Get().(*scratch)
+	defer s.giveBack()
+	current, tasks := -1, tiles(d.n)*chunks
+	put := func() {
+		if current >= 0 {
+			mu.Lock()
+			defer mu.Unlock()
+			d.take(s, current, k)
+		}
 	}
-	for i, q := range s.sum {
-		d.sq[i] += q
+	for {
+		task := int(next.Add(1)) - 1
+		if task >= tasks {
+			break
+		}
+		if task/chunks != current {
+			put()
+			current = task / chunks
+			top, left := tileAt(d.n, current)
+			s.begin(vs[top:min(top+tileRows, d.n)], vs[left:min(left+tileRows, d.n)], top == left)
+		}
+		lo := task % chunks * chunk
+		s.sweep(lo, min(lo+chunk, dim), k)
 	}
-	s.giveBack()
+	put()
 }

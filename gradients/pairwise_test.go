@@ -149,9 +149,27 @@ func TestPairwiseAcrossChunks(t *testing.T) {
 
 func TestPairwiseManyRows(t *testing.T) {
 	for _, w := range []Width{Int8, Int16} {
-		for _, n := range []int{24, 25, 26, 29, 30, 31, 100, 257} {
+		for _, n := range []int{24, 25, 26, 29, 30, 31, 100} {
 			requirePairwise(t, generate(w, n, 2100, uint64(n)), naiveSquaredDistance)
 		}
+		for _, n := range []int{tileRows, tileRows + 1, tileRows + 2, 2*tileRows + 4} { // several tiles
+			requirePairwise(t, generate(w, n, chunk+70, uint64(n)), SquaredDistance)
+		}
+	}
+}
+
+// Every pair is in one tile, and every tile holds pairs.
+func TestTilesCoverAllPairs(t *testing.T) {
+	for _, n := range []int{1, 2, tileRows - 1, tileRows, tileRows + 1, 3 * tileRows, MaxParticipants} {
+		seen := map[[2]int]bool{}
+		for tile := range tiles(n) {
+			top, left := tileAt(n, tile)
+			require.False(t, seen[[2]int{top, left}])
+			require.True(t, top%tileRows == 0 && left%tileRows == 0 && top <= left && left < n)
+			seen[[2]int{top, left}] = true
+		}
+		ranges := (n + tileRows - 1) / tileRows
+		require.Len(t, seen, ranges*(ranges+1)/2)
 	}
 }
 

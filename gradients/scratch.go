@@ -8,36 +8,42 @@ import (
 // tailBytes is the most that one step of a kernel reads of a row.
 const tailBytes = 64
 
-// scratch is what one worker of Pairwise needs beside its input. It is pooled, so that a validator
-// that does the same round after round allocates only its results.
+// scratch is what one worker of Pairwise needs beside its input: it works on one tile at a time. It
+// is pooled, so that a validator that does the same round after round allocates only its results.
 type scratch struct {
-	n   int
-	sum []int64 // n*n, the upper triangle in use: squared distances over the chunks swept so far
+	rows, cols []Vector // of the tile; cleared before the scratch goes back
+	triangle   bool     // rows are cols, and only pairs i <= j count
 
-	// AVX2 and Gram kernels.
-	base []unsafe.Pointer // n: where each row begins; cleared before the scratch goes back
-	tail []byte           // n rows of tailBytes: the ragged end of each row, padded with zeros
+	// sum holds what a kernel makes of row i and column j, over the chunks swept so far, at
+	// i*len(cols)+j.
+	sum []int64
+
+	// AVX2 and Gram kernels: where each row and column begins, cleared before the scratch goes
+	// back, and their ragged ends, tailBytes each, padded with zeros.
+	left, right []unsafe.Pointer
+	tail        []byte
 
 	// Pure-Go twin.
-	packed []uint64 // rows of panelWords, n rounded up to even
-	norm   []int64  // squared norm of each packed row; sum of each row for the Gram kernel
+	packed []uint64 // panels: those of the rows, one more if they are odd, those of the columns
+	norm   []int64  // squared norm of each panel; sum of each column for the Gram kernels
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// borrowScratch returns a scratch for n rows with zero sums.
-func borrowScratch(n int) *scratch {
-	s := scratches.Get().(*scratch)
-	s.n = n
-	s.sum, s.norm = sized(s.sum, n*n), sized(s.norm, n+n%2)
+// begin turns to a tile, with zero sums.
+func (s *scratch) begin(rows, cols []Vector, triangle bool) {
+	s.rows, s.cols, s.triangle = rows, cols, triangle
+	s.sum = sized(s.sum, len(rows)*len(cols))
+	s.norm = sized(s.norm, len(rows)+len(cols)+2)
 	clear(s.sum)
 	clear(s.norm)
-	return s
 }
 
 // giveBack returns s to the pool; it must not be used after.
 func (s *scratch) giveBack() {
-	clear(s.base) // or the pool would keep the round's gradients alive
+	s.rows, s.cols = nil, nil // or the pool would keep the round's gradients alive
+	clear(s.left)
+	clear(s.right)
 	scratches.Put(s)
 }
 

@@ -4,37 +4,47 @@ package gradients
 
 import "unsafe"
 
-// inSteps runs a kernel, of which a call works on steps steps of step coordinates of all rows from
-// byte off of s.base on, over the whole steps of a chunk, then over a padded copy of what is left:
-// zeros in all rows add nothing to any distance or product, and nothing is ever read past the end
-// of a row.
-func (s *scratch) inSteps(vs []Vector, lo, hi, step int, run func(off, steps int)) {
-	w := vs[0].width
-	s.base = sized(s.base, s.n)
-	for i, v := range vs {
-		if w == Int8 {
-			s.base[i] = unsafe.Pointer(unsafe.SliceData(v.i8))
-		} else {
-			s.base[i] = unsafe.Pointer(unsafe.SliceData(v.i16))
-		}
-	}
+// inSteps runs a kernel, of which a call works on steps steps of step coordinates of the tile from
+// byte off of s.left and s.right on, over the whole steps of a chunk, then over a padded copy of
+// what is left: zeros everywhere add nothing to any distance or product, and nothing is ever read
+// past the end of a row.
+func (s *scratch) inSteps(lo, hi, step int, run func(off, steps int)) {
+	s.left, s.right = sized(s.left, len(s.rows)), sized(s.right, len(s.cols))
+	find(s.left, s.rows)
+	find(s.right, s.cols)
 	steps := (hi - lo) / step
 	if steps > 0 {
-		run(lo*int(w), steps)
+		run(lo*int(s.rows[0].width), steps)
 	}
 	if lo += steps * step; lo == hi {
 		return
 	}
-	s.tail = sized(s.tail, s.n*tailBytes)
+	s.tail = sized(s.tail, (len(s.rows)+len(s.cols))*tailBytes)
 	clear(s.tail)
-	for i, v := range vs {
-		row := unsafe.Pointer(&s.tail[i*tailBytes])
-		if w == Int8 {
-			copy(unsafe.Slice((*int8)(row), step), v.i8[lo:hi])
-		} else {
-			copy(unsafe.Slice((*int16)(row), step), v.i16[lo:hi])
-		}
-		s.base[i] = row
-	}
+	pad(s.left, s.rows, s.tail, lo, hi)
+	pad(s.right, s.cols, s.tail[len(s.rows)*tailBytes:], lo, hi)
 	run(0, 1)
+}
+
+// find notes where the coordinates of vs begin.
+func find(base []unsafe.Pointer, vs []Vector) {
+	for i, v := range vs {
+		if v.width == Int8 {
+			base[i] = unsafe.Pointer(unsafe.SliceData(v.i8))
+		} else {
+			base[i] = unsafe.Pointer(unsafe.SliceData(v.i16))
+		}
+	}
+}
+
+// pad copies coordinates [lo, hi) of vs to tail and notes where the copies begin.
+func pad(base []unsafe.Pointer, vs []Vector, tail []byte, lo, hi int) {
+	for i, v := range vs {
+		base[i] = unsafe.Pointer(&tail[i*tailBytes])
+		if v.width == Int8 {
+			copy(unsafe.Slice((*int8)(base[i]), hi-lo), v.i8[lo:hi])
+		} else {
+			copy(unsafe.Slice((*int16)(base[i]), hi-lo), v.i16[lo:hi])
+		}
+	}
 }

@@ -21,42 +21,58 @@ type panel = [panelWords]uint64
 // such products may be added before the upper half is taken: 2*2*(2*16383)^2 = 4294443024 < 2^32.
 // The squared distance follows from |u|^2 + |v|^2 - 2<u, v>; in integers that is exact, so the
 // cancellation that spoils it in floating point is absent.
-func (s *scratch) sweepTwin(vs []Vector, lo, hi int) {
-	even := s.n + s.n%2
-	s.packed = sized(s.packed, even*panelWords)
+func (s *scratch) sweepTwin(lo, hi int) {
+	cols := 0 // the panel of column 0: of a triangle rows are columns
+	if !s.triangle {
+		cols = len(s.rows) + len(s.rows)%2
+	}
+	s.packed = sized(s.packed, (cols+len(s.cols)+len(s.cols)%2)*panelWords)
 	for ; lo < hi; lo += 2 * panelWords {
 		to := min(lo+2*panelWords, hi)
-		for i, v := range vs {
-			if v.width == Int8 {
-				s.norm[i] = pack(s.panel(i), v.i8[lo:to], 127)
-			} else {
-				s.norm[i] = pack(s.panel(i), v.i16[lo:to], 16383)
+		s.packAll(0, s.rows, lo, to)
+		if !s.triangle {
+			s.packAll(cols, s.cols, lo, to)
+		}
+		for i := 0; i < len(s.rows); i += 2 {
+			j := 0
+			if s.triangle {
+				s.add(i, i+1, cols, dot1(s.panel(i), s.panel(i+1)))
+				j = i + 2
+			}
+			for ; j < len(s.cols); j += 2 {
+				d00, d01, d10, d11 := dot4(s.panel(i), s.panel(i+1), s.panel(cols+j), s.panel(cols+j+1))
+				s.add(i, j, cols, d00)
+				s.add(i, j+1, cols, d01)
+				s.add(i+1, j, cols, d10)
+				s.add(i+1, j+1, cols, d11)
 			}
 		}
-		if even > s.n { // an odd last row is paired with a row that no result is kept of
-			clear(s.panel(s.n)[:])
+	}
+}
+
+// packAll packs coordinates [lo, hi) of vs into the panels from number at on. An odd last row is
+// paired with one that no result is kept of.
+func (s *scratch) packAll(at int, vs []Vector, lo, hi int) {
+	for i, v := range vs {
+		if v.width == Int8 {
+			s.norm[at+i] = pack(s.panel(at+i), v.i8[lo:hi], 127)
+		} else {
+			s.norm[at+i] = pack(s.panel(at+i), v.i16[lo:hi], 16383)
 		}
-		for i := 0; i < s.n; i += 2 {
-			s.add(i, i+1, dot1(s.panel(i), s.panel(i+1)))
-			for j := i + 2; j < s.n; j += 2 {
-				d00, d01, d10, d11 := dot4(s.panel(i), s.panel(i+1), s.panel(j), s.panel(j+1))
-				s.add(i, j, d00)
-				s.add(i, j+1, d01)
-				s.add(i+1, j, d10)
-				s.add(i+1, j+1, d11)
-			}
-		}
+	}
+	if len(vs)%2 > 0 {
+		clear(s.panel(at + len(vs))[:])
 	}
 }
 
 // panel returns packed row i.
 func (s *scratch) panel(i int) *panel { return (*panel)(s.packed[i*panelWords:]) }
 
-// add turns the dot product of packed rows i < j into their squared distance and adds it to the
-// sum. Row n, if there is one, only fills up the last pair of rows.
-func (s *scratch) add(i, j int, dot uint64) {
-	if j < s.n {
-		s.sum[i*s.n+j] += s.norm[i] + s.norm[j] - 2*int64(dot)
+// add turns the dot product of row i and column j, whose panels are i and cols+j, into their squared
+// distance and adds it to the sum, unless either only fills up the last pair.
+func (s *scratch) add(i, j, cols int, dot uint64) {
+	if i < len(s.rows) && j < len(s.cols) {
+		s.sum[i*len(s.cols)+j] += s.norm[i] + s.norm[cols+j] - 2*int64(dot)
 	}
 }
 

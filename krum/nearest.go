@@ -20,22 +20,31 @@ func Nearest(d *gradients.Distances, q int, floor int64) [][]int {
 		panic(fmt.Sprintf("krum: %d nearest others among %d vectors", q, n))
 	}
 	near, all := make([][]int, n), make([]int, n*q)
-	keys, spare := make([]uint64, 0, n), make([]uint64, n)
 	for i := range near {
-		near[i], all = all[:q:q], all[q:]
-		if keys = appendKeys(keys[:0], d.Row(i), i, floor); len(keys) == n-1 {
-			for k, key := range sortKeys(keys, spare)[:q] {
-				near[i][k] = int(key & (1<<positionBits - 1))
-			}
-			continue
-		}
-		row := d.Row(i)
-		order := rank(n, func(j, k int) int {
-			return cmp.Or(cmp.Compare(b2i(j == i), b2i(k == i)), cmp.Compare(max(row[j], floor), max(row[k], floor)))
-		})
-		copy(near[i], order)
+		near[i] = all[i*q : (i+1)*q : (i+1)*q]
 	}
+	const rows = 16 // that share room for keys
+	gradients.InParallel((n+rows-1)/rows, 8*rows*n, func(block int) {
+		keys, spare := make([]uint64, 0, n), make([]uint64, n)
+		for i := block * rows; i < min((block+1)*rows, n); i++ {
+			nearest(near[i], d.Row(i), i, floor, keys, spare)
+		}
+	})
 	return near
+}
+
+// nearest writes the positions of the len(near) nearest others of vector i, whose distances row
+// holds. keys and spare have room for all.
+func nearest(near []int, row []int64, i int, floor int64, keys, spare []uint64) {
+	if keys = appendKeys(keys[:0], row, i, floor); len(keys) == len(row)-1 {
+		for k, key := range sortKeys(keys, spare)[:len(near)] {
+			near[k] = int(key & (1<<positionBits - 1))
+		}
+		return
+	}
+	copy(near, rank(len(row), func(j, k int) int {
+		return cmp.Or(cmp.Compare(b2i(j == i), b2i(k == i)), cmp.Compare(max(row[j], floor), max(row[k], floor)))
+	}))
 }
 
 // appendKeys appends a word for each other vector that orders by distance, then by position; words

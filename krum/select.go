@@ -45,8 +45,9 @@ func Select(d *gradients.Distances, m int, o Options) (Result, error) {
 	}
 	r := Result{Score: make([]int64, d.Len()), Neighbours: Nearest(d, q, o.Floor)}
 	for i, near := range r.Neighbours {
+		row := d.Row(i)
 		for _, j := range near { // fewer than 2^12 terms, below 2^51 each
-			term := max(d.At(i, j), o.Floor)
+			term := max(row[j], o.Floor)
 			if o.Unsquared {
 				term = int64(fixedRoot(uint64(term)))
 			}
