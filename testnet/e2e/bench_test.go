@@ -61,7 +61,10 @@ func BenchmarkRound(b *testing.B) {
 				b.ReportMetric(float64(c.txBytes), "tx-bytes")
 				if !*alone {
 					b.ReportMetric(c.spdl.median/c.baseline.median, "median-ratio")
+					b.ReportMetric(c.spdl.cpu/c.baseline.cpu, "CPU-ratio")
+					b.ReportMetric((c.spdl.cpu-c.spdl.gradients)/c.baseline.cpu, "CPU-ratio-without-gradients")
 				}
+				b.ReportMetric(1000*c.spdl.gradients, "gradients-CPU-ms/round")
 				b.ReportMetric(c.spdl.copies, "spdl-copies")
 				b.ReportMetric(c.flood.copies, "flood-copies")
 				for name, f := range map[string]figures{"spdl": c.spdl, "flood": c.flood, "baseline": c.baseline} {
@@ -88,6 +91,8 @@ type figures struct {
 	cpu    float64 // seconds, user and system, all nodes
 	bytes  float64 // sent by all nodes
 	copies float64 // bytes that a node received by gossip over those of the others' gradients; of SPDL
+
+	gradients float64 // seconds of cpu that gradientCPU measured; of SPDL
 }
 
 // comparison is SPDL beside the baseline.
@@ -145,6 +150,8 @@ type sample struct {
 	cpu    float64
 	bytes  float64
 	copies float64
+
+	gradients float64
 }
 
 // pool returns the figures of all rounds of the samples.
@@ -158,6 +165,7 @@ func pool(samples []sample) figures {
 		f.cpu += s.cpu
 		f.bytes += s.bytes
 		f.copies += s.copies / float64(len(samples))
+		f.gradients += s.gradients / float64(len(samples))
 	}
 	f.rounds = len(gaps)
 	slices.Sort(gaps)
@@ -193,6 +201,12 @@ func runOne(ctx context.Context, m testnet.Manifest, baseline bool) (s sample, t
 		return s, 0, fmt.Errorf("%d rounds, want at least %d: the first %d are not counted", rounds, warmup+1, warmup)
 	}
 	txBytes = gradientTxBytes(n.Genesis.Params)
+	var gradients float64
+	if !baseline {
+		if gradients, err = gradientCPU(n); err != nil {
+			return s, txBytes, err
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	var nodes []*cmtnode.Node
@@ -213,7 +227,7 @@ func runOne(ctx context.Context, m testnet.Manifest, baseline bool) (s sample, t
 		return s, txBytes, err
 	}
 	if s, err = measure(ctx, nodes, rounds); err == nil && p != nil {
-		s.copies = copies(p, txBytes)
+		s.copies, s.gradients = copies(p, txBytes), gradients
 	}
 	return s, txBytes, err
 }
