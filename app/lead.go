@@ -152,15 +152,16 @@ func (s *State) open(pending []*tx.Tx) []*tx.Tx {
 // participant counts as the zero vector; else it is absent, which the rules
 // take as an infinite distance, and N stays what it is.
 func (s *State) aggregate(included []tx.Included, vectors []gradients.Vector) (rules.Output, error) {
-	return s.aggregated.in(included, func() (rules.Output, error) {
-		floor := s.distanceFloor(included)
-		if s.Params.Rule.Zeros {
-			vectors = s.withZeros(included, vectors)
-		}
-		return s.rule.Aggregate(rules.Input{
-			N: s.Active(), F: s.F(), Vectors: vectors, Unsquared: s.Params.Rule.Unsquared, Floor: floor, Seed: s.Progress.Seed,
-		})
-	})
+	return s.aggregated.in(included, func() (rules.Output, error) { return s.rule.Aggregate(s.input(included, vectors)) })
+}
+
+// input is what the epoch's rule is given.
+func (s *State) input(included []tx.Included, vectors []gradients.Vector) rules.Input {
+	floor := s.distanceFloor(included)
+	if s.Params.Rule.Zeros {
+		vectors = s.withZeros(included, vectors)
+	}
+	return rules.Input{N: s.Active(), F: s.F(), Vectors: vectors, Unsquared: s.Params.Rule.Unsquared, Floor: floor, Seed: s.Progress.Seed}
 }
 
 func (s *State) withZeros(included []tx.Included, vectors []gradients.Vector) []gradients.Vector {

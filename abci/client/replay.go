@@ -21,27 +21,44 @@ var ErrNotKept = errors.New("node does not keep what the model is computed from"
 // trusted beyond the record. progress, which may be nil, is called with that
 // state's height and the number of blocks to execute.
 func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from, blocks uint64)) ([]float64, error) {
-	s, err := c.start(ctx, r)
+	s, block, err := c.before(ctx, r, progress)
 	if err != nil {
 		return nil, err
 	}
+	return modelAfter(s, block, r)
+}
+
+// Neighbours computes the neighbours of each gradient of a closed round, as Recompute does the model.
+// The blocks lead to the record's model, or it is an error.
+func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours, error) {
+	s, block, err := c.before(ctx, r, nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := modelAfter(s, block, r); err != nil { // with it no transaction of the block can make the rule panic
+		return nil, err
+	}
+	return s.Neighbours(block)
+}
+
+// before returns the block that closed a round, and the state before it.
+func (c *Client) before(ctx context.Context, r app.Record, progress func(from, blocks uint64)) (s *app.State, block app.Block, err error) {
+	if s, err = c.start(ctx, r); err != nil {
+		return s, block, err
+	}
 	if s.Height >= r.Height {
-		return nil, fmt.Errorf("state of height %d for the round that height %d closed", s.Height, r.Height)
+		return s, block, fmt.Errorf("state of height %d for the round that height %d closed", s.Height, r.Height)
 	}
 	if progress != nil {
 		progress(s.Height, r.Height-s.Height)
 	}
 	for {
-		block, err := c.block(ctx, s.Height+1)
-		if err != nil {
-			return nil, err
-		}
-		if block.Height == r.Height {
-			return modelAfter(s, block, r)
+		if block, err = c.block(ctx, s.Height+1); err != nil || block.Height == r.Height {
+			return s, block, err
 		}
 		out, err := execute(s, block)
 		if err != nil {
-			return nil, err
+			return s, block, err
 		}
 		s = out.State
 	}

@@ -21,7 +21,7 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, uint32(784), model.Inputs)
 	for want, text := range map[string][]byte{
-		`unknown field "inptus"`:    []byte(`{"inptus": 784}`),
+		`unknown field "inptus"`:   []byte(`{"inptus": 784}`),
 		"more than one JSON value": []byte(`{}{}`),
 		"more than 1048576 bytes":  append([]byte("{}"), bytes.Repeat([]byte{' '}, 1<<20)...),
 	} {

@@ -167,6 +167,9 @@ func TestGovern(t *testing.T) {
 		c.ask(0, &record, "query", "round")
 		return len(record.Contributions) == 2
 	})
+	var near []app.Neighbours
+	c.ask(0, &near, "query", "neighbours")
+	require.Len(t, near, 2)
 	stdout, _, _ = spdl(t, "query", "membership", "--node", c.rpc)
 	require.Contains(t, stdout, id[:16])
 	require.Contains(t, stdout, `"the \"second\""`, "a moniker is quoted")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -67,7 +68,7 @@ func NodeStatus() *cobra.Command {
 }
 
 func Commands() *cobra.Command {
-	return command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
+	return command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(), queryNeighbours(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
 		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryEvidence(), queryEpochs(), queryUpgrade(), queryRefusals())
 }
 
@@ -99,6 +100,30 @@ func queryRound() *cobra.Command {
 			}
 			r, err := c.RoundOf(ctx, epoch, t)
 			return r, func(w io.Writer) error { return RoundText(w, r) }, err
+		}}.command()
+}
+
+// queryNeighbours shows what a record leaves out. It is computed here, not asked for.
+func queryNeighbours() *cobra.Command {
+	return question{use: "neighbours [[epoch] round]", short: "With whose gradients the rule compared each of a closed round, computed from its block (default: the last)", args: RoundArgs,
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+			epoch, t, err := RoundArgument(ctx, c, args)
+			if err != nil {
+				return nil, nil, err
+			}
+			r, err := c.RoundOf(ctx, epoch, t)
+			if err != nil {
+				return nil, nil, err
+			}
+			list, err := c.Neighbours(ctx, r)
+			return list, func(w io.Writer) error {
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				fmt.Fprintf(t, "participant\tneighbours by %s\n", r.Rule)
+				for _, n := range list {
+					fmt.Fprintf(t, "%d\t%s\n", n.Participant, strings.Trim(fmt.Sprint(n.Of), "[]"))
+				}
+				return t.Flush()
+			}, err
 		}}.command()
 }
 

@@ -1,0 +1,38 @@
+package app
+
+import "fmt"
+
+// Neighbours are the participants with whose gradients the rule compared, or mixed, that of one.
+type Neighbours struct {
+	Participant uint32   `json:"participant"`
+	Of          []uint32 `json:"neighbours"` // in the order of rules.Output.Neighbours; none where the rule has none
+}
+
+// Neighbours returns the neighbours of each gradient of the round that a block closes in this state, in
+// participant order. A record has not got them: they would be N a gradient.
+func (s *State) Neighbours(b Block) (list []Neighbours, err error) {
+	round, _ := b.Round()
+	if round == nil {
+		return nil, fmt.Errorf("block %d closes no round", b.Height)
+	}
+	vectors, err := s.checkRound(b.Height, round)
+	if err != nil {
+		return nil, err
+	}
+	included := round[0].Aggregate.Included
+	out, err := s.rule.Aggregate(s.input(included, vectors))
+	if err != nil {
+		return nil, err
+	}
+	inputs := s.inputs(included)
+	for i, participant := range inputs {
+		n := Neighbours{Participant: participant, Of: []uint32{}}
+		if out.Neighbours != nil {
+			for _, j := range out.Neighbours[i] {
+				n.Of = append(n.Of, inputs[j])
+			}
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
