@@ -17,7 +17,7 @@ import (
 const followerKey = "spdl.follower"
 
 // follower is a peer as CometBFT's gossip of blocks sees it. It takes the parts that others are to send,
-// and sends them later if the peer lacks them still. They are parts of one block that this node holds
+// and sends them later if the peer may lack them still. They are parts of one block that this node holds
 // anyway.
 type follower struct {
 	p2p.Peer
@@ -34,7 +34,12 @@ type parked struct {
 	message p2p.Envelope
 	part    *cmtcons.BlockPart
 	due     time.Time
+	voted   bool // it waits once more
 }
+
+// votedPause is how long more a part waits for a peer that has voted: nearly all that vote have the
+// block, and say so when they see a majority for it.
+const votedPause = time.Second
 
 // Send implements p2p.Peer. CometBFT takes the peer to have a part that waits.
 func (f *follower) Send(m p2p.Envelope) bool {
@@ -53,7 +58,7 @@ func (f *follower) park(m p2p.Envelope, part *cmtcons.BlockPart) bool {
 	if time.Until(due) <= 0 || f.eager == part.Height || !f.lacks(part) {
 		return false
 	}
-	f.queue = append(f.queue, parked{m, part, due.Add(rand.N(relayPause / 2))})
+	f.queue = append(f.queue, parked{message: m, part: part, due: due.Add(rand.N(relayPause / 2))})
 	f.arm()
 	return true
 }
@@ -61,12 +66,18 @@ func (f *follower) park(m p2p.Envelope, part *cmtcons.BlockPart) bool {
 // lacks reports whether the peer is at the part's height and round and has not voted there: who votes
 // has the block, or has given it up.
 func (f *follower) lacks(p *cmtcons.BlockPart) bool {
+	there, voted := f.at(p)
+	return there && !voted
+}
+
+// at returns whether the peer is at the part's height and round, and whether it has voted there.
+func (f *follower) at(p *cmtcons.BlockPart) (there, voted bool) {
 	s, ok := f.Get(types.PeerStateKey).(*consensus.PeerState)
 	if !ok {
-		return false
+		return false, false
 	}
 	at := s.GetRoundState()
-	return at.Height == p.Height && at.Round == p.Round && at.Step < cstypes.RoundStepPrevote
+	return at.Height == p.Height && at.Round == p.Round, at.Step >= cstypes.RoundStepPrevote
 }
 
 // arm lets drain run when the first part is due; the caller holds the lock.
@@ -79,45 +90,54 @@ func (f *follower) arm() {
 	time.AfterFunc(time.Until(first.due), f.drain)
 }
 
-// drain sends the parts that are due, and that the peer lacks still.
+// drain sends the parts that are due, and that the peer may need. CometBFT holds them for sent, so none
+// is dropped before the peer is at another height or round, where CometBFT starts anew, or says that it
+// has it. A peer that gave the block up may yet be about to commit it, and does not always say so.
 func (f *follower) drain() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for {
-		i := slices.IndexFunc(f.queue, func(p parked) bool { return time.Until(p.due) <= 0 })
-		if i < 0 {
-			break
+	now := time.Now()
+	var due []parked
+	f.queue = slices.DeleteFunc(f.queue, func(p parked) bool {
+		if p.due.After(now) {
+			return false
 		}
-		p := f.queue[i]
-		f.queue = slices.Delete(f.queue, i, i+1)
-		if f.eager != p.part.Height && !f.lacks(p.part) {
+		due = append(due, p)
+		return true
+	})
+	for _, p := range due {
+		there, voted := f.at(p.part)
+		switch {
+		case !there:
 			continue
-		}
-		f.mu.Unlock()
-		sent := f.Peer.Send(p.message)
-		f.mu.Lock()
-		if !sent && f.IsRunning() {
+		case voted && !p.voted && f.eager != p.part.Height:
+			p.voted, p.due = true, now.Add(votedPause)
+		default:
+			f.mu.Unlock()
+			sent := f.Peer.Send(p.message)
+			f.mu.Lock()
+			if sent || !f.IsRunning() {
+				continue
+			}
 			p.due = time.Now().Add(behindPause)
-			f.queue = append(f.queue, p)
 		}
+		f.queue = append(f.queue, p)
 	}
 	f.armed = false
 	f.arm()
 }
 
 // hurry ends the waiting at a height at which the peer says which parts it has: it has seen a majority
-// for the block. CometBFT then sends what it lacks. Where CometBFT does not take its word, because the
-// rounds differ, what waits is sent in time.
+// for the block. CometBFT then sends what it lacks. What waits is sent in time for all that: CometBFT may
+// just then be noting it as sent, or not take the peer's word, because the rounds differ.
 func (f *follower) hurry(says *cmtcons.NewValidBlock) {
-	s, ok := f.Get(types.PeerStateKey).(*consensus.PeerState)
-	if !ok {
-		return
-	}
-	at := s.GetRoundState()
+	has := says.BlockParts.GetElems()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.eager = says.Height
-	if at.Height == says.Height && (at.Round == says.Round || says.IsCommit) {
-		f.queue = slices.DeleteFunc(f.queue, func(p parked) bool { return p.part.Height == says.Height })
-	}
+	f.queue = slices.DeleteFunc(f.queue, func(p parked) bool {
+		i := int(p.part.Part.Index)
+		same := p.part.Height == says.Height && p.part.Round == says.Round // another round has another block
+		return same && i/64 < len(has) && has[i/64]>>(i%64)&1 == 1
+	})
 }

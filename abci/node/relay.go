@@ -161,7 +161,7 @@ func (r *relay) list() (ids []byte) {
 func (r *relay) Receive(m p2p.Envelope) {
 	switch message := m.Message.(type) {
 	case *gogotypes.BytesValue:
-		if err := r.told(m.Src.ID(), message.Value); err != nil {
+		if err := r.told(m.Src, message.Value); err != nil {
 			r.sw.StopPeerForError(m.Src, err)
 		}
 		return
@@ -176,7 +176,7 @@ func (r *relay) Receive(m p2p.Envelope) {
 }
 
 // told takes a peer's list of its peers.
-func (r *relay) told(peer p2p.ID, list []byte) error {
+func (r *relay) told(peer p2p.Peer, list []byte) error {
 	if len(list)%p2p.IDByteLength != 0 || len(list) > maxPeers*p2p.IDByteLength {
 		return fmt.Errorf("a list of peers of %d bytes, want at most %d ids of %d", len(list), maxPeers, p2p.IDByteLength)
 	}
@@ -186,8 +186,8 @@ func (r *relay) told(peer p2p.ID, list []byte) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.sw.Peers().Has(peer) { // else it would stay for ever
-		r.peers[peer] = peers
+	if peer.IsRunning() { // else it would stay for ever: the switch stops a peer before RemovePeer
+		r.peers[peer.ID()] = peers
 	}
 	return nil
 }
@@ -250,10 +250,12 @@ func (r *relay) sends(from, to p2p.ID, m *cmtcons.BlockPart) bool {
 	before, rank := 0, lot(own, m)
 	for other := range theirs {
 		if its[other] && other != own && lot(other, m) < rank {
-			before++
+			if before++; before == relays {
+				return false
+			}
 		}
 	}
-	return before < relays
+	return true
 }
 
 // lot is a number by which nodes agree who sends a part.
