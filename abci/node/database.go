@@ -18,25 +18,24 @@ import (
 // levelDB is how each of a node's five LevelDBs uses memory. By default it takes a write buffer of 4
 // MiB, beside which there are one that goes to the disk and a spare one, and up to 8 MiB of blocks that
 // were read: a node that stores 100 kB a round and reads what it has just written needs neither. The
-// smaller tables are merged four times as many at a time, so that no more is written.
+// smaller tables are merged four times as many at a time, so that no more is written. Compressing
+// gradients and models, most of which is noise, and again at each merge, would cost more than it saves.
 var levelDB = opt.Options{
 	WriteBuffer:            1 * opt.MiB,
 	BlockCacheCapacity:     1 * opt.MiB,
 	CompactionL0Trigger:    4 * opt.DefaultCompactionL0Trigger,
 	WriteL0SlowdownTrigger: 4 * opt.DefaultWriteL0SlowdownTrigger,
 	WriteL0PauseTrigger:    4 * opt.DefaultWriteL0PauseTrigger,
+	Compression:            opt.NoCompression,
 }
 
 // levelDBOf returns how a LevelDB stores a chain whose rounds have so many bytes. A batch that is
 // larger than the write buffer becomes a table for each buffer that it fills: with rounds of megabytes
-// the buffer grows, to the 4 MiB of LevelDB's default, for fewer tables to merge. Compressing
-// gradients and models, most of which is noise, and again at each merge, would cost more than
-// everything that consensus does.
+// the buffer grows, to the 4 MiB of LevelDB's default, for fewer tables to merge.
 func levelDBOf(round int64) *opt.Options {
 	o := levelDB
 	if round > int64(o.WriteBuffer) {
 		o.WriteBuffer = int(min(max(round/2, 1*opt.MiB), 4*opt.MiB))
-		o.Compression = opt.NoCompression
 	}
 	return &o
 }
