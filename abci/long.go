@@ -217,9 +217,12 @@ func (h *longs) put(key string, now time.Time, build func() (Long, []byte, error
 	return l, nil
 }
 
-// forget drops what nobody has asked for lately.
+// forget drops what nobody has asked for lately. Committing a block does not wait for an answer that
+// is being made: a later block drops it.
 func (h *longs) forget(now time.Time) {
-	h.mu.Lock()
+	if !h.mu.TryLock() {
+		return
+	}
 	defer h.mu.Unlock()
 	var kept []*long
 	for _, l := range h.held {

@@ -74,7 +74,7 @@ func relayingTo(t *testing.T, n int) *relaying {
 	r := &relaying{T: t, relay: newRelay(false, "", func() *app.State { return &app.State{Height: decided} })}
 	own := mock.NewPeer(nil)
 	r.sw = fakeSwitch{id: own.ID(), peers: p2p.NewPeerSet()}
-	r.relay.Reactor = consensus.NewReactor(new(consensus.State), false)
+	r.Reactor = consensus.NewReactor(new(consensus.State), false)
 	all := []p2p.ID{own.ID()}
 	for range n {
 		peer := &neighbour{Peer: mock.NewPeer(nil)}

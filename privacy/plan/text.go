@@ -30,7 +30,7 @@ func (p Plan) Write(w io.Writer) error {
 	}
 	row("accuracy", "%s", p.Accuracy.text())
 	row("bytes", "%s a gradient, %s a round, %s in all", size(p.Traffic.Gradient), size(p.Traffic.Round), size(p.Traffic.Total))
-	row("", "%s a day at a round in %v; %v for all", size(p.Traffic.Day), seconds(p.Traffic.Seconds), seconds(p.Traffic.Duration))
+	row("", "%s of blocks a day at a round in %v; %v for all", size(p.Traffic.Day), brief(p.Traffic.Seconds), brief(p.Traffic.Duration))
 	if r := p.Round; r != nil {
 		row("round", "%v: step %v, gradients' way %v, block's way %v, votes %v, node's CPU %v; the longest is the %s",
 			brief(r.Seconds), brief(r.Step), brief(r.Gradients), brief(r.Block), brief(r.Votes), brief(r.Node), r.BoundBy)

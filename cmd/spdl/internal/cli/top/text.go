@@ -103,7 +103,7 @@ func counts(v *view) string {
 		}
 	}
 	text := fmt.Sprintf("%d selected   %d left out   %d opposed   %d refused   %d absent",
-		selected, leftOut, opposed, refused, max(0, int(v.Status.Participants)-len(in)-refused))
+		selected, leftOut, opposed, refused, max(0, v.Status.Participants-len(in)-refused))
 	all := []int64{}
 	for _, p := range v.Standings {
 		all = append(all, p.Reputation)
