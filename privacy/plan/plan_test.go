@@ -307,7 +307,7 @@ func TestWrite(t *testing.T) {
 	got := text(preset)
 	for _, want := range []string{
 		"multi-krum, OUTSIDE its theorem\n", "epsilon 1.998 at delta 1e-06 by rdp\n", "0.908 without attack, 0.907 under the worst attack tried",
-		"2.48 kB a gradient, 10.6 kB a round, 1.06 MB in all", "919 MB a day at a round in 1s; 1m40s for all", "\nwarning: krum: outside",
+		"2.48 kB a gradient, 10.6 kB a round, 1.06 MB in all", "919 MB of blocks a day at a round in 1s; 1m40s for all", "\nwarning: krum: outside",
 	} {
 		assert.Contains(t, got, want)
 	}
