@@ -75,6 +75,7 @@ func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (in
 // Enactment reports what a round boundary did with a proposal.
 type Enactment struct {
 	Height  int64
+	Kind    string // as tx.Kind has it
 	Refused string // why it could not be made after all
 }
 
@@ -98,7 +99,7 @@ func (c *Client) EnactmentAt(ctx context.Context, height int64, proposal string)
 			attributes[a.Key] = a.Value
 		}
 		if attributes["proposal"] == proposal {
-			return &Enactment{Height: height, Refused: attributes["refused"]}, nil
+			return &Enactment{Height: height, Kind: attributes["kind"], Refused: attributes["refused"]}, nil
 		}
 	}
 	return nil, nil

@@ -116,7 +116,7 @@ func (s *Server) Follow(ctx context.Context) { s.tail.run(ctx, s.options.Poll) }
 func Listen(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", strings.TrimPrefix(address, "tcp://"))
 	if err != nil {
-		return nil, fmt.Errorf("explorer address %q: %w", address, err)
+		return nil, fmt.Errorf("explorer address %q: %w; --laddr, or explorer.laddr in app.toml, names another", address, err)
 	}
 	return l, nil
 }
