@@ -25,6 +25,17 @@ func carriage(g app.Genesis) time.Duration {
 	return carriageOf(g.Params, len(g.Participants), validators)
 }
 
+// carriageNow returns the same by the state.
+func carriageNow(s *app.State) time.Duration {
+	validators := 0
+	for i := range s.Participants {
+		if p := &s.Participants[i]; p.Active && len(p.ConsensusKey) > 0 {
+			validators++
+		}
+	}
+	return carriageOf(s.Params, s.Active(), validators)
+}
+
 func carriageOf(p params.Params, n, validators int) time.Duration {
 	return time.Duration(p.RoundBytes(n)*int64(validators)) * (time.Second / transferRate)
 }

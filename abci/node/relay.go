@@ -30,8 +30,9 @@ const (
 )
 
 const (
-	// relayPause is how long a part of a block is left to the others that are to send it to a peer, and
-	// up to half as long again by chance.
+	// relayPause is how long a part of a block is left to the others that are to send it to a peer, at
+	// the least, and up to half as long again by chance. Of a chain whose rounds take long to carry it is
+	// left to them for half of that more: else all would send the parts for which a link is too slow.
 	relayPause = 200 * time.Millisecond
 	// relays is how many of those that have a part from one node send it at once to a peer that this
 	// node has no connection to: were it one, an idle one would cost the peer relayPause.
@@ -56,6 +57,7 @@ type relay struct {
 	mu     sync.Mutex
 	own    turn             // of the node's own last proposal
 	height int64            // of the parts
+	pause  time.Duration    // relayPause at that height
 	parts  map[part]arrival // of the last height
 	peers  map[p2p.ID]map[p2p.ID]bool
 	tells  bool // the peers are to be told
@@ -213,7 +215,7 @@ func (r *relay) came(from p2p.ID, m *cmtcons.BlockPart) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if m.Height != r.height || len(r.parts) >= maxArrivals {
-		r.height = m.Height
+		r.height, r.pause = m.Height, relayPause+carriageNow(s)/2
 		clear(r.parts)
 	}
 	key := partOf(m)
@@ -234,7 +236,7 @@ func (r *relay) due(to p2p.ID, m *cmtcons.BlockPart) (at time.Time) {
 	if !ok || m.Height != r.height || r.own == (turn{m.Height, m.Round}) || r.sends(came.from, to, m) {
 		return at
 	}
-	return came.at.Add(relayPause)
+	return came.at.Add(r.pause)
 }
 
 // sends reports whether this node sends a part at once that came from a peer. The caller holds the lock.
