@@ -16,18 +16,20 @@ const (
 	// copiesOfGradient is how often a gradient reaches a node by announcements (0.99 to 1.09 measured;
 	// 1.10 at N=20, ADR 18).
 	copiesOfGradient = 1.1
-	// copiesOfBlock times the peers is how often a block reaches a node where no link holds it up:
-	// CometBFT's nodes do not hear of parts that others have sent (0.54 to 0.74 measured). Where a link
-	// does, each peer sends all of it, and the votes wait behind that.
-	copiesOfBlock = 0.6
-	// byteWork is the CPU of a byte that reaches a node and leaves it again: encryption, hashes, the
-	// pool, judging, disk.
-	byteWork = 12e-9 // seconds
-	// roundWork and memberWork are the CPU of a round of a node beside its bytes, and what each
-	// participant adds to it: signatures, VRF proofs, votes.
-	roundWork, memberWork = 4e-3, 0.55e-3 // seconds
+	// copiesOfBlock times the peers is how often a block reaches a node where no link holds it up (0.20
+	// to 0.37 measured): a part is left to who sent it, and who does not hear of it in time gets it twice
+	// (ADR 18). Where a link holds it up, each peer sends all of it, and the votes wait behind that.
+	copiesOfBlock = 0.25
+	// byteWork is the CPU of a byte of a block, on its way as a gradient and in the block: encryption,
+	// hashes, the pool, judging, disk.
+	byteWork = 30e-9 // seconds
+	// modelWork is the CPU of a parameter: Delta, the update, the model's hash, disk.
+	modelWork = 105e-9 // seconds
+	// roundWork and memberWork are the CPU of a round of a node beside that, and what each participant
+	// adds to it: signatures, VRF proofs, votes.
+	roundWork, memberWork = 4.3e-3, 1.1e-3 // seconds
 	// stepWork is the CPU of a training step for each example and parameter of a built-in model.
-	stepWork = 4.2e-9 // seconds
+	stepWork = 0.55e-9 // seconds
 	// busy is the part of a node's cores that a round keeps busy: its stages wait for each other (0.43
 	// to 1 measured).
 	busy = 0.75
@@ -123,8 +125,8 @@ func (in Input) received(t Traffic) float64 {
 }
 
 // work returns the CPU seconds of a node in a round beside the training step.
-func (in Input) work(received float64) float64 {
-	return roundWork + memberWork*float64(in.Participants) + byteWork*received
+func (in Input) work(d int, t Traffic) float64 {
+	return roundWork + memberWork*float64(in.Participants) + byteWork*float64(t.Round) + modelWork*float64(d)
 }
 
 // stepWork returns the CPU seconds of a built-in model's training step.
@@ -137,7 +139,7 @@ func (in Input) round(d int, t Traffic) *Round {
 	}
 	n, peers, rate, latency := float64(in.Participants), in.peers(), in.Link.Rate/8, in.Link.Latency.Seconds()
 	gradient, block, received := float64(t.Gradient), float64(t.Round), in.received(t)
-	r := Round{Step: in.Link.Step.Seconds(), Node: in.work(received) / (busy * float64(in.Link.Cores))}
+	r := Round{Step: in.Link.Step.Seconds(), Node: in.work(d, t) / (busy * float64(in.Link.Cores))}
 	if r.Step == 0 && in.External == 0 {
 		r.Step = in.stepWork(d)
 	}

@@ -34,16 +34,15 @@ func TestRoundsAsMeasured(t *testing.T) {
 		n, d             int
 		cpu, bytes, wall float64 // CPU seconds and bytes sent of all nodes a round, median seconds
 	}{
-		{4, 7_850, 0.0462, 0.674e6, 0.0414},
-		{4, 101_770, 0.296, 8.23e6, 0.368},
-		{4, 1_000_130, 2.702, 79.17e6, 1.446},
-		{10, 7_850, 0.281, 12.67e6, 0.190},
-		{10, 101_770, 2.259, 144e6 / 1.143, 1.566}, // it took 1.143 blocks a round
-		{10, 500_860, 9.989, 582.6e6, 5.734},
+		{4, 7_850, 0.047, 0.52e6, 0.0444},
+		{4, 101_770, 0.240, 5.83e6, 0.1656},
+		{4, 1_000_120, 1.764, 52.67e6, 1.0035},
+		{10, 7_850, 0.212, 5.60e6, 0.1459},
+		{10, 500_860, 3.933, 273.71e6, 2.2554},
 	} {
 		in := with(wide(m.n, m.d, gradients.Int16, fast), func(in *Input) { in.Batch, in.SamplingRate = 100, 0 })
 		got := in.received(in.traffic(m.d))
-		cpu := float64(m.n) * (in.work(got) + in.stepWork(m.d))
+		cpu := float64(m.n) * (in.work(m.d, in.traffic(m.d)) + in.stepWork(m.d))
 		within := func(what string, times, want, got float64) {
 			assert.Less(t, math.Abs(math.Log(got/want)), math.Log(times), "N=%d, d=%d: %s %.4g, measured %.4g", m.n, m.d, what, got, want)
 		}
