@@ -142,24 +142,35 @@ func TestExplorerUnderLoad(t *testing.T) {
 		time.Sleep(phase)
 		return time.Since(begin) / time.Duration(max(1, rounds.Load()-from))
 	}
-	var without, with time.Duration
+	var without, with, clients time.Duration
 	var v visits
 	said := ""
 	for range repeats {
 		calm := each()
 		ctx, cancel := context.WithCancel(t.Context())
 		gone := make(chan struct{})
+		used := ownCPU(t)
 		go func() { v.run(ctx, at); close(gone) }()
 		time.Sleep(time.Second)
 		busy := each()
+		clients += ownCPU(t) - used
 		cancel()
 		<-gone
 		without, with = without+calm, with+busy
 		said += fmt.Sprintf(" %v and %v,", calm.Round(time.Millisecond), busy.Round(time.Millisecond))
 	}
 	ratio := with.Seconds() / without.Seconds()
+	t.Logf("the clients took %.3f of a core", clients.Seconds()/(repeats*(phase+time.Second).Seconds()))
 	t.Logf("a round without and with the load:%s ratio %.3f; %d answers, %d failures, the slowest %v; %d events", said, ratio, v.answered.Load(), v.failed.Load(),
 		time.Duration(v.slowest.Load()).Round(time.Millisecond), v.events.Load())
 	require.Zero(t, v.failed.Load())
 	require.Greater(t, v.events.Load(), int64(repeats*readers))
+}
+
+// ownCPU is the CPU time that the test itself has used: its clients, nearly alone.
+func ownCPU(t *testing.T) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
