@@ -110,7 +110,7 @@ func TestChangeAt(t *testing.T) {
 	ctx := context.Background()
 	enacted, err := node(t, block).EnactmentAt(ctx, 7, "ab")
 	require.NoError(t, err)
-	require.Equal(t, &client.Enactment{Height: 7, Refused: "M6"}, enacted)
+	require.Equal(t, &client.Enactment{Height: 7, Kind: "remove", Refused: "M6"}, enacted)
 	enacted, err = node(t, block).EnactmentAt(ctx, 7, "cd")
 	require.NoError(t, err)
 	require.Nil(t, enacted)
