@@ -51,7 +51,8 @@ func NotShort(t testing.TB, reason string) {
 }
 
 // Tool returns the path of a program that is no part of the project, or skips the test where it is
-// not installed.
+// not installed: make test runs on a machine that has Go alone. .ci/run installs what tests ask for
+// where the machine lets it.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What a round costs beside the bytes of its transactions: fitted to six nets in one process on two
+// What a round costs beside the bytes of its transactions: fitted to five nets in one process on two
 // cores alone, which `make bench-net` runs. TestRoundsAsMeasured has the figures, and holds the formula
 // to them.
 const (

@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -96,7 +97,7 @@ func (s *Server) story(ctx context.Context, at place) (*Story, error) {
 func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, only *uint32) []Verdict {
 	passed := pointOf(r).Passed
 	order := slices.Clone(r.Contributions)
-	slices.SortStableFunc(order, func(a, b app.Contribution) int { return compare(a.Score, b.Score) })
+	slices.SortStableFunc(order, func(a, b app.Contribution) int { return cmp.Compare(a.Score, b.Score) })
 	scored := len(order) > 0 && order[len(order)-1].Score != 0
 	var worst int64 // of the selected
 	for _, c := range order {
@@ -148,7 +149,7 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, 
 			out = append(out, v)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Verdict) int { return compare(a.Participant, b.Participant) })
+	slices.SortStableFunc(out, func(a, b Verdict) int { return cmp.Compare(a.Participant, b.Participant) })
 	return out
 }
 
