@@ -24,7 +24,8 @@ func wide(n, d int, width gradients.Width, l Link) Input {
 var fast = Link{Rate: 1e15, Cores: 2}
 
 // TestRoundsAsMeasured holds the formula to what nets of MLPs took in one process on two cores alone, with
-// batches of 100 and two bytes a coordinate: `make bench-net ALONE=1` with SIZES and HIDDEN of each line.
+// batches of 100 and two bytes a coordinate: `make bench-net ALONE=1 REPEAT=1` with SIZES and
+// HIDDEN of each line.
 // There all nodes share the cores and no link holds anything up, so that the time is the CPU's. The last
 // one is a net of processes whose links were slowed down: perturbations "slow" of nodes 0 to 2 with a
 // delay of 20 ms and a rate of 416,667 bytes a second of each connection, which are 10 Mbit/s of a node,
