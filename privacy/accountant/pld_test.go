@@ -35,12 +35,16 @@ func TestPLDAgainstAnalytic(t *testing.T) {
 // above epsilon on one side of one outcome.
 func onceDelta(m Mechanism, epsilon float64) float64 {
 	q, z := m.SamplingRate, m.NoiseMultiplier
-	upper := func(x float64) (p, r float64) {
-		return (1-q)*survival(x/z) + q*survival((x-1)/z), survival(x / z)
+	upper := func(x float64) (p, r float64) { // r times exp(epsilon), which alone may overflow
+		return (1-q)*survival(x/z) + q*survival((x-1)/z), math.Exp(epsilon + logSurvival(x/z))
 	}
-	// log(P/Q) > epsilon where q exp(s) > exp(epsilon) - 1 + q
-	p, r := upper(0.5 + z*z*math.Log((math.Expm1(epsilon)+q)/q))
-	remove := p - math.Exp(epsilon)*r
+	// log(P/Q) > epsilon where q exp(s) > exp(epsilon) - 1 + q. Go's Expm1 is NaN just below 709.78.
+	s := math.Log((math.Expm1(epsilon) + q) / q)
+	if epsilon > 700 {
+		s = epsilon - math.Log(q)
+	}
+	p, r := upper(0.5 + z*z*s)
+	remove := p - r
 	add := 0.0
 	if odds := math.Expm1(-epsilon) + q; odds > 0 {
 		x := 0.5 + z*z*math.Log(odds/q)
