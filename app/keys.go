@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"github.com/spdl/spdl/app/tx"
@@ -36,7 +37,7 @@ func (s *State) keysFree(except *Participant, k keys) error {
 		for _, k := range p.FormerKeys {
 			signing = append(signing, k.PubKey)
 		}
-		err := firstOf(taken(k.pub, by, signing...), taken(k.vrf, by, p.VrfKey))
+		err := cmp.Or(taken(k.pub, by, signing...), taken(k.vrf, by, p.VrfKey))
 		if err == nil && p.Active && (except == nil || except.Index != p.Index) {
 			err = taken(k.consensus, by, p.ConsensusKey)
 		}
@@ -47,20 +48,11 @@ func (s *State) keysFree(except *Participant, k keys) error {
 	var err error
 	waiting(s, func(p *Proposal, op interface{ keys() keys }) bool {
 		by, asked := fmt.Sprintf("in a %s that waits", tx.Kind(p.Kind)), op.keys()
-		err = firstOf(taken(k.pub, by, asked.pub), taken(k.vrf, by, asked.vrf))
+		err = cmp.Or(taken(k.pub, by, asked.pub), taken(k.vrf, by, asked.vrf))
 		if err == nil && p.Accepted { // the owner of a consensus key may ask again, with other keys beside it
 			err = taken(k.consensus, by, asked.consensus)
 		}
 		return err == nil
 	})
 	return err
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -179,14 +179,3 @@ func (s *State) executeOperations(txs []*tx.Tx) error {
 	}
 	return nil
 }
-
-// fork returns a copy to be changed. It has its own copies of the slices that changes write to.
-func (s *State) fork(height uint64) *State {
-	next := *s
-	next.Height = height
-	next.Participants = append([]Participant(nil), s.Participants...)
-	next.Proposals = append([]Proposal(nil), s.Proposals...)
-	next.Offences = s.Offences[:len(s.Offences):len(s.Offences)]
-	next.Epochs = s.Epochs[:len(s.Epochs):len(s.Epochs)]
-	return &next
-}

@@ -1,0 +1,102 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+)
+
+// Encode returns the bytes of everything but the height, which changes with
+// every block while the rest does not.
+func (s *State) Encode() []byte { return s.encode(s.Model) }
+
+// EncodeRest returns the bytes of Encode without the model, which is kept beside them.
+func (s *State) EncodeRest() []byte { return s.encode(nil) }
+
+func (s *State) encode(model []float64) []byte {
+	d := Document{
+		ChainId: s.ChainID, Params: s.Params, Progress: s.Progress, Participants: s.Participants,
+		Model: model, Velocity: s.Velocity, Closed: s.history.size,
+		Proposals: s.Proposals, Offences: s.Offences, Epochs: s.Epochs,
+	}
+	for i := range s.history.peaks {
+		d.History = append(d.History, s.history.peaks[i][:])
+	}
+	return mustMarshal(&d)
+}
+
+// check refuses a document that no state of ours has, and one that would cause a panic:
+// it may come from a peer or from a node that lies.
+func (d *Document) check() error {
+	want, velocity, peaks := d.Params.Model.Dim(), 0, bits.OnesCount64(d.Closed)
+	if d.Params.Training.Momentum != 0 {
+		velocity = want
+	}
+	switch {
+	case len(d.Model) != want:
+		return fmt.Errorf("model has %d parameters, want %d", len(d.Model), want)
+	case len(d.Velocity) != velocity:
+		return fmt.Errorf("velocity has %d parameters, want %d", len(d.Velocity), velocity)
+	case len(d.History) != peaks:
+		return fmt.Errorf("history of %d rounds has %d peaks, want %d", d.Closed, len(d.History), peaks)
+	}
+	return cmp.Or(d.Params.Election.Validate(), d.Params.Privacy.ValidateLedger())
+}
+
+// DecodeState is the inverse of Encode, at a height.
+func DecodeState(height uint64, data []byte) (*State, error) { return decodeState(height, data, nil) }
+
+// DecodeRest is the inverse of EncodeRest, at a height, with the model.
+func DecodeRest(height uint64, data []byte, model []float64) (*State, error) {
+	return decodeState(height, data, model)
+}
+
+// decodeState decodes a document that holds its model, or has the given one beside it.
+func decodeState(height uint64, data []byte, model []float64) (*State, error) {
+	if err := leastDocument.Check(data); err != nil {
+		return nil, fmt.Errorf("stored state: %w", err)
+	}
+	var d Document
+	if err := d.Unmarshal(data); err != nil {
+		return nil, fmt.Errorf("stored state: %w", err)
+	}
+	d.Model = append(d.Model, model...)
+	s := &State{
+		ChainID: d.ChainId, Height: height, Params: d.Params, Progress: d.Progress, Participants: d.Participants,
+		Model: d.Model, Velocity: d.Velocity, history: frontier{size: d.Closed},
+		Proposals: d.Proposals, Offences: d.Offences, Epochs: d.Epochs, version: Version,
+	}
+	if err := d.check(); err != nil {
+		return nil, fmt.Errorf("stored state: %w", err)
+	}
+	for _, peak := range d.History {
+		if len(peak) != 32 {
+			return nil, fmt.Errorf("stored state: history peak of %d bytes, want 32", len(peak))
+		}
+		s.history.peaks = append(s.history.peaks, [32]byte(peak))
+	}
+	for i := range s.Proposals {
+		if _, err := s.Proposals[i].decode(); err != nil {
+			return nil, fmt.Errorf("stored state: proposal %d: %w", i, err)
+		}
+	}
+	for i := range s.Participants {
+		if int(s.Participants[i].Index) != i {
+			return nil, fmt.Errorf("stored state: participant %d has index %d", i, s.Participants[i].Index)
+		}
+	}
+	s.model, s.velocity = ModelHash(s.Model), ModelHash(s.Velocity)
+	return s, s.seal()
+}
+
+type marshaler interface{ Marshal() ([]byte, error) }
+
+// mustMarshal encodes a message of ours; without pointers or required fields
+// that cannot fail.
+func mustMarshal(m marshaler) []byte {
+	data, err := m.Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return data
+}

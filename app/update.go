@@ -1,0 +1,41 @@
+package app
+
+import (
+	"math"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/gradients"
+)
+
+// update returns the parameters and velocity after Delta:
+//
+//	g = step*Delta + weight_decay*x;  v' = momentum*v + g;  x' = x - learning_rate*v'
+//
+// elementwise. Every product is converted on its own, which forbids the
+// compiler to fuse it with the addition, so that all CPUs round alike.
+// Velocity is nil while momentum is 0.
+func update(t params.Training, x, v []float64, delta gradients.Fraction, step float64) (x1, v1 []float64) {
+	x1 = make([]float64, len(x))
+	if t.Momentum != 0 {
+		v1 = make([]float64, len(x))
+	}
+	den := float64(delta.Den)
+	for j := range x {
+		g := float64(float64(delta.Num[j])/den*step) + float64(t.WeightDecay*x[j])
+		if v1 != nil {
+			g = float64(t.Momentum*v[j]) + g
+			v1[j] = canonical(g)
+		}
+		x1[j] = canonical(x[j] - float64(t.LearningRate*g))
+	}
+	return x1, v1
+}
+
+// canonical gives every NaN the same bits, which CPUs do not: a model that has
+// overflowed is lost, and must be lost alike everywhere.
+func canonical(x float64) float64 {
+	if math.IsNaN(x) {
+		return math.NaN()
+	}
+	return x
+}
