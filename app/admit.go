@@ -91,7 +91,7 @@ func (s *State) checkProof(t *tx.Tx) (leader.Contender, error) {
 // checkAggregate applies A1, A2, A4, A6 and A7: all but the height.
 func (s *State) checkAggregate(t *tx.Tx) error {
 	a := t.Aggregate
-	if a.Epoch != s.Progress.Epoch || a.Round != s.Progress.Round {
+	if !s.isOpen(a.Epoch, a.Round) {
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round, s.Progress.Epoch, s.Progress.Round)
 	}
 	if err := s.mayLead(a.Leader, a.View); err != nil {

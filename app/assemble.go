@@ -41,7 +41,7 @@ func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx 
 func (s *State) gradientsOf(pending []*tx.Tx) map[uint32][]*tx.Tx {
 	by := make(map[uint32][]*tx.Tx, len(s.Participants))
 	for _, t := range pending {
-		if g := t.Gradient; g != nil && g.Epoch == s.Progress.Epoch && g.Round == s.Progress.Round {
+		if g := t.Gradient; g != nil && s.isOpen(g.Epoch, g.Round) {
 			by[g.Participant] = append(by[g.Participant], t)
 		}
 	}

@@ -40,7 +40,7 @@ func (s *State) Missing(present []uint32) int {
 	return n
 }
 
-// participantsOf lists who is included.
+// participantsOf returns the included participants, in order.
 func participantsOf(included []tx.Included) []uint32 {
 	out := make([]uint32, len(included))
 	for i, in := range included {

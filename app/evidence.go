@@ -44,6 +44,7 @@ func (e evidence) check(s *State) error {
 	return nil
 }
 
+// earlier reports whether a round of an epoch comes before another.
 func earlier(epoch, round, thanEpoch, thanRound uint64) bool {
 	return epoch < thanEpoch || epoch == thanEpoch && round < thanRound
 }

@@ -143,9 +143,9 @@ func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, e
 	if s.Finished() {
 		return nil, fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, s.Progress.Round, s.Params.Training.Rounds)
 	}
-	first, round := round[0], round[1:]
-	a := first.Aggregate
-	if err := s.checkAggregate(first); err != nil {
+	aggregate, listed := round[0], round[1:]
+	a := aggregate.Aggregate
+	if err := s.checkAggregate(aggregate); err != nil {
 		return nil, err
 	}
 	if views := s.openViews(height); uint64(a.View) > views {
@@ -154,17 +154,17 @@ func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, e
 	if err := s.mayCloseWith(participantsOf(a.Included), height); err != nil {
 		return nil, err
 	}
-	if len(round) < len(a.Included) {
-		return nil, fmt.Errorf("%w: %d transactions after the aggregate, it lists %d", ErrMismatch, len(round), len(a.Included))
+	if len(listed) < len(a.Included) {
+		return nil, fmt.Errorf("%w: %d transactions after the aggregate, it lists %d", ErrMismatch, len(listed), len(a.Included))
 	}
-	for i, t := range round {
+	for i, t := range listed {
 		if err := s.checkListed(i, a.Included[i], t); err != nil {
 			return nil, err
 		}
 	}
-	s.prove(round)
-	vectors := make([]gradients.Vector, len(round))
-	for i, t := range round {
+	s.verifyAll(listed)
+	vectors := make([]gradients.Vector, len(listed))
+	for i, t := range listed {
 		v, err := s.checkGradient(t)
 		if err != nil {
 			return nil, err
@@ -174,13 +174,12 @@ func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, e
 	return vectors, nil
 }
 
-// checkListed applies B2 and G1 to the transaction behind one entry of the
-// aggregate.
+// checkListed applies B1, B2 and G1 to the transaction at entry i of the aggregate's list.
 func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
 	switch {
 	case t.Gradient == nil:
 		return fmt.Errorf("%w: transaction %d is a %s, the aggregate lists %d gradients and more", ErrOrder, i+1, t.Kind(), i)
-	case t.Gradient.Epoch != s.Progress.Epoch || t.Gradient.Round != s.Progress.Round:
+	case !s.isOpen(t.Gradient.Epoch, t.Gradient.Round):
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrWrongRound, t.Gradient.Epoch, t.Gradient.Round, s.Progress.Epoch, s.Progress.Round)
 	case !sameGradient(in, t):
 		return fmt.Errorf("%w: transaction %d is participant %d's %X, the aggregate lists participant %d's %X",
@@ -189,15 +188,15 @@ func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
 	return nil
 }
 
-// proveCost is what the two signatures of a gradient cost to verify, in
-// additions or so.
-const proveCost = 1 << 16
+// verifyCost is about what the signature and the VRF proof of a gradient cost to verify, in integer
+// additions.
+const verifyCost = 1 << 16
 
-// prove verifies signatures and VRF proofs of gradients on all cores. A transaction
-// remembers what holds, and what does not hold is found again, in order, by who
-// checks it: so the verdict depends on no schedule.
-func (s *State) prove(round []*tx.Tx) {
-	gradients.InParallel(len(round), proveCost, func(i int) {
+// verifyAll verifies the signatures and VRF proofs of gradients on all cores. A transaction remembers
+// what holds. Checks that follow, in order, find again what does not, so the verdict depends on no
+// schedule.
+func (s *State) verifyAll(round []*tx.Tx) {
+	gradients.InParallel(len(round), verifyCost, func(i int) {
 		t := round[i]
 		if p := s.participant(t.Gradient.Participant); p != nil && t.Verify(s.ChainID, p.PubKey) == nil {
 			_, _ = s.checkProof(t)
@@ -209,11 +208,11 @@ func (s *State) prove(round []*tx.Tx) {
 func (s *State) contenders(round []*tx.Tx) ([]leader.Contender, error) {
 	contenders := make([]leader.Contender, len(round))
 	for i, t := range round {
-		d, err := s.checkProof(t)
+		c, err := s.checkProof(t)
 		if err != nil {
 			return nil, err
 		}
-		contenders[i] = d
+		contenders[i] = c
 	}
 	return contenders, nil
 }

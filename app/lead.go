@@ -9,11 +9,11 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// Lead drafts the aggregate that the participant may sign to close the open
-// round at a height, over gradients that Admit accepted, in the lowest view in
-// which the participant may lead. It returns ErrNotLeader or ErrViewClosed while
-// the participant may not lead, ErrNotClosing while gradients are missing, and ErrVersion where another
-// version of the state machine goes on: by its rules a signed draft might be wrong, and cost the view.
+// Lead drafts the aggregate that the participant may sign to close the open round at a height, over
+// gradients that Admit accepted, in the lowest view in which the participant may lead. It returns
+// ErrNotLeader while the participant may not lead, ErrNotClosing while gradients are missing,
+// ErrFinished after the last round, and ErrVersion where another version of the state machine goes
+// on: by its rules a signed draft might be wrong, and cost the view.
 func (s *State) Lead(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, error) {
 	a, included, err := s.Leading(height, participant, pending)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *State) Leading(height uint64, participant uint32, pending []*tx.Tx) (*t
 	if err != nil {
 		return nil, nil, err
 	}
-	included := s.open(pending)
+	included := s.ofOpenRound(pending)
 	n, least := s.Active(), s.Active()-s.F()
 	if len(included) < least {
 		return nil, nil, fmt.Errorf("%w: %d of %d gradients, at least %d are needed", ErrNotClosing, len(included), n, least)
@@ -80,7 +80,7 @@ func (s *State) Fill(a *tx.Aggregate, included []*tx.Tx) (err error) {
 // the rule makes another Delta of them. Of the height nothing is checked: blocks decide whether the
 // view is open.
 func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
-	if a.Epoch != s.Progress.Epoch || a.Round != s.Progress.Round || s.Finished() {
+	if !s.isOpen(a.Epoch, a.Round) || s.Finished() {
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round, s.Progress.Epoch, s.Progress.Round)
 	}
 	if err := s.mayLead(a.Leader, a.View); err != nil {
@@ -101,7 +101,7 @@ func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 		}
 		included[i] = t
 	}
-	s.prove(included)
+	s.verifyAll(included)
 	for _, t := range included {
 		if err := s.Admit(t); err != nil {
 			return err
@@ -129,13 +129,12 @@ func (s *State) viewOf(participant uint32, height uint64) (uint32, error) {
 	return 0, err
 }
 
-// open picks the gradients of the open round, one a participant, in
-// participant order.
-func (s *State) open(pending []*tx.Tx) []*tx.Tx {
+// ofOpenRound returns the gradients of the open round, one a participant, in participant order.
+func (s *State) ofOpenRound(pending []*tx.Tx) []*tx.Tx {
 	slots := make([]*tx.Tx, len(s.Participants))
 	for _, t := range pending {
 		g := t.Gradient
-		if g != nil && g.Epoch == s.Progress.Epoch && g.Round == s.Progress.Round && s.participant(g.Participant) != nil && slots[g.Participant] == nil {
+		if g != nil && s.isOpen(g.Epoch, g.Round) && s.participant(g.Participant) != nil && slots[g.Participant] == nil {
 			slots[g.Participant] = t
 		}
 	}
@@ -148,14 +147,14 @@ func (s *State) open(pending []*tx.Tx) []*tx.Tx {
 	return out
 }
 
-// aggregate runs the epoch's rule, once for a list of gradients. With the paper's option a silent
-// participant counts as the zero vector; else it is absent, which the rules
-// take as an infinite distance, and N stays what it is.
+// aggregate runs the epoch's rule, once for a list of gradients. With rule.zeros, as in the paper, a
+// silent participant counts as the zero vector; else it is absent, which the rules take as an
+// infinite distance, and N stays what it is.
 func (s *State) aggregate(included []tx.Included, vectors []gradients.Vector) (rules.Output, error) {
 	return s.aggregated.in(included, func() (rules.Output, error) { return s.rule.Aggregate(s.input(included, vectors)) })
 }
 
-// input is what the epoch's rule is given.
+// input returns what the epoch's rule is given.
 func (s *State) input(included []tx.Included, vectors []gradients.Vector) rules.Input {
 	floor := s.distanceFloor(included)
 	if s.Params.Rule.Zeros {
@@ -164,6 +163,7 @@ func (s *State) input(included []tx.Included, vectors []gradients.Vector) rules.
 	return rules.Input{N: s.Active(), F: s.F(), Vectors: vectors, Unsquared: s.Params.Rule.Unsquared, Floor: floor, Seed: s.Progress.Seed}
 }
 
+// withZeros returns the vectors of all active participants, zeros for those that are not included.
 func (s *State) withZeros(included []tx.Included, vectors []gradients.Vector) []gradients.Vector {
 	zero := gradients.NewVector(s.Grid().Width, len(s.Model))
 	all := make([]gradients.Vector, 0, s.Active())
@@ -181,13 +181,10 @@ func (s *State) withZeros(included []tx.Included, vectors []gradients.Vector) []
 
 // inputs lists the participants behind the rule's inputs, by position.
 func (s *State) inputs(included []tx.Included) []uint32 {
-	var out []uint32
 	if !s.Params.Rule.Zeros {
-		for _, in := range included {
-			out = append(out, in.Participant)
-		}
-		return out
+		return participantsOf(included)
 	}
+	var out []uint32
 	for i := range s.Participants {
 		if s.Participants[i].Active {
 			out = append(out, s.Participants[i].Index)

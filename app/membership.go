@@ -14,7 +14,7 @@ func (s *State) feasible(n int) error {
 		return fmt.Errorf("%w: %d participants were registered, at most %d", ErrInfeasible, registered, gradients.MaxParticipants)
 	}
 	rule := s.Params.Rule
-	rule.Byzantine = uint32(max(0, min(int(rule.Byzantine), (n-1)/3)))
+	rule.Byzantine = uint32(s.byzantine(n))
 	if err := rule.Validate(n); err != nil {
 		return fmt.Errorf("%w: with %d participants: %w", ErrInfeasible, n, err)
 	}

@@ -3,7 +3,6 @@ package app
 import (
 	"crypto/ed25519"
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -93,8 +92,7 @@ func ProveConsensusKey(chainID string, pub []byte, consensus ed25519.PrivateKey)
 
 // consensusKeyInput returns what a consensus key signs to prove its possession.
 func consensusKeyInput(chainID string, pub []byte) []byte {
-	b := append([]byte("spdl/consensus-key/v1\x00"), binary.BigEndian.AppendUint32(nil, uint32(len(chainID)))...)
-	return append(append(b, chainID...), pub...)
+	return append(leader.Prefix("spdl/consensus-key/v1", chainID), pub...)
 }
 
 // checkConsensusProof applies M1 to a consensus key: whoever names it must hold it.

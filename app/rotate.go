@@ -22,8 +22,7 @@ func (r rotate) sender() sender { return member(r.Participant, r.Nonce) }
 
 // rotationInput returns what a new signing key signs to prove its possession.
 func rotationInput(chainID string, index uint32) []byte {
-	b := append([]byte("spdl/rotate/v1\x00"), binary.BigEndian.AppendUint32(nil, uint32(len(chainID)))...)
-	return binary.BigEndian.AppendUint32(append(b, chainID...), index)
+	return binary.BigEndian.AppendUint32(leader.Prefix("spdl/rotate/v1", chainID), index)
 }
 
 // ProveRotation returns the signature of possession with a participant's next key.

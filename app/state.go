@@ -100,9 +100,17 @@ func (s *State) Active() int {
 	return n
 }
 
-// F returns the number of Byzantine participants that the rule withstands now:
-// rule.byzantine, or less where so few are left that N >= 3f+1 would not hold.
-func (s *State) F() int { return max(0, min(int(s.Params.Rule.Byzantine), (s.Active()-1)/3)) }
+// F returns the number of Byzantine participants that the rule withstands now.
+func (s *State) F() int { return s.byzantine(s.Active()) }
+
+// byzantine returns f for n active participants: rule.byzantine, or less where so few are left that
+// N >= 3f+1 would not hold.
+func (s *State) byzantine(n int) int { return max(0, min(int(s.Params.Rule.Byzantine), (n-1)/3)) }
+
+// isOpen reports whether a round of an epoch is the open one.
+func (s *State) isOpen(epoch, round uint64) bool {
+	return epoch == s.Progress.Epoch && round == s.Progress.Round
+}
 
 // participant returns an active participant by index, or nil.
 func (s *State) participant(index uint32) *Participant {

@@ -25,8 +25,8 @@ func Rank(contenders []Contender) (ranking []uint32, tie bool) {
 		return cmp.Compare(a.Participant, b.Participant)
 	})
 	ranking = make([]uint32, len(sorted))
-	for i, d := range sorted {
-		ranking[i] = d.Participant
+	for i, c := range sorted {
+		ranking[i] = c.Participant
 	}
 	return ranking, len(sorted) > 1 && sorted[0].Output == sorted[1].Output
 }
@@ -35,9 +35,9 @@ func Rank(contenders []Contender) (ranking []uint32, tie bool) {
 // zeros for the output if there is none.
 func NextSeed(seed []byte, contenders []Contender) []byte {
 	var largest Output
-	for _, d := range contenders {
-		if bytes.Compare(d.Output[:], largest[:]) > 0 {
-			largest = d.Output
+	for _, c := range contenders {
+		if bytes.Compare(c.Output[:], largest[:]) > 0 {
+			largest = c.Output
 		}
 	}
 	h := sha256.New()

@@ -30,7 +30,7 @@ type Output [OutputSize]byte
 // Input returns the VRF input of a round: alpha of RFC 9381. It names the chain and the round, so
 // that no proof serves elsewhere.
 func Input(chainID string, epoch, round uint64, seed []byte) []byte {
-	alpha := prefixed("spdl/draw/v2", chainID)
+	alpha := Prefix("spdl/draw/v2", chainID)
 	alpha = binary.BigEndian.AppendUint64(alpha, epoch)
 	alpha = binary.BigEndian.AppendUint64(alpha, round)
 	return append(alpha, seed...)
@@ -39,10 +39,13 @@ func Input(chainID string, epoch, round uint64, seed []byte) []byte {
 // PossessionInput returns the VRF input by which a newly registered VRF key proves its possession:
 // it holds the chain and the participant's signing key.
 func PossessionInput(chainID string, signingKey []byte) []byte {
-	return append(prefixed("spdl/vrf-key/v1", chainID), signingKey...)
+	return append(Prefix("spdl/vrf-key/v1", chainID), signingKey...)
 }
 
-func prefixed(domain, chainID string) []byte {
+// Prefix returns what every signed or proven input but a transaction's begins with, so that it serves
+// for one purpose and on one chain: the domain, a zero byte, the length of the chain's id in 4 bytes
+// big endian, and the id.
+func Prefix(domain, chainID string) []byte {
 	b := append([]byte(domain), 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(chainID)))
 	return append(b, chainID...)
