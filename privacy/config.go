@@ -86,6 +86,3 @@ func want(ok bool, format string, args ...any) error {
 	}
 	return fmt.Errorf("%w: "+format, append([]any{ErrConfig}, args...)...)
 }
-
-// Private reports whether the mechanism gives differential privacy at all.
-func (c Config) Private() bool { return c.Kind == Gaussian }

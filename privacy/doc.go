@@ -34,8 +34,7 @@
 // the momentum across restarts.
 //
 // Noise and batches come from a [Source]: [NewSecureSource] in production. They never come from a
-// seed that anybody else knows; [NewTestSource] is for test chains, see [Source.Permit]
-// and [Mechanism.Private].
+// seed that anybody else knows; [NewTestSource] is for test chains, see [Source.Permit].
 //
 // The kinds "prototype" and "none" exist to reproduce published figures. They give no differential
 // privacy.

@@ -175,11 +175,3 @@ func TestDiscreteErrors(t *testing.T) {
 type normalOnly struct{}
 
 func (normalOnly) Normal([]float64) {}
-
-func TestMechanismPrivate(t *testing.T) {
-	assert.True(t, mechanism(t, preset, fine, 1, privacy.NewSecureSource()).Private())
-	assert.True(t, mechanism(t, exact(), fine, 1, privacy.NewSecureSource()).Private())
-	assert.True(t, mechanism(t, preset, fine, 1, normalOnly{}).Private(), "as far as one can tell")
-	assert.False(t, mechanism(t, preset, fine, 1, privacy.NewTestSource(1)).Private())
-	assert.False(t, mechanism(t, none, fine, 1, privacy.NewSecureSource()).Private())
-}

@@ -70,13 +70,6 @@ func New(c Config, grid gradients.Grid, dim int, src NormalSource) (*Mechanism, 
 	return m, nil
 }
 
-// Private reports whether what the mechanism releases is private: the config is, and the source is
-// no test source.
-func (m *Mechanism) Private() bool {
-	s, ok := m.src.(interface{ Deterministic() bool })
-	return m.config.Private() && (!ok || !s.Deterministic())
-}
-
 // Release noises the sum of a batch's per-example gradients, which it leaves unchanged, and returns
 // the vector to submit: momentum over sum/B plus noise, rounded to the grid. For a gaussian
 // mechanism the sum must be clipped: one example adds Clip to it at most. An empty batch, a sum of

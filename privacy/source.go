@@ -51,16 +51,13 @@ func NewTestSource(seed uint64) *Source {
 	return &Source{stream: rand.NewChaCha8(key)}
 }
 
-// Deterministic reports whether this is a test source. Code that shows an epsilon must ask.
-func (s *Source) Deterministic() bool { return !s.secure }
-
 // ErrTestSource means that a test source was to be used on a chain that is no test chain.
 var ErrTestSource = errors.New("privacy: noise from a known seed is for test chains only")
 
 // Permit returns ErrTestSource for a test source on a chain whose genesis does not say that it is a
 // test chain. Ask before the first use of a source that may come from a setting.
 func (s *Source) Permit(testChain bool) error {
-	if s.Deterministic() && !testChain {
+	if !s.secure && !testChain {
 		return ErrTestSource
 	}
 	return nil

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// composed is the mu of T rounds at q = 1: two unit Gaussians mu apart are as hard to tell from
+// composed returns the mu of T rounds at q = 1: two unit Gaussians mu apart are as hard to tell from
 // each other as all the rounds, mu² = Σ T/z². For equal rounds that is a single release with noise
 // z/sqrt(T).
 func composed(steps []Step) (mu float64, err error) {

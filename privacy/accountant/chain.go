@@ -25,7 +25,7 @@ const slack = 1e-8
 // unaffordable stands for a divergence that no ledger can hold.
 const unaffordable = 1 << 62
 
-// ChainCosts are the Rényi divergences of one round of a mechanism at ChainOrders, in 1e-9 nats,
+// ChainCosts returns the Rényi divergences of one round of a mechanism at ChainOrders, in 1e-9 nats,
 // rounded up.
 func ChainCosts(m Mechanism) ([]uint64, error) {
 	if err := m.Validate(); err != nil {
@@ -43,7 +43,7 @@ func ChainCosts(m Mechanism) ([]uint64, error) {
 	return costs, nil
 }
 
-// ChainBudget is how much divergence epsilon at delta allows at each of ChainOrders, in 1e-9 nats,
+// ChainBudget returns how much divergence epsilon at delta allows at each of ChainOrders, in 1e-9 nats,
 // rounded down.
 func ChainBudget(epsilon, delta float64) ([]uint64, error) {
 	if err := checkEpsilon(epsilon); err != nil {
@@ -61,7 +61,7 @@ func ChainBudget(epsilon, delta float64) ([]uint64, error) {
 	return budget, nil
 }
 
-// ChainEpsilon is the epsilon at delta of a chain's ledger: of what is spent at ChainOrders, in
+// ChainEpsilon returns the epsilon at delta of a chain's ledger: of what is spent at ChainOrders, in
 // 1e-9 nats. Of nothing it is 0.
 func ChainEpsilon(spent []uint64, delta float64) (float64, error) {
 	if err := checkDelta(delta); err != nil {

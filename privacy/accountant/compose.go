@@ -123,7 +123,7 @@ func (c composition) window(lambda float64) (low, high int) {
 	return int(math.Floor(min(bottom, mean))), int(math.Ceil(max(top, mean)))
 }
 
-// tilted is mass[i]*exp(t*(low+i)), normalised.
+// tilted returns mass[i]*exp(t*(low+i)), normalised.
 func (d losses) tilted(t float64) []float64 {
 	logMGF := d.logMGF(t)
 	x := make([]float64, len(d.mass))

@@ -47,8 +47,8 @@
 // functions of exp, log and erfc may differ in the last bit between machines: nothing here belongs
 // on a consensus path. Agree on the integers that [ChainCosts] and [ChainBudget] return.
 //
-// [Lemma1] and [Prototype] are the formulas of the SPDL paper and of its authors' prototype. What
-// they call epsilon is not: a [Calibration] carries the claim and the RDP epsilon together.
+// [Lemma1] is the formula of the SPDL paper. What it calls epsilon is not: a [Calibration] has the
+// claim and the RDP epsilon together.
 //
 // # Sources
 //

@@ -10,7 +10,7 @@ const (
 	alternatingTerms = 22
 )
 
-// logMomentFractional is logMoment at an order that is not an integer (section 3.3). With w =
+// logMomentFractional returns logMoment at an order that is not an integer (section 3.3). With w =
 // q/(1-q) * N(1, z²)/N(0, z²), the odds of having been drawn,
 //
 //	A = (1-q)^alpha E_Q[(1+w)^alpha]
@@ -90,7 +90,7 @@ func (s oddsMoments) right(p float64) float64 {
 // log returns log E_Q[w^p].
 func (s oddsMoments) log(p float64) float64 { return p*s.logOdds + p*(p-1)/(2*s.variance) }
 
-// alternating is a_0 - a_1 + a_2 - ..., term giving one after the other (algorithm 1 of Cohen,
+// alternating returns a_0 - a_1 + a_2 - ..., term giving one after the other (algorithm 1 of Cohen,
 // Rodriguez Villegas and Zagier).
 func alternating(term func() float64) float64 {
 	const n = alternatingTerms

@@ -20,7 +20,7 @@ func logMoment(m Mechanism, alpha float64) float64 {
 	}
 }
 
-// logMomentInteger is logMoment at an integer order, by the binomial expansion (section 3.3):
+// logMomentInteger returns logMoment at an integer order, by the binomial expansion (section 3.3):
 //
 //	A(alpha) = Σ_k binomial(alpha, k) (1-q)^(alpha-k) q^k exp((k²-k)/2z²)
 //

@@ -18,7 +18,7 @@ func (m Mechanism) loss(x float64) float64 {
 	}
 }
 
-// outcome is the inverse of loss, -Inf for losses that no outcome has.
+// outcome returns the outcome of a loss, -Inf for losses that no outcome has.
 func (m Mechanism) outcome(loss float64) float64 {
 	q, variance := m.SamplingRate, m.NoiseMultiplier*m.NoiseMultiplier
 	if q == 1 {
@@ -136,7 +136,7 @@ func discretize(m Mechanism, step, tail float64) (remove, add losses) {
 	return remove.sealed(), add.sealed()
 }
 
-// sealed is d with all fields filled in. Masses so small that their inverses overflow are given
+// sealed returns d with all fields filled in. Masses so small that their inverses overflow are given
 // infinite losses.
 func (d losses) sealed() losses {
 	d.logMass = make([]float64, len(d.mass))

@@ -21,7 +21,7 @@ const (
 	maxCells = 1 << 18
 )
 
-// pldEpsilon is Epsilon by privacy loss distributions: the worse of the two directions, and never
+// pldEpsilon returns Epsilon by privacy loss distributions: the worse of the two directions, and never
 // above RDP.
 func pldEpsilon(merged []Step, delta float64) (float64, error) {
 	if err := pldCheck(merged); err != nil || len(merged) == 0 {
@@ -37,7 +37,7 @@ func pldEpsilon(merged []Step, delta float64) (float64, error) {
 	return min(epsilon, rdp), nil
 }
 
-// pldDelta is Delta by privacy loss distributions.
+// pldDelta returns Delta by privacy loss distributions.
 func pldDelta(merged []Step, epsilon float64) (float64, error) {
 	if err := pldCheck(merged); err != nil || len(merged) == 0 {
 		return 0, err

@@ -1,6 +1,6 @@
 package accountant
 
-// rdpEpsilon is the least epsilon over all orders, and the order.
+// rdpEpsilon returns the least epsilon over all orders, and the order.
 func rdpEpsilon(merged []Step, delta float64) (epsilon, alpha float64) {
 	if len(merged) == 0 { // nothing has been released, which is (0, 0)-private
 		return 0, orders[len(orders)-1]
@@ -9,7 +9,7 @@ func rdpEpsilon(merged []Step, delta float64) (epsilon, alpha float64) {
 	return max(epsilon, 0), orders[at]
 }
 
-// rdpDelta is the least delta over all orders, and the order.
+// rdpDelta returns the least delta over all orders, and the order.
 func rdpDelta(merged []Step, epsilon float64) (delta, alpha float64) {
 	if len(merged) == 0 {
 		return 0, orders[len(orders)-1]

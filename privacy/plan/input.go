@@ -109,7 +109,7 @@ func (in Input) rule() (rules.Rule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	err = aggregates(rule, in.Participants, in.Byzantine)
+	err = rule.Feasible(in.Participants, in.Byzantine, in.Participants-in.Byzantine)
 	return rule, want(err == nil, "rule %s cannot aggregate N-f gradients of N = %d participants with f = %d: %w",
 		in.Rule, in.Participants, in.Byzantine, err)
 }
@@ -120,15 +120,4 @@ func want(ok bool, format string, args ...any) error {
 		return nil
 	}
 	return fmt.Errorf("%w: "+format, append([]any{ErrInput}, args...)...)
-}
-
-// aggregates tries the rule on the fewest gradients that may close a round, as genesis validation
-// does.
-func aggregates(rule rules.Rule, n, f int) error {
-	trial := make([]gradients.Vector, n-f)
-	for i := range trial {
-		trial[i] = gradients.NewVector(gradients.Int8, 1)
-	}
-	_, err := rule.Aggregate(rules.Input{N: n, F: f, Vectors: trial})
-	return err
 }

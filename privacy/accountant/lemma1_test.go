@@ -51,27 +51,6 @@ func TestLemma1ClaimsTheSameForLess(t *testing.T) {
 	assert.Greater(t, a.Epsilon, 10*b.Epsilon)
 }
 
-// The prototype's "epsilon 0.02" is in the tens of millions, and divided by 20 it is 400 times
-// that.
-func TestPrototype(t *testing.T) {
-	p := Prototype{GradientNorm: 1, Sensitivity: 0.3, Rounds: 100, Epsilon: 0.02}
-	c, err := p.Calibrate(1)
-	require.NoError(t, err)
-	assert.InEpsilon(t, 1e-6*math.Sqrt(2*math.Log(1.25/1e-5))/0.02, c.Sigma, 1e-14)
-	assert.InEpsilon(t, 100/(2*c.NoiseMultiplier*c.NoiseMultiplier), c.Epsilon, 0.01, "hardly more than the mean loss")
-	assert.True(t, c.Epsilon > 5e7 && c.Epsilon < 1e8, "epsilon %v", c.Epsilon)
-	p.Epsilon *= 20
-	worse, err := p.Calibrate(1)
-	require.NoError(t, err)
-	assert.InEpsilon(t, 400*c.Epsilon, worse.Epsilon, 0.01)
-}
-
-func TestCalibrationSaysBoth(t *testing.T) {
-	c, err := Lemma1{Sensitivity: 1, LearningRate: 0.01, Rounds: 100, Epsilon: 4, Delta: 1e-6}.Calibrate(1)
-	require.NoError(t, err)
-	assert.Equal(t, "lemma1: sigma 1.325 called (4, 1e-06)-private; by RDP epsilon is 66.52 at delta 1e-06 (noise multiplier 1.325, sampling rate 1, 100 rounds)", c.String())
-}
-
 func TestBadCalibrations(t *testing.T) {
 	good := Lemma1{Sensitivity: 1, LearningRate: 0.01, Rounds: 100, Epsilon: 1, Delta: 1e-6}
 	for says, spoil := range map[string]func(*Lemma1){
@@ -92,13 +71,4 @@ func TestBadCalibrations(t *testing.T) {
 	}
 	_, err := good.Calibrate(0)
 	assert.ErrorContains(t, err, "sampling rate 0")
-	for says, p := range map[string]Prototype{
-		"gradient norm 0":    {Sensitivity: 1, Rounds: 1, Epsilon: 1},
-		"sensitivity NaN":    {GradientNorm: 1, Sensitivity: math.NaN(), Rounds: 1, Epsilon: 1},
-		"noise multiplier 4": {GradientNorm: 1, Sensitivity: 1, Rounds: 1, Epsilon: 10},
-	} {
-		_, err := p.Calibrate(1)
-		require.ErrorIs(t, err, ErrParameter, says)
-		assert.ErrorContains(t, err, says)
-	}
 }
