@@ -3,6 +3,7 @@ package node
 import (
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cometbft/cometbft/mempool"
@@ -307,32 +308,34 @@ func TestGossipAgain(t *testing.T) {
 // TestGossipAsks: what is announced is asked for once, of the first; what is here, was here or was
 // refused at this height is not. A peer that announces and withholds is passed over.
 func TestGossipAsks(t *testing.T) {
-	b := gossiping(t, 3)
-	bad, good, late := b.peers[0], b.peers[1], b.peers[2]
-	x, y := gradient(1), gradient(2)
-	b.tells(bad, Gossip{Have: x.Hash[:]})
-	b.tells(good, Gossip{Have: x.Hash[:]})
-	_, _, want, _, _ := bad.sent()
-	require.Equal(t, []hash{x.Hash}, want)
-	require.Empty(t, good.messages())
-	require.Eventually(t, func() bool { _, _, want, _, _ := good.sent(); return len(want) == 1 }, 10*time.Second, time.Millisecond)
-	b.sends(good, x.Raw)
-	require.NotNil(t, b.held.Held(x.Hash))
-	b.held.set(func() { b.held.txs = nil }) // its round is closed
-	b.tells(late, Gossip{Have: x.Hash[:]})
-	b.held.set(func() { b.held.refuses = true })
-	b.sends(good, y.Raw)
-	b.tells(late, Gossip{Have: y.Hash[:]})
-	require.Empty(t, late.messages())
-	b.held.set(func() { b.held.state.Height++ })
-	b.tells(bad, Gossip{Have: y.Hash[:]})
-	b.tells(bad, Gossip{Lack: y.Hash[:]})
-	b.tells(late, Gossip{Have: y.Hash[:]})
-	_, _, want, _, _ = late.sent()
-	require.Equal(t, []hash{y.Hash}, want, "a refused one may be admitted at the next height")
-	b.tells(late, Gossip{Sending: y.Hash[:], Have: make([]byte, 32*maxHashes)})
-	require.Empty(t, b.stopped, "no race and no withholding breaks the protocol")
-	require.Equal(t, map[string]int64{"new": int64(len(x.Raw)), "refused": int64(len(y.Raw)), "announcement": b.Received()["announcement"]}, b.Received())
+	synctest.Test(t, func(t *testing.T) {
+		b := gossiping(t, 3)
+		bad, good, late := b.peers[0], b.peers[1], b.peers[2]
+		x, y := gradient(1), gradient(2)
+		b.tells(bad, Gossip{Have: x.Hash[:]})
+		b.tells(good, Gossip{Have: x.Hash[:]})
+		_, _, want, _, _ := bad.sent()
+		require.Equal(t, []hash{x.Hash}, want)
+		require.Empty(t, good.messages())
+		require.Eventually(t, func() bool { _, _, want, _, _ := good.sent(); return len(want) == 1 }, 10*time.Second, time.Millisecond)
+		b.sends(good, x.Raw)
+		require.NotNil(t, b.held.Held(x.Hash))
+		b.held.set(func() { b.held.txs = nil }) // its round is closed
+		b.tells(late, Gossip{Have: x.Hash[:]})
+		b.held.set(func() { b.held.refuses = true })
+		b.sends(good, y.Raw)
+		b.tells(late, Gossip{Have: y.Hash[:]})
+		require.Empty(t, late.messages())
+		b.held.set(func() { b.held.state.Height++ })
+		b.tells(bad, Gossip{Have: y.Hash[:]})
+		b.tells(bad, Gossip{Lack: y.Hash[:]})
+		b.tells(late, Gossip{Have: y.Hash[:]})
+		_, _, want, _, _ = late.sent()
+		require.Equal(t, []hash{y.Hash}, want, "a refused one may be admitted at the next height")
+		b.tells(late, Gossip{Sending: y.Hash[:], Have: make([]byte, 32*maxHashes)})
+		require.Empty(t, b.stopped, "no race and no withholding breaks the protocol")
+		require.Equal(t, map[string]int64{"new": int64(len(x.Raw)), "refused": int64(len(y.Raw)), "announcement": b.Received()["announcement"]}, b.Received())
+	})
 }
 
 // TestGossipForgetsAPeer: nothing is wanted of a peer that goes, not even where it goes while its

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cometbft/cometbft/consensus"
@@ -121,23 +122,25 @@ func partNumber(i uint32) *cmtcons.BlockPart {
 // they may get it from there; after relayPause it is sent to who lacks it still, and not yet to who
 // has voted, nor to who has gone on.
 func TestPartsAreLeftToWhoSendsThem(t *testing.T) {
-	r := relayingTo(t, 4)
-	source, lacks, votes, beyond := r.peers[0], r.peers[1], r.peers[2], r.peers[3]
-	lacks.fails = 1
-	start := time.Now()
-	r.came(source.ID(), partNumber(1))
-	for _, peer := range r.peers[1:] {
-		r.offers(peer, partNumber(1))
-		require.Empty(t, peer.got())
-	}
-	r.says(votes, &consensus.NewRoundStepMessage{Height: proposed, Step: cstypes.RoundStepPrevote})
-	r.says(beyond, &consensus.NewRoundStepMessage{Height: proposed + 1, Step: cstypes.RoundStepNewHeight})
-	require.Eventually(t, func() bool { return len(lacks.got()) == 1 }, 10*time.Second, time.Millisecond, "also where a sending fails")
-	require.GreaterOrEqual(t, lacks.times[0].Sub(start), relayPause)
-	time.Sleep(relayPause)
-	require.Empty(t, votes.got())
-	require.Empty(t, beyond.got())
-	require.Len(t, lacks.got(), 1)
+	synctest.Test(t, func(t *testing.T) {
+		r := relayingTo(t, 4)
+		source, lacks, votes, beyond := r.peers[0], r.peers[1], r.peers[2], r.peers[3]
+		lacks.fails = 1
+		start := time.Now()
+		r.came(source.ID(), partNumber(1))
+		for _, peer := range r.peers[1:] {
+			r.offers(peer, partNumber(1))
+			require.Empty(t, peer.got())
+		}
+		r.says(votes, &consensus.NewRoundStepMessage{Height: proposed, Step: cstypes.RoundStepPrevote})
+		r.says(beyond, &consensus.NewRoundStepMessage{Height: proposed + 1, Step: cstypes.RoundStepNewHeight})
+		require.Eventually(t, func() bool { return len(lacks.got()) == 1 }, 10*time.Second, time.Millisecond, "also where a sending fails")
+		require.GreaterOrEqual(t, lacks.times[0].Sub(start), relayPause)
+		time.Sleep(relayPause)
+		require.Empty(t, votes.got())
+		require.Empty(t, beyond.got())
+		require.Len(t, lacks.got(), 1)
+	})
 }
 
 // TestPartsThatGoAtOnce: those of an own proposal, whoever echoes them; those of blocks that the net has
@@ -201,42 +204,46 @@ func TestPartsThatNobodyElseSends(t *testing.T) {
 // TestWhoMissesPartsWaitsForNobody: a peer that says which parts it has is sent the others at once, also
 // those that waited, and none that it has.
 func TestWhoMissesPartsWaitsForNobody(t *testing.T) {
-	r := relayingTo(t, 2)
-	source, peer := r.peers[0], r.peers[1]
-	for i := range uint32(2) {
-		r.came(source.ID(), partNumber(i))
-		r.offers(peer, partNumber(i))
-	}
-	require.Empty(t, peer.got())
-	peer.Get(followerKey).(*follower).hurry(&cmtcons.NewValidBlock{
-		Height: proposed, BlockParts: &bits.BitArray{Bits: 2, Elems: []uint64{1}},
+	synctest.Test(t, func(t *testing.T) {
+		r := relayingTo(t, 2)
+		source, peer := r.peers[0], r.peers[1]
+		for i := range uint32(2) {
+			r.came(source.ID(), partNumber(i))
+			r.offers(peer, partNumber(i))
+		}
+		require.Empty(t, peer.got())
+		peer.Get(followerKey).(*follower).hurry(&cmtcons.NewValidBlock{
+			Height: proposed, BlockParts: &bits.BitArray{Bits: 2, Elems: []uint64{1}},
+		})
+		r.offers(peer, partNumber(1)) // CometBFT takes the peer's word for what it has
+		require.Equal(t, []uint32{1}, peer.got())
+		time.Sleep(2 * relayPause)
+		require.NotContains(t, peer.got(), uint32(0))
 	})
-	r.offers(peer, partNumber(1)) // CometBFT takes the peer's word for what it has
-	require.Equal(t, []uint32{1}, peer.got())
-	time.Sleep(2 * relayPause)
-	require.NotContains(t, peer.got(), uint32(0))
 }
 
 // TestNoPartIsLost: CometBFT never again sends a part that it holds for sent to a peer at the same height
 // and round. Whoever gave a block up gets its parts all the same, since it may have to commit it, and so
 // does who says that it lacks one just when CometBFT notes it as sent, or says it of another round.
 func TestNoPartIsLost(t *testing.T) {
-	r := relayingTo(t, 4)
-	source, commits, lacks, other := r.peers[0], r.peers[1], r.peers[2], r.peers[3]
-	r.came(source.ID(), partNumber(1))
-	for _, peer := range r.peers[1:] {
-		r.offers(peer, partNumber(1))
-	}
-	r.says(commits, &consensus.NewRoundStepMessage{Height: proposed, Step: cstypes.RoundStepCommit})
-	lacks.Get(followerKey).(*follower).hurry(&cmtcons.NewValidBlock{
-		Height: proposed, BlockParts: &bits.BitArray{Bits: 2, Elems: []uint64{1}},
+	synctest.Test(t, func(t *testing.T) {
+		r := relayingTo(t, 4)
+		source, commits, lacks, other := r.peers[0], r.peers[1], r.peers[2], r.peers[3]
+		r.came(source.ID(), partNumber(1))
+		for _, peer := range r.peers[1:] {
+			r.offers(peer, partNumber(1))
+		}
+		r.says(commits, &consensus.NewRoundStepMessage{Height: proposed, Step: cstypes.RoundStepCommit})
+		lacks.Get(followerKey).(*follower).hurry(&cmtcons.NewValidBlock{
+			Height: proposed, BlockParts: &bits.BitArray{Bits: 2, Elems: []uint64{1}},
+		})
+		other.Get(followerKey).(*follower).hurry(&cmtcons.NewValidBlock{
+			Height: proposed, Round: 1, BlockParts: &bits.BitArray{Bits: 2, Elems: []uint64{3}},
+		})
+		for _, peer := range r.peers[1:] {
+			require.Eventually(t, func() bool { return len(peer.got()) == 1 }, 10*time.Second, time.Millisecond)
+		}
 	})
-	other.Get(followerKey).(*follower).hurry(&cmtcons.NewValidBlock{
-		Height: proposed, Round: 1, BlockParts: &bits.BitArray{Bits: 2, Elems: []uint64{3}},
-	})
-	for _, peer := range r.peers[1:] {
-		require.Eventually(t, func() bool { return len(peer.got()) == 1 }, 10*time.Second, time.Millisecond)
-	}
 }
 
 // TestMadeUpPartsAreForgotten: parts of other heights do not displace those of the block, the parts and

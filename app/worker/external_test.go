@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -85,13 +86,11 @@ func TestExternalToTheEnd(t *testing.T) {
 
 // TestExternalFailure: nothing is signed, journalled or spent for a trainer that gives nothing.
 func TestExternalFailure(t *testing.T) {
-	f := &fakeTrainer{fail: func(int) error { return errors.New("no finite number") }}
+	var calls atomic.Int64
+	f := &fakeTrainer{fail: func(int) error { calls.Add(1); return errors.New("no finite number") }}
 	c := externalChain(6)
 	conf := externalConfig(t, f)
-	ctx, cancel := context.WithTimeout(within(t), 100*time.Millisecond)
-	defer cancel()
-	require.ErrorIs(t, worker.Run(ctx, c, conf), context.DeadlineExceeded)
-	require.Greater(t, f.calls, 1)
+	runUntil(t, c, conf, func() bool { return calls.Load() > 3 })
 	require.Empty(t, c.submitted)
 	journal, err := worker.OpenJournal(conf.Journal, apptest.ChainID, apptest.Genesis(1, apptest.Params(1)).Participants[0].Id)
 	require.NoError(t, err)
@@ -99,17 +98,24 @@ func TestExternalFailure(t *testing.T) {
 	require.NoError(t, worker.Run(within(t), c, externalConfig(t, &fakeTrainer{})), "the next trainer does it")
 }
 
-// hiccup is a chain that is away at the first wait for the end of a round.
+// hiccup is a chain that may be away at the first wait for the end of a round. It says when it has told
+// of an end.
 type hiccup struct {
 	*chain
-	had atomic.Bool
+	away atomic.Bool
+	once sync.Once
+	told chan struct{}
 }
 
 func (h *hiccup) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
-	if last != nil && !h.had.Swap(true) {
+	if last != nil && h.away.Swap(false) {
 		return nil, errors.New("connection refused")
 	}
-	return h.chain.Await(ctx, pub, last)
+	task, err := h.chain.Await(ctx, pub, last)
+	if last != nil && err == nil {
+		h.once.Do(func() { close(h.told) })
+	}
+	return task, err
 }
 
 // TestLateTrainer: a gradient whose round closed while it was computed is not signed, though the chain was
@@ -117,6 +123,8 @@ func (h *hiccup) Await(ctx context.Context, pub []byte, last *worker.Task) (*wor
 func TestLateTrainer(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		c := externalChain(2)
+		of := &hiccup{chain: c, told: make(chan struct{})}
+		of.away.Store(away)
 		f := &fakeTrainer{}
 		f.fail = func(n int) error {
 			if n == 1 { // another closes the round meanwhile
@@ -133,13 +141,9 @@ func TestLateTrainer(t *testing.T) {
 					}}, nil
 				}
 				require.ErrorIs(t, worker.Run(ctx, c, other), context.Canceled)
-				time.Sleep(50 * time.Millisecond)
+				<-of.told
 			}
 			return nil
-		}
-		var of worker.Chain = c
-		if away {
-			of = &hiccup{chain: c}
 		}
 		require.NoError(t, worker.Run(within(t), of, externalConfig(t, f)))
 		require.Len(t, c.gradients()[0], 1, "the other's alone")

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,6 +19,7 @@ type liar struct {
 	*chain
 	change func(*worker.Task) // of every task; nil changes nothing
 	drafts []*tx.Aggregate
+	spoken atomic.Bool // it has no more drafts, and the worker has dealt with them
 }
 
 func (l *liar) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
@@ -37,6 +38,7 @@ func (l *liar) Await(ctx context.Context, pub []byte, last *worker.Task) (*worke
 
 func (l *liar) Lead(ctx context.Context, _ uint32) (*tx.Aggregate, error) {
 	if len(l.drafts) == 0 {
+		l.spoken.Store(true)
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
@@ -61,24 +63,13 @@ func TestPolicyRefusesAnEpoch(t *testing.T) {
 		}}
 		conf := config(t)
 		conf.Follow = follow
-		said := make(chan string, 100)
-		conf.Log = func(message string, _ ...any) {
-			select {
-			case said <- message:
-			default:
-			}
-		}
 		conf.Policy = func(task worker.Task) (params.Privacy, error) {
 			return params.Privacy{}, fmt.Errorf("%w: mechanism %q", worker.ErrPolicy, task.Params.Privacy.Mechanism)
 		}
-		ctx, cancel := context.WithTimeout(within(t), 100*time.Millisecond)
-		defer cancel()
-		err := worker.Run(ctx, l, conf)
 		if follow {
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			require.Contains(t, <-said, "less privacy than this home demands")
+			runUntilSaid(t, l, conf, "less privacy than this home demands")
 		} else {
-			require.ErrorIs(t, err, worker.ErrPolicy)
+			require.ErrorIs(t, worker.Run(within(t), l, conf), worker.ErrPolicy)
 		}
 		require.Empty(t, l.submitted)
 	}
@@ -102,9 +93,7 @@ func TestOwnBudgetBoundsGradients(t *testing.T) {
 		return own, nil
 	}
 	for range 3 {
-		ctx, cancel := context.WithTimeout(within(t), 300*time.Millisecond)
-		defer cancel()
-		_ = worker.Run(ctx, l, conf)
+		require.NoError(t, worker.Run(within(t), l, conf), "it ends when its budget is spent")
 	}
 	require.Greater(t, round, uint64(4))
 	require.Len(t, l.gradients(), 4, "44 pays for 4 gradients of 10")
@@ -123,9 +112,8 @@ func TestOneAggregateAView(t *testing.T) {
 	}}
 	conf := config(t)
 	for range 2 { // the second time from the journal
-		ctx, cancel := context.WithTimeout(within(t), 200*time.Millisecond)
-		defer cancel()
-		_ = worker.Run(ctx, l, conf)
+		runUntil(t, l, conf, l.spoken.Load)
+		l.spoken.Store(false)
 		l.drafts = []*tx.Aggregate{draft(1, 0, 5), draft(0, 0, 5)}
 	}
 	signed := map[string]map[[32]byte]bool{}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,6 +140,36 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
+// runUntil runs a worker until something holds, and ends it.
+func runUntil(t *testing.T, c worker.Chain, conf worker.Config, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(within(t))
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- worker.Run(ctx, c, conf) }()
+	require.Eventually(t, holds, time.Minute, time.Millisecond)
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+}
+
+// runUntilSaid runs a worker until it says something, and for a moment more.
+func runUntilSaid(t *testing.T, c worker.Chain, conf worker.Config, something string) {
+	t.Helper()
+	var said atomic.Bool
+	conf.Log = func(message string, _ ...any) {
+		if strings.Contains(message, something) {
+			said.Store(true)
+		}
+	}
+	runUntil(t, c, conf, func() bool {
+		holds := said.Load()
+		if holds {
+			time.Sleep(50 * time.Millisecond)
+		}
+		return holds
+	})
+}
+
 // gradients returns the distinct gradients submitted, by round.
 func (c *chain) gradients() map[uint64]map[[32]byte]bool {
 	c.mu.Lock()
@@ -208,7 +239,8 @@ func TestOneGradientARound(t *testing.T) {
 	}
 	conf := config(t)
 	for try := 0; !c.state.Finished(); try++ {
-		ctx, cancel := context.WithTimeout(within(t), 20*time.Millisecond)
+		// Longer each time, so that one is long enough on any machine.
+		ctx, cancel := context.WithTimeout(within(t), time.Duration(5+try)*time.Millisecond)
 		conf.Source = privacy.NewTestSource(uint64(try)) // other noise, were it drawn again
 		err := worker.Run(ctx, c, conf)
 		cancel()
@@ -329,14 +361,6 @@ func TestLostJournal(t *testing.T) {
 func TestLostJournalConvictsNobody(t *testing.T) {
 	c := newChain(9)
 	conf := config(t)
-	run := func(until func() bool) {
-		ctx, cancel := context.WithCancel(within(t))
-		done := make(chan error, 1)
-		go func() { done <- worker.Run(ctx, c, conf) }()
-		require.Eventually(t, until, time.Minute, time.Millisecond)
-		cancel()
-		require.ErrorIs(t, <-done, context.Canceled)
-	}
 	signed := func() (n int, round uint64) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -354,18 +378,13 @@ func TestLostJournalConvictsNobody(t *testing.T) {
 		}
 		return nil
 	}
-	run(func() bool { n, round := signed(); return round == 3 && n > 0 })
+	runUntil(t, c, conf, func() bool { n, round := signed(); return round == 3 && n > 0 })
 	require.NoError(t, os.Remove(conf.Journal)) // the host is restored without its data
 	before, _ := signed()
 	conf.Source = privacy.NewTestSource(2) // as the operating system's would be
-	said := make(chan string, 1000)
-	conf.Log = func(message string, _ ...any) { said <- message }
-	ctx, cancel := context.WithTimeout(within(t), 100*time.Millisecond)
-	defer cancel()
-	require.ErrorIs(t, worker.Run(ctx, c, conf), context.DeadlineExceeded)
+	runUntilSaid(t, c, conf, "sits the open round out")
 	after, _ := signed()
 	require.Equal(t, before, after)
-	require.Contains(t, <-said, "sits the open round out")
 	require.NoFileExists(t, conf.Journal)
 
 	c.mu.Lock()
@@ -392,16 +411,10 @@ func TestLostJournalBeforeTheFirstGradientCounts(t *testing.T) {
 	c := newChain(3)
 	c.hold = true // the round stays open
 	conf := config(t)
-	brief := func() {
-		ctx, cancel := context.WithTimeout(within(t), 100*time.Millisecond)
-		defer cancel()
-		require.ErrorIs(t, worker.Run(ctx, c, conf), context.DeadlineExceeded)
-	}
-	brief()
-	require.Len(t, c.gradients()[0], 1)
+	runUntil(t, c, conf, func() bool { return len(c.gradients()[0]) == 1 })
 	require.NoError(t, os.Remove(conf.Journal)) // the host is restored without its data
 	conf.Source = privacy.NewTestSource(2)      // as the operating system's would be
-	brief()
+	runUntilSaid(t, c, conf, "sits the open round out")
 	require.Len(t, c.gradients()[0], 1, "gradients signed for round 0")
 }
 
@@ -419,13 +432,13 @@ func TestOldJournalConvictsNobody(t *testing.T) {
 			}
 			return nil
 		}
-		ctx, cancel := context.WithCancel(within(t))
-		done := make(chan error, 1)
-		go func() { done <- worker.Run(ctx, c, conf) }()
-		require.Eventually(t, func() bool { return len(c.gradients()[round]) > 0 }, time.Minute, time.Millisecond)
-		time.Sleep(100 * time.Millisecond) // and whatever else it would sign
-		cancel()
-		require.ErrorIs(t, <-done, context.Canceled)
+		runUntil(t, c, conf, func() bool {
+			signed := len(c.gradients()[round]) > 0
+			if signed {
+				time.Sleep(50 * time.Millisecond) // for whatever else it would sign
+			}
+			return signed
+		})
 		require.Equal(t, round, c.state.Progress.Round)
 	}
 	until(2)
