@@ -27,10 +27,11 @@ func TestBeside(t *testing.T) {
 	require.NoError(t, err)
 	c, a, err := node.Load(n.Nodes[0].Home)
 	require.NoError(t, err)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	// The port of a net that does not run: an outgoing connection could take one of the system's choice
+	// before the explorer does.
+	spare, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Validators: 1})
 	require.NoError(t, err)
-	require.NoError(t, free.Close())
-	a.Explorer = node.ExplorerConfig{Enabled: true, Laddr: "tcp://" + free.Addr().String(), Eval: true}
+	a.Explorer = node.ExplorerConfig{Enabled: true, Laddr: spare.Nodes[0].RPC, Eval: true}
 	hooks := node.Hooks{Beside: Beside}
 	r, err := node.Start(c, a, log.NewNopLogger(), hooks)
 	require.NoError(t, err)
