@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,11 +26,12 @@ func hostile(t *testing.T, mode ...string) (*Trainer, *heard) {
 // TestSecondAnswer: what a trainer writes behind its answer is not the answer to the next question,
 // which is about another batch at other parameters.
 func TestSecondAnswer(t *testing.T) {
-	p, _ := hostile(t, "twice")
+	marker := filepath.Join(t.TempDir(), "marker")
+	p, _ := hostile(t, "twice", marker)
 	sum := make([]float64, 6)
 	require.NoError(t, p.ClippedSum(t.Context(), sum, at, []int{1}))
 	require.InDelta(t, 1, sum[0], 1e-9)
-	time.Sleep(100 * time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(marker); return err == nil }, time.Minute, time.Millisecond)
 	err := p.ClippedSum(t.Context(), sum, at, []int{0})
 	require.ErrorIs(t, err, ErrTrainer)
 	require.ErrorContains(t, err, "nothing asked for")
@@ -38,6 +40,7 @@ func TestSecondAnswer(t *testing.T) {
 // TestPipesHeldOpen: a trainer that has ended is not waited for, though a process that it started holds
 // its standard input and output.
 func TestPipesHeldOpen(t *testing.T) {
+	t.Parallel()
 	p, _ := hostile(t, "grandchild")
 	begin := time.Now()
 	require.ErrorContains(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}), "it ended by itself (exit status 7)")
@@ -47,10 +50,11 @@ func TestPipesHeldOpen(t *testing.T) {
 // TestStartAndAnswerHaveATimeEach: after a failure a trainer gets the time of an answer to start, as it got
 // at first, and not what its first answer leaves of it.
 func TestStartAndAnswerHaveATimeEach(t *testing.T) {
+	t.Parallel()
 	p, _ := hostile(t, "slow-start", filepath.Join(t.TempDir(), "marker"))
 	require.ErrorContains(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}), "it ended by itself")
 	time.Sleep(5 * time.Millisecond)
-	p.config.Timeout = 3500 * time.Millisecond // 2 s to start, 2 s to answer
+	p.config.Timeout = 3900 * time.Millisecond // 2 s to start, 2 s to answer
 	require.NoError(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}))
 }
 

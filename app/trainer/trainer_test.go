@@ -178,6 +178,7 @@ func TestOtherDataAfterARestart(t *testing.T) {
 // TestLateAnswers: a trainer that is late is ended, one that is deaf to SIGTERM too, and it starts again
 // after a pause alone, which grows.
 func TestLateAnswers(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"slow", "deaf"} {
 		p := start(t, params.ClippingRows, mode)
 		child := p.child
@@ -244,7 +245,7 @@ func TestInspect(t *testing.T) {
 		{"length", "rows", "a batch is answered in time", "want whole rows of 24 bytes"},
 		{"sum-length", "sum", "a batch is answered in time", "at most 48"},
 		{"nan", "rows", "a batch is answered in time", "no finite number"},
-		{"slow", "rows", "a batch is answered in time", "no answer in time"},
+		{"slow-once", "rows", "a batch is answered in time", "no answer in time"},
 		{"crash", "rows", "a batch is answered in time", "ended by itself"},
 		{"leak", "rows", "it starts and answers HELLO", "print to its standard output"},
 		{"indices", "rows", "examples differ in their gradients", "does not look at the indices"},
@@ -255,9 +256,9 @@ func TestInspect(t *testing.T) {
 	} {
 		t.Run(c.mode+"/"+c.clipping, func(t *testing.T) {
 			t.Parallel()
-			conf, _ := study(t, c.mode)
-			if c.mode == "slow" {
-				conf.Timeout = time.Second
+			conf, _ := study(t, c.mode, filepath.Join(t.TempDir(), "marker"))
+			if c.mode == "slow-once" {
+				conf.Timeout = 5 * time.Second // python3 has to start within it, beside the others
 			}
 			report, err := Inspect(t.Context(), conf, linear(c.clipping), 1, 20, 1)
 			require.NoError(t, err)

@@ -55,5 +55,6 @@ while True:
         tell(b"R", answer)
         if MODE == "twice" and n:
             tell(b"R", answer)
+            open(sys.argv[2], "w").close()
     elif kind == b"B":
         sys.exit(0)

@@ -41,6 +41,9 @@ class Study:
         self.calls += 1
         if MODE == "slow":
             time.sleep(60)
+        if MODE == "slow-once" and indices and not os.path.exists(sys.argv[2]):
+            open(sys.argv[2], "w").close()
+            time.sleep(60)
         if MODE == "deaf":
             import signal
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
