@@ -50,24 +50,26 @@ func (f *follower) Send(m p2p.Envelope) bool {
 	return true
 }
 
-// park keeps a part back, or reports that it is to be sent.
+// park keeps a part back, or reports that it is to be sent. Who votes has the block, or has given it up:
+// a part that others are to send is left to them for votedPause at least, also by a node that has the
+// block later than the peer.
 func (f *follower) park(m p2p.Envelope, part *cmtcons.BlockPart) bool {
 	due := f.relay.due(f.ID(), part)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if time.Until(due) <= 0 || f.eager == part.Height || !f.lacks(part) {
+	there, voted := f.at(part)
+	if due.IsZero() || !there || f.eager == part.Height {
 		return false
 	}
-	f.queue = append(f.queue, parked{message: m, part: part, due: due.Add(rand.N(relayPause / 2))})
+	p := parked{message: m, part: part, due: due.Add(rand.N(relayPause / 2)), voted: voted}
+	if now := time.Now(); voted {
+		p.due = now.Add(votedPause)
+	} else if !due.After(now) {
+		return false
+	}
+	f.queue = append(f.queue, p)
 	f.arm()
 	return true
-}
-
-// lacks reports whether the peer is at the part's height and round and has not voted there: who votes
-// has the block, or has given it up.
-func (f *follower) lacks(p *cmtcons.BlockPart) bool {
-	there, voted := f.at(p)
-	return there && !voted
 }
 
 // at returns whether the peer is at the part's height and round, and whether it has voted there.
