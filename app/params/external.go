@@ -1,7 +1,6 @@
 package params
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"strings"
 
@@ -28,7 +27,6 @@ const (
 	maxTensorRank = 8
 	maxConfig     = 1 << 14
 	maxModel      = 1 << 15 // encoded: a block has room for a StartEpoch beside a round
-	trainerHash   = 2 * sha256.Size
 )
 
 // Len returns the number of a tensor's parameters, or more than gradients.MaxDim
@@ -71,8 +69,8 @@ func (m Model) ValidateExternal() error {
 		return fmt.Errorf("model has %d tensors, want 1 to %d", len(m.Tensors), maxTensors)
 	case m.Clipping != ClippingRows && m.Clipping != ClippingSum:
 		return fmt.Errorf("model.clipping is %.64q, want %q or %q", m.Clipping, ClippingRows, ClippingSum)
-	case m.Trainer != "" && (len(m.Trainer) != trainerHash || strings.Trim(m.Trainer, "0123456789abcdef") != ""):
-		return fmt.Errorf("model.trainer is %.70q, want %d hexadecimal digits or none", m.Trainer, trainerHash)
+	case m.Trainer != "" && !isHash(m.Trainer):
+		return fmt.Errorf("model.trainer is %.70q, want %d hexadecimal digits or none", m.Trainer, hashDigits)
 	}
 	names := make(map[string]bool, len(m.Tensors))
 	for i, t := range m.Tensors {

@@ -1,10 +1,8 @@
 package params
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/spdl/spdl/gradients"
 )
@@ -22,9 +20,6 @@ const (
 	FeaturesStrokes = "strokes" // package mnist/features
 	StrokesInputs   = 160
 )
-
-// featuresHash is the length of the hash of a feature map.
-const featuresHash = 2 * sha256.Size
 
 // Dim returns the number of parameters, d: the weights of each layer row-major by
 // output, then its biases unless NoBias leaves them out; of an external model those of
@@ -87,8 +82,8 @@ func (m Model) validateFeatures() error {
 		return nil
 	case name != FeaturesStrokes:
 		return fmt.Errorf("model.features.name is %.64q, want %q, or none for pixels", name, FeaturesStrokes)
-	case len(hash) != featuresHash || strings.Trim(hash, "0123456789abcdef") != "":
-		return fmt.Errorf("model.features.hash is %.70q, want %d hexadecimal digits", hash, featuresHash)
+	case !isHash(hash):
+		return fmt.Errorf("model.features.hash is %.70q, want %d hexadecimal digits", hash, hashDigits)
 	case m.Inputs != StrokesInputs:
 		return fmt.Errorf("model.inputs is %d with features %q, want %d", m.Inputs, name, StrokesInputs)
 	case m.Pool != 1 || m.PixelMean != 0 || m.PixelScale != math.MaxUint8:

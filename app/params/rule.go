@@ -12,6 +12,10 @@ import (
 // gradient units, as a share of the clip norm.
 const maxShift = 0.05
 
+// F returns the number of Byzantine participants that the rule withstands among n: Byzantine, or less
+// where so few are left that N >= 3f+1 would not hold.
+func (r Rule) F(n int) int { return max(0, min(int(r.Byzantine), (n-1)/3)) }
+
 // Validate refuses a rule that n participants cannot use.
 func (r Rule) Validate(n int) error {
 	rule, err := rules.Lookup(r.Name)

@@ -2,14 +2,14 @@ package params
 
 import "fmt"
 
-// Bytes of a block and a transaction beside the gradients' payloads.
+// Bounds on the bytes of a block and its transactions beside the gradients' payloads (app/SPEC.md).
 const (
-	envelopeBytes     = 512
-	perValidator      = 3400 // of the worst-case commit
-	includedBytes     = 48   // an aggregate's entry
-	otherBytes        = 1 << 16
+	envelopeBytes     = 512     // what a gradient or an aggregate takes beside its payload: signature, proof, header
+	includedBytes     = 48      // an aggregate's entry: a hash and an index
+	commitBytes       = 3400    // of a worst-case commit, for each validator
+	operationBytes    = 1 << 16 // of the operations behind a round
 	leastBlockBytes   = 1 << 20
-	blockBytesPercent = 130
+	blockBytesPercent = 130       // of the round's transactions
 	maxBlockBytes     = 104857600 // CometBFT's bound
 )
 
@@ -46,7 +46,7 @@ func (p Params) RoundBytes(n int) int64 {
 // its transactions, a worst-case commit, the most evidence, and room for other
 // transactions.
 func (p Params) BlockBytes(n int) int64 {
-	return max(leastBlockBytes, p.RoundBytes(n)*blockBytesPercent/100+int64(n)*perValidator+EvidenceBytes+otherBytes)
+	return max(leastBlockBytes, p.RoundBytes(n)*blockBytesPercent/100+int64(n)*commitBytes+EvidenceBytes+operationBytes)
 }
 
 // CheckBlock refuses parameters whose rounds fit into no block.

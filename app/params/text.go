@@ -1,6 +1,10 @@
 package params
 
-import "fmt"
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+)
 
 // CheckText keeps out what breaks a terminal or a table, and what two releases of Go may judge
 // differently: names on the chain are printable ASCII, U+0020 to U+007E, because Unicode's tables
@@ -16,4 +20,12 @@ func CheckText(name, text string, limit int) error {
 		}
 	}
 	return nil
+}
+
+// hashDigits is the length of a SHA-256 in hexadecimal digits.
+const hashDigits = 2 * sha256.Size
+
+// isHash reports whether text is a SHA-256 in lower-case hexadecimal digits.
+func isHash(text string) bool {
+	return len(text) == hashDigits && strings.Trim(text, "0123456789abcdef") == ""
 }

@@ -26,7 +26,7 @@ func Shift(a *tx.Aggregate, p params.Params, n int, beyond int64) error {
 	if p.Rule.Zeros {
 		included = n
 	}
-	den := rule.Denominator(n, max(0, min(int(p.Rule.Byzantine), (n-1)/3)), included)
+	den := rule.Denominator(n, p.Rule.F(n), included)
 	width := p.Grid.Lattice().Width
 	f, err := gradients.DecodeFraction(width, p.Model.Dim(), den, a.Delta)
 	if err != nil {

@@ -171,7 +171,7 @@ func derive(b Bundle) (Card, error) {
 	}
 	c := Card{
 		Version: Version, ChainID: header.ChainID, Epoch: r.Epoch, Round: r.Round, Rounds: p.Training.Rounds, Closed: r.Height,
-		Preset: p.Preset, Rule: r.Rule, Participants: n, Byzantine: max(0, min(int(p.Rule.Byzantine), (n-1)/3)),
+		Preset: p.Preset, Rule: r.Rule, Participants: n, Byzantine: p.Rule.F(n),
 		Included: len(r.Contributions), Model: p.Model, ModelHash: hex.EncodeToString(r.ModelHash), Mechanism: p.Privacy.Mechanism,
 		Height: header.Height, AppHash: hex.EncodeToString(hash), Proof: b, TestChain: app.KnownNoise(running, ended),
 		Lemma1Epsilon: p.Privacy.Lemma1Epsilon,
