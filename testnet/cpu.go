@@ -28,7 +28,7 @@ func (p *Processes) CPU() (nodes []time.Duration, workers time.Duration) {
 // spending takes what rounds cost in CPU time, from the first that a run closes on: the start of the nodes
 // is none of them.
 type spending struct {
-	of      func() ([]time.Duration, time.Duration) // nil where it is not known
+	used    func() ([]time.Duration, time.Duration) // CPU time so far, nil where it is not known
 	rounds  int
 	nodes   []time.Duration
 	workers time.Duration
@@ -36,11 +36,11 @@ type spending struct {
 
 // closed counts a round.
 func (s *spending) closed() {
-	if s.of == nil {
+	if s.used == nil {
 		return
 	}
 	if s.nodes == nil {
-		s.nodes, s.workers = s.of()
+		s.nodes, s.workers = s.used()
 		return
 	}
 	s.rounds++
@@ -52,7 +52,7 @@ func (s *spending) each() (nodes []float64, workers float64) {
 	if s.rounds == 0 {
 		return nil, 0
 	}
-	now, all := s.of()
+	now, all := s.used()
 	for i, used := range now {
 		nodes = append(nodes, (used-s.nodes[i]).Seconds()/float64(s.rounds))
 	}

@@ -38,11 +38,14 @@ type follower struct {
 	poll    time.Duration
 }
 
+// pollEvery is the pause between two questions: short beside a localnet's round.
+const pollEvery = 20 * time.Millisecond
+
 // Follow delivers every closed round from 0 to the last in order, through all
 // epochs that there are by then. It asks the first node, and the next one while
 // that does not answer. The evaluator may be nil: then no accuracy is measured.
 func Follow(ctx context.Context, n *Net, e Evaluator, each func(Round) error) error {
-	f := &follower{poll: 20 * time.Millisecond}
+	f := &follower{poll: pollEvery}
 	for _, x := range n.Nodes {
 		c, err := client.New(x.RPC)
 		if err != nil {
@@ -117,7 +120,8 @@ func (f *follower) next(ctx context.Context, epoch, t uint64) (uint64, uint64, b
 // errNotClosed means that a round has no record yet.
 var errNotClosed = errors.New("round is not closed")
 
-// retry asks until there is an answer: the node may be down, or not have it yet.
+// retry asks until there is an answer: the node may be down, or not have it yet. It returns
+// errNotClosed where the node has found nothing.
 func retry[T any](ctx context.Context, f *follower, ask func(*client.Client) (T, error)) (T, error) {
 	for {
 		r, err := ask(f.clients[f.at])
@@ -134,10 +138,8 @@ func retry[T any](ctx context.Context, f *follower, ask func(*client.Client) (T,
 		case !errors.As(err, &refusal) || refusal.Code != abci.CodeInternal:
 			return r, err
 		}
-		select {
-		case <-ctx.Done():
-			return r, ctx.Err()
-		case <-time.After(f.poll):
+		if err := pause(ctx, f.poll); err != nil {
+			return r, err
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (n *Net) add(i, rpc, p2p int) error {
 	c.Moniker = nodeName(i)
 	c.RPC.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", rpc)
 	c.P2P.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", p2p)
-	c.P2P.MaxNumInboundPeers = 2 * MaxValidators
+	c.P2P.MaxNumInboundPeers = 2 * maxValidators
 	c.RPC.PprofListenAddress = ""
 	if m.Memory {
 		c.DBBackend = "memdb"
@@ -175,9 +175,8 @@ func (n *Net) finish() error {
 	return nil
 }
 
-// peers are node i's persistent peers: its neighbours on a ring, half on
-// either side, so that the graph is connected and of equal degrees. Address
-// says where node i dials another.
+// peers returns node i's persistent peers: its neighbours on a ring, half on either side, so that the
+// graph is connected and of equal degrees. Address returns where node i dials another.
 func (n *Net) peers(i int, address func(from, to int) string) []string {
 	var out []string
 	total := len(n.Nodes)
@@ -194,7 +193,7 @@ func (n *Net) peers(i int, address func(from, to int) string) []string {
 	return out
 }
 
-// links is a switch between the nodes.
+// links makes a switch between the nodes.
 func (n *Net) links() (*link.Switch, error) {
 	nodes := make([]string, len(n.Nodes))
 	for i := range nodes {

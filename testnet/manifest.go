@@ -151,8 +151,8 @@ func (m *Manifest) fill() {
 func (m *Manifest) checkNet() error {
 	f := m.byzantine()
 	switch {
-	case m.Validators < 1 || m.Validators > MaxValidators:
-		return fmt.Errorf("%d validators, want 1 to %d on one machine", m.Validators, MaxValidators)
+	case m.Validators < 1 || m.Validators > maxValidators:
+		return fmt.Errorf("%d validators, want 1 to %d on one machine", m.Validators, maxValidators)
 	case m.Workers < 0 || m.participants() > gradients.MaxParticipants:
 		return fmt.Errorf("%d workers beside %d validators, want 0 to %d", m.Workers, m.Validators, gradients.MaxParticipants-m.Validators)
 	case m.Workers > 0 && len(m.Trainer) > 0:
@@ -198,7 +198,7 @@ func (m *Manifest) checkFaults() error {
 // Attack is a node whose participant misbehaves.
 type Attack struct {
 	Node int `mapstructure:"node"`
-	// Kind is one of attack.Kinds.
+	// Kind is one of the behaviours of package attack.
 	Kind string `mapstructure:"kind"`
 }
 
@@ -223,8 +223,8 @@ func (m *Manifest) attack(i int) string {
 // maxStepDelay bounds how slow a localnet's steps are.
 const maxStepDelay = time.Hour
 
-// MaxValidators bounds a localnet.
-const MaxValidators = 100
+// maxValidators bounds a localnet.
+const maxValidators = 100
 
 // UseTrainer sets the trainer by a command line, which starts in the working directory.
 func (m *Manifest) UseTrainer(line string) (err error) {

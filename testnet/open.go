@@ -36,7 +36,7 @@ func Misbehaviour(home string) (kind string, err error) {
 	return "", fmt.Errorf("no attack of %s is by %s", filepath.Join(filepath.Dir(home), manifestFile), filepath.Base(home))
 }
 
-// nodeName is node i's folder and moniker.
+// nodeName returns node i's folder and moniker.
 func nodeName(i int) string { return fmt.Sprintf("node%d", i) }
 
 // Open reads a localnet that Init made, with its homes as they are now, to

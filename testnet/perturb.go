@@ -76,14 +76,20 @@ type Perturbation struct {
 	Wrong string `mapstructure:"wrong"`
 }
 
-// rule is what happens to the links meanwhile.
+// rule returns what happens to the links meanwhile.
 func (x Perturbation) rule() link.Rule {
 	if x.Action == Disconnect {
 		return link.Rule{Cut: true}
 	}
+	return x.slow()
+}
+
+// slow returns how links become slow or lossy.
+func (x Perturbation) slow() link.Rule {
 	return link.Rule{Delay: x.Delay, Jitter: x.Jitter, Loss: x.Loss, Rate: x.Rate}
 }
 
+// validate refuses a perturbation that makes no sense in a net of so many nodes.
 func (x Perturbation) validate(nodes int) error {
 	if x.Node < 0 || x.Node >= nodes {
 		return fmt.Errorf("perturbation of node %d, want 0 to %d", x.Node, nodes-1)
@@ -101,8 +107,9 @@ func (x Perturbation) validate(nodes int) error {
 	return x.validateLinks(nodes)
 }
 
+// validateLinks checks the fields that Disconnect and Slow alone have.
 func (x Perturbation) validateLinks(nodes int) error {
-	r := link.Rule{Delay: x.Delay, Jitter: x.Jitter, Loss: x.Loss, Rate: x.Rate}
+	r := x.slow()
 	switch {
 	case !actions[x.Action].links && (len(x.Peers) > 0 || x.Way != ""):
 		return fmt.Errorf("perturbation %q of node %d has peers %v and way %q: only %q and %q have them", x.Action, x.Node, x.Peers, x.Way, Disconnect, Slow)
@@ -169,6 +176,7 @@ func (p *Processes) away(ctx context.Context, x Perturbation, end func(int) erro
 	return p.Start(x.Node)
 }
 
+// paused stops a node with SIGSTOP for a time.
 func (p *Processes) paused(ctx context.Context, x Perturbation) error {
 	if err := p.Signal(x.Node, syscall.SIGSTOP); err != nil {
 		return err
@@ -217,6 +225,7 @@ func (p *Processes) starved(ctx context.Context, x Perturbation) error {
 	})
 }
 
+// pause waits. It returns the error of a context that ends before.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -222,7 +222,7 @@ func (p *Processes) Signal(i int, s syscall.Signal) error {
 	return c.cmd.Process.Signal(s)
 }
 
-// Kill is kill -9 on node i.
+// Kill sends SIGKILL to node i and waits for its end.
 func (p *Processes) Kill(i int) error {
 	if err := p.Signal(i, syscall.SIGKILL); err != nil {
 		return err

@@ -53,7 +53,7 @@ type Running struct {
 
 // Begin starts the clock, and prints where the net answers and the heading.
 func (r *Reporter) Begin(x Running) error {
-	r.start, r.spending.of = time.Now(), r.CPU
+	r.start, r.spending.used = time.Now(), r.CPU
 	if r.JSON {
 		x.Type = "net"
 		return json.NewEncoder(r.Out).Encode(x)

@@ -67,7 +67,7 @@ func releaseOf(ctx context.Context, binary string) (uint64, error) {
 	var v struct {
 		App uint64 `json:"app_version"`
 	}
-	err := command(ctx, &v, binary, "version")
+	err := runJSON(ctx, &v, binary, "version")
 	return v.App, err
 }
 
@@ -88,14 +88,14 @@ func (p *Processes) plan(ctx context.Context, x Perturbation, version uint64) er
 	var proposal struct {
 		ID string `json:"proposal"`
 	}
-	if err := command(ctx, &proposal, p.binaryOf(0), p.as(0, "tx", "upgrade", fmt.Sprintf("round %d", x.Round),
+	if err := runJSON(ctx, &proposal, p.binaryOf(0), p.as(0, "tx", "upgrade", fmt.Sprintf("round %d", x.Round),
 		"--height", strconv.FormatUint(s.Height+heights, 10), "--app-version", strconv.FormatUint(version, 10))...); err != nil {
 		return err
 	}
 	for i := 1; i < 2*len(p.Net.Nodes)/3+1; i++ {
 		vote, cancel := context.WithTimeout(ctx, voteWait)
 		for err = errors.New("not tried"); err != nil && vote.Err() == nil; _ = pause(vote, 100*time.Millisecond) {
-			err = command(vote, nil, p.binaryOf(i), p.as(i, "tx", "approve", proposal.ID)...)
+			err = runJSON(vote, nil, p.binaryOf(i), p.as(i, "tx", "approve", proposal.ID)...)
 		}
 		cancel()
 		if err != nil {
@@ -120,8 +120,8 @@ func (p *Processes) awaitUpgrade(ctx context.Context, i int) error {
 	return err
 }
 
-// command runs a program to its end and decodes its JSON.
-func command(ctx context.Context, into any, binary string, args ...string) error {
+// runJSON runs a program to its end and decodes the JSON that it prints, unless into is nil.
+func runJSON(ctx context.Context, into any, binary string, args ...string) error {
 	out, err := exec.CommandContext(ctx, binary, append(args, "-o", "json")...).Output()
 	var failed *exec.ExitError
 	switch {

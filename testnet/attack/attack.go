@@ -19,6 +19,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,20 +45,15 @@ func init() {
 	}
 }
 
-// Kinds lists the behaviours.
-func Kinds() []string {
-	var kinds []string
-	for k := range behaviours {
-		kinds = append(kinds, k)
-	}
-	slices.Sort(kinds)
-	return kinds
+// kinds returns the names of the behaviours, sorted.
+func kinds() []string {
+	return slices.Sorted(maps.Keys(behaviours))
 }
 
 // Check returns an error if a name is no behaviour.
 func Check(kind string) error {
 	if behaviours[kind] == nil {
-		return fmt.Errorf("attack %q, want one of %s", kind, strings.Join(Kinds(), ", "))
+		return fmt.Errorf("attack %q, want one of %s", kind, strings.Join(kinds(), ", "))
 	}
 	return nil
 }

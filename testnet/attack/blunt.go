@@ -56,7 +56,7 @@ func (gaussian) Craft(v View) []gradients.Vector {
 	return v.each(func(int) gradients.Vector { return v.vector(v.noise(scale)) })
 }
 
-// noise is Gaussian with a standard deviation in grid steps.
+// noise returns a vector of Gaussian noise with a standard deviation in grid steps.
 func (v View) noise(std float64) []float64 {
 	x := make([]float64, v.dim())
 	for j := range x {

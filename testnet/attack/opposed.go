@@ -91,7 +91,7 @@ func (alie) Craft(v View) []gradients.Vector {
 	return v.all(affine(mean, -alieFactor(v.N, v.F), v.std(mean)))
 }
 
-// alieFactor is z_max: s = floor(n/2+1)-f honest ones are needed for a
+// alieFactor returns z_max: s = floor(n/2+1)-f honest ones are needed for a
 // majority, so z is the standard normal quantile of (n-f-s)/(n-f).
 func alieFactor(n, f int) float64 {
 	s := n/2 + 1 - f

@@ -66,10 +66,10 @@ func (r Range) Holds(v gradients.Vector) bool {
 	return norm >= r.Least && norm <= r.Greatest
 }
 
-// dim is d.
+// dim returns d, the number of coordinates.
 func (v View) dim() int { return v.Honest[0].Len() }
 
-// width is that of the grid.
+// width returns the width of the grid's coordinates.
 func (v View) width() gradients.Width { return v.Honest[0].Width() }
 
 // mean returns the honest gradients' mean, in grid steps.

@@ -37,7 +37,7 @@ var epsilon = Experiment{
 				if err != nil {
 					return nil, err
 				}
-				s.Every = o.often()
+				s.Every = o.stride()
 				cells = append(cells, Cell{Panel: panel, Series: "no noise, " + rule, Learn: &s})
 			}
 			for _, e := range []float64{0.4, 0.04} {
@@ -46,7 +46,7 @@ var epsilon = Experiment{
 					if err != nil {
 						return nil, err
 					}
-					s.Every = o.often()
+					s.Every = o.stride()
 					cells = append(cells, Cell{Panel: panel, Series: fmt.Sprintf("honest %g, %s", e, rule), Learn: &s, Rerun: n == 10 && e == 0.4 && rule == "krum"})
 				}
 			}
@@ -59,8 +59,8 @@ var epsilon = Experiment{
 	},
 }
 
-// often is the number of rounds between two points of a curve.
-func (o Options) often() uint64 {
+// stride returns the number of rounds between two points of a curve.
+func (o Options) stride() uint64 {
 	if o.Quick {
 		return 5
 	}

@@ -55,7 +55,7 @@ var features = Experiment{
 	},
 }
 
-// preset is a training of a preset as it is; one of a quick run has fewer rounds.
+// preset returns a training with a preset as it is, but with fewer rounds in a quick run.
 func (o Options) preset(name string, n int) (train.Spec, error) {
 	s, err := train.Preset(name, n)
 	if o.Quick {
@@ -88,7 +88,7 @@ func variantRows(panel string, strokes train.Spec) []Cell {
 	return cells
 }
 
-// presetGrid is the map of a panel, a row a preset, and its lines of the table.
+// presetGrid returns the map of a panel, a row a preset, and its lines of the table.
 func (r Results) presetGrid(panel string) (figure.Map, [][]string) {
 	var m figure.Map
 	var table [][]string

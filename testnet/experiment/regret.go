@@ -74,8 +74,8 @@ var regret = Experiment{
 // comparator is Theorem 2's training without Byzantine participants.
 const comparator = "random honest gradient"
 
-// rho is Theorem 2's, and NaN where the theorem does not hold: for L_1 of 1 or more. The spread is
-// d(sigma^2 + sigma_f^2).
+// rho returns the rho of Theorem 2, and NaN where the theorem does not hold: for L_1 of 1 or more.
+// The spread is d(sigma^2 + sigma_f^2).
 func rho(l1, f, spread float64) float64 {
 	if l1 >= 1 {
 		return math.NaN()

@@ -57,7 +57,7 @@ func (s Section) Details() []figure.Note {
 	return slices.DeleteFunc(slices.Clone(s.Notes), func(n figure.Note) bool { return n.Name == "title" })
 }
 
-// Page is one HTML file that loads nothing. Warnings stand out.
+// Page returns an HTML file that loads no other. Warnings stand out.
 func Page(title, about string, warnings []string, sections []Section) ([]byte, error) {
 	var out bytes.Buffer
 	err := page.Execute(&out, struct {

@@ -83,7 +83,7 @@ var resilience = Experiment{
 // are the same at the same model.
 const krumOnDefault = "default, krum"
 
-// limit is the line at 1, as long as the others.
+// limit returns the line at 1, as long as the others.
 func limit(others []figure.Line) figure.Line {
 	l := figure.Line{Name: "1, the limit", Dashed: true}
 	for _, o := range others {
@@ -189,7 +189,7 @@ func (r Results) measured(name string) figure.Line {
 	return l
 }
 
-// theoremRow is a setting's line of the table: medians over rounds and seeds unless the head says
+// theoremRow returns a setting's line of the table: medians over rounds and seeds unless the head says
 // otherwise.
 func (r Results) theoremRow() []string {
 	var all []theorem1
@@ -204,7 +204,7 @@ func (r Results) theoremRow() []string {
 		}
 		return out
 	}
-	mid := func(of func(theorem1) float64) string { return number(middle(values(of))) }
+	mid := func(of func(theorem1) float64) string { return number(medianOf(values(of))) }
 	holds, against := 0, 0
 	for _, t := range all {
 		if t.premise() > 1 {
@@ -225,7 +225,7 @@ func (r Results) theoremRow() []string {
 	}
 }
 
-// extreme is the greatest or the least of values, NaN of none.
+// extreme returns the greatest or the least of values, NaN of none.
 func extreme(v []float64, better func(a, b float64) float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()

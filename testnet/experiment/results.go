@@ -175,7 +175,7 @@ func number(x float64) string {
 	return fmt.Sprintf("%.3f", x)
 }
 
-// median is that of a column over all rounds of all seeds that have a number.
+// median returns the median of a column over all rounds of all seeds that have a number.
 func (r Results) median(column string) float64 {
 	var v []float64
 	for _, x := range r {
@@ -185,11 +185,11 @@ func (r Results) median(column string) float64 {
 			}
 		}
 	}
-	return middle(v)
+	return medianOf(v)
 }
 
-// middle is the median of values, which it sorts.
-func middle(v []float64) float64 {
+// medianOf returns the median of values, which it sorts.
+func medianOf(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
 	}

@@ -114,12 +114,13 @@ func (r Runner) plan(experiments []Experiment) (plan, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(out.alone, func(a, b job) int { return cmp.Compare(a.last(), b.last()) })
+	// What measures comes first, and what only repeats a training after it.
+	slices.SortStableFunc(out.alone, func(a, b job) int { return cmp.Compare(a.repeats(), b.repeats()) })
 	return out, nil
 }
 
-// last is 1 of what only repeats a training, and 0 of what measures.
-func (j job) last() int {
+// repeats returns 1 for a job that only repeats a training on real nodes, and 0 for one that measures.
+func (j job) repeats() int {
 	if j.cell.Real != nil {
 		return 1
 	}

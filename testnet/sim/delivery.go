@@ -15,7 +15,7 @@ type message struct {
 	wait     int // steps
 }
 
-// broadcast hands a transaction to the sender's own node and sends it to all others. It returns the
+// broadcast gives a transaction to the sender's own node and sends it to all others. It returns the
 // refusal of the sender's own node, which does not stop a Byzantine sender.
 func (n *Net) broadcast(from *Node, raw []byte) error {
 	refusal := from.receive(raw)

@@ -36,7 +36,7 @@ type Config struct {
 	Delay func(from, to int, r *rand.Rand) int
 }
 
-// Net is a simulated net. Not for concurrent use.
+// Net is a simulated net. It is not safe for concurrent use.
 type Net struct {
 	Nodes []*Node
 	// Blocks are the decided blocks; the one of height h is Blocks[h-1].
@@ -53,7 +53,7 @@ type Net struct {
 // Block is a decided block and what the first live node said of it.
 type Block struct {
 	Height   int64
-	Proposer int   // node; -1 where nobody's proposal was empty-handed
+	Proposer int   // the node that proposed it
 	Rejected []int // nodes whose proposals for this height were voted down
 	Txs      [][]byte
 	AppHash  []byte
@@ -113,12 +113,8 @@ func (n *Net) now() time.Time { return time.Unix(1_700_000_000+int64(len(n.Block
 // Step delivers messages and lets participants act until nothing moves, then decides one height. It
 // returns nil if no proposal got two thirds of the votes.
 func (n *Net) Step() (*Block, error) {
-	for _, node := range n.Nodes {
-		if node.live() {
-			if err := node.catchUp(); err != nil {
-				return nil, err
-			}
-		}
+	if err := n.catchUp(); err != nil {
+		return nil, err
 	}
 	for moved := true; moved; {
 		moved = false
@@ -139,18 +135,26 @@ func (n *Net) Step() (*Block, error) {
 		return b, err
 	}
 	n.Blocks = append(n.Blocks, *b)
-	for _, node := range n.Nodes {
-		if node.live() {
-			if err := node.catchUp(); err != nil {
-				return nil, err
-			}
-		}
+	if err := n.catchUp(); err != nil {
+		return nil, err
 	}
 	first := n.first()
 	last := &n.Blocks[len(n.Blocks)-1]
 	last.AppHash, last.Enacted = first.hashes[last.Height-1], first.events
 	n.applyValidators(first)
 	return last, n.Check()
+}
+
+// catchUp lets all live nodes execute the decided blocks that they do not have yet.
+func (n *Net) catchUp() error {
+	for _, node := range n.Nodes {
+		if node.live() {
+			if err := node.catchUp(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // first returns the first node that is neither down nor partitioned.

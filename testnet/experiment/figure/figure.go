@@ -94,7 +94,7 @@ func (f Figure) columns() int {
 	return min(perRow, len(f.Panels))
 }
 
-// size is that of the figure, in points: a map needs room for its names.
+// size returns the width and the height of the figure, in points: a map needs room for its names.
 func (f Figure) size() (w, h vg.Length) {
 	var pw, ph vg.Length
 	for _, p := range f.Panels {

@@ -73,7 +73,7 @@ func (l *legend) show(name string, thumbs ...plot.Thumbnailer) {
 	}
 }
 
-// entries are the names that were shown, and what a band means if there are bands.
+// entries returns the names that were shown, and what a band means if there are bands.
 func (l *legend) entries() []entry {
 	if !l.banded {
 		return l.shown
@@ -94,7 +94,7 @@ func (l *legend) entryWidth() vg.Length {
 
 func (l *legend) columns(w vg.Length) int { return max(1, int(w/l.entryWidth())) }
 
-// height is that of the strip at a width.
+// height returns the height of the legend's strip at a width.
 func (l *legend) height(w vg.Length) vg.Length {
 	if len(l.shown) == 0 {
 		return 0

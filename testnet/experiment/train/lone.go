@@ -18,7 +18,7 @@ func newLone(p *Participants) (training, error) {
 
 func (l *lone) open() Open { return Open{Round: l.round, Model: l.x} }
 
-// next is x - eta g of one honest g; there are no reputations and no counts.
+// next sets x to x - eta g of one honest g; there are no reputations and no counts.
 func (l *lone) next(_, _ []float64) error {
 	l.round++
 	g := l.honestly(l.x)[l.honest[l.pick.IntN(len(l.honest))]]

@@ -37,7 +37,7 @@ func (p *prototype) open() Open {
 	return Open{Round: p.round, Model: out}
 }
 
-// next is one step of the chain's optimizer; nobody has a reputation, nor is
+// next takes one step of the chain's optimizer; nobody has a reputation, nor is
 // anybody selected.
 func (p *prototype) next(_, counts []float64) error {
 	p.round++

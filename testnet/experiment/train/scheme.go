@@ -131,7 +131,7 @@ func Noiseless(s Spec) (Spec, error) {
 	return s, err
 }
 
-// fine is the step of a 16-bit grid that spans four times the clip bound.
+// fine returns the step of a 16-bit grid that spans four times the clip bound.
 func fine(p params.Privacy) float64 { return 4 * p.Clip / (1 << 15) }
 
 // MaxByzantine returns the largest number of Byzantine participants with N >= 3f+1.

@@ -61,7 +61,8 @@ func (s *shadow) look(o Open) ([]float64, error) {
 	return []float64{gradient, m.spread, noise, dot(h, m.mean)}, nil
 }
 
-// output is the rule's of the open round's vectors, in gradient units. Who is silent is left out.
+// output returns what the rule makes of the open round's vectors, in gradient units. Silent
+// participants are left out.
 func (p *Participants) output(o Open) ([]float64, error) {
 	rule, err := rules.Lookup(p.spec.Params.Rule.Name)
 	if err != nil {
