@@ -122,7 +122,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.refuse(w, r, code, text)
 }
 
-// cause is what the node said, without how it was carried.
+// cause returns what the node said, without what the transport put around it.
 func cause(err error) string {
 	var answer *rpctypes.RPCError
 	if errors.As(err, &answer) && answer.Data != "" {

@@ -85,7 +85,7 @@ type tail struct {
 	passed      passes
 }
 
-// event is the text of one event of a stream; "" where the body is no JSON.
+// event returns the text of one event of a stream; "" where the body is no JSON.
 func event(name string, body any) []byte {
 	raw, err := json.Marshal(body)
 	if err != nil {

@@ -53,7 +53,7 @@ func write(dir string) error {
 	return nil
 }
 
-// shells are the files of completions, by the names under which shells look for them.
+// shells returns the files of completions, by the names under which shells look for them.
 func shells(root *cobra.Command) map[string]func(file string) error {
 	return map[string]func(string) error{
 		"spdl.bash": func(file string) error { return root.GenBashCompletionFileV2(file, true) },

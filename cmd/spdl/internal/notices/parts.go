@@ -75,7 +75,7 @@ func find(root string) ([]part, error) {
 	return parts, nil
 }
 
-// beside are the parts that are no modules.
+// beside returns the parts that are no modules.
 func beside(root string) ([]part, error) {
 	golang, err := goList("env", "GOROOT")
 	if err != nil {

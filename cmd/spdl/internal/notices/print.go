@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// list is the table of all parts.
+// list returns the table of all parts.
 func list(parts []part) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Third parties\n\n" +
@@ -23,7 +23,7 @@ func list(parts []part) []byte {
 	return b.Bytes()
 }
 
-// texts are all licences and notices, each text once, headed by the parts that it is of.
+// texts returns all licences and notices, each text once, headed by the parts that it is of.
 func texts(parts []part) ([]byte, error) {
 	var order [][]byte
 	of := map[[32]byte][]string{}

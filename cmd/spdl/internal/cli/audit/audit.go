@@ -19,11 +19,12 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
 )
 
+// Commands returns the group of commands.
 func Commands() *cobra.Command {
 	return command.Group("audit", "Prove a chain by re-executing it", auditReplay(), auditArchive())
 }
 
-// sourceFlags say where blocks come from.
+// sourceFlags adds the flag that says where blocks come from.
 func sourceFlags(cmd *cobra.Command) {
 	cmd.Flags().String("node", "", "RPC address of a node to ask (default: the databases of --home, whose node must not run)")
 }
@@ -100,6 +101,7 @@ func runReplay(r *command.Run, o *replayOptions, args []string) (err error) {
 	return nil
 }
 
+// first returns the first argument, "" if there is none.
 func first(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -115,7 +117,7 @@ type Bar struct {
 	shown    bool
 }
 
-// NewBar returns a progress line.
+// NewBar returns a progress line that is written to w.
 func NewBar(w io.Writer) *Bar {
 	return &Bar{w: w, terminal: command.IsTerminal(w)}
 }
@@ -145,6 +147,7 @@ func (p *Bar) End() {
 	}
 }
 
+// auditText prints a report: the chain, its leaders and offences, its privacy, and the verdict.
 func auditText(w io.Writer, r *audit.Report) error {
 	fmt.Fprintf(w, "chain         %s\nheights       %d to %d, %d transactions\nrounds        %d in %d epochs, %d gradients\napp hash      %s\n",
 		command.Plain(r.ChainID), r.First, r.Last, r.Transactions, r.Rounds, r.Epochs, r.Gradients, r.AppHash)
@@ -170,19 +173,22 @@ func auditText(w io.Writer, r *audit.Report) error {
 	if err := query.PrivacyText(w, r.Spend); err != nil {
 		return err
 	}
-	d := r.Divergence
-	switch {
-	case d == nil && r.OtherVersion != nil:
-		_, err := fmt.Fprintf(w, "\nthe chain is what its blocks say, up to height %d\n", r.Last)
-		return err
-	case d == nil:
-		tip := ""
-		if !r.TipChecked {
-			tip = "; the hash after the last block is in no header yet"
-		}
-		_, err := fmt.Fprintf(w, "\nthe chain is what its blocks say, at every height%s\n", tip)
-		return err
+	if r.Divergence != nil {
+		return divergenceText(w, r.Divergence)
 	}
+	agrees := "at every height"
+	switch {
+	case r.OtherVersion != nil:
+		agrees = fmt.Sprintf("up to height %d", r.Last)
+	case !r.TipChecked:
+		agrees += "; the hash after the last block is in no header yet"
+	}
+	_, err := fmt.Fprintf(w, "\nthe chain is what its blocks say, %s\n", agrees)
+	return err
+}
+
+// divergenceText prints where the chain is not what its blocks say.
+func divergenceText(w io.Writer, d *audit.Divergence) error {
 	fmt.Fprintf(w, "\nDIVERGENCE at height %d, %s: %s\n", d.Height, d.Kind, command.Plain(d.Reason))
 	for _, b := range d.Transactions {
 		who := ""

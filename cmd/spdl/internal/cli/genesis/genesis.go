@@ -15,6 +15,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
+// Commands returns the group of commands.
 func Commands() *cobra.Command {
 	return command.Group("genesis", "Make and check genesis files", genesisEntry(), genesisNew(), command.New(&cobra.Command{
 		Use:   "validate [file]",

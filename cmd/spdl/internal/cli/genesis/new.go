@@ -107,7 +107,7 @@ type newOptions struct {
 	Out           string `mapstructure:"out"`
 }
 
-// seed is --seed, nil where it is not given.
+// seed returns --seed, nil where it is not given.
 func (o seedOptions) seed() (app.HexBytes, error) {
 	text := o.Seed
 	if text == "" {

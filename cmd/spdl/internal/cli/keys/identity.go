@@ -43,7 +43,7 @@ func (o Options) File(c *config.Config, a node.AppConfig) string {
 	return node.InHome(c, a.Worker.KeyFile)
 }
 
-// IdentityFlags are what a participant says of itself.
+// IdentityFlags adds the flags of IdentityOptions.
 func IdentityFlags(cmd *cobra.Command) {
 	cmd.Flags().String("moniker", "", "name that people read (default: moniker of config.toml)")
 	cmd.Flags().String("address", "", "where the node is reached, as id@host:port (default: of config.toml, unless it is the loopback's)")

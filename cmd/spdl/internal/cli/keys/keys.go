@@ -19,6 +19,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
+// Commands returns the group of commands.
 func Commands() *cobra.Command {
 	return command.Group("keys", "Show and make a participant's keys", keysShow(), keysNew())
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/spdl/spdl/mnist/evaluate"
 )
 
+// Commands returns the group of commands.
 func Commands() *cobra.Command {
 	return command.Group("model", "Export a trained model with its proof, and measure one", modelExport(), modelEval())
 }
@@ -55,13 +56,12 @@ node does not keep is computed again from the nearest state and the blocks.`,
 type exportOptions struct {
 	command.Node    `mapstructure:",squash"`
 	command.Timeout `mapstructure:",squash"`
+	command.Models  `mapstructure:",squash"`
 	Round           string `mapstructure:"round"`
 	Epoch           string `mapstructure:"epoch"`
 	Format          string `mapstructure:"format"`
 	Out             string `mapstructure:"out"`
 	Eval            bool   `mapstructure:"eval"`
-	Data            string `mapstructure:"data"`
-	Trainer         string `mapstructure:"trainer"`
 }
 
 func trainerFlag(cmd *cobra.Command) {
@@ -110,7 +110,7 @@ func runExport(r *command.Run, o *exportOptions, _ []string) error {
 		return err
 	}
 	if o.Eval {
-		accuracy, tested, err := measure(ctx, r, f, o.Data, o.Trainer)
+		accuracy, tested, err := measure(ctx, r, f, o.Models)
 		if err != nil {
 			return err
 		}
@@ -143,11 +143,11 @@ func runExport(r *command.Run, o *exportOptions, _ []string) error {
 
 // measure returns the accuracy of a model on the test set in a folder, or on the
 // embedded one; an external model's as its trainer measures it.
-func measure(ctx context.Context, r *command.Run, f *modelfile.File, dir, program string) (accuracy float64, tested string, err error) {
+func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (accuracy float64, tested string, err error) {
 	if f.Card.Model.Kind == params.ModelExternal {
-		return ask(ctx, r, f, dir, program)
+		return ask(ctx, r, f, o)
 	}
-	test, err := node.LoadTest(dir, f.Card.Model)
+	test, err := node.LoadTest(o.Data, f.Card.Model)
 	if err != nil {
 		return 0, "", err
 	}
@@ -156,20 +156,20 @@ func measure(ctx context.Context, r *command.Run, f *modelfile.File, dir, progra
 		return 0, "", err
 	}
 	tested = "MNIST"
-	if dir != "" {
-		tested = dir
+	if o.Data != "" {
+		tested = o.Data
 	}
 	measured, err := e.Evaluate(f.Parameters)
 	return measured.Accuracy, tested + ", " + strconv.Itoa(test.Len()) + " test examples", err
 }
 
 // ask starts a trainer and returns what it measures.
-func ask(ctx context.Context, r *command.Run, f *modelfile.File, data, program string) (accuracy float64, tested string, err error) {
-	if program == "" {
+func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (accuracy float64, tested string, err error) {
+	if o.Trainer == "" {
 		return 0, "", command.Usage(errors.New("the model is external, and its trainer measures it: name it with --trainer, as in --trainer \"python3 train.py\""))
 	}
 	t, err := trainer.Start(ctx, trainer.Config{
-		Argv: trainer.Argv(program), Share: trainer.Share{Data: data, Parts: 1},
+		Argv: trainer.Argv(o.Trainer), Share: trainer.Share{Data: o.Data, Parts: 1},
 		Log: func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) },
 	}, f.Card.Model, 0)
 	if err != nil {
@@ -180,17 +180,12 @@ func ask(ctx context.Context, r *command.Run, f *modelfile.File, data, program s
 	return e.Accuracy, fmt.Sprintf("%d test examples of the trainer", e.Examples), err
 }
 
-type evalOptions struct {
-	Data    string `mapstructure:"data"`
-	Trainer string `mapstructure:"trainer"`
-}
-
 func modelEval() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "eval FILE",
 		Short: "Measure an exported model's accuracy on a test set",
 		Args:  cobra.ExactArgs(1),
-	}, func(r *command.Run, o *evalOptions, args []string) error {
+	}, func(r *command.Run, o *command.Models, args []string) error {
 		f, _, err := Read(args[0])
 		if err != nil {
 			return err
@@ -198,7 +193,7 @@ func modelEval() *cobra.Command {
 		if err := f.Check(); err != nil {
 			return fmt.Errorf("%s: %w", args[0], err)
 		}
-		accuracy, tested, err := measure(r.Context, r, f, o.Data, o.Trainer)
+		accuracy, tested, err := measure(r.Context, r, f, *o)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
+// ShowNodeID returns the command, which has CometBFT's name.
 func ShowNodeID() *cobra.Command {
 	return command.New(&cobra.Command{Use: "show-node-id", Short: "Print the node's p2p id"}, func(r *command.Run, _ *struct{}, _ []string) error {
 		c, _, err := r.LoadHome()
@@ -30,6 +31,7 @@ func ShowNodeID() *cobra.Command {
 	})
 }
 
+// ShowValidator returns the command, which has CometBFT's name.
 func ShowValidator() *cobra.Command {
 	return command.New(&cobra.Command{Use: "show-validator", Short: "Print the validator's public key"}, func(r *command.Run, _ *struct{}, _ []string) error {
 		c, _, err := r.LoadHome()
@@ -52,6 +54,7 @@ func ShowValidator() *cobra.Command {
 	})
 }
 
+// Version returns the command that prints the versions of the program and its parts.
 func Version() *cobra.Command {
 	return command.New(&cobra.Command{Use: "version", Short: "Print the versions of spdl, its state machine and CometBFT"}, func(r *command.Run, _ *struct{}, _ []string) error {
 		v := struct {
@@ -66,7 +69,7 @@ func Version() *cobra.Command {
 	})
 }
 
-// cometVersion is the CometBFT that was linked. Its own constant says 0.39.0 in
+// cometVersion returns the version of CometBFT that was linked. CometBFT's own constant says 0.39.0 in
 // v0.40.0.
 func cometVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -64,7 +64,7 @@ func ruleReports(n, f int) (all []RuleReport, err error) {
 		if err != nil {
 			return nil, err
 		}
-		x := RuleReport{Name: name, Usable: r.Denominator(n, f, n-f) > 0, Cost: r.Cost(), Source: r.Source()}
+		x := RuleReport{Name: name, Usable: r.Feasible(n, f, n-f) == nil, Cost: r.Cost(), Source: r.Source()}
 		if why := r.Condition(n, f); why != nil {
 			x.Why = strings.ReplaceAll(why.Error(), "rules: ", "") // buckets wrap it twice
 		}

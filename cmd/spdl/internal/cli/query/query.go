@@ -55,7 +55,7 @@ func (q question) answer(r *command.Run, o command.Node, args []string) error {
 	return r.Show(value, text)
 }
 
-// NodeStatus is CometBFT's status of the node.
+// NodeStatus returns the command that asks CometBFT for the status of a node.
 func NodeStatus() *cobra.Command {
 	return question{use: "status", short: "CometBFT's status of a node: identity, sync, validator",
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {

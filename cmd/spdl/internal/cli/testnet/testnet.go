@@ -167,8 +167,8 @@ func testnetInitCommand() *cobra.Command {
 	return cmd
 }
 
-// testnetNodeCommand is `start` for a node of a localnet that misbehaves as the
-// net's manifest says; the launcher calls it.
+// testnetNodeCommand returns the command `testnet node`, which is `start` for a node that misbehaves as
+// its net's manifest says. `testnet start` runs it.
 func testnetNodeCommand() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:    "node",
