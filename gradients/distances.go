@@ -34,7 +34,7 @@ func DistancesOf(n int, at func(i, j int) int64) *Distances {
 	return d
 }
 
-// Len is n, the number of vectors.
+// Len returns n, the number of vectors.
 func (d *Distances) Len() int { return d.n }
 
 // At returns the squared distance of vectors i and j. It panics if either is out of range.

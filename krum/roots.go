@@ -28,7 +28,7 @@ func fixedRoot(x uint64) uint64 {
 	}
 }
 
-// wideRoot is fixedRoot for any x that is not negative.
+// wideRoot returns fixedRoot for any x that is not negative.
 func wideRoot(x *big.Int) *big.Int {
 	root := new(big.Int).Lsh(x, 2*rootBits)
 	return root.Sqrt(root)

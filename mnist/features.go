@@ -13,7 +13,7 @@ type Features struct {
 	Inputs int       // length of one row
 }
 
-// Inputs is the length of one row of [Set.Features]: rows*cols/pool².
+// Inputs returns the length of one row of [Set.Features]: rows*cols/pool².
 // It fails with ErrFeatures unless pool is at least 1 and divides both sides.
 func Inputs(rows, cols, pool int) (int, error) {
 	if pool < 1 || rows < 1 || cols < 1 || rows%pool != 0 || cols%pool != 0 {

@@ -72,8 +72,8 @@ func (s *Source) discreteGaussian(g *DiscreteGaussian) int64 {
 	}
 }
 
-// exponent is (y - sigma²/t)²/(2*sigma²) in units of 1/(2*num*den*t²): the square of y*t*den - num.
-// It is not ok if y*t*den takes more than 64 bits.
+// exponent returns (y - sigma²/t)²/(2*sigma²) in units of 1/(2*num*den*t²), which is the square of
+// y*t*den - num. It is not ok if y*t*den takes more than 64 bits.
 func (g *DiscreteGaussian) exponent(y uint64) (square wide, ok bool) {
 	over, x := bits.Mul64(y, g.t*g.den)
 	if x < g.num {

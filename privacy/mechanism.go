@@ -143,7 +143,7 @@ func (m *Mechanism) meanStd(signal float64) float64 {
 	return m.std
 }
 
-// submittedStd is [SubmittedStd] with the little that rounding to the lattice of discrete noise
+// submittedStd returns [SubmittedStd] with the little that rounding to the lattice of discrete noise
 // adds.
 func (m *Mechanism) submittedStd(t int) float64 {
 	return m.std * math.Sqrt(VarianceFactor(m.config.Momentum, t))

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Namespace is the first part of every name.
-const Namespace = "spdl"
+// namespace is the first part of every name.
+const namespace = "spdl"
 
 // The verbs that reject.
 const (
@@ -23,9 +23,9 @@ const (
 
 // The stages of a round.
 const (
-	StageLGC = "lgc" // local gradient computation
-	StageGE  = "ge"  // gradient exchange
-	StageBC  = "bc"  // blockchain consensus
+	stageLGC = "lgc" // local gradient computation
+	stageGE  = "ge"  // gradient exchange
+	stageBC  = "bc"  // blockchain consensus
 )
 
 // Metrics are a node's. Labels are bounded: stages, verbs, result codes and the
@@ -52,14 +52,14 @@ type Metrics struct {
 func New(r prometheus.Registerer, chainID string) *Metrics {
 	m := &Metrics{chainID: chainID, known: map[uint32]bool{}}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: Namespace, Name: name, Help: help}, withChain(labels)))
+		return register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, withChain(labels)))
 	}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: Namespace, Name: name, Help: help}, withChain(labels)))
+		return register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, withChain(labels)))
 	}
 	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
 		return register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: Namespace, Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.001, 2, 17), // 1 ms to 65 s
+			Namespace: namespace, Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.001, 2, 17), // 1 ms to 65 s
 		}, withChain(labels)))
 	}
 	m.build = gauge("build_info", "1, labelled with the versions of the program, of its state machine and of CometBFT.", "version", "state_machine", "cometbft")
@@ -234,7 +234,7 @@ func (m *Metrics) RoundClosed(passedOver, included int, lgc, ge, bc float64) {
 	for _, s := range []struct {
 		name string
 		ms   float64
-	}{{StageLGC, lgc}, {StageGE, ge}, {StageBC, bc}} {
+	}{{stageLGC, lgc}, {stageGE, ge}, {stageBC, bc}} {
 		if s.ms > 0 {
 			m.stage.WithLabelValues(m.chainID, s.name).Observe(s.ms / 1000)
 		}

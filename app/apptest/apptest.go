@@ -18,19 +18,19 @@ import (
 // ChainID is the test chains' id.
 const ChainID = "spdl-test"
 
-// Key is participant i's key. Anybody can compute it.
+// Key returns participant i's key. Anybody can compute it.
 func Key(i int) ed25519.PrivateKey {
 	seed := sha256.Sum256(fmt.Appendf(nil, "spdl test key %d", i))
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
-// VRFKey is participant i's VRF key. Anybody can compute it.
+// VRFKey returns participant i's VRF key. Anybody can compute it.
 func VRFKey(i int) ed25519.PrivateKey {
 	seed := sha256.Sum256(fmt.Appendf(nil, "spdl test VRF key %d", i))
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
-// ConsensusKey is the public key of participant i's validator.
+// ConsensusKey returns the public key of participant i's validator.
 func ConsensusKey(i int) []byte { return consensusKey(i).Public().(ed25519.PublicKey) }
 
 func consensusKey(i int) ed25519.PrivateKey {
@@ -47,7 +47,7 @@ func ProveConsensusKey(i int, pub []byte) []byte {
 	return app.ProveConsensusKey(ChainID, pub, consensusKey(i))
 }
 
-// Identity is participant i's public side.
+// Identity returns what participant i registers: its keys and names.
 func Identity(i int) app.Identity {
 	return app.Identity{
 		PubKey: Key(i).Public().(ed25519.PublicKey), VrfKey: VRFKey(i).Public().(ed25519.PublicKey),
@@ -55,8 +55,8 @@ func Identity(i int) app.Identity {
 	}
 }
 
-// Params are those of a tiny chain of n participants: a softmax of 3 inputs
-// and 2 classes (d = 8), 50 rounds. The mutations are applied in order.
+// Params returns the parameters of a tiny chain of n participants: a softmax of 3 inputs and 2
+// classes (d = 8), 50 rounds. The mutations are applied in order.
 func Params(n int, mutate ...func(*params.Params)) params.Params {
 	p := params.Params{
 		Model:      params.Model{Kind: params.ModelSoftmax, Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255},
@@ -95,7 +95,7 @@ func Budgeted(rounds uint64) func(*params.Params) {
 	}
 }
 
-// Genesis is a genesis of n participants with Key's keys.
+// Genesis returns a genesis of n participants with Key's keys.
 func Genesis(n int, p params.Params) app.Genesis {
 	seed := sha256.Sum256([]byte("spdl test genesis"))
 	g := app.Genesis{Params: p, Seed: seed[:]}
@@ -107,7 +107,7 @@ func Genesis(n int, p params.Params) app.Genesis {
 	return g
 }
 
-// State is the state before height 1.
+// State returns the state before height 1.
 func State(n int, mutate ...func(*params.Params)) *app.State {
 	s, err := app.NewState(ChainID, 1, -1, Genesis(n, Params(n, mutate...)))
 	if err != nil {
@@ -116,7 +116,7 @@ func State(n int, mutate ...func(*params.Params)) *app.State {
 	return s
 }
 
-// Vector is a grid vector of d coordinates from a seed: a common slope of
+// Vector returns a grid vector of d coordinates from a seed: a common slope of
 // the round plus noise of the seed, by the splitmix64 generator (Steele, Lea
 // and Flood 2014), in integers alone.
 func Vector(w gradients.Width, d int, round, seed uint64) gradients.Vector {
@@ -138,16 +138,16 @@ func splitmix(s *uint64) uint64 {
 	return z ^ z>>31
 }
 
-// Gradient is participant i's signed gradient for the state's open round.
+// Gradient returns participant i's signed gradient for the state's open round.
 func Gradient(s *app.State, i int) *tx.Tx {
 	v := Vector(s.Grid().Width, len(s.Model), s.Progress.Round, uint64(i))
 	return Sign(i, &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: uint32(i), Payload: v.Encode(), VrfProof: Proof(s, i)})
 }
 
-// Proof is participant i's VRF proof for the state's open round.
+// Proof returns participant i's VRF proof for the state's open round.
 func Proof(s *app.State, i int) []byte { return leader.Prove(VRFKey(i), s.VRFInput()) }
 
-// Gradients are those of the participants.
+// Gradients returns the participants' signed gradients for the state's open round.
 func Gradients(s *app.State, participants ...int) []*tx.Tx {
 	var out []*tx.Tx
 	for _, i := range participants {
@@ -174,7 +174,7 @@ func Sign(i int, body tx.Body) *tx.Tx {
 	return t
 }
 
-// Join is participant i's request for membership.
+// Join returns participant i's request for membership.
 func Join(i int) *tx.Tx {
 	who := Identity(i)
 	return Sign(i, &tx.Join{
@@ -183,7 +183,7 @@ func Join(i int) *tx.Tx {
 	})
 }
 
-// Approve is participant i's approval of what a transaction proposes.
+// Approve returns participant i's approval of what a transaction proposes.
 func Approve(i int, proposal *tx.Tx) *tx.Tx {
 	id := proposal.ID()
 	return Sign(i, &tx.Approve{Participant: uint32(i), Proposal: id[:]})

@@ -59,8 +59,8 @@ func New(name string, n int) (params.Params, error) {
 	return params.Params{}, fmt.Errorf("unknown preset %q, want one of %s", name, strings.Join(Names(), ", "))
 }
 
-// strokes is softmax regression without bias on the public feature map: docs/PRIVACY.md says why
-// that costs no privacy.
+// strokes returns the preset of softmax regression without bias on the public feature map:
+// docs/PRIVACY.md says why that map costs no privacy.
 func strokes(n, f int) params.Params {
 	p := private(n, f)
 	p.Model = params.Model{

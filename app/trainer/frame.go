@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// Protocol is the version of docs/TRAINER.md that this package speaks.
-const Protocol = 1
+// protocol is the version of docs/TRAINER.md that this package speaks.
+const protocol = 1
 
 // The types of frames. A frame is its type, the length of its body as four bytes in
 // little endian, and the body.

@@ -42,8 +42,8 @@ func decodeAnswer(body []byte) (a answer, err error) {
 		return a, fmt.Errorf("its answer to HELLO is no JSON: %w", err)
 	}
 	switch {
-	case a.Protocol != Protocol:
-		return a, fmt.Errorf("it speaks protocol %d, this program %d", a.Protocol, Protocol)
+	case a.Protocol != protocol:
+		return a, fmt.Errorf("it speaks protocol %d, this program %d", a.Protocol, protocol)
 	case a.Examples < 1 || a.Examples > math.MaxInt32:
 		return a, fmt.Errorf("it has %d examples, want 1 to %d", a.Examples, math.MaxInt32)
 	}

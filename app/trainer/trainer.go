@@ -186,7 +186,7 @@ func (t *Trainer) running(ctx context.Context) (err error) {
 		return nil
 	}
 	body, err := json.Marshal(hello{
-		Protocol: Protocol, Dimension: t.model.Dim(), Clip: t.clip, Clipping: t.model.Clipping, Tensors: t.model.Tensors,
+		Protocol: protocol, Dimension: t.model.Dim(), Clip: t.clip, Clipping: t.model.Clipping, Tensors: t.model.Tensors,
 		Config: t.model.Config, Share: t.config.Share,
 	})
 	if err != nil {

@@ -44,7 +44,7 @@ func (bulyanRule) Condition(n, f int) error {
 	return nil
 }
 
-// Denominator is beta, or what is included if that is less.
+// Denominator returns beta, or what is included if that is less.
 func (bulyanRule) Denominator(n, f, included int) int64 {
 	return int64(max(0, min(n-2*f, included)-2*f))
 }

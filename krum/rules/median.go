@@ -15,7 +15,7 @@ func (medianRule) Name() string { return "median" }
 
 func (medianRule) Condition(n, f int) error { return majority("median", n, f) }
 
-// Denominator is 1 if the number of included gradients is odd, else 2.
+// Denominator returns 1 if the number of included gradients is odd, else 2.
 func (medianRule) Denominator(_, _, included int) int64 { return int64(2 - included%2) }
 
 func (medianRule) Cost() string { return "O(n log^2 n d)" }

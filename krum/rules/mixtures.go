@@ -145,7 +145,7 @@ func transposed(rows [][]int64) [][]int64 {
 	return columns
 }
 
-// wideMixtureDistances is mixtureDistances in big integers.
+// wideMixtureDistances returns mixtureDistances in big integers.
 func (p points) wideMixtureDistances() [][]*big.Int {
 	n := len(p.members)
 	between := func(i, j int) *big.Int {

@@ -66,5 +66,5 @@ func (l layer) accumulate(sum, delta, x []float32) {
 	}
 }
 
-// squareNorm is ‖v‖², accumulated in float64.
+// squareNorm returns ‖v‖², accumulated in float64.
 func squareNorm(v []float32) float64 { return kernels.Dsdot(len(v), v, 1, v, 1) }

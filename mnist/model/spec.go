@@ -62,7 +62,7 @@ func (s Spec) dim() int64 {
 	return hidden*(inputs+bias) + classes*(hidden+bias)
 }
 
-// String is "196-10" or "196-32-10", with " without bias" behind it if there is none.
+// String returns "196-10" or "196-32-10", with " without bias" behind it if there is none.
 func (s Spec) String() string {
 	widths := fmt.Sprintf("%d-%d", s.Inputs, s.Classes)
 	if s.Hidden > 0 {

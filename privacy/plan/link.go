@@ -196,7 +196,7 @@ func (r *Round) misfits(in Input) (out []string) {
 	return out
 }
 
-// brief is a time with three digits or so.
+// brief returns seconds as a duration of about three digits.
 func brief(s float64) time.Duration {
 	d := seconds(s)
 	switch {
