@@ -28,6 +28,7 @@ func (a *Application) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) 
 	return &abcitypes.ResponseCheckTx{Code: code, Codespace: Codespace, Log: err.Error()}, nil
 }
 
+// check admits a transaction to the pool, or says why not.
 func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	p := a.pool.Load()
 	if p == nil {

@@ -1,8 +1,6 @@
 package abci
 
 import (
-	"bytes"
-	"slices"
 	"sync"
 
 	"github.com/spdl/spdl/app"
@@ -50,8 +48,7 @@ func (d *drafts) lead(v snapshot, participant uint32, made func()) (*tx.Aggregat
 
 // fill gives a draft its Delta.
 func (d *drafts) fill(s *app.State, draft *tx.Aggregate, included []*tx.Tx, made func()) error {
-	same := func(x, y tx.Included) bool { return x.Participant == y.Participant && bytes.Equal(x.Hash, y.Hash) }
-	if d.state == s && slices.EqualFunc(d.last.Included, draft.Included, same) {
+	if d.state == s && tx.SameIncluded(d.last.Included, draft.Included) {
 		draft.Delta, draft.Digest = d.last.Delta, d.last.Digest
 		return nil
 	}

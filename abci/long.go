@@ -124,7 +124,7 @@ func longKey(req *abcitypes.RequestQuery, s *app.State, name, arg string) (key, 
 	}
 	full = fmt.Sprintf("%d/%d", epoch, t)
 	key = name + "/" + full
-	if epoch > s.Progress.Epoch || epoch == s.Progress.Epoch && t >= s.Progress.Round {
+	if !s.IsClosed(epoch, t) {
 		key += fmt.Sprintf(" at %d", s.Height) // the nearest that is kept may change
 	}
 	return key, full, nil

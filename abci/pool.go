@@ -30,6 +30,7 @@ type slot struct {
 // ofRound reports whether it is a gradient's or an aggregate's.
 func (s slot) ofRound() bool { return s.Kind == tx.KindGradient || s.Kind == tx.KindAggregate }
 
+// slotOf returns the slot of a transaction.
 func slotOf(t *tx.Tx) slot {
 	if place, ok := tx.PlaceOf(t); ok {
 		return slot{Place: place}
@@ -145,6 +146,7 @@ func (p *pool) conflict(s *app.State, before, t *tx.Tx) *tx.Tx {
 	return proof
 }
 
+// vacant returns an error if a transaction finds no room in its slot.
 func (p *pool) vacant(at slot, t *tx.Tx) error {
 	if held, ok := p.slots[at]; ok {
 		if held.Hash == t.Hash {
@@ -209,8 +211,8 @@ func (p *pool) find(hash [32]byte) *tx.Tx {
 	return p.held[hash]
 }
 
-// admitCost is the work of verifying the signature and the VRF proof of a transaction, in additions
-// or so.
+// admitCost is about what the signature and the VRF proof of a transaction cost to verify, in integer
+// additions.
 const admitCost = 1 << 16
 
 // advance moves the pool to a committed state and drops what is stale: if the state has changed,
@@ -285,29 +287,10 @@ func (p *pool) drop(at slot) {
 	}
 }
 
+// notify tells all that wait for a change of the pool.
 func (p *pool) notify() {
 	close(p.changed)
 	p.changed = make(chan struct{})
-}
-
-// snapshot is a copy of the pool at one moment.
-type snapshot struct {
-	state      *app.State
-	pending    []*tx.Tx        // of the open round, in order of arrival
-	operations []*tx.Tx        // beside rounds
-	grown      time.Time       // when the last gradient came
-	changed    <-chan struct{} // closed at the next change
-}
-
-// look returns a snapshot, with the transactions of the open round and the
-// operations.
-func (p *pool) look() snapshot {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return snapshot{
-		state: p.state, grown: p.grown, changed: p.changed,
-		pending: slices.Clip(p.pending), operations: slices.Clip(p.operations),
-	}
 }
 
 // show adds what is in a slot to what look shows.
@@ -344,25 +327,4 @@ func (p *pool) size() (transactions int, bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.slots), p.bytes
-}
-
-// senders lists the participants whose gradients of the open round are pending.
-func (v snapshot) senders() []uint32 {
-	var all []uint32
-	for _, t := range v.pending {
-		if t.Gradient != nil {
-			all = append(all, t.Gradient.Participant)
-		}
-	}
-	return all
-}
-
-// holds reports whether an aggregate of the same leader and view is pending.
-func (v snapshot) holds(a *tx.Aggregate) bool {
-	for _, t := range v.pending {
-		if b := t.Aggregate; b != nil && b.Leader == a.Leader && b.View == a.View {
-			return true
-		}
-	}
-	return false
 }

@@ -121,18 +121,3 @@ func (a *Application) assemble(p *pool, v snapshot, req *abcitypes.RequestPrepar
 		v = p.look()
 	}
 }
-
-// quorate reports whether N-f gradients are at hand, whole whether all are that the round waits for.
-func (v snapshot) quorate() bool {
-	least := v.state.Active() - v.state.F()
-	return len(v.pending) >= least && len(v.senders()) >= least
-}
-
-func (v snapshot) whole() bool {
-	return len(v.pending) >= v.state.Missing(nil) && v.state.Missing(v.senders()) == 0
-}
-
-// mayCloseShort reports whether the round may close without everybody.
-func (v snapshot) mayCloseShort(height int64) bool {
-	return uint64(height) >= v.state.Progress.Opened+v.state.Params.Election.QuorumBlocks
-}

@@ -26,6 +26,7 @@ func (a *Application) ProcessProposal(_ context.Context, req *abcitypes.RequestP
 	return &abcitypes.ResponseProcessProposal{Status: abcitypes.ResponseProcessProposal_ACCEPT}, nil
 }
 
+// verdict returns why this node must not vote for a proposal, nil if it may.
 func (a *Application) verdict(s *app.State, req *abcitypes.RequestProcessProposal) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -139,6 +139,7 @@ func bounded(text string) string {
 	return text
 }
 
+// query fills in the answer to a request. A panic of the core is an error of the answer.
 func (a *Application) query(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -197,9 +198,9 @@ func (a *Application) queryRound(s *app.State, arg string) (any, error) {
 	return a.record(s, epoch, t)
 }
 
-// record loads the record of a closed round.
+// record loads the record of a closed round. It returns errNotFound where there is none.
 func (a *Application) record(s *app.State, epoch, t uint64) (r *app.Record, err error) {
-	if epoch < s.Progress.Epoch || epoch == s.Progress.Epoch && t < s.Progress.Round { // else the database seeks in vain
+	if s.IsClosed(epoch, t) { // else the database seeks in vain
 		r, err = a.store.Record(epoch, t)
 	}
 	if err == nil && r == nil {

@@ -1,8 +1,6 @@
 package app
 
 import (
-	"bytes"
-	"slices"
 	"sync"
 
 	"github.com/spdl/spdl/app/tx"
@@ -18,16 +16,15 @@ type aggregated struct {
 	last rules.Output
 }
 
-// in returns what the rule makes of the gradients that are listed, which make computes. Who asks for
-// the same at the same time waits for it. What it returns must not be changed.
-func (a *aggregated) in(included []tx.Included, make func() (rules.Output, error)) (rules.Output, error) {
+// in returns what the rule makes of the gradients that are listed, which run computes. A caller that
+// asks for the same at the same time waits for it. What it returns must not be changed.
+func (a *aggregated) in(included []tx.Included, run func() (rules.Output, error)) (rules.Output, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	same := func(x, y tx.Included) bool { return x.Participant == y.Participant && bytes.Equal(x.Hash, y.Hash) }
-	if a.of != nil && slices.EqualFunc(a.of, included, same) {
+	if a.of != nil && tx.SameIncluded(a.of, included) {
 		return a.last, nil
 	}
-	out, err := make()
+	out, err := run()
 	if err != nil {
 		return out, err
 	}

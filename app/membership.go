@@ -14,7 +14,7 @@ func (s *State) feasible(n int) error {
 		return fmt.Errorf("%w: %d participants were registered, at most %d", ErrInfeasible, registered, gradients.MaxParticipants)
 	}
 	rule := s.Params.Rule
-	rule.Byzantine = uint32(s.byzantine(n))
+	rule.Byzantine = uint32(rule.F(n))
 	if err := rule.Validate(n); err != nil {
 		return fmt.Errorf("%w: with %d participants: %w", ErrInfeasible, n, err)
 	}

@@ -101,11 +101,12 @@ func (s *State) Active() int {
 }
 
 // F returns the number of Byzantine participants that the rule withstands now.
-func (s *State) F() int { return s.byzantine(s.Active()) }
+func (s *State) F() int { return s.Params.Rule.F(s.Active()) }
 
-// byzantine returns f for n active participants: rule.byzantine, or less where so few are left that
-// N >= 3f+1 would not hold.
-func (s *State) byzantine(n int) int { return max(0, min(int(s.Params.Rule.Byzantine), (n-1)/3)) }
+// IsClosed reports whether a round of an epoch is closed, or was never opened because its epoch ended.
+func (s *State) IsClosed(epoch, round uint64) bool {
+	return earlier(epoch, round, s.Progress.Epoch, s.Progress.Round)
+}
 
 // isOpen reports whether a round of an epoch is the open one.
 func (s *State) isOpen(epoch, round uint64) bool {

@@ -1,6 +1,10 @@
 package tx
 
-import "crypto/sha256"
+import (
+	"bytes"
+	"crypto/sha256"
+	"slices"
+)
 
 // Header returns the gradient's header: the gradient with its payload by hash.
 func (g *Gradient) Header() GradientHeader {
@@ -30,6 +34,11 @@ func header(body Body, content []byte) []byte {
 		return mustMarshal(&h)
 	}
 	return content
+}
+
+// SameIncluded reports whether two lists name the same gradients, in the same order.
+func SameIncluded(a, b []Included) bool {
+	return slices.EqualFunc(a, b, func(x, y Included) bool { return x.Participant == y.Participant && bytes.Equal(x.Hash, y.Hash) })
 }
 
 // mustMarshal encodes a message of ours; without pointers or required fields
