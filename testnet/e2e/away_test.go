@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/testnet"
 )
@@ -40,8 +41,20 @@ func middle(all []time.Duration) (median, mean time.Duration) {
 	return sorted[len(sorted)/2], mean
 }
 
-// TestOneAwayOfFour: with one node of four away a round costs at most three times the round with
-// all, in the median and on average; and it is in the rounds again soon after it is back.
+// absence returns what one node of four that is away adds to the mean round, by the nodes' settings: every
+// fourth height meets its turn, which costs a tenth of timeout_propose and timeout_precommit, and one round
+// of sixteen waits for it in each of quorum_blocks heights.
+func (n *net) absence() time.Duration {
+	n.Helper()
+	c, a, err := node.Load(n.Net.Nodes[0].Home)
+	require.NoError(n, err)
+	turn := c.Consensus.TimeoutPropose/10 + c.Consensus.TimeoutPrecommit
+	return turn/4 + time.Duration(n.Net.Genesis.Params.Election.QuorumBlocks)*a.Proposal.StragglerWait/16
+}
+
+// TestOneAwayOfFour: with one node of four away the median round takes at most three times the round with
+// all, and the mean round at most twice what the settings let it take, however quick rounds are; and the
+// node is in the rounds again soon after it is back.
 func TestOneAwayOfFour(t *testing.T) {
 	const away, rounds = 3, 60
 	n := start(t, testnet.Manifest{Validators: 4})
@@ -53,19 +66,22 @@ func TestOneAwayOfFour(t *testing.T) {
 	from = n.open(0) + 8 // the first rounds find out
 	n.record(0, from+rounds)
 	without, average := middle(n.took(0, from+1, from+rounds))
-	t.Logf("median round %v with all, %v without one (%.1f times); mean %v and %v (%.1f times)",
-		median, without, float64(without)/float64(median), mean, average, float64(average)/float64(mean))
+	t.Logf("median round %v with all, %v without one (%.1f times); mean %v and %v (%.1f times), by the settings %v",
+		median, without, float64(without)/float64(median), mean, average, float64(average)/float64(mean), mean+n.absence())
 	require.LessOrEqual(t, without, 3*median)
-	require.LessOrEqual(t, average, 3*mean)
+	require.LessOrEqual(t, average, 2*(mean+n.absence()))
 
 	require.NoError(t, n.Start(away))
 	back := n.open(0)
-	n.eventually(func() bool {
-		r := n.record(0, back)
-		back++
-		return slices.ContainsFunc(r.Contributions, func(c app.Contribution) bool { return c.Participant == away })
-	}, "no round includes node %d, which is back", away)
+	includes := func(round uint64) bool {
+		return slices.ContainsFunc(n.record(0, round).Contributions, func(c app.Contribution) bool { return c.Participant == away })
+	}
+	n.eventually(func() bool { back++; return includes(back - 1) }, "no round includes node %d, which is back", away)
+	missed := 0 // anybody's gradient may miss a round; who misses three in a row is away
 	for round := back; round < back+20; round++ {
-		require.Len(t, n.record(0, round).Contributions, 4, "round %d is after %d, which included all", round, back-1)
+		if missed++; includes(round) {
+			missed = 0
+		}
+		require.Less(t, missed, 3, "round %d is after %d, which included node %d", round, back-1, away)
 	}
 }
