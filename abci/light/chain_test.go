@@ -343,11 +343,12 @@ func TestWorkersShareOneQuestion(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	asked.Store(0)
+	begin := time.Now()
 	var wg sync.WaitGroup
 	for range 100 {
 		wg.Go(func() { _, _ = chain.Await(ctx, task.Participant.PubKey, task) })
 	}
 	wg.Wait()
 	require.Positive(t, asked.Load())
-	require.LessOrEqual(t, asked.Load(), int64(220), "one a poll of a millisecond")
+	require.LessOrEqual(t, asked.Load(), time.Since(begin).Milliseconds()+2, "one a poll of a millisecond, at both ends, and one that was under way")
 }

@@ -43,7 +43,7 @@ func untilUpgrade(t *testing.T, c *config.Config, a AppConfig, version uint64) (
 	require.Eventually(t, func() bool { return r.Application.State() != nil && r.Application.State().Height > 1 }, time.Minute, time.Millisecond)
 	s := r.Application.State()
 	p, _ := s.Find(keys.Public())
-	at := s.Height + app.UpgradeMargin + 5
+	at := s.Height + app.UpgradeMargin + 10 // heights for the transaction to come into a block
 	x, err := tx.Sign(s.ChainID, &tx.Upgrade{Participant: p.Index, Nonce: p.Nonce + 1, Name: "next", Height: at, Version: version}, keys.Signing)
 	require.NoError(t, err)
 	_, err = rpclocal.New(r.Node).BroadcastTxSync(context.Background(), x.Raw)
