@@ -99,25 +99,25 @@ func (c *crowd) ask(ctx context.Context, chain string, own *client.Client, what 
 // TestRoundsUnderLoad: 200 clients of the nodes' RPC, one in seven of whose questions asks for
 // membership with a new key, slow rounds down and keep none from closing.
 func TestRoundsUnderLoad(t *testing.T) {
-	const clients, long = 200, 20 * time.Second
+	const clients, short, long = 200, 5 * time.Second, 20 * time.Second
 	n := start(t, testnet.Manifest{Validators: 4})
 	n.reach(10)
-	rate := func() float64 {
+	rate := func(over time.Duration) float64 {
 		from, begin := n.open(0), time.Now()
-		time.Sleep(long)
+		time.Sleep(over)
 		return float64(n.open(0)-from) / time.Since(begin).Seconds()
 	}
-	before := rate()
+	before := rate(short)
 	ctx, cancel := context.WithCancel(context.Background())
 	var c crowd
 	gone := make(chan struct{})
 	go func() { c.run(ctx, n, clients); close(gone) }()
 	from := n.open(0)
-	during := rate()
+	during := rate(long)
 	until := n.open(0)
 	cancel()
 	<-gone
-	after := rate()
+	after := rate(short)
 	n.alive()
 	views := 0
 	for round := from; round < until; round++ {
