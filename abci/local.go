@@ -93,7 +93,7 @@ func (l local) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, err
 	}
 }
 
-// Submit hands the transaction to this node's mempool.
+// Submit gives the transaction to this node's mempool.
 func (l local) Submit(ctx context.Context, t *tx.Tx) error {
 	send := l.a.broadcast.Load()
 	if send == nil {

@@ -18,7 +18,7 @@ import (
 // the transaction says: its mempool is full, or the bytes are too many.
 var ErrNotTaken = errors.New("node does not take the transaction")
 
-// Broadcast hands a transaction to the node's mempool and returns what CheckTx
+// Broadcast gives a transaction to the node's mempool and returns what CheckTx
 // says: a verdict against it is a *Refusal. A transaction that the node has
 // already is no error.
 func (c *Client) Broadcast(ctx context.Context, t *tx.Tx) error {

@@ -6,7 +6,7 @@ import (
 	"github.com/cometbft/cometbft/config"
 )
 
-// DefaultConfig is CometBFT's configuration with the settings that were
+// DefaultConfig returns CometBFT's configuration with the settings that were
 // measured to matter: one block a round (no empty blocks while nothing is to
 // be said, a proposer that waits), no commit timeout, unthrottled links and
 // short gossip sleeps. timeout_propose is above the proposer's wait, the

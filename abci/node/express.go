@@ -42,7 +42,7 @@ func (e *express) GetChannels() []*p2p.ChannelDescriptor {
 	}}
 }
 
-// Receive hands a peer's aggregate to the mempool, as any transaction. If it is
+// Receive gives a peer's aggregate to the mempool, as any transaction. If it is
 // new and admitted, the application calls send.
 func (e *express) Receive(m p2p.Envelope) {
 	message, ok := m.Message.(*tx.Envelope)

@@ -14,28 +14,23 @@ import (
 // nodes that share two cores, have room.
 const transferRate = 50_000_000
 
-// carriage returns how long it may take that a round's bytes reach all validators, by genesis.
-func carriage(g app.Genesis) time.Duration {
-	validators := 0
-	for _, p := range g.Participants {
-		if len(p.ConsensusKey) > 0 {
+// carriage returns how long it may take that a round's bytes reach all validators, when all active
+// participants are in the round.
+func carriage(p params.Params, all []app.Participant) time.Duration {
+	n, validators := 0, 0
+	for i := range all {
+		if !all[i].Active {
+			continue
+		}
+		n++
+		if len(all[i].ConsensusKey) > 0 {
 			validators++
 		}
 	}
-	return carriageOf(g.Params, len(g.Participants), validators)
+	return carriageOf(p, n, validators)
 }
 
-// carriageNow returns the same by the state.
-func carriageNow(s *app.State) time.Duration {
-	validators := 0
-	for i := range s.Participants {
-		if p := &s.Participants[i]; p.Active && len(p.ConsensusKey) > 0 {
-			validators++
-		}
-	}
-	return carriageOf(s.Params, s.Active(), validators)
-}
-
+// carriageOf returns the same for numbers of participants and of validators among them.
 func carriageOf(p params.Params, n, validators int) time.Duration {
 	return time.Duration(p.RoundBytes(n)*int64(validators)) * (time.Second / transferRate)
 }
@@ -45,7 +40,7 @@ func carriageOf(p params.Params, n, validators int) time.Duration {
 // silent, so that too long ones cost where a node is away alone. Who changes them in files changes
 // what is added to. The sizes are at least those that the transactions of the chain need.
 func fit(c *config.Config, a AppConfig, g app.Genesis) (*config.Config, AppConfig) {
-	c, a = wait(c, a, carriage(g))
+	c, a = wait(c, a, carriage(g.Params, g.Participants))
 	return fitSizes(c, g.Params, len(g.Participants)), a
 }
 
@@ -56,6 +51,7 @@ func Fit(p params.Params, n, validators int) (*config.Config, AppConfig) {
 	return fitSizes(c, p, n), a
 }
 
+// wait returns a configuration whose waits are longer by what more time a round's bytes take.
 func wait(c *config.Config, a AppConfig, more time.Duration) (*config.Config, AppConfig) {
 	fitted, consensus := *c, *c.Consensus
 	fitted.Consensus = &consensus

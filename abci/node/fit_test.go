@@ -27,10 +27,11 @@ func TestWaitsGrowWithRounds(t *testing.T) {
 		}
 		return g
 	}
-	require.InDelta(t, 640, carriage(of(1258, 4, 4)).Milliseconds(), 1)
-	require.InDelta(t, 4000, carriage(of(1258, 10, 10)).Milliseconds(), 2)
-	require.InDelta(t, 640, carriage(of(126, 40, 4)).Milliseconds(), 5, "workers without a node of their own carry nothing")
-	require.Less(t, carriage(of(9, 4, 4)), 6*time.Millisecond)
+	carried := func(g app.Genesis) time.Duration { return carriage(g.Params, g.Participants) }
+	require.InDelta(t, 640, carried(of(1258, 4, 4)).Milliseconds(), 1)
+	require.InDelta(t, 4000, carried(of(1258, 10, 10)).Milliseconds(), 2)
+	require.InDelta(t, 640, carried(of(126, 40, 4)).Milliseconds(), 5, "workers without a node of their own carry nothing")
+	require.Less(t, carried(of(9, 4, 4)), 6*time.Millisecond)
 
 	c, a := DefaultConfig(), DefaultAppConfig()
 	fitted, b := fit(c, a, of(1258, 4, 4))

@@ -43,7 +43,7 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 		return nil, err
 	}
 	doc := &types.GenesisDoc{ChainID: chainID, GenesisTime: at.UTC(), InitialHeight: 1, AppState: json.RawMessage(state), ConsensusParams: types.DefaultConsensusParams()}
-	doc.ConsensusParams.Block.MaxBytes = blockBytes(g)
+	doc.ConsensusParams.Block.MaxBytes = g.Params.BlockBytes(len(g.Participants))
 	doc.ConsensusParams.Evidence.MaxBytes = params.EvidenceBytes
 	doc.ConsensusParams.Version.App = app.Version
 	for _, p := range g.Participants {
@@ -56,11 +56,8 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 	return doc, doc.ValidateAndComplete()
 }
 
-// TxBytes bounds the largest transaction of a chain.
-func TxBytes(g app.Genesis) int64 { return g.Params.TxBytes(len(g.Participants)) }
-
-// TooLarge warns of transactions that go over what nodes take that started with other parameters, ""
-// where none does.
+// TooLarge returns a warning if a transaction under new parameters may have more bytes than nodes take
+// that started with the parameters before, for n participants, and else "".
 func TooLarge(before, p params.Params, n int) string {
 	need, usual := p.TxBytes(n), fitSizes(DefaultConfig(), before, n).Mempool.MaxTxBytes
 	if need <= int64(usual) {
@@ -68,8 +65,6 @@ func TooLarge(before, p params.Params, n int) string {
 	}
 	return fmt.Sprintf("a transaction of a round may have %d bytes, nodes that run take %d: restart every node, one after the other, once the epoch has begun", need, usual)
 }
-
-func blockBytes(g app.Genesis) int64 { return g.Params.BlockBytes(len(g.Participants)) }
 
 // CheckGenesis validates a genesis document whole: CometBFT's part, ours, and
 // that the two fit. The warnings name what is allowed and weakens a guarantee.

@@ -69,14 +69,14 @@ func TestTxBytes(t *testing.T) {
 	g := genesis(t, "paper", 100)
 	d, width := g.Params.Model.Dim(), gradients.Width(g.Params.Grid.Width)
 	gradient := apptest.Sign(0, &tx.Gradient{Epoch: 1 << 40, Round: 1 << 40, Participant: 1 << 30, Payload: make([]byte, d*int(width)), VrfProof: make([]byte, 80)})
-	require.LessOrEqual(t, int64(len(gradient.Raw)), node.TxBytes(g))
+	require.LessOrEqual(t, int64(len(gradient.Raw)), g.Params.TxBytes(len(g.Participants)))
 
 	aggregate := tx.Aggregate{Epoch: 1 << 40, Round: 1 << 40, Leader: 1 << 30, View: 1 << 30, Delta: make([]byte, 8*d)}
 	for i := range 100 {
 		aggregate.Included = append(aggregate.Included, tx.Included{Participant: uint32(i), Hash: make([]byte, 32)})
 	}
 	g.Params.Rule.Tolerance = 1
-	require.LessOrEqual(t, int64(len(apptest.Sign(0, &aggregate).Raw)), node.TxBytes(g))
+	require.LessOrEqual(t, int64(len(apptest.Sign(0, &aggregate).Raw)), g.Params.TxBytes(len(g.Participants)))
 	large := g.Params
 	require.Empty(t, node.TooLarge(g.Params, large, 100))
 	large.Model.Inputs = 100_000

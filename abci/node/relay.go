@@ -215,7 +215,7 @@ func (r *relay) came(from p2p.ID, m *cmtcons.BlockPart) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if m.Height != r.height || len(r.parts) >= maxArrivals {
-		r.height, r.pause = m.Height, relayPause+carriageNow(s)/2
+		r.height, r.pause = m.Height, relayPause+carriage(s.Params, s.Participants)/2
 		clear(r.parts)
 	}
 	key := partOf(m)

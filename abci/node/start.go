@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 
 	dbm "github.com/cometbft/cometbft-db"
@@ -36,6 +34,8 @@ func New(c *config.Config, application abcitypes.Application, logger log.Logger)
 	return build(c, application, logger, new(databases), nil)
 }
 
+// build builds a node on databases that are closed with it. Proposes hears of every proposal that the node
+// signs; it may be nil.
 func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases, proposes func(*cmtproto.Proposal), options ...cmtnode.Option) (*cmtnode.Node, error) {
 	d.state = func() *app.State { return stateOf(application) }
 	nodeKey, err := LoadNodeKey(c.NodeKeyFile())
@@ -139,29 +139,6 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 	return r, nil
 }
 
-// checkPorts refuses an address of config.toml that is taken, and names its key: CometBFT's own error
-// names none, and of Prometheus' address it would log one and run without metrics.
-func checkPorts(c *config.Config) error {
-	at := [][2]string{{"p2p.laddr", c.P2P.ListenAddress}, {"rpc.laddr", c.RPC.ListenAddress}}
-	if c.Instrumentation.IsPrometheusEnabled() {
-		at = append(at, [2]string{"instrumentation.prometheus_listen_addr", c.Instrumentation.PrometheusListenAddr})
-	}
-	for _, a := range at {
-		address := strings.TrimPrefix(a[1], "tcp://")
-		if address == "" || strings.Contains(address, "://") { // off, or no port
-			continue
-		}
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			return fmt.Errorf("config.toml: %s: %w (give this node an address of its own, or stop what listens there)", a[0], err)
-		}
-		if err := l.Close(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // start makes the node and its application, starts them, and runs beside them what the hooks and
 // app.toml ask for. If it fails, Stop ends what it has started.
 func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
@@ -190,7 +167,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys
 		}()
 	}
 	r.regossip = make(chan struct{})
-	go func() { r.gossipAgain(ctx, firstRegossip+2*carriage(g)); close(r.regossip) }()
+	go func() { r.gossipAgain(ctx, firstRegossip+2*carriage(g.Params, g.Participants)); close(r.regossip) }()
 	if h.Beside != nil {
 		if r.beside, err = h.Beside(ctx, Beside{App: a, RPC: c.RPC.ListenAddress, Logger: logger, Evaluator: EvaluatorOf(c, a.Worker)}); err != nil {
 			r.worker <- err
@@ -248,8 +225,15 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	r.Application.SetReport(func(raw []byte) {
 		go func() { _ = x.pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // refused if another node was first
 	})
+	r.Application.SetBroadcast(r.broadcaster())
+	return nil
+}
+
+// broadcaster returns what submits a transaction to the node's mempool once the node has caught up. One
+// that the mempool has already is no error.
+func (r *Running) broadcaster() func(ctx context.Context, raw []byte) error {
 	local := rpclocal.New(r.Node)
-	r.Application.SetBroadcast(func(ctx context.Context, raw []byte) error {
+	return func(ctx context.Context, raw []byte) error {
 		if err := r.synced(ctx); err != nil {
 			return err
 		}
@@ -261,51 +245,7 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 			return err
 		}
 		return abci.Verdict(answer.Code, answer.Log)
-	})
-	return nil
-}
-
-// startWorker runs the worker in the node's process, where app.toml says so.
-func (r *Running) startWorker(ctx context.Context, c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) (err error) {
-	if !a.Worker.Enabled {
-		r.worker <- nil
-		return nil
 	}
-	chain := r.Application.Local()
-	if h.Chain != nil {
-		if chain, err = h.Chain(chain, keys); err != nil {
-			r.worker <- err
-			return err
-		}
-	}
-	conf, err := WorkerOf(c, a, keys, h.Data, logger.Info)
-	if err != nil {
-		r.worker <- err
-		return err
-	}
-	conf.Follow = true
-	go func() { r.worker <- r.work(ctx, chain, conf, logger) }()
-	return nil
-}
-
-// work runs the worker in the node's process, once the node has caught up: a gradient
-// for a round that the others closed long ago is of no use to anybody. A worker whose
-// journal is damaged, or another's or in use, leaves the validator alone; what else ends it
-// ends the node.
-func (r *Running) work(ctx context.Context, chain worker.Chain, conf worker.Config, logger log.Logger) error {
-	err := r.synced(ctx)
-	if err == nil {
-		err = worker.Run(ctx, chain, conf)
-	}
-	switch {
-	case err == nil || ctx.Err() != nil:
-	case errors.Is(err, worker.ErrDamaged) || errors.Is(err, worker.ErrJournal) || errors.Is(err, worker.ErrBusy):
-		logger.Error("worker stopped, the validator goes on without it", "err", err)
-	default:
-		logger.Error("worker stopped", "err", err)
-		r.fail(fmt.Errorf("worker: %w", err))
-	}
-	return err
 }
 
 // InHome makes a path of app.toml absolute.

@@ -22,7 +22,7 @@ type patience struct {
 	look  time.Duration // between two looks
 }
 
-// syncPatience is four discoveries for an offer; CometBFT gives up a snapshot of
+// syncPatience returns four discoveries for an offer; CometBFT gives up a snapshot of
 // which no chunk comes after 2 minutes.
 func syncPatience(discovery time.Duration) patience {
 	return patience{offer: max(4*discovery, time.Minute), chunk: 5 * time.Minute, look: time.Second}

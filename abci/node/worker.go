@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/trainer"
@@ -127,4 +128,47 @@ func (w WorkerConfig) share(labels []uint8) ([]int, error) {
 		return parts[w.Part], nil
 	}
 	return mnist.PartitionIID(len(labels), w.Parts, w.PartitionSeed)[w.Part], nil
+}
+
+// startWorker runs the worker in the node's process, where app.toml says so.
+func (r *Running) startWorker(ctx context.Context, c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) (err error) {
+	if !a.Worker.Enabled {
+		r.worker <- nil
+		return nil
+	}
+	chain := r.Application.Local()
+	if h.Chain != nil {
+		if chain, err = h.Chain(chain, keys); err != nil {
+			r.worker <- err
+			return err
+		}
+	}
+	conf, err := WorkerOf(c, a, keys, h.Data, logger.Info)
+	if err != nil {
+		r.worker <- err
+		return err
+	}
+	conf.Follow = true
+	go func() { r.worker <- r.work(ctx, chain, conf, logger) }()
+	return nil
+}
+
+// work runs the worker in the node's process, once the node has caught up: a gradient
+// for a round that the others closed long ago is of no use to anybody. A worker whose
+// journal is damaged, or another's or in use, leaves the validator alone; what else ends it
+// ends the node.
+func (r *Running) work(ctx context.Context, chain worker.Chain, conf worker.Config, logger log.Logger) error {
+	err := r.synced(ctx)
+	if err == nil {
+		err = worker.Run(ctx, chain, conf)
+	}
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case errors.Is(err, worker.ErrDamaged) || errors.Is(err, worker.ErrJournal) || errors.Is(err, worker.ErrBusy):
+		logger.Error("worker stopped, the validator goes on without it", "err", err)
+	default:
+		logger.Error("worker stopped", "err", err)
+		r.fail(fmt.Errorf("worker: %w", err))
+	}
+	return err
 }

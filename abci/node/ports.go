@@ -1,0 +1,32 @@
+package node
+
+import (
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/cometbft/cometbft/config"
+)
+
+// checkPorts refuses an address of config.toml that is taken, and names its key: CometBFT's own error
+// names none, and of Prometheus' address it would log one and run without metrics.
+func checkPorts(c *config.Config) error {
+	at := [][2]string{{"p2p.laddr", c.P2P.ListenAddress}, {"rpc.laddr", c.RPC.ListenAddress}}
+	if c.Instrumentation.IsPrometheusEnabled() {
+		at = append(at, [2]string{"instrumentation.prometheus_listen_addr", c.Instrumentation.PrometheusListenAddr})
+	}
+	for _, a := range at {
+		address := strings.TrimPrefix(a[1], "tcp://")
+		if address == "" || strings.Contains(address, "://") { // off, or no port
+			continue
+		}
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return fmt.Errorf("config.toml: %s: %w (give this node an address of its own, or stop what listens there)", a[0], err)
+		}
+		if err := l.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
