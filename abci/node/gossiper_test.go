@@ -230,79 +230,85 @@ func gradient(i int) *tx.Tx {
 // TestGossipOfWhatIsSubmitted: the node that a transaction is submitted to sends it to all peers, once,
 // and says so first. An aggregate, which has a channel of its own, is announced.
 func TestGossipOfWhatIsSubmitted(t *testing.T) {
-	b := gossiping(t, 3)
-	x := gradient(1)
-	b.held.submit(x)
-	b.settle()
-	for _, f := range b.peers {
-		have, sending, _, _, txs := f.sent()
-		require.Empty(t, have)
-		require.Equal(t, []hash{x.Hash}, sending)
-		require.Equal(t, []hash{x.Hash}, txs)
-		require.NotNil(t, f.messages()[0].Message.(*Gossip).Sending, "before the transaction")
-	}
-	a := apptest.Sign(1, &tx.Aggregate{Round: 3, Leader: 1, Digest: make([]byte, 32)})
-	b.held.submit(a)
-	b.settle()
-	have, _, _, _, txs := b.peers[0].sent()
-	require.Equal(t, []hash{a.Hash}, have)
-	require.Len(t, txs, 1)
+	synctest.Test(t, func(t *testing.T) {
+		b := gossiping(t, 3)
+		x := gradient(1)
+		b.held.submit(x)
+		b.settle()
+		for _, f := range b.peers {
+			have, sending, _, _, txs := f.sent()
+			require.Empty(t, have)
+			require.Equal(t, []hash{x.Hash}, sending)
+			require.Equal(t, []hash{x.Hash}, txs)
+			require.NotNil(t, f.messages()[0].Message.(*Gossip).Sending, "before the transaction")
+		}
+		a := apptest.Sign(1, &tx.Aggregate{Round: 3, Leader: 1, Digest: make([]byte, 32)})
+		b.held.submit(a)
+		b.settle()
+		have, _, _, _, txs := b.peers[0].sent()
+		require.Equal(t, []hash{a.Hash}, have)
+		require.Len(t, txs, 1)
+	})
 }
 
 // TestGossipOfWhatIsReceived: a node that received a transaction announces it to the peers that have
 // not announced it, and sends it to whom asks, once for each announcement. What was not announced to
 // a peer, it is not sent; what has left the pool is said to.
 func TestGossipOfWhatIsReceived(t *testing.T) {
-	b := gossiping(t, 3)
-	x := gradient(1)
-	b.sends(b.peers[0], x.Raw)
-	b.tells(b.peers[1], Gossip{Have: x.Hash[:]})
-	b.settle()
-	for _, f := range b.peers[:2] {
-		require.Empty(t, f.messages())
-	}
-	have, sending, _, _, txs := b.peers[2].sent()
-	require.Equal(t, []hash{x.Hash}, have)
-	require.Empty(t, sending)
-	require.Empty(t, txs)
-	for range 5 {
+	synctest.Test(t, func(t *testing.T) {
+		b := gossiping(t, 3)
+		x := gradient(1)
+		b.sends(b.peers[0], x.Raw)
+		b.tells(b.peers[1], Gossip{Have: x.Hash[:]})
+		b.settle()
+		for _, f := range b.peers[:2] {
+			require.Empty(t, f.messages())
+		}
+		have, sending, _, _, txs := b.peers[2].sent()
+		require.Equal(t, []hash{x.Hash}, have)
+		require.Empty(t, sending)
+		require.Empty(t, txs)
+		for range 5 {
+			b.tells(b.peers[2], Gossip{Want: x.Hash[:]})
+			b.tells(b.peers[1], Gossip{Want: x.Hash[:]})
+		}
+		b.settle()
+		_, _, _, _, txs = b.peers[2].sent()
+		require.Equal(t, []hash{x.Hash}, txs, "once")
+		require.Empty(t, b.peers[1].messages(), "it was offered nothing")
+		b.held.set(func() { b.held.txs = nil })
 		b.tells(b.peers[2], Gossip{Want: x.Hash[:]})
-		b.tells(b.peers[1], Gossip{Want: x.Hash[:]})
-	}
-	b.settle()
-	_, _, _, _, txs = b.peers[2].sent()
-	require.Equal(t, []hash{x.Hash}, txs, "once")
-	require.Empty(t, b.peers[1].messages(), "it was offered nothing")
-	b.held.set(func() { b.held.txs = nil })
-	b.tells(b.peers[2], Gossip{Want: x.Hash[:]})
-	_, _, _, lack, _ := b.peers[2].sent()
-	require.Equal(t, []hash{x.Hash}, lack)
-	require.Empty(t, b.stopped)
+		_, _, _, lack, _ := b.peers[2].sent()
+		require.Equal(t, []hash{x.Hash}, lack)
+		require.Empty(t, b.stopped)
+	})
 }
 
 // TestGossipAgain: a transaction that the mempool takes once more, because its round stays open, is
 // announced to the peers that it was sent to: one that was syncing has dropped it. Who has announced
 // it by itself hears nothing, and a peer cannot make this node do it.
 func TestGossipAgain(t *testing.T) {
-	b := gossiping(t, 2)
-	x := gradient(1)
-	b.held.submit(x)
-	b.settle()
-	b.tells(b.peers[1], Gossip{Have: x.Hash[:]})
-	b.sends(b.peers[1], x.Raw)
-	b.settle()
-	for _, f := range b.peers {
-		require.Len(t, f.messages(), 2)
-	}
-	b.held.submit(x)
-	b.settle()
-	have, _, _, _, _ := b.peers[0].sent()
-	require.Equal(t, []hash{x.Hash}, have)
-	require.Len(t, b.peers[1].messages(), 2)
-	b.tells(b.peers[0], Gossip{Want: x.Hash[:]})
-	b.settle()
-	_, _, _, _, txs := b.peers[0].sent()
-	require.Len(t, txs, 2)
+	synctest.Test(t, func(t *testing.T) {
+		b := gossiping(t, 2)
+		x := gradient(1)
+		b.held.submit(x)
+		b.settle()
+		b.tells(b.peers[1], Gossip{Have: x.Hash[:]})
+		b.sends(b.peers[1], x.Raw)
+		b.settle()
+		for _, f := range b.peers {
+			require.Len(t, f.messages(), 2)
+		}
+		b.held.submit(x)
+		b.settle()
+		have, _, _, _, _ := b.peers[0].sent()
+		require.Equal(t, []hash{x.Hash}, have)
+		require.Len(t, b.peers[1].messages(), 2)
+		b.tells(b.peers[0], Gossip{Want: x.Hash[:]})
+		b.settle()
+		_, _, _, _, txs := b.peers[0].sent()
+		require.Len(t, txs, 2)
+	})
 }
 
 // TestGossipAsks: what is announced is asked for once, of the first; what is here, was here or was
@@ -408,52 +414,58 @@ func TestOutboxOfAPeerThatStaysBehind(t *testing.T) {
 // TestGossipWhileSyncing: a node that catches up takes nothing, and asks for what was announced to it
 // once it has caught up.
 func TestGossipWhileSyncing(t *testing.T) {
-	b := gossiping(t, 1)
-	f, x, y := b.peers[0], gradient(1), gradient(2)
-	b.held.set(func() { b.held.syncing = true })
-	b.tells(f, Gossip{Have: x.Hash[:]})
-	b.tells(f, Gossip{Sending: y.Hash[:]})
-	b.sends(f, y.Raw)
-	time.Sleep(2 * gossipTick)
-	require.Empty(t, f.messages())
-	require.Empty(t, b.held.AllHeld())
-	b.held.set(func() { b.held.syncing = false })
-	require.Eventually(t, func() bool { _, _, want, _, _ := f.sent(); return len(want) == 1 && want[0] == x.Hash }, 10*time.Second, time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		b := gossiping(t, 1)
+		f, x, y := b.peers[0], gradient(1), gradient(2)
+		b.held.set(func() { b.held.syncing = true })
+		b.tells(f, Gossip{Have: x.Hash[:]})
+		b.tells(f, Gossip{Sending: y.Hash[:]})
+		b.sends(f, y.Raw)
+		time.Sleep(2 * gossipTick)
+		require.Empty(t, f.messages())
+		require.Empty(t, b.held.AllHeld())
+		b.held.set(func() { b.held.syncing = false })
+		require.Eventually(t, func() bool { _, _, want, _, _ := f.sent(); return len(want) == 1 && want[0] == x.Hash }, 10*time.Second, time.Millisecond)
+	})
 }
 
 // TestGossipToWhoComesLater: a new peer hears of everything that is pending, once it is not behind;
 // one without the channel is flooded.
 func TestGossipToWhoComesLater(t *testing.T) {
-	b := gossiping(t, 0)
-	x, y := gradient(1), gradient(2)
-	b.held.submit(x)
-	b.held.submit(y)
-	old := b.join(&fake{Peer: mock.NewPeer(nil), floods: true})
-	require.Equal(t, []p2p.ID{old.ID()}, b.held.flooded)
-	f := b.join(&fake{Peer: mock.NewPeer(nil), height: 3})
-	b.settle()
-	require.Empty(t, f.messages())
-	f.mu.Lock()
-	f.height = 4
-	f.mu.Unlock()
-	require.Eventually(t, func() bool { have, _, _, _, _ := f.sent(); return len(have) == 2 }, 10*time.Second, time.Millisecond)
-	b.RemovePeer(f, nil)
-	require.Empty(t, b.boxes)
+	synctest.Test(t, func(t *testing.T) {
+		b := gossiping(t, 0)
+		x, y := gradient(1), gradient(2)
+		b.held.submit(x)
+		b.held.submit(y)
+		old := b.join(&fake{Peer: mock.NewPeer(nil), floods: true})
+		require.Equal(t, []p2p.ID{old.ID()}, b.held.flooded)
+		f := b.join(&fake{Peer: mock.NewPeer(nil), height: 3})
+		b.settle()
+		require.Empty(t, f.messages())
+		f.mu.Lock()
+		f.height = 4
+		f.mu.Unlock()
+		require.Eventually(t, func() bool { have, _, _, _, _ := f.sent(); return len(have) == 2 }, 10*time.Second, time.Millisecond)
+		b.RemovePeer(f, nil)
+		require.Empty(t, b.boxes)
+	})
 }
 
 // TestOutboxIsBounded: what a peer says of unknown transactions is forgotten.
 func TestOutboxIsBounded(t *testing.T) {
-	b := gossiping(t, 1)
-	box := b.boxes[b.peers[0].ID()]
-	x := gradient(1)
-	b.held.submit(x)
-	for i := range 10 * minMarks {
-		box.knows(nth(i))
-		require.False(t, box.serve(nth(i)))
-	}
-	b.settle()
-	box.mu.Lock()
-	defer box.mu.Unlock()
-	require.LessOrEqual(t, len(box.marks), minMarks+3)
-	require.True(t, box.marks[x.Hash].sent, "of what is pending it is remembered")
+	synctest.Test(t, func(t *testing.T) {
+		b := gossiping(t, 1)
+		box := b.boxes[b.peers[0].ID()]
+		x := gradient(1)
+		b.held.submit(x)
+		for i := range 10 * minMarks {
+			box.knows(nth(i))
+			require.False(t, box.serve(nth(i)))
+		}
+		b.settle()
+		box.mu.Lock()
+		defer box.mu.Unlock()
+		require.LessOrEqual(t, len(box.marks), minMarks+3)
+		require.True(t, box.marks[x.Hash].sent, "of what is pending it is remembered")
+	})
 }
