@@ -108,7 +108,7 @@ func (m *Manifest) check() (params.Params, error) {
 func (m *Manifest) participants() int { return m.Validators + m.Workers }
 
 // byzantine returns f, the number of faulty validators that the net withstands.
-func (m *Manifest) byzantine() int { return (m.Validators - 1) / 3 }
+func (m *Manifest) byzantine() int { return params.MaxByzantine(m.Validators) }
 
 // complete fills the defaults and checks the fields.
 func (m *Manifest) complete() error {

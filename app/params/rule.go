@@ -14,7 +14,10 @@ const maxShift = 0.05
 
 // F returns the number of Byzantine participants that the rule withstands among n: Byzantine, or less
 // where so few are left that N >= 3f+1 would not hold.
-func (r Rule) F(n int) int { return max(0, min(int(r.Byzantine), (n-1)/3)) }
+func (r Rule) F(n int) int { return max(0, min(int(r.Byzantine), MaxByzantine(n))) }
+
+// MaxByzantine returns the largest f of n participants with N >= 3f+1.
+func MaxByzantine(n int) int { return (n - 1) / 3 }
 
 // Validate refuses a rule that n participants cannot use.
 func (r Rule) Validate(n int) error {
@@ -26,7 +29,7 @@ func (r Rule) Validate(n int) error {
 	case n < 1 || n > gradients.MaxParticipants:
 		return fmt.Errorf("%d participants, want 1 to %d", n, gradients.MaxParticipants)
 	case n < 3*int(r.Byzantine)+1:
-		return fmt.Errorf("rule.byzantine is %d with %d participants, at most %d (N >= 3f+1)", r.Byzantine, n, (n-1)/3)
+		return fmt.Errorf("rule.byzantine is %d with %d participants, at most %d (N >= 3f+1)", r.Byzantine, n, MaxByzantine(n))
 	case r.Tolerance < 0:
 		return fmt.Errorf("rule.tolerance is %d grid steps, want at least 0", r.Tolerance)
 	}

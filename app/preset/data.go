@@ -2,7 +2,6 @@ package preset
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -85,6 +84,3 @@ func scale(p *params.Params, own Own, examples, measured int) error {
 	p.Grid.Step = worker.GridStep(p.Privacy)
 	return nil
 }
-
-// errNoModel says what the preset external wants.
-var errNoModel = errors.New(`preset "external" needs a model: name a JSON file of its kind, clipping and tensors with --model, or parameters that have all with --params, as spdl new writes them`)

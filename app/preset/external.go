@@ -32,7 +32,7 @@ func External(n int, s Study) (params.Params, error) {
 	if n < 1 || n > gradients.MaxParticipants {
 		return params.Params{}, fmt.Errorf("parameters for %d participants, want 1 to %d", n, gradients.MaxParticipants)
 	}
-	f := (n - 1) / 3
+	f := params.MaxByzantine(n)
 	p := private(n, f)
 	p.Preset, p.Model = NameExternal, s.Model
 	p.Training = params.Training{Rounds: s.Rounds, LearningRate: s.LearningRate}

@@ -1,6 +1,7 @@
 package preset
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spdl/spdl/app/params"
@@ -69,6 +70,9 @@ func (o Own) examples(n int) int {
 	}
 	return examples / n
 }
+
+// errNoModel says what the preset external wants.
+var errNoModel = errors.New(`preset "external" needs a model: name a JSON file of its kind, clipping and tensors with --model, or parameters that have all with --params, as spdl new writes them`)
 
 // external returns the parameters of the preset external: rule and noise are what spdl plan shows
 // for its epsilon, rounds and sampling rate.

@@ -21,6 +21,7 @@ const examples = 60000
 // gradient of inputs within [-1, 4.1] comes near that.
 const paperStep = 1.0 / 4096
 
+// builders holds the presets in the order in which they are listed; the first is the default.
 var builders = []struct {
 	name  string
 	build func(n, f int) params.Params
@@ -50,7 +51,7 @@ func New(name string, n int) (params.Params, error) {
 	}
 	for _, b := range builders {
 		if b.name == name {
-			p := b.build(n, (n-1)/3)
+			p := b.build(n, params.MaxByzantine(n))
 			p.Preset = name
 			err := Account(&p)
 			return p, err
@@ -81,12 +82,14 @@ func strokes(n, f int) params.Params {
 	return p
 }
 
+// pixels returns the preset of softmax regression on mean-pooled grey levels.
 func pixels(n, f int) params.Params {
 	p := private(n, f)
 	p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
 	return p
 }
 
+// mlp returns the preset of the model with a hidden layer, on mean-pooled grey levels.
 func mlp(n, f int) params.Params {
 	p := private(n, f)
 	p.Model = params.Model{Kind: params.ModelMLP, Inputs: 196, Hidden: 32, Classes: 10, Pool: 2, PixelScale: 255}
@@ -143,8 +146,16 @@ func paper(n, f int) params.Params {
 // presets, but for a few at the start of heterogeneous trainings.
 var reputation = params.Reputation{Initial: params.One, Penalty: 50_000, Reward: 50_000, Margin: 300_000, PassedOver: 100_000}
 
-// election: up to f Byzantine proposers in a row may hide a leader's
+// election returns the election of the presets: up to f Byzantine proposers in a row may hide a leader's
 // aggregate, so a view lasts f+1 heights; stragglers have two.
 func election(f int) params.Election {
 	return params.Election{Term: 1, ViewBlocks: uint64(f + 1), QuorumBlocks: 2}
+}
+
+// SetRounds sets the length of a training, and with it the term of a leader that leads all of it.
+func SetRounds(p *params.Params, rounds uint64) {
+	if p.Election.Term > 1 && p.Election.Term == p.Training.Rounds {
+		p.Election.Term = rounds
+	}
+	p.Training.Rounds = rounds
 }

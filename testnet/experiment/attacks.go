@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/testnet/attack"
 	"github.com/spdl/spdl/testnet/experiment/figure"
@@ -72,7 +73,7 @@ func gridRow(panel string, s train.Spec, names []string) []Cell {
 	cells := []Cell{{Panel: panel, Series: cross(rule, clean), Learn: &s}}
 	for _, name := range names {
 		under := s
-		under.Byzantine, under.Attack = train.MaxByzantine(gridNodes), "aware+"+name
+		under.Byzantine, under.Attack = params.MaxByzantine(gridNodes), "aware+"+name
 		cells = append(cells, Cell{
 			Panel: panel, Series: cross(rule, name), Learn: &under,
 			Rerun: s.Params.Privacy.NoiseFloor && rule == "nnm+trimmed-mean" && name == "optimised-ipm",
@@ -156,7 +157,7 @@ func outside(rule string) string {
 	if err != nil {
 		return ""
 	}
-	if err := found.Condition(gridNodes, train.MaxByzantine(gridNodes)); err != nil {
+	if err := found.Condition(gridNodes, params.MaxByzantine(gridNodes)); err != nil {
 		return strings.TrimPrefix(err.Error(), "rules: ")
 	}
 	return ""

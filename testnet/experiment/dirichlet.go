@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
@@ -31,7 +32,7 @@ var dirichlet = Experiment{
 					panel := "no attack"
 					if name != clean {
 						panel = "30 % " + name
-						s.Byzantine, s.Attack = train.MaxByzantine(gridNodes), name
+						s.Byzantine, s.Attack = params.MaxByzantine(gridNodes), name
 					}
 					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log10(alpha), Learn: &s, Rerun: name == "mimic" && rule == "nnm+trimmed-mean" && alpha == 1})
 				}

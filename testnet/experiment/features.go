@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
@@ -71,7 +72,7 @@ func presetRow(panel string, s train.Spec, names []string) []Cell {
 	cells := []Cell{{Panel: panel, Series: cross(name, clean), Learn: &s}}
 	for _, attack := range names {
 		under := s
-		under.Byzantine, under.Attack = train.MaxByzantine(s.Nodes), "aware+"+attack
+		under.Byzantine, under.Attack = params.MaxByzantine(s.Nodes), "aware+"+attack
 		cells = append(cells, Cell{Panel: panel, Series: cross(name, attack), Learn: &under})
 	}
 	return cells

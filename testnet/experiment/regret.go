@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/testnet/experiment/figure"
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
@@ -36,7 +37,7 @@ var regret = Experiment{
 				s.Params.Training.Rounds, s.Params.Training.LearningRate, s.Every = T, 1/math.Sqrt(float64(T)), 0
 				s.Params.Training.Momentum, s.Params.Training.WeightDecay = 0, 0
 				if name != clean {
-					s.Byzantine, s.Attack = train.MaxByzantine(gridNodes), name
+					s.Byzantine, s.Attack = params.MaxByzantine(gridNodes), name
 				}
 				if s.Lone = name == comparator; s.Lone {
 					s.Attack = "zero" // nobody asks for it
@@ -60,7 +61,7 @@ var regret = Experiment{
 			sum.Lines, share.Lines = append(sum.Lines, l), append(share.Lines, overRoot(l))
 			for i, T := range l.X {
 				l1, spread := some.atX(T).greatest("steepest"), some.atX(T).greatest("spread")
-				f := float64(train.MaxByzantine(gridNodes))
+				f := float64(params.MaxByzantine(gridNodes))
 				t.Rows = append(t.Rows, []string{
 					series, fmt.Sprintf("%g", T), number(l.Y[i]), number(l.Y[i] / math.Sqrt(T)), number(exponent(l, i)),
 					number(l1), number(spread), number(rho(l1, f, spread)), number(rho(0.5, f, spread)),

@@ -17,14 +17,14 @@ var reputation = Experiment{
 			if err != nil {
 				return nil, err
 			}
-			s.Byzantine, s.Attack, s.Every = train.MaxByzantine(s.Nodes), "aware+"+name, 1
+			s.Byzantine, s.Attack, s.Every = params.MaxByzantine(s.Nodes), "aware+"+name, 1
 			cells = append(cells, Cell{Panel: "nnm+trimmed-mean, epsilon 4", Series: name, Learn: &s, Rerun: name == "alie"})
 			p, err := o.paper(train.SPDL, 10)
 			if err != nil {
 				return nil, err
 			}
 			p.Params.Reputation = params.Reputation{Initial: params.One, Penalty: 100_000} // without a margin
-			p.Byzantine, p.Attack, p.Every = train.MaxByzantine(p.Nodes), name, 1
+			p.Byzantine, p.Attack, p.Every = params.MaxByzantine(p.Nodes), name, 1
 			cells = append(cells, Cell{Panel: "the paper: Krum, p=0.1, nothing earned back", Series: name, Learn: &p})
 		}
 		return cells, nil

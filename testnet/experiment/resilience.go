@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/testnet/experiment/figure"
-	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // resilience is Theorem 1: whether its premise holds in the rounds of a training, what it then grants,
@@ -26,7 +26,7 @@ var resilience = Experiment{
 				}
 				s.Every, s.Shadow = 1, true
 				if attack != clean {
-					s.Byzantine, s.Attack = train.MaxByzantine(gridNodes), attack
+					s.Byzantine, s.Attack = params.MaxByzantine(gridNodes), attack
 					if s.Params.Privacy.NoiseFloor {
 						s.Attack = "aware+" + attack
 					}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/testnet/experiment/figure"
-	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // tradeoff is accuracy against epsilon.
@@ -31,7 +31,7 @@ var tradeoff = Experiment{
 					panel := "no attack"
 					if flipped {
 						panel = "30 % flip signs"
-						s.Byzantine, s.Attack = train.MaxByzantine(gridNodes), "aware+sign-flip"
+						s.Byzantine, s.Attack = params.MaxByzantine(gridNodes), "aware+sign-flip"
 					}
 					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log2(e), Learn: &s, Rerun: flipped && rule == "trimmed-mean" && e == 4})
 				}

@@ -133,6 +133,3 @@ func Noiseless(s Spec) (Spec, error) {
 
 // fine returns the step of a 16-bit grid that spans four times the clip bound.
 func fine(p params.Privacy) float64 { return 4 * p.Clip / (1 << 15) }
-
-// MaxByzantine returns the largest number of Byzantine participants with N >= 3f+1.
-func MaxByzantine(n int) int { return (n - 1) / 3 }

@@ -43,8 +43,11 @@ func newShadow(spec Spec, train mnist.Set) (*shadow, error) {
 	return &out, err
 }
 
-// look returns a round's ShadowColumns.
+// look returns a round's ShadowColumns, none without a shadow.
 func (s *shadow) look(o Open) ([]float64, error) {
+	if s == nil {
+		return nil, nil
+	}
 	s.bare.Vector(0, o)
 	m := momentsOf(s.bare.vectors, s.bare.spec.Params.Grid.Step)
 	s.cast.Vector(0, o)

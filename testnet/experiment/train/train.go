@@ -60,11 +60,7 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	set, err := spec.inputs(data.Test)
-	if err != nil {
-		return Outcome{}, err
-	}
-	test, err := evaluate.Of(set, spec.Params.Model)
+	test, err := spec.evaluator(data.Test)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -85,29 +81,42 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 			return Outcome{}, ctx.Err()
 		}
 		reputations := []float64{math.NaN(), math.NaN()}
-		var shown []float64
-		if beside != nil {
-			if shown, err = beside.look(t.open()); err != nil {
-				return Outcome{}, err
-			}
+		shown, err := beside.look(t.open())
+		if err != nil {
+			return Outcome{}, err
 		}
 		if err := t.next(reputations, counts); err != nil {
 			return Outcome{}, err
 		}
 		if r == last || spec.Every != 0 && r%spec.Every == 0 {
-			measured, err := test.Evaluate(t.open().Model)
+			wrong, loss, err := measure(test, t.open().Model)
 			if err != nil {
 				return Outcome{}, err
 			}
-			if measured.NonFinite > 0 { // a model that overflows has no loss
-				measured.Loss = math.NaN()
-			}
-			out.Rows = append(out.Rows, slices.Concat([]float64{float64(r), 1 - measured.Accuracy, measured.Loss, participants.loss}, reputations, counts, participants.theorem2.columns(), shown))
+			out.Rows = append(out.Rows, slices.Concat([]float64{float64(r), wrong, loss, participants.loss}, reputations, counts, participants.theorem2.columns(), shown))
 			counts = []float64{0, 0}
 		}
 	}
 	out.Model = t.open().Model
 	return out, nil
+}
+
+// evaluator returns what measures the spec's models on a test set.
+func (s Spec) evaluator(test mnist.Set) (*evaluate.Evaluator, error) {
+	set, err := s.inputs(test)
+	if err != nil {
+		return nil, err
+	}
+	return evaluate.Of(set, s.Params.Model)
+}
+
+// measure returns the error and the loss of a model on the test set. A model that overflows has no loss.
+func measure(test *evaluate.Evaluator, model []float64) (wrong, loss float64, err error) {
+	measured, err := test.Evaluate(model)
+	if measured.NonFinite > 0 {
+		measured.Loss = math.NaN()
+	}
+	return 1 - measured.Accuracy, measured.Loss, err
 }
 
 // training returns the kind that the spec asks for.

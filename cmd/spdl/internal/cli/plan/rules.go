@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
@@ -38,7 +39,7 @@ func Rules() *cobra.Command {
 		if n < 1 || n > gradients.MaxParticipants {
 			return command.Usage(fmt.Errorf("--validators is %d, want 1 to %d", n, gradients.MaxParticipants))
 		}
-		f := command.Or(o.Byzantine, (n-1)/3)
+		f := command.Or(o.Byzantine, params.MaxByzantine(n))
 		if f < 0 || f >= n {
 			return command.Usage(fmt.Errorf("--byzantine is %d, want 0 to %d", f, n-1))
 		}

@@ -134,7 +134,7 @@ func (o *Options) preset(n int) (params.Params, error) {
 
 // change puts what was asked for into the parameters for n participants.
 func (o *Options) change(p *params.Params, n int) error {
-	if most := (n - 1) / 3; o.Byzantine != nil && *o.Byzantine > most {
+	if most := params.MaxByzantine(n); o.Byzantine != nil && *o.Byzantine > most {
 		return command.Usage(fmt.Errorf("--byzantine is %d with %d participants, want 0 to %d (N >= 3f+1)", *o.Byzantine, n, most))
 	}
 	preset.SetRounds(p, command.Or(o.Rounds, p.Training.Rounds))
