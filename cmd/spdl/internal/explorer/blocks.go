@@ -19,6 +19,7 @@ import (
 
 func asRefusal(err error, to **client.Refusal) bool { return errors.As(err, to) }
 
+// blockLine is a block in a list.
 type blockLine struct {
 	Height   int64
 	Time     time.Time
@@ -79,6 +80,7 @@ func (s *Server) blocks(r *http.Request) (content, error) {
 	return content{"blocks", "Blocks", b}, nil
 }
 
+// txLine is a transaction in a list.
 type txLine struct {
 	Hash, Kind string
 	Bytes      int
@@ -87,6 +89,7 @@ type txLine struct {
 	Sender     *uint32
 }
 
+// lineOf returns a transaction as a line of a list, with its result, nil where the node keeps none.
 func lineOf(raw cmttypes.Tx, result *abcitypes.ExecTxResult) txLine {
 	l := txLine{Hash: hex.EncodeToString(raw.Hash()), Kind: "undecodable", Bytes: len(raw)}
 	if t, err := tx.Decode(raw); err == nil {
@@ -109,11 +112,13 @@ func sender(t *tx.Tx) *uint32 {
 	return nil
 }
 
+// eventLine is an event as pages show it.
 type eventLine struct {
 	Type       string
 	Attributes []abcitypes.EventAttribute
 }
 
+// eventsOf returns the first events of a block or a transaction, with long values cut.
 func eventsOf(events []abcitypes.Event) []eventLine {
 	var out []eventLine
 	for _, e := range events[:min(len(events), 200)] {
@@ -127,6 +132,7 @@ func eventsOf(events []abcitypes.Event) []eventLine {
 	return out
 }
 
+// block shows a block: its transactions, events and votes, and the round that it closed.
 func (s *Server) block(r *http.Request) (content, error) {
 	x, err := number("height", r.PathValue("height"))
 	if err != nil {
@@ -191,6 +197,7 @@ func (s *Server) block(r *http.Request) (content, error) {
 // shownBytes bounds how much of a transaction a page shows.
 const shownBytes = 1024
 
+// tx shows a transaction.
 func (s *Server) tx(r *http.Request) (content, error) {
 	hash, err := hex.DecodeString(r.PathValue("hash"))
 	if err != nil || len(hash) != 32 {
@@ -217,6 +224,7 @@ func (s *Server) tx(r *http.Request) (content, error) {
 	return content{"tx", "Transaction", b}, nil
 }
 
+// field is a named part of a transaction, as text.
 type field struct{ Name, Value string }
 
 // fieldsOf returns what a transaction says, for people.
@@ -257,6 +265,7 @@ func fieldsOf(t *tx.Tx) []field {
 // upBlocks is the number of blocks in a validator's uptime.
 const upBlocks = 50
 
+// validators shows the validator set, and how many of the last upBlocks blocks each has signed.
 func (s *Server) validators(r *http.Request) (content, error) {
 	who, err := s.source.owners(r.Context())
 	if err != nil {

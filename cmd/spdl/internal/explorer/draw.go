@@ -84,6 +84,7 @@ type cell struct {
 // signs are the marks of the fates, which need no language.
 var signs = map[string]string{Selected: "", LeftOut: "–", "opposed": "✕", Absent: "·", Refused: "!", NotYet: ""}
 
+// gridOf returns the grid of some rounds, oldest first, and participants.
 func gridOf(points []Point, all []Standing) grid {
 	const size, label = 18, 190
 	g := grid{Width: label + size*len(points), Size: size}

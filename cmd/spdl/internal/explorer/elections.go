@@ -11,6 +11,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
+// election is that of a closed round.
 type election struct {
 	Point
 	Ranking []uint32
@@ -18,6 +19,7 @@ type election struct {
 	Outputs []uint32 // largest first
 }
 
+// elections shows who may lead the open round, and the VRF outputs of the last closed ones.
 func (s *Server) elections(r *http.Request) (content, error) {
 	status, running, points, err := s.tail.now()
 	if err != nil {

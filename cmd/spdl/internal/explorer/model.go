@@ -20,11 +20,13 @@ import (
 // softmax, or for each hidden unit.
 const units = 64
 
+// unit is the picture of one unit of the first layer.
 type unit struct {
 	Index int
 	Alt   string
 }
 
+// model shows the model after the last closed round, with a picture of each unit of its first layer.
 func (s *Server) model(r *http.Request) (content, error) {
 	status, running, points, err := s.tail.now()
 	if err != nil {
@@ -93,6 +95,7 @@ func (s *Server) weights(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(image)
 }
 
+// weightsOf returns the picture that a request asks for, as PNG.
 func (s *Server) weightsOf(r *http.Request) ([]byte, error) {
 	at, err := placeOf(r)
 	if err != nil {
@@ -128,6 +131,7 @@ func (s *Server) weightsOf(r *http.Request) ([]byte, error) {
 // zoom is the side of the square, in pixels, that shows a weight.
 const zoom = 6
 
+// paint draws one of the pictures side by side in all, as PNG, with zoom pixels for each number.
 func paint(all []float64, index, side int) ([]byte, error) {
 	largest := 0.0
 	for _, x := range all {

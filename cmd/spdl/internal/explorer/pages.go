@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
+// listed returns numbers as a list in words.
 func listed(of []uint32) string {
 	if len(of) == 0 {
 		return "none"
@@ -53,6 +54,7 @@ type homePage struct {
 	Unmeasured              string // why there is no accuracy
 }
 
+// home shows the training at a glance: curves, what needs a look, and the last rounds.
 func (s *Server) home(r *http.Request) (content, error) {
 	status, running, points, err := s.tail.now()
 	if err != nil {
@@ -104,6 +106,7 @@ func (s *Server) standings(ctx context.Context) ([]Standing, error) {
 	return out, err
 }
 
+// judged computes the standings.
 func (s *Server) judged(ctx context.Context) ([]Standing, error) {
 	status, _, points, err := s.tail.now()
 	if err != nil {
@@ -125,6 +128,7 @@ func (s *Server) judged(ctx context.Context) ([]Standing, error) {
 	return out, nil
 }
 
+// newestFirst returns the last n points, the newest first.
 func newestFirst(points []Point, n int) []Point {
 	out := slices.Clone(points[max(0, len(points)-n):])
 	slices.Reverse(out)
@@ -211,6 +215,7 @@ type roundPage struct {
 	Scored       bool
 }
 
+// round shows a closed round, with a verdict on every participant.
 func (s *Server) round(r *http.Request) (content, error) {
 	at, err := placeOf(r)
 	if err != nil {
@@ -249,6 +254,7 @@ func (s *Server) round(r *http.Request) (content, error) {
 	return content{"round", fmt.Sprintf("Round %d of epoch %d", at.round, at.epoch), b}, nil
 }
 
+// placeOf reads the epoch and the round in the path of a request.
 func placeOf(r *http.Request) (at place, err error) {
 	if at.epoch, err = number("epoch", r.PathValue("epoch")); err == nil {
 		at.round, err = number("round", r.PathValue("round"))
@@ -256,6 +262,7 @@ func placeOf(r *http.Request) (at place, err error) {
 	return at, err
 }
 
+// participants lists all participants, 100 a page, or those that ?q= names.
 func (s *Server) participants(r *http.Request) (content, error) {
 	all, err := s.standings(r.Context())
 	if err != nil {

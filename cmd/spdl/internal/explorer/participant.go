@@ -30,6 +30,7 @@ type participantPage struct {
 	Address    string
 }
 
+// participant shows one participant: its results in the last rounds, its spend and its offences.
 func (s *Server) participant(r *http.Request) (content, error) {
 	index, err := number("participant", r.PathValue("index"))
 	if err != nil {

@@ -95,48 +95,22 @@ func (s *Server) story(ctx context.Context, at place) (*Story, error) {
 // verdicts returns the verdict on each included participant, and on each that is active now and was
 // not included; that on one alone where only is not nil.
 func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, only *uint32) []Verdict {
-	passed := pointOf(r).Passed
-	order := slices.Clone(r.Contributions)
-	slices.SortStableFunc(order, func(a, b app.Contribution) int { return cmp.Compare(a.Score, b.Score) })
-	scored := len(order) > 0 && order[len(order)-1].Score != 0
-	var worst int64 // of the selected
-	for _, c := range order {
-		if c.Selected {
-			worst = max(worst, c.Score)
-		}
-	}
+	passed, place, worst := pointOf(r).Passed, places(r), worstSelected(r)
 	names := map[uint32]string{}
 	for _, p := range people {
 		names[p.Index] = p.Moniker
 	}
 	out := []Verdict{}
 	in := map[uint32]bool{}
-	place := map[uint32]int{}
-	for i, c := range order {
-		place[c.Participant] = 1 + i
-	}
 	for _, c := range r.Contributions {
 		in[c.Participant] = true
 		if only != nil && c.Participant != *only {
 			continue
 		}
-		reputation := c.Reputation
-		v := Verdict{
-			Participant: c.Participant, Moniker: names[c.Participant], Fate: Selected, Opposed: c.Opposed, Leader: c.Participant == r.Leader,
-			Passed: slices.Contains(passed, c.Participant), Score: c.Score,
-			Reputation: &reputation, VRFOutput: hex.EncodeToString(c.VrfOutput),
-		}
-		if was, ok := before[c.Participant]; ok {
-			change := c.Reputation - was
-			v.Change = &change
-		}
-		if !c.Selected {
-			v.Fate = LeftOut
-		}
-		if scored {
-			v.Place = place[c.Participant]
-		}
-		v.Why = why(v, r, worst, len(order))
+		v := verdictOn(c, before)
+		v.Moniker, v.Leader, v.Passed = names[c.Participant], c.Participant == r.Leader, slices.Contains(passed, c.Participant)
+		v.Place = place[c.Participant]
+		v.Why = why(v, r, worst)
 		out = append(out, v)
 	}
 	for _, p := range people {
@@ -145,12 +119,52 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, 
 			if r.Round < p.Joined {
 				v.Fate = NotYet
 			}
-			v.Why = why(v, r, worst, len(order))
+			v.Why = why(v, r, worst)
 			out = append(out, v)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Verdict) int { return cmp.Compare(a.Participant, b.Participant) })
 	return out
+}
+
+// verdictOn returns what a contribution by itself says. Before are the reputations before the round.
+func verdictOn(c app.Contribution, before map[uint32]int64) Verdict {
+	v := Verdict{
+		Participant: c.Participant, Fate: Selected, Opposed: c.Opposed, Score: c.Score, Reputation: &c.Reputation, VRFOutput: hex.EncodeToString(c.VrfOutput),
+	}
+	if !c.Selected {
+		v.Fate = LeftOut
+	}
+	if was, ok := before[c.Participant]; ok {
+		change := c.Reputation - was
+		v.Change = &change
+	}
+	return v
+}
+
+// places returns the place of each included participant by its score, from 1 for the least, and none
+// where the rule gave no scores.
+func places(r *app.Record) map[uint32]int {
+	order := slices.Clone(r.Contributions)
+	slices.SortStableFunc(order, func(a, b app.Contribution) int { return cmp.Compare(a.Score, b.Score) })
+	if len(order) == 0 || order[len(order)-1].Score == 0 {
+		return nil
+	}
+	place := make(map[uint32]int, len(order))
+	for i, c := range order {
+		place[c.Participant] = 1 + i
+	}
+	return place
+}
+
+// worstSelected returns the greatest score of a gradient that the rule selected, 0 if there is none.
+func worstSelected(r *app.Record) (worst int64) {
+	for _, c := range r.Contributions {
+		if c.Selected {
+			worst = max(worst, c.Score)
+		}
+	}
+	return worst
 }
 
 // costOf says how many blocks a round took that could have closed in one.
@@ -161,9 +175,10 @@ func costOf(r *app.Record) string {
 	return fmt.Sprintf(": it was waited for, and the round took %d blocks instead of 1", r.Height-r.Opened+1)
 }
 
-// why puts the numbers of a verdict into words.
-func why(v Verdict, r *app.Record, worst int64, n int) string {
+// why puts the numbers of a verdict into words. Worst is the greatest score that was selected.
+func why(v Verdict, r *app.Record, worst int64) string {
 	var text string
+	n := len(r.Contributions)
 	switch {
 	case v.Fate == NotYet:
 		text = "It was not a member yet."

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -77,26 +78,33 @@ func runWorker(r *command.Run, o *workerOptions, _ []string) error {
 	if err != nil {
 		return err
 	}
+	for i := range confs {
+		confs[i].Follow = o.Follow
+	}
+	err = runAll(r.Context, chain, confs, logger)
+	if errors.Is(err, worker.ErrJournal) {
+		return fmt.Errorf("%w; remove it only if that chain is gone for ever", err)
+	}
+	return err
+}
+
+// runAll runs workers until all have ended. One of several that ends does not end the others.
+func runAll(ctx context.Context, chain worker.Chain, confs []worker.Config, logger log.Logger) error {
 	errs := make([]error, len(confs))
 	var wg sync.WaitGroup
 	for i, conf := range confs {
-		conf.Follow = o.Follow
 		wg.Go(func() {
-			errs[i] = worker.Run(r.Context, chain, conf)
-			if errs[i] != nil && len(confs) > 1 && r.Context.Err() == nil { // the others go on
+			errs[i] = worker.Run(ctx, chain, conf)
+			if errs[i] != nil && len(confs) > 1 && ctx.Err() == nil {
 				logger.Error("a worker has ended", "journal", conf.Journal, "err", errs[i])
 			}
 		})
 	}
 	wg.Wait()
-	err = errors.Join(errs...)
-	if r.Context.Err() != nil && len(confs) > 1 {
-		err = r.Context.Err()
+	if ctx.Err() != nil && len(confs) > 1 {
+		return ctx.Err() // once, and not for each
 	}
-	if errors.Is(err, worker.ErrJournal) {
-		return fmt.Errorf("%w; remove it only if that chain is gone for ever", err)
-	}
-	return err
+	return errors.Join(errs...)
 }
 
 // workers returns the home's worker, or those of all its participants.

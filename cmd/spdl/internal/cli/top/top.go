@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
+// Command returns the command that shows a running node at a glance.
 func Command() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "top",
@@ -108,23 +109,7 @@ func watch(ctx context.Context, w io.Writer, c *client.Client, m *measurer, g *G
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	views := make(chan *view)
-	go func() {
-		for pace, of := time.Duration(0), uint64(0); ; g = again(ctx, c, g) {
-			if g.Last != nil && g.Last.Height != of {
-				pace, of = paceOf(ctx, c, g.Last), g.Last.Height
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case views <- &view{Glance: g, Score: m.see(ctx, g), Pace: pace}:
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(interval):
-			}
-		}
-	}()
+	go deliver(ctx, views, c, m, g, interval)
 	v, changed := <-views, true
 	for {
 		if changed {
@@ -143,6 +128,25 @@ func watch(ctx context.Context, w io.Writer, c *client.Client, m *measurer, g *G
 			}
 		case <-s.look():
 			changed = s.measure()
+		}
+	}
+}
+
+// deliver sends what there is to see, from a first glance on, after every look, until ctx ends.
+func deliver(ctx context.Context, views chan<- *view, c *client.Client, m *measurer, g *Glance, interval time.Duration) {
+	for pace, of := time.Duration(0), uint64(0); ; g = again(ctx, c, g) {
+		if g.Last != nil && g.Last.Height != of {
+			pace, of = paceOf(ctx, c, g.Last), g.Last.Height
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case views <- &view{Glance: g, Score: m.see(ctx, g), Pace: pace}:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(interval):
 		}
 	}
 }
