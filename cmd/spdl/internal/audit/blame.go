@@ -96,6 +96,7 @@ func Differences(key string, expected, found any) []Difference {
 	return out
 }
 
+// generic returns a value as JSON has it: maps, lists, texts and numbers.
 func generic(v any) (out any) {
 	data, err := json.Marshal(v)
 	if err == nil {
@@ -109,6 +110,7 @@ func generic(v any) (out any) {
 	return out
 }
 
+// differ adds to out the values in which two decoded JSON values differ.
 func differ(key string, expected, found any, out *[]Difference) {
 	if len(*out) >= maxDifferences {
 		return

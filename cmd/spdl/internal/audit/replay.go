@@ -120,6 +120,8 @@ func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	return r, nil
 }
 
+// run checks and executes block after block, each with the commit that stands in the next one, and
+// behind the last the source's tip. It calls each after every block.
 func (r *replay) run(ctx context.Context, each func(height uint64)) error {
 	b, err := r.read(ctx, r.state.Height+1)
 	for err == nil {
@@ -224,6 +226,7 @@ func identify(b *types.Block) (types.BlockID, error) {
 	return types.BlockID{Hash: b.Hash(), PartSetHeader: parts.Header()}, nil
 }
 
+// divergence returns the finding that a block is wrong, with the transactions that are wrong by themselves.
 func (r *replay) divergence(b *block, kind, reason string) *Divergence {
 	return &Divergence{Height: uint64(b.sound.Height), Kind: kind, Reason: reason, Transactions: r.blame(b.raw.Data.Txs)}
 }
@@ -248,6 +251,7 @@ func (r *replay) checkCommit(b *block, id types.BlockID, commit *types.Commit) e
 	return nil
 }
 
+// execute decodes and executes a block whose header and commit have been checked.
 func (r *replay) execute(b *block, id types.BlockID) error {
 	height := r.state.Height + 1
 	txs := make([]*tx.Tx, len(b.sound.Txs))
@@ -278,6 +282,7 @@ func (r *replay) execute(b *block, id types.BlockID) error {
 	return nil
 }
 
+// count adds an executed block to the report.
 func (r *replay) count(b *types.Block, out *app.Outcome) {
 	r.report.Last = out.State.Height
 	r.report.Blocks++

@@ -54,6 +54,7 @@ func Read(ctx context.Context, src audit.Source, e Evaluator, progress func(audi
 	return read(ctx, src, e, progress, most)
 }
 
+// read is Read with another bound on the rounds, for tests.
 func read(ctx context.Context, src audit.Source, e Evaluator, progress func(audit.Progress), most int) (*Chain, error) {
 	c := new(Chain)
 	var failed error

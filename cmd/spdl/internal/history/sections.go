@@ -60,6 +60,7 @@ func (c *Chain) line(name string, of func(round) float64) figure.Line {
 // few is the largest number of participants that have a line each.
 const few = 10
 
+// figure draws the course of the training: error, gradients, reputations and the largest spend.
 func (c *Chain) figure() figure.Figure {
 	const x = "rounds closed"
 	reputations := figure.Panel{Title: "reputation", X: x, Y: "share of one", Top: 1.1}
@@ -92,6 +93,7 @@ func (c *Chain) figure() figure.Figure {
 	return figure.Figure{Title: "chain", Panels: panels}
 }
 
+// participants returns a row for each participant.
 func (c *Chain) participants() experiment.Table {
 	t := experiment.Table{Head: []string{"participant", "moniker", "active", "reputation", "included", "selected", "opposed to Delta", "rounds led", "passed over", "epsilon", "rounds left"}}
 	passed := map[uint32]int{}
@@ -119,6 +121,7 @@ func (c *Chain) participants() experiment.Table {
 	return t
 }
 
+// incidents returns a row for each proven offence and each leader that was passed over.
 func (c *Chain) incidents() experiment.Table {
 	t := experiment.Table{Head: []string{"what", "participant", "epoch", "round", "view", "height"}}
 	for _, o := range c.Audit.Offences {
@@ -130,6 +133,7 @@ func (c *Chain) incidents() experiment.Table {
 	return t
 }
 
+// table returns a row for each round of the report.
 func (c *Chain) table() experiment.Table {
 	t := experiment.Table{Head: []string{"epoch", "round", "height", "leader", "view", "included", "selected", "test error", "epsilon"}}
 	number := func(x float64, format string) string {

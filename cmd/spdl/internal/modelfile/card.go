@@ -227,6 +227,7 @@ func epsilon(participants []app.Participant, delta float64) (*float64, error) {
 	return &most, nil
 }
 
+// encodeHeader returns a light block in protobuf.
 func encodeHeader(b *types.LightBlock) ([]byte, error) {
 	m, err := b.ToProto()
 	if err != nil {
@@ -235,6 +236,7 @@ func encodeHeader(b *types.LightBlock) ([]byte, error) {
 	return m.Marshal()
 }
 
+// decodeHeader is the inverse of encodeHeader, for bytes of any origin.
 func decodeHeader(data []byte) (*types.LightBlock, error) {
 	var m cmtproto.LightBlock
 	if err := m.Unmarshal(data); err != nil {

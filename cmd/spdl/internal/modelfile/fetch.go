@@ -41,6 +41,7 @@ func Fetch(ctx context.Context, c *client.Client, epoch, round uint64, progress 
 	return New(parameters, header, b.Bundle)
 }
 
+// parametersAfter returns the parameters after a round, from the node or computed from its blocks.
 func parametersAfter(ctx context.Context, c *client.Client, r app.Record, progress func(from, blocks uint64)) ([]float64, error) {
 	m, err := c.ModelOf(ctx, r.Epoch, r.Round)
 	var refusal *client.Refusal

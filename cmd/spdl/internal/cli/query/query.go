@@ -67,6 +67,7 @@ func NodeStatus() *cobra.Command {
 		}}.command()
 }
 
+// Commands returns the group of commands.
 func Commands() *cobra.Command {
 	return command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(), queryNeighbours(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
 		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryEvidence(), queryEpochs(), queryUpgrade(), queryRefusals())
@@ -161,6 +162,7 @@ func IndexArg(cmd *cobra.Command, args []string) error {
 	return err
 }
 
+// ParticipantIndex reads a participant's index.
 func ParticipantIndex(arg string) (uint32, error) {
 	index, err := strconv.ParseUint(arg, 10, 32)
 	if err != nil {
@@ -200,6 +202,7 @@ func RoundArgument(ctx context.Context, c *client.Client, args []string) (epoch,
 	return 0, 0, fmt.Errorf("no round is closed yet")
 }
 
+// RoundText prints the record of a closed round.
 func RoundText(w io.Writer, r app.Record) error {
 	fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d, opened at %d\nleader   %d in view %d of ranking %v\nrule     %s, margin %d\nDelta    %s\nmodel    %s\n\n",
 		r.Round, r.Epoch, r.Height, r.Opened, r.Leader, r.View, r.Ranking, r.Rule, r.Margin, hex.EncodeToString(r.DeltaDigest), hex.EncodeToString(r.ModelHash))

@@ -21,6 +21,7 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
+// Commands returns the group of commands.
 func Commands() *cobra.Command {
 	return command.Group("testnet", "Make and run localnets", testnetInitCommand(), testnetStartCommand(), testnetNodeCommand())
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/templates"
 )
 
+// Commands returns the group of commands.
 func Commands() *cobra.Command {
 	return command.Group("trainer", "Check the program that computes the gradients of a model of your own", checkCommand())
 }

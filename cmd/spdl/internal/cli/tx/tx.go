@@ -27,6 +27,7 @@ import (
 // pollInterval is the time between two questions about a transaction.
 const pollInterval = 100 * time.Millisecond
 
+// Commands returns the group of commands.
 func Commands() *cobra.Command {
 	return command.Group("tx", "Sign and send transactions of membership and governance",
 		txJoin(), txApprove(), txLeave(), txRotate(), txRestore(), txRemove(), txEvidence(), txStartEpoch(), txUpgrade())

@@ -24,6 +24,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/verify"
 )
 
+// Commands returns the group of commands.
 func Commands() *cobra.Command {
 	return command.Group("verify", "Check what a file or a node says, from a header that you trust to the last byte", verifyModel(), verifyRound(), verifyParticipant())
 }
