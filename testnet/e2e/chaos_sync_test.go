@@ -41,13 +41,13 @@ func (c *chaos) snapshots() {
 	c.reach(c.highest())
 }
 
-// corrupt changes a byte of every snapshot that a stopped node keeps.
+// corrupt changes a byte of every chunk of the snapshots that a stopped node keeps.
 func corrupt(c *chaos, data string) {
 	c.Helper()
 	db, err := dbm.NewDB("application", dbm.GoLevelDBBackend, data)
 	require.NoError(c, err)
 	defer func() { require.NoError(c, db.Close()) }()
-	it, err := db.Iterator([]byte("x"), []byte("y"))
+	it, err := db.Iterator([]byte("z"), []byte("{")) // chunks, by the store
 	require.NoError(c, err)
 	kept := map[string][]byte{}
 	for ; it.Valid(); it.Next() {
