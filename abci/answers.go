@@ -7,8 +7,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// shared are the paths whose answers are long where there are many participants, and follow from the
-// committed state alone: each is made once a state.
+// shared are the paths whose answers are long where there are many participants, and follow from
+// the committed state alone: each is made once a state.
 var shared = map[string]bool{"participants": true, "privacy": true, "reputation": true, "membership": true}
 
 // answers are those of the last state that was asked about.
@@ -18,8 +18,8 @@ type answers struct {
 	json map[string][]byte
 }
 
-// in returns the JSON of the answer to a path without an argument. Who asks for the same at the same
-// time waits for it.
+// in returns the JSON of the answer to a path without an argument. Who asks for the same at the
+// same time waits for it.
 func (a *answers) in(s *app.State, path string, answer func() (any, error)) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

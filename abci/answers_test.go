@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 )
 
-// TestAnswersAreMadeOnceAState: the second question costs nothing, another state has other answers, and
-// a failure is no answer.
+// TestAnswersAreMadeOnceAState: the second question costs nothing, another state has other answers,
+// and a failure is no answer.
 func TestAnswersAreMadeOnceAState(t *testing.T) {
 	var a answers
 	made := 0
@@ -29,7 +29,8 @@ func TestAnswersAreMadeOnceAState(t *testing.T) {
 	require.Equal(t, "5", ask(two, "x"))
 }
 
-// TestSharedAnswersArePaths: each is one that has an answer, of which the pool and the clock are no part.
+// TestSharedAnswersArePaths: each is one that has an answer, of which the pool and the clock are no
+// part.
 func TestSharedAnswersArePaths(t *testing.T) {
 	for path := range shared {
 		require.Contains(t, paths, path)

@@ -47,12 +47,12 @@ type Options struct {
 	// OwnKey is the public key of the participant whose worker runs with this
 	// node, for the timings. May be nil.
 	OwnKey []byte
-	// NextTurn hears at every FinalizeBlock, in its goroutine, whether the next height's first proposer
-	// is likely to be away. May be nil.
+	// NextTurn hears at every FinalizeBlock, in its goroutine, whether the next height's first
+	// proposer is likely to be away. May be nil.
 	NextTurn func(lost bool)
-	// Decided reports whether most peers are beyond a height. A proposal for it waits for nothing: in
-	// CometBFT this node could not take the block that was decided as long as it waits, and would
-	// never catch up with a quick chain. Default never.
+	// Decided reports whether most peers are beyond a height. A proposal for it waits for nothing:
+	// in CometBFT this node could not take the block that was decided as long as it waits, and
+	// would never catch up with a quick chain. Default never.
 	Decided func(height int64) bool
 	// GossipRefused lets the mempool take gradients that the application refuses, so that peers are
 	// sent them: for the node of a participant that misbehaves.

@@ -8,8 +8,8 @@ import (
 )
 
 // drafts keeps what Lead said of the pool as it stands, because any client may ask for it, of every
-// participant. The rule is run once for a state and a set of gradients, whoever would lead with them
-// and however often the rest of the pool changes.
+// participant. The rule is run once for a state and a set of gradients, whoever would lead with
+// them and however often the rest of the pool changes.
 type drafts struct {
 	mu    sync.Mutex
 	of    <-chan struct{} // the pool's, which is another after every change

@@ -22,8 +22,8 @@ import (
 //	offence    participant of height                                    of the block: CometBFT's evidence against a validator
 //	enactment  kind participant proposal; refused                       of the block: what a round boundary did
 
-// roundEvents returns the event of a closed round, none where r is nil. Epsilon is nil where nothing is
-// guaranteed.
+// roundEvents returns the event of a closed round, none where r is nil. Epsilon is nil where
+// nothing is guaranteed.
 func roundEvents(r *app.Record, epsilon *float64) []abcitypes.Event {
 	if r == nil {
 		return nil

@@ -45,7 +45,8 @@ func (a *Application) late(before *app.State, r *app.Record, m moments) {
 		"proposal.wait", a.options.ProposalWait.String(), "remedy", remedy)
 }
 
-// closedShort reports whether a round closed without a gradient that the state before it waited for.
+// closedShort reports whether a round closed without a gradient that the state before it waited
+// for.
 func closedShort(before *app.State, r *app.Record) bool {
 	present := make([]uint32, len(r.Contributions))
 	for i, c := range r.Contributions {

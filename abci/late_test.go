@@ -88,8 +88,9 @@ func (n *timed) timing(round uint64) (t abci.Timing) {
 	return t
 }
 
-// TestTimingOfAPartialRound: where a round closes without everybody, the exchange ends when a leader
-// has waited long enough and not with a gradient that comes too late, and consensus is what follows.
+// TestTimingOfAPartialRound: where a round closes without everybody, the exchange ends when a
+// leader has waited long enough and not with a gradient that comes too late, and consensus is what
+// follows.
 func TestTimingOfAPartialRound(t *testing.T) {
 	n := beginTimed(t)
 	n.after(100, 0)
@@ -111,9 +112,9 @@ func TestTimingOfAPartialRound(t *testing.T) {
 	require.Equal(t, abci.Timing{Round: 1, LGC: 10, GE: 20, BC: 70}, n.timing(1), "with everybody it ends with the last gradient")
 }
 
-// TestLateRounds: a node says when gradients come after the views of all ranks have opened, and when
-// its own comes after the round could close without it, but not of the first round, in which it has
-// started, and not again and again.
+// TestLateRounds: a node says when gradients come after the views of all ranks have opened, and
+// when its own comes after the round could close without it, but not of the first round, in which
+// it has started, and not again and again.
 func TestLateRounds(t *testing.T) {
 	n := beginTimed(t)
 	all := []int{0, 1, 2, 3}

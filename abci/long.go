@@ -14,12 +14,12 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// MaxPiece bounds the bytes of a piece of a long answer. In JSON it has 4/3 of them, which a link of
-// 1.1 Mbit/s carries in the ten seconds that CometBFT's RPC gives an answer.
+// MaxPiece bounds the bytes of a piece of a long answer. In JSON it has 4/3 of them, which a link
+// of 1.1 Mbit/s carries in the ten seconds that CometBFT's RPC gives an answer.
 const MaxPiece = 1 << 20
 
-// Long is what an answer in pieces says of the bytes that it is a piece of. It is the answer's Info,
-// as JSON, and the same in all pieces.
+// Long is what an answer in pieces says of the bytes that it is a piece of. It is the answer's
+// Info, as JSON, and the same in all pieces.
 type Long struct {
 	Epoch  uint64 `json:"epoch"`
 	Round  uint64 `json:"round"`
@@ -67,8 +67,8 @@ func (sp span) of(data []byte) ([]byte, error) {
 	return data[sp.from:sp.to], nil
 }
 
-// queryPiece answers name/arg?range with bytes. The state as it stands, which the next block changes,
-// can be asked on for by its height for as long as it is held.
+// queryPiece answers name/arg?range with bytes. The state as it stands, which the next block
+// changes, can be asked on for by its height for as long as it is held.
 func (a *Application) queryPiece(req *abcitypes.RequestQuery, s *app.State, path, text string, r *abcitypes.ResponseQuery) error {
 	name, arg, _ := strings.Cut(path, "/")
 	build, ok := longPaths[name]
@@ -108,8 +108,8 @@ func (a *Application) queryPiece(req *abcitypes.RequestQuery, s *app.State, path
 	return err
 }
 
-// longKey names the bytes that are asked for: what a closed round left for good, and what stands now
-// with the height. It returns the argument with its epoch.
+// longKey names the bytes that are asked for: what a closed round left for good, and what stands
+// now with the height. It returns the argument with its epoch.
 func longKey(req *abcitypes.RequestQuery, s *app.State, name, arg string) (key, full string, err error) {
 	if arg == "" {
 		height := s.Height
@@ -160,8 +160,8 @@ func (a *Application) longKept(s *app.State, arg string) (Long, []byte, error) {
 	return Long{k.Epoch, k.Round, k.Height, "", 0}, k.Document, err
 }
 
-// The long answers that are held are bounded in number, and one that nobody asked for in a while goes
-// with the next block.
+// The long answers that are held are bounded in number, and one that nobody asked for in a while
+// goes with the next block.
 const (
 	heldLongs = 4
 	heldFor   = time.Minute
@@ -175,8 +175,8 @@ type long struct {
 	asked time.Time
 }
 
-// longs are the long answers that pieces were asked of last, in that order: each is made once and not
-// for every piece.
+// longs are the long answers that pieces were asked of last, in that order: each is made once and
+// not for every piece.
 type longs struct {
 	mu   sync.Mutex
 	held []*long
@@ -217,8 +217,8 @@ func (h *longs) put(key string, now time.Time, build func() (Long, []byte, error
 	return l, nil
 }
 
-// forget drops what nobody has asked for lately. Committing a block does not wait for an answer that
-// is being made: a later block drops it.
+// forget drops what nobody has asked for lately. Committing a block does not wait for an answer
+// that is being made: a later block drops it.
 func (h *longs) forget(now time.Time) {
 	if !h.mu.TryLock() {
 		return

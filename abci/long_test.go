@@ -48,8 +48,8 @@ func medium(p *params.Params) {
 	p.Model.Inputs, p.Model.Classes, p.Training.Momentum = 30_000, 10, 0.5
 }
 
-// TestPieces: the pieces of a model, of the velocity and of a state are the bytes of the whole, and say
-// what the whole says. Any range is answered, and a wrong one refused with value and bound.
+// TestPieces: the pieces of a model, of the velocity and of a state are the bytes of the whole, and
+// say what the whole says. Any range is answered, and a wrong one refused with value and bound.
 func TestPieces(t *testing.T) {
 	n := begin(t, 4, medium)
 	s := drive(t, []*node{n}, apptest.State(4, medium), 2)
@@ -98,8 +98,9 @@ func TestPieces(t *testing.T) {
 	require.Contains(t, r.Log, "a range has no proof")
 }
 
-// TestPiecesOfOneState: whoever has begun to fetch the state goes on with it by its height though blocks
-// come, until others have pushed it out or nobody asked for a minute; then the answer says so.
+// TestPiecesOfOneState: whoever has begun to fetch the state goes on with it by its height though
+// blocks come, until others have pushed it out or nobody asked for a minute; then the answer says
+// so.
 func TestPiecesOfOneState(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	a, err := abci.New(abci.Options{ChainID: apptest.ChainID, ProposalWait: 30e6, StragglerWait: 10e6, Now: func() time.Time { return now }})
@@ -126,7 +127,8 @@ func TestPiecesOfOneState(t *testing.T) {
 	require.Contains(t, other.Log, "only the last")
 }
 
-// TestChunksOfARound: each chunk of the model after a closed round has a proof, which no other chunk has.
+// TestChunksOfARound: each chunk of the model after a closed round has a proof, which no other
+// chunk has.
 func TestChunksOfARound(t *testing.T) {
 	n := begin(t, 4, medium)
 	s := drive(t, []*node{n}, apptest.State(4, medium), 2)

@@ -60,7 +60,8 @@ type pool struct {
 	held  map[[32]byte]*tx.Tx // what is in the slots, by hash
 	ends  map[end]*tx.Tx      // the last of them with an end
 	order []slot              // of arrival
-	// What look shows, in that order. Elements are only ever appended, so that a snapshot shares them.
+	// What look shows, in that order. Elements are only ever appended, so that a snapshot shares
+	// them.
 	pending, operations []*tx.Tx
 	bytes               int64
 	limit               int64
@@ -211,8 +212,8 @@ func (p *pool) find(hash [32]byte) *tx.Tx {
 	return p.held[hash]
 }
 
-// admitCost is about what the signature and the VRF proof of a transaction cost to verify, in integer
-// additions.
+// admitCost is about what the signature and the VRF proof of a transaction cost to verify, in
+// integer additions.
 const admitCost = 1 << 16
 
 // advance moves the pool to a committed state and drops what is stale: if the state has changed,

@@ -60,7 +60,8 @@ func (v snapshot) whole() bool {
 	return len(v.pending) >= v.state.Missing(nil) && v.state.Missing(v.senders()) == 0
 }
 
-// mayCloseShort reports whether the round may close at a height without everybody that it waits for.
+// mayCloseShort reports whether the round may close at a height without everybody that it waits
+// for.
 func (v snapshot) mayCloseShort(height int64) bool {
 	return uint64(height) >= v.state.Progress.Opened+v.state.Params.Election.QuorumBlocks
 }

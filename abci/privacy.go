@@ -22,8 +22,8 @@ type Spend struct {
 	// TrainerClips: the guarantee also needs that the participants' own programs clip, in
 	// this epoch or an earlier one.
 	TrainerClips bool `json:"trainer_clips,omitempty"`
-	// Lemma1Epsilon is what the paper's Lemma 1 claims of all rounds where the noise is by it: never
-	// a guarantee, whatever Guarantee says of Epsilon.
+	// Lemma1Epsilon is what the paper's Lemma 1 claims of all rounds where the noise is by it:
+	// never a guarantee, whatever Guarantee says of Epsilon.
 	Lemma1Epsilon float64 `json:"lemma1_epsilon,omitempty"`
 }
 

@@ -63,7 +63,8 @@ func (a *Application) prove(s *app.State, path string) (key string, p proof.Prov
 	return path, p, notFound(err)
 }
 
-// proveChunk proves one chunk of the model after a closed round, {round}/{i} or {epoch}/{round}/{i}.
+// proveChunk proves one chunk of the model after a closed round, {round}/{i} or
+// {epoch}/{round}/{i}.
 func (a *Application) proveChunk(s *app.State, arg string) (key string, p proof.Proven, err error) {
 	cut := strings.LastIndex(arg, "/")
 	epoch, t, err := roundArgument(s, arg[:cut])

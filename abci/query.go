@@ -93,15 +93,14 @@ var paths = map[string]func(a *Application, s *app.State, arg string) (any, erro
 	"upgrade":      (*Application).queryUpgrade,
 }
 
-// Query answers from the committed state and from this node's own pool and
-// clock: status, params, progress, participants, participants/{i}, round/{t},
-// model, model/{t}, timing/{t}, refusals, refusals/{t} and lead/{participant}, the draft that a worker
-// signs with its gradients, lead/{participant}/draft, without them, and pending/{participant}, one of
-// them; leader, election/{t}, reputation, membership, proposals, evidence (or
-// offences), epochs, upgrade, privacy and privacy/{participant}; bundle/{t} and kept/{t},
-// what an export is made of, and kept, the whole state as it stands, which a worker in
-// another process holds against a header. A round is {t} of the running epoch or
-// {epoch}/{t}.
+// Query answers from the committed state and from this node's own pool and clock: status, params,
+// progress, participants, participants/{i}, round/{t}, model, model/{t}, timing/{t}, refusals,
+// refusals/{t} and lead/{participant}, the draft that a worker signs with its gradients,
+// lead/{participant}/draft, without them, and pending/{participant}, one of them; leader,
+// election/{t}, reputation, membership, proposals, evidence (or offences), epochs, upgrade, privacy
+// and privacy/{participant}; bundle/{t} and kept/{t}, what an export is made of, and kept, the
+// whole state as it stands, which a worker in another process holds against a header. A round is
+// {t} of the running epoch or {epoch}/{t}.
 //
 // Behind ?from=A&to=B a model, a state or the velocity is answered in pieces, as bytes: see Long.
 //

@@ -21,7 +21,8 @@ type Refusal struct {
 	Reason      string `json:"reason"` // name of the result code: norm, budget, payload, proof or signature
 	Log         string `json:"log"`    // of the first of them, or of the first signed one
 	Count       uint64 `json:"count"`
-	// Signed reports that the participant signed one of them. Anybody may have sent the others in its name.
+	// Signed reports that the participant signed one of them. Anybody may have sent the others in
+	// its name.
 	Signed bool `json:"signed"`
 }
 
@@ -50,8 +51,8 @@ type refusals struct {
 	size  int
 }
 
-// add counts the refusal of a gradient by the state, if it is of the open round and in the name of a
-// member: others fill no memory.
+// add counts the refusal of a gradient by the state, if it is of the open round and in the name of
+// a member: others fill no memory.
 func (r *refusals) add(s *app.State, t *tx.Tx, err error) {
 	g := t.Gradient
 	if !judged(t, err) || g.Epoch != s.Progress.Epoch || g.Round != s.Progress.Round {

@@ -25,9 +25,9 @@ func (n *node) refusals(path string) (out []abci.Refusal) {
 	return out
 }
 
-// TestRefusalsAreCountedAndNameTheSigner: a node counts which gradients it did not admit; what anybody may
-// have sent in a member's name is told from what the member signed; and what names no member, or
-// another round, is not kept.
+// TestRefusalsAreCountedAndNameTheSigner: a node counts which gradients it did not admit; what
+// anybody may have sent in a member's name is told from what the member signed; and what names no
+// member, or another round, is not kept.
 func TestRefusalsAreCountedAndNameTheSigner(t *testing.T) {
 	n := begin(t, 4)
 	require.Empty(t, n.refusals("/refusals"))
@@ -60,8 +60,8 @@ func TestRefusalsAreCountedAndNameTheSigner(t *testing.T) {
 	require.Empty(t, n.refusals("/refusals/0/7"))
 }
 
-// TestRefusalSaysWhatWasSigned: the reason that a node gives for a gradient that a member signed is that
-// gradient's, not that of one which somebody sent before it in the member's name.
+// TestRefusalSaysWhatWasSigned: the reason that a node gives for a gradient that a member signed is
+// that gradient's, not that of one which somebody sent before it in the member's name.
 func TestRefusalSaysWhatWasSigned(t *testing.T) {
 	n := begin(t, 4)
 	for key, cut := range []int{1, 0, 2} { // forged, forged, signed
@@ -91,8 +91,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 	require.Equal(t, uint64(100), all[0].Count)
 }
 
-// TestAMisbehavingNodeGossipsWhatItRefuses: the mempool of a node that misbehaves takes a gradient that the
-// application refuses, and the application keeps it out of its pool and its proposals.
+// TestAMisbehavingNodeGossipsWhatItRefuses: the mempool of a node that misbehaves takes a gradient
+// that the application refuses, and the application keeps it out of its pool and its proposals.
 func TestAMisbehavingNodeGossipsWhatItRefuses(t *testing.T) {
 	a, err := abci.New(abci.Options{DB: dbm.NewMemDB(), ChainID: apptest.ChainID, ProposalWait: 30e6, StragglerWait: 10e6, GossipRefused: true})
 	require.NoError(t, err)

@@ -16,11 +16,11 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// A snapshot is the state document of a height, in chunks of store.ChunkBytes, each stored by itself.
-// Its metadata are the chunks' SHA-256 hashes, one after the other, and its hash is theirs: a wrong
-// chunk is its sender's fault, and another peer is asked. It holds the Merkle frontier of the history, not the history: a node that
-// joins by state sync executes and proves as the others do, and gets the records of older rounds
-// from peers only.
+// A snapshot is the state document of a height, in chunks of store.ChunkBytes, each stored by
+// itself. Its metadata are the chunks' SHA-256 hashes, one after the other, and its hash is theirs:
+// a wrong chunk is its sender's fault, and another peer is asked. It holds the Merkle frontier of
+// the history, not the history: a node that joins by state sync executes and proves as the others
+// do, and gets the records of older rounds from peers only.
 const (
 	snapshotFormat = 2
 	// maxChunks bounds what an offered snapshot may make a node allocate: the
@@ -185,8 +185,9 @@ func (a *Application) ApplySnapshotChunk(_ context.Context, req *abcitypes.Reque
 	return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_ACCEPT}, nil
 }
 
-// executable returns an error if the height after a received state is of another version of the state
-// machine. Stored, that state would end the node, and keep its home from a snapshot of its own version.
+// executable returns an error if the height after a received state is of another version of the
+// state machine. Stored, that state would end the node, and keep its home from a snapshot of its
+// own version.
 func (a *Application) executable(s *app.State) error {
 	if a.options.StateMachine != app.Version {
 		s = s.As(a.options.StateMachine)

@@ -16,8 +16,9 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// TestStateSyncOfAnotherVersion: a snapshot after which another version of the state machine goes on is
-// rejected and changes nothing, but its senders, who may have one of the program's own version, are not.
+// TestStateSyncOfAnotherVersion: a snapshot after which another version of the state machine goes
+// on is rejected and changes nothing, but its senders, who may have one of the program's own
+// version, are not.
 func TestStateSyncOfAnotherVersion(t *testing.T) {
 	planned := apptest.State(4)
 	planned.Progress.Upgrades = []app.Upgrade{{Name: "next", Height: 9, Version: app.Version + 1}}
@@ -294,9 +295,9 @@ func large(p *params.Params) {
 	p.Training.Momentum = 0.9
 }
 
-// TestSnapshotOfALargeModel: the state of an MLP of two million parameters with its velocity goes from
-// one node to another in chunks that CometBFT's state sync carries. The list of snapshots reads no
-// chunk, a chunk no other one, and what is dropped leaves nothing.
+// TestSnapshotOfALargeModel: the state of an MLP of two million parameters with its velocity goes
+// from one node to another in chunks that CometBFT's state sync carries. The list of snapshots
+// reads no chunk, a chunk no other one, and what is dropped leaves nothing.
 func TestSnapshotOfALargeModel(t *testing.T) {
 	db := &counted{DB: dbm.NewMemDB()}
 	a, err := abci.New(abci.Options{DB: db, SnapshotInterval: 1, Now: hasty(10 * time.Minute), ChainID: apptest.ChainID})

@@ -27,8 +27,8 @@ const keptTimings = 256
 
 type moments struct {
 	opened, own, whole, led, closed time.Time
-	// ownAt and quorumAt are the heights that were next when this node's own gradient came, and when
-	// N-f had come; 0 where the node saw neither.
+	// ownAt and quorumAt are the heights that were next when this node's own gradient came, and
+	// when N-f had come; 0 where the node saw neither.
 	ownAt, quorumAt uint64
 }
 

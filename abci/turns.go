@@ -50,8 +50,9 @@ func (t *turns) observe(b *abcitypes.RequestFinalizeBlock, included []string) (l
 	return n > 0 && t.lost[(b.Height+1)%n]
 }
 
-// decided notes the round, of n validators, in which the last block was decided. The block names who
-// made it: in a round after the first that may be an earlier proposer, whose block is proposed again.
+// decided notes the round, of n validators, in which the last block was decided. The block names
+// who made it: in a round after the first that may be an earlier proposer, whose block is proposed
+// again.
 func (t *turns) decided(round, n int64) {
 	for at := t.height; at < t.height+min(round, n); at++ {
 		t.lost[at%n] = true
@@ -63,8 +64,8 @@ func (t *turns) decided(round, n int64) {
 	}
 }
 
-// includedValidators returns the addresses of the validators whose participants have a gradient in a
-// round, in the state after it.
+// includedValidators returns the addresses of the validators whose participants have a gradient in
+// a round, in the state after it.
 func includedValidators(s *app.State, r *app.Record) (addresses []string) {
 	if r == nil {
 		return nil

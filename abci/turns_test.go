@@ -22,7 +22,8 @@ func TestTurns(t *testing.T) {
 		height int64
 		round  int32 // of the block before
 	)
-	// pass decides a block, while some propose and some vote, and checks whose next turn is taken for lost.
+	// pass decides a block, while some propose and some vote, and checks whose next turn is taken
+	// for lost.
 	pass := func(proposes, votes func(place int64) bool, want bool) {
 		t.Helper()
 		height++
@@ -68,8 +69,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// block decides a height, proposed by one validator of four, over a commit of a round with the votes
-// of some.
+// block decides a height, proposed by one validator of four, over a commit of a round with the
+// votes of some.
 func block(height int64, proposer string, round int32, votes string) *abcitypes.RequestFinalizeBlock {
 	b := &abcitypes.RequestFinalizeBlock{Height: height, ProposerAddress: []byte(proposer), DecidedLastCommit: abcitypes.CommitInfo{Round: round}}
 	for _, address := range []string{"a", "b", "c", "d"} {
@@ -82,8 +83,8 @@ func block(height int64, proposer string, round int32, votes string) *abcitypes.
 	return b
 }
 
-// known is a node that has seen all four, in the order of their names, propose up to height 9, where
-// the next turn of d, of height 11, is to come.
+// known is a node that has seen all four, in the order of their names, propose up to height 9,
+// where the next turn of d, of height 11, is to come.
 func known(t *testing.T) *turns {
 	t.Helper()
 	x := new(turns)
@@ -110,8 +111,8 @@ func TestTurnOfAStraggler(t *testing.T) {
 	}
 }
 
-// TestTurnWithAnEarlierBlock: a block that is proposed again by a later proposer names the first. It
-// says nothing of the second, whose own votes keep its turn whole while the first is away.
+// TestTurnWithAnEarlierBlock: a block that is proposed again by a later proposer names the first.
+// It says nothing of the second, whose own votes keep its turn whole while the first is away.
 func TestTurnWithAnEarlierBlock(t *testing.T) {
 	x := known(t)
 	for _, b := range []*abcitypes.RequestFinalizeBlock{

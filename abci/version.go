@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Version is the software's: set by the build, or what Go noted of the module in the program, or Unreleased.
+// Version is the software's: set by the build, or what Go noted of the module in the program, or
+// Unreleased.
 var Version string
 
 func init() {
@@ -18,8 +19,8 @@ func init() {
 // Unreleased is the version of a program that was built without one.
 const Unreleased = "0.1.0"
 
-// noted returns the version of a module that was installed by its version, without the v, or else the
-// commit that was built, with "-dirty" behind it where files had changed.
+// noted returns the version of a module that was installed by its version, without the v, or else
+// the commit that was built, with "-dirty" behind it where files had changed.
 func noted(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return Unreleased

@@ -16,8 +16,8 @@ type aggregated struct {
 	last rules.Output
 }
 
-// in returns what the rule makes of the gradients that are listed, which run computes. A caller that
-// asks for the same at the same time waits for it. What it returns must not be changed.
+// in returns what the rule makes of the gradients that are listed, which run computes. A caller
+// that asks for the same at the same time waits for it. What it returns must not be changed.
 func (a *aggregated) in(included []tx.Included, run func() (rules.Output, error)) (rules.Output, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

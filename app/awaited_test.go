@@ -30,7 +30,8 @@ func without(t *testing.T, s *app.State) (*app.State, int) {
 }
 
 // TestWhoIsAwayIsNotAwaited: after three rounds in a row without a participant rounds close in one
-// block without it, but for one in sixteen; and once its gradient was in a round, rounds wait for it again.
+// block without it, but for one in sixteen; and once its gradient was in a round, rounds wait for
+// it again.
 func TestWhoIsAwayIsNotAwaited(t *testing.T) {
 	s := apptest.State(4)
 	var blocks []int
@@ -61,8 +62,8 @@ func TestWhoIsAwayIsNotAwaited(t *testing.T) {
 	require.Contains(t, out.State.Progress.Ranking, uint32(3))
 }
 
-// TestLotOfWhoWasAwayDoesNotMoveTheSeed: a leader that may include who was away or not, at once, gains
-// nothing in the election by the choice.
+// TestLotOfWhoWasAwayDoesNotMoveTheSeed: a leader that may include who was away or not, at once,
+// gains nothing in the election by the choice.
 func TestLotOfWhoWasAwayDoesNotMoveTheSeed(t *testing.T) {
 	s := apptest.State(4)
 	for range 5 {

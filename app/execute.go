@@ -192,9 +192,9 @@ func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
 // additions.
 const verifyCost = 1 << 16
 
-// verifyAll verifies the signatures and VRF proofs of gradients on all cores. A transaction remembers
-// what holds. Checks that follow, in order, find again what does not, so the verdict depends on no
-// schedule.
+// verifyAll verifies the signatures and VRF proofs of gradients on all cores. A transaction
+// remembers what holds. Checks that follow, in order, find again what does not, so the verdict
+// depends on no schedule.
 func (s *State) verifyAll(round []*tx.Tx) {
 	gradients.InParallel(len(round), verifyCost, func(i int) {
 		t := round[i]

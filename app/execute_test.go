@@ -13,8 +13,8 @@ import (
 )
 
 // TestClosedRoundServesOtherBlocks: a round that was closed once leads, with whatever follows it in
-// other blocks of the height, where it leads when it is closed anew; and no block changes it for the
-// next one.
+// other blocks of the height, where it leads when it is closed anew; and no block changes it for
+// the next one.
 func TestClosedRoundServesOtherBlocks(t *testing.T) {
 	s := apptest.State(4, mean, func(p *params.Params) { p.Training.Momentum = 0.5 })
 	s = round(t, s, agreed(another(s, true, true, same))...).State

@@ -53,8 +53,8 @@ func (s *State) Leading(height uint64, participant uint32, pending []*tx.Tx) (*t
 	return &tx.Aggregate{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Leader: participant, View: view, Included: listed}, included, nil
 }
 
-// Fill gives an aggregate the Delta that the rule makes of the gradients that it lists, in participant
-// order.
+// Fill gives an aggregate the Delta that the rule makes of the gradients that it lists, in
+// participant order.
 func (s *State) Fill(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	vectors := make([]gradients.Vector, len(included))
 	for i, t := range included {
@@ -75,10 +75,10 @@ func (s *State) Fill(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	return nil
 }
 
-// CheckDraft reports why a leader must not sign an aggregate that it did not make itself: its signer
-// may not lead in the view, a gradient that it names is not among those given or is not admitted, or
-// the rule makes another Delta of them. Of the height nothing is checked: blocks decide whether the
-// view is open.
+// CheckDraft reports why a leader must not sign an aggregate that it did not make itself: its
+// signer may not lead in the view, a gradient that it names is not among those given or is not
+// admitted, or the rule makes another Delta of them. Of the height nothing is checked: blocks
+// decide whether the view is open.
 func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 	if !s.isOpen(a.Epoch, a.Round) || s.Finished() {
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round, s.Progress.Epoch, s.Progress.Round)
@@ -147,8 +147,8 @@ func (s *State) ofOpenRound(pending []*tx.Tx) []*tx.Tx {
 	return out
 }
 
-// aggregate runs the epoch's rule, once for a list of gradients. With rule.zeros, as in the paper, a
-// silent participant counts as the zero vector; else it is absent, which the rules take as an
+// aggregate runs the epoch's rule, once for a list of gradients. With rule.zeros, as in the paper,
+// a silent participant counts as the zero vector; else it is absent, which the rules take as an
 // infinite distance, and N stays what it is.
 func (s *State) aggregate(included []tx.Included, vectors []gradients.Vector) (rules.Output, error) {
 	return s.aggregated.in(included, func() (rules.Output, error) { return s.rule.Aggregate(s.input(included, vectors)) })

@@ -8,9 +8,9 @@ type Neighbours struct {
 	Of          []uint32 `json:"neighbours"` // in the order of rules.Output.Neighbours; none where the rule has none
 }
 
-// Neighbours returns the neighbours of each input of the rule in the round that a block closes in this
-// state, in participant order: of the gradients, and of the zero vectors of the silent where those
-// count. A record has not got them: they would be N a gradient.
+// Neighbours returns the neighbours of each input of the rule in the round that a block closes in
+// this state, in participant order: of the gradients, and of the zero vectors of the silent where
+// those count. A record has not got them: they would be N a gradient.
 func (s *State) Neighbours(b Block) (list []Neighbours, err error) {
 	round, _ := b.Round()
 	if round == nil {

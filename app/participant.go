@@ -43,7 +43,8 @@ func NewParticipant(index uint32, who Identity, r params.Reputation) Participant
 
 // Check refuses what is not well-formed.
 func (who Identity) Check() error {
-	// Of a signing key of small order everybody can make signatures, for the identity one for all bytes.
+	// Of a signing key of small order everybody can make signatures, for the identity one for all
+	// bytes.
 	if err := leader.CheckKey(who.PubKey); err != nil {
 		return fmt.Errorf("pub_key: %w", err)
 	}

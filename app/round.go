@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// record returns the history of the round that an aggregate closes, without what
-// the update brings: reputations and the model's hash. Delta has been checked against the aggregate.
+// record returns the history of the round that an aggregate closes, without what the update brings:
+// reputations and the model's hash. Delta has been checked against the aggregate.
 func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record {
 	digest := a.Digest
 	if s.Params.Rule.Tolerance > 0 {

@@ -103,7 +103,8 @@ func (s *State) Active() int {
 // F returns the number of Byzantine participants that the rule withstands now.
 func (s *State) F() int { return s.Params.Rule.F(s.Active()) }
 
-// IsClosed reports whether a round of an epoch is closed, or was never opened because its epoch ended.
+// IsClosed reports whether a round of an epoch is closed, or was never opened because its epoch
+// ended.
 func (s *State) IsClosed(epoch, round uint64) bool {
 	return earlier(epoch, round, s.Progress.Epoch, s.Progress.Round)
 }

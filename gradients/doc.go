@@ -28,9 +28,9 @@
 //   - elsewhere, and with the build tag noasm: a pure-Go twin that multiplies two coordinates at a
 //     time.
 //
-// d is cut into chunks of 2048 or 4096 coordinates, and more than 240 rows into tiles, ranges of 240
-// against each other. A chunk of a tile stays in cache while its rows meet each other, goroutines
-// share them out, and each needs room for the sums of one tile alone. docs/RULES.md has
+// d is cut into chunks of 2048 or 4096 coordinates, and more than 240 rows into tiles, ranges of
+// 240 against each other. A chunk of a tile stays in cache while its rows meet each other,
+// goroutines share them out, and each needs room for the sums of one tile alone. docs/RULES.md has
 // measurements.
 //
 // # Why nothing overflows

@@ -13,15 +13,16 @@ const gramRows = 5
 // at a time.
 type gramShape struct{ left, right, step int }
 
-// sweepGram adds up the products of a chunk: s.sum grows by G(i, j), of a triangle for i <= j and for
-// some i > j, and s.norm[j] by the sum of column j, where G(i, j) is the sum of (a_k + gramShift)
-// b_k over the coordinates a of row i and b of column j. polarise makes distances of it at the end.
+// sweepGram adds up the products of a chunk: s.sum grows by G(i, j), of a triangle for i <= j and
+// for some i > j, and s.norm[j] by the sum of column j, where G(i, j) is the sum of (a_k +
+// gramShift) b_k over the coordinates a of row i and b of column j. polarise makes distances of it
+// at the end.
 func (s *scratch) sweepGram(lo, hi int, k kernel) {
 	s.inSteps(lo, hi, k.shape().step, func(off, steps int) { s.grams(off, steps, k) })
 }
 
-// grams covers the tile with blocks of rows and columns. Where some are missing, the last one stands
-// in, and what it gives is dropped.
+// grams covers the tile with blocks of rows and columns. Where some are missing, the last one
+// stands in, and what it gives is dropped.
 func (s *scratch) grams(off, steps int, k kernel) {
 	var (
 		rows [2 * gramRows]unsafe.Pointer

@@ -68,8 +68,8 @@ func (s *scratch) packAll(at int, vs []Vector, lo, hi int) {
 // panel returns packed row i.
 func (s *scratch) panel(i int) *panel { return (*panel)(s.packed[i*panelWords:]) }
 
-// add turns the dot product of row i and column j, whose panels are i and cols+j, into their squared
-// distance and adds it to the sum, unless either only fills up the last pair.
+// add turns the dot product of row i and column j, whose panels are i and cols+j, into their
+// squared distance and adds it to the sum, unless either only fills up the last pair.
 func (s *scratch) add(i, j, cols int, dot uint64) {
 	if i < len(s.rows) && j < len(s.cols) {
 		s.sum[i*len(s.cols)+j] += s.norm[i] + s.norm[cols+j] - 2*int64(dot)

@@ -75,7 +75,8 @@ func (s Set) fill(src *content, index []int, n int) error {
 	return nil
 }
 
-// EmbeddedPart returns a part of the training set of the real MNIST, and nothing of it stays behind.
+// EmbeddedPart returns a part of the training set of the real MNIST, and nothing of it stays
+// behind.
 func EmbeddedPart(part Part) (Set, error) { return DecodePart(trainImages, trainLabels, part) }
 
 // EmbeddedTest returns the test set of the real MNIST: 10,000 images.

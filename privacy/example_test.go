@@ -7,7 +7,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// One round of a worker. The gradient sum comes from a model: every example of the batch adds Clip to its norm at most.
+// One round of a worker. The gradient sum comes from a model: every example of the batch adds Clip
+// to its norm at most.
 func ExampleMechanism() {
 	config := privacy.Config{
 		Kind: privacy.Gaussian, Clip: 1, NoiseMultiplier: 2.67, ExpectedBatch: 1500, Momentum: 0.9,

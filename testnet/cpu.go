@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// CPU returns the CPU time that the processes have used so far: each node's, and that of the workers of
-// participants without a node.
+// CPU returns the CPU time that the processes have used so far: each node's, and that of the
+// workers of participants without a node.
 func (p *Processes) CPU() (nodes []time.Duration, workers time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -25,8 +25,8 @@ func (p *Processes) CPU() (nodes []time.Duration, workers time.Duration) {
 	return nodes, workers
 }
 
-// spending takes what rounds cost in CPU time, from the first that a run closes on: the start of the nodes
-// is none of them.
+// spending takes what rounds cost in CPU time, from the first that a run closes on: the start of
+// the nodes is none of them.
 type spending struct {
 	used    func() ([]time.Duration, time.Duration) // CPU time so far, nil where it is not known
 	rounds  int
@@ -46,8 +46,8 @@ func (s *spending) closed() {
 	s.rounds++
 }
 
-// each returns the seconds that a round took each node, and the workers of participants without a node;
-// nil and 0 where no round was measured.
+// each returns the seconds that a round took each node, and the workers of participants without a
+// node; nil and 0 where no round was measured.
 func (s *spending) each() (nodes []float64, workers float64) {
 	if s.rounds == 0 {
 		return nil, 0

@@ -16,8 +16,8 @@ type Crowd struct {
 	first int // of its participants
 }
 
-// perCrowd is how many workers a process runs at most. Each process executes every block, so few are
-// better than many.
+// perCrowd is how many workers a process runs at most. Each process executes every block, so few
+// are better than many.
 const perCrowd = 1024
 
 // crowds deals the manifest's workers out to processes.

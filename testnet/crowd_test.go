@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// TestInitCrowd: the genesis has the workers behind the validators, and their home has the key of each
-// and its part of the data.
+// TestInitCrowd: the genesis has the workers behind the validators, and their home has the key of
+// each and its part of the data.
 func TestInitCrowd(t *testing.T) {
 	n, err := Init(Manifest{Home: t.TempDir(), Validators: 4, Workers: 9, Seed: 2})
 	require.NoError(t, err)

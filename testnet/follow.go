@@ -85,8 +85,8 @@ func (f *follower) status(ctx context.Context) (abci.Status, error) {
 	return retry(ctx, f, func(c *client.Client) (abci.Status, error) { return c.Status(ctx) })
 }
 
-// furthest returns the status of the node that is furthest, once all answer: one that was away when the
-// net stopped catches up only now.
+// furthest returns the status of the node that is furthest, once all answer: one that was away when
+// the net stopped catches up only now.
 func (f *follower) furthest(ctx context.Context) (most abci.Status, err error) {
 	for _, c := range f.clients {
 		alone := follower{clients: []*client.Client{c}, poll: f.poll}

@@ -14,9 +14,9 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// TestGradientsTravelOnce: nets of 4 and of 10 nodes train, and a node
-// receives less than two copies of each. A net that floods, and one of both kinds of nodes, train too,
-// and a flood brings more.
+// TestGradientsTravelOnce: nets of 4 and of 10 nodes train, and a node receives less than two
+// copies of each. A net that floods, and one of both kinds of nodes, train too, and a flood brings
+// more.
 func TestGradientsTravelOnce(t *testing.T) {
 	stage.NotShort(t, "runs nets")
 	for _, c := range []struct {

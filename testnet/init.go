@@ -141,8 +141,9 @@ func (m *Manifest) worker(w *node.WorkerConfig, i int) {
 }
 
 // waits returns how long a proposer waits for the round and for stragglers, and when the other
-// validators give it up. A localnet's steps take milliseconds beside the delay that its manifest adds; only the
-// exchange of gradients on one machine grows with the nodes and with the workers beside them.
+// validators give it up. A localnet's steps take milliseconds beside the delay that its manifest
+// adds; only the exchange of gradients on one machine grows with the nodes and with the workers
+// beside them.
 func waits(n, workers int, step time.Duration) (wait, straggler, timeoutPropose time.Duration) {
 	wait = step + time.Duration(400+40*n+5*workers)*time.Millisecond
 	return wait, time.Duration(100+10*n+2*workers) * time.Millisecond, wait + 400*time.Millisecond
@@ -175,8 +176,8 @@ func (n *Net) finish() error {
 	return nil
 }
 
-// peers returns node i's persistent peers: its neighbours on a ring, half on either side, so that the
-// graph is connected and of equal degrees. Address returns where node i dials another.
+// peers returns node i's persistent peers: its neighbours on a ring, half on either side, so that
+// the graph is connected and of equal degrees. Address returns where node i dials another.
 func (n *Net) peers(i int, address func(from, to int) string) []string {
 	var out []string
 	total := len(n.Nodes)

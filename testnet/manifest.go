@@ -22,8 +22,8 @@ type Manifest struct {
 	// Validators is the number of nodes, each a validator and a participant.
 	// Default 4.
 	Validators int `mapstructure:"validators"`
-	// Workers is the number of participants beside them that have no node: a few processes run their
-	// workers, each the workers of many over one connection to a node.
+	// Workers is the number of participants beside them that have no node: a few processes run
+	// their workers, each the workers of many over one connection to a node.
 	Workers int `mapstructure:"workers"`
 	// Preset names the parameters. Default "default".
 	Preset string `mapstructure:"preset"`

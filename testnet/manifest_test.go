@@ -55,8 +55,8 @@ func TestManifestFile(t *testing.T) {
 	require.Equal(t, 7, m.Validators)
 }
 
-// TestManifestTrainer: parameters and trainer of a manifest's file are found beside it, wherever the
-// net is made, and a trainer goes with an external model alone.
+// TestManifestTrainer: parameters and trainer of a manifest's file are found beside it, wherever
+// the net is made, and a trainer goes with an external model alone.
 func TestManifestTrainer(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "net.toml")

@@ -52,8 +52,8 @@ type Perturbation struct {
 	After time.Duration `mapstructure:"after"`
 	// Action is one of the actions above.
 	Action string `mapstructure:"action"`
-	// For is the time that the node then stays away, or that the fault lasts; after an upgrade, the time
-	// by which it is started later than the others.
+	// For is the time that the node then stays away, or that the fault lasts; after an upgrade, the
+	// time by which it is started later than the others.
 	For time.Duration `mapstructure:"for"`
 
 	// Peers are the nodes at the other end of the links that Disconnect and Slow change. Default

@@ -55,8 +55,8 @@ func cpuOfPID(pid int) time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// starve bounds the size of what a process writes to by 0: every write to a file fails from then on,
-// with EFBIG, whatever is on the disk.
+// starve bounds the size of what a process writes to by 0: every write to a file fails from then
+// on, with EFBIG, whatever is on the disk.
 func starve(pid int) error {
 	return unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{}, nil)
 }

@@ -18,7 +18,8 @@ type Summary struct {
 	TestChain    bool     `json:"test_chain,omitempty"` // the noise may be known: epsilon is on paper only
 	Wall         float64  `json:"wall_s"`
 	PeakRSS      int64    `json:"peak_rss_bytes"` // sum over the nodes of each one's peak
-	// CPU is what a round takes each node, in seconds, from the second round of the run on; of processes alone.
+	// CPU is what a round takes each node, in seconds, from the second round of the run on; of
+	// processes alone.
 	CPU        []float64 `json:"cpu_s,omitempty"`
 	WorkersCPU float64   `json:"workers_cpu_s,omitempty"` // of participants without a node, all together
 }
@@ -33,7 +34,8 @@ type Reporter struct {
 	Delta    float64 // of the budget
 	// TestChain says that the noise may come from a known seed.
 	TestChain bool
-	// CPU returns the CPU time that the nodes and the workers without a node have used; nil for none.
+	// CPU returns the CPU time that the nodes and the workers without a node have used; nil for
+	// none.
 	CPU func() (nodes []time.Duration, workers time.Duration)
 
 	spending spending

@@ -17,8 +17,8 @@ type Announced struct {
 // Live reports whether the node has taken the subscription. A connection that breaks is made again.
 func (a *Announced) Live() bool { return a.live.Load() }
 
-// Announced subscribes to the node's blocks until ctx ends. It returns at once: a node that takes no
-// subscriptions, or does not answer, announces nothing.
+// Announced subscribes to the node's blocks until ctx ends. It returns at once: a node that takes
+// no subscriptions, or does not answer, announces nothing.
 func (c *Client) Announced(ctx context.Context) *Announced {
 	blocks := make(chan struct{}, 1)
 	a := &Announced{Blocks: blocks}

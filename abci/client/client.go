@@ -46,8 +46,8 @@ type Client struct {
 // audit, for ever.
 const patience = time.Minute
 
-// idleConnections is the number of connections that are kept between questions: as many as an explorer asks
-// at once, rather than the standard library's 2.
+// idleConnections is the number of connections that are kept between questions: as many as an
+// explorer asks at once, rather than the standard library's 2.
 const idleConnections = 16
 
 // New prepares a client for a node's RPC address: tcp://host:port,
@@ -102,8 +102,8 @@ func check(address string) error {
 // RPC returns the node's whole RPC.
 func (c *Client) RPC() *rpchttp.HTTP { return c.rpc }
 
-// Query asks a path of the application and decodes the answer, which is JSON; models and states come in
-// pieces.
+// Query asks a path of the application and decodes the answer, which is JSON; models and states
+// come in pieces.
 func (c *Client) Query(ctx context.Context, path string, answer any) (err error) {
 	switch answer := answer.(type) {
 	case *abci.ModelState:

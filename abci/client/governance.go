@@ -43,8 +43,8 @@ func (c *Client) Draft(ctx context.Context, participant uint32) (*tx.Aggregate, 
 	return answer.Draft, err
 }
 
-// Pending returns a participant's gradient of the open round, as it is in the node's pool. Nothing of
-// it is verified.
+// Pending returns a participant's gradient of the open round, as it is in the node's pool. Nothing
+// of it is verified.
 func (c *Client) Pending(ctx context.Context, participant uint32) (*tx.Tx, error) {
 	raw, err := query[[]byte](ctx, c, "/pending/"+number(uint64(participant)))
 	if err != nil {

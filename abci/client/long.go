@@ -14,7 +14,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ErrPiece means that the pieces of a long answer do not make the whole that they are said to be of.
+// ErrPiece means that the pieces of a long answer do not make the whole that they are said to be
+// of.
 var ErrPiece = errors.New("pieces of the answer do not fit")
 
 // A long answer is not given up at the first fault: what is there stays, and the piece is asked for

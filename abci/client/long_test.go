@@ -93,8 +93,8 @@ func large(p *params.Params) {
 	p.Training.Momentum = 0.9
 }
 
-// TestLargeModelInPieces: a model of two million parameters and its state come whole over answers of
-// 1.4 MB at most, though every seventh question has no answer, and blocks pass meanwhile.
+// TestLargeModelInPieces: a model of two million parameters and its state come whole over answers
+// of 1.4 MB at most, though every seventh question has no answer, and blocks pass meanwhile.
 func TestLargeModelInPieces(t *testing.T) {
 	s, c := serve(t, large)
 	first := s.State()

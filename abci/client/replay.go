@@ -28,8 +28,8 @@ func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from
 	return modelAfter(s, block, r)
 }
 
-// Neighbours computes the neighbours of each gradient of a closed round, as Recompute does the model.
-// The blocks lead to the record's model, or it is an error.
+// Neighbours computes the neighbours of each gradient of a closed round, as Recompute does the
+// model. The blocks lead to the record's model, or it is an error.
 func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours, error) {
 	s, block, err := c.before(ctx, r, nil)
 	if err != nil {

@@ -21,10 +21,10 @@ const (
 	mostSending = 2
 )
 
-// Chain returns the chain for a worker in another process than its node: parameters,
-// round, model and seed are those of a state that follows from the home's genesis, and
-// a draft is made again before it is given to be signed. Any number of workers may share it: it asks
-// the node once a block for all of them, when the node announces one.
+// Chain returns the chain for a worker in another process than its node: parameters, round, model
+// and seed are those of a state that follows from the home's genesis, and a draft is made again
+// before it is given to be signed. Any number of workers may share it: it asks the node once a
+// block for all of them, when the node announces one.
 func Chain(c *client.Client, h Home, poll time.Duration) (worker.Chain, error) {
 	if poll <= 0 {
 		poll = defaultPoll
@@ -79,7 +79,8 @@ func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*work
 	return abci.NewTask(s, pub)
 }
 
-// Lead asks for the node's draft while the participant may lead, and makes it again of its gradients.
+// Lead asks for the node's draft while the participant may lead, and makes it again of its
+// gradients.
 func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
 	for {
 		s, err := c.await(ctx, func(s *app.State) bool {
@@ -112,8 +113,8 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 	}
 }
 
-// draft returns the node's draft and the gradients that it lists, of which those that this process has
-// sent are not fetched.
+// draft returns the node's draft and the gradients that it lists, of which those that this process
+// has sent are not fetched.
 func (c *chain) draft(ctx context.Context, s *app.State, participant uint32) (*tx.Aggregate, []*tx.Tx, error) {
 	if !c.own.most(s) {
 		return c.client.Lead(ctx, participant)

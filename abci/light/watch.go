@@ -62,8 +62,8 @@ func (w *watch) leave() {
 	}
 }
 
-// ask asks for the state, tells who waits, and asks again when the node announces a block. While the
-// node announces nothing it polls.
+// ask asks for the state, tells who waits, and asks again when the node announces a block. While
+// the node announces nothing it polls.
 func (c *chain) ask(ctx context.Context, news chan struct{}) {
 	announced := c.client.Announced(ctx)
 	for {

@@ -12,8 +12,8 @@ import (
 // gradient units, as a share of the clip norm.
 const maxShift = 0.05
 
-// F returns the number of Byzantine participants that the rule withstands among n: Byzantine, or less
-// where so few are left that N >= 3f+1 would not hold.
+// F returns the number of Byzantine participants that the rule withstands among n: Byzantine, or
+// less where so few are left that N >= 3f+1 would not hold.
 func (r Rule) F(n int) int { return max(0, min(int(r.Byzantine), MaxByzantine(n))) }
 
 // MaxByzantine returns the largest f of n participants with N >= 3f+1.

@@ -59,8 +59,8 @@ func (d Data) fit(m *params.Model) error {
 	return err
 }
 
-// smallRate is the sampling rate of who has fewer examples than MNIST gives: at the same epsilon the
-// noise of the whole training, z/(q sqrt(T)), is lower than at 0.1.
+// smallRate is the sampling rate of who has fewer examples than MNIST gives: at the same epsilon
+// the noise of the whole training, z/(q sqrt(T)), is lower than at 0.1.
 const smallRate = 0.3
 
 // scale gives parameters the batch of so many examples. With fewer than MNIST gives, the noise is

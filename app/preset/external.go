@@ -47,8 +47,8 @@ func External(n int, s Study) (params.Params, error) {
 	return p, err
 }
 
-// leastNoise sets the noise multiplier, to a thousandth, to the least from the accountant's on with which
-// the ledger, whose costs are rounded up, pays for all rounds.
+// leastNoise sets the noise multiplier, to a thousandth, to the least from the accountant's on with
+// which the ledger, whose costs are rounded up, pays for all rounds.
 func leastNoise(p *params.Params) error {
 	z, err := accountant.NoiseMultiplier(accountant.RDP, p.Privacy.SamplingRate, int(p.Training.Rounds), p.Privacy.Epsilon, p.Privacy.Delta)
 	if err != nil {

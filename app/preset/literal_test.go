@@ -39,9 +39,9 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
-// TestLemma1: the noise is the lemma's, T gamma sqrt(2 ln(1.25/delta))/epsilon = 264.9 clip norms at
-// the paper's epsilon 0.02, and the budget is the accountant's, which is eight times the claim. Both
-// follow the rounds.
+// TestLemma1: the noise is the lemma's, T gamma sqrt(2 ln(1.25/delta))/epsilon = 264.9 clip norms
+// at the paper's epsilon 0.02, and the budget is the accountant's, which is eight times the claim.
+// Both follow the rounds.
 func TestLemma1(t *testing.T) {
 	p, err := preset.New("paper-lemma1", 10)
 	require.NoError(t, err)

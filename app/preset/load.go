@@ -21,7 +21,8 @@ func Load(file string) (params.Params, error) { return load[params.Params](file)
 // LoadModel reads a JSON file of a model, as parameters have it.
 func LoadModel(file string) (params.Model, error) { return load[params.Model](file) }
 
-// load reads a JSON file. Unknown fields are refused: a misspelt one must not become its zero value.
+// load reads a JSON file. Unknown fields are refused: a misspelt one must not become its zero
+// value.
 func load[T any](file string) (value T, err error) {
 	f, err := os.Open(file)
 	if err != nil {

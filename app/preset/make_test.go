@@ -66,8 +66,8 @@ func TestModelsFollowTheData(t *testing.T) {
 	}
 }
 
-// TestFewExamples: a step moves the model by no more noise than the preset's on MNIST, the epsilon is
-// the preset's, or what is asked for.
+// TestFewExamples: a step moves the model by no more noise than the preset's on MNIST, the epsilon
+// is the preset's, or what is asked for.
 func TestFewExamples(t *testing.T) {
 	measured, err := preset.New("pixels", 4)
 	require.NoError(t, err)

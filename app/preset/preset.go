@@ -146,8 +146,8 @@ func paper(n, f int) params.Params {
 // presets, but for a few at the start of heterogeneous trainings.
 var reputation = params.Reputation{Initial: params.One, Penalty: 50_000, Reward: 50_000, Margin: 300_000, PassedOver: 100_000}
 
-// election returns the election of the presets: up to f Byzantine proposers in a row may hide a leader's
-// aggregate, so a view lasts f+1 heights; stragglers have two.
+// election returns the election of the presets: up to f Byzantine proposers in a row may hide a
+// leader's aggregate, so a view lasts f+1 heights; stragglers have two.
 func election(f int) params.Election {
 	return params.Election{Term: 1, ViewBlocks: uint64(f + 1), QuorumBlocks: 2}
 }

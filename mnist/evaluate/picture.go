@@ -12,8 +12,8 @@ import (
 const strokeSide = 28
 
 // Frame returns how many pictures [Pictures] draws of a model, one for each class or hidden unit,
-// and their side in pixels. Side is 0 where the inputs cannot be drawn: columns of a table, or pixels
-// that are no square.
+// and their side in pixels. Side is 0 where the inputs cannot be drawn: columns of a table, or
+// pixels that are no square.
 func Frame(m params.Model) (n, side int) {
 	n = int(m.Classes)
 	if m.Kind == params.ModelMLP {

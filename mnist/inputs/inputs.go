@@ -18,8 +18,8 @@ import (
 var (
 	// ErrMap is wrapped where a chain names a feature map that this program does not have.
 	ErrMap = errors.New("foreign feature map")
-	// ErrInputs is wrapped where data do not give the number of inputs that the model takes, or have
-	// labels of which it has no class.
+	// ErrInputs is wrapped where data do not give the number of inputs that the model takes, or
+	// have labels of which it has no class.
 	ErrInputs = errors.New("data and model do not fit")
 )
 

@@ -171,8 +171,8 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestAHeaderOfManyColumns: a file with more columns than any model has inputs is read in a moment, and
-// refused with some of them.
+// TestAHeaderOfManyColumns: a file with more columns than any model has inputs is read in a moment,
+// and refused with some of them.
 func TestAHeaderOfManyColumns(t *testing.T) {
 	var header, row strings.Builder
 	for i := range 200_000 {

@@ -3,8 +3,8 @@ package accountant
 import "fmt"
 
 // Epsilon returns the privacy that the steps spend together at delta, in any order, each free to
-// depend on what came out of those before: together they are (epsilon, delta)-private. Without rounds
-// it is 0. It fails with ErrParameter unless delta is 1e-100 or more and below 1.
+// depend on what came out of those before: together they are (epsilon, delta)-private. Without
+// rounds it is 0. It fails with ErrParameter unless delta is 1e-100 or more and below 1.
 func Epsilon(method Method, delta float64, steps ...Step) (float64, error) {
 	if err := checkDelta(delta); err != nil {
 		return 0, err

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// composed returns the mu of T rounds at q = 1: two unit Gaussians mu apart are as hard to tell from
-// each other as all the rounds, mu² = Σ T/z². For equal rounds that is a single release with noise
-// z/sqrt(T).
+// composed returns the mu of T rounds at q = 1: two unit Gaussians mu apart are as hard to tell
+// from each other as all the rounds, mu² = Σ T/z². For equal rounds that is a single release with
+// noise z/sqrt(T).
 func composed(steps []Step) (mu float64, err error) {
 	square := 0.0
 	for _, s := range steps {

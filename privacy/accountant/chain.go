@@ -25,8 +25,8 @@ const slack = 1e-8
 // unaffordable stands for a divergence that no ledger can hold.
 const unaffordable = 1 << 62
 
-// ChainCosts returns the Rényi divergences of one round of a mechanism at ChainOrders, in 1e-9 nats,
-// rounded up.
+// ChainCosts returns the Rényi divergences of one round of a mechanism at ChainOrders, in 1e-9
+// nats, rounded up.
 func ChainCosts(m Mechanism) ([]uint64, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
@@ -43,8 +43,8 @@ func ChainCosts(m Mechanism) ([]uint64, error) {
 	return costs, nil
 }
 
-// ChainBudget returns how much divergence epsilon at delta allows at each of ChainOrders, in 1e-9 nats,
-// rounded down.
+// ChainBudget returns how much divergence epsilon at delta allows at each of ChainOrders, in 1e-9
+// nats, rounded down.
 func ChainBudget(epsilon, delta float64) ([]uint64, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return nil, err
@@ -61,8 +61,8 @@ func ChainBudget(epsilon, delta float64) ([]uint64, error) {
 	return budget, nil
 }
 
-// ChainEpsilon returns the epsilon at delta of a chain's ledger: of what is spent at ChainOrders, in
-// 1e-9 nats. Of nothing it is 0.
+// ChainEpsilon returns the epsilon at delta of a chain's ledger: of what is spent at ChainOrders,
+// in 1e-9 nats. Of nothing it is 0.
 func ChainEpsilon(spent []uint64, delta float64) (float64, error) {
 	if err := checkDelta(delta); err != nil {
 		return 0, err

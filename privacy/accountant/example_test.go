@@ -6,7 +6,8 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// The default preset: how much noise a budget asks for, what that spends, and how many rounds there are in it.
+// The default preset: how much noise a budget asks for, what that spends, and how many rounds there
+// are in it.
 func Example() {
 	const epsilon, delta = 2, 1e-6
 	z, err := accountant.NoiseMultiplier(accountant.RDP, 0.1, 100, epsilon, delta)

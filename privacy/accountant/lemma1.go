@@ -29,8 +29,8 @@ type Lemma1 struct {
 	Delta        float64 // the claim, 1e-100 or more and below 1
 }
 
-// Calibration is the noise that the lemma asks for, its claim, and what is true of that noise. Claim
-// and truth are shown together or not at all.
+// Calibration is the noise that the lemma asks for, its claim, and what is true of that noise.
+// Claim and truth are shown together or not at all.
 type Calibration struct {
 	Sigma           float64 // standard deviation of the noise on each coordinate of the gradient
 	NoiseMultiplier float64 // Sigma over the sensitivity

@@ -136,8 +136,8 @@ func discretize(m Mechanism, step, tail float64) (remove, add losses) {
 	return remove.sealed(), add.sealed()
 }
 
-// sealed returns d with all fields filled in. Masses so small that their inverses overflow are given
-// infinite losses.
+// sealed returns d with all fields filled in. Masses so small that their inverses overflow are
+// given infinite losses.
 func (d losses) sealed() losses {
 	d.logMass = make([]float64, len(d.mass))
 	for i, mass := range d.mass {

@@ -21,8 +21,8 @@ const (
 	maxCells = 1 << 18
 )
 
-// pldEpsilon returns Epsilon by privacy loss distributions: the worse of the two directions, and never
-// above RDP.
+// pldEpsilon returns Epsilon by privacy loss distributions: the worse of the two directions, and
+// never above RDP.
 func pldEpsilon(merged []Step, delta float64) (float64, error) {
 	if err := pldCheck(merged); err != nil || len(merged) == 0 {
 		return 0, err

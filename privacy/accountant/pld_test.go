@@ -38,7 +38,8 @@ func onceDelta(m Mechanism, epsilon float64) float64 {
 	upper := func(x float64) (p, r float64) { // r times exp(epsilon), which alone may overflow
 		return (1-q)*survival(x/z) + q*survival((x-1)/z), math.Exp(epsilon + logSurvival(x/z))
 	}
-	// log(P/Q) > epsilon where q exp(s) > exp(epsilon) - 1 + q. Go's Expm1 is NaN just below 709.78.
+	// log(P/Q) > epsilon where q exp(s) > exp(epsilon) - 1 + q. Go's Expm1 is NaN just below
+	// 709.78.
 	s := math.Log((math.Expm1(epsilon) + q) / q)
 	if epsilon > 700 {
 		s = epsilon - math.Log(q)

@@ -9,29 +9,30 @@ import (
 	"time"
 )
 
-// What a round costs beside the bytes of its transactions: fitted to five nets in one process on two
-// cores alone, which `make bench-net` runs. TestRoundsAsMeasured has the figures, and holds the formula
-// to them.
+// What a round costs beside the bytes of its transactions: fitted to five nets in one process on
+// two cores alone, which `make bench-net` runs. TestRoundsAsMeasured has the figures, and holds the
+// formula to them.
 const (
-	// copiesOfGradient is how often a gradient reaches a node by announcements (0.99 to 1.09 measured;
-	// 1.10 at N=20, ADR 18).
+	// copiesOfGradient is how often a gradient reaches a node by announcements (0.99 to 1.09
+	// measured; 1.10 at N=20, ADR 18).
 	copiesOfGradient = 1.1
-	// copiesOfBlock times the peers is how often a block reaches a node where no link holds it up (0.20
-	// to 0.37 measured): a part is left to who sent it, and who does not hear of it in time gets it twice
-	// (ADR 18). Where a link holds it up, each peer sends all of it, and the votes wait behind that.
+	// copiesOfBlock times the peers is how often a block reaches a node where no link holds it up
+	// (0.20 to 0.37 measured): a part is left to who sent it, and who does not hear of it in time
+	// gets it twice (ADR 18). Where a link holds it up, each peer sends all of it, and the votes
+	// wait behind that.
 	copiesOfBlock = 0.25
-	// byteWork is the CPU of a byte of a block, on its way as a gradient and in the block: encryption,
-	// hashes, the pool, judging, disk.
+	// byteWork is the CPU of a byte of a block, on its way as a gradient and in the block:
+	// encryption, hashes, the pool, judging, disk.
 	byteWork = 30e-9 // seconds
 	// modelWork is the CPU of a parameter: Delta, the update, the model's hash, disk.
 	modelWork = 105e-9 // seconds
-	// roundWork and memberWork are the CPU of a round of a node beside that, and what each participant
-	// adds to it: signatures, VRF proofs, votes.
+	// roundWork and memberWork are the CPU of a round of a node beside that, and what each
+	// participant adds to it: signatures, VRF proofs, votes.
 	roundWork, memberWork = 4.3e-3, 1.1e-3 // seconds
 	// stepWork is the CPU of a training step for each example and parameter of a built-in model.
 	stepWork = 0.55e-9 // seconds
-	// busy is the part of a node's cores that a round keeps busy: its stages wait for each other (0.43
-	// to 1 measured).
+	// busy is the part of a node's cores that a round keeps busy: its stages wait for each other
+	// (0.43 to 1 measured).
 	busy = 0.75
 )
 
@@ -52,8 +53,8 @@ type Link struct {
 	Peers   int           // of a node; 0 for all others, 10 at most
 }
 
-// Config is what genesis and a node's configuration will say. Where it is zero nothing is held against
-// it.
+// Config is what genesis and a node's configuration will say. Where it is zero nothing is held
+// against it.
 type Config struct {
 	BlockBytes int64         `json:"block_max_bytes"`
 	MostBytes  int64         `json:"block_max_bytes_bound"` // CometBFT's

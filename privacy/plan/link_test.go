@@ -23,13 +23,13 @@ func wide(n, d int, width gradients.Width, l Link) Input {
 // fast is a link that holds nothing up.
 var fast = Link{Rate: 1e15, Cores: 2}
 
-// TestRoundsAsMeasured holds the formula to what nets of MLPs took in one process on two cores alone, with
-// batches of 100 and two bytes a coordinate: `make bench-net ALONE=1 REPEAT=1` with SIZES and
-// HIDDEN of each line.
-// There all nodes share the cores and no link holds anything up, so that the time is the CPU's. The last
-// one is a net of processes whose links were slowed down: perturbations "slow" of nodes 0 to 2 with a
-// delay of 20 ms and a rate of 416,667 bytes a second of each connection, which are 10 Mbit/s of a node,
-// timeout_propose 20 s and proposal.wait 8 s; medians of ten rounds.
+// TestRoundsAsMeasured holds the formula to what nets of MLPs took in one process on two cores
+// alone, with batches of 100 and two bytes a coordinate: `make bench-net ALONE=1 REPEAT=1` with
+// SIZES and HIDDEN of each line. There all nodes share the cores and no link holds anything up, so
+// that the time is the CPU's. The last one is a net of processes whose links were slowed down:
+// perturbations "slow" of nodes 0 to 2 with a delay of 20 ms and a rate of 416,667 bytes a second
+// of each connection, which are 10 Mbit/s of a node, timeout_propose 20 s and proposal.wait 8 s;
+// medians of ten rounds.
 func TestRoundsAsMeasured(t *testing.T) {
 	for _, m := range []struct {
 		n, d             int
@@ -82,8 +82,8 @@ func TestRoundOverALink(t *testing.T) {
 	require.Zero(t, alone.NodeBytes)
 }
 
-// TestDayFollowsTheLink: the traffic of a day is that of rounds as the link makes them, unless a round's
-// time is given.
+// TestDayFollowsTheLink: the traffic of a day is that of rounds as the link makes them, unless a
+// round's time is given.
 func TestDayFollowsTheLink(t *testing.T) {
 	in := wide(4, 1_000_000, gradients.Int8, Link{Rate: 100e6, Latency: 20 * time.Millisecond, Step: time.Second, Cores: 2})
 	p := made(t, in)

@@ -22,7 +22,8 @@ type Experiment struct {
 	// Reads says how the figure combines several seeds; "" stands for means, with bands from the
 	// least to the greatest.
 	Reads string
-	// wide says that beside other experiments only seed 1 is computed, because there are many cells.
+	// wide says that beside other experiments only seed 1 is computed, because there are many
+	// cells.
 	wide bool
 	// cells lists what is to be computed for one seed.
 	cells func(o Options) ([]Cell, error)

@@ -245,7 +245,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestLiveComesLast: what only repeats a training comes after all else, and --no-live leaves it out.
+// TestLiveComesLast: what only repeats a training comes after all else, and --no-live leaves it
+// out.
 func TestLiveComesLast(t *testing.T) {
 	var log bytes.Buffer
 	r := runner(t.TempDir(), &log)

@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
-// resilience is Theorem 1: whether its premise holds in the rounds of a training, what it then grants,
-// and what the rule does.
+// resilience is Theorem 1: whether its premise holds in the rounds of a training, what it then
+// grants, and what the rule does.
 var resilience = Experiment{
 	Name:  "resilience",
 	Title: "Resilience (Theorem 1): premise, bound on epsilon and k by round, granted and measured, N=20, f=6",
@@ -79,8 +79,8 @@ var resilience = Experiment{
 	},
 }
 
-// krumOnDefault is the panel of the default preset under Krum instead of its own rule: its gradients
-// are the same at the same model.
+// krumOnDefault is the panel of the default preset under Krum instead of its own rule: its
+// gradients are the same at the same model.
 const krumOnDefault = "default, krum"
 
 // limit returns the line at 1, as long as the others.
@@ -127,14 +127,14 @@ func (t theorem1) epsilon() float64 {
 	return math.Sqrt(2*t.sensitivity*math.Log(1.25/preset.Delta)) / math.Sqrt(square)
 }
 
-// stated returns k = 1 - 3 sqrt(2) f^(3/2) sqrt(d) / |g| (sigma_f^2 + sigma^2), as the theorem has it:
-// the root of the last factor is missing. The noise is what is there, not Lemma 1's.
+// stated returns k = 1 - 3 sqrt(2) f^(3/2) sqrt(d) / |g| (sigma_f^2 + sigma^2), as the theorem has
+// it: the root of the last factor is missing. The noise is what is there, not Lemma 1's.
 func (t theorem1) stated() float64 {
 	return 1 - 3*math.Sqrt2*math.Pow(t.f, 1.5)*math.Sqrt(t.d/t.gradient)*(t.sampling+t.noise)/t.d
 }
 
-// proved returns k = 1 - 3 sqrt(2) f^(3/2) sqrt(d) / |g| sqrt(sigma_f^2 + sigma^2), the proof's last
-// line.
+// proved returns k = 1 - 3 sqrt(2) f^(3/2) sqrt(d) / |g| sqrt(sigma_f^2 + sigma^2), the proof's
+// last line.
 func (t theorem1) proved() float64 {
 	return 1 - 3*math.Sqrt2*math.Pow(t.f, 1.5)*math.Sqrt((t.sampling+t.noise)/t.gradient)
 }
@@ -176,8 +176,8 @@ func (r Results) theorem(name string, of func(theorem1) float64) figure.Line {
 	})
 }
 
-// measured returns the means of ten rounds and all seeds of the k that is measured: E h is a mean, and
-// a single round has one of Krum's choices.
+// measured returns the means of ten rounds and all seeds of the k that is measured: E h is a mean,
+// and a single round has one of Krum's choices.
 func (r Results) measured(name string) figure.Line {
 	l := r.reduce(name, func(x Result) (xs, ys []float64) {
 		for i, t := range x.theorems() {
@@ -189,8 +189,8 @@ func (r Results) measured(name string) figure.Line {
 	return l
 }
 
-// theoremRow returns a setting's line of the table: medians over rounds and seeds unless the head says
-// otherwise.
+// theoremRow returns a setting's line of the table: medians over rounds and seeds unless the head
+// says otherwise.
 func (r Results) theoremRow() []string {
 	var all []theorem1
 	for _, x := range r {

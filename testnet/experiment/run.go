@@ -119,7 +119,8 @@ func (r Runner) plan(experiments []Experiment) (plan, error) {
 	return out, nil
 }
 
-// repeats returns 1 for a job that only repeats a training on real nodes, and 0 for one that measures.
+// repeats returns 1 for a job that only repeats a training on real nodes, and 0 for one that
+// measures.
 func (j job) repeats() int {
 	if j.cell.Real != nil {
 		return 1

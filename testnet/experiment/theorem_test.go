@@ -33,7 +33,8 @@ func TestRho(t *testing.T) {
 	require.True(t, math.IsNaN(rho(1, 4, 9)))
 }
 
-// TestTheorem1 holds the formulas to numbers that were worked out by hand: f^(3/4) = 8, f^(3/2) = 64.
+// TestTheorem1 holds the formulas to numbers that were worked out by hand: f^(3/4) = 8, f^(3/2) =
+// 64.
 func TestTheorem1(t *testing.T) {
 	x := theorem1{gradient: 36, sampling: 0.125, noise: 0.875, aligned: 27, n: 50, f: 16, d: 9, sensitivity: 0.01}
 	require.InDelta(t, 36.0/8/(18*0.125), x.premise(), 1e-9)
@@ -51,8 +52,8 @@ func TestTheorem1(t *testing.T) {
 	require.True(t, math.IsNaN(x.epsilon()), "at equality the premise fails")
 }
 
-// TestResilienceTable: the premise and the rounds against g are counted over rounds and seeds, and the
-// k that is measured is drawn as means of ten rounds.
+// TestResilienceTable: the premise and the rounds against g are counted over rounds and seeds, and
+// the k that is measured is drawn as means of ten rounds.
 func TestResilienceTable(t *testing.T) {
 	cells, err := resilience.cells(Options{Quick: true})
 	require.NoError(t, err)

@@ -36,8 +36,8 @@ func Sample(n int) (*mat.Dense, error) {
 }
 
 // Fit solves the eigenproblem of the recipe for the rows of r, Sample's: the mean mu, and M as
-// columns x Blocks, transposed. Every eigenvector's entry of largest magnitude, the first on ties, is
-// positive. The rows of r are overwritten.
+// columns x Blocks, transposed. Every eigenvector's entry of largest magnitude, the first on ties,
+// is positive. The rows of r are overwritten.
 //
 // With S_t the covariance of all rows and S_w that of the variants about their glyph's mean,
 //

@@ -30,8 +30,8 @@ type look struct {
 	mark   draw.GlyphDrawer
 }
 
-// The dashes and the marks of lines, in order. The first line is whole, and those that are drawn over
-// it have gaps through which it is seen.
+// The dashes and the marks of lines, in order. The first line is whole, and those that are drawn
+// over it have gaps through which it is seen.
 var (
 	dashes = [][]vg.Length{nil, {8, 4}, {2, 3}, {9, 3, 2, 3}, {14, 4}}
 	marks  = []draw.GlyphDrawer{

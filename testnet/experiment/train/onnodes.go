@@ -22,7 +22,8 @@ var NodesColumns = []string{"round", "included", "height"}
 const patience = 1000
 
 // OnNodes runs a training to its last round on real nodes. Honest participants send what their own
-// workers compute. The attackers know the honest participants' seeds, and hence all that an attack needs.
+// workers compute. The attackers know the honest participants' seeds, and hence all that an attack
+// needs.
 func OnNodes(ctx context.Context, spec Spec, data mnist.Data) (rows [][]float64, model []float64, err error) {
 	if spec.Params.Model.Hidden != 0 {
 		return nil, nil, fmt.Errorf("re-run of a model with %d hidden units, want none: its first weights come from the genesis seed", spec.Params.Model.Hidden)

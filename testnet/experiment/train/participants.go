@@ -32,8 +32,8 @@ type Spec struct {
 	// Float32 trains as the paper's prototype does where it has neither Krum nor a
 	// chain: the plain mean, and a model, in float32, which bound nothing.
 	Float32 bool `json:"float32,omitempty"`
-	// Lone trains as the comparator of Theorem 2 does: each round applies the gradient of one honest
-	// participant, drawn at random. The attackers, if any, have no say.
+	// Lone trains as the comparator of Theorem 2 does: each round applies the gradient of one
+	// honest participant, drawn at random. The attackers, if any, have no say.
 	Lone bool `json:"lone,omitempty"`
 	// Shadow also measures ShadowColumns, at three times the cost.
 	Shadow bool `json:"shadow,omitempty"`

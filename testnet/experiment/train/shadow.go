@@ -18,11 +18,11 @@ import (
 // With worker momentum an honest gradient is the one that is sent, an average over rounds.
 var ShadowColumns = []string{"gradient", "sampling", "noise", "aligned"}
 
-// A shadow is two casts of participants that see a training's models and do not move them. One is as
-// the training's, honest and attacking; the other is honest and adds no noise, so that g and sigma_f
-// can be told from noise that is far greater. Data and batches of each are its own. Given the models
-// they are therefore independent of each other, and products of the one's h and the other's mean
-// have no bias: E<h, mean> = <E h, g>.
+// A shadow is two casts of participants that see a training's models and do not move them. One is
+// as the training's, honest and attacking; the other is honest and adds no noise, so that g and
+// sigma_f can be told from noise that is far greater. Data and batches of each are its own. Given
+// the models they are therefore independent of each other, and products of the one's h and the
+// other's mean have no bias: E<h, mean> = <E h, g>.
 type shadow struct{ cast, bare *Participants }
 
 func newShadow(spec Spec, train mnist.Set) (*shadow, error) {

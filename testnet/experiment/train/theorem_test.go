@@ -39,8 +39,8 @@ func TestShadowMovesNothing(t *testing.T) {
 	}
 }
 
-// TestShadowMeasures: g and sigma_f are those of the data, whatever the noise; sigma is the preset's;
-// h is the rule's.
+// TestShadowMeasures: g and sigma_f are those of the data, whatever the noise; sigma is the
+// preset's; h is the rule's.
 func TestShadowMeasures(t *testing.T) {
 	data := task(t)
 	first := func(s train.Spec) map[string]float64 {

@@ -110,7 +110,8 @@ func (s Spec) evaluator(test mnist.Set) (*evaluate.Evaluator, error) {
 	return evaluate.Of(set, s.Params.Model)
 }
 
-// measure returns the error and the loss of a model on the test set. A model that overflows has no loss.
+// measure returns the error and the loss of a model on the test set. A model that overflows has no
+// loss.
 func measure(test *evaluate.Evaluator, model []float64) (wrong, loss float64, err error) {
 	measured, err := test.Evaluate(model)
 	if measured.NonFinite > 0 {

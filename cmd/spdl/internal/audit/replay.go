@@ -226,7 +226,8 @@ func identify(b *types.Block) (types.BlockID, error) {
 	return types.BlockID{Hash: b.Hash(), PartSetHeader: parts.Header()}, nil
 }
 
-// divergence returns the finding that a block is wrong, with the transactions that are wrong by themselves.
+// divergence returns the finding that a block is wrong, with the transactions that are wrong by
+// themselves.
 func (r *replay) divergence(b *block, kind, reason string) *Divergence {
 	return &Divergence{Height: uint64(b.sound.Height), Kind: kind, Reason: reason, Transactions: r.blame(b.raw.Data.Txs)}
 }

@@ -19,8 +19,8 @@ import (
 
 const docs = "../../../../docs/"
 
-// TestUnit: docs/spdl.service starts a command that exists, does not start a program again that asks for
-// another release, and systemd understands it.
+// TestUnit: docs/spdl.service starts a command that exists, does not start a program again that
+// asks for another release, and systemd understands it.
 func TestUnit(t *testing.T) {
 	text, err := os.ReadFile(docs + "spdl.service")
 	require.NoError(t, err)
@@ -50,8 +50,8 @@ func TestUnit(t *testing.T) {
 	require.NotContains(t, string(out), unit, "a warning")
 }
 
-// TestKeysOfAppTOML: the table of keys in docs/OPERATING.md has every key that init writes, with its
-// default, and no other.
+// TestKeysOfAppTOML: the table of keys in docs/OPERATING.md has every key that init writes, with
+// its default, and no other.
 func TestKeysOfAppTOML(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	_, stderr, code := spdl(t, "init", "--home", home)
@@ -77,8 +77,8 @@ func TestKeysOfAppTOML(t *testing.T) {
 	require.Equal(t, written, regexp.MustCompile("(?m)^\\| `\\w+\\.\\w+` \\| `[^|]*` \\|").FindAllString(table, -1))
 }
 
-// TestPorts: the table of ports in docs/OPERATING.md has every address of a home's configuration, with
-// its default.
+// TestPorts: the table of ports in docs/OPERATING.md has every address of a home's configuration,
+// with its default.
 func TestPorts(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	_, stderr, code := spdl(t, "init", "--home", home)

@@ -137,8 +137,8 @@ func TestOwnData(t *testing.T) {
 	}
 }
 
-// TestOwnDataInGenesis: the consortium's genesis has the shape of the data that were named; what does
-// not fit is wrong use before there is a file, or a home.
+// TestOwnDataInGenesis: the consortium's genesis has the shape of the data that were named; what
+// does not fit is wrong use before there is a file, or a home.
 func TestOwnDataInGenesis(t *testing.T) {
 	home, table := initHome(t, "a"), patients(t, 100)
 	stdout, stderr, code := spdl(t, "genesis", "entry", "--home", home, "--chain-id", "ours", "--seed", strings.Repeat("5a", 32))

@@ -26,8 +26,8 @@ func interpreter(t *testing.T, modules string) string {
 	return ""
 }
 
-// TestStudies: each template runs as it is written out: it is checked and trains on four nodes, which
-// learn and spend what the study says.
+// TestStudies: each template runs as it is written out: it is checked and trains on four nodes,
+// which learn and spend what the study says.
 func TestStudies(t *testing.T) {
 	stage.NotShort(t, "runs nets")
 	for name, c := range map[string]struct {
@@ -60,8 +60,8 @@ func TestStudies(t *testing.T) {
 	}
 }
 
-// TestWrongStudy: a trainer that breaks its promise is refused with exit code 1 and the reason, wrong use
-// with 2.
+// TestWrongStudy: a trainer that breaks its promise is refused with exit code 1 and the reason,
+// wrong use with 2.
 func TestWrongStudy(t *testing.T) {
 	python, dir := interpreter(t, "numpy"), filepath.Join(t.TempDir(), "study")
 	_, stderr, code := spdl(t, "new", dir, "--python", python)

@@ -104,7 +104,8 @@ func TestTestnetStart(t *testing.T) {
 			require.Greater(t, *summary.TestAccuracy, 0.5)
 			require.Greater(t, summary.PeakRSS, int64(32<<20))
 			if mode != "inprocess" {
-				// 105 to 109 MB a node were measured, half of them the program's file; whole sets took 244 MB.
+				// 105 to 109 MB a node were measured, half of them the program's file; whole sets
+				// took 244 MB.
 				require.Less(t, summary.PeakRSS, int64(4*130_000_000), "a node holds its own share of the data alone")
 			}
 			dir := temporary(cmd.Env)
@@ -116,8 +117,8 @@ func TestTestnetStart(t *testing.T) {
 	}
 }
 
-// TestTestnetCutShort: Ctrl-C, a terminal that closes, and a reader of the rounds who goes away, as head
-// does, end the nodes and remove the homes; the run did not finish, and says so.
+// TestTestnetCutShort: Ctrl-C, a terminal that closes, and a reader of the rounds who goes away, as
+// head does, end the nodes and remove the homes; the run did not finish, and says so.
 func TestTestnetCutShort(t *testing.T) {
 	stage.NotShort(t, "runs a net")
 	by := func(s os.Signal) func(*exec.Cmd, io.Closer) error {
@@ -156,7 +157,8 @@ func TestTestnetCutShort(t *testing.T) {
 	}
 }
 
-// TestTestnetStays: after the last round the nodes and the pages answer, until Ctrl-C, which is no failure.
+// TestTestnetStays: after the last round the nodes and the pages answer, until Ctrl-C, which is no
+// failure.
 func TestTestnetStays(t *testing.T) {
 	stage.NotShort(t, "runs a net")
 	cmd := process(t, "testnet", "start", "--rounds", "2", "--stay", "--explorer", "-o", "json")

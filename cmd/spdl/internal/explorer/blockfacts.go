@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// epsilonAt returns the epsilon in the event of the round that a block closed; nil where the node does not
-// keep the block's results, or nothing is guaranteed.
+// epsilonAt returns the epsilon in the event of the round that a block closed; nil where the node
+// does not keep the block's results, or nothing is guaranteed.
 func (s *source) epsilonAt(ctx context.Context, height uint64) *float64 {
 	h := int64(height)
 	results, err := s.blocks.BlockResults(ctx, &h)
@@ -32,8 +32,8 @@ func (s *source) epsilonAt(ctx context.Context, height uint64) *float64 {
 	return nil
 }
 
-// times returns when the blocks from one height to another were made, as far as the node keeps them: of
-// few heights.
+// times returns when the blocks from one height to another were made, as far as the node keeps
+// them: of few heights.
 func (s *source) times(ctx context.Context, from, until uint64) map[uint64]time.Time {
 	out := map[uint64]time.Time{}
 	const most = 200
@@ -44,8 +44,8 @@ func (s *source) times(ctx context.Context, from, until uint64) map[uint64]time.
 	return out
 }
 
-// metas returns the headers of blocks, and what is around them, from one height to another, lowest first.
-// Before an error come those that there are.
+// metas returns the headers of blocks, and what is around them, from one height to another, lowest
+// first. Before an error come those that there are.
 func (s *source) metas(ctx context.Context, from, until int64) (out []*cmttypes.BlockMeta, err error) {
 	meta := func(height int64) (*cmttypes.BlockMeta, bool) {
 		s.mu.Lock()
@@ -133,8 +133,8 @@ func (s *source) validatorsAt(ctx context.Context, height *int64) (out []*cmttyp
 	return out, at, nil
 }
 
-// signed returns the addresses of the validators that signed the block of a height, and whether the node
-// keeps its commit.
+// signed returns the addresses of the validators that signed the block of a height, and whether the
+// node keeps its commit.
 func (s *source) signed(ctx context.Context, height int64) (map[string]bool, bool) {
 	s.mu.Lock()
 	by, ok := s.commits.get(height)

@@ -319,8 +319,8 @@ func signatures(c *cmttypes.Commit) (n int) {
 	return n
 }
 
-// missing lists the validators of a block's last commit that did not sign, by participant where one is
-// known. It is nil where the node does not say who the validators were.
+// missing lists the validators of a block's last commit that did not sign, by participant where one
+// is known. It is nil where the node does not say who the validators were.
 func (s *Server) missing(r *http.Request, c *cmttypes.Commit) []signer {
 	if signatures(c) == len(c.Signatures) {
 		return nil

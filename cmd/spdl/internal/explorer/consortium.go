@@ -32,7 +32,8 @@ func (s *Server) paramsPage(r *http.Request) (content, error) {
 	return content{"params", "Parameters", struct{ Settings []setting }{settingsOf("", fields)}}, nil
 }
 
-// settingsOf flattens a JSON object into settings, by name. Lists of numbers are shown whole up to eight.
+// settingsOf flattens a JSON object into settings, by name. Lists of numbers are shown whole up to
+// eight.
 func settingsOf(name string, value any) (out []setting) {
 	switch x := value.(type) {
 	case map[string]any:

@@ -36,8 +36,8 @@ func crowdOf(t *testing.T, n uint32) *Server {
 	return s
 }
 
-// TestCrowd: with a thousand participants no page is larger than 150 kB, whoever matters is on the first
-// one, and all are on one of them.
+// TestCrowd: with a thousand participants no page is larger than 150 kB, whoever matters is on the
+// first one, and all are on one of them.
 func TestCrowd(t *testing.T) {
 	const n = 1000
 	s := crowdOf(t, n)
@@ -72,8 +72,8 @@ func TestCrowd(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, get(s, "/participants?page=x").Code)
 }
 
-// TestWindows: lists by participant come in parts of at most a thousand, a hundred unless one asks for
-// more, and the parts are the whole.
+// TestWindows: lists by participant come in parts of at most a thousand, a hundred unless one asks
+// for more, and the parts are the whole.
 func TestWindows(t *testing.T) {
 	s := crowdOf(t, 250)
 	for _, path := range []string{"/v1/participants", "/v1/rounds/0/7"} {

@@ -56,9 +56,9 @@ func sparkOf(name string, points []Point, of func(Point) *float64) spark {
 	return s
 }
 
-// A grid shows the results of the last rounds, with a row per participant and a column per round, the
-// newest first: where it does not fit, the oldest are out of view.
-// Colour and sign say the same.
+// A grid shows the results of the last rounds, with a row per participant and a column per round,
+// the newest first: where it does not fit, the oldest are out of view. Colour and sign say the
+// same.
 type grid struct {
 	Width, Height int
 	Rows          []gridRow

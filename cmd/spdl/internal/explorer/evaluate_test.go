@@ -54,8 +54,8 @@ func TestSlowEvaluator(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(get(s, "/").Body.String(), "62.50 %") }, 10*time.Second, time.Millisecond)
 }
 
-// TestUnmeasured: a model that is beyond the evaluator is asked for once an epoch, one whose trainer
-// failed again; the page says why there is no accuracy.
+// TestUnmeasured: a model that is beyond the evaluator is asked for once an epoch, one whose
+// trainer failed again; the page says why there is no accuracy.
 func TestUnmeasured(t *testing.T) {
 	for why, c := range map[string]struct {
 		err   error

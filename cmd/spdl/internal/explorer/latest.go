@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// latest keeps what follows from the state, since the last look at the chain: however many clients ask at
-// once, it is made once a look.
+// latest keeps what follows from the state, since the last look at the chain: however many clients
+// ask at once, it is made once a look.
 type latest[V any] struct {
 	limit int // of the weights that are kept
 
@@ -32,8 +32,8 @@ type making[V any] struct {
 // errMaker means that who made something gave up without an answer, as in a panic.
 var errMaker = errors.New("the answer was not made")
 
-// get returns what has a name since a look, and makes it where nobody has. Errors are shared with those who
-// wait, and not kept. If the maker's client goes away, another one makes it.
+// get returns what has a name since a look, and makes it where nobody has. Errors are shared with
+// those who wait, and not kept. If the maker's client goes away, another one makes it.
 func (p *latest[V]) get(ctx context.Context, look uint64, name string, make func() (value V, weight int, err error)) (V, error) {
 	for {
 		since, m, mine, value := p.begin(look, name)

@@ -26,7 +26,8 @@ type unit struct {
 	Alt   string
 }
 
-// model shows the model after the last closed round, with a picture of each unit of its first layer.
+// model shows the model after the last closed round, with a picture of each unit of its first
+// layer.
 func (s *Server) model(r *http.Request) (content, error) {
 	status, running, points, err := s.tail.now()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// passes counts how often each participant was passed over as leader, in all closed rounds that the node
-// has records of: a window would forget it. Old rounds are read a few at a time.
+// passes counts how often each participant was passed over as leader, in all closed rounds that the
+// node has records of: a window would forget it. Old rounds are read a few at a time.
 type passes struct {
 	mu    sync.Mutex
 	by    map[uint32]int
@@ -43,8 +43,8 @@ func (p *passes) totals() map[uint32]int {
 	return maps.Clone(p.by)
 }
 
-// readBack reads some of the rounds before those that are counted, until the first, or one that the node
-// does not have. Only the tail calls it.
+// readBack reads some of the rounds before those that are counted, until the first, or one that the
+// node does not have. Only the tail calls it.
 func (p *passes) readBack(ctx context.Context, s *source) {
 	for range perLook {
 		p.mu.Lock()
@@ -64,8 +64,8 @@ func (p *passes) readBack(ctx context.Context, s *source) {
 	}
 }
 
-// before reads the round before a place and moves the place there. It returns no point where there is none,
-// and false where the node did not answer.
+// before reads the round before a place and moves the place there. It returns no point where there
+// is none, and false where the node did not answer.
 func before(ctx context.Context, s *source, at *place) ([]Point, bool) {
 	if at.round == 0 {
 		if at.epoch == 0 {

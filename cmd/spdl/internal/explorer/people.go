@@ -13,8 +13,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// perPage is the number of participants, gradients or transactions on a page; some that of participants in
-// a short list, and few that of names in a sentence.
+// perPage is the number of participants, gradients or transactions on a page; some that of
+// participants in a short list, and few that of names in a sentence.
 const perPage, some, few = 100, 20, 10
 
 // A pager leads from one page of a list to the next.
@@ -24,8 +24,8 @@ type pager struct {
 	path, search    string
 }
 
-// pageOf returns the rows of the page that ?page= asks for, from 1 on; of a list that has become shorter
-// the last page.
+// pageOf returns the rows of the page that ?page= asks for, from 1 on; of a list that has become
+// shorter the last page.
 func pageOf[T any](r *http.Request, rows []T) ([]T, pager, error) {
 	p := pager{Of: len(rows), Page: 1, Pages: max(1, (len(rows)+perPage-1)/perPage), path: r.URL.Path, search: r.URL.Query().Get("q")}
 	if q := r.URL.Query().Get("page"); q != "" {
@@ -56,8 +56,8 @@ func (p pager) address(page int) string {
 	return p.path + "?" + q.Encode()
 }
 
-// firstConcerns sorts standings by what an operator looks at first: suspects, then who is watched, most offences,
-// opposed gradients, refusals and absences first, then everybody else by number.
+// firstConcerns sorts standings by what an operator looks at first: suspects, then who is watched,
+// most offences, opposed gradients, refusals and absences first, then everybody else by number.
 func firstConcerns(all []Standing) []Standing {
 	rank := map[string]int{Suspect: 0, Watch: 1, OK: 2}
 	all = slices.Clone(all)
@@ -92,8 +92,8 @@ func firstFates(all []Verdict) []Verdict {
 	return all
 }
 
-// matching returns the standings of participants whose number is the text, or whose name, address or id
-// holds it.
+// matching returns the standings of participants whose number is the text, or whose name, address
+// or id holds it.
 func matching(all []Standing, people []app.Participant, text string) []Standing {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if text == "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/spdl/spdl/abci"
 )
 
-// refusals asks which gradients the node did not admit: of a round, or of all that it remembers for "". A
-// node of an earlier release does not know.
+// refusals asks which gradients the node did not admit: of a round, or of all that it remembers for
+// "". A node of an earlier release does not know.
 func (s *source) refusals(ctx context.Context, of string) ([]abci.Refusal, error) {
 	path := "/refusals"
 	if of != "" {
@@ -18,8 +18,8 @@ func (s *source) refusals(ctx context.Context, of string) ([]abci.Refusal, error
 	return known[[]abci.Refusal](ctx, s, path)
 }
 
-// refusals marks in points whose gradients the node did not admit. A gradient that was included after all
-// was refused at another time, or in another form.
+// refusals marks in points whose gradients the node did not admit. A gradient that was included
+// after all was refused at another time, or in another form.
 func (t *tail) refusals(ctx context.Context, points []Point) {
 	if len(points) == 0 {
 		return

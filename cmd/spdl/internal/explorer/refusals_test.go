@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// refusing is a node whose rounds lack participants 2 and 3: it did not admit what 3 signed, and something
-// in the name of 2.
+// refusing is a node whose rounds lack participants 2 and 3: it did not admit what 3 signed, and
+// something in the name of 2.
 type refusing struct{ *fake }
 
 func (r refusing) Query(ctx context.Context, path string, answer any) error {
@@ -31,8 +31,8 @@ func (r refusing) Query(ctx context.Context, path string, answer any) error {
 	return err
 }
 
-// TestRefusedIsNotAbsent: pages and /v1 tell a participant whose gradient the node did not admit from one
-// that sent none, and do not blame a member for what anybody may have sent.
+// TestRefusedIsNotAbsent: pages and /v1 tell a participant whose gradient the node did not admit
+// from one that sent none, and do not blame a member for what anybody may have sent.
 func TestRefusedIsNotAbsent(t *testing.T) {
 	f := newFake(3, "x")
 	s := New(refusing{f}, f, Options{Rate: 1e6, Burst: 1e6})

@@ -146,8 +146,8 @@ func (l *lookup) prefixed(ctx context.Context, q string) bool {
 }
 
 // hex finds what a hash, or the beginning of a participant's id or key, names. The points are the
-// rounds whose hashes it compares. It asks the node nothing about them: they may be more than the cache
-// holds.
+// rounds whose hashes it compares. It asks the node nothing about them: they may be more than the
+// cache holds.
 func (l *lookup) hex(ctx context.Context, digits string, points []Point) error {
 	l.keys(digits)
 	hash, err := hex.DecodeString(digits)

@@ -33,8 +33,8 @@ type Options struct {
 	// or pageShare more than its streams; MaxStreams the event streams among them,
 	// 256; StreamsPerClient those of one client, 64.
 	MaxConnections, MaxStreams, StreamsPerClient int
-	// Poll is the time between two looks at the chain, a second: answers are written once a look, and
-	// streams hear of all rounds between two looks in one piece.
+	// Poll is the time between two looks at the chain, a second: answers are written once a look,
+	// and streams hear of all rounds between two looks in one piece.
 	Poll time.Duration
 	// Log takes what the operator should know. Default: nothing.
 	Log func(string, ...any)
@@ -61,8 +61,8 @@ func (o *Options) complete() {
 	}
 }
 
-// Models that are given at once, to one client and to all. The answer with a large one takes a hundred
-// megabytes, and as long as its reader likes.
+// Models that are given at once, to one client and to all. The answer with a large one takes a
+// hundred megabytes, and as long as its reader likes.
 const modelsPerClient, maxModels = 2, 8
 
 // Server is an explorer of one node.

@@ -392,9 +392,9 @@ func TestWritten(t *testing.T) {
 	require.NotEqual(t, first, get(s, "/participants").Body.String())
 }
 
-// TestLatest: what follows from the state is made once a look for all who ask at once. Who asks late gets
-// what is newer; errors and what is larger than all may be are not kept; and where the maker's client
-// went away or the maker failed, others do not wait for ever.
+// TestLatest: what follows from the state is made once a look for all who ask at once. Who asks
+// late gets what is newer; errors and what is larger than all may be are not kept; and where the
+// maker's client went away or the maker failed, others do not wait for ever.
 func TestLatest(t *testing.T) {
 	l := latest[string]{limit: 8}
 	calls := 0

@@ -44,8 +44,8 @@ type source struct {
 	asker  Asker
 	blocks Blocks
 
-	// looks is the number of looks at the chain that found news, or after which pages are written again
-	// anyway.
+	// looks is the number of looks at the chain that found news, or after which pages are written
+	// again anyway.
 	looks   atomic.Uint64
 	answers latest[any] // of the application, by path
 

@@ -127,7 +127,8 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, 
 	return out
 }
 
-// verdictOn returns what a contribution by itself says. Before are the reputations before the round.
+// verdictOn returns what a contribution by itself says. Before are the reputations before the
+// round.
 func verdictOn(c app.Contribution, before map[uint32]int64) Verdict {
 	v := Verdict{
 		Participant: c.Participant, Fate: Selected, Opposed: c.Opposed, Score: c.Score, Reputation: &c.Reputation, VRFOutput: hex.EncodeToString(c.VrfOutput),
@@ -142,8 +143,8 @@ func verdictOn(c app.Contribution, before map[uint32]int64) Verdict {
 	return v
 }
 
-// places returns the place of each included participant by its score, from 1 for the least, and none
-// where the rule gave no scores.
+// places returns the place of each included participant by its score, from 1 for the least, and
+// none where the rule gave no scores.
 func places(r *app.Record) map[uint32]int {
 	order := slices.Clone(r.Contributions)
 	slices.SortStableFunc(order, func(a, b app.Contribution) int { return cmp.Compare(a.Score, b.Score) })
@@ -157,7 +158,8 @@ func places(r *app.Record) map[uint32]int {
 	return place
 }
 
-// worstSelected returns the greatest score of a gradient that the rule selected, 0 if there is none.
+// worstSelected returns the greatest score of a gradient that the rule selected, 0 if there is
+// none.
 func worstSelected(r *app.Record) (worst int64) {
 	for _, c := range r.Contributions {
 		if c.Selected {
@@ -239,8 +241,8 @@ const (
 // recent is the number of rounds in a standing.
 const recent = 50
 
-// standings returns the standing of every participant in the last rounds of the running epoch. Who was
-// suspect in earlier ones of the points is still watched.
+// standings returns the standing of every participant in the last rounds of the running epoch. Who
+// was suspect in earlier ones of the points is still watched.
 func standings(people []app.Participant, offences []app.Offence, points []Point, epoch uint64) []Standing {
 	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Epoch != epoch })
 	out := []Standing{}
@@ -300,8 +302,8 @@ func has(list []uint32, x uint32) int {
 	return 0
 }
 
-// A measure is a share of a participant's rounds that raises an alarm. An honest gradient is noise for the
-// larger part, so a few that were left out mean nothing: the shares are what counts.
+// A measure is a share of a participant's rounds that raises an alarm. An honest gradient is noise
+// for the larger part, so a few that were left out mean nothing: the shares are what counts.
 type measure struct {
 	what           string
 	watch, suspect float64
@@ -324,7 +326,8 @@ var measures = []measure{
 // A share says something from so many rounds on, and is remembered from so many on.
 const fewest, remembered = 4, 20
 
-// suspicious reports whether a share makes the participant suspect, and is of enough rounds to be remembered.
+// suspicious reports whether a share makes the participant suspect, and is of enough rounds to be
+// remembered.
 func (s *Standing) suspicious() bool {
 	return slices.ContainsFunc(measures, func(m measure) bool {
 		count, rounds := m.of(s)
@@ -332,7 +335,8 @@ func (s *Standing) suspicious() bool {
 	})
 }
 
-// judge sets the alarm. Suspected is the last round in which the participant was suspect, nil for none.
+// judge sets the alarm. Suspected is the last round in which the participant was suspect, nil for
+// none.
 func (s *Standing) judge(suspected *uint64) {
 	s.Alarm = OK
 	raise := func(alarm, format string, args ...any) {

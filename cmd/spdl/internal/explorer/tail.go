@@ -94,8 +94,8 @@ func event(name string, body any) []byte {
 	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, visible(raw, forJSON))
 }
 
-// pageAge bounds how long an answer is given again while nothing on the chain moves: what a node says
-// of itself may change.
+// pageAge bounds how long an answer is given again while nothing on the chain moves: what a node
+// says of itself may change.
 const pageAge = time.Second
 
 // queued is the number of looks at the chain that a reader may fall behind.
@@ -125,8 +125,8 @@ func (t *tail) run(ctx context.Context, poll time.Duration) {
 	}
 }
 
-// lost notes why the node does not answer, or with nil that it does, and tells the readers when that
-// changes.
+// lost notes why the node does not answer, or with nil that it does, and tells the readers when
+// that changes.
 func (t *tail) lost(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// TestALostNodeShowsTheLastKnownPage: while the node does not answer, a page that was shown before is shown
-// again and says so, and the others say that they are not known.
+// TestALostNodeShowsTheLastKnownPage: while the node does not answer, a page that was shown before
+// is shown again and says so, and the others say that they are not known.
 func TestALostNodeShowsTheLastKnownPage(t *testing.T) {
 	f := newFake(6, "x")
 	s := over(t, f, Options{})
@@ -133,8 +133,8 @@ func TestPassedOverLeadersAreTotalled(t *testing.T) {
 	require.Contains(t, get(s, "/").Body.String(), "(900 in all)")
 }
 
-// TestLinksToTransactions: a round's gradients and its aggregate lead to their transactions, whose hashes
-// the node's index has.
+// TestLinksToTransactions: a round's gradients and its aggregate lead to their transactions, whose
+// hashes the node's index has.
 func TestLinksToTransactions(t *testing.T) {
 	s := over(t, newFake(6, "x"), Options{})
 	require.Contains(t, get(s, "/round/0/4").Body.String(), `href="/round/0/4/gradient/3"`)

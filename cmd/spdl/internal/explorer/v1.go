@@ -56,8 +56,8 @@ func (s *Server) api(mux *http.ServeMux) {
 	})
 }
 
-// textOf returns a value as JSON. encoding/json keeps <, > and & out, and what does not print is escaped:
-// the answer is safe to look at.
+// textOf returns a value as JSON. encoding/json keeps <, > and & out, and what does not print is
+// escaped: the answer is safe to look at.
 func textOf(value any) ([]byte, error) {
 	body, err := json.Marshal(value)
 	return append(visible(body, forJSON), '\n'), err
@@ -144,12 +144,12 @@ func (s *Server) answerPrivacy(r *http.Request) (any, error) {
 	return windowOf(r, all, func(x abci.Spend) uint32 { return x.Participant })
 }
 
-// mostPeople is the largest number of participants in an answer, usualPeople that in an answer without
-// ?limit=.
+// mostPeople is the largest number of participants in an answer, usualPeople that in an answer
+// without ?limit=.
 const mostPeople, usualPeople = 1000, 100
 
-// windowOf returns the part of a list by participant that ?limit= and ?from=, a participant's number, ask
-// for.
+// windowOf returns the part of a list by participant that ?limit= and ?from=, a participant's
+// number, ask for.
 func windowOf[T any](r *http.Request, list []T, index func(T) uint32) ([]T, error) {
 	limit, from := uint64(usualPeople), uint64(0)
 	for name, to := range map[string]*uint64{"limit": &limit, "from": &from} {

@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 )
 
-// TestIncidentsComeFirst: offences, then leaders that were passed over, before everything else; and each
-// participant's line says how often it was.
+// TestIncidentsComeFirst: offences, then leaders that were passed over, before everything else; and
+// each participant's line says how often it was.
 func TestIncidentsComeFirst(t *testing.T) {
 	c := &Chain{
 		Audit: &audit.Report{

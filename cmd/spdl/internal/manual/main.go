@@ -1,5 +1,5 @@
-// Command manual writes the manual pages of spdl and its completions for shells, as cobra makes them of
-// the commands themselves, into DIR/man and DIR/completions.
+// Command manual writes the manual pages of spdl and its completions for shells, as cobra makes
+// them of the commands themselves, into DIR/man and DIR/completions.
 //
 //	go run ./cmd/spdl/internal/manual DIR
 package main

@@ -15,8 +15,9 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli"
 )
 
-// TestManual: every command that is not hidden has a page, which explains each of its flags, and nothing
-// of the machine that made the page. Bash understands the completions, where it is installed.
+// TestManual: every command that is not hidden has a page, which explains each of its flags, and
+// nothing of the machine that made the page. Bash understands the completions, where it is
+// installed.
 func TestManual(t *testing.T) {
 	home, err := os.UserHomeDir()
 	require.NoError(t, err)

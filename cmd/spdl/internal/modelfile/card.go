@@ -50,8 +50,8 @@ type Card struct {
 	Epsilon   *float64 `json:"epsilon"`
 	Delta     float64  `json:"delta,omitempty"`
 	TestChain bool     `json:"test_chain,omitempty"`
-	// Lemma1Epsilon is what the paper's Lemma 1 claims of the epoch's noise where the noise is by it:
-	// never a guarantee.
+	// Lemma1Epsilon is what the paper's Lemma 1 claims of the epoch's noise where the noise is by
+	// it: never a guarantee.
 	Lemma1Epsilon float64 `json:"lemma1_epsilon,omitempty"`
 	// Accuracy is what the exporter measured on the test set that Tested names. It
 	// is no part of the proof: spdl model eval measures it again.

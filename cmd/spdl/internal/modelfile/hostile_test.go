@@ -82,8 +82,8 @@ func TestProvenIsNoNumber(t *testing.T) {
 	}
 }
 
-// TestPackedArraysAreNotUnpackedWhole: of an archive that somebody packed, no more is unpacked than the
-// card's tensors have.
+// TestPackedArraysAreNotUnpackedWhole: of an archive that somebody packed, no more is unpacked than
+// the card's tensors have.
 func TestPackedArraysAreNotUnpackedWhole(t *testing.T) {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)

@@ -79,8 +79,8 @@ func decodeNPZ(file []byte) (*File, error) {
 	return &File{Card: card, Parameters: parameters}, err
 }
 
-// readArray reads an array of which the header is known but for its size, and the size has a bound: a
-// small archive may hold what is large, and once for each of a thousand tensors.
+// readArray reads an array of which the header is known but for its size, and the size has a bound:
+// a small archive may hold what is large, and once for each of a thousand tensors.
 func readArray(z *zip.Reader, name, dtype, shape string, most int) ([]byte, error) {
 	r, err := z.Open(name + ".npy")
 	if err != nil {

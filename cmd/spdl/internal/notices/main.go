@@ -1,5 +1,6 @@
-// Command notices writes which third parties' work is in spdl, and under which licences: LIST, a table
-// for people, and TEXT, all licences and notices word for word, for whoever passes the program on.
+// Command notices writes which third parties' work is in spdl, and under which licences: LIST, a
+// table for people, and TEXT, all licences and notices word for word, for whoever passes the
+// program on.
 //
 //	go run ./cmd/spdl/internal/notices LIST TEXT
 package main

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNoticesAreUpToDate: docs/NOTICES.md names all modules that are in the program, at their versions,
-// and each has its text in what is shipped.
+// TestNoticesAreUpToDate: docs/NOTICES.md names all modules that are in the program, at their
+// versions, and each has its text in what is shipped.
 func TestNoticesAreUpToDate(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, write(filepath.Join(dir, "list"), filepath.Join(dir, "text")))

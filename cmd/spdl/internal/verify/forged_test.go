@@ -24,7 +24,8 @@ import (
 )
 
 // The chain of these tests has ten validators of equal power and a block in a second, the last of
-// them now: so that a header needs seven signatures, and a third of the power is between three and four.
+// them now: so that a header needs seven signatures, and a third of the power is between three and
+// four.
 const (
 	theChain   = "c"
 	validators = 10
@@ -50,7 +51,8 @@ func (s signers) set() *types.ValidatorSet {
 	return types.NewValidatorSet(all)
 }
 
-// block returns a header with an application hash, of the validators of a set, signed by some of them.
+// block returns a header with an application hash, of the validators of a set, signed by some of
+// them.
 func block(t *testing.T, chain string, height int64, at time.Time, appHash []byte, set *types.ValidatorSet, by signers) *types.LightBlock {
 	t.Helper()
 	h := &types.Header{
@@ -127,8 +129,9 @@ func ask(t *testing.T, trust light.Trust, height int64, primary provider.Provide
 
 var trueHash, falseHash = make([]byte, 32), []byte("another application hash, 32 byt")
 
-// TestUpToTwoThirdsOfThePowerCannotSignForTheTrueValidators: a header that names the true validators needs
-// more than two thirds of them, next to the trusted one or far from it, from a node or in a file.
+// TestUpToTwoThirdsOfThePowerCannotSignForTheTrueValidators: a header that names the true
+// validators needs more than two thirds of them, next to the trusted one or far from it, from a
+// node or in a file.
 func TestUpToTwoThirdsOfThePowerCannotSignForTheTrueValidators(t *testing.T) {
 	all := newSigners(validators, "v")
 	chain, trust := honest(t, theChain, 0, all, trueHash)
@@ -169,10 +172,10 @@ func TestUpToAThirdOfThePowerCannotNameOtherValidators(t *testing.T) {
 	}
 }
 
-// TestMoreThanAThirdOfThePowerDeceivesWhoHasNoWitness: the documented limit. CometBFT's light client
-// skips from the trusted header to one that more than a third of the trusted power signed, whatever
-// validators that one names. One honest witness is enough to notice, and gets the evidence, which
-// convicts them on the chain.
+// TestMoreThanAThirdOfThePowerDeceivesWhoHasNoWitness: the documented limit. CometBFT's light
+// client skips from the trusted header to one that more than a third of the trusted power signed,
+// whatever validators that one names. One honest witness is enough to notice, and gets the
+// evidence, which convicts them on the chain.
 func TestMoreThanAThirdOfThePowerDeceivesWhoHasNoWitness(t *testing.T) {
 	all := newSigners(validators, "v")
 	chain, trust := honest(t, theChain, 0, all, trueHash)
@@ -196,7 +199,8 @@ func TestMoreThanAThirdOfThePowerDeceivesWhoHasNoWitness(t *testing.T) {
 	require.ErrorIs(t, err, light.ErrNotTrusted, "a lying witness cannot prove its header by the true chain: the answer is refused, not replaced")
 }
 
-// TestAnotherChainIsNotTrusted: not even one of the same validators, with the same heights and times.
+// TestAnotherChainIsNotTrusted: not even one of the same validators, with the same heights and
+// times.
 func TestAnotherChainIsNotTrusted(t *testing.T) {
 	all := newSigners(validators, "v")
 	chain, trust := honest(t, theChain, 0, all, trueHash)
@@ -216,8 +220,8 @@ func TestAnotherChainIsNotTrusted(t *testing.T) {
 	require.ErrorContains(t, err, `header of chain "another", want "c"`)
 }
 
-// TestTrustEnds: validators are believed for the trusting period after they have signed, since they may
-// have left and sold their keys; and no header may come from the future.
+// TestTrustEnds: validators are believed for the trusting period after they have signed, since they
+// may have left and sold their keys; and no header may come from the future.
 func TestTrustEnds(t *testing.T) {
 	all := newSigners(validators, "v")
 	old, trust := honest(t, theChain, 8*24*time.Hour, all, trueHash)
@@ -234,8 +238,8 @@ func TestTrustEnds(t *testing.T) {
 	require.ErrorIs(t, err, light.ErrNotTrusted)
 }
 
-// TestAStaleAnswerIsTrueAndTooOld: who hides the newest blocks proves an older state, which the light
-// client cannot know; only the header's age tells.
+// TestAStaleAnswerIsTrueAndTooOld: who hides the newest blocks proves an older state, which the
+// light client cannot know; only the header's age tells.
 func TestAStaleAnswerIsTrueAndTooOld(t *testing.T) {
 	all := newSigners(validators, "v")
 	s := apptest.State(4)
@@ -284,8 +288,8 @@ func TestAProofOfAnotherKeyIsNoAnswer(t *testing.T) {
 	require.ErrorIs(t, err, proof.ErrNotProven, "the state of another height")
 }
 
-// TestASwappedModelIsRefused: the parameters of one round with the proof of another, and a whole true
-// file of another chain.
+// TestASwappedModelIsRefused: the parameters of one round with the proof of another, and a whole
+// true file of another chain.
 func TestASwappedModelIsRefused(t *testing.T) {
 	all := newSigners(validators, "v")
 	s, records := trained(t, 2)

@@ -69,8 +69,8 @@ func Version() *cobra.Command {
 	})
 }
 
-// cometVersion returns the version of CometBFT that was linked. CometBFT's own constant says 0.39.0 in
-// v0.40.0.
+// cometVersion returns the version of CometBFT that was linked. CometBFT's own constant says 0.39.0
+// in v0.40.0.
 func cometVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {

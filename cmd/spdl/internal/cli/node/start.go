@@ -29,8 +29,8 @@ type LogLevel struct {
 }
 
 // collect is GOGC of a node's process where the environment names none: it collects after half as
-// much garbage as by default. Of a small heap, most of which holds no pointers, that costs next to no
-// time. It is no limit: a limit of memory that is set too low costs many times the CPU.
+// much garbage as by default. Of a small heap, most of which holds no pointers, that costs next to
+// no time. It is no limit: a limit of memory that is set too low costs many times the CPU.
 const collect = 50
 
 // Run runs the node of the home until the command is interrupted, or the node ends.

@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/abci"
 )
 
-// TestForgedRefusalsDoNotHideASignedOne: what anybody sent in a participant's name in a later round does
-// not stand in place of what it signed.
+// TestForgedRefusalsDoNotHideASignedOne: what anybody sent in a participant's name in a later round
+// does not stand in place of what it signed.
 func TestForgedRefusalsDoNotHideASignedOne(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, refusalsText(&out, []abci.Refusal{

@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/testnet"
 )
 
-// pages are the explorer of a net's first node, in this process: it outlives the node. Its zero value
-// serves nothing.
+// pages are the explorer of a net's first node, in this process: it outlives the node. Its zero
+// value serves nothing.
 type pages struct {
 	server   *explorer.Server
 	listener net.Listener

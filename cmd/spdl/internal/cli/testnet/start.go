@@ -75,8 +75,8 @@ func runStart(r *command.Run, o *startOptions, _ []string) (err error) {
 	return err
 }
 
-// endings returns a context that ends when the terminal closes, too, and makes a closed pipe an error of
-// the write: both would otherwise end this process and leave the homes, with their keys.
+// endings returns a context that ends when the terminal closes, too, and makes a closed pipe an
+// error of the write: both would otherwise end this process and leave the homes, with their keys.
 func endings(ctx context.Context) (context.Context, context.CancelFunc) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if signal.Ignored(syscall.SIGHUP) { // under nohup
@@ -125,7 +125,8 @@ type localnet interface {
 	Stop() error
 }
 
-// run starts the nodes, follows the rounds to the last and stops the nodes, with --stay when ctx ends.
+// run starts the nodes, follows the rounds to the last and stops the nodes, with --stay when ctx
+// ends.
 func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, report *testnet.Reporter) error {
 	e, err := n.Evaluator(ctx)
 	if err != nil {
@@ -180,8 +181,8 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	return errors.Join(err, nodes.Stop())
 }
 
-// look says how one looks at the net, and with --stay waits until ctx ends. A node that ends meanwhile is
-// an error, Ctrl-C is none.
+// look says how one looks at the net, and with --stay waits until ctx ends. A node that ends
+// meanwhile is an error, Ctrl-C is none.
 func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net) error {
 	if !o.Stay {
 		if !r.JSON {

@@ -168,8 +168,8 @@ func testnetInitCommand() *cobra.Command {
 	return cmd
 }
 
-// testnetNodeCommand returns the command `testnet node`, which is `start` for a node that misbehaves as
-// its net's manifest says. `testnet start` runs it.
+// testnetNodeCommand returns the command `testnet node`, which is `start` for a node that
+// misbehaves as its net's manifest says. `testnet start` runs it.
 func testnetNodeCommand() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:    "node",

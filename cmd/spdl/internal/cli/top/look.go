@@ -28,8 +28,8 @@ type Glance struct {
 	Unreachable string          `json:"unreachable,omitempty"` // why the figures are old
 }
 
-// look asks the node for all that is shown. What follows from a height is taken from the look before, nil
-// for none, where the height is the same.
+// look asks the node for all that is shown. What follows from a height is taken from the look
+// before, nil for none, where the height is the same.
 func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error) {
 	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
 	defer cancel()

@@ -57,7 +57,8 @@ func (m *measurer) see(ctx context.Context, g *Glance) score {
 	return m.last
 }
 
-// await returns what see returns, but waits for a measurement that runs, for as long as a query may take.
+// await returns what see returns, but waits for a measurement that runs, for as long as a query may
+// take.
 func (m *measurer) await(ctx context.Context, g *Glance) score {
 	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
 	defer cancel()

@@ -31,8 +31,8 @@ const (
 	yellow tint = "\x1b[33m"
 )
 
-// screen is a terminal that is drawn upon. The zero value is no terminal: text goes one glance below
-// the other, without colours.
+// screen is a terminal that is drawn upon. The zero value is no terminal: text goes one glance
+// below the other, without colours.
 type screen struct {
 	out           io.Writer // nil: no terminal
 	colours       bool

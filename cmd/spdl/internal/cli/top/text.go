@@ -79,8 +79,8 @@ func head(v *view) []line {
 	return append(lines, line{fmt.Sprintf("next leaders %v", firstOf(s.Ranking, 8)), none}, line{})
 }
 
-// counts says in numbers what became of the participants in the last round, and which reputations they
-// have: a table of a thousand shows a few.
+// counts says in numbers what became of the participants in the last round, and which reputations
+// they have: a table of a thousand shows a few.
 func counts(v *view) string {
 	selected, leftOut, opposed, refused := 0, 0, 0, 0
 	in := map[uint32]bool{}
@@ -211,8 +211,8 @@ func table(v *view, troubleFirst bool) []line {
 	return lines
 }
 
-// trouble ranks how a participant fares: 3 for a proven offence, 2 for a gradient that is opposed to
-// Delta or was refused, 1 for one that was left out or is not there, 0 for none.
+// trouble ranks how a participant fares: 3 for a proven offence, 2 for a gradient that is opposed
+// to Delta or was refused, 1 for one that was left out or is not there, 0 for none.
 func trouble(p abci.Standing, c app.Contribution, there, refused, closed bool) int {
 	switch {
 	case p.Offences > 0:
@@ -227,8 +227,8 @@ func trouble(p abci.Standing, c app.Contribution, there, refused, closed bool) i
 	return 0
 }
 
-// fateOf says what became of a gradient in the last round. Refused is why the node did not admit it, "" if
-// it saw none that it refused.
+// fateOf says what became of a gradient in the last round. Refused is why the node did not admit
+// it, "" if it saw none that it refused.
 func fateOf(c app.Contribution, there bool, refused string) string {
 	fate := "left out"
 	switch {

@@ -54,8 +54,8 @@ func TestMeter(t *testing.T) {
 	require.Equal(t, "["+strings.Repeat("#", 20)+"]", meter(1<<40, 3))
 }
 
-// TestManyParticipants: of 130 participants a terminal of 24 lines shows what has room, keys show the
-// others, and s puts the one with trouble first; only a screen with colours has any.
+// TestManyParticipants: of 130 participants a terminal of 24 lines shows what has room, keys show
+// the others, and s puts the one with trouble first; only a screen with colours has any.
 func TestManyParticipants(t *testing.T) {
 	g := &Glance{Status: abci.Status{Round: 5, Rounds: 9, Participants: 130}, Last: &app.Record{Round: 4}}
 	for i := range uint32(130) {
