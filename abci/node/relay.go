@@ -59,7 +59,7 @@ type relay struct {
 	height int64            // of the parts
 	pause  time.Duration    // relayPause at that height
 	parts  map[part]arrival // of the last height
-	peers  map[p2p.ID]map[p2p.ID]bool
+	peers  map[p2p.ID]*peersOf
 	tells  bool // the peers are to be told
 }
 
@@ -83,7 +83,7 @@ type arrival struct {
 }
 
 func newRelay(flood bool, private string, state func() *app.State) *relay {
-	return &relay{flood: flood, private: private, state: state, parts: map[part]arrival{}, peers: map[p2p.ID]map[p2p.ID]bool{}}
+	return &relay{flood: flood, private: private, state: state, parts: map[part]arrival{}, peers: map[p2p.ID]*peersOf{}}
 }
 
 // install is a node's option that puts the relay in the place of the consensus reactor.
@@ -182,16 +182,34 @@ func (r *relay) told(peer p2p.Peer, list []byte) error {
 	if len(list)%p2p.IDByteLength != 0 || len(list) > maxPeers*p2p.IDByteLength {
 		return fmt.Errorf("a list of peers of %d bytes, want at most %d ids of %d", len(list), maxPeers, p2p.IDByteLength)
 	}
-	peers := map[p2p.ID]bool{}
-	for id := range slices.Chunk(list, p2p.IDByteLength) {
-		peers[p2p.ID(hex.EncodeToString(id))] = true
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if peer.IsRunning() { // else it would stay for ever: the switch stops a peer before RemovePeer
-		r.peers[peer.ID()] = peers
+		r.peers[peer.ID()] = &peersOf{list: list}
 	}
 	return nil
+}
+
+// peersOf are the peers of a peer. A list is read when a part asks for it: who tells without end has the
+// cost alone.
+type peersOf struct {
+	list []byte
+	ids  map[p2p.ID]bool
+}
+
+// of returns the peers that a peer has told of, nil where it tells nothing. The caller holds the lock.
+func (r *relay) of(peer p2p.ID) map[p2p.ID]bool {
+	p := r.peers[peer]
+	if p == nil {
+		return nil
+	}
+	if p.ids == nil {
+		p.ids = map[p2p.ID]bool{}
+		for id := range slices.Chunk(p.list, p2p.IDByteLength) {
+			p.ids[p2p.ID(hex.EncodeToString(id))] = true
+		}
+	}
+	return p.ids
 }
 
 // proposes notes that this node signs a proposal.
@@ -241,7 +259,7 @@ func (r *relay) due(to p2p.ID, m *cmtcons.BlockPart) (at time.Time) {
 
 // sends reports whether this node sends a part at once that came from a peer. The caller holds the lock.
 func (r *relay) sends(from, to p2p.ID, m *cmtcons.BlockPart) bool {
-	theirs, its := r.peers[from], r.peers[to]
+	theirs, its := r.of(from), r.of(to)
 	if theirs == nil || its == nil {
 		return true
 	}

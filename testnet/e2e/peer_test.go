@@ -19,6 +19,7 @@ import (
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/p2p/conn"
 	protomem "github.com/cometbft/cometbft/proto/tendermint/mempool"
+	"github.com/cosmos/gogoproto/proto"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/node"
@@ -76,8 +77,9 @@ func (v *villain) on(p p2p.Peer) bool {
 }
 
 // released connects a villain to all nodes, and again where a node ends the connection, until the
-// function that it returns is called. Fresh says whether it then comes with another id.
-func (n *net) released(fresh bool, harm func(*villain, p2p.Peer), hear func(*villain, p2p.Envelope)) (end func()) {
+// function that it returns is called. Fresh says whether it then comes with another id, also which
+// channels it speaks beside those of transactions.
+func (n *net) released(fresh bool, harm func(*villain, p2p.Peer), hear func(*villain, p2p.Envelope), also map[byte]proto.Message) (end func()) {
 	quit, key := make(chan struct{}), p2p.NodeKey{PrivKey: ed25519.GenPrivKey()}
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -85,7 +87,7 @@ func (n *net) released(fresh bool, harm func(*villain, p2p.Peer), hear func(*vil
 			if fresh {
 				key = p2p.NodeKey{PrivKey: ed25519.GenPrivKey()}
 			}
-			n.connected(key, quit, harm, hear)
+			n.connected(key, quit, harm, hear, also)
 			select {
 			case <-quit:
 				return
@@ -93,11 +95,11 @@ func (n *net) released(fresh bool, harm func(*villain, p2p.Peer), hear func(*vil
 			}
 		}
 	})
-	return func() { close(quit); wg.Wait() }
+	return sync.OnceFunc(func() { close(quit); wg.Wait() })
 }
 
 // connected returns when all nodes have ended the connection.
-func (n *net) connected(key p2p.NodeKey, quit chan struct{}, harm func(*villain, p2p.Peer), hear func(*villain, p2p.Envelope)) {
+func (n *net) connected(key p2p.NodeKey, quit chan struct{}, harm func(*villain, p2p.Peer), hear func(*villain, p2p.Envelope), also map[byte]proto.Message) {
 	status, err := n.clients[0].RPC().Status(context.Background())
 	if err != nil {
 		return
@@ -112,7 +114,9 @@ func (n *net) connected(key p2p.NodeKey, quit chan struct{}, harm func(*villain,
 			v.channels[len(v.channels)-1].MessageType = &node.Gossip{}
 		case mempool.MempoolChannel, 0x51:
 		default: // what it hears of consensus it need not understand
-			v.channels = v.channels[:len(v.channels)-1]
+			if v.channels[len(v.channels)-1].MessageType = also[id]; also[id] == nil {
+				v.channels = v.channels[:len(v.channels)-1]
+			}
 		}
 	}
 	info.Channels = nil
@@ -120,7 +124,9 @@ func (n *net) connected(key p2p.NodeKey, quit chan struct{}, harm func(*villain,
 		info.Channels = append(info.Channels, c.ID)
 	}
 	v.BaseReactor = *p2p.NewBaseReactor("villain", v)
-	sw := p2p.NewSwitch(config.DefaultP2PConfig(), p2p.NewMultiplexTransport(info, key, conn.DefaultMConnConfig()))
+	fast := conn.DefaultMConnConfig() // it does not throttle itself
+	fast.SendRate, fast.RecvRate, fast.FlushThrottle = 1<<30, 1<<30, time.Millisecond
+	sw := p2p.NewSwitch(config.DefaultP2PConfig(), p2p.NewMultiplexTransport(info, key, fast))
 	sw.SetNodeInfo(info)
 	sw.SetNodeKey(&key)
 	sw.AddReactor("villain", v)
@@ -278,7 +284,7 @@ func TestVillains(t *testing.T) {
 	calm := n.spend(of)
 	t.Logf("%-36s %+v", "calm", calm)
 	for _, h := range harms {
-		end := n.released(h.fresh, h.harm, h.hear)
+		end := n.released(h.fresh, h.harm, h.hear, nil)
 		l := n.spend(of)
 		end()
 		t.Logf("%-36s %+v", h.name, l)

@@ -1,0 +1,163 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/hex"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cometbft/cometbft/blocksync"
+	"github.com/cometbft/cometbft/consensus"
+	"github.com/cometbft/cometbft/p2p"
+	protosync "github.com/cometbft/cometbft/proto/tendermint/blocksync"
+	protocons "github.com/cometbft/cometbft/proto/tendermint/consensus"
+	"github.com/cometbft/cometbft/proto/tendermint/crypto"
+	"github.com/cometbft/cometbft/proto/tendermint/libs/bits"
+	protostate "github.com/cometbft/cometbft/proto/tendermint/statesync"
+	prototypes "github.com/cometbft/cometbft/proto/tendermint/types"
+	"github.com/cometbft/cometbft/statesync"
+	"github.com/cosmos/gogoproto/proto"
+	gogotypes "github.com/cosmos/gogoproto/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/testnet"
+)
+
+const peersChannel = byte(0x54)
+
+// blockChannels are those of blocks, with what comes over them.
+var blockChannels = map[byte]proto.Message{
+	consensus.StateChannel: &protocons.Message{}, consensus.DataChannel: &protocons.Message{},
+	blocksync.BlocksyncChannel: &protosync.Message{}, peersChannel: &gogotypes.BytesValue{},
+	statesync.SnapshotChannel: &protostate.Message{}, statesync.ChunkChannel: &protostate.Message{},
+}
+
+// heights is the height at which the nodes are, as a villain last heard.
+var heights atomic.Pointer[protocons.NewRoundStep]
+
+// echo says of itself what a node says of itself, so that the nodes send it their blocks.
+func echo(_ *villain, m p2p.Envelope) {
+	if s, ok := m.Message.(*protocons.NewRoundStep); ok {
+		heights.Store(s)
+		m.Src.TrySend(p2p.Envelope{ChannelID: consensus.StateChannel, Message: s})
+	}
+}
+
+func tell(p p2p.Peer, channel byte, m proto.Message) bool {
+	return p.Send(p2p.Envelope{ChannelID: channel, Message: m})
+}
+
+// tellsOf says that all nodes are its peers.
+func (n *net) tellsOf() func(*villain, p2p.Peer) {
+	var ids []byte
+	for _, c := range n.clients {
+		s, err := c.RPC().Status(context.Background())
+		require.NoError(n, err)
+		id, err := hex.DecodeString(string(s.NodeInfo.DefaultNodeID))
+		require.NoError(n, err)
+		ids = append(ids, id...)
+	}
+	return func(_ *villain, p p2p.Peer) { tell(p, peersChannel, &gogotypes.BytesValue{Value: ids}) }
+}
+
+// blockHarms are what a peer can do with blocks.
+var blockHarms = []struct {
+	name string
+	harm func(*villain, p2p.Peer)
+	hear func(*villain, p2p.Envelope)
+}{
+	{"tells of peers without end", repeated(func(_ *villain, p p2p.Peer) bool {
+		return tell(p, peersChannel, &gogotypes.BytesValue{Value: hashes(640)})
+	}), nil},
+	{"sends parts that are none", repeated(func(_ *villain, p p2p.Peer) bool {
+		at := heights.Load()
+		if at == nil {
+			time.Sleep(time.Millisecond)
+			return true
+		}
+		return tell(p, consensus.DataChannel, &protocons.BlockPart{Height: at.Height, Round: at.Round, Part: prototypes.Part{
+			Bytes: hashes(30), Proof: crypto.Proof{Total: 1, LeafHash: hashes(1)},
+		}})
+	}), echo},
+	{"lacks all parts", func(*villain, p2p.Peer) {}, func(v *villain, m p2p.Envelope) {
+		echo(v, m)
+		if b, ok := m.Message.(*protocons.NewValidBlock); ok {
+			for range 100 {
+				b.BlockParts = &bits.BitArray{Bits: b.BlockParts.Bits, Elems: make([]uint64, len(b.BlockParts.Elems))}
+				m.Src.TrySend(p2p.Envelope{ChannelID: consensus.StateChannel, Message: b})
+			}
+		}
+	}},
+	{"asks for blocks", repeated(func(_ *villain, p p2p.Peer) bool {
+		return tell(p, blocksync.BlocksyncChannel, &protosync.BlockRequest{Height: 3})
+	}), nil},
+	{"asks for blocks and reads none", repeated(func(_ *villain, p p2p.Peer) bool {
+		return tell(p, blocksync.BlocksyncChannel, &protosync.BlockRequest{Height: 3})
+	}), func(v *villain, _ p2p.Envelope) { <-v.quit }},
+	{"asks for chunks", repeated(func(_ *villain, p p2p.Peer) bool {
+		return tell(p, statesync.SnapshotChannel, &protostate.SnapshotsRequest{}) && tell(p, statesync.ChunkChannel, &protostate.ChunkRequest{Height: 20, Format: 2})
+	}), nil},
+}
+
+// TestBlockVillains: a peer of four nodes does all that a peer can do on the channels of blocks. Rounds
+// go on. A node that is started while peers with ever new ids say that the chain is much longer than it
+// is trains again.
+func TestBlockVillains(t *testing.T) {
+	const of = 3 * time.Second
+	n := start(t, testnet.Manifest{Validators: 4})
+	n.reach(3)
+	calm := n.spend(of)
+	t.Logf("%-36s %+v", "calm", calm)
+	for _, h := range blockHarms {
+		end := n.released(false, h.harm, h.hear, blockChannels)
+		l := n.spend(of)
+		end()
+		t.Logf("%-36s %+v", h.name, l)
+		require.Greater(t, l.rounds, 0, h.name)
+		require.Less(t, l.rss, calm.rss+(150<<20), h.name)
+	}
+	end := n.released(true, func(v *villain, p p2p.Peer) {
+		tell(p, blocksync.BlocksyncChannel, &protosync.StatusResponse{Height: 1 << 60})
+		time.Sleep(300 * time.Millisecond)
+		v.Switch.StopPeerGracefully(p)
+	}, nil, blockChannels)
+	defer end()
+	time.Sleep(time.Second)
+	require.NoError(t, n.Kill(3))
+	require.NoError(t, n.Start(3))
+	began := time.Now()
+	n.eventually(func() bool {
+		s, err := n.clients[3].RPC().Status(context.Background())
+		return err == nil && !s.SyncInfo.CatchingUp
+	}, "node 3 does not end its sync")
+	t.Logf("node 3 was synced after %v", time.Since(began))
+	n.reach(n.open(0) + 5)
+	end()
+	n.sameHashes()
+}
+
+// TestRelayVillains: peers of all nodes of a ring say that all are theirs, and pass on no part of a
+// block. Nodes that leave parts to them send them 200 to 300 ms later: rounds go on, at a quarter of the
+// pace at least, as no round of consensus fails.
+func TestRelayVillains(t *testing.T) {
+	const of = 8 * time.Second
+	n := start(t, testnet.Manifest{Validators: 7, Neighbours: 3})
+	n.reach(3)
+	calm := n.spend(of)
+	t.Logf("%-36s %+v", "calm", calm)
+	var ends []func()
+	for range 6 {
+		ends = append(ends, n.released(false, n.tellsOf(), echo, blockChannels))
+	}
+	time.Sleep(time.Second)
+	l := n.spend(of)
+	t.Logf("%-36s %+v", "six idle peers of all", l)
+	require.Greater(t, l.rounds, calm.rounds/4)
+	for _, end := range ends {
+		end()
+	}
+	n.sameHashes()
+}
