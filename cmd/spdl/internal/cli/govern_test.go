@@ -149,7 +149,7 @@ func TestGovern(t *testing.T) {
 	stdout, _, _ := spdl(t, "query", "membership", "--node", c.rpc)
 	require.Contains(t, stdout, join)
 	stderr = c.ask(1, nil, "tx", "approve", "00000000", "--home", c.home0)
-	require.Contains(t, stderr, "no proposal of 1 begins with")
+	require.Contains(t, stderr, "none of 1 proposals begins with")
 	var refused clitx.Report
 	stderr = c.ask(1, &refused, "tx", "approve", strings.Repeat("0", 64), "--home", c.home0)
 	require.Contains(t, stderr, "(code 16)")

@@ -110,7 +110,7 @@ func counts(v *view) string {
 	}
 	if slices.Sort(all); len(all) > 0 {
 		without, _ := slices.BinarySearch(all, 1)
-		text += fmt.Sprintf("   reputation %.3f to %.3f, median %.3f, 0 of %d", float64(all[0])/params.One, float64(all[len(all)-1])/params.One, float64(all[len(all)/2])/params.One, without)
+		text += fmt.Sprintf("   reputation %.3f to %.3f, median %.3f, %d at 0", float64(all[0])/params.One, float64(all[len(all)-1])/params.One, float64(all[len(all)/2])/params.One, without)
 	}
 	return text
 }

@@ -133,7 +133,7 @@ func (s *sender) proposal(ctx context.Context, arg string) ([]byte, error) {
 		if len(arg) == 64 {
 			return hex.DecodeString(arg)
 		}
-		return nil, fmt.Errorf("%w; what was made, replaced or dropped waits no more", err)
+		return nil, fmt.Errorf("%w; a proposal that was enacted, replaced or dropped is not listed", err)
 	}
 	s.about = m.Proposals[i].Kind + ": " + m.Proposals[i].About
 	id, err := hex.DecodeString(ids[i])
@@ -163,7 +163,7 @@ func unique(what, prefix string, ids []string) (int, error) {
 		found = i
 	}
 	if found < 0 {
-		return 0, fmt.Errorf("no %s of %d begins with %s (spdl query membership lists them)", what, len(ids), prefix)
+		return 0, fmt.Errorf("none of %d %ss begins with %s (spdl query membership lists them)", len(ids), what, prefix)
 	}
 	return found, nil
 }

@@ -278,7 +278,7 @@ func (s *sender) send(ctx context.Context, t *tx.Tx, r *Report) (spoken bool, er
 }
 
 // included waits for a transaction's block. It says so when that takes long, and ends when the
-// proposal that is approved waits no more: no block takes the approval then.
+// proposal that is approved does not wait any longer: no block takes the approval then.
 func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, error) {
 	for began := time.Now(); ; {
 		look, stop := context.WithTimeout(ctx, patience)
@@ -296,7 +296,7 @@ func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, erro
 		}
 		m, err := s.Membership(ctx)
 		if err == nil && t.Kind() == tx.KindApprove && !slices.ContainsFunc(m.Proposals, func(p abci.Proposal) bool { return p.ID == r.Proposal }) {
-			return 0, fmt.Errorf("proposal %s waits no more: it was made, replaced or dropped before this approval came into a block (spdl query membership)", r.Proposal)
+			return 0, fmt.Errorf("proposal %s does not wait: it was enacted, replaced or dropped before this approval came into a block (spdl query membership)", r.Proposal)
 		}
 		s.run.Warn(fmt.Sprintf("no block has the transaction after %v, waiting for up to %v", waited, s.options.Timeout.Timeout))
 	}

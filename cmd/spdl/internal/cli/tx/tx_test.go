@@ -23,7 +23,7 @@ func TestUnique(t *testing.T) {
 	_, err = unique("proposal", "aaaaaaaa", ids)
 	require.ErrorContains(t, err, `"aaaaaaaa11" and "aaaaaaaa22"`)
 	_, err = unique("proposal", "cccccccc", ids)
-	require.ErrorContains(t, err, "no proposal of 3")
+	require.ErrorContains(t, err, "none of 3 proposals")
 	for _, bad := range []string{"", "aaaaaaa", "aaaaaaag", strings.Repeat("a", 65)} {
 		var usage command.UsageError
 		require.True(t, errors.As(checkPrefix("proposal", bad), &usage), bad)

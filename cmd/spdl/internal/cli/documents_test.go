@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	fence    = regexp.MustCompile("(?ms)^ *```([a-z]*)\n(.*?)^ *```")
+	codeSpan = regexp.MustCompile("`([^`]+)`")
+	mdLink   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	cmdLine  = regexp.MustCompile(`(?:^|[\s(=&|])spdl ([^#;&|` + "`" + `)\n]*)`)
+	flagWord = regexp.MustCompile(`^--([a-z-]+)`)
+)
+
+// documents are the project's own texts, by their path from its root.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, pattern := range []string{"*.md", "app/*.md", "docs/*.md", "docs/adr/*.md"} {
+		files, err := filepath.Glob(docs + "../" + pattern)
+		require.NoError(t, err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			name, err := filepath.Rel(docs+"..", file)
+			require.NoError(t, err)
+			texts[name] = string(text)
+		}
+	}
+	require.Contains(t, texts, "docs/OPERATING.md")
+	return texts
+}
+
+// anchors are the names by which a page's headings are linked.
+func anchors(text string) (names []string) {
+	for _, h := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		name := regexp.MustCompile(`[^\p{L}\p{N}_ -]`).ReplaceAllString(strings.ToLower(h[1]), "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
+}
+
+// TestLinks: every link of the documents that stays within the project leads to a file, and to a
+// heading where it names one.
+func TestLinks(t *testing.T) {
+	texts := documents(t)
+	for name, text := range texts {
+		for _, m := range mdLink.FindAllStringSubmatch(text, -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			file, anchor, _ := strings.Cut(m[1], "#")
+			target := name
+			if file != "" {
+				target = path.Join(path.Dir(name), file)
+			}
+			_, err := os.Stat(filepath.Join(docs+"..", target))
+			require.NoError(t, err, "%s: %s", name, m[1])
+			if anchor != "" {
+				require.Contains(t, anchors(texts[target]), anchor, "%s: %s", name, m[1])
+			}
+		}
+	}
+}
+
+// TestDocumentedCommands: every command line of the documents names a command and flags that exist.
+func TestDocumentedCommands(t *testing.T) {
+	for name, text := range documents(t) {
+		lines := []string{}
+		for _, block := range fence.FindAllStringSubmatch(text, -1) {
+			if block[1] == "sh" {
+				lines = append(lines, strings.Split(strings.ReplaceAll(block[2], "\\\n", " "), "\n")...)
+			}
+		}
+		for _, m := range codeSpan.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+			lines = append(lines, strings.ReplaceAll(m[1], "\n", " "))
+		}
+		for _, line := range lines {
+			for _, m := range cmdLine.FindAllStringSubmatch(line, -1) {
+				checkCommand(t, name, strings.Fields(m[1]))
+			}
+		}
+	}
+}
+
+func checkCommand(t *testing.T, name string, words []string) {
+	t.Helper()
+	for len(words) > 0 && words[0] == "spdl" { // sudo -u spdl spdl init
+		words = words[1:]
+	}
+	if len(words) == 0 || !regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(words[0]) {
+		return
+	}
+	root := Root(io.Discard, io.Discard)
+	root.InitDefaultCompletionCmd()
+	cmd, rest, err := root.Find(words)
+	require.NoError(t, err, "%s: spdl %s", name, strings.Join(words, " "))
+	require.True(t, cmd.HasParent(), "%s: spdl %s", name, strings.Join(words, " "))
+	for _, word := range slices.DeleteFunc(rest, func(w string) bool { return !flagWord.MatchString(w) }) {
+		f := flagWord.FindStringSubmatch(word)[1]
+		known := cmd.Flags().Lookup(f) != nil || cmd.InheritedFlags().Lookup(f) != nil || f == "help"
+		require.True(t, known, "%s: spdl %s: no flag %s", name, strings.Join(words, " "), word)
+	}
+}
