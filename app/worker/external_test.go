@@ -141,7 +141,10 @@ func TestLateTrainer(t *testing.T) {
 					}}, nil
 				}
 				require.ErrorIs(t, worker.Run(ctx, c, other), context.Canceled)
-				<-of.told
+				select {
+				case <-of.told:
+				case <-time.After(time.Minute):
+				}
 			}
 			return nil
 		}
