@@ -119,6 +119,13 @@ func (p Participant) validate(i int, r params.Reputation) error {
 		return fmt.Errorf("id is %X, want SHA-256 of pub_key, %X", p.Id, id)
 	case p.Reputation != r.Initial:
 		return fmt.Errorf("reputation is %d, want the initial %d", p.Reputation, r.Initial)
+	}
+	return p.untouched()
+}
+
+// untouched refuses a participant with what only a chain that runs gives it.
+func (p Participant) untouched() error {
+	switch {
 	case p.Releases != 0 || len(p.Spent) > 0:
 		return fmt.Errorf("releases and spent are for a chain that runs")
 	case p.Joined != 0 || p.Participations != 0 || !p.Active:

@@ -113,7 +113,7 @@ func (m *Manifest) byzantine() int { return params.MaxByzantine(m.Validators) }
 // complete fills the defaults and checks the fields.
 func (m *Manifest) complete() error {
 	m.fill()
-	return cmp.Or(m.checkNet(), m.checkFaults())
+	return cmp.Or(m.checkNet(), m.checkSettings(), m.checkFaults())
 }
 
 // fill sets the fields that are not given to their defaults.
@@ -147,7 +147,7 @@ func (m *Manifest) fill() {
 	}
 }
 
-// checkNet checks the fields that describe the chain and its nodes.
+// checkNet checks how many nodes and workers there are, and how they are connected.
 func (m *Manifest) checkNet() error {
 	f := m.byzantine()
 	switch {
@@ -161,6 +161,13 @@ func (m *Manifest) checkNet() error {
 		return fmt.Errorf("%d neighbours of %d validators, want %d (f+1) to %d", m.Neighbours, m.Validators, f+1, m.Validators-1)
 	case m.Gossip != node.GossipAnnounce && m.Gossip != node.GossipFlood:
 		return fmt.Errorf("gossip is %q, want %q or %q", m.Gossip, node.GossipAnnounce, node.GossipFlood)
+	}
+	return nil
+}
+
+// checkSettings checks what the chain and its workers are set to.
+func (m *Manifest) checkSettings() error {
+	switch {
 	case m.Partition != node.PartitionIID && m.Partition != node.PartitionDirichlet:
 		return fmt.Errorf("partition is %q, want %q or %q", m.Partition, node.PartitionIID, node.PartitionDirichlet)
 	case !(m.Alpha > 0) || math.IsInf(m.Alpha, 0):

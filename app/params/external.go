@@ -72,6 +72,17 @@ func (m Model) ValidateExternal() error {
 	case m.Trainer != "" && !isHash(m.Trainer):
 		return fmt.Errorf("model.trainer is %.70q, want %d hexadecimal digits or none", m.Trainer, hashDigits)
 	}
+	if err := m.validateTensors(); err != nil {
+		return err
+	}
+	if n := m.Size(); n > maxModel {
+		return fmt.Errorf("model takes %d bytes encoded, at most %d: fewer tensors, shorter names or a shorter config", n, maxModel)
+	}
+	return CheckText("model.config", m.Config, maxConfig)
+}
+
+// validateTensors checks each tensor, that no two have one name, and how many parameters they have.
+func (m Model) validateTensors() error {
 	names := make(map[string]bool, len(m.Tensors))
 	for i, t := range m.Tensors {
 		if err := t.validate(); err != nil {
@@ -85,10 +96,7 @@ func (m Model) ValidateExternal() error {
 	if m.Dim() > gradients.MaxDim {
 		return fmt.Errorf("model's tensors have too many parameters, at most %d", gradients.MaxDim)
 	}
-	if n := m.Size(); n > maxModel {
-		return fmt.Errorf("model takes %d bytes encoded, at most %d: fewer tensors, shorter names or a shorter config", n, maxModel)
-	}
-	return CheckText("model.config", m.Config, maxConfig)
+	return nil
 }
 
 // reserved are the names that exported files give to what is no tensor.

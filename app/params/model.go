@@ -51,6 +51,19 @@ func (m Model) validate() error {
 		return fmt.Errorf("model.kind is %.64q, want %q, %q or %q", m.Kind, ModelSoftmax, ModelMLP, ModelExternal)
 	case len(m.Tensors) > 0 || m.Clipping != "" || m.Config != "" || m.Trainer != "":
 		return fmt.Errorf("model has tensors, clipping, config or trainer, which are for kind %q, and kind %q", ModelExternal, m.Kind)
+	}
+	if err := m.validateLayers(); err != nil {
+		return err
+	}
+	if err := m.Table.Validate(m); err != nil {
+		return err
+	}
+	return m.validateFeatures()
+}
+
+// validateLayers checks the sizes of a built-in model's layers, and what it makes of pixels.
+func (m Model) validateLayers() error {
+	switch {
 	case (m.Hidden == 0) != (m.Kind == ModelSoftmax):
 		return fmt.Errorf("model.hidden is %d for kind %q", m.Hidden, m.Kind)
 	case m.Inputs == 0 || m.Classes < 2:
@@ -64,10 +77,7 @@ func (m Model) validate() error {
 	case !positive(m.PixelScale):
 		return fmt.Errorf("model.pixel_scale is %g, want above 0", m.PixelScale)
 	}
-	if err := m.Table.Validate(m); err != nil {
-		return err
-	}
-	return m.validateFeatures()
+	return nil
 }
 
 // validateFeatures checks the feature map's name and hash, and that a map that

@@ -1,6 +1,7 @@
 package params
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -31,6 +32,11 @@ func (p Params) Noise() floor.Noise {
 }
 
 func (p Privacy) validate() error {
+	return cmp.Or(p.validateNoise(), p.validateMechanism(), p.validateRelease())
+}
+
+// validateNoise checks what the mechanism needs for its noise.
+func (p Privacy) validateNoise() error {
 	switch p.Mechanism {
 	case MechanismGaussian:
 		if !positive(p.Clip) || !positive(p.NoiseMultiplier) {
@@ -47,6 +53,11 @@ func (p Privacy) validate() error {
 	default:
 		return fmt.Errorf("privacy.mechanism is %q, want %q, %q or %q", p.Mechanism, MechanismGaussian, MechanismPrototype, MechanismNone)
 	}
+	return nil
+}
+
+// validateMechanism refuses what is for another mechanism.
+func (p Privacy) validateMechanism() error {
 	switch {
 	case p.Mechanism != MechanismGaussian && p.NoiseMultiplier != 0:
 		return fmt.Errorf("privacy.noise_multiplier is %g, want 0 for mechanism %q", p.NoiseMultiplier, p.Mechanism)
@@ -58,6 +69,13 @@ func (p Privacy) validate() error {
 		return fmt.Errorf("privacy.lemma1_epsilon is %g, want at least 0", p.Lemma1Epsilon)
 	case p.Mechanism != MechanismPrototype && p.PrototypeEpsilon != 0:
 		return fmt.Errorf("privacy.prototype_epsilon is %g, want 0 for mechanism %q", p.PrototypeEpsilon, p.Mechanism)
+	}
+	return nil
+}
+
+// validateRelease checks the ranges of what every mechanism has.
+func (p Privacy) validateRelease() error {
+	switch {
 	case p.Batch == 0:
 		return fmt.Errorf("privacy.batch is 0, want at least 1")
 	case !(p.SamplingRate >= 0 && p.SamplingRate <= 1):

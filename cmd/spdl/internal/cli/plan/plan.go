@@ -57,6 +57,12 @@ was measured on MNIST at these settings.`,
 		}
 		return r.Show(p, p.Write)
 	})
+	flags(cmd)
+	return cmd
+}
+
+// flags defines the flags of the command, whose values options holds.
+func flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.String("preset", Plannable()[0], "parameters to start from: "+strings.Join(Plannable(), ", ")+"; or external, with --model")
 	f.String("model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
@@ -85,7 +91,6 @@ was measured on MNIST at these settings.`,
 	command.Values(cmd, "preset", Plannable()...)
 	command.Values(cmd, "rule", rules.Names()...)
 	command.Values(cmd, "accountant", plan.Accountants()...)
-	return cmd
 }
 
 type options struct {
