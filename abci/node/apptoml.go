@@ -18,9 +18,10 @@ enabled = {{ .Worker.Enabled }}
 # gradients for one round. Relative to the home. Of a folder "spdl worker" takes every key.
 key_file = {{ printf "%q" .Worker.KeyFile }}
 journal = {{ printf "%q" .Worker.Journal }}
-# Folder with the four IDX files of MNIST's format, plain or gzip, or for a chain whose
-# genesis names the columns of a table a CSV file. "embedded": the embedded MNIST. Empty: the same on a chain with one participant, and on others the
-# worker refuses to train.
+# What it trains on: a folder with four IDX files of MNIST's format, plain or gzip, or a CSV
+# file for a chain whose genesis names the columns of a table. "embedded" is the embedded
+# MNIST. Empty is the same on a chain with one participant; on others the worker refuses to
+# train.
 data = {{ printf "%q" .Worker.Data }}
 # This participant's share of the training set: part of parts, "iid" or
 # "dirichlet" (label shares by Dirichlet(alpha)), by a seed that all share. With
