@@ -73,7 +73,7 @@ func verify(chainID string, pub ed25519.PublicKey, k Kind, content [32]byte, sig
 	if len(pub) != ed25519.PublicKeySize {
 		return fmt.Errorf("%w: public key has %d bytes, want %d", ErrSignature, len(pub), ed25519.PublicKeySize)
 	}
-	if !ed25519.Verify(pub, signBytes(chainID, k, content), signature) {
+	if !signatureHolds(pub, signBytes(chainID, k, content), signature) {
 		return fmt.Errorf("%w on %s %X", ErrSignature, k, content[:8])
 	}
 	return nil
