@@ -99,6 +99,7 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 				err = s.CheckDraft(draft, gradients)
 			}
 			if err == nil {
+				c.own.checked(draft, gradients)
 				return draft, nil
 			}
 			if !errors.Is(err, app.ErrAggregateRound) { // closed in between

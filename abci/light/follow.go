@@ -178,18 +178,10 @@ func (f *follower) step(ctx context.Context) error {
 	if err := f.take(f.state); err != nil {
 		return err
 	}
-	block, err := f.client.Block(ctx, height)
+	execution, err := f.execution(ctx, b)
 	if err != nil {
 		return err
 	}
-	if err := belongs(block, b); err != nil {
-		return fmt.Errorf("%w: block %d: %w", proof.ErrNotProven, height, err)
-	}
-	execution, err := client.Execution(block)
-	if err != nil {
-		return err
-	}
-	f.own.known(execution.Txs)
 	out, err := f.state.Judge(execution)
 	if err != nil {
 		return fmt.Errorf("block %d: %w", height, err)

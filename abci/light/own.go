@@ -1,34 +1,54 @@
 package light
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
 
-// own are the gradients that the workers of this process have sent for one round. They need not be
-// fetched and verified again where a draft or a block has them.
+// own is what the workers of this process have sent for one round. It need not be fetched and verified
+// again where a draft or a block has it.
 type own struct {
 	mu           sync.Mutex
 	epoch, round uint64
-	sent         map[[32]byte]*tx.Tx // by content hash
+	sent         map[[32]byte]*tx.Tx // gradients by content hash
+	others       map[[32]byte]*tx.Tx // of drafts that were checked
+	aggregates   []*tx.Tx
 }
 
-// add remembers a gradient, and forgets those of rounds before.
+// add remembers a gradient or an aggregate, and forgets what is of rounds before.
 func (o *own) add(t *tx.Tx) {
-	g := t.Gradient
-	if g == nil {
-		return
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.sent == nil || g.Epoch > o.epoch || g.Epoch == o.epoch && g.Round > o.round {
-		o.epoch, o.round, o.sent = g.Epoch, g.Round, map[[32]byte]*tx.Tx{}
-	}
-	if g.Epoch == o.epoch && g.Round == o.round {
+	switch g, a := t.Gradient, t.Aggregate; {
+	case g != nil && o.is(g.Epoch, g.Round):
 		o.sent[t.Content] = t
+	case a != nil && o.is(a.Epoch, a.Round) && !slices.ContainsFunc(o.aggregates, func(x *tx.Tx) bool { return x.Hash == t.Hash }):
+		o.aggregates = append(o.aggregates, t)
 	}
+}
+
+// checked remembers the gradients of a draft that holds.
+func (o *own) checked(draft *tx.Aggregate, gradients []*tx.Tx) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.is(draft.Epoch, draft.Round) {
+		return
+	}
+	for _, t := range gradients {
+		o.others[t.Content] = t
+	}
+}
+
+// is moves to a round where it is later, and reports whether it is the one. The caller holds the lock.
+func (o *own) is(epoch, round uint64) bool {
+	if o.sent == nil || epoch > o.epoch || epoch == o.epoch && round > o.round {
+		o.epoch, o.round, o.aggregates = epoch, round, nil
+		o.sent, o.others = map[[32]byte]*tx.Tx{}, map[[32]byte]*tx.Tx{}
+	}
+	return epoch == o.epoch && round == o.round
 }
 
 func (o *own) at(content []byte) *tx.Tx {

@@ -1,0 +1,70 @@
+package light
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/proof"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// execution returns what the block of a verified header executes. A block that is what this process
+// has signed and checked itself, as the header's hash of it says, need not be fetched: with a thousand
+// gradients that takes longer than to compute the next ones.
+func (f *follower) execution(ctx context.Context, b *types.LightBlock) (app.Block, error) {
+	height := uint64(b.Height)
+	if txs := f.own.foreseen(b.Header); txs != nil {
+		return app.Block{Height: height, Txs: txs}, nil
+	}
+	block, err := f.client.Block(ctx, height)
+	if err != nil {
+		return app.Block{}, err
+	}
+	if err := belongs(block, b); err != nil {
+		return app.Block{}, fmt.Errorf("%w: block %d: %w", proof.ErrNotProven, height, err)
+	}
+	execution, err := client.Execution(block)
+	f.own.known(execution.Txs)
+	return execution, err
+}
+
+// foreseen returns the transactions of a header's block, where it is an aggregate that one of this
+// process has sent, with its gradients, and nothing else; else nil.
+func (o *own) foreseen(h *types.Header) []*tx.Tx {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if made := h.Version.App; made != app.Version && made != 0 || !bytes.Equal(h.EvidenceHash, types.EvidenceList(nil).Hash()) {
+		return nil
+	}
+	for _, t := range o.aggregates {
+		txs, raws := []*tx.Tx{t}, types.Txs{t.Raw}
+		for _, in := range t.Aggregate.Included {
+			g := o.of(in.Hash)
+			if g == nil {
+				break
+			}
+			txs, raws = append(txs, g), append(raws, g.Raw)
+		}
+		if len(txs) == 1+len(t.Aggregate.Included) && bytes.Equal(raws.Hash(), h.DataHash) {
+			return txs
+		}
+	}
+	return nil
+}
+
+// of returns the gradient of a content hash, of this process or of a draft that it has checked; nil where
+// there is none. The caller holds the lock.
+func (o *own) of(content []byte) *tx.Tx {
+	if len(content) != 32 {
+		return nil
+	}
+	if t := o.sent[[32]byte(content)]; t != nil {
+		return t
+	}
+	return o.others[[32]byte(content)]
+}
