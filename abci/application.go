@@ -78,6 +78,7 @@ type Application struct {
 	lateness lateness
 	turns    turns
 	drafts   drafts
+	foreseen atomic.Pointer[app.State] // over which the rule was run last before anybody asked
 	greatest greatest
 	answers  answers
 	longs    longs

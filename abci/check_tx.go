@@ -69,6 +69,7 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	}
 	a.passOn(t)
 	a.timings.arrived(t, p.look())
+	a.foresee(p, t)
 	a.options.Metrics.Pool(p.size())
 	return nil
 }

@@ -43,14 +43,30 @@ func (s *State) Leading(height uint64, participant uint32, pending []*tx.Tx) (*t
 	if len(included) < least {
 		return nil, nil, fmt.Errorf("%w: %d of %d gradients, at least %d are needed", ErrNotClosing, len(included), n, least)
 	}
-	listed := make([]tx.Included, len(included))
-	for i, t := range included {
-		listed[i] = tx.Included{Participant: t.Gradient.Participant, Hash: t.Content[:]}
-	}
+	listed := list(included)
 	if err := s.mayCloseWith(participantsOf(listed), height); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrNotClosing, err)
 	}
 	return &tx.Aggregate{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Leader: participant, View: view, Included: listed}, included, nil
+}
+
+// list returns the list of gradients that an aggregate has.
+func list(included []*tx.Tx) []tx.Included {
+	listed := make([]tx.Included, len(included))
+	for i, t := range included {
+		listed[i] = tx.Included{Participant: t.Gradient.Participant, Hash: t.Content[:]}
+	}
+	return listed
+}
+
+// Foresee runs the rule over all pending gradients of the open round, so that who drafts, proposes or
+// judges the round finds what it made of them.
+func (s *State) Foresee(pending []*tx.Tx) error {
+	included := s.ofOpenRound(pending)
+	if least := s.Active() - s.F(); len(included) < least {
+		return fmt.Errorf("%w: %d gradients, at least %d are needed", ErrNotClosing, len(included), least)
+	}
+	return s.Fill(&tx.Aggregate{Included: list(included)}, included)
 }
 
 // Fill gives an aggregate the Delta that the rule makes of the gradients that it lists, in
