@@ -45,7 +45,7 @@ const pollEvery = 20 * time.Millisecond
 // epochs that there are by then. It asks the first node, and the next one while
 // that does not answer. The evaluator may be nil: then no accuracy is measured.
 func Follow(ctx context.Context, n *Net, e Evaluator, each func(Round) error) error {
-	f := &follower{poll: pollEvery}
+	f := &follower{poll: pollOf(len(n.Genesis.Participants))}
 	for _, x := range n.Nodes {
 		c, err := client.New(x.RPC)
 		if err != nil {
@@ -79,6 +79,12 @@ func Follow(ctx context.Context, n *Net, e Evaluator, each func(Round) error) er
 		}
 		t++
 	}
+}
+
+// pollOf returns the pause between two questions about the open round of so many participants: of a
+// crowd it lasts long, and the questions would cost the node that is asked a tenth of its time.
+func pollOf(participants int) time.Duration {
+	return pollEvery + time.Duration(participants)*time.Millisecond/5
 }
 
 func (f *follower) status(ctx context.Context) (abci.Status, error) {
