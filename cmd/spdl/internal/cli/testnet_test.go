@@ -133,7 +133,7 @@ func TestTestnetCutShort(t *testing.T) {
 		"pipe":     {func(_ *exec.Cmd, out io.Closer) error { return out.Close() }, "nobody reads the output any more"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cmd := process(t, "testnet", "start", "--rounds", "100000", "-o", "json")
+			cmd := process(t, "testnet", "start", "--preset", "pixels", "--rounds", "100000", "-o", "json")
 			var errs bytes.Buffer
 			cmd.Stderr = &errs
 			out, err := cmd.StdoutPipe()
@@ -161,7 +161,7 @@ func TestTestnetCutShort(t *testing.T) {
 // failure.
 func TestTestnetStays(t *testing.T) {
 	stage.NotShort(t, "runs a net")
-	cmd := process(t, "testnet", "start", "--rounds", "2", "--stay", "--explorer", "-o", "json")
+	cmd := process(t, "testnet", "start", "--preset", "pixels", "--rounds", "2", "--stay", "--explorer", "-o", "json")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -213,7 +213,7 @@ func TestTestnetGoesOn(t *testing.T) {
 	}
 	home := filepath.Join(t.TempDir(), "net")
 	manifest := filepath.Join(t.TempDir(), "net.toml")
-	require.NoError(t, os.WriteFile(manifest, []byte("rounds = 30\nchain_id = \"described\"\n[[perturb]]\nnode = 0\nround = 2\naction = \"kill\"\nfor = \"200ms\"\n"), 0o600))
+	require.NoError(t, os.WriteFile(manifest, []byte("preset = \"pixels\"\nrounds = 30\nchain_id = \"described\"\n[[perturb]]\nnode = 0\nround = 2\naction = \"kill\"\nfor = \"200ms\"\n"), 0o600))
 	stdout, stderr, code := spdl(t, "testnet", "init", "--home", home, "--manifest", manifest, "--rounds", "12")
 	require.Zero(t, code, stderr)
 	require.Equal(t, 4, strings.Count(stdout, "rpc tcp://127.0.0.1:"))
