@@ -5,9 +5,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// foresee runs the rule in the background, once a round, when a gradient was the last that the round
-// waited for: while its leader makes the aggregate and it travels, every node makes Delta. Who drafts,
-// proposes or judges it then waits for that, or finds it. It decides nothing.
+// foresee runs the rule in the background, once a round, when a gradient was the last that the
+// round waited for: while its leader makes the aggregate and it travels, every node makes Delta.
+// Who drafts, proposes or judges it then waits for that, or finds it. It decides nothing.
 func (a *Application) foresee(p *pool, t *tx.Tx) {
 	if t.Gradient == nil {
 		return

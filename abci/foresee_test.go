@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/app/apptest"
 )
 
-// TestTheRuleRunsWithTheLastGradient: a node runs the rule when the last gradient has come, before anybody
-// asks for a draft. Payloads that are overwritten after it show that it does not run again.
+// TestTheRuleRunsWithTheLastGradient: a node runs the rule when the last gradient has come, before
+// anybody asks for a draft. Payloads that are overwritten after it show that it does not run again.
 func TestTheRuleRunsWithTheLastGradient(t *testing.T) {
 	foreseen := func(wait time.Duration) bool {
 		n, plain := begin(t, 4), begin(t, 4)

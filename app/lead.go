@@ -59,8 +59,8 @@ func list(included []*tx.Tx) []tx.Included {
 	return listed
 }
 
-// Foresee runs the rule over all pending gradients of the open round, so that who drafts, proposes or
-// judges the round finds what it made of them.
+// Foresee runs the rule over all pending gradients of the open round, so that who drafts, proposes
+// or judges the round finds what it made of them.
 func (s *State) Foresee(pending []*tx.Tx) error {
 	included := s.ofOpenRound(pending)
 	if least := s.Active() - s.F(); len(included) < least {

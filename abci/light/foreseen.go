@@ -14,8 +14,8 @@ import (
 )
 
 // execution returns what the block of a verified header executes. A block that is what this process
-// has signed and checked itself, as the header's hash of it says, need not be fetched: with a thousand
-// gradients that takes longer than to compute the next ones.
+// has signed and checked itself, as the header's hash of it says, need not be fetched: with a
+// thousand gradients that takes longer than to compute the next ones.
 func (f *follower) execution(ctx context.Context, b *types.LightBlock) (app.Block, error) {
 	height := uint64(b.Height)
 	if txs := f.own.foreseen(b.Header); txs != nil {
@@ -57,8 +57,8 @@ func (o *own) foreseen(h *types.Header) []*tx.Tx {
 	return nil
 }
 
-// of returns the gradient of a content hash, of this process or of a draft that it has checked; nil where
-// there is none. The caller holds the lock.
+// of returns the gradient of a content hash, of this process or of a draft that it has checked; nil
+// where there is none. The caller holds the lock.
 func (o *own) of(content []byte) *tx.Tx {
 	if len(content) != 32 {
 		return nil

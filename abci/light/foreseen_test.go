@@ -14,8 +14,8 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// TestForeseenBlocksAreNotFetched: a worker does not ask for the block of a round whose aggregate it has
-// signed, and asks for one of another's aggregate.
+// TestForeseenBlocksAreNotFetched: a worker does not ask for the block of a round whose aggregate
+// it has signed, and asks for one of another's aggregate.
 func TestForeseenBlocksAreNotFetched(t *testing.T) {
 	for name, c := range map[string]struct {
 		others  bool

@@ -8,8 +8,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// own is what the workers of this process have sent for one round. It need not be fetched and verified
-// again where a draft or a block has it.
+// own is what the workers of this process have sent for one round. It need not be fetched and
+// verified again where a draft or a block has it.
 type own struct {
 	mu           sync.Mutex
 	epoch, round uint64
@@ -42,7 +42,8 @@ func (o *own) checked(draft *tx.Aggregate, gradients []*tx.Tx) {
 	}
 }
 
-// is moves to a round where it is later, and reports whether it is the one. The caller holds the lock.
+// is moves to a round where it is later, and reports whether it is the one. The caller holds the
+// lock.
 func (o *own) is(epoch, round uint64) bool {
 	if o.sent == nil || epoch > o.epoch || epoch == o.epoch && round > o.round {
 		o.epoch, o.round, o.aggregates = epoch, round, nil

@@ -132,6 +132,9 @@ func restore(c *config.Config, logger log.Logger) error {
 // stay. The journal goes with the chain that it belongs to: the home has a new one. The node must not
 // run: it would sign again what it has signed.
 func Reset(c *config.Config, a AppConfig) error {
+	if IsCrowd(c, a) {
+		return resetCrowd(c, a)
+	}
 	if err := CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
 		return err
 	}

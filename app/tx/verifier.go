@@ -5,13 +5,13 @@ import (
 	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519/extra/cache"
 )
 
-// mostExpanded is the number of public keys that are kept in the form that verification needs: those of
-// the largest consortium (params.MaxParticipants), and as many that were replaced.
+// mostExpanded is the number of public keys that are kept in the form that verification needs:
+// those of the largest consortium (params.MaxParticipants), and as many that were replaced.
 const mostExpanded = 1 << 13
 
-// verifier verifies a signature in half of the time that crypto/ed25519 takes, where it has seen the key
-// before. Its verdicts are the same (app/SPEC.md, T3): it has the curve's arithmetic in AVX2, and keys
-// that are decoded.
+// verifier verifies a signature in half of the time that crypto/ed25519 takes, where it has seen
+// the key before. Its verdicts are the same (app/SPEC.md, T3): it has the curve's arithmetic in
+// AVX2, and keys that are decoded.
 var verifier = cache.NewVerifier(cache.NewLRUCache(mostExpanded))
 
 var asRFC8032 = &voi.Options{Verify: voi.VerifyOptionsStdLib}

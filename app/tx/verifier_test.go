@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// smallOrder are encodings of the eight points of small order, and others of some of them that are not
-// canonical: y of 2^255-19 or more, and an x of 0 with a sign.
+// smallOrder are encodings of the eight points of small order, and others of some of them that are
+// not canonical: y of 2^255-19 or more, and an x of 0 with a sign.
 var smallOrder = []string{
 	"0100000000000000000000000000000000000000000000000000000000000000",
 	"0100000000000000000000000000000000000000000000000000000000000080",
@@ -30,9 +30,9 @@ var smallOrder = []string{
 	"eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
 }
 
-// TestSignaturesAreThoseOfTheStandardLibrary: whatever key, message and signature, the verdict is that
-// of crypto/ed25519, by which T3 was written. Points of small order make signatures valid that other
-// definitions refuse, and a cofactor makes valid what T3 refuses.
+// TestSignaturesAreThoseOfTheStandardLibrary: whatever key, message and signature, the verdict is
+// that of crypto/ed25519, by which T3 was written. Points of small order make signatures valid that
+// other definitions refuse, and a cofactor makes valid what T3 refuses.
 func TestSignaturesAreThoseOfTheStandardLibrary(t *testing.T) {
 	verdicts := map[bool]int{}
 	check := func(t require.TestingT, key, message, signature []byte) {

@@ -102,6 +102,7 @@ func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	_ = os.Remove(path + begunSuffix) // of a process that was killed; none, mostly
 	j, err := readJournal(path, chainID, id)
 	if err != nil {
 		return nil, errors.Join(err, held.Close())

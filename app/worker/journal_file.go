@@ -11,8 +11,8 @@ import (
 )
 
 // The journal's file has a line for each entry: the checksum of its JSON in hexadecimal digits, a
-// space, the JSON. The first line says all, each further one what was added. A file of JSON alone is
-// one entry.
+// space, the JSON. The first line says all, each further one what was added. A file of JSON alone
+// is one entry.
 
 // mostJournal is the size in bytes from which on the file is begun anew.
 const mostJournal = 256 << 10
@@ -45,9 +45,9 @@ func readLine(line []byte) (e entry, err error) {
 	return e, json.Unmarshal(text, &e)
 }
 
-// readEntries returns what the lines of a file say together, and whether the file ends within a line:
-// then the call that wrote it has not returned. That line is left out. Any other line that is not
-// sound is an error, for what it said may have been sent.
+// readEntries returns what the lines of a file say together, and whether the file ends within a
+// line: then the call that wrote it has not returned. That line is left out. Any other line that is
+// not sound is an error, for what it said may have been sent.
 func readEntries(data []byte) (all entry, torn bool, err error) {
 	if bytes.HasPrefix(data, []byte("{")) {
 		return all, false, json.Unmarshal(data, &all)
@@ -86,9 +86,9 @@ var (
 	}
 )
 
-// save appends what was added, or begins the file anew with the whole. Once it has returned, the entry
-// is on the disk; after a crash before that it is there, or the journal ends before it. A file to
-// which an entry could not be written gets no other.
+// save appends what was added, or begins the file anew with the whole. Once it has returned, the
+// entry is on the disk; after a crash before that it is there, or the journal ends before it. A
+// file to which an entry could not be written gets no other.
 func (j *Journal) save(whole, added entry) error {
 	switch {
 	case j.path == "":
@@ -118,6 +118,11 @@ func (j *Journal) sync() error {
 	return syncFile(j.file)
 }
 
+// begunSuffix is what the name of a journal that is being written has behind its own. Who has the
+// lock writes it alone. One that a process left which was killed says nothing: the next takes its
+// place.
+const begunSuffix = ".new"
+
 // begin replaces the file by one with a single entry, which a crash leaves whole or not begun, and
 // keeps it open.
 func (j *Journal) begin(whole entry) error {
@@ -125,7 +130,7 @@ func (j *Journal) begin(whole entry) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(j.path), filepath.Base(j.path)+".*")
+	f, err := os.OpenFile(j.path+begunSuffix, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/internal/stage"
 )
@@ -316,4 +317,25 @@ func TestNodeAndWorker(t *testing.T) {
 	require.NoError(t, node.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, node.Wait(), nodeLog.String())
 	stopped = true
+}
+
+// TestSecondCrowdIsRefusedOnce: a second process of the same workers is refused in one line, however
+// many they are, and their home can be reset once nobody uses it.
+func TestSecondCrowdIsRefusedOnce(t *testing.T) {
+	net := filepath.Join(t.TempDir(), "net")
+	_, stderr, code := spdl(t, "testnet", "init", "--validators", "4", "--workers", "5", "--rounds", "5", "--home", net)
+	require.Zero(t, code, stderr)
+	home := filepath.Join(net, "workers0")
+	c, a, err := node.Load(home)
+	require.NoError(t, err)
+	held, err := node.HoldCrowd(c, a)
+	require.NoError(t, err)
+	_, stderr, code = spdl(t, "worker", "--home", home)
+	require.NotZero(t, code)
+	require.Equal(t, 1, strings.Count(stderr, "another worker uses it"), stderr)
+	require.NoError(t, held.Close())
+	stdout, stderr, code := spdl(t, "unsafe-reset-all", "--home", home, "--yes")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "journals")
+	require.NotContains(t, stdout, "priv_validator")
 }

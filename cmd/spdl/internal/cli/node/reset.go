@@ -21,6 +21,12 @@ type loss struct {
 // lossOf names the files of a home. The record of the last signature is set
 // back with the blocks, so it is among the losses.
 func lossOf(c *config.Config, a node.AppConfig) loss {
+	if node.IsCrowd(c, a) {
+		return loss{
+			Removed: []string{node.Journals(c, a) + " (the workers' journals)", node.KeptHeader(c) + " (the header that was verified last)"},
+			Kept:    []string{node.InHome(c, a.Worker.KeyFile), c.GenesisFile(), "config.toml and app.toml"},
+		}
+	}
 	return loss{
 		Removed: []string{c.DBDir() + " (blocks, state, snapshots)", c.PrivValidatorStateFile() + " (what the validator signed last)",
 			node.InHome(c, a.Worker.Journal) + " (the worker's journal)"},
@@ -58,8 +64,12 @@ func runReset(r *command.Run, o *resetOptions, _ []string) error {
 	}
 	l := lossOf(c, a)
 	if !o.Yes {
-		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. On a chain that goes on the validator may then sign twice. "+
-			"Restoring a node does not need it. If the chain is gone for ever, say --yes", strings.Join(l.Removed, ", "), strings.Join(l.Kept, ", ")))
+		danger := "the validator may then sign twice. Restoring a node does not need it"
+		if node.IsCrowd(c, a) {
+			danger = "each worker may then send a second gradient for a round"
+		}
+		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. On a chain that goes on %s. If the chain is gone for ever, say --yes",
+			strings.Join(l.Removed, ", "), strings.Join(l.Kept, ", "), danger))
 	}
 	if err := node.Reset(c, a); err != nil {
 		return err

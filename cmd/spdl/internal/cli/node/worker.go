@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 
 	"github.com/cometbft/cometbft/config"
@@ -69,6 +68,13 @@ func runWorker(r *command.Run, o *workerOptions, _ []string) error {
 	confs, err := workers(c, a, logger.With("module", "worker"))
 	if err != nil {
 		return err
+	}
+	if node.IsCrowd(c, a) {
+		held, err := node.HoldCrowd(c, a)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = held.Close() }()
 	}
 	known, err := home(c, a.Worker)
 	if err != nil {
@@ -135,6 +141,6 @@ func home(c *config.Config, w node.WorkerConfig) (light.Home, error) {
 	hash, err := hex.DecodeString(w.TrustHash)
 	return light.Home{
 		Genesis: doc, Trust: light.Trust{Height: w.TrustHeight, Hash: hash, Period: w.TrustPeriod},
-		Kept: filepath.Join(c.DBDir(), "worker_header.json"), MaxAge: w.MaxAge,
+		Kept: node.KeptHeader(c), MaxAge: w.MaxAge,
 	}, err
 }

@@ -1,0 +1,46 @@
+package node_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// TestResetOfACrowd: a home without a validator is reset too: its keys stay, their journals are those
+// of new homes. While a process has them nothing is touched, and a second one is refused at once.
+func TestResetOfACrowd(t *testing.T) {
+	dir := t.TempDir()
+	c, a := node.DefaultConfig(), node.DefaultAppConfig()
+	a.Worker.KeyFile = "config/participants"
+	keys, err := node.InitCrowd(dir, c, a, 3)
+	require.NoError(t, err)
+	journal := filepath.Join(node.Journals(c, a), "0001.json")
+	for _, path := range []string{journal, node.KeptHeader(c)} {
+		require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
+	}
+
+	held, err := node.HoldCrowd(c, a)
+	require.NoError(t, err)
+	_, err = node.HoldCrowd(c, a)
+	require.ErrorIs(t, err, worker.ErrBusy)
+	require.ErrorIs(t, node.Reset(c, a), worker.ErrBusy)
+	require.FileExists(t, node.KeptHeader(c))
+	require.NoError(t, held.Close())
+
+	require.NoError(t, node.Reset(c, a))
+	require.NoFileExists(t, node.KeptHeader(c))
+	left, err := os.ReadDir(node.Journals(c, a))
+	require.NoError(t, err)
+	require.Len(t, left, 3)
+	text, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"new":true`)
+	again, err := node.LoadKeys(filepath.Join(dir, a.Worker.KeyFile, "0001.json"))
+	require.NoError(t, err)
+	require.Equal(t, keys[1], again)
+}
