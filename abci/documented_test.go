@@ -1,0 +1,32 @@
+package abci_test
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci"
+)
+
+// TestAnswersAreDocumented: the table of fields in docs/API.md names every field of every answer that is
+// no message of the state.
+func TestAnswersAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/API.md")
+	require.NoError(t, err)
+	for path, answer := range map[string]any{
+		"/status": abci.Status{}, "/model": abci.ModelState{}, "/leader": abci.Leader{}, "/election": abci.Election{},
+		"/reputation": abci.Standing{}, "/privacy": abci.Spend{}, "/membership": abci.Membership{}, "/epochs": abci.EpochState{},
+		"/refusals": abci.Refusal{}, "/timing": abci.Timing{}, "/upgrade": abci.UpgradeState{}, "/kept": abci.StateAfter{},
+	} {
+		_, row, found := strings.Cut(string(page), "\n| `"+path+"` |")
+		require.True(t, found, path)
+		row, _, _ = strings.Cut(row, "\n")
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(answer)) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			require.Contains(t, row, "`"+name+"`", path)
+		}
+	}
+}
