@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -97,15 +98,21 @@ type databases struct {
 	mu     sync.Mutex
 	opened []*database
 	state  func() *app.State // the application's
+	drops  bool              // whether blocks are dropped
 }
 
 // provide is a config.DBProvider.
 func (d *databases) provide(ctx *config.DBContext) (dbm.DB, error) {
 	db, err := d.open(ctx)
-	if err != nil || ctx.ID != "evidence" {
-		return db, err
+	switch {
+	case err != nil:
+		return nil, err
+	case ctx.ID == "evidence":
+		return &convictions{DB: db, state: d.state}, nil
+	case ctx.ID == "tx_index" && !d.drops:
+		return &results{DB: db, blocks: func() dbm.DB { return d.last("blockstore") }}, nil
 	}
-	return &convictions{DB: db, state: d.state}, nil
+	return db, nil
 }
 
 // open opens a database. One that is open already is given again: no other can be opened beside it.
@@ -124,6 +131,19 @@ func (d *databases) open(ctx *config.DBContext) (dbm.DB, error) {
 	wrapped := &database{DB: db, id: ctx.ID}
 	d.opened = append(d.opened, wrapped)
 	return wrapped, nil
+}
+
+// last returns the database of a name that was opened last, also where it is closed by now; an empty one
+// where none was.
+func (d *databases) last(id string) dbm.DB {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, db := range slices.Backward(d.opened) {
+		if db.id == id {
+			return db
+		}
+	}
+	return dbm.NewMemDB()
 }
 
 // Close closes those that CometBFT has not.
