@@ -37,8 +37,9 @@ type parked struct {
 	voted   bool // it waits once more
 }
 
-// votedPause is how long more a part waits for a peer that has voted: nearly all that vote have the
-// block, and say so when they see a majority for it.
+// votedPause is how long more a part waits for a peer that has voted, at the least: nearly all that vote
+// have the block, and say so when they see a majority for it. Where a round takes long to carry, storing
+// it does too, and the peer that has said nothing is at the same height meanwhile.
 const votedPause = time.Second
 
 // Send implements p2p.Peer. CometBFT takes the peer to have a part that waits.
@@ -63,7 +64,7 @@ func (f *follower) park(m p2p.Envelope, part *cmtcons.BlockPart) bool {
 	}
 	p := parked{message: m, part: part, due: due.Add(rand.N(relayPause / 2)), voted: voted}
 	if now := time.Now(); voted {
-		p.due = now.Add(votedPause)
+		p.due = now.Add(f.relay.votedPause())
 	} else if !due.After(now) {
 		return false
 	}
@@ -113,7 +114,7 @@ func (f *follower) drain() {
 		case !there:
 			continue
 		case voted && !p.voted && f.eager != p.part.Height:
-			p.voted, p.due = true, now.Add(votedPause)
+			p.voted, p.due = true, now.Add(f.relay.votedPause())
 		default:
 			f.mu.Unlock()
 			sent := f.Peer.Send(p.message)

@@ -1,12 +1,14 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"sync"
 	"time"
 
+	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/mempool"
 	cmtnode "github.com/cometbft/cometbft/node"
 	"github.com/cometbft/cometbft/p2p"
@@ -40,6 +42,7 @@ type pending interface {
 	Held(hash [32]byte) *tx.Tx
 	AllHeld() []*tx.Tx
 	State() *app.State
+	CheckTx(context.Context, *abcitypes.RequestCheckTx) (*abcitypes.ResponseCheckTx, error)
 }
 
 // gossiper is CometBFT's mempool reactor with another way to spread transactions. CometBFT sends each
@@ -56,8 +59,10 @@ type gossiper struct {
 	stop    func(p2p.Peer, any)
 	quit    chan struct{}
 	wanted  *wanted
+	pooled  func() int // the number of transactions in CometBFT's mempool
 
 	mu     sync.Mutex
+	floods bool // a peer is, or was, flooded
 	boxes  map[p2p.ID]*outbox
 	taking map[hash]int // received and before their verdict
 	said   *verdicts
@@ -76,7 +81,7 @@ func newGossiper(flood bool, m *metrics.Metrics) *gossiper {
 func (g *gossiper) install(n *cmtnode.Node) {
 	const name = "MEMPOOL"
 	r, _ := n.Switch().Reactor(name)
-	g.flooder = r.(flooder)
+	g.flooder, g.pooled = r.(flooder), func() int { return n.Mempool().Size() }
 	cmtnode.CustomReactors(map[string]p2p.Reactor{name: g})(n)
 }
 
@@ -131,6 +136,9 @@ func (g *gossiper) Stop() error {
 // AddPeer announces everything that is pending to a new peer.
 func (g *gossiper) AddPeer(peer p2p.Peer) {
 	if info, ok := peer.NodeInfo().(p2p.DefaultNodeInfo); g.flood || !ok || !info.HasChannel(gossipChannel) {
+		g.mu.Lock()
+		g.floods = true
+		g.mu.Unlock()
 		g.flooder.AddPeer(peer)
 		return
 	}
@@ -186,7 +194,7 @@ func (g *gossiper) take(from p2p.Peer, raw []byte) {
 	if box != nil {
 		box.knows(h)
 	}
-	g.flooder.Receive(p2p.Envelope{Src: from, ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: [][]byte{raw}}})
+	g.check(from, h, raw)
 	admitted, height := known || g.pool.Held(h) != nil, g.height()
 	g.mu.Lock()
 	if g.taking[h]--; g.taking[h] == 0 {
@@ -211,6 +219,23 @@ func (g *gossiper) take(from p2p.Peer, raw []byte) {
 	// one. What cannot be decoded is the peer's: no node admits it, and none sends it on.
 	if _, err := tx.Decode(raw); err != nil && !errors.Is(err, tx.ErrUnknownKind) {
 		g.stop(from, fmt.Errorf("a transaction that no node sends: %w", err))
+	}
+}
+
+// check hands a transaction to the mempool, or past it to the application. CometBFT's mempool hashes each
+// four times, and twice more when it is committed, and nobody reads from it here but the gossip to peers
+// that flood: blocks are made of the application's pool. Consensus waits for its first transaction alone.
+// So a large one, which can only be of a round, goes past a mempool that holds another.
+func (g *gossiper) check(from p2p.Peer, h hash, raw []byte) {
+	g.mu.Lock()
+	past := !g.floods && len(raw) > int(types.BlockPartSizeBytes)
+	g.mu.Unlock()
+	switch {
+	case past && g.pool.Held(h) != nil: // the mempool's cache would refuse it
+	case past && g.pooled() > 0:
+		_, _ = g.pool.CheckTx(context.Background(), &abcitypes.RequestCheckTx{Tx: raw}) // the pool knows the verdict
+	default:
+		g.flooder.Receive(p2p.Envelope{Src: from, ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: [][]byte{raw}}})
 	}
 }
 

@@ -1,11 +1,13 @@
 package node
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/mempool"
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/p2p/mock"
@@ -28,7 +30,8 @@ type held struct {
 	refuses bool
 	syncing bool
 	flooded []p2p.ID
-	looked  func() // if not nil, runs each time that a transaction is looked for
+	looked  func()   // if not nil, runs each time that a transaction is looked for
+	ways    []string // by which transactions came to be checked
 }
 
 func (h *held) FilterMsgBytes(byte, p2p.Peer, []byte) error { return nil }
@@ -80,7 +83,16 @@ func (h *held) set(change func()) {
 	change()
 }
 
+func (h *held) CheckTx(_ context.Context, r *abcitypes.RequestCheckTx) (*abcitypes.ResponseCheckTx, error) {
+	h.set(func() { h.ways = append(h.ways, "application") })
+	if t, err := tx.Decode(r.Tx); err == nil {
+		h.submit(t)
+	}
+	return &abcitypes.ResponseCheckTx{}, nil
+}
+
 func (h *held) Receive(m p2p.Envelope) {
+	h.set(func() { h.ways = append(h.ways, "mempool") })
 	for _, raw := range m.Message.(*protomem.Txs).Txs {
 		if t, err := tx.Decode(raw); err == nil {
 			h.submit(t)
@@ -282,6 +294,32 @@ func TestGossipOfWhatIsReceived(t *testing.T) {
 		require.Equal(t, []hash{x.Hash}, lack)
 		require.Empty(t, b.stopped)
 	})
+}
+
+// TestLargeTransactionsGoPastTheMempool: one that is larger than a part of a block is handed to the
+// application, once and with the same verdict, where the mempool holds another, for which consensus
+// waits, and no peer is flooded from it.
+func TestLargeTransactionsGoPastTheMempool(t *testing.T) {
+	large := apptest.Sign(0, &tx.Gradient{Payload: make([]byte, types.BlockPartSizeBytes)})
+	small := apptest.Sign(1, &tx.Gradient{Payload: make([]byte, 1000)})
+	pooled := 0
+	b := gossiping(t, 2)
+	b.pooled = func() int { return pooled }
+	b.take(b.peers[0], large.Raw)
+	require.Equal(t, []string{"mempool"}, b.held.ways)
+	b.held.set(func() { b.held.txs = nil })
+	pooled = 1
+	b.take(b.peers[0], small.Raw)
+	b.take(b.peers[0], large.Raw)
+	require.Equal(t, []string{"mempool", "mempool", "application"}, b.held.ways)
+	require.NotNil(t, b.held.Held(large.Hash))
+	b.take(b.peers[1], large.Raw)
+	require.Len(t, b.held.ways, 3, "it is held")
+	b.held.set(func() { b.held.txs = nil })
+	b.join(&fake{Peer: mock.NewPeer(nil), height: 5, floods: true})
+	b.take(b.peers[0], large.Raw)
+	require.Equal(t, "mempool", b.held.ways[3])
+	require.Empty(t, b.stopped)
 }
 
 // TestGossipAgain: a transaction that the mempool takes once more, because its round stays open, is

@@ -83,7 +83,7 @@ type arrival struct {
 }
 
 func newRelay(flood bool, private string, state func() *app.State) *relay {
-	return &relay{flood: flood, private: private, state: state, parts: map[part]arrival{}, peers: map[p2p.ID]*peersOf{}}
+	return &relay{flood: flood, private: private, state: state, pause: relayPause, parts: map[part]arrival{}, peers: map[p2p.ID]*peersOf{}}
 }
 
 // install is a node's option that puts the relay in the place of the consensus reactor.
@@ -255,6 +255,13 @@ func (r *relay) due(to p2p.ID, m *cmtcons.BlockPart) (at time.Time) {
 		return at
 	}
 	return came.at.Add(r.pause)
+}
+
+// votedPause returns the pause of that name at the height of the parts.
+func (r *relay) votedPause() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return votedPause + r.pause - relayPause
 }
 
 // sends reports whether this node sends a part at once that came from a peer. The caller holds the lock.
