@@ -24,8 +24,8 @@ func alerts(t *testing.T, file, pattern string) (names []string) {
 	return slices.Compact(names)
 }
 
-// TestEveryAlertIsExplainedAndTested: the manual says what to do about each alert of docs/alerts.yml and
-// of no other, and promtool's tests make each of them fire.
+// TestEveryAlertIsExplainedAndTested: the manual says what to do about each alert of
+// docs/alerts.yml and of no other, and promtool's tests make each of them fire.
 func TestEveryAlertIsExplainedAndTested(t *testing.T) {
 	known := alerts(t, "../../docs/alerts.yml", `- alert: (\w+)`)
 	require.NotEmpty(t, known)

@@ -70,13 +70,13 @@ func sameVersion(made, height uint64) error {
 // errDisagree reports databases that are not of one moment.
 var errDisagree = errors.New("the databases of this home disagree")
 
-// disagreements are what CometBFT says of such databases in errors of which it passes on the text alone:
-// sm.ErrAppBlockHeightTooHigh and TooLow, and a state database that lost what the block store goes on
-// from, or the validators of its last height.
+// disagreements are what CometBFT says of such databases in errors of which it passes on the text
+// alone: sm.ErrAppBlockHeightTooHigh and TooLow, and a state database that lost what the block
+// store goes on from, or the validators of its last height.
 var disagreements = []string{"app block height (", "last stored abci responses", "could not find validator set"}
 
-// checkValidators reports a state database that lost the validators of the last height, as LevelDB drops
-// what is damaged: CometBFT looks for them when it executes the next block, and panics.
+// checkValidators reports a state database that lost the validators of the last height, as LevelDB
+// drops what is damaged: CometBFT looks for them when it executes the next block, and panics.
 func checkValidators(c *config.Config, d *databases) error {
 	db, err := d.provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {

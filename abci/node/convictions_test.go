@@ -70,9 +70,9 @@ func TestEvidencePoolHoldsOnePieceAValidator(t *testing.T) {
 	}
 }
 
-// TestEvidenceFloodEndsInThePool: of 300 valid pieces that a validator signed against itself the pool
-// of a running node takes one and refuses the others with the reason. That one convicts, then all
-// are refused, and blocks go on.
+// TestEvidenceFloodEndsInThePool: of 300 valid pieces that a validator signed against itself the
+// pool of a running node takes one and refuses the others with the reason. That one convicts, then
+// all are refused, and blocks go on.
 func TestEvidenceFloodEndsInThePool(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)

@@ -72,9 +72,9 @@ func journalsOf(c *config.Config, a AppConfig) string {
 	return filepath.Join(filepath.Dir(InHome(c, a.Worker.Journal)), journals)
 }
 
-// CrowdOf returns the workers of a crowd's home: one for each key file, in the order of their names.
-// The k-th takes part worker.part + k of the data, and k is added to its test seed. The data set is
-// read once for all, and as many compute at once as there are cores.
+// CrowdOf returns the workers of a crowd's home: one for each key file, in the order of their
+// names. The k-th takes part worker.part + k of the data, and k is added to its test seed. The data
+// set is read once for all, and as many compute at once as there are cores.
 func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any)) ([]worker.Config, error) {
 	folder := InHome(c, a.Worker.KeyFile)
 	files, err := os.ReadDir(folder)
@@ -125,7 +125,8 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 // retryOfCrowd returns the pause of each of n workers after a failed call.
 func retryOfCrowd(n int) time.Duration { return time.Duration(500+5*n) * time.Millisecond }
 
-// once returns parts of the data that were read last, which it keeps: all of a crowd ask for the same.
+// once returns parts of the data that were read last, which it keeps: all of a crowd ask for the
+// same.
 func once(data DataOf) PartOf {
 	var mu sync.Mutex
 	var asked string

@@ -31,8 +31,8 @@ func EvaluatorOf(c *config.Config, w WorkerConfig) *Evaluator {
 	return &Evaluator{data: w.Data, trainer: TrainerOf(c, w, nil)}
 }
 
-// Unmeasurable reports whether an error says that models are beyond an Evaluator: they are external,
-// and no trainer is named, or it does not evaluate.
+// Unmeasurable reports whether an error says that models are beyond an Evaluator: they are
+// external, and no trainer is named, or it does not evaluate.
 func Unmeasurable(err error) bool {
 	return errors.Is(err, evaluate.ErrExternal) || errors.Is(err, trainer.ErrUnmeasured)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// TestEvaluatorByTrainer: an external model is measured by the trainer that the home names, a failed
-// one starts again, and without a trainer the model is beyond measuring.
+// TestEvaluatorByTrainer: an external model is measured by the trainer that the home names, a
+// failed one starts again, and without a trainer the model is beyond measuring.
 func TestEvaluatorByTrainer(t *testing.T) {
 	python := stage.Tool(t, "python3")
 	study, err := filepath.Abs("../../app/trainer/testdata/study.py")

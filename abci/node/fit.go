@@ -9,9 +9,9 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// transferRate is how many bytes a second nodes are reckoned to carry and judge: each one's gradients
-// and block go to all validators. Half of what a gigabit a second carries, so that a slower link, or
-// nodes that share two cores, have room.
+// transferRate is how many bytes a second nodes are reckoned to carry and judge: each one's
+// gradients and block go to all validators. Half of what a gigabit a second carries, so that a
+// slower link, or nodes that share two cores, have room.
 const transferRate = 50_000_000
 
 // carriage returns how long it may take that a round's bytes reach all validators, when all active
@@ -35,17 +35,17 @@ func carriageOf(p params.Params, n, validators int) time.Duration {
 	return time.Duration(p.RoundBytes(n)*int64(validators)) * (time.Second / transferRate)
 }
 
-// fit returns a home's configuration with the waits that the rounds of its chain need: what the files
-// say, and the time that their bytes take, which grows with d and N. The waits only bound what is
-// silent, so that too long ones cost where a node is away alone. Who changes them in files changes
-// what is added to. The sizes are at least those that the transactions of the chain need.
+// fit returns a home's configuration with the waits that the rounds of its chain need: what the
+// files say, and the time that their bytes take, which grows with d and N. The waits only bound
+// what is silent, so that too long ones cost where a node is away alone. Who changes them in files
+// changes what is added to. The sizes are at least those that the transactions of the chain need.
 func fit(c *config.Config, a AppConfig, g app.Genesis) (*config.Config, AppConfig) {
 	c, a = wait(c, a, carriage(g.Params, g.Participants))
 	return fitSizes(c, g.Params, len(g.Participants)), a
 }
 
-// Fit returns the configuration of a home as Init makes it, as a node of a chain with these parameters
-// and so many participants and validators runs with it.
+// Fit returns the configuration of a home as Init makes it, as a node of a chain with these
+// parameters and so many participants and validators runs with it.
 func Fit(p params.Params, n, validators int) (*config.Config, AppConfig) {
 	c, a := wait(DefaultConfig(), DefaultAppConfig(), carriageOf(p, n, validators))
 	return fitSizes(c, p, n), a
@@ -62,10 +62,11 @@ func wait(c *config.Config, a AppConfig, more time.Duration) (*config.Config, Ap
 	return &fitted, a
 }
 
-// fitSizes returns a configuration whose mempool takes the largest transaction of a round, from peers
-// and by RPC, where it is in base64, and the transactions of two rounds at once. What the files say
-// stays where it is enough. CometBFT gives a channel between peers what max_tx_bytes says when the node
-// starts: an epoch with larger transactions than those of genesis and of the state needs a restart.
+// fitSizes returns a configuration whose mempool takes the largest transaction of a round, from
+// peers and by RPC, where it is in base64, and the transactions of two rounds at once. What the
+// files say stays where it is enough. CometBFT gives a channel between peers what max_tx_bytes says
+// when the node starts: an epoch with larger transactions than those of genesis and of the state
+// needs a restart.
 func fitSizes(c *config.Config, p params.Params, n int) *config.Config {
 	fitted, mempool, rpc := *c, *c.Mempool, *c.RPC
 	fitted.Mempool, fitted.RPC = &mempool, &rpc

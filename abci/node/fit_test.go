@@ -43,8 +43,8 @@ func TestWaitsGrowWithRounds(t *testing.T) {
 }
 
 // TestSizesFollowGenesis: for models of one and two million parameters and four to a hundred
-// participants genesis and the configuration of a node hold a round without hand tuning, or genesis is
-// refused with what a round takes and CometBFT's bound.
+// participants genesis and the configuration of a node hold a round without hand tuning, or genesis
+// is refused with what a round takes and CometBFT's bound.
 func TestSizesFollowGenesis(t *testing.T) {
 	of := func(d, width uint32, tolerance int64) params.Params {
 		p := apptest.Params(4)

@@ -10,16 +10,16 @@ import (
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 )
 
-// Bounds of the evidence that a node takes from one peer: pieces in each period of time. A validator
-// can sign any number of valid pieces against itself, one of which convicts it. The pool refuses the
-// rest (see convictions), but only once CometBFT has verified each.
+// Bounds of the evidence that a node takes from one peer: pieces in each period of time. A
+// validator can sign any number of valid pieces against itself, one of which convicts it. The pool
+// refuses the rest (see convictions), but only once CometBFT has verified each.
 const (
 	gatePieces = 32
 	gatePeriod = 10 * time.Second
 )
 
-// gate is CometBFT's evidence reactor behind that bound. What a peer sends beyond it is dropped: of an
-// honest peer's the rest comes with its next sending, and a proposer brings its own.
+// gate is CometBFT's evidence reactor behind that bound. What a peer sends beyond it is dropped: of
+// an honest peer's the rest comes with its next sending, and a proposer brings its own.
 type gate struct {
 	p2p.Reactor
 	now   func() time.Time

@@ -56,8 +56,8 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 	return doc, doc.ValidateAndComplete()
 }
 
-// TooLarge returns a warning if a transaction under new parameters may have more bytes than nodes take
-// that started with the parameters before, for n participants, and else "".
+// TooLarge returns a warning if a transaction under new parameters may have more bytes than nodes
+// take that started with the parameters before, for n participants, and else "".
 func TooLarge(before, p params.Params, n int) string {
 	need, usual := p.TxBytes(n), fitSizes(DefaultConfig(), before, n).Mempool.MaxTxBytes
 	if need <= int64(usual) {

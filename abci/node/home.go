@@ -127,10 +127,10 @@ func restore(c *config.Config, logger log.Logger) error {
 	return nil
 }
 
-// Reset removes the blocks, the application's database and the worker's
-// journal, and sets the validator's last signature back. Keys and configuration
-// stay. The journal goes with the chain that it belongs to: the home has a new one. The node must not
-// run: it would sign again what it has signed.
+// Reset removes the blocks, the application's database and the worker's journal, and sets the
+// validator's last signature back. Keys and configuration stay. The journal goes with the chain
+// that it belongs to: the home has a new one. The node must not run: it would sign again what it
+// has signed.
 func Reset(c *config.Config, a AppConfig) error {
 	if IsCrowd(c, a) {
 		return resetCrowd(c, a)

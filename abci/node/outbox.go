@@ -17,9 +17,9 @@ import (
 const (
 	// maxHashes bounds one list of a message.
 	maxHashes = 1024
-	// announcePause is how long hashes are collected before they are announced, and up to as long again
-	// by chance: what a peer says of them meanwhile need not be said to it, and of two peers one is
-	// first. What who has it first sends by itself arrives meanwhile.
+	// announcePause is how long hashes are collected before they are announced, and up to as long
+	// again by chance: what a peer says of them meanwhile need not be said to it, and of two peers
+	// one is first. What who has it first sends by itself arrives meanwhile.
 	announcePause = 20 * time.Millisecond
 	// behindPause is how often a peer that is behind is looked at again.
 	behindPause = 100 * time.Millisecond
@@ -29,8 +29,8 @@ const (
 )
 
 // outbox is what is to be sent to a peer. It holds hashes, and looks for the transaction when its
-// turn comes: what has left the pool is not sent. Its size is bounded by the pool's, however slowly a
-// peer reads and however far behind it is.
+// turn comes: what has left the pool is not sent. Its size is bounded by the pool's, however slowly
+// a peer reads and however far behind it is.
 type outbox struct {
 	peer p2p.Peer
 	held func(hash) *tx.Tx
@@ -95,7 +95,8 @@ func (b *outbox) announce(list ...parcel) {
 	b.signal()
 }
 
-// current drops what has left the pool. At the height at which it was admitted it may not be there yet.
+// current drops what has left the pool. At the height at which it was admitted it may not be there
+// yet.
 func (b *outbox) current(list []parcel, height int64) []parcel {
 	return slices.DeleteFunc(list, func(p parcel) bool { return p.height < height && b.held(p.hash) == nil })
 }

@@ -113,7 +113,8 @@ func TestWorkerGivesUp(t *testing.T) {
 	}
 }
 
-// TestABusyPortIsAnErrorThatNamesItsKey: of Prometheus' too, without whose metrics CometBFT would run.
+// TestABusyPortIsAnErrorThatNamesItsKey: of Prometheus' too, without whose metrics CometBFT would
+// run.
 func TestABusyPortIsAnErrorThatNamesItsKey(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

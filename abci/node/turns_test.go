@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNextTurn: a lost turn shortens the wait for the first proposer of a height alone, and only for
-// that height.
+// TestNextTurn: a lost turn shortens the wait for the first proposer of a height alone, and only
+// for that height.
 func TestNextTurn(t *testing.T) {
 	c := config.DefaultConsensusConfig()
 	c.TimeoutPropose, c.TimeoutProposeDelta = time.Second, 500*time.Millisecond

@@ -14,19 +14,19 @@ const (
 	// rounds of the largest chains, and operations.
 	maxAnnounced = 1 << 13
 	// askPatience is how long a peer that was asked may send nothing of what it was asked for,
-	// before another is asked. It doubles with each peer that was asked in vain. A peer that is sending
-	// other things has until maxAskPatience.
+	// before another is asked. It doubles with each peer that was asked in vain. A peer that is
+	// sending other things has until maxAskPatience.
 	askPatience, maxAskPatience = 500 * time.Millisecond, 8 * time.Second
 	// maxLapses is how often in a row, and not within one askPatience, a peer may fail to send what
-	// it announced. During lapsePause it is then asked last, and askPatience after an announcement. From
-	// the first failure on it is asked after those who did not fail.
+	// it announced. During lapsePause it is then asked last, and askPatience after an announcement.
+	// From the first failure on it is asked after those who did not fail.
 	maxLapses  = 8
 	lapsePause = time.Minute
 )
 
-// wanted are the transactions that peers announced and this node does not hold. Each is asked for of
-// one peer at a time: of who announced it first of those who keep what they announce, and of the next
-// one where that sends nothing.
+// wanted are the transactions that peers announced and this node does not hold. Each is asked for
+// of one peer at a time: of who announced it first of those who keep what they announce, and of the
+// next one where that sends nothing.
 type wanted struct {
 	mu    sync.Mutex
 	now   func() time.Time
@@ -112,7 +112,8 @@ func (w *wanted) due() (asks []ask) {
 	for h, x := range w.of {
 		if x.asked != "" && now.After(x.until) {
 			a := w.peers[x.asked]
-			// It is sending other things, of before this one: who passes over what it was asked for keeps it back.
+			// It is sending other things, of before this one: who passes over what it was asked for
+			// keeps it back.
 			if patient := a.sent.Add(w.patience(x)); patient.After(now) && !a.turn.After(x.since) && now.Sub(x.since) < maxAskPatience {
 				x.until = patient
 				continue
@@ -147,9 +148,9 @@ func (w *wanted) patience(x *want) time.Duration {
 	return min(askPatience<<min(x.tries, 8), maxAskPatience)
 }
 
-// choose asks the first announcer of the best rank, if nobody is asked already, or only one of a worse
-// rank, of whom there can be any number. One that is paused is not asked at once: another may announce
-// the same meanwhile.
+// choose asks the first announcer of the best rank, if nobody is asked already, or only one of a
+// worse rank, of whom there can be any number. One that is paused is not asked at once: another may
+// announce the same meanwhile.
 func (w *wanted) choose(asks []ask, h hash, x *want, now time.Time) []ask {
 	if len(x.from) == 0 {
 		return asks
@@ -195,8 +196,8 @@ func (w *wanted) unsent(a ask) {
 	}
 }
 
-// got notes that a transaction is here and is not wanted any more. Good is whether the peer that sent
-// it, "" for none, is to be praised for it.
+// got notes that a transaction is here and is not wanted any more. Good is whether the peer that
+// sent it, "" for none, is to be praised for it.
 func (w *wanted) got(peer p2p.ID, h hash, good bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

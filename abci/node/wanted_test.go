@@ -28,8 +28,8 @@ func (w *wanted) hears(peer p2p.ID, h hash) []ask {
 	return w.next([]hash{h})
 }
 
-// TestWantedAsksOneAtATime: the first announcer is asked, and the next one where it sends nothing, has
-// lost the transaction or has left. Nobody is asked twice for one announcement.
+// TestWantedAsksOneAtATime: the first announcer is asked, and the next one where it sends nothing,
+// has lost the transaction or has left. Nobody is asked twice for one announcement.
 func TestWantedAsksOneAtATime(t *testing.T) {
 	w, at := clocked()
 	h := nth(1)
@@ -58,7 +58,8 @@ func TestWantedAsksOneAtATime(t *testing.T) {
 	}
 }
 
-// TestWantedWaitsForWhatIsSent: what a peer sends by itself is asked for of nobody until its time is over.
+// TestWantedWaitsForWhatIsSent: what a peer sends by itself is asked for of nobody until its time
+// is over.
 func TestWantedWaitsForWhatIsSent(t *testing.T) {
 	w, at := clocked()
 	h := nth(1)
@@ -73,8 +74,8 @@ func TestWantedWaitsForWhatIsSent(t *testing.T) {
 	require.Empty(t, w.of)
 }
 
-// TestWantedIsPatientWithWhoDelivers: a slow peer is not given up while it sends other things that it
-// owes; junk does not count.
+// TestWantedIsPatientWithWhoDelivers: a slow peer is not given up while it sends other things that
+// it owes; junk does not count.
 func TestWantedIsPatientWithWhoDelivers(t *testing.T) {
 	w, at := clocked()
 	for i := range 10 {
@@ -93,8 +94,9 @@ func TestWantedIsPatientWithWhoDelivers(t *testing.T) {
 	require.Equal(t, []ask{{"other", nth(9)}}, w.due())
 }
 
-// TestWantedIsNotHeldUp: a peer that sends what it was asked for later, and one thing not, keeps that
-// back, and has no more time for it than one that sends nothing; nor has who sends other things for long.
+// TestWantedIsNotHeldUp: a peer that sends what it was asked for later, and one thing not, keeps
+// that back, and has no more time for it than one that sends nothing; nor has who sends other
+// things for long.
 func TestWantedIsNotHeldUp(t *testing.T) {
 	w, at := clocked()
 	h := nth(1 << 20)
@@ -122,9 +124,9 @@ func TestWantedIsNotHeldUp(t *testing.T) {
 	}
 }
 
-// TestWantedPrefersWhoDelivers: any number of peers that have sent nothing yet, and come with new ids,
-// announce a transaction first or claim to send it. It is asked for at once of one that has sent what it
-// announced, and of the next such one where that fails.
+// TestWantedPrefersWhoDelivers: any number of peers that have sent nothing yet, and come with new
+// ids, announce a transaction first or claim to send it. It is asked for at once of one that has
+// sent what it announced, and of the next such one where that fails.
 func TestWantedPrefersWhoDelivers(t *testing.T) {
 	w, at := clocked()
 	for i, peer := range []p2p.ID{"good", "better"} {
@@ -164,8 +166,8 @@ func TestWantedBoundsAPeer(t *testing.T) {
 	require.Len(t, w.peers, 1)
 }
 
-// TestWantedAsksTheWithholderLast: who announces and does not send is asked after the others, and only
-// if nobody else announces the same for a while. A round that takes too long is one lapse.
+// TestWantedAsksTheWithholderLast: who announces and does not send is asked after the others, and
+// only if nobody else announces the same for a while. A round that takes too long is one lapse.
 func TestWantedAsksTheWithholderLast(t *testing.T) {
 	w, at := clocked()
 	for i := range maxLapses {

@@ -62,8 +62,8 @@ func TestWorkerWaitsUntilItsNodeHasCaughtUp(t *testing.T) {
 	}
 }
 
-// TestNobodyTrainsOnMNISTByAccident: a home that names no data trains on a chain of its own alone; the
-// refusal says what to set, and the embedded images are had by their name.
+// TestNobodyTrainsOnMNISTByAccident: a home that names no data trains on a chain of its own alone;
+// the refusal says what to set, and the embedded images are had by their name.
 func TestNobodyTrainsOnMNISTByAccident(t *testing.T) {
 	c, a := alone(t, 5)
 	read := func(data string, members int) error {

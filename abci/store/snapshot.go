@@ -21,8 +21,8 @@ func chunkKey(height uint64, index uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{prefixChunk}, height), index)
 }
 
-// TakeSnapshot keeps the state's document in chunks, each under its own key, so that a chunk is read
-// and sent without the others.
+// TakeSnapshot keeps the state's document in chunks, each under its own key, so that a chunk is
+// read and sent without the others.
 func (s *Store) TakeSnapshot(state *app.State) error {
 	b := writes{s.db.NewBatch()}
 	defer b.Close()

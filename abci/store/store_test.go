@@ -27,9 +27,9 @@ func occurrences(t *testing.T, db dbm.DB, model []float64) (n int) {
 	return n
 }
 
-// TestStateIsLoadedAsItWasSaved: after every height, whether a round closed, an operation changed the
-// state, nothing did, models were dropped or an epoch began with its own model or a new one, the store
-// gives back the state. The model of a round is stored once.
+// TestStateIsLoadedAsItWasSaved: after every height, whether a round closed, an operation changed
+// the state, nothing did, models were dropped or an epoch began with its own model or a new one,
+// the store gives back the state. The model of a round is stored once.
 func TestStateIsLoadedAsItWasSaved(t *testing.T) {
 	for _, fresh := range []bool{false, true} {
 		db := dbm.NewMemDB()

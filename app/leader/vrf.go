@@ -42,9 +42,9 @@ func PossessionInput(chainID string, signingKey []byte) []byte {
 	return append(Prefix("spdl/vrf-key/v1", chainID), signingKey...)
 }
 
-// Prefix returns what every signed or proven input but a transaction's begins with, so that it serves
-// for one purpose and on one chain: the domain, a zero byte, the length of the chain's id in 4 bytes
-// big endian, and the id.
+// Prefix returns what every signed or proven input but a transaction's begins with, so that it
+// serves for one purpose and on one chain: the domain, a zero byte, the length of the chain's id in
+// 4 bytes big endian, and the id.
 func Prefix(domain, chainID string) []byte {
 	b := append([]byte(domain), 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(chainID)))

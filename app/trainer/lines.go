@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// lines passes whole lines on, cuts long ones, and leaves out what is too many: what a trainer says of
-// every example would fill the disk that the node needs.
+// lines passes whole lines on, cuts long ones, and leaves out what is too many: what a trainer says
+// of every example would fill the disk that the node needs.
 type lines struct {
 	say   func(string)
 	buf   []byte
@@ -56,7 +56,8 @@ func (l *lines) missed() {
 	}
 }
 
-// end passes on what is left when nothing more is written: the last line says why, and may have no end.
+// end passes on what is left when nothing more is written: the last line says why, and may have no
+// end.
 func (l *lines) end() {
 	l.missed()
 	if len(l.buf) > 0 {

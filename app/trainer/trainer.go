@@ -149,8 +149,8 @@ func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error)
 	return e, err
 }
 
-// use calls do with a running child. Its start and what do asks have the time for an answer each. A child that fails is
-// ended, and a new one is started by a later call, not before a pause is over.
+// use calls do with a running child. Its start and what do asks have the time for an answer each. A
+// child that fails is ended, and a new one is started by a later call, not before a pause is over.
 func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

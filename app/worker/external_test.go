@@ -98,8 +98,8 @@ func TestExternalFailure(t *testing.T) {
 	require.NoError(t, worker.Run(within(t), c, externalConfig(t, &fakeTrainer{})), "the next trainer does it")
 }
 
-// hiccup is a chain that may be away at the first wait for the end of a round. It says when it has told
-// of an end.
+// hiccup is a chain that may be away at the first wait for the end of a round. It says when it has
+// told of an end.
 type hiccup struct {
 	*chain
 	away atomic.Bool
@@ -118,8 +118,8 @@ func (h *hiccup) Await(ctx context.Context, pub []byte, last *worker.Task) (*wor
 	return task, err
 }
 
-// TestLateTrainer: a gradient whose round closed while it was computed is not signed, though the chain was
-// away for a moment of that time.
+// TestLateTrainer: a gradient whose round closed while it was computed is not signed, though the
+// chain was away for a moment of that time.
 func TestLateTrainer(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		c := externalChain(2)
@@ -192,8 +192,8 @@ func (r *renewed) Await(ctx context.Context, pub []byte, last *worker.Task) (*wo
 	return r.chain.Await(ctx, pub, last)
 }
 
-// TestTrainerThatDoesNotStartInAnEpoch: the worker goes on to the next epoch, whose parameters may be what
-// its trainer needs.
+// TestTrainerThatDoesNotStartInAnEpoch: the worker goes on to the next epoch, whose parameters may
+// be what its trainer needs.
 func TestTrainerThatDoesNotStartInAnEpoch(t *testing.T) {
 	c := &renewed{chain: externalChain(2)}
 	conf := externalConfig(t, nil)

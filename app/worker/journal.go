@@ -223,7 +223,8 @@ func (e entry) with(added entry) entry {
 	return e
 }
 
-// add puts an addition on the disk and then into the journal: where it fails, nothing is to be sent.
+// add puts an addition on the disk and then into the journal: where it fails, nothing is to be
+// sent.
 func (j *Journal) add(added entry) error {
 	whole := j.entry.with(added)
 	if err := j.save(whole, added); err != nil {

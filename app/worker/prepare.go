@@ -129,8 +129,8 @@ func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, er
 	return stats, nil
 }
 
-// closes reports, once the round of a task is closed or ctx has ended, whether it is closed. A chain
-// that is away for a moment of the minutes that a trainer may take does not end the wait.
+// closes reports, once the round of a task is closed or ctx has ended, whether it is closed. A
+// chain that is away for a moment of the minutes that a trainer may take does not end the wait.
 func (w *worker) closes(ctx context.Context, pub []byte, task *Task) bool {
 	for {
 		_, err := w.chain.Await(ctx, pub, task)

@@ -49,11 +49,11 @@ type Config struct {
 	// Retry is the pause after a failed call and before a gradient is sent
 	// again while its round stays open. Default 500 ms.
 	Retry time.Duration
-	// LogLoss writes the loss of each batch to the log. It is computed from the examples without noise,
-	// and no epsilon pays for it: who reads the log learns of them.
+	// LogLoss writes the loss of each batch to the log. It is computed from the examples without
+	// noise, and no epsilon pays for it: who reads the log learns of them.
 	LogLoss bool
-	// Turns bounds how many workers of one process compute at once, which share it: as many as it has
-	// room for. Nil is no bound.
+	// Turns bounds how many workers of one process compute at once, which share it: as many as it
+	// has room for. Nil is no bound.
 	Turns chan struct{}
 	// StepDelay is added to every training step, to play a task whose steps are slow.
 	StepDelay time.Duration

@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// Together puts on the disk what workers of one process have written to their journals, which are in
-// one folder: all that wait for it at once. A call for each journal would cost as much as the gradients.
+// Together puts on the disk what workers of one process have written to their journals, which are
+// in one folder: all that wait for it at once. A call for each journal would cost as much as the
+// gradients.
 type Together struct {
 	mu      sync.Mutex
 	waiting *batch     // that the next of them joins, nil where nobody waits
@@ -21,8 +22,8 @@ type batch struct {
 	done  chan struct{}
 }
 
-// fewTogether is the number of files below which each is synced alone: to sync all of a file system, with
-// what others have written to it, is more work then.
+// fewTogether is the number of files below which each is synced alone: to sync all of a file
+// system, with what others have written to it, is more work then.
 const fewTogether = 4
 
 // Sync returns when what was written to the file before is on the disk.
@@ -49,8 +50,8 @@ func (t *Together) Sync(f *os.File) error {
 	return b.errs[f]
 }
 
-// syncAll syncs files of one file system. Where it cannot do so at once it syncs each, and returns the
-// errors.
+// syncAll syncs files of one file system. Where it cannot do so at once it syncs each, and returns
+// the errors.
 func syncAll(files []*os.File) map[*os.File]error {
 	if len(files) >= fewTogether && syncSystem(files[0]) == nil {
 		return nil

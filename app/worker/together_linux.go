@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncSystem puts all that was written to a file's file system on the disk. It is a variable for tests.
+// syncSystem puts all that was written to a file's file system on the disk. It is a variable for
+// tests.
 var syncSystem = func(f *os.File) error {
 	if !tellsErrors() {
 		return errors.ErrUnsupported

@@ -151,8 +151,8 @@ func (t *Trainer) draw() {
 	}
 }
 
-// NoiseStd returns the standard deviation of the noise in each coordinate of the last gradient. With
-// the prototype's mechanism it is PRIVATE: it tells the gradient's norm.
+// NoiseStd returns the standard deviation of the noise in each coordinate of the last gradient.
+// With the prototype's mechanism it is PRIVATE: it tells the gradient's norm.
 func (t *Trainer) NoiseStd() float64 { return t.noise }
 
 // GridStep returns the grid step that a preset takes: an eighth of the submitted

@@ -193,7 +193,8 @@ func TestRunToTheEnd(t *testing.T) {
 	require.Len(t, c.gradients(), 10)
 }
 
-// TestStepDelay: a step takes as long as told, and a worker that is stopped meanwhile signs nothing.
+// TestStepDelay: a step takes as long as told, and a worker that is stopped meanwhile signs
+// nothing.
 func TestStepDelay(t *testing.T) {
 	c, conf := newChain(3), config(t)
 	conf.StepDelay = 30 * time.Millisecond
@@ -209,8 +210,8 @@ func TestStepDelay(t *testing.T) {
 	require.Empty(t, c.gradients())
 }
 
-// TestTheLossIsLoggedOnlyIfAskedFor: nothing that is computed from the examples without noise leaves the
-// worker by default.
+// TestTheLossIsLoggedOnlyIfAskedFor: nothing that is computed from the examples without noise
+// leaves the worker by default.
 func TestTheLossIsLoggedOnlyIfAskedFor(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		c, conf := newChain(3), config(t)

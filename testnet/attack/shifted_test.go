@@ -22,8 +22,9 @@ type leading struct {
 
 func (l *leading) Lead(context.Context, uint32) (*tx.Aggregate, error) { return l.draft, nil }
 
-// TestShifted: at the edge of the tolerance the chain takes an aggregate that no honest leader would
-// sign, a numerator beyond it refuses it, under every denominator and with a gradient missing.
+// TestShifted: at the edge of the tolerance the chain takes an aggregate that no honest leader
+// would sign, a numerator beyond it refuses it, under every denominator and with a gradient
+// missing.
 func TestShifted(t *testing.T) {
 	for _, rule := range []string{"mean", "krum", "multi-krum", "nnm+trimmed-mean"} {
 		for _, zeros := range []bool{false, true} {

@@ -147,8 +147,8 @@ func (c *chaos) beside(home string, env ...string) (stop func()) {
 	return stop
 }
 
-// floodEvidence sends thousands of proofs of a struck validator against itself, one for each round of
-// consensus that never was, to all nodes.
+// floodEvidence sends thousands of proofs of a struck validator against itself, one for each round
+// of consensus that never was, to all nodes.
 func floodEvidence(c *chaos) {
 	const pieces = 2000
 	i := c.struck[0]

@@ -35,8 +35,8 @@ var (
 	shiftableErr  error
 )
 
-// shiftable returns spdl with a clock that the environment shifts. No library reaches the clock of a
-// Go program from outside, so it is built with another package time.
+// shiftable returns spdl with a clock that the environment shifts. No library reaches the clock of
+// a Go program from outside, so it is built with another package time.
 func shiftable(t *testing.T) string {
 	t.Helper()
 	path := binary + "-clock"

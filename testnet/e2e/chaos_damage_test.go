@@ -16,8 +16,9 @@ import (
 	"github.com/spdl/spdl/testnet"
 )
 
-// Files of a node that was killed are damaged. The node either comes back by itself and trains, or it ends, or
-// its worker refuses; then the data as they were before are put back, with which it must come back and train.
+// Files of a node that was killed are damaged. The node either comes back by itself and trains, or
+// it ends, or its worker refuses; then the data as they were before are put back, with which it
+// must come back and train.
 var damageCells = []cell{
 	{name: "cut-journal", do: damaged("worker_journal.json", cut)},
 	{name: "empty-signing-state", do: damaged("priv_validator_state.json", empty)},
@@ -31,7 +32,8 @@ var damageCells = []cell{
 	{name: "flipped-application-db", holes: true, do: damaged("application.db/*", flipped)},
 }
 
-// damaged kills the struck nodes and damages one file of each, the largest that the pattern matches.
+// damaged kills the struck nodes and damages one file of each, the largest that the pattern
+// matches.
 func damaged(pattern string, spoil func(c *chaos, path string)) func(c *chaos) {
 	return func(c *chaos) {
 		for _, i := range c.struck {
@@ -73,8 +75,8 @@ func (c *chaos) trains(i int, patience time.Duration) bool {
 	return false
 }
 
-// outcome waits until a node has closed a round more than all others had, or ended by itself, or the
-// time is over.
+// outcome waits until a node has closed a round more than all others had, or ended by itself, or
+// the time is over.
 func (c *chaos) outcome(i int, patience time.Duration) (ended, back bool) {
 	c.Helper()
 	goal := c.highest() + 1
@@ -140,8 +142,8 @@ func (c *chaos) lastWords(i int) string {
 	return words[:min(len(words), 100)]
 }
 
-// clockCells shift the clocks of the struck nodes: they are started again with another, and then with
-// the right one.
+// clockCells shift the clocks of the struck nodes: they are started again with another, and then
+// with the right one.
 var clockCells = []cell{
 	{name: "clock-ahead-30s", long: true, binary: shiftable, do: shifted(30 * time.Second)},
 	{name: "clock-behind-30s", long: true, binary: shiftable, do: shifted(-30 * time.Second)},

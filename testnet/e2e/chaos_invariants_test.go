@@ -59,7 +59,8 @@ func (c *chaos) missing(i int, rounds uint64) (lacks int) {
 	return lacks
 }
 
-// oneChain compares block and application hashes of all nodes at every height that two of them have.
+// oneChain compares block and application hashes of all nodes at every height that two of them
+// have.
 func (c *chaos) oneChain() {
 	c.Helper()
 	type at struct{ block, app string }

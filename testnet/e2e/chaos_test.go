@@ -30,8 +30,8 @@ var (
 )
 
 // within is how long after its faults are healed a net may take until all of its nodes have closed
-// settled more rounds. CometBFT dials a lost peer again after 5 to 8 s and gives a silent one up after
-// 45 s; a node that was away then fetches blocks. The rest is for machines that are busy.
+// settled more rounds. CometBFT dials a lost peer again after 5 to 8 s and gives a silent one up
+// after 45 s; a node that was away then fetches blocks. The rest is for machines that are busy.
 const (
 	within  = 90 * time.Second
 	settled = 4
@@ -228,8 +228,8 @@ func (c *chaos) strikeAll(faults ...testnet.Perturbation) {
 	require.NoError(c, err)
 }
 
-// recover waits until all nodes have closed settled rounds more than any had, and returns the longest
-// time in which a node closed none.
+// recover waits until all nodes have closed settled rounds more than any had, and returns the
+// longest time in which a node closed none.
 func (c *chaos) recover() (stall time.Duration) {
 	c.Helper()
 	healed := time.Now()

@@ -18,8 +18,8 @@ import (
 
 // TestTolerance: on four nodes with a tolerance of 4 grid steps, rounds that the leader just inside
 // it leads close in its view, with a Delta that is off by exactly that in every coordinate, and the
-// leader keeps its reputation. Rounds of the leader just outside are closed by the next one, and cost it some. Neither
-// is an offence, and nobody's state differs.
+// leader keeps its reputation. Rounds of the leader just outside are closed by the next one, and
+// cost it some. Neither is an offence, and nobody's state differs.
 func TestTolerance(t *testing.T) {
 	const inside, outside, delta = 1, 2, 4
 	t.Setenv("SPDL_PROPOSAL_WAIT", "2s")

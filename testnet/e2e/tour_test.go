@@ -25,9 +25,9 @@ type step struct {
 	holds    []string
 }
 
-// steps reads the fenced blocks of a page: `sh` holds commands, and `text` the output of those before
-// it. A comment `<!-- holds: REGEXP -->` states what holds of that output with its numbers; a group
-// (?P<name>...) can be used by those after it as {name}.
+// steps reads the fenced blocks of a page: `sh` holds commands, and `text` the output of those
+// before it. A comment `<!-- holds: REGEXP -->` states what holds of that output with its numbers;
+// a group (?P<name>...) can be used by those after it as {name}.
 func steps(t *testing.T, page string) (all []step) {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -59,8 +59,8 @@ func steps(t *testing.T, page string) (all []step) {
 	return all
 }
 
-// follow runs all steps in one shell, which begins in the repository as a reader does, and returns the
-// output of each. What runs in the background when the shell ends is stopped.
+// follow runs all steps in one shell, which begins in the repository as a reader does, and returns
+// the output of each. What runs in the background when the shell ends is stopped.
 func follow(t *testing.T, all []step) []string {
 	t.Helper()
 	const mark = "@@ end of step"
@@ -134,8 +134,8 @@ func alike(promised, real []string) error {
 	return alike(promised[1:], real[1:])
 }
 
-// TestTour runs every command of docs/TOUR.md in order, as a reader does, and holds their output to the
-// page's: word for word but for numbers, and to its numbers where the text rests on them.
+// TestTour runs every command of docs/TOUR.md in order, as a reader does, and holds their output to
+// the page's: word for word but for numbers, and to its numbers where the text rests on them.
 func TestTour(t *testing.T) {
 	const page = "../../docs/TOUR.md"
 	all, begin := steps(t, page), time.Now()

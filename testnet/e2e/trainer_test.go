@@ -23,10 +23,10 @@ import (
 	"github.com/spdl/spdl/testnet"
 )
 
-// TestKillTrainer kills the trainer of one participant of four with SIGKILL 20 times, at moments from
-// a fixed seed. The others close a round while it is away, it takes part again, nothing is signed
-// twice, and the chain counts what its journal counts, but for gradients that come behind their
-// round.
+// TestKillTrainer kills the trainer of one participant of four with SIGKILL 20 times, at moments
+// from a fixed seed. The others close a round while it is away, it takes part again, nothing is
+// signed twice, and the chain counts what its journal counts, but for gradients that come behind
+// their round.
 func TestKillTrainer(t *testing.T) {
 	const kills, victim = 20, 3
 	python := stage.Tool(t, "python3")
@@ -95,9 +95,9 @@ func (n *net) rejoined(i int) {
 
 // settled compares, once all nodes have stopped, their journals with what the chain counts. The
 // participants whose trainers lived say how many gradients come behind their round on this machine.
-// The victim's may come behind a few more, where a round waited for it in vain and closed just then:
-// one to four in 20 kills. A worker that sends its first gradient without waiting for such a round
-// pays one a kill, so half of that tells the two apart.
+// The victim's may come behind a few more, where a round waited for it in vain and closed just
+// then: one to four in 20 kills. A worker that sends its first gradient without waiting for such a
+// round pays one a kill, so half of that tells the two apart.
 func (n *net) settled(t *testing.T, victim, kills int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -20,7 +20,8 @@ type sent struct {
 	at   time.Time // of its sending
 }
 
-// carry copies one direction of a connection under its rule, and closes both sides when either ends.
+// carry copies one direction of a connection under its rule, and closes both sides when either
+// ends.
 func (s *Switch) carry(src, dst net.Conn, from, to int) {
 	way := make(chan sent, window)
 	ended := make(chan struct{})

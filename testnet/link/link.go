@@ -1,6 +1,6 @@
-// Package link carries the connections between the nodes of a localnet and disturbs them: it delays,
-// loses and holds back what one node sends another. It works in user space on loopback, without
-// namespaces or privileges.
+// Package link carries the connections between the nodes of a localnet and disturbs them: it
+// delays, loses and holds back what one node sends another. It works in user space on loopback,
+// without namespaces or privileges.
 package link
 
 import (
