@@ -55,7 +55,7 @@ func TestBroadcast(t *testing.T) {
 		return fmt.Sprintf(`"result":{"code":%d,"data":"","log":"because","codespace":"","hash":""}`, code)
 	}
 	ctx := context.Background()
-	for name, send := range map[string]func(*client.Client, context.Context, *tx.Tx) error{"broadcast": (*client.Client).Broadcast, "hand": (*client.Client).Hand} {
+	for name, send := range map[string]func(*client.Client, context.Context, *tx.Tx) error{"broadcast": (*client.Client).Broadcast, "form": (*client.Client).BroadcastForm} {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, send(node(t, verdict(0)), ctx, leave))
 			require.NoError(t, send(node(t, fault("tx already exists in cache")), ctx, leave))

@@ -146,7 +146,7 @@ func (c *chain) Submit(ctx context.Context, t *tx.Tx) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	err := c.client.Hand(ctx, t)
+	err := c.client.BroadcastForm(ctx, t)
 	var refusal *client.Refusal
 	if errors.As(err, &refusal) {
 		return abci.Verdict(refusal.Code, refusal.Log)

@@ -16,19 +16,19 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// mostHanded is the size in bytes up to which Hand sends a transaction as a form. In hexadecimal
-// digits it takes more room than in base64, and a request has a bound.
-const mostHanded = 64 << 10
+// maxForm is the size in bytes up to which BroadcastForm sends a transaction as a form. In
+// hexadecimal digits it takes more room than in base64, and a request has a bound.
+const maxForm = 64 << 10
 
-// Hand is Broadcast for those who send many transactions: one goes as a form, which the node reads
-// without JSON, for less than half of the cost to both. A large one, or one for a socket, is
+// BroadcastForm is Broadcast for those who send many transactions: it posts a form, which the node
+// reads without JSON, for less than half of the cost to both. A large one, or one for a socket, is
 // broadcast.
-func (c *Client) Hand(ctx context.Context, t *tx.Tx) error {
+func (c *Client) BroadcastForm(ctx context.Context, t *tx.Tx) error {
 	at, found := strings.CutPrefix(c.address, "tcp://")
 	if found {
 		at = "http://" + at
 	}
-	if len(t.Raw) > mostHanded || !strings.HasPrefix(at, "http") {
+	if len(t.Raw) > maxForm || !strings.HasPrefix(at, "http") {
 		return c.Broadcast(ctx, t)
 	}
 	return verdict(c.form(ctx, strings.TrimSuffix(at, "/")+"/broadcast_tx_sync", t.Raw))
