@@ -55,18 +55,25 @@ func (f *follower) Send(m p2p.Envelope) bool {
 // a part that others are to send is left to them for votedPause at least, also by a node that has the
 // block later than the peer.
 func (f *follower) park(m p2p.Envelope, part *cmtcons.BlockPart) bool {
-	due := f.relay.due(f.ID(), part)
+	due, later := f.relay.due(f.ID(), part)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	there, voted := f.at(part)
-	if due.IsZero() || !there || f.eager == part.Height {
+	eager := f.eager == part.Height
+	if due.IsZero() || !there || eager && later == 0 {
 		return false
 	}
-	p := parked{message: m, part: part, due: due.Add(rand.N(relayPause / 2)), voted: voted}
-	if now := time.Now(); voted {
-		p.due = now.Add(f.relay.votedPause())
-	} else if !due.After(now) {
+	p, now := parked{message: m, part: part, due: due.Add(rand.N(relayPause / 2)), voted: voted}, time.Now()
+	switch {
+	case eager:
+		p.due = now.Add(later)
+	case voted:
+		p.due = now.Add(f.relay.votedPause() + later)
+	case !due.After(now):
 		return false
+	}
+	if slices.ContainsFunc(f.queue, func(q parked) bool { return partOf(q.part) == partOf(part) && q.part.Height == part.Height }) {
+		return true
 	}
 	f.queue = append(f.queue, p)
 	f.arm()

@@ -32,7 +32,8 @@ const (
 const (
 	// relayPause is how long a part of a block is left to the others that are to send it to a peer, at
 	// the least, and up to half as long again by chance. Of a chain whose rounds take long to carry it is
-	// left to them for half of that more: else all would send the parts for which a link is too slow.
+	// left to them for half of that more: else all would send the parts for which a link is too slow. Then
+	// as many as relays send it, and as many more after each further pause.
 	relayPause = 200 * time.Millisecond
 	// relays is how many of those that have a part from one node send it at once to a peer that this
 	// node has no connection to: were it one, an idle one would cost the peer relayPause.
@@ -43,8 +44,8 @@ const (
 // block to all peers that have not sent it first, so that a node receives it from most of its peers. Here
 // nodes know who the peers of their peers are. A node leaves a part to who it has it from, if that is
 // connected to the peer too; else some of those that are connected to both send it. Whoever has not got a
-// part after relayPause is sent it by all, and at once whoever says that parts of a block that has a
-// majority are missing. So is a peer that tells nothing of its peers: it runs no relay.
+// part after relayPause is sent it by others, some at a time, and at once by the first of them whoever says
+// that parts of a block that has a majority are missing. So is a peer that tells nothing of its peers: it runs no relay.
 //
 // Nothing of this is more than transport. Proposals and votes travel as before.
 type relay struct {
@@ -246,15 +247,18 @@ func partOf(m *cmtcons.BlockPart) part {
 	return part{m.Round, m.Part.Index, string(m.Part.Proof.LeafHash)}
 }
 
-// due returns when this node sends a part to a peer that has it not; the zero time is at once.
-func (r *relay) due(to p2p.ID, m *cmtcons.BlockPart) (at time.Time) {
+// due returns when this node sends a part to a peer that has it not; the zero time is at once. Later is
+// how much later than the first of those that are connected to the peer it does so: it sends at once too
+// where that is nothing and the peer says that it misses the part.
+func (r *relay) due(to p2p.ID, m *cmtcons.BlockPart) (at time.Time, later time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	came, ok := r.parts[partOf(m)]
 	if !ok || m.Height != r.height || r.own == (turn{m.Height, m.Round}) || r.sends(came.from, to, m) {
-		return at
+		return at, 0
 	}
-	return came.at.Add(r.pause)
+	later = time.Duration(r.before(r.of(to), r.of(to), to, m)/relays) * r.pause
+	return came.at.Add(r.pause + later), later
 }
 
 // votedPause returns the pause of that name at the height of the parts.
@@ -273,16 +277,20 @@ func (r *relay) sends(from, to p2p.ID, m *cmtcons.BlockPart) bool {
 	if theirs[to] && its[from] {
 		return false
 	}
+	return r.before(theirs, its, to, m) < relays
+}
+
+// before returns how many others of both sets of peers come before this node to send a part, by lot. The
+// caller holds the lock.
+func (r *relay) before(theirs, its map[p2p.ID]bool, to p2p.ID, m *cmtcons.BlockPart) (n int) {
 	own := r.sw.NodeInfo().ID()
-	before, rank := 0, lot(own, m)
+	rank := lot(own, m)
 	for other := range theirs {
-		if its[other] && other != own && lot(other, m) < rank {
-			if before++; before == relays {
-				return false
-			}
+		if its[other] && other != own && other != to && lot(other, m) < rank {
+			n++
 		}
 	}
-	return true
+	return n
 }
 
 // lot is a number by which nodes agree who sends a part.

@@ -181,8 +181,7 @@ func TestWhoHasTheBlockLateSendsItNotToWhoVoted(t *testing.T) {
 	start := time.Now()
 	r.offers(votes, partNumber(1))
 	r.offers(lacks, partNumber(1))
-	require.Equal(t, []uint32{1}, lacks.got())
-	require.Empty(t, votes.got())
+	require.Eventually(t, func() bool { return len(lacks.got()) == 1 }, 10*time.Second, time.Millisecond)
 	require.Eventually(t, func() bool { return len(votes.got()) == 1 }, 10*time.Second, time.Millisecond, "it may have given the block up")
 	require.GreaterOrEqual(t, votes.times[0].Sub(start), votedPause)
 }
@@ -211,6 +210,27 @@ func TestPartsThatNobodyElseSends(t *testing.T) {
 		}
 		require.Equal(t, relays, atOnce)
 	}
+}
+
+// TestWhoLacksAPartIsSentItByAFewAtATime: of ten nodes that have a part two send it after relayPause to who
+// lacks it still, or at once to who says so, two more after as long again, and so on.
+func TestWhoLacksAPartIsSentItByAFewAtATime(t *testing.T) {
+	r := relayingTo(t, 10)
+	source, peer := r.peers[0], r.peers[1]
+	all := []p2p.ID{r.sw.NodeInfo().ID(), source.ID()}
+	for _, other := range r.peers[2:] {
+		all = append(all, other.ID())
+	}
+	r.came(source.ID(), partNumber(1))
+	came := r.relay.parts[partOf(partNumber(1))].at
+	stages := map[time.Duration]int{}
+	for _, id := range all {
+		r.sw = fakeSwitch{id: id, peers: r.sw.Peers().(*p2p.PeerSet)}
+		at, later := r.due(peer.ID(), partNumber(1))
+		require.Equal(t, came.Add(r.pause+later), at)
+		stages[later/r.pause]++
+	}
+	require.Equal(t, map[time.Duration]int{0: relays, 1: relays, 2: relays, 3: relays, 4: relays}, stages)
 }
 
 // TestWhoMissesPartsWaitsForNobody: a peer that says which parts it has is sent the others at once, also
@@ -270,7 +290,8 @@ func TestMadeUpPartsAreForgotten(t *testing.T) {
 	bad := partNumber(7)
 	bad.Part.Proof.LeafHash = make([]byte, 1<<10)
 	r.came(peer.ID(), bad)
-	require.False(t, r.due(peer.ID(), partNumber(1)).IsZero())
+	at, _ := r.due(peer.ID(), partNumber(1))
+	require.False(t, at.IsZero())
 	for i := range uint32(2 * maxArrivals) {
 		made := partNumber(1)
 		made.Part.Index = i
