@@ -1,9 +1,11 @@
 package node
 
 import (
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/cometbft/cometbft/config"
 	cmtnode "github.com/cometbft/cometbft/node"
 	"github.com/cometbft/cometbft/p2p"
 	cmtsync "github.com/cometbft/cometbft/proto/tendermint/blocksync"
@@ -18,26 +20,65 @@ const (
 	readPause = time.Millisecond
 	// askedKey is where a peer keeps what it has asked for.
 	askedKey = "spdl.asked."
+	// maxOffers is how many snapshots a peer may offer in offerPeriod, to a node that takes one. CometBFT
+	// tries the highest first and waits two minutes for a chunk of it, so that one peer that offers and
+	// sends nothing could keep it busy for ever.
+	maxOffers, offerPeriod = 2, 10 * time.Minute
 )
 
 // serving is CometBFT's reactor of blocks, or of snapshots, behind a bound on what peers ask of it. A
 // question of ten bytes has an answer of megabytes. CometBFT reads it from the disk at once, as often as
 // it is asked, and holds a thousand of blocks in memory for a peer that reads none. Here a peer is given
 // the next one when the last has left for it, and all answers together take at most half of a core.
+//
+// A node that takes a snapshot hears offers of its persistent peers alone, where it has any: of others
+// there can be any number.
 type serving struct {
 	p2p.Reactor
-	turn *sync.Mutex // of all reactors
+	turn  *sync.Mutex     // of all reactors
+	named map[p2p.ID]bool // the persistent peers
+
+	mu     sync.Mutex
+	offers map[p2p.ID][]time.Time // of the last offerPeriod, in order
 }
 
-// served is a node's option that puts its reactors of blocks and snapshots behind the bound.
-func served(n *cmtnode.Node) {
-	turn := new(sync.Mutex)
-	for _, name := range []string{"BLOCKSYNC", "STATESYNC"} {
-		if r, ok := n.Switch().Reactor(name); ok {
-			n.Switch().RemoveReactor(name, r)
-			n.Switch().AddReactor(name, &serving{r, turn})
+// served is a node's option that puts its reactors of blocks and snapshots behind the bounds.
+func served(c *config.P2PConfig) cmtnode.Option {
+	return func(n *cmtnode.Node) {
+		turn := new(sync.Mutex)
+		for _, name := range []string{"BLOCKSYNC", "STATESYNC"} {
+			if r, ok := n.Switch().Reactor(name); ok {
+				n.Switch().RemoveReactor(name, r)
+				n.Switch().AddReactor(name, &serving{Reactor: r, turn: turn, named: persistent(c), offers: map[p2p.ID][]time.Time{}})
+			}
 		}
 	}
+}
+
+// persistent returns the ids of the persistent peers.
+func persistent(c *config.P2PConfig) map[p2p.ID]bool {
+	ids := map[p2p.ID]bool{}
+	for peer := range strings.SplitSeq(c.PersistentPeers, ",") {
+		if id, _, ok := strings.Cut(strings.TrimSpace(peer), "@"); ok {
+			ids[p2p.ID(strings.ToLower(id))] = true
+		}
+	}
+	return ids
+}
+
+// takes reports whether a peer may offer one more snapshot.
+func (s *serving) takes(from p2p.ID, now time.Time) bool {
+	if len(s.named) > 0 && !s.named[from] {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	made := s.offers[from]
+	if len(made) == maxOffers && now.Sub(made[0]) < offerPeriod {
+		return false
+	}
+	s.offers[from] = append(made[max(0, len(made)+1-maxOffers):], now)
+	return true
 }
 
 // FilterMsgBytes implements p2p.MsgBytesFilter.
@@ -52,6 +93,11 @@ func (s *serving) FilterMsgBytes(channel byte, from p2p.Peer, message []byte) er
 func (s *serving) Receive(m p2p.Envelope) {
 	switch m.Message.(type) {
 	case *cmtsync.BlockRequest, *cmtstate.SnapshotsRequest, *cmtstate.ChunkRequest:
+	case *cmtstate.SnapshotsResponse:
+		if s.takes(m.Src.ID(), time.Now()) {
+			s.Reactor.Receive(m)
+		}
+		return
 	default:
 		s.Reactor.Receive(m)
 		return

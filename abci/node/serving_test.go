@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/blocksync"
+	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/p2p/conn"
 	"github.com/cometbft/cometbft/p2p/mock"
@@ -53,7 +54,7 @@ func (a *answering) of(p p2p.Peer) int {
 // for beyond maxAsked is forgotten, and another peer is answered meanwhile, in order.
 func TestAnswersWaitForTheirReader(t *testing.T) {
 	inner := &answering{answers: map[p2p.ID][]int64{}}
-	s := &serving{inner, new(sync.Mutex)}
+	s := &serving{Reactor: inner, turn: new(sync.Mutex)}
 	idle, reads := &reader{Peer: mock.NewPeer(nil)}, &reader{Peer: mock.NewPeer(nil)}
 	ask := func(p p2p.Peer, height int64) {
 		s.Receive(p2p.Envelope{Src: p, ChannelID: blocksync.BlocksyncChannel, Message: &cmtsync.BlockRequest{Height: height}})
@@ -74,4 +75,21 @@ func TestAnswersWaitForTheirReader(t *testing.T) {
 	require.Equal(t, 1, inner.others, "at once")
 	require.NoError(t, idle.Stop())
 	require.NoError(t, reads.Stop())
+}
+
+// TestOffersOfSnapshotsAreBounded: of a node's persistent peers each may offer two in ten minutes, also
+// one that comes again, and others none. A node without persistent peers hears all.
+func TestOffersOfSnapshotsAreBounded(t *testing.T) {
+	now := time.Now()
+	s := &serving{named: persistent(&config.P2PConfig{PersistentPeers: "AA@host:1, bb@host:2"}), offers: map[p2p.ID][]time.Time{}}
+	for _, id := range []p2p.ID{"aa", "bb"} {
+		require.True(t, s.takes(id, now))
+		require.True(t, s.takes(id, now.Add(time.Minute)))
+		require.False(t, s.takes(id, now.Add(offerPeriod-1)))
+		require.True(t, s.takes(id, now.Add(offerPeriod)), "the first is of long ago")
+		require.False(t, s.takes(id, now.Add(offerPeriod)))
+	}
+	require.False(t, s.takes("cc", now))
+	s.named = persistent(&config.P2PConfig{})
+	require.True(t, s.takes("cc", now))
 }

@@ -212,7 +212,7 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	r.Application.SetAdmitted(g.heard)
 	r.databases.drops = a.Retain != RetainConfig{}
 	reactors := map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": newClock(options.Metrics)}
-	if r.Node, err = build(c, r.Application, heard{logger, r.hear, r.ending.stopping}, &r.databases, r.relay.proposes, cmtnode.CustomReactors(reactors), gated, served, g.install, r.relay.install); err != nil {
+	if r.Node, err = build(c, r.Application, heard{logger, r.hear, r.ending.stopping}, &r.databases, r.relay.proposes, cmtnode.CustomReactors(reactors), gated, served(c.P2P), g.install, r.relay.install); err != nil {
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in the replay of blocks
 			return versionError(s, err)
 		}

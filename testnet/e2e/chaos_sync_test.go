@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,11 @@ import (
 	"time"
 
 	dbm "github.com/cometbft/cometbft-db"
+	"github.com/cometbft/cometbft/blocksync"
+	"github.com/cometbft/cometbft/p2p"
+	protosync "github.com/cometbft/cometbft/proto/tendermint/blocksync"
+	protostate "github.com/cometbft/cometbft/proto/tendermint/statesync"
+	"github.com/cometbft/cometbft/statesync"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/client"
@@ -18,7 +24,7 @@ import (
 
 // A new node joins by state sync, also beside struck nodes whose snapshots are not what they were.
 var syncCells = []cell{
-	{name: "state-sync", env: []string{"SPDL_SNAPSHOT_INTERVAL=20"}, do: synced},
+	{name: "state-sync", env: []string{"SPDL_SNAPSHOT_INTERVAL=20"}, do: func(c *chaos) { synced(c) }},
 	{name: "state-sync-corrupt", env: []string{"SPDL_SNAPSHOT_INTERVAL=20"}, do: func(c *chaos) {
 		c.snapshots()
 		for _, i := range c.struck {
@@ -29,6 +35,44 @@ var syncCells = []cell{
 		c.reach(c.highest())
 		synced(c)
 	}},
+	{name: "state-sync-mixed", env: []string{"SPDL_SNAPSHOT_INTERVAL=20"}, do: func(c *chaos) {
+		for _, i := range c.rng.Perm(c.n)[:c.n/2] {
+			require.NoError(c, c.Terminate(i))
+			require.NoError(c, c.Start(i, "SPDL_SNAPSHOT_INTERVAL=20", "SPDL_P2P_GOSSIP=flood"))
+		}
+		c.reach(c.highest())
+		synced(c)
+	}},
+	{name: "state-sync-villain", env: []string{"SPDL_SNAPSHOT_INTERVAL=20"}, do: func(c *chaos) { synced(c, c.offerNothing) }},
+}
+
+// offerNothing lets three peers offer ever new snapshots that they do not have to a new node, of heights
+// that the chain has, and say that the chain is longer than it is.
+func (c *chaos) offerNothing(to *client.Client) (end func()) {
+	c.eventually(func() bool { _, err := to.RPC().Status(context.Background()); return err == nil }, "the new node does not answer")
+	n := &net{T: c.T, Processes: c.Processes, clients: append(c.clients[:c.n:c.n], to)}
+	harm := repeated(func(_ *villain, p p2p.Peer) bool {
+		time.Sleep(200 * time.Millisecond)
+		s, err := c.clients[0].RPC().Status(context.Background())
+		if err != nil {
+			return true
+		}
+		hashes := hashes(1)
+		hash := sha256.Sum256(hashes)
+		return tell(p, blocksync.BlocksyncChannel, &protosync.StatusResponse{Height: 1 << 60}) &&
+			tell(p, statesync.SnapshotChannel, &protostate.SnapshotsResponse{
+				Height: uint64(s.SyncInfo.LatestBlockHeight - 4), Format: 2, Chunks: 1, Hash: hash[:], Metadata: hashes,
+			})
+	})
+	var ends []func()
+	for range 3 {
+		ends = append(ends, n.released(false, harm, nil, blockChannels))
+	}
+	return func() {
+		for _, end := range ends {
+			end()
+		}
+	}
 }
 
 // snapshots waits until every node has taken one.
@@ -61,8 +105,9 @@ func corrupt(c *chaos, data string) {
 	}
 }
 
-// synced lets a new node join by state sync. It is held to the invariants with all others.
-func synced(c *chaos) {
+// synced lets a new node join by state sync, which others may meet. It is held to the invariants with
+// all others.
+func synced(c *chaos, met ...func(*client.Client) (end func())) {
 	c.snapshots()
 	home := filepath.Join(c.TempDir(), "new")
 	spdl(c.T, nil, "init", "new", "--home", home)
@@ -81,6 +126,9 @@ func synced(c *chaos) {
 		"CMT_STATESYNC_RPC_SERVERS="+server(0)+","+server(1))
 	joined, err := client.New(rpc)
 	require.NoError(c, err)
+	for _, meet := range met {
+		defer meet(joined)()
+	}
 	c.eventually(func() bool {
 		s, err := joined.RPC().Status(context.Background())
 		return err == nil && !s.SyncInfo.CatchingUp && s.SyncInfo.EarliestBlockHeight > 1

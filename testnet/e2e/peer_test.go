@@ -126,7 +126,9 @@ func (n *net) connected(key p2p.NodeKey, quit chan struct{}, harm func(*villain,
 	v.BaseReactor = *p2p.NewBaseReactor("villain", v)
 	fast := conn.DefaultMConnConfig() // it does not throttle itself
 	fast.SendRate, fast.RecvRate, fast.FlushThrottle = 1<<30, 1<<30, time.Millisecond
-	sw := p2p.NewSwitch(config.DefaultP2PConfig(), p2p.NewMultiplexTransport(info, key, fast))
+	conf := config.DefaultP2PConfig()
+	conf.AllowDuplicateIP = true // else its switch dials one node of a host
+	sw := p2p.NewSwitch(conf, p2p.NewMultiplexTransport(info, key, fast))
 	sw.SetNodeInfo(info)
 	sw.SetNodeKey(&key)
 	sw.AddReactor("villain", v)
@@ -136,8 +138,8 @@ func (n *net) connected(key p2p.NodeKey, quit chan struct{}, harm func(*villain,
 	defer func() { _ = sw.Stop() }()
 	for _, c := range n.clients {
 		s, err := c.RPC().Status(context.Background())
-		if err != nil {
-			return
+		if err != nil { // it is not there yet
+			continue
 		}
 		to, err := s.NodeInfo.NetAddress()
 		if err == nil {
