@@ -37,7 +37,7 @@ func resetCrowd(c *config.Config, a AppConfig) error {
 	if err != nil {
 		return err
 	}
-	defer held.Close()
+	defer func() { _ = held.Close() }()
 	notes, folder := journalsOf(c, a), InHome(c, a.Worker.KeyFile)
 	for _, lost := range []string{notes, KeptHeader(c)} {
 		if err := os.RemoveAll(lost); err != nil {
