@@ -13,6 +13,16 @@ import (
 	"github.com/spf13/viper"
 )
 
+// ErrConfig is a value that the configuration of a home cannot have, in its files or by the
+// environment.
+var ErrConfig = errors.New("configuration")
+
+// configError is an ErrConfig that does not say so.
+type configError struct{ error }
+
+func (e configError) Is(target error) bool { return target == ErrConfig }
+func (e configError) Unwrap() error        { return e.error }
+
 // Load reads the configuration of a home: CometBFT's config.toml with its
 // environment (CMT_SECTION_KEY) and our app.toml with ours (SPDL_SECTION_KEY). A
 // key of app.toml that does not exist is refused: a misspelt one must not leave
@@ -27,14 +37,14 @@ func Load(dir string) (*config.Config, AppConfig, error) {
 	}
 	c.SetRoot(dir)
 	if err := c.ValidateBasic(); err != nil {
-		return nil, a, fmt.Errorf("config.toml: %w", err)
+		return nil, a, configError{fmt.Errorf("config.toml: %w", err)}
 	}
 	if err := a.Validate(); err != nil {
-		return nil, a, fmt.Errorf("app.toml: %w", err)
+		return nil, a, configError{fmt.Errorf("app.toml: %w", err)}
 	}
 	if a.Proposal.Wait >= c.Consensus.TimeoutPropose {
-		return nil, a, fmt.Errorf("app.toml: proposal.wait is %v, want below consensus.timeout_propose of config.toml, %v: the others would not wait for this node's proposals",
-			a.Proposal.Wait, c.Consensus.TimeoutPropose)
+		return nil, a, configError{fmt.Errorf("app.toml: proposal.wait is %v, want below consensus.timeout_propose of config.toml, %v: the others would not wait for this node's proposals",
+			a.Proposal.Wait, c.Consensus.TimeoutPropose)}
 	}
 	return c, a, nil
 }
@@ -55,7 +65,7 @@ func RPCAddress(dir string) (string, error) {
 		scheme, at = "tcp", c.RPC.ListenAddress
 	}
 	if at == "" {
-		return "", errors.New(filepath.Join(dir, "config", "config.toml") + ": rpc.laddr is empty: the node serves no RPC")
+		return "", configError{errors.New(filepath.Join(dir, "config", "config.toml") + ": rpc.laddr is empty: the node serves no RPC")}
 	}
 	host, port, err := net.SplitHostPort(at)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
@@ -75,10 +85,10 @@ func readTOML(dir, name, prefix string, into any, decode func(*viper.Viper, any,
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("%w (spdl init makes a home)", err)
 	case err != nil:
-		return fmt.Errorf("%s: %w", path, err)
+		return configError{fmt.Errorf("%s: %w", path, err)}
 	}
 	if err := OneLine(decode(v, into), v, prefix); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return configError{fmt.Errorf("%s: %w", path, err)}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
@@ -64,6 +65,36 @@ func TestEnvironment(t *testing.T) {
 	_, stderr, code = spdl(t, "rules")
 	require.Equal(t, command.WrongUse, code)
 	require.Contains(t, stderr, `SPDL_VALIDATORS is \"seven\", want a whole number`)
+}
+
+// TestWrongConfiguration: what a home's configuration cannot have is wrong use, as the same flag's wrong
+// value is, wherever it comes from.
+func TestWrongConfiguration(t *testing.T) {
+	home := t.TempDir()
+	_, err := node.Init(home, node.DefaultConfig(), node.DefaultAppConfig())
+	require.NoError(t, err)
+	for name, value := range map[string]string{
+		"SPDL_WORKER_ENABLED": "maybe", "SPDL_WORKER_PARTS": "0", "SPDL_EXPLORER_ENABLED": "2", "CMT_LOG_LEVEL": "loud",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, value)
+			_, stderr, code := spdl(t, "start", "--home", home)
+			require.Equal(t, command.WrongUse, code, stderr)
+			require.Contains(t, stderr, value)
+		})
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(home, "config", "app.toml"), []byte("[worker\n"), 0o600))
+	_, stderr, code := spdl(t, "start", "--home", home)
+	require.Equal(t, command.WrongUse, code, stderr)
+}
+
+// TestEmptyFlag: an empty value, as of a variable that is not set, does not mean the default.
+func TestEmptyFlag(t *testing.T) {
+	for _, args := range [][]string{{"query", "status", "--node", ""}, {"audit", "replay", "--genesis="}, {"keys", "show", "--home", ""}} {
+		_, stderr, code := spdl(t, args...)
+		require.Equal(t, command.WrongUse, code, stderr)
+		require.Contains(t, stderr, "is empty: leave it out for its default")
+	}
 }
 
 // TestErrorsInJSON: with -o json an error is one object on standard error, wherever

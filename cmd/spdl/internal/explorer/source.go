@@ -145,7 +145,7 @@ func (s *source) model(ctx context.Context, at place) (*abci.ModelState, error) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.models.put(at, &got, 1+len(got.Parameters)/8)
+	s.models.put(at, &got, max(1, len(got.Parameters)/8))
 	return &got, nil
 }
 

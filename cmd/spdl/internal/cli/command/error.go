@@ -36,7 +36,7 @@ func Exit(err error) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &usage):
+	case errors.As(err, &usage) || errors.Is(err, node.ErrConfig):
 		return WrongUse
 	case errors.Is(err, client.ErrUnreachable):
 		return Unreachable

@@ -31,6 +31,9 @@ func fill(flags *pflag.FlagSet, o any) error {
 			return
 		}
 		err = errors.Join(err, v.BindPFlag(f.Name, f))
+		if f.Changed && f.Value.Type() == "string" && f.Value.String() == "" { // as of a variable that is not set
+			err = errors.Join(err, Usage(fmt.Errorf("--%s is empty: leave it out for its default", f.Name)))
+		}
 		given[f.Name] = nil
 		if !optional[f.Name] || v.IsSet(f.Name) {
 			given[f.Name] = v.Get(f.Name)

@@ -38,7 +38,7 @@ func Run(r *command.Run, o LogLevel, h node.Hooks) error {
 	level := o.Level
 	if level != "" { // before the home is read: what is wrong on the command line is said first
 		if _, err := r.LogAt(level, "error"); err != nil {
-			return command.Usage(err)
+			return err
 		}
 	}
 	c, a, err := r.LoadHome()

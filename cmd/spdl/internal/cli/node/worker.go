@@ -47,7 +47,7 @@ type workerOptions struct {
 func runWorker(r *command.Run, o *workerOptions, _ []string) error {
 	logger, err := r.LogAt(o.Level, "info")
 	if err != nil {
-		return command.Usage(err)
+		return err
 	}
 	asked, err := r.Client(o.Node)
 	if err != nil {
