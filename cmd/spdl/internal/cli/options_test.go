@@ -67,8 +67,8 @@ func TestEnvironment(t *testing.T) {
 	require.Contains(t, stderr, `SPDL_VALIDATORS is \"seven\", want a whole number`)
 }
 
-// TestWrongConfiguration: what a home's configuration cannot have is wrong use, as the same flag's wrong
-// value is, wherever it comes from.
+// TestWrongConfiguration: what a home's configuration cannot have is wrong use, as the same flag's
+// wrong value is, wherever it comes from.
 func TestWrongConfiguration(t *testing.T) {
 	home := t.TempDir()
 	_, err := node.Init(home, node.DefaultConfig(), node.DefaultAppConfig())

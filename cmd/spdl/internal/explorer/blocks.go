@@ -175,15 +175,17 @@ func (s *Server) block(r *http.Request) (content, error) {
 	} else if !absent(err) {
 		return content{}, err
 	}
-	for i, raw := range got.Block.Txs {
+	txs, at, err := pageOf(r, got.Block.Txs)
+	if err != nil {
+		return content{}, err
+	}
+	b.Pager = at
+	for i, raw := range txs {
 		var result *abcitypes.ExecTxResult
-		if b.Results && i < len(results.TxsResults) {
-			result = results.TxsResults[i]
+		if n := at.From - 1 + i; b.Results && n < len(results.TxsResults) {
+			result = results.TxsResults[n]
 		}
 		b.Txs = append(b.Txs, lineOf(raw, result))
-	}
-	if b.Txs, b.Pager, err = pageOf(r, b.Txs); err != nil {
-		return content{}, err
 	}
 	_, _, points, _ := s.tail.now()
 	for i := range points {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
@@ -70,6 +71,27 @@ func TestCrowd(t *testing.T) {
 	require.Contains(t, get(s, "/participants?q=nobody").Body.String(), "No participant has that")
 	require.Contains(t, get(s, "/participants?q=member&page=2").Body.String(), "page=3&amp;q=member")
 	require.Equal(t, http.StatusBadRequest, get(s, "/participants?page=x").Code)
+}
+
+// TestShortLists: what a round's line and a status say of a thousand participants is as short as
+// other answers, counts the rest, and a request for more rounds than there can be is refused.
+func TestShortLists(t *testing.T) {
+	s := crowdOf(t, 1000)
+	var points []Point
+	require.NoError(t, json.Unmarshal(get(s, "/v1/rounds?limit=1").Body.Bytes(), &points))
+	require.Len(t, points, 1)
+	require.Len(t, points[0].LeftOut, usualPeople)
+	whole := s.tail.points[len(s.tail.points)-1]
+	require.Equal(t, len(whole.LeftOut)-usualPeople, points[0].More)
+	require.Greater(t, len(whole.LeftOut), usualPeople, "what the pages show is whole")
+	_, text, ok := strings.Cut(string(said(abci.Status{Ranking: make([]uint32, 1000)})), "data: ")
+	require.True(t, ok)
+	var status abci.Status
+	require.NoError(t, json.Unmarshal([]byte(text), &status))
+	require.Len(t, status.Ranking, usualPeople)
+	w := get(s, "/v1/rounds?limit=1025")
+	require.Equal(t, http.StatusBadRequest, w.Code)
+	require.Contains(t, w.Body.String(), "limit 1025, at most 1024 rounds")
 }
 
 // TestWindows: lists by participant come in parts of at most a thousand, a hundred unless one asks

@@ -125,7 +125,7 @@ func (t *tail) note(p Point, err error) {
 	why := ""
 	switch {
 	case err == nil:
-		t.scored = append(t.scored, event("measured", t.points[i])...) // goes with the next look
+		t.scored = append(t.scored, event("measured", t.points[i].brief())...) // goes with the next look
 	case node.Unmeasurable(err):
 		t.beyond, why = &p.Epoch, "the model is external, and the explorer has no trainer that measures it"
 	case !absent(err):

@@ -3,6 +3,7 @@ package explorer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/spdl/spdl/abci"
@@ -34,8 +35,44 @@ func (t *tail) refusals(ctx context.Context, points []Point) {
 	}
 	for _, x := range all {
 		i := slices.IndexFunc(points, func(p Point) bool { return p.Epoch == x.Epoch && p.Round == x.Round })
-		if i >= 0 && x.Signed && has(points[i].included, x.Participant) == 0 && has(points[i].Refused, x.Participant) == 0 {
+		if i < 0 || has(points[i].included, x.Participant) > 0 {
+			continue
+		}
+		points[i].refusals = append(points[i].refusals, abci.Refusal{Participant: x.Participant, Reason: x.Reason, Count: x.Count, Signed: x.Signed})
+		if x.Signed && has(points[i].Refused, x.Participant) == 0 {
 			points[i].Refused = append(points[i].Refused, x.Participant)
+		}
+	}
+}
+
+// sayRefused says of the participants against whom there is something which gradients in their names
+// this node did not admit in the last rounds. It raises no alarm: a round that lacks a gradient has
+// been counted.
+func sayRefused(out []Standing, points []Point) {
+	type kind struct {
+		participant uint32
+		signed      bool
+	}
+	counts := map[kind]map[string]uint64{}
+	for _, p := range points[max(0, len(points)-recent):] {
+		for _, x := range p.refusals {
+			k := kind{x.Participant, x.Signed}
+			if counts[k] == nil {
+				counts[k] = map[string]uint64{}
+			}
+			counts[k][x.Reason] += x.Count
+		}
+	}
+	say := func(s *Standing, signed bool, format string) {
+		by := counts[kind{s.Participant, signed}]
+		for _, reason := range slices.Sorted(maps.Keys(by)) {
+			s.Reasons = append(s.Reasons, fmt.Sprintf(format, by[reason], reason))
+		}
+	}
+	for i := range out {
+		if out[i].Alarm != OK {
+			say(&out[i], true, "this node refused %d of its gradients (%s)")
+			say(&out[i], false, "this node refused %d gradients in its name, which anybody may have sent (%s)")
 		}
 	}
 }

@@ -52,3 +52,13 @@ func TestRefusedIsNotAbsent(t *testing.T) {
 	require.Equal(t, 1, strings.Count(get(s, "/v1/rounds/0/1").Body.String(), `"fate":"absent"`))
 	require.NotContains(t, get(s, "/participant/2").Body.String(), "<dt>Refused</dt>")
 }
+
+// TestWhyRefused: the home page says of who is absent how many gradients the node refused, and why.
+func TestWhyRefused(t *testing.T) {
+	f := newFake(6, "x")
+	s := New(refusing{f}, f, Options{Rate: 1e6, Burst: 1e6})
+	require.NoError(t, s.tail.look(t.Context()))
+	home := get(s, "/").Body.String()
+	require.Contains(t, home, "this node refused 1 of its gradients (norm)")
+	require.Contains(t, home, "absent in 6 of 6; this node refused 9 gradients in its name, which anybody may have sent (signature)")
+}

@@ -271,6 +271,7 @@ func standings(people []app.Participant, offences []app.Offence, points []Point,
 	for i := range out {
 		out[i].judge(suspected[i])
 	}
+	sayRefused(out, points)
 	return out
 }
 

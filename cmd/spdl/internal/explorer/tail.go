@@ -24,6 +24,7 @@ type Point struct {
 	Opposed  []uint32 `json:"opposed"`  // at more than 90 degrees to Delta
 	Refused  []uint32 `json:"refused"`  // not included, and the node did not admit a gradient that they signed
 	Passed   []uint32 `json:"passed"`   // ranked before the leader that closed the round
+	More     int      `json:"more"`     // participants that brief left out of the lists
 	Margin   int64    `json:"margin"`
 	Accuracy *float64 `json:"accuracy"` // null where it was not measured
 	Loss     *float64 `json:"loss"`
@@ -32,9 +33,10 @@ type Point struct {
 	At time.Time `json:"-"` // of the block; zero where a page does not ask for it
 
 	included []uint32
-	model    []byte // hash
-	delta    []byte // hash
-	measured bool   // or found to be beyond measuring
+	refusals []abci.Refusal // of those that are not included
+	model    []byte         // hash
+	delta    []byte         // hash
+	measured bool           // or found to be beyond measuring
 }
 
 func pointOf(r *app.Record) Point {
@@ -58,6 +60,20 @@ func pointOf(r *app.Record) Point {
 	}
 	return p
 }
+
+// brief returns the point as /v1 gives it: its lists have as many participants as any other
+// answer. All of them are in the round's verdicts.
+func (p Point) brief() Point {
+	for _, list := range []*[]uint32{&p.LeftOut, &p.Opposed, &p.Refused, &p.Passed} {
+		all := *list
+		*list = first(all)
+		p.More += len(all) - len(*list)
+	}
+	return p
+}
+
+// first returns the first participants of a list, as many as an answer has without ?limit=.
+func first(list []uint32) []uint32 { return list[:min(len(list), usualPeople)] }
 
 // The bounds of the history, in rounds: what is read when the tail begins, and
 // what is kept.
@@ -92,6 +108,12 @@ func event(name string, body any) []byte {
 		return nil
 	}
 	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, visible(raw, forJSON))
+}
+
+// said is the event of a status.
+func said(s abci.Status) []byte {
+	s.Ranking = first(s.Ranking)
+	return event("status", s)
 }
 
 // pageAge bounds how long an answer is given again while nothing on the chain moves: what a node
@@ -277,10 +299,10 @@ func (t *tail) keep(status abci.Status, fresh []Point) {
 	}
 	var news []byte // encoded once, and sent to each reader in one piece
 	for _, p := range fresh {
-		news = append(news, event("round", p)...)
+		news = append(news, event("round", p.brief())...)
 	}
 	news = append(news, scored...)
-	t.tell(append(news, event("status", status)...))
+	t.tell(append(news, said(status)...))
 }
 
 // tell sends events to all readers and closes those that are too far behind: they
@@ -303,7 +325,7 @@ func (t *tail) read() (events <-chan []byte, end func()) {
 	reader := make(chan []byte, queued)
 	t.readers[reader] = struct{}{}
 	if t.begun {
-		reader <- event("status", t.status)
+		reader <- said(t.status)
 	}
 	if t.failure != nil {
 		reader <- event("node", map[string]bool{"lost": true})

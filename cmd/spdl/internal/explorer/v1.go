@@ -19,7 +19,7 @@ import (
 // api registers the paths of /v1. assets/openapi.json describes them.
 func (s *Server) api(mux *http.ServeMux) {
 	for pattern, answer := range map[string]func(*http.Request) (any, error){
-		"/v1/status":                 func(r *http.Request) (any, error) { return known[abci.Status](r.Context(), s.source, "/status") },
+		"/v1/status":                 s.answerStatus,
 		"/v1/params":                 func(r *http.Request) (any, error) { return known[params.Params](r.Context(), s.source, "/params") },
 		"/v1/privacy":                s.answerPrivacy,
 		"/v1/epochs":                 func(r *http.Request) (any, error) { return known[[]abci.EpochState](r.Context(), s.source, "/epochs") },
@@ -80,6 +80,12 @@ func writeText(w http.ResponseWriter, code int, json []byte) {
 	_, _ = w.Write(json)
 }
 
+func (s *Server) answerStatus(r *http.Request) (any, error) {
+	status, err := known[abci.Status](r.Context(), s.source, "/status")
+	status.Ranking = first(status.Ranking)
+	return status, err
+}
+
 // answerRounds returns the last rounds of the history, oldest first: ?limit= of
 // them, 100.
 func (s *Server) answerRounds(r *http.Request) (any, error) {
@@ -90,15 +96,18 @@ func (s *Server) answerRounds(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
+	if limit > keptPoints {
+		return nil, fmt.Errorf("%w: limit %d, at most %d rounds", errBad, limit, keptPoints)
+	}
 	_, _, points, err := s.tail.now()
 	if err != nil {
 		return nil, err
 	}
-	points = points[len(points)-int(min(limit, uint64(len(points)))):]
-	if points == nil {
-		points = []Point{}
+	out := []Point{}
+	for _, p := range points[max(0, len(points)-int(limit)):] {
+		out = append(out, p.brief())
 	}
-	return points, nil
+	return out, nil
 }
 
 // roundAsked reads {round}, of the running epoch, or {epoch}/{round}; "latest"
@@ -132,6 +141,7 @@ func (s *Server) answerRound(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	story.Ranking = first(story.Ranking)
 	story.Verdicts, err = windowOf(r, story.Verdicts, func(v Verdict) uint32 { return v.Participant })
 	return story, err
 }
