@@ -56,7 +56,7 @@ func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	if p == nil {
 		return gradients.Vector{}, fmt.Errorf("%w: participant %d, %d are registered", ErrNotParticipant, g.Participant, len(s.Participants))
 	}
-	v, err := gradients.Decode(s.Grid().Width, len(s.Model), g.Payload)
+	v, err := t.Vector(s.Grid().Width, len(s.Model))
 	if err != nil {
 		return gradients.Vector{}, fmt.Errorf("%w: %w", ErrPayload, err)
 	}

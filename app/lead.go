@@ -74,7 +74,7 @@ func (s *State) Foresee(pending []*tx.Tx) error {
 func (s *State) Fill(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	vectors := make([]gradients.Vector, len(included))
 	for i, t := range included {
-		if vectors[i], err = gradients.Decode(s.Grid().Width, len(s.Model), t.Gradient.Payload); err != nil {
+		if vectors[i], err = t.Vector(s.Grid().Width, len(s.Model)); err != nil {
 			return fmt.Errorf("%w: %w", ErrPayload, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/gradients"
 )
 
 // The errors of this package wrap one of these (app/SPEC.md, T1 to T3 and E1).
@@ -37,8 +38,9 @@ type Tx struct {
 	Aggregate *Aggregate
 
 	kind     Kind
-	verified atomic.Pointer[signer] // whom Verify found last; a block judges the pool's transactions again
-	proved   atomic.Pointer[proved] // what VerifyVRF found last
+	verified atomic.Pointer[signer]           // whom Verify found last; a block judges the pool's transactions again
+	proved   atomic.Pointer[proved]           // what VerifyVRF found last
+	vector   atomic.Pointer[gradients.Vector] // what Vector decoded last
 }
 
 // signer is a key on a chain.
