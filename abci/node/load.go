@@ -65,7 +65,7 @@ func RPCAddress(dir string) (string, error) {
 		scheme, at = "tcp", c.RPC.ListenAddress
 	}
 	if at == "" {
-		return "", configError{errors.New(filepath.Join(dir, "config", "config.toml") + ": rpc.laddr is empty: the node serves no RPC")}
+		return "", errors.New(filepath.Join(dir, "config", "config.toml") + ": rpc.laddr is empty: the node serves no RPC")
 	}
 	host, port, err := net.SplitHostPort(at)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
