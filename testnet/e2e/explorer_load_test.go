@@ -27,8 +27,9 @@ const (
 	readers   = 50  // event streams
 	perSecond = 200 // requests
 	visitors  = 8   // addresses that they come from: one has 50 requests a second
-	phase     = 15 * time.Second
-	repeats   = 3
+	phase     = 12 * time.Second
+	settling  = time.Second // of the streams, before rounds are counted
+	repeats   = 4           // even: every other one begins with the load
 )
 
 var visited = []string{
@@ -103,8 +104,9 @@ func (v *visits) run(ctx context.Context, base string) {
 
 // TestExplorerUnderLoad: beside a localnet of four, 50 event streams and 200 requests a second to
 // the explorer are all answered. It prints how much longer rounds take meanwhile, and bounds
-// nothing there: the aim is 1.10, clients included. The phases with and without them take turns, so
-// that what else the machine does falls on both.
+// nothing there: the aim is 1.10, clients included. The phases with and without them take turns, and
+// turns at being first, so that what else the machine does falls on both, and so does what makes the
+// rounds of a net slower as it goes on.
 func TestExplorerUnderLoad(t *testing.T) {
 	stage.OnlyLong(t)
 	cmd := exec.Command(binary, "testnet", "start", "--explorer", "-o", "json", "--rounds", "3000", "--home", t.TempDir())
@@ -145,23 +147,32 @@ func TestExplorerUnderLoad(t *testing.T) {
 	var without, with, clients time.Duration
 	var v visits
 	said := ""
-	for range repeats {
-		calm := each()
+	calm := func() {
+		took := each()
+		without += took
+		said += fmt.Sprintf(" without %v,", took.Round(time.Millisecond))
+	}
+	busy := func() {
 		ctx, cancel := context.WithCancel(t.Context())
 		gone := make(chan struct{})
 		used := ownCPU(t)
 		go func() { v.run(ctx, at); close(gone) }()
-		time.Sleep(time.Second)
-		busy := each()
+		time.Sleep(settling)
+		took := each()
 		clients += ownCPU(t) - used
 		cancel()
 		<-gone
-		without, with = without+calm, with+busy
-		said += fmt.Sprintf(" %v and %v,", calm.Round(time.Millisecond), busy.Round(time.Millisecond))
+		with += took
+		said += fmt.Sprintf(" with %v,", took.Round(time.Millisecond))
+	}
+	for range repeats / 2 {
+		for _, measure := range []func(){calm, busy, busy, calm} {
+			measure()
+		}
 	}
 	ratio := with.Seconds() / without.Seconds()
-	t.Logf("the clients took %.3f of a core", clients.Seconds()/(repeats*(phase+time.Second).Seconds()))
-	t.Logf("a round without and with the load:%s ratio %.3f; %d answers, %d failures, the slowest %v; %d events", said, ratio, v.answered.Load(), v.failed.Load(),
+	t.Logf("the clients took %.3f of a core", clients.Seconds()/(repeats*(phase+settling).Seconds()))
+	t.Logf("a round's time and the load:%s ratio %.3f; %d answers, %d failures, the slowest %v; %d events", said, ratio, v.answered.Load(), v.failed.Load(),
 		time.Duration(v.slowest.Load()).Round(time.Millisecond), v.events.Load())
 	require.Zero(t, v.failed.Load())
 	require.Greater(t, v.events.Load(), int64(repeats*readers))

@@ -47,6 +47,7 @@ func Reset() *cobra.Command {
 		Long: "Remove all blocks, the state and the worker's journal; keys and configuration stay. Without --yes nothing is\n" +
 			"removed, and the files are named.\n" +
 			"Unsafe: on a chain that goes on, the validator may sign twice and the worker may send a second gradient for a round.\n" +
+			"A new chain of the same keys needs another chain id: otherwise a gradient of the old chain convicts its participant.\n" +
 			"Restoring a node does not need it: a home with the old keys and without data/ catches up by itself.",
 	}, runReset)
 	cmd.Flags().Bool("yes", false, "really remove it")
