@@ -11,7 +11,7 @@ import (
 )
 
 // TestTheRuleRunsWithTheLastGradient: a node runs the rule when the last gradient has come, before
-// anybody asks for a draft. Payloads that are overwritten after it show that it does not run again.
+// anybody asks for a draft. Gradients that are overwritten after it show that it does not run again.
 func TestTheRuleRunsWithTheLastGradient(t *testing.T) {
 	foreseen := func(wait time.Duration) bool {
 		n, plain := begin(t, 4), begin(t, 4)
@@ -24,7 +24,11 @@ func TestTheRuleRunsWithTheLastGradient(t *testing.T) {
 		require.NoError(t, err)
 		time.Sleep(wait)
 		for _, held := range n.AllHeld() {
-			clear(held.Gradient.Payload)
+			v, err := held.Vector(n.State().Grid().Width, len(n.State().Model))
+			require.NoError(t, err)
+			for k := range v.Len() {
+				v.Set(k, 0)
+			}
 		}
 		got, err := n.Draft(first)
 		require.NoError(t, err)

@@ -11,14 +11,14 @@ import (
 )
 
 // TestForeseenRuleIsFound: after Foresee a leader finds what the rule made of the gradients, which
-// is what it makes without. Payloads that are overwritten after it show that it does not run again.
-// Of too few gradients nothing is made.
+// is what it makes without. Gradients that are overwritten after it show that it does not run again.
+// Of too few nothing is made.
 func TestForeseenRuleIsFound(t *testing.T) {
 	s, plain := apptest.State(4), apptest.State(4)
 	pending := apptest.Gradients(s, 0, 1, 2, 3)
 	require.ErrorIs(t, s.Foresee(pending[:2]), app.ErrNotClosing)
 	require.NoError(t, s.Foresee(pending))
-	overwrite(pending)
+	overwrite(t, s, pending)
 	first := s.Progress.Ranking[0]
 	got, err := s.Lead(s.Height+1, first, pending)
 	require.NoError(t, err)
@@ -30,10 +30,14 @@ func TestForeseenRuleIsFound(t *testing.T) {
 	require.NotEqual(t, want, again)
 }
 
-func overwrite(pending []*tx.Tx) {
-	for i, t := range pending {
-		for k := range t.Gradient.Payload {
-			t.Gradient.Payload[k] = byte(i + 7*k%5)
+// overwrite gives gradients other coordinates, also where they were decoded before.
+func overwrite(t *testing.T, s *app.State, pending []*tx.Tx) {
+	t.Helper()
+	for i, p := range pending {
+		v, err := p.Vector(s.Grid().Width, len(s.Model))
+		require.NoError(t, err)
+		for k := range v.Len() {
+			v.Set(k, int64(i+7*k%5))
 		}
 	}
 }
