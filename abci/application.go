@@ -79,6 +79,7 @@ type Application struct {
 	turns    turns
 	drafts   drafts
 	foreseen atomic.Pointer[app.State] // over which the rule was run last before anybody asked
+	ahead    sync.WaitGroup            // of the goroutines that run it
 	greatest greatest
 	answers  answers
 	longs    longs

@@ -1,9 +1,6 @@
 package abci
 
-import (
-	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/tx"
-)
+import "github.com/spdl/spdl/app/tx"
 
 // foresee runs the rule in the background, once a round, when a gradient was the last that the
 // round waited for: while its leader makes the aggregate and it travels, every node makes Delta.
@@ -16,14 +13,14 @@ func (a *Application) foresee(p *pool, t *tx.Tx) {
 	if !v.whole() || a.foreseen.Swap(v.state) == v.state {
 		return
 	}
-	go func(s *app.State) {
+	a.ahead.Go(func() {
 		defer func() {
 			if r := recover(); r != nil { // the block is judged all the same, and refused
 				a.log.Error("the rule over the pool", "err", r)
 			}
 		}()
-		if err := s.Foresee(v.pending); err != nil {
+		if err := v.state.Foresee(v.pending); err != nil {
 			a.log.Error("the rule over the pool", "err", err)
 		}
-	}(v.state)
+	})
 }
