@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/abci"
 )
 
-// TestAnswersAreDocumented: the table of fields in docs/API.md names every field of every answer that is
-// no message of the state.
+// TestAnswersAreDocumented: the table of fields in docs/API.md names every field of every answer
+// that is no message of the state.
 func TestAnswersAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/API.md")
 	require.NoError(t, err)

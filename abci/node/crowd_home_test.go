@@ -11,8 +11,9 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// TestResetOfACrowd: a home without a validator is reset too: its keys stay, their journals are those
-// of new homes. While a process has them nothing is touched, and a second one is refused at once.
+// TestResetOfACrowd: a home without a validator is reset too: its keys stay, their journals are
+// those of new homes. While a process has them nothing is touched, and a second one is refused at
+// once.
 func TestResetOfACrowd(t *testing.T) {
 	dir := t.TempDir()
 	c, a := node.DefaultConfig(), node.DefaultAppConfig()

@@ -16,11 +16,12 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// levelDB is how each of a node's five LevelDBs uses memory. By default it takes a write buffer of 4
-// MiB, beside which there are one that goes to the disk and a spare one, and up to 8 MiB of blocks that
-// were read: a node that stores 100 kB a round and reads what it has just written needs neither. The
-// smaller tables are merged four times as many at a time, so that no more is written. Compressing
-// gradients and models, most of which is noise, and again at each merge, would cost more than it saves.
+// levelDB is how each of a node's five LevelDBs uses memory. By default it takes a write buffer of
+// 4 MiB, beside which there are one that goes to the disk and a spare one, and up to 8 MiB of
+// blocks that were read: a node that stores 100 kB a round and reads what it has just written needs
+// neither. The smaller tables are merged four times as many at a time, so that no more is written.
+// Compressing gradients and models, most of which is noise, and again at each merge, would cost
+// more than it saves.
 var levelDB = opt.Options{
 	WriteBuffer:            1 * opt.MiB,
 	BlockCacheCapacity:     1 * opt.MiB,
@@ -31,8 +32,8 @@ var levelDB = opt.Options{
 }
 
 // levelDBOf returns how a LevelDB stores a chain whose rounds have so many bytes. A batch that is
-// larger than the write buffer becomes a table for each buffer that it fills: with rounds of megabytes
-// the buffer grows, to the 4 MiB of LevelDB's default, for fewer tables to merge.
+// larger than the write buffer becomes a table for each buffer that it fills: with rounds of
+// megabytes the buffer grows, to the 4 MiB of LevelDB's default, for fewer tables to merge.
 func levelDBOf(round int64) *opt.Options {
 	o := levelDB
 	if round > int64(o.WriteBuffer) {
@@ -133,8 +134,8 @@ func (d *databases) open(ctx *config.DBContext) (dbm.DB, error) {
 	return wrapped, nil
 }
 
-// last returns the database of a name that was opened last, also where it is closed by now; an empty one
-// where none was.
+// last returns the database of a name that was opened last, also where it is closed by now; an
+// empty one where none was.
 func (d *databases) last(id string) dbm.DB {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,9 +16,9 @@ import (
 // followerKey is where a peer keeps its follower.
 const followerKey = "spdl.follower"
 
-// follower is a peer as CometBFT's gossip of blocks sees it. It takes the parts that others are to send,
-// and sends them later if the peer may lack them still. They are parts of one block that this node holds
-// anyway.
+// follower is a peer as CometBFT's gossip of blocks sees it. It takes the parts that others are to
+// send, and sends them later if the peer may lack them still. They are parts of one block that this
+// node holds anyway.
 type follower struct {
 	p2p.Peer
 	relay *relay
@@ -37,9 +37,9 @@ type parked struct {
 	voted   bool // it waits once more
 }
 
-// votedPause is how long more a part waits for a peer that has voted, at the least: nearly all that vote
-// have the block, and say so when they see a majority for it. Where a round takes long to carry, storing
-// it does too, and the peer that has said nothing is at the same height meanwhile.
+// votedPause is how long more a part waits for a peer that has voted, at the least: nearly all that
+// vote have the block, and say so when they see a majority for it. Where a round takes long to
+// carry, storing it does too, and the peer that has said nothing is at the same height meanwhile.
 const votedPause = time.Second
 
 // Send implements p2p.Peer. CometBFT takes the peer to have a part that waits.
@@ -51,9 +51,9 @@ func (f *follower) Send(m p2p.Envelope) bool {
 	return true
 }
 
-// park keeps a part back, or reports that it is to be sent. Who votes has the block, or has given it up:
-// a part that others are to send is left to them for votedPause at least, also by a node that has the
-// block later than the peer.
+// park keeps a part back, or reports that it is to be sent. Who votes has the block, or has given
+// it up: a part that others are to send is left to them for votedPause at least, also by a node
+// that has the block later than the peer.
 func (f *follower) park(m p2p.Envelope, part *cmtcons.BlockPart) bool {
 	due, later := f.relay.due(f.ID(), part)
 	f.mu.Lock()
@@ -100,9 +100,10 @@ func (f *follower) arm() {
 	time.AfterFunc(time.Until(first.due), f.drain)
 }
 
-// drain sends the parts that are due, and that the peer may need. CometBFT holds them for sent, so none
-// is dropped before the peer is at another height or round, where CometBFT starts anew, or says that it
-// has it. A peer that gave the block up may yet be about to commit it, and does not always say so.
+// drain sends the parts that are due, and that the peer may need. CometBFT holds them for sent, so
+// none is dropped before the peer is at another height or round, where CometBFT starts anew, or
+// says that it has it. A peer that gave the block up may yet be about to commit it, and does not
+// always say so.
 func (f *follower) drain() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -137,9 +138,10 @@ func (f *follower) drain() {
 	f.arm()
 }
 
-// hurry ends the waiting at a height at which the peer says which parts it has: it has seen a majority
-// for the block. CometBFT then sends what it lacks. What waits is sent in time for all that: CometBFT may
-// just then be noting it as sent, or not take the peer's word, because the rounds differ.
+// hurry ends the waiting at a height at which the peer says which parts it has: it has seen a
+// majority for the block. CometBFT then sends what it lacks. What waits is sent in time for all
+// that: CometBFT may just then be noting it as sent, or not take the peer's word, because the
+// rounds differ.
 func (f *follower) hurry(says *cmtcons.NewValidBlock) {
 	has := says.BlockParts.GetElems()
 	f.mu.Lock()

@@ -45,12 +45,12 @@ type pending interface {
 	CheckTx(context.Context, *abcitypes.RequestCheckTx) (*abcitypes.ResponseCheckTx, error)
 }
 
-// gossiper is CometBFT's mempool reactor with another way to spread transactions. CometBFT sends each
-// to all peers that have not sent it first, so a node receives it from most of its peers. Here the node
-// that a transaction was submitted to sends it to its peers; a node that received and admitted it
-// announces its hash, and sends it to whom asks. Peers without the channel of announcements, which
-// flood, are flooded. Nothing of this is more than transport: what a node admits and proposes is
-// the application's affair.
+// gossiper is CometBFT's mempool reactor with another way to spread transactions. CometBFT sends
+// each to all peers that have not sent it first, so a node receives it from most of its peers. Here
+// the node that a transaction was submitted to sends it to its peers; a node that received and
+// admitted it announces its hash, and sends it to whom asks. Peers without the channel of
+// announcements, which flood, are flooded. Nothing of this is more than transport: what a node
+// admits and proposes is the application's affair.
 type gossiper struct {
 	flooder
 	flood   bool // as CometBFT does, to all peers
@@ -222,10 +222,11 @@ func (g *gossiper) take(from p2p.Peer, raw []byte) {
 	}
 }
 
-// check hands a transaction to the mempool, or past it to the application. CometBFT's mempool hashes each
-// four times, and twice more when it is committed, and nobody reads from it here but the gossip to peers
-// that flood: blocks are made of the application's pool. Consensus waits for its first transaction alone.
-// So a large one, which can only be of a round, goes past a mempool that holds another.
+// check hands a transaction to the mempool, or past it to the application. CometBFT's mempool
+// hashes each four times, and twice more when it is committed, and nobody reads from it here but
+// the gossip to peers that flood: blocks are made of the application's pool. Consensus waits for
+// its first transaction alone. So a large one, which can only be of a round, goes past a mempool
+// that holds another.
 func (g *gossiper) check(from p2p.Peer, h hash, raw []byte) {
 	g.mu.Lock()
 	past := !g.floods && len(raw) > int(types.BlockPartSizeBytes)
@@ -342,8 +343,9 @@ func (g *gossiper) ask(asks []ask) {
 }
 
 // heard spreads a transaction that the mempool is about to take: the node that it was submitted to
-// sends it to all peers, another announces it. An aggregate has a channel of its own, and is announced
-// for peers that come later. What is taken again, because its round stays open, is announced again.
+// sends it to all peers, another announces it. An aggregate has a channel of its own, and is
+// announced for peers that come later. What is taken again, because its round stays open, is
+// announced again.
 func (g *gossiper) heard(t *tx.Tx) {
 	p := parcel{hash: t.Hash, height: g.height()}
 	if g.pool.Held(t.Hash) == nil {

@@ -239,8 +239,8 @@ func gradient(i int) *tx.Tx {
 	return apptest.Sign(i%4, &tx.Gradient{Round: uint64(i), Participant: uint32(i % 4), Payload: []byte{byte(i)}})
 }
 
-// TestGossipOfWhatIsSubmitted: the node that a transaction is submitted to sends it to all peers, once,
-// and says so first. An aggregate, which has a channel of its own, is announced.
+// TestGossipOfWhatIsSubmitted: the node that a transaction is submitted to sends it to all peers,
+// once, and says so first. An aggregate, which has a channel of its own, is announced.
 func TestGossipOfWhatIsSubmitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := gossiping(t, 3)
@@ -399,8 +399,8 @@ func TestGossipForgetsAPeer(t *testing.T) {
 	require.Empty(t, b.wanted.peers)
 }
 
-// TestGossipBreaches: lists that are no hashes or too long, and a transaction that cannot be decoded,
-// end the connection; one that is refused does not.
+// TestGossipBreaches: lists that are no hashes or too long, and a transaction that cannot be
+// decoded, end the connection; one that is refused does not.
 func TestGossipBreaches(t *testing.T) {
 	b := gossiping(t, 1)
 	f := b.peers[0]
@@ -417,8 +417,8 @@ func TestGossipBreaches(t *testing.T) {
 	}
 }
 
-// TestGossipTakesOneTransactionAMessage: a message holds three million empty transactions, which no node
-// sends. None of them is looked at.
+// TestGossipTakesOneTransactionAMessage: a message holds three million empty transactions, which no
+// node sends. None of them is looked at.
 func TestGossipTakesOneTransactionAMessage(t *testing.T) {
 	b := gossiping(t, 1)
 	for i, n := range []int{0, 2, 3_000_000} {
@@ -428,8 +428,8 @@ func TestGossipTakesOneTransactionAMessage(t *testing.T) {
 	require.Empty(t, b.Received())
 }
 
-// TestOutboxOfAPeerThatStaysBehind: a peer that never says at which height it is, or reads nothing, costs
-// no more memory than what is pending.
+// TestOutboxOfAPeerThatStaysBehind: a peer that never says at which height it is, or reads nothing,
+// costs no more memory than what is pending.
 func TestOutboxOfAPeerThatStaysBehind(t *testing.T) {
 	b := gossiping(t, 0)
 	behind := b.join(&fake{Peer: mock.NewPeer(nil)})
@@ -449,8 +449,8 @@ func TestOutboxOfAPeerThatStaysBehind(t *testing.T) {
 	}
 }
 
-// TestGossipWhileSyncing: a node that catches up takes nothing, and asks for what was announced to it
-// once it has caught up.
+// TestGossipWhileSyncing: a node that catches up takes nothing, and asks for what was announced to
+// it once it has caught up.
 func TestGossipWhileSyncing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := gossiping(t, 1)

@@ -20,8 +20,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// The channel over which nodes tell each other who their peers are: an id that CometBFT leaves free, and
-// the least priority.
+// The channel over which nodes tell each other who their peers are: an id that CometBFT leaves
+// free, and the least priority.
 const (
 	peersChannel = byte(0x54)
 	maxPeers     = 1024
@@ -31,21 +31,22 @@ const (
 
 const (
 	// relayPause is how long a part of a block is left to the others that are to send it to a peer, at
-	// the least, and up to half as long again by chance. Of a chain whose rounds take long to carry it is
-	// left to them for half of that more: else all would send the parts for which a link is too slow. Then
-	// as many as relays send it, and as many more after each further pause.
+	// the least, and up to half as long again by chance. Of a chain whose rounds take long to carry it
+	// is left to them for half of that more: else all would send the parts for which a link is too
+	// slow. Then as many as relays send it, and as many more after each further pause.
 	relayPause = 200 * time.Millisecond
 	// relays is how many of those that have a part from one node send it at once to a peer that this
 	// node has no connection to: were it one, an idle one would cost the peer relayPause.
 	relays = 2
 )
 
-// relay is CometBFT's consensus reactor with another way to spread blocks. CometBFT sends each part of a
-// block to all peers that have not sent it first, so that a node receives it from most of its peers. Here
-// nodes know who the peers of their peers are. A node leaves a part to who it has it from, if that is
-// connected to the peer too; else some of those that are connected to both send it. Whoever has not got a
-// part after relayPause is sent it by others, some at a time, and at once by the first of them whoever says
-// that parts of a block that has a majority are missing. So is a peer that tells nothing of its peers: it runs no relay.
+// relay is CometBFT's consensus reactor with another way to spread blocks. CometBFT sends each part
+// of a block to all peers that have not sent it first, so that a node receives it from most of its
+// peers. Here nodes know who the peers of their peers are. A node leaves a part to who it has it
+// from, if that is connected to the peer too; else some of those that are connected to both send
+// it. Whoever has not got a part after relayPause is sent it by others, some at a time, and at once
+// by the first of them whoever says that parts of a block that has a majority are missing. So is a
+// peer that tells nothing of its peers: it runs no relay.
 //
 // Nothing of this is more than transport. Proposals and votes travel as before.
 type relay struct {
@@ -191,14 +192,15 @@ func (r *relay) told(peer p2p.Peer, list []byte) error {
 	return nil
 }
 
-// peersOf are the peers of a peer. A list is read when a part asks for it: who tells without end has the
-// cost alone.
+// peersOf are the peers of a peer. A list is read when a part asks for it: who tells without end
+// has the cost alone.
 type peersOf struct {
 	list []byte
 	ids  map[p2p.ID]bool
 }
 
-// of returns the peers that a peer has told of, nil where it tells nothing. The caller holds the lock.
+// of returns the peers that a peer has told of, nil where it tells nothing. The caller holds the
+// lock.
 func (r *relay) of(peer p2p.ID) map[p2p.ID]bool {
 	p := r.peers[peer]
 	if p == nil {
@@ -220,8 +222,8 @@ func (r *relay) proposes(p *cmtproto.Proposal) {
 	r.own = turn{p.Height, p.Round}
 }
 
-// maxArrivals bounds the parts that are remembered: those of the largest block, in several rounds. Most
-// that are beyond it come from peers that make them up.
+// maxArrivals bounds the parts that are remembered: those of the largest block, in several rounds.
+// Most that are beyond it come from peers that make them up.
 const maxArrivals = 1 << 13
 
 // came notes whom a part of the block that is to be decided came from first. Another height, which a
@@ -247,9 +249,9 @@ func partOf(m *cmtcons.BlockPart) part {
 	return part{m.Round, m.Part.Index, string(m.Part.Proof.LeafHash)}
 }
 
-// due returns when this node sends a part to a peer that has it not; the zero time is at once. Later is
-// how much later than the first of those that are connected to the peer it does so: it sends at once too
-// where that is nothing and the peer says that it misses the part.
+// due returns when this node sends a part to a peer that has it not; the zero time is at once.
+// Later is how much later than the first of those that are connected to the peer it does so: it
+// sends at once too where that is nothing and the peer says that it misses the part.
 func (r *relay) due(to p2p.ID, m *cmtcons.BlockPart) (at time.Time, later time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -268,7 +270,8 @@ func (r *relay) votedPause() time.Duration {
 	return votedPause + r.pause - relayPause
 }
 
-// sends reports whether this node sends a part at once that came from a peer. The caller holds the lock.
+// sends reports whether this node sends a part at once that came from a peer. The caller holds the
+// lock.
 func (r *relay) sends(from, to p2p.ID, m *cmtcons.BlockPart) bool {
 	theirs, its := r.of(from), r.of(to)
 	if theirs == nil || its == nil {
@@ -280,8 +283,8 @@ func (r *relay) sends(from, to p2p.ID, m *cmtcons.BlockPart) bool {
 	return r.before(theirs, its, to, m) < relays
 }
 
-// before returns how many others of both sets of peers come before this node to send a part, by lot. The
-// caller holds the lock.
+// before returns how many others of both sets of peers come before this node to send a part, by
+// lot. The caller holds the lock.
 func (r *relay) before(theirs, its map[p2p.ID]bool, to p2p.ID, m *cmtcons.BlockPart) (n int) {
 	own := r.sw.NodeInfo().ID()
 	rank := lot(own, m)

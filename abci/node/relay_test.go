@@ -143,8 +143,8 @@ func TestPartsAreLeftToWhoSendsThem(t *testing.T) {
 	})
 }
 
-// TestPartsThatGoAtOnce: those of an own proposal, whoever echoes them; those of blocks that the net has
-// behind it; those that nobody sent; those for a peer that tells nothing of its peers.
+// TestPartsThatGoAtOnce: those of an own proposal, whoever echoes them; those of blocks that the
+// net has behind it; those that nobody sent; those for a peer that tells nothing of its peers.
 func TestPartsThatGoAtOnce(t *testing.T) {
 	r := relayingTo(t, 3)
 	source, peer, silent := r.peers[0], r.peers[1], r.peers[2]
@@ -170,8 +170,9 @@ func TestPartsThatGoAtOnce(t *testing.T) {
 	require.Equal(t, []uint32{0, 2, 3}, peer.got())
 }
 
-// TestWhoHasTheBlockLateSendsItNotToWhoVoted: nearly all that voted have the block. A part that comes to
-// this node after relayPause, as where nodes are busy, waits for them as one that came in time does.
+// TestWhoHasTheBlockLateSendsItNotToWhoVoted: nearly all that voted have the block. A part that
+// comes to this node after relayPause, as where nodes are busy, waits for them as one that came in
+// time does.
 func TestWhoHasTheBlockLateSendsItNotToWhoVoted(t *testing.T) {
 	r := relayingTo(t, 3)
 	source, votes, lacks := r.peers[0], r.peers[1], r.peers[2]
@@ -186,8 +187,8 @@ func TestWhoHasTheBlockLateSendsItNotToWhoVoted(t *testing.T) {
 	require.GreaterOrEqual(t, votes.times[0].Sub(start), votedPause)
 }
 
-// TestPartsThatNobodyElseSends: of those that are connected to the source of a part and to a peer that
-// the source has no connection to, exactly two send it at once.
+// TestPartsThatNobodyElseSends: of those that are connected to the source of a part and to a peer
+// that the source has no connection to, exactly two send it at once.
 func TestPartsThatNobodyElseSends(t *testing.T) {
 	for index := range uint32(20) {
 		r := relayingTo(t, 8)
@@ -212,8 +213,9 @@ func TestPartsThatNobodyElseSends(t *testing.T) {
 	}
 }
 
-// TestWhoLacksAPartIsSentItByAFewAtATime: of ten nodes that have a part two send it after relayPause to who
-// lacks it still, or at once to who says so, two more after as long again, and so on.
+// TestWhoLacksAPartIsSentItByAFewAtATime: of ten nodes that have a part two send it after
+// relayPause to who lacks it still, or at once to who says so, two more after as long again, and so
+// on.
 func TestWhoLacksAPartIsSentItByAFewAtATime(t *testing.T) {
 	r := relayingTo(t, 10)
 	source, peer := r.peers[0], r.peers[1]
@@ -233,8 +235,8 @@ func TestWhoLacksAPartIsSentItByAFewAtATime(t *testing.T) {
 	require.Equal(t, map[time.Duration]int{0: relays, 1: relays, 2: relays, 3: relays, 4: relays}, stages)
 }
 
-// TestWhoMissesPartsWaitsForNobody: a peer that says which parts it has is sent the others at once, also
-// those that waited, and none that it has.
+// TestWhoMissesPartsWaitsForNobody: a peer that says which parts it has is sent the others at once,
+// also those that waited, and none that it has.
 func TestWhoMissesPartsWaitsForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := relayingTo(t, 2)
@@ -254,9 +256,10 @@ func TestWhoMissesPartsWaitsForNobody(t *testing.T) {
 	})
 }
 
-// TestNoPartIsLost: CometBFT never again sends a part that it holds for sent to a peer at the same height
-// and round. Whoever gave a block up gets its parts all the same, since it may have to commit it, and so
-// does who says that it lacks one just when CometBFT notes it as sent, or says it of another round.
+// TestNoPartIsLost: CometBFT never again sends a part that it holds for sent to a peer at the same
+// height and round. Whoever gave a block up gets its parts all the same, since it may have to
+// commit it, and so does who says that it lacks one just when CometBFT notes it as sent, or says it
+// of another round.
 func TestNoPartIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := relayingTo(t, 4)
@@ -278,8 +281,8 @@ func TestNoPartIsLost(t *testing.T) {
 	})
 }
 
-// TestMadeUpPartsAreForgotten: parts of other heights do not displace those of the block, the parts and
-// the peers that are remembered are bounded, and nobody hears of a private peer.
+// TestMadeUpPartsAreForgotten: parts of other heights do not displace those of the block, the parts
+// and the peers that are remembered are bounded, and nobody hears of a private peer.
 func TestMadeUpPartsAreForgotten(t *testing.T) {
 	r := relayingTo(t, 2)
 	source, peer := r.peers[0], r.peers[1]

@@ -12,10 +12,10 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// results is the database of CometBFT's index of transactions. CometBFT stores each whole there, by its
-// hash, though the block store has it: of a round of megabytes LevelDB would write each byte three times
-// more, and merge them by keys that are random. Here the index leaves out the bytes of a transaction that
-// is larger than a part of a block, and reads them from its block.
+// results is the database of CometBFT's index of transactions. CometBFT stores each whole there, by
+// its hash, though the block store has it: of a round of megabytes LevelDB would write each byte
+// three times more, and merge them by keys that are random. Here the index leaves out the bytes of
+// a transaction that is larger than a part of a block, and reads them from its block.
 type results struct {
 	dbm.DB
 	blocks func() dbm.DB // the block store
@@ -43,8 +43,8 @@ func (b resultBatch) Set(key, value []byte) error {
 	return b.Batch.Set(key, value)
 }
 
-// Get reads a key, of a transaction whose bytes were left out with them. Where its block was dropped, or
-// is being dropped, it is without them: CometBFT's index panics on an error.
+// Get reads a key, of a transaction whose bytes were left out with them. Where its block was
+// dropped, or is being dropped, it is without them: CometBFT's index panics on an error.
 func (r *results) Get(key []byte) ([]byte, error) {
 	value, err := r.DB.Get(key)
 	if err != nil || len(key) != tmhash.Size {
@@ -70,8 +70,8 @@ type partsReader struct {
 	part   []byte
 }
 
-// transaction returns a transaction of the block, or an error where a part is not there. A block is a
-// message of a header and data, and the data are one of transactions: all fields with lengths.
+// transaction returns a transaction of the block, or an error where a part is not there. A block is
+// a message of a header and data, and the data are one of transactions: all fields with lengths.
 func (p *partsReader) transaction(index uint32) ([]byte, error) {
 	const header, data, tx = 1<<3 | 2, 2<<3 | 2, 1<<3 | 2
 	n, err := p.field(header)

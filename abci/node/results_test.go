@@ -44,8 +44,8 @@ func indexed(t *testing.T, sizes ...int) (txs types.Txs, index *kv.TxIndex, raw,
 	return txs, index, raw, blocks
 }
 
-// TestIndexedTransactionsComeFromTheirBlock: by hash and by search each is found with its bytes, whatever
-// its size and place, and those that are large take no room in the index.
+// TestIndexedTransactionsComeFromTheirBlock: by hash and by search each is found with its bytes,
+// whatever its size and place, and those that are large take no room in the index.
 func TestIndexedTransactionsComeFromTheirBlock(t *testing.T) {
 	part := int(types.BlockPartSizeBytes)
 	txs, index, raw, blocks := indexed(t, 200, 2*part, 3*part-7, 1, part, 5*part)

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -20,19 +21,20 @@ const (
 	readPause = time.Millisecond
 	// askedKey is where a peer keeps what it has asked for.
 	askedKey = "spdl.asked."
-	// maxOffers is how many snapshots a peer may offer in offerPeriod, to a node that takes one. CometBFT
-	// tries the highest first and waits two minutes for a chunk of it, so that one peer that offers and
-	// sends nothing could keep it busy for ever.
+	// maxOffers is how many snapshots a peer may offer in offerPeriod, to a node that takes one.
+	// CometBFT tries the highest first and waits two minutes for a chunk of it, so that one peer that
+	// offers and sends nothing could keep it busy for ever.
 	maxOffers, offerPeriod = 2, 10 * time.Minute
 )
 
-// serving is CometBFT's reactor of blocks, or of snapshots, behind a bound on what peers ask of it. A
-// question of ten bytes has an answer of megabytes. CometBFT reads it from the disk at once, as often as
-// it is asked, and holds a thousand of blocks in memory for a peer that reads none. Here a peer is given
-// the next one when the last has left for it, and all answers together take at most half of a core.
+// serving is CometBFT's reactor of blocks, or of snapshots, behind a bound on what peers ask of it.
+// A question of ten bytes has an answer of megabytes. CometBFT reads it from the disk at once, as
+// often as it is asked, and holds a thousand of blocks in memory for a peer that reads none. Here a
+// peer is given the next one when the last has left for it, and all answers together take at most
+// half of a core.
 //
-// A node that takes a snapshot hears offers of its persistent peers alone, where it has any: of others
-// there can be any number.
+// A node that takes a snapshot hears offers of its persistent peers alone, where it has any: of
+// others there can be any number.
 type serving struct {
 	p2p.Reactor
 	turn  *sync.Mutex     // of all reactors
@@ -73,6 +75,7 @@ func (s *serving) takes(from p2p.ID, now time.Time) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	maps.DeleteFunc(s.offers, func(_ p2p.ID, made []time.Time) bool { return now.Sub(made[len(made)-1]) >= offerPeriod })
 	made := s.offers[from]
 	if len(made) == maxOffers && now.Sub(made[0]) < offerPeriod {
 		return false

@@ -50,8 +50,8 @@ func (a *answering) of(p p2p.Peer) int {
 	return len(a.answers[p.ID()])
 }
 
-// TestAnswersWaitForTheirReader: a peer that asks for blocks and reads none is given one, what it asks
-// for beyond maxAsked is forgotten, and another peer is answered meanwhile, in order.
+// TestAnswersWaitForTheirReader: a peer that asks for blocks and reads none is given one, what it
+// asks for beyond maxAsked is forgotten, and another peer is answered meanwhile, in order.
 func TestAnswersWaitForTheirReader(t *testing.T) {
 	inner := &answering{answers: map[p2p.ID][]int64{}}
 	s := &serving{Reactor: inner, turn: new(sync.Mutex)}
@@ -77,8 +77,8 @@ func TestAnswersWaitForTheirReader(t *testing.T) {
 	require.NoError(t, reads.Stop())
 }
 
-// TestOffersOfSnapshotsAreBounded: of a node's persistent peers each may offer two in ten minutes, also
-// one that comes again, and others none. A node without persistent peers hears all.
+// TestOffersOfSnapshotsAreBounded: of a node's persistent peers each may offer two in ten minutes,
+// also one that comes again, and others none. A node without persistent peers hears all.
 func TestOffersOfSnapshotsAreBounded(t *testing.T) {
 	now := time.Now()
 	s := &serving{named: persistent(&config.P2PConfig{PersistentPeers: "AA@host:1, bb@host:2"}), offers: map[p2p.ID][]time.Time{}}

@@ -34,8 +34,8 @@ func New(c *config.Config, application abcitypes.Application, logger log.Logger)
 	return build(c, application, logger, new(databases), nil)
 }
 
-// build builds a node on databases that are closed with it. Proposes hears of every proposal that the node
-// signs; it may be nil.
+// build builds a node on databases that are closed with it. Proposes hears of every proposal that
+// the node signs; it may be nil.
 func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases, proposes func(*cmtproto.Proposal), options ...cmtnode.Option) (*cmtnode.Node, error) {
 	d.state = func() *app.State { return stateOf(application) }
 	nodeKey, err := LoadNodeKey(c.NodeKeyFile())
@@ -230,8 +230,8 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	return nil
 }
 
-// broadcaster returns what submits a transaction to the node's mempool once the node has caught up. One
-// that the mempool has already is no error.
+// broadcaster returns what submits a transaction to the node's mempool once the node has caught up.
+// One that the mempool has already is no error.
 func (r *Running) broadcaster() func(ctx context.Context, raw []byte) error {
 	local := rpclocal.New(r.Node)
 	return func(ctx context.Context, raw []byte) error {

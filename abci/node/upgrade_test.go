@@ -149,8 +149,9 @@ func TestUpgradeAfterACrash(t *testing.T) {
 }
 
 // TestUpgradeAfterACrashBetweenCommits: a crash after the application stored the last height of its
-// version, and before CometBFT did, leaves CometBFT at the version of before. The application's state
-// says which program goes on, and CometBFT learns the version from the results that it had stored.
+// version, and before CometBFT did, leaves CometBFT at the version of before. The application's
+// state says which program goes on, and CometBFT learns the version from the results that it had
+// stored.
 func TestUpgradeAfterACrashBetweenCommits(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	old := app.Version

@@ -37,8 +37,8 @@ func TestSecondAnswer(t *testing.T) {
 	require.ErrorContains(t, err, "nothing asked for")
 }
 
-// TestPipesHeldOpen: a trainer that has ended is not waited for, though a process that it started holds
-// its standard input and output.
+// TestPipesHeldOpen: a trainer that has ended is not waited for, though a process that it started
+// holds its standard input and output.
 func TestPipesHeldOpen(t *testing.T) {
 	t.Parallel()
 	p, _ := hostile(t, "grandchild")
@@ -47,8 +47,8 @@ func TestPipesHeldOpen(t *testing.T) {
 	require.Less(t, time.Since(begin), 10*time.Second, "the time for an answer is 20 s")
 }
 
-// TestStartAndAnswerHaveATimeEach: after a failure a trainer gets the time of an answer to start, as it got
-// at first, and not what its first answer leaves of it.
+// TestStartAndAnswerHaveATimeEach: after a failure a trainer gets the time of an answer to start,
+// as it got at first, and not what its first answer leaves of it.
 func TestStartAndAnswerHaveATimeEach(t *testing.T) {
 	t.Parallel()
 	p, _ := hostile(t, "slow-start", filepath.Join(t.TempDir(), "marker"))
@@ -67,8 +67,8 @@ func TestFloodOfLines(t *testing.T) {
 	require.Contains(t, h.String(), "trainer: the last words\n")
 }
 
-// TestInspectWhatATrainerSaysOfItsExamples: their number alone takes no memory, and one example alone
-// differs from no other.
+// TestInspectWhatATrainerSaysOfItsExamples: their number alone takes no memory, and one example
+// alone differs from no other.
 func TestInspectWhatATrainerSaysOfItsExamples(t *testing.T) {
 	for _, mode := range []string{"many", "one"} {
 		c, _ := study(t, mode)

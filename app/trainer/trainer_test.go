@@ -111,8 +111,8 @@ func TestEvaluate(t *testing.T) {
 	require.ErrorContains(t, err, "accuracy 7 on 8 examples, want 0 to 1")
 }
 
-// TestHello: the trainer hears its share, its configuration and its tensors, and what it prints goes to the
-// log.
+// TestHello: the trainer hears its share, its configuration and its tensors, and what it prints
+// goes to the log.
 func TestHello(t *testing.T) {
 	c, h := study(t, "share")
 	p, err := Start(t.Context(), c, linear(params.ClippingRows), 1)
@@ -121,8 +121,8 @@ func TestHello(t *testing.T) {
 	require.Contains(t, h.String(), "trainer: share {'data': 'd', 'part': 1, 'parts': 4, 'partition': 'iid', 'alpha': 1, 'seed': 5} {'a': 1} weight")
 }
 
-// TestFailures: what a trainer does wrong is an error that says what, and the next call finds another
-// process.
+// TestFailures: what a trainer does wrong is an error that says what, and the next call finds
+// another process.
 func TestFailures(t *testing.T) {
 	for mode, want := range map[string]string{
 		"crash":      "it ended by itself (exit status 3)",
@@ -175,8 +175,8 @@ func TestOtherDataAfterARestart(t *testing.T) {
 	require.ErrorContains(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}), "it has 51 examples after its restart, before 50")
 }
 
-// TestLateAnswers: a trainer that is late is ended, one that is deaf to SIGTERM too, and it starts again
-// after a pause alone, which grows.
+// TestLateAnswers: a trainer that is late is ended, one that is deaf to SIGTERM too, and it starts
+// again after a pause alone, which grows.
 func TestLateAnswers(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"slow", "deaf"} {
@@ -205,8 +205,8 @@ func TestCancelled(t *testing.T) {
 	require.Less(t, time.Since(begin), 15*time.Second)
 }
 
-// TestKilled: a trainer that is killed at any moment costs the call that met it, and no later one; what a
-// call gives is right.
+// TestKilled: a trainer that is killed at any moment costs the call that met it, and no later one;
+// what a call gives is right.
 func TestKilled(t *testing.T) {
 	p := start(t, params.ClippingRows, "right")
 	picked := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}

@@ -14,8 +14,9 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// TestJournalIsOnDiskBeforeItsTransactionLeaves: a file that is begun is synced before its rename and its
-// folder after it, an entry that is appended is synced once, and putting one fails where that fails.
+// TestJournalIsOnDiskBeforeItsTransactionLeaves: a file that is begun is synced before its rename
+// and its folder after it, an entry that is appended is synced once, and putting one fails where
+// that fails.
 func TestJournalIsOnDiskBeforeItsTransactionLeaves(t *testing.T) {
 	file, folder := syncFile, syncFolder
 	defer func() { syncFile, syncFolder = file, folder }()
@@ -80,8 +81,8 @@ func written(t *testing.T) (files [][]byte, said []entry) {
 	return files, said
 }
 
-// TestTornJournal: a journal that was cut anywhere says what its whole entries say and no more, and that
-// something may be missing; within the first entry it is damaged.
+// TestTornJournal: a journal that was cut anywhere says what its whole entries say and no more, and
+// that something may be missing; within the first entry it is damaged.
 func TestTornJournal(t *testing.T) {
 	files, said := written(t)
 	whole := files[len(files)-1]
@@ -154,8 +155,9 @@ func TestJournalIsBegunAnew(t *testing.T) {
 	require.Equal(t, j.entry, again.entry)
 }
 
-// TestAJournalHasOneWorker: while a worker has a journal no other can open it, whether it was there before
-// or not, and whatever became of its file meanwhile. Two of them would sign twice for a round.
+// TestAJournalHasOneWorker: while a worker has a journal no other can open it, whether it was there
+// before or not, and whatever became of its file meanwhile. Two of them would sign twice for a
+// round.
 func TestAJournalHasOneWorker(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.json")
 	for range 2 {

@@ -44,9 +44,9 @@ func TestRDPIsMonotone(t *testing.T) {
 	})
 }
 
-// roundings is how far the epsilon of steps at an order may be above the true one: logMomentFractional
-// adds what its roundings may have taken away, and they may have added as much. Where a round tells next
-// to nothing that is more than the tolerance.
+// roundings is how far the epsilon of steps at an order may be above the true one:
+// logMomentFractional adds what its roundings may have taken away, and they may have added as much.
+// Where a round tells next to nothing that is more than the tolerance.
 func roundings(s Step, alpha float64) float64 {
 	if s.SamplingRate == 1 { // a closed form
 		return 0

@@ -41,9 +41,9 @@ func middle(all []time.Duration) (median, mean time.Duration) {
 	return sorted[len(sorted)/2], mean
 }
 
-// absence returns what one node of four that is away adds to the mean round, by the nodes' settings: every
-// fourth height meets its turn, which costs a tenth of timeout_propose and timeout_precommit, and one round
-// of sixteen waits for it in each of quorum_blocks heights.
+// absence returns what one node of four that is away adds to the mean round, by the nodes'
+// settings: every fourth height meets its turn, which costs a tenth of timeout_propose and
+// timeout_precommit, and one round of sixteen waits for it in each of quorum_blocks heights.
 func (n *net) absence() time.Duration {
 	n.Helper()
 	c, a, err := node.Load(n.Net.Nodes[0].Home)
@@ -52,9 +52,9 @@ func (n *net) absence() time.Duration {
 	return turn/4 + time.Duration(n.Net.Genesis.Params.Election.QuorumBlocks)*a.Proposal.StragglerWait/16
 }
 
-// TestOneAwayOfFour: with one node of four away the median round takes at most three times the round with
-// all, and the mean round at most twice what the settings let it take, however quick rounds are; and the
-// node is in the rounds again soon after it is back.
+// TestOneAwayOfFour: with one node of four away the median round takes at most three times the
+// round with all, and the mean round at most twice what the settings let it take, however quick
+// rounds are; and the node is in the rounds again soon after it is back.
 func TestOneAwayOfFour(t *testing.T) {
 	const away, rounds = 3, 60
 	n := start(t, testnet.Manifest{Validators: 4})

@@ -46,8 +46,8 @@ var syncCells = []cell{
 	{name: "state-sync-villain", env: []string{"SPDL_SNAPSHOT_INTERVAL=20"}, do: func(c *chaos) { synced(c, c.offerNothing) }},
 }
 
-// offerNothing lets three peers offer ever new snapshots that they do not have to a new node, of heights
-// that the chain has, and say that the chain is longer than it is.
+// offerNothing lets three peers offer ever new snapshots that they do not have to a new node, of
+// heights that the chain has, and say that the chain is longer than it is.
 func (c *chaos) offerNothing(to *client.Client) (end func()) {
 	c.eventually(func() bool { _, err := to.RPC().Status(context.Background()); return err == nil }, "the new node does not answer")
 	n := &net{T: c.T, Processes: c.Processes, clients: append(c.clients[:c.n:c.n], to)}
@@ -105,8 +105,8 @@ func corrupt(c *chaos, data string) {
 	}
 }
 
-// synced lets a new node join by state sync, which others may meet. It is held to the invariants with
-// all others.
+// synced lets a new node join by state sync, which others may meet. It is held to the invariants
+// with all others.
 func synced(c *chaos, met ...func(*client.Client) (end func())) {
 	c.snapshots()
 	home := filepath.Join(c.TempDir(), "new")

@@ -29,8 +29,8 @@ import (
 
 const gossipChannel = byte(0x53)
 
-// villain is a peer without a chain: CometBFT's switch with one reactor, which does harm to every node
-// that it is connected to until it is told to end.
+// villain is a peer without a chain: CometBFT's switch with one reactor, which does harm to every
+// node that it is connected to until it is told to end.
 type villain struct {
 	p2p.BaseReactor
 	harm     func(v *villain, p p2p.Peer)
@@ -276,8 +276,8 @@ func resident(pid int) (bytes int64) {
 	return pages * int64(os.Getpagesize())
 }
 
-// TestVillains: a peer of four nodes does all that a peer can do on the channels of transactions. Rounds
-// go on, with the gradients of all; no node grows or ends, and no node leaves another.
+// TestVillains: a peer of four nodes does all that a peer can do on the channels of transactions.
+// Rounds go on, with the gradients of all; no node grows or ends, and no node leaves another.
 func TestVillains(t *testing.T) {
 	const of = 5 * time.Second
 	n := start(t, testnet.Manifest{Validators: 4})

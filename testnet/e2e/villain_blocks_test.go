@@ -102,9 +102,9 @@ var blockHarms = []struct {
 	}), nil},
 }
 
-// TestBlockVillains: a peer of four nodes does all that a peer can do on the channels of blocks. Rounds
-// go on. A node that is started while peers with ever new ids say that the chain is much longer than it
-// is trains again.
+// TestBlockVillains: a peer of four nodes does all that a peer can do on the channels of blocks.
+// Rounds go on. A node that is started while peers with ever new ids say that the chain is much
+// longer than it is trains again.
 func TestBlockVillains(t *testing.T) {
 	const of = 3 * time.Second
 	n := start(t, testnet.Manifest{Validators: 4})
@@ -140,8 +140,8 @@ func TestBlockVillains(t *testing.T) {
 }
 
 // TestRelayVillains: peers of all nodes of a ring say that all are theirs, and pass on no part of a
-// block. Nodes that leave parts to them send them 200 to 300 ms later: rounds go on, at a quarter of the
-// pace at least, as no round of consensus fails.
+// block. Nodes that leave parts to them send them 200 to 300 ms later: rounds go on, at a quarter
+// of the pace at least, as no round of consensus fails.
 func TestRelayVillains(t *testing.T) {
 	const of = 8 * time.Second
 	n := start(t, testnet.Manifest{Validators: 7, Neighbours: 3})

@@ -29,8 +29,8 @@ func (n slow) Query(ctx context.Context, path string, answer any) error {
 	return n.fake.Query(ctx, path, answer)
 }
 
-// TestFewModelsAtOnce: a client gets so many models at once and no more, whatever the rate allows: each may
-// take a hundred megabytes until it is read.
+// TestFewModelsAtOnce: a client gets so many models at once and no more, whatever the rate allows:
+// each may take a hundred megabytes until it is read.
 func TestFewModelsAtOnce(t *testing.T) {
 	f := newFake(6, "x")
 	n := slow{f, make(chan struct{}, 100), make(chan struct{})}
@@ -52,8 +52,8 @@ func TestFewModelsAtOnce(t *testing.T) {
 	require.Equal(t, http.StatusOK, get(s, "/v1/models/0/1").Code)
 }
 
-// TestSearchAsksLittle: a search for a hash asks the node a few things, however many rounds the history has
-// and however few records the cache holds.
+// TestSearchAsksLittle: a search for a hash asks the node a few things, however many rounds the
+// history has and however few records the cache holds.
 func TestSearchAsksLittle(t *testing.T) {
 	f := newFake(100, "x")
 	s := over(t, f, Options{})
