@@ -44,10 +44,7 @@ func (m *Model) ClippedSum(dst, params []float64, x []float32, labels []uint8, c
 	for i, label := range labels {
 		m.add(&stats, m.row(x, i), label, clip)
 		if (i+1)%flushRows == 0 || i+1 == len(labels) {
-			for j, v := range m.sum {
-				dst[j] += float64(v)
-			}
-			clear(m.sum)
+			m.flush(dst)
 		}
 	}
 	if n := float64(len(labels) - stats.NonFinite); n > 0 {
@@ -63,10 +60,7 @@ func (m *Model) add(stats *Stats, x []float32, label uint8, clip float64) {
 	loss := residual(m.logits, label)
 	square := squareNorm(m.logits) * m.output.squareNorm(fed)
 	if m.spec.Hidden > 0 {
-		m.output.backward(m.delta, m.params, m.logits)
-		for j, a := range m.activation {
-			m.delta[j] *= 1 - a*a // tanh' = 1 - tanh²
-		}
+		m.backward()
 		square += squareNorm(m.delta) * m.hidden.squareNorm(x)
 	}
 	norm := math.Sqrt(square)
@@ -83,10 +77,56 @@ func (m *Model) add(stats *Stats, x []float32, label uint8, clip float64) {
 		scale(m.logits, factor)
 		scale(m.delta, factor)
 	}
+	m.accumulate(fed, x)
+}
+
+// backward sets the hidden layer's deltas from the output deltas, which m.logits holds.
+func (m *Model) backward() {
+	m.output.backward(m.delta, m.params, m.logits)
+	for j, a := range m.activation {
+		m.delta[j] *= 1 - a*a // tanh' = 1 - tanh²
+	}
+}
+
+// accumulate adds the gradient of one example, whose deltas are set.
+func (m *Model) accumulate(fed, x []float32) {
 	m.output.accumulate(m.sum, m.logits, fed)
 	if m.spec.Hidden > 0 {
 		m.hidden.accumulate(m.sum, m.delta, x)
 	}
+}
+
+// Gradient sets dst to the sum over examples of the gradient, at params, of a function of an
+// example's logits and label. Deltas turns the logits into the function's derivatives. Nothing is
+// clipped. It panics as ClippedSum does.
+func (m *Model) Gradient(dst, params []float64, x []float32, labels []uint8, deltas func(logits []float32, label uint8)) {
+	if len(dst) != m.Dim() {
+		panic(fmt.Sprintf("model: destination of %d, want %d", len(dst), m.Dim()))
+	}
+	m.load(params, x, labels)
+	clear(dst)
+	clear(m.sum)
+	for i, label := range labels {
+		if i%flushRows == 0 {
+			m.flush(dst)
+		}
+		row := m.row(x, i)
+		fed := m.forward(row)
+		deltas(m.logits, label)
+		if m.spec.Hidden > 0 {
+			m.backward()
+		}
+		m.accumulate(fed, row)
+	}
+	m.flush(dst)
+}
+
+// flush adds the accumulated gradients to dst.
+func (m *Model) flush(dst []float64) {
+	for j, v := range m.sum {
+		dst[j] += float64(v)
+	}
+	clear(m.sum)
 }
 
 func scale(v []float32, factor float64) {

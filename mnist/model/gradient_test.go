@@ -3,6 +3,7 @@ package model_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -174,5 +175,39 @@ func TestShapePanics(t *testing.T) {
 		"model: label 0 is 10, want below 2": func() { m.Evaluate(params, x, []uint8{10, 1}) },
 	} {
 		assert.PanicsWithValue(t, want, call)
+	}
+}
+
+// TestGradient: with the deltas of the cross-entropy it is the sum without clipping, bit for bit,
+// over more rows than are added up in float32; with those of one logit it is that logit's slope.
+func TestGradient(t *testing.T) {
+	for _, spec := range specs {
+		m, err := model.New(spec)
+		require.NoError(t, err)
+		params := uniform(m.Dim(), 1, 3)
+		x, labels := batch(spec, 600, 4)
+		want, got := make([]float64, m.Dim()), uniform(m.Dim(), 100, 5)
+		m.ClippedSum(want, params, x, labels, 0)
+		m.Gradient(got, params, x, labels, func(logits []float32, label uint8) {
+			var total float64
+			top := slices.Max(logits)
+			for c, v := range logits {
+				e := math.Exp(float64(v) - float64(top))
+				logits[c] = float32(e)
+				total += e
+			}
+			for c, v := range logits {
+				logits[c] = float32(float64(v) / total)
+			}
+			logits[label]--
+		})
+		require.Equal(t, want, got)
+		m.Gradient(got, params, x[:spec.Inputs], labels[:1], func(logits []float32, _ uint8) {
+			clear(logits)
+			logits[1] = 1
+		})
+		if !spec.NoBias {
+			require.Equal(t, 1.0, got[m.Dim()-spec.Classes+1], "the bias of class 1")
+		}
 	}
 }

@@ -29,7 +29,7 @@ func view(n, f, d int, seed uint64) attack.View {
 		gradients.Grid{Width: gradients.Int8, Step: 1}.Quantize(v, x)
 		return v
 	}
-	v := attack.View{N: n, F: f, Grid: gradients.Grid{Width: gradients.Int8, Step: 0.01}, Rule: "krum", Withstands: f, Rand: rand.New(rand.NewPCG(seed, 2))}
+	v := attack.View{N: n, F: f, Grid: gradients.Grid{Width: gradients.Int8, Step: 0.01}, Rule: "krum", Input: rules.Input{N: n, F: f}, Rand: rand.New(rand.NewPCG(seed, 2))}
 	for range n - f {
 		v.Honest = append(v.Honest, draw())
 	}
@@ -38,6 +38,13 @@ func view(n, f, d int, seed uint64) attack.View {
 			own = append(own, draw())
 		}
 		return own
+	}
+	v.Slope = func(attack.Goal) []float64 { // at a right angle to the honest slope
+		u := make([]float64, d)
+		for j := range u {
+			u[j] = float64(1 - 2*(j%2))
+		}
+		return u
 	}
 	return v
 }
@@ -145,7 +152,7 @@ func TestOptimised(t *testing.T) {
 // than them, not than the longest alone.
 func TestOptimisedAgainstTheChain(t *testing.T) {
 	v := view(20, 1, 200, 9)
-	v.Rule, v.Withstands = "cge", 6
+	v.Rule, v.Input.F = "cge", 6
 	rule, err := rules.Lookup("cge")
 	require.NoError(t, err)
 	out, err := rule.Aggregate(rules.Input{N: 20, F: 6, Vectors: append(craft(t, "optimised-ipm", v), v.Honest...)})

@@ -72,26 +72,32 @@ func (a optimised) Craft(v View) []gradients.Vector {
 // damage returns the squared distance, in squared grid steps, from the rule's output
 // to the honest mean, 0 where the rule has none.
 func (v View) damage(crafted []gradients.Vector, mean []float64) float64 {
-	var included []gradients.Vector
-	for _, c := range crafted {
-		if v.Admits.Holds(c) {
-			included = append(included, c)
-		}
-	}
-	rule, err := rules.Lookup(v.Rule)
-	if err != nil {
-		return 0
-	}
-	out, err := rule.Aggregate(rules.Input{
-		N: v.N, F: v.Withstands, Vectors: append(included, v.Honest...), Unsquared: v.Unsquared, Floor: v.Floor, Seed: v.Seed,
-	})
-	if err != nil {
+	delta, ok := v.aggregate(crafted)
+	if !ok {
 		return 0
 	}
 	var sum float64
 	for j, m := range mean {
-		d := float64(out.Delta.Num[j])/float64(out.Delta.Den) - m
+		d := float64(delta.Num[j])/float64(delta.Den) - m
 		sum += d * d
 	}
 	return sum
+}
+
+// aggregate returns what the chain's rule makes of the crafted vectors that are admitted and the
+// honest ones.
+func (v View) aggregate(crafted []gradients.Vector) (delta gradients.Fraction, ok bool) {
+	rule, err := rules.Lookup(v.Rule)
+	if err != nil {
+		return delta, false
+	}
+	in := v.Input
+	for _, c := range crafted {
+		if c.Len() > 0 && v.Admits.Holds(c) {
+			in.Vectors = append(in.Vectors, c)
+		}
+	}
+	in.Vectors = append(in.Vectors, v.Honest...)
+	out, err := rule.Aggregate(in)
+	return out.Delta, err == nil
 }

@@ -8,7 +8,7 @@ import (
 
 // crafts lists the attacks on gradients. A new one is added here and nowhere
 // else; its aware variant follows.
-var crafts = []Attack{
+var crafts = slices.Concat([]Attack{
 	constant{},
 	saturation{},
 	gaussian{},
@@ -30,7 +30,7 @@ var crafts = []Attack{
 	lazy{},
 	labelFlip{},
 	equivocation{},
-}
+}, hiddens())
 
 // awarePrefix names the variant of an attack that stays within the norms that
 // the chain admits.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/krum/rules"
 )
 
 // Attack makes what F colluding Byzantine participants send in place of their
@@ -36,13 +37,13 @@ type View struct {
 	// It trains when it is called first, so that attacks that need none cost none.
 	Own  func() []gradients.Vector
 	Grid gradients.Grid
-	// Rule names the chain's rule, with its variant, its distance floor, its round's public seed
-	// and the f that it withstands, which need not be the number of attackers.
-	Rule       string
-	Withstands int
-	Unsquared  bool
-	Floor      int64
-	Seed       []byte
+	// Slope returns the noise-free gradient of a goal at the public model, on the attackers' own
+	// rows, in no unit that matters.
+	Slope func(Goal) []float64
+	// Rule names the chain's rule. Input is all that it will be given but the vectors; its F need
+	// not be the number of attackers.
+	Rule  string
+	Input rules.Input
 	// Admits holds the squared norms that the chain admits, in squared grid steps; the zero Range
 	// admits all.
 	Admits Range
@@ -52,7 +53,10 @@ type View struct {
 }
 
 // Memory is what attacks remember. The first round begins with its zero value.
-type Memory struct{ mimicry mimicry }
+type Memory struct {
+	mimicry mimicry
+	honest  []gradients.Vector // of the round before
+}
 
 // Range is a closed interval.
 type Range struct{ Least, Greatest int64 }

@@ -3,11 +3,13 @@ package train
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/inputs"
 	"github.com/spdl/spdl/privacy"
@@ -62,6 +64,7 @@ type Participants struct {
 	vectors  []gradients.Vector // of the round
 	before   []gradients.Vector // of the round before it
 	memory   attack.Memory
+	rows     *rows   // of the attackers
 	loss     float64 // of the honest batches, in nats
 	theorem2 sums    // over the rounds
 }
@@ -86,6 +89,7 @@ func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.rows = &rows{spec: spec, train: train, whole: whole, own: slices.Concat(parts[:spec.Byzantine]...)}
 	for i, part := range parts {
 		x, labels := whole.Batch(nil, nil, enough(part, spec.Params.Privacy))
 		data := mnist.Features{X: x, Labels: labels, Inputs: whole.Inputs}
@@ -168,7 +172,8 @@ func (p *Participants) answer(o Open) {
 	var own []gradients.Vector
 	view := attack.View{
 		N: p.spec.Nodes, F: p.spec.Byzantine, Round: o.Round, Honest: p.vectors[p.spec.Byzantine:], Grid: p.spec.Params.Grid.Lattice(),
-		Rule: p.spec.Params.Rule.Name, Withstands: int(p.spec.Params.Rule.Byzantine), Unsquared: p.spec.Params.Rule.Unsquared, Seed: o.Seed, Rand: p.random, Memory: &p.memory,
+		Rule: p.spec.Params.Rule.Name, Input: p.input(o), Rand: p.random, Memory: &p.memory,
+		Slope: func(g attack.Goal) []float64 { return p.rows.slope(g, o.Model) },
 		Own: func() []gradients.Vector {
 			for i := 0; len(own) < p.spec.Byzantine; i++ {
 				v, _ := p.workers[i].Step(o.Model)
@@ -177,8 +182,16 @@ func (p *Participants) answer(o Open) {
 			return own
 		},
 	}
-	view.Admits, view.Floor = attack.Admission(p.spec.Params, o.Round)
+	view.Admits, _ = attack.Admission(p.spec.Params, o.Round)
 	copy(p.vectors, p.attack.Craft(view))
+}
+
+// input returns what the rule is given in the open round, but for the vectors.
+func (p *Participants) input(o Open) rules.Input {
+	rule := p.spec.Params.Rule
+	in := rules.Input{N: p.spec.Nodes, F: int(rule.Byzantine), Unsquared: rule.Unsquared, Seed: o.Seed}
+	_, in.Floor = attack.Admission(p.spec.Params, o.Round)
+	return in
 }
 
 // Regrid sets the grid step that follows from the noise, after a change of it.

@@ -5,7 +5,6 @@ import (
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/testnet/attack"
 )
 
 // ShadowColumns name what a training with a shadow measures of a round's gradients:
@@ -71,15 +70,12 @@ func (p *Participants) output(o Open) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := rules.Input{
-		N: p.spec.Nodes, F: int(p.spec.Params.Rule.Byzantine), Unsquared: p.spec.Params.Rule.Unsquared, Seed: o.Seed,
-	}
+	in := p.input(o)
 	for _, v := range p.vectors {
 		if v.Len() > 0 {
 			in.Vectors = append(in.Vectors, v)
 		}
 	}
-	_, in.Floor = attack.Admission(p.spec.Params, o.Round)
 	out, err := rule.Aggregate(in)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package train_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -34,7 +35,7 @@ func TestShadowMovesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, plain.Model, shadowed.Model)
 	for i, row := range shadowed.Rows {
-		require.Equal(t, plain.Rows[i], row[:len(train.Columns)])
+		require.Equal(t, fmt.Sprint(plain.Rows[i]), fmt.Sprint(row[:len(train.Columns)]), "as text, for NaN")
 		require.Len(t, row, len(s.Columns()))
 	}
 }

@@ -21,10 +21,12 @@ import (
 // the round, the smallest reputation of the honest and the largest of the
 // attackers as shares of one; since the row before, how many gradients of
 // attackers the rule selected and how many gradients the chain refused. NaN
-// stands where there is none. The last three are for Theorem 2; see sums.
+// stands where there is none. After the last round alone, backdoor is the share of the test images of
+// other classes that the trigger makes one of its class, and worst_class the greatest error of a
+// class. The last three are for Theorem 2; see sums.
 var Columns = []string{
 	"round", "test_error", "test_loss", "batch_loss", "honest_reputation", "byzantine_reputation", "byzantine_selected", "refused",
-	"loss_sum", "steepest", "spread",
+	"backdoor", "worst_class", "loss_sum", "steepest", "spread",
 }
 
 // Columns name what the training measures.
@@ -93,7 +95,15 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 			if err != nil {
 				return Outcome{}, err
 			}
-			out.Rows = append(out.Rows, slices.Concat([]float64{float64(r), wrong, loss, participants.loss}, reputations, counts, participants.theorem2.columns(), shown))
+			damage := []float64{math.NaN(), math.NaN()}
+			if r == last {
+				if damage, err = spec.damage(data.Test, t.open().Model); err != nil {
+					return Outcome{}, err
+				}
+			}
+			out.Rows = append(out.Rows, slices.Concat(
+				[]float64{float64(r), wrong, loss, participants.loss}, reputations, counts, damage, participants.theorem2.columns(), shown,
+			))
 			counts = []float64{0, 0}
 		}
 	}

@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -187,7 +188,8 @@ func TestRunIsAFunction(t *testing.T) {
 	require.Less(t, first.Rows[2][1], first.Rows[0][1])
 	again, err := train.Run(context.Background(), s, data)
 	require.NoError(t, err)
-	require.Equal(t, first, again)
+	require.Equal(t, first.Model, again.Model)
+	require.Equal(t, fmt.Sprint(first.Rows), fmt.Sprint(again.Rows), "as text, for NaN")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err = train.Run(ctx, s, data)

@@ -1,0 +1,180 @@
+package attack
+
+import (
+	"math"
+
+	"github.com/spdl/spdl/gradients"
+)
+
+// hidden attackers push along a gradient u of a goal of theirs, on their own rows and without
+// noise, from within the noise of the honest vectors: alpha times the honest mean m, and k times u,
+// filled up to the norm that the chain asks for. A search on the chain's own rule finds the alpha
+// and k of the largest <Delta, u>.
+type hidden struct {
+	goal Goal
+	// late attackers do not see the round's honest vectors, and take those of the round before.
+	late bool
+	// noisy attackers fill up with noise of their own, so that no two of them are near. Others fill
+	// up, all alike, along the noise of the honest mean.
+	noisy bool
+}
+
+// hiddens lists the goals with their variants.
+func hiddens() []Attack {
+	var all []Attack
+	for _, g := range Goals {
+		all = append(all, hidden{goal: g}, hidden{goal: g, late: true}, hidden{goal: g, noisy: true}, hidden{g, true, true})
+	}
+	return all
+}
+
+func (a hidden) Name() string {
+	name := "hidden-" + a.goal.Name
+	if a.noisy {
+		name += "+own-noise"
+	}
+	if a.late {
+		name += "+late"
+	}
+	return name
+}
+
+func (hidden) Source() string {
+	return "ours: a noise-free push in the honest mean's noise; the line search of Shejwalkar and Houmansadr, NDSS 2021, on the goal"
+}
+
+func (a hidden) Craft(v View) []gradients.Vector {
+	if a.late && v.Memory != nil {
+		seen := v.Memory.honest
+		v.Memory.honest = v.Honest
+		if seen == nil { // nothing to hide in yet
+			return v.Own()
+		}
+		v.Honest = seen
+	}
+	u := normal(v.Slope(a.goal))
+	if dot(u, u) == 0 {
+		return v.Own()
+	}
+	d := disguise{View: v, u: u, mean: v.mean(), least: math.Sqrt(1.01 * float64(v.Admits.Least))}
+	if a.noisy {
+		d.fills = d.ownNoise()
+	} else {
+		d.fills = [][]float64{d.sharedNoise()}
+	}
+	return d.search()
+}
+
+// disguise makes the vectors of hidden attackers in a round.
+type disguise struct {
+	View
+	u, mean []float64
+	least   float64     // norm that is admitted for sure; 0 where all are
+	fills   [][]float64 // directions of length 1 at a right angle to u: one for each attacker, or one for all
+}
+
+// sharedNoise returns the direction of the honest mean without u and the honest slope: noise, as
+// far as the attackers can tell.
+func (d disguise) sharedNoise() []float64 {
+	return normal(without(without(d.mean, normal(d.Slope(Goal{Deltas: crossEntropy}))), d.u))
+}
+
+// ownNoise returns a direction for each attacker.
+func (d disguise) ownNoise() [][]float64 {
+	fills := make([][]float64, d.F)
+	for i := range fills {
+		fills[i] = normal(without(d.noise(1), d.u))
+	}
+	return fills
+}
+
+// without returns x less its part along a direction of length 1.
+func without(x, direction []float64) []float64 { return affine(x, -dot(x, direction), direction) }
+
+// craft returns the vectors of a pair, nil where the chain would refuse one.
+func (d disguise) craft(alpha, k float64) []gradients.Vector {
+	base := affine(affine(nil, alpha, d.mean), k, d.u)
+	made := make([]gradients.Vector, len(d.fills))
+	for i, fill := range d.fills {
+		x := base
+		if far := d.fill(base, fill); far > 0 {
+			x = affine(base, far, fill)
+		}
+		if made[i] = d.vector(x); !d.Admits.Holds(made[i]) {
+			return nil
+		}
+	}
+	return d.each(func(i int) gradients.Vector { return made[min(i, len(made)-1)] })
+}
+
+// noiseShare is the norm of an attacker's own noise as a share of the least that is admitted.
+const noiseShare = 0.96
+
+// fill returns how far x must go along a direction to be long enough, 0 if it is. With noise of its
+// own it goes far enough to be apart from the others.
+func (d disguise) fill(x, direction []float64) float64 {
+	var far float64
+	if len(d.fills) > 1 {
+		far = noiseShare * d.least
+	}
+	along := dot(x, direction)
+	if lacks := d.least*d.least - dot(x, x); lacks > 0 {
+		far = max(far, math.Sqrt(along*along+lacks)-along)
+	}
+	return far
+}
+
+// The first grid of the search: alpha, and k as a share of the norm of an honest vector. It is then
+// refined around the best pair.
+var (
+	alphas = []float64{0, 0.5, 1, 1.5, 2, 3}
+	shares = []float64{0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3}
+)
+
+// search returns the vectors of the best pair that it finds. The gain is no smooth function of the
+// pair: it drops where the rule begins to detect the attack.
+func (d disguise) search() []gradients.Vector {
+	scale := math.Sqrt(float64(d.Honest[0].SquaredNorm()))
+	var best []gradients.Vector
+	most, at := math.Inf(-1), [2]float64{}
+	try := func(alpha, k float64) {
+		if alpha < 0 || k <= 0 {
+			return
+		}
+		crafted := d.craft(alpha, k)
+		if crafted == nil {
+			return
+		}
+		if g := d.gain(crafted); g > most {
+			most, best, at = g, crafted, [2]float64{alpha, k}
+		}
+	}
+	for _, alpha := range alphas {
+		for _, share := range shares {
+			try(alpha, share*scale)
+		}
+	}
+	for i, da, dk := 0, 0.25, scale/16; i < refinements; i, da, dk = i+1, da/2, dk/2 {
+		alpha, k := at[0], at[1]
+		for _, step := range [][2]float64{{-da, 0}, {da, 0}, {0, -dk}, {0, dk}} {
+			try(alpha+step[0], k+step[1])
+		}
+	}
+	if best == nil { // the chain refuses them all
+		return d.Own()
+	}
+	return best
+}
+
+// gain returns <Delta, u>, minus infinity where the rule has no Delta.
+func (d disguise) gain(crafted []gradients.Vector) float64 {
+	delta, ok := d.aggregate(crafted)
+	if !ok {
+		return math.Inf(-1)
+	}
+	var sum float64
+	for j, num := range delta.Num {
+		sum += float64(num) * d.u[j]
+	}
+	return sum / float64(delta.Den)
+}

@@ -1,0 +1,133 @@
+package attack_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/krum/rules"
+	"github.com/spdl/spdl/testnet/attack"
+)
+
+// noisy is a view as a private chain's: noise of ten times the slope, and a floor of 0.865 of its
+// squared norm, as the chain asks for.
+func noisy(rule string, seed uint64) attack.View {
+	const d = 1600
+	v := view(20, 6, d, seed)
+	for _, h := range v.Honest {
+		for j := range d {
+			h.Set(j, h.At(j)-18)
+		}
+	}
+	v.Rule, v.Input.Floor = rule, 2*80*d
+	v.Admits = attack.Range{Least: 86 * d, Greatest: 140 * d}
+	return v
+}
+
+// push returns how far the rule's output goes along the slope of the goals.
+func push(t *testing.T, v attack.View, crafted []gradients.Vector) float64 {
+	t.Helper()
+	rule, err := rules.Lookup(v.Rule)
+	require.NoError(t, err)
+	in := v.Input
+	in.Vectors = slices.DeleteFunc(slices.Concat(crafted, v.Honest), func(x gradients.Vector) bool { return x.Len() == 0 })
+	out, err := rule.Aggregate(in)
+	require.NoError(t, err)
+	var sum float64
+	for j, u := range v.Slope(attack.Goals[0]) {
+		sum += u * float64(out.Delta.Num[j]) / float64(out.Delta.Den)
+	}
+	return sum / math.Sqrt(float64(len(out.Delta.Num)))
+}
+
+// TestHidden: every vector is admitted, and the rule's output goes farther along u than with any
+// attack that is not of the family; with the mean as rule, as far as the greatest norm lets it.
+func TestHidden(t *testing.T) {
+	for _, rule := range []string{"nnm+trimmed-mean", "multi-krum", "centered-clipping"} {
+		v := noisy(rule, 3)
+		most := 0.0
+		for _, name := range attack.Names() {
+			if !strings.HasPrefix(name, "hidden") {
+				most = max(most, push(t, noisy(rule, 3), craft(t, "aware+"+name, v)))
+			}
+		}
+		crafted := craft(t, "hidden-margin", v)
+		for _, x := range crafted {
+			require.True(t, v.Admits.Holds(x))
+		}
+		require.Equal(t, crafted[0], crafted[5], "all alike")
+		require.Greater(t, push(t, v, crafted), max(40, 3*most), rule)
+	}
+	v := noisy("mean", 3)
+	require.InEpsilon(t, 0.3*math.Sqrt(float64(v.Admits.Greatest)), push(t, v, craft(t, "hidden-ascent", v)), 0.05)
+}
+
+// TestHiddenAdapts: the search runs on the rule that the view names, with the view's input.
+func TestHiddenAdapts(t *testing.T) {
+	v := noisy("cge", 5) // drops the f longest
+	longest := int64(0)
+	for _, x := range craft(t, "hidden-margin", v) {
+		longest = max(longest, x.SquaredNorm())
+	}
+	v.Input.F = 0
+	freely := craft(t, "hidden-margin", v)[0].SquaredNorm()
+	require.Greater(t, freely, longest)
+}
+
+// TestHiddenVariants: own noise keeps any two attackers nearly as far apart as honest vectors are;
+// late attackers use nothing of the round's honest vectors.
+func TestHiddenVariants(t *testing.T) {
+	v := noisy("nnm+trimmed-mean", 7)
+	own := craft(t, "hidden-margin+own-noise", v)
+	for i, x := range own {
+		require.True(t, v.Admits.Holds(x))
+		for _, y := range own[:i] {
+			require.Greater(t, gradients.SquaredDistance(x, y), v.Input.Floor*9/10)
+		}
+	}
+	for _, name := range []string{"hidden-margin+late", "hidden-backdoor+own-noise+late"} {
+		var memory attack.Memory
+		sent := func(round, now uint64) []gradients.Vector {
+			first := noisy("nnm+trimmed-mean", round)
+			first.Memory = &memory
+			craft(t, name, first)
+			second := noisy("nnm+trimmed-mean", 2)
+			second.Honest, second.Memory = noisy("nnm+trimmed-mean", now).Honest, &memory
+			return craft(t, name, second)
+		}
+		require.Equal(t, sent(1, 2), sent(1, 3), name)
+		require.NotEqual(t, sent(1, 2), sent(4, 2), name)
+	}
+}
+
+// TestGoals: a step against a goal's slope, in the logits, does what the goal says.
+func TestGoals(t *testing.T) {
+	moved := func(name string, label uint8) (before, after []float32) {
+		for _, g := range attack.Goals {
+			if g.Name != name {
+				continue
+			}
+			before = []float32{1, 2.5, 2, -1}
+			after = slices.Clone(before)
+			slope := slices.Clone(before)
+			g.Deltas(slope, label)
+			for c := range after {
+				after[c] -= 0.1 * slope[c]
+			}
+		}
+		return before, after
+	}
+	before, after := moved("margin", 1)
+	require.Less(t, after[1], before[1])
+	require.Greater(t, after[2], before[2], "the strongest rival")
+	require.Equal(t, []float32{before[0], before[3]}, []float32{after[0], after[3]})
+	before, after = moved("ascent", 1)
+	require.Less(t, after[1], before[1])
+	require.Greater(t, after[0], before[0])
+	before, after = moved("backdoor", attack.Target)
+	require.Greater(t, after[0], before[0])
+}

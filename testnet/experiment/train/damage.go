@@ -1,0 +1,56 @@
+package train
+
+import (
+	"math"
+
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/mnist/evaluate"
+	"github.com/spdl/spdl/testnet/attack"
+)
+
+// damage returns what accuracy does not show of a model: the share of the test images of other
+// classes than the trigger's that become its class with the trigger on them, and the greatest error
+// of a class. NaN stands where the test set has no such image.
+func (s Spec) damage(test mnist.Set, x []float64) ([]float64, error) {
+	plain, err := s.inputs(test)
+	if err != nil {
+		return nil, err
+	}
+	triggered, err := s.inputs(trigger(test))
+	if err != nil {
+		return nil, err
+	}
+	classes := make([][]int, test.Classes())
+	var others []int
+	for i, label := range test.Labels {
+		classes[label] = append(classes[label], i)
+		if label != attack.Target {
+			others = append(others, i)
+		}
+	}
+	backdoor, err := s.accuracy(triggered, others, x)
+	worst := math.NaN()
+	for _, class := range classes {
+		if err != nil {
+			return nil, err
+		}
+		var right float64
+		right, err = s.accuracy(plain, class, x)
+		worst = fmax(worst, 1-right)
+	}
+	return []float64{backdoor, worst}, err
+}
+
+// accuracy returns the accuracy of a model on some examples, NaN on none.
+func (s Spec) accuracy(all mnist.Features, some []int, x []float64) (float64, error) {
+	if len(some) == 0 {
+		return math.NaN(), nil
+	}
+	inputs, labels := all.Batch(nil, nil, some)
+	e, err := evaluate.Of(mnist.Features{X: inputs, Labels: labels, Inputs: all.Inputs}, s.Params.Model)
+	if err != nil {
+		return 0, err
+	}
+	measured, err := e.Evaluate(x)
+	return measured.Accuracy, err
+}

@@ -1,0 +1,91 @@
+package train
+
+import (
+	"math"
+
+	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/mnist/model"
+	"github.com/spdl/spdl/testnet/attack"
+)
+
+// rows are the training examples of the attackers, of which they make noise-free gradients.
+type rows struct {
+	spec  Spec
+	train mnist.Set
+	whole mnist.Features // of all participants
+	own   []int          // examples of the attackers
+
+	model            *model.Model
+	plain, triggered *mnist.Features
+}
+
+// mostRows bounds how many rows a noise-free gradient takes, an even selection of what there is:
+// more make it dearer and hardly better.
+const mostRows = 4000
+
+// slope returns the gradient of a goal at x, the zero vector where it cannot be computed.
+func (r *rows) slope(g attack.Goal, x []float64) []float64 {
+	out := make([]float64, len(x))
+	on, err := r.of(g.Triggered)
+	if err != nil {
+		return out
+	}
+	r.model.Gradient(out, x, on.X, on.Labels, g.Deltas)
+	for _, v := range out {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return make([]float64, len(x))
+		}
+	}
+	return out
+}
+
+// of returns the rows as they are, or with the trigger on them.
+func (r *rows) of(triggered bool) (on *mnist.Features, err error) {
+	if r.model == nil {
+		if r.model, err = model.New(model.SpecOf(r.spec.Params.Model)); err != nil {
+			return nil, err
+		}
+	}
+	kept := &r.plain
+	if triggered {
+		kept = &r.triggered
+	}
+	if *kept != nil {
+		return *kept, nil
+	}
+	whole := r.whole
+	if triggered {
+		if whole, err = r.spec.inputs(trigger(r.train)); err != nil {
+			return nil, err
+		}
+	}
+	n := min(len(r.own), mostRows)
+	picked := make([]int, n)
+	for i := range picked {
+		picked[i] = r.own[i*len(r.own)/n]
+	}
+	x, labels := whole.Batch(nil, nil, picked)
+	*kept = &mnist.Features{X: x, Labels: labels, Inputs: whole.Inputs}
+	return *kept, nil
+}
+
+// The backdoor's trigger is a cross of crossSize pixels, one pixel off the upper left corner.
+const crossSize = 5
+
+// trigger returns a set with the trigger on all images, which then have the label that it means.
+// Images that are too small for it stay as they are.
+func trigger(s mnist.Set) mnist.Set {
+	out := mnist.Set{Images: append([]uint8(nil), s.Images...), Labels: make([]uint8, s.Len()), Rows: s.Rows, Cols: s.Cols}
+	if s.Rows <= crossSize || s.Cols <= crossSize {
+		return out
+	}
+	for i := range out.Labels {
+		out.Labels[i] = attack.Target
+		image := out.Image(i)
+		for k := range crossSize {
+			image[(1+k)*s.Cols+1+crossSize/2] = math.MaxUint8
+			image[(1+crossSize/2)*s.Cols+1+k] = math.MaxUint8
+		}
+	}
+	return out
+}
