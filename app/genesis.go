@@ -85,6 +85,9 @@ func (g Genesis) Validate() (warnings []string, err error) {
 		}
 	}
 	warnings, err = g.Params.Validate(len(g.Participants))
+	if len(g.Participants) > 1 && !closed(g.Participants) {
+		warnings = append(warnings, "not every participant with a validator names its node (node_ids): nodes let everybody in, and a crowd of strangers can slow them down")
+	}
 	if err == nil {
 		err = g.Params.CheckBlock(len(g.Participants))
 	}
@@ -107,7 +110,7 @@ func (g Genesis) CheckValidators(power map[string]int64) error {
 }
 
 func (p Participant) validate(i int, r params.Reputation) error {
-	who := Identity{PubKey: p.PubKey, VrfKey: p.VrfKey, ConsensusKey: p.ConsensusKey, Moniker: p.Moniker, Address: p.Address}
+	who := Identity{PubKey: p.PubKey, VrfKey: p.VrfKey, ConsensusKey: p.ConsensusKey, Moniker: p.Moniker, Address: p.Address, NodeIDs: p.NodeIds}
 	if err := who.Check(); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
@@ -14,7 +15,7 @@ type join struct{ *tx.Join }
 func (j join) sender() sender { return outsider(j.PubKey) }
 
 func (j join) identity() Identity {
-	return Identity{PubKey: j.PubKey, VrfKey: j.VrfKey, ConsensusKey: j.ConsensusKey, Moniker: j.Moniker, Address: j.Address}
+	return Identity{PubKey: j.PubKey, VrfKey: j.VrfKey, ConsensusKey: j.ConsensusKey, Moniker: j.Moniker, Address: j.Address, NodeIDs: j.NodeIds}
 }
 
 // check applies M1, M2 and M6.
@@ -35,6 +36,9 @@ func (j join) check(s *State) error {
 func (j join) possible(s *State) error {
 	if err := s.keysFree(nil, j.keys()); err != nil {
 		return err
+	}
+	if len(j.ConsensusKey) > 0 && len(j.NodeIds) == 0 && closed(s.Participants) {
+		return fmt.Errorf("%w: it names a validator and no node_ids, want at least one: all members have named theirs", ErrInfeasible)
 	}
 	return s.feasible(s.Active() + 1)
 }
@@ -66,6 +70,6 @@ func (j join) describe() Description {
 	return Description{
 		Summary:    "join of " + j.Moniker,
 		Attributes: []Attribute{{"id", hex.EncodeToString(id[:])}, {"moniker", j.Moniker}},
-		Details:    []Attribute{{"address", j.Address}, {"signing key", hex.EncodeToString(j.PubKey)}, {"consensus key", consensus}},
+		Details:    []Attribute{{"address", j.Address}, {"signing key", hex.EncodeToString(j.PubKey)}, {"consensus key", consensus}, {"nodes", strings.Join(j.NodeIds, " ")}},
 	}
 }

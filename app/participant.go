@@ -3,8 +3,10 @@ package app
 import (
 	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/params"
@@ -16,6 +18,12 @@ const (
 	maxAddress = 256
 )
 
+// MaxNodeIDs bounds the hosts of one participant that others let in.
+const MaxNodeIDs = 8
+
+// nodeIDBytes is the size of CometBFT's node id.
+const nodeIDBytes = 20
+
 // Power is the voting power of a participant's validator.
 const Power = 10
 
@@ -26,6 +34,7 @@ type Identity struct {
 	ConsensusKey []byte // ed25519 of its validator; nil for a worker alone
 	Moniker      string
 	Address      string
+	NodeIDs      []string // of its hosts, in increasing order; none on a chain that lets everybody in
 }
 
 // ParticipantID returns the 256-bit id of the paper, SHA-256 of the public key. It
@@ -37,7 +46,7 @@ func NewParticipant(index uint32, who Identity, r params.Reputation) Participant
 	id := ParticipantID(who.PubKey)
 	return Participant{
 		Index: index, Id: id[:], Moniker: who.Moniker, Address: who.Address, PubKey: who.PubKey, VrfKey: who.VrfKey,
-		ConsensusKey: who.ConsensusKey, Reputation: r.Initial, Active: true,
+		ConsensusKey: who.ConsensusKey, NodeIds: who.NodeIDs, Reputation: r.Initial, Active: true,
 	}
 }
 
@@ -59,7 +68,53 @@ func (who Identity) Check() error {
 	if err := params.CheckText("moniker", who.Moniker, MaxMoniker); err != nil {
 		return err
 	}
-	return params.CheckText("address", who.Address, maxAddress)
+	if err := params.CheckText("address", who.Address, maxAddress); err != nil {
+		return err
+	}
+	return checkNodeIDs(who.NodeIDs)
+}
+
+// checkNodeIDs refuses ids that CometBFT does not write so, and a list that could be written in
+// another way.
+func checkNodeIDs(ids []string) error {
+	if len(ids) > MaxNodeIDs {
+		return fmt.Errorf("%d node_ids, at most %d", len(ids), MaxNodeIDs)
+	}
+	for i, id := range ids {
+		if raw, err := hex.DecodeString(id); err != nil || len(raw) != nodeIDBytes || strings.ToLower(id) != id {
+			return fmt.Errorf("node_ids: %q, want %d lower-case hex digits", id, 2*nodeIDBytes)
+		}
+		if i > 0 && id <= ids[i-1] {
+			return fmt.Errorf("node_ids: %s is not above %s before it", id, ids[i-1])
+		}
+	}
+	return nil
+}
+
+// closed reports whether a chain's members have named the nodes that belong to them, so that a node
+// of anybody else can be kept out: each active participant with a validator has named one.
+func closed(all []Participant) bool {
+	validators := 0
+	for i := range all {
+		if p := &all[i]; p.Active && len(p.ConsensusKey) > 0 {
+			if len(p.NodeIds) == 0 {
+				return false
+			}
+			validators++
+		}
+	}
+	return validators > 0
+}
+
+// Nodes returns the ids of the active members' nodes, and whether they are all that a node is to
+// let in. The list is in no order.
+func Nodes(all []Participant) (ids []string, only bool) {
+	for i := range all {
+		if all[i].Active {
+			ids = append(ids, all[i].NodeIds...)
+		}
+	}
+	return ids, closed(all)
 }
 
 // signingKeys returns the keys whose signatures bind a participant in a place: the one in force,

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
@@ -15,7 +16,7 @@ import (
 // consensus key, because evidence is judged by all of them.
 const maxFormerKeys = 64
 
-// rotate replaces keys of its sender, which needs no approval.
+// rotate replaces keys and node ids of its sender, which needs no approval.
 type rotate struct{ *tx.Rotate }
 
 func (r rotate) sender() sender { return member(r.Participant, r.Nonce) }
@@ -52,12 +53,12 @@ func (r rotate) check(s *State) (err error) {
 // ones.
 func (r rotate) checkKeys(s *State, p *Participant) error {
 	next := r.rotated(p, s)
-	who := Identity{PubKey: next.PubKey, VrfKey: next.VrfKey, ConsensusKey: next.ConsensusKey}
+	who := Identity{PubKey: next.PubKey, VrfKey: next.VrfKey, ConsensusKey: next.ConsensusKey, NodeIDs: next.NodeIds}
 	switch err := who.Check(); {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrIdentity, err)
-	case len(r.PubKey)+len(r.VrfKey)+len(r.ConsensusKey) == 0:
-		return fmt.Errorf("%w: no key is replaced", ErrIdentity)
+	case len(r.PubKey)+len(r.VrfKey)+len(r.ConsensusKey)+len(r.NodeIds) == 0:
+		return fmt.Errorf("%w: nothing is replaced", ErrIdentity)
 	case len(r.PubKey) > 0 && !ed25519.Verify(r.PubKey, rotationInput(s.ChainID, r.Participant), r.PubKeyProof):
 		return fmt.Errorf("%w: pub_key_proof is not a signature with the new pub_key", ErrIdentity)
 	case len(r.PubKey) == 0 && len(r.PubKeyProof) > 0 || len(r.VrfKey) == 0 && len(r.VrfProof) > 0:
@@ -95,6 +96,9 @@ func (r rotate) rotated(p *Participant, s *State) Participant {
 	if len(r.ConsensusKey) > 0 {
 		next = next.unseated(s.Height)
 		next.ConsensusKey = r.ConsensusKey
+	}
+	if len(r.NodeIds) > 0 {
+		next.NodeIds = r.NodeIds
 	}
 	return next
 }
@@ -136,6 +140,9 @@ func (r rotate) describe() Description {
 		if len(k.key) > 0 {
 			d.Details = append(d.Details, Attribute{"new " + k.name, hex.EncodeToString(k.key)})
 		}
+	}
+	if len(r.NodeIds) > 0 {
+		d.Details = append(d.Details, Attribute{"new nodes", strings.Join(r.NodeIds, " ")})
 	}
 	return d
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // stateMachine is Version in digits. The linker may set another, as in
-// -X github.com/spdl/spdl/app.stateMachine=5, for tests of upgrades alone.
-var stateMachine = "4"
+// -X github.com/spdl/spdl/app.stateMachine=6, for tests of upgrades alone.
+var stateMachine = "5"
 
 // Version is the version of the state machine that this program executes. It rises
 // with every state-breaking change.
