@@ -18,7 +18,7 @@ import (
 // its noise and its noise floor, which the attackers know, and without either.
 var attacks = Experiment{
 	Name:  "attacks",
-	Title: "Rules under attack, test error in %: N=20, f=6; epsilon 4 with the noise floor, which attackers know, and no noise",
+	Title: "Rules under attack, test error in %: N=20, f=6, at epsilon 4 with the noise floor, which attackers know, and without noise, unless flags say otherwise",
 	Reads: "each cell is the worst of the seeds, clean accuracy their mean",
 	wide:  true,
 	cells: func(o Options) ([]Cell, error) {
@@ -29,32 +29,20 @@ var attacks = Experiment{
 			}
 		}
 		for _, rule := range rulesFor(o) {
-			if _, err := rules.Lookup(rule); err != nil {
-				return nil, err
-			}
-			private, err := o.private(rule, gridNodes, 4)
+			some, err := o.gridRows(rule)
 			if err != nil {
 				return nil, err
 			}
-			private.Every = 0
-			if _, err := private.Params.Validate(gridNodes); err != nil {
-				if slices.Equal(o.Rules, everything) {
-					continue // it cannot aggregate N-f of so few
-				}
-				return nil, err
-			}
-			exact, err := train.Noiseless(private)
-			if err != nil {
-				return nil, err
-			}
-			cells = append(cells, gridRow("epsilon 4", private, attacksFor(o))...)
-			cells = append(cells, gridRow("no noise", exact, attacksFor(o))...)
+			cells = append(cells, some...)
 		}
 		return cells, nil
 	},
 	draw: func(r Results) (figure.Figure, Table) {
 		f := figure.Figure{Title: "Attacks and rules"}
-		t := Table{Head: []string{"noise", "rule", "clean accuracy", "worst accuracy", "worst attack", "second worst", "refused", "outside its theorem"}}
+		t := Table{Head: []string{
+			"setting", "rule", "clean accuracy", "worst accuracy", "worst attack", "second worst", "worst class", "backdoor",
+			"reputation of attackers", "of the honest", "refused", "outside its theorem",
+		}}
 		for _, panel := range r.panels() {
 			m, lines := r.grid(panel)
 			f.Panels = append(f.Panels, figure.Panel{Title: panel + ": test error in %", Map: &m})
@@ -67,13 +55,96 @@ var attacks = Experiment{
 // clean is the grid's column without attackers.
 const clean = "none"
 
+// gridRows returns the rows of a rule, none where a rule of all rules cannot aggregate N-f.
+func (o Options) gridRows(rule string) (cells []Cell, err error) {
+	for _, n := range or(o.Nodes, gridNodes) {
+		if b := o.Byzantine; b != nil && (*b < 1 || *b >= n) {
+			return nil, fmt.Errorf("%d attackers of %d, want at least 1 and one honest participant", *b, n)
+		}
+		for _, epsilon := range or(o.Epsilons, 4, 0) {
+			s, err := o.gridSpec(rule, n, epsilon)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := s.Params.Validate(n); err != nil {
+				if slices.Equal(o.Rules, everything) {
+					return nil, nil
+				}
+				return nil, err
+			}
+			for _, alpha := range or(o.Alphas, 0) {
+				if !(alpha >= 0) {
+					return nil, fmt.Errorf("parameter of a Dirichlet partition %g, want above 0, or 0 for an even partition", alpha)
+				}
+				s.Alpha = alpha
+				cells = append(cells, o.gridRow(panelOf(o, s), s)...)
+			}
+		}
+	}
+	return cells, nil
+}
+
+// or returns what is given, or else the values.
+func or[T any](given []T, values ...T) []T {
+	if given != nil {
+		return given
+	}
+	return values
+}
+
+// presets stands for the rule of the preset.
+const presets = "preset"
+
+// gridSpec returns the training of a rule without attackers. Epsilon 0 stands for no noise.
+func (o Options) gridSpec(rule string, n int, epsilon float64) (train.Spec, error) {
+	if rule == presets {
+		p, err := train.Preset("default", n)
+		if err != nil {
+			return p, err
+		}
+		rule = p.Params.Rule.Name
+	}
+	if _, err := rules.Lookup(rule); err != nil {
+		return train.Spec{}, err
+	}
+	s, err := o.private(rule, n, cmp.Or(epsilon, 4))
+	if err != nil {
+		return s, err
+	}
+	if s.Every = 0; o.Rounds > 0 {
+		s.Params.Training.Rounds = o.Rounds
+	}
+	if epsilon == 0 {
+		return train.Noiseless(s)
+	}
+	return s, nil
+}
+
+// panelOf names a setting by what is asked for.
+func panelOf(o Options, s train.Spec) string {
+	name := "no noise"
+	if p := s.Params.Privacy; p.NoiseFloor {
+		name = fmt.Sprintf("epsilon %g", p.Epsilon)
+	}
+	if o.Nodes != nil {
+		name = fmt.Sprintf("N=%d, %s", s.Nodes, name)
+	}
+	if s.Alpha > 0 {
+		name += fmt.Sprintf(", Dirichlet %g", s.Alpha)
+	}
+	return name
+}
+
 // gridRow returns a rule under no attack and under each.
-func gridRow(panel string, s train.Spec, names []string) []Cell {
+func (o Options) gridRow(panel string, s train.Spec) []Cell {
 	rule := s.Params.Rule.Name
 	cells := []Cell{{Panel: panel, Series: cross(rule, clean), Learn: &s}}
-	for _, name := range names {
+	for _, name := range attacksFor(o) {
 		under := s
-		under.Byzantine, under.Attack = params.MaxByzantine(gridNodes), "aware+"+name
+		under.Byzantine, under.Attack = params.MaxByzantine(s.Nodes), "aware+"+name
+		if o.Byzantine != nil {
+			under.Byzantine = *o.Byzantine
+		}
 		cells = append(cells, Cell{
 			Panel: panel, Series: cross(rule, name), Learn: &under,
 			Rerun: s.Params.Privacy.NoiseFloor && rule == "nnm+trimmed-mean" && name == "optimised-ipm",
@@ -91,8 +162,8 @@ func cut(series string) (rule, attack string) {
 }
 
 // grid returns the map of a panel, and its lines of the table. An attack's cell shows
-// the worst of its seeds; refused is how many gradients of a run the chain did not
-// admit, over all attacks.
+// the worst of its seeds; what follows the accuracies is the worst, or the sum of what the chain
+// refused, over all attacks and seeds.
 func (r Results) grid(panel string) (figure.Map, [][]string) {
 	var m figure.Map
 	here := r.inPanel(panel)
@@ -108,27 +179,33 @@ func (r Results) grid(panel string) (figure.Map, [][]string) {
 	var table [][]string
 	for _, rule := range m.Rows {
 		line := make([]float64, 0, len(m.Columns)+1)
-		var hurt []int // columns
-		var refused float64
+		var under Results // attack
+		var hurt []int    // columns
 		for i, attack := range m.Columns {
 			cell := here.of(panel, cross(rule, attack))
 			if attack == clean {
 				line = append(line, cell.final("test_error"))
 				continue
 			}
-			line, hurt = append(line, cell.worst()), append(hurt, i)
-			refused += cell.final("refused")
+			line, hurt, under = append(line, cell.worst("test_error")), append(hurt, i), append(under, cell...)
 		}
 		slices.SortStableFunc(hurt, func(a, b int) int { return cmp.Compare(line[b], line[a]) })
-		show := []string{panel, rule, number(1 - line[0]), "-", "-", "-", fmt.Sprintf("%.0f", refused), outside(rule)}
+		show := []string{panel, rule, number4(1 - line[0]), "-", "-", "-"}
 		worst := math.NaN()
 		if len(hurt) > 0 {
 			worst = line[hurt[0]]
-			show[3], show[4] = number(1-worst), m.Columns[hurt[0]]
+			show[3], show[4] = number4(1-worst), m.Columns[hurt[0]]
 		}
 		if len(hurt) > 1 {
-			show[5] = fmt.Sprintf("%s, %s", number(1-line[hurt[1]]), m.Columns[hurt[1]])
+			show[5] = fmt.Sprintf("%s, %s", number4(1-line[hurt[1]]), m.Columns[hurt[1]])
 		}
+		var refused float64
+		for _, x := range under {
+			refused += x.last("refused")
+		}
+		show = append(show, number(under.worst("worst_class")), number(under.worst("backdoor")),
+			number(under.worst("byzantine_reputation")), number(under.least("honest_reputation")),
+			fmt.Sprintf("%.0f", refused), outside(here[0].Cell.Learn.Nodes, rule))
 		m.Values, table = append(m.Values, append(line, worst)), append(table, show)
 	}
 	m.Columns = append(m.Columns, "WORST")
@@ -140,24 +217,35 @@ const gridNodes = 20
 // everything stands for all rules or all attacks.
 var everything = []string{"all"}
 
-// worst returns the largest test error of any seed after the last round.
-func (r Results) worst() float64 {
+// worst returns the largest value of a column of any result after the last round, and least the
+// smallest.
+func (r Results) worst(column string) float64 {
 	out := math.NaN()
 	for _, x := range r {
-		if e := x.last("test_error"); math.IsNaN(out) || e > out {
+		if e := x.last(column); math.IsNaN(out) || e > out {
 			out = e
 		}
 	}
 	return out
 }
 
-// outside marks a rule whose theorem does not cover the grid's N and f.
-func outside(rule string) string {
+func (r Results) least(column string) float64 {
+	out := math.NaN()
+	for _, x := range r {
+		if e := x.last(column); math.IsNaN(out) || e < out {
+			out = e
+		}
+	}
+	return out
+}
+
+// outside marks a rule whose theorem does not cover N and the f that the chain tolerates.
+func outside(n int, rule string) string {
 	found, err := rules.Lookup(rule)
 	if err != nil {
 		return ""
 	}
-	if err := found.Condition(gridNodes, params.MaxByzantine(gridNodes)); err != nil {
+	if err := found.Condition(n, params.MaxByzantine(n)); err != nil {
 		return strings.TrimPrefix(err.Error(), "rules: ")
 	}
 	return ""
@@ -191,7 +279,7 @@ func attacksFor(o Options) []string {
 	case o.Attacks != nil:
 		return o.Attacks
 	case o.Quick:
-		return []string{"sign-flip", "alie", "optimised-ipm"}
+		return []string{"sign-flip", "alie", "optimised-ipm", "hidden-margin"}
 	}
 	return attack.Names()
 }

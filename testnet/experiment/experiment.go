@@ -33,13 +33,25 @@ type Experiment struct {
 
 // Options shape a run.
 type Options struct {
-	Seeds int  // of each cell, 1 to Seeds
+	Seeds int // of each cell: First and those after it
+	First uint64
 	Quick bool // fewer rounds and cells: for CI, not for citing
 	// NoLive leaves out the repetition of trainings on real nodes.
 	NoLive bool
 	// Rules and Attacks are the axes of the grid of both, or "all" alone; nil is what
 	// the full figure shows, or in a quick run a few.
 	Rules, Attacks []string
+	// More of that grid, nil or 0 for the full figure's: numbers of participants, budgets (0 for no
+	// noise), parameters of Dirichlet partitions (0 for even ones), the number of attackers in place
+	// of all that are tolerated, and the number of rounds.
+	Nodes     []int
+	Epsilons  []float64
+	Alphas    []float64
+	Byzantine *int
+	Rounds    uint64
+	// Validation measures on a sixth of the training set, which nobody trains on, in place of the
+	// test set.
+	Validation bool
 }
 
 // Cell is one training or one net, and where it belongs in the figure.

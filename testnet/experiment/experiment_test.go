@@ -302,19 +302,65 @@ func TestReputationColours(t *testing.T) {
 }
 
 // TestGrid: a cell is the worst seed, clean accuracy the mean, and what the chain
-// refused is counted.
+// refused is counted, over the seeds.
 func TestGrid(t *testing.T) {
 	cells, err := attacks.cells(Options{Rules: []string{"krum"}, Attacks: []string{"zero", "alie"}})
 	require.NoError(t, err)
 	var results Results
 	for i, c := range cells[:3] {
 		for seed := range 2 {
-			results = append(results, Result{Cell: c, Columns: train.Columns, Rows: []row{{100, 0.1*float64(i+1) + 0.02*float64(seed), 0, 0, 1, 1, 0, float64(i)}}})
+			results = append(results, Result{Cell: c, Columns: train.Columns, Rows: []row{{100, 0.1*float64(i+1) + 0.02*float64(seed), 0, 0, 1, 1, 0, float64(i), 0.1 * float64(i), 0.5}}})
 		}
 	}
 	_, table := attacks.draw(results)
-	require.Equal(t, [][]string{{"epsilon 4", "krum", "0.890", "0.680", "alie", "0.780, zero", "3", ""}}, table.Rows)
-	require.Contains(t, outside("bucketing+krum"), "N = 20 in N' = 10 buckets")
+	require.Equal(t, [][]string{{
+		"epsilon 4", "krum", "0.8900", "0.6800", "alie", "0.7800, zero", "0.500", "0.200", "1.000", "1.000", "6", "",
+	}}, table.Rows)
+	require.Contains(t, outside(20, "bucketing+krum"), "N = 20 in N' = 10 buckets")
+}
+
+// TestGridOfSettings: each setting is a panel, with the attackers and rounds that are asked for and
+// the noise of its budget.
+func TestGridOfSettings(t *testing.T) {
+	two := 2
+	o := Options{
+		Rules: []string{"preset"}, Attacks: []string{"hidden-margin"}, Nodes: []int{4, 10}, Epsilons: []float64{1, 2},
+		Alphas: []float64{0, 0.5}, Byzantine: &two, Rounds: 7,
+	}
+	cells, err := attacks.cells(o)
+	require.NoError(t, err)
+	require.Len(t, cells, 2*2*2*2)
+	last := cells[15]
+	require.Equal(t, "N=10, epsilon 2, Dirichlet 0.5", last.Panel)
+	require.Equal(t, 0.5, last.Learn.Alpha)
+	require.Equal(t, 2, last.Learn.Byzantine)
+	require.Equal(t, "aware+hidden-margin", last.Learn.Attack)
+	require.Equal(t, uint64(7), last.Learn.Params.Training.Rounds)
+	require.Equal(t, 2.0, last.Learn.Params.Privacy.Epsilon)
+	require.NotEqual(t, cells[0].Learn.Params.Privacy.NoiseMultiplier, last.Learn.Params.Privacy.NoiseMultiplier)
+	four := 4
+	o.Byzantine = &four
+	_, err = attacks.cells(o)
+	require.ErrorContains(t, err, "4 attackers of 4")
+}
+
+// TestValidationRun: it trains and measures on other examples than a run does, from another cell.
+func TestValidationRun(t *testing.T) {
+	dir := t.TempDir()
+	var log bytes.Buffer
+	r := runner(dir, &log)
+	require.NoError(t, r.Run(context.Background(), tiny))
+	tested, err := tiny.Summary(dir)
+	require.NoError(t, err)
+	r.Validation, r.First = true, 2
+	log.Reset()
+	require.NoError(t, r.Run(context.Background(), tiny))
+	require.Contains(t, log.String(), "6 cells, 2 of them shared", "none of the run before")
+	held, err := tiny.Summary(dir)
+	require.NoError(t, err)
+	require.NotEqual(t, tested.Table, held.Table)
+	require.Contains(t, held.Notes[4].Text, "that nobody trains on")
+	require.Contains(t, held.Notes[2].Text, "2 to 3")
 }
 
 func TestReport(t *testing.T) {

@@ -46,7 +46,7 @@ var features = Experiment{
 	},
 	draw: func(r Results) (figure.Figure, Table) {
 		f := figure.Figure{Title: "Features"}
-		t := Table{Head: []string{"setting", "preset", "epsilon", "clean", "worst", "worst attack"}}
+		t := Table{Head: []string{"setting", "preset", "epsilon", "clean", "worst", "worst attack", "worst class", "backdoor"}}
 		for _, panel := range r.panels() {
 			m, lines := r.presetGrid(panel)
 			f.Panels = append(f.Panels, figure.Panel{Title: panel + ": test error in %", Map: &m})
@@ -106,24 +106,25 @@ func (r Results) presetGrid(panel string) (figure.Map, [][]string) {
 	for _, name := range m.Rows {
 		line := make([]float64, 0, len(m.Columns))
 		worst, by := math.NaN(), "-"
+		var under Results // attack
 		for _, attack := range m.Columns {
-			e := here.of(panel, cross(name, attack)).worst()
+			cell := here.of(panel, cross(name, attack))
+			if attack != clean {
+				under = append(under, cell...)
+			}
+			e := cell.worst("test_error")
 			line = append(line, e)
 			if attack != clean && (math.IsNaN(worst) || e > worst) {
 				worst, by = e, attack
 			}
 		}
 		undisturbed := here.of(panel, cross(name, clean))
-		least := math.NaN()
-		for _, x := range undisturbed {
-			if e := x.last("test_error"); math.IsNaN(least) || e < least {
-				least = e
-			}
-		}
+		least := undisturbed.least("test_error")
 		m.Values = append(m.Values, line)
 		table = append(table, []string{
 			panel, name, number(undisturbed[0].Cell.Learn.Params.Privacy.Epsilon),
-			fmt.Sprintf("%s to %s", number(1-undisturbed.worst()), number(1-least)), number(1 - worst), by,
+			fmt.Sprintf("%s to %s", number(1-undisturbed.worst("test_error")), number(1-least)), number(1 - worst), by,
+			number(under.worst("worst_class")), number(under.worst("backdoor")),
 		})
 	}
 	return m, table

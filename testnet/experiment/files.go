@@ -32,13 +32,16 @@ func (r Runner) notes(e Experiment) []figure.Note {
 	if r.Quick {
 		kind = "QUICK RUN: fewer rounds and cells, not for citing"
 	}
-	seeds := "1"
+	seeds := fmt.Sprint(r.first())
 	if n := r.seedsOf(e); n > 1 {
 		reads := e.Reads
 		if reads == "" {
 			reads = "means, with bands from the least to the greatest"
 		}
-		seeds = fmt.Sprintf("1 to %d: %s", n, reads)
+		seeds = fmt.Sprintf("%d to %d: %s", r.first(), r.first()+n-1, reads)
+	}
+	if r.Validation {
+		kind += ", measured on a sixth of the training set that nobody trains on"
 	}
 	if r.NoLive {
 		kind += ", not repeated on real nodes"

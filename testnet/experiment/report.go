@@ -68,6 +68,25 @@ func Page(title, about string, warnings []string, sections []Section) ([]byte, e
 	return out.Bytes(), err
 }
 
+// Summary returns what the experiment's file in a folder holds.
+func (e Experiment) Summary(dir string) (s Summary, err error) {
+	path := filepath.Join(dir, e.Name+".json")
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return s, err
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
+	}
+	if err == nil && s.Name != e.Name {
+		err = fmt.Errorf("it is of the experiment %q", s.Name)
+	}
+	if err != nil {
+		return s, fmt.Errorf("%s: %w; `spdl experiment %s --out %s` makes it again", path, err, e.Name, dir)
+	}
+	return s, nil
+}
+
 // Report joins a folder's figures into one HTML page that loads nothing.
 func Report(dir string) ([]byte, error) {
 	if at, err := os.Stat(dir); err != nil {
@@ -77,20 +96,12 @@ func Report(dir string) ([]byte, error) {
 	}
 	var sections []Section
 	for _, e := range all {
-		path := filepath.Join(dir, e.Name+".json")
-		raw, err := os.ReadFile(path)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
 		var s Section
-		if err == nil {
-			err = json.Unmarshal(raw, &s.Summary)
-		}
-		if err == nil && s.Name != e.Name {
-			err = fmt.Errorf("it is of the experiment %q", s.Name)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w; `spdl experiment %s --out %s` makes it again", path, err, e.Name, dir)
+		var err error
+		if s.Summary, err = e.Summary(dir); errors.Is(err, os.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return nil, err
 		}
 		if s.SVG, err = os.ReadFile(filepath.Join(dir, e.Name+".svg")); err != nil {
 			return nil, err

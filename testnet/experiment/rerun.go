@@ -20,7 +20,7 @@ func (o Options) withReruns(cells []Cell) []Cell {
 	var out []Cell
 	for _, c := range cells {
 		out = append(out, c)
-		if c.Rerun && !o.NoLive && (!o.Quick || c.Learn.Nodes <= quickNodes) {
+		if c.Rerun && !o.NoLive && !o.Validation && (!o.Quick || c.Learn.Nodes <= quickNodes) {
 			out = append(out, Cell{Panel: c.Panel, Series: c.Series + " on real nodes", X: c.X, Real: c.Learn})
 		}
 	}

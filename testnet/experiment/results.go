@@ -168,11 +168,16 @@ func (r Results) table(corner, column string) Table {
 	return t
 }
 
-func number(x float64) string {
+func number(x float64) string { return digits(x, 3) }
+
+// number4 is for accuracies whose third digit is alike.
+func number4(x float64) string { return digits(x, 4) }
+
+func digits(x float64, n int) string {
 	if math.IsNaN(x) {
 		return "-"
 	}
-	return fmt.Sprintf("%.3f", x)
+	return fmt.Sprintf("%.*f", n, x)
 }
 
 // median returns the median of a column over all rounds of all seeds that have a number.

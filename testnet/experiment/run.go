@@ -52,6 +52,12 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 		return err
 	}
 	r.many = len(experiments) > 1
+	if given := r.Data; r.Validation {
+		r.Data = sync.OnceValues(func() (mnist.Data, error) {
+			data, err := given()
+			return train.Validation(data), err
+		})
+	}
 	todo, err := r.plan(experiments)
 	if err != nil {
 		return err
@@ -136,6 +142,9 @@ func (r Runner) seedsOf(e Experiment) uint64 {
 	return uint64(r.Seeds)
 }
 
+// first returns the first seed.
+func (o Options) first() uint64 { return max(1, o.First) }
+
 // jobsOf returns the cells of an experiment with each of their seeds.
 func (r Runner) jobsOf(e Experiment) (jobs []job, err error) {
 	cells, err := e.cells(r.Options)
@@ -148,7 +157,7 @@ func (r Runner) jobsOf(e Experiment) (jobs []job, err error) {
 			seeds = 1
 		}
 		for seed := range seeds {
-			j, err := r.job(c, seed+1)
+			j, err := r.job(c, r.first()+seed)
 			if err != nil {
 				return nil, err
 			}
@@ -184,7 +193,9 @@ func (r Runner) job(c Cell, seed uint64) (job, error) {
 		Real    *train.Spec
 		Seed    uint64
 		Version string
-	}{c.Learn, c.Latency, c.Real, seed, r.Version})
+
+		Validation bool `json:",omitempty"`
+	}{c.Learn, c.Latency, c.Real, seed, r.Version, r.Validation})
 	if err != nil {
 		return job{}, err
 	}

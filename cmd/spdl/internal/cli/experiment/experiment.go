@@ -10,9 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
-	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/testnet/attack"
 	"github.com/spdl/spdl/testnet/experiment"
 )
 
@@ -58,18 +56,21 @@ func Command() *cobra.Command {
 		for i, e := range chosen {
 			files[i] = filepath.Join(runner.Dir, e.Name+".svg")
 		}
-		return r.Show(map[string][]string{"files": files}, command.Line(strings.Join(files, "\n")))
+		if !o.Print && !runner.Validation {
+			return r.Show(map[string][]string{"files": files}, command.Line(strings.Join(files, "\n")))
+		}
+		return show(r, runner.Dir, chosen)
 	})
 	f := cmd.Flags()
-	f.Int("seeds", 1, "repetitions with seeds 1 to this; more than one gives bands (attacks beside others: seed 1 alone)")
+	f.Int("seeds", 1, "repetitions with other seeds; more than one gives bands (attacks beside others: the first seed alone)")
+	f.Uint64("first-seed", 1, "the first seed")
 	f.Bool("quick", false, "fewer rounds and cells: to see that it works, not to cite")
 	f.Bool("no-live", false, "do not repeat a training of each figure on real nodes, which comes last (latency is measured on them in any case)")
 	f.String("out", figures, "folder of the files (of a quick run: figures-quick beside it)")
-	f.StringSlice("rules", nil, "rules of the experiment attacks, or all (default: those that the full figure shows)")
-	f.StringSlice("attacks", nil, "attacks of the experiment attacks, or all (default: all, in a quick run three)")
+	gridFlags(cmd)
+	f.Bool("validation", false, "measure on a sixth of the training set that nobody trains on, not on the test set, and print the tables")
+	f.Bool("print", false, "print the tables in place of the files' names")
 	f.Int("jobs", 0, "trainings at a time (default: one a core)")
-	command.Values(cmd, "rules", append(rules.Names(), "all")...)
-	command.Values(cmd, "attacks", append(attack.Names(), "all")...)
 	return cmd
 }
 
@@ -77,26 +78,31 @@ func Command() *cobra.Command {
 var figures = filepath.Join("build", "figures")
 
 type options struct {
-	Seeds   int      `mapstructure:"seeds"`
-	Quick   bool     `mapstructure:"quick"`
-	NoLive  bool     `mapstructure:"no-live"`
-	Out     *string  `mapstructure:"out"`
-	Rules   []string `mapstructure:"rules"`
-	Attacks []string `mapstructure:"attacks"`
-	Jobs    int      `mapstructure:"jobs"`
+	Seeds      int     `mapstructure:"seeds"`
+	Quick      bool    `mapstructure:"quick"`
+	NoLive     bool    `mapstructure:"no-live"`
+	Out        *string `mapstructure:"out"`
+	Jobs       int     `mapstructure:"jobs"`
+	First      uint64  `mapstructure:"first-seed"`
+	Validation bool    `mapstructure:"validation"`
+	Print      bool    `mapstructure:"print"`
+	grid       `mapstructure:",squash"`
 }
 
 // check returns the options of the chosen experiments, which they accept.
 func (given *options) check(chosen []experiment.Experiment) (experiment.Options, error) {
-	o := experiment.Options{Seeds: given.Seeds, Quick: given.Quick, NoLive: given.NoLive, Rules: list(given.Rules), Attacks: list(given.Attacks)}
+	o := experiment.Options{Seeds: given.Seeds, First: given.First, Quick: given.Quick, NoLive: given.NoLive, Validation: given.Validation}
+	given.set(&o)
 	grid := slices.ContainsFunc(chosen, func(e experiment.Experiment) bool { return e.Name == "attacks" })
 	switch {
 	case o.Seeds < 1 || o.Seeds > 1000:
 		return o, fmt.Errorf("--seeds is %d, want 1 to 1000", o.Seeds)
 	case given.Jobs < 0:
 		return o, fmt.Errorf("--jobs is %d, want at least 1, or 0 for one a core", given.Jobs)
-	case !grid && (o.Rules != nil || o.Attacks != nil):
-		return o, fmt.Errorf("--rules and --attacks are those of the experiment attacks, which is not asked for")
+	case given.First < 1 || given.First > 1<<30:
+		return o, fmt.Errorf("--first-seed is %d, want 1 to 2^30", given.First)
+	case !grid && given.grid.line() != "":
+		return o, fmt.Errorf("%s: flags of the experiment attacks, which is not asked for", strings.TrimSpace(given.grid.line()))
 	}
 	for _, e := range chosen {
 		if err := e.Check(o); err != nil {
@@ -128,14 +134,6 @@ func experiments(names []string) (chosen []experiment.Experiment, err error) {
 	return chosen, nil
 }
 
-// list returns nil for an empty list.
-func list(given []string) []string {
-	if len(given) == 0 {
-		return nil
-	}
-	return given
-}
-
 // line returns the command that makes the same files again, in whatever folder.
 func (given *options) line(names []string) string {
 	line := "spdl experiment " + strings.Join(names, " ")
@@ -148,11 +146,11 @@ func (given *options) line(names []string) string {
 	if given.NoLive {
 		line += " --no-live"
 	}
-	if len(given.Rules) > 0 {
-		line += " --rules " + strings.Join(given.Rules, ",")
+	if given.First != 1 {
+		line += fmt.Sprintf(" --first-seed %d", given.First)
 	}
-	if len(given.Attacks) > 0 {
-		line += " --attacks " + strings.Join(given.Attacks, ",")
+	if given.Validation {
+		line += " --validation"
 	}
-	return line
+	return line + given.grid.line()
 }
