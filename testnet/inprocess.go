@@ -42,7 +42,7 @@ func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
 	var wg sync.WaitGroup
 	for i := range n.Nodes {
 		wg.Go(func() {
-			hooks := n.Manifest.hooks(i)
+			hooks := n.Manifest.Hooks(i)
 			hooks.Data = share
 			p.Nodes[i], errs[i] = node.Start(n.Nodes[i].home.Config, n.Nodes[i].app, logger.With("node", i), hooks)
 			if errs[i] != nil {

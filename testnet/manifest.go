@@ -76,8 +76,8 @@ type Manifest struct {
 	Perturb []Perturbation `mapstructure:"perturb"`
 	// Attacks are the nodes whose participants misbehave.
 	Attacks []Attack `mapstructure:"attack"`
-	// Dictated are the nodes that send other gradients than their worker's; for nets
-	// in one process.
+	// Dictated are the nodes that send other gradients than their worker's: colluders, and for
+	// nets in one process any.
 	Dictated map[int]attack.Dictation `mapstructure:"-"`
 	// Adjust changes the parameters last; for tests.
 	Adjust func(*params.Params) `mapstructure:"-"`
@@ -194,6 +194,16 @@ func (m *Manifest) checkFaults() error {
 			return err
 		}
 	}
+	if kind, n := m.Colluders(); kind != "" {
+		for i := range n {
+			if m.attack(i) != kind {
+				return fmt.Errorf("attack %q by %d nodes, want it by the first %d: colluders play one attack", kind, n, n)
+			}
+		}
+		if m.Seed == 0 || n == m.participants() || len(m.Trainer) > 0 {
+			return fmt.Errorf("attack %q, want a seed, by which colluders see the gradients of others, one honest participant, and no trainer", kind)
+		}
+	}
 	for _, x := range m.Perturb {
 		if err := x.validate(m.Validators); err != nil {
 			return err
@@ -205,12 +215,13 @@ func (m *Manifest) checkFaults() error {
 // Attack is a node whose participant misbehaves.
 type Attack struct {
 	Node int `mapstructure:"node"`
-	// Kind is one of the behaviours of package attack.
+	// Kind is one of the behaviours of package attack, or an attack on gradients, which the first
+	// nodes make together.
 	Kind string `mapstructure:"kind"`
 }
 
-// hooks returns what the manifest changes in node i.
-func (m *Manifest) hooks(i int) node.Hooks {
+// Hooks returns what the manifest changes in node i.
+func (m *Manifest) Hooks(i int) node.Hooks {
 	if v := m.Dictated[i]; v != nil {
 		return attack.Dictated(v)
 	}
@@ -225,6 +236,18 @@ func (m *Manifest) attack(i int) string {
 		}
 	}
 	return ""
+}
+
+// Colluders returns the attack on gradients that nodes make together, and their number; "" and 0
+// where there is none.
+func (m *Manifest) Colluders() (kind string, n int) {
+	for _, x := range m.Attacks {
+		if attack.Colludes(x.Kind) {
+			kind = x.Kind
+			n++
+		}
+	}
+	return kind, n
 }
 
 // maxStepDelay bounds how slow a localnet's steps are.

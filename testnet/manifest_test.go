@@ -133,6 +133,10 @@ func TestInitOfNothing(t *testing.T) {
 		"without a clip norm":          {Tolerance: 1, Preset: "paper"},
 		"training.rounds is 0":         {Adjust: func(p *params.Params) { p.Training.Rounds = 0 }},
 		`attack "nothing", want one o`: {Attacks: []Attack{{Kind: "nothing"}}},
+		"want a seed":                  {Attacks: []Attack{{Kind: "hidden-margin"}}},
+		"want it by the first 1":       {Seed: 1, Attacks: []Attack{{Node: 1, Kind: "hidden-margin"}}},
+		"want it by the first 2":       {Seed: 1, Attacks: []Attack{{Kind: "aware+ipm"}, {Node: 1, Kind: "hidden-margin"}}},
+		"one honest participant":       {Seed: 1, Validators: 1, Attacks: []Attack{{Kind: "hidden-margin"}}},
 	} {
 		m.Home = home
 		_, err := Init(m)
@@ -157,17 +161,18 @@ func TestLiteralRounds(t *testing.T) {
 	}
 }
 
-// TestMisbehaviour: a node misbehaves where the manifest beside its home says so,
+// TestMisbehaving: a node misbehaves where the manifest beside its home says so,
 // and no other home does.
-func TestMisbehaviour(t *testing.T) {
-	m := Manifest{Validators: 4, Home: t.TempDir(), Attacks: []Attack{{Node: 2, Kind: "sign-flip"}}}
-	require.NoError(t, m.complete())
-	require.NoError(t, m.save())
-	kind, err := Misbehaviour(filepath.Join(m.Home, "node2"))
+func TestMisbehaving(t *testing.T) {
+	m := Manifest{Validators: 4, Memory: true, Home: filepath.Join(t.TempDir(), "net"), Attacks: []Attack{{Node: 2, Kind: "sign-flip"}}}
+	_, err := Init(m)
 	require.NoError(t, err)
-	require.Equal(t, "sign-flip", kind)
-	_, err = Misbehaviour(filepath.Join(m.Home, "node1"))
+	n, i, err := Misbehaving(filepath.Join(m.Home, "node2"))
+	require.NoError(t, err)
+	require.Equal(t, 2, i)
+	require.Equal(t, "sign-flip", n.Manifest.Attacks[0].Kind)
+	_, _, err = Misbehaving(filepath.Join(m.Home, "node1"))
 	require.ErrorContains(t, err, "no attack")
-	_, err = Misbehaviour(filepath.Join(t.TempDir(), "alice"))
+	_, _, err = Misbehaving(filepath.Join(t.TempDir(), "alice"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/node"
-	"github.com/spdl/spdl/testnet/attack"
 )
 
 // Made reports whether a folder holds a localnet that Init made.
@@ -17,23 +16,23 @@ func Made(home string) bool {
 	return err == nil
 }
 
-// Misbehaviour returns how the node of a home misbehaves, as the manifest beside the home says.
-// Nothing else makes a node misbehave.
-func Misbehaviour(home string) (kind string, err error) {
-	home, err = filepath.Abs(home)
+// Misbehaving returns the net of the node of a home, and the node's number, where the manifest
+// beside the home says that it misbehaves. Nothing else makes a node misbehave.
+func Misbehaving(home string) (*Net, int, error) {
+	home, err := filepath.Abs(home)
 	if err != nil {
-		return "", err
+		return nil, 0, err
 	}
-	m, err := LoadManifest(filepath.Join(filepath.Dir(home), manifestFile))
+	n, err := load(filepath.Dir(home))
 	if err != nil {
-		return "", err
+		return nil, 0, err
 	}
-	for _, x := range m.Attacks {
+	for _, x := range n.Manifest.Attacks {
 		if filepath.Base(home) == nodeName(x.Node) {
-			return x.Kind, attack.Check(x.Kind)
+			return n, x.Node, nil
 		}
 	}
-	return "", fmt.Errorf("no attack of %s is by %s", filepath.Join(filepath.Dir(home), manifestFile), filepath.Base(home))
+	return nil, 0, fmt.Errorf("no attack of %s is by %s", filepath.Join(filepath.Dir(home), manifestFile), filepath.Base(home))
 }
 
 // nodeName returns node i's folder and moniker.
@@ -42,6 +41,15 @@ func nodeName(i int) string { return fmt.Sprintf("node%d", i) }
 // Open reads a localnet that Init made, with its homes as they are now, to
 // start it, or to go on where it stopped.
 func Open(home string) (*Net, error) {
+	n, err := load(home)
+	if err == nil && n.Manifest.Memory {
+		return nil, fmt.Errorf("%s is a net with its databases in memory, nothing is left of it", home)
+	}
+	return n, err
+}
+
+// load reads a localnet that may have its databases in memory.
+func load(home string) (*Net, error) {
 	m, err := LoadManifest(filepath.Join(home, manifestFile))
 	if err != nil {
 		return nil, err
@@ -49,9 +57,6 @@ func Open(home string) (*Net, error) {
 	m.Home = home
 	if err := m.complete(); err != nil {
 		return nil, err
-	}
-	if m.Memory {
-		return nil, fmt.Errorf("%s is a net with its databases in memory, nothing is left of it", home)
 	}
 	n := &Net{Manifest: m, Crowds: m.crowds(), opened: true}
 	for i := range m.Validators {

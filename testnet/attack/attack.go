@@ -50,12 +50,20 @@ func kinds() []string {
 	return slices.Sorted(maps.Keys(behaviours))
 }
 
-// Check returns an error if a name is no behaviour.
+// Check returns an error if a name is neither a behaviour nor an attack on gradients.
 func Check(kind string) error {
-	if behaviours[kind] == nil {
-		return fmt.Errorf("attack %q, want one of %s", kind, strings.Join(kinds(), ", "))
+	if behaviours[kind] == nil && !Colludes(kind) {
+		return fmt.Errorf("attack %q, want one of %s, or an attack on gradients: %s, or one of those after %q",
+			kind, strings.Join(kinds(), ", "), strings.Join(Names(), ", "), awarePrefix)
 	}
 	return nil
+}
+
+// Colludes reports whether a name is no behaviour but an attack on gradients, which nodes make
+// together and by Dictated.
+func Colludes(kind string) bool {
+	_, err := Lookup(kind)
+	return err == nil && behaviours[kind] == nil
 }
 
 // Hooks returns the hooks that let a node's participant misbehave; for "" they change nothing.
@@ -66,6 +74,9 @@ func Hooks(kind string) node.Hooks {
 	return node.Hooks{GossipRefused: true, Chain: func(c worker.Chain, keys worker.Keys) (worker.Chain, error) {
 		if err := Check(kind); err != nil {
 			return nil, err
+		}
+		if Colludes(kind) {
+			return nil, fmt.Errorf("attack %q is made together: see Dictated", kind)
 		}
 		return behaviours[kind](c, keys), nil
 	}}

@@ -26,6 +26,9 @@ func runNet(ctx context.Context, m testnet.Manifest, look func(context.Context, 
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	m.Home, m.Memory = filepath.Join(home, "net"), true
 	n, err := testnet.Init(m)
+	if err == nil {
+		err = Collude(n)
+	}
 	if err != nil {
 		return err
 	}

@@ -7,11 +7,8 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/worker"
-	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/testnet"
-	"github.com/spdl/spdl/testnet/attack"
 )
 
 // NodesColumns name what OnNodes reports of a closed round: the gradients included, and the height.
@@ -28,12 +25,8 @@ func OnNodes(ctx context.Context, spec Spec, data mnist.Data) (rows [][]float64,
 	if spec.Params.Model.Hidden != 0 {
 		return nil, nil, fmt.Errorf("re-run of a model with %d hidden units, want none: its first weights come from the genesis seed", spec.Params.Model.Hidden)
 	}
-	all, err := NewParticipants(spec, data.Train)
-	if err != nil {
-		return nil, nil, err
-	}
 	m := testnet.Manifest{
-		Validators: spec.Nodes, Seed: spec.Seed, Dictated: map[int]attack.Dictation{},
+		Validators: spec.Nodes, Seed: spec.Seed,
 		Adjust: func(p *params.Params) {
 			test := p.TestChain
 			*p = spec.Params
@@ -43,10 +36,12 @@ func OnNodes(ctx context.Context, spec Spec, data mnist.Data) (rows [][]float64,
 	if spec.Alpha > 0 {
 		m.Partition, m.Alpha = "dirichlet", spec.Alpha
 	}
-	for i := range spec.Byzantine {
-		m.Dictated[i] = func(t worker.Task) gradients.Vector {
-			return all.Vector(i, Open{Round: t.Round, Seed: t.Seed, Model: t.Model})
+	if spec.Byzantine > 0 {
+		all, err := NewParticipants(spec, data.Train)
+		if err != nil {
+			return nil, nil, err
 		}
+		m.Dictated = all.dictations()
 	}
 	for i := range m.Validators {
 		if spec.Shift {

@@ -1,12 +1,18 @@
 package train_test
 
 import (
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/cometbft/cometbft/libs/log"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
+	"github.com/spdl/spdl/testnet"
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
@@ -39,6 +45,55 @@ func TestOnNodes(t *testing.T) {
 	s.Params.Model.Hidden = 3
 	_, _, err = train.OnNodes(t.Context(), s, data)
 	require.ErrorContains(t, err, "3 hidden units")
+}
+
+// TestHiddenOnNodes: a manifest's hidden attackers, who see all honest gradients and search on the
+// rule, do on real nodes what they do in the simulation, bit for bit.
+func TestHiddenOnNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a net")
+	}
+	data, err := mnist.Embedded()
+	require.NoError(t, err)
+	s, err := train.Preset("default", 4)
+	require.NoError(t, err)
+	s.Params.Training.Rounds, s.Byzantine, s.Attack, s.Seed = 4, 1, "hidden-margin+own-noise", 5
+	model := hiddenNet(t, s)
+	out, err := train.Run(t.Context(), s, data)
+	require.NoError(t, err)
+	require.Equal(t, train.Fingerprint(out.Model), train.Fingerprint(model))
+	s.Byzantine = 0
+	honest, err := train.Run(t.Context(), s, data)
+	require.NoError(t, err)
+	require.NotEqual(t, train.Fingerprint(honest.Model), train.Fingerprint(model))
+}
+
+// hiddenNet runs the net of a manifest that names the attack of a spec.
+func hiddenNet(t *testing.T, s train.Spec) []float64 {
+	t.Helper()
+	m := testnet.Manifest{
+		Validators: s.Nodes, Seed: s.Seed, Home: filepath.Join(t.TempDir(), "net"), Memory: true,
+		Adjust: func(p *params.Params) {
+			p.Training.Rounds, p.Election.QuorumBlocks = s.Params.Training.Rounds, 1000 // waits for all
+		},
+	}
+	for i := range s.Byzantine {
+		m.Attacks = append(m.Attacks, testnet.Attack{Node: i, Kind: s.Attack})
+	}
+	n, err := testnet.Init(m)
+	require.NoError(t, err)
+	require.NoError(t, train.Collude(n))
+	nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, nodes.Stop()) }()
+	require.NoError(t, testnet.Follow(t.Context(), n, nil, func(testnet.Round) error { return nil }))
+	c, err := client.New(n.Nodes[0].RPC)
+	require.NoError(t, err)
+	state, err := c.Model(t.Context())
+	require.NoError(t, err)
+	model, err := app.DecodeParameters(state.Parameters)
+	require.NoError(t, err)
+	return model
 }
 
 // TestShiftOnNodes: leaders that use all of the tolerance do so on real nodes as in the simulation,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/testnet"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 func testnetStartCommand() *cobra.Command {
@@ -203,6 +204,9 @@ func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net)
 // launch starts the nodes and returns the function that sets off the perturbations of a round.
 func (o *startOptions) launch(n *testnet.Net) (localnet, func(context.Context, uint64), error) {
 	if o.InProcess {
+		if err := train.Collude(n); err != nil {
+			return nil, nil, err
+		}
 		nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
 		return nodes, func(context.Context, uint64) {}, err
 	}

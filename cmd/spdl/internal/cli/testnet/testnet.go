@@ -18,7 +18,7 @@ import (
 	clinode "github.com/spdl/spdl/cmd/spdl/internal/cli/node"
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/testnet"
-	"github.com/spdl/spdl/testnet/attack"
+	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
 // Commands returns the group of commands.
@@ -176,11 +176,14 @@ func testnetNodeCommand() *cobra.Command {
 		Short:  "Run the node of a home whose participant misbehaves by its localnet's manifest",
 		Hidden: true,
 	}, func(r *command.Run, o *clinode.LogLevel, _ []string) error {
-		kind, err := testnet.Misbehaviour(r.Home)
+		n, i, err := testnet.Misbehaving(r.Home)
 		if err != nil {
 			return command.Usage(err)
 		}
-		return clinode.Run(r, *o, attack.Hooks(kind))
+		if err := train.Collude(n); err != nil {
+			return err
+		}
+		return clinode.Run(r, *o, n.Manifest.Hooks(i))
 	})
 	cmd.Flags().String("log-level", "", "overrides log_level of config.toml")
 	return cmd

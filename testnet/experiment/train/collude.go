@@ -1,0 +1,44 @@
+package train
+
+import (
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/testnet"
+	"github.com/spdl/spdl/testnet/attack"
+)
+
+// dictations returns what each attacker sends, by node.
+func (p *Participants) dictations() map[int]attack.Dictation {
+	all := map[int]attack.Dictation{}
+	for i := range p.spec.Byzantine {
+		all[i] = func(t worker.Task) gradients.Vector {
+			return p.Vector(i, Open{Round: t.Round, Seed: t.Seed, Model: t.Model})
+		}
+	}
+	return all
+}
+
+// Collude lets the colluders of a net's manifest, if there are any, know all that an attack on
+// gradients needs: the seeds of the honest participants are known, and so are their gradients.
+// Each call trains all participants, round by round.
+func Collude(n *testnet.Net) error {
+	kind, byzantine := n.Manifest.Colluders()
+	if kind == "" {
+		return nil
+	}
+	m := n.Manifest
+	spec := Spec{Params: n.Genesis.Params, Nodes: m.Validators + m.Workers, Byzantine: byzantine, Attack: kind, Seed: m.Seed}
+	if m.Partition == node.PartitionDirichlet {
+		spec.Alpha = m.Alpha
+	}
+	data, err := node.LoadData(m.Data, spec.Params.Model)
+	if err != nil {
+		return err
+	}
+	all, err := NewParticipants(spec, data.Train)
+	if err == nil {
+		n.Manifest.Dictated = all.dictations()
+	}
+	return err
+}
