@@ -54,6 +54,9 @@ type Options struct {
 	// in CometBFT this node could not take the block that was decided as long as it waits, and
 	// would never catch up with a quick chain. Default never.
 	Decided func(height int64) bool
+	// Admits says why a node with an id is not let in, as CometBFT's filter of peers asks. Default
+	// everybody is.
+	Admits func(node string) error
 	// GossipRefused lets the mempool take gradients that the application refuses, so that peers are
 	// sent them: for the node of a participant that misbehaves.
 	GossipRefused bool

@@ -125,6 +125,15 @@ func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*ab
 	return answer, nil
 }
 
+// filter answers CometBFT, which asks whether to let in an address or a node. An address alone says
+// nothing of whose it is.
+func (a *Application) filter(what string) error {
+	if id, ok := strings.CutPrefix(what, "id/"); ok && a.options.Admits != nil {
+		return a.options.Admits(id)
+	}
+	return nil
+}
+
 // refusal returns the answer to a query that has none.
 func refusal(err error, answer *abcitypes.ResponseQuery) *abcitypes.ResponseQuery {
 	return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: bounded(err.Error()), Height: answer.Height}
@@ -145,6 +154,9 @@ func (a *Application) query(req *abcitypes.RequestQuery, r *abcitypes.ResponseQu
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
+	if what, ok := strings.CutPrefix(req.Path, "/p2p/filter/"); ok {
+		return a.filter(what)
+	}
 	s := a.state.Load()
 	if s == nil {
 		return errNotReady

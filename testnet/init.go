@@ -107,7 +107,7 @@ func (n *Net) add(i, rpc, p2p int) error {
 	}
 	a := node.DefaultAppConfig()
 	a.Proposal.Wait, a.Proposal.StragglerWait, c.Consensus.TimeoutPropose = waits(m.Validators, m.Workers, m.StepDelay)
-	a.P2P.Gossip = m.Gossip
+	a.P2P.Gossip, a.P2P.MembersOnly = m.Gossip, !m.Strangers
 	m.worker(&a.Worker, i)
 	home, err := node.Init(filepath.Join(m.Home, c.Moniker), c, a)
 	if err != nil {

@@ -70,6 +70,8 @@ type Manifest struct {
 	Neighbours int `mapstructure:"neighbours"`
 	// Gossip is p2p.gossip of every node's app.toml. Default: what init writes.
 	Gossip string `mapstructure:"gossip"`
+	// Strangers are let in by every node: p2p.members_only of app.toml is false.
+	Strangers bool `mapstructure:"strangers"`
 	// Memory keeps the nodes' databases in memory.
 	Memory bool `mapstructure:"memory"`
 	// Perturb are the faults of a run.

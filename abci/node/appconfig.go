@@ -59,9 +59,11 @@ type ProposalConfig struct {
 	StragglerWait time.Duration `mapstructure:"straggler_wait"`
 }
 
-// P2PConfig says how transactions spread.
+// P2PConfig says how transactions spread, and who is let in.
 type P2PConfig struct {
-	Gossip string `mapstructure:"gossip"`
+	Gossip       string `mapstructure:"gossip"`
+	MembersOnly  bool   `mapstructure:"members_only"`
+	AllowedPeers string `mapstructure:"allowed_peers"` // separated by commas
 }
 
 // The ways in which transactions spread.
@@ -118,7 +120,7 @@ func DefaultAppConfig() AppConfig {
 			Trainer: []string{}, TrainerTimeout: trainer.DefaultTimeout, TrustPeriod: 7 * 24 * time.Hour, MaxAge: time.Minute,
 		},
 		Proposal: ProposalConfig{Wait: time.Second, StragglerWait: 250 * time.Millisecond},
-		P2P:      P2PConfig{Gossip: GossipAnnounce},
+		P2P:      P2PConfig{Gossip: GossipAnnounce, MembersOnly: true},
 		Pool:     PoolConfig{MaxBytes: 256 << 20},
 		Snapshot: SnapshotConfig{Interval: 1000},
 		Explorer: ExplorerConfig{Laddr: "tcp://127.0.0.1:26680"},
@@ -129,6 +131,9 @@ func DefaultAppConfig() AppConfig {
 // Validate checks the settings.
 func (c AppConfig) Validate() error {
 	if err := c.Worker.validate(); err != nil {
+		return err
+	}
+	if err := checkPeerIDs(c.P2P.AllowedPeers); err != nil {
 		return err
 	}
 	switch {

@@ -74,6 +74,12 @@ straggler_wait = "{{ .Proposal.StragglerWait }}"
 # blocks are left to who sent them. "flood": as CometBFT does, each node sends each to all
 # peers that have not sent it first.
 gossip = {{ printf "%q" .P2P.Gossip }}
+# Let in the nodes of active members, the persistent peers of config.toml and allowed_peers
+# alone, once every member has registered its nodes. With false, everybody.
+members_only = {{ .P2P.MembersOnly }}
+# Ids of other nodes to let in, separated by commas: of newcomers, and of nodes that follow the
+# chain. A node that runs reads a changed list within seconds.
+allowed_peers = {{ printf "%q" .P2P.AllowedPeers }}
 
 [pool]
 # Most bytes of pending transactions.

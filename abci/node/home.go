@@ -71,7 +71,9 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Home{Dir: dir, NodeID: nodeKey.ID(), Public: Identity(keys, pub.Bytes(), c.Moniker), Keys: keys, Config: c}, nil
+	who := Identity(keys, pub.Bytes(), c.Moniker)
+	who.NodeIDs = []string{string(nodeKey.ID())}
+	return &Home{Dir: dir, NodeID: nodeKey.ID(), Public: who, Keys: keys, Config: c}, nil
 }
 
 // makeFolders makes a home's folders and sees that files can be written there:

@@ -67,6 +67,7 @@ type Running struct {
 
 	gossiper  *gossiper
 	relay     *relay
+	admission *admission
 	databases databases          // CometBFT's
 	db        dbm.DB             // the application's
 	cancel    context.CancelFunc // of what runs beside consensus
@@ -159,6 +160,7 @@ func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys
 		return err
 	}
 	go r.watch(ctx, consensus)
+	go r.admission.watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
 	if c.StateSync.Enable {
 		go func() {
 			if err := watchSync(ctx, r.Application, syncPatience(c.StateSync.DiscoveryTime)); err != nil {
@@ -184,9 +186,18 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	if err != nil {
 		return err
 	}
+	g, err := app.DecodeGenesis(doc.AppState)
+	if err != nil {
+		return err
+	}
+	nodeKey, err := LoadNodeKey(c.NodeKeyFile())
+	if err != nil {
+		return err
+	}
+	ad := newAdmission(c, a.P2P, g.Participants, func() *app.State { return stateOf(r.Application) })
 	options := abci.Options{
-		ChainID: doc.ChainID,
-		DB:      r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
+		ChainID: doc.ChainID, Admits: ad.admit,
+		DB: r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
 		NextTurn: nextTurn(c.Consensus), Decided: r.decided, PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: abci.Retain(a.Retain),
 		GossipRefused: h.GossipRefused,
 	}
@@ -204,15 +215,18 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
+	c = connect(c, ad, nodeKey.ID())
+	all := g.Participants
 	if s := r.Application.State(); s != nil {
-		c = fitSizes(c, s.Params, s.Active())
+		c, all = fitSizes(c, s.Params, s.Active()), s.Participants
 	}
-	x, g := newExpress(c.Mempool.MaxTxBytes), newGossiper(a.P2P.Gossip == GossipFlood, options.Metrics)
-	g.pool, r.gossiper, r.relay = r.Application, g, newRelay(g.flood, c.P2P.PrivatePeerIDs, r.Application.State)
-	r.Application.SetAdmitted(g.heard)
+	warnOpen(logger.With("module", "app"), ad, all)
+	x, gossip := newExpress(c.Mempool.MaxTxBytes), newGossiper(a.P2P.Gossip == GossipFlood, options.Metrics)
+	gossip.pool, r.gossiper, r.relay, r.admission = r.Application, gossip, newRelay(gossip.flood, c.P2P.PrivatePeerIDs, r.Application.State), ad
+	r.Application.SetAdmitted(gossip.heard)
 	r.databases.drops = a.Retain != RetainConfig{}
 	reactors := map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": newClock(options.Metrics)}
-	if r.Node, err = build(c, r.Application, heard{logger, r.hear, r.ending.stopping}, &r.databases, r.relay.proposes, cmtnode.CustomReactors(reactors), gated, served(c.P2P), g.install, r.relay.install); err != nil {
+	if r.Node, err = build(c, r.Application, heard{logger, r.hear, r.ending.stopping}, &r.databases, r.relay.proposes, cmtnode.CustomReactors(reactors), gated, served(c.P2P), gossip.install, r.relay.install); err != nil {
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in the replay of blocks
 			return versionError(s, err)
 		}

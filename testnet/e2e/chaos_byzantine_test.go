@@ -121,6 +121,7 @@ func (c *chaos) beside(home string, env ...string) (stop func()) {
 		require.NoError(c, err)
 		peers = append(peers, fmt.Sprintf("%s@%s", key.ID(), x.P2P))
 	}
+	allow(c.T, c.Net, home)
 	cmd := exec.Command(binary, "start", "--home", home)
 	cmd.Env = append(os.Environ(), "CMT_P2P_LADDR=tcp://"+loopback(c.T), "CMT_P2P_PERSISTENT_PEERS="+strings.Join(peers, ","),
 		"CMT_P2P_PEX=false", "CMT_P2P_ADDR_BOOK_STRICT=false", "CMT_P2P_ALLOW_DUPLICATE_IP=true")

@@ -11,9 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/cometbft/cometbft/p2p"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
@@ -48,6 +50,21 @@ func loopback(t *testing.T) string {
 	return ""
 }
 
+// allow lets the node of a home in at all nodes of a net, which may run.
+func allow(t *testing.T, made *testnet.Net, home string) {
+	t.Helper()
+	key, err := p2p.LoadNodeKey(filepath.Join(home, "config", "node_key.json"))
+	require.NoError(t, err)
+	for _, node := range made.Nodes {
+		file := filepath.Join(node.Home, "config", "app.toml")
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		line := regexp.MustCompile(`(?m)^allowed_peers = .*$`)
+		require.Regexp(t, line, string(text))
+		require.NoError(t, os.WriteFile(file, line.ReplaceAll(text, fmt.Appendf(nil, "allowed_peers = %q", key.ID())), 0o600))
+	}
+}
+
 // TestJoin: a fifth node joins a running net of four by `spdl init`, `tx join`
 // and three approvals. It is in the round after, its validator votes two heights
 // later, its keys are rotated while it runs, another node leaves; training never
@@ -70,6 +87,7 @@ func TestJoin(t *testing.T) {
 		spdl(t, &id, "show-node-id", "--home", node.Home)
 		peers = append(peers, id.NodeID+"@"+node.P2P)
 	}
+	allow(t, n.Net, home)
 	rpc := "tcp://" + loopback(t)
 	erin := exec.Command(binary, "start", "--home", home)
 	erin.Env = append(os.Environ(),

@@ -280,7 +280,7 @@ func resident(pid int) (bytes int64) {
 // Rounds go on, with the gradients of all; no node grows or ends, and no node leaves another.
 func TestVillains(t *testing.T) {
 	const of = 5 * time.Second
-	n := start(t, testnet.Manifest{Validators: 4})
+	n := start(t, testnet.Manifest{Validators: 4, Strangers: true})
 	n.reach(3)
 	began := time.Now()
 	calm := n.spend(of)

@@ -107,7 +107,7 @@ var blockHarms = []struct {
 // longer than it is trains again.
 func TestBlockVillains(t *testing.T) {
 	const of = 3 * time.Second
-	n := start(t, testnet.Manifest{Validators: 4})
+	n := start(t, testnet.Manifest{Validators: 4, Strangers: true})
 	n.reach(3)
 	calm := n.spend(of)
 	t.Logf("%-36s %+v", "calm", calm)
@@ -144,7 +144,7 @@ func TestBlockVillains(t *testing.T) {
 // of the pace at least, as no round of consensus fails.
 func TestRelayVillains(t *testing.T) {
 	const of = 8 * time.Second
-	n := start(t, testnet.Manifest{Validators: 7, Neighbours: 3})
+	n := start(t, testnet.Manifest{Validators: 7, Neighbours: 3, Strangers: true})
 	n.reach(3)
 	calm := n.spend(of)
 	t.Logf("%-36s %+v", "calm", calm)

@@ -19,7 +19,7 @@ var (
 	mdLink   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	cmdLine  = regexp.MustCompile(`(?:^|[\s(=&|])spdl ([^#;&|` + "`" + `)\n]*)`)
-	flagWord = regexp.MustCompile(`^--([a-z-]+)`)
+	flagWord = regexp.MustCompile(`^--([a-z0-9-]+)`)
 )
 
 // documents are the project's own texts, by their path from its root.

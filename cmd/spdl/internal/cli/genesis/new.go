@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	cmtjson "github.com/cometbft/cometbft/libs/json"
@@ -33,6 +34,7 @@ type entry struct {
 	VrfKey       []byte       `json:"vrf_key"`
 	VrfProof     []byte       `json:"vrf_proof"` // over the seed on the chain: the VRF proof for the first election
 	ConsensusKey []byte       `json:"consensus_key,omitempty"`
+	NodeIDs      []string     `json:"node_ids,omitempty"`
 }
 
 func genesisEntry() *cobra.Command {
@@ -61,6 +63,7 @@ func genesisEntry() *cobra.Command {
 		return r.Show(entry{
 			ChainID: chainID, Seed: seed, Moniker: who.Moniker, Address: who.Address, PubKey: who.PubKey, VrfKey: who.VrfKey,
 			VrfProof: app.ProveGenesis(chainID, seed, keys.VRF), ConsensusKey: who.ConsensusKey,
+			NodeIDs: who.NodeIDs,
 		}, nil)
 	})
 	keys.Flag(cmd)
@@ -160,11 +163,26 @@ func runGenesisNew(r *command.Run, o *newOptions, args []string) error {
 		File         string `json:"file"`
 		SHA256       string `json:"sha256"` // for all to compare
 		Participants int    `json:"participants"`
-	}{out, fmt.Sprintf("%x", sha256.Sum256(data)), len(entries)}
+		Peers        string `json:"persistent_peers"` // as every node has them that config.toml gives none
+	}{out, fmt.Sprintf("%x", sha256.Sum256(data)), len(entries), peersOf(r, entries)}
 	return r.Show(made, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "file          %s\nsha256        %s\nparticipants  %d\n", made.File, made.SHA256, made.Participants)
+		_, err := fmt.Fprintf(w, "file          %s\nsha256        %s\nparticipants  %d\npeers         %s\n", made.File, made.SHA256, made.Participants, made.Peers)
 		return err
 	})
+}
+
+// peersOf returns where the entries say that nodes are, and warns of each that says it nowhere.
+func peersOf(r *command.Run, entries []entry) string {
+	var peers []string
+	for _, e := range entries {
+		switch {
+		case e.Address != "":
+			peers = append(peers, e.Address)
+		case len(e.ConsensusKey) > 0:
+			r.Warn(fmt.Sprintf("the entry of %s has no address: the others need it in p2p.persistent_peers of their config.toml (spdl genesis entry --address)", e.Moniker))
+		}
+	}
+	return strings.Join(peers, ",")
 }
 
 // readEntry reads an entry that is made for the chain and the seed. Without a
@@ -195,7 +213,7 @@ func assembleGenesis(chainID string, seed []byte, p params.Params, entries []ent
 	validators := 0
 	for i, e := range entries {
 		p := app.NewParticipant(uint32(i), app.Identity{
-			PubKey: e.PubKey, VrfKey: e.VrfKey, ConsensusKey: e.ConsensusKey, Moniker: e.Moniker, Address: e.Address,
+			PubKey: e.PubKey, VrfKey: e.VrfKey, ConsensusKey: e.ConsensusKey, Moniker: e.Moniker, Address: e.Address, NodeIDs: e.NodeIDs,
 		}, p.Reputation)
 		p.VrfProof = e.VrfProof
 		if len(p.ConsensusKey) > 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/cometbft/cometbft/config"
@@ -28,6 +29,7 @@ type IdentityOptions struct {
 	Moniker    *string `mapstructure:"moniker"`
 	Address    *string `mapstructure:"address"`
 	WorkerOnly bool    `mapstructure:"worker-only"`
+	Nodes      *string `mapstructure:"nodes"`
 }
 
 // Flag adds --key.
@@ -46,7 +48,8 @@ func (o Options) File(c *config.Config, a node.AppConfig) string {
 // IdentityFlags adds the flags of IdentityOptions.
 func IdentityFlags(cmd *cobra.Command) {
 	cmd.Flags().String("moniker", "", "name that people read (default: moniker of config.toml)")
-	cmd.Flags().String("address", "", "where the node is reached, as id@host:port (default: of config.toml, unless it is the loopback's)")
+	cmd.Flags().String("address", "", "where the node is reached, as host:port or id@host:port (default: of config.toml, unless it is the loopback's)")
+	cmd.Flags().String("nodes", "", "ids of the nodes that the others are to let in, separated by commas (default: that of the home; none with --worker-only)")
 	cmd.Flags().Bool("worker-only", false, "be a participant without a validator, which trains by way of another participant's node")
 }
 
@@ -72,16 +75,45 @@ func (o IdentityOptions) Identity(r *command.Run, key Options) (app.Identity, wo
 	if m := command.Or(o.Moniker, ""); m != "" {
 		who.Moniker = m
 	}
+	if who.NodeIDs, err = o.nodes(c); err != nil {
+		return who, keys, err
+	}
 	if who.Address = command.Or(o.Address, ""); who.Address == "" {
 		if who.Address, err = address(c); err != nil {
 			return who, keys, err
 		}
+	} else if _, _, err := net.SplitHostPort(who.Address); err == nil && !strings.Contains(who.Address, "@") && len(who.NodeIDs) > 0 {
+		who.Address = who.NodeIDs[0] + "@" + who.Address
 	}
 	err = who.Check() // other nodes would refuse it
-	if err != nil && (o.Moniker != nil || o.Address != nil) {
+	if err != nil && (o.Moniker != nil || o.Address != nil || o.Nodes != nil) {
 		err = command.Usage(err)
 	}
 	return who, keys, err
+}
+
+// nodes returns the ids of --nodes, or that of the home.
+func (o IdentityOptions) nodes(c *config.Config) ([]string, error) {
+	if list := command.Or(o.Nodes, ""); list != "" {
+		return NodeIDs(list), nil
+	}
+	if o.WorkerOnly {
+		return nil, nil
+	}
+	key, err := node.LoadNodeKey(c.NodeKeyFile())
+	if err != nil {
+		return nil, err
+	}
+	return []string{string(key.ID())}, nil
+}
+
+// NodeIDs reads a list of node ids, separated by commas, in the order in which they are registered.
+func NodeIDs(list string) (ids []string) {
+	for id := range strings.SplitSeq(list, ",") {
+		ids = append(ids, strings.ToLower(strings.TrimSpace(id)))
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // ConsensusKey returns the private key of a priv_validator_key.json, which signs that its owner has

@@ -6,11 +6,13 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/node"
@@ -26,10 +28,12 @@ func Init() *cobra.Command {
 		Short: "Make a home: keys, configuration and a genesis with this node alone",
 		Long: "Make a home: keys, configuration and a genesis with this node alone.\n" +
 			"To join a consortium, replace config/genesis.json by theirs, start the node and ask with `spdl tx join`; to found one,\n" +
-			"see `spdl genesis entry`. Nothing that exists is overwritten.",
+			"see `spdl genesis entry`. The node hears its own machine alone unless --p2p-laddr names another address. Nothing that exists is overwritten.",
 		Args: cobra.MaximumNArgs(1),
 	}, runInit)
 	cmd.Flags().String("chain-id", "", "id of the chain (default: random)")
+	cmd.Flags().String("p2p-laddr", "tcp://127.0.0.1:26656", "address at which the node hears other nodes: all interfaces are tcp://0.0.0.0:26656")
+	cmd.Flags().String("external-address", "", "host:port at which the others reach the node (default: that of --p2p-laddr)")
 	cmd.Flags().String("preset", preset.Names()[0], "parameters of the genesis: "+strings.Join(preset.Names(), ", "))
 	command.Values(cmd, "preset", preset.Names()...)
 	return cmd
@@ -38,6 +42,24 @@ func Init() *cobra.Command {
 type initOptions struct {
 	ChainID string `mapstructure:"chain-id"`
 	Preset  string `mapstructure:"preset"`
+	Laddr   string `mapstructure:"p2p-laddr"`
+	At      string `mapstructure:"external-address"`
+}
+
+// listen sets where the node hears others. One that hears its own machine alone is of a net there.
+func (o *initOptions) listen(c *config.Config) error {
+	host, _, err := net.SplitHostPort(strings.TrimPrefix(o.Laddr, "tcp://"))
+	if err != nil {
+		return command.Usage(fmt.Errorf("--p2p-laddr %q, want an address as tcp://0.0.0.0:26656", o.Laddr))
+	}
+	if _, _, err := net.SplitHostPort(o.At); err != nil && o.At != "" {
+		return command.Usage(fmt.Errorf("--external-address %q, want host:port", o.At))
+	}
+	c.P2P.ListenAddress, c.P2P.ExternalAddress = o.Laddr, o.At
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		node.Loopback(c)
+	}
+	return nil
 }
 
 func runInit(r *command.Run, o *initOptions, args []string) error {
@@ -69,6 +91,9 @@ func runInit(r *command.Run, o *initOptions, args []string) error {
 	}
 	c := node.DefaultConfig()
 	c.Moniker = moniker
+	if err := o.listen(c); err != nil {
+		return err
+	}
 	home, err := node.Init(r.Home, c, node.DefaultAppConfig())
 	if err != nil {
 		return err

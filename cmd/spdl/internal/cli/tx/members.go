@@ -59,7 +59,7 @@ func txJoin() *cobra.Command {
 			}
 			return &tx.Join{
 				PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(keys.VRF, leader.PossessionInput(chainID, who.PubKey)),
-				ConsensusKey: who.ConsensusKey, ConsensusProof: proof, Moniker: who.Moniker, Address: who.Address,
+				ConsensusKey: who.ConsensusKey, ConsensusProof: proof, Moniker: who.Moniker, Address: who.Address, NodeIds: who.NodeIDs,
 			}, nil
 		})
 	cmd.Long = cmd.Short + ".\n" +

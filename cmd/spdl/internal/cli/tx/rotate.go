@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,8 +25,8 @@ import (
 func txRotate() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "rotate",
-		Short: "Replace keys of the participant at the next round boundary (default: the signing and the VRF key)",
-		Long: "Replace keys of the participant at the next round boundary (default: the signing and the VRF key).\n" +
+		Short: "Replace keys or node ids of the participant at the next round boundary (default: the signing and the VRF key)",
+		Long: "Replace keys or node ids of the participant at the next round boundary (default: the signing and the VRF key).\n" +
 			"The new keys lie in <key file>.next until the chain knows them; then they become the key file, and the keys before\n" +
 			"are kept as <key file>.<their public key>.old. A rotation that was cut off goes on when it is asked for again.\n" +
 			"A running worker takes the new keys by itself, a round later at most.\n" +
@@ -37,6 +38,7 @@ func txRotate() *cobra.Command {
 	cmd.Flags().Bool("signing", false, "replace the signing key")
 	cmd.Flags().Bool("vrf", false, "replace the VRF key")
 	cmd.Flags().Bool("consensus", false, "replace the validator's key by that of --consensus-key-file")
+	cmd.Flags().String("nodes", "", "replace the ids of the participant's nodes by these, separated by commas")
 	cmd.Flags().String("consensus-key-file", "", "priv_validator_key.json with the new consensus key, which signs that you have it")
 	return cmd
 }
@@ -47,6 +49,7 @@ type rotateOptions struct {
 	VRF              bool   `mapstructure:"vrf"`
 	Consensus        bool   `mapstructure:"consensus"`
 	ConsensusKeyFile string `mapstructure:"consensus-key-file"`
+	Nodes            string `mapstructure:"nodes"`
 }
 
 // rotation holds the keys that a participant changes.
@@ -55,6 +58,7 @@ type rotation struct {
 	signing, vrf bool
 	consensus    ed25519.PublicKey  // the new key, nil where it stays
 	validator    ed25519.PrivateKey // of it
+	nodes        []string           // the new ids, nil where they stay
 	made         bool               // the next keys were made before
 	next         worker.Keys
 }
@@ -74,7 +78,10 @@ func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
 		}
 		r.consensus = r.validator.Public().(ed25519.PublicKey)
 	}
-	if !r.signing && !r.vrf && !asked {
+	if o.Nodes != "" {
+		r.nodes = keys.NodeIDs(o.Nodes)
+	}
+	if !r.signing && !r.vrf && !asked && r.nodes == nil {
 		r.signing, r.vrf = true, true
 	}
 	if !r.signing && !r.vrf {
@@ -110,7 +117,8 @@ func (r *rotation) make() error {
 
 // done reports whether a participant has the new keys.
 func (r *rotation) done(p app.Participant) bool {
-	return bytes.Equal(p.PubKey, r.next.Public()) && bytes.Equal(p.VrfKey, r.vrfKey()) && (r.consensus == nil || bytes.Equal(p.ConsensusKey, r.consensus))
+	return bytes.Equal(p.PubKey, r.next.Public()) && bytes.Equal(p.VrfKey, r.vrfKey()) && (r.consensus == nil || bytes.Equal(p.ConsensusKey, r.consensus)) &&
+		(r.nodes == nil || slices.Equal(p.NodeIds, r.nodes))
 }
 
 func (r *rotation) vrfKey() ed25519.PublicKey { return r.next.VRF.Public().(ed25519.PublicKey) }
@@ -135,7 +143,7 @@ func (r *rotation) body(ctx context.Context, p app.Participant) (tx.Body, error)
 	if err != nil {
 		return nil, err
 	}
-	b := &tx.Rotate{Participant: p.Index, Nonce: p.Nonce + 1, ConsensusKey: r.consensus}
+	b := &tx.Rotate{Participant: p.Index, Nonce: p.Nonce + 1, ConsensusKey: r.consensus, NodeIds: r.nodes}
 	if r.signing {
 		b.PubKey, b.PubKeyProof = r.next.Public(), app.ProveRotation(chainID, p.Index, r.next.Signing)
 	}

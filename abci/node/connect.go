@@ -1,0 +1,102 @@
+package node
+
+import (
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/p2p"
+
+	"github.com/spdl/spdl/app"
+)
+
+// handshakes is how many connections may come in at once where strangers are kept out: CometBFT
+// counts those that have not said yet whose they are, for six seconds at most.
+const handshakes = 256
+
+// connect returns a configuration in which CometBFT asks the application whom to let in, and in
+// which no number of strangers takes the place of a member, a persistent or an allowed peer. Where
+// config.toml names no persistent peers, they are the members at the addresses that they registered.
+func connect(c *config.Config, ad *admission, own p2p.ID) *config.Config {
+	fitted, peers := *c, *c.P2P
+	fitted.P2P, fitted.FilterPeers = &peers, true
+	all := ad.genesis
+	if s := ad.state(); s != nil {
+		all = s.Participants
+	}
+	if strings.TrimSpace(peers.PersistentPeers) == "" {
+		peers.PersistentPeers = strings.Join(addresses(all, own), ",")
+		ad.named = persistent(&peers)
+	}
+	closed := ad.closes()
+	known := peerIDs(peers.UnconditionalPeerIDs)
+	maps.Copy(known, ad.named)
+	maps.Copy(known, ad.allowed)
+	maps.Copy(known, ad.members)
+	delete(known, own)
+	var ids []string
+	for id := range known {
+		if checkPeerIDs(string(id)) == nil { // CometBFT refuses to start with another
+			ids = append(ids, string(id))
+		}
+	}
+	slices.Sort(ids)
+	peers.UnconditionalPeerIDs = strings.Join(ids, ",")
+	if closed {
+		peers.MaxNumInboundPeers = max(peers.MaxNumInboundPeers, handshakes)
+	}
+	return &fitted
+}
+
+// addresses returns where active members say that their nodes are, but for the node's own. A member
+// may write what it likes there: what is no address of a node that is its own is left out.
+func addresses(all []app.Participant, own p2p.ID) (peers []string) {
+	for i := range all {
+		p := &all[i]
+		id, at, ok := strings.Cut(p.Address, "@")
+		host, port, err := net.SplitHostPort(at)
+		_, number := strconv.ParseUint(port, 10, 16)
+		if !ok || err != nil || number != nil || host == "" || strings.ContainsAny(p.Address, ", ") {
+			continue
+		}
+		if p.Active && id != string(own) && slices.Contains(p.NodeIds, id) {
+			peers = append(peers, p.Address)
+		}
+	}
+	return peers
+}
+
+// checkPeerIDs refuses a list of node ids, separated by commas, with one that CometBFT cannot have.
+func checkPeerIDs(list string) error {
+	for id := range peerIDs(list) {
+		if raw, err := hex.DecodeString(string(id)); err != nil || len(raw) != p2p.IDByteLength {
+			return fmt.Errorf("p2p.allowed_peers names %q, want node ids of %d hex digits, separated by commas", id, 2*p2p.IDByteLength)
+		}
+	}
+	return nil
+}
+
+// warnOpen says that a node lets everybody in, and why.
+func warnOpen(logger log.Logger, ad *admission, all []app.Participant) {
+	if len(all) < 2 || ad.closes() {
+		return
+	}
+	if ad.open {
+		logger.Warn("p2p.members_only = false: strangers are let in, and a crowd of them can slow this node down")
+		return
+	}
+	var without []string
+	for i := range all {
+		if p := &all[i]; p.Active && len(p.ConsensusKey) > 0 && len(p.NodeIds) == 0 {
+			without = append(without, strconv.Itoa(int(p.Index)))
+		}
+	}
+	logger.Warn("not every validator's participant has registered its node (spdl tx rotate --nodes): strangers are let in, and a crowd of them can slow this node down",
+		"participants", strings.Join(without, ","))
+}
