@@ -132,7 +132,8 @@ type Open struct {
 }
 
 // Vector returns a participant's gradient for the open round. All are made when the first is asked
-// for; rounds may not be left out. In a net of real nodes one may be behind and ask again for a
+// for. Rounds that were left out are made up for at the open round's model: the noise is then what
+// it would be, and the honest gradients nearly. In a net of real nodes one may be behind and ask again for a
 // round that has closed elsewhere. It gets the same vectors as before, because another training
 // step would change all that follows. There are no vectors of rounds before that one.
 func (p *Participants) Vector(node int, o Open) gradients.Vector {
@@ -145,7 +146,15 @@ func (p *Participants) Vector(node int, o Open) gradients.Vector {
 		return p.before[node]
 	}
 	if p.vectors == nil || p.round != o.Round {
+		next := p.round + 1
+		if p.vectors == nil {
+			next = 0
+		}
 		p.before = p.vectors
+		for ; next < o.Round; next++ {
+			p.honestly(o.Model)
+			p.before = nil
+		}
 		p.round, p.vectors = o.Round, p.honestly(o.Model)
 		if p.attack != nil {
 			p.answer(o)

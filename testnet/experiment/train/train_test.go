@@ -174,6 +174,10 @@ func TestSentAgain(t *testing.T) {
 	require.Equal(t, want[0], behind.Vector(0, open(0)), "again")
 	require.Equal(t, want[2], behind.Vector(0, open(2)))
 	require.Zero(t, behind.Vector(0, open(0)).Len(), "long closed everywhere")
+	late, err := train.NewParticipants(s, data.Train)
+	require.NoError(t, err)
+	require.Equal(t, want[2], late.Vector(0, open(2)), "all were at the same model")
+	require.Zero(t, late.Vector(0, open(1)).Len(), "never made")
 }
 
 // TestRunIsAFunction: a spec gives one table, and learns.
