@@ -39,10 +39,11 @@ func view(n, f, d int, seed uint64) attack.View {
 		}
 		return own
 	}
-	v.Slope = func(attack.Goal) []float64 { // at a right angle to the honest slope
+	v.Model = make([]float64, d)
+	v.Slope = func(_ attack.Goal, at []float64) []float64 { // at a right angle to the honest slope
 		u := make([]float64, d)
 		for j := range u {
-			u[j] = float64(1 - 2*(j%2))
+			u[j] = float64(1-2*(j%2)) + at[j]
 		}
 		return u
 	}

@@ -8,6 +8,9 @@ type Goal struct {
 	Name string
 	// Triggered says that it is of examples with the trigger on them, which the goal calls Target.
 	Triggered bool
+	// Flat says that attackers push along the goal's slope over the curvature of the honest loss:
+	// mostly where honest gradients hardly pull the model back, and so farther round by round.
+	Flat bool
 	// Deltas turns an example's logits into the function's derivatives.
 	Deltas func(logits []float32, label uint8)
 }
@@ -19,6 +22,7 @@ const Target = 0
 var Goals = []Goal{
 	{Name: "ascent", Deltas: ascent},
 	{Name: "margin", Deltas: margin},
+	{Name: "drift", Flat: true, Deltas: margin},
 	{Name: "backdoor", Triggered: true, Deltas: crossEntropy},
 }
 

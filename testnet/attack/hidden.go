@@ -14,8 +14,9 @@ type hidden struct {
 	goal Goal
 	// late attackers do not see the round's honest vectors, and take those of the round before.
 	late bool
-	// noisy attackers fill up with noise of their own, so that no two of them are near. Others fill
-	// up, all alike, along the noise of the honest mean.
+	// noisy attackers fill up with noise of their own, so that no two of them are near; it sums to
+	// zero, so that their mean has none. Others fill up, all alike, along the noise of the honest
+	// mean.
 	noisy bool
 }
 
@@ -23,7 +24,7 @@ type hidden struct {
 func hiddens() []Attack {
 	var all []Attack
 	for _, g := range Goals {
-		all = append(all, hidden{goal: g}, hidden{goal: g, late: true}, hidden{goal: g, noisy: true}, hidden{g, true, true})
+		all = append(all, hidden{goal: g}, hidden{goal: g, late: true}, hidden{goal: g, noisy: true}, hidden{goal: g, late: true, noisy: true})
 	}
 	return all
 }
@@ -52,7 +53,10 @@ func (a hidden) Craft(v View) []gradients.Vector {
 		}
 		v.Honest = seen
 	}
-	u := normal(v.Slope(a.goal))
+	u := normal(v.Slope(a.goal, v.Model))
+	if a.goal.Flat {
+		u = normal(v.uncurved(u))
+	}
 	if dot(u, u) == 0 {
 		return v.Own()
 	}
@@ -76,14 +80,22 @@ type disguise struct {
 // sharedNoise returns the direction of the honest mean without u and the honest slope: noise, as
 // far as the attackers can tell.
 func (d disguise) sharedNoise() []float64 {
-	return normal(without(without(d.mean, normal(d.Slope(Goal{Deltas: crossEntropy}))), d.u))
+	return normal(without(without(d.mean, normal(d.Slope(Goal{Deltas: crossEntropy}, d.Model))), d.u))
 }
 
-// ownNoise returns a direction for each attacker.
+// ownNoise returns a direction for each attacker. Their sum is zero, but for one attacker alone.
 func (d disguise) ownNoise() [][]float64 {
 	fills := make([][]float64, d.F)
+	sum := make([]float64, d.dim())
 	for i := range fills {
-		fills[i] = normal(without(d.noise(1), d.u))
+		fills[i] = without(d.noise(1), d.u)
+		sum = affine(sum, 1, fills[i])
+	}
+	for i := range fills {
+		if d.F > 1 {
+			fills[i] = affine(fills[i], -1/float64(d.F), sum)
+		}
+		fills[i] = normal(fills[i])
 	}
 	return fills
 }

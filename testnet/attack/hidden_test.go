@@ -38,7 +38,7 @@ func push(t *testing.T, v attack.View, crafted []gradients.Vector) float64 {
 	out, err := rule.Aggregate(in)
 	require.NoError(t, err)
 	var sum float64
-	for j, u := range v.Slope(attack.Goals[0]) {
+	for j, u := range v.Slope(attack.Goals[0], v.Model) {
 		sum += u * float64(out.Delta.Num[j]) / float64(out.Delta.Den)
 	}
 	return sum / math.Sqrt(float64(len(out.Delta.Num)))
@@ -89,6 +89,16 @@ func TestHiddenVariants(t *testing.T) {
 			require.Greater(t, gradients.SquaredDistance(x, y), v.Input.Floor*9/10)
 		}
 	}
+	// Their noises cancel: nothing but u and the honest mean is left of their mean. Noises that did
+	// not would leave a sixth of 0.8.
+	rest := steps(gradients.Mean(own))
+	for _, way := range [][]float64{v.Slope(attack.Goals[0], v.Model), steps(gradients.Mean(v.Honest))} {
+		along := dot(rest, way) / dot(way, way)
+		for j := range rest {
+			rest[j] -= along * way[j]
+		}
+	}
+	require.Less(t, dot(rest, rest), 0.02*float64(own[0].SquaredNorm()))
 	for _, name := range []string{"hidden-margin+late", "hidden-backdoor+own-noise+late"} {
 		var memory attack.Memory
 		sent := func(round, now uint64) []gradients.Vector {
@@ -102,6 +112,52 @@ func TestHiddenVariants(t *testing.T) {
 		require.Equal(t, sent(1, 2), sent(1, 3), name)
 		require.NotEqual(t, sent(1, 2), sent(4, 2), name)
 	}
+}
+
+func steps(f gradients.Fraction) []float64 {
+	x := make([]float64, len(f.Num))
+	for j := range x {
+		x[j] = float64(f.Num[j]) / float64(f.Den)
+	}
+	return x
+}
+
+func dot(a, b []float64) (sum float64) {
+	for j := range a {
+		sum += a[j] * b[j]
+	}
+	return sum
+}
+
+// TestDrift: where the loss is steeper a hundred times in every other coordinate, the push is in the
+// others; a push along the slope is in all alike.
+func TestDrift(t *testing.T) {
+	steep := func(name string) float64 {
+		v := noisy("mean", 9)
+		v.Slope = func(g attack.Goal, at []float64) []float64 {
+			u := make([]float64, len(at))
+			for j := range u {
+				u[j] = 1 + at[j]
+				if j%2 == 0 {
+					u[j] = 1 + 100*at[j]
+				}
+			}
+			return u
+		}
+		var even, odd float64
+		for _, x := range craft(t, name, v) {
+			for j := range x.Len() {
+				if j%2 == 0 {
+					even += float64(x.At(j))
+				} else {
+					odd += float64(x.At(j))
+				}
+			}
+		}
+		return even / odd
+	}
+	require.InDelta(t, 1, steep("hidden-margin"), 0.2)
+	require.Less(t, steep("hidden-drift"), 0.6)
 }
 
 // TestGoals: a step against a goal's slope, in the logits, does what the goal says.

@@ -37,9 +37,10 @@ type View struct {
 	// It trains when it is called first, so that attacks that need none cost none.
 	Own  func() []gradients.Vector
 	Grid gradients.Grid
-	// Slope returns the noise-free gradient of a goal at the public model, on the attackers' own
-	// rows, in no unit that matters.
-	Slope func(Goal) []float64
+	// Model is the public model. Slope returns the noise-free gradient of a goal at a model, on the
+	// attackers' own rows, in no unit that matters.
+	Model []float64
+	Slope func(g Goal, at []float64) []float64
 	// Rule names the chain's rule. Input is all that it will be given but the vectors; its F need
 	// not be the number of attackers.
 	Rule  string

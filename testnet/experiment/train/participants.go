@@ -182,7 +182,7 @@ func (p *Participants) answer(o Open) {
 	view := attack.View{
 		N: p.spec.Nodes, F: p.spec.Byzantine, Round: o.Round, Honest: p.vectors[p.spec.Byzantine:], Grid: p.spec.Params.Grid.Lattice(),
 		Rule: p.spec.Params.Rule.Name, Input: p.input(o), Rand: p.random, Memory: &p.memory,
-		Slope: func(g attack.Goal) []float64 { return p.rows.slope(g, o.Model) },
+		Model: o.Model, Slope: p.rows.slope,
 		Own: func() []gradients.Vector {
 			for i := 0; len(own) < p.spec.Byzantine; i++ {
 				v, _ := p.workers[i].Step(o.Model)

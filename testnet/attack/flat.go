@@ -1,0 +1,46 @@
+package attack
+
+import "math"
+
+// uncurved returns an approximation of p with (H + lambda I) p = u, where H is the Hessian of the
+// mean loss on the attackers' rows: a few steps of conjugate gradients, with H times a vector as
+// a difference of two gradients. A push p against restoring forces of H moves a model by about
+// H^-1 p; what it moves along flat directions stays, and adds up over the rounds.
+func (v View) uncurved(u []float64) []float64 {
+	loss := Goal{Deltas: crossEntropy}
+	here := v.Slope(loss, v.Model)
+	curved := func(p []float64) []float64 {
+		step := nudge / math.Sqrt(dot(p, p))
+		there := v.Slope(loss, affine(v.Model, step, p))
+		return affine(nil, 1/step, affine(there, -1, here))
+	}
+	lambda := ridge * dot(u, curved(u))
+	if !(lambda > 0) {
+		return u
+	}
+	p, rest, way := make([]float64, len(u)), u, u
+	left := dot(rest, rest)
+	for range conjugates {
+		h := affine(curved(way), lambda, way)
+		bent := dot(way, h)
+		if !(bent > 0) {
+			break
+		}
+		p, rest = affine(p, left/bent, way), affine(rest, -left/bent, h)
+		before := left
+		if left = dot(rest, rest); left < 1e-12 {
+			break
+		}
+		way = affine(rest, left/before, way)
+	}
+	return p
+}
+
+const (
+	// nudge is the length of the step by which a slope's change is measured.
+	nudge = 0.1
+	// ridge is lambda as a share of the curvature along u, and conjugates the number of steps. Five
+	// times more or less of either costs the attack (drift at N=20, epsilon 1) at most 0.02.
+	ridge      = 0.02
+	conjugates = 6
+)
