@@ -80,8 +80,8 @@ bench: ## the kernels beside NumPy, PyTorch and pure Go; with BENCH=regexp the b
 	@$(if $(BENCH),$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...,.ci/bench)
 
 .PHONY: bench-net
-bench-net: ## round time, CPU and bytes beside an application that only stores (SIZES=4,20 REPEAT=3 FLOOD=1 HIDDEN=128 ROUNDS=20; ALONE=1: without the other)
-	$(GO) test -tags e2e -timeout 60m -run '^$$' -bench Round -benchtime 1x ./testnet/e2e -sizes $(or $(SIZES),4,20) -repeat $(or $(REPEAT),3) $(if $(FLOOD),-flood) $(if $(ALONE),-alone) -hidden $(or $(HIDDEN),0) -rounds $(or $(ROUNDS),0)
+bench-net: ## round time, CPU and bytes beside an application that only stores (SIZES=4,20 REPEAT=3 FLOOD=1 REVEAL=1 HIDDEN=128 ROUNDS=20; ALONE=1: without the other)
+	$(GO) test -tags e2e -timeout 60m -run '^$$' -bench Round -benchtime 1x ./testnet/e2e -sizes $(or $(SIZES),4,20) -repeat $(or $(REPEAT),3) $(if $(FLOOD),-flood) $(if $(REVEAL),-reveal) $(if $(ALONE),-alone) -hidden $(or $(HIDDEN),0) -rounds $(or $(ROUNDS),0)
 
 .PHONY: figures
 figures: build ## every figure of the paper and ours into build/figures, with report.html (QUICK=1: 2 minutes; SEEDS=3)

@@ -40,6 +40,7 @@ const (
 	CodeNorm           uint32 = 25
 	CodeBudget         uint32 = 26
 	CodeUpgrade        uint32 = 27
+	CodeCommit         uint32 = 28
 	CodeInternal       uint32 = 99
 )
 
@@ -81,6 +82,12 @@ var codeOf = []struct {
 	{app.ErrUpgradeVersion, CodeUpgrade},
 	{app.ErrNoPlan, CodeUpgrade},
 	{app.ErrVersion, CodeUpgrade},
+	{app.ErrNotCommitted, CodeCommit},
+	{app.ErrUnrevealed, CodeCommit},
+	{app.ErrCommit, CodeCommit},
+	{app.ErrCommitHash, CodeCommit},
+	{app.ErrCommitSender, CodeNotParticipant},
+	{app.ErrCommitSigned, CodeSignature},
 	{errOccupied, CodeOccupied},
 	{errPoolFull, CodePoolFull},
 	{errTooLarge, CodeMalformed},
@@ -108,7 +115,7 @@ var codeNames = map[uint32]string{
 	CodePayload: "payload", CodeProof: "proof", CodeNotLeader: "not_leader", CodeIncluded: "included", CodeDelta: "delta",
 	CodeFinished: "finished", CodeOccupied: "occupied", CodePoolFull: "pool_full", CodeIdentity: "identity", CodeKeyTaken: "key_taken",
 	CodeProposal: "proposal", CodeInfeasible: "infeasible", CodeEvidence: "evidence", CodeSettled: "settled", CodeUnknownPath: "unknown_path",
-	CodeBadQuery: "bad_query", CodeNotFound: "not_found", CodeNotNow: "not_now", CodeEpoch: "epoch", CodeNorm: "norm", CodeBudget: "budget", CodeUpgrade: "upgrade",
+	CodeBadQuery: "bad_query", CodeNotFound: "not_found", CodeNotNow: "not_now", CodeEpoch: "epoch", CodeNorm: "norm", CodeBudget: "budget", CodeUpgrade: "upgrade", CodeCommit: "commit",
 	CodeInternal: "internal",
 }
 

@@ -31,6 +31,9 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 		a.measureRound(r)
 		a.log.Info("round closed", "epoch", r.Epoch, "round", r.Round, "height", r.Height, "leader", r.Leader, "view", r.View, "included", len(r.Contributions))
 	}
+	if out.Revealing {
+		a.log.Info("commitments are taken", "round", out.State.Progress.Round, "height", out.State.Height, "committed", len(out.State.Progress.Commitments))
+	}
 	for _, c := range out.Enacted {
 		a.log.Info("proposal enacted", "height", out.State.Height, "kind", c.Kind, "participant", c.Participant, "refused", c.Refused)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
@@ -17,6 +18,8 @@ import (
 //	round      epoch round leader view included; margin delta model epsilon     of the block: block_search; no part of consensus
 //	aggregate  epoch round leader view included                         of its transaction: tx_search
 //	gradient   epoch round participant selected opposed; score reputation
+//	commit     epoch round participant                                  of its transaction, with commit_reveal
+//	reveal     epoch round committed; participants                      of the block that ends the phase of the commitments
 //	join       id moniker proposal                                      and so for each kind of operation: who sent it,
 //	remove     participant subject proposal                             about whom, and the id of the proposal
 //	offence    participant of height                                    of the block: CometBFT's evidence against a validator
@@ -38,6 +41,20 @@ func roundEvents(r *app.Record, epsilon *float64) []abcitypes.Event {
 		"delta", hex.EncodeToString(r.DeltaDigest), "model", hex.EncodeToString(r.ModelHash), "epsilon", spend)}
 }
 
+// revealEvents returns the event of a block that ends the phase of the commitments.
+func revealEvents(out *app.Outcome) []abcitypes.Event {
+	if !out.Revealing {
+		return nil
+	}
+	at := out.State.Progress
+	var participants []string
+	for _, c := range at.Commitments {
+		participants = append(participants, number(uint64(c.Participant)))
+	}
+	return []abcitypes.Event{event("reveal", "epoch", number(at.Epoch), "round", number(at.Round),
+		"committed", strconv.Itoa(len(at.Commitments)), "participants", strings.Join(participants, ","))}
+}
+
 // txResults gives one result a transaction: the aggregate's, then each
 // gradient's in the record's order.
 func txResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
@@ -57,6 +74,10 @@ func txResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
 		}
 	}
 	for _, t := range txs[len(results):] {
+		if c := t.Commit; c != nil {
+			add(event("commit", "epoch", number(c.Epoch), "round", number(c.Round), "participant", number(uint64(c.Participant))))
+			continue
+		}
 		add(operationEvent(t))
 	}
 	return results
@@ -90,7 +111,7 @@ func enactmentEvents(enacted []app.Enactment) []abcitypes.Event {
 }
 
 // figures are the attributes that nobody searches by.
-var figures = map[string]bool{"margin": true, "delta": true, "model": true, "score": true, "reputation": true, "refused": true, "epsilon": true}
+var figures = map[string]bool{"margin": true, "delta": true, "model": true, "score": true, "reputation": true, "refused": true, "epsilon": true, "participants": true}
 
 func number(x uint64) string { return strconv.FormatUint(x, 10) }
 

@@ -38,6 +38,7 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 		TxResults: txResults(txs, out.Record),
 		AppHash:   hash[:],
 	}
+	r.Events = append(r.Events, revealEvents(out)...)
 	r.Events = append(r.Events, offenceEvents(out.Offences)...)
 	for _, v := range out.Validators {
 		r.ValidatorUpdates = append(r.ValidatorUpdates, abcitypes.Ed25519ValidatorUpdate(v.ConsensusKey, v.Power))

@@ -10,7 +10,7 @@ func (a *Application) foresee(p *pool, t *tx.Tx) {
 		return
 	}
 	v := p.look()
-	if !v.whole() || a.foreseen.Swap(v.state) == v.state {
+	if v.state.Committing() || !v.whole() || a.foreseen.Swap(v.state) == v.state {
 		return
 	}
 	a.ahead.Go(func() {

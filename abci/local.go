@@ -39,7 +39,7 @@ func (a *Application) Local() worker.Chain { return local{a} }
 
 type local struct{ a *Application }
 
-// Await waits for a committed state whose open round is another.
+// Await waits for a committed state with another task.
 func (l local) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
 	select {
 	case <-l.a.ready:
@@ -49,7 +49,7 @@ func (l local) Await(ctx context.Context, pub []byte, last *worker.Task) (*worke
 	for {
 		v := l.a.pool.Load().look()
 		s := v.state
-		if last == nil || last.Epoch != s.Progress.Epoch || last.Round != s.Progress.Round {
+		if Moved(s, last) {
 			return NewTask(s, pub)
 		}
 		select {
@@ -60,6 +60,25 @@ func (l local) Await(ctx context.Context, pub []byte, last *worker.Task) (*worke
 	}
 }
 
+// Moved reports whether a state has another task for a participant than the last: another round is
+// open, or it is in another phase for the participant.
+func Moved(s *app.State, last *worker.Task) bool {
+	return last == nil || last.Epoch != s.Progress.Epoch || last.Round != s.Progress.Round || last.Phase != phaseOf(s, last.Participant.Index)
+}
+
+// phaseOf returns what the open round takes of a participant.
+func phaseOf(s *app.State, participant uint32) worker.Phase {
+	switch {
+	case !s.Params.Election.CommitReveal || s.Finished():
+		return worker.Reveal
+	case s.Progress.Revealing && s.Commitment(participant) != nil:
+		return worker.Reveal
+	case s.TakesCommits(s.Height + 1):
+		return worker.Commit
+	}
+	return worker.Missed
+}
+
 // NewTask returns the open round for the participant with the key.
 func NewTask(s *app.State, pub []byte) (*worker.Task, error) {
 	p, ok := s.Find(pub)
@@ -68,7 +87,7 @@ func NewTask(s *app.State, pub []byte) (*worker.Task, error) {
 	}
 	return &worker.Task{
 		ChainID: s.ChainID, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Finished: s.Finished(), Seed: s.Progress.Seed,
-		Params: s.Params, Participant: p, Active: s.Active(), Unawaited: !s.Awaits(p.Index), Model: s.Model,
+		Params: s.Params, Participant: p, Active: s.Active(), Unawaited: !s.Awaits(p.Index), Phase: phaseOf(s, p.Index), Model: s.Model,
 	}, nil
 }
 

@@ -59,7 +59,7 @@ func (a *Application) measureRound(r *app.Record) {
 func (a *Application) rejected(verb string, err error) {
 	code := Code(err)
 	reason := CodeName(code)
-	for _, rule := range []error{app.ErrOrder, app.ErrMismatch, app.ErrHeight, app.ErrTooMany} {
+	for _, rule := range []error{app.ErrOrder, app.ErrMismatch, app.ErrHeight, app.ErrTooMany, app.ErrCommitPhase, app.ErrCommits} {
 		if code == CodeInternal && errors.Is(err, rule) {
 			reason = "block"
 		}

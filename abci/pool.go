@@ -20,15 +20,17 @@ var (
 	errTooLarge  = errors.New("transaction is too large for the pool")
 )
 
-// A slot is the place of a pending transaction: one gradient a participant and round, one aggregate
-// a participant, round and view, and one operation a kind, sender and subject.
+// A slot is the place of a pending transaction: one gradient and one commitment a participant and
+// round, one aggregate a participant, round and view, and one operation a kind, sender and subject.
 type slot struct {
 	tx.Place
 	subject string // of an operation
 }
 
-// ofRound reports whether it is a gradient's or an aggregate's.
-func (s slot) ofRound() bool { return s.Kind == tx.KindGradient || s.Kind == tx.KindAggregate }
+// ofRound reports whether it is a gradient's, an aggregate's or a commitment's.
+func (s slot) ofRound() bool {
+	return s.Kind == tx.KindGradient || s.Kind == tx.KindAggregate || s.Kind == tx.KindCommit
+}
 
 // slotOf returns the slot of a transaction.
 func slotOf(t *tx.Tx) slot {
@@ -66,7 +68,7 @@ type pool struct {
 	bytes               int64
 	limit               int64
 	refused             map[slot]*tx.Tx // aggregates of the open round whose Delta turned out wrong
-	grown               time.Time       // of the last gradient's arrival
+	grown               time.Time       // of the last gradient's or commitment's arrival
 	now                 func() time.Time
 	changed             chan struct{} // closed and replaced at every change
 }
@@ -107,7 +109,7 @@ func (p *pool) add(t *tx.Tx) (proof *tx.Tx, err error) {
 	p.order = append(p.order, at)
 	p.show(at)
 	p.bytes += int64(len(t.Raw))
-	if t.Gradient != nil {
+	if t.Gradient != nil || t.Commit != nil {
 		p.grown = p.now()
 	}
 	p.notify()
@@ -132,7 +134,7 @@ func (p *pool) at(at slot) *tx.Tx {
 // conflict proves the equivocation of two statements in one slot, unless the
 // second is not its sender's, the two say the same, or it is proven already.
 func (p *pool) conflict(s *app.State, before, t *tx.Tx) *tx.Tx {
-	if before.Content == t.Content || s.Admit(t) != nil {
+	if before.Content == t.Content {
 		return nil
 	}
 	proof, err := tx.NewEvidence(before, t)
@@ -217,15 +219,15 @@ func (p *pool) find(hash [32]byte) *tx.Tx {
 const admitCost = 1 << 16
 
 // advance moves the pool to a committed state and drops what is stale: if the state has changed,
-// every transaction is admitted again. Gradients and aggregates stay without that while their round
-// is open and the participants are unchanged. The boundary of a stalled round may have changed
+// every transaction is admitted again. Those of a round stay without that while its phase is open
+// and the participants are unchanged. The boundary of a stalled round may have changed
 // keys, though, and a gradient signed with a former key spoils the aggregate that includes it.
 func (p *pool) advance(s *app.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	from := p.state
 	closed := from.Progress.Epoch != s.Progress.Epoch || from.Progress.Round != s.Progress.Round
-	moved := closed || !slices.EqualFunc(from.Participants, s.Participants, sameStanding)
+	moved := closed || from.Progress.Revealing != s.Progress.Revealing || !slices.EqualFunc(from.Participants, s.Participants, sameStanding)
 	p.state = s
 	if closed {
 		clear(p.refused)

@@ -28,12 +28,22 @@ func (p *pool) look() snapshot {
 	}
 }
 
-// senders lists the participants whose gradients of the open round are pending.
+// senders lists the participants whose gradients of the open round are pending, or in the phase of
+// the commitments those whose commitments are, or are in the state.
 func (v snapshot) senders() []uint32 {
 	var all []uint32
+	committing := v.state.Committing()
+	if committing {
+		for _, c := range v.state.Progress.Commitments {
+			all = append(all, c.Participant)
+		}
+	}
 	for _, t := range v.pending {
-		if t.Gradient != nil {
+		switch {
+		case t.Gradient != nil && !committing:
 			all = append(all, t.Gradient.Participant)
+		case t.Commit != nil && committing && v.state.Commitment(t.Commit.Participant) == nil:
+			all = append(all, t.Commit.Participant)
 		}
 	}
 	return all
@@ -49,13 +59,14 @@ func (v snapshot) holds(a *tx.Aggregate) bool {
 	return false
 }
 
-// quorate reports whether N-f gradients are at hand.
+// quorate reports whether N-f gradients are at hand, or commitments in their phase.
 func (v snapshot) quorate() bool {
 	least := v.state.Active() - v.state.F()
-	return len(v.pending) >= least && len(v.senders()) >= least
+	return len(v.pending)+len(v.state.Progress.Commitments) >= least && len(v.senders()) >= least
 }
 
-// whole reports whether all gradients are at hand that the round waits for.
+// whole reports whether all gradients are at hand that the round waits for, or commitments in their
+// phase.
 func (v snapshot) whole() bool {
 	return len(v.pending) >= v.state.Missing(nil) && v.state.Missing(v.senders()) == 0
 }

@@ -41,7 +41,8 @@ func (a *Application) PrepareProposal(ctx context.Context, req *abcitypes.Reques
 // nothing has come for StragglerWait, unless what the height allows is a
 // round without everybody: its leader waits as long for stragglers. An empty
 // block moves the height on, and with it the view and the quorum. It waits for
-// nothing where the others have decided the height.
+// nothing where the others have decided the height. For commitments it waits alike,
+// and proposes those that are there, be they all or not.
 func (a *Application) propose(ctx context.Context, p *pool, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	deadline := time.NewTimer(a.options.ProposalWait)
 	defer deadline.Stop()
@@ -52,16 +53,25 @@ func (a *Application) propose(ctx context.Context, p *pool, req *abcitypes.Reque
 		if v.state.Finished() {
 			return nil
 		}
+		committing := v.state.Committing()
+		if committing && v.whole() {
+			return commits(v, req)
+		}
 		if txs := a.assemble(p, v, req); txs != nil {
 			return txs
 		}
-		if v.whole() || v.quorate() && !v.mayCloseShort(req.Height) {
+		if v.whole() || v.quorate() && (committing || !v.mayCloseShort(req.Height)) {
 			idle.Reset(a.options.StragglerWait)
 		}
 		if !a.wait(ctx, v.changed, idle.C, deadline.C, req.Height) {
-			return nil
+			return commits(p.look(), req)
 		}
 	}
+}
+
+// commits returns the commitments that a block may carry.
+func commits(v snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
+	return v.state.Commits(uint64(req.Height), v.pending, req.MaxTxBytes)
 }
 
 // wait reports whether the pool changed before the proposer of a height gives up.

@@ -84,15 +84,23 @@ func (t *timings) arrived(x *tx.Tx, v snapshot) {
 			m.led = now
 		}
 	}
+	if c := x.Commit; c != nil { // the gradient is computed; its exchange begins with its hash
+		if m := t.at(point{c.Epoch, c.Round}); t.found && c.Participant == t.own && m.own.IsZero() {
+			m.own = now
+		}
+		return
+	}
 	g := x.Gradient
 	if g == nil {
 		return
 	}
 	m := t.at(point{g.Epoch, g.Round})
-	if t.found && g.Participant == t.own && m.own.IsZero() {
-		m.own, m.ownAt = now, next
+	if t.found && g.Participant == t.own && m.ownAt == 0 {
+		if m.ownAt = next; m.own.IsZero() {
+			m.own = now
+		}
 	}
-	if v.state.Progress.Epoch != g.Epoch || v.state.Progress.Round != g.Round {
+	if v.state.Progress.Epoch != g.Epoch || v.state.Progress.Round != g.Round || v.state.Committing() {
 		return
 	}
 	if m.quorumAt == 0 && v.quorate() {

@@ -12,14 +12,17 @@ import (
 )
 
 // Admit judges one pending transaction against the state: for the pool and CheckTx. It accepts a
-// gradient of the open round or of the next one, which a faster peer may already have reached, and
-// an aggregate of the open round whatever the height, because its view may yet open. The VRF proof
-// of a gradient of the next round depends on a seed that this state does not know yet: the gradient
+// gradient or a commitment of the open round or of the next one, which a faster peer may already
+// have reached, and an aggregate of the open round whatever the height, because its view may yet
+// open. A second commitment of a participant is accepted here, so that it can be evidence. The VRF
+// proof of a gradient of the next round depends on a seed that this state does not know yet: the gradient
 // must be admitted again when that round is open.
 func (s *State) Admit(t *tx.Tx) error {
 	switch t.Kind() {
 	case tx.KindGradient:
 		return s.admitGradient(t)
+	case tx.KindCommit:
+		return s.admitCommit(t)
 	case tx.KindAggregate:
 		if s.Finished() {
 			return fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, s.Progress.Round, s.Params.Training.Rounds)
@@ -40,6 +43,11 @@ func (s *State) admitGradient(t *tx.Tx) error {
 	}
 	if n := len(g.VrfProof); n != leader.ProofSize { // a proof for the next round cannot be verified yet
 		return fmt.Errorf("%w: participant %d in epoch %d round %d: %d bytes, want %d", ErrProof, g.Participant, g.Epoch, g.Round, n, leader.ProofSize)
+	}
+	if g.Round == open {
+		if err := s.checkCommitted(t); err != nil {
+			return err
+		}
 	}
 	if _, err := s.checkGradient(t); err != nil || g.Round > open {
 		return err
@@ -88,7 +96,7 @@ func (s *State) checkProof(t *tx.Tx) (leader.Contender, error) {
 	return leader.Contender{Participant: index, Output: out}, err
 }
 
-// checkAggregate applies A1, A2, A4, A6 and A7: all but the height.
+// checkAggregate applies A1, A2, A4 and A6 to A8: all but the height.
 func (s *State) checkAggregate(t *tx.Tx) error {
 	a := t.Aggregate
 	if !s.isOpen(a.Epoch, a.Round) {
@@ -98,6 +106,9 @@ func (s *State) checkAggregate(t *tx.Tx) error {
 		return err
 	}
 	if err := s.checkIncluded(a.Included); err != nil {
+		return err
+	}
+	if err := s.checkRevealed(a.Included); err != nil {
 		return err
 	}
 	if err := t.Verify(s.ChainID, s.Participants[a.Leader].PubKey); err != nil {

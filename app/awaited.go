@@ -12,9 +12,19 @@ const (
 // away reports whether the last awayAfter rounds closed without a gradient of the participant.
 func (s *State) away(p *Participant) bool { return s.history.size >= p.Seen+awayAfter }
 
-// awaits reports whether the open round may close at once only with the participant's gradient.
+// awaits reports whether the open round may close at once only with the participant's gradient, as
+// far as commitments do not say otherwise.
 func (s *State) awaits(p *Participant) bool {
 	return s.contributes(p) && (!s.away(p) || s.history.size%recallEvery == 0)
+}
+
+// awaitsNow reports whether the open phase of the round waits for the participant: for its
+// commitment, or for the gradient that it committed itself to.
+func (s *State) awaitsNow(p *Participant) bool {
+	if s.Params.Election.CommitReveal && s.Progress.Revealing != (s.Commitment(p.Index) != nil) {
+		return false
+	}
+	return s.awaits(p)
 }
 
 // Awaits reports whether the open round may close at once only with a participant's gradient.

@@ -10,8 +10,11 @@ import (
 
 var (
 	leastParticipant = tx.Least{13: {Bytes: 32}, 22: {Bytes: 32}} // former keys
-	leastProgress    = tx.Least{9: {Bytes: 7}}                    // upgrades: a name, a height and a version
-	leastDocument    = tx.Least{
+	leastProgress    = tx.Least{
+		9:  {Bytes: 7},  // upgrades: a name, a height and a version
+		10: {Bytes: 32}, // commitments: a hash
+	}
+	leastDocument = tx.Least{
 		3:  {Inner: leastProgress},
 		4:  {Bytes: 96, Inner: leastParticipant}, // participants: three keys of 32 bytes and an id
 		8:  {Bytes: 32},                          // history

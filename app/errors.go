@@ -19,6 +19,16 @@ var (
 	ErrTooFewIncluded  = errors.New("A5: included set is too small at this height")
 	ErrAggregateSigned = errors.New("A6: aggregate is not signed by its leader")
 	ErrDeltaForm       = errors.New("A7: Delta is not in the form that the tolerance asks for")
+	ErrUnrevealed      = errors.New("A8: round takes no aggregate before its commitments, and no gradients beside them")
+
+	ErrNotCommitted = errors.New("G8: gradient is not the one that its sender committed itself to")
+
+	ErrCommit       = errors.New("C1: no commitment can be made for this round")
+	ErrCommitHash   = errors.New("C2: commitment has no hash")
+	ErrCommitSender = errors.New("C3: sender is not an active participant with budget")
+	ErrCommitSigned = errors.New("C4: commitment is not signed by its sender")
+	ErrCommitPhase  = errors.New("C5: block may not carry commitments")
+	ErrCommits      = errors.New("C6: commitments of the block are not in order, or made already")
 
 	ErrIdentity        = errors.New("M1: keys or names are not well-formed or not proven")
 	ErrKeyTaken        = errors.New("M2: key is taken")

@@ -28,6 +28,10 @@ type Outcome struct {
 	Record *Record
 	// Closed is the round alone, nil where the block closed none.
 	Closed *Closed
+	// Committed are who committed itself to a gradient in the block, and Revealing reports whether
+	// these, or the height, ended the first phase of the open round.
+	Committed []uint32
+	Revealing bool
 	// Enacted are what a round boundary did to the consortium.
 	Enacted []Enactment
 	// Offences are what the block's evidence put on file.
@@ -57,6 +61,16 @@ func (b Block) Round() (round, operations []*tx.Tx) {
 	}
 	end := min(len(b.Txs), 1+len(b.Txs[0].Aggregate.Included))
 	return b.Txs[:end:end], b.Txs[end:]
+}
+
+// Commits returns the commitments that stand in front of a block's operations.
+func (b Block) Commits() (commits, operations []*tx.Tx) {
+	_, rest := b.Round()
+	n := 0
+	for n < len(rest) && rest[n].Commit != nil {
+		n++
+	}
+	return rest[:n:n], rest[n:]
 }
 
 // Execute judges a block and computes its outcome. Any error is a reason to
@@ -101,7 +115,7 @@ func (s *State) executeRound(b Block) (*Closed, error) {
 // finish judges what follows a block's round, which has been run, and the block's evidence.
 func (s *State) finish(b Block) (*Outcome, error) {
 	stalled := s.stalled(b.Height)
-	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && (!stalled && !s.Finished() || !s.due()) {
+	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && !s.committed(b.Height) && (!stalled && !s.Finished() || !s.due()) {
 		return &Outcome{State: s.fork(b.Height)}, nil
 	}
 	after, record, contenders := s, (*Record)(nil), []leader.Contender(nil)
@@ -110,7 +124,16 @@ func (s *State) finish(b Block) (*Outcome, error) {
 	}
 	next := after.fork(b.Height)
 	out := &Outcome{State: next, Record: record, Closed: b.Closed, Changed: true}
-	_, operations := b.Round()
+	commits, operations := b.Commits()
+	if len(commits) > 0 && b.Closed != nil {
+		return nil, fmt.Errorf("%w: it closes a round", ErrCommitPhase)
+	}
+	if err := next.takeCommits(commits); err != nil {
+		return nil, err
+	}
+	for _, t := range commits {
+		out.Committed = append(out.Committed, t.Commit.Participant)
+	}
 	if err := next.executeOperations(operations); err != nil {
 		return nil, err
 	}
@@ -123,6 +146,7 @@ func (s *State) finish(b Block) (*Outcome, error) {
 	if out.Record != nil {
 		next.elect(contenders)
 	}
+	out.Revealing = next.reveal()
 	return out, next.seal()
 }
 
@@ -271,11 +295,13 @@ func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vec
 		p.Spent = s.Params.Privacy.Pay(p.Spent)
 		record.Contributions[i].VrfOutput = contenders[i].Output[:]
 	}
+	for _, index := range record.Withheld {
+		next.Participants[index].Spent = s.Params.Privacy.Pay(next.Participants[index].Spent)
+	}
 	model := next.model // the boundary in this block may put another one in its place
 	record.ModelHash = model[:]
 	next.history.push(record.Pair().Leaf())
 	s.markSeen(next, a.Included)
-	next.Progress.Round++
-	next.Progress.Opened = next.Height + 1
+	next.openRound(s.Progress.Round + 1)
 	return record, nil
 }

@@ -38,6 +38,9 @@ func (s *State) Leading(height uint64, participant uint32, pending []*tx.Tx) (*t
 	if err != nil {
 		return nil, nil, err
 	}
+	if s.Committing() {
+		return nil, nil, fmt.Errorf("%w: %d commitments, and nothing may be revealed yet", ErrNotClosing, len(s.Progress.Commitments))
+	}
 	included := s.ofOpenRound(pending)
 	n, least := s.Active(), s.Active()-s.F()
 	if len(included) < least {
@@ -103,6 +106,9 @@ func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 		return err
 	}
 	if err := s.checkIncluded(a.Included); err != nil {
+		return err
+	}
+	if err := s.checkRevealed(a.Included); err != nil {
 		return err
 	}
 	at := make(map[string]*tx.Tx, len(given))

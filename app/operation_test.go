@@ -34,7 +34,7 @@ func TestEveryKindIsAnOperationOrARounds(t *testing.T) {
 		require.NotEqual(t, byNobody, op.sender().by, "%s declares no sender", kind)
 		require.Equal(t, kind.Signed(), op.sender().by != byProof, "%s is signed if it does not prove itself", kind)
 	}
-	require.Len(t, operations, len(tx.Kind_name)-3, "all kinds but none, gradient and aggregate")
+	require.Len(t, operations, len(tx.Kind_name)-4, "all kinds but none, gradient, aggregate and commit")
 }
 
 // toy is an operation that accepts whatever its sender vouches for.

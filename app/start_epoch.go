@@ -73,7 +73,8 @@ func (e startEpoch) enact(s *State) (uint32, error) {
 		s.Velocity = make([]float64, len(s.Model))
 	}
 	s.model, s.velocity = ModelHash(s.Model), ModelHash(s.Velocity)
-	s.Progress.Epoch, s.Progress.Round, s.Progress.Began, s.Progress.Opened = e.Epoch, 0, s.Height+1, s.Height+1
+	s.Progress.Epoch, s.Progress.Began = e.Epoch, s.Height+1
+	s.openRound(0)
 	for i := range s.Participants {
 		s.Participants[i].Joined, s.Participants[i].Releases = 0, 0
 	}

@@ -27,7 +27,7 @@ type State struct {
 	Epochs       []Epoch    // those that have ended
 
 	version  uint64 // of the state machine that executes what follows; Version but in tests
-	awaited  []bool // by index: whom the open round waits for
+	awaited  []bool // by index: whom the open round, or its phase, waits for
 	finished bool   // no round can close any more
 	history  frontier
 	rule     rules.Rule
@@ -74,7 +74,7 @@ func (s *State) seal() (err error) {
 	s.finished = s.over()
 	s.awaited = make([]bool, len(s.Participants))
 	for i := range s.Participants {
-		s.awaited[i] = s.awaits(&s.Participants[i])
+		s.awaited[i] = s.awaitsNow(&s.Participants[i])
 	}
 	s.hash = Root(s.Tree())
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,31 +36,59 @@ type vector struct {
 	Model   string   `json:"model"`
 }
 
-// chainVectors makes a chain of five rounds: momentum and weight decay, a member that joins, a
-// leader that is passed over, a round without one participant, and a round of five.
-func chainVectors(t *testing.T) vectors {
-	g := apptest.Genesis(4, apptest.Params(4, func(p *params.Params) {
-		p.Training.Rounds, p.Training.Momentum, p.Training.WeightDecay = 5, 0.5, 0.01
-		p.Reputation.Margin, p.Reputation.PassedOver = 300_000, 100_000
-	}))
+// newVectors begins a chain.
+func newVectors(t *testing.T, about string, g app.Genesis) (*vectors, *app.State) {
 	genesis, err := g.Encode()
 	require.NoError(t, err)
 	s, err := app.NewState(apptest.ChainID, 1, 1<<20, g)
 	require.NoError(t, err)
-	v := vectors{
-		About:   "Five rounds of four participants, then five. Written by TestChainVectors; app/SPEC.md says how to execute it.",
-		ChainID: apptest.ChainID, InitialHeight: 1, BlockMaxBytes: 1 << 20, Genesis: genesis, AppHash: hash(s),
+	return &vectors{About: about, ChainID: apptest.ChainID, InitialHeight: 1, BlockMaxBytes: 1 << 20, Genesis: genesis, AppHash: hash(s)}, s
+}
+
+// step appends a block and returns the state after it.
+func (v *vectors) step(t *testing.T, s *app.State, about string, txs ...*tx.Tx) *app.State {
+	out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: txs})
+	require.NoError(t, err, about)
+	b := vector{Height: out.State.Height, About: about, Txs: [][]byte{}, AppHash: hash(out.State), Model: model(out.State)}
+	for _, x := range txs {
+		b.Txs = append(b.Txs, x.Raw)
 	}
-	step := func(about string, txs ...*tx.Tx) {
-		out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: txs})
-		require.NoError(t, err, about)
-		s = out.State
-		b := vector{Height: s.Height, About: about, Txs: [][]byte{}, AppHash: hash(s), Model: model(s)}
-		for _, x := range txs {
-			b.Txs = append(b.Txs, x.Raw)
-		}
-		v.Blocks = append(v.Blocks, b)
+	v.Blocks = append(v.Blocks, b)
+	return out.State
+}
+
+// commitVectors makes a chain of three rounds with commit_reveal: of all, without one that commits
+// itself to nothing, and with one that commits itself late because another withholds its gradient.
+func commitVectors(t *testing.T) *vectors {
+	g := apptest.Genesis(4, apptest.Params(4, apptest.CommitReveal, apptest.Budgeted(9), func(p *params.Params) { p.Training.Rounds = 3 }))
+	v, s := newVectors(t, "Three rounds of four participants with commit_reveal. Written by TestChainVectors.", g)
+	step := func(about string, txs ...*tx.Tx) { s = v.step(t, s, about, txs...) }
+	step("two commitments", apptest.Commits(s, 1, 2)...)
+	step("the other two: the phase ends", apptest.Commits(s, 0, 3)...)
+	step("round 0", apptest.Close(s, s.Height+1)...)
+	step("participant 3 does not commit itself", apptest.Commits(s, 0, 1, 2)...)
+	for s.Committing() {
+		step("its commitment is waited for")
 	}
+	step("round 1, without participant 3", apptest.Close(s, s.Height+1, 0, 1, 2)...)
+	step("participant 3 does not commit itself", apptest.Commits(s, 0, 1, 2)...)
+	for !s.TakesCommits(s.Height+1) || s.Committing() {
+		step("participant 2 withholds its gradient")
+	}
+	step("participant 3 commits itself late", apptest.Commit(s, 3))
+	step("round 2, without participant 2, which pays", apptest.Close(s, s.Height+1, 0, 1, 3)...)
+	return v
+}
+
+// chainVectors makes a chain of five rounds: momentum and weight decay, a member that joins, a
+// leader that is passed over, a round without one participant, and a round of five.
+func chainVectors(t *testing.T) *vectors {
+	g := apptest.Genesis(4, apptest.Params(4, func(p *params.Params) {
+		p.Training.Rounds, p.Training.Momentum, p.Training.WeightDecay = 5, 0.5, 0.01
+		p.Reputation.Margin, p.Reputation.PassedOver = 300_000, 100_000
+	}))
+	v, s := newVectors(t, "Five rounds of four participants, then five. Written by TestChainVectors; app/SPEC.md says how to execute it.", g)
+	step := func(about string, txs ...*tx.Tx) { s = v.step(t, s, about, txs...) }
 	step("no transactions")
 	step("round 0", apptest.Close(s, s.Height+1)...)
 	join := apptest.Join(4)
@@ -88,16 +117,30 @@ func hash(s *app.State) string {
 
 func model(s *app.State) string { return hex.EncodeToString(app.EncodeParameters(s.Model)) }
 
-// TestChainVectors executes the chain on file as a stranger would: from the genesis and the raw
-// transactions. The file is written with SPDL_VECTORS=path; a change of it is state-breaking.
+// TestChainVectors executes the chains on file as a stranger would: from the genesis and the raw
+// transactions. The files are written with SPDL_VECTORS=testdata; a change of them is
+// state-breaking.
 func TestChainVectors(t *testing.T) {
-	if path := os.Getenv("SPDL_VECTORS"); path != "" {
-		data, err := json.MarshalIndent(chainVectors(t), "", " ")
+	for _, c := range []struct {
+		file   string
+		rounds uint64
+		make   func(*testing.T) *vectors
+	}{{"chain.json", 5, chainVectors}, {"commit.json", 3, commitVectors}} {
+		if folder := os.Getenv("SPDL_VECTORS"); folder != "" {
+			data, err := json.MarshalIndent(c.make(t), "", " ")
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(folder, c.file), append(data, '\n'), 0o644))
+		}
+		data, err := os.ReadFile("testdata/" + c.file)
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(path, append(data, '\n'), 0o644))
+		s := execute(t, data)
+		require.True(t, s.Finished())
+		require.Equal(t, c.rounds, s.Progress.Round)
 	}
-	data, err := os.ReadFile("testdata/chain.json")
-	require.NoError(t, err)
+}
+
+// execute executes a chain on file, and returns the state after it.
+func execute(t *testing.T, data []byte) *app.State {
 	var v vectors
 	require.NoError(t, json.Unmarshal(data, &v))
 	g, err := app.DecodeGenesis(v.Genesis)
@@ -118,6 +161,5 @@ func TestChainVectors(t *testing.T) {
 		require.Equal(t, b.AppHash, hash(s), b.About)
 		require.Equal(t, b.Model, model(s), b.About)
 	}
-	require.True(t, s.Finished())
-	require.EqualValues(t, 5, s.Progress.Round)
+	return s
 }

@@ -42,6 +42,9 @@ type Manifest struct {
 	// Tolerance is how far a leader's Delta may be from the recomputed one, in grid steps in every
 	// coordinate: delta of the paper's check. It replaces the preset's where it is not 0.
 	Tolerance int64 `mapstructure:"tolerance"`
+	// CommitReveal says whether participants commit themselves to gradients before any is out. Default:
+	// as the parameters have it.
+	CommitReveal *bool `mapstructure:"commit_reveal"`
 	// StepDelay is added to every training step of every node. Proposers wait for longer by it.
 	StepDelay time.Duration `mapstructure:"step_delay"`
 	// ChainID is the chain's id. Default "spdl-localnet".
@@ -323,6 +326,9 @@ func (m *Manifest) params() (params.Params, error) {
 	}
 	if m.Tolerance != 0 {
 		p.Rule.Tolerance = m.Tolerance
+	}
+	if m.CommitReveal != nil {
+		p.Election.CommitReveal = *m.CommitReveal
 	}
 	if m.Workers > 0 { // proposers are validators: as many in a row may hide an aggregate
 		p.Election.ViewBlocks = uint64(m.byzantine() + 1)

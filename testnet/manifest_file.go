@@ -63,6 +63,9 @@ trainer_dir = {{ printf "%q" .TrainerDir }}
 rounds = {{ .Rounds }}
 rule = {{ printf "%q" .Rule }}
 tolerance = {{ .Tolerance }}
+{{- if .CommitReveal }}
+commit_reveal = {{ .CommitReveal }}
+{{- end }}
 chain_id = {{ printf "%q" .ChainID }}
 data = {{ printf "%q" .Data }}
 {{- if .Label }}

@@ -68,11 +68,9 @@ func (c *chain) tip(ctx context.Context) (*app.State, error) {
 	return c.to(ctx, max(uint64(s.SyncInfo.LatestBlockHeight), uint64(c.Genesis.InitialHeight)-1))
 }
 
-// Await waits until the open round is another.
+// Await waits until the task is another.
 func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
-	s, err := c.await(ctx, func(s *app.State) bool {
-		return last == nil || s.Progress.Epoch != last.Epoch || s.Progress.Round != last.Round
-	})
+	s, err := c.await(ctx, func(s *app.State) bool { return abci.Moved(s, last) })
 	if err != nil {
 		return nil, err
 	}

@@ -351,7 +351,7 @@ func (g *gossiper) heard(t *tx.Tx) {
 	if g.pool.Held(t.Hash) == nil {
 		p.raw = t.Raw
 	}
-	ofRound := t.Gradient != nil || t.Aggregate != nil
+	_, ofRound := tx.PlaceOf(t)
 	g.mu.Lock()
 	relayed := g.taking[p.hash] > 0
 	p.again = g.said.of[p.hash].admitted

@@ -81,6 +81,9 @@ func Noisy(p *params.Params) {
 	p.Grid.Step = 5.1e-5
 }
 
+// CommitReveal lets no gradient out before its round has the commitments.
+func CommitReveal(p *params.Params) { p.Election.CommitReveal = true }
+
 // Budgeted gives participants a budget of so many gradients.
 func Budgeted(rounds uint64) func(*params.Params) {
 	return func(p *params.Params) {
@@ -152,6 +155,23 @@ func Gradients(s *app.State, participants ...int) []*tx.Tx {
 	var out []*tx.Tx
 	for _, i := range participants {
 		out = append(out, Gradient(s, i))
+	}
+	return out
+}
+
+// Commit returns participant i's signed commitment to its gradient for the state's open round.
+func Commit(s *app.State, i int) *tx.Tx { return CommitTo(i, Gradient(s, i)) }
+
+// CommitTo returns participant i's signed commitment to a gradient.
+func CommitTo(i int, t *tx.Tx) *tx.Tx {
+	return Sign(i, &tx.Commit{Epoch: t.Gradient.Epoch, Round: t.Gradient.Round, Participant: uint32(i), Hash: t.Content[:]})
+}
+
+// Commits returns the participants' signed commitments for the state's open round.
+func Commits(s *app.State, participants ...int) []*tx.Tx {
+	var out []*tx.Tx
+	for _, i := range participants {
+		out = append(out, Commit(s, i))
 	}
 	return out
 }

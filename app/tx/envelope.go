@@ -32,10 +32,11 @@ type Tx struct {
 	Content [32]byte
 	// Signature is the sender's, empty for evidence.
 	Signature []byte
-	// Body is the content. If it is a gradient or an aggregate, Gradient or Aggregate holds it too.
+	// Body is the content. If it is a round's own, Gradient, Aggregate or Commit holds it too.
 	Body      Body
 	Gradient  *Gradient
 	Aggregate *Aggregate
+	Commit    *Commit
 
 	kind     Kind
 	verified atomic.Pointer[signer]           // whom Verify found last; a block judges the pool's transactions again
@@ -92,6 +93,7 @@ func wrap(raw []byte, kind Kind, body Body, e Envelope) *Tx {
 	}
 	t.Gradient, _ = body.(*Gradient)
 	t.Aggregate, _ = body.(*Aggregate)
+	t.Commit, _ = body.(*Commit)
 	return t
 }
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Place is where a participant may make one statement: a gradient in a round,
-// or an aggregate in a round and view.
+// Place is where a participant may make one statement: a gradient or a commit in a
+// round, or an aggregate in a round and view.
 type Place struct {
 	Kind        Kind
 	Epoch       uint64
@@ -17,13 +17,15 @@ type Place struct {
 	View        uint32 // of an aggregate
 }
 
-// PlaceOf returns the place of a gradient or an aggregate.
+// PlaceOf returns the place of a gradient, an aggregate or a commit.
 func PlaceOf(t *Tx) (Place, bool) {
 	switch b := t.Body.(type) {
 	case *Gradient:
 		return Place{KindGradient, b.Epoch, b.Round, b.Participant, 0}, true
 	case *Aggregate:
 		return Place{KindAggregate, b.Epoch, b.Round, b.Leader, b.View}, true
+	case *Commit:
+		return Place{KindCommit, b.Epoch, b.Round, b.Participant, 0}, true
 	}
 	return Place{}, false
 }
@@ -91,6 +93,10 @@ func placeOfHeader(k Kind, data []byte) (Place, error) {
 		var h AggregateHeader
 		err := decodeCanonical(&h, data)
 		return Place{k, h.Epoch, h.Round, h.Leader, h.View}, err
+	case KindCommit: // has no other header than itself
+		var c Commit
+		err := decodeCanonical(&c, data)
+		return Place{k, c.Epoch, c.Round, c.Participant, 0}, err
 	default:
 		return Place{}, fmt.Errorf("%w: evidence about a %s", ErrMalformed, k)
 	}

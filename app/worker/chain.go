@@ -20,15 +20,26 @@ type Task struct {
 	Participant app.Participant
 	Active      int       // participants: N
 	Unawaited   bool      // the round may close at once without the participant's gradient
+	Phase       Phase     // what the round takes of the participant
 	Model       []float64 // x^(t)
 }
+
+// Phase is what an open round takes of a participant. Without commit_reveal it is Reveal always.
+type Phase int
+
+// The phases.
+const (
+	Reveal Phase = iota // its gradient
+	Commit              // its commitment alone: the gradient stays secret
+	Missed              // nothing: its commitment is not among those that the round took
+)
 
 // Chain is the chain as a worker sees it: in the process of a node or over
 // its RPC.
 type Chain interface {
-	// Await blocks until the open round is another than the given one and returns
-	// it; the round after an epoch's last is one, that is finished. A nil last
-	// returns at once.
+	// Await blocks until the open round is another than the given one, or in another
+	// phase, and returns it; the round after an epoch's last is one, that is finished.
+	// A nil last returns at once.
 	Await(ctx context.Context, pub []byte, last *Task) (*Task, error)
 	// Lead blocks until the participant may sign an aggregate that the node has
 	// not got yet, and returns the draft.
@@ -36,6 +47,12 @@ type Chain interface {
 	// Submit broadcasts a transaction. A transaction that the node has already
 	// is no error. ErrRefused means that sending it again is of no use.
 	Submit(ctx context.Context, t *tx.Tx) error
+}
+
+// Forger is the chain of a participant that misbehaves: it has another gradient sent, and committed
+// to, than the worker's, or with nil none.
+type Forger interface {
+	Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error)
 }
 
 // ErrRefused is a verdict on a transaction, not a failure to deliver it.

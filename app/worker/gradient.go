@@ -26,12 +26,35 @@ var errUnawaited = errors.New("the round closed without this participant")
 // participant, which was away: with the first gradient after each absence epsilon was spent for
 // nothing, because the round had closed when it came. One round in sixteen waits for it. Where the
 // round stays open, it needs the gradient.
+// It waits as long as the round takes no commitments any more.
 func (w *worker) hold(ctx context.Context) error {
-	moved, err := w.next(ctx, 4*w.Retry)
-	if err == nil && moved {
-		err = errUnawaited
+	at := w.at()
+	if w.task.Phase == Missed {
+		w.once("the gradient came after the commitments of its round: nothing is signed, unless the round takes more of them", "round", at.round)
 	}
-	return err
+	for waited := false; !waited || w.task.Phase == Missed; waited = true {
+		if _, err := w.next(ctx, 4*w.Retry); err != nil {
+			return err
+		}
+		if w.at() != at {
+			return errUnawaited
+		}
+	}
+	return nil
+}
+
+// look takes the task as it is now, after a computation: a gradient that comes after the
+// commitments of its round would be signed and spent for nothing.
+func (w *worker) look(ctx context.Context) error {
+	at := w.at()
+	task, err := w.chain.Await(ctx, w.public(), nil)
+	if err != nil { // the chain is away: whether it is too late will be seen
+		return ctx.Err()
+	}
+	if w.task = task; w.at() != at {
+		return errUnawaited
+	}
+	return nil
 }
 
 // gradient returns the round's one gradient: from the journal, or computed,
@@ -90,7 +113,10 @@ func (w *worker) make(ctx context.Context, trainer *Trainer, keys Keys) (*tx.Tx,
 		return nil, model.Stats{}, err
 	}
 	stats, err := w.compute(ctx, trainer)
-	if err == nil && w.task.Unawaited { // others compute meanwhile
+	if err == nil && w.task.Params.Election.CommitReveal {
+		err = w.look(ctx)
+	}
+	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // others compute meanwhile
 		w.turned()
 		if err := w.hold(ctx); err != nil {
 			return nil, stats, err

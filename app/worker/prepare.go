@@ -133,7 +133,11 @@ func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, er
 // chain that is away for a moment of the minutes that a trainer may take does not end the wait.
 func (w *worker) closes(ctx context.Context, pub []byte, task *Task) bool {
 	for {
-		_, err := w.chain.Await(ctx, pub, task)
+		now, err := w.chain.Await(ctx, pub, task)
+		if err == nil && now.Epoch == task.Epoch && now.Round == task.Round { // another phase of it
+			task = now
+			continue
+		}
 		if err == nil || errors.Is(err, ErrNotParticipant) { // which the chain says of a later round alone
 			return true
 		}

@@ -303,23 +303,55 @@ func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (do
 	return false, nil
 }
 
-// deliver sends the gradient, and again while its round stays open, until the
-// next round is.
+// deliver sends the gradient, or the commitment to it, and again while its round stays open, until
+// the next round is.
 func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
-	for {
-		if t != nil {
-			if err := w.chain.Submit(ctx, t); errors.Is(err, ErrRefused) {
-				w.Log("gradient refused", "round", w.task.Round, "err", err)
+	for at := w.at(); w.at() == at; {
+		if t != nil && w.task.Phase != Missed {
+			refused, err := w.send(ctx, t)
+			if err != nil {
+				return err
+			}
+			if refused {
 				t = nil
-			} else if err != nil {
-				w.Log("gradient not delivered", "round", w.task.Round, "err", err)
 			}
 		}
-		if moved, err := w.next(ctx, 4*w.Retry); moved || err != nil {
+		if _, err := w.next(ctx, 4*w.Retry); err != nil {
 			return err
 		}
 	}
+	return nil
 }
+
+// send sends the round's gradient, or while that must stay secret its hash. It reports whether that
+// was refused.
+func (w *worker) send(ctx context.Context, t *tx.Tx) (refused bool, err error) {
+	if f, ok := w.chain.(Forger); ok {
+		if t, err = f.Forge(ctx, t); err != nil || t == nil {
+			w.Log("gradient not forged", "round", w.task.Round, "err", err)
+			return false, ctx.Err()
+		}
+	}
+	if g := t.Gradient; w.task.Phase == Commit {
+		w.mu.Lock()
+		key := w.keys.Signing
+		w.mu.Unlock()
+		t, err = tx.Sign(w.task.ChainID, &tx.Commit{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, Hash: t.Content[:]}, key)
+		if err != nil {
+			return false, err
+		}
+	}
+	err = w.chain.Submit(ctx, t)
+	if refused = errors.Is(err, ErrRefused); refused {
+		w.Log(t.Kind().String()+" refused", "round", w.task.Round, "err", err)
+	} else if err != nil {
+		w.Log(t.Kind().String()+" not delivered", "round", w.task.Round, "err", err)
+	}
+	return refused, nil
+}
+
+// at returns the round of the task.
+func (w *worker) at() place { return place{w.task.Epoch, w.task.Round} }
 
 // next waits so long for the next round, and reports whether it is open now.
 func (w *worker) next(ctx context.Context, d time.Duration) (bool, error) {

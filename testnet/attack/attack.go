@@ -22,6 +22,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/tx"
@@ -37,6 +38,9 @@ var behaviours = map[string]func(worker.Chain, worker.Keys) worker.Chain{
 	"shift-delta":     func(c worker.Chain, k worker.Keys) worker.Chain { return shifted{c, k, 0} },
 	"shift-beyond":    func(c worker.Chain, k worker.Keys) worker.Chain { return shifted{c, k, 1} },
 	"withheld-output": func(c worker.Chain, _ worker.Keys) worker.Chain { return withheld{c} },
+	"commit-withhold": func(c worker.Chain, _ worker.Keys) worker.Chain { return withholding{c} },
+	"commit-late":     func(c worker.Chain, _ worker.Keys) worker.Chain { return committedLate{c, new(atomic.Uint64)} },
+	"commit-twice":    func(c worker.Chain, k worker.Keys) worker.Chain { return committedTwice{c, k} },
 }
 
 func init() {

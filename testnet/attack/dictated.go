@@ -26,31 +26,24 @@ type dictated struct {
 	vector Dictation
 }
 
-// Submit replaces a gradient and signs it anew.
-func (d dictated) Submit(ctx context.Context, t *tx.Tx) error {
-	if t.Gradient == nil {
-		return d.Chain.Submit(ctx, t)
-	}
+// Forge replaces a gradient and signs it anew.
+func (d dictated) Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
 	task, err := d.Await(ctx, d.keys.Public(), nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if task.Finished || task.Epoch != t.Gradient.Epoch || task.Round != t.Gradient.Round {
-		return nil // the round was closed meanwhile
+		return nil, nil // the round was closed in between
 	}
 	v := d.vector(*task)
 	if v.Len() == 0 {
-		return nil
+		return nil, nil
 	}
-	return replace(ctx, d.Chain, d.keys, task.ChainID, *t.Gradient, v)
+	return replace(d.keys, task.ChainID, *t.Gradient, v)
 }
 
-// replace submits a gradient with another vector, signed anew.
-func replace(ctx context.Context, c worker.Chain, keys worker.Keys, chainID string, g tx.Gradient, v gradients.Vector) error {
+// replace returns a gradient with another vector, signed anew.
+func replace(keys worker.Keys, chainID string, g tx.Gradient, v gradients.Vector) (*tx.Tx, error) {
 	g.Payload = v.Encode()
-	t, err := tx.Sign(chainID, &g, keys.Signing)
-	if err != nil {
-		return err
-	}
-	return c.Submit(ctx, t)
+	return tx.Sign(chainID, &g, keys.Signing)
 }

@@ -43,18 +43,15 @@ type twisted struct {
 	twist func(gradients.Vector) gradients.Vector
 }
 
-// Submit replaces a gradient and signs it anew.
-func (a twisted) Submit(ctx context.Context, t *tx.Tx) error {
-	if t.Gradient == nil {
-		return a.Chain.Submit(ctx, t)
-	}
+// Forge replaces a gradient and signs it anew.
+func (a twisted) Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
 	task, err := a.Await(ctx, a.keys.Public(), nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	own, err := gradients.Decode(task.Params.Grid.Lattice().Width, task.Params.Model.Dim(), t.Gradient.Payload)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return replace(ctx, a.Chain, a.keys, task.ChainID, *t.Gradient, a.twist(own))
+	return replace(a.keys, task.ChainID, *t.Gradient, a.twist(own))
 }

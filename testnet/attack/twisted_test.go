@@ -27,6 +27,16 @@ func (c *chain) Lead(context.Context, uint32) (*tx.Aggregate, error) {
 	return nil, context.Canceled
 }
 
+// forge has what an attacker sends in place of an honest gradient taken, if it sends anything.
+func forge(t *testing.T, c *chain, bad worker.Chain, honest *tx.Tx) {
+	t.Helper()
+	sent, err := bad.(worker.Forger).Forge(context.Background(), honest)
+	require.NoError(t, err)
+	if sent != nil {
+		require.NoError(t, bad.Submit(context.Background(), sent))
+	}
+}
+
 // TestTwisted: a real node's attack on its own gradient is signed, admitted and
 // the same when it is sent again.
 func TestTwisted(t *testing.T) {
@@ -39,13 +49,13 @@ func TestTwisted(t *testing.T) {
 		c := &chain{task: worker.Task{ChainID: apptest.ChainID, Params: s.Params}}
 		bad, err := attack.Hooks(kind).Chain(c, worker.Keys{Signing: apptest.Key(2), VRF: apptest.VRFKey(2)})
 		require.NoError(t, err)
-		require.NoError(t, bad.Submit(context.Background(), honest))
+		forge(t, c, bad, honest)
 		sent := c.got
 		require.NoError(t, s.Admit(sent), kind)
 		v, err := gradients.Decode(s.Grid().Width, len(s.Model), sent.Gradient.Payload)
 		require.NoError(t, err)
 		require.Equal(t, first, v.At(0), kind)
-		require.NoError(t, bad.Submit(context.Background(), honest))
+		forge(t, c, bad, honest)
 		require.Equal(t, sent.Raw, c.got.Raw)
 	}
 }
@@ -64,14 +74,14 @@ func TestDictated(t *testing.T) {
 		return say
 	}).Chain(c, worker.Keys{Signing: apptest.Key(2), VRF: apptest.VRFKey(2)})
 	require.NoError(t, err)
-	require.NoError(t, bad.Submit(context.Background(), honest))
+	forge(t, c, bad, honest)
 	require.NoError(t, s.Admit(c.got))
 	require.Equal(t, want.Encode(), c.got.Gradient.Payload)
 
 	c.got, say = nil, gradients.Vector{}
-	require.NoError(t, bad.Submit(context.Background(), honest))
+	forge(t, c, bad, honest)
 	require.Nil(t, c.got)
 	c.task.Round, say = 1, want
-	require.NoError(t, bad.Submit(context.Background(), honest))
+	forge(t, c, bad, honest)
 	require.Nil(t, c.got)
 }

@@ -28,6 +28,7 @@ import (
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -36,6 +37,7 @@ var (
 	repeat = flag.Int("repeat", 3, "its nets of each application and size")
 	rounds = flag.Uint64("rounds", 0, "its rounds of each net; 0 for the preset's")
 	flood  = flag.Bool("flood", false, "whether it also runs SPDL with p2p.gossip = \"flood\"")
+	reveal = flag.Bool("reveal", false, "whether it also runs SPDL with election.commit_reveal")
 	hidden = flag.Uint("hidden", 0, "its hidden units over 28 x 28 pixels, in place of the preset's model: 128 make 101,770 parameters")
 	alone  = flag.Bool("alone", false, "whether it leaves the baseline out, for a profile")
 	preset = flag.String("preset", "paper", "its preset")
@@ -67,7 +69,7 @@ func BenchmarkRound(b *testing.B) {
 				b.ReportMetric(1000*c.spdl.gradients, "gradients-CPU-ms/round")
 				b.ReportMetric(c.spdl.copies, "spdl-copies")
 				b.ReportMetric(c.flood.copies, "flood-copies")
-				for name, f := range map[string]figures{"spdl": c.spdl, "flood": c.flood, "baseline": c.baseline} {
+				for name, f := range map[string]figures{"spdl": c.spdl, "flood": c.flood, "reveal": c.reveal, "baseline": c.baseline} {
 					if f.rounds == 0 {
 						continue
 					}
@@ -97,8 +99,8 @@ type figures struct {
 
 // comparison is SPDL beside the baseline.
 type comparison struct {
-	txBytes               int
-	spdl, flood, baseline figures
+	txBytes                       int
+	spdl, flood, reveal, baseline figures
 }
 
 // compare runs SPDL and the baseline in turn, repeat times each, in process over
@@ -111,7 +113,10 @@ func compare(ctx context.Context, m testnet.Manifest, repeat int, progress io.Wr
 		kinds = []string{"spdl"}
 	}
 	if *flood {
-		kinds = []string{"spdl", "flood", "baseline"}
+		kinds = append(kinds, "flood")
+	}
+	if *reveal {
+		kinds = append(kinds, "reveal")
 	}
 	for i := range repeat {
 		for _, kind := range kinds {
@@ -120,6 +125,9 @@ func compare(ctx context.Context, m testnet.Manifest, repeat int, progress io.Wr
 			m.Gossip = node.GossipAnnounce
 			if kind == "flood" {
 				m.Gossip = node.GossipFlood
+			}
+			if m.CommitReveal = nil; kind == "reveal" {
+				m.CommitReveal = reveal
 			}
 			// A CPU profile tells the applications apart: go tool pprof -tagfocus app=spdl.
 			pprof.Do(ctx, pprof.Labels("app", kind), func(ctx context.Context) {
@@ -139,6 +147,9 @@ func compare(ctx context.Context, m testnet.Manifest, repeat int, progress io.Wr
 	}
 	if *flood {
 		c.flood = pool(samples["flood"])
+	}
+	if *reveal {
+		c.reveal = pool(samples["reveal"])
 	}
 	return c, nil
 }
@@ -323,6 +334,9 @@ func measure(ctx context.Context, nodes []*cmtnode.Node, rounds int) (s sample, 
 			block := msg.Data().(types.EventDataNewBlock).Block
 			if len(block.Txs) == 0 {
 				continue
+			}
+			if t, err := tx.Decode(block.Txs[0]); err == nil && t.Commit != nil {
+				continue // the round is not closed
 			}
 			now := time.Now()
 			if closed++; closed == warmup {

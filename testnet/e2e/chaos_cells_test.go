@@ -18,6 +18,7 @@ func cells() []cell {
 // Processes end, stop and come back.
 var processCells = []cell{
 	{name: "kill", faults: struck(testnet.Perturbation{Action: testnet.Kill, For: 2 * time.Second})},
+	{name: "kill-committed", reveal: true, faults: struck(testnet.Perturbation{Action: testnet.Kill, For: 2 * time.Second})},
 	{name: "kill-all", faults: everybody(testnet.Perturbation{Action: testnet.Kill})},
 	{name: "restart", faults: struck(testnet.Perturbation{Action: testnet.Restart, For: 2 * time.Second})},
 	{name: "restart-rolling", faults: inTurn(testnet.Perturbation{Action: testnet.Restart}, 4*time.Second)},

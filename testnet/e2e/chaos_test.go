@@ -46,6 +46,8 @@ type cell struct {
 	do func(c *chaos)
 	// attack is how the struck participants misbehave from the start.
 	attack string
+	// reveal lets the net commit itself to gradients first.
+	reveal bool
 	// guilty says that the struck have offences on the chain in the end; nobody else ever may.
 	guilty bool
 	// holes says that blocks may be missing at the struck nodes in the end.
@@ -154,6 +156,9 @@ func begin(t *testing.T, x cell, n int) *chaos {
 	m := testnet.Manifest{Validators: n, Preset: "pixels", Home: t.TempDir(), Rounds: 100_000}
 	if x.binary != nil { // a node whose clock is behind the genesis waits for it
 		m.GenesisTime = time.Now().Add(-2 * time.Hour)
+	}
+	if x.reveal {
+		m.CommitReveal = &x.reveal
 	}
 	if x.attack != "" {
 		for _, i := range c.struck {

@@ -63,6 +63,8 @@ func (n *Net) describeTx(t *tx.Tx) string {
 		return fmt.Sprintf("epoch %d round %d closed by %d in view %d%s", b.Epoch, b.Round, b.Leader, b.View, missing)
 	case *tx.Gradient:
 		return ""
+	case *tx.Commit:
+		return fmt.Sprintf("%d is committed", b.Participant)
 	}
 	d, err := app.Describe(t)
 	if err != nil {

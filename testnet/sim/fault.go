@@ -1,6 +1,10 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/spdl/spdl/app/tx"
+)
 
 // Faults says what is wrong with a node. The zero value is an honest node.
 type Faults struct {
@@ -13,6 +17,9 @@ type Faults struct {
 	TwoAggregates  bool // leads with a wrong Delta and then with the right one
 	TwoGradients   bool // sends two gradients a round
 	Opposed        bool // sends the negative of its gradient
+	Withhold       bool // commits itself to gradients and does not send them
+	LateCommit     bool // commits itself when others have revealed theirs
+	TwoCommits     bool // commits itself to two gradients a round, and sends both
 
 	EmptyBlocks bool // proposes empty blocks, hiding what is there
 	BadBlocks   bool // proposes blocks that break a rule
@@ -28,6 +35,9 @@ func (node *Node) spoil(height int64, txs [][]byte) [][]byte {
 		return [][]byte{[]byte("garbage")}
 	}
 	txs = slices.Clone(txs)
+	if t, err := tx.Decode(txs[0]); err == nil && t.Commit != nil {
+		return append(txs, txs[0]) // of commitments some may lack
+	}
 	switch height % 5 {
 	case 0: // a gradient is missing
 		return txs[:len(txs)-1]

@@ -15,6 +15,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/gradients"
 )
 
 // Node is one application with its participant.
@@ -33,6 +34,7 @@ type Node struct {
 	events    []abcitypes.Event
 	updates   []abcitypes.ValidatorUpdate
 	signed    map[tx.Place]bool
+	made      []*tx.Tx // the gradient of a round; of an equivocator two
 	reports   [][]byte
 }
 
@@ -84,7 +86,7 @@ func (node *Node) Replace(version uint64) error {
 	if err := node.App.State().As(version).Executable(); err != nil {
 		return err
 	}
-	maps.DeleteFunc(node.signed, func(at tx.Place, _ bool) bool { return at.Kind == tx.KindGradient }) // sent again, as by its journal
+	maps.DeleteFunc(node.signed, func(at tx.Place, _ bool) bool { return at.Kind != tx.KindAggregate }) // sent again, as by its journal
 	return node.open(version)
 }
 
@@ -137,11 +139,9 @@ func (node *Node) act() (bool, error) {
 	if !ok || s.Finished() {
 		return acted, nil
 	}
-	at := tx.Place{Kind: tx.KindGradient, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index}
-	if !node.signed[at] && !node.Faults.Silent {
-		node.signed[at] = true
-		acted = true
-		if err := node.contribute(s, p); err != nil {
+	if !node.Faults.Silent {
+		sent, err := node.contribute(s, p)
+		if acted = acted || sent; err != nil {
 			return acted, err
 		}
 	}
@@ -152,7 +152,7 @@ func (node *Node) act() (bool, error) {
 	if err != nil {
 		return acted, nil // not its turn
 	}
-	at = tx.Place{Kind: tx.KindAggregate, Epoch: draft.Epoch, Round: draft.Round, Participant: p.Index, View: draft.View}
+	at := tx.Place{Kind: tx.KindAggregate, Epoch: draft.Epoch, Round: draft.Round, Participant: p.Index, View: draft.View}
 	if node.signed[at] {
 		return acted, nil
 	}
@@ -169,8 +169,43 @@ func (node *Node) send(body tx.Body) (*tx.Tx, error) {
 	return t, err
 }
 
-// contribute sends the participant's gradient for the open round.
-func (node *Node) contribute(s *app.State, p app.Participant) error {
+// contribute sends what the open round takes of the participant and has not been sent: its
+// commitment or its gradient. It reports whether there was anything.
+func (node *Node) contribute(s *app.State, p app.Participant) (bool, error) {
+	at := tx.Place{Kind: tx.KindGradient, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index}
+	if s.Params.Election.CommitReveal && s.Commitment(p.Index) == nil {
+		at.Kind = tx.KindCommit
+	}
+	if node.signed[at] || node.Faults.Withhold && at.Kind == tx.KindGradient || s.Committing() && (at.Kind == tx.KindGradient || node.Faults.LateCommit) {
+		return false, nil
+	}
+	node.signed[at] = true
+	if err := node.make(s, p); err != nil || len(node.made) == 0 {
+		return true, err
+	}
+	for i, t := range node.made {
+		var err error
+		switch {
+		case at.Kind == tx.KindGradient:
+			_ = node.net.broadcast(node, t.Raw)
+		case i == 0 || node.Faults.TwoCommits:
+			_, err = node.send(&tx.Commit{Epoch: at.Epoch, Round: at.Round, Participant: at.Participant, Hash: t.Content[:]})
+		}
+		if err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// make makes the participant's gradient for the open round, and another one where it equivocates.
+func (node *Node) make(s *app.State, p app.Participant) error {
+	if len(node.made) > 0 {
+		if g := node.made[0].Gradient; g.Epoch == s.Progress.Epoch && g.Round == s.Progress.Round && g.Participant == p.Index {
+			return nil
+		}
+	}
+	node.made = nil
 	vector := node.net.slope
 	if node.net.config.Vector != nil {
 		vector = node.net.config.Vector
@@ -184,15 +219,22 @@ func (node *Node) contribute(s *app.State, p app.Participant) error {
 			v.Set(i, -v.At(i))
 		}
 	}
-	g := &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index, Payload: v.Encode(), VrfProof: proof(node, s)}
-	if _, err := node.send(g); err != nil || !node.Faults.TwoGradients {
-		return err
+	return node.sign(s, p, v)
+}
+
+// sign signs gradients of one vector, and of an equivocator of another one too.
+func (node *Node) sign(s *app.State, p app.Participant, v gradients.Vector) error {
+	for twice := node.Faults.TwoGradients || node.Faults.TwoCommits; ; twice = false {
+		g := &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index, Payload: v.Encode(), VrfProof: proof(node, s)}
+		t, err := tx.Sign(ChainID, g, node.keys.Signing)
+		if err != nil {
+			return err
+		}
+		if node.made = append(node.made, t); !twice {
+			return nil
+		}
+		v.Set(0, -v.At(0)/2-1)
 	}
-	other := *g
-	v.Set(0, -v.At(0)/2-1)
-	other.Payload = v.Encode()
-	_, err := node.send(&other)
-	return err
 }
 
 // lead sends the participant's aggregate.

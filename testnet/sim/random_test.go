@@ -118,11 +118,13 @@ type history struct {
 	upgrades uint64      // that were proposed
 	last     int64       // height of the last closed round or epoch
 	before   app.Progress
+	// committed are the hashes of gradients whose commitments are in a block.
+	committed map[string]bool
 }
 
 func newHistory(t *testing.T, seed uint64) *history {
 	t.Helper()
-	h := &history{random: rand.New(rand.NewPCG(seed, 77)), rotating: map[int]int{}}
+	h := &history{random: rand.New(rand.NewPCG(seed, 77)), rotating: map[int]int{}, committed: map[string]bool{}}
 	n := []int{4, 4, 5, 7}[h.random.IntN(4)]
 	rules := []string{"multi-krum", "krum", "trimmed-mean", "nnm+trimmed-mean", "mean"}
 	var err error
@@ -133,6 +135,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 			p.Training.Rounds = uint64(5 + h.random.IntN(40))
 			p.Election.Term = uint64(1 + h.random.IntN(3))
 			p.Election.ViewBlocks = uint64(p.Rule.Byzantine + 1)
+			p.Election.CommitReveal = seed%3 == 0
 			p.Reputation.Penalty = int64(100_000 * (1 + h.random.IntN(10)))
 			p.Reputation.Margin = int64(300_000 * h.random.IntN(2))
 			p.Reputation.PassedOver = int64(200_000 * h.random.IntN(3))
@@ -223,7 +226,10 @@ func (h *history) propose(by *sim.Node, members []*sim.Node) error {
 // strike draws anew what is wrong: at most f nodes, of those that belong to the
 // consortium.
 func (h *history) strike() {
-	budget := h.budget()
+	budget, kinds := h.budget(), 10
+	if h.net.State().Params.Election.CommitReveal {
+		kinds = 13
+	}
 	for _, i := range h.random.Perm(len(h.net.Nodes)) {
 		node := h.net.Nodes[i]
 		node.Faults = sim.Faults{}
@@ -234,7 +240,8 @@ func (h *history) strike() {
 		node.Faults = []sim.Faults{
 			{Down: true}, {Partitioned: true}, {Silent: true}, {MuteLeader: true}, {WrongAggregate: true, Accomplice: true},
 			{TwoAggregates: true}, {TwoGradients: true}, {Opposed: true}, {EmptyBlocks: true, MuteLeader: true}, {BadBlocks: true, Accomplice: true},
-		}[h.random.IntN(10)]
+			{Withhold: true}, {LateCommit: true}, {TwoCommits: true},
+		}[h.random.IntN(kinds)]
 		fmt.Fprintf(&h.log, "node %d: %+v\n", i, node.Faults)
 	}
 }
@@ -341,6 +348,14 @@ func (h *history) check(b *sim.Block) error {
 			}
 		case *tx.Gradient:
 			gradients++
+			if s.Params.Election.CommitReveal && !h.committed[string(t.Content[:])] {
+				return fmt.Errorf("gradient of participant %d, to which it is not committed", body.Participant)
+			}
+		case *tx.Commit:
+			h.committed[string(body.Hash)] = true
+			if aggregates > 0 {
+				return fmt.Errorf("commitment of participant %d in the block that closes a round", body.Participant)
+			}
 		}
 	}
 	if aggregates > 1 || aggregates == 0 && gradients > 0 {

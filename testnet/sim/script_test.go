@@ -20,7 +20,7 @@ import (
 // they print. `go test ./testnet/sim -run Scripts -rewrite` writes the output
 // anew; read the difference before you keep it.
 //
-//	init nodes=4 [rounds=] [term=] [f=] [penalty=] [budget=]   a chain
+//	init nodes=4 [rounds=] [term=] [f=] [penalty=] [budget=] [commit-reveal]   a chain
 //	fault node=2 [silent|mute|wrong|...]             what is wrong with a node from now on; nothing heals it
 //	join node [worker], approve by= [of=], leave, rotate, rekey, restore, remove, epoch
 //	upgrade by= name= height= version=, replace node= version=   versions as above the program's; height and version 0 cancel
@@ -57,6 +57,7 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) (string, error) {
 		var err error
 		p.net, err = sim.New(sim.Config{Nodes: n, Seed: uint64(arg("seed", 1)), Params: apptest.Params(n, func(q *params.Params) {
 			q.Training.Rounds = uint64(arg("rounds", 1000))
+			q.Election.CommitReveal = d.HasArg("commit-reveal")
 			q.Election.Term = uint64(arg("term", 1))
 			q.Reputation.Penalty = int64(arg("penalty", 100_000))
 			q.Rule.Byzantine = uint32(arg("f", (n-1)/3))
@@ -170,6 +171,6 @@ func faults(d *datadriven.TestData) sim.Faults {
 	return sim.Faults{
 		Down: has("down"), Partitioned: has("partitioned"), Silent: has("silent"), MuteLeader: has("mute"),
 		WrongAggregate: has("wrong-aggregate"), TwoAggregates: has("two-aggregates"), TwoGradients: has("two-gradients"),
-		Opposed: has("opposed"), EmptyBlocks: has("empty-blocks"), BadBlocks: has("bad-blocks"), Accomplice: has("accomplice"),
+		Opposed: has("opposed"), Withhold: has("withhold"), LateCommit: has("late-commit"), TwoCommits: has("two-commits"), EmptyBlocks: has("empty-blocks"), BadBlocks: has("bad-blocks"), Accomplice: has("accomplice"),
 	}
 }

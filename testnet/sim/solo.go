@@ -60,6 +60,9 @@ func (o *Solo) Round() (Closed, error) {
 		}
 		pending = append(pending, t)
 	}
+	if err := o.commit(pending); err != nil {
+		return closed, err
+	}
 	for range patience {
 		height := o.state.Height + 1
 		txs, err := o.assemble(height, pending)
@@ -76,6 +79,28 @@ func (o *Solo) Round() (Closed, error) {
 		}
 	}
 	return closed, fmt.Errorf("round %d is not closed after %d heights", o.state.Progress.Round, patience)
+}
+
+// commit lets a chain with commit_reveal take the commitments to all gradients.
+func (o *Solo) commit(gradients []*tx.Tx) error {
+	var commits []*tx.Tx
+	for _, t := range gradients {
+		g := t.Gradient
+		c, err := tx.Sign(ChainID, &tx.Commit{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, Hash: t.Content[:]}, o.net.Nodes[g.Participant].keys.Signing)
+		if err != nil {
+			return err
+		}
+		commits = append(commits, c)
+	}
+	for tries := 0; o.state.Committing() && tries < patience; tries++ {
+		height := o.state.Height + 1
+		out, err := o.state.Execute(app.Block{Height: height, Txs: o.state.Commits(height, commits, 0)})
+		if err != nil {
+			return err
+		}
+		o.state = out.State
+	}
+	return nil
 }
 
 // patience exceeds the number of heights that any round takes.

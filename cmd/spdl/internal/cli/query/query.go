@@ -206,6 +206,9 @@ func RoundArgument(ctx context.Context, c *client.Client, args []string) (epoch,
 func RoundText(w io.Writer, r app.Record) error {
 	fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d, opened at %d\nleader   %d in view %d of ranking %v\nrule     %s, margin %d\nDelta    %s\nmodel    %s\n\n",
 		r.Round, r.Epoch, r.Height, r.Opened, r.Leader, r.View, r.Ranking, r.Rule, r.Margin, hex.EncodeToString(r.DeltaDigest), hex.EncodeToString(r.ModelHash))
+	if len(r.Withheld) > 0 {
+		fmt.Fprintf(w, "committed and not included: %v\n\n", r.Withheld)
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "participant\tselected\tscore\topposed\treputation\t")
 	for _, c := range r.Contributions {

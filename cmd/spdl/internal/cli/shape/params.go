@@ -30,6 +30,7 @@ type Options struct {
 	Byzantine *int     `mapstructure:"byzantine"`
 	Tolerance *int64   `mapstructure:"tolerance"`
 	Epsilon   *float64 `mapstructure:"epsilon"`
+	Reveal    *bool    `mapstructure:"commit-reveal"`
 }
 
 // Flags shape the parameters of an epoch; base is what they change.
@@ -46,6 +47,7 @@ func Flags(cmd *cobra.Command, base string) {
 	f.Int("byzantine", 0, "Byzantine participants that the rule withstands (default: as the parameters have it)")
 	f.Int64("tolerance", 0, "delta: grid steps that a leader's aggregate may be off in a coordinate (default: as the parameters have it)")
 	f.Float64("epsilon", 0, "privacy budget of every participant, over all epochs (default: as the parameters have it, or what the rounds cost)")
+	f.Bool("commit-reveal", false, "commit to gradients before any is out, which takes a height more a round (default: as the parameters have it)")
 	command.Values(cmd, "preset", preset.AllNames()...)
 	command.Values(cmd, "rule", rules.Names()...)
 }
@@ -139,6 +141,7 @@ func (o *Options) change(p *params.Params, n int) error {
 	}
 	preset.SetRounds(p, command.Or(o.Rounds, p.Training.Rounds))
 	p.Rule.Tolerance = command.Or(o.Tolerance, p.Rule.Tolerance)
+	p.Election.CommitReveal = command.Or(o.Reveal, p.Election.CommitReveal)
 	p.Privacy.Epsilon = command.Or(o.Epsilon, p.Privacy.Epsilon)
 	if o.Rule != "" {
 		p.Rule.Name = o.Rule

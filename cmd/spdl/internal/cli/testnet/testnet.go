@@ -39,6 +39,7 @@ func manifestFlags(cmd *cobra.Command) {
 	f.String("trainer", "", "program, with arguments, that computes the gradients of an external model, as \"python3 train.py\"")
 	f.String("rule", "", "aggregation rule (default: the preset's)")
 	f.Int64("tolerance", 0, "delta: grid steps that a leader's aggregate may be off in a coordinate (default: 0, it must be exact)")
+	f.Bool("commit-reveal", false, "commit to gradients before any is out, which takes a height more a round (default: as the parameters have it)")
 	f.String("data", "", "folder of IDX files in MNIST's format, or CSV file (default: the embedded MNIST)")
 	f.String("label", "", "column of the labels in the CSV file")
 	f.String("partition", "iid", "how the training set is dealt out: iid or dirichlet")
@@ -65,6 +66,7 @@ type manifestOptions struct {
 	Trainer    *string  `mapstructure:"trainer"`
 	Rule       *string  `mapstructure:"rule"`
 	Tolerance  *int64   `mapstructure:"tolerance"`
+	Reveal     *bool    `mapstructure:"commit-reveal"`
 	Data       *string  `mapstructure:"data"`
 	Label      *string  `mapstructure:"label"`
 	Partition  *string  `mapstructure:"partition"`
@@ -92,6 +94,9 @@ func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) 
 	m.Preset, m.Rule, m.Examples = command.Or(o.Preset, m.Preset), command.Or(o.Rule, m.Rule), command.Or(o.Examples, m.Examples)
 	m.Workers = command.Or(o.Workers, m.Workers)
 	m.Tolerance = command.Or(o.Tolerance, m.Tolerance)
+	if o.Reveal != nil {
+		m.CommitReveal = o.Reveal
+	}
 	m.Partition, m.Alpha = command.Or(o.Partition, m.Partition), command.Or(o.Alpha, m.Alpha)
 	o.data(&m)
 	if err := o.external(&m); err != nil {

@@ -1,0 +1,184 @@
+package app
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+// With election.commit_reveal an open round has two phases. In the first it takes commitments, the
+// hashes of gradients that nobody but their senders has seen. In the second it takes those
+// gradients. Progress.Opened is the first height of the phase, from which all its waits count.
+
+// Committing reports whether the open round takes commitments and no gradients yet.
+func (s *State) Committing() bool {
+	return s.Params.Election.CommitReveal && !s.Progress.Revealing
+}
+
+// Commitment returns the hash that an active participant has committed itself to in the open round,
+// nil where it has none.
+func (s *State) Commitment(participant uint32) []byte {
+	all := s.Progress.Commitments
+	i, ok := slices.BinarySearchFunc(all, participant, func(c Commitment, p uint32) int { return cmp.Compare(c.Participant, p) })
+	if !ok || s.participant(participant) == nil {
+		return nil
+	}
+	return all[i].Hash
+}
+
+// TakesCommits reports whether a block of a height may carry commitments: in the first phase, and
+// in the second once f+1 leaders could have closed the round with N-f gradients. So few can only be
+// there where participants withhold theirs, and others came too late for the first phase.
+func (s *State) TakesCommits(height uint64) bool {
+	e := s.Params.Election
+	return s.Committing() || e.CommitReveal && height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(s.F()+1)
+}
+
+// admitCommit applies C1 to C4 to a commitment for the open round or the next one.
+func (s *State) admitCommit(t *tx.Tx) error {
+	c, open := t.Commit, s.Progress.Round
+	switch {
+	case s.Finished():
+		return fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, open, s.Params.Training.Rounds)
+	case !s.Params.Election.CommitReveal:
+		return fmt.Errorf("%w: the epoch has no commit_reveal", ErrCommit)
+	case c.Epoch != s.Progress.Epoch || c.Round < open || c.Round > open+1 || c.Round >= s.Params.Training.Rounds:
+		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d of %d", ErrCommit, c.Epoch, c.Round, s.Progress.Epoch, open, s.Params.Training.Rounds)
+	case len(c.Hash) != sha256.Size:
+		return fmt.Errorf("%w: %d bytes, want %d", ErrCommitHash, len(c.Hash), sha256.Size)
+	}
+	p := s.participant(c.Participant)
+	if p == nil || !s.contributes(p) {
+		return fmt.Errorf("%w: participant %d, %d are registered", ErrCommitSender, c.Participant, len(s.Participants))
+	}
+	if err := t.Verify(s.ChainID, p.PubKey); err != nil {
+		return fmt.Errorf("%w: %w", ErrCommitSigned, err)
+	}
+	return nil
+}
+
+// checkCommitted applies G8 to a gradient of the open round. In the first phase, where no block
+// takes one, the pool holds what a faster peer has revealed.
+func (s *State) checkCommitted(t *tx.Tx) error {
+	if !s.Progress.Revealing {
+		return nil
+	}
+	if want := s.Commitment(t.Gradient.Participant); !bytes.Equal(want, t.Content[:]) {
+		return fmt.Errorf("%w: participant %d, content hash %X, committed is %X", ErrNotCommitted, t.Gradient.Participant, t.Content[:8], want)
+	}
+	return nil
+}
+
+// checkRevealed applies A8.
+func (s *State) checkRevealed(included []tx.Included) error {
+	if s.Committing() {
+		return fmt.Errorf("%w: %d commitments at height %d", ErrUnrevealed, len(s.Progress.Commitments), s.Height)
+	}
+	if !s.Progress.Revealing {
+		return nil
+	}
+	for _, in := range included {
+		if want := s.Commitment(in.Participant); !bytes.Equal(want, in.Hash) {
+			return fmt.Errorf("%w: participant %d, listed is %X, committed %X", ErrUnrevealed, in.Participant, in.Hash, want)
+		}
+	}
+	return nil
+}
+
+// takeCommits applies C5 and C6 to a block's commitments and puts them on file. The state is not
+// published yet, and has the block's height.
+func (s *State) takeCommits(commits []*tx.Tx) error {
+	if len(commits) == 0 {
+		return nil
+	}
+	if !s.TakesCommits(s.Height) {
+		return fmt.Errorf("%w: height %d, the phase is of height %d", ErrCommitPhase, s.Height, s.Progress.Opened)
+	}
+	taken := slices.Clone(s.Progress.Commitments)
+	for i, t := range commits {
+		if err := s.admitCommit(t); err != nil {
+			return err
+		}
+		c := t.Commit
+		if c.Round != s.Progress.Round {
+			return fmt.Errorf("%w: round %d, open is %d", ErrCommit, c.Round, s.Progress.Round)
+		}
+		if i > 0 && c.Participant <= commits[i-1].Commit.Participant || s.Commitment(c.Participant) != nil {
+			return fmt.Errorf("%w: participant %d", ErrCommits, c.Participant)
+		}
+		taken = append(taken, Commitment{Participant: c.Participant, Hash: c.Hash})
+	}
+	slices.SortFunc(taken, func(a, b Commitment) int { return cmp.Compare(a.Participant, b.Participant) })
+	s.Progress.Commitments = taken
+	return nil
+}
+
+// committed reports whether a block of a height ends the first phase: with the commitments of all
+// who are awaited, or after quorum_blocks heights, of N-f at least.
+func (s *State) committed(height uint64) bool {
+	if !s.Committing() || s.over() {
+		return false
+	}
+	have, missing := 0, 0
+	for i := range s.Participants {
+		p := &s.Participants[i]
+		switch {
+		case s.Commitment(p.Index) != nil:
+			have++
+		case s.awaits(p):
+			missing++
+		}
+	}
+	return have >= s.Active()-s.F() && (missing == 0 || height >= s.Progress.Opened+s.Params.Election.QuorumBlocks)
+}
+
+// reveal opens the second phase if the block ends the first. The state is not published yet.
+func (s *State) reveal() bool {
+	if !s.committed(s.Height) {
+		return false
+	}
+	s.Progress.Revealing, s.Progress.Opened = true, s.Height+1
+	return true
+}
+
+// openRound begins a round in the next height.
+func (s *State) openRound(round uint64) {
+	s.Progress.Round, s.Progress.Opened = round, s.Height+1
+	s.Progress.Commitments, s.Progress.Revealing = nil, false
+}
+
+// withheld lists who committed itself in the open round and is not included. Its vector may be out,
+// so it pays for it as the others do.
+func (s *State) withheld(included []tx.Included) (out []uint32) {
+	participants := participantsOf(included)
+	for _, c := range s.Progress.Commitments {
+		if _, ok := slices.BinarySearch(participants, c.Participant); !ok {
+			out = append(out, c.Participant)
+		}
+	}
+	return out
+}
+
+// Commits picks the commitments of a block at a height that closes no round: one of each
+// participant that has none yet, within limit bytes as CometBFT counts them; zero means no limit.
+func (s *State) Commits(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx {
+	if s.Finished() || !s.TakesCommits(height) {
+		return nil
+	}
+	slots := make([]*tx.Tx, len(s.Participants))
+	for _, t := range pending {
+		c := t.Commit
+		if c != nil && s.isOpen(c.Epoch, c.Round) && s.Commitment(c.Participant) == nil && s.admitCommit(t) == nil {
+			slots[c.Participant] = t
+		}
+	}
+	slots = slices.DeleteFunc(slots, func(t *tx.Tx) bool { return t == nil })
+	for limit > 0 && size(slots) > limit {
+		slots = slots[:len(slots)-1]
+	}
+	return slots
+}
