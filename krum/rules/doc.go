@@ -2,9 +2,9 @@
 //
 // A rule maps the included gradients, in participant order, to one aggregate Delta. Delta is a
 // fraction of integers with one denominator, computed in integers, so that every validator gets the
-// same bits. None of the rules uses random numbers or depends on the number of cores, and only two
-// round: geometric-median and centered-clipping, which are limits of iterations, round weights in a
-// way that is part of their definition.
+// same bits. None of the rules uses random numbers or depends on the number of cores, and only three
+// round: geometric-median, centered-clipping and agnostic-mean, which are limits of iterations, round
+// weights in a way that is part of their definition.
 //
 //	mean                withstands nobody; the yardstick
 //	krum                one of the inputs                               needs N >= 2f+3
@@ -17,6 +17,7 @@
 //	cge                 mean of the k-f of least norm                   needs N >= 3f+1, and more
 //	bulyan              N-2f by Krum, of these without the 2f farthest  needs N >= 4f+3
 //	centered-clipping   ten clipped steps from the median               needs N >= 10f
+//	agnostic-mean       mean, trimmed where the spectrum is no noise's  needs N >= 2f+1
 //	nnm+<rule>          any of these after nearest-neighbour mixing
 //	bucketing+<rule>    any of these on means of two                    needs the rule's of N/2, f
 //

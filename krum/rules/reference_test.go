@@ -57,6 +57,7 @@ var references = map[string]func(in refInput) refDelta{
 	"mda":               func(in refInput) refDelta { return in.mean(in.some(in.leastDiameter())) },
 	"bulyan":            func(in refInput) refDelta { return in.bulyan() },
 	"geometric-median":  func(in refInput) refDelta { return in.geometricMedian() },
+	"agnostic-mean":     func(in refInput) refDelta { return in.agnosticMean() },
 	"centered-clipping": func(in refInput) refDelta { return in.centeredClipping() },
 }
 
@@ -111,7 +112,7 @@ func refusal(name string, n, f, included int) error {
 		case included < n-f-1:
 			return ErrTooFew
 		}
-	case "trimmed-mean", "mean-around-median", "mda":
+	case "trimmed-mean", "mean-around-median", "mda", "agnostic-mean":
 		if included-2*f < 1 {
 			return ErrTooFew
 		}

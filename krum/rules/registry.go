@@ -36,6 +36,7 @@ var all = []aggregator{
 	comparativeRule{},
 	minimumDiameterRule{},
 	bulyanRule{},
+	agnosticMeanRule{},
 }
 
 // Lookup returns the rule of that name, or an error that wraps ErrUnknown and lists the names there

@@ -53,6 +53,7 @@ func TestConditions(t *testing.T) {
 		"mean-around-median": func(f int) int { return 2*f + 1 },
 		"geometric-median":   func(f int) int { return 2*f + 1 },
 		"mda":                func(f int) int { return 2*f + 1 },
+		"agnostic-mean":      func(f int) int { return 2*f + 1 },
 		"cge":                func(f int) int { return 3*f + 1 },
 		"bulyan":             func(f int) int { return 4*f + 3 },
 		"centered-clipping":  func(f int) int { return max(1, 10*f) },
@@ -95,6 +96,7 @@ func TestDenominators(t *testing.T) {
 		"cge":                {7, 6, 0},
 		"bulyan":             {0, 0, 0}, // needs N >= 13
 		"geometric-median":   {1 << 20, 1 << 20, 1 << 20},
+		"agnostic-mean":      {1 << 20, 1 << 20, 0},
 		"centered-clipping":  {2 << 20, 1 << 20, 1 << 20},
 
 		"nnm+geometric-median":  {7 << 20, 6 << 20, 0},

@@ -26,9 +26,13 @@ func (trimmedMeanRule) Cost() string { return "O(n log^2 n d)" }
 func (trimmedMeanRule) Source() string { return "Yin et al., ICML 2018, definition 2" }
 
 func (trimmedMeanRule) feasible(_, f, included int) error {
+	return trimmable("trimmed-mean", f, included)
+}
+
+// trimmable refuses numbers of which nothing is left without f at either end.
+func trimmable(rule string, f, included int) error {
 	if included < 2*f+1 {
-		return fmt.Errorf("rules: %w: trimmed-mean of %d included with f = %d, want at least 2f+1 = %d",
-			ErrTooFew, included, f, 2*f+1)
+		return fmt.Errorf("rules: %w: %s of %d included with f = %d, want at least 2f+1 = %d", ErrTooFew, rule, included, f, 2*f+1)
 	}
 	return nil
 }

@@ -118,6 +118,56 @@ def centered_clipping(points, size):
     return num, [isqrt(sq // (unit * (2 * size) ** 2)) for sq in squares]
 
 
+def cut(v, bits):
+    """Shifts a vector so that its entry of the most bits has so many."""
+    by = max(abs(x).bit_length() for x in v) - bits
+    return [x >> by if by > 0 else x << -by for x in v]
+
+
+def clear(v, found):
+    """Takes from a vector its components along others."""
+    for u in found:
+        v = cut(v, 20)
+        along, square = sum(x * y for x, y in zip(u, v)), sum(x * x for x in u) >> 20
+        share = abs(along) // square * (1 if along >= 0 else -1)
+        v = [y - (share * x >> 20) for x, y in zip(u, v)]
+    return v
+
+
+def agnostic_mean(points, f, floor):
+    """Shares of the points, which add up to 2^20."""
+    k, d = len(points), len(points[0])
+    sq = distances(points)
+    right = max(0, max(map(max, sq)).bit_length() + 2 * k.bit_length() - 60)
+    sq = [[x >> right for x in row] for row in sq]
+    rows = [sum(row) for row in sq]
+    gram = [[k * (rows[i] + rows[j]) - k * k * sq[i][j] - sum(rows) for j in range(k)] for i in range(k)]
+    excess = max(0, max(abs(x) for row in gram for x in row).bit_length() - 30)
+    gram = [[x >> excess for x in row] for row in gram]
+    weights, found = [(1 << 30) // k] * k, []
+    for _ in range(min(f, 8)):
+        at = max(range(k), key=lambda i: (gram[i][i], -i))
+        v = cut(clear(cut(gram[at], 20), found), 20)
+        for _ in range(64):
+            v = cut(clear([sum(x * y for x, y in zip(row, v)) for row in gram], found), 20)
+        if not any(v):
+            break
+        square = sum(x * x for x in v)
+        rayleigh = sum(v[i] * gram[i][j] * v[j] for i in range(k) for j in range(k)) << right + excess
+        # rayleigh / square / 2k^2 > 7/12 floor (1 + sqrt(k/d))^2
+        if 12 * rayleigh << 40 <= square * 2 * k * k * 7 * floor * ((1 << 20) + isqrt((k << 40) // d)) ** 2:
+            break
+        found.append(v)
+        middle = sum(sorted(v)[f : k - f])
+        weights = [w + (middle * x << 30) // (square * (k - 2 * f)) for w, x in zip(weights, v)]
+    weights = [max(0, w) for w in weights]
+    shares = [(w << 20) // sum(weights) for w in weights]
+    by_loss = sorted(range(k), key=lambda i: (-((weights[i] << 20) % sum(weights)), i))
+    for i in by_loss[: (1 << 20) - sum(shares)]:
+        shares[i] += 1
+    return shares
+
+
 def mda(points, f, floor):
     k = len(points)
     sq = [[max(x, floor) if i != j else 0 for j, x in enumerate(row)] for i, row in enumerate(distances(points))]
@@ -187,6 +237,10 @@ def aggregate(rule, vs, n, f, unsquared, floor, seed):
         (num, scores), den = geometric_median(points, size), 1 << 20
     elif rule == "centered-clipping":
         (num, scores), den = centered_clipping(points, size), (2 - k % 2) << 20
+    elif rule == "agnostic-mean":
+        shares, den = agnostic_mean(points, f, floor), 1 << 20
+        num = [sum(c * x for c, x in zip(shares, column)) for column in zip(*points)]
+        selected, scores = [i for i in range(k) if shares[i]], [max(0, (1 << 20) // k - c) for c in shares]
     elif rule == "mean-around-median":
         num, den = near_median(points, k - f), k - f
     else:
@@ -202,7 +256,7 @@ def aggregate(rule, vs, n, f, unsquared, floor, seed):
 
 
 RULES = (
-    "bulyan", "centered-clipping", "cge", "geometric-median", "krum", "mda", "mean", "mean-around-median", "median",
+    "agnostic-mean", "bulyan", "centered-clipping", "cge", "geometric-median", "krum", "mda", "mean", "mean-around-median", "median",
     "multi-krum", "trimmed-mean",
 )  # fmt: skip
 print("# SHA-256 of exact results on the vectors of splitmix64; made by golden.py, not by the code under test.")
