@@ -23,6 +23,9 @@ const (
 // halts (CometBFT v0.40.0).
 const clockBound = 10 * time.Second
 
+// minClocks is how many clocks it takes to say that this one is wrong.
+const minClocks = 3
+
 // clock is the p2p reactor that compares clocks: each node tells its peers its time,
 // when they meet and every clockInterval. It decides nothing: it feeds a metric, and
 // warns whoever runs the node.
@@ -30,6 +33,7 @@ type clock struct {
 	p2p.BaseReactor
 	now     func() time.Time
 	metrics *metrics.Metrics
+	trusts  func(p2p.ID) bool // whose clocks count, nil everybody's
 	ended   chan struct{}
 
 	mu     sync.Mutex
@@ -37,8 +41,8 @@ type clock struct {
 	warned time.Time
 }
 
-func newClock(m *metrics.Metrics) *clock {
-	c := &clock{now: time.Now, metrics: m, ended: make(chan struct{}), ahead: map[p2p.ID]time.Duration{}}
+func newClock(m *metrics.Metrics, trusts func(p2p.ID) bool) *clock {
+	c := &clock{now: time.Now, metrics: m, trusts: trusts, ended: make(chan struct{}), ahead: map[p2p.ID]time.Duration{}}
 	c.BaseReactor = *p2p.NewBaseReactor("Clock", c)
 	return c
 }
@@ -100,9 +104,13 @@ func (c *clock) Receive(m p2p.Envelope) {
 	c.heard(m.Src.ID(), at)
 }
 
-// heard notes a peer's time, and warns once a minute while the median of all is out
-// of bounds: fewer than half of the peers cannot move it by lying.
+// heard notes a peer's time, and warns once a minute while the median of all is out of bounds: fewer
+// than half of minClocks or more peers cannot move it by lying. Strangers are not heard: of them
+// there can be any number.
 func (c *clock) heard(peer p2p.ID, at time.Time) {
+	if c.trusts != nil && !c.trusts(peer) {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
@@ -117,6 +125,9 @@ func (c *clock) heard(peer p2p.ID, at time.Time) {
 		if low := offsets[len(offsets)/2-1]; low.Abs() < median.Abs() {
 			median = low
 		}
+	}
+	if len(offsets) < minClocks {
+		median = 0
 	}
 	c.metrics.ClockOffset(-median)
 	if median.Abs() <= clockBound || now.Sub(c.warned) < time.Minute {

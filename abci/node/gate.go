@@ -10,12 +10,15 @@ import (
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 )
 
-// Bounds of the evidence that a node takes from one peer: pieces in each period of time. A
+// Bounds of the evidence that a node takes from one peer, and from all: pieces in each period. A
 // validator can sign any number of valid pieces against itself, one of which convicts it. The pool
 // refuses the rest (see convictions), but only once CometBFT has verified each.
 const (
 	gatePieces = 32
 	gatePeriod = 10 * time.Second
+	// gateAll bounds the pieces of all peers together. Beyond it a peer has gateShare, so that a crowd
+	// leaves room for the others.
+	gateAll, gateShare = 96, 2
 )
 
 // gate is CometBFT's evidence reactor behind that bound. What a peer sends beyond it is dropped: of
@@ -66,7 +69,13 @@ func (g *gate) takes(peer p2p.ID, pieces int) bool {
 		in = &intake{since: now}
 		g.peers[peer] = in
 	}
-	if in.pieces+pieces > gatePieces {
+	total := 0
+	for _, in := range g.peers {
+		if now.Sub(in.since) < gatePeriod {
+			total += in.pieces
+		}
+	}
+	if after := in.pieces + pieces; after > gatePieces || total+pieces > gateAll && after > gateShare {
 		return false
 	}
 	in.pieces += pieces

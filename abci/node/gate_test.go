@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -44,4 +45,21 @@ func TestGate(t *testing.T) {
 	at = at.Add(gatePeriod)
 	require.Equal(t, 1, send(honest, 1, 1))
 	require.Len(t, g.peers, 1, "those of a former period are forgotten")
+}
+
+// TestCrowdAtTheGate: evidence of a crowd is bounded for all of it together, and one that is no part
+// of it still brings its own.
+func TestCrowdAtTheGate(t *testing.T) {
+	for _, k := range []int{1, 3, 10, 40} {
+		g, taken := newGate(nil), 0
+		for range 100 {
+			for i := range k {
+				if g.takes(p2p.ID(fmt.Sprint(i)), 1) {
+					taken++
+				}
+			}
+		}
+		require.LessOrEqual(t, taken, min(k*gatePieces, gateAll+k*gateShare))
+		require.True(t, g.takes("honest", 1), "k = %d", k)
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/crypto/ed25519"
+	"github.com/cometbft/cometbft/mempool"
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci"
@@ -59,11 +60,12 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 // TooLarge returns a warning if a transaction under new parameters may have more bytes than nodes
 // take that started with the parameters before, for n participants, and else "".
 func TooLarge(before, p params.Params, n int) string {
-	need, usual := p.TxBytes(n), fitSizes(DefaultConfig(), before, n).Mempool.MaxTxBytes
-	if need <= int64(usual) {
+	need, of := p.TxBytes(n), capacitiesOf(DefaultConfig(), before, n, 0)
+	if of.takes(p, n) && need <= int64(fitSizes(DefaultConfig(), before, n).Mempool.MaxTxBytes) {
 		return ""
 	}
-	return fmt.Sprintf("a transaction of a round may have %d bytes, nodes that run take %d: restart every node, one after the other, once the epoch has begun", need, usual)
+	return fmt.Sprintf("a transaction of a round may have %d bytes, nodes that run take %d: restart every node, one after the other, once the epoch has begun",
+		need, of[mempool.MempoolChannel]-smallMessage)
 }
 
 // CheckGenesis validates a genesis document whole: CometBFT's part, ours, and

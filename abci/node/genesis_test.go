@@ -80,7 +80,7 @@ func TestTxBytes(t *testing.T) {
 	large := g.Params
 	require.Empty(t, node.TooLarge(g.Params, large, 100))
 	large.Model.Inputs = 100_000
-	require.Contains(t, node.TooLarge(g.Params, large, 100), "may have 8005392 bytes, nodes that run take 6291456")
+	require.Contains(t, node.TooLarge(g.Params, large, 100), "may have 8005392 bytes, nodes that run take 136224")
 	require.Empty(t, node.TooLarge(large, large, 100), "they started with it")
 }
 

@@ -53,6 +53,7 @@ type pending interface {
 // admits and proposes is the application's affair.
 type gossiper struct {
 	flooder
+	bounds
 	flood   bool // as CometBFT does, to all peers
 	pool    pending
 	metrics *metrics.Metrics
@@ -62,7 +63,7 @@ type gossiper struct {
 	pooled  func() int // the number of transactions in CometBFT's mempool
 
 	mu     sync.Mutex
-	floods bool // a peer is, or was, flooded
+	floods map[p2p.ID]bool // peers that are flooded
 	boxes  map[p2p.ID]*outbox
 	taking map[hash]int // received and before their verdict
 	said   *verdicts
@@ -73,7 +74,7 @@ type gossiper struct {
 func newGossiper(flood bool, m *metrics.Metrics) *gossiper {
 	return &gossiper{
 		flood: flood, metrics: m, quit: make(chan struct{}), wanted: newWanted(),
-		boxes: map[p2p.ID]*outbox{}, taking: map[hash]int{}, said: newVerdicts(), received: map[string]int64{},
+		boxes: map[p2p.ID]*outbox{}, floods: map[p2p.ID]bool{}, taking: map[hash]int{}, said: newVerdicts(), received: map[string]int64{},
 	}
 }
 
@@ -93,13 +94,23 @@ func (g *gossiper) SetSwitch(s p2p.Switcher) {
 
 // GetChannels implements p2p.Reactor.
 func (g *gossiper) GetChannels() []*p2p.ChannelDescriptor {
+	channels := g.within(g.flooder.GetChannels())
 	if g.flood {
-		return g.flooder.GetChannels()
+		return channels
 	}
-	return append(g.flooder.GetChannels(), &p2p.ChannelDescriptor{
+	return append(channels, &p2p.ChannelDescriptor{
 		ID: gossipChannel, Priority: gossipPriority, SendQueueCapacity: gossipQueue,
 		RecvMessageCapacity: 4 * (maxHashes*len(hash{}) + 8), MessageType: &Gossip{},
 	})
+}
+
+// InitPeer implements p2p.Reactor.
+func (g *gossiper) InitPeer(peer p2p.Peer) p2p.Peer { return g.begin(g.flooder.InitPeer(peer)) }
+
+// FilterMsgBytes implements p2p.MsgBytesFilter.
+func (g *gossiper) FilterMsgBytes(channel byte, from p2p.Peer, message []byte) error {
+	g.ended(from, channel, len(message))
+	return g.flooder.FilterMsgBytes(channel, from, message)
 }
 
 // Start implements service.Service.
@@ -137,7 +148,7 @@ func (g *gossiper) Stop() error {
 func (g *gossiper) AddPeer(peer p2p.Peer) {
 	if info, ok := peer.NodeInfo().(p2p.DefaultNodeInfo); g.flood || !ok || !info.HasChannel(gossipChannel) {
 		g.mu.Lock()
-		g.floods = true
+		g.floods[peer.ID()] = true
 		g.mu.Unlock()
 		g.flooder.AddPeer(peer)
 		return
@@ -158,6 +169,7 @@ func (g *gossiper) RemovePeer(peer p2p.Peer, reason any) {
 	g.flooder.RemovePeer(peer, reason)
 	g.mu.Lock()
 	delete(g.boxes, peer.ID())
+	delete(g.floods, peer.ID())
 	g.mu.Unlock()
 	g.ask(g.wanted.gone(peer.ID()))
 }
@@ -229,7 +241,7 @@ func (g *gossiper) take(from p2p.Peer, raw []byte) {
 // that holds another.
 func (g *gossiper) check(from p2p.Peer, h hash, raw []byte) {
 	g.mu.Lock()
-	past := !g.floods && len(raw) > int(types.BlockPartSizeBytes)
+	past := len(g.floods) == 0 && len(raw) > int(types.BlockPartSizeBytes)
 	g.mu.Unlock()
 	switch {
 	case past && g.pool.Held(h) != nil: // the mempool's cache would refuse it

@@ -33,11 +33,13 @@ const (
 	// relayPause is how long a part of a block is left to the others that are to send it to a peer, at
 	// the least, and up to half as long again by chance. Of a chain whose rounds take long to carry it
 	// is left to them for half of that more: else all would send the parts for which a link is too
-	// slow. Then as many as relays send it, and as many more after each further pause.
+	// slow. Then as many as relays send it, as many more after each further pause, and after maxPauses
+	// all others: a crowd of members' nodes that keep parts back delays them by so much.
 	relayPause = 200 * time.Millisecond
 	// relays is how many of those that have a part from one node send it at once to a peer that this
 	// node has no connection to: were it one, an idle one would cost the peer relayPause.
-	relays = 2
+	relays    = 2
+	maxPauses = 2
 )
 
 // relay is CometBFT's consensus reactor with another way to spread blocks. CometBFT sends each part
@@ -51,10 +53,12 @@ const (
 // Nothing of this is more than transport. Proposals and votes travel as before.
 type relay struct {
 	*consensus.Reactor
+	bounds
 	sw      p2p.Switcher
 	flood   bool              // as CometBFT does
 	private string            // ids of peers that nobody is to hear of
 	state   func() *app.State // the application's
+	trusts  func(p2p.ID) bool // whose lots count, nil everybody's
 
 	mu     sync.Mutex
 	own    turn             // of the node's own last proposal
@@ -105,7 +109,7 @@ func (r *relay) SetSwitch(s p2p.Switcher) {
 
 // GetChannels implements p2p.Reactor.
 func (r *relay) GetChannels() []*p2p.ChannelDescriptor {
-	return append(r.Reactor.GetChannels(), &p2p.ChannelDescriptor{
+	return append(r.within(r.Reactor.GetChannels()), &p2p.ChannelDescriptor{
 		ID: peersChannel, Priority: 1, SendQueueCapacity: 2,
 		RecvMessageCapacity: maxPeers*p2p.IDByteLength + 16, MessageType: &gogotypes.BytesValue{},
 	})
@@ -116,7 +120,13 @@ func (r *relay) InitPeer(peer p2p.Peer) p2p.Peer {
 	f := &follower{Peer: peer, relay: r}
 	r.Reactor.InitPeer(f)
 	peer.Set(followerKey, f)
-	return peer
+	return r.begin(peer)
+}
+
+// FilterMsgBytes implements p2p.MsgBytesFilter.
+func (r *relay) FilterMsgBytes(channel byte, from p2p.Peer, message []byte) error {
+	r.ended(from, channel, len(message))
+	return nil
 }
 
 // AddPeer implements p2p.Reactor.
@@ -259,7 +269,7 @@ func (r *relay) due(to p2p.ID, m *cmtcons.BlockPart) (at time.Time, later time.D
 	if !ok || m.Height != r.height || r.own == (turn{m.Height, m.Round}) || r.sends(came.from, to, m) {
 		return at, 0
 	}
-	later = time.Duration(r.before(r.of(to), r.of(to), to, m)/relays) * r.pause
+	later = time.Duration(min(r.before(r.of(to), r.of(to), to, m)/relays, maxPauses)) * r.pause
 	return came.at.Add(r.pause + later), later
 }
 
@@ -284,12 +294,12 @@ func (r *relay) sends(from, to p2p.ID, m *cmtcons.BlockPart) bool {
 }
 
 // before returns how many others of both sets of peers come before this node to send a part, by
-// lot. The caller holds the lock.
+// lot. Strangers, of whom there can be any number, draw none. The caller holds the lock.
 func (r *relay) before(theirs, its map[p2p.ID]bool, to p2p.ID, m *cmtcons.BlockPart) (n int) {
 	own := r.sw.NodeInfo().ID()
 	rank := lot(own, m)
 	for other := range theirs {
-		if its[other] && other != own && other != to && lot(other, m) < rank {
+		if its[other] && other != own && other != to && lot(other, m) < rank && (r.trusts == nil || r.trusts(other)) {
 			n++
 		}
 	}

@@ -68,6 +68,7 @@ type Running struct {
 	gossiper  *gossiper
 	relay     *relay
 	admission *admission
+	bounds    bounds
 	databases databases          // CometBFT's
 	db        dbm.DB             // the application's
 	cancel    context.CancelFunc // of what runs beside consensus
@@ -160,6 +161,8 @@ func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys
 		return err
 	}
 	go r.watch(ctx, consensus)
+	go r.watchSizes(ctx, logger.With("module", "app"))
+	go r.bounds.watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
 	go r.admission.watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
 	if c.StateSync.Enable {
 		go func() {
@@ -209,24 +212,27 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	if keys.Signing != nil {
 		options.OwnKey = keys.Public()
 	}
+	block := int64(0)
 	if p := doc.ConsensusParams; p != nil {
-		options.GenesisVersion = p.Version.App
+		options.GenesisVersion, block = p.Version.App, p.Block.MaxBytes
 	}
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
 	c = connect(c, ad, nodeKey.ID())
-	all := g.Participants
+	all, b := g.Participants, newBounds(c, g.Params, len(g.Participants), block)
 	if s := r.Application.State(); s != nil {
-		c, all = fitSizes(c, s.Params, s.Active()), s.Participants
+		c, all, b = fitSizes(c, s.Params, s.Active()), s.Participants, newBounds(c, s.Params, s.Active(), s.Progress.BlockBytes)
 	}
 	warnOpen(logger.With("module", "app"), ad, all)
 	x, gossip := newExpress(c.Mempool.MaxTxBytes), newGossiper(a.P2P.Gossip == GossipFlood, options.Metrics)
-	gossip.pool, r.gossiper, r.relay, r.admission = r.Application, gossip, newRelay(gossip.flood, c.P2P.PrivatePeerIDs, r.Application.State), ad
+	r.gossiper, r.relay = gossip, newRelay(gossip.flood, c.P2P.PrivatePeerIDs, r.Application.State)
+	gossip.wanted.trusts, r.relay.trusts = ad.trusts, ad.trusts
+	gossip.pool, r.admission, r.bounds, gossip.bounds, r.relay.bounds = r.Application, ad, b, b, b
 	r.Application.SetAdmitted(gossip.heard)
 	r.databases.drops = a.Retain != RetainConfig{}
-	reactors := map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": newClock(options.Metrics)}
-	if r.Node, err = build(c, r.Application, heard{logger, r.hear, r.ending.stopping}, &r.databases, r.relay.proposes, cmtnode.CustomReactors(reactors), gated, served(c.P2P), gossip.install, r.relay.install); err != nil {
+	reactors := map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": newClock(options.Metrics, ad.trusts)}
+	if r.Node, err = build(c, r.Application, heard{logger, r.hear, r.ending.stopping}, &r.databases, r.relay.proposes, cmtnode.CustomReactors(reactors), gated, served(c.P2P), gossip.install, r.relay.install, b.install); err != nil {
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in the replay of blocks
 			return versionError(s, err)
 		}

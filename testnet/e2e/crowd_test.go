@@ -137,3 +137,80 @@ func TestStrangersAtEverySlot(t *testing.T) {
 	}
 	n.sameHashes()
 }
+
+// begins sends the first bytes of a message on each large channel, which never ends.
+func (s *knocker) begins(channels map[int32]int) error {
+	data := make([]byte, 16000)
+	for channel, most := range channels {
+		for sent := 0; sent+len(data) <= most; sent += len(data) {
+			_, err := s.WriteMsg(&tmp2p.Packet{Sum: &tmp2p.Packet_PacketMsg{PacketMsg: &tmp2p.PacketMsg{ChannelID: channel, Data: data}}})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unended are the channels of which CometBFT takes most, and how much a stranger sends there.
+var unended = map[int32]int{0x40: 95 << 20, 0x61: 15 << 20, 0x60: 3 << 20, 0x30: 5 << 20, 0x51: 5 << 20}
+
+// withinBounds are the same within the bounds of a small chain.
+var withinBounds = map[int32]int{0x40: 1400_000, 0x30: 120_000, 0x51: 120_000, 0x38: 60_000, 0x21: 64_000}
+
+// TestUnfinishedMessages: a crowd at a node begins messages that never end, as large as CometBFT
+// takes them, and as large as the chain's own. The node grows by little, however many they are. Of a
+// crowd that is let in, the first bytes come before the node looks, and garbage doubles them.
+func TestUnfinishedMessages(t *testing.T) {
+	for _, strangers := range []bool{false, true} {
+		n := start(t, testnet.Manifest{Validators: 4, Strangers: strangers})
+		n.reach(3)
+		info := n.infos()[0]
+		t.Logf("let in %t, calm %+v", strangers, n.spend(3*time.Second))
+		for _, sizes := range []map[int32]int{unended, withinBounds} {
+			for _, k := range []int{1, 3, 10, 40} {
+				before, most := resident(n.PID(0)), n.unfinished(k, info, sizes)
+				t.Logf("let in %t, %2d connections of unfinished messages: %d MiB before, at most %d MiB", strangers, k, before>>20, most>>20)
+				bound := int64(50_000_000)
+				if strangers && k > 10 {
+					bound = 160_000_000
+				}
+				require.Less(t, most-before, bound, "%d connections", k)
+			}
+		}
+		l := n.spend(3 * time.Second)
+		t.Logf("after %+v", l)
+		require.Greater(t, l.rounds, 0)
+		for _, c := range n.clients {
+			info, err := c.RPC().NetInfo(context.Background())
+			require.NoError(t, err)
+			require.Len(t, info.Peers, 3, "members stay")
+		}
+	}
+}
+
+// unfinished returns the most that node 0 has in memory while so many connections do not end their
+// messages.
+func (n *net) unfinished(k int, info p2p.DefaultNodeInfo, sizes map[int32]int) (most int64) {
+	quit := make(chan struct{})
+	var wg sync.WaitGroup
+	for range k {
+		wg.Go(func() {
+			s, err := knock(n.Net.Nodes[0].P2P, info)
+			if err != nil {
+				return
+			}
+			defer s.Close()
+			go func() { _, _ = io.Copy(io.Discard, s.Conn) }()
+			if s.begins(sizes) == nil {
+				<-quit
+			}
+		})
+	}
+	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		most = max(most, resident(n.PID(0)))
+	}
+	close(quit)
+	wg.Wait()
+	return most
+}

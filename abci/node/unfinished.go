@@ -1,0 +1,160 @@
+package node
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/p2p"
+)
+
+// errUnfinished ends connections whose messages never end.
+var errUnfinished = errors.New("the messages that it began and has not ended take too much memory")
+
+const (
+	// unfinishedTick is how often it is looked what peers have begun. CometBFT counts the bytes of a
+	// connection in samples of 100 ms, by a clock of 20 ms: what it says was true less than two ticks
+	// ago.
+	unfinishedTick = 100 * time.Millisecond
+	// maxUnfinished is how many bytes peers may have begun, all together, beside those of a round.
+	maxUnfinished = 4 << 20
+	// littleUnfinished is what a peer may have begun for any time.
+	littleUnfinished = 4 << 10
+	// begunKey is where a peer keeps what it has begun.
+	begunKey = "spdl.unfinished"
+)
+
+// begun is what a peer has sent, and not ended. Finished is written by the peer's connection, the
+// rest by the watch.
+type begun struct {
+	finished atomic.Int64 // bytes of whole messages, with those around them
+	before   [2]int64     // finished at the last ticks
+	credit   int64        // bytes of pings, less what finished overestimates
+	weight   int64        // the sum over ticks of what it had begun and not ended
+}
+
+// unfinished bounds the bytes of messages that peers have begun and not ended, over all peers
+// together. CometBFT keeps them for each channel of each peer. It does not say how many they are: they
+// are what came over a connection, less its whole messages.
+type unfinished struct {
+	most  int64
+	ticks int64
+}
+
+// begin gives a peer what it is held to, before its connection starts.
+func (u *unfinished) begin(peer p2p.Peer) p2p.Peer {
+	if _, ok := peer.Get(begunKey).(*begun); !ok {
+		peer.Set(begunKey, new(begun))
+	}
+	return peer
+}
+
+// ended notes a whole message.
+func (u *unfinished) ended(from p2p.Peer, channel byte, bytes int) {
+	if t, ok := from.Get(begunKey).(*begun); ok {
+		t.finished.Add(int64(onWire(channel, bytes)))
+	}
+}
+
+// packetPayload is the least size of packets for which a message is counted whole: CometBFT's
+// default. Ours are larger, and a message takes fewer of them.
+const packetPayload = 1024
+
+// onWire returns how many bytes a message takes on the wire, in packets of packetPayload.
+func onWire(channel byte, bytes int) (total int) {
+	packet := func(data int, last bool) int {
+		inner := 0
+		if channel != 0 {
+			inner += 1 + varint(int(channel))
+		}
+		if last {
+			inner += 2
+		}
+		if data > 0 {
+			inner += 1 + varint(data) + data
+		}
+		outer := 1 + varint(inner) + inner
+		return varint(outer) + outer
+	}
+	whole := max(0, bytes-1) / packetPayload
+	return whole*packet(packetPayload, false) + packet(bytes-whole*packetPayload, true)
+}
+
+// varint returns the length of a number in protobuf.
+func varint(x int) (n int) {
+	for n = 1; x >= 1<<7; n++ {
+		x >>= 7
+	}
+	return n
+}
+
+// unended returns how many bytes at the least the peer has begun and not ended, given how many came.
+func (t *begun) unended(came int64) int64 {
+	finished, long := t.finished.Load(), t.before[0]
+	t.before[0], t.before[1] = t.before[1], finished
+	if most := came - long - t.credit; most < 0 { // finished took what lies around messages for more than it was
+		t.credit += most
+	}
+	least := max(0, came-finished-t.credit)
+	if least <= littleUnfinished {
+		t.weight = 0
+	}
+	t.weight += least
+	return least
+}
+
+// look returns the peers whose connections are to end: those that have had most begun for longest,
+// until the others are within the bound.
+func (u *unfinished) look(peers []p2p.Peer) (end []p2p.Peer) {
+	u.ticks++
+	type load struct {
+		peer   p2p.Peer
+		bytes  int64
+		weight int64
+	}
+	var loads []load
+	total := int64(0)
+	for _, p := range peers {
+		t, ok := p.Get(begunKey).(*begun)
+		if !ok {
+			continue
+		}
+		if u.ticks%int64(time.Minute/unfinishedTick) == 0 {
+			t.credit += 64 // a ping and a pong of 3 bytes each
+		}
+		bytes := t.unended(p.Status().RecvMonitor.Bytes)
+		loads = append(loads, load{p, bytes, t.weight})
+		total += bytes
+	}
+	slices.SortFunc(loads, func(a, b load) int { return int(min(max(b.weight-a.weight, -1), 1)) })
+	for _, l := range loads {
+		if total <= u.most {
+			return end
+		}
+		end = append(end, l.peer)
+		total -= l.bytes
+	}
+	return end
+}
+
+// watch ends connections until quit is closed.
+func (u *unfinished) watch(sw p2p.Switcher, logger log.Logger, quit <-chan struct{}) {
+	for {
+		select {
+		case <-quit:
+			return
+		case <-time.After(unfinishedTick): // not a ticker, whose next tick comes early after a late one
+		}
+		end := u.look(sw.Peers().Copy())
+		for _, peer := range end {
+			logger.Error("a peer is sent away", "peer", peer.ID(), "err", errUnfinished)
+			sw.StopPeerForError(peer, errUnfinished)
+		}
+		if len(end) > 0 {
+			runtime.GC() // else what they left would wait until as much again has come
+		}
+	}
+}
