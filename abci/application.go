@@ -57,6 +57,8 @@ type Options struct {
 	// Admits says why a node with an id is not let in, as CometBFT's filter of peers asks. Default
 	// everybody is.
 	Admits func(node string) error
+	// Opens says the same of an address, before anybody knows whose node is there.
+	Opens func(address string) error
 	// GossipRefused lets the mempool take gradients that the application refuses, so that peers are
 	// sent them: for the node of a participant that misbehaves.
 	GossipRefused bool

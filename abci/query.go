@@ -125,11 +125,13 @@ func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*ab
 	return answer, nil
 }
 
-// filter answers CometBFT, which asks whether to let in an address or a node. An address alone says
-// nothing of whose it is.
+// filter answers CometBFT, which asks whether to let in an address or a node.
 func (a *Application) filter(what string) error {
 	if id, ok := strings.CutPrefix(what, "id/"); ok && a.options.Admits != nil {
 		return a.options.Admits(id)
+	}
+	if address, ok := strings.CutPrefix(what, "addr/"); ok && a.options.Opens != nil {
+		return a.options.Opens(address)
 	}
 	return nil
 }

@@ -32,6 +32,8 @@ type admission struct {
 	named   map[p2p.ID]bool   // the persistent peers
 	genesis []app.Participant // the members before there is a state
 	state   func() *app.State
+	doors   *doors
+	dialled string // the persistent peers with their addresses
 
 	mu      sync.Mutex
 	allowed map[p2p.ID]bool
@@ -44,7 +46,7 @@ type admission struct {
 func newAdmission(c *config.Config, a P2PConfig, genesis []app.Participant, state func() *app.State) *admission {
 	ad := &admission{
 		file: filepath.Join(c.RootDir, "config", "app.toml"), open: !a.MembersOnly, named: persistent(c.P2P), genesis: genesis, state: state,
-		allowed: peerIDs(a.AllowedPeers),
+		doors: newDoors(), dialled: c.P2P.PersistentPeers, allowed: peerIDs(a.AllowedPeers),
 	}
 	if info, err := os.Stat(ad.file); err == nil {
 		ad.read = info.ModTime()
@@ -105,6 +107,15 @@ func (ad *admission) admit(id string) error {
 	return nil
 }
 
+// opens refuses a connection before its handshake, where strangers are kept out and too many of
+// unknown addresses come.
+func (ad *admission) opens(address string) error {
+	if !ad.closes() {
+		return nil
+	}
+	return ad.doors.opens(address)
+}
+
 // reread reads p2p.allowed_peers of an app.toml that was changed, so that a newcomer is let in
 // without a restart.
 func (ad *admission) reread(logger log.Logger) {
@@ -131,6 +142,7 @@ func (ad *admission) reread(logger log.Logger) {
 
 // watch ends the connections of nodes that are let in no more, until quit is closed.
 func (ad *admission) watch(sw p2p.Switcher, logger log.Logger, quit <-chan struct{}) {
+	go ad.doors.resolve(ad.dialled, quit)
 	tick := time.NewTicker(admissionPause)
 	defer tick.Stop()
 	for {
@@ -140,7 +152,9 @@ func (ad *admission) watch(sw p2p.Switcher, logger log.Logger, quit <-chan struc
 		case <-tick.C:
 		}
 		ad.reread(logger)
-		for _, peer := range sw.Peers().Copy() {
+		peers := sw.Peers().Copy()
+		ad.doors.meets(peers, ad.trusts)
+		for _, peer := range peers {
 			if err := ad.admit(string(peer.ID())); err != nil {
 				sw.StopPeerForError(peer, err)
 			}

@@ -32,7 +32,7 @@ func connect(c *config.Config, ad *admission, own p2p.ID) *config.Config {
 	}
 	if strings.TrimSpace(peers.PersistentPeers) == "" {
 		peers.PersistentPeers = strings.Join(addresses(all, own), ",")
-		ad.named = persistent(&peers)
+		ad.named, ad.dialled = persistent(&peers), peers.PersistentPeers
 	}
 	closed := ad.closes()
 	known := peerIDs(peers.UnconditionalPeerIDs)

@@ -199,7 +199,7 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	}
 	ad := newAdmission(c, a.P2P, g.Participants, func() *app.State { return stateOf(r.Application) })
 	options := abci.Options{
-		ChainID: doc.ChainID, Admits: ad.admit,
+		ChainID: doc.ChainID, Admits: ad.admit, Opens: ad.opens,
 		DB: r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
 		NextTurn: nextTurn(c.Consensus), Decided: r.decided, PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: abci.Retain(a.Retain),
 		GossipRefused: h.GossipRefused,

@@ -30,9 +30,10 @@ type knocker struct {
 	protoio.Writer
 }
 
-// knock connects a stranger to a node, and reads and forgets what that says.
-func knock(at string, theirs p2p.DefaultNodeInfo) (*knocker, error) {
-	raw, err := stdnet.DialTimeout("tcp", at, 3*time.Second)
+// knock connects a stranger at an address of this machine, 127.0.0.from, to a node.
+func knock(from byte, at string, theirs p2p.DefaultNodeInfo) (*knocker, error) {
+	d := stdnet.Dialer{Timeout: 3 * time.Second, LocalAddr: &stdnet.TCPAddr{IP: stdnet.IPv4(127, 0, 0, from)}}
+	raw, err := d.Dial("tcp", at)
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +77,10 @@ func (n *net) crowd(k int) (end func()) {
 	var wg sync.WaitGroup
 	for i, info := range n.infos() {
 		at := n.Net.Nodes[i].P2P
-		for range k {
+		for k := range k {
 			wg.Go(func() {
 				for {
-					if s, err := knock(at, info); err == nil {
+					if s, err := knock(byte(2+k), at, info); err == nil {
 						over := make(chan struct{})
 						go func() { _, _ = io.Copy(io.Discard, s.Conn); close(over) }()
 						select {
@@ -196,7 +197,7 @@ func (n *net) unfinished(k int, info p2p.DefaultNodeInfo, sizes map[int32]int) (
 	var wg sync.WaitGroup
 	for range k {
 		wg.Go(func() {
-			s, err := knock(n.Net.Nodes[0].P2P, info)
+			s, err := knock(2, n.Net.Nodes[0].P2P, info)
 			if err != nil {
 				return
 			}

@@ -188,6 +188,7 @@ type Person struct {
 	Address        string   `json:"address"`
 	PubKey         string   `json:"pub_key"`
 	ConsensusKey   string   `json:"consensus_key"` // empty for a worker alone
+	NodeIDs        []string `json:"node_ids,omitempty"`
 	Active         bool     `json:"active"`
 	Joined         uint64   `json:"joined"`
 	Participations uint64   `json:"participations"`
@@ -208,7 +209,7 @@ func (s *Server) answerParticipants(r *http.Request) (any, error) {
 	for i, p := range people[:min(len(people), len(all))] {
 		out = append(out, Person{
 			Index: p.Index, ID: hex.EncodeToString(p.Id), Moniker: p.Moniker, Address: p.Address, PubKey: hex.EncodeToString(p.PubKey),
-			ConsensusKey: hex.EncodeToString(p.ConsensusKey), Active: p.Active, Joined: p.Joined, Participations: p.Participations,
+			ConsensusKey: hex.EncodeToString(p.ConsensusKey), NodeIDs: p.NodeIds, Active: p.Active, Joined: p.Joined, Participations: p.Participations,
 			Reputation: p.Reputation, Standing: all[i],
 		})
 	}
