@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist/inputs"
+	tables "github.com/spdl/spdl/mnist/table"
 )
 
 // TestDataOfTheOtherKind: images for a chain of tables, and a table for one of images, are refused
@@ -20,7 +22,13 @@ func TestDataOfTheOtherKind(t *testing.T) {
 		Label: "ill", Classes: []string{"no", "yes"}, Columns: []params.Column{{Name: "age", High: 255}},
 	}}
 	file := filepath.Join(t.TempDir(), "p.csv")
-	require.NoError(t, os.WriteFile(file, []byte("ill,age\nno,1\nyes,2\nno,3\nyes,4\nno,5\n"), 0o600))
+	text := "ill,age\n"
+	for age := range 40 {
+		text += fmt.Sprintf("%s,%d\n", []string{"no", "yes"}[age%2], age)
+	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	whole, err := tables.Load(file, *table.Table)
+	require.NoError(t, err)
 	c, a := alone(t, 5)
 	ask := func(data string, m params.Model) (int, error) {
 		home := a
@@ -32,7 +40,7 @@ func TestDataOfTheOtherKind(t *testing.T) {
 	}
 	n, err := ask(file, table)
 	require.NoError(t, err)
-	require.Equal(t, 2, n, "half of four fifths")
+	require.Equal(t, whole.Train.Len()/2, n, "half of what is not for testing")
 	for want, wrong := range map[string]func() (int, error){
 		"wants images for 784 inputs and 10 classes":           func() (int, error) { return ask(file, images) },
 		`wants 1 columns of a table and 2 classes in its colu`: func() (int, error) { return ask(t.TempDir(), table) },
@@ -46,5 +54,5 @@ func TestDataOfTheOtherKind(t *testing.T) {
 	table.Table.Classes[1] = "perhaps"
 	_, err = ask(file, table)
 	require.ErrorIs(t, err, worker.ErrUnfit)
-	require.ErrorContains(t, err, `p.csv line 3, column "ill": "yes" is none of the chain's classes: no, perhaps`)
+	require.ErrorContains(t, err, `p.csv line 3, column "ill": the label is none of the chain's classes: no, perhaps`)
 }

@@ -29,8 +29,11 @@ func (w *worker) trainer(ctx context.Context) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if trainer.use < trainer.have {
-		w.Log("more examples than the chain's batch allows: an even selection is trained on", "examples", trainer.have, "used", trainer.use)
+	if p := w.task.Params.Privacy; p.SamplingRate > 0 {
+		if fits := float64(p.Batch) / p.SamplingRate; float64(trainer.have) > 2*fits || 2*float64(trainer.have) < fits {
+			w.Log("the chain's batch is for another number of examples: with more, a step takes longer and counts no more; with fewer, it counts less",
+				"examples", trainer.have, "batch_fits", int(fits))
+		}
 	}
 	if err := w.resume(trainer); err != nil {
 		trainer.close()

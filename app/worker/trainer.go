@@ -41,7 +41,8 @@ type Trainer struct {
 	clipped   func(ctx context.Context, dst, x []float64, picked []int) (model.Stats, error)
 	external  bool // the steps are another program's: they may fail, and take long
 	close     func()
-	have, use int // examples
+	have      int     // examples
+	radius    float64 // of the ball that the sum is projected onto; infinite where no bound is asked for
 	mechanism *privacy.Mechanism
 	source    *privacy.Source
 	privacy   params.Privacy
@@ -101,17 +102,19 @@ func newTrainer(p params.Params, have int, source *privacy.Source) (*Trainer, er
 		return nil, err
 	}
 	return &Trainer{
-		have: have, use: min(have, mostExamples(p.Privacy)), mechanism: mechanism, source: source, privacy: p.Privacy, sum: make([]float64, d),
+		have: have, radius: radius(p), mechanism: mechanism, source: source, privacy: p.Privacy, sum: make([]float64, d),
 	}, nil
 }
 
-// mostExamples returns how many the chain's batch allows: with more, vectors would be
-// longer than validators admit.
-func mostExamples(p params.Privacy) int {
-	if !p.NoiseFloor || p.SamplingRate == 0 {
-		return math.MaxInt
+// radius returns the bound on the norm of a sum of clipped gradients with which the vector is one
+// that validators admit (SPEC G6). A batch of the expected size reaches it in no round: it is eight
+// standard deviations above. A participant with more examples than batch/sampling_rate reaches it
+// while its gradients agree.
+func radius(p params.Params) float64 {
+	if !p.Privacy.NoiseFloor || p.Privacy.SamplingRate == 0 {
+		return math.Inf(1)
 	}
-	return int(float64(p.Batch) / p.SamplingRate)
+	return float64(p.Privacy.Batch) * p.Noise().Signal
 }
 
 // Step computes the participant's gradient at x: a secret batch, the sum of
@@ -128,7 +131,11 @@ func (t *Trainer) compute(ctx context.Context, at place, x []float64) (model.Sta
 		t.draw()
 		t.drawn = &at
 	}
-	return t.clipped(ctx, t.sum, x, t.picked)
+	stats, err := t.clipped(ctx, t.sum, x, t.picked)
+	if err == nil {
+		privacy.Project(t.sum, t.radius)
+	}
+	return stats, err
 }
 
 // release makes the round's gradient of the sum. It spends privacy.
@@ -139,15 +146,13 @@ func (t *Trainer) release() gradients.Vector {
 	return v
 }
 
-// draw picks the batch. Of more examples than are used it takes an even selection.
+// draw picks the batch among all examples. The rate does not depend on how many there are, so that
+// one example more or less changes no other example's chance.
 func (t *Trainer) draw() {
 	if t.privacy.SamplingRate > 0 {
-		t.picked = privacy.PoissonSample(t.picked[:0], t.use, t.privacy.SamplingRate, t.source)
+		t.picked = privacy.PoissonSample(t.picked[:0], t.have, t.privacy.SamplingRate, t.source)
 	} else {
-		t.picked = privacy.FixedSample(t.picked[:0], t.use, int(t.privacy.Batch), t.source)
-	}
-	for i, k := range t.picked {
-		t.picked[i] = int(int64(k) * int64(t.have) / int64(t.use))
+		t.picked = privacy.FixedSample(t.picked[:0], t.have, int(t.privacy.Batch), t.source)
 	}
 }
 

@@ -121,7 +121,7 @@ func (f *file) next() (bool, error) {
 	f.row = row
 	if len(row) != len(f.header) {
 		line, _ := f.csv.FieldPos(0)
-		return false, fmt.Errorf("%w: %s line %d has %d values, the header has %d columns: %s", ErrTable, f.name, line, len(row), len(f.header), some(row))
+		return false, fmt.Errorf("%w: %s line %d has %d values, the header has %d columns", ErrTable, f.name, line, len(row), len(f.header))
 	}
 	if f.rows++; f.rows > mnist.MaxExamples || f.rows*len(row) > mnist.MaxPixels {
 		return false, fmt.Errorf("%w: %s has more than %d rows of %d columns, want at most %d rows and %d values",
@@ -134,7 +134,7 @@ func (f *file) next() (bool, error) {
 func (f *file) text(at int) (string, error) {
 	text := strings.TrimSpace(f.row[at])
 	if text == "" {
-		return "", f.errorf(at, "%q, the value is missing", f.row[at])
+		return "", f.errorf(at, "the value is missing")
 	}
 	return text, nil
 }
@@ -147,12 +147,13 @@ func (f *file) number(at int) (float64, error) {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		return 0, f.errorf(at, "%.64q is no finite number", text)
+		return 0, f.errorf(at, "no finite number")
 	}
 	return x, nil
 }
 
-// errorf returns an error about a value of the row.
+// errorf returns an error about a value of the row, which it does not quote: the row is private, and
+// errors reach logs.
 func (f *file) errorf(at int, format string, args ...any) error {
 	line, _ := f.csv.FieldPos(at)
 	return fmt.Errorf("%w: %s line %d, column %q: %s", ErrTable, f.name, line, f.header[at], fmt.Sprintf(format, args...))

@@ -5,10 +5,11 @@
 package table
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -68,10 +69,10 @@ func widen(t *params.Table, f *file, label int) error {
 	}
 	if !slices.Contains(t.Classes, class) {
 		if len(t.Classes) == params.MaxTableClasses {
-			return f.errorf(label, "%.64q is one class more than %d: is this the column of the labels?", class, params.MaxTableClasses)
+			return f.errorf(label, "one class more than %d: is this the column of the labels?", params.MaxTableClasses)
 		}
-		if err := params.CheckName("the label", class); err != nil {
-			return f.errorf(label, "%v", err)
+		if params.CheckName("the label", class) != nil {
+			return f.errorf(label, "the label is not 1 to 128 bytes of printable ASCII")
 		}
 		t.Classes = append(t.Classes, class)
 	}
@@ -110,8 +111,8 @@ func check(t params.Table, name string) error {
 }
 
 // Load reads the examples of a file by a chain's table. Columns are found by their names; others
-// are not read. A fifth of the rows, drawn by their number alone, is the test set: the same rows
-// for all who have the same file.
+// are not read. About a fifth of the rows is the test set: those whose hash says so. A row's side
+// depends on that row alone, so one row more or less moves no other.
 func Load(path string, t params.Table) (mnist.Data, error) {
 	f, err := open(path)
 	if err != nil {
@@ -122,17 +123,31 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 	if err != nil {
 		return mnist.Data{}, err
 	}
-	if set.Len() < parts {
-		return mnist.Data{}, fmt.Errorf("%w: %s has %d rows, want at least %d, of which one in %d is for testing", ErrTable, f.name, set.Len(), parts, parts)
+	var sides [2][]int // to train on, to test on
+	for i := range set.Len() {
+		side := 0
+		if forTesting(set, i) {
+			side = 1
+		}
+		sides[side] = append(sides[side], i)
 	}
-	order := rand.New(rand.NewPCG(uint64(set.Len()), parts)).Perm(set.Len())
-	test, train := order[:set.Len()/parts], order[set.Len()/parts:]
-	slices.Sort(test)
-	slices.Sort(train)
-	return mnist.Data{Train: set.Subset(train), Test: set.Subset(test)}, nil
+	if len(sides[0]) == 0 || len(sides[1]) == 0 {
+		return mnist.Data{}, fmt.Errorf("%w: of the %d rows of %s, %d are for testing: want more rows, of which about one in %d is, by a hash of the row",
+			ErrTable, set.Len(), f.name, len(sides[1]), parts)
+	}
+	return mnist.Data{Train: set.Subset(sides[0]), Test: set.Subset(sides[1])}, nil
 }
 
-// Examples returns how many of a number of rows are not for testing.
+// forTesting reports whether a row is for testing: SHA-256 of a prefix, its class and its levels, of
+// which the first eight bytes, big endian, are divisible by parts.
+func forTesting(set mnist.Set, row int) bool {
+	width := set.Rows * set.Cols
+	content := append([]byte("spdl/table/v1"), set.Labels[row])
+	hash := sha256.Sum256(append(content, set.Images[row*width:(row+1)*width]...))
+	return binary.BigEndian.Uint64(hash[:])%parts == 0
+}
+
+// Examples returns about how many of a number of rows are not for testing.
 func Examples(rows int) int { return rows - rows/parts }
 
 // read returns all rows as images of one line.
@@ -163,7 +178,7 @@ func (f *file) read(t params.Table) (set mnist.Set, err error) {
 		}
 		class, known := classes[text]
 		if !known {
-			return set, f.errorf(label, "%.64q is none of the chain's classes: %s", text, strings.Join(t.Classes, ", "))
+			return set, f.errorf(label, "the label is none of the chain's classes: %s", strings.Join(t.Classes, ", "))
 		}
 		set.Labels = append(set.Labels, class)
 		for i, c := range t.Columns {

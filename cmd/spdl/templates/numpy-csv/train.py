@@ -4,30 +4,32 @@ import os
 
 import numpy as np
 
-from spdl_trainer import serve
+from spdl_trainer import for_testing, serve
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def load(path, label):
-    """The numbers of a CSV file with a header, and the column of labels, 0 to classes-1."""
+    """Of a CSV file with a header the numbers, the column of labels, 0 to classes-1, and whether a row
+    is for testing."""
     with open(path) as f:
         names = f.readline().strip().split(",")
         rows = np.array([line.split(",") for line in f], dtype=float)
     at = names.index(label)
-    return np.delete(rows, at, axis=1), rows[:, at].astype(int)
+    tested = np.array([for_testing(row) for row in rows], dtype=bool)
+    return np.delete(rows, at, axis=1), rows[:, at].astype(int), tested
 
 
 class Study:
     def __init__(self, hello):
         self.hello = hello
         path = os.path.join(HERE, hello.config["file"])
-        x, y = load(path, hello.config["label"])
-        # The last fifth is the test set of all; the rest is dealt out.
-        tested = len(x) // 5
-        mine = hello.part(len(x) - tested)
+        x, y, tested = load(path, hello.config["label"])
+        # About a fifth is the test set of all; the rest is dealt out.
+        self.test = x[tested], y[tested]
+        x, y = x[~tested], y[~tested]
+        mine = hello.part(len(x))
         self.x, self.y = x[mine], y[mine]
-        self.test = x[-tested:], y[-tested:]
         self.examples = len(mine)
 
     def probabilities(self, parameters, x):

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from spdl_trainer import serve
+from spdl_trainer import for_testing, serve
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -35,10 +35,11 @@ class Study:
         rows = np.loadtxt(os.path.join(HERE, hello.config["file"]), delimiter=",", skiprows=1)
         # Bounds from the configuration and not from the data: a mean of the data is not private.
         x, y = rows[:, :-1] / hello.config["scale"], rows[:, -1].astype(int)
-        tested = len(x) // 5
-        mine = hello.part(len(x) - tested)
+        tested = np.array([for_testing(row) for row in rows], dtype=bool)
+        self.x_test, self.y_test = x[tested], y[tested]
+        x, y = x[~tested], y[~tested]
+        mine = hello.part(len(x))
         self.x, self.y = x[mine], y[mine]
-        self.x_test, self.y_test = x[-tested:], y[-tested:]
         self.examples = len(mine)
 
     def estimator(self, parameters):
