@@ -99,7 +99,7 @@ func TestExternalByName(t *testing.T) {
 	p, err := preset.Make(preset.NameExternal, 4, preset.Own{Model: &model, Examples: 1000, Rounds: 60, Epsilon: 2})
 	require.NoError(t, err)
 	require.Equal(t, preset.NameExternal, p.Preset)
-	require.Equal(t, "multi-krum", p.Rule.Name)
+	require.Equal(t, "agnostic-mean", p.Rule.Name)
 	require.Equal(t, []any{uint32(100), uint64(60), 2.0}, []any{p.Privacy.Batch, p.Training.Rounds, p.Privacy.Epsilon})
 	_, err = p.Validate(4)
 	require.NoError(t, err)

@@ -96,11 +96,11 @@ func mlp(n, f int) params.Params {
 	return p
 }
 
-// private returns what the presets with a guarantee share: epsilon 2 with
-// multi-Krum for small n, epsilon 4 with NNM + trimmed mean where f > 1.
+// private returns what the presets with a guarantee share: epsilon 2 for small n, epsilon 4 where f >
+// 1, and the rule that knows the noise.
 func private(n, f int) params.Params {
 	p := params.Params{
-		Rule:       params.Rule{Name: "multi-krum", Byzantine: uint32(f)},
+		Rule:       params.Rule{Name: "agnostic-mean", Byzantine: uint32(f)},
 		Training:   params.Training{Rounds: 100, LearningRate: 20},
 		Privacy:    params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.670, SamplingRate: 0.1, WorkerMomentum: 0.9, Epsilon: 2, NoiseFloor: true},
 		Reputation: reputation,
@@ -109,7 +109,6 @@ func private(n, f int) params.Params {
 	switch {
 	case f > 1: // with more attackers the signal lasts for fewer rounds: larger steps
 		p.Reputation.Penalty, p.Reputation.Reward = 100_000, 100_000
-		p.Rule.Name = "nnm+trimmed-mean"
 		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = 1.608, 4
 	case n < 4: // too few to leave any neighbour out
 		p.Rule.Name = "mean"

@@ -185,12 +185,12 @@ func TestRule(t *testing.T) {
 	assert.False(t, p.Rule.Holds)
 	assert.Contains(t, p.Rule.Why, "want N >= 2f+3 = 5")
 	require.Len(t, p.Warnings, 1)
-	assert.Contains(t, p.Warnings[0], "take 5 participants, or rule cge or geometric-median or")
+	assert.Contains(t, p.Warnings[0], "take 5 participants, or rule agnostic-mean or cge or geometric-median or")
 	assert.Contains(t, p.Warnings[0], "or trimmed-mean, or a smaller f")
 
 	// The mean's theorem covers no Byzantine participant, whatever N.
 	p = made(t, with(preset, func(in *Input) { in.Rule = "mean" }))
-	assert.Contains(t, p.Warnings[0], "want f = 0: take rule cge or geometric-median or")
+	assert.Contains(t, p.Warnings[0], "want f = 0: take rule agnostic-mean or cge or geometric-median or")
 }
 
 func TestWarnings(t *testing.T) {

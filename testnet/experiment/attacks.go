@@ -254,7 +254,7 @@ func outside(n int, rule string) string {
 // gridRules are the rules of a full run: those that can aggregate 14 of 20, and
 // some behind nearest-neighbour mixing.
 var gridRules = []string{
-	"mean", "krum", "multi-krum", "median", "trimmed-mean", "mean-around-median", "geometric-median", "centered-clipping", "cge", "mda",
+	"agnostic-mean", "mean", "krum", "multi-krum", "median", "trimmed-mean", "mean-around-median", "geometric-median", "centered-clipping", "cge", "mda",
 	"nnm+trimmed-mean", "nnm+krum", "nnm+median", "nnm+geometric-median",
 }
 
@@ -267,7 +267,7 @@ func rulesFor(o Options) []string {
 	case o.Rules != nil:
 		return o.Rules
 	case o.Quick:
-		return []string{"mean", "krum", "nnm+trimmed-mean"}
+		return []string{"mean", "krum", "nnm+trimmed-mean", "agnostic-mean"}
 	}
 	return gridRules
 }

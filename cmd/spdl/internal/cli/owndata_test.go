@@ -178,11 +178,11 @@ func TestOwnDataInGenesis(t *testing.T) {
 	require.NoError(t, os.WriteFile(bad, []byte("age,diagnosis\n1,flu\nx,cold\n"), 0o600))
 	net := filepath.Join(t.TempDir(), "net")
 	for want, args := range map[string][]string{
-		`bad.csv line 3, column "age": "x" is no finite number`: {"--data", bad, "--label", "diagnosis"},
-		"name the column of its labels":                         {"--data", table},
-		`has no column "ill"`:                                   {"--data", table, "--label", "ill"},
-		`preset "external" needs a model`:                       {"--preset", "external"},
-		`preset "mlp" has a model of its own`:                   {"--preset", "mlp", "--model", file},
+		`bad.csv line 3, column "age": no finite number`: {"--data", bad, "--label", "diagnosis"},
+		"name the column of its labels":                  {"--data", table},
+		`has no column "ill"`:                            {"--data", table, "--label", "ill"},
+		`preset "external" needs a model`:                {"--preset", "external"},
+		`preset "mlp" has a model of its own`:            {"--preset", "mlp", "--model", file},
 	} {
 		for _, c := range [][]string{{"testnet", "init", "--home", net}, {"genesis", "new", "--chain-id", "ours", entry}, {"plan"}} {
 			_, stderr, code := spdl(t, append(c, args...)...)

@@ -95,17 +95,17 @@ func TestPlanNoise(t *testing.T) {
 func TestPlanDefaults(t *testing.T) {
 	p := planOf(t, "--preset default --round-time 1s")
 	assert.Equal(t, 2.670, *p.NoiseMultiplier)
-	assert.Equal(t, []any{4, 1, "160-10 without bias", 15000, 1500, 1.0, 100, "rdp", 1e-6, "multi-krum"},
+	assert.Equal(t, []any{4, 1, "160-10 without bias", 15000, 1500, 1.0, 100, "rdp", 1e-6, "agnostic-mean"},
 		[]any{p.Participants, p.Byzantine, p.Model, p.Samples, p.Batch, p.Clip, p.Rounds, p.Accountant, p.Delta, p.Rule.Name})
-	assert.False(t, p.Rule.Holds)
+	assert.True(t, p.Rule.Holds)
 	assert.True(t, p.Accuracy.Measured)
 	assert.Equal(t, p.Traffic.Round*86400, p.Traffic.Day)
 
 	p = planOf(t, "--preset mlp -n 20 --round-time 10s")
-	assert.Equal(t, []any{20, 6, "196-32-10", 3000, 300, "nnm+trimmed-mean", true},
+	assert.Equal(t, []any{20, 6, "196-32-10", 3000, 300, "agnostic-mean", true},
 		[]any{p.Participants, p.Byzantine, p.Model, p.Samples, p.Batch, p.Rule.Name, p.Rule.Holds})
 	assert.Equal(t, p.Traffic.Round*8640, p.Traffic.Day)
-	assert.True(t, p.Accuracy.Measured)
+	assert.False(t, p.Accuracy.Measured)
 
 	p = planOf(t, "-n 10 -f 2 --rule krum --samples 1000 --batch 50 --clip 2 --rounds 7 --epsilon 3 --noise-floor=false")
 	assert.Equal(t, []any{10, 2, 1000, 50, 2.0, 7, "krum", true, false},
@@ -140,7 +140,7 @@ func TestPlanLemma1(t *testing.T) {
 func TestPlanText(t *testing.T) {
 	stdout, stderr, code := spdl(t, "plan", "--epsilon", "1")
 	require.Zero(t, code, stderr)
-	for _, want := range []string{"N = 4 participants, f = 1 Byzantine", "by rdp", "Lemma 1 (paper)", "warning: krum: outside"} {
+	for _, want := range []string{"N = 4 participants, f = 1 Byzantine", "by rdp", "Lemma 1 (paper)", "agnostic-mean, its condition holds"} {
 		assert.Contains(t, stdout, want)
 	}
 }
