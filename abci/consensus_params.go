@@ -11,9 +11,9 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// consensusUpdates returns what a block changes of CometBFT's parameters, nil where nothing: the
+// ConsensusUpdates returns what a block changes of CometBFT's parameters, nil where nothing: the
 // size of blocks, and before the height of an upgrade the version in the headers.
-func consensusUpdates(out *app.Outcome) *cmtproto.ConsensusParams {
+func ConsensusUpdates(out *app.Outcome) *cmtproto.ConsensusParams {
 	var p cmtproto.ConsensusParams
 	if out.BlockBytes != 0 {
 		p.Block = &cmtproto.BlockParams{MaxBytes: out.BlockBytes, MaxGas: -1}

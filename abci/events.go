@@ -55,9 +55,9 @@ func revealEvents(out *app.Outcome) []abcitypes.Event {
 		"committed", strconv.Itoa(len(at.Commitments)), "participants", strings.Join(participants, ","))}
 }
 
-// txResults gives one result a transaction: the aggregate's, then each
+// TxResults gives one result a transaction: the aggregate's, then each
 // gradient's in the record's order.
-func txResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
+func TxResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
 	var results []*abcitypes.ExecTxResult
 	add := func(e abcitypes.Event) {
 		results = append(results, &abcitypes.ExecTxResult{Events: []abcitypes.Event{e}})

@@ -35,7 +35,7 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 	hash := out.State.Hash()
 	r := &abcitypes.ResponseFinalizeBlock{
 		Events:    append(roundEvents(out.Record, a.greatest.in(out.State)), enactmentEvents(out.Enacted)...),
-		TxResults: txResults(txs, out.Record),
+		TxResults: TxResults(txs, out.Record),
 		AppHash:   hash[:],
 	}
 	r.Events = append(r.Events, revealEvents(out)...)
@@ -43,6 +43,6 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 	for _, v := range out.Validators {
 		r.ValidatorUpdates = append(r.ValidatorUpdates, abcitypes.Ed25519ValidatorUpdate(v.ConsensusKey, v.Power))
 	}
-	r.ConsensusParamUpdates = consensusUpdates(out)
+	r.ConsensusParamUpdates = ConsensusUpdates(out)
 	return r, nil
 }

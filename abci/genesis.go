@@ -7,6 +7,8 @@ import (
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/app"
 )
 
 // ReadGenesis reads a genesis document that anybody may have written.
@@ -55,4 +57,13 @@ func CompleteGenesis(doc *types.GenesisDoc) error {
 		return fmt.Errorf("validators: %w", err)
 	}
 	return doc.ValidateAndComplete()
+}
+
+// CheckValidators refuses a genesis whose participants' consensus keys are not its validators'.
+func CheckValidators(doc *types.GenesisDoc, g app.Genesis) error {
+	power := map[string]int64{}
+	for _, v := range doc.Validators {
+		power[string(v.PubKey.Bytes())] = v.Power
+	}
+	return g.CheckValidators(power)
 }

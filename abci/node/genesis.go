@@ -89,9 +89,5 @@ func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err 
 	if err := abci.CheckConsensus(doc.ConsensusParams.ToProto(), g, len(doc.Validators)); err != nil {
 		return g, warnings, err
 	}
-	power := map[string]int64{}
-	for _, v := range doc.Validators {
-		power[string(v.PubKey.Bytes())] = v.Power
-	}
-	return g, warnings, g.CheckValidators(power)
+	return g, warnings, abci.CheckValidators(doc, g)
 }

@@ -271,6 +271,15 @@ func TestHostileGenesis(t *testing.T) {
 	require.ErrorContains(t, err, "duplicate entry")
 }
 
+// TestReplayRefusesWhatANodeRefuses: a participant's consensus key that is no genesis validator's.
+func TestReplayRefusesWhatANodeRefuses(t *testing.T) {
+	c := newChain(t, 4)
+	c.close(1)
+	c.doc.Validators = c.doc.Validators[1:]
+	_, err := audit.Run(ctx, c.source(), audit.Options{})
+	require.ErrorContains(t, err, "names a consensus key whose validator has power 0")
+}
+
 func archive(t *testing.T, c *chain) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -14,6 +14,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
@@ -52,19 +53,25 @@ func newChain(t *testing.T, n int, mutate ...func(*params.Params)) *chain {
 	c.state, err = app.NewState(doc.ChainID, 1, doc.ConsensusParams.Block.MaxBytes, g)
 	require.NoError(t, err)
 	hash := c.state.Hash()
-	c.comet.AppHash = hash[:]
+	c.comet.AppHash, c.comet.LastResultsHash = hash[:], sm.TxResultsHash(nil)
 	return c
 }
 
 // add makes the next block of the transactions.
-func (c *chain) add(txs ...*tx.Tx) {
+func (c *chain) add(txs ...*tx.Tx) { c.block(nil, nil, txs...) }
+
+// block makes the next block, with evidence, and lets a conspiracy of all validators change it.
+func (c *chain) block(evidence types.EvidenceList, forge func(*types.Block), txs ...*tx.Tx) {
 	height := int64(c.state.Height + 1)
 	var raws types.Txs
 	for _, x := range txs {
 		raws = append(raws, x.Raw)
 	}
-	b, err := c.comet.MakeBlock(height, raws, c.commit, nil, c.comet.Validators.GetProposer().Address)
+	b, err := c.comet.MakeBlock(height, raws, c.commit, evidence, c.comet.Validators.GetProposer().Address)
 	require.NoError(c.t, err)
+	if forge != nil {
+		forge(b)
+	}
 	parts, err := b.MakePartSet(types.BlockPartSizeBytes)
 	require.NoError(c.t, err)
 	id := types.BlockID{Hash: b.Hash(), PartSetHeader: parts.Header()}
@@ -85,8 +92,14 @@ func (c *chain) add(txs ...*tx.Tx) {
 		require.NoError(c.t, err)
 		c.commit.Signatures[i].Signature = sig
 	}
-	out, err := c.state.Execute(app.Block{Height: uint64(height), Txs: txs})
+	proven, err := abci.MisbehaviorOf(evidence)
 	require.NoError(c.t, err)
+	out, err := c.state.Execute(app.Block{Height: uint64(height), Txs: txs, Misbehavior: proven})
+	require.NoError(c.t, err)
+	c.comet.LastResultsHash = sm.TxResultsHash(abci.TxResults(txs, out.Record))
+	if updates := abci.ConsensusUpdates(out); updates != nil {
+		c.comet.ConsensusParams = c.comet.ConsensusParams.Update(updates)
+	}
 	c.state = out.State
 	if out.Record != nil {
 		c.records[out.Record.Round] = out.Record

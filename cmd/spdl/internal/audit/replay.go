@@ -11,6 +11,7 @@ import (
 
 	"github.com/cometbft/cometbft/crypto/ed25519"
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	sm "github.com/cometbft/cometbft/state"
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci"
@@ -39,9 +40,12 @@ type replay struct {
 	state  *app.State
 	record *app.Record // of the block before, if it closed a round
 
-	validators, next *types.ValidatorSet // of the block at hand and of the one after it
-	last             types.BlockID       // of the block before
-	began, ended     time.Time           // the first and the last block's
+	previous, validators, next *types.ValidatorSet // of the last block, the block at hand and the one after it
+	params                     types.ConsensusParams
+	last                       types.BlockID // of the block before
+	results                    []byte        // the hash of its transactions' results
+	past                       past
+	began, ended               time.Time // the first and the last block's
 }
 
 // block is one as it was read: raw always, parsed where it is sound in itself.
@@ -103,11 +107,20 @@ func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := abci.CheckValidators(doc, g); err != nil {
+		return nil, err
+	}
+	if p := doc.ConsensusParams; p.Version.App == app.Version { // the others' rules may differ
+		if err := abci.CheckConsensus(p.ToProto(), g, len(doc.Validators)); err != nil {
+			return nil, err
+		}
+	}
 	s, err := app.NewState(doc.ChainID, uint64(doc.InitialHeight), doc.ConsensusParams.Block.MaxBytes, g)
 	if err != nil {
 		return nil, err
 	}
-	r := &replay{src: src, doc: doc, state: s, report: &Report{ChainID: doc.ChainID, First: uint64(doc.InitialHeight), Last: s.Height}}
+	r := &replay{src: src, doc: doc, state: s, params: *doc.ConsensusParams, results: sm.TxResultsHash(nil), past: past{committed: map[string]int64{}},
+		report: &Report{ChainID: doc.ChainID, First: uint64(doc.InitialHeight), Last: s.Height}}
 	var genesis []*types.Validator
 	for _, v := range doc.Validators {
 		genesis = append(genesis, types.NewValidator(v.PubKey, v.Power))
@@ -205,14 +218,14 @@ func (r *replay) step(ctx context.Context, b *block, commit *types.Commit) error
 	if hash := r.state.Hash(); !bytes.Equal(b.sound.AppHash, hash[:]) {
 		return r.appHash(ctx, b.sound.AppHash)
 	}
-	if hash := r.validators.Hash(); !bytes.Equal(b.sound.ValidatorsHash, hash) {
-		return r.divergence(b, KindBlock, fmt.Sprintf("validators hash is %X, replayed %X", b.sound.ValidatorsHash, hash))
-	}
-	if hash := r.next.Hash(); !bytes.Equal(b.sound.NextValidatorsHash, hash) {
-		return r.divergence(b, KindBlock, fmt.Sprintf("next validators hash is %X, replayed %X", b.sound.NextValidatorsHash, hash))
+	if reason := r.checkHeader(b.sound); reason != "" {
+		return r.divergence(b, KindBlock, reason)
 	}
 	if made := b.sound.Version.App; made != app.Version && made != 0 { // 0 where nobody set it
 		return &OtherVersion{Height: height, Version: made, Program: app.Version}
+	}
+	if err := r.checkEvidence(b.sound); err != nil {
+		return r.divergence(b, KindBlock, err.Error())
 	}
 	return r.execute(b, id)
 }
@@ -271,12 +284,17 @@ func (r *replay) execute(b *block, id types.BlockID) error {
 		return r.divergence(b, KindExecution, err.Error())
 	}
 	r.state, r.record, r.last = out.State, out.Record, id
+	r.past.add(b.sound, r.validators, r.params.Evidence)
 	r.count(b.sound, out)
+	r.results = sm.TxResultsHash(abci.TxResults(txs, out.Record))
+	if updates := abci.ConsensusUpdates(out); updates != nil {
+		r.params = r.params.Update(updates)
+	}
 	var updates []*types.Validator
 	for _, v := range out.Validators {
 		updates = append(updates, types.NewValidator(ed25519.PubKey(v.ConsensusKey), v.Power))
 	}
-	r.validators, r.next = r.next, r.next.Copy()
+	r.previous, r.validators, r.next = r.validators, r.next, r.next.Copy()
 	if err := r.next.UpdateWithChangeSet(updates); err != nil {
 		return r.divergence(b, KindExecution, fmt.Sprintf("validator updates: %v", err))
 	}
