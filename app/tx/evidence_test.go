@@ -3,6 +3,7 @@ package tx_test
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,7 +11,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// pair are two gradients of one place and two aggregates of one place.
+// pairs are two gradients, two aggregates and two commitments, each two of one place.
 func pairs(t testing.TB) map[tx.Kind][2]*tx.Tx {
 	t.Helper()
 	signed := func(b tx.Body) *tx.Tx {
@@ -23,7 +24,31 @@ func pairs(t testing.TB) map[tx.Kind][2]*tx.Tx {
 	return map[tx.Kind][2]*tx.Tx{
 		tx.KindGradient:  {signed(gradient()), signed(g)},
 		tx.KindAggregate: {signed(aggregate()), signed(a)},
+		tx.KindCommit:    {signed(commit(1)), signed(commit(2))},
 	}
+}
+
+// commit is a commitment to a hash of one byte, repeated.
+func commit(hash byte) *tx.Commit {
+	return &tx.Commit{Epoch: 2, Round: 7, Participant: 1, Hash: bytes.Repeat([]byte{hash}, 32)}
+}
+
+// TestSameIncluded: lists are the same only with the same gradients in the same order.
+func TestSameIncluded(t *testing.T) {
+	a := []tx.Included{{Participant: 1, Hash: []byte{1}}, {Participant: 2, Hash: []byte{2}}}
+	require.True(t, tx.SameIncluded(a, []tx.Included{{Participant: 1, Hash: []byte{1}}, {Participant: 2, Hash: []byte{2}}}))
+	require.False(t, tx.SameIncluded(a, a[:1]))
+	require.False(t, tx.SameIncluded(a, []tx.Included{a[1], a[0]}))
+	require.False(t, tx.SameIncluded(a, []tx.Included{a[0], {Participant: 2, Hash: []byte{3}}}))
+}
+
+// TestAggregateHeader: the header names the place, and the content by its hash.
+func TestAggregateHeader(t *testing.T) {
+	a := aggregate()
+	content, err := a.Marshal()
+	require.NoError(t, err)
+	hash := sha256.Sum256(content)
+	require.Equal(t, tx.AggregateHeader{Epoch: a.Epoch, Round: a.Round, Leader: a.Leader, View: a.View, ContentHash: hash[:]}, a.Header())
 }
 
 // TestNewEvidence: "Two headers of one kind, canonical, different, in
@@ -34,6 +59,7 @@ func TestNewEvidence(t *testing.T) {
 	places := map[tx.Kind]tx.Place{
 		tx.KindGradient:  {Kind: tx.KindGradient, Epoch: 1, Round: 300, Participant: 2},
 		tx.KindAggregate: {Kind: tx.KindAggregate, Round: 5, Participant: 3, View: 1},
+		tx.KindCommit:    {Kind: tx.KindCommit, Epoch: 2, Round: 7, Participant: 1},
 	}
 	for kind, pair := range pairs(t) {
 		x, err := tx.NewEvidence(pair[0], pair[1])
