@@ -115,7 +115,11 @@ func twin(c *chaos) {
 	c.eventually(func() bool { return c.convicted(i) }, "nobody proves that validator %d voted twice", i)
 }
 
-// beside starts a node that is none of the net's, with the net's nodes as its peers.
+// allowed is how long a running node takes to read a changed list of allowed peers, and a second.
+const allowed = 6 * time.Second
+
+// beside starts a node that is none of the net's, with the net's nodes as its peers. All of them let
+// it in before it dials: the first peer of a state sync would otherwise be its only one.
 func (c *chaos) beside(home string, env ...string) (stop func()) {
 	c.Helper()
 	var peers []string
@@ -125,6 +129,7 @@ func (c *chaos) beside(home string, env ...string) (stop func()) {
 		peers = append(peers, fmt.Sprintf("%s@%s", key.ID(), x.P2P))
 	}
 	allow(c.T, c.Net, home)
+	time.Sleep(allowed)
 	cmd := exec.Command(binary, "start", "--home", home)
 	cmd.Env = append(os.Environ(), "CMT_P2P_LADDR=tcp://"+loopback(c.T), "CMT_P2P_PERSISTENT_PEERS="+strings.Join(peers, ","),
 		"CMT_P2P_PEX=false", "CMT_P2P_ADDR_BOOK_STRICT=false", "CMT_P2P_ALLOW_DUPLICATE_IP=true")

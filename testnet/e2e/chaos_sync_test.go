@@ -118,10 +118,11 @@ func synced(c *chaos, met ...func(*client.Client) (end func())) {
 	header, err := c.clients[0].RPC().Commit(context.Background(), &trust)
 	require.NoError(c, err)
 	rpc := "tcp://" + loopback(c.T)
+	open := fmt.Sprintf("SPDL_P2P_MEMBERS_ONLY=%t", len(met) == 0) // strangers reach a node that is open alone
 	sound := c.sound()
 	server := func(i int) string { return strings.TrimPrefix(c.Net.Nodes[sound[i]].RPC, "tcp://") }
 	start := time.Now()
-	c.beside(home, "CMT_RPC_LADDR="+rpc, "SPDL_WORKER_ENABLED=false", "CMT_STATESYNC_ENABLE=true", "CMT_STATESYNC_DISCOVERY_TIME=5s",
+	c.beside(home, open, "CMT_RPC_LADDR="+rpc, "SPDL_WORKER_ENABLED=false", "CMT_STATESYNC_ENABLE=true", "CMT_STATESYNC_DISCOVERY_TIME=5s",
 		fmt.Sprintf("CMT_STATESYNC_TRUST_HEIGHT=%d", trust), "CMT_STATESYNC_TRUST_HASH="+header.Commit.BlockID.Hash.String(),
 		"CMT_STATESYNC_RPC_SERVERS="+server(0)+","+server(1))
 	joined, err := client.New(rpc)
