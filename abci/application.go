@@ -50,9 +50,9 @@ type Options struct {
 	// NextTurn hears at every FinalizeBlock, in its goroutine, whether the next height's first
 	// proposer is likely to be away. May be nil.
 	NextTurn func(lost bool)
-	// Decided reports whether most peers are beyond a height. A proposal for it waits for nothing:
-	// in CometBFT this node could not take the block that was decided as long as it waits, and
-	// would never catch up with a quick chain. Default never.
+	// Decided reports whether an honest validator is beyond a height. A proposal for it waits for
+	// nothing: in CometBFT this node could not take the block that was decided as long as it waits,
+	// and would never catch up with a quick chain. Default never.
 	Decided func(height int64) bool
 	// Admits says why a node with an id is not let in, as CometBFT's filter of peers asks. Default
 	// everybody is.

@@ -34,7 +34,7 @@ func queryLeader(_ *Application, s *app.State, _ string) (any, error) {
 		Ranking: nonNil(s.Progress.Ranking), ViewBlocks: s.Params.Election.ViewBlocks, Leaders: []uint32{},
 	}
 	ranks := uint64(len(l.Ranking))
-	l.View = min((l.Height-l.Opened)/l.ViewBlocks, ranks+1)
+	l.View = min(s.OpenView(l.Height), ranks+1)
 	for _, index := range l.Ranking[:min(l.View+1, ranks)] {
 		if s.Participants[index].Reputation > 0 { // evidence may have taken it since
 			l.Leaders = append(l.Leaders, index)

@@ -31,7 +31,7 @@ func (a *Application) late(before *app.State, r *app.Record, m moments) {
 	l.rounds++
 	e, what := before.Params.Election, ""
 	switch {
-	case m.quorumAt > r.Opened && (m.quorumAt-r.Opened)/e.ViewBlocks >= uint64(max(1, len(r.Ranking))):
+	case before.OpenView(m.quorumAt) >= uint64(max(1, len(r.Ranking))):
 		what = lateViews
 	case m.ownAt > r.Opened && m.ownAt-r.Opened >= e.QuorumBlocks:
 		what = lateOwn

@@ -119,7 +119,7 @@ func TestLateRounds(t *testing.T) {
 	n := beginTimed(t)
 	all := []int{0, 1, 2, 3}
 	e := n.State().Params.Election
-	views := e.ViewBlocks * 4
+	views := apptest.Opens(n.State(), 4) - n.State().Progress.Opened
 	said := func(text string) int { return strings.Count(n.log.String(), text) }
 	round := func(before uint64, first, then []int) {
 		t.Helper()

@@ -235,15 +235,18 @@ func TestWrongDeltaIsDropped(t *testing.T) {
 	n.finalize(1, [][]byte{evidence.Raw})
 	n.commit()
 	require.Equal(t, abci.CodeSettled, n.check(evidence).Code)
-	n.finalize(2, nil)
-	n.commit()
+	opens := int64(apptest.Opens(s, 1))
+	for height := int64(2); height < opens; height++ {
+		n.finalize(height, nil)
+		n.commit()
+	}
 	for _, p := range s.Progress.Ranking[1:] {
 		if a, err := n.Draft(p); err == nil {
 			require.Equal(t, uint32(1), a.View)
 			require.Equal(t, abci.CodeOK, n.check(apptest.Sign(int(p), a)).Code)
 		}
 	}
-	require.Len(t, n.prepare(3), 5, "the next view closes the round")
+	require.Len(t, n.prepare(opens), 5, "the next view closes the round")
 }
 
 // TestEquivocationIsReported: two gradients of one participant for a round.

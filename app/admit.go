@@ -191,12 +191,13 @@ func (s *State) denominator(included int) int64 {
 	return s.rule.Denominator(n, s.F(), included)
 }
 
-// openViews returns the highest view that may close the round at a height.
-func (s *State) openViews(height uint64) uint64 {
-	if height < s.Progress.Opened {
-		return 0
-	}
-	return (height - s.Progress.Opened) / s.Params.Election.ViewBlocks
+// OpenView returns the highest view that may close the round at a height (A3). Views last from the
+// height at which the round can close on, whatever gradients f participants withhold: else f
+// proposers in a row would be enough to let an honest leader's view pass.
+func (s *State) OpenView(height uint64) uint64 {
+	e := s.Params.Election
+	closes := s.Progress.Opened + e.QuorumBlocks
+	return (max(height, closes) - closes) / e.ViewBlocks
 }
 
 // mayCloseWith applies A5: with the gradients of everybody whom it waits for a round may close at

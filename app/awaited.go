@@ -2,20 +2,29 @@ package app
 
 import "github.com/spdl/spdl/app/tx"
 
-// Bounds of waiting for a participant that is away: so that one dead host does not make every round
-// cost quorum_blocks heights, and a slow one that came back is in the rounds again.
+// Absence is a score of rates: a closed round without a participant's gradient adds absentCost, one
+// with it takes presentGain away, and from awayFrom on the participant is away. So a dead host is away
+// after three rounds, and a participant that misses more than two of five rounds stays away. The rate
+// is no stricter because f Byzantine leaders can leave an honest participant out of a third of the
+// rounds.
 const (
-	awayAfter   = 3  // rounds in a row without its gradient, after which a participant is away
-	recallEvery = 16 // of so many rounds one waits for those who are away too
+	absentCost, presentGain = 3, 2
+
+	awayFrom    = 3 * absentCost
+	maxAbsence  = awayFrom + presentGain // two gradients end the longest absence
+	recallEvery = 16                     // one round of recallEvery waits also for those that are away
 )
 
-// away reports whether the last awayAfter rounds closed without a gradient of the participant.
-func (s *State) away(p *Participant) bool { return s.history.size >= p.Seen+awayAfter }
+// away reports whether rounds close without waiting for the participant.
+func (s *State) away(p *Participant) bool { return p.Absence >= awayFrom }
+
+// recalls reports whether the open round waits also for those that are away.
+func (s *State) recalls() bool { return s.history.size%recallEvery == 0 }
 
 // awaits reports whether the open round may close at once only with the participant's gradient, as
 // far as commitments do not say otherwise.
 func (s *State) awaits(p *Participant) bool {
-	return s.contributes(p) && (!s.away(p) || s.history.size%recallEvery == 0)
+	return s.contributes(p) && (!s.away(p) || s.recalls())
 }
 
 // awaitsNow reports whether the open phase of the round waits for the participant: for its
@@ -59,15 +68,26 @@ func participantsOf(included []tx.Included) []uint32 {
 	return out
 }
 
-// markSeen notes the included participants of a round that has closed, which next's history counts.
-// Who was away takes part in elections from the next round on: whether the round waited for it was
-// the leader's to choose, and the choice must not move the seed.
-func (s *State) markSeen(next *State, included []tx.Included) {
-	for _, in := range included {
-		p := &next.Participants[in.Participant]
-		if s.away(p) {
-			p.Contends = max(p.Contends, next.history.size+1)
+// markAbsence counts the included participants of a round that has closed as present and all others as
+// absent; next's history counts the round. A gradient in a round that waits for
+// everybody ends an absence. A participant that was away takes part in elections from the next round
+// on: whether the round waited for it was the leader's to choose, and the choice must not move the
+// seed.
+func (s *State) markAbsence(next *State, listed []tx.Included) {
+	for i := range s.Participants {
+		p := &next.Participants[i]
+		switch {
+		case len(listed) > 0 && listed[0].Participant == p.Index:
+			listed = listed[1:]
+			if s.away(p) {
+				p.Contends = max(p.Contends, next.history.size+1)
+			}
+			p.Absence -= min(p.Absence, presentGain)
+			if s.recalls() {
+				p.Absence = min(p.Absence, awayFrom-1)
+			}
+		case p.Active:
+			p.Absence = min(p.Absence+absentCost, maxAbsence)
 		}
-		p.Seen = next.history.size
 	}
 }

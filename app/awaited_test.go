@@ -7,6 +7,7 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/params"
 )
 
 // closes executes the block of the next height that closes the round with participants' gradients.
@@ -56,10 +57,51 @@ func TestWhoIsAwayIsNotAwaited(t *testing.T) {
 	require.Len(t, out.Record.Contributions, 4)
 	s = out.State
 	require.NotContains(t, s.Progress.Ranking, uint32(3), "the leader could have left it out")
+	require.Zero(t, s.Missing([]uint32{0, 1, 2}), "one gradient does not end the longest absence")
+	out, err = closes(s, 0, 1, 2, 3)
+	require.NoError(t, err)
+	s = out.State
 	require.Equal(t, 1, s.Missing([]uint32{0, 1, 2}))
 	out, err = closes(s, 0, 1, 2, 3)
 	require.NoError(t, err)
 	require.Contains(t, out.State.Progress.Ranking, uint32(3))
+}
+
+// TestAbsenceIsARate: a participant that takes part in one round of three is away, and all but the
+// recalls close without waiting for it. One that is left out of each third round is not.
+func TestAbsenceIsARate(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		takes  func(round int) bool
+		waited int // at most, of 96 rounds in steady state
+	}{
+		{"one of three", func(round int) bool { return round%3 == 0 }, 12},
+		{"one of two", func(round int) bool { return round%2 == 0 }, 18},
+		{"two of three", func(round int) bool { return round%3 != 0 }, 32},
+	} {
+		s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 200 })
+		waited, away := 0, 0
+		for round := range 128 {
+			if round >= 32 && s.Missing([]uint32{0, 1, 2}) == 0 {
+				away++
+			}
+			if c.takes(round) {
+				out, err := closes(s, 0, 1, 2, 3)
+				require.NoError(t, err)
+				s = out.State
+				continue
+			}
+			var blocks int
+			if s, blocks = without(t, s); round >= 32 && blocks > 1 {
+				waited++
+			}
+		}
+		t.Logf("%s: %d of 96 rounds waited, away in %d", c.name, waited, away)
+		require.LessOrEqual(t, waited, c.waited, c.name)
+		if c.name == "two of three" {
+			require.Zero(t, away)
+		}
+	}
 }
 
 // TestLotOfWhoWasAwayDoesNotMoveTheSeed: a leader that may include who was away or not, at once,

@@ -323,7 +323,7 @@ func TestRankingOfTheIncluded(t *testing.T) {
 	// It may be away: after its view and the open one everybody may lead.
 	three := apptest.Gradients(s, 0, 1, 2)
 	for i := range uint32(3) {
-		opens := s.Progress.Opened + 2*s.Params.Election.ViewBlocks
+		opens := apptest.Opens(s, 2)
 		_, err := s.Lead(opens-1, i, three)
 		require.ErrorIs(t, err, app.ErrNotLeader)
 		a, err := s.Lead(opens, i, three)

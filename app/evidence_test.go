@@ -357,7 +357,7 @@ func TestEquivocatorNeverLeads(t *testing.T) {
 		for range 12 {
 			pending := apptest.Gradients(s, 0, 1, 2, 3)
 			last := uint32(len(s.Progress.Ranking)) + 1
-			opens := s.Progress.Opened + uint64(last)*s.Params.Election.ViewBlocks
+			opens := apptest.Opens(s, uint64(last))
 			for _, height := range []uint64{s.Height + 1, opens - 1} {
 				_, err := s.Lead(height, guilty, pending)
 				require.ErrorIs(t, err, app.ErrNotLeader)

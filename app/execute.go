@@ -172,7 +172,7 @@ func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, e
 	if err := s.checkAggregate(aggregate); err != nil {
 		return nil, err
 	}
-	if views := s.openViews(height); uint64(a.View) > views {
+	if views := s.OpenView(height); uint64(a.View) > views {
 		return nil, fmt.Errorf("%w: view %d, the highest at height %d is %d", ErrViewClosed, a.View, height, views)
 	}
 	if err := s.mayCloseWith(participantsOf(a.Included), height); err != nil {
@@ -301,7 +301,7 @@ func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vec
 	model := next.model // the boundary in this block may put another one in its place
 	record.ModelHash = model[:]
 	next.history.push(record.Pair().Leaf())
-	s.markSeen(next, a.Included)
+	s.markAbsence(next, a.Included)
 	next.openRound(s.Progress.Round + 1)
 	return record, nil
 }

@@ -53,7 +53,7 @@ func (j join) enact(s *State) (uint32, error) {
 		return index, err
 	}
 	p := NewParticipant(index, j.identity(), s.Params.Reputation)
-	p.Joined, p.Contends, p.Seen = s.Progress.Round, s.history.size+contendAfter, s.history.size
+	p.Joined, p.Contends = s.Progress.Round, s.history.size+contendAfter
 	s.Participants = append(s.Participants, p)
 	return index, nil
 }

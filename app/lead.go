@@ -141,7 +141,7 @@ func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 
 // viewOf returns the lowest open view in which the participant may lead.
 func (s *State) viewOf(participant uint32, height uint64) (uint32, error) {
-	last := min(s.openViews(height), uint64(len(s.Progress.Ranking)+1))
+	last := min(s.OpenView(height), uint64(len(s.Progress.Ranking)+1))
 	var err error
 	for view := uint64(0); view <= last; view++ {
 		if err = s.mayLead(participant, uint32(view)); err == nil {

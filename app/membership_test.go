@@ -85,7 +85,7 @@ func TestJoin(t *testing.T) {
 		PubKey: apptest.Identity(4).PubKey, VrfKey: apptest.Identity(4).VrfKey, ConsensusKey: apptest.ConsensusKey(4),
 		Moniker: strings.Repeat("m", 70), Address: strings.Repeat("a", 256),
 	}, s.Params.Reputation)
-	want.Joined, want.Contends, want.Seen = 2, 2+16, 2
+	want.Joined, want.Contends = 2, 2+16
 	require.Equal(t, want, s.Participants[4])
 	require.Equal(t, uint64(2), s.Progress.Round)
 	require.Equal(t, 5, s.Active())

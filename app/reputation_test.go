@@ -16,7 +16,7 @@ import (
 // constant, by a participant of the ranking at a height that opens its view.
 func closeWith(t *testing.T, s *app.State, view uint64, coordinates ...int64) *app.Outcome {
 	t.Helper()
-	for s.Height+1 < s.Progress.Opened+view*s.Params.Election.ViewBlocks {
+	for s.Height+1 < apptest.Opens(s, view) {
 		out, err := s.Execute(app.Block{Height: s.Height + 1})
 		require.NoError(t, err)
 		s = out.State
@@ -106,7 +106,7 @@ func TestPassedOver(t *testing.T) {
 // itself was late.
 func TestLateRoundBlamesNobody(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) { p.Reputation.PassedOver = 400_000 })
-	for s.Height+1 < s.Progress.Opened+4*s.Params.Election.ViewBlocks {
+	for s.Height+1 < apptest.Opens(s, 4) {
 		out, err := s.Execute(app.Block{Height: s.Height + 1})
 		require.NoError(t, err)
 		s = out.State

@@ -67,18 +67,19 @@ func TestFinished(t *testing.T) {
 	require.ErrorIs(t, err, app.ErrFinished)
 }
 
-// TestViews walks the heights of a round whose leaders are silent: rank r may
-// close it from height opened + r*view_blocks on, and everybody after the last.
+// TestViews walks the heights of a round whose leaders are silent: rank 0 may
+// close it at once, rank r from height opened + quorum_blocks + r*view_blocks on, and everybody after
+// the last.
 func TestViews(t *testing.T) {
 	s := apptest.State(4)
 	pending := apptest.Gradients(s, 0, 1, 2, 3)
 	ranking := s.Progress.Ranking
 	require.Len(t, ranking, 4)
-	for height := uint64(1); height <= 12; height++ {
-		open := (height - 1) / 2
+	for height := uint64(1); height <= 14; height++ {
+		open := max(0, int(height)-3) / 2
 		for rank, p := range ranking {
 			a, err := s.Lead(height, p, pending)
-			if uint64(rank) > open {
+			if rank > open {
 				require.ErrorIs(t, err, app.ErrNotLeader)
 				continue
 			}
@@ -102,9 +103,9 @@ func TestViews(t *testing.T) {
 	x := apptest.Sign(int(ranking[2]), a)
 	require.NoError(t, s.Admit(x))
 	txs := append([]*tx.Tx{x}, pending...)
-	_, err = applyAt(s, 10, txs)
+	_, err = applyAt(s, 12, txs)
 	require.ErrorIs(t, err, app.ErrViewClosed)
-	_, err = applyAt(s, 11, txs)
+	_, err = applyAt(s, 13, txs)
 	require.NoError(t, err)
 	a.View = 6
 	require.ErrorIs(t, s.Admit(apptest.Sign(int(ranking[2]), a)), app.ErrNotLeader)

@@ -94,7 +94,7 @@ func chainVectors(t *testing.T) *vectors {
 	join := apptest.Join(4)
 	step("round 1; participant 4 asks to join", append(apptest.Close(s, s.Height+1), join)...)
 	step("three approve", apptest.Approve(0, join), apptest.Approve(2, join), apptest.Approve(1, join))
-	for s.Height+1 < s.Progress.Opened+s.Params.Election.ViewBlocks {
+	for s.Height+1 < apptest.Opens(s, 1) {
 		step("the leader of view 0 is silent")
 	}
 	pending := apptest.Gradients(s, 0, 1, 2, 3)

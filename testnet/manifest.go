@@ -331,7 +331,7 @@ func (m *Manifest) params() (params.Params, error) {
 		p.Election.CommitReveal = *m.CommitReveal
 	}
 	if m.Workers > 0 { // proposers are validators: as many in a row may hide an aggregate
-		p.Election.ViewBlocks = uint64(m.byzantine() + 1)
+		preset.SetProposers(&p.Election, m.byzantine())
 	}
 	p.TestChain = m.Seed != 0
 	if m.Adjust != nil {

@@ -1,12 +1,37 @@
 package node
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/p2p"
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
 )
+
+// TestDecidedByMembers: a proposer believes one member more than can be Byzantine, and of each only
+// one host; no crowd of strangers, former members or workers without a validator.
+func TestDecidedByMembers(t *testing.T) {
+	var members []app.Participant
+	for i := range 7 {
+		members = append(members, app.Participant{Active: true, ConsensusKey: []byte{byte(i)}, NodeIds: []string{fmt.Sprint(i, "a"), fmt.Sprint(i, "b")}})
+	}
+	members = append(members,
+		app.Participant{ConsensusKey: []byte{8}, NodeIds: []string{"left"}},
+		app.Participant{Active: true, NodeIds: []string{"worker"}})
+	heights := map[p2p.ID]int64{"left": 9, "worker": 9, "0a": 9, "0b": 9, "1a": 9, "1b": 9, "2a": 7}
+	for k := range 40 {
+		heights[p2p.ID(fmt.Sprint("stranger", k))] = 9
+	}
+	require.False(t, decidedBy(members, heights, 7), "two of seven may lie")
+	heights["2a"] = 8
+	require.True(t, decidedBy(members, heights, 7))
+	require.False(t, decidedBy(members, heights, 8), "of three, one is only there")
+	require.False(t, decidedBy(members, nil, 0))
+}
 
 // TestNextTurn: a lost turn shortens the wait for the first proposer of a height alone, and only
 // for that height.

@@ -2,7 +2,6 @@ package node
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -149,14 +148,20 @@ func (r *Running) linger(height int64) {
 
 // behind reports whether a connected peer is below a height.
 func (r *Running) behind(height int64) bool {
-	return slices.ContainsFunc(r.peerHeights(), func(at int64) bool { return at < height })
+	for _, at := range r.peerHeights() {
+		if at < height {
+			return true
+		}
+	}
+	return false
 }
 
 // peerHeights returns the heights at which the connected peers' consensus is, as they say.
-func (r *Running) peerHeights() (heights []int64) {
+func (r *Running) peerHeights() map[p2p.ID]int64 {
+	heights := map[p2p.ID]int64{}
 	r.Node.Switch().Peers().ForEach(func(peer p2p.Peer) {
 		if at, ok := peer.Get(types.PeerStateKey).(interface{ GetHeight() int64 }); ok {
-			heights = append(heights, at.GetHeight())
+			heights[peer.ID()] = at.GetHeight()
 		}
 	})
 	return heights

@@ -209,6 +209,15 @@ func Approve(i int, proposal *tx.Tx) *tx.Tx {
 	return Sign(i, &tx.Approve{Participant: uint32(i), Proposal: id[:]})
 }
 
+// Opens returns the first height at which a view of the open round may close it (A3).
+func Opens(s *app.State, view uint64) uint64 {
+	if view == 0 {
+		return s.Progress.Opened
+	}
+	e := s.Params.Election
+	return s.Progress.Opened + e.QuorumBlocks + view*e.ViewBlocks
+}
+
 // Close returns the transactions of a valid block that closes the open round
 // at a height: by the first participant of the ranking that may lead, over
 // everybody's gradients or the given participants'.

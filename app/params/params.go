@@ -138,6 +138,10 @@ func (p Params) warnings(n int) (out []string) {
 		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d: heights are the only timeout, and one silent participant or leader holds a round open for so many (more than %d)",
 			e.QuorumBlocks, e.ViewBlocks, patience))
 	}
+	if e := p.Election; f > 0 && (e.QuorumBlocks <= uint64(f) || e.ViewBlocks <= uint64(f)) {
+		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d, want at least f+1 = %d: f Byzantine validators may propose one after the other",
+			e.QuorumBlocks, e.ViewBlocks, f+1))
+	}
 	if affordable := p.Privacy.Participations(nil); affordable < p.Training.Rounds {
 		out = append(out, fmt.Sprintf("privacy.budget pays for %d of training.rounds %d", affordable, p.Training.Rounds))
 	}

@@ -229,6 +229,7 @@ func TestWarnings(t *testing.T) {
 	require.Contains(t, warn(4, func(p *params.Params) { p.Election.QuorumBlocks = 1 << 20 }), "quorum_blocks is 1048576")
 	require.Contains(t, warn(4, func(p *params.Params) { p.Election.ViewBlocks = 101 }), "heights are the only timeout")
 	require.NotContains(t, warn(4, func(p *params.Params) { p.Election.ViewBlocks, p.Election.QuorumBlocks = 100, 100 }), "timeout")
+	require.Contains(t, warn(4, func(p *params.Params) { p.Election.ViewBlocks, p.Election.QuorumBlocks = 2, 1 }), "quorum_blocks is 1 and view_blocks 2, want at least f+1 = 2")
 	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Zeros = true }), "rule.zeros")
 	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Unsquared = true }), "rule.unsquared")
 	require.Contains(t, warn(4, func(p *params.Params) {

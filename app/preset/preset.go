@@ -145,10 +145,18 @@ func paper(n, f int) params.Params {
 // presets, but for a few at the start of heterogeneous trainings.
 var reputation = params.Reputation{Initial: params.One, Penalty: 50_000, Reward: 50_000, Margin: 300_000, PassedOver: 100_000}
 
-// election returns the election of the presets: up to f Byzantine proposers in a row may hide a
-// leader's aggregate, so a view lasts f+1 heights; stragglers have two.
+// election returns the election of the presets.
 func election(f int) params.Election {
-	return params.Election{Term: 1, ViewBlocks: uint64(f + 1), QuorumBlocks: 2}
+	e := params.Election{Term: 1}
+	SetProposers(&e, f)
+	return e
+}
+
+// SetProposers sets the waits of an election for f Byzantine proposers. They may come one after the
+// other and hide a leader's aggregate, so a view lasts f+1 heights. They may also wait for no
+// straggler, so one honest proposer at least has its turn in the heights before a round closes short.
+func SetProposers(e *params.Election, f int) {
+	e.ViewBlocks, e.QuorumBlocks = uint64(f+1), uint64(max(2, f+1))
 }
 
 // SetRounds sets the length of a training, and with it the term of a leader that leads all of it.

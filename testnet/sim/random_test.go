@@ -12,6 +12,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/testnet/sim"
@@ -134,7 +135,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 			p.Rule.Name = rules[h.random.IntN(len(rules))]
 			p.Training.Rounds = uint64(5 + h.random.IntN(40))
 			p.Election.Term = uint64(1 + h.random.IntN(3))
-			p.Election.ViewBlocks = uint64(p.Rule.Byzantine + 1)
+			preset.SetProposers(&p.Election, int(p.Rule.Byzantine))
 			p.Election.CommitReveal = seed%3 == 0
 			p.Reputation.Penalty = int64(100_000 * (1 + h.random.IntN(10)))
 			p.Reputation.Margin = int64(300_000 * h.random.IntN(2))

@@ -12,6 +12,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/testnet/sim"
 )
@@ -61,7 +62,7 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) (string, error) {
 			q.Election.Term = uint64(arg("term", 1))
 			q.Reputation.Penalty = int64(arg("penalty", 100_000))
 			q.Rule.Byzantine = uint32(arg("f", (n-1)/3))
-			q.Election.ViewBlocks = uint64(q.Rule.Byzantine + 1)
+			preset.SetProposers(&q.Election, int(q.Rule.Byzantine))
 			if pays := arg("budget", 0); pays > 0 {
 				q.Privacy.Epsilon, q.Privacy.Delta = 1, 1e-6
 				for range params.LedgerOrders {
