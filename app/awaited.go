@@ -12,19 +12,22 @@ const (
 
 	awayFrom    = 3 * absentCost
 	maxAbsence  = awayFrom + presentGain // two gradients end the longest absence
-	recallEvery = 16                     // one round of recallEvery waits also for those that are away
+	recallEvery = 8                      // one round of 8 * 2^lapses waits for a participant that is away
+	maxLapses   = 4
 )
 
 // away reports whether rounds close without waiting for the participant.
 func (s *State) away(p *Participant) bool { return p.Absence >= awayFrom }
 
-// recalls reports whether the open round waits also for those that are away.
-func (s *State) recalls() bool { return s.history.size%recallEvery == 0 }
+// recalls reports whether the open round waits for a participant though it is away.
+func (s *State) recalls(p *Participant) bool {
+	return s.away(p) && s.history.size%(recallEvery<<p.Lapses) == 0
+}
 
 // awaits reports whether the open round may close at once only with the participant's gradient, as
 // far as commitments do not say otherwise.
 func (s *State) awaits(p *Participant) bool {
-	return s.contributes(p) && (!s.away(p) || s.recalls())
+	return s.contributes(p) && (!s.away(p) || s.recalls(p))
 }
 
 // awaitsNow reports whether the open phase of the round waits for the participant: for its
@@ -69,25 +72,31 @@ func participantsOf(included []tx.Included) []uint32 {
 }
 
 // markAbsence counts the included participants of a round that has closed as present and all others as
-// absent; next's history counts the round. A gradient in a round that waits for
-// everybody ends an absence. A participant that was away takes part in elections from the next round
-// on: whether the round waited for it was the leader's to choose, and the choice must not move the
-// seed.
+// absent; next's history counts the round. A gradient in a recall ends an absence; a wait in
+// vain that leaves the participant away makes recalls rarer. A participant that
+// was away takes part in elections from the next round on: whether the round waited for it was the
+// leader's to choose, and the choice must not move the seed.
 func (s *State) markAbsence(next *State, listed []tx.Included) {
 	for i := range s.Participants {
-		p := &next.Participants[i]
+		before, p := &s.Participants[i], &next.Participants[i]
 		switch {
 		case len(listed) > 0 && listed[0].Participant == p.Index:
 			listed = listed[1:]
-			if s.away(p) {
+			p.Absence -= min(p.Absence, presentGain)
+			if s.recalls(before) {
+				p.Absence = min(p.Absence, awayFrom-1)
+			}
+			if s.away(before) {
 				p.Contends = max(p.Contends, next.history.size+1)
 			}
-			p.Absence -= min(p.Absence, presentGain)
-			if s.recalls() {
-				p.Absence = min(p.Absence, awayFrom-1)
+			if p.Absence == 0 {
+				p.Lapses = 0
 			}
 		case p.Active:
 			p.Absence = min(p.Absence+absentCost, maxAbsence)
+			if s.awaits(before) && s.away(p) {
+				p.Lapses = min(p.Lapses+1, maxLapses)
+			}
 		}
 	}
 }

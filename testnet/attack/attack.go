@@ -32,6 +32,7 @@ import (
 // behaviours wrap the chain of a participant, which signs with keys.
 var behaviours = map[string]func(worker.Chain, worker.Keys) worker.Chain{
 	"silent":          func(c worker.Chain, _ worker.Keys) worker.Chain { return silent{c} },
+	"seldom":          func(c worker.Chain, _ worker.Keys) worker.Chain { return seldom{c} },
 	"mute-leader":     func(c worker.Chain, _ worker.Keys) worker.Chain { return muteLeader{c} },
 	"wrong-aggregate": func(c worker.Chain, _ worker.Keys) worker.Chain { return wrongAggregate{c} },
 	"equivocate":      func(c worker.Chain, k worker.Keys) worker.Chain { return equivocate{c, k} },

@@ -43,7 +43,7 @@ func middle(all []time.Duration) (median, mean time.Duration) {
 
 // absence returns what one node of four that is away adds to the mean round, by the nodes'
 // settings: every fourth height meets its turn, which costs a tenth of timeout_propose and
-// timeout_precommit, and one round of sixteen waits for it in each of quorum_blocks heights.
+// timeout_precommit, and at most one round of sixteen waits for it in each of quorum_blocks heights.
 func (n *net) absence() time.Duration {
 	n.Helper()
 	c, a, err := node.Load(n.Net.Nodes[0].Home)

@@ -27,6 +27,7 @@ import (
 // go on beside them.
 var byzantineCells = []cell{
 	{name: "silent", attack: "silent", do: misbehave},
+	{name: "seldom", attack: "seldom", do: misbehave},
 	{name: "mute-leader", attack: "mute-leader", do: misbehave},
 	{name: "wrong-aggregate", attack: "wrong-aggregate", do: misbehave},
 	{name: "withheld-output", attack: "withheld-output", do: misbehave},
