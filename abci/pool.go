@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
@@ -50,6 +52,10 @@ const (
 	// an epoch's parameters with a ledger, has less than two thousand; an approval
 	// may be padded to the size of a block, and would keep gradients out.
 	maxOperationBytes = 16 << 10
+	// joinRate and joinBurst bound the Joins of all strangers together that a node judges, by the
+	// second. One costs three signatures and a VRF proof, and its sender nothing. Where a flood keeps a
+	// newcomer's out, a member's approval carries it.
+	joinRate, joinBurst = 1, 8
 )
 
 // pool holds the transactions that wait for their round to close. Its memory
@@ -70,11 +76,12 @@ type pool struct {
 	refused             map[slot]*tx.Tx // aggregates of the open round whose Delta turned out wrong
 	grown               time.Time       // of the last gradient's or commitment's arrival
 	now                 func() time.Time
+	joins               *rate.Limiter
 	changed             chan struct{} // closed and replaced at every change
 }
 
 func newPool(state *app.State, limit int64, now func() time.Time) *pool {
-	return &pool{state: state, slots: map[slot]*tx.Tx{}, held: map[[32]byte]*tx.Tx{}, ends: map[end]*tx.Tx{}, limit: limit, now: now, refused: map[slot]*tx.Tx{}, changed: make(chan struct{})}
+	return &pool{state: state, slots: map[slot]*tx.Tx{}, held: map[[32]byte]*tx.Tx{}, ends: map[end]*tx.Tx{}, limit: limit, now: now, joins: rate.NewLimiter(joinRate, joinBurst), refused: map[slot]*tx.Tx{}, changed: make(chan struct{})}
 }
 
 // add admits a transaction. The cheap refusals come first. If the transaction contradicts one that
@@ -89,6 +96,9 @@ func (p *pool) add(t *tx.Tx) (proof *tx.Tx, err error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if t.Kind() == tx.KindJoin && !p.joins.AllowN(p.now(), 1) {
+		return nil, fmt.Errorf("%w: more than %d joins a second, let a member's approval carry this one", errPoolFull, joinRate)
 	}
 	// Signatures are checked outside the lock; the state may move meanwhile,
 	// which at worst lets in what the next advance drops.

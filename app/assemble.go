@@ -53,16 +53,22 @@ func (s *State) gradientsOf(pending []*tx.Tx) map[uint32][]*tx.Tx {
 func (s *State) Operations(pending, taken []*tx.Tx, limit int64) []*tx.Tx {
 	var out []*tx.Tx
 	used := size(taken)
-	next := s.fork(s.Height + 1)
+	next, joins := s.fork(s.Height+1), 0
 	for _, t := range pending {
 		if len(out) == maxOperations {
 			break
+		}
+		if t.Kind() == tx.KindJoin && joins == maxJoins {
+			continue
 		}
 		n := size([]*tx.Tx{t})
 		if limit > 0 && used+n > limit || next.checkOperation(t) != nil {
 			continue
 		}
 		next.applyOperation(t)
+		if t.Kind() == tx.KindJoin {
+			joins++
+		}
 		out = append(out, t)
 		used += n
 	}

@@ -154,9 +154,14 @@ func TestMutators(t *testing.T) {
 			b.txs = append(b.txs, apptest.Approve(0, join), join)
 		}},
 		{"other transaction not signed by its sender", app.ErrOperationSigned, func(b *block) { b.txs = append(b.txs, apptest.Sign(1, &tx.Remove{Participant: 0, Subject: 0})) }},
-		{"other transactions too many", app.ErrTooMany, func(b *block) {
-			for i := range 65 {
+		{"joins too many", app.ErrTooMany, func(b *block) {
+			for i := range 3 {
 				b.txs = append(b.txs, apptest.Join(10+i))
+			}
+		}},
+		{"other transactions too many", app.ErrTooMany, func(b *block) {
+			for range 65 {
+				b.txs = append(b.txs, apptest.Sign(1, &tx.Remove{Participant: 1, Subject: 0, Nonce: 1}))
 			}
 		}},
 		{"gradient of a stranger", app.ErrIncluded, func(b *block) {

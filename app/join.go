@@ -18,19 +18,19 @@ func (j join) identity() Identity {
 	return Identity{PubKey: j.PubKey, VrfKey: j.VrfKey, ConsensusKey: j.ConsensusKey, Moniker: j.Moniker, Address: j.Address, NodeIDs: j.NodeIds}
 }
 
-// check applies M1, M2 and M6.
-func (j join) check(s *State) error {
+// checkIdentity applies M1.
+func (j join) checkIdentity(chainID string) error {
 	if err := j.identity().Check(); err != nil {
 		return fmt.Errorf("%w: %w", ErrIdentity, err)
 	}
-	if _, err := leader.Verify(j.VrfKey, leader.PossessionInput(s.ChainID, j.PubKey), j.VrfProof); err != nil {
+	if _, err := leader.Verify(j.VrfKey, leader.PossessionInput(chainID, j.PubKey), j.VrfProof); err != nil {
 		return fmt.Errorf("%w: %w", ErrIdentity, err)
 	}
-	if err := checkConsensusProof(s.ChainID, j.PubKey, j.ConsensusKey, j.ConsensusProof); err != nil {
-		return err
-	}
-	return j.possible(s)
+	return checkConsensusProof(chainID, j.PubKey, j.ConsensusKey, j.ConsensusProof)
 }
+
+// check applies M2 and M6.
+func (j join) check(s *State) error { return j.possible(s) }
 
 // possible applies M2 and M6.
 func (j join) possible(s *State) error {

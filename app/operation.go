@@ -8,8 +8,12 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// maxOperations is how many operations a block may carry.
-const maxOperations = 64
+// Bounds of a block. A Join costs a stranger nothing, and all nodes the verification of three
+// signatures and a place in the store; an Approve can carry the Join of a newcomer whom members know.
+const (
+	maxOperations = 64
+	maxJoins      = 2
+)
 
 // operation is a transaction beside a round's own, of one kind. A kind is one
 // file and one row of the table operations. What all kinds share, who vouches
@@ -27,6 +31,12 @@ type operation interface {
 	// describe returns what only the kind knows of itself. Describe adds the
 	// sender, the subject and the id of a proposal.
 	describe() Description
+}
+
+// registration is an operation with rules that no state decides: M1, which is expensive to judge.
+// What they accept is remembered on the transaction.
+type registration interface {
+	checkIdentity(chainID string) error
 }
 
 // enactable is an operation whose apply makes it a governance proposal: it
@@ -111,6 +121,11 @@ func (s *State) checkOperation(t *tx.Tx) error {
 	if err := s.checkSender(t, op.sender()); err != nil {
 		return err
 	}
+	if r, ok := op.(registration); ok {
+		if err := t.Once(s.ChainID, r.checkIdentity); err != nil {
+			return err
+		}
+	}
 	if err := op.check(s); err != nil {
 		return err
 	}
@@ -171,7 +186,14 @@ func (s *State) executeOperations(txs []*tx.Tx) error {
 	if len(txs) > maxOperations {
 		return fmt.Errorf("%w: %d, at most %d", ErrTooMany, len(txs), maxOperations)
 	}
+	joins := 0
 	for i, t := range txs {
+		if t.Kind() == tx.KindJoin {
+			joins++
+		}
+		if joins > maxJoins {
+			return fmt.Errorf("%w: %d joins, at most %d", ErrTooMany, joins, maxJoins)
+		}
 		if err := s.checkOperation(t); err != nil {
 			return fmt.Errorf("operation %d: %w", i, err)
 		}

@@ -414,13 +414,18 @@ func TestEviction(t *testing.T) {
 	s = step(t, s, remove(0, 3), apptest.Join(99)).State
 	require.Len(t, s.Proposals, 66)
 	require.Equal(t, id(joins[7]), s.Proposals[1].Id)
-	// All of one block.
+	// All of a flood.
 	flood := make([]*tx.Tx, 64)
 	for i := range flood {
 		flood[i] = apptest.Join(200 + i)
 	}
-	require.Len(t, s.Operations(append(flood, apptest.Join(300)), nil, 0), 64, "B6")
-	s = step(t, s, flood...).State
+	require.Equal(t, flood[:2], s.Operations(flood, nil, 0), "B6")
+	_, err := s.Execute(app.Block{Height: s.Height + 1, Txs: flood[:3]})
+	require.ErrorIs(t, err, app.ErrTooMany)
+	require.Len(t, s.Operations(append(slices.Clone(flood), bring(1, apptest.Join(300))), nil, 0), 3, "an approval brings a third")
+	for i := 0; i < len(flood); i += 2 {
+		s = step(t, s, flood[i], flood[i+1]).State
+	}
 	require.Len(t, s.Proposals, 66)
 	require.Equal(t, id(wanted), s.Proposals[0].Id)
 	// A member brings in past the flood what it evicted, and evicts nobody by it.

@@ -42,6 +42,7 @@ type Tx struct {
 	verified atomic.Pointer[signer]           // whom Verify found last; a block judges the pool's transactions again
 	proved   atomic.Pointer[proved]           // what VerifyVRF found last
 	vector   atomic.Pointer[gradients.Vector] // what Vector decoded last
+	sound    atomic.Pointer[string]           // the chain for which Once found no fault last
 }
 
 // signer is a key on a chain.

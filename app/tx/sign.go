@@ -69,6 +69,19 @@ func (t *Tx) Verify(chainID string, pub ed25519.PublicKey) error {
 	return nil
 }
 
+// Once runs a check of the content that nothing but the chain's id decides. A success is remembered,
+// so that the same value is checked once.
+func (t *Tx) Once(chainID string, check func(chainID string) error) error {
+	if known := t.sound.Load(); known != nil && *known == chainID {
+		return nil
+	}
+	if err := check(chainID); err != nil {
+		return err
+	}
+	t.sound.Store(&chainID)
+	return nil
+}
+
 func verify(chainID string, pub ed25519.PublicKey, k Kind, content [32]byte, signature []byte) error {
 	if len(pub) != ed25519.PublicKeySize {
 		return fmt.Errorf("%w: public key has %d bytes, want %d", ErrSignature, len(pub), ed25519.PublicKeySize)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -158,4 +159,17 @@ func TestKinds(t *testing.T) {
 	require.ErrorIs(t, err, tx.ErrUnknownKind, "Leave, until state machine 3")
 	_, err = tx.Sign(chain, &tx.Envelope{}, key)
 	require.ErrorIs(t, err, tx.ErrUnknownKind)
+}
+
+// TestOnce: a check of the content runs until it succeeds, and then for no other chain's sake.
+func TestOnce(t *testing.T) {
+	raw := new(tx.Tx)
+	ran := 0
+	check := func(err error) func(string) error { return func(string) error { ran++; return err } }
+	wrong := errors.New("wrong")
+	require.ErrorIs(t, raw.Once("a", check(wrong)), wrong)
+	require.NoError(t, raw.Once("a", check(nil)))
+	require.NoError(t, raw.Once("a", check(wrong)), "it is remembered")
+	require.ErrorIs(t, raw.Once("b", check(wrong)), wrong)
+	require.Equal(t, 3, ran)
 }
