@@ -118,8 +118,16 @@ func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
 	}}, nil
 }
 
-// share returns the participant's part of training data of these labels. It is a mnist.Part.
+// share returns the participant's part of training data of these labels. It is a mnist.Part. All
+// data are in their own order: one row more or less moves no other.
 func (w WorkerConfig) share(labels []uint8) ([]int, error) {
+	if w.Parts == 1 {
+		all := make([]int, len(labels))
+		for i := range all {
+			all[i] = i
+		}
+		return all, nil
+	}
 	if w.Partition == PartitionDirichlet {
 		parts, err := mnist.PartitionDirichlet(labels, mnist.Set{Labels: labels}.Classes(), w.Parts, w.Alpha, w.PartitionSeed)
 		if err != nil {

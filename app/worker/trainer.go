@@ -44,7 +44,7 @@ type Trainer struct {
 	have      int     // examples
 	radius    float64 // of the ball that the sum is projected onto; infinite where no bound is asked for
 	mechanism *privacy.Mechanism
-	source    *privacy.Source
+	source    privacy.UniformSource // of the batches
 	privacy   params.Privacy
 	sum       []float64
 	picked    []int

@@ -18,9 +18,9 @@ type Stats struct {
 }
 
 const (
-	// clipMargin keeps an accumulated gradient within the clip norm after its float32 roundings:
+	// clipMargin keeps what an example adds to a sum within the clip norm after the float32 roundings:
 	// see the package comment.
-	clipMargin = 1.0 / (1 << 22)
+	clipMargin = 1.0 / (1 << 15)
 	// flushRows bounds how many rows accumulate in float32 before they are added to the float64
 	// result.
 	flushRows = 256

@@ -1,0 +1,29 @@
+package worker
+
+import (
+	"context"
+
+	"github.com/spdl/spdl/privacy"
+)
+
+// Open returns the trainer with which a worker begins a task's epoch.
+func Open(ctx context.Context, c Config, t Task) (*Trainer, error) {
+	w := &worker{Config: c, task: &t}
+	if c.External != nil {
+		return w.external(ctx)
+	}
+	return w.builtIn(ctx)
+}
+
+// Len returns how many examples a trainer has.
+func (t *Trainer) Len() int { return t.have }
+
+// Close ends a trainer's program.
+func (t *Trainer) Close() { t.close() }
+
+// Sum returns the sum that a round at x releases with noise, for a batch by these coins.
+func (t *Trainer) Sum(ctx context.Context, coins privacy.UniformSource, x []float64) ([]float64, error) {
+	t.source, t.drawn = coins, nil
+	_, err := t.compute(ctx, place{}, x)
+	return append([]float64(nil), t.sum...), err
+}
