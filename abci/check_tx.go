@@ -28,6 +28,22 @@ func (a *Application) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) 
 	return &abcitypes.ResponseCheckTx{Code: code, Codespace: Codespace, Log: err.Error()}, nil
 }
 
+// Judge returns what CheckTx would say of a new transaction, and admits nothing: it is for callers
+// that ask, like CometBFT's /check_tx.
+func (a *Application) Judge(raw []byte) *abcitypes.ResponseCheckTx {
+	err := errNotReady
+	if p := a.pool.Load(); p != nil {
+		var t *tx.Tx
+		if t, err = tx.Decode(raw); err == nil {
+			err = p.judge(t)
+		}
+	}
+	if err != nil && !errors.Is(err, errDuplicate) {
+		return &abcitypes.ResponseCheckTx{Code: Code(err), Codespace: Codespace, Log: err.Error()}
+	}
+	return &abcitypes.ResponseCheckTx{Code: CodeOK, GasWanted: 1}
+}
+
 // check admits a transaction to the pool, or says why not.
 func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	p := a.pool.Load()

@@ -48,10 +48,10 @@ const (
 	// one sender. With each approval a participant may bring a Join of its own
 	// making. As many fit into one block.
 	maxPending = 64
-	// maxOperationBytes bounds a transaction beside rounds. The largest that is of use,
-	// an epoch's parameters with a ledger, has less than two thousand; an approval
-	// may be padded to the size of a block, and would keep gradients out.
-	maxOperationBytes = 16 << 10
+	// maxOperationBytes bounds a transaction beside rounds. The largest that rule P2 admits is an
+	// epoch of an external model of 32 KiB with a ledger. An approval may be padded to the size of a
+	// block, and would keep gradients out.
+	maxOperationBytes = 40 << 10
 	// joinRate and joinBurst bound the Joins of all strangers together that a node judges, by the
 	// second. One costs three signatures and a VRF proof, and its sender nothing. Where a flood keeps a
 	// newcomer's out, a member's approval carries it.
@@ -124,6 +124,17 @@ func (p *pool) add(t *tx.Tx) (proof *tx.Tx, err error) {
 	}
 	p.notify()
 	return nil, nil
+}
+
+// judge returns an error if the pool would not take a transaction.
+func (p *pool) judge(t *tx.Tx) error {
+	p.mu.Lock()
+	state, err := p.state, p.vacant(slotOf(t), t)
+	p.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return state.Admit(t)
 }
 
 // committed returns the latest committed state.

@@ -3,6 +3,8 @@ package abci_test
 import (
 	"crypto/ed25519"
 	"crypto/sha256"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,17 +48,21 @@ func TestApprovalsAreBounded(t *testing.T) {
 	id := join.ID()
 	r = n.check(apptest.Sign(1, &tx.Approve{Participant: 1, Proposal: id[:], Join: make([]byte, 1<<20)}))
 	require.Equal(t, abci.CodeMalformed, r.Code)
-	require.Contains(t, r.Log, "bytes, at most 16384")
+	require.Contains(t, r.Log, "bytes, at most 40960")
 	require.Equal(t, abci.CodeOK, n.check(bring(1, join)).Code)
 
-	// The parameters of an epoch with a ledger are the largest that is of use.
+	// The largest that rule P2 admits has an external model of nearly 32 KiB, and a ledger.
 	p := n.State().Params
 	p.Privacy.Epsilon, p.Privacy.Delta = 4, 1e-6
 	for range params.LedgerOrders {
 		p.Privacy.Cost, p.Privacy.Budget = append(p.Privacy.Cost, 1<<62), append(p.Privacy.Budget, 1<<62)
 	}
+	p.Model = params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Config: strings.Repeat("x", 16384), Trainer: strings.Repeat("a", 64)}
+	for i := 0; p.Model.Size() < 32_600; i++ {
+		p.Model.Tensors = append(p.Model.Tensors, params.Tensor{Name: strings.Repeat("x", 120) + strconv.Itoa(1000+i), Shape: []uint32{1}, Init: params.InitZeros})
+	}
 	epoch := apptest.Sign(0, app.NewStartEpoch(0, 1, 1, p, false, false))
-	require.Less(t, len(epoch.Raw), 2000)
+	require.Greater(t, len(epoch.Raw), 33_500)
 	require.Equal(t, abci.CodeOK, n.check(epoch).Code)
 }
 

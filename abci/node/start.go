@@ -16,7 +16,6 @@ import (
 	cmtnode "github.com/cometbft/cometbft/node"
 	"github.com/cometbft/cometbft/p2p"
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
-	"github.com/cometbft/cometbft/proxy"
 	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
 	"github.com/cometbft/cometbft/types"
 	"github.com/cometbft/cometbft/version"
@@ -51,7 +50,7 @@ func build(c *config.Config, application abcitypes.Application, logger log.Logge
 	}
 	return agreeing(c, func() (*cmtnode.Node, error) {
 		n, err := cmtnode.NewNode(c, signer{validator, d.state, proposes}, nodeKey,
-			proxy.NewConnSyncLocalClientCreator(application), func() (*types.GenesisDoc, error) { return readGenesis(c) },
+			clients{application}, func() (*types.GenesisDoc, error) { return readGenesis(c) },
 			d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
 		if err != nil {
 			return nil, err

@@ -17,10 +17,13 @@ import (
 	"github.com/cometbft/cometbft/config"
 	cmtflags "github.com/cometbft/cometbft/libs/cli/flags"
 	"github.com/cometbft/cometbft/libs/log"
+	rpclocal "github.com/cometbft/cometbft/rpc/client/local"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/internal/stage"
 )
 
@@ -55,6 +58,40 @@ func free(t *testing.T) string {
 	}
 	t.Fatal("no free port")
 	return ""
+}
+
+// TestCheckTxKeepsNothing: CometBFT's /check_tx says what the node thinks of a transaction, which no
+// block carries.
+func TestCheckTxKeepsNothing(t *testing.T) {
+	c, a := alone(t, 1000)
+	keys, err := LoadKeys(filepath.Join(c.RootDir, "config", "participant_key.json"))
+	require.NoError(t, err)
+	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.Stop()) }()
+	rpc := rpclocal.New(r.Node)
+	rotate := func(nonce uint64) []byte {
+		id := strings.Repeat(fmt.Sprint(nonce), 40)
+		x, err := tx.Sign("alone", &tx.Rotate{Participant: 0, Nonce: nonce, NodeIds: []string{id}}, keys.Signing)
+		require.NoError(t, err)
+		return x.Raw
+	}
+	nonce := func() uint64 { return r.Application.State().Participants[0].Nonce }
+	require.Eventually(t, func() bool { return r.Application.State() != nil }, 10*time.Second, time.Millisecond)
+	for _, c := range []struct {
+		raw  []byte
+		code uint32
+	}{{rotate(2), abci.CodeOK}, {rotate(0), abci.CodeProposal}, {[]byte("x"), abci.CodeMalformed}} {
+		answer, err := rpc.CheckTx(t.Context(), c.raw)
+		require.NoError(t, err)
+		require.Equal(t, c.code, answer.Code, answer.Log)
+	}
+	at := r.Application.State().Height
+	require.Eventually(t, func() bool { return r.Application.State().Height > at+10 }, 20*time.Second, time.Millisecond)
+	require.Zero(t, nonce(), "nothing was sent")
+	_, err = rpc.BroadcastTxSync(t.Context(), rotate(1))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return nonce() == 1 }, 10*time.Second, time.Millisecond)
 }
 
 // TestStart: a node with its worker trains, stops, and goes on in the same
