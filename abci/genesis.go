@@ -9,10 +9,14 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/internal/strictjson"
 )
 
 // ReadGenesis reads a genesis document that anybody may have written.
 func ReadGenesis(data []byte) (*types.GenesisDoc, error) {
+	if err := strictjson.Names(data); err != nil {
+		return nil, err
+	}
 	doc := new(types.GenesisDoc)
 	if err := cmtjson.Unmarshal(data, doc); err != nil {
 		return nil, err

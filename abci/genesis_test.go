@@ -17,6 +17,18 @@ import (
 	"github.com/spdl/spdl/abci"
 )
 
+// TestReadGenesisNames: a document that other readers could read otherwise is refused.
+func TestReadGenesisNames(t *testing.T) {
+	for says, text := range map[string]string{
+		"chain_id is given twice":              `{"chain_id": "a", "chain_id": "b"}`,
+		`name "Chain_ID"`:                      `{"Chain_ID": "a"}`,
+		"app_state.params.rule is given twice": `{"chain_id": "a", "app_state": {"params": {"rule": {}, "rule": {}}}}`,
+	} {
+		_, err := abci.ReadGenesis([]byte(text))
+		require.ErrorContains(t, err, says)
+	}
+}
+
 // TestReadGenesis: what CometBFT panics on, in reading a genesis or in starting
 // from it, is an error with the validator that is wrong.
 func TestReadGenesis(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/internal/strictjson"
 )
 
 // HexBytes are bytes that JSON shows in hexadecimal.
@@ -30,13 +31,11 @@ type Genesis struct {
 	Participants []Participant `json:"participants"`
 }
 
-// DecodeGenesis reads and validates the app_state JSON. Unknown fields are
-// refused: a misspelt parameter must not become its zero value.
+// DecodeGenesis reads and validates the app_state JSON. Unknown and ambiguous
+// names are refused: a misspelt parameter must not become its zero value.
 func DecodeGenesis(appState []byte) (Genesis, error) {
 	var g Genesis
-	dec := json.NewDecoder(bytes.NewReader(appState))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&g); err != nil {
+	if err := strictjson.Decode(appState, &g); err != nil {
 		return g, fmt.Errorf("%w: app_state: %w", ErrGenesis, err)
 	}
 	_, err := g.Validate()

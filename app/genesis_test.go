@@ -20,6 +20,10 @@ func TestGenesisRoundTrip(t *testing.T) {
 	require.Equal(t, g, again)
 	_, err = app.DecodeGenesis([]byte(strings.Replace(string(data), `"learning_rate"`, `"learning_rat"`, 1)))
 	require.ErrorContains(t, err, "learning_rat")
+	_, err = app.DecodeGenesis([]byte(strings.Replace(string(data), `"rule"`, `"RULE"`, 1)))
+	require.ErrorContains(t, err, `params.RULE: ambiguous JSON: name "RULE"`)
+	_, err = app.DecodeGenesis([]byte(strings.Replace(string(data), `"reputation": {`, `"reputation": {"unseat": true}, "reputation": {`, 1)))
+	require.ErrorContains(t, err, "params.reputation is given twice", "another reader would not merge them")
 	_, err = app.DecodeGenesis(nil)
 	require.ErrorIs(t, err, app.ErrGenesis)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/internal/strictjson"
 )
 
 // genesisState returns the state before a chain's first block.
@@ -64,7 +65,7 @@ func readKept(path string) (k kept, err error) {
 		return k, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(data, &k)
+		err = strictjson.Decode(data, &k)
 	}
 	if err != nil {
 		err = fmt.Errorf("trusted header %s: %w; remove the file, and trust begins with genesis or worker.trust_height again", path, err)

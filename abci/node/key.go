@@ -18,6 +18,7 @@ import (
 	"github.com/cometbft/cometbft/privval"
 
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/internal/strictjson"
 )
 
 // participantKeys is config/participant_key.json, in the form of CometBFT's key
@@ -189,7 +190,10 @@ func readKey(what, path string, into any) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	if err := cmtjson.Unmarshal(data, into); err != nil {
+	if err = strictjson.Names(data); err == nil {
+		err = cmtjson.Unmarshal(data, into)
+	}
+	if err != nil {
 		return fmt.Errorf("%s %s: %w", what, path, err)
 	}
 	return nil

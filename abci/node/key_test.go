@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,6 +36,12 @@ func TestReplaceKeys(t *testing.T) {
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	}
 	require.ErrorContains(t, node.WriteKeys(path, old), "exists already")
+
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, bytes.Replace(text, []byte("{"), []byte(`{"pub_key": null, `), 1), 0o600))
+	_, err = node.LoadKeys(path)
+	require.ErrorContains(t, err, "pub_key is given twice")
 }
 
 // TestReplaceKeysAgain: a swap that was cut off after the old keys were kept

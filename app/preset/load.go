@@ -1,14 +1,13 @@
 package preset
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/internal/strictjson"
 )
 
 // maxFile is the greatest size of a file of parameters, bytes. That of the largest model that the
@@ -36,21 +35,8 @@ func load[T any](file string) (value T, err error) {
 	if len(data) > maxFile {
 		return value, fmt.Errorf("%s: more than %d bytes", file, maxFile)
 	}
-	if err := DecodeStrict(data, &value); err != nil {
+	if err := strictjson.Decode(data, &value); err != nil {
 		return value, fmt.Errorf("%s: %w", file, err)
 	}
 	return value, nil
-}
-
-// DecodeStrict decodes one JSON value without unknown fields.
-func DecodeStrict(data []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("more than one JSON value")
-	}
-	return nil
 }

@@ -21,6 +21,8 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, uint32(784), model.Inputs)
 	for want, text := range map[string][]byte{
+		"inputs is given twice":    []byte(`{"inputs": 3, "inputs": 4}`),
+		`name "Inputs"`:            []byte(`{"Inputs": 3}`),
 		`unknown field "inptus"`:   []byte(`{"inptus": 784}`),
 		"more than one JSON value": []byte(`{}{}`),
 		"more than 1048576 bytes":  append([]byte("{}"), bytes.Repeat([]byte{' '}, 1<<20)...),

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"github.com/spdl/spdl/internal/strictjson"
 )
 
 type jsonFile struct {
@@ -37,7 +39,7 @@ func encodeJSON(f *File, tensors []Tensor) ([]byte, error) {
 
 func decodeJSON(file []byte) (*File, error) {
 	var in jsonFile
-	if err := json.Unmarshal(file, &in); err != nil {
+	if err := strictjson.Decode(file, &in); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFile, err)
 	}
 	card, err := decodeCard(in.Card)

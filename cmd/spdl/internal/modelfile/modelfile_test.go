@@ -1,6 +1,8 @@
 package modelfile
 
 import (
+	"bytes"
+	"encoding/binary"
 	"math"
 	"testing"
 
@@ -67,6 +69,24 @@ func TestRoundTrips(t *testing.T) {
 			require.ErrorIs(t, err, ErrFile)
 		}
 	}
+}
+
+// TestAmbiguousNames: a file that other readers could read otherwise is refused.
+func TestAmbiguousNames(t *testing.T) {
+	f := unproven(softmax)
+	data, err := f.Encode("json")
+	require.NoError(t, err)
+	_, _, err = Decode(bytes.Replace(data, []byte(`"tensors": [`), []byte(`"tensors": [], "tensors": [`), 1))
+	require.ErrorContains(t, err, "tensors is given twice")
+	_, _, err = Decode(bytes.Replace(data, []byte(`"tensors": [`), []byte(`"Tensors": [`), 1))
+	require.ErrorIs(t, err, ErrFile)
+	data, err = f.Encode("safetensors")
+	require.NoError(t, err)
+	size := binary.LittleEndian.Uint64(data)
+	header := bytes.Replace(data[8:8+size], []byte("{"), []byte(`{"__metadata__": {},`), 1)
+	bad := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+	_, _, err = Decode(append(bad, data[8+size:]...))
+	require.ErrorContains(t, err, "__metadata__ is given twice")
 }
 
 func TestTensors(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/internal/strictjson"
 )
 
 // The format of github.com/huggingface/safetensors: the length of the header as
@@ -42,6 +43,9 @@ func decodeSafetensors(file []byte) (*File, error) {
 		return nil, fmt.Errorf("%w: safetensors header of %d bytes in a file of %d", ErrFile, size, len(file))
 	}
 	text, data := file[8:8+size], file[8+size:]
+	if err := strictjson.Unique(text); err != nil {
+		return nil, fmt.Errorf("%w: safetensors header: %w", ErrFile, err)
+	}
 	var header map[string]json.RawMessage
 	if err := json.Unmarshal(text, &header); err != nil {
 		return nil, fmt.Errorf("%w: safetensors header: %w", ErrFile, err)
@@ -56,7 +60,7 @@ func decodeSafetensors(file []byte) (*File, error) {
 	}
 	parameters, err := joined(card.Model, func(t Tensor) ([]float64, error) {
 		var s safeTensor
-		if err := json.Unmarshal(header[t.Name], &s); err != nil {
+		if err := strictjson.Decode(header[t.Name], &s); err != nil {
 			return nil, fmt.Errorf("%w: tensor %s: %w", ErrFile, t.Name, err)
 		}
 		if s.Dtype != "F64" || s.Offsets[0] < 0 || s.Offsets[0] > s.Offsets[1] || s.Offsets[1] > len(data) {

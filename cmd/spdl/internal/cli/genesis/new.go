@@ -21,6 +21,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/shape"
+	"github.com/spdl/spdl/internal/strictjson"
 )
 
 // entry holds what a participant publishes for a shared genesis. Nothing in it is
@@ -192,7 +193,7 @@ func readEntry(file, chainID string, seed *app.HexBytes) (e entry, err error) {
 	if err != nil {
 		return e, err
 	}
-	if err := preset.DecodeStrict(data, &e); err != nil {
+	if err := strictjson.Decode(data, &e); err != nil {
 		return e, fmt.Errorf("not an entry, as spdl genesis entry prints it: %w", err)
 	}
 	if *seed == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/internal/strictjson"
 )
 
 // Options names a participant's keys.
@@ -124,7 +125,10 @@ func ConsensusKey(path string) (ed25519.PrivateKey, error) {
 		return nil, fmt.Errorf("validator key: %w", err)
 	}
 	var k privval.FilePVKey
-	if err := cmtjson.Unmarshal(data, &k); err != nil {
+	if err = strictjson.Names(data); err == nil {
+		err = cmtjson.Unmarshal(data, &k)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("validator key %s: %w", path, err)
 	}
 	if k.PubKey == nil || len(k.PubKey.Bytes()) != ed25519.PublicKeySize {

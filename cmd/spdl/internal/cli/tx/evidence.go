@@ -11,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
+	"github.com/spdl/spdl/internal/strictjson"
 )
 
 func txEvidence() *cobra.Command {
@@ -67,7 +68,11 @@ func readTx(file string, fromJSON bool) (*tx.Tx, error) {
 				Tx []byte `json:"tx"`
 			} `json:"result"`
 		}
-		if err := json.Unmarshal(data, &of); err != nil {
+		err := strictjson.Names(data)
+		if err == nil {
+			err = json.Unmarshal(data, &of)
+		}
+		if err != nil {
 			return nil, err
 		}
 		if of.Tx == nil {

@@ -1,0 +1,123 @@
+// Package strictjson decodes JSON documents that several programs have to read alike.
+//
+// encoding/json takes the last of two members of one name, or merges them where both are objects,
+// and takes "RULE" for "rule". Other readers do otherwise, so two nodes could begin one genesis with
+// different states. The documents of this project have names of a-z, 0-9 and _ alone, which leaves a
+// name one spelling.
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// ErrName is wrapped by the errors on names.
+var ErrName = errors.New("ambiguous JSON")
+
+// Decode decodes one JSON value. It refuses unknown names, names given twice, names in other letters,
+// and anything behind the value.
+func Decode(data []byte, into any) error {
+	if err := Names(data); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one JSON value")
+	}
+	return nil
+}
+
+// Names refuses a document in which an object has a name twice, or a name with other characters than
+// a-z, 0-9 and _. An error names the path to it.
+func Names(data []byte) error {
+	return walk(data, func(name string) error {
+		if i := strings.IndexFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' }); i >= 0 {
+			return fmt.Errorf("%w: name %.64q, want a-z, 0-9 and _", ErrName, name)
+		}
+		return nil
+	})
+}
+
+// Unique refuses a document in which an object has a name twice. It is for objects whose names are
+// data.
+func Unique(data []byte) error { return walk(data, func(string) error { return nil }) }
+
+// level is an object or a list that has begun.
+type level struct {
+	names map[string]bool // nil of a list
+	at    string          // the last name
+	n     int             // elements before, of a list
+	value bool            // an object's name was read, and its value was not
+}
+
+// walk reads one document to its end, and gives each name of an object to check.
+func walk(data []byte, check func(name string) error) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var open []level
+	for {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return errors.New("unexpected end of JSON input")
+		}
+		if err != nil {
+			return err
+		}
+		delim, isDelim := token.(json.Delim)
+		if top := len(open) - 1; top >= 0 {
+			switch l := &open[top]; {
+			case isDelim && (delim == '}' || delim == ']'):
+				open = open[:top]
+			case l.names != nil && !l.value:
+				l.at, l.value = token.(string), true
+				if l.names[l.at] {
+					return fmt.Errorf("%w: %s is given twice", ErrName, path(open))
+				}
+				l.names[l.at] = true
+				if err := check(l.at); err != nil {
+					return fmt.Errorf("%s: %w", path(open), err)
+				}
+				continue
+			default:
+				l.value = false
+				l.n++
+			}
+		}
+		if isDelim && delim == '{' {
+			open = append(open, level{names: map[string]bool{}})
+		} else if isDelim && delim == '[' {
+			open = append(open, level{})
+		}
+		if len(open) == 0 {
+			return nil
+		}
+	}
+}
+
+// path names the place that was read last, like participants[3].name.
+func path(open []level) string {
+	var b strings.Builder
+	for _, l := range open {
+		switch {
+		case l.names == nil:
+			b.WriteString("[" + strconv.Itoa(max(0, l.n-1)) + "]")
+		case b.Len() > 0:
+			b.WriteString("." + l.at)
+		default:
+			b.WriteString(l.at)
+		}
+	}
+	if text := b.String(); len(text) <= 200 {
+		return text
+	}
+	return b.String()[:200] + "..."
+}
