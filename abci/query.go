@@ -246,7 +246,7 @@ func (a *Application) modelAfter(s *app.State, epoch, t uint64) (ModelState, err
 		data, err = a.keptModel(r)
 	}
 	if err == nil && data == nil {
-		err = fmt.Errorf("%w: model after epoch %d round %d, open is epoch %d round %d; the last %d are kept, the final one of an epoch, and one of every %d",
+		err = fmt.Errorf("%w: model after epoch %d round %d, open is epoch %d round %d; kept are the last %d of the running epoch, the final one of each, and one of every %d",
 			errNotFound, epoch, t, s.Progress.Epoch, s.Progress.Round, store.KeptModels, a.store.Every)
 	}
 	return ModelState{Epoch: epoch, Round: t + 1, Hash: hex.EncodeToString(r.ModelHash), Parameters: data}, err

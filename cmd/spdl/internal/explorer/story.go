@@ -25,7 +25,7 @@ type Verdict struct {
 	Participant uint32 `json:"participant"`
 	Moniker     string `json:"moniker"`
 	Fate        string `json:"fate"`
-	Opposed     bool   `json:"opposed"` // angle to Delta above 90 degrees
+	Opposed     bool   `json:"opposed"` // by more than reputation.margin
 	Leader      bool   `json:"leader"`  // closed the round
 	Passed      bool   `json:"passed"`  // was to lead before, and did not
 	Score       int64  `json:"score"`

@@ -21,7 +21,7 @@ type Point struct {
 	View     uint32   `json:"view"`
 	Included int      `json:"included"`
 	LeftOut  []uint32 `json:"left_out"` // included, and not selected by the rule
-	Opposed  []uint32 `json:"opposed"`  // at more than 90 degrees to Delta
+	Opposed  []uint32 `json:"opposed"`  // point against Delta by more than reputation.margin
 	Refused  []uint32 `json:"refused"`  // not included, and the node did not admit a gradient that they signed
 	Passed   []uint32 `json:"passed"`   // ranked before the leader that closed the round
 	More     int      `json:"more"`     // participants that brief left out of the lists
