@@ -2,6 +2,7 @@ package testnet
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -293,6 +294,13 @@ func (m *Manifest) own() (preset.Own, error) {
 		}
 		o.Model = &model
 	}
+	if m.Preset == preset.NameExternal && o.Model != nil && o.Examples == 0 && len(m.Trainer) > 0 {
+		var err error
+		if o.Examples, err = m.askTrainer(*o.Model); err != nil {
+			return o, err
+		}
+		m.Examples = o.Examples // the trainer is asked once, and the homes' manifest says it
+	}
 	if !m.ownData() {
 		if m.Label != "" {
 			return o, fmt.Errorf("label %q and no table to read it from: name the CSV file as data, and no trainer, which reads its data itself", m.Label)
@@ -302,6 +310,21 @@ func (m *Manifest) own() (preset.Own, error) {
 	d, err := preset.ReadData(m.Data, m.Label)
 	o.Data = &d
 	return o, err
+}
+
+// askTrainer returns how many examples the trainer of the first participant says that it has.
+func (m *Manifest) askTrainer(model params.Model) (int, error) {
+	if err := model.ValidateExternal(); err != nil {
+		return 0, err
+	}
+	w := node.DefaultAppConfig().Worker
+	m.worker(&w, 0)
+	t, err := trainer.Start(context.Background(), node.TrainerOf(node.DefaultConfig(), w, nil), model, 0)
+	if err != nil {
+		return 0, fmt.Errorf("how many examples a participant has is not known: give it as --examples, or as examples in the manifest; the trainer did not say it: %w", err)
+	}
+	defer t.Close()
+	return t.Len(), nil
 }
 
 // ownData reports whether the nodes read data that are not the embedded MNIST.

@@ -31,6 +31,16 @@ func (p Params) Noise() floor.Noise {
 	}
 }
 
+// Fits returns the number of examples for which the batch is made, Batch/SamplingRate, and whether
+// so many examples are within a factor of two of it. Batches of fixed size fit all.
+func (p Privacy) Fits(examples int) (fits int, ok bool) {
+	if p.SamplingRate == 0 {
+		return examples, true
+	}
+	n := float64(p.Batch) / p.SamplingRate
+	return int(math.Round(n)), float64(examples) <= 2*n && 2*float64(examples) >= n
+}
+
 func (p Privacy) validate() error {
 	return cmp.Or(p.validateNoise(), p.validateMechanism(), p.validateRelease())
 }

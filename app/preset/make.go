@@ -74,8 +74,12 @@ func (o Own) examples(n int) int {
 // errNoModel says what the preset external wants.
 var errNoModel = errors.New(`preset "external" needs a model: name a JSON file of its kind, clipping and tensors with --model, or parameters that have all with --params, as spdl new writes them`)
 
+// errNoExamples says what the batch of the preset external is a share of.
+var errNoExamples = errors.New(`preset "external" needs the number of examples that each participant has, of which its batch is a share: give it with --examples (spdl plan: --samples), as spdl trainer check shows it`)
+
 // external returns the parameters of the preset external: rule and noise are what spdl plan shows
-// for its epsilon, rounds and sampling rate.
+// for its epsilon, rounds and sampling rate. Batch and rate follow from the examples: with fewer
+// than MNIST gives, the rate is smallRate.
 func (o Own) external(n int) (params.Params, error) {
 	if o.Model == nil {
 		return params.Params{}, errNoModel
@@ -86,7 +90,13 @@ func (o Own) external(n int) (params.Params, error) {
 	if err := o.Model.ValidateExternal(); err != nil {
 		return params.Params{}, err
 	}
+	if o.Examples == 0 && o.Data == nil {
+		return params.Params{}, errNoExamples
+	}
 	s := Study{Model: *o.Model, Examples: o.examples(n), Rounds: 100, Epsilon: 2, Clip: 1, SamplingRate: 0.1, LearningRate: 1, Momentum: 0.8}
+	if s.Examples < examples/n {
+		s.SamplingRate = smallRate
+	}
 	if o.Rounds > 0 {
 		s.Rounds = o.Rounds
 	}

@@ -29,11 +29,9 @@ func (w *worker) trainer(ctx context.Context) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p := w.task.Params.Privacy; p.SamplingRate > 0 {
-		if fits := float64(p.Batch) / p.SamplingRate; float64(trainer.have) > 2*fits || 2*float64(trainer.have) < fits {
-			w.Log("the chain's batch is for another number of examples: with more, a step takes longer and counts no more; with fewer, it counts less",
-				"examples", trainer.have, "batch_fits", int(fits))
-		}
+	if fits, ok := w.task.Params.Privacy.Fits(trainer.have); !ok {
+		w.Log("the chain's batch is for another number of examples: with more, a step takes longer and counts no more; with fewer, it counts less",
+			"examples", trainer.have, "batch_fits", fits)
 	}
 	if err := w.resume(trainer); err != nil {
 		trainer.close()

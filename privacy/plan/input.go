@@ -38,6 +38,7 @@ type Input struct {
 	Samples      int     // examples of a participant
 	SamplingRate float64 // q; 0 for Batch/Samples
 	Batch        int     // B, expected; 0 for q*Samples. One of the two is given, or both for a batch of fixed size, with q = 1
+	Fits         int     // samples that the preset's batch is for, where they are not within a factor of two of Samples; else 0
 	Clip         float64 // C
 	Momentum     float64 // beta of the worker
 	Rounds       int     // T

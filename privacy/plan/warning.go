@@ -50,6 +50,10 @@ func (in Input) warnings(p Plan) []string {
 		}
 		add("the chain's ledger (RDP at 47 orders) pays for %d of %d rounds with a budget of epsilon %v: %s", *l.Rounds, in.Rounds, in.Epsilon, cure)
 	}
+	if in.Fits != 0 {
+		add("the preset's batch is for %d samples a participant, not for %d: make the genesis with --examples %d, or steps take longer and count no more, or count less",
+			in.Fits, in.Samples, in.Samples)
+	}
 	if !in.NoiseFloor {
 		add("no noise floor: a vector without noise is admitted, and by distance it can beat the honest ones; no accuracy under attack is stated")
 	}

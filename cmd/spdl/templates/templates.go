@@ -109,7 +109,7 @@ func (t Template) Write(dir string, o Options) (params.Params, error) {
 		return p, err
 	}
 	for name, content := range map[string]string{
-		"params.json": string(text) + "\n", "net.toml": manifest(o), "README.md": t.readme(dir, p),
+		"params.json": string(text) + "\n", "net.toml": manifest(o), "README.md": t.readme(dir, p, o),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			return p, err
@@ -144,13 +144,13 @@ trainer = [%q, "train.py"]
 `, o.Validators, o.Python)
 }
 
-func (t Template) readme(dir string, p params.Params) string {
+func (t Template) readme(dir string, p params.Params, o Options) string {
 	name := filepath.Base(dir)
 	return fmt.Sprintf(`# %s: %s
 
 Needs %s. Run it on %s:
 
-    spdl trainer check train.py                      # does the trainer keep its promises?
+    spdl trainer check train.py --parts %d            # does the trainer keep its promises?
     spdl testnet start --manifest net.toml           # %d rounds, epsilon %g
 
 - train.py is the model and the data: replace load, the gradients and evaluate by yours.
@@ -158,5 +158,5 @@ Needs %s. Run it on %s:
   of validators, rounds or epsilon changes the noise: spdl new --validators N --epsilon E.
 - net.toml is a localnet on one machine, where all validators share one file. Every member of a
   real chain has a file of its own and sets worker.trainer in app.toml: see docs/MODELS.md of SPDL.
-`, name, t.About, t.Needs, "four validators of this machine, or as many as net.toml says", p.Training.Rounds, p.Privacy.Epsilon, p.Model.Clipping)
+`, name, t.About, t.Needs, "four validators of this machine, or as many as net.toml says", o.Validators, p.Training.Rounds, p.Privacy.Epsilon, p.Model.Clipping)
 }

@@ -10,6 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/spdl/templates"
 	"github.com/spdl/spdl/internal/stage"
 )
@@ -58,6 +61,46 @@ func TestStudies(t *testing.T) {
 			require.Empty(t, processesUnder(t, dir), "trainers end with their nodes")
 		})
 	}
+}
+
+// TestExternalTakesTheTrainersExamples: a net of the preset external has the batch and the rate of
+// the examples that the trainer has, a genesis and a plan name the flag that they lack, and a check
+// and a plan say where examples and batch do not fit.
+func TestExternalTakesTheTrainersExamples(t *testing.T) {
+	python, dir := interpreter(t, "numpy"), filepath.Join(t.TempDir(), "study")
+	_, stderr, code := spdl(t, "new", dir, "--python", python)
+	require.Zero(t, code, stderr)
+	p, err := preset.Load(filepath.Join(dir, "params.json"))
+	require.NoError(t, err)
+	text, err := json.Marshal(p.Model)
+	require.NoError(t, err)
+	model, script, home := filepath.Join(dir, "model.json"), filepath.Join(dir, "train.py"), filepath.Join(t.TempDir(), "net")
+	require.NoError(t, os.WriteFile(model, text, 0o600))
+	_, stderr, code = spdl(t, "testnet", "init", "--home", home, "--preset", "external", "--model", model, "--trainer", python+" "+script)
+	require.Zero(t, code, stderr)
+	doc, err := abci.ReadGenesisFile(filepath.Join(home, "node0", "config", "genesis.json"))
+	require.NoError(t, err)
+	g, _, err := node.CheckGenesis(doc)
+	require.NoError(t, err)
+	require.Equal(t, 0.3, g.Params.Privacy.SamplingRate)
+	require.InDelta(t, 300, g.Params.Privacy.Batch, 15, "a fifth of 5,000 rows is for testing, by hash: five standard deviations")
+	_, stderr, code = spdl(t, "plan", "--preset", "external", "--model", model)
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "--samples")
+
+	const warning = "examples as part 0 of 1, and privacy.batch"
+	_, stderr, code = spdl(t, "trainer", "check", python, script)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, warning)
+	_, stderr, code = spdl(t, "trainer", "check", python, script, "--parts", "4")
+	require.Zero(t, code, stderr)
+	require.NotContains(t, stderr, "privacy.batch")
+	stdout, stderr, code := spdl(t, "plan", "--preset", "default", "--samples", "7000")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "is for 15000 samples a participant, not for 7000")
+	stdout, stderr, code = spdl(t, "plan", "--preset", "default", "--samples", "8000")
+	require.Zero(t, code, stderr)
+	require.NotContains(t, stdout, "batch is for")
 }
 
 // TestWrongStudy: a trainer that breaks its promise is refused with exit code 1 and the reason,

@@ -172,6 +172,9 @@ func (o *options) input() (in plan.Input, err error) {
 	}
 	in.Byzantine, in.Rounds = command.Or(o.Byzantine, in.Byzantine), command.Or(o.Rounds, in.Rounds)
 	in.Samples, in.Clip = command.Or(o.Samples, in.Samples), command.Or(o.Clip, in.Clip)
+	if fits, ok := p.Privacy.Fits(in.Samples); !ok {
+		in.Fits = fits
+	}
 	in.NoiseFloor = command.Or(o.NoiseFloor, in.NoiseFloor)
 	if err := o.link(&in); err != nil {
 		return in, err

@@ -157,6 +157,10 @@ func runCheck(r *command.Run, o *checkOptions, args []string) error {
 	if err != nil {
 		return command.Usage(err)
 	}
+	if fits, ok := p.Privacy.Fits(report.Examples); !ok && report.Examples > 0 {
+		r.Warn(fmt.Sprintf("the trainer has %d examples as part %d of %d, and privacy.batch of %s is for %d: with more, a step takes longer and counts no more; with fewer, it counts less. Make the parameters with --examples, or say --parts",
+			report.Examples, o.Part, o.Parts, o.Params, fits))
+	}
 	if err := r.Show(report, func(w io.Writer) error { return reportText(w, report, p.Model.Clipping) }); err != nil {
 		return err
 	}
