@@ -38,8 +38,8 @@ type Card struct {
 	Closed       uint64       `json:"closed"` // height that closed the round
 	Preset       string       `json:"preset,omitempty"`
 	Rule         string       `json:"rule"`
-	Participants int          `json:"participants"` // active at Height, N
-	Byzantine    int          `json:"byzantine"`    // f
+	Participants int          `json:"participants"` // active in the state of the header: no record has the round's N
+	Byzantine    int          `json:"byzantine"`    // f for those, in the round's epoch
 	Included     int          `json:"included"`     // gradients in the round
 	Model        params.Model `json:"model"`
 	ModelHash    string       `json:"model_hash"`

@@ -236,9 +236,9 @@ func CardText(w io.Writer, c modelfile.Card) error {
 	if c.Model.Clipping == params.ClippingSum {
 		epsilon += "; " + query.TrainerClips
 	}
-	_, err := fmt.Fprintf(w, "model         %s, %d parameters, hash %s\nround         %d of epoch %d, %d planned, closed at height %d by %d gradients\npreset        %s\nrule          %s\nparticipants  %d, %d Byzantine at most\nepsilon       %s\naccuracy      %s\nproof         header %d of %s, app hash %s\n",
+	_, err := fmt.Fprintf(w, "model         %s, %d parameters, hash %s\nround         %d of epoch %d, %d planned, closed at height %d by %d gradients\npreset        %s\nrule          %s\nparticipants  %d at height %d, %d Byzantine at most\nepsilon       %s\naccuracy      %s\nproof         header %d of %s, app hash %s\n",
 		command.Plain(c.Model.Kind)+featuresText(c.Model.Features), c.Model.Dim(), c.ModelHash, c.Round, c.Epoch, c.Rounds, c.Closed, c.Included, command.Plain(c.Preset), command.Plain(c.Rule),
-		c.Participants, c.Byzantine, epsilon, accuracy, c.Height, command.Plain(c.ChainID), c.AppHash)
+		c.Participants, c.Height, c.Byzantine, epsilon, accuracy, c.Height, command.Plain(c.ChainID), c.AppHash)
 	return err
 }
 
