@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"crypto/sha256"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,10 +12,7 @@ import (
 )
 
 // voted is CometBFT's evidence that validator number i voted twice at a height.
-func voted(i int, height uint64) app.Misbehavior {
-	sum := sha256.Sum256(apptest.ConsensusKey(i))
-	return app.Misbehavior{Type: 1, Address: sum[:20], Height: height}
-}
+func voted(i int, height uint64) app.Misbehavior { return against(1, i, height) }
 
 // proven executes a block with evidence and transactions.
 func proven(t *testing.T, s *app.State, txs []*tx.Tx, m ...app.Misbehavior) *app.Outcome {

@@ -32,8 +32,16 @@ type vector struct {
 	Height  uint64   `json:"height"`
 	About   string   `json:"about"`
 	Txs     [][]byte `json:"txs"`
-	AppHash string   `json:"app_hash"` // after the block
+	Proven  []piece  `json:"misbehavior,omitempty"` // the block's evidence of CometBFT
+	AppHash string   `json:"app_hash"`              // after the block
 	Model   string   `json:"model"`
+}
+
+// piece is a piece of CometBFT's evidence: its type, the validator's address and the height.
+type piece struct {
+	Type    uint32 `json:"type"`
+	Address []byte `json:"address"`
+	Height  uint64 `json:"height"`
 }
 
 // newVectors begins a chain.
@@ -45,13 +53,17 @@ func newVectors(t *testing.T, about string, g app.Genesis) (*vectors, *app.State
 	return &vectors{About: about, ChainID: apptest.ChainID, InitialHeight: 1, BlockMaxBytes: 1 << 20, Genesis: genesis, AppHash: hash(s)}, s
 }
 
-// step appends a block and returns the state after it.
-func (v *vectors) step(t *testing.T, s *app.State, about string, txs ...*tx.Tx) *app.State {
-	out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: txs})
+// step appends a block at the next height and returns the state after it.
+func (v *vectors) step(t *testing.T, s *app.State, about string, block app.Block) *app.State {
+	block.Height = s.Height + 1
+	out, err := s.Execute(block)
 	require.NoError(t, err, about)
 	b := vector{Height: out.State.Height, About: about, Txs: [][]byte{}, AppHash: hash(out.State), Model: model(out.State)}
-	for _, x := range txs {
+	for _, x := range block.Txs {
 		b.Txs = append(b.Txs, x.Raw)
+	}
+	for _, m := range block.Misbehavior {
+		b.Proven = append(b.Proven, piece(m))
 	}
 	v.Blocks = append(v.Blocks, b)
 	return out.State
@@ -62,7 +74,7 @@ func (v *vectors) step(t *testing.T, s *app.State, about string, txs ...*tx.Tx) 
 func commitVectors(t *testing.T) *vectors {
 	g := apptest.Genesis(4, apptest.Params(4, apptest.CommitReveal, apptest.Budgeted(9), func(p *params.Params) { p.Training.Rounds = 3 }))
 	v, s := newVectors(t, "Three rounds of four participants with commit_reveal. Written by TestChainVectors.", g)
-	step := func(about string, txs ...*tx.Tx) { s = v.step(t, s, about, txs...) }
+	step := func(about string, txs ...*tx.Tx) { s = v.step(t, s, about, app.Block{Txs: txs}) }
 	step("two commitments", apptest.Commits(s, 1, 2)...)
 	step("the other two: the phase ends", apptest.Commits(s, 0, 3)...)
 	step("round 0", apptest.Close(s, s.Height+1)...)
@@ -88,7 +100,7 @@ func chainVectors(t *testing.T) *vectors {
 		p.Reputation.Margin, p.Reputation.PassedOver = 300_000, 100_000
 	}))
 	v, s := newVectors(t, "Five rounds of four participants, then five. Written by TestChainVectors; app/SPEC.md says how to execute it.", g)
-	step := func(about string, txs ...*tx.Tx) { s = v.step(t, s, about, txs...) }
+	step := func(about string, txs ...*tx.Tx) { s = v.step(t, s, about, app.Block{Txs: txs}) }
 	step("no transactions")
 	step("round 0", apptest.Close(s, s.Height+1)...)
 	join := apptest.Join(4)
@@ -125,7 +137,7 @@ func TestChainVectors(t *testing.T) {
 		file   string
 		rounds uint64
 		make   func(*testing.T) *vectors
-	}{{"chain.json", 5, chainVectors}, {"commit.json", 3, commitVectors}} {
+	}{{"chain.json", 5, chainVectors}, {"commit.json", 3, commitVectors}, {"governance.json", 4, governanceVectors}} {
 		if folder := os.Getenv("SPDL_VECTORS"); folder != "" {
 			data, err := json.MarshalIndent(c.make(t), "", " ")
 			require.NoError(t, err)
@@ -154,6 +166,9 @@ func execute(t *testing.T, data []byte) *app.State {
 			x, err := tx.Decode(raw)
 			require.NoError(t, err)
 			block.Txs = append(block.Txs, x)
+		}
+		for _, m := range b.Proven {
+			block.Misbehavior = append(block.Misbehavior, app.Misbehavior(m))
 		}
 		out, err := s.Execute(block)
 		require.NoError(t, err, b.About)
