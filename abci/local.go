@@ -87,7 +87,8 @@ func NewTask(s *app.State, pub []byte) (*worker.Task, error) {
 	}
 	return &worker.Task{
 		ChainID: s.ChainID, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Finished: s.Finished(), Seed: s.Progress.Seed,
-		Params: s.Params, Participant: p, Active: s.Active(), Unawaited: !s.Awaits(p.Index), Phase: phaseOf(s, p.Index), Model: s.Model,
+		Params: s.Params, Participant: p, Active: s.Active(), Unawaited: !s.Awaits(p.Index),
+		Overdue: s.Overdue(s.Height + 1), Phase: phaseOf(s, p.Index), Model: s.Model,
 	}, nil
 }
 

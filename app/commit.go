@@ -34,8 +34,14 @@ func (s *State) Commitment(participant uint32) []byte {
 // in the second once f+1 leaders could have closed the round with N-f gradients. So few can only be
 // there where participants withhold theirs, and others came too late for the first phase.
 func (s *State) TakesCommits(height uint64) bool {
+	return s.Committing() || s.Params.Election.CommitReveal && s.Overdue(height)
+}
+
+// Overdue reports whether f+1 leaders could have closed the open round before a height, were there
+// N-f gradients.
+func (s *State) Overdue(height uint64) bool {
 	e := s.Params.Election
-	return s.Committing() || e.CommitReveal && height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(s.F()+1)
+	return height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(s.F()+1)
 }
 
 // admitCommit applies C1 to C4 to a commitment for the open round or the next one.

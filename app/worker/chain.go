@@ -20,6 +20,7 @@ type Task struct {
 	Participant app.Participant
 	Active      int       // participants: N
 	Unawaited   bool      // the round may close at once without the participant's gradient
+	Overdue     bool      // f+1 leaders could have closed the round with N-f gradients, and have not
 	Phase       Phase     // what the round takes of the participant
 	Model       []float64 // x^(t)
 }

@@ -61,7 +61,12 @@ func (w *worker) look(ctx context.Context) error {
 // signed and put there; nil of the round that the worker sits out.
 func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error) {
 	if w.out(w.task.Epoch, w.task.Round) {
-		return nil, nil
+		if !w.lapses {
+			return nil, nil
+		}
+		if err := w.overdue(ctx); err != nil {
+			return nil, err
+		}
 	}
 	w.mu.Lock()
 	t, err := w.journal.gradient(w.task.Epoch, w.task.Round)

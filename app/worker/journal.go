@@ -35,6 +35,7 @@ type Journal struct {
 	begun bool     // there was no file
 	torn  bool     // the file ended within an entry
 	sworn bool     // a person says that nothing is signed for the open round
+	fresh bool     // of a new home, which has signed nothing
 	file  *os.File // to append to, nil where the next entry begins a new file
 	held  *os.File // its lock
 	size  int      // of the file, in bytes
@@ -96,7 +97,7 @@ func NewJournal(path string) error {
 // else can open it.
 func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if path == "" {
-		return &Journal{entry: entry{ChainID: chainID, ID: id}}, nil
+		return &Journal{entry: entry{ChainID: chainID, ID: id}, fresh: true}, nil
 	}
 	held, err := lock(path)
 	if err != nil {
@@ -128,7 +129,8 @@ func readJournal(path, chainID string, id []byte) (*Journal, error) {
 	if err != nil {
 		return nil, damaged(path, err)
 	}
-	if j.torn = torn; e.New {
+	j.torn, j.fresh = torn, e.New
+	if j.fresh {
 		return j, nil
 	}
 	if e.ChainID != chainID || string(e.ID) != string(id) {
@@ -138,11 +140,19 @@ func readJournal(path, chainID string, id []byte) (*Journal, error) {
 	return j, nil
 }
 
-// lost reports whether the open round may have been signed for without this journal
-// knowing it: there was no file, it ends within an entry, or the chain counts more gradients
-// than it does. An entry that a crash has cut short was not sent, but a copy may be cut short too.
+// lost reports whether gradients were signed without this journal knowing it, or may have been: there
+// was no file, it ends within an entry, or the chain counts more gradients than it does. An entry that
+// a crash has cut short was not sent, but a copy may be cut short too.
 func (j *Journal) lost(counted uint64) bool {
 	return !j.sworn && (j.begun || j.torn || counted > j.entry.Signed)
+}
+
+// covers reports whether the journal says what was signed for a round: it has the gradient, or it is
+// a new home's, which has signed nothing. Without an entry it may be a copy from before that was
+// signed.
+func (j *Journal) covers(epoch, round uint64) bool {
+	g := j.entry.Gradient
+	return j.sworn || j.fresh || g != nil && g.Epoch == epoch && g.Round == round
 }
 
 // gradient returns the gradient signed for a round, or nil, and an error where

@@ -67,12 +67,14 @@ type worker struct {
 	chain Chain
 	task  *Task
 	last  string // what was logged last about waiting
-	// sits is the round that the worker takes no part in, nil where there is none: it
-	// was open when the worker found no journal, or an old one.
-	sits *place
-	own  params.Privacy // what Policy says of the epoch
+	own   params.Privacy // what Policy says of the epoch
 
-	mu      sync.Mutex // guards journal and keys
+	mu sync.Mutex // guards what follows
+	// sits is the round that the worker takes no part in, nil where there is none: it was open when
+	// the worker began, and the journal does not say what was signed for it. Where it merely has no
+	// entry, lapses is set: an overdue round needs the gradient.
+	sits    *place
+	lapses  bool
 	journal *Journal
 	keys    Keys
 }
@@ -119,16 +121,23 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	return err
 }
 
-// sitOut makes a worker that has lost its journal, or has an old one, take no part in the
-// open round, for which it may have signed already: a second gradient would be evidence
-// against it. That the chain counts none yet proves nothing, for the first may be on its
-// way. A new home has a journal from the start (NewJournal), so that a chain whose workers
-// all start for the first time gets its first gradients.
+// sitOut makes a worker take no part in the open round that its journal does not cover: it may have
+// signed for it already, and a second gradient would be evidence against it. That the chain counts none
+// yet proves nothing, for the first may be on its way. A new home has a journal from the start
+// (NewJournal), so that a chain whose workers all start for the first time gets its first gradients.
+// Where many workers were started again the round may need those that sit it out: they do until it is
+// overdue, unless their journal is known to lack something.
 func (w *worker) sitOut() {
-	if counted := w.task.Participant.Participations; !w.journal.lost(counted) || w.task.Finished {
+	lost := w.journal.lost(w.task.Participant.Participations)
+	if w.task.Finished || !lost && w.journal.covers(w.task.Epoch, w.task.Round) {
 		return
 	}
-	w.sits = &place{w.task.Epoch, w.task.Round}
+	w.sits, w.lapses = &place{w.task.Epoch, w.task.Round}, !lost
+	if !lost {
+		w.Log("the journal has no gradient for the round that is open at the start: this worker sits it out, unless it becomes overdue",
+			"epoch", w.task.Epoch, "round", w.task.Round)
+		return
+	}
 	w.Log("no journal, or one that is older than the chain or ends within an entry: this worker sits the open round out, for which it may have signed a gradient; "+
 		"if it has certainly signed none, stop it, write {} into the journal's file and start it again",
 		"epoch", w.task.Epoch, "round", w.task.Round, "journal", w.Journal, "signed", w.journal.entry.Signed, "participations", w.task.Participant.Participations)
@@ -136,7 +145,30 @@ func (w *worker) sitOut() {
 
 // out reports whether the worker sits a round out.
 func (w *worker) out(epoch, round uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.sits != nil && *w.sits == place{epoch, round}
+}
+
+// overdue waits until a round that the worker sits out, because its journal has no entry for it, is
+// overdue. It returns errUnawaited where the round has closed.
+func (w *worker) overdue(ctx context.Context) error {
+	for at := w.at(); !w.task.Overdue; {
+		if _, err := w.next(ctx, 4*w.Retry); err != nil {
+			return err
+		}
+		if err := w.look(ctx); err != nil {
+			return err
+		}
+		if w.at() != at {
+			return errUnawaited
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sits = nil
+	w.Log("the round is overdue: this worker takes part in it", "round", w.task.Round)
+	return nil
 }
 
 // await fetches the open round after the current one, however long the chain
