@@ -10,7 +10,10 @@ import (
 )
 
 // approve is an active participant's vote for a proposal.
-type approve struct{ *tx.Approve }
+type approve struct {
+	*tx.Approve
+	carried func() (*tx.Tx, error) // the Join that it carries
+}
 
 func (a approve) sender() sender { return voter(a.Participant, a.Proposal) }
 
@@ -34,7 +37,7 @@ func (a approve) check(s *State) error {
 
 // brought returns the Join that the approval brings along.
 func (a approve) brought(s *State) (*tx.Tx, error) {
-	t, err := tx.Decode(a.Join)
+	t, err := a.carried()
 	if err != nil {
 		return nil, fmt.Errorf("%w: the join brought along: %w", ErrProposal, err)
 	}

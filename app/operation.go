@@ -55,7 +55,7 @@ type enactable interface {
 // operations holds every kind that is not a round's own.
 var operations = map[tx.Kind]func(tx.Body) operation{
 	tx.KindJoin:       func(b tx.Body) operation { return join{b.(*tx.Join)} },
-	tx.KindApprove:    func(b tx.Body) operation { return approve{b.(*tx.Approve)} },
+	tx.KindApprove:    func(b tx.Body) operation { return approve{Approve: b.(*tx.Approve)} },
 	tx.KindRotate:     func(b tx.Body) operation { return rotate{b.(*tx.Rotate)} },
 	tx.KindRestore:    func(b tx.Body) operation { return restore{b.(*tx.Restore)} },
 	tx.KindRemove:     func(b tx.Body) operation { return remove{b.(*tx.Remove)} },
@@ -71,6 +71,16 @@ func operationOf(k tx.Kind, body tx.Body) (operation, error) {
 		return nil, fmt.Errorf("%w: a %s is no operation", ErrOrder, k)
 	}
 	return of(body), nil
+}
+
+// operationIn returns the operation of a transaction, which remembers what was found of it.
+func operationIn(t *tx.Tx) (operation, error) {
+	op, err := operationOf(t.Kind(), t.Body)
+	if a, ok := op.(approve); ok {
+		a.carried = t.Carried
+		op = a
+	}
+	return op, err
 }
 
 // voucher is how an operation is vouched for.
@@ -114,7 +124,7 @@ func proofAgainst(index uint32) sender { return sender{by: byProof, index: index
 
 // checkOperation judges one operation.
 func (s *State) checkOperation(t *tx.Tx) error {
-	op, err := operationOf(t.Kind(), t.Body)
+	op, err := operationIn(t)
 	if err != nil {
 		return err
 	}
@@ -170,7 +180,7 @@ func (s *State) checkSender(t *tx.Tx, from sender) error {
 // applyOperation applies one that checkOperation accepted. The state is not
 // published yet.
 func (s *State) applyOperation(t *tx.Tx) {
-	op, err := operationOf(t.Kind(), t.Body)
+	op, err := operationIn(t)
 	if err != nil {
 		panic(err) // checkOperation has seen it
 	}

@@ -43,6 +43,7 @@ type Tx struct {
 	proved   atomic.Pointer[proved]           // what VerifyVRF found last
 	vector   atomic.Pointer[gradients.Vector] // what Vector decoded last
 	sound    atomic.Pointer[string]           // the chain for which Once found no fault last
+	carried  atomic.Pointer[Tx]               // what Carried decoded
 }
 
 // signer is a key on a chain.

@@ -82,6 +82,23 @@ func (t *Tx) Once(chainID string, check func(chainID string) error) error {
 	return nil
 }
 
+// Carried decodes the Join that an Approve carries. Like Verify it remembers a success, and with it
+// what is found of the Join.
+func (t *Tx) Carried() (*Tx, error) {
+	if known := t.carried.Load(); known != nil {
+		return known, nil
+	}
+	a, ok := t.Body.(*Approve)
+	if !ok {
+		return nil, fmt.Errorf("%w: a %s carries no join", ErrMalformed, t.kind)
+	}
+	join, err := Decode(a.Join)
+	if err == nil {
+		t.carried.Store(join)
+	}
+	return join, err
+}
+
 func verify(chainID string, pub ed25519.PublicKey, k Kind, content [32]byte, signature []byte) error {
 	if len(pub) != ed25519.PublicKeySize {
 		return fmt.Errorf("%w: public key has %d bytes, want %d", ErrSignature, len(pub), ed25519.PublicKeySize)
