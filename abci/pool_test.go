@@ -50,20 +50,55 @@ func TestApprovalsAreBounded(t *testing.T) {
 	require.Equal(t, abci.CodeMalformed, r.Code)
 	require.Contains(t, r.Log, "bytes, at most 40960")
 	require.Equal(t, abci.CodeOK, n.check(bring(1, join)).Code)
+}
 
-	// The largest that rule P2 admits has an external model of nearly 32 KiB, and a ledger.
+// TestLargestEpoch: the pool takes the largest epoch that rule P2 admits, which has an external model
+// of 32 KiB and a ledger. One byte more breaks the rule, and the pool's bound is above both.
+func TestLargestEpoch(t *testing.T) {
+	n := begin(t, 4)
 	p := n.State().Params
-	p.Privacy.Epsilon, p.Privacy.Delta = 4, 1e-6
+	p.Preset, p.Privacy.Epsilon, p.Privacy.Delta = strings.Repeat("x", 70), 4, 1e-6
 	for range params.LedgerOrders {
 		p.Privacy.Cost, p.Privacy.Budget = append(p.Privacy.Cost, 1<<62), append(p.Privacy.Budget, 1<<62)
 	}
-	p.Model = params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Config: strings.Repeat("x", 16384), Trainer: strings.Repeat("a", 64)}
-	for i := 0; p.Model.Size() < 32_600; i++ {
-		p.Model.Tensors = append(p.Model.Tensors, params.Tensor{Name: strings.Repeat("x", 120) + strconv.Itoa(1000+i), Shape: []uint32{1}, Init: params.InitZeros})
+	m := params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Config: strings.Repeat("x", 16000), Trainer: strings.Repeat("a", 64)}
+	for i := 0; m.Size() < 32_500; i++ {
+		m.Tensors = append(m.Tensors, params.Tensor{Name: strings.Repeat("x", 120) + strconv.Itoa(1000+i), Shape: []uint32{1}, Init: params.InitZeros})
 	}
-	epoch := apptest.Sign(0, app.NewStartEpoch(0, 1, 1, p, false, false))
-	require.Greater(t, len(epoch.Raw), 33_500)
-	require.Equal(t, abci.CodeOK, n.check(epoch).Code)
+	m.Config += strings.Repeat("x", 32_768-m.Size())
+	require.Equal(t, 32_768, m.Size())
+	epoch := func(m params.Model) *tx.Tx {
+		p.Model = m
+		return apptest.Sign(0, app.NewStartEpoch(0, 1, 1, p, false, true))
+	}
+	largest := epoch(m)
+	require.Greater(t, len(largest.Raw), 33_700)
+	require.Equal(t, abci.CodeOK, n.check(largest).Code)
+	n = begin(t, 4)
+	m.Config += "x"
+	r := n.check(epoch(m))
+	require.Equal(t, abci.CodeEpoch, r.Code, r.Log)
+	require.Contains(t, r.Log, "model takes 32769 bytes encoded, at most 32768")
+}
+
+// TestLargestOperation: the pool's own bound is exact.
+func TestLargestOperation(t *testing.T) {
+	n := begin(t, 4)
+	id := apptest.Join(9).ID()
+	padded := func(bytes int) *tx.Tx {
+		approve := func(padding int) *tx.Tx {
+			return apptest.Sign(1, &tx.Approve{Participant: 1, Proposal: id[:], Join: make([]byte, padding)})
+		}
+		t := approve(bytes - 200)
+		return approve(bytes - 200 + bytes - len(t.Raw))
+	}
+	for bytes, refused := range map[int]bool{40_960: false, 40_961: true} {
+		x := padded(bytes)
+		require.Len(t, x.Raw, bytes)
+		r := n.check(x)
+		require.NotEqual(t, abci.CodeOK, r.Code, "the padding is no Join")
+		require.Equal(t, refused, strings.Contains(r.Log, "too large for the pool"), r.Log)
+	}
 }
 
 // TestNextRoundsProof: what cannot be verified yet is bounded nevertheless.

@@ -221,6 +221,8 @@ func TestTrustBeginsInTheHome(t *testing.T) {
 	}
 	damaged := filepath.Join(t.TempDir(), "header.json")
 	require.NoError(t, os.WriteFile(damaged, []byte("{"), 0o600))
+	twice := filepath.Join(t.TempDir(), "header.json")
+	require.NoError(t, os.WriteFile(twice, []byte(`{"height": 5, "height": 0}`), 0o600))
 	for name, c := range map[string]struct {
 		home light.Home
 		says string
@@ -233,6 +235,7 @@ func TestTrustBeginsInTheHome(t *testing.T) {
 		"trusted header of another":    {light.Home{Trust: wrong}, "trusted is 00"},
 		"kept header of another chain": {light.Home{Kept: keep(other.blocks[0]), Genesis: other.doc}, "trusted is"},
 		"damaged file":                 {light.Home{Kept: damaged}, "remove the file"},
+		"file of two heights":          {light.Home{Kept: twice}, "height is given twice"},
 		"outside the trusting period":  {light.Home{Trust: expired}, "worker.trust_height"},
 	} {
 		_, err := first(n.chain(t, c.home))

@@ -93,3 +93,56 @@ func TestDrawn(t *testing.T) {
 		}
 	})
 }
+
+// FuzzUnique: a valid document is refused where encoding/json's maps hold fewer members than it has,
+// and nowhere else.
+func FuzzUnique(f *testing.F) {
+	for _, text := range []string{`{"a": 1, "a": 1}`, `{"a": {"b": 1}, "a": {"c": 1}}`, `{"a": [{"b": 1, "b": 2}]}`, `[{"a": [{"\u0061": 1}]}]`, `{"a": 1, "\u0061": 2}`, `{"": {"": 1}}`, `1`, `{"a": "\ud800", "b": 1}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var maps any
+		if json.Unmarshal(text, &maps) != nil {
+			return
+		}
+		err := strictjson.Unique(text)
+		twice := members(t, text) > size(maps)
+		require.Equal(t, twice, err != nil, "%q: %v", text, err)
+		if err != nil {
+			require.ErrorIs(t, err, strictjson.ErrName)
+		}
+	})
+}
+
+// members counts the members of all objects of a document, those given twice too. It reads bytes
+// alone: outside texts each colon belongs to a member.
+func members(t *testing.T, text []byte) (n int) {
+	inside := false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '"':
+			inside = !inside
+		case inside && text[i] == '\\':
+			i++
+		case !inside && text[i] == ':':
+			n++
+		}
+	}
+	require.False(t, inside)
+	return n
+}
+
+// size counts the members of maps at every depth.
+func size(v any) (n int) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, w := range v {
+			n += 1 + size(w)
+		}
+	case []any:
+		for _, w := range v {
+			n += size(w)
+		}
+	}
+	return n
+}

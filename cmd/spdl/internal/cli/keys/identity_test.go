@@ -1,6 +1,8 @@
 package keys
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -28,5 +30,24 @@ func TestAddress(t *testing.T) {
 		got, err := address(c)
 		require.NoError(t, err)
 		require.Equal(t, at.want, got, at.listen)
+	}
+}
+
+// TestConsensusKeyNames: a key file that other readers could read otherwise is refused.
+func TestConsensusKeyNames(t *testing.T) {
+	made, err := node.Init(filepath.Join(t.TempDir(), "named"), node.DefaultConfig(), node.DefaultAppConfig())
+	require.NoError(t, err)
+	path := filepath.Join(made.Dir, "config", "priv_validator_key.json")
+	_, err = ConsensusKey(path)
+	require.NoError(t, err)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for says, bad := range map[string][]byte{
+		"priv_key is given twice": bytes.Replace(text, []byte("{"), []byte(`{"priv_key": null, `), 1),
+		`name "Priv_Key"`:         bytes.Replace(text, []byte(`"priv_key"`), []byte(`"Priv_Key"`), 1),
+	} {
+		require.NoError(t, os.WriteFile(path, bad, 0o600))
+		_, err = ConsensusKey(path)
+		require.ErrorContains(t, err, says)
 	}
 }

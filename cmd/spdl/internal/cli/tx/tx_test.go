@@ -1,7 +1,10 @@
 package tx
 
 import (
+	"encoding/base64"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,6 +13,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
@@ -54,5 +58,28 @@ func TestHolder(t *testing.T) {
 		_, err = holder(all, "file", keys)
 		require.ErrorIs(t, err, worker.ErrNotParticipant)
 		require.ErrorContains(t, err, says)
+	}
+}
+
+// TestReadTx: an answer with two transactions of one name is refused, for another reader might take
+// the other as the offender's.
+func TestReadTx(t *testing.T) {
+	of := func(i int) string { return base64.StdEncoding.EncodeToString(apptest.Join(i).Raw) }
+	file := filepath.Join(t.TempDir(), "tx.json")
+	for text, says := range map[string]string{
+		`{"tx": "` + of(7) + `"}`:                            "",
+		`{"result": {"tx": "` + of(7) + `", "height": "1"}}`: "",
+		`{"tx": "` + of(8) + `", "tx": "` + of(7) + `"}`:     "tx is given twice",
+		`{"result": {}, "result": {"tx": "` + of(7) + `"}}`:  "result is given twice",
+		`{"TX": "` + of(7) + `"}`:                            `name "TX"`,
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		got, err := readTx(file, true)
+		if says != "" {
+			require.ErrorContains(t, err, says)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, apptest.Join(7).Raw, got.Raw)
 	}
 }
