@@ -33,7 +33,7 @@ func (a *Application) late(before *app.State, r *app.Record, m moments) {
 	switch {
 	case before.OpenView(m.quorumAt) >= uint64(max(1, len(r.Ranking))):
 		what = lateViews
-	case m.ownAt > r.Opened && m.ownAt-r.Opened >= e.QuorumBlocks:
+	case m.slow || m.ownAt > r.Opened && m.ownAt-r.Opened >= e.QuorumBlocks:
 		what = lateOwn
 	}
 	if what == "" || l.rounds == 1 || l.rounds < l.next {

@@ -30,6 +30,8 @@ type moments struct {
 	// ownAt and quorumAt are the heights that were next when this node's own gradient came, and
 	// when N-f had come; 0 where the node saw neither.
 	ownAt, quorumAt uint64
+	// slow says that this node's commitment came when the round could go on without it.
+	slow bool
 }
 
 // timings records when the stages of each round passed on this node's wall clock.
@@ -87,6 +89,7 @@ func (t *timings) arrived(x *tx.Tx, v snapshot) {
 	if c := x.Commit; c != nil { // the gradient is computed; its exchange begins with its hash
 		if m := t.at(point{c.Epoch, c.Round}); t.found && c.Participant == t.own && m.own.IsZero() {
 			m.own = now
+			m.slow = v.state.Committing() && next >= v.state.Progress.Opened+v.state.Params.Election.QuorumBlocks
 		}
 		return
 	}

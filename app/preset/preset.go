@@ -97,7 +97,8 @@ func mlp(n, f int) params.Params {
 }
 
 // private returns what the presets with a guarantee share: epsilon 2 for small n, epsilon 4 where f >
-// 1, and the rule that knows the noise.
+// 1, the rule that knows the noise, and commitments, without which attackers hide their vectors in the
+// noise of the honest ones.
 func private(n, f int) params.Params {
 	p := params.Params{
 		Rule:       params.Rule{Name: "agnostic-mean", Byzantine: uint32(f)},
@@ -106,6 +107,7 @@ func private(n, f int) params.Params {
 		Reputation: reputation,
 		Election:   election(f),
 	}
+	p.Election.CommitReveal = f > 0
 	switch {
 	case f > 1: // with more attackers the signal lasts for fewer rounds: larger steps
 		p.Reputation.Penalty, p.Reputation.Reward = 100_000, 100_000

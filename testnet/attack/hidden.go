@@ -45,7 +45,7 @@ func (hidden) Source() string {
 }
 
 func (a hidden) Craft(v View) []gradients.Vector {
-	if a.late && v.Memory != nil {
+	if a.late && !v.Late && v.Memory != nil {
 		seen := v.Memory.honest
 		v.Memory.honest = v.Honest
 		if seen == nil { // nothing to hide in yet

@@ -30,9 +30,12 @@ type Poisoner interface {
 // View is what the attackers of a round see. Participants 0 to F-1 are the
 // attackers, which wins them every tie, and F to N-1 are honest.
 type View struct {
-	N, F   int
-	Round  uint64
+	N, F  int
+	Round uint64
+	// Honest are the honest vectors of the round, or where Late is set of the round before: the chain
+	// takes commitments, and a late attacker's vector is in no round.
 	Honest []gradients.Vector
+	Late   bool
 	// Own returns the vectors that the attackers' own workers made, noise included.
 	// It trains when it is called first, so that attacks that need none cost none.
 	Own  func() []gradients.Vector

@@ -49,6 +49,8 @@ type Options struct {
 	Alphas    []float64
 	Byzantine *int
 	Rounds    uint64
+	// Rushing lets its chains take no commitments.
+	Rushing bool
 	// Validation measures on a sixth of the training set, which nobody trains on, in place of the
 	// test set.
 	Validation bool

@@ -176,11 +176,13 @@ func (p *Participants) honestly(x []float64) []gradients.Vector {
 	return vectors
 }
 
-// answer lets the attackers choose after the honest participants.
+// answer lets the attackers choose after the honest participants. On a chain with commitments they
+// have to choose before they see the round's honest vectors, and know those of the round before. In
+// the first round they take what their own workers make for these.
 func (p *Participants) answer(o Open) {
 	var own []gradients.Vector
 	view := attack.View{
-		N: p.spec.Nodes, F: p.spec.Byzantine, Round: o.Round, Honest: p.vectors[p.spec.Byzantine:], Grid: p.spec.Params.Grid.Lattice(),
+		N: p.spec.Nodes, F: p.spec.Byzantine, Round: o.Round, Grid: p.spec.Params.Grid.Lattice(),
 		Rule: p.spec.Params.Rule.Name, Input: p.input(o), Rand: p.random, Memory: &p.memory,
 		Model: o.Model, Slope: p.rows.slope,
 		Own: func() []gradients.Vector {
@@ -192,6 +194,15 @@ func (p *Participants) answer(o Open) {
 		},
 	}
 	view.Admits, _ = attack.Admission(p.spec.Params, o.Round)
+	view.Late = p.spec.Params.Election.CommitReveal
+	switch {
+	case !view.Late:
+		view.Honest = p.vectors[p.spec.Byzantine:]
+	case p.before == nil:
+		view.Honest = view.Own()
+	default:
+		view.Honest = p.before[p.spec.Byzantine:]
+	}
 	copy(p.vectors, p.attack.Craft(view))
 }
 

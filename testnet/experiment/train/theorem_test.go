@@ -56,6 +56,7 @@ func TestShadowMeasures(t *testing.T) {
 	}
 	s := spec(t, "default", 7, 2, "aware+minus-mean", rule("mean"), func(p *params.Params) {
 		p.Privacy.WorkerMomentum, p.Privacy.SamplingRate = 0, 0.1
+		p.Election.CommitReveal = false // the first round's attackers see its honest vectors
 		train.Regrid(p)
 	})
 	mean := first(s)

@@ -21,6 +21,7 @@ type grid struct {
 	Alphas    []float64 `mapstructure:"dirichlet"`
 	Byzantine *int      `mapstructure:"byzantine"`
 	Rounds    *uint64   `mapstructure:"rounds"`
+	Rushing   bool      `mapstructure:"rushing"`
 }
 
 func gridFlags(cmd *cobra.Command) {
@@ -32,6 +33,7 @@ func gridFlags(cmd *cobra.Command) {
 	f.StringSlice("dirichlet", nil, "attacks: parameters of Dirichlet partitions, 0 for an even one (default 0)")
 	f.Int("byzantine", 0, "attacks: number of attackers (default: as many as the chain tolerates)")
 	f.Uint64("rounds", 0, "attacks: rounds of a training, at most those of the preset, whose noise stays the same (default: the preset's)")
+	f.Bool("rushing", false, "attacks: the chain takes no commitments, so attackers see the honest gradients of the round before they send theirs")
 	command.Values(cmd, "rules", append(rules.Names(), "preset", "all")...)
 	command.Values(cmd, "attacks", append(attack.Names(), "all")...)
 }
@@ -40,7 +42,7 @@ func gridFlags(cmd *cobra.Command) {
 func (g grid) set(o *experiment.Options) {
 	o.Rules, o.Attacks, o.Nodes, o.Epsilons, o.Alphas = list(g.Rules), list(g.Attacks), list(g.Nodes), list(g.Epsilons), list(g.Alphas)
 	o.Byzantine = g.Byzantine
-	o.Rounds = command.Or(g.Rounds, 0)
+	o.Rounds, o.Rushing = command.Or(g.Rounds, 0), g.Rushing
 }
 
 // list returns nil for an empty list.
@@ -59,6 +61,9 @@ func (g grid) line() string {
 	}
 	if g.Rounds != nil {
 		line += flag("rounds", []uint64{*g.Rounds})
+	}
+	if g.Rushing {
+		line += " --rushing"
 	}
 	return line
 }
