@@ -12,7 +12,7 @@ import (
 
 // cells is the matrix. A new cell is a line here; how to write one is in docs/LOCALNET.md.
 func cells() []cell {
-	return slices.Concat(processCells, linkCells, damageCells, clockCells, syncCells, byzantineCells, upgradeCells)
+	return slices.Concat(processCells, linkCells, damageCells, clockCells, syncCells, byzantineCells, crowdCells, upgradeCells)
 }
 
 // Processes end, stop and come back.

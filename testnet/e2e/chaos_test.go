@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cometbft/cometbft/p2p"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/testnet"
@@ -52,6 +53,10 @@ type cell struct {
 	guilty bool
 	// holes says that blocks may be missing at the struck nodes in the end.
 	holes bool
+	// strangers are let in by all nodes.
+	strangers bool
+	// hosts is how many more nodes each struck participant has registered.
+	hosts int
 	// env is in the environment of all nodes.
 	env []string
 	// binary gives another program than spdl.
@@ -75,7 +80,8 @@ type chaos struct {
 	cell
 	n, f   int
 	rng    *rand.Rand
-	struck []int // f of them
+	struck []int         // f of them
+	own    []p2p.NodeKey // of their further hosts
 	began  time.Time
 	notes  []string
 }
@@ -153,7 +159,7 @@ func begin(t *testing.T, x cell, n int) *chaos {
 	fmt.Fprint(h, x.name, n)
 	c := &chaos{net: &net{T: t}, cell: x, n: n, f: (n - 1) / 3, rng: rand.New(rand.NewPCG(*chaosSeed, h.Sum64()))}
 	c.struck = c.rng.Perm(n)[:c.f]
-	m := testnet.Manifest{Validators: n, Preset: "pixels", Home: t.TempDir(), Rounds: 100_000}
+	m := testnet.Manifest{Validators: n, Preset: "pixels", Home: t.TempDir(), Rounds: 100_000, Strangers: x.strangers}
 	if x.binary != nil { // a node whose clock is behind the genesis waits for it
 		m.GenesisTime = time.Now().Add(-2 * time.Hour)
 	}
@@ -170,6 +176,9 @@ func begin(t *testing.T, x cell, n int) *chaos {
 	}
 	made, err := testnet.Init(m)
 	require.NoError(t, err)
+	if x.hosts > 0 {
+		c.register(made, x.hosts)
+	}
 	program := binary
 	if x.binary != nil {
 		program = x.binary(t)
