@@ -66,7 +66,7 @@ type worker struct {
 	Config
 	chain Chain
 	task  *Task
-	last  string // what was logged last about waiting
+	last  string         // what was logged last about waiting
 	own   params.Privacy // what Policy says of the epoch
 
 	mu sync.Mutex // guards what follows
