@@ -44,7 +44,9 @@ type Status struct {
 	Ranking      []uint32 `json:"ranking"`
 	Participants int      `json:"participants"` // active ones, N
 	Dim          int      `json:"dim"`
-	Pending      int      `json:"pending"` // gradients in this node's pool for the open round
+	Pending      int      `json:"pending"`             // gradients in this node's pool for the open round
+	Phase        string   `json:"phase,omitempty"`     // with commit_reveal: committing or revealing
+	Committed    int      `json:"committed,omitempty"` // commitments that the open round has taken
 	Preset       string   `json:"preset,omitempty"`
 	Rule         string   `json:"rule"`
 	TestChain    bool     `json:"test_chain,omitempty"` // noise may be known: nothing is private
@@ -194,8 +196,16 @@ func (a *Application) query(req *abcitypes.RequestQuery, r *abcitypes.ResponseQu
 }
 
 func (a *Application) queryStatus(s *app.State, _ string) (any, error) {
-	hash := s.Hash()
+	hash, phase := s.Hash(), ""
+	switch {
+	case s.Finished() || !s.Params.Election.CommitReveal:
+	case s.Committing():
+		phase = "committing"
+	default:
+		phase = "revealing"
+	}
 	return Status{
+		Phase: phase, Committed: len(s.Progress.Commitments),
 		ChainID: s.ChainID, Height: s.Height, AppHash: hex.EncodeToString(hash[:]),
 		Epoch: s.Progress.Epoch, Round: s.Progress.Round, Rounds: s.Params.Training.Rounds, Done: s.Finished(),
 		Opened: s.Progress.Opened, Seed: hex.EncodeToString(s.Progress.Seed), Ranking: nonNil(s.Progress.Ranking), Participants: s.Active(), Dim: len(s.Model),

@@ -81,6 +81,8 @@ func queryStatus() *cobra.Command {
 				phase := "training"
 				if s.Done {
 					phase = "finished"
+				} else if s.Phase != "" {
+					phase = fmt.Sprintf("%s, %d committed", s.Phase, s.Committed)
 				}
 				_, err := fmt.Fprintf(w, "chain         %s\nheight        %d\napp hash      %s\nepoch         %d\nround         %d of %d, %s\nranking       %v\nparticipants  %d, %d gradients pending\nmodel         %d parameters\nrule          %s\nepsilon       %s\nseed          %s\n",
 					s.ChainID, s.Height, s.AppHash, s.Epoch, s.Round, s.Rounds, phase, s.Ranking, s.Participants, s.Pending, s.Dim, s.Rule, spentText(s.Epsilon), s.Seed)

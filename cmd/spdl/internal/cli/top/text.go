@@ -57,6 +57,8 @@ func head(v *view) []line {
 		phase = "catching up"
 	case s.Done:
 		phase = "finished"
+	case s.Phase != "":
+		phase = fmt.Sprintf("%s, %d committed", s.Phase, s.Committed)
 	}
 	lines := []line{{fmt.Sprintf("%s  %s  %s  %d peers  %s", name(s.ChainID), name(v.Moniker), v.At.Format(time.TimeOnly), v.Peers, phase), bold}}
 	if s.TestChain {
