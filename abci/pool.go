@@ -76,12 +76,12 @@ type pool struct {
 	refused             map[slot]*tx.Tx // aggregates of the open round whose Delta turned out wrong
 	grown               time.Time       // of the last gradient's or commitment's arrival
 	now                 func() time.Time
-	joins               *rate.Limiter
+	joins, asked        *rate.Limiter // of Joins that are admitted, and that are asked about
 	changed             chan struct{} // closed and replaced at every change
 }
 
 func newPool(state *app.State, limit int64, now func() time.Time) *pool {
-	return &pool{state: state, slots: map[slot]*tx.Tx{}, held: map[[32]byte]*tx.Tx{}, ends: map[end]*tx.Tx{}, limit: limit, now: now, joins: rate.NewLimiter(joinRate, joinBurst), refused: map[slot]*tx.Tx{}, changed: make(chan struct{})}
+	return &pool{state: state, slots: map[slot]*tx.Tx{}, held: map[[32]byte]*tx.Tx{}, ends: map[end]*tx.Tx{}, limit: limit, now: now, joins: rate.NewLimiter(joinRate, joinBurst), asked: rate.NewLimiter(joinRate, joinBurst), refused: map[slot]*tx.Tx{}, changed: make(chan struct{})}
 }
 
 // add admits a transaction. The cheap refusals come first. If the transaction contradicts one that
@@ -97,8 +97,8 @@ func (p *pool) add(t *tx.Tx) (proof *tx.Tx, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Kind() == tx.KindJoin && !p.joins.AllowN(p.now(), 1) {
-		return nil, fmt.Errorf("%w: more than %d joins a second, let a member's approval carry this one", errPoolFull, joinRate)
+	if err := p.within(p.joins, t); err != nil {
+		return nil, err
 	}
 	// Signatures are checked outside the lock; the state may move meanwhile,
 	// which at worst lets in what the next advance drops.
@@ -131,10 +131,21 @@ func (p *pool) judge(t *tx.Tx) error {
 	p.mu.Lock()
 	state, err := p.state, p.vacant(slotOf(t), t)
 	p.mu.Unlock()
+	if err == nil {
+		err = p.within(p.asked, t)
+	}
 	if err != nil {
 		return err
 	}
 	return state.Admit(t)
+}
+
+// within refuses a Join of more than a limiter allows.
+func (p *pool) within(l *rate.Limiter, t *tx.Tx) error {
+	if t.Kind() == tx.KindJoin && !l.AllowN(p.now(), 1) {
+		return fmt.Errorf("%w: more than %d joins a second, let a member's approval carry this one", errPoolFull, joinRate)
+	}
+	return nil
 }
 
 // committed returns the latest committed state.
