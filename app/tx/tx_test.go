@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -172,4 +173,45 @@ func TestOnce(t *testing.T) {
 	require.NoError(t, raw.Once("a", check(wrong)), "it is remembered")
 	require.ErrorIs(t, raw.Once("b", check(wrong)), wrong)
 	require.Equal(t, 3, ran)
+}
+
+// TestCarried: an approval's Join is decoded once, and no other transaction carries one.
+func TestCarried(t *testing.T) {
+	join := sign(t, &tx.Join{PubKey: []byte{1}})
+	carrier := sign(t, &tx.Approve{Participant: 1, Join: join.Raw})
+	carried, err := carrier.Carried()
+	require.NoError(t, err)
+	require.Equal(t, join.Hash, carried.Hash)
+	again, err := carrier.Carried()
+	require.NoError(t, err)
+	require.Same(t, carried, again)
+	_, err = sign(t, &tx.Approve{Participant: 1, Join: []byte{1}}).Carried()
+	require.ErrorIs(t, err, tx.ErrMalformed)
+	_, err = join.Carried()
+	require.ErrorIs(t, err, tx.ErrMalformed)
+}
+
+// TestVerifyVRF: an output holds for its key and input alone, also where it is remembered.
+func TestVerifyVRF(t *testing.T) {
+	pub, input := key.Public().(ed25519.PublicKey), []byte("input")
+	x := sign(t, &tx.Gradient{VrfProof: leader.Prove(key, input)})
+	_, err := x.VerifyVRF(pub, []byte("another"))
+	require.Error(t, err)
+	out, err := x.VerifyVRF(pub, input)
+	require.NoError(t, err)
+	again, err := x.VerifyVRF(pub, input)
+	require.NoError(t, err)
+	require.Equal(t, out, again)
+	_, err = x.VerifyVRF(pub, []byte("another"))
+	require.Error(t, err)
+
+	own := sign(t, &tx.Gradient{VrfProof: leader.Prove(key, input)})
+	own.Vouch(pub, input)
+	vouched, err := own.VerifyVRF(pub, input)
+	require.NoError(t, err)
+	require.Equal(t, out, vouched)
+	none := sign(t, &tx.Gradient{VrfProof: []byte{1}})
+	none.Vouch(pub, input)
+	_, err = none.VerifyVRF(pub, input)
+	require.Error(t, err)
 }
