@@ -226,6 +226,7 @@ type Standing struct {
 	Refused     int      `json:"refused"`       // rounds in which the node did not admit its gradient
 	Passed      int      `json:"passed"`        // led nothing when it was to
 	PassedInAll int      `json:"passed_in_all"` // of all rounds that the explorer has read, which it does from the last to the first
+	PassedOver  int      `json:"passed_over"`   // the chain's count: turns in which it led nothing, less those in which it led since
 	Offences    int      `json:"offences"`
 	Alarm       string   `json:"alarm"`   // ok, watch or suspect
 	Reasons     []string `json:"reasons"` // for the alarm
@@ -249,7 +250,7 @@ func standings(people []app.Participant, offences []app.Offence, points []Point,
 	place := map[uint32]int{}
 	for i, who := range people {
 		place[who.Index] = i
-		out = append(out, Standing{Participant: who.Index, Moniker: who.Moniker, Active: who.Active, Reputation: who.Reputation, Reasons: []string{}})
+		out = append(out, Standing{Participant: who.Index, Moniker: who.Moniker, Active: who.Active, Reputation: who.Reputation, PassedOver: int(who.PassedOver), Reasons: []string{}})
 	}
 	suspected := make([]*uint64, len(out)) // the last round in which one was suspect
 	for t := range points {
@@ -314,7 +315,6 @@ type measure struct {
 var measures = []measure{
 	{"opposed to Delta", 0.3, 0.6, func(s *Standing) (int, int) { return s.Opposed, s.Included }},
 	{"left out", 0.5, 0.8, func(s *Standing) (int, int) { return s.LeftOut, s.Included }},
-	{"failed to lead", 0.1, 0.2, func(s *Standing) (int, int) { return s.Passed, s.Rounds }},
 	{"refused by this node", 0.1, 0.5, func(s *Standing) (int, int) { return s.Refused, s.Rounds }},
 	{"absent", 0.25, 2, func(s *Standing) (int, int) {
 		if !s.Active {
@@ -323,6 +323,13 @@ var measures = []measure{
 		return s.Rounds - s.Included - s.Refused, s.Rounds
 	}},
 }
+
+// The counts of passed-over turns that raise an alarm. They are no shares of the last rounds: the
+// chain keeps a leader that fails out of elections, twice as long each time (rule O2).
+const (
+	watchPassed   = 2
+	suspectPassed = 4
+)
 
 // A share says something from so many rounds on, and is remembered from so many on.
 const fewest, remembered = 4, 20
@@ -351,6 +358,13 @@ func (s *Standing) judge(suspected *uint64) {
 	}
 	if s.Active && s.Reputation <= 0 {
 		raise(Suspect, "reputation 0")
+	}
+	if s.PassedOver >= watchPassed {
+		alarm := Watch
+		if s.PassedOver >= suspectPassed {
+			alarm = Suspect
+		}
+		raise(alarm, "passed over as leader %d times more than it led since", s.PassedOver)
 	}
 	for _, m := range measures {
 		switch count, rounds := m.of(s); {

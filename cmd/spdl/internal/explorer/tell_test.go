@@ -81,6 +81,23 @@ func TestASuspectIsNotForgotten(t *testing.T) {
 	require.Equal(t, Suspect, standings(people, nil, points[:90], 0)[1].Alarm)
 }
 
+// TestAFailedLeaderStaysSuspect: the chain bars it from elections for longer than a standing's window,
+// in which it then fails in no round. It led wrongly 6 times of 167 and stood as "nothing against it".
+func TestAFailedLeaderStaysSuspect(t *testing.T) {
+	people := []app.Participant{{Index: 0, Active: true, Reputation: 1}, {Index: 1, Active: true, Reputation: 1}}
+	points := make([]Point, 100)
+	for t := range points {
+		points[t] = Point{Round: uint64(t), included: []uint32{0, 1}}
+	}
+	for count, alarm := range map[uint32]string{0: OK, 1: OK, 2: Watch, 3: Watch, 4: Suspect, 10: Suspect} {
+		people[1].PassedOver = count
+		all := standings(people, nil, points, 0)
+		require.Equal(t, OK, all[0].Alarm)
+		require.Equal(t, alarm, all[1].Alarm, count)
+		require.Equal(t, alarm == OK, len(all[1].Reasons) == 0)
+	}
+}
+
 // TestNotYetAMember: a member that joined later is not absent from the rounds before.
 func TestNotYetAMember(t *testing.T) {
 	f := newFake(6, "x")
