@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,6 +77,73 @@ func TestEvidenceIsVerified(t *testing.T) {
 			require.NotNil(t, d)
 			require.Equal(t, uint64(3+blocks), d.Height)
 			require.Contains(t, d.Reason, "on the chain already")
+		})
+	}
+}
+
+// lunatic is evidence that three of four validators have signed a header of height 3 that does not
+// follow from the chain; the light client trusted height 2.
+func (c *chain) lunatic() *types.LightClientAttackEvidence {
+	header := func(height int64) *types.Header {
+		h, err := types.HeaderFromProto(&c.blocks[height-1].Header)
+		require.NoError(c.t, err)
+		return &h
+	}
+	set, trusted, lie := c.comet.LastValidators, header(3), header(3)
+	lie.AppHash = bytes.Repeat([]byte{1}, 32)
+	commit := &types.Commit{Height: 3, BlockID: types.BlockID{Hash: lie.Hash(), PartSetHeader: types.PartSetHeader{Total: 1, Hash: make([]byte, 32)}}}
+	for i, v := range set.Validators {
+		commit.Signatures = append(commit.Signatures, types.NewCommitSigAbsent())
+		if i == 3 {
+			break
+		}
+		commit.Signatures[i] = types.CommitSig{BlockIDFlag: types.BlockIDFlagCommit, ValidatorAddress: v.Address, Timestamp: lie.Time}
+		sig, err := c.keys[string(v.Address)].Sign(commit.VoteSignBytes(c.doc.ChainID, int32(i)))
+		require.NoError(c.t, err)
+		commit.Signatures[i].Signature = sig
+	}
+	e := &types.LightClientAttackEvidence{
+		ConflictingBlock: &types.LightBlock{SignedHeader: &types.SignedHeader{Header: lie, Commit: commit}, ValidatorSet: set},
+		CommonHeight:     2, TotalVotingPower: set.TotalVotingPower(), Timestamp: header(2).Time,
+	}
+	e.ByzantineValidators = e.GetByzantineValidators(set, &types.SignedHeader{Header: trusted})
+	require.Len(c.t, e.ByzantineValidators, 3)
+	return e
+}
+
+// TestAttacksOnLightClientsAreVerified: a header of height 3 that three validators signed beside the
+// chain's convicts them. A block whose evidence accuses others, or proves nothing, is rejected.
+func TestAttacksOnLightClientsAreVerified(t *testing.T) {
+	for name, forge := range map[string]func(*types.LightClientAttackEvidence){
+		"": func(*types.LightClientAttackEvidence) {},
+		"invalid commit from conflicting block": func(e *types.LightClientAttackEvidence) {
+			e.ConflictingBlock.Commit.Signatures[1] = types.NewCommitSigAbsent()
+		},
+		"wrong signature": func(e *types.LightClientAttackEvidence) {
+			e.ConflictingBlock.Commit.Signatures[0].Signature = make([]byte, 64)
+		},
+		"total voting power": func(e *types.LightClientAttackEvidence) { e.TotalVotingPower++ },
+		"its time":           func(e *types.LightClientAttackEvidence) { e.Timestamp = e.Timestamp.Add(time.Second) },
+		"byzantine validators": func(e *types.LightClientAttackEvidence) {
+			e.ByzantineValidators = append(e.ByzantineValidators, e.ConflictingBlock.ValidatorSet.Validators[3])
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newChain(t, 4)
+			c.close(4)
+			e := c.lunatic()
+			forge(e)
+			c.block(types.EvidenceList{e}, nil)
+			c.add()
+			r := run(t, c.source())
+			if name == "" {
+				require.Nil(t, r.Divergence)
+				require.Len(t, r.Offences, 3)
+				return
+			}
+			require.NotNil(t, r.Divergence)
+			require.Equal(t, uint64(5), r.Divergence.Height)
+			require.Contains(t, strings.ToLower(r.Divergence.Reason), name)
 		})
 	}
 }
