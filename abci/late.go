@@ -21,7 +21,7 @@ const (
 	lateViews = "gradients came after the views of all ranks were open: anybody may lead, and the election decides nothing"
 	lateOwn   = "this worker's gradient came when the round could close without it: its training steps are slower than the round waits"
 	remedy    = "on every node set proposal.wait above the longest training step and consensus.timeout_propose above that, " +
-		"or give the chain larger election.view_blocks and quorum_blocks (docs/OPERATING.md#slow-training-steps)"
+		"or give the chain larger election.view_blocks and quorum_blocks (docs/CONFIGURATION.md#slow-training-steps)"
 )
 
 // late warns if a round that closed in the state before was late. The first round that a node sees

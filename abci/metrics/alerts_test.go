@@ -29,7 +29,7 @@ func alerts(t *testing.T, file, pattern string) (names []string) {
 func TestEveryAlertIsExplainedAndTested(t *testing.T) {
 	known := alerts(t, "../../docs/alerts.yml", `- alert: (\w+)`)
 	require.NotEmpty(t, known)
-	require.Equal(t, known, alerts(t, "../../docs/OPERATING.md", "(?m)^\\| `(SPDL\\w+)` \\|"))
+	require.Equal(t, known, alerts(t, "../../docs/TROUBLESHOOTING.md", "(?m)^\\| `(SPDL\\w+)` \\|"))
 	require.Equal(t, known, alerts(t, "testdata/alerts_test.yml", `- alertname: (\w+)\n`), "fires")
 	require.Equal(t, known, alerts(t, "testdata/alerts_test.yml", `\{alertname: (\w+), .*exp_alerts: \[\]`), "is silent")
 }

@@ -203,7 +203,7 @@ func (n names) MustRegister(all ...prometheus.Collector) {
 }
 
 // TestDashboard: every metric of docs/grafana.json, docs/alerts.yml and
-// docs/OPERATING.md is registered by this application or by CometBFT, and every
+// docs/TROUBLESHOOTING.md is registered by this application or by CometBFT, and every
 // one of ours is in the manual.
 func TestDashboard(t *testing.T) {
 	ours, comet := names{prometheus.NewRegistry(), map[string]bool{}}, names{prometheus.NewRegistry(), map[string]bool{}}
@@ -240,12 +240,12 @@ func TestDashboard(t *testing.T) {
 			require.Regexp(t, `(spdl|cometbft)_`, target.Expr)
 		}
 	}
-	manual, err := os.ReadFile("../../docs/OPERATING.md")
+	manual, err := os.ReadFile("../../docs/TROUBLESHOOTING.md")
 	require.NoError(t, err)
 	rules, err := os.ReadFile("../../docs/alerts.yml")
 	require.NoError(t, err)
 	named := regexp.MustCompile(`\b(?:spdl|cometbft)_[a-z0-9_]+`)
-	for file, text := range map[string]string{"grafana.json": string(dashboard), "alerts.yml": string(rules), "OPERATING.md": string(manual)} {
+	for file, text := range map[string]string{"grafana.json": string(dashboard), "alerts.yml": string(rules), "TROUBLESHOOTING.md": string(manual)} {
 		seen := map[string]bool{}
 		for _, name := range named.FindAllString(text, -1) {
 			seen[name] = true
@@ -255,7 +255,7 @@ func TestDashboard(t *testing.T) {
 			}
 			require.True(t, ours.found[base] || comet.found[base] || ours.found[name] || comet.found[name], "%s names %s, which nobody registers", file, name)
 		}
-		if file == "OPERATING.md" {
+		if file == "TROUBLESHOOTING.md" {
 			for _, name := range slices.Sorted(maps.Keys(ours.found)) {
 				require.True(t, seen[name], "%s does not explain %s", file, name)
 			}

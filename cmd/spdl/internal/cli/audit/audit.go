@@ -208,7 +208,7 @@ func auditArchive() *cobra.Command {
 		Use:   "archive --out FILE",
 		Short: "Write genesis and all blocks into one file, for audit replay elsewhere",
 		Long: "Write genesis and all blocks into one file, for audit replay elsewhere: gzip over one protobuf message, as\n" +
-			"docs/OPERATING.md describes. Writing checks nothing; the replay of the archive checks everything.",
+			"docs/TROUBLESHOOTING.md describes. Writing checks nothing; the replay of the archive checks everything.",
 	}, runArchive)
 	sourceFlags(cmd)
 	cmd.Flags().String("out", "", "file to write; it must not exist")

@@ -50,7 +50,7 @@ func TestUnit(t *testing.T) {
 	require.NotContains(t, string(out), unit, "a warning")
 }
 
-// TestKeysOfAppTOML: the table of keys in docs/OPERATING.md has every key that init writes, with
+// TestKeysOfAppTOML: the table of keys in docs/CONFIGURATION.md has every key that init writes, with
 // its default, and no other.
 func TestKeysOfAppTOML(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
@@ -69,21 +69,21 @@ func TestKeysOfAppTOML(t *testing.T) {
 	}
 	require.NotEmpty(t, written)
 
-	manual, err := os.ReadFile(docs + "OPERATING.md")
+	manual, err := os.ReadFile(docs + "CONFIGURATION.md")
 	require.NoError(t, err)
-	_, table, found := strings.Cut(string(manual), "### The keys of app.toml\n")
+	_, table, found := strings.Cut(string(manual), "## The keys of app.toml\n")
 	require.True(t, found)
-	table, _, _ = strings.Cut(table, "\n### ")
+	table, _, _ = strings.Cut(table, "\n## ")
 	require.Equal(t, written, regexp.MustCompile("(?m)^\\| `\\w+\\.\\w+` \\| `[^|]*` \\|").FindAllString(table, -1))
 }
 
-// TestPorts: the table of ports in docs/OPERATING.md has every address of a home's configuration,
+// TestPorts: the table of ports in docs/CONFIGURATION.md has every address of a home's configuration,
 // with its default.
 func TestPorts(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	_, stderr, code := spdl(t, "init", "--home", home)
 	require.Zero(t, code, stderr)
-	manual, err := os.ReadFile(docs + "OPERATING.md")
+	manual, err := os.ReadFile(docs + "CONFIGURATION.md")
 	require.NoError(t, err)
 	rows := regexp.MustCompile("(?m)^\\| (\\d+/tcp|none) \\| [^|]*\\| [^|]*`([a-z0-9_.]+addr|proxy_app)`[^|]*\\| ([^|]*) \\|").FindAllStringSubmatch(string(manual), -1)
 	table := map[string][]string{}
