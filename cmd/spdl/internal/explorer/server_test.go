@@ -201,7 +201,7 @@ func TestAttackerAtAGlance(t *testing.T) {
 	require.Equal(t, 1, strings.Count(home, `<tr class="alarm-suspect">`))
 	round := get(s, "/round/0/3").Body.String()
 	for _, text := range []string{
-		"✕ opposed", "left out", "Score 170 is place 4 of 4, the selection ends at 120: too far, by 50", "by more than 90 degrees", "failed to lead", "-0.0010", "★ leader",
+		"✕ opposed", "left out", "Score 170 is place 4 of 4, the selection ends at 120: too far, by 50", "by more than reputation.margin allows", "failed to lead", "-0.0010", "★ leader",
 	} {
 		require.Contains(t, round, text)
 	}

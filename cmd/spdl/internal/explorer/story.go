@@ -201,7 +201,7 @@ func why(v Verdict, r *app.Record, worst int64) string {
 		text = fmt.Sprintf("Score %d is place %d of %d: close enough to its nearest others.", v.Score, v.Place, n)
 	}
 	if v.Opposed {
-		text += " It points away from Delta, by more than 90 degrees, and loses reputation"
+		text += " It points away from Delta, by more than reputation.margin allows, and loses reputation"
 		if v.Reputation != nil && *v.Reputation <= 0 {
 			text += ", of which none is left"
 		}
