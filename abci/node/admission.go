@@ -16,31 +16,31 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// errStranger refuses a node that is nobody's here.
+// errStranger rejects a node that neither a member nor the operator has named.
 var errStranger = fmt.Errorf("%w: no member's node", app.ErrNotParticipant)
 
-// admissionPause is how often a node looks whether all its peers are still to be let in, and whether
-// app.toml lets in others.
+// admissionPause is the interval at which a node checks whether its peers are still admitted, and
+// whether app.toml has changed.
 const admissionPause = 5 * time.Second
 
-// admission says whose nodes are let in: those of active members, the persistent peers of
-// config.toml, and p2p.allowed_peers of app.toml. A chain whose members have not all named their
-// nodes is open, and so is a node with p2p.members_only = false.
+// admission decides which nodes may connect: the nodes of active members, the persistent peers of
+// config.toml, and p2p.allowed_peers of app.toml. A chain is open until each active member with a
+// validator has named its nodes, and so is a node with p2p.members_only = false.
 type admission struct {
 	file    string // app.toml
 	open    bool
 	named   map[p2p.ID]bool   // the persistent peers
-	genesis []app.Participant // the members before there is a state
+	genesis []app.Participant // the members until there is a state
 	state   func() *app.State
 	doors   *doors
 	dialled string // the persistent peers with their addresses
 
 	mu      sync.Mutex
 	allowed map[p2p.ID]bool
-	read    time.Time // when app.toml was last changed, as it was read
+	read    time.Time // the modification time of app.toml when it was last read
 	members map[p2p.ID]bool
 	closed  bool
-	of      *app.State // the state that members and closed are of
+	of      *app.State // the state from which members and closed were computed
 }
 
 func newAdmission(c *config.Config, a P2PConfig, genesis []app.Participant, state func() *app.State) *admission {
@@ -54,7 +54,7 @@ func newAdmission(c *config.Config, a P2PConfig, genesis []app.Participant, stat
 	return ad
 }
 
-// peerIDs reads a list of node ids that commas separate.
+// peerIDs parses a list of node ids separated by commas.
 func peerIDs(list string) map[p2p.ID]bool {
 	ids := map[p2p.ID]bool{}
 	for id := range strings.SplitSeq(list, ",") {
@@ -90,8 +90,8 @@ func (ad *admission) closes() bool {
 	return ad.closed && !ad.open
 }
 
-// trusts reports whether a node is a member's, or one that this node's operator names. Their number
-// is bounded, which that of strangers is not.
+// trusts reports whether a member or this node's operator has named a node. The number of trusted
+// nodes is bounded, that of strangers is not.
 func (ad *admission) trusts(id p2p.ID) bool {
 	ad.mu.Lock()
 	defer ad.mu.Unlock()
@@ -99,7 +99,7 @@ func (ad *admission) trusts(id p2p.ID) bool {
 	return ad.named[id] || ad.allowed[id] || ad.members[id]
 }
 
-// admit refuses a node that is not to be let in.
+// admit returns an error for a node that may not connect.
 func (ad *admission) admit(id string) error {
 	if ad.closes() && !ad.trusts(p2p.ID(strings.ToLower(id))) {
 		return fmt.Errorf("%w: %s (p2p.allowed_peers of app.toml lets in others)", errStranger, id)
@@ -107,8 +107,8 @@ func (ad *admission) admit(id string) error {
 	return nil
 }
 
-// opens refuses a connection before its handshake, where strangers are kept out and too many of
-// unknown addresses come.
+// opens rejects a connection before its handshake if strangers are kept out and too many
+// connections come from unknown addresses.
 func (ad *admission) opens(address string) error {
 	if !ad.closes() {
 		return nil
@@ -116,7 +116,7 @@ func (ad *admission) opens(address string) error {
 	return ad.doors.opens(address)
 }
 
-// reread reads p2p.allowed_peers of an app.toml that was changed, so that a newcomer is let in
+// reread reads p2p.allowed_peers again if app.toml has changed, so that a newcomer is let in
 // without a restart.
 func (ad *admission) reread(logger log.Logger) {
 	info, err := os.Stat(ad.file)
@@ -140,7 +140,7 @@ func (ad *admission) reread(logger log.Logger) {
 	ad.allowed = peerIDs(list)
 }
 
-// watch ends the connections of nodes that are let in no more, until quit is closed.
+// watch disconnects peers that are no longer admitted, until quit is closed.
 func (ad *admission) watch(sw p2p.Switcher, logger log.Logger, quit <-chan struct{}) {
 	go ad.doors.resolve(ad.dialled, quit)
 	tick := time.NewTicker(admissionPause)

@@ -17,17 +17,17 @@ import (
 // of the program executes it.
 var ErrVersion = errors.New("the chain is of another application version")
 
-// checkVersion refuses a home whose next height another state machine executes: this one
-// would part from the others at the first block in which they differ. The application's
-// state says which version that is, and CometBFT's where there is none or where both are
-// of one height: the application stores first.
+// checkVersion rejects a home whose next height belongs to another version of the state
+// machine: this version would diverge at the first block in which the two differ. The
+// application's state gives the chain's version; CometBFT's state is checked too if the
+// application has none or both are at one height, because the application stores first.
 func checkVersion(c *config.Config, d *databases, own *app.State) error {
 	if err := checkOwnVersion(c, own); err != nil {
 		return err
 	}
 	db, err := d.provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
-		return nil // NewNode opens it again, and says which it is
+		return nil // NewNode opens it again, and its error names the database
 	}
 	s, err := sm.NewStore(db, sm.StoreOptions{}).Load()
 	if err != nil {
@@ -57,8 +57,7 @@ func checkOwnVersion(c *config.Config, own *app.State) error {
 	return sameVersion(doc.ConsensusParams.Version.App, own.Height)
 }
 
-// sameVersion refuses the version that a chain is of after a height, unless it is this
-// program's.
+// sameVersion rejects the version of a chain after a height unless it is this program's.
 func sameVersion(made, height uint64) error {
 	if made == app.Version {
 		return nil
@@ -67,16 +66,18 @@ func sameVersion(made, height uint64) error {
 		ErrVersion, made, height, abci.Version, app.Version, made)
 }
 
-// errDisagree reports databases that are not of one moment.
+// errDisagree reports databases from different moments.
 var errDisagree = errors.New("the databases of this home disagree")
 
-// disagreements are what CometBFT says of such databases in errors of which it passes on the text
-// alone: sm.ErrAppBlockHeightTooHigh and TooLow, and a state database that lost what the block
-// store goes on from, or the validators of its last height.
+// disagreements are texts from CometBFT's errors about such databases, which arrive
+// without their types: sm.ErrAppBlockHeightTooHigh and TooLow, and the errors of a state
+// database that lost the ABCI responses of the block store's last height, or the
+// validators of its own.
 var disagreements = []string{"app block height (", "last stored abci responses", "could not find validator set"}
 
-// checkValidators reports a state database that lost the validators of the last height, as LevelDB
-// drops what is damaged: CometBFT looks for them when it executes the next block, and panics.
+// checkValidators reports a state database that lost the validators of the last height,
+// as LevelDB drops damaged records: CometBFT looks for them when it executes the next
+// block, and panics.
 func checkValidators(c *config.Config, d *databases) error {
 	db, err := d.provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
@@ -91,8 +92,8 @@ func checkValidators(c *config.Config, d *databases) error {
 	return err
 }
 
-// agreeing builds a node. CometBFT panics where its stores are of different heights,
-// which is a state of the disk and no fault of the program.
+// agreeing builds a node. CometBFT panics if its stores are at different heights, which
+// agreeing returns as an error: the disk is at fault, not the program.
 func agreeing(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode.Node, err error) {
 	disagree := func(what any) error {
 		return fmt.Errorf("%w: %v; the databases in %s are damaged, or were put back one by one. Put back the whole folder as it was while the node was stopped, "+

@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app/trainer"
 )
 
-// AppConfig is app.toml: a node's own settings. Nothing of it can change a
-// verdict; what all must agree on is in genesis.
+// AppConfig is app.toml: a node's own settings. None of them can change a verdict; the settings
+// that all nodes must agree on are in genesis.
 type AppConfig struct {
 	Worker   WorkerConfig   `mapstructure:"worker"`
 	Proposal ProposalConfig `mapstructure:"proposal"`
@@ -24,7 +24,7 @@ type AppConfig struct {
 	API      APIConfig      `mapstructure:"api"`
 }
 
-// WorkerConfig is the worker in the node's process.
+// WorkerConfig is for the worker, in the node's process or in another.
 type WorkerConfig struct {
 	Enabled       bool          `mapstructure:"enabled"`
 	KeyFile       string        `mapstructure:"key_file"`
@@ -59,7 +59,7 @@ type ProposalConfig struct {
 	StragglerWait time.Duration `mapstructure:"straggler_wait"`
 }
 
-// P2PConfig says how transactions spread, and who is let in.
+// P2PConfig sets how transactions spread, and which nodes are let in.
 type P2PConfig struct {
 	Gossip       string `mapstructure:"gossip"`
 	MembersOnly  bool   `mapstructure:"members_only"`
@@ -82,7 +82,7 @@ type SnapshotConfig struct {
 	Interval uint64 `mapstructure:"interval"`
 }
 
-// RetainConfig bounds the past whose blocks the node keeps; zeros keep all.
+// RetainConfig bounds the past whose blocks the node keeps; with both 0 it keeps all blocks.
 type RetainConfig struct {
 	Rounds  uint64 `mapstructure:"rounds"`
 	Heights uint64 `mapstructure:"heights"`
@@ -95,7 +95,7 @@ type ExplorerConfig struct {
 	Eval    bool   `mapstructure:"eval"`
 }
 
-// APIConfig bounds what the explorer's listener takes.
+// APIConfig limits the host names, requests and connections of the explorer's listener.
 type APIConfig struct {
 	Hosts            string  `mapstructure:"hosts"` // separated by commas
 	Rate             float64 `mapstructure:"rate"`
@@ -111,7 +111,7 @@ const (
 	PartitionDirichlet = "dirichlet"
 )
 
-// DefaultAppConfig returns what init writes.
+// DefaultAppConfig returns the settings that init writes.
 func DefaultAppConfig() AppConfig {
 	return AppConfig{
 		Worker: WorkerConfig{
@@ -170,7 +170,7 @@ func (w WorkerConfig) validate() error {
 	return w.validateTrust()
 }
 
-// validateTrust checks what only a worker in another process reads.
+// validateTrust checks the settings that only a worker in another process reads.
 func (w WorkerConfig) validateTrust() error {
 	switch {
 	case w.TrustPeriod <= 0 || w.MaxAge <= 0:
@@ -187,7 +187,7 @@ func isHash(text string) bool {
 	return err == nil && len(hash) == 32
 }
 
-// listenable reports whether an address is one of a host, or of all, with a port.
+// listenable reports whether an address has a port from 0 to 65535, with or without a host.
 func listenable(address string) bool {
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(address, "tcp://"))
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 )
 
-// AwaitGenesis waits for the time of a home's genesis, and says so, or for the end
-// of ctx. CometBFT sleeps until then in silence, and no signal ends it. Call it
-// before Start.
+// AwaitGenesis waits until the genesis time of a home, and logs that, or until ctx
+// ends. CometBFT's own wait is logged at level info only, and no signal ends it.
+// Call AwaitGenesis before Start.
 func AwaitGenesis(ctx context.Context, c *config.Config, logger log.Logger) error {
 	doc, err := readGenesis(c)
 	if err != nil {

@@ -17,14 +17,14 @@ func (c clients) NewABCIClient() (abcicli.Client, error) {
 	return connection{abcicli.NewLocalClient(nil, c.Application), c.Application}, nil
 }
 
-// connection is one of them. CometBFT's mempool admits by CheckTxAsync. CheckTx is called by the RPC's
-// /check_tx alone, which promises to add nothing to the mempool.
+// connection is a client whose CheckTx admits nothing. CometBFT's mempool admits by CheckTxAsync.
+// Only the RPC's /check_tx, which promises to add nothing to the mempool, calls CheckTx.
 type connection struct {
 	abcicli.Client
 	application abcitypes.Application
 }
 
-// CheckTx judges a transaction, which the pool does not keep.
+// CheckTx judges a transaction without adding it to the pool.
 func (c connection) CheckTx(ctx context.Context, req *abcitypes.RequestCheckTx) (*abcitypes.ResponseCheckTx, error) {
 	if a, ok := c.application.(*abci.Application); ok {
 		return a.Judge(req.Tx), nil

@@ -12,32 +12,32 @@ import (
 	"github.com/spdl/spdl/abci/metrics"
 )
 
-// The channel of clocks: an id that CometBFT leaves free, and the least priority.
+// The channel of clocks has an id that CometBFT leaves free, and the lowest priority.
 const (
 	clockChannel  = byte(0x52)
 	clockInterval = 30 * time.Second
 )
 
-// clockBound is the largest distance from the median of the peers' clocks without a
-// warning. A node that is a minute behind refuses the blocks of the other nodes, and
-// halts (CometBFT v0.40.0).
+// clockBound is the max distance from the median of the peers' clocks without a warning.
+// A node that is a minute behind rejects the blocks of the other nodes, and halts
+// (CometBFT v0.40.0).
 const clockBound = 10 * time.Second
 
-// minClocks is how many clocks it takes to say that this one is wrong.
+// minClocks is the min number of peers' clocks that can prove this one wrong.
 const minClocks = 3
 
-// clock is the p2p reactor that compares clocks: each node tells its peers its time,
-// when they meet and every clockInterval. It decides nothing: it feeds a metric, and
-// warns whoever runs the node.
+// clock is the p2p reactor that compares clocks: each node tells its peers its time, on
+// connection and every clockInterval. It decides nothing: it sets a metric and warns the
+// operator.
 type clock struct {
 	p2p.BaseReactor
 	now     func() time.Time
 	metrics *metrics.Metrics
-	trusts  func(p2p.ID) bool // whose clocks count, nil everybody's
+	trusts  func(p2p.ID) bool // peers whose clocks count, nil for all
 	ended   chan struct{}
 
 	mu     sync.Mutex
-	ahead  map[p2p.ID]time.Duration // of the peers' clocks, against this one
+	ahead  map[p2p.ID]time.Duration // each peer's clock minus this one
 	warned time.Time
 }
 
@@ -104,9 +104,9 @@ func (c *clock) Receive(m p2p.Envelope) {
 	c.heard(m.Src.ID(), at)
 }
 
-// heard notes a peer's time, and warns once a minute while the median of all is out of bounds: fewer
-// than half of minClocks or more peers cannot move it by lying. Strangers are not heard: of them
-// there can be any number.
+// heard notes a peer's time, and warns at most once a minute while the median of all
+// clocks heard is out of bounds. Among minClocks or more peers, a minority cannot move
+// the median by lying. Strangers are ignored, because their number is unbounded.
 func (c *clock) heard(peer p2p.ID, at time.Time) {
 	if c.trusts != nil && !c.trusts(peer) {
 		return
@@ -121,7 +121,7 @@ func (c *clock) heard(peer p2p.ID, at time.Time) {
 	}
 	slices.Sort(offsets)
 	median := offsets[len(offsets)/2]
-	if len(offsets)%2 == 0 { // the one that is nearer to this clock
+	if len(offsets)%2 == 0 { // the middle value that is nearer to this clock
 		if low := offsets[len(offsets)/2-1]; low.Abs() < median.Abs() {
 			median = low
 		}

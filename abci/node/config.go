@@ -7,8 +7,8 @@ import (
 )
 
 // DefaultConfig returns CometBFT's configuration with the settings that were
-// measured to matter: one block a round (no empty blocks while nothing is to
-// be said, a proposer that waits), no commit timeout, unthrottled links and
+// measured to matter: one block a round (an empty block only after an idle
+// second, a proposer that waits), no commit timeout, unthrottled links and
 // short gossip sleeps. timeout_propose is above the proposer's wait, the
 // aggregation and the transfer.
 func DefaultConfig() *config.Config {

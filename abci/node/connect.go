@@ -16,13 +16,13 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// handshakes is how many connections may come in at once where strangers are kept out: CometBFT
-// counts those that have not said yet whose they are, for six seconds at most.
+// handshakes is the min limit of inbound connections where strangers are kept out: CometBFT counts
+// connections that have not identified themselves yet, for at most six seconds.
 const handshakes = 256
 
-// connect returns a configuration in which CometBFT asks the application whom to let in, and in
-// which no number of strangers takes the place of a member, a persistent or an allowed peer. Where
-// config.toml names no persistent peers, they are the members at the addresses that they registered.
+// connect returns a configuration in which CometBFT asks the application which nodes to let in, and
+// in which no number of strangers takes the place of a member, a persistent or an allowed peer. If
+// config.toml names no persistent peers, they are the active members at their registered addresses.
 func connect(c *config.Config, ad *admission, own p2p.ID) *config.Config {
 	fitted, peers := *c, *c.P2P
 	fitted.P2P, fitted.FilterPeers = &peers, true
@@ -42,7 +42,7 @@ func connect(c *config.Config, ad *admission, own p2p.ID) *config.Config {
 	delete(known, own)
 	var ids []string
 	for id := range known {
-		if checkPeerIDs(string(id)) == nil { // CometBFT refuses to start with another
+		if checkPeerIDs(string(id)) == nil { // CometBFT does not start with an invalid id
 			ids = append(ids, string(id))
 		}
 	}
@@ -54,8 +54,9 @@ func connect(c *config.Config, ad *admission, own p2p.ID) *config.Config {
 	return &fitted
 }
 
-// addresses returns where active members say that their nodes are, but for the node's own. A member
-// may write what it likes there: what is no address of a node that is its own is left out.
+// addresses returns the registered addresses of active members' nodes, except this node. A member
+// may register any text: an entry that is not the address of one of the member's own nodes is left
+// out.
 func addresses(all []app.Participant, own p2p.ID) (peers []string) {
 	for i := range all {
 		p := &all[i]
@@ -72,7 +73,8 @@ func addresses(all []app.Participant, own p2p.ID) (peers []string) {
 	return peers
 }
 
-// checkPeerIDs refuses a list of node ids, separated by commas, with one that CometBFT cannot have.
+// checkPeerIDs rejects a list of node ids, separated by commas, if CometBFT could not parse one of
+// them.
 func checkPeerIDs(list string) error {
 	for id := range peerIDs(list) {
 		if raw, err := hex.DecodeString(string(id)); err != nil || len(raw) != p2p.IDByteLength {
@@ -82,7 +84,7 @@ func checkPeerIDs(list string) error {
 	return nil
 }
 
-// warnOpen says that a node lets everybody in, and why.
+// warnOpen logs that a node lets everybody in, and why.
 func warnOpen(logger log.Logger, ad *admission, all []app.Participant) {
 	if len(all) < 2 || ad.closes() {
 		return

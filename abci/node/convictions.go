@@ -14,25 +14,26 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// waiting begins the keys under which CometBFT's evidence pool keeps what waits for a block.
+// waiting is the first byte of the keys under which CometBFT's evidence pool keeps pending
+// evidence.
 const waiting = 0x01
 
-// errNeedless refuses a piece of evidence that would convict nobody whom the chain and the pieces
-// that wait do not convict without it.
+// errNeedless rejects a piece of evidence whose validators the chain or other pending pieces
+// already convict.
 var errNeedless = errors.New("evidence that convicts nobody more")
 
-// convictions is the database of CometBFT's evidence pool. It refuses needless pieces, so that the
-// pool holds at most one for each validator, from whomever they come: consensus, peers or RPC. The
-// pool bounds nothing itself. It puts into blocks all that wait, sends them to every peer each
-// 10 s, and hashes them for each block that has one. A block with a needless piece stays valid.
+// convictions is the database of CometBFT's evidence pool. It rejects needless pieces, whether from
+// consensus, peers or RPC, so that the pool holds at most one pending piece for each validator. The
+// pool itself sets no bound. It puts all pending pieces into blocks, sends them to every peer each
+// 10 s, and hashes them for each block with evidence. A block with a needless piece stays valid.
 type convictions struct {
 	dbm.DB
 	state func() *app.State // nil before the chain's first block
 
-	mu sync.Mutex // held from the look at what waits until it has changed
+	mu sync.Mutex // held from the check of the pending pieces until the write
 }
 
-// Set stores a value, of evidence that waits only where it is needed.
+// Set stores a value, but pending evidence only if it is needed.
 func (c *convictions) Set(key, value []byte) error {
 	if len(key) == 0 || key[0] != waiting {
 		return c.DB.Set(key, value)
@@ -49,7 +50,8 @@ func (c *convictions) Set(key, value []byte) error {
 	return c.DB.Set(key, value)
 }
 
-// needed returns nil if one of the validators is convicted neither by the state nor by what waits.
+// needed returns nil if the state would convict at least one of the validators, and no pending
+// piece is against that validator.
 func (c *convictions) needed(proven []app.Misbehavior) error {
 	state := c.state()
 	proven = slices.DeleteFunc(proven, func(m app.Misbehavior) bool { return state != nil && !state.Convicts(m) })
@@ -76,7 +78,7 @@ func (c *convictions) needed(proven []app.Misbehavior) error {
 	return its.Error()
 }
 
-// provenBy decodes a piece of evidence that the pool stores, and returns what it proves.
+// provenBy decodes a stored piece of evidence, and returns the misbehaviour that it proves.
 func provenBy(value []byte) ([]app.Misbehavior, error) {
 	var p cmtproto.Evidence
 	if err := p.Unmarshal(value); err != nil {

@@ -18,18 +18,18 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// journals is the folder, in that of the journal, where the journals of a crowd are.
+// journals is the folder of a crowd's journals, in the folder of worker.journal.
 const journals = "journals"
 
-// IsCrowd reports whether a home is that of many participants without a node: its key_file is a
-// folder of key files.
+// IsCrowd reports whether a home is that of many participants without a node, a crowd: its key_file
+// is a folder of key files.
 func IsCrowd(c *config.Config, a AppConfig) bool {
 	info, err := os.Stat(InHome(c, a.Worker.KeyFile))
 	return err == nil && info.IsDir()
 }
 
-// InitCrowd makes a home of n participants without a node, and returns their keys. It overwrites
-// nothing.
+// InitCrowd makes a home of n participants without a node, and returns their keys. It fails if the
+// folder of key files exists.
 func InitCrowd(dir string, c *config.Config, a AppConfig, n int) ([]worker.Keys, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func InitCrowd(dir string, c *config.Config, a AppConfig, n int) ([]worker.Keys,
 	return keys, errors.Join(errs...)
 }
 
-// forEach calls f for 0 to n-1, many at once: what they wait for is the disk.
+// forEach calls f for 0 to n-1, up to 64 calls at once, because they wait for the disk.
 func forEach(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	room := make(chan struct{}, 64)
@@ -73,8 +73,9 @@ func journalsOf(c *config.Config, a AppConfig) string {
 }
 
 // CrowdOf returns the workers of a crowd's home: one for each key file, in the order of their
-// names. The k-th takes part worker.part + k of the data, and k is added to its test seed. The data
-// set is read once for all, and as many compute at once as there are cores.
+// names. The k-th worker takes part worker.part + k of the data, and k is added to its test seed
+// unless that is 0. The data set is read once for all workers, and as many of them compute at once
+// as there are cores.
 func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any)) ([]worker.Config, error) {
 	folder := InHome(c, a.Worker.KeyFile)
 	files, err := os.ReadDir(folder)
@@ -92,7 +93,7 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 	var all []worker.Config
 	for _, f := range files {
 		if !strings.HasSuffix(f.Name(), ".json") {
-			continue // keys of before a rotation
+			continue // the former or the next keys of a rotation
 		}
 		one, k := a, len(all)
 		one.Worker.KeyFile = filepath.Join(folder, f.Name())
@@ -112,7 +113,7 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 			return nil, err
 		}
 		w.Turns, w.Together = turns, together
-		// What waits for its turn to be sent must not be sent again meanwhile.
+		// A gradient that is still waiting to be sent must not be sent a second time.
 		w.Retry = retryOfCrowd(len(files))
 		all = append(all, w)
 	}
@@ -125,8 +126,8 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 // retryOfCrowd returns the pause of each of n workers after a failed call.
 func retryOfCrowd(n int) time.Duration { return time.Duration(500+5*n) * time.Millisecond }
 
-// once returns parts of the data that were read last, which it keeps: all of a crowd ask for the
-// same.
+// once returns a PartOf that keeps the data set it read last, because all workers of a crowd ask
+// for the same one.
 func once(data DataOf) PartOf {
 	var mu sync.Mutex
 	var asked string
@@ -145,7 +146,7 @@ func once(data DataOf) PartOf {
 	}
 }
 
-// remembered calls a policy once an epoch: its answer is the same for all of a crowd.
+// remembered caches a policy's answer for each epoch, which is the same for all workers of a crowd.
 func remembered(policy func(worker.Task) (params.Privacy, error)) func(worker.Task) (params.Privacy, error) {
 	type answer struct {
 		privacy params.Privacy

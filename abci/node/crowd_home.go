@@ -12,14 +12,14 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// HoldCrowd holds the journals of a crowd's home for this process alone, until it is closed: a
-// second process would have each of its workers refused.
+// HoldCrowd locks the journals of a crowd's home for this process until the returned Closer is
+// closed. Otherwise a second process would start, and the lock of each journal would reject its
+// worker.
 func HoldCrowd(c *config.Config, a AppConfig) (io.Closer, error) {
 	return worker.Hold(journalsOf(c, a))
 }
 
-// Journals returns where the journals of a home are: the folder of a crowd's, or the file of one
-// worker.
+// Journals returns the path of a home's journals: the folder of a crowd, or the file of one worker.
 func Journals(c *config.Config, a AppConfig) string {
 	if IsCrowd(c, a) {
 		return journalsOf(c, a)
@@ -27,7 +27,7 @@ func Journals(c *config.Config, a AppConfig) string {
 	return InHome(c, a.Worker.Journal)
 }
 
-// KeptHeader returns the file with the header that a home's worker verified last.
+// KeptHeader returns the path of the file with the last header that a home's worker verified.
 func KeptHeader(c *config.Config) string { return filepath.Join(c.DBDir(), "worker_header.json") }
 
 // resetCrowd is Reset for a home of many participants, which has no node and no validator: each key

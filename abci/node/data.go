@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/mnist/table"
 )
 
-// EmbeddedData names the embedded MNIST where data are asked for.
+// EmbeddedData names the embedded MNIST in place of a path to data.
 const EmbeddedData = "embedded"
 
 // DataOf reads the data of a path for a chain's model, as LoadData does.
@@ -19,7 +19,8 @@ type DataOf func(path string, m params.Model) (mnist.Data, error)
 // PartOf reads a part of the training data of a path for a chain's model, as LoadPart does.
 type PartOf func(path string, m params.Model, part mnist.Part) (mnist.Set, error)
 
-// LoadPart reads a part of the training data of LoadData. Of images the rest is never in memory.
+// LoadPart reads a part of the training data of LoadData. Images outside the part are not decoded
+// into memory.
 func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
 	switch {
 	case m.Table == nil && embedded(path):
@@ -34,7 +35,7 @@ func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
 	return d.Train.Part(part)
 }
 
-// LoadTest reads the test data of LoadData. Of images it leaves the others where they are.
+// LoadTest reads the test data of LoadData. It does not read training images.
 func LoadTest(path string, m params.Model) (mnist.Set, error) {
 	switch {
 	case m.Table == nil && embedded(path):
@@ -53,9 +54,9 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// LoadData reads the data for a chain's model: of a folder of IDX files, of "" and EmbeddedData
-// the embedded MNIST, and where the model's inputs are a table a CSV file. It fails with
-// inputs.ErrInputs where the one is named and the model takes the other.
+// LoadData reads the data for a chain's model: the embedded MNIST for "" and EmbeddedData, a folder
+// of IDX files, or a CSV file if the model's inputs are a table. It fails with inputs.ErrInputs if
+// the path names images and the model takes a table, or the other way round.
 func LoadData(path string, m params.Model) (mnist.Data, error) {
 	if embedded(path) {
 		if m.Table != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// levelDB is how each of a node's five LevelDBs uses memory. By default it takes a write buffer of
-// 4 MiB, beside which there are one that goes to the disk and a spare one, and up to 8 MiB of
-// blocks that were read: a node that stores 100 kB a round and reads what it has just written needs
-// neither. The smaller tables are merged four times as many at a time, so that no more is written.
-// Compressing gradients and models, most of which is noise, and again at each merge, would cost
-// more than it saves.
+// levelDB sets the memory use of each of a node's five LevelDBs. By default each takes a write
+// buffer of 4 MiB, a second one that is being flushed, a spare one, and up to 8 MiB for its block
+// cache: a node that stores 100 kB a round and reads what it has just written needs neither. The
+// smaller tables are merged four times as many at a time, so that no more is written. Compression
+// is off, because gradients and models are mostly noise: compressing them, and again at each merge,
+// would cost more than it saves.
 var levelDB = opt.Options{
 	WriteBuffer:            1 * opt.MiB,
 	BlockCacheCapacity:     1 * opt.MiB,
@@ -31,9 +31,10 @@ var levelDB = opt.Options{
 	Compression:            opt.NoCompression,
 }
 
-// levelDBOf returns how a LevelDB stores a chain whose rounds have so many bytes. A batch that is
-// larger than the write buffer becomes a table for each buffer that it fills: with rounds of
-// megabytes the buffer grows, to the 4 MiB of LevelDB's default, for fewer tables to merge.
+// levelDBOf returns the options of a LevelDB for a chain whose rounds have this number of bytes. A
+// batch that is larger than the write buffer becomes a table for each buffer that it fills: with
+// rounds of megabytes the buffer grows, up to LevelDB's default of 4 MiB, and fewer tables are
+// merged.
 func levelDBOf(round int64) *opt.Options {
 	o := levelDB
 	if round > int64(o.WriteBuffer) {
@@ -42,7 +43,7 @@ func levelDBOf(round int64) *opt.Options {
 	return &o
 }
 
-// roundBytes returns what a round takes by the genesis of a home; 0 where it has none yet.
+// roundBytes returns the max bytes of a round by the genesis of a home, 0 if that cannot be read.
 func roundBytes(c *config.Config) int64 {
 	g, err := genesisOf(c)
 	if err != nil {
@@ -77,9 +78,8 @@ func locked(err error) bool {
 	return strings.Contains(strings.ToLower(err.Error()), syscall.EAGAIN.Error())
 }
 
-// checkStopped refuses a home whose node runs. A database that does not open for
-// another reason is no sign of one, and a node with its databases in memory
-// cannot be seen.
+// checkStopped rejects a home whose node runs. A database that fails to open for another reason is
+// no sign of a running node, and a node with its databases in memory cannot be detected.
 func checkStopped(c *config.Config) error {
 	db, err := openOwn(c)
 	switch {
@@ -91,10 +91,9 @@ func checkStopped(c *config.Config) error {
 	return nil
 }
 
-// databases opens what CometBFT stores in. v0.40.0 closes its block store while
-// gossip goroutines may still read once more, and a read that fails is a panic
-// there: a node could not stop in a living process. And it never closes its
-// index: the node could not start again in that process.
+// databases opens the databases of CometBFT. v0.40.0 closes its block store while gossip goroutines
+// may still read from it, and panics if a read fails: a node could not stop in a living process. It
+// never closes its transaction index: the node could not start again in that process.
 type databases struct {
 	mu     sync.Mutex
 	opened []*database
@@ -116,7 +115,7 @@ func (d *databases) provide(ctx *config.DBContext) (dbm.DB, error) {
 	return db, nil
 }
 
-// open opens a database. One that is open already is given again: no other can be opened beside it.
+// open returns the database of an id, which it opens unless it is open: it cannot be opened twice.
 func (d *databases) open(ctx *config.DBContext) (dbm.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -134,8 +133,8 @@ func (d *databases) open(ctx *config.DBContext) (dbm.DB, error) {
 	return wrapped, nil
 }
 
-// last returns the database of a name that was opened last, also where it is closed by now; an
-// empty one where none was.
+// last returns the database of an id that was opened last, even if it is closed by now; an empty
+// one if none was opened.
 func (d *databases) last(id string) dbm.DB {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,7 +146,7 @@ func (d *databases) last(id string) dbm.DB {
 	return dbm.NewMemDB()
 }
 
-// Close closes those that CometBFT has not.
+// Close closes the databases that CometBFT has not closed.
 func (d *databases) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -173,7 +172,7 @@ func (d *database) Close() error {
 	return d.DB.Close()
 }
 
-// Get reads a key; of a closed database nil.
+// Get returns the value of a key, nil from a closed database.
 func (d *database) Get(key []byte) ([]byte, error) {
 	value, err := d.DB.Get(key)
 	if err != nil && d.closed.Load() {
@@ -182,7 +181,7 @@ func (d *database) Get(key []byte) ([]byte, error) {
 	return value, err
 }
 
-// Has looks for a key; in a closed database there is none.
+// Has reports whether a key is set, false for a closed database.
 func (d *database) Has(key []byte) (bool, error) {
 	found, err := d.DB.Has(key)
 	if err != nil && d.closed.Load() {

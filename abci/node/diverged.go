@@ -42,8 +42,8 @@ func recordDivergence(folder, reason string) error {
 	return nil
 }
 
-// checkDiverged refuses a home whose state is known not to be the chain's: its
-// node would drop every honest peer for ever, and never say why.
+// checkDiverged rejects a home whose state is known to differ from the chain's: its
+// node would keep dropping every honest peer, and never say why.
 func checkDiverged(c *config.Config) error {
 	data, err := os.ReadFile(filepath.Join(c.DBDir(), divergenceFile))
 	if errors.Is(err, os.ErrNotExist) {

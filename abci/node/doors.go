@@ -11,35 +11,36 @@ import (
 	"github.com/cometbft/cometbft/p2p"
 )
 
-// errDoor turns away a connection before its handshake.
+// errDoor rejects a connection before its handshake.
 var errDoor = errors.New("too many connections from addresses at which no member's node was")
 
 const (
-	// doorRate is how many connections a second may begin a handshake from addresses at which nobody is
-	// known, and doorBurst how many at once. CometBFT waits six seconds for one that says nothing, so
-	// that such connections take at most 200 of handshakes; and a handshake is half a millisecond of a
-	// core.
+	// doorRate is the max number of connections a second that may begin a handshake from unknown
+	// addresses, and doorBurst the max number at once. CometBFT waits six seconds for a silent
+	// connection, so that such connections take at most 200 of handshakes; and a handshake costs half
+	// a millisecond of a core.
 	doorRate, doorBurst = 25, 50
-	// doorMemory is for how long an address is known, and maxAddresses how many are.
+	// doorMemory is how long an address stays known, and maxAddresses the max number of known
+	// addresses.
 	doorMemory, maxAddresses = 24 * time.Hour, 1 << 12
 	// resolvePause is how often names of hosts are looked up.
 	resolvePause = time.Minute
 )
 
-// doors keeps handshakes free for members where strangers are kept out: an address alone says nothing
-// of whose it is, but those at which members' nodes are come first.
+// doors keeps handshakes free for members where strangers are kept out. An address alone does not
+// identify a node, but the known addresses of trusted nodes take precedence.
 type doors struct {
 	now func() time.Time
 
 	mu    sync.Mutex
-	known map[string]time.Time // when a member's node was last there
-	spent float64              // of doorBurst
+	known map[string]time.Time // when a trusted node was last there
+	spent float64              // of doorBurst, refilled at doorRate
 	last  time.Time
 }
 
 func newDoors() *doors { return &doors{now: time.Now, known: map[string]time.Time{}} }
 
-// knows notes that a member's node is at an address.
+// knows notes that a trusted node is at an address.
 func (d *doors) knows(ip string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,7 +79,7 @@ func (d *doors) opens(address string) error {
 	return nil
 }
 
-// meets notes where the peers are that are let in.
+// meets notes the addresses of the trusted peers.
 func (d *doors) meets(peers []p2p.Peer, trusts func(p2p.ID) bool) {
 	for _, p := range peers {
 		if trusts(p.ID()) {
@@ -87,8 +88,8 @@ func (d *doors) meets(peers []p2p.Peer, trusts func(p2p.ID) bool) {
 	}
 }
 
-// resolve looks up the hosts of a list of peers, at once and then again, until quit is closed: a
-// member's node may move.
+// resolve looks up the hosts of a list of peers, at once and then every resolvePause, until quit is
+// closed: a member's node may move.
 func (d *doors) resolve(peers string, quit <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

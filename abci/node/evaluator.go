@@ -14,8 +14,8 @@ import (
 )
 
 // Evaluator measures a chain's models: built-in ones on a test set, external ones by a trainer of
-// its own. What it needs it reads or starts with the first model. It is safe for concurrent use,
-// and measures one model at a time.
+// its own. It reads the test set or starts the trainer with the first model. It is safe for
+// concurrent use, and measures one model at a time.
 type Evaluator struct {
 	data    string
 	trainer trainer.Config // without Argv: none
@@ -23,23 +23,23 @@ type Evaluator struct {
 	mu      sync.Mutex
 	of      params.Params
 	builtIn *evaluate.Evaluator // of the model of these parameters, or nil
-	program *trainer.Trainer    // the same
+	program *trainer.Trainer    // of the same model, or nil
 }
 
-// EvaluatorOf returns what measures models with the data and the trainer of a home's worker.
+// EvaluatorOf returns an Evaluator with the data and the trainer of a home's worker.
 func EvaluatorOf(c *config.Config, w WorkerConfig) *Evaluator {
 	return &Evaluator{data: w.Data, trainer: TrainerOf(c, w, nil)}
 }
 
-// Unmeasurable reports whether an error says that models are beyond an Evaluator: they are
+// Unmeasurable reports whether an error says that an Evaluator cannot measure the models: they are
 // external, and no trainer is named, or it does not evaluate.
 func Unmeasurable(err error) bool {
 	return errors.Is(err, evaluate.ErrExternal) || errors.Is(err, trainer.ErrUnmeasured)
 }
 
-// Evaluate returns loss and accuracy of a model under a chain's parameters. A trainer has its time
-// for an answer, and ctx. Where the trainer fails, the error wraps trainer.ErrTrainer, and a later
-// call may succeed.
+// Evaluate returns loss and accuracy of a model under a chain's parameters. The trainer's timeout
+// and ctx bound a trainer's answer. If the trainer fails, the error wraps trainer.ErrTrainer, and a
+// later call may succeed.
 func (e *Evaluator) Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -77,7 +77,7 @@ func (e *Evaluator) byTrainer(ctx context.Context, x []float64) (model.Eval, err
 	return model.Eval{Loss: measured.Loss, Accuracy: measured.Accuracy}, err
 }
 
-// Close ends the trainer, where one runs.
+// Close ends the trainer, if one runs.
 func (e *Evaluator) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// The channel of aggregates: an id that CometBFT leaves free, and a priority
-// above the mempool's 5 and beside consensus's votes.
+// The channel of aggregates has an id that CometBFT leaves free, and the
+// priority of consensus's votes, above the mempool's 5.
 const (
 	expressChannel  = byte(0x51)
 	expressPriority = 7
@@ -18,10 +18,10 @@ const (
 )
 
 // express is the p2p reactor for aggregates. The mempool sends a peer its
-// transactions in order, so an aggregate would stand behind all of the round's
-// gradients that are still on their way, most of them to peers that have them
-// already; and the round waits for it alone. On a channel of its own it passes
-// them. The mempool carries it as well, for peers that come later.
+// transactions in order, so an aggregate would wait behind all gradients of the
+// round that are still being sent, most of them to peers that have them
+// already; and the round waits only for the aggregate. On its own channel it
+// overtakes them. The mempool carries it as well, for peers that connect later.
 type express struct {
 	p2p.BaseReactor
 	pool     mempool.Mempool
@@ -42,8 +42,8 @@ func (e *express) GetChannels() []*p2p.ChannelDescriptor {
 	}}
 }
 
-// Receive gives a peer's aggregate to the mempool, as any transaction. If it is
-// new and admitted, the application calls send.
+// Receive hands a peer's aggregate to the mempool, like any transaction. If it
+// is new and admitted, the application calls send.
 func (e *express) Receive(m p2p.Envelope) {
 	message, ok := m.Message.(*tx.Envelope)
 	if !ok || tx.Kind(message.Kind) != tx.KindAggregate {
@@ -57,7 +57,7 @@ func (e *express) Receive(m p2p.Envelope) {
 		err = e.pool.CheckTx(raw, nil, mempool.TxInfo{SenderP2PID: m.Src.ID()})
 	}
 	if err != nil {
-		e.Logger.Debug("aggregate not taken", "peer", m.Src, "err", err) // known, mostly
+		e.Logger.Debug("aggregate not taken", "peer", m.Src, "err", err) // mostly known already
 	}
 }
 

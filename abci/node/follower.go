@@ -13,36 +13,38 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// followerKey is where a peer keeps its follower.
+// followerKey is the key under which a peer keeps its follower.
 const followerKey = "spdl.follower"
 
-// follower is a peer as CometBFT's gossip of blocks sees it. It takes the parts that others are to
-// send, and sends them later if the peer may lack them still. They are parts of one block that this
-// node holds anyway.
+// follower is a peer as CometBFT's gossip of blocks sees it. It defers the parts that other nodes
+// are to send, and sends them later if the peer may still lack them. The deferred parts are of one
+// block, which this node holds anyway.
 type follower struct {
 	p2p.Peer
 	relay *relay
 
 	mu    sync.Mutex
 	queue []parked
-	armed bool  // drain will run
-	eager int64 // the height at which nothing waits
+	armed bool  // drain is scheduled
+	eager int64 // the height at which a further part waits only for later (see relay.due)
 }
 
-// parked is a part that waits.
+// parked is a deferred part.
 type parked struct {
 	message p2p.Envelope
 	part    *cmtcons.BlockPart
 	due     time.Time
-	voted   bool // it waits once more
+	voted   bool // the peer's vote delays it no further
 }
 
-// votedPause is how long more a part waits for a peer that has voted, at the least: nearly all that
-// vote have the block, and say so when they see a majority for it. Where a round takes long to
-// carry, storing it does too, and the peer that has said nothing is at the same height meanwhile.
+// votedPause is the min extra time that a part waits for a peer that has voted: nearly all voters
+// have the block, and say so when they see a majority for it. If a round takes long to transfer,
+// storing it takes long too: a silent peer stays at the same height for that time, and
+// relay.votedPause is longer.
 const votedPause = time.Second
 
-// Send implements p2p.Peer. CometBFT takes the peer to have a part that waits.
+// Send implements p2p.Peer. It returns true for a deferred part, which CometBFT then counts as
+// sent.
 func (f *follower) Send(m p2p.Envelope) bool {
 	part, ok := m.Message.(*cmtcons.BlockPart)
 	if !ok || !f.park(m, part) {
@@ -51,9 +53,9 @@ func (f *follower) Send(m p2p.Envelope) bool {
 	return true
 }
 
-// park keeps a part back, or reports that it is to be sent. Who votes has the block, or has given
-// it up: a part that others are to send is left to them for votedPause at least, also by a node
-// that has the block later than the peer.
+// park reports whether it has deferred a part; otherwise the caller sends it. A peer that votes has
+// the block, or has given it up: a part that other nodes are to send is left to them for at least
+// votedPause, even if this node got the block later than the peer.
 func (f *follower) park(m p2p.Envelope, part *cmtcons.BlockPart) bool {
 	due, later := f.relay.due(f.ID(), part)
 	f.mu.Lock()
@@ -80,7 +82,7 @@ func (f *follower) park(m p2p.Envelope, part *cmtcons.BlockPart) bool {
 	return true
 }
 
-// at returns whether the peer is at the part's height and round, and whether it has voted there.
+// at reports whether the peer is at the part's height and round, and whether it has voted there.
 func (f *follower) at(p *cmtcons.BlockPart) (there, voted bool) {
 	s, ok := f.Get(types.PeerStateKey).(*consensus.PeerState)
 	if !ok {
@@ -90,7 +92,7 @@ func (f *follower) at(p *cmtcons.BlockPart) (there, voted bool) {
 	return at.Height == p.Height && at.Round == p.Round, at.Step >= cstypes.RoundStepPrevote
 }
 
-// arm lets drain run when the first part is due; the caller holds the lock.
+// arm schedules drain for the first due part; the caller holds the lock.
 func (f *follower) arm() {
 	if f.armed || len(f.queue) == 0 {
 		return
@@ -100,10 +102,10 @@ func (f *follower) arm() {
 	time.AfterFunc(time.Until(first.due), f.drain)
 }
 
-// drain sends the parts that are due, and that the peer may need. CometBFT holds them for sent, so
-// none is dropped before the peer is at another height or round, where CometBFT starts anew, or
-// says that it has it. A peer that gave the block up may yet be about to commit it, and does not
-// always say so.
+// drain sends the due parts that the peer may need. CometBFT counts them as sent, so each stays
+// until it is sent, the peer announces it, or the peer is at another height or round, where
+// CometBFT starts over. A peer that has given the block up may still be about to commit it, and
+// does not always say so.
 func (f *follower) drain() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,10 +140,10 @@ func (f *follower) drain() {
 	f.arm()
 }
 
-// hurry ends the waiting at a height at which the peer says which parts it has: it has seen a
-// majority for the block. CometBFT then sends what it lacks. What waits is sent in time for all
-// that: CometBFT may just then be noting it as sent, or not take the peer's word, because the
-// rounds differ.
+// hurry ends the pauses of further parts at a height at which the peer announces its parts, because
+// the peer has seen a majority for the block. CometBFT then sends the missing parts. Deferred parts
+// that the peer lacks are still sent when due: CometBFT may be marking one as sent at this moment,
+// or may ignore the announcement because the rounds differ.
 func (f *follower) hurry(says *cmtcons.NewValidBlock) {
 	has := says.BlockParts.GetElems()
 	f.mu.Lock()

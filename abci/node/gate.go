@@ -10,19 +10,20 @@ import (
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 )
 
-// Bounds of the evidence that a node takes from one peer, and from all: pieces in each period. A
-// validator can sign any number of valid pieces against itself, one of which convicts it. The pool
-// refuses the rest (see convictions), but only once CometBFT has verified each.
+// Limits on the evidence that a node takes from one peer, and from all peers: pieces in each
+// period. A validator can sign any number of valid pieces against itself, but one piece convicts
+// it. The pool rejects the rest (see convictions), but only after CometBFT has verified each piece.
 const (
 	gatePieces = 32
 	gatePeriod = 10 * time.Second
-	// gateAll bounds the pieces of all peers together. Beyond it a peer has gateShare, so that a crowd
-	// leaves room for the others.
+	// gateAll limits the pieces of all peers together. Beyond it a peer may send gateShare, so that a
+	// crowd cannot shut out the other peers.
 	gateAll, gateShare = 96, 2
 )
 
-// gate is CometBFT's evidence reactor behind that bound. What a peer sends beyond it is dropped: of
-// an honest peer's the rest comes with its next sending, and a proposer brings its own.
+// gate is CometBFT's evidence reactor behind those limits. A message beyond them is dropped: an
+// honest peer sends its evidence again at its next broadcast, and a proposer's block carries its
+// own.
 type gate struct {
 	p2p.Reactor
 	now   func() time.Time
@@ -30,7 +31,7 @@ type gate struct {
 	peers map[p2p.ID]*intake
 }
 
-// intake is what a peer has sent since a moment.
+// intake counts the pieces taken from a peer since a moment.
 type intake struct {
 	since  time.Time
 	pieces int
@@ -57,14 +58,14 @@ func (g *gate) Receive(m p2p.Envelope) {
 	g.Reactor.Receive(m)
 }
 
-// takes counts pieces of a peer, and reports whether they are within the bound.
+// takes reports whether pieces of a peer are within the limits, and counts them if they are.
 func (g *gate) takes(peer p2p.ID, pieces int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
 	in := g.peers[peer]
 	if in == nil || now.Sub(in.since) >= gatePeriod {
-		// Who left and came back has the bound that it had.
+		// A peer that reconnects within the period keeps its count.
 		maps.DeleteFunc(g.peers, func(_ p2p.ID, in *intake) bool { return now.Sub(in.since) >= gatePeriod })
 		in = &intake{since: now}
 		g.peers[peer] = in

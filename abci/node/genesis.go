@@ -27,7 +27,7 @@ func readGenesis(c *config.Config) (*types.GenesisDoc, error) {
 	return doc, err
 }
 
-// genesisOf returns what a home's genesis says of the application.
+// genesisOf returns the application's part of a home's genesis.
 func genesisOf(c *config.Config) (app.Genesis, error) {
 	doc, err := readGenesis(c)
 	if err != nil {
@@ -57,8 +57,8 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 	return doc, doc.ValidateAndComplete()
 }
 
-// TooLarge returns a warning if a transaction under new parameters may have more bytes than nodes
-// take that started with the parameters before, for n participants, and else "".
+// TooLarge returns a warning if, with n participants, a transaction under new parameters may be
+// larger than nodes accept that started under the parameters before, and "" otherwise.
 func TooLarge(before, p params.Params, n int) string {
 	need, of := p.TxBytes(n), capacitiesOf(DefaultConfig(), before, n, 0)
 	if of.takes(p, n) && need <= int64(fitSizes(DefaultConfig(), before, n).Mempool.MaxTxBytes) {
@@ -68,8 +68,8 @@ func TooLarge(before, p params.Params, n int) string {
 		need, of[mempool.MempoolChannel]-smallMessage)
 }
 
-// CheckGenesis validates a genesis document whole: CometBFT's part, ours, and
-// that the two fit. The warnings name what is allowed and weakens a guarantee.
+// CheckGenesis validates a whole genesis document: CometBFT's part, ours, and that the two fit. The
+// warnings name values that are allowed but weaken a guarantee.
 func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err error) {
 	if err := abci.CompleteGenesis(doc); err != nil {
 		return g, nil, err

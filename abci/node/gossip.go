@@ -8,13 +8,14 @@ import (
 )
 
 // The pauses after which a round that stays open is gossiped again: doubled
-// from the first to the last. To the first is added what the round's bytes take.
+// from the first to the last. The caller adds twice the transfer time of a
+// round's bytes to the first.
 const (
 	firstRegossip = 2 * time.Second
 	lastRegossip  = time.Minute
 )
 
-// synced waits until the node has caught up: what it sent before would be lost.
+// synced waits until the node has caught up: transactions sent before are lost.
 func (r *Running) synced(ctx context.Context) error {
 	for r.Node.ConsensusReactor().WaitSync() {
 		select {
@@ -27,9 +28,8 @@ func (r *Running) synced(ctx context.Context) error {
 }
 
 // gossipAgain hands the pool's transactions to the mempool once more while a
-// round stays open. A transaction is sent to a peer once, and a peer that is
-// syncing drops it: without this a gradient could be on its own node alone for
-// ever.
+// round stays open. The mempool sends a transaction to a peer once, and a
+// syncing peer drops it: otherwise a gradient could stay on its own node alone.
 func (r *Running) gossipAgain(ctx context.Context, first time.Duration) {
 	pause := first
 	_, last := r.Application.Pending()
@@ -49,9 +49,9 @@ func (r *Running) gossipAgain(ctx context.Context, first time.Duration) {
 			continue
 		}
 		pool := r.Node.Mempool()
-		pool.Flush() // and with it the cache, which would refuse what was sent before
+		pool.Flush() // and with it the cache, which would reject transactions sent before
 		for _, raw := range raws {
-			_ = pool.CheckTx(raw, nil, mempool.TxInfo{}) // a refusal is of no use to anybody here
+			_ = pool.CheckTx(raw, nil, mempool.TxInfo{}) // nobody here needs to know of a rejection
 		}
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// The channel of announcements: an id that CometBFT leaves free, and a priority above the mempool's
-// 5, over which the transactions follow.
+// The channel of announcements has an id that CometBFT leaves free, and a priority above the 5 of
+// the mempool's channel, over which the transactions follow.
 const (
 	gossipChannel  = byte(0x53)
 	gossipPriority = 6
@@ -46,15 +46,15 @@ type pending interface {
 }
 
 // gossiper is CometBFT's mempool reactor with another way to spread transactions. CometBFT sends
-// each to all peers that have not sent it first, so a node receives it from most of its peers. Here
-// the node that a transaction was submitted to sends it to its peers; a node that received and
-// admitted it announces its hash, and sends it to whom asks. Peers without the channel of
-// announcements, which flood, are flooded. Nothing of this is more than transport: what a node
-// admits and proposes is the application's affair.
+// each transaction to all peers that have not sent it first, so a node receives it from most of its
+// peers. Here the node that a transaction was submitted to sends it to its peers; a node that
+// received and admitted it announces its hash, and sends it on request. Peers without the channel
+// of announcements, which flood, are flooded. All of this is transport only: the application
+// decides what a node admits and proposes.
 type gossiper struct {
 	flooder
 	bounds
-	flood   bool // as CometBFT does, to all peers
+	flood   bool // flood all peers, as CometBFT does
 	pool    pending
 	metrics *metrics.Metrics
 	stop    func(p2p.Peer, any)
@@ -65,10 +65,10 @@ type gossiper struct {
 	mu     sync.Mutex
 	floods map[p2p.ID]bool // peers that are flooded
 	boxes  map[p2p.ID]*outbox
-	taking map[hash]int // received and before their verdict
+	taking map[hash]int // the number of copies that are being judged
 	said   *verdicts
 
-	received map[string]int64 // bytes
+	received map[string]int64 // bytes by kind
 }
 
 func newGossiper(flood bool, m *metrics.Metrics) *gossiper {
@@ -144,7 +144,7 @@ func (g *gossiper) Stop() error {
 	return err
 }
 
-// AddPeer announces everything that is pending to a new peer.
+// AddPeer announces all pending transactions to a new peer.
 func (g *gossiper) AddPeer(peer p2p.Peer) {
 	if info, ok := peer.NodeInfo().(p2p.DefaultNodeInfo); g.flood || !ok || !info.HasChannel(gossipChannel) {
 		g.mu.Lock()
@@ -178,7 +178,7 @@ func (g *gossiper) RemovePeer(peer p2p.Peer, reason any) {
 func (g *gossiper) Receive(m p2p.Envelope) {
 	switch message := m.Message.(type) {
 	case *protomem.Txs:
-		if n := len(message.Txs); n != 1 { // a packet each is work for who sends them, too
+		if n := len(message.Txs); n != 1 { // a message for each costs the sender, too
 			g.stop(m.Src, fmt.Errorf("a message of %d transactions, want 1", n))
 			return
 		}
@@ -186,12 +186,12 @@ func (g *gossiper) Receive(m p2p.Envelope) {
 	case *Gossip:
 		g.hear(m.Src, message)
 	default:
-		g.flooder.Receive(m) // refuses it
+		g.flooder.Receive(m) // rejects it
 	}
 }
 
-// take hands a peer's transaction to the mempool. Whether the peer was asked for it makes no
-// difference: it is judged as any, and never twice while it is pending.
+// take hands a peer's transaction to the mempool, whether or not this node requested it. No
+// transaction is judged twice while it is pending.
 func (g *gossiper) take(from p2p.Peer, raw []byte) {
 	if g.WaitSync() {
 		return
@@ -212,7 +212,7 @@ func (g *gossiper) take(from p2p.Peer, raw []byte) {
 	if g.taking[h]--; g.taking[h] == 0 {
 		delete(g.taking, h)
 	}
-	admitted = admitted || g.said.of[h].admitted // and committed meanwhile
+	admitted = admitted || g.said.of[h].admitted // it may be committed already
 	if !admitted {
 		g.said.put(h, verdict{height: height})
 	}
@@ -227,24 +227,24 @@ func (g *gossiper) take(from p2p.Peer, raw []byte) {
 		return
 	}
 	g.count(metrics.ReceivedRefused, len(raw))
-	// What was refused may be the fault of a race, or of an attacker whom the peer could not know as
-	// one. What cannot be decoded is the peer's: no node admits it, and none sends it on.
+	// A rejection may be due to a race, or to an attacker that the peer could not recognise. But an
+	// undecodable transaction is the peer's fault: no node admits it or sends it on.
 	if _, err := tx.Decode(raw); err != nil && !errors.Is(err, tx.ErrUnknownKind) {
 		g.stop(from, fmt.Errorf("a transaction that no node sends: %w", err))
 	}
 }
 
-// check hands a transaction to the mempool, or past it to the application. CometBFT's mempool
-// hashes each four times, and twice more when it is committed, and nobody reads from it here but
-// the gossip to peers that flood: blocks are made of the application's pool. Consensus waits for
-// its first transaction alone. So a large one, which can only be of a round, goes past a mempool
-// that holds another.
+// check hands a transaction to the mempool, or directly to the application. CometBFT's mempool
+// hashes each transaction four times, and twice more at its commit, and only the gossip to flooded
+// peers reads from it here: blocks are made of the application's pool, and consensus waits only for
+// the mempool's first transaction. So a large transaction, which can only be of a round, bypasses a
+// mempool that holds another, unless a peer is flooded.
 func (g *gossiper) check(from p2p.Peer, h hash, raw []byte) {
 	g.mu.Lock()
 	past := len(g.floods) == 0 && len(raw) > int(types.BlockPartSizeBytes)
 	g.mu.Unlock()
 	switch {
-	case past && g.pool.Held(h) != nil: // the mempool's cache would refuse it
+	case past && g.pool.Held(h) != nil: // the mempool's cache would reject it
 	case past && g.pooled() > 0:
 		_, _ = g.pool.CheckTx(context.Background(), &abcitypes.RequestCheckTx{Tx: raw}) // the pool knows the verdict
 	default:
@@ -252,7 +252,7 @@ func (g *gossiper) check(from p2p.Peer, h hash, raw []byte) {
 	}
 }
 
-// count counts what was received.
+// count counts received bytes.
 func (g *gossiper) count(what string, bytes int) {
 	g.metrics.Received(what, bytes)
 	g.mu.Lock()
@@ -260,7 +260,7 @@ func (g *gossiper) count(what string, bytes int) {
 	g.received[what] += int64(bytes)
 }
 
-// Received returns the bytes that were received.
+// Received returns the received bytes by kind.
 func (g *gossiper) Received() map[string]int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -282,7 +282,7 @@ func (g *gossiper) hear(from p2p.Peer, m *Gossip) {
 	g.count(metrics.ReceivedAnnouncement, m.Size())
 	box := g.box(from.ID())
 	if box == nil {
-		return // it is gone already
+		return // the peer has left
 	}
 	g.announced(box, lists[1], true)
 	g.announced(box, lists[0], false)
@@ -298,19 +298,19 @@ func (g *gossiper) hear(from p2p.Peer, m *Gossip) {
 	for _, h := range lists[3] {
 		g.ask(g.wanted.lacked(from.ID(), h))
 	}
-	if g.box(from.ID()) == nil { // it went meanwhile: RemovePeer could not forget what was noted after it
+	if g.box(from.ID()) == nil { // the peer has left: RemovePeer missed the notes made after it
 		g.ask(g.wanted.gone(from.ID()))
 	}
 }
 
-// box returns the outbox of a peer, nil for one that is gone.
+// box returns the outbox of a peer, nil if the peer has left.
 func (g *gossiper) box(id p2p.ID) *outbox {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.boxes[id]
 }
 
-// announced notes what a peer has, or sends, and asks for what this node has not got.
+// announced notes the transactions that a peer has, or sends, and requests those missing here.
 func (g *gossiper) announced(box *outbox, list []hash, sending bool) {
 	height := g.height()
 	for _, h := range list {
@@ -355,9 +355,9 @@ func (g *gossiper) ask(asks []ask) {
 }
 
 // heard spreads a transaction that the mempool is about to take: the node that it was submitted to
-// sends it to all peers, another announces it. An aggregate has a channel of its own, and is
-// announced for peers that come later. What is taken again, because its round stays open, is
-// announced again.
+// sends it to all peers, any other node announces it. An aggregate has its own channel, and is
+// announced for peers that connect later. A transaction that is admitted again, because its round
+// stays open, is announced again.
 func (g *gossiper) heard(t *tx.Tx) {
 	p := parcel{hash: t.Hash, height: g.height()}
 	if g.pool.Held(t.Hash) == nil {
@@ -388,7 +388,7 @@ func (g *gossiper) heard(t *tx.Tx) {
 	}
 }
 
-// height is the last that this node has committed.
+// height returns the last height that this node has committed, 0 if there is none.
 func (g *gossiper) height() int64 {
 	if s := g.pool.State(); s != nil {
 		return int64(s.Height)

@@ -9,16 +9,17 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 )
 
-// Messages of failures that CometBFT v0.40.0 only logs, and lives on.
+// Messages of failures that CometBFT v0.40.0 only logs, without ending the process.
 const (
 	saidHalted     = "CONSENSUS FAILURE!!!"
 	saidInvalid    = "Error in validation"
 	saidSyncFailed = "State sync failed"
 )
 
-// heard is a logger that passes on what CometBFT says as errors. That a needless piece of evidence
-// was refused is none: who sends such could fill the log. Nor are the connections that break while
-// the node stops, of which it says several lines.
+// heard is a logger that passes on CometBFT's error messages. It logs the rejection of needless
+// evidence at debug level, because its sender could fill the log. It does the same with errors
+// while the node stops, because breaking connections cause several lines; consensus failures stay
+// errors.
 type heard struct {
 	log.Logger
 	hear     func(message, reason string)
@@ -60,15 +61,15 @@ func (r *Running) hear(message, reason string) {
 		if signed, ok := strings.CutPrefix(reason, "+2/3 committed an invalid block: "); ok {
 			r.diverged(signed)
 		}
-	case saidInvalid: // in catching up, after the commit's signatures were verified
+	case saidInvalid: // while catching up, after the commit's signatures were verified
 		r.diverged(reason)
 	case saidSyncFailed:
 		r.fail(fmt.Errorf("%w: %s; %s", errSync, reason, syncRemedy))
 	}
 }
 
-// diverged ends a node whose state is not the one that more than two thirds signed,
-// and remembers it.
+// diverged ends a node whose state differs from the one that more than two thirds signed, and
+// records that.
 func (r *Running) diverged(reason string) {
 	if !strings.HasPrefix(reason, "wrong Block.Header.") {
 		return
@@ -79,7 +80,8 @@ func (r *Running) diverged(reason string) {
 	r.fail(divergence(reason))
 }
 
-// fail reports what the node cannot recover from, once.
+// fail reports an error that the node cannot recover from. It drops the error if the channel is
+// full.
 func (r *Running) fail(err error) {
 	select {
 	case r.failed <- err:

@@ -17,7 +17,7 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// Home is what Init made: the public side of the new keys.
+// Home is a home that Init has made, with its new keys.
 type Home struct {
 	Dir    string
 	NodeID p2p.ID
@@ -33,8 +33,8 @@ func (h *Home) Participant(index uint32, chainID string, seed []byte, r params.R
 	return p
 }
 
-// Init makes a new home: folders, keys, config.toml and app.toml; no genesis.
-// It refuses a home that has keys, and overwrites nothing.
+// Init makes a new home: folders, keys, config.toml and app.toml; no genesis. It
+// overwrites nothing, and fails if a key, a configuration or a genesis is there.
 func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 	return &Home{Dir: dir, NodeID: nodeKey.ID(), Public: who, Keys: keys, Config: c}, nil
 }
 
-// makeFolders makes a home's folders and sees that files can be written there:
-// where they cannot, CometBFT panics or ends the process.
+// makeFolders makes a home's folders and checks that files can be written there:
+// otherwise CometBFT panics or ends the process.
 func makeFolders(c *config.Config) error {
 	for _, file := range []string{c.PrivValidatorKeyFile(), c.PrivValidatorStateFile(), filepath.Join(c.RootDir, "config", "config.toml")} {
 		folder := filepath.Dir(file)
@@ -109,9 +109,10 @@ func (h *Home) WriteConfig() error {
 	return nil
 }
 
-// restore makes data/ for a home that has none, as after its keys alone were
-// restored: the state of a validator that has signed nothing. Where the folder is
-// there, nothing in it is made anew, for what is missing may have been signed.
+// restore makes data/ for a home that has none, for example after a restore of its
+// keys alone: the state of a validator that has signed nothing. If the folder or
+// the state file is there, it makes nothing, because a lost file may have recorded
+// a signature.
 func restore(c *config.Config, logger log.Logger) error {
 	for _, path := range []string{c.DBDir(), c.PrivValidatorStateFile()} {
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -129,10 +130,10 @@ func restore(c *config.Config, logger log.Logger) error {
 	return nil
 }
 
-// Reset removes the blocks, the application's database and the worker's journal, and sets the
-// validator's last signature back. Keys and configuration stay. The journal goes with the chain
-// that it belongs to: the home has a new one. The node must not run: it would sign again what it
-// has signed.
+// Reset removes the blocks, the application's database and the worker's journal,
+// and resets the validator's last signature. Keys and configuration stay. The
+// journal goes with its chain: the home gets a new one. The node must not run: it
+// would sign again what it has signed.
 func Reset(c *config.Config, a AppConfig) error {
 	if IsCrowd(c, a) {
 		return resetCrowd(c, a)

@@ -22,7 +22,7 @@ import (
 )
 
 // participantKeys is config/participant_key.json, in the form of CometBFT's key
-// files: the key that signs, and the one that proves VRF outputs.
+// files: the signing key, and the key that proves VRF outputs.
 type participantKeys struct {
 	PubKey     crypto.PubKey  `json:"pub_key"`
 	PrivKey    crypto.PrivKey `json:"priv_key"`
@@ -41,8 +41,8 @@ func GenerateKeys() worker.Keys {
 	return worker.Keys{Signing: stded25519.PrivateKey(ed25519.GenPrivKey()), VRF: stded25519.PrivateKey(ed25519.GenPrivKey())}
 }
 
-// WriteKeys puts a participant's keys into a new file, which is on the disk
-// when it returns: a key that the chain was told of must not be lost.
+// WriteKeys puts a participant's keys into a new file, which is synced to the disk
+// when it returns: a key that the chain knows must not be lost.
 func WriteKeys(path string, keys worker.Keys) error {
 	if _, err := os.Stat(path); err == nil {
 		return fmt.Errorf("%s exists already", path)
@@ -55,13 +55,13 @@ func WriteKeys(path string, keys worker.Keys) error {
 	return replaceFile(path, data)
 }
 
-// NextKeyFile returns the file in which a rotation keeps the keys that will replace those
+// NextKeyFile returns the path of the file in which a rotation keeps the next keys
 // of a key file.
 func NextKeyFile(path string) string { return path + ".next" }
 
-// ReplaceKeys makes the next keys of a key file its keys. Those before are kept
-// in a file that is named after their public key. A crash leaves the old key
-// file or the new one, and never none: a worker may read it at any time.
+// ReplaceKeys makes the next keys of a key file its keys. The former keys are kept
+// in a file that is named after their public key. A crash leaves the old key file
+// or the new one, never none: a worker may read it at any time.
 func ReplaceKeys(path string) (kept string, err error) {
 	old, err := LoadKeys(path)
 	if err != nil {
@@ -99,7 +99,7 @@ func ReplaceKeys(path string) (kept string, err error) {
 	return kept, errors.Join(os.Rename(NextKeyFile(path), path), syncFolder(path))
 }
 
-// replaceFile writes a secret file whole.
+// replaceFile writes a secret file atomically.
 func replaceFile(path string, data []byte) error {
 	if err := tempfile.WriteFileAtomic(path, data, 0o600); err != nil {
 		return err
@@ -107,7 +107,7 @@ func replaceFile(path string, data []byte) error {
 	return syncFolder(path)
 }
 
-// syncFolder puts on the disk what was renamed into a file's folder.
+// syncFolder syncs a file's folder to the disk, and so makes a rename durable.
 func syncFolder(path string) error {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -148,8 +148,8 @@ func LoadNodeKey(path string) (*p2p.NodeKey, error) {
 	return key, nil
 }
 
-// CheckValidatorKey reads a validator's key file. CometBFT's own reader ends the
-// process, or panics, where the file is missing or damaged: this goes before it.
+// CheckValidatorKey reads a validator's key file. Call it before CometBFT's own
+// reader, which ends the process, or panics, if the file is missing or damaged.
 func CheckValidatorKey(path string) error {
 	var key privval.FilePVKey
 	if err := readKey("validator key", path, &key); err != nil {
@@ -173,8 +173,8 @@ func loadValidator(c *config.Config) (*privval.FilePV, error) {
 	return privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()), nil
 }
 
-// warnReadable names the key files that others than their owner can read or
-// change. The node starts all the same: the owner of the machine decides.
+// warnReadable logs the key files that users other than their owner can access. The
+// node starts all the same: the owner of the machine decides.
 func warnReadable(logger log.Logger, paths ...string) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -199,7 +199,8 @@ func readKey(what, path string, into any) error {
 	return nil
 }
 
-// checkEd25519 refuses what is no whole private key; its methods would panic.
+// checkEd25519 rejects a key that is not a whole ed25519 private key, because its
+// methods would panic.
 func checkEd25519(key crypto.PrivKey) error {
 	priv, ok := key.(ed25519.PrivKey)
 	if !ok || len(priv) != stded25519.PrivateKeySize {

@@ -13,20 +13,20 @@ import (
 	"github.com/spf13/viper"
 )
 
-// ErrConfig is a value that the configuration of a home cannot have, in its files or by the
-// environment.
+// ErrConfig reports an invalid value in the configuration of a home, from its files
+// or the environment.
 var ErrConfig = errors.New("configuration")
 
-// configError is an ErrConfig that does not say so.
+// configError matches ErrConfig without its text.
 type configError struct{ error }
 
 func (e configError) Is(target error) bool { return target == ErrConfig }
 func (e configError) Unwrap() error        { return e.error }
 
 // Load reads the configuration of a home: CometBFT's config.toml with its
-// environment (CMT_SECTION_KEY) and our app.toml with ours (SPDL_SECTION_KEY). A
-// key of app.toml that does not exist is refused: a misspelt one must not leave
-// its default in force. CometBFT keeps old keys in config.toml.
+// environment (CMT_SECTION_KEY) and our app.toml with ours (SPDL_SECTION_KEY). An
+// unknown key of app.toml is rejected: a misspelt one must not leave its default in
+// force. CometBFT keeps old keys in config.toml.
 func Load(dir string) (*config.Config, AppConfig, error) {
 	c, a := DefaultConfig(), DefaultAppConfig()
 	if err := readTOML(dir, "config.toml", "CMT", c, (*viper.Viper).Unmarshal); err != nil {
@@ -49,12 +49,12 @@ func Load(dir string) (*config.Config, AppConfig, error) {
 	return c, a, nil
 }
 
-// DefaultRPC is where a node listens unless its config.toml says otherwise.
+// DefaultRPC is the RPC address of a node unless its config.toml says otherwise.
 const DefaultRPC = "tcp://127.0.0.1:26657"
 
-// RPCAddress returns the address to ask a home's node at: rpc.laddr of its
-// config.toml, on the loopback where the node listens on every address. The rest of
-// the home need not be in order.
+// RPCAddress returns the RPC address of a home's node: rpc.laddr of its
+// config.toml, on the loopback if the node listens on every address. The rest of
+// the home need not be valid.
 func RPCAddress(dir string) (string, error) {
 	c := DefaultConfig()
 	if err := readTOML(dir, "config.toml", "CMT", c, (*viper.Viper).Unmarshal); err != nil {
@@ -93,9 +93,10 @@ func readTOML(dir, name, prefix string, into any, decode func(*viper.Viper, any,
 	return nil
 }
 
-// OneLine returns the error of a decoder of TOML as one line: its words are a heading and a
-// line for each fault. Of a value of the wrong type it says where it comes from, if that is the
-// environment with some prefix, what it is and what is allowed.
+// OneLine returns the error of a TOML decoder, which is a heading and a line for
+// each fault, as one line. For a value of the wrong type it names the key, the
+// environment variable with the prefix if that set it, the value, and what is
+// allowed.
 func OneLine(err error, v *viper.Viper, prefix string) error {
 	if err == nil {
 		return nil
@@ -131,13 +132,13 @@ func OneLine(err error, v *viper.Viper, prefix string) error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// unknownKeys matches what the decoder says of keys that no field has.
+// unknownKeys matches the decoder's text for keys without a field.
 var unknownKeys = regexp.MustCompile(`^'([^']*)' has invalid keys: (.+)$`)
 
-// wrongType matches what the decoder says of a value that does not parse.
+// wrongType matches the decoder's text for a value that does not parse.
 var wrongType = regexp.MustCompile(`^'([^']+)' (?:cannot parse value as ')?(bool|u?int\d*|float\d*|time)[':]`)
 
-// allowed says what a key of a type takes.
+// allowed describes the values that a key of each type takes.
 var allowed = map[string]string{
 	"bool": "true or false", "time": "a duration, as 500ms or 2m", "int": "a whole number", "int64": "a whole number",
 	"uint32": "a whole number from 0 to 4294967295", "uint64": "a whole number from 0 on", "float64": "a number",
