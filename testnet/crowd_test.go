@@ -1,6 +1,7 @@
 package testnet
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -48,6 +49,10 @@ func TestInitCrowd(t *testing.T) {
 	a.Worker.Parts = 12
 	_, err = node.CrowdOf(c, a, nil, func(string, ...any) {})
 	require.ErrorContains(t, err, "more than 8 key files, parts 4 to 11 of 12")
+
+	require.NoError(t, os.Rename(node.InHome(c, a.Worker.KeyFile), filepath.Join(t.TempDir(), "keys")))
+	_, err = node.InitCrowd(home, c, a, 1)
+	require.ErrorContains(t, err, "config.toml exists already", "the operator's settings")
 }
 
 func TestCrowdsAreFew(t *testing.T) {

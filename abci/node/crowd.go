@@ -28,16 +28,16 @@ func IsCrowd(c *config.Config, a AppConfig) bool {
 	return err == nil && info.IsDir()
 }
 
-// InitCrowd makes a home of n participants without a node, and returns their keys. It fails if the
-// folder of key files exists.
+// InitCrowd makes a home of n participants without a node, and returns their keys. It
+// overwrites nothing, and fails if key files or a configuration exist.
 func InitCrowd(dir string, c *config.Config, a AppConfig, n int) ([]worker.Keys, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
 	}
 	c.SetRoot(dir)
 	folder, notes := InHome(c, a.Worker.KeyFile), journalsOf(c, a)
-	if _, err := os.Stat(folder); err == nil {
-		return nil, fmt.Errorf("%s exists already", folder)
+	if err := absent(dir, folder); err != nil {
+		return nil, err
 	}
 	for _, made := range []string{folder, notes, filepath.Join(dir, "config")} {
 		if err := os.MkdirAll(made, 0o700); err != nil {

@@ -33,6 +33,16 @@ func (h *Home) Participant(index uint32, chainID string, seed []byte, r params.R
 	return p
 }
 
+// absent returns an error if a file, or a configuration of the home in dir, exists.
+func absent(dir string, files ...string) error {
+	for _, file := range append(files, filepath.Join(dir, "config", "config.toml"), filepath.Join(dir, "config", "app.toml")) {
+		if _, err := os.Stat(file); err == nil {
+			return fmt.Errorf("%s exists already, and nothing is overwritten: name another folder", file)
+		}
+	}
+	return nil
+}
+
 // Init makes a new home: folders, keys, config.toml and app.toml; no genesis. It
 // overwrites nothing, and fails if a key, a configuration or a genesis is there.
 func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
@@ -40,13 +50,8 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 		return nil, err
 	}
 	c.SetRoot(dir)
-	for _, file := range []string{
-		c.PrivValidatorKeyFile(), c.NodeKeyFile(), c.GenesisFile(), InHome(c, a.Worker.KeyFile),
-		filepath.Join(dir, "config", "config.toml"), filepath.Join(dir, "config", "app.toml"),
-	} {
-		if _, err := os.Stat(file); err == nil {
-			return nil, fmt.Errorf("%s exists already, and nothing is overwritten: name another folder", file)
-		}
+	if err := absent(dir, c.PrivValidatorKeyFile(), c.NodeKeyFile(), c.GenesisFile(), InHome(c, a.Worker.KeyFile)); err != nil {
+		return nil, err
 	}
 	if err := makeFolders(c); err != nil {
 		return nil, err
