@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkAdvance is what a block that closes no round costs in the pool, which
-// nothing enters meanwhile, with everybody's gradients of the open round and the
+// nothing enters during the measurement, with everybody's gradients of the open round and the
 // next: an empty block, and one with a Join.
 func BenchmarkAdvance(b *testing.B) {
 	for _, n := range []int{20, 100} {

@@ -98,7 +98,7 @@ func TestPieces(t *testing.T) {
 	require.Contains(t, r.Log, "a range has no proof")
 }
 
-// TestPiecesOfOneState: whoever has begun to fetch the state goes on with it by its height though
+// TestPiecesOfOneState: a client that has begun to fetch the state goes on with it by its height though
 // blocks come, until others have pushed it out or nobody asked for a minute; then the answer says
 // so.
 func TestPiecesOfOneState(t *testing.T) {

@@ -124,7 +124,7 @@ func TestInfoBeforeTheFirstBlock(t *testing.T) {
 	n := begin(t, 4)
 	info, err := n.Info(ctx, &abcitypes.RequestInfo{})
 	require.NoError(t, err)
-	require.Zero(t, info.LastBlockHeight, "genesis is not a block: a crash now must begin anew")
+	require.Zero(t, info.LastBlockHeight, "genesis is not a block: a crash now must start over")
 	require.Empty(t, info.LastBlockAppHash)
 }
 

@@ -141,7 +141,7 @@ func (o *observer) elect(contenders []leader.Contender) {
 
 // TestObserver: over 200 rounds, with silent participants, one that works
 // against the others until its reputation is 0, an equivocator that is restored
-// and a departure, whoever reads the blocks knows seed, ranking and reputations
+// and a departure, a reader of the blocks knows seed, ranking and reputations
 // of every height.
 func TestObserver(t *testing.T) {
 	for _, term := range []uint64{1, 3} {

@@ -44,7 +44,7 @@ func equivocation(index uint32, epoch, round uint64) *tx.Tx {
 }
 
 // TestEvidence: "Evidence takes the whole reputation and is put on file", at
-// once, whoever brings it and whatever the two statements are.
+// once, regardless of its sender and of what the two statements are.
 func TestEvidence(t *testing.T) {
 	for name, c := range map[string]struct {
 		x    *tx.Tx
@@ -309,7 +309,7 @@ func TestRestore(t *testing.T) {
 		require.EqualValues(t, 700_000, s.Participants[2].Reputation)
 		require.Equal(t, s.Progress.Round, s.Participants[2].SettledRound)
 		require.Equal(t, s.Height, s.Participants[2].SettledHeight)
-		require.Len(t, s.Offences, times+1, "what was is on file for ever")
+		require.Len(t, s.Offences, times+1, "an offence stays on file")
 		exactly(t, app.ErrSettled, s.Admit(equivocation(2, 0, at)))
 		exactly(t, app.ErrProposal, s.Admit(restore(0, 2)))
 		require.Contains(t, s.Progress.Ranking, uint32(2), "the round proves its VRF output: it is a contender again")

@@ -13,7 +13,7 @@ import (
 )
 
 // TestClosedRoundServesOtherBlocks: a round that was closed once leads, with whatever follows it in
-// other blocks of the height, where it leads when it is closed anew; and no block changes it for
+// other blocks of the height, where it leads when it is closed again; and no block changes it for
 // the next one.
 func TestClosedRoundServesOtherBlocks(t *testing.T) {
 	s := apptest.State(4, mean, func(p *params.Params) { p.Training.Momentum = 0.5 })
@@ -44,17 +44,17 @@ func TestClosedRoundServesOtherBlocks(t *testing.T) {
 		for i, operations := range follow {
 			for j, proven := range evidence {
 				b := app.Block{Height: s.Height + 1, Txs: append(closing[:len(closing):len(closing)], operations...), Misbehavior: proven}
-				anew, err := s.Execute(b)
+				again, err := s.Execute(b)
 				require.NoError(t, err, "%d", i)
 				b.Closed = base.Closed
 				once, err := s.Execute(b)
 				require.NoError(t, err)
 				name := fmt.Sprintf("operations %d, evidence %d", i, j)
-				require.Equal(t, anew.State.Encode(), once.State.Encode(), name)
-				require.Equal(t, anew.State.Hash(), once.State.Hash(), name)
-				require.Equal(t, anew.Record, once.Record, name)
-				require.Equal(t, anew.Enacted, once.Enacted, name)
-				require.Equal(t, anew.Validators, once.Validators, name)
+				require.Equal(t, again.State.Encode(), once.State.Encode(), name)
+				require.Equal(t, again.State.Hash(), once.State.Hash(), name)
+				require.Equal(t, again.Record, once.Record, name)
+				require.Equal(t, again.Enacted, once.Enacted, name)
+				require.Equal(t, again.Validators, once.Validators, name)
 				if i+j > 0 {
 					require.NotEqual(t, hash, once.State.Hash(), name)
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// TestBudget: the ledger pays for so many gradients, at the order that pays for
+// TestBudget: the ledger pays for a number of gradients, at the order that pays for
 // most, and G7 refuses the next one. Rounds do not wait for who has none left,
 // and training is over when fewer than N-f have.
 func TestBudget(t *testing.T) {

@@ -261,7 +261,7 @@ func TestJoinRules(t *testing.T) {
 }
 
 // TestSenders applies M3 and M4 to all that a participant sends: who is unknown or
-// has left is refused, and so is whoever signs in another's name.
+// has left is refused, and so is a sender that signs in another's name.
 func TestSenders(t *testing.T) {
 	s := round(t, apptest.State(6), leave(5), equivocation(4, 0, 0)).State
 	waits := apptest.Join(9)
@@ -423,7 +423,7 @@ func TestConsensusKeyHandedOn(t *testing.T) {
 	require.Equal(t, []app.ValidatorUpdate{{ConsensusKey: apptest.ConsensusKey(4), Power: 10}}, out.Validators)
 }
 
-// TestRemove: by more than two thirds, whoever it is about.
+// TestRemove: by more than two thirds, of any participant.
 func TestRemove(t *testing.T) {
 	s := apptest.State(5)
 	x := remove(0, 3)

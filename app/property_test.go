@@ -93,7 +93,7 @@ type consortium struct {
 	validators map[string]struct{} // by consensus key
 	past       []*tx.Tx            // all that was sent
 	recorded   map[string]bool     // ids of the proposals but joins that a block held
-	few        int                 // a proposal of so many approvals always counted against who made it
+	few        int                 // a proposal with this many approvals always counted against its sender
 }
 
 // change draws an operation: most are valid, some are not.

@@ -481,7 +481,7 @@ func TestBring(t *testing.T) {
 }
 
 // TestStalled: where a round has had its time, accepted changes are made without
-// its closing: they may be what it needs. Two of seven are gone for ever, with
+// its closing: they may be what it needs. Two of seven never come back, with
 // f = 1, and no round can close before they are removed.
 func TestStalled(t *testing.T) {
 	s := apptest.State(7, func(p *params.Params) { p.Rule.Byzantine = 1 })

@@ -30,7 +30,7 @@ func TestEmptyBlockKeepsTheHash(t *testing.T) {
 	out, err := s.Execute(app.Block{Height: 1})
 	require.NoError(t, err)
 	require.Nil(t, out.Record)
-	require.Equal(t, s.Hash(), out.State.Hash(), "else CometBFT makes empty blocks for ever")
+	require.Equal(t, s.Hash(), out.State.Hash(), "otherwise CometBFT makes empty blocks without end")
 	require.Equal(t, uint64(1), out.State.Height)
 	require.Equal(t, uint64(0), s.Height, "the state before is not changed")
 }

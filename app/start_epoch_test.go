@@ -87,7 +87,7 @@ func TestEpochAtTheEnd(t *testing.T) {
 		require.Zero(t, s.Progress.Epoch)
 		s = round(t, s).State
 	}
-	// A member that comes meanwhile is counted when the epoch begins.
+	// A member that joins before then is counted when the epoch begins.
 	out := round(t, s, votes(apptest.Join(4), 0, 1, 2)...)
 	require.Equal(t, []tx.Kind{tx.KindStartEpoch, tx.KindJoin}, []tx.Kind{out.Enacted[0].Kind, out.Enacted[1].Kind})
 	require.NoError(t, out.Enacted[0].Refused)
@@ -259,8 +259,8 @@ func TestNewModel(t *testing.T) {
 	require.Equal(t, make([]float64, 8), kept.Velocity)
 	kept = round(t, kept).State
 	require.NotEqual(t, make([]float64, 8), kept.Velocity)
-	anew := round(t, kept, agreed(another(kept, true, true, same))...).State
-	require.Equal(t, make([]float64, 8), anew.Velocity, "it begins anew")
+	reset := round(t, kept, agreed(another(kept, true, true, same))...).State
+	require.Equal(t, make([]float64, 8), reset.Velocity, "it starts at zero")
 	require.Nil(t, round(t, kept, agreed(another(kept, true, true, func(p *params.Params) { p.Training.Momentum = 0 }))...).State.Velocity)
 }
 

@@ -74,7 +74,7 @@ func TestResume(t *testing.T) {
 				assert.Equal(t, report.Release, m.Releases())
 				assert.InEpsilon(t, privacy.SubmittedStd(config, release+1), report.NoiseStd, 3e-6)
 				other := mechanism(t, config, fine, dim, privacy.NewTestSource(1))
-				require.NoError(t, other.Restore(m.Snapshot()), "what Restore expects after so many releases")
+				require.NoError(t, other.Restore(m.Snapshot()), "what Restore expects after this many releases")
 			}
 		}
 	}

@@ -94,7 +94,7 @@ func large(p *params.Params) {
 }
 
 // TestLargeModelInPieces: a model of two million parameters and its state come whole over answers
-// of 1.4 MB at most, though every seventh question has no answer, and blocks pass meanwhile.
+// of 1.4 MB at most, though every seventh question has no answer, while blocks pass.
 func TestLargeModelInPieces(t *testing.T) {
 	s, c := serve(t, large)
 	first := s.State()

@@ -61,7 +61,7 @@ func TestReplayEndsAtAnUpgrade(t *testing.T) {
 	require.ErrorContains(t, err, "a release of that version computes the model")
 }
 
-// TestKept: of every so many rounds the state is kept, and the nearest one found.
+// TestKept: the state of every n-th round is kept, and the nearest one found.
 func TestKept(t *testing.T) {
 	db := store.New(nil)
 	db.Every = 2

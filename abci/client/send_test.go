@@ -17,7 +17,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// node answers each RPC with the next of its answers, the last for ever: a
+// node answers each RPC with the next of its answers, and repeats the last one: a
 // result, or an error where it begins so.
 func node(t *testing.T, answers ...string) *client.Client {
 	t.Helper()

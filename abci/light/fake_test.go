@@ -39,7 +39,7 @@ type node struct {
 	doc        *types.GenesisDoc
 	keys       []cmted25519.PrivKey
 	validators *types.ValidatorSet // the first
-	every      int64               // after so many heights one validator gives way to a new one; 0 never
+	every      int64               // after this many heights one validator gives way to a new one; 0 never
 
 	mu      sync.Mutex
 	genesis *app.State

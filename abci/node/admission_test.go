@@ -17,7 +17,7 @@ import (
 
 func idOf(i int) string { return fmt.Sprintf("%040x", i) }
 
-// members are so many with a validator and a node each.
+// members returns n members with a validator and a node each.
 func members(n int) (all []app.Participant) {
 	for i := range n {
 		all = append(all, app.Participant{Index: uint32(i), Active: true, ConsensusKey: []byte{byte(i)}, NodeIds: []string{idOf(i)}})

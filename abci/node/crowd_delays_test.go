@@ -152,5 +152,5 @@ func TestFloodsEnd(t *testing.T) {
 	plain := b.join(&fake{Peer: mock.NewPeer(nil), height: 5, floods: true})
 	require.Len(t, b.floods, 1)
 	b.RemovePeer(plain, nil)
-	require.Empty(t, b.floods, "each large gradient would be hashed six times for ever")
+	require.Empty(t, b.floods, "each large gradient would be hashed six times from now on")
 }

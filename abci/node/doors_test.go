@@ -35,6 +35,6 @@ func TestDoors(t *testing.T) {
 			require.NoError(t, d.opens("10.2.0.1:1"), "later others do, too")
 		}
 		require.ErrorIs(t, d.opens("10.2.0.1:1"), errDoor)
-		require.ErrorIs(t, d.opens("10.0.0.1:1"), errDoor, "an address is not known for ever")
+		require.ErrorIs(t, d.opens("10.0.0.1:1"), errDoor, "an address is forgotten after a day")
 	}
 }

@@ -143,7 +143,7 @@ func TestPartsAreLeftToWhoSendsThem(t *testing.T) {
 	})
 }
 
-// TestPartsThatGoAtOnce: those of an own proposal, whoever echoes them; those of blocks that the
+// TestPartsThatGoAtOnce: those of an own proposal, whichever peer echoes them; those of blocks that the
 // net has behind it; those that nobody sent; those for a peer that tells nothing of its peers.
 func TestPartsThatGoAtOnce(t *testing.T) {
 	r := relayingTo(t, 3)
@@ -257,7 +257,7 @@ func TestWhoMissesPartsWaitsForNobody(t *testing.T) {
 }
 
 // TestNoPartIsLost: CometBFT never again sends a part that it holds for sent to a peer at the same
-// height and round. Whoever gave a block up gets its parts all the same, since it may have to
+// height and round. A peer that gave a block up gets its parts all the same, since it may have to
 // commit it, and so does who says that it lacks one just when CometBFT notes it as sent, or says it
 // of another round.
 func TestNoPartIsLost(t *testing.T) {

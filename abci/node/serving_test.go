@@ -51,7 +51,7 @@ func (a *answering) of(p p2p.Peer) int {
 }
 
 // TestAnswersWaitForTheirReader: a peer that asks for blocks and reads none is given one, what it
-// asks for beyond maxAsked is forgotten, and another peer is answered meanwhile, in order.
+// asks for beyond maxAsked is forgotten, and another peer is answered in between, in order.
 func TestAnswersWaitForTheirReader(t *testing.T) {
 	inner := &answering{answers: map[p2p.ID][]int64{}}
 	s := &serving{Reactor: inner, turn: new(sync.Mutex)}

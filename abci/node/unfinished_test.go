@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/app/preset"
 )
 
-// counting is a peer of whose connection so many bytes came.
+// counting is a peer that has sent a given number of bytes.
 type counting struct {
 	*mock.Peer
 	came int64

@@ -31,7 +31,7 @@ func asVersion(t *testing.T, version uint64) {
 	t.Cleanup(func() { app.Version = before })
 }
 
-// untilUpgrade runs the node of a home, upgrades its chain after so many heights and
+// untilUpgrade runs the node of a home, upgrades its chain after a number of heights and
 // returns the height of the upgrade once the node has ended by itself, with its log.
 func untilUpgrade(t *testing.T, c *config.Config, a AppConfig, version uint64) (uint64, string) {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/app/preset"
 )
 
-// images are data of so many square images.
+// images returns a data set of n square images.
 func images(examples, side, classes int) *preset.Data {
 	return &preset.Data{Examples: examples, Rows: side, Cols: side, Classes: classes}
 }

@@ -166,7 +166,7 @@ func TestFailedStarts(t *testing.T) {
 	require.ErrorContains(t, err, "no trainer is named")
 }
 
-// TestOtherDataAfterARestart: the sampling rate was that of so many examples.
+// TestOtherDataAfterARestart: the sampling rate was that of the former number of examples.
 func TestOtherDataAfterARestart(t *testing.T) {
 	p := start(t, params.ClippingRows, "restart", filepath.Join(t.TempDir(), "marker"))
 	p.child.stop(false)

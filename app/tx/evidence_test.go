@@ -53,7 +53,7 @@ func TestAggregateHeader(t *testing.T) {
 
 // TestNewEvidence: "Two headers of one kind, canonical, different, in
 // increasing byte order, that stand in the same place", and the same bytes
-// whoever builds it.
+// regardless of its builder.
 func TestNewEvidence(t *testing.T) {
 	pub := key.Public().(ed25519.PublicKey)
 	places := map[tx.Kind]tx.Place{

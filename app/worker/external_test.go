@@ -127,7 +127,7 @@ func TestLateTrainer(t *testing.T) {
 		of.away.Store(away)
 		f := &fakeTrainer{}
 		f.fail = func(n int) error {
-			if n == 1 { // another closes the round meanwhile
+			if n == 1 { // another participant closes the round first
 				other := externalConfig(t, &fakeTrainer{})
 				other.Source = privacy.NewTestSource(2) // else both sign the same bytes
 				ctx, cancel := context.WithCancel(within(t))

@@ -55,7 +55,7 @@ func (l *liar) Submit(_ context.Context, t *tx.Tx) error {
 }
 
 // TestPolicyRefusesAnEpoch: with parameters that give less privacy than the home demands,
-// whoever says them, the worker computes nothing; one that follows waits for the next epoch.
+// from any source, the worker computes nothing; one that follows waits for the next epoch.
 func TestPolicyRefusesAnEpoch(t *testing.T) {
 	for _, follow := range []bool{false, true} {
 		l := &liar{chain: newChain(9), change: func(task *worker.Task) {

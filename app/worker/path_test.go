@@ -26,7 +26,7 @@ type way struct {
 	// the program itself have none, and part takes the row out behind the reader.
 	write func(t *testing.T, gone int)
 	part  func(gone int) node.PartOf
-	// place returns how many of the first so many rows are trained on.
+	// place returns how many of the first n rows are trained on.
 	place func(t *testing.T, rows int) int
 }
 

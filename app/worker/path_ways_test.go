@@ -21,7 +21,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// fitted returns the parameters of a preset for half of so many rows.
+// fitted returns the parameters of a preset for half of n rows.
 func fitted(t *testing.T, name string, rows int, data *preset.Data) params.Params {
 	t.Helper()
 	p, err := preset.Make(name, 1, preset.Own{Data: data, Examples: rows / 2})

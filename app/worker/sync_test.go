@@ -111,7 +111,7 @@ func TestTornJournal(t *testing.T) {
 	again, err := OpenJournal(path, apptest.ChainID, []byte{1})
 	require.NoError(t, err)
 	require.Equal(t, torn.entry, again.entry)
-	require.False(t, again.lost(again.entry.Signed), "the file was begun anew")
+	require.False(t, again.lost(again.entry.Signed), "the file was started over")
 }
 
 // TestFlippedJournal: no byte of a journal changes what it says. Where it is not damaged, it ends
@@ -136,7 +136,7 @@ func TestFlippedJournal(t *testing.T) {
 	}
 }
 
-// TestJournalIsBegunAnew: its file does not grow for ever, and says the same.
+// TestJournalIsBegunAnew: its file does not grow without end, and says the same.
 func TestJournalIsBegunAnew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.json")
 	j, err := OpenJournal(path, apptest.ChainID, []byte{1})
@@ -156,7 +156,7 @@ func TestJournalIsBegunAnew(t *testing.T) {
 }
 
 // TestAJournalHasOneWorker: while a worker has a journal no other can open it, whether it was there
-// before or not, and whatever became of its file meanwhile. Two of them would sign twice for a
+// before or not, and whatever became of its file since. Two of them would sign twice for a
 // round.
 func TestAJournalHasOneWorker(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.json")

@@ -193,7 +193,7 @@ func TestRunToTheEnd(t *testing.T) {
 	require.Len(t, c.gradients(), 10)
 }
 
-// TestStepDelay: a step takes as long as told, and a worker that is stopped meanwhile signs
+// TestStepDelay: a step takes as long as told, and a worker that is stopped during it signs
 // nothing.
 func TestStepDelay(t *testing.T) {
 	c, conf := newChain(3), config(t)
@@ -283,7 +283,7 @@ func TestJournalBelongs(t *testing.T) {
 	require.ErrorIs(t, err, worker.ErrJournal)
 	_, err = worker.OpenJournal(conf.Journal, apptest.ChainID, make([]byte, 32))
 	require.ErrorIs(t, err, worker.ErrJournal)
-	// The chain begins anew and the journal stands at round 2: the worker waits.
+	// The chain starts over and the journal stands at round 2: the worker waits.
 	behind := newChain(3)
 	ctx, cancel := context.WithTimeout(within(t), 50*time.Millisecond)
 	defer cancel()
@@ -294,7 +294,7 @@ func TestJournalBelongs(t *testing.T) {
 	require.Error(t, err)
 }
 
-// spender is a chain that says that so many gradients were counted already.
+// spender is a chain that has counted a number of gradients already.
 type spender struct {
 	*chain
 	counted uint64

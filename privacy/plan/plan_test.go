@@ -320,7 +320,7 @@ func TestWrite(t *testing.T) {
 	assert.Equal(t, "9.22 EB", size(math.MaxInt64))
 }
 
-// failing is a writer that takes so many writes.
+// failing is a writer that fails after a number of writes.
 type failing struct{ left int }
 
 func (f *failing) Write(p []byte) (int, error) {

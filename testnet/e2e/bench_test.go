@@ -315,7 +315,7 @@ func startBaseline(
 	return nodes, stop, nil
 }
 
-// warmup is how many rounds are not counted: connections are made meanwhile.
+// warmup is the number of first rounds that are not counted, in which connections are made.
 const warmup = 5
 
 // measure watches node 0's blocks until the rounds are closed.

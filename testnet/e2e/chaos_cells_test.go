@@ -82,7 +82,7 @@ func inTurn(x testnet.Perturbation, every time.Duration) func(c *chaos) []testne
 	}
 }
 
-// halves parts the net in two that cannot go on, so many times.
+// halves parts the net in two that cannot go on, n times.
 func halves(long time.Duration, times int) func(c *chaos) []testnet.Perturbation {
 	return func(c *chaos) (all []testnet.Perturbation) {
 		who := c.rng.Perm(c.n)

@@ -69,7 +69,7 @@ func (n *net) infos() (all []p2p.DefaultNodeInfo) {
 	return all
 }
 
-// crowd connects so many strangers, who say nothing, to each node, and again whenever a connection
+// crowd connects n silent strangers to each node, and again whenever a connection
 // ends, until the function that it returns is called.
 func (n *net) crowd(k int) (end func()) {
 	n.Helper()
@@ -190,7 +190,7 @@ func TestUnfinishedMessages(t *testing.T) {
 	}
 }
 
-// unfinished returns the most that node 0 has in memory while so many connections do not end their
+// unfinished returns the most that node 0 has in memory while n connections do not end their
 // messages.
 func (n *net) unfinished(k int, info p2p.DefaultNodeInfo, sizes map[int32]int) (most int64) {
 	quit := make(chan struct{})

@@ -22,7 +22,7 @@ import (
 )
 
 // against returns pieces of evidence that node i's validator signs against itself: two prevotes of
-// one past height in each of so many consensus rounds. Each is valid.
+// one past height in each of n consensus rounds. Each is valid.
 func (n *net) against(i, count int) []types.Evidence {
 	n.Helper()
 	ctx, home := context.Background(), n.Net.Nodes[i].Home
@@ -89,7 +89,7 @@ func TestEvidenceFlood(t *testing.T) {
 	wg.Wait()
 	took := time.Since(begin)
 	until := n.open(0)
-	t.Logf("%.1f rounds a second before; %d pieces, %d accepted in %v, meanwhile %.1f", before, pieces, accepted.Load(), took.Round(time.Millisecond), float64(until-from)/took.Seconds())
+	t.Logf("%.1f rounds a second before; %d pieces, %d accepted in %v, during them %.1f", before, pieces, accepted.Load(), took.Round(time.Millisecond), float64(until-from)/took.Seconds())
 	t.Logf("after: %.1f rounds a second", rate())
 	n.alive()
 	require.Positive(t, accepted.Load())

@@ -127,7 +127,7 @@ func TestHostile(t *testing.T) {
 	require.Greater(t, last, first+10, "the rounds must go on")
 	n.reach(last + 5)
 	heights := n.sameHashes()
-	t.Logf("%d hostile transactions of %d kinds refused; rounds %d to %d meanwhile; %d heights agree", sent, len(refused), first, last, heights)
+	t.Logf("%d hostile transactions of %d kinds refused; rounds %d to %d during them; %d heights agree", sent, len(refused), first, last, heights)
 }
 
 func flip(raw []byte, rng *rand.Rand) []byte {

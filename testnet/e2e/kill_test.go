@@ -13,7 +13,7 @@ import (
 )
 
 // TestKill kills a node of four with SIGKILL 30 times, at moments from a fixed
-// seed, and starts it again: it rejoins, the training goes on meanwhile, and
+// seed, and starts it again: it rejoins, the training goes on without it, and
 // all nodes agree on the application hash at every height.
 func TestKill(t *testing.T) {
 	const kills = 30

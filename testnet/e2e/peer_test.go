@@ -155,7 +155,7 @@ func (n *net) connected(key p2p.NodeKey, quit chan struct{}, harm func(*villain,
 	}
 }
 
-// hashes are so many hashes of nothing.
+// hashes returns n hashes of nothing.
 func hashes(n int) []byte {
 	b := make([]byte, 32*n)
 	_, _ = rand.Read(b)

@@ -30,7 +30,7 @@ func release(t *testing.T, version uint64) string {
 	return path
 }
 
-// plan proposes an upgrade so many heights ahead and approves it as participants 0 to 2.
+// plan proposes an upgrade n heights ahead and approves it as participants 0 to 2.
 // It returns its height.
 func (n *net) plan(name string, version, ahead uint64) uint64 {
 	n.Helper()

@@ -125,7 +125,7 @@ func TestAnEndOnOneSideEndsTheOther(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// TestCloseEndsWhatIsCut: nothing waits for ever.
+// TestCloseEndsWhatIsCut: nothing waits without end.
 func TestCloseEndsWhatIsCut(t *testing.T) {
 	s, err := New(echoes(t, 2))
 	require.NoError(t, err)

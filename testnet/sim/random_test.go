@@ -224,7 +224,7 @@ func (h *history) propose(by *sim.Node, members []*sim.Node) error {
 	return nil
 }
 
-// strike draws anew what is wrong: at most f nodes, of those that belong to the
+// strike draws again what is wrong: at most f nodes, of those that belong to the
 // consortium.
 func (h *history) strike() {
 	budget, kinds := h.budget(), 10
@@ -310,7 +310,7 @@ func (h *history) govern() error {
 	default: // who is honest approves what waits
 		for i := range s.Proposals {
 			for _, m := range members {
-				_, _ = m.Approve(s.Proposals[i].Id) // accepted or approved meanwhile
+				_, _ = m.Approve(s.Proposals[i].Id) // accepted or approved before
 			}
 		}
 	}

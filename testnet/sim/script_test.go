@@ -19,7 +19,7 @@ import (
 
 // TestScripts plays the scenarios of testdata: commands, and below ---- what
 // they print. `go test ./testnet/sim -run Scripts -rewrite` writes the output
-// anew; read the difference before you keep it.
+// again; read the difference before you keep it.
 //
 //	init nodes=4 [rounds=] [term=] [f=] [penalty=] [budget=] [commit-reveal]   a chain
 //	fault node=2 [silent|mute|wrong|...]             what is wrong with a node from now on; nothing heals it

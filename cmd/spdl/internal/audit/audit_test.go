@@ -336,7 +336,7 @@ func zip(t testing.TB, data []byte) []byte {
 	return out.Bytes()
 }
 
-// FuzzDecodeArchive: no bytes make the reader panic or run for ever.
+// FuzzDecodeArchive: no bytes make the reader panic or run without end.
 func FuzzDecodeArchive(f *testing.F) {
 	f.Add([]byte{1<<3 | 2, 2, '{', '}', 5 << 3, 0})
 	f.Add([]byte{})

@@ -37,7 +37,7 @@ func crowdOf(t *testing.T, n uint32) *Server {
 	return s
 }
 
-// TestCrowd: with a thousand participants no page is larger than 150 kB, whoever matters is on the
+// TestCrowd: with a thousand participants no page is larger than 150 kB, each participant that matters is on the
 // first one, and all are on one of them.
 func TestCrowd(t *testing.T) {
 	const n = 1000

@@ -29,7 +29,7 @@ func (n slow) Query(ctx context.Context, path string, answer any) error {
 	return n.fake.Query(ctx, path, answer)
 }
 
-// TestFewModelsAtOnce: a client gets so many models at once and no more, whatever the rate allows:
+// TestFewModelsAtOnce: the number of models that a client gets at once is bounded, whatever the rate allows:
 // each may take a hundred megabytes until it is read.
 func TestFewModelsAtOnce(t *testing.T) {
 	f := newFake(6, "x")
@@ -42,7 +42,7 @@ func TestFewModelsAtOnce(t *testing.T) {
 		<-n.asked
 	}
 	let := sync.OnceFunc(func() { close(n.let) })
-	stop := time.AfterFunc(time.Minute, let).Stop // else one that waits for its turn would wait for ever
+	stop := time.AfterFunc(time.Minute, let).Stop // otherwise a request that waits for its turn would never end
 	w := get(s, "/v1/models/0/1")
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 	require.Equal(t, "1", w.Header().Get("Retry-After"))

@@ -39,7 +39,7 @@ func TestReadsOnly(t *testing.T) {
 	require.Equal(t, http.StatusRequestURITooLong, get(s, "/?"+strings.Repeat("x", 1025)).Code)
 }
 
-// TestHosts: a name that is not ours is refused, whoever it resolves to.
+// TestHosts: a name that is not ours is rejected, whatever it resolves to.
 func TestHosts(t *testing.T) {
 	s := over(t, newFake(6, "x"), Options{Hosts: []string{"spdl.example"}})
 	for host, code := range map[string]int{
@@ -376,7 +376,7 @@ func TestConnections(t *testing.T) {
 }
 
 // TestWritten: between two looks at the chain a page is written once, with the
-// next it is written anew, and an error is not kept.
+// next it is written again, and an error is not kept.
 func TestWritten(t *testing.T) {
 	f := newFake(6, "x")
 	s := over(t, f, Options{})
@@ -394,7 +394,7 @@ func TestWritten(t *testing.T) {
 
 // TestLatest: what follows from the state is made once a look for all who ask at once. Who asks
 // late gets what is newer; errors and what is larger than all may be are not kept; and where the
-// maker's client went away or the maker failed, others do not wait for ever.
+// maker's client went away or the maker failed, others do not wait without end.
 func TestLatest(t *testing.T) {
 	l := latest[string]{limit: 8}
 	calls := 0

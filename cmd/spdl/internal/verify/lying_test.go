@@ -23,7 +23,7 @@ import (
 )
 
 // liar returns a client of a node that answers each RPC with the next of its answers,
-// and the last for ever.
+// and repeats the last one.
 func liar(t *testing.T, answers ...string) *client.Client {
 	t.Helper()
 	var asked atomic.Int64

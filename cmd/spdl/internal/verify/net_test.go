@@ -153,7 +153,7 @@ func TestNet(t *testing.T) {
 		g.Card.Proof.Round.Value[20] ^= 1
 		_, err := verify.Model(ctx, &g, headers(chain))
 		require.ErrorContains(t, err, "the card was changed")
-		g.Measured(0.5, "") // whoever forges can compute the digest
+		g.Measured(0.5, "") // a forger can compute the digest
 		_, err = verify.Model(ctx, &g, headers(chain))
 		require.ErrorIs(t, err, proof.ErrNotProven)
 		g = *f
