@@ -15,58 +15,58 @@ import (
 )
 
 const (
-	// maxHashes bounds one list of a message.
+	// maxHashes bounds the hashes in one message.
 	maxHashes = 1024
-	// announcePause is how long hashes are collected before they are announced, and up to as long
-	// again by chance: what a peer says of them meanwhile need not be said to it, and of two peers
-	// one is first. What who has it first sends by itself arrives meanwhile.
+	// announcePause is the time for which hashes are collected before they are announced, plus up
+	// to 100 % jitter, so that the peer's own announcement, or the transaction pushed by its
+	// origin, can arrive first.
 	announcePause = 20 * time.Millisecond
-	// behindPause is how often a peer that is behind is looked at again.
+	// behindPause is the interval at which a peer that is behind is checked again.
 	behindPause = 100 * time.Millisecond
-	// minMarks is the number of marks from which on those of transactions that have left the pool
-	// are forgotten.
+	// minMarks is the number of marks from which on the marks of transactions that have left the
+	// pool are dropped.
 	minMarks = 1024
 )
 
-// outbox is what is to be sent to a peer. It holds hashes, and looks for the transaction when its
-// turn comes: what has left the pool is not sent. Its size is bounded by the pool's, however slowly
-// a peer reads and however far behind it is.
+// outbox is the send queue of a peer. It holds hashes and looks the transaction up when its turn
+// comes, so a transaction that has left the pool is not sent. The pool's size bounds the queue,
+// however slowly the peer reads and however far behind it is.
 type outbox struct {
 	peer p2p.Peer
 	held func(hash) *tx.Tx
 	wake chan struct{}
 
 	mu     sync.Mutex
-	queue  []parcel // to be sent whole
-	hidden []parcel // to be announced
+	queue  []parcel // transactions to send
+	hidden []parcel // transactions to announce
 	due    time.Time
 	marks  map[hash]mark
-	sweep  int // the number of marks at which they are swept
-	tidy   int // the number of hidden parcels at which what has left the pool is dropped
+	sweep  int // number of marks at which the next sweep is made
+	tidy   int // number of hidden parcels at which those that left the pool are dropped
 }
 
-// parcel is a transaction for a peer.
+// parcel is an outgoing transaction.
 type parcel struct {
 	hash   hash
-	raw    []byte // of what is to be sent whole and may not be in the pool yet
-	height int64  // at which it was admitted
+	raw    []byte // of a pushed transaction, which may not be in the pool yet
+	height int64  // height of its admission
 	asked  bool   // the peer has asked for it
-	told   bool   // the peer knows that it is sent
-	again  bool   // it was gossiped before, and the round is still open
+	told   bool   // the peer was told that it will be sent
+	again  bool   // a repetition, because its round is still open
 }
 
-// mark is what is known of a peer and a transaction.
+// mark is the state of a transaction at a peer.
 type mark struct {
 	knows   bool // the peer has announced it
-	sent    bool // it was sent to the peer, which drops it while it syncs
-	offered bool // it was announced to the peer, which may ask for it once
+	sent    bool // it was sent; a syncing peer drops it
+	offered bool // it was announced; the peer may request it once
 }
 
 func newOutbox(peer p2p.Peer, held func(hash) *tx.Tx) *outbox {
 	return &outbox{peer: peer, held: held, wake: make(chan struct{}, 1), marks: map[hash]mark{}, sweep: minMarks, tidy: minMarks}
 }
 
-// push sends a transaction to the peer, unless it knows it.
+// push queues a transaction, unless the peer has it.
 func (b *outbox) push(p parcel) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,7 +77,7 @@ func (b *outbox) push(p parcel) {
 	b.signal()
 }
 
-// announce tells the peer of transactions, unless it knows them.
+// announce queues announcements of transactions, unless the peer has them.
 func (b *outbox) announce(list ...parcel) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,14 +95,14 @@ func (b *outbox) announce(list ...parcel) {
 	b.signal()
 }
 
-// current drops what has left the pool. At the height at which it was admitted it may not be there
-// yet.
+// current drops parcels that have left the pool. At the height of its admission a transaction may
+// not be in the pool yet.
 func (b *outbox) current(list []parcel, height int64) []parcel {
 	return slices.DeleteFunc(list, func(p parcel) bool { return p.height < height && b.held(p.hash) == nil })
 }
 
-// serve sends the peer what it asks for, once for each time that it was announced to it. It returns
-// false for what is not in the pool.
+// serve queues a requested transaction, once for each announcement. It returns false if the
+// transaction is not in the pool.
 func (b *outbox) serve(h hash) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +111,7 @@ func (b *outbox) serve(h hash) bool {
 	}
 	m := b.mark(h)
 	if !m.offered {
-		return true // it is sent already, or never was announced: not worth an answer
+		return true // it was sent already, or was never announced: no answer
 	}
 	m.offered = false
 	b.marks[h] = m
@@ -120,7 +120,7 @@ func (b *outbox) serve(h hash) bool {
 	return true
 }
 
-// knows notes that the peer has a transaction.
+// knows records that the peer has a transaction.
 func (b *outbox) knows(h hash) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,7 +129,7 @@ func (b *outbox) knows(h hash) {
 	b.marks[h] = m
 }
 
-// mark returns a mark, and makes room for it.
+// mark returns the mark of a transaction, after a sweep if there are too many.
 func (b *outbox) mark(h hash) mark {
 	if len(b.marks) >= b.sweep {
 		for known := range b.marks {
@@ -149,7 +149,7 @@ func (b *outbox) signal() {
 	}
 }
 
-// run sends until the peer or the node ends.
+// run sends messages until the peer or the node stops.
 func (b *outbox) run(quit <-chan struct{}) {
 	for {
 		message, done, wait := b.next()
@@ -158,7 +158,7 @@ func (b *outbox) run(quit <-chan struct{}) {
 				done()
 				continue
 			}
-			wait = behindPause // its queue is full, or it is gone
+			wait = behindPause // the peer's queue is full, or it has stopped
 		}
 		var again <-chan time.Time
 		if wait > 0 {
@@ -175,8 +175,8 @@ func (b *outbox) run(quit <-chan struct{}) {
 	}
 }
 
-// next returns the next message and what is to be done once it is sent, or how long to wait for
-// one; 0 for ever.
+// next returns the next message and a function to call after sending it, or the time to wait for
+// one; 0 is without limit.
 func (b *outbox) next() (message *p2p.Envelope, done func(), wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -208,7 +208,7 @@ func (b *outbox) next() (message *p2p.Envelope, done func(), wait time.Duration)
 	return nil, nil, wait
 }
 
-// whole returns the first transaction that may be sent whole, and drops what need not be sent.
+// whole returns the first transaction that may be sent, and drops those that need not be sent.
 func (b *outbox) whole(ready func(parcel) bool) (of hash, raw []byte) {
 	kept := b.queue[:0]
 	for i, p := range b.queue {
@@ -230,7 +230,8 @@ func (b *outbox) whole(ready func(parcel) bool) (of hash, raw []byte) {
 	return hash{}, nil
 }
 
-// untold returns the hashes that are sent without being asked for and were not told of.
+// untold returns the hashes of queued transactions that the peer has not requested and was not told
+// of.
 func (b *outbox) untold(ready func(parcel) bool) (list []byte) {
 	for i := range b.queue {
 		if p := &b.queue[i]; !p.told && !p.asked && ready(*p) && len(list) < maxHashes*len(hash{}) {
@@ -241,8 +242,8 @@ func (b *outbox) untold(ready func(parcel) bool) (list []byte) {
 	return list
 }
 
-// unknown takes out the hashes that are to be announced, of transactions that are still held and
-// that the peer does not know.
+// unknown removes and returns the hashes to announce: those of transactions that the pool holds and
+// the peer does not have.
 func (b *outbox) unknown(ready func(parcel) bool) (list []byte) {
 	kept := b.hidden[:0]
 	for _, p := range b.hidden {
@@ -261,7 +262,7 @@ func (b *outbox) unknown(ready func(parcel) bool) (list []byte) {
 	return list
 }
 
-// sent takes a transaction out of the queue.
+// sent removes a transaction from the queue.
 func (b *outbox) sent(h hash) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,56 +20,57 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// The channel over which nodes tell each other who their peers are: an id that CometBFT leaves
-// free, and the least priority.
+// peersChannel carries each node's list of its peers: a channel id that CometBFT leaves free, with
+// the lowest priority.
 const (
 	peersChannel = byte(0x54)
 	maxPeers     = 1024
-	// tellPause is how long changes are collected before the peers are told of them.
+	// tellPause is the time for which changes are collected before the list is sent.
 	tellPause = 200 * time.Millisecond
 )
 
 const (
-	// relayPause is how long a part of a block is left to the others that are to send it to a peer, at
-	// the least, and up to half as long again by chance. Of a chain whose rounds take long to carry it
-	// is left to them for half of that more: else all would send the parts for which a link is too
-	// slow. Then as many as relays send it, as many more after each further pause, and after maxPauses
-	// all others: a crowd of members' nodes that keep parts back delays them by so much.
+	// relayPause is the minimum time a node waits for other nodes to forward a part before forwarding
+	// it itself; up to 50 % jitter is added, and half of the transfer time if the chain's rounds take
+	// long to transfer: otherwise all nodes would send the parts for which a link is too slow. After
+	// the pause, relays nodes forward the part, relays more after each further pause, and all other
+	// nodes after maxPauses: malicious members that hold parts back delay a block by that much.
 	relayPause = 200 * time.Millisecond
-	// relays is how many of those that have a part from one node send it at once to a peer that this
-	// node has no connection to: were it one, an idle one would cost the peer relayPause.
+	// relays is the number of nodes that forward a part at once to a peer that the sender of the
+	// part is not connected to. With one, an idle node would cost the peer relayPause.
 	relays    = 2
 	maxPauses = 2
 )
 
 // relay is CometBFT's consensus reactor with another way to spread blocks. CometBFT sends each part
 // of a block to all peers that have not sent it first, so that a node receives it from most of its
-// peers. Here nodes know who the peers of their peers are. A node leaves a part to who it has it
-// from, if that is connected to the peer too; else some of those that are connected to both send
-// it. Whoever has not got a part after relayPause is sent it by others, some at a time, and at once
-// by the first of them whoever says that parts of a block that has a majority are missing. So is a
-// peer that tells nothing of its peers: it runs no relay.
+// peers. Here nodes know the peers of their peers. If the sender of a part is also connected to the
+// target peer, the node leaves forwarding to the sender. Otherwise relays of the nodes connected to
+// both, chosen by hash, forward it at once. A peer that still lacks the part after relayPause is
+// sent it by further nodes, relays at a time. A peer that reports missing parts of a block with a
+// majority is sent them at once by the first of these nodes. A peer that sends no list of its peers
+// runs no relay, and is sent each part at once.
 //
-// Nothing of this is more than transport. Proposals and votes travel as before.
+// Only the transport changes. Proposals and votes travel as in CometBFT.
 type relay struct {
 	*consensus.Reactor
 	bounds
 	sw      p2p.Switcher
-	flood   bool              // as CometBFT does
-	private string            // ids of peers that nobody is to hear of
-	state   func() *app.State // the application's
-	trusts  func(p2p.ID) bool // whose lots count, nil everybody's
+	flood   bool              // forward as CometBFT does
+	private string            // ids of peers that are in no list
+	state   func() *app.State // the application's state, nil before there is one
+	trusts  func(p2p.ID) bool // whether a peer takes part in the choice by hash; nil: each does
 
 	mu     sync.Mutex
-	own    turn             // of the node's own last proposal
-	height int64            // of the parts
-	pause  time.Duration    // relayPause at that height
-	parts  map[part]arrival // of the last height
+	own    turn             // the place of this node's last proposal
+	height int64            // the height of parts
+	pause  time.Duration    // relayPause, with the transfer time, at that height
+	parts  map[part]arrival // the parts received at height
 	peers  map[p2p.ID]*peersOf
-	tells  bool // the peers are to be told
+	tells  bool // a list is about to be sent
 }
 
-// turn is where a block is proposed.
+// turn is the height and consensus round of a proposal.
 type turn struct {
 	height int64
 	round  int32
@@ -79,10 +80,10 @@ type turn struct {
 type part struct {
 	round int32
 	index uint32
-	leaf  string // its hash
+	leaf  string // the hash of the leaf
 }
 
-// arrival is when a part came, and from whom.
+// arrival is the time at which a part was first received, and its sender.
 type arrival struct {
 	from p2p.ID
 	at   time.Time
@@ -92,7 +93,7 @@ func newRelay(flood bool, private string, state func() *app.State) *relay {
 	return &relay{flood: flood, private: private, state: state, pause: relayPause, parts: map[part]arrival{}, peers: map[p2p.ID]*peersOf{}}
 }
 
-// install is a node's option that puts the relay in the place of the consensus reactor.
+// install is a node option that replaces the consensus reactor by the relay.
 func (r *relay) install(n *cmtnode.Node) {
 	if r.flood {
 		return
@@ -144,7 +145,7 @@ func (r *relay) RemovePeer(peer p2p.Peer, reason any) {
 	r.tell()
 }
 
-// tell tells all peers, in a moment, who they are.
+// tell sends the list of peers to all peers after tellPause.
 func (r *relay) tell() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,7 +161,7 @@ func (r *relay) tell() {
 	})
 }
 
-// list returns the ids of the peers that others may hear of.
+// list returns the ids of the connected peers, without the private ones.
 func (r *relay) list() (ids []byte) {
 	for _, p := range r.sw.Peers().Copy() {
 		id, err := hex.DecodeString(string(p.ID()))
@@ -189,28 +190,28 @@ func (r *relay) Receive(m p2p.Envelope) {
 	r.Reactor.Receive(m)
 }
 
-// told takes a peer's list of its peers.
+// told stores the list of a peer's peers. It returns an error for a list that is too long or no
+// list of ids.
 func (r *relay) told(peer p2p.Peer, list []byte) error {
 	if len(list)%p2p.IDByteLength != 0 || len(list) > maxPeers*p2p.IDByteLength {
 		return fmt.Errorf("a list of peers of %d bytes, want at most %d ids of %d", len(list), maxPeers, p2p.IDByteLength)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if peer.IsRunning() { // else it would stay for ever: the switch stops a peer before RemovePeer
+	if peer.IsRunning() { // the switch stops a peer before RemovePeer: a list of a stopped peer would never be deleted
 		r.peers[peer.ID()] = &peersOf{list: list}
 	}
 	return nil
 }
 
-// peersOf are the peers of a peer. A list is read when a part asks for it: who tells without end
-// has the cost alone.
+// peersOf is the list of a peer's peers. It is parsed on first use, so a peer that floods this node
+// with lists pays more than this node does.
 type peersOf struct {
 	list []byte
 	ids  map[p2p.ID]bool
 }
 
-// of returns the peers that a peer has told of, nil where it tells nothing. The caller holds the
-// lock.
+// of returns the peers of a peer, nil if it has sent no list. The caller holds the lock.
 func (r *relay) of(peer p2p.ID) map[p2p.ID]bool {
 	p := r.peers[peer]
 	if p == nil {
@@ -225,19 +226,19 @@ func (r *relay) of(peer p2p.ID) map[p2p.ID]bool {
 	return p.ids
 }
 
-// proposes notes that this node signs a proposal.
+// proposes records that this node signs a proposal.
 func (r *relay) proposes(p *cmtproto.Proposal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.own = turn{p.Height, p.Round}
 }
 
-// maxArrivals bounds the parts that are remembered: those of the largest block, in several rounds.
-// Most that are beyond it come from peers that make them up.
+// maxArrivals bounds the recorded parts: those of the largest block, in several consensus rounds.
+// Further parts come mostly from peers that invent them.
 const maxArrivals = 1 << 13
 
-// came notes whom a part of the block that is to be decided came from first. Another height, which a
-// peer may make up, would take its place.
+// came records the first sender of a part of the next block. Parts of other heights, which a peer
+// may invent, are not recorded.
 func (r *relay) came(from p2p.ID, m *cmtcons.BlockPart) {
 	s := r.state()
 	if s == nil || m.Height != int64(s.Height)+1 || len(m.Part.Proof.LeafHash) != tmhash.Size {
@@ -259,9 +260,9 @@ func partOf(m *cmtcons.BlockPart) part {
 	return part{m.Round, m.Part.Index, string(m.Part.Proof.LeafHash)}
 }
 
-// due returns when this node sends a part to a peer that has it not; the zero time is at once.
-// Later is how much later than the first of those that are connected to the peer it does so: it
-// sends at once too where that is nothing and the peer says that it misses the part.
+// due returns the time at which this node sends a part to a peer that lacks it; the zero time is at
+// once. Later is the delay behind the first of the nodes connected to the peer. If later is 0, the
+// node also sends the part as soon as the peer reports that it lacks the part.
 func (r *relay) due(to p2p.ID, m *cmtcons.BlockPart) (at time.Time, later time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -273,15 +274,15 @@ func (r *relay) due(to p2p.ID, m *cmtcons.BlockPart) (at time.Time, later time.D
 	return came.at.Add(r.pause + later), later
 }
 
-// votedPause returns the pause of that name at the height of the parts.
+// votedPause returns the constant of that name plus the transfer time at the height of the parts.
 func (r *relay) votedPause() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return votedPause + r.pause - relayPause
 }
 
-// sends reports whether this node sends a part at once that came from a peer. The caller holds the
-// lock.
+// sends reports whether this node forwards a part at once. From is the sender of the part. The
+// caller holds the lock.
 func (r *relay) sends(from, to p2p.ID, m *cmtcons.BlockPart) bool {
 	theirs, its := r.of(from), r.of(to)
 	if theirs == nil || its == nil {
@@ -293,8 +294,9 @@ func (r *relay) sends(from, to p2p.ID, m *cmtcons.BlockPart) bool {
 	return r.before(theirs, its, to, m) < relays
 }
 
-// before returns how many others of both sets of peers come before this node to send a part, by
-// lot. Strangers, of whom there can be any number, draw none. The caller holds the lock.
+// before returns the number of other nodes in both sets of peers that rank before this node as
+// senders of a part. Untrusted nodes, of which a crowd can make any number, have no rank. The
+// caller holds the lock.
 func (r *relay) before(theirs, its map[p2p.ID]bool, to p2p.ID, m *cmtcons.BlockPart) (n int) {
 	own := r.sw.NodeInfo().ID()
 	rank := lot(own, m)
@@ -306,7 +308,7 @@ func (r *relay) before(theirs, its map[p2p.ID]bool, to p2p.ID, m *cmtcons.BlockP
 	return n
 }
 
-// lot is a number by which nodes agree who sends a part.
+// lot is the rank of a node as a sender of a part, the same at all nodes (rendezvous hashing).
 func lot(id p2p.ID, m *cmtcons.BlockPart) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %d %d %s", m.Height, m.Round, m.Part.Index, id)

@@ -10,69 +10,70 @@ import (
 )
 
 const (
-	// maxAnnounced bounds what one peer may announce and has not sent yet: the gradients of two
-	// rounds of the largest chains, and operations.
+	// maxAnnounced bounds the announced and not yet delivered transactions of one peer: the
+	// gradients of two rounds of the largest chains, and operations.
 	maxAnnounced = 1 << 13
-	// maxAllAnnounced bounds it for all peers together. Beyond it a peer may announce fairAnnounced, so
-	// that a crowd that fills the table leaves room for the others: a round of 512 participants.
+	// maxAllAnnounced bounds them for all peers together. Beyond it a peer may announce
+	// fairAnnounced, a round of 512 participants, so that a crowd that fills the table leaves room
+	// for the other peers.
 	maxAllAnnounced, fairAnnounced = 1 << 15, 1 << 9
-	// askPatience is how long a peer that was asked may send nothing of what it was asked for, before
-	// another is asked beside it: two after the first that was asked in vain, four after three, so that
-	// a crowd that announces and withholds costs as many patiences as its number has binary digits. A
-	// peer that is sending other things has until maxAskPatience.
+	// askPatience is the time after which a request without a delivery fails and another peer is
+	// asked too: two more peers after the first failure, four after three failures, so that a crowd
+	// that announces and withholds costs as many patiences as its size has binary digits. A peer
+	// that is delivering other transactions has until maxAskPatience.
 	askPatience, maxAskPatience = 500 * time.Millisecond, 8 * time.Second
-	// lapseDebt is how many good things a peer has to send to make up for one that it did not send,
-	// and maxDebt the most that it has to make up for.
+	// lapseDebt is the number of deliveries with which a peer makes up for one failure, and maxDebt
+	// the maximum that it owes.
 	lapseDebt, maxDebt = 4, 64
-	// maxLapses is how often in a row, and not within one askPatience, a peer may fail to send what
-	// it announced. During lapsePause it is then asked last, and askPatience after an announcement.
-	// From the first failure on it is asked after those who did not fail.
+	// maxLapses is the number of failures in a row, at most one in each askPatience, after which a
+	// peer is asked last for lapsePause, and then askPatience after its announcement. From the
+	// first failure on it is asked after the peers without failures.
 	maxLapses  = 8
 	lapsePause = time.Minute
 )
 
-// wanted are the transactions that peers announced and this node does not hold. Each is asked for
-// of one peer at a time: of who announced it first of those who keep what they announce, members'
-// nodes before strangers, and of more where that sends nothing.
+// wanted holds the transactions that peers announced and this node does not hold. Each transaction
+// is requested from one peer at a time, the earliest announcer of the best rank, and from more
+// peers after each failure. Members' nodes rank before strangers.
 type wanted struct {
 	mu     sync.Mutex
 	now    func() time.Time
-	trusts func(p2p.ID) bool // nil trusts everybody
+	trusts func(p2p.ID) bool // whether a peer is a known node; nil trusts each
 	of     map[hash]*want
 	peers  map[p2p.ID]*announcer
 }
 
-// want is a transaction that was announced.
+// want is an announced transaction and its announcers.
 type want struct {
-	from  []p2p.ID // who announced it and is not asked now, in order
-	asked []turnOf // who is to send it
-	tries int      // who were asked in vain
+	from  []p2p.ID // announcers that are not asked now, in the order of their announcements
+	asked []turnOf // open requests
+	tries int      // failed requests
 	born  time.Time
 }
 
-// turnOf is a peer that is to send a transaction.
+// turnOf is an open request to a peer, with its start and its deadline.
 type turnOf struct {
 	peer         p2p.ID
 	since, until time.Time
 }
 
-// asks reports whether a peer is to send the transaction.
+// asks reports whether a request to the peer is open.
 func (x *want) asks(peer p2p.ID) bool {
 	return slices.ContainsFunc(x.asked, func(t turnOf) bool { return t.peer == peer })
 }
 
-// announcer is what a peer owes.
+// announcer holds the announcements, failures and debt of a peer.
 type announcer struct {
-	listed int       // wants that it is in
-	lapses int       // in a row
-	debt   int       // good things that it has to send before it is believed again
-	lapsed time.Time // the last one
-	sent   time.Time // when it last sent something good that it had announced
-	turn   time.Time // when that was asked for
-	paused time.Time // others are asked first until then
+	listed int       // wants with this peer as announcer
+	lapses int       // failures in a row
+	debt   int       // deliveries that it owes before it is proven again
+	lapsed time.Time // time of the last failure
+	sent   time.Time // time of the last delivery
+	turn   time.Time // time of the request for that delivery
+	paused time.Time // other peers are asked first until then
 }
 
-// ask is a request to be sent.
+// ask is a request that the caller must send.
 type ask struct {
 	peer p2p.ID
 	hash hash
@@ -82,7 +83,8 @@ func newWanted() *wanted {
 	return &wanted{now: time.Now, of: map[hash]*want{}, peers: map[p2p.ID]*announcer{}}
 }
 
-// add notes that a peer announced a transaction. Sending says that it sends it without being asked.
+// add records an announcement by a peer. Sending means that the peer will deliver the transaction
+// without a request.
 func (w *wanted) add(peer p2p.ID, h hash, sending bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +110,7 @@ func (w *wanted) add(peer p2p.ID, h hash, sending bool) {
 	x.from = append(x.from, peer)
 }
 
-// share returns how many wants a peer may be in.
+// share returns the maximum number of wants of a peer.
 func (w *wanted) share(a *announcer) int {
 	if a.listed < fairAnnounced {
 		return maxAnnounced
@@ -123,7 +125,7 @@ func (w *wanted) share(a *announcer) int {
 	return maxAnnounced
 }
 
-// next returns what of a list is to be asked for now, and of whom.
+// next returns the requests to send now for the transactions of a list.
 func (w *wanted) next(list []hash) (asks []ask) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,8 +138,8 @@ func (w *wanted) next(list []hash) (asks []ask) {
 	return asks
 }
 
-// due returns what is to be asked because a peer has sent nothing for too long, and forgets what
-// nobody can send.
+// due expires open requests and returns the requests to send in their place. It drops wants without
+// an announcer.
 func (w *wanted) due() (asks []ask) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -153,11 +155,11 @@ func (w *wanted) due() (asks []ask) {
 	return asks
 }
 
-// lapsed reports whether a peer has had its time, and counts it.
+// lapsed reports whether a request has expired, and counts the failure.
 func (w *wanted) lapsed(x *want, t turnOf, now time.Time) bool {
 	a := w.peers[t.peer]
-	// It may be sending other things, of before this one: who passes over what it was asked for keeps
-	// it back.
+	// The peer may be delivering earlier requests. A peer that delivers later requests has skipped
+	// this one, and withholds it.
 	busy := a.sent.Add(askPatience).After(now) && !a.turn.After(t.since) && now.Sub(t.since) < maxAskPatience
 	if !now.After(t.until) || busy {
 		return false
@@ -168,7 +170,7 @@ func (w *wanted) lapsed(x *want, t turnOf, now time.Time) bool {
 	return true
 }
 
-// lapse counts that the peer has not sent what it announced.
+// lapse counts a failure of the peer.
 func (a *announcer) lapse(now time.Time) {
 	if now.Sub(a.lapsed) < askPatience {
 		return
@@ -179,9 +181,10 @@ func (a *announcer) lapse(now time.Time) {
 	}
 }
 
-// choose asks announcers, the best ranks first: one, and as many more as were asked in vain. It asks
-// one of the best rank at once beside any number of worse ones, and none of these beside it. One that
-// is paused is not asked at once: another may announce the same meanwhile.
+// choose adds requests to the announcers of the best rank: one, and one more for each failure. It
+// asks one proven peer at once in addition to any number of open requests to peers of lower rank,
+// and none of lower rank in addition to a proven one. A paused peer is not asked before
+// askPatience, in which another peer may announce the transaction.
 func (w *wanted) choose(asks []ask, h hash, x *want, now time.Time) []ask {
 	for len(x.from) > 0 {
 		peer := slices.MinFunc(x.from, func(a, b p2p.ID) int { return cmp.Compare(w.rank(a, now), w.rank(b, now)) })
@@ -200,9 +203,9 @@ func (w *wanted) choose(asks []ask, h hash, x *want, now time.Time) []ask {
 	return asks
 }
 
-// The ranks of peers: of those that are trusted who sent what it had announced, and made up for
-// what it did not send; a stranger that did so, of whom there can be any number; who is new, or has
-// failed; who failed too often.
+// The ranks of peers. A proven peer is trusted, has delivered, and has made up for its failures. A
+// proven stranger has done so too, but a crowd can have any number of them. Unproven peers are new
+// or owe deliveries. Paused peers failed maxLapses times in a row.
 const (
 	proven = iota
 	provenStranger
@@ -222,7 +225,7 @@ func (w *wanted) rank(peer p2p.ID, now time.Time) int {
 	return proven
 }
 
-// unsent takes back what could not be asked for: it is due again.
+// unsent returns a request that could not be sent: the peer is an announcer again.
 func (w *wanted) unsent(a ask) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -232,8 +235,8 @@ func (w *wanted) unsent(a ask) {
 	}
 }
 
-// got notes that a transaction is here and is not wanted any more. Good is whether the peer that
-// sent it, "" for none, is to be praised for it.
+// got drops the want of a transaction that this node received. Good means that the transaction was
+// admitted: its sender, "" for none, is credited with a delivery.
 func (w *wanted) got(peer p2p.ID, h hash, good bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -257,14 +260,15 @@ func (w *wanted) got(peer p2p.ID, h hash, good bool) {
 	delete(w.of, h)
 }
 
-// lacked notes that a peer has not got what it announced, and returns who is asked instead.
+// lacked records that a peer does not hold a transaction that it announced, and returns the
+// requests to send in its place.
 func (w *wanted) lacked(peer p2p.ID, h hash) []ask {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.without(nil, peer, h)
 }
 
-// gone forgets a peer, and returns who is asked instead.
+// gone drops a peer, and returns the requests to send in its place.
 func (w *wanted) gone(peer p2p.ID) (asks []ask) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
