@@ -7,19 +7,19 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// shared are the paths whose answers are long where there are many participants, and follow from
-// the committed state alone: each is made once a state.
+// shared holds the paths whose answers grow with the number of participants and depend on the
+// committed state alone: each answer is built once per state.
 var shared = map[string]bool{"participants": true, "privacy": true, "reputation": true, "membership": true}
 
-// answers are those of the last state that was asked about.
+// answers caches the JSON of the shared paths for the last queried state.
 type answers struct {
 	mu   sync.Mutex
 	of   *app.State
 	json map[string][]byte
 }
 
-// in returns the JSON of the answer to a path without an argument. Who asks for the same at the
-// same time waits for it.
+// in returns the JSON of the answer to a path without an argument. Concurrent callers wait, so that
+// it is built once.
 func (a *answers) in(s *app.State, path string, answer func() (any, error)) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -22,45 +22,44 @@ import (
 type Options struct {
 	DB     dbm.DB
 	Logger log.Logger
-	// Retain bounds the past that is kept. Default: all of it.
+	// Retain bounds the past blocks that are kept. Default: all of them.
 	Retain Retain
-	// ProposalWait bounds how long PrepareProposal waits for the round to be
-	// whole and its aggregate to arrive. It must stay below timeout_propose.
-	// Default 1 s.
+	// ProposalWait bounds how long PrepareProposal waits for the round's gradients and its
+	// aggregate. It must stay below timeout_propose. Default 1 s.
 	ProposalWait time.Duration
 	// StragglerWait bounds how long a proposer or a leader that has N-f
 	// gradients waits for the rest. Default 250 ms.
 	StragglerWait time.Duration
 	// PoolBytes bounds the pending transactions. Default 256 MiB.
 	PoolBytes int64
-	// SnapshotInterval is the heights between two snapshots for state sync; 0
-	// takes none. The last two are kept.
+	// SnapshotInterval is the number of heights between two snapshots for state sync; 0 takes none.
+	// On a fast chain some are skipped. At least the last two are kept.
 	SnapshotInterval uint64
-	// StateMachine is the version of the state machine that the application is to be
-	// of. Default app.Version; another is for nets of several versions in one process.
+	// StateMachine is the state machine version that the application executes. Default app.Version;
+	// other values are for networks of several versions in one process.
 	StateMachine uint64
-	// ChainID is the chain of the node's genesis: a snapshot of another is rejected.
+	// ChainID is the chain ID of the node's genesis: a snapshot of another chain is rejected.
 	ChainID string
-	// GenesisVersion is the version of the state machine of the node's genesis. A snapshot after
-	// which another version goes on than StateMachine is rejected. Default StateMachine.
+	// GenesisVersion is the state machine version of the node's genesis. A snapshot is rejected if
+	// the height after it is of another version than StateMachine. Default StateMachine.
 	GenesisVersion uint64
 	// OwnKey is the public key of the participant whose worker runs with this
 	// node, for the timings. May be nil.
 	OwnKey []byte
-	// NextTurn hears at every FinalizeBlock, in its goroutine, whether the next height's first
-	// proposer is likely to be away. May be nil.
+	// NextTurn is called by every FinalizeBlock, in its goroutine; lost says that the next height's
+	// first proposer is likely to miss its turn. May be nil.
 	NextTurn func(lost bool)
-	// Decided reports whether an honest validator is beyond a height. A proposal for it waits for
-	// nothing: in CometBFT this node could not take the block that was decided as long as it waits,
-	// and would never catch up with a quick chain. Default never.
+	// Decided reports whether an honest validator is beyond a height. PrepareProposal does not wait
+	// at such a height: while it waits, CometBFT cannot take the decided block, and the node would
+	// never catch up with a fast chain. Default never.
 	Decided func(height int64) bool
-	// Admits says why a node with an id is not let in, as CometBFT's filter of peers asks. Default
-	// everybody is.
+	// Admits returns an error if the node with an ID is not let in. CometBFT's peer filter asks it.
+	// Default: every node is let in.
 	Admits func(node string) error
-	// Opens says the same of an address, before anybody knows whose node is there.
+	// Opens does the same for an address, before the node behind it is known.
 	Opens func(address string) error
-	// GossipRefused lets the mempool take gradients that the application refuses, so that peers are
-	// sent them: for the node of a participant that misbehaves.
+	// GossipRefused lets the mempool take gradients that the application rejects, so that peers
+	// receive them: for the node of a misbehaving participant.
 	GossipRefused bool
 	// Metrics may be nil.
 	Metrics *metrics.Metrics
@@ -83,29 +82,30 @@ type Application struct {
 	lateness lateness
 	turns    turns
 	drafts   drafts
-	foreseen atomic.Pointer[app.State] // over which the rule was run last before anybody asked
-	ahead    sync.WaitGroup            // of the goroutines that run it
+	foreseen atomic.Pointer[app.State] // the state of the last precomputation by foresee
+	ahead    sync.WaitGroup            // foresee's goroutines
 	greatest greatest
 	answers  answers
 	longs    longs
-	history  proof.History // of what queries prove
-	ready    chan struct{} // closed when state and pool are there
+	history  proof.History // for the proofs in queries
+	ready    chan struct{} // closed once state and pool are set
 	once     sync.Once
 
 	// decided is the outcome between FinalizeBlock and Commit, which CometBFT
 	// calls one after the other.
 	decided *app.Outcome
-	// fresh is set from InitChain to the first Commit: the state is genesis's,
-	// of which Info must not speak and the store has nothing.
+	// fresh is set from InitChain to the first Commit: the state is that of genesis, which Info
+	// must not report and the store does not hold yet.
 	fresh atomic.Bool
 
 	started time.Time
-	taken   map[uint64]time.Time // snapshots by height; Commit's alone
+	taken   map[uint64]time.Time // times of the snapshots by height; only Commit uses it
 
-	// offered and chunked are when state sync last offered a snapshot and gave a chunk.
+	// offered and chunked are the times of the last accepted offer of a snapshot and of its last
+	// right chunk.
 	offered, chunked atomic.Pointer[time.Time]
 
-	// restoring is the snapshot that state sync applies, one call at a time.
+	// restoring is the snapshot that state sync is applying, one call at a time.
 	restoring *restoring
 
 	ended     func(*app.State) // may be nil
@@ -185,9 +185,9 @@ func (a *Application) SetBroadcast(send func(ctx context.Context, raw []byte) er
 // the peers ahead of the mempool. Call it before the node starts.
 func (a *Application) SetExpress(send func(raw []byte)) { a.express = send }
 
-// SetAdmitted lets who gossips hear of every transaction that the mempool is about to take, in the
-// goroutine of its CheckTx: also of one that is in the pool already, and with GossipRefused of one
-// that is not. It must not wait. Call it before the node starts.
+// SetAdmitted sets the gossip's callback for every transaction that the mempool is about to take,
+// called in the goroutine of its CheckTx: also for one that is in the pool already, and with
+// GossipRefused for one that is not. It must not wait. Call it before the node starts.
 func (a *Application) SetAdmitted(heard func(*tx.Tx)) { a.admitted = heard }
 
 // SetReport gives the application a way to submit evidence of an equivocation

@@ -13,23 +13,23 @@ import (
 // errNotReady is the answer before InitChain.
 var errNotReady = errors.New("the chain has not begun")
 
-// CheckTx admits a transaction to the pool, from RPC and peers alike. A
-// recheck keeps what is still of use and lets CometBFT drop the rest.
+// CheckTx admits a transaction to the pool, from RPC and peers alike. A recheck keeps a transaction
+// that is still valid and lets CometBFT drop a stale one.
 func (a *Application) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) (*abcitypes.ResponseCheckTx, error) {
 	err := a.check(req)
 	if err == nil {
 		return &abcitypes.ResponseCheckTx{Code: CodeOK, GasWanted: 1}, nil
 	}
 	code := Code(err)
-	// A recheck drops what a round has left behind, which is no refusal.
+	// A recheck that fails means a stale transaction, which is no rejection.
 	if req.Type != abcitypes.CheckTxType_Recheck {
 		a.rejected(metrics.VerbCheckTx, err)
 	}
 	return &abcitypes.ResponseCheckTx{Code: code, Codespace: Codespace, Log: err.Error()}, nil
 }
 
-// Judge returns what CheckTx would say of a new transaction, and admits nothing: it is for callers
-// that ask, like CometBFT's /check_tx.
+// Judge returns the answer that CheckTx would give to a new transaction, without admitting it: for
+// queries like CometBFT's /check_tx.
 func (a *Application) Judge(raw []byte) *abcitypes.ResponseCheckTx {
 	err := errNotReady
 	if p := a.pool.Load(); p != nil {
@@ -44,7 +44,7 @@ func (a *Application) Judge(raw []byte) *abcitypes.ResponseCheckTx {
 	return &abcitypes.ResponseCheckTx{Code: CodeOK, GasWanted: 1}
 }
 
-// check admits a transaction to the pool, or says why not.
+// check admits a transaction to the pool, or returns the reason why not.
 func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	p := a.pool.Load()
 	if p == nil {
@@ -61,9 +61,8 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 		_, err := p.add(t)
 		return err
 	}
-	// A transaction that is here already may enter the mempool once more: it is
-	// how one that a peer lost is gossiped again. CometBFT's own cache keeps
-	// plain repetitions out.
+	// A transaction that is in the pool already may enter the mempool again: this is how one that a
+	// peer lost is gossiped again. CometBFT's own cache keeps plain repetitions out.
 	proof, err := p.add(t)
 	if proof != nil {
 		a.accuse(proof)
@@ -90,7 +89,7 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	return nil
 }
 
-// passOn tells who gossips of a transaction that the mempool takes.
+// passOn tells the gossip of a transaction that the mempool takes.
 func (a *Application) passOn(t *tx.Tx) {
 	if a.admitted != nil {
 		a.admitted(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// ConsensusUpdates returns what a block changes of CometBFT's parameters, nil where nothing: the
-// size of blocks, and before the height of an upgrade the version in the headers.
+// ConsensusUpdates returns a block's changes of CometBFT's parameters, nil if there are none: the
+// size of blocks, and in the block before an upgrade's height the version in the headers.
 func ConsensusUpdates(out *app.Outcome) *cmtproto.ConsensusParams {
 	var p cmtproto.ConsensusParams
 	if out.BlockBytes != 0 {
@@ -27,8 +27,8 @@ func ConsensusUpdates(out *app.Outcome) *cmtproto.ConsensusParams {
 	return &p
 }
 
-// CheckConsensus refuses CometBFT's parameters of a genesis with so many validators if a
-// chain of this application would stand still or halt with them.
+// CheckConsensus rejects CometBFT's parameters of a genesis if a chain of this application would
+// stall or halt with them and the given number of validators.
 func CheckConsensus(p cmtproto.ConsensusParams, g app.Genesis, validators int) error {
 	n := len(g.Participants)
 	switch {
@@ -52,8 +52,8 @@ func CheckConsensus(p cmtproto.ConsensusParams, g app.Genesis, validators int) e
 	if need := g.Params.BlockBytes(n); have < need {
 		return fmt.Errorf("%w: consensus_params.block.max_bytes is %d, a round needs %d", app.ErrGenesis, have, need)
 	}
-	// CometBFT's own reckoning, with all validators and the most evidence. Its
-	// types.MaxDataBytes panics where this is less than nothing.
+	// CometBFT's own computation, with all validators and the max evidence. Its types.MaxDataBytes
+	// panics if the result is negative.
 	room := have - types.MaxOverheadForBlock - types.MaxHeaderBytes - types.MaxCommitBytes(validators) - p.Evidence.MaxBytes
 	if need := g.Params.RoundBytes(n); room < need {
 		return fmt.Errorf("%w: consensus_params.block.max_bytes is %d, which leaves %d bytes for transactions beside the commit of %d validators and the evidence, a round needs %d",

@@ -7,14 +7,14 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// drafts keeps what Lead said of the pool as it stands, because any client may ask for it, of every
-// participant. The rule is run once for a state and a set of gradients, whoever would lead with
-// them and however often the rest of the pool changes.
+// drafts caches the drafts and errors of app.State.Leading for the current pool, by participant,
+// because any client may query any participant's. The rule runs once per state and set of
+// gradients, whichever participant leads and however often the rest of the pool changes.
 type drafts struct {
 	mu    sync.Mutex
-	of    <-chan struct{} // the pool's, which is another after every change
+	of    <-chan struct{} // the pool's changed channel, a new one after every change
 	held  map[uint32]drafted
-	state *app.State    // over which last was made
+	state *app.State    // the state of last
 	last  *tx.Aggregate // nil at first
 }
 
@@ -30,7 +30,7 @@ func (d *drafts) lead(v snapshot, participant uint32, made func()) (*tx.Aggregat
 	if d.of != v.changed {
 		d.of, d.held = v.changed, map[uint32]drafted{}
 	}
-	// Everybody who is not registered has the same answer, and no place of its own in memory.
+	// All unregistered indices share one cache entry, so that queries cannot grow the cache.
 	participant = min(participant, uint32(len(v.state.Participants)))
 	if was, ok := d.held[participant]; ok {
 		return was.draft, was.err
@@ -46,7 +46,7 @@ func (d *drafts) lead(v snapshot, participant uint32, made func()) (*tx.Aggregat
 	return draft, err
 }
 
-// fill gives a draft its Delta.
+// fill sets a draft's Delta.
 func (d *drafts) fill(s *app.State, draft *tx.Aggregate, included []*tx.Tx, made func()) error {
 	if d.state == s && tx.SameIncluded(d.last.Included, draft.Included) {
 		draft.Delta, draft.Digest = d.last.Delta, d.last.Digest

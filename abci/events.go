@@ -12,21 +12,21 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// The events. What one searches by is indexed; the figures are carried along,
-// because every indexed attribute costs each node a key in its database.
+// The events. Attributes for searches are indexed. The figures, after the semicolon, are not: each
+// indexed attribute costs every node a key in its database.
 //
 //	round      epoch round leader view included; margin delta model epsilon     of the block: block_search; no part of consensus
 //	aggregate  epoch round leader view included                         of its transaction: tx_search
 //	gradient   epoch round participant selected opposed; score reputation
 //	commit     epoch round participant                                  of its transaction, with commit_reveal
 //	reveal     epoch round committed; participants                      of the block that ends the phase of the commitments
-//	join       id moniker proposal                                      and so for each kind of operation: who sent it,
-//	remove     participant subject proposal                             about whom, and the id of the proposal
+//	join       id moniker proposal                                      and so for each kind of operation: its sender,
+//	remove     participant subject proposal                             its subject, and the id of the proposal
 //	offence    participant of height                                    of the block: CometBFT's evidence against a validator
 //	enactment  kind participant proposal; refused                       of the block: what a round boundary did
 
-// roundEvents returns the event of a closed round, none where r is nil. Epsilon is nil where
-// nothing is guaranteed.
+// roundEvents returns the event of a closed round, none if r is nil. Epsilon is nil if the ledger
+// is incomplete.
 func roundEvents(r *app.Record, epsilon *float64) []abcitypes.Event {
 	if r == nil {
 		return nil
@@ -55,8 +55,8 @@ func revealEvents(out *app.Outcome) []abcitypes.Event {
 		"committed", strconv.Itoa(len(at.Commitments)), "participants", strings.Join(participants, ","))}
 }
 
-// TxResults gives one result a transaction: the aggregate's, then each
-// gradient's in the record's order.
+// TxResults returns one result per transaction: the aggregate's, then each gradient's in the
+// record's order, then those of commitments and operations.
 func TxResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
 	var results []*abcitypes.ExecTxResult
 	add := func(e abcitypes.Event) {
@@ -83,7 +83,7 @@ func TxResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
 	return results
 }
 
-// operationEvent names who sent an operation and what about.
+// operationEvent returns the event of an operation, with the attributes of app.Describe.
 func operationEvent(t *tx.Tx) abcitypes.Event {
 	d, err := app.Describe(t)
 	if err != nil {
@@ -110,7 +110,7 @@ func enactmentEvents(enacted []app.Enactment) []abcitypes.Event {
 	return events
 }
 
-// figures are the attributes that nobody searches by.
+// figures are the attributes that are not indexed.
 var figures = map[string]bool{"margin": true, "delta": true, "model": true, "score": true, "reputation": true, "refused": true, "epsilon": true, "participants": true}
 
 func number(x uint64) string { return strconv.FormatUint(x, 10) }

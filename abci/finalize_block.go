@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// FinalizeBlock executes a decided block. An error here, a panic of the core included,
-// halts the node: two thirds decided what it cannot execute.
+// FinalizeBlock executes a decided block. An error here, including a panic of the core, halts the
+// node: two thirds decided a block that it cannot execute.
 func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock, error) {
 	s := a.state.Load()
 	if s == nil {

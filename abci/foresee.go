@@ -2,9 +2,9 @@ package abci
 
 import "github.com/spdl/spdl/app/tx"
 
-// foresee runs the rule in the background, once a round, when a gradient was the last that the
-// round waited for: while its leader makes the aggregate and it travels, every node makes Delta.
-// Who drafts, proposes or judges it then waits for that, or finds it. It decides nothing.
+// foresee runs the rule in the background, at most once per committed state, when the last required
+// gradient arrives: while the leader makes and sends the aggregate, every node precomputes Delta.
+// Drafting, proposing and verifying then wait for that Delta or reuse it. It decides nothing.
 func (a *Application) foresee(p *pool, t *tx.Tx) {
 	if t.Gradient == nil {
 		return
@@ -15,7 +15,7 @@ func (a *Application) foresee(p *pool, t *tx.Tx) {
 	}
 	a.ahead.Go(func() {
 		defer func() {
-			if r := recover(); r != nil { // the block is judged all the same, and refused
+			if r := recover(); r != nil { // the block is still judged, and rejected
 				a.log.Error("the rule over the pool", "err", r)
 			}
 		}()

@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// ReadGenesis reads a genesis document that anybody may have written.
+// ReadGenesis reads a genesis document of any origin.
 func ReadGenesis(data []byte) (*types.GenesisDoc, error) {
 	if err := strictjson.Names(data); err != nil {
 		return nil, err
@@ -40,9 +40,9 @@ func ReadGenesisFile(path string) (*types.GenesisDoc, error) {
 	return doc, nil
 }
 
-// CompleteGenesis does what CometBFT's ValidateAndComplete does. Before that it refuses what would
-// make CometBFT panic, there or when a node starts: a validator without an ed25519 key, a key that
-// is there twice, and a voting power that is below 1 or adds up to too much.
+// CompleteGenesis calls CometBFT's ValidateAndComplete. Before that it rejects a document that
+// would make CometBFT panic, there or when a node starts: a validator without an ed25519 key, a
+// duplicate key, a voting power below 1, or a total above CometBFT's max.
 func CompleteGenesis(doc *types.GenesisDoc) error {
 	validators := make([]*types.Validator, len(doc.Validators))
 	for i, v := range doc.Validators {
@@ -63,7 +63,8 @@ func CompleteGenesis(doc *types.GenesisDoc) error {
 	return doc.ValidateAndComplete()
 }
 
-// CheckValidators refuses a genesis whose participants' consensus keys are not its validators'.
+// CheckValidators rejects a genesis in which a participant's consensus key is not that of a
+// validator with power app.Power.
 func CheckValidators(doc *types.GenesisDoc, g app.Genesis) error {
 	power := map[string]int64{}
 	for _, v := range doc.Validators {

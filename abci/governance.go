@@ -10,15 +10,15 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Leader is the answer to /leader: who may close the open round, at the next
-// height and when.
+// Leader is the answer to /leader: the participants that may close the open round at the next
+// height, and the heights of its views.
 type Leader struct {
 	Epoch      uint64   `json:"epoch"`
 	Round      uint64   `json:"round"`
-	Height     uint64   `json:"height"` // the next
+	Height     uint64   `json:"height"` // the next height
 	Opened     uint64   `json:"opened"`
-	View       uint64   `json:"view"`      // the highest open at the next height, at most the length of the ranking plus 1
-	Leaders    []uint32 `json:"leaders"`   // those of the ranking who may lead then, by view
+	View       uint64   `json:"view"`      // highest open view at the next height, max len(ranking)+1
+	Leaders    []uint32 `json:"leaders"`   // ranked participants that may lead then, by view
 	Everybody  bool     `json:"everybody"` // everybody with a reputation may lead
 	Anybody    bool     `json:"anybody"`   // every active participant may lead
 	Ranking    []uint32 `json:"ranking"`
@@ -36,7 +36,7 @@ func queryLeader(_ *Application, s *app.State, _ string) (any, error) {
 	ranks := uint64(len(l.Ranking))
 	l.View = min(s.OpenView(l.Height), ranks+1)
 	for _, index := range l.Ranking[:min(l.View+1, ranks)] {
-		if s.Participants[index].Reputation > 0 { // evidence may have taken it since
+		if s.Participants[index].Reputation > 0 { // evidence may have taken its reputation since
 			l.Leaders = append(l.Leaders, index)
 		}
 	}
@@ -47,14 +47,14 @@ func queryLeader(_ *Application, s *app.State, _ string) (any, error) {
 }
 
 // Election is the answer to /election/{t}: the VRF outputs that a closed round's gradients prove,
-// the largest first.
+// largest first.
 type Election struct {
 	Epoch   uint64   `json:"epoch"`
 	Round   uint64   `json:"round"`
 	Seed    string   `json:"seed"` // the VRF input's seed
 	Outputs []Output `json:"outputs"`
 	Ranking []uint32 `json:"ranking"` // in force while the round was open
-	Leader  uint32   `json:"leader"`  // who closed it
+	Leader  uint32   `json:"leader"`  // the participant that closed it
 	View    uint32   `json:"view"`
 }
 
@@ -117,8 +117,8 @@ func queryReputation(_ *Application, s *app.State, _ string) (any, error) {
 type Membership struct {
 	Participants int        `json:"participants"` // active ones, N
 	Byzantine    int        `json:"byzantine"`    // f in force
-	Validators   int        `json:"validators"`   // of participants
-	Threshold    int        `json:"threshold"`    // approvals that a proposal takes
+	Validators   int        `json:"validators"`   // participants that are validators
+	Threshold    int        `json:"threshold"`    // approvals that a proposal needs
 	Members      []Member   `json:"members"`
 	Proposals    []Proposal `json:"proposals"`
 }
@@ -134,7 +134,7 @@ type Member struct {
 	Joined    uint64 `json:"joined"`
 }
 
-// Proposal is a governance proposal that waits.
+// Proposal is a pending governance proposal.
 type Proposal struct {
 	ID        string   `json:"id"`
 	Kind      string   `json:"kind"`

@@ -6,8 +6,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// greatest keeps the largest spend of the last state that was asked about: it is a search over all
-// participants' ledgers, and every poll of a node's status states it.
+// greatest caches the largest spend of the last queried state: computing it searches all
+// participants' ledgers, and every poll of a node's status asks for it.
 type greatest struct {
 	mu    sync.Mutex
 	of    *app.State

@@ -9,12 +9,12 @@ import (
 // lateEvery is the number of rounds between two warnings of slow training steps.
 const lateEvery = 100
 
-// lateness counts rounds for the warnings of training steps that are slower than a round waits for
-// them. Heights are the only timeout of a round: nothing in the chain can tell a slow step from a
-// silent participant, but its operators can, and set the waits. Commit alone uses it.
+// lateness counts rounds for the warnings of training steps that are slower than a round's waits. A
+// round's only timeouts are heights: nothing in the chain can tell a slow step from a silent
+// participant, but the operators can, and set the waits. Only Commit uses it.
 type lateness struct {
-	rounds uint64 // that have closed since this node started
-	next   uint64 // the count from which on a warning is due again
+	rounds uint64 // closed since this node started
+	next   uint64 // the value of rounds from which a warning is due again
 }
 
 const (
@@ -25,7 +25,7 @@ const (
 )
 
 // late warns if a round that closed in the state before was late. The first round that a node sees
-// holds its start as well, and says nothing of a step.
+// is skipped: its time includes the node's start.
 func (a *Application) late(before *app.State, r *app.Record, m moments) {
 	l := &a.lateness
 	l.rounds++
@@ -45,8 +45,8 @@ func (a *Application) late(before *app.State, r *app.Record, m moments) {
 		"proposal.wait", a.options.ProposalWait.String(), "remedy", remedy)
 }
 
-// closedShort reports whether a round closed without a gradient that the state before it waited
-// for.
+// closedShort reports whether a round closed without a gradient that was required in the state
+// before.
 func closedShort(before *app.State, r *app.Record) bool {
 	present := make([]uint32, len(r.Contributions))
 	for i, c := range r.Contributions {

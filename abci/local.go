@@ -12,9 +12,9 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// Draft returns the aggregate that the participant may sign now. A leader that has
-// all gradients signs at once; one that may close the round without
-// everybody's first waits StragglerWait for the rest.
+// Draft returns the aggregate that the participant may sign now. A leader with all required
+// gradients signs at once; a leader that could close the round without some of them first waits
+// StragglerWait for the rest.
 func (a *Application) Draft(participant uint32) (*tx.Aggregate, error) {
 	return a.draft(participant, a.pool.Load().look())
 }
@@ -39,7 +39,7 @@ func (a *Application) Local() worker.Chain { return local{a} }
 
 type local struct{ a *Application }
 
-// Await waits for a committed state with another task.
+// Await waits for a committed state with a task other than last.
 func (l local) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
 	select {
 	case <-l.a.ready:
@@ -60,13 +60,13 @@ func (l local) Await(ctx context.Context, pub []byte, last *worker.Task) (*worke
 	}
 }
 
-// Moved reports whether a state has another task for a participant than the last: another round is
+// Moved reports whether a state's task for a participant differs from the last: another round is
 // open, or it is in another phase for the participant.
 func Moved(s *app.State, last *worker.Task) bool {
 	return last == nil || last.Epoch != s.Progress.Epoch || last.Round != s.Progress.Round || last.Phase != phaseOf(s, last.Participant.Index)
 }
 
-// phaseOf returns what the open round takes of a participant.
+// phaseOf returns a participant's phase of the open round.
 func phaseOf(s *app.State, participant uint32) worker.Phase {
 	switch {
 	case !s.Params.Election.CommitReveal || s.Finished():
@@ -79,7 +79,7 @@ func phaseOf(s *app.State, participant uint32) worker.Phase {
 	return worker.Missed
 }
 
-// NewTask returns the open round for the participant with the key.
+// NewTask returns the task of the open round for the participant with the key.
 func NewTask(s *app.State, pub []byte) (*worker.Task, error) {
 	p, ok := s.Find(pub)
 	if !ok {
@@ -92,7 +92,7 @@ func NewTask(s *app.State, pub []byte) (*worker.Task, error) {
 	}, nil
 }
 
-// Lead looks again whenever the pool changes, and after the stragglers' time.
+// Lead waits for a draft. It tries again whenever the pool changes, and after StragglerWait.
 func (l local) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
 	for {
 		changed := l.a.pool.Load().look().changed
@@ -144,7 +144,7 @@ func (a *Application) Held(hash [32]byte) *tx.Tx {
 	return nil
 }
 
-// AllHeld returns all transactions in this node's pool, those of the next round too.
+// AllHeld returns all transactions in this node's pool, including those of the next round.
 func (a *Application) AllHeld() []*tx.Tx {
 	if p := a.pool.Load(); p != nil {
 		return p.all()
@@ -152,7 +152,7 @@ func (a *Application) AllHeld() []*tx.Tx {
 	return nil
 }
 
-// Verdict turns CheckTx's answer into a worker's error: a refusal is final.
+// Verdict turns CheckTx's answer into a worker's error: a rejection is final.
 func Verdict(code uint32, log string) error {
 	if code == CodeOK {
 		return nil

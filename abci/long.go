@@ -14,16 +14,16 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// MaxPiece bounds the bytes of a piece of a long answer. In JSON it has 4/3 of them, which a link
-// of 1.1 Mbit/s carries in the ten seconds that CometBFT's RPC gives an answer.
+// MaxPiece is the max bytes of a piece of a long answer. JSON encodes them in 4/3 as many, which a
+// link of 1.1 Mbit/s carries in the ten seconds that CometBFT's RPC allows for an answer.
 const MaxPiece = 1 << 20
 
-// Long is what an answer in pieces says of the bytes that it is a piece of. It is the answer's
-// Info, as JSON, and the same in all pieces.
+// Long describes the whole of an answer that is sent in pieces. It is the Info of each piece, as
+// JSON, and the same in all of them.
 type Long struct {
 	Epoch  uint64 `json:"epoch"`
 	Round  uint64 `json:"round"`
-	Height uint64 `json:"height"`         // of the state that the bytes are of
+	Height uint64 `json:"height"`         // of the state with these bytes
 	Hash   string `json:"hash,omitempty"` // of a model or a velocity: the root over its chunks
 	Bytes  int    `json:"bytes"`          // in all
 }
@@ -35,10 +35,10 @@ var longPaths = map[string]func(a *Application, s *app.State, arg string) (Long,
 	"kept":     (*Application).longKept,
 }
 
-// span is a range of bytes that is asked for.
+// span is a requested range of bytes; to is exclusive, and 0 if absent.
 type span struct{ from, to uint64 }
 
-// readSpan reads from=A&to=B; without to, the piece is as long as one may be.
+// readSpan reads from=A&to=B; without to, the piece has the max length.
 func readSpan(text string) (sp span, err error) {
 	asked, err := url.ParseQuery(text)
 	if err != nil || len(asked["from"]) != 1 || len(asked["to"]) > 1 || len(asked) != 1+len(asked["to"]) {
@@ -67,8 +67,8 @@ func (sp span) of(data []byte) ([]byte, error) {
 	return data[sp.from:sp.to], nil
 }
 
-// queryPiece answers name/arg?range with bytes. The state as it stands, which the next block
-// changes, can be asked on for by its height for as long as it is held.
+// queryPiece answers name/arg?range with bytes. The next block changes the current state: further
+// pieces of its answers can be requested by its height while they are cached.
 func (a *Application) queryPiece(req *abcitypes.RequestQuery, s *app.State, path, text string, r *abcitypes.ResponseQuery) error {
 	name, arg, _ := strings.Cut(path, "/")
 	build, ok := longPaths[name]
@@ -108,8 +108,8 @@ func (a *Application) queryPiece(req *abcitypes.RequestQuery, s *app.State, path
 	return err
 }
 
-// longKey names the bytes that are asked for: what a closed round left for good, and what stands
-// now with the height. It returns the argument with its epoch.
+// longKey returns the cache key of the requested bytes, which has a height unless a closed round
+// left them for good, and the argument with its epoch.
 func longKey(req *abcitypes.RequestQuery, s *app.State, name, arg string) (key, full string, err error) {
 	if arg == "" {
 		height := s.Height
@@ -125,7 +125,7 @@ func longKey(req *abcitypes.RequestQuery, s *app.State, name, arg string) (key, 
 	full = fmt.Sprintf("%d/%d", epoch, t)
 	key = name + "/" + full
 	if !s.IsClosed(epoch, t) {
-		key += fmt.Sprintf(" at %d", s.Height) // the nearest that is kept may change
+		key += fmt.Sprintf(" at %d", s.Height) // the nearest checkpoint may change
 	}
 	return key, full, nil
 }
@@ -160,14 +160,14 @@ func (a *Application) longKept(s *app.State, arg string) (Long, []byte, error) {
 	return Long{k.Epoch, k.Round, k.Height, "", 0}, k.Document, err
 }
 
-// The long answers that are held are bounded in number, and one that nobody asked for in a while
-// goes with the next block.
+// The cache has at most heldLongs answers, and the first block after heldFor without a request for
+// an answer drops it.
 const (
 	heldLongs = 4
 	heldFor   = time.Minute
 )
 
-// long is one that pieces are asked of.
+// long is a cached answer.
 type long struct {
 	key   string
 	head  Long
@@ -175,14 +175,14 @@ type long struct {
 	asked time.Time
 }
 
-// longs are the long answers that pieces were asked of last, in that order: each is made once and
-// not for every piece.
+// longs caches the long answers, least recently requested first, so that each is built once and not
+// for every piece.
 type longs struct {
 	mu   sync.Mutex
 	held []*long
 }
 
-// get returns a held answer, or nil.
+// get returns a cached answer, or nil.
 func (h *longs) get(key string, now time.Time) *long {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -200,7 +200,7 @@ func (h *longs) find(key string, now time.Time) *long {
 	return nil
 }
 
-// put makes an answer and holds it. Who asks for another at the same time waits for it.
+// put builds an answer and caches it. Concurrent requests wait for it, those for other answers too.
 func (h *longs) put(key string, now time.Time, build func() (Long, []byte, error)) (*long, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -217,8 +217,8 @@ func (h *longs) put(key string, now time.Time, build func() (Long, []byte, error
 	return l, nil
 }
 
-// forget drops what nobody has asked for lately. Committing a block does not wait for an answer
-// that is being made: a later block drops it.
+// forget drops answers that were not requested lately. Committing a block does not wait while an
+// answer is being built: a later block drops the old ones.
 func (h *longs) forget(now time.Time) {
 	if !h.mu.TryLock() {
 		return

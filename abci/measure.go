@@ -54,7 +54,7 @@ func (a *Application) measureRound(r *app.Record) {
 	}
 }
 
-// rejected counts a refusal in the metrics. The rules on whole blocks have no result codes; their
+// rejected counts a rejection in the metrics. The rules on whole blocks have no result codes; their
 // reason is "block".
 func (a *Application) rejected(verb string, err error) {
 	code := Code(err)

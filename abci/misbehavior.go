@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// misbehaviors converts what CometBFT says of a block's evidence into the core's type.
+// misbehaviors converts CometBFT's misbehaviour of a block into the core's type.
 func misbehaviors(proven []abcitypes.Misbehavior) []app.Misbehavior {
 	var out []app.Misbehavior
 	for _, m := range proven {
@@ -18,8 +18,8 @@ func misbehaviors(proven []abcitypes.Misbehavior) []app.Misbehavior {
 	return out
 }
 
-// MisbehaviorOf returns what a block's evidence proves, as validators get it from CometBFT. The
-// block may be of any origin.
+// MisbehaviorOf returns the misbehaviour that a block's evidence proves, as CometBFT passes it to
+// validators. The block may be of any origin.
 func MisbehaviorOf(evidence types.EvidenceList) ([]app.Misbehavior, error) {
 	for i, e := range evidence {
 		if err := e.ValidateBasic(); err != nil {
@@ -29,7 +29,7 @@ func MisbehaviorOf(evidence types.EvidenceList) ([]app.Misbehavior, error) {
 	return misbehaviors(evidence.ToABCI()), nil
 }
 
-// offenceEvents returns an event for each offence that a block's evidence put on file.
+// offenceEvents returns an event for each offence that a block's evidence added to the state.
 func offenceEvents(offences []app.Offence) []abcitypes.Event {
 	var events []abcitypes.Event
 	for _, o := range offences {

@@ -11,18 +11,17 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// outcomes keeps what Execute returned, by the block's content, from the
-// proposal to FinalizeBlock. An outcome depends on the committed state, the
-// height and the transactions alone, so PrepareProposal's serves the same
-// node's ProcessProposal too. Of a block with the same round and other
-// operations beside it, an outcome serves the round.
+// outcomes caches the results of Execute, by the block's content, from the proposal to
+// FinalizeBlock. An outcome depends on the committed state, the height, the transactions and the
+// evidence alone, so PrepareProposal's serves the same node's ProcessProposal too. Two blocks with
+// the same round but different operations share the result of the round.
 type outcomes struct {
 	mu     sync.Mutex
 	held   map[[32]byte]*app.Outcome
-	closed map[[32]byte]*app.Closed // by the content of a block of the round alone
+	closed map[[32]byte]*app.Closed // by the content of a block with the round alone
 }
 
-// maxOutcomes is the number of proposals of one height that are remembered.
+// maxOutcomes is the max number of cached outcomes; a full cache is emptied.
 const maxOutcomes = 8
 
 func (o *outcomes) get(key, round [32]byte) (*app.Outcome, *app.Closed) {
@@ -49,8 +48,7 @@ func (o *outcomes) clear() {
 	o.held, o.closed = nil, nil
 }
 
-// execute runs the core on decoded transactions, or finds what it returned
-// before.
+// execute runs the core on decoded transactions, or returns the cached outcome.
 func (a *Application) execute(s *app.State, height int64, txs []*tx.Tx, proven []abcitypes.Misbehavior) (*app.Outcome, error) {
 	b := app.Block{Height: uint64(height), Txs: txs, Misbehavior: misbehaviors(proven)}
 	alone, _ := b.Round()

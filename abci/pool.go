@@ -22,14 +22,15 @@ var (
 	errTooLarge  = errors.New("transaction is too large for the pool")
 )
 
-// A slot is the place of a pending transaction: one gradient and one commitment a participant and
-// round, one aggregate a participant, round and view, and one operation a kind, sender and subject.
+// A slot is the place of a pending transaction: one gradient and one commitment per participant and
+// round, one aggregate per participant, round and view, and one operation per kind, sender and
+// subject.
 type slot struct {
 	tx.Place
 	subject string // of an operation
 }
 
-// ofRound reports whether it is a gradient's, an aggregate's or a commitment's.
+// ofRound reports whether the slot is a gradient's, an aggregate's or a commitment's.
 func (s slot) ofRound() bool {
 	return s.Kind == tx.KindGradient || s.Kind == tx.KindAggregate || s.Kind == tx.KindCommit
 }
@@ -44,39 +45,39 @@ func slotOf(t *tx.Tx) slot {
 }
 
 const (
-	// maxPending bounds the operations of one kind and sender; outsiders count as
-	// one sender. With each approval a participant may bring a Join of its own
-	// making. As many fit into one block.
+	// maxPending bounds the operations of one kind and sender; outsiders count as one sender.
+	// Subjects alone are no bound: each approval may carry another Join, made by the participant
+	// itself. One block takes as many operations.
 	maxPending = 64
-	// maxOperationBytes bounds a transaction beside rounds. The largest that rule P2 admits is an
-	// epoch of an external model of 32 KiB with a ledger. An approval may be padded to the size of a
-	// block, and would keep gradients out.
+	// maxOperationBytes bounds an operation. The largest that rule P2 admits starts an epoch with
+	// an external model of 32 KiB and a ledger. Without the bound, an approval padded to the size
+	// of a block would keep gradients out.
 	maxOperationBytes = 40 << 10
-	// joinRate and joinBurst bound the Joins of all strangers together that a node judges, by the
-	// second. One costs three signatures and a VRF proof, and its sender nothing. Where a flood keeps a
-	// newcomer's out, a member's approval carries it.
+	// joinRate, per second, and joinBurst limit the Joins that a node judges, of all strangers
+	// together. A Join costs the node three signatures and a VRF proof, and its sender nothing. If
+	// a flood keeps a newcomer's Join out, a member's approval carries it.
 	joinRate, joinBurst = 1, 8
 )
 
-// pool holds the transactions that wait for their round to close. Its memory
-// is bounded twice: by its slots, which only admitted senders can fill, and by
-// bytes. It owns the notion of the latest committed state for admission.
+// pool holds the transactions that wait for a block. Its memory is bounded twice: by its slots,
+// which only admitted senders can fill, and by bytes. It holds the latest committed state, by which
+// it admits.
 type pool struct {
 	mu    sync.Mutex
 	state *app.State
 	slots map[slot]*tx.Tx
-	held  map[[32]byte]*tx.Tx // what is in the slots, by hash
-	ends  map[end]*tx.Tx      // the last of them with an end
+	held  map[[32]byte]*tx.Tx // the transactions in the slots, by hash
+	ends  map[end]*tx.Tx      // the latest transaction with an end
 	order []slot              // of arrival
-	// What look shows, in that order. Elements are only ever appended, so that a snapshot shares
-	// them.
+	// The transactions of snapshots, in order of arrival. Elements are only ever appended, so that
+	// snapshots share them.
 	pending, operations []*tx.Tx
 	bytes               int64
 	limit               int64
 	refused             map[slot]*tx.Tx // aggregates of the open round whose Delta turned out wrong
 	grown               time.Time       // of the last gradient's or commitment's arrival
 	now                 func() time.Time
-	joins, asked        *rate.Limiter // of Joins that are admitted, and that are asked about
+	joins, asked        *rate.Limiter // limits of the Joins in add and in judge
 	changed             chan struct{} // closed and replaced at every change
 }
 
@@ -84,8 +85,8 @@ func newPool(state *app.State, limit int64, now func() time.Time) *pool {
 	return &pool{state: state, slots: map[slot]*tx.Tx{}, held: map[[32]byte]*tx.Tx{}, ends: map[end]*tx.Tx{}, limit: limit, now: now, joins: rate.NewLimiter(joinRate, joinBurst), asked: rate.NewLimiter(joinRate, joinBurst), refused: map[slot]*tx.Tx{}, changed: make(chan struct{})}
 }
 
-// add admits a transaction. The cheap refusals come first. If the transaction contradicts one that
-// is or was in the pool, add returns the proof.
+// add admits a transaction. The cheap checks come first. If the transaction contradicts one that is
+// or was in the pool, add returns the proof.
 func (p *pool) add(t *tx.Tx) (proof *tx.Tx, err error) {
 	at := slotOf(t)
 	p.mu.Lock()
@@ -100,8 +101,8 @@ func (p *pool) add(t *tx.Tx) (proof *tx.Tx, err error) {
 	if err := p.within(p.joins, t); err != nil {
 		return nil, err
 	}
-	// Signatures are checked outside the lock; the state may move meanwhile,
-	// which at worst lets in what the next advance drops.
+	// Signatures are checked outside the lock, and checked again under it if the state has moved
+	// since.
 	if err := state.Admit(t); err != nil {
 		return nil, err
 	}
@@ -140,7 +141,7 @@ func (p *pool) judge(t *tx.Tx) error {
 	return state.Admit(t)
 }
 
-// within refuses a Join of more than a limiter allows.
+// within rejects a Join beyond a limiter's rate.
 func (p *pool) within(l *rate.Limiter, t *tx.Tx) error {
 	if t.Kind() == tx.KindJoin && !l.AllowN(p.now(), 1) {
 		return fmt.Errorf("%w: more than %d joins a second, let a member's approval carry this one", errPoolFull, joinRate)
@@ -163,8 +164,8 @@ func (p *pool) at(at slot) *tx.Tx {
 	return p.refused[at]
 }
 
-// conflict proves the equivocation of two statements in one slot, unless the
-// second is not its sender's, the two say the same, or it is proven already.
+// conflict returns the proof that two statements in one slot are an equivocation, nil if the second
+// is not signed by its sender, both have the same content, or the equivocation is proven already.
 func (p *pool) conflict(s *app.State, before, t *tx.Tx) *tx.Tx {
 	if before.Content == t.Content {
 		return nil
@@ -181,7 +182,7 @@ func (p *pool) conflict(s *app.State, before, t *tx.Tx) *tx.Tx {
 	return proof
 }
 
-// vacant returns an error if a transaction finds no room in its slot.
+// vacant returns an error if the pool cannot take a transaction into its slot.
 func (p *pool) vacant(at slot, t *tx.Tx) error {
 	if held, ok := p.slots[at]; ok {
 		if held.Hash == t.Hash {
@@ -210,7 +211,7 @@ func (p *pool) vacant(at slot, t *tx.Tx) error {
 	return nil
 }
 
-// count returns the number of slots of one kind and participant that are taken.
+// count returns the number of taken slots of one kind and participant.
 func (p *pool) count(of slot) int {
 	n := 0
 	for held := range p.slots {
@@ -221,8 +222,8 @@ func (p *pool) count(of slot) int {
 	return n
 }
 
-// decode decodes the transactions of a block. One that is pending is taken
-// from the pool, where it was decoded and verified before.
+// decode decodes the transactions of a block. A pending one is taken from the pool, where it was
+// decoded and verified before.
 func (p *pool) decode(raws [][]byte) ([]*tx.Tx, error) {
 	txs := make([]*tx.Tx, len(raws))
 	for i, raw := range raws {
@@ -246,14 +247,14 @@ func (p *pool) find(hash [32]byte) *tx.Tx {
 	return p.held[hash]
 }
 
-// admitCost is about what the signature and the VRF proof of a transaction cost to verify, in
-// integer additions.
+// admitCost is roughly the cost of verifying a transaction's signature and VRF proof, in integer
+// additions.
 const admitCost = 1 << 16
 
-// advance moves the pool to a committed state and drops what is stale: if the state has changed,
-// every transaction is admitted again. Those of a round stay without that while its phase is open
-// and the participants are unchanged. The boundary of a stalled round may have changed
-// keys, though, and a gradient signed with a former key spoils the aggregate that includes it.
+// advance moves the pool to a committed state and drops stale transactions: if the state has
+// changed, every transaction is admitted again, except those of a round while its phase is open and
+// the participants are unchanged. The boundary of a stalled round may change keys, and a gradient
+// signed with a former key spoils the aggregate that includes it.
 func (p *pool) advance(s *app.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -322,13 +323,13 @@ func (p *pool) drop(at slot) {
 	}
 }
 
-// notify tells all that wait for a change of the pool.
+// notify wakes all waiters for a change of the pool.
 func (p *pool) notify() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// show adds what is in a slot to what look shows.
+// show adds the transaction in a slot to those of snapshots, unless it is of the next round.
 func (p *pool) show(at slot) {
 	switch {
 	case !at.ofRound():
@@ -338,7 +339,7 @@ func (p *pool) show(at slot) {
 	}
 }
 
-// showAll makes what look shows anew, where something has gone.
+// showAll rebuilds the transactions of snapshots from the slots.
 func (p *pool) showAll() {
 	p.pending, p.operations = nil, nil
 	for _, at := range p.order {

@@ -12,8 +12,8 @@ import (
 type snapshot struct {
 	state      *app.State
 	pending    []*tx.Tx        // of the open round, in order of arrival
-	operations []*tx.Tx        // beside rounds
-	grown      time.Time       // when the last gradient came
+	operations []*tx.Tx        // in order of arrival
+	grown      time.Time       // when the last gradient or commitment came
 	changed    <-chan struct{} // closed at the next change
 }
 
@@ -28,8 +28,8 @@ func (p *pool) look() snapshot {
 	}
 }
 
-// senders lists the participants whose gradients of the open round are pending, or in the phase of
-// the commitments those whose commitments are, or are in the state.
+// senders lists the participants with a pending gradient of the open round or, in the commit phase,
+// with a commitment that is pending or in the state.
 func (v snapshot) senders() []uint32 {
 	var all []uint32
 	committing := v.state.Committing()
@@ -59,20 +59,18 @@ func (v snapshot) holds(a *tx.Aggregate) bool {
 	return false
 }
 
-// quorate reports whether N-f gradients are at hand, or commitments in their phase.
+// quorate reports whether N-f gradients, in the commit phase commitments, have arrived.
 func (v snapshot) quorate() bool {
 	least := v.state.Active() - v.state.F()
 	return len(v.pending)+len(v.state.Progress.Commitments) >= least && len(v.senders()) >= least
 }
 
-// whole reports whether all gradients are at hand that the round waits for, or commitments in their
-// phase.
+// whole reports whether all required gradients, in the commit phase commitments, have arrived.
 func (v snapshot) whole() bool {
 	return len(v.pending) >= v.state.Missing(nil) && v.state.Missing(v.senders()) == 0
 }
 
-// mayCloseShort reports whether the round may close at a height without everybody that it waits
-// for.
+// mayCloseShort reports whether the round may close at a height without some required gradients.
 func (v snapshot) mayCloseShort(height int64) bool {
 	return uint64(height) >= v.state.Progress.Opened+v.state.Params.Election.QuorumBlocks
 }
