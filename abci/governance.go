@@ -11,7 +11,7 @@ import (
 )
 
 // Leader is the answer to /leader: the participants that may close the open round at the next
-// height, and the heights of its views.
+// height, by view.
 type Leader struct {
 	Epoch      uint64   `json:"epoch"`
 	Round      uint64   `json:"round"`

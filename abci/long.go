@@ -14,8 +14,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// MaxPiece is the max bytes of a piece of a long answer. JSON encodes them in 4/3 as many, which a
-// link of 1.1 Mbit/s carries in the ten seconds that CometBFT's RPC allows for an answer.
+// MaxPiece is the max number of bytes in a piece of a long answer. JSON encodes them in 4/3 as
+// many, which a link of 1.1 Mbit/s carries in the ten seconds that CometBFT's RPC allows for an
+// answer.
 const MaxPiece = 1 << 20
 
 // Long describes the whole of an answer that is sent in pieces. It is the Info of each piece, as

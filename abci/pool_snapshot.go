@@ -59,13 +59,13 @@ func (v snapshot) holds(a *tx.Aggregate) bool {
 	return false
 }
 
-// quorate reports whether N-f gradients, in the commit phase commitments, have arrived.
+// quorate reports whether N-f gradients, or N-f commitments in the commit phase, have arrived.
 func (v snapshot) quorate() bool {
 	least := v.state.Active() - v.state.F()
 	return len(v.pending)+len(v.state.Progress.Commitments) >= least && len(v.senders()) >= least
 }
 
-// whole reports whether all required gradients, in the commit phase commitments, have arrived.
+// whole reports whether all required gradients, or commitments in the commit phase, have arrived.
 func (v snapshot) whole() bool {
 	return len(v.pending) >= v.state.Missing(nil) && v.state.Missing(v.senders()) == 0
 }

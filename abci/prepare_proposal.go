@@ -12,13 +12,13 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// decidedLook is how often a proposer that waits looks whether the others are beyond its height.
+// decidedLook is the interval at which a waiting proposer checks whether other validators are
+// beyond its height.
 const decidedLook = 20 * time.Millisecond
 
-// PrepareProposal proposes from the pool, not from the transactions it is
-// handed: the aggregate that closes the round with its gradients, or none, and
-// the operations. It waits, bounded, for the round to be whole, so that a round costs
-// one block.
+// PrepareProposal proposes from the pool, not from the transactions of the request: the aggregate
+// that closes the round with its gradients, or commitments, or neither, and the operations. It
+// waits, bounded, for the round to be complete, so that a round costs one block.
 func (a *Application) PrepareProposal(ctx context.Context, req *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
 	p := a.pool.Load()
 	if p == nil {
@@ -36,13 +36,12 @@ func (a *Application) PrepareProposal(ctx context.Context, req *abcitypes.Reques
 	return &abcitypes.ResponsePrepareProposal{Txs: raws}, nil
 }
 
-// propose waits for a block that Execute accepts. It gives up, with an empty
-// block, after ProposalWait; and once N-f gradients are there, as soon as
-// nothing has come for StragglerWait, unless what the height allows is a
-// round without everybody: its leader waits as long for stragglers. An empty
-// block moves the height on, and with it the view and the quorum. It waits for
-// nothing where the others have decided the height. For commitments it waits alike,
-// and proposes those that are there, be they all or not.
+// propose waits for a round that Execute accepts. It gives up after ProposalWait, and once all
+// required gradients or N-f of them are there, as soon as the pool has not changed for
+// StragglerWait. With N-f it keeps waiting at a height that allows a round without all required
+// gradients: its leader waits as long for stragglers. A block without a round moves the height on,
+// and with it the view and the quorum. If others have decided the height, propose does not wait. It
+// waits alike for commitments, and then proposes those that are there, complete or not.
 func (a *Application) propose(ctx context.Context, p *pool, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	deadline := time.NewTimer(a.options.ProposalWait)
 	defer deadline.Stop()
@@ -110,8 +109,8 @@ func (a *Application) withOperations(p *pool, round []*tx.Tx, req *abcitypes.Req
 	return txs
 }
 
-// assemble returns a block that this node would vote for, or nil. An aggregate
-// whose Delta is wrong is dropped and the next one tried.
+// assemble returns a round that this node would vote for, or nil. An aggregate whose Delta is wrong
+// is dropped and the next one is tried.
 func (a *Application) assemble(p *pool, v snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	for {
 		txs := v.state.Assemble(uint64(req.Height), v.pending, req.MaxTxBytes)
@@ -122,7 +121,7 @@ func (a *Application) assemble(p *pool, v snapshot, req *abcitypes.RequestPrepar
 		switch {
 		case err == nil:
 			return txs
-		case errors.Is(err, app.ErrHeight): // asked for another height than the next: no fault of the aggregate
+		case errors.Is(err, app.ErrHeight): // the request is not for the next height: no fault of the aggregate
 			a.log.Error("nothing to propose", "height", req.Height, "err", err)
 			return nil
 		}

@@ -7,23 +7,22 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// Spend is one participant in the answer to /privacy and /privacy/{p}: what its
-// gradients in closed rounds have cost, by the ledger. It is computed for the
-// answer and is no consensus.
+// Spend is one participant in the answer to /privacy and /privacy/{p}: the cost of its gradients in
+// closed rounds, by the ledger. It is computed for the answer and no part of consensus.
 type Spend struct {
 	Participant    uint32   `json:"participant"`
 	Moniker        string   `json:"moniker"`
 	Participations uint64   `json:"participations"` // in all epochs
-	Epsilon        *float64 `json:"epsilon"`        // by the ledger; null where an epoch of the chain has none
+	Epsilon        *float64 `json:"epsilon"`        // by the ledger; null if an epoch of the chain has none
 	Delta          float64  `json:"delta"`
 	Budget         float64  `json:"budget"`    // epsilon that may be spent
-	Left           *uint64  `json:"left"`      // participations that the budget still pays for; null without one
-	Guarantee      bool     `json:"guarantee"` // epsilon holds: it is there, and no test chain's
-	// TrainerClips: the guarantee also needs that the participants' own programs clip, in
-	// this epoch or an earlier one.
+	Left           *uint64  `json:"left"`      // participations that the budget still pays for; null if Epsilon is
+	Guarantee      bool     `json:"guarantee"` // epsilon holds: it is not null, and no epoch is a test chain's
+	// TrainerClips says that the guarantee also relies on clipping by the participants' own
+	// programs, in this epoch or an earlier one.
 	TrainerClips bool `json:"trainer_clips,omitempty"`
-	// Lemma1Epsilon is what the paper's Lemma 1 claims of all rounds where the noise is by it:
-	// never a guarantee, whatever Guarantee says of Epsilon.
+	// Lemma1Epsilon is the epsilon that the paper's Lemma 1 claims for all rounds, if the noise
+	// follows it: never a guarantee, whatever Guarantee says of Epsilon.
 	Lemma1Epsilon float64 `json:"lemma1_epsilon,omitempty"`
 }
 

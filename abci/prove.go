@@ -9,16 +9,16 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Bundle is the answer to /bundle/{t}: the proof of a round's model, all of it in one
-// state. Its application hash is in the header of the height after.
+// Bundle is the answer to /bundle/{t}: the proof of a round's model, all of it in one state, whose
+// application hash is in the header of the next height.
 type Bundle struct {
 	Height uint64 `json:"height"`
 	proof.Bundle
 }
 
-// StateAfter is the answer to /kept/{t}: the last state at or before a round that
-// this node keeps, from which the models after it can be computed. The answer to /kept
-// is the state as it stands, with the open round.
+// StateAfter is the answer to /kept/{t}: this node's last checkpoint at or before a round, from
+// which the models after it can be computed. The answer to /kept is the current state, with the
+// open round.
 type StateAfter struct {
 	Epoch    uint64 `json:"epoch"`
 	Round    uint64 `json:"round"`
@@ -87,7 +87,7 @@ func (a *Application) proveChunk(s *app.State, arg string) (key string, p proof.
 	return fmt.Sprintf("chunk/%d/%d/%d", epoch, t, i), p, notFound(err)
 }
 
-// notFound gives the error about a value that is not there its result code.
+// notFound wraps an error about a missing value in errNotFound, for its result code.
 func notFound(err error) error {
 	if errors.Is(err, proof.ErrNoValue) {
 		return fmt.Errorf("%w: %w", errNotFound, err)
@@ -120,8 +120,8 @@ func (a *Application) queryKept(s *app.State, arg string) (any, error) {
 	return k, nil
 }
 
-// stateAfter returns the state as it stands for no argument, else the last one that is kept at or
-// before a round.
+// stateAfter returns the current state for no argument, otherwise the last checkpoint at or before
+// a round.
 func (a *Application) stateAfter(s *app.State, arg string) (after StateAfter, err error) {
 	if arg == "" {
 		return StateAfter{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Height: s.Height, Document: s.Encode()}, nil

@@ -23,8 +23,8 @@ var (
 	errNotFound    = errors.New("not found")
 )
 
-// Bounds on how much of a question an answer repeats, and how much of an error it shows: sending
-// long text back must not cost the node.
+// Limits on the bytes of a query's path and of an error text in an answer: sending long text back
+// must not cost the node.
 const (
 	maxQueryPath = 256
 	maxQueryLog  = 1024
@@ -53,8 +53,8 @@ type Status struct {
 	Epsilon      *float64 `json:"epsilon"`              // the largest spend of a participant; null: no guarantee
 }
 
-// Lead is the answer to /lead/{participant}: the draft that a leader may sign, and the
-// gradients that it is made of, so that a worker in another process can make it again.
+// Lead is the answer to /lead/{participant}: the draft that a leader may sign, and its gradients,
+// from which a worker in another process can recompute it.
 type Lead struct {
 	Draft     *tx.Aggregate `json:"draft"`
 	Gradients [][]byte      `json:"gradients"` // transactions
@@ -96,21 +96,21 @@ var paths = map[string]func(a *Application, s *app.State, arg string) (any, erro
 }
 
 // Query answers from the committed state and from this node's own pool and clock: status, params,
-// progress, participants, participants/{i}, round/{t}, model, model/{t}, timing/{t}, refusals,
-// refusals/{t} and lead/{participant}, the draft that a worker signs with its gradients,
-// lead/{participant}/draft, without them, and pending/{participant}, one of them; leader,
+// progress, participants, participants/{i}, round/{t}, model, model/{t}, timing/{t}, refusals and
+// refusals/{t}; lead/{participant}, the draft that a worker signs with its gradients,
+// lead/{participant}/draft, the draft alone, and pending/{participant}, one gradient; leader,
 // election/{t}, reputation, membership, proposals, evidence (or offences), epochs, upgrade, privacy
-// and privacy/{participant}; bundle/{t} and kept/{t}, what an export is made of, and kept, the
-// whole state as it stands, which a worker in another process holds against a header. A round is
-// {t} of the running epoch or {epoch}/{t}.
+// and privacy/{participant}; bundle/{t} and kept/{t}, the parts of an export, and kept, the whole
+// current state, which a worker in another process checks against a header. A round is {t} of the
+// running epoch or {epoch}/{t}.
 //
-// Behind ?from=A&to=B a model, a state or the velocity is answered in pieces, as bytes: see Long.
+// With ?from=A&to=B behind the path a model, a state or the velocity is answered in pieces, as
+// bytes: see Long.
 //
-// With Prove the value is not JSON but the bytes that the state's tree holds, the
-// key is that of the proof, and the proof leads to the application hash in the
-// header of the answer's height plus 1 (package proof). Params, progress, chain_id,
-// closed, history, participants, model, velocity, proposals, offences and epochs
-// have proofs, each element of a list, as participants/{i}, and chunk/{i},
+// With Prove the value is not JSON but the bytes in the state's tree, the key is that of the proof,
+// and the proof leads to the application hash in the header of the answer's height plus 1 (package
+// proof). Params, progress, chain_id, closed, history, participants, model, velocity, proposals,
+// offences and epochs have proofs, each element of a list, as participants/{i}, and chunk/{i},
 // chunk/{t}/{i}, model/{t} and round/{t}.
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
 	answer := new(abcitypes.ResponseQuery)
@@ -127,7 +127,7 @@ func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*ab
 	return answer, nil
 }
 
-// filter answers CometBFT, which asks whether to let in an address or a node.
+// filter answers CometBFT's peer filter for an address or a node ID: nil lets it in.
 func (a *Application) filter(what string) error {
 	if id, ok := strings.CutPrefix(what, "id/"); ok && a.options.Admits != nil {
 		return a.options.Admits(id)
@@ -138,12 +138,12 @@ func (a *Application) filter(what string) error {
 	return nil
 }
 
-// refusal returns the answer to a query that has none.
+// refusal turns an error into a query response.
 func refusal(err error, answer *abcitypes.ResponseQuery) *abcitypes.ResponseQuery {
 	return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: bounded(err.Error()), Height: answer.Height}
 }
 
-// bounded cuts a text to what an answer may hold of it.
+// bounded truncates a text for an answer to maxQueryLog bytes.
 func bounded(text string) string {
 	if len(text) > maxQueryLog {
 		text = strings.ToValidUTF8(text[:maxQueryLog], "") + "..."
@@ -151,7 +151,7 @@ func bounded(text string) string {
 	return text
 }
 
-// query fills in the answer to a request. A panic of the core is an error of the answer.
+// query fills in the answer to a request. A panic of the core becomes an error in the answer.
 func (a *Application) query(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -223,7 +223,7 @@ func (a *Application) queryRound(s *app.State, arg string) (any, error) {
 
 // record loads the record of a closed round. It returns errNotFound where there is none.
 func (a *Application) record(s *app.State, epoch, t uint64) (r *app.Record, err error) {
-	if s.IsClosed(epoch, t) { // else the database seeks in vain
+	if s.IsClosed(epoch, t) { // otherwise the database would search in vain
 		r, err = a.store.Record(epoch, t)
 	}
 	if err == nil && r == nil {
@@ -244,8 +244,8 @@ func (a *Application) queryModel(s *app.State, arg string) (any, error) {
 	return a.modelAfter(s, epoch, t)
 }
 
-// modelAfter returns the model after a closed round, while it is kept: the models after the
-// last rounds are, and those in the states that are kept for good.
+// modelAfter returns the model after a closed round if it is kept: those after the last rounds are,
+// the final one of each epoch, and those in checkpoints.
 func (a *Application) modelAfter(s *app.State, epoch, t uint64) (ModelState, error) {
 	r, err := a.record(s, epoch, t)
 	if err != nil {
@@ -262,7 +262,7 @@ func (a *Application) modelAfter(s *app.State, epoch, t uint64) (ModelState, err
 	return ModelState{Epoch: epoch, Round: t + 1, Hash: hex.EncodeToString(r.ModelHash), Parameters: data}, err
 }
 
-// keptModel returns the model in the state that is kept after a round, or nil.
+// keptModel returns the model in the checkpoint after a round, or nil.
 func (a *Application) keptModel(r *app.Record) ([]byte, error) {
 	k, err := a.store.Nearest(r.Epoch, r.Round)
 	if err != nil || k == nil || k.Epoch != r.Epoch || k.Round != r.Round {
@@ -328,7 +328,7 @@ func (a *Application) queryPending(_ *app.State, arg string) (any, error) {
 	return nil, fmt.Errorf("%w: no gradient of participant %d in round %d is pending", errNotFound, p, v.state.Progress.Round)
 }
 
-// participant reads an index.
+// participant reads a participant's index.
 func participant(arg string) (uint32, error) {
 	p, err := argument(arg)
 	if err == nil && p > 1<<32-1 {

@@ -11,29 +11,29 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Refusal says that this node did not admit gradients of a participant in a round, for one reason.
-// It is what this node observed: another node may have seen nothing of it, and the chain knows only
-// that the round's block has no gradient of the participant.
+// Refusal counts the gradients of a participant in a round that this node rejected for one reason.
+// It is this node's observation: another node may not have seen them, and the chain knows only that
+// the round's block has no gradient of the participant.
 type Refusal struct {
 	Epoch       uint64 `json:"epoch"`
 	Round       uint64 `json:"round"`
 	Participant uint32 `json:"participant"`
 	Reason      string `json:"reason"` // name of the result code: norm, budget, payload, proof or signature
-	Log         string `json:"log"`    // of the first of them, or of the first signed one
+	Log         string `json:"log"`    // error text of the first gradient, or of the first signed one
 	Count       uint64 `json:"count"`
-	// Signed reports that the participant signed one of them. Anybody may have sent the others in
-	// its name.
+	// Signed reports that the participant signed one of the gradients. Anyone may have sent the
+	// other ones in its name.
 	Signed bool `json:"signed"`
 }
 
-// The bounds of what is remembered: rounds, and refusals in all of them.
+// The max numbers of remembered rounds, and of refusals in all of them.
 const keptRefusals, mostRefusals = 256, 4096
 
-// refusable are the refusals of a gradient that its sender has to answer for. The others are
-// those of time: a round that is closed, a place that is taken, a pool that is full.
+// refusable are the errors for which a gradient's sender has to answer. Other rejections are a
+// matter of timing: a closed round, a taken slot, a full pool.
 var refusable = []error{app.ErrPayload, app.ErrNorm, app.ErrBudget, app.ErrProof, tx.ErrSignature}
 
-// judged reports whether an error is the refusal of a gradient by its content.
+// judged reports whether an error rejects a gradient for its content.
 func judged(t *tx.Tx, err error) bool {
 	return t.Gradient != nil && slices.ContainsFunc(refusable, func(x error) bool { return errors.Is(err, x) })
 }
@@ -43,7 +43,7 @@ type refusalKey struct {
 	code        uint32
 }
 
-// refusals counts the gradients that admission refused. Nothing of it reaches the state.
+// refusals counts the gradients that admission rejected. None of it reaches the state.
 type refusals struct {
 	mu    sync.Mutex
 	seen  map[point]map[refusalKey]*Refusal
@@ -51,8 +51,8 @@ type refusals struct {
 	size  int
 }
 
-// add counts the refusal of a gradient by the state, if it is of the open round and in the name of
-// a member: others fill no memory.
+// add counts a gradient that was rejected for its content, if it is of the open round and in the
+// name of a member: outsiders fill no memory.
 func (r *refusals) add(s *app.State, t *tx.Tx, err error) {
 	g := t.Gradient
 	if !judged(t, err) || g.Epoch != s.Progress.Epoch || g.Round != s.Progress.Round {
@@ -68,12 +68,12 @@ func (r *refusals) add(s *app.State, t *tx.Tx, err error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if held := r.seen[point{g.Epoch, g.Round}][refusalKey{g.Participant, code}]; held != nil && !held.Signed {
-			held.Signed, held.Log = true, bounded(err.Error()) // what others sent before is not its doing
+			held.Signed, held.Log = true, bounded(err.Error()) // earlier gradients without its signature are not its doing
 		}
 	}
 }
 
-// count adds one, and returns the refusal as it is then.
+// count adds one to a refusal, and returns a copy of it.
 func (r *refusals) count(at point, key refusalKey, err error) Refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,8 +99,8 @@ func (r *refusals) count(at point, key refusalKey, err error) Refusal {
 	return *x
 }
 
-// list returns the refusals of a round, or of all rounds that are remembered, by round, participant
-// and reason.
+// list returns the remembered refusals of a round, or of all rounds, by round, participant and
+// reason.
 func (r *refusals) list(of *point) []Refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,7 +119,7 @@ func (r *refusals) list(of *point) []Refusal {
 	return out
 }
 
-// queryRefusals answers with the refusals of a round, or without one with all that are remembered.
+// queryRefusals returns the remembered refusals of a round, or all of them without an argument.
 func (a *Application) queryRefusals(s *app.State, arg string) (any, error) {
 	if arg == "" {
 		return a.refusals.list(nil), nil

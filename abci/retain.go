@@ -8,16 +8,15 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Retain bounds the past whose blocks a node keeps: so many rounds and so many heights, whichever
-// reaches further back. The zero value keeps all.
+// Retain bounds the past whose blocks a node keeps: the last Rounds rounds and the last Heights
+// heights, whichever reaches further back. The zero value keeps all blocks.
 type Retain struct{ Rounds, Heights uint64 }
 
-// retainHeight returns the least height whose block is kept after a commit, 0 to drop
-// none. It is computed once every store.KeptEvery rounds. Blocks are kept from the
-// last kept state before the retained past on, so that every model in it can be
-// computed again, and from the oldest snapshot on, so that a node that restores one
-// finds the blocks behind it. CometBFT itself keeps the headers and commits that are
-// younger than the age of evidence.
+// retainHeight returns the lowest height whose block is kept after a commit, 0 to drop none. It is
+// computed once every store.KeptEvery rounds. Blocks are kept from the last checkpoint before the
+// retained past on, so that every model in it can be recomputed, and from the oldest snapshot on,
+// so that a node that restores it finds the blocks after it. CometBFT itself keeps the headers and
+// commits that are younger than the age of evidence.
 func (a *Application) retainHeight(out *app.Outcome) (int64, error) {
 	s, r := out.State, a.options.Retain
 	if r == (Retain{}) || out.Record == nil || (out.Record.Round+1)%store.KeptEvery != 0 {
@@ -55,8 +54,8 @@ func epochs(s *app.State) []app.Epoch {
 	return all
 }
 
-// roundsBack returns the record of the first of the last n closed rounds, nil where there
-// are fewer, or this node does not hold it.
+// roundsBack returns the record of the first of the last n closed rounds, nil if there are fewer,
+// or this node does not hold it.
 func (a *Application) roundsBack(s *app.State, n uint64) (*app.Record, error) {
 	for _, e := range epochs(s) {
 		if n <= e.Rounds {
@@ -67,8 +66,8 @@ func (a *Application) roundsBack(s *app.State, n uint64) (*app.Record, error) {
 	return nil, nil
 }
 
-// keptBefore returns the record of the last round at or below a height whose state is kept
-// for good, nil where there is none.
+// keptBefore returns the record of the last round at or below a height that has a checkpoint, nil
+// if there is none.
 func (a *Application) keptBefore(s *app.State, height uint64) (*app.Record, error) {
 	for _, e := range epochs(s) {
 		var failed error
@@ -77,7 +76,7 @@ func (a *Application) keptBefore(s *app.State, height uint64) (*app.Record, erro
 			if err != nil {
 				failed = err
 			}
-			return r != nil && r.Height > height // what a state-synced node does not hold is before
+			return r != nil && r.Height > height // records that a state-synced node does not hold are earlier
 		})
 		if failed != nil {
 			return nil, failed

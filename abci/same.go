@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// end is the last bytes of a transaction, its signature, by which a pending one is found without
+// end is the last bytes of a transaction, its signature. By it the pool finds a transaction without
 // hashing megabytes.
 type end [64]byte
 
@@ -16,7 +16,7 @@ func endOf(raw []byte) (e end) {
 	return e
 }
 
-// same returns the pending transaction of these bytes, nil if there is none.
+// same returns the pending transaction with these bytes, nil if there is none.
 func (p *pool) same(raw []byte) *tx.Tx {
 	p.mu.Lock()
 	t := p.ends[endOf(raw)]
@@ -24,5 +24,5 @@ func (p *pool) same(raw []byte) *tx.Tx {
 	if t != nil && bytes.Equal(t.Raw, raw) {
 		return t
 	}
-	return p.find(sha256.Sum256(raw)) // another one may have the same end
+	return p.find(sha256.Sum256(raw)) // another transaction may have the same end
 }

@@ -16,20 +16,20 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// A snapshot is the state document of a height, in chunks of store.ChunkBytes, each stored by
-// itself. Its metadata are the chunks' SHA-256 hashes, one after the other, and its hash is theirs:
-// a wrong chunk is its sender's fault, and another peer is asked. It holds the Merkle frontier of
-// the history, not the history: a node that joins by state sync executes and proves as the others
-// do, and gets the records of older rounds from peers only.
+// A snapshot is the state document of a height, in chunks of store.ChunkBytes, each stored
+// separately. Its metadata are the chunks' SHA-256 hashes, concatenated, and its hash is the
+// SHA-256 of the metadata: a wrong chunk is its sender's fault, and another peer is asked. It holds
+// the Merkle frontier of the history, not the history: a node that joins by state sync executes and
+// proves like other nodes, and gets the records of older rounds from peers only.
 const (
 	snapshotFormat = 2
-	// maxChunks bounds what an offered snapshot may make a node allocate: the
-	// largest model, twice for the velocity, and room for participants.
+	// maxChunks bounds the memory that a node allocates for an offered snapshot: the largest model
+	// and its velocity, and room for participants.
 	maxChunks = 2*8*gradients.MaxDim/store.ChunkBytes + 8
 )
 
-// A snapshot is kept as long as a node that has heard of it may still fetch it, and
-// taken seldom enough that few are kept, however fast the heights pass.
+// A snapshot is kept while a node that has heard of it may still fetch it. Snapshots are spaced so
+// that few are kept, however fast the heights pass.
 const (
 	keptSnapshots   = 2 // at least
 	snapshotAge     = 10 * time.Minute
@@ -46,8 +46,8 @@ type restoring struct {
 	have    int
 }
 
-// takeSnapshot keeps the state's document, unless the last was taken just before,
-// and drops those that are old. Commit alone calls it.
+// takeSnapshot stores a snapshot of the state, unless keptSnapshots are kept and the last is
+// younger than snapshotSpacing, and drops old ones. Only Commit calls it.
 func (a *Application) takeSnapshot(s *app.State) error {
 	heights, err := a.store.Snapshots()
 	if err != nil {
@@ -76,8 +76,8 @@ func (a *Application) takeSnapshot(s *app.State) error {
 	return nil
 }
 
-// Restoring returns when a snapshot was last offered to this application and when it
-// last took a chunk, zero times where never, and whether it has a state.
+// Restoring returns when this application last accepted an offered snapshot and when it last took a
+// chunk, zero times if never, and whether it has a state.
 func (a *Application) Restoring() (offered, taken time.Time, done bool) {
 	at := func(p *atomic.Pointer[time.Time]) (t time.Time) {
 		if p := p.Load(); p != nil {
@@ -88,8 +88,8 @@ func (a *Application) Restoring() (offered, taken time.Time, done bool) {
 	return at(&a.offered), at(&a.chunked), a.state.Load() != nil
 }
 
-// ListSnapshots offers what the store keeps. Any peer may ask as often as it likes: it costs the
-// node a few hashes.
+// ListSnapshots offers the snapshots in the store. Any peer may ask as often as it likes: it costs
+// the node a few hashes.
 func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnapshots) (*abcitypes.ResponseListSnapshots, error) {
 	heights, err := a.store.Snapshots()
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnaps
 	return r, nil
 }
 
-// LoadSnapshotChunk reads one chunk, empty where there is none.
+// LoadSnapshotChunk reads one chunk, empty if there is none.
 func (a *Application) LoadSnapshotChunk(_ context.Context, req *abcitypes.RequestLoadSnapshotChunk) (*abcitypes.ResponseLoadSnapshotChunk, error) {
 	r := &abcitypes.ResponseLoadSnapshotChunk{}
 	if req.Format != snapshotFormat {
@@ -120,8 +120,8 @@ func (a *Application) LoadSnapshotChunk(_ context.Context, req *abcitypes.Reques
 	return r, err
 }
 
-// OfferSnapshot takes a snapshot of our format and of a size that a state can
-// have. The hash to reach is the light client's.
+// OfferSnapshot accepts a snapshot of our format and of a size that a state can have. Its state
+// must have the application hash from the light client.
 func (a *Application) OfferSnapshot(_ context.Context, req *abcitypes.RequestOfferSnapshot) (*abcitypes.ResponseOfferSnapshot, error) {
 	s := req.Snapshot
 	switch {
@@ -141,7 +141,7 @@ func (a *Application) OfferSnapshot(_ context.Context, req *abcitypes.RequestOff
 	return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_ACCEPT}, nil
 }
 
-// right reports whether a chunk is the one that the snapshot names.
+// right reports whether a chunk has the hash in the snapshot's metadata.
 func (r *restoring) right(index uint32, chunk []byte) bool {
 	if int(index) >= len(r.chunks) {
 		return false
@@ -150,10 +150,10 @@ func (r *restoring) right(index uint32, chunk []byte) bool {
 	return bytes.Equal(hash[:], r.hashes[int(index)*sha256.Size:][:sha256.Size])
 }
 
-// ApplySnapshotChunk collects the chunks; with the last one the state is
-// checked against the trusted hash, stored and published. A wrong chunk is fetched
-// from another peer, and its sender is asked no more; nor are those who sent a
-// snapshot that does not lead to the trusted hash.
+// ApplySnapshotChunk collects the chunks; with the last one the state is checked against the
+// trusted hash, stored and published. A wrong chunk is fetched from another peer, and its sender is
+// rejected. So are all senders of a snapshot that cannot be restored, unless only its state machine
+// version is wrong.
 func (a *Application) ApplySnapshotChunk(_ context.Context, req *abcitypes.RequestApplySnapshotChunk) (*abcitypes.ResponseApplySnapshotChunk, error) {
 	r := a.restoring
 	switch {
@@ -176,7 +176,7 @@ func (a *Application) ApplySnapshotChunk(_ context.Context, req *abcitypes.Reque
 		if err := a.restore(r); err != nil {
 			a.log.Error("snapshot rejected", "height", r.height, "err", err)
 			reject := &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT}
-			if !errors.Is(err, app.ErrVersion) { // they may have one of this version as well
+			if !errors.Is(err, app.ErrVersion) { // they may have a snapshot of this version as well
 				reject.RejectSenders = r.senders
 			}
 			return reject, nil
@@ -185,9 +185,9 @@ func (a *Application) ApplySnapshotChunk(_ context.Context, req *abcitypes.Reque
 	return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_ACCEPT}, nil
 }
 
-// executable returns an error if the height after a received state is of another version of the
-// state machine. Stored, that state would end the node, and keep its home from a snapshot of its
-// own version.
+// executable returns an error if the height after a received state is of another state machine
+// version. If stored, that state would end the node, and its home could not restore a snapshot of
+// the node's version.
 func (a *Application) executable(s *app.State) error {
 	if a.options.StateMachine != app.Version {
 		s = s.As(a.options.StateMachine)
@@ -202,7 +202,8 @@ func (a *Application) executable(s *app.State) error {
 	return nil
 }
 
-// restore takes a panic for a fault of the snapshot: any peer may offer one.
+// restore checks, stores and publishes the received state. A panic is a fault of the snapshot: any
+// peer may offer one.
 func (a *Application) restore(r *restoring) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

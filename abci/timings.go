@@ -8,12 +8,12 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Timing is one round on this node's clock, by the three stages of the paper:
-// local gradient computation, from the round's opening to the arrival of this
-// node's own gradient; gradient exchange, from there to the last gradient's
-// arrival, or to the first aggregate's where the round closed without everybody: until then its
-// leader had waited; blockchain consensus, from there to the commit. A stage that this
-// node did not see whole is 0.
+// Timing is one round on this node's clock, by the three stages of the paper: local gradient
+// computation, from the round's opening to the arrival of this node's own gradient, or commitment
+// with commit-reveal; gradient exchange, from there to the arrival of the last required gradient,
+// or of the first aggregate if the round closed without all of them: its leader had waited until
+// then; blockchain consensus, from there to the commit. A stage that this node did not see in full
+// is 0.
 type Timing struct {
 	Epoch uint64  `json:"epoch"`
 	Round uint64  `json:"round"`
@@ -27,15 +27,15 @@ const keptTimings = 256
 
 type moments struct {
 	opened, own, whole, led, closed time.Time
-	// ownAt and quorumAt are the heights that were next when this node's own gradient came, and
-	// when N-f had come; 0 where the node saw neither.
+	// ownAt and quorumAt are the next heights at the arrival of this node's own gradient, and of
+	// the gradient that completed N-f; 0 if the node did not see it.
 	ownAt, quorumAt uint64
-	// slow says that this node's commitment came when the round could go on without it.
+	// slow says that this node's commitment came when the round could already go on without it.
 	slow bool
 }
 
-// timings records when the stages of each round passed on this node's wall clock.
-// Nothing of it reaches the state.
+// timings records when the stages of each round passed on this node's wall clock. None of it
+// reaches the state.
 type timings struct {
 	mu    sync.Mutex
 	now   func() time.Time
@@ -114,8 +114,8 @@ func (t *timings) arrived(x *tx.Tx, v snapshot) {
 	}
 }
 
-// closed takes a round that has closed, and whether it did so without a gradient that it waited
-// for: one that comes after the aggregate is no part of the exchange.
+// closed records a closed round. If it closed short, without a required gradient, the aggregate
+// ends the exchange, and a later gradient is no part of it.
 func (t *timings) closed(r *app.Record, short bool) moments {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,8 +142,8 @@ func (t *timings) get(epoch, round uint64) (Timing, bool) {
 	return Timing{Epoch: epoch, Round: round, LGC: between(m.opened, own), GE: between(own, whole), BC: between(whole, m.closed)}, true
 }
 
-// between returns the time from a to b in milliseconds, 0 where one is unknown or
-// they stand the other way round: an early gradient comes before its round.
+// between returns the time from a to b in milliseconds, 0 if one is unknown or b is before a: an
+// early gradient arrives before its round opens.
 func between(a, b time.Time) float64 {
 	if a.IsZero() || b.IsZero() || b.Before(a) {
 		return 0

@@ -11,22 +11,22 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// turns remembers which turns to propose were lost. Validators have equal powers, so CometBFT gives
-// them their turns in a circle that moves on by one each height and each of its rounds: the turn of
-// round 0 at a height is the one of as many heights before as there are validators. It is this
-// node's own estimate, on which only timeouts depend. FinalizeBlock alone calls it.
+// turns tracks missed proposals. Validators have equal powers, so CometBFT's proposer rotates by
+// one each height, and by one each round of a height: with n validators, the proposer of height h,
+// round 0 is that of height h-n. It is this node's own estimate, on which only timeouts depend.
+// Only FinalizeBlock uses it.
 type turns struct {
 	height     int64 // of the last block
 	proposer   string
 	validators []string // addresses, in the order of commits
-	lost       []bool   // by place in the circle
-	whose      []string // addresses; "" while a place's is not known
+	lost       []bool   // by place in the rotation, the height modulo n
+	whose      []string // addresses, by place; "" while unknown
 }
 
-// observe takes a decided block, which says who proposed it, and who voted in which round for the
-// block before, and the validators of the participants whose gradients it includes. It reports
-// whether the next height's first turn was lost when it last came, and its validator has not been
-// heard of since: neither a vote, of which the slowest is in no commit, nor a gradient.
+// observe records a decided block: its proposer, the votes for the block before and their round,
+// and the validators (included) whose participants' gradients it includes. It reports whether the
+// next height's first proposer missed its last turn and has since sent neither a committed vote nor
+// a gradient. Gradients count because the slowest vote may be in no commit.
 func (t *turns) observe(b *abcitypes.RequestFinalizeBlock, included []string) (lost bool) {
 	heard, validators := included, make([]string, len(b.DecidedLastCommit.Votes))
 	for i, v := range b.DecidedLastCommit.Votes {
@@ -36,7 +36,7 @@ func (t *turns) observe(b *abcitypes.RequestFinalizeBlock, included []string) (l
 		}
 	}
 	n := int64(len(validators))
-	if !slices.Equal(validators, t.validators) || b.Height != t.height+1 { // another circle
+	if !slices.Equal(validators, t.validators) || b.Height != t.height+1 { // another rotation
 		t.validators, t.lost, t.whose = validators, make([]bool, n), make([]string, n)
 	} else if n > 0 {
 		t.decided(int64(b.DecidedLastCommit.Round), n)
@@ -50,8 +50,8 @@ func (t *turns) observe(b *abcitypes.RequestFinalizeBlock, included []string) (l
 	return n > 0 && t.lost[(b.Height+1)%n]
 }
 
-// decided notes the round, of n validators, in which the last block was decided. The block names
-// who made it: in a round after the first that may be an earlier proposer, whose block is proposed
+// decided records the round, with n validators, in which the last block was decided. A block names
+// its first proposer: in a later round that may be an earlier proposer, whose block is proposed
 // again.
 func (t *turns) decided(round, n int64) {
 	for at := t.height; at < t.height+min(round, n); at++ {

@@ -2,22 +2,21 @@ package abci
 
 import "github.com/spdl/spdl/app"
 
-// SetEnd gives the application a way to say that a block was the last of its version of
-// the state machine, with the state after it. CometBFT goes on once it returns. Call it
-// before the node starts.
+// SetEnd sets the callback for the last block of the application's state machine version, with the
+// state after it. CometBFT goes on once the callback returns. Call SetEnd before the node starts.
 func (a *Application) SetEnd(ended func(*app.State)) { a.ended = ended }
 
-// SetHold gives the application what FinalizeBlock does with a decided block of another
-// version of the state machine, before it refuses the block: CometBFT takes that for
-// a failure and panics. If it never returns, CometBFT stands still where it is. Call it
-// before the node starts, and after CometBFT has replayed its blocks.
+// SetHold sets the callback for a decided block of another state machine version. FinalizeBlock
+// calls it before it returns an error, on which CometBFT panics. If hold never returns, CometBFT
+// stops where it is. Call SetHold before the node starts, and after CometBFT has replayed its
+// blocks.
 func (a *Application) SetHold(hold func()) { a.hold = hold }
 
 // UpgradeState is the answer to /upgrade.
 type UpgradeState struct {
-	Version uint64        `json:"version"` // of the state machine, that executes the next height
-	Height  uint64        `json:"height"`  // the last
-	Planned *app.Upgrade  `json:"planned"` // null where none is
+	Version uint64        `json:"version"` // of the state machine, at the next height
+	Height  uint64        `json:"height"`  // the last committed
+	Planned *app.Upgrade  `json:"planned"` // null if there is none
 	Made    []app.Upgrade `json:"made"`    // by height
 }
 

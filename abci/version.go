@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Version is the software's: set by the build, or what Go noted of the module in the program, or
-// Unreleased.
+// Version is the software version: set by the build, otherwise the one in the program's build info,
+// otherwise Unreleased.
 var Version string
 
 func init() {
-	if Version == "" { // the linker sets no variable that has an initial value of this kind
+	if Version == "" { // the linker sets no variable that is initialized by a call
 		Version = noted(debug.ReadBuildInfo())
 	}
 }
@@ -19,8 +19,8 @@ func init() {
 // Unreleased is the version of a program that was built without one.
 const Unreleased = "0.1.0"
 
-// noted returns the version of a module that was installed by its version, without the v, or else
-// the commit that was built, with "-dirty" behind it where files had changed.
+// noted returns the version of a module that was installed by version, without the v, otherwise the
+// commit of the build, with "-dirty" appended if files had changed.
 func noted(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return Unreleased
@@ -43,5 +43,5 @@ func noted(info *debug.BuildInfo, ok bool) string {
 	return commit + dirty
 }
 
-// pseudo matches the versions that Go makes of a time and a commit.
+// pseudo matches Go's pseudo-versions, made of a time and a commit.
 var pseudo = regexp.MustCompile(`[.-][0-9]{14}-[0-9a-f]{12}`)
