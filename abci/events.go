@@ -19,11 +19,11 @@ import (
 //	aggregate  epoch round leader view included                         of its transaction: tx_search
 //	gradient   epoch round participant selected opposed; score reputation
 //	commit     epoch round participant                                  of its transaction, with commit_reveal
-//	reveal     epoch round committed; participants                      of the block that ends the phase of the commitments
+//	reveal     epoch round committed; participants                      of the block that ends the commit phase
 //	join       id moniker proposal                                      and so for each kind of operation: its sender,
 //	remove     participant subject proposal                             its subject, and the id of the proposal
 //	offence    participant of height                                    of the block: CometBFT's evidence against a validator
-//	enactment  kind participant proposal; refused                       of the block: what a round boundary did
+//	enactment  kind participant proposal; refused                       of the block: a proposal that a round boundary enacted or dropped
 
 // roundEvents returns the event of a closed round, none if r is nil. Epsilon is nil if the ledger
 // is incomplete.
@@ -41,7 +41,7 @@ func roundEvents(r *app.Record, epsilon *float64) []abcitypes.Event {
 		"delta", hex.EncodeToString(r.DeltaDigest), "model", hex.EncodeToString(r.ModelHash), "epsilon", spend)}
 }
 
-// revealEvents returns the event of a block that ends the phase of the commitments.
+// revealEvents returns the event of a block that ends the commit phase.
 func revealEvents(out *app.Outcome) []abcitypes.Event {
 	if !out.Revealing {
 		return nil

@@ -19,7 +19,7 @@ type Leader struct {
 	Opened     uint64   `json:"opened"`
 	View       uint64   `json:"view"`      // highest open view at the next height, max len(ranking)+1
 	Leaders    []uint32 `json:"leaders"`   // ranked participants that may lead then, by view
-	Everybody  bool     `json:"everybody"` // everybody with a reputation may lead
+	Everybody  bool     `json:"everybody"` // every participant with a reputation may lead
 	Anybody    bool     `json:"anybody"`   // every active participant may lead
 	Ranking    []uint32 `json:"ranking"`
 	ViewBlocks uint64   `json:"view_blocks"`
@@ -62,7 +62,7 @@ type Election struct {
 type Output struct {
 	Participant uint32 `json:"participant"`
 	Output      string `json:"output"`     // h, 64 bytes
-	Reputation  int64  `json:"reputation"` // after the round; nobody with 0 is ranked
+	Reputation  int64  `json:"reputation"` // after the round; participants with 0 are not ranked
 }
 
 func (a *Application) queryElection(s *app.State, arg string) (any, error) {

@@ -53,7 +53,7 @@ const (
 	// an external model of 32 KiB and a ledger. Without the bound, an approval padded to the size
 	// of a block would keep gradients out.
 	maxOperationBytes = 40 << 10
-	// joinRate, per second, and joinBurst limit the Joins that a node judges, of all strangers
+	// joinRate, per second, and joinBurst limit the Joins that a node judges, of all outsiders
 	// together. A Join costs the node three signatures and a VRF proof, and its sender nothing. If
 	// a flood keeps a newcomer's Join out, a member's approval carries it.
 	joinRate, joinBurst = 1, 8
