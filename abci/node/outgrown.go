@@ -12,14 +12,13 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// errOutgrown ends a node that fetches blocks which it does not take: it knew of smaller ones when it
-// started.
+// errOutgrown reports a node that fetches blocks larger than the limits of its start.
 var errOutgrown = errors.New("the chain's blocks have outgrown what this node takes since its start: start it again")
 
-// outgrownPause is how often a node looks whether its chain has outgrown it.
+// outgrownPause is the interval at which a node checks whether its chain has outgrown its limits.
 const outgrownPause = 5 * time.Second
 
-// outgrown returns why the capacities are too small for a state's chain, or nil.
+// outgrown returns an error if the capacities are too small for the chain of a state.
 func (of capacities) outgrown(s *app.State) error {
 	if most := int64(of[blocksync.BlocksyncChannel]); s.Progress.BlockBytes > most {
 		return fmt.Errorf("%w: they may have %d bytes, it takes %d", errOutgrown, s.Progress.BlockBytes, most)
@@ -27,8 +26,8 @@ func (of capacities) outgrown(s *app.State) error {
 	return nil
 }
 
-// watchSizes ends the node if it fetches blocks and has been outgrown, and warns where transactions
-// have outgrown it.
+// watchSizes stops the node if it fetches blocks and the chain has outgrown its limits, and warns
+// if transactions have.
 func (r *Running) watchSizes(ctx context.Context, logger log.Logger) {
 	warned := false
 	for {

@@ -19,7 +19,7 @@ func warnOneHost(logger log.Logger, c *config.P2PConfig) {
 		_, address, _ := strings.Cut(strings.TrimSpace(peer), "@")
 		host, _, err := net.SplitHostPort(address)
 		if err != nil {
-			continue // CometBFT refuses it by itself
+			continue // CometBFT rejects it itself
 		}
 		if peers[host]++; peers[host] == 2 {
 			logger.Warn("persistent peers share a host, want p2p.allow_duplicate_ip = true: one of them is connected at a time", "host", host)

@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// homePolicy returns what a home demands of the privacy of an epoch, whatever its chain or
-// node says: of the first, what its genesis gives; of every one, what app.toml says.
+// homePolicy returns the privacy that a home demands of an epoch, whatever its chain or node says:
+// for the first epoch that of the genesis, for every epoch that of app.toml.
 func homePolicy(c *config.Config, w WorkerConfig) (func(worker.Task) (params.Privacy, error), error) {
 	genesis, err := genesisPrivacy(c)
 	return policyOf(genesis, w), err
@@ -21,15 +21,15 @@ func policyOf(genesis params.Privacy, w WorkerConfig) func(worker.Task) (params.
 	return func(t worker.Task) (params.Privacy, error) { return permit(demand(genesis, w, t), t.Params.Privacy) }
 }
 
-// genesisPrivacy returns what a home's genesis gives.
+// genesisPrivacy returns the privacy parameters of a home's genesis.
 func genesisPrivacy(c *config.Config) (params.Privacy, error) {
 	g, err := genesisOf(c)
 	return g.Params.Privacy, err
 }
 
-// demand returns the noise multiplier, the epsilon and the delta that are demanded of an
-// epoch. One that the others accepted later may have others than genesis, unless app.toml
-// sets them; its budget still is for all epochs.
+// demand returns the noise multiplier, epsilon and delta demanded of an epoch. An epoch that the
+// members accepted later may differ from the genesis, unless app.toml sets them; the budget is for
+// all epochs together.
 func demand(genesis params.Privacy, w WorkerConfig, t worker.Task) params.Privacy {
 	d := genesis
 	if t.Epoch > 0 {
@@ -47,8 +47,8 @@ func demand(genesis params.Privacy, w WorkerConfig, t worker.Task) params.Privac
 	return d
 }
 
-// permit holds an epoch's privacy against what is demanded. It returns it with the costs by
-// this program's own accountant and the demanded budget.
+// permit checks an epoch's privacy against the demanded one. It returns it with the costs by this
+// program's own accountant and the demanded budget.
 func permit(demand, p params.Privacy) (params.Privacy, error) {
 	if demand.NoiseMultiplier == 0 && demand.Epsilon == 0 {
 		return p, nil

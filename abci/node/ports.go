@@ -8,8 +8,9 @@ import (
 	"github.com/cometbft/cometbft/config"
 )
 
-// checkPorts refuses an address of config.toml that is taken, and names its key: CometBFT's own
-// error names none, and of Prometheus' address it would log one and run without metrics.
+// checkPorts returns an error that names the key of an address of config.toml that is taken.
+// CometBFT does not name the key, and if the Prometheus port is taken it only logs and runs without
+// metrics.
 func checkPorts(c *config.Config) error {
 	at := [][2]string{{"p2p.laddr", c.P2P.ListenAddress}, {"rpc.laddr", c.RPC.ListenAddress}}
 	if c.Instrumentation.IsPrometheusEnabled() {

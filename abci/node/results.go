@@ -12,10 +12,10 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// results is the database of CometBFT's index of transactions. CometBFT stores each whole there, by
-// its hash, though the block store has it: of a round of megabytes LevelDB would write each byte
-// three times more, and merge them by keys that are random. Here the index leaves out the bytes of
-// a transaction that is larger than a part of a block, and reads them from its block.
+// results is the database of CometBFT's transaction index. CometBFT stores each transaction whole
+// there, by its hash, in addition to the block store: of a round of megabytes LevelDB would write
+// each byte three times more, and merge them by random keys. Here the index leaves out the bytes of
+// a transaction that is larger than a block part, and reads them from its block.
 type results struct {
 	dbm.DB
 	blocks func() dbm.DB // the block store
@@ -26,7 +26,7 @@ func (r *results) NewBatch() dbm.Batch { return resultBatch{r.DB.NewBatch()} }
 
 type resultBatch struct{ dbm.Batch }
 
-// Set sets a key, of a large transaction to its result without its bytes.
+// Set sets a key. The result of a large transaction is stored without the transaction's bytes.
 func (b resultBatch) Set(key, value []byte) error {
 	if len(key) == tmhash.Size && len(value) > int(types.BlockPartSizeBytes) {
 		var t abcitypes.TxResult
@@ -43,15 +43,15 @@ func (b resultBatch) Set(key, value []byte) error {
 	return b.Batch.Set(key, value)
 }
 
-// Get reads a key, of a transaction whose bytes were left out with them. Where its block was
-// dropped, or is being dropped, it is without them: CometBFT's index panics on an error.
+// Get reads a key, and adds the bytes of a transaction that Set left out. If its block was dropped,
+// or is being dropped, the result has no bytes: CometBFT's index panics on an error.
 func (r *results) Get(key []byte) ([]byte, error) {
 	value, err := r.DB.Get(key)
 	if err != nil || len(key) != tmhash.Size {
 		return value, err
 	}
 	var t abcitypes.TxResult
-	if t.Unmarshal(value) != nil || t.Height <= 0 || len(t.Tx) > 0 { // the value of an event, or whole
+	if t.Unmarshal(value) != nil || t.Height <= 0 || len(t.Tx) > 0 { // an event's value, or a whole transaction
 		return value, nil
 	}
 	p := &partsReader{store: store.NewBlockStore(r.blocks()), height: t.Height}
@@ -61,17 +61,18 @@ func (r *results) Get(key []byte) ([]byte, error) {
 	return t.Marshal()
 }
 
-// partsReader reads a stored block and takes from the database only the parts that it comes to.
+// partsReader reads a stored block and fetches only the parts that it reaches.
 type partsReader struct {
 	store  *store.BlockStore
 	height int64
-	at     int64 // of the next byte
-	held   int   // the number of the part that is held
+	at     int64 // offset of the next byte
+	held   int   // number of the part in memory
 	part   []byte
 }
 
-// transaction returns a transaction of the block, or an error where a part is not there. A block is
-// a message of a header and data, and the data are one of transactions: all fields with lengths.
+// transaction returns a transaction of the block, or an error if a part is missing. A block is a
+// message of a header and data, and the data are a message of transactions: all fields have
+// lengths.
 func (p *partsReader) transaction(index uint32) ([]byte, error) {
 	const header, data, tx = 1<<3 | 2, 2<<3 | 2, 1<<3 | 2
 	n, err := p.field(header)
@@ -93,7 +94,7 @@ func (p *partsReader) transaction(index uint32) ([]byte, error) {
 	return raw, err
 }
 
-// field reads a tag, which is to be the one that is given, and returns the length behind it.
+// field reads a tag, which must be the given one, and returns the length behind it.
 func (p *partsReader) field(tag byte) (int64, error) {
 	got, err := p.ReadByte()
 	if err != nil {

@@ -14,37 +14,36 @@ import (
 )
 
 const (
-	// maxAsked is how many questions of a peer wait. A node that syncs has at most 20 open, and drops a
-	// peer that leaves one of them unanswered.
+	// maxAsked bounds the waiting requests of a peer. A syncing node has at most 20 open requests,
+	// and drops a peer that leaves one of them unanswered.
 	maxAsked = 64
-	// readPause is how often it is looked whether a peer has read the last answer.
+	// readPause is the interval at which answer checks whether the peer has read the last answer.
 	readPause = time.Millisecond
-	// askedKey is where a peer keeps what it has asked for.
+	// askedKey is the key of a peer's waiting requests in its attributes.
 	askedKey = "spdl.asked."
-	// maxOffers is how many snapshots a peer may offer in offerPeriod, to a node that takes one.
-	// CometBFT tries the highest first and waits two minutes for a chunk of it, so that one peer that
-	// offers and sends nothing could keep it busy for ever.
+	// maxOffers bounds the snapshots that a peer may offer a syncing node in offerPeriod. CometBFT
+	// tries the highest snapshot first and waits two minutes for a chunk of it, so a peer that
+	// offers and sends nothing could keep it busy without end.
 	maxOffers, offerPeriod = 2, 10 * time.Minute
 )
 
-// serving is CometBFT's reactor of blocks, or of snapshots, behind a bound on what peers ask of it.
-// A question of ten bytes has an answer of megabytes. CometBFT reads it from the disk at once, as
-// often as it is asked, and holds a thousand of blocks in memory for a peer that reads none. Here a
-// peer is given the next one when the last has left for it, and all answers together take at most
-// half of a core.
+// serving is CometBFT's reactor of blocks, or of snapshots, with a limit on requests. A request of
+// ten bytes has an answer of megabytes. CometBFT reads each answer from the disk at once, and holds
+// a thousand of them in memory for a peer that reads none. Here a peer is given the next answer
+// when the last one has left for it, and all answers together take at most half of a core.
 //
-// A node that takes a snapshot hears offers of its persistent peers alone, where it has any: of
-// others there can be any number.
+// A syncing node accepts offers of its persistent peers alone, if it has any: a crowd can have any
+// number of other peers.
 type serving struct {
 	p2p.Reactor
-	turn  *sync.Mutex     // of all reactors
+	turn  *sync.Mutex     // held while an answer is made; shared by the reactors
 	named map[p2p.ID]bool // the persistent peers
 
 	mu     sync.Mutex
-	offers map[p2p.ID][]time.Time // of the last offerPeriod, in order
+	offers map[p2p.ID][]time.Time // times of the offers in the last offerPeriod, in order
 }
 
-// served is a node's option that puts its reactors of blocks and snapshots behind the bounds.
+// served is a node option that puts the reactors of blocks and snapshots behind these limits.
 func served(c *config.P2PConfig) cmtnode.Option {
 	return func(n *cmtnode.Node) {
 		turn := new(sync.Mutex)
@@ -114,11 +113,11 @@ func (s *serving) Receive(m p2p.Envelope) {
 	}
 	select {
 	case asked <- m:
-	default: // no honest node has so many open
+	default: // an honest node has fewer open requests
 	}
 }
 
-// answer answers a peer until it is gone.
+// answer answers the requests of a peer until the peer stops.
 func (s *serving) answer(to p2p.Peer, asked <-chan p2p.Envelope) {
 	for {
 		select {
@@ -141,7 +140,7 @@ func (s *serving) answer(to p2p.Peer, asked <-chan p2p.Envelope) {
 	}
 }
 
-// unread reports whether an answer waits to be sent to who asks.
+// unread reports whether an answer waits in the peer's send queue.
 func unread(m p2p.Envelope) bool {
 	for _, c := range m.Src.Status().Channels {
 		if c.ID == m.ChannelID {

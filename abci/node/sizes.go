@@ -17,26 +17,26 @@ import (
 )
 
 const (
-	// smallMessage is room for a message that holds no more than numbers, hashes and a signature.
+	// smallMessage is the size limit of a message that holds only numbers, hashes and a signature.
 	smallMessage = 1 << 10
-	// bitArray is room for the bits of the largest set of validators, and of the parts of the largest
-	// block: 64 of them in at most 11 bytes.
+	// bitArray is the size limit of the bits of the largest validator set, and of the parts of the
+	// largest block: 64 of them in at most 11 bytes.
 	bitArray = 4096 / 64 * 11
-	// leastTransaction is room for an operation, and for an epoch with larger gradients than those of
-	// the one in which the node started.
+	// leastTransaction is the minimum limit of a transaction: an operation, or a gradient of an
+	// epoch with larger gradients than the epoch in which the node started.
 	leastTransaction = 1 << 17
 )
 
-// capacities bound a message on each channel, of a chain with such parameters, n participants and
-// blocks. CometBFT collects a message until it is whole, and its own bounds are those of the largest
-// chain: 100 MiB for a block, 16 MB for a chunk.
+// capacities are the size limits of a message on each channel, from the chain's parameters, n
+// participants and blocks. CometBFT collects a message until it is whole, with the limits of the
+// largest chain: 100 MiB for a block, 16 MB for a chunk.
 type capacities map[byte]int
 
 func capacitiesOf(c *config.Config, p params.Params, n int, block int64) capacities {
 	if block <= 0 || block > types.MaxBlockSizeBytes {
 		block = types.MaxBlockSizeBytes
 	}
-	// More than now: members and longer gradients may come before the node's next start.
+	// With a margin: members and larger gradients may come before the node's next start.
 	transaction := max(leastTransaction, 2*int(p.TxBytes(n)))
 	of := capacities{
 		consensus.StateChannel:       smallMessage + bitArray + int(block/int64(types.BlockPartSizeBytes))/64*11,
@@ -57,7 +57,7 @@ func capacitiesOf(c *config.Config, p params.Params, n int, block int64) capacit
 	return of
 }
 
-// within returns descriptors of channels whose messages are within the capacities.
+// within returns channel descriptors with the capacities as limits.
 func (of capacities) within(channels []*conn.ChannelDescriptor) []*conn.ChannelDescriptor {
 	for _, channel := range channels {
 		if most, ok := of[channel.ID]; ok && (channel.RecvMessageCapacity == 0 || channel.RecvMessageCapacity > most) {
@@ -72,7 +72,7 @@ func (of capacities) takes(p params.Params, n int) bool {
 	return int(p.TxBytes(n)) <= of[mempool.MempoolChannel]-smallMessage && int(p.AggregateBytes(n)) <= of[expressChannel]-smallMessage
 }
 
-// bounds are those of a node's messages: of each, and of all that are not whole yet.
+// bounds are the limits of a node's messages: of each message, and of all unfinished ones together.
 type bounds struct {
 	capacities
 	*unfinished
@@ -86,7 +86,7 @@ func newBounds(c *config.Config, p params.Params, n int, block int64) bounds {
 	return bounds{capacitiesOf(c, p, n, block), &unfinished{most: most}}
 }
 
-// bounded is a reactor behind the bounds.
+// bounded is a reactor with these limits.
 type bounded struct {
 	p2p.Reactor
 	bounds
@@ -107,8 +107,8 @@ func (b bounded) FilterMsgBytes(channel byte, from p2p.Peer, message []byte) err
 	return nil
 }
 
-// boundedConsensus is CometBFT's consensus reactor behind the bounds, which other reactors of
-// CometBFT's look for by its methods.
+// boundedConsensus is CometBFT's consensus reactor with these limits; CometBFT's other reactors
+// look for it by its methods.
 type boundedConsensus struct {
 	*consensus.Reactor
 	bounds
@@ -130,8 +130,8 @@ func (b boundedConsensus) FilterMsgBytes(channel byte, from p2p.Peer, message []
 	return nil
 }
 
-// install is a node's option that puts its reactors behind the bounds, but for those that know of
-// them. It is the last.
+// install is a node option that puts the limits on its reactors, except those that know of them. It
+// must be the last option.
 func (b bounds) install(n *cmtnode.Node) {
 	for _, name := range []string{"MEMPOOL", "BLOCKSYNC", "CONSENSUS", "EVIDENCE", "STATESYNC", "PEX", "EXPRESS", "CLOCK"} {
 		r, ok := n.Switch().Reactor(name)

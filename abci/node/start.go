@@ -27,14 +27,14 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// New builds a CometBFT node of a home around an application. The local client
-// has one lock a connection, so that CheckTx runs while PrepareProposal waits.
+// New builds a CometBFT node of a home around an application. The local client has one lock for
+// each connection, so that CheckTx runs while PrepareProposal waits.
 func New(c *config.Config, application abcitypes.Application, logger log.Logger) (*cmtnode.Node, error) {
 	return build(c, application, logger, new(databases), nil)
 }
 
-// build builds a node on databases that are closed with it. Proposes hears of every proposal that
-// the node signs; it may be nil.
+// build builds a node on databases that are closed with it. Proposes, which may be nil, is called
+// with every proposal that the node signs.
 func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases, proposes func(*cmtproto.Proposal), options ...cmtnode.Option) (*cmtnode.Node, error) {
 	d.state = func() *app.State { return stateOf(application) }
 	nodeKey, err := LoadNodeKey(c.NodeKeyFile())
@@ -70,33 +70,32 @@ type Running struct {
 	bounds    bounds
 	databases databases          // CometBFT's
 	db        dbm.DB             // the application's
-	cancel    context.CancelFunc // of what runs beside consensus
+	cancel    context.CancelFunc // stops the goroutines that run beside consensus
 	ending    *ending
 	worker    chan error
 	regossip  chan struct{} // closed when gossipAgain has ended
 	failed    chan error
-	halted    atomic.Pointer[string] // why consensus has ended, in CometBFT's words
+	halted    atomic.Pointer[string] // the reason for which consensus has ended, in CometBFT's words
 	dataDir   string
-	beside    <-chan struct{} // closed when what Hooks.Beside runs has ended, nil where it runs nothing
+	beside    <-chan struct{} // closed when Hooks.Beside has ended, nil if it runs nothing
 }
 
-// Hooks are what a command or a testnet changes in a node. The zero value changes
-// nothing.
+// Hooks are changes of a node by a command or a testnet. The zero value changes nothing.
 type Hooks struct {
 	// Data reads the participant's part of the training data, once the chain is known. Default
 	// LoadPart.
 	Data PartOf
-	// Chain stands between the worker and its chain.
+	// Chain wraps the chain of the worker.
 	Chain func(c worker.Chain, keys worker.Keys) (worker.Chain, error)
 	// GossipRefused is the application's option of that name, for a node that misbehaves.
 	GossipRefused bool
-	// Beside runs what the process offers beside the node, until ctx ends. It
-	// returns when that is ready, or why it cannot be; ended is closed when it has
-	// ended, and nil where nothing runs. Default nothing.
+	// Beside starts the services of the process beside the node, which run until ctx ends. It
+	// returns when they are ready, or an error; ended is closed when they have ended, nil if there
+	// are none. Default none.
 	Beside func(ctx context.Context, n Beside) (ended <-chan struct{}, err error)
 }
 
-// Beside is what Hooks.Beside knows of the node.
+// Beside is the node as seen by Hooks.Beside.
 type Beside struct {
 	App       AppConfig
 	RPC       string // rpc.laddr of config.toml
@@ -104,8 +103,7 @@ type Beside struct {
 	Evaluator *Evaluator // with the data and the trainer of the worker
 }
 
-// Start runs the node of a home with the application and, where app.toml says
-// so, the worker.
+// Start runs the node of a home with the application and, if app.toml enables it, the worker.
 func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running, error) {
 	if h.Data == nil {
 		h.Data = LoadPart
@@ -140,8 +138,8 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 	return r, nil
 }
 
-// start makes the node and its application, starts them, and runs beside them what the hooks and
-// app.toml ask for. If it fails, Stop ends what it has started.
+// start makes the node and its application, starts them, and runs the services of the hooks and of
+// app.toml. If it fails, Stop stops those that it has started.
 func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
 	g, err := genesisOf(c)
 	if err != nil {
@@ -181,8 +179,8 @@ func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys
 	return r.startWorker(ctx, c, a, keys, logger.With("module", "worker"), h)
 }
 
-// assemble makes the application and the CometBFT node around it, and gives each what it needs of
-// the other. It starts nothing.
+// assemble makes the application and the CometBFT node around it, and connects them. It starts
+// nothing.
 func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
 	doc, err := readGenesis(c)
 	if err != nil {
@@ -243,14 +241,14 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	x.pool = r.Node.Mempool()
 	r.Application.SetExpress(x.send)
 	r.Application.SetReport(func(raw []byte) {
-		go func() { _ = x.pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // refused if another node was first
+		go func() { _ = x.pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // rejected if another node's came first
 	})
 	r.Application.SetBroadcast(r.broadcaster())
 	return nil
 }
 
-// broadcaster returns what submits a transaction to the node's mempool once the node has caught up.
-// One that the mempool has already is no error.
+// broadcaster returns a function that submits a transaction to the node's mempool once the node has
+// caught up. A transaction that the mempool has already is no error.
 func (r *Running) broadcaster() func(ctx context.Context, raw []byte) error {
 	local := rpclocal.New(r.Node)
 	return func(ctx context.Context, raw []byte) error {
@@ -268,7 +266,7 @@ func (r *Running) broadcaster() func(ctx context.Context, raw []byte) error {
 	}
 }
 
-// InHome makes a path of app.toml absolute.
+// InHome returns a path of app.toml as an absolute path.
 func InHome(c *config.Config, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -276,7 +274,7 @@ func InHome(c *config.Config, path string) string {
 	return filepath.Join(c.RootDir, path)
 }
 
-// Received returns how many bytes gossip has brought, by what they were, as the metrics count them.
+// Received returns the bytes that gossip has received, by kind, as the metrics count them.
 func (r *Running) Received() map[string]int64 { return r.gossiper.Received() }
 
 // Wait returns when the node has stopped.
@@ -299,11 +297,11 @@ func (r *Running) Stop() error {
 		go func() {
 			err := r.Node.Stop()
 			r.Node.Wait()
-			stopped <- errors.Join(err, r.Node.ProxyApp().Stop()) // else its goroutine keeps the application in memory
+			stopped <- errors.Join(err, r.Node.ProxyApp().Stop()) // otherwise its goroutine keeps the application in memory
 		}()
 		select {
 		case err = <-stopped:
-		case <-r.ending.held: // what the node would wait for stands still, and has stored all that it did
+		case <-r.ending.held: // consensus is blocked and has stored all its work
 		}
 	}
 	return errors.Join(err, r.databases.Close(), r.db.Close())

@@ -7,36 +7,36 @@ import (
 	"time"
 )
 
-// errSync is a state sync that cannot succeed any more.
+// errSync reports a state sync that can no longer succeed.
 var errSync = errors.New("state sync failed")
 
 const syncRemedy = "check statesync.rpc_servers, trust_height and trust_hash in config.toml, and that peers of this node take snapshots (snapshot.interval in app.toml); " +
 	"if the log says that snapshots are of another version, start the release of that version; " +
 	"or set statesync.enable = false to fetch all blocks"
 
-// patience bounds how long a state sync may bring nothing before the node ends.
-// CometBFT's own goes on for ever, with the process alive and nothing in it.
+// patience bounds the time without progress after which a state sync ends the node. CometBFT's own
+// state sync goes on without end, with a process that does nothing.
 type patience struct {
-	offer time.Duration // without a snapshot that a peer offers
-	chunk time.Duration // without a chunk that is taken, once there are snapshots
-	look  time.Duration // between two looks
+	offer time.Duration // time without an offered snapshot
+	chunk time.Duration // time without an accepted chunk, once there are snapshots
+	look  time.Duration // interval of the check
 }
 
-// syncPatience returns four discoveries for an offer; CometBFT gives up a snapshot of
-// which no chunk comes after 2 minutes.
+// syncPatience allows four discoveries for an offer; CometBFT gives a snapshot up after 2 minutes
+// without a chunk.
 func syncPatience(discovery time.Duration) patience {
 	return patience{offer: max(4*discovery, time.Minute), chunk: 5 * time.Minute, look: time.Second}
 }
 
-// syncing is what the application knows of a state sync.
+// syncing is the application's view of a state sync.
 type syncing interface {
-	// Restoring returns when a snapshot was last offered to the application and when
-	// it last took a chunk, zero times where never, and whether it has a state.
+	// Restoring returns the times of the last accepted offer and of the last accepted chunk, zero
+	// if there was none, and whether the application has a state.
 	Restoring() (offered, taken time.Time, done bool)
 }
 
-// watchSync returns once a state sync has given the application its state, or
-// why it is over without one.
+// watchSync returns nil once a state sync has given the application its state, or an error once it
+// cannot succeed.
 func watchSync(ctx context.Context, a syncing, p patience) error {
 	start := time.Now()
 	for {

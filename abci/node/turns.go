@@ -11,13 +11,13 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// lostTurnShare is the part of timeout_propose that a proposer gets whose last turn was lost and
-// who has not voted since.
+// lostTurnShare divides timeout_propose for a proposer that missed its last turn and has not voted
+// since.
 const lostTurnShare = 10
 
-// nextTurn returns what sets CometBFT's wait for the next height's proposals. The second proposer
-// of a height has the usual time again. FinalizeBlock is the place to call it: CometBFT reads the
-// two settings in the goroutine that calls FinalizeBlock, and nowhere else.
+// nextTurn returns a function that sets CometBFT's timeout for the next height's proposer. The
+// second proposer of a height has the full timeout. FinalizeBlock is the place to call it: CometBFT
+// reads the two settings only in the goroutine that calls FinalizeBlock.
 func nextTurn(c *config.ConsensusConfig) func(lost bool) {
 	usual, delta := c.TimeoutPropose, c.TimeoutProposeDelta
 	return func(lost bool) {
@@ -29,16 +29,16 @@ func nextTurn(c *config.ConsensusConfig) func(lost bool) {
 	}
 }
 
-// decided reports whether a height is, by what the connected peers say of themselves.
+// decided reports whether a height is decided, by the word of connected members' nodes.
 func (r *Running) decided(height int64) bool {
 	s := r.Application.State()
 	return s != nil && decidedBy(s.Participants, r.peerHeights(), height)
 }
 
-// decidedBy reports whether more validators' members than can be Byzantine say by their registered
-// nodes that they are beyond a height: one of them is honest, and has the block. A connection proves
-// whose node its peer is, so neither strangers nor the many hosts of one member add to the count.
-// A member without a registered node does not count either.
+// decidedBy reports whether the registered nodes of more than f validators' members say that they
+// are beyond a height: at least one of these members is honest, and has the block. The handshake of
+// a connection proves the node id of a peer, so neither strangers nor the many hosts of one member
+// add to the count. A member without a registered node does not count.
 func decidedBy(members []app.Participant, heights map[p2p.ID]int64, height int64) bool {
 	validators, beyond := 0, 0
 	for i := range members {

@@ -15,36 +15,36 @@ import (
 var errUnfinished = errors.New("the messages that it began and has not ended take too much memory")
 
 const (
-	// unfinishedTick is how often it is looked what peers have begun. CometBFT counts the bytes of a
-	// connection in samples of 100 ms, by a clock of 20 ms: what it says was true less than two ticks
-	// ago.
+	// unfinishedTick is the interval of the check. CometBFT counts the bytes of a connection in
+	// samples of 100 ms, by a clock of 20 ms: a count is less than two ticks old.
 	unfinishedTick = 100 * time.Millisecond
-	// maxUnfinished is how many bytes peers may have begun, all together, beside those of a round.
+	// maxUnfinished bounds the bytes of unfinished messages of all peers together, in addition to
+	// those of a round.
 	maxUnfinished = 4 << 20
-	// littleUnfinished is what a peer may have begun for any time.
+	// littleUnfinished is the number of unfinished bytes that a peer may have for any time.
 	littleUnfinished = 4 << 10
-	// begunKey is where a peer keeps what it has begun.
+	// begunKey is the key of a peer's begun in its attributes.
 	begunKey = "spdl.unfinished"
 )
 
-// begun is what a peer has sent, and not ended. Finished is written by the peer's connection, the
-// rest by the watch.
+// begun counts the bytes that a peer has sent and not finished. The peer's connection writes
+// finished, the watch the rest.
 type begun struct {
-	finished atomic.Int64 // bytes of whole messages, with those around them
+	finished atomic.Int64 // bytes of whole messages, with packet headers
 	before   [2]int64     // finished at the last ticks
-	credit   int64        // bytes of pings, less what finished overestimates
-	weight   int64        // the sum over ticks of what it had begun and not ended
+	credit   int64        // bytes of pings, less the excess in finished
+	weight   int64        // sum over ticks of the unfinished bytes
 }
 
-// unfinished bounds the bytes of messages that peers have begun and not ended, over all peers
-// together. CometBFT keeps them for each channel of each peer. It does not say how many they are: they
-// are what came over a connection, less its whole messages.
+// unfinished bounds the bytes of unfinished messages over all peers together. CometBFT collects
+// them for each channel of each peer and does not count them: they are the bytes that came over a
+// connection, less those of whole messages.
 type unfinished struct {
 	most  int64
 	ticks int64
 }
 
-// begin gives a peer what it is held to, before its connection starts.
+// begin gives a peer its counter, before its connection starts.
 func (u *unfinished) begin(peer p2p.Peer) p2p.Peer {
 	if _, ok := peer.Get(begunKey).(*begun); !ok {
 		peer.Set(begunKey, new(begun))
@@ -52,18 +52,18 @@ func (u *unfinished) begin(peer p2p.Peer) p2p.Peer {
 	return peer
 }
 
-// ended notes a whole message.
+// ended counts a whole message.
 func (u *unfinished) ended(from p2p.Peer, channel byte, bytes int) {
 	if t, ok := from.Get(begunKey).(*begun); ok {
 		t.finished.Add(int64(onWire(channel, bytes)))
 	}
 }
 
-// packetPayload is the least size of packets for which a message is counted whole: CometBFT's
-// default. Ours are larger, and a message takes fewer of them.
+// packetPayload is the minimum size of packets, CometBFT's default, with which a whole message is
+// counted. This program's packets are larger, so a message takes fewer of them.
 const packetPayload = 1024
 
-// onWire returns how many bytes a message takes on the wire, in packets of packetPayload.
+// onWire returns the bytes of a message on the wire, in packets of packetPayload.
 func onWire(channel byte, bytes int) (total int) {
 	packet := func(data int, last bool) int {
 		inner := 0
@@ -91,11 +91,11 @@ func varint(x int) (n int) {
 	return n
 }
 
-// unended returns how many bytes at the least the peer has begun and not ended, given how many came.
+// unended returns a lower bound on the unfinished bytes of a peer, given the bytes that came.
 func (t *begun) unended(came int64) int64 {
 	finished, long := t.finished.Load(), t.before[0]
 	t.before[0], t.before[1] = t.before[1], finished
-	if most := came - long - t.credit; most < 0 { // finished took what lies around messages for more than it was
+	if most := came - long - t.credit; most < 0 { // finished counts too many bytes of packet headers
 		t.credit += most
 	}
 	least := max(0, came-finished-t.credit)
@@ -106,8 +106,8 @@ func (t *begun) unended(came int64) int64 {
 	return least
 }
 
-// look returns the peers whose connections are to end: those that have had most begun for longest,
-// until the others are within the bound.
+// look returns the peers to disconnect: those with the most unfinished bytes for the longest time,
+// until the other peers are within the limit.
 func (u *unfinished) look(peers []p2p.Peer) (end []p2p.Peer) {
 	u.ticks++
 	type load struct {
@@ -140,7 +140,7 @@ func (u *unfinished) look(peers []p2p.Peer) (end []p2p.Peer) {
 	return end
 }
 
-// watch ends connections until quit is closed.
+// watch disconnects such peers until quit is closed.
 func (u *unfinished) watch(sw p2p.Switcher, logger log.Logger, quit <-chan struct{}) {
 	for {
 		select {
@@ -154,7 +154,7 @@ func (u *unfinished) watch(sw p2p.Switcher, logger log.Logger, quit <-chan struc
 			sw.StopPeerForError(peer, errUnfinished)
 		}
 		if len(end) > 0 {
-			runtime.GC() // else what they left would wait until as much again has come
+			runtime.GC() // otherwise their memory stays until as much again is allocated
 		}
 	}
 }

@@ -14,21 +14,21 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ExitVersion is the exit code of a program that ended, or did not start, because another
-// version executes the chain. A supervisor must not start it again.
+// ExitVersion is the exit code of a program that ended, or did not start, because another version
+// executes the chain. A supervisor must not restart it.
 const ExitVersion = 4
 
-// How long a node that has executed the last height of its version stays for peers that
-// have not, and how often it looks whether they have. It stays a second in any case: block
-// sync panics if it is stopped before it is done with the block that it has executed.
+// The minimum and maximum time for which a node that has executed the last height of its version
+// waits for peers that have not, and the interval at which it checks them. The minimum is a second
+// because block sync panics if it is stopped before it is done with the block that it has executed.
 const (
 	lingerLeast = time.Second
 	lingerMost  = 30 * time.Second
 	lingerLook  = 100 * time.Millisecond
 )
 
-// versionError says why this program does not execute the height after a state, and what
-// to do.
+// versionError returns an error that says why this program does not execute the height after a
+// state, and what to do.
 func versionError(s *app.State, why error) error {
 	program := fmt.Sprintf("this program (%s) executes version %d", abci.Version, app.Version)
 	plan, planned := s.Plan()
@@ -48,7 +48,7 @@ func versionError(s *app.State, why error) error {
 	return fmt.Errorf("%w: %w", ErrVersion, why)
 }
 
-// stateOf returns the committed state of an application, nil where it has none.
+// stateOf returns the committed state of an application, nil if it has none.
 func stateOf(application any) *app.State {
 	if a, ok := application.(*abci.Application); ok {
 		return a.State()
@@ -56,11 +56,12 @@ func stateOf(application any) *app.State {
 	return nil
 }
 
-// signer signs nothing at a height of another version of the state machine.
+// signer is a private validator that signs nothing at a height of another version of the state
+// machine.
 type signer struct {
 	types.PrivValidator
 	state    func() *app.State
-	proposes func(*cmtproto.Proposal) // hears of every proposal before it is signed; may be nil
+	proposes func(*cmtproto.Proposal) // called with every proposal before it is signed; may be nil
 }
 
 func (s signer) executable() error {
@@ -89,10 +90,10 @@ func (s signer) SignProposal(chainID string, proposal *cmtproto.Proposal) error 
 	return s.PrivValidator.SignProposal(chainID, proposal)
 }
 
-// ending is how a node ends before the height of another version.
+// ending is the stop of a node before the height of another version.
 type ending struct {
-	over     chan *app.State // gets the state after the last height of this version
-	held     chan struct{}   // closed when CometBFT brought a block of the other version, and stands still
+	over     chan *app.State // receives the state after the last height of this version
+	held     chan struct{}   // closed when CometBFT has delivered a block of the other version, and is blocked
 	stopping chan struct{}   // closed by Stop
 	once     sync.Once
 }
@@ -101,8 +102,8 @@ func newEnding() *ending {
 	return &ending{over: make(chan *app.State, 1), held: make(chan struct{}), stopping: make(chan struct{})}
 }
 
-// watchEnding lets the application end its node where another version goes on. It is
-// called once CometBFT has replayed its blocks, and returns an error if they lead there.
+// watchEnding stops the node after the last height of this version. It is called once CometBFT has
+// replayed its blocks, and returns an error if they end there.
 func (r *Running) watchEnding(logger log.Logger) error {
 	if s := r.Application.State(); s != nil {
 		if err := s.Executable(); err != nil {
@@ -110,7 +111,7 @@ func (r *Running) watchEnding(logger log.Logger) error {
 		}
 	}
 	r.Application.SetEnd(func(s *app.State) {
-		r.cancel() // the worker, before it hears of the state
+		r.cancel() // stops the worker before it sees the state
 		r.ending.over <- s
 	})
 	r.Application.SetHold(func() {
@@ -130,8 +131,8 @@ func (r *Running) watchEnding(logger log.Logger) error {
 	return nil
 }
 
-// linger waits until all connected peers have come to a height. Without the last block
-// a peer could not stop where the others do, until those are back.
+// linger waits until all connected peers have reached a height. A peer without the last block could
+// not stop at the same height as the other nodes before these are back.
 func (r *Running) linger(height int64) {
 	least, most := time.Now().Add(lingerLeast), time.After(lingerMost)
 	for time.Now().Before(least) || r.behind(height) {
@@ -156,7 +157,7 @@ func (r *Running) behind(height int64) bool {
 	return false
 }
 
-// peerHeights returns the heights at which the connected peers' consensus is, as they say.
+// peerHeights returns the heights that the connected peers report for their consensus.
 func (r *Running) peerHeights() map[p2p.ID]int64 {
 	heights := map[p2p.ID]int64{}
 	r.Node.Switch().Peers().ForEach(func(peer p2p.Peer) {

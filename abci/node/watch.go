@@ -9,10 +9,10 @@ import (
 	cmtnode "github.com/cometbft/cometbft/node"
 )
 
-// errHalted reports that a node's consensus has ended while the node lives on.
+// errHalted reports that a node's consensus has ended while the node is running.
 var errHalted = errors.New("consensus has halted; the log says why, at CONSENSUS FAILURE")
 
-// consensusOf finds a node's consensus. Wait on it returns when it has ended.
+// consensusOf returns a node's consensus. Wait on it returns when consensus has ended.
 func consensusOf(n *cmtnode.Node) (interface{ Wait() }, error) {
 	env, err := n.ConfigureRPC()
 	if err != nil {
@@ -25,9 +25,8 @@ func consensusOf(n *cmtnode.Node) (interface{ Wait() }, error) {
 	return consensus, nil
 }
 
-// watch reports that consensus has ended while the node should run. CometBFT
-// recovers from a panic there, and a FinalizeBlock that fails is one: it logs
-// it and the process lives on, dead as a validator.
+// watch reports the end of consensus in a running node. CometBFT recovers from a panic there, such
+// as that of a failed FinalizeBlock: it logs it, and the process goes on without a validator.
 func (r *Running) watch(ctx context.Context, consensus interface{ Wait() }) {
 	consensus.Wait()
 	if ctx.Err() != nil {
@@ -43,7 +42,7 @@ func (r *Running) watch(ctx context.Context, consensus interface{ Wait() }) {
 	r.fail(err)
 }
 
-// Failed delivers what a running node cannot recover from: its consensus has
-// halted, or its worker has given up. A worker tries again whatever may succeed
-// later, so only a wrong key, journal or data set ends it.
+// Failed delivers the errors from which a running node cannot recover: consensus has halted, or the
+// worker has given up. A worker retries every error that may pass, so only a wrong key, journal or
+// data set stops it.
 func (r *Running) Failed() <-chan error { return r.failed }

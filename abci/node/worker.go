@@ -18,8 +18,8 @@ import (
 	"github.com/spdl/spdl/mnist/table"
 )
 
-// features is the folder of a home that keeps the features of its participant's
-// images from one start to the next.
+// features is the folder of a home that caches the features of its participant's images across
+// starts.
 const features = "data/features"
 
 // WorkerOf returns a home's worker: its key, journal, policy, share of the data and
@@ -70,14 +70,14 @@ func workerOf(c *config.Config, a AppConfig, keys worker.Keys, policy func(worke
 	return w, nil
 }
 
-// UseTrainer sets the trainer by a command line, which starts in the working directory.
+// UseTrainer sets the trainer to a command line, which starts in the working directory.
 func (w *WorkerConfig) UseTrainer(line string) (err error) {
 	w.Trainer = trainer.Argv(line)
 	w.TrainerDir, err = os.Getwd()
 	return err
 }
 
-// TrainerOf returns how the trainer of a home is started.
+// TrainerOf returns the command of a home's trainer.
 func TrainerOf(c *config.Config, w WorkerConfig, log func(string, ...any)) trainer.Config {
 	return trainer.Config{
 		Argv: w.Trainer, Dir: InHome(c, w.TrainerDir), Timeout: w.TrainerTimeout, Log: log,
@@ -85,7 +85,7 @@ func TrainerOf(c *config.Config, w WorkerConfig, log func(string, ...any)) train
 	}
 }
 
-// externalOf returns what starts the trainer of a home, nil where it names none.
+// externalOf returns a function that starts a home's trainer, nil if the home names none.
 func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (func(context.Context, worker.Task) (worker.Examples, error), error) {
 	if len(w.Trainer) == 0 {
 		return nil, nil
@@ -96,14 +96,14 @@ func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (fun
 	}
 	return func(ctx context.Context, t worker.Task) (worker.Examples, error) {
 		program, err := trainer.Start(ctx, conf, t.Params.Model, t.Params.Privacy.Clip)
-		if err != nil { // no interface around a nil pointer
+		if err != nil { // a nil interface, and not one around a nil pointer
 			return nil, err
 		}
 		return program, nil
 	}, nil
 }
 
-// keepIn keeps features in a folder, and logs how far a long computation is.
+// keepIn caches features in a folder, and logs the progress of a long computation.
 func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
 	if err := os.MkdirAll(folder, config.DefaultDirPerm); err != nil {
 		return inputs.Keep{}, err
@@ -118,8 +118,8 @@ func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
 	}}, nil
 }
 
-// share returns the participant's part of training data of these labels. It is a mnist.Part. All
-// data are in their own order: one row more or less moves no other.
+// share returns the participant's part of training data with these labels. It is a mnist.Part. If
+// all data are one part they stay in their order: one row more or less moves no other row.
 func (w WorkerConfig) share(labels []uint8) ([]int, error) {
 	if w.Parts == 1 {
 		all := make([]int, len(labels))
@@ -138,7 +138,7 @@ func (w WorkerConfig) share(labels []uint8) ([]int, error) {
 	return mnist.PartitionIID(len(labels), w.Parts, w.PartitionSeed)[w.Part], nil
 }
 
-// startWorker runs the worker in the node's process, where app.toml says so.
+// startWorker runs the worker in the node's process, if app.toml enables it.
 func (r *Running) startWorker(ctx context.Context, c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) (err error) {
 	if !a.Worker.Enabled {
 		r.worker <- nil
@@ -161,10 +161,9 @@ func (r *Running) startWorker(ctx context.Context, c *config.Config, a AppConfig
 	return nil
 }
 
-// work runs the worker in the node's process, once the node has caught up: a gradient
-// for a round that the others closed long ago is of no use to anybody. A worker whose
-// journal is damaged, or another's or in use, leaves the validator alone; what else ends it
-// ends the node.
+// work runs the worker in the node's process, once the node has caught up: nobody needs a gradient
+// for a round that closed long ago. A worker whose journal is damaged, belongs elsewhere or is in
+// use stops alone, without the validator; any other error stops the node.
 func (r *Running) work(ctx context.Context, chain worker.Chain, conf worker.Config, logger log.Logger) error {
 	err := r.synced(ctx)
 	if err == nil {
