@@ -17,8 +17,8 @@ type account struct {
 	last   uint64 // rounds counted
 }
 
-// after returns the largest epsilon of a participant after a round; nil where there is no
-// guarantee. In later epochs, whose costs differ, it returns what the node answers at that moment.
+// after returns the largest epsilon of any participant after a round, nil without a guarantee. In
+// later epochs, whose costs differ, it returns the node's current status instead.
 func (a *account) after(ctx context.Context, c *client.Client, r app.Record) (*float64, error) {
 	if r.Epoch > 0 {
 		s, err := c.Status(ctx)
@@ -30,7 +30,7 @@ func (a *account) after(ctx context.Context, c *client.Client, r app.Record) (*f
 	if a.counts == nil {
 		a.counts = map[uint32]uint64{}
 	}
-	if r.Round == a.last { // a record is asked for again if the next question fails
+	if r.Round == a.last { // ask runs again for the same record if a later request of it fails
 		a.last++
 		for _, c := range r.Contributions {
 			a.counts[c.Participant]++

@@ -25,8 +25,8 @@ func (p *Processes) CPU() (nodes []time.Duration, workers time.Duration) {
 	return nodes, workers
 }
 
-// spending takes what rounds cost in CPU time, from the first that a run closes on: the start of
-// the nodes is none of them.
+// spending measures the CPU time of rounds. The first round that closes in a run is the baseline,
+// so that the start of the nodes is not counted.
 type spending struct {
 	used    func() ([]time.Duration, time.Duration) // CPU time so far, nil where it is not known
 	rounds  int
@@ -34,7 +34,7 @@ type spending struct {
 	workers time.Duration
 }
 
-// closed counts a round.
+// closed counts a round; its first call only sets the baseline.
 func (s *spending) closed() {
 	if s.used == nil {
 		return
@@ -46,8 +46,8 @@ func (s *spending) closed() {
 	s.rounds++
 }
 
-// each returns the seconds that a round took each node, and the workers of participants without a
-// node; nil and 0 where no round was measured.
+// each returns the mean CPU seconds per round of each node, and of the workers of participants
+// without a node; nil and 0 if no round was measured.
 func (s *spending) each() (nodes []float64, workers float64) {
 	if s.rounds == 0 {
 		return nil, 0
@@ -59,7 +59,7 @@ func (s *spending) each() (nodes []float64, workers float64) {
 	return nodes, (all - s.workers).Seconds() / float64(s.rounds)
 }
 
-// cpu says what a round took, and nothing where that is not known.
+// cpu formats the CPU time of a round as a line, "" if it is unknown.
 func (s Summary) cpu() string {
 	if s.CPU == nil {
 		return ""

@@ -13,11 +13,11 @@ type Crowd struct {
 	Home  string `json:"home"`
 	Count int    `json:"participants"`
 
-	first int // of its participants
+	first int // index of its first participant
 }
 
-// perCrowd is how many workers a process runs at most. Each process executes every block, so few
-// are better than many.
+// perCrowd is the max number of workers of a process. Each process executes every block, so few
+// processes are better than many.
 const perCrowd = 1024
 
 // crowds deals the manifest's workers out to processes.
@@ -35,7 +35,7 @@ func (n *Net) addCrowds() error {
 	for g, crowd := range m.crowds() {
 		c, a := node.DefaultConfig(), node.DefaultAppConfig()
 		c.Moniker = filepath.Base(crowd.Home)
-		c.RPC.ListenAddress = n.Nodes[g%len(n.Nodes)].RPC // of the node that it asks
+		c.RPC.ListenAddress = n.Nodes[g%len(n.Nodes)].RPC // of the node that its workers query
 		a.Worker.KeyFile = "config/participants"
 		m.worker(&a.Worker, crowd.first)
 		keys, err := node.InitCrowd(crowd.Home, c, a, crowd.Count)

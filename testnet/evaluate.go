@@ -13,8 +13,9 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error)
 }
 
-// Evaluator returns what measures the net's models: the test set of its data or, for an external
-// model, a trainer of its own. It fails where that trainer does not start. Close it.
+// Evaluator returns an evaluator of the net's models: on the test set of its data or, for an
+// external model, by a trainer of its own. It returns an error if that trainer does not start. The
+// caller closes the evaluator.
 func (n *Net) Evaluator(ctx context.Context) (*node.Evaluator, error) {
 	home := n.Nodes[0]
 	w := home.app.Worker

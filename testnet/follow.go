@@ -38,12 +38,12 @@ type follower struct {
 	poll    time.Duration
 }
 
-// pollEvery is the pause between two questions: short beside a localnet's round.
+// pollEvery is the shortest pause between two requests: short compared with a localnet's round.
 const pollEvery = 20 * time.Millisecond
 
-// Follow delivers every closed round from 0 to the last in order, through all
-// epochs that there are by then. It asks the first node, and the next one while
-// that does not answer. The evaluator may be nil: then no accuracy is measured.
+// Follow delivers every closed round from 0 to the last, in order and through all epochs, until the
+// chain is done. It queries the first node, and moves to the next node when the current one is
+// unreachable. With a nil evaluator no accuracy is measured.
 func Follow(ctx context.Context, n *Net, e Evaluator, each func(Round) error) error {
 	f := &follower{poll: pollOf(len(n.Genesis.Participants))}
 	for _, x := range n.Nodes {
@@ -81,8 +81,8 @@ func Follow(ctx context.Context, n *Net, e Evaluator, each func(Round) error) er
 	}
 }
 
-// pollOf returns the pause between two questions about the open round of so many participants: of a
-// crowd it lasts long, and the questions would cost the node that is asked a tenth of its time.
+// pollOf returns the pause between two requests for the open round. A crowd's rounds last long, and
+// polling at pollEvery would cost the queried node a tenth of its time.
 func pollOf(participants int) time.Duration {
 	return pollEvery + time.Duration(participants)*time.Millisecond/5
 }
@@ -91,8 +91,8 @@ func (f *follower) status(ctx context.Context) (abci.Status, error) {
 	return retry(ctx, f, func(c *client.Client) (abci.Status, error) { return c.Status(ctx) })
 }
 
-// furthest returns the status of the node that is furthest, once all answer: one that was away when
-// the net stopped catches up only now.
+// furthest waits until every node answers and returns the status of the most advanced one: a node
+// that was down when the net stopped catches up only now.
 func (f *follower) furthest(ctx context.Context) (most abci.Status, err error) {
 	for _, c := range f.clients {
 		alone := follower{clients: []*client.Client{c}, poll: f.poll}
@@ -107,8 +107,8 @@ func (f *follower) furthest(ctx context.Context) (most abci.Status, err error) {
 	return most, nil
 }
 
-// next returns the round to ask for after a round was found not to be closed: the first of the next
-// epoch if the round's epoch has ended, else the same one, after a pause. It reports whether the
+// next returns the round to request after a round was found open: the first round of the next epoch
+// if the round's epoch has ended, otherwise the same round, after a pause. It reports whether the
 // chain is done.
 func (f *follower) next(ctx context.Context, epoch, t uint64) (uint64, uint64, bool, error) {
 	s, err := f.status(ctx)
@@ -126,8 +126,8 @@ func (f *follower) next(ctx context.Context, epoch, t uint64) (uint64, uint64, b
 // errNotClosed means that a round has no record yet.
 var errNotClosed = errors.New("round is not closed")
 
-// retry asks until there is an answer: the node may be down, or not have it yet. It returns
-// errNotClosed where the node has found nothing.
+// retry repeats a request until a node answers it: after an internal error at the same node, after
+// a failed connection at the next node. It returns errNotClosed if the node has no such record.
 func retry[T any](ctx context.Context, f *follower, ask func(*client.Client) (T, error)) (T, error) {
 	for {
 		r, err := ask(f.clients[f.at])
@@ -163,7 +163,7 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 	if r.Epsilon, err = a.after(ctx, c, record); err != nil {
 		return r, err
 	}
-	// A restarted node has not timed the rounds before; then they are 0.
+	// A restarted node has no timings of earlier rounds; they stay 0.
 	if timing, err := c.TimingOf(ctx, epoch, t); err == nil {
 		r.LGC, r.GE, r.BC = timing.LGC, timing.GE, timing.BC
 	} else if errors.Is(err, client.ErrUnreachable) {
@@ -174,7 +174,7 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 	}
 	m, err := c.ModelOf(ctx, epoch, t)
 	var refusal *client.Refusal
-	if errors.As(err, &refusal) && refusal.Code == abci.CodeNotFound { // closed, and too long ago
+	if errors.As(err, &refusal) && refusal.Code == abci.CodeNotFound { // the round is closed, but its model is no longer stored
 		return r, nil
 	}
 	if err != nil {

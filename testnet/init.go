@@ -24,7 +24,7 @@ type Net struct {
 	Genesis  app.Genesis
 	Warnings []string // of the genesis
 	Nodes    []Node
-	Crowds   []Crowd // who runs the manifest's workers
+	Crowds   []Crowd // processes that run the manifest's workers
 
 	opened bool // it may have closed rounds before this run
 }
@@ -48,7 +48,7 @@ func Init(m Manifest) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.ownData() { // data that are missing or do not fit are an error before there are homes
+	if m.ownData() { // missing or unfit data are an error before any home is made
 		d, err := node.LoadData(m.Data, params.Model)
 		if err == nil {
 			err = inputs.Check(d.Train, params.Model)
@@ -140,10 +140,10 @@ func (m *Manifest) worker(w *node.WorkerConfig, i int) {
 	}
 }
 
-// waits returns how long a proposer waits for the round and for stragglers, and when the other
-// validators give it up. A localnet's steps take milliseconds beside the delay that its manifest
-// adds; only the exchange of gradients on one machine grows with the nodes and with the workers
-// beside them.
+// waits returns how long a proposer waits for the round and for stragglers, and the other
+// validators' propose timeout. Apart from the manifest's delay, a localnet's steps take
+// milliseconds; only the exchange of gradients on one machine grows with the numbers of nodes and
+// workers.
 func waits(n, workers int, step time.Duration) (wait, straggler, timeoutPropose time.Duration) {
 	wait = step + time.Duration(400+40*n+5*workers)*time.Millisecond
 	return wait, time.Duration(100+10*n+2*workers) * time.Millisecond, wait + 400*time.Millisecond
@@ -177,7 +177,8 @@ func (n *Net) finish() error {
 }
 
 // peers returns node i's persistent peers: its neighbours on a ring, half on either side, so that
-// the graph is connected and of equal degrees. Address returns where node i dials another.
+// the graph is connected and of equal degrees. The function address returns the address at which
+// one node dials another.
 func (n *Net) peers(i int, address func(from, to int) string) []string {
 	var out []string
 	total := len(n.Nodes)
@@ -203,13 +204,12 @@ func (n *Net) links() (*link.Switch, error) {
 	return link.New(nodes)
 }
 
-// The ports of localnets: below 32768, where Linux begins to give ports to
-// outgoing connections. One of those could sit on a node's port before the node
-// listens, or while it is down.
+// The ports of localnets lie below 32768, where Linux begins to give ports to outgoing connections:
+// such a connection could take a node's port before the node listens, or while it is down.
 const firstPort, lastPort = 12000, 32767
 
-// freePorts finds loopback ports that nobody listens on. It opens all before it closes any, so that
-// they differ.
+// freePorts finds loopback ports without a listener. It holds all of them open until it returns, so
+// that they differ.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for tries := 0; len(ports) < n; tries++ {

@@ -66,11 +66,10 @@ func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
 	return p, nil
 }
 
-// Failed delivers what a node cannot recover from.
+// Failed delivers the errors from which a node cannot recover.
 func (p *InProcess) Failed() <-chan error { return p.failed }
 
-// PeakRSS returns the most memory that this process held resident, in bytes: all
-// nodes and their observer.
+// PeakRSS returns the peak resident memory of this process, in bytes: all nodes and their observer.
 func (p *InProcess) PeakRSS() int64 { return peakOfPID(os.Getpid()) }
 
 // Stop stops all nodes.

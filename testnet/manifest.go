@@ -23,17 +23,17 @@ type Manifest struct {
 	// Validators is the number of nodes, each a validator and a participant.
 	// Default 4.
 	Validators int `mapstructure:"validators"`
-	// Workers is the number of participants beside them that have no node: a few processes run
-	// their workers, each the workers of many over one connection to a node.
+	// Workers is the number of additional participants without a node. A few processes run their
+	// workers, each process many workers over one connection to a node.
 	Workers int `mapstructure:"workers"`
 	// Preset names the parameters. Default "default".
 	Preset string `mapstructure:"preset"`
-	// Params is a JSON file of parameters in place of a preset; a relative path in a
-	// manifest's file is relative to that.
+	// Params is a JSON file of parameters in place of a preset. A relative path in a manifest file
+	// is relative to the file's folder.
 	Params string `mapstructure:"params"`
-	// Trainer is the program, with its arguments, of every node's participant for an
-	// external model, and TrainerDir where it is started. Default: the folder of the
-	// manifest's file.
+	// Trainer is the program, with its arguments, that trains for every node's participant with an
+	// external model. TrainerDir is its working directory. Default: the folder of the manifest
+	// file.
 	Trainer    []string `mapstructure:"trainer"`
 	TrainerDir string   `mapstructure:"trainer_dir"`
 	// Rounds replaces the preset's number of rounds where it is not 0.
@@ -43,38 +43,39 @@ type Manifest struct {
 	// Tolerance is how far a leader's Delta may be from the recomputed one, in grid steps in every
 	// coordinate: delta of the paper's check. It replaces the preset's where it is not 0.
 	Tolerance int64 `mapstructure:"tolerance"`
-	// CommitReveal says whether participants commit themselves to gradients before any is out. Default:
-	// as the parameters have it.
+	// CommitReveal says whether participants commit to their gradients before any gradient is
+	// revealed. Default: the parameters' value.
 	CommitReveal *bool `mapstructure:"commit_reveal"`
-	// StepDelay is added to every training step of every node. Proposers wait for longer by it.
+	// StepDelay is added to every training step of every node, and to the proposers' wait.
 	StepDelay time.Duration `mapstructure:"step_delay"`
 	// ChainID is the chain's id. Default "spdl-localnet".
 	ChainID string `mapstructure:"chain_id"`
 	// Home is the folder of the nodes' homes, node0 to node<N-1>.
 	Home string `mapstructure:"home"`
-	// Data is a folder of IDX files, or a CSV file whose labels are in the column Label; a
-	// relative path in a manifest's file is relative to that. Default: the embedded MNIST. With a
+	// Data is a folder of IDX files, or a CSV file whose labels are in the column Label. A relative
+	// path in a manifest file is relative to the file's folder. Default: the embedded MNIST. With a
 	// preset, the model has the inputs and classes of the data.
 	Data  string `mapstructure:"data"`
 	Label string `mapstructure:"label"`
-	// Model is a JSON file of the model for the preset "external", and Examples how many each
-	// participant trains on, where the data do not say so.
+	// Model is a JSON file of the model for the preset "external". Examples is the number of
+	// training examples of each participant, for a preset whose data do not determine it.
 	Model    string `mapstructure:"model"`
 	Examples int    `mapstructure:"examples"`
-	// Seed fixes the genesis seed, the partition and the noise, which then has
-	// no privacy. 0 draws all from the operating system.
+	// Seed fixes the genesis seed, the partition and the noise, which then gives no privacy. With 0
+	// the operating system draws the genesis seed and the noise, and the partition's seed is 0.
 	Seed uint64 `mapstructure:"seed"`
 	// Partition says how the training set is dealt out: "iid", or "dirichlet" with
 	// Alpha.
 	Partition string  `mapstructure:"partition"`
 	Alpha     float64 `mapstructure:"alpha"`
-	// Neighbours is the number of persistent peers of each node. Default: all other
-	// nodes of at most 10, and 8 of more, but never fewer than f+1: with fewer, f
-	// faulty nodes can cut one off.
+	// Neighbours is the number of persistent peers of each node. Default: all other nodes in a net
+	// of at most 10, otherwise 8, but never fewer than f+1: with fewer, f faulty nodes can isolate
+	// a node.
 	Neighbours int `mapstructure:"neighbours"`
 	// Gossip is p2p.gossip of every node's app.toml. Default: what init writes.
 	Gossip string `mapstructure:"gossip"`
-	// Strangers are let in by every node: p2p.members_only of app.toml is false.
+	// Strangers lets peers connect that are not members: p2p.members_only of every node's app.toml
+	// is false.
 	Strangers bool `mapstructure:"strangers"`
 	// Memory keeps the nodes' databases in memory.
 	Memory bool `mapstructure:"memory"`
@@ -82,8 +83,8 @@ type Manifest struct {
 	Perturb []Perturbation `mapstructure:"perturb"`
 	// Attacks are the nodes whose participants misbehave.
 	Attacks []Attack `mapstructure:"attack"`
-	// Dictated are the nodes that send other gradients than their worker's: colluders, and for
-	// nets in one process any.
+	// Dictated maps a node to the gradients that it sends in place of its worker's: for colluders,
+	// and for any node of a net in one process.
 	Dictated map[int]attack.Dictation `mapstructure:"-"`
 	// Adjust changes the parameters last; for tests.
 	Adjust func(*params.Params) `mapstructure:"-"`
@@ -91,7 +92,8 @@ type Manifest struct {
 	GenesisTime time.Time `mapstructure:"-"`
 }
 
-// Check fills the defaults and returns an error if no localnet can be made of the manifest.
+// Check fills the defaults and returns an error if the manifest does not describe a possible
+// localnet.
 func (m *Manifest) Check() error {
 	_, err := m.check()
 	return err
@@ -171,7 +173,7 @@ func (m *Manifest) checkNet() error {
 	return nil
 }
 
-// checkSettings checks what the chain and its workers are set to.
+// checkSettings checks the settings of the chain and its workers.
 func (m *Manifest) checkSettings() error {
 	switch {
 	case m.Partition != node.PartitionIID && m.Partition != node.PartitionDirichlet:
@@ -221,12 +223,12 @@ func (m *Manifest) checkFaults() error {
 // Attack is a node whose participant misbehaves.
 type Attack struct {
 	Node int `mapstructure:"node"`
-	// Kind is one of the behaviours of package attack, or an attack on gradients, which the first
-	// nodes make together.
+	// Kind is one of the behaviours of package attack, or an attack on gradients, in which the
+	// first nodes collude.
 	Kind string `mapstructure:"kind"`
 }
 
-// Hooks returns what the manifest changes in node i.
+// Hooks returns the hooks that the manifest installs in node i.
 func (m *Manifest) Hooks(i int) node.Hooks {
 	if v := m.Dictated[i]; v != nil {
 		return attack.Dictated(v)
@@ -234,7 +236,7 @@ func (m *Manifest) Hooks(i int) node.Hooks {
 	return attack.Hooks(m.attack(i))
 }
 
-// attack returns how node i misbehaves, "" where it does not.
+// attack returns the kind of node i's attack, "" if it is honest.
 func (m *Manifest) attack(i int) string {
 	for _, x := range m.Attacks {
 		if x.Node == i {
@@ -244,8 +246,8 @@ func (m *Manifest) attack(i int) string {
 	return ""
 }
 
-// Colluders returns the attack on gradients that nodes make together, and their number; "" and 0
-// where there is none.
+// Colluders returns the attack on gradients in which nodes collude, and their number; "" and 0 if
+// there is none.
 func (m *Manifest) Colluders() (kind string, n int) {
 	for _, x := range m.Attacks {
 		if attack.Colludes(x.Kind) {
@@ -284,7 +286,7 @@ func (m *Manifest) base() (params.Params, error) {
 	return preset.Make(m.Preset, m.participants(), own)
 }
 
-// own returns what of the chain is not the preset's.
+// own returns the chain's settings that do not come from the preset.
 func (m *Manifest) own() (preset.Own, error) {
 	o := preset.Own{Examples: m.Examples, Rounds: m.Rounds}
 	if m.Model != "" {
@@ -299,7 +301,7 @@ func (m *Manifest) own() (preset.Own, error) {
 		if o.Examples, err = m.askTrainer(*o.Model); err != nil {
 			return o, err
 		}
-		m.Examples = o.Examples // the trainer is asked once, and the homes' manifest says it
+		m.Examples = o.Examples // saved in the homes' manifest, so that the trainer is asked only once
 	}
 	if !m.ownData() {
 		if m.Label != "" {
@@ -312,7 +314,7 @@ func (m *Manifest) own() (preset.Own, error) {
 	return o, err
 }
 
-// askTrainer returns how many examples the trainer of the first participant says that it has.
+// askTrainer returns the number of examples that the first participant's trainer reports.
 func (m *Manifest) askTrainer(model params.Model) (int, error) {
 	if err := model.ValidateExternal(); err != nil {
 		return 0, err
@@ -353,7 +355,7 @@ func (m *Manifest) params() (params.Params, error) {
 	if m.CommitReveal != nil {
 		p.Election.CommitReveal = *m.CommitReveal
 	}
-	if m.Workers > 0 { // proposers are validators: as many in a row may hide an aggregate
+	if m.Workers > 0 { // only validators propose: f of them in a row may leave an aggregate out
 		preset.SetProposers(&p.Election, m.byzantine())
 	}
 	p.TestChain = m.Seed != 0

@@ -11,16 +11,16 @@ import (
 	"github.com/spdl/spdl/abci/node"
 )
 
-// manifestFile is where Init keeps the manifest, in the folder of the homes.
+// manifestFile is the name of the manifest that Init writes into the folder of the homes.
 const manifestFile = "manifest.toml"
 
-// LoadManifest reads a manifest in TOML. The keys are those of the fields'
-// tags; one that does not exist is refused.
+// LoadManifest reads a manifest in TOML. The keys are those of the fields' tags; an unknown key is
+// rejected.
 func LoadManifest(path string) (Manifest, error) {
 	var m Manifest
 	v := viper.New()
 	v.SetConfigFile(path)
-	v.SetConfigType("toml") // whatever it is called
+	v.SetConfigType("toml") // whatever its extension
 	if err := v.ReadInConfig(); err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
@@ -30,7 +30,7 @@ func LoadManifest(path string) (Manifest, error) {
 	return m, m.absolute(filepath.Dir(path))
 }
 
-// absolute makes the paths of parameters, model, data and trainer absolute, from a folder.
+// absolute resolves the relative paths of parameters, model, data and trainer against a folder.
 func (m *Manifest) absolute(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -16,8 +16,8 @@ func Made(home string) bool {
 	return err == nil
 }
 
-// Misbehaving returns the net of the node of a home, and the node's number, where the manifest
-// beside the home says that it misbehaves. Nothing else makes a node misbehave.
+// Misbehaving returns the net and the number of the node with that home, if the manifest in the
+// parent folder lists an attack by the node. Nothing else makes a node misbehave.
 func Misbehaving(home string) (*Net, int, error) {
 	home, err := filepath.Abs(home)
 	if err != nil {
@@ -38,8 +38,7 @@ func Misbehaving(home string) (*Net, int, error) {
 // nodeName returns node i's folder and moniker.
 func nodeName(i int) string { return fmt.Sprintf("node%d", i) }
 
-// Open reads a localnet that Init made, with its homes as they are now, to
-// start it, or to go on where it stopped.
+// Open reads a localnet that Init made, with its homes as they are now, to start or resume it.
 func Open(home string) (*Net, error) {
 	n, err := load(home)
 	if err == nil && n.Manifest.Memory {

@@ -19,11 +19,11 @@ const (
 	Pause      = "pause"      // SIGSTOP, then SIGCONT
 	Disconnect = "disconnect" // its links are cut, then healed
 	Slow       = "slow"       // its links are slow or lossy, then as before
-	DiskFull   = "disk-full"  // it can write to no file, is killed and started again
-	Upgrade    = "upgrade"    // of the chain, by all nodes
+	DiskFull   = "disk-full"  // all its file writes fail, then it is killed and started again
+	Upgrade    = "upgrade"    // all nodes upgrade the chain
 )
 
-// actions are how each of them is done. Those that change links need a switch between the nodes.
+// actions maps each action to its implementation. Actions on links need a switch between the nodes.
 var actions = map[string]struct {
 	links bool
 	do    func(*Processes, context.Context, Perturbation) error
@@ -45,38 +45,38 @@ const (
 
 // Perturbation is one fault in the life of a localnet of processes.
 type Perturbation struct {
-	// Node is the node that it strikes.
+	// Node is the affected node.
 	Node int `mapstructure:"node"`
 	// The fault begins After after Round has closed.
 	Round uint64        `mapstructure:"round"`
 	After time.Duration `mapstructure:"after"`
 	// Action is one of the actions above.
 	Action string `mapstructure:"action"`
-	// For is the time that the node then stays away, or that the fault lasts; after an upgrade, the
-	// time by which it is started later than the others.
+	// For is the node's downtime, or the duration of the fault; for DiskFull it is each of the two.
+	// For an upgrade it is how much later than the other nodes the node starts.
 	For time.Duration `mapstructure:"for"`
 
 	// Peers are the nodes at the other end of the links that Disconnect and Slow change. Default
-	// all others.
+	// all other nodes.
 	Peers []int `mapstructure:"peers"`
-	// Way is "in" for what the node is sent, "out" for what it sends. Default both.
+	// Way is "in" for traffic to the node, "out" for traffic from it. Default both.
 	Way string `mapstructure:"way"`
-	// Delay, Jitter, Loss and Rate are what Slow does to each way of a link: link.Rule has them.
+	// Delay, Jitter, Loss and Rate are the effect of Slow on each way of a link, as in link.Rule.
 	Delay  time.Duration `mapstructure:"delay"`
 	Jitter time.Duration `mapstructure:"jitter"`
 	Loss   float64       `mapstructure:"loss"`
 	Rate   int           `mapstructure:"rate"`
 
-	// Binary is the release of the new version, of an upgrade.
+	// Binary is the path of the new version's program, for an upgrade.
 	Binary string `mapstructure:"binary"`
-	// Heights is how many heights there are from the proposal of an upgrade to the upgrade.
-	// Default 60.
+	// Heights is the number of heights between the proposal of an upgrade and the upgrade. Default
+	// 60.
 	Heights uint64 `mapstructure:"heights"`
-	// Wrong is a release of a third version that the node tries first, if it is not "".
+	// Wrong is the program of a third version that the node tries first, if it is not "".
 	Wrong string `mapstructure:"wrong"`
 }
 
-// rule returns what happens to the links meanwhile.
+// rule returns the rule of the affected links during the perturbation.
 func (x Perturbation) rule() link.Rule {
 	if x.Action == Disconnect {
 		return link.Rule{Cut: true}
@@ -84,12 +84,12 @@ func (x Perturbation) rule() link.Rule {
 	return x.slow()
 }
 
-// slow returns how links become slow or lossy.
+// slow returns the link rule of Slow.
 func (x Perturbation) slow() link.Rule {
 	return link.Rule{Delay: x.Delay, Jitter: x.Jitter, Loss: x.Loss, Rate: x.Rate}
 }
 
-// validate refuses a perturbation that makes no sense in a net of so many nodes.
+// validate returns an error if a perturbation makes no sense in a net with that number of nodes.
 func (x Perturbation) validate(nodes int) error {
 	if x.Node < 0 || x.Node >= nodes {
 		return fmt.Errorf("perturbation of node %d, want 0 to %d", x.Node, nodes-1)
@@ -107,7 +107,7 @@ func (x Perturbation) validate(nodes int) error {
 	return x.validateLinks(nodes)
 }
 
-// validateLinks checks the fields that Disconnect and Slow alone have.
+// validateLinks checks the fields that only Disconnect and Slow use.
 func (x Perturbation) validateLinks(nodes int) error {
 	r := x.slow()
 	switch {
@@ -149,8 +149,8 @@ func (p *Processes) Perturb(ctx context.Context, closed uint64) {
 	}
 }
 
-// Strike does what a perturbation says, from now on, and returns when it is healed. Those that
-// change links need a manifest that has one such.
+// Strike waits for the perturbation's After, applies the perturbation and returns when it is over.
+// A perturbation of links needs a manifest that contains at least one of these.
 func (p *Processes) Strike(ctx context.Context, x Perturbation) error {
 	err := x.validate(len(p.Net.Nodes))
 	if err == nil {
@@ -165,7 +165,7 @@ func (p *Processes) Strike(ctx context.Context, x Perturbation) error {
 	return nil
 }
 
-// away ends a node, and starts it again.
+// away ends a node, waits and starts it again.
 func (p *Processes) away(ctx context.Context, x Perturbation, end func(int) error) error {
 	if err := end(x.Node); err != nil {
 		return err
@@ -209,7 +209,7 @@ func (p *Processes) disturb(x Perturbation, r link.Rule) {
 	}
 }
 
-// starved lets a node write to no file. It may end by that.
+// starved makes all file writes of a node fail. The node may end because of that.
 func (p *Processes) starved(ctx context.Context, x Perturbation) error {
 	if err := p.starve(x.Node); err != nil {
 		return err
@@ -225,7 +225,7 @@ func (p *Processes) starved(ctx context.Context, x Perturbation) error {
 	})
 }
 
-// pause waits. It returns the error of a context that ends before.
+// pause waits for d. It returns the context's error if the context ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -23,12 +23,12 @@ const stopWait = 10 * time.Second
 // logTail is the number of lines of a dead node's log that its error shows.
 const logTail = 12
 
-// Processes is a localnet whose nodes are processes of their own. They end with
-// this one whatever ends it.
+// Processes is a localnet whose nodes are separate processes. On Linux they end with this process,
+// however it ends.
 type Processes struct {
 	Net    *Net
 	env    []string     // of every node
-	links  *link.Switch // between the nodes, nil where nothing disturbs them
+	links  *link.Switch // between the nodes, nil if no perturbation changes links
 	failed chan error
 	work   chan func() // run on the thread that the children are bound to
 
@@ -48,7 +48,7 @@ type child struct {
 	done     chan struct{}
 }
 
-// Ended is the end of a node that nobody asked for.
+// Ended is the error of a node that ended unexpectedly.
 type Ended struct {
 	Node  int
 	State *os.ProcessState
@@ -91,7 +91,7 @@ func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 // LogFile returns where a node's process writes its log.
 func (n Node) LogFile() string { return filepath.Join(n.Home, "node.log") }
 
-// logFile returns where process i writes its log. Those behind the nodes are the crowds'.
+// logFile returns where process i writes its log. The processes after the nodes' are the crowds'.
 func (p *Processes) logFile(i int) string {
 	if crowd := i - len(p.Net.Nodes); crowd >= 0 {
 		return filepath.Join(p.Net.Crowds[crowd].Home, "worker.log")
@@ -115,7 +115,8 @@ func (p *Processes) binaryOf(i int) string {
 	return p.binaries[i]
 }
 
-// Expect makes the end of node i, which runs, none that Failed delivers.
+// Expect marks the end of node i, which is running, as expected, so that Failed does not deliver
+// it.
 func (p *Processes) Expect(i int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +134,7 @@ func (p *Processes) Await(ctx context.Context, i int) (int, error) {
 	}
 }
 
-// start starts node i, whose end may be expected from the beginning.
+// start starts node i. If expected is set, the end of the node is no failure from the beginning.
 func (p *Processes) start(i int, expected bool, env ...string) error {
 	log, err := os.OpenFile(p.logFile(i), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -165,7 +166,7 @@ func (p *Processes) start(i int, expected bool, env ...string) error {
 	return nil
 }
 
-// command returns what node i's process runs.
+// command returns the arguments of node i's process.
 func (p *Processes) command(i int) []string {
 	if crowd := i - len(p.Net.Nodes); crowd >= 0 {
 		return []string{"worker", "--follow", "--home", p.Net.Crowds[crowd].Home}
@@ -186,7 +187,7 @@ func (c *child) ended() bool {
 	}
 }
 
-// wait reaps a child and reports an end that nobody asked for.
+// wait reaps a child and reports an unexpected end.
 func (p *Processes) wait(i int, c *child) {
 	_ = c.cmd.Wait() // how it ended is in ProcessState
 	p.mu.Lock()
@@ -231,7 +232,7 @@ func (p *Processes) Kill(i int) error {
 	return nil
 }
 
-// Terminate asks node i to stop, and kills it where it does not.
+// Terminate asks node i to stop, and kills it if it has not ended after stopWait.
 func (p *Processes) Terminate(i int) error {
 	if err := p.Signal(i, syscall.SIGTERM); err != nil {
 		return err
@@ -244,7 +245,8 @@ func (p *Processes) Terminate(i int) error {
 	}
 }
 
-// starve lets node i write to no file, as on a full disk; an end by that is expected.
+// starve makes all file writes of node i fail, as on a full disk. If the node ends, its end is
+// expected.
 func (p *Processes) starve(i int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -265,7 +267,7 @@ func (p *Processes) child(i int) *child {
 	return p.children[i]
 }
 
-// Stop ends all nodes: it asks them, waits, and kills those that are left.
+// Stop ends all nodes: it asks them to stop, waits for stopWait, and kills the remaining nodes.
 func (p *Processes) Stop() error {
 	p.mu.Lock()
 	again := p.stopping
@@ -301,8 +303,7 @@ func (p *Processes) Stop() error {
 	return err
 }
 
-// PeakRSS returns the sum over the nodes of the most memory that each held resident,
-// in bytes.
+// PeakRSS returns the sum of the nodes' peak resident memory, in bytes.
 func (p *Processes) PeakRSS() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

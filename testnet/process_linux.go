@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bound lets a child end with the thread that starts it, and keeps the
-// terminal's Ctrl-C from it: its parent stops it in order.
+// bound makes a child end with the thread that starts it, and keeps the terminal's Ctrl-C from it:
+// its parent stops it in order.
 func bound() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// peakOf returns the peak resident memory, in bytes, of a process that has ended, or that
-// of its parent at its start if that was more: exec counts it in.
+// peakOf returns the peak resident memory of an ended process, in bytes, or its parent's at its
+// start if that was higher: the kernel keeps it across exec.
 func peakOf(s *os.ProcessState) int64 {
 	if u, ok := s.SysUsage().(*syscall.Rusage); ok {
 		return u.Maxrss << 10
@@ -55,8 +55,8 @@ func cpuOfPID(pid int) time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// starve bounds the size of what a process writes to by 0: every write to a file fails from then
-// on, with EFBIG, whatever is on the disk.
+// starve sets the file size limit of a process to 0: from then on every write to a file fails with
+// EFBIG, even with space on the disk.
 func starve(pid int) error {
 	return unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{}, nil)
 }

@@ -19,5 +19,5 @@ func peakOfPID(int) int64 { return 0 }
 
 func cpuOfPID(int) time.Duration { return 0 }
 
-// starve cannot be done here.
+// starve is supported on Linux only.
 func starve(int) error { return errors.ErrUnsupported }

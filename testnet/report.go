@@ -18,10 +18,10 @@ type Summary struct {
 	TestChain    bool     `json:"test_chain,omitempty"` // the noise may be known: epsilon is on paper only
 	Wall         float64  `json:"wall_s"`
 	PeakRSS      int64    `json:"peak_rss_bytes"` // sum over the nodes of each one's peak
-	// CPU is what a round takes each node, in seconds, from the second round of the run on; of
-	// processes alone.
+	// CPU is each node's mean CPU time per round, in seconds, from the second round of the run on;
+	// only for nodes that are processes.
 	CPU        []float64 `json:"cpu_s,omitempty"`
-	WorkersCPU float64   `json:"workers_cpu_s,omitempty"` // of participants without a node, all together
+	WorkersCPU float64   `json:"workers_cpu_s,omitempty"` // of all participants without a node together
 }
 
 // Reporter prints the rounds of a run: a line each as text or JSON on out, and
@@ -45,7 +45,7 @@ type Reporter struct {
 	past     int // rounds that were closed before this run
 }
 
-// Running is the first line of a run: where its nodes answer.
+// Running is the first line of a run: the addresses of its nodes.
 type Running struct {
 	Type     string `json:"type"` // "net"
 	ChainID  string `json:"chain_id"`
@@ -53,7 +53,7 @@ type Running struct {
 	Explorer string `json:"explorer,omitempty"` // http://127.0.0.1:port
 }
 
-// Begin starts the clock, and prints where the net answers and the heading.
+// Begin starts the clock, and prints the addresses of the net and the heading.
 func (r *Reporter) Begin(x Running) error {
 	r.start, r.spending.used = time.Now(), r.CPU
 	if r.JSON {
@@ -72,7 +72,7 @@ func (r *Reporter) Begin(x Running) error {
 	return err
 }
 
-// Round prints a closed round. As text, the rounds that were closed before this run are one line.
+// Round prints a closed round. As text, all rounds that were closed before this run share one line.
 func (r *Reporter) Round(x Round) error {
 	r.last = x
 	r.count++
@@ -86,7 +86,7 @@ func (r *Reporter) Round(x Round) error {
 	switch {
 	case r.JSON:
 		err = json.NewEncoder(r.Out).Encode(x)
-	case x.Past: // not measured any more; resumed says how many there are
+	case x.Past: // no longer measured; resumed prints their number
 	default:
 		r.resumed()
 		right, wrong := shares(x.TestAccuracy)
@@ -128,7 +128,7 @@ func (r *Reporter) End(peakRSS int64) error {
 	return err
 }
 
-// privacy returns what the run has cost, or that nothing is guaranteed.
+// privacy formats the privacy loss of the run, or says that there is no guarantee.
 func (r *Reporter) privacy(epsilon *float64) string {
 	if epsilon == nil {
 		return "NO DP GUARANTEE"
@@ -146,7 +146,7 @@ func spent(epsilon *float64) string {
 	return fmt.Sprintf("%.3f", *epsilon)
 }
 
-// shares prints an accuracy and its error.
+// shares formats an accuracy and its error.
 func shares(accuracy *float64) (right, wrong string) {
 	if accuracy == nil {
 		return "-", "-"

@@ -13,17 +13,17 @@ import (
 	"github.com/spdl/spdl/abci/node"
 )
 
-// defaultHeights is how many heights there are from an upgrade's proposal to the upgrade
-// where the manifest does not say.
+// defaultHeights is the number of heights between an upgrade's proposal and the upgrade, if the
+// manifest does not set it.
 const defaultHeights = 60
 
 // voteWait bounds how long a member tries to approve a proposal that its node may not
 // have yet.
 const voteWait = time.Minute
 
-// upgrade upgrades the chain as its operators would: the members propose and approve, all
-// nodes stop by themselves, and each is started again with the new release. The node of
-// the perturbation is later than the others, and may try a wrong release first.
+// upgrade upgrades the chain as its operators would: the members propose and approve, all nodes
+// stop by themselves, and each is started again with the new release. The node of the perturbation
+// starts later than the other nodes, and may try a wrong release first.
 func (p *Processes) upgrade(ctx context.Context, x Perturbation) error {
 	version, err := releaseOf(ctx, x.Binary)
 	if err != nil {
@@ -71,7 +71,8 @@ func releaseOf(ctx context.Context, binary string) (uint64, error) {
 	return v.App, err
 }
 
-// plan proposes an upgrade as participant 0 and lets as many approve as it takes.
+// plan proposes an upgrade as participant 0 and has participants approve it until more than two
+// thirds are in favour.
 func (p *Processes) plan(ctx context.Context, x Perturbation, version uint64) error {
 	c, err := client.New(p.Net.Nodes[0].RPC)
 	if err != nil {
@@ -110,8 +111,8 @@ func (p *Processes) as(i int, args ...string) []string {
 	return append(args, "--home", p.Net.Nodes[i].Home, "--node", p.Net.Nodes[i].RPC)
 }
 
-// awaitUpgrade waits until node i has ended by itself, as it does where another version
-// goes on.
+// awaitUpgrade waits until node i has ended by itself with ExitVersion: the next height needs
+// another version.
 func (p *Processes) awaitUpgrade(ctx context.Context, i int) error {
 	code, err := p.Await(ctx, i)
 	if err == nil && code != node.ExitVersion {

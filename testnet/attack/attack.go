@@ -1,17 +1,17 @@
 // Package attack holds the ways in which participants misbehave in testnets and experiments.
 //
 // Hooks make a real node's participant misbehave: they stand between an honest worker and its
-// chain, and nothing but a testnet's manifest reaches them. Attacks are functions of all that a
-// round's colluding attackers see. Simulations use them, and so do, through Dictated, real nodes
-// whose seeds are known.
+// chain, and only a testnet's manifest installs them. Attacks are functions of all that a round's
+// colluding attackers see. Simulations use them; through Dictated so do real nodes whose seeds are
+// known.
 //
 // # How to add an attack on gradients
 //
 // Write a type with Name, Source and Craft, and add a line to crafts in registry.go; `spdl
 // experiment attacks --attacks NAME` and the tests then know it. Craft works in grid steps and
-// rounds by View.vector, all or each; what it keeps from round to round is in View.Memory. The
+// rounds with View.vector or View.all; its state from round to round is in View.Memory. The
 // experiments play its aware variant, which shortens, or hides in noise, the vectors that the chain
-// would refuse. A line in TestShapes says what the attack is known for. The table in docs/RULES.md
+// would reject. A line in TestShapes says what the attack is known for. The table in docs/RULES.md
 // is written by hand.
 package attack
 
@@ -64,14 +64,14 @@ func Check(kind string) error {
 	return nil
 }
 
-// Colludes reports whether a name is no behaviour but an attack on gradients, which nodes make
-// together and by Dictated.
+// Colludes reports whether a name is an attack on gradients and no behaviour. Nodes play such an
+// attack together, through Dictated.
 func Colludes(kind string) bool {
 	_, err := Lookup(kind)
 	return err == nil && behaviours[kind] == nil
 }
 
-// Hooks returns the hooks that let a node's participant misbehave; for "" they change nothing.
+// Hooks returns the hooks that make a node's participant misbehave; for "" they change nothing.
 func Hooks(kind string) node.Hooks {
 	if kind == "" {
 		return node.Hooks{}
@@ -87,7 +87,7 @@ func Hooks(kind string) node.Hooks {
 	}}
 }
 
-// silent follows the chain and says nothing.
+// silent follows the chain and sends nothing.
 type silent struct{ worker.Chain }
 
 // Submit drops the transaction.
@@ -150,6 +150,6 @@ func (e equivocate) Submit(ctx context.Context, t *tx.Tx) error {
 	if err != nil {
 		return err
 	}
-	_ = e.Chain.Submit(ctx, second) // refused, and so noticed
+	_ = e.Chain.Submit(ctx, second) // rejected, and so noticed
 	return nil
 }

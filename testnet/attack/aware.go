@@ -8,9 +8,9 @@ import (
 )
 
 // Aware returns the variant of an attack that respects the chain's noise floor (rule G6). It scales
-// down a vector that is too long, and hides one that is too short in noise of its own, as strong as
-// an honest vector's. The chain would refuse most attacks without this, before any rule sees them.
-// On a chain without the floor it returns the attack itself.
+// down a vector that is too long, and hides a vector that is too short in noise of its own, as
+// strong as an honest vector's. Without this the chain would reject most attacks before any rule
+// sees them. On a chain without the floor the variant sends the attack's own vectors.
 func Aware(a Attack) Attack { return aware{a} }
 
 type aware struct{ Attack }
@@ -27,9 +27,9 @@ func (a aware) Poison(label uint8, classes int) uint8 {
 	return label
 }
 
-// Admission returns the norms that a chain admits in a round from a participant that has taken part
-// in every round, and the distance floor of its rule. Without the noise floor these are all norms,
-// and 0.
+// Admission returns the squared norms that a chain admits in a round from a participant that has
+// taken part in every round, and the distance floor of its rule. Without the noise floor it returns
+// the zero Range, which admits all norms, and 0.
 func Admission(p params.Params, round uint64) (admits Range, distance int64) {
 	if !p.Privacy.NoiseFloor {
 		return Range{}, 0
@@ -40,8 +40,8 @@ func Admission(p params.Params, round uint64) (admits Range, distance int64) {
 	return admits, n.Distance(t)
 }
 
-// admitted brings vectors into the admitted norms. Each attacker hides in noise of its own, because
-// the distance floor would find out noise that all share.
+// admitted brings vectors into the admitted range of norms. Each attacker hides in noise of its
+// own, because the distance floor would detect shared noise.
 func (v View) admitted(crafted []gradients.Vector) []gradients.Vector {
 	if v.Admits == (Range{}) {
 		return crafted
@@ -60,8 +60,8 @@ func (v View) admitted(crafted []gradients.Vector) []gradients.Vector {
 	return out
 }
 
-// shortened scales to just below the greatest norm. Rounding to the grid may add
-// a little, so it is done again until it fits.
+// shortened scales a vector to just below the max norm. Rounding to the grid may add a little, so
+// it tries up to 8 scales until the vector fits.
 func (v View) shortened(c gradients.Vector) gradients.Vector {
 	target := 0.98 * math.Sqrt(float64(v.Admits.Greatest))
 	x := make([]float64, c.Len())
@@ -78,7 +78,7 @@ func (v View) shortened(c gradients.Vector) gradients.Vector {
 	return v.vector(x)
 }
 
-// hidden adds noise, roughly at a right angle, until the norm is a little above the least.
+// hidden adds noise, roughly at a right angle, until the norm is a little above the minimum.
 func (v View) hidden(c gradients.Vector) gradients.Vector {
 	least := float64(v.Admits.Least) * 1.1
 	x := make([]float64, c.Len())

@@ -13,8 +13,7 @@ const (
 	PrototypeValue = 1e7
 )
 
-// constant is the prototype's attack. The grid ends long before its value: it
-// saturates.
+// constant is the prototype's attack. Its value is far beyond the end of the grid, so it saturates.
 type constant struct{}
 
 func (constant) Name() string   { return Prototype }
@@ -28,8 +27,8 @@ func (constant) Craft(v View) []gradients.Vector {
 	return v.all(x)
 }
 
-// saturation sends the largest number that the grid has in every coordinate,
-// against the honest mean: the longest vector that opposes it.
+// saturation sends the grid's largest number in every coordinate, with the sign opposite to the
+// honest mean's: the longest vector that opposes the mean.
 type saturation struct{}
 
 func (saturation) Name() string   { return "saturation" }
@@ -65,7 +64,7 @@ func (v View) noise(std float64) []float64 {
 	return x
 }
 
-// zero sends the zero vector, which Krum likes for being close to everybody.
+// zero sends the zero vector, which Krum favours because it is close to all gradients.
 type zero struct{}
 
 func (zero) Name() string   { return "zero" }

@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// withholding commits itself to its gradients and sends none of them.
+// withholding commits to its gradients and reveals none of them.
 type withholding struct{ worker.Chain }
 
 // Submit drops gradients.
@@ -19,13 +19,14 @@ func (w withholding) Submit(ctx context.Context, t *tx.Tx) error {
 	return w.Chain.Submit(ctx, t)
 }
 
-// committedLate commits itself to a gradient once the others have revealed theirs.
+// committedLate commits to a gradient only after its round has taken the other participants'
+// commitments.
 type committedLate struct {
 	worker.Chain
-	late *atomic.Uint64 // 1 more than the last round that it was too late for
+	late *atomic.Uint64 // 1 + the last round for which it was too late
 }
 
-// Await hears when it is too late.
+// Await records the round for which it is too late.
 func (c committedLate) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
 	task, err := c.Chain.Await(ctx, pub, last)
 	if err == nil && task.Phase == worker.Missed {
@@ -34,7 +35,7 @@ func (c committedLate) Await(ctx context.Context, pub []byte, last *worker.Task)
 	return task, err
 }
 
-// Submit drops the commitments that would come in time.
+// Submit drops commitments that would be in time.
 func (c committedLate) Submit(ctx context.Context, t *tx.Tx) error {
 	if t.Commit != nil && c.late.Load() != t.Commit.Round+1 {
 		return nil
@@ -42,13 +43,13 @@ func (c committedLate) Submit(ctx context.Context, t *tx.Tx) error {
 	return c.Chain.Submit(ctx, t)
 }
 
-// committedTwice commits itself to two gradients a round.
+// committedTwice commits to two gradients a round.
 type committedTwice struct {
 	worker.Chain
 	keys worker.Keys
 }
 
-// Submit sends a commitment, and then another one to a hash of it.
+// Submit sends a commitment, and then a second one to the hash of the first transaction.
 func (c committedTwice) Submit(ctx context.Context, t *tx.Tx) error {
 	err := c.Chain.Submit(ctx, t)
 	if t.Commit == nil || err != nil {
@@ -64,6 +65,6 @@ func (c committedTwice) Submit(ctx context.Context, t *tx.Tx) error {
 	if err != nil {
 		return err
 	}
-	_ = c.Chain.Submit(ctx, second) // refused, and so noticed
+	_ = c.Chain.Submit(ctx, second) // rejected, and so noticed
 	return nil
 }

@@ -2,7 +2,8 @@ package attack
 
 import "github.com/spdl/spdl/gradients"
 
-// lazy does not train. It sends the gradient of an honest participant, of each in turn, as its own.
+// lazy does not train. It sends an honest participant's gradient as its own, in each round another
+// participant's.
 type lazy struct{}
 
 func (lazy) Name() string   { return "lazy-copy" }
@@ -25,8 +26,8 @@ func (labelFlip) Poison(label uint8, classes int) uint8 { return uint8(classes-1
 
 func (labelFlip) Craft(v View) []gradients.Vector { return v.Own() }
 
-// equivocation signs two gradients, its own and its negative, and lets chance decide which of them
-// the leader gets. The evidence of it and its penalty are tested with sim.Faults.TwoGradients.
+// equivocation signs two gradients, its own and its negative, and chance decides which of them the
+// leader gets. Its evidence and its penalty are tested with sim.Faults.TwoGradients.
 type equivocation struct{}
 
 func (equivocation) Name() string   { return "equivocation" }

@@ -9,11 +9,11 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Dictation says what a node sends for the open round, the zero Vector for silence.
+// Dictation returns the gradient that a node sends for the open round, the zero Vector for silence.
 type Dictation func(worker.Task) gradients.Vector
 
-// Dictated lets a node send what a dictation says instead of what its worker computed. It brings an
-// Attack, which needs to see all honest gradients, to real nodes.
+// Dictated returns hooks that make a node send the gradient of a dictation instead of its worker's.
+// It brings an Attack, which needs to see all honest gradients, to real nodes.
 func Dictated(vector Dictation) node.Hooks {
 	return node.Hooks{Chain: func(c worker.Chain, keys worker.Keys) (worker.Chain, error) {
 		return dictated{c, keys, vector}, nil
@@ -26,7 +26,7 @@ type dictated struct {
 	vector Dictation
 }
 
-// Forge replaces a gradient and signs it anew.
+// Forge replaces the vector of a gradient and signs the result.
 func (d dictated) Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
 	task, err := d.Await(ctx, d.keys.Public(), nil)
 	if err != nil {
@@ -42,7 +42,7 @@ func (d dictated) Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
 	return replace(d.keys, task.ChainID, *t.Gradient, v)
 }
 
-// replace returns a gradient with another vector, signed anew.
+// replace returns a gradient with another vector, signed again.
 func replace(keys worker.Keys, chainID string, g tx.Gradient, v gradients.Vector) (*tx.Tx, error) {
 	g.Payload = v.Encode()
 	return tx.Sign(chainID, &g, keys.Signing)

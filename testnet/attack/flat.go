@@ -3,9 +3,9 @@ package attack
 import "math"
 
 // uncurved returns an approximation of p with (H + lambda I) p = u, where H is the Hessian of the
-// mean loss on the attackers' rows: a few steps of conjugate gradients, with H times a vector as
-// a difference of two gradients. A push p against restoring forces of H moves a model by about
-// H^-1 p; what it moves along flat directions stays, and adds up over the rounds.
+// mean loss on the attackers' rows: a few steps of conjugate gradients, with H times a vector as a
+// difference of two gradients. A push p against restoring forces of H moves a model by about H^-1
+// p; its movement along flat directions stays, and adds up over the rounds.
 func (v View) uncurved(u []float64) []float64 {
 	loss := Goal{Deltas: crossEntropy}
 	here := v.Slope(loss, v.Model)

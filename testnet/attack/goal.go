@@ -2,20 +2,22 @@ package attack
 
 import "math"
 
-// Goal is what hidden attackers want of the model: a function of the logits of an example that the
-// honest participants' training is to make smaller.
+// Goal is the objective of hidden attackers: a function of an example's logits that they make the
+// honest participants' training minimise.
 type Goal struct {
 	Name string
-	// Triggered says that it is of examples with the trigger on them, which the goal calls Target.
+	// Triggered says that the function is of examples with the backdoor's trigger on them, whose
+	// label is then Target.
 	Triggered bool
-	// Flat says that attackers push along the goal's slope over the curvature of the honest loss:
-	// mostly where honest gradients hardly pull the model back, and so farther round by round.
+	// Flat says that attackers push along the goal's slope divided by the curvature of the honest
+	// loss (View.uncurved): mostly where honest gradients hardly pull the model back, so that it
+	// moves farther round by round.
 	Flat bool
-	// Deltas turns an example's logits into the function's derivatives.
+	// Deltas turns an example's logits into the function's derivatives, in place.
 	Deltas func(logits []float32, label uint8)
 }
 
-// Target is the class that the backdoor's trigger means.
+// Target is the class that the backdoor assigns to examples with the trigger.
 const Target = 0
 
 // Goals lists the goals of the hidden attacks.
@@ -26,7 +28,7 @@ var Goals = []Goal{
 	{Name: "backdoor", Triggered: true, Deltas: crossEntropy},
 }
 
-// crossEntropy is the loss itself: softmax less the label.
+// crossEntropy is the loss itself: softmax minus the one-hot label.
 func crossEntropy(logits []float32, label uint8) {
 	top := logits[rival(logits, len(logits))]
 	var total float64
@@ -47,8 +49,8 @@ func ascent(logits []float32, label uint8) {
 	}
 }
 
-// margin is the sigmoid s of the true logit less its strongest rival's. Its slope s(1-s) is that of
-// the examples near the decision boundary, which are those that a small push can turn.
+// margin is the sigmoid s of the true logit minus its strongest rival's. Its slope s(1-s) is
+// largest for examples near the decision boundary, which a small push can turn.
 func margin(logits []float32, label uint8) {
 	other := rival(logits, int(label))
 	s := 1 / (1 + math.Exp(float64(logits[other]-logits[label])))
@@ -56,7 +58,7 @@ func margin(logits []float32, label uint8) {
 	logits[label], logits[other] = float32(s*(1-s)), -float32(s*(1-s))
 }
 
-// rival returns the class of the largest logit but for one.
+// rival returns the class of the largest logit, except the class but.
 func rival(logits []float32, but int) int {
 	best := -1
 	for c, v := range logits {

@@ -6,17 +6,17 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// hidden attackers push along a gradient u of a goal of theirs, on their own rows and without
-// noise, from within the noise of the honest vectors: alpha times the honest mean m, and k times u,
-// filled up to the norm that the chain asks for. A search on the chain's own rule finds the alpha
-// and k of the largest <Delta, u>.
+// hidden attackers push along a gradient u of a goal, computed on their own rows and without noise,
+// and hide it in the noise of the honest vectors. They send alpha times the honest mean m plus k
+// times u, filled up to the norm that the chain requires. A search on the chain's own rule finds
+// the alpha and k with the largest <Delta, u>.
 type hidden struct {
 	goal Goal
-	// late attackers do not see the round's honest vectors, and take those of the round before.
+	// late attackers do not see the round's honest vectors, and use those of the round before.
 	late bool
-	// noisy attackers fill up with noise of their own, so that no two of them are near; it sums to
-	// zero, so that their mean has none. Others fill up, all alike, along the noise of the honest
-	// mean.
+	// noisy attackers fill up with noise of their own, so that no two of their vectors are near
+	// each other; the noise sums to nearly zero, so that their mean has hardly any. Other attackers
+	// all fill up along the same noise, the honest mean's.
 	noisy bool
 }
 
@@ -73,17 +73,18 @@ func (a hidden) Craft(v View) []gradients.Vector {
 type disguise struct {
 	View
 	u, mean []float64
-	least   float64     // norm that is admitted for sure; 0 where all are
+	least   float64     // norm that is certainly admitted; 0 if all norms are
 	fills   [][]float64 // directions of length 1 at a right angle to u: one for each attacker, or one for all
 }
 
-// sharedNoise returns the direction of the honest mean without u and the honest slope: noise, as
-// far as the attackers can tell.
+// sharedNoise returns the direction of the honest mean minus its parts along the honest slope and
+// u: noise, as far as the attackers can tell.
 func (d disguise) sharedNoise() []float64 {
 	return normal(without(without(d.mean, normal(d.Slope(Goal{Deltas: crossEntropy}, d.Model))), d.u))
 }
 
-// ownNoise returns a direction for each attacker. Their sum is zero, but for one attacker alone.
+// ownNoise returns a direction for each attacker. They sum to nearly zero, unless there is only one
+// attacker.
 func (d disguise) ownNoise() [][]float64 {
 	fills := make([][]float64, d.F)
 	sum := make([]float64, d.dim())
@@ -100,10 +101,11 @@ func (d disguise) ownNoise() [][]float64 {
 	return fills
 }
 
-// without returns x less its part along a direction of length 1.
+// without returns x minus its part along a direction of length 1.
 func without(x, direction []float64) []float64 { return affine(x, -dot(x, direction), direction) }
 
-// craft returns the vectors of a pair, nil where the chain would refuse one.
+// craft returns the attackers' vectors for a pair of alpha and k, nil if the chain would reject one
+// of them.
 func (d disguise) craft(alpha, k float64) []gradients.Vector {
 	base := affine(affine(nil, alpha, d.mean), k, d.u)
 	made := make([]gradients.Vector, len(d.fills))
@@ -119,11 +121,12 @@ func (d disguise) craft(alpha, k float64) []gradients.Vector {
 	return d.each(func(i int) gradients.Vector { return made[min(i, len(made)-1)] })
 }
 
-// noiseShare is the norm of an attacker's own noise as a share of the least that is admitted.
+// noiseShare is the norm of an attacker's own noise as a share of the min admitted norm.
 const noiseShare = 0.96
 
-// fill returns how far x must go along a direction to be long enough, 0 if it is. With noise of its
-// own it goes far enough to be apart from the others.
+// fill returns how far x must go along a direction to reach the norm least, 0 if it is long enough.
+// With own noise it goes at least noiseShare of that norm, to be apart from the other attackers'
+// vectors.
 func (d disguise) fill(x, direction []float64) float64 {
 	var far float64
 	if len(d.fills) > 1 {
@@ -143,8 +146,8 @@ var (
 	shares = []float64{0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3}
 )
 
-// search returns the vectors of the best pair that it finds. The gain is no smooth function of the
-// pair: it drops where the rule begins to detect the attack.
+// search returns the vectors of the best pair that it finds. The gain is not a smooth function of
+// the pair: it drops where the rule begins to detect the attack.
 func (d disguise) search() []gradients.Vector {
 	scale := math.Sqrt(float64(d.Honest[0].SquaredNorm()))
 	var best []gradients.Vector
@@ -172,13 +175,13 @@ func (d disguise) search() []gradients.Vector {
 			try(alpha+step[0], k+step[1])
 		}
 	}
-	if best == nil { // the chain refuses them all
+	if best == nil { // the chain rejects them all
 		return d.Own()
 	}
 	return best
 }
 
-// gain returns <Delta, u>, minus infinity where the rule has no Delta.
+// gain returns <Delta, u>, minus infinity if the rule has no Delta.
 func (d disguise) gain(crafted []gradients.Vector) float64 {
 	delta, ok := d.aggregate(crafted)
 	if !ok {

@@ -7,8 +7,8 @@ import (
 )
 
 // mimic sends the gradient of one honest participant, whose data then counts F+1 times. The victim
-// is the one that stands out most in the direction of the honest gradients' largest variance. The
-// first rounds choose it, and it stays the victim.
+// is the participant that stands out most in the direction of the honest gradients' largest
+// variance. It is chosen in the first rounds and then stays the victim.
 type mimic struct{}
 
 func (mimic) Name() string { return "mimic" }
@@ -30,8 +30,8 @@ func (mimic) Craft(v View) []gradients.Vector {
 // warmup is the number of rounds that choose the victim.
 const warmup = 20
 
-// mimicry holds what is known of the honest participants after some rounds: the mean of their
-// gradients, and Oja's estimate of the direction in which they differ most.
+// mimicry holds estimates about the honest participants: the running mean of their gradients, and
+// Oja's estimate of the direction in which they differ most.
 type mimicry struct {
 	rounds    int
 	mean, way []float64 // way is of length 1

@@ -25,7 +25,7 @@ func negated(g gradients.Vector) gradients.Vector {
 	return out
 }
 
-// negatedMean sends -factor times the honest mean, the same from all.
+// negatedMean sends -factor times the honest mean, the same vector from all attackers.
 type negatedMean struct {
 	name   string
 	factor float64
@@ -77,8 +77,8 @@ func (ipm) Source() string {
 
 func (ipm) Craft(v View) []gradients.Vector { return v.all(affine(nil, -0.1, v.mean())) }
 
-// alie is "a little is enough": the mean, shifted by the most standard deviations that still leave
-// a majority farther out.
+// alie is "a little is enough": the mean, shifted by the max number of standard deviations that
+// still leaves a majority farther out.
 type alie struct{}
 
 func (alie) Name() string { return "alie" }
@@ -91,8 +91,8 @@ func (alie) Craft(v View) []gradients.Vector {
 	return v.all(affine(mean, -alieFactor(v.N, v.F), v.std(mean)))
 }
 
-// alieFactor returns z_max: s = floor(n/2+1)-f honest ones are needed for a
-// majority, so z is the standard normal quantile of (n-f-s)/(n-f).
+// alieFactor returns z_max: s = floor(n/2+1)-f honest gradients are needed for a majority, so z is
+// the standard normal quantile of (n-f-s)/(n-f).
 func alieFactor(n, f int) float64 {
 	s := n/2 + 1 - f
 	share := float64(n-f-s) / float64(n-f)

@@ -8,9 +8,9 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// optimised sends mean - k*direction with the k that moves the rule's own
-// output farthest from the honest mean: a line search that evaluates the rule,
-// as an attacker can who knows every honest gradient.
+// optimised sends mean - k*direction with the k that moves the rule's own output farthest from the
+// honest mean. Its line search evaluates the rule, which an attacker can do that knows every honest
+// gradient.
 type optimised struct {
 	name      string
 	direction func(mean, std []float64) []float64
@@ -27,9 +27,9 @@ func againstMean(mean, _ []float64) []float64 { return mean }
 // alongDeviation makes mean - k*std, which is ALIE's family.
 func alongDeviation(_, std []float64) []float64 { return std }
 
-// factors holds the k that are tried first; refinements is how often the interval around the best
-// is then halved. The damage is no smooth function of k: it drops to nothing where the rule begins
-// to detect the attack.
+// factors holds the values of k that are tried first; refinements is how often the interval around
+// the best k is then halved. The damage is not a smooth function of k: it drops to nothing where
+// the rule begins to detect the attack.
 var factors = []float64{0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 9, 16, 32}
 
 const refinements = 5
@@ -69,8 +69,8 @@ func (a optimised) Craft(v View) []gradients.Vector {
 	return best
 }
 
-// damage returns the squared distance, in squared grid steps, from the rule's output
-// to the honest mean, 0 where the rule has none.
+// damage returns the squared distance, in squared grid steps, from the rule's output to the honest
+// mean, 0 if the rule has no output.
 func (v View) damage(crafted []gradients.Vector, mean []float64) float64 {
 	delta, ok := v.aggregate(crafted)
 	if !ok {
@@ -84,8 +84,8 @@ func (v View) damage(crafted []gradients.Vector, mean []float64) float64 {
 	return sum
 }
 
-// aggregate returns what the chain's rule makes of the crafted vectors that are admitted and the
-// honest ones.
+// aggregate returns the output of the chain's rule on the admitted crafted vectors and the honest
+// vectors.
 func (v View) aggregate(crafted []gradients.Vector) (delta gradients.Fraction, ok bool) {
 	rule, err := rules.Lookup(v.Rule)
 	if err != nil {

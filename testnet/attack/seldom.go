@@ -7,14 +7,14 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// every is the number of rounds of which a seldom participant takes part in one.
+// every is the period, in rounds, with which a seldom participant takes part.
 const every = 3
 
-// seldom sends a gradient in one round of every, whether rounds wait for it or not, so that the
-// others do wait as often as the chain allows.
+// seldom sends a gradient only in every third round, whether it is awaited or not, so that the
+// other participants wait for it as often as the chain allows.
 type seldom struct{ worker.Chain }
 
-// Await returns a round that its worker takes for one that waits.
+// Await hides from the worker that a round does not wait for it.
 func (s seldom) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
 	task, err := s.Chain.Await(ctx, pub, last)
 	if task != nil {

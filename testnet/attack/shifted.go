@@ -10,10 +10,10 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// Shift turns an aggregate over gradients of n participants against itself, by all that the
-// chain's tolerance lets a leader do: delta grid steps in every coordinate. Beyond is added in the
-// first coordinate, in numerators, the least by which two aggregates differ. At tolerance 0 there
-// is no vector to shift, and the aggregate stays as it is.
+// Shift moves an aggregate over gradients of n participants against its own signs, by the whole
+// tolerance that the chain allows a leader: delta grid steps in every coordinate. In the first
+// coordinate it adds beyond, in numerators; 1 is the smallest difference between two aggregates. At
+// tolerance 0 there is no vector to shift, and the aggregate stays as it is.
 func Shift(a *tx.Aggregate, p params.Params, n int, beyond int64) error {
 	if p.Rule.Tolerance == 0 {
 		return nil
@@ -47,7 +47,7 @@ func Shift(a *tx.Aggregate, p params.Params, n int, beyond int64) error {
 	return nil
 }
 
-// shifted leads with an aggregate that is off by all of the tolerance, and by what is beyond.
+// shifted leads with an aggregate that is off by the whole tolerance, and by beyond.
 type shifted struct {
 	worker.Chain
 	keys   worker.Keys

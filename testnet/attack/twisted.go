@@ -8,15 +8,14 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// twists are the attacks that a real node can make alone: a function of its own
-// gradient. Being a function, it sends the same bytes again where the worker
-// sends its gradient again.
+// twists are the attacks that a real node can make alone: functions of its own gradient. The node
+// thus sends the same bytes again when the worker sends its gradient again.
 var twists = map[string]func(gradients.Vector) gradients.Vector{
 	"constant":  func(g gradients.Vector) gradients.Vector { return filled(g, g.Width().Max()) },
 	"zero":      func(g gradients.Vector) gradients.Vector { return filled(g, 0) },
 	"sign-flip": negated,
-	// One step against the slope in every coordinate: far shorter than the noise
-	// alone, and nearer to every gradient than the others are to each other.
+	// One step against the slope in every coordinate: far shorter than the noise alone, and nearer
+	// to every gradient than the other gradients are to each other.
 	"noise-free": func(g gradients.Vector) gradients.Vector {
 		out := filled(g, 1)
 		for j := range out.Len() {
@@ -36,14 +35,14 @@ func filled(g gradients.Vector, q int64) gradients.Vector {
 	return out
 }
 
-// twisted sends another gradient than the worker's.
+// twisted sends the twist of the worker's gradient in its place.
 type twisted struct {
 	worker.Chain
 	keys  worker.Keys
 	twist func(gradients.Vector) gradients.Vector
 }
 
-// Forge replaces a gradient and signs it anew.
+// Forge replaces the vector of a gradient and signs the result.
 func (a twisted) Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
 	task, err := a.Await(ctx, a.keys.Public(), nil)
 	if err != nil {

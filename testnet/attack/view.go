@@ -8,11 +8,11 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// Attack makes what F colluding Byzantine participants send in place of their
-// gradients, as a pure function of what they see. It is the paper's adversary, who
-// knows the rule, and every honest gradient of the round before he sends his own.
+// Attack makes the vectors that F colluding Byzantine participants send in place of their
+// gradients, as a pure function of their view. It is the paper's adversary, which knows the rule,
+// and every honest gradient of the round before it sends its own.
 type Attack interface {
-	// Name is what experiments call the attack.
+	// Name is the attack's name in experiments.
 	Name() string
 	// Source cites where the attack was published, for documents.
 	Source() string
@@ -27,42 +27,42 @@ type Poisoner interface {
 	Poison(label uint8, classes int) uint8
 }
 
-// View is what the attackers of a round see. Participants 0 to F-1 are the
-// attackers, which wins them every tie, and F to N-1 are honest.
+// View is the knowledge of a round's attackers. Participants 0 to F-1 are the attackers, so that
+// they win every tie, and F to N-1 are honest.
 type View struct {
 	N, F  int
 	Round uint64
-	// Honest are the honest vectors of the round, or where Late is set of the round before: the chain
-	// takes commitments, and a late attacker's vector is in no round.
+	// Honest holds the honest vectors of the round, or with Late of the round before: on a chain
+	// with commitments, an attacker that waits for the round's vectors is in no round.
 	Honest []gradients.Vector
 	Late   bool
-	// Own returns the vectors that the attackers' own workers made, noise included.
-	// It trains when it is called first, so that attacks that need none cost none.
+	// Own returns the vectors that the attackers' own workers made, noise included. It trains at
+	// its first call, so that attacks that do not call it do not pay for it.
 	Own  func() []gradients.Vector
 	Grid gradients.Grid
 	// Model is the public model. Slope returns the noise-free gradient of a goal at a model, on the
-	// attackers' own rows, in no unit that matters.
+	// attackers' own rows; its scale does not matter.
 	Model []float64
 	Slope func(g Goal, at []float64) []float64
-	// Rule names the chain's rule. Input is all that it will be given but the vectors; its F need
-	// not be the number of attackers.
+	// Rule names the chain's rule. Input is its input without the vectors; its F need not be the
+	// number of attackers.
 	Rule  string
 	Input rules.Input
 	// Admits holds the squared norms that the chain admits, in squared grid steps; the zero Range
 	// admits all.
 	Admits Range
 	Rand   *rand.Rand
-	// Memory is what the attackers keep from round to round; nil for none.
+	// Memory is the attackers' state from round to round; nil for none.
 	Memory *Memory
 }
 
-// Memory is what attacks remember. The first round begins with its zero value.
+// Memory is the state of attacks. The first round begins with its zero value.
 type Memory struct {
 	mimicry mimicry
-	honest  []gradients.Vector // of the round before
+	honest  []gradients.Vector // of the previous round
 }
 
-// Range is a closed interval.
+// Range is a closed interval of squared norms; the zero Range admits all.
 type Range struct{ Least, Greatest int64 }
 
 // Holds reports whether the chain admits a vector.
@@ -113,7 +113,7 @@ func (v View) vector(x []float64) gradients.Vector {
 	return q
 }
 
-// all sends one vector from every attacker.
+// all returns one vector, rounded to the grid, for every attacker.
 func (v View) all(x []float64) []gradients.Vector {
 	q := v.vector(x)
 	out := make([]gradients.Vector, v.F)
@@ -123,7 +123,7 @@ func (v View) all(x []float64) []gradients.Vector {
 	return out
 }
 
-// each sends what is made for each attacker.
+// each returns the vector that craft makes for each attacker.
 func (v View) each(craft func(i int) gradients.Vector) []gradients.Vector {
 	out := make([]gradients.Vector, v.F)
 	for i := range out {
@@ -132,7 +132,7 @@ func (v View) each(craft func(i int) gradients.Vector) []gradients.Vector {
 	return out
 }
 
-// affine returns a + k*b.
+// affine returns a + k*b; a nil a is zero.
 func affine(a []float64, k float64, b []float64) []float64 {
 	out := make([]float64, len(b))
 	for j := range out {

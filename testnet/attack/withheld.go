@@ -7,8 +7,8 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// withheld keeps back its gradient, and with it its VRF output, in the rounds whose output it does
-// not like: that is all that a participant can choose of the seed of the next round.
+// withheld withholds its gradient, and with it its VRF output, in rounds whose output it dislikes:
+// this is a participant's only influence on the seed of the next round.
 type withheld struct{ worker.Chain }
 
 // Submit drops the gradients whose proof ends in an odd byte.

@@ -6,12 +6,11 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// within sends mean - k*std, with the largest k that keeps its distances within those of the honest
-// gradients, whatever the rule is.
+// within sends mean - k*std, with the largest k that keeps its distances within the honest
+// gradients' own, whatever the rule is.
 type within struct {
 	name string
-	// reach is the largest k with which mean - k*std passes: offset holds mean - x_i
-	// of each honest x_i.
+	// reach returns the largest admissible k; offset holds mean - x_i for each honest x_i.
 	reach func(v View, offset [][]float64, std []float64) float64
 }
 
@@ -33,8 +32,8 @@ func (a within) Craft(v View) []gradients.Vector {
 	return v.all(affine(mean, -a.reach(v, offset, std), std))
 }
 
-// minMax keeps the attack's distance to every honest gradient below the largest
-// between two honest ones: |o - k s|^2 <= D, a quadratic in k for each offset o.
+// minMax keeps the attack's distance to every honest gradient below the largest distance between
+// two honest gradients: |o - k s|^2 <= D, a quadratic in k for each offset o.
 func minMax(v View, offset [][]float64, std []float64) float64 {
 	var most float64
 	for i, a := range v.Honest {
@@ -50,8 +49,8 @@ func minMax(v View, offset [][]float64, std []float64) float64 {
 	return reach
 }
 
-// minSum keeps the sum of the attack's squared distances to the honest gradients
-// below the largest such sum of an honest one. The offsets' sum is zero.
+// minSum keeps the sum of the attack's squared distances to the honest gradients below the largest
+// such sum of an honest gradient. The offsets' sum is zero.
 func minSum(v View, offset [][]float64, std []float64) float64 {
 	var most, own float64
 	for i, a := range v.Honest {
@@ -65,7 +64,7 @@ func minSum(v View, offset [][]float64, std []float64) float64 {
 	return root(float64(len(offset))*dot(std, std), 0, own-most)
 }
 
-// root returns the larger k with a k^2 - 2 b k + c = 0, and 0 where there is none.
+// root returns the larger k with a k^2 - 2 b k + c = 0, and 0 if there is none.
 func root(a, b, c float64) float64 {
 	if d := b*b - a*c; a > 0 && d > 0 {
 		return (b + math.Sqrt(d)) / a

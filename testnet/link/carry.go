@@ -10,7 +10,7 @@ import (
 const (
 	packet = 1460 // bytes of TCP in an Ethernet frame
 	again  = 200 * time.Millisecond
-	window = 64 // pieces on the way, of up to piece bytes: then the sender waits
+	window = 64 // max pieces in flight, of up to piece bytes each; a sender with more waits
 	piece  = 16 << 10
 )
 
@@ -49,10 +49,10 @@ func (s *Switch) carry(src, dst net.Conn, from, to int) {
 	<-ended
 }
 
-// deliver writes the pieces in their order when each is due. It returns when all are written, or
-// cannot be.
+// deliver writes the pieces in order, each when it is due. It returns when all are written, when
+// writing fails, or when the switch is closed.
 func (s *Switch) deliver(way <-chan sent, dst net.Conn, from, to int) {
-	var free time.Time // when the piece before has passed
+	var free time.Time // when the previous piece has passed
 	for p := range way {
 		r, ok := s.passable(from, to)
 		if !ok {
@@ -76,7 +76,8 @@ func (s *Switch) deliver(way <-chan sent, dst net.Conn, from, to int) {
 	}
 }
 
-// passable waits while the way is cut. It reports false at the end of all.
+// passable waits while the way is cut, and returns its rule. It reports false once the switch is
+// closed.
 func (s *Switch) passable(from, to int) (Rule, bool) {
 	for {
 		r, changed, closed := s.rule(from, to)
@@ -87,7 +88,7 @@ func (s *Switch) passable(from, to int) (Rule, bool) {
 	}
 }
 
-// delay draws how long a piece of some bytes is on its way.
+// delay draws how long a piece of a number of bytes is in flight.
 func (r Rule) delay(bytes int) time.Duration {
 	d := r.Delay
 	if r.Jitter > 0 {

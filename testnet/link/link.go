@@ -1,6 +1,6 @@
 // Package link carries the connections between the nodes of a localnet and disturbs them: it
-// delays, loses and holds back what one node sends another. It works in user space on loopback,
-// without namespaces or privileges.
+// delays, loses and holds back the traffic from one node to another. It works in user space on
+// loopback, without namespaces or privileges.
 package link
 
 import (
@@ -11,23 +11,25 @@ import (
 	"time"
 )
 
-// Rule says what happens to what one node sends another. The zero value disturbs nothing.
+// Rule describes the disturbance of the traffic from one node to another. The zero value disturbs
+// nothing.
 type Rule struct {
-	// Cut holds everything back, as a network does that drops all: the connections live on, and
-	// what was held is delivered once they are healed, unless a side has given up by then.
+	// Cut holds all traffic back, as a network does that drops every packet: the connections
+	// survive, and the held data are delivered once the link is healed, unless a side has given up
+	// by then.
 	Cut bool
-	// Delay is added one way, and up to Jitter more.
+	// Delay is added in one direction, and up to Jitter more at random.
 	Delay, Jitter time.Duration
-	// Loss is the share of packets that are lost. They are sent again after a timeout, and all that
-	// follows waits for them, as TCP does.
+	// Loss is the share of packets that are lost. They are sent again after a timeout, and all
+	// later data wait for them, as in TCP.
 	Loss float64
-	// Rate bounds the bytes in a second, 0 does not.
+	// Rate is the max number of bytes per second; 0 means no limit.
 	Rate int
 }
 
 const maxLoss = 0.9
 
-// Check returns an error if a rule says nothing that can be done.
+// Check returns an error if a rule cannot be applied.
 func (r Rule) Check() error {
 	switch {
 	case r.Delay < 0 || r.Jitter < 0:
@@ -73,10 +75,10 @@ func New(nodes []string) (*Switch, error) {
 	return s, nil
 }
 
-// Address returns where one node dials another.
+// Address returns the address at which one node dials another.
 func (s *Switch) Address(from, to int) string { return s.listeners[from][to].Addr().String() }
 
-// Set changes what happens to what one node sends another, also on connections that are open.
+// Set changes the rule of the traffic from one node to another, also on open connections.
 func (s *Switch) Set(from, to int, r Rule) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +89,7 @@ func (s *Switch) Set(from, to int, r Rule) {
 	}
 }
 
-// rule returns the rule in force, and a channel that is closed once it may be another.
+// rule returns the rule in force, and a channel that is closed when any rule changes.
 func (s *Switch) rule(from, to int) (r Rule, changed <-chan struct{}, closed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +121,7 @@ func (s *Switch) Close() error {
 	return err
 }
 
-// accept takes one node's connections to another, until the end.
+// accept accepts one node's connections to another until the switch is closed.
 func (s *Switch) accept(l net.Listener, from, to int) {
 	for {
 		dialled, err := l.Accept()
@@ -148,7 +150,8 @@ func (s *Switch) join(dialled net.Conn, from, to int) {
 	both.Wait()
 }
 
-// keep remembers open connections, so that Close ends them. It reports false when there is an end.
+// keep registers open connections, so that Close ends them. It reports false if the switch is
+// closed.
 func (s *Switch) keep(all ...net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,8 +15,8 @@ type message struct {
 	wait     int // steps
 }
 
-// broadcast gives a transaction to the sender's own node and sends it to all others. It returns the
-// refusal of the sender's own node, which does not stop a Byzantine sender.
+// broadcast gives a transaction to the sender's own node and sends it to all other nodes. It
+// returns the rejection by the sender's own node, which does not stop a Byzantine sender.
 func (n *Net) broadcast(from *Node, raw []byte) error {
 	refusal := from.receive(raw)
 	for _, to := range n.Nodes {
@@ -49,7 +49,7 @@ func (n *Net) deliver() bool {
 		case m.wait > 0 || n.cut(n.Nodes[m.from], to) || !to.live():
 			n.queue = append(n.queue, m) // gossip tries again, as the node does with a round that stalls
 		default:
-			_ = to.receive(m.raw) // a refusal is the sender's matter
+			_ = to.receive(m.raw) // rejection is the sender's concern
 			moved = true
 		}
 	}
@@ -63,7 +63,7 @@ func (n *Net) age() {
 	}
 }
 
-// receive returns what a node's mempool does with a transaction.
+// receive returns the verdict of a node's mempool on a transaction.
 func (node *Node) receive(raw []byte) error {
 	r, err := node.App.CheckTx(context.Background(), &abcitypes.RequestCheckTx{Tx: raw})
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package sim runs a net of applications without a network: the real ABCI
-// application of every node behind a consensus that is as simple as can be, with
-// virtual heights, a virtual clock and a message delivery that a seed decides.
-// One seed gives one history, byte for byte.
+// Package sim runs a net of applications without a network: the real ABCI application of every node
+// behind the simplest possible consensus, with virtual heights, a virtual clock and a message
+// delivery that a seed decides. One seed gives one history, byte for byte.
 //
 // A step is one height, decided by more than two thirds of the voting power or not at all. The
 // package assumes what CometBFT guarantees, agreement on the block. Check and the tests check what

@@ -6,9 +6,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Faults says what is wrong with a node. The zero value is an honest node.
+// Faults are the faults of a node. The zero value is an honest node.
 type Faults struct {
-	Down        bool // neither votes nor hears anything
+	Down        bool // neither votes nor receives anything
 	Partitioned bool // no message passes to or from it
 
 	Silent         bool // sends no gradient and never leads
@@ -17,11 +17,11 @@ type Faults struct {
 	TwoAggregates  bool // leads with a wrong Delta and then with the right one
 	TwoGradients   bool // sends two gradients a round
 	Opposed        bool // sends the negative of its gradient
-	Withhold       bool // commits itself to gradients and does not send them
-	LateCommit     bool // commits itself when others have revealed theirs
-	TwoCommits     bool // commits itself to two gradients a round, and sends both
+	Withhold       bool // commits to gradients and does not reveal them
+	LateCommit     bool // commits only after its round has taken the other commitments
+	TwoCommits     bool // commits to two gradients a round, and reveals both
 
-	EmptyBlocks bool // proposes empty blocks, hiding what is there
+	EmptyBlocks bool // proposes empty blocks, whatever is pending
 	BadBlocks   bool // proposes blocks that break a rule
 	Accomplice  bool // votes for every block
 }
@@ -29,14 +29,14 @@ type Faults struct {
 // Any reports whether the node has any fault.
 func (f Faults) Any() bool { return f != Faults{} }
 
-// spoil breaks a block in one of several ways, by the height.
+// spoil breaks a block, in one of several ways by the height.
 func (node *Node) spoil(height int64, txs [][]byte) [][]byte {
 	if len(txs) < 2 {
 		return [][]byte{[]byte("garbage")}
 	}
 	txs = slices.Clone(txs)
 	if t, err := tx.Decode(txs[0]); err == nil && t.Commit != nil {
-		return append(txs, txs[0]) // of commitments some may lack
+		return append(txs, txs[0]) // commitments may be missing from a block, but not occur twice
 	}
 	switch height % 5 {
 	case 0: // a gradient is missing

@@ -19,7 +19,7 @@ func (node *Node) index() (uint32, error) {
 	return p.Index, nil
 }
 
-// submit signs a transaction and broadcasts it, and returns the refusal of the node itself.
+// submit signs a transaction and broadcasts it, and returns the rejection by the node itself.
 func (node *Node) submit(body tx.Body) (*tx.Tx, error) {
 	t, err := tx.Sign(ChainID, body, node.keys.Signing)
 	if err == nil {
@@ -43,7 +43,7 @@ func (node *Node) by(body func(index uint32) tx.Body) (*tx.Tx, error) {
 	return node.submit(body(index))
 }
 
-// Join asks for membership; as a worker alone it names no validator.
+// Join requests membership; with workerOnly it names no validator.
 func (node *Node) Join(workerOnly bool) (*tx.Tx, error) {
 	who := node.Identity()
 	j := &tx.Join{
@@ -66,12 +66,12 @@ func (node *Node) Leave() (*tx.Tx, error) {
 	return node.by(func(i uint32) tx.Body { return &tx.Remove{Participant: i, Subject: i, Nonce: node.nonce()} })
 }
 
-// Restore proposes to restore the reputation of a participant that has 0.
+// Restore proposes to restore the reputation of a participant whose reputation is 0.
 func (node *Node) Restore(subject uint32) (*tx.Tx, error) {
 	return node.by(func(i uint32) tx.Body { return &tx.Restore{Participant: i, Subject: subject, Nonce: node.nonce()} })
 }
 
-// Remove proposes to end another's membership.
+// Remove proposes to end another participant's membership.
 func (node *Node) Remove(subject uint32) (*tx.Tx, error) {
 	return node.by(func(i uint32) tx.Body { return &tx.Remove{Participant: i, Subject: subject, Nonce: node.nonce()} })
 }
@@ -83,15 +83,16 @@ func (node *Node) StartEpoch(p params.Params, keepModel, now bool) (*tx.Tx, erro
 	})
 }
 
-// Upgrade proposes a version of the state machine from a height on; 0 and 0 cancel.
+// Upgrade proposes a version of the state machine from a height on; height and version 0 cancel the
+// upgrade.
 func (node *Node) Upgrade(name string, height, version uint64) (*tx.Tx, error) {
 	return node.by(func(i uint32) tx.Body {
 		return &tx.Upgrade{Participant: i, Nonce: node.nonce(), Name: name, Height: height, Version: version}
 	})
 }
 
-// Rotate replaces all keys of the participant. The node goes on with the old
-// ones; Rekey takes the new ones once the chain has them.
+// Rotate replaces all keys of the participant. The node continues with the old keys until Rekey,
+// which is for the time when the chain has the new ones.
 func (node *Node) Rotate(generation int) (*tx.Tx, error) {
 	next := newKeys(node.net, node.Index, generation)
 	pub := next.Public()
@@ -103,7 +104,7 @@ func (node *Node) Rotate(generation int) (*tx.Tx, error) {
 	})
 }
 
-// Rekey lets the node sign with the keys of a generation.
+// Rekey makes the node sign with the keys of a generation.
 func (node *Node) Rekey(generation int) { node.keys = newKeys(node.net, node.Index, generation) }
 
 // Member reports whether the node's key is an active participant's, in the node's

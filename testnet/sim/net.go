@@ -28,29 +28,29 @@ type Config struct {
 	// Vector returns a participant's gradient for the open round of a state; the zero Vector is
 	// silence. If Vector is nil, it is a common slope with noise, in integers.
 	Vector func(node int, s *app.State) gradients.Vector
-	// Lead changes what a leader is about to sign in an open round; for Solo alone. If Lead is nil,
-	// leaders are honest.
+	// Lead changes the aggregate that a leader is about to sign in an open round; Solo only. If
+	// Lead is nil, leaders are honest.
 	Lead func(s *app.State, a *tx.Aggregate) error
-	// Delay returns how many steps a message from one node to another takes; 0 is at once, and a
-	// negative delay loses the message. If Delay is nil, all arrive at once.
+	// Delay returns the number of steps that a message takes from one node to another; 0 is at
+	// once, and a negative delay loses the message. If Delay is nil, all messages arrive at once.
 	Delay func(from, to int, r *rand.Rand) int
 }
 
 // Net is a simulated net. It is not safe for concurrent use.
 type Net struct {
 	Nodes []*Node
-	// Blocks are the decided blocks; the one of height h is Blocks[h-1].
+	// Blocks are the decided blocks; the block of height h is Blocks[h-1].
 	Blocks []Block
 
 	config     Config
 	genesis    []byte
 	random     *rand.Rand
 	queue      []message
-	validators map[string]bool // by consensus key: whose votes count at the next height
-	pending    map[string]bool // validator updates in force one height later: true comes, false goes
+	validators map[string]bool // the validator set of the next height, by consensus key
+	pending    map[string]bool // validator updates in force one height later: true joins, false leaves
 }
 
-// Block is a decided block and what the first live node said of it.
+// Block is a decided block and the first live node's results for it.
 type Block struct {
 	Height   int64
 	Proposer int   // the node that proposed it
@@ -90,8 +90,8 @@ func prepare(c Config) (*Net, app.Genesis) {
 	return n, g
 }
 
-// AddNode starts one node more. It has caught up when this returns, and is no
-// participant yet.
+// AddNode starts an additional node. The node has caught up when AddNode returns, and is not a
+// participant.
 func (n *Net) AddNode() (*Node, error) {
 	node := newNode(n, len(n.Nodes))
 	n.Nodes = append(n.Nodes, node)
@@ -104,7 +104,7 @@ func (n *Net) AddNode() (*Node, error) {
 // Height returns the last decided height.
 func (n *Net) Height() int64 { return int64(len(n.Blocks)) }
 
-// Validators returns how many validators vote at the next height.
+// Validators returns the size of the validator set at the next height.
 func (n *Net) Validators() int { return len(n.validators) }
 
 // now returns the virtual clock: a second a step.
@@ -145,7 +145,7 @@ func (n *Net) Step() (*Block, error) {
 	return last, n.Check()
 }
 
-// catchUp lets all live nodes execute the decided blocks that they do not have yet.
+// catchUp makes all live nodes execute the decided blocks that they lack.
 func (n *Net) catchUp() error {
 	for _, node := range n.Nodes {
 		if node.live() {
@@ -166,20 +166,21 @@ func (n *Net) first() *Node {
 	}
 	for _, node := range n.Nodes {
 		if len(node.hashes) == len(n.Blocks) && node.Stopped() {
-			return node // all stand before a height of another version
+			return node // all nodes have stopped before a height of another version
 		}
 	}
 	panic("no node is up")
 }
 
-// decide asks proposers in turn, as consensus rounds of one height do.
+// decide asks proposers in turn, as the consensus rounds of a height do. It returns nil if no
+// proposal gets more than two thirds of the votes.
 func (n *Net) decide() (*Block, error) {
 	height := n.Height() + 1
 	var rejected []int
 	for turn := range n.Nodes {
 		proposer := n.Nodes[(int(height)+turn)%len(n.Nodes)]
 		if !proposer.live() || !n.validators[string(proposer.consensus)] || len(proposer.hashes) < len(n.Blocks) {
-			continue // one that is behind proposes nothing for this height
+			continue // a node that is behind does not propose for this height
 		}
 		txs, err := proposer.propose(height)
 		if err != nil {
@@ -206,8 +207,8 @@ func (n *Net) decide() (*Block, error) {
 	return nil, nil
 }
 
-// applyValidators moves the validator set on: updates of height h count from
-// h+2 on, as CometBFT's do.
+// applyValidators advances the validator set: as in CometBFT, updates of height h count from h+2
+// on.
 func (n *Net) applyValidators(node *Node) {
 	for key, comes := range n.pending {
 		if comes {
@@ -222,8 +223,8 @@ func (n *Net) applyValidators(node *Node) {
 	}
 }
 
-// Check returns an error unless all live nodes agree on every application hash, and so on
-// everything.
+// Check returns an error unless all live nodes agree on every application hash, and so on the whole
+// state.
 func (n *Net) Check() error {
 	for _, node := range n.Nodes {
 		for h, hash := range node.hashes {
@@ -238,7 +239,8 @@ func (n *Net) Check() error {
 // State returns the committed state of the first live node.
 func (n *Net) State() *app.State { return n.first().App.State() }
 
-// slope returns the default gradient: a slope that all share, and noise of the participant's own.
+// slope returns the default gradient: a slope that all participants share, plus the participant's
+// own noise.
 func (n *Net) slope(node int, s *app.State) gradients.Vector {
 	v := gradients.NewVector(s.Grid().Width, len(s.Model))
 	common := rand.New(rand.NewPCG(n.config.Seed, s.Progress.Epoch<<32|s.Progress.Round))

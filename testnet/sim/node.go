@@ -34,7 +34,7 @@ type Node struct {
 	events    []abcitypes.Event
 	updates   []abcitypes.ValidatorUpdate
 	signed    map[tx.Place]bool
-	made      []*tx.Tx // the gradient of a round; of an equivocator two
+	made      []*tx.Tx // the gradient of a round, two if the node equivocates
 	reports   [][]byte
 }
 
@@ -67,12 +67,12 @@ func (node *Node) Identity() app.Identity {
 	}
 }
 
-// open opens the application as a program of a version of the state machine, 0 for this
-// program's.
+// open opens the application as a program of a version of the state machine; 0 is this program's
+// version.
 func (node *Node) open(version uint64) (err error) {
 	node.App, err = abci.New(abci.Options{
 		DB: node.db, Logger: log.NewNopLogger(), Now: node.net.now, StateMachine: version,
-		ProposalWait: 1, StragglerWait: 1, // nanoseconds: what is not there when it is asked will not come
+		ProposalWait: 1, StragglerWait: 1, // nanoseconds: a gradient that is missing at the call will not come
 	})
 	if err == nil {
 		node.App.SetReport(func(raw []byte) { node.reports = append(node.reports, raw) })
@@ -80,8 +80,8 @@ func (node *Node) open(version uint64) (err error) {
 	return err
 }
 
-// Replace starts the node anew with a program of another version of the state machine.
-// It refuses what `spdl start` would refuse.
+// Replace restarts the node with a program of another version of the state machine. It returns the
+// error with which `spdl start` would fail.
 func (node *Node) Replace(version uint64) error {
 	if err := node.App.State().As(version).Executable(); err != nil {
 		return err
@@ -99,15 +99,15 @@ func (node *Node) start() error {
 	return err
 }
 
-// live reports whether the node runs: it does not while it is down, nor where another
-// version of the state machine goes on.
+// live reports whether the node runs: it is neither down nor stopped before a height of another
+// version of the state machine.
 func (node *Node) live() bool { return !node.Faults.Down && !node.Stopped() }
 
-// Stopped reports whether the next height is of another version of the state machine than
-// the node.
+// Stopped reports whether the next height needs another version of the state machine than the
+// node's.
 func (node *Node) Stopped() bool { return node.App.State().Executable() != nil }
 
-// catchUp executes the decided blocks that the node does not have yet.
+// catchUp executes the decided blocks that the node lacks.
 func (node *Node) catchUp() error {
 	for len(node.hashes) < len(node.net.Blocks) && !node.Faults.Partitioned && !node.Stopped() {
 		b := node.net.Blocks[len(node.hashes)]
@@ -127,11 +127,11 @@ func (node *Node) catchUp() error {
 	return nil
 }
 
-// act does once what the node's participant has to do now, and reports whether there was anything.
+// act performs the participant's pending actions once, and reports whether there were any.
 func (node *Node) act() (bool, error) {
 	acted := len(node.reports) > 0
 	for _, raw := range node.reports {
-		_ = node.net.broadcast(node, raw) // refused if another node's was first
+		_ = node.net.broadcast(node, raw) // rejected if another node's was first
 	}
 	node.reports = nil
 	s := node.App.State()
@@ -160,7 +160,7 @@ func (node *Node) act() (bool, error) {
 	return true, node.lead(draft)
 }
 
-// send signs and broadcasts a transaction, whatever the own node says of it.
+// send signs and broadcasts a transaction, whatever the verdict of the own node.
 func (node *Node) send(body tx.Body) (*tx.Tx, error) {
 	t, err := tx.Sign(ChainID, body, node.keys.Signing)
 	if err == nil {
@@ -169,8 +169,8 @@ func (node *Node) send(body tx.Body) (*tx.Tx, error) {
 	return t, err
 }
 
-// contribute sends what the open round takes of the participant and has not been sent: its
-// commitment or its gradient. It reports whether there was anything.
+// contribute sends the participant's commitment or gradient, if the open round takes it and it has
+// not been sent. It reports whether there was anything to send.
 func (node *Node) contribute(s *app.State, p app.Participant) (bool, error) {
 	at := tx.Place{Kind: tx.KindGradient, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index}
 	if s.Params.Election.CommitReveal && s.Commitment(p.Index) == nil {
@@ -198,7 +198,7 @@ func (node *Node) contribute(s *app.State, p app.Participant) (bool, error) {
 	return true, nil
 }
 
-// make makes the participant's gradient for the open round, and another one where it equivocates.
+// make makes the participant's gradient for the open round, and a second one if it equivocates.
 func (node *Node) make(s *app.State, p app.Participant) error {
 	if len(node.made) > 0 {
 		if g := node.made[0].Gradient; g.Epoch == s.Progress.Epoch && g.Round == s.Progress.Round && g.Participant == p.Index {
@@ -222,7 +222,8 @@ func (node *Node) make(s *app.State, p app.Participant) error {
 	return node.sign(s, p, v)
 }
 
-// sign signs gradients of one vector, and of an equivocator of another one too.
+// sign signs a gradient of the vector, and if the node equivocates a second gradient of another
+// vector.
 func (node *Node) sign(s *app.State, p app.Participant, v gradients.Vector) error {
 	for twice := node.Faults.TwoGradients || node.Faults.TwoCommits; ; twice = false {
 		g := &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index, Payload: v.Encode(), VrfProof: proof(node, s)}
@@ -250,7 +251,7 @@ func (node *Node) lead(draft *tx.Aggregate) error {
 	return err
 }
 
-// propose returns what PrepareProposal builds, or what a Byzantine proposer makes of it.
+// propose returns the block of PrepareProposal, or a Byzantine proposer's change of it.
 func (node *Node) propose(height int64) ([][]byte, error) {
 	r, err := node.App.PrepareProposal(context.Background(), &abcitypes.RequestPrepareProposal{Height: height, MaxTxBytes: 1 << 24})
 	if err != nil {

@@ -34,11 +34,11 @@ func (o *Solo) State() *app.State { return o.state }
 // Closed is the result of closing a round.
 type Closed struct {
 	Record  *app.Record
-	Refused int // gradients that the chain did not admit: their senders count as silent
+	Refused int // gradients that the chain rejected: their senders count as silent
 }
 
-// Round closes the open round with everybody's gradient. While some are missing,
-// empty blocks pass until the chain may go on without them.
+// Round closes the open round with all participants' gradients. While some are missing, it executes
+// empty blocks until the chain may close the round without them.
 func (o *Solo) Round() (Closed, error) {
 	var closed Closed
 	var pending []*tx.Tx
@@ -81,7 +81,7 @@ func (o *Solo) Round() (Closed, error) {
 	return closed, fmt.Errorf("round %d is not closed after %d heights", o.state.Progress.Round, patience)
 }
 
-// commit lets a chain with commit_reveal take the commitments to all gradients.
+// commit executes blocks with the commitments to all gradients, on a chain with commit_reveal.
 func (o *Solo) commit(gradients []*tx.Tx) error {
 	var commits []*tx.Tx
 	for _, t := range gradients {
@@ -107,10 +107,10 @@ func (o *Solo) commit(gradients []*tx.Tx) error {
 const patience = 1 << 10
 
 // assemble returns the block of the first participant that may lead at a height. The block is empty
-// while nobody may lead, or while missing gradients may still come.
+// while nobody may lead, or while the round still waits for missing gradients.
 func (o *Solo) assemble(height uint64, pending []*tx.Tx) ([]*tx.Tx, error) {
 	leaders := slices.Clone(o.state.Progress.Ranking)
-	for i := range o.net.Nodes { // in the views after the last rank, those who are not ranked
+	for i := range o.net.Nodes { // in the views after the last rank, the unranked participants
 		leaders = append(leaders, uint32(i))
 	}
 	for _, leader := range leaders {
