@@ -8,17 +8,17 @@ import (
 	"io"
 )
 
-// maxInflation is the most bytes that one byte of a deflate stream can stand for: a match of 258
-// bytes takes at least two bits (RFC 1951, section 3.2.5). It turns the length of a compressed file
-// into a bound on its content, so that a header cannot ask for memory that the file could never
-// fill.
+// maxInflation is the max number of bytes that one byte of a deflate stream can stand for: a match
+// of 258 bytes takes at least two bits (RFC 1951, section 3.2.5). It turns the length of a
+// compressed file into a bound on its content, so that a header cannot ask for memory that the file
+// could never fill.
 const maxInflation = 1032
 
-// content reads what a file holds once its compression, if there is any, is undone.
+// content reads a file's content, decompressed if the file is compressed.
 type content struct {
-	plain []byte       // what is left to read, if zip is nil
+	plain []byte       // unread bytes, if zip is nil
 	zip   *gzip.Reader // the decompressor, if the file is compressed
-	bound int64        // the most bytes that zip can yield
+	bound int64        // max number of bytes that zip can yield
 }
 
 // openContent tells a compressed file by gzip's magic number; no IDX file begins with it.
@@ -49,7 +49,7 @@ func (c *content) fill(dst []byte) error {
 	return nil
 }
 
-// rest returns the remaining bytes, which must be exactly total many. It allocates nothing for a
+// rest returns the remaining bytes, whose number must be exactly total. It allocates nothing for a
 // plain file.
 func (c *content) rest(total int64) ([]byte, error) {
 	if err := c.holds(total); err != nil {
@@ -65,8 +65,8 @@ func (c *content) rest(total int64) ([]byte, error) {
 	return payload, c.end(total)
 }
 
-// holds fails where the remaining bytes cannot be exactly total many. Of a compressed file it knows
-// the most only.
+// holds fails if the number of remaining bytes cannot be exactly total. For a compressed file it
+// knows only the max.
 func (c *content) holds(total int64) error {
 	have := int64(len(c.plain))
 	switch {

@@ -42,7 +42,7 @@ func PartitionDirichlet(labels []uint8, classes, parts int, alpha float64, seed 
 			cumulative += share
 			to := int(math.Round(cumulative * float64(len(index))))
 			if p == parts-1 {
-				to = len(index) // the shares sum to 1 but for rounding
+				to = len(index) // the shares sum to 1 up to rounding
 			}
 			to = min(max(to, from), len(index))
 			shards[p] = append(shards[p], index[from:to]...)

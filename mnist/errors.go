@@ -2,8 +2,8 @@ package mnist
 
 import "errors"
 
-// What is wrong with bytes or settings that came from outside. Every error of this package wraps
-// one of these, but those of the file system, which [Load] wraps as they are.
+// Errors in bytes or settings that came from outside. Every error of this package wraps one of
+// these, except those of the file system, which [Load] wraps as they are.
 var (
 	// ErrMagic: the file does not begin with the magic number of its kind.
 	ErrMagic = errors.New("mnist: wrong magic number")

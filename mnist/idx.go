@@ -35,7 +35,7 @@ func DecodeImages(b []byte) (pixels []uint8, rows, cols int, err error) {
 }
 
 // DecodeLabels reads an IDX label file, plain or gzip: one label, a byte, per example. The labels
-// share memory with b if b is not compressed. How many classes there are, a model decides.
+// share memory with b if b is not compressed. The number of classes is up to the model.
 //
 // Errors: those of [DecodeImages].
 func DecodeLabels(b []byte) ([]uint8, error) {
@@ -77,8 +77,8 @@ func decode(b []byte, magic uint32) (payload []byte, dims []int, err error) {
 	return payload, dims, nil
 }
 
-// open reads the header of an IDX file of unsigned bytes. It returns what follows, the dimensions
-// and their product.
+// open reads the header of an IDX file of unsigned bytes. It returns the content after the header,
+// the dimensions and their product.
 func open(b []byte, magic uint32) (src *content, dims []int, total int64, err error) {
 	if src, err = openContent(b); err != nil {
 		return nil, nil, 0, err

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// maxFile bounds what is read of one file: the largest accepted content and its header, in bytes. A
-// compressed file is never larger than that unless somebody made it so.
+// maxFile bounds the size of a file that is read: the largest accepted content and its header, in
+// bytes. An honest compressed file is never larger.
 const maxFile = MaxPixels + 16
 
 // Load reads a data set from the four files train-images-idx3-ubyte, train-labels-idx1-ubyte,

@@ -18,8 +18,9 @@ func (s Set) Part(part Part) (Set, error) {
 	return s.Subset(index), nil
 }
 
-// DecodePart returns what [Set.Part] returns of a set that [Decode] reads. It holds one image
-// beside those of the part. It panics where the part names an example that the set does not have.
+// DecodePart returns the result of [Set.Part] on a set that [Decode] reads. Besides the images of
+// the part it holds one image in memory. It panics if the part names an example that the set does
+// not have.
 //
 // Errors: those of Decode, and the part's.
 func DecodePart(images, labels []byte, part Part) (Set, error) {
@@ -75,14 +76,13 @@ func (s Set) fill(src *content, index []int, n int) error {
 	return nil
 }
 
-// EmbeddedPart returns a part of the training set of the real MNIST, and nothing of it stays
-// behind.
+// EmbeddedPart returns a part of the training set of the real MNIST, and keeps nothing of the set.
 func EmbeddedPart(part Part) (Set, error) { return DecodePart(trainImages, trainLabels, part) }
 
 // EmbeddedTest returns the test set of the real MNIST: 10,000 images.
 func EmbeddedTest() (Set, error) { return Decode(testImages, testLabels) }
 
-// LoadPart returns a part of the training set that [Load] reads. It fails as Load does where the
+// LoadPart returns a part of the training set that [Load] reads. It fails as Load does if the
 // training set is missing or damaged.
 func LoadPart(dir string, part Part) (Set, error) {
 	images, labels, err := readSet(dir, "train")

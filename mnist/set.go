@@ -12,13 +12,13 @@ type Set struct {
 	Rows, Cols int     // pixels of one image
 }
 
-// Data is a learning task: what is trained on and what accuracy is measured on. Both sets have
-// images of one shape.
+// Data is a learning task: a training set, and a test set on which accuracy is measured. Both sets
+// have images of one shape.
 type Data struct {
 	Train, Test Set
 }
 
-// Classes returns how many classes the labels need: one more than the largest.
+// Classes returns the number of classes that the labels need: one more than the largest.
 func (s Set) Classes() int {
 	most := -1
 	for _, label := range s.Labels {

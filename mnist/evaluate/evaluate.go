@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/mnist/model"
 )
 
-// ErrExternal means that a model is its trainers' to measure.
+// ErrExternal means that a model is external: only its trainers can measure it.
 var ErrExternal = errors.New("the model is external, and no trainer is named that measures it")
 
 // Evaluator measures models of one shape on one test set. It is not safe for

@@ -11,9 +11,9 @@ import (
 // strokeSide is the side of a picture of strokes, in pixels: MNIST's.
 const strokeSide = 28
 
-// Frame returns how many pictures [Pictures] draws of a model, one for each class or hidden unit,
-// and their side in pixels. Side is 0 where the inputs cannot be drawn: columns of a table, or
-// pixels that are no square.
+// Frame returns the number of pictures that [Pictures] draws of a model, one for each class or
+// hidden unit, and their side in pixels. Side is 0 if the inputs cannot be drawn: columns of a
+// table, or pixels that do not form a square.
 func Frame(m params.Model) (n, side int) {
 	n = int(m.Classes)
 	if m.Kind == params.ModelMLP {
@@ -32,10 +32,10 @@ func Frame(m params.Model) (n, side int) {
 	return n, side
 }
 
-// Pictures draws the first layer of a model, n pictures of side x side numbers as Frame says, one
-// behind the other: the weights of the pixels as they are, those of strokes as
-// [features.Map.Picture] draws them, which shows strokes that speak for and against and is no
-// inverse of the map. It fails where the parameters are not the model's, or have no picture.
+// Pictures draws the first layer of a model, n pictures of side x side numbers as returned by
+// Frame, one after another. Weights of pixels are drawn as they are, weights of strokes by
+// [features.Map.Picture], which shows strokes that speak for and against and is no inverse of the
+// map. It fails if the parameters are not the model's, or have no picture.
 func Pictures(m params.Model, parameters []float64) ([]float64, error) {
 	n, side := Frame(m)
 	if side == 0 || len(parameters) != m.Dim() {

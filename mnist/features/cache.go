@@ -15,10 +15,10 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// Cached returns what [Strokes] returns, and keeps it in a file of the folder, 640 bytes an image,
-// from which the next call reads it. The file is named after the images and the map. A file that is
-// damaged, or not what its name says, is replaced by a new computation. Its checksum protects
-// against accidents, not against those who can write to the folder.
+// Cached returns the result of [Strokes], and caches it in a file of the folder, 640 bytes an
+// image, which the next call reads. The file is named after the images and the map. A file that is
+// damaged, or does not match its name, is computed again and replaced. Its checksum protects
+// against accidents, not against attackers that can write to the folder.
 //
 // It fails as Strokes does, and if the file cannot be written.
 func Cached(folder string, s mnist.Set, progress func(done int)) (mnist.Features, error) {
@@ -71,8 +71,8 @@ func writeCache(w io.Writer, x []float32, key [sha256.Size]byte) error {
 	return err
 }
 
-// readCache is the inverse of writeCache. It reports whether the file of so many bytes is whole and
-// made for the key.
+// readCache is the inverse of writeCache. It reports whether the file of size bytes is whole and
+// belongs to the key.
 func readCache(r io.Reader, size int64, key [sha256.Size]byte, rows int) (x []float32, ok bool) {
 	if size != int64(2*sha256.Size+4*Inputs*rows) {
 		return nil, false
@@ -97,7 +97,7 @@ func readCache(r io.Reader, size int64, key [sha256.Size]byte, rows int) (x []fl
 	return x, err == nil && bytes.Equal(sum.Sum(nil), want[:])
 }
 
-// read returns the features of a file, if it is whole and made for the key.
+// read returns the features of a file, if it is whole and belongs to the key.
 func read(path string, key [sha256.Size]byte, rows int) (x []float32, ok bool) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 // Name is the name of the feature map, as model parameters give it.
 const Name = "strokes"
 
-// version is that of the recipe in the package comment. Whoever changes the recipe raises it.
+// version is the version of the recipe in the package comment. Every change of the recipe raises
+// it.
 const version = 1
 
 // The public constants as internal/generate writes them, little endian: the mean mu as Blocks
@@ -51,7 +52,7 @@ var public = sync.OnceValue(func() *constants {
 })
 
 // Hash names the map: the SHA-256 of its name, the version of its recipe and the public constants.
-// Maps of equal hash compute the same features, but for the rounding of float32 arithmetic.
+// Maps of equal hash compute the same features, except for the rounding of float32 arithmetic.
 var Hash = sync.OnceValue(func() [sha256.Size]byte {
 	return sha256.Sum256(append(fmt.Appendf(nil, "spdl/features/%s/v%d\n", Name, version), encoded...))
 })

@@ -9,7 +9,7 @@ import (
 // numbers, row-major. Strokes where they are positive speak for the class, strokes where they are
 // negative against it. The numbers have no unit: only their proportions mean anything.
 //
-// M w weighs the block features r: but for the length of x, a class's logit is linear in r with
+// M w weighs the block features r: apart from the scaling of x, a class's logit is linear in r with
 // these weights. Each weight of the blocks a and b is drawn as a line in its cell: through the
 // middle, at a right angle to the gradients that the block feature collects, and fading as the
 // cell's window does. This is no inverse of the map, which has none: the power, the norms and all

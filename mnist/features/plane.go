@@ -2,8 +2,8 @@ package features
 
 import "math"
 
-// plane is a square grid of n x n values in a frame of zeros one value wide: what lies outside an
-// image is 0.
+// plane is a square grid of n x n values in a frame of zeros one value wide: values outside an
+// image are 0.
 type plane struct {
 	n int
 	v []float32 // (n+2)*(n+2) values, row-major
@@ -33,8 +33,8 @@ func (p plane) smoothed(q plane) {
 	}
 }
 
-// response holds the responses of all orientations at one place: those of two neighbouring ones, as
-// the others are 0.
+// response holds the responses of all orientations at one place: the values of two neighbouring
+// orientations, as the others are 0.
 type response struct {
 	y, x   int
 	first  int        // the orientation of values[0], 0 to 7 (signed)

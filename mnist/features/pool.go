@@ -5,8 +5,8 @@ import "math"
 // cells is the number of pooling cells along each side.
 const cells = 4
 
-// window is how one row, or column, takes part in the pooling: its weights in cells first and
-// first+1. The others' are 0.
+// window is the part of one row, or column, in the pooling: its weights in cells first and first+1.
+// Its weights in other cells are 0.
 type window struct {
 	first   int
 	weights [2]float32

@@ -8,13 +8,14 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// chunk is how many images a goroutine takes at a time.
+// chunk is the number of images that a goroutine takes at a time.
 const chunk = 256
 
 // Strokes returns the features of all images of a set, rows of Inputs values, computed on all
-// cores. Rows do not depend on how many there are. The images must be square; see [New]. Progress,
-// unless nil, is called after every few hundred images with how many are done: from one goroutine
-// at a time, with growing numbers, the last of which is all.
+// cores. Rows do not depend on the number of cores. The images must be square; see [New]. The
+// function progress, unless nil, is called after every few hundred images with the number of
+// finished images: from one goroutine at a time, with growing numbers, the last of which is the
+// size of the set.
 //
 // It fails with [mnist.ErrFeatures] for images of another shape.
 func Strokes(s mnist.Set, progress func(done int)) (mnist.Features, error) {

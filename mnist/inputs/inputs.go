@@ -1,6 +1,6 @@
-// Package inputs makes what a chain's model takes from images: mean-pooled pixels, or the public
-// feature map that the chain's parameters name. Workers train on it and evaluators test on it, and
-// nothing of it reaches what validators recompute.
+// Package inputs makes a model's inputs from images: mean-pooled pixels, or the public feature map
+// that the chain's parameters name. Workers train on them and evaluators test on them, and nothing
+// of them reaches what validators recompute.
 package inputs
 
 import (
@@ -19,12 +19,12 @@ var (
 	// ErrMap is wrapped where a chain names a feature map that this program does not have.
 	ErrMap = errors.New("foreign feature map")
 	// ErrInputs is wrapped where data do not give the number of inputs that the model takes, or
-	// have labels of which it has no class.
+	// have more classes than the model.
 	ErrInputs = errors.New("data and model do not fit")
 )
 
-// Keep says where the strokes of images are kept, which cost 0.1 to 0.2 ms an image. The zero value
-// keeps those of whole sets in the memory of the process.
+// Keep says where the strokes of images are cached; computing them costs 0.1 to 0.2 ms an image.
+// The zero value caches the strokes of whole sets in the memory of the process.
 type Keep struct {
 	Folder   string         // of the files, which must exist
 	Progress func(done int) // images so far, as [features.Strokes] calls it; may be nil
@@ -56,7 +56,7 @@ func Of(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Features, e
 	return f, err
 }
 
-// Check returns the error of Of where a set does not fit a model, at the cost of one example.
+// Check returns the error of Of if a set does not fit a model, at the cost of one example.
 func Check(set mnist.Set, m params.Model) error {
 	one := set.Subset([]int{0})
 	one.Labels[0] = uint8(set.Classes() - 1)
@@ -89,18 +89,18 @@ func strokes(set mnist.Set, part []int, _ params.Model, keep Keep) (mnist.Featur
 	return mnist.Features{X: x, Labels: labels, Inputs: f.Inputs}, nil
 }
 
-// kept are the strokes of the sets that this process has seen, by the hash of their images.
+// kept is the cache of the strokes of this process's sets, by the hash of their images.
 var kept = struct {
 	sync.Mutex
 	rows map[[sha256.Size]byte][]float32
 }{rows: map[[sha256.Size]byte][]float32{}}
 
-// mostKept bounds how many sets are kept: a process has a training and a test set of one or two
+// mostKept bounds the number of cached sets: a process has a training and a test set of one or two
 // tasks.
 const mostKept = 4
 
 func whole(set mnist.Set, progress func(done int)) (mnist.Features, error) {
-	kept.Lock() // to the end: who asks for the same set at the same time waits for it
+	kept.Lock() // until the return: a concurrent call for the same set waits for its strokes
 	defer kept.Unlock()
 	key := features.Key(set)
 	if x, ok := kept.rows[key]; ok {

@@ -1,6 +1,6 @@
 package model
 
-// Eval is what a model achieves on a labelled set.
+// Eval is a model's result on a labelled set.
 type Eval struct {
 	Loss      float64 // mean cross-entropy in nats, of the examples that are not NonFinite
 	Accuracy  float64 // Correct over the number of examples; 0 for none

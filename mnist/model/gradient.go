@@ -18,11 +18,11 @@ type Stats struct {
 }
 
 const (
-	// clipMargin keeps what an example adds to a sum within the clip norm after the float32 roundings:
-	// see the package comment.
+	// clipMargin keeps an example's contribution to a sum within the clip norm after the float32
+	// roundings: see the package comment.
 	clipMargin = 1.0 / (1 << 15)
-	// flushRows bounds how many rows accumulate in float32 before they are added to the float64
-	// result.
+	// flushRows is the max number of rows that accumulate in float32 before they are added to the
+	// float64 result.
 	flushRows = 256
 )
 

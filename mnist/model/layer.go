@@ -24,8 +24,8 @@ func (l layer) size() int {
 	return (l.in + 1) * l.out
 }
 
-// squareNorm returns the squared norm of what the layer multiplies its deltas by: of x, and of the
-// 1 that a bias is fed with.
+// squareNorm returns the squared norm of the layer's input: of x, and of the constant 1 that feeds
+// a bias.
 func (l layer) squareNorm(x []float32) float64 {
 	if l.noBias {
 		return squareNorm(x)
@@ -48,7 +48,8 @@ func (l layer) forward(dst, params, x []float32) {
 	}
 }
 
-// backward sets dst[j] = Σ delta[c]*W[c][j]: the deltas of the layer below, but for its activation.
+// backward sets dst[j] = Σ delta[c]*W[c][j]: the deltas of the layer below, before its activation's
+// derivative.
 func (l layer) backward(dst, params, delta []float32) {
 	clear(dst)
 	for c, v := range delta {

@@ -42,14 +42,14 @@ func New(s Spec) (*Model, error) {
 	return m, nil
 }
 
-// Spec returns what the model was made from.
+// Spec returns the model's spec.
 func (m *Model) Spec() Spec { return m.spec }
 
 // Dim returns the number of parameters, and of coordinates of a gradient.
 func (m *Model) Dim() int { return len(m.params) }
 
-// forward leaves the logits of one example in m.logits. It returns what the output layer was fed
-// with: x itself without a hidden layer.
+// forward leaves the logits of one example in m.logits. It returns the input of the output layer: x
+// itself without a hidden layer.
 func (m *Model) forward(x []float32) (fed []float32) {
 	if m.spec.Hidden > 0 {
 		m.hidden.forward(m.activation, m.params, x)

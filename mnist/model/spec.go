@@ -18,8 +18,8 @@ const (
 	MaxDim     = gradients.MaxDim // parameters
 )
 
-// Spec names a model: softmax regression if Hidden is 0, else one hidden layer of that many tanh
-// units. NoBias leaves the biases of all layers out.
+// Spec names a model: softmax regression if Hidden is 0, otherwise one hidden layer of that many
+// tanh units. NoBias leaves the biases of all layers out.
 type Spec struct {
 	Inputs, Hidden, Classes int
 	NoBias                  bool
@@ -50,7 +50,7 @@ func (s Spec) Validate() error {
 // Dim returns the number of parameters of a valid spec.
 func (s Spec) Dim() int { return int(s.dim()) }
 
-// dim needs 64 bits before the bounds are checked.
+// dim is Dim in 64 bits, which it needs before the bounds are checked.
 func (s Spec) dim() int64 {
 	inputs, hidden, classes, bias := int64(s.Inputs), int64(s.Hidden), int64(s.Classes), int64(1)
 	if s.NoBias {

@@ -24,7 +24,7 @@ type file struct {
 	file   *os.File
 	csv    *csv.Reader
 	header []string
-	at     map[string]int // where a column is
+	at     map[string]int // index of each column
 	row    []string
 	rows   int
 }
@@ -50,7 +50,7 @@ func open(path string) (*file, error) {
 		_, _ = in.Discard(len(mark))
 	}
 	f.csv = csv.NewReader(in)
-	f.csv.FieldsPerRecord = -1 // next says which line has how many
+	f.csv.FieldsPerRecord = -1 // next checks the number of each line
 	f.csv.ReuseRecord = true
 	if err = f.readHeader(); err != nil {
 		f.close()
@@ -85,7 +85,7 @@ func (f *file) readHeader() error {
 	return nil
 }
 
-// column returns where a column is.
+// column returns the index of a column.
 func (f *file) column(name string) (int, error) {
 	if at, ok := f.at[name]; ok {
 		return at, nil
@@ -100,7 +100,7 @@ func (f *file) column(name string) (int, error) {
 	return 0, fmt.Errorf("%w: %s has no column %q, it has %s%s", ErrTable, f.name, name, some(f.header), hint)
 }
 
-// some shows the first of many texts.
+// some formats the first of many texts.
 func some(texts []string) string {
 	const most = 16
 	if len(texts) <= most {
@@ -130,7 +130,7 @@ func (f *file) next() (bool, error) {
 	return true, nil
 }
 
-// text returns what a column of the row says.
+// text returns the text in a column of the row.
 func (f *file) text(at int) (string, error) {
 	text := strings.TrimSpace(f.row[at])
 	if text == "" {

@@ -1,7 +1,8 @@
-// Package table reads tables in CSV files: what a chain's parameters say of one ([Shape]), and by
-// that the examples of a participant ([Load]). Values become levels from 0 to 255, as pixels have
-// them, so that all that is made for images takes them. Every error of a file names the line, the
-// column and the value.
+// Package table reads tables in CSV files: the description of a table that a chain's parameters
+// hold ([Shape]), and by that description the examples of a participant ([Load]). Values become
+// levels from 0 to 255, like pixels, so that everything that is made for images takes them. An
+// error about a value of a row names the line and the column, and does not quote the value: rows
+// are private.
 package table
 
 import (
@@ -20,12 +21,12 @@ import (
 // ErrTable is wrapped by every error that is not the file system's.
 var ErrTable = errors.New("bad table")
 
-// parts is how many parts a table has, of which one is the test set.
+// parts is the number of parts of a table, one of which is the test set.
 const parts = 5
 
-// Shape returns what parameters say of the table in a file, and how many rows it has: the column of
-// the labels by its name, the others as inputs in the file's order with the least and the greatest
-// value of each, and the texts of the labels as classes, in the order of their bytes.
+// Shape returns the parameters' description of the table in a file, and its number of rows: the
+// name of the label column, the other columns as inputs in the file's order with the min and the
+// max value of each, and the texts of the labels as classes, in the order of their bytes.
 func Shape(path, label string) (t params.Table, rows int, err error) {
 	f, err := open(path)
 	if err != nil {
@@ -61,7 +62,7 @@ func Shape(path, label string) (t params.Table, rows int, err error) {
 	return t, rows, check(t, f.name)
 }
 
-// widen takes a row into a table's ranges and classes.
+// widen extends a table's ranges and classes to hold a row.
 func widen(t *params.Table, f *file, label int) error {
 	class, err := f.text(label)
 	if err != nil {
@@ -91,7 +92,7 @@ func widen(t *params.Table, f *file, label int) error {
 	return nil
 }
 
-// check refuses what no model can be made of, by the file's words.
+// check returns an error if no model can be made of a table, in the terms of the file.
 func check(t params.Table, name string) error {
 	if len(t.Columns) == 0 {
 		return fmt.Errorf("%w: %s has the column %q alone, want one of inputs too", ErrTable, name, t.Label)
@@ -110,9 +111,9 @@ func check(t params.Table, name string) error {
 	return nil
 }
 
-// Load reads the examples of a file by a chain's table. Columns are found by their names; others
-// are not read. About a fifth of the rows is the test set: those whose hash says so. A row's side
-// depends on that row alone, so one row more or less moves no other.
+// Load reads the examples of a file by a chain's table. Columns are found by their names; other
+// columns are not read. About a fifth of the rows is the test set, chosen by a hash of each row. A
+// row's side depends on that row alone, so one row more or less moves no other.
 func Load(path string, t params.Table) (mnist.Data, error) {
 	f, err := open(path)
 	if err != nil {
@@ -138,8 +139,8 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 	return mnist.Data{Train: set.Subset(sides[0]), Test: set.Subset(sides[1])}, nil
 }
 
-// forTesting reports whether a row is for testing: SHA-256 of a prefix, its class and its levels, of
-// which the first eight bytes, big endian, are divisible by parts.
+// forTesting reports whether a row is for testing: whether the first eight bytes, big endian, of
+// the SHA-256 of a prefix, its class and its levels are divisible by parts.
 func forTesting(set mnist.Set, row int) bool {
 	width := set.Rows * set.Cols
 	content := append([]byte("spdl/table/v1"), set.Labels[row])
@@ -147,7 +148,7 @@ func forTesting(set mnist.Set, row int) bool {
 	return binary.BigEndian.Uint64(hash[:])%parts == 0
 }
 
-// Examples returns about how many of a number of rows are not for testing.
+// Examples returns about how many rows of a table are not for testing.
 func Examples(rows int) int { return rows - rows/parts }
 
 // read returns all rows as images of one line.
@@ -191,8 +192,8 @@ func (f *file) read(t params.Table) (set mnist.Set, err error) {
 	}
 }
 
-// level returns where a value is between the ends of its column, in 255ths. A value beyond an end
-// counts as that end.
+// level returns the position of a value between the ends of its column, in 255ths. A value beyond
+// an end counts as that end.
 func level(x float64, c params.Column) uint8 {
 	share := (min(max(x, c.Low), c.High) - c.Low) / (c.High - c.Low)
 	return uint8(math.Round(share * math.MaxUint8))

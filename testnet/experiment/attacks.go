@@ -14,8 +14,8 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// attacks are rules under every attack, on the default preset's chain: with
-// its noise and its noise floor, which the attackers know, and without either.
+// attacks is the grid of rules under every attack, on the default preset's chain: with its noise
+// and its noise floor, which the attackers know, and without either.
 var attacks = Experiment{
 	Name:  "attacks",
 	Title: "Rules under attack, test error in %: N=20, f=6, at epsilon 4 with the noise floor, which attackers know, and without noise, unless flags say otherwise",
@@ -24,7 +24,7 @@ var attacks = Experiment{
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
 		for _, name := range attacksFor(o) {
-			if !slices.Contains(attack.Names(), name) { // their aware variants are what the grid uses anyway
+			if !slices.Contains(attack.Names(), name) { // the grid plays their aware variants anyway
 				return nil, fmt.Errorf("unknown attack %q, want some of %s, or all", name, strings.Join(attack.Names(), ", "))
 			}
 		}
@@ -55,7 +55,8 @@ var attacks = Experiment{
 // clean is the grid's column without attackers.
 const clean = "none"
 
-// gridRows returns the rows of a rule, none where a rule of all rules cannot aggregate N-f.
+// gridRows returns the rows of a rule; none if the grid is of all rules and this rule cannot
+// aggregate N-f gradients.
 func (o Options) gridRows(rule string) (cells []Cell, err error) {
 	for _, n := range or(o.Nodes, gridNodes) {
 		if b := o.Byzantine; b != nil && (*b < 1 || *b >= n) {
@@ -84,7 +85,7 @@ func (o Options) gridRows(rule string) (cells []Cell, err error) {
 	return cells, nil
 }
 
-// or returns what is given, or else the values.
+// or returns given, or the values if given is nil.
 func or[T any](given []T, values ...T) []T {
 	if given != nil {
 		return given
@@ -92,7 +93,7 @@ func or[T any](given []T, values ...T) []T {
 	return values
 }
 
-// presets stands for the rule of the preset.
+// presets stands for the preset's own rule.
 const presets = "preset"
 
 // gridSpec returns the training of a rule without attackers. Epsilon 0 stands for no noise.
@@ -121,7 +122,7 @@ func (o Options) gridSpec(rule string, n int, epsilon float64) (train.Spec, erro
 	return s, nil
 }
 
-// panelOf names a setting by what is asked for.
+// panelOf names a setting by the options that the user set.
 func panelOf(o Options, s train.Spec) string {
 	name := "no noise"
 	if p := s.Params.Privacy; p.NoiseFloor {
@@ -136,7 +137,7 @@ func panelOf(o Options, s train.Spec) string {
 	return name
 }
 
-// gridRow returns a rule under no attack and under each.
+// gridRow returns the cells of a rule without an attack and under each attack.
 func (o Options) gridRow(panel string, s train.Spec) []Cell {
 	rule := s.Params.Rule.Name
 	cells := []Cell{{Panel: panel, Series: cross(rule, clean), Learn: &s}}
@@ -162,9 +163,9 @@ func cut(series string) (rule, attack string) {
 	return rule, attack
 }
 
-// grid returns the map of a panel, and its lines of the table. An attack's cell shows
-// the worst of its seeds; what follows the accuracies is the worst, or the sum of what the chain
-// refused, over all attacks and seeds.
+// grid returns the map of a panel, and its lines of the table. An attack's cell shows the worst of
+// its seeds. After the accuracies, a line shows the worst value over all attacks and seeds, or for
+// rejected gradients the sum.
 func (r Results) grid(panel string) (figure.Map, [][]string) {
 	var m figure.Map
 	here := r.inPanel(panel)
@@ -218,7 +219,7 @@ const gridNodes = 20
 // everything stands for all rules or all attacks.
 var everything = []string{"all"}
 
-// worst returns the largest value of a column of any result after the last round, and least the
+// worst returns the largest value of a column over all results after the last round, and least the
 // smallest.
 func (r Results) worst(column string) float64 {
 	out := math.NaN()
@@ -252,15 +253,15 @@ func outside(n int, rule string) string {
 	return ""
 }
 
-// gridRules are the rules of a full run: those that can aggregate 14 of 20, and
-// some behind nearest-neighbour mixing.
+// gridRules are the rules of a full run: those that can aggregate 14 of 20 gradients, and some
+// behind nearest-neighbour mixing.
 var gridRules = []string{
 	"agnostic-mean", "mean", "krum", "multi-krum", "median", "trimmed-mean", "mean-around-median", "geometric-median", "centered-clipping", "cge", "mda",
 	"nnm+trimmed-mean", "nnm+krum", "nnm+median", "nnm+geometric-median",
 }
 
-// rulesFor and attacksFor are the grid's axes: in a quick run those that differ
-// most.
+// rulesFor and attacksFor return the grid's axes: in a quick run the most different rules and
+// attacks.
 func rulesFor(o Options) []string {
 	switch {
 	case slices.Equal(o.Rules, everything):

@@ -15,8 +15,8 @@ const onChain = " on the chain"
 // byzantine is the paper's figure of the Byzantine ratio. PURE and DP have no chain there: 1e7 goes
 // into their float32 unbounded. On this chain the same attack cannot hurt softmax regression,
 // whatever the rule: the grid bounds it, and it moves the weights of all classes alike, and so no
-// prediction. The panels below show the strongest attack that the grid admits, against the mean,
-// and nodes that send nothing: what the paper counts as zero vectors.
+// prediction. The panels below show the strongest attack against the mean that the grid admits, and
+// nodes that send nothing, which the paper counts as zero vectors.
 var byzantine = Experiment{
 	Name:  "byzantine",
 	Title: "Byzantine ratio, N=20: the prototype's attack (1e7 in every coordinate), saturation against the mean, and silence",

@@ -12,20 +12,20 @@ import (
 type Experiment struct {
 	Name  string
 	Title string
-	// Paper is what the paper states about it, in its words or nearly; "" where the
-	// figure is ours.
+	// Paper is the paper's statement about the figure, in its words or nearly; "" for our own
+	// figures.
 	Paper string
 	// X names the x of the cells; it is "" if they have none or it is obvious.
 	X string
-	// axis shows the x of a cell where the experiment is a sweep.
+	// axis formats the x of a cell if the experiment is a sweep.
 	axis axis
 	// Reads says how the figure combines several seeds; "" stands for means, with bands from the
-	// least to the greatest.
+	// min to the max.
 	Reads string
-	// wide says that beside other experiments only seed 1 is computed, because there are many
-	// cells.
+	// wide says that only the first seed is computed if the run has other experiments too, because
+	// there are many cells.
 	wide bool
-	// cells lists what is to be computed for one seed.
+	// cells lists the cells to compute for one seed.
 	cells func(o Options) ([]Cell, error)
 	// draw makes the figure and the table of a report.
 	draw func(r Results) (figure.Figure, Table)
@@ -33,25 +33,25 @@ type Experiment struct {
 
 // Options shape a run.
 type Options struct {
-	Seeds int // of each cell: First and those after it
+	Seeds int // of each cell: First and the following ones
 	First uint64
 	Quick bool // fewer rounds and cells: for CI, not for citing
 	// NoLive leaves out the repetition of trainings on real nodes.
 	NoLive bool
-	// Rules and Attacks are the axes of the grid of both, or "all" alone; nil is what
-	// the full figure shows, or in a quick run a few.
+	// Rules and Attacks are the axes of the grid of both, or "all" alone; nil stands for the full
+	// figure's axes, in a quick run for a few.
 	Rules, Attacks []string
 	// More of that grid, nil or 0 for the full figure's: numbers of participants, budgets (0 for no
-	// noise), parameters of Dirichlet partitions (0 for even ones), the number of attackers in place
-	// of all that are tolerated, and the number of rounds.
+	// noise), parameters of Dirichlet partitions (0 for even ones), the number of attackers instead
+	// of the max tolerated number, and the number of rounds.
 	Nodes     []int
 	Epsilons  []float64
 	Alphas    []float64
 	Byzantine *int
 	Rounds    uint64
-	// Rushing lets its chains take no commitments.
+	// Rushing turns commitments off on its chains.
 	Rushing bool
-	// Validation measures on a sixth of the training set, which nobody trains on, in place of the
+	// Validation measures on a sixth of the training set, on which nobody trains, in place of the
 	// test set.
 	Validation bool
 }
@@ -60,8 +60,8 @@ type Options struct {
 type Cell struct {
 	Panel  string  `json:"panel"`
 	Series string  `json:"series"`
-	X      float64 `json:"x,omitempty"` // where the figure's x is no round
-	// Rerun repeats the training of seed 1 on real nodes, to compare its model with the
+	X      float64 `json:"x,omitempty"` // if the figure's x is not the round
+	// Rerun repeats the training of the first seed on real nodes, to compare its model with the
 	// simulation's.
 	Rerun bool `json:"rerun,omitempty"`
 	// Exactly one of these.
@@ -70,7 +70,7 @@ type Cell struct {
 	Real    *train.Spec `json:"real,omitempty"` // as Learn, on real nodes
 }
 
-// Columns name the rows of a cell.
+// columns returns the names of the columns of a cell's rows.
 func (c Cell) columns() []string {
 	switch {
 	case c.Latency != nil:
@@ -81,7 +81,7 @@ func (c Cell) columns() []string {
 	return c.Learn.Columns()
 }
 
-// all lists the experiments; a new one is added here.
+// all lists the experiments; a new experiment is added here.
 var all = []Experiment{
 	convergence, latency, byzantine, batch, epsilon, lemma1, attacks, tradeoff, dirichlet, reputation, resilience, regret, features, tolerance, slow,
 }
@@ -123,7 +123,7 @@ func Lookup(name string) (Experiment, error) {
 	return Experiment{}, fmt.Errorf("unknown experiment %q, want one of %s, or all", name, strings.Join(Names(), ", "))
 }
 
-// Table holds the numbers that a person reads beside a figure.
+// Table holds the numbers that accompany a figure.
 type Table struct {
 	Head []string   `json:"head"`
 	Rows [][]string `json:"rows"`

@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// features holds the presets on strokes and on pixels side by side, under every attack and with
-// heterogeneous data, and what the map of strokes is made of.
+// features compares the presets on strokes and on pixels, under every attack and with heterogeneous
+// data, and the parts of the map of strokes.
 var features = Experiment{
 	Name:  "features",
 	Title: "Features: the default preset, on strokes, beside pixels; clean and under every attack of f, and Dirichlet data",
@@ -65,8 +65,8 @@ func (o Options) preset(name string, n int) (train.Spec, error) {
 	return s, err
 }
 
-// presetRow trains a preset without an attack and under each attack, with as many attackers as it
-// withstands.
+// presetRow trains a preset without an attack and under each attack, with the max tolerated number
+// of attackers.
 func presetRow(panel string, s train.Spec, names []string) []Cell {
 	name := s.Params.Preset
 	cells := []Cell{{Panel: panel, Series: cross(name, clean), Learn: &s}}
@@ -78,7 +78,7 @@ func presetRow(panel string, s train.Spec, names []string) []Cell {
 	return cells
 }
 
-// variantRows trains on what the map of strokes is made of, beside it, clean and under sign flips.
+// variantRows trains on the map of strokes and on its parts, clean and under sign flips.
 func variantRows(panel string, strokes train.Spec) []Cell {
 	cells := presetRow(panel, strokes, []string{"sign-flip"})
 	for _, variant := range []string{train.Raw, train.Whitened} {
@@ -89,7 +89,7 @@ func variantRows(panel string, strokes train.Spec) []Cell {
 	return cells
 }
 
-// presetGrid returns the map of a panel, a row a preset, and its lines of the table.
+// presetGrid returns the map of a panel, one row per preset, and its lines of the table.
 func (r Results) presetGrid(panel string) (figure.Map, [][]string) {
 	var m figure.Map
 	var table [][]string

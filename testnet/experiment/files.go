@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
-// Summary is what NAME.json holds, for the report.
+// Summary is the content of NAME.json, for the report.
 type Summary struct {
 	Name    string        `json:"name"`
 	Title   string        `json:"title"`
@@ -85,7 +85,7 @@ func (r Runner) files(e Experiment, results Results, reruns []Rerun) error {
 	return nil
 }
 
-// rounds says how many rounds the cells have.
+// rounds formats the cells' numbers of rounds.
 func (r Results) rounds() string {
 	least, most := uint64(math.MaxUint64), uint64(0)
 	for _, x := range r {
@@ -104,7 +104,7 @@ func (r Results) rounds() string {
 	return fmt.Sprintf("%d rounds", most)
 }
 
-// table2csv returns every row of every cell, behind the notes as comments.
+// table2csv returns every row of every cell, after the notes as comments.
 func table2csv(results Results, notes []figure.Note) []byte {
 	var out bytes.Buffer
 	for _, n := range notes {

@@ -8,8 +8,8 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// lemma1 is the paper's training with the noise that its own Lemma 1 asks for, beside the noise of
-// its prototype and the one that makes epsilon true.
+// lemma1 is the paper's training with the noise that its own Lemma 1 requires, compared with the
+// noise of its prototype and the noise that makes epsilon true.
 var lemma1 = Experiment{
 	Name:  "lemma1",
 	Title: "Lemma 1's own noise: N=10, the paper's training under noise that its prototype, its lemma and this project's accountant call epsilon, delta 1e-6",
@@ -45,7 +45,7 @@ var lemma1 = Experiment{
 
 const lemma1Noise = "Lemma 1's noise"
 
-// noises give a training the noise that somebody calls epsilon.
+// noises lists the kinds of noise that are claimed to give epsilon.
 var noises = []struct {
 	name string
 	of   func(s train.Spec, epsilon float64) (train.Spec, error)

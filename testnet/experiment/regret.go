@@ -15,7 +15,7 @@ import (
 //	rho  = 6 L_1 f^(3/2) sqrt(d(sigma^2 + sigma_f^2)) / (1 - L_1), if L_1 < 1
 //
 // F is the mean loss of the batches that the honest participants sample. The paper has the loss of
-// the mean model, F(E A_t, X_t); here it is the mean over the seeds of the loss.
+// the mean model, F(E A_t, X_t); here it is the mean of the loss over the seeds.
 var regret = Experiment{
 	Name:  "regret",
 	Title: "Regret (Theorem 2): Krum with rate 1/sqrt(T), no momentum, against a random honest gradient, N=20, f=6",
@@ -40,7 +40,7 @@ var regret = Experiment{
 					s.Byzantine, s.Attack = params.MaxByzantine(gridNodes), name
 				}
 				if s.Lone = name == comparator; s.Lone {
-					s.Attack = "zero" // nobody asks for it
+					s.Attack = "zero" // a lone training never plays it
 				}
 				cells = append(cells, Cell{Panel: "krum", Series: name, X: float64(T), Learn: &s, Rerun: name == "minus-mean" && T == horizons[0]})
 			}
@@ -75,8 +75,8 @@ var regret = Experiment{
 // comparator is Theorem 2's training without Byzantine participants.
 const comparator = "random honest gradient"
 
-// rho returns the rho of Theorem 2, and NaN where the theorem does not hold: for L_1 of 1 or more.
-// The spread is d(sigma^2 + sigma_f^2).
+// rho returns the rho of Theorem 2, NaN for L_1 of 1 or more, where the theorem does not hold. The
+// spread is d(sigma^2 + sigma_f^2).
 func rho(l1, f, spread float64) float64 {
 	if l1 >= 1 {
 		return math.NaN()
@@ -98,7 +98,7 @@ func (r Results) regret(name string, against Results) figure.Line {
 	return l
 }
 
-// atX returns the results of the cells of an X.
+// atX returns the results of the cells at an X.
 func (r Results) atX(at float64) (out Results) {
 	for _, x := range r {
 		if x.Cell.X == at {
@@ -108,7 +108,7 @@ func (r Results) atX(at float64) (out Results) {
 	return out
 }
 
-// greatest returns the largest last value of a column of any seed.
+// greatest returns the max over the results of a column's last value.
 func (r Results) greatest(column string) float64 {
 	out := math.NaN()
 	for _, x := range r {
@@ -119,8 +119,9 @@ func (r Results) greatest(column string) float64 {
 	return out
 }
 
-// exponent returns the slope of log(regret) against log(T) from the T before: 0.5 is the theorem's,
-// 1 is linear. It is NaN at the first, and where regret is next to nothing, below a tenth of a nat.
+// exponent returns the slope of log(regret) against log(T) from the previous T: 0.5 is the
+// theorem's, 1 is linear. It is NaN at the first T, and if a regret is negligible: below a tenth of
+// a nat.
 func exponent(l figure.Line, i int) float64 {
 	if i == 0 || l.Y[i-1] < 0.1 || l.Y[i] < 0.1 {
 		return math.NaN()

@@ -20,18 +20,18 @@ import (
 //go:embed report.html
 var reportPage string
 
-// page escapes whatever the files hold; the only URLs are data that we encode.
+// page escapes the content of all files; the only URLs are data that we encode.
 var page = template.Must(template.New("report").Parse(reportPage))
 
-// Section is one experiment on the page, or a part of a chain's.
+// Section is one experiment on the page, or a part of a chain's page.
 type Section struct {
 	Summary
 	SVG    []byte // may be nil
 	Lines  int    // of the CSV's data
-	Folded bool   // the table is shown when it is asked for
+	Folded bool   // the table is collapsed until the reader opens it
 }
 
-// Image returns the drawing as the page holds it.
+// Image returns the drawing as a data URL for the page.
 func (s Section) Image() template.URL {
 	if s.SVG == nil {
 		return ""
@@ -42,13 +42,13 @@ func (s Section) Image() template.URL {
 // drawn finds the width in the head of a drawing, in points.
 var drawn = regexp.MustCompile(`<svg [^>]*?width="([0-9.]+)pt"`)
 
-// Width returns the drawing's own, in pixels of CSS.
+// Width returns the drawing's own width, in CSS pixels.
 func (s Section) Width() int {
 	found := drawn.FindSubmatch(s.SVG)
 	if found == nil {
 		return 900
 	}
-	points, _ := strconv.ParseFloat(string(found[1]), 64) // 0 if there is none: then the page fits the drawing in
+	points, _ := strconv.ParseFloat(string(found[1]), 64) // 0 if there is none: then the page scales the drawing to fit
 	return int(points * 4 / 3)
 }
 
@@ -57,7 +57,7 @@ func (s Section) Details() []figure.Note {
 	return slices.DeleteFunc(slices.Clone(s.Notes), func(n figure.Note) bool { return n.Name == "title" })
 }
 
-// Page returns an HTML file that loads no other. Warnings stand out.
+// Page returns an HTML file that loads no other files. Warnings stand out.
 func Page(title, about string, warnings []string, sections []Section) ([]byte, error) {
 	var out bytes.Buffer
 	err := page.Execute(&out, struct {
@@ -68,7 +68,7 @@ func Page(title, about string, warnings []string, sections []Section) ([]byte, e
 	return out.Bytes(), err
 }
 
-// Summary returns what the experiment's file in a folder holds.
+// Summary reads the experiment's summary from a folder.
 func (e Experiment) Summary(dir string) (s Summary, err error) {
 	path := filepath.Join(dir, e.Name+".json")
 	raw, err := os.ReadFile(path)
@@ -87,7 +87,7 @@ func (e Experiment) Summary(dir string) (s Summary, err error) {
 	return s, nil
 }
 
-// Report joins a folder's figures into one HTML page that loads nothing.
+// Report joins a folder's figures into one HTML page that loads no other files.
 func Report(dir string) ([]byte, error) {
 	if at, err := os.Stat(dir); err != nil {
 		return nil, err

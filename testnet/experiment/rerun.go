@@ -15,7 +15,7 @@ type Rerun struct {
 // quickNodes is the largest net that a quick run starts.
 const quickNodes = 10
 
-// withReruns adds, to each cell that asks for it, the same training on real nodes.
+// withReruns adds the same training on real nodes after each cell with Rerun.
 func (o Options) withReruns(cells []Cell) []Cell {
 	var out []Cell
 	for _, c := range cells {
@@ -27,15 +27,15 @@ func (o Options) withReruns(cells []Cell) []Cell {
 	return out
 }
 
-// compare takes the re-runs out of the results and compares them with the trainings that they
-// repeat.
+// compare separates the re-runs from the results and compares each with the training that it
+// repeats.
 func (r Results) compare() (drawn Results, reruns []Rerun, err error) {
 	for i, x := range r {
 		if x.Cell.Real == nil {
 			drawn = append(drawn, x)
 			continue
 		}
-		first := i - 1 // of the cell before it, seed 1
+		first := i - 1 // of the previous cell, with the same seed
 		for r[first].Seed != x.Seed {
 			first--
 		}

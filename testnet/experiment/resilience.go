@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
-// resilience is Theorem 1: whether its premise holds in the rounds of a training, what it then
-// grants, and what the rule does.
+// resilience is Theorem 1: whether its premise holds in the rounds of a training, what k it then
+// grants, and the k that the rule achieves.
 var resilience = Experiment{
 	Name:  "resilience",
 	Title: "Resilience (Theorem 1): premise, bound on epsilon and k by round, granted and measured, N=20, f=6",
@@ -83,7 +83,7 @@ var resilience = Experiment{
 // gradients are the same at the same model.
 const krumOnDefault = "default, krum"
 
-// limit returns the line at 1, as long as the others.
+// limit returns the line at 1, as long as the longest other line.
 func limit(others []figure.Line) figure.Line {
 	l := figure.Line{Name: "1, the limit", Dashed: true}
 	for _, o := range others {
@@ -97,28 +97,28 @@ func limit(others []figure.Line) figure.Line {
 	return l
 }
 
-// theorem1 is what Theorem 1 speaks of, in one round of one training; train.ShadowColumns has the
-// moments.
+// theorem1 holds the quantities of Theorem 1, in one round of one training; train.ShadowColumns
+// describes the moments.
 type theorem1 struct {
 	gradient float64 // |g|^2
 	sampling float64 // d sigma_f^2
 	noise    float64 // d sigma^2
 	aligned  float64 // <E h, g>
 	n, f, d  float64
-	// sensitivity is C: clip norm over batch. It is 0 without clipping, where there is no C.
+	// sensitivity is C: clip norm over batch. It is 0 without clipping, where C is undefined.
 	sensitivity float64
 }
 
-// premise returns |g|^2 f^(-3/4) / (18 d sigma_f^2): the theorem asks for more than 1.
+// premise returns |g|^2 f^(-3/4) / (18 d sigma_f^2): the theorem requires more than 1.
 func (t theorem1) premise() float64 {
 	return t.gradient * math.Pow(t.f, -0.75) / (18 * t.sampling)
 }
 
-// epsilon returns the theorem's bound as it is printed, C under the root and not squared:
+// epsilon returns the theorem's bound as printed, with C under the root and not squared:
 //
 //	epsilon > sqrt(2 C ln(1.25/delta)) / C_2, C_2^2 = |g|^2 f^(-3/4) / (18 d) - sigma_f^2
 //
-// at delta 1e-6. It is NaN where the premise fails, or if there is no C.
+// at delta 1e-6. It is NaN if the premise fails or C is undefined.
 func (t theorem1) epsilon() float64 {
 	square := t.gradient*math.Pow(t.f, -0.75)/(18*t.d) - t.sampling/t.d
 	if square <= 0 || t.sensitivity == 0 {
@@ -128,7 +128,7 @@ func (t theorem1) epsilon() float64 {
 }
 
 // stated returns k = 1 - 3 sqrt(2) f^(3/2) sqrt(d) / |g| (sigma_f^2 + sigma^2), as the theorem has
-// it: the root of the last factor is missing. The noise is what is there, not Lemma 1's.
+// it: the root of the last factor is missing. The noise is the training's, not Lemma 1's.
 func (t theorem1) stated() float64 {
 	return 1 - 3*math.Sqrt2*math.Pow(t.f, 1.5)*math.Sqrt(t.d/t.gradient)*(t.sampling+t.noise)/t.d
 }
@@ -149,7 +149,7 @@ func (t theorem1) blanchard() float64 {
 	return 1 - math.Sqrt(eta2*(t.sampling+t.noise)/t.gradient)
 }
 
-// measured returns <E h, g> / |g|^2, the greatest k of the definition of (k, f)-resilience.
+// measured returns <E h, g> / |g|^2, the largest k of the definition of (k, f)-resilience.
 func (t theorem1) measured() float64 { return t.aligned / t.gradient }
 
 // theorems returns Theorem 1's quantities of each row of a result.
@@ -176,8 +176,8 @@ func (r Results) theorem(name string, of func(theorem1) float64) figure.Line {
 	})
 }
 
-// measured returns the means of ten rounds and all seeds of the k that is measured: E h is a mean,
-// and a single round has one of Krum's choices.
+// measured returns the measured k as means over ten rounds and all seeds: E h is a mean, and a
+// single round has only one of Krum's choices.
 func (r Results) measured(name string) figure.Line {
 	l := r.reduce(name, func(x Result) (xs, ys []float64) {
 		for i, t := range x.theorems() {
@@ -185,12 +185,12 @@ func (r Results) measured(name string) figure.Line {
 		}
 		return xs, ys
 	})
-	l.Low, l.High = nil, nil // of rounds, not of seeds
+	l.Low, l.High = nil, nil // they span rounds, not seeds
 	return l
 }
 
-// theoremRow returns a setting's line of the table: medians over rounds and seeds unless the head
-// says otherwise.
+// theoremRow returns a setting's line of the table: medians over rounds and seeds, unless the
+// header says otherwise.
 func (r Results) theoremRow() []string {
 	var all []theorem1
 	for _, x := range r {
@@ -225,7 +225,7 @@ func (r Results) theoremRow() []string {
 	}
 }
 
-// extreme returns the greatest or the least of values, NaN of none.
+// extreme returns the max or the min of values, NaN for no values.
 func extreme(v []float64, better func(a, b float64) float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()

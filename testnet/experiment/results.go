@@ -17,9 +17,9 @@ type Result struct {
 	Seconds float64  `json:"seconds"`
 	Columns []string `json:"columns"`
 	Rows    []row    `json:"rows"`
-	// Model is the fingerprint of a training's last model, "" where there is none.
+	// Model is the fingerprint of a training's last model, "" if there is none.
 	Model string `json:"model,omitempty"`
-	// Sum reveals a file that was cut, edited or damaged.
+	// Sum detects a file that was truncated, edited or damaged.
 	Sum string `json:"sum"`
 }
 
@@ -52,7 +52,7 @@ func (r Results) inPanel(panel string) Results {
 	return out
 }
 
-// panels and series list what there is, in order.
+// panels and series list the panels and the series of the results, in order.
 func (r Results) panels() []string { return names(r, func(c Cell) string { return c.Panel }) }
 func (r Results) series() []string { return names(r, func(c Cell) string { return c.Series }) }
 
@@ -72,8 +72,8 @@ func (x Result) column(name string) int { return slices.Index(x.Columns, name) }
 // last returns the value of a column after the last round.
 func (x Result) last(name string) float64 { return x.Rows[len(x.Rows)-1][x.column(name)] }
 
-// curve returns a column over the rounds: the mean over the seeds, with the band from
-// the least to the greatest.
+// curve returns a column over the rounds: the mean over the seeds, with the band from the min to
+// the max.
 func (r Results) curve(name, column string) figure.Line {
 	return r.reduce(name, func(x Result) (xs, ys []float64) {
 		for _, row := range x.Rows {
@@ -90,8 +90,7 @@ func (r Results) finals(name, column string) figure.Line {
 	return l
 }
 
-// reduce makes a line of the points of all results, several of which may have
-// one x.
+// reduce makes a line of the points of all results; several points may have one x.
 func (r Results) reduce(name string, points func(Result) (xs, ys []float64)) figure.Line {
 	at := map[float64][]float64{}
 	for _, result := range r {
@@ -170,7 +169,7 @@ func (r Results) table(corner, column string) Table {
 
 func number(x float64) string { return digits(x, 3) }
 
-// number4 is for accuracies whose third digit is alike.
+// number4 is for accuracies whose first three digits agree.
 func number4(x float64) string { return digits(x, 4) }
 
 func digits(x float64, n int) string {

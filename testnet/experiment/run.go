@@ -24,14 +24,14 @@ import (
 // Runner computes experiments.
 type Runner struct {
 	Options
-	Dir     string // where the files go
-	Command string // that was given, for the files
-	Version string // of the program: cells of another are computed again
+	Dir     string // output folder
+	Command string // the user's command line, for the files
+	Version string // of the program: cells of other versions are computed again
 	Data    func() (mnist.Data, error)
 	Jobs    int       // cells at a time; 0 for the number of cores
 	Log     io.Writer // progress
 
-	many bool // experiments: of the wide ones seed 1 is enough
+	many bool // experiments: wide ones compute only the first seed
 }
 
 // job is a cell with a seed.
@@ -39,11 +39,11 @@ type job struct {
 	cell Cell
 	seed uint64
 	path string
-	name string // for people
+	name string // for messages
 }
 
-// Run computes the experiments' missing cells and writes their files. A net that fails spoils its
-// own figure only.
+// Run computes the experiments' missing cells and writes their files. A net that fails affects only
+// its own figure.
 func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 	if r.Seeds < 1 {
 		return fmt.Errorf("%d seeds, want at least 1", r.Seeds)
@@ -92,12 +92,12 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 
 // A plan lists the jobs of a run.
 type plan struct {
-	of              [][]job // of each experiment, those that are finished included
-	total           int     // how many of has
-	together, alone []job   // those to compute; nets are timed, so each has the machine to itself
+	of              [][]job // of each experiment, finished jobs included
+	total           int     // number of jobs in of
+	together, alone []job   // jobs to compute; nets are timed, so each runs alone on the machine
 }
 
-// plan lists the jobs of the experiments. A job that several of them need is computed once.
+// plan lists the jobs of the experiments. A job that several experiments need is computed once.
 func (r Runner) plan(experiments []Experiment) (plan, error) {
 	out := plan{of: make([][]job, len(experiments))}
 	seen := map[string]bool{}
@@ -120,12 +120,12 @@ func (r Runner) plan(experiments []Experiment) (plan, error) {
 			}
 		}
 	}
-	// What measures comes first, and what only repeats a training after it.
+	// Jobs that measure come first, then jobs that only repeat a training.
 	slices.SortStableFunc(out.alone, func(a, b job) int { return cmp.Compare(a.repeats(), b.repeats()) })
 	return out, nil
 }
 
-// repeats returns 1 for a job that only repeats a training on real nodes, and 0 for one that
+// repeats returns 1 for a job that only repeats a training on real nodes, and 0 for a job that
 // measures.
 func (j job) repeats() int {
 	if j.cell.Real != nil {
@@ -134,7 +134,7 @@ func (j job) repeats() int {
 	return 0
 }
 
-// seedsOf returns how many seeds of an experiment are computed.
+// seedsOf returns the number of seeds that an experiment computes.
 func (r Runner) seedsOf(e Experiment) uint64 {
 	if e.wide && r.many {
 		return 1
@@ -153,7 +153,7 @@ func (r Runner) jobsOf(e Experiment) (jobs []job, err error) {
 	}
 	for _, c := range r.withReruns(cells) {
 		seeds := r.seedsOf(e)
-		if c.Real != nil || c.Latency != nil && c.Latency.Step > 0 { // one is slow, and enough
+		if c.Real != nil || c.Latency != nil && c.Latency.Step > 0 { // one seed is slow, and enough
 			seeds = 1
 		}
 		for seed := range seeds {
@@ -175,7 +175,7 @@ func (r Runner) jobs() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// job names a cell's file after everything that its numbers depend on.
+// job names a cell's file after everything on which its numbers depend.
 func (r Runner) job(c Cell, seed uint64) (job, error) {
 	switch {
 	case c.Learn != nil:
@@ -203,7 +203,7 @@ func (r Runner) job(c Cell, seed uint64) (job, error) {
 	return job{cell: c, seed: seed, path: filepath.Join(r.Dir, "cells", hex.EncodeToString(sum[:10])+".json")}, nil
 }
 
-// work computes jobs, several at a time, to the first failure.
+// work computes jobs, several at a time, until the first failure.
 func (r Runner) work(ctx context.Context, jobs []job, workers int, p *progress) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -234,7 +234,7 @@ func (r Runner) work(ctx context.Context, jobs []job, workers int, p *progress) 
 	return context.Cause(ctx)
 }
 
-// compute runs a cell and stores its result, whole or not at all.
+// compute runs a cell and stores its result, completely or not at all.
 func (r Runner) compute(ctx context.Context, j job) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -260,7 +260,7 @@ func (r Runner) compute(ctx context.Context, j job) error {
 	return write(j.path, raw)
 }
 
-// result returns a cell's table, and the fingerprint of the model that it ends in.
+// result returns a cell's table, and the fingerprint of its last model.
 func (r Runner) result(ctx context.Context, j job) (table [][]float64, model string, err error) {
 	if l := j.cell.Latency; l != nil {
 		table, err = train.Time(ctx, l.Nodes, l.Rounds, l.Step, j.seed)
@@ -291,7 +291,7 @@ func write(path string, raw []byte) error {
 	return os.Rename(f.Name(), path)
 }
 
-// read returns a finished job, or an error if its file is not as it was written.
+// read returns a finished job, or an error if its file was changed or damaged.
 func (r Runner) read(j job) (x Result, err error) {
 	raw, err := os.ReadFile(j.path)
 	if err != nil {
@@ -304,7 +304,7 @@ func (r Runner) read(j job) (x Result, err error) {
 	if err != nil {
 		return x, err
 	}
-	own, err := r.job(x.Cell, x.Seed) // the file may have another job's name
+	own, err := r.job(x.Cell, x.Seed) // the file may be another job's under this name
 	if err == nil && (sum != x.Sum || own.path != j.path || !slices.Equal(x.Columns, j.cell.columns()) || len(x.Rows) == 0) {
 		err = fmt.Errorf("%s is damaged", j.path)
 	}
@@ -330,7 +330,7 @@ func (r Runner) finish(e Experiment, jobs []job) error {
 		if err != nil {
 			return err
 		}
-		x.Cell = j.cell // another experiment may have computed it under its names
+		x.Cell = j.cell // another experiment may have computed it under its own names
 		results = append(results, x)
 	}
 	drawn, reruns, err := results.compare()
@@ -340,7 +340,7 @@ func (r Runner) finish(e Experiment, jobs []job) error {
 	return r.files(e, drawn, reruns)
 }
 
-// MarshalJSON writes null for what is no number.
+// MarshalJSON writes null for NaN and infinities.
 func (r row) MarshalJSON() ([]byte, error) {
 	out := make([]*float64, len(r))
 	for i := range r {
@@ -367,8 +367,8 @@ func (r *row) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// cost guesses how long jobs take, one after another, in seconds of some
-// machine: nets exchange n^2 gradients a round, trainings compute n.
+// cost estimates the total time of jobs that run one after another, in seconds of some machine:
+// nets exchange n^2 gradients a round, trainings compute n.
 func cost(jobs []job) (seconds float64) {
 	for _, j := range jobs {
 		switch c := j.cell; {
@@ -384,14 +384,14 @@ func cost(jobs []job) (seconds float64) {
 	return seconds
 }
 
-// progress says how far a run is, on a line a cell.
+// progress reports the progress of a run, on one line per cell.
 type progress struct {
 	mu           sync.Mutex
 	log          io.Writer
 	start        time.Time
 	count, total int
-	behind       float64 // cost of what is done
-	ahead        float64 // and of the rest
+	behind       float64 // cost of the finished jobs
+	ahead        float64 // cost of the remaining jobs
 }
 
 func (p *progress) done(j job, took time.Duration, cost float64) {

@@ -8,7 +8,8 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// slow is the paper's claim on large tasks: consensus beside training steps that take long.
+// slow is the paper's claim on large tasks: the time of consensus compared with long training
+// steps.
 var slow = Experiment{
 	Name:  "slow",
 	Title: "Slow training steps: T_BC beside the round on four real nodes in one process (medians of node 0's rounds)",

@@ -7,15 +7,15 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/figure"
 )
 
-// axis says what a sweep's X stands for: its name, and the number that is shown for an
-// X. The zero axis means no sweep.
+// axis describes a sweep's X: its name, and the number that is shown for an X. The zero axis means
+// no sweep.
 type axis struct {
 	name string
 	show func(x float64) string
 }
 
-// sweep draws the last test error against X, a logarithm whose axis shows the
-// numbers themselves, and tables it.
+// sweep draws the last test error against X, a logarithm whose axis shows the numbers themselves,
+// and makes a table of it.
 func (r Results) sweep(a axis) (figure.Figure, Table) {
 	f := figure.Figure{Title: "Test error against " + a.name}
 	t := Table{Head: append([]string{a.name}, r.series()...)}

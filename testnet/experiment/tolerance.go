@@ -8,9 +8,9 @@ import (
 	"github.com/spdl/spdl/testnet/experiment/train"
 )
 
-// tolerance is accuracy against delta, the paper's tolerance of the leader's Delta: what every
-// leader may take, if each uses all of it in every coordinate against what the rule gives. The
-// last delta of a panel is the largest that the chain allows there.
+// tolerance is accuracy against delta, the paper's tolerance of the leader's Delta, if every leader
+// uses all of it in every coordinate against the rule's output. The last delta of a panel is the
+// largest that the chain allows there.
 var tolerance = Experiment{
 	Name:  "tolerance",
 	Title: "Accuracy against the tolerance delta: the default preset; honest leaders, and leaders that use all of delta against the aggregate",
@@ -39,7 +39,7 @@ var tolerance = Experiment{
 				c.Rerun = net.nodes == 4 && delta == last
 				cells = append(cells, c)
 			}
-			for _, delta := range []int64{0, last} { // to an honest leader delta is nothing
+			for _, delta := range []int64{0, last} { // an honest leader does not use delta
 				c, err := o.tolerance(net.nodes, delta, false)
 				if err != nil {
 					return nil, err
@@ -52,7 +52,8 @@ var tolerance = Experiment{
 	draw: func(r Results) (figure.Figure, Table) { return r.sweep(deltas) },
 }
 
-// tolerance returns a training with a tolerance of delta, under leaders that use it or honest ones.
+// tolerance returns a training with a tolerance of delta, with leaders that use it or honest
+// leaders.
 func (o Options) tolerance(nodes int, delta int64, used bool) (Cell, error) {
 	s, err := train.Preset("default", nodes)
 	if o.Quick {

@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/mnist/features"
 )
 
-// ridge is the share of the mean variance that is added to every variance: directions that hardly
-// vary are not blown up.
+// ridge is the share of the mean variance that is added to every variance, so that directions that
+// hardly vary are not amplified.
 const ridge = 0.2
 
 // Sample returns the block features of glyphs 0 to n-1, a row of features.Blocks values for each of
@@ -35,9 +35,9 @@ func Sample(n int) (*mat.Dense, error) {
 	return r, nil
 }
 
-// Fit solves the eigenproblem of the recipe for the rows of r, Sample's: the mean mu, and M as
-// columns x Blocks, transposed. Every eigenvector's entry of largest magnitude, the first on ties,
-// is positive. The rows of r are overwritten.
+// Fit solves the eigenproblem of the recipe for the rows of r, which Sample makes: it returns the
+// mean mu, and M as columns x Blocks, transposed. Every eigenvector's entry of largest magnitude,
+// the first on ties, is positive. The rows of r are overwritten.
 //
 // With S_t the covariance of all rows and S_w that of the variants about their glyph's mean,
 //

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 )
 
-// The recipe of a glyph. All randomness is that of one generator a glyph, ChaCha8 under a seed that
-// names it.
+// The recipe of a glyph. All randomness of a glyph comes from one ChaCha8 generator, whose seed
+// names the glyph.
 const (
 	side     = 28
 	variants = 3    // of one glyph

@@ -1,5 +1,5 @@
-// Package figure draws the figures of an experiment as SVG and PNG, with what
-// made them written inside. It knows nothing of learning or of chains.
+// Package figure draws the figures of an experiment as SVG and PNG, with their provenance written
+// inside. It knows nothing of learning or of chains.
 package figure
 
 import (
@@ -19,9 +19,9 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is panels in rows of two at most, maps one below the other, between the title and one
-// legend: a name has one colour, one dash and one mark in all of them, so that a line is seen under
-// another that covers it.
+// Figure is panels in rows of at most two, maps one below the other, between the title and one
+// legend. A name has one colour, one dash and one mark in all panels, so that a line is visible
+// under another line that covers it.
 type Figure struct {
 	Title  string
 	Panels []Panel
@@ -31,20 +31,18 @@ type Figure struct {
 // perRow is the number of panels side by side.
 const perRow = 2
 
-// Panel is one pair of axes with lines, stacked bars or a map: the first of them that
-// is set.
+// Panel is one pair of axes with a map, stacked bars or lines: the first of these that is set.
 type Panel struct {
 	Title, X, Y string
 	Top         float64 // of the y axis, which begins at 0; 0 fits it to the data
-	Log         bool    // the y axis is one of logarithms; what is not above 0 is left out
+	Log         bool    // the y axis is logarithmic; values not above 0 are left out
 	Marks       []Mark  // of the x axis; nil for round numbers
 	Lines       []Line
 	Bars        *Bars
 	Map         *Map
 }
 
-// Mark is a place of an axis and what stands there: axes of logarithms show the
-// numbers themselves.
+// Mark is a position on an axis and its text: logarithmic axes show the numbers themselves.
 type Mark struct {
 	At   float64
 	Text string
@@ -66,8 +64,7 @@ type Bars struct {
 	Values             [][]float64
 }
 
-// Map is a table of shares with a colour each: Values[r][c], NaN where there is
-// none. Rows are drawn from the top.
+// Map is a table of coloured shares: Values[r][c], NaN for none. Rows are drawn from the top.
 type Map struct {
 	Rows, Columns []string
 	Values        [][]float64
@@ -83,10 +80,10 @@ var palette = []color.NRGBA{
 // The size of a panel.
 const panelWidth, panelHeight = 340, 280 // points
 
-// rows returns the panels as they are laid out.
+// rows returns the number of rows of panels.
 func (f Figure) rows() int { return (len(f.Panels) + f.columns() - 1) / f.columns() }
 
-// columns returns the length of a row.
+// columns returns the number of panels in a row.
 func (f Figure) columns() int {
 	if slices.ContainsFunc(f.Panels, func(p Panel) bool { return p.Map != nil }) {
 		return 1
@@ -219,10 +216,10 @@ func grid() *plotter.Grid {
 	return g
 }
 
-// shows reports whether a point of an ordinate can be drawn.
+// shows reports whether a point with that ordinate can be drawn.
 func (p Panel) shows(y float64) bool { return finite(y) && (!p.Log || y > 0) }
 
-// logarithmic gives an axis whole powers of ten. One without points stays linear.
+// logarithmic gives an axis whole powers of ten. An axis without points stays linear.
 func logarithmic(y *plot.Axis) {
 	if !finite(y.Min) || !finite(y.Max) {
 		return
@@ -232,7 +229,7 @@ func logarithmic(y *plot.Axis) {
 	y.Scale, y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 }
 
-// add draws the band and the line over it, of those points that the panel shows.
+// add draws the band, and over it the line, through the points that the panel shows.
 func (l Line) add(out *plot.Plot, keys *legend, shows func(y float64) bool) error {
 	look := keys.look(cmp.Or(l.Colour, l.Name))
 	c := look.colour
@@ -310,7 +307,7 @@ func (b *Bars) add(out *plot.Plot, keys *legend) error {
 	return nil
 }
 
-// add draws a cell each, with its number.
+// add draws the cells, each with its number.
 func (m *Map) add(out *plot.Plot) error {
 	top := len(m.Rows) - 1
 	var cells plotter.XYLabels

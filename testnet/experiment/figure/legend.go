@@ -22,7 +22,7 @@ type entry struct {
 	thumbs []plot.Thumbnailer
 }
 
-// look is what tells a line from others.
+// look distinguishes a line from other lines.
 type look struct {
 	index  int
 	colour color.NRGBA
@@ -30,8 +30,8 @@ type look struct {
 	mark   draw.GlyphDrawer
 }
 
-// The dashes and the marks of lines, in order. The first line is whole, and those that are drawn
-// over it have gaps through which it is seen.
+// The dashes and the marks of lines, in order. The first line is solid, and the lines drawn over it
+// have gaps through which it is visible.
 var (
 	dashes = [][]vg.Length{nil, {8, 4}, {2, 3}, {9, 3, 2, 3}, {14, 4}}
 	marks  = []draw.GlyphDrawer{
@@ -39,7 +39,7 @@ var (
 	}
 )
 
-// look returns the look of a name. New names take them in order.
+// look returns the look of a name. New names take the looks in order.
 func (l *legend) look(name string) look {
 	i := slices.Index(l.names, name)
 	if i < 0 {
@@ -52,8 +52,8 @@ func (l *legend) look(name string) look {
 // fewMarks is the number of marks of a line that has more points.
 const fewMarks = 8
 
-// some returns the points that are marked: all of a few, and of many every eighth part, other ones
-// for each look, so that the marks of lines that coincide stand side by side.
+// some returns the points with a mark: all points of a short line and about eight of a long line,
+// other points for each look, so that the marks of lines that coincide stand side by side.
 func (l look) some(points plotter.XYs) plotter.XYs {
 	if len(points) <= 2*fewMarks {
 		return points
@@ -73,7 +73,7 @@ func (l *legend) show(name string, thumbs ...plot.Thumbnailer) {
 	}
 }
 
-// entries returns the names that were shown, and what a band means if there are bands.
+// entries returns the names that were shown, and an explanation of bands if there are any.
 func (l *legend) entries() []entry {
 	if !l.banded {
 		return l.shown

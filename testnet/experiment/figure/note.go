@@ -36,8 +36,7 @@ func noteSVG(svg []byte, notes []Note) []byte {
 // length, the type, 13 bytes and the checksum.
 const headerEnd = 8 + 4 + 4 + 13 + 4
 
-// notePNG puts the notes into iTXt chunks behind the header (PNG, third edition,
-// 11.3.3.4).
+// notePNG puts the notes into iTXt chunks after the header (PNG, third edition, 11.3.3.4).
 func notePNG(png []byte, notes []Note) []byte {
 	if len(png) < headerEnd {
 		return png

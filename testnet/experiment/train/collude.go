@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// dictations returns what each attacker sends, by node.
+// dictations returns the attackers' dictations, by node.
 func (p *Participants) dictations() map[int]attack.Dictation {
 	all := map[int]attack.Dictation{}
 	for i := range p.spec.Byzantine {
@@ -19,9 +19,9 @@ func (p *Participants) dictations() map[int]attack.Dictation {
 	return all
 }
 
-// Collude lets the colluders of a net's manifest, if there are any, know all that an attack on
-// gradients needs: the seeds of the honest participants are known, and so are their gradients.
-// Each call trains all participants, round by round.
+// Collude gives the colluders of a net's manifest, if there are any, all that an attack on
+// gradients needs: the seeds of the honest participants are known, and so are their gradients. The
+// colluders train all participants, round by round.
 func Collude(n *testnet.Net) error {
 	kind, byzantine := n.Manifest.Colluders()
 	if kind == "" {

@@ -8,9 +8,9 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// damage returns what accuracy does not show of a model: the share of the test images of other
-// classes than the trigger's that become its class with the trigger on them, and the greatest error
-// of a class. NaN stands where the test set has no such image.
+// damage returns the damage to a model that its accuracy does not show: the share of the test
+// images of other classes that become the trigger's class with the trigger on them, and the max
+// error of a class. NaN stands where the test set has no such image.
 func (s Spec) damage(test mnist.Set, x []float64) ([]float64, error) {
 	plain, err := s.inputs(test)
 	if err != nil {

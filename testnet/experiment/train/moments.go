@@ -6,22 +6,22 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Moments of a round's honest gradients G_i, in gradient units. Of n of them, drawn independently
-// with mean g and covariance S,
+// moments are estimates from a round's honest gradients G_i, in gradient units. For n gradients,
+// drawn independently with mean g and covariance S,
 //
 //	mean    = 1/n sum G_i                        which estimates g
 //	spread  = 1/(n-1) sum |G_i - mean|^2         which estimates E|G - g|^2 = tr S
 //
-// without bias. The paper writes tr S as d(sigma^2 + sigma_f^2): sigma^2 is the variance of a
-// coordinate's noise, and sigma_f^2, which it does not define, that of a coordinate of the gradient
-// of a random batch: its proof uses E|g_i - g_j|^2 <= 2 d sigma_f^2.
+// without bias. The paper writes tr S as d(sigma^2 + sigma_f^2). Here sigma^2 is the variance of a
+// coordinate's noise. The paper does not define sigma_f^2; it is the variance of a coordinate of a
+// random batch's gradient, since the proof uses E|g_i - g_j|^2 <= 2 d sigma_f^2.
 type moments struct {
 	mean   []float64
 	spread float64
 }
 
-// momentsOf estimates them from vectors in grid steps, none of which is silent. The spread of one
-// vector is NaN.
+// momentsOf estimates the moments from vectors in grid steps, none of which is silent. The spread
+// of one vector is NaN.
 func momentsOf(vectors []gradients.Vector, step float64) moments {
 	n := float64(len(vectors))
 	m := moments{mean: make([]float64, vectors[0].Len())}
@@ -45,7 +45,7 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// sums are what Theorem 2 speaks of, over the rounds so far:
+// sums are the quantities of Theorem 2, over the rounds so far:
 //
 //	loss     = sum of F(A_t, X_t), where X_t is what the honest participants have sampled
 //	steepest = the greatest |mean|: the gradient of F at some A_t, so L_1 is no less

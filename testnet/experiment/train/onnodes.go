@@ -11,16 +11,17 @@ import (
 	"github.com/spdl/spdl/testnet"
 )
 
-// NodesColumns name what OnNodes reports of a closed round: the gradients included, and the height.
+// NodesColumns names the columns of OnNodes, for a closed round: the number of included gradients,
+// and the height.
 var NodesColumns = []string{"round", "included", "height"}
 
-// patience is the number of heights that a round may wait for late gradients. The simulation has
-// none.
+// patience is the number of heights for which a round may wait for late gradients. The simulation
+// has no late gradients.
 const patience = 1000
 
-// OnNodes runs a training to its last round on real nodes. Honest participants send what their own
-// workers compute. The attackers know the honest participants' seeds, and hence all that an attack
-// needs.
+// OnNodes runs a training to its last round on real nodes. Honest participants send the gradients
+// of their own workers. The attackers know the honest participants' seeds, and hence all that an
+// attack needs.
 func OnNodes(ctx context.Context, spec Spec, data mnist.Data) (rows [][]float64, model []float64, err error) {
 	if spec.Params.Model.Hidden != 0 {
 		return nil, nil, fmt.Errorf("re-run of a model with %d hidden units, want none: its first weights come from the genesis seed", spec.Params.Model.Hidden)

@@ -16,14 +16,14 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// Spec is one training. It holds all that the result depends on.
+// Spec is one training. It holds everything on which the result depends.
 type Spec struct {
 	Params params.Params `json:"params"`
 	Nodes  int           `json:"nodes"`
 	// Byzantine is the number of attackers: participants 0 to Byzantine-1.
 	Byzantine int    `json:"byzantine,omitempty"`
 	Attack    string `json:"attack,omitempty"`
-	// Shift makes every leader use all of the tolerance, against what the rule gives.
+	// Shift makes every leader use all of the tolerance, against the rule's output.
 	Shift bool `json:"shift,omitempty"`
 	// Alpha is the parameter of a Dirichlet partition; 0 deals the data out evenly.
 	Alpha float64 `json:"alpha,omitempty"`
@@ -31,15 +31,15 @@ type Spec struct {
 	// Every is the number of rounds between two evaluations of the model, which is always evaluated
 	// after the last round; 0 means only then.
 	Every uint64 `json:"every,omitempty"`
-	// Float32 trains as the paper's prototype does where it has neither Krum nor a
-	// chain: the plain mean, and a model, in float32, which bound nothing.
+	// Float32 trains as the paper's prototype does without Krum and without a chain: with the plain
+	// mean and a model, in float32, which bound nothing.
 	Float32 bool `json:"float32,omitempty"`
 	// Lone trains as the comparator of Theorem 2 does: each round applies the gradient of one
 	// honest participant, drawn at random. The attackers, if any, have no say.
 	Lone bool `json:"lone,omitempty"`
 	// Shadow also measures ShadowColumns, at three times the cost.
 	Shadow bool `json:"shadow,omitempty"`
-	// Variant is Raw or Whitened where the inputs are neither pixels nor strokes; see Vary.
+	// Variant is Raw or Whitened if the inputs are neither pixels nor strokes; see Vary.
 	Variant string `json:"variant,omitempty"`
 }
 
@@ -55,14 +55,14 @@ func (s Spec) inputs(set mnist.Set) (mnist.Features, error) {
 type Participants struct {
 	spec Spec
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	attack   attack.Attack
 	random   *rand.Rand
 	workers  []*worker.Trainer // by participant
 	honest   []int
 	round    uint64
 	vectors  []gradients.Vector // of the round
-	before   []gradients.Vector // of the round before it
+	before   []gradients.Vector // of the previous round
 	memory   attack.Memory
 	rows     *rows   // of the attackers
 	loss     float64 // of the honest batches, in nats
@@ -110,9 +110,8 @@ func NewParticipants(spec Spec, train mnist.Set) (*Participants, error) {
 	return p, nil
 }
 
-// enough repeats the examples of a part that is too small for the chain's fixed
-// batch, as a Dirichlet partition makes them; batches with repetition are what
-// such a participant would draw.
+// enough repeats the examples of a part that is too small for the chain's fixed batch, as in
+// Dirichlet partitions; such a participant would draw batches with repetition.
 func enough(part []int, p params.Privacy) []int {
 	if p.SamplingRate > 0 {
 		return part
@@ -131,11 +130,11 @@ type Open struct {
 	Model []float64
 }
 
-// Vector returns a participant's gradient for the open round. All are made when the first is asked
-// for. Rounds that were left out are made up for at the open round's model: the noise is then what
-// it would be, and the honest gradients nearly. In a net of real nodes one may be behind and ask again for a
-// round that has closed elsewhere. It gets the same vectors as before, because another training
-// step would change all that follows. There are no vectors of rounds before that one.
+// Vector returns a participant's gradient for the open round. The first call for a round makes all
+// vectors. Skipped rounds are made up for at the open round's model: the noise is then the same as
+// without the skip, and the honest gradients nearly. In a net of real nodes a node may be behind
+// and ask again for a round that has closed elsewhere. It gets the same vectors as before, because
+// another training step would change all later ones. There are no vectors of earlier rounds.
 func (p *Participants) Vector(node int, o Open) gradients.Vector {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,8 +176,8 @@ func (p *Participants) honestly(x []float64) []gradients.Vector {
 }
 
 // answer lets the attackers choose after the honest participants. On a chain with commitments they
-// have to choose before they see the round's honest vectors, and know those of the round before. In
-// the first round they take what their own workers make for these.
+// have to choose before they see the round's honest vectors, and know the vectors of the previous
+// round. In the first round their own workers' vectors stand for these.
 func (p *Participants) answer(o Open) {
 	var own []gradients.Vector
 	view := attack.View{
@@ -206,7 +205,7 @@ func (p *Participants) answer(o Open) {
 	copy(p.vectors, p.attack.Craft(view))
 }
 
-// input returns what the rule is given in the open round, but for the vectors.
+// input returns the rule's input in the open round, without the vectors.
 func (p *Participants) input(o Open) rules.Input {
 	rule := p.spec.Params.Rule
 	in := rules.Input{N: p.spec.Nodes, F: int(rule.Byzantine), Unsquared: rule.Unsquared, Seed: o.Seed}
@@ -214,5 +213,5 @@ func (p *Participants) input(o Open) rules.Input {
 	return in
 }
 
-// Regrid sets the grid step that follows from the noise, after a change of it.
+// Regrid sets the grid step that follows from the noise, after the noise has changed.
 func Regrid(p *params.Params) { p.Grid.Step = worker.GridStep(p.Privacy) }

@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// rows are the training examples of the attackers, of which they make noise-free gradients.
+// rows are the attackers' training examples, from which they make noise-free gradients.
 type rows struct {
 	spec  Spec
 	train mnist.Set
@@ -19,11 +19,11 @@ type rows struct {
 	plain, triggered *mnist.Features
 }
 
-// mostRows bounds how many rows a noise-free gradient takes, an even selection of what there is:
-// more make it dearer and hardly better.
+// mostRows bounds the number of rows of a noise-free gradient, an even selection of all rows: more
+// rows make it more expensive and hardly better.
 const mostRows = 4000
 
-// slope returns the gradient of a goal at x, the zero vector where it cannot be computed.
+// slope returns the gradient of a goal at x, the zero vector if it cannot be computed.
 func (r *rows) slope(g attack.Goal, x []float64) []float64 {
 	out := make([]float64, len(x))
 	on, err := r.of(g.Triggered)
@@ -39,7 +39,7 @@ func (r *rows) slope(g attack.Goal, x []float64) []float64 {
 	return out
 }
 
-// of returns the rows as they are, or with the trigger on them.
+// of returns the rows without the trigger, or with the trigger on them.
 func (r *rows) of(triggered bool) (on *mnist.Features, err error) {
 	if r.model == nil {
 		if r.model, err = model.New(model.SpecOf(r.spec.Params.Model)); err != nil {
@@ -72,8 +72,8 @@ func (r *rows) of(triggered bool) (on *mnist.Features, err error) {
 // The backdoor's trigger is a cross of crossSize pixels, one pixel off the upper left corner.
 const crossSize = 5
 
-// trigger returns a set with the trigger on all images, which then have the label that it means.
-// Images that are too small for it stay as they are.
+// trigger returns a set with the trigger on all images, whose labels are then attack.Target. Images
+// that are too small for the trigger stay as they are.
 func trigger(s mnist.Set) mnist.Set {
 	out := mnist.Set{Images: append([]uint8(nil), s.Images...), Labels: make([]uint8, s.Len()), Rows: s.Rows, Cols: s.Cols}
 	if s.Rows <= crossSize || s.Cols <= crossSize {

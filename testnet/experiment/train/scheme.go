@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// The schemes of the paper. SPDL's rule is Krum, as the paper writes; what its prototype computes
-// is multi-Krum, where f is the true number of attackers and not (N-1)/3. SPDLLiteral is the preset
+// The schemes of the paper. SPDL's rule is Krum, as the paper writes; its prototype computes
+// multi-Krum, where f is the true number of attackers and not (N-1)/3. SPDLLiteral is the preset
 // paper-literal.
 const (
 	Pure          = "PURE"
@@ -44,7 +44,7 @@ func Paper(name string, n int) (Spec, error) {
 		p.Rule.Name = "krum"
 	case SPDLMulti:
 		p.Rule.Name = "multi-krum"
-	case SPDLPrototype: // until Attacked says otherwise
+	case SPDLPrototype: // until Attacked sets the number of attackers
 		p.Rule.Name, p.Rule.Byzantine = "multi-krum", 0
 	case SPDLLiteral:
 	default:
@@ -98,9 +98,9 @@ func Lemma1(s Spec, claim float64) (Spec, error) {
 	return s, err
 }
 
-// Honest gives a training of the paper the noise that its rounds need for epsilon at the preset's
-// delta, by the accountant: with secret batches of the same expected size, or with batches of fixed
-// size, which the accountant counts as the whole data set.
+// Honest gives a training of the paper the noise that the accountant requires for epsilon, at the
+// preset's delta and over its rounds: with secret batches of the same expected size, or with
+// batches of fixed size, which the accountant counts as the whole data set.
 func Honest(s Spec, epsilon float64, secret bool) (Spec, error) {
 	p := &s.Params
 	preset.WithLemma1(p, 0) // for its clip norm
@@ -122,7 +122,7 @@ func Honest(s Spec, epsilon float64, secret bool) (Spec, error) {
 const examples = 60000
 
 // Noiseless removes noise and noise floor from a private training. Its grid spans four times the
-// clip bound, as the paper preset's does.
+// clip norm, as the paper preset's does.
 func Noiseless(s Spec) (Spec, error) {
 	p := &s.Params
 	p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.NoiseFloor = params.MechanismNone, 0, 0, false
@@ -131,5 +131,5 @@ func Noiseless(s Spec) (Spec, error) {
 	return s, err
 }
 
-// fine returns the step of a 16-bit grid that spans four times the clip bound.
+// fine returns the step of a 16-bit grid that spans four times the clip norm.
 func fine(p params.Privacy) float64 { return 4 * p.Clip / (1 << 15) }

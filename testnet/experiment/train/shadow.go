@@ -7,21 +7,21 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// ShadowColumns name what a training with a shadow measures of a round's gradients:
+// ShadowColumns names the quantities of a round's gradients that a training with a shadow measures:
 //
 //	gradient  |g|^2, the squared norm of the expected honest gradient
 //	sampling  d sigma_f^2 = E|g~ - g|^2, the spread of the honest gradients without their noise
 //	noise     d sigma^2, the squared norm that their noise has on average
 //	aligned   <E h, g>, of the rule's output h under attack
 //
-// With worker momentum an honest gradient is the one that is sent, an average over rounds.
+// With worker momentum an honest gradient is the vector that is sent, an average over rounds.
 var ShadowColumns = []string{"gradient", "sampling", "noise", "aligned"}
 
-// A shadow is two casts of participants that see a training's models and do not move them. One is
-// as the training's, honest and attacking; the other is honest and adds no noise, so that g and
-// sigma_f can be told from noise that is far greater. Data and batches of each are its own. Given
-// the models they are therefore independent of each other, and products of the one's h and the
-// other's mean have no bias: E<h, mean> = <E h, g>.
+// A shadow is two casts of participants that see a training's models and do not move them. The
+// first is like the training's, honest and attacking participants; the second is honest and adds no
+// noise, so that g and sigma_f can be told from far greater noise. Each has its own data and
+// batches. Given the models they are therefore independent, and products of the first cast's h and
+// the second cast's mean have no bias: E<h, mean> = <E h, g>.
 type shadow struct{ cast, bare *Participants }
 
 func newShadow(spec Spec, train mnist.Set) (*shadow, error) {
@@ -42,7 +42,7 @@ func newShadow(spec Spec, train mnist.Set) (*shadow, error) {
 	return &out, err
 }
 
-// look returns a round's ShadowColumns, none without a shadow.
+// look returns a round's ShadowColumns, nil without a shadow.
 func (s *shadow) look(o Open) ([]float64, error) {
 	if s == nil {
 		return nil, nil
@@ -63,7 +63,7 @@ func (s *shadow) look(o Open) ([]float64, error) {
 	return []float64{gradient, m.spread, noise, dot(h, m.mean)}, nil
 }
 
-// output returns what the rule makes of the open round's vectors, in gradient units. Silent
+// output returns the rule's output on the open round's vectors, in gradient units. Silent
 // participants are left out.
 func (p *Participants) output(o Open) ([]float64, error) {
 	rule, err := rules.Lookup(p.spec.Params.Rule.Name)

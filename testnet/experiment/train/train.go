@@ -16,20 +16,19 @@ import (
 	"github.com/spdl/spdl/testnet/sim"
 )
 
-// Columns name what Run measures after a round: the share of wrong predictions
-// and the loss on the whole test set, the mean loss of the honest batches before
-// the round, the smallest reputation of the honest and the largest of the
-// attackers as shares of one; since the row before, how many gradients of
-// attackers the rule selected and how many gradients the chain refused. NaN
-// stands where there is none. After the last round alone, backdoor is the share of the test images of
-// other classes that the trigger makes one of its class, and worst_class the greatest error of a
-// class. The last three are for Theorem 2; see sums.
+// Columns names the quantities that Run measures after a round: the share of wrong predictions and
+// the loss on the whole test set, the mean loss of the honest batches before the round, the
+// smallest reputation of the honest and the largest of the attackers as shares of one; since the
+// previous row, the number of attackers' gradients that the rule selected and of gradients that the
+// chain rejected. NaN stands for no value. Only after the last round, backdoor is the share of the
+// test images of other classes that the trigger moves to its class, and worst_class the max error
+// of a class. The last three are for Theorem 2; see sums.
 var Columns = []string{
 	"round", "test_error", "test_loss", "batch_loss", "honest_reputation", "byzantine_reputation", "byzantine_selected", "refused",
 	"backdoor", "worst_class", "loss_sum", "steepest", "spread",
 }
 
-// Columns name what the training measures.
+// Columns returns the names of the quantities that the training measures.
 func (s Spec) Columns() []string {
 	if s.Shadow {
 		return slices.Concat(Columns, ShadowColumns)
@@ -49,7 +48,7 @@ func Fingerprint(model []float64) string {
 	return hex.EncodeToString(h[:])
 }
 
-// training is what Run measures: a chain, or the prototype without one.
+// training is the object that Run measures: a chain, or the prototype without one.
 type training interface {
 	// next closes a round. It sets the reputations and adds to the counts.
 	next(reputations, counts []float64) error
@@ -111,7 +110,7 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 	return out, nil
 }
 
-// evaluator returns what measures the spec's models on a test set.
+// evaluator returns an evaluator of the spec's models on a test set.
 func (s Spec) evaluator(test mnist.Set) (*evaluate.Evaluator, error) {
 	set, err := s.inputs(test)
 	if err != nil {
@@ -130,7 +129,7 @@ func measure(test *evaluate.Evaluator, model []float64) (wrong, loss float64, er
 	return 1 - measured.Accuracy, measured.Loss, err
 }
 
-// training returns the kind that the spec asks for.
+// training returns the kind of training that the spec names.
 func (p *Participants) training() (training, error) {
 	switch {
 	case p.spec.Lone:
@@ -141,7 +140,7 @@ func (p *Participants) training() (training, error) {
 	return newOnChain(p)
 }
 
-// onChain is a training on the chain that sim.Solo is.
+// onChain is a training on a chain, a sim.Solo.
 type onChain struct {
 	*Participants
 	chain *sim.Solo
@@ -179,7 +178,7 @@ func (c onChain) next(reputations, counts []float64) error {
 	return nil
 }
 
-// fmax returns the larger number, or the one that is no NaN.
+// fmax returns the larger number, or the other number if one is NaN.
 func fmax(a, b float64) float64 {
 	if math.IsNaN(a) || b > a {
 		return b
@@ -187,7 +186,7 @@ func fmax(a, b float64) float64 {
 	return a
 }
 
-// Config returns the chain of the training, for sim.New and sim.NewSolo.
+// Config returns the configuration of the training's chain, for sim.New and sim.NewSolo.
 func (p *Participants) Config() sim.Config {
 	c := sim.Config{Nodes: p.spec.Nodes, Params: p.spec.Params, Seed: p.spec.Seed, Vector: func(node int, s *app.State) gradients.Vector {
 		return p.Vector(node, Open{s.Progress.Round, s.Progress.Seed, s.Model})

@@ -7,13 +7,13 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// validationShare is one in how many training examples is held out for validation.
+// validationShare is the number of training examples per example that is held out for validation.
 const validationShare = 6
 
-// Validation returns a task whose test set are the training examples that the hashes of their
-// content choose, about a sixth. Nobody trains on them: other training examples are there twice in
-// their places, so that participants have as many as with the test set, and the noise of a training
-// is the same.
+// Validation returns a task whose test set is the training examples chosen by a hash of their
+// content, about a sixth. Nobody trains on them: other training examples occur twice in their
+// places, so that participants have as many examples as with the test set, and the noise of a
+// training is the same.
 func Validation(data mnist.Data) mnist.Data {
 	var held, rest []int
 	for i, label := range data.Train.Labels {

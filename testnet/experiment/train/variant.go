@@ -18,7 +18,7 @@ import (
 // inputs of length 3.
 const (
 	Raw      = "raw"      // the block features
-	Whitened = "whitened" // less their public mean, whitened by the strokes, in all directions
+	Whitened = "whitened" // minus their public mean, whitened by the strokes, in all directions
 )
 
 // Vary returns the training on a variant of the map of its inputs, which must be strokes.
@@ -115,7 +115,7 @@ func (a affine) apply(r []float64) *mat.VecDense {
 	return x
 }
 
-// whitening is computed of the same strokes as the public constants.
+// whitening is computed from the same strokes as the public constants.
 var whitening = sync.OnceValues(func() (affine, error) {
 	r, err := recipe.Sample(recipe.Glyphs)
 	if err != nil {
