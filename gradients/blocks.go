@@ -18,7 +18,7 @@ const minBlockWork = 1 << 16
 // result then depends on neither. cost is the work a coordinate takes, in additions or so; small
 // jobs stay on the calling goroutine.
 //
-// A panic of f is raised again on the calling goroutine, after the others have finished.
+// A panic of f is raised again on the calling goroutine, after the other calls have finished.
 func InBlocks(d, cost int, f func(lo, hi int)) {
 	spread((d+BlockDim-1)/BlockDim, d*cost, func(i int) { f(i*BlockDim, min((i+1)*BlockDim, d)) })
 }

@@ -63,7 +63,7 @@ func Decode(w Width, d int, payload []byte) (Vector, error) {
 	return v, nil
 }
 
-// checkLength refuses a payload that is not d times size bytes.
+// checkLength returns an error unless a payload has d times size bytes and d is within bounds.
 func checkLength(d, size int, payload []byte) error {
 	if d < 0 || d > MaxDim {
 		return fmt.Errorf("gradients: %w: %d coordinates, want 0 to %d", ErrLength, d, MaxDim)

@@ -13,9 +13,9 @@ type Distances struct {
 }
 
 // DistancesOf returns the matrix whose entry at i < j is at(i, j); at is called once for each such
-// pair. Pairwise is the way from vectors; this one is for points that are known by their distances
-// only, such as mixtures of vectors. Entries may reach the largest int64. It panics if n is outside
-// [0, MaxParticipants] or an entry is negative.
+// pair. Pairwise makes distances of vectors; this function is for points that are known by their
+// distances only, such as mixtures of vectors. Entries may reach the largest int64. It panics if n
+// is outside [0, MaxParticipants] or an entry is negative.
 func DistancesOf(n int, at func(i, j int) int64) *Distances {
 	if n < 0 || n > MaxParticipants {
 		panic(fmt.Sprintf("gradients: %d vectors, want 0 to %d", n, MaxParticipants))

@@ -63,9 +63,9 @@
 //
 // # Errors
 //
-// What comes from outside (Decode, DecodeFraction, Grid.Validate) is refused with an error that
-// wraps one of ErrWidth, ErrStep, ErrLength, ErrRange and ErrDenominator. Operands whose shapes
-// differ are the programmer's fault and panic.
+// Decode, DecodeFraction and Grid.Validate reject input from outside with an error that wraps one
+// of ErrWidth, ErrStep, ErrLength, ErrRange and ErrDenominator. Operands whose shapes differ are
+// the programmer's fault and panic.
 //
 // The package is pure: no I/O, clock, randomness, map order or goroutine order reaches a result.
 package gradients

@@ -22,7 +22,7 @@ func putNumerators(dst []byte, num []int64) {
 	}
 }
 
-// Digest returns the SHA-256 of what Encode returns.
+// Digest returns the SHA-256 of Encode's result.
 func (f Fraction) Digest() (digest [32]byte) {
 	const most = 4096 // numerators at a time
 	h, piece := sha256.New(), make([]byte, 8*min(most, len(f.Num)))

@@ -4,9 +4,9 @@ package gradients
 
 import "unsafe"
 
-// gramRows is the number of rows that a kernel is given for either side of a block, and the most
-// that one multiplies: 25 accumulators, five rows, one more and the shift are the 32 registers of
-// AVX-512 and of NEON.
+// gramRows is the number of rows that a kernel is given for either side of a block, and the max
+// number that one multiplies: 25 accumulators, five rows, one more and the shift are the 32
+// registers of AVX-512 and of NEON.
 const gramRows = 5
 
 // gramShape says how a Gram kernel works: it multiplies left rows by right ones, step coordinates
@@ -21,8 +21,8 @@ func (s *scratch) sweepGram(lo, hi int, k kernel) {
 	s.inSteps(lo, hi, k.shape().step, func(off, steps int) { s.grams(off, steps, k) })
 }
 
-// grams covers the tile with blocks of rows and columns. Where some are missing, the last one
-// stands in, and what it gives is dropped.
+// grams covers the tile with blocks of rows and columns. The last row or column stands in for
+// missing ones, and its results are dropped.
 func (s *scratch) grams(off, steps int, k kernel) {
 	var (
 		rows [2 * gramRows]unsafe.Pointer
@@ -69,7 +69,7 @@ func (s *scratch) columnSums(j, off, steps int, k kernel) {
 	}
 }
 
-// gather fills rows with those of base from i on.
+// gather fills rows with the rows of base from i on.
 func gather(rows, base []unsafe.Pointer, i int) {
 	for r := range rows {
 		rows[r] = base[min(i+r, len(base)-1)]

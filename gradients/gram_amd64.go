@@ -14,7 +14,7 @@ var (
 	haveGramVEX = cpu.X86.HasAVX2 && cpu.X86.HasAVXVNNI
 )
 
-// gramShift is what makes the left side unsigned.
+// gramShift is added to the left side to make it unsigned.
 const gramShift = 128
 
 func (k kernel) shape() gramShape {

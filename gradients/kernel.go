@@ -10,8 +10,7 @@ const (
 	gramKernel               // amd64 with AVX-512 VNNI and arm64 with SDOT, Int8 alone
 )
 
-// Kernel names the kernel that Pairwise uses for vectors of width w on this CPU, for whoever
-// measures it.
+// Kernel names the kernel that Pairwise uses for vectors of width w on this CPU, for measurements.
 func Kernel(w Width) string { return fastest(w).String() }
 
 func (k kernel) String() string {
@@ -28,7 +27,7 @@ func (k kernel) String() string {
 	return "AVX-512 VNNI"
 }
 
-// isGram reports whether k leaves products, of which polarise makes distances.
+// isGram reports whether k leaves products, which polarise turns into distances.
 func (k kernel) isGram() bool { return k == vexKernel || k == gramKernel }
 
 // fastest returns the best kernel that this CPU has for vectors of width w.
@@ -64,7 +63,7 @@ func (k kernel) chunkFor(n int) int {
 	return chunk
 }
 
-// sweep adds what kernel k makes of coordinates [lo, hi) of the tile to s.
+// sweep adds kernel k's results for coordinates [lo, hi) of the tile to s.
 func (s *scratch) sweep(lo, hi int, k kernel) {
 	switch k {
 	case vexKernel, gramKernel:

@@ -72,7 +72,7 @@ func (d *Distances) share(vs []Vector, k kernel, workers int) {
 	wg.Wait()
 }
 
-// work is what one worker does: next counts the chunks that are taken, mu guards d.
+// work is the loop of one worker: next counts the chunks that are taken, mu guards d.
 func (d *Distances) work(vs []Vector, k kernel, next *atomic.Int64, mu *sync.Mutex) {
 	dim, chunk := vs[0].Len(), k.chunkFor(d.n)
 	chunks := (dim + chunk - 1) / chunk

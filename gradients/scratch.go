@@ -5,16 +5,17 @@ import (
 	"unsafe"
 )
 
-// tailBytes is the most that one step of a kernel reads of a row.
+// tailBytes is the max number of bytes that one step of a kernel reads of a row.
 const tailBytes = 64
 
-// scratch is what one worker of Pairwise needs beside its input: it works on one tile at a time. It
-// is pooled, so that a validator that does the same round after round allocates only its results.
+// scratch is the memory of one worker of Pairwise in addition to its input: it works on one tile at
+// a time. It is pooled, so that a validator that does the same round after round allocates only its
+// results.
 type scratch struct {
 	rows, cols []Vector // of the tile; cleared before the scratch goes back
 	triangle   bool     // rows are cols, and only pairs i <= j count
 
-	// sum holds what a kernel makes of row i and column j, over the chunks swept so far, at
+	// sum holds a kernel's result for row i and column j, over the chunks swept so far, at
 	// i*len(cols)+j.
 	sum []int64
 

@@ -1,8 +1,8 @@
 package gradients
 
-// tileRows is the number of rows of a tile, a multiple of those of every kernel's blocks: two times
-// as many rows of a chunk, and the sums of a tile, stay in a level 2 cache of 2 MB, and a worker
-// needs no more room than that, however many participants there are.
+// tileRows is the number of rows of a tile, a multiple of the rows of every kernel's blocks: two
+// times as many rows of a chunk, and the sums of a tile, stay in a level 2 cache of 2 MB, and a
+// worker needs no more memory than that, however many participants there are.
 const tileRows = 240
 
 // tiles returns the number of tiles that cover the pairs i <= j of n rows: ranges of tileRows rows

@@ -7,9 +7,9 @@ import (
 
 // Vector is one gradient on the grid: Len coordinates of one Width, each in [-Max, Max].
 //
-// It is a view like a slice: copying a Vector shares its coordinates. By convention a vector is
-// written only by whoever made it, before it hands it on (Set, Quantize); everybody else reads. The
-// zero Vector has no width and belongs nowhere.
+// It is a view like a slice: copying a Vector shares its coordinates. By convention only its
+// creator writes a vector, before handing it on (Set, Quantize); all other code reads. The zero
+// Vector has no width and belongs nowhere.
 type Vector struct {
 	width Width
 	i8    []int8  // the coordinates if width is Int8, else nil

@@ -12,7 +12,7 @@ const (
 	Int16 Width = 2
 )
 
-// Bounds that the overflow proof in doc.go rests on. Genesis validation refuses anything above
+// Bounds on which the overflow proof in doc.go rests. Genesis validation rejects anything above
 // them.
 const (
 	// MaxDim is the largest number of coordinates of a vector.

@@ -4,7 +4,7 @@
 // Adversaries: Byzantine Tolerant Gradient Descent", NIPS 2017, section 4. With n participants of
 // which f may be Byzantine, the score of a vector is the sum of its squared distances to the n-f-2
 // vectors closest to it, itself not counted. Krum returns the vector with the least score, so one
-// of its inputs; multi-Krum averages the m best. The theorem needs n >= 2f+3 (Condition).
+// of its inputs; multi-Krum averages the m best vectors. The theorem needs n >= 2f+3 (Condition).
 //
 // Three things that implementations get wrong are fixed here:
 //

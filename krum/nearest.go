@@ -72,7 +72,7 @@ const (
 // sortKeys returns the keys in ascending order, in their own array or in spare's; both are
 // overwritten. Keys come in the order of their positions, so it is enough to sort by distance and
 // keep the order of equal ones: digit by digit, from the last one on. Distances of gradients lie
-// close together, so that few digits of what exceeds the least one are not zero.
+// close together, so that few digits of their excess over the least distance are not zero.
 func sortKeys(keys, spare []uint64) []uint64 {
 	if len(keys) <= fewKeys {
 		slices.Sort(keys)

@@ -22,8 +22,8 @@ type Options struct {
 	Floor int64
 }
 
-// Neighbours returns N-f-2, the number of nearest others that a score sums over, or an error that
-// wraps ErrInfeasible if there is not even one.
+// Neighbours returns N-f-2, the number of nearest other vectors that a score sums over, or an error
+// that wraps ErrInfeasible if there is not even one.
 func (o Options) Neighbours() (int, error) {
 	if o.F < 0 || o.N > gradients.MaxParticipants || o.N < o.F+3 {
 		return 0, fmt.Errorf("krum: %w: N = %d, f = %d, want f >= 0 and f+3 <= N <= %d",
@@ -32,8 +32,8 @@ func (o Options) Neighbours() (int, error) {
 	return o.N - o.F - 2, nil
 }
 
-// Feasible returns nil if each of the included vectors of n participants has N-f-2 others to be
-// scored by, else an error that wraps ErrInfeasible or ErrTooFew.
+// Feasible returns nil if each of the included vectors of n participants has N-f-2 other vectors
+// for its score, otherwise an error that wraps ErrInfeasible or ErrTooFew.
 func Feasible(n, f, included int) error {
 	q, err := Options{N: n, F: f}.Neighbours()
 	switch {

@@ -18,7 +18,7 @@ func ClipScale(norm, clip float64) float64 {
 
 // Project moves a sum of clipped gradients to the nearest point of the ball of a radius about 0, in
 // place: it multiplies the sum by min(1, radius/norm). An infinite radius leaves it alone, and so
-// does a norm that is not finite, which Release refuses.
+// does a norm that is not finite, which Release rejects.
 //
 // It costs no privacy. The projection onto a convex set brings no two points farther apart (Bauschke
 // and Combettes, Convex Analysis and Monotone Operator Theory, proposition 4.16), so sums that one

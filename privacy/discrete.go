@@ -44,7 +44,7 @@ func NewDiscreteGaussian(num, den uint64) (DiscreteGaussian, error) {
 
 // DiscreteNormal fills dst with independent draws. No float takes part. Every decision compares a
 // uniform integer with a rational number's numerator, so that the draws are as good as the words of
-// the source; only proposals beyond 2^64/(t*den) are refused unseen, which the exact algorithm
+// the source; only proposals beyond 2^64/(t*den) are rejected unseen, which the exact algorithm
 // would accept with probability below exp(-8000).
 //
 // Running time: a draw takes 15 to 27 words in expectation, whatever sigma; the chance to need k

@@ -34,7 +34,7 @@ type lattice struct {
 func newLattice(c Config, dim int, src DiscreteSource) (*lattice, float64, error) {
 	_, exponent := math.Frexp(c.NoiseMultiplier * c.Clip) // which is 2^(exponent-1) to 2^exponent
 	step := math.Ldexp(1, exponent-1-latticeBits)
-	// Rounded up: the factor is above the rounding errors of what it multiplies.
+	// Rounded up: the factor covers the rounding errors of the product.
 	sigma := math.Ceil(c.NoiseMultiplier * (c.Clip/step + math.Sqrt(float64(dim))) * (1 + 0x1p-50))
 	std := sigma * step
 	const most = 1 << 28 // whose square is maxSigmaSquare

@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Mechanism turns a worker's gradient sums into what it submits, one vector per round. It is a
+// Mechanism turns a worker's gradient sums into the vectors that it submits, one per round. It is a
 // function of its config, its source and the sums so far. It is not safe for concurrent use.
 type Mechanism struct {
 	config Config
@@ -16,8 +16,8 @@ type Mechanism struct {
 	std    float64  // of the noise in one batch mean, before momentum; 0 if not known in advance
 	fine   *lattice // nil unless the noise is discrete
 
-	momentum []float64 // m, what was submitted last, before rounding; 0 at first
-	releases int       // how many vectors went into momentum
+	momentum []float64 // m, the vector submitted last, before rounding; 0 at first
+	releases int       // number of vectors that went into momentum
 	variance float64   // of the noise in each coordinate of momentum
 	noise    []float64 // scratch; all 0 between releases
 }
@@ -26,7 +26,7 @@ type Mechanism struct {
 // no more than the submitted vector does. Fields marked PRIVATE are computed before the noise: they
 // are for the worker alone, never for a public log or metric.
 type Report struct {
-	Release    int     // t: how many releases there have been, this one included
+	Release    int     // t: the number of releases so far, this one included
 	Saturated  int     // coordinates that the grid's range cut off
 	NoiseStd   float64 // standard deviation of each submitted coordinate's noise, before rounding; PRIVATE for Prototype
 	SignalNorm float64 // PRIVATE: Euclidean norm of the batch mean without noise

@@ -6,10 +6,10 @@ import "math"
 // the unit disc, its squared radius s turned into the radius sqrt(-2 ln s) of a normal pair.
 //
 // The point's coordinates are all multiples of 2^-53 in (-1, 1), 54 random bits each, so that s
-// comes as small as 2^-106 and the tail is right as far as it goes, 12.1 standard deviations: what
-// lies beyond has probability 1e-33. The generator of math/rand is not used, as it rounds to 31
-// bits, and neither is a cosine of a 53-bit angle, whose tail ends at 8.6. That a float64 cannot
-// hold a real number is dealt with by the grid, see the package comment.
+// comes as small as 2^-106 and the tail is right up to its end, at 12.1 standard deviations; the
+// rest has probability 1e-33. The generator of math/rand is not used, as it rounds to 31 bits, and
+// neither is a cosine of a 53-bit angle, whose tail ends at 8.6. That a float64 cannot hold a real
+// number is dealt with by the grid, see the package comment.
 //
 // The relative error of each variate, compared with the exact transform of its point, is at most
 // 2^-51*(1 + 1/r²), where r is the radius of the pair: the last two or three bits of a float64.
@@ -40,7 +40,7 @@ func (s *Source) pair() (x, y float64) {
 	}
 }
 
-// polar returns what a point of the given squared radius is multiplied by.
+// polar returns the factor of a point with the given squared radius.
 func polar(square float64) float64 { return math.Sqrt(-2 * math.Log(square) / square) }
 
 // signed maps a word to a multiple of 2^-53 in [-1, 1), exactly.

@@ -16,7 +16,7 @@ func PoissonSample(dst []int, n int, q float64, src UniformSource) []int {
 	if n < 0 || !(q >= 0 && q <= 1) {
 		panic(fmt.Sprintf("privacy: sampling %d examples at rate %v, want a rate in [0, 1]", n, q))
 	}
-	threshold := uint64(q * (1 << 53)) // exact but for the bits below 2^-53, which are cut off
+	threshold := uint64(q * (1 << 53)) // exact except for the bits below 2^-53, which are cut off
 	for i := range n {
 		if src.Uint64()>>11 < threshold {
 			dst = append(dst, i)

@@ -46,7 +46,7 @@ const maxDirections = 8
 // different directions without noise of their own look like noise in one round, and move Delta by
 // at most sqrt(f nu)/k. No bound in the sense of (f, kappa)-robustness is proved.
 //
-// Score: what the gradient's weight lacks to an equal share, in units of 2^-20; 0 where it counts
+// Score: how far the gradient's weight is below an equal share, in units of 2^-20; 0 if it counts
 // fully.
 //
 // Cost: O(n^2 d) for the distances and O(n^2) a power iteration.

@@ -8,8 +8,8 @@ import "fmt"
 // never matters.
 //
 // Resilience: N >= 2f+1. It needs 2f+1 included gradients. Up to f of them may be Byzantine however
-// many are silent, so that k-f values are taken, not N-f, as trimmedMeanRule drops f at either end
-// of those that are there.
+// many participants are silent, so that k-f values are taken, not N-f, just as trimmedMeanRule
+// drops f at either end of the included values.
 //
 // Cost: O(n log^2 n d), see nearMedian.
 //

@@ -14,23 +14,23 @@ const bucketSize = 2
 
 // bucketedRule applies a rule to the means of buckets of s = 2 gradients, put together in an order
 // that Input.Seed determines. If the number of included gradients is odd, the last bucket has one,
-// and counts as much as the others. Means share a denominator, so buckets are kept as sums, a
-// gradient that is alone counted twice, and the denominator of Delta grows by the factor 2.
+// and counts as much as the other buckets. Means share a denominator, so buckets are kept as sums,
+// a gradient that is alone counted twice, and the denominator of Delta grows by the factor 2.
 //
 // N participants make N' = ceil(N/2) buckets, of which up to f' = f may hold a Byzantine gradient;
-// those who are silent make silent buckets, and included gradients make ceil(included/2). The rule
+// silent participants make silent buckets, and included gradients make ceil(included/2). The rule
 // works with N', f' and these.
 //
-// The order is that of the SHA-256 hashes of a tag, the seed and the position among those that are
-// included, as 32 bits little endian: see bucketOrder. It takes in nothing that a sender chooses in
-// the round, for whoever submits last could try out vectors until the order suits him. The leader,
-// who chooses whom to include, can still choose among the orders that the sets he may include have,
-// and whoever knows the seed knows the order of a full set before he submits.
+// The order is that of the SHA-256 hashes of a tag, the seed and the position among the included
+// gradients, as 32 bits little endian: see bucketOrder. It takes in nothing that a sender chooses
+// in the round, since the last sender could try out vectors until it likes the order. The leader
+// chooses the included set, and so can still choose among the orders of the sets that it may
+// include; every participant that knows the seed knows the order of a full set before it submits.
 //
 // Resilience: the rule's condition for N' and f, for instance N >= 4f+1 where the rule needs 2f+1.
-// In exchange buckets differ less than gradients, which is what the rules need under heterogeneous
-// data. The published guarantee is an expectation over orders that are uniform and independent of
-// the gradients.
+// In exchange buckets differ less than gradients, as the rules need under heterogeneous data. The
+// published guarantee is an expectation over orders that are uniform and independent of the
+// gradients.
 //
 // Cost: O(n log n) for the order, then the rule's with half of the points.
 //
@@ -117,7 +117,7 @@ func bucketOrder(seed []byte, k int) []int {
 	return order
 }
 
-// perVector turns what a rule says of the buckets into what concerns each vector.
+// perVector turns a rule's output for the buckets into an output for the vectors.
 func (p points) perVector(out Output) Output {
 	scores := out.Score
 	out.Neighbours = make([][]int, len(p.vectors))

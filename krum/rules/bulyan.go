@@ -9,13 +9,13 @@ import (
 )
 
 // bulyanRule is Bulyan of Krum, in two steps. First Krum is run theta = N-2f times, each time on
-// what the times before have left over, with N less by one each time. Then, for each coordinate,
-// the beta = theta-2f values of the selected that are nearest to their median are averaged, as
-// mean-around-median does, tie rules included.
+// the gradients that no earlier run selected, with N less by one each time. Then, for each
+// coordinate, the beta = theta-2f values of the selected that are nearest to their median are
+// averaged, as mean-around-median does, tie rules included.
 //
 // Resilience: N >= 4f+3, which is theta >= 2f+3. It can be computed from N = 4f+1 on. As for Krum,
-// N counts those who are silent, and N-f-1 gradients must be included. With f = 0 and one of N
-// missing, all that are there are averaged.
+// N counts silent participants, and N-f-1 gradients must be included. With f = 0 and one of N
+// missing, all included gradients are averaged.
 //
 // Two things that the paper leaves open: of an even number of selected values the median is the
 // mean of the two in the middle (the paper's is any minimiser of the sum of distances), and a Krum
@@ -28,8 +28,8 @@ import (
 // first.
 //
 // Cost: O(n^2 d + n log^2 n d), and O(n^3) for the runs of Krum, which share the distances and
-// their order. With unsquared distances, or mixtures too far apart for int64, each run starts anew:
-// O(n^3 log n).
+// their order. With unsquared distances, or mixtures too far apart for int64, each run starts from
+// scratch: O(n^3 log n).
 //
 // Source: El Mhamdi, Guerraoui, Rouault, "The Hidden Vulnerability of Distributed Learning in
 // Byzantium", ICML 2018, section 4.
@@ -44,7 +44,7 @@ func (bulyanRule) Condition(n, f int) error {
 	return nil
 }
 
-// Denominator returns beta, or what is included if that is less.
+// Denominator returns beta, or included-2f if that is less, but never less than 0.
 func (bulyanRule) Denominator(n, f, included int) int64 {
 	return int64(max(0, min(n-2*f, included)-2*f))
 }
@@ -86,8 +86,8 @@ func (r bulyanRule) aggregate(in Input, p points) (Output, error) {
 	return out, nil
 }
 
-// repeatKrum returns what Krum selects, theta times, each time from what is left. Sums of distances
-// must fit int64.
+// repeatKrum returns the selections of theta runs of Krum, each among the gradients not selected
+// before. Sums of distances must fit int64.
 func repeatKrum(d *gradients.Distances, theta int, o krum.Options) []int {
 	k := d.Len()
 	near := krum.Nearest(d, k-1, o.Floor)
@@ -119,13 +119,12 @@ func repeatKrum(d *gradients.Distances, theta int, o krum.Options) []int {
 	return selected
 }
 
-// repeatKrum returns what the function repeatKrum does, for all distances and variants of the
-// score.
+// repeatKrum is the function repeatKrum for all distances and variants of the score.
 func (d distances) repeatKrum(theta int, o krum.Options) []int {
 	left := ascending(d.len())
 	selected := make([]int, 0, theta)
 	for ; len(selected) < theta; o.N-- {
-		best := 0 // of two, who share one distance, and of one
+		best := 0 // of two, which share one distance, and of one
 		if len(left) > 2 {
 			run := o
 			run.F = min(o.F, o.N-3)                  // at least one neighbour

@@ -40,8 +40,8 @@ const (
 // two places farther apart: ten steps together err by at most 10 (2^-30 + (k+1) 2^-39) D.
 //
 // Resilience: N >= 10f, the theorem's delta <= 0.1, and the theorem is about a start near the
-// honest mean and about the right tau, neither of which is known here. Participants who are silent
-// do not count: k is the number of those included. It needs one gradient, as median does.
+// honest mean and about the right tau, neither of which is known here. Silent participants do not
+// count: k is the number of included gradients. It needs one gradient, as median does.
 //
 // Score: the distance from the end of the last step, in grid steps, rounded down.
 //

@@ -33,7 +33,7 @@ func (g *graph) join(i, j int) {
 	g.degree[j]++
 }
 
-// clone copies what removal changes.
+// clone returns a copy with its own alive and degree, which removal changes.
 func (g *graph) clone() *graph {
 	c := *g
 	c.alive, c.degree = slices.Clone(g.alive), slices.Clone(g.degree)

@@ -22,11 +22,11 @@
 //	bucketing+<rule>    any of these on means of two                    needs the rule's of N/2, f
 //
 // What a rule needs by its theorem is Condition, a warning for genesis validation; what it needs to
-// be computed at all is Feasible, which Aggregate asks first. Cost and Source are for documents.
+// be computed at all is Feasible, which Aggregate checks first. Cost and Source are for documents.
 //
-// # Those who are silent
+// # Silent participants
 //
-// N counts the registered participants, also those of whom no gradient is included. Rules that
+// N counts the registered participants, also participants without an included gradient. Rules that
 // score gradients by their neighbours (krum, multi-krum, bulyan) take the silent ones to be
 // infinitely far away. The other rules ignore them: any f of the k included gradients may be
 // Byzantine, however many participants are silent, so a rule drops as many of the k as f demands,

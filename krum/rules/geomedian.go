@@ -37,8 +37,8 @@ const (
 // gradients far away, each step divides their pull by about (k-f)/f: 32 steps take 2^-32 at f = N/3
 // and 0.0016 at f = 0.45 N.
 //
-// Resilience: N >= 2f+1, the breakdown point of the geometric median. A participant who is silent
-// is at infinite distance, so his weight is 0. It needs one gradient, as median does.
+// Resilience: N >= 2f+1, the breakdown point of the geometric median. A silent participant is at
+// infinite distance, so its weight is 0. It needs one gradient, as median does.
 //
 // Score: the distance from the end of the last step, in grid steps, rounded down.
 //

@@ -186,7 +186,7 @@ func (h *hull) lengths() []int64 {
 }
 
 // share divides 2^weightBits among the weights in proportion, each share rounded down. It returns
-// what each weight lost by that, on one scale, and how much is left: less than the number of
+// what each weight lost by the rounding, on one scale, and the rest: less than the number of
 // weights.
 func share(a []uint64) (shares []int64, lost []uint64, left int64) {
 	var sum uint64
@@ -204,8 +204,8 @@ func share(a []uint64) (shares []int64, lost []uint64, left int64) {
 	return shares, lost, left
 }
 
-// shareAll is share with the rest given one by one to those who lost most, at equal loss to the
-// lower position.
+// shareAll is share with the rest given one by one to the weights with the largest loss, at equal
+// loss to the lower position.
 func shareAll(a []uint64) []int64 {
 	shares, lost, left := share(a)
 	order := ascending(len(a))

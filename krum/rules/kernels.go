@@ -20,8 +20,8 @@ func exchange16(strips unsafe.Pointer, pairs *uint32, count int)
 //go:noescape
 func exchange32(strips unsafe.Pointer, pairs *uint32, count int)
 
-// spread writes a strip for each of n rows, from what begins off bytes into the row; lanes as wide
-// as what is read, or twice as wide.
+// spread writes a strip for each of n rows, from the data that begin off bytes into the row; lanes
+// are as wide as the data, or twice as wide.
 //
 //go:noescape
 func spreadSame(strips unsafe.Pointer, rows *unsafe.Pointer, n, off int)

@@ -15,7 +15,7 @@ const maxDiameterF = 33
 // least; of several such sets the one whose positions come first in lexicographic order.
 //
 // Resilience: N >= 2f+1. It needs 2f+1 included gradients. Up to f of them may be Byzantine however
-// many are silent, so that k-f are averaged, not N-f.
+// many participants are silent, so that k-f are averaged, not N-f.
 //
 // Score: the largest squared distance to a gradient that was selected, in squared grid steps, under
 // the floor.

@@ -5,7 +5,7 @@ import "fmt"
 // meanRule averages all included gradients.
 //
 // Resilience: none. A single Byzantine participant moves the mean anywhere, so its condition is f =
-// 0. It is there as the yardstick that the others are measured by.
+// 0. It serves as the yardstick of the other rules.
 //
 // Cost: O(n d).
 type meanRule struct{}

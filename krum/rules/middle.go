@@ -88,7 +88,7 @@ func (m *middle) block(num []int64, lo int) {
 }
 
 // A sum says how a point's value is added up: from its members or, if these are most of the
-// vectors, as the sum of all vectors minus the others.
+// vectors, as the sum of all vectors minus the other vectors.
 type sum struct {
 	less bool
 	of   []uint16
@@ -106,7 +106,7 @@ func (p points) sums() []sum {
 	return sums
 }
 
-// short returns positions in half the room that they need at least, 2^12 at most.
+// short returns positions, at most 2^12, in 16 bits each.
 func short(positions []int) []uint16 {
 	of := make([]uint16, len(positions))
 	for i, k := range positions {
@@ -118,7 +118,7 @@ func short(positions []int) []uint16 {
 // ascending16 returns 0 to n-1.
 func ascending16(n int) []uint16 { return short(ascending(n)) }
 
-// others returns the positions that are not among members, or nil if a member is there twice.
+// others returns the positions that are not among members, or nil if a member occurs twice.
 func (p points) others(members []int) []int {
 	isMember := make([]bool, len(p.vectors))
 	for _, k := range members {

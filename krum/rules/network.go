@@ -50,8 +50,8 @@ func mergeExchange(n int) []comparator {
 }
 
 // prune drops, from the last comparator backwards, each one whose two outputs end in the same heap,
-// where the order does not matter. The others' outputs must stay as they are. heap names the heap
-// of each rank, or is exact; it is overwritten.
+// where the order does not matter. The outputs of the remaining comparators must stay as they are.
+// heap names the heap of each rank, or is exact; it is overwritten.
 func prune(network []comparator, heap []int) []comparator {
 	kept := len(network)
 	for k := len(network) - 1; k >= 0; k-- {

@@ -10,8 +10,8 @@ import (
 type aggregator interface {
 	Name() string
 	Condition(n, f int) error
-	// feasible returns nil if the rule can aggregate so many points of n, of which at least one is
-	// there and f are Byzantine, f < n.
+	// feasible returns nil if the rule can aggregate that many included points of n, at least one,
+	// of which f are Byzantine, f < n.
 	feasible(n, f, included int) error
 	Denominator(n, f, included int) int64
 	Cost() string

@@ -18,19 +18,19 @@ var (
 
 // Rule is an aggregation rule. It has no state.
 type Rule interface {
-	// Name is what genesis calls the rule.
+	// Name is the rule's name in genesis.
 	Name() string
 	// Aggregate computes Delta.
 	//
 	// Errors: ErrInfeasible if in makes no sense, ErrTooFew if too few gradients are included for
 	// the rule. It panics if the vectors' shapes differ: they were decoded with one shape.
 	Aggregate(in Input) (Output, error)
-	// Feasible returns nil if the rule can aggregate so many included gradients of n participants,
-	// else the error of Aggregate, which wraps ErrInfeasible or ErrTooFew. It is decided by the
-	// numbers alone, in constant time.
+	// Feasible returns nil if the rule can aggregate that many included gradients of n
+	// participants, otherwise the error of Aggregate, which wraps ErrInfeasible or ErrTooFew. It is
+	// decided by the numbers alone, in constant time.
 	Feasible(n, f, included int) error
-	// Condition returns nil if the rule's theorem covers f Byzantine of n participants, else an
-	// error that wraps ErrCondition and says what it requires. It is a warning.
+	// Condition returns nil if the rule's theorem covers f Byzantine of n participants, otherwise
+	// an error that wraps ErrCondition and says what it requires. It is a warning.
 	Condition(n, f int) error
 	// Denominator returns the denominator of Delta for included gradients of n participants, which
 	// a validator needs to decode a Delta that it is sent; 0 if the rule cannot aggregate that
@@ -43,7 +43,7 @@ type Rule interface {
 	Source() string
 }
 
-// Input is what is aggregated.
+// Input is the input of an aggregation.
 type Input struct {
 	// N is the number of registered participants, never of included gradients; at most
 	// gradients.MaxParticipants.
@@ -86,12 +86,12 @@ type Output struct {
 	// positions that were mixed, itself first, then nearest first; with bucketing the positions in
 	// the same bucket, itself first.
 	Neighbours [][]int
-	// Margin is the score of the best that did not enter Delta minus that of the worst that did, at
-	// least 0; -1 if all entered or the rule has no margin.
+	// Margin is the score of the best gradient that did not enter Delta minus that of the worst
+	// that did, at least 0; -1 if all entered or the rule has no margin.
 	Margin int64
 }
 
-// check refuses what a rule cannot aggregate.
+// check returns an error if a rule cannot aggregate the input.
 func (in Input) check(r Rule) error {
 	if err := r.Feasible(in.N, in.F, len(in.Vectors)); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (in Input) check(r Rule) error {
 	return nil
 }
 
-// feasible refuses numbers that no rule can aggregate.
+// feasible returns an error for numbers that no rule can aggregate.
 func feasible(n, f, included int) error {
 	switch {
 	case f < 0 || f >= n || n > gradients.MaxParticipants:
@@ -117,7 +117,7 @@ func feasible(n, f, included int) error {
 }
 
 // majority returns the condition that most coordinate-wise rules share: honest participants
-// outnumber the others.
+// outnumber Byzantine ones.
 func majority(rule string, n, f int) error {
 	if f < 0 || n < 2*f+1 {
 		return fmt.Errorf("rules: %w: %s with N = %d, f = %d, want N >= 2f+1 = %d", ErrCondition, rule, n, f, 2*f+1)

@@ -23,7 +23,7 @@ const (
 // the two with at most 2^12 terms is below 2^62.
 type spectrum struct {
 	gram  [][]int64 // 2k^2 times the centred Gram matrix, shifted right
-	right int       // by so many bits
+	right int       // by this number of bits
 	found [][]int64 // the eigenvectors so far
 }
 
@@ -54,8 +54,8 @@ func newSpectrum(d distances) *spectrum {
 	return &spectrum{gram: rows, right: right + excess}
 }
 
-// cut returns the squared distances, shifted right by as many bits as k^2 times the largest of them
-// exceeds so many bits by.
+// cut returns the squared distances, shifted right by the number of bits by which k^2 times the
+// largest of them exceeds size bits.
 func (d distances) cut(size int) (rows [][]int64, right int) {
 	k := len(d.wide)
 	var largestBits int
@@ -166,7 +166,7 @@ func (s *spectrum) clear(v []int64) {
 	}
 }
 
-// cutTo shifts a vector so that its largest entry has so many bits, and reports whether it has an
+// cutTo shifts a vector so that its largest entry has size bits, and reports whether it has an
 // entry other than 0.
 func cutTo(v []int64, size int) bool {
 	var all uint64

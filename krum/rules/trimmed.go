@@ -29,7 +29,7 @@ func (trimmedMeanRule) feasible(_, f, included int) error {
 	return trimmable("trimmed-mean", f, included)
 }
 
-// trimmable refuses numbers of which nothing is left without f at either end.
+// trimmable returns an error if nothing is left after dropping f values at either end.
 func trimmable(rule string, f, included int) error {
 	if included < 2*f+1 {
 		return fmt.Errorf("rules: %w: %s of %d included with f = %d, want at least 2f+1 = %d", ErrTooFew, rule, included, f, 2*f+1)

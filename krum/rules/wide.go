@@ -17,7 +17,7 @@ const (
 	narrowSum = 256
 )
 
-// wide is what a goroutine needs to work on one block with the kernels. It is pooled.
+// wide is a goroutine's scratch memory for work on one block with the kernels. It is pooled.
 type wide struct {
 	rows    []unsafe.Pointer // where each vector's coordinates begin; cleared before it goes back
 	tail    []byte           // a strip a vector: the ragged end of the rows, padded with zeros

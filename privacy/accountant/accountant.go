@@ -3,7 +3,7 @@ package accountant
 import "fmt"
 
 // Epsilon returns the privacy that the steps spend together at delta, in any order, each free to
-// depend on what came out of those before: together they are (epsilon, delta)-private. Without
+// depend on the results of earlier steps: together they are (epsilon, delta)-private. Without
 // rounds it is 0. It fails with ErrParameter unless delta is 1e-100 or more and below 1.
 func Epsilon(method Method, delta float64, steps ...Step) (float64, error) {
 	if err := checkDelta(delta); err != nil {
@@ -35,8 +35,8 @@ func (method Method) epsilon(delta float64, merged []Step) (float64, error) {
 }
 
 // Delta returns the delta at which the steps together are (epsilon, delta)-private, at most 1.
-// Without rounds it is 0, otherwise above 0: what underflows is rounded up. It fails with
-// ErrParameter unless epsilon is 0 to 1e100.
+// Without rounds it is 0, otherwise above 0: an underflow is rounded up. It fails with ErrParameter
+// unless epsilon is 0 to 1e100.
 func Delta(method Method, epsilon float64, steps ...Step) (float64, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return 0, err

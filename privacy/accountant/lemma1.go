@@ -29,16 +29,16 @@ type Lemma1 struct {
 	Delta        float64 // the claim, 1e-100 or more and below 1
 }
 
-// Calibration is the noise that the lemma asks for, its claim, and what is true of that noise.
+// Calibration is the noise that the lemma requires, its claim, and the true epsilon of that noise.
 // Claim and truth are shown together or not at all.
 type Calibration struct {
 	Sigma           float64 // standard deviation of the noise on each coordinate of the gradient
 	NoiseMultiplier float64 // Sigma over the sensitivity
-	ClaimedEpsilon  float64 // by which this package does not stand
+	ClaimedEpsilon  float64 // for which this package does not vouch
 	Epsilon         float64 // by RDP, of the same rounds with that noise, at the claimed delta
 }
 
-// Calibrate returns the noise of the lemma beside its RDP epsilon when each record enters a round's
+// Calibrate returns the noise of the lemma and its RDP epsilon when each record enters a round's
 // batch with probability samplingRate; 1 if batches are not secret Poisson samples. It fails with
 // ErrParameter.
 func (l Lemma1) Calibrate(samplingRate float64) (Calibration, error) {

@@ -8,11 +8,11 @@ import (
 // noisePrecision is how far NoiseMultiplier may be above the least one, relatively.
 const noisePrecision = 1e-6
 
-// NoiseMultiplier returns the noise, in units of the clip norm, that so many rounds at a sampling
-// rate need for a target epsilon at delta. It is within 1e-6 of the least that does (of the least
-// that PLD's grids can tell), and always on the side that does: [Epsilon] of the result is at most
-// the target. If any noise does, as when records are hardly ever drawn, it is the least that the
-// method accepts.
+// NoiseMultiplier returns the noise, in units of the clip norm, that a number of rounds at a
+// sampling rate needs for a target epsilon at delta. It is within 1e-6 of the least sufficient
+// noise (as far as PLD's grids can tell), and always on the sufficient side: [Epsilon] of the
+// result is at most the target. If any noise is sufficient, as when records are hardly ever drawn,
+// it is the least that the method accepts.
 func NoiseMultiplier(method Method, samplingRate float64, rounds int, epsilon, delta float64) (float64, error) {
 	if err := checkTarget(epsilon); err != nil {
 		return 0, err

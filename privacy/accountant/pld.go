@@ -31,7 +31,7 @@ func pldEpsilon(merged []Step, delta float64) (float64, error) {
 	if rdp == 0 {
 		return 0, nil
 	}
-	// Epsilon rises by what the moment rises by, over alpha - 1.
+	// Epsilon rises by the rise of the moment, over alpha - 1.
 	g := newGrid(merged, alpha, epsilonError*rdp*(alpha-1), delta)
 	epsilon := g.refine(epsilonError, 1e-9, func(c composition) answer { return c.epsilon(delta) })
 	return min(epsilon, rdp), nil

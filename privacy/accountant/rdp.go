@@ -19,7 +19,7 @@ func rdpDelta(merged []Step, epsilon float64) (delta, alpha float64) {
 }
 
 // moments returns the sum of the steps' logMoments at an order: divergences of one order add up,
-// even if each round's computation depends on what came out of those before.
+// even if each round's computation depends on the results of earlier rounds.
 func moments(merged []Step, alpha float64) float64 {
 	sum := 0.0
 	for _, s := range merged {

@@ -21,19 +21,19 @@ type Noise struct {
 	Dim      int     // d
 }
 
-// Margins around the noise's expected norm s*sqrt(d), as shares of it. The norm
-// of d Gaussians is within margin of it but for a chance of about
-// exp(-d*margin^2): at least five standard deviations of 1/sqrt(2d) each.
+// Margins around the noise's expected norm s*sqrt(d), as shares of it. The norm of d Gaussians is
+// within margin of it, except with a probability of about exp(-d*margin^2): at least five standard
+// deviations of 1/sqrt(2d) each.
 const (
 	leastMargin   = 0.07
 	marginStds    = 5
 	distanceShare = 0.95 // of the noise's standard deviation, in the distance floor
 )
 
-// VarianceFactor returns v_t = (1-beta)(1-beta^(2t))/(1+beta): what momentum leaves of
-// the noise variance in the vector of release t, counted from 1, when every
-// release before went through the same momentum. It rises from (1-beta)² at t=1
-// to (1-beta)/(1+beta); it is 0 for t <= 0. Beta is in [0, 1).
+// VarianceFactor returns v_t = (1-beta)(1-beta^(2t))/(1+beta): the share of the noise variance that
+// momentum leaves in the vector of release t, counted from 1, when every earlier release went
+// through the same momentum. It rises from (1-beta)² at t=1 to (1-beta)/(1+beta); it is 0 for t <=
+// 0. Beta is in [0, 1).
 //
 // It is computed as (1-beta)² times the geometric sum it comes from, whose terms
 // are all positive: nothing cancels when beta is close to 1.
@@ -89,8 +89,8 @@ func (n Noise) Distance(fewest int) int64 {
 	return whole(math.Floor(float64(2 * float64(share*share))))
 }
 
-// whole returns x as an integer, and 2^62 if x is larger or not a number: the conversion of those
-// to int64 differs between CPUs.
+// whole returns x as an integer, and 2^62 if x is larger or not a number: the conversion of such an
+// x to int64 differs between CPUs.
 func whole(x float64) int64 {
 	if !(x < 1<<62) {
 		return 1 << 62

@@ -48,7 +48,7 @@ func (s Section) Width() int {
 	if found == nil {
 		return 900
 	}
-	points, _ := strconv.ParseFloat(string(found[1]), 64) // 0 if there is none: then the page scales the drawing to fit
+	points, _ := strconv.ParseFloat(string(found[1]), 64) // 0 if there is none: then the page scales it
 	return int(points * 4 / 3)
 }
 
