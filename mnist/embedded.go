@@ -26,8 +26,8 @@ var embedded = sync.OnceValues(func() (Data, error) {
 })
 
 // Embedded returns the real MNIST: 60,000 training and 10,000 test images of 28x28. It is
-// decompressed on the first call (about 0.2 s, 55 MB), kept, and shared by all callers, who must
-// not write to it. [EmbeddedPart] and [EmbeddedTest] give less and keep nothing.
+// decompressed on the first call (about 0.2 s, 55 MB), cached, and shared by all callers, which
+// must not write to it. [EmbeddedPart] and [EmbeddedTest] return less and cache nothing.
 func Embedded() (Data, error) { return embedded() }
 
 // assemble reads the two sets of a task and checks that they fit each other.

@@ -42,7 +42,7 @@ func readSet(dir, prefix string) (images, labels []byte, err error) {
 	return images, labels, err
 }
 
-// readEither reads path, or else path.gz.
+// readEither reads path, or path.gz if path does not exist.
 func readEither(path string) ([]byte, error) {
 	b, err := readBounded(path)
 	if errors.Is(err, fs.ErrNotExist) {

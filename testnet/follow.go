@@ -91,7 +91,7 @@ func (f *follower) status(ctx context.Context) (abci.Status, error) {
 	return retry(ctx, f, func(c *client.Client) (abci.Status, error) { return c.Status(ctx) })
 }
 
-// furthest waits until every node answers and returns the status of the most advanced one: a node
+// furthest waits until every node answers and returns the status of the most advanced node: a node
 // that was down when the net stopped catches up only now.
 func (f *follower) furthest(ctx context.Context) (most abci.Status, err error) {
 	for _, c := range f.clients {

@@ -121,7 +121,7 @@ func (n *Net) add(i, rpc, p2p int) error {
 	return nil
 }
 
-// worker sets what the worker of participant i trains on.
+// worker sets the training data or trainer of participant i's worker.
 func (m *Manifest) worker(w *node.WorkerConfig, i int) {
 	w.StepDelay = m.StepDelay
 	w.Part, w.Parts, w.PartitionSeed = i, m.participants(), m.Seed

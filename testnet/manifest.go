@@ -72,7 +72,7 @@ type Manifest struct {
 	// of at most 10, otherwise 8, but never fewer than f+1: with fewer, f faulty nodes can isolate
 	// a node.
 	Neighbours int `mapstructure:"neighbours"`
-	// Gossip is p2p.gossip of every node's app.toml. Default: what init writes.
+	// Gossip is p2p.gossip of every node's app.toml. Default: the default of `spdl init`.
 	Gossip string `mapstructure:"gossip"`
 	// Strangers lets peers connect that are not members: p2p.members_only of every node's app.toml
 	// is false.

@@ -97,7 +97,7 @@ func (r *Reporter) Round(x Round) error {
 	return err
 }
 
-// resumed prints, once, how many rounds were closed before this run.
+// resumed prints, once, the number of rounds that were closed before this run.
 func (r *Reporter) resumed() {
 	if r.past > 0 {
 		fmt.Fprintf(r.Out, "rounds closed before this run: %d\n", r.past)
@@ -105,7 +105,7 @@ func (r *Reporter) resumed() {
 	}
 }
 
-// Count returns how many rounds were reported.
+// Count returns the number of reported rounds.
 func (r *Reporter) Count() int { return r.count }
 
 // End prints the summary.

@@ -34,7 +34,7 @@
 //
 // mu (512) and M (512x160) come from synthetic strokes and from no data: 4,000 random glyphs of one
 // to three Bezier curves, each drawn three times with another slant, rotation, pen and wobble. mu
-// is the mean of r. M is a linear discriminant analysis of r: it divides by what varies within a
+// is the mean of r. M is a linear discriminant analysis of r: it divides by the variation within a
 // glyph and keeps the 160 directions that tell glyphs apart best. The glyphs are no digits and have
 // no classes, but they are a prior: images are expected to be drawn with a pen. The recipe is
 // package recipe, whose test repeats the glyphs to the bit; internal/generate writes constants.bin

@@ -12,7 +12,7 @@ import (
 // The shapes of the map.
 const (
 	Inputs  = 160 // features of one image, which are a model's inputs
-	Blocks  = 512 // block features, of which the features are made
+	Blocks  = 512 // block features, from which the features are made
 	MinSide = 8   // pixels, so that each pooling cell of the halved image has one
 )
 

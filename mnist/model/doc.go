@@ -1,6 +1,6 @@
-// Package model holds the two models that the project trains on MNIST-like data, and what a
-// differentially private worker needs of them: the sum of per-example gradients, each clipped to a
-// norm, and loss and accuracy on a test set.
+// Package model holds the two models that the project trains on MNIST-like data, and the functions
+// of them that a differentially private worker needs: the sum of per-example gradients, each
+// clipped to a norm, and loss and accuracy on a test set.
 //
 // [Spec] names the model; parameters are one flat vector of [Spec.Dim] float64 values, laid out as
 //

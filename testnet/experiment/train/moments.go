@@ -47,7 +47,7 @@ func dot(a, b []float64) (sum float64) {
 
 // sums are the quantities of Theorem 2, over the rounds so far:
 //
-//	loss     = sum of F(A_t, X_t), where X_t is what the honest participants have sampled
+//	loss     = sum of F(A_t, X_t), where X_t are the batches of the honest participants
 //	steepest = the greatest |mean|: the gradient of F at some A_t, so L_1 is no less
 //	spread   = the greatest spread: d(sigma^2 + sigma_f^2) of the worst round
 type sums struct{ loss, steepest, spread float64 }

@@ -37,8 +37,7 @@ func (p *prototype) open() Open {
 	return Open{Round: p.round, Model: out}
 }
 
-// next takes one step of the chain's optimizer; nobody has a reputation, nor is
-// anybody selected.
+// next takes one step of the chain's optimizer; there are no reputations and no selection.
 func (p *prototype) next(_, counts []float64) error {
 	p.round++
 	honest := p.honestly(p.open().Model)
