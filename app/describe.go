@@ -66,7 +66,7 @@ func (d Description) Value(key string) string {
 	return ""
 }
 
-// About says what a proposal asks for: whoever approves it compares the keys.
+// About says what a proposal asks for: members compare the keys before they approve it.
 // A value of more than one word is quoted, so that it cannot pass for another.
 func (p *Proposal) About() (string, error) {
 	op, err := p.decode()

@@ -151,7 +151,7 @@ func (s *State) finish(b Block) (*Outcome, error) {
 }
 
 // Judge is Execute with a panic turned into a fault of the block: what an outsider sends must not
-// stop a node, nor whoever reads an archive.
+// stop a node, nor a reader of an archive.
 func (s *State) Judge(b Block) (out *Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // contendAfter is the number of rounds after its boundary in which a new VRF key does not contend
-// for the lead. Whoever knows a seed can try keys until one of them wins. Nobody knows the seed so
-// many rounds ahead, unless he wins all of them.
+// for the lead. A participant that knows a seed can try keys until one of them wins. Nobody knows
+// the seed this many rounds ahead without winning all of them.
 const contendAfter = 16
 
 // keys holds the keys of a participant, or those that an operation registers. An empty key stays as

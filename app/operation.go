@@ -145,7 +145,7 @@ func (s *State) checkOperation(t *tx.Tx) error {
 	return nil
 }
 
-// checkSender applies M3, M4 and M8 to whoever vouches for an operation.
+// checkSender applies M3, M4 and M8 to the sender of an operation.
 func (s *State) checkSender(t *tx.Tx, from sender) error {
 	switch from.by {
 	case byMember, byVoter:

@@ -151,7 +151,7 @@ func consensusKeyInput(chainID string, pub []byte) []byte {
 	return append(leader.Prefix("spdl/consensus-key/v1", chainID), pub...)
 }
 
-// checkConsensusProof applies M1 to a consensus key: whoever names it must hold it.
+// checkConsensusProof applies M1 to a consensus key: its owner must hold the private key.
 func checkConsensusProof(chainID string, pub, consensus, proof []byte) error {
 	switch {
 	case len(consensus) == 0 && len(proof) > 0:

@@ -114,7 +114,7 @@ func (s *State) evictProposal(index uint32) {
 	})
 }
 
-// evict drops one proposal of a sort if so many of that sort wait: the one with the fewest
+// evict drops one proposal of a sort if the maximum of that sort waits: the one with the fewest
 // approvals, and of several the oldest.
 func (s *State) evict(most int, sort func(Proposal) bool) {
 	waiting, out := 0, -1

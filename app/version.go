@@ -15,7 +15,7 @@ var stateMachine = "5"
 var Version = func() uint64 {
 	v, err := strconv.ParseUint(stateMachine, 10, 64)
 	if err != nil {
-		panic(err) // a mistake of whoever linked the program
+		panic(err) // a mistake in the linker flags
 	}
 	return v
 }()

@@ -30,7 +30,7 @@
 // is off: that the sum of clipped gradients is exact to far below h is the model's part.
 //
 // The guarantee holds per release. Each call of Release spends budget, whether its result is used
-// or not: a vector once broadcast is sent again unchanged, never released anew. [Snapshot] carries
+// or not: a vector once broadcast is sent again unchanged, never released again. [Snapshot] carries
 // the momentum across restarts.
 //
 // Noise and batches come from a [Source]: [NewSecureSource] in production. They never come from a

@@ -48,7 +48,7 @@ func (m *Mechanism) Releases() int { return m.releases }
 // releases are as if it had never stopped. It copies.
 //
 // It fails with ErrSnapshot, changing nothing, if the dimension differs, a number is not finite or
-// negative where it must not be, or the noise variance is not what this config has after so many
+// negative where it must not be, or the noise variance is not what this config has after this many
 // releases.
 func (m *Mechanism) Restore(s Snapshot) error {
 	if len(s.Momentum) != len(m.momentum) {

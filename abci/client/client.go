@@ -43,7 +43,7 @@ type Client struct {
 
 // patience bounds the time of one question. Without it, a node that accepts connections
 // and says nothing would hold up a caller without a deadline, such as a worker or an
-// audit, for ever.
+// audit, without end.
 const patience = time.Minute
 
 // idleConnections is the number of connections that are kept between questions: as many as an

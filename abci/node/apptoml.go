@@ -38,12 +38,12 @@ trainer = [{{ range $i, $a := .Worker.Trainer }}{{ if $i }}, {{ end }}{{ printf 
 trainer_dir = {{ printf "%q" .Worker.TrainerDir }}
 trainer_timeout = "{{ .Worker.TrainerTimeout }}"
 # Not 0: noise from this seed instead of the operating system. TEST CHAINS ONLY,
-# whoever knows the seed removes the noise.
+# anyone who knows the seed removes the noise.
 test_seed = {{ .Worker.TestSeed }}
 # Time that is added to every training step, to play a task whose steps are slow.
 step_delay = "{{ .Worker.StepDelay }}"
 # Write the loss of every batch to the log. It is computed from your examples without
-# noise, and no epsilon pays for it: whoever reads the log learns of them.
+# noise, and no epsilon pays for it: a reader of the log learns of them.
 log_loss = {{ .Worker.LogLoss }}
 # What this home demands of its chain's privacy, whatever the others vote for: the most
 # epsilon that its gradients may spend in all, and the least noise multiplier of an
@@ -90,7 +90,7 @@ max_bytes = {{ .Pool.MaxBytes }}
 interval = {{ .Snapshot.Interval }}
 
 [retain]
-# Keep the blocks of so many rounds and of so many heights, whichever reaches
+# Keep the blocks of this many rounds and of this many heights, whichever reaches
 # further back, and drop older ones; 0 and 0 keep all. A node that dropped blocks
 # serves no audit from the first block on: at least two nodes should keep all.
 rounds = {{ .Retain.Rounds }}

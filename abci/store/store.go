@@ -17,7 +17,7 @@ import (
 // KeptModels is the number of rounds whose models stay queryable.
 const KeptModels = 64
 
-// KeptEvery is the default of Store.Every: the state after one in so many rounds is kept
+// KeptEvery is the default of Store.Every: the state after one in KeptEvery rounds is kept
 // for good. From it the models up to the next one can be computed again.
 const KeptEvery = 16
 

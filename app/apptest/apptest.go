@@ -84,7 +84,7 @@ func Noisy(p *params.Params) {
 // CommitReveal lets no gradient out before its round has the commitments.
 func CommitReveal(p *params.Params) { p.Election.CommitReveal = true }
 
-// Budgeted gives participants a budget of so many gradients.
+// Budgeted gives participants a budget of n gradients.
 func Budgeted(rounds uint64) func(*params.Params) {
 	return func(p *params.Params) {
 		p.Privacy.Epsilon, p.Privacy.Delta = 1, 1e-6

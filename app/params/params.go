@@ -135,7 +135,7 @@ func (p Params) warnings(n int) (out []string) {
 		out = append(out, "rule.unsquared: scores sum norms without the square, as the paper writes; Blanchard et al. prove the squared rule")
 	}
 	if e := p.Election; e.QuorumBlocks > patience || e.ViewBlocks > patience {
-		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d: heights are the only timeout, and one silent participant or leader holds a round open for so many (more than %d)",
+		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d: heights are the only timeout, and one silent participant or leader holds a round open for that long (more than %d)",
 			e.QuorumBlocks, e.ViewBlocks, patience))
 	}
 	if e := p.Election; f > 0 && (e.QuorumBlocks <= uint64(f) || e.ViewBlocks <= uint64(f)) {

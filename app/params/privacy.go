@@ -32,7 +32,7 @@ func (p Params) Noise() floor.Noise {
 }
 
 // Fits returns the number of examples for which the batch is made, Batch/SamplingRate, and whether
-// so many examples are within a factor of two of it. Batches of fixed size fit all.
+// this many examples are within a factor of two of it. Batches of fixed size fit all.
 func (p Privacy) Fits(examples int) (fits int, ok bool) {
 	if p.SamplingRate == 0 {
 		return examples, true

@@ -25,7 +25,7 @@ func MechanismOf(p params.Privacy) accountant.Mechanism {
 // Account fills in the ledger: the cost of a participation, and the budget. If epsilon does not pay
 // for all rounds, it is raised in steps of 0.01 until it does, so that the number shown is the
 // number that holds. Without the gaussian mechanism there is no ledger. Noise that is Lemma 1's
-// follows from rounds and learning rate, so it is computed anew.
+// follows from rounds and learning rate, so it is computed again.
 func Account(p *params.Params) error {
 	if p.Privacy.Mechanism != params.MechanismGaussian {
 		p.Privacy.Epsilon, p.Privacy.Delta, p.Privacy.Cost, p.Privacy.Budget = 0, 0, nil, nil

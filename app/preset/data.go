@@ -63,7 +63,7 @@ func (d Data) fit(m *params.Model) error {
 // the noise of the whole training, z/(q sqrt(T)), is lower than at 0.1.
 const smallRate = 0.3
 
-// scale gives parameters the batch of so many examples. With fewer than MNIST gives, the noise is
+// scale gives parameters the batch of n examples. With fewer than MNIST gives, the noise is
 // the least with which the ledger pays for all rounds, and steps shrink by as much as the noise in
 // a gradient grows, so that a step moves the model by no more noise than what was measured.
 func scale(p *params.Params, own Own, examples, measured int) error {

@@ -20,7 +20,7 @@ const (
 
 const (
 	// lastWords is how long a child that has ended is read on: what it has written is there.
-	// Processes that it started may hold its standard output open for ever.
+	// Processes that it started may hold its standard output open without end.
 	lastWords = time.Second
 	// unasked is how long a child is listened to before it is asked. Anything above 0 does: what it
 	// has written is there.

@@ -40,7 +40,7 @@ func writeFrame(w io.Writer, kind byte, body []byte) error {
 	return err
 }
 
-// readFrame reads a frame of a type, or a fault, whose body has at most so many bytes.
+// readFrame reads a frame of a type, or a fault, whose body has at most a given number of bytes.
 func readFrame(r *bufio.Reader, want byte, most int) ([]byte, error) {
 	header := make([]byte, headerBytes)
 	if n, err := io.ReadFull(r, header); err != nil {

@@ -121,7 +121,7 @@ func (w *worker) make(ctx context.Context, trainer *Trainer, keys Keys) (*tx.Tx,
 	if err == nil && w.task.Params.Election.CommitReveal {
 		err = w.look(ctx)
 	}
-	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // others compute meanwhile
+	if err == nil && (w.task.Unawaited || w.task.Phase == Missed) { // other workers compute now
 		w.turned()
 		if err := w.hold(ctx); err != nil {
 			return nil, stats, err

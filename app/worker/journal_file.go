@@ -14,7 +14,7 @@ import (
 // space, the JSON. The first line says all, each further one what was added. A file of JSON alone
 // is one entry.
 
-// mostJournal is the size in bytes from which on the file is begun anew: with the paper's model,
+// mostJournal is the size in bytes from which on the file is rewritten: with the paper's model,
 // whose entries have 105 kB, every 40 rounds. That takes a new file and its folder to the disk.
 const mostJournal = 4 << 20
 
@@ -107,7 +107,7 @@ var (
 	}
 )
 
-// save appends what was added, or begins the file anew with the whole. Once it has returned, the
+// save appends what was added, or rewrites the whole file. Once it has returned, the
 // entry is on the disk; after a crash before that it is there, or the journal ends before it. A
 // file to which an entry could not be written gets no other.
 func (j *Journal) save(whole, added entry) error {

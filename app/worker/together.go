@@ -38,7 +38,7 @@ func (t *Together) Sync(f *os.File) error {
 	b.files = append(b.files, f)
 	t.mu.Unlock()
 	if first {
-		t.turn.Lock() // others join meanwhile
+		t.turn.Lock() // other writers join
 		t.mu.Lock()
 		t.waiting = nil
 		t.mu.Unlock()

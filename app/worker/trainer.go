@@ -91,7 +91,7 @@ func newExternal(p params.Params, examples Examples, source *privacy.Source) (*T
 	return t, nil
 }
 
-// newTrainer prepares what all trainers of so many examples have.
+// newTrainer prepares the common part of all trainers.
 func newTrainer(p params.Params, have int, source *privacy.Source) (*Trainer, error) {
 	if p.Privacy.SamplingRate == 0 && have < int(p.Privacy.Batch) {
 		return nil, fmt.Errorf("%d examples, the chain's fixed batch takes %d", have, p.Privacy.Batch)

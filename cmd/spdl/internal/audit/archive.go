@@ -161,7 +161,7 @@ func OpenArchive(path string) (*Archive, error) {
 	return a, nil
 }
 
-// NewArchive reads an archive of so many bytes.
+// NewArchive reads an archive of the given size in bytes.
 func NewArchive(r io.Reader, size int64) (*Archive, error) {
 	a := &Archive{counted: &counter{Reader: r}, size: size}
 	z, err := gzip.NewReader(a.counted)

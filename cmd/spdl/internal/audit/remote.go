@@ -95,7 +95,7 @@ func (r *Remote) Next(ctx context.Context) (*cmtproto.Block, error) {
 }
 
 // Tip returns the last block's commit, and the application hash after it: that of
-// the next header, where the chain went on meanwhile, or the node's own.
+// the next header, if the chain has gone on, or the node's own.
 func (r *Remote) Tip(ctx context.Context) (Tip, error) {
 	if r.last == 0 {
 		return Tip{}, nil

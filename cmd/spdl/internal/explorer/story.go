@@ -331,7 +331,7 @@ const (
 	suspectPassed = 4
 )
 
-// A share says something from so many rounds on, and is remembered from so many on.
+// A share raises an alarm from fewest rounds on, and is remembered from remembered rounds on.
 const fewest, remembered = 4, 20
 
 // suspicious reports whether a share makes the participant suspect, and is of enough rounds to be

@@ -1,5 +1,5 @@
 // Command notices writes which third parties' work is in spdl, and under which licences: LIST, a
-// table for people, and TEXT, all licences and notices word for word, for whoever passes the
+// table for people, and TEXT, all licences and notices word for word, for those who pass the
 // program on.
 //
 //	go run ./cmd/spdl/internal/notices LIST TEXT

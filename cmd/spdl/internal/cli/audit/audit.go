@@ -58,7 +58,7 @@ func auditReplay() *cobra.Command {
 			"running node by --node. Nothing that the node computed is used. Every block is checked against its header, the header\n" +
 			"against the signatures of the validators whom the replay derives from genesis, and the application hash at every height\n" +
 			"against the next header. A divergence is exit code 1. The heights of another version of the state machine are not\n" +
-			"replayed: what agrees is printed, with exit code 4. Whoever audits should bring a copy of the genesis: --genesis.",
+			"replayed: what agrees is printed, with exit code 4. An auditor should bring a copy of the genesis: --genesis.",
 		Args: cobra.MaximumNArgs(1),
 	}, runReplay)
 	sourceFlags(cmd)

@@ -43,7 +43,7 @@ func genesisEntry() *cobra.Command {
 		Use:   "entry",
 		Short: "Print this home's entry for a genesis that a consortium makes together",
 		Long: "Print this home's entry for a genesis that a consortium makes together, as JSON: public keys, and the VRF proof for the\n" +
-			"first election. First agree on the chain's id and on a seed that no one member chose: whoever knows the seed before its\n" +
+			"first election. First agree on the chain's id and on a seed that no one member chose: a member that knows the seed before its\n" +
 			"keys are fixed can try keys until it leads the first round.",
 	}, func(r *command.Run, o *entryOptions, _ []string) error {
 		chainID := o.ChainID

@@ -69,7 +69,7 @@ func runReset(r *command.Run, o *resetOptions, _ []string) error {
 		if node.IsCrowd(c, a) {
 			danger = "each worker may then send a second gradient for a round"
 		}
-		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. On a chain that goes on %s. If the chain is gone for ever, say --yes",
+		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. On a chain that goes on %s. If the chain is over, say --yes",
 			strings.Join(l.Removed, ", "), strings.Join(l.Kept, ", "), danger))
 	}
 	if err := node.Reset(c, a); err != nil {

@@ -89,7 +89,7 @@ func runWorker(r *command.Run, o *workerOptions, _ []string) error {
 	}
 	err = runAll(r.Context, chain, confs, logger)
 	if errors.Is(err, worker.ErrJournal) {
-		return fmt.Errorf("%w; remove it only if that chain is gone for ever", err)
+		return fmt.Errorf("%w; remove it only if that chain is over", err)
 	}
 	return err
 }

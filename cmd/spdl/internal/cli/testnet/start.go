@@ -183,7 +183,7 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 }
 
 // look says how one looks at the net, and with --stay waits until ctx ends. A node that ends
-// meanwhile is an error, Ctrl-C is none.
+// before the end is an error, Ctrl-C is none.
 func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net) error {
 	if !o.Stay {
 		if !r.JSON {
