@@ -228,8 +228,9 @@ func TestTheLossIsLoggedOnlyIfAskedFor(t *testing.T) {
 	}
 }
 
-// TestOneGradientARound: whatever is cut off and restarted, every round sees
-// one gradient, sent again byte for byte.
+// TestOneGradientARound: however often the worker is cut off and restarted, each round has one
+// gradient, sent again byte for byte. A worker that was cut off between two rounds has no entry for
+// the open one and takes part once it is overdue, which a round of one participant always is.
 func TestOneGradientARound(t *testing.T) {
 	c := newChain(12)
 	c.fail = func(n int) error {
@@ -238,12 +239,15 @@ func TestOneGradientARound(t *testing.T) {
 		}
 		return nil
 	}
-	conf := config(t)
+	overdue := new(atomic.Bool)
+	overdue.Store(true)
+	conf, whole := config(t), within(t)
 	for try := 0; !c.state.Finished(); try++ {
-		// Longer each time, so that one is long enough on any machine.
-		ctx, cancel := context.WithTimeout(within(t), time.Duration(5+try)*time.Millisecond)
-		conf.Source = privacy.NewTestSource(uint64(try)) // other noise, were it drawn again
-		err := worker.Run(ctx, c, conf)
+		require.NoError(t, whole.Err(), "round %d is still open after %d starts", c.state.Progress.Round, try)
+		// The time grows, so that it is long enough on any machine.
+		ctx, cancel := context.WithTimeout(whole, time.Duration(5+try)*time.Millisecond)
+		conf.Source = privacy.NewTestSource(uint64(try)) // a second gradient would have other noise
+		err := worker.Run(ctx, late{c, overdue}, conf)
 		cancel()
 		if err != nil {
 			require.ErrorIs(t, err, context.DeadlineExceeded)
