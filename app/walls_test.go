@@ -41,6 +41,22 @@ var composing = map[string]string{
 	"testnet/experiment/train":   "one training from parameters, data, workers, attackers and a simulated or real net",
 }
 
+// layers are the top folders from the lowest to the highest. A package imports from its own folder
+// and from lower ones; folders of one layer do not import each other.
+var layers = [][]string{{"internal"}, {"gradients"}, {"krum"}, {"privacy", "mnist"}, {"app"}, {"abci"}, {"testnet"}, {"cmd"}}
+
+// layer returns the layer of a package's top folder, or -1 if layers lacks it.
+func layer(pkg string) int {
+	top, _, _ := strings.Cut(pkg, "/")
+	return slices.IndexFunc(layers, func(folders []string) bool { return slices.Contains(folders, top) })
+}
+
+// downwards reports whether an import keeps to the layers.
+func downwards(from, to string) bool {
+	top, _, _ := strings.Cut(from, "/")
+	return to == top || strings.HasPrefix(to, top+"/") || layer(from) >= 0 && layer(to) >= 0 && layer(to) < layer(from)
+}
+
 // imports maps each room of the project to what its non-test files import.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
@@ -89,6 +105,7 @@ func TestWalls(t *testing.T) {
 		for _, name := range names {
 			if other, ok := strings.CutPrefix(name, module); ok {
 				own[other] = true
+				require.True(t, downwards(room, other), "%s imports %s, which is not in a lower folder", room, other)
 				if slices.Contains(pure, room) {
 					require.Contains(t, pure, other, "%s is pure and imports %s", room, other)
 				}

@@ -10,5 +10,5 @@
 //   - [PartitionIID] and [PartitionDirichlet] deal a training set out to participants.
 //
 // Everything is deterministic; partitions are functions of their seed. Only [Load] touches files.
-// The models are in mnist/model, the features that linear models learn best from in mnist/features.
+// The models are in app/model, the features that linear models learn best from in mnist/features.
 package mnist

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/mnist/model"
 )
 
 // Evaluator measures models under a chain's parameters.

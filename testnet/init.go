@@ -13,8 +13,8 @@ import (
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/trainer"
-	"github.com/spdl/spdl/mnist/inputs"
+	"github.com/spdl/spdl/app/model/inputs"
+	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/testnet/link"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
-	"github.com/spdl/spdl/app/trainer"
+	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/testnet/attack"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spdl/spdl/app/trainer"
+	"github.com/spdl/spdl/app/worker/trainer"
 )
 
 // AppConfig is app.toml: a node's own settings. None of them can change a verdict; the settings

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/spdl/spdl/app/model/inputs"
+	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/inputs"
-	"github.com/spdl/spdl/mnist/table"
 )
 
 // EmbeddedData names the embedded MNIST in place of a path to data.

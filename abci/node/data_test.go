@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/model/inputs"
+	tables "github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
-	"github.com/spdl/spdl/mnist/inputs"
-	tables "github.com/spdl/spdl/mnist/table"
 )
 
 // TestDataOfTheOtherKind: images for a chain of tables, and a table for one of images, are refused

@@ -7,10 +7,10 @@ import (
 
 	"github.com/cometbft/cometbft/config"
 
+	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/trainer"
-	"github.com/spdl/spdl/mnist/evaluate"
-	"github.com/spdl/spdl/mnist/model"
+	"github.com/spdl/spdl/app/worker/trainer"
 )
 
 // Evaluator measures a chain's models: built-in ones on a test set, external ones by a trainer of

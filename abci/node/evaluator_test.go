@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/trainer"
+	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/internal/stage"
 )
 
@@ -18,7 +18,7 @@ import (
 // failed one starts again, and without a trainer the model is beyond measuring.
 func TestEvaluatorByTrainer(t *testing.T) {
 	python := stage.Tool(t, "python3")
-	study, err := filepath.Abs("../../app/trainer/testdata/study.py")
+	study, err := filepath.Abs("../../app/worker/trainer/testdata/study.py")
 	require.NoError(t, err)
 	p := params.Params{Privacy: params.Privacy{Clip: 1}, Model: params.Model{
 		Kind: params.ModelExternal, Clipping: params.ClippingRows, Config: `{"a": 1}`, Tensors: []params.Tensor{{Name: "w", Shape: []uint32{2, 3}, Init: params.InitZeros}},

@@ -10,12 +10,12 @@ import (
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
 
+	"github.com/spdl/spdl/app/model/inputs"
+	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/trainer"
 	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/inputs"
-	"github.com/spdl/spdl/mnist/table"
 )
 
 // features is the folder of a home that caches the features of its participant's images across

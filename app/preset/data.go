@@ -6,10 +6,10 @@ import (
 	"math"
 	"os"
 
+	"github.com/spdl/spdl/app/model/table"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/table"
 )
 
 // Data is what parameters depend on of data that are not MNIST.

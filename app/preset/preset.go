@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/gradients"
-	"github.com/spdl/spdl/mnist/inputs"
 )
 
 // examples is the number of training examples in MNIST; a preset's batch is a share of one

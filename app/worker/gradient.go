@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/tx"
-	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy"
 )
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/mnist/model"
 )
 
 // trainer returns the trainer of the task's epoch.

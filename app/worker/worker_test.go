@@ -18,11 +18,11 @@ import (
 
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/inputs"
 	"github.com/spdl/spdl/privacy"
 )
 

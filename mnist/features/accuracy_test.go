@@ -6,11 +6,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/features"
-	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy"
 	"github.com/spdl/spdl/privacy/accountant"
 )

@@ -6,9 +6,9 @@ import (
 
 	"gonum.org/v1/gonum/blas/gonum"
 
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy"
 )
 

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy"
 	"github.com/spdl/spdl/privacy/accountant"
 )

@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mathext"
 
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/internal/stage"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy"
 )
 

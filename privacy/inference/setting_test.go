@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/features"
-	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy"
 )
 

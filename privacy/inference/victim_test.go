@@ -3,9 +3,9 @@ package inference
 import (
 	"math"
 
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy"
 )
 

@@ -6,9 +6,9 @@ import (
 	"runtime"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/inputs"
 	"github.com/spdl/spdl/privacy"
 	"github.com/spdl/spdl/testnet"
 )

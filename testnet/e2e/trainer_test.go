@@ -30,7 +30,7 @@ import (
 func TestKillTrainer(t *testing.T) {
 	const kills, victim = 20, 3
 	python := stage.Tool(t, "python3")
-	folder, err := filepath.Abs("../../app/trainer/testdata")
+	folder, err := filepath.Abs("../../app/worker/trainer/testdata")
 	require.NoError(t, err)
 	model := filepath.Join(t.TempDir(), "model.json")
 	data, err := json.Marshal(params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Tensors: []params.Tensor{{Name: "w", Shape: []uint32{1, 6}, Init: params.InitZeros}}})

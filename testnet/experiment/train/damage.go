@@ -3,8 +3,8 @@ package train
 import (
 	"math"
 
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/evaluate"
 	"github.com/spdl/spdl/testnet/attack"
 )
 

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/inputs"
 	"github.com/spdl/spdl/privacy"
 	"github.com/spdl/spdl/testnet/attack"
 )

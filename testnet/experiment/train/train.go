@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/evaluate"
 	"github.com/spdl/spdl/testnet/attack"
 	"github.com/spdl/spdl/testnet/sim"
 )

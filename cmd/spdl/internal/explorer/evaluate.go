@@ -9,9 +9,9 @@ import (
 
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/trainer"
-	"github.com/spdl/spdl/mnist/model"
+	"github.com/spdl/spdl/app/worker/trainer"
 )
 
 // Evaluator measures a model under a chain's parameters.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/trainer"
-	"github.com/spdl/spdl/mnist/evaluate"
-	"github.com/spdl/spdl/mnist/model"
+	"github.com/spdl/spdl/app/worker/trainer"
 )
 
 // evaluator answers the same for all models.

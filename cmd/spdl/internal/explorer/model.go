@@ -12,8 +12,8 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/mnist/evaluate"
 )
 
 // units is how many images a page shows: an image for each output of the

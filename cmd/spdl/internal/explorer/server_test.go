@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
-	"github.com/spdl/spdl/mnist/model"
 )
 
 // Chain is a chain's history.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/node"
-	"github.com/spdl/spdl/app/trainer"
+	"github.com/spdl/spdl/app/worker/trainer"
 )
 
 // Models are the options of a command that measures models.

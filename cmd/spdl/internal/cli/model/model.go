@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/trainer"
+	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
 	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
-	"github.com/spdl/spdl/mnist/evaluate"
 )
 
 // Commands returns the group of commands.

@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/plan"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
-	"github.com/spdl/spdl/mnist/model"
-	"github.com/spdl/spdl/privacy/plan"
 )
 
 // examples is how many MNIST holds for training.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
-	"github.com/spdl/spdl/app/trainer"
+	"github.com/spdl/spdl/app/worker/trainer"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/templates"
 )

@@ -7,9 +7,9 @@ import (
 	"math"
 	"time"
 
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
-	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 

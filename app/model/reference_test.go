@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/spdl/spdl/mnist/model"
+	"github.com/spdl/spdl/app/model"
 )
 
 // reference is the model again, dumb and in float64: one example, its gradient written out.

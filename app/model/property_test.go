@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/spdl/spdl/mnist/model"
+	"github.com/spdl/spdl/app/model"
 )
 
 // problem is an arbitrary model with parameters of any magnitude and a batch.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
 	"github.com/spdl/spdl/mnist/features"
-	"github.com/spdl/spdl/mnist/inputs"
 )
 
 // strokes returns a model on the feature map.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/inputs"
-	"github.com/spdl/spdl/mnist/model"
 )
 
 // ErrExternal means that a model is external: only its trainers can measure it.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/spdl/spdl/mnist/model"
+	"github.com/spdl/spdl/app/model"
 )
 
 // Accuracy is what was measured on MNIST at the settings of a plan, or at the noise just below and

@@ -5,10 +5,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/evaluate"
-	"github.com/spdl/spdl/mnist/model"
 )
 
 // TestEvaluate: a model of zeros guesses class 0, at a loss of log 10.

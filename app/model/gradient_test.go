@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/mnist/model"
+	"github.com/spdl/spdl/app/model"
 )
 
 // specs are small enough for finite differences, and have odd widths, so that the kernels' unrolled

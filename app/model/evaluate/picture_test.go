@@ -5,10 +5,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/model/evaluate"
+	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/mnist/evaluate"
 	"github.com/spdl/spdl/mnist/features"
-	"github.com/spdl/spdl/mnist/inputs"
 )
 
 // numbers are the parameters of a model, each of its own value.

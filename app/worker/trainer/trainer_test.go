@@ -281,7 +281,7 @@ func TestInspect(t *testing.T) {
 
 // TestBytes holds the example of docs/TRAINER.md to the code.
 func TestBytes(t *testing.T) {
-	text, err := os.ReadFile("../../docs/TRAINER.md")
+	text, err := os.ReadFile("../../../docs/TRAINER.md")
 	require.NoError(t, err)
 	var frame bytes.Buffer
 	require.NoError(t, writeFrame(&frame, frameGradient, request([]float64{1, -0.5}, []int{7, 258})))

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
-	"github.com/spdl/spdl/mnist/model"
 	"github.com/spdl/spdl/privacy/accountant"
 )
 

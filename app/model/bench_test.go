@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/mnist"
-	"github.com/spdl/spdl/mnist/model"
 )
 
 // What one round costs a worker, on real MNIST and one core. The aim is under 2 ms for
