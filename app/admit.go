@@ -11,12 +11,12 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Admit judges one pending transaction against the state: for the pool and CheckTx. It accepts a
-// gradient or a commitment of the open round or of the next one, which a faster peer may already
-// have reached, and an aggregate of the open round whatever the height, because its view may yet
-// open. A second commitment of a participant is accepted here, so that it can be evidence. The VRF
-// proof of a gradient of the next round depends on a seed that this state does not know yet: the gradient
-// must be admitted again when that round is open.
+// Admit judges one pending transaction against the state, for the pool and CheckTx. It accepts a
+// gradient or a commitment of the open round or of the next round, which a faster peer may already
+// have reached, and an aggregate of the open round at any height, because its view may yet open. It
+// accepts a second commitment of a participant, because that can be evidence. The VRF proof of a
+// gradient of the next round depends on a seed that this state does not know yet: the caller must
+// admit the gradient again when that round is open.
 func (s *State) Admit(t *tx.Tx) error {
 	switch t.Kind() {
 	case tx.KindGradient:
@@ -56,7 +56,7 @@ func (s *State) admitGradient(t *tx.Tx) error {
 	return err
 }
 
-// checkGradient applies G2 to G4, G6 and G7, which do not depend on the round, and
+// checkGradient applies G2 to G4, G6 and G7, the same for the open round and the next one, and
 // returns the grid vector.
 func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	g := t.Gradient
@@ -96,7 +96,7 @@ func (s *State) checkProof(t *tx.Tx) (leader.Contender, error) {
 	return leader.Contender{Participant: index, Output: out}, err
 }
 
-// checkAggregate applies A1, A2, A4 and A6 to A8: all but the height.
+// checkAggregate applies A1, A2, A4 and A6 to A8: all rules that do not depend on the height.
 func (s *State) checkAggregate(t *tx.Tx) error {
 	a := t.Aggregate
 	if !s.isOpen(a.Epoch, a.Round) {
@@ -118,8 +118,9 @@ func (s *State) checkAggregate(t *tx.Tx) error {
 }
 
 // mayLead applies A2. In a view v below the length of the ranking, the participant of rank v may
-// lead. In the view after the last rank, everybody with a reputation may. In later views, and in
-// all if nobody has a reputation, everybody may, because those who have one may all be silent.
+// lead. In the view after the last rank, every participant with a reputation may. In the view after
+// that, the last one, every active participant may, because all participants with a reputation may
+// be silent. If no active participant has a reputation, every one may lead in every view.
 func (s *State) mayLead(index, view uint32) error {
 	p, ranking := s.participant(index), s.Progress.Ranking
 	switch {
@@ -191,17 +192,17 @@ func (s *State) denominator(included int) int64 {
 	return s.rule.Denominator(n, s.F(), included)
 }
 
-// OpenView returns the highest view that may close the round at a height (A3). Views last from the
-// height at which the round can close on, whatever gradients f participants withhold: else f
-// proposers in a row would be enough to let an honest leader's view pass.
+// OpenView returns the highest view that may close the round at a height (A3). Views are counted
+// from the height at which the round can close whatever gradients f participants withhold.
+// Otherwise f proposers in a row would be enough to let an honest leader's view pass.
 func (s *State) OpenView(height uint64) uint64 {
 	e := s.Params.Election
 	closes := s.Progress.Opened + e.QuorumBlocks
 	return (max(height, closes) - closes) / e.ViewBlocks
 }
 
-// mayCloseWith applies A5: with the gradients of everybody whom it waits for a round may close at
-// once, with fewer only after quorum_blocks heights.
+// mayCloseWith applies A5: a round may close at once with the gradients of all awaited
+// participants, and with fewer only after quorum_blocks heights.
 func (s *State) mayCloseWith(included []uint32, height uint64) error {
 	quorum := s.Progress.Opened + s.Params.Election.QuorumBlocks
 	if height >= quorum {
@@ -213,7 +214,7 @@ func (s *State) mayCloseWith(included []uint32, height uint64) error {
 	return nil
 }
 
-// sameGradient reports whether a gradient transaction is the one included.
+// sameGradient reports whether t is the gradient named by the aggregate's entry in.
 func sameGradient(in tx.Included, t *tx.Tx) bool {
 	return t.Gradient != nil && t.Gradient.Participant == in.Participant && bytes.Equal(t.Content[:], in.Hash)
 }

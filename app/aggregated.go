@@ -7,17 +7,17 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// aggregated is what the rule made of a state's gradients last: a leader drafts, verifies and
-// executes the same round, and the rule is most of the cost of each. The list of an aggregate
-// determines the result, for it has the hashes of the gradients.
+// aggregated caches the last result of the rule over a state's gradients: a leader drafts, verifies
+// and executes the same round, and the rule is most of the cost of each. The list of an aggregate
+// determines the result, because it has the hashes of the gradients.
 type aggregated struct {
 	mu   sync.Mutex
 	of   []tx.Included // nil at first
 	last rules.Output
 }
 
-// in returns what the rule makes of the gradients that are listed, which run computes. A caller
-// that asks for the same at the same time waits for it. What it returns must not be changed.
+// in returns the rule's result over the included gradients, which run computes unless it is cached.
+// Concurrent callers wait for each other. A caller must not change the result.
 func (a *aggregated) in(included []tx.Included, run func() (rules.Output, error)) (rules.Output, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -28,7 +28,7 @@ func (a *aggregated) in(included []tx.Included, run func() (rules.Output, error)
 	if err != nil {
 		return out, err
 	}
-	out.Neighbours = nil // n for each of n gradients, of which nobody asks here
+	out.Neighbours = nil // up to n for each of n gradients, and no caller reads them
 	a.of, a.last = included, out
 	return out, nil
 }

@@ -12,13 +12,13 @@ import (
 // approve is an active participant's vote for a proposal.
 type approve struct {
 	*tx.Approve
-	carried func() (*tx.Tx, error) // the Join that it carries
+	carried func() (*tx.Tx, error) // decodes the Join in it
 }
 
 func (a approve) sender() sender { return voter(a.Participant, a.Proposal) }
 
-// check applies M5: it refuses a second vote for a proposal, and every vote for one that does not
-// wait.
+// check applies M5: it rejects a second vote for a proposal, and every vote for a proposal that is
+// accepted or, unless the vote carries its Join, does not wait.
 func (a approve) check(s *State) error {
 	p := s.proposal(a.Proposal)
 	switch {
@@ -35,7 +35,7 @@ func (a approve) check(s *State) error {
 	return nil
 }
 
-// brought returns the Join that the approval brings along.
+// brought returns the Join that the approval carries, and why it is not valid.
 func (a approve) brought(s *State) (*tx.Tx, error) {
 	t, err := a.carried()
 	if err != nil {
@@ -47,12 +47,12 @@ func (a approve) brought(s *State) (*tx.Tx, error) {
 	return t, s.checkOperation(t)
 }
 
-// apply counts the vote, and brings a Join in with it.
+// apply counts the vote. It first adds the Join that the vote carries, unless that waits already.
 func (a approve) apply(s *State, _ *tx.Tx) {
 	if len(a.Join) > 0 && s.proposal(a.Proposal) == nil {
 		t, err := a.brought(s)
 		if err != nil {
-			panic(err) // check has seen it
+			panic(err) // check has accepted it
 		}
 		s.wait(join{t.Body.(*tx.Join)}, t, nil, false)
 	}

@@ -6,18 +6,18 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Assemble builds the transactions of the block at a height out of pending
-// ones: the aggregate of the lowest view that can close the round and exactly
-// its gradients, or nothing. The result is within limit bytes as CometBFT
-// counts them; zero means no limit. The proposer chooses inclusion alone:
-// whatever is returned, Execute accepts, unless Delta itself is wrong, for
-// which the next aggregate is tried by leaving the refused one out. With
-// Operations it makes the whole block.
+// Assemble picks the round's transactions of the block at a height from the
+// pending ones: the aggregate of the lowest view that can close the round and
+// exactly its gradients, or nil. The result is within limit bytes as CometBFT
+// counts them; zero means no limit. The proposer only chooses inclusion:
+// Execute accepts the result unless Delta is wrong. The caller then removes
+// that aggregate from pending and calls Assemble again. Operations adds the
+// rest of the block.
 func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx {
 	if s.Finished() {
 		return nil
 	}
-	var byParticipant map[uint32][]*tx.Tx // once there is an aggregate to gather for
+	var byParticipant map[uint32][]*tx.Tx // filled for the first aggregate that may close the round
 	var best []*tx.Tx
 	for _, t := range pending {
 		a := t.Aggregate
@@ -49,7 +49,7 @@ func (s *State) gradientsOf(pending []*tx.Tx) map[uint32][]*tx.Tx {
 }
 
 // Operations picks the operations that may follow a round in the block, as many
-// as the limit leaves room for behind what is taken already.
+// as fit into limit bytes behind the taken transactions; zero means no limit.
 func (s *State) Operations(pending, taken []*tx.Tx, limit int64) []*tx.Tx {
 	var out []*tx.Tx
 	used := size(taken)
@@ -75,8 +75,8 @@ func (s *State) Operations(pending, taken []*tx.Tx, limit int64) []*tx.Tx {
 	return out
 }
 
-// gather returns the aggregate followed by its gradients, or nil where one is
-// not at hand.
+// gather returns the aggregate followed by its gradients, or nil if a gradient
+// is missing.
 func gather(t *tx.Tx, byParticipant map[uint32][]*tx.Tx) []*tx.Tx {
 	block := []*tx.Tx{t}
 	for _, in := range t.Aggregate.Included {

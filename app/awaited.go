@@ -2,30 +2,31 @@ package app
 
 import "github.com/spdl/spdl/app/tx"
 
-// Absence is a score of rates: a closed round without a participant's gradient adds absentCost, one
-// with it takes presentGain away, and from awayFrom on the participant is away. So a dead host is away
-// after three rounds, and a participant that misses more than two of five rounds stays away. The rate
-// is no stricter because f Byzantine leaders can leave an honest participant out of a third of the
-// rounds.
+// Absence is a score: a closed round without a participant's gradient adds absentCost, a round with
+// it subtracts presentGain, and from awayFrom on the participant is inactive (SPEC: away). So a
+// dead host is inactive after three rounds, and a participant that misses more than two of five
+// rounds stays inactive. The rate is no stricter because f Byzantine leaders can leave an honest
+// participant out of a third of the rounds.
 const (
 	absentCost, presentGain = 3, 2
 
 	awayFrom    = 3 * absentCost
-	maxAbsence  = awayFrom + presentGain // two gradients end the longest absence
-	recallEvery = 8                      // one round of 8 * 2^lapses waits for a participant that is away
+	maxAbsence  = awayFrom + presentGain // two gradients make the participant active again
+	recallEvery = 8                      // one in 8 * 2^lapses rounds waits for an inactive participant
 	maxLapses   = 4
 )
 
-// away reports whether rounds close without waiting for the participant.
+// away reports whether the participant is inactive: rounds close without waiting for it.
 func (s *State) away(p *Participant) bool { return p.Absence >= awayFrom }
 
-// recalls reports whether the open round waits for a participant though it is away.
+// recalls reports whether the open round waits for a participant although it is inactive (SPEC:
+// recalled).
 func (s *State) recalls(p *Participant) bool {
 	return s.away(p) && s.history.size%(recallEvery<<p.Lapses) == 0
 }
 
-// awaits reports whether the open round may close at once only with the participant's gradient, as
-// far as commitments do not say otherwise.
+// awaits reports whether the participant is awaited (A5), commitments aside: the open round may
+// close at once only with its gradient.
 func (s *State) awaits(p *Participant) bool {
 	return s.contributes(p) && (!s.away(p) || s.recalls(p))
 }
@@ -44,8 +45,8 @@ func (s *State) Awaits(index uint32) bool {
 	return uint64(index) < uint64(len(s.awaited)) && s.awaited[index]
 }
 
-// Missing returns how many participants the open round still waits for when it has the gradients of
-// the given ones.
+// Missing returns how many awaited participants are not among those present, whose gradients the
+// open round has.
 func (s *State) Missing(present []uint32) int {
 	has := make([]bool, len(s.Participants))
 	for _, index := range present {
@@ -71,11 +72,11 @@ func participantsOf(included []tx.Included) []uint32 {
 	return out
 }
 
-// markAbsence counts the included participants of a round that has closed as present and all others as
-// absent; next's history counts the round. A gradient in a recall ends an absence; a wait in
-// vain that leaves the participant away makes recalls rarer. A participant that
-// was away takes part in elections from the next round on: whether the round waited for it was the
-// leader's to choose, and the choice must not move the seed.
+// markAbsence counts the listed participants of a closed round as present and all other active ones
+// as absent; next's history already has the round. A gradient in a recall round ends an absence. A
+// wait in vain after which the participant is inactive makes its recall rounds rarer. A participant
+// that was inactive contends from the next round on: the leader chose whether to wait for it, and
+// that choice must not affect the seed.
 func (s *State) markAbsence(next *State, listed []tx.Included) {
 	for i := range s.Participants {
 		before, p := &s.Participants[i], &next.Participants[i]

@@ -6,25 +6,25 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Enactment reports what a round boundary did with an accepted proposal.
+// Enactment is the result of an accepted proposal at a round boundary.
 type Enactment struct {
 	Kind        tx.Kind
-	Participant uint32 // who joined, left, rotated, or was restored; who proposed an epoch
+	Participant uint32 // that joined, left, rotated or was restored, or proposed an epoch or upgrade
 	Proposal    []byte
-	Refused     error // why it could not be enacted after all
+	Refused     error // why it was not enacted; nil if it was
 }
 
-// stallViews is the number of views beyond the last one after which accepted proposals are enacted
-// although the round is still open: it may need them to close.
+// stallViews is the number of views after the last one at whose end an open round has stalled.
+// Accepted proposals are then enacted, because the round may need them to close.
 const stallViews = 4
 
-// stalled reports whether the open round has had its time at a height.
+// stalled reports whether all views of the open round, and stallViews more, are over at a height.
 func (s *State) stalled(height uint64) bool {
 	e := s.Params.Election
 	return !s.Finished() && height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(len(s.Progress.Ranking)+2+stallViews)
 }
 
-// due reports whether a boundary would take a validator away or enact a proposal that waits.
+// due reports whether a boundary would remove a validator or enact a waiting proposal.
 func (s *State) due() bool {
 	return len(s.unseats()) > 0 || slices.ContainsFunc(s.Proposals, func(p Proposal) bool {
 		s.count(&p)
@@ -32,9 +32,10 @@ func (s *State) due() bool {
 	})
 }
 
-// boundary enacts the accepted proposals in the order of their arrival, each judged against the
-// state that the one before it left, and drops waiting proposals that have become pointless. It
-// runs between two rounds, in any block after training has finished, and when a round has stalled.
+// boundary removes the validators that unseats names, enacts the accepted proposals in the order of
+// their arrival, each judged against the state after the previous proposal, and drops stale
+// proposals. It runs between two rounds, in any block after training has finished, and when a round
+// has stalled.
 func (s *State) boundary() []Enactment {
 	for _, index := range s.unseats() {
 		s.Participants[index] = s.Participants[index].unseated(s.Height)
@@ -42,7 +43,7 @@ func (s *State) boundary() []Enactment {
 	var enacted []Enactment
 	var kept []Proposal
 	all := s.Proposals
-	s.Proposals = nil // a proposal is judged without those that wait beside it
+	s.Proposals = nil // a proposal is judged without the other waiting proposals
 	for i := range all {
 		p := all[i]
 		s.count(&p)
@@ -61,14 +62,14 @@ func (s *State) boundary() []Enactment {
 	return enacted
 }
 
-// stale reports whether a proposal that a boundary leaves to wait cannot pass
+// stale reports whether a proposal that still waits after a boundary cannot pass
 // any more.
 func (s *State) stale(p Proposal) bool {
 	op := p.operation()
 	return !p.Accepted && s.deserted(p, op.sender()) || op.stale(s)
 }
 
-// deserted reports whether the participant that proposed it has left, or all that approved it have.
+// deserted reports whether the proposer of p, named by from, or all approvers of p have left.
 func (s *State) deserted(p Proposal, from sender) bool {
 	gone := func(index uint32) bool { return s.participant(index) == nil }
 	return from.by == byMember && gone(from.index) ||

@@ -12,7 +12,7 @@ import (
 
 // With election.commit_reveal an open round has two phases. In the first it takes commitments, the
 // hashes of gradients that nobody but their senders has seen. In the second it takes those
-// gradients. Progress.Opened is the first height of the phase, from which all its waits count.
+// gradients. Progress.Opened is the first height of the phase, from which all waits are counted.
 
 // Committing reports whether the open round takes commitments and no gradients yet.
 func (s *State) Committing() bool {
@@ -20,7 +20,7 @@ func (s *State) Committing() bool {
 }
 
 // Commitment returns the hash that an active participant has committed itself to in the open round,
-// nil where it has none.
+// nil if there is none.
 func (s *State) Commitment(participant uint32) []byte {
 	all := s.Progress.Commitments
 	i, ok := slices.BinarySearchFunc(all, participant, func(c Commitment, p uint32) int { return cmp.Compare(c.Participant, p) })
@@ -30,14 +30,14 @@ func (s *State) Commitment(participant uint32) []byte {
 	return all[i].Hash
 }
 
-// TakesCommits reports whether a block of a height may carry commitments: in the first phase, and
-// in the second once f+1 leaders could have closed the round with N-f gradients. So few can only be
-// there where participants withhold theirs, and others came too late for the first phase.
+// TakesCommits reports whether a block at a height may carry commitments: in the first phase, and
+// in the second once f+1 leaders could have closed the round with N-f gradients. If the round is
+// still open then, some participants withhold their gradients and others missed the first phase.
 func (s *State) TakesCommits(height uint64) bool {
 	return s.Committing() || s.Params.Election.CommitReveal && s.Overdue(height)
 }
 
-// Overdue reports whether f+1 leaders could have closed the open round before a height, were there
+// Overdue reports whether f+1 leaders could have closed the open round before a height if they had
 // N-f gradients.
 func (s *State) Overdue(height uint64) bool {
 	e := s.Params.Election
@@ -67,8 +67,8 @@ func (s *State) admitCommit(t *tx.Tx) error {
 	return nil
 }
 
-// checkCommitted applies G8 to a gradient of the open round. In the first phase, where no block
-// takes one, the pool holds what a faster peer has revealed.
+// checkCommitted applies G8 to a gradient of the open round. In the first phase it accepts every
+// gradient: no block takes it yet, but a faster peer may have revealed it to the pool.
 func (s *State) checkCommitted(t *tx.Tx) error {
 	if !s.Progress.Revealing {
 		return nil
@@ -95,8 +95,8 @@ func (s *State) checkRevealed(included []tx.Included) error {
 	return nil
 }
 
-// takeCommits applies C5 and C6 to a block's commitments and puts them on file. The state is not
-// published yet, and has the block's height.
+// takeCommits applies C1 to C6 to a block's commitments and adds them to Progress. finish checks
+// that the block closes no round (C5). The state is not published yet and has the block's height.
 func (s *State) takeCommits(commits []*tx.Tx) error {
 	if len(commits) == 0 {
 		return nil
@@ -123,8 +123,8 @@ func (s *State) takeCommits(commits []*tx.Tx) error {
 	return nil
 }
 
-// committed reports whether a block of a height ends the first phase: with the commitments of all
-// who are awaited, or after quorum_blocks heights, of N-f at least.
+// committed reports whether a block at a height ends the first phase: at least N-f participants
+// have a commitment, and either all awaited participants have one or quorum_blocks heights passed.
 func (s *State) committed(height uint64) bool {
 	if !s.Committing() || s.over() {
 		return false
@@ -151,14 +151,14 @@ func (s *State) reveal() bool {
 	return true
 }
 
-// openRound begins a round in the next height.
+// openRound opens a round at the next height.
 func (s *State) openRound(round uint64) {
 	s.Progress.Round, s.Progress.Opened = round, s.Height+1
 	s.Progress.Commitments, s.Progress.Revealing = nil, false
 }
 
-// withheld lists who committed itself in the open round and is not included. Its vector may be out,
-// so it pays for it as the others do.
+// withheld lists the participants that committed themselves in the open round and are not included.
+// Their vectors may be public, so they pay privacy budget as the included participants do.
 func (s *State) withheld(included []tx.Included) (out []uint32) {
 	participants := participantsOf(included)
 	for _, c := range s.Progress.Commitments {

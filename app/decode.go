@@ -16,7 +16,7 @@ var (
 	}
 	leastDocument = tx.Least{
 		3:  {Inner: leastProgress},
-		4:  {Bytes: 96, Inner: leastParticipant}, // participants: three keys of 32 bytes and an id
+		4:  {Bytes: 96, Inner: leastParticipant}, // participants: two keys of 32 bytes and an id
 		8:  {Bytes: 32},                          // history
 		9:  {Bytes: 32},                          // proposals: an id
 		10: {Bytes: 32},                          // offences: a hash or a key
@@ -25,10 +25,10 @@ var (
 	leastRecord = tx.Least{7: {Bytes: 64}} // contributions: a VRF output
 )
 
-// leastElement is the least number of bytes in an element of a list: each holds a hash or a key.
+// leastElement is the min size of a list's element in bytes: each element holds a hash or a key.
 const leastElement = 32
 
-// DecodeRecord reads a round's record of any origin.
+// DecodeRecord decodes a round's record from an untrusted source.
 func DecodeRecord(data []byte) (r Record, err error) {
 	if err := leastRecord.Check(data); err != nil {
 		return r, fmt.Errorf("record: %w", err)
@@ -39,7 +39,7 @@ func DecodeRecord(data []byte) (r Record, err error) {
 	return r, nil
 }
 
-// JoinList encodes a whole list as one value: each element after its length as an unsigned varint.
+// JoinList encodes a list as one value: each element behind its length as an unsigned varint.
 func JoinList(elements [][]byte) (list []byte) {
 	for _, e := range elements {
 		list = append(binary.AppendUvarint(list, uint64(len(e))), e...)
@@ -47,7 +47,7 @@ func JoinList(elements [][]byte) (list []byte) {
 	return list
 }
 
-// SplitList is the inverse of JoinList, for bytes of any origin.
+// SplitList is the inverse of JoinList, for bytes from an untrusted source.
 func SplitList(list []byte) (elements [][]byte, err error) {
 	for rest := list; len(rest) > 0; {
 		n, size := binary.Uvarint(rest)
@@ -63,12 +63,12 @@ func SplitList(list []byte) (elements [][]byte, err error) {
 	return elements, nil
 }
 
-// DecodeParticipants reads a whole list of participants of any origin.
+// DecodeParticipants decodes a list of participants from an untrusted source.
 func DecodeParticipants(list []byte) ([]Participant, error) {
 	return decodeList[Participant](list, leastParticipant)
 }
 
-// DecodeEpochs reads a whole list of epochs of any origin.
+// DecodeEpochs decodes a list of epochs from an untrusted source.
 func DecodeEpochs(list []byte) ([]Epoch, error) { return decodeList[Epoch](list, nil) }
 
 func decodeList[M any, P interface {

@@ -8,20 +8,20 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Description describes an operation to events, pages and people.
+// Description describes an operation for events, the explorer and the command line.
 type Description struct {
-	Participant uint32      // the sender, or the one that evidence is against; 0 for an outsider
+	Participant uint32      // the sender, or the participant that evidence is against; 0 for an outsider
 	Sent        bool        // Participant is the sender
 	Summary     string      // one line
-	Attributes  []Attribute // what one searches by
-	Details     []Attribute // what only people read
+	Attributes  []Attribute // for search
+	Details     []Attribute // for display only
 }
 
 // Attribute is a name and a value.
 type Attribute struct{ Key, Value string }
 
 // Describe describes an operation. It returns an error that wraps ErrOrder for
-// a transaction of a round's own.
+// a gradient, a commitment and an aggregate.
 func Describe(t *tx.Tx) (Description, error) {
 	op, err := operationOf(t.Kind(), t.Body)
 	if err != nil {
@@ -45,8 +45,8 @@ func Describe(t *tx.Tx) (Description, error) {
 }
 
 // SubjectOf returns the sender of an operation, or the participant that evidence is against, or 0
-// for an outsider, and what the operation is about. A pool holds one operation of a kind for such a
-// pair.
+// for an outsider, and the operation's subject. The pool holds one operation of each kind,
+// participant and subject.
 func SubjectOf(t *tx.Tx) (participant uint32, subject string) {
 	op, err := operationOf(t.Kind(), t.Body)
 	if err != nil {
@@ -56,7 +56,7 @@ func SubjectOf(t *tx.Tx) (participant uint32, subject string) {
 	return from.index, from.subject
 }
 
-// Value returns the value of an attribute, "" if there is none of that key.
+// Value returns the value of the attribute with the key, "" if there is none.
 func (d Description) Value(key string) string {
 	for _, a := range d.Attributes {
 		if a.Key == key {
@@ -66,8 +66,8 @@ func (d Description) Value(key string) string {
 	return ""
 }
 
-// About says what a proposal asks for: members compare the keys before they approve it.
-// A value of more than one word is quoted, so that it cannot pass for another.
+// About describes the change that a proposal requests: members compare the keys before they approve
+// it. A value of several words is quoted, so that it cannot imitate another attribute.
 func (p *Proposal) About() (string, error) {
 	op, err := p.decode()
 	if err != nil {

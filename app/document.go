@@ -6,11 +6,11 @@ import (
 	"math/bits"
 )
 
-// Encode returns the bytes of everything but the height, which changes with
-// every block while the rest does not.
+// Encode returns the encoded state without the height, which changes with every
+// block, even if the rest does not.
 func (s *State) Encode() []byte { return s.encode(s.Model) }
 
-// EncodeRest returns the bytes of Encode without the model, which is kept beside them.
+// EncodeRest is Encode without the model, which the store keeps in a record of its own.
 func (s *State) EncodeRest() []byte { return s.encode(nil) }
 
 func (s *State) encode(model []float64) []byte {
@@ -25,8 +25,8 @@ func (s *State) encode(model []float64) []byte {
 	return mustMarshal(&d)
 }
 
-// check refuses a document that no state of ours has, and one that would cause a panic:
-// it may come from a peer or from a node that lies.
+// check rejects a document whose lengths or parameters no state has or would cause a panic: the
+// document may come from a malicious peer or node.
 func (d *Document) check() error {
 	want, velocity, peaks := d.Params.Model.Dim(), 0, bits.OnesCount64(d.Closed)
 	if d.Params.Training.Momentum != 0 {
@@ -51,7 +51,7 @@ func DecodeRest(height uint64, data []byte, model []float64) (*State, error) {
 	return decodeState(height, data, model)
 }
 
-// decodeState decodes a document that holds its model, or has the given one beside it.
+// decodeState decodes a document that holds its model, or one without it, for the given model.
 func decodeState(height uint64, data []byte, model []float64) (*State, error) {
 	if err := leastDocument.Check(data); err != nil {
 		return nil, fmt.Errorf("stored state: %w", err)
@@ -96,8 +96,8 @@ func decodeState(height uint64, data []byte, model []float64) (*State, error) {
 
 type marshaler interface{ Marshal() ([]byte, error) }
 
-// mustMarshal encodes a message of ours; without pointers or required fields
-// that cannot fail.
+// mustMarshal encodes one of our messages, which cannot fail because they have no
+// pointers and no required fields.
 func mustMarshal(m marshaler) []byte {
 	data, err := m.Marshal()
 	if err != nil {

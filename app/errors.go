@@ -2,7 +2,7 @@ package app
 
 import "errors"
 
-// The validity rules of SPEC.md as sentinels. Every refusal wraps one.
+// The validity rules of SPEC.md as sentinels. Every rejection wraps one.
 var (
 	ErrWrongRound     = errors.New("G1: gradient is not for the open round")
 	ErrNotParticipant = errors.New("G2: sender is not an active participant")

@@ -6,17 +6,17 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// evidence holds two statements of one participant in one place. Anybody may send it, because it
-// proves itself.
+// evidence holds two different statements of one participant for one place. Anybody may send it,
+// because it proves itself.
 type evidence struct{ *tx.Evidence }
 
 func (e evidence) sender() sender {
-	at, _ := e.Conflict() // check refuses what is none
+	at, _ := e.Conflict() // check rejects evidence without a conflict
 	return proofAgainst(at.Participant)
 }
 
-// check applies E1 to E3: two statements in one place, signed by a participant, for which it has
-// neither been punished nor restored since.
+// check applies E1 to E3: a participant signed two statements for one place that no restore has
+// settled, and has not been punished for it, nor for any other offence since its last restore.
 func (e evidence) check(s *State) error {
 	at, err := e.Conflict()
 	if err != nil {
@@ -53,7 +53,7 @@ func earlier(epoch, round, thanEpoch, thanRound uint64) bool {
 func (e evidence) apply(s *State, t *tx.Tx) {
 	at, err := e.Conflict()
 	if err != nil {
-		panic(err) // check has seen it
+		panic(err) // check has accepted it
 	}
 	s.punish(Offence{
 		Participant: at.Participant, Kind: uint32(at.Kind), Epoch: at.Epoch, Round: at.Round, View: at.View,
@@ -74,7 +74,7 @@ func (e evidence) describe() Description {
 	}
 }
 
-// punish takes a participant's whole reputation and puts the offence on file.
+// punish takes a participant's whole reputation and records the offence.
 func (s *State) punish(o Offence) {
 	s.Participants[o.Participant].Reputation = 0
 	s.Offences = append(s.Offences, o)

@@ -9,52 +9,52 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Block is what Execute judges: the decoded transactions of one height, and what its evidence
-// proves of validators. The evidence is CometBFT's to judge, and no reason to reject a block.
+// Block is the input of Execute: the decoded transactions of one height, and the misbehaviour of
+// validators that CometBFT has proven. That evidence is never a reason to reject a block.
 type Block struct {
 	Height      uint64
 	Txs         []*tx.Tx
 	Misbehavior []Misbehavior
-	// Closed is what a block of this height that began with the same round has led to in this
-	// state: the round is not run again. nil runs it.
+	// Closed is the result of the round in this state, from another block of this height with the
+	// same round: Execute does not run the round again. With nil Execute runs it.
 	Closed *Closed
 }
 
-// Outcome is what a valid block leads to.
+// Outcome is the result of a valid block.
 type Outcome struct {
 	// State is the state after the block.
 	State *State
-	// Record is the round that the block closed, nil where it closed none.
+	// Record is the record of the round that the block closed, nil if it closed none.
 	Record *Record
-	// Closed is the round alone, nil where the block closed none.
+	// Closed is the result of the round alone, nil if the block closed none.
 	Closed *Closed
-	// Committed are who committed itself to a gradient in the block, and Revealing reports whether
-	// these, or the height, ended the first phase of the open round.
+	// Committed lists the participants that committed themselves to a gradient in the block.
+	// Revealing reports whether these commitments, or the height, ended the first phase of the round.
 	Committed []uint32
 	Revealing bool
-	// Enacted are what a round boundary did to the consortium.
+	// Enacted are the accepted proposals that a round boundary judged.
 	Enacted []Enactment
-	// Offences are what the block's evidence put on file.
+	// Offences are the new offences that CometBFT's evidence in the block proves.
 	Offences []Offence
 	// Validators are the changes of CometBFT's validator set.
 	Validators []ValidatorUpdate
-	// BlockBytes is a new block.max_bytes, 0 where it stays.
+	// BlockBytes is the new block.max_bytes, 0 if it does not change.
 	BlockBytes int64
-	// Changed reports whether anything but the height is new.
+	// Changed reports whether the state may differ in more than the height.
 	Changed bool
 }
 
-// Closed is what a block's aggregate and gradients alone decide: the open round closed, its rule
-// run. Blocks of one height that begin with the same round share it, for the rule is most of their
-// cost.
+// Closed is the result of closing the open round with a block's aggregate and gradients, on which
+// alone it depends. Blocks of one height that begin with the same round share it, because the rule
+// is most of their cost.
 type Closed struct {
 	state      *State // after the round, before the operations; never changed again
 	record     *Record
 	contenders []leader.Contender // the verified VRF outputs
 }
 
-// Round returns the aggregate and the gradients that a block begins with, nil where it has no
-// aggregate, and the operations that follow them.
+// Round returns the aggregate and the gradients at the start of a block, nil if it has no
+// aggregate, and the transactions that follow them.
 func (b Block) Round() (round, operations []*tx.Tx) {
 	if len(b.Txs) == 0 || b.Txs[0].Aggregate == nil {
 		return nil, b.Txs
@@ -63,7 +63,7 @@ func (b Block) Round() (round, operations []*tx.Tx) {
 	return b.Txs[:end:end], b.Txs[end:]
 }
 
-// Commits returns the commitments that stand in front of a block's operations.
+// Commits returns the commitments that precede a block's operations, and those operations.
 func (b Block) Commits() (commits, operations []*tx.Tx) {
 	_, rest := b.Round()
 	n := 0
@@ -112,7 +112,8 @@ func (s *State) executeRound(b Block) (*Closed, error) {
 	return &Closed{state: next, record: record, contenders: contenders}, err
 }
 
-// finish judges what follows a block's round, which has been run, and the block's evidence.
+// finish executes the rest of a block whose round has been run, or that has none: commitments,
+// operations, CometBFT's evidence, the boundary, the election and the phase.
 func (s *State) finish(b Block) (*Outcome, error) {
 	stalled := s.stalled(b.Height)
 	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && !s.committed(b.Height) && (!stalled && !s.Finished() || !s.due()) {
@@ -150,7 +151,7 @@ func (s *State) finish(b Block) (*Outcome, error) {
 	return out, next.seal()
 }
 
-// Judge is Execute with a panic turned into a fault of the block: what an outsider sends must not
+// Judge is Execute with a panic turned into an error of the block: input from an outsider must not
 // stop a node, nor a reader of an archive.
 func (s *State) Judge(b Block) (out *Outcome, err error) {
 	defer func() {
@@ -161,8 +162,8 @@ func (s *State) Judge(b Block) (out *Outcome, err error) {
 	return s.Execute(b)
 }
 
-// checkRound applies to an aggregate and the gradients after it, in a block of a height, all rules
-// but the tolerance and the VRF proofs. It returns the vectors in participant order.
+// checkRound applies all rules except the tolerance (B3) and the VRF proofs (G5) to an aggregate
+// and the gradients after it, in a block at a height. It returns the vectors in participant order.
 func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, error) {
 	if s.Finished() {
 		return nil, fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, s.Progress.Round, s.Params.Training.Rounds)
@@ -198,7 +199,7 @@ func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, e
 	return vectors, nil
 }
 
-// checkListed applies B1, B2 and G1 to the transaction at entry i of the aggregate's list.
+// checkListed applies B1, B2 and G1 to the transaction for entry i of the aggregate's list.
 func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
 	switch {
 	case t.Gradient == nil:
@@ -212,13 +213,13 @@ func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
 	return nil
 }
 
-// verifyCost is about what the signature and the VRF proof of a gradient cost to verify, in integer
+// verifyCost is the approximate cost of verifying a gradient's signature and VRF proof, in integer
 // additions.
 const verifyCost = 1 << 16
 
 // verifyAll verifies the signatures and VRF proofs of gradients on all cores. A transaction
-// remembers what holds. Checks that follow, in order, find again what does not, so the verdict
-// depends on no schedule.
+// remembers a success. The caller's checks, which follow in order, repeat each failure, so the
+// verdict does not depend on the scheduling.
 func (s *State) verifyAll(round []*tx.Tx) {
 	gradients.InParallel(len(round), verifyCost, func(i int) {
 		t := round[i]
@@ -241,8 +242,8 @@ func (s *State) contenders(round []*tx.Tx) ([]leader.Contender, error) {
 	return contenders, nil
 }
 
-// growBlocks raises CometBFT's block size where the consortium needs it, and
-// returns the new one.
+// growBlocks raises CometBFT's block.max_bytes if the consortium needs it, and
+// returns the new value, or 0.
 func (s *State) growBlocks() int64 {
 	need := s.Params.BlockBytes(s.Active())
 	if s.Progress.BlockBytes < 0 || s.Progress.BlockBytes >= need {
@@ -253,8 +254,8 @@ func (s *State) growBlocks() int64 {
 }
 
 // checkTolerance applies B3, the paper's Delta~ within (Delta-delta, Delta+delta):
-// exact at tolerance 0, where the digest is compared; else coordinate by
-// coordinate, and the block's own Delta is the one to apply.
+// exact at tolerance 0, where the digest is compared; otherwise coordinate by
+// coordinate. It returns the Delta to apply, above tolerance 0 the aggregate's.
 func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (gradients.Fraction, error) {
 	tolerance := s.Params.Rule.Tolerance
 	if tolerance == 0 {
@@ -298,7 +299,7 @@ func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vec
 	for _, index := range record.Withheld {
 		next.Participants[index].Spent = s.Params.Privacy.Pay(next.Participants[index].Spent)
 	}
-	model := next.model // the boundary in this block may put another one in its place
+	model := next.model // the boundary in this block may replace next.model
 	record.ModelHash = model[:]
 	next.history.push(record.Pair().Leaf())
 	s.markAbsence(next, a.Included)

@@ -27,12 +27,12 @@ func (b *HexBytes) UnmarshalText(text []byte) (err error) {
 // Genesis is the app_state of the genesis file.
 type Genesis struct {
 	Params       params.Params `json:"params"`
-	Seed         HexBytes      `json:"seed"` // 32 bytes: the first election and the initial model
+	Seed         HexBytes      `json:"seed"` // 32 bytes, for the first election and the initial model
 	Participants []Participant `json:"participants"`
 }
 
 // DecodeGenesis reads and validates the app_state JSON. Unknown and ambiguous
-// names are refused: a misspelt parameter must not become its zero value.
+// names are rejected: a misspelt parameter must not become its zero value.
 func DecodeGenesis(appState []byte) (Genesis, error) {
 	var g Genesis
 	if err := strictjson.Decode(appState, &g); err != nil {
@@ -65,8 +65,8 @@ func ProveGenesis(chainID string, seed []byte, vrf ed25519.PrivateKey) []byte {
 	return leader.Prove(vrf, leader.Input(chainID, 0, 0, seed))
 }
 
-// Validate checks the whole genesis. The warnings name what is allowed and
-// weakens a guarantee.
+// Validate checks the whole genesis. The warnings name valid settings that
+// weaken a guarantee.
 func (g Genesis) Validate() (warnings []string, err error) {
 	if len(g.Seed) != 32 {
 		return nil, fmt.Errorf("%w: seed has %d bytes, want 32", ErrGenesis, len(g.Seed))
@@ -96,9 +96,9 @@ func (g Genesis) Validate() (warnings []string, err error) {
 	return warnings, err
 }
 
-// CheckValidators refuses a genesis whose participants name consensus keys that are no validator's
-// of the power that theirs have: the removal of such a key would halt CometBFT. The argument maps
-// the ed25519 keys of the genesis validators to their voting power.
+// CheckValidators rejects a genesis in which a participant's consensus key is not the key of a
+// validator with voting power Power: the removal of such a key would halt CometBFT. The argument
+// maps the ed25519 keys of the genesis validators to their voting power.
 func (g Genesis) CheckValidators(power map[string]int64) error {
 	for _, p := range g.Participants {
 		if got := power[string(p.ConsensusKey)]; len(p.ConsensusKey) > 0 && got != Power {
@@ -125,7 +125,7 @@ func (p Participant) validate(i int, r params.Reputation) error {
 	return p.untouched()
 }
 
-// untouched refuses a participant with what only a chain that runs gives it.
+// untouched rejects a participant with values that only a running chain sets.
 func (p Participant) untouched() error {
 	switch {
 	case p.Releases != 0 || len(p.Spent) > 0:

@@ -11,8 +11,8 @@ import (
 // initialModel returns x^(0), the same on every machine: zero for softmax
 // regression; for the MLP the weights of each layer uniform in
 // +-sqrt(6/(in+out)) (Glorot and Bengio 2010), drawn from the genesis seed,
-// and zero biases, if there are any; for an external model what each of its
-// tensors says.
+// and zero biases, if there are any; for an external model by the Init of
+// each tensor.
 func initialModel(m params.Model, seed []byte) []float64 {
 	x := make([]float64, m.Dim())
 	u := uniform{seed: seed}
@@ -34,7 +34,7 @@ func initialModel(m params.Model, seed []byte) []float64 {
 
 func glorot(in, out int) float64 { return math.Sqrt(6 / float64(in+out)) }
 
-// tensor sets dst to the start of a tensor.
+// tensor sets dst, which is zero, to the initial values of a tensor.
 func (u *uniform) tensor(dst []float64, t params.Tensor) {
 	switch t.Init {
 	case params.InitGlorot:
@@ -45,9 +45,10 @@ func (u *uniform) tensor(dst []float64, t params.Tensor) {
 	}
 }
 
-// normal sets dst to about normal numbers: a number is the sum of twelve of 32 bits,
-// which has variance 1 (He et al. 2015 have the standard deviation of weights). The sum is of
-// integers, because logarithm and cosine differ from one machine to the next.
+// normal sets dst to approximately normal numbers with standard deviation std (that of He et al.
+// 2015 for weights). A number is std times the centred sum of twelve uniform 32-bit fractions,
+// which has variance 1. The sum is of integers, because logarithm and cosine differ between
+// machines.
 func (u *uniform) normal(dst []float64, std float64) {
 	var block [32]byte
 	word := len(block)

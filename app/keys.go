@@ -8,19 +8,18 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// contendAfter is the number of rounds after its boundary in which a new VRF key does not contend
-// for the lead. A participant that knows a seed can try keys until one of them wins. Nobody knows
-// the seed this many rounds ahead without winning all of them.
+// contendAfter delays a new VRF key: it contends for the lead from the contendAfter-th round that
+// closes after its boundary. A participant that knows a seed can try keys until one wins. Nobody
+// knows the seed this many rounds ahead without the largest VRF output in all of them.
 const contendAfter = 16
 
-// keys holds the keys of a participant, or those that an operation registers. An empty key stays as
-// it is.
+// keys holds the keys that an operation registers. An empty key leaves the current one in place.
 type keys struct{ pub, vrf, consensus []byte }
 
-// keysFree applies M2: no key is another participant's, and no signing or VRF key is or was the
-// participant's own. No signing or VRF key is asked for by a proposal that waits, and no consensus
-// key by an accepted one. A consensus key is free again when its participant has left. Empty keys
-// are free. The participant except may name its own consensus key.
+// keysFree applies M2. A signing key is taken if it is or was any participant's, a VRF key if it is
+// any participant's, and either one if a waiting proposal registers it. A consensus key is taken if
+// an active participant other than except has it, or if an accepted proposal registers it. Empty
+// keys are free.
 func (s *State) keysFree(except *Participant, k keys) error {
 	taken := func(key []byte, by string, held ...[]byte) error {
 		for _, h := range held {
@@ -49,7 +48,7 @@ func (s *State) keysFree(except *Participant, k keys) error {
 	waiting(s, func(p *Proposal, op interface{ keys() keys }) bool {
 		by, asked := fmt.Sprintf("in a %s that waits", tx.Kind(p.Kind)), op.keys()
 		err = cmp.Or(taken(k.pub, by, asked.pub), taken(k.vrf, by, asked.vrf))
-		if err == nil && p.Accepted { // the owner of a consensus key may ask again, with other keys beside it
+		if err == nil && p.Accepted { // before that its owner may propose it again, with other keys
 			err = taken(k.consensus, by, asked.consensus)
 		}
 		return err == nil
