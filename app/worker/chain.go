@@ -15,43 +15,44 @@ type Task struct {
 	Epoch       uint64
 	Round       uint64
 	Finished    bool   // all rounds of the epoch are closed
-	Seed        []byte // that the round's VRF proof is over
+	Seed        []byte // in the input of the round's VRF proof
 	Params      params.Params
 	Participant app.Participant
 	Active      int       // participants: N
 	Unawaited   bool      // the round may close at once without the participant's gradient
-	Overdue     bool      // f+1 leaders could have closed the round with N-f gradients, and have not
-	Phase       Phase     // what the round takes of the participant
+	Overdue     bool      // f+1 leaders could have closed the round, given N-f gradients
+	Phase       Phase     // what the round takes from the participant
 	Model       []float64 // x^(t)
 }
 
-// Phase is what an open round takes of a participant. Without commit_reveal it is Reveal always.
+// Phase says what an open round takes from a participant. Without commit_reveal it is always
+// Reveal.
 type Phase int
 
 // The phases.
 const (
 	Reveal Phase = iota // its gradient
-	Commit              // its commitment alone: the gradient stays secret
-	Missed              // nothing: its commitment is not among those that the round took
+	Commit              // only its commitment: the gradient stays secret
+	Missed              // nothing: the round closed its commit phase without this participant's commitment
 )
 
 // Chain is the chain as a worker sees it: in the process of a node or over
 // its RPC.
 type Chain interface {
-	// Await blocks until the open round is another than the given one, or in another
-	// phase, and returns it; the round after an epoch's last is one, that is finished.
-	// A nil last returns at once.
+	// Await blocks until the open round is not the one in last, or is in another phase, and returns
+	// it. After an epoch's last round it returns a task that is Finished. A nil last returns at
+	// once.
 	Await(ctx context.Context, pub []byte, last *Task) (*Task, error)
-	// Lead blocks until the participant may sign an aggregate that the node has
-	// not got yet, and returns the draft.
+	// Lead blocks until the participant may sign an aggregate that the node does not have yet, and
+	// returns the draft.
 	Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error)
 	// Submit broadcasts a transaction. A transaction that the node has already
 	// is no error. ErrRefused means that sending it again is of no use.
 	Submit(ctx context.Context, t *tx.Tx) error
 }
 
-// Forger is the chain of a participant that misbehaves: it has another gradient sent, and committed
-// to, than the worker's, or with nil none.
+// Forger is the chain of a malicious participant: it returns the gradient to send, and to commit
+// to, in place of the worker's, or nil to send none.
 type Forger interface {
 	Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error)
 }
@@ -59,13 +60,13 @@ type Forger interface {
 // ErrRefused is a verdict on a transaction, not a failure to deliver it.
 var ErrRefused = errors.New("transaction refused")
 
-// ErrUnfit means that data and parameters of an epoch do not go together.
+// ErrUnfit means that the home's data or trainer do not fit the parameters of an epoch.
 var ErrUnfit = errors.New("this participant cannot take part in the epoch")
 
 // ErrPolicy means that an epoch's parameters give less privacy than the home demands.
 var ErrPolicy = errors.New("the epoch gives less privacy than this home demands")
 
-// ErrDraft means that an aggregate is not this worker's to sign.
+// ErrDraft means that this worker must not sign an aggregate.
 var ErrDraft = errors.New("draft is not to be signed")
 
 // ErrBudget means that the participant's privacy budget is spent.

@@ -13,20 +13,20 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Computed is what a worker logs of every gradient.
+// Computed is the message that a worker logs for every gradient.
 const Computed = "gradient computed"
 
-// errNoGradient means that a trainer of its own gave none, or too late.
+// errNoGradient means that the participant's own trainer gave no gradient, or gave it too late.
 var errNoGradient = errors.New("no gradient")
 
-// errUnawaited means that the round closed without this participant, which it did not wait for.
+// errUnawaited means that the round closed without waiting for this participant.
 var errUnawaited = errors.New("the round closed without this participant")
 
-// hold waits, before anything is signed, for the end of a round that does not wait for this
-// participant, which was away: with the first gradient after each absence epsilon was spent for
-// nothing, because the round had closed when it came. One round in sixteen waits for it. Where the
-// round stays open, it needs the gradient.
-// It waits as long as the round takes no commitments any more.
+// hold lets an inactive participant, for which the round does not wait, see for four times Retry,
+// before anything is signed, whether the round closes: otherwise the first gradient after each
+// absence would come too late and spend epsilon for nothing. A probe round, one in 8 * 2^lapses
+// (A5), needs no hold. If the round stays open, it needs the gradient. While the round takes no
+// more commitments, hold waits on.
 func (w *worker) hold(ctx context.Context) error {
 	at := w.at()
 	if w.task.Phase == Missed {
@@ -43,12 +43,12 @@ func (w *worker) hold(ctx context.Context) error {
 	return nil
 }
 
-// look takes the task as it is now, after a computation: a gradient that comes after the
-// commitments of its round would be signed and spent for nothing.
+// look updates the task after a computation: a gradient that misses the commitments of its round
+// would be signed and spent for nothing. It returns errUnawaited if the round has closed.
 func (w *worker) look(ctx context.Context) error {
 	at := w.at()
 	task, err := w.chain.Await(ctx, w.public(), nil)
-	if err != nil { // the chain is away: whether it is too late will be seen
+	if err != nil { // the chain is unreachable: whether it is too late shows later
 		return ctx.Err()
 	}
 	if w.task = task; w.at() != at {
@@ -57,8 +57,8 @@ func (w *worker) look(ctx context.Context) error {
 	return nil
 }
 
-// gradient returns the round's one gradient: from the journal, or computed,
-// signed and put there; nil of the round that the worker sits out.
+// gradient returns the round's only gradient: the one in the journal, or a new one, signed and
+// stored there. It returns nil for a round that the worker sits out.
 func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error) {
 	if w.out(w.task.Epoch, w.task.Round) {
 		if !w.lapses {
@@ -95,7 +95,7 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 	if err != nil {
 		return nil, err
 	}
-	var after privacy.Snapshot // without momentum a mechanism has nothing to remember
+	var after privacy.Snapshot // without momentum the mechanism has no state
 	if w.task.Params.Privacy.WorkerMomentum > 0 {
 		after = trainer.mechanism.Snapshot()
 	}
@@ -147,7 +147,7 @@ func (w *worker) make(ctx context.Context, trainer *Trainer, keys Keys) (*tx.Tx,
 	return t, stats, err
 }
 
-// turn waits for the worker's turn among those of its process, and turned ends it.
+// turn waits for the worker's turn among the workers of its process; turned ends it.
 func (w *worker) turn(ctx context.Context) error {
 	if w.Turns == nil {
 		return nil

@@ -19,7 +19,7 @@ var ErrJournal = errors.New("journal does not belong here")
 // round is then unknown.
 var ErrDamaged = errors.New("journal is damaged")
 
-// damaged says of a journal what is wrong and what to do.
+// damaged wraps an error in a journal and says what to do.
 func damaged(path string, err error) error {
 	return fmt.Errorf("%w: %s: %w; move the file away and start the worker again: it begins a new journal and sits out the round that is open then", ErrDamaged, path, err)
 }
@@ -36,27 +36,27 @@ type Journal struct {
 	torn  bool     // the file ended within an entry
 	sworn bool     // a person says that nothing is signed for the open round
 	fresh bool     // of a new home, which has signed nothing
-	file  *os.File // to append to, nil where the next entry begins a new file
+	file  *os.File // open for appending; nil if the next entry begins a new file
 	held  *os.File // its lock
 	size  int      // of the file, in bytes
 
-	together *Together // with other journals; may be nil
+	together *Together // syncs it with other journals; may be nil
 }
 
-// entry is all that a journal says, or what was added to it: the fields that are set.
+// entry is the whole content of a journal, or an addition to it: the fields that are set.
 type entry struct {
 	ChainID  string  `json:"chain_id,omitempty"`
 	ID       []byte  `json:"participant_id,omitempty"`
 	Gradient *signed `json:"gradient,omitempty"`
-	// Aggregates are those of one round, one a view.
+	// Aggregates are the aggregates of one round, one for each view.
 	Aggregates []*signed `json:"aggregates,omitempty"`
 	// Mechanism, Spent and Signed are set with the gradient.
 	Mechanism *mechanism `json:"mechanism,omitempty"`
-	// Spent is the worker's own ledger: it counts what was signed to be sent, the
-	// chain's what came into a round.
+	// Spent is the worker's own ledger: it counts every signed gradient, the chain's only those
+	// that came into a round.
 	Spent []uint64 `json:"spent,omitempty"`
-	// Signed counts the gradients that the participant has signed. Where the chain counts
-	// more of them this is an old copy of a journal.
+	// Signed counts the gradients that the participant has signed. If the chain counts more, this
+	// is an old copy of a journal.
 	Signed uint64 `json:"signed,omitempty"`
 	// New marks the journal of a new home, which has signed nothing.
 	New bool `json:"new,omitempty"`
@@ -69,7 +69,7 @@ type mechanism struct {
 	NoiseVariance float64 `json:"noise_variance"`
 }
 
-// signed is a transaction for one round; the view is an aggregate's.
+// signed is a signed transaction for one round; only an aggregate has a view.
 type signed struct {
 	Epoch uint64 `json:"epoch"`
 	Round uint64 `json:"round"`
@@ -77,8 +77,8 @@ type signed struct {
 	Raw   []byte `json:"raw"`
 }
 
-// NewJournal writes the journal of a new home, where there is none yet: its worker then
-// takes part in its first round without having to fear that a journal was lost.
+// NewJournal writes the journal of a new home, unless there is one. It tells the worker that no
+// journal was lost, so the worker takes part in its first round.
 func NewJournal(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -90,11 +90,10 @@ func NewJournal(path string) error {
 	return j.Close()
 }
 
-// OpenJournal reads the journal at path or begins one: of the participant of an
-// id, which stays when its keys are rotated. A file that holds {} begins one as
-// well: with it a person says that nothing is signed for the open round. An empty
-// path keeps the journal in memory, for simulations alone. Until it is closed nobody
-// else can open it.
+// OpenJournal reads the journal at path or begins one, for the participant with an id, which stays
+// when the keys are rotated. A file that holds {} begins a journal as well: with it a person says
+// that nothing is signed for the open round. An empty path keeps the journal in memory, for
+// simulations only. Until it is closed nobody else can open it.
 func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if path == "" {
 		return &Journal{entry: entry{ChainID: chainID, ID: id}, fresh: true}, nil
@@ -103,7 +102,7 @@ func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(path + begunSuffix) // of a process that was killed; none, mostly
+	_ = os.Remove(path + begunSuffix) // left by a killed process, if any
 	j, err := readJournal(path, chainID, id)
 	if err != nil {
 		return nil, errors.Join(err, held.Close())
@@ -140,23 +139,22 @@ func readJournal(path, chainID string, id []byte) (*Journal, error) {
 	return j, nil
 }
 
-// lost reports whether gradients were signed without this journal knowing it, or may have been: there
-// was no file, it ends within an entry, or the chain counts more gradients than it does. An entry that
-// a crash has cut short was not sent, but a copy may be cut short too.
+// lost reports whether signed gradients are, or may be, missing from this journal: there was no
+// file, the file ends within an entry, or the chain counts more gradients than the journal. An
+// entry that a crash cut short was not sent, but a copy may be cut short too.
 func (j *Journal) lost(counted uint64) bool {
 	return !j.sworn && (j.begun || j.torn || counted > j.entry.Signed)
 }
 
-// covers reports whether the journal says what was signed for a round: it has the gradient, or it is
-// a new home's, which has signed nothing. Without an entry it may be a copy from before that was
-// signed.
+// covers reports whether the journal says what was signed for a round: it has the gradient, or it
+// is a new home's, which has signed nothing. A journal without the entry may be an old copy.
 func (j *Journal) covers(epoch, round uint64) bool {
 	g := j.entry.Gradient
 	return j.sworn || j.fresh || g != nil && g.Epoch == epoch && g.Round == round
 }
 
-// gradient returns the gradient signed for a round, or nil, and an error where
-// a later round has one already: the chain then stands behind the journal.
+// gradient returns the gradient signed for a round, or nil. It fails if a gradient of a later round
+// is signed: the chain is then behind the journal.
 func (j *Journal) gradient(epoch, round uint64) (*tx.Tx, error) {
 	g := j.entry.Gradient
 	switch {
@@ -181,8 +179,8 @@ func (j *Journal) spent(chain []uint64) []uint64 {
 	return out
 }
 
-// putGradient stores a gradient with the mechanism's state after it and what is
-// spent with it. Counted are the participant's gradients that the chain knows.
+// putGradient stores a gradient with the mechanism's state after it and what is spent with it.
+// counted is the number of the participant's gradients that the chain knows.
 func (j *Journal) putGradient(t *tx.Tx, after privacy.Snapshot, spent []uint64, counted uint64) error {
 	return j.add(entry{
 		Spent: spent, Signed: max(j.entry.Signed, counted) + 1,
@@ -191,8 +189,8 @@ func (j *Journal) putGradient(t *tx.Tx, after privacy.Snapshot, spent []uint64, 
 	})
 }
 
-// aggregate returns the aggregate signed for a round and view, or nil. For rounds
-// before the last one that has any, nothing is to be signed: what was is forgotten.
+// aggregate returns the aggregate signed for a round and view, or nil. It fails for rounds before
+// the last one with an aggregate: the journal no longer knows what was signed for them.
 func (j *Journal) aggregate(a *tx.Aggregate) (*tx.Tx, error) {
 	for _, s := range j.entry.Aggregates {
 		switch {
@@ -219,7 +217,7 @@ func (j *Journal) putAggregate(t *tx.Tx) error {
 	return j.add(entry{Aggregates: []*signed{{Epoch: a.Epoch, Round: a.Round, View: a.View, Raw: t.Raw}}})
 }
 
-// with returns an entry with an addition.
+// with returns an entry with an addition merged into it.
 func (e entry) with(added entry) entry {
 	if g := added.Gradient; g != nil {
 		e.Gradient, e.Mechanism, e.Spent, e.Signed = g, added.Mechanism, added.Spent, added.Signed
@@ -233,8 +231,8 @@ func (e entry) with(added entry) entry {
 	return e
 }
 
-// add puts an addition on the disk and then into the journal: where it fails, nothing is to be
-// sent.
+// add writes an addition to the disk and then to the journal. If it fails, its transaction must not
+// be sent.
 func (j *Journal) add(added entry) error {
 	whole := j.entry.with(added)
 	if err := j.save(whole, added); err != nil {

@@ -11,16 +11,16 @@ import (
 )
 
 // The journal's file has a line for each entry: the checksum of its JSON in hexadecimal digits, a
-// space, the JSON. The first line says all, each further one what was added. A file of JSON alone
-// is one entry.
+// space, the JSON. The first line is a whole journal, each further line an addition. A file of JSON
+// alone is one entry.
 
-// mostJournal is the size in bytes from which on the file is rewritten: with the paper's model,
-// whose entries have 105 kB, every 40 rounds. That takes a new file and its folder to the disk.
+// mostJournal is the size in bytes from which the file is rewritten: with the paper's model, whose
+// entries have 105 kB, every 40 rounds. A rewrite syncs a new file and its folder.
 const mostJournal = 4 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// prefix is the length of what precedes the JSON of a line.
+// prefix is the length of the checksum and the space before the JSON of a line.
 const prefix = 9
 
 // line returns the line of an entry.
@@ -34,7 +34,7 @@ func (e entry) line() ([]byte, error) {
 	return line.Bytes(), nil
 }
 
-// size is about the length of the entry's JSON, and no less where it is long.
+// size returns about the length of the entry's JSON; for a long entry it is an upper bound.
 func (e entry) size() int {
 	n := 1024
 	if e.Gradient != nil {
@@ -49,12 +49,12 @@ func (e entry) size() int {
 	return n + n/2
 }
 
-// checksum returns what precedes a JSON in its line.
+// checksum returns the prefix of a line: the checksum of its JSON and a space.
 func checksum(text []byte) string { return fmt.Sprintf("%08x ", crc32.Checksum(text, castagnoli)) }
 
 var errChecksum = errors.New("checksum does not match")
 
-// readLine reads a line without its end.
+// readLine decodes a line without its newline.
 func readLine(line []byte) (e entry, err error) {
 	if len(line) < prefix {
 		return e, fmt.Errorf("%d bytes, want at least %d", len(line), prefix)
@@ -66,9 +66,9 @@ func readLine(line []byte) (e entry, err error) {
 	return e, json.Unmarshal(text, &e)
 }
 
-// readEntries returns what the lines of a file say together, and whether the file ends within a
-// line: then the call that wrote it has not returned. That line is left out. Any other line that is
-// not sound is an error, for what it said may have been sent.
+// readEntries returns all lines of a file merged into one entry, and whether the file ends within a
+// line: the call that wrote that line has not returned, and the line is left out. Any other damaged
+// line is an error, because its transaction may have been sent.
 func readEntries(data []byte) (all entry, torn bool, err error) {
 	if bytes.HasPrefix(data, []byte("{")) {
 		return all, false, json.Unmarshal(data, &all)
@@ -94,8 +94,8 @@ func readEntries(data []byte) (all entry, torn bool, err error) {
 	}
 }
 
-// syncFile and syncFolder put on the disk what was written to a file, and what was renamed into a
-// folder: until then a crash of the machine may undo it. They are variables for tests.
+// syncFile and syncFolder sync the writes to a file, and the renames into a folder, to the disk:
+// until then a crash of the machine may undo them. They are variables for tests.
 var (
 	syncFile   = (*os.File).Sync
 	syncFolder = func(folder string) error {
@@ -107,9 +107,9 @@ var (
 	}
 )
 
-// save appends what was added, or rewrites the whole file. Once it has returned, the
-// entry is on the disk; after a crash before that it is there, or the journal ends before it. A
-// file to which an entry could not be written gets no other.
+// save appends the addition, or rewrites the whole file. Once it has returned, the entry is on the
+// disk; after an earlier crash the entry is there, or the journal ends before it. After a failed
+// write the file gets no further entries.
 func (j *Journal) save(whole, added entry) error {
 	switch {
 	case j.path == "":
@@ -131,7 +131,7 @@ func (j *Journal) save(whole, added entry) error {
 	return nil
 }
 
-// sync puts what was appended on the disk.
+// sync syncs the appended lines to the disk.
 func (j *Journal) sync() error {
 	if j.together != nil {
 		return j.together.Sync(j.file)
@@ -139,13 +139,12 @@ func (j *Journal) sync() error {
 	return syncFile(j.file)
 }
 
-// begunSuffix is what the name of a journal that is being written has behind its own. Who has the
-// lock writes it alone. One that a process left which was killed says nothing: the next takes its
-// place.
+// begunSuffix ends the name of a journal's file while it is being written. Only the holder of the
+// lock and NewJournal write that file. One left by a killed process says nothing and is replaced.
 const begunSuffix = ".new"
 
-// begin replaces the file by one with a single entry, which a crash leaves whole or not begun, and
-// keeps it open.
+// begin replaces the file by one with a single entry and keeps it open. A crash leaves either the
+// old file or the whole new one.
 func (j *Journal) begin(whole entry) error {
 	line, err := whole.line()
 	if err != nil {
@@ -172,7 +171,7 @@ func (j *Journal) begin(whole entry) error {
 	return nil
 }
 
-// Close ends the use of the journal.
+// Close closes the journal and releases its lock.
 func (j *Journal) Close() error {
 	err := j.closeFile()
 	if j.held != nil {

@@ -40,7 +40,8 @@ func (w *worker) lead(ctx context.Context, chainID string, participant uint32) e
 	}
 }
 
-// sign signs a draft: one for each view of a round, and none for a round before the last.
+// sign signs a draft: at most one for each view of a round, and none for a round before the last
+// one signed.
 func (w *worker) sign(chainID string, participant uint32, draft *tx.Aggregate) (*tx.Tx, error) {
 	if draft.Leader != participant {
 		return nil, fmt.Errorf("%w: it is participant %d's, this is %d", ErrDraft, draft.Leader, participant)

@@ -7,16 +7,16 @@ import (
 	"os"
 )
 
-// ErrBusy means that another worker has the journal. Each of two would sign a gradient of its own
-// for a round, which is evidence against their participant.
+// ErrBusy means that another worker uses the journal. Two workers would each sign a gradient for a
+// round, which is evidence against their participant.
 var ErrBusy = errors.New("another worker uses it")
 
-// lockSuffix is what the name of a journal's lock has behind the journal's. The journal's own file
-// is replaced now and then, its lock stays.
+// lockSuffix is appended to a journal's name to name its lock file. The journal's own file is
+// replaced now and then; the lock file stays.
 const lockSuffix = ".lock"
 
-// Hold holds a folder of journals for this process alone, until it is closed. The file is beside
-// it.
+// Hold locks a folder of journals for this process until the result is closed. The lock file is
+// beside the folder.
 func Hold(folder string) (io.Closer, error) {
 	f, err := os.OpenFile(folder+lockSuffix, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -28,7 +28,7 @@ func Hold(folder string) (io.Closer, error) {
 	return f, nil
 }
 
-// lock holds the journal at a path for this worker alone, until the file is closed.
+// lock locks the journal at a path for this worker until the file is closed.
 func lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path+lockSuffix, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -57,7 +57,7 @@ func (w *worker) builtIn(context.Context) (*Trainer, error) {
 var errEpochOver = errors.New("the epoch is over")
 
 // external returns the trainer of an external model, once its program has started. It fails with
-// errEpochOver where that does not happen in the epoch: the next may have what the program needs.
+// errEpochOver if the epoch ends first: the next epoch may have what the program needs.
 func (w *worker) external(ctx context.Context) (*Trainer, error) {
 	if w.External == nil {
 		return nil, fmt.Errorf("%w: the chain's model is external, and this home names no trainer: set worker.trainer in app.toml, or --trainer", ErrUnfit)
@@ -87,7 +87,7 @@ func (w *worker) external(ctx context.Context) (*Trainer, error) {
 	}
 }
 
-// resume gives a trainer the momentum of the epoch's gradients that were signed already.
+// resume restores a trainer's momentum from the gradients of the epoch that are signed already.
 func (w *worker) resume(trainer *Trainer) error {
 	w.mu.Lock()
 	s, ok, err := w.journal.snapshot(w.task.Epoch)
@@ -95,8 +95,8 @@ func (w *worker) resume(trainer *Trainer) error {
 	if err == nil && ok {
 		err = trainer.mechanism.Restore(s)
 	}
-	// With the journal lost, the chain knows of more releases: noise stands in for
-	// the momentum, or its norm would be another than validators expect.
+	// If the journal was lost, the chain counts more releases: noise stands in for the momentum,
+	// because validators check the norm.
 	if made := int(w.task.Participant.Releases); err == nil && trainer.mechanism.Releases() < made && w.task.Params.Privacy.NoiseFloor {
 		trainer.mechanism.Resume(made)
 		w.Log("momentum is lost, noise stands in for it", "releases", made)
@@ -104,9 +104,9 @@ func (w *worker) resume(trainer *Trainer) error {
 	return err
 }
 
-// compute leaves the round's sum in the trainer, or fails with errNoGradient: where the trainer
-// does, or where the round is closed when it is done, because a gradient that comes too late would
-// be signed and spent for nothing.
+// compute leaves the round's sum in the trainer. With an external trainer it fails with
+// errNoGradient if the trainer fails or the round closes first: a late gradient would be signed and
+// spent for nothing.
 func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, error) {
 	at := place{w.task.Epoch, w.task.Round}
 	if !trainer.external {
@@ -131,7 +131,7 @@ func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, er
 }
 
 // closes reports, once the round of a task is closed or ctx has ended, whether it is closed. A
-// chain that is away for a moment of the minutes that a trainer may take does not end the wait.
+// failed call does not end the wait, because a trainer may take minutes.
 func (w *worker) closes(ctx context.Context, pub []byte, task *Task) bool {
 	for {
 		now, err := w.chain.Await(ctx, pub, task)
@@ -139,7 +139,7 @@ func (w *worker) closes(ctx context.Context, pub []byte, task *Task) bool {
 			task = now
 			continue
 		}
-		if err == nil || errors.Is(err, ErrNotParticipant) { // which the chain says of a later round alone
+		if err == nil || errors.Is(err, ErrNotParticipant) { // the chain says so only at a later round
 			return true
 		}
 		if w.pause(ctx) != nil {

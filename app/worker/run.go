@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Keys are a participant's own: to sign with, and to prove VRF outputs with.
+// Keys are a participant's keys for signatures and for VRF proofs.
 type Keys struct{ Signing, VRF ed25519.PrivateKey }
 
 // Public returns the public signing key.
@@ -23,17 +23,17 @@ func (k Keys) Public() ed25519.PublicKey { return k.Signing.Public().(ed25519.Pu
 // Config is one worker.
 type Config struct {
 	Keys Keys
-	// Reload reads the keys again where the chain knows them no more, after a
-	// rotation; may be nil.
+	// Reload reads the keys again when the chain no longer knows them, after a rotation. It may be
+	// nil.
 	Reload  func() (Keys, error)
 	Journal string // path of the journal
-	// Together syncs the journals of the workers of one process; nil syncs this one alone.
+	// Together syncs the journals of the workers of one process; nil syncs this journal alone.
 	Together *Together
-	// Policy holds an epoch's parameters against what the home demands, whatever its chain
-	// or node says: it returns what a gradient costs and may cost in all by the home's own
-	// account, or ErrPolicy. Nil takes the chain's.
+	// Policy checks an epoch's parameters against the home's demands, whatever its chain or node
+	// says. It returns the cost of a gradient and the budget by the home's own account, or
+	// ErrPolicy. Nil takes the chain's.
 	Policy func(Task) (params.Privacy, error)
-	// Follow goes on to the next epoch, whenever it opens, where a worker else
+	// Follow makes the worker go on to the next epoch, whenever it opens. Without it the worker
 	// ends with its epoch.
 	Follow bool
 	// Data returns the participant's examples for the chain's model; called
@@ -42,22 +42,22 @@ type Config struct {
 	// External starts the participant's own program for an external model; called once an
 	// epoch in place of Data. It may be nil.
 	External func(context.Context, Task) (Examples, error)
-	// Source is the secret randomness; nil for the operating system's, or for what
-	// TestSeed says where it is not 0, on test chains alone.
+	// Source is the secret randomness. Nil takes the operating system's, or a generator with the
+	// seed TestSeed if that is not 0, on test chains only.
 	Source   *privacy.Source
 	TestSeed uint64
 	// Retry is the pause after a failed call and before a gradient is sent
 	// again while its round stays open. Default 500 ms.
 	Retry time.Duration
 	// LogLoss writes the loss of each batch to the log. It is computed from the examples without
-	// noise, and no epsilon pays for it: who reads the log learns of them.
+	// noise, and no epsilon pays for it: the log reveals something of the examples.
 	LogLoss bool
-	// Turns bounds how many workers of one process compute at once, which share it: as many as it
-	// has room for. Nil is no bound.
+	// Turns limits how many workers of one process compute at once: they share the channel, and its
+	// capacity is the limit. Nil is no limit.
 	Turns chan struct{}
-	// StepDelay is added to every training step, to play a task whose steps are slow.
+	// StepDelay is added to every training step, to simulate a task with slow steps.
 	StepDelay time.Duration
-	// Log hears of what a person may want to know; may be nil.
+	// Log takes messages for people. It may be nil.
 	Log func(message string, keyvals ...any)
 }
 
@@ -66,13 +66,13 @@ type worker struct {
 	Config
 	chain Chain
 	task  *Task
-	last  string         // what was logged last about waiting
-	own   params.Privacy // what Policy says of the epoch
+	last  string         // the last message of once
+	own   params.Privacy // what Policy returned for the epoch
 
-	mu sync.Mutex // guards what follows
-	// sits is the round that the worker takes no part in, nil where there is none: it was open when
-	// the worker began, and the journal does not say what was signed for it. Where it merely has no
-	// entry, lapses is set: an overdue round needs the gradient.
+	mu sync.Mutex // guards the fields below
+	// sits is the round that the worker sits out, nil if there is none: it was open when the worker
+	// started, and the journal does not say what was signed for it. If the journal merely lacks an
+	// entry for it, lapses is set, and the worker takes part once the round is overdue.
 	sits    *place
 	lapses  bool
 	journal *Journal
@@ -82,8 +82,8 @@ type worker struct {
 // place is a round of an epoch.
 type place struct{ epoch, round uint64 }
 
-// Run follows the chain until the epoch's training is finished or ctx is done.
-// It outlives a chain that is away: every failed call is tried again.
+// Run follows the chain until the epoch's training is finished or ctx is done. An unreachable chain
+// does not end it: every failed call is retried.
 func Run(ctx context.Context, chain Chain, c Config) error {
 	if c.Retry <= 0 {
 		c.Retry = 500 * time.Millisecond
@@ -122,11 +122,11 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 }
 
 // sitOut makes a worker take no part in the open round that its journal does not cover: it may have
-// signed for it already, and a second gradient would be evidence against it. That the chain counts none
-// yet proves nothing, for the first may be on its way. A new home has a journal from the start
-// (NewJournal), so that a chain whose workers all start for the first time gets its first gradients.
-// Where many workers were started again the round may need those that sit it out: they do until it is
-// overdue, unless their journal is known to lack something.
+// signed for it already, and a second gradient would be evidence against it. A chain that counts
+// none yet proves nothing, because the first may be on its way. A new home has a journal from the
+// start (NewJournal), so that a chain whose workers all start for the first time gets its first
+// gradients. If many workers restart, the round may need their gradients: they sit it out only
+// until it is overdue, unless their journal is known to lack something.
 func (w *worker) sitOut() {
 	lost := w.journal.lost(w.task.Participant.Participations)
 	if w.task.Finished || !lost && w.journal.covers(w.task.Epoch, w.task.Round) {
@@ -150,8 +150,8 @@ func (w *worker) out(epoch, round uint64) bool {
 	return w.sits != nil && *w.sits == place{epoch, round}
 }
 
-// overdue waits until a round that the worker sits out, because its journal has no entry for it, is
-// overdue. It returns errUnawaited where the round has closed.
+// overdue waits until the round that the worker sits out, for lack of a journal entry, is overdue.
+// It returns errUnawaited if the round closes first.
 func (w *worker) overdue(ctx context.Context) error {
 	for at := w.at(); !w.task.Overdue; {
 		if _, err := w.next(ctx, 4*w.Retry); err != nil {
@@ -171,8 +171,8 @@ func (w *worker) overdue(ctx context.Context) error {
 	return nil
 }
 
-// await fetches the open round after the current one, however long the chain
-// is away, or does not know the participant yet.
+// await waits for the next open round, however long the chain is unreachable or does not know the
+// participant yet.
 func (w *worker) await(ctx context.Context) error {
 	for {
 		task, err := w.chain.Await(ctx, w.public(), w.task)
@@ -194,7 +194,7 @@ func (w *worker) public() ed25519.PublicKey {
 	return w.keys.Public()
 }
 
-// once says what was not said last.
+// once logs a text, unless it is the same as the last one.
 func (w *worker) once(text string, keyvals ...any) {
 	if text != w.last {
 		w.last = text
@@ -202,8 +202,7 @@ func (w *worker) once(text string, keyvals ...any) {
 	}
 }
 
-// waiting says once why the worker waits, and looks for new keys where the
-// chain does not know the ones at hand.
+// waiting logs once why the worker waits, and reloads the keys if the chain does not know them.
 func (w *worker) waiting(err error) {
 	if errors.Is(err, context.Canceled) { // the worker is told to end
 		return
@@ -215,8 +214,7 @@ func (w *worker) waiting(err error) {
 	w.reload()
 }
 
-// rotated looks for new keys where the chain has another VRF key than the one at
-// hand.
+// rotated reloads the keys if the chain has another VRF key for the participant.
 func (w *worker) rotated() {
 	w.mu.Lock()
 	known := w.keys.VRF.Public().(ed25519.PublicKey).Equal(ed25519.PublicKey(w.task.Participant.VrfKey))
@@ -241,7 +239,7 @@ func (w *worker) reload() {
 
 func (w *worker) pause(ctx context.Context) error { return sleep(ctx, w.Retry) }
 
-// sleep returns after a time, or with the context's error where that ends first.
+// sleep returns after d, or with the context's error if the context ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -260,7 +258,7 @@ func (w *worker) follow(ctx context.Context) error {
 		epoch := w.task.Epoch
 		err := w.train(ctx)
 		if w.Follow && (errors.Is(err, ErrUnfit) && w.task.Epoch > 0 || errors.Is(err, ErrPolicy)) {
-			w.Log(err.Error(), "epoch", w.task.Epoch) // others chose it: the node goes on without its worker
+			w.Log(err.Error(), "epoch", w.task.Epoch) // others chose these parameters: the node goes on without its worker
 			epoch, err = w.task.Epoch, nil
 		}
 		if err != nil || !w.Follow {
@@ -335,8 +333,8 @@ func (w *worker) rounds(ctx context.Context, trainer *Trainer, epoch uint64) (do
 	return false, nil
 }
 
-// deliver sends the gradient, or the commitment to it, and again while its round stays open, until
-// the next round is.
+// deliver sends the gradient, or the commitment to it, and repeats it until the next round opens.
+// After a rejection, and in phase Missed, it only waits.
 func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 	for at := w.at(); w.at() == at; {
 		if t != nil && w.task.Phase != Missed {
@@ -355,8 +353,8 @@ func (w *worker) deliver(ctx context.Context, t *tx.Tx) error {
 	return nil
 }
 
-// send sends the round's gradient, or while that must stay secret its hash. It reports whether that
-// was refused.
+// send sends the round's gradient, or its hash while the gradient must stay secret. It reports
+// whether the transaction was rejected.
 func (w *worker) send(ctx context.Context, t *tx.Tx) (refused bool, err error) {
 	if f, ok := w.chain.(Forger); ok {
 		if t, err = f.Forge(ctx, t); err != nil || t == nil {
@@ -385,7 +383,7 @@ func (w *worker) send(ctx context.Context, t *tx.Tx) (refused bool, err error) {
 // at returns the round of the task.
 func (w *worker) at() place { return place{w.task.Epoch, w.task.Round} }
 
-// next waits so long for the next round, and reports whether it is open now.
+// next waits up to d for the next round or phase, and reports whether it has come.
 func (w *worker) next(ctx context.Context, d time.Duration) (bool, error) {
 	wait, cancel := context.WithTimeout(ctx, d)
 	task, err := w.chain.Await(wait, w.public(), w.task)

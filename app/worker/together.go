@@ -6,27 +6,27 @@ import (
 	"sync"
 )
 
-// Together puts on the disk what workers of one process have written to their journals, which are
-// in one folder: all that wait for it at once. A call for each journal would cost as much as the
+// Together syncs the journals of the workers of one process, which are in one folder, to the disk:
+// one call serves all workers that wait. A call for each journal would cost as much as the
 // gradients.
 type Together struct {
 	mu      sync.Mutex
-	waiting *batch     // that the next of them joins, nil where nobody waits
-	turn    sync.Mutex // of who syncs
+	waiting *batch     // the batch that the next worker joins; nil if none waits
+	turn    sync.Mutex // held by the worker that syncs
 }
 
-// batch are files that are synced together.
+// batch is a set of files that are synced together.
 type batch struct {
 	files []*os.File
 	errs  map[*os.File]error // of files that could not be synced
 	done  chan struct{}
 }
 
-// fewTogether is the number of files below which each is synced alone: to sync all of a file
-// system, with what others have written to it, is more work then.
+// fewTogether is the number of files below which each is synced alone: syncing the whole file
+// system, with the writes of other programs, is then more work.
 const fewTogether = 4
 
-// Sync returns when what was written to the file before is on the disk.
+// Sync returns once all earlier writes to the file are on the disk.
 func (t *Together) Sync(f *os.File) error {
 	t.mu.Lock()
 	b := t.waiting
@@ -50,8 +50,8 @@ func (t *Together) Sync(f *os.File) error {
 	return b.errs[f]
 }
 
-// syncAll syncs files of one file system. Where it cannot do so at once it syncs each, and returns
-// the errors.
+// syncAll syncs files of one file system, by one call if it can and otherwise each alone. It
+// returns the errors by file.
 func syncAll(files []*os.File) map[*os.File]error {
 	if len(files) >= fewTogether && syncSystem(files[0]) == nil {
 		return nil

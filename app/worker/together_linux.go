@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncSystem puts all that was written to a file's file system on the disk. It is a variable for
-// tests.
+// syncSystem syncs all writes to a file's file system to the disk. It is a variable for tests.
 var syncSystem = func(f *os.File) error {
 	if !tellsErrors() {
 		return errors.ErrUnsupported

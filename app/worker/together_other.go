@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// syncSystem cannot be done here.
+// syncSystem is not supported on this system.
 var syncSystem = func(*os.File) error { return errors.ErrUnsupported }

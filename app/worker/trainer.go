@@ -14,9 +14,8 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Shard prepares one part of a training set, a participant's own, for the
-// chain's model. It fails with ErrUnfit where the data does not suit the model, or
-// the chain's feature map is not this program's.
+// Shard prepares a participant's part of a training set for the chain's model. It fails with
+// ErrUnfit if the data do not suit the model, or the chain's feature map is not this program's.
 func Shard(set mnist.Set, part []int, m params.Model, keep inputs.Keep) (mnist.Features, error) {
 	f, err := inputs.Of(set, part, m, keep)
 	if errors.Is(err, inputs.ErrMap) || errors.Is(err, inputs.ErrInputs) {
@@ -25,12 +24,12 @@ func Shard(set mnist.Set, part []int, m params.Model, keep inputs.Keep) (mnist.F
 	return f, err
 }
 
-// Examples are a participant's own behind a model whose gradients another program computes.
+// Examples are a participant's own examples for a model whose gradients another program computes.
 type Examples interface {
 	// Len returns their number.
 	Len() int
-	// ClippedSum sets dst to the sum of the gradients at x of the picked examples, each within
-	// the chain's clip norm. Where it fails, dst is of no use.
+	// ClippedSum sets dst to the sum of the gradients at x of the picked examples, each within the
+	// chain's clip norm. If it fails, the content of dst is undefined.
 	ClippedSum(ctx context.Context, dst, x []float64, picked []int) error
 	// Close ends the program.
 	Close()
@@ -39,17 +38,17 @@ type Examples interface {
 // Trainer takes training steps on a participant's data. Not for concurrent use.
 type Trainer struct {
 	clipped   func(ctx context.Context, dst, x []float64, picked []int) (model.Stats, error)
-	external  bool // the steps are another program's: they may fail, and take long
+	external  bool // another program computes the steps: they may fail, and take long
 	close     func()
 	have      int     // examples
-	radius    float64 // of the ball that the sum is projected onto; infinite where no bound is asked for
+	radius    float64 // of the ball that the sum is projected onto; infinite if there is no bound
 	mechanism *privacy.Mechanism
 	source    privacy.UniformSource // of the batches
 	privacy   params.Privacy
 	sum       []float64
 	picked    []int
 	noise     float64
-	drawn     *place // for which picked was drawn and no gradient made yet
+	drawn     *place // the round for which picked was drawn, until its gradient is released
 }
 
 // NewTrainer prepares the steps of an epoch. The source is the participant's
@@ -106,8 +105,8 @@ func newTrainer(p params.Params, have int, source *privacy.Source) (*Trainer, er
 	}, nil
 }
 
-// radius returns the bound on the norm of a sum of clipped gradients with which the vector is one
-// that validators admit (SPEC G6). A batch of the expected size reaches it in no round: it is eight
+// radius returns the bound on the norm of a sum of clipped gradients within which validators admit
+// the vector (SPEC G6). A batch drawn with the expected size never reaches it: the bound is eight
 // standard deviations above. A participant with more examples than batch/sampling_rate reaches it
 // while its gradients agree.
 func radius(p params.Params) float64 {
@@ -120,12 +119,12 @@ func radius(p params.Params) float64 {
 // Step computes the participant's gradient at x: a secret batch, the sum of
 // the clipped per-example gradients, the mechanism. It is not for trainers of an external model.
 func (t *Trainer) Step(x []float64) (gradients.Vector, model.Stats) {
-	stats, _ := t.compute(context.Background(), place{}, x) // fails with an external model alone
+	stats, _ := t.compute(context.Background(), place{}, x) // fails only with an external model
 	return t.release(), stats
 }
 
-// compute computes the sum for a round. After a failure the round's batch stays as it was drawn:
-// whether a trainer fails may depend on the batch, and must not choose it.
+// compute computes the sum for a round. After a failure the round keeps its batch: a trainer's
+// failure may depend on the batch, and must not choose it.
 func (t *Trainer) compute(ctx context.Context, at place, x []float64) (model.Stats, error) {
 	if t.drawn == nil || *t.drawn != at {
 		t.draw()
@@ -138,7 +137,7 @@ func (t *Trainer) compute(ctx context.Context, at place, x []float64) (model.Sta
 	return stats, err
 }
 
-// release makes the round's gradient of the sum. It spends privacy.
+// release turns the sum into the round's gradient. It spends privacy.
 func (t *Trainer) release() gradients.Vector {
 	t.drawn = nil
 	v, report := t.mechanism.Release(t.sum)
@@ -146,8 +145,8 @@ func (t *Trainer) release() gradients.Vector {
 	return v
 }
 
-// draw picks the batch among all examples. The rate does not depend on how many there are, so that
-// one example more or less changes no other example's chance.
+// draw picks the batch among all examples. The rate does not depend on their number, so one example
+// more or less changes no other example's chance.
 func (t *Trainer) draw() {
 	if t.privacy.SamplingRate > 0 {
 		t.picked = privacy.PoissonSample(t.picked[:0], t.have, t.privacy.SamplingRate, t.source)
@@ -157,16 +156,16 @@ func (t *Trainer) draw() {
 }
 
 // NoiseStd returns the standard deviation of the noise in each coordinate of the last gradient.
-// With the prototype's mechanism it is PRIVATE: it tells the gradient's norm.
+// With the prototype's mechanism it is PRIVATE: it reveals the gradient's norm.
 func (t *Trainer) NoiseStd() float64 { return t.noise }
 
 // GridStep returns the grid step that a preset takes: an eighth of the submitted
 // vector's final noise standard deviation, in gradient units.
 func GridStep(p params.Privacy) float64 { return privacy.StepFor(mechanismConfig(p)) }
 
-// mechanismConfig returns what of a chain's privacy the mechanism needs. The two are types of their
-// own because the chain's also holds sampling, the budget and the ledger, and package privacy,
-// which draws noise, knows no chain.
+// mechanismConfig returns the part of a chain's privacy parameters that the mechanism needs. The
+// two types are separate because the chain's also holds sampling, the budget and the ledger, and
+// package privacy, which draws noise, knows no chain.
 func mechanismConfig(p params.Privacy) privacy.Config {
 	return privacy.Config{
 		Kind: privacy.Kind(p.Mechanism), Clip: p.Clip, NoiseMultiplier: p.NoiseMultiplier,
