@@ -33,7 +33,7 @@ type Phase int
 const (
 	Reveal Phase = iota // its gradient
 	Commit              // only its commitment: the gradient stays secret
-	Missed              // nothing: the round closed its commit phase without this participant's commitment
+	Missed              // nothing: the commit phase ended without its commitment
 )
 
 // Chain is the chain as a worker sees it: in the process of a node or over

@@ -22,11 +22,11 @@ var errNoGradient = errors.New("no gradient")
 // errUnawaited means that the round closed without waiting for this participant.
 var errUnawaited = errors.New("the round closed without this participant")
 
-// hold lets an inactive participant, for which the round does not wait, see for four times Retry,
-// before anything is signed, whether the round closes: otherwise the first gradient after each
-// absence would come too late and spend epsilon for nothing. A probe round, one in 8 * 2^lapses
-// (A5), needs no hold. If the round stays open, it needs the gradient. While the round takes no
-// more commitments, hold waits on.
+// hold waits up to four times Retry, before anything is signed, for the end of a round that does
+// not wait for this participant, which is inactive: otherwise the first gradient after each absence
+// would come too late and spend epsilon for nothing. A round that stays open needs the gradient,
+// and one round in 8 * 2^lapses waits for it (A5). While the round takes no more commitments, hold
+// waits on.
 func (w *worker) hold(ctx context.Context) error {
 	at := w.at()
 	if w.task.Phase == Missed {

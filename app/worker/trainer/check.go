@@ -12,29 +12,29 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Finding is what a check found of one demand.
+// Finding is the result of a check of one demand.
 type Finding struct {
 	Demand string `json:"demand"`
 	Met    bool   `json:"met"`
-	// Note says what was seen, and where the demand is not met what that means.
+	// Note says what was seen and, if the demand is not met, what that means.
 	Note string `json:"note"`
 }
 
-// Report is what Inspect found.
+// Report is the result of Inspect.
 type Report struct {
 	Findings []Finding `json:"findings"`
 	Examples int       `json:"examples"`
-	Batch    int       `json:"batch"`   // examples of the batches that were asked for
-	StepMS   float64   `json:"step_ms"` // for one of them
-	// Refuted reports that a demand is not met. That all are met proves nothing: the
-	// trainer was asked about a few batches.
+	Batch    int       `json:"batch"`   // examples in each whole batch
+	StepMS   float64   `json:"step_ms"` // for one batch
+	// Refuted reports that a demand is not met. That all are met proves nothing: the trainer was
+	// asked about a few batches only.
 	Refuted bool `json:"refuted"`
 }
 
-// How far float32 may bring two computations of the same row apart: of its norm, and beside it.
+// tolerance is the distance, relative to the norm, that the rounding of float32 may explain.
 const (
 	tolerance = 1e-3
-	looks     = 8 // examples that are looked at alone
+	looks     = 8 // examples that are examined one by one
 )
 
 // inspection is a running check.
@@ -46,14 +46,14 @@ type inspection struct {
 	report Report
 }
 
-// Inspect starts a trainer and asks it what a trainer that breaks the guarantee would answer
-// wrongly. The error is of the trainer's configuration; what the trainer does wrong is in the
-// report.
+// Inspect starts a trainer and sends it requests that a trainer which breaks the guarantee would
+// answer wrongly. The error is about the trainer's configuration; the trainer's own faults are in
+// the report.
 func Inspect(ctx context.Context, c Config, m params.Model, clip float64, batch int, seed uint64) (Report, error) {
 	if err := c.Check(); err != nil {
 		return Report{}, err
 	}
-	c.Pause = time.Nanosecond // it is asked again at once
+	c.Pause = time.Nanosecond // the next request restarts it at once
 	t, err := Start(ctx, c, m, clip)
 	if err != nil {
 		return Report{Refuted: true, Findings: []Finding{{"it starts and answers HELLO", false, err.Error()}}}, nil
@@ -89,7 +89,7 @@ func Inspect(ctx context.Context, c Config, m params.Model, clip float64, batch 
 	return i.report, nil
 }
 
-// pick returns k of n indices. It takes no memory for the others: n is what the trainer says.
+// pick returns k of n indices. Its memory does not grow with n, which the trainer chooses.
 func pick(r *rand.Rand, n, k int) []int {
 	var out []int
 	for seen := map[int]bool{}; len(out) < k; {
@@ -109,7 +109,7 @@ func (i *inspection) note(demand string, err error, note string) {
 	i.report.Findings = append(i.report.Findings, Finding{demand, err == nil, note})
 }
 
-// sum returns the sum over a batch as the trainer gives it, which with rows is not clipped.
+// sum returns the sum over a batch from the trainer's answer; rows are not clipped.
 func (i *inspection) sum(ctx context.Context, picked []int) ([]float64, error) {
 	out := make([]float64, len(i.x))
 	if i.t.model.Clipping == params.ClippingSum {
@@ -142,7 +142,7 @@ func (i *inspection) whole(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d examples took %.0f ms", len(i.batch), i.report.StepMS), err
 }
 
-// same compares two sums over the whole batch.
+// same compares the trainer's sums over the batch and over other, which has the same examples.
 func (i *inspection) same(ctx context.Context, other []int, meaning string) (string, error) {
 	a, err := i.sum(ctx, i.batch)
 	if err != nil {
@@ -182,8 +182,8 @@ func (i *inspection) alone(ctx context.Context) (string, error) {
 	return fmt.Sprintf("SPDL clips to %g, the largest norm of %d before is %.4g", i.t.clip, min(looks, len(i.batch)), most), nil
 }
 
-// without compares what an example adds to a batch with what it gives alone: they differ where
-// rows see each other, as with batch normalisation, and where a sum is no sum.
+// without compares an example's share of a batch's sum with its gradient alone. They differ if rows
+// depend on each other, as with batch normalisation, and if the trainer's sum is not a sum.
 func (i *inspection) without(ctx context.Context) (string, error) {
 	whole, err := i.sum(ctx, i.batch)
 	if err != nil {
@@ -239,7 +239,7 @@ func (i *inspection) evaluated(ctx context.Context) (string, error) {
 	return fmt.Sprintf("accuracy %.4f on %d examples at random parameters", e.Accuracy, e.Examples), err
 }
 
-// near reports whether two vectors are the same but for the rounding of float32.
+// near reports whether two vectors are equal up to the rounding of float32.
 func near(a, b []float64, scale float64) bool {
 	return distance(a, b) <= tolerance*scale
 }

@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// How long a child may take to end by itself, and after SIGTERM.
+// The times that a child has to end after BYE, and after SIGTERM.
 const (
 	byeWait  = 2 * time.Second
 	termWait = 2 * time.Second
 )
 
 const (
-	// lastWords is how long a child that has ended is read on: what it has written is there.
-	// Processes that it started may hold its standard output open without end.
+	// lastWords is how long the output of an ended child is still read: all that it wrote is in the
+	// pipe, but processes that it started may hold its standard output open without end.
 	lastWords = time.Second
-	// unasked is how long a child is listened to before it is asked. Anything above 0 does: what it
-	// has written is there.
+	// unasked is how long ask looks for unrequested output before it writes a frame. Any time above
+	// 0 will do: earlier output is already in the pipe.
 	unasked = time.Millisecond
 )
 
@@ -36,7 +36,7 @@ type child struct {
 	done chan struct{} // closed when it has ended
 }
 
-// launch starts a trainer's process, which has said nothing yet.
+// launch starts a trainer's process. HELLO is not sent yet.
 func launch(c Config) (*child, error) {
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
 	cmd.Dir = c.Dir
@@ -91,8 +91,8 @@ func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*bu
 	return err
 }
 
-// silent returns an error where a child has written what nothing asked for: it would be read as the
-// answer to the next question, which is about another batch.
+// silent returns an error if a child has written output without a request: it would be read as the
+// answer to the next request, which is about another batch.
 func (k *child) silent() error {
 	if k.in.SetDeadline(time.Time{}) != nil || k.out.SetReadDeadline(time.Now().Add(unasked)) != nil {
 		return nil // no deadlines on this system's pipes
@@ -109,7 +109,8 @@ func (k *child) silent() error {
 	return err
 }
 
-// limited calls do, whose reads and writes fail once ctx has ended, or soon after the child has.
+// limited calls do. Its reads and writes fail once ctx has ended, or lastWords after the child has
+// ended.
 func (k *child) limited(ctx context.Context, do func() error) error {
 	over, gone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -131,7 +132,8 @@ func (k *child) limited(ctx context.Context, do func() error) error {
 	return err
 }
 
-// ended says how a child ended that closed its standard output or input.
+// ended returns the error for a child that closed its standard output or input: how it ended, if it
+// did.
 func (k *child) ended(err error) error {
 	select {
 	case <-k.done:
@@ -141,8 +143,7 @@ func (k *child) ended(err error) error {
 	}
 }
 
-// stop ends a child: by BYE where it may still listen, then by SIGTERM, then by SIGKILL
-// to its whole group.
+// stop ends a child: by BYE if bye is set, then by SIGTERM and SIGKILL to its whole group.
 func (k *child) stop(bye bool) {
 	if bye {
 		_ = k.in.SetWriteDeadline(time.Now().Add(byeWait))
@@ -158,7 +159,7 @@ func (k *child) stop(bye bool) {
 	_ = k.out.Close()
 }
 
-// within reports whether a child ends within a time.
+// within reports whether a child ends within d.
 func (k *child) within(d time.Duration) bool {
 	select {
 	case <-k.done:

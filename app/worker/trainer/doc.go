@@ -3,7 +3,7 @@
 // a sum that the program has clipped. The program never sees keys, noise or the ledger, and
 // it never picks the batch.
 //
-// A program that ends, is late, or answers with a wrong length or with what is no number is
-// ended and started again, later after each failure; the call that met it fails, and nothing
-// of the answer is used.
+// A program that ends, is late, or answers with a wrong length or with NaN or infinity is stopped
+// and restarted, after a longer pause with each failure. The call in progress fails, and nothing of
+// its answer is used.
 package trainer

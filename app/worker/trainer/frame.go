@@ -40,7 +40,8 @@ func writeFrame(w io.Writer, kind byte, body []byte) error {
 	return err
 }
 
-// readFrame reads a frame of a type, or a fault, whose body has at most a given number of bytes.
+// readFrame reads a frame of the wanted type, whose body has at most most bytes. It returns a fault
+// as an error.
 func readFrame(r *bufio.Reader, want byte, most int) ([]byte, error) {
 	header := make([]byte, headerBytes)
 	if n, err := io.ReadFull(r, header); err != nil {
@@ -69,8 +70,7 @@ func readFrame(r *bufio.Reader, want byte, most int) ([]byte, error) {
 	return body, err
 }
 
-// request returns the body of a gradient's frame: how many indices, the indices, the
-// parameters.
+// request returns the body of a GRADIENT frame: the number of indices, the indices, the parameters.
 func request(x []float64, picked []int) []byte {
 	body := make([]byte, 0, 4+4*len(picked)+8*len(x))
 	body = binary.LittleEndian.AppendUint32(body, uint32(len(picked)))

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// grouped puts a child at the head of a process group, so that what it starts ends with it
-// and the terminal's Ctrl-C does not reach it: its parent ends it in order.
+// grouped makes a child the leader of a process group, so that its own children end with it and the
+// terminal's Ctrl-C does not reach it: its parent ends it in order.
 func grouped(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // terminate asks the group of a child to end; kill ends it.

@@ -8,8 +8,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Share is which examples of a common data set are the participant's own. With data of
-// its own a participant has part 0 of 1.
+// Share names the participant's part of a common data set. A participant with data of its own has
+// part 0 of 1.
 type Share struct {
 	Data      string  `json:"data"` // worker.data
 	Part      int     `json:"part"`
@@ -19,7 +19,7 @@ type Share struct {
 	Seed      uint64  `json:"seed"`
 }
 
-// hello is what a trainer is told first.
+// hello is the body of the HELLO frame, the first one that a trainer gets.
 type hello struct {
 	Protocol  int             `json:"protocol"`
 	Dimension int             `json:"dimension"`
@@ -30,7 +30,7 @@ type hello struct {
 	Share     Share           `json:"share"`
 }
 
-// answer is what it says to that.
+// answer is the body of the trainer's answer to HELLO.
 type answer struct {
 	Protocol  int  `json:"protocol"`
 	Examples  int  `json:"examples"`
@@ -50,7 +50,7 @@ func decodeAnswer(body []byte) (a answer, err error) {
 	return a, nil
 }
 
-// Eval is what a trainer measured of a model on its test set.
+// Eval is a trainer's measurement of a model on its test set.
 type Eval struct {
 	Loss     float64 `json:"loss"`
 	Accuracy float64 `json:"accuracy"`

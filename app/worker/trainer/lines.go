@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// lines passes whole lines on, cuts long ones, and leaves out what is too many: what a trainer says
-// of every example would fill the disk that the node needs.
+// lines passes whole lines on, cuts long ones, and drops those beyond the rate limit: a trainer
+// that logs every example would fill the disk that the node needs.
 type lines struct {
 	say   func(string)
 	buf   []byte
-	since time.Time // of the second that is counted
-	said  int       // in it
-	left  int       // out, since it was said
+	since time.Time // start of the second that said counts
+	said  int       // lines since then
+	left  int       // lines dropped and not reported yet
 }
 
 const (
@@ -35,7 +35,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-// pass passes the line on that has been gathered.
+// pass passes the buffered line on.
 func (l *lines) pass() {
 	if now := time.Now(); now.Sub(l.since) >= time.Second {
 		l.missed()
@@ -56,8 +56,8 @@ func (l *lines) missed() {
 	}
 }
 
-// end passes on what is left when nothing more is written: the last line says why, and may have no
-// end.
+// end passes on the rest once the program has ended: the last line says why, and may lack a
+// newline.
 func (l *lines) end() {
 	l.missed()
 	if len(l.buf) > 0 {

@@ -31,17 +31,17 @@ const (
 	longestPause   = time.Minute
 )
 
-// Config says how a trainer is started.
+// Config says how to start a trainer.
 type Config struct {
 	Argv    []string      // program and arguments; no shell reads them
 	Dir     string        // working directory
-	Timeout time.Duration // for an answer, and for the start, each. Default DefaultTimeout
-	Pause   time.Duration // before the first restart; twice as long after each. Default 1 s
+	Timeout time.Duration // for each answer, and for the start. Default DefaultTimeout
+	Pause   time.Duration // before the first restart; doubles with each failure. Default 1 s
 	Share   Share
-	Log     func(message string, keyvals ...any) // hears what the trainer writes to standard error; may be nil
+	Log     func(message string, keyvals ...any) // takes the trainer's standard error; may be nil
 }
 
-// Check returns an error where the program is not there.
+// Check returns an error if the program is missing or cannot be executed.
 func (c Config) Check() error {
 	if len(c.Argv) == 0 {
 		return fmt.Errorf("no trainer is named")
@@ -60,22 +60,22 @@ func (c Config) Check() error {
 	return nil
 }
 
-// Trainer is a participant's training program. It is safe for concurrent use; one call
-// at a time is made of it.
+// Trainer is a participant's training program. It is safe for concurrent use: calls run one at a
+// time.
 type Trainer struct {
 	config Config
 	model  params.Model
 	clip   float64
 
 	mu       sync.Mutex
-	child    *child // nil where none runs
+	child    *child // nil if none runs
 	answer   answer
 	failures int       // since the last success
-	after    time.Time // no start before
+	after    time.Time // no start before this time
 }
 
-// Start starts the trainer of a model, whose examples' gradients are clipped to a norm; 0
-// does not clip.
+// Start starts the trainer of a model. Each example's gradient is clipped to the norm clip; 0 does
+// not clip.
 func Start(ctx context.Context, c Config, m params.Model, clip float64) (*Trainer, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -113,8 +113,8 @@ func (t *Trainer) Close() {
 	}
 }
 
-// ClippedSum sets dst to the sum of the gradients at x of the picked examples, each within
-// the clip norm. Where it fails, dst is of no use.
+// ClippedSum sets dst to the sum of the gradients at x of the picked examples, each within the clip
+// norm. If it fails, the content of dst is undefined.
 func (t *Trainer) ClippedSum(ctx context.Context, dst, x []float64, picked []int) error {
 	take := t.rows
 	if t.model.Clipping == params.ClippingSum {
@@ -128,7 +128,7 @@ func (t *Trainer) ClippedSum(ctx context.Context, dst, x []float64, picked []int
 	})
 }
 
-// Evaluate returns what the trainer measures of the model at x, or ErrUnmeasured.
+// Evaluate returns the trainer's measurements of the model at x, or ErrUnmeasured.
 func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error) {
 	measured := false
 	err = t.use(ctx, func(ctx context.Context, k *child) error {
@@ -149,8 +149,8 @@ func (t *Trainer) Evaluate(ctx context.Context, x []float64) (e Eval, err error)
 	return e, err
 }
 
-// use calls do with a running child. Its start and what do asks have the time for an answer each. A
-// child that fails is ended, and a new one is started by a later call, not before a pause is over.
+// use calls do with a running child. The timeout applies to the start and to do separately. A child
+// that fails is stopped; the first call after a pause starts a new one.
 func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -180,7 +180,7 @@ func (t *Trainer) use(ctx context.Context, do func(context.Context, *child) erro
 	return fmt.Errorf("%w: %w", ErrTrainer, err)
 }
 
-// running sees to it that a child runs and has answered HELLO.
+// running makes sure that a child runs and has answered HELLO.
 func (t *Trainer) running(ctx context.Context) (err error) {
 	if t.child != nil {
 		return nil
@@ -215,7 +215,7 @@ func (t *Trainer) running(ctx context.Context) (err error) {
 // coordinates.
 const clipMargin = 1.0 / (1 << 40)
 
-// rows adds n rows to dst, each clipped. They come in one frame or more, of whole rows.
+// rows clips n rows and adds them to dst. They come in one or more frames of whole rows.
 func (t *Trainer) rows(r *bufio.Reader, dst []float64, n int) error {
 	return t.each(r, len(dst), n, func(row []float64, norm float64) {
 		factor := privacy.ClipScale(norm, t.clip*(1-clipMargin))
