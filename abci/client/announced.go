@@ -8,13 +8,14 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Announced is a subscription to a node's blocks. What it says is no more than a hint to ask.
+// Announced is a subscription to a node's blocks. An announcement is only a hint to query the node.
 type Announced struct {
-	Blocks <-chan struct{} // receives after a block, once for several where nobody has looked
+	Blocks <-chan struct{} // receives after a block; several that are not read yet count as one
 	live   atomic.Bool
 }
 
-// Live reports whether the node has taken the subscription. A connection that breaks is made again.
+// Live reports whether the node has announced a block. It stays true when the connection breaks;
+// the RPC client reconnects.
 func (a *Announced) Live() bool { return a.live.Load() }
 
 // Announced subscribes to the node's blocks until ctx ends. It returns at once: a node that takes

@@ -41,18 +41,17 @@ type Client struct {
 	address string
 }
 
-// patience bounds the time of one question. Without it, a node that accepts connections
-// and says nothing would hold up a caller without a deadline, such as a worker or an
-// audit, without end.
+// patience is the timeout of one request. Without it, a node that accepts connections and says
+// nothing would hold up a caller without a deadline, such as a worker or an audit, without end.
 const patience = time.Minute
 
-// idleConnections is the number of connections that are kept between questions: as many as an
-// explorer asks at once, rather than the standard library's 2.
+// idleConnections is the number of connections that are kept between requests: as many as an
+// explorer makes at once, rather than the standard library's 2.
 const idleConnections = 16
 
-// New prepares a client for a node's RPC address: tcp://host:port,
-// http://host:port, https://host, with a port or without, or unix:///path for a
-// socket. host:port alone is tcp's. It does not connect. No answer is read beyond MaxAnswer bytes.
+// New prepares a client for a node's RPC address: tcp://host:port, http://host:port, https://host,
+// with a port or without, or unix:///path for a socket. host:port alone means tcp. It does not
+// connect. No answer is read beyond MaxAnswer bytes.
 func New(address string) (*Client, error) { return open(address, MaxAnswer, patience) }
 
 func open(address string, most int64, patience time.Duration) (*Client, error) {
@@ -77,8 +76,8 @@ func open(address string, most int64, patience time.Duration) (*Client, error) {
 	return &Client{rpc: rpc, web: web, address: address}, nil
 }
 
-// check refuses an address that names neither a host and port nor a socket. CometBFT's
-// client accepts it, and then fails with every question as if the node were away.
+// check rejects an address that names neither a host and port nor a socket. CometBFT's client
+// accepts it, and then every request fails as if the node were down.
 func check(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -102,8 +101,8 @@ func check(address string) error {
 // RPC returns the node's whole RPC.
 func (c *Client) RPC() *rpchttp.HTTP { return c.rpc }
 
-// Query asks a path of the application and decodes the answer, which is JSON; models and states
-// come in pieces.
+// Query queries a path of the application and decodes the JSON answer. It fetches models and states
+// in pieces.
 func (c *Client) Query(ctx context.Context, path string, answer any) (err error) {
 	switch answer := answer.(type) {
 	case *abci.ModelState:
@@ -146,7 +145,7 @@ func (c *Client) Round(ctx context.Context, round uint64) (app.Record, error) {
 	return query[app.Record](ctx, c, "/round/"+number(round))
 }
 
-// Model returns the model as it stands.
+// Model returns the current model.
 func (c *Client) Model(ctx context.Context) (abci.ModelState, error) {
 	return query[abci.ModelState](ctx, c, "/model")
 }

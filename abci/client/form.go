@@ -16,13 +16,13 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// maxForm is the size in bytes up to which BroadcastForm sends a transaction as a form. In
-// hexadecimal digits it takes more room than in base64, and a request has a bound.
+// maxForm is the size in bytes up to which BroadcastForm sends a transaction as a form. Hexadecimal
+// digits take more bytes than base64, and the size of a request is limited.
 const maxForm = 64 << 10
 
-// BroadcastForm is Broadcast for those who send many transactions: it posts a form, which the node
-// reads without JSON, for less than half of the cost to both. A large one, or one for a socket, is
-// broadcast.
+// BroadcastForm is Broadcast for senders of many transactions: it posts a form, which the node
+// reads without JSON, at less than half of the cost to both. It falls back to Broadcast for a large
+// transaction and for a socket.
 func (c *Client) BroadcastForm(ctx context.Context, t *tx.Tx) error {
 	at, found := strings.CutPrefix(c.address, "tcp://")
 	if found {
@@ -34,7 +34,7 @@ func (c *Client) BroadcastForm(ctx context.Context, t *tx.Tx) error {
 	return verdict(c.form(ctx, strings.TrimSuffix(at, "/")+"/broadcast_tx_sync", t.Raw))
 }
 
-// form posts a transaction and returns what CheckTx says.
+// form posts a transaction and returns CheckTx's answer.
 func (c *Client) form(ctx context.Context, at string, raw []byte) (*coretypes.ResultBroadcastTx, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, at, strings.NewReader("tx=0x"+hex.EncodeToString(raw)))
 	if err != nil {

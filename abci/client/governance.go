@@ -9,13 +9,13 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Leader returns who may close the open round at the next height.
+// Leader returns the participants that may close the open round at the next height.
 func (c *Client) Leader(ctx context.Context) (abci.Leader, error) {
 	return query[abci.Leader](ctx, c, "/leader")
 }
 
-// Lead returns the draft that a participant may sign and the gradients that the node made it of.
-// Nothing of it is verified.
+// Lead returns the draft that a participant may sign and the gradients from which the node made it.
+// None of them is verified.
 func (c *Client) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, []*tx.Tx, error) {
 	answer, err := query[abci.Lead](ctx, c, "/lead/"+number(uint64(participant)))
 	if err == nil && answer.Draft == nil {
@@ -63,7 +63,7 @@ func (c *Client) Reputation(ctx context.Context) ([]abci.Standing, error) {
 	return query[[]abci.Standing](ctx, c, "/reputation")
 }
 
-// Membership returns who is registered and what waits for approval.
+// Membership returns the registered participants and the proposals that wait for approval.
 func (c *Client) Membership(ctx context.Context) (abci.Membership, error) {
 	return query[abci.Membership](ctx, c, "/membership")
 }
@@ -78,7 +78,7 @@ func (c *Client) Epochs(ctx context.Context) ([]abci.EpochState, error) {
 	return query[[]abci.EpochState](ctx, c, "/epochs")
 }
 
-// Upgrade returns the version of the chain, and what is planned to become of it.
+// Upgrade returns the version of the chain and its planned upgrade.
 func (c *Client) Upgrade(ctx context.Context) (abci.UpgradeState, error) {
 	return query[abci.UpgradeState](ctx, c, "/upgrade")
 }
@@ -104,17 +104,17 @@ func (c *Client) PrivacyOf(ctx context.Context, participant uint32) (abci.Spend,
 	return query[abci.Spend](ctx, c, "/privacy/"+number(uint64(participant)))
 }
 
-// TimingOf returns what the node's clock says of a closed round of any epoch.
+// TimingOf returns the timing of a closed round of any epoch, by the node's clock.
 func (c *Client) TimingOf(ctx context.Context, epoch, round uint64) (abci.Timing, error) {
 	return query[abci.Timing](ctx, c, "/timing/"+place(epoch, round))
 }
 
-// Refusals returns which gradients the node did not admit, in the last rounds.
+// Refusals returns the gradients that the node rejected in the last rounds.
 func (c *Client) Refusals(ctx context.Context) ([]abci.Refusal, error) {
 	return query[[]abci.Refusal](ctx, c, "/refusals")
 }
 
-// RefusalsOf returns which gradients of a round the node did not admit.
+// RefusalsOf returns the gradients of a round that the node rejected.
 func (c *Client) RefusalsOf(ctx context.Context, epoch, round uint64) ([]abci.Refusal, error) {
 	return query[[]abci.Refusal](ctx, c, "/refusals/"+place(epoch, round))
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// ErrTooLarge means that a node's answer has more bytes than an answer may have. Without
-// the bound, a node that lies could fill the memory of its client.
+// ErrTooLarge means that a node's answer exceeds the size limit. Without the limit a malicious node
+// could fill the memory of its client.
 var ErrTooLarge = errors.New("answer is too large")
 
-// MaxAnswer bounds an answer, in bytes: CometBFT's largest block in base64, and
-// what is around it. A state of the largest model has less than half.
+// MaxAnswer is the max size of an answer in bytes: CometBFT's largest block in base64, and its
+// envelope. A state with the largest model takes less than half of that.
 const MaxAnswer = types.MaxBlockSizeBytes/3*4 + 16<<20
 
-// limited lets answers through up to a number of bytes.
+// limited limits the size of answers, in bytes.
 type limited struct {
 	next http.RoundTripper
 	most int64
@@ -35,7 +35,7 @@ func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// body is the body of an answer. Reading it beyond its bound fails.
+// body is the body of an answer. Reading it beyond the limit fails.
 type body struct {
 	io.ReadCloser
 	left, most int64

@@ -14,18 +14,17 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ErrPiece means that the pieces of a long answer do not make the whole that they are said to be
-// of.
+// ErrPiece means that the pieces of a long answer do not fit together.
 var ErrPiece = errors.New("pieces of the answer do not fit")
 
-// A long answer is not given up at the first fault: what is there stays, and the piece is asked for
-// again, until nothing has come that was not there before.
+// A long answer survives failures: the failed piece is requested again after faultPause, and only
+// the fifth failure without a new piece ends it.
 const (
 	faults     = 5
 	faultPause = 200 * time.Millisecond
 )
 
-// model fetches the answer to /model... in pieces. Parameters have the hash of the answer.
+// model fetches the answer to /model... in pieces, and checks the parameters against its hash.
 func (c *Client) model(ctx context.Context, path string) (m abci.ModelState, err error) {
 	head, data, err := c.long(ctx, path)
 	if err != nil {
@@ -43,8 +42,8 @@ func (c *Client) kept(ctx context.Context, path string) (abci.StateAfter, error)
 	return abci.StateAfter{Epoch: head.Epoch, Round: head.Round, Height: head.Height, Document: data}, err
 }
 
-// long fetches a long answer piece by piece: no answer has more than abci.MaxPiece bytes. Where the
-// node holds the state that it began with no more, it begins again.
+// long fetches a long answer in pieces of at most abci.MaxPiece bytes. If the node no longer has
+// the state of the first piece, long begins again.
 func (c *Client) long(ctx context.Context, path string) (head abci.Long, data []byte, err error) {
 	var height int64
 	left, furthest := faults, 0
@@ -64,7 +63,7 @@ func (c *Client) long(ctx context.Context, path string) (head abci.Long, data []
 		refused := errors.As(err, &refusal)
 		switch {
 		case left == 0, ctx.Err() != nil, errors.Is(err, ErrTooLarge), len(data) == 0:
-			return abci.Long{}, nil, err // the first piece is like any other question
+			return abci.Long{}, nil, err // a failure of the first piece is final
 		case refused || errors.Is(err, ErrPiece):
 			height, data = 0, nil
 		}
@@ -76,7 +75,7 @@ func (c *Client) long(ctx context.Context, path string) (head abci.Long, data []
 	}
 }
 
-// piece fetches the piece that follows. The first one says what the others must say, too.
+// piece fetches and appends the next piece. All pieces must describe the same whole as the first.
 func (c *Client) piece(ctx context.Context, path string, height *int64, head *abci.Long, data *[]byte) error {
 	asked := fmt.Sprintf("%s?from=%d", path, len(*data))
 	answer, err := c.rpc.ABCIQueryWithOptions(ctx, asked, nil, rpcclient.ABCIQueryOptions{Height: *height})
@@ -100,7 +99,7 @@ func (c *Client) piece(ctx context.Context, path string, height *int64, head *ab
 	case len(r.Value) == 0 || len(r.Value) > most:
 		return fmt.Errorf("%w: answer to %s has %d bytes, want 1 to %d", ErrPiece, asked, len(r.Value), most)
 	}
-	if *head = says; path == "/model" || path == "/kept" { // what stands now is held by its height
+	if *head = says; path == "/model" || path == "/kept" { // the next pieces are requested by height
 		*height = r.Height
 	}
 	*data = append(*data, r.Value...)

@@ -15,15 +15,14 @@ import (
 	"github.com/spdl/spdl/abci/proof"
 )
 
-// Proven is an answer with its proof. Nothing in it is to be believed before the
-// proof is verified.
+// Proven is an answer with its proof. Nothing in it is trusted before the proof is verified.
 type Proven struct {
-	Height int64  `json:"height"` // the application hash is in the header of the next
+	Height int64  `json:"height"` // the application hash is in the header of the next height
 	Key    string `json:"key"`
 	proof.Proven
 }
 
-// Prove asks a path of the application with its proof.
+// Prove queries a path of the application, with the proof of the answer.
 func (c *Client) Prove(ctx context.Context, path string) (Proven, error) {
 	answer, err := c.rpc.ABCIQueryWithOptions(ctx, path, nil, rpcclient.ABCIQueryOptions{Prove: true})
 	if err != nil {
@@ -39,24 +38,24 @@ func (c *Client) Prove(ctx context.Context, path string) (Proven, error) {
 	return Proven{Height: r.Height, Key: string(r.Key), Proven: proof.Proven{Value: r.Value, Ops: r.ProofOps}}, nil
 }
 
-// Bundle returns what a round's model is proven by.
+// Bundle returns the proof of a round's model.
 func (c *Client) Bundle(ctx context.Context, epoch, round uint64) (abci.Bundle, error) {
 	return query[abci.Bundle](ctx, c, "/bundle/"+place(epoch, round))
 }
 
-// Kept returns the last state at or before a round that the node keeps.
+// Kept returns the node's last checkpoint at or before a round.
 func (c *Client) Kept(ctx context.Context, epoch, round uint64) (abci.StateAfter, error) {
 	return query[abci.StateAfter](ctx, c, "/kept/"+place(epoch, round))
 }
 
-// State returns the whole state as it stands.
+// State returns the whole current state.
 func (c *Client) State(ctx context.Context) (abci.StateAfter, error) {
 	return query[abci.StateAfter](ctx, c, "/kept")
 }
 
-// HeaderOf finds the block whose header has the application hash after a height:
-// the next one, or the one of the height itself where that changed nothing. It
-// waits for the next. What it returns is not verified.
+// HeaderOf returns the block whose header has the application hash of the state after a height: the
+// next block, for which it waits, or the height's own block if that changed nothing. The result is
+// not verified.
 func (c *Client) HeaderOf(ctx context.Context, chainID string, height int64, hash [32]byte) (*types.LightBlock, error) {
 	p := c.Provider(chainID)
 	var found [2][]byte

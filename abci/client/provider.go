@@ -9,13 +9,13 @@ import (
 	"github.com/cometbft/cometbft/types"
 )
 
-// Provider returns the node as a light client asks it.
+// Provider returns the node as a provider for a light client.
 func (c *Client) Provider(chainID string) provider.Provider {
 	return careful{lighthttp.NewWithClient(chainID, c.rpc)}
 }
 
-// careful takes a panic for a bad light block: v0.40.0 does not look whether an
-// answer has a header before it reads it.
+// careful turns a panic into ErrBadLightBlock: CometBFT v0.40.0 reads the header of an answer
+// without checking that there is one.
 type careful struct{ provider.Provider }
 
 func (p careful) LightBlock(ctx context.Context, height int64) (b *types.LightBlock, err error) {

@@ -15,11 +15,10 @@ import (
 // ErrNotKept means that a node keeps neither a model nor a state to compute it from.
 var ErrNotKept = errors.New("node does not keep what the model is computed from")
 
-// Recompute computes the model after a closed round from the nearest state that
-// the node keeps, or from genesis, and the blocks since. The result is the one
-// that the record names by its hash, or an error, so the node need not be
-// trusted beyond the record. progress, which may be nil, is called with that
-// state's height and the number of blocks to execute.
+// Recompute computes the model after a closed round from the nearest state that the node keeps, or
+// from genesis, and the blocks since. It fails unless the result has the hash in the record, so
+// only the record is trusted. progress, which may be nil, is called with that state's height and
+// the number of blocks to execute.
 func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from, blocks uint64)) ([]float64, error) {
 	s, block, err := c.before(ctx, r, progress)
 	if err != nil {
@@ -29,13 +28,13 @@ func (c *Client) Recompute(ctx context.Context, r app.Record, progress func(from
 }
 
 // Neighbours computes the neighbours of each gradient of a closed round, as Recompute does the
-// model. The blocks lead to the record's model, or it is an error.
+// model. It fails unless the blocks lead to the record's model.
 func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours, error) {
 	s, block, err := c.before(ctx, r, nil)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := modelAfter(s, block, r); err != nil { // with it no transaction of the block can make the rule panic
+	if _, err := modelAfter(s, block, r); err != nil { // then no transaction makes the rule panic
 		return nil, err
 	}
 	return s.Neighbours(block)
@@ -64,7 +63,7 @@ func (c *Client) before(ctx context.Context, r app.Record, progress func(from, b
 	}
 }
 
-// execute judges a block. State and block come from a node that may lie.
+// execute judges a block. State and block come from an untrusted node.
 func execute(s *app.State, b app.Block) (*app.Outcome, error) {
 	out, err := s.Judge(b)
 	if err != nil {
@@ -73,8 +72,8 @@ func execute(s *app.State, b app.Block) (*app.Outcome, error) {
 	return out, err
 }
 
-// modelAfter returns the model that the round of a block leads to, without the
-// operations behind the round, one of which may start an epoch with another model.
+// modelAfter returns the model that the round of a block leads to, without the operations after the
+// round: one of them may start an epoch with another model.
 func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 	alone := *s
 	alone.Proposals = nil
@@ -91,7 +90,7 @@ func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 	return out.State.Model, nil
 }
 
-// keptBefore returns the last kept state from before a round.
+// keptBefore returns the last checkpoint before a round.
 func (c *Client) keptBefore(ctx context.Context, r app.Record) (abci.StateAfter, error) {
 	kept, err := c.Kept(ctx, r.Epoch, r.Round)
 	switch {
@@ -105,7 +104,8 @@ func (c *Client) keptBefore(ctx context.Context, r app.Record) (abci.StateAfter,
 	return kept, &Refusal{Code: abci.CodeNotFound, Log: "no state is kept from before the first round"}
 }
 
-// start returns the state to begin with.
+// start returns the state to begin with: the last checkpoint before the round, or the genesis state
+// if the node has none.
 func (c *Client) start(ctx context.Context, r app.Record) (*app.State, error) {
 	kept, err := c.keptBefore(ctx, r)
 	var refusal *Refusal
@@ -142,7 +142,7 @@ func (c *Client) block(ctx context.Context, at uint64) (app.Block, error) {
 	return Execution(b)
 }
 
-// Block fetches the block of a height. Nothing of it is verified.
+// Block fetches the block of a height. The block is not verified.
 func (c *Client) Block(ctx context.Context, at uint64) (*types.Block, error) {
 	height := int64(at)
 	b, err := c.rpc.Block(ctx, &height)
@@ -157,9 +157,9 @@ func (c *Client) Block(ctx context.Context, at uint64) (*types.Block, error) {
 	return b.Block, nil
 }
 
-// Execution returns what a state judges of a block, which may be of any origin.
+// Execution converts a block, which may be of any origin, into the form that a state judges.
 func Execution(b *types.Block) (block app.Block, err error) {
-	if made := b.Version.App; made != app.Version && made != 0 { // 0 where nobody set it
+	if made := b.Version.App; made != app.Version && made != 0 { // 0 if it was never set
 		return block, fmt.Errorf("%w: block %d is of state machine %d, this program executes %d: a release of that version computes the model", app.ErrVersion, b.Height, made, app.Version)
 	}
 	block.Height = uint64(b.Height)

@@ -14,18 +14,17 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// ErrNotTaken is a node's answer that it cannot take a transaction, whatever
-// the transaction says: its mempool is full, or the bytes are too many.
+// ErrNotTaken means that a node cannot take a transaction, whatever its content: the mempool is
+// full, or the transaction is too large.
 var ErrNotTaken = errors.New("node does not take the transaction")
 
-// Broadcast gives a transaction to the node's mempool and returns what CheckTx
-// says: a verdict against it is a *Refusal. A transaction that the node has
-// already is no error.
+// Broadcast gives a transaction to the node's mempool and returns CheckTx's verdict: a rejection is
+// a *Refusal. A transaction that the node already has is no error.
 func (c *Client) Broadcast(ctx context.Context, t *tx.Tx) error {
 	return verdict(c.rpc.BroadcastTxSync(ctx, t.Raw))
 }
 
-// verdict returns what an answer to a transaction means.
+// verdict turns the answer to a broadcast into an error or nil.
 func verdict(r *coretypes.ResultBroadcastTx, err error) error {
 	var answer *rpctypes.RPCError
 	switch {
@@ -41,11 +40,10 @@ func verdict(r *coretypes.ResultBroadcastTx, err error) error {
 	return nil
 }
 
-// Included blocks until a block holds the transaction, and returns its height.
-// It outlives a node that is away; when ctx is done it returns what was wrong
-// last.
+// Included blocks until a block holds the transaction, and returns its height. An unreachable node
+// does not end it. When ctx is done, it returns the last failure, or else ctx's error.
 func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (int64, error) {
-	var away error // of the last question that was not cut off, nil where it was answered
+	var away error // failure of the last request that ctx did not cut off; nil if it was answered
 	for {
 		r, err := c.rpc.Tx(ctx, t.Hash[:], false)
 		var answer *rpctypes.RPCError
@@ -72,15 +70,15 @@ func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (in
 	}
 }
 
-// Enactment reports what a round boundary did with a proposal.
+// Enactment is the result of a proposal at a round boundary.
 type Enactment struct {
 	Height  int64
-	Kind    string // as tx.Kind has it
-	Refused string // why it could not be made after all
+	Kind    string // the name of its tx.Kind
+	Refused string // why it could not be enacted after all
 }
 
-// EnactmentAt looks for a proposal among those that a block enacted; nil where
-// it is not one of them, or the node does not keep what blocks did.
+// EnactmentAt returns the enactment of a proposal by the block at a height. It returns nil if the
+// block did not enact the proposal, or the node does not have the block's results.
 func (c *Client) EnactmentAt(ctx context.Context, height int64, proposal string) (*Enactment, error) {
 	r, err := c.rpc.BlockResults(ctx, &height)
 	var answer *rpctypes.RPCError

@@ -16,15 +16,15 @@ import (
 
 const (
 	defaultPoll = 50 * time.Millisecond
-	// mostSending bounds how many transactions are on their way to the node at once: as many
-	// connections as an HTTP client keeps.
+	// mostSending limits the transactions that are on their way to the node at once: to
+	// http.DefaultMaxIdleConnsPerHost.
 	mostSending = 2
 )
 
 // Chain returns the chain for a worker in another process than its node: parameters, round, model
-// and seed are those of a state that follows from the home's genesis, and a draft is made again
-// before it is given to be signed. Any number of workers may share it: it asks the node once a
-// block for all of them, when the node announces one.
+// and seed are those of a state that follows from the home's genesis, and a draft is recomputed
+// before it is handed out for signing. Any number of workers may share it: it makes one request a
+// block for all of them, when the node announces the block.
 func Chain(c *client.Client, h Home, poll time.Duration) (worker.Chain, error) {
 	if poll <= 0 {
 		poll = defaultPoll
@@ -40,7 +40,7 @@ type chain struct {
 	*follower
 	poll    time.Duration
 	watch   watch
-	sending chan struct{} // has room for those who send at once
+	sending chan struct{} // a semaphore for mostSending transactions
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -68,7 +68,7 @@ func (c *chain) tip(ctx context.Context) (*app.State, error) {
 	return c.to(ctx, max(uint64(s.SyncInfo.LatestBlockHeight), uint64(c.Genesis.InitialHeight)-1))
 }
 
-// Await waits until the task is another.
+// Await waits until the open round, or its phase, differs from last.
 func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
 	s, err := c.await(ctx, func(s *app.State) bool { return abci.Moved(s, last) })
 	if err != nil {
@@ -77,13 +77,13 @@ func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*work
 	return abci.NewTask(s, pub)
 }
 
-// Lead asks for the node's draft while the participant may lead, and makes it again of its
+// Lead requests the node's draft while the participant may lead, and recomputes it from its
 // gradients.
 func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
 	for {
 		s, err := c.await(ctx, func(s *app.State) bool {
 			_, _, err := s.Leading(s.Height+1, participant, nil)
-			return err == nil || errors.Is(err, app.ErrNotClosing) // for there are no gradients
+			return err == nil || errors.Is(err, app.ErrNotClosing) // because no gradients are given
 		})
 		if err != nil {
 			return nil, err
@@ -100,7 +100,7 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 				c.own.checked(draft, gradients)
 				return draft, nil
 			}
-			if !errors.Is(err, app.ErrAggregateRound) { // closed in between
+			if !errors.Is(err, app.ErrAggregateRound) { // the round has closed
 				return nil, err
 			}
 		case !errors.As(err, &refusal):
@@ -112,8 +112,8 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 	}
 }
 
-// draft returns the node's draft and the gradients that it lists, of which those that this process
-// has sent are not fetched.
+// draft returns the node's draft and the gradients that it lists. If this process has sent most of
+// the round's gradients, draft fetches only the others' gradients.
 func (c *chain) draft(ctx context.Context, s *app.State, participant uint32) (*tx.Aggregate, []*tx.Tx, error) {
 	if !c.own.most(s) {
 		return c.client.Lead(ctx, participant)

@@ -17,32 +17,32 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ErrStale reports that what a node proves was true too long ago.
+// ErrStale means that the node's last proven state is too old.
 var ErrStale = errors.New("the node is behind its chain")
 
 const (
-	// farBehind is from how many blocks on a whole state costs less than to execute them.
+	// farBehind is the number of blocks beyond which fetching a whole state costs less than
+	// executing them.
 	farBehind = 64
 	// clockDrift is how far ahead of this clock a header's time may be.
 	clockDrift = 10 * time.Second
 )
 
-// Home is what a worker knows of its chain without its node.
+// Home is a worker's own knowledge of its chain, independent of its node.
 type Home struct {
 	Genesis *types.GenesisDoc
-	// Trust is a later header than the first that its operator trusts, of height 0 where
-	// there is none, and how long validators are believed after they have signed.
+	// Trust is a header after the first one that the operator trusts, with height 0 if there is
+	// none, and the trusting period.
 	Trust Trust
-	// Kept is the file with the header that was verified last; "" keeps none.
+	// Kept is the file with the last verified header; "" stores none.
 	Kept string
 	// MaxAge is how old the node's last header may be.
 	MaxAge time.Duration
 }
 
-// follower goes from one verified state to the next. The state after a block is
-// that before it, which its header names, with the block executed: it is known as
-// soon as the block is, while another's word for it would have to wait for the
-// header after it.
+// follower goes from one verified state to the next. It executes each block on the state before it,
+// whose hash the block's header has, so the new state is known as soon as the block is. A proof of
+// that state would have to wait for the next header.
 type follower struct {
 	Home
 	client   *client.Client
@@ -51,8 +51,8 @@ type follower struct {
 
 	mu    sync.Mutex
 	last  *types.LightBlock // verified; nil at first
-	state *app.State        // verified; the first of genesis where last is nil
-	saved *types.LightBlock // the one in the file
+	state *app.State        // verified; the genesis state while last is nil
+	saved *types.LightBlock // the header in the file
 	own   own
 }
 
@@ -99,7 +99,7 @@ func (f *follower) to(ctx context.Context, height uint64) (*app.State, error) {
 	return f.state, f.save()
 }
 
-// begin takes the header that trust begins with.
+// begin sets last to the header at which trust begins.
 func (f *follower) begin(ctx context.Context) error {
 	b, err := f.root(ctx)
 	if err == nil {
@@ -108,7 +108,7 @@ func (f *follower) begin(ctx context.Context) error {
 	return err
 }
 
-// save keeps the last header, twice a minute at most.
+// save stores the last header in the file, at most once in 30 s of header time.
 func (f *follower) save() error {
 	if f.saved != nil && f.last.Time.Sub(f.saved.Time) < 30*time.Second {
 		return nil
@@ -117,8 +117,8 @@ func (f *follower) save() error {
 	return f.keep(f.last)
 }
 
-// header verifies the header of a height, which is the last one's or above: by the
-// rules of CometBFT's light client, of which it keeps no more than the last block.
+// header verifies the header of a height, not below the last one, by the rules of CometBFT's light
+// client. It keeps only the last block.
 func (f *follower) header(ctx context.Context, height int64) (*types.LightBlock, error) {
 	for at := height; f.last.Height < height; {
 		b, err := f.provider.LightBlock(ctx, at)
@@ -130,7 +130,7 @@ func (f *follower) header(ctx context.Context, height int64) (*types.LightBlock,
 		switch {
 		case err == nil:
 			f.last, at = b, height
-		case errors.As(err, &few) && at > f.last.Height+1: // too many validators are new: by one between
+		case errors.As(err, &few) && at > f.last.Height+1: // too many new validators: bisect
 			at = (f.last.Height + at) / 2
 		default:
 			return nil, reason(at, err)
@@ -139,7 +139,7 @@ func (f *follower) header(ctx context.Context, height int64) (*types.LightBlock,
 	return f.last, nil
 }
 
-// jump takes the node's whole state, once the header is there that has its hash.
+// jump fetches the node's whole state and takes it once the header with its hash is there.
 func (f *follower) jump(ctx context.Context) error {
 	answer, err := f.client.State(ctx)
 	if err != nil {
@@ -190,8 +190,8 @@ func (f *follower) step(ctx context.Context) error {
 	return nil
 }
 
-// belongs reports whether a block of any origin is that of a verified header, down to its
-// transactions and its evidence.
+// belongs returns an error unless a block, of any origin, is the block of a verified header, down
+// to its transactions and its evidence.
 func belongs(block *types.Block, b *types.LightBlock) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -207,7 +207,8 @@ func belongs(block *types.Block, b *types.LightBlock) (err error) {
 	return nil
 }
 
-// take holds the state against the header of the height after it.
+// take checks a state against the last header, that of the next height, and makes it the
+// follower's.
 func (f *follower) take(s *app.State) error {
 	if hash := s.Hash(); !bytes.Equal(f.last.AppHash, hash[:]) || s.ChainID != f.last.ChainID {
 		return fmt.Errorf("%w: the state after height %d on chain %q has hash %X, the header of height %d on chain %q says %X",

@@ -13,9 +13,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// execution returns what the block of a verified header executes. A block that is what this process
-// has signed and checked itself, as the header's hash of it says, need not be fetched: with a
-// thousand gradients that takes longer than to compute the next ones.
+// execution returns the content that the block of a verified header executes. It does not fetch a
+// block that consists, by the header's hash, of cached transactions: with a thousand gradients
+// fetching takes longer than computing the next ones.
 func (f *follower) execution(ctx context.Context, b *types.LightBlock) (app.Block, error) {
 	height := uint64(b.Height)
 	if txs := f.own.foreseen(b.Header); txs != nil {
@@ -33,8 +33,8 @@ func (f *follower) execution(ctx context.Context, b *types.LightBlock) (app.Bloc
 	return execution, err
 }
 
-// foreseen returns the transactions of a header's block, where it is an aggregate that one of this
-// process has sent, with its gradients, and nothing else; else nil.
+// foreseen returns the transactions of a header's block if it holds an aggregate of this process
+// with its gradients, all cached, and nothing else. Otherwise it returns nil.
 func (o *own) foreseen(h *types.Header) []*tx.Tx {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,8 +57,8 @@ func (o *own) foreseen(h *types.Header) []*tx.Tx {
 	return nil
 }
 
-// of returns the gradient of a content hash, of this process or of a draft that it has checked; nil
-// where there is none. The caller holds the lock.
+// of returns the gradient with a content hash that this process sent or that a checked draft lists,
+// or nil. The caller holds the lock.
 func (o *own) of(content []byte) *tx.Tx {
 	if len(content) != 32 {
 		return nil

@@ -1,7 +1,7 @@
-// Package light goes from a header that somebody trusts to those that follow from it.
+// Package light verifies headers and states that follow from a trusted header.
 //
-//	Light, Pinned  headers by height, to hold an answer or a file against
-//	Chain          the chain as a worker in another process than its node sees it: each state
+//	Light, Pinned  headers by height, to check an answer or a file against
+//	Chain          the chain as seen by a worker outside its node's process: each state
 //	               follows from the home's genesis, whatever the node says
 package light
 
@@ -26,17 +26,17 @@ import (
 // one.
 var ErrNotTrusted = errors.New("header is not trusted")
 
-// DefaultPeriod is how long validators are believed after they have signed.
+// DefaultPeriod is the default of Trust.Period.
 const DefaultPeriod = 7 * 24 * time.Hour
 
-// Trust is where trust begins: a header that the verifier has from somebody it
-// believes, by height and hash.
+// Trust is the root of trust: the height and hash of a header from a source that the verifier
+// trusts.
 type Trust struct {
 	ChainID string
 	Height  int64
 	Hash    []byte
-	// Period is how long validators are believed after they have signed. Default
-	// DefaultPeriod.
+	// Period is the trusting period: how long validators are trusted after they have signed.
+	// Default DefaultPeriod.
 	Period time.Duration
 }
 
@@ -45,8 +45,8 @@ type Headers interface {
 	Header(ctx context.Context, height int64) (*types.LightBlock, error)
 }
 
-// Light follows the chain from the trusted header by CometBFT's light client.
-// Witnesses contradict a primary that forks; without any the primary is its own.
+// Light follows the chain from the trusted header with CometBFT's light client. Witnesses expose a
+// primary that forks; without witnesses the primary is its own witness.
 func Light(ctx context.Context, t Trust, primary provider.Provider, witnesses []provider.Provider) (Headers, error) {
 	if t.Period == 0 {
 		t.Period = DefaultPeriod
@@ -72,9 +72,8 @@ func (l lightHeaders) Header(ctx context.Context, height int64) (*types.LightBlo
 	return b, nil
 }
 
-// Pinned trusts one header, the one with the trusted height and hash, and takes
-// its bytes from a file: it asks nobody. That its validators signed it is
-// checked nevertheless.
+// Pinned trusts one header, with the trusted height and hash, and takes its bytes from a file: it
+// makes no requests. It still checks that the header's validators signed it.
 func Pinned(t Trust, block *types.LightBlock) Headers { return pinned{t, block} }
 
 type pinned struct {
@@ -104,7 +103,8 @@ func (p pinned) Header(_ context.Context, height int64) (*types.LightBlock, erro
 	return b, nil
 }
 
-// reason says in our words what the light client found.
+// reason rewords an error of the light client and wraps it in ErrNotTrusted or
+// client.ErrUnreachable.
 func reason(height int64, err error) error {
 	var (
 		invalid cmtlight.ErrInvalidHeader

@@ -8,17 +8,17 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// own is what the workers of this process have sent for one round. It need not be fetched and
-// verified again where a draft or a block has it.
+// own caches the transactions that the workers of this process have sent for one round. They need
+// not be fetched and verified again as parts of a draft or a block.
 type own struct {
 	mu           sync.Mutex
 	epoch, round uint64
 	sent         map[[32]byte]*tx.Tx // gradients by content hash
-	others       map[[32]byte]*tx.Tx // of drafts that were checked
+	others       map[[32]byte]*tx.Tx // gradients of checked drafts, likewise
 	aggregates   []*tx.Tx
 }
 
-// add remembers a gradient or an aggregate, and forgets what is of rounds before.
+// add caches a gradient or an aggregate, and drops those of earlier rounds.
 func (o *own) add(t *tx.Tx) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -30,7 +30,7 @@ func (o *own) add(t *tx.Tx) {
 	}
 }
 
-// checked remembers the gradients of a draft that holds.
+// checked caches the gradients of a draft that passed its check.
 func (o *own) checked(draft *tx.Aggregate, gradients []*tx.Tx) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -42,8 +42,8 @@ func (o *own) checked(draft *tx.Aggregate, gradients []*tx.Tx) {
 	}
 }
 
-// is moves to a round where it is later, and reports whether it is the one. The caller holds the
-// lock.
+// is moves the cache on to a round if it is later, and reports whether the cache is at that round.
+// The caller holds the lock.
 func (o *own) is(epoch, round uint64) bool {
 	if o.sent == nil || epoch > o.epoch || epoch == o.epoch && round > o.round {
 		o.epoch, o.round, o.aggregates = epoch, round, nil
@@ -68,7 +68,7 @@ func (o *own) most(s *app.State) bool {
 	return o.epoch == s.Progress.Epoch && o.round == s.Progress.Round && 2*len(o.sent) > s.Active()
 }
 
-// known puts in the place of transactions those of this process that are the same.
+// known replaces transactions by this process's own copies of them.
 func (o *own) known(txs []*tx.Tx) {
 	for i, t := range txs {
 		if t.Gradient == nil {

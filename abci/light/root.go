@@ -51,14 +51,14 @@ func checkFirst(doc *types.GenesisDoc, s *app.State, b *types.LightBlock) error 
 	return nil
 }
 
-// kept is the header that a home has verified last, as its file says.
+// kept is the last header that a home has verified, as stored in its file.
 type kept struct {
 	ChainID string            `json:"chain_id"`
 	Height  int64             `json:"height"`
 	Hash    cmtbytes.HexBytes `json:"hash"`
 }
 
-// readKept returns the header that a file keeps, of height 0 where there is no file.
+// readKept returns the header stored in a file, with height 0 if there is no file.
 func readKept(path string) (k kept, err error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -73,7 +73,7 @@ func readKept(path string) (k kept, err error) {
 	return k, err
 }
 
-// keep writes the verified header, so that the next start goes on from it.
+// keep stores the verified header, from which the next start goes on.
 func (h Home) keep(b *types.LightBlock) error {
 	if h.Kept == "" {
 		return nil
@@ -88,8 +88,8 @@ func (h Home) keep(b *types.LightBlock) error {
 	return err
 }
 
-// root returns the header that a home's trust begins with: the latest of the one that it
-// has verified last, the one that its operator trusts, and else the first of its genesis.
+// root returns the header at which a home's trust begins: the higher of its last verified header
+// and the header that its operator trusts, or the first header of its genesis if it has neither.
 func (f *follower) root(ctx context.Context) (*types.LightBlock, error) {
 	trust := Trust{Height: f.Trust.Height, Hash: f.Trust.Hash}
 	last, err := readKept(f.Kept)

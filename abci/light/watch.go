@@ -8,17 +8,17 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// quiet is how long the watch leaves a node alone that announces its blocks.
+// quiet is the min poll interval while the node announces its blocks.
 const quiet = time.Second
 
-// watch asks the node for all who wait for a state, and while somebody does: one question a block,
-// however many workers share the chain.
+// watch polls the node for all callers that wait for a state, and only while there are any: one
+// request a block, however many workers share the chain.
 type watch struct {
 	mu      sync.Mutex
 	waiting int
 	stop    context.CancelFunc
 	news    chan struct{} // closed and replaced when the node has answered
-	state   *app.State    // verified, as of the last answer; nil where there is none, or it was an error
+	state   *app.State    // verified, as of the last answer; nil if there is none or it was an error
 	err     error
 }
 
@@ -62,8 +62,8 @@ func (w *watch) leave() {
 	}
 }
 
-// ask asks for the state, tells who waits, and asks again when the node announces a block. While
-// the node announces nothing it polls.
+// ask fetches the state, wakes all waiting callers, and repeats this when the node announces a
+// block or the poll interval is over.
 func (c *chain) ask(ctx context.Context, news chan struct{}) {
 	announced := c.client.Announced(ctx)
 	for {
@@ -72,7 +72,7 @@ func (c *chain) ask(ctx context.Context, news chan struct{}) {
 			return
 		}
 		c.watch.mu.Lock()
-		if c.watch.news != news { // another has taken over
+		if c.watch.news != news { // another ask has taken over
 			c.watch.mu.Unlock()
 			return
 		}

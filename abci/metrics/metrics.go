@@ -1,6 +1,6 @@
-// Package metrics are the application's Prometheus metrics, under the namespace
-// spdl beside CometBFT's own. They are fed by the verbs: nothing of them is on
-// the consensus path. A nil *Metrics takes everything and keeps nothing.
+// Package metrics holds the application's Prometheus metrics, under the namespace spdl, next to
+// CometBFT's own. ABCI's verbs and the node feed them; none influences consensus. A nil *Metrics
+// accepts all calls and records nothing.
 package metrics
 
 import (
@@ -28,8 +28,8 @@ const (
 	stageBC  = "bc"  // blockchain consensus
 )
 
-// Metrics are a node's. Labels are bounded: stages, verbs, result codes and the
-// indices of participants, whose number the consortium decides on.
+// Metrics are the metrics of a node. Labels are bounded: stages, verbs, result codes and the
+// indices of participants, whose number the consortium decides.
 type Metrics struct {
 	height, epoch, round, planned, finished, opened *prometheus.GaugeVec
 	participants, byzantine, offences, budget       *prometheus.GaugeVec
@@ -47,8 +47,8 @@ type Metrics struct {
 	known   map[uint32]bool // the participants that have a gauge
 }
 
-// New registers the metrics of a chain's node. Nodes of one process share them
-// by their chain's id, as far as they are registered already.
+// New registers the metrics of a chain's node, labelled with the chain's id. It reuses collectors
+// that are registered already, so the nodes of one process share them.
 func New(r prometheus.Registerer, chainID string) *Metrics {
 	m := &Metrics{chainID: chainID, known: map[uint32]bool{}}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
@@ -100,14 +100,14 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	return m
 }
 
-// Build notes which program runs.
+// Build records the versions of the running program.
 func (m *Metrics) Build(version string, stateMachine uint64, cometbft string) {
 	if m != nil {
 		m.build.WithLabelValues(m.chainID, version, strconv.FormatUint(stateMachine, 10), cometbft).Set(1)
 	}
 }
 
-// What gossip brings.
+// The kinds of bytes that gossip receives.
 const (
 	ReceivedNew          = "new"
 	ReceivedKnown        = "known"
@@ -115,7 +115,7 @@ const (
 	ReceivedAnnouncement = "announcement"
 )
 
-// Received counts what a peer sent.
+// Received counts bytes that a peer sent.
 func (m *Metrics) Received(what string, bytes int) {
 	if m != nil {
 		m.received.WithLabelValues(m.chainID, what).Add(float64(bytes))
@@ -163,7 +163,7 @@ func (m *Metrics) Committed(height uint64) {
 	m.height.WithLabelValues(m.chainID).Set(float64(height))
 }
 
-// State records a state that has changed.
+// State records a changed state.
 func (m *Metrics) State(c Chain) {
 	if m == nil {
 		return
@@ -206,7 +206,7 @@ func (m *Metrics) State(c Chain) {
 
 func index(p uint32) string { return strconv.FormatUint(uint64(p), 10) }
 
-// RoundOpened records the moment at which a round was seen to open.
+// RoundOpened records when this node saw a round open.
 func (m *Metrics) RoundOpened(at time.Time) {
 	if m == nil {
 		return
@@ -222,8 +222,8 @@ func (m *Metrics) ClockOffset(ahead time.Duration) {
 	m.clock.WithLabelValues(m.chainID).Set(ahead.Seconds())
 }
 
-// RoundClosed records a closed round: how many leaders were passed over and its
-// stages in milliseconds, 0 where one is unknown.
+// RoundClosed records a closed round: the number of leaders passed over, of gradients included, and
+// its stages in milliseconds, 0 if unknown.
 func (m *Metrics) RoundClosed(passedOver, included int, lgc, ge, bc float64) {
 	if m == nil {
 		return
@@ -249,7 +249,7 @@ func (m *Metrics) Contributed(participant uint32, selected bool) {
 	m.contributions.WithLabelValues(m.chainID, index(participant), strconv.FormatBool(selected)).Inc()
 }
 
-// Rejected records a refusal by its result code and the code's name.
+// Rejected records a rejection by its verb, its result code and the code's name.
 func (m *Metrics) Rejected(verb string, code uint32, reason string) {
 	if m == nil {
 		return

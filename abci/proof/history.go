@@ -12,17 +12,17 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// History proves the records of closed rounds. A state holds no more of the history than
-// the frontier of its tree; History holds two hashes a round, from which a proof takes
-// O(log rounds). The zero value is empty. It is safe for concurrent use.
+// History proves the records of closed rounds. A state holds only the frontier of the history's
+// tree; History holds two hashes a round, from which a proof takes O(log rounds). The zero value is
+// empty. It is safe for concurrent use.
 type History struct {
 	mu     sync.Mutex
 	last   *app.Record
-	places map[string]int64 // of the leaves, by key
+	places map[string]int64 // index of each leaf, by key
 	hashes hashes
 }
 
-// hashes are those of all complete subtrees, by tlog.StoredHashIndex.
+// hashes are the hashes of all complete subtrees, by tlog.StoredHashIndex.
 type hashes []tlog.Hash
 
 // ReadHashes implements tlog.HashReader.
@@ -34,8 +34,8 @@ func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// Grow reads the records that came since, up to size in all. Records gives those after
-// one, or from the first for nil, in the order in which their rounds were closed.
+// Grow reads the new records, up to a total of size. records visits the records after the given
+// one, or all for nil, in the order in which their rounds closed.
 func (h *History) Grow(size uint64, records func(after *app.Record, each func(*app.Record) bool) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,21 +10,22 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// The types of the operators beside CometBFT's merkle.ProofOpValue.
+// The types of the operators, in addition to CometBFT's merkle.ProofOpValue.
 const (
 	OpList   = "spdl:list"   // from a whole list to the root over its elements
 	OpChunks = "spdl:chunks" // from all parameters to the root over their chunks
 	OpRecord = "spdl:record" // from the root over parameters to the record that names it
 )
 
-// The keys of those operators. No leaf has one of them, so that a proof cannot hold
-// an operator that was not asked for.
+// The keys of those operators. No leaf has such a key, so a proof cannot hold an operator that was
+// not requested.
 const (
 	keyWhole     = "*"
 	keyModelHash = "model_hash"
 )
 
-// wholes are the ways in which the elements of a tree make one value.
+// wholes says, by type of operator, how the elements of a tree are joined to one value and split
+// again.
 var wholes = map[string]struct {
 	join  func([][]byte) []byte
 	split func([]byte) ([][]byte, error)
@@ -33,8 +34,8 @@ var wholes = map[string]struct {
 	OpChunks: {func(chunks [][]byte) []byte { return bytes.Join(chunks, nil) }, func(data []byte) ([][]byte, error) { return app.Chunks(data), nil }},
 }
 
-// whole returns the type of the operator that leads from a whole list to the value of
-// its key in the state's tree, "" where the key is of no list.
+// whole returns the type of the operator that leads from a whole list to the value of its key in
+// the state's tree, "" if the key is of no list.
 func whole(key string) string {
 	switch key {
 	case "epochs", "offences", "participants", "proposals":

@@ -15,12 +15,12 @@ var (
 	// ErrNotProven wraps every reason why a value does not follow from an application
 	// hash.
 	ErrNotProven = errors.New("proof does not hold")
-	// ErrNoValue reports that a state has nothing under a key.
+	// ErrNoValue means that a state has no value under a key.
 	ErrNoValue = errors.New("nothing in the state to prove")
 )
 
-// Proven is a value and the operators that lead from it to an application hash. Nothing
-// in it is to be believed before Verify.
+// Proven is a value and the operators that lead from it to an application hash. Nothing in it is
+// trusted before Verify.
 type Proven struct {
 	Value []byte              `json:"value"`
 	Ops   *cmtcrypto.ProofOps `json:"proof"`
@@ -55,8 +55,8 @@ func KeyPath(key string) string {
 	return path.String()
 }
 
-// Verify reports whether the value stands under the key in the state with the
-// application hash. The key is the one that the verifier asked for, not one from the answer.
+// Verify returns an error unless the state with the application hash has the value under the key.
+// The key must be the one that the verifier requested, not one from the answer.
 func (p Proven) Verify(key string, appHash []byte) error {
 	if p.Ops == nil || len(p.Ops.Ops) != len(levels(key)) {
 		return fmt.Errorf("%w: %q takes %d operators, the proof has %d", ErrNotProven, key, len(levels(key)), len(p.Ops.GetOps()))
@@ -67,8 +67,8 @@ func (p Proven) Verify(key string, appHash []byte) error {
 	return nil
 }
 
-// Root returns the application hash that the operators lead to from the value, to find
-// the header by. It verifies nothing.
+// Root returns the application hash that the operators compute from the value. A caller finds the
+// header by it; nothing is verified.
 func (p Proven) Root() (root [32]byte, err error) {
 	if p.Ops == nil || len(p.Ops.Ops) == 0 {
 		return root, fmt.Errorf("%w: it has 0 operators, want at least 1", ErrNotProven)
@@ -112,8 +112,8 @@ func State(s *app.State, key string) (Proven, error) {
 	return Proven{}, fmt.Errorf("%w: unknown key %.80q", ErrNoValue, key)
 }
 
-// within adds to a proof that leads to the value of a leaf of the state's tree the
-// operator from there to the application hash.
+// within extends a proof of the value of a leaf in the state's tree by the operator from that leaf
+// to the application hash.
 func within(s *app.State, key string, p Proven) (Proven, error) {
 	top, err := leaf(s.Tree(), key)
 	if err == nil {

@@ -7,14 +7,14 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Kept is a state that is kept for good: the one after a round.
+// Kept is a checkpoint: the state after a round, kept for good.
 type Kept struct {
 	Epoch, Round uint64
 	Document     []byte // app.State.Encode, after the height that closed the round
 }
 
-// Nearest loads the last state that is kept at or before a round, or nil. One
-// of an epoch before will do: the blocks lead on from it.
+// Nearest loads the last checkpoint at or before a round, or nil. It may be from an earlier epoch:
+// the blocks lead on from it.
 func (s *Store) Nearest(epoch, round uint64) (*Kept, error) {
 	it, err := s.db.ReverseIterator([]byte{prefixKept}, append(key(prefixKept, epoch, round), 0))
 	if err != nil {
@@ -31,8 +31,8 @@ func (s *Store) Nearest(epoch, round uint64) (*Kept, error) {
 	return nil, it.Error()
 }
 
-// Records visits the stored records in order, from the one after a place; a nil
-// place begins with the first. It stops where visit says false.
+// Records visits the stored records in order, beginning after the given record, or with the first
+// for nil. It stops when visit returns false.
 func (s *Store) Records(after *app.Record, visit func(*app.Record) bool) error {
 	from := []byte{prefixRecord}
 	if after != nil {

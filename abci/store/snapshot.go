@@ -12,7 +12,7 @@ import (
 // state sync.
 const ChunkBytes = 8 << 20
 
-// snapshotKey is that of a snapshot's hashes.
+// snapshotKey returns the key of a snapshot's hashes.
 func snapshotKey(height uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{prefixSnap}, height)
 }
@@ -36,7 +36,7 @@ func (s *Store) TakeSnapshot(state *app.State) error {
 	return b.Write()
 }
 
-// DropSnapshot forgets a height's snapshot.
+// DropSnapshot deletes a height's snapshot.
 func (s *Store) DropSnapshot(height uint64) error {
 	hashes, err := s.Snapshot(height)
 	if err != nil {

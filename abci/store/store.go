@@ -1,7 +1,7 @@
 // Package store keeps the application's state in a cometbft-db database: the state document, the
-// height, the record of every closed round, the models of the last rounds and the state of every so
-// many rounds. Save writes all of a height in one synced batch, so a crash leaves the height before
-// or the height after.
+// height, the record of every closed round, the models of the last rounds and checkpoints. Save
+// writes all data of a height in one synced batch, so a crash leaves either the previous height or
+// this one.
 package store
 
 import (
@@ -17,27 +17,27 @@ import (
 // KeptModels is the number of rounds whose models stay queryable.
 const KeptModels = 64
 
-// KeptEvery is the default of Store.Every: the state after one in KeptEvery rounds is kept
-// for good. From it the models up to the next one can be computed again.
+// KeptEvery is the default of Store.Every: the state after one in KeptEvery rounds is kept for
+// good, as a checkpoint. The models up to the next checkpoint can be recomputed from it.
 const KeptEvery = 16
 
-// The key space: one prefix a kind, rounds big endian behind it so that they
-// sort.
+// The key space: one prefix for each kind; epochs, rounds and heights follow in big endian, so that
+// they sort.
 const (
 	prefixState  = 's'
 	prefixBeside = 'b' // the key of the model that the state's document leaves out
 	prefixHeight = 'h'
 	prefixRecord = 'r'
 	prefixModel  = 'm'
-	prefixSnap   = 'y' // of a snapshot's hashes
-	prefixChunk  = 'z' // of its chunks
+	prefixSnap   = 'y' // the hashes of a snapshot
+	prefixChunk  = 'z' // the chunks of a snapshot
 	prefixKept   = 'k'
 )
 
 // Store is the application's database. Safe for concurrent use.
 type Store struct {
-	// Every makes the store keep the state after each round whose number plus 1 it
-	// divides. 0 keeps none. Set it before the first Save.
+	// Every makes the store keep a checkpoint after each round whose number plus 1 is a multiple of
+	// Every. 0 keeps none. Set it before the first Save.
 	Every uint64
 
 	db dbm.DB
@@ -57,7 +57,7 @@ func key(prefix byte, epoch, round uint64) []byte {
 	return binary.BigEndian.AppendUint64(k, round)
 }
 
-// State loads the last committed state, or nil where none is.
+// State loads the last committed state, or nil if there is none.
 func (s *Store) State() (*app.State, error) {
 	height, err := s.db.Get([]byte{prefixHeight})
 	if err != nil || height == nil {
@@ -104,8 +104,7 @@ func (w writes) drop(k []byte) {
 	}
 }
 
-// Save stores a height's outcome. The document is written where it changed: a
-// round closed, or whole is set.
+// Save stores a height's outcome. It writes the document only if out.Changed or whole is set.
 func (s *Store) Save(out *app.Outcome, whole bool) error {
 	b := writes{s.db.NewBatch()}
 	defer b.Close()
@@ -128,8 +127,8 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 	return b.WriteSync()
 }
 
-// state writes the model of a closed round and, where it changed, the document. A model is written
-// once: the document leaves it out and says where it is.
+// state writes the model of a closed round and, if changed is set, the document. A model is written
+// once: the document leaves it out, and prefixBeside holds the model's key.
 func (w writes) state(out *app.Outcome, changed bool) {
 	var beside []byte
 	if r := out.Record; r != nil && (!ended(out.State) || has(out.State, r.ModelHash)) {
@@ -146,8 +145,8 @@ func (w writes) state(out *app.Outcome, changed bool) {
 	}
 }
 
-// has reports whether the state's model has the hash: it has not where an epoch began
-// with a new one.
+// has reports whether the state's model has the hash. It does not if an epoch began with a new
+// model.
 func has(s *app.State, hash []byte) bool {
 	own := app.ModelHash(s.Model)
 	return bytes.Equal(own[:], hash)
@@ -158,7 +157,7 @@ func ended(s *app.State) bool {
 	return len(s.Epochs) > 0 && s.Epochs[len(s.Epochs)-1].Closed == s.Height
 }
 
-// dropModels keeps of an epoch that has just ended the final model alone.
+// dropModels drops all models but the final one of an epoch that has just ended.
 func (w writes) dropModels(s *app.State) {
 	if !ended(s) {
 		return
@@ -182,8 +181,7 @@ func (s *Store) Record(epoch, round uint64) (*app.Record, error) {
 	return r, r.Unmarshal(data)
 }
 
-// Model loads the encoded parameters after a closed round, or nil where they
-// are not kept any more.
+// Model loads the encoded parameters after a closed round, or nil if they are no longer kept.
 func (s *Store) Model(epoch, round uint64) ([]byte, error) {
 	return s.db.Get(key(prefixModel, epoch, round))
 }

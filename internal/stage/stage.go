@@ -1,13 +1,13 @@
-// Package stage tells a test how much it is to do. There are three stages, and a
-// test that would take seconds does less in the first two:
+// Package stage tells a test how much work to do. There are three stages, and a test that would
+// take seconds does less in the first two:
 //
 //	make check      go test -short           while one works: under a minute
 //	make test       go test                  before a push: minutes
 //	make test-long  SPDL_LONG=1 go test      CI: all cases of all tests
 //
-// The environment carries the switch and no flag or build tag, because every
-// package takes it, nothing is compiled twice, and the test cache knows of it: after
-// make test, make test-long runs the tests that ask for the stage and no others.
+// The switch is an environment variable, not a flag or build tag, because every package takes it,
+// nothing is compiled twice, and the test cache knows of it: after make test, make test-long runs
+// only the tests that ask for the stage.
 package stage
 
 import (
@@ -19,10 +19,10 @@ import (
 // Variable is the environment variable that asks for the long stage.
 const Variable = "SPDL_LONG"
 
-// Long reports whether all cases are to run.
+// Long reports whether the long stage runs, with all cases.
 func Long() bool { return os.Getenv(Variable) != "" }
 
-// Pick returns the value of the running stage.
+// Pick returns the argument for the running stage.
 func Pick[T any](check, test, long T) T {
 	switch {
 	case Long():
@@ -41,8 +41,7 @@ func OnlyLong(t testing.TB) {
 	}
 }
 
-// NotShort skips a test in the check stage. The reason says what it does that
-// takes long.
+// NotShort skips a test in the check stage. The reason says what takes long.
 func NotShort(t testing.TB, reason string) {
 	t.Helper()
 	if testing.Short() && !Long() {
@@ -50,9 +49,9 @@ func NotShort(t testing.TB, reason string) {
 	}
 }
 
-// Tool returns the path of a program that is no part of the project, or skips the test where it is
-// not installed: make test runs on a machine that has Go alone. .ci/run installs what tests ask for
-// where the machine lets it.
+// Tool returns the path of a program from outside the project, or skips the test if it is not
+// installed: make test needs nothing but Go. .ci/run installs the programs that tests need, if the
+// machine allows it.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

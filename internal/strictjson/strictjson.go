@@ -1,9 +1,9 @@
 // Package strictjson decodes JSON documents that several programs have to read alike.
 //
-// encoding/json takes the last of two members of one name, or merges them where both are objects,
-// and takes "RULE" for "rule". Other readers do otherwise, so two nodes could begin one genesis with
-// different states. The documents of this project have names of a-z, 0-9 and _ alone, which leaves a
-// name one spelling.
+// encoding/json takes the last of two members with the same name, or merges them if both are
+// objects, and takes "RULE" for "rule". Other decoders differ, so two nodes could begin one genesis
+// with different states. The names in this project's documents have only a-z, 0-9 and _, so each
+// name has one spelling.
 package strictjson
 
 import (
@@ -19,8 +19,8 @@ import (
 // ErrName is wrapped by the errors on names.
 var ErrName = errors.New("ambiguous JSON")
 
-// Decode decodes one JSON value. It refuses unknown names, names given twice, names in other letters,
-// and anything behind the value.
+// Decode decodes one JSON value. It rejects unknown names, duplicate names, names with other
+// characters than a-z, 0-9 and _, and anything after the value.
 func Decode(data []byte, into any) error {
 	if err := Names(data); err != nil {
 		return err
@@ -36,8 +36,8 @@ func Decode(data []byte, into any) error {
 	return nil
 }
 
-// Names refuses a document in which an object has a name twice, or a name with other characters than
-// a-z, 0-9 and _. An error names the path to it.
+// Names rejects a document in which an object has a name twice, or a name with other characters
+// than a-z, 0-9 and _. The error names the path to the name.
 func Names(data []byte) error {
 	return walk(data, func(name string) error {
 		if i := strings.IndexFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' }); i >= 0 {
@@ -47,19 +47,19 @@ func Names(data []byte) error {
 	})
 }
 
-// Unique refuses a document in which an object has a name twice. It is for objects whose names are
+// Unique rejects a document in which an object has a name twice. It is for objects whose names are
 // data.
 func Unique(data []byte) error { return walk(data, func(string) error { return nil }) }
 
 // level is an object or a list that has begun.
 type level struct {
-	names map[string]bool // nil of a list
+	names map[string]bool // nil for a list
 	at    string          // the last name
-	n     int             // elements before, of a list
-	value bool            // an object's name was read, and its value was not
+	n     int             // elements begun so far, of a list
+	value bool            // an object's name was read, but not its value
 }
 
-// walk reads one document to its end, and gives each name of an object to check.
+// walk reads one document to its end, and passes each name of an object to check.
 func walk(data []byte, check func(name string) error) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -103,7 +103,7 @@ func walk(data []byte, check func(name string) error) error {
 	}
 }
 
-// path names the place that was read last, like participants[3].name.
+// path returns the path to the last name or element read, like participants[3].name.
 func path(open []level) string {
 	var b strings.Builder
 	for _, l := range open {
