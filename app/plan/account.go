@@ -8,11 +8,11 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// Accountant names a way to turn noise into epsilon.
+// Accountant is the name of a method that turns noise into epsilon.
 type Accountant string
 
-// The accountants. Lemma1 is not a real one: it is the formula of the SPDL paper, and a plan labels
-// it so.
+// The accountants. Lemma1 is not a real accountant: it is the formula of the SPDL paper, and a plan
+// labels it so.
 const (
 	RDP      = Accountant(accountant.RDP)
 	PLD      = Accountant(accountant.PLD)
@@ -20,7 +20,7 @@ const (
 	Lemma1   = Accountant("lemma1")
 )
 
-// Accountants lists them.
+// Accountants returns the names of the accountants.
 func Accountants() []string {
 	return []string{string(RDP), string(PLD), string(Analytic), string(Lemma1)}
 }
@@ -31,18 +31,18 @@ const prototypeLearningRate = 0.01
 // Calibration compares the paper's Lemma 1 with the RDP accountant.
 type Calibration struct {
 	ClaimedEpsilon  float64 `json:"claimed_epsilon"`
-	LearningRate    float64 `json:"learning_rate"`    // gamma, which has no place in it
-	NoiseMultiplier float64 `json:"noise_multiplier"` // that the lemma asks for
+	LearningRate    float64 `json:"learning_rate"`    // gamma, which does not belong in the lemma
+	NoiseMultiplier float64 `json:"noise_multiplier"` // that the lemma requires
 	RDPEpsilon      float64 `json:"rdp_epsilon"`      // of that noise, with secret Poisson batches
-	RDPEpsilonQ1    float64 `json:"rdp_epsilon_q1"`   // and if the batches are not secret
+	RDPEpsilonQ1    float64 `json:"rdp_epsilon_q1"`   // the same if the batches are not secret
 	WithoutRate     float64 `json:"noise_multiplier_without_rate"`
-	TimesRDP        float64 `json:"without_rate_times_rdp"` // WithoutRate over what RDP asks for at the same epsilon
+	TimesRDP        float64 `json:"without_rate_times_rdp"` // WithoutRate over RDP's multiplier at the same epsilon
 }
 
-// spent is what an accountant says of a plan.
+// spent is an accountant's result for a plan.
 type spent struct {
 	epsilon, multiplier float64
-	rdp                 float64 // epsilon by RDP with that multiplier
+	rdp                 float64 // epsilon by RDP with multiplier
 }
 
 func (in Input) step(multiplier float64) accountant.Step {
@@ -51,7 +51,7 @@ func (in Input) step(multiplier float64) accountant.Step {
 	}
 }
 
-// account finds the noise of the target epsilon, or the epsilon of the noise.
+// account returns the noise for the target epsilon, or the epsilon for the noise.
 func (in Input) account() (s spent, err error) {
 	switch in.Accountant {
 	case Lemma1:
@@ -92,7 +92,7 @@ func (in Input) lemma1() (Calibration, error) {
 	return in.compare(claim)
 }
 
-// compare returns the noise that the lemma and RDP each ask for at an epsilon.
+// compare compares the noise that the lemma and RDP require for an epsilon.
 func (in Input) compare(claim float64) (Calibration, error) {
 	sampled, err := in.calibrate(claim, in.LearningRate, in.SamplingRate)
 	full, err1 := in.calibrate(claim, in.LearningRate, 1)
@@ -108,23 +108,24 @@ func (in Input) compare(claim float64) (Calibration, error) {
 	}, nil
 }
 
-// calibrate asks the lemma in units of the clip norm.
+// calibrate applies the lemma in units of the clip norm.
 func (in Input) calibrate(claim, rate, samplingRate float64) (accountant.Calibration, error) {
 	return accountant.Lemma1{
 		Sensitivity: 1, LearningRate: rate, Rounds: in.Rounds, Epsilon: claim, Delta: in.Delta,
 	}.Calibrate(samplingRate)
 }
 
-// Ledger is what the chain's own ledger makes of the plan: RDP at the orders it keeps, in integers.
+// Ledger is the cost of the plan by the chain's own ledger: RDP at the ledger's orders, in
+// integers.
 type Ledger struct {
 	Epsilon float64 `json:"epsilon"`          // after all rounds
-	Rounds  *uint64 `json:"rounds,omitempty"` // that a budget of the target epsilon pays for; null without a target
-	// LeastMultiplier is a noise multiplier with which the target pays for all rounds, if the
-	// plan's own does not.
+	Rounds  *uint64 `json:"rounds,omitempty"` // that the target epsilon pays for; null without a target
+	// LeastMultiplier is a noise multiplier with which the target pays for all rounds. It is 0 if
+	// the plan's own does, or if none below twice that was found.
 	LeastMultiplier float64 `json:"least_noise_multiplier,omitempty"`
 }
 
-// ledger asks the chain's accountant. Target 0 stands for none.
+// ledger computes the Ledger with the chain's accountant. Target 0 stands for none.
 func (in Input) ledger(multiplier, target float64) (Ledger, error) {
 	costs, err := accountant.ChainCosts(in.step(multiplier).Mechanism)
 	if err != nil {
@@ -151,7 +152,7 @@ func (in Input) ledger(multiplier, target float64) (Ledger, error) {
 		z *= 1.001
 		costs, err := accountant.ChainCosts(in.step(z).Mechanism)
 		if err != nil {
-			return l, nil // no larger noise is accepted: then there is none
+			return l, nil // no larger noise is accepted: LeastMultiplier stays 0
 		}
 		if affordable(costs, budget) >= uint64(in.Rounds) {
 			l.LeastMultiplier = z

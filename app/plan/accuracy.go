@@ -7,12 +7,12 @@ import (
 	"github.com/spdl/spdl/app/model"
 )
 
-// Accuracy is what was measured on MNIST at the settings of a plan, or at the noise just below and
-// above.
+// Accuracy is the accuracy measured on MNIST at the settings of a plan, or at the nearest noise
+// below and above.
 type Accuracy struct {
 	Measured bool  `json:"measured"`
-	Clean    *Band `json:"clean"`    // everybody honest
-	Attacked *Band `json:"attacked"` // f Byzantine, the worst attack of those tried; null if none was, or without the noise floor
+	Clean    *Band `json:"clean"`    // all participants honest
+	Attacked *Band `json:"attacked"` // f Byzantine, the worst attack tried; null if none was, or without the noise floor
 	// Source says where the numbers come from, or why there are none.
 	Source string `json:"source"`
 }
@@ -26,7 +26,7 @@ type Band struct {
 // point is a measurement at one noise multiplier. Attacked is 0 where only the clean run was made.
 type point struct{ multiplier, clean, attacked float64 }
 
-// series are the measurements that differ in noise alone, by rising noise.
+// series holds measurements that differ only in noise, by rising noise.
 type series struct {
 	model                 model.Spec
 	n, f, samples, rounds int
@@ -36,7 +36,7 @@ type series struct {
 	origin                origin
 }
 
-// origin says where series were measured, and at which worker momentum.
+// origin says how series were measured, and at which worker momentum.
 type origin struct {
 	text     string
 	momentum float64
@@ -56,16 +56,16 @@ var (
 )
 
 // The noise multipliers of epsilon 8, 4, 2, 1, 0.5, 0.25 and 0.1 at q = 0.1, T = 100 and delta
-// 1e-6; those of q = 1/30 and of T = 300 beside their series. TestMeasuredNoise holds them to the
-// accountant.
+// 1e-6, and last those of epsilon 8 and 4 at q = 1/30 and T = 300. Those of q = 1/30 and T = 100
+// are in their series. TestMeasuredNoise holds all to the accountant.
 const (
 	z8, z4, z2, z1       = 1.06, 1.603, 2.670, 4.78
 	zHalf, zQuarter, z01 = 8.9, 16.9, 39.7
 	z300of8, z300of4     = 0.802, 1.097
 )
 
-// measured is tables 3.2 and 3.3 of the study that the project began with, errors there and
-// accuracies here, and what this program measured since.
+// measured holds tables 3.2 and 3.3 of the study with which the project began, their errors turned
+// into accuracies, and later measurements by this program.
 var measured = []series{
 	{strokes, 4, 1, 15000, 100, 0.1, "agnostic-mean", "3 seeds, worst of 12 attacks that hide in the noise or do not", []point{{z2, 0.985, 0.968}}, attacked},
 	{strokes, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds, worst of 19 attacks that do not hide in the noise", []point{{z2, 0.984, 0.982}}, chain},
@@ -98,11 +98,11 @@ var measured = []series{
 }
 
 const (
-	closeNoise = 0.01 // multipliers that differ by less, relatively, are one
-	closeRate  = 0.01 // and sampling rates
+	closeNoise = 0.01 // multipliers that differ by less, relatively, count as equal
+	closeRate  = 0.01 // likewise for sampling rates
 )
 
-// accuracy returns what was measured at the plan's settings.
+// accuracy returns the measured accuracy at the plan's settings.
 func (in Input) accuracy(multiplier float64) Accuracy {
 	for _, s := range measured {
 		if s.covers(in) {
@@ -117,7 +117,7 @@ func (s series) covers(in Input) bool {
 		s.rule == in.Rule && math.Abs(in.SamplingRate/s.rate-1) < closeRate && in.Clip == 1 && in.Momentum == s.origin.momentum
 }
 
-// at returns the band at a noise multiplier: that of a point, or the range between the two points
+// at returns the accuracy at a noise multiplier: a point's, or the range between the two points
 // around it.
 func (s series) at(multiplier float64, floor bool) Accuracy {
 	for i, p := range s.points {

@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// ErrInput is wrapped by the errors of [Make], beside those of the accountant, which wrap
+// ErrInput is wrapped by the errors of [Make], except those of the accountant, which wrap
 // accountant.ErrParameter.
 var ErrInput = errors.New("plan: bad input")
 
@@ -22,23 +22,24 @@ func Wrong(err error) bool {
 	return errors.Is(err, ErrInput) || errors.Is(err, accountant.ErrParameter)
 }
 
-// Input is what is planned. All participants are alike: as many examples each, one mechanism.
+// Input describes the training to plan. All participants are alike: the same number of examples,
+// the same mechanism.
 type Input struct {
 	Participants int // N
 	Byzantine    int // f
 	Rule         string
 	Model        model.Spec
-	External     int             // parameters of an external model, which has no Spec; else 0
+	External     int             // parameters of an external model, which has no Spec; otherwise 0
 	Width        gradients.Width // of a coordinate on the grid
-	NoiseFloor   bool            // validators refuse vectors without noise
-	RoundTime    time.Duration   // of one round; 0 for what the link makes of it
+	NoiseFloor   bool            // validators reject vectors without noise
+	RoundTime    time.Duration   // of one round; 0 takes the time that follows from Link
 	Link         Link
 	Config       Config
 
 	Samples      int     // examples of a participant
-	SamplingRate float64 // q; 0 for Batch/Samples
-	Batch        int     // B, expected; 0 for q*Samples. One of the two is given, or both for a batch of fixed size, with q = 1
-	Fits         int     // samples that the preset's batch is for, where they are not within a factor of two of Samples; else 0
+	SamplingRate float64 // q; 0 takes Batch/Samples
+	Batch        int     // B, expected; 0 takes q*Samples. One of q and B is given, or both for a fixed batch size, with q = 1
+	Fits         int     // samples for which the preset's batch is made, unless within a factor of two of Samples: then 0
 	Clip         float64 // C
 	Momentum     float64 // beta of the worker
 	Rounds       int     // T
@@ -47,10 +48,10 @@ type Input struct {
 	Epsilon         float64 // the target, or 0: one of Epsilon and NoiseMultiplier is given
 	NoiseMultiplier float64 // z, or 0
 	Delta           float64
-	LearningRate    float64 // gamma of Lemma 1 and of nothing else; 0 for the prototype's 0.01, as the paper states none
+	LearningRate    float64 // gamma, for Lemma 1 only; 0 takes the prototype's 0.01: the paper states none
 }
 
-// complete checks an input and fills in what follows from the rest.
+// complete checks an input and fills in the fields that follow from others.
 func (in Input) complete() (Input, rules.Rule, error) {
 	if err := in.check(); err != nil {
 		return in, nil, err
@@ -104,7 +105,8 @@ func (in Input) check() error {
 	)
 }
 
-// rule returns the rule of the input's name if it can aggregate the fewest gradients of a round.
+// rule returns the rule that the input names if it can aggregate N-f gradients, the fewest of a
+// round.
 func (in Input) rule() (rules.Rule, error) {
 	rule, err := rules.Lookup(in.Rule)
 	if err != nil {
@@ -115,7 +117,7 @@ func (in Input) rule() (rules.Rule, error) {
 		in.Rule, in.Participants, in.Byzantine, err)
 }
 
-// want returns nil if ok, else an error that wraps ErrInput.
+// want returns nil if ok, and otherwise an error that wraps ErrInput.
 func want(ok bool, format string, args ...any) error {
 	if ok {
 		return nil

@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// What a round costs beside the bytes of its transactions: fitted to five nets in one process on
-// two cores alone, which `make bench-net` runs. TestRoundsAsMeasured has the figures, and holds the
-// formula to them.
+// The costs of a round in addition to the bytes of its transactions, fitted to five networks that
+// `make bench-net` ran, each in one process on two cores. TestRoundsAsMeasured has the figures, and
+// holds the formula to them.
 const (
 	// copiesOfGradient is how often a gradient reaches a node by announcements (0.99 to 1.09
 	// measured; 1.10 at N=20, ADR 18).
 	copiesOfGradient = 1.1
-	// copiesOfBlock times the peers is how often a block reaches a node where no link holds it up
-	// (0.20 to 0.37 measured): a part is left to who sent it, and who does not hear of it in time
-	// gets it twice (ADR 18). Where a link holds it up, each peer sends all of it, and the votes
-	// wait behind that.
+	// copiesOfBlock times the number of peers is how often a block reaches a node if no link is
+	// slow (0.20 to 0.37 measured): a part is left to its sender, and a node that has not voted in
+	// time is sent it again (ADR 18). Over a slow link each peer sends the whole block, and the
+	// votes wait behind that.
 	copiesOfBlock = 0.25
 	// byteWork is the CPU of a byte of a block, on its way as a gradient and in the block:
 	// encryption, hashes, the pool, judging, disk.
 	byteWork = 30e-9 // seconds
 	// modelWork is the CPU of a parameter: Delta, the update, the model's hash, disk.
 	modelWork = 105e-9 // seconds
-	// roundWork and memberWork are the CPU of a round of a node beside that, and what each
-	// participant adds to it: signatures, VRF proofs, votes.
+	// roundWork and memberWork are a node's further CPU for a round, fixed and for each
+	// participant: signatures, VRF proofs, votes.
 	roundWork, memberWork = 4.3e-3, 1.1e-3 // seconds
 	// stepWork is the CPU of a training step for each example and parameter of a built-in model.
 	stepWork = 0.55e-9 // seconds
@@ -36,7 +36,7 @@ const (
 	busy = 0.75
 )
 
-// What follows from CometBFT and from node.DefaultConfig and not from a measurement.
+// These follow from CometBFT and from node.DefaultConfig, not from a measurement.
 const (
 	partPause   = 5e-3  // seconds: peer_gossip_sleep_duration, at each of four stages of consensus
 	voteBytes   = 300   // with its message
@@ -44,17 +44,17 @@ const (
 	announceGap = 30e-3 // seconds until a node announces what it received
 )
 
-// Link is the way between nodes, alike for all, and what a node has to compute with.
+// Link describes the links between nodes, all alike, and the computing power of a node.
 type Link struct {
-	Rate    float64       // bits a second, each way; 0 for no link: then no time of a round is planned
+	Rate    float64       // bits a second, each way; 0 for no link, which plans no time of a round
 	Latency time.Duration // one way
-	Step    time.Duration // of training; 0 for a built-in model's by its size
+	Step    time.Duration // of training; 0 takes a built-in model's, from its size
 	Cores   int           // at least 1
-	Peers   int           // of a node; 0 for all others, 10 at most
+	Peers   int           // of a node; 0 for all other nodes, at most 10
 }
 
-// Config is what genesis and a node's configuration will say. Where it is zero nothing is held
-// against it.
+// Config holds the values that genesis and a node's configuration will have. Zero fields are not
+// checked.
 type Config struct {
 	BlockBytes int64         `json:"block_max_bytes"`
 	MostBytes  int64         `json:"block_max_bytes_bound"` // CometBFT's
@@ -67,8 +67,8 @@ type Config struct {
 	ProposeSeconds float64 `json:"timeout_propose_seconds"`
 }
 
-// Round is the time of a round in which nobody is silent, part after part, and what a node receives
-// in it. It sends as much, on average.
+// Round is the time of a round in which no participant is silent, part by part, and the bytes that
+// a node receives in it. A node sends as many bytes on average.
 type Round struct {
 	Step      float64 `json:"step_seconds"`      // the gradients are computed
 	Gradients float64 `json:"gradients_seconds"` // they reach all nodes
@@ -82,7 +82,7 @@ type Round struct {
 	DayBytes  int64 `json:"node_day_bytes"` // in a day of such rounds
 }
 
-// ParseRate reads a rate as "100Mbit/s".
+// ParseRate parses a rate such as "100Mbit/s", in bits a second.
 func ParseRate(text string) (float64, error) {
 	units := []struct {
 		name string
@@ -99,7 +99,7 @@ func ParseRate(text string) (float64, error) {
 	return 0, fmt.Errorf("%w: link %q, want a number above 0 with kbit/s, Mbit/s or Gbit/s, as 100Mbit/s", ErrInput, text)
 }
 
-// check returns the first error of a link.
+// check returns the first error in a link.
 func (l Link) check() error {
 	return cmp.Or(
 		want(l.Rate >= 0 && !math.IsInf(l.Rate, 1), "link of %v bit/s, want a number above 0", l.Rate),
@@ -119,13 +119,13 @@ func (in Input) peers() float64 {
 	return float64(min(usualPeers, others))
 }
 
-// received returns the bytes that a node receives in a round where no link holds them up.
+// received returns the bytes that a node receives in a round if no link is slow.
 func (in Input) received(t Traffic) float64 {
 	n, peers := float64(in.Participants), in.peers()
 	return copiesOfGradient*(n-1)*float64(t.Gradient) + copiesOfBlock*peers*float64(t.Round) + 2*n*voteBytes*peers
 }
 
-// work returns the CPU seconds of a node in a round beside the training step.
+// work returns the CPU seconds of a node in a round, without the training step.
 func (in Input) work(d int, t Traffic) float64 {
 	return roundWork + memberWork*float64(in.Participants) + byteWork*float64(t.Round) + modelWork*float64(d)
 }
@@ -133,7 +133,7 @@ func (in Input) work(d int, t Traffic) float64 {
 // stepWork returns the CPU seconds of a built-in model's training step.
 func (in Input) stepWork(d int) float64 { return stepWork * float64(in.Batch) * float64(d) }
 
-// round returns what a round of the plan's transactions takes, nil without a link.
+// round returns the time and bytes of a round of the plan, or nil without a link.
 func (in Input) round(d int, t Traffic) *Round {
 	if in.Link.Rate == 0 {
 		return nil
@@ -168,7 +168,7 @@ func (in Input) round(d int, t Traffic) *Round {
 	return &r
 }
 
-// misfits returns what of the round does not fit the configuration.
+// misfits returns warnings about a round that does not fit the configuration.
 func (r *Round) misfits(in Input) (out []string) {
 	c := in.Config
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/privacy"
 )
 
-// Plan is what an [Input] leads to. Adjacency is adding or removing one example of one participant;
+// Plan is the plan for an [Input]. Adjacency is adding or removing one example of one participant;
 // epsilon is that participant's, over all rounds.
 type Plan struct {
 	Participants int     `json:"participants"`
@@ -43,7 +43,7 @@ type Plan struct {
 	Round    *Round       `json:"round"` // null without a link
 	Config   Config       `json:"config"`
 	Ledger   Ledger       `json:"ledger"`
-	Lemma1   *Calibration `json:"lemma1"` // null where the lemma's noise is out of the accountant's range
+	Lemma1   *Calibration `json:"lemma1"` // null if the lemma's noise is out of the accountant's range
 	Warnings []string     `json:"warnings"`
 }
 
@@ -51,11 +51,11 @@ type Plan struct {
 type Rule struct {
 	Name  string `json:"name"`
 	Holds bool   `json:"condition_holds"`
-	Why   string `json:"why,omitempty"` // it does not
+	Why   string `json:"why,omitempty"` // why it does not
 }
 
-// Make returns the plan of an input. It fails with ErrInput, or with accountant.ErrParameter for
-// what no accountant can answer.
+// Make returns the plan of an input. It fails with ErrInput, or with accountant.ErrParameter if no
+// accountant can answer.
 func Make(in Input) (Plan, error) {
 	in, rule, err := in.complete()
 	if err != nil {

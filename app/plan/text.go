@@ -80,7 +80,7 @@ func (b Band) text() string {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// size prints bytes with three digits or more, in decimal units.
+// size formats a number of bytes with three digits, in decimal units.
 func size(bytes int64) string {
 	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
 	x, i := float64(bytes), 0

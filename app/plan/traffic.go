@@ -2,16 +2,16 @@ package plan
 
 import "time"
 
-// Bounds on the bytes of a round's transactions beside the vectors, as app.Params.RoundBytes counts
-// them: signature, VRF proof and header of a gradient; an aggregate's own bytes, and its entry for
-// each gradient.
+// Bounds on the bytes of a round's transactions in addition to the vectors, as
+// params.Params.RoundBytes counts them without a tolerance: signature, VRF proof and header of a
+// gradient; an aggregate's own bytes, and its entry for each gradient.
 const (
 	envelopeBytes = 512
 	includedBytes = 48
 )
 
-// Traffic is the size of the transactions of a round: what every node stores. It receives them at
-// least twice, by gossip and in the block.
+// Traffic is the size of the transactions of a round, which every node stores. A node receives them
+// by gossip and again in the block.
 type Traffic struct {
 	Gradient int64   `json:"gradient_bytes"` // one transaction
 	Round    int64   `json:"round_bytes"`    // N gradients and the aggregate
@@ -27,7 +27,7 @@ func (in Input) traffic(d int) Traffic {
 	return Traffic{Gradient: gradient, Round: round, Total: round * int64(in.Rounds)}
 }
 
-// at returns the traffic of rounds that take so long, one after the other.
+// at returns the traffic of rounds that take the given time, one after the other.
 func (t Traffic) at(seconds float64, rounds int) Traffic {
 	t.Seconds, t.Duration = seconds, seconds*float64(rounds)
 	t.Day = int64(float64(t.Round) * (24 * time.Hour).Seconds() / seconds)

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// weakEpsilon is where a guarantee stops meaning much: an observer may then be e^8 times as
-	// sure as before.
+	// weakEpsilon is the epsilon above which a guarantee means little: an observer's odds may grow
+	// by a factor of e^8.
 	weakEpsilon = 8
 	// largeNoise is the noise-to-gradient ratio beyond which training suffers: with 20 participants
 	// 0.16 took 2 points of accuracy, 0.30 took 4 and 1.35 took 14.
 	largeNoise = 0.25
 )
 
-// warnings returns what does not fit, and what to change.
+// warnings names the settings that do not fit, and how to change them.
 func (in Input) warnings(p Plan) []string {
-	out := []string{} // and so never null in JSON
+	out := []string{} // never null in JSON
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 
 	if !p.Guarantee {
@@ -60,7 +60,7 @@ func (in Input) warnings(p Plan) []string {
 	return append(out, p.Round.misfits(in)...)
 }
 
-// guaranteed returns the epsilon that is guaranteed.
+// guaranteed returns the guaranteed epsilon: RDP's in place of the lemma's claim.
 func guaranteed(p Plan) float64 {
 	if p.Guarantee {
 		return p.Epsilon
@@ -68,7 +68,7 @@ func guaranteed(p Plan) float64 {
 	return p.RDPEpsilon
 }
 
-// cures returns what would bring the consortium under a theorem.
+// cures returns the changes that would bring the consortium under a theorem.
 func (in Input) cures() string {
 	var cures []string
 	if rule, err := rules.Lookup(in.Rule); err == nil {
