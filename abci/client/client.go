@@ -22,8 +22,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// ErrUnreachable means that the node did not answer, in contrast to an answer
-// that says no.
+// ErrUnreachable means that the node did not answer, in contrast to a negative answer.
 var ErrUnreachable = errors.New("node did not answer")
 
 // Refusal is an answer with a code other than 0.
@@ -34,7 +33,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return fmt.Sprintf("%s (code %d)", r.Log, r.Code) }
 
-// Client asks one node. Safe for concurrent use.
+// Client queries one node. Safe for concurrent use.
 type Client struct {
 	rpc     *rpchttp.HTTP
 	web     *http.Client

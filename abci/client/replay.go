@@ -34,7 +34,7 @@ func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours
 	if err != nil {
 		return nil, err
 	}
-	if _, err := modelAfter(s, block, r); err != nil { // then no transaction makes the rule panic
+	if _, err := modelAfter(s, block, r); err != nil { // so that no transaction makes the rule panic
 		return nil, err
 	}
 	return s.Neighbours(block)

@@ -41,7 +41,7 @@ func verdict(r *coretypes.ResultBroadcastTx, err error) error {
 }
 
 // Included blocks until a block holds the transaction, and returns its height. An unreachable node
-// does not end it. When ctx is done, it returns the last failure, or else ctx's error.
+// does not end it. When ctx is done, it returns the last failure, or ctx's error if there is none.
 func (c *Client) Included(ctx context.Context, t *tx.Tx, poll time.Duration) (int64, error) {
 	var away error // failure of the last request that ctx did not cut off; nil if it was answered
 	for {

@@ -16,8 +16,8 @@ import (
 
 const (
 	defaultPoll = 50 * time.Millisecond
-	// mostSending limits the transactions that are on their way to the node at once: to
-	// http.DefaultMaxIdleConnsPerHost.
+	// mostSending limits the transactions that are on their way to the node at once, to the number
+	// of connections that Go's HTTP client keeps by default.
 	mostSending = 2
 )
 

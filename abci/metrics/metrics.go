@@ -145,7 +145,7 @@ type Standing struct {
 	Left        *uint64  // nil: no budget
 }
 
-// Chain holds what the metrics show of the committed state.
+// Chain holds the part of the committed state that the metrics show.
 type Chain struct {
 	Height, Epoch, Round, Planned uint64
 	Finished                      bool

@@ -39,7 +39,7 @@ type Input struct {
 	Samples      int     // examples of a participant
 	SamplingRate float64 // q; 0 takes Batch/Samples
 	Batch        int     // B, expected; 0 takes q*Samples. One of q and B is given, or both for a fixed batch size, with q = 1
-	Fits         int     // samples for which the preset's batch is made, unless within a factor of two of Samples: then 0
+	Fits         int     // samples for which the preset's batch is made; 0 if within a factor of two of Samples
 	Clip         float64 // C
 	Momentum     float64 // beta of the worker
 	Rounds       int     // T

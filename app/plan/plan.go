@@ -51,7 +51,7 @@ type Plan struct {
 type Rule struct {
 	Name  string `json:"name"`
 	Holds bool   `json:"condition_holds"`
-	Why   string `json:"why,omitempty"` // why it does not
+	Why   string `json:"why,omitempty"` // why it does not hold
 }
 
 // Make returns the plan of an input. It fails with ErrInput, or with accountant.ErrParameter if no

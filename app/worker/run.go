@@ -258,7 +258,7 @@ func (w *worker) follow(ctx context.Context) error {
 		epoch := w.task.Epoch
 		err := w.train(ctx)
 		if w.Follow && (errors.Is(err, ErrUnfit) && w.task.Epoch > 0 || errors.Is(err, ErrPolicy)) {
-			w.Log(err.Error(), "epoch", w.task.Epoch) // others chose it: the node goes on alone
+			w.Log(err.Error(), "epoch", w.task.Epoch) // others chose it: the node goes on without its worker
 			epoch, err = w.task.Epoch, nil
 		}
 		if err != nil || !w.Follow {
