@@ -33,7 +33,7 @@ const fanOut = 8
 // composing are the rooms whose work is to put others together, each with its
 // reason. A limit on them would only cut one concept into several packages.
 var composing = map[string]string{
-	"abci/node":                  "a node of a home: its application, worker, trainer and data",
+	"abci/home":                  "all that the files of a home describe: node, chain, data, model, worker and trainer",
 	"cmd/spdl/internal/cli":      "the composition root: every group of commands",
 	"cmd/spdl/internal/cli/tx":   "one signed transaction from keys, parameters, client and chain",
 	"cmd/spdl/internal/explorer": "all that a node tells, as pages, pictures and model files",

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 )
 
@@ -33,18 +33,18 @@ func (m *Manifest) crowds() (all []Crowd) {
 func (n *Net) addCrowds() error {
 	m := n.Manifest
 	for g, crowd := range m.crowds() {
-		c, a := node.DefaultConfig(), node.DefaultAppConfig()
+		c, a := home.DefaultConfig(), home.DefaultAppConfig()
 		c.Moniker = filepath.Base(crowd.Home)
 		c.RPC.ListenAddress = n.Nodes[g%len(n.Nodes)].RPC // of the node that its workers query
 		a.Worker.KeyFile = "config/participants"
 		m.worker(&a.Worker, crowd.first)
-		keys, err := node.InitCrowd(crowd.Home, c, a, crowd.Count)
+		keys, err := home.InitCrowd(crowd.Home, c, a, crowd.Count)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Moniker, err)
 		}
 		for k, own := range keys {
 			i := crowd.first + k
-			p := app.NewParticipant(uint32(i), node.Identity(own, nil, fmt.Sprintf("worker%d", i)), n.Genesis.Params.Reputation)
+			p := app.NewParticipant(uint32(i), home.Identity(own, nil, fmt.Sprintf("worker%d", i)), n.Genesis.Params.Reputation)
 			p.VrfProof = app.ProveGenesis(m.ChainID, n.Genesis.Seed, own.VRF)
 			n.Genesis.Participants = append(n.Genesis.Participants, p)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
 )
@@ -26,13 +26,13 @@ func TestInitCrowd(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, n.Crowds, again.Crowds)
 
-	home := filepath.Join(n.Manifest.Home, "workers0")
-	c, a, err := node.Load(home)
+	dir := filepath.Join(n.Manifest.Home, "workers0")
+	c, a, err := home.Load(dir)
 	require.NoError(t, err)
-	require.True(t, node.IsCrowd(c, a))
+	require.True(t, home.IsCrowd(c, a))
 	require.Equal(t, n.Nodes[0].RPC, c.RPC.ListenAddress)
 	reads := 0
-	confs, err := node.CrowdOf(c, a, func(string, params.Model) (mnist.Data, error) { reads++; return mnist.Data{}, nil }, func(string, ...any) {})
+	confs, err := home.CrowdOf(c, a, func(string, params.Model) (mnist.Data, error) { reads++; return mnist.Data{}, nil }, func(string, ...any) {})
 	require.NoError(t, err)
 	require.Len(t, confs, 9)
 	for k, conf := range confs {
@@ -43,15 +43,15 @@ func TestInitCrowd(t *testing.T) {
 		require.FileExists(t, conf.Journal)
 	}
 	require.Zero(t, reads, "before the chain is known")
-	_, err = node.InitCrowd(home, c, a, 1)
+	_, err = home.InitCrowd(dir, c, a, 1)
 	require.ErrorContains(t, err, "exists already")
 
 	a.Worker.Parts = 12
-	_, err = node.CrowdOf(c, a, nil, func(string, ...any) {})
+	_, err = home.CrowdOf(c, a, nil, func(string, ...any) {})
 	require.ErrorContains(t, err, "more than 8 key files, parts 4 to 11 of 12")
 
-	require.NoError(t, os.Rename(node.InHome(c, a.Worker.KeyFile), filepath.Join(t.TempDir(), "keys")))
-	_, err = node.InitCrowd(home, c, a, 1)
+	require.NoError(t, os.Rename(home.InHome(c, a.Worker.KeyFile), filepath.Join(t.TempDir(), "keys")))
+	_, err = home.InitCrowd(dir, c, a, 1)
 	require.ErrorContains(t, err, "config.toml exists already", "the operator's settings")
 }
 

@@ -3,7 +3,7 @@ package testnet
 import (
 	"context"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
 )
@@ -16,16 +16,16 @@ type Evaluator interface {
 // Evaluator returns an evaluator of the net's models: on the test set of its data or, for an
 // external model, by a trainer of its own. It returns an error if that trainer does not start. The
 // caller closes the evaluator.
-func (n *Net) Evaluator(ctx context.Context) (*node.Evaluator, error) {
-	home := n.Nodes[0]
-	w := home.app.Worker
+func (n *Net) Evaluator(ctx context.Context) (*home.Evaluator, error) {
+	first := n.Nodes[0]
+	w := first.app.Worker
 	w.Data = n.Manifest.Data
-	e := node.EvaluatorOf(home.home.Config, w)
+	e := home.EvaluatorOf(first.home.Config, w)
 	p := n.Genesis.Params
 	if p.Model.Kind != params.ModelExternal {
 		return e, nil
 	}
-	if _, err := e.Evaluate(ctx, p, make([]float64, p.Model.Dim())); err != nil && !node.Unmeasurable(err) {
+	if _, err := e.Evaluate(ctx, p, make([]float64, p.Model.Dim())); err != nil && !home.Unmeasurable(err) {
 		e.Close()
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 )
 
@@ -191,7 +191,7 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 		}
 	}
 	measured, err := e.Evaluate(ctx, p, parameters)
-	if node.Unmeasurable(err) {
+	if home.Unmeasurable(err) {
 		return r, nil
 	}
 	if err != nil {

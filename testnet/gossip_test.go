@@ -9,8 +9,8 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/metrics"
-	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/internal/stage"
 )
 
@@ -24,7 +24,7 @@ func TestGradientsTravelOnce(t *testing.T) {
 		n      int
 		gossip string
 		flood  int // nodes of them that flood
-	}{{4, node.GossipAnnounce, 0}, {10, node.GossipAnnounce, 0}, {4, node.GossipFlood, 4}, {4, node.GossipAnnounce, 2}} {
+	}{{4, home.GossipAnnounce, 0}, {10, home.GossipAnnounce, 0}, {4, home.GossipFlood, 4}, {4, home.GossipAnnounce, 2}} {
 		t.Run(fmt.Sprintf("n=%d, %d of them flood", c.n, c.flood), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
@@ -32,7 +32,7 @@ func TestGradientsTravelOnce(t *testing.T) {
 			n, err := Init(Manifest{Home: t.TempDir(), Preset: "pixels", Validators: c.n, Gossip: c.gossip, Rounds: rounds, Seed: 1, Memory: true})
 			require.NoError(t, err)
 			for i := range c.flood {
-				n.Nodes[i].app.P2P.Gossip = node.GossipFlood
+				n.Nodes[i].app.P2P.Gossip = home.GossipFlood
 			}
 			nodes, err := StartInProcess(n, log.NewNopLogger())
 			require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/worker/trainer"
@@ -35,8 +35,8 @@ type Node struct {
 	RPC  string `json:"rpc"` // tcp://127.0.0.1:port
 	P2P  string `json:"p2p"` // 127.0.0.1:port
 
-	home *node.Home
-	app  node.AppConfig
+	home *home.Home
+	app  home.AppConfig
 }
 
 // Init makes the homes of a localnet and its genesis. It overwrites nothing.
@@ -49,7 +49,7 @@ func Init(m Manifest) (*Net, error) {
 		return nil, err
 	}
 	if m.ownData() { // missing or unfit data are an error before any home is made
-		d, err := node.LoadData(m.Data, params.Model)
+		d, err := home.LoadData(m.Data, params.Model)
 		if err == nil {
 			err = inputs.Check(d.Train, params.Model)
 		}
@@ -95,8 +95,8 @@ func (m *Manifest) genesisSeed() []byte {
 // add makes a node's home and its participant.
 func (n *Net) add(i, rpc, p2p int) error {
 	m := n.Manifest
-	c := node.DefaultConfig()
-	node.Loopback(c)
+	c := home.DefaultConfig()
+	home.Loopback(c)
 	c.Moniker = nodeName(i)
 	c.RPC.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", rpc)
 	c.P2P.ListenAddress = fmt.Sprintf("tcp://127.0.0.1:%d", p2p)
@@ -105,24 +105,24 @@ func (n *Net) add(i, rpc, p2p int) error {
 	if m.Memory {
 		c.DBBackend = "memdb"
 	}
-	a := node.DefaultAppConfig()
+	a := home.DefaultAppConfig()
 	a.Proposal.Wait, a.Proposal.StragglerWait, c.Consensus.TimeoutPropose = waits(m.Validators, m.Workers, m.StepDelay)
 	a.P2P.Gossip, a.P2P.MembersOnly = m.Gossip, !m.Strangers
 	m.worker(&a.Worker, i)
-	home, err := node.Init(filepath.Join(m.Home, c.Moniker), c, a)
+	made, err := home.Init(filepath.Join(m.Home, c.Moniker), c, a)
 	if err != nil {
 		return err
 	}
 	n.Nodes = append(n.Nodes, Node{
-		Home: home.Dir, RPC: c.RPC.ListenAddress, P2P: strings.TrimPrefix(c.P2P.ListenAddress, "tcp://"), home: home, app: a,
+		Home: made.Dir, RPC: c.RPC.ListenAddress, P2P: strings.TrimPrefix(c.P2P.ListenAddress, "tcp://"), home: made, app: a,
 	})
 	n.Genesis.Participants = append(n.Genesis.Participants,
-		home.Participant(uint32(i), m.ChainID, n.Genesis.Seed, n.Genesis.Params.Reputation))
+		made.Participant(uint32(i), m.ChainID, n.Genesis.Seed, n.Genesis.Params.Reputation))
 	return nil
 }
 
 // worker sets the training data or trainer of participant i's worker.
-func (m *Manifest) worker(w *node.WorkerConfig, i int) {
+func (m *Manifest) worker(w *home.WorkerConfig, i int) {
 	w.StepDelay = m.StepDelay
 	w.Part, w.Parts, w.PartitionSeed = i, m.participants(), m.Seed
 	w.Partition, w.Alpha = m.Partition, m.Alpha
@@ -130,7 +130,7 @@ func (m *Manifest) worker(w *node.WorkerConfig, i int) {
 		w.Trainer, w.TrainerDir = m.Trainer, m.TrainerDir
 	}
 	if m.Data == "" && len(m.Trainer) == 0 {
-		w.Data = node.EmbeddedData
+		w.Data = home.EmbeddedData
 	}
 	if m.Data != "" {
 		w.Data = m.Data
@@ -151,11 +151,11 @@ func waits(n, workers int, step time.Duration) (wait, straggler, timeoutPropose 
 
 // finish writes the genesis and the peers into every home.
 func (n *Net) finish() error {
-	doc, err := node.NewGenesis(n.Manifest.ChainID, n.Manifest.GenesisTime, n.Genesis)
+	doc, err := home.NewGenesis(n.Manifest.ChainID, n.Manifest.GenesisTime, n.Genesis)
 	if err != nil {
 		return err
 	}
-	if _, n.Warnings, err = node.CheckGenesis(doc); err != nil {
+	if _, n.Warnings, err = home.CheckGenesis(doc); err != nil {
 		return err
 	}
 	for i := range n.Nodes {

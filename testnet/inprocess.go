@@ -8,6 +8,7 @@ import (
 
 	"github.com/cometbft/cometbft/libs/log"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/mnist"
@@ -30,7 +31,7 @@ func StartInProcess(n *Net, logger log.Logger) (*InProcess, error) {
 		Net: n, Nodes: make([]*node.Running, len(n.Nodes)),
 		failed: make(chan error, len(n.Nodes)), stopped: make(chan struct{}),
 	}
-	load := sync.OnceValues(func() (mnist.Data, error) { return node.LoadData(n.Manifest.Data, n.Genesis.Params.Model) })
+	load := sync.OnceValues(func() (mnist.Data, error) { return home.LoadData(n.Manifest.Data, n.Genesis.Params.Model) })
 	share := func(_ string, _ params.Model, part mnist.Part) (mnist.Set, error) {
 		whole, err := load()
 		if err != nil {

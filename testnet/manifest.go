@@ -10,6 +10,7 @@ import (
 
 	"github.com/cometbft/cometbft/types"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
@@ -136,7 +137,7 @@ func (m *Manifest) fill() {
 		m.ChainID = "spdl-localnet"
 	}
 	if m.Partition == "" {
-		m.Partition = node.PartitionIID
+		m.Partition = home.PartitionIID
 	}
 	if m.Alpha == 0 {
 		m.Alpha = 1
@@ -145,7 +146,7 @@ func (m *Manifest) fill() {
 		m.GenesisTime = time.Now()
 	}
 	if m.Gossip == "" {
-		m.Gossip = node.DefaultAppConfig().P2P.Gossip
+		m.Gossip = home.DefaultAppConfig().P2P.Gossip
 	}
 	if m.Neighbours == 0 {
 		m.Neighbours = m.Validators - 1
@@ -167,8 +168,8 @@ func (m *Manifest) checkNet() error {
 		return fmt.Errorf("%d workers and a trainer: each would start a program of its own", m.Workers)
 	case m.Validators > 1 && (m.Neighbours < f+1 || m.Neighbours >= m.Validators):
 		return fmt.Errorf("%d neighbours of %d validators, want %d (f+1) to %d", m.Neighbours, m.Validators, f+1, m.Validators-1)
-	case m.Gossip != node.GossipAnnounce && m.Gossip != node.GossipFlood:
-		return fmt.Errorf("gossip is %q, want %q or %q", m.Gossip, node.GossipAnnounce, node.GossipFlood)
+	case m.Gossip != home.GossipAnnounce && m.Gossip != home.GossipFlood:
+		return fmt.Errorf("gossip is %q, want %q or %q", m.Gossip, home.GossipAnnounce, home.GossipFlood)
 	}
 	return nil
 }
@@ -176,8 +177,8 @@ func (m *Manifest) checkNet() error {
 // checkSettings checks the settings of the chain and its workers.
 func (m *Manifest) checkSettings() error {
 	switch {
-	case m.Partition != node.PartitionIID && m.Partition != node.PartitionDirichlet:
-		return fmt.Errorf("partition is %q, want %q or %q", m.Partition, node.PartitionIID, node.PartitionDirichlet)
+	case m.Partition != home.PartitionIID && m.Partition != home.PartitionDirichlet:
+		return fmt.Errorf("partition is %q, want %q or %q", m.Partition, home.PartitionIID, home.PartitionDirichlet)
 	case !(m.Alpha > 0) || math.IsInf(m.Alpha, 0):
 		return fmt.Errorf("alpha is %g, want a number above 0", m.Alpha)
 	case m.StepDelay < 0 || m.StepDelay > maxStepDelay:
@@ -319,9 +320,9 @@ func (m *Manifest) askTrainer(model params.Model) (int, error) {
 	if err := model.ValidateExternal(); err != nil {
 		return 0, err
 	}
-	w := node.DefaultAppConfig().Worker
+	w := home.DefaultAppConfig().Worker
 	m.worker(&w, 0)
-	t, err := trainer.Start(context.Background(), node.TrainerOf(node.DefaultConfig(), w, nil), model, 0)
+	t, err := trainer.Start(context.Background(), home.TrainerOf(home.DefaultConfig(), w, nil), model, 0)
 	if err != nil {
 		return 0, fmt.Errorf("how many examples a participant has is not known: give it as --examples, or as examples in the manifest; the trainer did not say it: %w", err)
 	}
@@ -331,7 +332,7 @@ func (m *Manifest) askTrainer(model params.Model) (int, error) {
 
 // ownData reports whether the nodes read data that are not the embedded MNIST.
 func (m *Manifest) ownData() bool {
-	return m.Data != "" && m.Data != node.EmbeddedData && len(m.Trainer) == 0
+	return m.Data != "" && m.Data != home.EmbeddedData && len(m.Trainer) == 0
 }
 
 // params returns the chain's parameters.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/viper"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 )
 
 // manifestFile is the name of the manifest that Init writes into the folder of the homes.
@@ -24,7 +24,7 @@ func LoadManifest(path string) (Manifest, error) {
 	if err := v.ReadInConfig(); err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
-	if err := node.OneLine(v.UnmarshalExact(&m), v, ""); err != nil {
+	if err := home.OneLine(v.UnmarshalExact(&m), v, ""); err != nil {
 		return m, fmt.Errorf("manifest %s: %w", path, err)
 	}
 	return m, m.absolute(filepath.Dir(path))
@@ -37,7 +37,7 @@ func (m *Manifest) absolute(dir string) error {
 		return err
 	}
 	for _, file := range []*string{&m.Params, &m.Model, &m.Data} {
-		if *file != "" && *file != node.EmbeddedData && !filepath.IsAbs(*file) {
+		if *file != "" && *file != home.EmbeddedData && !filepath.IsAbs(*file) {
 			*file = filepath.Join(dir, *file)
 		}
 	}

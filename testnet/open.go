@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 )
 
 // Made reports whether a folder holds a localnet that Init made.
@@ -48,31 +48,31 @@ func Open(home string) (*Net, error) {
 }
 
 // load reads a localnet that may have its databases in memory.
-func load(home string) (*Net, error) {
-	m, err := LoadManifest(filepath.Join(home, manifestFile))
+func load(folder string) (*Net, error) {
+	m, err := LoadManifest(filepath.Join(folder, manifestFile))
 	if err != nil {
 		return nil, err
 	}
-	m.Home = home
+	m.Home = folder
 	if err := m.complete(); err != nil {
 		return nil, err
 	}
 	n := &Net{Manifest: m, Crowds: m.crowds(), opened: true}
 	for i := range m.Validators {
-		dir := filepath.Join(home, nodeName(i))
-		c, a, err := node.Load(dir)
+		dir := filepath.Join(folder, nodeName(i))
+		c, a, err := home.Load(dir)
 		if err != nil {
 			return nil, fmt.Errorf("node %d: %w", i, err)
 		}
 		n.Nodes = append(n.Nodes, Node{
 			Home: dir, RPC: c.RPC.ListenAddress, P2P: strings.TrimPrefix(c.P2P.ListenAddress, "tcp://"),
-			home: &node.Home{Dir: dir, Config: c}, app: a,
+			home: &home.Home{Dir: dir, Config: c}, app: a,
 		})
 	}
 	doc, err := abci.ReadGenesisFile(n.Nodes[0].home.Config.GenesisFile())
 	if err != nil {
 		return nil, err
 	}
-	n.Genesis, n.Warnings, err = node.CheckGenesis(doc)
+	n.Genesis, n.Warnings, err = home.CheckGenesis(doc)
 	return n, err
 }

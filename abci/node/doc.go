@@ -1,9 +1,5 @@
-// Package node is a CometBFT node around the application: its files, its
-// measured configuration, its start. `spdl start` and the in-process testnet
-// run the same code.
-//
-// A home holds CometBFT's files in their usual places (config/config.toml,
-// config/genesis.json, config/node_key.json, config/priv_validator_key.json,
-// data/) and ours beside them: config/app.toml, config/participant_key.json,
-// data/worker_journal.json.
+// Package node starts and stops a CometBFT node around the application of a home: its databases,
+// the checks before the start, the worker in the node's process, and the ends that a node reports:
+// consensus that halted, an application hash mismatch, an upgrade. `spdl start` and the in-process
+// testnet run the same code.
 package node

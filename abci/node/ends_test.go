@@ -19,13 +19,14 @@ import (
 	sm "github.com/cometbft/cometbft/state"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/internal/stage"
 )
 
 // run starts the node of a home, waits until a round is open that is at least some
 // number, and stops it.
-func run(t *testing.T, c *config.Config, a AppConfig, round uint64) {
+func run(t *testing.T, c *config.Config, a home.AppConfig, round uint64) {
 	t.Helper()
 	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
 	require.NoError(t, err)
@@ -38,7 +39,7 @@ func run(t *testing.T, c *config.Config, a AppConfig, round uint64) {
 func TestDamagedJournalLeavesTheValidatorAlone(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	c, a := alone(t, 100_000)
-	require.NoError(t, os.WriteFile(InHome(c, a.Worker.Journal), []byte("{"), 0o600))
+	require.NoError(t, os.WriteFile(home.InHome(c, a.Worker.Journal), []byte("{"), 0o600))
 	var out bytes.Buffer
 	r, err := Start(c, a, log.NewTMLogger(log.NewSyncWriter(&out)), Hooks{})
 	require.NoError(t, err)
@@ -60,8 +61,8 @@ func TestDivergenceIsRemembered(t *testing.T) {
 		{saidHalted, "+2/3 committed an invalid block: wrong Block.Header.AppHash.  Expected 00, got 11"},
 	} {
 		c, a := alone(t, 5)
-		r := &Running{ending: newEnding(), failed: make(chan error, 2), dataDir: c.DBDir()}
-		logger := heard{log.NewNopLogger(), r.hear, nil}.With("module", "consensus")
+		r := &Running{upgradeHalt: newUpgradeHalt(), failed: make(chan error, 2), dataDir: c.DBDir()}
+		logger := logMonitor{log.NewNopLogger(), r.onError, nil}.With("module", "consensus")
 		logger.Error("Error in validation", "err", "wrong signature")
 		logger.Error("CONSENSUS FAILURE!!!", "err", "something else")
 		require.Empty(t, r.failed)
@@ -74,7 +75,7 @@ func TestDivergenceIsRemembered(t *testing.T) {
 			require.ErrorContains(t, err, "wrong Block.Header.AppHash.  Expected 00, got 11")
 			require.ErrorContains(t, err, "spdl unsafe-reset-all --yes")
 		}
-		require.NoError(t, Reset(c, a))
+		require.NoError(t, home.Reset(c, a))
 		require.NoError(t, checkDiverged(c))
 	}
 }
@@ -82,8 +83,8 @@ func TestDivergenceIsRemembered(t *testing.T) {
 // TestHaltSaysWhy: the end of a halted node carries CometBFT's reason, and of a clock
 // that is behind what to do.
 func TestHaltSaysWhy(t *testing.T) {
-	r := &Running{ending: newEnding(), failed: make(chan error, 2)}
-	r.hear(saidHalted, "+2/3 committed an invalid block: block time x is too far in the future (wall clock y + tolerance 1m0s)")
+	r := &Running{upgradeHalt: newUpgradeHalt(), failed: make(chan error, 2)}
+	r.onError(saidHalted, "+2/3 committed an invalid block: block time x is too far in the future (wall clock y + tolerance 1m0s)")
 	ended := make(chan struct{})
 	close(ended)
 	r.watch(context.Background(), waiter(ended))
@@ -147,7 +148,7 @@ func TestDatabasesThatDisagree(t *testing.T) {
 		require.NoError(t, os.RemoveAll(filepath.Join(c.DBDir(), name)))
 		require.NoError(t, os.CopyFS(filepath.Join(c.DBDir(), name), os.DirFS(filepath.Join(early, name))))
 		_, err := Start(c, a, log.NewNopLogger(), Hooks{})
-		require.ErrorIs(t, err, errDisagree, name)
+		require.ErrorIs(t, err, errStoresDisagree, name)
 		require.ErrorContains(t, err, "spdl unsafe-reset-all --yes")
 		require.NoError(t, os.RemoveAll(filepath.Join(c.DBDir(), name)))
 		require.NoError(t, os.CopyFS(filepath.Join(c.DBDir(), name), os.DirFS(filepath.Join(late, name))))
@@ -162,16 +163,16 @@ func TestDatabasesThatDisagree(t *testing.T) {
 	require.NoError(t, db.Delete([]byte("validatorsKey:"+strconv.FormatInt(s.LastBlockHeight, 10))))
 	require.NoError(t, db.Close())
 	_, err = Start(c, a, log.NewNopLogger(), Hooks{})
-	require.ErrorIs(t, err, errDisagree)
+	require.ErrorIs(t, err, errStoresDisagree)
 	require.ErrorContains(t, err, "spdl unsafe-reset-all --yes")
 
 	// A state database that was cut at its end, in the words of CometBFT's replay.
-	_, err = agreeing(c, func() (*cmtnode.Node, error) {
+	_, err = checkStores(c, func() (*cmtnode.Node, error) {
 		return nil, errors.New("error during handshake: error on replay: expected height 12 but last stored abci responses was at height 9")
 	})
-	require.ErrorIs(t, err, errDisagree)
+	require.ErrorIs(t, err, errStoresDisagree)
 	other := errors.New("another reason")
-	_, err = agreeing(c, func() (*cmtnode.Node, error) { return nil, other })
+	_, err = checkStores(c, func() (*cmtnode.Node, error) { return nil, other })
 	require.Equal(t, other, err)
 }
 
@@ -202,8 +203,8 @@ func TestStateSyncEnds(t *testing.T) {
 	cancel()
 	require.NoError(t, watchSync(ended, &restored{}, quick))
 
-	r := &Running{ending: newEnding(), failed: make(chan error, 2)}
-	heard{log.NewNopLogger(), r.hear, nil}.With("module", "statesync").Error("State sync failed", "err", "snapshot restoration failed")
+	r := &Running{upgradeHalt: newUpgradeHalt(), failed: make(chan error, 2)}
+	logMonitor{log.NewNopLogger(), r.onError, nil}.With("module", "statesync").Error("State sync failed", "err", "snapshot restoration failed")
 	err = <-r.Failed()
 	require.ErrorIs(t, err, errSync)
 	require.ErrorContains(t, err, "snapshot restoration failed")
@@ -214,7 +215,7 @@ func TestStateSyncEnds(t *testing.T) {
 // a signal ends it.
 func TestGenesisAhead(t *testing.T) {
 	c, _ := alone(t, 5)
-	require.NoError(t, AwaitGenesis(context.Background(), c, log.NewNopLogger()))
+	require.NoError(t, home.AwaitGenesis(context.Background(), c, log.NewNopLogger()))
 	data, err := os.ReadFile(c.GenesisFile())
 	require.NoError(t, err)
 	set := func(at time.Time) {
@@ -229,10 +230,10 @@ func TestGenesisAhead(t *testing.T) {
 	var out bytes.Buffer
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, AwaitGenesis(ctx, c, log.NewTMLogger(&out)), context.DeadlineExceeded)
+	require.ErrorIs(t, home.AwaitGenesis(ctx, c, log.NewTMLogger(&out)), context.DeadlineExceeded)
 	require.Contains(t, out.String(), "genesis time is ahead")
 	at := time.Now().Add(300 * time.Millisecond)
 	set(at)
-	require.NoError(t, AwaitGenesis(context.Background(), c, log.NewNopLogger()))
+	require.NoError(t, home.AwaitGenesis(context.Background(), c, log.NewNopLogger()))
 	require.False(t, time.Now().Before(at))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 
 	dbm "github.com/cometbft/cometbft-db"
@@ -22,7 +21,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/admission"
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/limit"
 	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/abci/reactor"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
 )
@@ -37,20 +40,20 @@ func New(c *config.Config, application abcitypes.Application, logger log.Logger)
 // with every proposal that the node signs.
 func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases, proposes func(*cmtproto.Proposal), options ...cmtnode.Option) (*cmtnode.Node, error) {
 	d.state = func() *app.State { return stateOf(application) }
-	nodeKey, err := LoadNodeKey(c.NodeKeyFile())
+	nodeKey, err := home.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
 		return nil, err
 	}
-	validator, err := loadValidator(c)
+	validator, err := home.LoadValidator(c)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkVersion(c, d, stateOf(application)); err != nil {
 		return nil, err
 	}
-	return agreeing(c, func() (*cmtnode.Node, error) {
+	return checkStores(c, func() (*cmtnode.Node, error) {
 		n, err := cmtnode.NewNode(c, signer{validator, d.state, proposes}, nodeKey,
-			clients{application}, func() (*types.GenesisDoc, error) { return readGenesis(c) },
+			clients{application}, func() (*types.GenesisDoc, error) { return home.ReadGenesis(c) },
 			d.provide, cmtnode.DefaultMetricsProvider(c.Instrumentation), logger, options...)
 		if err != nil {
 			return nil, err
@@ -64,27 +67,27 @@ type Running struct {
 	Node        *cmtnode.Node
 	Application *abci.Application
 
-	gossiper  *gossiper
-	relay     *relay
-	admission *admission
-	bounds    bounds
-	databases databases          // CometBFT's
-	db        dbm.DB             // the application's
-	cancel    context.CancelFunc // stops the goroutines that run beside consensus
-	ending    *ending
-	worker    chan error
-	regossip  chan struct{} // closed when gossipAgain has ended
-	failed    chan error
-	halted    atomic.Pointer[string] // the reason for which consensus has ended, in CometBFT's words
-	dataDir   string
-	beside    <-chan struct{} // closed when Hooks.Beside has ended, nil if it runs nothing
+	txReactor   *reactor.TxReactor
+	blockRelay  *reactor.BlockRelay
+	admission   *admission.Control
+	limits      limit.Messages
+	databases   databases          // CometBFT's
+	db          dbm.DB             // the application's
+	cancel      context.CancelFunc // stops the goroutines that run beside consensus
+	upgradeHalt *upgradeHalt
+	worker      chan error
+	regossip    chan struct{} // closed when gossipAgain has ended
+	failed      chan error
+	halted      atomic.Pointer[string] // the reason for which consensus has ended, in CometBFT's words
+	dataDir     string
+	beside      <-chan struct{} // closed when Hooks.Beside has ended, nil if it runs nothing
 }
 
 // Hooks are changes of a node by a command or a testnet. The zero value changes nothing.
 type Hooks struct {
 	// Data reads the participant's part of the training data, once the chain is known. Default
 	// LoadPart.
-	Data PartOf
+	Data home.PartOf
 	// Chain wraps the chain of the worker.
 	Chain func(c worker.Chain, keys worker.Keys) (worker.Chain, error)
 	// GossipRefused is the application's option of that name, for a node that misbehaves.
@@ -97,34 +100,34 @@ type Hooks struct {
 
 // Beside is the node as seen by Hooks.Beside.
 type Beside struct {
-	App       AppConfig
+	App       home.AppConfig
 	RPC       string // rpc.laddr of config.toml
 	Logger    log.Logger
-	Evaluator *Evaluator // with the data and the trainer of the worker
+	Evaluator *home.Evaluator // with the data and the trainer of the worker
 }
 
 // Start runs the node of a home with the application and, if app.toml enables it, the worker.
-func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running, error) {
+func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Running, error) {
 	if h.Data == nil {
-		h.Data = LoadPart
+		h.Data = home.LoadPart
 	}
 	if err := a.Validate(); err != nil {
 		return nil, fmt.Errorf("app.toml: %w", err)
 	}
-	keys, err := LoadKeys(InHome(c, a.Worker.KeyFile))
+	keys, err := home.LoadKeys(home.InHome(c, a.Worker.KeyFile))
 	if err != nil && (a.Worker.Enabled || !errors.Is(err, os.ErrNotExist)) {
 		return nil, err
 	}
 	if err := checkDiverged(c); err != nil {
 		return nil, err
 	}
-	warnReadable(logger.With("module", "app"), InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile())
-	warnOneHost(logger.With("module", "app"), c.P2P)
-	if err := restore(c, logger.With("module", "app")); err != nil {
+	home.WarnReadable(logger.With("module", "app"), home.InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile())
+	admission.WarnDuplicateIP(logger.With("module", "app"), c.P2P)
+	if err := home.RestoreData(c, logger.With("module", "app")); err != nil {
 		return nil, err
 	}
-	r := &Running{worker: make(chan error, 1), failed: make(chan error, 2), dataDir: c.DBDir(), ending: newEnding()}
-	if r.db, err = openOwn(c); err != nil {
+	r := &Running{worker: make(chan error, 1), failed: make(chan error, 2), dataDir: c.DBDir(), upgradeHalt: newUpgradeHalt()}
+	if r.db, err = home.OpenApplicationDB(c); err != nil {
 		return nil, err
 	}
 	if err := checkPorts(c); err != nil {
@@ -140,12 +143,12 @@ func Start(c *config.Config, a AppConfig, logger log.Logger, h Hooks) (*Running,
 
 // start makes the node and its application, starts them, and runs the services of the hooks and of
 // app.toml. If it fails, Stop stops those that it has started.
-func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
-	g, err := genesisOf(c)
+func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
+	g, err := home.GenesisOf(c)
 	if err != nil {
 		return err
 	}
-	c, a = fit(c, a, g)
+	c, a = home.Tune(c, a, g)
 	if err := r.assemble(c, a, keys, logger, h); err != nil {
 		return err
 	}
@@ -159,8 +162,8 @@ func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys
 	}
 	go r.watch(ctx, consensus)
 	go r.watchSizes(ctx, logger.With("module", "app"))
-	go r.bounds.watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
-	go r.admission.watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
+	go r.limits.Watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
+	go r.admission.Watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
 	if c.StateSync.Enable {
 		go func() {
 			if err := watchSync(ctx, r.Application, syncPatience(c.StateSync.DiscoveryTime)); err != nil {
@@ -169,9 +172,12 @@ func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys
 		}()
 	}
 	r.regossip = make(chan struct{})
-	go func() { r.gossipAgain(ctx, firstRegossip+2*carriage(g.Params, g.Participants)); close(r.regossip) }()
+	go func() {
+		r.gossipAgain(ctx, firstRegossip+2*limit.TransferTime(g.Params, g.Participants))
+		close(r.regossip)
+	}()
 	if h.Beside != nil {
-		if r.beside, err = h.Beside(ctx, Beside{App: a, RPC: c.RPC.ListenAddress, Logger: logger, Evaluator: EvaluatorOf(c, a.Worker)}); err != nil {
+		if r.beside, err = h.Beside(ctx, Beside{App: a, RPC: c.RPC.ListenAddress, Logger: logger, Evaluator: home.EvaluatorOf(c, a.Worker)}); err != nil {
 			r.worker <- err
 			return err
 		}
@@ -181,8 +187,8 @@ func (r *Running) start(ctx context.Context, c *config.Config, a AppConfig, keys
 
 // assemble makes the application and the CometBFT node around it, and connects them. It starts
 // nothing.
-func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
-	doc, err := readGenesis(c)
+func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
+	doc, err := home.ReadGenesis(c)
 	if err != nil {
 		return err
 	}
@@ -190,13 +196,13 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	if err != nil {
 		return err
 	}
-	nodeKey, err := LoadNodeKey(c.NodeKeyFile())
+	nodeKey, err := home.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
 		return err
 	}
-	ad := newAdmission(c, a.P2P, g.Participants, func() *app.State { return stateOf(r.Application) })
+	ad := admission.New(c, !a.P2P.MembersOnly, a.P2P.AllowedPeers, g.Participants, func() *app.State { return stateOf(r.Application) })
 	options := abci.Options{
-		ChainID: doc.ChainID, Admits: ad.admit, Opens: ad.opens,
+		ChainID: doc.ChainID, Admits: ad.Admit, Opens: ad.AdmitAddress,
 		DB: r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
 		NextTurn: nextTurn(c.Consensus), Decided: r.decided, PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: abci.Retain(a.Retain),
 		GossipRefused: h.GossipRefused,
@@ -216,32 +222,31 @@ func (r *Running) assemble(c *config.Config, a AppConfig, keys worker.Keys, logg
 	if r.Application, err = abci.New(options); err != nil {
 		return err
 	}
-	c = connect(c, ad, nodeKey.ID())
-	all, b := g.Participants, newBounds(c, g.Params, len(g.Participants), block)
+	c = admission.Configure(c, ad, nodeKey.ID())
+	all, b := g.Participants, limit.NewMessages(c, g.Params, len(g.Participants), block)
 	if s := r.Application.State(); s != nil {
-		c, all, b = fitSizes(c, s.Params, s.Active()), s.Participants, newBounds(c, s.Params, s.Active(), s.Progress.BlockBytes)
+		c, all, b = home.TuneSizes(c, s.Params, s.Active()), s.Participants, limit.NewMessages(c, s.Params, s.Active(), s.Progress.BlockBytes)
 	}
-	warnOpen(logger.With("module", "app"), ad, all)
-	x, gossip := newExpress(c.Mempool.MaxTxBytes), newGossiper(a.P2P.Gossip == GossipFlood, options.Metrics)
-	r.gossiper, r.relay = gossip, newRelay(gossip.flood, c.P2P.PrivatePeerIDs, r.Application.State)
-	gossip.wanted.trusts, r.relay.trusts = ad.trusts, ad.trusts
-	gossip.pool, r.admission, r.bounds, gossip.bounds, r.relay.bounds = r.Application, ad, b, b, b
-	r.Application.SetAdmitted(gossip.heard)
-	r.databases.drops = a.Retain != RetainConfig{}
-	reactors := map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": newClock(options.Metrics, ad.trusts)}
-	if r.Node, err = build(c, r.Application, heard{logger, r.hear, r.ending.stopping}, &r.databases, r.relay.proposes, cmtnode.CustomReactors(reactors), gated, served(c.P2P), gossip.install, r.relay.install, b.install); err != nil {
+	admission.WarnOpen(logger.With("module", "app"), ad, all)
+	x, gossip := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewTxReactor(r.Application, a.P2P.Gossip == home.GossipFlood, ad.Trusts, b, options.Metrics)
+	r.blockRelay = reactor.NewBlockRelay(a.P2P.Gossip == home.GossipFlood, c.P2P.PrivatePeerIDs, r.Application.State, ad.Trusts, b)
+	r.txReactor, r.admission, r.limits = gossip, ad, b
+	r.Application.SetAdmitted(gossip.OnAdmitted)
+	r.databases.drops = a.Retain != home.RetainConfig{}
+	reactors := map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": reactor.NewClockReactor(options.Metrics, ad.Trusts)}
+	if r.Node, err = build(c, r.Application, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, &r.databases, r.blockRelay.OnProposal, cmtnode.CustomReactors(reactors), limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), gossip.Install, r.blockRelay.Install, b.Install(gossip, r.blockRelay)); err != nil {
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in the replay of blocks
 			return versionError(s, err)
 		}
 		return err
 	}
-	if err := r.watchEnding(logger.With("module", "app")); err != nil {
+	if err := r.watchUpgrade(logger.With("module", "app")); err != nil {
 		return err
 	}
-	x.pool = r.Node.Mempool()
-	r.Application.SetExpress(x.send)
+	x.Pool = r.Node.Mempool()
+	r.Application.SetExpress(x.Send)
 	r.Application.SetReport(func(raw []byte) {
-		go func() { _ = x.pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // rejected if another node's came first
+		go func() { _ = x.Pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // rejected if another node's came first
 	})
 	r.Application.SetBroadcast(r.broadcaster())
 	return nil
@@ -266,16 +271,8 @@ func (r *Running) broadcaster() func(ctx context.Context, raw []byte) error {
 	}
 }
 
-// InHome returns a path of app.toml as an absolute path.
-func InHome(c *config.Config, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(c.RootDir, path)
-}
-
 // Received returns the bytes that gossip has received, by kind, as the metrics count them.
-func (r *Running) Received() map[string]int64 { return r.gossiper.Received() }
+func (r *Running) Received() map[string]int64 { return r.txReactor.Received() }
 
 // Wait returns when the node has stopped.
 func (r *Running) Wait() { r.Node.Wait() }
@@ -283,7 +280,7 @@ func (r *Running) Wait() { r.Node.Wait() }
 // Stop ends the worker, the node and the databases, in this order.
 func (r *Running) Stop() error {
 	r.cancel()
-	r.ending.once.Do(func() { close(r.ending.stopping) })
+	r.upgradeHalt.once.Do(func() { close(r.upgradeHalt.stopping) })
 	if r.regossip != nil {
 		<-r.worker
 		<-r.regossip
@@ -301,7 +298,7 @@ func (r *Running) Stop() error {
 		}()
 		select {
 		case err = <-stopped:
-		case <-r.ending.held: // consensus is blocked and has stored all its work
+		case <-r.upgradeHalt.held: // consensus is blocked and has stored all its work
 		}
 	}
 	return errors.Join(err, r.databases.Close(), r.db.Close())

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/app/tx"
@@ -28,18 +29,18 @@ import (
 )
 
 // alone makes the home of a chain of one node.
-func alone(t *testing.T, rounds uint64) (*config.Config, AppConfig) {
+func alone(t *testing.T, rounds uint64) (*config.Config, home.AppConfig) {
 	t.Helper()
-	c, a := DefaultConfig(), DefaultAppConfig()
-	Loopback(c)
+	c, a := home.DefaultConfig(), home.DefaultAppConfig()
+	home.Loopback(c)
 	c.RPC.ListenAddress, c.P2P.ListenAddress = free(t), "tcp://127.0.0.1:0"
-	home, err := Init(filepath.Join(t.TempDir(), "home"), c, a)
+	made, err := home.Init(filepath.Join(t.TempDir(), "home"), c, a)
 	require.NoError(t, err)
 	p, err := preset.New("pixels", 1)
 	require.NoError(t, err)
 	p.Training.Rounds = rounds
-	doc, err := NewGenesis("alone", time.Now(), app.Genesis{Params: p, Seed: make([]byte, 32), Participants: []app.Participant{
-		home.Participant(0, "alone", make([]byte, 32), p.Reputation),
+	doc, err := home.NewGenesis("alone", time.Now(), app.Genesis{Params: p, Seed: make([]byte, 32), Participants: []app.Participant{
+		made.Participant(0, "alone", make([]byte, 32), p.Reputation),
 	}})
 	require.NoError(t, err)
 	require.NoError(t, doc.SaveAs(c.GenesisFile()))
@@ -64,7 +65,7 @@ func free(t *testing.T) string {
 // block carries.
 func TestCheckTxKeepsNothing(t *testing.T) {
 	c, a := alone(t, 1000)
-	keys, err := LoadKeys(filepath.Join(c.RootDir, "config", "participant_key.json"))
+	keys, err := home.LoadKeys(filepath.Join(c.RootDir, "config", "participant_key.json"))
 	require.NoError(t, err)
 	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
 	require.NoError(t, err)
@@ -233,7 +234,7 @@ func TestKeyFilesRefused(t *testing.T) {
 	}
 
 	require.NoError(t, os.WriteFile(c.PrivValidatorKeyFile(), []byte("{"), 0o600))
-	require.ErrorContains(t, Reset(c, a), c.PrivValidatorKeyFile())
+	require.ErrorContains(t, home.Reset(c, a), c.PrivValidatorKeyFile())
 	require.FileExists(t, c.PrivValidatorStateFile(), "nothing is touched")
 }
 
@@ -251,7 +252,7 @@ func TestReadableKeys(t *testing.T) {
 		return out.String()
 	}
 	require.NotContains(t, start(), "open to others", "as init makes them")
-	files := []string{InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile()}
+	files := []string{home.InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile()}
 	for i, mode := range []os.FileMode{0o644, 0o640, 0o602} {
 		require.NoError(t, os.Chmod(files[i], mode))
 	}

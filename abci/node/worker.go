@@ -4,142 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"time"
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/libs/log"
-
-	"github.com/spdl/spdl/app/model/inputs"
-	"github.com/spdl/spdl/app/model/table"
-	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/worker"
-	"github.com/spdl/spdl/app/worker/trainer"
-	"github.com/spdl/spdl/mnist"
 )
 
-// features is the folder of a home that caches the features of its participant's images across
-// starts.
-const features = "data/features"
-
-// WorkerOf returns a home's worker: its key, journal, policy, share of the data and
-// source of noise.
-func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data PartOf, log func(string, ...any)) (worker.Config, error) {
-	policy, err := homePolicy(c, a.Worker)
-	if err != nil {
-		return worker.Config{}, err
-	}
-	return workerOf(c, a, keys, policy, data, log)
-}
-
-func workerOf(c *config.Config, a AppConfig, keys worker.Keys, policy func(worker.Task) (params.Privacy, error), data PartOf, log func(string, ...any)) (w worker.Config, err error) {
-	path := InHome(c, a.Worker.KeyFile)
-	w = worker.Config{
-		Keys: keys, Reload: func() (worker.Keys, error) { return LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal), Policy: policy, Log: log,
-		StepDelay: a.Worker.StepDelay, LogLoss: a.Worker.LogLoss,
-	}
-	if w.External, err = externalOf(c, a.Worker, log); err != nil {
-		return worker.Config{}, err
-	}
-	w.Data = func(t worker.Task) (mnist.Features, error) {
-		if w.External != nil {
-			return mnist.Features{}, fmt.Errorf("%w: worker.trainer is set, and the chain's model is %q, which this program trains itself: leave worker.trainer out, or name a chain whose model is external",
-				worker.ErrUnfit, t.Params.Model.Kind)
-		}
-		if a.Worker.Data == "" && t.Active > 1 {
-			return mnist.Features{}, fmt.Errorf("%w: worker.data of app.toml is empty, and %d participants train on this chain, each on data of its own: name the folder or the CSV file of yours, or say %q for the embedded MNIST, of which worker.part and worker.parts deal out a share",
-				worker.ErrUnfit, t.Active, EmbeddedData)
-		}
-		own, err := data(a.Worker.Data, t.Params.Model, a.Worker.share)
-		if errors.Is(err, inputs.ErrInputs) || errors.Is(err, table.ErrTable) {
-			err = fmt.Errorf("%w: %w", worker.ErrUnfit, err)
-		}
-		if err != nil {
-			return mnist.Features{}, err
-		}
-		keep, err := keepIn(InHome(c, features), log)
-		if err != nil {
-			return mnist.Features{}, err
-		}
-		return worker.Shard(own, nil, t.Params.Model, keep)
-	}
-	if a.Worker.TestSeed != 0 {
-		log("TEST CHAIN ONLY: noise from a known seed gives no privacy", "seed", a.Worker.TestSeed)
-		w.TestSeed = a.Worker.TestSeed
-	}
-	return w, nil
-}
-
-// UseTrainer sets the trainer to a command line, which starts in the working directory.
-func (w *WorkerConfig) UseTrainer(line string) (err error) {
-	w.Trainer = trainer.Argv(line)
-	w.TrainerDir, err = os.Getwd()
-	return err
-}
-
-// TrainerOf returns the command of a home's trainer.
-func TrainerOf(c *config.Config, w WorkerConfig, log func(string, ...any)) trainer.Config {
-	return trainer.Config{
-		Argv: w.Trainer, Dir: InHome(c, w.TrainerDir), Timeout: w.TrainerTimeout, Log: log,
-		Share: trainer.Share{Data: w.Data, Part: w.Part, Parts: w.Parts, Partition: w.Partition, Alpha: w.Alpha, Seed: w.PartitionSeed},
-	}
-}
-
-// externalOf returns a function that starts a home's trainer, nil if the home names none.
-func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (func(context.Context, worker.Task) (worker.Examples, error), error) {
-	if len(w.Trainer) == 0 {
-		return nil, nil
-	}
-	conf := TrainerOf(c, w, log)
-	if err := conf.Check(); err != nil {
-		return nil, fmt.Errorf("worker.trainer: %w", err)
-	}
-	return func(ctx context.Context, t worker.Task) (worker.Examples, error) {
-		program, err := trainer.Start(ctx, conf, t.Params.Model, t.Params.Privacy.Clip)
-		if err != nil { // a nil interface, and not one around a nil pointer
-			return nil, err
-		}
-		return program, nil
-	}, nil
-}
-
-// keepIn caches features in a folder, and logs the progress of a long computation.
-func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
-	if err := os.MkdirAll(folder, config.DefaultDirPerm); err != nil {
-		return inputs.Keep{}, err
-	}
-	const every = 2 * time.Second
-	last := time.Now()
-	return inputs.Keep{Folder: folder, Progress: func(done int) {
-		if time.Since(last) >= every {
-			last = time.Now()
-			log("computing the features of the training images", "done", done)
-		}
-	}}, nil
-}
-
-// share returns the participant's part of training data with these labels. It is a mnist.Part. If
-// all data are one part they stay in their order: one row more or less moves no other row.
-func (w WorkerConfig) share(labels []uint8) ([]int, error) {
-	if w.Parts == 1 {
-		all := make([]int, len(labels))
-		for i := range all {
-			all[i] = i
-		}
-		return all, nil
-	}
-	if w.Partition == PartitionDirichlet {
-		parts, err := mnist.PartitionDirichlet(labels, mnist.Set{Labels: labels}.Classes(), w.Parts, w.Alpha, w.PartitionSeed)
-		if err != nil {
-			return nil, err
-		}
-		return parts[w.Part], nil
-	}
-	return mnist.PartitionIID(len(labels), w.Parts, w.PartitionSeed)[w.Part], nil
-}
-
 // startWorker runs the worker in the node's process, if app.toml enables it.
-func (r *Running) startWorker(ctx context.Context, c *config.Config, a AppConfig, keys worker.Keys, logger log.Logger, h Hooks) (err error) {
+func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppConfig, keys worker.Keys, logger log.Logger, h Hooks) (err error) {
 	if !a.Worker.Enabled {
 		r.worker <- nil
 		return nil
@@ -151,7 +24,7 @@ func (r *Running) startWorker(ctx context.Context, c *config.Config, a AppConfig
 			return err
 		}
 	}
-	conf, err := WorkerOf(c, a, keys, h.Data, logger.Info)
+	conf, err := home.WorkerOf(c, a, keys, h.Data, logger.Info)
 	if err != nil {
 		r.worker <- err
 		return err

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,11 +12,10 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/internal/stage"
-	"github.com/spdl/spdl/mnist"
 )
 
 // asked is a chain that counts how often a worker asks for its round.
@@ -37,7 +35,7 @@ func (a asked) Await(ctx context.Context, pub []byte, last *worker.Task) (*worke
 func TestWorkerWaitsUntilItsNodeHasCaughtUp(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	second := func(c *config.Config) {
-		doc, err := readGenesis(c)
+		doc, err := home.ReadGenesis(c)
 		require.NoError(t, err)
 		pub := cmted25519.GenPrivKey().PubKey()
 		doc.Validators = append(doc.Validators, types.GenesisValidator{PubKey: pub, Power: app.Power})
@@ -60,27 +58,4 @@ func TestWorkerWaitsUntilItsNodeHasCaughtUp(t *testing.T) {
 		}
 		require.NoError(t, r.Stop())
 	}
-}
-
-// TestNobodyTrainsOnMNISTByAccident: a home that names no data trains on a chain of its own alone;
-// the refusal says what to set, and the embedded images are had by their name.
-func TestNobodyTrainsOnMNISTByAccident(t *testing.T) {
-	c, a := alone(t, 5)
-	read := func(data string, members int) error {
-		home := a
-		home.Worker.Data = data
-		w, err := WorkerOf(c, home, worker.Keys{}, func(string, params.Model, mnist.Part) (mnist.Set, error) { return mnist.Set{}, errors.New("read") }, func(string, ...any) {})
-		require.NoError(t, err)
-		_, err = w.Data(worker.Task{Active: members})
-		return err
-	}
-	require.ErrorContains(t, read("", 1), "read")
-	require.ErrorContains(t, read("/my/data", 4), "read")
-	require.ErrorContains(t, read(EmbeddedData, 4), "read")
-	err := read("", 4)
-	require.ErrorIs(t, err, worker.ErrUnfit)
-	require.ErrorContains(t, err, "4 participants")
-	require.ErrorContains(t, err, `"embedded"`)
-	_, err = LoadData(EmbeddedData, params.Model{})
-	require.NoError(t, err)
 }

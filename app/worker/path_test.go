@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
@@ -21,11 +21,11 @@ import (
 type way struct {
 	params params.Params
 	rows   int                        // in the file that is trained on
-	home   func(w *node.WorkerConfig) // names the data
+	home   func(w *home.WorkerConfig) // names the data
 	// write writes the data without a row of the file; with all rows where it is negative. Data of
 	// the program itself have none, and part takes the row out behind the reader.
 	write func(t *testing.T, gone int)
-	part  func(gone int) node.PartOf
+	part  func(gone int) home.PartOf
 	// place returns how many of the first n rows are trained on.
 	place func(t *testing.T, rows int) int
 }
@@ -36,20 +36,20 @@ func (w way) open(t *testing.T, gone int) *worker.Trainer {
 	if w.write != nil {
 		w.write(t, gone)
 	}
-	c, a := node.DefaultConfig(), node.DefaultAppConfig()
-	home, err := node.Init(filepath.Join(t.TempDir(), "home"), c, a)
+	c, a := home.DefaultConfig(), home.DefaultAppConfig()
+	made, err := home.Init(filepath.Join(t.TempDir(), "home"), c, a)
 	require.NoError(t, err)
-	doc, err := node.NewGenesis("alone", time.Now(), app.Genesis{
-		Params: w.params, Seed: make([]byte, 32), Participants: []app.Participant{home.Participant(0, "alone", make([]byte, 32), w.params.Reputation)},
+	doc, err := home.NewGenesis("alone", time.Now(), app.Genesis{
+		Params: w.params, Seed: make([]byte, 32), Participants: []app.Participant{made.Participant(0, "alone", make([]byte, 32), w.params.Reputation)},
 	})
 	require.NoError(t, err)
 	require.NoError(t, doc.SaveAs(c.GenesisFile()))
 	w.home(&a.Worker)
-	data := node.PartOf(node.LoadPart)
+	data := home.PartOf(home.LoadPart)
 	if w.part != nil {
 		data = w.part(gone)
 	}
-	conf, err := node.WorkerOf(c, a, worker.Keys{}, data, func(string, ...any) {})
+	conf, err := home.WorkerOf(c, a, worker.Keys{}, data, func(string, ...any) {})
 	require.NoError(t, err)
 	conf.Log = func(string, ...any) {}
 	trainer, err := worker.Open(t.Context(), conf, worker.Task{Active: 1, Params: w.params})
@@ -142,7 +142,7 @@ func TestOneRowFromFileToSum(t *testing.T) {
 				return
 			}
 			inner := w.home
-			w.home = func(c *node.WorkerConfig) { inner(c); c.Parts, c.Part, c.PartitionSeed = 4, 1, 7 }
+			w.home = func(c *home.WorkerConfig) { inner(c); c.Parts, c.Part, c.PartitionSeed = 4, 1, 7 }
 			whole, most := w.open(t, -1), 0.0
 			for _, gone := range rows {
 				apart, _ := w.distance(t, whole, gone)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/spdl/templates"
@@ -37,10 +37,10 @@ func embedded(t *testing.T) way {
 	stage.NotShort(t, "reads 60,000 images a row that goes")
 	return way{
 		params: fitted(t, "pixels", 60_000, nil), rows: 60_000, place: inOrder,
-		home: func(w *node.WorkerConfig) { w.Data = node.EmbeddedData },
-		part: func(gone int) node.PartOf {
+		home: func(w *home.WorkerConfig) { w.Data = home.EmbeddedData },
+		part: func(gone int) home.PartOf {
 			return func(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
-				return node.LoadPart(path, m, func(labels []uint8) ([]int, error) {
+				return home.LoadPart(path, m, func(labels []uint8) ([]int, error) {
 					if gone < 0 {
 						return part(labels)
 					}
@@ -68,7 +68,7 @@ func folder(t *testing.T, name string) way {
 	dir := t.TempDir()
 	return way{
 		params: fitted(t, name, rows, nil), rows: rows, place: inOrder,
-		home: func(w *node.WorkerConfig) { w.Data = dir },
+		home: func(w *home.WorkerConfig) { w.Data = dir },
 		write: func(t *testing.T, gone int) {
 			for prefix, set := range map[string]mnist.Set{"train": all.Train, "t10k": all.Test} {
 				n, pixels, labels := 0, []byte(nil), []byte(nil)
@@ -134,7 +134,7 @@ func csvFile(t *testing.T) way {
 	l.write(t, l.rows)
 	data, err := preset.ReadData(l.file, "diagnosis")
 	require.NoError(t, err)
-	return l.of(way{params: fitted(t, "pixels", 456, &data), home: func(w *node.WorkerConfig) { w.Data = l.file }})
+	return l.of(way{params: fitted(t, "pixels", 456, &data), home: func(w *home.WorkerConfig) { w.Data = l.file }})
 }
 
 // study is a template's trainer on the CSV file beside it.
@@ -157,7 +157,7 @@ func study(name string) func(t *testing.T) way {
 		require.NoError(t, err)
 		head, rows, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 		l := lines{file: filepath.Join(dir, "data.csv"), head: head, rows: strings.Split(rows, "\n")}
-		return l.of(way{params: p, home: func(w *node.WorkerConfig) {
+		return l.of(way{params: p, home: func(w *home.WorkerConfig) {
 			w.Trainer, w.TrainerDir = []string{python, filepath.Join(dir, "train.py")}, dir
 		}})
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/testnet"
 )
@@ -47,7 +47,7 @@ func middle(all []time.Duration) (median, mean time.Duration) {
 // timeout_precommit, and a round has one height, or with commitments two; and at most one round of sixteen waits for it in each of quorum_blocks heights.
 func (n *net) absence() time.Duration {
 	n.Helper()
-	c, a, err := node.Load(n.Net.Nodes[0].Home)
+	c, a, err := home.Load(n.Net.Nodes[0].Home)
 	require.NoError(n, err)
 	turn := c.Consensus.TimeoutPropose/10 + c.Consensus.TimeoutPrecommit
 	if n.Net.Genesis.Params.Election.CommitReveal {

@@ -5,7 +5,7 @@ package e2e
 import (
 	"runtime"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/model/inputs"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/mnist"
@@ -18,7 +18,7 @@ import (
 // alone, before the net runs. Beside a net, with cold caches, they take no less.
 func gradientCPU(n *testnet.Net) (float64, error) {
 	p, parts := n.Genesis.Params, len(n.Nodes)
-	all, err := node.LoadData(n.Manifest.Data, p.Model)
+	all, err := home.LoadData(n.Manifest.Data, p.Model)
 	if err != nil {
 		return 0, err
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
@@ -122,9 +123,9 @@ func compare(ctx context.Context, m testnet.Manifest, repeat int, progress io.Wr
 		for _, kind := range kinds {
 			fmt.Fprintf(progress, "%d validators, %s, net %d of %d\n", m.Validators, kind, i+1, repeat)
 			var s sample
-			m.Gossip = node.GossipAnnounce
+			m.Gossip = home.GossipAnnounce
 			if kind == "flood" {
-				m.Gossip = node.GossipFlood
+				m.Gossip = home.GossipFlood
 			}
 			if m.CommitReveal = nil; kind == "reveal" {
 				m.CommitReveal = reveal
@@ -263,7 +264,7 @@ func gradientTxBytes(p params.Params) int { return p.Model.Dim()*int(p.Grid.Widt
 // startBaseline starts a net's nodes with the baseline in place of SPDL, and their
 // senders. The change, which may be nil, is made to every node's configuration.
 func startBaseline(
-	ctx context.Context, n *testnet.Net, size int, change func(*config.Config, *node.AppConfig),
+	ctx context.Context, n *testnet.Net, size int, change func(*config.Config, *home.AppConfig),
 ) (nodes []*cmtnode.Node, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop = func() error {
@@ -278,7 +279,7 @@ func startBaseline(
 	}
 	var apps []*baseline
 	for _, made := range n.Nodes {
-		c, a, err := node.Load(made.Home)
+		c, a, err := home.Load(made.Home)
 		if err != nil {
 			return nodes, stop, err
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/reactor"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/testnet"
 )
@@ -44,13 +44,13 @@ func announcingCrowd(c *chaos, k int) func() { return c.let(k, idleAnnouncements
 // idleAnnouncements announces ten times a second what it never sends.
 var idleAnnouncements = repeated(func(_ *villain, p p2p.Peer) bool {
 	time.Sleep(100 * time.Millisecond)
-	return say(p, node.Gossip{Have: hashes(64)})
+	return say(p, reactor.Gossip{Have: hashes(64)})
 })
 
 // withholds says of all that is announced to it that it sends that.
 func withholds(v *villain, m p2p.Envelope) {
-	if g, ok := m.Message.(*node.Gossip); ok {
-		v.Switch.Peers().ForEach(func(p p2p.Peer) { say(p, node.Gossip{Sending: append(g.Have, g.Sending...)}) })
+	if g, ok := m.Message.(*reactor.Gossip); ok {
+		v.Switch.Peers().ForEach(func(p p2p.Peer) { say(p, reactor.Gossip{Sending: append(g.Have, g.Sending...)}) })
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/testnet"
 )
@@ -27,7 +27,7 @@ func TestHostile(t *testing.T) {
 	n.reach(3)
 	first := n.open(0)
 	chain := n.Net.Manifest.ChainID
-	keys, err := node.LoadKeys(n.Net.Nodes[3].Home + "/config/participant_key.json")
+	keys, err := home.LoadKeys(n.Net.Nodes[3].Home + "/config/participant_key.json")
 	require.NoError(t, err)
 	key := keys.Signing
 	stranger := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, 32))

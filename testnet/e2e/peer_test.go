@@ -22,7 +22,7 @@ import (
 	"github.com/cosmos/gogoproto/proto"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/reactor"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/testnet"
 )
@@ -111,7 +111,7 @@ func (n *net) connected(key p2p.NodeKey, quit chan struct{}, harm func(*villain,
 		v.channels = append(v.channels, &p2p.ChannelDescriptor{ID: id, Priority: 1, SendQueueCapacity: 100, RecvMessageCapacity: 8 << 20, MessageType: &protomem.Message{}})
 		switch id {
 		case gossipChannel:
-			v.channels[len(v.channels)-1].MessageType = &node.Gossip{}
+			v.channels[len(v.channels)-1].MessageType = &reactor.Gossip{}
 		case mempool.MempoolChannel, 0x51:
 		default: // what it hears of consensus it need not understand
 			if v.channels[len(v.channels)-1].MessageType = also[id]; also[id] == nil {
@@ -162,7 +162,7 @@ func hashes(n int) []byte {
 	return b
 }
 
-func say(p p2p.Peer, m node.Gossip) bool {
+func say(p p2p.Peer, m reactor.Gossip) bool {
 	return p.Send(p2p.Envelope{ChannelID: gossipChannel, Message: &m})
 }
 
@@ -192,24 +192,26 @@ var harms = []struct {
 	harm  func(*villain, p2p.Peer)
 	hear  func(*villain, p2p.Envelope)
 }{
-	{"announces what it never sends", false, repeated(func(_ *villain, p p2p.Peer) bool { return say(p, node.Gossip{Have: hashes(1024)}) }), nil},
+	{"announces what it never sends", false, repeated(func(_ *villain, p p2p.Peer) bool { return say(p, reactor.Gossip{Have: hashes(1024)}) }), nil},
 	{"announces it with new ids", true, func(v *villain, p p2p.Peer) {
 		for range 8 {
-			say(p, node.Gossip{Have: hashes(1024)})
+			say(p, reactor.Gossip{Have: hashes(1024)})
 		}
 		v.Switch.StopPeerGracefully(p)
 	}, nil},
 	{"says that it sends and withholds", false, func(*villain, p2p.Peer) {}, func(v *villain, m p2p.Envelope) {
-		if g, ok := m.Message.(*node.Gossip); ok {
-			v.Switch.Peers().ForEach(func(p p2p.Peer) { say(p, node.Gossip{Sending: append(g.Have, g.Sending...)}) })
+		if g, ok := m.Message.(*reactor.Gossip); ok {
+			v.Switch.Peers().ForEach(func(p p2p.Peer) { say(p, reactor.Gossip{Sending: append(g.Have, g.Sending...)}) })
 		}
 	}},
-	{"lacks all that it announced", false, repeated(func(_ *villain, p p2p.Peer) bool { return say(p, node.Gossip{Have: hashes(512)}) }), func(_ *villain, m p2p.Envelope) {
-		if g, ok := m.Message.(*node.Gossip); ok && g.Want != nil {
-			m.Src.TrySend(p2p.Envelope{ChannelID: gossipChannel, Message: &node.Gossip{Lack: g.Want}})
+	{"lacks all that it announced", false, repeated(func(_ *villain, p p2p.Peer) bool { return say(p, reactor.Gossip{Have: hashes(512)}) }), func(_ *villain, m p2p.Envelope) {
+		if g, ok := m.Message.(*reactor.Gossip); ok && g.Want != nil {
+			m.Src.TrySend(p2p.Envelope{ChannelID: gossipChannel, Message: &reactor.Gossip{Lack: g.Want}})
 		}
 	}},
-	{"wants and lacks", false, repeated(func(_ *villain, p p2p.Peer) bool { return say(p, node.Gossip{Want: hashes(1024), Lack: hashes(1024)}) }), nil},
+	{"wants and lacks", false, repeated(func(_ *villain, p p2p.Peer) bool {
+		return say(p, reactor.Gossip{Want: hashes(1024), Lack: hashes(1024)})
+	}), nil},
 	{"reads nothing", false, func(*villain, p2p.Peer) {}, func(v *villain, _ p2p.Envelope) { <-v.quit }},
 	{"sends garbage", false, repeated(func(_ *villain, p p2p.Peer) bool { return give(p, hashes(100)) }), nil},
 	{"sends what is too long", false, repeated(func(_ *villain, p p2p.Peer) bool { return give(p, hashes(220_000)) }), nil},

@@ -10,7 +10,7 @@ import (
 	dbm "github.com/cometbft/cometbft-db"
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/config"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/testnet"
 	"github.com/stretchr/testify/require"
 )
@@ -23,7 +23,7 @@ func TestBaselineNet(t *testing.T) {
 	defer cancel()
 	const size, rounds = 2000, 5
 	// A round that is late on a slow machine costs no empty block.
-	nodes, stop, err := startBaseline(ctx, n, size, func(c *config.Config, a *node.AppConfig) {
+	nodes, stop, err := startBaseline(ctx, n, size, func(c *config.Config, a *home.AppConfig) {
 		a.Proposal.Wait, c.Consensus.TimeoutPropose = 20*time.Second, 30*time.Second
 	})
 	defer func() { require.NoError(t, stop()) }()

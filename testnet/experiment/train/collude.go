@@ -1,7 +1,7 @@
 package train
 
 import (
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/testnet"
@@ -29,10 +29,10 @@ func Collude(n *testnet.Net) error {
 	}
 	m := n.Manifest
 	spec := Spec{Params: n.Genesis.Params, Nodes: m.Validators + m.Workers, Byzantine: byzantine, Attack: kind, Seed: m.Seed}
-	if m.Partition == node.PartitionDirichlet {
+	if m.Partition == home.PartitionDirichlet {
 		spec.Alpha = m.Alpha
 	}
-	data, err := node.LoadData(m.Data, spec.Params.Model)
+	data, err := home.LoadData(m.Data, spec.Params.Model)
 	if err != nil {
 		return err
 	}

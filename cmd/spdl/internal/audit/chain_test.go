@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
@@ -40,7 +40,7 @@ type chain struct {
 
 func newChain(t *testing.T, n int, mutate ...func(*params.Params)) *chain {
 	g := apptest.Genesis(n, apptest.Params(n, mutate...))
-	doc, err := node.NewGenesis(apptest.ChainID, began, g)
+	doc, err := home.NewGenesis(apptest.ChainID, began, g)
 	require.NoError(t, err)
 	c := &chain{t: t, doc: doc, commit: &types.Commit{}, records: map[uint64]*app.Record{}, keys: map[string]ed25519.PrivKey{}}
 	for i := range 2 * n {

@@ -25,6 +25,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/trainer"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/tx"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/verify"
+	"github.com/spdl/spdl/cmd/spdl/internal/cli/worker"
 )
 
 // Main runs a command line and returns its exit code. Data goes to out; progress,
@@ -47,7 +48,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.AddCommand(
-		node.Init(), node.Start(), node.Worker(), node.ShowNodeID(), node.ShowValidator(), node.Version(), node.Reset(),
+		node.Init(), node.Start(), worker.Command(), node.ShowNodeID(), node.ShowValidator(), node.Version(), node.Reset(),
 		testnet.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(), query.Commands(), query.NodeStatus(), top.Command(),
 		trainer.New(), trainer.Commands(), model.Commands(), verify.Commands(), audit.Commands(), explorer.Command(),
 		plan.Command(), plan.Rules(), experiment.Command(), report.Command(),

@@ -13,28 +13,28 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
 // initHome makes a home and returns its folder.
 func initHome(t *testing.T, moniker string) string {
 	t.Helper()
-	home := filepath.Join(t.TempDir(), moniker)
-	_, stderr, code := spdl(t, "init", moniker, "--home", home)
+	dir := filepath.Join(t.TempDir(), moniker)
+	_, stderr, code := spdl(t, "init", moniker, "--home", dir)
 	require.Zero(t, code, stderr)
-	return home
+	return dir
 }
 
 // requireNoSecret checks that no private key of a home, in any form that one
 // would print it in, is in a text.
-func requireNoSecret(t *testing.T, home, text string) {
+func requireNoSecret(t *testing.T, dir, text string) {
 	t.Helper()
-	keys, err := node.LoadKeys(filepath.Join(home, "config/participant_key.json"))
+	keys, err := home.LoadKeys(filepath.Join(dir, "config/participant_key.json"))
 	require.NoError(t, err)
 	secrets := [][]byte{keys.Signing, keys.Signing.Seed(), keys.VRF, keys.VRF.Seed()}
 	for _, file := range []string{"priv_validator_key.json", "node_key.json"} {
-		data, err := os.ReadFile(filepath.Join(home, "config", file))
+		data, err := os.ReadFile(filepath.Join(dir, "config", file))
 		require.NoError(t, err)
 		var k struct {
 			PrivKey struct {
@@ -55,10 +55,10 @@ func requireNoSecret(t *testing.T, home, text string) {
 // sees another's private keys.
 func TestSharedGenesis(t *testing.T) {
 	seed, dir := strings.Repeat("5a", 32), t.TempDir()
-	give := func(home, chainID, seed string, more ...string) string {
-		stdout, stderr, code := spdl(t, append([]string{"genesis", "entry", "--home", home, "--chain-id", chainID, "--seed", seed}, more...)...)
+	give := func(member, chainID, seed string, more ...string) string {
+		stdout, stderr, code := spdl(t, append([]string{"genesis", "entry", "--home", member, "--chain-id", chainID, "--seed", seed}, more...)...)
 		require.Zero(t, code, stderr)
-		requireNoSecret(t, home, stdout)
+		requireNoSecret(t, member, stdout)
 		files, err := os.ReadDir(dir)
 		require.NoError(t, err)
 		file := filepath.Join(dir, fmt.Sprintf("%d.json", len(files)))
@@ -70,8 +70,8 @@ func TestSharedGenesis(t *testing.T) {
 	require.Equal(t, command.WrongUse, code, stderr)
 	require.Contains(t, stderr, "moniker has 71 bytes, at most 70")
 	var entries []string
-	for _, home := range homes[:3] {
-		entries = append(entries, give(home, "ours", seed))
+	for _, member := range homes[:3] {
+		entries = append(entries, give(member, "ours", seed))
 	}
 	entries = append(entries, give(homes[3], "ours", seed, "--worker-only", "--moniker", "dee", "--address", "dee.example:1"))
 
@@ -85,7 +85,7 @@ func TestSharedGenesis(t *testing.T) {
 	require.NotContains(t, stderr, "warning: rule ")
 	doc, err := types.GenesisDocFromFile(out)
 	require.NoError(t, err)
-	g, _, err := node.CheckGenesis(doc)
+	g, _, err := home.CheckGenesis(doc)
 	require.NoError(t, err)
 	require.Len(t, doc.Validators, 3)
 	require.Equal(t, seed, hex.EncodeToString(g.Seed))
@@ -123,7 +123,7 @@ func TestSharedGenesis(t *testing.T) {
 	}
 	doc, err = types.GenesisDocFromFile(literal)
 	require.NoError(t, err)
-	g, _, err = node.CheckGenesis(doc)
+	g, _, err = home.CheckGenesis(doc)
 	require.NoError(t, err)
 	require.Equal(t, uint64(50), g.Params.Election.Term, "one leader for all rounds")
 	require.InDelta(t, 132.47, g.Params.Privacy.NoiseMultiplier, 0.01, "Lemma 1's noise for 50 rounds")
@@ -175,31 +175,31 @@ func TestSharedGenesis(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	home := initHome(t, "mine")
-	keys, err := node.LoadKeys(filepath.Join(home, "config/participant_key.json"))
+	dir := initHome(t, "mine")
+	keys, err := home.LoadKeys(filepath.Join(dir, "config/participant_key.json"))
 	require.NoError(t, err)
 	for _, form := range []string{"text", "json"} {
-		stdout, stderr, code := spdl(t, "keys", "show", "--home", home, "-o", form)
+		stdout, stderr, code := spdl(t, "keys", "show", "--home", dir, "-o", form)
 		require.Zero(t, code, stderr)
 		require.Contains(t, stdout, hex.EncodeToString(keys.Public()))
 		require.Contains(t, stdout, base64.StdEncoding.EncodeToString(keys.Public()))
-		requireNoSecret(t, home, stdout)
-		id, _, _ := spdl(t, "show-node-id", "--home", home)
+		requireNoSecret(t, dir, stdout)
+		id, _, _ := spdl(t, "show-node-id", "--home", dir)
 		require.Contains(t, stdout, strings.TrimSpace(id))
 	}
 	file := filepath.Join(t.TempDir(), "new.json")
 	stdout, stderr, code := spdl(t, "keys", "new", file)
 	require.Zero(t, code, stderr)
-	keys, err = node.LoadKeys(file)
+	keys, err = home.LoadKeys(file)
 	require.NoError(t, err)
 	require.Contains(t, stdout, hex.EncodeToString(keys.Public()))
 	require.NotContains(t, stdout, hex.EncodeToString(keys.Signing.Seed()))
-	stdout, stderr, code = spdl(t, "keys", "show", "--home", home, "--key", file)
+	stdout, stderr, code = spdl(t, "keys", "show", "--home", dir, "--key", file)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, hex.EncodeToString(keys.Public()))
 
-	require.NoError(t, os.WriteFile(filepath.Join(home, "config/priv_validator_key.json"), []byte(`{"pub_key":null}`), 0o600))
-	_, stderr, code = spdl(t, "keys", "show", "--home", home)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/priv_validator_key.json"), []byte(`{"pub_key":null}`), 0o600))
+	_, stderr, code = spdl(t, "keys", "show", "--home", dir)
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "want ed25519", "CometBFT would have ended the process")
 

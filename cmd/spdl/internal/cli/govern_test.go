@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
@@ -101,7 +101,7 @@ func TestGovern(t *testing.T) {
 
 	// Rotation, cut off after the transaction was sent.
 	file := filepath.Join(c.home0, "config/participant_key.json")
-	old, err := node.LoadKeys(file)
+	old, err := home.LoadKeys(file)
 	require.NoError(t, err)
 	c.ask(0, &r, "tx", "rotate", "--home", c.home0, "--wait=false")
 	require.FileExists(t, file+".next")
@@ -110,10 +110,10 @@ func TestGovern(t *testing.T) {
 	require.Contains(t, stderr, "changes signing true, vrf true")
 	c.ask(0, &r, "tx", "rotate", "--home", c.home0)
 	require.NoFileExists(t, file+".next")
-	kept, err := node.LoadKeys(fmt.Sprintf("%s.%x.old", file, []byte(old.Public()[:4])))
+	kept, err := home.LoadKeys(fmt.Sprintf("%s.%x.old", file, []byte(old.Public()[:4])))
 	require.NoError(t, err)
 	require.Equal(t, old, kept)
-	next, err := node.LoadKeys(file)
+	next, err := home.LoadKeys(file)
 	require.NoError(t, err)
 	require.NotEqual(t, old.Signing, next.Signing)
 	require.NotEqual(t, old.VRF, next.VRF)
@@ -137,7 +137,7 @@ func TestGovern(t *testing.T) {
 	stderr = c.ask(1, nil, "tx", "join", "--home", second, "--worker-only")
 	require.Contains(t, stderr, "the home's genesis is of", "a node must not choose what chain is signed for")
 	require.NoError(t, os.WriteFile(own, genesis, 0o600))
-	t.Setenv("SPDL_WORKER_DATA", node.EmbeddedData)
+	t.Setenv("SPDL_WORKER_DATA", home.EmbeddedData)
 	c.run("worker", "--home", second, "--node", c.rpc, "--follow")
 	c.ask(0, &r, "tx", "join", "--home", second, "--worker-only", "--moniker", `the "second"`)
 	require.Contains(t, r.Next, "needs 1 more approval of active participants, has 0 of 1: spdl tx approve "+r.Proposal)
@@ -158,7 +158,7 @@ func TestGovern(t *testing.T) {
 	c.ask(0, &r, "tx", "approve", join[:8], "--home", c.home0)
 	require.Equal(t, join, r.Proposal)
 	require.Contains(t, r.About, "worker alone")
-	added, err := node.LoadKeys(filepath.Join(second, "config/participant_key.json"))
+	added, err := home.LoadKeys(filepath.Join(second, "config/participant_key.json"))
 	require.NoError(t, err)
 	require.Contains(t, r.About, fmt.Sprintf("signing key %x", added.Public()), "who approves can compare the key")
 	require.Contains(t, r.Next, "in force since height")
@@ -177,7 +177,7 @@ func TestGovern(t *testing.T) {
 	// It equivocates, and is restored.
 	c.ask(1, &refused, "tx", "restore", "1", "--home", c.home0)
 	require.Equal(t, abci.CodeProposal, refused.Code, "its reputation is not 0")
-	keys, err := node.LoadKeys(filepath.Join(second, "config/participant_key.json"))
+	keys, err := home.LoadKeys(filepath.Join(second, "config/participant_key.json"))
 	require.NoError(t, err)
 	var files []string
 	for _, payload := range []string{"one", "another"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
@@ -70,21 +70,21 @@ func TestEnvironment(t *testing.T) {
 // TestWrongConfiguration: what a home's configuration cannot have is wrong use, as the same flag's
 // wrong value is, wherever it comes from.
 func TestWrongConfiguration(t *testing.T) {
-	home := t.TempDir()
-	_, err := node.Init(home, node.DefaultConfig(), node.DefaultAppConfig())
+	dir := t.TempDir()
+	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
 	require.NoError(t, err)
 	for name, value := range map[string]string{
 		"SPDL_WORKER_ENABLED": "maybe", "SPDL_WORKER_PARTS": "0", "SPDL_EXPLORER_ENABLED": "2", "CMT_LOG_LEVEL": "loud",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, value)
-			_, stderr, code := spdl(t, "start", "--home", home)
+			_, stderr, code := spdl(t, "start", "--home", dir)
 			require.Equal(t, command.WrongUse, code, stderr)
 			require.Contains(t, stderr, value)
 		})
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(home, "config", "app.toml"), []byte("[worker\n"), 0o600))
-	_, stderr, code := spdl(t, "start", "--home", home)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config", "app.toml"), []byte("[worker\n"), 0o600))
+	_, stderr, code := spdl(t, "start", "--home", dir)
 	require.Equal(t, command.WrongUse, code, stderr)
 }
 
@@ -179,8 +179,8 @@ func TestCompletion(t *testing.T) {
 // TestHomeSaysWhichNode: a command asks the node of its home, unless --node says
 // another, and says so where nobody answers.
 func TestHomeSaysWhichNode(t *testing.T) {
-	home := initHome(t, "mine")
-	file := filepath.Join(home, "config/config.toml")
+	dir := initHome(t, "mine")
+	file := filepath.Join(dir, "config/config.toml")
 	config, err := os.ReadFile(file)
 	require.NoError(t, err)
 	at := func(laddr string) {
@@ -190,18 +190,18 @@ func TestHomeSaysWhichNode(t *testing.T) {
 	}
 	at("tcp://0.0.0.0:1")
 	for _, args := range []string{"query status", "status", "top --once", "tx leave", "model export", "verify round --trust-height 1 --trust-hash " + strings.Repeat("ab", 32)} {
-		_, stderr, code := spdl(t, append(strings.Fields(args), "--home", home)...)
+		_, stderr, code := spdl(t, append(strings.Fields(args), "--home", dir)...)
 		require.Equal(t, command.Unreachable, code, "%s: %s", args, stderr)
-		require.Contains(t, stderr, "tcp://127.0.0.1:1 is where the node of "+home+" listens; --node asks another", args)
+		require.Contains(t, stderr, "tcp://127.0.0.1:1 is where the node of "+dir+" listens; --node asks another", args)
 	}
-	_, stderr, code := spdl(t, "query", "status", "--home", home, "--node", "127.0.0.1:2")
+	_, stderr, code := spdl(t, "query", "status", "--home", dir, "--node", "127.0.0.1:2")
 	require.Equal(t, command.Unreachable, code)
-	require.Contains(t, stderr, "--node is 127.0.0.1:2; the node of "+home+" is at tcp://127.0.0.1:1")
-	_, stderr, code = spdl(t, "query", "status", "--home", filepath.Join(home, "none"))
+	require.Contains(t, stderr, "--node is 127.0.0.1:2; the node of "+dir+" is at tcp://127.0.0.1:1")
+	_, stderr, code = spdl(t, "query", "status", "--home", filepath.Join(dir, "none"))
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "spdl init makes a home")
 	at("")
-	_, stderr, code = spdl(t, "query", "status", "--home", home)
+	_, stderr, code = spdl(t, "query", "status", "--home", dir)
 	require.Equal(t, command.Failure, code)
 	require.Contains(t, stderr, "rpc.laddr is empty")
 	_, err = client.New("127.0.0.1:31001")
@@ -210,15 +210,15 @@ func TestHomeSaysWhichNode(t *testing.T) {
 
 // TestResetSaysWhatIsLost: without --yes nothing is removed, and the files are named.
 func TestResetSaysWhatIsLost(t *testing.T) {
-	home := initHome(t, "mine")
-	_, stderr, code := spdl(t, "unsafe-reset-all", "--home", home)
+	dir := initHome(t, "mine")
+	_, stderr, code := spdl(t, "unsafe-reset-all", "--home", dir)
 	require.Equal(t, command.WrongUse, code)
 	for _, named := range []string{"data", "priv_validator_state.json", "worker_journal.json", "priv_validator_key.json", "participant_key.json", "Restoring", "--yes"} {
 		require.Contains(t, stderr, named)
 	}
-	require.FileExists(t, filepath.Join(home, "data/priv_validator_state.json"))
-	stdout, stderr, code := spdl(t, "unsafe-reset-all", "--home", home, "--yes", "-o", "json")
+	require.FileExists(t, filepath.Join(dir, "data/priv_validator_state.json"))
+	stdout, stderr, code := spdl(t, "unsafe-reset-all", "--home", dir, "--yes", "-o", "json")
 	require.Zero(t, code, stderr)
 	require.True(t, json.Valid([]byte(stdout)))
-	require.FileExists(t, filepath.Join(home, "config/participant_key.json"))
+	require.FileExists(t, filepath.Join(dir, "config/participant_key.json"))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/model"
@@ -140,8 +140,8 @@ func TestOwnData(t *testing.T) {
 // TestOwnDataInGenesis: the consortium's genesis has the shape of the data that were named; what
 // does not fit is wrong use before there is a file, or a home.
 func TestOwnDataInGenesis(t *testing.T) {
-	home, table := initHome(t, "a"), patients(t, 100)
-	stdout, stderr, code := spdl(t, "genesis", "entry", "--home", home, "--chain-id", "ours", "--seed", strings.Repeat("5a", 32))
+	member, table := initHome(t, "a"), patients(t, 100)
+	stdout, stderr, code := spdl(t, "genesis", "entry", "--home", member, "--chain-id", "ours", "--seed", strings.Repeat("5a", 32))
 	require.Zero(t, code, stderr)
 	entry := filepath.Join(t.TempDir(), "a.json")
 	require.NoError(t, os.WriteFile(entry, []byte(stdout), 0o600))
@@ -150,7 +150,7 @@ func TestOwnDataInGenesis(t *testing.T) {
 	require.Contains(t, stderr, "ends of 3 columns and the names of 3 classes are public")
 	doc, err := types.GenesisDocFromJSON([]byte(stdout))
 	require.NoError(t, err)
-	g, _, err := node.CheckGenesis(doc)
+	g, _, err := home.CheckGenesis(doc)
 	require.NoError(t, err)
 	m := g.Params.Model
 	require.Equal(t, []string{"cold", "flu", "none"}, m.Table.Classes)

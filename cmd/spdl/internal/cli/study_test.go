@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/spdl/templates"
 	"github.com/spdl/spdl/internal/stage"
@@ -74,13 +74,13 @@ func TestExternalTakesTheTrainersExamples(t *testing.T) {
 	require.NoError(t, err)
 	text, err := json.Marshal(p.Model)
 	require.NoError(t, err)
-	model, script, home := filepath.Join(dir, "model.json"), filepath.Join(dir, "train.py"), filepath.Join(t.TempDir(), "net")
+	model, script, net := filepath.Join(dir, "model.json"), filepath.Join(dir, "train.py"), filepath.Join(t.TempDir(), "net")
 	require.NoError(t, os.WriteFile(model, text, 0o600))
-	_, stderr, code = spdl(t, "testnet", "init", "--home", home, "--preset", "external", "--model", model, "--trainer", python+" "+script)
+	_, stderr, code = spdl(t, "testnet", "init", "--home", net, "--preset", "external", "--model", model, "--trainer", python+" "+script)
 	require.Zero(t, code, stderr)
-	doc, err := abci.ReadGenesisFile(filepath.Join(home, "node0", "config", "genesis.json"))
+	doc, err := abci.ReadGenesisFile(filepath.Join(net, "node0", "config", "genesis.json"))
 	require.NoError(t, err)
-	g, _, err := node.CheckGenesis(doc)
+	g, _, err := home.CheckGenesis(doc)
 	require.NoError(t, err)
 	require.Equal(t, 0.3, g.Params.Privacy.SamplingRate)
 	require.InDelta(t, 300, g.Params.Privacy.Batch, 15, "a fifth of 5,000 rows is for testing, by hash: five standard deviations")

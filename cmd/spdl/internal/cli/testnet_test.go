@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/internal/stage"
 )
@@ -325,16 +325,16 @@ func TestSecondCrowdIsRefusedOnce(t *testing.T) {
 	net := filepath.Join(t.TempDir(), "net")
 	_, stderr, code := spdl(t, "testnet", "init", "--validators", "4", "--workers", "5", "--rounds", "5", "--home", net)
 	require.Zero(t, code, stderr)
-	home := filepath.Join(net, "workers0")
-	c, a, err := node.Load(home)
+	group := filepath.Join(net, "workers0")
+	c, a, err := home.Load(group)
 	require.NoError(t, err)
-	held, err := node.HoldCrowd(c, a)
+	held, err := home.HoldCrowd(c, a)
 	require.NoError(t, err)
-	_, stderr, code = spdl(t, "worker", "--home", home)
+	_, stderr, code = spdl(t, "worker", "--home", group)
 	require.NotZero(t, code)
 	require.Equal(t, 1, strings.Count(stderr, "another worker uses it"), stderr)
 	require.NoError(t, held.Close())
-	stdout, stderr, code := spdl(t, "unsafe-reset-all", "--home", home, "--yes")
+	stdout, stderr, code := spdl(t, "unsafe-reset-all", "--home", group, "--yes")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "journals")
 	require.NotContains(t, stdout, "priv_validator")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
@@ -65,7 +65,7 @@ func TestJoinWithoutANode(t *testing.T) {
 // TestEvidenceFiles: the two transactions are read in each of their forms, and
 // make the same evidence.
 func TestEvidenceFiles(t *testing.T) {
-	keys := node.GenerateKeys()
+	keys := home.GenerateKeys()
 	dir := t.TempDir()
 	gradient := func(name string, round uint64, payload byte) *tx.Tx {
 		x, err := tx.Sign("c", &tx.Gradient{Round: round, Participant: 2, Payload: []byte{payload}}, keys.Signing)

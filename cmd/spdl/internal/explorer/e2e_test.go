@@ -28,6 +28,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker"
@@ -55,13 +56,13 @@ func attacked(t *testing.T, rounds uint64) string {
 	require.NoError(t, err)
 	n.Genesis.Participants[5].Moniker = hostile
 	n.Genesis.Participants[6].Moniker = "mallory"
-	doc, err := node.NewGenesis(n.Manifest.ChainID, time.Now(), n.Genesis)
+	doc, err := home.NewGenesis(n.Manifest.ChainID, time.Now(), n.Genesis)
 	require.NoError(t, err)
 	var wg sync.WaitGroup
 	running := make([]*node.Running, len(n.Nodes))
-	for i, home := range n.Nodes {
-		require.NoError(t, doc.SaveAs(filepath.Join(home.Home, "config", "genesis.json")))
-		c, a, err := node.Load(home.Home)
+	for i, one := range n.Nodes {
+		require.NoError(t, doc.SaveAs(filepath.Join(one.Home, "config", "genesis.json")))
+		c, a, err := home.Load(one.Home)
 		require.NoError(t, err)
 		h := node.Hooks{}
 		if i == 6 {
@@ -100,7 +101,7 @@ func attacked(t *testing.T, rounds uint64) string {
 // serve runs an explorer of a node.
 func serve(t *testing.T, rpc string) string {
 	t.Helper()
-	s, err := explorer.Open(rpc, explorer.Options{Rate: 1000, Burst: 1000, Evaluator: node.EvaluatorOf(config.DefaultConfig(), node.WorkerConfig{})})
+	s, err := explorer.Open(rpc, explorer.Options{Rate: 1000, Burst: 1000, Evaluator: home.EvaluatorOf(config.DefaultConfig(), home.WorkerConfig{})})
 	require.NoError(t, err)
 	l, err := explorer.Listen("tcp://127.0.0.1:0")
 	require.NoError(t, err)

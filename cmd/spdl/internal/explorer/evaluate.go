@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
@@ -126,7 +126,7 @@ func (t *tail) note(p Point, err error) {
 	switch {
 	case err == nil:
 		t.scored = append(t.scored, event("measured", t.points[i].brief())...) // goes with the next look
-	case node.Unmeasurable(err):
+	case home.Unmeasurable(err):
 		t.beyond, why = &p.Epoch, "the model is external, and the explorer has no trainer that measures it"
 	case !absent(err):
 		why = "the last attempt failed, as the explorer's log says"

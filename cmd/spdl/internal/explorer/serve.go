@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
 )
 
 // OptionsOf returns the explorer's options by app.toml. The evaluator measures, where models are to
 // be measured.
-func OptionsOf(a node.AppConfig, e Evaluator) Options {
+func OptionsOf(a home.AppConfig, e Evaluator) Options {
 	o := Options{
 		Rate: a.API.Rate, Burst: a.API.Burst,
 		MaxConnections: a.API.MaxConnections, MaxStreams: a.API.MaxStreams, StreamsPerClient: a.API.StreamsPerClient,

@@ -12,6 +12,7 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
 	"github.com/spdl/spdl/internal/stage"
@@ -25,13 +26,13 @@ func TestBeside(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Validators: 1, Rounds: 5, Seed: 1})
 	require.NoError(t, err)
-	c, a, err := node.Load(n.Nodes[0].Home)
+	c, a, err := home.Load(n.Nodes[0].Home)
 	require.NoError(t, err)
 	// The port of a net that does not run: an outgoing connection could take one of the system's choice
 	// before the explorer does.
 	spare, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Validators: 1})
 	require.NoError(t, err)
-	a.Explorer = node.ExplorerConfig{Enabled: true, Laddr: spare.Nodes[0].RPC, Eval: true}
+	a.Explorer = home.ExplorerConfig{Enabled: true, Laddr: spare.Nodes[0].RPC, Eval: true}
 	hooks := node.Hooks{Beside: Beside}
 	r, err := node.Start(c, a, log.NewNopLogger(), hooks)
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 	"github.com/spdl/spdl/testnet"
@@ -32,7 +32,7 @@ func TestRead(t *testing.T) {
 	})
 	require.NoError(t, nodes.Stop())
 	require.NoError(t, err)
-	c, _, err := node.Load(n.Nodes[2].Home)
+	c, _, err := home.Load(n.Nodes[2].Home)
 	require.NoError(t, err)
 	history := func(most int) *Chain {
 		src, err := audit.OpenHome(c)

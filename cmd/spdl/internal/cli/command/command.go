@@ -13,7 +13,7 @@ import (
 	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -100,8 +100,8 @@ func Or[T any](given *T, otherwise T) T {
 }
 
 // LoadHome reads the configuration of the home.
-func (r *Run) LoadHome() (*config.Config, node.AppConfig, error) {
-	c, a, err := node.Load(r.Home)
+func (r *Run) LoadHome() (*config.Config, home.AppConfig, error) {
+	c, a, err := home.Load(r.Home)
 	return c, a, r.localnet(err)
 }
 

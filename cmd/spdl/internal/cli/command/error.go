@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/app"
 )
@@ -36,7 +37,7 @@ func Exit(err error) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &usage) || errors.Is(err, node.ErrConfig):
+	case errors.As(err, &usage) || errors.Is(err, home.ErrConfig):
 		return WrongUse
 	case errors.Is(err, client.ErrUnreachable):
 		return Unreachable

@@ -6,7 +6,7 @@ import (
 	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/worker/trainer"
 )
 
@@ -25,8 +25,8 @@ func ModelFlags(cmd *cobra.Command) {
 // Evaluator returns what measures models: with the data and the trainer of the options or, where
 // they say nothing, of the home. A home that was not asked for need not exist, and does not count
 // where --node names a node. Close it.
-func (r *Run) Evaluator(n Node, o Models) (*node.Evaluator, error) {
-	c, w := config.DefaultConfig(), node.DefaultAppConfig().Worker
+func (r *Run) Evaluator(n Node, o Models) (*home.Evaluator, error) {
+	c, w := config.DefaultConfig(), home.DefaultAppConfig().Worker
 	if r.Named || n.Node == "" {
 		switch home, a, err := r.LoadHome(); {
 		case err == nil:
@@ -44,9 +44,9 @@ func (r *Run) Evaluator(n Node, o Models) (*node.Evaluator, error) {
 			return nil, err
 		}
 		w.Trainer, w.TrainerDir = trainer.Argv(o.Trainer), here
-		if err := node.TrainerOf(c, w, nil).Check(); err != nil {
+		if err := home.TrainerOf(c, w, nil).Check(); err != nil {
 			return nil, Usage(err)
 		}
 	}
-	return node.EvaluatorOf(c, w), nil
+	return home.EvaluatorOf(c, w), nil
 }

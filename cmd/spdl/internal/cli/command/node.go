@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 )
 
 // QueryTimeout bounds one query.
@@ -21,28 +21,28 @@ type Node struct {
 
 // NodeFlag adds --node.
 func NodeFlag(cmd *cobra.Command) {
-	cmd.Flags().String("node", "", "RPC address of a node (default: rpc.laddr of the home's config.toml, else "+node.DefaultRPC+")")
+	cmd.Flags().String("node", "", "RPC address of a node (default: rpc.laddr of the home's config.toml, else "+home.DefaultRPC+")")
 }
 
 // Address returns the RPC address of --node or, without it, of the home. A home
 // that was not asked for need not exist.
 func (r *Run) Address(o Node) (string, error) {
-	home, err := node.RPCAddress(r.Home)
+	address, err := home.RPCAddress(r.Home)
 	switch {
 	case o.Node != "" && err == nil && r.Named:
-		r.asked = fmt.Sprintf("--node is %s; the node of %s is at %s", o.Node, r.Home, home)
+		r.asked = fmt.Sprintf("--node is %s; the node of %s is at %s", o.Node, r.Home, address)
 		return o.Node, nil
 	case o.Node != "":
 		r.asked = fmt.Sprintf("--node is %s", o.Node)
 		return o.Node, nil
 	case err == nil:
-		r.asked = fmt.Sprintf("%s is where the node of %s listens; --node asks another", home, r.Home)
-		return home, nil
+		r.asked = fmt.Sprintf("%s is where the node of %s listens; --node asks another", address, r.Home)
+		return address, nil
 	case r.Named:
 		return "", r.localnet(err)
 	}
-	r.asked = fmt.Sprintf("%s is the default; --home or --node names another", node.DefaultRPC)
-	return node.DefaultRPC, nil
+	r.asked = fmt.Sprintf("%s is the default; --home or --node names another", home.DefaultRPC)
+	return home.DefaultRPC, nil
 }
 
 // Client prepares to ask the node of --node or of the home.

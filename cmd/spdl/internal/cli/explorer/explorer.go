@@ -8,7 +8,7 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
 )
@@ -28,7 +28,7 @@ type options struct {
 
 // Command serves the pages about any node.
 func Command() *cobra.Command {
-	a := node.DefaultAppConfig()
+	a := home.DefaultAppConfig()
 	cmd := command.New(&cobra.Command{
 		Use:   "explorer",
 		Short: "Serve web pages, and JSON under /v1, about the training of any node",

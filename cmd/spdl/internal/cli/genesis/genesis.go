@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
@@ -44,7 +44,7 @@ func runValidate(r *command.Run, _ *struct{}, args []string) error {
 	doc, err := abci.ReadGenesis(data)
 	if err == nil {
 		var warnings []string
-		_, warnings, err = node.CheckGenesis(doc)
+		_, warnings, err = home.CheckGenesis(doc)
 		v.Warnings = append(v.Warnings, warnings...)
 	}
 	v.Valid = err == nil

@@ -14,7 +14,7 @@ import (
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
@@ -228,11 +228,11 @@ func assembleGenesis(chainID string, seed []byte, p params.Params, entries []ent
 	if validators == 0 {
 		return nil, nil, errors.New("all participants are workers alone, and a chain needs a validator")
 	}
-	doc, err := node.NewGenesis(chainID, time.Now(), g)
+	doc, err := home.NewGenesis(chainID, time.Now(), g)
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, warnings, err = node.CheckGenesis(doc); err != nil {
+	if _, warnings, err = home.CheckGenesis(doc); err != nil {
 		return nil, nil, err
 	}
 	data, err = cmtjson.MarshalIndent(doc, "", "  ")

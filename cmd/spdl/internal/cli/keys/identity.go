@@ -13,7 +13,7 @@ import (
 	"github.com/cometbft/cometbft/privval"
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
@@ -39,11 +39,11 @@ func Flag(cmd *cobra.Command) {
 }
 
 // File returns the participant key file of --key or of the home.
-func (o Options) File(c *config.Config, a node.AppConfig) string {
+func (o Options) File(c *config.Config, a home.AppConfig) string {
 	if o.Key != "" {
-		return node.InHome(c, o.Key)
+		return home.InHome(c, o.Key)
 	}
-	return node.InHome(c, a.Worker.KeyFile)
+	return home.InHome(c, a.Worker.KeyFile)
 }
 
 // IdentityFlags adds the flags of IdentityOptions.
@@ -60,7 +60,7 @@ func (o IdentityOptions) Identity(r *command.Run, key Options) (app.Identity, wo
 	if err != nil {
 		return app.Identity{}, worker.Keys{}, err
 	}
-	keys, err := node.LoadKeys(key.File(c, a))
+	keys, err := home.LoadKeys(key.File(c, a))
 	if err != nil {
 		return app.Identity{}, keys, err
 	}
@@ -72,7 +72,7 @@ func (o IdentityOptions) Identity(r *command.Run, key Options) (app.Identity, wo
 		}
 		consensus = key.Public().(ed25519.PublicKey)
 	}
-	who := node.Identity(keys, consensus, c.Moniker)
+	who := home.Identity(keys, consensus, c.Moniker)
 	if m := command.Or(o.Moniker, ""); m != "" {
 		who.Moniker = m
 	}
@@ -101,7 +101,7 @@ func (o IdentityOptions) nodes(c *config.Config) ([]string, error) {
 	if o.WorkerOnly {
 		return nil, nil
 	}
-	key, err := node.LoadNodeKey(c.NodeKeyFile())
+	key, err := home.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func address(c *config.Config) (string, error) {
 	if ip := net.ParseIP(host); host == "" || host == "localhost" || ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
 		return "", nil
 	}
-	key, err := node.LoadNodeKey(c.NodeKeyFile())
+	key, err := home.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
 		return "", err
 	}

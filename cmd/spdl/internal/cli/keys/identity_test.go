@@ -9,11 +9,11 @@ import (
 	"github.com/cometbft/cometbft/config"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 )
 
 func TestAddress(t *testing.T) {
-	made, err := node.Init(filepath.Join(t.TempDir(), "reached"), node.DefaultConfig(), node.DefaultAppConfig())
+	made, err := home.Init(filepath.Join(t.TempDir(), "reached"), home.DefaultConfig(), home.DefaultAppConfig())
 	require.NoError(t, err)
 	home, id := made.Dir, string(made.NodeID)
 	for _, at := range []struct{ listen, external, want string }{
@@ -35,7 +35,7 @@ func TestAddress(t *testing.T) {
 
 // TestConsensusKeyNames: a key file that other readers could read otherwise is refused.
 func TestConsensusKeyNames(t *testing.T) {
-	made, err := node.Init(filepath.Join(t.TempDir(), "named"), node.DefaultConfig(), node.DefaultAppConfig())
+	made, err := home.Init(filepath.Join(t.TempDir(), "named"), home.DefaultConfig(), home.DefaultAppConfig())
 	require.NoError(t, err)
 	path := filepath.Join(made.Dir, "config", "priv_validator_key.json")
 	_, err = ConsensusKey(path)

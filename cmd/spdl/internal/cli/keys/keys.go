@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/worker"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
@@ -77,7 +77,7 @@ func keysShow() *cobra.Command {
 			return err
 		}
 		file := o.File(c, a)
-		keys, err := node.LoadKeys(file)
+		keys, err := home.LoadKeys(file)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func keysShow() *cobra.Command {
 		case !errors.Is(err, os.ErrNotExist): // a worker needs none
 			return err
 		}
-		switch key, err := node.LoadNodeKey(c.NodeKeyFile()); {
+		switch key, err := home.LoadNodeKey(c.NodeKeyFile()); {
 		case err == nil:
 			k.NodeID = string(key.ID())
 		case !errors.Is(err, os.ErrNotExist):
@@ -107,7 +107,7 @@ func keysNew() *cobra.Command {
 		Short: "Make a participant's keys in a new file and print the public side",
 		Args:  cobra.ExactArgs(1),
 	}, func(r *command.Run, _ *struct{}, args []string) error {
-		keys, err := node.NewKeys(args[0])
+		keys, err := home.NewKeys(args[0])
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/worker/trainer"
@@ -147,7 +147,7 @@ func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.M
 	if f.Card.Model.Kind == params.ModelExternal {
 		return ask(ctx, r, f, o)
 	}
-	test, err := node.LoadTest(o.Data, f.Card.Model)
+	test, err := home.LoadTest(o.Data, f.Card.Model)
 	if err != nil {
 		return 0, "", err
 	}

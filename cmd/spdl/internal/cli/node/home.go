@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
@@ -23,7 +23,7 @@ func ShowNodeID() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		key, err := node.LoadNodeKey(c.NodeKeyFile())
+		key, err := home.LoadNodeKey(c.NodeKeyFile())
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func ShowValidator() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := node.CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
+		if err := home.CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
 			return err
 		}
 		pub, err := privval.LoadFilePVEmptyState(c.PrivValidatorKeyFile(), "").GetPubKey()

@@ -15,7 +15,7 @@ import (
 	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
@@ -57,7 +57,7 @@ func (o *initOptions) listen(c *config.Config) error {
 	}
 	c.P2P.ListenAddress, c.P2P.ExternalAddress = o.Laddr, o.At
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
-		node.Loopback(c)
+		home.Loopback(c)
 	}
 	return nil
 }
@@ -89,17 +89,17 @@ func runInit(r *command.Run, o *initOptions, args []string) error {
 	if err := command.CheckChainID(chainID); err != nil {
 		return err
 	}
-	c := node.DefaultConfig()
+	c := home.DefaultConfig()
 	c.Moniker = moniker
 	if err := o.listen(c); err != nil {
 		return err
 	}
-	home, err := node.Init(r.Home, c, node.DefaultAppConfig())
+	made, err := home.Init(r.Home, c, home.DefaultAppConfig())
 	if err != nil {
 		return err
 	}
-	g := app.Genesis{Params: params, Seed: seed, Participants: []app.Participant{home.Participant(0, chainID, seed, params.Reputation)}}
-	doc, err := node.NewGenesis(chainID, time.Now(), g)
+	g := app.Genesis{Params: params, Seed: seed, Participants: []app.Participant{made.Participant(0, chainID, seed, params.Reputation)}}
+	doc, err := home.NewGenesis(chainID, time.Now(), g)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func runInit(r *command.Run, o *initOptions, args []string) error {
 		NodeID         string `json:"node_id"`
 		ConsensusKey   []byte `json:"consensus_key"`
 		ParticipantKey []byte `json:"participant_key"`
-	}{home.Dir, chainID, string(home.NodeID), home.Public.ConsensusKey, home.Public.PubKey}
+	}{made.Dir, chainID, string(made.NodeID), made.Public.ConsensusKey, made.Public.PubKey}
 	return r.Show(out, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "home      %s\nchain id  %s\nnode id   %s\n", out.Home, out.ChainID, out.NodeID)
 		return err

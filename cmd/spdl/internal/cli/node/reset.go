@@ -8,7 +8,7 @@ import (
 	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
@@ -20,17 +20,17 @@ type loss struct {
 
 // lossOf names the files of a home. The record of the last signature is set
 // back with the blocks, so it is among the losses.
-func lossOf(c *config.Config, a node.AppConfig) loss {
-	if node.IsCrowd(c, a) {
+func lossOf(c *config.Config, a home.AppConfig) loss {
+	if home.IsCrowd(c, a) {
 		return loss{
-			Removed: []string{node.Journals(c, a) + " (the workers' journals)", node.KeptHeader(c) + " (the header that was verified last)"},
-			Kept:    []string{node.InHome(c, a.Worker.KeyFile), c.GenesisFile(), "config.toml and app.toml"},
+			Removed: []string{home.Journals(c, a) + " (the workers' journals)", home.KeptHeader(c) + " (the header that was verified last)"},
+			Kept:    []string{home.InHome(c, a.Worker.KeyFile), c.GenesisFile(), "config.toml and app.toml"},
 		}
 	}
 	return loss{
 		Removed: []string{c.DBDir() + " (blocks, state, snapshots)", c.PrivValidatorStateFile() + " (what the validator signed last)",
-			node.InHome(c, a.Worker.Journal) + " (the worker's journal)"},
-		Kept: []string{c.PrivValidatorKeyFile(), c.NodeKeyFile(), node.InHome(c, a.Worker.KeyFile), c.GenesisFile(), "config.toml and app.toml"},
+			home.InHome(c, a.Worker.Journal) + " (the worker's journal)"},
+		Kept: []string{c.PrivValidatorKeyFile(), c.NodeKeyFile(), home.InHome(c, a.Worker.KeyFile), c.GenesisFile(), "config.toml and app.toml"},
 	}
 }
 
@@ -66,13 +66,13 @@ func runReset(r *command.Run, o *resetOptions, _ []string) error {
 	l := lossOf(c, a)
 	if !o.Yes {
 		danger := "the validator may then sign twice. Restoring a node does not need it"
-		if node.IsCrowd(c, a) {
+		if home.IsCrowd(c, a) {
 			danger = "each worker may then send a second gradient for a round"
 		}
 		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. On a chain that goes on %s. If the chain is over, say --yes",
 			strings.Join(l.Removed, ", "), strings.Join(l.Kept, ", "), danger))
 	}
-	if err := node.Reset(c, a); err != nil {
+	if err := home.Reset(c, a); err != nil {
 		return err
 	}
 	return r.Show(l, l.text)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/node"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
@@ -52,7 +53,7 @@ func Run(r *command.Run, o LogLevel, h node.Hooks) error {
 	if err != nil {
 		return fmt.Errorf("config.toml: %w", err)
 	}
-	if err := node.AwaitGenesis(r.Context, c, logger); err != nil {
+	if err := home.AwaitGenesis(r.Context, c, logger); err != nil {
 		if r.Context.Err() != nil { // a signal, as at any other time
 			return nil
 		}

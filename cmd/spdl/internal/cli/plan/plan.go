@@ -11,7 +11,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/plan"
@@ -197,7 +197,7 @@ func (o *options) link(in *plan.Input) (err error) {
 
 // config returns what genesis and a node will say of a chain with these parameters.
 func config(p params.Params, n int) plan.Config {
-	c, a := node.Fit(p, n, n)
+	c, a := home.DefaultsFor(p, n, n)
 	return plan.Config{
 		BlockBytes: p.BlockBytes(n), MostBytes: types.MaxBlockSizeBytes, TxBytes: int64(c.Mempool.MaxTxBytes),
 		Wait:    a.Proposal.Wait,

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/spdl/internal/audit"
 	cliaudit "github.com/spdl/spdl/cmd/spdl/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
@@ -74,12 +74,12 @@ func chainHome(dir string) (home string, ok bool) {
 
 // chainReport returns the page of a stopped node's chain, and beside it what the replay found
 // wrong with the chain.
-func chainReport(r *command.Run, dir, home string) (page []byte, found, err error) {
-	c, a, err := node.Load(home)
+func chainReport(r *command.Run, dir, folder string) (page []byte, found, err error) {
+	c, a, err := home.Load(folder)
 	if err != nil {
 		return nil, nil, err
 	}
-	e := node.EvaluatorOf(c, a.Worker)
+	e := home.EvaluatorOf(c, a.Worker)
 	defer e.Close()
 	version, err := command.Build()
 	if err != nil {
@@ -88,7 +88,7 @@ func chainReport(r *command.Run, dir, home string) (page []byte, found, err erro
 	src, err := audit.OpenHome(c)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, nil, fmt.Errorf("%s has no chain yet: its node was never started", home)
+		return nil, nil, fmt.Errorf("%s has no chain yet: its node was never started", folder)
 	case err != nil:
 		return nil, nil, err
 	}

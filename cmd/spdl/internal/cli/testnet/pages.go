@@ -6,7 +6,7 @@ import (
 	"net"
 	"syscall"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
 	"github.com/spdl/spdl/testnet"
 )
@@ -24,7 +24,7 @@ func (o *startOptions) openPages(n *testnet.Net, e testnet.Evaluator) (p pages, 
 	if !o.Explorer {
 		return p, nil
 	}
-	a := node.DefaultAppConfig()
+	a := home.DefaultAppConfig()
 	a.Explorer.Eval = e != nil
 	p.server, err = explorer.Open(n.Nodes[0].RPC, explorer.OptionsOf(a, e))
 	if err != nil {

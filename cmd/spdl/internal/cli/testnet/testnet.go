@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 	clinode "github.com/spdl/spdl/cmd/spdl/internal/cli/node"
@@ -50,7 +50,7 @@ func manifestFlags(cmd *cobra.Command) {
 	f.String("manifest", "", "TOML file that describes the net and its perturbations; flags override it")
 	command.Values(cmd, "preset", preset.AllNames()...)
 	command.Values(cmd, "rule", rules.Names()...)
-	command.Values(cmd, "partition", node.PartitionIID, node.PartitionDirichlet)
+	command.Values(cmd, "partition", home.PartitionIID, home.PartitionDirichlet)
 }
 
 // manifestOptions describe a net. For a nil field the manifest file decides, or the

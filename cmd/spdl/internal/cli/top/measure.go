@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
@@ -21,7 +21,7 @@ type score struct {
 // measurer measures the newest model, one at a time, while others look.
 type measurer struct {
 	client    *client.Client
-	evaluator *node.Evaluator // nil: nothing is measured
+	evaluator *home.Evaluator // nil: nothing is measured
 
 	mu   sync.Mutex
 	last score
@@ -78,7 +78,7 @@ func (m *measurer) measure(ctx context.Context, r app.Record) score {
 		s.Why = oneLine(err.Error(), 100)
 		var refusal *client.Refusal
 		switch {
-		case node.Unmeasurable(err):
+		case home.Unmeasurable(err):
 			s.Why += ": --trainer, or --home of a node that has one"
 		case errors.As(err, &refusal):
 			s.Why = "the node no longer has the model"

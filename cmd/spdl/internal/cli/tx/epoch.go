@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
@@ -58,7 +58,7 @@ func startEpoch(ctx context.Context, s *sender, o *epochOptions, _ []string) (tx
 	if err != nil {
 		return nil, err
 	}
-	if w := node.TooLarge(running, p, status.Participants); w != "" {
+	if w := home.TooLarge(running, p, status.Participants); w != "" {
 		s.run.Warn(w)
 	}
 	return app.NewStartEpoch(self.Index, self.Nonce+1, status.Epoch+1, p, o.KeepModel, o.Now), nil

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/leader"
 	"github.com/spdl/spdl/app/tx"
@@ -87,8 +87,8 @@ func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
 	if !r.signing && !r.vrf {
 		return r, nil
 	}
-	path := node.NextKeyFile(s.keyFile)
-	switch next, err := node.LoadKeys(path); {
+	path := home.NextKeyFile(s.keyFile)
+	switch next, err := home.LoadKeys(path); {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
 		return nil, err
@@ -105,14 +105,14 @@ func (r *rotation) make() error {
 	if r.made || !r.signing && !r.vrf {
 		return nil
 	}
-	fresh := node.GenerateKeys()
+	fresh := home.GenerateKeys()
 	if r.signing {
 		r.next.Signing = fresh.Signing
 	}
 	if r.vrf {
 		r.next.VRF = fresh.VRF
 	}
-	return node.WriteKeys(node.NextKeyFile(r.keyFile), r.next)
+	return home.WriteKeys(home.NextKeyFile(r.keyFile), r.next)
 }
 
 // done reports whether a participant has the new keys.
@@ -130,7 +130,7 @@ func (r *rotation) holder(ctx context.Context) (app.Participant, error) {
 	if err != nil {
 		return app.Participant{}, err
 	}
-	if p, err := holder(all, node.NextKeyFile(r.keyFile), r.next); err == nil {
+	if p, err := holder(all, home.NextKeyFile(r.keyFile), r.next); err == nil {
 		return p, nil
 	}
 	return holder(all, r.keyFile, r.keys)
@@ -241,7 +241,7 @@ func (r *rotation) inForce(ctx context.Context, index uint32, proposal string) e
 		case err == nil && uint64(index) < uint64(len(all)) && r.done(all[index]):
 			return nil
 		case gone && err == nil:
-			return fmt.Errorf("the rotation was dropped, and participant %d keeps its keys; the next keys are still in %s", index, node.NextKeyFile(r.keyFile))
+			return fmt.Errorf("the rotation was dropped, and participant %d keeps its keys; the next keys are still in %s", index, home.NextKeyFile(r.keyFile))
 		}
 		waits, err := r.waits(wait, proposal)
 		gone = err == nil && !waits // and the participants are to be looked at once more
@@ -260,9 +260,9 @@ func (r *rotation) inForce(ctx context.Context, index uint32, proposal string) e
 func (r *rotation) settle(out *Report) error {
 	out.Next = "the rotation is in force"
 	if r.signing || r.vrf {
-		kept, err := node.ReplaceKeys(r.keyFile)
+		kept, err := home.ReplaceKeys(r.keyFile)
 		if err != nil {
-			return fmt.Errorf("the rotation is in force, and its keys are in %s: %w", node.NextKeyFile(r.keyFile), err)
+			return fmt.Errorf("the rotation is in force, and its keys are in %s: %w", home.NextKeyFile(r.keyFile), err)
 		}
 		out.Next = fmt.Sprintf("the new keys are in %s, those before in %s; a running worker takes them by itself", r.keyFile, kept)
 	}

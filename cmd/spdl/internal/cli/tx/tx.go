@@ -16,7 +16,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
@@ -116,7 +116,7 @@ func newSender(r *command.Run, o *signOptions) (*sender, error) {
 		}
 		s.keyFile = o.File(c, a)
 	}
-	s.keys, err = node.LoadKeys(s.keyFile)
+	s.keys, err = home.LoadKeys(s.keyFile)
 	return s, err
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
-	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/tx"
@@ -46,7 +46,7 @@ func TestAwaits(t *testing.T) {
 }
 
 func TestHolder(t *testing.T) {
-	a, b, c := node.GenerateKeys(), node.GenerateKeys(), node.GenerateKeys()
+	a, b, c := home.GenerateKeys(), home.GenerateKeys(), home.GenerateKeys()
 	all := []app.Participant{
 		{Index: 0, PubKey: a.Public()},
 		{Index: 1, PubKey: b.Public(), FormerKeys: []app.FormerKey{{PubKey: c.Public()}}, Active: true},
@@ -54,7 +54,7 @@ func TestHolder(t *testing.T) {
 	p, err := holder(all, "file", b)
 	require.NoError(t, err)
 	require.Equal(t, uint32(1), p.Index)
-	for says, keys := range map[string]worker.Keys{"has left": a, "former key of participant 1": c, "tx join": node.GenerateKeys()} {
+	for says, keys := range map[string]worker.Keys{"has left": a, "former key of participant 1": c, "tx join": home.GenerateKeys()} {
 		_, err = holder(all, "file", keys)
 		require.ErrorIs(t, err, worker.ErrNotParticipant)
 		require.ErrorContains(t, err, says)

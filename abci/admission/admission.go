@@ -1,0 +1,176 @@
+package admission
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/spf13/viper"
+
+	"github.com/spdl/spdl/app"
+)
+
+// errStranger rejects a node that neither a member nor the operator has named.
+var errStranger = fmt.Errorf("%w: no member's node", app.ErrNotParticipant)
+
+// admissionPause is the interval at which a node checks whether its peers are still admitted, and
+// whether app.toml has changed.
+const admissionPause = 5 * time.Second
+
+// Control decides which nodes may connect: the nodes of active members, the persistent peers of
+// config.toml, and p2p.allowed_peers of app.toml. A chain is open until each active member with a
+// validator has named its nodes, and so is a node with p2p.members_only = false.
+type Control struct {
+	file            string // app.toml
+	open            bool
+	named           map[p2p.ID]bool   // the persistent peers
+	genesis         []app.Participant // the members until there is a state
+	state           func() *app.State
+	limiter         *handshakeLimiter
+	persistentPeers string // the persistent peers with their addresses
+
+	mu          sync.Mutex
+	allowed     map[p2p.ID]bool
+	read        time.Time // the modification time of app.toml when it was last read
+	members     map[p2p.ID]bool
+	membersOnly bool
+	membersOf   *app.State // the state from which members and closed were computed
+}
+
+// New returns the admission of a home. Open lets every node in; allowed is the list of
+// p2p.allowed_peers; genesis has the members until there is a state.
+func New(c *config.Config, open bool, allowed string, genesis []app.Participant, state func() *app.State) *Control {
+	ad := &Control{
+		file: filepath.Join(c.RootDir, "config", "app.toml"), open: open, named: PersistentPeers(c.P2P), genesis: genesis, state: state,
+		limiter: newHandshakeLimiter(), persistentPeers: c.P2P.PersistentPeers, allowed: peerIDs(allowed),
+	}
+	if info, err := os.Stat(ad.file); err == nil {
+		ad.read = info.ModTime()
+	}
+	return ad
+}
+
+// peerIDs parses a list of node ids separated by commas.
+func peerIDs(list string) map[p2p.ID]bool {
+	ids := map[p2p.ID]bool{}
+	for id := range strings.SplitSeq(list, ",") {
+		if id = strings.ToLower(strings.TrimSpace(id)); id != "" {
+			ids[p2p.ID(id)] = true
+		}
+	}
+	return ids
+}
+
+// update brings the members up to date. The caller holds the lock.
+func (ad *Control) update() {
+	s := ad.state()
+	if ad.members != nil && s == ad.membersOf {
+		return
+	}
+	all := ad.genesis
+	if s != nil {
+		all = s.Participants
+	}
+	ids, closed := app.Nodes(all)
+	ad.members, ad.membersOnly, ad.membersOf = make(map[p2p.ID]bool, len(ids)), closed, s
+	for _, id := range ids {
+		ad.members[p2p.ID(id)] = true
+	}
+}
+
+// closed reports whether strangers are kept out.
+func (ad *Control) closed() bool {
+	ad.mu.Lock()
+	defer ad.mu.Unlock()
+	ad.update()
+	return ad.membersOnly && !ad.open
+}
+
+// Trusts reports whether a member or this node's operator has named a node. The number of trusted
+// nodes is bounded, that of strangers is not.
+func (ad *Control) Trusts(id p2p.ID) bool {
+	ad.mu.Lock()
+	defer ad.mu.Unlock()
+	ad.update()
+	return ad.named[id] || ad.allowed[id] || ad.members[id]
+}
+
+// Admit returns an error for a node that may not connect.
+func (ad *Control) Admit(id string) error {
+	if ad.closed() && !ad.Trusts(p2p.ID(strings.ToLower(id))) {
+		return fmt.Errorf("%w: %s (p2p.allowed_peers of app.toml lets in others)", errStranger, id)
+	}
+	return nil
+}
+
+// AdmitAddress rejects a connection before its handshake if strangers are kept out and too many
+// connections come from unknown addresses.
+func (ad *Control) AdmitAddress(address string) error {
+	if !ad.closed() {
+		return nil
+	}
+	return ad.limiter.admit(address)
+}
+
+// reread reads p2p.allowed_peers again if app.toml has changed, so that a newcomer is let in
+// without a restart.
+func (ad *Control) reread(logger log.Logger) {
+	info, err := os.Stat(ad.file)
+	if err != nil || info.ModTime().Equal(ad.read) {
+		return
+	}
+	ad.read = info.ModTime()
+	v := viper.New()
+	v.SetConfigFile(ad.file)
+	if err := v.ReadInConfig(); err != nil {
+		logger.Error("app.toml was changed and cannot be read; p2p.allowed_peers stays as it was", "err", err)
+		return
+	}
+	list := v.GetString("p2p.allowed_peers")
+	if err := CheckPeerIDs(list); err != nil {
+		logger.Error("app.toml was changed; p2p.allowed_peers stays as it was", "err", err)
+		return
+	}
+	ad.mu.Lock()
+	defer ad.mu.Unlock()
+	ad.allowed = peerIDs(list)
+}
+
+// Watch disconnects peers that are no longer admitted, until quit is closed.
+func (ad *Control) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struct{}) {
+	go ad.limiter.resolve(ad.persistentPeers, quit)
+	tick := time.NewTicker(admissionPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-quit:
+			return
+		case <-tick.C:
+		}
+		ad.reread(logger)
+		peers := sw.Peers().Copy()
+		ad.limiter.addTrusted(peers, ad.Trusts)
+		for _, peer := range peers {
+			if err := ad.Admit(string(peer.ID())); err != nil {
+				sw.StopPeerForError(peer, err)
+			}
+		}
+	}
+}
+
+// PersistentPeers returns the ids of the persistent peers.
+func PersistentPeers(c *config.P2PConfig) map[p2p.ID]bool {
+	ids := map[p2p.ID]bool{}
+	for peer := range strings.SplitSeq(c.PersistentPeers, ",") {
+		if id, _, ok := strings.Cut(strings.TrimSpace(peer), "@"); ok {
+			ids[p2p.ID(strings.ToLower(id))] = true
+		}
+	}
+	return ids
+}

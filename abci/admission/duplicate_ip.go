@@ -1,0 +1,28 @@
+package admission
+
+import (
+	"net"
+	"strings"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
+)
+
+// WarnDuplicateIP names a host that several persistent peers share while p2p.allow_duplicate_ip
+// is false: CometBFT keeps one connection to an address, so such nodes may never all meet.
+func WarnDuplicateIP(logger log.Logger, c *config.P2PConfig) {
+	if c.AllowDuplicateIP {
+		return
+	}
+	peers := map[string]int{}
+	for _, peer := range strings.Split(c.PersistentPeers, ",") {
+		_, address, _ := strings.Cut(strings.TrimSpace(peer), "@")
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			continue // CometBFT rejects it itself
+		}
+		if peers[host]++; peers[host] == 2 {
+			logger.Warn("persistent peers share a host, want p2p.allow_duplicate_ip = true: one of them is connected at a time", "host", host)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/p2p"
+)
+
+// errTooManyHandshakes rejects a connection before its handshake.
+var errTooManyHandshakes = errors.New("too many connections from addresses at which no member's node was")
+
+const (
+	// handshakeRate is the max number of connections a second that may begin a handshake from unknown
+	// addresses, and handshakeBurst the max number at once. CometBFT waits six seconds for a silent
+	// connection, so that such connections take at most 200 of maxHandshakes; and a handshake costs half
+	// a millisecond of a core.
+	handshakeRate, handshakeBurst = 25, 50
+	// addressMemory is how long an address stays known, and maxAddresses the max number of known
+	// addresses.
+	addressMemory, maxAddresses = 24 * time.Hour, 1 << 12
+	// resolvePause is how often names of hosts are looked up.
+	resolvePause = time.Minute
+)
+
+// handshakeLimiter keeps handshakes free for members where strangers are kept out. An address alone does not
+// identify a node, but the known addresses of trusted nodes take precedence.
+type handshakeLimiter struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	known map[string]time.Time // when a trusted node was last there
+	spent float64              // of handshakeBurst, refilled at handshakeRate
+	last  time.Time
+}
+
+func newHandshakeLimiter() *handshakeLimiter {
+	return &handshakeLimiter{now: time.Now, known: map[string]time.Time{}}
+}
+
+// add notes that a trusted node is at an address.
+func (d *handshakeLimiter) add(ip string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.now()
+	if _, ok := d.known[ip]; !ok && len(d.known) >= maxAddresses {
+		for ip, at := range d.known {
+			if now.Sub(at) > addressMemory {
+				delete(d.known, ip)
+			}
+		}
+		if len(d.known) >= maxAddresses {
+			return
+		}
+	}
+	d.known[ip] = now
+}
+
+// admit returns nil if a connection with an address may begin its handshake.
+func (d *handshakeLimiter) admit(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil // CometBFT knows no such address
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.now()
+	if at, ok := d.known[host]; ok && now.Sub(at) <= addressMemory {
+		return nil
+	}
+	d.spent = max(0, d.spent-now.Sub(d.last).Seconds()*handshakeRate)
+	d.last = now
+	if d.spent > handshakeBurst-1 {
+		return errTooManyHandshakes
+	}
+	d.spent++
+	return nil
+}
+
+// addTrusted notes the addresses of the trusted peers.
+func (d *handshakeLimiter) addTrusted(peers []p2p.Peer, trusts func(p2p.ID) bool) {
+	for _, p := range peers {
+		if trusts(p.ID()) {
+			d.add(p.RemoteIP().String())
+		}
+	}
+}
+
+// resolve looks up the hosts of a list of peers, at once and then every resolvePause, until quit is
+// closed: a member's node may move.
+func (d *handshakeLimiter) resolve(peers string, quit <-chan struct{}) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-quit:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	for {
+		for peer := range strings.SplitSeq(peers, ",") {
+			_, address, _ := strings.Cut(strings.TrimSpace(peer), "@")
+			host, _, err := net.SplitHostPort(address)
+			if err != nil {
+				continue
+			}
+			ips, _ := net.DefaultResolver.LookupHost(ctx, host) // a host that has no address now may have one later
+			for _, ip := range ips {
+				d.add(ip)
+			}
+		}
+		select {
+		case <-quit:
+			return
+		case <-time.After(resolvePause):
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package home
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/spdl/spdl/abci/admission"
+	"github.com/spdl/spdl/app/worker/trainer"
+)
+
+// AppConfig is app.toml: a node's own settings. None of them can change a verdict; the settings
+// that all nodes must agree on are in genesis.
+type AppConfig struct {
+	Worker   WorkerConfig   `mapstructure:"worker"`
+	Proposal ProposalConfig `mapstructure:"proposal"`
+	P2P      P2PConfig      `mapstructure:"p2p"`
+	Pool     PoolConfig     `mapstructure:"pool"`
+	Snapshot SnapshotConfig `mapstructure:"snapshot"`
+	Retain   RetainConfig   `mapstructure:"retain"`
+	Explorer ExplorerConfig `mapstructure:"explorer"`
+	API      APIConfig      `mapstructure:"api"`
+}
+
+// WorkerConfig is for the worker, in the node's process or in another.
+type WorkerConfig struct {
+	Enabled       bool          `mapstructure:"enabled"`
+	KeyFile       string        `mapstructure:"key_file"`
+	Journal       string        `mapstructure:"journal"`
+	Data          string        `mapstructure:"data"`
+	Partition     string        `mapstructure:"partition"`
+	Alpha         float64       `mapstructure:"alpha"`
+	Part          int           `mapstructure:"part"`
+	Parts         int           `mapstructure:"parts"`
+	PartitionSeed uint64        `mapstructure:"partition_seed"`
+	TestSeed      uint64        `mapstructure:"test_seed"`
+	StepDelay     time.Duration `mapstructure:"step_delay"`
+	LogLoss       bool          `mapstructure:"log_loss"`
+	PollInterval  time.Duration `mapstructure:"poll_interval"`
+
+	Trainer        []string      `mapstructure:"trainer"`
+	TrainerDir     string        `mapstructure:"trainer_dir"`
+	TrainerTimeout time.Duration `mapstructure:"trainer_timeout"`
+
+	MaxEpsilon         float64 `mapstructure:"max_epsilon"`
+	MinNoiseMultiplier float64 `mapstructure:"min_noise_multiplier"`
+
+	TrustHeight int64         `mapstructure:"trust_height"`
+	TrustHash   string        `mapstructure:"trust_hash"`
+	TrustPeriod time.Duration `mapstructure:"trust_period"`
+	MaxAge      time.Duration `mapstructure:"max_age"`
+}
+
+// ProposalConfig bounds how long a proposer and a leader wait.
+type ProposalConfig struct {
+	Wait          time.Duration `mapstructure:"wait"`
+	StragglerWait time.Duration `mapstructure:"straggler_wait"`
+}
+
+// P2PConfig sets how transactions spread, and which nodes are let in.
+type P2PConfig struct {
+	Gossip       string `mapstructure:"gossip"`
+	MembersOnly  bool   `mapstructure:"members_only"`
+	AllowedPeers string `mapstructure:"allowed_peers"` // separated by commas
+}
+
+// The ways in which transactions spread.
+const (
+	GossipAnnounce = "announce"
+	GossipFlood    = "flood"
+)
+
+// PoolConfig bounds the pending transactions.
+type PoolConfig struct {
+	MaxBytes int64 `mapstructure:"max_bytes"`
+}
+
+// SnapshotConfig is for state sync.
+type SnapshotConfig struct {
+	Interval uint64 `mapstructure:"interval"`
+}
+
+// RetainConfig bounds the past whose blocks the node keeps; with both 0 it keeps all blocks.
+type RetainConfig struct {
+	Rounds  uint64 `mapstructure:"rounds"`
+	Heights uint64 `mapstructure:"heights"`
+}
+
+// ExplorerConfig is the web pages in the node's process, and JSON under /v1.
+type ExplorerConfig struct {
+	Enabled bool   `mapstructure:"enabled"`
+	Laddr   string `mapstructure:"laddr"`
+	Eval    bool   `mapstructure:"eval"`
+}
+
+// APIConfig limits the host names, requests and connections of the explorer's listener.
+type APIConfig struct {
+	Hosts            string  `mapstructure:"hosts"` // separated by commas
+	Rate             float64 `mapstructure:"rate"`
+	Burst            int     `mapstructure:"burst"`
+	MaxConnections   int     `mapstructure:"max_connections"`
+	MaxStreams       int     `mapstructure:"max_streams"`
+	StreamsPerClient int     `mapstructure:"streams_per_client"`
+}
+
+// The kinds of partition.
+const (
+	PartitionIID       = "iid"
+	PartitionDirichlet = "dirichlet"
+)
+
+// DefaultAppConfig returns the settings that init writes.
+func DefaultAppConfig() AppConfig {
+	return AppConfig{
+		Worker: WorkerConfig{
+			Enabled: true, KeyFile: "config/participant_key.json", Journal: "data/worker_journal.json",
+			Partition: PartitionIID, Alpha: 1, Parts: 1, PollInterval: 50 * time.Millisecond,
+			Trainer: []string{}, TrainerTimeout: trainer.DefaultTimeout, TrustPeriod: 7 * 24 * time.Hour, MaxAge: time.Minute,
+		},
+		Proposal: ProposalConfig{Wait: time.Second, StragglerWait: 250 * time.Millisecond},
+		P2P:      P2PConfig{Gossip: GossipAnnounce, MembersOnly: true},
+		Pool:     PoolConfig{MaxBytes: 256 << 20},
+		Snapshot: SnapshotConfig{Interval: 1000},
+		Explorer: ExplorerConfig{Laddr: "tcp://127.0.0.1:26680"},
+		API:      APIConfig{Rate: 50, Burst: 100, MaxConnections: 512, MaxStreams: 256, StreamsPerClient: 64},
+	}
+}
+
+// Validate checks the settings.
+func (c AppConfig) Validate() error {
+	if err := c.Worker.validate(); err != nil {
+		return err
+	}
+	if err := admission.CheckPeerIDs(c.P2P.AllowedPeers); err != nil {
+		return err
+	}
+	switch {
+	case c.Proposal.Wait <= 0 || c.Proposal.StragglerWait <= 0:
+		return fmt.Errorf("proposal.wait is %v and straggler_wait %v, want above 0", c.Proposal.Wait, c.Proposal.StragglerWait)
+	case c.P2P.Gossip != GossipAnnounce && c.P2P.Gossip != GossipFlood:
+		return fmt.Errorf("p2p.gossip is %q, want %q or %q", c.P2P.Gossip, GossipAnnounce, GossipFlood)
+	case c.Pool.MaxBytes <= 0:
+		return fmt.Errorf("pool.max_bytes is %d, want above 0", c.Pool.MaxBytes)
+	case c.Explorer.Enabled && !listenable(c.Explorer.Laddr):
+		return fmt.Errorf("explorer.laddr is %q, want an address to listen on, as tcp://127.0.0.1:26680, with a port from 0 to 65535", c.Explorer.Laddr)
+	case !(c.API.Rate > 0) || c.API.Burst < 1 || c.API.MaxConnections < 1 || c.API.MaxStreams < 1 || c.API.StreamsPerClient < 1:
+		return fmt.Errorf("api.rate is %g, burst %d, max_connections %d, max_streams %d, streams_per_client %d, want all above 0",
+			c.API.Rate, c.API.Burst, c.API.MaxConnections, c.API.MaxStreams, c.API.StreamsPerClient)
+	}
+	return nil
+}
+
+func (w WorkerConfig) validate() error {
+	switch {
+	case w.Partition != PartitionIID && w.Partition != PartitionDirichlet:
+		return fmt.Errorf("worker.partition is %q, want %q or %q", w.Partition, PartitionIID, PartitionDirichlet)
+	case w.Partition == PartitionDirichlet && !(w.Alpha > 0):
+		return fmt.Errorf("worker.alpha is %g, want above 0", w.Alpha)
+	case w.Parts < 1 || w.Part < 0 || w.Part >= w.Parts:
+		return fmt.Errorf("worker.part is %d of %d parts, want within [0, parts)", w.Part, w.Parts)
+	case w.TrainerTimeout <= 0:
+		return fmt.Errorf("worker.trainer_timeout is %v, want above 0", w.TrainerTimeout)
+	case w.StepDelay < 0:
+		return fmt.Errorf("worker.step_delay is %v, want at least 0", w.StepDelay)
+	case !(w.MaxEpsilon >= 0) || !(w.MinNoiseMultiplier >= 0):
+		return fmt.Errorf("worker.max_epsilon is %g and min_noise_multiplier %g, want at least 0", w.MaxEpsilon, w.MinNoiseMultiplier)
+	}
+	return w.validateTrust()
+}
+
+// validateTrust checks the settings that only a worker in another process reads.
+func (w WorkerConfig) validateTrust() error {
+	switch {
+	case w.TrustPeriod <= 0 || w.MaxAge <= 0:
+		return fmt.Errorf("worker.trust_period is %v and max_age %v, want above 0", w.TrustPeriod, w.MaxAge)
+	case w.TrustHeight < 0 || (w.TrustHeight == 0) != (w.TrustHash == "") || w.TrustHash != "" && !isHash(w.TrustHash):
+		return fmt.Errorf("worker.trust_height is %d and trust_hash %q, want a height and the 64 hex digits of its header's hash, or 0 and none", w.TrustHeight, w.TrustHash)
+	}
+	return nil
+}
+
+// isHash reports whether a text is a hash of 32 bytes in hexadecimal.
+func isHash(text string) bool {
+	hash, err := hex.DecodeString(text)
+	return err == nil && len(hash) == 32
+}
+
+// listenable reports whether an address has a port from 0 to 65535, with or without a host.
+func listenable(address string) bool {
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(address, "tcp://"))
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
+}
+
+// InHome returns a path of app.toml as an absolute path.
+func InHome(c *config.Config, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(c.RootDir, path)
+}

@@ -1,0 +1,135 @@
+package home
+
+import (
+	"os"
+	"path/filepath"
+	"text/template"
+)
+
+// appTemplate is app.toml with a comment for every key.
+var appTemplate = template.Must(template.New("app.toml").Parse(`# SPDL's own settings of this node. CometBFT's are in config.toml, what all nodes
+# must agree on is in genesis.json. Every key can be set in the environment as
+# SPDL_SECTION_KEY.
+
+[worker]
+# Train in the node's process. With false, run "spdl worker" beside it.
+enabled = {{ .Worker.Enabled }}
+# The participant's ed25519 key, and the journal that keeps it from signing two
+# gradients for one round. Relative to the home. Of a folder "spdl worker" takes every key.
+key_file = {{ printf "%q" .Worker.KeyFile }}
+journal = {{ printf "%q" .Worker.Journal }}
+# What it trains on: a folder with four IDX files of MNIST's format, plain or gzip, or a CSV
+# file for a chain whose genesis names the columns of a table. "embedded" is the embedded
+# MNIST. Empty is the same on a chain with one participant; on others the worker refuses to
+# train.
+data = {{ printf "%q" .Worker.Data }}
+# This participant's share of the training set: part of parts, "iid" or
+# "dirichlet" (label shares by Dirichlet(alpha)), by a seed that all share. With
+# data of its own a participant takes part 0 of 1.
+partition = {{ printf "%q" .Worker.Partition }}
+alpha = {{ .Worker.Alpha }}
+part = {{ .Worker.Part }}
+parts = {{ .Worker.Parts }}
+partition_seed = {{ .Worker.PartitionSeed }}
+# The program that computes the gradients of an external model, and its arguments: no
+# shell reads them. It is started in trainer_dir, relative to the home, and ended where an
+# answer takes longer than trainer_timeout. docs/TRAINER.md says what it is asked.
+trainer = [{{ range $i, $a := .Worker.Trainer }}{{ if $i }}, {{ end }}{{ printf "%q" $a }}{{ end }}]
+trainer_dir = {{ printf "%q" .Worker.TrainerDir }}
+trainer_timeout = "{{ .Worker.TrainerTimeout }}"
+# Not 0: noise from this seed instead of the operating system. TEST CHAINS ONLY,
+# anyone who knows the seed removes the noise.
+test_seed = {{ .Worker.TestSeed }}
+# Time that is added to every training step, to play a task whose steps are slow.
+step_delay = "{{ .Worker.StepDelay }}"
+# Write the loss of every batch to the log. It is computed from your examples without
+# noise, and no epsilon pays for it: a reader of the log learns of them.
+log_loss = {{ .Worker.LogLoss }}
+# What this home demands of its chain's privacy, whatever the others vote for: the most
+# epsilon that its gradients may spend in all, and the least noise multiplier of an
+# epoch. 0: config/genesis.json decides for the first epoch, the members for later ones.
+max_epsilon = {{ .Worker.MaxEpsilon }}
+min_noise_multiplier = {{ .Worker.MinNoiseMultiplier }}
+# How often a worker in another process asks a node that announces no blocks.
+poll_interval = "{{ .Worker.PollInterval }}"
+# Where the trust of a worker in another process begins: a header by height and hash,
+# from somebody whom you believe and not from its node. 0 and "": the first header of
+# config/genesis.json. A header is believed for trust_period. The node's last header may
+# be max_age old.
+trust_height = {{ .Worker.TrustHeight }}
+trust_hash = {{ printf "%q" .Worker.TrustHash }}
+trust_period = "{{ .Worker.TrustPeriod }}"
+max_age = "{{ .Worker.MaxAge }}"
+
+[proposal]
+# How long this node, as proposer, waits for the round to be whole. Keep it
+# above a learning step and below consensus.timeout_propose in config.toml.
+wait = "{{ .Proposal.Wait }}"
+# How long a proposer or leader that has N-f gradients waits for the rest.
+straggler_wait = "{{ .Proposal.StragglerWait }}"
+
+[p2p]
+# How transactions reach the other nodes. "announce": the node that one is submitted to
+# sends it to its peers, the others announce it and send it to whom asks; and parts of
+# blocks are left to who sent them. "flood": as CometBFT does, each node sends each to all
+# peers that have not sent it first.
+gossip = {{ printf "%q" .P2P.Gossip }}
+# Let in the nodes of active members, the persistent peers of config.toml and allowed_peers
+# alone, once every member has registered its nodes. With false, everybody.
+members_only = {{ .P2P.MembersOnly }}
+# Ids of other nodes to let in, separated by commas: of newcomers, and of nodes that follow the
+# chain. A node that runs reads a changed list within seconds.
+allowed_peers = {{ printf "%q" .P2P.AllowedPeers }}
+
+[pool]
+# Most bytes of pending transactions.
+max_bytes = {{ .Pool.MaxBytes }}
+
+[snapshot]
+# Heights between two snapshots for state sync; 0 takes none.
+interval = {{ .Snapshot.Interval }}
+
+[retain]
+# Keep the blocks of this many rounds and of this many heights, whichever reaches
+# further back, and drop older ones; 0 and 0 keep all. A node that dropped blocks
+# serves no audit from the first block on: at least two nodes should keep all.
+rounds = {{ .Retain.Rounds }}
+heights = {{ .Retain.Heights }}
+
+[explorer]
+# Web pages about the training, and the same as JSON under /v1. Read only.
+enabled = {{ .Explorer.Enabled }}
+# Keep it on loopback. To show the pages to others, put a proxy with TLS in front.
+laddr = {{ printf "%q" .Explorer.Laddr }}
+# Measure the model after every round: on the test set of worker.data, which takes
+# a core some milliseconds a round; an external model by a trainer of its own,
+# which worker.trainer names and which runs beside the worker's.
+eval = {{ .Explorer.Eval }}
+
+[api]
+# Names that the explorer is served under, separated by commas, beside addresses
+# and localhost. A request for another name is refused.
+hosts = {{ printf "%q" .API.Hosts }}
+# Requests a second of one client on average, and at once. A client is an IPv4
+# address or an IPv6 /64; behind a proxy all are one, which then has to limit.
+rate = {{ .API.Rate }}
+burst = {{ .API.Burst }}
+# Most connections, event streams among them, and streams of one client. A client
+# has a quarter of the connections, or 16 more than its streams where that is more.
+max_connections = {{ .API.MaxConnections }}
+max_streams = {{ .API.MaxStreams }}
+streams_per_client = {{ .API.StreamsPerClient }}
+`))
+
+// WriteFile writes the settings, commented, as config/app.toml of a home.
+func (c AppConfig) WriteFile(home string) error {
+	f, err := os.Create(filepath.Join(home, "config", "app.toml"))
+	if err != nil {
+		return err
+	}
+	if err := appTemplate.Execute(f, c); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

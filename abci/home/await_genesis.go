@@ -1,0 +1,30 @@
+package home
+
+import (
+	"context"
+	"time"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
+)
+
+// AwaitGenesis waits until the genesis time of a home, and logs that, or until ctx
+// ends. CometBFT's own wait is logged at level info only, and no signal ends it.
+// Call AwaitGenesis before Start.
+func AwaitGenesis(ctx context.Context, c *config.Config, logger log.Logger) error {
+	doc, err := ReadGenesis(c)
+	if err != nil {
+		return err
+	}
+	wait := time.Until(doc.GenesisTime)
+	if wait <= 0 {
+		return nil
+	}
+	logger.With("module", "app").Error("the genesis time is ahead of this host's clock: waiting for it", "genesis_time", doc.GenesisTime, "wait", wait.Round(time.Second))
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(wait):
+		return nil
+	}
+}

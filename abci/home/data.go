@@ -1,0 +1,90 @@
+package home
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spdl/spdl/app/model/inputs"
+	"github.com/spdl/spdl/app/model/table"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/mnist"
+)
+
+// EmbeddedData names the embedded MNIST in place of a path to data.
+const EmbeddedData = "embedded"
+
+// DataOf reads the data of a path for a chain's model, as LoadData does.
+type DataOf func(path string, m params.Model) (mnist.Data, error)
+
+// PartOf reads a part of the training data of a path for a chain's model, as LoadPart does.
+type PartOf func(path string, m params.Model, part mnist.Part) (mnist.Set, error)
+
+// LoadPart reads a part of the training data of LoadData. Images outside the part are not decoded
+// into memory.
+func LoadPart(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
+	switch {
+	case m.Table == nil && embedded(path):
+		return mnist.EmbeddedPart(part)
+	case m.Table == nil && isFolder(path):
+		return mnist.LoadPart(path, part)
+	}
+	d, err := LoadData(path, m)
+	if err != nil {
+		return mnist.Set{}, err
+	}
+	return d.Train.Part(part)
+}
+
+// LoadTest reads the test data of LoadData. It does not read training images.
+func LoadTest(path string, m params.Model) (mnist.Set, error) {
+	switch {
+	case m.Table == nil && embedded(path):
+		return mnist.EmbeddedTest()
+	case m.Table == nil && isFolder(path):
+		return mnist.LoadTest(path)
+	}
+	d, err := LoadData(path, m)
+	return d.Test, err
+}
+
+func embedded(path string) bool { return path == "" || path == EmbeddedData }
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// LoadData reads the data for a chain's model: the embedded MNIST for "" and EmbeddedData, a folder
+// of IDX files, or a CSV file if the model's inputs are a table. It fails with inputs.ErrInputs if
+// the path names images and the model takes a table, or the other way round.
+func LoadData(path string, m params.Model) (mnist.Data, error) {
+	if embedded(path) {
+		if m.Table != nil {
+			return mnist.Data{}, fmt.Errorf("%w: the embedded MNIST are images, and the chain's model wants %s: name a CSV file that has them", inputs.ErrInputs, inputsOf(m))
+		}
+		return mnist.Embedded()
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return mnist.Data{}, err
+	case m.Table == nil && info.Mode().IsRegular():
+		return mnist.Data{}, fmt.Errorf("%w: %s is a file, read as a table, and the chain's model wants images for %d inputs and %d classes: name a folder of IDX files; %s FILE --label COLUMN",
+			inputs.ErrInputs, path, m.Inputs, m.Classes, inputs.Remedy)
+	case m.Table == nil:
+		return mnist.Load(path)
+	case info.IsDir():
+		return mnist.Data{}, fmt.Errorf("%w: %s is a folder, and the chain's model wants %s: name a CSV file that has them; %s",
+			inputs.ErrInputs, path, inputsOf(m), inputs.Remedy)
+	}
+	d, err := table.Load(path, *m.Table)
+	if err != nil {
+		err = fmt.Errorf("%w; the chain's model wants %s", err, inputsOf(m))
+	}
+	return d, err
+}
+
+// inputsOf names the inputs and classes of a model on a table.
+func inputsOf(m params.Model) string {
+	return fmt.Sprintf("%d columns of a table and %d classes in its column %q", m.Inputs, m.Classes, m.Table.Label)
+}

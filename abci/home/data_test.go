@@ -1,0 +1,103 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/model/inputs"
+	tables "github.com/spdl/spdl/app/model/table"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/mnist"
+)
+
+// ofOne makes the home of a chain of one participant.
+func ofOne(t *testing.T) (*config.Config, AppConfig) {
+	t.Helper()
+	c, a := DefaultConfig(), DefaultAppConfig()
+	home, err := Init(filepath.Join(t.TempDir(), "home"), c, a)
+	require.NoError(t, err)
+	p, err := preset.New("pixels", 1)
+	require.NoError(t, err)
+	doc, err := NewGenesis("one", time.Now(), app.Genesis{Params: p, Seed: make([]byte, 32), Participants: []app.Participant{
+		home.Participant(0, "one", make([]byte, 32), p.Reputation),
+	}})
+	require.NoError(t, err)
+	require.NoError(t, doc.SaveAs(c.GenesisFile()))
+	return c, a
+}
+
+// TestDataOfTheOtherKind: images for a chain of tables, and a table for one of images, are refused
+// with what both have, and a worker takes no part; a table that fits is this participant's share.
+func TestDataOfTheOtherKind(t *testing.T) {
+	images := params.Model{Kind: params.ModelSoftmax, Inputs: 784, Classes: 10, Pool: 1, PixelScale: 255}
+	table := params.Model{Kind: params.ModelSoftmax, Inputs: 1, Classes: 2, Pool: 1, PixelScale: 255, Table: &params.Table{
+		Label: "ill", Classes: []string{"no", "yes"}, Columns: []params.Column{{Name: "age", High: 255}},
+	}}
+	file := filepath.Join(t.TempDir(), "p.csv")
+	text := "ill,age\n"
+	for age := range 40 {
+		text += fmt.Sprintf("%s,%d\n", []string{"no", "yes"}[age%2], age)
+	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	whole, err := tables.Load(file, *table.Table)
+	require.NoError(t, err)
+	c, a := ofOne(t)
+	ask := func(data string, m params.Model) (int, error) {
+		home := a
+		home.Worker.Data, home.Worker.Parts = data, 2
+		w, err := WorkerOf(c, home, worker.Keys{}, LoadPart, func(string, ...any) {})
+		require.NoError(t, err)
+		f, err := w.Data(worker.Task{Active: 4, Params: params.Params{Model: m}})
+		return f.Len(), err
+	}
+	n, err := ask(file, table)
+	require.NoError(t, err)
+	require.Equal(t, whole.Train.Len()/2, n, "half of what is not for testing")
+	for want, wrong := range map[string]func() (int, error){
+		"wants images for 784 inputs and 10 classes":           func() (int, error) { return ask(file, images) },
+		`wants 1 columns of a table and 2 classes in its colu`: func() (int, error) { return ask(t.TempDir(), table) },
+		"the embedded MNIST are images":                        func() (int, error) { return ask(EmbeddedData, table) },
+	} {
+		_, err := wrong()
+		require.ErrorIs(t, err, inputs.ErrInputs)
+		require.ErrorIs(t, err, worker.ErrUnfit)
+		require.ErrorContains(t, err, want)
+	}
+	table.Table.Classes[1] = "perhaps"
+	_, err = ask(file, table)
+	require.ErrorIs(t, err, worker.ErrUnfit)
+	require.ErrorContains(t, err, `p.csv line 3, column "ill": the label is none of the chain's classes: no, perhaps`)
+}
+
+// TestNobodyTrainsOnMNISTByAccident: a home that names no data trains on a chain of its own alone;
+// the refusal says what to set, and the embedded images are had by their name.
+func TestNobodyTrainsOnMNISTByAccident(t *testing.T) {
+	c, a := ofOne(t)
+	read := func(data string, members int) error {
+		home := a
+		home.Worker.Data = data
+		w, err := WorkerOf(c, home, worker.Keys{}, func(string, params.Model, mnist.Part) (mnist.Set, error) { return mnist.Set{}, errors.New("read") }, func(string, ...any) {})
+		require.NoError(t, err)
+		_, err = w.Data(worker.Task{Active: members})
+		return err
+	}
+	require.ErrorContains(t, read("", 1), "read")
+	require.ErrorContains(t, read("/my/data", 4), "read")
+	require.ErrorContains(t, read(EmbeddedData, 4), "read")
+	err := read("", 4)
+	require.ErrorIs(t, err, worker.ErrUnfit)
+	require.ErrorContains(t, err, "4 participants")
+	require.ErrorContains(t, err, `"embedded"`)
+	_, err = LoadData(EmbeddedData, params.Model{})
+	require.NoError(t, err)
+}

@@ -1,0 +1,92 @@
+package home
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/cometbft/cometbft/config"
+
+	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/model/evaluate"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker/trainer"
+)
+
+// Evaluator measures a chain's models: built-in ones on a test set, external ones by a trainer of
+// its own. It reads the test set or starts the trainer with the first model. It is safe for
+// concurrent use, and measures one model at a time.
+type Evaluator struct {
+	data    string
+	trainer trainer.Config // without Argv: none
+
+	mu      sync.Mutex
+	of      params.Params
+	builtIn *evaluate.Evaluator // of the model of these parameters, or nil
+	program *trainer.Trainer    // of the same model, or nil
+}
+
+// EvaluatorOf returns an Evaluator with the data and the trainer of a home's worker.
+func EvaluatorOf(c *config.Config, w WorkerConfig) *Evaluator {
+	return &Evaluator{data: w.Data, trainer: TrainerOf(c, w, nil)}
+}
+
+// Unmeasurable reports whether an error says that an Evaluator cannot measure the models: they are
+// external, and no trainer is named, or it does not evaluate.
+func Unmeasurable(err error) bool {
+	return errors.Is(err, evaluate.ErrExternal) || errors.Is(err, trainer.ErrUnmeasured)
+}
+
+// Evaluate returns loss and accuracy of a model under a chain's parameters. The trainer's timeout
+// and ctx bound a trainer's answer. If the trainer fails, the error wraps trainer.ErrTrainer, and a
+// later call may succeed.
+func (e *Evaluator) Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !p.Model.Equal(e.of.Model) || p.Privacy.Clip != e.of.Privacy.Clip {
+		e.close()
+		e.of = p
+	}
+	if p.Model.Kind == params.ModelExternal && len(e.trainer.Argv) > 0 {
+		return e.byTrainer(ctx, x)
+	}
+	if e.builtIn == nil {
+		if p.Model.Kind == params.ModelExternal {
+			return model.Eval{}, evaluate.ErrExternal
+		}
+		test, err := LoadTest(e.data, p.Model)
+		if err != nil {
+			return model.Eval{}, err
+		}
+		if e.builtIn, err = evaluate.New(test, p.Model); err != nil {
+			return model.Eval{}, err
+		}
+	}
+	return e.builtIn.Evaluate(x)
+}
+
+func (e *Evaluator) byTrainer(ctx context.Context, x []float64) (model.Eval, error) {
+	if e.program == nil {
+		program, err := trainer.Start(ctx, e.trainer, e.of.Model, e.of.Privacy.Clip)
+		if err != nil {
+			return model.Eval{}, err
+		}
+		e.program = program
+	}
+	measured, err := e.program.Evaluate(ctx, x)
+	return model.Eval{Loss: measured.Loss, Accuracy: measured.Accuracy}, err
+}
+
+// Close ends the trainer, if one runs.
+func (e *Evaluator) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.close()
+}
+
+func (e *Evaluator) close() {
+	if e.program != nil {
+		e.program.Close()
+	}
+	e.builtIn, e.program = nil, nil
+}

@@ -1,0 +1,94 @@
+package home
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/crypto/ed25519"
+	"github.com/cometbft/cometbft/mempool"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/limit"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+)
+
+// ReadGenesis reads a home's genesis document.
+func ReadGenesis(c *config.Config) (*types.GenesisDoc, error) {
+	doc, err := abci.ReadGenesisFile(c.GenesisFile())
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("%w (spdl genesis new makes one; to join a chain, put its genesis.json there)", err)
+	}
+	return doc, err
+}
+
+// GenesisOf returns the application's part of a home's genesis.
+func GenesisOf(c *config.Config) (app.Genesis, error) {
+	doc, err := ReadGenesis(c)
+	if err != nil {
+		return app.Genesis{}, err
+	}
+	return app.DecodeGenesis(doc.AppState)
+}
+
+// NewGenesis makes the genesis document: a validator for every participant
+// with a consensus key, and blocks that hold a round.
+func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc, error) {
+	state, err := g.Encode()
+	if err != nil {
+		return nil, err
+	}
+	doc := &types.GenesisDoc{ChainID: chainID, GenesisTime: at.UTC(), InitialHeight: 1, AppState: json.RawMessage(state), ConsensusParams: types.DefaultConsensusParams()}
+	doc.ConsensusParams.Block.MaxBytes = g.Params.BlockBytes(len(g.Participants))
+	doc.ConsensusParams.Evidence.MaxBytes = params.EvidenceBytes
+	doc.ConsensusParams.Version.App = app.Version
+	for _, p := range g.Participants {
+		if len(p.ConsensusKey) == 0 {
+			continue
+		}
+		pub := ed25519.PubKey(p.ConsensusKey)
+		doc.Validators = append(doc.Validators, types.GenesisValidator{Address: pub.Address(), PubKey: pub, Power: app.Power, Name: p.Moniker})
+	}
+	return doc, doc.ValidateAndComplete()
+}
+
+// TooLarge returns a warning if, with n participants, a transaction under new parameters may be
+// larger than nodes accept that started under the parameters before, and "" otherwise.
+func TooLarge(before, p params.Params, n int) string {
+	need, of := p.TxBytes(n), limit.MessageSizesOf(DefaultConfig(), before, n, 0)
+	if of.Fit(p, n) && need <= int64(TuneSizes(DefaultConfig(), before, n).Mempool.MaxTxBytes) {
+		return ""
+	}
+	return fmt.Sprintf("a transaction of a round may have %d bytes, nodes that run take %d: restart every node, one after the other, once the epoch has begun",
+		need, of[mempool.MempoolChannel]-limit.SmallMessage)
+}
+
+// CheckGenesis validates a whole genesis document: CometBFT's part, ours, and that the two fit. The
+// warnings name values that are allowed but weaken a guarantee.
+func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err error) {
+	if err := abci.CompleteGenesis(doc); err != nil {
+		return g, nil, err
+	}
+	if g, err = app.DecodeGenesis(doc.AppState); err != nil {
+		return g, nil, err
+	}
+	if warnings, err = g.Validate(); err != nil {
+		return g, nil, err
+	}
+	if err := preset.CheckLedger(g.Params); err != nil {
+		return g, warnings, err
+	}
+	if _, err = g.Contenders(doc.ChainID); err != nil {
+		return g, warnings, err
+	}
+	if err := abci.CheckConsensus(doc.ConsensusParams.ToProto(), g, len(doc.Validators)); err != nil {
+		return g, warnings, err
+	}
+	return g, warnings, abci.CheckValidators(doc, g)
+}

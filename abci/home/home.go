@@ -1,0 +1,167 @@
+package home
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/privval"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// Home is a home that Init has made, with its new keys.
+type Home struct {
+	Dir    string
+	NodeID p2p.ID
+	Public app.Identity // of the participant, with its validator
+	Keys   worker.Keys
+	Config *config.Config
+}
+
+// Participant returns the home's participant in the genesis of a chain.
+func (h *Home) Participant(index uint32, chainID string, seed []byte, r params.Reputation) app.Participant {
+	p := app.NewParticipant(index, h.Public, r)
+	p.VrfProof = app.ProveGenesis(chainID, seed, h.Keys.VRF)
+	return p
+}
+
+// absent returns an error if a file, or a configuration of the home in dir, exists.
+func absent(dir string, files ...string) error {
+	for _, file := range append(files, filepath.Join(dir, "config", "config.toml"), filepath.Join(dir, "config", "app.toml")) {
+		if _, err := os.Stat(file); err == nil {
+			return fmt.Errorf("%s exists already, and nothing is overwritten: name another folder", file)
+		}
+	}
+	return nil
+}
+
+// Init makes a new home: folders, keys, config.toml and app.toml; no genesis. It
+// overwrites nothing, and fails if a key, a configuration or a genesis is there.
+func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
+	if err := a.Validate(); err != nil {
+		return nil, err
+	}
+	c.SetRoot(dir)
+	if err := absent(dir, c.PrivValidatorKeyFile(), c.NodeKeyFile(), c.GenesisFile(), InHome(c, a.Worker.KeyFile)); err != nil {
+		return nil, err
+	}
+	if err := makeFolders(c); err != nil {
+		return nil, err
+	}
+	config.WriteConfigFile(filepath.Join(dir, "config", "config.toml"), c)
+	if err := a.WriteFile(dir); err != nil {
+		return nil, err
+	}
+	keys, err := NewKeys(InHome(c, a.Worker.KeyFile))
+	if err != nil {
+		return nil, err
+	}
+	if err := worker.NewJournal(InHome(c, a.Worker.Journal)); err != nil {
+		return nil, err
+	}
+	nodeKey, err := p2p.LoadOrGenNodeKey(c.NodeKeyFile())
+	if err != nil {
+		return nil, err
+	}
+	pv := privval.LoadOrGenFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	pub, err := pv.GetPubKey()
+	if err != nil {
+		return nil, err
+	}
+	who := Identity(keys, pub.Bytes(), c.Moniker)
+	who.NodeIDs = []string{string(nodeKey.ID())}
+	return &Home{Dir: dir, NodeID: nodeKey.ID(), Public: who, Keys: keys, Config: c}, nil
+}
+
+// makeFolders makes a home's folders and checks that files can be written there:
+// otherwise CometBFT panics or ends the process.
+func makeFolders(c *config.Config) error {
+	for _, file := range []string{c.PrivValidatorKeyFile(), c.PrivValidatorStateFile(), filepath.Join(c.RootDir, "config", "config.toml")} {
+		folder := filepath.Dir(file)
+		if err := os.MkdirAll(folder, config.DefaultDirPerm); err != nil {
+			return err
+		}
+		probe, err := os.CreateTemp(folder, "probe-*")
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Identity returns the public side of a participant's keys and its validator's.
+func Identity(keys worker.Keys, consensusKey []byte, moniker string) app.Identity {
+	return app.Identity{PubKey: keys.Public(), VrfKey: keys.VRF.Public().(ed25519.PublicKey), ConsensusKey: consensusKey, Moniker: moniker}
+}
+
+// WriteConfig writes the home's config.toml again.
+func (h *Home) WriteConfig() error {
+	if err := h.Config.ValidateBasic(); err != nil {
+		return fmt.Errorf("config.toml: %w", err)
+	}
+	config.WriteConfigFile(filepath.Join(h.Dir, "config", "config.toml"), h.Config)
+	return nil
+}
+
+// RestoreData makes data/ for a home that has none, for example after a restore of its
+// keys alone: the state of a validator that has signed nothing. If the folder or
+// the state file is there, it makes nothing, because a lost file may have recorded
+// a signature.
+func RestoreData(c *config.Config, logger log.Logger) error {
+	for _, path := range []string{c.DBDir(), c.PrivValidatorStateFile()} {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	if err := CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.DBDir(), 0o700); err != nil {
+		return err
+	}
+	privval.LoadFilePVEmptyState(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()).Save()
+	logger.Warn("the home had no data folder: its validator starts as one that has signed nothing; no other node may run with its keys", "folder", c.DBDir())
+	return nil
+}
+
+// Reset removes the blocks, the application's database and the worker's journal,
+// and resets the validator's last signature. Keys and configuration stay. The
+// journal goes with its chain: the home gets a new one. The node must not run: it
+// would sign again what it has signed.
+func Reset(c *config.Config, a AppConfig) error {
+	if IsCrowd(c, a) {
+		return resetCrowd(c, a)
+	}
+	if err := CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
+		return err
+	}
+	if err := checkStopped(c); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(c.DBDir()); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.DBDir(), 0o700); err != nil {
+		return err
+	}
+	journal := InHome(c, a.Worker.Journal)
+	if err := os.RemoveAll(journal); err != nil {
+		return err
+	}
+	if err := worker.NewJournal(journal); err != nil {
+		return err
+	}
+	privval.LoadFilePVEmptyState(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()).Save()
+	return nil
+}

@@ -1,0 +1,167 @@
+package home_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	dbm "github.com/cometbft/cometbft-db"
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/privval"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/home"
+)
+
+func TestInit(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	c := home.DefaultConfig()
+	made, err := home.Init(dir, c, home.DefaultAppConfig())
+	require.NoError(t, err)
+
+	for _, file := range []string{"config/config.toml", "config/app.toml", "data/priv_validator_state.json"} {
+		require.FileExists(t, filepath.Join(dir, file))
+	}
+	for _, secret := range []string{"config/node_key.json", "config/priv_validator_key.json", "config/participant_key.json"} {
+		info, err := os.Stat(filepath.Join(dir, secret))
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), secret)
+	}
+	nodeKey, err := p2p.LoadNodeKey(c.NodeKeyFile())
+	require.NoError(t, err)
+	require.Equal(t, nodeKey.ID(), made.NodeID)
+	keys, err := home.LoadKeys(filepath.Join(dir, "config/participant_key.json"))
+	require.NoError(t, err)
+	require.Equal(t, made.Keys, keys)
+	require.Equal(t, made.Public.PubKey, []byte(keys.Public()))
+	require.NotEqual(t, made.Public.ConsensusKey, made.Public.PubKey, "a participant's key is its own, not the validator's")
+	require.NotEqual(t, made.Public.VrfKey, made.Public.PubKey)
+}
+
+// TestInitRefuses: whatever a home holds already stays as it is.
+func TestInitRefuses(t *testing.T) {
+	for _, there := range []string{"config/node_key.json", "config/priv_validator_key.json", "config/genesis.json", "config/participant_key.json", "config/app.toml", "config/config.toml"} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, there)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte("mine"), 0o600))
+		_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+		require.ErrorContains(t, err, "exists already", there)
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, "mine", string(data), there)
+	}
+}
+
+// TestInitCannotWrite: CometBFT would panic.
+func TestInitCannotWrite(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err := home.Init(filepath.Join(file, "home"), home.DefaultConfig(), home.DefaultAppConfig())
+	require.ErrorContains(t, err, file)
+
+	dir := t.TempDir() // a folder in it is a file
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "data"), nil, 0o600))
+	_, err = home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+	require.ErrorContains(t, err, filepath.Join(dir, "data"))
+	require.NoFileExists(t, filepath.Join(dir, "config/config.toml"))
+}
+
+func TestReset(t *testing.T) {
+	dir := t.TempDir()
+	c, a := home.DefaultConfig(), home.DefaultAppConfig()
+	made, err := home.Init(dir, c, a)
+	require.NoError(t, err)
+	pv := privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	pv.LastSignState.Height = 7
+	pv.LastSignState.Save()
+	block, journal := filepath.Join(dir, "data/blockstore.db/x"), filepath.Join(dir, a.Worker.Journal)
+	require.NoError(t, os.MkdirAll(filepath.Dir(block), 0o700))
+	require.NoError(t, os.WriteFile(block, nil, 0o600))
+	require.NoError(t, os.WriteFile(journal, nil, 0o600))
+
+	require.NoError(t, home.Reset(c, a))
+	require.NoFileExists(t, block)
+	left, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	require.Contains(t, string(left), `"new":true`, "the journal of a new home")
+	pv = privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	require.Zero(t, pv.LastSignState.Height)
+	pub, err := pv.GetPubKey()
+	require.NoError(t, err)
+	require.Equal(t, made.Public.ConsensusKey, pub.Bytes(), "the key stays")
+}
+
+// TestResetRunning: nothing of a home is touched while a node has its database.
+func TestResetRunning(t *testing.T) {
+	dir := t.TempDir()
+	c, a := home.DefaultConfig(), home.DefaultAppConfig()
+	_, err := home.Init(dir, c, a)
+	require.NoError(t, err)
+	pv := privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	pv.LastSignState.Height = 7
+	pv.LastSignState.Save()
+	journal := filepath.Join(dir, a.Worker.Journal)
+	require.NoError(t, os.WriteFile(journal, nil, 0o600))
+
+	held, err := dbm.NewDB("application", dbm.BackendType(c.DBBackend), c.DBDir())
+	require.NoError(t, err)
+	require.ErrorContains(t, home.Reset(c, a), "a node runs in this home: stop it first")
+	require.FileExists(t, journal)
+	require.DirExists(t, filepath.Join(dir, "data/application.db"))
+	pv = privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile())
+	require.Equal(t, int64(7), pv.LastSignState.Height)
+
+	require.NoError(t, held.Close())
+	require.NoError(t, home.Reset(c, a))
+	left, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	require.NotEmpty(t, left)
+}
+
+// TestResetStopped: what is no sign of a running node does not stand in the way.
+func TestResetStopped(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, c *config.Config){
+		"no database": func(*testing.T, *config.Config) {},
+		"no folder":   func(t *testing.T, c *config.Config) { require.NoError(t, os.RemoveAll(c.DBDir())) },
+		"in memory":   func(_ *testing.T, c *config.Config) { c.DBBackend = "memdb" },
+		"damaged": func(t *testing.T, c *config.Config) {
+			require.NoError(t, os.WriteFile(filepath.Join(c.DBDir(), "application.db"), []byte("no folder"), 0o600))
+		},
+		"not built in": func(_ *testing.T, c *config.Config) { c.DBBackend = "cleveldb" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, a := home.DefaultConfig(), home.DefaultAppConfig()
+			_, err := home.Init(t.TempDir(), c, a)
+			require.NoError(t, err)
+			change(t, c)
+			require.NoError(t, home.Reset(c, a))
+			left, err := os.ReadDir(c.DBDir())
+			require.NoError(t, err)
+			require.Len(t, left, 2, "the validator's state and a new journal")
+		})
+	}
+}
+
+func TestKeyFileRefused(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "key.json")
+	_, err := home.LoadKeys(path)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = home.NewKeys(path)
+	require.NoError(t, err)
+	_, err = home.NewKeys(path)
+	require.ErrorContains(t, err, "exists already")
+	for content, says := range map[string]string{
+		`{`: "unexpected end",
+		`{"priv_key":{"type":"tendermint/PrivKeyEd25519","value":"AAAA"}}`:   "3 bytes",
+		`{"priv_key":{"type":"tendermint/PrivKeySecp256k1","value":"AAAA"}}`: "want ed25519",
+		`{}`: "want ed25519",
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		_, err = home.LoadKeys(path)
+		require.Error(t, err, content)
+		require.ErrorContains(t, err, says, content)
+	}
+}

@@ -1,0 +1,210 @@
+package home
+
+import (
+	"bytes"
+	stded25519 "crypto/ed25519"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/crypto"
+	"github.com/cometbft/cometbft/crypto/ed25519"
+	cmtjson "github.com/cometbft/cometbft/libs/json"
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/libs/tempfile"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/privval"
+
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/internal/strictjson"
+)
+
+// participantKeys is config/participant_key.json, in the form of CometBFT's key
+// files: the signing key, and the key that proves VRF outputs.
+type participantKeys struct {
+	PubKey     crypto.PubKey  `json:"pub_key"`
+	PrivKey    crypto.PrivKey `json:"priv_key"`
+	VRFPubKey  crypto.PubKey  `json:"vrf_pub_key"`
+	VRFPrivKey crypto.PrivKey `json:"vrf_priv_key"`
+}
+
+// NewKeys makes a participant's keys in a new file.
+func NewKeys(path string) (worker.Keys, error) {
+	keys := GenerateKeys()
+	return keys, WriteKeys(path, keys)
+}
+
+// GenerateKeys makes a participant's keys.
+func GenerateKeys() worker.Keys {
+	return worker.Keys{Signing: stded25519.PrivateKey(ed25519.GenPrivKey()), VRF: stded25519.PrivateKey(ed25519.GenPrivKey())}
+}
+
+// WriteKeys puts a participant's keys into a new file, which is synced to the disk
+// when it returns: a key that the chain knows must not be lost.
+func WriteKeys(path string, keys worker.Keys) error {
+	if _, err := os.Stat(path); err == nil {
+		return fmt.Errorf("%s exists already", path)
+	}
+	sign, vrf := ed25519.PrivKey(keys.Signing), ed25519.PrivKey(keys.VRF)
+	data, err := cmtjson.MarshalIndent(participantKeys{sign.PubKey(), sign, vrf.PubKey(), vrf}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, data)
+}
+
+// NextKeyFile returns the path of the file in which a rotation keeps the next keys
+// of a key file.
+func NextKeyFile(path string) string { return path + ".next" }
+
+// ReplaceKeys makes the next keys of a key file its keys. The former keys are kept
+// in a file that is named after their public key. A crash leaves the old key file
+// or the new one, never none: a worker may read it at any time.
+func ReplaceKeys(path string) (kept string, err error) {
+	old, err := LoadKeys(path)
+	if err != nil {
+		return "", err
+	}
+	if _, err := LoadKeys(NextKeyFile(path)); err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ { // a rotation of the VRF key alone keeps the signing key
+		kept = fmt.Sprintf("%s.%x.old", path, []byte(old.Public()[:4]))
+		if n > 1 {
+			kept = fmt.Sprintf("%s.%d", kept, n)
+		}
+		before, err := os.ReadFile(kept)
+		if err == nil && bytes.Equal(before, data) {
+			break
+		}
+		if errors.Is(err, os.ErrNotExist) {
+			if err := replaceFile(kept, data); err != nil {
+				return "", err
+			}
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if err := os.Chmod(NextKeyFile(path), 0o600); err != nil {
+		return kept, err
+	}
+	return kept, errors.Join(os.Rename(NextKeyFile(path), path), SyncFolder(path))
+}
+
+// replaceFile writes a secret file atomically.
+func replaceFile(path string, data []byte) error {
+	if err := tempfile.WriteFileAtomic(path, data, 0o600); err != nil {
+		return err
+	}
+	return SyncFolder(path)
+}
+
+// SyncFolder syncs a file's folder to the disk, and so makes a rename durable.
+func SyncFolder(path string) error {
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// LoadKeys reads a participant's key file.
+func LoadKeys(path string) (worker.Keys, error) {
+	var k participantKeys
+	if err := readKey("participant key", path, &k); err != nil {
+		return worker.Keys{}, err
+	}
+	var keys worker.Keys
+	for _, part := range []struct {
+		field string
+		from  crypto.PrivKey
+		into  *stded25519.PrivateKey
+	}{{"priv_key", k.PrivKey, &keys.Signing}, {"vrf_priv_key", k.VRFPrivKey, &keys.VRF}} {
+		if err := checkEd25519(part.from); err != nil {
+			return keys, fmt.Errorf("participant key %s: %s %w", path, part.field, err)
+		}
+		*part.into = stded25519.PrivateKey(part.from.Bytes())
+	}
+	return keys, nil
+}
+
+// LoadNodeKey reads the key of a node's p2p id.
+func LoadNodeKey(path string) (*p2p.NodeKey, error) {
+	key := new(p2p.NodeKey)
+	if err := readKey("node key", path, key); err != nil {
+		return nil, err
+	}
+	if err := checkEd25519(key.PrivKey); err != nil {
+		return nil, fmt.Errorf("node key %s: priv_key %w", path, err)
+	}
+	return key, nil
+}
+
+// CheckValidatorKey reads a validator's key file. Call it before CometBFT's own
+// reader, which ends the process, or panics, if the file is missing or damaged.
+func CheckValidatorKey(path string) error {
+	var key privval.FilePVKey
+	if err := readKey("validator key", path, &key); err != nil {
+		return err
+	}
+	if err := checkEd25519(key.PrivKey); err != nil {
+		return fmt.Errorf("validator key %s: priv_key %w", path, err)
+	}
+	return nil
+}
+
+// LoadValidator reads a home's validator: its key and its last signature.
+func LoadValidator(c *config.Config) (*privval.FilePV, error) {
+	if err := CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
+		return nil, err
+	}
+	var last privval.FilePVLastSignState
+	if err := readKey("validator state", c.PrivValidatorStateFile(), &last); err != nil {
+		return nil, err
+	}
+	return privval.LoadFilePV(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()), nil
+}
+
+// WarnReadable logs the key files that users other than their owner can access. The
+// node starts all the same: the owner of the machine decides.
+func WarnReadable(logger log.Logger, paths ...string) {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			logger.Warn("key file is open to others, want mode 0600", "file", path, "mode", fmt.Sprintf("%#o", info.Mode().Perm()))
+		}
+	}
+}
+
+// readKey decodes a key file in CometBFT's form. An error names the file.
+func readKey(what, path string, into any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if err = strictjson.Names(data); err == nil {
+		err = cmtjson.Unmarshal(data, into)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", what, path, err)
+	}
+	return nil
+}
+
+// checkEd25519 rejects a key that is not a whole ed25519 private key, because its
+// methods would panic.
+func checkEd25519(key crypto.PrivKey) error {
+	priv, ok := key.(ed25519.PrivKey)
+	if !ok || len(priv) != stded25519.PrivateKeySize {
+		return fmt.Errorf("is a %T of %d bytes, want ed25519 of %d", key, len(priv), stded25519.PrivateKeySize)
+	}
+	return nil
+}

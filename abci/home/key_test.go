@@ -1,0 +1,70 @@
+package home_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/home"
+)
+
+// TestReplaceKeys: the next keys become the keys, those before stay readable,
+// and nobody else may read any of them.
+func TestReplaceKeys(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key.json")
+	old, err := home.NewKeys(path)
+	require.NoError(t, err)
+	_, err = home.ReplaceKeys(path)
+	require.ErrorIs(t, err, os.ErrNotExist, "there are no next keys")
+
+	next, err := home.NewKeys(home.NextKeyFile(path))
+	require.NoError(t, err)
+	kept, err := home.ReplaceKeys(path)
+	require.NoError(t, err)
+	require.Equal(t, fmt.Sprintf("%s.%x.old", path, []byte(old.Public()[:4])), kept)
+	require.NoFileExists(t, home.NextKeyFile(path))
+	for file, want := range map[string]any{path: next, kept: old} {
+		keys, err := home.LoadKeys(file)
+		require.NoError(t, err)
+		require.Equal(t, want, keys)
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	}
+	require.ErrorContains(t, home.WriteKeys(path, old), "exists already")
+
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, bytes.Replace(text, []byte("{"), []byte(`{"pub_key": null, `), 1), 0o600))
+	_, err = home.LoadKeys(path)
+	require.ErrorContains(t, err, "pub_key is given twice")
+}
+
+// TestReplaceKeysAgain: a swap that was cut off after the old keys were kept
+// goes on; and where the signing key stays, no kept file is overwritten.
+func TestReplaceKeysAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key.json")
+	keys, err := home.NewKeys(path)
+	require.NoError(t, err)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	cutOff := fmt.Sprintf("%s.%x.old", path, []byte(keys.Public()[:4]))
+	require.NoError(t, os.WriteFile(cutOff, data, 0o600))
+
+	kept := map[string]bool{}
+	for range 3 {
+		keys.VRF = home.GenerateKeys().VRF
+		require.NoError(t, home.WriteKeys(home.NextKeyFile(path), keys))
+		file, err := home.ReplaceKeys(path)
+		require.NoError(t, err)
+		kept[file] = true
+	}
+	require.Equal(t, map[string]bool{cutOff: true, cutOff + ".2": true, cutOff + ".3": true}, kept)
+	now, err := home.LoadKeys(path)
+	require.NoError(t, err)
+	require.Equal(t, keys, now)
+}

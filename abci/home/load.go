@@ -1,0 +1,145 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/spf13/viper"
+)
+
+// ErrConfig reports an invalid value in the configuration of a home, from its files
+// or the environment.
+var ErrConfig = errors.New("configuration")
+
+// configError matches ErrConfig without its text.
+type configError struct{ error }
+
+func (e configError) Is(target error) bool { return target == ErrConfig }
+func (e configError) Unwrap() error        { return e.error }
+
+// Load reads the configuration of a home: CometBFT's config.toml with its
+// environment (CMT_SECTION_KEY) and our app.toml with ours (SPDL_SECTION_KEY). An
+// unknown key of app.toml is rejected: a misspelt one must not leave its default in
+// force. CometBFT keeps old keys in config.toml.
+func Load(dir string) (*config.Config, AppConfig, error) {
+	c, a := DefaultConfig(), DefaultAppConfig()
+	if err := readTOML(dir, "config.toml", "CMT", c, (*viper.Viper).Unmarshal); err != nil {
+		return nil, a, err
+	}
+	if err := readTOML(dir, "app.toml", "SPDL", &a, (*viper.Viper).UnmarshalExact); err != nil {
+		return nil, a, err
+	}
+	c.SetRoot(dir)
+	if err := c.ValidateBasic(); err != nil {
+		return nil, a, configError{fmt.Errorf("config.toml: %w", err)}
+	}
+	if err := a.Validate(); err != nil {
+		return nil, a, configError{fmt.Errorf("app.toml: %w", err)}
+	}
+	if a.Proposal.Wait >= c.Consensus.TimeoutPropose {
+		return nil, a, configError{fmt.Errorf("app.toml: proposal.wait is %v, want below consensus.timeout_propose of config.toml, %v: the others would not wait for this node's proposals",
+			a.Proposal.Wait, c.Consensus.TimeoutPropose)}
+	}
+	return c, a, nil
+}
+
+// DefaultRPC is the RPC address of a node unless its config.toml says otherwise.
+const DefaultRPC = "tcp://127.0.0.1:26657"
+
+// RPCAddress returns the RPC address of a home's node: rpc.laddr of its
+// config.toml, on the loopback if the node listens on every address. The rest of
+// the home need not be valid.
+func RPCAddress(dir string) (string, error) {
+	c := DefaultConfig()
+	if err := readTOML(dir, "config.toml", "CMT", c, (*viper.Viper).Unmarshal); err != nil {
+		return "", err
+	}
+	scheme, at, ok := strings.Cut(c.RPC.ListenAddress, "://")
+	if !ok {
+		scheme, at = "tcp", c.RPC.ListenAddress
+	}
+	if at == "" {
+		return "", errors.New(filepath.Join(dir, "config", "config.toml") + ": rpc.laddr is empty: the node serves no RPC")
+	}
+	host, port, err := net.SplitHostPort(at)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		at = net.JoinHostPort("127.0.0.1", port)
+	}
+	return scheme + "://" + at, nil
+}
+
+func readTOML(dir, name, prefix string, into any, decode func(*viper.Viper, any, ...viper.DecoderConfigOption) error) error {
+	path := filepath.Join(dir, "config", name)
+	v := viper.New()
+	v.SetConfigFile(path)
+	v.SetEnvPrefix(prefix)
+	v.SetEnvKeyReplacer(strings.NewReplacer(".", "_", "-", "_"))
+	v.AutomaticEnv()
+	switch err := v.ReadInConfig(); {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%w (spdl init makes a home)", err)
+	case err != nil:
+		return configError{fmt.Errorf("%s: %w", path, err)}
+	}
+	if err := OneLine(decode(v, into), v, prefix); err != nil {
+		return configError{fmt.Errorf("%s: %w", path, err)}
+	}
+	return nil
+}
+
+// OneLine returns the error of a TOML decoder, which is a heading and a line for
+// each fault, as one line. For a value of the wrong type it names the key, the
+// environment variable with the prefix if that set it, the value, and what is
+// allowed.
+func OneLine(err error, v *viper.Viper, prefix string) error {
+	if err == nil {
+		return nil
+	}
+	_, faults, ok := strings.Cut(err.Error(), ":\n\n")
+	if !ok {
+		return err
+	}
+	said := func(fault string) string {
+		if m := unknownKeys.FindStringSubmatch(fault); m != nil {
+			if strings.ContainsRune(m[1], '.') { // the type of the whole file
+				return "unknown key " + m[2]
+			}
+			return fmt.Sprintf("unknown key %s in [%s]", m[2], m[1])
+		}
+		m := wrongType.FindStringSubmatch(fault)
+		if m == nil {
+			return fault
+		}
+		key, want := m[1], allowed[m[2]]
+		if want == "" {
+			return fault
+		}
+		if name := prefix + "_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key)); prefix != "" && os.Getenv(name) != "" {
+			key = fmt.Sprintf("%s (by %s)", key, name)
+		}
+		return fmt.Sprintf("%s is %q, want %s", key, v.GetString(m[1]), want)
+	}
+	lines := strings.Split(faults, "\n")
+	for i := range lines {
+		lines[i] = said(lines[i])
+	}
+	return errors.New(strings.Join(lines, "; "))
+}
+
+// unknownKeys matches the decoder's text for keys without a field.
+var unknownKeys = regexp.MustCompile(`^'([^']*)' has invalid keys: (.+)$`)
+
+// wrongType matches the decoder's text for a value that does not parse.
+var wrongType = regexp.MustCompile(`^'([^']+)' (?:cannot parse value as ')?(bool|u?int\d*|float\d*|time)[':]`)
+
+// allowed describes the values that a key of each type takes.
+var allowed = map[string]string{
+	"bool": "true or false", "time": "a duration, as 500ms or 2m", "int": "a whole number", "int64": "a whole number",
+	"uint32": "a whole number from 0 to 4294967295", "uint64": "a whole number from 0 on", "float64": "a number",
+}

@@ -1,0 +1,114 @@
+package home_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/home"
+)
+
+func TestLoad(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, _, err := home.Load(dir)
+	require.ErrorContains(t, err, "spdl init makes a home")
+
+	want := home.DefaultConfig()
+	want.Moniker = "mine"
+	app := home.DefaultAppConfig()
+	app.Worker.Parts, app.Worker.Part = 4, 2
+	_, err = home.Init(dir, want, app)
+	require.NoError(t, err)
+	c, a, err := home.Load(dir)
+	require.NoError(t, err)
+	require.Equal(t, app, a)
+	require.Equal(t, "mine", c.Moniker)
+	require.Equal(t, want.GenesisFile(), c.GenesisFile())
+
+	t.Setenv("SPDL_WORKER_ENABLED", "false")
+	t.Setenv("CMT_P2P_LADDR", "tcp://127.0.0.1:1")
+	c, a, err = home.Load(dir)
+	require.NoError(t, err)
+	require.False(t, a.Worker.Enabled)
+	require.Equal(t, "tcp://127.0.0.1:1", c.P2P.ListenAddress)
+
+	t.Setenv("SPDL_PROPOSAL_WAIT", "2s")
+	_, _, err = home.Load(dir)
+	require.ErrorContains(t, err, "proposal.wait is 2s, want below consensus.timeout_propose of config.toml, 1.5s")
+	t.Setenv("CMT_CONSENSUS_TIMEOUT_PROPOSE", "3s")
+	_, a, err = home.Load(dir)
+	require.NoError(t, err)
+	require.Equal(t, 2*time.Second, a.Proposal.Wait)
+
+	t.Setenv("SPDL_WORKER_PARTS", "0")
+	_, _, err = home.Load(dir)
+	require.ErrorContains(t, err, "app.toml: worker.part is 2 of 0 parts")
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/app.toml"), []byte("[worker\n"), 0o600))
+	_, _, err = home.Load(dir)
+	require.Error(t, err)
+}
+
+// TestLoadWrongType: of a value that is no number, duration or truth value the error names the key,
+// the variable that it comes from, the value and what is allowed.
+func TestLoadWrongType(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+	require.NoError(t, err)
+	for name, want := range map[string]string{
+		"SPDL_WORKER_ENABLED":           `app.toml: worker.enabled (by SPDL_WORKER_ENABLED) is "maybe", want true or false`,
+		"SPDL_PROPOSAL_WAIT":            `app.toml: proposal.wait (by SPDL_PROPOSAL_WAIT) is "maybe", want a duration, as 500ms or 2m`,
+		"SPDL_SNAPSHOT_INTERVAL":        `app.toml: snapshot.interval (by SPDL_SNAPSHOT_INTERVAL) is "maybe", want a whole number from 0 on`,
+		"CMT_P2P_MAX_NUM_INBOUND_PEERS": `config.toml: p2p.max_num_inbound_peers (by CMT_P2P_MAX_NUM_INBOUND_PEERS) is "maybe", want a whole number`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "maybe")
+			_, _, err := home.Load(dir)
+			require.ErrorContains(t, err, want)
+		})
+	}
+	path := filepath.Join(dir, "config/app.toml")
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(data), "\nenabled = true", "\nenabled = \"maybe\"", 1)), 0o600))
+	_, _, err = home.Load(dir)
+	require.ErrorContains(t, err, `app.toml: worker.enabled is "maybe", want true or false`)
+}
+
+// TestLoadUnknownKey: a misspelt key of app.toml is refused by its name; what
+// CometBFT does with its own file is its own.
+func TestLoadUnknownKey(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+	require.NoError(t, err)
+	add := func(name, line string) {
+		path := filepath.Join(dir, "config", name)
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, append([]byte(line), data...), 0o600))
+	}
+	add("config.toml", "retired = true\n")
+	_, _, err = home.Load(dir)
+	require.NoError(t, err)
+	add("app.toml", "[metrics]\nintervall = 3\n")
+	_, _, err = home.Load(dir)
+	require.ErrorContains(t, err, "metrics")
+	require.ErrorContains(t, err, filepath.Join(dir, "config/app.toml"))
+
+	require.NoError(t, home.DefaultAppConfig().WriteFile(dir))
+	data, err := os.ReadFile(filepath.Join(dir, "config/app.toml"))
+	require.NoError(t, err)
+	misspelt := strings.Replace(string(data), "\nalpha = ", "\nalhpa = ", 1)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/app.toml"), []byte(misspelt), 0o600))
+	_, _, err = home.Load(dir)
+	require.EqualError(t, err, filepath.Join(dir, "config/app.toml")+": unknown key alhpa in [worker]")
+
+	add("app.toml", "[worker\n")
+	_, _, err = home.Load(dir)
+	require.ErrorContains(t, err, filepath.Join(dir, "config/app.toml"))
+	require.NotContains(t, err.Error(), "spdl init", "the home is there")
+}

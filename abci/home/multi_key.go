@@ -1,0 +1,167 @@
+package home
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/config"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/mnist"
+)
+
+// journals is the folder of a crowd's journals, in the folder of worker.journal.
+const journals = "journals"
+
+// IsCrowd reports whether a home is that of many participants without a node, a crowd: its key_file
+// is a folder of key files.
+func IsCrowd(c *config.Config, a AppConfig) bool {
+	info, err := os.Stat(InHome(c, a.Worker.KeyFile))
+	return err == nil && info.IsDir()
+}
+
+// InitCrowd makes a home of n participants without a node, and returns their keys. It
+// overwrites nothing, and fails if key files or a configuration exist.
+func InitCrowd(dir string, c *config.Config, a AppConfig, n int) ([]worker.Keys, error) {
+	if err := a.Validate(); err != nil {
+		return nil, err
+	}
+	c.SetRoot(dir)
+	folder, notes := InHome(c, a.Worker.KeyFile), journalsOf(c, a)
+	if err := absent(dir, folder); err != nil {
+		return nil, err
+	}
+	for _, made := range []string{folder, notes, filepath.Join(dir, "config")} {
+		if err := os.MkdirAll(made, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	config.WriteConfigFile(filepath.Join(dir, "config", "config.toml"), c)
+	if err := a.WriteFile(dir); err != nil {
+		return nil, err
+	}
+	keys, errs := make([]worker.Keys, n), make([]error, n)
+	forEach(n, func(i int) {
+		name := fmt.Sprintf("%04d.json", i)
+		keys[i], errs[i] = NewKeys(filepath.Join(folder, name))
+		errs[i] = errors.Join(errs[i], worker.NewJournal(filepath.Join(notes, name)))
+	})
+	return keys, errors.Join(errs...)
+}
+
+// forEach calls f for 0 to n-1, up to 64 calls at once, because they wait for the disk.
+func forEach(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	room := make(chan struct{}, 64)
+	for i := range n {
+		room <- struct{}{}
+		wg.Go(func() { f(i); <-room })
+	}
+	wg.Wait()
+}
+
+func journalsOf(c *config.Config, a AppConfig) string {
+	return filepath.Join(filepath.Dir(InHome(c, a.Worker.Journal)), journals)
+}
+
+// CrowdOf returns the workers of a crowd's home: one for each key file, in the order of their
+// names. The k-th worker takes part worker.part + k of the data, and k is added to its test seed
+// unless that is 0. The data set is read once for all workers, and as many of them compute at once
+// as there are cores.
+func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any)) ([]worker.Config, error) {
+	folder := InHome(c, a.Worker.KeyFile)
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	privacy, err := genesisPrivacy(c)
+	if err != nil {
+		return nil, err
+	}
+	policy := remembered(policyOf(privacy, a.Worker))
+	parts := once(data)
+	together := new(worker.Together)
+	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var all []worker.Config
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ".json") {
+			continue // the former or the next keys of a rotation
+		}
+		one, k := a, len(all)
+		one.Worker.KeyFile = filepath.Join(folder, f.Name())
+		one.Worker.Journal = filepath.Join(journalsOf(c, a), f.Name())
+		if one.Worker.Part += k; one.Worker.Part >= one.Worker.Parts {
+			return nil, fmt.Errorf("%s has more than %d key files, parts %d to %d of %d are to be dealt out", folder, k, a.Worker.Part, a.Worker.Parts-1, a.Worker.Parts)
+		}
+		if one.Worker.TestSeed != 0 {
+			one.Worker.TestSeed += uint64(k)
+		}
+		keys, err := LoadKeys(one.Worker.KeyFile)
+		if err != nil {
+			return nil, err
+		}
+		w, err := workerOf(c, one, keys, policy, parts, log)
+		if err != nil {
+			return nil, err
+		}
+		w.Turns, w.Together = turns, together
+		// A gradient that is still waiting to be sent must not be sent a second time.
+		w.Retry = retryOfCrowd(len(files))
+		all = append(all, w)
+	}
+	if len(all) == 0 || len(all) > gradients.MaxParticipants {
+		return nil, fmt.Errorf("%s has %d key files, want 1 to %d", folder, len(all), gradients.MaxParticipants)
+	}
+	return all, nil
+}
+
+// retryOfCrowd returns the pause of each of n workers after a failed call.
+func retryOfCrowd(n int) time.Duration { return time.Duration(500+5*n) * time.Millisecond }
+
+// once returns a PartOf that keeps the data set it read last, because all workers of a crowd ask
+// for the same one.
+func once(data DataOf) PartOf {
+	var mu sync.Mutex
+	var asked string
+	var kept mnist.Data
+	return func(path string, m params.Model, part mnist.Part) (mnist.Set, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if key := path + "\x00" + m.String(); key != asked {
+			read, err := data(path, m)
+			if err != nil {
+				return mnist.Set{}, err
+			}
+			asked, kept = key, read
+		}
+		return kept.Train.Part(part)
+	}
+}
+
+// remembered caches a policy's answer for each epoch, which is the same for all workers of a crowd.
+func remembered(policy func(worker.Task) (params.Privacy, error)) func(worker.Task) (params.Privacy, error) {
+	type answer struct {
+		privacy params.Privacy
+		err     error
+	}
+	var mu sync.Mutex
+	answers := map[uint64]answer{}
+	return func(t worker.Task) (params.Privacy, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		a, ok := answers[t.Epoch]
+		if !ok {
+			a.privacy, a.err = policy(t)
+			answers[t.Epoch] = a
+		}
+		return a.privacy, a.err
+	}
+}

@@ -1,0 +1,61 @@
+package home
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cometbft/cometbft/config"
+
+	"github.com/spdl/spdl/app/worker"
+)
+
+// HoldCrowd locks the journals of a crowd's home for this process until the returned Closer is
+// closed. Otherwise a second process would start, and the lock of each journal would reject its
+// worker.
+func HoldCrowd(c *config.Config, a AppConfig) (io.Closer, error) {
+	return worker.Hold(journalsOf(c, a))
+}
+
+// Journals returns the path of a home's journals: the folder of a crowd, or the file of one worker.
+func Journals(c *config.Config, a AppConfig) string {
+	if IsCrowd(c, a) {
+		return journalsOf(c, a)
+	}
+	return InHome(c, a.Worker.Journal)
+}
+
+// KeptHeader returns the path of the file with the last header that a home's worker verified.
+func KeptHeader(c *config.Config) string { return filepath.Join(c.DBDir(), "worker_header.json") }
+
+// resetCrowd is Reset for a home of many participants, which has no node and no validator: each key
+// has a new journal.
+func resetCrowd(c *config.Config, a AppConfig) error {
+	held, err := HoldCrowd(c, a)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = held.Close() }()
+	notes, folder := journalsOf(c, a), InHome(c, a.Worker.KeyFile)
+	for _, lost := range []string{notes, KeptHeader(c)} {
+		if err := os.RemoveAll(lost); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(notes, 0o700); err != nil {
+		return err
+	}
+	keys, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	errs := make([]error, len(keys))
+	forEach(len(keys), func(i int) {
+		if name := keys[i].Name(); strings.HasSuffix(name, ".json") {
+			errs[i] = worker.NewJournal(filepath.Join(notes, name))
+		}
+	})
+	return errors.Join(errs...)
+}

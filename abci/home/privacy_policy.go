@@ -1,0 +1,68 @@
+package home
+
+import (
+	"fmt"
+
+	"github.com/cometbft/cometbft/config"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// homePolicy returns the privacy that a home demands of an epoch, whatever its chain or node says:
+// for the first epoch that of the genesis, for every epoch that of app.toml.
+func homePolicy(c *config.Config, w WorkerConfig) (func(worker.Task) (params.Privacy, error), error) {
+	genesis, err := genesisPrivacy(c)
+	return policyOf(genesis, w), err
+}
+
+func policyOf(genesis params.Privacy, w WorkerConfig) func(worker.Task) (params.Privacy, error) {
+	return func(t worker.Task) (params.Privacy, error) { return permit(demand(genesis, w, t), t.Params.Privacy) }
+}
+
+// genesisPrivacy returns the privacy parameters of a home's genesis.
+func genesisPrivacy(c *config.Config) (params.Privacy, error) {
+	g, err := GenesisOf(c)
+	return g.Params.Privacy, err
+}
+
+// demand returns the noise multiplier, epsilon and delta demanded of an epoch. An epoch that the
+// members accepted later may differ from the genesis, unless app.toml sets them; the budget is for
+// all epochs together.
+func demand(genesis params.Privacy, w WorkerConfig, t worker.Task) params.Privacy {
+	d := genesis
+	if t.Epoch > 0 {
+		d = params.Privacy{Epsilon: t.Params.Privacy.Epsilon, Delta: t.Params.Privacy.Delta}
+	}
+	if w.MinNoiseMultiplier > 0 {
+		d.NoiseMultiplier = w.MinNoiseMultiplier
+	}
+	if w.MaxEpsilon > 0 {
+		d.Epsilon, d.Delta = w.MaxEpsilon, genesis.Delta
+	}
+	if d.Delta == 0 {
+		d.Delta = preset.Delta
+	}
+	return d
+}
+
+// permit checks an epoch's privacy against the demanded one. It returns it with the costs by this
+// program's own accountant and the demanded budget.
+func permit(demand, p params.Privacy) (params.Privacy, error) {
+	if demand.NoiseMultiplier == 0 && demand.Epsilon == 0 {
+		return p, nil
+	}
+	if p.Mechanism != params.MechanismGaussian || !(p.NoiseMultiplier >= demand.NoiseMultiplier) {
+		return p, fmt.Errorf("%w: mechanism %q with noise multiplier %g, want %q with at least %g (of the home's genesis, or worker.min_noise_multiplier of app.toml)",
+			worker.ErrPolicy, p.Mechanism, p.NoiseMultiplier, params.MechanismGaussian, demand.NoiseMultiplier)
+	}
+	if demand.Epsilon == 0 {
+		return p, nil
+	}
+	own, err := preset.OwnLedger(p, demand.Epsilon, demand.Delta)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", worker.ErrPolicy, err)
+	}
+	return own, err
+}

@@ -1,0 +1,75 @@
+package home
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// TestHomePolicy: an epoch's parameters are held against genesis or app.toml, and the spend
+// is counted by this program's own accountant, whatever the parameters say.
+func TestHomePolicy(t *testing.T) {
+	p, err := preset.New("pixels", 4)
+	require.NoError(t, err)
+	none := params.Privacy{Mechanism: params.MechanismNone, Batch: 16}
+	genesis := p.Privacy
+	own, err := permit(genesis, p.Privacy)
+	require.NoError(t, err)
+	require.Equal(t, p.Privacy.Participations(nil), own.Participations(nil), "as the chain counts")
+	require.Equal(t, none, mustPermit(t, none, none), "a chain without a guarantee demands none")
+
+	for says, change := range map[string]func(*params.Privacy){
+		`mechanism "none"`:       func(q *params.Privacy) { *q = none },
+		"noise multiplier 0.001": func(q *params.Privacy) { q.NoiseMultiplier = 0.001 },
+		"noise multiplier NaN":   func(q *params.Privacy) { q.NoiseMultiplier = math.NaN() },
+	} {
+		q := p.Privacy
+		change(&q)
+		_, err := permit(genesis, q)
+		require.ErrorIs(t, err, worker.ErrPolicy, says)
+		require.ErrorContains(t, err, says)
+	}
+
+	// Costs of nothing and a budget without end do not count here.
+	q := p.Privacy
+	q.Cost, q.Budget = make([]uint64, params.LedgerOrders), make([]uint64, params.LedgerOrders)
+	for i := range q.Cost {
+		q.Cost[i], q.Budget[i] = 1, 1<<60
+	}
+	q.Epsilon = 1000
+	require.Equal(t, own.Participations(nil), mustPermit(t, genesis, q).Participations(nil))
+
+	q = p.Privacy
+	q.SamplingRate = 1 // more of every example
+	require.Less(t, mustPermit(t, genesis, q).Participations(nil), own.Participations(nil)/10)
+
+	// Later epochs are the others' to decide, unless app.toml says otherwise.
+	later := worker.Task{Epoch: 1, Params: params.Params{Privacy: none}}
+	_, err = permit(demand(genesis, WorkerConfig{}, later), none)
+	require.NoError(t, err)
+	for _, w := range []WorkerConfig{{MinNoiseMultiplier: 1}, {MaxEpsilon: 3}} {
+		_, err = permit(demand(genesis, w, later), none)
+		require.ErrorIs(t, err, worker.ErrPolicy)
+	}
+	later.Params = p
+	later.Params.Privacy.Epsilon = 1000
+	require.Equal(t, own.Participations(nil), mustPermit(t, demand(genesis, WorkerConfig{MaxEpsilon: genesis.Epsilon}, later), p.Privacy).Participations(nil))
+	_, err = permit(demand(genesis, WorkerConfig{MinNoiseMultiplier: 2 * genesis.NoiseMultiplier}, worker.Task{Params: p}), p.Privacy)
+	require.ErrorIs(t, err, worker.ErrPolicy, "of the first epoch too")
+
+	half := genesis
+	half.Epsilon = genesis.Epsilon / 2
+	require.Less(t, mustPermit(t, half, p.Privacy).Participations(nil), own.Participations(nil))
+}
+
+func mustPermit(t *testing.T, demand, p params.Privacy) params.Privacy {
+	t.Helper()
+	own, err := permit(demand, p)
+	require.NoError(t, err)
+	return own
+}

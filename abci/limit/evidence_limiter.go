@@ -1,0 +1,84 @@
+package limit
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	cmtnode "github.com/cometbft/cometbft/node"
+	"github.com/cometbft/cometbft/p2p"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+)
+
+// Limits on the evidence that a node takes from one peer, and from all peers: pieces in each
+// period. A validator can sign any number of valid pieces against itself, but one piece convicts
+// it. The pool rejects the rest (see evidenceDB of abci/node), but only after CometBFT has verified each piece.
+const (
+	maxPeerPieces = 32
+	piecesPeriod  = 10 * time.Second
+	// maxPieces limits the pieces of all peers together. Beyond it a peer may send fairPieces, so that a
+	// crowd cannot shut out the other peers.
+	maxPieces, fairPieces = 96, 2
+)
+
+// evidenceLimiter is CometBFT's evidence reactor behind those limits. A message beyond them is dropped: an
+// honest peer sends its evidence again at its next broadcast, and a proposer's block carries its
+// own.
+type evidenceLimiter struct {
+	p2p.Reactor
+	now   func() time.Time
+	mu    sync.Mutex
+	peers map[p2p.ID]*pieceCount
+}
+
+// pieceCount counts the pieces taken from a peer since a moment.
+type pieceCount struct {
+	since  time.Time
+	pieces int
+}
+
+func newEvidenceLimiter(r p2p.Reactor) *evidenceLimiter {
+	return &evidenceLimiter{Reactor: r, now: time.Now, peers: map[p2p.ID]*pieceCount{}}
+}
+
+// EvidenceLimiter is a node's option that puts its evidence reactor behind a gate.
+func EvidenceLimiter(n *cmtnode.Node) {
+	const name = "EVIDENCE"
+	if r, ok := n.Switch().Reactor(name); ok {
+		n.Switch().RemoveReactor(name, r)
+		n.Switch().AddReactor(name, newEvidenceLimiter(r))
+	}
+}
+
+// Receive implements p2p.Reactor.
+func (g *evidenceLimiter) Receive(m p2p.Envelope) {
+	if list, ok := m.Message.(*cmtproto.EvidenceList); ok && !g.admit(m.Src.ID(), len(list.Evidence)) {
+		return
+	}
+	g.Reactor.Receive(m)
+}
+
+// admit reports whether pieces of a peer are within the limits, and counts them if they are.
+func (g *evidenceLimiter) admit(peer p2p.ID, pieces int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.now()
+	in := g.peers[peer]
+	if in == nil || now.Sub(in.since) >= piecesPeriod {
+		// A peer that reconnects within the period keeps its count.
+		maps.DeleteFunc(g.peers, func(_ p2p.ID, in *pieceCount) bool { return now.Sub(in.since) >= piecesPeriod })
+		in = &pieceCount{since: now}
+		g.peers[peer] = in
+	}
+	total := 0
+	for _, in := range g.peers {
+		if now.Sub(in.since) < piecesPeriod {
+			total += in.pieces
+		}
+	}
+	if after := in.pieces + pieces; after > maxPeerPieces || total+pieces > maxPieces && after > fairPieces {
+		return false
+	}
+	in.pieces += pieces
+	return true
+}

@@ -1,0 +1,173 @@
+package limit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cometbft/cometbft/blocksync"
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/consensus"
+	"github.com/cometbft/cometbft/evidence"
+	"github.com/cometbft/cometbft/mempool"
+	cmtnode "github.com/cometbft/cometbft/node"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/p2p/conn"
+	"github.com/cometbft/cometbft/statesync"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/store"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+)
+
+// AggregateChannel is the channel of reactor.AggregateReactor, an id that CometBFT leaves free.
+const AggregateChannel = byte(0x51)
+
+const (
+	// SmallMessage is the size limit of a message that holds only numbers, hashes and a signature.
+	SmallMessage = 1 << 10
+	// bitArray is the size limit of the bits of the largest validator set, and of the parts of the
+	// largest block: 64 of them in at most 11 bytes.
+	bitArray = 4096 / 64 * 11
+	// minTransaction is the minimum limit of a transaction: an operation, or a gradient of an
+	// epoch with larger gradients than the epoch in which the node started.
+	minTransaction = 1 << 17
+)
+
+// messageSizes are the size limits of a message on each channel, from the chain's parameters, n
+// participants and blocks. CometBFT collects a message until it is whole, with the limits of the
+// largest chain: 100 MiB for a block, 16 MB for a chunk.
+type messageSizes map[byte]int
+
+func MessageSizesOf(c *config.Config, p params.Params, n int, block int64) messageSizes {
+	if block <= 0 || block > types.MaxBlockSizeBytes {
+		block = types.MaxBlockSizeBytes
+	}
+	// With a margin: members and larger gradients may come before the node's next start.
+	transaction := max(minTransaction, 2*int(p.TxBytes(n)))
+	of := messageSizes{
+		consensus.StateChannel:       SmallMessage + bitArray + int(block/int64(types.BlockPartSizeBytes))/64*11,
+		consensus.DataChannel:        int(types.BlockPartSizeBytes) + 4*SmallMessage + bitArray,
+		consensus.VoteChannel:        2 * SmallMessage,
+		consensus.VoteSetBitsChannel: SmallMessage + bitArray,
+		mempool.MempoolChannel:       transaction + SmallMessage,
+		evidence.EvidenceChannel:     params.EvidenceBytes + SmallMessage,
+		blocksync.BlocksyncChannel:   int(min(block*9/8, types.MaxBlockSizeBytes)) + 16*SmallMessage,
+		AggregateChannel:             max(minTransaction, 2*int(p.AggregateBytes(n))) + SmallMessage,
+		statesync.SnapshotChannel:    SmallMessage,
+		statesync.ChunkChannel:       SmallMessage,
+	}
+	if c.StateSync.Enable {
+		of[statesync.SnapshotChannel] = 64 * SmallMessage
+		of[statesync.ChunkChannel] = store.ChunkBytes + SmallMessage
+	}
+	return of
+}
+
+// Apply returns channel descriptors with the sizes as limits.
+func (of messageSizes) Apply(channels []*conn.ChannelDescriptor) []*conn.ChannelDescriptor {
+	for _, channel := range channels {
+		if most, ok := of[channel.ID]; ok && (channel.RecvMessageCapacity == 0 || channel.RecvMessageCapacity > most) {
+			channel.RecvMessageCapacity = most
+		}
+	}
+	return channels
+}
+
+// Fit reports whether transactions of a round of n participants are within the sizes.
+func (of messageSizes) Fit(p params.Params, n int) bool {
+	return int(p.TxBytes(n)) <= of[mempool.MempoolChannel]-SmallMessage && int(p.AggregateBytes(n)) <= of[AggregateChannel]-SmallMessage
+}
+
+// Messages are the limits of a node's messages: of each message, and of all unfinished ones together.
+type Messages struct {
+	messageSizes
+	*unfinished
+}
+
+func NewMessages(c *config.Config, p params.Params, n int, block int64) Messages {
+	most := maxUnfinished + p.RoundBytes(n) + 2*max(block, 0)
+	if c.StateSync.Enable {
+		most += 4 * store.ChunkBytes
+	}
+	return Messages{MessageSizesOf(c, p, n, block), &unfinished{max: most}}
+}
+
+// limitedReactor is a reactor with these limits.
+type limitedReactor struct {
+	p2p.Reactor
+	Messages
+}
+
+// GetChannels implements p2p.Reactor.
+func (b limitedReactor) GetChannels() []*conn.ChannelDescriptor {
+	return b.Apply(b.Reactor.GetChannels())
+}
+
+// InitPeer implements p2p.Reactor.
+func (b limitedReactor) InitPeer(peer p2p.Peer) p2p.Peer { return b.Track(b.Reactor.InitPeer(peer)) }
+
+// FilterMsgBytes implements p2p.MsgBytesFilter.
+func (b limitedReactor) FilterMsgBytes(channel byte, from p2p.Peer, message []byte) error {
+	b.Finished(from, channel, len(message))
+	if f, ok := b.Reactor.(p2p.MsgBytesFilter); ok {
+		return f.FilterMsgBytes(channel, from, message)
+	}
+	return nil
+}
+
+// limitedConsensus is CometBFT's consensus reactor with these limits; CometBFT's other reactors
+// look for it by its methods.
+type limitedConsensus struct {
+	*consensus.Reactor
+	Messages
+}
+
+// GetChannels implements p2p.Reactor.
+func (b limitedConsensus) GetChannels() []*conn.ChannelDescriptor {
+	return b.Apply(b.Reactor.GetChannels())
+}
+
+// InitPeer implements p2p.Reactor.
+func (b limitedConsensus) InitPeer(peer p2p.Peer) p2p.Peer {
+	return b.Track(b.Reactor.InitPeer(peer))
+}
+
+// FilterMsgBytes implements p2p.MsgBytesFilter.
+func (b limitedConsensus) FilterMsgBytes(channel byte, from p2p.Peer, message []byte) error {
+	b.Finished(from, channel, len(message))
+	return nil
+}
+
+// Install returns a node option that puts the limits on the node's reactors, except those that have
+// their own. It must be the last option.
+func (b Messages) Install(own ...p2p.Reactor) cmtnode.Option {
+	return func(n *cmtnode.Node) { b.replace(n, own) }
+}
+
+func (b Messages) replace(n *cmtnode.Node, own []p2p.Reactor) {
+	for _, name := range []string{"MEMPOOL", "BLOCKSYNC", "CONSENSUS", "EVIDENCE", "STATESYNC", "PEX", "EXPRESS", "CLOCK"} {
+		r, ok := n.Switch().Reactor(name)
+		if !ok || slices.Contains(own, r) {
+			continue
+		}
+		var behind p2p.Reactor = limitedReactor{r, b}
+		if c, ok := r.(*consensus.Reactor); ok {
+			behind = limitedConsensus{c, b}
+		}
+		n.Switch().RemoveReactor(name, r)
+		n.Switch().AddReactor(name, behind)
+	}
+}
+
+// ErrOutgrown reports a node that fetches blocks larger than the limits of its start.
+var ErrOutgrown = errors.New("the chain's blocks have outgrown what this node takes since its start: start it again")
+
+// CheckOutgrown returns an error if the sizes are too small for the chain of a state.
+func (of messageSizes) CheckOutgrown(s *app.State) error {
+	if most := int64(of[blocksync.BlocksyncChannel]); s.Progress.BlockBytes > most {
+		return fmt.Errorf("%w: they may have %d bytes, it takes %d", ErrOutgrown, s.Progress.BlockBytes, most)
+	}
+	return nil
+}

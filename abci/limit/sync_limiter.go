@@ -1,0 +1,141 @@
+package limit
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/config"
+	cmtnode "github.com/cometbft/cometbft/node"
+	"github.com/cometbft/cometbft/p2p"
+	cmtsync "github.com/cometbft/cometbft/proto/tendermint/blocksync"
+	cmtstate "github.com/cometbft/cometbft/proto/tendermint/statesync"
+
+	"github.com/spdl/spdl/abci/admission"
+)
+
+const (
+	// maxRequests bounds the waiting requests of a peer. A syncing node has at most 20 open requests,
+	// and drops a peer that leaves one of them unanswered.
+	maxRequests = 64
+	// readPause is the interval at which answer checks whether the peer has read the last answer.
+	readPause = time.Millisecond
+	// askedKey is the key of a peer's waiting requests in its attributes.
+	askedKey = "spdl.asked."
+	// maxOffers bounds the snapshots that a peer may offer a syncing node in offerPeriod. CometBFT
+	// tries the highest snapshot first and waits two minutes for a chunk of it, so a peer that
+	// offers and sends nothing could keep it busy without end.
+	maxOffers, offerPeriod = 2, 10 * time.Minute
+)
+
+// syncLimiter is CometBFT's reactor of blocks, or of snapshots, with a limit on requests. A request of
+// ten bytes has an answer of megabytes. CometBFT reads each answer from the disk at once, and holds
+// a thousand of them in memory for a peer that reads none. Here a peer is given the next answer
+// when the last one has left for it, and all answers together take at most half of a core.
+//
+// A syncing node accepts offers of its persistent peers alone, if it has any: a crowd can have any
+// number of other peers.
+type syncLimiter struct {
+	p2p.Reactor
+	turn       *sync.Mutex     // held while an answer is made; shared by the reactors
+	persistent map[p2p.ID]bool // the persistent peers
+
+	mu     sync.Mutex
+	offers map[p2p.ID][]time.Time // times of the offers in the last offerPeriod, in order
+}
+
+// SyncLimiter is a node option that puts the reactors of blocks and snapshots behind these limits.
+func SyncLimiter(c *config.P2PConfig) cmtnode.Option {
+	return func(n *cmtnode.Node) {
+		turn := new(sync.Mutex)
+		for _, name := range []string{"BLOCKSYNC", "STATESYNC"} {
+			if r, ok := n.Switch().Reactor(name); ok {
+				n.Switch().RemoveReactor(name, r)
+				n.Switch().AddReactor(name, &syncLimiter{Reactor: r, turn: turn, persistent: admission.PersistentPeers(c), offers: map[p2p.ID][]time.Time{}})
+			}
+		}
+	}
+}
+
+// admitOffer reports whether a peer may offer one more snapshot.
+func (s *syncLimiter) admitOffer(from p2p.ID, now time.Time) bool {
+	if len(s.persistent) > 0 && !s.persistent[from] {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.offers, func(_ p2p.ID, made []time.Time) bool { return now.Sub(made[len(made)-1]) >= offerPeriod })
+	made := s.offers[from]
+	if len(made) == maxOffers && now.Sub(made[0]) < offerPeriod {
+		return false
+	}
+	s.offers[from] = append(made[max(0, len(made)+1-maxOffers):], now)
+	return true
+}
+
+// FilterMsgBytes implements p2p.MsgBytesFilter.
+func (s *syncLimiter) FilterMsgBytes(channel byte, from p2p.Peer, message []byte) error {
+	if f, ok := s.Reactor.(p2p.MsgBytesFilter); ok {
+		return f.FilterMsgBytes(channel, from, message)
+	}
+	return nil
+}
+
+// Receive implements p2p.Reactor. It is called by one goroutine for each peer.
+func (s *syncLimiter) Receive(m p2p.Envelope) {
+	switch m.Message.(type) {
+	case *cmtsync.BlockRequest, *cmtstate.SnapshotsRequest, *cmtstate.ChunkRequest:
+	case *cmtstate.SnapshotsResponse:
+		if s.admitOffer(m.Src.ID(), time.Now()) {
+			s.Reactor.Receive(m)
+		}
+		return
+	default:
+		s.Reactor.Receive(m)
+		return
+	}
+	key := askedKey + string(m.ChannelID)
+	asked, ok := m.Src.Get(key).(chan p2p.Envelope)
+	if !ok {
+		asked = make(chan p2p.Envelope, maxRequests)
+		m.Src.Set(key, asked)
+		go s.answer(m.Src, asked)
+	}
+	select {
+	case asked <- m:
+	default: // an honest node has fewer open requests
+	}
+}
+
+// answer answers the requests of a peer until the peer stops.
+func (s *syncLimiter) answer(to p2p.Peer, asked <-chan p2p.Envelope) {
+	for {
+		select {
+		case <-to.Quit():
+			return
+		case m := <-asked:
+			for unread(m) {
+				select {
+				case <-to.Quit():
+					return
+				case <-time.After(readPause):
+				}
+			}
+			s.turn.Lock()
+			began := time.Now()
+			s.Reactor.Receive(m)
+			time.Sleep(time.Since(began))
+			s.turn.Unlock()
+		}
+	}
+}
+
+// unread reports whether an answer waits in the peer's send queue.
+func unread(m p2p.Envelope) bool {
+	for _, c := range m.Src.Status().Channels {
+		if c.ID == m.ChannelID {
+			return c.SendQueueSize > 0
+		}
+	}
+	return false
+}

@@ -1,0 +1,160 @@
+package limit
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/p2p"
+)
+
+// errUnfinished ends connections whose messages never end.
+var errUnfinished = errors.New("the messages that it began and has not ended take too much memory")
+
+const (
+	// unfinishedTick is the interval of the check. CometBFT counts the bytes of a connection in
+	// samples of 100 ms, by a clock of 20 ms: a count is less than two ticks old.
+	unfinishedTick = 100 * time.Millisecond
+	// maxUnfinished bounds the bytes of unfinished messages of all peers together, in addition to
+	// those of a round.
+	maxUnfinished = 4 << 20
+	// toleratedUnfinished is the number of unfinished bytes that a peer may have for any time.
+	toleratedUnfinished = 4 << 10
+	// peerBytesKey is the key of a peer's peerBytes in its attributes.
+	peerBytesKey = "spdl.unfinished"
+)
+
+// peerBytes counts the bytes that a peer has sent and not finished. The peer's connection writes
+// finished, the watch the rest.
+type peerBytes struct {
+	finished atomic.Int64 // bytes of whole messages, with packet headers
+	before   [2]int64     // finished at the last ticks
+	credit   int64        // bytes of pings, less the excess in finished
+	weight   int64        // sum over ticks of the unfinished bytes
+}
+
+// unfinished bounds the bytes of unfinished messages over all peers together. CometBFT collects
+// them for each channel of each peer and does not count them: they are the bytes that came over a
+// connection, less those of whole messages.
+type unfinished struct {
+	max   int64
+	ticks int64
+}
+
+// Track gives a peer its counter, before its connection starts.
+func (u *unfinished) Track(peer p2p.Peer) p2p.Peer {
+	if _, ok := peer.Get(peerBytesKey).(*peerBytes); !ok {
+		peer.Set(peerBytesKey, new(peerBytes))
+	}
+	return peer
+}
+
+// ended counts a whole message.
+func (u *unfinished) Finished(from p2p.Peer, channel byte, bytes int) {
+	if t, ok := from.Get(peerBytesKey).(*peerBytes); ok {
+		t.finished.Add(int64(onWire(channel, bytes)))
+	}
+}
+
+// packetPayload is the minimum size of packets, CometBFT's default, with which a whole message is
+// counted. This program's packets are larger, so a message takes fewer of them.
+const packetPayload = 1024
+
+// onWire returns the bytes of a message on the wire, in packets of packetPayload.
+func onWire(channel byte, bytes int) (total int) {
+	packet := func(data int, last bool) int {
+		inner := 0
+		if channel != 0 {
+			inner += 1 + varint(int(channel))
+		}
+		if last {
+			inner += 2
+		}
+		if data > 0 {
+			inner += 1 + varint(data) + data
+		}
+		outer := 1 + varint(inner) + inner
+		return varint(outer) + outer
+	}
+	whole := max(0, bytes-1) / packetPayload
+	return whole*packet(packetPayload, false) + packet(bytes-whole*packetPayload, true)
+}
+
+// varint returns the length of a number in protobuf.
+func varint(x int) (n int) {
+	for n = 1; x >= 1<<7; n++ {
+		x >>= 7
+	}
+	return n
+}
+
+// unended returns a lower bound on the unfinished bytes of a peer, given the bytes that came.
+func (t *peerBytes) unended(came int64) int64 {
+	finished, long := t.finished.Load(), t.before[0]
+	t.before[0], t.before[1] = t.before[1], finished
+	if most := came - long - t.credit; most < 0 { // finished counts too many bytes of packet headers
+		t.credit += most
+	}
+	least := max(0, came-finished-t.credit)
+	if least <= toleratedUnfinished {
+		t.weight = 0
+	}
+	t.weight += least
+	return least
+}
+
+// excess returns the peers to disconnect: those with the most unfinished bytes for the longest time,
+// until the other peers are within the limit.
+func (u *unfinished) excess(peers []p2p.Peer) (end []p2p.Peer) {
+	u.ticks++
+	type load struct {
+		peer   p2p.Peer
+		bytes  int64
+		weight int64
+	}
+	var loads []load
+	total := int64(0)
+	for _, p := range peers {
+		t, ok := p.Get(peerBytesKey).(*peerBytes)
+		if !ok {
+			continue
+		}
+		if u.ticks%int64(time.Minute/unfinishedTick) == 0 {
+			t.credit += 64 // a ping and a pong of 3 bytes each
+		}
+		bytes := t.unended(p.Status().RecvMonitor.Bytes)
+		loads = append(loads, load{p, bytes, t.weight})
+		total += bytes
+	}
+	slices.SortFunc(loads, func(a, b load) int { return int(min(max(b.weight-a.weight, -1), 1)) })
+	for _, l := range loads {
+		if total <= u.max {
+			return end
+		}
+		end = append(end, l.peer)
+		total -= l.bytes
+	}
+	return end
+}
+
+// Watch disconnects such peers until quit is closed.
+func (u *unfinished) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struct{}) {
+	for {
+		select {
+		case <-quit:
+			return
+		case <-time.After(unfinishedTick): // not a ticker, whose next tick comes early after a late one
+		}
+		end := u.excess(sw.Peers().Copy())
+		for _, peer := range end {
+			logger.Error("a peer is sent away", "peer", peer.ID(), "err", errUnfinished)
+			sw.StopPeerForError(peer, errUnfinished)
+		}
+		if len(end) > 0 {
+			runtime.GC() // otherwise their memory stays until as much again is allocated
+		}
+	}
+}

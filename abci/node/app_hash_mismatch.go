@@ -1,0 +1,64 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/tempfile"
+
+	"github.com/spdl/spdl/abci/home"
+)
+
+// errDiverged reports that a node's state is not the chain's.
+var errDiverged = errors.New("this node has diverged from the chain")
+
+// divergenceFile lies in a home's data folder, so that Reset removes it with the
+// state that diverged.
+const divergenceFile = "diverged.json"
+
+func divergence(reason string) error {
+	return fmt.Errorf("%w: more than two thirds of the validators signed a block that this node's state contradicts: %s. "+
+		"Its database is damaged, or its program is another than the others' (compare spdl version). Keep a copy of the home, "+
+		"find the first wrong height by spdl audit replay, then run spdl unsafe-reset-all --yes with the right program and sync again", errDiverged, reason)
+}
+
+// recordDivergence remembers that the state in a data folder is not the chain's.
+func recordDivergence(folder, reason string) error {
+	path := filepath.Join(folder, divergenceFile)
+	data, err := json.Marshal(struct {
+		Reason string `json:"reason"`
+	}{reason})
+	if err == nil {
+		err = tempfile.WriteFileAtomic(path, data, 0o600)
+	}
+	if err == nil {
+		err = home.SyncFolder(path)
+	}
+	if err != nil {
+		return fmt.Errorf("remember the divergence: %w", err)
+	}
+	return nil
+}
+
+// checkDiverged rejects a home whose state is known to differ from the chain's: its
+// node would keep dropping every honest peer, and never say why.
+func checkDiverged(c *config.Config) error {
+	data, err := os.ReadFile(filepath.Join(c.DBDir(), divergenceFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var d struct {
+		Reason string `json:"reason"`
+	}
+	if json.Unmarshal(data, &d) != nil || d.Reason == "" {
+		d.Reason = string(data)
+	}
+	return divergence(d.Reason)
+}

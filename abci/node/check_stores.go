@@ -1,0 +1,118 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cometbft/cometbft/config"
+	cmtnode "github.com/cometbft/cometbft/node"
+	sm "github.com/cometbft/cometbft/state"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app"
+)
+
+// ErrVersion reports a height of another version of the state machine: another release
+// of the program executes it.
+var ErrVersion = errors.New("the chain is of another application version")
+
+// checkVersion rejects a home whose next height belongs to another version of the state
+// machine: this version would diverge at the first block in which the two differ. The
+// application's state gives the chain's version; CometBFT's state is checked too if the
+// application has none or both are at one height, because the application stores first.
+func checkVersion(c *config.Config, d *databases, own *app.State) error {
+	if err := checkOwnVersion(c, own); err != nil {
+		return err
+	}
+	db, err := d.provide(&config.DBContext{ID: "state", Config: c})
+	if err != nil {
+		return nil // NewNode opens it again, and its error names the database
+	}
+	s, err := sm.NewStore(db, sm.StoreOptions{}).Load()
+	if err != nil {
+		return fmt.Errorf("state database in %s: %w", c.DBDir(), err)
+	}
+	if s.LastBlockHeight == 0 || own != nil && own.Height != uint64(s.LastBlockHeight) {
+		return nil
+	}
+	return sameVersion(s.Version.Consensus.App, uint64(s.LastBlockHeight))
+}
+
+// checkOwnVersion is checkVersion by the application's state.
+func checkOwnVersion(c *config.Config, own *app.State) error {
+	if own == nil {
+		return nil
+	}
+	if err := own.Executable(); err != nil {
+		return versionError(own, err)
+	}
+	if _, ok := own.Upgraded(); ok {
+		return nil
+	}
+	doc, err := home.ReadGenesis(c)
+	if err != nil || doc.ConsensusParams == nil {
+		return err
+	}
+	return sameVersion(doc.ConsensusParams.Version.App, own.Height)
+}
+
+// sameVersion rejects the version of a chain after a height unless it is this program's.
+func sameVersion(made, height uint64) error {
+	if made == app.Version {
+		return nil
+	}
+	return fmt.Errorf("%w: it is of version %d at height %d, this program (%s) executes version %d: start it with a release of version %d, as spdl version prints it",
+		ErrVersion, made, height, abci.Version, app.Version, made)
+}
+
+// errStoresDisagree reports databases from different moments.
+var errStoresDisagree = errors.New("the databases of this home disagree")
+
+// disagreements are texts from CometBFT's errors about such databases, which arrive
+// without their types: sm.ErrAppBlockHeightTooHigh and TooLow, and the errors of a state
+// database that lost the ABCI responses of the block store's last height, or the
+// validators of its own.
+var disagreements = []string{"app block height (", "last stored abci responses", "could not find validator set"}
+
+// checkValidators reports a state database that lost the validators of the last height,
+// as LevelDB drops damaged records: CometBFT looks for them when it executes the next
+// block, and panics.
+func checkValidators(c *config.Config, d *databases) error {
+	db, err := d.provide(&config.DBContext{ID: "state", Config: c})
+	if err != nil {
+		return err
+	}
+	store := sm.NewStore(db, sm.StoreOptions{})
+	s, err := store.Load()
+	if err != nil || s.LastBlockHeight == 0 {
+		return err
+	}
+	_, err = store.LoadValidators(s.LastBlockHeight)
+	return err
+}
+
+// checkStores builds a node. CometBFT panics if its stores are at different heights, which
+// checkStores returns as an error: the disk is at fault, not the program.
+func checkStores(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode.Node, err error) {
+	disagree := func(what any) error {
+		return fmt.Errorf("%w: %v; the databases in %s are damaged, or were put back one by one. Put back the whole folder as it was while the node was stopped, "+
+			"if no block was signed since; or run spdl unsafe-reset-all --yes and sync again", errStoresDisagree, what, c.DBDir())
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			n, err = nil, disagree(r)
+		}
+	}()
+	n, err = build()
+	if err != nil {
+		n = nil
+	}
+	for _, text := range disagreements {
+		if err != nil && strings.Contains(err.Error(), text) {
+			return nil, disagree(err)
+		}
+	}
+	return n, err
+}

@@ -1,0 +1,92 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	dbm "github.com/cometbft/cometbft-db"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+)
+
+// waiting is the first byte of the keys under which CometBFT's evidence pool keeps pending
+// evidence.
+const waiting = 0x01
+
+// errNeedless rejects a piece of evidence whose validators the chain or other pending pieces
+// already convict.
+var errNeedless = errors.New("evidence that convicts nobody more")
+
+// evidenceDB is the database of CometBFT's evidence pool. It rejects needless pieces, whether from
+// consensus, peers or RPC, so that the pool holds at most one pending piece for each validator. The
+// pool itself sets no bound. It puts all pending pieces into blocks, sends them to every peer each
+// 10 s, and hashes them for each block with evidence. A block with a needless piece stays valid.
+type evidenceDB struct {
+	dbm.DB
+	state func() *app.State // nil before the chain's first block
+
+	mu sync.Mutex // held from the check of the pending pieces until the write
+}
+
+// Set stores a value, but pending evidence only if it is needed.
+func (c *evidenceDB) Set(key, value []byte) error {
+	if len(key) == 0 || key[0] != waiting {
+		return c.DB.Set(key, value)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	proven, err := provenBy(value)
+	if err != nil {
+		return err
+	}
+	if err := c.needed(proven); err != nil {
+		return err
+	}
+	return c.DB.Set(key, value)
+}
+
+// needed returns nil if the state would convict at least one of the validators, and no pending
+// piece is against that validator.
+func (c *evidenceDB) needed(proven []app.Misbehavior) error {
+	state := c.state()
+	proven = slices.DeleteFunc(proven, func(m app.Misbehavior) bool { return state != nil && !state.Convicts(m) })
+	if len(proven) == 0 {
+		return fmt.Errorf("%w: its validators are on the list of offences, restored since, or no participants'", errNeedless)
+	}
+	its, err := dbm.IteratePrefix(c.DB, []byte{waiting})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = its.Close() }()
+	for ; its.Valid() && len(proven) > 0; its.Next() {
+		held, err := provenBy(its.Value())
+		if err != nil {
+			return err
+		}
+		proven = slices.DeleteFunc(proven, func(m app.Misbehavior) bool {
+			return slices.ContainsFunc(held, func(h app.Misbehavior) bool { return string(h.Address) == string(m.Address) })
+		})
+	}
+	if len(proven) == 0 {
+		return fmt.Errorf("%w: a piece against each of its validators waits, want at most 1 each", errNeedless)
+	}
+	return its.Error()
+}
+
+// provenBy decodes a stored piece of evidence, and returns the misbehaviour that it proves.
+func provenBy(value []byte) ([]app.Misbehavior, error) {
+	var p cmtproto.Evidence
+	if err := p.Unmarshal(value); err != nil {
+		return nil, err
+	}
+	e, err := types.EvidenceFromProto(&p)
+	if err != nil {
+		return nil, err
+	}
+	return abci.MisbehaviorOf(types.EvidenceList{e})
+}

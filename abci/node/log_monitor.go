@@ -1,0 +1,90 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cometbft/cometbft/libs/log"
+)
+
+// Messages of failures that CometBFT v0.40.0 only logs, without ending the process.
+const (
+	saidHalted     = "CONSENSUS FAILURE!!!"
+	saidInvalid    = "Error in validation"
+	saidSyncFailed = "State sync failed"
+)
+
+// logMonitor is a logger that passes on CometBFT's error messages. It logs the rejection of needless
+// evidence at debug level, because its sender could fill the log. It does the same with errors
+// while the node stops, because breaking connections cause several lines; consensus failures stay
+// errors.
+type logMonitor struct {
+	log.Logger
+	onError  func(message, reason string)
+	stopping <-chan struct{} // closed when the node is to stop
+}
+
+// Error logs, and passes the message on with the value of its key err.
+func (h logMonitor) Error(message string, keyvals ...any) {
+	if slices.ContainsFunc(keyvals, func(v any) bool { err, ok := v.(error); return ok && errors.Is(err, errNeedless) }) {
+		h.Debug(message, keyvals...)
+		return
+	}
+	select {
+	case <-h.stopping:
+		if message != saidHalted {
+			h.Debug(message, keyvals...)
+			return
+		}
+	default:
+	}
+	h.Logger.Error(message, keyvals...)
+	for i := 0; i+1 < len(keyvals); i += 2 {
+		if keyvals[i] == "err" {
+			h.onError(message, fmt.Sprint(keyvals[i+1]))
+		}
+	}
+}
+
+// With implements log.Logger.
+func (h logMonitor) With(keyvals ...any) log.Logger {
+	return logMonitor{h.Logger.With(keyvals...), h.onError, h.stopping}
+}
+
+// onError ends the node, with a reason, if a message of CometBFT's says that it has failed.
+func (r *Running) onError(message, reason string) {
+	switch message {
+	case saidHalted:
+		r.halted.Store(&reason)
+		if signed, ok := strings.CutPrefix(reason, "+2/3 committed an invalid block: "); ok {
+			r.diverged(signed)
+		}
+	case saidInvalid: // while catching up, after the commit's signatures were verified
+		r.diverged(reason)
+	case saidSyncFailed:
+		r.fail(fmt.Errorf("%w: %s; %s", errSync, reason, syncRemedy))
+	}
+}
+
+// diverged ends a node whose state differs from the one that more than two thirds signed, and
+// records that.
+func (r *Running) diverged(reason string) {
+	if !strings.HasPrefix(reason, "wrong Block.Header.") {
+		return
+	}
+	if err := recordDivergence(r.dataDir, reason); err != nil {
+		r.fail(err)
+	}
+	r.fail(divergence(reason))
+}
+
+// fail reports an error that the node cannot recover from. It drops the error if the channel is
+// full.
+func (r *Running) fail(err error) {
+	select {
+	case r.failed <- err:
+	default:
+	}
+}

@@ -1,0 +1,36 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/cometbft/cometbft/libs/log"
+)
+
+// outgrownInterval is the interval at which a node checks whether its chain has outgrown its limits.
+const outgrownInterval = 5 * time.Second
+
+// watchSizes stops the node if it fetches blocks and the chain has outgrown its limits, and warns
+// if transactions have.
+func (r *Running) watchSizes(ctx context.Context, logger log.Logger) {
+	warned := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(outgrownInterval):
+		}
+		s := r.Application.State()
+		if s == nil {
+			continue
+		}
+		if err := r.limits.CheckOutgrown(s); err != nil && r.Node.ConsensusReactor().WaitSync() {
+			r.fail(err)
+			return
+		}
+		if !warned && !r.limits.Fit(s.Params, s.Active()) {
+			warned = true
+			logger.Error("transactions of a round may be larger than this node takes since its start: start it again")
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package node
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	dbm "github.com/cometbft/cometbft-db"
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/crypto/tmhash"
+	"github.com/cometbft/cometbft/store"
+	"github.com/cometbft/cometbft/types"
+)
+
+// txIndexDB is the database of CometBFT's transaction index. CometBFT stores each transaction whole
+// there, by its hash, in addition to the block store: of a round of megabytes LevelDB would write
+// each byte three times more, and merge them by random keys. Here the index leaves out the bytes of
+// a transaction that is larger than a block part, and reads them from its block.
+type txIndexDB struct {
+	dbm.DB
+	blocks func() dbm.DB // the block store
+}
+
+// NewBatch implements dbm.DB.
+func (r *txIndexDB) NewBatch() dbm.Batch { return resultBatch{r.DB.NewBatch()} }
+
+type resultBatch struct{ dbm.Batch }
+
+// Set sets a key. The result of a large transaction is stored without the transaction's bytes.
+func (b resultBatch) Set(key, value []byte) error {
+	if len(key) == tmhash.Size && len(value) > int(types.BlockPartSizeBytes) {
+		var t abcitypes.TxResult
+		if err := t.Unmarshal(value); err != nil {
+			return err
+		}
+		t.Tx = nil
+		short, err := t.Marshal()
+		if err != nil {
+			return err
+		}
+		value = short
+	}
+	return b.Batch.Set(key, value)
+}
+
+// Get reads a key, and adds the bytes of a transaction that Set left out. If its block was dropped,
+// or is being dropped, the result has no bytes: CometBFT's index panics on an error.
+func (r *txIndexDB) Get(key []byte) ([]byte, error) {
+	value, err := r.DB.Get(key)
+	if err != nil || len(key) != tmhash.Size {
+		return value, err
+	}
+	var t abcitypes.TxResult
+	if t.Unmarshal(value) != nil || t.Height <= 0 || len(t.Tx) > 0 { // an event's value, or a whole transaction
+		return value, nil
+	}
+	p := &partsReader{store: store.NewBlockStore(r.blocks()), height: t.Height}
+	if t.Tx, err = p.transaction(t.Index); err != nil {
+		return value, nil
+	}
+	return t.Marshal()
+}
+
+// partsReader reads a stored block and fetches only the parts that it reaches.
+type partsReader struct {
+	store  *store.BlockStore
+	height int64
+	at     int64 // offset of the next byte
+	held   int   // number of the part in memory
+	part   []byte
+}
+
+// transaction returns a transaction of the block, or an error if a part is missing. A block is a
+// message of a header and data, and the data are a message of transactions: all fields have
+// lengths.
+func (p *partsReader) transaction(index uint32) ([]byte, error) {
+	const header, data, tx = 1<<3 | 2, 2<<3 | 2, 1<<3 | 2
+	n, err := p.field(header)
+	p.at += n
+	if err == nil {
+		_, err = p.field(data)
+	}
+	for ; err == nil; index-- {
+		if n, err = p.field(tx); err != nil || index == 0 {
+			break
+		}
+		p.at += n
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw := make([]byte, n)
+	_, err = io.ReadFull(p, raw)
+	return raw, err
+}
+
+// field reads a tag, which must be the given one, and returns the length behind it.
+func (p *partsReader) field(tag byte) (int64, error) {
+	got, err := p.ReadByte()
+	if err != nil {
+		return 0, err
+	}
+	if got != tag {
+		return 0, fmt.Errorf("tag %d at byte %d, want %d", got, p.at-1, tag)
+	}
+	n, err := binary.ReadUvarint(p)
+	if err == nil && n > types.MaxBlockSizeBytes {
+		err = fmt.Errorf("length %d at byte %d, want at most %d", n, p.at, types.MaxBlockSizeBytes)
+	}
+	return int64(n), err
+}
+
+// Read implements io.Reader, up to the end of a part.
+func (p *partsReader) Read(into []byte) (int, error) {
+	number := int(p.at / int64(types.BlockPartSizeBytes))
+	if p.part == nil || number != p.held {
+		part := p.store.LoadBlockPart(p.height, number)
+		if part == nil {
+			return 0, io.ErrUnexpectedEOF
+		}
+		p.held, p.part = number, part.Bytes
+	}
+	from := min(int(p.at%int64(types.BlockPartSizeBytes)), len(p.part))
+	n := copy(into, p.part[from:])
+	if n == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	p.at += int64(n)
+	return n, nil
+}
+
+// ReadByte implements io.ByteReader.
+func (p *partsReader) ReadByte() (byte, error) {
+	var b [1]byte
+	_, err := p.Read(b[:])
+	return b[0], err
+}

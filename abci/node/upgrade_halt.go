@@ -1,0 +1,169 @@
+package node
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/p2p"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/app"
+)
+
+// ExitVersion is the exit code of a program that ended, or did not start, because another version
+// executes the chain. A supervisor must not restart it.
+const ExitVersion = 4
+
+// The minimum and maximum time for which a node that has executed the last height of its version
+// waits for peers that have not, and the interval at which it checks them. The minimum is a second
+// because block sync panics if it is stopped before it is done with the block that it has executed.
+const (
+	minPeerWait   = time.Second
+	maxPeerWait   = 30 * time.Second
+	peerWaitPause = 100 * time.Millisecond
+)
+
+// versionError returns an error that says why this program does not execute the height after a
+// state, and what to do.
+func versionError(s *app.State, why error) error {
+	program := fmt.Sprintf("this program (%s) executes version %d", abci.Version, app.Version)
+	plan, planned := s.Plan()
+	u, upgraded := s.Upgraded()
+	switch {
+	case planned && plan.Height > s.Height+1 && plan.Version <= app.Version:
+		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, and the chain in this home is at height %d; %s. "+
+			"Start the release of before until it stops there by itself, then the one of version %d", ErrVersion, plan.Name, plan.Version, plan.Height, s.Height, program, plan.Version)
+	case upgraded && u.Height == s.Height+1:
+		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, %s. "+
+			"Height %d is the last that is executed here; nothing is signed after it. Put a release in place whose spdl version prints state machine %d, and start it",
+			ErrVersion, u.Name, u.Version, u.Height, program, s.Height, u.Version)
+	case upgraded:
+		return fmt.Errorf("%w: upgrade %q made it version %d at height %d, and the chain in this home is at height %d; %s. "+
+			"Start a release whose spdl version prints state machine %d", ErrVersion, u.Name, u.Version, u.Height, s.Height, program, u.Version)
+	}
+	return fmt.Errorf("%w: %w", ErrVersion, why)
+}
+
+// stateOf returns the committed state of an application, nil if it has none.
+func stateOf(application any) *app.State {
+	if a, ok := application.(*abci.Application); ok {
+		return a.State()
+	}
+	return nil
+}
+
+// signer is a private validator that signs nothing at a height of another version of the state
+// machine.
+type signer struct {
+	types.PrivValidator
+	state    func() *app.State
+	proposes func(*cmtproto.Proposal) // called with every proposal before it is signed; may be nil
+}
+
+func (s signer) executable() error {
+	if state := s.state(); state != nil {
+		return state.Executable()
+	}
+	return nil
+}
+
+// SignVote implements types.PrivValidator.
+func (s signer) SignVote(chainID string, vote *cmtproto.Vote) error {
+	if err := s.executable(); err != nil {
+		return err
+	}
+	return s.PrivValidator.SignVote(chainID, vote)
+}
+
+// SignProposal implements types.PrivValidator.
+func (s signer) SignProposal(chainID string, proposal *cmtproto.Proposal) error {
+	if err := s.executable(); err != nil {
+		return err
+	}
+	if s.proposes != nil {
+		s.proposes(proposal)
+	}
+	return s.PrivValidator.SignProposal(chainID, proposal)
+}
+
+// upgradeHalt is the stop of a node before the height of another version.
+type upgradeHalt struct {
+	over     chan *app.State // receives the state after the last height of this version
+	held     chan struct{}   // closed when CometBFT has delivered a block of the other version, and is blocked
+	stopping chan struct{}   // closed by Stop
+	once     sync.Once
+}
+
+func newUpgradeHalt() *upgradeHalt {
+	return &upgradeHalt{over: make(chan *app.State, 1), held: make(chan struct{}), stopping: make(chan struct{})}
+}
+
+// watchUpgrade stops the node after the last height of this version. It is called once CometBFT has
+// replayed its blocks, and returns an error if they end there.
+func (r *Running) watchUpgrade(logger log.Logger) error {
+	if s := r.Application.State(); s != nil {
+		if err := s.Executable(); err != nil {
+			return versionError(s, err)
+		}
+	}
+	r.Application.SetEnd(func(s *app.State) {
+		r.cancel() // stops the worker before it sees the state
+		r.upgradeHalt.over <- s
+	})
+	r.Application.SetHold(func() {
+		close(r.upgradeHalt.held)
+		select {}
+	})
+	go func() {
+		select {
+		case s := <-r.upgradeHalt.over:
+			err := versionError(s, s.Executable())
+			logger.Error("upgrade: the node stops", "height", s.Height, "err", err)
+			r.waitForPeers(int64(s.Height) + 1)
+			r.fail(err)
+		case <-r.upgradeHalt.stopping:
+		}
+	}()
+	return nil
+}
+
+// waitForPeers waits until all connected peers have reached a height. A peer without the last block could
+// not stop at the same height as the other nodes before these are back.
+func (r *Running) waitForPeers(height int64) {
+	least, most := time.Now().Add(minPeerWait), time.After(maxPeerWait)
+	for time.Now().Before(least) || r.behind(height) {
+		select {
+		case <-most:
+		case <-r.upgradeHalt.held:
+		case <-r.upgradeHalt.stopping:
+		case <-time.After(peerWaitPause):
+			continue
+		}
+		return
+	}
+}
+
+// behind reports whether a connected peer is below a height.
+func (r *Running) behind(height int64) bool {
+	for _, at := range r.peerHeights() {
+		if at < height {
+			return true
+		}
+	}
+	return false
+}
+
+// peerHeights returns the heights that the connected peers report for their consensus.
+func (r *Running) peerHeights() map[p2p.ID]int64 {
+	heights := map[p2p.ID]int64{}
+	r.Node.Switch().Peers().ForEach(func(peer p2p.Peer) {
+		if at, ok := peer.Get(types.PeerStateKey).(interface{ GetHeight() int64 }); ok {
+			heights[peer.ID()] = at.GetHeight()
+		}
+	})
+	return heights
+}

@@ -1,0 +1,70 @@
+package reactor
+
+import (
+	"fmt"
+
+	"github.com/cometbft/cometbft/mempool"
+	"github.com/cometbft/cometbft/p2p"
+
+	"github.com/spdl/spdl/abci/limit"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// The channel of aggregates has the priority of consensus's votes, above the mempool's 5.
+const (
+	aggregatePriority = 7
+	aggregateQueue    = 16
+)
+
+// AggregateReactor is the p2p reactor for aggregates. The mempool sends a peer its
+// transactions in order, so an aggregate would wait behind all gradients of the
+// round that are still being sent, most of them to peers that have them
+// already; and the round waits only for the aggregate. On its own channel it
+// overtakes them. The mempool carries it as well, for peers that connect later.
+type AggregateReactor struct {
+	p2p.BaseReactor
+	Pool     mempool.Mempool
+	maxBytes int
+}
+
+func NewAggregateReactor(maxBytes int) *AggregateReactor {
+	e := &AggregateReactor{maxBytes: maxBytes}
+	e.BaseReactor = *p2p.NewBaseReactor("Express", e)
+	return e
+}
+
+// GetChannels implements p2p.Reactor.
+func (e *AggregateReactor) GetChannels() []*p2p.ChannelDescriptor {
+	return []*p2p.ChannelDescriptor{{
+		ID: limit.AggregateChannel, Priority: aggregatePriority, SendQueueCapacity: aggregateQueue,
+		RecvMessageCapacity: e.maxBytes, MessageType: &tx.Envelope{},
+	}}
+}
+
+// Receive hands a peer's aggregate to the mempool, like any transaction. If it
+// is new and admitted, the application calls send.
+func (e *AggregateReactor) Receive(m p2p.Envelope) {
+	message, ok := m.Message.(*tx.Envelope)
+	if !ok || tx.Kind(message.Kind) != tx.KindAggregate {
+		// The text of the message is not logged: it is as long as the peer likes.
+		e.Logger.Error("not an aggregate", "peer", m.Src, "message", fmt.Sprintf("%T", m.Message))
+		e.Switch.StopPeerForError(m.Src, "a message that is no aggregate on the aggregates' channel")
+		return
+	}
+	raw, err := message.Marshal()
+	if err == nil {
+		err = e.Pool.CheckTx(raw, nil, mempool.TxInfo{SenderP2PID: m.Src.ID()})
+	}
+	if err != nil {
+		e.Logger.Debug("aggregate not taken", "peer", m.Src, "err", err) // mostly known already
+	}
+}
+
+// Send passes an admitted aggregate to all peers. It does not wait.
+func (e *AggregateReactor) Send(raw []byte) {
+	var message tx.Envelope
+	if err := message.Unmarshal(raw); err != nil || !e.IsRunning() {
+		return
+	}
+	e.Switch.TryBroadcast(p2p.Envelope{ChannelID: limit.AggregateChannel, Message: &message})
+}

@@ -1,0 +1,143 @@
+package reactor
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/p2p"
+	gogotypes "github.com/cosmos/gogoproto/types"
+
+	"github.com/spdl/spdl/abci/metrics"
+)
+
+// The channel of clocks has an id that CometBFT leaves free, and the lowest priority.
+const (
+	clockChannel  = byte(0x52)
+	clockInterval = 30 * time.Second
+)
+
+// clockBound is the max distance from the median of the peers' clocks without a warning.
+// A node that is a minute behind rejects the blocks of the other nodes, and halts
+// (CometBFT v0.40.0).
+const clockBound = 10 * time.Second
+
+// minClocks is the min number of peers' clocks that can prove this one wrong.
+const minClocks = 3
+
+// ClockReactor is the p2p reactor that compares clocks: each node tells its peers its time, on
+// connection and every clockInterval. It decides nothing: it sets a metric and warns the
+// operator.
+type ClockReactor struct {
+	p2p.BaseReactor
+	now     func() time.Time
+	metrics *metrics.Metrics
+	trusts  func(p2p.ID) bool // peers whose clocks count, nil for all
+	ended   chan struct{}
+
+	mu     sync.Mutex
+	ahead  map[p2p.ID]time.Duration // each peer's clock minus this one
+	warned time.Time
+}
+
+func NewClockReactor(m *metrics.Metrics, trusts func(p2p.ID) bool) *ClockReactor {
+	c := &ClockReactor{now: time.Now, metrics: m, trusts: trusts, ended: make(chan struct{}), ahead: map[p2p.ID]time.Duration{}}
+	c.BaseReactor = *p2p.NewBaseReactor("Clock", c)
+	return c
+}
+
+// GetChannels implements p2p.Reactor.
+func (c *ClockReactor) GetChannels() []*p2p.ChannelDescriptor {
+	return []*p2p.ChannelDescriptor{{
+		ID: clockChannel, Priority: 1, SendQueueCapacity: 1, RecvMessageCapacity: 64, MessageType: &gogotypes.Timestamp{},
+	}}
+}
+
+// OnStart implements service.Service.
+func (c *ClockReactor) OnStart() error {
+	go func() {
+		tick := time.NewTicker(clockInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-c.ended:
+				return
+			case <-tick.C:
+				c.Switch.TryBroadcast(c.message())
+			}
+		}
+	}()
+	return nil
+}
+
+// OnStop implements service.Service.
+func (c *ClockReactor) OnStop() { close(c.ended) }
+
+func (c *ClockReactor) message() p2p.Envelope {
+	now := c.now()
+	return p2p.Envelope{ChannelID: clockChannel, Message: &gogotypes.Timestamp{Seconds: now.Unix(), Nanos: int32(now.Nanosecond())}}
+}
+
+// AddPeer tells a new peer the time.
+func (c *ClockReactor) AddPeer(peer p2p.Peer) { peer.TrySend(c.message()) }
+
+// RemovePeer forgets a peer's clock.
+func (c *ClockReactor) RemovePeer(peer p2p.Peer, _ any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.ahead, peer.ID())
+}
+
+// Receive takes a peer's time.
+func (c *ClockReactor) Receive(m p2p.Envelope) {
+	message, ok := m.Message.(*gogotypes.Timestamp)
+	if !ok {
+		c.Switch.StopPeerForError(m.Src, "a message that is no time on the clocks' channel")
+		return
+	}
+	at, err := gogotypes.TimestampFromProto(message)
+	if err != nil {
+		c.Switch.StopPeerForError(m.Src, "a time that cannot be")
+		return
+	}
+	c.onTime(m.Src.ID(), at)
+}
+
+// onTime notes a peer's time, and warns at most once a minute while the median of all
+// clocks heard is out of bounds. Among minClocks or more peers, a minority cannot move
+// the median by lying. Strangers are ignored, because their number is unbounded.
+func (c *ClockReactor) onTime(peer p2p.ID, at time.Time) {
+	if c.trusts != nil && !c.trusts(peer) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	c.ahead[peer] = at.Sub(now)
+	offsets := make([]time.Duration, 0, len(c.ahead))
+	for _, d := range c.ahead {
+		offsets = append(offsets, d)
+	}
+	slices.Sort(offsets)
+	median := offsets[len(offsets)/2]
+	if len(offsets)%2 == 0 { // the middle value that is nearer to this clock
+		if low := offsets[len(offsets)/2-1]; low.Abs() < median.Abs() {
+			median = low
+		}
+	}
+	if len(offsets) < minClocks {
+		median = 0
+	}
+	c.metrics.ClockOffset(-median)
+	if median.Abs() <= clockBound || now.Sub(c.warned) < time.Minute {
+		return
+	}
+	c.warned = now
+	how := "behind"
+	if median < 0 {
+		how = "ahead of"
+	}
+	c.Logger.Error(fmt.Sprintf("this host's clock is %v %s its peers': synchronise it (NTP); a minute behind, the node halts", median.Abs().Round(time.Second), how),
+		"peers", len(offsets), "bound", clockBound)
+}

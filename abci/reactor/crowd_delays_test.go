@@ -1,0 +1,156 @@
+package reactor
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/cometbft/cometbft/p2p"
+	"github.com/cometbft/cometbft/p2p/mock"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/metrics"
+)
+
+// TestCrowdHoldsAGradientBack: members' nodes that have each sent one good thing announce a gradient
+// first and send nothing. The honest announcer is asked after as many patiences as their number has
+// binary digits, and not after hours; strangers hold nothing back.
+func TestCrowdHoldsAGradientBack(t *testing.T) {
+	for _, strangers := range []bool{false, true} {
+		for _, k := range []int{1, 3, 10, 40} {
+			w, at := clocked()
+			w.trusts = func(id p2p.ID) bool { return !strangers || id == "honest" }
+			proves := func(id p2p.ID, i int) {
+				w.hears(id, nth(i))
+				w.received(id, nth(i), true)
+			}
+			for i := range k {
+				proves(p2p.ID(fmt.Sprint("villain", i)), 1000+i)
+			}
+			proves("honest", 999)
+			h, start := nth(1), *at
+			var asked []wantTx
+			for i := range k {
+				asked = append(asked, w.hears(p2p.ID(fmt.Sprint("villain", i)), h)...)
+			}
+			*at = at.Add(25 * time.Millisecond) // announcePause: an honest node waits as long
+			asked = append(asked, w.hears("honest", h)...)
+			for !slices.Contains(asked, wantTx{"honest", h}) {
+				*at = at.Add(gossipTick)
+				asked = append(asked, w.expire()...)
+				require.Less(t, at.Sub(start), time.Hour)
+			}
+			t.Logf("strangers %t, %2d that kept their word once: the honest announcer is asked after %v", strangers, k, at.Sub(start))
+			digits := 0
+			for rest := k; rest > 0; rest /= 2 {
+				digits++
+			}
+			bound := time.Duration(digits) * (requestTimeout + gossipTick)
+			if strangers {
+				bound = 25 * time.Millisecond
+			}
+			require.LessOrEqual(t, at.Sub(start), bound)
+
+			w.received("honest", h, true)
+			proves("villain0", 3000)
+			if k > 0 && !strangers {
+				require.Equal(t, unproven, w.rank("villain0", *at), "one good thing does not make up for one that was kept back")
+			}
+			for id, a := range w.peers {
+				require.Zero(t, a.announced, id)
+			}
+		}
+	}
+}
+
+// TestCrowdDelaysParts: a node has a part from a member's node that is connected to the receiver and
+// keeps it back. Strangers at the receiver delay it by nothing, silent members' nodes by two pauses.
+func TestCrowdDelaysParts(t *testing.T) {
+	for _, strangers := range []bool{false, true} {
+		for _, k := range []int{0, 1, 3, 10, 40} {
+			var worst time.Duration
+			for range 20 {
+				synctest.Test(t, func(t *testing.T) {
+					r := relayingTo(t, 2) // the source and the receiver
+					source, receiver := r.peers[0], r.peers[1]
+					ids := []p2p.ID{r.sw.NodeInfo().ID(), source.ID(), receiver.ID()}
+					known := slices.Clone(ids)
+					for range k {
+						s := mock.NewPeer(nil)
+						ids = append(ids, s.ID())
+						_ = s.Stop()
+					}
+					r.trusts = func(id p2p.ID) bool { return !strangers || slices.Contains(known, id) }
+					r.knows(receiver, ids...)
+					r.knows(source, ids...)
+					r.onPart(source.ID(), partNumber(1))
+					start := time.Now()
+					r.offers(receiver, partNumber(1))
+					require.Eventually(t, func() bool { return len(receiver.got()) == 1 }, time.Minute, time.Millisecond)
+					worst = max(worst, receiver.times[0].Sub(start))
+				})
+			}
+			t.Logf("strangers %t, %2d at the receiver: the part is sent after %v at most", strangers, k, worst.Round(time.Millisecond))
+			bound := 3*relayPause/2 + 10*time.Millisecond
+			if !strangers {
+				bound += maxPauses * relayPause
+			}
+			require.LessOrEqual(t, worst, bound)
+		}
+	}
+}
+
+// TestCrowdOfClocks: strangers that lie about the time move nothing, and two clocks are no majority
+// against this one.
+func TestCrowdOfClocks(t *testing.T) {
+	for _, k := range []int{1, 3, 10, 40} {
+		var out bytes.Buffer
+		registry, now := prometheus.NewRegistry(), time.Unix(1_700_000_000, 0)
+		c := NewClockReactor(metrics.New(registry, "c"), func(id p2p.ID) bool { return id[0] == 'm' })
+		c.now = func() time.Time { return now }
+		c.SetLogger(log.NewTMLogger(&out))
+		c.onTime("m0", now.Add(time.Second))
+		for i := range k {
+			c.onTime(p2p.ID(fmt.Sprint("stranger", i)), now.Add(time.Hour))
+		}
+		require.Zero(t, offset(t, registry))
+		c.onTime("m0", now.Add(time.Hour))
+		c.onTime("m1", now.Add(time.Hour))
+		require.Empty(t, out.String(), "two of them")
+		c.onTime("m2", now.Add(time.Hour))
+		require.Contains(t, out.String(), "this host's clock is")
+	}
+}
+
+// TestCrowdOfAnnouncements: what a crowd announces is bounded for all of it together, and leaves room
+// for a round of who is no part of it.
+func TestCrowdOfAnnouncements(t *testing.T) {
+	for _, k := range []int{1, 3, 10, 40} {
+		w, _ := clocked()
+		for i := range k {
+			for j := range 2 * maxAnnounced {
+				w.announce(p2p.ID(fmt.Sprint("villain", i)), nth(i*2*maxAnnounced+j), false)
+			}
+		}
+		require.LessOrEqual(t, len(w.requests), min(k*maxAnnounced, maxAllAnnounced+k*fairAnnounced))
+		before := len(w.requests)
+		for j := range fairAnnounced {
+			w.announce("honest", nth(1<<30+j), false)
+		}
+		require.Len(t, w.requests, before+fairAnnounced, "k = %d", k)
+	}
+}
+
+// TestFloodsEnd: a node that floods one peer does so as long as the peer is there.
+func TestFloodsEnd(t *testing.T) {
+	b := gossiping(t, 1)
+	plain := b.join(&fake{Peer: mock.NewPeer(nil), height: 5, floods: true})
+	require.Len(t, b.flooded, 1)
+	b.RemovePeer(plain, nil)
+	require.Empty(t, b.flooded, "each large gradient would be hashed six times from now on")
+}

@@ -1,0 +1,157 @@
+package reactor
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/consensus"
+	cstypes "github.com/cometbft/cometbft/consensus/types"
+	"github.com/cometbft/cometbft/p2p"
+	cmtcons "github.com/cometbft/cometbft/proto/tendermint/consensus"
+	"github.com/cometbft/cometbft/types"
+)
+
+// schedulerKey is the key under which a peer keeps its partScheduler.
+const schedulerKey = "spdl.follower"
+
+// partScheduler is a peer as CometBFT's gossip of blocks sees it. It defers the parts that other nodes
+// are to send, and sends them later if the peer may still lack them. The deferred parts are of one
+// block, which this node holds anyway.
+type partScheduler struct {
+	p2p.Peer
+	relay *BlockRelay
+
+	mu            sync.Mutex
+	queue         []deferredPart
+	armed         bool  // flush is scheduled
+	hurriedHeight int64 // the height at which a further part waits only for later (see relay.due)
+}
+
+// deferredPart is a deferred part.
+type deferredPart struct {
+	message p2p.Envelope
+	part    *cmtcons.BlockPart
+	due     time.Time
+	voted   bool // the peer's vote delays it no further
+}
+
+// votedPause is the min extra time that a part waits for a peer that has voted: nearly all voters
+// have the block, and say so when they see a majority for it. If a round takes long to transfer,
+// storing it takes long too: a silent peer stays at the same height for that time, and
+// relay.votedPause is longer.
+const votedPause = time.Second
+
+// Send implements p2p.Peer. It returns true for a deferred part, which CometBFT then counts as
+// sent.
+func (f *partScheduler) Send(m p2p.Envelope) bool {
+	part, ok := m.Message.(*cmtcons.BlockPart)
+	if !ok || !f.postpone(m, part) {
+		return f.Peer.Send(m)
+	}
+	return true
+}
+
+// postpone reports whether it has deferred a part; otherwise the caller sends it. A peer that votes has
+// the block, or has given it up: a part that other nodes are to send is left to them for at least
+// votedPause, even if this node got the block later than the peer.
+func (f *partScheduler) postpone(m p2p.Envelope, part *cmtcons.BlockPart) bool {
+	due, later := f.relay.sendTime(f.ID(), part)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	there, voted := f.at(part)
+	eager := f.hurriedHeight == part.Height
+	if due.IsZero() || !there || eager && later == 0 {
+		return false
+	}
+	p, now := deferredPart{message: m, part: part, due: due.Add(rand.N(relayPause / 2)), voted: voted}, time.Now()
+	switch {
+	case eager:
+		p.due = now.Add(later)
+	case voted:
+		p.due = now.Add(f.relay.votedPause() + later)
+	case !due.After(now):
+		return false
+	}
+	if slices.ContainsFunc(f.queue, func(q deferredPart) bool { return partOf(q.part) == partOf(part) && q.part.Height == part.Height }) {
+		return true
+	}
+	f.queue = append(f.queue, p)
+	f.arm()
+	return true
+}
+
+// at reports whether the peer is at the part's height and round, and whether it has voted there.
+func (f *partScheduler) at(p *cmtcons.BlockPart) (there, voted bool) {
+	s, ok := f.Get(types.PeerStateKey).(*consensus.PeerState)
+	if !ok {
+		return false, false
+	}
+	at := s.GetRoundState()
+	return at.Height == p.Height && at.Round == p.Round, at.Step >= cstypes.RoundStepPrevote
+}
+
+// arm schedules flush for the first due part; the caller holds the lock.
+func (f *partScheduler) arm() {
+	if f.armed || len(f.queue) == 0 {
+		return
+	}
+	f.armed = true
+	first := slices.MinFunc(f.queue, func(a, b deferredPart) int { return a.due.Compare(b.due) })
+	time.AfterFunc(time.Until(first.due), f.flush)
+}
+
+// flush sends the due parts that the peer may need. CometBFT counts them as sent, so each stays
+// until it is sent, the peer announces it, or the peer is at another height or round, where
+// CometBFT starts over. A peer that has given the block up may still be about to commit it, and
+// does not always say so.
+func (f *partScheduler) flush() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	var due []deferredPart
+	f.queue = slices.DeleteFunc(f.queue, func(p deferredPart) bool {
+		if p.due.After(now) {
+			return false
+		}
+		due = append(due, p)
+		return true
+	})
+	for _, p := range due {
+		there, voted := f.at(p.part)
+		switch {
+		case !there:
+			continue
+		case voted && !p.voted && f.hurriedHeight != p.part.Height:
+			p.voted, p.due = true, now.Add(f.relay.votedPause())
+		default:
+			f.mu.Unlock()
+			sent := f.Peer.Send(p.message)
+			f.mu.Lock()
+			if sent || !f.IsRunning() {
+				continue
+			}
+			p.due = time.Now().Add(behindPause)
+		}
+		f.queue = append(f.queue, p)
+	}
+	f.armed = false
+	f.arm()
+}
+
+// flushHeight ends the pauses of further parts at a height at which the peer announces its parts, because
+// the peer has seen a majority for the block. CometBFT then sends the missing parts. Deferred parts
+// that the peer lacks are still sent when due: CometBFT may be marking one as sent at this moment,
+// or may ignore the announcement because the rounds differ.
+func (f *partScheduler) flushHeight(says *cmtcons.NewValidBlock) {
+	has := says.BlockParts.GetElems()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hurriedHeight = says.Height
+	f.queue = slices.DeleteFunc(f.queue, func(p deferredPart) bool {
+		i := int(p.part.Part.Index)
+		same := p.part.Height == says.Height && p.part.Round == says.Round // another round has another block
+		return same && i/64 < len(has) && has[i/64]>>(i%64)&1 == 1
+	})
+}

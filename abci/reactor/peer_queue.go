@@ -1,0 +1,282 @@
+package reactor
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cometbft/cometbft/mempool"
+	"github.com/cometbft/cometbft/p2p"
+	protomem "github.com/cometbft/cometbft/proto/tendermint/mempool"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+const (
+	// maxHashes bounds the hashes in one message.
+	maxHashes = 1024
+	// announcePause is the time for which hashes are collected before they are announced, plus up
+	// to 100 % jitter, so that the peer's own announcement, or the transaction pushed by its
+	// origin, can arrive first.
+	announcePause = 20 * time.Millisecond
+	// behindPause is the interval at which a peer that is behind is checked again.
+	behindPause = 100 * time.Millisecond
+	// minFlags is the number of flags from which on the flags of transactions that have left the
+	// pool are dropped.
+	minFlags = 1024
+)
+
+// peerQueue is the send queue of a peer. It holds hashes and looks the transaction up when its turn
+// comes, so a transaction that has left the pool is not sent. The pool's size bounds the queue,
+// however slowly the peer reads and however far behind it is.
+type peerQueue struct {
+	peer p2p.Peer
+	held func(hash) *tx.Tx
+	wake chan struct{}
+
+	mu                 sync.Mutex
+	queue              []outgoing // transactions to send
+	announcements      []outgoing // transactions to announce
+	announceAt         time.Time
+	flags              map[hash]peerFlags
+	sweepFlags         int // number of flags at which the next sweep is made
+	sweepAnnouncements int // number of announcements at which those of transactions that left the pool are dropped
+}
+
+// outgoing is an outgoing transaction.
+type outgoing struct {
+	hash   hash
+	raw    []byte // of a pushed transaction, which may not be in the pool yet
+	height int64  // height of its admission
+	asked  bool   // the peer has asked for it
+	told   bool   // the peer was told that it will be sent
+	again  bool   // a repetition, because its round is still open
+}
+
+// peerFlags is the state of a transaction at a peer.
+type peerFlags struct {
+	knows   bool // the peer has announced it
+	sent    bool // it was sent; a syncing peer drops it
+	offered bool // it was announced; the peer may request it once
+}
+
+func newPeerQueue(peer p2p.Peer, held func(hash) *tx.Tx) *peerQueue {
+	return &peerQueue{peer: peer, held: held, wake: make(chan struct{}, 1), flags: map[hash]peerFlags{}, sweepFlags: minFlags, sweepAnnouncements: minFlags}
+}
+
+// push queues a transaction, unless the peer has it.
+func (b *peerQueue) push(p outgoing) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if m := b.peerFlags(p.hash); m.knows || m.sent {
+		return
+	}
+	b.queue = append(b.dropLeft(b.queue, p.height), p)
+	b.signal()
+}
+
+// announce queues announcements of transactions, unless the peer has them.
+func (b *peerQueue) announce(list ...outgoing) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.announcements) == 0 {
+		b.announceAt = time.Now().Add(announcePause + rand.N(announcePause))
+	}
+	for _, p := range list {
+		if len(b.announcements) >= b.sweepAnnouncements {
+			b.announcements = b.dropLeft(b.announcements, p.height)
+			b.sweepAnnouncements = minFlags + 2*len(b.announcements)
+		}
+		p.raw = nil
+		b.announcements = append(b.announcements, p)
+	}
+	b.signal()
+}
+
+// dropLeft drops parcels that have left the pool. At the height of its admission a transaction may
+// not be in the pool yet.
+func (b *peerQueue) dropLeft(list []outgoing, height int64) []outgoing {
+	return slices.DeleteFunc(list, func(p outgoing) bool { return p.height < height && b.held(p.hash) == nil })
+}
+
+// serve queues a requested transaction, once for each announcement. It returns false if the
+// transaction is not in the pool.
+func (b *peerQueue) serve(h hash) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held(h) == nil {
+		return false
+	}
+	m := b.peerFlags(h)
+	if !m.offered {
+		return true // it was sent already, or was never announced: no answer
+	}
+	m.offered = false
+	b.flags[h] = m
+	b.queue = append(b.queue, outgoing{hash: h, asked: true})
+	b.signal()
+	return true
+}
+
+// knows records that the peer has a transaction.
+func (b *peerQueue) knows(h hash) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.peerFlags(h)
+	m.knows = true
+	b.flags[h] = m
+}
+
+// peerFlags returns the mark of a transaction, after a sweep if there are too many.
+func (b *peerQueue) peerFlags(h hash) peerFlags {
+	if len(b.flags) >= b.sweepFlags {
+		for known := range b.flags {
+			if b.held(known) == nil {
+				delete(b.flags, known)
+			}
+		}
+		b.sweepFlags = minFlags + 2*len(b.flags)
+	}
+	return b.flags[h]
+}
+
+func (b *peerQueue) signal() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run sends messages until the peer or the node stops.
+func (b *peerQueue) run(quit <-chan struct{}) {
+	for {
+		message, done, wait := b.next()
+		if message != nil {
+			if b.peer.Send(*message) {
+				done()
+				continue
+			}
+			wait = behindPause // the peer's queue is full, or it has stopped
+		}
+		var again <-chan time.Time
+		if wait > 0 {
+			again = time.After(wait)
+		}
+		select {
+		case <-b.wake:
+		case <-again:
+		case <-b.peer.Quit():
+			return
+		case <-quit:
+			return
+		}
+	}
+}
+
+// next returns the next message and a function to call after sending it, or the time to wait for
+// one; 0 is without limit.
+func (b *peerQueue) next() (message *p2p.Envelope, done func(), wait time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	height := int64(-1)
+	if s, ok := b.peer.Get(types.PeerStateKey).(mempool.PeerState); ok {
+		height = s.GetHeight()
+	}
+	ready := func(p outgoing) bool { return p.asked || height >= p.height-1 } // as CometBFT's mempool
+	if list := b.nextPushed(ready); list != nil {
+		return gossipEnvelope(Gossip{Sending: list}), func() {}, 0
+	}
+	if len(b.announcements) > 0 {
+		if wait = time.Until(b.announceAt); wait <= 0 {
+			if list := b.nextAnnounced(ready); list != nil {
+				return gossipEnvelope(Gossip{Have: list}), func() {}, 0
+			}
+			wait = 0
+			if len(b.announcements) > 0 {
+				wait = behindPause
+			}
+		}
+	}
+	if h, raw := b.nextTx(ready); raw != nil {
+		return &p2p.Envelope{ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: [][]byte{raw}}}, func() { b.sent(h) }, 0
+	}
+	if len(b.queue) > 0 {
+		wait = behindPause
+	}
+	return nil, nil, wait
+}
+
+// nextTx returns the first transaction that may be sent, and drops those that need not be sent.
+func (b *peerQueue) nextTx(ready func(outgoing) bool) (of hash, raw []byte) {
+	kept := b.queue[:0]
+	for i, p := range b.queue {
+		if raw = p.raw; raw == nil {
+			if t := b.held(p.hash); t != nil {
+				raw = t.Raw
+			}
+		}
+		if raw == nil || !p.asked && b.flags[p.hash].knows {
+			continue
+		}
+		if ready(p) {
+			b.queue = append(kept, b.queue[i:]...)
+			return p.hash, raw
+		}
+		kept = append(kept, p)
+	}
+	b.queue = kept
+	return hash{}, nil
+}
+
+// nextPushed returns the hashes of queued transactions that the peer has not requested and was not told
+// of.
+func (b *peerQueue) nextPushed(ready func(outgoing) bool) (list []byte) {
+	for i := range b.queue {
+		if p := &b.queue[i]; !p.told && !p.asked && ready(*p) && len(list) < maxHashes*len(hash{}) {
+			p.told = true
+			list = append(list, p.hash[:]...)
+		}
+	}
+	return list
+}
+
+// nextAnnounced removes and returns the hashes to announce: those of transactions that the pool holds and
+// the peer does not have.
+func (b *peerQueue) nextAnnounced(ready func(outgoing) bool) (list []byte) {
+	kept := b.announcements[:0]
+	for _, p := range b.announcements {
+		m := b.peerFlags(p.hash)
+		switch {
+		case m.knows || m.sent && !p.again || b.held(p.hash) == nil:
+		case !ready(p) || len(list) == maxHashes*len(hash{}):
+			kept = append(kept, p)
+		default:
+			m.offered = true
+			b.flags[p.hash] = m
+			list = append(list, p.hash[:]...)
+		}
+	}
+	b.announcements = kept
+	return list
+}
+
+// sent removes a transaction from the queue.
+func (b *peerQueue) sent(h hash) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, p := range b.queue {
+		if p.hash == h {
+			b.queue = append(b.queue[:i], b.queue[i+1:]...)
+			break
+		}
+	}
+	m := b.peerFlags(h)
+	m.sent = true
+	b.flags[h] = m
+}
+
+func gossipEnvelope(m Gossip) *p2p.Envelope {
+	return &p2p.Envelope{ChannelID: gossipChannel, Message: &m}
+}

@@ -1,0 +1,400 @@
+package reactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/mempool"
+	cmtnode "github.com/cometbft/cometbft/node"
+	"github.com/cometbft/cometbft/p2p"
+	protomem "github.com/cometbft/cometbft/proto/tendermint/mempool"
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/limit"
+	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// The channel of announcements has an id that CometBFT leaves free, and a priority above the 5 of
+// the mempool's channel, over which the transactions follow.
+const (
+	gossipChannel  = byte(0x53)
+	gossipPriority = 6
+	gossipQueue    = 64
+	gossipTick     = 100 * time.Millisecond
+)
+
+// mempoolReactor is CometBFT's mempool reactor.
+type mempoolReactor interface {
+	p2p.Reactor
+	p2p.MsgBytesFilter
+	EnableInOutTxs()
+	WaitSync() bool
+}
+
+// Pool is the application's pool, as TxReactor sees it.
+type Pool interface {
+	Held(hash [32]byte) *tx.Tx
+	AllHeld() []*tx.Tx
+	State() *app.State
+	CheckTx(context.Context, *abcitypes.RequestCheckTx) (*abcitypes.ResponseCheckTx, error)
+}
+
+// TxReactor is CometBFT's mempool reactor with another way to spread transactions. CometBFT sends
+// each transaction to all peers that have not sent it first, so a node receives it from most of its
+// peers. Here the node that a transaction was submitted to sends it to its peers; a node that
+// received and admitted it announces its hash, and sends it on request. Peers without the channel
+// of announcements, which flood, are flooded. All of this is transport only: the application
+// decides what a node admits and proposes.
+type TxReactor struct {
+	mempoolReactor
+	limit.Messages
+	flood    bool // flood all peers, as CometBFT does
+	pool     Pool
+	metrics  *metrics.Metrics
+	stop     func(p2p.Peer, any)
+	quit     chan struct{}
+	requests *requestScheduler
+	pooled   func() int // the number of transactions in CometBFT's mempool
+
+	mu      sync.Mutex
+	flooded map[p2p.ID]bool // peers that are flooded
+	queues  map[p2p.ID]*peerQueue
+	judging map[hash]int // the number of copies that are being judged
+	recent  *recentTxs
+
+	received map[string]int64 // bytes by kind
+}
+
+// NewTxReactor returns the reactor for a pool. Trusts reports whether a peer is a known node, and
+// may be nil.
+func NewTxReactor(pool Pool, flood bool, trusts func(p2p.ID) bool, b limit.Messages, m *metrics.Metrics) *TxReactor {
+	return &TxReactor{
+		pool: pool, flood: flood, Messages: b, metrics: m, quit: make(chan struct{}), requests: newRequestScheduler(trusts),
+		queues: map[p2p.ID]*peerQueue{}, flooded: map[p2p.ID]bool{}, judging: map[hash]int{}, recent: newRecentTxs(), received: map[string]int64{},
+	}
+}
+
+// Install is a node's option that puts TxReactor in the place of the mempool's reactor.
+func (g *TxReactor) Install(n *cmtnode.Node) {
+	const name = "MEMPOOL"
+	r, _ := n.Switch().Reactor(name)
+	g.mempoolReactor, g.pooled = r.(mempoolReactor), func() int { return n.Mempool().Size() }
+	cmtnode.CustomReactors(map[string]p2p.Reactor{name: g})(n)
+}
+
+// SetSwitch implements p2p.Reactor.
+func (g *TxReactor) SetSwitch(s p2p.Switcher) {
+	g.mempoolReactor.SetSwitch(s)
+	g.stop = func(peer p2p.Peer, reason any) { s.StopPeerForError(peer, reason) }
+}
+
+// GetChannels implements p2p.Reactor.
+func (g *TxReactor) GetChannels() []*p2p.ChannelDescriptor {
+	channels := g.Apply(g.mempoolReactor.GetChannels())
+	if g.flood {
+		return channels
+	}
+	return append(channels, &p2p.ChannelDescriptor{
+		ID: gossipChannel, Priority: gossipPriority, SendQueueCapacity: gossipQueue,
+		RecvMessageCapacity: 4 * (maxHashes*len(hash{}) + 8), MessageType: &Gossip{},
+	})
+}
+
+// InitPeer implements p2p.Reactor.
+func (g *TxReactor) InitPeer(peer p2p.Peer) p2p.Peer { return g.Track(g.mempoolReactor.InitPeer(peer)) }
+
+// FilterMsgBytes implements p2p.MsgBytesFilter.
+func (g *TxReactor) FilterMsgBytes(channel byte, from p2p.Peer, message []byte) error {
+	g.Finished(from, channel, len(message))
+	return g.mempoolReactor.FilterMsgBytes(channel, from, message)
+}
+
+// Start implements service.Service.
+func (g *TxReactor) Start() error {
+	if err := g.mempoolReactor.Start(); err != nil {
+		return err
+	}
+	go func() {
+		tick := time.NewTicker(gossipTick)
+		defer tick.Stop()
+		for {
+			select {
+			case <-g.quit:
+				return
+			case <-tick.C:
+				if !g.WaitSync() {
+					g.request(g.requests.expire())
+				}
+			}
+		}
+	}()
+	return nil
+}
+
+// Stop implements service.Service.
+func (g *TxReactor) Stop() error {
+	err := g.mempoolReactor.Stop()
+	if err == nil {
+		close(g.quit)
+	}
+	return err
+}
+
+// AddPeer announces all pending transactions to a new peer.
+func (g *TxReactor) AddPeer(peer p2p.Peer) {
+	if info, ok := peer.NodeInfo().(p2p.DefaultNodeInfo); g.flood || !ok || !info.HasChannel(gossipChannel) {
+		g.mu.Lock()
+		g.flooded[peer.ID()] = true
+		g.mu.Unlock()
+		g.mempoolReactor.AddPeer(peer)
+		return
+	}
+	b := newPeerQueue(peer, func(h hash) *tx.Tx { return g.pool.Held(h) })
+	g.mu.Lock()
+	g.queues[peer.ID()] = b
+	g.mu.Unlock()
+	height := g.height()
+	for _, t := range g.pool.AllHeld() {
+		b.announce(outgoing{hash: t.Hash, height: height})
+	}
+	go b.run(g.quit)
+}
+
+// RemovePeer implements p2p.Reactor.
+func (g *TxReactor) RemovePeer(peer p2p.Peer, reason any) {
+	g.mempoolReactor.RemovePeer(peer, reason)
+	g.mu.Lock()
+	delete(g.queues, peer.ID())
+	delete(g.flooded, peer.ID())
+	g.mu.Unlock()
+	g.request(g.requests.removePeer(peer.ID()))
+}
+
+// Receive implements p2p.Reactor.
+func (g *TxReactor) Receive(m p2p.Envelope) {
+	switch message := m.Message.(type) {
+	case *protomem.Txs:
+		if n := len(message.Txs); n != 1 { // a message for each costs the sender, too
+			g.stop(m.Src, fmt.Errorf("a message of %d transactions, want 1", n))
+			return
+		}
+		g.onTx(m.Src, message.Txs[0])
+	case *Gossip:
+		g.onGossip(m.Src, message)
+	default:
+		g.mempoolReactor.Receive(m) // rejects it
+	}
+}
+
+// onTx hands a peer's transaction to the mempool, whether or not this node requested it. No
+// transaction is judged twice while it is pending.
+func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
+	if g.WaitSync() {
+		return
+	}
+	h := hash(types.Tx(raw).Key())
+	known := g.pool.Held(h) != nil
+	g.mu.Lock()
+	known = known || g.recent.of[h].admitted
+	g.judging[h]++
+	box := g.queues[from.ID()]
+	g.mu.Unlock()
+	if box != nil {
+		box.knows(h)
+	}
+	g.admit(from, h, raw)
+	admitted, height := known || g.pool.Held(h) != nil, g.height()
+	g.mu.Lock()
+	if g.judging[h]--; g.judging[h] == 0 {
+		delete(g.judging, h)
+	}
+	admitted = admitted || g.recent.of[h].admitted // it may be committed already
+	if !admitted {
+		g.recent.put(h, txStatus{height: height})
+	}
+	g.mu.Unlock()
+	g.requests.received(from.ID(), h, admitted)
+	switch {
+	case known:
+		g.count(metrics.ReceivedKnown, len(raw))
+		return
+	case admitted:
+		g.count(metrics.ReceivedNew, len(raw))
+		return
+	}
+	g.count(metrics.ReceivedRefused, len(raw))
+	// A rejection may be due to a race, or to an attacker that the peer could not recognise. But an
+	// undecodable transaction is the peer's fault: no node admits it or sends it on.
+	if _, err := tx.Decode(raw); err != nil && !errors.Is(err, tx.ErrUnknownKind) {
+		g.stop(from, fmt.Errorf("a transaction that no node sends: %w", err))
+	}
+}
+
+// admit hands a transaction to the mempool, or directly to the application. CometBFT's mempool
+// hashes each transaction four times, and twice more at its commit, and only the gossip to flooded
+// peers reads from it here: blocks are made of the application's pool, and consensus waits only for
+// the mempool's first transaction. So a large transaction, which can only be of a round, bypasses a
+// mempool that holds another, unless a peer is flooded.
+func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {
+	g.mu.Lock()
+	past := len(g.flooded) == 0 && len(raw) > int(types.BlockPartSizeBytes)
+	g.mu.Unlock()
+	switch {
+	case past && g.pool.Held(h) != nil: // the mempool's cache would reject it
+	case past && g.pooled() > 0:
+		_, _ = g.pool.CheckTx(context.Background(), &abcitypes.RequestCheckTx{Tx: raw}) // the pool knows the verdict
+	default:
+		g.mempoolReactor.Receive(p2p.Envelope{Src: from, ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: [][]byte{raw}}})
+	}
+}
+
+// count counts received bytes.
+func (g *TxReactor) count(what string, bytes int) {
+	g.metrics.Received(what, bytes)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.received[what] += int64(bytes)
+}
+
+// Received returns the received bytes by kind.
+func (g *TxReactor) Received() map[string]int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.received)
+}
+
+// onGossip takes a peer's message about transactions.
+func (g *TxReactor) onGossip(from p2p.Peer, m *Gossip) {
+	var lists [4][]hash
+	for i, raw := range [][]byte{m.Have, m.Sending, m.Want, m.Lack} {
+		if len(raw)%len(hash{}) != 0 || len(raw) > maxHashes*len(hash{}) {
+			g.stop(from, fmt.Errorf("a list of %d bytes, want at most %d hashes of %d", len(raw), maxHashes, len(hash{})))
+			return
+		}
+		for ; len(raw) > 0; raw = raw[len(hash{}):] {
+			lists[i] = append(lists[i], hash(raw[:len(hash{})]))
+		}
+	}
+	g.count(metrics.ReceivedAnnouncement, m.Size())
+	box := g.queueOf(from.ID())
+	if box == nil {
+		return // the peer has left
+	}
+	g.onAnnounced(box, lists[1], true)
+	g.onAnnounced(box, lists[0], false)
+	var lack []byte
+	for _, h := range lists[2] {
+		if !box.serve(h) {
+			lack = append(lack, h[:]...)
+		}
+	}
+	if lack != nil {
+		from.TrySend(*gossipEnvelope(Gossip{Lack: lack}))
+	}
+	for _, h := range lists[3] {
+		g.request(g.requests.notFound(from.ID(), h))
+	}
+	if g.queueOf(from.ID()) == nil { // the peer has left: RemovePeer missed the notes made after it
+		g.request(g.requests.removePeer(from.ID()))
+	}
+}
+
+// queueOf returns the send queue of a peer, nil if the peer has left.
+func (g *TxReactor) queueOf(id p2p.ID) *peerQueue {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.queues[id]
+}
+
+// onAnnounced notes the transactions that a peer has, or sends, and requests those missing here.
+func (g *TxReactor) onAnnounced(box *peerQueue, list []hash, sending bool) {
+	height := g.height()
+	for _, h := range list {
+		box.knows(h)
+		if g.pool.Held(h) != nil {
+			continue
+		}
+		g.mu.Lock()
+		settled := g.recent.settled(h, height) || g.judging[h] > 0
+		g.mu.Unlock()
+		if !settled {
+			g.requests.announce(box.peer.ID(), h, sending)
+		}
+	}
+	if !g.WaitSync() {
+		g.request(g.requests.schedule(list))
+	}
+}
+
+// request sends requests.
+func (g *TxReactor) request(asks []wantTx) {
+	lists := map[p2p.ID][]wantTx{}
+	for _, a := range asks {
+		lists[a.peer] = append(lists[a.peer], a)
+	}
+	for peer, list := range lists {
+		box := g.queueOf(peer)
+		for len(list) > 0 {
+			part := list[:min(len(list), maxHashes)]
+			list = list[len(part):]
+			var hashes []byte
+			for _, a := range part {
+				hashes = append(hashes, a.hash[:]...)
+			}
+			if box == nil || !box.peer.TrySend(*gossipEnvelope(Gossip{Want: hashes})) {
+				for _, a := range part {
+					g.requests.requeue(a)
+				}
+			}
+		}
+	}
+}
+
+// OnAdmitted spreads a transaction that the mempool is about to take: the node that it was submitted to
+// sends it to all peers, any other node announces it. An aggregate has its own channel, and is
+// announced for peers that connect later. A transaction that is admitted again, because its round
+// stays open, is announced again.
+func (g *TxReactor) OnAdmitted(t *tx.Tx) {
+	p := outgoing{hash: t.Hash, height: g.height()}
+	if g.pool.Held(t.Hash) == nil {
+		p.raw = t.Raw
+	}
+	_, ofRound := tx.PlaceOf(t)
+	g.mu.Lock()
+	relayed := g.judging[p.hash] > 0
+	p.again = g.recent.of[p.hash].admitted
+	g.recent.put(p.hash, txStatus{p.height, true, ofRound})
+	boxes := make([]*peerQueue, 0, len(g.queues))
+	for _, b := range g.queues {
+		boxes = append(boxes, b)
+	}
+	g.mu.Unlock()
+	if relayed && p.again {
+		return
+	}
+	if !relayed {
+		g.requests.received("", p.hash, false)
+	}
+	for _, b := range boxes {
+		if relayed || p.again || t.Aggregate != nil {
+			b.announce(p)
+		} else {
+			b.push(p)
+		}
+	}
+}
+
+// height returns the last height that this node has committed, 0 if there is none.
+func (g *TxReactor) height() int64 {
+	if s := g.pool.State(); s != nil {
+		return int64(s.Height)
+	}
+	return 0
+}
