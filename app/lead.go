@@ -12,8 +12,8 @@ import (
 // Lead drafts the aggregate that the participant may sign to close the open round at a height, over
 // gradients that Admit accepted, in the lowest view in which the participant may lead. It returns
 // ErrNotLeader while the participant may not lead, ErrNotClosing while gradients are missing,
-// ErrFinished after the last round, and ErrVersion where another version of the state machine goes
-// on: by its rules a signed draft might be wrong, and cost the view.
+// ErrFinished when training is finished, and ErrVersion if the next block needs another version of
+// the state machine: under its rules a signed draft might be invalid and cost the view.
 func (s *State) Lead(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, error) {
 	a, included, err := s.Leading(height, participant, pending)
 	if err != nil {
@@ -25,8 +25,8 @@ func (s *State) Lead(height uint64, participant uint32, pending []*tx.Tx) (*tx.A
 	return a, nil
 }
 
-// Leading returns what Lead drafts without its Delta, and the gradients that it lists. It does not
-// run the rule.
+// Leading returns the draft of Lead without its Delta, and the gradients that the draft lists. It
+// does not run the rule.
 func (s *State) Leading(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, []*tx.Tx, error) {
 	if s.Finished() {
 		return nil, nil, ErrFinished
@@ -53,7 +53,7 @@ func (s *State) Leading(height uint64, participant uint32, pending []*tx.Tx) (*t
 	return &tx.Aggregate{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Leader: participant, View: view, Included: listed}, included, nil
 }
 
-// list returns the list of gradients that an aggregate has.
+// list returns the entries of an aggregate that includes these gradients.
 func list(included []*tx.Tx) []tx.Included {
 	listed := make([]tx.Included, len(included))
 	for i, t := range included {
@@ -62,8 +62,8 @@ func list(included []*tx.Tx) []tx.Included {
 	return listed
 }
 
-// Foresee runs the rule over all pending gradients of the open round, so that who drafts, proposes
-// or judges the round finds what it made of them.
+// Foresee runs the rule over all pending gradients of the open round and caches the result.
+// Drafting, proposing and verifying an aggregate of exactly these gradients then reuse it.
 func (s *State) Foresee(pending []*tx.Tx) error {
 	included := s.ofOpenRound(pending)
 	if least := s.Active() - s.F(); len(included) < least {
@@ -72,8 +72,8 @@ func (s *State) Foresee(pending []*tx.Tx) error {
 	return s.Fill(&tx.Aggregate{Included: list(included)}, included)
 }
 
-// Fill gives an aggregate the Delta that the rule makes of the gradients that it lists, in
-// participant order.
+// Fill runs the rule over the gradients that an aggregate lists, in participant order, and sets the
+// aggregate's Delta, or at tolerance 0 its digest.
 func (s *State) Fill(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	vectors := make([]gradients.Vector, len(included))
 	for i, t := range included {
@@ -94,9 +94,9 @@ func (s *State) Fill(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	return nil
 }
 
-// CheckDraft reports why a leader must not sign an aggregate that it did not make itself: its
-// signer may not lead in the view, a gradient that it names is not among those given or is not
-// admitted, or the rule makes another Delta of them. Of the height nothing is checked: blocks
+// CheckDraft returns why a leader must not sign an aggregate that it did not make itself: its round
+// is not open, its signer may not lead in the view, a gradient that it lists is not given or not
+// admitted, or the rule makes another Delta of its gradients. It does not check the height: blocks
 // decide whether the view is open.
 func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 	if !s.isOpen(a.Epoch, a.Round) || s.Finished() {
@@ -151,7 +151,8 @@ func (s *State) viewOf(participant uint32, height uint64) (uint32, error) {
 	return 0, err
 }
 
-// ofOpenRound returns the gradients of the open round, one a participant, in participant order.
+// ofOpenRound returns the gradients of the open round, the first of each active participant, in
+// participant order.
 func (s *State) ofOpenRound(pending []*tx.Tx) []*tx.Tx {
 	slots := make([]*tx.Tx, len(s.Participants))
 	for _, t := range pending {
@@ -169,14 +170,14 @@ func (s *State) ofOpenRound(pending []*tx.Tx) []*tx.Tx {
 	return out
 }
 
-// aggregate runs the epoch's rule, once for a list of gradients. With rule.zeros, as in the paper,
-// a silent participant counts as the zero vector; else it is absent, which the rules take as an
-// infinite distance, and N stays what it is.
+// aggregate runs the epoch's rule, or returns its cached result for the same list of gradients.
+// With rule.zeros, as in the paper, a silent participant counts as the zero vector. Otherwise it is
+// absent, which the rules treat as an infinite distance, and still counts in N.
 func (s *State) aggregate(included []tx.Included, vectors []gradients.Vector) (rules.Output, error) {
 	return s.aggregated.in(included, func() (rules.Output, error) { return s.rule.Aggregate(s.input(included, vectors)) })
 }
 
-// input returns what the epoch's rule is given.
+// input returns the input of the epoch's rule.
 func (s *State) input(included []tx.Included, vectors []gradients.Vector) rules.Input {
 	floor := s.distanceFloor(included)
 	if s.Params.Rule.Zeros {
@@ -185,7 +186,8 @@ func (s *State) input(included []tx.Included, vectors []gradients.Vector) rules.
 	return rules.Input{N: s.Active(), F: s.F(), Vectors: vectors, Unsquared: s.Params.Rule.Unsquared, Floor: floor, Seed: s.Progress.Seed}
 }
 
-// withZeros returns the vectors of all active participants, zeros for those that are not included.
+// withZeros returns the vectors of all active participants, zeros for participants that are not
+// included.
 func (s *State) withZeros(included []tx.Included, vectors []gradients.Vector) []gradients.Vector {
 	zero := gradients.NewVector(s.Grid().Width, len(s.Model))
 	all := make([]gradients.Vector, 0, s.Active())
@@ -201,7 +203,7 @@ func (s *State) withZeros(included []tx.Included, vectors []gradients.Vector) []
 	return all
 }
 
-// inputs lists the participants behind the rule's inputs, by position.
+// inputs returns the participant of each vector in the rule's input, by position.
 func (s *State) inputs(included []tx.Included) []uint32 {
 	if !s.Params.Rule.Zeros {
 		return participantsOf(included)

@@ -7,9 +7,9 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Accounted reports whether the ledger holds all that participants have released: no
-// epoch, running or ended after a closed round, is without costs. If it does not,
-// an epsilon of the ledger would be too small.
+// Accounted reports whether the ledger covers everything that participants have released: the
+// running epoch, and every ended epoch that closed a round, has costs. Otherwise an epsilon
+// computed from the ledger would be too small.
 func Accounted(running params.Params, ended []Epoch) bool {
 	for _, e := range ended {
 		if e.Rounds > 0 && len(e.Params.Privacy.Cost) == 0 {
@@ -19,20 +19,20 @@ func Accounted(running params.Params, ended []Epoch) bool {
 	return len(running.Privacy.Cost) > 0
 }
 
-// KnownNoise reports whether noise may come from known seeds in some epoch: what the
-// ledger holds is then a rehearsal, and nothing is private.
+// KnownNoise reports whether noise may come from known seeds in some epoch: the ledger is then a
+// rehearsal, and nothing is private.
 func KnownNoise(running params.Params, ended []Epoch) bool {
 	return running.TestChain || slices.ContainsFunc(ended, func(e Epoch) bool { return e.Params.TestChain })
 }
 
-// TrainerClips reports whether the participants' own programs clip in some epoch: what the ledger
-// holds then needs that they do.
+// TrainerClips reports whether the participants' own programs clip in some epoch: the ledger then
+// holds only if they do.
 func TrainerClips(running params.Params, ended []Epoch) bool {
 	clips := func(p params.Params) bool { return p.Model.Clipping == params.ClippingSum }
 	return clips(running) || slices.ContainsFunc(ended, func(e Epoch) bool { return clips(e.Params) })
 }
 
-// checkBudget applies G7: the ledger pays for one participation more.
+// checkBudget applies G7: the participant's budget pays for one more participation.
 func (s *State) checkBudget(p *Participant) error {
 	if s.Params.Privacy.Participations(p.Spent) == 0 {
 		return fmt.Errorf("%w: participant %d has taken part in %d rounds, and epsilon %g at delta %g pays for no more",

@@ -30,7 +30,8 @@ type ValidatorUpdate struct {
 	Power        int64 // 0 removes it
 }
 
-// validatorUpdates returns the changes that turn the validators of one state into those of another.
+// validatorUpdates returns the changes that turn the validator set of one state into that of
+// another.
 func validatorUpdates(from, to []Participant) []ValidatorUpdate {
 	holds := func(all []Participant, key []byte) bool {
 		return slices.ContainsFunc(all, func(p Participant) bool { return p.Active && bytes.Equal(p.ConsensusKey, key) })

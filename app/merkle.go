@@ -7,19 +7,19 @@ import (
 	"strconv"
 )
 
-// The Merkle trees are those of RFC 6962, section 2.1, over pairs of a key and a
-// value, encoded as CometBFT's crypto/merkle has them, so that its merkle.ValueOp
-// proves a value under its key. Tests of abci/proof hold the two against each other.
+// The Merkle trees are those of RFC 6962, section 2.1, over key-value pairs that are encoded as in
+// CometBFT's crypto/merkle, so that its merkle.ValueOp proves a value under its key. Tests of
+// abci/proof compare the two implementations.
 
-// Pair is a leaf of a tree. No two leaves of a tree have the same key, so a leaf's
-// key stands for its place.
+// Pair is a leaf of a tree. No two leaves of a tree have the same key, so a key determines the
+// leaf's position.
 type Pair struct {
 	Key   string
 	Value []byte
 }
 
-// Leaf returns the data of the leaf: the key and the SHA-256 of the value, each
-// behind its length as an unsigned varint.
+// Leaf returns the data of the leaf: the key and the SHA-256 of the value, each prefixed with its
+// length as an unsigned varint.
 func (p Pair) Leaf() []byte {
 	hash := sha256.Sum256(p.Value)
 	out := make([]byte, 0, len(p.Key)+len(hash)+3)
@@ -27,7 +27,7 @@ func (p Pair) Leaf() []byte {
 	return append(binary.AppendUvarint(out, uint64(len(hash))), hash[:]...)
 }
 
-// Root returns the root of the tree over the pairs, in their order; of none, the
+// Root returns the root of the tree over the pairs, in their order. The root over no pairs is the
 // SHA-256 of nothing.
 func Root(tree []Pair) [32]byte {
 	var f frontier
@@ -62,9 +62,9 @@ func innerHash(left, right [32]byte) [32]byte {
 	return sha256.Sum256(b[:])
 }
 
-// frontier is an append-only Merkle tree by its peaks: the roots of the full
-// subtrees that the set bits of size stand for, largest first. It is a value
-// of O(log size) bytes, so a state can carry the root of the whole history.
+// frontier is an append-only Merkle tree, stored as its peaks: the roots of the full subtrees, one
+// for each set bit of size, largest first. It takes O(log size) bytes, so a state can carry the
+// root of the whole history.
 type frontier struct {
 	size  uint64
 	peaks [][32]byte

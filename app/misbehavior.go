@@ -7,11 +7,11 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Misbehavior is what CometBFT proved of a validator, as a decided block carries it.
+// Misbehavior is CometBFT's evidence against a validator, as a decided block carries it.
 type Misbehavior struct {
 	Type    uint32 // CometBFT's: 1 duplicate vote, 2 light client attack
 	Address []byte // the validator's: the first 20 bytes of SHA-256 of its consensus key
-	Height  uint64 // at which it misbehaved
+	Height  uint64 // of the misbehaviour
 }
 
 // misbehaviorName returns CometBFT's type in words.
@@ -25,7 +25,7 @@ func misbehaviorName(kind uint32) string {
 	return "unknown"
 }
 
-// Cause returns what proves the offence: the kind of the two statements, or CometBFT's type of
+// Cause names the proof of the offence: the kind of the two statements, or CometBFT's type of
 // evidence.
 func (o Offence) Cause() string {
 	if o.Misbehavior != 0 {
@@ -34,8 +34,8 @@ func (o Offence) Cause() string {
 	return tx.Kind(o.Kind).String()
 }
 
-// convict puts on file what CometBFT proved against participants' validators, takes these
-// participants' reputations, and returns the new offences.
+// convict records the misbehaviour that CometBFT proved of participants' validators, sets these
+// participants' reputations to 0, and returns the new offences.
 func (s *State) convict(proven []Misbehavior) (new []Offence) {
 	for _, m := range proven {
 		p, key := s.culprit(m)
@@ -49,15 +49,15 @@ func (s *State) convict(proven []Misbehavior) (new []Offence) {
 	return new
 }
 
-// Convicts reports whether a block that proves m would put an offence on file.
+// Convicts reports whether a block that proves m would record an offence.
 func (s *State) Convicts(m Misbehavior) bool {
 	p, _ := s.culprit(m)
 	return p != nil
 }
 
 // culprit returns the participant that m convicts, with its consensus key, or nil. It ignores a
-// validator that is no participant's, a height before the participant's last restore, and a second
-// offence since that restore, because one validator can sign any amount of evidence against itself.
+// validator of no participant, a height up to the participant's last restore, and a second offence
+// since that restore, because one validator can sign any amount of evidence against itself.
 func (s *State) culprit(m Misbehavior) (*Participant, []byte) {
 	p, key := s.validatorAt(m.Address, m.Height)
 	if p == nil || m.Type == 0 || m.Height <= p.SettledHeight && p.SettledHeight > 0 || s.misbehaved(p) {
@@ -67,8 +67,8 @@ func (s *State) culprit(m Misbehavior) (*Participant, []byte) {
 }
 
 // validatorAt returns the participant, active or not, whose validator had an address at a height,
-// and the consensus key. If a key has passed from one participant to another, the owner is the one
-// who gave it up first after the height.
+// and the consensus key. If a key has passed between participants, the owner is the first to have
+// given it up after the height, or else the present holder.
 func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, key []byte) {
 	is := func(key []byte) bool {
 		sum := sha256.Sum256(key)
@@ -89,8 +89,8 @@ func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, 
 	return owner, key
 }
 
-// misbehaved reports whether an offence of a participant's validator is on file that no restore has
-// settled.
+// misbehaved reports whether an offence of the participant's validator is on record that no restore
+// has settled.
 func (s *State) misbehaved(p *Participant) bool {
 	for _, o := range s.Offences {
 		if o.Participant == p.Index && o.Misbehavior != 0 && o.Height > p.SettledHeight {
@@ -100,8 +100,8 @@ func (s *State) misbehaved(p *Participant) bool {
 	return false
 }
 
-// unseats returns the participants whose validators the next boundary takes from them: with
-// reputation.unseat those that misbehaved, the last validator excepted.
+// unseats returns the participants that lose their validators at the next boundary: with
+// reputation.unseat all that misbehaved, except that one validator stays.
 func (s *State) unseats() (out []uint32) {
 	if !s.Params.Reputation.Unseat {
 		return nil
@@ -117,7 +117,7 @@ func (s *State) unseats() (out []uint32) {
 		}
 	}
 	if len(out) > 0 && len(out) == validators {
-		out = out[1:] // one stays
+		out = out[1:] // the validator of the lowest index stays
 	}
 	return out
 }

@@ -2,15 +2,16 @@ package app
 
 import "fmt"
 
-// Neighbours are the participants with whose gradients the rule compared, or mixed, that of one.
+// Neighbours are the participants whose gradients the rule compared or mixed with the gradient of
+// one participant.
 type Neighbours struct {
 	Participant uint32   `json:"participant"`
-	Of          []uint32 `json:"neighbours"` // in the order of rules.Output.Neighbours; none where the rule has none
+	Of          []uint32 `json:"neighbours"` // in the order of rules.Output.Neighbours; empty if the rule has none
 }
 
-// Neighbours returns the neighbours of each input of the rule in the round that a block closes in
-// this state, in participant order: of the gradients, and of the zero vectors of the silent where
-// those count. A record has not got them: they would be N a gradient.
+// Neighbours returns the neighbours of each input of the rule, in participant order, for the round
+// that a block closes in this state. The inputs are the gradients and, with rule.zeros, the zero
+// vectors of silent participants. Records omit the neighbours, up to N for each gradient.
 func (s *State) Neighbours(b Block) (list []Neighbours, err error) {
 	round, _ := b.Round()
 	if round == nil {

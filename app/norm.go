@@ -7,14 +7,14 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// releaseBounds returns the least and the greatest number of vectors that a participant
-// has made for the epoch, with the one for a round: it made those that were
-// included and this one, and no more than one a round since it joined.
+// releaseBounds returns the min and max number of vectors that a participant can have made in the
+// epoch up to and including a round: its included vectors and this one, and at most one a round
+// since it joined.
 func (p *Participant) releaseBounds(round uint64) (fewest, most int) {
 	return int(p.Releases + 1), int(max(round, p.Joined) - p.Joined + 1)
 }
 
-// checkNorm applies G6: the norm of a vector is one that the mechanism can have made.
+// checkNorm applies G6: the mechanism can have made a vector of this norm.
 func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) error {
 	if !s.Params.Privacy.NoiseFloor {
 		return nil
@@ -26,8 +26,8 @@ func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) erro
 	return nil
 }
 
-// distanceFloor returns the least squared distance that the rule counts between two included
-// gradients. The participant with the fewest releases decides it, whose noise is the smallest.
+// distanceFloor returns the min squared distance that the rule counts between two included
+// gradients. It follows from the participant with the fewest releases, whose noise is the smallest.
 func (s *State) distanceFloor(included []tx.Included) int64 {
 	if !s.Params.Privacy.NoiseFloor {
 		return 0
