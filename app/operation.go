@@ -8,33 +8,33 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Bounds of a block. A Join costs a stranger nothing, and all nodes the verification of three
-// signatures and a place in the store; an Approve can carry the Join of a newcomer whom members know.
+// Limits of a block. A Join costs its sender nothing, and all nodes the verification of three
+// signatures and space in the store; an Approve can carry the Join of a newcomer whom members know.
 const (
 	maxOperations = 64
 	maxJoins      = 2
 )
 
-// operation is a transaction beside a round's own, of one kind. A kind is one
-// file and one row of the table operations. What all kinds share, who vouches
-// for an operation and that nobody sends it again, is checkOperation's.
+// operation is a transaction that is no part of a round, of one kind. A kind is one file and one
+// row of the table operations. checkOperation authenticates the sender and checks its nonce, for
+// all kinds.
 type operation interface {
-	// sender returns who vouches for the operation. The zero sender is refused.
+	// sender returns the sender, and how it is authenticated. The zero sender is rejected.
 	sender() sender
-	// check applies the rules of the kind but those on its sender. What it
-	// accepts before the round that closes in the same block it accepts after
-	// it, so that a proposer need not close the round to choose operations.
+	// check applies the rules of the kind, except the rules on its sender. An operation that it
+	// accepts before the round of a block is closed it also accepts after that, so a proposer can
+	// choose operations without closing the round.
 	check(s *State) error
 	// apply makes a change that check accepted, in a state that is not
 	// published yet.
 	apply(s *State, t *tx.Tx)
-	// describe returns what only the kind knows of itself. Describe adds the
-	// sender, the subject and the id of a proposal.
+	// describe returns the kind's own part of the description. Describe adds the sender, the
+	// subject and the id of a proposal.
 	describe() Description
 }
 
-// registration is an operation with rules that no state decides: M1, which is expensive to judge.
-// What they accept is remembered on the transaction.
+// registration is an operation with rules that do not depend on the state: M1, which is expensive
+// to check. The transaction caches a success.
 type registration interface {
 	checkIdentity(chainID string) error
 }
@@ -45,14 +45,14 @@ type enactable interface {
 	operation
 	// ripe reports whether it may be enacted at a boundary now.
 	ripe(s *State) bool
-	// enact makes the change. It judges the operation again, because the state
-	// is another by now, and returns the participant that it is about.
+	// enact checks the operation again, because the state has changed, and makes the change. It
+	// returns the participant that the operation concerns.
 	enact(s *State) (participant uint32, err error)
 	// stale reports whether no approval can make it possible any more.
 	stale(s *State) bool
 }
 
-// operations holds every kind that is not a round's own.
+// operations holds every kind that is no part of a round.
 var operations = map[tx.Kind]func(tx.Body) operation{
 	tx.KindJoin:       func(b tx.Body) operation { return join{b.(*tx.Join)} },
 	tx.KindApprove:    func(b tx.Body) operation { return approve{Approve: b.(*tx.Approve)} },
@@ -73,7 +73,8 @@ func operationOf(k tx.Kind, body tx.Body) (operation, error) {
 	return of(body), nil
 }
 
-// operationIn returns the operation of a transaction, which remembers what was found of it.
+// operationIn returns the operation of a transaction. An approve decodes its Join through the
+// transaction, which caches it.
 func operationIn(t *tx.Tx) (operation, error) {
 	op, err := operationOf(t.Kind(), t.Body)
 	if a, ok := op.(approve); ok {
@@ -83,31 +84,31 @@ func operationIn(t *tx.Tx) (operation, error) {
 	return op, err
 }
 
-// voucher is how an operation is vouched for.
+// voucher is how the sender of an operation is authenticated.
 type voucher int
 
 const (
-	byNobody   voucher = iota // no sender is declared: refused
-	byMember                  // signed by an active participant; its nonce keeps it from being sent again
-	byVoter                   // signed by an active participant; without a nonce, so check must refuse a second one
-	byOutsider                // signed with a key of its own, which it registers; check must refuse a second one
+	byNobody   voucher = iota // no sender is declared: rejected
+	byMember                  // signed by an active participant; its nonce prevents a replay
+	byVoter                   // signed by an active participant, no nonce: check must reject a replay
+	byOutsider                // signed with the key that it registers; check must reject a replay
 	byProof                   // not signed: it carries its proof, which check verifies
 )
 
-// sender is who vouches for an operation. The zero value vouches for nothing.
+// sender is the declared sender of an operation. The zero value declares none.
 type sender struct {
 	by      voucher
-	index   uint32            // the participant; by proof the one that the proof is against
+	index   uint32            // the participant; with byProof the accused participant
 	nonce   uint64            // of a member
 	key     ed25519.PublicKey // of an outsider
-	subject string            // what the operation is about: a pool holds one of a sender, kind and subject
+	subject string            // of the operation: a pool holds one for each sender, kind and subject
 }
 
 func member(index uint32, nonce uint64) sender {
 	return sender{by: byMember, index: index, nonce: nonce}
 }
 
-// memberAbout returns a member's operation about a participant.
+// memberAbout returns the sender of a member's operation about a participant.
 func memberAbout(subject, index uint32, nonce uint64) sender {
 	return sender{by: byMember, index: index, nonce: nonce, subject: strconv.FormatUint(uint64(subject), 10)}
 }
@@ -177,12 +178,11 @@ func (s *State) checkSender(t *tx.Tx, from sender) error {
 	return fmt.Errorf("%w: nobody vouches for a %s", ErrSender, t.Kind())
 }
 
-// applyOperation applies one that checkOperation accepted. The state is not
-// published yet.
+// applyOperation applies an operation that checkOperation accepted. The state is not published yet.
 func (s *State) applyOperation(t *tx.Tx) {
 	op, err := operationIn(t)
 	if err != nil {
-		panic(err) // checkOperation has seen it
+		panic(err) // checkOperation has accepted it
 	}
 	if from := op.sender(); from.by == byMember {
 		s.Participants[from.index].Nonce = from.nonce
@@ -190,8 +190,8 @@ func (s *State) applyOperation(t *tx.Tx) {
 	op.apply(s, t)
 }
 
-// executeOperations applies the transactions beside a round's, each to the
-// state that the ones before it left.
+// executeOperations checks and applies a block's operations in order, each in the state that the
+// previous operation left.
 func (s *State) executeOperations(txs []*tx.Tx) error {
 	if len(txs) > maxOperations {
 		return fmt.Errorf("%w: %d, at most %d", ErrTooMany, len(txs), maxOperations)

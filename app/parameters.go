@@ -48,8 +48,8 @@ func ModelHash(x []float64) [32]byte {
 	return tree.root()
 }
 
-// Chunks cuts encoded parameters into the elements of their tree: 32768 bytes each,
-// and the rest in the last.
+// Chunks cuts encoded parameters into the elements of their tree: 32768 bytes each, with the
+// remainder in the last.
 func Chunks(data []byte) (chunks [][]byte) {
 	for len(data) > 0 {
 		n := min(8*chunkSize, len(data))

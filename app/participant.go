@@ -12,13 +12,13 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// Bounds of what people read about a participant, in bytes.
+// Limits of the texts that describe a participant, in bytes.
 const (
 	MaxMoniker = 70 // CometBFT's bound
 	maxAddress = 256
 )
 
-// MaxNodeIDs bounds the hosts of one participant that others let in.
+// MaxNodeIDs is the max number of node ids of one participant.
 const MaxNodeIDs = 8
 
 // nodeIDBytes is the size of CometBFT's node id.
@@ -27,21 +27,21 @@ const nodeIDBytes = 20
 // Power is the voting power of a participant's validator.
 const Power = 10
 
-// Identity is a participant's public side, as it registers it.
+// Identity holds the public keys, names and node ids that a participant registers.
 type Identity struct {
 	PubKey       []byte // ed25519
 	VrfKey       []byte // edwards25519
-	ConsensusKey []byte // ed25519 of its validator; nil for a worker alone
+	ConsensusKey []byte // ed25519 of its validator; nil for a participant without a validator
 	Moniker      string
 	Address      string
-	NodeIDs      []string // of its hosts, in increasing order; none on a chain that lets everybody in
+	NodeIDs      []string // of its nodes, in increasing order; none on a chain that admits every node
 }
 
-// ParticipantID returns the 256-bit id of the paper, SHA-256 of the public key. It
-// stays when the key is rotated.
+// ParticipantID returns the 256-bit id of the paper, SHA-256 of the public key. It does not change
+// when the key is rotated.
 func ParticipantID(pub []byte) [32]byte { return sha256.Sum256(pub) }
 
-// NewParticipant returns a participant as it begins.
+// NewParticipant returns a new participant, active and with the initial reputation.
 func NewParticipant(index uint32, who Identity, r params.Reputation) Participant {
 	id := ParticipantID(who.PubKey)
 	return Participant{
@@ -50,10 +50,10 @@ func NewParticipant(index uint32, who Identity, r params.Reputation) Participant
 	}
 }
 
-// Check refuses what is not well-formed.
+// Check rejects an identity that is not well-formed.
 func (who Identity) Check() error {
-	// Of a signing key of small order everybody can make signatures, for the identity one for all
-	// bytes.
+	// Anyone can forge signatures for a small-order key; for the identity key, one signature fits
+	// every message.
 	if err := leader.CheckKey(who.PubKey); err != nil {
 		return fmt.Errorf("pub_key: %w", err)
 	}
@@ -74,8 +74,8 @@ func (who Identity) Check() error {
 	return checkNodeIDs(who.NodeIDs)
 }
 
-// checkNodeIDs refuses ids that CometBFT does not write so, and a list that could be written in
-// another way.
+// checkNodeIDs rejects ids that are not in CometBFT's form, and a list that is not in increasing
+// order: a set of ids has one encoding.
 func checkNodeIDs(ids []string) error {
 	if len(ids) > MaxNodeIDs {
 		return fmt.Errorf("%d node_ids, at most %d", len(ids), MaxNodeIDs)
@@ -91,8 +91,8 @@ func checkNodeIDs(ids []string) error {
 	return nil
 }
 
-// closed reports whether a chain's members have named the nodes that belong to them, so that a node
-// of anybody else can be kept out: each active participant with a validator has named one.
+// closed reports whether nodes of outsiders can be kept out: every active participant with a
+// validator has registered a node id, and there is at least one.
 func closed(all []Participant) bool {
 	validators := 0
 	for i := range all {
@@ -106,8 +106,8 @@ func closed(all []Participant) bool {
 	return validators > 0
 }
 
-// Nodes returns the ids of the active members' nodes, and whether they are all that a node is to
-// let in. The list is in no order.
+// Nodes returns the node ids of the active participants, unsorted, and whether a node is to admit
+// only these.
 func Nodes(all []Participant) (ids []string, only bool) {
 	for i := range all {
 		if all[i].Active {
@@ -117,9 +117,9 @@ func Nodes(all []Participant) (ids []string, only bool) {
 	return ids, closed(all)
 }
 
-// signingKeys returns the keys whose signatures bind a participant in a place: the one in force,
-// and former ones that were rotated away after it. A key that has leaked convicts nobody of what
-// comes after its rotation.
+// signingKeys returns the keys whose signatures bind a participant in a round of an epoch: the
+// current key, and former keys that were replaced after that round. A leaked key convicts nobody of
+// a statement for a round after its rotation.
 func (p *Participant) signingKeys(epoch, round uint64) []ed25519.PublicKey {
 	keys := []ed25519.PublicKey{p.PubKey}
 	for _, k := range p.FormerKeys {
@@ -130,8 +130,8 @@ func (p *Participant) signingKeys(epoch, round uint64) []ed25519.PublicKey {
 	return keys
 }
 
-// unseated returns the participant without its validator, whose last height is the one after the
-// boundary: CometBFT puts a change in force two heights later.
+// unseated returns the participant without its validator. The validator's last height is
+// boundary+1, because CometBFT applies a change two heights later.
 func (p Participant) unseated(boundary uint64) Participant {
 	if len(p.ConsensusKey) > 0 {
 		p.FormerValidators = append(slices.Clone(p.FormerValidators), FormerValidator{ConsensusKey: p.ConsensusKey, Height: boundary + 2})
@@ -140,13 +140,13 @@ func (p Participant) unseated(boundary uint64) Participant {
 	return p
 }
 
-// ProveConsensusKey returns the signature by which a consensus key proves its possession, for the
-// signing key that is in force with it.
+// ProveConsensusKey returns the proof of possession of a consensus key: its signature over the
+// chain and the signing key that is in force with it.
 func ProveConsensusKey(chainID string, pub []byte, consensus ed25519.PrivateKey) []byte {
 	return ed25519.Sign(consensus, consensusKeyInput(chainID, pub))
 }
 
-// consensusKeyInput returns what a consensus key signs to prove its possession.
+// consensusKeyInput returns the message that a consensus key signs to prove its possession.
 func consensusKeyInput(chainID string, pub []byte) []byte {
 	return append(leader.Prefix("spdl/consensus-key/v1", chainID), pub...)
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Bounds of what waits in the state: evict makes room for one more.
+// Limits of the waiting proposals: evict drops one to add another.
 const (
 	maxRequests  = 64 // requests that nobody has approved
 	maxProposals = 4  // proposals, not accepted yet, that one participant proposed or approved first
 )
 
-// passes returns the threshold of governance: more than two thirds of the active
-// participants.
+// passes reports whether a number of approvals passes a proposal: more than two thirds of the
+// active participants.
 func (s *State) passes(approvals int) bool { return 3*approvals > 2*s.Active() }
 
-// Threshold returns the least number of approvals that passes.
+// Threshold returns the min number of approvals that passes a proposal.
 func (s *State) Threshold() int { return 2*s.Active()/3 + 1 }
 
 // request lets an outsider's proposal wait for approvals.
@@ -38,7 +38,8 @@ func (s *State) propose(op enactable, t *tx.Tx) {
 // boundary.
 func (s *State) decide(op enactable, t *tx.Tx) { s.wait(op, t, nil, true) }
 
-// wait puts an operation among the proposals. The compiler checks that it is enactable.
+// wait appends an operation to the proposals. Its unused parameter makes the compiler check that
+// the operation is enactable.
 func (s *State) wait(_ enactable, t *tx.Tx, approvals []uint32, accepted bool) {
 	id := t.ID()
 	s.Proposals = append(s.Proposals, Proposal{
@@ -68,12 +69,12 @@ func (p *Proposal) decode() (enactable, error) {
 func (p *Proposal) operation() enactable {
 	op, err := p.decode()
 	if err != nil {
-		panic(err) // it was decoded when it came, or when the state was
+		panic(err) // it was decoded when it arrived, or when the state was
 	}
 	return op
 }
 
-// proposal finds one by its id.
+// proposal returns the waiting proposal with an id, or nil.
 func (s *State) proposal(id []byte) *Proposal {
 	for i := range s.Proposals {
 		if bytes.Equal(s.Proposals[i].Id, id) {
@@ -83,7 +84,7 @@ func (s *State) proposal(id []byte) *Proposal {
 	return nil
 }
 
-// count accepts a proposal if enough of the participants that approved it are still active.
+// count accepts a proposal if enough of its approvers are still active.
 func (s *State) count(p *Proposal) {
 	standing := 0
 	for _, index := range p.Approvals {
@@ -104,9 +105,9 @@ func waiting[T any](s *State, visit func(p *Proposal, op T) bool) {
 	}
 }
 
-// evictProposal makes room for one more proposal that a participant proposes or is the first to
-// approve. A proposal that more than f participants approve has an honest supporter: it does not
-// count against that participant any more, and is not evicted.
+// evictProposal drops a proposal, if necessary, before a participant proposes one or is the first
+// to approve one. A proposal that more than f participants approve has an honest supporter: it does
+// not count against that participant any more, and is not evicted.
 func (s *State) evictProposal(index uint32) {
 	few := max(1, s.F())
 	s.evict(maxProposals, func(p Proposal) bool {
@@ -114,8 +115,8 @@ func (s *State) evictProposal(index uint32) {
 	})
 }
 
-// evict drops one proposal of a sort if the maximum of that sort waits: the one with the fewest
-// approvals, and of several the oldest.
+// evict drops one proposal of a sort if the max number of that sort waits: the proposal with the
+// fewest approvals, in a tie the oldest.
 func (s *State) evict(most int, sort func(Proposal) bool) {
 	waiting, out := 0, -1
 	for i, p := range s.Proposals {

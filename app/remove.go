@@ -6,8 +6,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// remove ends a participant's membership. To leave is the sender's own affair; to
-// remove another needs approval.
+// remove ends a participant's membership. A participant may remove itself; to remove another
+// participant needs approval.
 type remove struct{ *tx.Remove }
 
 func (r remove) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
@@ -50,7 +50,7 @@ func (r remove) describe() Description {
 	return Description{Summary: fmt.Sprintf("%d proposes to remove %d", r.Participant, r.Subject)}
 }
 
-// departing returns the participants whose removal is accepted and waits.
+// departing returns the participants with an accepted removal that waits for the boundary.
 func (s *State) departing() map[uint32]bool {
 	out := map[uint32]bool{}
 	waiting(s, func(p *Proposal, r remove) bool {
@@ -62,8 +62,8 @@ func (s *State) departing() map[uint32]bool {
 	return out
 }
 
-// possible applies M3 to the subject, and M6: the rule must be feasible with one
-// less, departures that wait counted, and one validator must stay.
+// possible applies M3 to the subject, and M6: without the subject and the participants whose
+// accepted removal waits, the rule must be feasible and one validator must remain.
 func (r remove) possible(s *State) error {
 	if s.participant(r.Subject) == nil {
 		return fmt.Errorf("%w: participant %d is not active", ErrSender, r.Subject)

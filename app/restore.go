@@ -6,7 +6,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// restore proposes to give a participant of reputation 0 the initial one.
+// restore proposes to raise a participant's reputation from 0 to the initial one.
 type restore struct{ *tx.Restore }
 
 func (r restore) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }
@@ -26,7 +26,7 @@ func (r restore) apply(s *State, t *tx.Tx) { s.propose(r, t) }
 
 func (r restore) ripe(*State) bool { return true }
 
-// enact gives the initial reputation back and settles what was before.
+// enact restores the initial reputation and settles all earlier offences.
 func (r restore) enact(s *State) (uint32, error) {
 	if err := r.check(s); err != nil {
 		return r.Subject, err

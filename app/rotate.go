@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// maxFormerKeys bounds how often a participant may rotate its signing key, and how often its
-// consensus key, because evidence is judged by all of them.
+// maxFormerKeys is the max number of rotations of a participant's signing key, and of its consensus
+// key, because evidence is checked against all of them.
 const maxFormerKeys = 64
 
 // rotate replaces keys and node ids of its sender, which needs no approval.
@@ -21,12 +21,12 @@ type rotate struct{ *tx.Rotate }
 
 func (r rotate) sender() sender { return member(r.Participant, r.Nonce) }
 
-// rotationInput returns what a new signing key signs to prove its possession.
+// rotationInput returns the message that a new signing key signs to prove its possession.
 func rotationInput(chainID string, index uint32) []byte {
 	return binary.BigEndian.AppendUint32(leader.Prefix("spdl/rotate/v1", chainID), index)
 }
 
-// ProveRotation returns the signature of possession with a participant's next key.
+// ProveRotation returns the proof of possession of a participant's next signing key.
 func ProveRotation(chainID string, index uint32, next ed25519.PrivateKey) []byte {
 	return ed25519.Sign(next, rotationInput(chainID, index))
 }
@@ -49,8 +49,8 @@ func (r rotate) check(s *State) (err error) {
 	return s.keysFree(p, r.keys())
 }
 
-// checkKeys applies M1: the new keys are valid, their owner has them, and there is room for the old
-// ones.
+// checkKeys applies M1: the new keys are valid, their owner holds them, and maxFormerKeys permits
+// keeping the old keys.
 func (r rotate) checkKeys(s *State, p *Participant) error {
 	next := r.rotated(p, s)
 	who := Identity{PubKey: next.PubKey, VrfKey: next.VrfKey, ConsensusKey: next.ConsensusKey, NodeIDs: next.NodeIds}
@@ -105,9 +105,9 @@ func (r rotate) rotated(p *Participant, s *State) Participant {
 
 func (r rotate) apply(s *State, t *tx.Tx) { s.decide(r, t) }
 
-// ripe reports false for signing and VRF keys while a round is open: its keys stay what they were
-// when it opened. At the boundary of a stalled round their owner may have sent a gradient with the
-// keys before, and another one with the new keys would convict it.
+// ripe reports false for signing and VRF keys while a round is open: a round keeps the keys with
+// which it opened. At the boundary of a stalled round the owner may already have sent a gradient
+// under the old keys, and a second gradient under the new keys would convict it.
 func (r rotate) ripe(s *State) bool {
 	return len(r.PubKey)+len(r.VrfKey) == 0 || s.Progress.Opened > s.Height || s.over()
 }

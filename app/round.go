@@ -11,8 +11,9 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// record returns the history of the round that an aggregate closes, without what the update brings:
-// reputations and the model's hash. Delta has been checked against the aggregate.
+// record returns the record of the round that an aggregate closes, without the fields that are set
+// later: reputations, VRF outputs and the model's hash. Delta has been checked against the
+// aggregate.
 func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record {
 	digest := a.Digest
 	if s.Params.Rule.Tolerance > 0 {
@@ -44,8 +45,8 @@ func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record
 	return r
 }
 
-// judge applies a round to the reputations of its participants and of the
-// leaders that it passed over, and writes them into the record.
+// judge updates the reputations of a round's participants and of the leaders that it passed over,
+// and writes them into the record.
 func (s *State) judge(next *State, record *Record, delta gradients.Fraction, vectors []gradients.Vector) {
 	typical := typicalNorm(vectors)
 	for i := range record.Contributions {
@@ -61,9 +62,9 @@ func (s *State) judge(next *State, record *Record, delta gradients.Fraction, vec
 	}
 }
 
-// typicalNorm returns the lower median of the vectors' squared norms, in squared
-// grid steps: with fewer than half of them Byzantine it is at most that of an
-// honest one. There is at least one vector.
+// typicalNorm returns the lower median of the vectors' squared norms, in squared grid steps: if
+// fewer than half of the vectors are Byzantine, it is at most that of some honest vector. There is
+// at least one vector.
 func typicalNorm(vectors []gradients.Vector) int64 {
 	squares := make([]int64, len(vectors))
 	for i, v := range vectors {
@@ -73,9 +74,8 @@ func typicalNorm(vectors []gradients.Vector) int64 {
 	return squares[(len(squares)-1)/2]
 }
 
-// reputationAfter returns a participant's reputation after a round: less by the penalty if
-// its gradient opposed Delta, else more by the reward, within [0, 1]. Zero is
-// absorbing.
+// reputationAfter returns a participant's reputation after a round: minus the penalty if its
+// gradient opposed Delta, otherwise plus the reward, within [0, 1]. Zero is absorbing.
 func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 {
 	switch {
 	case reputation == 0:
@@ -86,18 +86,18 @@ func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 
 	return min(params.One, reputation+r.Reward)
 }
 
-// Bounds of what passing a leader over does to it.
+// Limits of the effect of passing a leader over.
 const (
-	leastByPassing = params.One / 10 // reputation that is left: a node that was cut off is no attacker
-	maxPause       = 10              // a leader pauses 2^maxPause rounds at most
+	leastByPassing = params.One / 10 // min reputation that is left: a node that was cut off is no attacker
+	maxPause       = 10              // a leader pauses at most 2^maxPause rounds
 )
 
-// passOver charges the leaders whose views ended before that of the leader who
-// closed the round. Each loses reputation, never all of it, and does not contend
-// for 2^k rounds, where k counts the views that it let pass less the rounds that
-// it closed: so a leader that stays silent costs views of the order of log T in T
-// rounds. Where the last rank passed too nobody is charged, for then the round
-// itself was late, and no leader could have closed it.
+// passOver penalises the leaders whose views ended before the view in which the round was closed.
+// Each loses reputation, never all of it, and does not contend for 2^k rounds, where k, at most
+// maxPause, is its number of missed views minus its number of closed rounds: a leader that stays
+// silent costs about log2(T) views in T rounds, until k is maxPause. If the last rank was passed
+// over too, nobody is penalised, because the round itself was late and no leader could have closed
+// it.
 func (s *State) passOver(next *State, record *Record) {
 	if s.Params.Reputation.PassedOver == 0 || int(record.View) >= len(record.Ranking) {
 		return
@@ -115,11 +115,11 @@ func (s *State) passOver(next *State, record *Record) {
 	}
 }
 
-// elect moves the seed on with a round's VRF outputs and, at the end of a term, ranks the
-// contenders that are active still, have a reputation and a VRF key that is old enough. After a tie
-// for the lead the ranking stays, and the election is held again with the next round's VRF outputs,
-// over the next seed. A participant without a VRF output, because it was silent or has just joined,
-// is not ranked.
+// elect derives the next seed from the VRF outputs of a round's contenders that are still active,
+// have a reputation and do not pause (Contends). At the end of a term it ranks these contenders.
+// After a tie for the lead the ranking stays, and the election is held again with the next round's
+// VRF outputs, over the next seed. A participant without a VRF output, because it was silent or has
+// just joined, is not ranked.
 func (s *State) elect(contenders []leader.Contender) {
 	contenders = slices.DeleteFunc(slices.Clone(contenders), func(c leader.Contender) bool {
 		p := s.participant(c.Participant)

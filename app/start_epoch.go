@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// NewStartEpoch proposes the epoch after the running one.
+// NewStartEpoch returns the proposal of an epoch with parameters p.
 func NewStartEpoch(participant uint32, nonce, epoch uint64, p params.Params, keepModel, now bool) *tx.StartEpoch {
 	return &tx.StartEpoch{Participant: participant, Nonce: nonce, Epoch: epoch, Params: mustMarshal(&p), KeepModel: keepModel, Now: now}
 }
@@ -31,7 +31,7 @@ func (e startEpoch) ripe(s *State) bool { return e.Now || s.over() }
 
 func (e startEpoch) stale(s *State) bool { return e.Epoch != s.Progress.Epoch+1 }
 
-// possible applies P1 and P2. It returns the parameters.
+// possible applies P1 and P2. It returns the proposed parameters.
 func (e startEpoch) possible(s *State) (params.Params, error) {
 	if e.Epoch != s.Progress.Epoch+1 {
 		return params.Params{}, fmt.Errorf("%w: epoch %d, the next is %d", ErrEpoch, e.Epoch, s.Progress.Epoch+1)
@@ -52,9 +52,8 @@ func (e startEpoch) possible(s *State) (params.Params, error) {
 	return p, nil
 }
 
-// enact ends the running epoch and opens the next: new parameters, round 0, a
-// new model or the one that is there. Participants, reputations, the seed and
-// the ranking go on.
+// enact ends the running epoch and opens the next: new parameters, round 0, and the current model
+// or a new one. Participants, reputations, the seed and the ranking carry over.
 func (e startEpoch) enact(s *State) (uint32, error) {
 	p, err := e.possible(s)
 	if err != nil {
@@ -98,7 +97,7 @@ func (e startEpoch) describe() Description {
 	return d
 }
 
-// guarantee says what parameters promise of privacy.
+// guarantee describes the privacy that parameters guarantee.
 func guarantee(p params.Params) string {
 	switch {
 	case len(p.Privacy.Cost) == 0:

@@ -8,12 +8,12 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// State is the whole state of the chain after a height. It is never changed
-// after it is returned, so any number of goroutines may read it.
+// State is the whole state of the chain after a height. It is never changed after it is returned,
+// so any number of goroutines may read it.
 //
-// Document is its stored form and a type of its own: a document is bytes of any origin that are yet
-// to be checked, while a state also holds its height and what follows from the rest, and must not
-// have a message's methods, which change it or encode it without either.
+// Document is its stored form. It is a separate type because a document may be of any origin and is
+// not checked yet, while a state also holds its height and derived fields. A message's methods
+// would change a state, or encode it, without these.
 type State struct {
 	ChainID      string
 	Height       uint64
@@ -22,12 +22,12 @@ type State struct {
 	Participants []Participant // by index
 	Model        []float64
 	Velocity     []float64  // nil while momentum is 0
-	Proposals    []Proposal // those that wait, in the order in which they came
+	Proposals    []Proposal // waiting, in the order of their arrival
 	Offences     []Offence  // in the order in which they were proven
-	Epochs       []Epoch    // those that have ended
+	Epochs       []Epoch    // ended
 
-	version  uint64 // of the state machine that executes what follows; Version but in tests
-	awaited  []bool // by index: whom the open round, or its phase, waits for
+	version  uint64 // of the state machine that executes the next block; Version except in tests
+	awaited  []bool // by index: whether the open phase of the round waits for it
 	finished bool   // no round can close any more
 	history  frontier
 	rule     rules.Rule
@@ -35,11 +35,11 @@ type State struct {
 	velocity [32]byte
 	hash     [32]byte
 
-	aggregated *aggregated // shared with what differs in the height alone
+	aggregated *aggregated // shared with copies that differ only in the height or version
 }
 
-// NewState returns the state before the first block, which has height initial.
-// BlockBytes is CometBFT's block.max_bytes, -1 for its own bound.
+// NewState returns the state before the first block, which has height initial. BlockBytes is
+// CometBFT's block.max_bytes; -1 means CometBFT's own limit.
 func NewState(chainID string, initial uint64, blockBytes int64, g Genesis) (*State, error) {
 	if _, err := g.Validate(); err != nil {
 		return nil, err
@@ -65,7 +65,8 @@ func NewState(chainID string, initial uint64, blockBytes int64, g Genesis) (*Sta
 	return s, s.seal()
 }
 
-// seal completes a state whose fields and roots are set: the rule and the hash.
+// seal sets the derived fields of a state whose other fields and roots are set, among them the rule
+// and the hash.
 func (s *State) seal() (err error) {
 	if s.rule, err = rules.Lookup(s.Params.Rule.Name); err != nil {
 		return fmt.Errorf("%w: %w", ErrGenesis, err)
@@ -139,7 +140,8 @@ func (s *State) Hash() [32]byte { return s.hash }
 // Closed returns the number of closed rounds, in all epochs.
 func (s *State) Closed() uint64 { return s.history.size }
 
-// fork returns a copy to be changed. It has its own copies of the slices that changes write to.
+// fork returns a copy to be changed, at a height. It copies the slices whose elements change, and
+// clips the slices that only grow.
 func (s *State) fork(height uint64) *State {
 	next := *s
 	next.Height = height

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Tree returns the leaves of the state's tree, by increasing key. The value of a list,
-// of the model, of the velocity and of the history is the root of a tree of its own.
-// The root of the history does not commit to the number of its records, which
-// therefore is a leaf; together they determine the peaks of the frontier.
+// Tree returns the leaves of the state's tree, by increasing key. The values of lists, of the
+// model, of the velocity and of the history are roots of trees of their own. The root of the
+// history does not commit to the number of its records, which is therefore a leaf; together they
+// determine the peaks of the frontier.
 func (s *State) Tree() []Pair {
 	history := s.history.root()
 	return []Pair{
@@ -51,12 +51,12 @@ func (s *State) List(key string) (elements [][]byte, ok bool) {
 	return nil, false
 }
 
-// Pair returns the record's leaf in the tree of the history: under its epoch and round.
+// Pair returns the record's leaf in the tree of the history. Its key is the epoch and the round.
 func (r *Record) Pair() Pair {
 	return Pair{fmt.Sprintf("%d/%d", r.Epoch, r.Round), mustMarshal(r)}
 }
 
-// encodeList encodes messages, each by itself: the leaves of a list's tree.
+// encodeList encodes each message by itself: the leaves of a list's tree.
 func encodeList[M any, P interface {
 	*M
 	marshaler

@@ -10,16 +10,15 @@ import (
 )
 
 const (
-	// UpgradeMargin is the least number of heights between the block that proposes or
-	// enacts an upgrade and the first of the new version, so that every node knows of it
-	// in time.
+	// UpgradeMargin is the min number of heights from the block that proposes or enacts an upgrade
+	// to the first block of the new version, so that every node learns of it in time.
 	UpgradeMargin = 20
 	// maxUpgradeName bounds a name, in bytes.
 	maxUpgradeName = 64
 )
 
-// upgrade proposes a version of the state machine from a height on, in place of the
-// upgrade that is planned; with neither it cancels that one.
+// upgrade proposes a version of the state machine from a height on, in place of the planned
+// upgrade. With neither version nor height it cancels the planned upgrade.
 type upgrade struct{ *tx.Upgrade }
 
 func (u upgrade) sender() sender { return member(u.Participant, u.Nonce) }
@@ -54,7 +53,7 @@ func (u upgrade) apply(s *State, t *tx.Tx) { s.propose(u, t) }
 
 func (u upgrade) ripe(*State) bool { return true }
 
-// enact plans the upgrade, in place of the one that is planned.
+// enact replaces the planned upgrade, or cancels it.
 func (u upgrade) enact(s *State) (uint32, error) {
 	if err := u.check(s); err != nil {
 		return u.Participant, err
@@ -70,7 +69,8 @@ func (u upgrade) enact(s *State) (uint32, error) {
 	return u.Participant, nil
 }
 
-// stale reports whether the height is too near, or nothing is left to be cancelled.
+// stale reports whether check rejects the upgrade by now: its height is too near, or the upgrade
+// that it cancels is no longer planned.
 func (u upgrade) stale(s *State) bool { return u.check(s) != nil }
 
 func (u upgrade) describe() Description {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// stateMachine is Version in digits. The linker may set another, as in
-// -X github.com/spdl/spdl/app.stateMachine=6, for tests of upgrades alone.
+// stateMachine is Version in digits. Only tests of upgrades set another value through the linker,
+// as in -X github.com/spdl/spdl/app.stateMachine=6.
 var stateMachine = "5"
 
 // Version is the version of the state machine that this program executes. It rises
@@ -20,16 +20,15 @@ var Version = func() uint64 {
 	return v
 }()
 
-// As returns the state as a program of another version of the state machine has it.
-// It is for nets of several versions in one process.
+// As returns the state for a program with another version of the state machine. It is for testnets
+// of several versions in one process.
 func (s *State) As(version uint64) *State {
 	as := *s
 	as.version = version
 	return &as
 }
 
-// Plan returns the upgrade that is planned: that of a height which the state has not
-// reached.
+// Plan returns the planned upgrade, whose height the state has not reached.
 func (s *State) Plan() (Upgrade, bool) {
 	if n := len(s.Progress.Upgrades); n > 0 && s.Progress.Upgrades[n-1].Height > s.Height {
 		return s.Progress.Upgrades[n-1], true
@@ -37,8 +36,7 @@ func (s *State) Plan() (Upgrade, bool) {
 	return Upgrade{}, false
 }
 
-// Upgraded returns the upgrade by which the block after the state is of its version, if
-// there was any by then.
+// Upgraded returns the upgrade that set the version of the block after the state, if there was one.
 func (s *State) Upgraded() (Upgrade, bool) {
 	for _, u := range slices.Backward(s.Progress.Upgrades) {
 		if u.Height <= s.Height+1 {
@@ -48,8 +46,8 @@ func (s *State) Upgraded() (Upgrade, bool) {
 	return Upgrade{}, false
 }
 
-// Executable applies B7: it returns an error if the block after the state is of another
-// version of the state machine than this program.
+// Executable applies B7: it returns an error if the block after the state needs another version of
+// the state machine than this program executes.
 func (s *State) Executable() error {
 	if u, ok := s.Upgraded(); ok && u.Version != s.version {
 		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, this program executes version %d", ErrVersion, u.Name, u.Version, u.Height, s.version)
