@@ -116,9 +116,9 @@ func (s *State) passOver(next *State, record *Record) {
 }
 
 // elect derives the next seed from the VRF outputs of a round's contenders that are still active,
-// have a reputation and do not pause (Contends). At the end of a term it ranks these contenders.
-// After a tie for the lead the ranking stays, and the election is held again with the next round's
-// VRF outputs, over the next seed. A participant without a VRF output, because it was silent or has
+// have a reputation, and may contend by now (Contends). At the end of a term it ranks them. After a
+// tie for the lead the ranking stays, and the election is held again with the next round's VRF
+// outputs, over the next seed. A participant without a VRF output, because it was silent or has
 // just joined, is not ranked.
 func (s *State) elect(contenders []leader.Contender) {
 	contenders = slices.DeleteFunc(slices.Clone(contenders), func(c leader.Contender) bool {

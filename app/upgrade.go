@@ -53,7 +53,7 @@ func (u upgrade) apply(s *State, t *tx.Tx) { s.propose(u, t) }
 
 func (u upgrade) ripe(*State) bool { return true }
 
-// enact replaces the planned upgrade, or cancels it.
+// enact plans the upgrade in place of the planned upgrade, or cancels the latter.
 func (u upgrade) enact(s *State) (uint32, error) {
 	if err := u.check(s); err != nil {
 		return u.Participant, err
@@ -69,8 +69,8 @@ func (u upgrade) enact(s *State) (uint32, error) {
 	return u.Participant, nil
 }
 
-// stale reports whether check rejects the upgrade by now: its height is too near, or the upgrade
-// that it cancels is no longer planned.
+// stale reports whether check rejects the upgrade: its height or version is too low, or it cancels
+// no planned upgrade.
 func (u upgrade) stale(s *State) bool { return u.check(s) != nil }
 
 func (u upgrade) describe() Description {

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// Contender is a contender and its verified VRF output.
+// Contender is a participant that contends for the lead, with its verified VRF output.
 type Contender struct {
 	Participant uint32
 	Output      Output
 }
 
-// Rank orders the contenders by decreasing output, the leader first. A tie for
-// the lead is reported: the paper holds the election again, with NextSeed.
-// Equal outputs further down are ordered by participant.
+// Rank orders the contenders by decreasing output, the leader first, and reports whether there is a
+// tie for the lead: the paper then holds the election again, with NextSeed. Equal outputs further
+// down are ordered by participant.
 func Rank(contenders []Contender) (ranking []uint32, tie bool) {
 	sorted := slices.Clone(contenders)
 	slices.SortFunc(sorted, func(a, b Contender) int {
@@ -32,7 +32,7 @@ func Rank(contenders []Contender) (ranking []uint32, tie bool) {
 }
 
 // NextSeed returns the seed after a round with these outputs: SHA-256(seed, largest output), with
-// zeros for the output if there is none.
+// zeros in place of the output if there is none.
 func NextSeed(seed []byte, contenders []Contender) []byte {
 	var largest Output
 	for _, c := range contenders {

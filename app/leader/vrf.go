@@ -27,8 +27,8 @@ var (
 // Output is a VRF output, h, which is compared as a big-endian number.
 type Output [OutputSize]byte
 
-// Input returns the VRF input of a round: alpha of RFC 9381. It names the chain and the round, so
-// that no proof serves elsewhere.
+// Input returns the VRF input of a round: alpha of RFC 9381. It names the chain and the round, so a
+// proof is valid for no other.
 func Input(chainID string, epoch, round uint64, seed []byte) []byte {
 	alpha := Prefix("spdl/draw/v2", chainID)
 	alpha = binary.BigEndian.AppendUint64(alpha, epoch)
@@ -36,15 +36,15 @@ func Input(chainID string, epoch, round uint64, seed []byte) []byte {
 	return append(alpha, seed...)
 }
 
-// PossessionInput returns the VRF input by which a newly registered VRF key proves its possession:
+// PossessionInput returns the VRF input for the proof of possession of a newly registered VRF key:
 // it holds the chain and the participant's signing key.
 func PossessionInput(chainID string, signingKey []byte) []byte {
 	return append(Prefix("spdl/vrf-key/v1", chainID), signingKey...)
 }
 
-// Prefix returns what every signed or proven input but a transaction's begins with, so that it
-// serves for one purpose and on one chain: the domain, a zero byte, the length of the chain's id in
-// 4 bytes big endian, and the id.
+// Prefix returns the beginning of every signed or proven input except a transaction's, which makes
+// the input valid for one purpose and one chain: the domain, a zero byte, the length of the chain's
+// id in 4 bytes big endian, and the id.
 func Prefix(domain, chainID string) []byte {
 	b := append([]byte(domain), 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(chainID)))
@@ -80,10 +80,10 @@ func Verify(key, input, proof []byte) (out Output, err error) {
 	return Output(beta), nil
 }
 
-// CheckKey refuses what is no point of the prime-order group. RFC 9381, section
-// 5.4.5, asks for less; but two keys that differ by a point of small order
-// share an output when the challenge is a multiple of 8, and with a few tries
-// their owners could force a tie of the election whenever they liked.
+// CheckKey rejects a key that is not the canonical encoding of a point of the prime-order group, or
+// is the identity. RFC 9381, section 5.4.5, asks for less; but two keys that differ by a point of
+// small order share an output when the challenge is a multiple of 8, and with a few tries their
+// owners could force a tie of the election at will.
 func CheckKey(key []byte) error {
 	var compressed curve.CompressedEdwardsY
 	if _, err := compressed.SetBytes(key); err != nil {

@@ -7,30 +7,30 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Who brings the gradients of an external model's examples within the clip norm.
+// The ways in which the gradients of an external model's examples are clipped.
 const (
 	ClippingRows = "rows" // SPDL clips the row of each example
-	ClippingSum  = "sum"  // the trainer clips, and SPDL gets the sum alone
+	ClippingSum  = "sum"  // the trainer clips, and SPDL gets only the sum
 )
 
-// How a tensor begins.
+// The initial values of a tensor.
 const (
 	InitZeros  = "zeros"
 	InitGlorot = "glorot" // uniform in +-sqrt(6/(fan in + fan out))
-	InitNormal = "normal" // about normal, of standard deviation sqrt(2/(fan in))
+	InitNormal = "normal" // approximately normal, of standard deviation sqrt(2/(fan in))
 )
 
-// Bounds on an external model, beside gradients.MaxDim parameters.
+// Limits of an external model, in addition to gradients.MaxDim parameters.
 const (
 	maxTensors    = 1024
 	maxTensorName = 128
 	maxTensorRank = 8
 	maxConfig     = 1 << 14
-	maxModel      = 1 << 15 // encoded: a block has room for a StartEpoch beside a round
+	maxModel      = 1 << 15 // encoded, so that a StartEpoch fits into a block with a round
 )
 
-// Len returns the number of a tensor's parameters, or more than gradients.MaxDim
-// where it has too many.
+// Len returns the number of a tensor's parameters, or gradients.MaxDim+1 if there are more than
+// gradients.MaxDim.
 func (t Tensor) Len() int {
 	n := uint64(1)
 	for _, side := range t.Shape {
@@ -41,9 +41,9 @@ func (t Tensor) Len() int {
 	return int(n)
 }
 
-// Fans returns how many inputs a unit of a tensor of at least two dimensions has, and
-// how many units an input feeds: outputs come first, then inputs, then the sides of a
-// convolution's window, as PyTorch has them.
+// Fans returns the number of inputs of a unit, and the number of units that an input feeds, for a
+// tensor of at least two dimensions: outputs come first, then inputs, then the sides of a
+// convolution's window, as in PyTorch.
 func (t Tensor) Fans() (in, out int) {
 	window := 1
 	for _, side := range t.Shape[2:] {
@@ -81,7 +81,8 @@ func (m Model) ValidateExternal() error {
 	return CheckText("model.config", m.Config, maxConfig)
 }
 
-// validateTensors checks each tensor, that no two have one name, and how many parameters they have.
+// validateTensors checks each tensor, that their names differ, and their total number of
+// parameters.
 func (m Model) validateTensors() error {
 	names := make(map[string]bool, len(m.Tensors))
 	for i, t := range m.Tensors {
@@ -99,7 +100,7 @@ func (m Model) validateTensors() error {
 	return nil
 }
 
-// reserved are the names that exported files give to what is no tensor.
+// reserved are the names of entries in exported files that are no tensors.
 var reserved = map[string]bool{"card": true, "__metadata__": true}
 
 func (t Tensor) validate() error {

@@ -10,7 +10,7 @@ const LedgerOrders = 47
 // maxLedger bounds an entry of cost and budget, so that sums do not overflow.
 const maxLedger = 1 << 62
 
-// ValidateLedger refuses a budget that is not complete or that pays for nothing.
+// ValidateLedger rejects a budget that is incomplete or pays for no participation.
 func (p Privacy) ValidateLedger() error {
 	switch {
 	case p.Lemma1Epsilon != 0 && len(p.Cost) == 0:
@@ -35,8 +35,8 @@ func (p Privacy) ValidateLedger() error {
 	return nil
 }
 
-// Participations returns how many more gradients the budget pays for after what is
-// spent, at the order that pays for most; without a budget the largest number.
+// Participations returns how many more gradients the budget pays for after the spent costs, at the
+// order that pays for most; without a budget, the largest uint64.
 func (p Privacy) Participations(spent []uint64) uint64 {
 	if len(p.Cost) == 0 {
 		return 1<<64 - 1
@@ -54,7 +54,7 @@ func (p Privacy) Participations(spent []uint64) uint64 {
 	return most
 }
 
-// Pay returns what is spent after one participation more.
+// Pay returns the spent costs after one more participation.
 func (p Privacy) Pay(spent []uint64) []uint64 {
 	if len(p.Cost) == 0 {
 		return spent

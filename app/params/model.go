@@ -14,16 +14,15 @@ const (
 	ModelExternal = "external"
 )
 
-// The feature maps before a model, and what they give it.
+// The feature maps before a model, and the number of inputs that strokes gives it.
 const (
 	FeaturesPixels  = ""        // mean-pooled grey levels, by Pool, PixelMean and PixelScale
 	FeaturesStrokes = "strokes" // package mnist/features
 	StrokesInputs   = 160
 )
 
-// Dim returns the number of parameters, d: the weights of each layer row-major by
-// output, then its biases unless NoBias leaves them out; of an external model those of
-// all its tensors.
+// Dim returns the number of parameters, d: for each layer its weights, row-major by output, then
+// its biases unless NoBias is set; for an external model the parameters of all its tensors.
 func (m Model) Dim() int {
 	if m.Kind == ModelExternal {
 		return m.tensorsDim()
@@ -61,7 +60,7 @@ func (m Model) validate() error {
 	return m.validateFeatures()
 }
 
-// validateLayers checks the sizes of a built-in model's layers, and what it makes of pixels.
+// validateLayers checks the sizes of a built-in model's layers, and its settings for pixels.
 func (m Model) validateLayers() error {
 	switch {
 	case (m.Hidden == 0) != (m.Kind == ModelSoftmax):
@@ -80,9 +79,8 @@ func (m Model) validateLayers() error {
 	return nil
 }
 
-// validateFeatures checks the feature map's name and hash, and that a map that
-// takes whole images leaves nothing to the settings of pixels. Whether a node has
-// the map of that hash is its worker's concern.
+// validateFeatures checks the feature map's name and hash, and that the settings for pixels are
+// neutral if a map takes whole images. The worker checks that its own map has that hash.
 func (m Model) validateFeatures() error {
 	name, hash := m.Features.Name, m.Features.Hash
 	switch {

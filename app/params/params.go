@@ -18,10 +18,11 @@ const One = 1_000_000
 // maxBlocks bounds terms and waits, so that their sums do not overflow.
 const maxBlocks = 1 << 20
 
-// patience is the number of heights that a round may wait for one participant without a warning.
+// patience is the max number of heights that a round may wait for one participant or leader without
+// a warning.
 const patience = 100
 
-// Decode returns the parameters that data encodes. It refuses what is not in canonical form.
+// Decode returns the parameters that data encodes. It rejects any encoding but the canonical one.
 func Decode(data []byte) (p Params, err error) {
 	if err := p.Unmarshal(data); err != nil {
 		return p, fmt.Errorf("params: %w", err)
@@ -36,8 +37,8 @@ func Decode(data []byte) (p Params, err error) {
 	return p, nil
 }
 
-// Validate checks the parameters for n participants. The warnings name what
-// is allowed and weakens a guarantee.
+// Validate checks the parameters for n participants. The warnings name settings that are allowed
+// but weaken a guarantee.
 func (p Params) Validate(n int) (warnings []string, err error) {
 	for _, check := range []func() error{
 		func() error { return CheckText("preset", p.Preset, maxPreset) },
@@ -60,8 +61,8 @@ func (p Params) Validate(n int) (warnings []string, err error) {
 	return p.warnings(n), nil
 }
 
-// Lattice returns the grid as vectors are quantised to it. The message is a type of its own because
-// its width has the bytes of the wire, and package gradients knows no messages.
+// Lattice returns the grid to which vectors are quantised. Grid is a separate type because it is a
+// message with the wire's width of bytes, and package gradients knows no messages.
 func (g Grid) Lattice() gradients.Grid {
 	return gradients.Grid{Width: gradients.Width(g.Width), Step: g.Step}
 }
@@ -103,7 +104,7 @@ func (r Reputation) validate() error {
 	return nil
 }
 
-// Validate refuses terms and waits of the election that are 0 or too long.
+// Validate rejects terms and waits of the election that are 0 or too long.
 func (e Election) Validate() error {
 	if e.Term == 0 || e.ViewBlocks == 0 {
 		return fmt.Errorf("election.term is %d and view_blocks %d, want at least 1", e.Term, e.ViewBlocks)

@@ -19,7 +19,7 @@ const (
 // exceed its expected size.
 const batchSlack = 8
 
-// Noise returns what is publicly known of an honest vector.
+// Noise returns the public facts about the noise in an honest vector.
 func (p Params) Noise() floor.Noise {
 	batch := float64(p.Privacy.Batch)
 	return floor.Noise{
@@ -31,8 +31,8 @@ func (p Params) Noise() floor.Noise {
 	}
 }
 
-// Fits returns the number of examples for which the batch is made, Batch/SamplingRate, and whether
-// this many examples are within a factor of two of it. Batches of fixed size fit all.
+// Fits returns the number of examples for which the batch is meant, Batch/SamplingRate, and whether
+// the given number is within a factor of two of it. Batches of fixed size fit any number.
 func (p Privacy) Fits(examples int) (fits int, ok bool) {
 	if p.SamplingRate == 0 {
 		return examples, true
@@ -45,7 +45,7 @@ func (p Privacy) validate() error {
 	return cmp.Or(p.validateNoise(), p.validateMechanism(), p.validateRelease())
 }
 
-// validateNoise checks what the mechanism needs for its noise.
+// validateNoise checks the settings that the mechanism's noise needs.
 func (p Privacy) validateNoise() error {
 	switch p.Mechanism {
 	case MechanismGaussian:
@@ -66,7 +66,7 @@ func (p Privacy) validateNoise() error {
 	return nil
 }
 
-// validateMechanism refuses what is for another mechanism.
+// validateMechanism rejects settings that are for another mechanism.
 func (p Privacy) validateMechanism() error {
 	switch {
 	case p.Mechanism != MechanismGaussian && p.NoiseMultiplier != 0:
@@ -83,7 +83,7 @@ func (p Privacy) validateMechanism() error {
 	return nil
 }
 
-// validateRelease checks the ranges of what every mechanism has.
+// validateRelease checks the ranges of the settings that every mechanism has.
 func (p Privacy) validateRelease() error {
 	switch {
 	case p.Batch == 0:
@@ -98,16 +98,16 @@ func (p Privacy) validateRelease() error {
 	return nil
 }
 
-// The noise that a grid can carry, in its steps. Below the least most coordinates of a first
-// release round to 0, and its norm is none that G6 takes; above the greatest they are cut off at
-// the grid's end.
+// The range of noise that a grid can carry, in its steps. Below the min most coordinates of a first
+// release round to 0, and G6 rejects its norm; above the max coordinates are cut off at the grid's
+// end.
 const (
-	leastNoiseSteps    = 0.3 // of the first release, which momentum makes the smallest
-	noiseStdsOnTheGrid = 3   // of the noise in the end, up to the grid's end
+	leastNoiseSteps    = 0.3 // min standard deviation of the first release, the smallest with momentum
+	noiseStdsOnTheGrid = 3   // min standard deviations of the final noise up to the grid's end
 )
 
-// validateStep refuses a grid that is far coarser or far finer than the noise: G6 would
-// refuse honest vectors.
+// validateStep rejects a grid that is far coarser or far finer than the noise: G6 would reject
+// honest vectors.
 func (p Params) validateStep() error {
 	if p.Privacy.Mechanism != MechanismGaussian {
 		return nil
@@ -125,8 +125,8 @@ func (p Params) validateStep() error {
 	return nil
 }
 
-// validateFloor refuses a floor for noise of no known norm, and one that no
-// vector of the grid reaches.
+// validateFloor rejects a floor for noise without a known norm, and a floor that no vector of the
+// grid reaches.
 func (p Params) validateFloor() error {
 	if !p.Privacy.NoiseFloor {
 		return nil

@@ -8,18 +8,18 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// maxShift bounds what a leader may do with the tolerance: delta*sqrt(d) in
-// gradient units, as a share of the clip norm.
+// maxShift bounds the distance by which the tolerance lets a leader shift Delta:
+// tolerance*step*sqrt(d), in gradient units, as a share of the clip norm.
 const maxShift = 0.05
 
 // F returns the number of Byzantine participants that the rule withstands among n: Byzantine, or
-// less where so few are left that N >= 3f+1 would not hold.
+// less if N >= 3f+1 would not hold for so few participants.
 func (r Rule) F(n int) int { return max(0, min(int(r.Byzantine), MaxByzantine(n))) }
 
 // MaxByzantine returns the largest f of n participants with N >= 3f+1.
 func MaxByzantine(n int) int { return (n - 1) / 3 }
 
-// Validate refuses a rule that n participants cannot use.
+// Validate rejects a rule that n participants cannot use.
 func (r Rule) Validate(n int) error {
 	rule, err := rules.Lookup(r.Name)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// TableMean and TableScale make inputs within [-1, 1] of a table's levels, which are 0 to 255 as
-// those of pixels.
+// TableMean and TableScale map a table's levels, which are 0 to 255 like those of pixels, to inputs
+// within [-1, 1].
 const TableMean, TableScale = 127.5, 127.5
 
 // MaxTableClasses bounds the classes of a table: a label is a byte.
@@ -16,7 +16,8 @@ const MaxTableClasses = 256
 // maxTableText bounds the names of a table's columns and classes in bytes.
 const maxTableText = 128
 
-// Validate checks a table for a model of as many inputs as it has columns and as many classes.
+// Validate checks a table, and that the model has one input for each of its columns and as many
+// classes.
 func (t *Table) Validate(m Model) error {
 	switch {
 	case t == nil:
@@ -56,7 +57,7 @@ func CheckName(what, name string) error {
 	return CheckText(what, name, maxTableText)
 }
 
-// nameOnce checks that names can be shown, are there and differ.
+// nameOnce checks that names are printable, not empty, and unique.
 func nameOnce(what string, names []string) error {
 	for _, name := range names {
 		if err := CheckName(what, name); err != nil {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// CheckText keeps out what breaks a terminal or a table, and what two releases of Go may judge
-// differently: names on the chain are printable ASCII, U+0020 to U+007E, because Unicode's tables
-// of what prints grow from one release to the next. What a web page must escape is the page's to
-// escape.
+// CheckText rejects text longer than limit bytes, and text that could break a terminal or a table,
+// or that two releases of Go may judge differently: names on the chain are printable ASCII, U+0020
+// to U+007E, because Unicode's tables of printable characters grow from one release to the next. A
+// web page must do its own escaping.
 func CheckText(name, text string, limit int) error {
 	if len(text) > limit {
 		return fmt.Errorf("%s has %d bytes, at most %d", name, len(text), limit)

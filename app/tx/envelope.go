@@ -27,29 +27,30 @@ type Tx struct {
 	Raw []byte
 	// Hash is the SHA-256 of Raw, CometBFT's transaction hash.
 	Hash [32]byte
-	// Content is the hash that the signature covers: for a gradient and an
-	// aggregate that of the header, else that of the envelope's content.
+	// Content is the hash that the signature covers: of the header for a gradient or an aggregate,
+	// otherwise of the envelope's content.
 	Content [32]byte
 	// Signature is the sender's, empty for evidence.
 	Signature []byte
-	// Body is the content. If it is a round's own, Gradient, Aggregate or Commit holds it too.
+	// Body is the content. The body of a round's transaction is also in Gradient, Aggregate or
+	// Commit.
 	Body      Body
 	Gradient  *Gradient
 	Aggregate *Aggregate
 	Commit    *Commit
 
 	kind     Kind
-	verified atomic.Pointer[signer]           // whom Verify found last; a block judges the pool's transactions again
-	proved   atomic.Pointer[proved]           // what VerifyVRF found last
-	vector   atomic.Pointer[gradients.Vector] // what Vector decoded last
-	sound    atomic.Pointer[string]           // the chain for which Once found no fault last
-	carried  atomic.Pointer[Tx]               // what Carried decoded
+	verified atomic.Pointer[signer]           // the last signer that Verify accepted; blocks verify again
+	proved   atomic.Pointer[proved]           // the last result of VerifyVRF
+	vector   atomic.Pointer[gradients.Vector] // the last result of Vector
+	sound    atomic.Pointer[string]           // the last chain for which Once succeeded
+	carried  atomic.Pointer[Tx]               // the result of Carried
 }
 
 // signer is a key on a chain.
 type signer struct{ chainID, pub string }
 
-// proved is an output for a key and an input.
+// proved is the VRF output for a key and an input.
 type proved struct {
 	asked  string
 	output leader.Output
@@ -58,9 +59,9 @@ type proved struct {
 // Kind returns the kind of the transaction.
 func (t *Tx) Kind() Kind { return t.kind }
 
-// Decode reads a transaction of any origin. It checks the form only: the canonical encoding, a
+// Decode decodes a transaction of any origin. It checks the form only: the canonical encoding, a
 // known kind, and a signature of 64 bytes, or none if the kind has none. The returned transaction
-// keeps raw, and a gradient's payload is a part of it.
+// keeps raw, and a gradient's payload is a slice of raw.
 func Decode(raw []byte) (*Tx, error) {
 	var e Envelope
 	content, rest, ok := lift(raw, envelopeContent)
@@ -104,9 +105,8 @@ type message interface {
 	Unmarshal([]byte) error
 }
 
-// decodeCanonical fills m from data and refuses any other encoding than the
-// one Marshal gives: fields out of order or twice, unknown fields, padded
-// varints, explicit zero values.
+// decodeCanonical decodes data into m and rejects any encoding other than Marshal's: fields out of
+// order or twice, unknown fields, padded varints, explicit zero values.
 func decodeCanonical(m message, data []byte) error {
 	if err := m.Unmarshal(data); err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)

@@ -93,7 +93,7 @@ func placeOfHeader(k Kind, data []byte) (Place, error) {
 		var h AggregateHeader
 		err := decodeCanonical(&h, data)
 		return Place{k, h.Epoch, h.Round, h.Leader, h.View}, err
-	case KindCommit: // has no other header than itself
+	case KindCommit: // is its own header
 		var c Commit
 		err := decodeCanonical(&c, data)
 		return Place{k, c.Epoch, c.Round, c.Participant, 0}, err

@@ -6,13 +6,14 @@ import (
 	"slices"
 )
 
-// Header returns the gradient's header: the gradient with its payload by hash.
+// Header returns the gradient's header: the gradient with its payload's hash in place of the
+// payload.
 func (g *Gradient) Header() GradientHeader {
 	payload := sha256.Sum256(g.Payload)
 	return GradientHeader{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, PayloadHash: payload[:], VrfProof: g.VrfProof}
 }
 
-// Header returns the aggregate's header: its place, and all of it by hash.
+// Header returns the aggregate's header: its place and the hash of its encoding.
 func (a *Aggregate) Header() AggregateHeader {
 	return aggregateHeader(a, mustMarshal(a))
 }
@@ -22,8 +23,8 @@ func aggregateHeader(a *Aggregate, content []byte) AggregateHeader {
 	return AggregateHeader{Epoch: a.Epoch, Round: a.Round, Leader: a.Leader, View: a.View, ContentHash: hash[:]}
 }
 
-// header returns the bytes that a signature on the body covers by their hash:
-// the header of what can be evidence, else the content itself.
+// header returns the bytes whose hash a signature on the body covers: the header of a gradient or
+// an aggregate, otherwise the content itself.
 func header(body Body, content []byte) []byte {
 	switch b := body.(type) {
 	case *Gradient:
@@ -41,8 +42,7 @@ func SameIncluded(a, b []Included) bool {
 	return slices.EqualFunc(a, b, func(x, y Included) bool { return x.Participant == y.Participant && bytes.Equal(x.Hash, y.Hash) })
 }
 
-// mustMarshal encodes a message of ours; without pointers or required fields
-// that cannot fail.
+// mustMarshal encodes one of our messages, which cannot fail without pointers or required fields.
 func mustMarshal(m interface{ Marshal() ([]byte, error) }) []byte {
 	data, err := m.Marshal()
 	if err != nil {

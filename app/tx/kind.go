@@ -18,15 +18,14 @@ type Body interface {
 	Unmarshal([]byte) error
 }
 
-// known holds the kinds by the types of their messages, and the types by their
-// kinds.
+// known maps the types of the messages to their kinds, and back.
 type known struct {
 	kinds    map[reflect.Type]Kind
 	messages map[Kind]reflect.Type
 }
 
-// registry returns what tx.proto says of kinds. It is read at the first use,
-// because the generated code registers its messages while the program starts.
+// registry returns the kinds in tx.proto and their messages. It is built at the first use, because
+// the generated code registers its messages while the program starts.
 var registry = sync.OnceValue(func() known {
 	k := known{map[reflect.Type]Kind{}, map[Kind]reflect.Type{}}
 	for number, name := range Kind_name {
@@ -38,7 +37,7 @@ var registry = sync.OnceValue(func() known {
 	return k
 })
 
-// kindOf returns the kind of a body, KindNone of a message that has none.
+// kindOf returns the kind of a body, KindNone for a message without a kind.
 func kindOf(body Body) Kind { return registry().kinds[reflect.TypeOf(body)] }
 
 // String returns the name in lower case, its words separated by hyphens.
@@ -57,11 +56,11 @@ func (k Kind) String() string {
 	return b.String()
 }
 
-// Signed reports whether transactions of the kind carry a signature. Evidence
-// carries those of its two statements, and needs no other.
+// Signed reports whether transactions of the kind carry a signature. Evidence carries the
+// signatures of its two statements, and needs no other.
 func (k Kind) Signed() bool { return k != KindEvidence }
 
-// DecodeBody reads the content of a transaction of a kind, as Decode does.
+// DecodeBody decodes the content of a transaction of a kind, as Decode does.
 func DecodeBody(k Kind, content []byte) (Body, error) {
 	message, ok := registry().messages[k]
 	if !ok {

@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// Least holds, for each list of a message by its field number, the least size of an entry in bytes.
-// An empty entry takes two bytes on the wire and up to hundreds once it is decoded. Without this
-// check before decoding, six megabytes that nobody signed, or four of a peer's snapshot, would take
-// gigabytes.
+// Least holds, for each list of a message by its field number, the min size of an entry in bytes.
+// An empty entry takes two bytes on the wire and up to hundreds in memory. Without this check
+// before decoding, six megabytes without a valid signature, or four of a peer's snapshot, would
+// take gigabytes.
 type Least map[uint64]struct {
 	Bytes int
 	Inner Least // of the lists in an entry
 }
 
-// leastAggregate demands a hash of every included gradient.
+// leastAggregate requires 32 bytes, a hash, of every included gradient.
 var leastAggregate = Least{5: {Bytes: 32}}
 
-// Check goes through an encoded message without decoding it.
+// Check applies the min sizes to an encoded message without decoding it.
 func (l Least) Check(data []byte) error {
 	for at := 0; at < len(data); {
 		key, size := binary.Uvarint(data[at:])

@@ -2,16 +2,17 @@ package tx
 
 import "encoding/binary"
 
-// Fields of some hundred kilobytes or megabytes, which decoding and encoding again would copy four
-// times.
+// Numbers of fields of some hundred kilobytes or megabytes, which decoding and encoding again would
+// copy four times.
 const (
 	envelopeContent = 2
 	gradientPayload = 4
 )
 
-// lift takes the field of a number, of bytes, out of an encoded message. It is ok if the field is
-// there once, is not empty, has its length in the shortest form, and stands where the order of
-// numbers has it. Then the encoding is canonical exactly if the rest, which is a copy, is.
+// lift cuts the bytes field of a number out of an encoded message. It is ok if the field occurs
+// once, is not empty, has its length in the shortest form, and is in the order of field numbers.
+// Then the encoding is canonical exactly if rest is. The value is a slice of data, and rest is a
+// copy.
 func lift(data []byte, number uint64) (value, rest []byte, ok bool) {
 	last := uint64(0)
 	for at := 0; at < len(data); {

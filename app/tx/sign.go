@@ -11,8 +11,8 @@ import (
 
 const domain = "spdl/tx/v1"
 
-// signBytes returns what a participant signs: 32 bytes that bind the domain, the
-// chain, the kind and the content.
+// signBytes returns the 32 bytes that a participant signs: a hash of the domain, the chain, the
+// kind and the content hash.
 func signBytes(chainID string, k Kind, content [32]byte) []byte {
 	h := sha256.New()
 	h.Write([]byte(domain))
@@ -23,14 +23,14 @@ func signBytes(chainID string, k Kind, content [32]byte) []byte {
 	return h.Sum(nil)
 }
 
-// ID returns what approvals name a proposal by: SHA-256 of the kind, as 4 bytes big
-// endian, and the content hash. Two kinds of one content are two proposals.
+// ID returns the id by which approvals name a proposal: SHA-256 of the kind, as 4 bytes big endian,
+// and the content hash. The same content under two kinds is two proposals.
 func (t *Tx) ID() [32]byte {
 	return sha256.Sum256(append(binary.BigEndian.AppendUint32(nil, uint32(t.kind)), t.Content[:]...))
 }
 
-// Sign makes the transaction of body on the chain, signed with key. Evidence
-// is not signed; its key is nil.
+// Sign returns the transaction of body on the chain, signed with key. Evidence is not signed; its
+// key is nil.
 func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {
 	kind := kindOf(body)
 	if kind == KindNone {
@@ -55,8 +55,8 @@ func Sign(chainID string, body Body, key ed25519.PrivateKey) (*Tx, error) {
 	return t, nil
 }
 
-// Verify checks the signature against the signer's ed25519 public key. A
-// success is remembered, so that the same value is verified once.
+// Verify checks the signature against the signer's ed25519 public key. A success is cached, so that
+// the same value is verified once.
 func (t *Tx) Verify(chainID string, pub ed25519.PublicKey) error {
 	who := signer{chainID, string(pub)}
 	if known := t.verified.Load(); known != nil && *known == who {
@@ -69,8 +69,8 @@ func (t *Tx) Verify(chainID string, pub ed25519.PublicKey) error {
 	return nil
 }
 
-// Once runs a check of the content that nothing but the chain's id decides. A success is remembered,
-// so that the same value is checked once.
+// Once runs a check that depends only on the content and the chain's id. A success is cached, so
+// that the same value is checked once.
 func (t *Tx) Once(chainID string, check func(chainID string) error) error {
 	if known := t.sound.Load(); known != nil && *known == chainID {
 		return nil
@@ -82,8 +82,8 @@ func (t *Tx) Once(chainID string, check func(chainID string) error) error {
 	return nil
 }
 
-// Carried decodes the Join that an Approve carries. Like Verify it remembers a success, and with it
-// what is found of the Join.
+// Carried decodes the Join that an Approve carries. Like Verify it caches a success, and so the
+// checks that the Join's own transaction caches.
 func (t *Tx) Carried() (*Tx, error) {
 	if known := t.carried.Load(); known != nil {
 		return known, nil
@@ -109,8 +109,8 @@ func verify(chainID string, pub ed25519.PublicKey, k Kind, content [32]byte, sig
 	return nil
 }
 
-// VerifyVRF verifies the VRF proof of a gradient and returns the VRF output. Like Verify it
-// remembers a success.
+// VerifyVRF verifies the VRF proof of a gradient and returns the VRF output. Like Verify it caches
+// a success.
 func (t *Tx) VerifyVRF(vrfKey, input []byte) (leader.Output, error) {
 	asked := string(vrfKey) + string(input)
 	if known := t.proved.Load(); known != nil && known.asked == asked {
@@ -123,7 +123,7 @@ func (t *Tx) VerifyVRF(vrfKey, input []byte) (leader.Output, error) {
 	return out, err
 }
 
-// Vouch remembers the VRF output of a gradient whose proof the caller itself has made with the key.
+// Vouch caches the VRF output of a gradient whose proof the caller itself has made with the key.
 func (t *Tx) Vouch(vrfKey, input []byte) {
 	if out, ok := leader.OutputOf(t.Gradient.VrfProof); ok {
 		t.proved.Store(&proved{string(vrfKey) + string(input), out})

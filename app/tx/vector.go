@@ -2,9 +2,8 @@ package tx
 
 import "github.com/spdl/spdl/gradients"
 
-// Vector decodes a gradient's payload as d coordinates of a width. Like Verify it remembers a
-// success: admission, a leader's draft and a block's verification read the same vector, which
-// nobody may write.
+// Vector decodes a gradient's payload as d coordinates of a width. Like Verify it caches a success:
+// admission, a leader's draft and a block's verification read the same vector, which is read-only.
 func (t *Tx) Vector(w gradients.Width, d int) (gradients.Vector, error) {
 	if known := t.vector.Load(); known != nil && known.Width() == w && known.Len() == d {
 		return *known, nil

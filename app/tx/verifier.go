@@ -5,13 +5,14 @@ import (
 	"github.com/oasisprotocol/curve25519-voi/primitives/ed25519/extra/cache"
 )
 
-// mostExpanded is the number of public keys that are kept in the form that verification needs:
-// those of the largest consortium (params.MaxParticipants), and as many that were replaced.
+// mostExpanded is the max number of public keys that are cached in the expanded form for
+// verification: those of the largest consortium (gradients.MaxParticipants), and as many replaced
+// keys.
 const mostExpanded = 1 << 13
 
-// verifier verifies a signature in some two thirds of the time that crypto/ed25519 takes
-// (BenchmarkVerify): it has the curve's arithmetic in AVX2, and keys that are decoded. Its verdicts
-// are the same (app/SPEC.md, T3).
+// verifier verifies a signature in about two thirds of the time that crypto/ed25519 takes
+// (BenchmarkVerify): it computes on the curve with AVX2, and caches decoded keys. Its verdicts are
+// the same (app/SPEC.md, T3).
 var verifier = cache.NewVerifier(cache.NewLRUCache(mostExpanded))
 
 var asRFC8032 = &voi.Options{Verify: voi.VerifyOptionsStdLib}
