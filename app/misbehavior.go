@@ -68,7 +68,7 @@ func (s *State) culprit(m Misbehavior) (*Participant, []byte) {
 
 // validatorAt returns the participant, active or not, whose validator had an address at a height,
 // and the consensus key. If a key has passed between participants, the owner is the first to have
-// given it up after the height, or else the present holder.
+// given it up after the height, otherwise the present holder.
 func (s *State) validatorAt(address []byte, height uint64) (owner *Participant, key []byte) {
 	is := func(key []byte) bool {
 		sum := sha256.Sum256(key)

@@ -47,7 +47,7 @@ func (s *State) wait(_ enactable, t *tx.Tx, approvals []uint32, accepted bool) {
 	})
 }
 
-// decode returns the operation behind a proposal.
+// decode decodes the operation of a proposal.
 func (p *Proposal) decode() (enactable, error) {
 	kind := tx.Kind(p.Kind)
 	body, err := tx.DecodeBody(kind, p.Content)
@@ -65,7 +65,7 @@ func (p *Proposal) decode() (enactable, error) {
 	return e, nil
 }
 
-// operation returns the operation behind a proposal of a state.
+// operation returns the operation of a proposal in a state.
 func (p *Proposal) operation() enactable {
 	op, err := p.decode()
 	if err != nil {

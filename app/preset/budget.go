@@ -12,8 +12,9 @@ import (
 const Delta = 1e-6
 
 // MechanismOf returns the accountant's description of a chain's mechanism. This accountant proves
-// no amplification by sampling for batches of fixed size, so they count as the whole data set, and
-// the neighbour of a data set is the one in which an example has no gradient.
+// no amplification by sampling for batches of fixed size, so such a batch counts as the whole data
+// set; two data sets are neighbours if one of them is the other without the gradient of one
+// example.
 func MechanismOf(p params.Privacy) accountant.Mechanism {
 	m := accountant.Mechanism{SamplingRate: p.SamplingRate, NoiseMultiplier: p.NoiseMultiplier}
 	if m.SamplingRate == 0 {
@@ -23,9 +24,9 @@ func MechanismOf(p params.Privacy) accountant.Mechanism {
 }
 
 // Account fills in the ledger: the cost of a participation, and the budget. If epsilon does not pay
-// for all rounds, it is raised in steps of 0.01 until it does, so that the number shown is the
-// number that holds. Without the gaussian mechanism there is no ledger. Noise that is Lemma 1's
-// follows from rounds and learning rate, so it is computed again.
+// for all rounds, it is raised to the next multiple of 0.01 that does, so that the displayed
+// epsilon holds. Without the gaussian mechanism there is no ledger. Lemma 1's noise depends on
+// rounds and learning rate, so it is computed again.
 func Account(p *params.Params) error {
 	if p.Privacy.Mechanism != params.MechanismGaussian {
 		p.Privacy.Epsilon, p.Privacy.Delta, p.Privacy.Cost, p.Privacy.Budget = 0, 0, nil, nil
@@ -68,8 +69,8 @@ func EpsilonAfter(p params.Privacy, participations uint64) (float64, error) {
 	return accountant.ChainEpsilon(spent, p.Delta)
 }
 
-// OwnLedger returns parameters with the costs by this program's own accountant, or as the chain
-// counts where that is more, and with the budget of an epsilon and delta of one's own.
+// OwnLedger returns the parameters with the higher of this program's and the chain's cost at each
+// order, and with the budget of a participant's own epsilon and delta.
 func OwnLedger(p params.Privacy, epsilon, delta float64) (params.Privacy, error) {
 	cost, err := accountant.ChainCosts(MechanismOf(p))
 	if err != nil {
@@ -85,7 +86,7 @@ func OwnLedger(p params.Privacy, epsilon, delta float64) (params.Privacy, error)
 
 // CheckLedger compares the ledger of parameters with the accountant: with a cost that is too low,
 // or a budget that is too high, the chain would claim more privacy than it has. It also compares
-// noise that is called Lemma 1's with the lemma.
+// noise that is declared as Lemma 1's with the lemma.
 func CheckLedger(all params.Params) error {
 	if err := checkLemma1(all); err != nil {
 		return err

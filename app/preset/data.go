@@ -12,16 +12,16 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// Data is what parameters depend on of data that are not MNIST.
+// Data holds the properties of data other than MNIST on which parameters depend.
 type Data struct {
-	Examples   int           // that are trained on
-	Table      *params.Table // of a table, else nil
+	Examples   int           // in the training set
+	Table      *params.Table // nil for images
 	Rows, Cols int           // of images, in pixels
 	Classes    int
 }
 
-// ReadData returns what parameters depend on of the images in a folder of IDX files, or of the
-// table in a CSV file, whose labels are in the named column.
+// ReadData returns the properties of the images in a folder of IDX files, or of the table in a CSV
+// file, with its labels in the named column.
 func ReadData(path, label string) (Data, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -39,7 +39,7 @@ func ReadData(path, label string) (Data, error) {
 	return Data{Examples: d.Train.Len(), Rows: d.Train.Rows, Cols: d.Train.Cols, Classes: max(d.Train.Classes(), d.Test.Classes())}, err
 }
 
-// fit gives parameters the model that the data need.
+// fit adapts the model to the data.
 func (d Data) fit(m *params.Model) error {
 	m.Classes = uint32(d.Classes)
 	if d.Table != nil {
@@ -59,13 +59,14 @@ func (d Data) fit(m *params.Model) error {
 	return err
 }
 
-// smallRate is the sampling rate of who has fewer examples than MNIST gives: at the same epsilon
-// the noise of the whole training, z/(q sqrt(T)), is lower than at 0.1.
+// smallRate is the sampling rate of participants with fewer examples than their share of MNIST: at
+// the same epsilon the noise of the whole training, z/(q sqrt(T)), is lower than at 0.1.
 const smallRate = 0.3
 
-// scale gives parameters the batch of n examples. With fewer than MNIST gives, the noise is
-// the least with which the ledger pays for all rounds, and steps shrink by as much as the noise in
-// a gradient grows, so that a step moves the model by no more noise than what was measured.
+// scale adapts the batch to a participant's number of examples. With fewer than measured, its share
+// of MNIST, the noise becomes the least with which the ledger pays for all rounds, and the learning
+// rate shrinks as the noise in a gradient grows, so that a step moves the model by no more noise
+// than in the measurements.
 func scale(p *params.Params, own Own, examples, measured int) error {
 	if p.Privacy.SamplingRate == 0 { // batches of fixed size
 		p.Privacy.Batch = min(p.Privacy.Batch, uint32(examples))

@@ -10,10 +10,10 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// NameExternal is the preset's name on chains that External shaped.
+// NameExternal is the preset's name in the parameters that External returns.
 const NameExternal = "external"
 
-// Study is what the parameters of an external model depend on.
+// Study holds the settings on which the parameters of an external model depend.
 type Study struct {
 	Model        params.Model
 	Examples     int // of one participant
@@ -25,9 +25,9 @@ type Study struct {
 	Momentum     float64 // of the workers
 }
 
-// External returns parameters for n participants who train a model of their own: rule, election and
-// reputation are those of the other presets with a guarantee, and the noise is the least with which
-// the chain's ledger pays for the rounds out of epsilon.
+// External returns parameters for n participants that train an external model. Rule, election and
+// reputation are those of the other presets with a guarantee; the noise is the least with which
+// epsilon pays for the rounds by the chain's ledger.
 func External(n int, s Study) (params.Params, error) {
 	if n < 1 || n > gradients.MaxParticipants {
 		return params.Params{}, fmt.Errorf("parameters for %d participants, want 1 to %d", n, gradients.MaxParticipants)
@@ -47,8 +47,8 @@ func External(n int, s Study) (params.Params, error) {
 	return p, err
 }
 
-// leastNoise sets the noise multiplier, to a thousandth, to the least from the accountant's on with
-// which the ledger, whose costs are rounded up, pays for all rounds.
+// leastNoise sets the noise multiplier to the least multiple of 0.001, from the accountant's
+// upwards, with which the ledger pays for all rounds: the ledger's costs are rounded up.
 func leastNoise(p *params.Params) error {
 	z, err := accountant.NoiseMultiplier(accountant.RDP, p.Privacy.SamplingRate, int(p.Training.Rounds), p.Privacy.Epsilon, p.Privacy.Delta)
 	if err != nil {
@@ -57,7 +57,7 @@ func leastNoise(p *params.Params) error {
 	asked := p.Privacy.Epsilon
 	for thousandths := math.Ceil(z * 1000); ; thousandths++ {
 		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = thousandths/1000, asked
-		if err := Account(p); err != nil || p.Privacy.Epsilon == asked { // else it was raised until it pays
+		if err := Account(p); err != nil || p.Privacy.Epsilon == asked { // otherwise Account raised it
 			return err
 		}
 	}

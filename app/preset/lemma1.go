@@ -9,9 +9,9 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// lemma1Clip bounds the examples' gradients where the noise is Lemma 1's, whose C is nothing
-// without a bound. At the first model their norms are about 42. Of 1, 10, 40 and 100 this bound is
-// the kindest to the lemma, or next to it: docs/REPRODUCTION.md has the errors.
+// lemma1Clip is the clip norm for the noise of Lemma 1, whose C means nothing without a bound. At
+// the first model the norms of the examples' gradients are about 42. Of 1, 10, 40 and 100 this clip
+// norm gives errors close to the lowest: docs/REPRODUCTION.md has them.
 const lemma1Clip = 10
 
 // lemma1 returns the preset paper-literal with the noise of Lemma 1 at the paper's epsilon.
@@ -21,15 +21,15 @@ func lemma1(n, f int) params.Params {
 	return p
 }
 
-// WithLemma1 replaces the noise of the preset paper or paper-literal by that for which the paper's
-// Lemma 1 claims an epsilon. [Account] computes it.
+// WithLemma1 replaces the noise of the preset paper or paper-literal by the noise for which the
+// paper's Lemma 1 claims an epsilon. [Account] computes it.
 func WithLemma1(p *params.Params, claim float64) {
 	p.Privacy.Mechanism, p.Privacy.PrototypeEpsilon = params.MechanismGaussian, 0
 	p.Privacy.Clip, p.Privacy.Lemma1Epsilon, p.Privacy.Epsilon = lemma1Clip, claim, 0
 }
 
-// calibrate sets the noise of Lemma 1, and the grid step that follows from it, where parameters ask
-// for that.
+// calibrate sets the noise of Lemma 1, and the grid step that follows from it, if parameters have a
+// Lemma1Epsilon.
 func calibrate(p *params.Params) error {
 	if p.Privacy.Lemma1Epsilon == 0 {
 		return nil
@@ -43,7 +43,7 @@ func calibrate(p *params.Params) error {
 	return nil
 }
 
-// lemma1Multiplier returns the noise that Lemma 1 asks for, over the clip norm.
+// lemma1Multiplier returns the noise multiplier that Lemma 1 requires.
 func lemma1Multiplier(p params.Params) (float64, error) {
 	c, err := accountant.Lemma1{
 		Sensitivity: 1, LearningRate: p.Training.LearningRate, Rounds: int(min(p.Training.Rounds, math.MaxInt32)),
@@ -52,7 +52,7 @@ func lemma1Multiplier(p params.Params) (float64, error) {
 	return c.NoiseMultiplier, err
 }
 
-// checkLemma1 compares the noise of parameters with what they call it.
+// checkLemma1 compares noise that is declared as Lemma 1's with the lemma.
 func checkLemma1(p params.Params) error {
 	if p.Privacy.Lemma1Epsilon == 0 {
 		return nil

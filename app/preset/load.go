@@ -10,17 +10,17 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// maxFile is the greatest size of a file of parameters, bytes. That of the largest model that the
+// maxFile is the max size of a file of parameters in bytes. The file of the largest model that the
 // parameters allow is smaller.
 const maxFile = 1 << 20
 
 // Load reads a JSON file of parameters, as spdl query params prints them.
 func Load(file string) (params.Params, error) { return load[params.Params](file) }
 
-// LoadModel reads a JSON file of a model, as parameters have it.
+// LoadModel reads a JSON file of a model, in the form that it has in parameters.
 func LoadModel(file string) (params.Model, error) { return load[params.Model](file) }
 
-// load reads a JSON file. Unknown fields are refused: a misspelt one must not become its zero
+// load reads a JSON file. It rejects unknown fields: a misspelt field must not become its zero
 // value.
 func load[T any](file string) (value T, err error) {
 	f, err := os.Open(file)

@@ -8,16 +8,17 @@ import (
 	"github.com/spdl/spdl/mnist/features"
 )
 
-// Own is what of a chain is its participants' own, and no preset's. Zero values are the preset's.
+// Own holds the settings of a chain that its participants choose instead of the preset. Zero values
+// mean the preset's.
 type Own struct {
-	Data     *Data         // what they train on; nil for MNIST
-	Model    *params.Model // of the kind external, for the preset of that name alone
+	Data     *Data         // the training data; nil for MNIST
+	Model    *params.Model // of the kind external, only for the preset of that name
 	Examples int           // of one participant
 	Rounds   uint64
-	Epsilon  float64 // where the noise follows from it: for the preset external, and for few examples
+	Epsilon  float64 // of the preset external, or for few examples: the noise follows from it
 }
 
-// AllNames lists the names that Make takes: those of the presets, and external.
+// AllNames lists the names that Make accepts: the presets and external.
 func AllNames() []string { return append(Names(), NameExternal) }
 
 // Make returns the parameters of a preset for n participants with data or a model of their own.
@@ -55,12 +56,12 @@ func Make(name string, n int, own Own) (params.Params, error) {
 	return p, err
 }
 
-// strokes reports whether the data have the public feature map of MNIST's images.
+// strokes reports whether the public feature map of MNIST's images applies to the data.
 func (d Data) strokes() bool {
 	return d.Table == nil && d.Rows == d.Cols && d.Rows >= features.MinSide
 }
 
-// examples returns how many each of n participants has.
+// examples returns the number of examples of each of n participants.
 func (o Own) examples(n int) int {
 	switch {
 	case o.Examples > 0:
@@ -71,15 +72,15 @@ func (o Own) examples(n int) int {
 	return examples / n
 }
 
-// errNoModel says what the preset external wants.
+// errNoModel is the error of the preset external without a model.
 var errNoModel = errors.New(`preset "external" needs a model: name a JSON file of its kind, clipping and tensors with --model, or parameters that have all with --params, as spdl new writes them`)
 
-// errNoExamples says what the batch of the preset external is a share of.
+// errNoExamples is the error of the preset external without a number of examples.
 var errNoExamples = errors.New(`preset "external" needs the number of examples that each participant has, of which its batch is a share: give it with --examples (spdl plan: --samples), as spdl trainer check shows it`)
 
-// external returns the parameters of the preset external: rule and noise are what spdl plan shows
-// for its epsilon, rounds and sampling rate. Batch and rate follow from the examples: with fewer
-// than MNIST gives, the rate is smallRate.
+// external returns the parameters of the preset external, with the rule and noise that spdl plan
+// shows for the same epsilon, rounds and sampling rate. Batch and rate follow from the examples:
+// with fewer than a participant's share of MNIST, the rate is smallRate.
 func (o Own) external(n int) (params.Params, error) {
 	if o.Model == nil {
 		return params.Params{}, errNoModel

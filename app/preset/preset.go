@@ -16,9 +16,8 @@ import (
 // participant's part.
 const examples = 60000
 
-// paperStep is the grid step of the paper preset, where no noise hides the
-// rounding: it spans +-4 on the int16 grid, and no coordinate of a mean
-// gradient of inputs within [-1, 4.1] comes near that.
+// paperStep is the grid step of the paper preset, where no noise hides the rounding. The int16 grid
+// then spans +-4, and no coordinate of a mean gradient of inputs within [-1, 4.1] comes near that.
 const paperStep = 1.0 / 4096
 
 // builders holds the presets in the order in which they are listed; the first is the default.
@@ -96,9 +95,9 @@ func mlp(n, f int) params.Params {
 	return p
 }
 
-// private returns what the presets with a guarantee share: epsilon 2 for small n, epsilon 4 where f >
-// 1, the rule that knows the noise, and commitments, without which attackers hide their vectors in the
-// noise of the honest ones.
+// private returns the common settings of the presets with a guarantee: epsilon 2, or 4 where f > 1,
+// the rule that knows the noise, and commitments where f > 0, without which attackers could hide
+// their vectors in the noise of honest vectors.
 func private(n, f int) params.Params {
 	p := params.Params{
 		Rule:       params.Rule{Name: "agnostic-mean", Byzantine: uint32(f)},
@@ -135,16 +134,16 @@ func paper(n, f int) params.Params {
 	if n < 4 {
 		p.Rule.Name = "mean"
 	}
-	// Its batches of 100 are noisier than the noise of the other presets: an honest
-	// gradient opposes Delta in up to a tenth of the rounds, so the steps are smaller.
+	// Its batches of 100 are noisier than the noise of the other presets: an honest gradient
+	// opposes Delta in up to a tenth of the rounds, so the reputation's steps are smaller.
 	p.Reputation.Penalty, p.Reputation.Reward = 40_000, 40_000
 	return p
 }
 
-// reputation is that of the presets (docs/adr/0011-reputation-knows-the-noise.md has
-// the measurements). A gradient that points against Delta by 0.3 of the typical
-// squared norm is an attacker's: an honest one does so in no round of the private
-// presets, but for a few at the start of heterogeneous trainings.
+// reputation holds the presets' settings (docs/adr/0011-reputation-knows-the-noise.md has the
+// measurements). A gradient that points against Delta by 0.3 of the typical squared norm is an
+// attacker's: an honest gradient does so in no round of the private presets, except a few at the
+// start of heterogeneous trainings.
 var reputation = params.Reputation{Initial: params.One, Penalty: 50_000, Reward: 50_000, Margin: 300_000, PassedOver: 100_000}
 
 // election returns the election of the presets.
@@ -154,14 +153,15 @@ func election(f int) params.Election {
 	return e
 }
 
-// SetProposers sets the waits of an election for f Byzantine proposers. They may come one after the
-// other and hide a leader's aggregate, so a view lasts f+1 heights. They may also wait for no
-// straggler, so one honest proposer at least has its turn in the heights before a round closes short.
+// SetProposers sets the waits of an election for f Byzantine proposers. They may propose in
+// succession and hide a leader's aggregate, so a view lasts f+1 heights. They may also wait for no
+// straggler, so at least one honest proposer has its turn in the heights before a round closes
+// short.
 func SetProposers(e *params.Election, f int) {
 	e.ViewBlocks, e.QuorumBlocks = uint64(f+1), uint64(max(2, f+1))
 }
 
-// SetRounds sets the length of a training, and with it the term of a leader that leads all of it.
+// SetRounds sets the length of a training, and the term of a leader that leads all of it.
 func SetRounds(p *params.Params, rounds uint64) {
 	if p.Election.Term > 1 && p.Election.Term == p.Training.Rounds {
 		p.Election.Term = rounds
