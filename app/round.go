@@ -88,7 +88,7 @@ func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 
 
 // Limits of the effect of passing a leader over.
 const (
-	leastByPassing = params.One / 10 // min reputation that is left: a node that was cut off is no attacker
+	leastByPassing = params.One / 10 // min reputation left: a node that was cut off is no attacker
 	maxPause       = 10              // a leader pauses at most 2^maxPause rounds
 )
 

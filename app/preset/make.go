@@ -8,8 +8,8 @@ import (
 	"github.com/spdl/spdl/mnist/features"
 )
 
-// Own holds the settings of a chain that its participants choose instead of the preset. Zero values
-// mean the preset's.
+// Own holds the settings of a chain that its participants bring themselves. Zero values mean the
+// preset's.
 type Own struct {
 	Data     *Data         // the training data; nil for MNIST
 	Model    *params.Model // of the kind external, only for the preset of that name
