@@ -25,11 +25,11 @@ import (
 //	  repeated tendermint.types.Block blocks = 2;  // from the initial height on, none missing
 //	  tendermint.types.Commit commit = 3;          // of the last block, where known
 //	  bytes    app_hash = 4;                       // after the last block, where known
-//	  uint64   count    = 5;                       // of blocks; without it the file was cut off
+//	  uint64   count    = 5;                       // of blocks; a file without it was cut off
 //	}
 //
-// So every field but the last is a tag byte, a varint length and as many bytes,
-// and protoc --decode reads the whole.
+// Every field except the last is thus a tag byte, a varint length and that many bytes, and protoc
+// --decode reads the whole message.
 const (
 	tagGenesis = 1<<3 | 2
 	tagBlock   = 2<<3 | 2
@@ -38,11 +38,11 @@ const (
 	tagCount   = 5 << 3
 )
 
-// maxField bounds what a field may make a reader allocate: CometBFT's largest
-// block and its commit.
+// maxField is the max size of a field in bytes, which bounds what a reader allocates: CometBFT's
+// largest block and its commit.
 const maxField = types.MaxBlockSizeBytes + 8<<20
 
-// ErrArchive means that a file is no archive, or not a whole one.
+// ErrArchive means that a file is not a complete archive.
 var ErrArchive = errors.New("not an archive of a chain")
 
 // WriteArchive writes a source's chain to w and returns the number of its blocks. It checks
@@ -102,7 +102,7 @@ func (a *archiver) message(tag byte, m interface{ Marshal() ([]byte, error) }) e
 	return a.field(tag, data)
 }
 
-// end writes what is known of the chain's tip, and the count that marks a whole file.
+// end writes the known fields of the chain's tip, and the count that marks a complete file.
 func (a *archiver) end(tip Tip, blocks uint64) error {
 	if tip.Commit != nil {
 		if err := a.message(tagCommit, tip.Commit.ToProto()); err != nil {
@@ -118,7 +118,7 @@ func (a *archiver) end(tip Tip, blocks uint64) error {
 	return err
 }
 
-// Archive reads a file of WriteArchive.
+// Archive is a Source that reads a file written by WriteArchive.
 type Archive struct {
 	file    io.Closer
 	counted *counter
@@ -161,7 +161,7 @@ func OpenArchive(path string) (*Archive, error) {
 	return a, nil
 }
 
-// NewArchive reads an archive of the given size in bytes.
+// NewArchive returns the archive that r holds. Done needs its compressed size in bytes.
 func NewArchive(r io.Reader, size int64) (*Archive, error) {
 	a := &Archive{counted: &counter{Reader: r}, size: size}
 	z, err := gzip.NewReader(a.counted)
@@ -182,7 +182,7 @@ func NewArchive(r io.Reader, size int64) (*Archive, error) {
 	return a, nil
 }
 
-// field reads the next field. The count has no bytes behind it.
+// field reads the next field. The count is checked here and has no data.
 func (a *Archive) field() (tag byte, data []byte, err error) {
 	if tag, err = a.in.ReadByte(); err != nil {
 		return 0, nil, fmt.Errorf("%w: cut off after %d blocks: %w", ErrArchive, a.blocks, whole(err))
@@ -200,7 +200,7 @@ func (a *Archive) field() (tag byte, data []byte, err error) {
 	if n > uint64(maxField) {
 		return 0, nil, fmt.Errorf("%w: field of %d bytes, at most %d", ErrArchive, n, maxField)
 	}
-	// What is there is read before it is allocated: the length may lie.
+	// The buffer grows with the bytes that are read: the stated length may be false.
 	data, err = io.ReadAll(io.LimitReader(a.in, int64(n)))
 	if err == nil && uint64(len(data)) < n {
 		err = io.ErrUnexpectedEOF
@@ -211,7 +211,7 @@ func (a *Archive) field() (tag byte, data []byte, err error) {
 	return tag, data, nil
 }
 
-// whole keeps an early end from being taken for the end of the chain.
+// whole turns io.EOF into io.ErrUnexpectedEOF: a file that was cut off must not end the chain.
 func whole(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -222,7 +222,8 @@ func whole(err error) error {
 // Genesis returns the archived genesis.
 func (a *Archive) Genesis() *types.GenesisDoc { return a.genesis }
 
-// Next reads a block, and what follows the last.
+// Next reads the next block. After the last block it reads the tip and the count, and returns
+// io.EOF.
 func (a *Archive) Next(context.Context) (*cmtproto.Block, error) {
 	for {
 		tag, data, err := a.field()
@@ -248,7 +249,7 @@ func (a *Archive) Next(context.Context) (*cmtproto.Block, error) {
 		case tagAppHash:
 			a.tip.AppHash = data
 		case tagCount:
-			if _, err := a.in.ReadByte(); !errors.Is(err, io.EOF) { // and so gzip's checksum is read
+			if _, err := a.in.ReadByte(); !errors.Is(err, io.EOF) { // reading to the end also checks gzip's checksum
 				return nil, errors.Join(fmt.Errorf("%w: more behind its end", ErrArchive), err)
 			}
 			return nil, io.EOF
@@ -258,7 +259,7 @@ func (a *Archive) Next(context.Context) (*cmtproto.Block, error) {
 	}
 }
 
-// Tip returns what was archived behind the last block.
+// Tip returns the archived tip.
 func (a *Archive) Tip(context.Context) (Tip, error) { return a.tip, nil }
 
 // Done returns the share of the file's bytes that have been read.

@@ -13,8 +13,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// blame finds the transactions of a block that are wrong by themselves: they cannot be decoded, are
-// not signed by the sender that they name, or are not what the block's aggregate lists.
+// blame returns the transactions of a block that are wrong by themselves: they cannot be decoded,
+// are not signed by the sender that they name, or differ from the hash that the block's aggregate
+// lists. Of operations it checks the encoding alone.
 func (r *replay) blame(raws [][]byte) (bad []BadTransaction) {
 	listed := map[uint32][]byte{}
 	for i, raw := range raws {
@@ -25,7 +26,7 @@ func (r *replay) blame(raws [][]byte) (bad []BadTransaction) {
 			found.Kind = t.Kind().String()
 			at, ofRound := tx.PlaceOf(t)
 			if !ofRound {
-				continue // whether it holds depends on those before it; Execute says
+				continue // an operation's validity depends on the state: execution decides
 			}
 			found.Participant = &at.Participant
 			if err = r.signed(t, at.Participant); err == nil && t.Gradient != nil && listed[at.Participant] != nil && !bytes.Equal(listed[at.Participant], t.Content[:]) {
@@ -45,8 +46,8 @@ func (r *replay) blame(raws [][]byte) (bad []BadTransaction) {
 	return bad
 }
 
-// signed verifies a gradient's or an aggregate's signature by the key of the
-// state before the block.
+// signed verifies the signature of a transaction of a round by the participant's key in the state
+// before the block.
 func (r *replay) signed(t *tx.Tx, participant uint32) error {
 	if uint64(participant) >= uint64(len(r.state.Participants)) {
 		return fmt.Errorf("participant %d is not registered", participant)
@@ -54,8 +55,8 @@ func (r *replay) signed(t *tx.Tx, participant uint32) error {
 	return t.Verify(r.state.ChainID, r.state.Participants[participant].PubKey)
 }
 
-// appHash returns the divergence of the state after the last executed block, with
-// the parts in which the node's own account differs, where it has one.
+// appHash returns the divergence of the state after the last executed block, with the differences
+// from the node's own record and state if the source is a Witness.
 func (r *replay) appHash(ctx context.Context, expected []byte) *Divergence {
 	hash := r.state.Hash()
 	d := &Divergence{
@@ -77,7 +78,8 @@ func (r *replay) appHash(ctx context.Context, expected []byte) *Divergence {
 	return d
 }
 
-// account returns the parts of a state that the application hash covers, by name.
+// account returns the parts of a state that the application hash covers, by name, except the chain
+// id and the history of rounds.
 func account(s *app.State) any {
 	return map[string]any{
 		"params": s.Params, "progress": s.Progress, "participants": s.Participants, "model": s.Model, "velocity": s.Velocity,
@@ -85,18 +87,18 @@ func account(s *app.State) any {
 	}
 }
 
-// maxDifferences bounds what one report lists.
+// maxDifferences is the max number of values that one call of Differences returns.
 const maxDifferences = 32
 
-// Differences names the values in which two things of one kind differ, by their
-// JSON, at most 32 of them.
+// Differences returns the values in which the JSON of two values of one type differs, at most 32,
+// each with its path below key.
 func Differences(key string, expected, found any) []Difference {
 	var out []Difference
 	differ(key, generic(expected), generic(found), &out)
 	return out
 }
 
-// generic returns a value as JSON has it: maps, lists, texts and numbers.
+// generic returns a value decoded from its own JSON: maps, lists, strings and numbers.
 func generic(v any) (out any) {
 	data, err := json.Marshal(v)
 	if err == nil {

@@ -1,6 +1,4 @@
-// Package audit re-executes a chain from its blocks alone: genesis, then every
-// transaction, with no trust in what a node says that it stored. Every block is
-// checked against its own header, the signatures of its validators, who are
-// themselves derived by the replay, and the application hash of the header that
-// follows.
+// Package audit re-executes a chain from genesis and its blocks alone: it trusts no state that a
+// node stored. Every block is checked against its own header, the signatures of the validator set
+// that the replay derives, and the application hash in the next header.
 package audit

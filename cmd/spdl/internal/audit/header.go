@@ -31,14 +31,14 @@ func (r *replay) checkHeader(b *types.Block) string {
 			return reason
 		}
 	}
-	if !r.validators.HasAddress(b.ProposerAddress) { // which of them depends on a round that no header states
+	if !r.validators.HasAddress(b.ProposerAddress) { // the proposer's index depends on the round, which no header states
 		return fmt.Sprintf("proposer %X is no validator", b.ProposerAddress)
 	}
 	return r.checkTime(b)
 }
 
-// checkTime compares a block's time: that of genesis for the first block, then the median of the
-// times in the last commit, weighted by power. Each is after the one before.
+// checkTime compares a block's time with the replay's: the genesis time for the first block, then
+// the median of the times in the last commit, weighted by power. Block times increase strictly.
 func (r *replay) checkTime(b *types.Block) string {
 	want := r.doc.GenesisTime
 	if b.Height > r.doc.InitialHeight {
@@ -67,14 +67,13 @@ func (s signedBlock) signed() *types.SignedHeader {
 	return &types.SignedHeader{Header: s.header, Commit: &types.Commit{Height: s.header.Height, Round: s.round}}
 }
 
-// past holds the blocks that evidence may still be about, and the evidence of that time that
-// blocks contained.
+// past holds the blocks that are not too old for evidence, and the committed evidence about them.
 type past struct {
 	blocks    []signedBlock    // one a height
-	committed map[string]int64 // heights by hashes of evidence
+	committed map[string]int64 // from the hash of evidence to the height that it is about
 }
 
-// at returns the block of a height, nil where it is too long ago or still to come.
+// at returns the block of a height, nil if it is too old or not executed yet.
 func (p *past) at(height int64) *signedBlock {
 	if len(p.blocks) == 0 {
 		return nil
@@ -86,7 +85,7 @@ func (p *past) at(height int64) *signedBlock {
 	return &p.blocks[i]
 }
 
-// add adds a block and forgets those that have become too old for evidence.
+// add adds a block and drops the blocks that are now too old for evidence.
 func (p *past) add(b *types.Block, validators *types.ValidatorSet, limits types.EvidenceParams) {
 	if n := len(p.blocks); n > 0 {
 		p.blocks[n-1].round = b.LastCommit.Round
@@ -115,7 +114,7 @@ func (p *past) add(b *types.Block, validators *types.ValidatorSet, limits types.
 }
 
 // checkEvidence verifies a block's evidence of misbehaviour as CometBFT's evidence pool does, with
-// the replayed validators and headers: those who signed the block are the ones an audit is about.
+// the replayed validators and headers: an audit does not trust the signers of the block.
 func (r *replay) checkEvidence(b *types.Block) error {
 	if size, limit := b.Evidence.ByteSize(), r.params.Evidence.MaxBytes; size > limit {
 		return types.NewErrEvidenceOverflow(limit, size)
@@ -155,8 +154,8 @@ func (r *replay) verify(e types.Evidence) error {
 	return fmt.Errorf("it is a %T", e)
 }
 
-// verifyAttack verifies the evidence of an attack on light clients. Where the conflicting header is
-// of a height to come, the last header takes the place of the trusted one, as in CometBFT.
+// verifyAttack verifies evidence of an attack on light clients. If the chain has not reached the
+// height of the conflicting header, the last header is the trusted one, as in CometBFT.
 func (r *replay) verifyAttack(e *types.LightClientAttackEvidence, common *signedBlock) error {
 	trusted := common
 	if height := e.ConflictingBlock.Height; height != e.Height() {

@@ -20,8 +20,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Home reads a stopped node's databases. As a witness it knows what the node
-// itself computed.
+// Home is a Source that reads a stopped node's databases, and a Witness of what the node computed.
 type Home struct {
 	genesis *types.GenesisDoc
 	opened  []dbm.DB
@@ -36,7 +35,7 @@ var (
 	_ Witness = (*Home)(nil)
 )
 
-// OpenHome opens the databases of a home whose node does not run.
+// OpenHome opens the databases of a home whose node is stopped.
 func OpenHome(c *config.Config) (h *Home, err error) {
 	h = new(Home)
 	if h.genesis, err = abci.ReadGenesisFile(c.GenesisFile()); err != nil {
@@ -52,7 +51,7 @@ func OpenHome(c *config.Config) (h *Home, err error) {
 		if err != nil {
 			return nil
 		}
-		if _, err = os.Stat(filepath.Join(c.DBDir(), name+".db")); err != nil { // NewDB would make it
+		if _, err = os.Stat(filepath.Join(c.DBDir(), name+".db")); err != nil { // NewDB would create it
 			err = fmt.Errorf("%w (a node that was never started has no chain)", err)
 			return nil
 		}
@@ -97,8 +96,8 @@ func (h *Home) Next(context.Context) (b *cmtproto.Block, err error) {
 	return b, nil
 }
 
-// Tip returns the commit that the node saw for its last block, and the application
-// hash that CometBFT holds.
+// Tip returns the commit that the node saw for its last block, and the application hash that
+// CometBFT stores after it.
 func (h *Home) Tip(context.Context) (tip Tip, err error) {
 	defer func() {
 		if r := recover(); r != nil {

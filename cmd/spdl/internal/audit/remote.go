@@ -15,8 +15,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Remote asks a node over RPC, up to the height that its application had at
-// first: its store may hold a block more, whose hash nobody has yet.
+// Remote is a Source that asks a node over RPC, up to the application's height at the time of
+// OpenRemote: the node may store one more block, whose application hash does not exist yet.
 type Remote struct {
 	c       *client.Client
 	genesis *types.GenesisDoc
@@ -42,7 +42,7 @@ func OpenRemote(ctx context.Context, c *client.Client) (*Remote, error) {
 	}
 	r.last = info.Response.LastBlockHeight
 	var genesis bytes.Buffer
-	for chunk, total := uint(0), 1; int(chunk) < total; chunk++ { // in chunks: a consortium's may be large
+	for chunk, total := uint(0), 1; int(chunk) < total; chunk++ { // in chunks: a consortium's genesis may be large
 		g, err := c.RPC().GenesisChunked(ctx, chunk)
 		if err != nil {
 			return nil, fmt.Errorf("%w: genesis: %w", client.ErrUnreachable, err)
@@ -68,7 +68,7 @@ func OpenRemote(ctx context.Context, c *client.Client) (*Remote, error) {
 	return r, nil
 }
 
-// Genesis returns the node's genesis. An auditor has a copy of its own.
+// Genesis returns the node's genesis. An auditor replaces it by a copy of its own: Options.Genesis.
 func (r *Remote) Genesis() *types.GenesisDoc { return r.genesis }
 
 // Next fetches a block.
@@ -94,8 +94,8 @@ func (r *Remote) Next(ctx context.Context) (*cmtproto.Block, error) {
 	return b, nil
 }
 
-// Tip returns the last block's commit, and the application hash after it: that of
-// the next header, if the chain has gone on, or the node's own.
+// Tip returns the last block's commit, and the application hash after that block: the node's own,
+// or the one in the next header if the chain has grown since OpenRemote.
 func (r *Remote) Tip(ctx context.Context) (Tip, error) {
 	if r.last == 0 {
 		return Tip{}, nil

@@ -31,32 +31,33 @@ type Options struct {
 	Now func() time.Time
 }
 
-// A replay is a chain that is being executed again.
+// A replay re-executes a chain.
 type replay struct {
 	src    Source
 	each   func(*app.Outcome) // may be nil
 	report *Report
 	doc    *types.GenesisDoc
 	state  *app.State
-	record *app.Record // of the block before, if it closed a round
+	record *app.Record // of the last executed block, nil if it closed no round
 
-	previous, validators, next *types.ValidatorSet // of the last block, the block at hand and the one after it
+	previous, validators, next *types.ValidatorSet // of the last block, the current block and the block after it
 	params                     types.ConsensusParams
-	last                       types.BlockID // of the block before
-	results                    []byte        // the hash of its transactions' results
+	last                       types.BlockID // of the last executed block
+	results                    []byte        // the hash of that block's transaction results
 	past                       past
-	began, ended               time.Time // the first and the last block's
+	began, ended               time.Time // the times of the first and the last executed block
 }
 
-// block is one as it was read: raw always, parsed where it is sound in itself.
+// block is a block as it was read. raw is nil if it cannot be read; sound is nil unless it is valid
+// by itself, and fault then says why.
 type block struct {
 	raw   *cmtproto.Block
 	sound *types.Block
 	fault error
 }
 
-// Run re-executes the chain of a source. An error means that it could not be
-// audited. What the audit found, a divergence included, is in the report.
+// Run re-executes the chain of a source. An error means that the chain could not be audited. All
+// findings, a divergence included, are in the report.
 func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -86,7 +87,7 @@ func Run(ctx context.Context, src Source, o Options) (*Report, error) {
 	return r.report, r.finish()
 }
 
-// At returns the progress at a height, with the time left in proportion.
+// At returns the progress at a height, with the time left extrapolated from elapsed.
 func At(height uint64, done float64, elapsed time.Duration) Progress {
 	p := Progress{Height: height, Done: done, Elapsed: elapsed}
 	if done > 0 {
@@ -95,7 +96,7 @@ func At(height uint64, done float64, elapsed time.Duration) Progress {
 	return p
 }
 
-// begin makes the state before the first block.
+// begin returns a replay before its first block. A nil doc stands for the source's genesis.
 func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	if doc == nil {
 		doc = src.Genesis()
@@ -110,7 +111,7 @@ func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	if err := abci.CheckValidators(doc, g); err != nil {
 		return nil, err
 	}
-	if p := doc.ConsensusParams; p.Version.App == app.Version { // the others' rules may differ
+	if p := doc.ConsensusParams; p.Version.App == app.Version { // other versions may have other rules
 		if err := abci.CheckConsensus(p.ToProto(), g, len(doc.Validators)); err != nil {
 			return nil, err
 		}
@@ -133,8 +134,8 @@ func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	return r, nil
 }
 
-// run checks and executes block after block, each with the commit that stands in the next one, and
-// behind the last the source's tip. It calls each after every block.
+// run checks and executes the blocks in order, each against the commit in the next block, and the
+// last against the source's tip. It calls each after every block.
 func (r *replay) run(ctx context.Context, each func(height uint64)) error {
 	b, err := r.read(ctx, r.state.Height+1)
 	for err == nil {
@@ -167,7 +168,7 @@ func (r *replay) run(ctx context.Context, each func(height uint64)) error {
 	return err
 }
 
-// read returns the next block, which must have the height.
+// read returns the next block. Its fault is set if it is not a sound block of that height.
 func (r *replay) read(ctx context.Context, height uint64) (*block, error) {
 	raw, err := r.src.Next(ctx)
 	switch {
@@ -185,7 +186,7 @@ func (r *replay) read(ctx context.Context, height uint64) (*block, error) {
 		b.fault = fmt.Errorf("chain id is %q, the genesis is of %q", sound.ChainID, r.doc.ChainID)
 	case uint64(sound.Height) != height:
 		b.fault = fmt.Errorf("height is %d, want %d", sound.Height, height)
-	case !sound.LastCommit.BlockID.Equals(sound.LastBlockID): // of a commit, the header covers the signatures alone
+	case !sound.LastCommit.BlockID.Equals(sound.LastBlockID): // the header's hash of a commit covers its signatures alone
 		b.fault = fmt.Errorf("the commit is of block %X, the header names %X", sound.LastCommit.BlockID.Hash, sound.LastBlockID.Hash)
 	case sound.LastCommit.Height != sound.Height-1 && sound.Height > r.doc.InitialHeight:
 		b.fault = fmt.Errorf("the commit is of height %d", sound.LastCommit.Height)
@@ -221,7 +222,7 @@ func (r *replay) step(ctx context.Context, b *block, commit *types.Commit) error
 	if reason := r.checkHeader(b.sound); reason != "" {
 		return r.divergence(b, KindBlock, reason)
 	}
-	if made := b.sound.Version.App; made != app.Version && made != 0 { // 0 where nobody set it
+	if made := b.sound.Version.App; made != app.Version && made != 0 { // 0 means unset
 		return &OtherVersion{Height: height, Version: made, Program: app.Version}
 	}
 	if err := r.checkEvidence(b.sound); err != nil {
@@ -230,7 +231,7 @@ func (r *replay) step(ctx context.Context, b *block, commit *types.Commit) error
 	return r.execute(b, id)
 }
 
-// identify computes what validators sign of a block.
+// identify returns a block's id, which the validators sign.
 func identify(b *types.Block) (types.BlockID, error) {
 	parts, err := b.MakePartSet(types.BlockPartSizeBytes)
 	if err != nil {
@@ -239,14 +240,13 @@ func identify(b *types.Block) (types.BlockID, error) {
 	return types.BlockID{Hash: b.Hash(), PartSetHeader: parts.Header()}, nil
 }
 
-// divergence returns the finding that a block is wrong, with the transactions that are wrong by
-// themselves.
+// divergence returns a divergence at a block, with the transactions that blame finds.
 func (r *replay) divergence(b *block, kind, reason string) *Divergence {
 	return &Divergence{Height: uint64(b.sound.Height), Kind: kind, Reason: reason, Transactions: r.blame(b.raw.Data.Txs)}
 }
 
-// checkCommit verifies all signatures of the commit that stands in the next
-// block, by the validators that the replay derived.
+// checkCommit verifies all signatures of a block's commit against the validators that the replay
+// derived. It takes a nil commit for unknown and checks nothing.
 func (r *replay) checkCommit(b *block, id types.BlockID, commit *types.Commit) error {
 	if commit == nil {
 		return nil
@@ -320,7 +320,7 @@ func (r *replay) count(b *types.Block, out *app.Outcome) {
 	}
 }
 
-// checkTip compares the state after the last block.
+// checkTip compares the application hash after the last block with the tip's.
 func (r *replay) checkTip(ctx context.Context, tip Tip) error {
 	if tip.AppHash == nil {
 		return nil
@@ -332,7 +332,7 @@ func (r *replay) checkTip(ctx context.Context, tip Tip) error {
 	return nil
 }
 
-// finish completes the report from the state that was reached.
+// finish completes the report from the last state.
 func (r *replay) finish() (err error) {
 	hash := r.state.Hash()
 	r.report.AppHash = hex.EncodeToString(hash[:])

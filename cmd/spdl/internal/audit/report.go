@@ -8,11 +8,11 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Report is what a replay found.
+// Report holds the findings of a replay.
 type Report struct {
 	ChainID      string        `json:"chain_id"`
 	First        uint64        `json:"first_height"`
-	Last         uint64        `json:"last_height"` // the last that was executed and agrees
+	Last         uint64        `json:"last_height"` // the last executed height, which is also that of an app hash divergence
 	Blocks       uint64        `json:"blocks"`
 	Transactions uint64        `json:"transactions"`
 	Signatures   uint64        `json:"validator_signatures"` // of commits, verified
@@ -25,27 +25,27 @@ type Report struct {
 	Offences     []app.Offence `json:"offences"`
 	Spend        []abci.Spend  `json:"spend"`
 	Divergence   *Divergence   `json:"divergence"` // the first, null if there is none
-	// OtherVersion is where the replay ended because another release executes what follows, null if
-	// it did not.
+	// OtherVersion is the height at which the replay ended because another release executes the
+	// rest, omitted if there is none.
 	OtherVersion *OtherVersion `json:"other_version,omitempty"`
 
 	ChainSeconds  float64 `json:"chain_seconds"` // from the first block's time to the last's
 	ReplaySeconds float64 `json:"replay_seconds"`
-	Ratio         float64 `json:"ratio"` // replay over chain, 0 where the chain has no span
+	Ratio         float64 `json:"ratio"` // replay over chain, 0 if the chain has no time span
 }
 
-// BadLeader is a participant that might have closed a round and let it pass to a
-// later view: it was away, silent, or its aggregate was wrong.
+// BadLeader is a leader that closed no round in its view: it was inactive, silent, or its aggregate
+// was wrong.
 type BadLeader struct {
 	Epoch       uint64 `json:"epoch"`
 	Round       uint64 `json:"round"`
 	Height      uint64 `json:"height"` // at which the round was closed
 	Participant uint32 `json:"participant"`
-	View        uint32 `json:"view"`      // that it let pass
+	View        uint32 `json:"view"`      // the leader's own
 	ClosedBy    uint32 `json:"closed_by"` // the leader in a later view
 }
 
-// badLeaders returns the ranking's entries before the one who closed the round.
+// badLeaders returns the leaders ranked before the leader that closed the round.
 func badLeaders(r *app.Record) []BadLeader {
 	var out []BadLeader
 	for view, p := range r.Ranking {
@@ -59,9 +59,9 @@ func badLeaders(r *app.Record) []BadLeader {
 
 // The kinds of divergence.
 const (
-	KindBlock     = "block"     // the block contradicts itself or the one before it, or cannot be read
-	KindCommit    = "commit"    // not the block that two thirds of the validators signed
-	KindExecution = "execution" // the state machine refuses the block
+	KindBlock     = "block"     // the block contradicts itself or the chain before it, or cannot be read
+	KindCommit    = "commit"    // not the block that more than two thirds of the voting power signed
+	KindExecution = "execution" // the state machine rejects the block
 	KindAppHash   = "app hash"  // the next header states another application hash
 )
 
@@ -73,8 +73,8 @@ type Divergence struct {
 	Transactions []BadTransaction `json:"transactions,omitempty"` // at fault
 	Expected     string           `json:"expected,omitempty"`     // application hash of the next header
 	Found        string           `json:"found,omitempty"`        // of the replay
-	// Parts are the keys in which the node's own record or state differs from the
-	// replay's, where the source holds them.
+	// Parts are the values in which the node's own record or state differs from the replay's, if
+	// the source is a Witness.
 	Parts []Difference `json:"parts,omitempty"`
 }
 
@@ -82,8 +82,8 @@ func (d *Divergence) Error() string {
 	return fmt.Sprintf("the chain diverges at height %d (%s): %s", d.Height, d.Kind, d.Reason)
 }
 
-// OtherVersion is a height of another version of the state machine than this program's. What was
-// replayed before it agrees, the application hash in its header included.
+// OtherVersion is the first height of another version of the state machine than this program's. All
+// heights before it agree, as does the application hash in its own header.
 type OtherVersion struct {
 	Height  uint64 `json:"height"`
 	Version uint64 `json:"version"`
@@ -94,19 +94,19 @@ func (o *OtherVersion) Error() string {
 	return fmt.Sprintf("height %d and those after it are of state machine %d, this program executes %d: a replay covers the heights of the program's own version", o.Height, o.Version, o.Program)
 }
 
-// Is reports that the chain is of another version.
+// Is reports whether target is app.ErrVersion.
 func (o *OtherVersion) Is(target error) bool { return target == app.ErrVersion }
 
 // A BadTransaction is a transaction of a block that is wrong by itself.
 type BadTransaction struct {
 	Index       int     `json:"index"`
 	Hash        string  `json:"hash"`
-	Kind        string  `json:"kind"` // "undecodable" where it is none
+	Kind        string  `json:"kind"` // "undecodable" if it cannot be decoded
 	Participant *uint32 `json:"participant,omitempty"`
 	Reason      string  `json:"reason"`
 }
 
-// Difference is one value that two sides state differently, as JSON.
+// Difference is a value in which the node and the replay differ, as JSON.
 type Difference struct {
 	Key      string `json:"key"`
 	Expected string `json:"expected"` // the node's
@@ -118,5 +118,5 @@ type Progress struct {
 	Height  uint64
 	Done    float64 // within [0, 1]
 	Elapsed time.Duration
-	Left    time.Duration // estimated; 0 while there is nothing to go by
+	Left    time.Duration // estimated; 0 until something has been read
 }

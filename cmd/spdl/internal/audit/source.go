@@ -10,32 +10,32 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// ErrDamaged means that a block that must exist cannot be read. That is a finding, unlike a source
-// that does not answer.
+// ErrDamaged means that a block of the chain cannot be read. It is a finding of the audit; a source
+// that does not answer is an error.
 var ErrDamaged = errors.New("block is damaged")
 
-// A Source returns a chain's blocks in order. It is for one goroutine.
+// A Source returns a chain's blocks in order. It is not safe for concurrent use.
 type Source interface {
 	// Genesis returns the source's genesis document.
 	Genesis() *types.GenesisDoc
 	// Next returns the next block, unchecked, or io.EOF after the last.
 	Next(ctx context.Context) (*cmtproto.Block, error)
-	// Tip returns what follows the last block, once Next has returned io.EOF.
+	// Tip returns the tip after the last block, once Next has returned io.EOF.
 	Tip(ctx context.Context) (Tip, error)
 	// Done returns the share of the chain that has been read, within [0, 1].
 	Done() float64
 	Close() error
 }
 
-// Tip stands for the header that would follow the last block. Either may be nil:
-// then the last block is only checked by what is in it.
+// Tip is the part of the next block that checks the last one. Either field may be nil; its check
+// is then skipped.
 type Tip struct {
 	Commit  *types.Commit // of the last block
 	AppHash []byte        // after the last block
 }
 
-// Witness is a source that also holds what its node computed, to say in which part a divergence
-// lies. A nil result means that it does not know.
+// Witness is a source that also holds the records and the state of its node, to locate a
+// divergence. A nil result means that it does not have the value.
 type Witness interface {
 	Record(ctx context.Context, epoch, round uint64) (*app.Record, error)
 	State(ctx context.Context) (*app.State, error)
