@@ -1,6 +1,6 @@
-// Package modelfile writes a trained model to a file that other tools read, with a
-// card that says where it comes from and the proof that it does: safetensors,
-// npz or JSON. Package verify checks what it reads.
+// Package modelfile writes a trained model to a safetensors, npz or JSON file, with a card that
+// states the model's origin and the proof of that card, and reads such files. Package verify checks
+// them against the chain.
 package modelfile
 
 import (
@@ -22,53 +22,53 @@ import (
 	"github.com/spdl/spdl/privacy/accountant"
 )
 
-// Version is the form of card and proof.
+// Version is the version of the format of card and proof.
 const Version = "spdl/model/v2"
 
-// ErrFile wraps every reason why a file is not one that Encode has written.
+// ErrFile means that a file is not one that Encode has written.
 var ErrFile = errors.New("not an exported model")
 
-// Card says what a model is. All of it but Accuracy follows from the proof.
+// Card describes a model. All fields except Accuracy and Tested follow from the proof.
 type Card struct {
 	Version      string       `json:"version"`
 	ChainID      string       `json:"chain_id"`
 	Epoch        uint64       `json:"epoch"`
-	Round        uint64       `json:"round"`  // the closed round that the model came out of
+	Round        uint64       `json:"round"`  // the closed round that the model is the result of
 	Rounds       uint64       `json:"rounds"` // planned in the epoch
 	Closed       uint64       `json:"closed"` // height that closed the round
 	Preset       string       `json:"preset,omitempty"`
 	Rule         string       `json:"rule"`
-	Participants int          `json:"participants"` // active in the state of the header: no record has the round's N
-	Byzantine    int          `json:"byzantine"`    // f for those, in the round's epoch
+	Participants int          `json:"participants"` // active in the state of the header: the record does not hold the round's N
+	Byzantine    int          `json:"byzantine"`    // f for that number, by the params of the round's epoch
 	Included     int          `json:"included"`     // gradients in the round
 	Model        params.Model `json:"model"`
 	ModelHash    string       `json:"model_hash"`
 	Mechanism    string       `json:"mechanism"`
-	// Epsilon is the largest spend of a participant, in all rounds up to Height, at
-	// Delta, rounded up to four decimals; null: NO DP GUARANTEE. On a test chain, whose
-	// noise may be known, it is on paper only.
+	// Epsilon is the largest spend of a participant, in all rounds up to Height, at Delta, rounded
+	// up to four decimals; null: NO DP GUARANTEE. On a test chain, whose noise may be known, it
+	// guarantees nothing.
 	Epsilon   *float64 `json:"epsilon"`
 	Delta     float64  `json:"delta,omitempty"`
 	TestChain bool     `json:"test_chain,omitempty"`
-	// Lemma1Epsilon is what the paper's Lemma 1 claims of the epoch's noise where the noise is by
-	// it: never a guarantee.
+	// Lemma1Epsilon is the epsilon that the paper's Lemma 1 claims, 0 unless the epoch's noise
+	// follows the lemma. It is never a guarantee.
 	Lemma1Epsilon float64 `json:"lemma1_epsilon,omitempty"`
-	// Accuracy is what the exporter measured on the test set that Tested names. It
-	// is no part of the proof: spdl model eval measures it again.
+	// Accuracy is the exporter's measurement on the test set that Tested names. The proof covers
+	// neither: spdl model eval measures it again.
 	Accuracy *float64 `json:"accuracy"`
 	Tested   string   `json:"tested,omitempty"`
 
 	Height  int64  `json:"height"` // of the header that has the application hash
 	AppHash string `json:"app_hash"`
 	Proof   Bundle `json:"proof"`
-	// Digest is the SHA-256 of the card's JSON with an empty digest: it finds
-	// damage in what the proof does not cover.
+	// Digest is the SHA-256 of the card's JSON with an empty digest. It detects damage to fields
+	// that the proof does not cover.
 	Digest string `json:"digest"`
 }
 
-// Bundle is the proof: from the parameters to the record of the round by their hash, from the
-// record, the params and the participants to the application hash of the header, and from that
-// header to the validators that the verifier trusts.
+// Bundle is the proof: the record of the round holds the parameters' hash, the header's application
+// hash proves the record, the params and the participants, and validators that the verifier trusts
+// signed the header.
 type Bundle struct {
 	Header []byte `json:"header"` // LightBlock in protobuf: signed header and validators
 	proof.Bundle
@@ -80,8 +80,8 @@ type File struct {
 	Parameters []float64
 }
 
-// New makes a file of a model and its proof, whose header it sets. It fails where one does not
-// follow from the other.
+// New returns the file of a model and its proof, to which it adds the header. It fails if the model
+// does not follow from the proof.
 func New(parameters []float64, header *types.LightBlock, proven proof.Bundle) (*File, error) {
 	encoded, err := encodeHeader(header)
 	if err != nil {
@@ -134,8 +134,7 @@ func (f *File) Check() error {
 // Header returns the light block that the file carries.
 func (f *File) Header() (*types.LightBlock, error) { return decodeHeader(f.Card.Proof.Header) }
 
-// derive verifies a bundle against its own header and writes the card that
-// follows from it.
+// derive verifies a bundle against its own header and returns the card that follows from it.
 func derive(b Bundle) (Card, error) {
 	header, err := decodeHeader(b.Header)
 	if err != nil {
@@ -182,13 +181,13 @@ func derive(b Bundle) (Card, error) {
 			return c, err
 		}
 	}
-	if _, err := json.Marshal(c); err != nil { // the header may be anybody's, and its parameters no numbers
+	if _, err := json.Marshal(c); err != nil { // the header may be forged, with params that are NaN or infinite
 		return c, fmt.Errorf("%w: what is proven cannot stand on a card: %w", proof.ErrNotProven, err)
 	}
 	return c, nil
 }
 
-// open verifies a value of the state and decodes it.
+// open verifies the proof of a value of the state and decodes the value.
 func open(key string, p proof.Proven, appHash []byte, decode func([]byte) error) error {
 	if err := p.Verify(key, appHash); err != nil {
 		return err
@@ -199,7 +198,7 @@ func open(key string, p proof.Proven, appHash []byte, decode func([]byte) error)
 	return nil
 }
 
-// paramsOf returns the parameters of an epoch: the running one, or one that has ended.
+// paramsOf returns the params of the running epoch or of one that has ended.
 func paramsOf(epoch, now uint64, running params.Params, ended []app.Epoch) (params.Params, error) {
 	if epoch == now {
 		return running, nil
@@ -236,7 +235,7 @@ func encodeHeader(b *types.LightBlock) ([]byte, error) {
 	return m.Marshal()
 }
 
-// decodeHeader is the inverse of encodeHeader, for bytes of any origin.
+// decodeHeader is the inverse of encodeHeader, for untrusted bytes.
 func decodeHeader(data []byte) (*types.LightBlock, error) {
 	var m cmtproto.LightBlock
 	if err := m.Unmarshal(data); err != nil {
@@ -269,7 +268,7 @@ func (c *Card) seal() {
 	c.Digest = hex.EncodeToString(sum[:])
 }
 
-// decodeCard takes a card's JSON in its one form.
+// decodeCard decodes a card's JSON. It rejects all bytes that encode would not write.
 func decodeCard(data []byte) (c Card, err error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -282,7 +281,7 @@ func decodeCard(data []byte) (c Card, err error) {
 	return c, nil
 }
 
-// difference names the first fields in which a card differs from what it should be.
+// difference lists every field of got, except proof and digest, whose value differs from want's.
 func difference(want, got Card) string {
 	var a, b map[string]json.RawMessage
 	if json.Unmarshal(want.encode(), &a) != nil || json.Unmarshal(got.encode(), &b) != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Fetch returns the model after a closed round with its proof, as a node gives them. A model that
-// the node does not keep is computed from the nearest state that it does keep; progress, which may
-// be nil, is then told that state's height and how many blocks follow. Nothing of the file is
-// verified against a trusted header.
+// Fetch returns the model after a closed round with its proof, as a node returns them. If the node
+// does not keep the model, Fetch computes it from the nearest state that the node keeps, and calls
+// progress, which may be nil, with that state's height and the number of blocks to execute. The
+// file is not verified against a trusted header.
 func Fetch(ctx context.Context, c *client.Client, epoch, round uint64, progress func(from, blocks uint64)) (*File, error) {
 	s, err := c.Status(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func Fetch(ctx context.Context, c *client.Client, epoch, round uint64, progress 
 	return New(parameters, header, b.Bundle)
 }
 
-// parametersAfter returns the parameters after a round, from the node or computed from its blocks.
+// parametersAfter returns the parameters after a round: the node's, or computed from its blocks.
 func parametersAfter(ctx context.Context, c *client.Client, r app.Record, progress func(from, blocks uint64)) ([]float64, error) {
 	m, err := c.ModelOf(ctx, r.Epoch, r.Round)
 	var refusal *client.Refusal

@@ -16,10 +16,10 @@ const (
 	JSON        = "json"
 )
 
-// MaxBytes bounds a file: the largest model as JSON, and a proof.
+// MaxBytes is the max size of a file: the largest model as JSON, and a proof.
 const MaxBytes = 128 << 20
 
-// Formats lists them.
+// Formats returns the formats.
 func Formats() []string { return []string{Safetensors, NPZ, JSON} }
 
 // Tensor is a part of the parameters with its name and shape.
@@ -29,9 +29,9 @@ type Tensor struct {
 	Data  []float64
 }
 
-// Tensors cuts the parameters of a model into its layers' weights, row-major by
-// output as PyTorch has them, and biases, unless it has none; those of an external
-// model into the tensors that genesis names. The data is shared.
+// Tensors splits the parameters of a model into the weights of its layers, row-major by output as
+// in PyTorch, and the biases, if it has any; an external model's into the tensors that genesis
+// names. The tensors share the memory of parameters.
 func Tensors(m params.Model, parameters []float64) ([]Tensor, error) {
 	if m.Kind == params.ModelExternal {
 		if err := m.ValidateExternal(); err != nil {
@@ -69,7 +69,7 @@ func external(m params.Model) (shapes []Tensor) {
 	return shapes
 }
 
-// layers returns the tensors of the other kinds.
+// layers returns the tensors of a model that is not external.
 func layers(m params.Model) (shapes []Tensor) {
 	in, hidden, classes := int(m.Inputs), int(m.Hidden), int(m.Classes)
 	layer := func(name string, units, inputs int) {
@@ -106,7 +106,7 @@ func plausible(m params.Model) error {
 	return nil
 }
 
-// Encode returns the file's bytes in a format, which depend on the file alone.
+// Encode returns the file's bytes in a format. Equal files give equal bytes.
 func (f *File) Encode(format string) ([]byte, error) {
 	if err := plausible(f.Card.Model); err != nil {
 		return nil, err
@@ -126,9 +126,8 @@ func (f *File) Encode(format string) ([]byte, error) {
 	return nil, fmt.Errorf("format %q, want one of %s", format, strings.Join(Formats(), ", "))
 }
 
-// Decode reads a file that Encode has written, in any format. Only the very
-// bytes that Encode writes are taken, so whatever is changed in a file is
-// noticed here or by Check.
+// Decode decodes a file of any format, and returns the format too. It accepts only the exact bytes
+// that Encode writes, so every change to a file is detected here or by Check.
 func Decode(data []byte) (*File, string, error) {
 	if len(data) > MaxBytes {
 		return nil, "", fmt.Errorf("%w: %d bytes, at most %d", ErrFile, len(data), MaxBytes)
@@ -163,7 +162,7 @@ func Decode(data []byte) (*File, string, error) {
 	return f, format, nil
 }
 
-// joined puts tensors, by name, back into one vector.
+// joined returns one vector of the parameters that of returns for each tensor of the model.
 func joined(m params.Model, of func(Tensor) ([]float64, error)) ([]float64, error) {
 	if err := plausible(m); err != nil {
 		return nil, err
@@ -186,7 +185,7 @@ func joined(m params.Model, of func(Tensor) ([]float64, error)) ([]float64, erro
 	return parameters, nil
 }
 
-// summary returns the card in a few texts, for tools that show a file's metadata.
+// summary returns the card as strings, for tools that show a file's metadata.
 func (c *Card) summary() map[string]string {
 	s := map[string]string{
 		"format": "pt", "chain_id": c.ChainID, "epoch": fmt.Sprint(c.Epoch), "round": fmt.Sprint(c.Round), "preset": c.Preset,

@@ -13,7 +13,7 @@ import (
 )
 
 // NumPy's archive: a zip of arrays in the format of numpy.lib.format, version
-// 2.0. The card is an array of no dimensions of one byte string:
+// 2.0. The card is an array without dimensions that holds one byte string:
 // json.loads(numpy.load(file)["card"].item()).
 
 func encodeNPZ(f *File, tensors []Tensor) ([]byte, error) {
@@ -31,7 +31,7 @@ func encodeNPZ(f *File, tensors []Tensor) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// addArray stores an array without compression: noise does not compress.
+// addArray stores an array uncompressed: noisy parameters do not compress.
 func addArray(z *zip.Writer, name, dtype, shape string, data []byte) error {
 	body := append(arrayHeader(dtype, shape, len(data)), data...)
 	w, err := z.CreateRaw(&zip.FileHeader{
@@ -44,7 +44,7 @@ func addArray(z *zip.Writer, name, dtype, shape string, data []byte) error {
 	return err
 }
 
-// arrayHeader returns a header of version 2.0, which fills up to a multiple of 64.
+// arrayHeader returns a header of version 2.0, padded to a multiple of 64 bytes.
 func arrayHeader(dtype, shape string, size int) []byte {
 	if dtype == "|S" {
 		dtype = fmt.Sprintf("|S%d", size)
@@ -79,8 +79,8 @@ func decodeNPZ(file []byte) (*File, error) {
 	return &File{Card: card, Parameters: parameters}, err
 }
 
-// readArray reads an array of which the header is known but for its size, and the size has a bound:
-// a small archive may hold what is large, and once for each of a thousand tensors.
+// readArray reads an array whose header is known except for its size. It reads at most most bytes
+// of data: a small archive may expand to a large array, once for each of a thousand tensors.
 func readArray(z *zip.Reader, name, dtype, shape string, most int) ([]byte, error) {
 	r, err := z.Open(name + ".npy")
 	if err != nil {
