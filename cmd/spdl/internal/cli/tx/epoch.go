@@ -64,9 +64,8 @@ func startEpoch(ctx context.Context, s *sender, o *epochOptions, _ []string) (tx
 	return app.NewStartEpoch(self.Index, self.Nonce+1, status.Epoch+1, p, o.KeepModel, o.Now), nil
 }
 
-// checkBudgets warns of participants whose budget, after what they have spent, does not
-// pay for all rounds of an epoch. It refuses, unless forced, an epoch in which a
-// participant could not train at all.
+// checkBudgets warns of participants whose remaining budget does not pay for all rounds of an
+// epoch. It rejects, unless forced, an epoch in which a participant could not train at all.
 func checkBudgets(ctx context.Context, s *sender, p params.Params, force bool) error {
 	members, err := s.Participants(ctx)
 	if err != nil {

@@ -55,7 +55,7 @@ func runEvidence(r *command.Run, o *evidenceOptions, args []string) error {
 	return s.deliver(t)
 }
 
-// readTx reads the one transaction of a file, in JSON or by its bytes.
+// readTx reads the one transaction of a file: JSON if fromJSON, otherwise base64 or its raw bytes.
 func readTx(file string, fromJSON bool) (*tx.Tx, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
 )
 
-// prefixDigits is the least number of an id's first digits that may stand for it.
+// prefixDigits is the min length of an id's prefix that a command accepts for the id.
 const prefixDigits = 8
 
 type joinOptions struct {
@@ -27,7 +27,8 @@ type joinOptions struct {
 
 func (o *joinOptions) sign() *signOptions { return &o.signOptions }
 
-// proveConsensusKey signs that the home's validator key goes with a signing key.
+// proveConsensusKey returns the proof, signed by the home's validator key, that it belongs to the
+// participant with a signing key.
 func (o *joinOptions) proveConsensusKey(s *sender, chainID string, pub []byte) ([]byte, error) {
 	c, _, err := s.run.LoadHome()
 	if err != nil {
@@ -114,8 +115,8 @@ func joinFile(file string, id []byte) ([]byte, error) {
 	return t.Raw, nil
 }
 
-// proposal finds a proposal by its id or the beginning of it. It leaves a whole id to
-// the node to judge.
+// proposal returns the id of the proposal with an id or a prefix of one. It returns an unknown
+// whole id as it is: the node judges it.
 func (s *sender) proposal(ctx context.Context, arg string) ([]byte, error) {
 	if err := checkPrefix("proposal", arg); err != nil {
 		return nil, err
@@ -150,7 +151,7 @@ func checkPrefix(what, arg string) error {
 	return nil
 }
 
-// unique returns the position of the one id that begins with a prefix.
+// unique returns the index of the only id that begins with a prefix.
 func unique(what, prefix string, ids []string) (int, error) {
 	found := -1
 	for i, id := range ids {
@@ -194,8 +195,8 @@ func txRemove() *cobra.Command {
 		})
 }
 
-// proposing returns what a proposal about a participant holds: the proposer, the subject
-// and the nonce after the proposer's last.
+// proposing returns the fields of a proposal about a participant: the proposer, the subject and the
+// nonce after the proposer's last.
 func (s *sender) proposing(ctx context.Context, arg string) (proposer, subject uint32, nonce uint64, err error) {
 	if subject, err = s.subject(ctx, arg); err != nil {
 		return 0, 0, 0, err
@@ -207,8 +208,8 @@ func (s *sender) proposing(ctx context.Context, arg string) (proposer, subject u
 	return p.Index, subject, p.Nonce + 1, nil
 }
 
-// subject finds a participant by its index, or by the beginning of its id: an
-// index has fewer digits than what names an id.
+// subject finds a participant by its index or by a prefix of its id: an index has fewer digits than
+// a prefix.
 func (s *sender) subject(ctx context.Context, arg string) (uint32, error) {
 	if len(arg) < prefixDigits {
 		index, err := strconv.ParseUint(arg, 10, 32)

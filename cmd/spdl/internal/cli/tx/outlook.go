@@ -17,8 +17,8 @@ func printRaw(w io.Writer, raw []byte) error {
 	return err
 }
 
-// outlook says what a transaction in a block has led to: a proposal was enacted, or dropped
-// by the rules of the round boundary, or waits for something.
+// outlook returns the effect of a transaction in a block: its proposal is enacted, or waits. It
+// fails if the round boundary dropped the proposal.
 func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *Report) (string, error) {
 	if t.Kind() == tx.KindEvidence {
 		return "the participant's reputation is 0: spdl query evidence", nil
@@ -51,8 +51,8 @@ func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *Report) (string, erro
 	}
 }
 
-// waits says what the proposal waits for, "" where a round boundary may yet decide it.
-// With last, nothing will be asked again.
+// waits returns the text of the event that the proposal waits for, "" if a round boundary may still
+// decide it. With last, when the caller does not ask again, the text is never empty.
 func (r *Report) waits(m abci.Membership, last bool) string {
 	at := slices.IndexFunc(m.Proposals, func(p abci.Proposal) bool { return p.ID == r.Proposal })
 	switch {
@@ -64,11 +64,12 @@ func (r *Report) waits(m abci.Membership, last bool) string {
 	return ""
 }
 
-// boundaryPolls is the number of times that an accepted proposal is looked for before the
-// command ends without its enactment.
+// boundaryPolls is the number of polls for the enactment of an accepted proposal after which the
+// command ends without it.
 const boundaryPolls = 50
 
-// enacted reports what the block of a height made of a proposal, if anything.
+// enacted reports whether the block of a height decided a proposal, with a text if it was enacted
+// and an error if it was dropped.
 func (s *sender) enacted(ctx context.Context, height int64, proposal string) (done bool, text string, err error) {
 	e, err := s.EnactmentAt(ctx, height, proposal)
 	switch {
@@ -82,7 +83,8 @@ func (s *sender) enacted(ctx context.Context, height int64, proposal string) (do
 	return true, fmt.Sprintf("in force since height %d", e.Height), nil
 }
 
-// awaits says what a proposal waits for. The approvals of active participants count.
+// awaits returns the text of the event that a proposal waits for. Only approvals of active
+// participants count.
 func awaits(m abci.Membership, p abci.Proposal) string {
 	switch {
 	case p.Accepted && p.Kind == tx.KindStartEpoch.String():

@@ -56,15 +56,15 @@ type rotateOptions struct {
 type rotation struct {
 	*sender
 	signing, vrf bool
-	consensus    ed25519.PublicKey  // the new key, nil where it stays
-	validator    ed25519.PrivateKey // of it
-	nodes        []string           // the new ids, nil where they stay
-	made         bool               // the next keys were made before
+	consensus    ed25519.PublicKey  // the new key, nil if it stays
+	validator    ed25519.PrivateKey // the private key of consensus
+	nodes        []string           // the new ids, nil if they stay
+	made         bool               // the next keys exist already
 	next         worker.Keys
 }
 
-// newRotation reads what is asked for, and the next keys of a rotation that was
-// cut off. It makes none, so that a home that is no participant's is left without new keys.
+// newRotation reads the options, and the next keys of an interrupted rotation. It generates no
+// keys: the home may be no participant's.
 func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
 	r := &rotation{sender: s, signing: o.Signing, vrf: o.VRF, next: s.keys}
 	file, asked := o.ConsensusKeyFile, o.Consensus
@@ -100,7 +100,7 @@ func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
 	return r, nil
 }
 
-// make makes the next keys, unless they are there.
+// make generates the next keys and writes their file, unless they exist.
 func (r *rotation) make() error {
 	if r.made || !r.signing && !r.vrf {
 		return nil
@@ -123,8 +123,8 @@ func (r *rotation) done(p app.Participant) bool {
 
 func (r *rotation) vrfKey() ed25519.PublicKey { return r.next.VRF.Public().(ed25519.PublicKey) }
 
-// holder returns the participant that rotates. If the rotation was cut off after it came
-// into force, the chain knows the participant by the next key.
+// holder returns the participant that rotates. If the rotation was interrupted after it came into
+// force, the chain knows the participant by the next key.
 func (r *rotation) holder(ctx context.Context) (app.Participant, error) {
 	all, err := r.Participants(ctx)
 	if err != nil {
@@ -189,8 +189,8 @@ func runRotate(run *command.Run, o *rotateOptions, _ []string) error {
 	return errors.Join(run.Show(out, out.text), err)
 }
 
-// carryOut sends the rotation, unless the chain has it already, waits until it
-// is in force, and makes the next keys the keys.
+// carryOut sends the rotation, unless the chain has it already, waits until it is in force, and
+// replaces the keys by the next keys.
 func (r *rotation) carryOut(ctx context.Context, t *tx.Tx, p app.Participant, out *Report) (spoken bool, err error) {
 	if !r.done(p) {
 		waits, err := r.waits(ctx, out.Proposal)
@@ -244,7 +244,7 @@ func (r *rotation) inForce(ctx context.Context, index uint32, proposal string) e
 			return fmt.Errorf("the rotation was dropped, and participant %d keeps its keys; the next keys are still in %s", index, home.NextKeyFile(r.keyFile))
 		}
 		waits, err := r.waits(wait, proposal)
-		gone = err == nil && !waits // and the participants are to be looked at once more
+		gone = err == nil && !waits // the participants are then read once more
 		select {
 		case <-wait.Done():
 			if ctx.Err() != nil {
@@ -256,7 +256,7 @@ func (r *rotation) inForce(ctx context.Context, index uint32, proposal string) e
 	}
 }
 
-// settle puts the new keys in place and says what is left to do.
+// settle replaces the key file and adds the remaining steps to the report.
 func (r *rotation) settle(out *Report) error {
 	out.Next = "the rotation is in force"
 	if r.signing || r.vrf {

@@ -24,7 +24,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/keys"
 )
 
-// pollInterval is the time between two questions about a transaction.
+// pollInterval is the time between two queries about a transaction.
 const pollInterval = 100 * time.Millisecond
 
 // Commands returns the group of commands.
@@ -41,7 +41,7 @@ type sendOptions struct {
 	DryRun          bool `mapstructure:"dry-run"`
 }
 
-// signOptions are those of a command that signs one and sends it.
+// signOptions are the options of a command that signs and sends a transaction.
 type signOptions struct {
 	sendOptions  `mapstructure:",squash"`
 	keys.Options `mapstructure:",squash"`
@@ -56,14 +56,14 @@ func sendFlags(cmd *cobra.Command) {
 	cmd.Flags().Bool("dry-run", false, "print the transaction as base64 and send nothing")
 }
 
-// signFlags adds those of signOptions.
+// signFlags adds the flags of signOptions that sendFlags does not add.
 func signFlags(cmd *cobra.Command) {
 	cmd.Flags().String("chain-id", "", "id of the chain (default: what the node says)")
 	keys.Flag(cmd)
 }
 
-// transact makes cmd sign one transaction, send it and show what became of it. The
-// sender's options are within the command's.
+// transact makes cmd sign one transaction, send it and show its report. of returns the sender's
+// options within the command's.
 func transact[O any](cmd *cobra.Command, of func(*O) *signOptions, body func(ctx context.Context, s *sender, o *O, args []string) (tx.Body, error)) *cobra.Command {
 	cmd = command.New(cmd, func(r *command.Run, o *O, args []string) error {
 		if c, ok := any(o).(interface{ Check() error }); ok { // before a home or a node is asked
@@ -86,17 +86,17 @@ func transact[O any](cmd *cobra.Command, of func(*O) *signOptions, body func(ctx
 	return cmd
 }
 
-// plain is for a command that has the options of signOptions alone.
+// plain is the of of a command whose only options are signOptions.
 func plain(o *signOptions) *signOptions { return o }
 
-// sender holds the keys that sign a transaction, and the node that it goes to.
+// sender holds the keys that sign a transaction, and a client of the node that receives it.
 type sender struct {
 	*client.Client
 	run     *command.Run
 	options *signOptions
 	keyFile string
 	keys    worker.Keys
-	about   string // what a proposal wants, where the transaction approves one
+	about   string // kind and summary of the proposal that the transaction approves
 }
 
 // newSender reads the key file. An absolute --key needs no home.
@@ -129,7 +129,7 @@ func (s *sender) chain(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// A node that lies about its chain must not get a signature for another.
+	// A node that states a false chain id must not get a signature for another chain.
 	doc, err := abci.ReadGenesisFile(filepath.Join(s.run.Home, "config", "genesis.json"))
 	if err == nil && doc.ChainID != status.ChainID {
 		return "", fmt.Errorf("the node is on chain %q, the home's genesis is of %q; --chain-id decides", status.ChainID, doc.ChainID)
@@ -182,7 +182,7 @@ func holder(all []app.Participant, file string, keys worker.Keys) (app.Participa
 	return app.Participant{}, fmt.Errorf("%w: %X of %s (spdl tx join asks for membership)", worker.ErrNotParticipant, pub, file)
 }
 
-// Report is what became of a transaction.
+// Report is the outcome of a transaction.
 type Report struct {
 	Kind        string `json:"kind"`
 	Hash        string `json:"hash"`
@@ -192,7 +192,7 @@ type Report struct {
 	Code        uint32 `json:"code"`
 	Log         string `json:"log,omitempty"`
 	Height      int64  `json:"height,omitempty"` // of the block that holds it
-	Next        string `json:"next,omitempty"`   // what is to be done, or to be waited for
+	Next        string `json:"next,omitempty"`   // the next step, or the event that the transaction waits for
 	Tx          []byte `json:"tx,omitempty"`     // of a dry run
 }
 
@@ -227,8 +227,7 @@ func (r Report) text(w io.Writer) error {
 	return nil
 }
 
-// deliver sends a transaction, or prints it in a dry run, and shows what became
-// of it.
+// deliver sends a transaction and shows its report, or prints the transaction in a dry run.
 func (s *sender) deliver(t *tx.Tx) error {
 	if s.options.DryRun {
 		return s.dryRun(t)
@@ -248,8 +247,8 @@ func (s *sender) dryRun(t *tx.Tx) error {
 	return s.run.Show(r, func(w io.Writer) error { return printRaw(w, t.Raw) })
 }
 
-// send broadcasts a transaction and, with --wait, waits for its block. It reports
-// whether the node has said anything about it.
+// send broadcasts a transaction and, with --wait, waits for its block. It reports whether the node
+// answered the broadcast.
 func (s *sender) send(ctx context.Context, t *tx.Tx, r *Report) (spoken bool, err error) {
 	ask, cancel := context.WithTimeout(ctx, command.QueryTimeout)
 	defer cancel()
@@ -277,8 +276,8 @@ func (s *sender) send(ctx context.Context, t *tx.Tx, r *Report) (spoken bool, er
 	return true, err
 }
 
-// included waits for a transaction's block. It says so when that takes long, and ends when the
-// proposal that is approved does not wait any longer: no block takes the approval then.
+// included returns the height of a transaction's block, for which it waits. It warns once every
+// patience, and fails if the proposal of an approval waits no longer: no block accepts it then.
 func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, error) {
 	for began := time.Now(); ; {
 		look, stop := context.WithTimeout(ctx, patience)
@@ -286,7 +285,7 @@ func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, erro
 		stop()
 		waited := time.Since(began).Round(time.Second)
 		switch {
-		case errors.Is(err, client.ErrUnreachable) && ctx.Err() == nil: // it may come back
+		case errors.Is(err, client.ErrUnreachable) && ctx.Err() == nil: // the node may come back
 		case !errors.Is(err, context.DeadlineExceeded):
 			return height, err
 		case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -302,5 +301,5 @@ func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, erro
 	}
 }
 
-// patience is how long a transaction is waited for without a word.
+// patience is the time between two warnings about a transaction that is in no block yet.
 const patience = 3 * time.Second

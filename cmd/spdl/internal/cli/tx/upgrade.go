@@ -20,7 +20,7 @@ type upgradeOptions struct {
 
 func (o *upgradeOptions) sign() *signOptions { return &o.signOptions }
 
-// Check refuses what is neither an upgrade nor its end.
+// Check requires either --height and --app-version or --cancel.
 func (o *upgradeOptions) Check() error {
 	planned := o.Height != 0 || o.Version != 0
 	switch {
