@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
-// Glance is what top shows.
+// Glance is the state of a node that top shows.
 type Glance struct {
 	At          time.Time       `json:"at"`
 	Moniker     string          `json:"moniker"` // of the node
@@ -24,12 +24,12 @@ type Glance struct {
 	Timing      *abci.Timing    `json:"timing"`     // of the last round, null where the node has none
 	Standings   []abci.Standing `json:"participants"`
 	Spend       []abci.Spend    `json:"spend"`
-	Refused     []abci.Refusal  `json:"refused"`               // gradients of the last round that the node did not admit
+	Refused     []abci.Refusal  `json:"refused"`               // gradients of the last round that the node rejected
 	Unreachable string          `json:"unreachable,omitempty"` // why the figures are old
 }
 
-// look asks the node for all that is shown. What follows from a height is taken from the look
-// before, nil for none, where the height is the same.
+// look asks the node for a glance. Values that follow from the height come from before, which may
+// be nil, if chain, height and application hash are the same.
 func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error) {
 	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
 	defer cancel()
@@ -58,7 +58,7 @@ func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error
 		return g, nil
 	}
 	var refusal *client.Refusal
-	if g.Refused, err = c.RefusalsOf(ctx, r.Epoch, r.Round); err != nil && !errors.As(err, &refusal) { // a node of an earlier release has no such path
+	if g.Refused, err = c.RefusalsOf(ctx, r.Epoch, r.Round); err != nil && !errors.As(err, &refusal) { // a node of an earlier release lacks this path
 		return nil, err
 	}
 	if t, err := c.TimingOf(ctx, r.Epoch, r.Round); err == nil {
@@ -67,7 +67,7 @@ func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error
 	return g, nil
 }
 
-// read asks for what follows from the height.
+// read asks for the values that follow from the height.
 func (g *Glance) read(ctx context.Context, c *client.Client) (err error) {
 	if g.Standings, err = c.Reputation(ctx); err != nil {
 		return err
@@ -80,18 +80,18 @@ func (g *Glance) read(ctx context.Context, c *client.Client) (err error) {
 	}
 	r, err := c.RoundOf(ctx, g.Status.Epoch, g.Status.Round-1)
 	var refusal *client.Refusal
-	if errors.As(err, &refusal) { // a node after state sync does not hold it
+	if errors.As(err, &refusal) { // a node after state sync does not hold the round
 		return nil
 	}
 	g.Last = &r
 	return err
 }
 
-// paceRounds is the number of rounds over which the pace of a run is taken.
+// paceRounds is the max number of rounds over which the pace is averaged.
 const paceRounds = 20
 
-// paceOf returns the time between two rounds by the blocks that closed the last ones, 0 where fewer
-// than two are known.
+// paceOf returns the mean time between two of the last rounds, by the times of the blocks that
+// closed them, 0 if it is unknown.
 func paceOf(ctx context.Context, c *client.Client, last *app.Record) time.Duration {
 	if last == nil || last.Round == 0 {
 		return 0
@@ -99,7 +99,7 @@ func paceOf(ctx context.Context, c *client.Client, last *app.Record) time.Durati
 	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
 	defer cancel()
 	first, err := c.RoundOf(ctx, last.Epoch, last.Round-min(last.Round, paceRounds))
-	if err != nil { // a node after state sync holds fewer
+	if err != nil { // a node after state sync holds fewer rounds
 		return 0
 	}
 	at := func(height uint64) (time.Time, error) {

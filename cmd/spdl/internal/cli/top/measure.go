@@ -11,26 +11,26 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
-// score is the accuracy of a model, or why there is none.
+// score is the accuracy of a model, or the reason for its absence.
 type score struct {
 	Accuracy *float64
-	Round    uint64 // after which the model is
+	Round    uint64 // the round that gave the model
 	Why      string
 }
 
-// measurer measures the newest model, one at a time, while others look.
+// measurer measures the newest model in the background, one model at a time.
 type measurer struct {
 	client    *client.Client
 	evaluator *home.Evaluator // nil: nothing is measured
 
 	mu   sync.Mutex
 	last score
-	of   uint64        // height of the round that was measured last, or is now
-	busy chan struct{} // closed when that is done; nil where none is measured
+	of   uint64        // height of the round that is being measured, or was measured last
+	busy chan struct{} // closed when the measurement ends; nil if none runs
 }
 
-// see begins to measure the newest model, unless it is known or another one is being measured, and
-// returns what is known.
+// see starts a measurement of the newest model, unless it is measured already or another
+// measurement runs, and returns the last score.
 func (m *measurer) see(ctx context.Context, g *Glance) score {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,8 +57,7 @@ func (m *measurer) see(ctx context.Context, g *Glance) score {
 	return m.last
 }
 
-// await returns what see returns, but waits for a measurement that runs, for as long as a query may
-// take.
+// await is see, but waits for the running measurement, whose time is QueryTimeout.
 func (m *measurer) await(ctx context.Context, g *Glance) score {
 	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
 	defer cancel()

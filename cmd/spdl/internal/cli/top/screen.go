@@ -13,7 +13,7 @@ import (
 
 // All ANSI sequences that top writes.
 const (
-	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l" // the other screen, no cursor, no wrapping
+	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l" // the alternate screen, no cursor, no wrapping
 	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 	homeCursor  = "\x1b[H"
 	clearLine   = "\x1b[K"
@@ -21,7 +21,7 @@ const (
 	plain       = "\x1b[0m"
 )
 
-// tint is how a line is drawn where there are colours.
+// tint is the style of a line on a terminal with colours.
 type tint string
 
 const (
@@ -31,21 +31,21 @@ const (
 	yellow tint = "\x1b[33m"
 )
 
-// screen is a terminal that is drawn upon. The zero value is no terminal: text goes one glance
-// below the other, without colours.
+// screen is the terminal that top draws on. The zero value is for other outputs: each glance goes
+// below the last, without colours.
 type screen struct {
 	out           io.Writer // nil: no terminal
 	colours       bool
-	width, height int // of the terminal, in characters; 0 where unknown
+	width, height int // of the terminal, in characters; 0 if unknown
 	first         int // the participant at the top of the table
-	rows          int // of the table that were drawn last
+	rows          int // number of rows of the table that were drawn last
 	troubleFirst  bool
 
-	keys  chan string // nil where no key can be pressed
-	input *term.State // to put back
+	keys  chan string // nil if standard input is no terminal
+	input *term.State // the state that close restores
 }
 
-// open takes the terminal that w is; where it is none, there is no screen.
+// open takes over w if it is a terminal, and returns the zero screen otherwise.
 func open(w io.Writer) (*screen, error) {
 	if !command.IsTerminal(w) {
 		return &screen{}, nil
@@ -58,7 +58,7 @@ func open(w io.Writer) (*screen, error) {
 			return nil, err
 		}
 		s.input, s.keys = state, make(chan string)
-		go func() { // it ends with the process: a read of a terminal cannot be called off
+		go func() { // it ends with the process: a read of a terminal cannot be cancelled
 			for key := make([]byte, 16); ; {
 				n, err := os.Stdin.Read(key)
 				if err != nil {
@@ -82,7 +82,7 @@ func (s *screen) close() {
 	}
 }
 
-// measure asks for the terminal's size, and reports whether it has changed.
+// measure reads the terminal's size and reports whether it has changed.
 func (s *screen) measure() bool {
 	f, ok := s.out.(*os.File)
 	if !ok {
@@ -96,10 +96,10 @@ func (s *screen) measure() bool {
 	return true
 }
 
-// sizeTime is the time between two looks at the size of the terminal.
+// sizeTime is the time between two reads of the terminal's size.
 const sizeTime = 200 * time.Millisecond
 
-// look returns what delivers when it is time to ask for the size of the terminal again.
+// look returns a channel that delivers after sizeTime, or nil if there is no terminal.
 func (s *screen) look() <-chan time.Time {
 	if s.out == nil {
 		return nil
@@ -107,7 +107,7 @@ func (s *screen) look() <-chan time.Time {
 	return time.After(sizeTime)
 }
 
-// press does what a key asks for, and reports whether that is to quit.
+// press handles a key and reports whether it quits.
 func (s *screen) press(key string) (quit bool) {
 	page := max(1, s.rows)
 	switch key {
@@ -131,7 +131,7 @@ func (s *screen) press(key string) (quit bool) {
 	return false
 }
 
-// show writes lines: on a terminal over the last ones, elsewhere below them.
+// show writes lines: on a terminal over the previous lines, elsewhere below them.
 func (s *screen) show(w io.Writer, lines []line) error {
 	var b strings.Builder
 	end := "\n"

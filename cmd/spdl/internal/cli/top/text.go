@@ -25,7 +25,7 @@ type line struct {
 	tint tint
 }
 
-// draw shows a view: all of it or, on a terminal, the part of the table that has room.
+// draw shows a view; on a terminal, with the rows of the table that fit.
 func draw(w io.Writer, v *view, s *screen) error {
 	s.measure()
 	lines := head(v)
@@ -48,7 +48,7 @@ func draw(w io.Writer, v *view, s *screen) error {
 		min(s.first+1, len(participants)), s.first+s.rows, len(participants), order), bold}))
 }
 
-// head returns what is above the table.
+// head returns the lines above the table.
 func head(v *view) []line {
 	s := v.Status
 	phase := "training"
@@ -81,8 +81,8 @@ func head(v *view) []line {
 	return append(lines, line{fmt.Sprintf("next leaders %v", firstOf(s.Ranking, 8)), none}, line{})
 }
 
-// counts says in numbers what became of the participants in the last round, and which reputations
-// they have: a table of a thousand shows a few.
+// counts returns the numbers of participants by their result in the last round, and the spread of
+// reputations: a screen shows a few of a thousand rows.
 func counts(v *view) string {
 	selected, leftOut, opposed, refused := 0, 0, 0, 0
 	in := map[uint32]bool{}
@@ -117,7 +117,7 @@ func counts(v *view) string {
 	return text
 }
 
-// timeLeft says how long the rounds that are left take at the pace of the last ones.
+// timeLeft returns the estimate of the time that the remaining rounds take, "" if it is unknown.
 func timeLeft(v *view) string {
 	s := v.Status
 	if s.Done || s.Round >= s.Rounds || v.Pace <= 0 {
@@ -180,7 +180,7 @@ func table(v *view, troubleFirst bool) []line {
 			refused[x.Participant] = x.Reason
 		}
 	}
-	// Monikers are last in a line: however wide they are, no column moves.
+	// Monikers are last in a line, where their width moves no column.
 	var text strings.Builder
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "participant\treputation\tlast round\tgradients\tepsilon\tbudget\tleft\toffences\tmoniker")
@@ -213,8 +213,8 @@ func table(v *view, troubleFirst bool) []line {
 	return lines
 }
 
-// trouble ranks how a participant fares: 3 for a proven offence, 2 for a gradient that is opposed
-// to Delta or was refused, 1 for one that was left out or is not there, 0 for none.
+// trouble ranks a participant's trouble: 3 for a proven offence, 2 for a gradient that is opposed
+// to Delta or was rejected, 1 for a gradient that was left out or is absent, 0 for none.
 func trouble(p abci.Standing, c app.Contribution, there, refused, closed bool) int {
 	switch {
 	case p.Offences > 0:
@@ -229,8 +229,8 @@ func trouble(p abci.Standing, c app.Contribution, there, refused, closed bool) i
 	return 0
 }
 
-// fateOf says what became of a gradient in the last round. Refused is why the node did not admit
-// it, "" if it saw none that it refused.
+// fateOf returns the result of a participant's gradient in the last round. refused is the node's
+// reason for a rejection, "" if the node rejected no gradient of the participant.
 func fateOf(c app.Contribution, there bool, refused string) string {
 	fate := "left out"
 	switch {
@@ -247,7 +247,7 @@ func fateOf(c app.Contribution, there bool, refused string) string {
 	return fate
 }
 
-// meter draws a share of 20 cells.
+// meter returns a bar of 20 cells for the share x/of.
 func meter(x, of uint64) string {
 	const cells = 20
 	full := 0
@@ -259,8 +259,8 @@ func meter(x, of uint64) string {
 
 func firstOf(list []uint32, n int) []uint32 { return list[:min(n, len(list))] }
 
-// name returns a foreign name as one short line, without anything that drives a terminal,
-// changes the direction of text or piles marks upon it.
+// name returns an untrusted name as one short line, without characters that control a terminal,
+// change the direction of text or combine with others.
 func name(text string) string { return oneLine(text, monikerRunes) }
 
 func oneLine(text string, runes int) string {

@@ -41,11 +41,11 @@ type options struct {
 	Interval       time.Duration `mapstructure:"interval"`
 }
 
-// view is a glance, and what top makes of it for people.
+// view is a glance with the values that top computes for the screen.
 type view struct {
 	*Glance
 	Score score
-	Pace  time.Duration // between two rounds; 0 where it is not known
+	Pace  time.Duration // between two rounds; 0 if unknown
 }
 
 func runTop(r *command.Run, o *options, _ []string) error {
@@ -98,8 +98,8 @@ func lines(r *command.Run, c *client.Client, g *Glance, interval time.Duration) 
 	}
 }
 
-// watch draws what there is until ctx ends or somebody quits: at once after a key or when the
-// terminal has another size, and after every look.
+// watch draws the newest view until ctx ends or a key quits: after every look, every key and every
+// change of the terminal's size.
 func watch(ctx context.Context, w io.Writer, c *client.Client, m *measurer, g *Glance, interval time.Duration) error {
 	s, err := open(w)
 	if err != nil {
@@ -132,7 +132,7 @@ func watch(ctx context.Context, w io.Writer, c *client.Client, m *measurer, g *G
 	}
 }
 
-// deliver sends what there is to see, from a first glance on, after every look, until ctx ends.
+// deliver sends the view of the first glance, and a view after every look, until ctx ends.
 func deliver(ctx context.Context, views chan<- *view, c *client.Client, m *measurer, g *Glance, interval time.Duration) {
 	for pace, of := time.Duration(0), uint64(0); ; g = again(ctx, c, g) {
 		if g.Last != nil && g.Last.Height != of {
@@ -151,7 +151,8 @@ func deliver(ctx context.Context, views chan<- *view, c *client.Client, m *measu
 	}
 }
 
-// again looks again; where the node does not answer, the old figures say so: it may come back.
+// again returns a new glance, or the old one with the error if the node gives none: it may come
+// back.
 func again(ctx context.Context, c *client.Client, g *Glance) *Glance {
 	now, err := look(ctx, c, g)
 	if err == nil {
