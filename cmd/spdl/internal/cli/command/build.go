@@ -10,8 +10,8 @@ import (
 	"github.com/spdl/spdl/abci"
 )
 
-// Build names this program: by its version, and if that does not identify what was
-// built, by the hash of its file too.
+// Build returns the name of this build: its version, with the hash of the executable if the version
+// does not identify the sources.
 func Build() (string, error) {
 	v := abci.Version
 	if v != abci.Unreleased && !strings.HasSuffix(v, "-dirty") {

@@ -1,6 +1,5 @@
-// Package command is what every command of the command line is made of: options
-// that viper fills, a printer for text and JSON, errors with exit codes, and the
-// values that completion offers.
+// Package command holds the parts of every command of the command line: options that viper fills, a
+// printer for text and JSON, errors with exit codes, and the values that completion offers.
 package command
 
 import (
@@ -23,21 +22,19 @@ type global struct {
 	Output string  `mapstructure:"output"`
 }
 
-// Run is one run of a command: what every command is asked for, and where it
-// writes.
+// Run is one run of a command: the values of the global options and the outputs.
 type Run struct {
 	Context context.Context
 	Home    string // --home or its default
-	Named   bool   // Home was asked for: by the flag or by SPDL_HOME
+	Named   bool   // Home was set by the flag or by SPDL_HOME
 	JSON    bool   // -o json
 	Out     io.Writer
 	Err     io.Writer
 
-	asked string // the node that was asked, and why it
+	asked string // names the node that was asked and the option that chose it
 }
 
-// Root returns the command that holds all others. The flags of every command are
-// here.
+// Root returns the root command, with the flags that every command has.
 func Root(use, short string) *cobra.Command {
 	root := Group(use, short)
 	root.SilenceUsage, root.SilenceErrors = true, true
@@ -57,7 +54,7 @@ func defaultHome() string {
 	return filepath.Join(home, ".spdl")
 }
 
-// Group returns a command that only holds others.
+// Group returns a command that only holds subcommands.
 func Group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.SuggestionsMinimumDistance = distance
@@ -65,11 +62,10 @@ func Group(use, short string, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// New makes cmd run with options of type O, which are filled before from the
-// flags, the environment (SPDL_NODE for --node) and nothing else. Each flag of the
-// command has one field, whose mapstructure tag is the flag's name; a pointer is
-// nil where nothing was given. A flag without a field, or a field without a flag,
-// is an error of every run.
+// New makes cmd run with options of type O, filled from the flags and the environment (SPDL_NODE
+// for --node) alone. Each flag of the command has one field, whose mapstructure tag is the flag's
+// name; a pointer is nil if the option is not given. A flag without a field, or a field without a
+// flag, is an error in every run.
 func New[O any](cmd *cobra.Command, run func(r *Run, o *O, args []string) error) *cobra.Command {
 	var r *Run
 	var o *O
@@ -91,7 +87,7 @@ func New[O any](cmd *cobra.Command, run func(r *Run, o *O, args []string) error)
 	return cmd
 }
 
-// Or returns what was given, or otherwise.
+// Or returns the given value, or otherwise if given is nil.
 func Or[T any](given *T, otherwise T) T {
 	if given == nil {
 		return otherwise
@@ -105,7 +101,7 @@ func (r *Run) LoadHome() (*config.Config, home.AppConfig, error) {
 	return c, a, r.localnet(err)
 }
 
-// localnet says instead of an error that a home is that of a whole localnet.
+// localnet replaces an error by a hint if the home is the folder of a whole localnet.
 func (r *Run) localnet(err error) error {
 	if err != nil && testnet.Made(r.Home) {
 		return fmt.Errorf("%s holds the homes of a localnet: name one of its nodes, as in --home %s", r.Home, filepath.Join(r.Home, "node0"))

@@ -58,13 +58,13 @@ func PrintError(w io.Writer, args []string, err error) {
 	said := struct {
 		Error string `json:"error"`
 		Exit  int    `json:"exit"`
-		Code  uint32 `json:"code,omitempty"` // the application's, of a refusal
+		Code  uint32 `json:"code,omitempty"` // the application's, if it rejected the request
 	}{Error: text, Exit: Exit(err)}
 	var refusal *client.Refusal
 	if errors.As(err, &refusal) {
 		said.Code = refusal.Code
 	}
-	_ = json.NewEncoder(w).Encode(said) // nobody is left to hear of it
+	_ = json.NewEncoder(w).Encode(said) // an error here has nowhere to go
 }
 
 // wantsJSON reports whether a command line asks for JSON, even one that cannot be
@@ -75,12 +75,12 @@ func wantsJSON(args []string) bool {
 	f.SetOutput(io.Discard)
 	f.Usage = func() {}
 	output := f.StringP("output", "o", os.Getenv("SPDL_OUTPUT"), "")
-	_ = f.Parse(args) // what it found before the fault counts
+	_ = f.Parse(args) // flags before the error count
 	return *output == "json"
 }
 
-// flagError makes an error about flags wrong use, and names the flag that a misspelt one
-// may have meant.
+// flagError turns an error about flags into a UsageError, which suggests the flags that a misspelt
+// one is close to.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -99,14 +99,14 @@ func flagError(cmd *cobra.Command, err error) error {
 	return Usage(err)
 }
 
-// kinds says what a flag of a type takes, in place of the words of the parser.
+// kinds maps the type of a flag to a description of its values, which replaces the parser's error.
 var kinds = map[string]string{
 	"bool": "true or false", "duration": "a duration, as 500ms or 2m", "float64": "a number",
 	"int": "a whole number", "int64": "a whole number", "uint32": "a whole number from 0 to 4294967295",
 	"uint64": "a whole number from 0 on",
 }
 
-// want says what a flag takes, in the words of its parser where there are no others.
+// want returns the description of a flag's values, or the parser's error if kinds has none.
 func want(f *pflag.Flag, parser error) string {
 	if kind := kinds[f.Value.Type()]; kind != "" {
 		return kind
@@ -114,8 +114,7 @@ func want(f *pflag.Flag, parser error) string {
 	return fmt.Sprintf("%s: %v", f.Value.Type(), parser)
 }
 
-// CheckArgs makes errors about the arguments of a command, and of its subcommands, wrong
-// use.
+// CheckArgs turns errors about the arguments of a command and its subcommands into UsageErrors.
 func CheckArgs(cmd *cobra.Command) {
 	check := cmd.Args
 	cmd.Args = func(c *cobra.Command, args []string) error {
@@ -140,7 +139,7 @@ func CheckArgs(cmd *cobra.Command) {
 	}
 }
 
-// noArgs refuses arguments. Cobra's own check speaks of an unknown command.
+// noArgs rejects arguments. Cobra's own check reports an unknown command.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%q is given to %q, which takes flags alone", args[0], cmd.CommandPath())
@@ -148,13 +147,12 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// UnknownCommand returns the error that a command has no such subcommand, with those that
-// may have been meant.
+// UnknownCommand returns the error that a command has no such subcommand, with the closest names.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	return meant(fmt.Errorf("unknown command %q for %q", name, cmd.CommandPath()), cmd.SuggestionsFor(name), "")
 }
 
-// meant puts before an error what may have been meant: the error may list all that is known.
+// meant puts suggestions before an error, which may itself be a long list of known values.
 func meant(err error, close []string, prefix string) error {
 	if len(close) == 0 {
 		return err

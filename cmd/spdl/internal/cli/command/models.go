@@ -22,9 +22,9 @@ func ModelFlags(cmd *cobra.Command) {
 	cmd.Flags().String("trainer", "", "program, with arguments, that measures an external model (default: worker.trainer of the home)")
 }
 
-// Evaluator returns what measures models: with the data and the trainer of the options or, where
-// they say nothing, of the home. A home that was not asked for need not exist, and does not count
-// where --node names a node. Close it.
+// Evaluator returns an evaluator of models, with the data and the trainer of the options or, by
+// default, of the home. The default home need not exist, and is not read if --node names a node.
+// The caller closes the evaluator.
 func (r *Run) Evaluator(n Node, o Models) (*home.Evaluator, error) {
 	c, w := config.DefaultConfig(), home.DefaultAppConfig().Worker
 	if r.Named || n.Node == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/abci/home"
 )
 
-// QueryTimeout bounds one query.
+// QueryTimeout is the timeout of a query.
 const QueryTimeout = 10 * time.Second
 
 // Node is the option of a command that talks to a node.
@@ -24,8 +24,8 @@ func NodeFlag(cmd *cobra.Command) {
 	cmd.Flags().String("node", "", "RPC address of a node (default: rpc.laddr of the home's config.toml, else "+home.DefaultRPC+")")
 }
 
-// Address returns the RPC address of --node or, without it, of the home. A home
-// that was not asked for need not exist.
+// Address returns the RPC address of --node or, without it, of the home. The default home need not
+// exist.
 func (r *Run) Address(o Node) (string, error) {
 	address, err := home.RPCAddress(r.Home)
 	switch {
@@ -45,7 +45,7 @@ func (r *Run) Address(o Node) (string, error) {
 	return home.DefaultRPC, nil
 }
 
-// Client prepares to ask the node of --node or of the home.
+// Client returns a client of the node of --node or of the home.
 func (r *Run) Client(o Node) (*client.Client, error) {
 	address, err := r.Address(o)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *Run) Client(o Node) (*client.Client, error) {
 	return Dial(address)
 }
 
-// Dial prepares to ask the node at an address that was given.
+// Dial returns a client of the node at an address that an option gives. It does not connect.
 func Dial(address string) (*client.Client, error) {
 	c, err := client.New(address)
 	if err != nil {
@@ -63,7 +63,7 @@ func Dial(address string) (*client.Client, error) {
 	return c, nil
 }
 
-// explain adds to the error of a node that did not answer which one was asked.
+// explain adds the address of the node to the error of a node that did not answer.
 func (r *Run) explain(err error) error {
 	if r.asked == "" || !errors.Is(err, client.ErrUnreachable) {
 		return err
@@ -76,7 +76,7 @@ type Timeout struct {
 	Timeout time.Duration `mapstructure:"timeout"`
 }
 
-// Check refuses what is no time.
+// Check rejects a timeout that is not above 0.
 func (t Timeout) Check() error {
 	if t.Timeout <= 0 {
 		return Usage(fmt.Errorf("--timeout is %v, want above 0", t.Timeout))

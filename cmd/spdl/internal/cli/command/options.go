@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/viper"
 )
 
-// upper turns the name of a flag into that of its environment variable.
+// upper replaces the hyphens of a flag's name by underscores, as in its environment variable.
 var upper = strings.NewReplacer("-", "_")
 
 // fill decodes flags and their environment into the options struct that o points
@@ -31,14 +31,14 @@ func fill(flags *pflag.FlagSet, o any) error {
 			return
 		}
 		err = errors.Join(err, v.BindPFlag(f.Name, f))
-		if f.Changed && f.Value.Type() == "string" && f.Value.String() == "" { // as of a variable that is not set
+		if f.Changed && f.Value.Type() == "string" && f.Value.String() == "" { // as from an unset shell variable
 			err = errors.Join(err, Usage(fmt.Errorf("--%s is empty: leave it out for its default", f.Name)))
 		}
 		given[f.Name] = nil
 		if !optional[f.Name] || v.IsSet(f.Name) {
 			given[f.Name] = v.Get(f.Name)
 		}
-		if v.IsSet(f.Name) && !f.Changed { // by the environment, which is read as the flag would be
+		if v.IsSet(f.Name) && !f.Changed { // set by the environment, which is parsed as the flag is
 			if wrong := f.Value.Set(v.GetString(f.Name)); wrong != nil {
 				err = errors.Join(err, Usage(fmt.Errorf("SPDL_%s is %q, want %s", upper.Replace(strings.ToUpper(f.Name)), v.GetString(f.Name), want(f, wrong))))
 			}
@@ -60,7 +60,7 @@ func fill(flags *pflag.FlagSet, o any) error {
 	return nil
 }
 
-// pointers adds the keys of a struct whose fields are pointers.
+// pointers adds the keys of a struct's pointer fields.
 func pointers(t reflect.Type, keys map[string]bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -74,7 +74,7 @@ func pointers(t reflect.Type, keys map[string]bool) {
 	}
 }
 
-// Positive refuses 0 for an option whose default is taken by leaving it out.
+// Positive rejects 0 for an option whose default applies if it is left out.
 func Positive[T int | uint64 | float64](name string, given *T) error {
 	if given != nil && *given == 0 {
 		return Usage(fmt.Errorf("--%s is 0, want above 0, or leave it out for its default", name))

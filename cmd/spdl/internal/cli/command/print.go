@@ -23,7 +23,7 @@ func (r *Run) Show(value any, text func(io.Writer) error) error {
 	return enc.Encode(value)
 }
 
-// Line returns a text for Show: one line.
+// Line returns a text function for Show that prints one line.
 func Line(text string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, text)
@@ -34,8 +34,8 @@ func Line(text string) func(io.Writer) error {
 // Warn writes a warning to standard error.
 func (r *Run) Warn(text string) { fmt.Fprintln(r.Err, "warning:", Plain(text)) }
 
-// Plain takes out of a foreign text what could drive a terminal: a node that is
-// asked may answer anything.
+// Plain replaces all characters of an untrusted text that could control a terminal: a node may
+// answer anything.
 func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' {
@@ -65,7 +65,7 @@ func (r *Run) LogAt(level, otherwise string) (log.Logger, error) {
 	return logger, nil
 }
 
-// CheckChainID applies CometBFT's bound to --chain-id.
+// CheckChainID applies CometBFT's length limit to --chain-id.
 func CheckChainID(id string) error {
 	if len(id) > types.MaxChainIDLen {
 		return Usage(fmt.Errorf("--chain-id %q has %d bytes, at most %d", id, len(id), types.MaxChainIDLen))

@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// distance is the largest number of edits between a word and a misspelling of it.
+// distance is the max number of edits between a word and a misspelling of it.
 const distance = 2
 
-// known marks a flag whose values are known; they are in the annotation.
+// known is the annotation of a flag that holds its known values.
 const known = "spdl_values"
 
-// Values makes known the values of a flag, or of its elements: completion offers
-// them, and an error names the closest to one that is not among them.
+// Values registers the known values of a flag, or of its elements: completion offers them, and an
+// error about another value suggests the closest.
 func Values(cmd *cobra.Command, flag string, all ...string) { values(cmd, cmd.Flags(), flag, all...) }
 
 func values(cmd *cobra.Command, flags *pflag.FlagSet, flag string, all ...string) {
@@ -34,8 +34,8 @@ func values(cmd *cobra.Command, flags *pflag.FlagSet, flag string, all ...string
 	})
 }
 
-// suggest adds to wrong use which known values of flags and arguments may have
-// been meant by a word that the error names.
+// suggest adds to a UsageError the known values of flags and arguments that are close to a word in
+// the error.
 func suggest(cmd *cobra.Command, err error) error {
 	var usage UsageError
 	if !errors.As(err, &usage) {
