@@ -12,7 +12,8 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 
 	"github.com/spdl/spdl/abci/metrics"
-	"github.com/spdl/spdl/abci/proof"
+	"github.com/spdl/spdl/abci/pool"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
@@ -23,7 +24,7 @@ type Options struct {
 	DB     dbm.DB
 	Logger log.Logger
 	// Retain bounds the past blocks that are kept. Default: all of them.
-	Retain Retain
+	Retain store.Retain
 	// ProposalWait bounds how long PrepareProposal waits for the round's gradients and its
 	// aggregate. It must stay below timeout_propose. Default 1 s.
 	ProposalWait time.Duration
@@ -75,19 +76,15 @@ type Application struct {
 	log      log.Logger
 	store    *store.Store
 	state    atomic.Pointer[app.State] // committed; nil before InitChain
-	pool     atomic.Pointer[pool]      // nil before InitChain
-	outcomes outcomes
-	timings  *timings
-	refusals refusals
-	lateness lateness
-	turns    turns
-	drafts   drafts
-	foreseen atomic.Pointer[app.State] // the state of the last precomputation by foresee
-	ahead    sync.WaitGroup            // foresee's goroutines
-	greatest greatest
-	answers  answers
-	longs    longs
-	history  proof.History // for the proofs in queries
+	pool     atomic.Pointer[pool.Pool] // nil before InitChain
+	executor *pool.Executor
+	timings  *query.Timings
+	refusals *query.Rejections
+	lateness slowRounds
+	turns    missedProposals
+	drafts   pool.Drafts
+	ahead    pool.Precomputer
+	queries  *query.Queries
 	ready    chan struct{} // closed once state and pool are set
 	once     sync.Once
 
@@ -146,7 +143,11 @@ func New(o Options) (*Application, error) {
 		o.GenesisVersion = o.StateMachine
 	}
 	a := &Application{options: o, log: o.Logger, store: store.New(o.DB), ready: make(chan struct{}), started: o.Now()}
-	a.timings = newTimings(o.Now)
+	a.timings, a.refusals, a.ahead.Log, a.executor = query.NewTimings(o.Now), query.NewRejections(), o.Logger, pool.NewExecutor(o.Now, o.Metrics)
+	a.queries = query.New(query.Queries{
+		Store: a.store, State: a.State, Pool: func() pool.Snapshot { return a.pool.Load().Snapshot() }, Draft: a.draft, Now: o.Now,
+		Version: o.StateMachine, Timings: a.timings, Rejections: a.refusals,
+	})
 	s, err := a.store.State()
 	if err != nil {
 		return nil, fmt.Errorf("application database: %w", err)
@@ -163,15 +164,15 @@ func (a *Application) publish(s *app.State) {
 		s = s.As(a.options.StateMachine)
 	}
 	before := a.state.Swap(s)
-	a.longs.forget(a.options.Now())
+	a.queries.Prune()
 	if p := a.pool.Load(); p != nil {
-		p.advance(s)
+		p.Advance(s)
 	} else {
-		a.pool.Store(newPool(s, a.options.PoolBytes, a.options.Now))
+		a.pool.Store(pool.New(s, a.options.PoolBytes, a.options.Now))
 		a.once.Do(func() { close(a.ready) })
 	}
 	own, found := s.Find(a.options.OwnKey)
-	a.timings.opened(s, own.Index, found)
+	a.timings.Opened(s, own.Index, found)
 	a.measure(before, s)
 }
 

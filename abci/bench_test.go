@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/abci/pool"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
@@ -33,17 +34,17 @@ func BenchmarkAdvance(b *testing.B) {
 		}
 		for name, to := range map[string]*app.State{"empty": after(s), "join": after(s, apptest.Join(n))} {
 			b.Run(fmt.Sprintf("n=%d/d=%d/%s", n, len(s.Model), name), func(b *testing.B) {
-				p := newPool(s, 0, time.Now)
+				p := pool.New(s, 0, time.Now)
 				for _, t := range append(open[:n:n], next...) {
-					if _, err := p.add(t); err != nil {
+					if _, err := p.Add(t); err != nil {
 						b.Fatal(err)
 					}
 				}
 				b.ResetTimer()
 				for i := range b.N {
-					p.advance([]*app.State{to, s}[i%2])
+					p.Advance([]*app.State{to, s}[i%2])
 				}
-				if k, _ := p.size(); k != 2*n {
+				if k, _ := p.Size(); k != 2*n {
 					b.Fatal(k)
 				}
 			})

@@ -7,11 +7,10 @@ import (
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
 	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/abci/pool"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/tx"
 )
-
-// errNotReady is the answer before InitChain.
-var errNotReady = errors.New("the chain has not begun")
 
 // CheckTx admits a transaction to the pool, from RPC and peers alike. A recheck keeps a transaction
 // that is still valid and lets CometBFT drop a stale one.
@@ -31,14 +30,14 @@ func (a *Application) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) 
 // Judge returns the answer that CheckTx would give to a new transaction, without admitting it: for
 // queries like CometBFT's /check_tx.
 func (a *Application) Judge(raw []byte) *abcitypes.ResponseCheckTx {
-	err := errNotReady
+	err := query.ErrNotReady
 	if p := a.pool.Load(); p != nil {
 		var t *tx.Tx
 		if t, err = tx.Decode(raw); err == nil {
-			err = p.judge(t)
+			err = p.Check(t)
 		}
 	}
-	if err != nil && !errors.Is(err, errDuplicate) {
+	if err != nil && !errors.Is(err, pool.ErrDuplicate) {
 		return &abcitypes.ResponseCheckTx{Code: Code(err), Codespace: Codespace, Log: err.Error()}
 	}
 	return &abcitypes.ResponseCheckTx{Code: CodeOK, GasWanted: 1}
@@ -48,9 +47,9 @@ func (a *Application) Judge(raw []byte) *abcitypes.ResponseCheckTx {
 func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	p := a.pool.Load()
 	if p == nil {
-		return errNotReady
+		return query.ErrNotReady
 	}
-	if req.Type == abcitypes.CheckTxType_Recheck && p.same(req.Tx) != nil {
+	if req.Type == abcitypes.CheckTxType_Recheck && p.FindRaw(req.Tx) != nil {
 		return nil
 	}
 	t, err := tx.Decode(req.Tx)
@@ -58,22 +57,22 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 		return err
 	}
 	if req.Type == abcitypes.CheckTxType_Recheck {
-		_, err := p.add(t)
+		_, err := p.Add(t)
 		return err
 	}
 	// A transaction that is in the pool already may enter the mempool again: this is how one that a
 	// peer lost is gossiped again. CometBFT's own cache keeps plain repetitions out.
-	proof, err := p.add(t)
+	proof, err := p.Add(t)
 	if proof != nil {
 		a.accuse(proof)
 	}
 	switch {
-	case errors.Is(err, errDuplicate):
+	case errors.Is(err, pool.ErrDuplicate):
 		a.passOn(t)
 		return nil
 	case err != nil:
-		a.refusals.add(p.committed(), t, err)
-		if a.options.GossipRefused && judged(t, err) {
+		a.refusals.Add(p.Committed(), t, CodeName(Code(err)), err)
+		if a.options.GossipRefused && query.ByContent(t, err) {
 			a.passOn(t)
 			return nil
 		}
@@ -83,9 +82,11 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 		a.express(t.Raw)
 	}
 	a.passOn(t)
-	a.timings.arrived(t, p.look())
-	a.foresee(p, t)
-	a.options.Metrics.Pool(p.size())
+	a.timings.Arrived(t, p.Snapshot())
+	if t.Gradient != nil {
+		a.ahead.Run(p.Snapshot())
+	}
+	a.options.Metrics.Pool(p.Size())
 	return nil
 }
 

@@ -3,6 +3,8 @@ package abci
 import (
 	"errors"
 
+	"github.com/spdl/spdl/abci/pool"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
@@ -88,12 +90,12 @@ var codeOf = []struct {
 	{app.ErrCommitHash, CodeCommit},
 	{app.ErrCommitSender, CodeNotParticipant},
 	{app.ErrCommitSigned, CodeSignature},
-	{errOccupied, CodeOccupied},
-	{errPoolFull, CodePoolFull},
-	{errTooLarge, CodeMalformed},
-	{errUnknownPath, CodeUnknownPath},
-	{errBadQuery, CodeBadQuery},
-	{errNotFound, CodeNotFound},
+	{pool.ErrOccupied, CodeOccupied},
+	{pool.ErrFull, CodePoolFull},
+	{pool.ErrTooLarge, CodeMalformed},
+	{query.ErrUnknownPath, CodeUnknownPath},
+	{query.ErrBadQuery, CodeBadQuery},
+	{query.ErrNotFound, CodeNotFound},
 }
 
 // Code returns the result code of an error.

@@ -24,10 +24,10 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	}
 	a.fresh.Store(false)
 	a.decided = nil
-	a.outcomes.clear()
+	a.executor.Clear()
 	if r := out.Record; r != nil {
 		before := a.state.Load()
-		a.late(before, r, a.timings.closed(r, closedShort(before, r)))
+		a.warnSlowRound(before, r, a.timings.Closed(r, closedShort(before, r)))
 		a.measureRound(r)
 		a.log.Info("round closed", "epoch", r.Epoch, "round", r.Round, "height", r.Height, "leader", r.Leader, "view", r.View, "included", len(r.Contributions))
 	}
@@ -41,7 +41,7 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 		a.ended(out.State) // before the worker hears of the state: it signs nothing more
 	}
 	a.publish(out.State)
-	retain, err := a.retainHeight(out)
+	retain, err := a.store.RetainHeight(out, a.options.Retain)
 	if err != nil {
 		a.log.Error("blocks not pruned", "height", out.State.Height, "err", err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 )
 
 // TestAnswersAreDocumented: the table of fields in docs/API.md names every field of every answer
@@ -17,9 +17,9 @@ func TestAnswersAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/API.md")
 	require.NoError(t, err)
 	for path, answer := range map[string]any{
-		"/status": abci.Status{}, "/model": abci.ModelState{}, "/leader": abci.Leader{}, "/election": abci.Election{},
-		"/reputation": abci.Standing{}, "/privacy": abci.Spend{}, "/membership": abci.Membership{}, "/epochs": abci.EpochState{},
-		"/refusals": abci.Refusal{}, "/timing": abci.Timing{}, "/upgrade": abci.UpgradeState{}, "/kept": abci.StateAfter{},
+		"/status": query.Status{}, "/model": query.ModelState{}, "/leader": query.Leader{}, "/election": query.Election{},
+		"/reputation": query.Standing{}, "/privacy": query.Spend{}, "/membership": query.Membership{}, "/epochs": query.EpochState{},
+		"/refusals": query.Rejection{}, "/timing": query.Timing{}, "/upgrade": query.UpgradeState{}, "/kept": query.StateAfter{},
 	} {
 		_, row, found := strings.Cut(string(page), "\n| `"+path+"` |")
 		require.True(t, found, path)

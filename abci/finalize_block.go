@@ -7,6 +7,7 @@ import (
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -15,13 +16,13 @@ import (
 func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock, error) {
 	s := a.state.Load()
 	if s == nil {
-		return nil, errNotReady
+		return nil, query.ErrNotReady
 	}
-	txs, err := a.pool.Load().decode(req.Txs)
+	txs, err := a.pool.Load().Decode(req.Txs)
 	if err != nil {
 		return nil, fmt.Errorf("decided block %d: %w", req.Height, err)
 	}
-	out, err := a.execute(s, req.Height, txs, req.Misbehavior)
+	out, err := a.executor.Execute(s, app.Block{Height: uint64(req.Height), Txs: txs, Misbehavior: misbehaviors(req.Misbehavior)})
 	if err != nil {
 		if errors.Is(err, app.ErrVersion) && a.hold != nil {
 			a.hold()
@@ -34,7 +35,7 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 	}
 	hash := out.State.Hash()
 	r := &abcitypes.ResponseFinalizeBlock{
-		Events:    append(roundEvents(out.Record, a.greatest.in(out.State)), enactmentEvents(out.Enacted)...),
+		Events:    append(roundEvents(out.Record, a.queries.MaxEpsilon(out.State)), enactmentEvents(out.Enacted)...),
 		TxResults: TxResults(txs, out.Record),
 		AppHash:   hash[:],
 	}

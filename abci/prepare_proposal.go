@@ -8,6 +8,8 @@ import (
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
+	"github.com/spdl/spdl/abci/pool"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
@@ -22,7 +24,7 @@ const decidedLook = 20 * time.Millisecond
 func (a *Application) PrepareProposal(ctx context.Context, req *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
 	p := a.pool.Load()
 	if p == nil {
-		return nil, errNotReady
+		return nil, query.ErrNotReady
 	}
 	if err := a.state.Load().Executable(); err != nil {
 		a.log.Error("nothing to propose", "height", req.Height, "err", err)
@@ -42,35 +44,35 @@ func (a *Application) PrepareProposal(ctx context.Context, req *abcitypes.Reques
 // gradients: its leader waits as long for stragglers. A block without a round moves the height on,
 // and with it the view and the quorum. If others have decided the height, propose does not wait. It
 // waits alike for commitments, and then proposes those that are there, complete or not.
-func (a *Application) propose(ctx context.Context, p *pool, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
+func (a *Application) propose(ctx context.Context, p *pool.Pool, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	deadline := time.NewTimer(a.options.ProposalWait)
 	defer deadline.Stop()
 	idle := time.NewTimer(a.options.ProposalWait)
 	defer idle.Stop()
 	for {
-		v := p.look()
-		if v.state.Finished() {
+		v := p.Snapshot()
+		if v.State.Finished() {
 			return nil
 		}
-		committing := v.state.Committing()
-		if committing && v.whole() {
+		committing := v.State.Committing()
+		if committing && v.Complete() {
 			return commits(v, req)
 		}
 		if txs := a.assemble(p, v, req); txs != nil {
 			return txs
 		}
-		if v.whole() || v.quorate() && (committing || !v.mayCloseShort(req.Height)) {
+		if v.Complete() || v.HasQuorum() && (committing || !v.MayCloseShort(req.Height)) {
 			idle.Reset(a.options.StragglerWait)
 		}
-		if !a.wait(ctx, v.changed, idle.C, deadline.C, req.Height) {
-			return commits(p.look(), req)
+		if !a.wait(ctx, v.Changed, idle.C, deadline.C, req.Height) {
+			return commits(p.Snapshot(), req)
 		}
 	}
 }
 
 // commits returns the commitments that a block may carry.
-func commits(v snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
-	return v.state.Commits(uint64(req.Height), v.pending, req.MaxTxBytes)
+func commits(v pool.Snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
+	return v.State.Commits(uint64(req.Height), v.Pending, req.MaxTxBytes)
 }
 
 // wait reports whether the pool changed before the proposer of a height gives up.
@@ -95,14 +97,14 @@ func (a *Application) wait(ctx context.Context, changed <-chan struct{}, idle, d
 
 // withOperations adds the operations to a round, unless this node would not vote
 // for the block with them.
-func (a *Application) withOperations(p *pool, round []*tx.Tx, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
-	v := p.look()
-	operations := v.state.Operations(v.operations, round, req.MaxTxBytes)
+func (a *Application) withOperations(p *pool.Pool, round []*tx.Tx, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
+	v := p.Snapshot()
+	operations := v.State.Operations(v.Operations, round, req.MaxTxBytes)
 	if len(operations) == 0 {
 		return round
 	}
 	txs := slices.Concat(round, operations)
-	if _, err := a.execute(v.state, req.Height, txs, req.Misbehavior); err != nil {
+	if _, err := a.executor.Execute(v.State, app.Block{Height: uint64(req.Height), Txs: txs, Misbehavior: misbehaviors(req.Misbehavior)}); err != nil {
 		a.log.Error("operations are left out", "height", req.Height, "operations", len(operations), "err", err)
 		return round
 	}
@@ -111,13 +113,13 @@ func (a *Application) withOperations(p *pool, round []*tx.Tx, req *abcitypes.Req
 
 // assemble returns a round that this node would vote for, or nil. An aggregate whose Delta is wrong
 // is dropped and the next one is tried.
-func (a *Application) assemble(p *pool, v snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
+func (a *Application) assemble(p *pool.Pool, v pool.Snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	for {
-		txs := v.state.Assemble(uint64(req.Height), v.pending, req.MaxTxBytes)
+		txs := v.State.Assemble(uint64(req.Height), v.Pending, req.MaxTxBytes)
 		if txs == nil {
 			return nil
 		}
-		_, err := a.execute(v.state, req.Height, txs, req.Misbehavior)
+		_, err := a.executor.Execute(v.State, app.Block{Height: uint64(req.Height), Txs: txs, Misbehavior: misbehaviors(req.Misbehavior)})
 		switch {
 		case err == nil:
 			return txs
@@ -126,7 +128,7 @@ func (a *Application) assemble(p *pool, v snapshot, req *abcitypes.RequestPrepar
 			return nil
 		}
 		a.log.Info("aggregate is refused", "height", req.Height, "leader", txs[0].Aggregate.Leader, "err", err)
-		p.refuse(txs[0])
-		v = p.look()
+		p.Reject(txs[0])
+		v = p.Snapshot()
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/preset"
 )
@@ -17,10 +17,10 @@ func TestSpends(t *testing.T) {
 	require.NoError(t, err)
 	open, err := preset.New("paper", 4)
 	require.NoError(t, err)
-	spend := func(change func(*app.State)) abci.Spend {
+	spend := func(change func(*app.State)) query.Spend {
 		s := &app.State{Params: private, Participants: []app.Participant{{Active: true, Spent: private.Privacy.Pay(nil)}}}
 		change(s)
-		all, err := abci.Spends(s)
+		all, err := query.Spends(s)
 		require.NoError(t, err)
 		return all[0]
 	}
@@ -39,7 +39,7 @@ func TestSpends(t *testing.T) {
 	require.Equal(t, 0.16, claimed.Budget)
 	require.Zero(t, holds.Lemma1Epsilon)
 
-	for _, s := range []abci.Spend{
+	for _, s := range []query.Spend{
 		spend(func(s *app.State) { s.Params = open }),
 		spend(func(s *app.State) { s.Epochs = []app.Epoch{{Params: open, Rounds: 20}} }),
 	} {

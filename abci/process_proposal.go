@@ -8,6 +8,7 @@ import (
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
 	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -16,7 +17,7 @@ import (
 func (a *Application) ProcessProposal(_ context.Context, req *abcitypes.RequestProcessProposal) (*abcitypes.ResponseProcessProposal, error) {
 	s := a.state.Load()
 	if s == nil {
-		return nil, errNotReady
+		return nil, query.ErrNotReady
 	}
 	if err := a.verdict(s, req); err != nil {
 		a.rejected(metrics.VerbProcessProposal, err)
@@ -33,10 +34,10 @@ func (a *Application) verdict(s *app.State, req *abcitypes.RequestProcessProposa
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	txs, err := a.pool.Load().decode(req.Txs)
+	txs, err := a.pool.Load().Decode(req.Txs)
 	if err != nil {
 		return err
 	}
-	_, err = a.execute(s, req.Height, txs, req.Misbehavior)
+	_, err = a.executor.Execute(s, app.Block{Height: uint64(req.Height), Txs: txs, Misbehavior: misbehaviors(req.Misbehavior)})
 	return err
 }

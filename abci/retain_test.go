@@ -42,8 +42,8 @@ func retained(t *testing.T, rounds int, o abci.Options) []int64 {
 // before the kept state that its first model is computed from, and it is dropped in
 // time. Here round t is closed at height t+1.
 func TestRetainKeepsWhatAReplayNeeds(t *testing.T) {
-	const rounds, every = 100, store.KeptEvery
-	for _, r := range []abci.Retain{{Rounds: 20}, {Heights: 20}, {Rounds: 20, Heights: 5}, {Rounds: 5, Heights: 20}} {
+	const rounds, every = 100, store.DefaultCheckpointEvery
+	for _, r := range []store.Retain{{Rounds: 20}, {Heights: 20}, {Rounds: 20, Heights: 5}, {Rounds: 5, Heights: 20}} {
 		dropped := false
 		for i, from := range retained(t, rounds, abci.Options{Retain: r}) {
 			height := int64(i + 1)
@@ -58,7 +58,7 @@ func TestRetainKeepsWhatAReplayNeeds(t *testing.T) {
 		}
 		require.True(t, dropped)
 	}
-	for _, none := range []abci.Retain{{}, {Rounds: 1000}, {Heights: 1000}} {
+	for _, none := range []store.Retain{{}, {Rounds: 1000}, {Heights: 1000}} {
 		require.Zero(t, retained(t, rounds, abci.Options{Retain: none})[rounds-1], "%+v", none)
 	}
 }
@@ -67,7 +67,7 @@ func TestRetainKeepsWhatAReplayNeeds(t *testing.T) {
 // finds the blocks after it.
 func TestRetainKeepsTheBlocksBehindSnapshots(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	o := abci.Options{Retain: abci.Retain{Heights: 1}, SnapshotInterval: 10, Now: func() time.Time { return now }}
+	o := abci.Options{Retain: store.Retain{Heights: 1}, SnapshotInterval: 10, Now: func() time.Time { return now }}
 	all := retained(t, 100, o) // the clock stands: the first two snapshots stay
 	require.Zero(t, all[99])
 	o.SnapshotInterval = 40

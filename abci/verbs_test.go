@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
@@ -378,7 +379,7 @@ func TestQuery(t *testing.T) {
 		}
 		return r
 	}
-	var status abci.Status
+	var status query.Status
 	ask("/status", &status)
 	require.Equal(t, uint64(3), status.Round)
 	require.Equal(t, s.Progress.Ranking, status.Ranking)
@@ -394,14 +395,14 @@ func TestQuery(t *testing.T) {
 	ask("/round/1", &record)
 	require.Equal(t, uint64(1), record.Round)
 	require.Len(t, record.Contributions, 4)
-	var m abci.ModelState
+	var m query.ModelState
 	ask("/model", &m)
 	parameters, err := app.DecodeParameters(m.Parameters)
 	require.NoError(t, err)
 	require.Equal(t, s.Model, parameters)
 	ask("/model/2", &m)
 	require.Equal(t, uint64(3), m.Round)
-	var timing abci.Timing
+	var timing query.Timing
 	ask("/timing/0", &timing)
 	for path, code := range map[string]uint32{
 		"/nowhere": abci.CodeUnknownPath, "": abci.CodeUnknownPath, "/round/x": abci.CodeBadQuery, "/round/-1": abci.CodeBadQuery,

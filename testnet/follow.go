@@ -9,6 +9,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -53,7 +54,7 @@ func Follow(ctx context.Context, n *Net, e Evaluator, each func(Round) error) er
 		}
 		f.clients = append(f.clients, c)
 	}
-	var past abci.Status
+	var past query.Status
 	var err error
 	if n.opened {
 		if past, err = f.furthest(ctx); err != nil {
@@ -87,13 +88,13 @@ func pollOf(participants int) time.Duration {
 	return pollEvery + time.Duration(participants)*time.Millisecond/5
 }
 
-func (f *follower) status(ctx context.Context) (abci.Status, error) {
-	return retry(ctx, f, func(c *client.Client) (abci.Status, error) { return c.Status(ctx) })
+func (f *follower) status(ctx context.Context) (query.Status, error) {
+	return retry(ctx, f, func(c *client.Client) (query.Status, error) { return c.Status(ctx) })
 }
 
 // furthest waits until every node answers and returns the status of the most advanced node: a node
 // that was down when the net stopped catches up only now.
-func (f *follower) furthest(ctx context.Context) (most abci.Status, err error) {
+func (f *follower) furthest(ctx context.Context) (most query.Status, err error) {
 	for _, c := range f.clients {
 		alone := follower{clients: []*client.Client{c}, poll: f.poll}
 		s, err := alone.status(ctx)

@@ -18,6 +18,7 @@ import (
 	jsonrpc "github.com/cometbft/cometbft/rpc/jsonrpc/client"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
@@ -104,10 +105,10 @@ func (c *Client) RPC() *rpchttp.HTTP { return c.rpc }
 // in pieces.
 func (c *Client) Query(ctx context.Context, path string, answer any) (err error) {
 	switch answer := answer.(type) {
-	case *abci.ModelState:
+	case *query.ModelState:
 		*answer, err = c.model(ctx, path)
 		return err
-	case *abci.StateAfter:
+	case *query.StateAfter:
 		*answer, err = c.kept(ctx, path)
 		return err
 	}
@@ -125,31 +126,31 @@ func (c *Client) Query(ctx context.Context, path string, answer any) (err error)
 }
 
 // Status returns the chain's height, round and hash.
-func (c *Client) Status(ctx context.Context) (abci.Status, error) {
-	return query[abci.Status](ctx, c, "/status")
+func (c *Client) Status(ctx context.Context) (query.Status, error) {
+	return ask[query.Status](ctx, c, "/status")
 }
 
 // Params returns the epoch's parameters.
 func (c *Client) Params(ctx context.Context) (params.Params, error) {
-	return query[params.Params](ctx, c, "/params")
+	return ask[params.Params](ctx, c, "/params")
 }
 
 // Participants returns all registered participants, by index.
 func (c *Client) Participants(ctx context.Context) ([]app.Participant, error) {
-	return query[[]app.Participant](ctx, c, "/participants")
+	return ask[[]app.Participant](ctx, c, "/participants")
 }
 
 // Round returns the record of a closed round.
 func (c *Client) Round(ctx context.Context, round uint64) (app.Record, error) {
-	return query[app.Record](ctx, c, "/round/"+number(round))
+	return ask[app.Record](ctx, c, "/round/"+number(round))
 }
 
 // Model returns the current model.
-func (c *Client) Model(ctx context.Context) (abci.ModelState, error) {
-	return query[abci.ModelState](ctx, c, "/model")
+func (c *Client) Model(ctx context.Context) (query.ModelState, error) {
+	return ask[query.ModelState](ctx, c, "/model")
 }
 
-func query[T any](ctx context.Context, c *Client, path string) (answer T, err error) {
+func ask[T any](ctx context.Context, c *Client, path string) (answer T, err error) {
 	err = c.Query(ctx, path, &answer)
 	return answer, err
 }

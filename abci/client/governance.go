@@ -4,20 +4,20 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
 
 // Leader returns the participants that may close the open round at the next height.
-func (c *Client) Leader(ctx context.Context) (abci.Leader, error) {
-	return query[abci.Leader](ctx, c, "/leader")
+func (c *Client) Leader(ctx context.Context) (query.Leader, error) {
+	return ask[query.Leader](ctx, c, "/leader")
 }
 
 // Lead returns the draft that a participant may sign and the gradients from which the node made it.
 // None of them is verified.
 func (c *Client) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, []*tx.Tx, error) {
-	answer, err := query[abci.Lead](ctx, c, "/lead/"+number(uint64(participant)))
+	answer, err := ask[query.Lead](ctx, c, "/lead/"+number(uint64(participant)))
 	if err == nil && answer.Draft == nil {
 		err = fmt.Errorf("answer to /lead has no draft")
 	}
@@ -36,7 +36,7 @@ func (c *Client) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, [
 // Draft returns the draft that a participant may sign, without its gradients. Nothing of it is
 // verified.
 func (c *Client) Draft(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
-	answer, err := query[abci.Lead](ctx, c, "/lead/"+number(uint64(participant))+"/draft")
+	answer, err := ask[query.Lead](ctx, c, "/lead/"+number(uint64(participant))+"/draft")
 	if err == nil && answer.Draft == nil {
 		err = fmt.Errorf("answer to /lead has no draft")
 	}
@@ -46,7 +46,7 @@ func (c *Client) Draft(ctx context.Context, participant uint32) (*tx.Aggregate, 
 // Pending returns a participant's gradient of the open round, as it is in the node's pool. Nothing
 // of it is verified.
 func (c *Client) Pending(ctx context.Context, participant uint32) (*tx.Tx, error) {
-	raw, err := query[[]byte](ctx, c, "/pending/"+number(uint64(participant)))
+	raw, err := ask[[]byte](ctx, c, "/pending/"+number(uint64(participant)))
 	if err != nil {
 		return nil, err
 	}
@@ -54,69 +54,69 @@ func (c *Client) Pending(ctx context.Context, participant uint32) (*tx.Tx, error
 }
 
 // Election returns the VRF outputs of a closed round.
-func (c *Client) Election(ctx context.Context, epoch, round uint64) (abci.Election, error) {
-	return query[abci.Election](ctx, c, "/election/"+place(epoch, round))
+func (c *Client) Election(ctx context.Context, epoch, round uint64) (query.Election, error) {
+	return ask[query.Election](ctx, c, "/election/"+place(epoch, round))
 }
 
 // Reputation returns the reputations of the active participants, by index.
-func (c *Client) Reputation(ctx context.Context) ([]abci.Standing, error) {
-	return query[[]abci.Standing](ctx, c, "/reputation")
+func (c *Client) Reputation(ctx context.Context) ([]query.Standing, error) {
+	return ask[[]query.Standing](ctx, c, "/reputation")
 }
 
 // Membership returns the registered participants and the proposals that wait for approval.
-func (c *Client) Membership(ctx context.Context) (abci.Membership, error) {
-	return query[abci.Membership](ctx, c, "/membership")
+func (c *Client) Membership(ctx context.Context) (query.Membership, error) {
+	return ask[query.Membership](ctx, c, "/membership")
 }
 
 // Evidence returns the proven offences, in the order in which they were proven.
 func (c *Client) Evidence(ctx context.Context) ([]app.Offence, error) {
-	return query[[]app.Offence](ctx, c, "/evidence")
+	return ask[[]app.Offence](ctx, c, "/evidence")
 }
 
 // Epochs returns the epochs that have ended and, last, the running one.
-func (c *Client) Epochs(ctx context.Context) ([]abci.EpochState, error) {
-	return query[[]abci.EpochState](ctx, c, "/epochs")
+func (c *Client) Epochs(ctx context.Context) ([]query.EpochState, error) {
+	return ask[[]query.EpochState](ctx, c, "/epochs")
 }
 
 // Upgrade returns the version of the chain and its planned upgrade.
-func (c *Client) Upgrade(ctx context.Context) (abci.UpgradeState, error) {
-	return query[abci.UpgradeState](ctx, c, "/upgrade")
+func (c *Client) Upgrade(ctx context.Context) (query.UpgradeState, error) {
+	return ask[query.UpgradeState](ctx, c, "/upgrade")
 }
 
 // RoundOf returns the record of a closed round of any epoch.
 func (c *Client) RoundOf(ctx context.Context, epoch, round uint64) (app.Record, error) {
-	return query[app.Record](ctx, c, "/round/"+place(epoch, round))
+	return ask[app.Record](ctx, c, "/round/"+place(epoch, round))
 }
 
 // ModelOf returns the model after a closed round of any epoch, while the node keeps
 // it.
-func (c *Client) ModelOf(ctx context.Context, epoch, round uint64) (abci.ModelState, error) {
-	return query[abci.ModelState](ctx, c, "/model/"+place(epoch, round))
+func (c *Client) ModelOf(ctx context.Context, epoch, round uint64) (query.ModelState, error) {
+	return ask[query.ModelState](ctx, c, "/model/"+place(epoch, round))
 }
 
 // Privacy returns what every participant has spent.
-func (c *Client) Privacy(ctx context.Context) ([]abci.Spend, error) {
-	return query[[]abci.Spend](ctx, c, "/privacy")
+func (c *Client) Privacy(ctx context.Context) ([]query.Spend, error) {
+	return ask[[]query.Spend](ctx, c, "/privacy")
 }
 
 // PrivacyOf returns what one participant has spent.
-func (c *Client) PrivacyOf(ctx context.Context, participant uint32) (abci.Spend, error) {
-	return query[abci.Spend](ctx, c, "/privacy/"+number(uint64(participant)))
+func (c *Client) PrivacyOf(ctx context.Context, participant uint32) (query.Spend, error) {
+	return ask[query.Spend](ctx, c, "/privacy/"+number(uint64(participant)))
 }
 
 // TimingOf returns the timing of a closed round of any epoch, by the node's clock.
-func (c *Client) TimingOf(ctx context.Context, epoch, round uint64) (abci.Timing, error) {
-	return query[abci.Timing](ctx, c, "/timing/"+place(epoch, round))
+func (c *Client) TimingOf(ctx context.Context, epoch, round uint64) (query.Timing, error) {
+	return ask[query.Timing](ctx, c, "/timing/"+place(epoch, round))
 }
 
 // Refusals returns the gradients that the node rejected in the last rounds.
-func (c *Client) Refusals(ctx context.Context) ([]abci.Refusal, error) {
-	return query[[]abci.Refusal](ctx, c, "/refusals")
+func (c *Client) Refusals(ctx context.Context) ([]query.Rejection, error) {
+	return ask[[]query.Rejection](ctx, c, "/refusals")
 }
 
 // RefusalsOf returns the gradients of a round that the node rejected.
-func (c *Client) RefusalsOf(ctx context.Context, epoch, round uint64) ([]abci.Refusal, error) {
-	return query[[]abci.Refusal](ctx, c, "/refusals/"+place(epoch, round))
+func (c *Client) RefusalsOf(ctx context.Context, epoch, round uint64) ([]query.Rejection, error) {
+	return ask[[]query.Rejection](ctx, c, "/refusals/"+place(epoch, round))
 }
 
 func place(epoch, round uint64) string { return number(epoch) + "/" + number(round) }

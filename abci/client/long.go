@@ -11,6 +11,7 @@ import (
 	rpcclient "github.com/cometbft/cometbft/rpc/client"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -25,7 +26,7 @@ const (
 )
 
 // model fetches the answer to /model... in pieces, and checks the parameters against its hash.
-func (c *Client) model(ctx context.Context, path string) (m abci.ModelState, err error) {
+func (c *Client) model(ctx context.Context, path string) (m query.ModelState, err error) {
 	head, data, err := c.long(ctx, path)
 	if err != nil {
 		return m, err
@@ -33,18 +34,18 @@ func (c *Client) model(ctx context.Context, path string) (m abci.ModelState, err
 	if root := app.Root(app.Indexed(app.Chunks(data))); hex.EncodeToString(root[:]) != head.Hash {
 		return m, fmt.Errorf("%w: parameters of %s have hash %x, the answer says %.64q", ErrPiece, path, root, head.Hash)
 	}
-	return abci.ModelState{Epoch: head.Epoch, Round: head.Round, Hash: head.Hash, Parameters: data}, nil
+	return query.ModelState{Epoch: head.Epoch, Round: head.Round, Hash: head.Hash, Parameters: data}, nil
 }
 
 // kept fetches the answer to /kept... in pieces.
-func (c *Client) kept(ctx context.Context, path string) (abci.StateAfter, error) {
+func (c *Client) kept(ctx context.Context, path string) (query.StateAfter, error) {
 	head, data, err := c.long(ctx, path)
-	return abci.StateAfter{Epoch: head.Epoch, Round: head.Round, Height: head.Height, Document: data}, err
+	return query.StateAfter{Epoch: head.Epoch, Round: head.Round, Height: head.Height, Document: data}, err
 }
 
 // long fetches a long answer in pieces of at most abci.MaxPiece bytes. If the node no longer has
 // the state of the first piece, long begins again.
-func (c *Client) long(ctx context.Context, path string) (head abci.Long, data []byte, err error) {
+func (c *Client) long(ctx context.Context, path string) (head query.RangeInfo, data []byte, err error) {
 	var height int64
 	left, furthest := faults, 0
 	for {
@@ -63,20 +64,20 @@ func (c *Client) long(ctx context.Context, path string) (head abci.Long, data []
 		refused := errors.As(err, &refusal)
 		switch {
 		case left == 0, ctx.Err() != nil, errors.Is(err, ErrTooLarge), len(data) == 0:
-			return abci.Long{}, nil, err // a failure of the first piece is final
+			return query.RangeInfo{}, nil, err // a failure of the first piece is final
 		case refused || errors.Is(err, ErrPiece):
 			height, data = 0, nil
 		}
 		select {
 		case <-ctx.Done():
-			return abci.Long{}, nil, fmt.Errorf("%w, after %d of %d bytes: %w", ctx.Err(), len(data), head.Bytes, err)
+			return query.RangeInfo{}, nil, fmt.Errorf("%w, after %d of %d bytes: %w", ctx.Err(), len(data), head.Bytes, err)
 		case <-time.After(faultPause):
 		}
 	}
 }
 
 // piece fetches and appends the next piece. All pieces must describe the same whole as the first.
-func (c *Client) piece(ctx context.Context, path string, height *int64, head *abci.Long, data *[]byte) error {
+func (c *Client) piece(ctx context.Context, path string, height *int64, head *query.RangeInfo, data *[]byte) error {
 	asked := fmt.Sprintf("%s?from=%d", path, len(*data))
 	answer, err := c.rpc.ABCIQueryWithOptions(ctx, asked, nil, rpcclient.ABCIQueryOptions{Height: *height})
 	if err != nil {
@@ -86,11 +87,11 @@ func (c *Client) piece(ctx context.Context, path string, height *int64, head *ab
 	if r.Code != abci.CodeOK {
 		return &Refusal{Code: r.Code, Log: r.Log}
 	}
-	var says abci.Long
+	var says query.RangeInfo
 	if err := json.Unmarshal([]byte(r.Info), &says); err != nil {
 		return fmt.Errorf("%w: answer to %s: %w", ErrPiece, asked, err)
 	}
-	most := min(abci.MaxPiece, says.Bytes-len(*data))
+	most := min(query.MaxRange, says.Bytes-len(*data))
 	switch {
 	case says.Bytes > MaxAnswer:
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, says.Bytes, int64(MaxAnswer))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
@@ -107,7 +108,7 @@ func TestLargeModelInPieces(t *testing.T) {
 	m, err := c.Model(context.Background())
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(app.EncodeParameters(first.Model), m.Parameters))
-	pieces := (len(m.Parameters) + abci.MaxPiece - 1) / abci.MaxPiece
+	pieces := (len(m.Parameters) + query.MaxRange - 1) / query.MaxRange
 	require.Len(t, s.asked, pieces+pieces/6, "each piece once, and those without an answer again")
 	kept, err := c.State(context.Background())
 	require.NoError(t, err)
@@ -115,16 +116,16 @@ func TestLargeModelInPieces(t *testing.T) {
 	again, err := app.DecodeState(kept.Height, kept.Document)
 	require.NoError(t, err)
 	require.Equal(t, first.Hash(), again.Hash())
-	require.Less(t, s.longest, abci.MaxPiece*3/2)
+	require.Less(t, s.longest, query.MaxRange*3/2)
 }
 
 // TestPiecesThatDoNotFit: a node that lies in a piece is found out, and gives the client no more to
 // hold than one bound.
 func TestPiecesThatDoNotFit(t *testing.T) {
 	medium := func(p *params.Params) { p.Model.Inputs, p.Model.Classes = 30_000, 10 }
-	head := func(change func(*abci.Long)) func(*abcitypes.ResponseQuery) {
+	head := func(change func(*query.RangeInfo)) func(*abcitypes.ResponseQuery) {
 		return func(r *abcitypes.ResponseQuery) {
-			var l abci.Long
+			var l query.RangeInfo
 			_ = json.Unmarshal([]byte(r.Info), &l)
 			change(&l)
 			info, _ := json.Marshal(l)
@@ -134,13 +135,13 @@ func TestPiecesThatDoNotFit(t *testing.T) {
 	n := 0
 	for name, spoil := range map[string]func(*abcitypes.ResponseQuery){
 		"a bit":            func(r *abcitypes.ResponseQuery) { r.Value[7] ^= 1 },
-		"another hash":     head(func(l *abci.Long) { l.Hash = "00" }),
+		"another hash":     head(func(l *query.RangeInfo) { l.Hash = "00" }),
 		"no end":           func(r *abcitypes.ResponseQuery) { r.Value = nil },
-		"more than asked":  func(r *abcitypes.ResponseQuery) { r.Value = make([]byte, abci.MaxPiece+1) },
+		"more than asked":  func(r *abcitypes.ResponseQuery) { r.Value = make([]byte, query.MaxRange+1) },
 		"no words":         func(r *abcitypes.ResponseQuery) { r.Info = "" },
-		"less than nought": head(func(l *abci.Long) { l.Bytes = -1 }),
-		"too many":         head(func(l *abci.Long) { l.Bytes = 1 << 40 }),
-		"another each":     head(func(l *abci.Long) { n++; l.Round += uint64(n) }),
+		"less than nought": head(func(l *query.RangeInfo) { l.Bytes = -1 }),
+		"too many":         head(func(l *query.RangeInfo) { l.Bytes = 1 << 40 }),
+		"another each":     head(func(l *query.RangeInfo) { n++; l.Round += uint64(n) }),
 	} {
 		s, c := serve(t, medium)
 		s.spoil = spoil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/proof"
+	"github.com/spdl/spdl/abci/query"
 )
 
 // Proven is an answer with its proof. Nothing in it is trusted before the proof is verified.
@@ -39,18 +40,18 @@ func (c *Client) Prove(ctx context.Context, path string) (Proven, error) {
 }
 
 // Bundle returns the proof of a round's model.
-func (c *Client) Bundle(ctx context.Context, epoch, round uint64) (abci.Bundle, error) {
-	return query[abci.Bundle](ctx, c, "/bundle/"+place(epoch, round))
+func (c *Client) Bundle(ctx context.Context, epoch, round uint64) (query.Bundle, error) {
+	return ask[query.Bundle](ctx, c, "/bundle/"+place(epoch, round))
 }
 
 // Kept returns the node's last checkpoint at or before a round.
-func (c *Client) Kept(ctx context.Context, epoch, round uint64) (abci.StateAfter, error) {
-	return query[abci.StateAfter](ctx, c, "/kept/"+place(epoch, round))
+func (c *Client) Kept(ctx context.Context, epoch, round uint64) (query.StateAfter, error) {
+	return ask[query.StateAfter](ctx, c, "/kept/"+place(epoch, round))
 }
 
 // State returns the whole current state.
-func (c *Client) State(ctx context.Context) (abci.StateAfter, error) {
-	return query[abci.StateAfter](ctx, c, "/kept")
+func (c *Client) State(ctx context.Context) (query.StateAfter, error) {
+	return ask[query.StateAfter](ctx, c, "/kept")
 }
 
 // HeaderOf returns the block whose header has the application hash of the state after a height: the

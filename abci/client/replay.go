@@ -8,6 +8,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
@@ -91,7 +92,7 @@ func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 }
 
 // keptBefore returns the last checkpoint before a round.
-func (c *Client) keptBefore(ctx context.Context, r app.Record) (abci.StateAfter, error) {
+func (c *Client) keptBefore(ctx context.Context, r app.Record) (query.StateAfter, error) {
 	kept, err := c.Kept(ctx, r.Epoch, r.Round)
 	switch {
 	case err != nil || kept.Epoch != r.Epoch || kept.Round != r.Round:

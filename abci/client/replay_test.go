@@ -64,9 +64,9 @@ func TestReplayEndsAtAnUpgrade(t *testing.T) {
 // TestKept: the state of every n-th round is kept, and the nearest one found.
 func TestKept(t *testing.T) {
 	db := store.New(nil)
-	db.Every = 2
+	db.CheckpointEvery = 2
 	s := apptest.State(4)
-	none, err := db.Nearest(0, 9)
+	none, err := db.LatestCheckpoint(0, 9)
 	require.NoError(t, err)
 	require.Nil(t, none)
 	hashes := map[uint64][32]byte{}
@@ -78,17 +78,17 @@ func TestKept(t *testing.T) {
 		hashes[round] = s.Hash()
 	}
 	for asked, want := range map[uint64]uint64{1: 1, 2: 1, 3: 3, 4: 3, 99: 3} {
-		k, err := db.Nearest(0, asked)
+		k, err := db.LatestCheckpoint(0, asked)
 		require.NoError(t, err)
 		require.Equal(t, want, k.Round, asked)
 		kept, err := app.DecodeState(k.Round+1, k.Document)
 		require.NoError(t, err)
 		require.Equal(t, hashes[want], kept.Hash())
 	}
-	k, err := db.Nearest(0, 0)
+	k, err := db.LatestCheckpoint(0, 0)
 	require.NoError(t, err)
 	require.Nil(t, k)
-	k, err = db.Nearest(7, 0)
+	k, err = db.LatestCheckpoint(7, 0)
 	require.NoError(t, err)
 	require.Equal(t, uint64(3), k.Round)
 	n := 0

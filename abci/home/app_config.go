@@ -11,6 +11,7 @@ import (
 
 	"github.com/cometbft/cometbft/config"
 	"github.com/spdl/spdl/abci/admission"
+	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app/worker/trainer"
 )
 
@@ -22,7 +23,7 @@ type AppConfig struct {
 	P2P      P2PConfig      `mapstructure:"p2p"`
 	Pool     PoolConfig     `mapstructure:"pool"`
 	Snapshot SnapshotConfig `mapstructure:"snapshot"`
-	Retain   RetainConfig   `mapstructure:"retain"`
+	Retain   store.Retain   `mapstructure:"retain"`
 	Explorer ExplorerConfig `mapstructure:"explorer"`
 	API      APIConfig      `mapstructure:"api"`
 }
@@ -83,12 +84,6 @@ type PoolConfig struct {
 // SnapshotConfig is for state sync.
 type SnapshotConfig struct {
 	Interval uint64 `mapstructure:"interval"`
-}
-
-// RetainConfig bounds the past whose blocks the node keeps; with both 0 it keeps all blocks.
-type RetainConfig struct {
-	Rounds  uint64 `mapstructure:"rounds"`
-	Heights uint64 `mapstructure:"heights"`
 }
 
 // ExplorerConfig is the web pages in the node's process, and JSON under /v1.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/store"
 )
 
 // readBack reads a TOML file as the command line does.
@@ -39,7 +40,7 @@ func TestAppConfigRoundTrip(t *testing.T) {
 		P2P:      home.P2PConfig{Gossip: home.GossipAnnounce},
 		Pool:     home.PoolConfig{MaxBytes: 1 << 33},
 		Snapshot: home.SnapshotConfig{Interval: 17},
-		Retain:   home.RetainConfig{Rounds: 18, Heights: 19},
+		Retain:   store.Retain{Rounds: 18, Heights: 19},
 		Explorer: home.ExplorerConfig{Enabled: true, Laddr: "tcp://127.0.0.2:1", Eval: true},
 		API:      home.APIConfig{Hosts: "a.example,b.example", Rate: 2.5, Burst: 3, MaxConnections: 4, MaxStreams: 5, StreamsPerClient: 6},
 	}

@@ -70,11 +70,11 @@ func (c *chain) tip(ctx context.Context) (*app.State, error) {
 
 // Await waits until the open round, or its phase, differs from last.
 func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
-	s, err := c.await(ctx, func(s *app.State) bool { return abci.Moved(s, last) })
+	s, err := c.await(ctx, func(s *app.State) bool { return worker.Moved(s, last) })
 	if err != nil {
 		return nil, err
 	}
-	return abci.NewTask(s, pub)
+	return worker.NewTask(s, pub)
 }
 
 // Lead requests the node's draft while the participant may lead, and recomputes it from its

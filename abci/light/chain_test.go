@@ -14,8 +14,8 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/light"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/model/inputs"
@@ -82,7 +82,7 @@ func lies(n *node) map[string]struct {
 			}
 			forged := *n.state
 			change(&forged)
-			return abci.StateAfter{Height: answer.(abci.StateAfter).Height, Document: forged.Encode()}
+			return query.StateAfter{Height: answer.(query.StateAfter).Height, Document: forged.Encode()}
 		}
 	}
 	header := func(signatures int, change func(*types.Block)) func(string, int64, any) any {
@@ -286,9 +286,9 @@ func TestRoundsOnlyGrow(t *testing.T) {
 
 // TestDraftsAreMadeAgain: a draft that is not what its gradients make is not signed.
 func TestDraftsAreMadeAgain(t *testing.T) {
-	change := func(f func(*abci.Lead)) func(string, int64, any) any {
+	change := func(f func(*query.Lead)) func(string, int64, any) any {
 		return func(method string, _ int64, answer any) any {
-			if lead, ok := answer.(abci.Lead); ok && method == "/lead/0" {
+			if lead, ok := answer.(query.Lead); ok && method == "/lead/0" {
 				copied := *lead.Draft
 				lead.Draft = &copied
 				f(&lead)
@@ -302,13 +302,13 @@ func TestDraftsAreMadeAgain(t *testing.T) {
 		lie  func(string, int64, any) any
 	}{
 		"truth":                {"", nil},
-		"another Delta":        {"recomputed from its gradients", change(func(l *abci.Lead) { l.Draft.Digest = make([]byte, 32) })},
-		"no gradients":         {"is not there", change(func(l *abci.Lead) { l.Gradients = nil })},
-		"another's gradient":   {"is not there", change(func(l *abci.Lead) { l.Gradients = [][]byte{apptest.Join(3).Raw} })},
-		"another leader":       {"is not active", change(func(l *abci.Lead) { l.Draft.Leader = 1 })},
-		"a view that is none":  {"the last is", change(func(l *abci.Lead) { l.Draft.View = 9 })},
-		"no draft":             {"has no draft", change(func(l *abci.Lead) { l.Draft = nil })},
-		"gradient of no shape": {"gradient 0", change(func(l *abci.Lead) { l.Gradients[0] = []byte("x") })},
+		"another Delta":        {"recomputed from its gradients", change(func(l *query.Lead) { l.Draft.Digest = make([]byte, 32) })},
+		"no gradients":         {"is not there", change(func(l *query.Lead) { l.Gradients = nil })},
+		"another's gradient":   {"is not there", change(func(l *query.Lead) { l.Gradients = [][]byte{apptest.Join(3).Raw} })},
+		"another leader":       {"is not active", change(func(l *query.Lead) { l.Draft.Leader = 1 })},
+		"a view that is none":  {"the last is", change(func(l *query.Lead) { l.Draft.View = 9 })},
+		"no draft":             {"has no draft", change(func(l *query.Lead) { l.Draft = nil })},
+		"gradient of no shape": {"gradient 0", change(func(l *query.Lead) { l.Gradients[0] = []byte("x") })},
 	} {
 		n := newNode(t, apptest.ChainID)
 		n.hold = true

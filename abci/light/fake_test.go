@@ -22,9 +22,9 @@ import (
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/light"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/params"
@@ -170,21 +170,21 @@ func (n *node) broadcast(raw []byte) (*coretypes.ResultBroadcastTx, error) {
 func (n *node) query(path string) any {
 	switch path {
 	case "/kept":
-		answer := abci.StateAfter{Height: n.state.Height, Document: n.state.Encode()}
+		answer := query.StateAfter{Height: n.state.Height, Document: n.state.Encode()}
 		n.block() // the chain goes on
 		return answer
 	case "/lead/0/draft":
-		lead, _ := n.query("/lead/0").(abci.Lead)
+		lead, _ := n.query("/lead/0").(query.Lead)
 		if lead.Draft == nil {
 			return nil
 		}
-		return abci.Lead{Draft: lead.Draft}
+		return query.Lead{Draft: lead.Draft}
 	case "/lead/0":
 		draft, err := n.state.Lead(n.state.Height+1, 0, n.pending)
 		if err != nil {
 			return nil
 		}
-		lead := abci.Lead{Draft: draft}
+		lead := query.Lead{Draft: draft}
 		for _, t := range n.pending {
 			if t.Gradient != nil {
 				lead.Gradients = append(lead.Gradients, t.Raw)
@@ -233,8 +233,8 @@ func (n *node) answer(method string, p struct {
 		if answer == nil {
 			return &coretypes.ResultABCIQuery{Response: abcitypes.ResponseQuery{Code: 1, Log: "not now"}}, nil
 		}
-		if kept, ok := answer.(abci.StateAfter); ok {
-			info, err := json.Marshal(abci.Long{Height: kept.Height, Bytes: len(kept.Document)})
+		if kept, ok := answer.(query.StateAfter); ok {
+			info, err := json.Marshal(query.RangeInfo{Height: kept.Height, Bytes: len(kept.Document)})
 			return &coretypes.ResultABCIQuery{Response: abcitypes.ResponseQuery{Info: string(info), Value: kept.Document}}, err
 		}
 		value, err := json.Marshal(answer)

@@ -204,7 +204,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys,
 	options := abci.Options{
 		ChainID: doc.ChainID, Admits: ad.Admit, Opens: ad.AdmitAddress,
 		DB: r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
-		NextTurn: nextTurn(c.Consensus), Decided: r.decided, PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: abci.Retain(a.Retain),
+		NextTurn: nextTurn(c.Consensus), Decided: r.decided, PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: a.Retain,
 		GossipRefused: h.GossipRefused,
 	}
 	// CometBFT's listener serves the default registry.
@@ -232,7 +232,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys,
 	r.blockRelay = reactor.NewBlockRelay(a.P2P.Gossip == home.GossipFlood, c.P2P.PrivatePeerIDs, r.Application.State, ad.Trusts, b)
 	r.txReactor, r.admission, r.limits = gossip, ad, b
 	r.Application.SetAdmitted(gossip.OnAdmitted)
-	r.databases.drops = a.Retain != home.RetainConfig{}
+	r.databases.drops = a.Retain.Drops()
 	reactors := map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": reactor.NewClockReactor(options.Metrics, ad.Trusts)}
 	if r.Node, err = build(c, r.Application, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, &r.databases, r.blockRelay.OnProposal, cmtnode.CustomReactors(reactors), limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), gossip.Install, r.blockRelay.Install, b.Install(gossip, r.blockRelay)); err != nil {
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in the replay of blocks

@@ -14,31 +14,32 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// KeptModels is the number of rounds whose models stay queryable.
-const KeptModels = 64
+// MaxModels is the number of rounds whose models stay queryable.
+const MaxModels = 64
 
-// KeptEvery is the default of Store.Every: the state after one in KeptEvery rounds is kept for
-// good, as a checkpoint. The models up to the next checkpoint can be recomputed from it.
-const KeptEvery = 16
+// DefaultCheckpointEvery is the default of Store.CheckpointEvery: the state after one in that many
+// rounds is kept for good, as a checkpoint. The models up to the next checkpoint can be recomputed
+// from it.
+const DefaultCheckpointEvery = 16
 
 // The key space: one prefix for each kind; epochs, rounds and heights follow in big endian, so that
 // they sort.
 const (
-	prefixState  = 's'
-	prefixBeside = 'b' // the key of the model that the state's document leaves out
-	prefixHeight = 'h'
-	prefixRecord = 'r'
-	prefixModel  = 'm'
-	prefixSnap   = 'y' // the hashes of a snapshot
-	prefixChunk  = 'z' // the chunks of a snapshot
-	prefixKept   = 'k'
+	prefixState        = 's'
+	prefixModelOfState = 'b' // the key of the model that the state's document leaves out
+	prefixHeight       = 'h'
+	prefixRecord       = 'r'
+	prefixModel        = 'm'
+	prefixSnap         = 'y' // the hashes of a snapshot
+	prefixChunk        = 'z' // the chunks of a snapshot
+	prefixCheckpoint   = 'k'
 )
 
 // Store is the application's database. Safe for concurrent use.
 type Store struct {
-	// Every makes the store keep a checkpoint after each round whose number plus 1 is a multiple of
-	// Every. 0 keeps none. Set it before the first Save.
-	Every uint64
+	// CheckpointEvery makes the store keep a checkpoint after each round whose number plus 1 is a multiple of
+	// CheckpointEvery. 0 keeps none. Set it before the first Save.
+	CheckpointEvery uint64
 
 	db dbm.DB
 }
@@ -48,7 +49,7 @@ func New(db dbm.DB) *Store {
 	if db == nil {
 		db = dbm.NewMemDB()
 	}
-	return &Store{Every: KeptEvery, db: db}
+	return &Store{CheckpointEvery: DefaultCheckpointEvery, db: db}
 }
 
 func key(prefix byte, epoch, round uint64) []byte {
@@ -71,7 +72,7 @@ func (s *Store) State() (*app.State, error) {
 		return nil, err
 	}
 	at := binary.BigEndian.Uint64(height)
-	beside, err := s.db.Get([]byte{prefixBeside})
+	beside, err := s.db.Get([]byte{prefixModelOfState})
 	switch {
 	case err != nil:
 		return nil, err
@@ -116,11 +117,11 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 			return err
 		}
 		b.put(key(prefixRecord, r.Epoch, r.Round), record)
-		if s.Every > 0 && (r.Round+1)%s.Every == 0 {
-			b.put(key(prefixKept, r.Epoch, r.Round), out.State.Encode())
+		if s.CheckpointEvery > 0 && (r.Round+1)%s.CheckpointEvery == 0 {
+			b.put(key(prefixCheckpoint, r.Epoch, r.Round), out.State.Encode())
 		}
-		if r.Round >= KeptModels {
-			b.drop(key(prefixModel, r.Epoch, r.Round-KeptModels))
+		if r.Round >= MaxModels {
+			b.drop(key(prefixModel, r.Epoch, r.Round-MaxModels))
 		}
 	}
 	b.dropModels(out.State)
@@ -128,7 +129,7 @@ func (s *Store) Save(out *app.Outcome, whole bool) error {
 }
 
 // state writes the model of a closed round and, if changed is set, the document. A model is written
-// once: the document leaves it out, and prefixBeside holds the model's key.
+// once: the document leaves it out, and prefixModelOfState holds the model's key.
 func (w writes) state(out *app.Outcome, changed bool) {
 	var beside []byte
 	if r := out.Record; r != nil && (!ended(out.State) || has(out.State, r.ModelHash)) {
@@ -138,10 +139,10 @@ func (w writes) state(out *app.Outcome, changed bool) {
 	switch {
 	case changed && beside != nil:
 		w.put([]byte{prefixState}, out.State.EncodeRest())
-		w.put([]byte{prefixBeside}, beside)
+		w.put([]byte{prefixModelOfState}, beside)
 	case changed:
 		w.put([]byte{prefixState}, out.State.Encode())
-		w.drop([]byte{prefixBeside})
+		w.drop([]byte{prefixModelOfState})
 	}
 }
 
@@ -166,7 +167,7 @@ func (w writes) dropModels(s *app.State) {
 	if last.Rounds == 0 {
 		return
 	}
-	for round := last.Rounds - min(last.Rounds, KeptModels); round < last.Rounds-1; round++ {
+	for round := last.Rounds - min(last.Rounds, MaxModels); round < last.Rounds-1; round++ {
 		w.drop(key(prefixModel, last.Epoch, round))
 	}
 }

@@ -33,9 +33,9 @@ func occurrences(t *testing.T, db dbm.DB, model []float64) (n int) {
 func TestStateIsLoadedAsItWasSaved(t *testing.T) {
 	for _, fresh := range []bool{false, true} {
 		db := dbm.NewMemDB()
-		s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 2 * KeptModels })
+		s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 2 * MaxModels })
 		store := New(db)
-		store.Every = 0
+		store.CheckpointEvery = 0
 		step := func(txs ...*tx.Tx) *app.Outcome {
 			out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: txs})
 			require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestStateIsLoadedAsItWasSaved(t *testing.T) {
 			return step(append(apptest.Close(s, s.Height+1, apptest.All(4)...), operations...)...)
 		}
 		step() // nothing
-		for range KeptModels + 2 {
+		for range MaxModels + 2 {
 			closeRound()
 			require.Equal(t, 1, occurrences(t, db, s.Model), "height %d", s.Height)
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/testnet"
 )
 
@@ -119,7 +119,7 @@ func TestJoin(t *testing.T) {
 
 	spdl(t, nil, "tx", "join", "--home", home, "--node", rpc)
 	for i := range 3 { // each asks its own node, which may be a block behind
-		var m abci.Membership
+		var m query.Membership
 		n.eventually(func() bool {
 			spdl(t, &m, "query", "membership", "--node", n.Net.Nodes[i].RPC)
 			return len(m.Proposals) == 1
@@ -167,7 +167,7 @@ func TestJoin(t *testing.T) {
 		v, err := n.clients[0].RPC().Validators(ctx, nil, nil, nil)
 		return err == nil && v.Total == 4
 	}, "its validator has left")
-	var s abci.Status
+	var s query.Status
 	n.eventually(func() bool {
 		spdl(t, &s, "query", "status", "--node", rpc)
 		return s.Participants == 4

@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/testnet"
 )
@@ -144,7 +144,7 @@ func TestUpgrade(t *testing.T) {
 	n.stopsBefore(3, "second", second, v+2)
 	n.goesOn(third, second+3, 3)
 
-	var u abci.UpgradeState
+	var u query.UpgradeState
 	spdl(t, &u, "query", "upgrade", "--node", n.Net.Nodes[3].RPC)
 	require.Equal(t, v+2, u.Version)
 	require.Equal(t, []app.Upgrade{{Name: "first", Height: first, Version: v + 1}, {Name: "second", Height: second, Version: v + 2}}, u.Made)

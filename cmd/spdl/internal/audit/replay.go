@@ -15,6 +15,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
@@ -345,6 +346,6 @@ func (r *replay) finish() (err error) {
 		r.report.ChainSeconds = span.Seconds()
 		r.report.Ratio = r.report.ReplaySeconds / r.report.ChainSeconds
 	}
-	r.report.Spend, err = abci.Spends(r.state)
+	r.report.Spend, err = query.Spends(r.state)
 	return err
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -23,7 +23,7 @@ type Report struct {
 	TipChecked   bool          `json:"tip_checked"` // the application hash after Last was known and compared
 	BadLeaders   []BadLeader   `json:"bad_leaders"`
 	Offences     []app.Offence `json:"offences"`
-	Spend        []abci.Spend  `json:"spend"`
+	Spend        []query.Spend `json:"spend"`
 	Divergence   *Divergence   `json:"divergence"` // the first, null if there is none
 	// OtherVersion is the height at which the replay ended because another release executes the
 	// rest, omitted if there is none.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
@@ -122,7 +123,7 @@ func TestGovern(t *testing.T) {
 	require.Equal(t, []byte(next.Public()), ps[0].PubKey)
 	stderr = c.ask(1, nil, "tx", "leave", "--home", c.home0, "--key", file+fmt.Sprintf(".%x.old", []byte(old.Public()[:4])))
 	require.Contains(t, stderr, "former key of participant 0")
-	var s abci.Status
+	var s query.Status
 	c.ask(0, &s, "query", "status")
 	at := s.Round
 	c.eventually("the worker goes on with its new keys", func() bool {
@@ -143,7 +144,7 @@ func TestGovern(t *testing.T) {
 	require.Contains(t, r.Next, "needs 1 more approval of active participants, has 0 of 1: spdl tx approve "+r.Proposal)
 	require.Positive(t, r.Height)
 	join, id := r.Proposal, r.Participant
-	var m abci.Membership
+	var m query.Membership
 	c.ask(0, &m, "query", "membership")
 	require.Len(t, m.Proposals, 1)
 	stdout, _, _ := spdl(t, "query", "membership", "--node", c.rpc)
@@ -190,7 +191,7 @@ func TestGovern(t *testing.T) {
 	var offences []app.Offence
 	c.ask(0, &offences, "query", "evidence")
 	require.Len(t, offences, 1)
-	var standings []abci.Standing
+	var standings []query.Standing
 	c.ask(0, &standings, "query", "reputation")
 	require.False(t, standings[1].MayLead)
 	c.ask(0, &r, "tx", "restore", id[:12], "--home", c.home0)
@@ -207,7 +208,7 @@ func TestGovern(t *testing.T) {
 	require.Contains(t, stderr, "participant 1, which has left")
 
 	// An epoch follows, and ends.
-	var l abci.Leader
+	var l query.Leader
 	c.ask(0, &l, "query", "leader")
 	stderr = c.ask(2, nil, "tx", "start-epoch", "--home", c.home0, "--rule", "nonsense")
 	require.Contains(t, stderr, "unknown rule")
@@ -236,7 +237,7 @@ func TestGovern(t *testing.T) {
 	})
 	stderr = c.ask(1, nil, "query", "leader")
 	require.Contains(t, stderr, "training is finished")
-	var epochs []abci.EpochState
+	var epochs []query.EpochState
 	c.ask(0, &epochs, "query", "epochs")
 	require.Len(t, epochs, 2)
 	var record app.Record
@@ -245,10 +246,10 @@ func TestGovern(t *testing.T) {
 	c.ask(0, &record, "query", "round")
 	require.Equal(t, uint64(1), record.Epoch)
 	require.Equal(t, uint64(2), record.Round)
-	var e abci.Election
+	var e query.Election
 	c.ask(0, &e, "query", "election", "0", fmt.Sprint(epochs[0].Rounds-1))
 	require.Len(t, e.Outputs, 1)
-	var model abci.ModelState
+	var model query.ModelState
 	c.ask(0, &model, "query", "model", "0", fmt.Sprint(epochs[0].Rounds-1))
 	require.Equal(t, epochs[0].ModelHash, model.Hash)
 }

@@ -11,8 +11,8 @@ import (
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 	cmttypes "github.com/cometbft/cometbft/types"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 )
@@ -33,7 +33,7 @@ type blockLine struct {
 
 // blocks lists blocks, 20 a page, by ?before=.
 func (s *Server) blocks(r *http.Request) (content, error) {
-	status, err := known[abci.Status](r.Context(), s.source, "/status")
+	status, err := known[query.Status](r.Context(), s.source, "/status")
 	if err != nil {
 		return content{}, err
 	}

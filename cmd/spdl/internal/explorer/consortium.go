@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
@@ -58,17 +58,17 @@ func settingsOf(name string, value any) (out []setting) {
 
 // governance shows what is proposed, and which upgrades are planned and made.
 func (s *Server) governance(r *http.Request) (content, error) {
-	members, err := known[abci.Membership](r.Context(), s.source, "/membership")
+	members, err := known[query.Membership](r.Context(), s.source, "/membership")
 	if err != nil {
 		return content{}, err
 	}
-	upgrade, err := known[abci.UpgradeState](r.Context(), s.source, "/upgrade")
+	upgrade, err := known[query.UpgradeState](r.Context(), s.source, "/upgrade")
 	if err != nil && !absent(err) {
 		return content{}, err
 	}
 	return content{"governance", "Governance", struct {
-		abci.Membership
-		Upgrade abci.UpgradeState
+		query.Membership
+		Upgrade query.UpgradeState
 	}{members, upgrade}}, nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
@@ -84,9 +84,9 @@ func TestShortLists(t *testing.T) {
 	whole := s.tail.points[len(s.tail.points)-1]
 	require.Equal(t, len(whole.LeftOut)-usualPeople, points[0].More)
 	require.Greater(t, len(whole.LeftOut), usualPeople, "what the pages show is whole")
-	_, text, ok := strings.Cut(string(said(abci.Status{Ranking: make([]uint32, 1000)})), "data: ")
+	_, text, ok := strings.Cut(string(said(query.Status{Ranking: make([]uint32, 1000)})), "data: ")
 	require.True(t, ok)
-	var status abci.Status
+	var status query.Status
 	require.NoError(t, json.Unmarshal([]byte(text), &status))
 	require.Len(t, status.Ranking, usualPeople)
 	w := get(s, "/v1/rounds?limit=1025")

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -26,13 +26,13 @@ func (s *Server) elections(r *http.Request) (content, error) {
 		return content{}, err
 	}
 	b := struct {
-		Open   *abci.Leader
+		Open   *query.Leader
 		Term   uint64
 		Closed []election
 		Names  map[uint32]string
 	}{Term: running.Election.Term, Names: map[uint32]string{}}
 	if !status.Done {
-		open, err := known[abci.Leader](r.Context(), s.source, "/leader")
+		open, err := known[query.Leader](r.Context(), s.source, "/leader")
 		var refusal *client.Refusal
 		switch {
 		case err == nil:

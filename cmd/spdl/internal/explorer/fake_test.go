@@ -21,6 +21,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
@@ -86,7 +87,7 @@ func (f *fake) Query(_ context.Context, path string, answer any) error {
 	t, _ := strconv.ParseUint(last, 10, 64)
 	switch name := strings.Split(path, "/")[1]; name {
 	case "status":
-		body = abci.Status{ChainID: f.text, Height: f.rounds + 1, Round: f.rounds, Rounds: 100, Ranking: []uint32{3, 1, 0, 2}, Participants: 4, Dim: 15, Preset: f.text, Rule: f.text, Epsilon: &epsilon, Seed: f.text, AppHash: f.text}
+		body = query.Status{ChainID: f.text, Height: f.rounds + 1, Round: f.rounds, Rounds: 100, Ranking: []uint32{3, 1, 0, 2}, Participants: 4, Dim: 15, Preset: f.text, Rule: f.text, Epsilon: &epsilon, Seed: f.text, AppHash: f.text}
 	case "params":
 		body = f.params()
 	case "participants":
@@ -99,24 +100,24 @@ func (f *fake) Query(_ context.Context, path string, answer any) error {
 		case "round":
 			body = f.record(t)
 		case "timing":
-			body = abci.Timing{Round: t, LGC: 1}
+			body = query.Timing{Round: t, LGC: 1}
 		default:
-			body = abci.ModelState{Round: t + 1, Hash: f.text, Parameters: app.EncodeParameters([]float64{1, -1, 0.5, 0, 0, 0, 0, 0, 0, 0, 0, 2, 3, 4, 5})}
+			body = query.ModelState{Round: t + 1, Hash: f.text, Parameters: app.EncodeParameters([]float64{1, -1, 0.5, 0, 0, 0, 0, 0, 0, 0, 0, 2, 3, 4, 5})}
 		}
 	case "evidence":
 		body = []app.Offence{{Participant: 3, Kind: 1, Height: 2, Evidence: []byte{9}}}
 	case "epochs":
-		body = []abci.EpochState{{Running: true, Rounds: f.rounds, Planned: 100, Rule: f.text, Preset: f.text, ModelHash: f.text}}
+		body = []query.EpochState{{Running: true, Rounds: f.rounds, Planned: 100, Rule: f.text, Preset: f.text, ModelHash: f.text}}
 	case "leader":
-		body = abci.Leader{Round: f.rounds, Leaders: []uint32{3}, Ranking: []uint32{3, 1, 0, 2}}
+		body = query.Leader{Round: f.rounds, Leaders: []uint32{3}, Ranking: []uint32{3, 1, 0, 2}}
 	case "membership":
-		body = abci.Membership{Participants: 4, Byzantine: 1, Validators: 4, Threshold: 3, Proposals: []abci.Proposal{{ID: f.text, Kind: f.text, About: f.text}}}
+		body = query.Membership{Participants: 4, Byzantine: 1, Validators: 4, Threshold: 3, Proposals: []query.Proposal{{ID: f.text, Kind: f.text, About: f.text}}}
 	case "privacy":
 		left := uint64(7)
-		spend := abci.Spend{Moniker: f.text, Epsilon: &epsilon, Budget: 3, Delta: 1e-5, Left: &left, Guarantee: true}
+		spend := query.Spend{Moniker: f.text, Epsilon: &epsilon, Budget: 3, Delta: 1e-5, Left: &left, Guarantee: true}
 		body = spend
 		if path == "/privacy" {
-			body = []abci.Spend{spend}
+			body = []query.Spend{spend}
 		}
 	default:
 		return missing

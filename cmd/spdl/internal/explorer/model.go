@@ -10,7 +10,7 @@ import (
 	"math"
 	"net/http"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
@@ -34,7 +34,7 @@ func (s *Server) model(r *http.Request) (content, error) {
 		return content{}, err
 	}
 	b := struct {
-		abci.Status
+		query.Status
 		Params params.Params
 		At     *place
 		Epoch  uint64

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -137,7 +137,7 @@ func newestFirst(points []Point, n int) []Point {
 
 type roundsPage struct {
 	Points      []Point
-	Epochs      []abci.EpochState
+	Epochs      []query.EpochState
 	Epoch       uint64
 	Older       *uint64
 	Newer       *uint64
@@ -146,7 +146,7 @@ type roundsPage struct {
 
 // rounds lists rounds of an epoch, 25 a page, by ?epoch= and ?before=.
 func (s *Server) rounds(r *http.Request) (content, error) {
-	epochs, err := known[[]abci.EpochState](r.Context(), s.source, "/epochs")
+	epochs, err := known[[]query.EpochState](r.Context(), s.source, "/epochs")
 	if err != nil {
 		return content{}, err
 	}
@@ -159,7 +159,7 @@ func (s *Server) rounds(r *http.Request) (content, error) {
 		if err != nil {
 			return content{}, err
 		}
-		i := slices.IndexFunc(epochs, func(e abci.EpochState) bool { return e.Epoch == epoch })
+		i := slices.IndexFunc(epochs, func(e query.EpochState) bool { return e.Epoch == epoch })
 		if i < 0 {
 			return content{}, fmt.Errorf("%w: epoch %d", errNotFound, epoch)
 		}
@@ -209,7 +209,7 @@ type roundPage struct {
 	Names        map[uint32]string
 	Outputs      []Verdict // the largest
 	MoreOutputs  int
-	Timing       *abci.Timing
+	Timing       *query.Timing
 	Closed       time.Time // of the block; zero where the node does not keep it
 	Before, Next *uint64
 	Scored       bool
@@ -240,7 +240,7 @@ func (s *Server) round(r *http.Request) (content, error) {
 	if b.Shown, b.Pager, err = pageOf(r, firstFates(story.Verdicts)); err != nil {
 		return content{}, err
 	}
-	if timing, err := known[abci.Timing](r.Context(), s.source, "/timing/"+at.String()); err == nil {
+	if timing, err := known[query.Timing](r.Context(), s.source, "/timing/"+at.String()); err == nil {
 		b.Timing = &timing
 	}
 	if at.round > 0 {
@@ -268,15 +268,15 @@ func (s *Server) participants(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	spends, err := known[[]abci.Spend](r.Context(), s.source, "/privacy")
+	spends, err := known[[]query.Spend](r.Context(), s.source, "/privacy")
 	if err != nil {
 		return content{}, err
 	}
-	members, err := known[abci.Membership](r.Context(), s.source, "/membership")
+	members, err := known[query.Membership](r.Context(), s.source, "/membership")
 	if err != nil {
 		return content{}, err
 	}
-	by := map[uint32]abci.Spend{}
+	by := map[uint32]query.Spend{}
 	for _, x := range spends {
 		by[x.Participant] = x
 	}
@@ -291,9 +291,9 @@ func (s *Server) participants(r *http.Request) (content, error) {
 	}
 	return content{"participants", "Participants", struct {
 		Standings []Standing
-		Spends    map[uint32]abci.Spend
+		Spends    map[uint32]query.Spend
 		Wanted    string
 		Pager     pager
-		abci.Membership
+		query.Membership
 	}{rows, by, short(wanted, 100), at, members}}, nil
 }

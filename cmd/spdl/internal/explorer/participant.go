@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
@@ -22,7 +22,7 @@ type result struct {
 type participantPage struct {
 	Who        app.Participant
 	Standing   Standing
-	Spend      abci.Spend
+	Spend      query.Spend
 	Offences   []app.Offence
 	Rounds     []result
 	Reputation spark
@@ -52,7 +52,7 @@ func (s *Server) participant(r *http.Request) (content, error) {
 		return content{}, fmt.Errorf("%w: participant %d of %d", errNotFound, index, len(all))
 	}
 	b.Standing = all[index]
-	if b.Spend, err = known[abci.Spend](r.Context(), s.source, "/privacy/"+strconv.FormatUint(index, 10)); err != nil {
+	if b.Spend, err = known[query.Spend](r.Context(), s.source, "/privacy/"+strconv.FormatUint(index, 10)); err != nil {
 		return content{}, err
 	}
 	offences, err := known[[]app.Offence](r.Context(), s.source, "/evidence")

@@ -6,17 +6,17 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 )
 
 // refusals asks which gradients the node did not admit: of a round, or of all that it remembers for
 // "". A node of an earlier release does not know.
-func (s *source) refusals(ctx context.Context, of string) ([]abci.Refusal, error) {
+func (s *source) refusals(ctx context.Context, of string) ([]query.Rejection, error) {
 	path := "/refusals"
 	if of != "" {
 		path += "/" + of
 	}
-	return known[[]abci.Refusal](ctx, s, path)
+	return known[[]query.Rejection](ctx, s, path)
 }
 
 // refusals marks in points whose gradients the node did not admit. A gradient that was included
@@ -38,7 +38,7 @@ func (t *tail) refusals(ctx context.Context, points []Point) {
 		if i < 0 || has(points[i].included, x.Participant) > 0 {
 			continue
 		}
-		points[i].refusals = append(points[i].refusals, abci.Refusal{Participant: x.Participant, Reason: x.Reason, Count: x.Count, Signed: x.Signed})
+		points[i].refusals = append(points[i].refusals, query.Rejection{Participant: x.Participant, Reason: x.Reason, Count: x.Count, Signed: x.Signed})
 		if x.Signed && has(points[i].Refused, x.Participant) == 0 {
 			points[i].Refused = append(points[i].Refused, x.Participant)
 		}
@@ -78,7 +78,7 @@ func sayRefused(out []Standing, points []Point) {
 }
 
 // blame says of absent participants that the node did not admit their gradients.
-func blame(verdicts []Verdict, all []abci.Refusal) {
+func blame(verdicts []Verdict, all []query.Rejection) {
 	for i := range verdicts {
 		v := &verdicts[i]
 		for _, x := range all {

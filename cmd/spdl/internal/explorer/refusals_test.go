@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -18,7 +18,7 @@ type refusing struct{ *fake }
 
 func (r refusing) Query(ctx context.Context, path string, answer any) error {
 	if strings.HasPrefix(path, "/refusals") {
-		*answer.(*[]abci.Refusal) = []abci.Refusal{
+		*answer.(*[]query.Rejection) = []query.Rejection{
 			{Round: 1, Participant: 2, Reason: "signature", Log: "not its key", Count: 9},
 			{Round: 1, Participant: 3, Reason: "norm", Log: "norm 7, at most 5", Count: 1, Signed: true},
 		}

@@ -17,7 +17,7 @@ import (
 
 	rpctypes "github.com/cometbft/cometbft/rpc/jsonrpc/types"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 )
 
@@ -33,7 +33,7 @@ type content struct {
 // page is what the layout gets.
 type page struct {
 	Title, Section, Query string
-	Status                abci.Status
+	Status                query.Status
 	Known                 bool // the status is
 	Stale                 bool // the last look at the chain failed
 	Body                  any

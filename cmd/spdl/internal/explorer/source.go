@@ -14,6 +14,7 @@ import (
 
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 )
 
@@ -51,7 +52,7 @@ type source struct {
 
 	mu      sync.Mutex
 	records *kept[place, *app.Record]
-	models  *kept[place, *abci.ModelState]
+	models  *kept[place, *query.ModelState]
 	commits *kept[int64, map[string]bool]
 	headers *kept[int64, *cmttypes.BlockMeta]
 }
@@ -78,7 +79,7 @@ func (s *source) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.records = newKept[place, *app.Record](keptContributions)
-	s.models = newKept[place, *abci.ModelState](keptParameters)
+	s.models = newKept[place, *query.ModelState](keptParameters)
 	s.commits = newKept[int64, map[string]bool](keptSignatures)
 	s.headers = newKept[int64, *cmttypes.BlockMeta](keptHeaders)
 	s.answers.forget()
@@ -106,8 +107,8 @@ func known[T any](ctx context.Context, s *source, path string) (answer T, err er
 	return answer, nil
 }
 
-func (s *source) status(ctx context.Context) (abci.Status, error) {
-	return ask[abci.Status](ctx, s, "/status")
+func (s *source) status(ctx context.Context) (query.Status, error) {
+	return ask[query.Status](ctx, s, "/status")
 }
 
 // record returns the record of a closed round. Callers must not change it.
@@ -132,14 +133,14 @@ func (s *source) record(ctx context.Context, at place) (*app.Record, error) {
 }
 
 // model returns the model after a closed round. Callers must not change it.
-func (s *source) model(ctx context.Context, at place) (*abci.ModelState, error) {
+func (s *source) model(ctx context.Context, at place) (*query.ModelState, error) {
 	s.mu.Lock()
 	m, ok := s.models.get(at)
 	s.mu.Unlock()
 	if ok {
 		return m, nil
 	}
-	got, err := ask[abci.ModelState](ctx, s, "/model/"+at.String())
+	got, err := ask[query.ModelState](ctx, s, "/model/"+at.String())
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func (s *source) participants(ctx context.Context) ([]app.Participant, error) {
 
 // roundsOf returns how many rounds of an epoch are closed.
 func (s *source) roundsOf(ctx context.Context, epoch uint64) (uint64, error) {
-	epochs, err := known[[]abci.EpochState](ctx, s, "/epochs")
+	epochs, err := known[[]query.EpochState](ctx, s, "/epochs")
 	if err != nil {
 		return 0, err
 	}

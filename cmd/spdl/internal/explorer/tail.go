@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
@@ -33,10 +33,10 @@ type Point struct {
 	At time.Time `json:"-"` // of the block; zero where a page does not ask for it
 
 	included []uint32
-	refusals []abci.Refusal // of those that are not included
-	model    []byte         // hash
-	delta    []byte         // hash
-	measured bool           // or found to be beyond measuring
+	refusals []query.Rejection // of those that are not included
+	model    []byte            // hash
+	delta    []byte            // hash
+	measured bool              // or found to be beyond measuring
 }
 
 func pointOf(r *app.Record) Point {
@@ -86,7 +86,7 @@ type tail struct {
 	log       func(string, ...any)
 
 	mu      sync.Mutex
-	status  abci.Status
+	status  query.Status
 	params  params.Params
 	begun   bool
 	failure error // why the last look failed
@@ -111,7 +111,7 @@ func event(name string, body any) []byte {
 }
 
 // said is the event of a status.
-func said(s abci.Status) []byte {
+func said(s query.Status) []byte {
 	s.Ranking = first(s.Ranking)
 	return event("status", s)
 }
@@ -219,7 +219,7 @@ func (t *tail) look(ctx context.Context) (err error) {
 
 // turn begins the history, and does so again if the chain is another one or has been set
 // back. It reads the parameters of a new epoch.
-func (t *tail) turn(ctx context.Context, status abci.Status) error {
+func (t *tail) turn(ctx context.Context, status query.Status) error {
 	t.mu.Lock()
 	last, begun := t.status, t.begun
 	t.mu.Unlock()
@@ -254,7 +254,7 @@ func (t *tail) turn(ctx context.Context, status abci.Status) error {
 
 // past reads the last rounds of the running epoch, with what had been spent by
 // each.
-func (t *tail) past(ctx context.Context, status abci.Status, running params.Params) ([]Point, error) {
+func (t *tail) past(ctx context.Context, status query.Status, running params.Params) ([]Point, error) {
 	people, closed, ok, err := t.source.ledger(ctx)
 	if err != nil {
 		return nil, err
@@ -279,7 +279,7 @@ func (t *tail) past(ctx context.Context, status abci.Status, running params.Para
 }
 
 // keep adds points and tells the readers.
-func (t *tail) keep(status abci.Status, fresh []Point) {
+func (t *tail) keep(status query.Status, fresh []Point) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	moved := status.Height != t.status.Height || status.Pending != t.status.Pending || len(fresh)+len(t.scored) > 0
@@ -349,7 +349,7 @@ func (t *tail) known() map[place]Point {
 }
 
 // now returns what the tail knows. Callers must not change the points.
-func (t *tail) now() (status abci.Status, running params.Params, points []Point, err error) {
+func (t *tail) now() (status query.Status, running params.Params, points []Point, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.begun {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/spdl/internal/modelfile"
@@ -22,7 +22,7 @@ func (s *Server) api(mux *http.ServeMux) {
 		"/v1/status":                 s.answerStatus,
 		"/v1/params":                 func(r *http.Request) (any, error) { return known[params.Params](r.Context(), s.source, "/params") },
 		"/v1/privacy":                s.answerPrivacy,
-		"/v1/epochs":                 func(r *http.Request) (any, error) { return known[[]abci.EpochState](r.Context(), s.source, "/epochs") },
+		"/v1/epochs":                 func(r *http.Request) (any, error) { return known[[]query.EpochState](r.Context(), s.source, "/epochs") },
 		"/v1/rounds":                 s.answerRounds,
 		"/v1/rounds/{round}":         s.answerRound,
 		"/v1/rounds/{epoch}/{round}": s.answerRound,
@@ -81,7 +81,7 @@ func writeText(w http.ResponseWriter, code int, json []byte) {
 }
 
 func (s *Server) answerStatus(r *http.Request) (any, error) {
-	status, err := known[abci.Status](r.Context(), s.source, "/status")
+	status, err := known[query.Status](r.Context(), s.source, "/status")
 	status.Ranking = first(status.Ranking)
 	return status, err
 }
@@ -116,7 +116,7 @@ func (s *Server) roundAsked(r *http.Request) (at place, err error) {
 	if r.PathValue("epoch") != "" {
 		return placeOf(r)
 	}
-	status, err := known[abci.Status](r.Context(), s.source, "/status")
+	status, err := known[query.Status](r.Context(), s.source, "/status")
 	if err != nil {
 		return at, err
 	}
@@ -147,11 +147,11 @@ func (s *Server) answerRound(r *http.Request) (any, error) {
 }
 
 func (s *Server) answerPrivacy(r *http.Request) (any, error) {
-	all, err := known[[]abci.Spend](r.Context(), s.source, "/privacy")
+	all, err := known[[]query.Spend](r.Context(), s.source, "/privacy")
 	if err != nil {
 		return nil, err
 	}
-	return windowOf(r, all, func(x abci.Spend) uint32 { return x.Participant })
+	return windowOf(r, all, func(x query.Spend) uint32 { return x.Participant })
 }
 
 // mostPeople is the largest number of participants in an answer, usualPeople that in an answer

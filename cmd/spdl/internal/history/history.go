@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
@@ -123,7 +123,7 @@ func (c *Chain) measure(ctx context.Context, out *app.Outcome, e Evaluator) (rou
 	for _, p := range s.Participants {
 		r.reputations = append(r.reputations, float64(p.Reputation)/params.One)
 	}
-	if epsilon := abci.GreatestSpend(s); epsilon != nil {
+	if epsilon := query.GreatestSpend(s); epsilon != nil {
 		r.epsilon = *epsilon
 	}
 	c.params = paramsOf(s, r.Epoch)

@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 )
 
 func queryPrivacy() *cobra.Command {
 	return question{use: "privacy [participant]", short: "What each participant's gradients have cost: epsilon, budget, participations left", args: cobra.MaximumNArgs(1),
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
-			var all []abci.Spend
+			var all []query.Spend
 			var err error
 			if len(args) == 0 {
 				all, err = c.Privacy(ctx)
@@ -30,7 +30,7 @@ func queryPrivacy() *cobra.Command {
 				if err != nil {
 					return nil, nil, err
 				}
-				all = []abci.Spend{one}
+				all = []query.Spend{one}
 			}
 			return all, func(w io.Writer) error { return PrivacyText(w, all) }, err
 		}}.command()
@@ -56,7 +56,7 @@ func spentText(epsilon *float64) string {
 }
 
 // PrivacyText prints what participants have spent, and whether that is a guarantee.
-func PrivacyText(w io.Writer, all []abci.Spend) error {
+func PrivacyText(w io.Writer, all []query.Spend) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "participant\tmoniker\tparticipations\tepsilon\tbudget\tdelta\tleft")
 	guaranteed, known := true, true
@@ -71,7 +71,7 @@ func PrivacyText(w io.Writer, all []abci.Spend) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(all, func(s abci.Spend) bool { return s.TrainerClips }) {
+	if slices.ContainsFunc(all, func(s query.Spend) bool { return s.TrainerClips }) {
 		if _, err := fmt.Fprintln(w, TrainerClips); err != nil {
 			return err
 		}

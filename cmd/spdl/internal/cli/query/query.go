@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
@@ -232,13 +232,13 @@ func queryModel() *cobra.Command {
 }
 
 // modelArgument returns the model after the round that the arguments name, or as it stands.
-func modelArgument(ctx context.Context, c *client.Client, args []string) (abci.ModelState, error) {
+func modelArgument(ctx context.Context, c *client.Client, args []string) (query.ModelState, error) {
 	if len(args) == 0 {
 		return c.Model(ctx)
 	}
 	epoch, t, err := RoundArgument(ctx, c, args)
 	if err != nil {
-		return abci.ModelState{}, err
+		return query.ModelState{}, err
 	}
 	return c.ModelOf(ctx, epoch, t)
 }

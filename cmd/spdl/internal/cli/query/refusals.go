@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
@@ -24,7 +24,7 @@ func queryRefusals() *cobra.Command {
 				if err != nil {
 					return nil, nil, err
 				}
-				ask = func(ctx context.Context) ([]abci.Refusal, error) { return c.RefusalsOf(ctx, epoch, t) }
+				ask = func(ctx context.Context) ([]query.Rejection, error) { return c.RefusalsOf(ctx, epoch, t) }
 			}
 			all, err := ask(ctx)
 			return all, func(w io.Writer) error { return refusalsText(w, all) }, err
@@ -32,7 +32,7 @@ func queryRefusals() *cobra.Command {
 }
 
 // refusalsText writes a line for each participant and reason.
-func refusalsText(w io.Writer, all []abci.Refusal) error {
+func refusalsText(w io.Writer, all []query.Rejection) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(w, "this node has refused no gradient")
 		return err
@@ -50,12 +50,12 @@ type refused struct {
 	participant   uint32
 	reason        string
 	rounds, count int
-	signed        int          // rounds in which the participant signed one
-	last          abci.Refusal // that it signed, or of any where it signed none
+	signed        int             // rounds in which the participant signed one
+	last          query.Rejection // that it signed, or of any where it signed none
 }
 
 // sumRefusals sums up refusals by participant and reason, in that order.
-func sumRefusals(all []abci.Refusal) []refused {
+func sumRefusals(all []query.Rejection) []refused {
 	var out []refused
 	for _, x := range all {
 		i := slices.IndexFunc(out, func(r refused) bool { return r.participant == x.Participant && r.reason == x.Reason })

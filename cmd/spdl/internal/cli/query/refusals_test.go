@@ -6,14 +6,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 )
 
 // TestForgedRefusalsDoNotHideASignedOne: what anybody sent in a participant's name in a later round
 // does not stand in place of what it signed.
 func TestForgedRefusalsDoNotHideASignedOne(t *testing.T) {
 	var out strings.Builder
-	require.NoError(t, refusalsText(&out, []abci.Refusal{
+	require.NoError(t, refusalsText(&out, []query.Rejection{
 		{Round: 3, Participant: 1, Reason: "norm", Log: "norm 9", Count: 2, Signed: true},
 		{Round: 4, Participant: 1, Reason: "norm", Log: "norm 1000", Count: 5},
 		{Round: 4, Participant: 2, Reason: "norm", Log: "norm 7", Count: 1},

@@ -6,26 +6,26 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
 // Glance is the state of a node that top shows.
 type Glance struct {
-	At          time.Time       `json:"at"`
-	Moniker     string          `json:"moniker"` // of the node
-	Peers       int             `json:"peers"`
-	CatchingUp  bool            `json:"catching_up"`
-	BlockAge    float64         `json:"block_age_s"`
-	Status      abci.Status     `json:"status"`
-	Last        *app.Record     `json:"last_round"` // null before the first is closed
-	Timing      *abci.Timing    `json:"timing"`     // of the last round, null where the node has none
-	Standings   []abci.Standing `json:"participants"`
-	Spend       []abci.Spend    `json:"spend"`
-	Refused     []abci.Refusal  `json:"refused"`               // gradients of the last round that the node rejected
-	Unreachable string          `json:"unreachable,omitempty"` // why the figures are old
+	At          time.Time         `json:"at"`
+	Moniker     string            `json:"moniker"` // of the node
+	Peers       int               `json:"peers"`
+	CatchingUp  bool              `json:"catching_up"`
+	BlockAge    float64           `json:"block_age_s"`
+	Status      query.Status      `json:"status"`
+	Last        *app.Record       `json:"last_round"` // null before the first is closed
+	Timing      *query.Timing     `json:"timing"`     // of the last round, null where the node has none
+	Standings   []query.Standing  `json:"participants"`
+	Spend       []query.Spend     `json:"spend"`
+	Refused     []query.Rejection `json:"refused"`               // gradients of the last round that the node rejected
+	Unreachable string            `json:"unreachable,omitempty"` // why the figures are old
 }
 
 // look asks the node for a glance. Values that follow from the height come from before, which may

@@ -10,10 +10,10 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/cmd/spdl/internal/cli/query"
+	cliquery "github.com/spdl/spdl/cmd/spdl/internal/cli/query"
 )
 
 // monikerRunes is the number of characters of a moniker that are shown.
@@ -62,7 +62,7 @@ func head(v *view) []line {
 	}
 	lines := []line{{fmt.Sprintf("%s  %s  %s  %d peers  %s", name(s.ChainID), name(v.Moniker), v.At.Format(time.TimeOnly), v.Peers, phase), bold}}
 	if s.TestChain {
-		lines = append(lines, line{query.TestChain, yellow})
+		lines = append(lines, line{cliquery.TestChain, yellow})
 	}
 	if v.Unreachable != "" {
 		lines = append(lines, line{"NO ANSWER, old figures: " + oneLine(v.Unreachable, 100), red})
@@ -151,7 +151,7 @@ func epsilonOf(v *view) string {
 	}
 	text := fmt.Sprintf("epsilon %.4f", *v.Status.Epsilon)
 	if budgets := v.Spend; len(budgets) > 0 {
-		text += fmt.Sprintf(" of %g", slices.MaxFunc(budgets, func(a, b abci.Spend) int { return cmp.Compare(a.Budget, b.Budget) }).Budget)
+		text += fmt.Sprintf(" of %g", slices.MaxFunc(budgets, func(a, b query.Spend) int { return cmp.Compare(a.Budget, b.Budget) }).Budget)
 	}
 	return text
 }
@@ -164,7 +164,7 @@ type row struct {
 
 // table returns the heading of the table and a line for each participant.
 func table(v *view, troubleFirst bool) []line {
-	spend := map[uint32]abci.Spend{}
+	spend := map[uint32]query.Spend{}
 	for _, p := range v.Spend {
 		spend[p.Participant] = p
 	}
@@ -215,7 +215,7 @@ func table(v *view, troubleFirst bool) []line {
 
 // trouble ranks a participant's trouble: 3 for a proven offence, 2 for a gradient that is opposed
 // to Delta or was rejected, 1 for a gradient that was left out or is absent, 0 for none.
-func trouble(p abci.Standing, c app.Contribution, there, refused, closed bool) int {
+func trouble(p query.Standing, c app.Contribution, there, refused, closed bool) int {
 	switch {
 	case p.Offences > 0:
 		return 3

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
@@ -21,12 +21,12 @@ func TestTopHostile(t *testing.T) {
 	epsilon, left := 0.5, uint64(3)
 	g := &Glance{
 		At: time.Unix(0, 0).UTC(), Moniker: hostile, Unreachable: hostile,
-		Status: abci.Status{ChainID: hostile, Rule: hostile, Round: 1 << 60, Rounds: 1, Ranking: make([]uint32, 1000)},
+		Status: query.Status{ChainID: hostile, Rule: hostile, Round: 1 << 60, Rounds: 1, Ranking: make([]uint32, 1000)},
 		Last:   &app.Record{Contributions: []app.Contribution{{Participant: 0, Selected: true, Opposed: true}}},
-		Standings: []abci.Standing{
+		Standings: []query.Standing{
 			{Participant: 0, Moniker: hostile, Reputation: 500_000}, {Participant: 1, Moniker: "\n\n\n"}, {Participant: 7, Moniker: "\t|\v"},
 		},
-		Spend: []abci.Spend{{Participant: 0, Moniker: hostile, Epsilon: &epsilon, Left: &left, Budget: 2}},
+		Spend: []query.Spend{{Participant: 0, Moniker: hostile, Epsilon: &epsilon, Left: &left, Budget: 2}},
 	}
 	v := &view{Glance: g, Score: score{Why: hostile}, Pace: time.Second}
 	var out strings.Builder
@@ -57,9 +57,9 @@ func TestMeter(t *testing.T) {
 // TestManyParticipants: of 130 participants a terminal of 24 lines shows what has room, keys show
 // the others, and s puts the one with trouble first; only a screen with colours has any.
 func TestManyParticipants(t *testing.T) {
-	g := &Glance{Status: abci.Status{Round: 5, Rounds: 9, Participants: 130}, Last: &app.Record{Round: 4}}
+	g := &Glance{Status: query.Status{Round: 5, Rounds: 9, Participants: 130}, Last: &app.Record{Round: 4}}
 	for i := range uint32(130) {
-		g.Standings = append(g.Standings, abci.Standing{Participant: i, Moniker: fmt.Sprintf("node%d.", i), Reputation: (params.One*int64(i) + 128) / 129})
+		g.Standings = append(g.Standings, query.Standing{Participant: i, Moniker: fmt.Sprintf("node%d.", i), Reputation: (params.One*int64(i) + 128) / 129})
 		g.Last.Contributions = append(g.Last.Contributions, app.Contribution{Participant: i, Selected: true, Opposed: i == 117})
 	}
 	v := &view{Glance: g}
@@ -95,10 +95,10 @@ func TestManyParticipants(t *testing.T) {
 // TestTimeLeft: the rounds that are left, at the pace of the last ones.
 func TestTimeLeft(t *testing.T) {
 	for text, v := range map[string]*view{
-		"   about 1m30s left, 1.5 s a round": {Glance: &Glance{Status: abci.Status{Round: 40, Rounds: 100}}, Pace: 1500 * time.Millisecond},
-		"   about 3h0m left, 60 s a round":   {Glance: &Glance{Status: abci.Status{Rounds: 180}}, Pace: time.Minute},
-		"   years left":                      {Glance: &Glance{Status: abci.Status{Rounds: 1 << 62}}, Pace: time.Hour},
-		"":                                   {Glance: &Glance{Status: abci.Status{Round: 40, Rounds: 100}}},
+		"   about 1m30s left, 1.5 s a round": {Glance: &Glance{Status: query.Status{Round: 40, Rounds: 100}}, Pace: 1500 * time.Millisecond},
+		"   about 3h0m left, 60 s a round":   {Glance: &Glance{Status: query.Status{Rounds: 180}}, Pace: time.Minute},
+		"   years left":                      {Glance: &Glance{Status: query.Status{Rounds: 1 << 62}}, Pace: time.Hour},
+		"":                                   {Glance: &Glance{Status: query.Status{Round: 40, Rounds: 100}}},
 	} {
 		require.Equal(t, text, timeLeft(v))
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -53,8 +53,8 @@ func (s *sender) outlook(ctx context.Context, t *tx.Tx, r *Report) (string, erro
 
 // waits returns the text of the event that the proposal waits for, "" if a round boundary may still
 // decide it. With last, when the caller does not ask again, the text is never empty.
-func (r *Report) waits(m abci.Membership, last bool) string {
-	at := slices.IndexFunc(m.Proposals, func(p abci.Proposal) bool { return p.ID == r.Proposal })
+func (r *Report) waits(m query.Membership, last bool) string {
+	at := slices.IndexFunc(m.Proposals, func(p query.Proposal) bool { return p.ID == r.Proposal })
 	switch {
 	case at >= 0 && (last || !m.Proposals[at].Accepted || m.Proposals[at].Kind == tx.KindStartEpoch.String()):
 		return awaits(m, m.Proposals[at])
@@ -85,7 +85,7 @@ func (s *sender) enacted(ctx context.Context, height int64, proposal string) (do
 
 // awaits returns the text of the event that a proposal waits for. Only approvals of active
 // participants count.
-func awaits(m abci.Membership, p abci.Proposal) string {
+func awaits(m query.Membership, p query.Proposal) string {
 	switch {
 	case p.Accepted && p.Kind == tx.KindStartEpoch.String():
 		return "accepted: opens at the next round boundary with --now, else when training is finished"

@@ -17,6 +17,7 @@ import (
 	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/app/worker"
@@ -294,7 +295,7 @@ func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, erro
 			return 0, fmt.Errorf("transaction %s is in no block after %v; the node took it, and it may come yet", r.Hash, waited)
 		}
 		m, err := s.Membership(ctx)
-		if err == nil && t.Kind() == tx.KindApprove && !slices.ContainsFunc(m.Proposals, func(p abci.Proposal) bool { return p.ID == r.Proposal }) {
+		if err == nil && t.Kind() == tx.KindApprove && !slices.ContainsFunc(m.Proposals, func(p query.Proposal) bool { return p.ID == r.Proposal }) {
 			return 0, fmt.Errorf("proposal %s does not wait: it was enacted, replaced or dropped before this approval came into a block (spdl query membership)", r.Proposal)
 		}
 		s.run.Warn(fmt.Sprintf("no block has the transaction after %v, waiting for up to %v", waited, s.options.Timeout.Timeout))

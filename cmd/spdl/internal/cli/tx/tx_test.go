@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/apptest"
 	"github.com/spdl/spdl/app/tx"
@@ -36,8 +36,8 @@ func TestUnique(t *testing.T) {
 
 // TestAwaits: approvals count of those who are active.
 func TestAwaits(t *testing.T) {
-	m := abci.Membership{Threshold: 3, Members: []abci.Member{{Index: 0, Active: true}, {Index: 1}, {Index: 2, Active: true}}}
-	p := abci.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{0, 1}}
+	m := query.Membership{Threshold: 3, Members: []query.Member{{Index: 0, Active: true}, {Index: 1}, {Index: 2, Active: true}}}
+	p := query.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{0, 1}}
 	require.Equal(t, "needs 2 more approvals of active participants, has 1 of 3: spdl tx approve ab", awaits(m, p))
 	p.Accepted = true
 	require.Contains(t, awaits(m, p), "next round boundary")

@@ -1,0 +1,88 @@
+package abci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spdl/spdl/abci/pool"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// Draft returns the aggregate that the participant may sign now. A leader with all required
+// gradients signs at once; a leader that could close the round without some of them first waits
+// StragglerWait for the rest.
+func (a *Application) Draft(participant uint32) (*tx.Aggregate, error) {
+	return a.draft(participant, a.pool.Load().Snapshot())
+}
+
+func (a *Application) draft(participant uint32, v pool.Snapshot) (*tx.Aggregate, error) {
+	start := a.options.Now()
+	draft, err := a.drafts.Draft(v, participant, func() { a.options.Metrics.Aggregated(a.options.Now().Sub(start)) })
+	if err != nil {
+		return nil, err
+	}
+	if v.Holds(draft) {
+		return nil, fmt.Errorf("%w: the aggregate of view %d is in the pool", app.ErrNotClosing, draft.View)
+	}
+	if rest := a.options.StragglerWait - a.options.Now().Sub(v.LastGrowth); !v.Complete() && rest > 0 {
+		return nil, fmt.Errorf("%w: %v more for stragglers", app.ErrNotClosing, rest.Round(time.Millisecond))
+	}
+	return draft, nil
+}
+
+// Local returns the chain for the worker in this process.
+func (a *Application) Local() worker.Chain {
+	return pool.LocalChain{Ready: a.ready, Pool: a.pool.Load, Draft: a.Draft, StragglerWait: a.options.StragglerWait, Send: a.send}
+}
+
+// send gives a transaction to this node's mempool.
+func (a *Application) send(ctx context.Context, raw []byte) error {
+	send := a.broadcast.Load()
+	if send == nil {
+		return errors.New("the node is not running yet")
+	}
+	return (*send)(ctx, raw)
+}
+
+// Pending returns the transactions in this node's pool, those of the open round and
+// the operations, and the number of that round.
+func (a *Application) Pending() (raws [][]byte, round uint64) {
+	p := a.pool.Load()
+	if p == nil {
+		return nil, 0
+	}
+	v := p.Snapshot()
+	for _, t := range slices.Concat(v.Pending, v.Operations) {
+		raws = append(raws, t.Raw)
+	}
+	return raws, v.State.Progress.Round
+}
+
+// Held returns the pending transaction of a hash, nil if there is none.
+func (a *Application) Held(hash [32]byte) *tx.Tx {
+	if p := a.pool.Load(); p != nil {
+		return p.Find(hash)
+	}
+	return nil
+}
+
+// AllHeld returns all transactions in this node's pool, including those of the next round.
+func (a *Application) AllHeld() []*tx.Tx {
+	if p := a.pool.Load(); p != nil {
+		return p.All()
+	}
+	return nil
+}
+
+// Verdict turns CheckTx's answer into a worker's error: a rejection is final.
+func Verdict(code uint32, log string) error {
+	if code == CodeOK {
+		return nil
+	}
+	return fmt.Errorf("%w: %s (code %d)", worker.ErrRefused, log, code)
+}

@@ -1,0 +1,155 @@
+package abci
+
+import (
+	"strings"
+	"testing"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/crypto/ed25519"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app"
+)
+
+// TestTurns: the turn of a validator that is away is known by the second time around, and no more
+// once it has voted, or proposed.
+func TestTurns(t *testing.T) {
+	const validators = 4
+	address := func(place int64) []byte { return []byte{byte(place % validators)} }
+	var (
+		x      missedProposals
+		height int64
+		round  int32 // of the block before
+	)
+	// pass decides a block, while some propose and some vote, and checks whose next turn is taken
+	// for lost.
+	pass := func(proposes, votes func(place int64) bool, want bool) {
+		t.Helper()
+		height++
+		b := &abcitypes.RequestFinalizeBlock{Height: height, DecidedLastCommit: abcitypes.CommitInfo{Round: round}}
+		for i := range int64(validators) {
+			v := abcitypes.VoteInfo{Validator: abcitypes.Validator{Address: address(i)}, BlockIdFlag: cmtproto.BlockIDFlagAbsent}
+			if votes(i) {
+				v.BlockIdFlag = cmtproto.BlockIDFlagCommit
+			}
+			b.DecidedLastCommit.Votes = append(b.DecidedLastCommit.Votes, v)
+		}
+		for round = 0; !proposes((height + int64(round)) % validators); {
+			round++
+		}
+		b.ProposerAddress = address(height + int64(round))
+		require.Equal(t, want, x.observe(b, nil), "height %d", height)
+	}
+	all := func(int64) bool { return true }
+	rest := func(place int64) bool { return place != 3 }
+	for range 8 {
+		pass(all, all, false)
+	}
+	for height < 11 { // its turn of height 11 is lost
+		pass(rest, rest, false)
+	}
+	for range 8 {
+		pass(rest, rest, (height+2)%validators == 3)
+	}
+	require.EqualValues(t, 19, height)
+	for range 8 { // it votes, slow as its proposals are; a turn is lost, its next vote counts
+		pass(rest, all, false)
+	}
+	pass(rest, rest, false)
+	for height < 35 {
+		pass(rest, rest, (height+2)%validators == 3)
+	}
+	for height%validators != 2 {
+		pass(rest, rest, (height+2)%validators == 3)
+	}
+	pass(all, rest, false) // it proposes in time
+	for range 8 {
+		pass(all, rest, false)
+	}
+}
+
+// block decides a height, proposed by one validator of four, over a commit of a round with the
+// votes of some.
+func block(height int64, proposer string, round int32, votes string) *abcitypes.RequestFinalizeBlock {
+	b := &abcitypes.RequestFinalizeBlock{Height: height, ProposerAddress: []byte(proposer), DecidedLastCommit: abcitypes.CommitInfo{Round: round}}
+	for _, address := range []string{"a", "b", "c", "d"} {
+		v := abcitypes.VoteInfo{Validator: abcitypes.Validator{Address: []byte(address)}, BlockIdFlag: cmtproto.BlockIDFlagAbsent}
+		if strings.Contains(votes, address) {
+			v.BlockIdFlag = cmtproto.BlockIDFlagCommit
+		}
+		b.DecidedLastCommit.Votes = append(b.DecidedLastCommit.Votes, v)
+	}
+	return b
+}
+
+// known is a node that has seen all four, in the order of their names, propose up to height 9,
+// where the next turn of d, of height 11, is to come.
+func known(t *testing.T) *missedProposals {
+	t.Helper()
+	x := new(missedProposals)
+	for height := int64(1); height < 10; height++ {
+		require.False(t, x.observe(block(height, string("abcd"[height%4]), 0, "abcd"), nil))
+	}
+	return x
+}
+
+// TestTurnOfAStraggler: whose votes are always the last is in no commit. Its gradient is in the
+// rounds, and so it has its whole turn again after one that was lost; who sends nothing has not.
+func TestTurnOfAStraggler(t *testing.T) {
+	for _, gradient := range []bool{true, false} {
+		x := known(t)
+		x.observe(block(10, "c", 0, "abc"), nil)
+		x.observe(block(11, "a", 0, "abc"), nil)
+		x.observe(block(12, "a", 1, "abc"), nil) // height 11 was d's to propose
+		var included []string
+		if gradient {
+			included = []string{"a", "b", "c", "d"}
+		}
+		x.observe(block(13, "b", 0, "abc"), included)
+		require.Equal(t, !gradient, x.observe(block(14, "c", 0, "abc"), nil))
+	}
+}
+
+// TestTurnWithAnEarlierBlock: a block that is proposed again by a later proposer names the first.
+// It says nothing of the second, whose own votes keep its turn whole while the first is away.
+func TestTurnWithAnEarlierBlock(t *testing.T) {
+	x := known(t)
+	for _, b := range []*abcitypes.RequestFinalizeBlock{
+		block(10, "c", 0, "abcd"), block(11, "d", 0, "abcd"),
+		block(12, "a", 0, "abcd"), block(13, "b", 3, "bcd"), // a's block of height 12, proposed by d in round 3
+		block(14, "c", 0, "bcd"), block(15, "b", 0, "bcd"), block(16, "b", 2, "bcd"), // height 15 was d's to propose
+		block(17, "b", 1, "bcd"),
+	} {
+		x.observe(b, nil)
+	}
+	require.False(t, x.observe(block(18, "c", 0, "bcd"), nil))
+	require.Equal(t, []string{"a", "b", "c", "d"}, x.whose)
+}
+
+// TestTurnsOfAnotherSet: what was lost is forgotten with the circle, also where one validator comes
+// for another.
+func TestTurnsOfAnotherSet(t *testing.T) {
+	for _, votes := range []int{3, 4, 5} {
+		x := known(t)
+		x.lost[11%4] = true
+		require.True(t, x.observe(block(10, "c", 0, "abc"), nil))
+		x = known(t)
+		x.lost[11%4] = true
+		b := block(10, "c", 9, "abc")
+		b.DecidedLastCommit.Votes = append(b.DecidedLastCommit.Votes, b.DecidedLastCommit.Votes...)[:votes]
+		b.DecidedLastCommit.Votes[0].Validator.Address = []byte("new")
+		require.False(t, x.observe(b, nil))
+		require.Equal(t, make([]bool, votes), x.lost)
+	}
+	require.False(t, (&missedProposals{}).observe(&abcitypes.RequestFinalizeBlock{Height: 1}, nil))
+}
+
+// TestIncludedValidators: addresses are CometBFT's; a worker alone has none.
+func TestIncludedValidators(t *testing.T) {
+	key := ed25519.GenPrivKey().PubKey()
+	s := &app.State{Participants: []app.Participant{{}, {ConsensusKey: make([]byte, 32)}, {ConsensusKey: key.Bytes()}}}
+	r := &app.Record{Contributions: []app.Contribution{{Participant: 0}, {Participant: 2}}}
+	require.Equal(t, []string{string(key.Address())}, includedValidators(s, r))
+	require.Empty(t, includedValidators(s, nil))
+}

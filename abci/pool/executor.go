@@ -1,0 +1,74 @@
+package pool
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+
+	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/internal/memo"
+)
+
+// maxOutcomes is the max number of cached outcomes.
+const maxOutcomes = 8
+
+// Executor executes blocks, and caches the outcomes by the block's content from the proposal to
+// FinalizeBlock. An outcome depends on the committed state, the height, the transactions and the
+// evidence alone, so PrepareProposal's serves the same node's ProcessProposal too. Two blocks with
+// the same round but different operations share the result of the round.
+type Executor struct {
+	now      func() time.Time
+	metrics  *metrics.Metrics
+	outcomes *memo.Bounded[[32]byte, *app.Outcome]
+	closed   *memo.Bounded[[32]byte, *app.Closed] // by the content of a block with the round alone
+}
+
+func NewExecutor(now func() time.Time, m *metrics.Metrics) *Executor {
+	return &Executor{now: now, metrics: m, outcomes: memo.New[[32]byte, *app.Outcome](maxOutcomes), closed: memo.New[[32]byte, *app.Closed](maxOutcomes)}
+}
+
+// Execute runs the core on decoded transactions, or returns the cached outcome.
+func (x *Executor) Execute(s *app.State, b app.Block) (*app.Outcome, error) {
+	return x.outcomes.Get(contentKey(b), func() (*app.Outcome, error) {
+		alone, _ := b.Round()
+		round := contentKey(app.Block{Height: b.Height, Txs: alone})
+		closed, known := x.closed.Cached(round)
+		b.Closed = closed
+		start := x.now()
+		out, err := s.Judge(b)
+		if err != nil {
+			return nil, err
+		}
+		if out.Record != nil && !known {
+			x.metrics.Executed(x.now().Sub(start))
+		}
+		if out.Closed != nil {
+			x.closed.Put(round, out.Closed)
+		}
+		return out, nil
+	})
+}
+
+// Clear drops all outcomes: those of a height are of no use after its commit.
+func (x *Executor) Clear() {
+	x.outcomes.Clear()
+	x.closed.Clear()
+}
+
+// contentKey names a block by its height, transactions and evidence.
+func contentKey(b app.Block) [32]byte {
+	h := sha256.New()
+	h.Write(binary.BigEndian.AppendUint64(nil, b.Height))
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(b.Txs))))
+	for _, t := range b.Txs {
+		h.Write(t.Hash[:])
+	}
+	for _, m := range b.Misbehavior {
+		h.Write(binary.BigEndian.AppendUint32(nil, m.Type))
+		h.Write(binary.BigEndian.AppendUint64(nil, m.Height))
+		h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(m.Address))))
+		h.Write(m.Address)
+	}
+	return [32]byte(h.Sum(nil))
+}

@@ -1,0 +1,67 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// LocalChain is the chain for a worker in the node's process. It implements worker.Chain.
+type LocalChain struct {
+	Ready         <-chan struct{} // closed once there is a pool
+	Pool          func() *Pool    // nil before Ready
+	Draft         func(participant uint32) (*tx.Aggregate, error)
+	StragglerWait time.Duration                               // the interval at which Lead tries again while stragglers may come
+	Send          func(ctx context.Context, raw []byte) error // submits to the node's mempool
+}
+
+// Await waits for a committed state with a task other than last.
+func (l LocalChain) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker.Task, error) {
+	select {
+	case <-l.Ready:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	for {
+		v := l.Pool().Snapshot()
+		s := v.State
+		if worker.Moved(s, last) {
+			return worker.NewTask(s, pub)
+		}
+		select {
+		case <-v.Changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Lead waits for a draft. It tries again whenever the pool changes, and after StragglerWait.
+func (l LocalChain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
+	for {
+		changed := l.Pool().Snapshot().Changed
+		draft, err := l.Draft(participant)
+		if err == nil {
+			return draft, nil
+		}
+		var again <-chan time.Time
+		if errors.Is(err, app.ErrNotClosing) {
+			again = time.After(l.StragglerWait)
+		}
+		select {
+		case <-changed:
+		case <-again:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Submit gives the transaction to this node's mempool.
+func (l LocalChain) Submit(ctx context.Context, t *tx.Tx) error {
+	return l.Send(ctx, t.Raw)
+}

@@ -1,0 +1,28 @@
+package pool
+
+import (
+	"bytes"
+	"crypto/sha256"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+// signatureKey is the last bytes of a transaction, its signature. By it the pool finds a transaction without
+// hashing megabytes.
+type signatureKey [64]byte
+
+func keyOf(raw []byte) (e signatureKey) {
+	copy(e[:], raw[max(0, len(raw)-len(e)):])
+	return e
+}
+
+// FindRaw returns the pending transaction with these bytes, nil if there is none.
+func (p *Pool) FindRaw(raw []byte) *tx.Tx {
+	p.mu.Lock()
+	t := p.bySignature[keyOf(raw)]
+	p.mu.Unlock()
+	if t != nil && bytes.Equal(t.Raw, raw) {
+		return t
+	}
+	return p.Find(sha256.Sum256(raw)) // another transaction may have the same end
+}

@@ -1,0 +1,366 @@
+package pool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/gradients"
+)
+
+var (
+	ErrDuplicate = errors.New("transaction is in the pool already")
+	ErrOccupied  = errors.New("another transaction of the sender is in the pool")
+	ErrFull      = errors.New("pool is full")
+	ErrTooLarge  = errors.New("transaction is too large for the pool")
+)
+
+// A slot is the place of a pending transaction: one gradient and one commitment per participant and
+// round, one aggregate per participant, round and view, and one operation per kind, sender and
+// subject.
+type slot struct {
+	tx.Place
+	subject string // of an operation
+}
+
+// ofRound reports whether the slot is a gradient's, an aggregate's or a commitment's.
+func (s slot) ofRound() bool {
+	return s.Kind == tx.KindGradient || s.Kind == tx.KindAggregate || s.Kind == tx.KindCommit
+}
+
+// slotOf returns the slot of a transaction.
+func slotOf(t *tx.Tx) slot {
+	if place, ok := tx.PlaceOf(t); ok {
+		return slot{Place: place}
+	}
+	participant, subject := app.SubjectOf(t)
+	return slot{tx.Place{Kind: t.Kind(), Participant: participant}, subject}
+}
+
+const (
+	// maxPending bounds the operations of one kind and sender; outsiders count as one sender.
+	// Subjects alone are no bound: each approval may carry another Join, made by the participant
+	// itself. One block takes as many operations.
+	maxPending = 64
+	// maxOperationBytes bounds an operation. The largest that rule P2 admits starts an epoch with
+	// an external model of 32 KiB and a ledger. Without the bound, an approval padded to the size
+	// of a block would keep gradients out.
+	maxOperationBytes = 40 << 10
+	// joinRate, per second, and joinBurst limit the Joins that a node judges, of all outsiders
+	// together. A Join costs the node three signatures and a VRF proof, and its sender nothing. If
+	// a flood keeps a newcomer's Join out, a member's approval carries it.
+	joinRate, joinBurst = 1, 8
+)
+
+// Pool holds the transactions that wait for a block. Its memory is bounded twice: by its slots,
+// which only admitted senders can fill, and by bytes. It holds the latest committed state, by which
+// it admits.
+type Pool struct {
+	mu          sync.Mutex
+	state       *app.State
+	slots       map[slot]*tx.Tx
+	held        map[[32]byte]*tx.Tx     // the transactions in the slots, by hash
+	bySignature map[signatureKey]*tx.Tx // the latest transaction with an end
+	order       []slot                  // of arrival
+	// The transactions of snapshots, in order of arrival. Elements are only ever appended, so that
+	// snapshots share them.
+	pending, operations []*tx.Tx
+	bytes               int64
+	limit               int64
+	rejected            map[slot]*tx.Tx // aggregates of the open round whose Delta turned out wrong
+	grown               time.Time       // of the last gradient's or commitment's arrival
+	now                 func() time.Time
+	joins, checkedJoins *rate.Limiter // limits of the Joins in Add and in Check
+	changed             chan struct{} // closed and replaced at every change
+}
+
+func New(state *app.State, limit int64, now func() time.Time) *Pool {
+	return &Pool{state: state, slots: map[slot]*tx.Tx{}, held: map[[32]byte]*tx.Tx{}, bySignature: map[signatureKey]*tx.Tx{}, limit: limit, now: now, joins: rate.NewLimiter(joinRate, joinBurst), checkedJoins: rate.NewLimiter(joinRate, joinBurst), rejected: map[slot]*tx.Tx{}, changed: make(chan struct{})}
+}
+
+// Add admits a transaction. The cheap checks come first. If the transaction contradicts one that is
+// or was in the pool, add returns the proof.
+func (p *Pool) Add(t *tx.Tx) (proof *tx.Tx, err error) {
+	at := slotOf(t)
+	p.mu.Lock()
+	state, before, err := p.state, p.at(at), p.vacant(at, t)
+	p.mu.Unlock()
+	if errors.Is(err, ErrOccupied) && before != nil && at.ofRound() {
+		return p.conflict(state, before, t), err
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := p.limitJoins(p.joins, t); err != nil {
+		return nil, err
+	}
+	// Signatures are checked outside the lock, and checked again under it if the state has moved
+	// since.
+	if err := state.Admit(t); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.vacant(at, t); err != nil {
+		return nil, err
+	}
+	if p.state != state {
+		if err := p.state.Admit(t); err != nil {
+			return nil, err
+		}
+	}
+	p.slots[at], p.held[t.Hash], p.bySignature[keyOf(t.Raw)] = t, t, t
+	p.order = append(p.order, at)
+	p.expose(at)
+	p.bytes += int64(len(t.Raw))
+	if t.Gradient != nil || t.Commit != nil {
+		p.grown = p.now()
+	}
+	p.notify()
+	return nil, nil
+}
+
+// Check returns an error if the pool would not take a transaction.
+func (p *Pool) Check(t *tx.Tx) error {
+	p.mu.Lock()
+	state, err := p.state, p.vacant(slotOf(t), t)
+	p.mu.Unlock()
+	if err == nil {
+		err = p.limitJoins(p.checkedJoins, t)
+	}
+	if err != nil {
+		return err
+	}
+	return state.Admit(t)
+}
+
+// limitJoins rejects a Join beyond a limiter's rate.
+func (p *Pool) limitJoins(l *rate.Limiter, t *tx.Tx) error {
+	if t.Kind() == tx.KindJoin && !l.AllowN(p.now(), 1) {
+		return fmt.Errorf("%w: more than %d joins a second, let a member's approval carry this one", ErrFull, joinRate)
+	}
+	return nil
+}
+
+// Committed returns the latest committed state.
+func (p *Pool) Committed() *app.State {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state
+}
+
+// at returns the transaction that is, or was, in a slot.
+func (p *Pool) at(at slot) *tx.Tx {
+	if held := p.slots[at]; held != nil {
+		return held
+	}
+	return p.rejected[at]
+}
+
+// conflict returns the proof that two statements in one slot are an equivocation, nil if the second
+// is not signed by its sender, both have the same content, or the equivocation is proven already.
+func (p *Pool) conflict(s *app.State, before, t *tx.Tx) *tx.Tx {
+	if before.Content == t.Content {
+		return nil
+	}
+	proof, err := tx.NewEvidence(before, t)
+	if err != nil || s.Admit(proof) != nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.slots[slotOf(proof)] != nil {
+		return nil
+	}
+	return proof
+}
+
+// vacant returns an error if the pool cannot take a transaction into its slot.
+func (p *Pool) vacant(at slot, t *tx.Tx) error {
+	if held, ok := p.slots[at]; ok {
+		if held.Hash == t.Hash {
+			return ErrDuplicate
+		}
+		return fmt.Errorf("%w: %s of participant %d for round %d", ErrOccupied, t.Kind(), at.Participant, at.Round)
+	}
+	if refused, ok := p.rejected[at]; ok {
+		if refused.Hash == t.Hash {
+			return fmt.Errorf("%w: aggregate %X", app.ErrTolerance, t.Hash[:8])
+		}
+		return fmt.Errorf("%w: %s of participant %d for round %d, which was refused", ErrOccupied, t.Kind(), at.Participant, at.Round)
+	}
+	if p.limit > 0 && p.bytes+int64(len(t.Raw)) > p.limit {
+		return fmt.Errorf("%w: %d bytes held, %d more, at most %d", ErrFull, p.bytes, len(t.Raw), p.limit)
+	}
+	if at.ofRound() {
+		return nil
+	}
+	if n := len(t.Raw); n > maxOperationBytes {
+		return fmt.Errorf("%w: %s of %d bytes, at most %d", ErrTooLarge, t.Kind(), n, maxOperationBytes)
+	}
+	if n := p.count(at); n >= maxPending {
+		return fmt.Errorf("%w: %d %s operations of one sender held, at most %d", ErrFull, n, at.Kind, maxPending)
+	}
+	return nil
+}
+
+// count returns the number of taken slots of one kind and participant.
+func (p *Pool) count(of slot) int {
+	n := 0
+	for held := range p.slots {
+		if held.Kind == of.Kind && held.Participant == of.Participant {
+			n++
+		}
+	}
+	return n
+}
+
+// Decode decodes the transactions of a block. A pending one is taken from the pool, where it was
+// decoded and verified before.
+func (p *Pool) Decode(raws [][]byte) ([]*tx.Tx, error) {
+	txs := make([]*tx.Tx, len(raws))
+	for i, raw := range raws {
+		if t := p.FindRaw(raw); t != nil {
+			txs[i] = t
+			continue
+		}
+		t, err := tx.Decode(raw)
+		if err != nil {
+			return nil, fmt.Errorf("transaction %d: %w", i, err)
+		}
+		txs[i] = t
+	}
+	return txs, nil
+}
+
+// Find returns the pending transaction of a hash, nil if there is none.
+func (p *Pool) Find(hash [32]byte) *tx.Tx {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held[hash]
+}
+
+// admitCost is roughly the cost of verifying a transaction's signature and VRF proof, in integer
+// additions.
+const admitCost = 1 << 16
+
+// Advance moves the pool to a committed state and drops stale transactions: if the state has
+// changed, every transaction is admitted again, except those of a round while its phase is open and
+// the participants are unchanged. The boundary of a stalled round may change keys, and a gradient
+// signed with a former key spoils the aggregate that includes it.
+func (p *Pool) Advance(s *app.State) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	from := p.state
+	closed := from.Progress.Epoch != s.Progress.Epoch || from.Progress.Round != s.Progress.Round
+	moved := closed || from.Progress.Revealing != s.Progress.Revealing || !slices.EqualFunc(from.Participants, s.Participants, sameStanding)
+	p.state = s
+	if closed {
+		clear(p.rejected)
+	}
+	if from.Hash() == s.Hash() { // an empty block: nothing has become stale
+		p.notify()
+		return
+	}
+	stays := make([]bool, len(p.order))
+	gradients.InParallel(len(p.order), admitCost, func(i int) {
+		at := p.order[i]
+		stays[i] = at.ofRound() && !moved || s.Admit(p.slots[at]) == nil
+	})
+	kept := p.order[:0]
+	for i, at := range p.order {
+		if stays[i] {
+			kept = append(kept, at)
+			continue
+		}
+		p.drop(at)
+	}
+	p.order = kept
+	p.exposeAll()
+	p.notify()
+}
+
+// sameStanding reports whether a participant may send the same gradients and
+// aggregates for an open round in two states.
+func sameStanding(p, q app.Participant) bool {
+	return p.Active == q.Active && p.Reputation == q.Reputation && bytes.Equal(p.PubKey, q.PubKey) && bytes.Equal(p.VrfKey, q.VrfKey)
+}
+
+// Reject drops an aggregate that passed admission and failed execution, and
+// keeps it out while its round is open.
+func (p *Pool) Reject(t *tx.Tx) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := slotOf(t)
+	p.rejected[at] = t
+	if held, ok := p.slots[at]; ok && held.Hash == t.Hash {
+		p.drop(at)
+		for i := range p.order {
+			if p.order[i] == at {
+				p.order = append(p.order[:i:i], p.order[i+1:]...)
+				break
+			}
+		}
+		p.exposeAll()
+	}
+}
+
+// drop empties a slot.
+func (p *Pool) drop(at slot) {
+	t := p.slots[at]
+	p.bytes -= int64(len(t.Raw))
+	delete(p.slots, at)
+	delete(p.held, t.Hash)
+	if e := keyOf(t.Raw); p.bySignature[e] == t {
+		delete(p.bySignature, e)
+	}
+}
+
+// notify wakes all waiters for a change of the pool.
+func (p *Pool) notify() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// expose adds the transaction in a slot to those of snapshots, unless it is of the next round.
+func (p *Pool) expose(at slot) {
+	switch {
+	case !at.ofRound():
+		p.operations = append(p.operations, p.slots[at])
+	case at.Epoch == p.state.Progress.Epoch && at.Round == p.state.Progress.Round:
+		p.pending = append(p.pending, p.slots[at])
+	}
+}
+
+// exposeAll rebuilds the transactions of snapshots from the slots.
+func (p *Pool) exposeAll() {
+	p.pending, p.operations = nil, nil
+	for _, at := range p.order {
+		p.expose(at)
+	}
+}
+
+// All returns everything that is held, in order of arrival.
+func (p *Pool) All() []*tx.Tx {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	txs := make([]*tx.Tx, len(p.order))
+	for i, at := range p.order {
+		txs[i] = p.slots[at]
+	}
+	return txs
+}
+
+// Size returns how many transactions are held, and their bytes.
+func (p *Pool) Size() (transactions int, bytes int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.slots), p.bytes
+}

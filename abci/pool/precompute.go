@@ -1,0 +1,39 @@
+package pool
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/cometbft/cometbft/libs/log"
+
+	"github.com/spdl/spdl/app"
+)
+
+// Precomputer runs the rule in the background, at most once per committed state, when the last
+// required gradient arrives: while the leader makes and sends the aggregate, every node precomputes
+// Delta. Drafting, proposing and verifying then wait for that Delta or reuse it. It decides nothing.
+type Precomputer struct {
+	Log  log.Logger
+	last atomic.Pointer[app.State] // the state of the last run
+	runs sync.WaitGroup
+}
+
+// Run starts a run if a snapshot of the pool has all required gradients.
+func (c *Precomputer) Run(v Snapshot) {
+	if v.State.Committing() || !v.Complete() || c.last.Swap(v.State) == v.State {
+		return
+	}
+	c.runs.Go(func() {
+		defer func() {
+			if r := recover(); r != nil { // the block is still judged, and rejected
+				c.Log.Error("the rule over the pool", "err", r)
+			}
+		}()
+		if err := v.State.Foresee(v.Pending); err != nil {
+			c.Log.Error("the rule over the pool", "err", err)
+		}
+	})
+}
+
+// Wait returns when no run is under way.
+func (c *Precomputer) Wait() { c.runs.Wait() }

@@ -1,0 +1,76 @@
+package pool
+
+import (
+	"slices"
+	"time"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Snapshot is a copy of the pool at one moment.
+type Snapshot struct {
+	State      *app.State
+	Pending    []*tx.Tx        // of the open round, in order of arrival
+	Operations []*tx.Tx        // in order of arrival
+	LastGrowth time.Time       // when the last gradient or commitment came
+	Changed    <-chan struct{} // closed at the next change
+}
+
+// Snapshot returns a snapshot, with the transactions of the open round and the
+// operations.
+func (p *Pool) Snapshot() Snapshot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Snapshot{
+		State: p.state, LastGrowth: p.grown, Changed: p.changed,
+		Pending: slices.Clip(p.pending), Operations: slices.Clip(p.operations),
+	}
+}
+
+// Senders lists the participants with a pending gradient of the open round or, in the commit phase,
+// with a commitment that is pending or in the state.
+func (v Snapshot) Senders() []uint32 {
+	var all []uint32
+	committing := v.State.Committing()
+	if committing {
+		for _, c := range v.State.Progress.Commitments {
+			all = append(all, c.Participant)
+		}
+	}
+	for _, t := range v.Pending {
+		switch {
+		case t.Gradient != nil && !committing:
+			all = append(all, t.Gradient.Participant)
+		case t.Commit != nil && committing && v.State.Commitment(t.Commit.Participant) == nil:
+			all = append(all, t.Commit.Participant)
+		}
+	}
+	return all
+}
+
+// Holds reports whether an aggregate of the same leader and view is pending.
+func (v Snapshot) Holds(a *tx.Aggregate) bool {
+	for _, t := range v.Pending {
+		if b := t.Aggregate; b != nil && b.Leader == a.Leader && b.View == a.View {
+			return true
+		}
+	}
+	return false
+}
+
+// HasQuorum reports whether N-f gradients, or N-f commitments in the commit phase, have arrived.
+func (v Snapshot) HasQuorum() bool {
+	least := v.State.Active() - v.State.F()
+	return len(v.Pending)+len(v.State.Progress.Commitments) >= least && len(v.Senders()) >= least
+}
+
+// Complete reports whether all required gradients, or commitments in the commit phase, have arrived.
+func (v Snapshot) Complete() bool {
+	return len(v.Pending) >= v.State.Missing(nil) && v.State.Missing(v.Senders()) == 0
+}
+
+// MayCloseShort reports whether the round may close at a height without some required gradients.
+func (v Snapshot) MayCloseShort(height int64) bool {
+	return uint64(height) >= v.State.Progress.Opened+v.State.Params.Election.QuorumBlocks
+}

@@ -1,0 +1,217 @@
+package query
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Leader is the answer to /leader: the participants that may close the open round at the next
+// height, by view.
+type Leader struct {
+	Epoch      uint64   `json:"epoch"`
+	Round      uint64   `json:"round"`
+	Height     uint64   `json:"height"` // the next height
+	Opened     uint64   `json:"opened"`
+	View       uint64   `json:"view"`      // highest open view at the next height, max len(ranking)+1
+	Leaders    []uint32 `json:"leaders"`   // ranked participants that may lead then, by view
+	Everybody  bool     `json:"everybody"` // every participant with a reputation may lead
+	Anybody    bool     `json:"anybody"`   // every active participant may lead
+	Ranking    []uint32 `json:"ranking"`
+	ViewBlocks uint64   `json:"view_blocks"`
+}
+
+func queryLeader(_ *Queries, s *app.State, _ string) (any, error) {
+	if s.Finished() {
+		return nil, fmt.Errorf("%w: %d of %d rounds are closed", app.ErrFinished, s.Progress.Round, s.Params.Training.Rounds)
+	}
+	l := Leader{
+		Epoch: s.Progress.Epoch, Round: s.Progress.Round, Height: s.Height + 1, Opened: s.Progress.Opened,
+		Ranking: nonNil(s.Progress.Ranking), ViewBlocks: s.Params.Election.ViewBlocks, Leaders: []uint32{},
+	}
+	ranks := uint64(len(l.Ranking))
+	l.View = min(s.OpenView(l.Height), ranks+1)
+	for _, index := range l.Ranking[:min(l.View+1, ranks)] {
+		if s.Participants[index].Reputation > 0 { // evidence may have taken its reputation since
+			l.Leaders = append(l.Leaders, index)
+		}
+	}
+	reputed := func(p app.Participant) bool { return p.Active && p.Reputation > 0 }
+	l.Anybody = l.View > ranks || !slices.ContainsFunc(s.Participants, reputed)
+	l.Everybody = l.View >= ranks || l.Anybody
+	return l, nil
+}
+
+// Election is the answer to /election/{t}: the VRF outputs that a closed round's gradients prove,
+// largest first.
+type Election struct {
+	Epoch   uint64   `json:"epoch"`
+	Round   uint64   `json:"round"`
+	Seed    string   `json:"seed"` // the VRF input's seed
+	Outputs []Output `json:"outputs"`
+	Ranking []uint32 `json:"ranking"` // in force while the round was open
+	Leader  uint32   `json:"leader"`  // the participant that closed it
+	View    uint32   `json:"view"`
+}
+
+// Output is one participant's VRF output.
+type Output struct {
+	Participant uint32 `json:"participant"`
+	Output      string `json:"output"`     // h, 64 bytes
+	Reputation  int64  `json:"reputation"` // after the round; participants with 0 are not ranked
+}
+
+func (q *Queries) queryElection(s *app.State, arg string) (any, error) {
+	epoch, t, err := roundArgument(s, arg)
+	if err != nil {
+		return nil, err
+	}
+	r, err := q.record(s, epoch, t)
+	if err != nil {
+		return nil, err
+	}
+	e := Election{
+		Epoch: epoch, Round: t, Seed: hex.EncodeToString(r.Seed), Ranking: nonNil(r.Ranking), Leader: r.Leader, View: r.View,
+		Outputs: []Output{},
+	}
+	byOutput := slices.Clone(r.Contributions)
+	slices.SortStableFunc(byOutput, func(a, b app.Contribution) int { return bytes.Compare(b.VrfOutput, a.VrfOutput) })
+	for _, c := range byOutput {
+		e.Outputs = append(e.Outputs, Output{c.Participant, hex.EncodeToString(c.VrfOutput), c.Reputation})
+	}
+	return e, nil
+}
+
+// Standing is one participant in the answer to /reputation.
+type Standing struct {
+	Participant    uint32 `json:"participant"`
+	Moniker        string `json:"moniker"`
+	Reputation     int64  `json:"reputation"` // parts per million
+	MayLead        bool   `json:"may_lead"`
+	Participations uint64 `json:"participations"`
+	Offences       int    `json:"offences"`
+}
+
+func queryReputation(_ *Queries, s *app.State, _ string) (any, error) {
+	out := []Standing{}
+	for _, p := range s.Participants {
+		if !p.Active {
+			continue
+		}
+		st := Standing{Participant: p.Index, Moniker: p.Moniker, Reputation: p.Reputation, MayLead: p.Reputation > 0, Participations: p.Participations}
+		for _, o := range s.Offences {
+			if o.Participant == p.Index {
+				st.Offences++
+			}
+		}
+		out = append(out, st)
+	}
+	return out, nil
+}
+
+// Membership is the answer to /membership.
+type Membership struct {
+	Participants int        `json:"participants"` // active ones, N
+	Byzantine    int        `json:"byzantine"`    // f in force
+	Validators   int        `json:"validators"`   // participants that are validators
+	Threshold    int        `json:"threshold"`    // approvals that a proposal needs
+	Members      []Member   `json:"members"`
+	Proposals    []Proposal `json:"proposals"`
+}
+
+// Member is a registered participant.
+type Member struct {
+	Index     uint32 `json:"index"`
+	ID        string `json:"id"`
+	Moniker   string `json:"moniker"`
+	Address   string `json:"address,omitempty"`
+	Active    bool   `json:"active"`
+	Validator bool   `json:"validator"`
+	Joined    uint64 `json:"joined"`
+}
+
+// Proposal is a pending governance proposal.
+type Proposal struct {
+	ID        string   `json:"id"`
+	Kind      string   `json:"kind"`
+	Height    uint64   `json:"height"`
+	Approvals []uint32 `json:"approvals"`
+	Accepted  bool     `json:"accepted"` // takes effect at the next round boundary
+	About     string   `json:"about"`
+}
+
+func queryMembership(_ *Queries, s *app.State, _ string) (any, error) {
+	m := Membership{Participants: s.Active(), Byzantine: s.F(), Threshold: s.Threshold(), Members: []Member{}, Proposals: []Proposal{}}
+	for _, p := range s.Participants {
+		validator := p.Active && len(p.ConsensusKey) > 0
+		if validator {
+			m.Validators++
+		}
+		m.Members = append(m.Members, Member{
+			Index: p.Index, ID: hex.EncodeToString(p.Id), Moniker: p.Moniker, Address: p.Address, Active: p.Active, Validator: validator, Joined: p.Joined,
+		})
+	}
+	for i := range s.Proposals {
+		p := &s.Proposals[i]
+		about, err := p.About()
+		if err != nil {
+			return nil, err
+		}
+		m.Proposals = append(m.Proposals, Proposal{
+			ID: hex.EncodeToString(p.Id), Kind: tx.Kind(p.Kind).String(), Height: p.Height, Approvals: nonNil(p.Approvals), Accepted: p.Accepted, About: about,
+		})
+	}
+	return m, nil
+}
+
+// EpochState is one epoch in the answer to /epochs; the running one is last.
+type EpochState struct {
+	Epoch     uint64 `json:"epoch"`
+	Running   bool   `json:"running"`
+	Rounds    uint64 `json:"rounds"` // closed
+	Planned   uint64 `json:"planned"`
+	Opened    uint64 `json:"opened"` // first height
+	Closed    uint64 `json:"closed"` // last height, 0 while it runs
+	Preset    string `json:"preset,omitempty"`
+	Rule      string `json:"rule"`
+	Dim       int    `json:"dim"`
+	ModelHash string `json:"model_hash"`
+}
+
+func queryEpochs(_ *Queries, s *app.State, _ string) (any, error) {
+	out := []EpochState{}
+	for _, e := range s.Epochs {
+		out = append(out, EpochState{
+			Epoch: e.Epoch, Rounds: e.Rounds, Planned: e.Params.Training.Rounds, Opened: e.Opened, Closed: e.Closed,
+			Preset: e.Params.Preset, Rule: e.Params.Rule.Name, Dim: e.Params.Model.Dim(), ModelHash: hex.EncodeToString(e.ModelHash),
+		})
+	}
+	hash := app.ModelHash(s.Model)
+	return append(out, EpochState{
+		Epoch: s.Progress.Epoch, Running: true, Rounds: s.Progress.Round, Planned: s.Params.Training.Rounds, Opened: s.Progress.Began,
+		Preset: s.Params.Preset, Rule: s.Params.Rule.Name, Dim: len(s.Model), ModelHash: hex.EncodeToString(hash[:]),
+	}), nil
+}
+
+// UpgradeState is the answer to /upgrade.
+type UpgradeState struct {
+	Version uint64        `json:"version"` // of the state machine, at the next height
+	Height  uint64        `json:"height"`  // the last committed
+	Planned *app.Upgrade  `json:"planned"` // null if there is none
+	Made    []app.Upgrade `json:"made"`    // by height
+}
+
+func (q *Queries) queryUpgrade(s *app.State, _ string) (any, error) {
+	u := UpgradeState{Version: q.Version, Height: s.Height, Made: nonNil(s.Progress.Upgrades)}
+	if made, ok := s.Upgraded(); ok {
+		u.Version = made.Version
+	}
+	if plan, ok := s.Plan(); ok {
+		u.Planned, u.Made = &plan, u.Made[:len(u.Made)-1]
+	}
+	return u, nil
+}

@@ -1,0 +1,368 @@
+package query
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+
+	"github.com/spdl/spdl/abci/pool"
+	"github.com/spdl/spdl/abci/proof"
+	"github.com/spdl/spdl/abci/store"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/internal/memo"
+)
+
+var (
+	ErrUnknownPath = errors.New("unknown query path")
+	ErrBadQuery    = errors.New("malformed query")
+	ErrNotFound    = errors.New("not found")
+	// ErrNotReady is the answer before InitChain.
+	ErrNotReady = errors.New("the chain has not begun")
+)
+
+// Limits on the bytes of a query's path and of an error text in an answer: sending long text back
+// must not cost the node.
+const (
+	MaxQueryPath = 256
+	maxQueryLog  = 1024
+)
+
+// Status is the answer to /status.
+type Status struct {
+	ChainID      string   `json:"chain_id"`
+	Height       uint64   `json:"height"`
+	AppHash      string   `json:"app_hash"`
+	Epoch        uint64   `json:"epoch"`
+	Round        uint64   `json:"round"` // the open round
+	Rounds       uint64   `json:"rounds"`
+	Done         bool     `json:"done"`
+	Opened       uint64   `json:"opened"`
+	Seed         string   `json:"seed"` // the seed of the open round's VRF proofs
+	Ranking      []uint32 `json:"ranking"`
+	Participants int      `json:"participants"` // active ones, N
+	Dim          int      `json:"dim"`
+	Pending      int      `json:"pending"`             // gradients in this node's pool for the open round
+	Phase        string   `json:"phase,omitempty"`     // with commit_reveal: committing or revealing
+	Committed    int      `json:"committed,omitempty"` // commitments that the open round has taken
+	Preset       string   `json:"preset,omitempty"`
+	Rule         string   `json:"rule"`
+	TestChain    bool     `json:"test_chain,omitempty"` // noise may be known: nothing is private
+	Epsilon      *float64 `json:"epsilon"`              // the largest spend of a participant; null: no guarantee
+}
+
+// Lead is the answer to /lead/{participant}: the draft that a leader may sign, and its gradients,
+// from which a worker in another process can recompute it.
+type Lead struct {
+	Draft     *tx.Aggregate `json:"draft"`
+	Gradients [][]byte      `json:"gradients"` // transactions
+}
+
+// ModelState is the answer to /model and /model/{round}.
+type ModelState struct {
+	Epoch      uint64 `json:"epoch"`
+	Round      uint64 `json:"round"` // rounds applied: the model is x^(round)
+	Hash       string `json:"hash"`
+	Parameters []byte `json:"parameters"` // float64, little endian
+}
+
+// paths are the query paths by their first segment; the argument is the rest.
+// Every answer is JSON.
+var paths = map[string]func(q *Queries, s *app.State, arg string) (any, error){
+	"status":       (*Queries).queryStatus,
+	"params":       func(_ *Queries, s *app.State, _ string) (any, error) { return s.Params, nil },
+	"progress":     func(_ *Queries, s *app.State, _ string) (any, error) { return s.Progress, nil },
+	"participants": queryParticipants,
+	"proposals":    func(_ *Queries, s *app.State, _ string) (any, error) { return nonNil(s.Proposals), nil },
+	"bundle":       (*Queries).queryBundle,
+	"kept":         (*Queries).queryKept,
+	"round":        (*Queries).queryRound,
+	"model":        (*Queries).queryModel,
+	"timing":       (*Queries).queryTiming,
+	"refusals":     (*Queries).queryRefusals,
+	"lead":         (*Queries).queryLead,
+	"pending":      (*Queries).queryPending,
+	"leader":       queryLeader,
+	"election":     (*Queries).queryElection,
+	"reputation":   queryReputation,
+	"membership":   queryMembership,
+	"offences":     func(_ *Queries, s *app.State, _ string) (any, error) { return nonNil(s.Offences), nil },
+	"evidence":     func(_ *Queries, s *app.State, _ string) (any, error) { return nonNil(s.Offences), nil },
+	"epochs":       queryEpochs,
+	"privacy":      queryPrivacy,
+	"upgrade":      (*Queries).queryUpgrade,
+}
+
+// TruncateLog truncates a text for an answer to maxQueryLog bytes.
+func TruncateLog(text string) string {
+	if len(text) > maxQueryLog {
+		text = strings.ToValidUTF8(text[:maxQueryLog], "") + "..."
+	}
+	return text
+}
+
+// Queries answers queries from the committed state and from this node's own pool and clock.
+type Queries struct {
+	Store      *store.Store
+	State      func() *app.State // the committed state, nil before InitChain
+	Pool       func() pool.Snapshot
+	Draft      func(participant uint32, v pool.Snapshot) (*tx.Aggregate, error)
+	Now        func() time.Time
+	Version    uint64 // of the state machine that the application executes
+	Timings    *Timings
+	Rejections *Rejections
+
+	answers    *memo.Bounded[answerKey, []byte]
+	ranges     *memo.Bounded[string, *cachedRange]
+	maxEpsilon *memo.Bounded[*app.State, *float64]
+	history    *proof.History // for the proofs of closed rounds
+}
+
+// answerKey names the answer to one of the shared paths in one state.
+type answerKey struct {
+	of   *app.State
+	path string
+}
+
+// shared holds the paths whose answers grow with the number of participants and depend on the
+// committed state alone: each answer is built once per state.
+var shared = map[string]bool{"participants": true, "privacy": true, "reputation": true, "membership": true}
+
+// New returns q with its caches.
+func New(q Queries) *Queries {
+	q.answers = memo.New[answerKey, []byte](len(shared))
+	q.ranges = memo.New[string, *cachedRange](maxRanges)
+	q.history = new(proof.History)
+	q.maxEpsilon = memo.New[*app.State, *float64](1)
+	return &q
+}
+
+// MaxEpsilon returns [GreatestSpend] of a state, cached for the last one: computing it searches all
+// participants' ledgers, and every poll of a node's status asks for it.
+func (q *Queries) MaxEpsilon(s *app.State) *float64 {
+	spend, _ := q.maxEpsilon.Get(s, func() (*float64, error) { return GreatestSpend(s), nil })
+	return spend
+}
+
+// Answer fills in the answer to a request. A panic of the core becomes an error.
+func (q *Queries) Answer(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	s := q.State()
+	if s == nil {
+		return ErrNotReady
+	}
+	r.Height = int64(s.Height)
+	path, piece, ranged := strings.Cut(strings.Trim(req.Path, "/"), "?")
+	if ranged {
+		return q.queryRange(req, s, strings.Trim(path, "/"), piece, r)
+	}
+	if req.Height != 0 && req.Height != r.Height {
+		return fmt.Errorf("%w: height %d, only the last, %d, is kept", ErrBadQuery, req.Height, r.Height)
+	}
+	name, arg, _ := strings.Cut(path, "/")
+	if req.Prove {
+		key, p, err := q.prove(s, path)
+		r.Value, r.Key, r.ProofOps = p.Value, []byte(key), p.Ops
+		return err
+	}
+	answer, ok := paths[name]
+	if !ok {
+		return fmt.Errorf("%w: %q", ErrUnknownPath, req.Path)
+	}
+	if arg == "" && shared[name] {
+		r.Value, err = q.answers.Get(answerKey{s, name}, func() ([]byte, error) { return encoded(answer(q, s, "")) })
+		return err
+	}
+	r.Value, err = encoded(answer(q, s, arg))
+	return err
+}
+
+// encoded returns the JSON of an answer.
+func encoded(body any, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(body)
+}
+
+func (q *Queries) queryStatus(s *app.State, _ string) (any, error) {
+	hash, phase := s.Hash(), ""
+	switch {
+	case s.Finished() || !s.Params.Election.CommitReveal:
+	case s.Committing():
+		phase = "committing"
+	default:
+		phase = "revealing"
+	}
+	return Status{
+		Phase: phase, Committed: len(s.Progress.Commitments),
+		ChainID: s.ChainID, Height: s.Height, AppHash: hex.EncodeToString(hash[:]),
+		Epoch: s.Progress.Epoch, Round: s.Progress.Round, Rounds: s.Params.Training.Rounds, Done: s.Finished(),
+		Opened: s.Progress.Opened, Seed: hex.EncodeToString(s.Progress.Seed), Ranking: nonNil(s.Progress.Ranking), Participants: s.Active(), Dim: len(s.Model),
+		Pending: len(q.Pool().Senders()), Preset: s.Params.Preset, Rule: s.Params.Rule.Name, Epsilon: q.MaxEpsilon(s), TestChain: app.KnownNoise(s.Params, s.Epochs),
+	}, nil
+}
+
+func (q *Queries) queryRound(s *app.State, arg string) (any, error) {
+	epoch, t, err := roundArgument(s, arg)
+	if err != nil {
+		return nil, err
+	}
+	return q.record(s, epoch, t)
+}
+
+// record loads the record of a closed round. It returns ErrNotFound where there is none.
+func (q *Queries) record(s *app.State, epoch, t uint64) (r *app.Record, err error) {
+	if s.IsClosed(epoch, t) { // otherwise the database would search in vain
+		r, err = q.Store.Record(epoch, t)
+	}
+	if err == nil && r == nil {
+		err = fmt.Errorf("%w: no record of epoch %d round %d, open is epoch %d round %d", ErrNotFound, epoch, t, s.Progress.Epoch, s.Progress.Round)
+	}
+	return r, err
+}
+
+func (q *Queries) queryModel(s *app.State, arg string) (any, error) {
+	if arg == "" {
+		hash := app.ModelHash(s.Model)
+		return ModelState{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Hash: hex.EncodeToString(hash[:]), Parameters: app.EncodeParameters(s.Model)}, nil
+	}
+	epoch, t, err := roundArgument(s, arg)
+	if err != nil {
+		return nil, err
+	}
+	return q.modelAfter(s, epoch, t)
+}
+
+// modelAfter returns the model after a closed round if it is kept: those after the last rounds are,
+// the final one of each epoch, and those in checkpoints.
+func (q *Queries) modelAfter(s *app.State, epoch, t uint64) (ModelState, error) {
+	r, err := q.record(s, epoch, t)
+	if err != nil {
+		return ModelState{}, err
+	}
+	data, err := q.Store.Model(epoch, t)
+	if err == nil && data == nil {
+		data, err = q.keptModel(r)
+	}
+	if err == nil && data == nil {
+		err = fmt.Errorf("%w: model after epoch %d round %d, open is epoch %d round %d; kept are the last %d of the running epoch, the final one of each, and one of every %d",
+			ErrNotFound, epoch, t, s.Progress.Epoch, s.Progress.Round, store.MaxModels, q.Store.CheckpointEvery)
+	}
+	return ModelState{Epoch: epoch, Round: t + 1, Hash: hex.EncodeToString(r.ModelHash), Parameters: data}, err
+}
+
+// keptModel returns the model in the checkpoint after a round, or nil.
+func (q *Queries) keptModel(r *app.Record) ([]byte, error) {
+	k, err := q.Store.LatestCheckpoint(r.Epoch, r.Round)
+	if err != nil || k == nil || k.Epoch != r.Epoch || k.Round != r.Round {
+		return nil, err
+	}
+	s, err := app.DecodeState(r.Height, k.Document)
+	if err != nil {
+		return nil, err
+	}
+	if hash := app.ModelHash(s.Model); !bytes.Equal(hash[:], r.ModelHash) {
+		return nil, nil // the block started an epoch with a new model
+	}
+	return app.EncodeParameters(s.Model), nil
+}
+
+func (q *Queries) queryTiming(s *app.State, arg string) (any, error) {
+	epoch, t, err := roundArgument(s, arg)
+	if err != nil {
+		return nil, err
+	}
+	timing, ok := q.Timings.Get(epoch, t)
+	if !ok {
+		return nil, fmt.Errorf("%w: no timing of epoch %d round %d, the last %d seen are kept", ErrNotFound, epoch, t, maxTimings)
+	}
+	return timing, nil
+}
+
+func (q *Queries) queryLead(_ *app.State, arg string) (any, error) {
+	who, alone := strings.CutSuffix(arg, "/draft")
+	p, err := participant(who)
+	if err != nil {
+		return nil, err
+	}
+	v := q.Pool()
+	draft, err := q.Draft(p, v)
+	if err != nil || alone {
+		return Lead{Draft: draft}, err
+	}
+	listed := make(map[string]bool, len(draft.Included))
+	for _, in := range draft.Included {
+		listed[string(in.Hash)] = true
+	}
+	lead := Lead{Draft: draft}
+	for _, t := range v.Pending {
+		if t.Gradient != nil && listed[string(t.Content[:])] {
+			lead.Gradients = append(lead.Gradients, t.Raw)
+		}
+	}
+	return lead, nil
+}
+
+func (q *Queries) queryPending(_ *app.State, arg string) (any, error) {
+	p, err := participant(arg)
+	if err != nil {
+		return nil, err
+	}
+	v := q.Pool()
+	for _, t := range v.Pending {
+		if t.Gradient != nil && t.Gradient.Participant == p {
+			return t.Raw, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: no gradient of participant %d in round %d is pending", ErrNotFound, p, v.State.Progress.Round)
+}
+
+// participant reads a participant's index.
+func participant(arg string) (uint32, error) {
+	p, err := argument(arg)
+	if err == nil && p > 1<<32-1 {
+		err = fmt.Errorf("%w: participant %d, at most %d", ErrBadQuery, p, uint32(1<<32-1))
+	}
+	return uint32(p), err
+}
+
+// roundArgument reads {round}, of the running epoch, or {epoch}/{round}.
+func roundArgument(s *app.State, arg string) (epoch, round uint64, err error) {
+	first, second, both := strings.Cut(arg, "/")
+	if !both {
+		round, err = argument(first)
+		return s.Progress.Epoch, round, err
+	}
+	if epoch, err = argument(first); err == nil {
+		round, err = argument(second)
+	}
+	return epoch, round, err
+}
+
+// nonNil makes the JSON of an empty list [].
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func argument(arg string) (uint64, error) {
+	t, err := strconv.ParseUint(arg, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %q is no number", ErrBadQuery, arg)
+	}
+	return t, nil
+}

@@ -1,0 +1,183 @@
+package query
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+
+	"github.com/spdl/spdl/app"
+)
+
+// MaxRange is the max number of bytes in a piece of a long answer. JSON encodes them in 4/3 as
+// many, which a link of 1.1 Mbit/s carries in the ten seconds that CometBFT's RPC allows for an
+// answer.
+const MaxRange = 1 << 20
+
+// RangeInfo describes the whole of an answer that is sent in pieces. It is the Info of each piece, as
+// JSON, and the same in all of them.
+type RangeInfo struct {
+	Epoch  uint64 `json:"epoch"`
+	Round  uint64 `json:"round"`
+	Height uint64 `json:"height"`         // of the state with these bytes
+	Hash   string `json:"hash,omitempty"` // of a model or a velocity: the root over its chunks
+	Bytes  int    `json:"bytes"`          // in all
+}
+
+// rangePaths are the paths that are also answered in pieces, as bytes and not JSON.
+var rangePaths = map[string]func(q *Queries, s *app.State, arg string) (RangeInfo, []byte, error){
+	"model":    (*Queries).rangeModel,
+	"velocity": rangeVelocity,
+	"kept":     (*Queries).rangeKept,
+}
+
+// span is a requested range of bytes; to is exclusive, and 0 if absent.
+type span struct{ from, to uint64 }
+
+// readSpan reads from=A&to=B; without to, the piece has the max length.
+func readSpan(text string) (sp span, err error) {
+	asked, err := url.ParseQuery(text)
+	if err != nil || len(asked["from"]) != 1 || len(asked["to"]) > 1 || len(asked) != 1+len(asked["to"]) {
+		return sp, fmt.Errorf("%w: range %q, want from=A, or from=A&to=B", ErrBadQuery, text)
+	}
+	if sp.from, err = argument(asked.Get("from")); err != nil {
+		return sp, err
+	}
+	if asked.Has("to") {
+		if sp.to, err = argument(asked.Get("to")); err == nil && (sp.to <= sp.from || sp.to-sp.from > MaxRange) {
+			err = fmt.Errorf("%w: from byte %d to before byte %d, want at least 1 and at most %d bytes", ErrBadQuery, sp.from, sp.to, MaxRange)
+		}
+	}
+	return sp, err
+}
+
+// of returns the bytes of the range.
+func (sp span) of(data []byte) ([]byte, error) {
+	n := uint64(len(data))
+	if sp.from >= n || sp.to > n {
+		return nil, fmt.Errorf("%w: from byte %d to before byte %d, there are %d", ErrBadQuery, sp.from, max(sp.to, sp.from+1), n)
+	}
+	if sp.to == 0 {
+		sp.to = min(sp.from+MaxRange, n)
+	}
+	return data[sp.from:sp.to], nil
+}
+
+// queryRange answers name/arg?range with bytes. The next block changes the current state: further
+// pieces of its answers can be requested by its height while they are cached.
+func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, text string, r *abcitypes.ResponseQuery) error {
+	name, arg, _ := strings.Cut(path, "/")
+	build, ok := rangePaths[name]
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: %q is not answered in pieces", ErrUnknownPath, path)
+	case req.Prove:
+		return fmt.Errorf("%w: a range has no proof: chunk/{i} and chunk/{epoch}/{round}/{i} have", ErrBadQuery)
+	}
+	sp, err := readSpan(text)
+	if err != nil {
+		return err
+	}
+	key, arg, err := rangeKey(req, s, name, arg)
+	if err != nil {
+		return err
+	}
+	l, err := q.ranges.Get(key, func() (*cachedRange, error) {
+		if req.Height != 0 && req.Height != r.Height {
+			return nil, fmt.Errorf("%w: height %d, only the last, %d, is kept, and for a minute what a piece of was asked for", ErrBadQuery, req.Height, r.Height)
+		}
+		head, data, err := build(q, s, arg)
+		head.Bytes = len(data)
+		return &cachedRange{head: head, data: data}, err
+	})
+	if err != nil {
+		return err
+	}
+	l.asked.Store(q.Now().UnixNano())
+	if arg == "" {
+		r.Height = int64(l.head.Height)
+	}
+	if r.Value, err = sp.of(l.data); err != nil {
+		return err
+	}
+	info, err := json.Marshal(l.head)
+	r.Info = string(info)
+	return err
+}
+
+// rangeKey returns the cache key of the requested bytes, which has a height unless a closed round
+// left them for good, and the argument with its epoch.
+func rangeKey(req *abcitypes.RequestQuery, s *app.State, name, arg string) (key, full string, err error) {
+	if arg == "" {
+		height := s.Height
+		if req.Height > 0 {
+			height = uint64(req.Height)
+		}
+		return fmt.Sprintf("%s at %d", name, height), "", nil
+	}
+	epoch, t, err := roundArgument(s, arg)
+	if err != nil {
+		return "", "", err
+	}
+	full = fmt.Sprintf("%d/%d", epoch, t)
+	key = name + "/" + full
+	if !s.IsClosed(epoch, t) {
+		key += fmt.Sprintf(" at %d", s.Height) // the nearest checkpoint may change
+	}
+	return key, full, nil
+}
+
+func (q *Queries) rangeModel(s *app.State, arg string) (RangeInfo, []byte, error) {
+	if arg == "" {
+		hash := app.ModelHash(s.Model)
+		return RangeInfo{s.Progress.Epoch, s.Progress.Round, s.Height, hex.EncodeToString(hash[:]), 0}, app.EncodeParameters(s.Model), nil
+	}
+	epoch, t, err := roundArgument(s, arg)
+	if err != nil {
+		return RangeInfo{}, nil, err
+	}
+	r, err := q.record(s, epoch, t)
+	if err != nil {
+		return RangeInfo{}, nil, err
+	}
+	m, err := q.modelAfter(s, epoch, t)
+	return RangeInfo{m.Epoch, m.Round, r.Height, m.Hash, 0}, m.Parameters, err
+}
+
+func rangeVelocity(_ *Queries, s *app.State, arg string) (RangeInfo, []byte, error) {
+	if arg != "" {
+		return RangeInfo{}, nil, fmt.Errorf("%w: velocity/%s, only the velocity as it stands is kept", ErrBadQuery, arg)
+	}
+	hash := app.ModelHash(s.Velocity)
+	return RangeInfo{s.Progress.Epoch, s.Progress.Round, s.Height, hex.EncodeToString(hash[:]), 0}, app.EncodeParameters(s.Velocity), nil
+}
+
+func (q *Queries) rangeKept(s *app.State, arg string) (RangeInfo, []byte, error) {
+	k, err := q.stateAfter(s, arg)
+	return RangeInfo{k.Epoch, k.Round, k.Height, "", 0}, k.Document, err
+}
+
+// The cache has at most maxRanges answers, and the first block after rangeIdle without a request for
+// an answer drops it.
+const (
+	maxRanges = 4
+	rangeIdle = time.Minute
+)
+
+// cachedRange is a cached answer, which is built once and not for every piece.
+type cachedRange struct {
+	head  RangeInfo
+	data  []byte
+	asked atomic.Int64 // nanoseconds of the last request
+}
+
+// Prune drops the answers that were not requested lately. Commit calls it.
+func (q *Queries) Prune() {
+	since := q.Now().Add(-rangeIdle).UnixNano()
+	q.ranges.Retain(func(_ string, l *cachedRange) bool { return l.asked.Load() > since })
+}

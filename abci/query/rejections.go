@@ -1,0 +1,130 @@
+package query
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Rejection counts the gradients of a participant in a round that this node rejected for one reason.
+// It is this node's observation: another node may not have seen them, and the chain knows only that
+// the round's block has no gradient of the participant.
+type Rejection struct {
+	Epoch       uint64 `json:"epoch"`
+	Round       uint64 `json:"round"`
+	Participant uint32 `json:"participant"`
+	Reason      string `json:"reason"` // name of the result code: norm, budget, payload, proof or signature
+	Log         string `json:"log"`    // error text of the first gradient, or of the first signed one
+	Count       uint64 `json:"count"`
+	// Signed reports that the participant signed one of the gradients. Anyone may have sent the
+	// other ones in its name.
+	Signed bool `json:"signed"`
+}
+
+// The max numbers of remembered rounds, and of rejections in all of them.
+const maxRounds, maxRejections = 256, 4096
+
+// contentErrors are the errors for which a gradient's sender has to answer. Other rejections are a
+// matter of timing: a closed round, a taken slot, a full pool.
+var contentErrors = []error{app.ErrPayload, app.ErrNorm, app.ErrBudget, app.ErrProof, tx.ErrSignature}
+
+// ByContent reports whether an error rejects a gradient for its content.
+func ByContent(t *tx.Tx, err error) bool {
+	return t.Gradient != nil && slices.ContainsFunc(contentErrors, func(x error) bool { return errors.Is(err, x) })
+}
+
+type rejectionKey struct {
+	participant uint32
+	reason      string
+}
+
+// Rejections counts the gradients that admission rejected. None of it reaches the state.
+type Rejections struct {
+	mu    sync.Mutex
+	seen  map[point]map[rejectionKey]*Rejection
+	order []point // as they came
+	size  int
+}
+
+func NewRejections() *Rejections { return &Rejections{seen: map[point]map[rejectionKey]*Rejection{}} }
+
+// Add counts a gradient that was rejected for its content, with the name of the result code, if it is of the open round and in the
+// name of a member: outsiders fill no memory.
+func (r *Rejections) Add(s *app.State, t *tx.Tx, reason string, err error) {
+	g := t.Gradient
+	if !ByContent(t, err) || g.Epoch != s.Progress.Epoch || g.Round != s.Progress.Round {
+		return
+	}
+	i := slices.IndexFunc(s.Participants, func(p app.Participant) bool { return p.Index == g.Participant && p.Active })
+	if i < 0 {
+		return
+	}
+	x := r.count(point{g.Epoch, g.Round}, rejectionKey{g.Participant, reason}, err)
+	if !errors.Is(err, tx.ErrSignature) && !x.Signed && t.Verify(s.ChainID, s.Participants[i].PubKey) == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if held := r.seen[point{g.Epoch, g.Round}][rejectionKey{g.Participant, reason}]; held != nil && !held.Signed {
+			held.Signed, held.Log = true, TruncateLog(err.Error()) // earlier gradients without its signature are not its doing
+		}
+	}
+}
+
+// count adds one to a refusal, and returns a copy of it.
+func (r *Rejections) count(at point, key rejectionKey, err error) Rejection {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen[at] == nil {
+		r.seen[at] = map[rejectionKey]*Rejection{}
+		r.order = append(r.order, at)
+	}
+	x := r.seen[at][key]
+	if x == nil {
+		x = &Rejection{Epoch: at.epoch, Round: at.round, Participant: key.participant, Reason: key.reason, Log: TruncateLog(err.Error())}
+		r.seen[at][key] = x
+		r.size++
+	}
+	x.Count++
+	for len(r.order) > maxRounds || r.size > maxRejections && len(r.order) > 1 {
+		r.size -= len(r.seen[r.order[0]])
+		delete(r.seen, r.order[0])
+		r.order = r.order[1:]
+	}
+	return *x
+}
+
+// list returns the remembered rejections of a round, or of all rounds, by round, participant and
+// reason.
+func (r *Rejections) list(of *point) []Rejection {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := []Rejection{}
+	for at, by := range r.seen {
+		if of != nil && at != *of {
+			continue
+		}
+		for _, x := range by {
+			out = append(out, *x)
+		}
+	}
+	slices.SortFunc(out, func(a, b Rejection) int {
+		return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Round, b.Round), cmp.Compare(a.Participant, b.Participant), strings.Compare(a.Reason, b.Reason))
+	})
+	return out
+}
+
+// queryRefusals returns the remembered rejections of a round, or all of them without an argument.
+func (q *Queries) queryRefusals(s *app.State, arg string) (any, error) {
+	if arg == "" {
+		return q.Rejections.list(nil), nil
+	}
+	epoch, t, err := roundArgument(s, arg)
+	if err != nil {
+		return nil, err
+	}
+	return q.Rejections.list(&point{epoch, t}), nil
+}

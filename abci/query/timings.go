@@ -1,0 +1,153 @@
+package query
+
+import (
+	"sync"
+	"time"
+
+	"github.com/spdl/spdl/abci/pool"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Timing is one round on this node's clock, by the three stages of the paper: local gradient
+// computation, from the round's opening to the arrival of this node's own gradient, or commitment
+// with commit-reveal; gradient exchange, from there to the arrival of the last required gradient,
+// or of the first aggregate if the round closed without all of them: its leader had waited until
+// then; blockchain consensus, from there to the commit. A stage that this node did not see in full
+// is 0.
+type Timing struct {
+	Epoch uint64  `json:"epoch"`
+	Round uint64  `json:"round"`
+	LGC   float64 `json:"t_lgc_ms"`
+	GE    float64 `json:"t_ge_ms"`
+	BC    float64 `json:"t_bc_ms"`
+}
+
+// maxTimings is the number of rounds that are remembered.
+const maxTimings = 256
+
+type Moments struct {
+	Opened, Own, whole, led, closed time.Time
+	// OwnAt and quorumAt are the next heights at the arrival of this node's own gradient, and of
+	// the gradient that completed N-f; 0 if the node did not see it.
+	OwnAt, QuorumAt uint64
+	// Slow says that this node's commitment came when the round could already go on without it.
+	Slow bool
+}
+
+// Timings records when the stages of each round passed on this node's wall clock. None of it
+// reaches the state.
+type Timings struct {
+	mu    sync.Mutex
+	now   func() time.Time
+	own   uint32
+	found bool
+	seen  map[point]*Moments
+	order []point // as they came
+}
+
+// point is a round of an epoch.
+type point struct{ epoch, round uint64 }
+
+func NewTimings(now func() time.Time) *Timings {
+	return &Timings{now: now, seen: map[point]*Moments{}}
+}
+
+// at returns the moments of a round; the caller holds the lock.
+func (t *Timings) at(p point) *Moments {
+	m := t.seen[p]
+	if m == nil {
+		m = &Moments{}
+		t.seen[p] = m
+		if t.order = append(t.order, p); len(t.order) > maxTimings {
+			delete(t.seen, t.order[0])
+			t.order = t.order[1:]
+		}
+	}
+	return m
+}
+
+func (t *Timings) Opened(s *app.State, own uint32, found bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if found { // a participant keeps its index when its keys change
+		t.own, t.found = own, true
+	}
+	if m := t.at(point{s.Progress.Epoch, s.Progress.Round}); m.Opened.IsZero() {
+		m.Opened = t.now()
+	}
+}
+
+func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now, next := t.now(), v.State.Height+1
+	if a := x.Aggregate; a != nil {
+		if m := t.at(point{a.Epoch, a.Round}); m.led.IsZero() {
+			m.led = now
+		}
+	}
+	if c := x.Commit; c != nil { // the gradient is computed; its exchange begins with its hash
+		if m := t.at(point{c.Epoch, c.Round}); t.found && c.Participant == t.own && m.Own.IsZero() {
+			m.Own = now
+			m.Slow = v.State.Committing() && next >= v.State.Progress.Opened+v.State.Params.Election.QuorumBlocks
+		}
+		return
+	}
+	g := x.Gradient
+	if g == nil {
+		return
+	}
+	m := t.at(point{g.Epoch, g.Round})
+	if t.found && g.Participant == t.own && m.OwnAt == 0 {
+		if m.OwnAt = next; m.Own.IsZero() {
+			m.Own = now
+		}
+	}
+	if v.State.Progress.Epoch != g.Epoch || v.State.Progress.Round != g.Round || v.State.Committing() {
+		return
+	}
+	if m.QuorumAt == 0 && v.HasQuorum() {
+		m.QuorumAt = next
+	}
+	if m.whole.IsZero() && v.Complete() {
+		m.whole = now
+	}
+}
+
+// Closed records a closed round. If it closed short, without a required gradient, the aggregate
+// ends the exchange, and a later gradient is no part of it.
+func (t *Timings) Closed(r *app.Record, short bool) Moments {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.at(point{r.Epoch, r.Round})
+	m.closed = t.now()
+	if short || m.whole.IsZero() {
+		m.whole = m.led
+	}
+	return *m
+}
+
+// Get returns the timing of a closed round.
+func (t *Timings) Get(epoch, round uint64) (Timing, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m, ok := t.seen[point{epoch, round}]
+	if !ok || m.closed.IsZero() {
+		return Timing{}, false
+	}
+	own, whole := m.Own, m.whole
+	if whole.IsZero() { // closed by a block that was faster than the gossip
+		whole = own
+	}
+	return Timing{Epoch: epoch, Round: round, LGC: Milliseconds(m.Opened, own), GE: Milliseconds(own, whole), BC: Milliseconds(whole, m.closed)}, true
+}
+
+// Milliseconds returns the time from a to b in milliseconds, 0 if one is unknown or b is before a: an
+// early gradient arrives before its round opens.
+func Milliseconds(a, b time.Time) float64 {
+	if a.IsZero() || b.IsZero() || b.Before(a) {
+		return 0
+	}
+	return float64(b.Sub(a).Microseconds()) / 1000
+}

@@ -1,0 +1,57 @@
+package abci
+
+import (
+	"time"
+
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+)
+
+// slowRoundEvery is the number of rounds between two warnings of slow training steps.
+const slowRoundEvery = 100
+
+// slowRounds counts rounds for the warnings of training steps that are slower than a round's waits. A
+// round's only timeouts are heights: nothing in the chain can tell a slow step from a silent
+// participant, but the operators can, and set the waits. Only Commit uses it.
+type slowRounds struct {
+	rounds uint64 // closed since this node started
+	next   uint64 // the value of rounds from which a warning is due again
+}
+
+const (
+	lateViews = "gradients came after the views of all ranks were open: anybody may lead, and the election decides nothing"
+	lateOwn   = "this worker's gradient came when the round could close without it: its training steps are slower than the round waits"
+	remedy    = "on every node set proposal.wait above the longest training step and consensus.timeout_propose above that, " +
+		"or give the chain larger election.view_blocks and quorum_blocks (docs/CONFIGURATION.md#slow-training-steps)"
+)
+
+// warnSlowRound warns if a round that closed in the state before was late. The first round that a node sees
+// is skipped: its time includes the node's start.
+func (a *Application) warnSlowRound(before *app.State, r *app.Record, m query.Moments) {
+	l := &a.lateness
+	l.rounds++
+	e, what := before.Params.Election, ""
+	switch {
+	case before.OpenView(m.QuorumAt) >= uint64(max(1, len(r.Ranking))):
+		what = lateViews
+	case m.Slow || m.OwnAt > r.Opened && m.OwnAt-r.Opened >= e.QuorumBlocks:
+		what = lateOwn
+	}
+	if what == "" || l.rounds == 1 || l.rounds < l.next {
+		return
+	}
+	l.next = l.rounds + slowRoundEvery
+	step := time.Duration(query.Milliseconds(m.Opened, m.Own) * float64(time.Millisecond))
+	a.log.Error(what, "round", r.Round, "opened", r.Opened, "height", r.Height, "step", step.Round(time.Millisecond).String(),
+		"proposal.wait", a.options.ProposalWait.String(), "remedy", remedy)
+}
+
+// closedShort reports whether a round closed without a gradient that was required in the state
+// before.
+func closedShort(before *app.State, r *app.Record) bool {
+	present := make([]uint32, len(r.Contributions))
+	for i, c := range r.Contributions {
+		present[i] = c.Participant
+	}
+	return before.Missing(present) > 0
+}

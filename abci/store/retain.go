@@ -1,0 +1,94 @@
+package store
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/spdl/spdl/app"
+)
+
+// Retain bounds the past whose blocks a node keeps: the last Rounds rounds and the last Heights
+// heights, whichever reaches further back. The zero value keeps all blocks.
+type Retain struct {
+	Rounds  uint64 `mapstructure:"rounds"`
+	Heights uint64 `mapstructure:"heights"`
+}
+
+// Drops reports whether any block is dropped.
+func (r Retain) Drops() bool { return r != Retain{} }
+
+// RetainHeight returns the lowest height whose block is kept after a commit, 0 to drop none. It is
+// computed once every CheckpointEvery rounds. Blocks are kept from the last checkpoint before the
+// retained past on, so that every model in it can be recomputed, and from the oldest snapshot on,
+// so that a node that restores it finds the blocks after it. CometBFT itself keeps the headers and
+// commits that are younger than the age of evidence.
+func (x *Store) RetainHeight(out *app.Outcome, r Retain) (int64, error) {
+	s := out.State
+	if !r.Drops() || x.CheckpointEvery == 0 || out.Record == nil || (out.Record.Round+1)%x.CheckpointEvery != 0 {
+		return 0, nil
+	}
+	least := s.Height
+	if r.Heights > 0 {
+		least = s.Height - min(s.Height, r.Heights)
+	}
+	if r.Rounds > 0 {
+		first, err := x.roundsBack(s, r.Rounds)
+		if err != nil || first == nil {
+			return 0, err
+		}
+		least = min(least, first.Height-1)
+	}
+	snapshots, err := x.Snapshots()
+	if err != nil {
+		return 0, err
+	}
+	if len(snapshots) > 0 {
+		least = min(least, snapshots[0])
+	}
+	kept, err := x.checkpointBefore(s, least)
+	if err != nil || kept == nil {
+		return 0, err
+	}
+	return int64(kept.Height) + 1, nil
+}
+
+// epochs returns the epochs with their closed rounds, the running one first.
+func epochs(s *app.State) []app.Epoch {
+	all := append(slices.Clone(s.Epochs), app.Epoch{Epoch: s.Progress.Epoch, Rounds: s.Progress.Round})
+	slices.Reverse(all)
+	return all
+}
+
+// roundsBack returns the record of the first of the last n closed rounds, nil if there are fewer,
+// or this node does not hold it.
+func (x *Store) roundsBack(s *app.State, n uint64) (*app.Record, error) {
+	for _, e := range epochs(s) {
+		if n <= e.Rounds {
+			return x.Record(e.Epoch, e.Rounds-n)
+		}
+		n -= e.Rounds
+	}
+	return nil, nil
+}
+
+// checkpointBefore returns the record of the last round at or below a height that has a checkpoint, nil
+// if there is none.
+func (x *Store) checkpointBefore(s *app.State, height uint64) (*app.Record, error) {
+	for _, e := range epochs(s) {
+		var failed error
+		later := sort.Search(int(e.Rounds/x.CheckpointEvery), func(i int) bool {
+			r, err := x.Record(e.Epoch, uint64(i+1)*x.CheckpointEvery-1)
+			if err != nil {
+				failed = err
+			}
+			return r != nil && r.Height > height // records that a state-synced node does not hold are earlier
+		})
+		if failed != nil {
+			return nil, failed
+		}
+		if later > 0 {
+			return x.Record(e.Epoch, uint64(later)*x.CheckpointEvery-1)
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,69 @@
+package abci
+
+import (
+	"errors"
+
+	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+)
+
+// measure updates the metrics with a committed state. It recomputes the figures of participants
+// only if they have changed.
+func (a *Application) measure(before, s *app.State) {
+	m := a.options.Metrics
+	if m == nil {
+		return
+	}
+	m.Pool(a.pool.Load().Size())
+	if before == nil || before.Progress.Epoch != s.Progress.Epoch || before.Progress.Round != s.Progress.Round {
+		m.RoundOpened(a.options.Now())
+	}
+	if before != nil && before.Hash() == s.Hash() {
+		m.Committed(s.Height)
+		return
+	}
+	c := metrics.Chain{
+		Height: s.Height, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Planned: s.Params.Training.Rounds, Finished: s.Finished(),
+		Participants: s.Active(), Byzantine: s.F(), Offences: len(s.Offences), Budget: s.Params.Privacy.Epsilon,
+	}
+	for i := range s.Participants {
+		p := &s.Participants[i]
+		if !p.Active {
+			continue
+		}
+		st := metrics.Standing{Participant: p.Index, Reputation: float64(p.Reputation) / params.One}
+		if spend, err := query.SpendOf(s, p); err == nil {
+			st.Epsilon, st.Left = spend.Epsilon, spend.Left
+		}
+		c.Standings = append(c.Standings, st)
+	}
+	m.State(c)
+}
+
+// measureRound updates the metrics with a closed round.
+func (a *Application) measureRound(r *app.Record) {
+	m := a.options.Metrics
+	if m == nil {
+		return
+	}
+	t, _ := a.timings.Get(r.Epoch, r.Round)
+	m.RoundClosed(int(r.View), len(r.Contributions), t.LGC, t.GE, t.BC)
+	for _, c := range r.Contributions {
+		m.Contributed(c.Participant, c.Selected)
+	}
+}
+
+// rejected counts a rejection in the metrics. The rules on whole blocks have no result codes; their
+// reason is "block".
+func (a *Application) rejected(verb string, err error) {
+	code := Code(err)
+	reason := CodeName(code)
+	for _, rule := range []error{app.ErrOrder, app.ErrMismatch, app.ErrHeight, app.ErrTooMany, app.ErrCommitPhase, app.ErrCommits} {
+		if code == CodeInternal && errors.Is(err, rule) {
+			reason = "block"
+		}
+	}
+	a.options.Metrics.Rejected(verb, code, reason)
+}

@@ -1,0 +1,39 @@
+package worker
+
+import (
+	"fmt"
+
+	"github.com/spdl/spdl/app"
+)
+
+// Moved reports whether a state's task for a participant differs from the last: another round is
+// open, or it is in another phase for the participant.
+func Moved(s *app.State, last *Task) bool {
+	return last == nil || last.Epoch != s.Progress.Epoch || last.Round != s.Progress.Round || last.Phase != phaseOf(s, last.Participant.Index)
+}
+
+// phaseOf returns a participant's phase of the open round.
+func phaseOf(s *app.State, participant uint32) Phase {
+	switch {
+	case !s.Params.Election.CommitReveal || s.Finished():
+		return Reveal
+	case s.Progress.Revealing && s.Commitment(participant) != nil:
+		return Reveal
+	case s.TakesCommits(s.Height + 1):
+		return Commit
+	}
+	return Missed
+}
+
+// NewTask returns the task of the open round for the participant with the key.
+func NewTask(s *app.State, pub []byte) (*Task, error) {
+	p, ok := s.Find(pub)
+	if !ok {
+		return nil, fmt.Errorf("%w: %X", ErrNotParticipant, pub)
+	}
+	return &Task{
+		ChainID: s.ChainID, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Finished: s.Finished(), Seed: s.Progress.Seed,
+		Params: s.Params, Participant: p, Active: s.Active(), Unawaited: !s.Awaits(p.Index),
+		Overdue: s.Overdue(s.Height + 1), Phase: phaseOf(s, p.Index), Model: s.Model,
+	}, nil
+}

@@ -1,0 +1,88 @@
+package memo_test
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/internal/memo"
+)
+
+// TestOnce: a value is computed once for all concurrent callers, other keys do not wait for it, and
+// an error is not cached.
+func TestOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memo.New[string, int](2)
+		var computed atomic.Int64
+		release := make(chan struct{})
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				v, err := b.Get("slow", func() (int, error) { computed.Add(1); <-release; return 7, nil })
+				require.NoError(t, err)
+				require.Equal(t, 7, v)
+			})
+		}
+		synctest.Wait()
+		_, ok := b.Cached("slow")
+		require.False(t, ok, "it is being computed")
+		v, err := b.Get("fast", func() (int, error) { return 1, nil })
+		require.NoError(t, err)
+		require.Equal(t, 1, v)
+		close(release)
+		wg.Wait()
+		require.Equal(t, int64(1), computed.Load())
+
+		failed := errors.New("failed")
+		_, err = b.Get("bad", func() (int, error) { return 0, failed })
+		require.ErrorIs(t, err, failed)
+		v, err = b.Get("bad", func() (int, error) { return 3, nil })
+		require.NoError(t, err)
+		require.Equal(t, 3, v)
+	})
+}
+
+// TestBounds: the least recently used value goes first; Retain and Clear drop what they should.
+func TestBounds(t *testing.T) {
+	b := memo.New[int, int](2)
+	b.Put(1, 10)
+	b.Put(2, 20)
+	_, ok := b.Cached(1)
+	require.True(t, ok)
+	b.Put(3, 30)
+	_, ok = b.Cached(2)
+	require.False(t, ok)
+	require.Equal(t, 2, b.Len())
+	b.Retain(func(_, v int) bool { return v > 10 })
+	require.Equal(t, 1, b.Len())
+	b.Clear()
+	require.Zero(t, b.Len())
+	require.Panics(t, func() { memo.New[int, int](0) })
+}
+
+// TestPanic: a panic reaches the caller that computes, and another caller computes again.
+func TestPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memo.New[int, int](1)
+		started, release := make(chan struct{}), make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			require.Panics(t, func() {
+				_, _ = b.Get(1, func() (int, error) { close(started); <-release; panic("no") })
+			})
+		})
+		<-started
+		wg.Go(func() {
+			v, err := b.Get(1, func() (int, error) { return 5, nil })
+			require.NoError(t, err)
+			require.Equal(t, 5, v)
+		})
+		synctest.Wait()
+		close(release)
+		wg.Wait()
+	})
+}
