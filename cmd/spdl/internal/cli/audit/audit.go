@@ -24,7 +24,7 @@ func Commands() *cobra.Command {
 	return command.Group("audit", "Prove a chain by re-executing it", auditReplay(), auditArchive())
 }
 
-// sourceFlags adds the flag that says where blocks come from.
+// sourceFlags adds --node, which names the source of blocks.
 func sourceFlags(cmd *cobra.Command) {
 	cmd.Flags().String("node", "", "RPC address of a node to ask (default: the databases of --home, whose node must not run)")
 }
@@ -109,7 +109,7 @@ func first(args []string) string {
 	return args[0]
 }
 
-// Bar shows how far a replay is, at most once a second.
+// Bar shows the progress of a replay, at most once a second.
 type Bar struct {
 	w        io.Writer
 	terminal bool
@@ -122,7 +122,7 @@ func NewBar(w io.Writer) *Bar {
 	return &Bar{w: w, terminal: command.IsTerminal(w)}
 }
 
-// Show shows the progress, if the last time is long enough ago.
+// Show shows the progress, unless it showed it less than a second ago, or 10 s for no terminal.
 func (p *Bar) Show(at audit.Progress) {
 	every := time.Second
 	if !p.terminal {
@@ -187,7 +187,7 @@ func auditText(w io.Writer, r *audit.Report) error {
 	return err
 }
 
-// divergenceText prints where the chain is not what its blocks say.
+// divergenceText prints a divergence, its transactions at fault and the differing values.
 func divergenceText(w io.Writer, d *audit.Divergence) error {
 	fmt.Fprintf(w, "\nDIVERGENCE at height %d, %s: %s\n", d.Height, d.Kind, command.Plain(d.Reason))
 	for _, b := range d.Transactions {
@@ -233,7 +233,7 @@ func runArchive(r *command.Run, o *archiveOptions, _ []string) (err error) {
 	if _, err := os.Stat(path); err == nil {
 		return fmt.Errorf("%s exists already", path)
 	}
-	// What has the name is whole: it is written beside and renamed.
+	// Only a complete file gets the name: it is written to a temporary one and renamed.
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-*")
 	if err != nil {
 		return err
