@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/testnet/experiment"
 )
 
-// Command computes figures.
+// Command returns the command that computes figures.
 func Command() *cobra.Command {
 	var names strings.Builder
 	for _, e := range experiment.All() {
@@ -74,7 +74,7 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// figures is where the files go unless --out says otherwise.
+// figures is the default of --out.
 var figures = filepath.Join("build", "figures")
 
 type options struct {
@@ -89,7 +89,7 @@ type options struct {
 	grid       `mapstructure:",squash"`
 }
 
-// check returns the options of the chosen experiments, which they accept.
+// check returns the options of the chosen experiments, or an error if one of them rejects them.
 func (given *options) check(chosen []experiment.Experiment) (experiment.Options, error) {
 	o := experiment.Options{Seeds: given.Seeds, First: given.First, Quick: given.Quick, NoLive: given.NoLive, Validation: given.Validation}
 	given.set(&o)
@@ -134,7 +134,7 @@ func experiments(names []string) (chosen []experiment.Experiment, err error) {
 	return chosen, nil
 }
 
-// line returns the command that makes the same files again, in whatever folder.
+// line returns the command that makes the same files, in any folder.
 func (given *options) line(names []string) string {
 	line := "spdl experiment " + strings.Join(names, " ")
 	if given.Seeds != 1 {

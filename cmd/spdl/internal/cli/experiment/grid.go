@@ -53,7 +53,7 @@ func list[T any](given []T) []T {
 	return given
 }
 
-// line returns the flags that were given, behind spaces.
+// line returns the given flags, each after a space.
 func (g grid) line() string {
 	line := flag("rules", g.Rules) + flag("attacks", g.Attacks) + flag("nodes", g.Nodes) + flag("epsilon", g.Epsilons) + flag("dirichlet", g.Alphas)
 	if g.Byzantine != nil {
