@@ -26,7 +26,7 @@ type options struct {
 	StreamsPerClient int      `mapstructure:"streams-per-client"`
 }
 
-// Command serves the pages about any node.
+// Command returns the command that serves the pages about any node.
 func Command() *cobra.Command {
 	a := home.DefaultAppConfig()
 	cmd := command.New(&cobra.Command{
