@@ -24,7 +24,7 @@ func Commands() *cobra.Command {
 	}, runValidate))
 }
 
-// Verdict is what validate found.
+// Verdict is the result of validate.
 type Verdict struct {
 	File     string   `json:"file"`
 	Valid    bool     `json:"valid"`

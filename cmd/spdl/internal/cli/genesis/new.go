@@ -24,8 +24,7 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// entry holds what a participant publishes for a shared genesis. Nothing in it is
-// secret.
+// entry is a participant's published part of a shared genesis. Nothing in it is secret.
 type entry struct {
 	ChainID      string       `json:"chain_id"`
 	Seed         app.HexBytes `json:"seed"`
@@ -33,7 +32,7 @@ type entry struct {
 	Address      string       `json:"address,omitempty"`
 	PubKey       []byte       `json:"pub_key"`
 	VrfKey       []byte       `json:"vrf_key"`
-	VrfProof     []byte       `json:"vrf_proof"` // over the seed on the chain: the VRF proof for the first election
+	VrfProof     []byte       `json:"vrf_proof"` // over chain id and seed, for the first election
 	ConsensusKey []byte       `json:"consensus_key,omitempty"`
 	NodeIDs      []string     `json:"node_ids,omitempty"`
 }
@@ -87,13 +86,13 @@ func genesisNew() *cobra.Command {
 	return cmd
 }
 
-// seedFlags say which chain a genesis is of.
+// seedFlags adds the flags of seedOptions.
 func seedFlags(cmd *cobra.Command) {
 	cmd.Flags().String("chain-id", "", "id of the chain")
 	cmd.Flags().String("seed", "", "genesis seed, 64 hex digits")
 }
 
-// seedOptions say which chain a genesis is of.
+// seedOptions identify the chain of a genesis.
 type seedOptions struct {
 	ChainID string `mapstructure:"chain-id"`
 	Seed    string `mapstructure:"seed"`
@@ -111,7 +110,7 @@ type newOptions struct {
 	Out           string `mapstructure:"out"`
 }
 
-// seed returns --seed, nil where it is not given.
+// seed returns --seed, nil if it is not given.
 func (o seedOptions) seed() (app.HexBytes, error) {
 	text := o.Seed
 	if text == "" {
@@ -142,7 +141,7 @@ func runGenesisNew(r *command.Run, o *newOptions, args []string) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	p, err := o.Shape(len(entries), func() (params.Params, error) { return preset.New(preset.Names()[0], len(entries)) }, func(string) {}) // warned of below
+	p, err := o.Shape(len(entries), func() (params.Params, error) { return preset.New(preset.Names()[0], len(entries)) }, func(string) {}) // the warnings below include these
 	if err != nil {
 		return err
 	}
@@ -164,7 +163,7 @@ func runGenesisNew(r *command.Run, o *newOptions, args []string) error {
 		File         string `json:"file"`
 		SHA256       string `json:"sha256"` // for all to compare
 		Participants int    `json:"participants"`
-		Peers        string `json:"persistent_peers"` // as every node has them that config.toml gives none
+		Peers        string `json:"persistent_peers"` // the default of every node whose config.toml has none
 	}{out, fmt.Sprintf("%x", sha256.Sum256(data)), len(entries), peersOf(r, entries)}
 	return r.Show(made, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "file          %s\nsha256        %s\nparticipants  %d\npeers         %s\n", made.File, made.SHA256, made.Participants, made.Peers)
@@ -172,7 +171,7 @@ func runGenesisNew(r *command.Run, o *newOptions, args []string) error {
 	})
 }
 
-// peersOf returns where the entries say that nodes are, and warns of each that says it nowhere.
+// peersOf returns the entries' addresses, separated by commas, and warns of validators without one.
 func peersOf(r *command.Run, entries []entry) string {
 	var peers []string
 	for _, e := range entries {
@@ -186,8 +185,8 @@ func peersOf(r *command.Run, entries []entry) string {
 	return strings.Join(peers, ",")
 }
 
-// readEntry reads an entry that is made for the chain and the seed. Without a
-// seed the first entry's is taken, and the others must have the same.
+// readEntry reads an entry, which must be for the chain and the seed. A nil seed is set to the
+// entry's.
 func readEntry(file, chainID string, seed *app.HexBytes) (e entry, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -208,7 +207,7 @@ func readEntry(file, chainID string, seed *app.HexBytes) (e entry, err error) {
 	return e, nil
 }
 
-// assembleGenesis makes the genesis document and checks it whole.
+// assembleGenesis returns the genesis document, fully checked, and the warnings about it.
 func assembleGenesis(chainID string, seed []byte, p params.Params, entries []entry) (data []byte, warnings []string, err error) {
 	g := app.Genesis{Params: p, Seed: seed}
 	validators := 0
@@ -239,7 +238,7 @@ func assembleGenesis(chainID string, seed []byte, p params.Params, entries []ent
 	return data, warnings, err
 }
 
-// writeNew writes a file that is not there yet.
+// writeNew writes a file that must not exist.
 func writeNew(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
