@@ -20,12 +20,12 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// Options names a participant's keys.
+// Options is the option that names a participant's key file.
 type Options struct {
 	Key string `mapstructure:"key"`
 }
 
-// IdentityOptions are what a participant says of itself.
+// IdentityOptions are the options of a participant's identity.
 type IdentityOptions struct {
 	Moniker    *string `mapstructure:"moniker"`
 	Address    *string `mapstructure:"address"`
@@ -86,7 +86,7 @@ func (o IdentityOptions) Identity(r *command.Run, key Options) (app.Identity, wo
 	} else if _, _, err := net.SplitHostPort(who.Address); err == nil && !strings.Contains(who.Address, "@") && len(who.NodeIDs) > 0 {
 		who.Address = who.NodeIDs[0] + "@" + who.Address
 	}
-	err = who.Check() // other nodes would refuse it
+	err = who.Check() // other nodes would reject it
 	if err != nil && (o.Moniker != nil || o.Address != nil || o.Nodes != nil) {
 		err = command.Usage(err)
 	}
@@ -108,7 +108,8 @@ func (o IdentityOptions) nodes(c *config.Config) ([]string, error) {
 	return []string{string(key.ID())}, nil
 }
 
-// NodeIDs reads a list of node ids, separated by commas, in the order in which they are registered.
+// NodeIDs returns the ids of a comma-separated list, sorted and without duplicates, as they are
+// registered.
 func NodeIDs(list string) (ids []string) {
 	for id := range strings.SplitSeq(list, ",") {
 		ids = append(ids, strings.ToLower(strings.TrimSpace(id)))
@@ -117,8 +118,8 @@ func NodeIDs(list string) (ids []string) {
 	return slices.Compact(ids)
 }
 
-// ConsensusKey returns the private key of a priv_validator_key.json, which signs that its owner has
-// it. CometBFT's own reader would end the process where the file is damaged.
+// ConsensusKey returns the private key of a priv_validator_key.json, for proofs of possession.
+// CometBFT's own reader would end the process if the file is damaged.
 func ConsensusKey(path string) (ed25519.PrivateKey, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -140,8 +141,8 @@ func ConsensusKey(path string) (ed25519.PrivateKey, error) {
 	return k.PrivKey.Bytes(), nil
 }
 
-// address returns the address at which config.toml says that the node is reached, or "" if
-// that names no host that other nodes could reach.
+// address returns the node's address by config.toml, or "" if it names no host that other nodes
+// could reach.
 func address(c *config.Config) (string, error) {
 	at := c.P2P.ExternalAddress
 	if at == "" {

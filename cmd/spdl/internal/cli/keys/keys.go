@@ -24,7 +24,7 @@ func Commands() *cobra.Command {
 	return command.Group("keys", "Show and make a participant's keys", keysShow(), keysNew())
 }
 
-// publicKeys holds what everybody may know of a home.
+// publicKeys holds the public keys and ids of a home.
 type publicKeys struct {
 	File        string     `json:"file"`
 	Participant string     `json:"participant_id"` // of a participant that never rotated its signing key
@@ -34,7 +34,7 @@ type publicKeys struct {
 	NodeID      string     `json:"node_id,omitempty"`
 }
 
-// publicKey is one key in the two forms that files and answers have.
+// publicKey is a key in the two encodings of files and answers.
 type publicKey struct {
 	Hex    string `json:"hex"`
 	Base64 string `json:"base64"`
