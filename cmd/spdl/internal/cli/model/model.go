@@ -141,8 +141,8 @@ func runExport(r *command.Run, o *exportOptions, _ []string) error {
 	})
 }
 
-// measure returns the accuracy of a model on the test set in a folder, or on the
-// embedded one; an external model's as its trainer measures it.
+// measure returns the accuracy of a model on the test set of --data, or on the embedded one. Its
+// trainer measures an external model.
 func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (accuracy float64, tested string, err error) {
 	if f.Card.Model.Kind == params.ModelExternal {
 		return ask(ctx, r, f, o)
@@ -163,7 +163,7 @@ func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.M
 	return measured.Accuracy, tested + ", " + strconv.Itoa(test.Len()) + " test examples", err
 }
 
-// ask starts a trainer and returns what it measures.
+// ask starts a trainer and returns its measurement of a model.
 func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (accuracy float64, tested string, err error) {
 	if o.Trainer == "" {
 		return 0, "", command.Usage(errors.New("the model is external, and its trainer measures it: name it with --trainer, as in --trainer \"python3 train.py\""))
@@ -215,7 +215,7 @@ func modelEval() *cobra.Command {
 // CardReport is a file's card without the proof, which is long and in the file.
 type CardReport struct {
 	modelfile.Card
-	Proof *modelfile.Bundle `json:"proof,omitempty"` // stands before the card's, and is nil
+	Proof *modelfile.Bundle `json:"proof,omitempty"` // shadows the card's, and is nil
 }
 
 // CardText prints a card.
@@ -242,7 +242,7 @@ func CardText(w io.Writer, c modelfile.Card) error {
 	return err
 }
 
-// featuresText says which feature map stands before a model; "" for pixels.
+// featuresText returns the name and hash of a model's feature map as text, "" for pixels.
 func featuresText(f params.Features) string {
 	if f.Name == params.FeaturesPixels {
 		return ""
