@@ -16,7 +16,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
-// ShowNodeID returns the command, which has CometBFT's name.
+// ShowNodeID returns the command show-node-id, named as CometBFT's.
 func ShowNodeID() *cobra.Command {
 	return command.New(&cobra.Command{Use: "show-node-id", Short: "Print the node's p2p id"}, func(r *command.Run, _ *struct{}, _ []string) error {
 		c, _, err := r.LoadHome()
@@ -31,7 +31,7 @@ func ShowNodeID() *cobra.Command {
 	})
 }
 
-// ShowValidator returns the command, which has CometBFT's name.
+// ShowValidator returns the command show-validator, named as CometBFT's.
 func ShowValidator() *cobra.Command {
 	return command.New(&cobra.Command{Use: "show-validator", Short: "Print the validator's public key"}, func(r *command.Run, _ *struct{}, _ []string) error {
 		c, _, err := r.LoadHome()

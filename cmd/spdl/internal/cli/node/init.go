@@ -1,5 +1,5 @@
-// Package node has the commands of a node and its home: init, start, worker, version,
-// what a home shows of itself, and its reset.
+// Package node has the commands of a node and its home: init, start, show-node-id, show-validator,
+// version and unsafe-reset-all.
 package node
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
-// Init makes a home and, for a chain of one's own, a genesis.
+// Init returns the command that makes a home, with a genesis of this node alone.
 func Init() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "init [moniker]",
@@ -46,7 +46,8 @@ type initOptions struct {
 	At      string `mapstructure:"external-address"`
 }
 
-// listen sets where the node hears others. One that hears its own machine alone is of a net there.
+// listen sets the p2p addresses. A node that listens on the loopback alone gets the settings for a
+// net on one machine.
 func (o *initOptions) listen(c *config.Config) error {
 	host, _, err := net.SplitHostPort(strings.TrimPrefix(o.Laddr, "tcp://"))
 	if err != nil {

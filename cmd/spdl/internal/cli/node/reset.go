@@ -12,14 +12,14 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
-// loss is what a reset removes and what it leaves.
+// loss lists the files that a reset removes and the files that it keeps.
 type loss struct {
 	Removed []string `json:"removed"`
 	Kept    []string `json:"kept"`
 }
 
-// lossOf names the files of a home. The record of the last signature is set
-// back with the blocks, so it is among the losses.
+// lossOf returns the loss of a home. The validator's record of its last signature is reset with the
+// blocks, so it counts as removed.
 func lossOf(c *config.Config, a home.AppConfig) loss {
 	if home.IsCrowd(c, a) {
 		return loss{
@@ -39,7 +39,7 @@ func (l loss) text(w io.Writer) error {
 	return err
 }
 
-// Reset returns the command, which has CometBFT's name.
+// Reset returns the command unsafe-reset-all, named as CometBFT's.
 func Reset() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "unsafe-reset-all",

@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/explorer"
 )
 
-// Start runs the node of a home until a signal ends it.
+// Start returns the command that runs the node of a home until a signal ends it.
 func Start() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "start",
@@ -29,15 +29,15 @@ type LogLevel struct {
 	Level string `mapstructure:"log-level"`
 }
 
-// collect is GOGC of a node's process where the environment names none: it collects after half as
-// much garbage as by default. Of a small heap, most of which holds no pointers, that costs next to
-// no time. It is no limit: a limit of memory that is set too low costs many times the CPU.
+// collect is the GOGC of a node's process unless the environment sets it: half the default. More
+// frequent collections of a small heap, most of which holds no pointers, cost almost no time. It is
+// no memory limit: a limit that is too low costs many times the CPU.
 const collect = 50
 
 // Run runs the node of the home until the command is interrupted, or the node ends.
 func Run(r *command.Run, o LogLevel, h node.Hooks) error {
 	level := o.Level
-	if level != "" { // before the home is read: what is wrong on the command line is said first
+	if level != "" { // before the home is read: errors of the command line come first
 		if _, err := r.LogAt(level, "error"); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func Run(r *command.Run, o LogLevel, h node.Hooks) error {
 		return fmt.Errorf("config.toml: %w", err)
 	}
 	if err := home.AwaitGenesis(r.Context, c, logger); err != nil {
-		if r.Context.Err() != nil { // a signal, as at any other time
+		if r.Context.Err() != nil { // a signal is no error, as later
 			return nil
 		}
 		return err
