@@ -21,10 +21,11 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// examples is how many MNIST holds for training.
+// examples is the size of MNIST's training set.
 const examples = 60000
 
-// Command computes what a training would cost and give. It asks no node.
+// Command returns the command that computes the cost and the accuracy of a training. It asks no
+// node.
 func Command() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "plan",
@@ -120,7 +121,7 @@ type options struct {
 	NoiseFloor      *bool          `mapstructure:"noise-floor"`
 }
 
-// Plannable lists the presets that have an epsilon.
+// Plannable returns the names of the presets that have an epsilon.
 func Plannable() (names []string) {
 	for _, name := range preset.Names() {
 		if p, err := preset.New(name, 1); err == nil && p.Privacy.Mechanism == params.MechanismGaussian {
@@ -130,7 +131,7 @@ func Plannable() (names []string) {
 	return names
 }
 
-// input returns what the flags ask for, on top of a preset.
+// input returns the input of the plan: a preset, changed by the flags.
 func (o *options) input() (in plan.Input, err error) {
 	n := o.Participants
 	own, err := o.own()
@@ -149,7 +150,7 @@ func (o *options) input() (in plan.Input, err error) {
 		return in, fmt.Errorf("preset %q has mechanism %q, which no epsilon describes: plan one of %s", p.Preset, p.Privacy.Mechanism, strings.Join(Plannable(), ", "))
 	}
 	method := plan.RDP
-	if p.Privacy.Lemma1Epsilon != 0 { // what it claims and what is true stand side by side
+	if p.Privacy.Lemma1Epsilon != 0 { // the plan then shows the lemma's claim beside the true epsilon
 		method = plan.Lemma1
 	}
 	in = plan.Input{
@@ -183,7 +184,7 @@ func (o *options) input() (in plan.Input, err error) {
 	return in, o.privacy(&in, p.Privacy.NoiseMultiplier)
 }
 
-// link applies the flags of the time of a round.
+// link applies the flags that determine the time of a round.
 func (o *options) link(in *plan.Input) (err error) {
 	if o.RoundTime != nil {
 		if in.RoundTime = *o.RoundTime; in.RoundTime <= 0 {
@@ -195,7 +196,7 @@ func (o *options) link(in *plan.Input) (err error) {
 	return err
 }
 
-// config returns what genesis and a node will say of a chain with these parameters.
+// config returns the limits and timeouts of a chain with these parameters: genesis' and a node's.
 func config(p params.Params, n int) plan.Config {
 	c, a := home.DefaultsFor(p, n, n)
 	return plan.Config{
@@ -205,9 +206,9 @@ func config(p params.Params, n int) plan.Config {
 	}
 }
 
-// own returns what the flags say of data and model.
+// own returns the data and the model that the flags name.
 func (o *options) own() (own preset.Own, err error) {
-	if o.Model+o.Data != "" { // else the preset is as it is, and the flags change it
+	if o.Model+o.Data != "" { // otherwise input applies these flags to the finished preset
 		own.Examples, own.Epsilon = max(0, command.Or(o.Samples, 0)), max(0, command.Or(o.Epsilon, 0))
 		own.Rounds = uint64(max(0, command.Or(o.Rounds, 0)))
 	}
@@ -229,7 +230,7 @@ func (o *options) own() (own preset.Own, err error) {
 	return own, err
 }
 
-// privacy applies the flags that exclude each other.
+// privacy applies the flags that exclude each other. presets is the preset's noise multiplier.
 func (o *options) privacy(in *plan.Input, presets float64) error {
 	switch rate, batch := o.SamplingRate != nil, o.Batch != nil; {
 	case rate && batch:

@@ -14,17 +14,17 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// RuleReport reports what a rule can do for a number of participants.
+// RuleReport states whether a rule is usable and resilient for N participants, f of them Byzantine.
 type RuleReport struct {
 	Name   string `json:"name"`
 	Usable bool   `json:"usable"`        // it can aggregate N-f gradients
-	Holds  bool   `json:"holds"`         // its resilience condition, for N and f
-	Why    string `json:"why,omitempty"` // it does not
+	Holds  bool   `json:"holds"`         // it is usable, and its resilience condition holds
+	Why    string `json:"why,omitempty"` // the reason why the condition fails
 	Cost   string `json:"cost"`
 	Source string `json:"source"`
 }
 
-// Rules lists the aggregation rules.
+// Rules returns the command that lists the aggregation rules.
 func Rules() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "rules",
@@ -67,7 +67,7 @@ func ruleReports(n, f int) (all []RuleReport, err error) {
 		}
 		x := RuleReport{Name: name, Usable: r.Feasible(n, f, n-f) == nil, Cost: r.Cost(), Source: r.Source()}
 		if why := r.Condition(n, f); why != nil {
-			x.Why = strings.ReplaceAll(why.Error(), "rules: ", "") // buckets wrap it twice
+			x.Why = strings.ReplaceAll(why.Error(), "rules: ", "") // bucketing wraps the error twice
 		}
 		x.Holds = x.Usable && x.Why == ""
 		all = append(all, x)
@@ -91,8 +91,8 @@ func rulesText(w io.Writer, all []RuleReport, n, f int) error {
 	return t.Flush()
 }
 
-// wanted returns what a rule's condition asks of N, or of the number of buckets, N', if it is about
-// buckets.
+// wanted returns the requirement of a rule's condition on N, or on the number of buckets, N', if it
+// is about buckets.
 func wanted(r RuleReport) string {
 	_, want, ok := strings.Cut(r.Why, "want ")
 	if !ok {
