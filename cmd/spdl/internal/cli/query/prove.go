@@ -9,11 +9,10 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/internal/cli/command"
 )
 
-// Path returns the query path that arguments ask for.
+// Path returns the query path for the arguments of a command.
 type Path func(context.Context, *client.Client, []string) (string, error)
 
-// Prove asks with proof, and computes the application hash that the answer leads
-// to.
+// Prove queries with proof, and computes the application hash that the answer leads to.
 func Prove(ctx context.Context, c *client.Client, path Path, args []string) (asked string, p client.Proven, root [32]byte, err error) {
 	if asked, err = path(ctx, c, args); err != nil {
 		return asked, p, root, err
@@ -25,12 +24,12 @@ func Prove(ctx context.Context, c *client.Client, path Path, args []string) (ask
 	return asked, p, root, err
 }
 
-// fixed returns the path of a question without arguments.
+// fixed returns the Path of a question without arguments.
 func fixed(path string) Path {
 	return func(context.Context, *client.Client, []string) (string, error) { return path, nil }
 }
 
-// ofRound returns the path of something that is kept of each round.
+// ofRound returns the Path of a value that the state holds for each round.
 func ofRound(name string) Path {
 	return func(ctx context.Context, c *client.Client, args []string) (string, error) {
 		epoch, t, err := RoundArgument(ctx, c, args)
@@ -38,7 +37,7 @@ func ofRound(name string) Path {
 	}
 }
 
-// ofModel returns the path of the model as it stands, or of the one after a round.
+// ofModel is the Path of the current model, or of the model after a round.
 func ofModel(ctx context.Context, c *client.Client, args []string) (string, error) {
 	if len(args) == 0 {
 		return "model", nil
@@ -51,7 +50,7 @@ type provableOptions struct {
 	Prove        bool `mapstructure:"prove"`
 }
 
-// provable answers a question, with --prove by what the state holds.
+// provable answers a question, with --prove by the value in the state and its proof.
 func (q question) provable(r *command.Run, o *provableOptions, args []string) error {
 	if !o.Prove {
 		return q.answer(r, o.Node, args)
@@ -68,6 +67,6 @@ func (q question) provable(r *command.Run, o *provableOptions, args []string) er
 	}
 	return r.Show(struct {
 		client.Proven
-		AppHash string `json:"app_hash"` // that it leads to
+		AppHash string `json:"app_hash"` // that the proof leads to
 	}{p, hex.EncodeToString(root[:])}, nil)
 }

@@ -1,4 +1,4 @@
-// Package query has the commands that ask a node, and how its answers read as text.
+// Package query has the commands that ask a node, and the text form of its answers.
 package query
 
 import (
@@ -25,10 +25,10 @@ type question struct {
 	use, short string
 	args       cobra.PositionalArgs
 	ask        func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error)
-	path       Path // where the application hash covers the answer
+	path       Path // nil if the application hash does not cover the answer
 }
 
-// command returns the command. It has --prove where the answer can be proven.
+// command returns the command. It has --prove if the answer can be proven.
 func (q question) command() *cobra.Command {
 	cmd := &cobra.Command{Use: q.use, Short: q.short, Args: q.args}
 	if q.path == nil {
@@ -106,7 +106,8 @@ func queryRound() *cobra.Command {
 		}}.command()
 }
 
-// queryNeighbours shows what a record leaves out. It is computed here, not asked for.
+// queryNeighbours shows the neighbours of gradients, which records leave out: they are computed
+// here.
 func queryNeighbours() *cobra.Command {
 	return question{use: "neighbours [[epoch] round]", short: "With whose gradients the rule compared each of a closed round, computed from its block (default: the last)", args: RoundArgs,
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
@@ -173,8 +174,8 @@ func ParticipantIndex(arg string) (uint32, error) {
 	return uint32(index), nil
 }
 
-// RoundArgument returns the round that the arguments name, of the running epoch if they
-// name no epoch, or else the last closed round.
+// RoundArgument returns the round that the arguments name, of the running epoch if they name no
+// epoch, or the last closed round if there are none.
 func RoundArgument(ctx context.Context, c *client.Client, args []string) (epoch, round uint64, err error) {
 	numbers, err := RoundNumbers(args)
 	if err != nil {

@@ -50,8 +50,8 @@ type refused struct {
 	participant   uint32
 	reason        string
 	rounds, count int
-	signed        int             // rounds in which the participant signed one
-	last          query.Rejection // that it signed, or of any where it signed none
+	signed        int             // rounds in which the participant signed a rejected gradient
+	last          query.Rejection // of a gradient that it signed, or of any gradient if it signed none
 }
 
 // sumRefusals sums up refusals by participant and reason, in that order.
