@@ -19,7 +19,8 @@ import (
 	"github.com/spdl/spdl/testnet/experiment"
 )
 
-// Command joins an experiment's files, or what a chain did, into one page.
+// Command returns the command that joins an experiment's files, or a chain's history, into one
+// page.
 func Command() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "report DIR",
@@ -72,8 +73,8 @@ func chainHome(dir string) (home string, ok bool) {
 	return dir, err == nil
 }
 
-// chainReport returns the page of a stopped node's chain, and beside it what the replay found
-// wrong with the chain.
+// chainReport returns the page of a stopped node's chain, and the divergence that the replay found,
+// if any.
 func chainReport(r *command.Run, dir, folder string) (page []byte, found, err error) {
 	c, a, err := home.Load(folder)
 	if err != nil {
@@ -103,7 +104,7 @@ func chainReport(r *command.Run, dir, folder string) (page []byte, found, err er
 		return nil, nil, err
 	}
 	page, err = chain.Page("spdl report "+dir, version)
-	if chain.Audit.Divergence != nil { // a nil *Divergence is no nil error
+	if chain.Audit.Divergence != nil { // a nil *Divergence would be a non-nil error
 		found = chain.Audit.Divergence
 	}
 	return page, found, err
