@@ -33,7 +33,7 @@ type Options struct {
 	Reveal    *bool    `mapstructure:"commit-reveal"`
 }
 
-// Flags shape the parameters of an epoch; base is what they change.
+// Flags adds the flags of Options; base names the parameters that they change.
 func Flags(cmd *cobra.Command, base string) {
 	f := cmd.Flags()
 	f.String("params", "", "JSON file of parameters, as spdl query params prints them (default: "+base+")")
@@ -52,7 +52,7 @@ func Flags(cmd *cobra.Command, base string) {
 	command.Values(cmd, "rule", rules.Names()...)
 }
 
-// Check refuses options that contradict each other or are out of range, whatever the chain is.
+// Check rejects options that contradict each other or are out of range for every chain.
 func (o *Options) Check() error {
 	switch {
 	case o.Preset != "" && o.Params != "":
@@ -77,7 +77,7 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// Shape returns valid parameters for n participants, and passes to warn what weakens a
+// Shape returns valid parameters for n participants, and calls warn for each setting that weakens a
 // guarantee.
 func (o *Options) Shape(n int, base func() (params.Params, error), warn func(string)) (p params.Params, err error) {
 	if err := o.Check(); err != nil {
@@ -112,7 +112,7 @@ func (o *Options) Shape(n int, base func() (params.Params, error), warn func(str
 	return p, nil
 }
 
-// preset returns the parameters of a preset, with the data or the model that were named.
+// preset returns the parameters of a preset, with the data and the model of the options.
 func (o *Options) preset(n int) (params.Params, error) {
 	own := preset.Own{Examples: command.Or(o.Examples, 0), Rounds: command.Or(o.Rounds, 0), Epsilon: command.Or(o.Epsilon, 0)}
 	if o.Model != "" {
@@ -128,13 +128,13 @@ func (o *Options) preset(n int) (params.Params, error) {
 			return params.Params{}, fmt.Errorf("--data: %w", err)
 		}
 		if own.Data = &d; own.Examples == 0 {
-			own.Examples = d.Examples // of the one participant whose data these are
+			own.Examples = d.Examples // the data are those of one participant
 		}
 	}
 	return preset.Make(cmp.Or(o.Preset, preset.Names()[0]), n, own)
 }
 
-// change puts what was asked for into the parameters for n participants.
+// change applies the options to the parameters for n participants.
 func (o *Options) change(p *params.Params, n int) error {
 	if most := params.MaxByzantine(n); o.Byzantine != nil && *o.Byzantine > most {
 		return command.Usage(fmt.Errorf("--byzantine is %d with %d participants, want 0 to %d (N >= 3f+1)", *o.Byzantine, n, most))
@@ -152,8 +152,8 @@ func (o *Options) change(p *params.Params, n int) error {
 	return nil
 }
 
-// account fills in the ledger. A budget that was asked for and does not pay for
-// all rounds is refused, where a preset's is raised.
+// account fills in the ledger. If the budget does not pay for all rounds, it rejects one of
+// --epsilon and raises any other.
 func (o *Options) account(p *params.Params) error {
 	asked := p.Privacy.Epsilon
 	if o.Epsilon != nil && !(asked > 0 && asked <= math.MaxFloat64) {
@@ -173,7 +173,7 @@ func (o *Options) account(p *params.Params) error {
 		asked, p.Training.Rounds, cost, p.Privacy.Delta)
 }
 
-// readParams reads the file of --params. A mistake in it is wrong use.
+// readParams reads the file of --params. Its errors are UsageErrors.
 func readParams(file string) (params.Params, error) {
 	p, err := preset.Load(file)
 	if err != nil {
