@@ -11,15 +11,15 @@ import (
 	"github.com/spdl/spdl/testnet"
 )
 
-// pages are the explorer of a net's first node, in this process: it outlives the node. Its zero
-// value serves nothing.
+// pages is the explorer of a net's first node. It runs in this process, so it outlives the node.
+// The zero value serves nothing.
 type pages struct {
 	server   *explorer.Server
 	listener net.Listener
 	ended    chan struct{}
 }
 
-// openPages listens at the explorer's usual address, or where that is taken at another port.
+// openPages listens at the explorer's default address, or at another port if that one is in use.
 func (o *startOptions) openPages(n *testnet.Net, e testnet.Evaluator) (p pages, err error) {
 	if !o.Explorer {
 		return p, nil
@@ -44,11 +44,11 @@ func (p *pages) serve(ctx context.Context) {
 	p.ended = make(chan struct{})
 	go func() {
 		defer close(p.ended)
-		_ = p.server.Serve(ctx, p.listener) // what fails after the start does not concern the net
+		_ = p.server.Serve(ctx, p.listener) // a failure after the start does not concern the net
 	}()
 }
 
-// url returns the pages' address, "" where there are none.
+// url returns the pages' address, "" if there are none.
 func (p *pages) url() string {
 	if p.listener == nil {
 		return ""
@@ -56,7 +56,7 @@ func (p *pages) url() string {
 	return "http://" + p.listener.Addr().String()
 }
 
-// close frees the address, and waits until nothing is served any more.
+// close closes the listener and waits until the server has ended.
 func (p *pages) close() {
 	if p.listener != nil {
 		_ = p.listener.Close()

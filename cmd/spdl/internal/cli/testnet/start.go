@@ -76,8 +76,9 @@ func runStart(r *command.Run, o *startOptions, _ []string) (err error) {
 	return err
 }
 
-// endings returns a context that ends when the terminal closes, too, and makes a closed pipe an
-// error of the write: both would otherwise end this process and leave the homes, with their keys.
+// endings returns a context that also ends when the terminal closes, and makes a closed pipe an
+// error of the write: SIGHUP and SIGPIPE would otherwise end this process and leave the homes, with
+// their keys.
 func endings(ctx context.Context) (context.Context, context.CancelFunc) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if signal.Ignored(syscall.SIGHUP) { // under nohup
@@ -108,7 +109,7 @@ func (o *startOptions) net(home string) (*testnet.Net, error) {
 	return n, o.perturbable(n.Manifest)
 }
 
-// perturbable refuses perturbations of nodes that are not processes.
+// perturbable rejects --inprocess for a net with workers or perturbations, which need processes.
 func (o *startOptions) perturbable(m testnet.Manifest) error {
 	if o.InProcess && m.Workers > 0 {
 		return command.Usage(fmt.Errorf("--inprocess with %d workers: they have processes of their own", m.Workers))
@@ -182,8 +183,8 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	return errors.Join(err, nodes.Stop())
 }
 
-// look says how one looks at the net, and with --stay waits until ctx ends. A node that ends
-// before the end is an error, Ctrl-C is none.
+// look prints the command that shows the net, and with --stay waits until ctx ends. A node that
+// ends first is an error, Ctrl-C is none.
 func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net) error {
 	if !o.Stay {
 		if !r.JSON {
@@ -201,7 +202,7 @@ func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net)
 	return nil
 }
 
-// launch starts the nodes and returns the function that sets off the perturbations of a round.
+// launch starts the nodes and returns the function that starts the perturbations of a round.
 func (o *startOptions) launch(n *testnet.Net) (localnet, func(context.Context, uint64), error) {
 	if o.InProcess {
 		if err := train.Collude(n); err != nil {

@@ -26,7 +26,7 @@ func Commands() *cobra.Command {
 	return command.Group("testnet", "Make and run localnets", testnetInitCommand(), testnetStartCommand(), testnetNodeCommand())
 }
 
-// manifestFlags are the flags that make a manifest.
+// manifestFlags adds the flags of manifestOptions.
 func manifestFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Int("validators", 4, "nodes, each a validator with its worker")
@@ -53,8 +53,7 @@ func manifestFlags(cmd *cobra.Command) {
 	command.Values(cmd, "partition", home.PartitionIID, home.PartitionDirichlet)
 }
 
-// manifestOptions describe a net. For a nil field the manifest file decides, or the
-// default.
+// manifestOptions describe a net. A nil field keeps the value of the manifest file, or the default.
 type manifestOptions struct {
 	Validators *int     `mapstructure:"validators"`
 	Workers    *int     `mapstructure:"workers"`
@@ -77,8 +76,9 @@ type manifestOptions struct {
 	Manifest   string   `mapstructure:"manifest"`
 }
 
-// manifest returns the manifest of the file, in which the options replace fields. A
-// manifest of which no net can be made is wrong use, a file that cannot be read is not.
+// manifest returns the manifest of the file, with the options in place of its fields. Errors of the
+// manifest file and of its values are UsageErrors; a file that the manifest names and that cannot
+// be opened is not.
 func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) {
 	if err := errors.Join(command.Positive("validators", o.Validators), command.Positive("workers", o.Workers), command.Positive("rounds", o.Rounds), command.Positive("alpha", o.Alpha),
 		command.Positive("seed", o.Seed), command.Positive("neighbours", o.Neighbours), command.Positive("examples", o.Examples)); err != nil {
@@ -110,7 +110,7 @@ func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) 
 	return m, command.Usage(err)
 }
 
-// external puts the options of an external model into the manifest. Their paths are relative to
+// external applies the options of an external model to the manifest. Their paths are relative to
 // the working directory.
 func (o *manifestOptions) external(m *testnet.Manifest) (err error) {
 	if o.Preset != nil {
@@ -129,7 +129,7 @@ func (o *manifestOptions) external(m *testnet.Manifest) (err error) {
 	return err
 }
 
-// data puts the options of the data into the manifest. Other data have no label of the old ones.
+// data applies the options of the data to the manifest. --data drops the manifest's label column.
 func (o *manifestOptions) data(m *testnet.Manifest) {
 	if o.Data != nil {
 		m.Data, m.Label = *o.Data, ""
@@ -137,7 +137,7 @@ func (o *manifestOptions) data(m *testnet.Manifest) {
 	m.Label = command.Or(o.Label, m.Label)
 }
 
-// given lists the options that describe a net and were given.
+// given returns the names of the given options.
 func (o *manifestOptions) given() (names []string) {
 	v := reflect.ValueOf(*o)
 	for i := range v.NumField() {
@@ -173,8 +173,8 @@ func testnetInitCommand() *cobra.Command {
 	return cmd
 }
 
-// testnetNodeCommand returns the command `testnet node`, which is `start` for a node that
-// misbehaves as its net's manifest says. `testnet start` runs it.
+// testnetNodeCommand returns the command `testnet node`, which is `start` for a node with the
+// misbehaviour that its net's manifest describes. `testnet start` runs it.
 func testnetNodeCommand() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:    "node",
@@ -194,7 +194,7 @@ func testnetNodeCommand() *cobra.Command {
 	return cmd
 }
 
-// warn prints the genesis warnings.
+// warn prints the warnings about a net's genesis and its seed.
 func warn(r *command.Run, n *testnet.Net) {
 	for _, w := range n.Warnings {
 		r.Warn(w)
