@@ -1,5 +1,5 @@
-// Package trainer has the commands for models of one's own: what writes a study, and what checks
-// its trainer.
+// Package trainer has the commands for external models: one writes a study, the other checks its
+// trainer.
 package trainer
 
 import (
@@ -26,7 +26,7 @@ func Commands() *cobra.Command {
 	return command.Group("trainer", "Check the program that computes the gradients of a model of your own", checkCommand())
 }
 
-// New writes a study.
+// New returns the command that writes a study.
 func New() *cobra.Command {
 	var about []string
 	for _, t := range templates.All() {
@@ -120,7 +120,7 @@ type checkOptions struct {
 	Data            string `mapstructure:"data"`
 }
 
-// ErrRefuted means that a trainer is not what the guarantee needs.
+// ErrRefuted means that a trainer failed the check.
 var ErrRefuted = errors.New("the trainer breaks its promises, and with it the privacy guarantee or the training: see above")
 
 func runCheck(r *command.Run, o *checkOptions, args []string) error {
