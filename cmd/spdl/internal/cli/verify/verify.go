@@ -1,5 +1,4 @@
-// Package verify has the commands that check what a file or a node says against a header
-// that one trusts.
+// Package verify has the commands that check a file or a node's answer against a trusted header.
 package verify
 
 import (
@@ -29,7 +28,7 @@ func Commands() *cobra.Command {
 	return command.Group("verify", "Check what a file or a node says, from a header that you trust to the last byte", verifyModel(), verifyRound(), verifyParticipant())
 }
 
-// trustFlags adds the flags that say where trust begins and whom to ask.
+// trustFlags adds the flags of trustOptions.
 func trustFlags(cmd *cobra.Command) {
 	command.NodeFlag(cmd)
 	f := cmd.Flags()
@@ -41,7 +40,7 @@ func trustFlags(cmd *cobra.Command) {
 	f.String("chain-id", "", "chain that the node, or the model, must be of (default: the node's)")
 }
 
-// trustOptions say where trust begins and whom to ask.
+// trustOptions are the trusted header, and the node and witnesses to ask.
 type trustOptions struct {
 	command.Node    `mapstructure:",squash"`
 	command.Timeout `mapstructure:",squash"`
@@ -73,7 +72,7 @@ func (o *trustOptions) trust(offline bool) (light.Trust, error) {
 	return t, o.Check()
 }
 
-// follow starts a light client on --node, for a chain; "" for the node's own.
+// follow starts a light client of --node for the chain t.ChainID, the node's own chain if it is "".
 func (o *trustOptions) follow(ctx context.Context, r *command.Run, t light.Trust) (*client.Client, light.Headers, light.Trust, error) {
 	c, err := r.Client(o.Node)
 	if err != nil {
@@ -108,13 +107,13 @@ func (o *trustOptions) follow(ctx context.Context, r *command.Run, t light.Trust
 	return c, h, t, err
 }
 
-// verdictOf says what was verified.
+// verdictOf is the result of a verification.
 type verdictOf struct {
 	Verified bool              `json:"verified"`
 	ChainID  string            `json:"chain_id"`
 	Height   int64             `json:"height"` // of the header
 	Header   string            `json:"header"` // its hash
-	Time     time.Time         `json:"time"`   // of the header: later changes are not in what is verified
+	Time     time.Time         `json:"time"`   // of the header: later changes are not verified
 	AppHash  string            `json:"app_hash"`
 	Trusted  int64             `json:"trusted_height"`
 	Key      string            `json:"key"`
@@ -200,9 +199,8 @@ type answerOptions struct {
 	MaxAge       time.Duration `mapstructure:"max-age"`
 }
 
-// verifyAnswer asks a node with proof and checks the answer. A node may answer with a
-// state that the chain has left behind, so the age of the answer is bounded; maxAge is the
-// default bound.
+// verifyAnswer returns a command that queries a node with proof and checks the answer. A node may
+// answer from an old state, so the age of the answer has a limit, by default maxAge; 0 is none.
 func verifyAnswer(use, short string, maxAge time.Duration, args cobra.PositionalArgs, path query.Path, read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use: use, Short: short, Args: args,
