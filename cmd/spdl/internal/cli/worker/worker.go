@@ -95,7 +95,7 @@ func runWorker(r *command.Run, o *workerOptions, _ []string) error {
 	return err
 }
 
-// runAll runs workers until all have ended. One of several that ends does not end the others.
+// runAll runs workers until all have ended. A worker that fails does not end the others.
 func runAll(ctx context.Context, chain worker.Chain, confs []worker.Config, logger log.Logger) error {
 	errs := make([]error, len(confs))
 	var wg sync.WaitGroup
@@ -109,16 +109,17 @@ func runAll(ctx context.Context, chain worker.Chain, confs []worker.Config, logg
 	}
 	wg.Wait()
 	if ctx.Err() != nil && len(confs) > 1 {
-		return ctx.Err() // once, and not for each
+		return ctx.Err() // one error, not one for each worker
 	}
 	return errors.Join(errs...)
 }
 
-// workers returns the home's worker, or those of all its participants.
+// workers returns the configuration of the home's worker, or of one for each participant of a
+// worker group.
 func workers(c *config.Config, a home.AppConfig, logger log.Logger) ([]worker.Config, error) {
 	if home.IsCrowd(c, a) {
 		return home.CrowdOf(c, a, home.LoadData, func(message string, keyvals ...any) {
-			if message == worker.Computed { // of each, in every round
+			if message == worker.Computed { // by each worker, in every round
 				logger.Debug(message, keyvals...)
 				return
 			}
@@ -133,7 +134,7 @@ func workers(c *config.Config, a home.AppConfig, logger log.Logger) ([]worker.Co
 	return []worker.Config{conf}, err
 }
 
-// lightHome returns the part of a chain that the home of a worker knows without asking a node.
+// lightHome returns a light client's settings from a worker's home, without asking a node.
 func lightHome(c *config.Config, w home.WorkerConfig) (light.Home, error) {
 	doc, err := abci.ReadGenesisFile(c.GenesisFile())
 	if err != nil {
