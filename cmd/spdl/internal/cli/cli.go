@@ -57,8 +57,8 @@ func Root(out, errs io.Writer) *cobra.Command {
 	return addCobras(root)
 }
 
-// addCobras adds cobra's own commands, completion and help, which otherwise come
-// when the root runs, and take any argument.
+// addCobras adds cobra's own commands, completion and help, and checks their arguments. By default
+// cobra adds them when the root runs, and they accept any argument.
 func addCobras(root *cobra.Command) *cobra.Command {
 	known := func(cmd *cobra.Command, args []string) error {
 		found, rest, err := cmd.Root().Find(args)
