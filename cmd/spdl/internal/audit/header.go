@@ -56,7 +56,7 @@ func (r *replay) checkTime(b *types.Block) string {
 	return ""
 }
 
-// A signedBlock is what evidence about a height is verified against.
+// A signedBlock is the block of a height, against which evidence about that height is verified.
 type signedBlock struct {
 	header     *types.Header
 	round      int32 // of its commit

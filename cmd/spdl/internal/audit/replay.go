@@ -26,7 +26,7 @@ type Options struct {
 	Genesis *types.GenesisDoc
 	// Progress is called after every block. May be nil.
 	Progress func(Progress)
-	// Executed is called with what every block did. May be nil.
+	// Executed is called with the outcome of every block. May be nil.
 	Executed func(*app.Outcome)
 	// Now is the clock. Default time.Now.
 	Now func() time.Time

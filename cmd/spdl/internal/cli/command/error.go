@@ -67,8 +67,7 @@ func PrintError(w io.Writer, args []string, err error) {
 	_ = json.NewEncoder(w).Encode(said) // an error here has nowhere to go
 }
 
-// wantsJSON reports whether a command line asks for JSON, even one that cannot be
-// parsed as a whole.
+// wantsJSON reports whether a command line asks for JSON, even if parsing it fails.
 func wantsJSON(args []string) bool {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.ParseErrorsAllowlist.UnknownFlags = true

@@ -55,7 +55,7 @@ func spentText(epsilon *float64) string {
 	return fmt.Sprintf("%.4f", *epsilon)
 }
 
-// PrivacyText prints what participants have spent, and whether that is a guarantee.
+// PrivacyText prints the participants' spends, and a warning if epsilon is no guarantee.
 func PrivacyText(w io.Writer, all []query.Spend) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "participant\tmoniker\tparticipations\tepsilon\tbudget\tdelta\tleft")

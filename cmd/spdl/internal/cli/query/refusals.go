@@ -45,7 +45,7 @@ func refusalsText(w io.Writer, all []query.Rejection) error {
 	return t.Flush()
 }
 
-// refused sums up the refusals of one participant for one reason.
+// refused is the sum of the rejections of one participant for one reason.
 type refused struct {
 	participant   uint32
 	reason        string
@@ -54,7 +54,7 @@ type refused struct {
 	last          query.Rejection // of a gradient that it signed, or of any gradient if it signed none
 }
 
-// sumRefusals sums up refusals by participant and reason, in that order.
+// sumRefusals sums up rejections by participant and reason, in that order.
 func sumRefusals(all []query.Rejection) []refused {
 	var out []refused
 	for _, x := range all {

@@ -21,7 +21,7 @@ type Glance struct {
 	BlockAge    float64           `json:"block_age_s"`
 	Status      query.Status      `json:"status"`
 	Last        *app.Record       `json:"last_round"` // null before the first is closed
-	Timing      *query.Timing     `json:"timing"`     // of the last round, null where the node has none
+	Timing      *query.Timing     `json:"timing"`     // of the last round, null if the node has none
 	Standings   []query.Standing  `json:"participants"`
 	Spend       []query.Spend     `json:"spend"`
 	Refused     []query.Rejection `json:"refused"`               // gradients of the last round that the node rejected

@@ -57,7 +57,7 @@ func (m *measurer) see(ctx context.Context, g *Glance) score {
 	return m.last
 }
 
-// await is see, but waits for the running measurement, whose time is QueryTimeout.
+// await is see, but waits for the running measurement, whose context ends after QueryTimeout.
 func (m *measurer) await(ctx context.Context, g *Glance) score {
 	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
 	defer cancel()

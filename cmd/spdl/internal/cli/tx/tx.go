@@ -63,8 +63,8 @@ func signFlags(cmd *cobra.Command) {
 	keys.Flag(cmd)
 }
 
-// transact makes cmd sign one transaction, send it and show its report. of returns the sender's
-// options within the command's.
+// transact makes cmd sign one transaction, send it and show its report. The function of returns the
+// sender's options within the command's.
 func transact[O any](cmd *cobra.Command, of func(*O) *signOptions, body func(ctx context.Context, s *sender, o *O, args []string) (tx.Body, error)) *cobra.Command {
 	cmd = command.New(cmd, func(r *command.Run, o *O, args []string) error {
 		if c, ok := any(o).(interface{ Check() error }); ok { // before a home or a node is asked
@@ -87,7 +87,7 @@ func transact[O any](cmd *cobra.Command, of func(*O) *signOptions, body func(ctx
 	return cmd
 }
 
-// plain is the of of a command whose only options are signOptions.
+// plain is for transact: it selects the options of a command that has signOptions alone.
 func plain(o *signOptions) *signOptions { return o }
 
 // sender holds the keys that sign a transaction, and a client of the node that receives it.
