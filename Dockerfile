@@ -6,7 +6,7 @@ RUN go mod download
 COPY . .
 ARG VERSION=unknown
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/spdl/spdl/abci.Version=${VERSION}" -o /spdl ./cmd/spdl \
- && go run ./cmd/spdl/internal/notices /NOTICES.md /NOTICES.txt \
+ && go run ./cmd/internal/notices /NOTICES.md /NOTICES.txt \
  && mkdir /home-of-spdl
 
 FROM gcr.io/distroless/static-debian12:nonroot

@@ -5,6 +5,7 @@ SHELL := /bin/bash
 GO      ?= go
 BUILD   := build
 SPDL    := $(BUILD)/spdl
+FIGURES := $(BUILD)/spdl-figures
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X github.com/spdl/spdl/abci.Version=$(VERSION)
 LINT    := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2
@@ -17,9 +18,9 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 .PHONY: build
-build: ## build/spdl
+build: ## build/spdl and build/spdl-figures
 	@mkdir -p $(BUILD)
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(SPDL) ./cmd/spdl
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BUILD)/ ./cmd/spdl ./cmd/spdl-figures
 
 .PHONY: demo
 demo: build ## four nodes train on the embedded MNIST, 100 rounds
@@ -62,7 +63,7 @@ determinism: ## the golden hashes with and without assembly, both VNNI and AVX2,
 .PHONY: e2e
 e2e: build ## end-to-end runs: localnets, kill -9, hostile clients, a browser where chromium is installed
 	$(GO) test -tags e2e -count 1 -v -timeout 60m ./testnet/e2e
-	$(GO) test -tags e2e -count 1 -v -timeout 30m -run Browser ./cmd/spdl/internal/explorer
+	$(GO) test -tags e2e -count 1 -v -timeout 30m -run Browser ./cmd/internal/explorer
 
 .PHONY: chaos
 chaos: ## faults and attacks on real nets of 4 and 7 (SLICE=1: 5 minutes of them, CELL=regexp SIZES=4,7 SEED=1)
@@ -85,16 +86,16 @@ bench-net: ## round time, CPU and bytes beside an application that only stores (
 
 .PHONY: figures
 figures: build ## every figure of the paper and ours into build/figures, with report.html (QUICK=1: 2 minutes; SEEDS=3)
-	$(SPDL) experiment all --out $(BUILD)/figures$(if $(QUICK),-quick --quick) --seeds $(or $(SEEDS),$(if $(QUICK),1,3))
-	$(SPDL) report $(BUILD)/figures$(if $(QUICK),-quick)
+	$(FIGURES) experiment all --out $(BUILD)/figures$(if $(QUICK),-quick --quick) --seeds $(or $(SEEDS),$(if $(QUICK),1,3))
+	$(FIGURES) report $(BUILD)/figures$(if $(QUICK),-quick)
 
 .PHONY: docs
 docs: ## manual pages and completions for shells into build/docs
-	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run -ldflags '$(LDFLAGS)' ./cmd/spdl/internal/manual $(BUILD)/docs
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run -ldflags '$(LDFLAGS)' ./cmd/internal/manual $(BUILD)/docs
 
 .PHONY: notices
 notices: ## docs/NOTICES.md, third parties' licences, and build/NOTICES.txt with their words
-	$(GO) run ./cmd/spdl/internal/notices docs/NOTICES.md $(BUILD)/NOTICES.txt
+	$(GO) run ./cmd/internal/notices docs/NOTICES.md $(BUILD)/NOTICES.txt
 
 .PHONY: release
 release: docs notices ## archives for Linux into build/release (ARCH="amd64 arm64")

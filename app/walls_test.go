@@ -34,9 +34,9 @@ const fanOut = 8
 // reason. A limit on them would only cut one concept into several packages.
 var composing = map[string]string{
 	"abci/home":                  "all that the files of a home describe: node, chain, data, model, worker and trainer",
-	"cmd/spdl/internal/cli":      "the composition root: every group of commands",
-	"cmd/spdl/internal/cli/tx":   "one signed transaction from keys, parameters, client and chain",
-	"cmd/spdl/internal/explorer": "all that a node tells, as pages, pictures and model files",
+	"cmd/internal/cli":      "the composition root: every group of commands",
+	"cmd/internal/cli/tx":   "one signed transaction from keys, parameters, client and chain",
+	"cmd/internal/explorer": "all that a node tells, as pages, pictures and model files",
 	"testnet":                    "localnets: real nodes, their attackers and links, the rounds and accuracy that they report",
 	"testnet/experiment/train":   "one training from parameters, data, workers, attackers and a simulated or real net",
 }

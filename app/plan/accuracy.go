@@ -43,9 +43,9 @@ type origin struct {
 }
 
 var (
-	attacked = origin{"spdl experiment attacks on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the preset's learning rate", 0.8}
+	attacked = origin{"spdl-figures experiment attacks on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the preset's learning rate", 0.8}
 	early    = origin{"simulation on MNIST before the product, IID, clip 1, worker momentum 0.9, noise floor, learning rate 20 (less below epsilon 1)", 0.9}
-	chain    = origin{"spdl experiment features on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the preset's learning rate", 0.8}
+	chain    = origin{"spdl-figures experiment features on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the preset's learning rate", 0.8}
 )
 
 var (

@@ -14,7 +14,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/spdl/spdl/cmd/spdl/internal/cli"
+	"github.com/spdl/spdl/cmd/internal/cli"
 )
 
 func main() {

@@ -26,10 +26,10 @@ func TestDraw(t *testing.T) {
 		{Title: "bars", Bars: &figure.Bars{Categories: []string{"N=4", "N=10"}, Stacks: []string{"LGC", "BC"}, Values: [][]float64{{1, 2}, {3, 4}}}},
 		{Title: "map", Map: &figure.Map{Rows: []string{"r"}, Columns: []string{"a", "b"}, Values: [][]float64{{.1, math.NaN()}}}},
 	}}
-	svg, raster, err := f.Draw([]figure.Note{{Name: "command", Text: `spdl experiment x --quick & <more>`}})
+	svg, raster, err := f.Draw([]figure.Note{{Name: "command", Text: `spdl-figures experiment x --quick & <more>`}})
 	require.NoError(t, err)
-	require.Contains(t, string(svg), "command: spdl experiment x --quick &amp; &lt;more&gt;")
-	require.Contains(t, string(raster), "Command\x00\x00\x00\x00\x00spdl experiment x --quick")
+	require.Contains(t, string(svg), "command: spdl-figures experiment x --quick &amp; &lt;more&gt;")
+	require.Contains(t, string(raster), "Command\x00\x00\x00\x00\x00spdl-figures experiment x --quick")
 	require.Contains(t, string(svg), ">a tenth</text>")
 	_, err = png.Decode(bytes.NewReader(raster))
 	require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestDraw(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	again, _, err := f.Draw([]figure.Note{{Name: "command", Text: `spdl experiment x --quick & <more>`}})
+	again, _, err := f.Draw([]figure.Note{{Name: "command", Text: `spdl-figures experiment x --quick & <more>`}})
 	require.NoError(t, err)
 	require.Equal(t, svg, again)
 	require.NotContains(t, string(svg), "small print")

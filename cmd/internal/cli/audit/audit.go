@@ -1,0 +1,267 @@
+// Package audit has the commands that prove a chain by re-executing it.
+package audit
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/cmd/internal/audit"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/query"
+)
+
+// Commands returns the group of commands.
+func Commands() *cobra.Command {
+	return command.Group("audit", "Prove a chain by re-executing it", auditReplay(), auditArchive())
+}
+
+// sourceFlags adds --node, which names the source of blocks.
+func sourceFlags(cmd *cobra.Command) {
+	cmd.Flags().String("node", "", "RPC address of a node to ask (default: the databases of --home, whose node must not run)")
+}
+
+// source opens the archive, the node or the home.
+func source(r *command.Run, node, file string) (audit.Source, error) {
+	switch {
+	case file != "" && node != "":
+		return nil, command.Usage(errors.New("an archive and --node: one of them"))
+	case file != "":
+		return audit.OpenArchive(file)
+	case node != "":
+		c, err := r.Client(command.Node{Node: node})
+		if err != nil {
+			return nil, err
+		}
+		return audit.OpenRemote(r.Context, c)
+	}
+	c, _, err := r.LoadHome()
+	if err != nil {
+		return nil, err
+	}
+	return audit.OpenHome(c)
+}
+
+func auditReplay() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "replay [ARCHIVE]",
+		Short: "Re-execute all training from the blocks and name the first divergence",
+		Long: "Re-execute all training from the blocks and name the first divergence: of a stopped node's --home, of an ARCHIVE, or of a\n" +
+			"running node by --node. Nothing that the node computed is used. Every block is checked against its header, the header\n" +
+			"against the signatures of the validators whom the replay derives from genesis, and the application hash at every height\n" +
+			"against the next header. A divergence is exit code 1. The heights of another version of the state machine are not\n" +
+			"replayed: what agrees is printed, with exit code 4. An auditor should bring a copy of the genesis: --genesis.",
+		Args: cobra.MaximumNArgs(1),
+	}, runReplay)
+	sourceFlags(cmd)
+	cmd.Flags().String("genesis", "", "genesis.json to trust (default: the source's)")
+	return cmd
+}
+
+type replayOptions struct {
+	Node    string `mapstructure:"node"`
+	Genesis string `mapstructure:"genesis"`
+}
+
+func runReplay(r *command.Run, o *replayOptions, args []string) (err error) {
+	src, err := source(r, o.Node, first(args))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	bar := NewBar(r.Err)
+	how := audit.Options{Progress: bar.Show}
+	if o.Genesis != "" {
+		if how.Genesis, err = abci.ReadGenesisFile(o.Genesis); err != nil {
+			return err
+		}
+	}
+	found, err := audit.Run(r.Context, src, how)
+	bar.End()
+	if err != nil {
+		return err
+	}
+	if err := r.Show(found, func(w io.Writer) error { return auditText(w, found) }); err != nil {
+		return err
+	}
+	if found.Divergence != nil {
+		return found.Divergence
+	}
+	if found.OtherVersion != nil {
+		return found.OtherVersion
+	}
+	return nil
+}
+
+// first returns the first argument, "" if there is none.
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// Bar shows the progress of a replay, at most once a second.
+type Bar struct {
+	w        io.Writer
+	terminal bool
+	last     time.Duration
+	shown    bool
+}
+
+// NewBar returns a progress line that is written to w.
+func NewBar(w io.Writer) *Bar {
+	return &Bar{w: w, terminal: command.IsTerminal(w)}
+}
+
+// Show shows the progress, unless it showed it less than a second ago, or 10 s for no terminal.
+func (p *Bar) Show(at audit.Progress) {
+	every := time.Second
+	if !p.terminal {
+		every = 10 * time.Second // for a log
+	}
+	if at.Elapsed-p.last < every {
+		return
+	}
+	p.last, p.shown = at.Elapsed, true
+	line := fmt.Sprintf("height %d, %.0f %%, %v left", at.Height, 100*at.Done, at.Left.Round(time.Second))
+	if p.terminal {
+		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
+	} else {
+		fmt.Fprintln(p.w, line)
+	}
+}
+
+// End clears the line.
+func (p *Bar) End() {
+	if p.terminal && p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+// auditText prints a report: the chain, its leaders and offences, its privacy, and the verdict.
+func auditText(w io.Writer, r *audit.Report) error {
+	fmt.Fprintf(w, "chain         %s\nheights       %d to %d, %d transactions\nrounds        %d in %d epochs, %d gradients\napp hash      %s\n",
+		command.Plain(r.ChainID), r.First, r.Last, r.Transactions, r.Rounds, r.Epochs, r.Gradients, r.AppHash)
+	fmt.Fprintf(w, "signatures    %d of validators verified\n", r.Signatures)
+	fmt.Fprintf(w, "time          %.2f s for %.2f s of the chain, ratio %.3f\n", r.ReplaySeconds, r.ChainSeconds, r.Ratio)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if len(r.BadLeaders) > 0 {
+		fmt.Fprintf(t, "\nleaders that were passed over: %d\nparticipant\tepoch\tround\tview\tclosed by\theight\n", len(r.BadLeaders))
+	}
+	for _, b := range r.BadLeaders {
+		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%d\n", b.Participant, b.Epoch, b.Round, b.View, b.ClosedBy, b.Height)
+	}
+	if len(r.Offences) > 0 {
+		fmt.Fprintf(t, "\nproven offences: %d\nparticipant\tof\tepoch\tround\tview\tproven at\n", len(r.Offences))
+	}
+	for _, o := range r.Offences {
+		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\n", o.Participant, o.Cause(), o.Epoch, o.Round, o.View, o.Height)
+	}
+	fmt.Fprintln(t)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if err := query.PrivacyText(w, r.Spend); err != nil {
+		return err
+	}
+	if r.Divergence != nil {
+		return divergenceText(w, r.Divergence)
+	}
+	agrees := "at every height"
+	switch {
+	case r.OtherVersion != nil:
+		agrees = fmt.Sprintf("up to height %d", r.Last)
+	case !r.TipChecked:
+		agrees += "; the hash after the last block is in no header yet"
+	}
+	_, err := fmt.Fprintf(w, "\nthe chain is what its blocks say, %s\n", agrees)
+	return err
+}
+
+// divergenceText prints a divergence, its transactions at fault and the differing values.
+func divergenceText(w io.Writer, d *audit.Divergence) error {
+	fmt.Fprintf(w, "\nDIVERGENCE at height %d, %s: %s\n", d.Height, d.Kind, command.Plain(d.Reason))
+	for _, b := range d.Transactions {
+		who := ""
+		if b.Participant != nil {
+			who = fmt.Sprintf(" of participant %d", *b.Participant)
+		}
+		fmt.Fprintf(w, "  transaction %d, %s%s, %s: %s\n", b.Index, b.Kind, who, b.Hash, command.Plain(b.Reason))
+	}
+	for _, p := range d.Parts {
+		fmt.Fprintf(w, "  %s: the node has %s, the replay %s\n", command.Plain(p.Key), command.Plain(p.Expected), command.Plain(p.Found))
+	}
+	return nil
+}
+
+func auditArchive() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "archive --out FILE",
+		Short: "Write genesis and all blocks into one file, for audit replay elsewhere",
+		Long: "Write genesis and all blocks into one file, for audit replay elsewhere: gzip over one protobuf message, as\n" +
+			"docs/TROUBLESHOOTING.md describes. Writing checks nothing; the replay of the archive checks everything.",
+	}, runArchive)
+	sourceFlags(cmd)
+	cmd.Flags().String("out", "", "file to write; it must not exist")
+	return cmd
+}
+
+type archiveOptions struct {
+	Node string `mapstructure:"node"`
+	Out  string `mapstructure:"out"`
+}
+
+func runArchive(r *command.Run, o *archiveOptions, _ []string) (err error) {
+	path := o.Out
+	if path == "" {
+		return command.Usage(errors.New("--out is needed: the file to write"))
+	}
+	src, err := source(r, o.Node, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	if _, err := os.Stat(path); err == nil {
+		return fmt.Errorf("%s exists already", path)
+	}
+	// Only a complete file gets the name: it is written to a temporary one and renamed.
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	out := bufio.NewWriter(f)
+	bar, start := NewBar(r.Err), time.Now()
+	blocks, err := audit.WriteArchive(r.Context, out, src, func(blocks uint64, done float64) {
+		bar.Show(audit.At(uint64(src.Genesis().InitialHeight)-1+blocks, done, time.Since(start)))
+	})
+	bar.End()
+	if err = errors.Join(err, out.Flush(), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := errors.Join(os.Chmod(f.Name(), 0o644), os.Rename(f.Name(), path)); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	made := struct {
+		File   string `json:"file"`
+		Blocks uint64 `json:"blocks"`
+		Bytes  int64  `json:"bytes"`
+	}{path, blocks, info.Size()}
+	return r.Show(made, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s: %d blocks, %d bytes\n", made.File, made.Blocks, made.Bytes)
+		return err
+	})
+}

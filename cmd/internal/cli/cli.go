@@ -1,0 +1,47 @@
+// Package cli is the command line: it joins the groups of commands, a package
+// each, and turns their errors into messages and exit codes.
+package cli
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/cmd/internal/cli/audit"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/explorer"
+	"github.com/spdl/spdl/cmd/internal/cli/genesis"
+	"github.com/spdl/spdl/cmd/internal/cli/keys"
+	"github.com/spdl/spdl/cmd/internal/cli/model"
+	"github.com/spdl/spdl/cmd/internal/cli/node"
+	"github.com/spdl/spdl/cmd/internal/cli/plan"
+	"github.com/spdl/spdl/cmd/internal/cli/query"
+	"github.com/spdl/spdl/cmd/internal/cli/testnet"
+	"github.com/spdl/spdl/cmd/internal/cli/top"
+	"github.com/spdl/spdl/cmd/internal/cli/trainer"
+	"github.com/spdl/spdl/cmd/internal/cli/tx"
+	"github.com/spdl/spdl/cmd/internal/cli/verify"
+	"github.com/spdl/spdl/cmd/internal/cli/worker"
+)
+
+// Main runs a command line and returns its exit code. Data goes to out; progress,
+// logs and errors to errs.
+func Main(ctx context.Context, args []string, out, errs io.Writer) int {
+	return command.Execute(ctx, Root(out, errs), args)
+}
+
+// Root returns the whole command line. Flags are also read from the
+// environment, as SPDL_HOME for --home.
+func Root(out, errs io.Writer) *cobra.Command {
+	root := command.Root("spdl", "Blockchain-secured and privacy-preserving decentralised learning")
+	root.SetOut(out)
+	root.SetErr(errs)
+	root.AddCommand(
+		node.Init(), node.Start(), worker.Command(), node.ShowNodeID(), node.ShowValidator(), node.Version(), node.Reset(),
+		testnet.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(), query.Commands(), query.NodeStatus(), top.Command(),
+		trainer.New(), trainer.Commands(), model.Commands(), verify.Commands(), audit.Commands(), explorer.Command(),
+		plan.Command(), plan.Rules(),
+	)
+	return command.Complete(root)
+}

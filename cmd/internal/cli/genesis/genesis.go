@@ -1,0 +1,67 @@
+// Package genesis has the commands that make and check genesis files.
+package genesis
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// Commands returns the group of commands.
+func Commands() *cobra.Command {
+	return command.Group("genesis", "Make and check genesis files", genesisEntry(), genesisNew(), command.New(&cobra.Command{
+		Use:   "validate [file]",
+		Short: "Check a genesis file (default: the home's); warn of what weakens a guarantee",
+		Args:  cobra.MaximumNArgs(1),
+	}, runValidate))
+}
+
+// Verdict is the result of validate.
+type Verdict struct {
+	File     string   `json:"file"`
+	Valid    bool     `json:"valid"`
+	Error    string   `json:"error,omitempty"`
+	Warnings []string `json:"warnings"`
+}
+
+func runValidate(r *command.Run, _ *struct{}, args []string) error {
+	v := Verdict{File: filepath.Join(r.Home, "config", "genesis.json"), Warnings: []string{}}
+	if len(args) > 0 {
+		v.File = args[0]
+	}
+	data, err := os.ReadFile(v.File)
+	if err != nil {
+		return err
+	}
+	doc, err := abci.ReadGenesis(data)
+	if err == nil {
+		var warnings []string
+		_, warnings, err = home.CheckGenesis(doc)
+		v.Warnings = append(v.Warnings, warnings...)
+	}
+	v.Valid = err == nil
+	if err != nil {
+		v.Error = err.Error()
+	}
+	printed := r.Show(v, func(w io.Writer) error {
+		for _, warning := range v.Warnings {
+			fmt.Fprintln(w, "warning:", warning)
+		}
+		if v.Valid {
+			fmt.Fprintln(w, v.File, "is valid")
+		}
+		return nil
+	})
+	if err != nil {
+		err = fmt.Errorf("%s: %w", v.File, err)
+	}
+	return errors.Join(printed, err)
+}

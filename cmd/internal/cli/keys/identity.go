@@ -1,0 +1,164 @@
+package keys
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cometbft/cometbft/config"
+	cmtjson "github.com/cometbft/cometbft/libs/json"
+	"github.com/cometbft/cometbft/privval"
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/internal/strictjson"
+)
+
+// Options is the option that names a participant's key file.
+type Options struct {
+	Key string `mapstructure:"key"`
+}
+
+// IdentityOptions are the options of a participant's identity.
+type IdentityOptions struct {
+	Moniker    *string `mapstructure:"moniker"`
+	Address    *string `mapstructure:"address"`
+	WorkerOnly bool    `mapstructure:"worker-only"`
+	Nodes      *string `mapstructure:"nodes"`
+}
+
+// Flag adds --key.
+func Flag(cmd *cobra.Command) {
+	cmd.Flags().String("key", "", "participant key file, relative to the home (default: worker.key_file of app.toml)")
+}
+
+// File returns the participant key file of --key or of the home.
+func (o Options) File(c *config.Config, a home.AppConfig) string {
+	if o.Key != "" {
+		return home.InHome(c, o.Key)
+	}
+	return home.InHome(c, a.Worker.KeyFile)
+}
+
+// IdentityFlags adds the flags of IdentityOptions.
+func IdentityFlags(cmd *cobra.Command) {
+	cmd.Flags().String("moniker", "", "name that people read (default: moniker of config.toml)")
+	cmd.Flags().String("address", "", "where the node is reached, as host:port or id@host:port (default: of config.toml, unless it is the loopback's)")
+	cmd.Flags().String("nodes", "", "ids of the nodes that the others are to let in, separated by commas (default: that of the home; none with --worker-only)")
+	cmd.Flags().Bool("worker-only", false, "be a participant without a validator, which trains by way of another participant's node")
+}
+
+// Identity returns the public side of the home, changed by the flags, and its keys.
+func (o IdentityOptions) Identity(r *command.Run, key Options) (app.Identity, worker.Keys, error) {
+	c, a, err := r.LoadHome()
+	if err != nil {
+		return app.Identity{}, worker.Keys{}, err
+	}
+	keys, err := home.LoadKeys(key.File(c, a))
+	if err != nil {
+		return app.Identity{}, keys, err
+	}
+	var consensus []byte
+	if !o.WorkerOnly {
+		key, err := ConsensusKey(c.PrivValidatorKeyFile())
+		if err != nil {
+			return app.Identity{}, keys, err
+		}
+		consensus = key.Public().(ed25519.PublicKey)
+	}
+	who := home.Identity(keys, consensus, c.Moniker)
+	if m := command.Or(o.Moniker, ""); m != "" {
+		who.Moniker = m
+	}
+	if who.NodeIDs, err = o.nodes(c); err != nil {
+		return who, keys, err
+	}
+	if who.Address = command.Or(o.Address, ""); who.Address == "" {
+		if who.Address, err = address(c); err != nil {
+			return who, keys, err
+		}
+	} else if _, _, err := net.SplitHostPort(who.Address); err == nil && !strings.Contains(who.Address, "@") && len(who.NodeIDs) > 0 {
+		who.Address = who.NodeIDs[0] + "@" + who.Address
+	}
+	err = who.Check() // other nodes would reject it
+	if err != nil && (o.Moniker != nil || o.Address != nil || o.Nodes != nil) {
+		err = command.Usage(err)
+	}
+	return who, keys, err
+}
+
+// nodes returns the ids of --nodes, or that of the home.
+func (o IdentityOptions) nodes(c *config.Config) ([]string, error) {
+	if list := command.Or(o.Nodes, ""); list != "" {
+		return NodeIDs(list), nil
+	}
+	if o.WorkerOnly {
+		return nil, nil
+	}
+	key, err := home.LoadNodeKey(c.NodeKeyFile())
+	if err != nil {
+		return nil, err
+	}
+	return []string{string(key.ID())}, nil
+}
+
+// NodeIDs returns the ids of a comma-separated list, sorted and without duplicates, as they are
+// registered.
+func NodeIDs(list string) (ids []string) {
+	for id := range strings.SplitSeq(list, ",") {
+		ids = append(ids, strings.ToLower(strings.TrimSpace(id)))
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// ConsensusKey returns the private key of a priv_validator_key.json, for proofs of possession.
+// CometBFT's own reader would end the process if the file is damaged.
+func ConsensusKey(path string) (ed25519.PrivateKey, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("validator key: %w", err)
+	}
+	var k privval.FilePVKey
+	if err = strictjson.Names(data); err == nil {
+		err = cmtjson.Unmarshal(data, &k)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("validator key %s: %w", path, err)
+	}
+	if k.PubKey == nil || len(k.PubKey.Bytes()) != ed25519.PublicKeySize {
+		return nil, fmt.Errorf("validator key %s: pub_key is a %T, want ed25519 of %d bytes", path, k.PubKey, ed25519.PublicKeySize)
+	}
+	if k.PrivKey == nil || len(k.PrivKey.Bytes()) != ed25519.PrivateKeySize || !k.PrivKey.PubKey().Equals(k.PubKey) {
+		return nil, fmt.Errorf("validator key %s: priv_key is a %T that does not go with pub_key, want the ed25519 key of it", path, k.PrivKey)
+	}
+	return k.PrivKey.Bytes(), nil
+}
+
+// address returns the node's address by config.toml, or "" if it names no host that other nodes
+// could reach.
+func address(c *config.Config) (string, error) {
+	at := c.P2P.ExternalAddress
+	if at == "" {
+		at = c.P2P.ListenAddress
+	}
+	at = strings.TrimPrefix(at, "tcp://")
+	host, _, err := net.SplitHostPort(at)
+	if err != nil {
+		return "", fmt.Errorf("config.toml: p2p address %q: %w", at, err)
+	}
+	if ip := net.ParseIP(host); host == "" || host == "localhost" || ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
+		return "", nil
+	}
+	key, err := home.LoadNodeKey(c.NodeKeyFile())
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s@%s", key.ID(), at), nil
+}

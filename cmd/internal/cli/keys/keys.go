@@ -1,0 +1,117 @@
+// Package keys has the commands about a participant's keys, and the identity that other
+// commands take from a home.
+package keys
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// Commands returns the group of commands.
+func Commands() *cobra.Command {
+	return command.Group("keys", "Show and make a participant's keys", keysShow(), keysNew())
+}
+
+// publicKeys holds the public keys and ids of a home.
+type publicKeys struct {
+	File        string     `json:"file"`
+	Participant string     `json:"participant_id"` // of a participant that never rotated its signing key
+	Signing     publicKey  `json:"signing_key"`
+	VRF         publicKey  `json:"vrf_key"`
+	Consensus   *publicKey `json:"consensus_key,omitempty"`
+	NodeID      string     `json:"node_id,omitempty"`
+}
+
+// publicKey is a key in the two encodings of files and answers.
+type publicKey struct {
+	Hex    string `json:"hex"`
+	Base64 string `json:"base64"`
+}
+
+func public(key ed25519.PublicKey) publicKey {
+	return publicKey{hex.EncodeToString(key), base64.StdEncoding.EncodeToString(key)}
+}
+
+func publicOf(file string, keys worker.Keys) publicKeys {
+	id := app.ParticipantID(keys.Public())
+	return publicKeys{
+		File: file, Participant: hex.EncodeToString(id[:]), Signing: public(keys.Public()), VRF: public(keys.VRF.Public().(ed25519.PublicKey)),
+	}
+}
+
+func (k publicKeys) text(w io.Writer) error {
+	fmt.Fprintf(w, "file            %s\nparticipant id  %s, unless the signing key was rotated\n", k.File, k.Participant)
+	line := func(name string, key publicKey) { fmt.Fprintf(w, "%-16s%s  %s\n", name, key.Hex, key.Base64) }
+	line("signing key", k.Signing)
+	line("vrf key", k.VRF)
+	if k.Consensus != nil {
+		line("consensus key", *k.Consensus)
+	}
+	if k.NodeID != "" {
+		fmt.Fprintf(w, "node id         %s\n", k.NodeID)
+	}
+	return nil
+}
+
+func keysShow() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "show",
+		Short: "Print the home's public keys: of the participant, its validator and its node",
+		Long: "Print the home's public keys: of the participant, its validator and its node. No private part is printed.\n" +
+			"The participant id is that of the signing key: once the key is rotated the chain keeps the first one's.",
+	}, func(r *command.Run, o *Options, _ []string) error {
+		c, a, err := r.LoadHome()
+		if err != nil {
+			return err
+		}
+		file := o.File(c, a)
+		keys, err := home.LoadKeys(file)
+		if err != nil {
+			return err
+		}
+		k := publicOf(file, keys)
+		switch consensus, err := ConsensusKey(c.PrivValidatorKeyFile()); {
+		case err == nil:
+			p := public(consensus.Public().(ed25519.PublicKey))
+			k.Consensus = &p
+		case !errors.Is(err, os.ErrNotExist): // a worker needs none
+			return err
+		}
+		switch key, err := home.LoadNodeKey(c.NodeKeyFile()); {
+		case err == nil:
+			k.NodeID = string(key.ID())
+		case !errors.Is(err, os.ErrNotExist):
+			return err
+		}
+		return r.Show(k, k.text)
+	})
+	Flag(cmd)
+	return cmd
+}
+
+func keysNew() *cobra.Command {
+	return command.New(&cobra.Command{
+		Use:   "new FILE",
+		Short: "Make a participant's keys in a new file and print the public side",
+		Args:  cobra.ExactArgs(1),
+	}, func(r *command.Run, _ *struct{}, args []string) error {
+		keys, err := home.NewKeys(args[0])
+		if err != nil {
+			return err
+		}
+		k := publicOf(args[0], keys)
+		return r.Show(k, k.text)
+	})
+}

@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/figures"
+	"github.com/spdl/spdl/cmd/internal/cli/genesis"
+	"github.com/spdl/spdl/internal/stage"
+)
+
+// asSPDL makes the test binary spdl itself, and so the nodes that it starts.
+const asSPDL = "TEST_BINARY_IS_SPDL"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asSPDL) != "" {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		code := Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
+		stop()
+		os.Exit(code)
+	}
+	for _, e := range os.Environ() { // not the settings of who runs the tests
+		if name, _, _ := strings.Cut(e, "="); name == stage.Variable {
+			continue // but which tests they want
+		} else if strings.HasPrefix(name, "SPDL_") || strings.HasPrefix(name, "CMT_") {
+			_ = os.Unsetenv(name)
+		}
+	}
+	_ = os.Setenv("HOME", os.TempDir()) // nor their home
+	_ = os.Setenv(asSPDL, "1")          // for the nodes that a localnet starts
+	os.Exit(m.Run())
+}
+
+// process prepares a run of spdl.
+func process(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	binary, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+	return cmd
+}
+
+// spdl runs a command line in this process, to the end: of spdl-figures if it begins with one of its
+// commands, otherwise of spdl. Commands that start processes start the test binary, which is spdl
+// itself.
+func spdl(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	var out, errs bytes.Buffer
+	program := Main
+	if named := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "__") }); len(named) > 0 && (named[0] == "experiment" || named[0] == "report") {
+		program = figures.Main
+	}
+	code = program(ctx, args, &out, &errs)
+	return out.String(), errs.String(), code
+}
+
+// manifestFile writes a manifest.
+func manifestFile(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "net.toml")
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+func TestExitCodes(t *testing.T) {
+	empty := t.TempDir()
+	preset := manifestFile(t, `preset = "nothing"`)
+	attack := manifestFile(t, "[[attack]]\nkind = \"nothing\"")
+	perturb := manifestFile(t, "[[perturb]]\naction = \"kill\"")
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"version", 0, ""},
+		{"--help", 0, ""},
+		{"completion bash", 0, ""},
+		{"completion zsh", 0, ""},
+		{"explode", 2, "explode"},
+		{"query explode", 2, "explode"},
+		{"version --explode", 2, "explode"},
+		{"version extra", 2, `"extra" is given to "spdl version", which takes flags alone`},
+		{"plan --epsilon abc", 2, `--epsilon is "abc", want a number`},
+		{"testnet start --rounds -3", 2, `--rounds is "-3", want a whole number from 0 on`},
+		{"top --interval abc", 2, `--interval is "abc", want a duration`},
+		{"query status --node tcp://127.0.0.1:99999", 2, "want tcp://host:port, http://host:port or https://host, with a port from 1 to 65535"},
+		{"version --output yaml", 2, `--output is "yaml"`},
+		{"query round x", 2, `round "x" is no number`},
+		{"query round -12", 2, "-12 is no flag, and numbers begin at 0"},
+		{"query round 1 2 3", 2, "at most 2"},
+		{"query round x 2", 2, `epoch "x" is no number`},
+		{"query model x", 2, `round "x" is no number`},
+		{"query election 1 x", 2, `round "x" is no number`},
+		{"query membership --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"explorer --rate 0", 2, "api.rate is 0"},
+		{"explorer --laddr tcp://127.0.0.1:99999", 2, `explorer.laddr is "tcp://127.0.0.1:99999"`},
+		{"completion bash extra", 2, "extra"},
+		{"completion explode", 2, "explode"},
+		{"completion", 0, ""},
+		{"help query round", 0, ""},
+		{"help explode", 2, "explode"},
+		{"help query explode", 2, "explode"},
+		{"verify participant x", 2, `participant "x" is no index`},
+		{"verify round x", 2, `round "x" is no number`},
+		{"model export --round x", 2, `round "x" is no number`},
+		{"model export --timeout 0s", 2, "--timeout is 0s"},
+		{"tx leave --timeout -1s", 2, "--timeout is -1s"},
+		{"tx evidence a b --timeout 0s", 2, "--timeout is 0s"},
+		{"tx start-epoch --preset nothing", 2, `unknown preset "nothing"`},
+		{"tx start-epoch --preset mlp --params p.json", 2, "one of them"},
+		{"tx start-epoch --rounds 0", 2, "--rounds is 0"},
+		{"tx start-epoch --byzantine -2", 2, "--byzantine is -2"},
+		{"init --home " + empty + "/home " + strings.Repeat("m", 71), 2, "71 bytes, at most 70"},
+		{"init --home " + empty + "/home --chain-id " + strings.Repeat("c", 51), 2, "51 bytes, at most 50"},
+		{"genesis entry --seed " + strings.Repeat("00", 32) + " --chain-id " + strings.Repeat("c", 51), 2, "51 bytes, at most 50"},
+		{"genesis new entry.json --chain-id " + strings.Repeat("c", 51), 2, "51 bytes, at most 50"},
+		{"tx explode", 2, "explode"},
+		{"tx approve", 2, "accepts 1 arg"},
+		{"tx leave --home " + empty, 1, "spdl init makes a home"},
+		{"tx evidence one", 2, "accepts 2 arg"},
+		{"tx evidence " + empty + "/one " + empty + "/two", 1, "one"},
+		{"keys show --home " + empty, 1, "spdl init makes a home"},
+		{"keys new " + empty, 1, "exists already"},
+		{"genesis entry --home " + empty, 2, "--chain-id and --seed"},
+		{"genesis entry --chain-id c --seed 00", 2, "want 64 hex digits"},
+		{"genesis new", 2, "at least 1 arg"},
+		{"genesis new entry.json", 2, "--chain-id is needed"},
+		{"genesis new --chain-id c none.json", 1, "none.json"},
+		{"query status --node http://%zz", 2, "invalid URL"},
+		{"query status --node foo", 2, `node address "foo"`},
+		{"status --node 127.0.0.1:1", 3, "did not answer"},
+		{"top --once --node http://foo", 2, `"http://foo"`},
+		{"explorer --node foo", 2, `"foo"`},
+		{"worker --node foo --home " + empty, 2, `"foo"`},
+		{"audit replay --node foo", 2, `"foo"`},
+		{"tx evidence a b --node foo", 2, `"foo"`},
+		{"tx leave --node foo --home " + empty, 2, `"foo"`},
+		{"testnet start --preset nothing", 2, `unknown preset "nothing"`},
+		{"testnet start --rule nothing", 2, "nothing"},
+		{"testnet start --validators -1", 2, "-1 validators"},
+		{"testnet start --validators 101", 2, "101 validators"},
+		{"testnet start --partition nothing", 2, `partition is "nothing"`},
+		{"testnet start --alpha -1", 2, "alpha is -1"},
+		{"testnet start --neighbours 9", 2, "9 neighbours of 4 validators"},
+		{"testnet start --validators 0", 2, "--validators is 0"},
+		{"testnet start --rounds 0", 2, "--rounds is 0"},
+		{"testnet init --alpha 0 --partition dirichlet --home " + empty + "/net", 2, "--alpha is 0"},
+		{"testnet init --data /nonexistent --home " + empty + "/net", 1, "/nonexistent"},
+		{"testnet start --manifest " + preset, 2, `unknown preset "nothing"`},
+		{"testnet start --manifest " + attack, 2, `attack "nothing"`},
+		{"testnet start --manifest " + perturb + " --inprocess", 2, "cannot be killed"},
+		{"testnet start --validators 0x", 2, "validators"},
+		{"testnet start --manifest nothing.toml", 2, "nothing.toml"},
+		{"testnet start --manifest " + empty + "/nothing", 2, "no such file"},
+		{"start --home " + empty, 1, "spdl init makes a home"},
+		{"start --log-level nothing --home " + empty, 2, `log level "nothing"`},
+		{"worker --log-level nothing --home " + empty, 2, `log level "nothing"`},
+		{"worker --home " + empty, 1, "spdl init makes a home"},
+		{"show-node-id --home " + empty, 1, "spdl init makes a home"},
+		{"genesis validate " + empty + "/none.json", 1, "none.json"},
+		{"query status --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"query model --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"status --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"top --once --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"top --interval 1ms", 2, "at least 100ms"},
+		{"audit explode", 2, "explode"},
+		{"audit archive", 2, "--out is needed"},
+		{"audit archive --out " + empty + "/a --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"audit replay --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"audit replay " + empty + "/none", 1, "no such file"},
+		{"audit replay " + empty + "/none --node tcp://127.0.0.1:1", 2, "one of them"},
+		{"audit replay --home " + empty, 1, "spdl init makes a home"},
+	} {
+		stdout, stderr, code := spdl(t, strings.Fields(c.args)...)
+		require.Equal(t, c.code, code, "spdl %s: %s", c.args, stderr)
+		require.Contains(t, stderr, c.says, "spdl %s", c.args)
+		if code != 0 {
+			require.Empty(t, stdout, "spdl %s: data goes to stdout, faults do not", c.args)
+			if !strings.Contains(c.args, "--output") {
+				requireErrorInJSON(t, "-o json "+c.args, c.code)
+			}
+		} else {
+			require.NotEmpty(t, stdout, "spdl %s", c.args)
+		}
+	}
+}
+
+// TestInitCannotWrite: a home that cannot be made is one line, and no trace.
+func TestInitCannotWrite(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	stdout, stderr, code := spdl(t, "init", "--home", filepath.Join(file, "home"))
+	require.Equal(t, command.Failure, code, stderr)
+	require.Empty(t, stdout)
+	require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+	require.Contains(t, stderr, file)
+}
+
+func TestInitAndLook(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	stdout, stderr, code := spdl(t, "init", "mine", "--home", home, "--chain-id", "c1", "-o", "json")
+	require.Zero(t, code, stderr)
+	var made struct {
+		ChainID string `json:"chain_id"`
+		NodeID  string `json:"node_id"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &made))
+	require.Equal(t, "c1", made.ChainID)
+
+	_, stderr, code = spdl(t, "init", "--home", home)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "exists already")
+
+	unmade := filepath.Join(t.TempDir(), "unmade")
+	_, stderr, code = spdl(t, "init", "--home", unmade, "--chain-id", strings.Repeat("c", 51))
+	require.Equal(t, command.WrongUse, code, stderr)
+	require.NoDirExists(t, unmade)
+	_, stderr, code = spdl(t, "init", `a "b"`, "--home", filepath.Join(t.TempDir(), "quoted"))
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "config.toml")
+
+	stdout, _, code = spdl(t, "show-node-id", "--home", home)
+	require.Zero(t, code)
+	require.Equal(t, made.NodeID, strings.TrimSpace(stdout))
+	stdout, _, code = spdl(t, "show-validator", "--home", home)
+	require.Zero(t, code)
+	require.Contains(t, stdout, "tendermint/PubKeyEd25519")
+
+	stdout, stderr, code = spdl(t, "genesis", "validate", "--home", home)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "is valid")
+
+	file := filepath.Join(home, "config/genesis.json")
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	bad := filepath.Join(t.TempDir(), "bad.json")
+	require.NoError(t, os.WriteFile(bad, bytes.Replace(data, []byte(`"rounds"`), []byte(`"rownds"`), 1), 0o600))
+	stdout, stderr, code = spdl(t, "genesis", "validate", bad, "-o", "json")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "rownds")
+	var v genesis.Verdict
+	require.NoError(t, json.Unmarshal([]byte(stdout), &v))
+	require.False(t, v.Valid)
+
+	_, _, code = spdl(t, "unsafe-reset-all", "--home", home)
+	require.Equal(t, 2, code)
+	_, stderr, code = spdl(t, "unsafe-reset-all", "--home", home, "--yes")
+	require.Zero(t, code, stderr)
+}

@@ -1,0 +1,269 @@
+// Package model has the commands that export and measure a trained model.
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/model/evaluate"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker/trainer"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/query"
+	"github.com/spdl/spdl/cmd/internal/modelfile"
+)
+
+// Commands returns the group of commands.
+func Commands() *cobra.Command {
+	return command.Group("model", "Export a trained model with its proof, and measure one", modelExport(), modelEval())
+}
+
+func modelExport() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "export",
+		Short: "Write the model after a closed round to a file, with its card and proof",
+		Long: `Write the model after a closed round to a file, with its card and proof.
+
+Parameters are float64, in tensors by layer: hidden.weight and hidden.bias where
+there is a hidden layer, output.weight and output.bias. A round whose model the
+node does not keep is computed again from the nearest state and the blocks.`,
+		Example: `  spdl model export --out m.safetensors
+  spdl model export --round 42 --format npz --eval`,
+	}, runExport)
+	command.NodeFlag(cmd)
+	cmd.Flags().String("round", "", "closed round (default: the last)")
+	cmd.Flags().String("epoch", "", "epoch of the round (default: the running one)")
+	cmd.Flags().String("format", modelfile.Safetensors, "format: "+strings.Join(modelfile.Formats(), ", "))
+	cmd.Flags().String("out", "", "file to write, - for standard output (default: model-EPOCH-ROUND.FORMAT)")
+	cmd.Flags().Bool("eval", false, "measure the accuracy on the test set and put it on the card")
+	cmd.Flags().String("data", "", "folder of IDX files, or CSV file, to measure on (default: the embedded MNIST)")
+	trainerFlag(cmd)
+	cmd.Flags().Duration("timeout", 10*time.Minute, "time for all questions")
+	command.Values(cmd, "format", modelfile.Formats()...)
+	return cmd
+}
+
+type exportOptions struct {
+	command.Node    `mapstructure:",squash"`
+	command.Timeout `mapstructure:",squash"`
+	command.Models  `mapstructure:",squash"`
+	Round           string `mapstructure:"round"`
+	Epoch           string `mapstructure:"epoch"`
+	Format          string `mapstructure:"format"`
+	Out             string `mapstructure:"out"`
+	Eval            bool   `mapstructure:"eval"`
+}
+
+func trainerFlag(cmd *cobra.Command) {
+	cmd.Flags().String("trainer", "", "program, with arguments, that measures an external model, as \"python3 train.py\"")
+}
+
+// check returns --epoch and --round as arguments.
+func (o *exportOptions) check() ([]string, error) {
+	if !slices.Contains(modelfile.Formats(), o.Format) {
+		return nil, command.Usage(fmt.Errorf("--format is %q, want one of %s", o.Format, strings.Join(modelfile.Formats(), ", ")))
+	}
+	var args []string
+	switch {
+	case o.Epoch != "" && o.Round == "":
+		return nil, command.Usage(errors.New("--epoch needs --round"))
+	case o.Epoch != "":
+		args = []string{o.Epoch, o.Round}
+	case o.Round != "":
+		args = []string{o.Round}
+	}
+	if _, err := query.RoundNumbers(args); err != nil {
+		return nil, err
+	}
+	return args, o.Check()
+}
+
+func runExport(r *command.Run, o *exportOptions, _ []string) error {
+	args, err := o.check()
+	if err != nil {
+		return err
+	}
+	c, err := r.Client(o.Node)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context, o.Timeout.Timeout)
+	defer cancel()
+	epoch, t, err := query.RoundArgument(ctx, c, args)
+	if err != nil {
+		return err
+	}
+	f, err := modelfile.Fetch(ctx, c, epoch, t, func(from, blocks uint64) {
+		fmt.Fprintf(r.Err, "the node does not keep the model after epoch %d round %d: computing it from the state of height %d and %d blocks\n", epoch, t, from, blocks)
+	})
+	if err != nil {
+		return err
+	}
+	if o.Eval {
+		accuracy, tested, err := measure(ctx, r, f, o.Models)
+		if err != nil {
+			return err
+		}
+		f.Measured(accuracy, tested)
+	}
+	data, err := f.Encode(o.Format)
+	if err != nil {
+		return err
+	}
+	if o.Out == "-" {
+		_, err := r.Out.Write(data)
+		return err
+	}
+	out := o.Out
+	if out == "" {
+		out = fmt.Sprintf("model-%d-%d.%s", f.Card.Epoch, f.Card.Round, o.Format)
+	}
+	if err := os.WriteFile(out, data, 0o644); err != nil {
+		return err
+	}
+	return r.Show(struct {
+		File  string     `json:"file"`
+		Bytes int        `json:"bytes"`
+		Card  CardReport `json:"card"`
+	}{out, len(data), CardReport{Card: f.Card}}, func(w io.Writer) error {
+		fmt.Fprintf(w, "file          %s, %d bytes\n", out, len(data))
+		return CardText(w, f.Card)
+	})
+}
+
+// measure returns the accuracy of a model on the test set of --data, or on the embedded one. Its
+// trainer measures an external model.
+func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (accuracy float64, tested string, err error) {
+	if f.Card.Model.Kind == params.ModelExternal {
+		return ask(ctx, r, f, o)
+	}
+	test, err := home.LoadTest(o.Data, f.Card.Model)
+	if err != nil {
+		return 0, "", err
+	}
+	e, err := evaluate.New(test, f.Card.Model)
+	if err != nil {
+		return 0, "", err
+	}
+	tested = "MNIST"
+	if o.Data != "" {
+		tested = o.Data
+	}
+	measured, err := e.Evaluate(f.Parameters)
+	return measured.Accuracy, tested + ", " + strconv.Itoa(test.Len()) + " test examples", err
+}
+
+// ask starts a trainer and returns its measurement of a model.
+func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (accuracy float64, tested string, err error) {
+	if o.Trainer == "" {
+		return 0, "", command.Usage(errors.New("the model is external, and its trainer measures it: name it with --trainer, as in --trainer \"python3 train.py\""))
+	}
+	t, err := trainer.Start(ctx, trainer.Config{
+		Argv: trainer.Argv(o.Trainer), Share: trainer.Share{Data: o.Data, Parts: 1},
+		Log: func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) },
+	}, f.Card.Model, 0)
+	if err != nil {
+		return 0, "", err
+	}
+	defer t.Close()
+	e, err := t.Evaluate(ctx, f.Parameters)
+	return e.Accuracy, fmt.Sprintf("%d test examples of the trainer", e.Examples), err
+}
+
+func modelEval() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "eval FILE",
+		Short: "Measure an exported model's accuracy on a test set",
+		Args:  cobra.ExactArgs(1),
+	}, func(r *command.Run, o *command.Models, args []string) error {
+		f, _, err := Read(args[0])
+		if err != nil {
+			return err
+		}
+		if err := f.Check(); err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		accuracy, tested, err := measure(r.Context, r, f, *o)
+		if err != nil {
+			return err
+		}
+		return r.Show(struct {
+			File     string   `json:"file"`
+			Accuracy float64  `json:"accuracy"`
+			Tested   string   `json:"tested"`
+			Claimed  *float64 `json:"claimed"` // by the card
+		}{args[0], accuracy, tested, f.Card.Accuracy}, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "accuracy  %.4f, error %.4f\ntested    %s\n", accuracy, 1-accuracy, tested)
+			return err
+		})
+	})
+	cmd.Flags().String("data", "", "folder of IDX files, or CSV file (default: the embedded MNIST)")
+	trainerFlag(cmd)
+	return cmd
+}
+
+// CardReport is a file's card without the proof, which is long and in the file.
+type CardReport struct {
+	modelfile.Card
+	Proof *modelfile.Bundle `json:"proof,omitempty"` // shadows the card's, and is nil
+}
+
+// CardText prints a card.
+func CardText(w io.Writer, c modelfile.Card) error {
+	epsilon, accuracy := "NO DP GUARANTEE", "not measured"
+	if c.Epsilon != nil {
+		epsilon = fmt.Sprintf("%.4f at delta %g, the largest of a participant up to height %d", *c.Epsilon, c.Delta, c.Height)
+	}
+	if c.Lemma1Epsilon != 0 {
+		epsilon += "; " + query.Lemma1Text(c.Lemma1Epsilon)
+	}
+	if c.TestChain {
+		epsilon += "; " + query.TestChain
+	}
+	if c.Accuracy != nil {
+		accuracy = fmt.Sprintf("%.4f on %s (the exporter's word, not proven)", *c.Accuracy, command.Plain(c.Tested))
+	}
+	if c.Model.Clipping == params.ClippingSum {
+		epsilon += "; " + query.TrainerClips
+	}
+	_, err := fmt.Fprintf(w, "model         %s, %d parameters, hash %s\nround         %d of epoch %d, %d planned, closed at height %d by %d gradients\npreset        %s\nrule          %s\nparticipants  %d at height %d, %d Byzantine at most\nepsilon       %s\naccuracy      %s\nproof         header %d of %s, app hash %s\n",
+		command.Plain(c.Model.Kind)+featuresText(c.Model.Features), c.Model.Dim(), c.ModelHash, c.Round, c.Epoch, c.Rounds, c.Closed, c.Included, command.Plain(c.Preset), command.Plain(c.Rule),
+		c.Participants, c.Height, c.Byzantine, epsilon, accuracy, c.Height, command.Plain(c.ChainID), c.AppHash)
+	return err
+}
+
+// featuresText returns the name and hash of a model's feature map as text, "" for pixels.
+func featuresText(f params.Features) string {
+	if f.Name == params.FeaturesPixels {
+		return ""
+	}
+	return fmt.Sprintf(" on %s (hash %s)", command.Plain(f.Name), command.Plain(f.Hash))
+}
+
+// Read reads an exported file.
+func Read(path string) (*modelfile.File, string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, "", err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, modelfile.MaxBytes+1))
+	if err != nil {
+		return nil, "", err
+	}
+	f, format, err := modelfile.Decode(data)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return f, format, err
+}

@@ -1,0 +1,79 @@
+package node
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// loss lists the files that a reset removes and the files that it keeps.
+type loss struct {
+	Removed []string `json:"removed"`
+	Kept    []string `json:"kept"`
+}
+
+// lossOf returns the loss of a home. The validator's record of its last signature is reset with the
+// blocks, so it counts as removed.
+func lossOf(c *config.Config, a home.AppConfig) loss {
+	if home.IsCrowd(c, a) {
+		return loss{
+			Removed: []string{home.Journals(c, a) + " (the workers' journals)", home.KeptHeader(c) + " (the header that was verified last)"},
+			Kept:    []string{home.InHome(c, a.Worker.KeyFile), c.GenesisFile(), "config.toml and app.toml"},
+		}
+	}
+	return loss{
+		Removed: []string{c.DBDir() + " (blocks, state, snapshots)", c.PrivValidatorStateFile() + " (what the validator signed last)",
+			home.InHome(c, a.Worker.Journal) + " (the worker's journal)"},
+		Kept: []string{c.PrivValidatorKeyFile(), c.NodeKeyFile(), home.InHome(c, a.Worker.KeyFile), c.GenesisFile(), "config.toml and app.toml"},
+	}
+}
+
+func (l loss) text(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "removed  %s\nkept     %s\n", strings.Join(l.Removed, "\n         "), strings.Join(l.Kept, "\n         "))
+	return err
+}
+
+// Reset returns the command unsafe-reset-all, named as CometBFT's.
+func Reset() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "unsafe-reset-all",
+		Short: "Remove all blocks, the state and the worker's journal; keys and configuration stay",
+		Long: "Remove all blocks, the state and the worker's journal; keys and configuration stay. Without --yes nothing is\n" +
+			"removed, and the files are named.\n" +
+			"Unsafe: on a chain that goes on, the validator may sign twice and the worker may send a second gradient for a round.\n" +
+			"A new chain of the same keys needs another chain id: otherwise a gradient of the old chain convicts its participant.\n" +
+			"Restoring a node does not need it: a home with the old keys and without data/ catches up by itself.",
+	}, runReset)
+	cmd.Flags().Bool("yes", false, "really remove it")
+	return cmd
+}
+
+type resetOptions struct {
+	Yes bool `mapstructure:"yes"`
+}
+
+func runReset(r *command.Run, o *resetOptions, _ []string) error {
+	c, a, err := r.LoadHome()
+	if err != nil {
+		return err
+	}
+	l := lossOf(c, a)
+	if !o.Yes {
+		danger := "the validator may then sign twice. Restoring a node does not need it"
+		if home.IsCrowd(c, a) {
+			danger = "each worker may then send a second gradient for a round"
+		}
+		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. On a chain that goes on %s. If the chain is over, say --yes",
+			strings.Join(l.Removed, ", "), strings.Join(l.Kept, ", "), danger))
+	}
+	if err := home.Reset(c, a); err != nil {
+		return err
+	}
+	return r.Show(l, l.text)
+}

@@ -1,0 +1,78 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/node"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/explorer"
+)
+
+// Start returns the command that runs the node of a home until a signal ends it.
+func Start() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "start",
+		Short: "Run the node of a home, with its worker",
+	}, func(r *command.Run, o *LogLevel, _ []string) error { return Run(r, *o, node.Hooks{}) })
+	cmd.Flags().String("log-level", "", "overrides log_level of config.toml, as \"info\" or \"app:info,*:error\"")
+	return cmd
+}
+
+// LogLevel is the option of a command that runs a node or a worker.
+type LogLevel struct {
+	Level string `mapstructure:"log-level"`
+}
+
+// collect is the GOGC of a node's process unless the environment sets it: half the default. More
+// frequent collections of a small heap, most of which holds no pointers, cost almost no time. It is
+// no memory limit: a limit that is too low costs many times the CPU.
+const collect = 50
+
+// Run runs the node of the home until the command is interrupted, or the node ends.
+func Run(r *command.Run, o LogLevel, h node.Hooks) error {
+	level := o.Level
+	if level != "" { // before the home is read: errors of the command line come first
+		if _, err := r.LogAt(level, "error"); err != nil {
+			return err
+		}
+	}
+	c, a, err := r.LoadHome()
+	if err != nil {
+		return err
+	}
+	if level == "" {
+		level = c.LogLevel
+	}
+	logger, err := r.LogAt(level, "error")
+	if err != nil {
+		return fmt.Errorf("config.toml: %w", err)
+	}
+	if err := home.AwaitGenesis(r.Context, c, logger); err != nil {
+		if r.Context.Err() != nil { // a signal is no error, as later
+			return nil
+		}
+		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collect)
+	}
+	h.Beside = explorer.Beside
+	running, err := node.Start(c, a, logger, h)
+	if err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go func() { running.Wait(); close(ended) }()
+	select {
+	case <-r.Context.Done():
+	case <-ended:
+	case err = <-running.Failed():
+	}
+	return errors.Join(err, running.Stop())
+}

@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// TestEveryOptionHasItsFlag: the options of every command are filled from its flags,
+// where a field without a flag or a flag without a field is an error.
+func TestEveryOptionHasItsFlag(t *testing.T) {
+	leaves := 0
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+		if cmd.HasSubCommands() || cmd.Name() == "help" || strings.HasPrefix(cmd.CommandPath(), "spdl completion") {
+			return
+		}
+		leaves++
+		require.NotNil(t, cmd.PreRunE, cmd.CommandPath())
+		require.NoError(t, cmd.ParseFlags(nil))
+		require.NoError(t, cmd.PreRunE(cmd, nil), cmd.CommandPath())
+	}
+	walk(Root(io.Discard, io.Discard))
+	require.Greater(t, leaves, 40)
+}
+
+// TestMistypedOptions: a key that is on one side alone is found.
+func TestMistypedOptions(t *testing.T) {
+	type options struct {
+		Node string `mapstructure:"node"`
+	}
+	for _, flags := range [][]string{{"nod"}, {}, {"node", "other"}} {
+		root := command.Root("spdl", "")
+		cmd := command.New(&cobra.Command{Use: "x"}, func(*command.Run, *options, []string) error { return nil })
+		for _, f := range flags {
+			cmd.Flags().String(f, "", "")
+		}
+		root.AddCommand(cmd)
+		require.Error(t, cmd.PreRunE(cmd, nil), flags)
+	}
+}
+
+// TestEnvironment: SPDL_NAME is --name, and a value of the wrong type is wrong use.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("SPDL_OUTPUT", "json")
+	t.Setenv("SPDL_VALIDATORS", "7")
+	stdout, stderr, code := spdl(t, "rules")
+	require.Zero(t, code, stderr)
+	require.True(t, json.Valid([]byte(stdout)))
+	require.Contains(t, stdout, "N = 7 in N'")
+	t.Setenv("SPDL_VALIDATORS", "seven")
+	_, stderr, code = spdl(t, "rules")
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, `SPDL_VALIDATORS is \"seven\", want a whole number`)
+}
+
+// TestWrongConfiguration: what a home's configuration cannot have is wrong use, as the same flag's
+// wrong value is, wherever it comes from.
+func TestWrongConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+	require.NoError(t, err)
+	for name, value := range map[string]string{
+		"SPDL_WORKER_ENABLED": "maybe", "SPDL_WORKER_PARTS": "0", "SPDL_EXPLORER_ENABLED": "2", "CMT_LOG_LEVEL": "loud",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, value)
+			_, stderr, code := spdl(t, "start", "--home", dir)
+			require.Equal(t, command.WrongUse, code, stderr)
+			require.Contains(t, stderr, value)
+		})
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config", "app.toml"), []byte("[worker\n"), 0o600))
+	_, stderr, code := spdl(t, "start", "--home", dir)
+	require.Equal(t, command.WrongUse, code, stderr)
+}
+
+// TestEmptyFlag: an empty value, as of a variable that is not set, does not mean the default.
+func TestEmptyFlag(t *testing.T) {
+	for _, args := range [][]string{{"query", "status", "--node", ""}, {"audit", "replay", "--genesis="}, {"keys", "show", "--home", ""}} {
+		_, stderr, code := spdl(t, args...)
+		require.Equal(t, command.WrongUse, code, stderr)
+		require.Contains(t, stderr, "is empty: leave it out for its default")
+	}
+}
+
+// TestErrorsInJSON: with -o json an error is one object on standard error, wherever
+// on the command line the fault is.
+func TestErrorsInJSON(t *testing.T) {
+	for args, exit := range map[string]int{
+		"explode -o json":                             2,
+		"-o json query round x":                       2,
+		"query status --bogus --output=json":          2,
+		"query status -ojson --node 127.0.0.1:1":      3,
+		"keys new /nonexistent/file -o json":          1,
+		"plan --epsilon 1 --rule krumm -o json":       2,
+		"start --home /nonexistent --output json":     1,
+		"rules --validators x -o json":                2,
+		"query membership extra arguments -o json":    2,
+		"testnet start --partition nothing -o json":   2,
+		"experiment reputatoin -o json":               2,
+		"verify participant --trust-height x -o json": 2,
+	} {
+		requireErrorInJSON(t, args, exit)
+	}
+}
+
+func requireErrorInJSON(t *testing.T, args string, exit int) {
+	t.Helper()
+	stdout, stderr, code := spdl(t, strings.Fields(args)...)
+	require.Equal(t, exit, code, args)
+	require.Empty(t, stdout, args)
+	var said struct {
+		Error string
+		Exit  int
+	}
+	require.NoError(t, json.Unmarshal([]byte(stderr), &said), "%s: %s", args, stderr)
+	require.Equal(t, exit, said.Exit, args)
+	require.NotEmpty(t, said.Error, args)
+}
+
+func TestDidYouMean(t *testing.T) {
+	for args, meant := range map[string]string{
+		"quary":                                         "query",
+		"query membrship":                               "membership",
+		"help query epoch":                              "epochs",
+		"testnet strat":                                 "start",
+		"plan --epsilon 1 --rule krumm":                 "krum",
+		"plan --preset defualt":                         "default",
+		"testnet init --rule medain --home /none":       "median",
+		"testnet init --partition dirichelt --home /no": "dirichlet",
+		"tx start-epoch --preset mpl":                   "mlp",
+		"experiment reputatoin":                         "reputation",
+		"experiment attacks --attacks sign-flop":        "sign-flip",
+		"model export --format safetensor":              "safetensors",
+		"version -o jsno":                               "json",
+		"rules --validatrs 4":                           "--validators",
+	} {
+		_, stderr, code := spdl(t, strings.Fields(args)...)
+		require.Equal(t, command.WrongUse, code, args)
+		require.Regexp(t, "did you mean (.* or )?"+meant, stderr, args)
+	}
+	_, stderr, _ := spdl(t, "plan", "--epsilon", "1", "--rule", "krumm")
+	require.Regexp(t, "(?s)did you mean .*known are", stderr, "first what may have been meant, then all there is")
+	_, stderr, _ = spdl(t, "plan", "--rule", "krumm") // the error is of another flag
+	require.NotContains(t, stderr, "did you mean")
+}
+
+func TestCompletion(t *testing.T) {
+	for args, offered := range map[string]string{
+		"plan --rule kr":                     "krum\n",
+		"testnet start --preset ":            "mlp\n",
+		"testnet start --partition ":         "dirichlet\n",
+		"experiment reput":                   "reputation\n",
+		"experiment attacks --rules mean,kr": "mean,krum\n",
+		"query status -o ":                   "json\n",
+		"model export --format ":             "npz\n",
+		"genesis new --rule ":                "median\n",
+	} {
+		stdout, _, code := spdl(t, append([]string{"__complete"}, strings.Split(args, " ")...)...)
+		require.Zero(t, code, args)
+		require.Contains(t, stdout, offered, args)
+	}
+}
+
+// TestHomeSaysWhichNode: a command asks the node of its home, unless --node says
+// another, and says so where nobody answers.
+func TestHomeSaysWhichNode(t *testing.T) {
+	dir := initHome(t, "mine")
+	file := filepath.Join(dir, "config/config.toml")
+	config, err := os.ReadFile(file)
+	require.NoError(t, err)
+	at := func(laddr string) {
+		changed := strings.Replace(string(config), `laddr = "`+"tcp://127.0.0.1:26657"+`"`, `laddr = "`+laddr+`"`, 1)
+		require.Contains(t, changed, laddr)
+		require.NoError(t, os.WriteFile(file, []byte(changed), 0o600))
+	}
+	at("tcp://0.0.0.0:1")
+	for _, args := range []string{"query status", "status", "top --once", "tx leave", "model export", "verify round --trust-height 1 --trust-hash " + strings.Repeat("ab", 32)} {
+		_, stderr, code := spdl(t, append(strings.Fields(args), "--home", dir)...)
+		require.Equal(t, command.Unreachable, code, "%s: %s", args, stderr)
+		require.Contains(t, stderr, "tcp://127.0.0.1:1 is where the node of "+dir+" listens; --node asks another", args)
+	}
+	_, stderr, code := spdl(t, "query", "status", "--home", dir, "--node", "127.0.0.1:2")
+	require.Equal(t, command.Unreachable, code)
+	require.Contains(t, stderr, "--node is 127.0.0.1:2; the node of "+dir+" is at tcp://127.0.0.1:1")
+	_, stderr, code = spdl(t, "query", "status", "--home", filepath.Join(dir, "none"))
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "spdl init makes a home")
+	at("")
+	_, stderr, code = spdl(t, "query", "status", "--home", dir)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "rpc.laddr is empty")
+	_, err = client.New("127.0.0.1:31001")
+	require.NoError(t, err)
+}
+
+// TestResetSaysWhatIsLost: without --yes nothing is removed, and the files are named.
+func TestResetSaysWhatIsLost(t *testing.T) {
+	dir := initHome(t, "mine")
+	_, stderr, code := spdl(t, "unsafe-reset-all", "--home", dir)
+	require.Equal(t, command.WrongUse, code)
+	for _, named := range []string{"data", "priv_validator_state.json", "worker_journal.json", "priv_validator_key.json", "participant_key.json", "Restoring", "--yes"} {
+		require.Contains(t, stderr, named)
+	}
+	require.FileExists(t, filepath.Join(dir, "data/priv_validator_state.json"))
+	stdout, stderr, code := spdl(t, "unsafe-reset-all", "--home", dir, "--yes", "-o", "json")
+	require.Zero(t, code, stderr)
+	require.True(t, json.Valid([]byte(stdout)))
+	require.FileExists(t, filepath.Join(dir, "config/participant_key.json"))
+}

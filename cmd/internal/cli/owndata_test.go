@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cometbft/cometbft/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/model"
+	"github.com/spdl/spdl/internal/stage"
+)
+
+// diagnoses are the classes of the patients.
+var diagnoses = []string{"flu", "cold", "none"}
+
+// patients writes a table of rows whose diagnosis follows from temperature and cough, and returns
+// its file.
+func patients(t *testing.T, rows int) string {
+	t.Helper()
+	random := rand.New(rand.NewPCG(7, 7))
+	var text strings.Builder
+	text.WriteString("age,temperature,diagnosis,cough\n")
+	for range rows {
+		class := random.IntN(3)
+		temperature, cough := 36.6, 0
+		if class == 0 {
+			temperature = 39
+		}
+		if class == 1 {
+			cough = 1
+		}
+		fmt.Fprintf(&text, "%d,%.1f,%s,%d\n", 20+random.IntN(70), temperature+0.3*random.NormFloat64(), diagnoses[class], cough)
+	}
+	path := filepath.Join(t.TempDir(), "patients.csv")
+	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
+	return path
+}
+
+// squares writes images of 12x12 pixels in five classes, which say where a bright square is, and
+// returns their folder.
+func squares(t *testing.T) string {
+	t.Helper()
+	random, dir := rand.New(rand.NewPCG(8, 8)), t.TempDir()
+	for name, n := range map[string]int{"train": 2000, "t10k": 400} {
+		var pixels, labels []byte
+		for range n {
+			class := random.IntN(5)
+			image := make([]byte, 144)
+			for i := range image {
+				if image[i] = byte(random.IntN(60)); i/24 == class {
+					image[i] += 150
+				}
+			}
+			pixels, labels = append(pixels, image...), append(labels, byte(class))
+		}
+		for file, content := range map[string][]byte{
+			"-images-idx3-ubyte": append(idxHead(0x803, n, 12, 12), pixels...), "-labels-idx1-ubyte": append(idxHead(0x801, n), labels...),
+		} {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name+file), content, 0o600))
+		}
+	}
+	return dir
+}
+
+func idxHead(magic uint32, sides ...int) []byte {
+	head := binary.BigEndian.AppendUint32(nil, magic)
+	for _, side := range sides {
+		head = binary.BigEndian.AppendUint32(head, uint32(side))
+	}
+	return head
+}
+
+// TestOwnData: a built-in model of the shape of one's own data is trained by four nodes, exported,
+// verified and measured, and gives the accuracy on its card again.
+func TestOwnData(t *testing.T) {
+	stage.NotShort(t, "runs nets")
+	table, folder := patients(t, 2000), squares(t)
+	for name, c := range map[string]struct {
+		data            []string
+		inputs, classes uint32
+	}{
+		"table": {[]string{"--data", table, "--label", "diagnosis"}, 3, 3},
+		"mlp":   {[]string{"--data", folder, "--preset", "mlp"}, 144, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := process(t, append([]string{"testnet", "start", "--rounds", "30", "--stay", "-o", "json"}, c.data...)...)
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			defer func() {
+				require.NoError(t, cmd.Process.Signal(os.Interrupt))
+				require.NoError(t, cmd.Wait())
+			}()
+			lines := bufio.NewScanner(out)
+			var net, last line
+			require.True(t, lines.Scan())
+			require.NoError(t, json.Unmarshal(lines.Bytes(), &net))
+			for last.Type != "summary" && lines.Scan() {
+				require.NoError(t, json.Unmarshal(lines.Bytes(), &last))
+			}
+			require.Greater(t, *last.TestAccuracy, 0.9)
+
+			file := filepath.Join(t.TempDir(), "m.safetensors")
+			_, stderr, code := spdl(t, "model", "export", "--node", net.Nodes[1].RPC, "--eval", "--data", c.data[1], "--out", file)
+			require.Zero(t, code, stderr)
+			f, _, err := model.Read(file)
+			require.NoError(t, err)
+			require.Equal(t, []uint32{c.inputs, c.classes}, []uint32{f.Card.Model.Inputs, f.Card.Model.Classes})
+			require.InDelta(t, *last.TestAccuracy, *f.Card.Accuracy, 0.05)
+			header, err := f.Header()
+			require.NoError(t, err)
+			stdout, stderr, code := spdl(t, "verify", "model", file, "--offline", "--trust-hash", hex.EncodeToString(header.Hash()))
+			require.Zero(t, code, stderr)
+			require.Contains(t, stdout, "verified")
+			var again struct{ Accuracy float64 }
+			stdout, stderr, code = spdl(t, "model", "eval", file, "--data", c.data[1], "-o", "json")
+			require.Zero(t, code, stderr)
+			require.NoError(t, json.Unmarshal([]byte(stdout), &again))
+			require.Equal(t, *f.Card.Accuracy, again.Accuracy)
+
+			_, stderr, code = spdl(t, "model", "eval", file)
+			require.Equal(t, 1, code)
+			require.Contains(t, stderr, "data and model do not fit")
+		})
+	}
+}
+
+// TestOwnDataInGenesis: the consortium's genesis has the shape of the data that were named; what
+// does not fit is wrong use before there is a file, or a home.
+func TestOwnDataInGenesis(t *testing.T) {
+	member, table := initHome(t, "a"), patients(t, 100)
+	stdout, stderr, code := spdl(t, "genesis", "entry", "--home", member, "--chain-id", "ours", "--seed", strings.Repeat("5a", 32))
+	require.Zero(t, code, stderr)
+	entry := filepath.Join(t.TempDir(), "a.json")
+	require.NoError(t, os.WriteFile(entry, []byte(stdout), 0o600))
+	stdout, stderr, code = spdl(t, "genesis", "new", "--chain-id", "ours", "--data", table, "--label", "diagnosis", "--examples", "5000", "--rounds", "40", "--epsilon", "1", entry)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "ends of 3 columns and the names of 3 classes are public")
+	doc, err := types.GenesisDocFromJSON([]byte(stdout))
+	require.NoError(t, err)
+	g, _, err := home.CheckGenesis(doc)
+	require.NoError(t, err)
+	m := g.Params.Model
+	require.Equal(t, []string{"cold", "flu", "none"}, m.Table.Classes)
+	require.Equal(t, "temperature", m.Table.Columns[1].Name)
+	require.Equal(t, []uint32{3, 3}, []uint32{m.Inputs, m.Classes})
+	require.Equal(t, uint32(1500), g.Params.Privacy.Batch)
+	require.Equal(t, 1.0, g.Params.Privacy.Epsilon)
+
+	file := filepath.Join(t.TempDir(), "model.json")
+	tensors, err := json.Marshal(params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Tensors: []params.Tensor{{Name: "w", Shape: []uint32{3, 20}, Init: params.InitZeros}}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, tensors, 0o600))
+	stdout, stderr, code = spdl(t, "genesis", "new", "--chain-id", "ours", "--preset", "external", "--model", file, "--examples", "1000", entry)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, `"external"`)
+	stdout, stderr, code = spdl(t, "plan", "--preset", "external", "--model", file, "--samples", "1000")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "external, 60 parameters")
+	stdout, stderr, code = spdl(t, "plan", "--data", table, "--label", "diagnosis")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "3-3, 12 parameters")
+	require.Contains(t, stdout, "20 samples a participant")
+
+	bad := filepath.Join(t.TempDir(), "bad.csv")
+	require.NoError(t, os.WriteFile(bad, []byte("age,diagnosis\n1,flu\nx,cold\n"), 0o600))
+	net := filepath.Join(t.TempDir(), "net")
+	for want, args := range map[string][]string{
+		`bad.csv line 3, column "age": no finite number`: {"--data", bad, "--label", "diagnosis"},
+		"name the column of its labels":                  {"--data", table},
+		`has no column "ill"`:                            {"--data", table, "--label", "ill"},
+		`preset "external" needs a model`:                {"--preset", "external"},
+		`preset "mlp" has a model of its own`:            {"--preset", "mlp", "--model", file},
+	} {
+		for _, c := range [][]string{{"testnet", "init", "--home", net}, {"genesis", "new", "--chain-id", "ours", entry}, {"plan"}} {
+			_, stderr, code := spdl(t, append(c, args...)...)
+			require.Equal(t, command.WrongUse, code, stderr)
+			require.Contains(t, stderr, want)
+		}
+		require.NoDirExists(t, net)
+	}
+	images, err := json.Marshal(g.Params)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, images, 0o600))
+	_, stderr, code = spdl(t, "testnet", "init", "--home", net, "--params", file, "--data", squares(t))
+	require.Equal(t, 1, code, stderr)
+	require.Contains(t, stderr, "wants 3 columns of a table and 3 classes")
+	require.Contains(t, stderr, "spdl genesis new --data")
+	_, stderr, code = spdl(t, "testnet", "init", "--home", net, "--params", file, "--data", table, "--label", "diagnosis")
+	require.Equal(t, command.WrongUse, code, stderr)
+	require.NoDirExists(t, net)
+}

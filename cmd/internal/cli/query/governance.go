@@ -1,0 +1,147 @@
+package query
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+func queryLeader() *cobra.Command {
+	return question{use: "leader", short: "Who may close the open round at the next height",
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			l, err := c.Leader(ctx)
+			return l, func(w io.Writer) error {
+				everybody := ""
+				switch {
+				case l.Anybody:
+					everybody = ", and every active participant"
+				case l.Everybody:
+					everybody = ", and everybody with a reputation"
+				}
+				_, err := fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d is the next, opened at %d\nview     %d is the highest open, one more every %d heights\nleaders  %v%s\nranking  %v\n",
+					l.Round, l.Epoch, l.Height, l.Opened, l.View, l.ViewBlocks, l.Leaders, everybody, l.Ranking)
+				return err
+			}, err
+		}}.command()
+}
+
+func queryElection() *cobra.Command {
+	return question{use: "election [[epoch] round]", short: "The VRF outputs that a closed round's gradients prove (default: the last)", args: RoundArgs,
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+			epoch, t, err := RoundArgument(ctx, c, args)
+			if err != nil {
+				return nil, nil, err
+			}
+			e, err := c.Election(ctx, epoch, t)
+			return e, func(w io.Writer) error {
+				fmt.Fprintf(w, "round    %d of epoch %d\nseed     %s\nranking  %v\nleader   %d in view %d\n\n", e.Round, e.Epoch, command.Plain(e.Seed), e.Ranking, e.Leader, e.View)
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(t, "participant\treputation\tVRF output")
+				for _, d := range e.Outputs {
+					fmt.Fprintf(t, "%d\t%.6f\t%s\n", d.Participant, float64(d.Reputation)/params.One, command.Plain(d.Output))
+				}
+				return t.Flush()
+			}, err
+		}}.command()
+}
+
+func queryReputation() *cobra.Command {
+	return question{use: "reputation", short: "Active participants: reputation, right to lead, offences",
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			all, err := c.Reputation(ctx)
+			return all, func(w io.Writer) error {
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(t, "participant\tmoniker\treputation\tmay lead\tparticipations\toffences")
+				for _, s := range all {
+					fmt.Fprintf(t, "%d\t%q\t%.6f\t%t\t%d\t%d\n", s.Participant, s.Moniker, float64(s.Reputation)/params.One, s.MayLead, s.Participations, s.Offences)
+				}
+				return t.Flush()
+			}, err
+		}}.command()
+}
+
+func queryMembership() *cobra.Command {
+	return question{use: "membership", short: "Who is registered, and the proposals that wait", path: fixed("proposals"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			m, err := c.Membership(ctx)
+			return m, func(w io.Writer) error {
+				fmt.Fprintf(w, "participants  %d, %d of them with a validator\nbyzantine     %d at most\nthreshold     %d approvals\n\n", m.Participants, m.Validators, m.Byzantine, m.Threshold)
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(t, "index\tid\tmoniker\taddress\tactive\tvalidator\tjoined")
+				for _, p := range m.Members {
+					fmt.Fprintf(t, "%d\t%.16s\t%q\t%q\t%t\t%t\t%d\n", p.Index, command.Plain(p.ID), p.Moniker, p.Address, p.Active, p.Validator, p.Joined)
+				}
+				if len(m.Proposals) > 0 {
+					fmt.Fprintln(t, "\nproposal\tkind\theight\tapprovals\taccepted\tabout")
+				}
+				for _, p := range m.Proposals {
+					fmt.Fprintf(t, "%s\t%s\t%d\t%v\t%t\t%s\n", command.Plain(p.ID), command.Plain(p.Kind), p.Height, p.Approvals, p.Accepted, command.Plain(p.About))
+				}
+				return t.Flush()
+			}, err
+		}}.command()
+}
+
+func queryEvidence() *cobra.Command {
+	return question{use: "evidence", short: "Proven offences: equivocations, and what CometBFT proved of validators", path: fixed("offences"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			all, err := c.Evidence(ctx)
+			return all, func(w io.Writer) error {
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(t, "participant\tof\tepoch\tround\tview\tproven at\tevidence")
+				for _, o := range all {
+					fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\t%s\n", o.Participant, o.Cause(), o.Epoch, o.Round, o.View, o.Height, hex.EncodeToString(o.Evidence))
+				}
+				return t.Flush()
+			}, err
+		}}.command()
+}
+
+func queryEpochs() *cobra.Command {
+	return question{use: "epochs", short: "The epochs that ended and the running one", path: fixed("epochs"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			all, err := c.Epochs(ctx)
+			return all, func(w io.Writer) error {
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(t, "epoch\trounds\tplanned\theights\tpreset\trule\tparameters\tmodel")
+				for _, e := range all {
+					heights := fmt.Sprintf("%d to %d", e.Opened, e.Closed)
+					switch {
+					case e.Running && e.Rounds >= e.Planned:
+						heights = fmt.Sprintf("from %d, finished", e.Opened)
+					case e.Running:
+						heights = fmt.Sprintf("from %d, runs", e.Opened)
+					}
+					fmt.Fprintf(t, "%d\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", e.Epoch, e.Rounds, e.Planned, heights, command.Plain(e.Preset), command.Plain(e.Rule), e.Dim, command.Plain(e.ModelHash))
+				}
+				return t.Flush()
+			}, err
+		}}.command()
+}
+
+func queryUpgrade() *cobra.Command {
+	return question{use: "upgrade", short: "The version of the state machine, the upgrades that were made and the one that is planned", path: fixed("progress"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			u, err := c.Upgrade(ctx)
+			return u, func(w io.Writer) error {
+				fmt.Fprintf(w, "version  %d executes the next height\nheight   %d is the last committed\n", u.Version, u.Height)
+				for _, made := range u.Made {
+					fmt.Fprintf(w, "made     %q to version %d at height %d\n", made.Name, made.Version, made.Height)
+				}
+				planned := "none"
+				if p := u.Planned; p != nil {
+					planned = fmt.Sprintf("%q to version %d at height %d: nodes stop after height %d, %d from now", p.Name, p.Version, p.Height, p.Height-1, p.Height-1-min(u.Height, p.Height-1))
+				}
+				_, err := fmt.Fprintln(w, "planned ", planned)
+				return err
+			}, err
+		}}.command()
+}

@@ -1,0 +1,72 @@
+package query
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// Path returns the query path for the arguments of a command.
+type Path func(context.Context, *client.Client, []string) (string, error)
+
+// Prove queries with proof, and computes the application hash that the answer leads to.
+func Prove(ctx context.Context, c *client.Client, path Path, args []string) (asked string, p client.Proven, root [32]byte, err error) {
+	if asked, err = path(ctx, c, args); err != nil {
+		return asked, p, root, err
+	}
+	if p, err = c.Prove(ctx, asked); err != nil {
+		return asked, p, root, err
+	}
+	root, err = p.Root()
+	return asked, p, root, err
+}
+
+// fixed returns the Path of a question without arguments.
+func fixed(path string) Path {
+	return func(context.Context, *client.Client, []string) (string, error) { return path, nil }
+}
+
+// ofRound returns the Path of a value that the state holds for each round.
+func ofRound(name string) Path {
+	return func(ctx context.Context, c *client.Client, args []string) (string, error) {
+		epoch, t, err := RoundArgument(ctx, c, args)
+		return fmt.Sprintf("%s/%d/%d", name, epoch, t), err
+	}
+}
+
+// ofModel is the Path of the current model, or of the model after a round.
+func ofModel(ctx context.Context, c *client.Client, args []string) (string, error) {
+	if len(args) == 0 {
+		return "model", nil
+	}
+	return ofRound("model")(ctx, c, args)
+}
+
+type provableOptions struct {
+	command.Node `mapstructure:",squash"`
+	Prove        bool `mapstructure:"prove"`
+}
+
+// provable answers a question, with --prove by the value in the state and its proof.
+func (q question) provable(r *command.Run, o *provableOptions, args []string) error {
+	if !o.Prove {
+		return q.answer(r, o.Node, args)
+	}
+	c, err := r.Client(o.Node)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context, command.QueryTimeout)
+	defer cancel()
+	_, p, root, err := Prove(ctx, c, q.path, args)
+	if err != nil {
+		return err
+	}
+	return r.Show(struct {
+		client.Proven
+		AppHash string `json:"app_hash"` // that the proof leads to
+	}{p, hex.EncodeToString(root[:])}, nil)
+}

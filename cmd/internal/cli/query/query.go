@@ -1,0 +1,268 @@
+// Package query has the commands that ask a node, and the text form of its answers.
+package query
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// question is a command that asks a node and shows the answer.
+type question struct {
+	use, short string
+	args       cobra.PositionalArgs
+	ask        func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error)
+	path       Path // nil if the application hash does not cover the answer
+}
+
+// command returns the command. It has --prove if the answer can be proven.
+func (q question) command() *cobra.Command {
+	cmd := &cobra.Command{Use: q.use, Short: q.short, Args: q.args}
+	if q.path == nil {
+		cmd = command.New(cmd, func(r *command.Run, o *command.Node, args []string) error { return q.answer(r, *o, args) })
+	} else {
+		cmd = command.New(cmd, q.provable)
+		cmd.Flags().Bool("prove", false, "print the value in the state, as protobuf, with its Merkle proof, which spdl verify checks")
+	}
+	command.NodeFlag(cmd)
+	return cmd
+}
+
+func (q question) answer(r *command.Run, o command.Node, args []string) error {
+	c, err := r.Client(o)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context, command.QueryTimeout)
+	defer cancel()
+	value, text, err := q.ask(ctx, c, args)
+	if err != nil {
+		return err
+	}
+	return r.Show(value, text)
+}
+
+// NodeStatus returns the command that asks CometBFT for the status of a node.
+func NodeStatus() *cobra.Command {
+	return question{use: "status", short: "CometBFT's status of a node: identity, sync, validator",
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			s, err := c.RPC().Status(ctx)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+			}
+			return s, nil, nil
+		}}.command()
+}
+
+// Commands returns the group of commands.
+func Commands() *cobra.Command {
+	return command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(), queryNeighbours(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
+		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryEvidence(), queryEpochs(), queryUpgrade(), queryRefusals())
+}
+
+func queryStatus() *cobra.Command {
+	return question{use: "status", short: "Height, round, leader ranking, application hash", path: fixed("progress"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			s, err := c.Status(ctx)
+			return s, func(w io.Writer) error {
+				phase := "training"
+				if s.Done {
+					phase = "finished"
+				} else if s.Phase != "" {
+					phase = fmt.Sprintf("%s, %d committed", s.Phase, s.Committed)
+				}
+				_, err := fmt.Fprintf(w, "chain         %s\nheight        %d\napp hash      %s\nepoch         %d\nround         %d of %d, %s\nranking       %v\nparticipants  %d, %d gradients pending\nmodel         %d parameters\nrule          %s\nepsilon       %s\nseed          %s\n",
+					s.ChainID, s.Height, s.AppHash, s.Epoch, s.Round, s.Rounds, phase, s.Ranking, s.Participants, s.Pending, s.Dim, s.Rule, spentText(s.Epsilon), s.Seed)
+				if err == nil && s.TestChain {
+					_, err = fmt.Fprintln(w, TestChain)
+				}
+				return err
+			}, err
+		}}.command()
+}
+
+func queryRound() *cobra.Command {
+	return question{use: "round [[epoch] round]", short: "A closed round: leader, view, every gradient's score and fate (default: the last)", args: RoundArgs, path: ofRound("round"),
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+			epoch, t, err := RoundArgument(ctx, c, args)
+			if err != nil {
+				return nil, nil, err
+			}
+			r, err := c.RoundOf(ctx, epoch, t)
+			return r, func(w io.Writer) error { return RoundText(w, r) }, err
+		}}.command()
+}
+
+// queryNeighbours shows the neighbours of gradients, which records leave out: they are computed
+// here.
+func queryNeighbours() *cobra.Command {
+	return question{use: "neighbours [[epoch] round]", short: "With whose gradients the rule compared each of a closed round, computed from its block (default: the last)", args: RoundArgs,
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+			epoch, t, err := RoundArgument(ctx, c, args)
+			if err != nil {
+				return nil, nil, err
+			}
+			r, err := c.RoundOf(ctx, epoch, t)
+			if err != nil {
+				return nil, nil, err
+			}
+			list, err := c.Neighbours(ctx, r)
+			return list, func(w io.Writer) error {
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				fmt.Fprintf(t, "participant\tneighbours by %s\n", r.Rule)
+				for _, n := range list {
+					fmt.Fprintf(t, "%d\t%s\n", n.Participant, strings.Trim(fmt.Sprint(n.Of), "[]"))
+				}
+				return t.Flush()
+			}, err
+		}}.command()
+}
+
+// RoundNumbers reads the arguments [[epoch] round].
+func RoundNumbers(args []string) (numbers []uint64, err error) {
+	for _, arg := range args {
+		x, err := strconv.ParseUint(arg, 10, 64)
+		if err != nil {
+			name := "round"
+			if len(args) == 2 && len(numbers) == 0 {
+				name = "epoch"
+			}
+			return nil, command.Usage(fmt.Errorf("%s %q is no number", name, arg))
+		}
+		numbers = append(numbers, x)
+	}
+	return numbers, nil
+}
+
+// RoundArgs accepts [[epoch] round].
+func RoundArgs(cmd *cobra.Command, args []string) error {
+	if err := cobra.MaximumNArgs(2)(cmd, args); err != nil {
+		return err
+	}
+	_, err := RoundNumbers(args)
+	return err
+}
+
+// IndexArg accepts one participant's index.
+func IndexArg(cmd *cobra.Command, args []string) error {
+	if err := cobra.ExactArgs(1)(cmd, args); err != nil {
+		return err
+	}
+	_, err := ParticipantIndex(args[0])
+	return err
+}
+
+// ParticipantIndex reads a participant's index.
+func ParticipantIndex(arg string) (uint32, error) {
+	index, err := strconv.ParseUint(arg, 10, 32)
+	if err != nil {
+		return 0, command.Usage(fmt.Errorf("participant %q is no index", arg))
+	}
+	return uint32(index), nil
+}
+
+// RoundArgument returns the round that the arguments name, of the running epoch if they name no
+// epoch, or the last closed round if there are none.
+func RoundArgument(ctx context.Context, c *client.Client, args []string) (epoch, round uint64, err error) {
+	numbers, err := RoundNumbers(args)
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(numbers) == 2 {
+		return numbers[0], numbers[1], nil
+	}
+	s, err := c.Status(ctx)
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case len(numbers) == 1:
+		return s.Epoch, numbers[0], nil
+	case s.Round > 0:
+		return s.Epoch, s.Round - 1, nil
+	}
+	epochs, err := c.Epochs(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	for i := len(epochs) - 1; i >= 0; i-- {
+		if e := epochs[i]; e.Rounds > 0 {
+			return e.Epoch, e.Rounds - 1, nil
+		}
+	}
+	return 0, 0, fmt.Errorf("no round is closed yet")
+}
+
+// RoundText prints the record of a closed round.
+func RoundText(w io.Writer, r app.Record) error {
+	fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d, opened at %d\nleader   %d in view %d of ranking %v\nrule     %s, margin %d\nDelta    %s\nmodel    %s\n\n",
+		r.Round, r.Epoch, r.Height, r.Opened, r.Leader, r.View, r.Ranking, r.Rule, r.Margin, hex.EncodeToString(r.DeltaDigest), hex.EncodeToString(r.ModelHash))
+	if len(r.Withheld) > 0 {
+		fmt.Fprintf(w, "committed and not included: %v\n\n", r.Withheld)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "participant\tselected\tscore\topposed\treputation\t")
+	for _, c := range r.Contributions {
+		fmt.Fprintf(t, "%d\t%t\t%d\t%t\t%.6f\t\n", c.Participant, c.Selected, c.Score, c.Opposed, float64(c.Reputation)/params.One)
+	}
+	return t.Flush()
+}
+
+func queryModel() *cobra.Command {
+	return question{use: "model [[epoch] round]", short: "The model's parameters, now or after a closed round: base64 of little-endian float64", args: RoundArgs, path: ofModel,
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+			m, err := modelArgument(ctx, c, args)
+			return m, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "epoch       %d\nrounds      %d applied\nhash        %s\nparameters  %d\n%s\n",
+					m.Epoch, m.Round, m.Hash, len(m.Parameters)/8, base64.StdEncoding.EncodeToString(m.Parameters))
+				return err
+			}, err
+		}}.command()
+}
+
+// modelArgument returns the model after the round that the arguments name, or as it stands.
+func modelArgument(ctx context.Context, c *client.Client, args []string) (query.ModelState, error) {
+	if len(args) == 0 {
+		return c.Model(ctx)
+	}
+	epoch, t, err := RoundArgument(ctx, c, args)
+	if err != nil {
+		return query.ModelState{}, err
+	}
+	return c.ModelOf(ctx, epoch, t)
+}
+
+func queryParticipants() *cobra.Command {
+	return question{use: "participants", short: "All participants: reputation and participations", path: fixed("participants"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			ps, err := c.Participants(ctx)
+			return ps, func(w io.Writer) error {
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(t, "index\tmoniker\treputation\tparticipations\tactive\tpublic key")
+				for _, p := range ps {
+					fmt.Fprintf(t, "%d\t%q\t%.6f\t%d\t%t\t%s\n", p.Index, p.Moniker, float64(p.Reputation)/params.One, p.Participations, p.Active, base64.StdEncoding.EncodeToString(p.PubKey))
+				}
+				return t.Flush()
+			}, err
+		}}.command()
+}
+
+func queryParams() *cobra.Command {
+	return question{use: "params", short: "The epoch's parameters", path: fixed("params"),
+		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
+			p, err := c.Params(ctx)
+			return p, nil, err
+		}}.command()
+}

@@ -1,0 +1,79 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+func queryRefusals() *cobra.Command {
+	return question{use: "refusals [[epoch] round]", short: "Gradients that this node did not admit: by whom and why (default: in the last 256 rounds)", args: RoundArgs,
+		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
+			ask := c.Refusals
+			if len(args) > 0 {
+				epoch, t, err := RoundArgument(ctx, c, args)
+				if err != nil {
+					return nil, nil, err
+				}
+				ask = func(ctx context.Context) ([]query.Rejection, error) { return c.RefusalsOf(ctx, epoch, t) }
+			}
+			all, err := ask(ctx)
+			return all, func(w io.Writer) error { return refusalsText(w, all) }, err
+		}}.command()
+}
+
+// refusalsText writes a line for each participant and reason.
+func refusalsText(w io.Writer, all []query.Rejection) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(w, "this node has refused no gradient")
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "participant\treason\trounds\tgradients\trounds signed by it\tlast\tthe first of the last round")
+	for _, x := range sumRefusals(all) {
+		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d/%d\t%s\n", x.participant, x.reason, x.rounds, x.count, x.signed, x.last.Epoch, x.last.Round, command.Plain(x.last.Log))
+	}
+	return t.Flush()
+}
+
+// refused is the sum of the rejections of one participant for one reason.
+type refused struct {
+	participant   uint32
+	reason        string
+	rounds, count int
+	signed        int             // rounds in which the participant signed a rejected gradient
+	last          query.Rejection // of a gradient that it signed, or of any gradient if it signed none
+}
+
+// sumRefusals sums up rejections by participant and reason, in that order.
+func sumRefusals(all []query.Rejection) []refused {
+	var out []refused
+	for _, x := range all {
+		i := slices.IndexFunc(out, func(r refused) bool { return r.participant == x.Participant && r.reason == x.Reason })
+		if i < 0 {
+			i = len(out)
+			out = append(out, refused{participant: x.Participant, reason: x.Reason})
+		}
+		out[i].rounds++
+		out[i].count += int(x.Count)
+		if x.Signed {
+			out[i].signed++
+		}
+		if x.Signed || out[i].signed == 0 {
+			out[i].last = x
+		}
+	}
+	slices.SortFunc(out, func(a, b refused) int {
+		return cmp.Or(cmp.Compare(a.participant, b.participant), cmp.Compare(a.reason, b.reason))
+	})
+	return out
+}

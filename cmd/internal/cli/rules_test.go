@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/cmd/internal/cli/plan"
+	"github.com/spdl/spdl/krum/rules"
+)
+
+// TestRules: every rule is listed with what it is worth for N and f.
+func TestRules(t *testing.T) {
+	stdout, _, code := spdl(t, "rules", "--validators", "20")
+	require.Zero(t, code)
+	for _, line := range []string{`bulyan +CANNOT AGGREGATE`, `krum +condition holds +O\(n\^2 d\) +Blanchard`, `centered-clipping +condition fails`,
+		`\nbulyan +CANNOT AGGREGATE: wants N >= 4f\+3 = 27 `, `\nmean +condition fails: wants f = 0 `, `\nbucketing\+krum +condition fails: wants N' >= 2f\+3 = 15 `,
+	} {
+		require.Regexp(t, line, stdout)
+	}
+	stdout, _, code = spdl(t, "rules", "--validators", "7", "--byzantine", "0", "-o", "json")
+	require.Zero(t, code)
+	var all []plan.RuleReport
+	require.NoError(t, json.Unmarshal([]byte(stdout), &all))
+	require.Len(t, all, len(rules.Names()))
+	for _, r := range all {
+		require.True(t, r.Holds, r.Name)
+		require.NotEmpty(t, r.Cost)
+		require.NotEmpty(t, r.Source)
+	}
+	for text, args := range map[string][]string{
+		"--validators is 0": {"rules", "--validators", "0"},
+		"--byzantine is 4":  {"rules", "--validators", "4", "--byzantine", "4"},
+		"--byzantine is -1": {"rules", "--byzantine", "-1"},
+	} {
+		_, stderr, code := spdl(t, args...)
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, text)
+	}
+}

@@ -1,0 +1,223 @@
+package testnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/testnet"
+	"github.com/spdl/spdl/testnet/experiment/train"
+)
+
+func testnetStartCommand() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "start",
+		Short: "Run a localnet to the end of its training and report every round",
+		Long: "Run a localnet to the end of its training and report every round: each node a process of its own, or with\n" +
+			"--inprocess a goroutine. Everything is stopped at the end, on failure and on Ctrl-C. The homes are temporary and\n" +
+			"removed, unless --keep or --home is given. A net that `testnet init` made in --home is started as it is, and one\n" +
+			"that was stopped goes on. With --stay the nodes answer after the last round too, until Ctrl-C.",
+		Example: "  spdl testnet start --stay --explorer\n  spdl testnet start --validators 7 --rounds 20 -o json",
+	}, runStart)
+	manifestFlags(cmd)
+	cmd.Flags().Bool("inprocess", false, "run the nodes as goroutines of this process")
+	cmd.Flags().Bool("keep", false, "keep the homes")
+	cmd.Flags().Bool("stay", false, "keep the nodes running after the last round, until Ctrl-C")
+	cmd.Flags().Bool("explorer", false, "serve web pages about the net, as read from its first node, and print their address")
+	cmd.Flags().Bool("no-eval", false, "do not measure the test accuracy")
+	return cmd
+}
+
+type startOptions struct {
+	manifestOptions `mapstructure:",squash"`
+	InProcess       bool `mapstructure:"inprocess"`
+	Keep            bool `mapstructure:"keep"`
+	Stay            bool `mapstructure:"stay"`
+	Explorer        bool `mapstructure:"explorer"`
+	NoEval          bool `mapstructure:"no-eval"`
+}
+
+func runStart(r *command.Run, o *startOptions, _ []string) (err error) {
+	ctx, stop := endings(r.Context)
+	defer stop()
+	home, keep := r.Home, o.Keep
+	if !r.Named {
+		if home, err = os.MkdirTemp("", "spdl-testnet-"); err != nil {
+			return err
+		}
+		if !keep {
+			defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+		}
+	}
+	n, err := o.net(home)
+	if err != nil {
+		return err
+	}
+	warn(r, n)
+	if keep {
+		fmt.Fprintln(r.Err, "homes:", home)
+	}
+	report := &testnet.Reporter{Out: r.Out, JSON: r.JSON, Rounds: n.Genesis.Params.Training.Rounds, Delta: n.Genesis.Params.Privacy.Delta, TestChain: n.Genesis.Params.TestChain}
+	if command.IsTerminal(r.Err) {
+		report.Progress = r.Err
+	}
+	err = o.run(ctx, r, n, report)
+	if errors.Is(err, syscall.EPIPE) {
+		err = fmt.Errorf("stopped at round %d of %d: nobody reads the output any more", report.Count(), report.Rounds)
+	}
+	return err
+}
+
+// endings returns a context that also ends when the terminal closes, and makes a closed pipe an
+// error of the write: SIGHUP and SIGPIPE would otherwise end this process and leave the homes, with
+// their keys.
+func endings(ctx context.Context) (context.Context, context.CancelFunc) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	if signal.Ignored(syscall.SIGHUP) { // under nohup
+		return context.WithCancel(ctx)
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
+}
+
+// net returns the net that a folder holds, or a new one.
+func (o *startOptions) net(home string) (*testnet.Net, error) {
+	if !testnet.Made(home) {
+		m, err := o.manifest(home)
+		if err != nil {
+			return nil, err
+		}
+		if err := o.perturbable(m); err != nil {
+			return nil, err
+		}
+		return testnet.Init(m)
+	}
+	if shaping := o.given(); len(shaping) > 0 {
+		return nil, command.Usage(fmt.Errorf("%s: for a new net only, and %s holds one already: leave it out, or name another --home", strings.Join(shaping, ", "), home))
+	}
+	n, err := testnet.Open(home)
+	if err != nil {
+		return nil, err
+	}
+	return n, o.perturbable(n.Manifest)
+}
+
+// perturbable rejects --inprocess for a net with workers or perturbations, which need processes.
+func (o *startOptions) perturbable(m testnet.Manifest) error {
+	if o.InProcess && m.Workers > 0 {
+		return command.Usage(fmt.Errorf("--inprocess with %d workers: they have processes of their own", m.Workers))
+	}
+	if o.InProcess && len(m.Perturb) > 0 {
+		return command.Usage(errors.New("--inprocess with perturbations: a goroutine cannot be killed or paused"))
+	}
+	return nil
+}
+
+// localnet is a running net, of processes or in this process.
+type localnet interface {
+	Failed() <-chan error
+	PeakRSS() int64
+	Stop() error
+}
+
+// run starts the nodes, follows the rounds to the last and stops the nodes, with --stay when ctx
+// ends.
+func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, report *testnet.Reporter) error {
+	e, err := n.Evaluator(ctx)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	var measure testnet.Evaluator
+	if !o.NoEval {
+		measure = e
+	}
+	pages, err := o.openPages(n, measure)
+	if err != nil {
+		return err
+	}
+	defer pages.close()
+	nodes, perturb, err := o.launch(n)
+	if err != nil {
+		return err
+	}
+	follow, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-nodes.Failed():
+			cancel(err)
+		case <-follow.Done():
+		}
+	}()
+	pages.serve(follow)
+	if p, ok := nodes.(*testnet.Processes); ok {
+		report.CPU = p.CPU
+	}
+	err = report.Begin(testnet.Running{ChainID: n.Manifest.ChainID, Nodes: n.Nodes, Explorer: pages.url()})
+	if err == nil {
+		err = testnet.Follow(follow, n, measure, func(r testnet.Round) error {
+			if !r.Past {
+				perturb(follow, r.Round)
+			}
+			return report.Round(r)
+		})
+	}
+	switch {
+	case err == nil:
+		if err = report.End(nodes.PeakRSS()); err == nil {
+			err = o.look(follow, r, n)
+		}
+	case ctx.Err() != nil:
+		err = fmt.Errorf("interrupted before round %d of %d", report.Count(), report.Rounds)
+	case follow.Err() != nil:
+		err = context.Cause(follow)
+	}
+	return errors.Join(err, nodes.Stop())
+}
+
+// look prints the command that shows the net, and with --stay waits until ctx ends. A node that
+// ends first is an error, Ctrl-C is none.
+func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net) error {
+	if !o.Stay {
+		if !r.JSON {
+			fmt.Fprintln(r.Err, "to look at such a net: spdl testnet start --stay --explorer")
+		}
+		return nil
+	}
+	if !r.JSON {
+		fmt.Fprintf(r.Err, "the nodes answer until Ctrl-C: spdl top --home %s\n", n.Nodes[0].Home)
+	}
+	<-ctx.Done()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// launch starts the nodes and returns the function that starts the perturbations of a round.
+func (o *startOptions) launch(n *testnet.Net) (localnet, func(context.Context, uint64), error) {
+	if o.InProcess {
+		if err := train.Collude(n); err != nil {
+			return nil, nil, err
+		}
+		nodes, err := testnet.StartInProcess(n, log.NewNopLogger())
+		return nodes, func(context.Context, uint64) {}, err
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	nodes, err := testnet.StartProcesses(n, binary)
+	if err != nil {
+		return nil, nil, err
+	}
+	return nodes, nodes.Perturb, nil
+}

@@ -1,0 +1,122 @@
+package top
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// Glance is the state of a node that top shows.
+type Glance struct {
+	At          time.Time         `json:"at"`
+	Moniker     string            `json:"moniker"` // of the node
+	Peers       int               `json:"peers"`
+	CatchingUp  bool              `json:"catching_up"`
+	BlockAge    float64           `json:"block_age_s"`
+	Status      query.Status      `json:"status"`
+	Last        *app.Record       `json:"last_round"` // null before the first is closed
+	Timing      *query.Timing     `json:"timing"`     // of the last round, null if the node has none
+	Standings   []query.Standing  `json:"participants"`
+	Spend       []query.Spend     `json:"spend"`
+	Refused     []query.Rejection `json:"refused"`               // gradients of the last round that the node rejected
+	Unreachable string            `json:"unreachable,omitempty"` // why the figures are old
+}
+
+// look asks the node for a glance. Values that follow from the height come from before, which may
+// be nil, if chain, height and application hash are the same.
+func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error) {
+	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
+	defer cancel()
+	g := &Glance{At: time.Now()}
+	comet, err := c.RPC().Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+	}
+	g.Moniker, g.CatchingUp = comet.NodeInfo.Moniker, comet.SyncInfo.CatchingUp
+	if at := comet.SyncInfo.LatestBlockTime; at.Unix() > 0 {
+		g.BlockAge = g.At.Sub(at).Seconds()
+	}
+	if net, err := c.RPC().NetInfo(ctx); err == nil {
+		g.Peers = net.NPeers
+	}
+	if g.Status, err = c.Status(ctx); err != nil {
+		return nil, err
+	}
+	if before != nil && before.Status.ChainID == g.Status.ChainID && before.Status.Height == g.Status.Height && before.Status.AppHash == g.Status.AppHash {
+		g.Standings, g.Spend, g.Last = before.Standings, before.Spend, before.Last
+	} else if err := g.read(ctx, c); err != nil {
+		return nil, err
+	}
+	r := g.Last
+	if r == nil {
+		return g, nil
+	}
+	var refusal *client.Refusal
+	if g.Refused, err = c.RefusalsOf(ctx, r.Epoch, r.Round); err != nil && !errors.As(err, &refusal) { // a node of an earlier release lacks this path
+		return nil, err
+	}
+	if t, err := c.TimingOf(ctx, r.Epoch, r.Round); err == nil {
+		g.Timing = &t
+	}
+	return g, nil
+}
+
+// read asks for the values that follow from the height.
+func (g *Glance) read(ctx context.Context, c *client.Client) (err error) {
+	if g.Standings, err = c.Reputation(ctx); err != nil {
+		return err
+	}
+	if g.Spend, err = c.Privacy(ctx); err != nil {
+		return err
+	}
+	if g.Status.Round == 0 {
+		return nil
+	}
+	r, err := c.RoundOf(ctx, g.Status.Epoch, g.Status.Round-1)
+	var refusal *client.Refusal
+	if errors.As(err, &refusal) { // a node after state sync does not hold the round
+		return nil
+	}
+	g.Last = &r
+	return err
+}
+
+// paceRounds is the max number of rounds over which the pace is averaged.
+const paceRounds = 20
+
+// paceOf returns the mean time between two of the last rounds, by the times of the blocks that
+// closed them, 0 if it is unknown.
+func paceOf(ctx context.Context, c *client.Client, last *app.Record) time.Duration {
+	if last == nil || last.Round == 0 {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
+	defer cancel()
+	first, err := c.RoundOf(ctx, last.Epoch, last.Round-min(last.Round, paceRounds))
+	if err != nil { // a node after state sync holds fewer rounds
+		return 0
+	}
+	at := func(height uint64) (time.Time, error) {
+		h := int64(height)
+		answer, err := c.RPC().Header(ctx, &h)
+		if err != nil {
+			return time.Time{}, err
+		}
+		return answer.Header.Time, nil
+	}
+	from, err := at(first.Height)
+	if err != nil {
+		return 0
+	}
+	until, err := at(last.Height)
+	if err != nil {
+		return 0
+	}
+	return until.Sub(from) / time.Duration(last.Round-first.Round)
+}

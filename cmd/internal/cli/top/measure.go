@@ -1,0 +1,107 @@
+package top
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// score is the accuracy of a model, or the reason for its absence.
+type score struct {
+	Accuracy *float64
+	Round    uint64 // the round that gave the model
+	Why      string
+}
+
+// measurer measures the newest model in the background, one model at a time.
+type measurer struct {
+	client    *client.Client
+	evaluator *home.Evaluator // nil: nothing is measured
+
+	mu   sync.Mutex
+	last score
+	of   uint64        // height of the round that is being measured, or was measured last
+	busy chan struct{} // closed when the measurement ends; nil if none runs
+}
+
+// see starts a measurement of the newest model, unless it is measured already or another
+// measurement runs, and returns the last score.
+func (m *measurer) see(ctx context.Context, g *Glance) score {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.evaluator == nil:
+		return score{Why: "--no-eval"}
+	case g.Last == nil:
+		return score{Why: "no round is closed"}
+	}
+	if m.busy == nil && g.Last.Height != m.of {
+		busy := make(chan struct{})
+		m.of, m.busy = g.Last.Height, busy
+		go func() {
+			defer close(busy)
+			s := m.measure(ctx, *g.Last)
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.last, m.busy = s, nil
+		}()
+	}
+	if m.last.Accuracy == nil && m.busy != nil {
+		return score{Why: "being measured"}
+	}
+	return m.last
+}
+
+// await is see, but waits for the running measurement, whose context ends after QueryTimeout.
+func (m *measurer) await(ctx context.Context, g *Glance) score {
+	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
+	defer cancel()
+	m.see(ctx, g)
+	m.mu.Lock()
+	busy := m.busy
+	m.mu.Unlock()
+	if busy != nil {
+		<-busy
+	}
+	return m.see(ctx, g)
+}
+
+func (m *measurer) measure(ctx context.Context, r app.Record) score {
+	s := score{Round: r.Round}
+	fail := func(err error) score {
+		s.Why = oneLine(err.Error(), 100)
+		var refusal *client.Refusal
+		switch {
+		case home.Unmeasurable(err):
+			s.Why += ": --trainer, or --home of a node that has one"
+		case errors.As(err, &refusal):
+			s.Why = "the node no longer has the model"
+		}
+		return s
+	}
+	asking, cancel := context.WithTimeout(ctx, command.QueryTimeout)
+	defer cancel()
+	p, err := m.client.Params(asking)
+	if err != nil {
+		return fail(err)
+	}
+	state, err := m.client.ModelOf(asking, r.Epoch, r.Round)
+	if err != nil {
+		return fail(err)
+	}
+	x, err := app.DecodeParameters(state.Parameters)
+	if err != nil {
+		return fail(err)
+	}
+	measured, err := m.evaluator.Evaluate(ctx, p, x)
+	if err != nil {
+		return fail(err)
+	}
+	s.Accuracy = &measured.Accuracy
+	return s
+}

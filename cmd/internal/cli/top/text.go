@@ -1,0 +1,278 @@
+package top
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	cliquery "github.com/spdl/spdl/cmd/internal/cli/query"
+)
+
+// monikerRunes is the number of characters of a moniker that are shown.
+const monikerRunes = 32
+
+// line is one line of the screen.
+type line struct {
+	text string
+	tint tint
+}
+
+// draw shows a view; on a terminal, with the rows of the table that fit.
+func draw(w io.Writer, v *view, s *screen) error {
+	s.measure()
+	lines := head(v)
+	participants := table(v, s.troubleFirst)
+	lines, participants = append(lines, participants[0]), participants[1:]
+	if s.out == nil {
+		return s.show(w, append(append(lines, participants...), line{}))
+	}
+	s.rows = len(participants)
+	if s.height > 0 {
+		s.rows = min(s.rows, max(1, s.height-len(lines)-1))
+	}
+	s.first = max(0, min(s.first, len(participants)-s.rows))
+	lines = append(lines, participants[s.first:s.first+s.rows]...)
+	order := "s: trouble first"
+	if s.troubleFirst {
+		order = "s: by number"
+	}
+	return s.show(w, append(lines, line{fmt.Sprintf("%d to %d of %d   q: quit   %s   arrows, PgUp, PgDn: scroll",
+		min(s.first+1, len(participants)), s.first+s.rows, len(participants), order), bold}))
+}
+
+// head returns the lines above the table.
+func head(v *view) []line {
+	s := v.Status
+	phase := "training"
+	switch {
+	case v.CatchingUp:
+		phase = "catching up"
+	case s.Done:
+		phase = "finished"
+	case s.Phase != "":
+		phase = fmt.Sprintf("%s, %d committed", s.Phase, s.Committed)
+	}
+	lines := []line{{fmt.Sprintf("%s  %s  %s  %d peers  %s", name(s.ChainID), name(v.Moniker), v.At.Format(time.TimeOnly), v.Peers, phase), bold}}
+	if s.TestChain {
+		lines = append(lines, line{cliquery.TestChain, yellow})
+	}
+	if v.Unreachable != "" {
+		lines = append(lines, line{"NO ANSWER, old figures: " + oneLine(v.Unreachable, 100), red})
+	}
+	lines = append(lines,
+		line{fmt.Sprintf("height %d, %.1f s ago   epoch %d   round %d of %d %s%s   %d of %d gradients pending   rule %s",
+			s.Height, v.BlockAge, s.Epoch, s.Round, s.Rounds, meter(s.Round, s.Rounds), timeLeft(v), s.Pending, s.Participants, name(s.Rule)), none},
+		line{accuracyOf(v.Score) + "   " + epsilonOf(v), none})
+	if r := v.Last; r != nil {
+		text := fmt.Sprintf("last round %d   leader %d in view %d   %d included", r.Round, r.Leader, r.View, len(r.Contributions))
+		if t := v.Timing; t != nil {
+			text += fmt.Sprintf("   LGC %.1f ms   GE %.1f ms   BC %.1f ms", t.LGC, t.GE, t.BC)
+		}
+		lines = append(lines, line{text, none}, line{counts(v), none})
+	}
+	return append(lines, line{fmt.Sprintf("next leaders %v", firstOf(s.Ranking, 8)), none}, line{})
+}
+
+// counts returns the numbers of participants by their result in the last round, and the spread of
+// reputations: a screen shows a few of a thousand rows.
+func counts(v *view) string {
+	selected, leftOut, opposed, refused := 0, 0, 0, 0
+	in := map[uint32]bool{}
+	for _, c := range v.Last.Contributions {
+		in[c.Participant] = true
+		if c.Opposed {
+			opposed++
+		}
+		if c.Selected {
+			selected++
+		} else {
+			leftOut++
+		}
+	}
+	signed := map[uint32]bool{}
+	for _, x := range v.Refused {
+		if x.Signed && !in[x.Participant] && !signed[x.Participant] {
+			signed[x.Participant] = true
+			refused++
+		}
+	}
+	text := fmt.Sprintf("%d selected   %d left out   %d opposed   %d refused   %d absent",
+		selected, leftOut, opposed, refused, max(0, v.Status.Participants-len(in)-refused))
+	all := []int64{}
+	for _, p := range v.Standings {
+		all = append(all, p.Reputation)
+	}
+	if slices.Sort(all); len(all) > 0 {
+		without, _ := slices.BinarySearch(all, 1)
+		text += fmt.Sprintf("   reputation %.3f to %.3f, median %.3f, %d at 0", float64(all[0])/params.One, float64(all[len(all)-1])/params.One, float64(all[len(all)/2])/params.One, without)
+	}
+	return text
+}
+
+// timeLeft returns the estimate of the time that the remaining rounds take, "" if it is unknown.
+func timeLeft(v *view) string {
+	s := v.Status
+	if s.Done || s.Round >= s.Rounds || v.Pace <= 0 {
+		return ""
+	}
+	unit := time.Second
+	left := v.Pace.Seconds() * float64(s.Rounds-s.Round)
+	switch {
+	case left > 1e6*3600:
+		return "   years left"
+	case left >= 3600:
+		unit = time.Minute
+	}
+	text := time.Duration(left * float64(time.Second)).Round(unit).String()
+	if unit == time.Minute {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	return fmt.Sprintf("   about %s left, %.2g s a round", text, v.Pace.Seconds())
+}
+
+func accuracyOf(s score) string {
+	if s.Accuracy == nil {
+		return fmt.Sprintf("accuracy not measured (%s)", oneLine(s.Why, 200))
+	}
+	return fmt.Sprintf("accuracy %.2f %% after round %d", *s.Accuracy*100, s.Round)
+}
+
+func epsilonOf(v *view) string {
+	if v.Status.Epsilon == nil {
+		return "NO DP GUARANTEE"
+	}
+	text := fmt.Sprintf("epsilon %.4f", *v.Status.Epsilon)
+	if budgets := v.Spend; len(budgets) > 0 {
+		text += fmt.Sprintf(" of %g", slices.MaxFunc(budgets, func(a, b query.Spend) int { return cmp.Compare(a.Budget, b.Budget) }).Budget)
+	}
+	return text
+}
+
+// row is a participant's line of the table.
+type row struct {
+	text    string
+	trouble int
+}
+
+// table returns the heading of the table and a line for each participant.
+func table(v *view, troubleFirst bool) []line {
+	spend := map[uint32]query.Spend{}
+	for _, p := range v.Spend {
+		spend[p.Participant] = p
+	}
+	last := map[uint32]app.Contribution{}
+	if v.Last != nil {
+		for _, c := range v.Last.Contributions {
+			last[c.Participant] = c
+		}
+	}
+	refused := map[uint32]string{}
+	for _, x := range v.Refused {
+		if x.Signed {
+			refused[x.Participant] = x.Reason
+		}
+	}
+	// Monikers are last in a line, where their width moves no column.
+	var text strings.Builder
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "participant\treputation\tlast round\tgradients\tepsilon\tbudget\tleft\toffences\tmoniker")
+	for _, p := range v.Standings {
+		c, there := last[p.Participant]
+		epsilon, left, budget := "-", "-", "-"
+		if a, ok := spend[p.Participant]; ok && a.Epsilon != nil {
+			epsilon, budget = fmt.Sprintf("%.4f", *a.Epsilon), fmt.Sprintf("%g", a.Budget)
+			if a.Left != nil {
+				left = fmt.Sprint(*a.Left)
+			}
+		}
+		fmt.Fprintf(t, "%d\t%.3f\t%s\t%d\t%s\t%s\t%s\t%d\t%s\n",
+			p.Participant, float64(p.Reputation)/params.One, fateOf(c, there, refused[p.Participant]), p.Participations, epsilon, budget, left, p.Offences, name(p.Moniker))
+	}
+	_ = t.Flush() // to a strings.Builder
+	written := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+	rows := []row{}
+	for i, p := range v.Standings {
+		c, there := last[p.Participant]
+		rows = append(rows, row{written[i+1], trouble(p, c, there, refused[p.Participant] != "", v.Last != nil)})
+	}
+	if troubleFirst {
+		slices.SortStableFunc(rows, func(a, b row) int { return b.trouble - a.trouble })
+	}
+	lines := []line{{written[0], bold}}
+	for _, r := range rows {
+		lines = append(lines, line{r.text, []tint{none, yellow, red}[min(r.trouble, 2)]})
+	}
+	return lines
+}
+
+// trouble ranks a participant's trouble: 3 for a proven offence, 2 for a gradient that is opposed
+// to Delta or was rejected, 1 for a gradient that was left out or is absent, 0 for none.
+func trouble(p query.Standing, c app.Contribution, there, refused, closed bool) int {
+	switch {
+	case p.Offences > 0:
+		return 3
+	case !closed:
+		return 0
+	case c.Opposed, refused && !there:
+		return 2
+	case !c.Selected:
+		return 1
+	}
+	return 0
+}
+
+// fateOf returns the result of a participant's gradient in the last round. refused is the node's
+// reason for a rejection, "" if the node rejected no gradient of the participant.
+func fateOf(c app.Contribution, there bool, refused string) string {
+	fate := "left out"
+	switch {
+	case !there && refused != "":
+		return "refused: " + name(refused)
+	case !there:
+		return "absent"
+	case c.Selected:
+		fate = "selected"
+	}
+	if c.Opposed {
+		fate += ", opposed"
+	}
+	return fate
+}
+
+// meter returns a bar of 20 cells for the share x/of.
+func meter(x, of uint64) string {
+	const cells = 20
+	full := 0
+	if of > 0 {
+		full = int(min(x, of) * cells / of)
+	}
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", cells-full) + "]"
+}
+
+func firstOf(list []uint32, n int) []uint32 { return list[:min(n, len(list))] }
+
+// name returns an untrusted name as one short line, without characters that control a terminal,
+// change the direction of text or combine with others.
+func name(text string) string { return oneLine(text, monikerRunes) }
+
+func oneLine(text string, runes int) string {
+	out := make([]rune, 0, runes)
+	for _, r := range text {
+		if len(out) == runes {
+			return string(append(out[:runes-1], '…'))
+		}
+		if !unicode.IsPrint(r) || unicode.IsMark(r) {
+			r = unicode.ReplacementChar
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}

@@ -1,0 +1,164 @@
+// Package top watches a node.
+package top
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// Command returns the command that shows a running node at a glance.
+func Command() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "top",
+		Short: "Watch a running node: round, leader, accuracy, epsilon, time left, participants",
+		Long: "Watch a running node until q or Ctrl-C: round, leader, stages, accuracy, epsilon, time left, and how each participant\n" +
+			"fared. At a terminal s puts those with trouble first, and the arrows, PgUp and PgDn scroll. The newest model is measured\n" +
+			"beside, as the explorer does it: on the data or by the trainer of --home, --data or --trainer. NO_COLOR turns colours off.\n" +
+			"With -o json it prints one line a look, and measures nothing.",
+		Example: "  spdl top --home ./net/node0\n  spdl top --once -o json",
+	}, runTop)
+	command.NodeFlag(cmd)
+	command.ModelFlags(cmd)
+	cmd.Flags().Bool("no-eval", false, "do not measure the test accuracy")
+	cmd.Flags().Bool("once", false, "show it once and end")
+	cmd.Flags().Duration("interval", time.Second, "time between two looks")
+	return cmd
+}
+
+type options struct {
+	command.Node   `mapstructure:",squash"`
+	command.Models `mapstructure:",squash"`
+	NoEval         bool          `mapstructure:"no-eval"`
+	Once           bool          `mapstructure:"once"`
+	Interval       time.Duration `mapstructure:"interval"`
+}
+
+// view is a glance with the values that top computes for the screen.
+type view struct {
+	*Glance
+	Score score
+	Pace  time.Duration // between two rounds; 0 if unknown
+}
+
+func runTop(r *command.Run, o *options, _ []string) error {
+	c, err := r.Client(o.Node)
+	if err != nil {
+		return err
+	}
+	if o.Interval < 100*time.Millisecond {
+		return command.Usage(fmt.Errorf("--interval is %v, want at least 100ms", o.Interval))
+	}
+	m := &measurer{client: c}
+	if !o.NoEval && !r.JSON {
+		e, err := r.Evaluator(o.Node, o.Models)
+		if err != nil {
+			return err
+		}
+		defer e.Close()
+		m.evaluator = e
+	}
+	g, err := look(r.Context, c, nil)
+	if err != nil {
+		return err
+	}
+	if o.Once {
+		return r.Show(g, func(w io.Writer) error {
+			v := &view{Glance: g, Score: m.await(r.Context, g), Pace: paceOf(r.Context, c, g.Last)}
+			return draw(w, v, &screen{})
+		})
+	}
+	if r.JSON {
+		return lines(r, c, g, o.Interval)
+	}
+	return watch(r.Context, r.Out, c, m, g, o.Interval)
+}
+
+// lines prints a line of JSON for each look.
+func lines(r *command.Run, c *client.Client, g *Glance, interval time.Duration) error {
+	for {
+		if err := json.NewEncoder(r.Out).Encode(g); err != nil {
+			return err
+		}
+		select {
+		case <-r.Context.Done():
+			return nil
+		case <-time.After(interval):
+		}
+		if g = again(r.Context, c, g); r.Context.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// watch draws the newest view until ctx ends or a key quits: after every look, every key and every
+// change of the terminal's size.
+func watch(ctx context.Context, w io.Writer, c *client.Client, m *measurer, g *Glance, interval time.Duration) error {
+	s, err := open(w)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	views := make(chan *view)
+	go deliver(ctx, views, c, m, g, interval)
+	v, changed := <-views, true
+	for {
+		if changed {
+			if err := draw(w, v, s); err != nil {
+				return err
+			}
+		}
+		changed = true
+		select {
+		case <-ctx.Done():
+			return nil
+		case v = <-views:
+		case key := <-s.keys:
+			if s.press(key) {
+				return nil
+			}
+		case <-s.look():
+			changed = s.measure()
+		}
+	}
+}
+
+// deliver sends the view of the first glance, and a view after every look, until ctx ends.
+func deliver(ctx context.Context, views chan<- *view, c *client.Client, m *measurer, g *Glance, interval time.Duration) {
+	for pace, of := time.Duration(0), uint64(0); ; g = again(ctx, c, g) {
+		if g.Last != nil && g.Last.Height != of {
+			pace, of = paceOf(ctx, c, g.Last), g.Last.Height
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case views <- &view{Glance: g, Score: m.see(ctx, g), Pace: pace}:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(interval):
+		}
+	}
+}
+
+// again returns a new glance, or the old one with the error if the node gives none: it may come
+// back.
+func again(ctx context.Context, c *client.Client, g *Glance) *Glance {
+	now, err := look(ctx, c, g)
+	if err == nil {
+		return now
+	}
+	old := *g
+	old.Unreachable = err.Error()
+	return &old
+}

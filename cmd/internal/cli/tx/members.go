@@ -1,0 +1,237 @@
+package tx
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/keys"
+)
+
+// prefixDigits is the min length of an id's prefix that a command accepts for the id.
+const prefixDigits = 8
+
+type joinOptions struct {
+	signOptions          `mapstructure:",squash"`
+	keys.IdentityOptions `mapstructure:",squash"`
+}
+
+func (o *joinOptions) sign() *signOptions { return &o.signOptions }
+
+// proveConsensusKey returns the proof, signed by the home's validator key, that it belongs to the
+// participant with a signing key.
+func (o *joinOptions) proveConsensusKey(s *sender, chainID string, pub []byte) ([]byte, error) {
+	c, _, err := s.run.LoadHome()
+	if err != nil {
+		return nil, err
+	}
+	key, err := keys.ConsensusKey(c.PrivValidatorKeyFile())
+	if err != nil {
+		return nil, err
+	}
+	return app.ProveConsensusKey(chainID, pub, key), nil
+}
+
+func txJoin() *cobra.Command {
+	cmd := transact(&cobra.Command{Use: "join", Short: "Ask for membership with the home's keys"}, (*joinOptions).sign,
+		func(ctx context.Context, s *sender, o *joinOptions, _ []string) (tx.Body, error) {
+			who, keys, err := o.Identity(s.run, o.Options)
+			if err != nil {
+				return nil, err
+			}
+			chainID, err := s.chain(ctx)
+			if err != nil {
+				return nil, err
+			}
+			var proof []byte
+			if len(who.ConsensusKey) > 0 {
+				if proof, err = o.proveConsensusKey(s, chainID, who.PubKey); err != nil {
+					return nil, err
+				}
+			}
+			return &tx.Join{
+				PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(keys.VRF, leader.PossessionInput(chainID, who.PubKey)),
+				ConsensusKey: who.ConsensusKey, ConsensusProof: proof, Moniker: who.Moniker, Address: who.Address, NodeIds: who.NodeIDs,
+			}, nil
+		})
+	cmd.Long = cmd.Short + ".\n" +
+		"More than two thirds of the active participants must approve; the participant is in the round after. Start its node\n" +
+		"before: a validator that does not vote weakens the chain, and a participant that sends no gradient holds rounds up."
+	keys.IdentityFlags(cmd)
+	return cmd
+}
+
+type approveOptions struct {
+	signOptions `mapstructure:",squash"`
+	Join        string `mapstructure:"join"`
+}
+
+func (o *approveOptions) sign() *signOptions { return &o.signOptions }
+
+func txApprove() *cobra.Command {
+	cmd := transact(&cobra.Command{Use: "approve PROPOSAL", Short: "Approve a proposal that waits", Args: cobra.ExactArgs(1)}, (*approveOptions).sign,
+		func(ctx context.Context, s *sender, o *approveOptions, args []string) (tx.Body, error) {
+			id, err := s.proposal(ctx, args[0])
+			if err != nil {
+				return nil, err
+			}
+			p, err := s.self(ctx)
+			if err != nil {
+				return nil, err
+			}
+			join, err := joinFile(o.Join, id)
+			return &tx.Approve{Participant: p.Index, Proposal: id, Join: join}, err
+		})
+	cmd.Long = cmd.Short + ".\n" +
+		"PROPOSAL is its id, as `spdl query membership` shows it, or the first 8 digits or more, if no other id begins so.\n" +
+		"If you have looked at the proposal, approve it by the whole id.\n" +
+		"With --join FILE, what `spdl tx join --dry-run` printed, it brings in a request that does not wait yet, or that others\n" +
+		"have crowded out; PROPOSAL is then the whole id."
+	cmd.Flags().String("join", "", "file with the signed join that is approved")
+	return cmd
+}
+
+// joinFile returns the transaction in the file of --join, or nil without one.
+func joinFile(file string, id []byte) ([]byte, error) {
+	if file == "" {
+		return nil, nil
+	}
+	t, err := readTx(file, false)
+	if err != nil {
+		return nil, err
+	}
+	if got := t.ID(); !bytes.Equal(got[:], id) {
+		return nil, fmt.Errorf("%s holds the %s %x, approved is %x", file, t.Kind(), got, id)
+	}
+	return t.Raw, nil
+}
+
+// proposal returns the id of the proposal with an id or a prefix of one. It returns an unknown
+// whole id as it is: the node judges it.
+func (s *sender) proposal(ctx context.Context, arg string) ([]byte, error) {
+	if err := checkPrefix("proposal", arg); err != nil {
+		return nil, err
+	}
+	m, err := s.Membership(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(m.Proposals))
+	for i, p := range m.Proposals {
+		ids[i] = p.ID
+	}
+	i, err := unique("proposal", arg, ids)
+	if err != nil {
+		if len(arg) == 64 {
+			return hex.DecodeString(arg)
+		}
+		return nil, fmt.Errorf("%w; a proposal that was enacted, replaced or dropped is not listed", err)
+	}
+	s.about = m.Proposals[i].Kind + ": " + m.Proposals[i].About
+	id, err := hex.DecodeString(ids[i])
+	if err != nil {
+		return nil, fmt.Errorf("proposal %q of the node's answer: %w", ids[i], err)
+	}
+	return id, nil
+}
+
+func checkPrefix(what, arg string) error {
+	if len(arg) < prefixDigits || len(arg) > 64 || strings.Trim(arg, "0123456789abcdefABCDEF") != "" {
+		return command.Usage(fmt.Errorf("%s %q, want %d to 64 hex digits of its id", what, arg, prefixDigits))
+	}
+	return nil
+}
+
+// unique returns the index of the only id that begins with a prefix.
+func unique(what, prefix string, ids []string) (int, error) {
+	found := -1
+	for i, id := range ids {
+		if !strings.HasPrefix(id, strings.ToLower(prefix)) {
+			continue
+		}
+		if found >= 0 {
+			return 0, fmt.Errorf("%s %s: %q and %q begin so", what, prefix, ids[found], id)
+		}
+		found = i
+	}
+	if found < 0 {
+		return 0, fmt.Errorf("none of %d %ss begins with %s (spdl query membership lists them)", len(ids), what, prefix)
+	}
+	return found, nil
+}
+
+func txLeave() *cobra.Command {
+	cmd := transact(&cobra.Command{Use: "leave", Short: "Leave the consortium at the next round boundary"}, plain,
+		func(ctx context.Context, s *sender, _ *signOptions, _ []string) (tx.Body, error) {
+			p, err := s.self(ctx)
+			return &tx.Remove{Participant: p.Index, Subject: p.Index, Nonce: p.Nonce + 1}, err
+		})
+	cmd.Long = cmd.Short + ".\nKeep the node running for two more heights, in which its validator still has to vote. Nobody else gets its index."
+	return cmd
+}
+
+func txRestore() *cobra.Command {
+	return transact(&cobra.Command{Use: "restore PARTICIPANT", Short: "Propose to give a participant of reputation 0 the initial one", Args: cobra.ExactArgs(1)}, plain,
+		func(ctx context.Context, s *sender, _ *signOptions, args []string) (tx.Body, error) {
+			proposer, subject, nonce, err := s.proposing(ctx, args[0])
+			return &tx.Restore{Participant: proposer, Subject: subject, Nonce: nonce}, err
+		})
+}
+
+func txRemove() *cobra.Command {
+	return transact(&cobra.Command{Use: "remove PARTICIPANT", Short: "Propose to end a participant's membership", Args: cobra.ExactArgs(1)}, plain,
+		func(ctx context.Context, s *sender, _ *signOptions, args []string) (tx.Body, error) {
+			proposer, subject, nonce, err := s.proposing(ctx, args[0])
+			return &tx.Remove{Participant: proposer, Subject: subject, Nonce: nonce}, err
+		})
+}
+
+// proposing returns the fields of a proposal about a participant: the proposer, the subject and the
+// nonce after the proposer's last.
+func (s *sender) proposing(ctx context.Context, arg string) (proposer, subject uint32, nonce uint64, err error) {
+	if subject, err = s.subject(ctx, arg); err != nil {
+		return 0, 0, 0, err
+	}
+	p, err := s.self(ctx)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	return p.Index, subject, p.Nonce + 1, nil
+}
+
+// subject finds a participant by its index or by a prefix of its id: an index has fewer digits than
+// a prefix.
+func (s *sender) subject(ctx context.Context, arg string) (uint32, error) {
+	if len(arg) < prefixDigits {
+		index, err := strconv.ParseUint(arg, 10, 32)
+		if err != nil {
+			return 0, command.Usage(fmt.Errorf("participant %q, want an index or %d to 64 hex digits of an id", arg, prefixDigits))
+		}
+		return uint32(index), nil
+	}
+	if err := checkPrefix("participant", arg); err != nil {
+		return 0, err
+	}
+	m, err := s.Membership(ctx)
+	if err != nil {
+		return 0, err
+	}
+	ids := make([]string, len(m.Members))
+	for i, p := range m.Members {
+		ids[i] = p.ID
+	}
+	i, err := unique("participant", arg, ids)
+	if err != nil {
+		return 0, err
+	}
+	return m.Members[i].Index, nil
+}

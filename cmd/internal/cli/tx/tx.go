@@ -1,0 +1,306 @@
+// Package tx has the commands that sign and send transactions of membership and
+// governance.
+package tx
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/keys"
+)
+
+// pollInterval is the time between two queries about a transaction.
+const pollInterval = 100 * time.Millisecond
+
+// Commands returns the group of commands.
+func Commands() *cobra.Command {
+	return command.Group("tx", "Sign and send transactions of membership and governance",
+		txJoin(), txApprove(), txLeave(), txRotate(), txRestore(), txRemove(), txEvidence(), txStartEpoch(), txUpgrade())
+}
+
+// sendOptions are the options of a command that sends a transaction.
+type sendOptions struct {
+	command.Node    `mapstructure:",squash"`
+	command.Timeout `mapstructure:",squash"`
+	Wait            bool `mapstructure:"wait"`
+	DryRun          bool `mapstructure:"dry-run"`
+}
+
+// signOptions are the options of a command that signs and sends a transaction.
+type signOptions struct {
+	sendOptions  `mapstructure:",squash"`
+	keys.Options `mapstructure:",squash"`
+	ChainID      string `mapstructure:"chain-id"`
+}
+
+// sendFlags adds the flags of sendOptions.
+func sendFlags(cmd *cobra.Command) {
+	command.NodeFlag(cmd)
+	cmd.Flags().Bool("wait", true, "wait until a block holds the transaction")
+	cmd.Flags().Duration("timeout", 30*time.Second, "how long to wait")
+	cmd.Flags().Bool("dry-run", false, "print the transaction as base64 and send nothing")
+}
+
+// signFlags adds the flags of signOptions that sendFlags does not add.
+func signFlags(cmd *cobra.Command) {
+	cmd.Flags().String("chain-id", "", "id of the chain (default: what the node says)")
+	keys.Flag(cmd)
+}
+
+// transact makes cmd sign one transaction, send it and show its report. The function of returns the
+// sender's options within the command's.
+func transact[O any](cmd *cobra.Command, of func(*O) *signOptions, body func(ctx context.Context, s *sender, o *O, args []string) (tx.Body, error)) *cobra.Command {
+	cmd = command.New(cmd, func(r *command.Run, o *O, args []string) error {
+		if c, ok := any(o).(interface{ Check() error }); ok { // before a home or a node is asked
+			if err := c.Check(); err != nil {
+				return err
+			}
+		}
+		s, err := newSender(r, of(o))
+		if err != nil {
+			return err
+		}
+		t, err := s.sign(r.Context, func(ctx context.Context) (tx.Body, error) { return body(ctx, s, o, args) })
+		if err != nil {
+			return err
+		}
+		return s.deliver(t)
+	})
+	sendFlags(cmd)
+	signFlags(cmd)
+	return cmd
+}
+
+// plain is for transact: it selects the options of a command that has signOptions alone.
+func plain(o *signOptions) *signOptions { return o }
+
+// sender holds the keys that sign a transaction, and a client of the node that receives it.
+type sender struct {
+	*client.Client
+	run     *command.Run
+	options *signOptions
+	keyFile string
+	keys    worker.Keys
+	about   string // kind and summary of the proposal that the transaction approves
+}
+
+// newSender reads the key file. An absolute --key needs no home.
+func newSender(r *command.Run, o *signOptions) (*sender, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	c, err := r.Client(o.Node)
+	if err != nil {
+		return nil, err
+	}
+	s := &sender{Client: c, run: r, options: o, keyFile: o.Key}
+	if !filepath.IsAbs(s.keyFile) {
+		c, a, err := r.LoadHome()
+		if err != nil {
+			return nil, err
+		}
+		s.keyFile = o.File(c, a)
+	}
+	s.keys, err = home.LoadKeys(s.keyFile)
+	return s, err
+}
+
+// chain returns the id of the chain that the signature is for.
+func (s *sender) chain(ctx context.Context) (string, error) {
+	if id := s.options.ChainID; id != "" {
+		return id, nil
+	}
+	status, err := s.Status(ctx)
+	if err != nil {
+		return "", err
+	}
+	// A node that states a false chain id must not get a signature for another chain.
+	doc, err := abci.ReadGenesisFile(filepath.Join(s.run.Home, "config", "genesis.json"))
+	if err == nil && doc.ChainID != status.ChainID {
+		return "", fmt.Errorf("the node is on chain %q, the home's genesis is of %q; --chain-id decides", status.ChainID, doc.ChainID)
+	}
+	return status.ChainID, nil
+}
+
+// sign signs a body.
+func (s *sender) sign(ctx context.Context, body func(context.Context) (tx.Body, error)) (*tx.Tx, error) {
+	ctx, cancel := context.WithTimeout(ctx, command.QueryTimeout)
+	defer cancel()
+	b, err := body(ctx)
+	if err != nil {
+		return nil, err
+	}
+	chainID, err := s.chain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return tx.Sign(chainID, b, s.keys.Signing)
+}
+
+// self returns the active participant with the sender's key.
+func (s *sender) self(ctx context.Context) (app.Participant, error) {
+	all, err := s.Participants(ctx)
+	if err != nil {
+		return app.Participant{}, err
+	}
+	return holder(all, s.keyFile, s.keys)
+}
+
+// holder finds the active participant with the keys of a file.
+func holder(all []app.Participant, file string, keys worker.Keys) (app.Participant, error) {
+	pub := keys.Public()
+	for _, p := range all {
+		if bytes.Equal(p.PubKey, pub) && p.Active {
+			return p, nil
+		}
+	}
+	for _, p := range all {
+		if bytes.Equal(p.PubKey, pub) {
+			return p, fmt.Errorf("%w: %X of %s is that of participant %d, which has left", worker.ErrNotParticipant, pub, file, p.Index)
+		}
+		for _, former := range p.FormerKeys {
+			if bytes.Equal(former.PubKey, pub) {
+				return p, fmt.Errorf("%w: %X of %s is a former key of participant %d, rotated since", worker.ErrNotParticipant, pub, file, p.Index)
+			}
+		}
+	}
+	return app.Participant{}, fmt.Errorf("%w: %X of %s (spdl tx join asks for membership)", worker.ErrNotParticipant, pub, file)
+}
+
+// Report is the outcome of a transaction.
+type Report struct {
+	Kind        string `json:"kind"`
+	Hash        string `json:"hash"`
+	Participant string `json:"participant_id,omitempty"` // that joins
+	Proposal    string `json:"proposal,omitempty"`       // that it makes or approves
+	About       string `json:"about,omitempty"`
+	Code        uint32 `json:"code"`
+	Log         string `json:"log,omitempty"`
+	Height      int64  `json:"height,omitempty"` // of the block that holds it
+	Next        string `json:"next,omitempty"`   // the next step, or the event that the transaction waits for
+	Tx          []byte `json:"tx,omitempty"`     // of a dry run
+}
+
+func newReport(t *tx.Tx, about string) Report {
+	r := Report{Kind: t.Kind().String(), Hash: fmt.Sprintf("%X", t.Hash), About: about}
+	if d, err := app.Describe(t); err == nil {
+		r.Proposal, r.Participant = d.Value("proposal"), d.Value("id")
+	}
+	return r
+}
+
+func (r Report) text(w io.Writer) error {
+	fmt.Fprintf(w, "transaction  %s, %s\n", r.Hash, r.Kind)
+	if r.Participant != "" {
+		fmt.Fprintf(w, "participant  %s\n", r.Participant)
+	}
+	if r.Proposal != "" {
+		fmt.Fprintf(w, "proposal     %s\n", r.Proposal)
+	}
+	for _, line := range []struct{ name, text string }{{"about", r.About}, {"log", r.Log}} {
+		if line.text != "" {
+			fmt.Fprintf(w, "%-13s%s\n", line.name, command.Plain(line.text))
+		}
+	}
+	fmt.Fprintf(w, "code         %d\n", r.Code)
+	if r.Height > 0 {
+		fmt.Fprintf(w, "height       %d\n", r.Height)
+	}
+	if r.Next != "" {
+		fmt.Fprintf(w, "next         %s\n", command.Plain(r.Next))
+	}
+	return nil
+}
+
+// deliver sends a transaction and shows its report, or prints the transaction in a dry run.
+func (s *sender) deliver(t *tx.Tx) error {
+	if s.options.DryRun {
+		return s.dryRun(t)
+	}
+	r := newReport(t, s.about)
+	spoken, err := s.send(s.run.Context, t, &r)
+	if !spoken {
+		return err
+	}
+	return errors.Join(s.run.Show(r, r.text), err)
+}
+
+// dryRun shows a transaction that is not sent.
+func (s *sender) dryRun(t *tx.Tx) error {
+	r := newReport(t, s.about)
+	r.Tx = t.Raw
+	return s.run.Show(r, func(w io.Writer) error { return printRaw(w, t.Raw) })
+}
+
+// send broadcasts a transaction and, with --wait, waits for its block. It reports whether the node
+// answered the broadcast.
+func (s *sender) send(ctx context.Context, t *tx.Tx, r *Report) (spoken bool, err error) {
+	ask, cancel := context.WithTimeout(ctx, command.QueryTimeout)
+	defer cancel()
+	err = s.Broadcast(ask, t)
+	var refusal *client.Refusal
+	if errors.As(err, &refusal) {
+		r.Code, r.Log = refusal.Code, refusal.Log
+		return true, err
+	}
+	if err != nil {
+		return false, err
+	}
+	if !s.options.Wait {
+		r.Next = "it waits for a block"
+		return true, nil
+	}
+	wait, stop := context.WithTimeout(ctx, s.options.Timeout.Timeout)
+	defer stop()
+	if r.Height, err = s.included(wait, t, r); err != nil {
+		return true, err
+	}
+	after, done := context.WithTimeout(ctx, command.QueryTimeout)
+	defer done()
+	r.Next, err = s.outlook(after, t, r)
+	return true, err
+}
+
+// included returns the height of a transaction's block, for which it waits. It warns once every
+// patience, and fails if the proposal of an approval waits no longer: no block accepts it then.
+func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, error) {
+	for began := time.Now(); ; {
+		look, stop := context.WithTimeout(ctx, patience)
+		height, err := s.Included(look, t, pollInterval)
+		stop()
+		waited := time.Since(began).Round(time.Second)
+		switch {
+		case errors.Is(err, client.ErrUnreachable) && ctx.Err() == nil: // the node may come back
+		case !errors.Is(err, context.DeadlineExceeded):
+			return height, err
+		case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return 0, ctx.Err()
+		case ctx.Err() != nil:
+			return 0, fmt.Errorf("transaction %s is in no block after %v; the node took it, and it may come yet", r.Hash, waited)
+		}
+		m, err := s.Membership(ctx)
+		if err == nil && t.Kind() == tx.KindApprove && !slices.ContainsFunc(m.Proposals, func(p query.Proposal) bool { return p.ID == r.Proposal }) {
+			return 0, fmt.Errorf("proposal %s does not wait: it was enacted, replaced or dropped before this approval came into a block (spdl query membership)", r.Proposal)
+		}
+		s.run.Warn(fmt.Sprintf("no block has the transaction after %v, waiting for up to %v", waited, s.options.Timeout.Timeout))
+	}
+}
+
+// patience is the time between two warnings about a transaction that is in no block yet.
+const patience = 3 * time.Second

@@ -1,0 +1,85 @@
+package tx
+
+import (
+	"encoding/base64"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/apptest"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+func TestUnique(t *testing.T) {
+	ids := []string{"aaaaaaaa11", "aaaaaaaa22", "bbbbbbbb33"}
+	i, err := unique("proposal", "BBBBBBBB", ids)
+	require.NoError(t, err)
+	require.Equal(t, 2, i)
+	_, err = unique("proposal", "aaaaaaaa", ids)
+	require.ErrorContains(t, err, `"aaaaaaaa11" and "aaaaaaaa22"`)
+	_, err = unique("proposal", "cccccccc", ids)
+	require.ErrorContains(t, err, "none of 3 proposals")
+	for _, bad := range []string{"", "aaaaaaa", "aaaaaaag", strings.Repeat("a", 65)} {
+		var usage command.UsageError
+		require.True(t, errors.As(checkPrefix("proposal", bad), &usage), bad)
+	}
+}
+
+// TestAwaits: approvals count of those who are active.
+func TestAwaits(t *testing.T) {
+	m := query.Membership{Threshold: 3, Members: []query.Member{{Index: 0, Active: true}, {Index: 1}, {Index: 2, Active: true}}}
+	p := query.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{0, 1}}
+	require.Equal(t, "needs 2 more approvals of active participants, has 1 of 3: spdl tx approve ab", awaits(m, p))
+	p.Accepted = true
+	require.Contains(t, awaits(m, p), "next round boundary")
+	p.Kind = tx.KindStartEpoch.String()
+	require.Contains(t, awaits(m, p), "when training is finished")
+}
+
+func TestHolder(t *testing.T) {
+	a, b, c := home.GenerateKeys(), home.GenerateKeys(), home.GenerateKeys()
+	all := []app.Participant{
+		{Index: 0, PubKey: a.Public()},
+		{Index: 1, PubKey: b.Public(), FormerKeys: []app.FormerKey{{PubKey: c.Public()}}, Active: true},
+	}
+	p, err := holder(all, "file", b)
+	require.NoError(t, err)
+	require.Equal(t, uint32(1), p.Index)
+	for says, keys := range map[string]worker.Keys{"has left": a, "former key of participant 1": c, "tx join": home.GenerateKeys()} {
+		_, err = holder(all, "file", keys)
+		require.ErrorIs(t, err, worker.ErrNotParticipant)
+		require.ErrorContains(t, err, says)
+	}
+}
+
+// TestReadTx: an answer with two transactions of one name is refused, for another reader might take
+// the other as the offender's.
+func TestReadTx(t *testing.T) {
+	of := func(i int) string { return base64.StdEncoding.EncodeToString(apptest.Join(i).Raw) }
+	file := filepath.Join(t.TempDir(), "tx.json")
+	for text, says := range map[string]string{
+		`{"tx": "` + of(7) + `"}`:                            "",
+		`{"result": {"tx": "` + of(7) + `", "height": "1"}}`: "",
+		`{"tx": "` + of(8) + `", "tx": "` + of(7) + `"}`:     "tx is given twice",
+		`{"result": {}, "result": {"tx": "` + of(7) + `"}}`:  "result is given twice",
+		`{"TX": "` + of(7) + `"}`:                            `name "TX"`,
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		got, err := readTx(file, true)
+		if says != "" {
+			require.ErrorContains(t, err, says)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, apptest.Join(7).Raw, got.Raw)
+	}
+}

@@ -1,0 +1,282 @@
+// Package verify has the commands that check a file or a node's answer against a trusted header.
+package verify
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/cometbft/cometbft/light/provider"
+	"github.com/cometbft/cometbft/types"
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/light"
+	"github.com/spdl/spdl/abci/proof"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/model"
+	"github.com/spdl/spdl/cmd/internal/cli/query"
+	"github.com/spdl/spdl/cmd/internal/verify"
+)
+
+// Commands returns the group of commands.
+func Commands() *cobra.Command {
+	return command.Group("verify", "Check what a file or a node says, from a header that you trust to the last byte", verifyModel(), verifyRound(), verifyParticipant())
+}
+
+// trustFlags adds the flags of trustOptions.
+func trustFlags(cmd *cobra.Command) {
+	command.NodeFlag(cmd)
+	f := cmd.Flags()
+	f.Int64("trust-height", 0, "height of a header that you trust")
+	f.String("trust-hash", "", "its hash, 64 hex digits, from somebody whom you trust: not from --node")
+	f.Duration("trust-period", 7*24*time.Hour, "how old the trusted header may be")
+	f.StringSlice("witness", nil, "RPC address of another node, which would contradict a forked --node; may be repeated")
+	f.Duration("timeout", time.Minute, "time for all questions")
+	f.String("chain-id", "", "chain that the node, or the model, must be of (default: the node's)")
+}
+
+// trustOptions are the trusted header, and the node and witnesses to ask.
+type trustOptions struct {
+	command.Node    `mapstructure:",squash"`
+	command.Timeout `mapstructure:",squash"`
+	Height          int64         `mapstructure:"trust-height"`
+	Hash            string        `mapstructure:"trust-hash"`
+	Period          time.Duration `mapstructure:"trust-period"`
+	Witness         []string      `mapstructure:"witness"`
+	ChainID         string        `mapstructure:"chain-id"`
+}
+
+type modelOptions struct {
+	trustOptions `mapstructure:",squash"`
+	Offline      bool `mapstructure:"offline"`
+}
+
+// trust reads the options. The caller adds the chain's id.
+func (o *trustOptions) trust(offline bool) (light.Trust, error) {
+	t := light.Trust{Height: o.Height, Period: o.Period}
+	var err error
+	t.Hash, err = hex.DecodeString(o.Hash)
+	switch {
+	case err != nil || len(t.Hash) != 32:
+		return t, command.Usage(fmt.Errorf("--trust-hash is %q, want 64 hex digits: the hash of a header that you trust", o.Hash))
+	case t.Height < 0 || t.Height == 0 && !offline:
+		return t, command.Usage(fmt.Errorf("--trust-height is %d, want the height of that header", t.Height))
+	case t.Period <= 0:
+		return t, command.Usage(fmt.Errorf("--trust-period is %v, want above 0", t.Period))
+	}
+	return t, o.Check()
+}
+
+// follow starts a light client of --node for the chain t.ChainID, the node's own chain if it is "".
+func (o *trustOptions) follow(ctx context.Context, r *command.Run, t light.Trust) (*client.Client, light.Headers, light.Trust, error) {
+	c, err := r.Client(o.Node)
+	if err != nil {
+		return nil, nil, t, err
+	}
+	var others []*client.Client
+	for _, address := range o.Witness {
+		w, err := client.New(address)
+		if err != nil {
+			return nil, nil, t, command.Usage(fmt.Errorf("--witness: %w", err))
+		}
+		others = append(others, w)
+	}
+	s, err := c.RPC().Status(ctx)
+	if err != nil {
+		return nil, nil, t, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+	}
+	if t.ChainID == "" {
+		t.ChainID = s.NodeInfo.Network
+	}
+	if s.NodeInfo.Network != t.ChainID {
+		return nil, nil, t, fmt.Errorf("%w: it is of chain %q, the node is on chain %q", proof.ErrNotProven, t.ChainID, s.NodeInfo.Network)
+	}
+	var witnesses []provider.Provider
+	for _, w := range others {
+		witnesses = append(witnesses, w.Provider(t.ChainID))
+	}
+	if len(witnesses) == 0 {
+		fmt.Fprintln(r.Err, "warning: no --witness: nobody would contradict a fork that more than a third of the validators signed")
+	}
+	h, err := light.Light(ctx, t, c.Provider(t.ChainID), witnesses)
+	return c, h, t, err
+}
+
+// verdictOf is the result of a verification.
+type verdictOf struct {
+	Verified bool              `json:"verified"`
+	ChainID  string            `json:"chain_id"`
+	Height   int64             `json:"height"` // of the header
+	Header   string            `json:"header"` // its hash
+	Time     time.Time         `json:"time"`   // of the header: later changes are not verified
+	AppHash  string            `json:"app_hash"`
+	Trusted  int64             `json:"trusted_height"`
+	Key      string            `json:"key"`
+	File     string            `json:"file,omitempty"`
+	Format   string            `json:"format,omitempty"`
+	Card     *model.CardReport `json:"card,omitempty"`
+	Value    any               `json:"value,omitempty"`
+}
+
+func verdictOn(key string, t light.Trust, b *types.LightBlock) verdictOf {
+	return verdictOf{
+		Verified: true, ChainID: b.ChainID, Height: b.Height, Header: hex.EncodeToString(b.Hash()), Time: b.Time, AppHash: hex.EncodeToString(b.AppHash),
+		Trusted: max(t.Height, 1), Key: key,
+	}
+}
+
+func (v verdictOf) text(w io.Writer) {
+	fmt.Fprintf(w, "verified  %s\nchain     %s\nheader    %d, hash %s\ntime      %s, %v ago\napp hash  %s\ntrusted   from height %d\n",
+		v.Key, command.Plain(v.ChainID), v.Height, v.Header, v.Time.Format(time.RFC3339), time.Since(v.Time).Round(time.Second), v.AppHash, v.Trusted)
+}
+
+func verifyModel() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "model FILE",
+		Short: "Check an exported model: from a trusted header to the file's last byte",
+		Long: `Check an exported model: from a trusted header to the file's last byte.
+
+The light client goes from the header of --trust-height and --trust-hash to the
+header that the file's proof leads to. With --offline nobody is asked: the file
+carries that header, and --trust-hash is its hash.`,
+		Example: `  spdl verify model m.safetensors --trust-height 1 --trust-hash 5F2B... --witness tcp://other:26657
+  spdl verify model m.npz --offline --trust-hash 5F2B...`,
+		Args: cobra.ExactArgs(1),
+	}, func(r *command.Run, o *modelOptions, args []string) error {
+		t, err := o.trust(o.Offline)
+		if err != nil {
+			return err
+		}
+		f, format, err := model.Read(args[0])
+		if err != nil {
+			return err
+		}
+		if err := f.Check(); err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		ctx, cancel := context.WithTimeout(r.Context, o.Timeout.Timeout)
+		defer cancel()
+		t.ChainID = f.Card.ChainID
+		if id := o.ChainID; id != "" && id != t.ChainID {
+			return fmt.Errorf("%s: %w: it is of chain %q, want %q", args[0], proof.ErrNotProven, t.ChainID, id)
+		}
+		var headers light.Headers
+		if o.Offline {
+			own, err := f.Header()
+			if err != nil {
+				return err
+			}
+			if t.Height == 0 {
+				t.Height = own.Height
+			}
+			headers = light.Pinned(t, own)
+		} else if _, headers, t, err = o.follow(ctx, r, t); err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		b, err := verify.Model(ctx, f, headers)
+		if err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		v := verdictOn(fmt.Sprintf("model after epoch %d round %d", f.Card.Epoch, f.Card.Round), t, b)
+		v.File, v.Format, v.Card = args[0], format, &model.CardReport{Card: f.Card}
+		return r.Show(v, func(w io.Writer) error {
+			v.text(w)
+			return model.CardText(w, f.Card)
+		})
+	})
+	trustFlags(cmd)
+	cmd.Flags().Bool("offline", false, "ask no node: trust the header in the file if it has the hash --trust-hash")
+	return cmd
+}
+
+type answerOptions struct {
+	trustOptions `mapstructure:",squash"`
+	MaxAge       time.Duration `mapstructure:"max-age"`
+}
+
+// verifyAnswer returns a command that queries a node with proof and checks the answer. A node may
+// answer from an old state, so the age of the answer has a limit, by default maxAge; 0 is none.
+func verifyAnswer(use, short string, maxAge time.Duration, args cobra.PositionalArgs, path query.Path, read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use: use, Short: short, Args: args,
+	}, func(r *command.Run, o *answerOptions, args []string) error {
+		t, err := o.trust(false)
+		if err != nil {
+			return err
+		}
+		if o.MaxAge < 0 {
+			return command.Usage(fmt.Errorf("--max-age is %v, want 0 or above", o.MaxAge))
+		}
+		ctx, cancel := context.WithTimeout(r.Context, o.Timeout.Timeout)
+		defer cancel()
+		t.ChainID = o.ChainID
+		c, headers, t, err := o.follow(ctx, r, t)
+		if err != nil {
+			return err
+		}
+		asked, p, root, err := query.Prove(ctx, c, path, args)
+		if err != nil {
+			return err
+		}
+		header, err := c.HeaderOf(ctx, t.ChainID, p.Height, root)
+		if err != nil {
+			return err
+		}
+		b, err := verify.Answer(ctx, asked, p, header.Height, headers)
+		if err != nil {
+			return err
+		}
+		if err := verify.Fresh(b, time.Now(), o.MaxAge); err != nil {
+			return err
+		}
+		value, text, err := read(p.Value)
+		if err != nil {
+			return err
+		}
+		v := verdictOn(asked, t, b)
+		v.Value = value
+		return r.Show(v, func(w io.Writer) error {
+			v.text(w)
+			fmt.Fprintln(w)
+			return text(w)
+		})
+	})
+	trustFlags(cmd)
+	cmd.Flags().Duration("max-age", maxAge, "how old the header may be that the answer leads to, by this machine's clock; 0 for any age")
+	return cmd
+}
+
+func verifyRound() *cobra.Command {
+	return verifyAnswer("round [[epoch] round]", "Check the record of a closed round (default: the last that the node says)", 0, query.RoundArgs,
+		func(ctx context.Context, c *client.Client, args []string) (string, error) {
+			epoch, t, err := query.RoundArgument(ctx, c, args)
+			return fmt.Sprintf("round/%d/%d", epoch, t), err
+		},
+		func(value []byte) (any, func(io.Writer) error, error) {
+			var r app.Record
+			err := r.Unmarshal(value)
+			return r, func(w io.Writer) error { return query.RoundText(w, r) }, err
+		})
+}
+
+func verifyParticipant() *cobra.Command {
+	return verifyAnswer("participant INDEX", "Check what the chain has of a participant: keys, reputation, spend", 10*time.Minute, query.IndexArg,
+		func(_ context.Context, _ *client.Client, args []string) (string, error) {
+			index, err := query.ParticipantIndex(args[0])
+			return fmt.Sprintf("participants/%d", index), err
+		},
+		func(value []byte) (any, func(io.Writer) error, error) {
+			var p app.Participant
+			err := p.Unmarshal(value)
+			return p, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "participant     %d, %q\nid              %x\npublic key      %x\nactive          %t\nreputation      %.6f\nparticipations  %d\n",
+					p.Index, p.Moniker, p.Id, p.PubKey, p.Active, float64(p.Reputation)/params.One, p.Participations)
+				return err
+			}, err
+		})
+}

@@ -1,0 +1,148 @@
+// Package worker has the command that runs workers without a node.
+package worker
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/log"
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/light"
+	"github.com/spdl/spdl/app/worker"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// Command returns the command, which runs a participant's worker against any node's RPC.
+func Command() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "worker",
+		Short: "Run a participant's worker against a node's RPC",
+		Long: "Run a participant's worker against a node's RPC, with the key, journal and data of a home's app.toml.\n" +
+			"It verifies what the node says from the home's config/genesis.json on, or from worker.trust_height.\n" +
+			"Where the key file is a folder, it runs a worker for each key file in it, over one connection.\n" +
+			"It survives restarts of either side. Set worker.enabled = false where the node shares the home.",
+	}, runWorker)
+	command.NodeFlag(cmd)
+	cmd.Flags().Bool("follow", false, "wait for the next epoch when training is finished")
+	cmd.Flags().String("key", "", "participant key file, or a folder of them: a worker for each (default: worker.key_file of app.toml)")
+	cmd.Flags().String("trainer", "", "program, with arguments, that computes the gradients of an external model, as \"python3 train.py\" (default: worker.trainer of app.toml)")
+	cmd.Flags().String("log-level", "info", "log level")
+	return cmd
+}
+
+type workerOptions struct {
+	command.Node `mapstructure:",squash"`
+	LogLevel     string `mapstructure:"log-level"`
+	Follow       bool   `mapstructure:"follow"`
+	Key          string `mapstructure:"key"`
+	Trainer      string `mapstructure:"trainer"`
+}
+
+func runWorker(r *command.Run, o *workerOptions, _ []string) error {
+	logger, err := r.LogAt(o.LogLevel, "info")
+	if err != nil {
+		return err
+	}
+	asked, err := r.Client(o.Node)
+	if err != nil {
+		return err
+	}
+	c, a, err := r.LoadHome()
+	if err != nil {
+		return err
+	}
+	if o.Key != "" {
+		a.Worker.KeyFile = o.Key
+	}
+	if o.Trainer != "" {
+		if err := a.Worker.UseTrainer(o.Trainer); err != nil {
+			return err
+		}
+	}
+	confs, err := workers(c, a, logger.With("module", "worker"))
+	if err != nil {
+		return err
+	}
+	if home.IsCrowd(c, a) {
+		held, err := home.HoldCrowd(c, a)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = held.Close() }()
+	}
+	known, err := lightHome(c, a.Worker)
+	if err != nil {
+		return err
+	}
+	chain, err := light.Chain(asked, known, a.Worker.PollInterval)
+	if err != nil {
+		return err
+	}
+	for i := range confs {
+		confs[i].Follow = o.Follow
+	}
+	err = runAll(r.Context, chain, confs, logger)
+	if errors.Is(err, worker.ErrJournal) {
+		return fmt.Errorf("%w; remove it only if that chain is over", err)
+	}
+	return err
+}
+
+// runAll runs workers until all have ended. A worker that fails does not end the others.
+func runAll(ctx context.Context, chain worker.Chain, confs []worker.Config, logger log.Logger) error {
+	errs := make([]error, len(confs))
+	var wg sync.WaitGroup
+	for i, conf := range confs {
+		wg.Go(func() {
+			errs[i] = worker.Run(ctx, chain, conf)
+			if errs[i] != nil && len(confs) > 1 && ctx.Err() == nil {
+				logger.Error("a worker has ended", "journal", conf.Journal, "err", errs[i])
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil && len(confs) > 1 {
+		return ctx.Err() // one error, not one for each worker
+	}
+	return errors.Join(errs...)
+}
+
+// workers returns the configuration of the home's worker, or of one for each participant of a
+// worker group.
+func workers(c *config.Config, a home.AppConfig, logger log.Logger) ([]worker.Config, error) {
+	if home.IsCrowd(c, a) {
+		return home.CrowdOf(c, a, home.LoadData, func(message string, keyvals ...any) {
+			if message == worker.Computed { // by each worker, in every round
+				logger.Debug(message, keyvals...)
+				return
+			}
+			logger.Info(message, keyvals...)
+		})
+	}
+	keys, err := home.LoadKeys(home.InHome(c, a.Worker.KeyFile))
+	if err != nil {
+		return nil, err
+	}
+	conf, err := home.WorkerOf(c, a, keys, home.LoadPart, logger.Info)
+	return []worker.Config{conf}, err
+}
+
+// lightHome returns a light client's settings from a worker's home, without asking a node.
+func lightHome(c *config.Config, w home.WorkerConfig) (light.Home, error) {
+	doc, err := abci.ReadGenesisFile(c.GenesisFile())
+	if err != nil {
+		return light.Home{}, err
+	}
+	hash, err := hex.DecodeString(w.TrustHash)
+	return light.Home{
+		Genesis: doc, Trust: light.Trust{Height: w.TrustHeight, Hash: hash, Period: w.TrustPeriod},
+		Kept: home.KeptHeader(c), MaxAge: w.MaxAge,
+	}, err
+}

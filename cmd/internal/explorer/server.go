@@ -1,0 +1,209 @@
+package explorer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/cmd/internal/modelfile"
+)
+
+// errNotYet means that the first look at the chain is not done.
+var errNotYet = errors.New("the explorer has not seen the chain yet")
+
+// Options are an explorer's settings. The zero value of a field is its default.
+type Options struct {
+	// Evaluator measures the model after every round. Default: nothing is measured.
+	Evaluator Evaluator
+	// Hosts are the names it is served under, in lower case, beside addresses and
+	// localhost; "*" is any.
+	Hosts []string
+	// Rate is a client's requests a second on average, 50; Burst those at once,
+	// 100.
+	Rate  float64
+	Burst int
+	// MaxConnections bounds all connections, 512, of which one client has a quarter,
+	// or pageShare more than its streams; MaxStreams the event streams among them,
+	// 256; StreamsPerClient those of one client, 64.
+	MaxConnections, MaxStreams, StreamsPerClient int
+	// Poll is the time between two looks at the chain, a second: answers are written once a look,
+	// and streams hear of all rounds between two looks in one piece.
+	Poll time.Duration
+	// Log takes what the operator should know. Default: nothing.
+	Log func(string, ...any)
+}
+
+func (o *Options) complete() {
+	if o.Rate <= 0 {
+		o.Rate = 50
+	}
+	fill := func(x *int, value int) {
+		if *x <= 0 {
+			*x = value
+		}
+	}
+	fill(&o.Burst, 100)
+	fill(&o.MaxConnections, 512)
+	fill(&o.MaxStreams, 256)
+	fill(&o.StreamsPerClient, 64)
+	if o.Poll <= 0 {
+		o.Poll = time.Second
+	}
+	if o.Log == nil {
+		o.Log = func(string, ...any) {}
+	}
+}
+
+// Models that are given at once, to one client and to all. The answer with a large one takes a
+// hundred megabytes, and as long as its reader likes.
+const modelsPerClient, maxModels = 2, 8
+
+// Server is an explorer of one node.
+type Server struct {
+	options Options
+	source  *source
+	tail    *tail
+	written latest[[]byte] // pages and answers
+	last    lastKnown
+	clients *clients
+	models  *clients // who is being given a model
+	handler http.Handler
+	ended   chan struct{} // closed when Serve shuts down: streams end
+	// export returns the model after a round with its proof; nil where there is no
+	// node to ask for one.
+	export func(ctx context.Context, epoch, round uint64) (*modelfile.File, error)
+}
+
+// Open prepares an explorer of a node's RPC address, as tcp://host:port or
+// http://host:port. It does not connect.
+func Open(node string, o Options) (*Server, error) {
+	c, err := client.New(node)
+	if err != nil {
+		return nil, err
+	}
+	s := New(c, c.RPC(), o)
+	s.export = func(ctx context.Context, epoch, round uint64) (*modelfile.File, error) {
+		return modelfile.Fetch(ctx, c, epoch, round, nil)
+	}
+	return s, nil
+}
+
+// New prepares an explorer.
+func New(a Asker, b Blocks, o Options) *Server {
+	o.complete()
+	s := &Server{options: o, source: newSource(a, b), clients: newClients(o), models: newClients(Options{StreamsPerClient: modelsPerClient, MaxStreams: maxModels}), ended: make(chan struct{})}
+	s.written.limit = writtenBytes
+	s.last.pages = newKept[string, content](keptPages)
+	s.tail = newTail(s.source, o.Evaluator, o.Log)
+	s.handler = s.guard(s.routes())
+	return s
+}
+
+// Handler serves everything. What is live in it needs Serve, or Follow.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Follow follows the chain until ctx ends.
+func (s *Server) Follow(ctx context.Context) { s.tail.run(ctx, s.options.Poll) }
+
+// Listen listens on an address, as tcp://host:port.
+func Listen(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", strings.TrimPrefix(address, "tcp://"))
+	if err != nil {
+		return nil, fmt.Errorf("explorer address %q: %w; --laddr, or explorer.laddr in app.toml, names another", address, err)
+	}
+	return l, nil
+}
+
+// Serve serves until ctx ends. It closes the listener.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+		s.options.Log("explorer is open to other machines", "address", a)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	followed := make(chan struct{})
+	go func() { s.Follow(ctx); close(followed) }()
+	server := &http.Server{
+		Handler: s.handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	shut := make(chan struct{})
+	go func() {
+		defer close(shut)
+		<-ctx.Done()
+		close(s.ended)
+		end, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if server.Shutdown(end) != nil {
+			_ = server.Close()
+		}
+	}()
+	err := server.Serve(netutil.LimitListener(share(l, s.options), s.options.MaxConnections))
+	cancel()
+	<-shut
+	<-followed
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, page := range map[string]func(*http.Request) (content, error){
+		"/{$}": s.home, "/blocks": s.blocks, "/block/{height}": s.block, "/tx/{hash}": s.tx,
+		"/rounds": s.rounds, "/round/{epoch}/{round}": s.round,
+		"/participants": s.participants, "/participant/{index}": s.participant, "/validators": s.validators, "/elections": s.elections,
+		"/model": s.model, "/params": s.paramsPage, "/governance": s.governance, "/evidence": s.evidence,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			text, err := s.once(r, func(r *http.Request) ([]byte, error) {
+				v, err := page(r)
+				if err != nil {
+					return nil, err
+				}
+				s.last.put(r.URL.RequestURI(), v)
+				return s.compose(r, v)
+			})
+			if last, ok := s.last.get(r.URL.RequestURI()); err != nil && ok && s.tail.isLost() {
+				s.render(w, r, http.StatusServiceUnavailable, last) // the layout says that the node is lost
+				return
+			}
+			if err != nil {
+				s.fail(w, r, err)
+				return
+			}
+			writePage(w, http.StatusOK, text)
+		})
+	}
+	mux.HandleFunc("/search", s.search)
+	mux.HandleFunc("/round/{epoch}/{round}/gradient/{index}", s.gradient)
+	mux.HandleFunc("/round/{epoch}/{round}/aggregate", s.aggregate)
+	mux.HandleFunc("/weights/{epoch}/{round}/{unit}", s.weights)
+	mux.HandleFunc("/assets/{name}", serveAsset)
+	s.api(mux)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errNotFound) })
+	return mux
+}
+
+// once returns the answer to a request, which is written once a look at the chain.
+func (s *Server) once(r *http.Request, write func(*http.Request) ([]byte, error)) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+	defer cancel()
+	address := r.URL.RequestURI()
+	return s.written.get(ctx, s.source.looks.Load(), address, func() ([]byte, int, error) {
+		text, err := write(r.WithContext(ctx))
+		return text, len(text) + len(address), err
+	})
+}
+
+// answerTime bounds what one answer may take, the node's included.
+const answerTime = 10 * time.Second

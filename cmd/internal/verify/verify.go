@@ -1,0 +1,65 @@
+// Package verify checks what a node or a file says of the training against
+// headers that the verifier trusts.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/light"
+	"github.com/spdl/spdl/abci/proof"
+	"github.com/spdl/spdl/cmd/internal/modelfile"
+)
+
+// ErrStale reports that what is proven was true too long ago.
+var ErrStale = errors.New("answer is too old")
+
+// Model checks an exported model down to its last byte: the file against its
+// proof, the proof against the header that the light client trusts.
+func Model(ctx context.Context, f *modelfile.File, h light.Headers) (*types.LightBlock, error) {
+	if err := f.Check(); err != nil {
+		return nil, err
+	}
+	b, err := h.Header(ctx, f.Card.Height)
+	if err != nil {
+		return nil, err
+	}
+	own, err := f.Header()
+	if err != nil {
+		return nil, err
+	}
+	if b.ChainID != f.Card.ChainID {
+		return b, fmt.Errorf("%w: the file is of chain %q, the header of %q", proof.ErrNotProven, f.Card.ChainID, b.ChainID)
+	}
+	if string(b.AppHash) != string(own.AppHash) {
+		return b, fmt.Errorf("%w: the file leads to application hash %X, the chain's header of height %d has %X", proof.ErrNotProven, own.AppHash, b.Height, b.AppHash)
+	}
+	return b, nil
+}
+
+// Answer checks a node's answer to a proven query. Asked is the key of the value
+// that was asked for, height that of the header which has the application hash.
+func Answer(ctx context.Context, asked string, p client.Proven, height int64, h light.Headers) (*types.LightBlock, error) {
+	b, err := h.Header(ctx, height)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Verify(asked, b.AppHash); err != nil {
+		return b, fmt.Errorf("header of height %d: %w", height, err)
+	}
+	return b, nil
+}
+
+// Fresh refuses a header that is older than most; 0 takes any. A verified answer was true
+// at the header's height: a node that hides the blocks since then can prove it still.
+func Fresh(b *types.LightBlock, now time.Time, most time.Duration) error {
+	if age := now.Sub(b.Time); most > 0 && age > most {
+		return fmt.Errorf("%w: the header of height %d, to which it leads, is %v old, at most %v is taken (--max-age)", ErrStale, b.Height, age.Round(time.Millisecond), most)
+	}
+	return nil
+}
