@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cometbft/cometbft/p2p"
+	"golang.org/x/time/rate"
 )
 
 // errTooManyHandshakes rejects a connection before its handshake.
@@ -34,12 +35,12 @@ type handshakeLimiter struct {
 
 	mu    sync.Mutex
 	known map[string]time.Time // when a trusted node was last there
-	spent float64              // of handshakeBurst, refilled at handshakeRate
-	last  time.Time
+
+	unknown *rate.Limiter // of handshakes from other addresses
 }
 
 func newHandshakeLimiter() *handshakeLimiter {
-	return &handshakeLimiter{now: time.Now, known: map[string]time.Time{}}
+	return &handshakeLimiter{now: time.Now, known: map[string]time.Time{}, unknown: rate.NewLimiter(handshakeRate, handshakeBurst)}
 }
 
 // add notes that a trusted node is at an address.
@@ -72,12 +73,9 @@ func (d *handshakeLimiter) admit(address string) error {
 	if at, ok := d.known[host]; ok && now.Sub(at) <= addressMemory {
 		return nil
 	}
-	d.spent = max(0, d.spent-now.Sub(d.last).Seconds()*handshakeRate)
-	d.last = now
-	if d.spent > handshakeBurst-1 {
+	if !d.unknown.AllowN(now, 1) {
 		return errTooManyHandshakes
 	}
-	d.spent++
 	return nil
 }
 

@@ -36,6 +36,10 @@ func Load(dir string) (*config.Config, AppConfig, error) {
 		return nil, a, err
 	}
 	c.SetRoot(dir)
+	if c.Mempool.Type != config.MempoolTypeFlood {
+		return nil, a, configError{fmt.Errorf("config.toml: mempool.type is %q, want %q: the application pools and gossips transactions around CometBFT's mempool, and with another type none would reach it",
+			c.Mempool.Type, config.MempoolTypeFlood)}
+	}
 	if err := c.ValidateBasic(); err != nil {
 		return nil, a, configError{fmt.Errorf("config.toml: %w", err)}
 	}

@@ -112,3 +112,16 @@ func TestLoadUnknownKey(t *testing.T) {
 	require.ErrorContains(t, err, filepath.Join(dir, "config/app.toml"))
 	require.NotContains(t, err.Error(), "spdl init", "the home is there")
 }
+
+// TestLoadRejectsOtherMempools: the application needs the mempool type that it was made for.
+func TestLoadRejectsOtherMempools(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+	require.NoError(t, err)
+	for _, other := range []string{"nop", "app"} {
+		t.Setenv("CMT_MEMPOOL_TYPE", other)
+		_, _, err = home.Load(dir)
+		require.ErrorIs(t, err, home.ErrConfig)
+		require.ErrorContains(t, err, `config.toml: mempool.type is "`+other+`", want "flood"`)
+	}
+}

@@ -70,12 +70,6 @@ func sameVersion(made, height uint64) error {
 // errStoresDisagree reports databases from different moments.
 var errStoresDisagree = errors.New("the databases of this home disagree")
 
-// disagreements are texts from CometBFT's errors about such databases, which arrive
-// without their types: sm.ErrAppBlockHeightTooHigh and TooLow, and the errors of a state
-// database that lost the ABCI responses of the block store's last height, or the
-// validators of its own.
-var disagreements = []string{"app block height (", "last stored abci responses", "could not find validator set"}
-
 // checkValidators reports a state database that lost the validators of the last height,
 // as LevelDB drops damaged records: CometBFT looks for them when it executes the next
 // block, and panics.

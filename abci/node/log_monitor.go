@@ -9,13 +9,6 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 )
 
-// Messages of failures that CometBFT v0.40.0 only logs, without ending the process.
-const (
-	saidHalted     = "CONSENSUS FAILURE!!!"
-	saidInvalid    = "Error in validation"
-	saidSyncFailed = "State sync failed"
-)
-
 // logMonitor is a logger that passes on CometBFT's error messages. It logs the rejection of needless
 // evidence at debug level, because its sender could fill the log. It does the same with errors
 // while the node stops, because breaking connections cause several lines; consensus failures stay
@@ -58,7 +51,7 @@ func (r *Running) onError(message, reason string) {
 	switch message {
 	case saidHalted:
 		r.halted.Store(&reason)
-		if signed, ok := strings.CutPrefix(reason, "+2/3 committed an invalid block: "); ok {
+		if signed, ok := strings.CutPrefix(reason, saidCommittedInvalid); ok {
 			r.diverged(signed)
 		}
 	case saidInvalid: // while catching up, after the commit's signatures were verified
@@ -71,7 +64,7 @@ func (r *Running) onError(message, reason string) {
 // diverged ends a node whose state differs from the one that more than two thirds signed, and
 // records that.
 func (r *Running) diverged(reason string) {
-	if !strings.HasPrefix(reason, "wrong Block.Header.") {
+	if !strings.HasPrefix(reason, saidWrongHeader) {
 		return
 	}
 	if err := recordDivergence(r.dataDir, reason); err != nil {

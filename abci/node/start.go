@@ -228,7 +228,7 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys,
 		c, all, b = home.TuneSizes(c, s.Params, s.Active()), s.Participants, limit.NewMessages(c, s.Params, s.Active(), s.Progress.BlockBytes)
 	}
 	admission.WarnOpen(logger.With("module", "app"), ad, all)
-	x, gossip := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewTxReactor(r.Application, a.P2P.Gossip == home.GossipFlood, ad.Trusts, b, options.Metrics)
+	x, gossip := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewTxReactor(r.Application, a.P2P.Gossip == home.GossipFlood, ad.Trusts, b, options.Metrics, logger.With("module", "gossip"))
 	r.blockRelay = reactor.NewBlockRelay(a.P2P.Gossip == home.GossipFlood, c.P2P.PrivatePeerIDs, r.Application.State, ad.Trusts, b)
 	r.txReactor, r.admission, r.limits = gossip, ad, b
 	r.Application.SetAdmitted(gossip.OnAdmitted)

@@ -157,6 +157,11 @@ func (r *BlockRelay) broadcastPeers() {
 	}
 	r.broadcasting = true
 	time.AfterFunc(broadcastPause, func() {
+		select {
+		case <-r.Quit(): // the node stops
+			return
+		default:
+		}
 		r.mu.Lock()
 		r.broadcasting = false
 		r.mu.Unlock()

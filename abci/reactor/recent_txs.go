@@ -1,7 +1,12 @@
 package reactor
 
+import "encoding/hex"
+
 // hash names a transaction: the SHA-256 of its bytes.
 type hash [32]byte
+
+// String returns the first eight bytes in hex, for logs.
+func (h hash) String() string { return hex.EncodeToString(h[:8]) }
 
 // maxRecent bounds the cached statuses of transactions that are no longer pending: some
 // rounds of the largest chains.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/mempool"
 	cmtnode "github.com/cometbft/cometbft/node"
 	"github.com/cometbft/cometbft/p2p"
@@ -58,6 +59,7 @@ type TxReactor struct {
 	flood    bool // flood all peers, as CometBFT does
 	pool     Pool
 	metrics  *metrics.Metrics
+	log      log.Logger
 	stop     func(p2p.Peer, any)
 	quit     chan struct{}
 	requests *requestScheduler
@@ -72,11 +74,11 @@ type TxReactor struct {
 	received map[string]int64 // bytes by kind
 }
 
-// NewTxReactor returns the reactor for a pool. Trusts reports whether a peer is a known node, and
+// NewTxReactor returns the reactor for a pool. It logs every message at debug level. Trusts reports whether a peer is a known node, and
 // may be nil.
-func NewTxReactor(pool Pool, flood bool, trusts func(p2p.ID) bool, b limit.Messages, m *metrics.Metrics) *TxReactor {
+func NewTxReactor(pool Pool, flood bool, trusts func(p2p.ID) bool, b limit.Messages, m *metrics.Metrics, logger log.Logger) *TxReactor {
 	return &TxReactor{
-		pool: pool, flood: flood, Messages: b, metrics: m, quit: make(chan struct{}), requests: newRequestScheduler(trusts),
+		pool: pool, flood: flood, Messages: b, metrics: m, log: logger, quit: make(chan struct{}), requests: newRequestScheduler(trusts),
 		queues: map[p2p.ID]*peerQueue{}, flooded: map[p2p.ID]bool{}, judging: map[hash]int{}, recent: newRecentTxs(), received: map[string]int64{},
 	}
 }
@@ -197,6 +199,7 @@ func (g *TxReactor) Receive(m p2p.Envelope) {
 // transaction is judged twice while it is pending.
 func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 	if g.WaitSync() {
+		g.log.Debug("transaction dropped while the node catches up", "peer", from.ID(), "bytes", len(raw))
 		return
 	}
 	h := hash(types.Tx(raw).Key())
@@ -223,12 +226,15 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 	g.requests.received(from.ID(), h, admitted)
 	switch {
 	case known:
+		g.log.Debug("transaction received again", "peer", from.ID(), "hash", h, "bytes", len(raw))
 		g.count(metrics.ReceivedKnown, len(raw))
 		return
 	case admitted:
+		g.log.Debug("transaction received", "peer", from.ID(), "hash", h, "bytes", len(raw))
 		g.count(metrics.ReceivedNew, len(raw))
 		return
 	}
+	g.log.Debug("transaction received and not admitted", "peer", from.ID(), "hash", h, "bytes", len(raw))
 	g.count(metrics.ReceivedRefused, len(raw))
 	// A rejection may be due to a race, or to an attacker that the peer could not recognise. But an
 	// undecodable transaction is the peer's fault: no node admits it or sends it on.
@@ -282,6 +288,7 @@ func (g *TxReactor) onGossip(from p2p.Peer, m *Gossip) {
 			lists[i] = append(lists[i], hash(raw[:len(hash{})]))
 		}
 	}
+	g.log.Debug("lists of hashes received", "peer", from.ID(), "have", len(lists[0]), "sending", len(lists[1]), "want", len(lists[2]), "lack", len(lists[3]))
 	g.count(metrics.ReceivedAnnouncement, m.Size())
 	box := g.queueOf(from.ID())
 	if box == nil {
@@ -348,7 +355,9 @@ func (g *TxReactor) request(asks []wantTx) {
 			for _, a := range part {
 				hashes = append(hashes, a.hash[:]...)
 			}
-			if box == nil || !box.peer.TrySend(*gossipEnvelope(Gossip{Want: hashes})) {
+			sent := box != nil && box.peer.TrySend(*gossipEnvelope(Gossip{Want: hashes}))
+			g.log.Debug("transactions requested", "peer", peer, "transactions", len(part), "sent", sent)
+			if !sent {
 				for _, a := range part {
 					g.requests.requeue(a)
 				}
@@ -371,9 +380,9 @@ func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 	relayed := g.judging[p.hash] > 0
 	p.again = g.recent.of[p.hash].admitted
 	g.recent.put(p.hash, txStatus{p.height, true, ofRound})
-	boxes := make([]*peerQueue, 0, len(g.queues))
+	all := make([]*peerQueue, 0, len(g.queues))
 	for _, b := range g.queues {
-		boxes = append(boxes, b)
+		all = append(all, b)
 	}
 	g.mu.Unlock()
 	if relayed && p.again {
@@ -382,7 +391,8 @@ func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 	if !relayed {
 		g.requests.received("", p.hash, false)
 	}
-	for _, b := range boxes {
+	g.log.Debug("transaction admitted", "hash", p.hash, "kind", t.Kind(), "announced", relayed || p.again || t.Aggregate != nil, "peers", len(all))
+	for _, b := range all {
 		if relayed || p.again || t.Aggregate != nil {
 			b.announce(p)
 		} else {

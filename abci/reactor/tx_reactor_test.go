@@ -8,6 +8,7 @@ import (
 	"time"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
+	"github.com/cometbft/cometbft/libs/log"
 	"github.com/cometbft/cometbft/mempool"
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/cometbft/cometbft/p2p/mock"
@@ -196,7 +197,7 @@ type bench struct {
 }
 
 func gossiping(t *testing.T, peers int) *bench {
-	b := &bench{T: t, TxReactor: NewTxReactor(nil, false, nil, limit.Messages{}, nil), held: &held{state: app.State{Height: 5}}}
+	b := &bench{T: t, TxReactor: NewTxReactor(nil, false, nil, limit.Messages{}, nil, log.NewNopLogger()), held: &held{state: app.State{Height: 5}}}
 	b.held.g, b.mempoolReactor, b.pool = b.TxReactor, b.held, b.held
 	b.stop = func(p p2p.Peer, _ any) { b.stopped = append(b.stopped, p.ID()) }
 	require.NoError(t, b.Start())
