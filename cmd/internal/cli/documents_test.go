@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/cmd/internal/cli/figures"
 )
 
 var (
@@ -18,7 +20,7 @@ var (
 	codeSpan = regexp.MustCompile("`([^`]+)`")
 	mdLink   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	cmdLine  = regexp.MustCompile(`(?:^|[\s(=&|])spdl ([^#;&|` + "`" + `)\n]*)`)
+	cmdLine  = regexp.MustCompile(`(?:^|[\s(=&|])(spdl|spdl-figures) ([^#;&|` + "`" + `)\n]*)`)
 	flagWord = regexp.MustCompile(`^--([a-z0-9-]+)`)
 )
 
@@ -87,13 +89,13 @@ func TestDocumentedCommands(t *testing.T) {
 		}
 		for _, line := range lines {
 			for _, m := range cmdLine.FindAllStringSubmatch(line, -1) {
-				checkCommand(t, name, strings.Fields(m[1]))
+				checkCommand(t, name, m[1], strings.Fields(m[2]))
 			}
 		}
 	}
 }
 
-func checkCommand(t *testing.T, name string, words []string) {
+func checkCommand(t *testing.T, name, program string, words []string) {
 	t.Helper()
 	for len(words) > 0 && words[0] == "spdl" { // sudo -u spdl spdl init
 		words = words[1:]
@@ -102,13 +104,16 @@ func checkCommand(t *testing.T, name string, words []string) {
 		return
 	}
 	root := Root(io.Discard, io.Discard)
+	if program == "spdl-figures" {
+		root = figures.Root(io.Discard, io.Discard)
+	}
 	root.InitDefaultCompletionCmd()
 	cmd, rest, err := root.Find(words)
-	require.NoError(t, err, "%s: spdl %s", name, strings.Join(words, " "))
-	require.True(t, cmd.HasParent(), "%s: spdl %s", name, strings.Join(words, " "))
+	require.NoError(t, err, "%s: %s %s", name, program, strings.Join(words, " "))
+	require.True(t, cmd.HasParent(), "%s: %s %s", name, program, strings.Join(words, " "))
 	for _, word := range slices.DeleteFunc(rest, func(w string) bool { return !flagWord.MatchString(w) }) {
 		f := flagWord.FindStringSubmatch(word)[1]
 		known := cmd.Flags().Lookup(f) != nil || cmd.InheritedFlags().Lookup(f) != nil || f == "help"
-		require.True(t, known, "%s: spdl %s: no flag %s", name, strings.Join(words, " "), word)
+		require.True(t, known, "%s: %s %s: no flag %s", name, program, strings.Join(words, " "), word)
 	}
 }
