@@ -1,5 +1,5 @@
 // Package abci is the application as CometBFT sees it: one file per verb around the pure core of
-// package app, the pool of pending gradients, the query paths and the events.
+// Package app, the pool of pending gradients, the query paths and the events.
 //
 // All verbs may run concurrently, because PrepareProposal waits for the round to be complete while
 // CheckTx fills the pool: give each connection a lock of its own, as package node does, which also

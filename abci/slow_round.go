@@ -53,5 +53,5 @@ func closedShort(before *app.State, r *app.Record) bool {
 	for i, c := range r.Contributions {
 		present[i] = c.Participant
 	}
-	return before.Missing(present) > 0
+	return before.MissingRequired(present) > 0
 }

@@ -292,7 +292,7 @@ func TestCheckTxRefuses(t *testing.T) {
 	}
 	unsigned, err := tx.Sign("another chain", apptest.Gradient(s, 2).Gradient, apptest.Key(2))
 	require.NoError(t, err)
-	lead, err := s.Lead(1, s.Progress.Ranking[0], apptest.Gradients(s, 0, 1, 2, 3))
+	lead, err := s.DraftAggregate(1, s.Progress.Ranking[0], apptest.Gradients(s, 0, 1, 2, 3))
 	require.NoError(t, err)
 	for _, c := range []struct {
 		name string

@@ -208,7 +208,7 @@ func (s *State) mayCloseWith(included []uint32, height uint64) error {
 	if height >= quorum {
 		return nil
 	}
-	if missing := s.Missing(included); missing > 0 {
+	if missing := s.MissingRequired(included); missing > 0 {
 		return fmt.Errorf("%w: %d participants, %d more are awaited, and none only from height %d on; height is %d", ErrTooFewIncluded, len(included), missing, quorum, height)
 	}
 	return nil

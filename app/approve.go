@@ -54,7 +54,7 @@ func (a approve) apply(s *State, _ *tx.Tx) {
 		if err != nil {
 			panic(err) // check has accepted it
 		}
-		s.wait(join{t.Body.(*tx.Join)}, t, nil, false)
+		s.enqueue(join{t.Body.(*tx.Join)}, t, nil, false)
 	}
 	p := s.proposal(a.Proposal)
 	if len(p.Approvals) == 0 {

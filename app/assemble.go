@@ -53,7 +53,7 @@ func (s *State) gradientsOf(pending []*tx.Tx) map[uint32][]*tx.Tx {
 func (s *State) Operations(pending, taken []*tx.Tx, limit int64) []*tx.Tx {
 	var out []*tx.Tx
 	used := size(taken)
-	next, joins := s.fork(s.Height+1), 0
+	next, joins := s.clone(s.Height+1), 0
 	for _, t := range pending {
 		if len(out) == maxOperations {
 			break

@@ -302,10 +302,10 @@ func TestTolerance(t *testing.T) {
 // TestJudge: a block that would panic is refused, and the state stays usable.
 func TestJudge(t *testing.T) {
 	s := apptest.State(4)
-	out, err := s.Judge(app.Block{Height: 1, Txs: []*tx.Tx{nil}})
+	out, err := s.SafeExecute(app.Block{Height: 1, Txs: []*tx.Tx{nil}})
 	require.ErrorContains(t, err, "panic: ")
 	require.Nil(t, out)
-	out, err = s.Judge(app.Block{Height: 1, Txs: apptest.Close(s, 1)})
+	out, err = s.SafeExecute(app.Block{Height: 1, Txs: apptest.Close(s, 1)})
 	require.NoError(t, err)
 	require.NotNil(t, out.Record)
 }

@@ -24,21 +24,21 @@ func (s *State) stalled(height uint64) bool {
 	return !s.Finished() && height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(len(s.Progress.Ranking)+2+stallViews)
 }
 
-// due reports whether a boundary would remove a validator or enact a waiting proposal.
+// due reports whether a boundary would remove a validator or execute a waiting proposal.
 func (s *State) due() bool {
-	return len(s.unseats()) > 0 || slices.ContainsFunc(s.Proposals, func(p Proposal) bool {
+	return len(s.toJail()) > 0 || slices.ContainsFunc(s.Proposals, func(p Proposal) bool {
 		s.count(&p)
-		return p.Accepted && p.operation().ripe(s)
+		return p.Accepted && p.operation().ready(s)
 	})
 }
 
-// boundary removes the validators that unseats names, enacts the accepted proposals in the order of
+// boundary removes the validators that toJail names, enacts the accepted proposals in the order of
 // their arrival, each judged against the state after the previous proposal, and drops stale
 // proposals. It runs between two rounds, in any block after training has finished, and when a round
 // has stalled.
 func (s *State) boundary() []Enactment {
-	for _, index := range s.unseats() {
-		s.Participants[index] = s.Participants[index].unseated(s.Height)
+	for _, index := range s.toJail() {
+		s.Participants[index] = s.Participants[index].withoutValidator(s.Height)
 	}
 	var enacted []Enactment
 	var kept []Proposal
@@ -48,30 +48,30 @@ func (s *State) boundary() []Enactment {
 		p := all[i]
 		s.count(&p)
 		op := p.operation()
-		if !p.Accepted || !op.ripe(s) {
+		if !p.Accepted || !op.ready(s) {
 			kept = append(kept, p)
 			continue
 		}
 		e := Enactment{Kind: tx.Kind(p.Kind), Proposal: p.Id}
-		e.Participant, e.Refused = op.enact(s)
+		e.Participant, e.Refused = op.execute(s)
 		enacted = append(enacted, e)
 	}
-	kept = slices.DeleteFunc(kept, s.stale)
+	kept = slices.DeleteFunc(kept, s.expired)
 	s.Proposals = kept
 	s.Progress.Ranking = slices.DeleteFunc(slices.Clone(s.Progress.Ranking), func(index uint32) bool { return s.participant(index) == nil })
 	return enacted
 }
 
-// stale reports whether a proposal that still waits after a boundary cannot pass
+// expired reports whether a proposal that still waits after a boundary cannot pass
 // any more.
-func (s *State) stale(p Proposal) bool {
+func (s *State) expired(p Proposal) bool {
 	op := p.operation()
-	return !p.Accepted && s.deserted(p, op.sender()) || op.stale(s)
+	return !p.Accepted && s.deserted(p, op.sender()) || op.expired(s)
 }
 
 // deserted reports whether the proposer of p, named by from, or all approvers of p have left.
 func (s *State) deserted(p Proposal, from sender) bool {
 	gone := func(index uint32) bool { return s.participant(index) == nil }
-	return from.by == byMember && gone(from.index) ||
+	return from.auth == authMember && gone(from.index) ||
 		len(p.Approvals) > 0 && !slices.ContainsFunc(p.Approvals, func(index uint32) bool { return !gone(index) })
 }

@@ -135,7 +135,7 @@ func (s *State) committed(height uint64) bool {
 		switch {
 		case s.Commitment(p.Index) != nil:
 			have++
-		case s.awaits(p):
+		case s.required(p):
 			missing++
 		}
 	}

@@ -40,16 +40,16 @@ func revealing(t *testing.T, n int, committed ...int) *app.State {
 // next, and nothing of it is left behind.
 func TestCommitReveal(t *testing.T) {
 	s := committing(4)
-	require.Equal(t, 4, s.Missing(nil))
+	require.Equal(t, 4, s.MissingRequired(nil))
 	out := next(t, s, apptest.Commits(s, 0, 2)...)
 	require.False(t, out.Revealing)
 	require.Equal(t, []uint32{0, 2}, out.Committed)
-	require.Equal(t, 2, out.State.Missing(nil))
+	require.Equal(t, 2, out.State.MissingRequired(nil))
 	out = next(t, out.State, apptest.Commits(s, 1, 3)...)
 	require.True(t, out.Revealing)
 	s = out.State
 	require.Equal(t, s.Height+1, s.Progress.Opened)
-	require.Equal(t, 4, s.Missing(nil))
+	require.Equal(t, 4, s.MissingRequired(nil))
 	out = next(t, s, apptest.Close(s, s.Height+1)...)
 	require.NotNil(t, out.Record)
 	require.Equal(t, s.Progress.Opened, out.Record.Opened)
@@ -145,8 +145,8 @@ func TestCommitmentBinds(t *testing.T) {
 // it is absent, keeps its reputation, and pays as if it had been counted.
 func TestWithheld(t *testing.T) {
 	s := revealing(t, 4, 0, 1, 2, 3)
-	require.Equal(t, 1, s.Missing([]uint32{0, 1, 2}))
-	_, err := s.Lead(s.Height+1, s.Progress.Ranking[0], apptest.Gradients(s, 0, 1, 2))
+	require.Equal(t, 1, s.MissingRequired([]uint32{0, 1, 2}))
+	_, err := s.DraftAggregate(s.Height+1, s.Progress.Ranking[0], apptest.Gradients(s, 0, 1, 2))
 	require.ErrorIs(t, err, app.ErrTooFewIncluded)
 	s = next(t, next(t, s).State).State
 	out := next(t, s, apptest.Close(s, s.Height+1, 0, 1, 2)...)
@@ -160,7 +160,7 @@ func TestWithheld(t *testing.T) {
 // TestUncommitted: for who has not committed itself a round does not wait, and it does not pay.
 func TestUncommitted(t *testing.T) {
 	s := revealing(t, 4, 0, 1, 2)
-	require.False(t, s.Awaits(3))
+	require.False(t, s.Required(3))
 	out := next(t, s, apptest.Close(s, s.Height+1, 0, 1, 2)...)
 	require.Empty(t, out.Record.Withheld)
 	require.Empty(t, out.State.Participants[3].Spent)
@@ -180,7 +180,7 @@ func TestLateCommit(t *testing.T) {
 	opened := s.Progress.Opened
 	s = next(t, s, s.Commits(s.Height+1, apptest.Commits(s, 3), 0)...).State
 	require.Equal(t, opened, s.Progress.Opened)
-	require.True(t, s.Awaits(3))
+	require.True(t, s.Required(3))
 	out := next(t, s, apptest.Close(s, s.Height+1, 0, 1, 3)...)
 	require.Equal(t, []uint32{2}, out.Record.Withheld)
 }

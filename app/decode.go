@@ -9,12 +9,12 @@ import (
 )
 
 var (
-	leastParticipant = tx.Least{13: {Bytes: 32}, 22: {Bytes: 32}} // former keys
-	leastProgress    = tx.Least{
+	leastParticipant = tx.MinSizes{13: {Bytes: 32}, 22: {Bytes: 32}} // former keys
+	leastProgress    = tx.MinSizes{
 		9:  {Bytes: 7},  // upgrades: a name, a height and a version
 		10: {Bytes: 32}, // commitments: a hash
 	}
-	leastDocument = tx.Least{
+	leastDocument = tx.MinSizes{
 		3:  {Inner: leastProgress},
 		4:  {Bytes: 96, Inner: leastParticipant}, // participants: two keys of 32 bytes and an id
 		8:  {Bytes: 32},                          // history
@@ -22,7 +22,7 @@ var (
 		10: {Bytes: 32},                          // offences: a hash or a key
 		11: {Bytes: 64},                          // epochs: a hash and parameters
 	}
-	leastRecord = tx.Least{7: {Bytes: 64}} // contributions: a VRF output
+	leastRecord = tx.MinSizes{7: {Bytes: 64}} // contributions: a VRF output
 )
 
 // leastElement is the min size of a list's element in bytes: each element holds a hash or a key.
@@ -74,7 +74,7 @@ func DecodeEpochs(list []byte) ([]Epoch, error) { return decodeList[Epoch](list,
 func decodeList[M any, P interface {
 	*M
 	Unmarshal([]byte) error
-}](list []byte, least tx.Least) ([]M, error) {
+}](list []byte, least tx.MinSizes) ([]M, error) {
 	elements, err := SplitList(list)
 	if err != nil {
 		return nil, err

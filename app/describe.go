@@ -28,12 +28,12 @@ func Describe(t *tx.Tx) (Description, error) {
 		return Description{}, err
 	}
 	d, from := op.describe(), op.sender()
-	d.Participant, d.Sent = from.index, from.by == byMember || from.by == byVoter
+	d.Participant, d.Sent = from.index, from.auth == authMember || from.auth == authVote
 	var common []Attribute
 	if d.Sent {
 		common = append(common, Attribute{"participant", number(from.index)})
 	}
-	if from.by == byMember && from.subject != "" {
+	if from.auth == authMember && from.subject != "" {
 		common = append(common, Attribute{"subject", from.subject})
 	}
 	d.Attributes = append(common, d.Attributes...)

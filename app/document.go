@@ -91,7 +91,7 @@ func decodeState(height uint64, data []byte, model []float64) (*State, error) {
 		}
 	}
 	s.model, s.velocity = ModelHash(s.Model), ModelHash(s.Velocity)
-	return s, s.seal()
+	return s, s.finalize()
 }
 
 type marshaler interface{ Marshal() ([]byte, error) }

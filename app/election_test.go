@@ -324,9 +324,9 @@ func TestRankingOfTheIncluded(t *testing.T) {
 	three := apptest.Gradients(s, 0, 1, 2)
 	for i := range uint32(3) {
 		opens := apptest.Opens(s, 2)
-		_, err := s.Lead(opens-1, i, three)
+		_, err := s.DraftAggregate(opens-1, i, three)
 		require.ErrorIs(t, err, app.ErrNotLeader)
-		a, err := s.Lead(opens, i, three)
+		a, err := s.DraftAggregate(opens, i, three)
 		require.NoError(t, err)
 		require.EqualValues(t, 2, a.View)
 		out, err := applyAt(s, opens, s.Assemble(opens, append(slices.Clone(three), apptest.Sign(int(i), a)), 0))
@@ -337,7 +337,7 @@ func TestRankingOfTheIncluded(t *testing.T) {
 	require.Empty(t, s.Progress.Ranking)
 	seed := s.Progress.Seed
 	for i := range uint32(4) {
-		a, err := s.Lead(s.Height+1, i, apptest.Gradients(s, 0, 1, 2, 3))
+		a, err := s.DraftAggregate(s.Height+1, i, apptest.Gradients(s, 0, 1, 2, 3))
 		require.NoError(t, err)
 		require.Zero(t, a.View)
 	}

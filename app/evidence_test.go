@@ -359,13 +359,13 @@ func TestEquivocatorNeverLeads(t *testing.T) {
 			last := uint32(len(s.Progress.Ranking)) + 1
 			opens := apptest.Opens(s, uint64(last))
 			for _, height := range []uint64{s.Height + 1, opens - 1} {
-				_, err := s.Lead(height, guilty, pending)
+				_, err := s.DraftAggregate(height, guilty, pending)
 				require.ErrorIs(t, err, app.ErrNotLeader)
 			}
-			late, err := s.Lead(opens, guilty, pending)
+			late, err := s.DraftAggregate(opens, guilty, pending)
 			require.NoError(t, err)
 			require.Equal(t, last, late.View)
-			a, err := s.Lead(s.Height+100, s.Progress.Ranking[len(s.Progress.Ranking)-1], pending)
+			a, err := s.DraftAggregate(s.Height+100, s.Progress.Ranking[len(s.Progress.Ranking)-1], pending)
 			require.NoError(t, err)
 			for view := range last + 3 {
 				a.Leader, a.View = guilty, view

@@ -107,7 +107,7 @@ func (s *State) executeRound(b Block) (*Closed, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := s.fork(b.Height)
+	next := s.clone(b.Height)
 	record, err := s.closeRound(next, round[0].Aggregate, vectors, contenders)
 	return &Closed{state: next, record: record, contenders: contenders}, err
 }
@@ -117,13 +117,13 @@ func (s *State) executeRound(b Block) (*Closed, error) {
 func (s *State) finish(b Block) (*Outcome, error) {
 	stalled := s.stalled(b.Height)
 	if len(b.Txs) == 0 && len(b.Misbehavior) == 0 && !s.committed(b.Height) && (!stalled && !s.Finished() || !s.due()) {
-		return &Outcome{State: s.fork(b.Height)}, nil
+		return &Outcome{State: s.clone(b.Height)}, nil
 	}
 	after, record, contenders := s, (*Record)(nil), []leader.Contender(nil)
 	if c := b.Closed; c != nil {
 		after, record, contenders = c.state, c.record, c.contenders
 	}
-	next := after.fork(b.Height)
+	next := after.clone(b.Height)
 	out := &Outcome{State: next, Record: record, Closed: b.Closed, Changed: true}
 	commits, operations := b.Commits()
 	if len(commits) > 0 && b.Closed != nil {
@@ -138,7 +138,7 @@ func (s *State) finish(b Block) (*Outcome, error) {
 	if err := next.executeOperations(operations); err != nil {
 		return nil, err
 	}
-	out.Offences = next.convict(b.Misbehavior)
+	out.Offences = next.recordMisbehavior(b.Misbehavior)
 	if out.Record != nil || next.over() || stalled {
 		out.Enacted = next.boundary()
 		out.Validators = validatorUpdates(s.Participants, next.Participants)
@@ -148,12 +148,12 @@ func (s *State) finish(b Block) (*Outcome, error) {
 		next.elect(contenders)
 	}
 	out.Revealing = next.reveal()
-	return out, next.seal()
+	return out, next.finalize()
 }
 
-// Judge is Execute with a panic turned into an error of the block: input from an outsider must not
+// SafeExecute is Execute with a panic turned into an error of the block: input from an outsider must not
 // stop a node, nor a reader of an archive.
-func (s *State) Judge(b Block) (out *Outcome, err error) {
+func (s *State) SafeExecute(b Block) (out *Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			out, err = nil, fmt.Errorf("panic: %v", r)
@@ -288,7 +288,7 @@ func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vec
 	next.Model, next.Velocity = update(s.Params.Training, s.Model, s.Velocity, out.Delta, s.Params.Grid.Step)
 	next.model, next.velocity = ModelHash(next.Model), ModelHash(next.Velocity)
 	record := s.record(next.Height, a, out)
-	s.judge(next, record, out.Delta, vectors)
+	s.updateReputations(next, record, out.Delta, vectors)
 	for i, in := range a.Included {
 		p := &next.Participants[in.Participant]
 		p.Participations++

@@ -45,9 +45,9 @@ func (j join) possible(s *State) error {
 
 func (j join) apply(s *State, t *tx.Tx) { s.request(j, t) }
 
-func (j join) ripe(*State) bool { return true }
+func (j join) ready(*State) bool { return true }
 
-func (j join) enact(s *State) (uint32, error) {
+func (j join) execute(s *State) (uint32, error) {
 	index := uint32(len(s.Participants))
 	if err := j.possible(s); err != nil {
 		return index, err
@@ -58,7 +58,7 @@ func (j join) enact(s *State) (uint32, error) {
 	return index, nil
 }
 
-func (j join) stale(s *State) bool { return j.possible(s) != nil }
+func (j join) expired(s *State) bool { return j.possible(s) != nil }
 
 func (j join) keys() keys { return keys{j.PubKey, j.VrfKey, j.ConsensusKey} }
 

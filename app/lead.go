@@ -9,25 +9,25 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// Lead drafts the aggregate that the participant may sign to close the open round at a height, over
+// DraftAggregate drafts the aggregate that the participant may sign to close the open round at a height, over
 // gradients that Admit accepted, in the lowest view in which the participant may lead. It returns
 // ErrNotLeader while the participant may not lead, ErrNotClosing while gradients are missing,
 // ErrFinished when training is finished, and ErrVersion if the next block needs another version of
 // the state machine: under its rules a signed draft might be invalid and cost the view.
-func (s *State) Lead(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, error) {
-	a, included, err := s.Leading(height, participant, pending)
+func (s *State) DraftAggregate(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, error) {
+	a, included, err := s.DraftIncluded(height, participant, pending)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Fill(a, included); err != nil {
+	if err := s.SetDelta(a, included); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// Leading returns the draft of Lead without its Delta, and the gradients that the draft lists. It
+// DraftIncluded returns the draft of Lead without its Delta, and the gradients that the draft lists. It
 // does not run the rule.
-func (s *State) Leading(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, []*tx.Tx, error) {
+func (s *State) DraftIncluded(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, []*tx.Tx, error) {
 	if s.Finished() {
 		return nil, nil, ErrFinished
 	}
@@ -62,19 +62,19 @@ func list(included []*tx.Tx) []tx.Included {
 	return listed
 }
 
-// Foresee runs the rule over all pending gradients of the open round and caches the result.
+// Precompute runs the rule over all pending gradients of the open round and caches the result.
 // Drafting, proposing and verifying an aggregate of exactly these gradients then reuse it.
-func (s *State) Foresee(pending []*tx.Tx) error {
+func (s *State) Precompute(pending []*tx.Tx) error {
 	included := s.ofOpenRound(pending)
 	if least := s.Active() - s.F(); len(included) < least {
 		return fmt.Errorf("%w: %d gradients, at least %d are needed", ErrNotClosing, len(included), least)
 	}
-	return s.Fill(&tx.Aggregate{Included: list(included)}, included)
+	return s.SetDelta(&tx.Aggregate{Included: list(included)}, included)
 }
 
-// Fill runs the rule over the gradients that an aggregate lists, in participant order, and sets the
+// SetDelta runs the rule over the gradients that an aggregate lists, in participant order, and sets the
 // aggregate's Delta, or at tolerance 0 its digest.
-func (s *State) Fill(a *tx.Aggregate, included []*tx.Tx) (err error) {
+func (s *State) SetDelta(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	vectors := make([]gradients.Vector, len(included))
 	for i, t := range included {
 		if vectors[i], err = t.Vector(s.Grid().Width, len(s.Model)); err != nil {
@@ -130,7 +130,7 @@ func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 		}
 	}
 	own := &tx.Aggregate{Epoch: a.Epoch, Round: a.Round, Leader: a.Leader, View: a.View, Included: a.Included}
-	if err := s.Fill(own, included); err != nil {
+	if err := s.SetDelta(own, included); err != nil {
 		return err
 	}
 	if !bytes.Equal(mustMarshal(own), mustMarshal(a)) {

@@ -21,12 +21,12 @@ func TestBudget(t *testing.T) {
 	require.NoError(t, err)
 	s = out.State
 	for range 2 {
-		require.Equal(t, 4, s.Missing(nil))
+		require.Equal(t, 4, s.MissingRequired(nil))
 		out, err = s.Execute(app.Block{Height: s.Height + 1, Txs: apptest.Close(s, s.Height+1)})
 		require.NoError(t, err)
 		s = out.State
 	}
-	require.Equal(t, 1, s.Missing(nil))
+	require.Equal(t, 1, s.MissingRequired(nil))
 	require.True(t, s.Finished(), "one of four cannot close a round")
 	require.Equal(t, uint64(3), s.Participants[1].Participations)
 	require.Equal(t, 3*s.Params.Privacy.Cost[7], s.Participants[1].Spent[7])
@@ -48,7 +48,7 @@ func TestBudgetOfOne(t *testing.T) {
 	again, err := app.DecodeState(s.Height, s.Encode())
 	require.NoError(t, err)
 	s = again
-	require.Equal(t, 3, s.Missing(nil))
+	require.Equal(t, 3, s.MissingRequired(nil))
 	require.False(t, s.Finished())
 	require.ErrorIs(t, s.Admit(apptest.Gradient(s, 3)), app.ErrBudget)
 	out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: apptest.Close(s, s.Height+1, 0, 1, 2)})

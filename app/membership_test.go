@@ -95,16 +95,16 @@ func TestJoin(t *testing.T) {
 	// A5 and A4 with N = 5: all five at once, N-f = 4 later, three never.
 	four := apptest.Gradients(s, 0, 1, 2, 3)
 	first := s.Progress.Ranking[0]
-	_, err := s.Lead(s.Height+1, first, four)
+	_, err := s.DraftAggregate(s.Height+1, first, four)
 	require.ErrorIs(t, err, app.ErrTooFewIncluded)
 	require.Nil(t, ring{}.closes(s, s.Height+1, 0, 1, 2, 3))
 	late := s.Progress.Opened + s.Params.Election.QuorumBlocks
 	require.Len(t, ring{}.closes(s, late, 0, 1, 2, 3), 5)
-	a, err := s.Lead(s.Height+1, first, append(four, apptest.Gradient(s, 4)))
+	a, err := s.DraftAggregate(s.Height+1, first, append(four, apptest.Gradient(s, 4)))
 	require.NoError(t, err)
 	a.Included = a.Included[:3]
 	exactly(t, app.ErrIncluded, s.Admit(apptest.Sign(int(first), a)))
-	_, err = s.Lead(late, 4, append(four, apptest.Gradient(s, 4)))
+	_, err = s.DraftAggregate(late, 4, append(four, apptest.Gradient(s, 4)))
 	require.ErrorIs(t, err, app.ErrNotLeader, "not ranked yet, and the ranks' views are not over")
 	out = round(t, s)
 	require.Len(t, out.Record.Contributions, 5)
@@ -536,7 +536,7 @@ func TestRotate(t *testing.T) {
 				for i := range uint32(4) {
 					pending = append(pending, r.gradient(s, i))
 				}
-				a, err := s.Lead(s.Height+1, 3, pending)
+				a, err := s.DraftAggregate(s.Height+1, 3, pending)
 				require.NoError(t, err)
 				exactly(t, app.ErrAggregateSigned, s.Admit(apptest.Sign(3, a)))
 				require.NoError(t, s.Admit(r.sign(3, a)))

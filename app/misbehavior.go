@@ -34,11 +34,11 @@ func (o Offence) Cause() string {
 	return tx.Kind(o.Kind).String()
 }
 
-// convict records the misbehaviour that CometBFT proved of participants' validators, sets these
+// recordMisbehavior records the misbehaviour that CometBFT proved of participants' validators, sets these
 // participants' reputations to 0, and returns the new offences.
-func (s *State) convict(proven []Misbehavior) (new []Offence) {
+func (s *State) recordMisbehavior(proven []Misbehavior) (new []Offence) {
 	for _, m := range proven {
-		p, key := s.culprit(m)
+		p, key := s.offender(m)
 		if p == nil {
 			continue
 		}
@@ -51,14 +51,14 @@ func (s *State) convict(proven []Misbehavior) (new []Offence) {
 
 // Convicts reports whether a block that proves m would record an offence.
 func (s *State) Convicts(m Misbehavior) bool {
-	p, _ := s.culprit(m)
+	p, _ := s.offender(m)
 	return p != nil
 }
 
-// culprit returns the participant that m convicts, with its consensus key, or nil. It ignores a
+// offender returns the participant that m convicts, with its consensus key, or nil. It ignores a
 // validator of no participant, a height up to the participant's last restore, and a second offence
 // since that restore, because one validator can sign any amount of evidence against itself.
-func (s *State) culprit(m Misbehavior) (*Participant, []byte) {
+func (s *State) offender(m Misbehavior) (*Participant, []byte) {
 	p, key := s.validatorAt(m.Address, m.Height)
 	if p == nil || m.Type == 0 || m.Height <= p.SettledHeight && p.SettledHeight > 0 || s.misbehaved(p) {
 		return nil, nil
@@ -100,9 +100,9 @@ func (s *State) misbehaved(p *Participant) bool {
 	return false
 }
 
-// unseats returns the participants that lose their validators at the next boundary: with
+// toJail returns the participants that lose their validators at the next boundary: with
 // reputation.unseat all that misbehaved, except that one validator stays.
-func (s *State) unseats() (out []uint32) {
+func (s *State) toJail() (out []uint32) {
 	if !s.Params.Reputation.Unseat {
 		return nil
 	}

@@ -43,13 +43,13 @@ type registration interface {
 // waits in the state until it is accepted, and is enacted at a boundary.
 type enactable interface {
 	operation
-	// ripe reports whether it may be enacted at a boundary now.
-	ripe(s *State) bool
-	// enact checks the operation again, because the state has changed, and makes the change. It
+	// ready reports whether it may be enacted at a boundary now.
+	ready(s *State) bool
+	// execute checks the operation again, because the state has changed, and makes the change. It
 	// returns the participant that the operation concerns.
-	enact(s *State) (participant uint32, err error)
-	// stale reports whether no approval can make it possible any more.
-	stale(s *State) bool
+	execute(s *State) (participant uint32, err error)
+	// expired reports whether no approval can make it possible any more.
+	expired(s *State) bool
 }
 
 // operations holds every kind that is no part of a round.
@@ -84,44 +84,44 @@ func operationIn(t *tx.Tx) (operation, error) {
 	return op, err
 }
 
-// voucher is how the sender of an operation is authenticated.
-type voucher int
+// authMethod is how the sender of an operation is authenticated.
+type authMethod int
 
 const (
-	byNobody   voucher = iota // no sender is declared: rejected
-	byMember                  // signed by an active participant; its nonce prevents a replay
-	byVoter                   // signed by an active participant, no nonce: check must reject a replay
-	byOutsider                // signed with the key that it registers; check must reject a replay
-	byProof                   // not signed: it carries its proof, which check verifies
+	authNone     authMethod = iota // no sender is declared: rejected
+	authMember                     // signed by an active participant; its nonce prevents a replay
+	authVote                       // signed by an active participant, no nonce: check must reject a replay
+	authOutsider                   // signed with the key that it registers; check must reject a replay
+	authProof                      // not signed: it carries its proof, which check verifies
 )
 
 // sender is the declared sender of an operation. The zero value declares none.
 type sender struct {
-	by      voucher
-	index   uint32            // the participant; with byProof the accused participant
+	auth    authMethod
+	index   uint32            // the participant; with authProof the accused participant
 	nonce   uint64            // of a member
 	key     ed25519.PublicKey // of an outsider
 	subject string            // of the operation: a pool holds one for each sender, kind and subject
 }
 
 func member(index uint32, nonce uint64) sender {
-	return sender{by: byMember, index: index, nonce: nonce}
+	return sender{auth: authMember, index: index, nonce: nonce}
 }
 
 // memberAbout returns the sender of a member's operation about a participant.
 func memberAbout(subject, index uint32, nonce uint64) sender {
-	return sender{by: byMember, index: index, nonce: nonce, subject: strconv.FormatUint(uint64(subject), 10)}
+	return sender{auth: authMember, index: index, nonce: nonce, subject: strconv.FormatUint(uint64(subject), 10)}
 }
 
 func voter(index uint32, proposal []byte) sender {
-	return sender{by: byVoter, index: index, subject: string(proposal)}
+	return sender{auth: authVote, index: index, subject: string(proposal)}
 }
 
 func outsider(key ed25519.PublicKey) sender {
-	return sender{by: byOutsider, key: key, subject: string(key)}
+	return sender{auth: authOutsider, key: key, subject: string(key)}
 }
 
-func proofAgainst(index uint32) sender { return sender{by: byProof, index: index} }
+func proofAgainst(index uint32) sender { return sender{auth: authProof, index: index} }
 
 // checkOperation judges one operation.
 func (s *State) checkOperation(t *tx.Tx) error {
@@ -148,8 +148,8 @@ func (s *State) checkOperation(t *tx.Tx) error {
 
 // checkSender applies M3, M4 and M8 to the sender of an operation.
 func (s *State) checkSender(t *tx.Tx, from sender) error {
-	switch from.by {
-	case byMember, byVoter:
+	switch from.auth {
+	case authMember, authVote:
 		p := s.participant(from.index)
 		if p == nil {
 			return fmt.Errorf("%w: participant %d, %d are registered", ErrSender, from.index, len(s.Participants))
@@ -157,11 +157,11 @@ func (s *State) checkSender(t *tx.Tx, from sender) error {
 		if err := t.Verify(s.ChainID, p.PubKey); err != nil {
 			return fmt.Errorf("%w: %w", ErrOperationSigned, err)
 		}
-		if from.by == byMember && from.nonce <= p.Nonce {
+		if from.auth == authMember && from.nonce <= p.Nonce {
 			return fmt.Errorf("%w: nonce %d of participant %d, want above %d", ErrNonce, from.nonce, p.Index, p.Nonce)
 		}
 		return nil
-	case byOutsider:
+	case authOutsider:
 		if n := len(from.key); n != ed25519.PublicKeySize {
 			return fmt.Errorf("%w: pub_key has %d bytes, want %d", ErrIdentity, n, ed25519.PublicKeySize)
 		}
@@ -169,11 +169,11 @@ func (s *State) checkSender(t *tx.Tx, from sender) error {
 			return fmt.Errorf("%w: %w", ErrOperationSigned, err)
 		}
 		return nil
-	case byProof:
+	case authProof:
 		if !t.Kind().Signed() {
 			return nil
 		}
-	case byNobody:
+	case authNone:
 	}
 	return fmt.Errorf("%w: nobody vouches for a %s", ErrSender, t.Kind())
 }
@@ -184,7 +184,7 @@ func (s *State) applyOperation(t *tx.Tx) {
 	if err != nil {
 		panic(err) // checkOperation has accepted it
 	}
-	if from := op.sender(); from.by == byMember {
+	if from := op.sender(); from.auth == authMember {
 		s.Participants[from.index].Nonce = from.nonce
 	}
 	op.apply(s, t)

@@ -31,8 +31,8 @@ func TestEveryKindIsAnOperationOrARounds(t *testing.T) {
 		}
 		op, err := operationOf(kind, body)
 		require.NoError(t, err)
-		require.NotEqual(t, byNobody, op.sender().by, "%s declares no sender", kind)
-		require.Equal(t, kind.Signed(), op.sender().by != byProof, "%s is signed if it does not prove itself", kind)
+		require.NotEqual(t, authNone, op.sender().auth, "%s declares no sender", kind)
+		require.Equal(t, kind.Signed(), op.sender().auth != authProof, "%s is signed if it does not prove itself", kind)
 	}
 	require.Len(t, operations, len(tx.Kind_name)-4, "all kinds but none, gradient, aggregate and commit")
 }
@@ -44,9 +44,9 @@ func (o toy) sender() sender                 { return o.from }
 func (o toy) check(*State) error             { return nil }
 func (o toy) apply(s *State, t *tx.Tx)       { s.request(o, t) }
 func (o toy) describe() Description          { return Description{} }
-func (o toy) ripe(*State) bool               { return false }
-func (o toy) enact(*State) (uint32, error)   { return 0, nil }
-func (o toy) stale(*State) bool              { return false }
+func (o toy) ready(*State) bool              { return false }
+func (o toy) execute(*State) (uint32, error) { return 0, nil }
+func (o toy) expired(*State) bool            { return false }
 func (o toy) of(tx.Body) operation           { return o }
 func (o toy) admit(s *State, t *tx.Tx) error { operations[t.Kind()] = o.of; return s.checkOperation(t) }
 

@@ -130,9 +130,9 @@ func (p *Participant) signingKeys(epoch, round uint64) []ed25519.PublicKey {
 	return keys
 }
 
-// unseated returns the participant without its validator. The validator's last height is
+// withoutValidator returns the participant without its validator. The validator's last height is
 // boundary+1, because CometBFT applies a change two heights later.
-func (p Participant) unseated(boundary uint64) Participant {
+func (p Participant) withoutValidator(boundary uint64) Participant {
 	if len(p.ConsensusKey) > 0 {
 		p.FormerValidators = append(slices.Clone(p.FormerValidators), FormerValidator{ConsensusKey: p.ConsensusKey, Height: boundary + 2})
 		p.ConsensusKey = nil

@@ -31,7 +31,7 @@ func TestAssembleExecutes(t *testing.T) {
 			present := rapid.SliceOfNDistinct(rapid.IntRange(0, n-1), 0, n, rapid.ID[int]).Draw(t, "present")
 			pending := apptest.Gradients(s, present...)
 			for p := range n {
-				if a, err := s.Lead(height, uint32(p), pending); err == nil && rapid.Bool().Draw(t, "signs") {
+				if a, err := s.DraftAggregate(height, uint32(p), pending); err == nil && rapid.Bool().Draw(t, "signs") {
 					pending = append(pending, apptest.Sign(p, a))
 				}
 			}

@@ -14,9 +14,9 @@ const (
 	maxProposals = 4  // proposals, not accepted yet, that one participant proposed or approved first
 )
 
-// passes reports whether a number of approvals passes a proposal: more than two thirds of the
+// hasMajority reports whether a number of approvals passes a proposal: more than two thirds of the
 // active participants.
-func (s *State) passes(approvals int) bool { return 3*approvals > 2*s.Active() }
+func (s *State) hasMajority(approvals int) bool { return 3*approvals > 2*s.Active() }
 
 // Threshold returns the min number of approvals that passes a proposal.
 func (s *State) Threshold() int { return 2*s.Active()/3 + 1 }
@@ -24,23 +24,23 @@ func (s *State) Threshold() int { return 2*s.Active()/3 + 1 }
 // request lets an outsider's proposal wait for approvals.
 func (s *State) request(op enactable, t *tx.Tx) {
 	s.evict(maxRequests, func(p Proposal) bool { return !p.Accepted && len(p.Approvals) == 0 })
-	s.wait(op, t, nil, false)
+	s.enqueue(op, t, nil, false)
 }
 
 // propose lets a proposal wait for approvals. Its sender approves it by proposing it.
 func (s *State) propose(op enactable, t *tx.Tx) {
 	by := op.sender().index
 	s.evictProposal(by)
-	s.wait(op, t, []uint32{by}, s.passes(1))
+	s.enqueue(op, t, []uint32{by}, s.hasMajority(1))
 }
 
 // decide lets a proposal that concerns its sender alone, and needs no approval, wait for the
 // boundary.
-func (s *State) decide(op enactable, t *tx.Tx) { s.wait(op, t, nil, true) }
+func (s *State) decide(op enactable, t *tx.Tx) { s.enqueue(op, t, nil, true) }
 
-// wait appends an operation to the proposals. Its unused parameter makes the compiler check that
+// enqueue appends an operation to the proposals. Its unused parameter makes the compiler check that
 // the operation is enactable.
-func (s *State) wait(_ enactable, t *tx.Tx, approvals []uint32, accepted bool) {
+func (s *State) enqueue(_ enactable, t *tx.Tx, approvals []uint32, accepted bool) {
 	id := t.ID()
 	s.Proposals = append(s.Proposals, Proposal{
 		Id: id[:], Kind: uint32(t.Kind()), Content: mustMarshal(t.Body), Height: s.Height, Approvals: approvals, Accepted: accepted,
@@ -92,7 +92,7 @@ func (s *State) count(p *Proposal) {
 			standing++
 		}
 	}
-	p.Accepted = p.Accepted || standing > 0 && s.passes(standing)
+	p.Accepted = p.Accepted || standing > 0 && s.hasMajority(standing)
 }
 
 // waiting visits the proposals whose operation is a T; the visitor returns

@@ -85,7 +85,7 @@ func (r ring) closes(s *app.State, height uint64, participants ...uint32) []*tx.
 // gradients, by the first who may; nil where nobody may.
 func (r ring) lead(s *app.State, height uint64, pending []*tx.Tx) []*tx.Tx {
 	for _, index := range append(append([]uint32{}, s.Progress.Ranking...), active(s)...) {
-		if a, err := s.Lead(height, index, pending); err == nil {
+		if a, err := s.DraftAggregate(height, index, pending); err == nil {
 			return s.Assemble(height, append(pending, r.sign(index, a)), 0)
 		}
 	}

@@ -30,18 +30,18 @@ func (r remove) apply(s *State, t *tx.Tx) {
 	}
 }
 
-func (r remove) ripe(*State) bool { return true }
+func (r remove) ready(*State) bool { return true }
 
-func (r remove) enact(s *State) (uint32, error) {
+func (r remove) execute(s *State) (uint32, error) {
 	if err := r.possible(s); err != nil {
 		return r.Subject, err
 	}
-	s.Participants[r.Subject] = s.Participants[r.Subject].unseated(s.Height)
+	s.Participants[r.Subject] = s.Participants[r.Subject].withoutValidator(s.Height)
 	s.Participants[r.Subject].Active = false
 	return r.Subject, nil
 }
 
-func (r remove) stale(s *State) bool { return s.participant(r.Subject) == nil }
+func (r remove) expired(s *State) bool { return s.participant(r.Subject) == nil }
 
 func (r remove) describe() Description {
 	if r.own() {

@@ -30,7 +30,7 @@ func closeWith(t *testing.T, s *app.State, view uint64, coordinates ...int64) *a
 		pending = append(pending, apptest.Sign(i, &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: uint32(i), Payload: v.Encode(), VrfProof: apptest.Proof(s, i)}))
 	}
 	leader := s.Progress.Ranking[view]
-	a, err := s.Lead(s.Height+1, leader, pending)
+	a, err := s.DraftAggregate(s.Height+1, leader, pending)
 	require.NoError(t, err)
 	require.EqualValues(t, view, a.View)
 	out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: s.Assemble(s.Height+1, append(pending, apptest.Sign(int(leader), a)), 0)})
@@ -116,7 +116,7 @@ func TestLateRoundBlamesNobody(t *testing.T) {
 		require.NoError(t, s.Admit(g), i)
 	}
 	a := &tx.Aggregate{}
-	lead, err := s.Lead(s.Height+1, s.Progress.Ranking[0], pending)
+	lead, err := s.DraftAggregate(s.Height+1, s.Progress.Ranking[0], pending)
 	require.NoError(t, err)
 	*a = *lead
 	a.Leader, a.View = s.Progress.Ranking[0], 4 // the view after the last rank is open to everybody

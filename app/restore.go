@@ -24,10 +24,10 @@ func (r restore) check(s *State) error {
 
 func (r restore) apply(s *State, t *tx.Tx) { s.propose(r, t) }
 
-func (r restore) ripe(*State) bool { return true }
+func (r restore) ready(*State) bool { return true }
 
-// enact restores the initial reputation and settles all earlier offences.
-func (r restore) enact(s *State) (uint32, error) {
+// execute restores the initial reputation and settles all earlier offences.
+func (r restore) execute(s *State) (uint32, error) {
 	if err := r.check(s); err != nil {
 		return r.Subject, err
 	}
@@ -37,7 +37,7 @@ func (r restore) enact(s *State) (uint32, error) {
 	return r.Subject, nil
 }
 
-func (r restore) stale(s *State) bool { return r.check(s) != nil }
+func (r restore) expired(s *State) bool { return r.check(s) != nil }
 
 func (r restore) describe() Description {
 	return Description{Summary: fmt.Sprintf("%d proposes to restore %d", r.Participant, r.Subject)}

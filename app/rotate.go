@@ -94,7 +94,7 @@ func (r rotate) rotated(p *Participant, s *State) Participant {
 		next.VrfKey, next.VrfProof = r.VrfKey, nil
 	}
 	if len(r.ConsensusKey) > 0 {
-		next = next.unseated(s.Height)
+		next = next.withoutValidator(s.Height)
 		next.ConsensusKey = r.ConsensusKey
 	}
 	if len(r.NodeIds) > 0 {
@@ -105,14 +105,14 @@ func (r rotate) rotated(p *Participant, s *State) Participant {
 
 func (r rotate) apply(s *State, t *tx.Tx) { s.decide(r, t) }
 
-// ripe reports false for signing and VRF keys while a round is open: a round keeps the keys with
+// ready reports false for signing and VRF keys while a round is open: a round keeps the keys with
 // which it opened. At the boundary of a stalled round the owner may already have sent a gradient
-// under the old keys, and a second gradient under the new keys would convict it.
-func (r rotate) ripe(s *State) bool {
+// under the old keys, and a second gradient under the new keys would be evidence against it.
+func (r rotate) ready(s *State) bool {
 	return len(r.PubKey)+len(r.VrfKey) == 0 || s.Progress.Opened > s.Height || s.over()
 }
 
-func (r rotate) enact(s *State) (uint32, error) {
+func (r rotate) execute(s *State) (uint32, error) {
 	p := s.participant(r.Participant)
 	if p == nil {
 		return r.Participant, fmt.Errorf("%w: participant %d is not active", ErrSender, r.Participant)
@@ -127,7 +127,7 @@ func (r rotate) enact(s *State) (uint32, error) {
 	return r.Participant, nil
 }
 
-func (r rotate) stale(s *State) bool { return s.participant(r.Participant) == nil }
+func (r rotate) expired(s *State) bool { return s.participant(r.Participant) == nil }
 
 func (r rotate) keys() keys { return keys{r.PubKey, r.VrfKey, r.ConsensusKey} }
 

@@ -45,9 +45,9 @@ func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record
 	return r
 }
 
-// judge updates the reputations of a round's participants and of the leaders that it passed over,
+// updateReputations updates the reputations of a round's participants and of the leaders that it passed over,
 // and writes them into the record.
-func (s *State) judge(next *State, record *Record, delta gradients.Fraction, vectors []gradients.Vector) {
+func (s *State) updateReputations(next *State, record *Record, delta gradients.Fraction, vectors []gradients.Vector) {
 	typical := typicalNorm(vectors)
 	for i := range record.Contributions {
 		c := &record.Contributions[i]
@@ -88,8 +88,8 @@ func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 
 
 // Limits of the effect of passing a leader over.
 const (
-	leastByPassing = params.One / 10 // min reputation left: a node that was cut off is no attacker
-	maxPause       = 10              // a leader pauses at most 2^maxPause rounds
+	minByPassing = params.One / 10 // min reputation left: a node that was cut off is no attacker
+	maxPause     = 10              // a leader pauses at most 2^maxPause rounds
 )
 
 // passOver penalises the leaders whose views ended before the view in which the round was closed.
@@ -104,8 +104,8 @@ func (s *State) passOver(next *State, record *Record) {
 	}
 	for _, index := range record.Ranking[:record.View] {
 		p := &next.Participants[index]
-		if p.Reputation > leastByPassing {
-			p.Reputation = max(leastByPassing, p.Reputation-s.Params.Reputation.PassedOver)
+		if p.Reputation > minByPassing {
+			p.Reputation = max(minByPassing, p.Reputation-s.Params.Reputation.PassedOver)
 		}
 		p.PassedOver = min(p.PassedOver+1, maxPause)
 		p.Contends = max(p.Contends, next.history.size+1+1<<p.PassedOver) // this round is not in the history yet

@@ -58,7 +58,7 @@ func TestFinished(t *testing.T) {
 	require.True(t, last.Finished())
 	g := apptest.Gradient(s, 0)
 	require.ErrorIs(t, last.Admit(g), app.ErrFinished)
-	_, err := last.Lead(3, last.Progress.Ranking[0], nil)
+	_, err := last.DraftAggregate(3, last.Progress.Ranking[0], nil)
 	require.ErrorIs(t, err, app.ErrFinished)
 	require.Nil(t, last.Assemble(3, nil, 0))
 	_, err = last.Execute(app.Block{Height: 3, Txs: []*tx.Tx{g}})
@@ -78,7 +78,7 @@ func TestViews(t *testing.T) {
 	for height := uint64(1); height <= 14; height++ {
 		open := max(0, int(height)-3) / 2
 		for rank, p := range ranking {
-			a, err := s.Lead(height, p, pending)
+			a, err := s.DraftAggregate(height, p, pending)
 			if rank > open {
 				require.ErrorIs(t, err, app.ErrNotLeader)
 				continue
@@ -94,7 +94,7 @@ func TestViews(t *testing.T) {
 		}
 	}
 	// In the last view the lowest-ranked may sign view 4 as well.
-	a, err := s.Lead(9, ranking[3], pending)
+	a, err := s.DraftAggregate(9, ranking[3], pending)
 	require.NoError(t, err)
 	a.View = 4
 	require.NoError(t, s.Admit(apptest.Sign(int(ranking[3]), a)))
@@ -129,10 +129,10 @@ func TestSilent(t *testing.T) {
 	present := apptest.Gradients(s, 0, 2, 3)
 	leader := s.Progress.Ranking[0]
 	for height := uint64(1); height < 3; height++ {
-		_, err := s.Lead(height, leader, present)
+		_, err := s.DraftAggregate(height, leader, present)
 		require.ErrorIs(t, err, app.ErrNotClosing)
 	}
-	a, err := s.Lead(3, leader, present)
+	a, err := s.DraftAggregate(3, leader, present)
 	require.NoError(t, err)
 	out, err := applyAt(s, 3, s.Assemble(3, append(present, apptest.Sign(int(leader), a)), 0))
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestSilent(t *testing.T) {
 	require.Equal(t, uint64(0), out.State.Participants[1].Participations)
 	require.Equal(t, uint64(1), out.State.Participants[2].Participations)
 	require.Equal(t, int64(params.One), out.State.Participants[1].Reputation, "silence costs no reputation")
-	_, err = s.Lead(100, leader, present[:2])
+	_, err = s.DraftAggregate(100, leader, present[:2])
 	require.ErrorIs(t, err, app.ErrNotClosing)
 }
 
@@ -192,7 +192,7 @@ func TestReputation(t *testing.T) {
 		}
 		pending = append(pending, apptest.Sign(3, &tx.Gradient{Round: s.Progress.Round, Participant: 3, Payload: against.Encode(), VrfProof: apptest.Proof(s, 3)}))
 		leader := s.Progress.Ranking[0]
-		a, err := s.Lead(s.Height+1, leader, pending)
+		a, err := s.DraftAggregate(s.Height+1, leader, pending)
 		require.NoError(t, err)
 		out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: s.Assemble(s.Height+1, append(pending, apptest.Sign(int(leader), a)), 0)})
 		require.NoError(t, err)
@@ -215,7 +215,7 @@ func TestAllZero(t *testing.T) {
 		s.Participants[i].Reputation = 0
 	}
 	for p := range uint32(4) {
-		_, err := s.Lead(1, p, apptest.Gradients(s, 0, 1, 2, 3))
+		_, err := s.DraftAggregate(1, p, apptest.Gradients(s, 0, 1, 2, 3))
 		require.NoError(t, err)
 	}
 	_, err := s.Execute(app.Block{Height: 1, Txs: apptest.Close(s, 1)})

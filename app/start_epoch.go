@@ -25,11 +25,11 @@ func (e startEpoch) check(s *State) error {
 
 func (e startEpoch) apply(s *State, t *tx.Tx) { s.propose(e, t) }
 
-// ripe reports whether the running epoch may end: with now at once, otherwise when training is
+// ready reports whether the running epoch may end: with now at once, otherwise when training is
 // over.
-func (e startEpoch) ripe(s *State) bool { return e.Now || s.over() }
+func (e startEpoch) ready(s *State) bool { return e.Now || s.over() }
 
-func (e startEpoch) stale(s *State) bool { return e.Epoch != s.Progress.Epoch+1 }
+func (e startEpoch) expired(s *State) bool { return e.Epoch != s.Progress.Epoch+1 }
 
 // possible applies P1 and P2. It returns the proposed parameters.
 func (e startEpoch) possible(s *State) (params.Params, error) {
@@ -52,9 +52,9 @@ func (e startEpoch) possible(s *State) (params.Params, error) {
 	return p, nil
 }
 
-// enact ends the running epoch and opens the next: new parameters, round 0, and the current model
+// execute ends the running epoch and opens the next: new parameters, round 0, and the current model
 // or a new one. Participants, reputations, the seed and the ranking carry over.
-func (e startEpoch) enact(s *State) (uint32, error) {
+func (e startEpoch) execute(s *State) (uint32, error) {
 	p, err := e.possible(s)
 	if err != nil {
 		return e.Participant, err

@@ -126,7 +126,7 @@ func TestEpochsOn(t *testing.T) {
 		require.Equal(t, s.Height+1, s.Progress.Began)
 		require.Equal(t, s.Height+1, s.Progress.Opened, "the first height that could close the open round")
 		require.Nil(t, ring{}.closes(s, s.Height+1, 0, 1, 2), "three of four, before the quorum's time")
-		_, err := s.Lead(s.Height+1, ranking[3], apptest.Gradients(s, 0, 1, 2, 3))
+		_, err := s.DraftAggregate(s.Height+1, ranking[3], apptest.Gradients(s, 0, 1, 2, 3))
 		require.ErrorIs(t, err, app.ErrNotLeader, "nor is the last one's view open")
 		require.Equal(t, seed, s.Progress.Seed, "no election was held")
 		require.Equal(t, ranking, s.Progress.Ranking)

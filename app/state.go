@@ -62,12 +62,12 @@ func NewState(chainID string, initial uint64, blockBytes int64, g Genesis) (*Sta
 	}
 	s.elect(contenders)
 	s.model, s.velocity = ModelHash(s.Model), ModelHash(s.Velocity)
-	return s, s.seal()
+	return s, s.finalize()
 }
 
-// seal sets the derived fields of a state whose other fields and roots are set, among them the rule
+// finalize sets the derived fields of a state whose other fields and roots are set, among them the rule
 // and the hash.
-func (s *State) seal() (err error) {
+func (s *State) finalize() (err error) {
 	if s.rule, err = rules.Lookup(s.Params.Rule.Name); err != nil {
 		return fmt.Errorf("%w: %w", ErrGenesis, err)
 	}
@@ -75,7 +75,7 @@ func (s *State) seal() (err error) {
 	s.finished = s.over()
 	s.awaited = make([]bool, len(s.Participants))
 	for i := range s.Participants {
-		s.awaited[i] = s.awaitsNow(&s.Participants[i])
+		s.awaited[i] = s.requiredNow(&s.Participants[i])
 	}
 	s.hash = Root(s.Tree())
 	return nil
@@ -140,9 +140,9 @@ func (s *State) Hash() [32]byte { return s.hash }
 // Closed returns the number of closed rounds, in all epochs.
 func (s *State) Closed() uint64 { return s.history.size }
 
-// fork returns a copy to be changed, at a height. It copies the slices whose elements change, and
+// clone returns a copy to be changed, at a height. It copies the slices whose elements change, and
 // clips the slices that only grow.
-func (s *State) fork(height uint64) *State {
+func (s *State) clone(height uint64) *State {
 	next := *s
 	next.Height = height
 	next.Participants = append([]Participant(nil), s.Participants...)

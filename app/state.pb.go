@@ -907,7 +907,7 @@ type Progress struct {
 	Began      uint64   `protobuf:"varint,6,opt,name=began,proto3" json:"began"`
 	Tied       bool     `protobuf:"varint,8,opt,name=tied,proto3" json:"tied,omitempty"`
 	BlockBytes int64    `protobuf:"varint,7,opt,name=block_bytes,json=blockBytes,proto3" json:"block_bytes"`
-	// upgrades are those that were made, by height, and behind them the one that is planned.
+	// Upgrades are those that were made, by height, and behind them the one that is planned.
 	Upgrades []Upgrade `protobuf:"bytes,9,rep,name=upgrades,proto3" json:"upgrades,omitempty"`
 	// With commit_reveal: what the open round has of commitments, by participant, and whether its gradients may be out.
 	Commitments []Commitment `protobuf:"bytes,10,rep,name=commitments,proto3" json:"commitments,omitempty"`

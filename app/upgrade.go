@@ -51,10 +51,10 @@ func (u upgrade) check(s *State) error {
 
 func (u upgrade) apply(s *State, t *tx.Tx) { s.propose(u, t) }
 
-func (u upgrade) ripe(*State) bool { return true }
+func (u upgrade) ready(*State) bool { return true }
 
-// enact plans the upgrade in place of the planned upgrade, or cancels the latter.
-func (u upgrade) enact(s *State) (uint32, error) {
+// execute plans the upgrade in place of the planned upgrade, or cancels the latter.
+func (u upgrade) execute(s *State) (uint32, error) {
 	if err := u.check(s); err != nil {
 		return u.Participant, err
 	}
@@ -69,9 +69,9 @@ func (u upgrade) enact(s *State) (uint32, error) {
 	return u.Participant, nil
 }
 
-// stale reports whether check rejects the upgrade: its height or version is too low, or it cancels
+// expired reports whether check rejects the upgrade: its height or version is too low, or it cancels
 // no planned upgrade.
-func (u upgrade) stale(s *State) bool { return u.check(s) != nil }
+func (u upgrade) expired(s *State) bool { return u.check(s) != nil }
 
 func (u upgrade) describe() Description {
 	d := Description{

@@ -51,7 +51,7 @@ func TestUpgrade(t *testing.T) {
 	require.True(t, ok, "the height after 29 is the upgrade's")
 	require.Equal(t, planned[0], u)
 	exactly(t, app.ErrVersion, s.Executable())
-	_, err = s.Lead(30, s.Progress.Ranking[0], apptest.Gradients(s, 0, 1, 2, 3))
+	_, err = s.DraftAggregate(30, s.Progress.Ranking[0], apptest.Gradients(s, 0, 1, 2, 3))
 	exactly(t, app.ErrVersion, err)
 	for _, txs := range [][]*tx.Tx{nil, apptest.Close(s.As(app.Version+1), 30)} {
 		for _, version := range []uint64{app.Version, app.Version + 2} {

@@ -111,7 +111,7 @@ func chainVectors(t *testing.T) *vectors {
 	}
 	pending := apptest.Gradients(s, 0, 1, 2, 3)
 	second := s.Progress.Ranking[1]
-	a, err := s.Lead(s.Height+1, second, pending)
+	a, err := s.DraftAggregate(s.Height+1, second, pending)
 	require.NoError(t, err)
 	step("round 2, closed in view 1; participant 4 joins", s.Assemble(s.Height+1, append(pending, apptest.Sign(int(second), a)), 0)...)
 	for s.Height+1 < s.Progress.Opened+s.Params.Election.QuorumBlocks {

@@ -33,12 +33,12 @@ const fanOut = 8
 // composing are the rooms whose work is to put others together, each with its
 // reason. A limit on them would only cut one concept into several packages.
 var composing = map[string]string{
-	"abci/home":                  "all that the files of a home describe: node, chain, data, model, worker and trainer",
-	"cmd/internal/cli":      "the composition root: every group of commands",
-	"cmd/internal/cli/tx":   "one signed transaction from keys, parameters, client and chain",
-	"cmd/internal/explorer": "all that a node tells, as pages, pictures and model files",
-	"testnet":                    "localnets: real nodes, their attackers and links, the rounds and accuracy that they report",
-	"testnet/experiment/train":   "one training from parameters, data, workers, attackers and a simulated or real net",
+	"abci/home":                "all that the files of a home describe: node, chain, data, model, worker and trainer",
+	"cmd/internal/cli":         "the composition root: every group of commands",
+	"cmd/internal/cli/tx":      "one signed transaction from keys, parameters, client and chain",
+	"cmd/internal/explorer":    "all that a node tells, as pages, pictures and model files",
+	"testnet":                  "localnets: real nodes, their attackers and links, the rounds and accuracy that they report",
+	"testnet/experiment/train": "one training from parameters, data, workers, attackers and a simulated or real net",
 }
 
 // layers are the top folders from the lowest to the highest. A package imports from its own folder
@@ -89,7 +89,7 @@ func imports(t *testing.T) map[string][]string {
 }
 
 // TestWalls holds the house to its plan: pure rooms import no forbidden
-// package and only pure rooms of ours; no room but the composing ones imports
+// Package and only pure rooms of ours; no room but the composing ones imports
 // more than fanOut others, and each of those does; every room has a doc comment
 // of its own.
 func TestWalls(t *testing.T) {

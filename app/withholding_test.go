@@ -62,7 +62,7 @@ func (w withholders) round(t *testing.T, s *app.State) *app.Outcome {
 
 // leads returns the aggregate of a leader that has the given gradients, if it may close the round.
 func (w withholders) leads(s *app.State, height uint64, i uint32, with []*tx.Tx) []*tx.Tx {
-	a, err := s.Lead(height, i, with)
+	a, err := s.DraftAggregate(height, i, with)
 	if err != nil {
 		return nil
 	}

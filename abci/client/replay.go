@@ -66,7 +66,7 @@ func (c *Client) before(ctx context.Context, r app.Record, progress func(from, b
 
 // execute judges a block. State and block come from an untrusted node.
 func execute(s *app.State, b app.Block) (*app.Outcome, error) {
-	out, err := s.Judge(b)
+	out, err := s.SafeExecute(b)
 	if err != nil {
 		err = fmt.Errorf("block %d: %w", b.Height, err)
 	}

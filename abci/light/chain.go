@@ -82,7 +82,7 @@ func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*work
 func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
 	for {
 		s, err := c.await(ctx, func(s *app.State) bool {
-			_, _, err := s.Leading(s.Height+1, participant, nil)
+			_, _, err := s.DraftIncluded(s.Height+1, participant, nil)
 			return err == nil || errors.Is(err, app.ErrNotClosing) // because no gradients are given
 		})
 		if err != nil {

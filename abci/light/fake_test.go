@@ -180,7 +180,7 @@ func (n *node) query(path string) any {
 		}
 		return query.Lead{Draft: lead.Draft}
 	case "/lead/0":
-		draft, err := n.state.Lead(n.state.Height+1, 0, n.pending)
+		draft, err := n.state.DraftAggregate(n.state.Height+1, 0, n.pending)
 		if err != nil {
 			return nil
 		}

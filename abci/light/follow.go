@@ -182,7 +182,7 @@ func (f *follower) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out, err := f.state.Judge(execution)
+	out, err := f.state.SafeExecute(execution)
 	if err != nil {
 		return fmt.Errorf("block %d: %w", height, err)
 	}

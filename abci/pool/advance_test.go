@@ -17,7 +17,7 @@ func TestAdvanceInARound(t *testing.T) {
 	s := apptest.State(4)
 	leader := int(s.Progress.Ranking[0])
 	pending := apptest.Gradients(s, 0, 1, 2, 3)
-	draft, err := s.Lead(1, uint32(leader), pending)
+	draft, err := s.DraftAggregate(1, uint32(leader), pending)
 	require.NoError(t, err)
 	early := *pending[1].Gradient
 	early.Round++

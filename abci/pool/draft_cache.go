@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Drafts caches the drafts and errors of app.State.Leading for the current pool, by participant,
+// Drafts caches the drafts and errors of app.State.DraftIncluded for the current pool, by participant,
 // because any client may query any participant's. The rule runs once per state and set of
 // gradients, whichever participant leads and however often the rest of the pool changes.
 type Drafts struct {
@@ -35,7 +35,7 @@ func (d *Drafts) Draft(v Snapshot, participant uint32, made func()) (*tx.Aggrega
 	if was, ok := d.held[participant]; ok {
 		return was.draft, was.err
 	}
-	draft, included, err := v.State.Leading(v.State.Height+1, participant, v.Pending)
+	draft, included, err := v.State.DraftIncluded(v.State.Height+1, participant, v.Pending)
 	if err == nil {
 		err = d.setDelta(v.State, draft, included, made)
 	}
@@ -52,7 +52,7 @@ func (d *Drafts) setDelta(s *app.State, draft *tx.Aggregate, included []*tx.Tx, 
 		draft.Delta, draft.Digest = d.last.Delta, d.last.Digest
 		return nil
 	}
-	if err := s.Fill(draft, included); err != nil {
+	if err := s.SetDelta(draft, included); err != nil {
 		return err
 	}
 	made()

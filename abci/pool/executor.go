@@ -36,7 +36,7 @@ func (x *Executor) Execute(s *app.State, b app.Block) (*app.Outcome, error) {
 		closed, known := x.closed.Cached(round)
 		b.Closed = closed
 		start := x.now()
-		out, err := s.Judge(b)
+		out, err := s.SafeExecute(b)
 		if err != nil {
 			return nil, err
 		}

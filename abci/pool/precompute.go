@@ -29,7 +29,7 @@ func (c *Precomputer) Run(v Snapshot) {
 				c.Log.Error("the rule over the pool", "err", r)
 			}
 		}()
-		if err := v.State.Foresee(v.Pending); err != nil {
+		if err := v.State.Precompute(v.Pending); err != nil {
 			c.Log.Error("the rule over the pool", "err", err)
 		}
 	})

@@ -67,7 +67,7 @@ func (v Snapshot) HasQuorum() bool {
 
 // Complete reports whether all required gradients, or commitments in the commit phase, have arrived.
 func (v Snapshot) Complete() bool {
-	return len(v.Pending) >= v.State.Missing(nil) && v.State.Missing(v.Senders()) == 0
+	return len(v.Pending) >= v.State.MissingRequired(nil) && v.State.MissingRequired(v.Senders()) == 0
 }
 
 // MayCloseShort reports whether the round may close at a height without some required gradients.

@@ -37,7 +37,7 @@ func TestLeader(t *testing.T) {
 			require.GreaterOrEqual(t, height, apptest.Opens(s, l.View), name)
 			require.True(t, l.View == ranks+1 || height < apptest.Opens(s, l.View+1), name)
 			for i, p := range s.Participants {
-				_, err := s.Lead(height, uint32(i), nil)
+				_, err := s.DraftAggregate(height, uint32(i), nil)
 				may := !errors.Is(err, app.ErrNotLeader) && !errors.Is(err, app.ErrViewClosed)
 				says := l.Anybody || l.Everybody && p.Reputation > 0 || slices.Contains(l.Leaders, uint32(i))
 				require.Equal(t, may, says, "%s: participant %d at height %d: %+v", name, i, height, l)

@@ -235,7 +235,7 @@ func Close(s *app.State, height uint64, participants ...int) []*tx.Tx {
 		leaders = append(leaders, uint32(i))
 	}
 	for _, leader := range leaders {
-		a, err := s.Lead(height, leader, pending)
+		a, err := s.DraftAggregate(height, leader, pending)
 		if err != nil {
 			continue
 		}

@@ -64,7 +64,7 @@ func (t *Tx) Kind() Kind { return t.kind }
 // keeps raw, and a gradient's payload is a slice of raw.
 func Decode(raw []byte) (*Tx, error) {
 	var e Envelope
-	content, rest, ok := lift(raw, envelopeContent)
+	content, rest, ok := extractField(raw, envelopeContent)
 	if !ok {
 		rest = raw
 	}

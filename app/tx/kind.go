@@ -76,7 +76,7 @@ func DecodeBody(k Kind, content []byte) (Body, error) {
 	var payload []byte
 	if ok {
 		var rest []byte
-		if payload, rest, ok = lift(content, gradientPayload); ok {
+		if payload, rest, ok = extractField(content, gradientPayload); ok {
 			content = rest
 		}
 	}

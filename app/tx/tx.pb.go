@@ -148,7 +148,7 @@ type Gradient struct {
 	Epoch       uint64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Round       uint64 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
 	Participant uint32 `protobuf:"varint,3,opt,name=participant,proto3" json:"participant,omitempty"`
-	// payload is the grid vector: one coordinate in one byte (int8) or in two,
+	// Payload is the grid vector: one coordinate in one byte (int8) or in two,
 	// little endian (int16).
 	Payload []byte `protobuf:"bytes,4,opt,name=payload,proto3" json:"payload,omitempty"`
 	// vrf_proof proves the sender's VRF output over the round's VRF input.
@@ -509,14 +509,14 @@ type Aggregate struct {
 	Epoch  uint64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Round  uint64 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
 	Leader uint32 `protobuf:"varint,3,opt,name=leader,proto3" json:"leader,omitempty"`
-	// view is the leader's rank in the round's ranking, or the length of the
+	// View is the leader's rank in the round's ranking, or the length of the
 	// ranking when the round is open to everybody with a reputation, or one more
 	// when it is open to everybody.
 	View     uint32     `protobuf:"varint,4,opt,name=view,proto3" json:"view,omitempty"`
 	Included []Included `protobuf:"bytes,5,rep,name=included,proto3" json:"included"`
-	// digest is the SHA-256 of the encoded Delta. Carried when the tolerance is 0.
+	// Digest is the SHA-256 of the encoded Delta. Carried when the tolerance is 0.
 	Digest []byte `protobuf:"bytes,6,opt,name=digest,proto3" json:"digest,omitempty"`
-	// delta is the encoded Delta itself. Carried when the tolerance is above 0.
+	// Delta is the encoded Delta itself. Carried when the tolerance is above 0.
 	Delta []byte `protobuf:"bytes,7,opt,name=delta,proto3" json:"delta,omitempty"`
 }
 
@@ -707,7 +707,7 @@ func (m *Join) GetNodeIds() []string {
 type Approve struct {
 	Participant uint32 `protobuf:"varint,1,opt,name=participant,proto3" json:"participant,omitempty"`
 	Proposal    []byte `protobuf:"bytes,2,opt,name=proposal,proto3" json:"proposal,omitempty"`
-	// join is the Join's whole transaction, where it does not wait yet: a member
+	// Join is the Join's whole transaction, where it does not wait yet: a member
 	// brings an applicant in past any flood of other requests.
 	Join []byte `protobuf:"bytes,3,opt,name=join,proto3" json:"join,omitempty"`
 }

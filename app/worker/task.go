@@ -33,7 +33,7 @@ func NewTask(s *app.State, pub []byte) (*Task, error) {
 	}
 	return &Task{
 		ChainID: s.ChainID, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Finished: s.Finished(), Seed: s.Progress.Seed,
-		Params: s.Params, Participant: p, Active: s.Active(), Unawaited: !s.Awaits(p.Index),
+		Params: s.Params, Participant: p, Active: s.Active(), Unawaited: !s.Required(p.Index),
 		Overdue: s.Overdue(s.Height + 1), Phase: phaseOf(s, p.Index), Model: s.Model,
 	}, nil
 }

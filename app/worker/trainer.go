@@ -165,7 +165,7 @@ func GridStep(p params.Privacy) float64 { return privacy.StepFor(mechanismConfig
 
 // mechanismConfig returns the part of a chain's privacy parameters that the mechanism needs. The
 // two types are separate because the chain's also holds sampling, the budget and the ledger, and
-// package privacy, which draws noise, knows no chain.
+// Package privacy, which draws noise, knows no chain.
 func mechanismConfig(p params.Privacy) privacy.Config {
 	return privacy.Config{
 		Kind: privacy.Kind(p.Mechanism), Clip: p.Clip, NoiseMultiplier: p.NoiseMultiplier,

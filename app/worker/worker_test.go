@@ -74,7 +74,7 @@ func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*work
 func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error) {
 	for {
 		c.mu.Lock()
-		draft, err := c.state.Lead(c.state.Height+1, participant, c.pending)
+		draft, err := c.state.DraftAggregate(c.state.Height+1, participant, c.pending)
 		changed := c.changed
 		c.mu.Unlock()
 		if err == nil {

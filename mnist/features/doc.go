@@ -37,7 +37,7 @@
 // is the mean of r. M is a linear discriminant analysis of r: it divides by the variation within a
 // glyph and keeps the 160 directions that tell glyphs apart best. The glyphs are no digits and have
 // no classes, but they are a prior: images are expected to be drawn with a pen. The recipe is
-// package recipe, whose test repeats the glyphs to the bit; internal/generate writes constants.bin
+// Package recipe, whose test repeats the glyphs to the bit; internal/generate writes constants.bin
 // with M rounded to int8 under one scale, and its test repeats M within a bound that it derives.
 //
 // # Other sizes

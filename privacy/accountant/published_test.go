@@ -33,7 +33,7 @@ func noiseOf(t testing.TB, method Method, q float64, rounds int, epsilon, delta 
 }
 
 // The noise multipliers that were measured with another implementation (in Python) before this
-// package was written, rounded as they were noted: sampling rate 1/30, delta 1e-6.
+// Package was written, rounded as they were noted: sampling rate 1/30, delta 1e-6.
 func TestMeasuredMultipliers(t *testing.T) {
 	for _, tt := range []struct {
 		rounds            int

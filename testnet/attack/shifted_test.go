@@ -35,7 +35,7 @@ func TestShifted(t *testing.T) {
 				height := 1 + s.Params.Election.QuorumBlocks
 				sent := apptest.Gradients(s, senders...)
 				leader := s.Progress.Ranking[0]
-				honest, err := s.Lead(height, leader, sent)
+				honest, err := s.DraftAggregate(height, leader, sent)
 				require.NoError(t, err)
 				for kind, want := range map[string]error{"shift-delta": nil, "shift-beyond": app.ErrTolerance} {
 					c := &leading{chain{task: worker.Task{Params: s.Params, Active: s.Active()}}, honest}

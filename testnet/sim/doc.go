@@ -3,7 +3,7 @@
 // delivery that a seed decides. One seed gives one history, byte for byte.
 //
 // A step is one height, decided by more than two thirds of the voting power or not at all. The
-// package assumes CometBFT's guarantee, agreement on the block. Check and the tests check the
+// Package assumes CometBFT's guarantee, agreement on the block. Check and the tests check the
 // guarantees that the application owes: all nodes judge a block alike, and rounds close while no
 // more than f nodes are faulty.
 package sim

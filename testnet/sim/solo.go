@@ -114,7 +114,7 @@ func (o *Solo) assemble(height uint64, pending []*tx.Tx) ([]*tx.Tx, error) {
 		leaders = append(leaders, uint32(i))
 	}
 	for _, leader := range leaders {
-		draft, err := o.state.Lead(height, leader, pending)
+		draft, err := o.state.DraftAggregate(height, leader, pending)
 		switch {
 		case errors.Is(err, app.ErrNotLeader):
 			continue

@@ -40,7 +40,7 @@ func eventful(t *testing.T) *chain {
 	}
 	pending := apptest.Gradients(c.state, apptest.All(4)...)
 	second := int(c.state.Progress.Ranking[1])
-	a, err := c.state.Lead(c.state.Height+1, uint32(second), pending)
+	a, err := c.state.DraftAggregate(c.state.Height+1, uint32(second), pending)
 	require.NoError(t, err)
 	require.Equal(t, uint32(1), a.View)
 	c.add(c.state.Assemble(c.state.Height+1, append(pending, apptest.Sign(second, a)), 0)...)

@@ -280,7 +280,7 @@ func (r *replay) execute(b *block, id types.BlockID) error {
 	if err != nil {
 		return r.divergence(b, KindExecution, err.Error())
 	}
-	out, err := r.state.Judge(app.Block{Height: height, Txs: txs, Misbehavior: proven})
+	out, err := r.state.SafeExecute(app.Block{Height: height, Txs: txs, Misbehavior: proven})
 	if err != nil {
 		return r.divergence(b, KindExecution, err.Error())
 	}

@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// Least holds, for each list of a message by its field number, the min size of an entry in bytes.
+// MinSizes holds, for each list of a message by its field number, the min size of an entry in bytes.
 // An empty entry takes two bytes on the wire and up to hundreds in memory. Without this check
 // before decoding, six megabytes without a valid signature, or four of a peer's snapshot, would
 // take gigabytes.
-type Least map[uint64]struct {
+type MinSizes map[uint64]struct {
 	Bytes int
-	Inner Least // of the lists in an entry
+	Inner MinSizes // of the lists in an entry
 }
 
 // leastAggregate requires 32 bytes, a hash, of every included gradient.
-var leastAggregate = Least{5: {Bytes: 32}}
+var leastAggregate = MinSizes{5: {Bytes: 32}}
 
 // Check applies the min sizes to an encoded message without decoding it.
-func (l Least) Check(data []byte) error {
+func (l MinSizes) Check(data []byte) error {
 	for at := 0; at < len(data); {
 		key, size := binary.Uvarint(data[at:])
 		if size <= 0 || size > 2 || key>>3 > 31 { // the decoder would misread a padded key

@@ -3,51 +3,51 @@ package app
 import "github.com/spdl/spdl/app/tx"
 
 // Absence is a score: a closed round without a participant's gradient adds absentCost, a round with
-// it subtracts presentGain, and from awayFrom on the participant is inactive (SPEC: away). So a
+// it subtracts presentGain, and from inactiveFrom on the participant is inactive (SPEC: away). So a
 // dead host is inactive after three rounds, and a participant that misses more than two of five
 // rounds stays inactive. The rate is no stricter because f Byzantine leaders can leave an honest
 // participant out of a third of the rounds.
 const (
 	absentCost, presentGain = 3, 2
 
-	awayFrom    = 3 * absentCost
-	maxAbsence  = awayFrom + presentGain // two gradients make the participant active again
-	recallEvery = 8                      // one in 8 * 2^lapses rounds waits for an inactive participant
-	maxLapses   = 4
+	inactiveFrom = 3 * absentCost
+	maxAbsence   = inactiveFrom + presentGain // two gradients make the participant active again
+	probeEvery   = 8                          // one in 8 * 2^lapses rounds waits for an inactive participant
+	maxLapses    = 4
 )
 
-// away reports whether the participant is inactive: rounds close without waiting for it.
-func (s *State) away(p *Participant) bool { return p.Absence >= awayFrom }
+// inactive reports whether the participant is inactive: rounds close without waiting for it.
+func (s *State) inactive(p *Participant) bool { return p.Absence >= inactiveFrom }
 
-// recalls reports whether the open round waits for a participant although it is inactive (SPEC:
+// probes reports whether the open round waits for a participant although it is inactive (SPEC:
 // recalled).
-func (s *State) recalls(p *Participant) bool {
-	return s.away(p) && s.history.size%(recallEvery<<p.Lapses) == 0
+func (s *State) probes(p *Participant) bool {
+	return s.inactive(p) && s.history.size%(probeEvery<<p.Lapses) == 0
 }
 
-// awaits reports whether the participant is awaited (A5), commitments aside: the open round may
+// required reports whether the participant is awaited (A5), commitments aside: the open round may
 // close at once only with its gradient.
-func (s *State) awaits(p *Participant) bool {
-	return s.contributes(p) && (!s.away(p) || s.recalls(p))
+func (s *State) required(p *Participant) bool {
+	return s.contributes(p) && (!s.inactive(p) || s.probes(p))
 }
 
-// awaitsNow reports whether the open phase of the round waits for the participant: for its
+// requiredNow reports whether the open phase of the round waits for the participant: for its
 // commitment, or for the gradient that it committed itself to.
-func (s *State) awaitsNow(p *Participant) bool {
+func (s *State) requiredNow(p *Participant) bool {
 	if s.Params.Election.CommitReveal && s.Progress.Revealing != (s.Commitment(p.Index) != nil) {
 		return false
 	}
-	return s.awaits(p)
+	return s.required(p)
 }
 
-// Awaits reports whether the open round may close at once only with a participant's gradient.
-func (s *State) Awaits(index uint32) bool {
+// Required reports whether the open round may close at once only with a participant's gradient.
+func (s *State) Required(index uint32) bool {
 	return uint64(index) < uint64(len(s.awaited)) && s.awaited[index]
 }
 
-// Missing returns how many awaited participants are not among those present, whose gradients the
+// MissingRequired returns how many awaited participants are not among those present, whose gradients the
 // open round has.
-func (s *State) Missing(present []uint32) int {
+func (s *State) MissingRequired(present []uint32) int {
 	has := make([]bool, len(s.Participants))
 	for _, index := range present {
 		if uint64(index) < uint64(len(has)) {
@@ -84,10 +84,10 @@ func (s *State) markAbsence(next *State, listed []tx.Included) {
 		case len(listed) > 0 && listed[0].Participant == p.Index:
 			listed = listed[1:]
 			p.Absence -= min(p.Absence, presentGain)
-			if s.recalls(before) {
-				p.Absence = min(p.Absence, awayFrom-1)
+			if s.probes(before) {
+				p.Absence = min(p.Absence, inactiveFrom-1)
 			}
-			if s.away(before) {
+			if s.inactive(before) {
 				p.Contends = max(p.Contends, next.history.size+1)
 			}
 			if p.Absence == 0 {
@@ -95,7 +95,7 @@ func (s *State) markAbsence(next *State, listed []tx.Included) {
 			}
 		case p.Active:
 			p.Absence = min(p.Absence+absentCost, maxAbsence)
-			if s.awaits(before) && s.away(p) {
+			if s.required(before) && s.inactive(p) {
 				p.Lapses = min(p.Lapses+1, maxLapses)
 			}
 		}

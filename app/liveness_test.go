@@ -50,19 +50,19 @@ func TestWhoIsAwayIsNotAwaited(t *testing.T) {
 		require.Equal(t, want, n, "round %d", round)
 	}
 
-	require.Zero(t, s.Missing([]uint32{0, 1, 2}))
-	require.Equal(t, 1, s.Missing([]uint32{0, 1, 3}), "who is away stands in for nobody")
+	require.Zero(t, s.MissingRequired([]uint32{0, 1, 2}))
+	require.Equal(t, 1, s.MissingRequired([]uint32{0, 1, 3}), "who is away stands in for nobody")
 	require.Nil(t, ring{}.closes(s, s.Height+1, 0, 1, 3))
 	out, err := closes(s, 0, 1, 2, 3)
 	require.NoError(t, err)
 	require.Len(t, out.Record.Contributions, 4)
 	s = out.State
 	require.NotContains(t, s.Progress.Ranking, uint32(3), "the leader could have left it out")
-	require.Zero(t, s.Missing([]uint32{0, 1, 2}), "one gradient does not end the longest absence")
+	require.Zero(t, s.MissingRequired([]uint32{0, 1, 2}), "one gradient does not end the longest absence")
 	out, err = closes(s, 0, 1, 2, 3)
 	require.NoError(t, err)
 	s = out.State
-	require.Equal(t, 1, s.Missing([]uint32{0, 1, 2}))
+	require.Equal(t, 1, s.MissingRequired([]uint32{0, 1, 2}))
 	out, err = closes(s, 0, 1, 2, 3)
 	require.NoError(t, err)
 	require.Contains(t, out.State.Progress.Ranking, uint32(3))
@@ -83,7 +83,7 @@ func TestAbsenceIsARate(t *testing.T) {
 		s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 200 })
 		waited, away := 0, 0
 		for round := range 128 {
-			if round >= 32 && s.Missing([]uint32{0, 1, 2}) == 0 {
+			if round >= 32 && s.MissingRequired([]uint32{0, 1, 2}) == 0 {
 				away++
 			}
 			if c.takes(round) {

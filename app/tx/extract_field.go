@@ -13,7 +13,7 @@ const (
 // once, is not empty, has its length in the shortest form, and is in the order of field numbers.
 // Then the encoding is canonical exactly if rest is. The value is a slice of data, and rest is a
 // copy.
-func lift(data []byte, number uint64) (value, rest []byte, ok bool) {
+func extractField(data []byte, number uint64) (value, rest []byte, ok bool) {
 	last := uint64(0)
 	for at := 0; at < len(data); {
 		key, begin := uint64(data[at]), at
