@@ -88,7 +88,7 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 	}
 	policy := remembered(policyOf(privacy, a.Worker))
 	parts := once(data)
-	together := new(worker.Together)
+	group := new(worker.GroupSync)
 	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var all []worker.Config
 	for _, f := range files {
@@ -112,7 +112,7 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 		if err != nil {
 			return nil, err
 		}
-		w.Turns, w.Together = turns, together
+		w.Turns, w.GroupSync = turns, group
 		// A gradient that is still waiting to be sent must not be sent a second time.
 		w.Retry = retryOfCrowd(len(files))
 		all = append(all, w)

@@ -29,17 +29,17 @@ func Chain(c *client.Client, h Home, poll time.Duration) (worker.Chain, error) {
 	if poll <= 0 {
 		poll = defaultPoll
 	}
-	f, err := newFollower(c, h)
+	f, err := newVerifier(c, h)
 	if err != nil {
 		return nil, err
 	}
-	return &chain{follower: f, poll: poll, sending: make(chan struct{}, mostSending)}, nil
+	return &chain{verifier: f, poll: poll, sending: make(chan struct{}, mostSending)}, nil
 }
 
 type chain struct {
-	*follower
+	*verifier
 	poll    time.Duration
-	watch   watch
+	watch   stateWatcher
 	sending chan struct{} // a semaphore for mostSending transactions
 }
 
@@ -65,7 +65,7 @@ func (c *chain) tip(ctx context.Context) (*app.State, error) {
 	case s.SyncInfo.LatestBlockHeight < 0:
 		return nil, fmt.Errorf("%w: the node has height %d", proof.ErrNotProven, s.SyncInfo.LatestBlockHeight)
 	}
-	return c.to(ctx, max(uint64(s.SyncInfo.LatestBlockHeight), uint64(c.Genesis.InitialHeight)-1))
+	return c.advance(ctx, max(uint64(s.SyncInfo.LatestBlockHeight), uint64(c.Genesis.InitialHeight)-1))
 }
 
 // Await waits until the open round, or its phase, differs from last.
@@ -115,7 +115,7 @@ func (c *chain) Lead(ctx context.Context, participant uint32) (*tx.Aggregate, er
 // draft returns the node's draft and the gradients that it lists. If this process has sent most of
 // the round's gradients, draft fetches only the others' gradients.
 func (c *chain) draft(ctx context.Context, s *app.State, participant uint32) (*tx.Aggregate, []*tx.Tx, error) {
-	if !c.own.most(s) {
+	if !c.own.sentMost(s) {
 		return c.client.Lead(ctx, participant)
 	}
 	draft, err := c.client.Draft(ctx, participant)
@@ -124,7 +124,7 @@ func (c *chain) draft(ctx context.Context, s *app.State, participant uint32) (*t
 	}
 	var gradients []*tx.Tx
 	for _, in := range draft.Included {
-		t := c.own.at(in.Hash)
+		t := c.own.find(in.Hash)
 		if t == nil {
 			if t, err = c.client.Pending(ctx, in.Participant); err != nil {
 				return nil, nil, err

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -46,12 +47,14 @@ type rejectionKey struct {
 // Rejections counts the gradients that admission rejected. None of it reaches the state.
 type Rejections struct {
 	mu    sync.Mutex
-	seen  map[point]map[rejectionKey]*Rejection
-	order []point // as they came
+	seen  map[params.RoundID]map[rejectionKey]*Rejection
+	order []params.RoundID // as they came
 	size  int
 }
 
-func NewRejections() *Rejections { return &Rejections{seen: map[point]map[rejectionKey]*Rejection{}} }
+func NewRejections() *Rejections {
+	return &Rejections{seen: map[params.RoundID]map[rejectionKey]*Rejection{}}
+}
 
 // Add counts a gradient that was rejected for its content, with the name of the result code, if it is of the open round and in the
 // name of a member: outsiders fill no memory.
@@ -64,18 +67,18 @@ func (r *Rejections) Add(s *app.State, t *tx.Tx, reason string, err error) {
 	if i < 0 {
 		return
 	}
-	x := r.count(point{g.Epoch, g.Round}, rejectionKey{g.Participant, reason}, err)
+	x := r.count(params.RoundID{Epoch: g.Epoch, Round: g.Round}, rejectionKey{g.Participant, reason}, err)
 	if !errors.Is(err, tx.ErrSignature) && !x.Signed && t.Verify(s.ChainID, s.Participants[i].PubKey) == nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if held := r.seen[point{g.Epoch, g.Round}][rejectionKey{g.Participant, reason}]; held != nil && !held.Signed {
+		if held := r.seen[params.RoundID{Epoch: g.Epoch, Round: g.Round}][rejectionKey{g.Participant, reason}]; held != nil && !held.Signed {
 			held.Signed, held.Log = true, TruncateLog(err.Error()) // earlier gradients without its signature are not its doing
 		}
 	}
 }
 
 // count adds one to a refusal, and returns a copy of it.
-func (r *Rejections) count(at point, key rejectionKey, err error) Rejection {
+func (r *Rejections) count(at params.RoundID, key rejectionKey, err error) Rejection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.seen[at] == nil {
@@ -84,7 +87,7 @@ func (r *Rejections) count(at point, key rejectionKey, err error) Rejection {
 	}
 	x := r.seen[at][key]
 	if x == nil {
-		x = &Rejection{Epoch: at.epoch, Round: at.round, Participant: key.participant, Reason: key.reason, Log: TruncateLog(err.Error())}
+		x = &Rejection{Epoch: at.Epoch, Round: at.Round, Participant: key.participant, Reason: key.reason, Log: TruncateLog(err.Error())}
 		r.seen[at][key] = x
 		r.size++
 	}
@@ -99,7 +102,7 @@ func (r *Rejections) count(at point, key rejectionKey, err error) Rejection {
 
 // list returns the remembered rejections of a round, or of all rounds, by round, participant and
 // reason.
-func (r *Rejections) list(of *point) []Rejection {
+func (r *Rejections) list(of *params.RoundID) []Rejection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := []Rejection{}
@@ -126,5 +129,5 @@ func (q *Queries) queryRefusals(s *app.State, arg string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.Rejections.list(&point{epoch, t}), nil
+	return q.Rejections.list(&params.RoundID{Epoch: epoch, Round: t}), nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spdl/spdl/abci/pool"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -42,19 +43,16 @@ type Timings struct {
 	now   func() time.Time
 	own   uint32
 	found bool
-	seen  map[point]*Moments
-	order []point // as they came
+	seen  map[params.RoundID]*Moments
+	order []params.RoundID // as they came
 }
 
-// point is a round of an epoch.
-type point struct{ epoch, round uint64 }
-
 func NewTimings(now func() time.Time) *Timings {
-	return &Timings{now: now, seen: map[point]*Moments{}}
+	return &Timings{now: now, seen: map[params.RoundID]*Moments{}}
 }
 
 // at returns the moments of a round; the caller holds the lock.
-func (t *Timings) at(p point) *Moments {
+func (t *Timings) at(p params.RoundID) *Moments {
 	m := t.seen[p]
 	if m == nil {
 		m = &Moments{}
@@ -73,7 +71,7 @@ func (t *Timings) Opened(s *app.State, own uint32, found bool) {
 	if found { // a participant keeps its index when its keys change
 		t.own, t.found = own, true
 	}
-	if m := t.at(point{s.Progress.Epoch, s.Progress.Round}); m.Opened.IsZero() {
+	if m := t.at(params.RoundID{Epoch: s.Progress.Epoch, Round: s.Progress.Round}); m.Opened.IsZero() {
 		m.Opened = t.now()
 	}
 }
@@ -83,12 +81,12 @@ func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
 	defer t.mu.Unlock()
 	now, next := t.now(), v.State.Height+1
 	if a := x.Aggregate; a != nil {
-		if m := t.at(point{a.Epoch, a.Round}); m.led.IsZero() {
+		if m := t.at(params.RoundID{Epoch: a.Epoch, Round: a.Round}); m.led.IsZero() {
 			m.led = now
 		}
 	}
 	if c := x.Commit; c != nil { // the gradient is computed; its exchange begins with its hash
-		if m := t.at(point{c.Epoch, c.Round}); t.found && c.Participant == t.own && m.Own.IsZero() {
+		if m := t.at(params.RoundID{Epoch: c.Epoch, Round: c.Round}); t.found && c.Participant == t.own && m.Own.IsZero() {
 			m.Own = now
 			m.Slow = v.State.Committing() && next >= v.State.Progress.Opened+v.State.Params.Election.QuorumBlocks
 		}
@@ -98,7 +96,7 @@ func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
 	if g == nil {
 		return
 	}
-	m := t.at(point{g.Epoch, g.Round})
+	m := t.at(params.RoundID{Epoch: g.Epoch, Round: g.Round})
 	if t.found && g.Participant == t.own && m.OwnAt == 0 {
 		if m.OwnAt = next; m.Own.IsZero() {
 			m.Own = now
@@ -120,7 +118,7 @@ func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
 func (t *Timings) Closed(r *app.Record, short bool) Moments {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.at(point{r.Epoch, r.Round})
+	m := t.at(params.RoundID{Epoch: r.Epoch, Round: r.Round})
 	m.closed = t.now()
 	if short || m.whole.IsZero() {
 		m.whole = m.led
@@ -132,7 +130,7 @@ func (t *Timings) Closed(r *app.Record, short bool) Moments {
 func (t *Timings) Get(epoch, round uint64) (Timing, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m, ok := t.seen[point{epoch, round}]
+	m, ok := t.seen[params.RoundID{Epoch: epoch, Round: round}]
 	if !ok || m.closed.IsZero() {
 		return Timing{}, false
 	}

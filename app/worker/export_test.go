@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/privacy"
 )
 
@@ -24,6 +25,6 @@ func (t *Trainer) Close() { t.close() }
 // Sum returns the sum that a round at x releases with noise, for a batch by these coins.
 func (t *Trainer) Sum(ctx context.Context, coins privacy.UniformSource, x []float64) ([]float64, error) {
 	t.source, t.drawn = coins, nil
-	_, err := t.compute(ctx, place{}, x)
+	_, err := t.compute(ctx, params.RoundID{}, x)
 	return append([]float64(nil), t.sum...), err
 }

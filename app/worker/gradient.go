@@ -30,7 +30,7 @@ var errUnawaited = errors.New("the round closed without this participant")
 func (w *worker) hold(ctx context.Context) error {
 	at := w.at()
 	if w.task.Phase == Missed {
-		w.once("the gradient came after the commitments of its round: nothing is signed, unless the round takes more of them", "round", at.round)
+		w.once("the gradient came after the commitments of its round: nothing is signed, unless the round takes more of them", "round", at.Round)
 	}
 	for waited := false; !waited || w.task.Phase == Missed; waited = true {
 		if _, err := w.next(ctx, 4*w.Retry); err != nil {
@@ -60,8 +60,8 @@ func (w *worker) look(ctx context.Context) error {
 // gradient returns the round's only gradient: the one in the journal, or a new one, signed and
 // stored there. It returns nil for a round that the worker sits out.
 func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error) {
-	if w.out(w.task.Epoch, w.task.Round) {
-		if !w.lapses {
+	if w.skips(w.task.Epoch, w.task.Round) {
+		if !w.untilOverdue {
 			return nil, nil
 		}
 		if err := w.overdue(ctx); err != nil {

@@ -30,17 +30,17 @@ func damaged(path string, err error) error {
 // same bytes again and never another gradient for one round: two of them
 // would spend the privacy budget twice and are evidence of equivocation.
 type Journal struct {
-	path  string
-	entry entry
-	begun bool     // there was no file
-	torn  bool     // the file ended within an entry
-	sworn bool     // a person says that nothing is signed for the open round
-	fresh bool     // of a new home, which has signed nothing
-	file  *os.File // open for appending; nil if the next entry begins a new file
-	held  *os.File // its lock
-	size  int      // of the file, in bytes
+	path          string
+	entry         entry
+	missing       bool     // there was no file
+	truncated     bool     // the file ended within an entry
+	declaredEmpty bool     // a person says that nothing is signed for the open round
+	newHome       bool     // of a new home, which has signed nothing
+	file          *os.File // open for appending; nil if the next entry begins a new file
+	held          *os.File // its lock
+	size          int      // of the file, in bytes
 
-	together *Together // syncs it with other journals; may be nil
+	group *GroupSync // syncs it with other journals; may be nil
 }
 
 // entry is the whole content of a journal, or an addition to it: the fields that are set.
@@ -96,7 +96,7 @@ func NewJournal(path string) error {
 // simulations only. Until it is closed nobody else can open it.
 func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if path == "" {
-		return &Journal{entry: entry{ChainID: chainID, ID: id}, fresh: true}, nil
+		return &Journal{entry: entry{ChainID: chainID, ID: id}, newHome: true}, nil
 	}
 	held, err := lock(path)
 	if err != nil {
@@ -115,21 +115,21 @@ func readJournal(path, chainID string, id []byte) (*Journal, error) {
 	j := &Journal{path: path, entry: entry{ChainID: chainID, ID: id}}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		j.begun = true
+		j.missing = true
 		return j, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	if j.sworn = string(bytes.TrimSpace(data)) == "{}"; j.sworn {
+	if j.declaredEmpty = string(bytes.TrimSpace(data)) == "{}"; j.declaredEmpty {
 		return j, nil
 	}
 	e, torn, err := readEntries(data)
 	if err != nil {
 		return nil, damaged(path, err)
 	}
-	j.torn, j.fresh = torn, e.New
-	if j.fresh {
+	j.truncated, j.newHome = torn, e.New
+	if j.newHome {
 		return j, nil
 	}
 	if e.ChainID != chainID || string(e.ID) != string(id) {
@@ -143,14 +143,14 @@ func readJournal(path, chainID string, id []byte) (*Journal, error) {
 // file, the file ends within an entry, or the chain counts more gradients than the journal. An
 // entry that a crash cut short was not sent, but a copy may be cut short too.
 func (j *Journal) lost(counted uint64) bool {
-	return !j.sworn && (j.begun || j.torn || counted > j.entry.Signed)
+	return !j.declaredEmpty && (j.missing || j.truncated || counted > j.entry.Signed)
 }
 
 // covers reports whether the journal says what was signed for a round: it has the gradient, or it
 // is a new home's, which has signed nothing. A journal without the entry may be an old copy.
 func (j *Journal) covers(epoch, round uint64) bool {
 	g := j.entry.Gradient
-	return j.sworn || j.fresh || g != nil && g.Epoch == epoch && g.Round == round
+	return j.declaredEmpty || j.newHome || g != nil && g.Epoch == epoch && g.Round == round
 }
 
 // gradient returns the gradient signed for a round, or nil. It fails if a gradient of a later round

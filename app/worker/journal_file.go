@@ -133,8 +133,8 @@ func (j *Journal) save(whole, added entry) error {
 
 // sync syncs the appended lines to the disk.
 func (j *Journal) sync() error {
-	if j.together != nil {
-		return j.together.Sync(j.file)
+	if j.group != nil {
+		return j.group.Sync(j.file)
 	}
 	return syncFile(j.file)
 }

@@ -70,7 +70,7 @@ func TestOneExampleMovesTheSumByOneClip(t *testing.T) {
 			require.NoError(t, err)
 			for kind, trainer := range map[string]*Trainer{"built-in": built, "external": other} {
 				for round := range uint64(5) {
-					require.NoError(t, first(trainer.compute(t.Context(), place{round: round}, make([]float64, p.Model.Dim()))))
+					require.NoError(t, first(trainer.compute(t.Context(), params.RoundID{Round: round}, make([]float64, p.Model.Dim()))))
 					sums[kind] = append(sums[kind], append([]float64(nil), trainer.sum...))
 					trainer.drawn = nil
 					trainer.source = privacy.NewTestSource(100 + round) // the next round's coins

@@ -95,7 +95,7 @@ func (w *worker) resume(trainer *Trainer) error {
 	if err == nil && ok {
 		err = trainer.mechanism.Restore(s)
 	}
-	// If the journal was lost, the chain counts more releases: noise stands in for the momentum,
+	// if the journal was lost, the chain counts more releases: noise stands in for the momentum,
 	// because validators check the norm.
 	if made := int(w.task.Participant.Releases); err == nil && trainer.mechanism.Releases() < made && w.task.Params.Privacy.NoiseFloor {
 		trainer.mechanism.Resume(made)
@@ -108,7 +108,7 @@ func (w *worker) resume(trainer *Trainer) error {
 // errNoGradient if the trainer fails or the round closes first: a late gradient would be signed and
 // spent for nothing.
 func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, error) {
-	at := place{w.task.Epoch, w.task.Round}
+	at := params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round}
 	if !trainer.external {
 		return trainer.compute(ctx, at, w.task.Model)
 	}
@@ -125,7 +125,7 @@ func (w *worker) compute(ctx context.Context, trainer *Trainer) (model.Stats, er
 	case err != nil:
 		return stats, fmt.Errorf("%w: %w", errNoGradient, err)
 	case late:
-		return stats, fmt.Errorf("%w: round %d closed while the trainer computed", errNoGradient, at.round)
+		return stats, fmt.Errorf("%w: round %d closed while the trainer computed", errNoGradient, at.Round)
 	}
 	return stats, nil
 }

@@ -27,8 +27,8 @@ type Config struct {
 	// nil.
 	Reload  func() (Keys, error)
 	Journal string // path of the journal
-	// Together syncs the journals of the workers of one process; nil syncs this journal alone.
-	Together *Together
+	// GroupSync syncs the journals of the workers of one process; nil syncs this journal alone.
+	GroupSync *GroupSync
 	// Policy checks an epoch's parameters against the home's demands, whatever its chain or node
 	// says. It returns the cost of a gradient and the budget by the home's own account, or
 	// ErrPolicy. Nil takes the chain's.
@@ -70,17 +70,14 @@ type worker struct {
 	own   params.Privacy // what Policy returned for the epoch
 
 	mu sync.Mutex // guards the fields below
-	// sits is the round that the worker sits out, nil if there is none: it was open when the worker
+	// skipped is the round that the worker sits out, nil if there is none: it was open when the worker
 	// started, and the journal does not say what was signed for it. If the journal merely lacks an
-	// entry for it, lapses is set, and the worker takes part once the round is overdue.
-	sits    *place
-	lapses  bool
-	journal *Journal
-	keys    Keys
+	// entry for it, untilOverdue is set, and the worker takes part once the round is overdue.
+	skipped      *params.RoundID
+	untilOverdue bool
+	journal      *Journal
+	keys         Keys
 }
-
-// place is a round of an epoch.
-type place struct{ epoch, round uint64 }
 
 // Run follows the chain until the epoch's training is finished or ctx is done. An unreachable chain
 // does not end it: every failed call is retried.
@@ -105,9 +102,9 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	if err != nil {
 		return err
 	}
-	w.journal, journal.together = journal, c.Together
+	w.journal, journal.group = journal, c.GroupSync
 	defer func() { _ = journal.Close() }() // every entry is on the disk already
-	w.sitOut()
+	w.skipOpenRound()
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	chainID, index := w.task.ChainID, w.task.Participant.Index // follow moves the task on
@@ -121,18 +118,18 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	return err
 }
 
-// sitOut makes a worker take no part in the open round that its journal does not cover: it may have
+// skipOpenRound makes a worker take no part in the open round that its journal does not cover: it may have
 // signed for it already, and a second gradient would be evidence against it. A chain that counts
 // none yet proves nothing, because the first may be on its way. A new home has a journal from the
 // start (NewJournal), so that a chain whose workers all start for the first time gets its first
 // gradients. If many workers restart, the round may need their gradients: they sit it out only
 // until it is overdue, unless their journal is known to lack something.
-func (w *worker) sitOut() {
+func (w *worker) skipOpenRound() {
 	lost := w.journal.lost(w.task.Participant.Participations)
 	if w.task.Finished || !lost && w.journal.covers(w.task.Epoch, w.task.Round) {
 		return
 	}
-	w.sits, w.lapses = &place{w.task.Epoch, w.task.Round}, !lost
+	w.skipped, w.untilOverdue = &params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round}, !lost
 	if !lost {
 		w.Log("the journal has no gradient for the round that is open at the start: this worker sits it out, unless it becomes overdue",
 			"epoch", w.task.Epoch, "round", w.task.Round)
@@ -143,11 +140,11 @@ func (w *worker) sitOut() {
 		"epoch", w.task.Epoch, "round", w.task.Round, "journal", w.Journal, "signed", w.journal.entry.Signed, "participations", w.task.Participant.Participations)
 }
 
-// out reports whether the worker sits a round out.
-func (w *worker) out(epoch, round uint64) bool {
+// skips reports whether the worker sits a round out.
+func (w *worker) skips(epoch, round uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.sits != nil && *w.sits == place{epoch, round}
+	return w.skipped != nil && *w.skipped == params.RoundID{Epoch: epoch, Round: round}
 }
 
 // overdue waits until the round that the worker sits out, for lack of a journal entry, is overdue.
@@ -166,7 +163,7 @@ func (w *worker) overdue(ctx context.Context) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.sits = nil
+	w.skipped = nil
 	w.Log("the round is overdue: this worker takes part in it", "round", w.task.Round)
 	return nil
 }
@@ -381,7 +378,7 @@ func (w *worker) send(ctx context.Context, t *tx.Tx) (refused bool, err error) {
 }
 
 // at returns the round of the task.
-func (w *worker) at() place { return place{w.task.Epoch, w.task.Round} }
+func (w *worker) at() params.RoundID { return params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round} }
 
 // next waits up to d for the next round or phase, and reports whether it has come.
 func (w *worker) next(ctx context.Context, d time.Duration) (bool, error) {

@@ -105,7 +105,7 @@ func TestTornJournal(t *testing.T) {
 	}
 	torn, err := OpenJournal(path, apptest.ChainID, []byte{1})
 	require.NoError(t, err)
-	torn.torn = true
+	torn.truncated = true
 	require.NoError(t, torn.putAggregate(apptest.Sign(0, &tx.Aggregate{Round: 2, View: 3})))
 	require.NoError(t, torn.Close())
 	again, err := OpenJournal(path, apptest.ChainID, []byte{1})

@@ -48,7 +48,7 @@ type Trainer struct {
 	sum       []float64
 	picked    []int
 	noise     float64
-	drawn     *place // the round for which picked was drawn, until its gradient is released
+	drawn     *params.RoundID // the round for which picked was drawn, until its gradient is released
 }
 
 // NewTrainer prepares the steps of an epoch. The source is the participant's
@@ -119,13 +119,13 @@ func radius(p params.Params) float64 {
 // Step computes the participant's gradient at x: a secret batch, the sum of
 // the clipped per-example gradients, the mechanism. It is not for trainers of an external model.
 func (t *Trainer) Step(x []float64) (gradients.Vector, model.Stats) {
-	stats, _ := t.compute(context.Background(), place{}, x) // fails only with an external model
+	stats, _ := t.compute(context.Background(), params.RoundID{}, x) // fails only with an external model
 	return t.release(), stats
 }
 
 // compute computes the sum for a round. After a failure the round keeps its batch: a trainer's
 // failure may depend on the batch, and must not choose it.
-func (t *Trainer) compute(ctx context.Context, at place, x []float64) (model.Stats, error) {
+func (t *Trainer) compute(ctx context.Context, at params.RoundID, x []float64) (model.Stats, error) {
 	if t.drawn == nil || *t.drawn != at {
 		t.draw()
 		t.drawn = &at

@@ -40,10 +40,10 @@ type Home struct {
 	MaxAge time.Duration
 }
 
-// follower goes from one verified state to the next. It executes each block on the state before it,
+// verifier goes from one verified state to the next. It executes each block on the state before it,
 // whose hash the block's header has, so the new state is known as soon as the block is. A proof of
 // that state would have to wait for the next header.
-type follower struct {
+type verifier struct {
 	Home
 	client   *client.Client
 	provider provider.Provider
@@ -53,10 +53,10 @@ type follower struct {
 	last  *types.LightBlock // verified; nil at first
 	state *app.State        // verified; the genesis state while last is nil
 	saved *types.LightBlock // the header in the file
-	own   own
+	own   sentCache
 }
 
-func newFollower(c *client.Client, h Home) (*follower, error) {
+func newVerifier(c *client.Client, h Home) (*verifier, error) {
 	if h.Trust.Period == 0 {
 		h.Trust.Period = DefaultPeriod
 	}
@@ -64,11 +64,11 @@ func newFollower(c *client.Client, h Home) (*follower, error) {
 	if err != nil {
 		return nil, fmt.Errorf("genesis: %w", err)
 	}
-	return &follower{Home: h, client: c, provider: c.Provider(h.Genesis.ChainID), now: time.Now, state: s}, nil
+	return &verifier{Home: h, client: c, provider: c.Provider(h.Genesis.ChainID), now: time.Now, state: s}, nil
 }
 
-// to returns the verified state after a height. Heights never decrease.
-func (f *follower) to(ctx context.Context, height uint64) (*app.State, error) {
+// advance returns the verified state after a height. Heights never decrease.
+func (f *verifier) advance(ctx context.Context, height uint64) (*app.State, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if height < f.state.Height {
@@ -100,8 +100,8 @@ func (f *follower) to(ctx context.Context, height uint64) (*app.State, error) {
 }
 
 // begin sets last to the header at which trust begins.
-func (f *follower) begin(ctx context.Context) error {
-	b, err := f.root(ctx)
+func (f *verifier) begin(ctx context.Context) error {
+	b, err := f.trustRoot(ctx)
 	if err == nil {
 		f.last = b
 	}
@@ -109,7 +109,7 @@ func (f *follower) begin(ctx context.Context) error {
 }
 
 // save stores the last header in the file, at most once in 30 s of header time.
-func (f *follower) save() error {
+func (f *verifier) save() error {
 	if f.saved != nil && f.last.Time.Sub(f.saved.Time) < 30*time.Second {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (f *follower) save() error {
 
 // header verifies the header of a height, not below the last one, by the rules of CometBFT's light
 // client. It keeps only the last block.
-func (f *follower) header(ctx context.Context, height int64) (*types.LightBlock, error) {
+func (f *verifier) header(ctx context.Context, height int64) (*types.LightBlock, error) {
 	for at := height; f.last.Height < height; {
 		b, err := f.provider.LightBlock(ctx, at)
 		if err != nil {
@@ -140,7 +140,7 @@ func (f *follower) header(ctx context.Context, height int64) (*types.LightBlock,
 }
 
 // jump fetches the node's whole state and takes it once the header with its hash is there.
-func (f *follower) jump(ctx context.Context) error {
+func (f *verifier) jump(ctx context.Context) error {
 	answer, err := f.client.State(ctx)
 	if err != nil {
 		return err
@@ -165,17 +165,17 @@ func (f *follower) jump(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return f.take(s)
+	return f.accept(s)
 }
 
 // step executes the block after the state.
-func (f *follower) step(ctx context.Context) error {
+func (f *verifier) step(ctx context.Context) error {
 	height := f.state.Height + 1
 	b, err := f.header(ctx, int64(height))
 	if err != nil {
 		return err
 	}
-	if err := f.take(f.state); err != nil {
+	if err := f.accept(f.state); err != nil {
 		return err
 	}
 	execution, err := f.execution(ctx, b)
@@ -207,9 +207,9 @@ func belongs(block *types.Block, b *types.LightBlock) (err error) {
 	return nil
 }
 
-// take checks a state against the last header, that of the next height, and makes it the
-// follower's.
-func (f *follower) take(s *app.State) error {
+// accept checks a state against the last header, that of the next height, and makes it the
+// verifier's.
+func (f *verifier) accept(s *app.State) error {
 	if hash := s.Hash(); !bytes.Equal(f.last.AppHash, hash[:]) || s.ChainID != f.last.ChainID {
 		return fmt.Errorf("%w: the state after height %d on chain %q has hash %X, the header of height %d on chain %q says %X",
 			proof.ErrNotProven, s.Height, s.ChainID, hash, f.last.Height, f.last.ChainID, f.last.AppHash)

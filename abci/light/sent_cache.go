@@ -8,9 +8,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// own caches the transactions that the workers of this process have sent for one round. They need
+// sentCache caches the transactions that the workers of this process have sent for one round. They need
 // not be fetched and verified again as parts of a draft or a block.
-type own struct {
+type sentCache struct {
 	mu           sync.Mutex
 	epoch, round uint64
 	sent         map[[32]byte]*tx.Tx // gradients by content hash
@@ -19,22 +19,22 @@ type own struct {
 }
 
 // add caches a gradient or an aggregate, and drops those of earlier rounds.
-func (o *own) add(t *tx.Tx) {
+func (o *sentCache) add(t *tx.Tx) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch g, a := t.Gradient, t.Aggregate; {
-	case g != nil && o.is(g.Epoch, g.Round):
+	case g != nil && o.isFor(g.Epoch, g.Round):
 		o.sent[t.Content] = t
-	case a != nil && o.is(a.Epoch, a.Round) && !slices.ContainsFunc(o.aggregates, func(x *tx.Tx) bool { return x.Hash == t.Hash }):
+	case a != nil && o.isFor(a.Epoch, a.Round) && !slices.ContainsFunc(o.aggregates, func(x *tx.Tx) bool { return x.Hash == t.Hash }):
 		o.aggregates = append(o.aggregates, t)
 	}
 }
 
 // checked caches the gradients of a draft that passed its check.
-func (o *own) checked(draft *tx.Aggregate, gradients []*tx.Tx) {
+func (o *sentCache) checked(draft *tx.Aggregate, gradients []*tx.Tx) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.is(draft.Epoch, draft.Round) {
+	if !o.isFor(draft.Epoch, draft.Round) {
 		return
 	}
 	for _, t := range gradients {
@@ -42,9 +42,9 @@ func (o *own) checked(draft *tx.Aggregate, gradients []*tx.Tx) {
 	}
 }
 
-// is moves the cache on to a round if it is later, and reports whether the cache is at that round.
+// isFor moves the cache on to a round if it is later, and reports whether the cache is at that round.
 // The caller holds the lock.
-func (o *own) is(epoch, round uint64) bool {
+func (o *sentCache) isFor(epoch, round uint64) bool {
 	if o.sent == nil || epoch > o.epoch || epoch == o.epoch && round > o.round {
 		o.epoch, o.round, o.aggregates = epoch, round, nil
 		o.sent, o.others = map[[32]byte]*tx.Tx{}, map[[32]byte]*tx.Tx{}
@@ -52,7 +52,7 @@ func (o *own) is(epoch, round uint64) bool {
 	return epoch == o.epoch && round == o.round
 }
 
-func (o *own) at(content []byte) *tx.Tx {
+func (o *sentCache) find(content []byte) *tx.Tx {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(content) != 32 {
@@ -61,20 +61,20 @@ func (o *own) at(content []byte) *tx.Tx {
 	return o.sent[[32]byte(content)]
 }
 
-// most reports whether the process has sent most of the gradients of a state's open round.
-func (o *own) most(s *app.State) bool {
+// sentMost reports whether the process has sent most of the gradients of a state's open round.
+func (o *sentCache) sentMost(s *app.State) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.epoch == s.Progress.Epoch && o.round == s.Progress.Round && 2*len(o.sent) > s.Active()
 }
 
-// known replaces transactions by this process's own copies of them.
-func (o *own) known(txs []*tx.Tx) {
+// addKnown replaces transactions by this process's own copies of them.
+func (o *sentCache) addKnown(txs []*tx.Tx) {
 	for i, t := range txs {
 		if t.Gradient == nil {
 			continue
 		}
-		if mine := o.at(t.Content[:]); mine != nil && mine.Hash == t.Hash {
+		if mine := o.find(t.Content[:]); mine != nil && mine.Hash == t.Hash {
 			txs[i] = mine
 		}
 	}

@@ -51,15 +51,15 @@ func checkFirst(doc *types.GenesisDoc, s *app.State, b *types.LightBlock) error 
 	return nil
 }
 
-// kept is the last header that a home has verified, as stored in its file.
-type kept struct {
+// keptHeader is the last header that a home has verified, as stored in its file.
+type keptHeader struct {
 	ChainID string            `json:"chain_id"`
 	Height  int64             `json:"height"`
 	Hash    cmtbytes.HexBytes `json:"hash"`
 }
 
 // readKept returns the header stored in a file, with height 0 if there is no file.
-func readKept(path string) (k kept, err error) {
+func readKept(path string) (k keptHeader, err error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return k, nil
@@ -78,7 +78,7 @@ func (h Home) keep(b *types.LightBlock) error {
 	if h.Kept == "" {
 		return nil
 	}
-	data, err := json.Marshal(kept{b.ChainID, b.Height, b.Hash()})
+	data, err := json.Marshal(keptHeader{b.ChainID, b.Height, b.Hash()})
 	if err == nil {
 		err = tempfile.WriteFileAtomic(h.Kept, append(data, '\n'), 0o600)
 	}
@@ -88,9 +88,9 @@ func (h Home) keep(b *types.LightBlock) error {
 	return err
 }
 
-// root returns the header at which a home's trust begins: the higher of its last verified header
+// trustRoot returns the header at which a home's trust begins: the higher of its last verified header
 // and the header that its operator trusts, or the first header of its genesis if it has neither.
-func (f *follower) root(ctx context.Context) (*types.LightBlock, error) {
+func (f *verifier) trustRoot(ctx context.Context) (*types.LightBlock, error) {
 	trust := Trust{Height: f.Trust.Height, Hash: f.Trust.Hash}
 	last, err := readKept(f.Kept)
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// Together syncs the journals of the workers of one process, which are in one folder, to the disk:
+// GroupSync syncs the journals of the workers of one process, which are in one folder, to the disk:
 // one call serves all workers that wait. A call for each journal would cost as much as the
 // gradients.
-type Together struct {
+type GroupSync struct {
 	mu      sync.Mutex
 	waiting *batch     // the batch that the next worker joins; nil if none waits
 	turn    sync.Mutex // held by the worker that syncs
@@ -27,7 +27,7 @@ type batch struct {
 const fewTogether = 4
 
 // Sync returns once all earlier writes to the file are on the disk.
-func (t *Together) Sync(f *os.File) error {
+func (t *GroupSync) Sync(f *os.File) error {
 	t.mu.Lock()
 	b := t.waiting
 	first := b == nil

@@ -16,9 +16,9 @@ import (
 // execution returns the content that the block of a verified header executes. It does not fetch a
 // block that consists, by the header's hash, of cached transactions: with a thousand gradients
 // fetching takes longer than computing the next ones.
-func (f *follower) execution(ctx context.Context, b *types.LightBlock) (app.Block, error) {
+func (f *verifier) execution(ctx context.Context, b *types.LightBlock) (app.Block, error) {
 	height := uint64(b.Height)
-	if txs := f.own.foreseen(b.Header); txs != nil {
+	if txs := f.own.blockFromCache(b.Header); txs != nil {
 		return app.Block{Height: height, Txs: txs}, nil
 	}
 	block, err := f.client.Block(ctx, height)
@@ -29,13 +29,13 @@ func (f *follower) execution(ctx context.Context, b *types.LightBlock) (app.Bloc
 		return app.Block{}, fmt.Errorf("%w: block %d: %w", proof.ErrNotProven, height, err)
 	}
 	execution, err := client.Execution(block)
-	f.own.known(execution.Txs)
+	f.own.addKnown(execution.Txs)
 	return execution, err
 }
 
-// foreseen returns the transactions of a header's block if it holds an aggregate of this process
+// blockFromCache returns the transactions of a header's block if it holds an aggregate of this process
 // with its gradients, all cached, and nothing else. Otherwise it returns nil.
-func (o *own) foreseen(h *types.Header) []*tx.Tx {
+func (o *sentCache) blockFromCache(h *types.Header) []*tx.Tx {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if made := h.Version.App; made != app.Version && made != 0 || !bytes.Equal(h.EvidenceHash, types.EvidenceList(nil).Hash()) {
@@ -44,7 +44,7 @@ func (o *own) foreseen(h *types.Header) []*tx.Tx {
 	for _, t := range o.aggregates {
 		txs, raws := []*tx.Tx{t}, types.Txs{t.Raw}
 		for _, in := range t.Aggregate.Included {
-			g := o.of(in.Hash)
+			g := o.byContent(in.Hash)
 			if g == nil {
 				break
 			}
@@ -57,9 +57,9 @@ func (o *own) foreseen(h *types.Header) []*tx.Tx {
 	return nil
 }
 
-// of returns the gradient with a content hash that this process sent or that a checked draft lists,
+// byContent returns the gradient with a content hash that this process sent or that a checked draft lists,
 // or nil. The caller holds the lock.
-func (o *own) of(content []byte) *tx.Tx {
+func (o *sentCache) byContent(content []byte) *tx.Tx {
 	if len(content) != 32 {
 		return nil
 	}

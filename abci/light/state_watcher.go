@@ -11,9 +11,9 @@ import (
 // quiet is the min poll interval while the node announces its blocks.
 const quiet = time.Second
 
-// watch polls the node for all callers that wait for a state, and only while there are any: one
+// stateWatcher polls the node for all callers that wait for a state, and only while there are any: one
 // request a block, however many workers share the chain.
-type watch struct {
+type stateWatcher struct {
 	mu      sync.Mutex
 	waiting int
 	stop    context.CancelFunc
@@ -54,7 +54,7 @@ func (c *chain) await(ctx context.Context, fits func(*app.State) bool) (*app.Sta
 	}
 }
 
-func (w *watch) leave() {
+func (w *stateWatcher) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting--; w.waiting == 0 {

@@ -14,7 +14,7 @@ import (
 // together lets n workers sync at once, all of which wait for one that came before them.
 func together(t *testing.T, n int, one func(*os.File) error) (errs []error) {
 	t.Helper()
-	var all Together
+	var all GroupSync
 	all.turn.Lock() // another syncs
 	errs = make([]error, n)
 	var wg sync.WaitGroup

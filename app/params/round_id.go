@@ -1,0 +1,4 @@
+package params
+
+// RoundID names a round: its number within an epoch. It is comparable.
+type RoundID struct{ Epoch, Round uint64 }
