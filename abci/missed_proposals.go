@@ -11,10 +11,10 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// missedProposals tracks missed proposals. Validators have equal powers, so CometBFT's proposer rotates by
-// one each height, and by one each round of a height: with n validators, the proposer of height h,
-// round 0 is that of height h-n. It is this node's own estimate, on which only timeouts depend.
-// Only FinalizeBlock uses it.
+// missedProposals tracks missed proposals. Validators have equal powers, so CometBFT's proposer
+// rotates by one each height, and by one each round of a height: with n validators, the proposer of
+// height h, round 0 is that of height h-n. It is this node's own estimate, on which only timeouts
+// depend. Only FinalizeBlock uses it.
 type missedProposals struct {
 	height     int64 // of the last block
 	proposer   string

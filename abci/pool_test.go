@@ -52,8 +52,8 @@ func TestApprovalsAreBounded(t *testing.T) {
 	require.Equal(t, abci.CodeOK, n.check(bring(1, join)).Code)
 }
 
-// TestLargestEpoch: the pool takes the largest epoch that rule P2 admits, which has an external model
-// of 32 KiB and a ledger. One byte more breaks the rule, and the pool's bound is above both.
+// TestLargestEpoch: the pool takes the largest epoch that rule P2 admits, which has an external
+// model of 32 KiB and a ledger. One byte more breaks the rule, and the pool's bound is above both.
 func TestLargestEpoch(t *testing.T) {
 	n := begin(t, 4)
 	p := n.State().Params

@@ -10,7 +10,8 @@ import (
 )
 
 // TestTheRuleRunsWithTheLastGradient: a node runs the rule when the last gradient has come, before
-// anybody asks for a draft. Gradients that are overwritten after it show that it does not run again.
+// anybody asks for a draft. Gradients that are overwritten after it show that it does not run
+// again.
 func TestTheRuleRunsWithTheLastGradient(t *testing.T) {
 	n, plain := begin(t, 4), begin(t, 4)
 	for i := range 4 {

@@ -99,9 +99,9 @@ func TestPieces(t *testing.T) {
 	require.Contains(t, r.Log, "a range has no proof")
 }
 
-// TestPiecesOfOneState: a client that has begun to fetch the state goes on with it by its height though
-// blocks come, until others have pushed it out or nobody asked for a minute; then the answer says
-// so.
+// TestPiecesOfOneState: a client that has begun to fetch the state goes on with it by its height
+// though blocks come, until others have pushed it out or nobody asked for a minute; then the answer
+// says so.
 func TestPiecesOfOneState(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	a, err := abci.New(abci.Options{ChainID: apptest.ChainID, ProposalWait: 30e6, StragglerWait: 10e6, Now: func() time.Time { return now }})

@@ -10,8 +10,8 @@ import (
 // slowRoundEvery is the number of rounds between two warnings of slow training steps.
 const slowRoundEvery = 100
 
-// slowRounds counts rounds for the warnings of training steps that are slower than a round's waits. A
-// round's only timeouts are heights: nothing in the chain can tell a slow step from a silent
+// slowRounds counts rounds for the warnings of training steps that are slower than a round's waits.
+// A round's only timeouts are heights: nothing in the chain can tell a slow step from a silent
 // participant, but the operators can, and set the waits. Only Commit uses it.
 type slowRounds struct {
 	rounds uint64 // closed since this node started
@@ -25,8 +25,8 @@ const (
 		"or give the chain larger election.view_blocks and quorum_blocks (docs/CONFIGURATION.md#slow-training-steps)"
 )
 
-// warnSlowRound warns if a round that closed in the state before was late. The first round that a node sees
-// is skipped: its time includes the node's start.
+// warnSlowRound warns if a round that closed in the state before was late. The first round that a
+// node sees is skipped: its time includes the node's start.
 func (a *Application) warnSlowRound(before *app.State, r *app.Record, m query.Moments) {
 	l := &a.lateness
 	l.rounds++

@@ -141,8 +141,8 @@ func TestCommitmentBinds(t *testing.T) {
 	require.NoError(t, committing(4).Admit(apptest.Gradient(s, 3)))
 }
 
-// TestWithheld: a round waits quorum_blocks heights for a gradient that was committed. Who withholds
-// it is absent, keeps its reputation, and pays as if it had been counted.
+// TestWithheld: a round waits quorum_blocks heights for a gradient that was committed. Who
+// withholds it is absent, keeps its reputation, and pays as if it had been counted.
 func TestWithheld(t *testing.T) {
 	s := revealing(t, 4, 0, 1, 2, 3)
 	require.Equal(t, 1, s.MissingRequired([]uint32{0, 1, 2}))
@@ -166,8 +166,8 @@ func TestUncommitted(t *testing.T) {
 	require.Empty(t, out.State.Participants[3].Spent)
 }
 
-// TestLateCommit: where too few gradients come, commitments are taken again when f+1 leaders have had
-// their views, and the round closes.
+// TestLateCommit: where too few gradients come, commitments are taken again when f+1 leaders have
+// had their views, and the round closes.
 func TestLateCommit(t *testing.T) {
 	s := revealing(t, 4, 0, 1, 2)
 	e := s.Params.Election

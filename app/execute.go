@@ -29,7 +29,8 @@ type Outcome struct {
 	// Closed is the result of the round alone, nil if the block closed none.
 	Closed *Closed
 	// Committed lists the participants that committed themselves to a gradient in the block.
-	// Revealing reports whether these commitments, or the height, ended the first phase of the round.
+	// Revealing reports whether these commitments, or the height, ended the first phase of the
+	// round.
 	Committed []uint32
 	Revealing bool
 	// Enacted are the accepted proposals that a round boundary judged.
@@ -151,8 +152,8 @@ func (s *State) finish(b Block) (*Outcome, error) {
 	return out, next.finalize()
 }
 
-// SafeExecute is Execute with a panic turned into an error of the block: input from an outsider must not
-// stop a node, nor a reader of an archive.
+// SafeExecute is Execute with a panic turned into an error of the block: input from an outsider
+// must not stop a node, nor a reader of an archive.
 func (s *State) SafeExecute(b Block) (out *Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {

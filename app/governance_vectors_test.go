@@ -51,8 +51,8 @@ func governanceVectors(t *testing.T) *vectors {
 	id := join.ID()
 	carried := apptest.Sign(0, &tx.Approve{Participant: 0, Proposal: id[:], Join: join.Raw})
 	restore := apptest.Sign(0, &tx.Restore{Participant: 0, Subject: 1, Nonce: 2})
-	// With N = 5 three approvals are too few. The upgrade's turn comes when 4 has left, the restore's
-	// when 5 has joined.
+	// With N = 5 three approvals are too few. The upgrade's turn comes when 4 has left, the
+	// restore's when 5 has joined.
 	step("round 2; participant 4 leaves, an upgrade has 3 approvals, the Join that an Approve carries has 4, a restore has 3", closes(
 		leave, upgrade, apptest.Approve(1, upgrade), apptest.Approve(2, upgrade),
 		carried, apptest.Approve(1, join), apptest.Approve(2, join), apptest.Approve(3, join),

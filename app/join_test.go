@@ -10,9 +10,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// TestRegistrationIsJudgedOnce: what M1 accepted of a Join is not judged again, be it alone or carried
-// by an Approve: a proof that is spoiled behind the state's back goes unnoticed. Of bytes that this
-// node has not judged, nothing is taken on trust, though others of the same keys were.
+// TestRegistrationIsJudgedOnce: what M1 accepted of a Join is not judged again, be it alone or
+// carried by an Approve: a proof that is spoiled behind the state's back goes unnoticed. Of bytes
+// that this node has not judged, nothing is taken on trust, though others of the same keys were.
 func TestRegistrationIsJudgedOnce(t *testing.T) {
 	spoil := func(j *tx.Join) { j.VrfProof[7] ^= 1 }
 	for name, c := range map[string]struct {

@@ -9,11 +9,11 @@ import (
 	"github.com/spdl/spdl/krum/rules"
 )
 
-// DraftAggregate drafts the aggregate that the participant may sign to close the open round at a height, over
-// gradients that Admit accepted, in the lowest view in which the participant may lead. It returns
-// ErrNotLeader while the participant may not lead, ErrNotClosing while gradients are missing,
-// ErrFinished when training is finished, and ErrVersion if the next block needs another version of
-// the state machine: under its rules a signed draft might be invalid and cost the view.
+// DraftAggregate drafts the aggregate that the participant may sign to close the open round at a
+// height, over gradients that Admit accepted, in the lowest view in which the participant may lead.
+// It returns ErrNotLeader while the participant may not lead, ErrNotClosing while gradients are
+// missing, ErrFinished when training is finished, and ErrVersion if the next block needs another
+// version of the state machine: under its rules a signed draft might be invalid and cost the view.
 func (s *State) DraftAggregate(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, error) {
 	a, included, err := s.DraftIncluded(height, participant, pending)
 	if err != nil {
@@ -25,8 +25,8 @@ func (s *State) DraftAggregate(height uint64, participant uint32, pending []*tx.
 	return a, nil
 }
 
-// DraftIncluded returns the draft of Lead without its Delta, and the gradients that the draft lists. It
-// does not run the rule.
+// DraftIncluded returns the draft of Lead without its Delta, and the gradients that the draft
+// lists. It does not run the rule.
 func (s *State) DraftIncluded(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, []*tx.Tx, error) {
 	if s.Finished() {
 		return nil, nil, ErrFinished
@@ -72,8 +72,8 @@ func (s *State) Precompute(pending []*tx.Tx) error {
 	return s.SetDelta(&tx.Aggregate{Included: list(included)}, included)
 }
 
-// SetDelta runs the rule over the gradients that an aggregate lists, in participant order, and sets the
-// aggregate's Delta, or at tolerance 0 its digest.
+// SetDelta runs the rule over the gradients that an aggregate lists, in participant order, and sets
+// the aggregate's Delta, or at tolerance 0 its digest.
 func (s *State) SetDelta(a *tx.Aggregate, included []*tx.Tx) (err error) {
 	vectors := make([]gradients.Vector, len(included))
 	for i, t := range included {

@@ -45,8 +45,8 @@ func (s *State) Required(index uint32) bool {
 	return uint64(index) < uint64(len(s.awaited)) && s.awaited[index]
 }
 
-// MissingRequired returns how many awaited participants are not among those present, whose gradients the
-// open round has.
+// MissingRequired returns how many awaited participants are not among those present, whose
+// gradients the open round has.
 func (s *State) MissingRequired(present []uint32) int {
 	has := make([]bool, len(s.Participants))
 	for _, index := range present {

@@ -32,8 +32,8 @@ func without(t *testing.T, s *app.State) (*app.State, int) {
 }
 
 // TestWhoIsAwayIsNotAwaited: after three rounds in a row without a participant rounds close in one
-// block without it, but for the recalls, which become rarer; and after two of its gradients rounds wait
-// for it again.
+// block without it, but for the recalls, which become rarer; and after two of its gradients rounds
+// wait for it again.
 func TestWhoIsAwayIsNotAwaited(t *testing.T) {
 	s := apptest.State(4, func(p *params.Params) { p.Training.Rounds = 400 })
 	var blocks []int

@@ -34,8 +34,8 @@ func (o Offence) Cause() string {
 	return tx.Kind(o.Kind).String()
 }
 
-// recordMisbehavior records the misbehaviour that CometBFT proved of participants' validators, sets these
-// participants' reputations to 0, and returns the new offences.
+// recordMisbehavior records the misbehaviour that CometBFT proved of participants' validators, sets
+// these participants' reputations to 0, and returns the new offences.
 func (s *State) recordMisbehavior(proven []Misbehavior) (new []Offence) {
 	for _, m := range proven {
 		p, key := s.offender(m)

@@ -14,8 +14,8 @@ import (
 
 func nodeID(i int) string { return fmt.Sprintf("%040x", i) }
 
-// TestNodeIDs: participants register the ids of their nodes in genesis, by Join and by Rotate, which
-// replaces them all. A chain is closed once every validator has named one, and stays closed.
+// TestNodeIDs: participants register the ids of their nodes in genesis, by Join and by Rotate,
+// which replaces them all. A chain is closed once every validator has named one, and stays closed.
 func TestNodeIDs(t *testing.T) {
 	s := apptest.State(4)
 	ids, only := app.Nodes(s.Participants)

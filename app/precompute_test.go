@@ -10,9 +10,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// TestForeseenRuleIsFound: after Precompute a leader finds what the rule made of the gradients, which
-// is what it makes without. Gradients that are overwritten after it show that it does not run again.
-// Of too few nothing is made.
+// TestForeseenRuleIsFound: after Precompute a leader finds what the rule made of the gradients,
+// which is what it makes without. Gradients that are overwritten after it show that it does not run
+// again. Of too few nothing is made.
 func TestForeseenRuleIsFound(t *testing.T) {
 	s, plain := apptest.State(4), apptest.State(4)
 	pending := apptest.Gradients(s, 0, 1, 2, 3)

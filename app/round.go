@@ -45,8 +45,8 @@ func (s *State) record(height uint64, a *tx.Aggregate, out rules.Output) *Record
 	return r
 }
 
-// updateReputations updates the reputations of a round's participants and of the leaders that it passed over,
-// and writes them into the record.
+// updateReputations updates the reputations of a round's participants and of the leaders that it
+// passed over, and writes them into the record.
 func (s *State) updateReputations(next *State, record *Record, delta gradients.Fraction, vectors []gradients.Vector) {
 	typical := typicalNorm(vectors)
 	for i := range record.Contributions {

@@ -67,9 +67,8 @@ func TestFinished(t *testing.T) {
 	require.ErrorIs(t, err, app.ErrFinished)
 }
 
-// TestViews walks the heights of a round whose leaders are silent: rank 0 may
-// close it at once, rank r from height opened + quorum_blocks + r*view_blocks on, and everybody after
-// the last.
+// TestViews walks the heights of a round whose leaders are silent: rank 0 may close it at once,
+// rank r from height opened + quorum_blocks + r*view_blocks on, and everybody after the last.
 func TestViews(t *testing.T) {
 	s := apptest.State(4)
 	pending := apptest.Gradients(s, 0, 1, 2, 3)

@@ -19,8 +19,8 @@ import (
 
 // withholders are f participants with validators that stand next to each other in the circle of
 // proposers. They propose no aggregate of others and close every round that they can. In a share of
-// the rounds that an honest leader leads they show their gradients to nobody else. With a larger share
-// they would soon be away, and in no ranking.
+// the rounds that an honest leader leads they show their gradients to nobody else. With a larger
+// share they would soon be away, and in no ranking.
 type withholders struct {
 	n, f int
 	rng  *rand.Rand

@@ -20,10 +20,10 @@ func ClipScale(norm, clip float64) float64 {
 // place: it multiplies the sum by min(1, radius/norm). An infinite radius leaves it alone, and so
 // does a norm that is not finite, which Release rejects.
 //
-// It costs no privacy. The projection onto a convex set brings no two points farther apart (Bauschke
-// and Combettes, Convex Analysis and Monotone Operator Theory, proposition 4.16), so sums that one
-// example moves by at most the clip norm stay as near after it, whatever the number of examples.
-// Rounding adds at most (d+3) 2^-53 times the radius: the norm is a sum of d squares.
+// It costs no privacy. The projection onto a convex set brings no two points farther apart
+// (Bauschke and Combettes, Convex Analysis and Monotone Operator Theory, proposition 4.16), so sums
+// that one example moves by at most the clip norm stay as near after it, whatever the number of
+// examples. Rounding adds at most (d+3) 2^-53 times the radius: the norm is a sum of d squares.
 func Project(sum []float64, radius float64) {
 	square := 0.0
 	for _, x := range sum {

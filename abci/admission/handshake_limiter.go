@@ -16,10 +16,10 @@ import (
 var errTooManyHandshakes = errors.New("too many connections from addresses at which no member's node was")
 
 const (
-	// handshakeRate is the max number of connections a second that may begin a handshake from unknown
-	// addresses, and handshakeBurst the max number at once. CometBFT waits six seconds for a silent
-	// connection, so that such connections take at most 200 of maxHandshakes; and a handshake costs half
-	// a millisecond of a core.
+	// handshakeRate is the max number of connections a second that may begin a handshake from
+	// unknown addresses, and handshakeBurst the max number at once. CometBFT waits six seconds for
+	// a silent connection, so that such connections take at most 200 of maxHandshakes; and a
+	// handshake costs half a millisecond of a core.
 	handshakeRate, handshakeBurst = 25, 50
 	// addressMemory is how long an address stays known, and maxAddresses the max number of known
 	// addresses.
@@ -28,8 +28,8 @@ const (
 	resolvePause = time.Minute
 )
 
-// handshakeLimiter keeps handshakes free for members where strangers are kept out. An address alone does not
-// identify a node, but the known addresses of trusted nodes take precedence.
+// handshakeLimiter keeps handshakes free for members where strangers are kept out. An address alone
+// does not identify a node, but the known addresses of trusted nodes take precedence.
 type handshakeLimiter struct {
 	now func() time.Time
 

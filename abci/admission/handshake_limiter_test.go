@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDoors: a crowd of addresses begins few handshakes, and none of them in the place of a member's
-// at a known address.
+// TestDoors: a crowd of addresses begins few handshakes, and none of them in the place of a
+// member's at a known address.
 func TestDoors(t *testing.T) {
 	for _, k := range []int{1, 3, 10, 40, 4000} {
 		at := time.Unix(1_700_000_000, 0)

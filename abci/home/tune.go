@@ -19,15 +19,15 @@ func Tune(c *config.Config, a AppConfig, g app.Genesis) (*config.Config, AppConf
 	return TuneSizes(c, g.Params, len(g.Participants)), a
 }
 
-// DefaultsFor returns the default configuration fitted to a chain with these parameters, n participants and
-// this number of validators.
+// DefaultsFor returns the default configuration fitted to a chain with these parameters, n
+// participants and this number of validators.
 func DefaultsFor(p params.Params, n, validators int) (*config.Config, AppConfig) {
 	c, a := extendTimeouts(DefaultConfig(), DefaultAppConfig(), limit.TransferTimeFor(p, n, validators))
 	return TuneSizes(c, p, n), a
 }
 
-// extendTimeouts returns a configuration with longer timeouts, where more is the transfer time of a round's
-// bytes.
+// extendTimeouts returns a configuration with longer timeouts, where more is the transfer time of a
+// round's bytes.
 func extendTimeouts(c *config.Config, a AppConfig, more time.Duration) (*config.Config, AppConfig) {
 	fitted, consensus := *c, *c.Consensus
 	fitted.Consensus = &consensus

@@ -33,8 +33,8 @@ func (f *verifier) execution(ctx context.Context, b *types.LightBlock) (app.Bloc
 	return execution, err
 }
 
-// blockFromCache returns the transactions of a header's block if it holds an aggregate of this process
-// with its gradients, all cached, and nothing else. Otherwise it returns nil.
+// blockFromCache returns the transactions of a header's block if it holds an aggregate of this
+// process with its gradients, all cached, and nothing else. Otherwise it returns nil.
 func (o *sentCache) blockFromCache(h *types.Header) []*tx.Tx {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,8 +57,8 @@ func (o *sentCache) blockFromCache(h *types.Header) []*tx.Tx {
 	return nil
 }
 
-// byContent returns the gradient with a content hash that this process sent or that a checked draft lists,
-// or nil. The caller holds the lock.
+// byContent returns the gradient with a content hash that this process sent or that a checked draft
+// lists, or nil. The caller holds the lock.
 func (o *sentCache) byContent(content []byte) *tx.Tx {
 	if len(content) != 32 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// sentCache caches the transactions that the workers of this process have sent for one round. They need
-// not be fetched and verified again as parts of a draft or a block.
+// sentCache caches the transactions that the workers of this process have sent for one round. They
+// need not be fetched and verified again as parts of a draft or a block.
 type sentCache struct {
 	mu           sync.Mutex
 	epoch, round uint64
@@ -42,8 +42,8 @@ func (o *sentCache) checked(draft *tx.Aggregate, gradients []*tx.Tx) {
 	}
 }
 
-// isFor moves the cache on to a round if it is later, and reports whether the cache is at that round.
-// The caller holds the lock.
+// isFor moves the cache on to a round if it is later, and reports whether the cache is at that
+// round. The caller holds the lock.
 func (o *sentCache) isFor(epoch, round uint64) bool {
 	if o.sent == nil || epoch > o.epoch || epoch == o.epoch && round > o.round {
 		o.epoch, o.round, o.aggregates = epoch, round, nil

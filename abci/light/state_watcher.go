@@ -11,8 +11,8 @@ import (
 // quiet is the min poll interval while the node announces its blocks.
 const quiet = time.Second
 
-// stateWatcher polls the node for all callers that wait for a state, and only while there are any: one
-// request a block, however many workers share the chain.
+// stateWatcher polls the node for all callers that wait for a state, and only while there are any:
+// one request a block, however many workers share the chain.
 type stateWatcher struct {
 	mu      sync.Mutex
 	waiting int

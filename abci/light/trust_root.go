@@ -88,8 +88,9 @@ func (h Home) keep(b *types.LightBlock) error {
 	return err
 }
 
-// trustRoot returns the header at which a home's trust begins: the higher of its last verified header
-// and the header that its operator trusts, or the first header of its genesis if it has neither.
+// trustRoot returns the header at which a home's trust begins: the higher of its last verified
+// header and the header that its operator trusts, or the first header of its genesis if it has
+// neither.
 func (f *verifier) trustRoot(ctx context.Context) (*types.LightBlock, error) {
 	trust := Trust{Height: f.Trust.Height, Hash: f.Trust.Hash}
 	last, err := readKept(f.Kept)

@@ -12,18 +12,19 @@ import (
 
 // Limits on the evidence that a node takes from one peer, and from all peers: pieces in each
 // period. A validator can sign any number of valid pieces against itself, but one piece convicts
-// it. The pool rejects the rest (see evidenceDB of abci/node), but only after CometBFT has verified each piece.
+// it. The pool rejects the rest (see evidenceDB of abci/node), but only after CometBFT has verified
+// each piece.
 const (
 	maxPeerPieces = 32
 	piecesPeriod  = 10 * time.Second
-	// maxPieces limits the pieces of all peers together. Beyond it a peer may send fairPieces, so that a
-	// crowd cannot shut out the other peers.
+	// maxPieces limits the pieces of all peers together. Beyond it a peer may send fairPieces, so
+	// that a crowd cannot shut out the other peers.
 	maxPieces, fairPieces = 96, 2
 )
 
-// evidenceLimiter is CometBFT's evidence reactor behind those limits. A message beyond them is dropped: an
-// honest peer sends its evidence again at its next broadcast, and a proposer's block carries its
-// own.
+// evidenceLimiter is CometBFT's evidence reactor behind those limits. A message beyond them is
+// dropped: an honest peer sends its evidence again at its next broadcast, and a proposer's block
+// carries its own.
 type evidenceLimiter struct {
 	p2p.Reactor
 	now   func() time.Time

@@ -47,8 +47,8 @@ func TestGate(t *testing.T) {
 	require.Len(t, g.peers, 1, "those of a former period are forgotten")
 }
 
-// TestCrowdAtTheGate: evidence of a crowd is bounded for all of it together, and one that is no part
-// of it still brings its own.
+// TestCrowdAtTheGate: evidence of a crowd is bounded for all of it together, and one that is no
+// part of it still brings its own.
 func TestCrowdAtTheGate(t *testing.T) {
 	for _, k := range []int{1, 3, 10, 40} {
 		g, taken := newEvidenceLimiter(nil), 0

@@ -80,7 +80,8 @@ func (of messageSizes) Fit(p params.Params, n int) bool {
 	return int(p.TxBytes(n)) <= of[mempool.MempoolChannel]-SmallMessage && int(p.AggregateBytes(n)) <= of[AggregateChannel]-SmallMessage
 }
 
-// Messages are the limits of a node's messages: of each message, and of all unfinished ones together.
+// Messages are the limits of a node's messages: of each message, and of all unfinished ones
+// together.
 type Messages struct {
 	messageSizes
 	*unfinished

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxRequests bounds the waiting requests of a peer. A syncing node has at most 20 open requests,
-	// and drops a peer that leaves one of them unanswered.
+	// maxRequests bounds the waiting requests of a peer. A syncing node has at most 20 open
+	// requests, and drops a peer that leaves one of them unanswered.
 	maxRequests = 64
 	// readPause is the interval at which answer checks whether the peer has read the last answer.
 	readPause = time.Millisecond
@@ -28,10 +28,10 @@ const (
 	maxOffers, offerPeriod = 2, 10 * time.Minute
 )
 
-// syncLimiter is CometBFT's reactor of blocks, or of snapshots, with a limit on requests. A request of
-// ten bytes has an answer of megabytes. CometBFT reads each answer from the disk at once, and holds
-// a thousand of them in memory for a peer that reads none. Here a peer is given the next answer
-// when the last one has left for it, and all answers together take at most half of a core.
+// syncLimiter is CometBFT's reactor of blocks, or of snapshots, with a limit on requests. A request
+// of ten bytes has an answer of megabytes. CometBFT reads each answer from the disk at once, and
+// holds a thousand of them in memory for a peer that reads none. Here a peer is given the next
+// answer when the last one has left for it, and all answers together take at most half of a core.
 //
 // A syncing node accepts offers of its persistent peers alone, if it has any: a crowd can have any
 // number of other peers.

@@ -12,8 +12,8 @@ import (
 // a second carries, as a margin for slower links and for nodes that share two cores.
 const transferRate = 50_000_000
 
-// TransferTime returns the estimated time until a round's bytes have reached all validators, when all
-// active participants are in the round.
+// TransferTime returns the estimated time until a round's bytes have reached all validators, when
+// all active participants are in the round.
 func TransferTime(p params.Params, all []app.Participant) time.Duration {
 	n, validators := 0, 0
 	for i := range all {

@@ -106,8 +106,8 @@ func (t *peerBytes) unended(came int64) int64 {
 	return least
 }
 
-// excess returns the peers to disconnect: those with the most unfinished bytes for the longest time,
-// until the other peers are within the limit.
+// excess returns the peers to disconnect: those with the most unfinished bytes for the longest
+// time, until the other peers are within the limit.
 func (u *unfinished) excess(peers []p2p.Peer) (end []p2p.Peer) {
 	u.ticks++
 	type load struct {

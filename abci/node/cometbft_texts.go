@@ -1,7 +1,7 @@
 package node
 
-// Texts of CometBFT v0.40.0 that decide what a node does, because CometBFT gives them no type. A test
-// finds each of them in the module's source.
+// Texts of CometBFT v0.40.0 that decide what a node does, because CometBFT gives them no type. A
+// test finds each of them in the module's source.
 const (
 	// Messages of failures that CometBFT only logs, without ending the process.
 	saidHalted     = "CONSENSUS FAILURE!!!"

@@ -9,10 +9,10 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 )
 
-// logMonitor is a logger that passes on CometBFT's error messages. It logs the rejection of needless
-// evidence at debug level, because its sender could fill the log. It does the same with errors
-// while the node stops, because breaking connections cause several lines; consensus failures stay
-// errors.
+// logMonitor is a logger that passes on CometBFT's error messages. It logs the rejection of
+// needless evidence at debug level, because its sender could fill the log. It does the same with
+// errors while the node stops, because breaking connections cause several lines; consensus failures
+// stay errors.
 type logMonitor struct {
 	log.Logger
 	onError  func(message, reason string)

@@ -7,7 +7,8 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 )
 
-// outgrownInterval is the interval at which a node checks whether its chain has outgrown its limits.
+// outgrownInterval is the interval at which a node checks whether its chain has outgrown its
+// limits.
 const outgrownInterval = 5 * time.Second
 
 // watchSizes stops the node if it fetches blocks and the chain has outgrown its limits, and warns

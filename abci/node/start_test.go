@@ -61,8 +61,8 @@ func free(t *testing.T) string {
 	return ""
 }
 
-// TestCheckTxKeepsNothing: CometBFT's /check_tx says what the node thinks of a transaction, which no
-// block carries.
+// TestCheckTxKeepsNothing: CometBFT's /check_tx says what the node thinks of a transaction, which
+// no block carries.
 func TestCheckTxKeepsNothing(t *testing.T) {
 	c, a := alone(t, 1000)
 	keys, err := home.LoadKeys(filepath.Join(c.RootDir, "config", "participant_key.json"))

@@ -131,8 +131,8 @@ func (r *Running) watchUpgrade(logger log.Logger) error {
 	return nil
 }
 
-// waitForPeers waits until all connected peers have reached a height. A peer without the last block could
-// not stop at the same height as the other nodes before these are back.
+// waitForPeers waits until all connected peers have reached a height. A peer without the last block
+// could not stop at the same height as the other nodes before these are back.
 func (r *Running) waitForPeers(height int64) {
 	least, most := time.Now().Add(minPeerWait), time.After(maxPeerWait)
 	for time.Now().Before(least) || r.behind(height) {

@@ -7,9 +7,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Drafts caches the drafts and errors of app.State.DraftIncluded for the current pool, by participant,
-// because any client may query any participant's. The rule runs once per state and set of
-// gradients, whichever participant leads and however often the rest of the pool changes.
+// Drafts caches the drafts and errors of app.State.DraftIncluded for the current pool, by
+// participant, because any client may query any participant's. The rule runs once per state and set
+// of gradients, whichever participant leads and however often the rest of the pool changes.
 type Drafts struct {
 	mu    sync.Mutex
 	of    <-chan struct{} // the pool's changed channel, a new one after every change

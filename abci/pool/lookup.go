@@ -7,8 +7,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// signatureKey is the last bytes of a transaction, its signature. By it the pool finds a transaction without
-// hashing megabytes.
+// signatureKey is the last bytes of a transaction, its signature. By it the pool finds a
+// transaction without hashing megabytes.
 type signatureKey [64]byte
 
 func keyOf(raw []byte) (e signatureKey) {

@@ -65,7 +65,8 @@ func (v Snapshot) HasQuorum() bool {
 	return len(v.Pending)+len(v.State.Progress.Commitments) >= least && len(v.Senders()) >= least
 }
 
-// Complete reports whether all required gradients, or commitments in the commit phase, have arrived.
+// Complete reports whether all required gradients, or commitments in the commit phase, have
+// arrived.
 func (v Snapshot) Complete() bool {
 	return len(v.Pending) >= v.State.MissingRequired(nil) && v.State.MissingRequired(v.Senders()) == 0
 }

@@ -28,8 +28,8 @@ func TestAnswersAreMadeOnceAState(t *testing.T) {
 	require.NotSame(t, first, ask())
 }
 
-// TestSharedAnswersArePaths: each shared path has an answer, which neither the pool nor the clock is
-// part of.
+// TestSharedAnswersArePaths: each shared path has an answer, which neither the pool nor the clock
+// is part of.
 func TestSharedAnswersArePaths(t *testing.T) {
 	for path := range shared {
 		require.Contains(t, paths, path)

@@ -19,8 +19,8 @@ import (
 // answer.
 const MaxRange = 1 << 20
 
-// RangeInfo describes the whole of an answer that is sent in pieces. It is the Info of each piece, as
-// JSON, and the same in all of them.
+// RangeInfo describes the whole of an answer that is sent in pieces. It is the Info of each piece,
+// as JSON, and the same in all of them.
 type RangeInfo struct {
 	Epoch  uint64 `json:"epoch"`
 	Round  uint64 `json:"round"`
@@ -162,8 +162,8 @@ func (q *Queries) rangeKept(s *app.State, arg string) (RangeInfo, []byte, error)
 	return RangeInfo{k.Epoch, k.Round, k.Height, "", 0}, k.Document, err
 }
 
-// The cache has at most maxRanges answers, and the first block after rangeIdle without a request for
-// an answer drops it.
+// The cache has at most maxRanges answers, and the first block after rangeIdle without a request
+// for an answer drops it.
 const (
 	maxRanges = 4
 	rangeIdle = time.Minute

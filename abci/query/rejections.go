@@ -12,9 +12,9 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Rejection counts the gradients of a participant in a round that this node rejected for one reason.
-// It is this node's observation: another node may not have seen them, and the chain knows only that
-// the round's block has no gradient of the participant.
+// Rejection counts the gradients of a participant in a round that this node rejected for one
+// reason. It is this node's observation: another node may not have seen them, and the chain knows
+// only that the round's block has no gradient of the participant.
 type Rejection struct {
 	Epoch       uint64 `json:"epoch"`
 	Round       uint64 `json:"round"`
@@ -56,8 +56,8 @@ func NewRejections() *Rejections {
 	return &Rejections{seen: map[params.RoundID]map[rejectionKey]*Rejection{}}
 }
 
-// Add counts a gradient that was rejected for its content, with the name of the result code, if it is of the open round and in the
-// name of a member: outsiders fill no memory.
+// Add counts a gradient that was rejected for its content, with the name of the result code, if it
+// is of the open round and in the name of a member: outsiders fill no memory.
 func (r *Rejections) Add(s *app.State, t *tx.Tx, reason string, err error) {
 	g := t.Gradient
 	if !ByContent(t, err) || g.Epoch != s.Progress.Epoch || g.Round != s.Progress.Round {

@@ -141,8 +141,8 @@ func (t *Timings) Get(epoch, round uint64) (Timing, bool) {
 	return Timing{Epoch: epoch, Round: round, LGC: Milliseconds(m.Opened, own), GE: Milliseconds(own, whole), BC: Milliseconds(whole, m.closed)}, true
 }
 
-// Milliseconds returns the time from a to b in milliseconds, 0 if one is unknown or b is before a: an
-// early gradient arrives before its round opens.
+// Milliseconds returns the time from a to b in milliseconds, 0 if one is unknown or b is before a:
+// an early gradient arrives before its round opens.
 func Milliseconds(a, b time.Time) float64 {
 	if a.IsZero() || b.IsZero() || b.Before(a) {
 		return 0

@@ -31,11 +31,12 @@ const (
 )
 
 const (
-	// relayPause is the minimum time a node waits for other nodes to forward a part before forwarding
-	// it itself; up to 50 % jitter is added, and half of the transfer time if the chain's rounds take
-	// long to transfer: otherwise all nodes would send the parts for which a link is too slow. After
-	// the pause, relays nodes forward the part, relays more after each further pause, and all other
-	// nodes after maxPauses: malicious members that hold parts back delay a block by that much.
+	// relayPause is the minimum time a node waits for other nodes to forward a part before
+	// forwarding it itself; up to 50 % jitter is added, and half of the transfer time if the
+	// chain's rounds take long to transfer: otherwise all nodes would send the parts for which a
+	// link is too slow. After the pause, relays nodes forward the part, relays more after each
+	// further pause, and all other nodes after maxPauses: malicious members that hold parts back
+	// delay a block by that much.
 	relayPause = 200 * time.Millisecond
 	// relays is the number of nodes that forward a part at once to a peer that the sender of the
 	// part is not connected to. With one, an idle node would cost the peer relayPause.
@@ -43,14 +44,14 @@ const (
 	maxPauses = 2
 )
 
-// BlockRelay is CometBFT's consensus reactor with another way to spread blocks. CometBFT sends each part
-// of a block to all peers that have not sent it first, so that a node receives it from most of its
-// peers. Here nodes know the peers of their peers. If the sender of a part is also connected to the
-// target peer, the node leaves forwarding to the sender. Otherwise relays of the nodes connected to
-// both, chosen by hash, forward it at once. A peer that still lacks the part after relayPause is
-// sent it by further nodes, relays at a time. A peer that reports missing parts of a block with a
-// majority is sent them at once by the first of these nodes. A peer that sends no list of its peers
-// runs no relay, and is sent each part at once.
+// BlockRelay is CometBFT's consensus reactor with another way to spread blocks. CometBFT sends each
+// part of a block to all peers that have not sent it first, so that a node receives it from most of
+// its peers. Here nodes know the peers of their peers. If the sender of a part is also connected to
+// the target peer, the node leaves forwarding to the sender. Otherwise relays of the nodes
+// connected to both, chosen by hash, forward it at once. A peer that still lacks the part after
+// relayPause is sent it by further nodes, relays at a time. A peer that reports missing parts of a
+// block with a majority is sent them at once by the first of these nodes. A peer that sends no list
+// of its peers runs no relay, and is sent each part at once.
 //
 // Only the transport changes. Proposals and votes travel as in CometBFT.
 type BlockRelay struct {
@@ -90,8 +91,8 @@ type arrival struct {
 	at   time.Time
 }
 
-// NewBlockRelay returns the reactor. Private has the ids of the peers that are in no list. Trusts reports
-// whether a peer is a known node, and may be nil.
+// NewBlockRelay returns the reactor. Private has the ids of the peers that are in no list. Trusts
+// reports whether a peer is a known node, and may be nil.
 func NewBlockRelay(flood bool, private string, state func() *app.State, trusts func(p2p.ID) bool, b limit.Messages) *BlockRelay {
 	return &BlockRelay{flood: flood, trusts: trusts, Messages: b, private: private, state: state, pause: relayPause, parts: map[part]arrival{}, peers: map[p2p.ID]*peerSet{}}
 }
@@ -119,7 +120,8 @@ func (r *BlockRelay) GetChannels() []*p2p.ChannelDescriptor {
 	})
 }
 
-// InitPeer implements p2p.Reactor: proposals, parts and votes for the peer go through its partScheduler.
+// InitPeer implements p2p.Reactor: proposals, parts and votes for the peer go through its
+// partScheduler.
 func (r *BlockRelay) InitPeer(peer p2p.Peer) p2p.Peer {
 	f := &partScheduler{Peer: peer, relay: r}
 	r.Reactor.InitPeer(f)
@@ -198,8 +200,8 @@ func (r *BlockRelay) Receive(m p2p.Envelope) {
 	r.Reactor.Receive(m)
 }
 
-// onPeerList stores the list of a peer's peers. It returns an error for a list that is too long or no
-// list of ids.
+// onPeerList stores the list of a peer's peers. It returns an error for a list that is too long or
+// no list of ids.
 func (r *BlockRelay) onPeerList(peer p2p.Peer, list []byte) error {
 	if len(list)%p2p.IDByteLength != 0 || len(list) > maxPeers*p2p.IDByteLength {
 		return fmt.Errorf("a list of peers of %d bytes, want at most %d ids of %d", len(list), maxPeers, p2p.IDByteLength)
@@ -268,9 +270,9 @@ func partOf(m *cmtcons.BlockPart) part {
 	return part{m.Round, m.Part.Index, string(m.Part.Proof.LeafHash)}
 }
 
-// sendTime returns the time at which this node sends a part to a peer that lacks it; the zero time is at
-// once. Later is the delay behind the first of the nodes connected to the peer. If later is 0, the
-// node also sends the part as soon as the peer reports that it lacks the part.
+// sendTime returns the time at which this node sends a part to a peer that lacks it; the zero time
+// is at once. Later is the delay behind the first of the nodes connected to the peer. If later is
+// 0, the node also sends the part as soon as the peer reports that it lacks the part.
 func (r *BlockRelay) sendTime(to p2p.ID, m *cmtcons.BlockPart) (at time.Time, later time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

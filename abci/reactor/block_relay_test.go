@@ -65,7 +65,8 @@ func (s fakeSwitch) Peers() p2p.IPeerSet           { return s.peers }
 func (s fakeSwitch) BroadcastAsync(e p2p.Envelope) {}
 func (s fakeSwitch) NodeInfo() p2p.NodeInfo        { return p2p.DefaultNodeInfo{DefaultNodeID: s.id} }
 
-// relaying is a relay with peers, each of which has told that all others and the node are its peers.
+// relaying is a relay with peers, each of which has told that all others and the node are its
+// peers.
 type relaying struct {
 	*testing.T
 	*BlockRelay
@@ -119,9 +120,9 @@ func partNumber(i uint32) *cmtcons.BlockPart {
 	}}
 }
 
-// TestPartsAreLeftToWhoSendsThem: a part that came from a peer is not sent to that one's peers while
-// they may get it from there; after relayPause it is sent to who lacks it still, and not yet to who
-// has voted, nor to who has gone on.
+// TestPartsAreLeftToWhoSendsThem: a part that came from a peer is not sent to that one's peers
+// while they may get it from there; after relayPause it is sent to who lacks it still, and not yet
+// to who has voted, nor to who has gone on.
 func TestPartsAreLeftToWhoSendsThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := relayingTo(t, 4)
@@ -144,8 +145,8 @@ func TestPartsAreLeftToWhoSendsThem(t *testing.T) {
 	})
 }
 
-// TestPartsThatGoAtOnce: those of an own proposal, whichever peer echoes them; those of blocks that the
-// net has behind it; those that nobody sent; those for a peer that tells nothing of its peers.
+// TestPartsThatGoAtOnce: those of an own proposal, whichever peer echoes them; those of blocks that
+// the net has behind it; those that nobody sent; those for a peer that tells nothing of its peers.
 func TestPartsThatGoAtOnce(t *testing.T) {
 	r := relayingTo(t, 3)
 	source, peer, silent := r.peers[0], r.peers[1], r.peers[2]
@@ -215,8 +216,8 @@ func TestPartsThatNobodyElseSends(t *testing.T) {
 }
 
 // TestWhoLacksAPartIsSentItByAFewAtATime: of ten nodes that have a part two send it after
-// relayPause to who lacks it still, or at once to who says so, two more after as long again, and all
-// others after that.
+// relayPause to who lacks it still, or at once to who says so, two more after as long again, and
+// all others after that.
 func TestWhoLacksAPartIsSentItByAFewAtATime(t *testing.T) {
 	r := relayingTo(t, 10)
 	source, peer := r.peers[0], r.peers[1]

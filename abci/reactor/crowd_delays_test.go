@@ -17,9 +17,9 @@ import (
 	"github.com/spdl/spdl/abci/metrics"
 )
 
-// TestCrowdHoldsAGradientBack: members' nodes that have each sent one good thing announce a gradient
-// first and send nothing. The honest announcer is asked after as many patiences as their number has
-// binary digits, and not after hours; strangers hold nothing back.
+// TestCrowdHoldsAGradientBack: members' nodes that have each sent one good thing announce a
+// gradient first and send nothing. The honest announcer is asked after as many patiences as their
+// number has binary digits, and not after hours; strangers hold nothing back.
 func TestCrowdHoldsAGradientBack(t *testing.T) {
 	for _, strangers := range []bool{false, true} {
 		for _, k := range []int{1, 3, 10, 40} {
@@ -68,8 +68,9 @@ func TestCrowdHoldsAGradientBack(t *testing.T) {
 	}
 }
 
-// TestCrowdDelaysParts: a node has a part from a member's node that is connected to the receiver and
-// keeps it back. Strangers at the receiver delay it by nothing, silent members' nodes by two pauses.
+// TestCrowdDelaysParts: a node has a part from a member's node that is connected to the receiver
+// and keeps it back. Strangers at the receiver delay it by nothing, silent members' nodes by two
+// pauses.
 func TestCrowdDelaysParts(t *testing.T) {
 	for _, strangers := range []bool{false, true} {
 		for _, k := range []int{0, 1, 3, 10, 40} {
@@ -127,8 +128,8 @@ func TestCrowdOfClocks(t *testing.T) {
 	}
 }
 
-// TestCrowdOfAnnouncements: what a crowd announces is bounded for all of it together, and leaves room
-// for a round of who is no part of it.
+// TestCrowdOfAnnouncements: what a crowd announces is bounded for all of it together, and leaves
+// room for a round of who is no part of it.
 func TestCrowdOfAnnouncements(t *testing.T) {
 	for _, k := range []int{1, 3, 10, 40} {
 		w, _ := clocked()

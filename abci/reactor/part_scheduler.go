@@ -16,9 +16,9 @@ import (
 // schedulerKey is the key under which a peer keeps its partScheduler.
 const schedulerKey = "spdl.follower"
 
-// partScheduler is a peer as CometBFT's gossip of blocks sees it. It defers the parts that other nodes
-// are to send, and sends them later if the peer may still lack them. The deferred parts are of one
-// block, which this node holds anyway.
+// partScheduler is a peer as CometBFT's gossip of blocks sees it. It defers the parts that other
+// nodes are to send, and sends them later if the peer may still lack them. The deferred parts are
+// of one block, which this node holds anyway.
 type partScheduler struct {
 	p2p.Peer
 	relay *BlockRelay
@@ -53,9 +53,9 @@ func (f *partScheduler) Send(m p2p.Envelope) bool {
 	return true
 }
 
-// postpone reports whether it has deferred a part; otherwise the caller sends it. A peer that votes has
-// the block, or has given it up: a part that other nodes are to send is left to them for at least
-// votedPause, even if this node got the block later than the peer.
+// postpone reports whether it has deferred a part; otherwise the caller sends it. A peer that votes
+// has the block, or has given it up: a part that other nodes are to send is left to them for at
+// least votedPause, even if this node got the block later than the peer.
 func (f *partScheduler) postpone(m p2p.Envelope, part *cmtcons.BlockPart) bool {
 	due, later := f.relay.sendTime(f.ID(), part)
 	f.mu.Lock()
@@ -140,10 +140,10 @@ func (f *partScheduler) flush() {
 	f.arm()
 }
 
-// flushHeight ends the pauses of further parts at a height at which the peer announces its parts, because
-// the peer has seen a majority for the block. CometBFT then sends the missing parts. Deferred parts
-// that the peer lacks are still sent when due: CometBFT may be marking one as sent at this moment,
-// or may ignore the announcement because the rounds differ.
+// flushHeight ends the pauses of further parts at a height at which the peer announces its parts,
+// because the peer has seen a majority for the block. CometBFT then sends the missing parts.
+// Deferred parts that the peer lacks are still sent when due: CometBFT may be marking one as sent
+// at this moment, or may ignore the announcement because the rounds differ.
 func (f *partScheduler) flushHeight(says *cmtcons.NewValidBlock) {
 	has := says.BlockParts.GetElems()
 	f.mu.Lock()

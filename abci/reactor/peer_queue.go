@@ -230,8 +230,8 @@ func (b *peerQueue) nextTx(ready func(outgoing) bool) (of hash, raw []byte) {
 	return hash{}, nil
 }
 
-// nextPushed returns the hashes of queued transactions that the peer has not requested and was not told
-// of.
+// nextPushed returns the hashes of queued transactions that the peer has not requested and was not
+// told of.
 func (b *peerQueue) nextPushed(ready func(outgoing) bool) (list []byte) {
 	for i := range b.queue {
 		if p := &b.queue[i]; !p.told && !p.asked && ready(*p) && len(list) < maxHashes*len(hash{}) {
@@ -242,8 +242,8 @@ func (b *peerQueue) nextPushed(ready func(outgoing) bool) (list []byte) {
 	return list
 }
 
-// nextAnnounced removes and returns the hashes to announce: those of transactions that the pool holds and
-// the peer does not have.
+// nextAnnounced removes and returns the hashes to announce: those of transactions that the pool
+// holds and the peer does not have.
 func (b *peerQueue) nextAnnounced(ready func(outgoing) bool) (list []byte) {
 	kept := b.announcements[:0]
 	for _, p := range b.announcements {

@@ -22,19 +22,19 @@ const (
 	// that announces and withholds costs as many patiences as its size has binary digits. A peer
 	// that is delivering other transactions has until maxRequestTimeout.
 	requestTimeout, maxRequestTimeout = 500 * time.Millisecond, 8 * time.Second
-	// failureDebt is the number of deliveries with which a peer makes up for one failure, and maxDebt
-	// the maximum that it owes.
+	// failureDebt is the number of deliveries with which a peer makes up for one failure, and
+	// maxDebt the maximum that it owes.
 	failureDebt, maxDebt = 4, 64
-	// maxFailures is the number of failures in a row, at most one in each requestTimeout, after which a
-	// peer is asked last for failurePause, and then requestTimeout after its announcement. From the
-	// first failure on it is asked after the peers without failures.
+	// maxFailures is the number of failures in a row, at most one in each requestTimeout, after
+	// which a peer is asked last for failurePause, and then requestTimeout after its announcement.
+	// From the first failure on it is asked after the peers without failures.
 	maxFailures  = 8
 	failurePause = time.Minute
 )
 
-// requestScheduler holds the transactions that peers announced and this node does not hold. Each transaction
-// is requested from one peer at a time, the earliest announcer of the best rank, and from more
-// peers after each failure. Members' nodes rank before strangers.
+// requestScheduler holds the transactions that peers announced and this node does not hold. Each
+// transaction is requested from one peer at a time, the earliest announcer of the best rank, and
+// from more peers after each failure. Members' nodes rank before strangers.
 type requestScheduler struct {
 	mu       sync.Mutex
 	now      func() time.Time
@@ -83,8 +83,8 @@ func newRequestScheduler(trusts func(p2p.ID) bool) *requestScheduler {
 	return &requestScheduler{now: time.Now, trusts: trusts, requests: map[hash]*request{}, peers: map[p2p.ID]*peerScore{}}
 }
 
-// announce records an announcement by a peer. Sending means that the peer will deliver the transaction
-// without a request.
+// announce records an announcement by a peer. Sending means that the peer will deliver the
+// transaction without a request.
 func (w *requestScheduler) announce(peer p2p.ID, h hash, sending bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,8 +138,8 @@ func (w *requestScheduler) schedule(list []hash) (asks []wantTx) {
 	return asks
 }
 
-// expire expires open requests and returns the requests to send in their place. It drops wants without
-// an announcer.
+// expire expires open requests and returns the requests to send in their place. It drops wants
+// without an announcer.
 func (w *requestScheduler) expire() (asks []wantTx) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -235,8 +235,8 @@ func (w *requestScheduler) requeue(a wantTx) {
 	}
 }
 
-// received drops the want of a transaction that this node received. Good means that the transaction was
-// admitted: its sender, "" for none, is credited with a delivery.
+// received drops the want of a transaction that this node received. Good means that the transaction
+// was admitted: its sender, "" for none, is credited with a delivery.
 func (w *requestScheduler) received(peer p2p.ID, h hash, good bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -28,8 +28,8 @@ func (w *requestScheduler) hears(peer p2p.ID, h hash) []wantTx {
 	return w.schedule([]hash{h})
 }
 
-// TestWantedAsksOneAtATime: the first announcer is asked, and others where it sends nothing, has lost
-// the transaction or has left. Nobody is asked twice for one announcement.
+// TestWantedAsksOneAtATime: the first announcer is asked, and others where it sends nothing, has
+// lost the transaction or has left. Nobody is asked twice for one announcement.
 func TestWantedAsksOneAtATime(t *testing.T) {
 	w, at := clocked()
 	h := nth(1)

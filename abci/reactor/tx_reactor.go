@@ -74,8 +74,8 @@ type TxReactor struct {
 	received map[string]int64 // bytes by kind
 }
 
-// NewTxReactor returns the reactor for a pool. It logs every message at debug level. Trusts reports whether a peer is a known node, and
-// may be nil.
+// NewTxReactor returns the reactor for a pool. It logs every message at debug level. Trusts reports
+// whether a peer is a known node, and may be nil.
 func NewTxReactor(pool Pool, flood bool, trusts func(p2p.ID) bool, b limit.Messages, m *metrics.Metrics, logger log.Logger) *TxReactor {
 	return &TxReactor{
 		pool: pool, flood: flood, Messages: b, metrics: m, log: logger, quit: make(chan struct{}), requests: newRequestScheduler(trusts),
@@ -366,10 +366,10 @@ func (g *TxReactor) request(asks []wantTx) {
 	}
 }
 
-// OnAdmitted spreads a transaction that the mempool is about to take: the node that it was submitted to
-// sends it to all peers, any other node announces it. An aggregate has its own channel, and is
-// announced for peers that connect later. A transaction that is admitted again, because its round
-// stays open, is announced again.
+// OnAdmitted spreads a transaction that the mempool is about to take: the node that it was
+// submitted to sends it to all peers, any other node announces it. An aggregate has its own
+// channel, and is announced for peers that connect later. A transaction that is admitted again,
+// because its round stays open, is announced again.
 func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 	p := outgoing{hash: t.Hash, height: g.height()}
 	if g.pool.Held(t.Hash) == nil {

@@ -265,9 +265,9 @@ func TestGossipOfWhatIsSubmitted(t *testing.T) {
 	})
 }
 
-// TestGossipOfWhatIsReceived: a node that received a transaction announces it to the peers that have
-// not announced it, and sends it to whom asks, once for each announcement. What was not announced to
-// a peer, it is not sent; what has left the pool is said to.
+// TestGossipOfWhatIsReceived: a node that received a transaction announces it to the peers that
+// have not announced it, and sends it to whom asks, once for each announcement. What was not
+// announced to a peer, it is not sent; what has left the pool is said to.
 func TestGossipOfWhatIsReceived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := gossiping(t, 3)
@@ -325,8 +325,8 @@ func TestLargeTransactionsGoPastTheMempool(t *testing.T) {
 }
 
 // TestGossipAgain: a transaction that the mempool takes once more, because its round stays open, is
-// announced to the peers that it was sent to: one that was syncing has dropped it. Who has announced
-// it by itself hears nothing, and a peer cannot make this node do it.
+// announced to the peers that it was sent to: one that was syncing has dropped it. Who has
+// announced it by itself hears nothing, and a peer cannot make this node do it.
 func TestGossipAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := gossiping(t, 2)

@@ -13,8 +13,8 @@ type Checkpoint struct {
 	Document     []byte // app.State.Encode, after the height that closed the round
 }
 
-// LatestCheckpoint loads the last checkpoint at or before a round, or nil. It may be from an earlier epoch:
-// the blocks lead on from it.
+// LatestCheckpoint loads the last checkpoint at or before a round, or nil. It may be from an
+// earlier epoch: the blocks lead on from it.
 func (s *Store) LatestCheckpoint(epoch, round uint64) (*Checkpoint, error) {
 	it, err := s.db.ReverseIterator([]byte{prefixCheckpoint}, append(key(prefixCheckpoint, epoch, round), 0))
 	if err != nil {

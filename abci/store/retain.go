@@ -71,8 +71,8 @@ func (x *Store) roundsBack(s *app.State, n uint64) (*app.Record, error) {
 	return nil, nil
 }
 
-// checkpointBefore returns the record of the last round at or below a height that has a checkpoint, nil
-// if there is none.
+// checkpointBefore returns the record of the last round at or below a height that has a checkpoint,
+// nil if there is none.
 func (x *Store) checkpointBefore(s *app.State, height uint64) (*app.Record, error) {
 	for _, e := range epochs(s) {
 		var failed error

@@ -37,8 +37,8 @@ const (
 
 // Store is the application's database. Safe for concurrent use.
 type Store struct {
-	// CheckpointEvery makes the store keep a checkpoint after each round whose number plus 1 is a multiple of
-	// CheckpointEvery. 0 keeps none. Set it before the first Save.
+	// CheckpointEvery makes the store keep a checkpoint after each round whose number plus 1 is a
+	// multiple of CheckpointEvery. 0 keeps none. Set it before the first Save.
 	CheckpointEvery uint64
 
 	db dbm.DB

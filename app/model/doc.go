@@ -25,10 +25,10 @@
 // float32. Results are not the same bits on every machine and need not be: a gradient is private to
 // the worker that submits it, and everything that others recompute starts from its quantised form.
 // Norms are computed in float64 from the very float32 numbers that are accumulated, and clipped a
-// relative 2^-15 = 3e-5 short of the clip norm. 2^-22 of that covers the two roundings of a product.
-// The rest is for the rounding of the accumulation, which depends on the other examples of the
-// batch: at a batch of 1,500 the sum is 1.5e-5 clip norms off, and without the margin one example
-// more or less would move it by up to 1.0000008 clip norms, as was seen.
+// relative 2^-15 = 3e-5 short of the clip norm. 2^-22 of that covers the two roundings of a
+// product. The rest is for the rounding of the accumulation, which depends on the other examples of
+// the batch: at a batch of 1,500 the sum is 1.5e-5 clip norms off, and without the margin one
+// example more or less would move it by up to 1.0000008 clip norms, as was seen.
 //
 // # What does not live here
 //

@@ -71,8 +71,9 @@ func (l late) Await(ctx context.Context, pub []byte, last *worker.Task) (*worker
 	return task, err
 }
 
-// TestOverdueRound: a worker that is started again sits the open round out, for which its journal has
-// nothing, until the round is overdue: else a net whose nodes all were started again would stand still.
+// TestOverdueRound: a worker that is started again sits the open round out, for which its journal
+// has nothing, until the round is overdue: else a net whose nodes all were started again would
+// stand still.
 func TestOverdueRound(t *testing.T) {
 	c, conf := newChain(9), config(t)
 	stopped(t, c, conf, 3)

@@ -70,9 +70,10 @@ type worker struct {
 	own   params.Privacy // what Policy returned for the epoch
 
 	mu sync.Mutex // guards the fields below
-	// skipped is the round that the worker sits out, nil if there is none: it was open when the worker
-	// started, and the journal does not say what was signed for it. If the journal merely lacks an
-	// entry for it, untilOverdue is set, and the worker takes part once the round is overdue.
+	// skipped is the round that the worker sits out, nil if there is none: it was open when the
+	// worker started, and the journal does not say what was signed for it. If the journal merely
+	// lacks an entry for it, untilOverdue is set, and the worker takes part once the round is
+	// overdue.
 	skipped      *params.RoundID
 	untilOverdue bool
 	journal      *Journal
@@ -118,12 +119,12 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 	return err
 }
 
-// skipOpenRound makes a worker take no part in the open round that its journal does not cover: it may have
-// signed for it already, and a second gradient would be evidence against it. A chain that counts
-// none yet proves nothing, because the first may be on its way. A new home has a journal from the
-// start (NewJournal), so that a chain whose workers all start for the first time gets its first
-// gradients. If many workers restart, the round may need their gradients: they sit it out only
-// until it is overdue, unless their journal is known to lack something.
+// skipOpenRound makes a worker take no part in the open round that its journal does not cover: it
+// may have signed for it already, and a second gradient would be evidence against it. A chain that
+// counts none yet proves nothing, because the first may be on its way. A new home has a journal
+// from the start (NewJournal), so that a chain whose workers all start for the first time gets its
+// first gradients. If many workers restart, the round may need their gradients: they sit it out
+// only until it is overdue, unless their journal is known to lack something.
 func (w *worker) skipOpenRound() {
 	lost := w.journal.lost(w.task.Participant.Participations)
 	if w.task.Finished || !lost && w.journal.covers(w.task.Epoch, w.task.Round) {

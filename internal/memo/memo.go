@@ -35,8 +35,8 @@ func New[K comparable, V any](max int) *Bounded[K, V] {
 	return &Bounded[K, V]{lru: lru}
 }
 
-// Get returns the value of a key, computed by compute if it is not cached. If compute panics, so does Get,
-// and other callers that wait for the value compute it again.
+// Get returns the value of a key, computed by compute if it is not cached. If compute panics, so
+// does Get, and other callers that wait for the value compute it again.
 func (b *Bounded[K, V]) Get(key K, compute func() (V, error)) (V, error) {
 	for {
 		e, mine := b.entry(key)
@@ -82,7 +82,8 @@ func (b *Bounded[K, V]) remove(key K, e *entry[V]) {
 	}
 }
 
-// Cached returns the value of a key if it is cached, without waiting for one that is being computed.
+// Cached returns the value of a key if it is cached, without waiting for one that is being
+// computed.
 func (b *Bounded[K, V]) Cached(key K) (value V, ok bool) {
 	b.mu.Lock()
 	e, ok := b.lru.Get(key)

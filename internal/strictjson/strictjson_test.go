@@ -47,8 +47,8 @@ func TestDecode(t *testing.T) {
 	require.ErrorContains(t, strictjson.Decode([]byte(`{"rule": "krum"} {}`), &into), "more than one")
 }
 
-// TestDrawn: documents that are drawn are refused where a name was repeated in an object, and nowhere
-// else.
+// TestDrawn: documents that are drawn are refused where a name was repeated in an object, and
+// nowhere else.
 func TestDrawn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		twice := false
@@ -94,8 +94,8 @@ func TestDrawn(t *testing.T) {
 	})
 }
 
-// FuzzUnique: a valid document is refused where encoding/json's maps hold fewer members than it has,
-// and nowhere else.
+// FuzzUnique: a valid document is refused where encoding/json's maps hold fewer members than it
+// has, and nowhere else.
 func FuzzUnique(f *testing.F) {
 	for _, text := range []string{`{"a": 1, "a": 1}`, `{"a": {"b": 1}, "a": {"c": 1}}`, `{"a": [{"b": 1, "b": 2}]}`, `[{"a": [{"\u0061": 1}]}]`, `{"a": 1, "\u0061": 2}`, `{"": {"": 1}}`, `1`, `{"a": "\ud800", "b": 1}`} {
 		f.Add([]byte(text))

@@ -24,9 +24,9 @@ const maxDirections = 8
 //
 //	Delta = sum of w_i y_i,    w_i = 1/k + sum over the directions of m(v) v_i
 //
-// with m(v) the mean of v_(f+1) to v_(k-f) in increasing order. Colluding gradients that stand apart
-// from the rest along q get the weight 0. A negative weight becomes 0, and the weights are brought
-// to sum 1, so that Delta is a convex combination of the gradients.
+// with m(v) the mean of v_(f+1) to v_(k-f) in increasing order. Colluding gradients that stand
+// apart from the rest along q get the weight 0. A negative weight becomes 0, and the weights are
+// brought to sum 1, so that Delta is a convex combination of the gradients.
 //
 // The rule excludes nobody, by design. An attacker that copies a part of an honest gradient makes a
 // direction in which that gradient sticks out; a rule that removes what sticks out removes the
@@ -41,10 +41,10 @@ const maxDirections = 8
 // of the largest diagonal entry, weights to multiples of 2^-30, and the shares to 2^-20.
 //
 // Resilience: N >= 2f+1, for the trimmed mean of each direction; it needs 2f+1 included gradients.
-// Of f gradients that share a push of length r off the mean the spectrum shows r^2 f(k-f)/k, so what
-// stays hidden is of the order of sqrt(nu) (1/(f d))^(1/4) a gradient. f gradients that push in f
-// different directions without noise of their own look like noise in one round, and move Delta by
-// at most sqrt(f nu)/k. No bound in the sense of (f, kappa)-robustness is proved.
+// Of f gradients that share a push of length r off the mean the spectrum shows r^2 f(k-f)/k, so
+// what stays hidden is of the order of sqrt(nu) (1/(f d))^(1/4) a gradient. f gradients that push
+// in f different directions without noise of their own look like noise in one round, and move Delta
+// by at most sqrt(f nu)/k. No bound in the sense of (f, kappa)-robustness is proved.
 //
 // Score: how far the gradient's weight is below an equal share, in units of 2^-20; 0 if it counts
 // fully.

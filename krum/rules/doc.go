@@ -2,9 +2,9 @@
 //
 // A rule maps the included gradients, in participant order, to one aggregate Delta. Delta is a
 // fraction of integers with one denominator, computed in integers, so that every validator gets the
-// same bits. None of the rules uses random numbers or depends on the number of cores, and only three
-// round: geometric-median, centered-clipping and agnostic-mean, which are limits of iterations, round
-// weights in a way that is part of their definition.
+// same bits. None of the rules uses random numbers or depends on the number of cores, and only
+// three round: geometric-median, centered-clipping and agnostic-mean, which are limits of
+// iterations, round weights in a way that is part of their definition.
 //
 //	mean                withstands nobody; the yardstick
 //	krum                one of the inputs                               needs N >= 2f+3

@@ -92,8 +92,8 @@ func (in refInput) centredGram() (gram [][]*big.Int, shifted uint) {
 	return gram, cut + excess
 }
 
-// refEigenvector is the power iteration, away from the vectors that were found; nil where nothing is
-// left.
+// refEigenvector is the power iteration, away from the vectors that were found; nil where nothing
+// is left.
 func refEigenvector(gram, found [][]*big.Int) []*big.Int {
 	at := 0
 	for i := range gram {

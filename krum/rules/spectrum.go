@@ -88,8 +88,8 @@ func (d distances) cut(size int) (rows [][]int64, right int) {
 	return rows, right
 }
 
-// edge returns 2^40 * 12 times the largest eigenvalue that noise explains, of 2k^2 times the centred
-// Gram matrix of k points in d dimensions.
+// edge returns 2^40 * 12 times the largest eigenvalue that noise explains, of 2k^2 times the
+// centred Gram matrix of k points in d dimensions.
 func (s *spectrum) edge(floor int64, d int) *big.Int {
 	k := uint64(len(s.gram))
 	stretch := big.NewInt(1<<20 + int64(root(k<<40/uint64(d))))

@@ -28,9 +28,9 @@ var (
 	crowd = flag.Int("canaries", 1000, "its canaries")
 )
 
-// epsilonBelow returns the least epsilon that is not refuted at 95 % by an audit of one run: each of
-// m canaries was in by a fair coin, and v of r guesses of these coins are right. It is 0 where no
-// epsilon is refuted.
+// epsilonBelow returns the least epsilon that is not refuted at 95 % by an audit of one run: each
+// of m canaries was in by a fair coin, and v of r guesses of these coins are right. It is 0 where
+// no epsilon is refuted.
 //
 // Source: Steinke, Nasr and Jagielski, "Privacy auditing with one (1) training run", 2023, theorem
 // 5.2.
@@ -68,8 +68,9 @@ func binomial(k, n int, q float64) float64 {
 	return math.Exp(lg(n) - lg(k) - lg(n-k) + float64(k)*math.Log(q) + float64(n-k)*math.Log1p(-q))
 }
 
-// withCanaries returns images and n canaries. Each canary has a column of its own, which is 0 in all
-// other rows, so that no other row's gradient hides its own: a Dirac canary, the worst for its owner.
+// withCanaries returns images and n canaries. Each canary has a column of its own, which is 0 in
+// all other rows, so that no other row's gradient hides its own: a Dirac canary, the worst for its
+// owner.
 func withCanaries(images mnist.Features, n int) (wide, canaries mnist.Features) {
 	wide.Inputs, canaries.Inputs = images.Inputs+n, images.Inputs+n
 	wide.Labels = images.Labels

@@ -129,8 +129,8 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// TestDrift: where the loss is steeper a hundred times in every other coordinate, the push is in the
-// others; a push along the slope is in all alike.
+// TestDrift: where the loss is steeper a hundred times in every other coordinate, the push is in
+// the others; a push along the slope is in all alike.
 func TestDrift(t *testing.T) {
 	steep := func(name string) float64 {
 		v := noisy("mean", 9)

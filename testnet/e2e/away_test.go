@@ -44,7 +44,8 @@ func middle(all []time.Duration) (median, mean time.Duration) {
 
 // absence returns what one node of four that is away adds to the mean round, by the nodes'
 // settings: every fourth height meets its turn, which costs a tenth of timeout_propose and
-// timeout_precommit, and a round has one height, or with commitments two; and at most one round of sixteen waits for it in each of quorum_blocks heights.
+// timeout_precommit, and a round has one height, or with commitments two; and at most one round of
+// sixteen waits for it in each of quorum_blocks heights.
 func (n *net) absence() time.Duration {
 	n.Helper()
 	c, a, err := home.Load(n.Net.Nodes[0].Home)
@@ -56,10 +57,10 @@ func (n *net) absence() time.Duration {
 	return turn/4 + time.Duration(n.Net.Genesis.Params.Election.QuorumBlocks)*a.Proposal.StragglerWait/16
 }
 
-// TestOneAwayOfFour: with one node of four away the mean round takes at most twice what the settings let
-// it take, however quick rounds are. The median round of one height takes at most three times the round
-// with all; of rounds of two heights every other meets the turn of the node that is away. The node is
-// in the rounds again soon after it is back.
+// TestOneAwayOfFour: with one node of four away the mean round takes at most twice what the
+// settings let it take, however quick rounds are. The median round of one height takes at most
+// three times the round with all; of rounds of two heights every other meets the turn of the node
+// that is away. The node is in the rounds again soon after it is back.
 func TestOneAwayOfFour(t *testing.T) {
 	for _, reveal := range []bool{false, true} {
 		t.Run(fmt.Sprintf("commit-reveal=%t", reveal), func(t *testing.T) { oneAway(t, reveal) })

@@ -119,8 +119,8 @@ func twin(c *chaos) {
 // allowed is how long a running node takes to read a changed list of allowed peers, and a second.
 const allowed = 6 * time.Second
 
-// beside starts a node that is none of the net's, with the net's nodes as its peers. All of them let
-// it in before it dials: the first peer of a state sync would otherwise be its only one.
+// beside starts a node that is none of the net's, with the net's nodes as its peers. All of them
+// let it in before it dials: the first peer of a state sync would otherwise be its only one.
 func (c *chaos) beside(home string, env ...string) (stop func()) {
 	c.Helper()
 	var peers []string

@@ -94,7 +94,8 @@ func (c *chaos) oneChain() {
 	require.NotEmpty(c, known)
 }
 
-// noHonestOffence: the chain convicts nobody who was not told to misbehave, and each participant that was.
+// noHonestOffence: the chain convicts nobody who was not told to misbehave, and each participant
+// that was.
 func (c *chaos) noHonestOffence() {
 	c.Helper()
 	for i := range c.clients {

@@ -160,8 +160,8 @@ var unended = map[int32]int{0x40: 95 << 20, 0x61: 15 << 20, 0x60: 3 << 20, 0x30:
 var withinBounds = map[int32]int{0x40: 1400_000, 0x30: 120_000, 0x51: 120_000, 0x38: 60_000, 0x21: 64_000}
 
 // TestUnfinishedMessages: a crowd at a node begins messages that never end, as large as CometBFT
-// takes them, and as large as the chain's own. The node grows by little, however many they are. Of a
-// crowd that is let in, the first bytes come before the node looks, and garbage doubles them.
+// takes them, and as large as the chain's own. The node grows by little, however many they are. Of
+// a crowd that is let in, the first bytes come before the node looks, and garbage doubles them.
 func TestUnfinishedMessages(t *testing.T) {
 	for _, strangers := range []bool{false, true} {
 		n := start(t, testnet.Manifest{Validators: 4, Strangers: strangers})

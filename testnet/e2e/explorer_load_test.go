@@ -104,9 +104,9 @@ func (v *visits) run(ctx context.Context, base string) {
 
 // TestExplorerUnderLoad: beside a localnet of four, 50 event streams and 200 requests a second to
 // the explorer are all answered. It prints how much longer rounds take during the load, and bounds
-// nothing there: the aim is 1.10, clients included. The phases with and without them take turns, and
-// turns at being first, so that what else the machine does falls on both, and so does what makes the
-// rounds of a net slower as it goes on.
+// nothing there: the aim is 1.10, clients included. The phases with and without them take turns,
+// and turns at being first, so that what else the machine does falls on both, and so does what
+// makes the rounds of a net slower as it goes on.
 func TestExplorerUnderLoad(t *testing.T) {
 	stage.OnlyLong(t)
 	cmd := exec.Command(binary, "testnet", "start", "--explorer", "-o", "json", "--rounds", "3000", "--home", t.TempDir())

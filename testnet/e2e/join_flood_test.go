@@ -35,8 +35,8 @@ func joinOf(t *testing.T, chainID string) []byte {
 	return x.Raw
 }
 
-// TestJoinFlood: ten strangers send 67 valid Joins of new keys a second each to the nodes, or as many as
-// the machine lets them. At least three of four rounds close.
+// TestJoinFlood: ten strangers send 67 valid Joins of new keys a second each to the nodes, or as
+// many as the machine lets them. At least three of four rounds close.
 func TestJoinFlood(t *testing.T) {
 	n := start(t, testnet.Manifest{Validators: 4})
 	n.reach(40)

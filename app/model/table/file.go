@@ -152,8 +152,8 @@ func (f *file) number(at int) (float64, error) {
 	return x, nil
 }
 
-// errorf returns an error about a value of the row, which it does not quote: the row is private, and
-// errors reach logs.
+// errorf returns an error about a value of the row, which it does not quote: the row is private,
+// and errors reach logs.
 func (f *file) errorf(at int, format string, args ...any) error {
 	line, _ := f.csv.FieldPos(at)
 	return fmt.Errorf("%w: %s line %d, column %q: %s", ErrTable, f.name, line, f.header[at], fmt.Sprintf(format, args...))

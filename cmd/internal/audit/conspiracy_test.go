@@ -111,8 +111,8 @@ func (c *chain) lunatic() *types.LightClientAttackEvidence {
 	return e
 }
 
-// TestAttacksOnLightClientsAreVerified: a header of height 3 that three validators signed beside the
-// chain's convicts them. A block whose evidence accuses others, or proves nothing, is rejected.
+// TestAttacksOnLightClientsAreVerified: a header of height 3 that three validators signed beside
+// the chain's convicts them. A block whose evidence accuses others, or proves nothing, is rejected.
 func TestAttacksOnLightClientsAreVerified(t *testing.T) {
 	for name, forge := range map[string]func(*types.LightClientAttackEvidence){
 		"": func(*types.LightClientAttackEvidence) {},

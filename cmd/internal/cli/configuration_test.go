@@ -50,8 +50,8 @@ func TestUnit(t *testing.T) {
 	require.NotContains(t, string(out), unit, "a warning")
 }
 
-// TestKeysOfAppTOML: the table of keys in docs/CONFIGURATION.md has every key that init writes, with
-// its default, and no other.
+// TestKeysOfAppTOML: the table of keys in docs/CONFIGURATION.md has every key that init writes,
+// with its default, and no other.
 func TestKeysOfAppTOML(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	_, stderr, code := spdl(t, "init", "--home", home)
@@ -77,8 +77,8 @@ func TestKeysOfAppTOML(t *testing.T) {
 	require.Equal(t, written, regexp.MustCompile("(?m)^\\| `\\w+\\.\\w+` \\| `[^|]*` \\|").FindAllString(table, -1))
 }
 
-// TestPorts: the table of ports in docs/CONFIGURATION.md has every address of a home's configuration,
-// with its default.
+// TestPorts: the table of ports in docs/CONFIGURATION.md has every address of a home's
+// configuration, with its default.
 func TestPorts(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	_, stderr, code := spdl(t, "init", "--home", home)

@@ -56,9 +56,9 @@ func process(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// spdl runs a command line in this process, to the end: of spdl-figures if it begins with one of its
-// commands, otherwise of spdl. Commands that start processes start the test binary, which is spdl
-// itself.
+// spdl runs a command line in this process, to the end: of spdl-figures if it begins with one of
+// its commands, otherwise of spdl. Commands that start processes start the test binary, which is
+// spdl itself.
 func spdl(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)

@@ -319,8 +319,8 @@ func TestNodeAndWorker(t *testing.T) {
 	stopped = true
 }
 
-// TestSecondCrowdIsRefusedOnce: a second process of the same workers is refused in one line, however
-// many they are, and their home can be reset once nobody uses it.
+// TestSecondCrowdIsRefusedOnce: a second process of the same workers is refused in one line,
+// however many they are, and their home can be reset once nobody uses it.
 func TestSecondCrowdIsRefusedOnce(t *testing.T) {
 	net := filepath.Join(t.TempDir(), "net")
 	_, stderr, code := spdl(t, "testnet", "init", "--validators", "4", "--workers", "5", "--rounds", "5", "--home", net)

@@ -37,8 +37,8 @@ func crowdOf(t *testing.T, n uint32) *Server {
 	return s
 }
 
-// TestCrowd: with a thousand participants no page is larger than 150 kB, each participant that matters is on the
-// first one, and all are on one of them.
+// TestCrowd: with a thousand participants no page is larger than 150 kB, each participant that
+// matters is on the first one, and all are on one of them.
 func TestCrowd(t *testing.T) {
 	const n = 1000
 	s := crowdOf(t, n)

@@ -29,8 +29,8 @@ func (n slow) Query(ctx context.Context, path string, answer any) error {
 	return n.fake.Query(ctx, path, answer)
 }
 
-// TestFewModelsAtOnce: the number of models that a client gets at once is bounded, whatever the rate allows:
-// each may take a hundred megabytes until it is read.
+// TestFewModelsAtOnce: the number of models that a client gets at once is bounded, whatever the
+// rate allows: each may take a hundred megabytes until it is read.
 func TestFewModelsAtOnce(t *testing.T) {
 	f := newFake(6, "x")
 	n := slow{f, make(chan struct{}, 100), make(chan struct{})}

@@ -45,9 +45,9 @@ func (t *tail) refusals(ctx context.Context, points []Point) {
 	}
 }
 
-// sayRefused says of the participants against whom there is something which gradients in their names
-// this node did not admit in the last rounds. It raises no alarm: a round that lacks a gradient has
-// been counted.
+// sayRefused says of the participants against whom there is something which gradients in their
+// names this node did not admit in the last rounds. It raises no alarm: a round that lacks a
+// gradient has been counted.
 func sayRefused(out []Standing, points []Point) {
 	type kind struct {
 		participant uint32

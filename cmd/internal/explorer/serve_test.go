@@ -28,8 +28,8 @@ func TestBeside(t *testing.T) {
 	require.NoError(t, err)
 	c, a, err := home.Load(n.Nodes[0].Home)
 	require.NoError(t, err)
-	// The port of a net that does not run: an outgoing connection could take one of the system's choice
-	// before the explorer does.
+	// The port of a net that does not run: an outgoing connection could take one of the system's
+	// choice before the explorer does.
 	spare, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Validators: 1})
 	require.NoError(t, err)
 	a.Explorer = home.ExplorerConfig{Enabled: true, Laddr: spare.Nodes[0].RPC, Eval: true}

@@ -81,8 +81,9 @@ func TestASuspectIsNotForgotten(t *testing.T) {
 	require.Equal(t, Suspect, standings(people, nil, points[:90], 0)[1].Alarm)
 }
 
-// TestAFailedLeaderStaysSuspect: the chain bars it from elections for longer than a standing's window,
-// in which it then fails in no round. It led wrongly 6 times of 167 and stood as "nothing against it".
+// TestAFailedLeaderStaysSuspect: the chain bars it from elections for longer than a standing's
+// window, in which it then fails in no round. It led wrongly 6 times of 167 and stood as "nothing
+// against it".
 func TestAFailedLeaderStaysSuspect(t *testing.T) {
 	people := []app.Participant{{Index: 0, Active: true, Reputation: 1}, {Index: 1, Active: true, Reputation: 1}}
 	points := make([]Point, 100)

@@ -1,5 +1,5 @@
-// Package figures is the command line of spdl-figures: experiments and reports, which draw and attack
-// and which no validator needs.
+// Package figures is the command line of spdl-figures: experiments and reports, which draw and
+// attack and which no validator needs.
 package figures
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/spdl/spdl/cmd/internal/cli/report"
 )
 
-// Main runs a command line and returns its exit code. Data goes to out; progress, logs and errors to
-// errs.
+// Main runs a command line and returns its exit code. Data goes to out; progress, logs and errors
+// to errs.
 func Main(ctx context.Context, args []string, out, errs io.Writer) int {
 	return command.Execute(ctx, Root(out, errs), args)
 }
