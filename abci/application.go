@@ -143,9 +143,11 @@ func New(o Options) (*Application, error) {
 		o.GenesisVersion = o.StateMachine
 	}
 	a := &Application{options: o, log: o.Logger, store: store.New(o.DB), ready: make(chan struct{}), started: o.Now()}
-	a.timings, a.refusals, a.ahead.Log, a.executor = query.NewTimings(o.Now), query.NewRejections(), o.Logger, pool.NewExecutor(o.Now, o.Metrics)
+	a.timings, a.refusals, a.ahead.Log, a.executor = query.NewTimings(o.Now), query.NewRejections(), o.Logger,
+		pool.NewExecutor(o.Now, o.Metrics)
 	a.queries = query.New(query.Queries{
-		Store: a.store, State: a.State, Pool: func() pool.Snapshot { return a.pool.Load().Snapshot() }, Draft: a.draft, Now: o.Now,
+		Store: a.store, State: a.State, Pool: func() pool.Snapshot { return a.pool.Load().Snapshot() }, Draft: a.draft,
+		Now:     o.Now,
 		Version: o.StateMachine, Timings: a.timings, Rejections: a.refusals,
 	})
 	s, err := a.store.State()

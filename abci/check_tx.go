@@ -104,7 +104,8 @@ func (a *Application) accuse(proof *tx.Tx) {
 		return
 	}
 	at, _ := e.Conflict()
-	a.log.Error("equivocation seen", "participant", at.Participant, "of", at.Kind, "epoch", at.Epoch, "round", at.Round, "view", at.View)
+	a.log.Error("equivocation seen", "participant", at.Participant, "of", at.Kind, "epoch", at.Epoch, "round", at.Round,
+		"view", at.View)
 	if a.report != nil {
 		a.report(proof.Raw)
 	}

@@ -29,13 +29,16 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 		before := a.state.Load()
 		a.warnSlowRound(before, r, a.timings.Closed(r, closedShort(before, r)))
 		a.measureRound(r)
-		a.log.Info("round closed", "epoch", r.Epoch, "round", r.Round, "height", r.Height, "leader", r.Leader, "view", r.View, "included", len(r.Contributions))
+		a.log.Info("round closed", "epoch", r.Epoch, "round", r.Round, "height", r.Height, "leader", r.Leader, "view", r.View,
+			"included", len(r.Contributions))
 	}
 	if out.Revealing {
-		a.log.Info("commitments are taken", "round", out.State.Progress.Round, "height", out.State.Height, "committed", len(out.State.Progress.Commitments))
+		a.log.Info("commitments are taken", "round", out.State.Progress.Round, "height", out.State.Height, "committed",
+			len(out.State.Progress.Commitments))
 	}
 	for _, c := range out.Enacted {
-		a.log.Info("proposal enacted", "height", out.State.Height, "kind", c.Kind, "participant", c.Participant, "refused", c.Refused)
+		a.log.Info("proposal enacted", "height", out.State.Height, "kind", c.Kind, "participant", c.Participant, "refused",
+			c.Refused)
 	}
 	if err := out.State.Executable(); err != nil && a.ended != nil {
 		a.ended(out.State) // before the worker hears of the state: it signs nothing more

@@ -18,8 +18,10 @@ func TestAnswersAreDocumented(t *testing.T) {
 	require.NoError(t, err)
 	for path, answer := range map[string]any{
 		"/status": query.Status{}, "/model": query.ModelState{}, "/leader": query.Leader{}, "/election": query.Election{},
-		"/reputation": query.Standing{}, "/privacy": query.Spend{}, "/membership": query.Membership{}, "/epochs": query.EpochState{},
-		"/refusals": query.Rejection{}, "/timing": query.Timing{}, "/upgrade": query.UpgradeState{}, "/kept": query.StateAfter{},
+		"/reputation": query.Standing{}, "/privacy": query.Spend{}, "/membership": query.Membership{},
+		"/epochs":   query.EpochState{},
+		"/refusals": query.Rejection{}, "/timing": query.Timing{}, "/upgrade": query.UpgradeState{},
+		"/kept": query.StateAfter{},
 	} {
 		_, row, found := strings.Cut(string(page), "\n| `"+path+"` |")
 		require.True(t, found, path)

@@ -37,7 +37,8 @@ func (a *Application) draft(participant uint32, v pool.Snapshot) (*tx.Aggregate,
 
 // Local returns the chain for the worker in this process.
 func (a *Application) Local() worker.Chain {
-	return pool.LocalChain{Ready: a.ready, Pool: a.pool.Load, Draft: a.Draft, StragglerWait: a.options.StragglerWait, Send: a.send}
+	return pool.LocalChain{Ready: a.ready, Pool: a.pool.Load, Draft: a.Draft, StragglerWait: a.options.StragglerWait,
+		Send: a.send}
 }
 
 // send gives a transaction to this node's mempool.

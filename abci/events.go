@@ -15,15 +15,15 @@ import (
 // The events. Attributes for searches are indexed. The figures, after the semicolon, are not: each
 // indexed attribute costs every node a key in its database.
 //
-//	round      epoch round leader view included; margin delta model epsilon     of the block: block_search; no part of consensus
+//	round      epoch round leader view included; margin delta model epsilon     of the block: block_search
 //	aggregate  epoch round leader view included                         of its transaction: tx_search
 //	gradient   epoch round participant selected opposed; score reputation
 //	commit     epoch round participant                                  of its transaction, with commit_reveal
 //	reveal     epoch round committed; participants                      of the block that ends the commit phase
 //	join       id moniker proposal                                      and so for each kind of operation: its sender,
 //	remove     participant subject proposal                             its subject, and the id of the proposal
-//	offence    participant of height                                    of the block: CometBFT's evidence against a validator
-//	enactment  kind participant proposal; refused                       of the block: a proposal that a round boundary enacted or dropped
+//	offence    participant of height                                    of the block: evidence against a validator
+//	enactment  kind participant proposal; refused                       of the block: what a round boundary did to it
 
 // roundEvents returns the event of a closed round, none if r is nil. Epsilon is nil if the ledger
 // is incomplete.
@@ -36,7 +36,8 @@ func roundEvents(r *app.Record, epsilon *float64) []abcitypes.Event {
 		spend = strconv.FormatFloat(*epsilon, 'f', 6, 64)
 	}
 	return []abcitypes.Event{event("round",
-		"epoch", number(r.Epoch), "round", number(r.Round), "leader", number(uint64(r.Leader)), "view", number(uint64(r.View)),
+		"epoch", number(r.Epoch), "round", number(r.Round), "leader", number(uint64(r.Leader)), "view",
+		number(uint64(r.View)),
 		"included", strconv.Itoa(len(r.Contributions)), "margin", strconv.FormatInt(r.Margin, 10),
 		"delta", hex.EncodeToString(r.DeltaDigest), "model", hex.EncodeToString(r.ModelHash), "epsilon", spend)}
 }
@@ -64,7 +65,8 @@ func TxResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
 	}
 	if r != nil {
 		add(event("aggregate",
-			"epoch", number(r.Epoch), "round", number(r.Round), "leader", number(uint64(r.Leader)), "view", number(uint64(r.View)),
+			"epoch", number(r.Epoch), "round", number(r.Round), "leader", number(uint64(r.Leader)), "view",
+			number(uint64(r.View)),
 			"included", strconv.Itoa(len(r.Contributions))))
 		for _, c := range r.Contributions {
 			add(event("gradient",
@@ -75,7 +77,8 @@ func TxResults(txs []*tx.Tx, r *app.Record) []*abcitypes.ExecTxResult {
 	}
 	for _, t := range txs[len(results):] {
 		if c := t.Commit; c != nil {
-			add(event("commit", "epoch", number(c.Epoch), "round", number(c.Round), "participant", number(uint64(c.Participant))))
+			add(event("commit", "epoch", number(c.Epoch), "round", number(c.Round), "participant",
+				number(uint64(c.Participant))))
 			continue
 		}
 		add(operationEvent(t))
@@ -105,13 +108,15 @@ func enactmentEvents(enacted []app.Enactment) []abcitypes.Event {
 			refused = c.Refused.Error()
 		}
 		events = append(events, event("enactment",
-			"kind", c.Kind.String(), "participant", number(uint64(c.Participant)), "proposal", hex.EncodeToString(c.Proposal), "refused", refused))
+			"kind", c.Kind.String(), "participant", number(uint64(c.Participant)), "proposal", hex.EncodeToString(c.Proposal),
+			"refused", refused))
 	}
 	return events
 }
 
 // figures are the attributes that are not indexed.
-var figures = map[string]bool{"margin": true, "delta": true, "model": true, "score": true, "reputation": true, "refused": true, "epsilon": true, "participants": true}
+var figures = map[string]bool{"margin": true, "delta": true, "model": true, "score": true, "reputation": true,
+	"refused": true, "epsilon": true, "participants": true}
 
 func number(x uint64) string { return strconv.FormatUint(x, 10) }
 
@@ -121,7 +126,8 @@ func event(kind string, keyvals ...string) abcitypes.Event {
 	}
 	e := abcitypes.Event{Type: kind, Attributes: make([]abcitypes.EventAttribute, 0, len(keyvals)/2)}
 	for i := 0; i < len(keyvals); i += 2 {
-		e.Attributes = append(e.Attributes, abcitypes.EventAttribute{Key: keyvals[i], Value: keyvals[i+1], Index: !figures[keyvals[i]]})
+		e.Attributes = append(e.Attributes, abcitypes.EventAttribute{Key: keyvals[i], Value: keyvals[i+1],
+			Index: !figures[keyvals[i]]})
 	}
 	return e
 }

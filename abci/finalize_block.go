@@ -13,7 +13,8 @@ import (
 
 // FinalizeBlock executes a decided block. An error here, including a panic of the core, halts the
 // node: two thirds decided a block that it cannot execute.
-func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock, error) {
+func (a *Application) FinalizeBlock(_ context.Context,
+	req *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock, error) {
 	s := a.state.Load()
 	if s == nil {
 		return nil, query.ErrNotReady
@@ -22,7 +23,8 @@ func (a *Application) FinalizeBlock(_ context.Context, req *abcitypes.RequestFin
 	if err != nil {
 		return nil, fmt.Errorf("decided block %d: %w", req.Height, err)
 	}
-	out, err := a.executor.Execute(s, app.Block{Height: uint64(req.Height), Txs: txs, Misbehavior: misbehaviors(req.Misbehavior)})
+	out, err := a.executor.Execute(s, app.Block{Height: uint64(req.Height), Txs: txs,
+		Misbehavior: misbehaviors(req.Misbehavior)})
 	if err != nil {
 		if errors.Is(err, app.ErrVersion) && a.hold != nil {
 			a.hold()

@@ -33,14 +33,17 @@ func TestReadGenesisNames(t *testing.T) {
 // from it, is an error with the validator that is wrong.
 func TestReadGenesis(t *testing.T) {
 	validator := func(i int, power int64) types.GenesisValidator {
-		return types.GenesisValidator{PubKey: ed25519.GenPrivKeyFromSecret([]byte{byte(i)}).PubKey(), Power: power, Name: fmt.Sprint("v", i)}
+		return types.GenesisValidator{PubKey: ed25519.GenPrivKeyFromSecret([]byte{byte(i)}).PubKey(), Power: power,
+			Name: fmt.Sprint("v", i)}
 	}
 	of := func(key crypto.PubKey) types.GenesisValidator {
 		return types.GenesisValidator{PubKey: key, Power: 10, Name: "odd"}
 	}
 	for says, validators := range map[string][]types.GenesisValidator{
-		`validator 0 ("odd") has a pub_key of type ed25519 and 3 bytes, want ed25519 and 32`:    {of(ed25519.PubKey{1, 2, 3})},
-		`validator 1 ("odd") has a pub_key of type ed25519 and 0 bytes, want ed25519 and 32`:    {validator(0, 10), of(ed25519.PubKey{})},
+		`validator 0 ("odd") has a pub_key of type ed25519 and 3 bytes, want ed25519 and 32`: {of(ed25519.PubKey{1, 2,
+			3})},
+		`validator 1 ("odd") has a pub_key of type ed25519 and 0 bytes, want ed25519 and 32`: {validator(0, 10),
+			of(ed25519.PubKey{})},
 		`validator 0 ("odd") has a pub_key of type secp256k1 and 2 bytes, want ed25519 and 32`:  {of(secp256k1.PubKey{1, 2})},
 		`validator 0 ("odd") has a pub_key of type secp256k1 and 33 bytes, want ed25519 and 32`: {of(secp256k1.GenPrivKey().PubKey())},
 		"":                                       {validator(0, 10), validator(1, 10)},

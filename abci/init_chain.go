@@ -11,7 +11,8 @@ import (
 
 // InitChain builds the state before the first block from genesis. It is not stored until the first
 // Commit: after a crash before that, CometBFT calls InitChain again.
-func (a *Application) InitChain(_ context.Context, req *abcitypes.RequestInitChain) (*abcitypes.ResponseInitChain, error) {
+func (a *Application) InitChain(_ context.Context, req *abcitypes.RequestInitChain) (*abcitypes.ResponseInitChain,
+	error) {
 	g, err := app.DecodeGenesis(req.AppStateBytes)
 	if err != nil {
 		return nil, err

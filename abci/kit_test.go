@@ -25,7 +25,8 @@ type node struct {
 
 func open(t *testing.T, db dbm.DB) *node {
 	t.Helper()
-	a, err := abci.New(abci.Options{DB: db, ChainID: apptest.ChainID, ProposalWait: 30e6, StragglerWait: 10e6}) // 30 ms and 10 ms
+	// 30 ms and 10 ms
+	a, err := abci.New(abci.Options{DB: db, ChainID: apptest.ChainID, ProposalWait: 30e6, StragglerWait: 10e6})
 	require.NoError(t, err)
 	return &node{Application: a, t: t, db: db}
 }

@@ -22,7 +22,8 @@ func TestDoubleVoteReachesTheParticipant(t *testing.T) {
 		before := n.State().Hash()
 		r, err := n.FinalizeBlock(ctx, &abcitypes.RequestFinalizeBlock{Height: 1, Misbehavior: []abcitypes.Misbehavior{{
 			Type:      abcitypes.MisbehaviorType_DUPLICATE_VOTE,
-			Validator: abcitypes.Validator{Address: ed25519.PubKey(apptest.ConsensusKey(3)).Address(), Power: 10}, Height: 1, TotalVotingPower: 40,
+			Validator: abcitypes.Validator{Address: ed25519.PubKey(apptest.ConsensusKey(3)).Address(), Power: 10}, Height: 1,
+			TotalVotingPower: 40,
 		}}})
 		require.NoError(t, err)
 		n.commit()

@@ -72,9 +72,11 @@ func TestTurns(t *testing.T) {
 // block decides a height, proposed by one validator of four, over a commit of a round with the
 // votes of some.
 func block(height int64, proposer string, round int32, votes string) *abcitypes.RequestFinalizeBlock {
-	b := &abcitypes.RequestFinalizeBlock{Height: height, ProposerAddress: []byte(proposer), DecidedLastCommit: abcitypes.CommitInfo{Round: round}}
+	b := &abcitypes.RequestFinalizeBlock{Height: height, ProposerAddress: []byte(proposer),
+		DecidedLastCommit: abcitypes.CommitInfo{Round: round}}
 	for _, address := range []string{"a", "b", "c", "d"} {
-		v := abcitypes.VoteInfo{Validator: abcitypes.Validator{Address: []byte(address)}, BlockIdFlag: cmtproto.BlockIDFlagAbsent}
+		v := abcitypes.VoteInfo{Validator: abcitypes.Validator{Address: []byte(address)},
+			BlockIdFlag: cmtproto.BlockIDFlagAbsent}
 		if strings.Contains(votes, address) {
 			v.BlockIdFlag = cmtproto.BlockIDFlagCommit
 		}

@@ -61,9 +61,11 @@ func TestLargestEpoch(t *testing.T) {
 	for range params.LedgerOrders {
 		p.Privacy.Cost, p.Privacy.Budget = append(p.Privacy.Cost, 1<<62), append(p.Privacy.Budget, 1<<62)
 	}
-	m := params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Config: strings.Repeat("x", 16000), Trainer: strings.Repeat("a", 64)}
+	m := params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Config: strings.Repeat("x", 16000),
+		Trainer: strings.Repeat("a", 64)}
 	for i := 0; m.Size() < 32_500; i++ {
-		m.Tensors = append(m.Tensors, params.Tensor{Name: strings.Repeat("x", 120) + strconv.Itoa(1000+i), Shape: []uint32{1}, Init: params.InitZeros})
+		m.Tensors = append(m.Tensors, params.Tensor{Name: strings.Repeat("x", 120) + strconv.Itoa(1000+i), Shape: []uint32{1},
+			Init: params.InitZeros})
 	}
 	m.Config += strings.Repeat("x", 32_768-m.Size())
 	require.Equal(t, 32_768, m.Size())
@@ -135,7 +137,8 @@ func TestRotationInStalledRound(t *testing.T) {
 	seed := sha256.Sum256([]byte("next"))
 	key := ed25519.NewKeyFromSeed(seed[:])
 	pub := key.Public().(ed25519.PublicKey)
-	pass(apptest.Sign(3, &tx.Rotate{Participant: 3, Nonce: 1, PubKey: pub, PubKeyProof: app.ProveRotation(apptest.ChainID, 3, key)}))
+	pass(apptest.Sign(3, &tx.Rotate{Participant: 3, Nonce: 1, PubKey: pub, PubKeyProof: app.ProveRotation(apptest.ChainID,
+		3, key)}))
 	s = n.State()
 	require.EqualValues(t, apptest.Identity(3).PubKey, s.Participants[3].PubKey)
 	require.Zero(t, s.Progress.Round)

@@ -21,7 +21,8 @@ const decidedLook = 20 * time.Millisecond
 // PrepareProposal proposes from the pool, not from the transactions of the request: the aggregate
 // that closes the round with its gradients, or commitments, or neither, and the operations. It
 // waits, bounded, for the round to be complete, so that a round costs one block.
-func (a *Application) PrepareProposal(ctx context.Context, req *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
+func (a *Application) PrepareProposal(ctx context.Context,
+	req *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
 	p := a.pool.Load()
 	if p == nil {
 		return nil, query.ErrNotReady
@@ -76,7 +77,8 @@ func commits(v pool.Snapshot, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 }
 
 // wait reports whether the pool changed before the proposer of a height gives up.
-func (a *Application) wait(ctx context.Context, changed <-chan struct{}, idle, deadline <-chan time.Time, height int64) bool {
+func (a *Application) wait(ctx context.Context, changed <-chan struct{}, idle, deadline <-chan time.Time,
+	height int64) bool {
 	look := time.NewTicker(decidedLook)
 	defer look.Stop()
 	for !a.options.Decided(height) {
@@ -104,7 +106,8 @@ func (a *Application) withOperations(p *pool.Pool, round []*tx.Tx, req *abcitype
 		return round
 	}
 	txs := slices.Concat(round, operations)
-	if _, err := a.executor.Execute(v.State, app.Block{Height: uint64(req.Height), Txs: txs, Misbehavior: misbehaviors(req.Misbehavior)}); err != nil {
+	if _, err := a.executor.Execute(v.State, app.Block{Height: uint64(req.Height), Txs: txs,
+		Misbehavior: misbehaviors(req.Misbehavior)}); err != nil {
 		a.log.Error("operations are left out", "height", req.Height, "operations", len(operations), "err", err)
 		return round
 	}
@@ -119,7 +122,8 @@ func (a *Application) assemble(p *pool.Pool, v pool.Snapshot, req *abcitypes.Req
 		if txs == nil {
 			return nil
 		}
-		_, err := a.executor.Execute(v.State, app.Block{Height: uint64(req.Height), Txs: txs, Misbehavior: misbehaviors(req.Misbehavior)})
+		_, err := a.executor.Execute(v.State, app.Block{Height: uint64(req.Height), Txs: txs,
+			Misbehavior: misbehaviors(req.Misbehavior)})
 		switch {
 		case err == nil:
 			return txs

@@ -71,13 +71,15 @@ func BenchmarkPrepareProposal(b *testing.B) {
 	round := apptest.Close(apptest.State(members, larger), 1)
 	genesis, err := apptest.Genesis(members, apptest.Params(members, larger)).Encode()
 	require.NoError(b, err)
-	for name, pending := range map[string][]*tx.Tx{"round": round, "round+join": append(round[:len(round):len(round)], apptest.Join(members))} {
+	for name, pending := range map[string][]*tx.Tx{"round": round, "round+join": append(round[:len(round):len(round)],
+		apptest.Join(members))} {
 		b.Run(name, func(b *testing.B) {
 			for range b.N {
 				b.StopTimer()
 				a, err := abci.New(abci.Options{ProposalWait: 30 * time.Second})
 				require.NoError(b, err)
-				_, err = a.InitChain(ctx, &abcitypes.RequestInitChain{ChainId: apptest.ChainID, InitialHeight: 1, AppStateBytes: genesis})
+				_, err = a.InitChain(ctx, &abcitypes.RequestInitChain{ChainId: apptest.ChainID, InitialHeight: 1,
+					AppStateBytes: genesis})
 				require.NoError(b, err)
 				for _, x := range pending {
 					_, err = a.CheckTx(ctx, &abcitypes.RequestCheckTx{Tx: x.Raw})

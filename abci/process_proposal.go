@@ -14,14 +14,16 @@ import (
 
 // ProcessProposal re-executes a proposed block and accepts it if Execute
 // does. Any fault, a panic included, is REJECT with its reason in the log.
-func (a *Application) ProcessProposal(_ context.Context, req *abcitypes.RequestProcessProposal) (*abcitypes.ResponseProcessProposal, error) {
+func (a *Application) ProcessProposal(_ context.Context,
+	req *abcitypes.RequestProcessProposal) (*abcitypes.ResponseProcessProposal, error) {
 	s := a.state.Load()
 	if s == nil {
 		return nil, query.ErrNotReady
 	}
 	if err := a.verdict(s, req); err != nil {
 		a.rejected(metrics.VerbProcessProposal, err)
-		a.log.Error("proposal rejected", "height", req.Height, "hash", hex.EncodeToString(req.Hash), "txs", len(req.Txs), "err", err)
+		a.log.Error("proposal rejected", "height", req.Height, "hash", hex.EncodeToString(req.Hash), "txs", len(req.Txs),
+			"err", err)
 		return &abcitypes.ResponseProcessProposal{Status: abcitypes.ResponseProcessProposal_REJECT}, nil
 	}
 	return &abcitypes.ResponseProcessProposal{Status: abcitypes.ResponseProcessProposal_ACCEPT}, nil
@@ -38,6 +40,7 @@ func (a *Application) verdict(s *app.State, req *abcitypes.RequestProcessProposa
 	if err != nil {
 		return err
 	}
-	_, err = a.executor.Execute(s, app.Block{Height: uint64(req.Height), Txs: txs, Misbehavior: misbehaviors(req.Misbehavior)})
+	_, err = a.executor.Execute(s, app.Block{Height: uint64(req.Height), Txs: txs,
+		Misbehavior: misbehaviors(req.Misbehavior)})
 	return err
 }

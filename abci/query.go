@@ -30,7 +30,8 @@ import (
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
 	answer := new(abcitypes.ResponseQuery)
 	if n := len(req.Path); n > query.MaxQueryPath {
-		return refusal(fmt.Errorf("%w: the path has %d bytes, at most %d", query.ErrBadQuery, n, query.MaxQueryPath), answer), nil
+		return refusal(fmt.Errorf("%w: the path has %d bytes, at most %d", query.ErrBadQuery, n, query.MaxQueryPath), answer),
+			nil
 	}
 	if n := len(req.Data); n > 0 {
 		return refusal(fmt.Errorf("%w: %d bytes of data, want none: the path says all", query.ErrBadQuery, n), answer), nil
@@ -61,5 +62,6 @@ func (a *Application) filter(what string) error {
 
 // refusal turns an error into a query response.
 func refusal(err error, answer *abcitypes.ResponseQuery) *abcitypes.ResponseQuery {
-	return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: query.TruncateLog(err.Error()), Height: answer.Height}
+	return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: query.TruncateLog(err.Error()),
+		Height: answer.Height}
 }

@@ -15,7 +15,8 @@ import (
 func TestAnswersRepeatNoLongQuestion(t *testing.T) {
 	n := begin(t, 4)
 	long := strings.Repeat("x", 4<<20)
-	for _, path := range []string{long, "/" + long, "/round/" + long, "/round/" + long + "/1", "/lead/" + long, "/model/" + strings.Repeat("\x00", 1<<20), "/participants/" + strings.Repeat("9", 250)} {
+	for _, path := range []string{long, "/" + long, "/round/" + long, "/round/" + long + "/1", "/lead/" + long, "/model/" +
+		strings.Repeat("\x00", 1<<20), "/participants/" + strings.Repeat("9", 250)} {
 		for _, prove := range []bool{false, true} {
 			r, err := n.Query(ctx, &abcitypes.RequestQuery{Path: path, Prove: prove})
 			require.NoError(t, err)

@@ -57,7 +57,8 @@ func TestPieces(t *testing.T) {
 	model, root := app.EncodeParameters(s.Model), app.ModelHash(s.Model)
 	require.Greater(t, len(model), 2*query.MaxRange)
 	for path, want := range map[string][]byte{
-		"/model": model, "/model/1": model, "/model/0/1": model, "/velocity": app.EncodeParameters(s.Velocity), "/kept": s.Encode(),
+		"/model": model, "/model/1": model, "/model/0/1": model, "/velocity": app.EncodeParameters(s.Velocity),
+		"/kept": s.Encode(),
 	} {
 		data, head := n.gather(path)
 		require.True(t, bytes.Equal(want, data), path)
@@ -104,7 +105,8 @@ func TestPieces(t *testing.T) {
 // says so.
 func TestPiecesOfOneState(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	a, err := abci.New(abci.Options{ChainID: apptest.ChainID, ProposalWait: 30e6, StragglerWait: 10e6, Now: func() time.Time { return now }})
+	a, err := abci.New(abci.Options{ChainID: apptest.ChainID, ProposalWait: 30e6, StragglerWait: 10e6,
+		Now: func() time.Time { return now }})
 	require.NoError(t, err)
 	n := &node{Application: a, t: t}
 	n.init(4, medium)
@@ -150,7 +152,8 @@ func TestChunksOfARound(t *testing.T) {
 		require.Error(t, p.Verify("chunk/0/1/1", hash[:]))
 		require.Error(t, p.Verify("chunk/0/0/2", hash[:]))
 	}
-	for path, says := range map[string]string{"/chunk/0/0/74": "chunk 74, the model has 74", "/chunk/0/9/0": "no record", "/chunk/0/x": "no number", "/chunk/74": "nothing in the state"} {
+	for path, says := range map[string]string{"/chunk/0/0/74": "chunk 74, the model has 74", "/chunk/0/9/0": "no record",
+		"/chunk/0/x": "no number", "/chunk/74": "nothing in the state"} {
 		_, r := prove(path)
 		require.Contains(t, r.Log, says, path)
 	}

@@ -38,7 +38,8 @@ func TestRefusalsAreCountedAndNameTheSigner(t *testing.T) {
 		return apptest.Sign(key, &g)
 	}
 	require.Equal(t, abci.CodePayload, n.check(short(2, 0, 2)).Code)
-	require.Equal(t, abci.CodePayload, n.check(short(2, 0, 3)).Code, "forged, and refused before its signature is looked at")
+	require.Equal(t, abci.CodePayload, n.check(short(2, 0, 3)).Code,
+		"forged, and refused before its signature is looked at")
 	require.Equal(t, abci.CodePayload, n.check(short(3, 0, 1)).Code)
 	forged := *apptest.Gradient(n.State(), 1).Gradient
 	require.Equal(t, abci.CodeSignature, n.check(apptest.Sign(2, &forged)).Code)
@@ -95,7 +96,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 // TestAMisbehavingNodeGossipsWhatItRefuses: the mempool of a node that misbehaves takes a gradient
 // that the application refuses, and the application keeps it out of its pool and its proposals.
 func TestAMisbehavingNodeGossipsWhatItRefuses(t *testing.T) {
-	a, err := abci.New(abci.Options{DB: dbm.NewMemDB(), ChainID: apptest.ChainID, ProposalWait: 30e6, StragglerWait: 10e6, GossipRefused: true})
+	a, err := abci.New(abci.Options{DB: dbm.NewMemDB(), ChainID: apptest.ChainID, ProposalWait: 30e6, StragglerWait: 10e6,
+		GossipRefused: true})
 	require.NoError(t, err)
 	n := &node{Application: a, t: t}
 	n.init(4)

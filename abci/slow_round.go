@@ -20,8 +20,10 @@ type slowRounds struct {
 
 const (
 	lateViews = "gradients came after the views of all ranks were open: anybody may lead, and the election decides nothing"
-	lateOwn   = "this worker's gradient came when the round could close without it: its training steps are slower than the round waits"
-	remedy    = "on every node set proposal.wait above the longest training step and consensus.timeout_propose above that, " +
+	lateOwn   = "this worker's gradient came when the round could close without it: its training steps are slower than " +
+		"the round waits"
+	remedy = "on every node set proposal.wait above the longest training step and consensus.timeout_propose " +
+		"above that, " +
 		"or give the chain larger election.view_blocks and quorum_blocks (docs/CONFIGURATION.md#slow-training-steps)"
 )
 
@@ -42,7 +44,8 @@ func (a *Application) warnSlowRound(before *app.State, r *app.Record, m query.Mo
 	}
 	l.next = l.rounds + slowRoundEvery
 	step := time.Duration(query.Milliseconds(m.Opened, m.Own) * float64(time.Millisecond))
-	a.log.Error(what, "round", r.Round, "opened", r.Opened, "height", r.Height, "step", step.Round(time.Millisecond).String(),
+	a.log.Error(what, "round", r.Round, "opened", r.Opened, "height", r.Height, "step",
+		step.Round(time.Millisecond).String(),
 		"proposal.wait", a.options.ProposalWait.String(), "remedy", remedy)
 }
 

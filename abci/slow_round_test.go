@@ -33,7 +33,8 @@ func beginTimed(t *testing.T) *timed {
 	n := &timed{clock: time.Unix(1_700_000_000, 0), height: 1}
 	a, err := abci.New(abci.Options{
 		DB: dbm.NewMemDB(), ChainID: apptest.ChainID, ProposalWait: time.Second, StragglerWait: time.Millisecond,
-		OwnKey: apptest.Key(0).Public().(ed25519.PublicKey), Now: func() time.Time { return n.clock }, Logger: log.NewTMLogger(&n.log),
+		OwnKey: apptest.Key(0).Public().(ed25519.PublicKey), Now: func() time.Time { return n.clock },
+		Logger: log.NewTMLogger(&n.log),
 	})
 	require.NoError(t, err)
 	n.node = &node{Application: a, t: t}
@@ -110,7 +111,8 @@ func TestTimingOfAPartialRound(t *testing.T) {
 	txs = n.lead()
 	n.after(40)
 	n.decide(txs...)
-	require.Equal(t, query.Timing{Round: 1, LGC: 10, GE: 20, BC: 70}, n.timing(1), "with everybody it ends with the last gradient")
+	require.Equal(t, query.Timing{Round: 1, LGC: 10, GE: 20, BC: 70}, n.timing(1),
+		"with everybody it ends with the last gradient")
 }
 
 // TestLateRounds: a node says when gradients come after the views of all ranks have opened, and

@@ -68,7 +68,8 @@ func (a *Application) takeSnapshot(s *app.State) error {
 		return err
 	}
 	taken[s.Height] = now
-	for heights = append(heights, s.Height); len(heights) > keptSnapshots && now.Sub(taken[heights[0]]) > snapshotAge; heights = heights[1:] {
+	for heights = append(heights, s.Height); len(heights) > keptSnapshots &&
+		now.Sub(taken[heights[0]]) > snapshotAge; heights = heights[1:] {
 		if err := a.store.DropSnapshot(heights[0]); err != nil {
 			return err
 		}
@@ -90,7 +91,8 @@ func (a *Application) Restoring() (offered, taken time.Time, done bool) {
 
 // ListSnapshots offers the snapshots in the store. Any peer may ask as often as it likes: it costs
 // the node a few hashes.
-func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnapshots) (*abcitypes.ResponseListSnapshots, error) {
+func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnapshots) (*abcitypes.ResponseListSnapshots,
+	error) {
 	heights, err := a.store.Snapshots()
 	if err != nil {
 		return nil, err
@@ -110,7 +112,8 @@ func (a *Application) ListSnapshots(context.Context, *abcitypes.RequestListSnaps
 }
 
 // LoadSnapshotChunk reads one chunk, empty if there is none.
-func (a *Application) LoadSnapshotChunk(_ context.Context, req *abcitypes.RequestLoadSnapshotChunk) (*abcitypes.ResponseLoadSnapshotChunk, error) {
+func (a *Application) LoadSnapshotChunk(_ context.Context,
+	req *abcitypes.RequestLoadSnapshotChunk) (*abcitypes.ResponseLoadSnapshotChunk, error) {
 	r := &abcitypes.ResponseLoadSnapshotChunk{}
 	if req.Format != snapshotFormat {
 		return r, nil
@@ -122,7 +125,8 @@ func (a *Application) LoadSnapshotChunk(_ context.Context, req *abcitypes.Reques
 
 // OfferSnapshot accepts a snapshot of our format and of a size that a state can have. Its state
 // must have the application hash from the light client.
-func (a *Application) OfferSnapshot(_ context.Context, req *abcitypes.RequestOfferSnapshot) (*abcitypes.ResponseOfferSnapshot, error) {
+func (a *Application) OfferSnapshot(_ context.Context,
+	req *abcitypes.RequestOfferSnapshot) (*abcitypes.ResponseOfferSnapshot, error) {
 	s := req.Snapshot
 	switch {
 	case s == nil || s.Chunks == 0 || s.Chunks > maxChunks:
@@ -136,7 +140,8 @@ func (a *Application) OfferSnapshot(_ context.Context, req *abcitypes.RequestOff
 	now := a.options.Now()
 	a.offered.Store(&now)
 	a.restoring = &restoring{
-		height: s.Height, appHash: req.AppHash, hashes: s.Metadata, chunks: make([][]byte, s.Chunks), senders: make([]string, s.Chunks),
+		height: s.Height, appHash: req.AppHash, hashes: s.Metadata, chunks: make([][]byte, s.Chunks),
+		senders: make([]string, s.Chunks),
 	}
 	return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_ACCEPT}, nil
 }
@@ -154,15 +159,18 @@ func (r *restoring) right(index uint32, chunk []byte) bool {
 // trusted hash, stored and published. A wrong chunk is fetched from another peer, and its sender is
 // rejected. So are all senders of a snapshot that cannot be restored, unless only its state machine
 // version is wrong.
-func (a *Application) ApplySnapshotChunk(_ context.Context, req *abcitypes.RequestApplySnapshotChunk) (*abcitypes.ResponseApplySnapshotChunk, error) {
+func (a *Application) ApplySnapshotChunk(_ context.Context,
+	req *abcitypes.RequestApplySnapshotChunk) (*abcitypes.ResponseApplySnapshotChunk, error) {
 	r := a.restoring
 	switch {
 	case r == nil:
 		return &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_ABORT}, nil
 	case !r.right(req.Index, req.Chunk):
-		a.log.Error("wrong chunk of a snapshot, its sender is asked no more", "height", r.height, "chunk", req.Index, "bytes", len(req.Chunk), "sender", req.Sender)
+		a.log.Error("wrong chunk of a snapshot, its sender is asked no more", "height", r.height, "chunk", req.Index, "bytes",
+			len(req.Chunk), "sender", req.Sender)
 		return &abcitypes.ResponseApplySnapshotChunk{
-			Result: abcitypes.ResponseApplySnapshotChunk_RETRY, RefetchChunks: []uint32{req.Index}, RejectSenders: []string{req.Sender},
+			Result: abcitypes.ResponseApplySnapshotChunk_RETRY, RefetchChunks: []uint32{req.Index},
+			RejectSenders: []string{req.Sender},
 		}, nil
 	}
 	now := a.options.Now()
@@ -197,7 +205,8 @@ func (a *Application) executable(s *app.State) error {
 	}
 	made := a.options.GenesisVersion
 	if _, ok := s.Upgraded(); !ok && made != a.options.StateMachine {
-		return fmt.Errorf("%w: it is of version %d at height %d, this program executes version %d", app.ErrVersion, made, s.Height, a.options.StateMachine)
+		return fmt.Errorf("%w: it is of version %d at height %d, this program executes version %d", app.ErrVersion, made,
+			s.Height, a.options.StateMachine)
 	}
 	return nil
 }

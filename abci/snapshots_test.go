@@ -41,7 +41,8 @@ func TestStateSyncOfAnotherVersion(t *testing.T) {
 		document := s.Encode()
 		s, err := app.DecodeState(c.height, document)
 		require.NoError(t, err)
-		a, err := abci.New(abci.Options{DB: dbm.NewMemDB(), ChainID: apptest.ChainID, StateMachine: c.ours, GenesisVersion: app.Version})
+		a, err := abci.New(abci.Options{DB: dbm.NewMemDB(), ChainID: apptest.ChainID, StateMachine: c.ours,
+			GenesisVersion: app.Version})
 		require.NoError(t, err)
 		chunk := sha256.Sum256(document)
 		metadata := sha256.Sum256(chunk[:])
@@ -110,7 +111,8 @@ func TestStateSync(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, abcitypes.ResponseApplySnapshotChunk_ABORT, r.Result)
 	for _, bad := range []*abcitypes.Snapshot{
-		nil, {Chunks: 1 << 30, Format: 2, Hash: last.Hash, Metadata: last.Metadata}, {Chunks: 1, Format: 2}, {Format: 2, Hash: last.Hash, Metadata: last.Metadata},
+		nil, {Chunks: 1 << 30, Format: 2, Hash: last.Hash, Metadata: last.Metadata}, {Chunks: 1, Format: 2},
+		{Format: 2, Hash: last.Hash, Metadata: last.Metadata},
 		{Chunks: 1, Format: 2, Hash: last.Hash}, {Chunks: 1, Format: 2, Hash: make([]byte, 32), Metadata: last.Metadata},
 		{Chunks: 2, Format: 2, Hash: last.Hash, Metadata: last.Metadata},
 	} {
@@ -118,7 +120,8 @@ func TestStateSync(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, abcitypes.ResponseOfferSnapshot_REJECT, offer.Result)
 	}
-	offer, err := fresh.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: &abcitypes.Snapshot{Chunks: 1, Format: 9, Hash: last.Hash}})
+	offer, err := fresh.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: &abcitypes.Snapshot{Chunks: 1,
+		Format: 9, Hash: last.Hash}})
 	require.NoError(t, err)
 	require.Equal(t, abcitypes.ResponseOfferSnapshot_REJECT_FORMAT, offer.Result)
 }
@@ -142,13 +145,15 @@ func TestWrongChunkIsItsSendersFault(t *testing.T) {
 	s := apptest.State(4)
 	document, trusted := s.Encode(), s.Hash()
 	to := open(t, dbm.NewMemDB())
-	offer, err := to.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: snapshotOf(s.Height, document), AppHash: trusted[:]})
+	offer, err := to.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: snapshotOf(s.Height, document),
+		AppHash: trusted[:]})
 	require.NoError(t, err)
 	require.Equal(t, abcitypes.ResponseOfferSnapshot_ACCEPT, offer.Result)
 	_, taken, done := to.Restoring()
 	require.True(t, taken.IsZero())
 	require.False(t, done)
-	for i, wrong := range [][]byte{nil, {}, document[:len(document)-1], append([]byte{0}, document...), make([]byte, len(document)), make([]byte, 20<<20)} {
+	for i, wrong := range [][]byte{nil, {}, document[:len(document)-1], append([]byte{0}, document...),
+		make([]byte, len(document)), make([]byte, 20<<20)} {
 		sender := string(rune('a' + i))
 		r, err := to.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Chunk: wrong, Sender: sender})
 		require.NoError(t, err)
@@ -174,7 +179,8 @@ func TestWrongChunkIsItsSendersFault(t *testing.T) {
 func TestSnapshotsAreKeptByAge(t *testing.T) {
 	db, now := dbm.NewMemDB(), time.Unix(1_700_000_000, 0)
 	start := func() *node {
-		a, err := abci.New(abci.Options{DB: db, SnapshotInterval: 1, ProposalWait: 30e6, StragglerWait: 10e6, Now: func() time.Time { return now }})
+		a, err := abci.New(abci.Options{DB: db, SnapshotInterval: 1, ProposalWait: 30e6, StragglerWait: 10e6,
+			Now: func() time.Time { return now }})
 		require.NoError(t, err)
 		return &node{Application: a, t: t}
 	}
@@ -197,7 +203,8 @@ func TestSnapshotsAreKeptByAge(t *testing.T) {
 			}
 		}
 		for h, first := range seen {
-			require.True(t, offered[h] || now.Sub(first) > 10*time.Minute, "height %d: the snapshot of %d is gone %v after it was first offered", s.Height, h, now.Sub(first))
+			require.True(t, offered[h] || now.Sub(first) > 10*time.Minute,
+				"height %d: the snapshot of %d is gone %v after it was first offered", s.Height, h, now.Sub(first))
 		}
 		most = max(most, len(r.Snapshots))
 	}
@@ -221,7 +228,8 @@ func TestHostileSnapshot(t *testing.T) {
 		data, err := d.Marshal()
 		require.NoError(t, err)
 		to := open(t, dbm.NewMemDB())
-		offer, err := to.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: snapshotOf(3, data), AppHash: make([]byte, 32)})
+		offer, err := to.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: snapshotOf(3, data),
+			AppHash: make([]byte, 32)})
 		require.NoError(t, err)
 		require.Equal(t, abcitypes.ResponseOfferSnapshot_ACCEPT, offer.Result)
 		r, err := to.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Chunk: data, Sender: "liar"})
@@ -266,7 +274,8 @@ func TestForgedSnapshot(t *testing.T) {
 				trusted = forged.Hash()
 			}
 			to := open(t, dbm.NewMemDB())
-			offer, err := to.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: snapshotOf(s.Height, data), AppHash: trusted[:]})
+			offer, err := to.OfferSnapshot(ctx, &abcitypes.RequestOfferSnapshot{Snapshot: snapshotOf(s.Height, data),
+				AppHash: trusted[:]})
 			require.NoError(t, err)
 			require.Equal(t, abcitypes.ResponseOfferSnapshot_ACCEPT, offer.Result)
 			r, err := to.ApplySnapshotChunk(ctx, &abcitypes.RequestApplySnapshotChunk{Chunk: data})
@@ -327,7 +336,8 @@ func TestSnapshotOfALargeModel(t *testing.T) {
 	require.Equal(t, abcitypes.ResponseOfferSnapshot_ACCEPT, offer.Result)
 	for i := range offered.Chunks {
 		db.read.Store(0)
-		c, err := from.LoadSnapshotChunk(ctx, &abcitypes.RequestLoadSnapshotChunk{Height: offered.Height, Format: offered.Format, Chunk: i})
+		c, err := from.LoadSnapshotChunk(ctx, &abcitypes.RequestLoadSnapshotChunk{Height: offered.Height,
+			Format: offered.Format, Chunk: i})
 		require.NoError(t, err)
 		require.Equal(t, int64(len(c.Chunk)), db.read.Load())
 		require.Less(t, len(c.Chunk), 16_000_000, "CometBFT's bound on the message")
@@ -339,7 +349,8 @@ func TestSnapshotOfALargeModel(t *testing.T) {
 
 	db.read.Store(0)
 	for _, asked := range []*abcitypes.RequestLoadSnapshotChunk{
-		{Height: 1, Format: 2, Chunk: offered.Chunks}, {Height: 1, Format: 2, Chunk: 1<<32 - 1}, {Height: 1, Format: 1}, {Height: 9, Format: 2},
+		{Height: 1, Format: 2, Chunk: offered.Chunks}, {Height: 1, Format: 2, Chunk: 1<<32 - 1}, {Height: 1, Format: 1},
+		{Height: 9, Format: 2},
 	} {
 		r, err := from.LoadSnapshotChunk(ctx, asked)
 		require.NoError(t, err)

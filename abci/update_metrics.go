@@ -25,7 +25,8 @@ func (a *Application) measure(before, s *app.State) {
 		return
 	}
 	c := metrics.Chain{
-		Height: s.Height, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Planned: s.Params.Training.Rounds, Finished: s.Finished(),
+		Height: s.Height, Epoch: s.Progress.Epoch, Round: s.Progress.Round, Planned: s.Params.Training.Rounds,
+		Finished:     s.Finished(),
 		Participants: s.Active(), Byzantine: s.F(), Offences: len(s.Offences), Budget: s.Params.Privacy.Epsilon,
 	}
 	for i := range s.Participants {
@@ -60,7 +61,8 @@ func (a *Application) measureRound(r *app.Record) {
 func (a *Application) rejected(verb string, err error) {
 	code := Code(err)
 	reason := CodeName(code)
-	for _, rule := range []error{app.ErrOrder, app.ErrMismatch, app.ErrHeight, app.ErrTooMany, app.ErrCommitPhase, app.ErrCommits} {
+	for _, rule := range []error{app.ErrOrder, app.ErrMismatch, app.ErrHeight, app.ErrTooMany, app.ErrCommitPhase,
+		app.ErrCommits} {
 		if code == CodeInternal && errors.Is(err, rule) {
 			reason = "block"
 		}

@@ -196,10 +196,11 @@ func TestPrepareWaits(t *testing.T) {
 // at once, also where the others decide the height while it waits.
 func TestProposerOfADecidedHeightDoesNotWait(t *testing.T) {
 	var looks atomic.Int64
-	a, err := abci.New(abci.Options{ProposalWait: time.Minute, StragglerWait: time.Minute, Decided: func(height int64) bool {
-		require.Equal(t, int64(1), height)
-		return looks.Add(1) > 3
-	}})
+	a, err := abci.New(abci.Options{ProposalWait: time.Minute, StragglerWait: time.Minute,
+		Decided: func(height int64) bool {
+			require.Equal(t, int64(1), height)
+			return looks.Add(1) > 3
+		}})
 	require.NoError(t, err)
 	n := &node{Application: a, t: t}
 	n.init(4)
@@ -310,9 +311,12 @@ func TestCheckTxRefuses(t *testing.T) {
 		{"stranger", with(func(g *tx.Gradient) { g.Participant = 1 << 31 }), abci.CodeNotParticipant},
 		{"signed for another chain", unsigned, abci.CodeSignature},
 		{"proof", with(func(g *tx.Gradient) { g.VrfProof = []byte{1} }), abci.CodeProof},
-		{"aggregate out of turn", apptest.Sign(int(s.Progress.Ranking[1]), &tx.Aggregate{Leader: s.Progress.Ranking[1], Included: lead.Included, Digest: lead.Digest}), abci.CodeNotLeader},
-		{"aggregate of nothing", apptest.Sign(int(lead.Leader), &tx.Aggregate{Leader: lead.Leader, Digest: lead.Digest}), abci.CodeIncluded},
-		{"aggregate without a digest", apptest.Sign(int(lead.Leader), &tx.Aggregate{Leader: lead.Leader, Included: lead.Included}), abci.CodeDelta},
+		{"aggregate out of turn", apptest.Sign(int(s.Progress.Ranking[1]), &tx.Aggregate{Leader: s.Progress.Ranking[1],
+			Included: lead.Included, Digest: lead.Digest}), abci.CodeNotLeader},
+		{"aggregate of nothing", apptest.Sign(int(lead.Leader), &tx.Aggregate{Leader: lead.Leader, Digest: lead.Digest}),
+			abci.CodeIncluded},
+		{"aggregate without a digest", apptest.Sign(int(lead.Leader), &tx.Aggregate{Leader: lead.Leader,
+			Included: lead.Included}), abci.CodeDelta},
 		{"aggregate", apptest.Sign(int(lead.Leader), lead), abci.CodeOK},
 	} {
 		r := n.check(c.x)
@@ -405,8 +409,9 @@ func TestQuery(t *testing.T) {
 	var timing query.Timing
 	ask("/timing/0", &timing)
 	for path, code := range map[string]uint32{
-		"/nowhere": abci.CodeUnknownPath, "": abci.CodeUnknownPath, "/round/x": abci.CodeBadQuery, "/round/-1": abci.CodeBadQuery,
-		"/round/3": abci.CodeNotFound, "/round/18446744073709551615": abci.CodeNotFound, "/model/9": abci.CodeNotFound,
+		"/nowhere": abci.CodeUnknownPath, "": abci.CodeUnknownPath, "/round/x": abci.CodeBadQuery,
+		"/round/-1": abci.CodeBadQuery,
+		"/round/3":  abci.CodeNotFound, "/round/18446744073709551615": abci.CodeNotFound, "/model/9": abci.CodeNotFound,
 		"/timing/77": abci.CodeNotFound, "/lead/99999999999": abci.CodeBadQuery, "/lead/0": abci.CodeNotLeader,
 	} {
 		if path == "/lead/0" && s.Progress.Ranking[0] == 0 {

@@ -39,10 +39,12 @@ func (s *State) admitGradient(t *tx.Tx) error {
 	case s.Finished():
 		return fmt.Errorf("%w: %d of %d rounds are closed", ErrFinished, open, last)
 	case g.Epoch != s.Progress.Epoch || g.Round < open || g.Round > open+1 || g.Round >= last:
-		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d of %d", ErrWrongRound, g.Epoch, g.Round, s.Progress.Epoch, open, last)
+		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d of %d", ErrWrongRound, g.Epoch, g.Round,
+			s.Progress.Epoch, open, last)
 	}
 	if n := len(g.VrfProof); n != leader.ProofSize { // a proof for the next round cannot be verified yet
-		return fmt.Errorf("%w: participant %d in epoch %d round %d: %d bytes, want %d", ErrProof, g.Participant, g.Epoch, g.Round, n, leader.ProofSize)
+		return fmt.Errorf("%w: participant %d in epoch %d round %d: %d bytes, want %d", ErrProof, g.Participant, g.Epoch,
+			g.Round, n, leader.ProofSize)
 	}
 	if g.Round == open {
 		if err := s.checkCommitted(t); err != nil {
@@ -62,7 +64,8 @@ func (s *State) checkGradient(t *tx.Tx) (gradients.Vector, error) {
 	g := t.Gradient
 	p := s.participant(g.Participant)
 	if p == nil {
-		return gradients.Vector{}, fmt.Errorf("%w: participant %d, %d are registered", ErrNotParticipant, g.Participant, len(s.Participants))
+		return gradients.Vector{}, fmt.Errorf("%w: participant %d, %d are registered", ErrNotParticipant, g.Participant,
+			len(s.Participants))
 	}
 	v, err := t.Vector(s.Grid().Width, len(s.Model))
 	if err != nil {
@@ -91,7 +94,8 @@ func (s *State) checkProof(t *tx.Tx) (leader.Contender, error) {
 	index := t.Gradient.Participant
 	out, err := t.VerifyVRF(s.Participants[index].VrfKey, s.VRFInput())
 	if err != nil {
-		err = fmt.Errorf("%w: participant %d in epoch %d round %d: %w", ErrProof, index, s.Progress.Epoch, s.Progress.Round, err)
+		err = fmt.Errorf("%w: participant %d in epoch %d round %d: %w", ErrProof, index, s.Progress.Epoch, s.Progress.Round,
+			err)
 	}
 	return leader.Contender{Participant: index, Output: out}, err
 }
@@ -100,7 +104,8 @@ func (s *State) checkProof(t *tx.Tx) (leader.Contender, error) {
 func (s *State) checkAggregate(t *tx.Tx) error {
 	a := t.Aggregate
 	if !s.isOpen(a.Epoch, a.Round) {
-		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round, s.Progress.Epoch, s.Progress.Round)
+		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round,
+			s.Progress.Epoch, s.Progress.Round)
 	}
 	if err := s.mayLead(a.Leader, a.View); err != nil {
 		return err
@@ -156,7 +161,8 @@ func (s *State) checkIncluded(included []tx.Included) error {
 		case s.participant(in.Participant) == nil:
 			return fmt.Errorf("%w: participant %d is not active", ErrIncluded, in.Participant)
 		case len(in.Hash) != sha256.Size:
-			return fmt.Errorf("%w: hash of participant %d has %d bytes, want %d", ErrIncluded, in.Participant, len(in.Hash), sha256.Size)
+			return fmt.Errorf("%w: hash of participant %d has %d bytes, want %d", ErrIncluded, in.Participant, len(in.Hash),
+				sha256.Size)
 		}
 	}
 	return nil
@@ -166,12 +172,14 @@ func (s *State) checkIncluded(included []tx.Included) error {
 func (s *State) checkDeltaForm(a *tx.Aggregate) error {
 	if s.Params.Rule.Tolerance == 0 {
 		if len(a.Digest) != sha256.Size || len(a.Delta) != 0 {
-			return fmt.Errorf("%w: digest of %d and vector of %d bytes, want %d and 0", ErrDeltaForm, len(a.Digest), len(a.Delta), sha256.Size)
+			return fmt.Errorf("%w: digest of %d and vector of %d bytes, want %d and 0", ErrDeltaForm, len(a.Digest),
+				len(a.Delta), sha256.Size)
 		}
 		return nil
 	}
 	if len(a.Digest) != 0 {
-		return fmt.Errorf("%w: digest of %d bytes, want none at tolerance %d", ErrDeltaForm, len(a.Digest), s.Params.Rule.Tolerance)
+		return fmt.Errorf("%w: digest of %d bytes, want none at tolerance %d", ErrDeltaForm, len(a.Digest),
+			s.Params.Rule.Tolerance)
 	}
 	if _, err := s.decodeDelta(a); err != nil {
 		return fmt.Errorf("%w: %w", ErrDeltaForm, err)
@@ -209,7 +217,8 @@ func (s *State) mayCloseWith(included []uint32, height uint64) error {
 		return nil
 	}
 	if missing := s.MissingRequired(included); missing > 0 {
-		return fmt.Errorf("%w: %d participants, %d more are awaited, and none only from height %d on; height is %d", ErrTooFewIncluded, len(included), missing, quorum, height)
+		return fmt.Errorf("%w: %d participants, %d more are awaited, and none only from height %d on; height is %d",
+			ErrTooFewIncluded, len(included), missing, quorum, height)
 	}
 	return nil
 }

@@ -42,7 +42,8 @@ func (a approve) brought(s *State) (*tx.Tx, error) {
 		return nil, fmt.Errorf("%w: the join brought along: %w", ErrProposal, err)
 	}
 	if id := t.ID(); t.Kind() != tx.KindJoin || !bytes.Equal(id[:], a.Proposal) {
-		return nil, fmt.Errorf("%w: what is brought along is the %s %X, approved is %X", ErrProposal, t.Kind(), id, a.Proposal)
+		return nil, fmt.Errorf("%w: what is brought along is the %s %X, approved is %X", ErrProposal, t.Kind(), id,
+			a.Proposal)
 	}
 	return t, s.checkOperation(t)
 }

@@ -24,7 +24,8 @@ func (s *State) Assemble(height uint64, pending []*tx.Tx, limit int64) []*tx.Tx 
 		if a == nil || best != nil && a.View >= best[0].Aggregate.View {
 			continue
 		}
-		if uint64(a.View) > s.OpenView(height) || s.mayCloseWith(participantsOf(a.Included), height) != nil || s.checkAggregate(t) != nil {
+		if uint64(a.View) > s.OpenView(height) || s.mayCloseWith(participantsOf(a.Included), height) != nil ||
+			s.checkAggregate(t) != nil {
 			continue
 		}
 		if byParticipant == nil {

@@ -103,10 +103,15 @@ func TestMutators(t *testing.T) {
 		{"aggregate instead of a gradient", app.ErrOrder, func(b *block) { b.txs[2] = b.txs[0] }},
 		{"aggregate alone", app.ErrMismatch, func(b *block) { b.txs = b.txs[:1] }},
 		{"gradient dropped", app.ErrMismatch, func(b *block) { b.txs = b.txs[:4] }},
-		{"gradient dropped and unlisted, before the quorum", app.ErrTooFewIncluded, func(b *block) { b.txs = b.txs[:4]; b.relist() }},
+		{"gradient dropped and unlisted, before the quorum", app.ErrTooFewIncluded,
+			func(b *block) { b.txs = b.txs[:4]; b.relist() }},
 		{"gradients below N-f", app.ErrIncluded, func(b *block) { b.txs = b.txs[:3]; b.relist() }},
 		{"gradients reordered", app.ErrMismatch, func(b *block) { b.txs[1], b.txs[2] = b.txs[2], b.txs[1] }},
-		{"gradients reordered and relisted", app.ErrIncluded, func(b *block) { b.txs[1], b.txs[2] = b.txs[2], b.txs[1]; b.relist() }},
+		{"gradients reordered and relisted", app.ErrIncluded, func(b *block) {
+			b.txs[1], b.txs[2] = b.txs[2],
+				b.txs[1]
+			b.relist()
+		}},
 		{"gradient twice", app.ErrMismatch, func(b *block) { b.txs[2] = b.txs[1] }},
 		{"gradient twice and relisted", app.ErrIncluded, func(b *block) { b.txs[2] = b.txs[1]; b.relist() }},
 		{"gradient appended", app.ErrOrder, func(b *block) { b.txs = append(b.txs, b.txs[4]) }},
@@ -120,40 +125,60 @@ func TestMutators(t *testing.T) {
 		}},
 		{"gradient of an old round", app.ErrWrongRound, func(b *block) { b.txs[1] = old[1] }},
 		{"gradient of an old round, relisted", app.ErrWrongRound, func(b *block) { b.txs[1] = b.stale(0); b.relist() }},
-		{"gradient of the next round", app.ErrWrongRound, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.Round++ }) }},
-		{"gradient of another epoch", app.ErrWrongRound, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.Epoch++ }) }},
+		{"gradient of the next round", app.ErrWrongRound,
+			func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.Round++ }) }},
+		{"gradient of another epoch", app.ErrWrongRound,
+			func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.Epoch++ }) }},
 		{"gradient signed by another participant", app.ErrGradientSigned, func(b *block) {
 			b.txs[1] = apptest.Sign(1, b.txs[1].Gradient)
 			b.relist()
 		}},
-		{"gradient's signature flipped", app.ErrGradientSigned, func(b *block) { b.txs[1] = reseal(b.txs[1], func(e *tx.Envelope) { e.Signature[5] ^= 4 }); b.relist() }},
+		{"gradient's signature flipped", app.ErrGradientSigned,
+			func(b *block) { b.txs[1] = reseal(b.txs[1], func(e *tx.Envelope) { e.Signature[5] ^= 4 }); b.relist() }},
 		{"gradient signed for another chain", app.ErrGradientSigned, func(b *block) {
 			b.txs[1], _ = tx.Sign("other-chain", b.txs[1].Gradient, apptest.Key(0))
 			b.relist()
 		}},
-		{"gradient too short", app.ErrPayload, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.Payload = g.Payload[:7] }) }},
-		{"gradient too long", app.ErrPayload, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.Payload = append(g.Payload, 0) }) }},
-		{"gradient out of range", app.ErrPayload, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.Payload[3] = 0x80 }) }},
+		{"gradient too short", app.ErrPayload, func(b *block) {
+			b.gradient(0,
+				func(g *tx.Gradient) { g.Payload = g.Payload[:7] })
+		}},
+		{"gradient too long", app.ErrPayload, func(b *block) {
+			b.gradient(0,
+				func(g *tx.Gradient) { g.Payload = append(g.Payload, 0) })
+		}},
+		{"gradient out of range", app.ErrPayload, func(b *block) {
+			b.gradient(0,
+				func(g *tx.Gradient) { g.Payload[3] = 0x80 })
+		}},
 		{"VRF proof missing", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = nil }) }},
-		{"VRF proof too short", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = g.VrfProof[:79] }) }},
+		{"VRF proof too short", app.ErrProof, func(b *block) {
+			b.gradient(0,
+				func(g *tx.Gradient) { g.VrfProof = g.VrfProof[:79] })
+		}},
 		{"VRF proof forged in Gamma", app.ErrProof, func(b *block) { b.proof(0, func(pi []byte) { pi[3] ^= 1 }) }},
 		{"VRF proof forged in c", app.ErrProof, func(b *block) { b.proof(1, func(pi []byte) { pi[40] ^= 1 }) }},
 		{"VRF proof forged in s", app.ErrProof, func(b *block) { b.proof(2, func(pi []byte) { pi[60] ^= 1 }) }},
-		{"VRF proof of another round", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = old[1].Gradient.VrfProof }) }},
-		{"VRF proof of another participant", app.ErrProof, func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = b.txs[2].Gradient.VrfProof }) }},
+		{"VRF proof of another round", app.ErrProof,
+			func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = old[1].Gradient.VrfProof }) }},
+		{"VRF proof of another participant", app.ErrProof,
+			func(b *block) { b.gradient(0, func(g *tx.Gradient) { g.VrfProof = b.txs[2].Gradient.VrfProof }) }},
 		{"VRF proof with the signing key", app.ErrProof, func(b *block) {
 			b.gradient(0, func(g *tx.Gradient) { g.VrfProof = leader.Prove(apptest.Key(0), b.s.VRFInput()) })
 		}},
-		{"other transaction before the aggregate", app.ErrOrder, func(b *block) { b.txs = append([]*tx.Tx{apptest.Join(9)}, b.txs...) }},
+		{"other transaction before the aggregate", app.ErrOrder,
+			func(b *block) { b.txs = append([]*tx.Tx{apptest.Join(9)}, b.txs...) }},
 		{"other transaction before the gradients", app.ErrOrder, func(b *block) {
 			b.txs = append([]*tx.Tx{b.txs[0], apptest.Join(9)}, b.txs[1:]...)
 		}},
-		{"other transaction twice", app.ErrKeyTaken, func(b *block) { b.txs = append(b.txs, apptest.Join(9), apptest.Join(9)) }},
+		{"other transaction twice", app.ErrKeyTaken,
+			func(b *block) { b.txs = append(b.txs, apptest.Join(9), apptest.Join(9)) }},
 		{"other transactions in the wrong order", app.ErrProposal, func(b *block) {
 			join := apptest.Join(9)
 			b.txs = append(b.txs, apptest.Approve(0, join), join)
 		}},
-		{"other transaction not signed by its sender", app.ErrOperationSigned, func(b *block) { b.txs = append(b.txs, apptest.Sign(1, &tx.Remove{Participant: 0, Subject: 0})) }},
+		{"other transaction not signed by its sender", app.ErrOperationSigned,
+			func(b *block) { b.txs = append(b.txs, apptest.Sign(1, &tx.Remove{Participant: 0, Subject: 0})) }},
 		{"joins too many", app.ErrTooMany, func(b *block) {
 			for i := range 3 {
 				b.txs = append(b.txs, apptest.Join(10+i))
@@ -168,9 +193,11 @@ func TestMutators(t *testing.T) {
 			b.txs[4] = apptest.Sign(9, &tx.Gradient{Epoch: 0, Round: 2, Participant: 9, Payload: b.txs[4].Gradient.Payload})
 			b.relist()
 		}},
-		{"aggregate of an old round", app.ErrAggregateRound, func(b *block) { b.aggregate(func(a *tx.Aggregate) { a.Round-- }) }},
+		{"aggregate of an old round", app.ErrAggregateRound,
+			func(b *block) { b.aggregate(func(a *tx.Aggregate) { a.Round-- }) }},
 		{"block of an old round", app.ErrAggregateRound, func(b *block) { b.txs = old }},
-		{"aggregate of another epoch", app.ErrAggregateRound, func(b *block) { b.aggregate(func(a *tx.Aggregate) { a.Epoch++ }) }},
+		{"aggregate of another epoch", app.ErrAggregateRound,
+			func(b *block) { b.aggregate(func(a *tx.Aggregate) { a.Epoch++ }) }},
 		{"aggregate of a participant out of turn", app.ErrNotLeader, func(b *block) {
 			b.leader = int(b.s.Progress.Ranking[1])
 			b.aggregate(func(a *tx.Aggregate) { a.Leader = uint32(b.leader) })
@@ -180,12 +207,15 @@ func TestMutators(t *testing.T) {
 			b.leader = int(b.s.Progress.Ranking[1])
 			b.aggregate(func(a *tx.Aggregate) { a.Leader, a.View = uint32(b.leader), 1 })
 		}},
-		{"aggregate of a view that never opens", app.ErrNotLeader, func(b *block) { b.aggregate(func(a *tx.Aggregate) { a.View = 6 }) }},
-		{"aggregate of the view for everybody, too early", app.ErrViewClosed, func(b *block) { b.aggregate(func(a *tx.Aggregate) { a.View = 5 }) }},
+		{"aggregate of a view that never opens", app.ErrNotLeader,
+			func(b *block) { b.aggregate(func(a *tx.Aggregate) { a.View = 6 }) }},
+		{"aggregate of the view for everybody, too early", app.ErrViewClosed,
+			func(b *block) { b.aggregate(func(a *tx.Aggregate) { a.View = 5 }) }},
 		{"aggregate in the leader's name", app.ErrAggregateSigned, func(b *block) {
 			b.txs[0] = apptest.Sign((b.leader+1)%4, b.txs[0].Aggregate)
 		}},
-		{"aggregate's signature flipped", app.ErrAggregateSigned, func(b *block) { b.txs[0] = reseal(b.txs[0], func(e *tx.Envelope) { e.Signature[40] ^= 1 }) }},
+		{"aggregate's signature flipped", app.ErrAggregateSigned,
+			func(b *block) { b.txs[0] = reseal(b.txs[0], func(e *tx.Envelope) { e.Signature[40] ^= 1 }) }},
 		{"digest wrong", app.ErrTolerance, func(b *block) { b.aggregate(func(a *tx.Aggregate) { a.Digest[0] ^= 1 }) }},
 		{"digest of a Delta shifted in one coordinate", app.ErrTolerance, func(b *block) {
 			delta := recompute(b)
@@ -203,7 +233,8 @@ func TestMutators(t *testing.T) {
 			delta := recompute(b)
 			b.aggregate(func(a *tx.Aggregate) { a.Delta = delta.Encode() })
 		}},
-		{"hash of an included gradient too short", app.ErrIncluded, func(b *block) { b.aggregate(func(a *tx.Aggregate) { a.Included[0].Hash = a.Included[0].Hash[:31] }) }},
+		{"hash of an included gradient too short", app.ErrIncluded,
+			func(b *block) { b.aggregate(func(a *tx.Aggregate) { a.Included[0].Hash = a.Included[0].Hash[:31] }) }},
 	}
 	for _, m := range mutators {
 		t.Run(m.name, func(t *testing.T) {

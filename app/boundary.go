@@ -21,7 +21,8 @@ const stallViews = 4
 // stalled reports whether all views of the open round, and stallViews more, are over at a height.
 func (s *State) stalled(height uint64) bool {
 	e := s.Params.Election
-	return !s.Finished() && height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(len(s.Progress.Ranking)+2+stallViews)
+	return !s.Finished() && height >= s.Progress.Opened+e.QuorumBlocks+e.ViewBlocks*uint64(len(s.Progress.Ranking)+2+
+		stallViews)
 }
 
 // due reports whether a boundary would remove a validator or execute a waiting proposal.
@@ -58,7 +59,8 @@ func (s *State) boundary() []Enactment {
 	}
 	kept = slices.DeleteFunc(kept, s.expired)
 	s.Proposals = kept
-	s.Progress.Ranking = slices.DeleteFunc(slices.Clone(s.Progress.Ranking), func(index uint32) bool { return s.participant(index) == nil })
+	s.Progress.Ranking = slices.DeleteFunc(slices.Clone(s.Progress.Ranking),
+		func(index uint32) bool { return s.participant(index) == nil })
 	return enacted
 }
 

@@ -23,7 +23,10 @@ func (s *State) Committing() bool {
 // nil if there is none.
 func (s *State) Commitment(participant uint32) []byte {
 	all := s.Progress.Commitments
-	i, ok := slices.BinarySearchFunc(all, participant, func(c Commitment, p uint32) int { return cmp.Compare(c.Participant, p) })
+	i, ok := slices.BinarySearchFunc(all, participant, func(c Commitment, p uint32) int {
+		return cmp.Compare(c.Participant,
+			p)
+	})
 	if !ok || s.participant(participant) == nil {
 		return nil
 	}
@@ -53,7 +56,8 @@ func (s *State) admitCommit(t *tx.Tx) error {
 	case !s.Params.Election.CommitReveal:
 		return fmt.Errorf("%w: the epoch has no commit_reveal", ErrCommit)
 	case c.Epoch != s.Progress.Epoch || c.Round < open || c.Round > open+1 || c.Round >= s.Params.Training.Rounds:
-		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d of %d", ErrCommit, c.Epoch, c.Round, s.Progress.Epoch, open, s.Params.Training.Rounds)
+		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d of %d", ErrCommit, c.Epoch, c.Round,
+			s.Progress.Epoch, open, s.Params.Training.Rounds)
 	case len(c.Hash) != sha256.Size:
 		return fmt.Errorf("%w: %d bytes, want %d", ErrCommitHash, len(c.Hash), sha256.Size)
 	}
@@ -74,7 +78,8 @@ func (s *State) checkCommitted(t *tx.Tx) error {
 		return nil
 	}
 	if want := s.Commitment(t.Gradient.Participant); !bytes.Equal(want, t.Content[:]) {
-		return fmt.Errorf("%w: participant %d, content hash %X, committed is %X", ErrNotCommitted, t.Gradient.Participant, t.Content[:8], want)
+		return fmt.Errorf("%w: participant %d, content hash %X, committed is %X", ErrNotCommitted, t.Gradient.Participant,
+			t.Content[:8], want)
 	}
 	return nil
 }

@@ -153,7 +153,8 @@ func TestWithheld(t *testing.T) {
 	require.Equal(t, []uint32{3}, out.Record.Withheld)
 	before, p := s.Participants[3], out.State.Participants[3]
 	require.Equal(t, out.State.Participants[0].Spent, p.Spent)
-	require.Equal(t, []any{before.Participations, before.Releases, before.Reputation}, []any{p.Participations, p.Releases, p.Reputation})
+	require.Equal(t, []any{before.Participations, before.Releases, before.Reputation}, []any{p.Participations, p.Releases,
+		p.Reputation})
 	require.Greater(t, p.Absence, before.Absence)
 }
 

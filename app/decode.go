@@ -52,7 +52,8 @@ func SplitList(list []byte) (elements [][]byte, err error) {
 	for rest := list; len(rest) > 0; {
 		n, size := binary.Uvarint(rest)
 		if size <= 0 || n < leastElement || n > uint64(len(rest)-size) {
-			return nil, fmt.Errorf("element %d of the list has %d bytes, want at least %d and at most the rest", len(elements), n, leastElement)
+			return nil, fmt.Errorf("element %d of the list has %d bytes, want at least %d and at most the rest", len(elements),
+				n, leastElement)
 		}
 		elements = append(elements, rest[size:size+int(n)])
 		rest = rest[size+int(n):]

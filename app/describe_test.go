@@ -26,14 +26,22 @@ func TestDescribe(t *testing.T) {
 		summary string
 		has     map[string]string
 	}{
-		{join, 0, false, string(apptest.Identity(4).PubKey), "join of node4", map[string]string{"moniker": "node4", "proposal": hex.EncodeToString(id[:])}},
-		{apptest.Approve(2, join), 2, true, string(id[:]), "approval of 2", map[string]string{"participant": "2", "proposal": hex.EncodeToString(id[:])}},
-		{apptest.Sign(1, &tx.Rotate{Participant: 1, Nonce: 1, VrfKey: vrf}), 1, true, "", "rotation of 1", map[string]string{"participant": "1"}},
-		{apptest.Sign(1, &tx.Restore{Participant: 1, Subject: 3, Nonce: 1}), 1, true, "3", "1 proposes to restore 3", map[string]string{"subject": "3"}},
-		{apptest.Sign(1, &tx.Remove{Participant: 1, Subject: 3, Nonce: 1}), 1, true, "3", "1 proposes to remove 3", map[string]string{"subject": "3"}},
-		{apptest.Sign(1, &tx.Remove{Participant: 1, Subject: 1, Nonce: 1}), 1, true, "1", "leave of 1", map[string]string{"subject": "1"}},
-		{apptest.Sign(0, app.NewStartEpoch(0, 1, 1, apptest.Params(4), true, true)), 0, true, "", "0 proposes epoch 1", map[string]string{"epoch": "1"}},
-		{upgradeTo("a b", 99, 5), 0, true, "", `0 proposes upgrade "a b" to version 5 at height 99`, map[string]string{"name": "a b", "upgrade_height": "99", "version": "5"}},
+		{join, 0, false, string(apptest.Identity(4).PubKey), "join of node4", map[string]string{"moniker": "node4",
+			"proposal": hex.EncodeToString(id[:])}},
+		{apptest.Approve(2, join), 2, true, string(id[:]), "approval of 2", map[string]string{"participant": "2",
+			"proposal": hex.EncodeToString(id[:])}},
+		{apptest.Sign(1, &tx.Rotate{Participant: 1, Nonce: 1, VrfKey: vrf}), 1, true, "", "rotation of 1",
+			map[string]string{"participant": "1"}},
+		{apptest.Sign(1, &tx.Restore{Participant: 1, Subject: 3, Nonce: 1}), 1, true, "3", "1 proposes to restore 3",
+			map[string]string{"subject": "3"}},
+		{apptest.Sign(1, &tx.Remove{Participant: 1, Subject: 3, Nonce: 1}), 1, true, "3", "1 proposes to remove 3",
+			map[string]string{"subject": "3"}},
+		{apptest.Sign(1, &tx.Remove{Participant: 1, Subject: 1, Nonce: 1}), 1, true, "1", "leave of 1",
+			map[string]string{"subject": "1"}},
+		{apptest.Sign(0, app.NewStartEpoch(0, 1, 1, apptest.Params(4), true, true)), 0, true, "", "0 proposes epoch 1",
+			map[string]string{"epoch": "1"}},
+		{upgradeTo("a b", 99, 5), 0, true, "", `0 proposes upgrade "a b" to version 5 at height 99`,
+			map[string]string{"name": "a b", "upgrade_height": "99", "version": "5"}},
 		{cancel("a b"), 0, true, "", `0 proposes to cancel upgrade "a b"`, map[string]string{"name": "a b", "version": ""}},
 	} {
 		d, err := app.Describe(c.t)
@@ -79,7 +87,8 @@ func TestAboutProposals(t *testing.T) {
 // TestCauseOfOffences: two statements, or what CometBFT proved.
 func TestCauseOfOffences(t *testing.T) {
 	for cause, o := range map[string]app.Offence{
-		"gradient": {Kind: 1}, "aggregate": {Kind: 2}, "duplicate vote": {Misbehavior: 1}, "light client attack": {Misbehavior: 2}, "unknown": {Misbehavior: 9},
+		"gradient": {Kind: 1}, "aggregate": {Kind: 2}, "duplicate vote": {Misbehavior: 1},
+		"light client attack": {Misbehavior: 2}, "unknown": {Misbehavior: 9},
 	} {
 		require.Equal(t, cause, o.Cause())
 	}

@@ -86,8 +86,10 @@ func decodeState(height uint64, data []byte, model []float64) (*State, error) {
 		}
 	}
 	for i, c := range s.Progress.Commitments {
-		if i > 0 && c.Participant <= s.Progress.Commitments[i-1].Participant || int64(c.Participant) >= int64(len(s.Participants)) {
-			return nil, fmt.Errorf("stored state: commitment %d is participant %d's, of %d participants, in increasing order", i, c.Participant, len(s.Participants))
+		if i > 0 && c.Participant <= s.Progress.Commitments[i-1].Participant ||
+			int64(c.Participant) >= int64(len(s.Participants)) {
+			return nil, fmt.Errorf("stored state: commitment %d is participant %d's, of %d participants, in increasing order", i,
+				c.Participant, len(s.Participants))
 		}
 	}
 	s.model, s.velocity = ModelHash(s.Model), ModelHash(s.Velocity)

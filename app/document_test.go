@@ -36,7 +36,8 @@ func TestDocument(t *testing.T) {
 		},
 		"privacy.cost[0] is 0": func(d *app.Document) {
 			d.Params.Privacy.Epsilon, d.Params.Privacy.Delta = 1, 1e-6
-			d.Params.Privacy.Cost, d.Params.Privacy.Budget = make([]uint64, params.LedgerOrders), make([]uint64, params.LedgerOrders)
+			d.Params.Privacy.Cost, d.Params.Privacy.Budget = make([]uint64, params.LedgerOrders),
+				make([]uint64, params.LedgerOrders)
 		},
 	} {
 		var d app.Document
@@ -61,18 +62,22 @@ func TestSmallEntries(t *testing.T) {
 		return append([]byte{byte(n) | 0x80, byte(n>>7) | 0x80, byte(n >> 14)}, data...)
 	}
 	for name, data := range map[string][]byte{
-		"an entry of field 4 has 0 bytes, want at least 96":           small(4, 0),
-		"an entry of field 8 has 1 bytes, want at least 32":           small(8, 1),
-		"an entry of field 9 has 31 bytes, want at least 32":          small(9, 31),
-		"an entry of field 10 has 0 bytes, want at least 32":          small(10, 0),
-		"an entry of field 11 has 2 bytes, want at least 64":          small(11, 2),
-		"field 4: an entry of field 13 has 0 bytes, want at least 32": append([]byte{4<<3 | 2}, length(small(13, 0)[:2<<20-2])...),
-		"field 3: an entry of field 9 has 6 bytes, want at least 7":   append([]byte{3<<3 | 2}, length(small(9, 6)[:2<<20-2])...),
-		"byte 0 begins no field":                                      append([]byte{0xa2, 0x80, 0x00, 0}, small(4, 0)...), // 4, padded
-		"byte 0 begins no field ":                                     append([]byte{0xa2, 0x80, 0x80, 0x80, 0x80, 0x01, 0}, small(4, 0)...),
-		"field 15 is of sort 5":                                       append([]byte{15<<3 | 5, 0, 0, 0, 0}, small(4, 0)...),
-		"field 4 is cut off":                                          {4<<3 | 2, 200, 1, 0},
-		"field 7 has no value":                                        {7 << 3, 0x80},
+		"an entry of field 4 has 0 bytes, want at least 96":  small(4, 0),
+		"an entry of field 8 has 1 bytes, want at least 32":  small(8, 1),
+		"an entry of field 9 has 31 bytes, want at least 32": small(9, 31),
+		"an entry of field 10 has 0 bytes, want at least 32": small(10, 0),
+		"an entry of field 11 has 2 bytes, want at least 64": small(11, 2),
+		"field 4: an entry of field 13 has 0 bytes, want at least 32": append([]byte{4<<3 | 2},
+			length(small(13, 0)[:2<<20-2])...),
+		"field 3: an entry of field 9 has 6 bytes, want at least 7": append([]byte{3<<3 | 2},
+			length(small(9, 6)[:2<<20-2])...),
+		// 4, padded
+		"byte 0 begins no field": append([]byte{0xa2, 0x80, 0x00, 0}, small(4, 0)...),
+		"byte 0 begins no field ": append([]byte{0xa2, 0x80, 0x80, 0x80, 0x80, 0x01, 0},
+			small(4, 0)...),
+		"field 15 is of sort 5": append([]byte{15<<3 | 5, 0, 0, 0, 0}, small(4, 0)...),
+		"field 4 is cut off":    {4<<3 | 2, 200, 1, 0},
+		"field 7 has no value":  {7 << 3, 0x80},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -84,12 +89,15 @@ func TestSmallEntries(t *testing.T) {
 	_, err := app.DecodeRecord(small(7, 0))
 	require.ErrorContains(t, err, "record: an entry of field 7 has 0 bytes, want at least 64")
 	for want, list := range map[string][]byte{
-		"element 0 of the list has 0 bytes, want at least 32":                       make([]byte, 2<<20),
-		"element 0 of the list has 31 bytes":                                        bytes.Repeat(append([]byte{31}, make([]byte, 31)...), 1<<16),
-		"element 1 of the list has 32 bytes":                                        append(bytes.Repeat([]byte{32}, 34), make([]byte, 31)...),
+		"element 0 of the list has 0 bytes, want at least 32": make([]byte, 2<<20),
+		"element 0 of the list has 31 bytes": bytes.Repeat(append([]byte{31},
+			make([]byte, 31)...), 1<<16),
+		"element 1 of the list has 32 bytes": append(bytes.Repeat([]byte{32}, 34),
+			make([]byte, 31)...),
 		"element 0 of the list: an entry of field 13 has 0 bytes, want at least 32": length(small(13, 0)[:2<<20-2]),
 		"element 0 of the list has 18446744073709551615 bytes":                      append(bytes.Repeat([]byte{255}, 9), 1),
-		"a length in the list is not in its shortest form":                          append([]byte{160, 0}, make([]byte, 32)...),
+		"a length in the list is not in its shortest form": append([]byte{160, 0},
+			make([]byte, 32)...),
 	} {
 		_, err := app.DecodeParticipants(list)
 		require.ErrorContains(t, err, want)

@@ -37,7 +37,8 @@ func observe(t *testing.T, g app.Genesis) *observer {
 	o := &observer{t: t, params: g.Params, seed: g.Seed, approvals: map[string][]uint32{}, restores: map[string]uint32{}}
 	var contenders []leader.Contender
 	for _, p := range g.Participants {
-		o.keys, o.reputation, o.left = append(o.keys, p.VrfKey), append(o.reputation, g.Params.Reputation.Initial), append(o.left, false)
+		o.keys, o.reputation, o.left = append(o.keys, p.VrfKey), append(o.reputation, g.Params.Reputation.Initial),
+			append(o.left, false)
 		contenders = append(contenders, o.contender(p.Index, p.VrfProof))
 	}
 	o.elect(contenders)
@@ -147,7 +148,10 @@ func TestObserver(t *testing.T) {
 	for _, term := range []uint64{1, 3} {
 		t.Run(fmt.Sprintf("term %d", term), func(t *testing.T) {
 			const n = 5
-			g := apptest.Genesis(n, apptest.Params(n, mean, func(p *params.Params) { p.Election.Term, p.Training.Rounds = term, 200 }))
+			g := apptest.Genesis(n, apptest.Params(n, mean, func(p *params.Params) {
+				p.Election.Term, p.Training.Rounds = term,
+					200
+			}))
 			s, err := app.NewState(apptest.ChainID, 1, -1, g)
 			require.NoError(t, err)
 			o := observe(t, g)

@@ -27,15 +27,18 @@ func (e evidence) check(s *State) error {
 		return fmt.Errorf("%w: participant %d is not active", ErrEvidence, at.Participant)
 	}
 	if earlier(at.Epoch, at.Round, p.SettledEpoch, p.SettledRound) {
-		return fmt.Errorf("%w: epoch %d round %d, a restore settled all before epoch %d round %d", ErrSettled, at.Epoch, at.Round, p.SettledEpoch, p.SettledRound)
+		return fmt.Errorf("%w: epoch %d round %d, a restore settled all before epoch %d round %d", ErrSettled, at.Epoch,
+			at.Round, p.SettledEpoch, p.SettledRound)
 	}
 	if earlier(s.Progress.Epoch, s.Progress.Round+1, at.Epoch, at.Round) {
-		return fmt.Errorf("%w: epoch %d round %d is still to come, open is epoch %d round %d", ErrEvidence, at.Epoch, at.Round, s.Progress.Epoch, s.Progress.Round)
+		return fmt.Errorf("%w: epoch %d round %d is still to come, open is epoch %d round %d", ErrEvidence, at.Epoch,
+			at.Round, s.Progress.Epoch, s.Progress.Round)
 	}
 	for _, o := range s.Offences {
 		same := o.Kind == uint32(at.Kind) && o.Epoch == at.Epoch && o.Round == at.Round && o.View == at.View
 		if o.Participant == p.Index && (same || o.Height > p.SettledHeight) {
-			return fmt.Errorf("%w: participant %d is punished already, at height %d for epoch %d round %d", ErrSettled, p.Index, o.Height, o.Epoch, o.Round)
+			return fmt.Errorf("%w: participant %d is punished already, at height %d for epoch %d round %d", ErrSettled, p.Index,
+				o.Height, o.Epoch, o.Round)
 		}
 	}
 	if err := e.VerifyBy(s.ChainID, p.signingKeys(at.Epoch, at.Round)...); err != nil {
@@ -67,9 +70,11 @@ func (e evidence) describe() Description {
 		return Description{Summary: err.Error()}
 	}
 	return Description{
-		Summary: fmt.Sprintf("evidence against %d: two %ss for epoch %d round %d view %d", at.Participant, at.Kind, at.Epoch, at.Round, at.View),
+		Summary: fmt.Sprintf("evidence against %d: two %ss for epoch %d round %d view %d", at.Participant, at.Kind, at.Epoch,
+			at.Round, at.View),
 		Attributes: []Attribute{
-			{"participant", number(at.Participant)}, {"epoch", number(at.Epoch)}, {"round", number(at.Round)}, {"of", at.Kind.String()},
+			{"participant", number(at.Participant)}, {"epoch", number(at.Epoch)}, {"round", number(at.Round)},
+			{"of", at.Kind.String()},
 		},
 	}
 }

@@ -50,11 +50,12 @@ func TestEvidence(t *testing.T) {
 		x    *tx.Tx
 		want app.Offence
 	}{
-		"gradients":                    {equivocation(3, 0, 1), app.Offence{Kind: 1, Round: 1}},
-		"gradients of a past":          {equivocation(3, 0, 0), app.Offence{Kind: 1}},
-		"aggregates":                   {evidence(aggregatesOf(3, 0, 1, 3, 0)), app.Offence{Kind: 2, Round: 1}},
-		"aggregates of view 4":         {evidence(aggregatesOf(3, 0, 1, 3, 4)), app.Offence{Kind: 2, Round: 1, View: 4}},
-		"the same, handed over":        {evidence(reversed(aggregatesOf(3, 0, 1, 3, 4))), app.Offence{Kind: 2, Round: 1, View: 4}},
+		"gradients":            {equivocation(3, 0, 1), app.Offence{Kind: 1, Round: 1}},
+		"gradients of a past":  {equivocation(3, 0, 0), app.Offence{Kind: 1}},
+		"aggregates":           {evidence(aggregatesOf(3, 0, 1, 3, 0)), app.Offence{Kind: 2, Round: 1}},
+		"aggregates of view 4": {evidence(aggregatesOf(3, 0, 1, 3, 4)), app.Offence{Kind: 2, Round: 1, View: 4}},
+		"the same, handed over": {evidence(reversed(aggregatesOf(3, 0, 1, 3, 4))),
+			app.Offence{Kind: 2, Round: 1, View: 4}},
 		"gradients, VRF proofs differ": {evidence(otherProofs(3)), app.Offence{Kind: 1, Round: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +150,8 @@ func TestEvidenceRules(t *testing.T) {
 		return marshal(&h)
 	}
 	one, two := header(func(*tx.GradientHeader) {}), header(func(h *tx.GradientHeader) { h.PayloadHash[0] = 1 })
-	first, second := aggregate(func(*tx.AggregateHeader) {}), aggregate(func(h *tx.AggregateHeader) { h.ContentHash[0] = 1 })
+	first, second := aggregate(func(*tx.AggregateHeader) {}),
+		aggregate(func(h *tx.AggregateHeader) { h.ContentHash[0] = 1 })
 	require.NoError(t, s.Admit(accuse(tx.KindGradient, one, two, 3, 3)))
 	require.NoError(t, s.Admit(accuse(tx.KindAggregate, first, second, 3, 3)))
 	ordered := func(kind tx.Kind, a, b []byte) *tx.Tx {
@@ -169,10 +171,14 @@ func TestEvidenceRules(t *testing.T) {
 		{"aggregates out of order", app.ErrEvidence, accuse(tx.KindAggregate, second, first, 3, 3)},
 		{"other round", app.ErrEvidence, ordered(tx.KindGradient, one, header(func(h *tx.GradientHeader) { h.Round = 2 }))},
 		{"other epoch", app.ErrEvidence, ordered(tx.KindGradient, one, header(func(h *tx.GradientHeader) { h.Epoch = 1 }))},
-		{"other participant", app.ErrEvidence, ordered(tx.KindGradient, one, header(func(h *tx.GradientHeader) { h.Participant = 2 }))},
-		{"other leader", app.ErrEvidence, ordered(tx.KindAggregate, first, aggregate(func(h *tx.AggregateHeader) { h.Leader = 2 }))},
-		{"other view", app.ErrEvidence, ordered(tx.KindAggregate, first, aggregate(func(h *tx.AggregateHeader) { h.View = 2 }))},
-		{"aggregates of other rounds", app.ErrEvidence, ordered(tx.KindAggregate, first, aggregate(func(h *tx.AggregateHeader) { h.Round = 2 }))},
+		{"other participant", app.ErrEvidence, ordered(tx.KindGradient, one,
+			header(func(h *tx.GradientHeader) { h.Participant = 2 }))},
+		{"other leader", app.ErrEvidence, ordered(tx.KindAggregate, first,
+			aggregate(func(h *tx.AggregateHeader) { h.Leader = 2 }))},
+		{"other view", app.ErrEvidence, ordered(tx.KindAggregate, first,
+			aggregate(func(h *tx.AggregateHeader) { h.View = 2 }))},
+		{"aggregates of other rounds", app.ErrEvidence, ordered(tx.KindAggregate, first,
+			aggregate(func(h *tx.AggregateHeader) { h.Round = 2 }))},
 		{"an aggregate beside a gradient", app.ErrEvidence, ordered(tx.KindGradient, one, first)},
 		{"a kind that makes no statements", app.ErrEvidence, accuse(tx.KindRemove, one, two, 3, 3)},
 		{"no kind", app.ErrEvidence, accuse(0, one, two, 3, 3)},

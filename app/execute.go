@@ -181,7 +181,8 @@ func (s *State) checkRound(height uint64, round []*tx.Tx) ([]gradients.Vector, e
 		return nil, err
 	}
 	if len(listed) < len(a.Included) {
-		return nil, fmt.Errorf("%w: %d transactions after the aggregate, it lists %d", ErrMismatch, len(listed), len(a.Included))
+		return nil, fmt.Errorf("%w: %d transactions after the aggregate, it lists %d", ErrMismatch, len(listed),
+			len(a.Included))
 	}
 	for i, t := range listed {
 		if err := s.checkListed(i, a.Included[i], t); err != nil {
@@ -206,7 +207,8 @@ func (s *State) checkListed(i int, in tx.Included, t *tx.Tx) error {
 	case t.Gradient == nil:
 		return fmt.Errorf("%w: transaction %d is a %s, the aggregate lists %d gradients and more", ErrOrder, i+1, t.Kind(), i)
 	case !s.isOpen(t.Gradient.Epoch, t.Gradient.Round):
-		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrWrongRound, t.Gradient.Epoch, t.Gradient.Round, s.Progress.Epoch, s.Progress.Round)
+		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrWrongRound, t.Gradient.Epoch,
+			t.Gradient.Round, s.Progress.Epoch, s.Progress.Round)
 	case !sameGradient(in, t):
 		return fmt.Errorf("%w: transaction %d is participant %d's %X, the aggregate lists participant %d's %X",
 			ErrMismatch, i+1, t.Gradient.Participant, t.Content[:8], in.Participant, in.Hash[:8])
@@ -278,7 +280,8 @@ func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (
 
 // closeRound aggregates, checks the tolerance and applies Delta to the next
 // state: the model update, the reputations, the record of the round.
-func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vector, contenders []leader.Contender) (*Record, error) {
+func (s *State) closeRound(next *State, a *tx.Aggregate, vectors []gradients.Vector,
+	contenders []leader.Contender) (*Record, error) {
 	out, err := s.aggregate(a.Included, vectors)
 	if err != nil {
 		return nil, err

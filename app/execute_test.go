@@ -43,7 +43,8 @@ func TestClosedRoundServesOtherBlocks(t *testing.T) {
 	for range 2 {
 		for i, operations := range follow {
 			for j, proven := range evidence {
-				b := app.Block{Height: s.Height + 1, Txs: append(closing[:len(closing):len(closing)], operations...), Misbehavior: proven}
+				b := app.Block{Height: s.Height + 1, Txs: append(closing[:len(closing):len(closing)], operations...),
+					Misbehavior: proven}
 				again, err := s.Execute(b)
 				require.NoError(t, err, "%d", i)
 				b.Closed = base.Closed

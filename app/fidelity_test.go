@@ -44,6 +44,7 @@ func TestFidelityIsUpToDate(t *testing.T) {
 			require.NoError(t, err, line)
 		}
 	}
-	require.Contains(t, string(page), fmt.Sprintf("Of the %d elements %d are faithful, %d are claims that were put to the test, %d are stronger, %d deviate, %d are there in part, %d are missing.",
+	require.Contains(t, string(page), fmt.Sprintf("Of the %d elements %d are faithful, %d are claims that were put to "+
+		"the test, %d are stronger, %d deviate, %d are there in part, %d are missing.",
 		rows, count["faithful"], count["made"], count["stronger"], count["deviates"], count["in part"], count["missing"]))
 }

@@ -85,7 +85,8 @@ func (g Genesis) Validate() (warnings []string, err error) {
 	}
 	warnings, err = g.Params.Validate(len(g.Participants))
 	if len(g.Participants) > 1 && !closed(g.Participants) {
-		warnings = append(warnings, "not every participant with a validator names its node (node_ids): nodes let everybody in, and a crowd of strangers can slow them down")
+		warnings = append(warnings, "not every participant with a validator names its node (node_ids): nodes let "+
+			"everybody in, and a crowd of strangers can slow them down")
 	}
 	if err == nil {
 		err = g.Params.CheckBlock(len(g.Participants))
@@ -102,14 +103,16 @@ func (g Genesis) Validate() (warnings []string, err error) {
 func (g Genesis) CheckValidators(power map[string]int64) error {
 	for _, p := range g.Participants {
 		if got := power[string(p.ConsensusKey)]; len(p.ConsensusKey) > 0 && got != Power {
-			return fmt.Errorf("%w: participant %d (%q) names a consensus key whose validator has power %d, want %d", ErrGenesis, p.Index, p.Moniker, got, Power)
+			return fmt.Errorf("%w: participant %d (%q) names a consensus key whose validator has power %d, want %d", ErrGenesis,
+				p.Index, p.Moniker, got, Power)
 		}
 	}
 	return nil
 }
 
 func (p Participant) validate(i int, r params.Reputation) error {
-	who := Identity{PubKey: p.PubKey, VrfKey: p.VrfKey, ConsensusKey: p.ConsensusKey, Moniker: p.Moniker, Address: p.Address, NodeIDs: p.NodeIds}
+	who := Identity{PubKey: p.PubKey, VrfKey: p.VrfKey, ConsensusKey: p.ConsensusKey, Moniker: p.Moniker,
+		Address: p.Address, NodeIDs: p.NodeIds}
 	if err := who.Check(); err != nil {
 		return err
 	}
@@ -132,8 +135,10 @@ func (p Participant) untouched() error {
 		return fmt.Errorf("releases and spent are for a chain that runs")
 	case p.Joined != 0 || p.Participations != 0 || !p.Active:
 		return fmt.Errorf("joined %d, participations %d, active %t, want 0, 0, true", p.Joined, p.Participations, p.Active)
-	case len(p.FormerKeys) > 0 || len(p.FormerValidators) > 0 || p.SettledEpoch != 0 || p.SettledRound != 0 || p.SettledHeight != 0 || p.Nonce != 0 || p.Contends != 0 || p.Absence != 0 || p.Lapses != 0 || p.PassedOver != 0:
-		return fmt.Errorf("former_keys, former_validators, settled_epoch, settled_round, settled_height, nonce, contends, absence, lapses and passed_over are for a chain that runs")
+	case len(p.FormerKeys) > 0 || len(p.FormerValidators) > 0 || p.SettledEpoch != 0 || p.SettledRound != 0 ||
+		p.SettledHeight != 0 || p.Nonce != 0 || p.Contends != 0 || p.Absence != 0 || p.Lapses != 0 || p.PassedOver != 0:
+		return fmt.Errorf("former_keys, former_validators, settled_epoch, settled_round, settled_height, nonce, contends, " +
+			"absence, lapses and passed_over are for a chain that runs")
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ func TestGenesisRoundTrip(t *testing.T) {
 	require.ErrorContains(t, err, "learning_rat")
 	_, err = app.DecodeGenesis([]byte(strings.Replace(string(data), `"rule"`, `"RULE"`, 1)))
 	require.ErrorContains(t, err, `params.RULE: ambiguous JSON: name "RULE"`)
-	_, err = app.DecodeGenesis([]byte(strings.Replace(string(data), `"reputation": {`, `"reputation": {"unseat": true}, "reputation": {`, 1)))
+	_, err = app.DecodeGenesis([]byte(strings.Replace(string(data), `"reputation": {`,
+		`"reputation": {"unseat": true}, "reputation": {`, 1)))
 	require.ErrorContains(t, err, "params.reputation is given twice", "another reader would not merge them")
 	_, err = app.DecodeGenesis(nil)
 	require.ErrorIs(t, err, app.ErrGenesis)
@@ -40,7 +41,10 @@ func TestGenesisRefuses(t *testing.T) {
 		}},
 		{"index is 7, want 1", func(g *app.Genesis) { g.Participants[1].Index = 7 }},
 		{"pub_key: invalid key: 3 bytes, want 32", func(g *app.Genesis) { g.Participants[1].PubKey = []byte{1, 2, 3} }},
-		{"consensus_key: invalid key: 5 bytes, want 32", func(g *app.Genesis) { g.Participants[1].ConsensusKey = make([]byte, 5) }},
+		{"consensus_key: invalid key: 5 bytes, want 32", func(g *app.Genesis) {
+			g.Participants[1].ConsensusKey = make([]byte,
+				5)
+		}},
 		{"moniker has 71 bytes", func(g *app.Genesis) { g.Participants[1].Moniker = strings.Repeat("x", 71) }},
 		{"reputation is 5", func(g *app.Genesis) { g.Participants[1].Reputation = 5 }},
 		{"joined 4", func(g *app.Genesis) { g.Participants[1].Joined = 4 }},
@@ -59,7 +63,8 @@ func TestGenesisRefuses(t *testing.T) {
 		}},
 		{"20 participants takes blocks of", func(g *app.Genesis) {
 			*g = apptest.Genesis(20, apptest.Params(20))
-			g.Params.Model, g.Params.Grid, g.Params.Rule.Tolerance = params.Model{Kind: params.ModelSoftmax, Inputs: 1_048_000, Classes: 2, Pool: 1, PixelScale: 255}, params.Grid{Width: 2, Step: 1e-5}, 1
+			g.Params.Model, g.Params.Grid, g.Params.Rule.Tolerance = params.Model{Kind: params.ModelSoftmax, Inputs: 1_048_000,
+				Classes: 2, Pool: 1, PixelScale: 255}, params.Grid{Width: 2, Step: 1e-5}, 1
 		}},
 		{"cannot aggregate", func(g *app.Genesis) {
 			g.Params.Rule.Name = "krum"
@@ -87,9 +92,11 @@ func TestHexBytes(t *testing.T) {
 func TestCheckValidators(t *testing.T) {
 	g := apptest.Genesis(3, apptest.Params(3))
 	g.Participants[2].ConsensusKey = nil
-	power := map[string]int64{string(g.Participants[0].ConsensusKey): app.Power, string(g.Participants[1].ConsensusKey): app.Power}
+	power := map[string]int64{string(g.Participants[0].ConsensusKey): app.Power,
+		string(g.Participants[1].ConsensusKey): app.Power}
 	require.NoError(t, g.CheckValidators(power))
 	power[string(g.Participants[1].ConsensusKey)]++
-	require.ErrorContains(t, g.CheckValidators(power), `participant 1 ("node1") names a consensus key whose validator has power 11, want 10`)
+	require.ErrorContains(t, g.CheckValidators(power),
+		`participant 1 ("node1") names a consensus key whose validator has power 11, want 10`)
 	require.ErrorIs(t, g.CheckValidators(nil), app.ErrGenesis)
 }

@@ -32,7 +32,10 @@ func TestGolden(t *testing.T) {
 		mutate func(*params.Params)
 	}{
 		{"krum int8", 4, func(p *params.Params) { p.Rule.Name = "krum" }},
-		{"multi-krum int8 momentum decay", 4, func(p *params.Params) { p.Training.Momentum, p.Training.WeightDecay = 0.9, 0.001 }},
+		{"multi-krum int8 momentum decay", 4, func(p *params.Params) {
+			p.Training.Momentum, p.Training.WeightDecay = 0.9,
+				0.001
+		}},
 		{"nnm+trimmed-mean int8", 10, func(p *params.Params) { p.Rule.Name = "nnm+trimmed-mean" }},
 		{"krum unsquared int16", 7, func(p *params.Params) { p.Rule.Name, p.Rule.Unsquared, p.Grid.Width = "krum", true, 2 }},
 		{"mean mlp int8", 4, func(p *params.Params) {

@@ -25,21 +25,25 @@ func governanceVectors(t *testing.T) *vectors {
 	g := apptest.Genesis(5, apptest.Params(5, func(p *params.Params) {
 		p.Training.Rounds, p.Reputation.Unseat = 4, true
 	}))
-	v, s := newVectors(t, "Evidence, a full list of Joins, an upgrade, and turns at a boundary. Written by TestChainVectors.", g)
+	v, s := newVectors(t, "Evidence, a full list of Joins, an upgrade, and turns at a boundary. Written by "+
+		"TestChainVectors.", g)
 	step := func(about string, txs ...*tx.Tx) { s = v.step(t, s, about, app.Block{Txs: txs}) }
 	closes := func(operations ...*tx.Tx) []*tx.Tx { return append(apptest.Close(s, s.Height+1), operations...) }
 	step("no transactions")
 
-	s = v.step(t, s, "round 0; participant 1 voted twice: a type that is none, one that convicts it, and one too many", app.Block{
-		Txs: closes(), Misbehavior: []app.Misbehavior{against(0, 1, 1), against(1, 1, 1), against(2, 1, 2)},
-	})
+	s = v.step(t, s, "round 0; participant 1 voted twice: a type that is none, one that convicts it, and one too many",
+		app.Block{
+			Txs: closes(), Misbehavior: []app.Misbehavior{against(0, 1, 1), against(1, 1, 1), against(2, 1, 2)},
+		})
 	require.Empty(t, s.Participants[1].ConsensusKey, "unseated")
 	step("two gradients of participant 3 for round 1", evidenceOfTwo(t, s, 3))
 	rotate := &tx.Rotate{
-		Participant: 2, Nonce: 1, ConsensusKey: apptest.ConsensusKey(12), ConsensusProof: apptest.ProveConsensusKey(12, s.Participants[2].PubKey),
+		Participant: 2, Nonce: 1, ConsensusKey: apptest.ConsensusKey(12), ConsensusProof: apptest.ProveConsensusKey(12,
+			s.Participants[2].PubKey),
 	}
 	step("round 1; participant 2 replaces its consensus key", closes(apptest.Sign(2, rotate))...)
-	s = v.step(t, s, "an attack by participant 2's former validator", app.Block{Misbehavior: []app.Misbehavior{against(2, 2, 3)}})
+	s = v.step(t, s, "an attack by participant 2's former validator",
+		app.Block{Misbehavior: []app.Misbehavior{against(2, 2, 3)}})
 	for i := 100; i < 164; i += 2 {
 		step("two strangers ask to join", apptest.Join(i), apptest.Join(i+1))
 	}
@@ -53,7 +57,8 @@ func governanceVectors(t *testing.T) *vectors {
 	restore := apptest.Sign(0, &tx.Restore{Participant: 0, Subject: 1, Nonce: 2})
 	// With N = 5 three approvals are too few. The upgrade's turn comes when 4 has left, the
 	// restore's when 5 has joined.
-	step("round 2; participant 4 leaves, an upgrade has 3 approvals, the Join that an Approve carries has 4, a restore has 3", closes(
+	step("round 2; participant 4 leaves, an upgrade has 3 approvals, the Join that an Approve carries has 4, a "+
+		"restore has 3", closes(
 		leave, upgrade, apptest.Approve(1, upgrade), apptest.Approve(2, upgrade),
 		carried, apptest.Approve(1, join), apptest.Approve(2, join), apptest.Approve(3, join),
 		restore, apptest.Approve(1, restore), apptest.Approve(2, restore))...)
@@ -70,7 +75,8 @@ func governanceVectors(t *testing.T) *vectors {
 		cancel, apptest.Approve(0, cancel), apptest.Approve(2, cancel), apptest.Approve(5, cancel))...)
 	require.Empty(t, s.Progress.Upgrades)
 	require.NotZero(t, s.Participants[1].SettledHeight)
-	s = v.step(t, s, "evidence of before the restore is passed over", app.Block{Misbehavior: []app.Misbehavior{against(1, 1, 2)}})
+	s = v.step(t, s, "evidence of before the restore is passed over",
+		app.Block{Misbehavior: []app.Misbehavior{against(1, 1, 2)}})
 	require.Len(t, s.Offences, 3)
 	return v
 }

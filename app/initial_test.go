@@ -25,8 +25,10 @@ func TestExternalStartsAsTheMLP(t *testing.T) {
 		p.Model = params.Model{Kind: params.ModelMLP, Inputs: 7, Hidden: 5, Classes: 3, Pool: 1, PixelScale: 255}
 	})
 	own := apptest.State(4, external(
-		params.Tensor{Name: "a", Shape: []uint32{5, 7}, Init: params.InitGlorot}, params.Tensor{Name: "b", Shape: []uint32{5}, Init: params.InitZeros},
-		params.Tensor{Name: "c", Shape: []uint32{3, 5}, Init: params.InitGlorot}, params.Tensor{Name: "d", Shape: []uint32{3}, Init: params.InitZeros},
+		params.Tensor{Name: "a", Shape: []uint32{5, 7}, Init: params.InitGlorot}, params.Tensor{Name: "b", Shape: []uint32{5},
+			Init: params.InitZeros},
+		params.Tensor{Name: "c", Shape: []uint32{3, 5}, Init: params.InitGlorot}, params.Tensor{Name: "d", Shape: []uint32{3},
+			Init: params.InitZeros},
 	))
 	require.Equal(t, mlp.Model, own.Model)
 }

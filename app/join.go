@@ -15,7 +15,8 @@ type join struct{ *tx.Join }
 func (j join) sender() sender { return outsider(j.PubKey) }
 
 func (j join) identity() Identity {
-	return Identity{PubKey: j.PubKey, VrfKey: j.VrfKey, ConsensusKey: j.ConsensusKey, Moniker: j.Moniker, Address: j.Address, NodeIDs: j.NodeIds}
+	return Identity{PubKey: j.PubKey, VrfKey: j.VrfKey, ConsensusKey: j.ConsensusKey, Moniker: j.Moniker,
+		Address: j.Address, NodeIDs: j.NodeIds}
 }
 
 // checkIdentity applies M1.
@@ -38,7 +39,8 @@ func (j join) possible(s *State) error {
 		return err
 	}
 	if len(j.ConsensusKey) > 0 && len(j.NodeIds) == 0 && closed(s.Participants) {
-		return fmt.Errorf("%w: it names a validator and no node_ids, want at least one: all members have named theirs", ErrInfeasible)
+		return fmt.Errorf("%w: it names a validator and no node_ids, want at least one: all members have named theirs",
+			ErrInfeasible)
 	}
 	return s.feasible(s.Active() + 1)
 }
@@ -70,6 +72,7 @@ func (j join) describe() Description {
 	return Description{
 		Summary:    "join of " + j.Moniker,
 		Attributes: []Attribute{{"id", hex.EncodeToString(id[:])}, {"moniker", j.Moniker}},
-		Details:    []Attribute{{"address", j.Address}, {"signing key", hex.EncodeToString(j.PubKey)}, {"consensus key", consensus}, {"nodes", strings.Join(j.NodeIds, " ")}},
+		Details: []Attribute{{"address", j.Address}, {"signing key", hex.EncodeToString(j.PubKey)},
+			{"consensus key", consensus}, {"nodes", strings.Join(j.NodeIds, " ")}},
 	}
 }

@@ -39,7 +39,8 @@ func (s *State) DraftIncluded(height uint64, participant uint32, pending []*tx.T
 		return nil, nil, err
 	}
 	if s.Committing() {
-		return nil, nil, fmt.Errorf("%w: %d commitments, and nothing may be revealed yet", ErrNotClosing, len(s.Progress.Commitments))
+		return nil, nil, fmt.Errorf("%w: %d commitments, and nothing may be revealed yet", ErrNotClosing,
+			len(s.Progress.Commitments))
 	}
 	included := s.ofOpenRound(pending)
 	n, least := s.Active(), s.Active()-s.F()
@@ -50,7 +51,8 @@ func (s *State) DraftIncluded(height uint64, participant uint32, pending []*tx.T
 	if err := s.mayCloseWith(participantsOf(listed), height); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrNotClosing, err)
 	}
-	return &tx.Aggregate{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Leader: participant, View: view, Included: listed}, included, nil
+	return &tx.Aggregate{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Leader: participant, View: view,
+		Included: listed}, included, nil
 }
 
 // list returns the entries of an aggregate that includes these gradients.
@@ -100,7 +102,8 @@ func (s *State) SetDelta(a *tx.Aggregate, included []*tx.Tx) (err error) {
 // decide whether the view is open.
 func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 	if !s.isOpen(a.Epoch, a.Round) || s.Finished() {
-		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round, s.Progress.Epoch, s.Progress.Round)
+		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round,
+			s.Progress.Epoch, s.Progress.Round)
 	}
 	if err := s.mayLead(a.Leader, a.View); err != nil {
 		return err
@@ -134,7 +137,8 @@ func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 		return err
 	}
 	if !bytes.Equal(mustMarshal(own), mustMarshal(a)) {
-		return fmt.Errorf("%w: the draft is %X, recomputed from its gradients %X", ErrTolerance, a.Header().ContentHash, own.Header().ContentHash)
+		return fmt.Errorf("%w: the draft is %X, recomputed from its gradients %X", ErrTolerance, a.Header().ContentHash,
+			own.Header().ContentHash)
 	}
 	return nil
 }
@@ -183,7 +187,8 @@ func (s *State) input(included []tx.Included, vectors []gradients.Vector) rules.
 	if s.Params.Rule.Zeros {
 		vectors = s.withZeros(included, vectors)
 	}
-	return rules.Input{N: s.Active(), F: s.F(), Vectors: vectors, Unsquared: s.Params.Rule.Unsquared, Floor: floor, Seed: s.Progress.Seed}
+	return rules.Input{N: s.Active(), F: s.F(), Vectors: vectors, Unsquared: s.Params.Rule.Unsquared, Floor: floor,
+		Seed: s.Progress.Seed}
 }
 
 // withZeros returns the vectors of all active participants, zeros for participants that are not

@@ -87,7 +87,8 @@ func TestAccounted(t *testing.T) {
 	test.TestChain = true
 	require.True(t, app.Accounted(with, nil))
 	require.False(t, app.Accounted(without, nil))
-	require.True(t, app.Accounted(with, []app.Epoch{{Params: with, Rounds: 3}, {Params: without}}), "nothing was released in it")
+	require.True(t, app.Accounted(with, []app.Epoch{{Params: with, Rounds: 3}, {Params: without}}),
+		"nothing was released in it")
 	require.False(t, app.Accounted(with, []app.Epoch{{Params: without, Rounds: 1}, {Params: with, Rounds: 3}}))
 	require.False(t, app.KnownNoise(with, []app.Epoch{{Params: with}}))
 	require.True(t, app.KnownNoise(with, []app.Epoch{{Params: test}}))

@@ -11,7 +11,8 @@ import (
 // feasible applies M6: whether the consortium may have n participants.
 func (s *State) feasible(n int) error {
 	if registered := len(s.Participants); n > s.Active() && registered >= gradients.MaxParticipants {
-		return fmt.Errorf("%w: %d participants were registered, at most %d", ErrInfeasible, registered, gradients.MaxParticipants)
+		return fmt.Errorf("%w: %d participants were registered, at most %d", ErrInfeasible, registered,
+			gradients.MaxParticipants)
 	}
 	rule := s.Params.Rule
 	rule.Byzantine = uint32(rule.F(n))

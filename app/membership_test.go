@@ -152,7 +152,8 @@ func TestBlockBytesGrow(t *testing.T) {
 	g := apptest.Genesis(4, apptest.Params(4, func(p *params.Params) { p.Model.Inputs = 100_000 }))
 	four, five := g.Params.BlockBytes(4), g.Params.BlockBytes(5)
 	require.Less(t, four, five)
-	for _, c := range []struct{ before, want, after int64 }{{four, five, five}, {five, 0, five}, {five + 1, 0, five + 1}, {-1, 0, -1}} {
+	for _, c := range []struct{ before, want, after int64 }{{four, five, five}, {five, 0, five}, {five + 1, 0, five + 1},
+		{-1, 0, -1}} {
 		s, err := app.NewState(apptest.ChainID, 1, c.before, g)
 		require.NoError(t, err)
 		out, err := s.Execute(app.Block{Height: 1, Txs: append(apptest.Close(s, 1), votes(apptest.Join(4), 0, 1, 2)...)})
@@ -178,7 +179,8 @@ func TestJoinRules(t *testing.T) {
 	waits := apptest.Join(70)
 	s = step(t, s, append(votes(waits), votes(apptest.Join(71), 0, 1, 4)...)...).State
 	s = step(t, s, rotate(1, ring{}, 61, 61, 61)).State
-	require.Equal(t, []bool{false, true, true}, []bool{s.Proposals[0].Accepted, s.Proposals[1].Accepted, s.Proposals[2].Accepted})
+	require.Equal(t, []bool{false, true, true}, []bool{s.Proposals[0].Accepted, s.Proposals[1].Accepted,
+		s.Proposals[2].Accepted})
 	order2 := append(bytes.Repeat([]byte{0xff}, 31), 0x7f)
 	order2[0] = 0xec
 	identity := append([]byte{1}, make([]byte, 31)...)
@@ -214,14 +216,16 @@ func TestJoinRules(t *testing.T) {
 		{"vrf_proof for another chain", app.ErrIdentity, joinAs(9, func(j *tx.Join) {
 			j.VrfProof = leader.Prove(apptest.VRFKey(9), leader.PossessionInput("other", j.PubKey))
 		})},
-		{"vrf_proof of an election", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.VrfProof = leader.Prove(apptest.VRFKey(9), s.VRFInput()) })},
+		{"vrf_proof of an election", app.ErrIdentity,
+			joinAs(9, func(j *tx.Join) { j.VrfProof = leader.Prove(apptest.VRFKey(9), s.VRFInput()) })},
 		{"consensus_key short", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.ConsensusKey = j.ConsensusKey[:31] })},
 		{"moniker long", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Moniker = strings.Repeat("m", 71) })},
 		{"moniker with a line break", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Moniker = "a\nb" })},
 		{"moniker not UTF-8", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Moniker = "\xff" })},
 		{"moniker that turns the line", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Moniker = "a\u202eb" })},
 		{"address long", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Address = strings.Repeat("a", 257) })},
-		{"moniker that not every release of Go prints", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Moniker = "hospital \u088f" })},
+		{"moniker that not every release of Go prints", app.ErrIdentity,
+			joinAs(9, func(j *tx.Join) { j.Moniker = "hospital \u088f" })},
 		{"moniker that every release prints", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Moniker = "h\u00f4pital" })},
 		{"address with an escape", app.ErrIdentity, joinAs(9, func(j *tx.Join) { j.Address = "\x1b[2J" })},
 
@@ -284,7 +288,8 @@ func TestSenders(t *testing.T) {
 			refused(t, s, app.ErrSender, apptest.Sign(6, body(1<<32-1)))    // nor anybody
 			refused(t, s, app.ErrOperationSigned, apptest.Sign(2, body(1))) // in another's name
 			refused(t, s, app.ErrOperationSigned, apptest.Sign(9, body(1))) // by an outsider
-			refused(t, s, app.ErrOperationSigned, reseal(apptest.Sign(1, body(1)), func(e *tx.Envelope) { e.Signature[63] ^= 1 }))
+			refused(t, s, app.ErrOperationSigned, reseal(apptest.Sign(1, body(1)),
+				func(e *tx.Envelope) { e.Signature[63] ^= 1 }))
 			other, err := tx.Sign("other-chain", body(1), apptest.Key(1))
 			require.NoError(t, err)
 			refused(t, s, app.ErrOperationSigned, other)
@@ -406,7 +411,8 @@ func TestLastValidator(t *testing.T) {
 	// Its key may be replaced, and another validator lets it go.
 	out = round(t, s, append(votes(apptest.Join(6), 1, 2, 3, 4), rotate(1, ring{}, 0, 0, 51))...)
 	require.ElementsMatch(t, []app.ValidatorUpdate{
-		{ConsensusKey: apptest.ConsensusKey(1)}, {ConsensusKey: apptest.ConsensusKey(51), Power: 10}, {ConsensusKey: apptest.ConsensusKey(6), Power: 10},
+		{ConsensusKey: apptest.ConsensusKey(1)}, {ConsensusKey: apptest.ConsensusKey(51), Power: 10},
+		{ConsensusKey: apptest.ConsensusKey(6), Power: 10},
 	}, out.Validators)
 	require.NoError(t, out.State.Admit(leave(1)))
 }
@@ -471,7 +477,8 @@ func TestFeasible(t *testing.T) {
 // from the boundary on the new ones are in force and the old ones of no use.
 func TestRotate(t *testing.T) {
 	for name, c := range map[string]struct{ pub, vrf, consensus int }{
-		"pub_key": {pub: 53}, "vrf_key": {vrf: 53}, "consensus_key": {consensus: 53}, "all": {53, 54, 55}, "both of the worker": {53, 54, 0},
+		"pub_key": {pub: 53}, "vrf_key": {vrf: 53}, "consensus_key": {consensus: 53}, "all": {53, 54, 55},
+		"both of the worker": {53, 54, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := apptest.State(4)
@@ -521,7 +528,8 @@ func TestRotate(t *testing.T) {
 			if c.vrf != 0 {
 				require.EqualValues(t, 1+16, p.Contends)
 				for range 16 {
-					require.NotContains(t, s.Progress.Ranking, uint32(3), "a new VRF key contends only when its owner cannot have known the seed")
+					require.NotContains(t, s.Progress.Ranking, uint32(3), "a new VRF key contends only when its owner cannot have "+
+						"known the seed")
 					s = r.round(t, s).State
 				}
 			} else {
@@ -565,31 +573,42 @@ func TestRotateRules(t *testing.T) {
 		{"nothing", app.ErrIdentity, rotate(3, ring{}, 0, 0, 0)},
 		{"pub_key short", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.PubKey = r.PubKey[:31] })},
 		{"vrf_key short", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.VrfKey = r.VrfKey[:31] })},
-		{"vrf_key the identity", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.VrfKey = append([]byte{1}, make([]byte, 31)...) })},
+		{"vrf_key the identity", app.ErrIdentity, rotateAs(func(r *tx.Rotate) {
+			r.VrfKey = append([]byte{1},
+				make([]byte, 31)...)
+		})},
 		{"consensus_key short", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.ConsensusKey = r.ConsensusKey[:31] })},
 		{"pub_key_proof missing", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.PubKeyProof = nil })},
 		{"pub_key_proof short", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.PubKeyProof = r.PubKeyProof[:63] })},
-		{"pub_key_proof with the old key", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.PubKeyProof = app.ProveRotation(apptest.ChainID, 3, apptest.Key(3)) })},
-		{"pub_key_proof for another participant", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.PubKeyProof = app.ProveRotation(apptest.ChainID, 2, apptest.Key(53)) })},
-		{"pub_key_proof for another chain", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.PubKeyProof = app.ProveRotation("other", 3, apptest.Key(53)) })},
-		{"pub_key_proof without its key", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.PubKey, r.VrfProof = nil, possession(53, 3) })},
+		{"pub_key_proof with the old key", app.ErrIdentity,
+			rotateAs(func(r *tx.Rotate) { r.PubKeyProof = app.ProveRotation(apptest.ChainID, 3, apptest.Key(3)) })},
+		{"pub_key_proof for another participant", app.ErrIdentity,
+			rotateAs(func(r *tx.Rotate) { r.PubKeyProof = app.ProveRotation(apptest.ChainID, 2, apptest.Key(53)) })},
+		{"pub_key_proof for another chain", app.ErrIdentity,
+			rotateAs(func(r *tx.Rotate) { r.PubKeyProof = app.ProveRotation("other", 3, apptest.Key(53)) })},
+		{"pub_key_proof without its key", app.ErrIdentity,
+			rotateAs(func(r *tx.Rotate) { r.PubKey, r.VrfProof = nil, possession(53, 3) })},
 		{"vrf_proof without its key", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.VrfKey = nil })},
 		{"consensus_proof missing", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.ConsensusProof = nil })},
 		{"consensus_key of an applicant, which it cannot prove", app.ErrIdentity, rotateAs(func(r *tx.Rotate) {
 			r.ConsensusKey, r.ConsensusProof = apptest.ConsensusKey(70), apptest.ConsensusProof(70, 70)
 		})},
-		{"consensus_key of a validator that is no participant", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.ConsensusKey = apptest.ConsensusKey(99) })},
+		{"consensus_key of a validator that is no participant", app.ErrIdentity,
+			rotateAs(func(r *tx.Rotate) { r.ConsensusKey = apptest.ConsensusKey(99) })},
 		{"consensus_proof without its key", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.ConsensusKey = nil })},
 		{"consensus_proof missing", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.ConsensusProof = nil })},
 		{"consensus_key of an applicant, which it cannot prove", app.ErrIdentity, rotateAs(func(r *tx.Rotate) {
 			r.ConsensusKey, r.ConsensusProof = apptest.ConsensusKey(70), apptest.ConsensusProof(70, 70)
 		})},
-		{"consensus_key of a validator that is no participant", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.ConsensusKey = apptest.ConsensusKey(99) })},
+		{"consensus_key of a validator that is no participant", app.ErrIdentity,
+			rotateAs(func(r *tx.Rotate) { r.ConsensusKey = apptest.ConsensusKey(99) })},
 		{"consensus_proof without its key", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.ConsensusKey = nil })},
 		{"vrf_proof missing", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.VrfProof = nil })},
-		{"vrf_proof for the old signing key", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.VrfProof = possession(53, 3) })},
+		{"vrf_proof for the old signing key", app.ErrIdentity,
+			rotateAs(func(r *tx.Rotate) { r.VrfProof = possession(53, 3) })},
 		{"vrf_proof of another key", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.VrfProof = possession(54, 53) })},
-		{"vrf_proof for the new signing key, which stays", app.ErrIdentity, rotateAs(func(r *tx.Rotate) { r.PubKey, r.PubKeyProof = nil, nil })},
+		{"vrf_proof for the new signing key, which stays", app.ErrIdentity,
+			rotateAs(func(r *tx.Rotate) { r.PubKey, r.PubKeyProof = nil, nil })},
 
 		{"pub_key of its own", app.ErrKeyTaken, rotate(3, ring{}, 3, 0, 0)},
 		{"pub_key of another", app.ErrKeyTaken, rotate(3, ring{}, 5, 0, 0)},
@@ -624,7 +643,8 @@ func TestRotateRules(t *testing.T) {
 	}
 	// "the signing key at most 64 times", the others as often as it likes.
 	for range 64 {
-		s.Participants[3].FormerKeys = append(s.Participants[3].FormerKeys, app.FormerKey{PubKey: make([]byte, ed25519.PublicKeySize)})
+		s.Participants[3].FormerKeys = append(s.Participants[3].FormerKeys,
+			app.FormerKey{PubKey: make([]byte, ed25519.PublicKeySize)})
 	}
 	r.refused(t, s, app.ErrIdentity, rotate(3, ring{}, 53, 53, 53))
 	require.NoError(t, s.Admit(rotate(3, ring{}, 0, 53, 53)))

@@ -18,13 +18,15 @@ func TestSpecVectors(t *testing.T) {
 	for name, root := range map[string][32]byte{
 		`leaf("a", "1")`: app.Root([]app.Pair{{Key: "a", Value: []byte("1")}}),
 		`root()`:         app.Root(nil),
-		`root over ("a", "1"), ("b", "22"), ("c", "")`: app.Root([]app.Pair{{Key: "a", Value: []byte("1")}, {Key: "b", Value: []byte("22")}, {Key: "c"}}),
-		`root over the list "x", "y"`:                  app.Root(app.Indexed([][]byte{[]byte("x"), []byte("y")})),
-		`model_hash of the two parameters 1.0, -0.5`:   app.ModelHash([]float64{1, -0.5}),
+		`root over ("a", "1"), ("b", "22"), ("c", "")`: app.Root([]app.Pair{{Key: "a", Value: []byte("1")},
+			{Key: "b", Value: []byte("22")}, {Key: "c"}}),
+		`root over the list "x", "y"`:                app.Root(app.Indexed([][]byte{[]byte("x"), []byte("y")})),
+		`model_hash of the two parameters 1.0, -0.5`: app.ModelHash([]float64{1, -0.5}),
 	} {
 		found := ""
 		for _, line := range strings.Split(string(spec), "\n") {
-			if rest, ok := strings.CutPrefix(strings.TrimSpace(line), name); ok && strings.HasPrefix(strings.TrimSpace(rest), "= ") {
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(line), name); ok && strings.HasPrefix(strings.TrimSpace(rest),
+				"= ") {
 				found = strings.TrimPrefix(strings.TrimSpace(rest), "= ")
 			}
 			if found != "" && len(found) != 64 {

@@ -26,7 +26,8 @@ func proven(t *testing.T, s *app.State, txs []*tx.Tx, m ...app.Misbehavior) *app
 func TestDoubleVoteIsAnOffence(t *testing.T) {
 	s := apptest.State(4)
 	out := proven(t, s, nil, voted(3, 1), voted(3, 1), voted(99, 1))
-	require.Equal(t, []app.Offence{{Participant: 3, Misbehavior: 1, Voted: 1, Height: 1, Evidence: apptest.ConsensusKey(3)}}, out.Offences)
+	require.Equal(t, []app.Offence{{Participant: 3, Misbehavior: 1, Voted: 1, Height: 1,
+		Evidence: apptest.ConsensusKey(3)}}, out.Offences)
 	require.NotEqual(t, s.Hash(), out.State.Hash())
 	s = out.State
 	require.Zero(t, s.Participants[3].Reputation)
@@ -48,7 +49,8 @@ func TestDoubleVoteReachesWhoHadTheKey(t *testing.T) {
 		key    int
 		height uint64
 		who    []uint32
-	}{{3, last, []uint32{3}}, {3, last + 1, nil}, {53, last + 1, []uint32{3}}, {4, last, []uint32{4}}, {4, last + 9, []uint32{2}}} {
+	}{{3, last, []uint32{3}}, {3, last + 1, nil}, {53, last + 1, []uint32{3}}, {4, last, []uint32{4}},
+		{4, last + 9, []uint32{2}}} {
 		var who []uint32
 		for _, o := range proven(t, s, nil, voted(c.key, c.height)).Offences {
 			who = append(who, o.Participant)

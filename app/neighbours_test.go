@@ -30,7 +30,8 @@ func TestNeighbours(t *testing.T) {
 			if rule == "krum" {
 				nearest := (i + 1) % 4
 				for j := range uint32(4) {
-					if d := distances.At(int(i), int(j)); j != i && (d < distances.At(int(i), int(nearest)) || d == distances.At(int(i), int(nearest)) && j < nearest) {
+					if d := distances.At(int(i), int(j)); j != i && (d < distances.At(int(i), int(nearest)) ||
+						d == distances.At(int(i), int(nearest)) && j < nearest) {
 						nearest = j
 					}
 				}

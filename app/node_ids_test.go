@@ -41,7 +41,8 @@ func TestNodeIDs(t *testing.T) {
 
 	refused(t, s, app.ErrInfeasible, apptest.Join(5))
 	refused(t, s, app.ErrIdentity, apptest.Sign(0, &tx.Rotate{Participant: 0, Nonce: tick()}))
-	s = round(t, s, append(votes(joinAs(5, func(j *tx.Join) { j.NodeIds = []string{nodeID(5)} }), 0, 1, 2, 3), rename(0, nodeID(20)))...).State
+	s = round(t, s, append(votes(joinAs(5, func(j *tx.Join) { j.NodeIds = []string{nodeID(5)} }), 0, 1, 2, 3),
+		rename(0, nodeID(20)))...).State
 	require.Equal(t, []string{nodeID(20)}, s.Participants[0].NodeIds, "all those before are replaced")
 	require.Equal(t, []string{nodeID(5)}, s.Participants[5].NodeIds)
 	again, err := app.DecodeState(s.Height, s.Encode())

@@ -134,7 +134,8 @@ func (p *Participant) signingKeys(epoch, round uint64) []ed25519.PublicKey {
 // boundary+1, because CometBFT applies a change two heights later.
 func (p Participant) withoutValidator(boundary uint64) Participant {
 	if len(p.ConsensusKey) > 0 {
-		p.FormerValidators = append(slices.Clone(p.FormerValidators), FormerValidator{ConsensusKey: p.ConsensusKey, Height: boundary + 2})
+		p.FormerValidators = append(slices.Clone(p.FormerValidators), FormerValidator{ConsensusKey: p.ConsensusKey,
+			Height: boundary + 2})
 		p.ConsensusKey = nil
 	}
 	return p

@@ -20,7 +20,8 @@ import (
 func TestAssembleExecutes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom([]int{4, 5, 7}).Draw(t, "n")
-		rule := rapid.SampledFrom([]string{"mean", "krum", "multi-krum", "median", "trimmed-mean", "nnm+trimmed-mean"}).Draw(t, "rule")
+		rule := rapid.SampledFrom([]string{"mean", "krum", "multi-krum", "median", "trimmed-mean",
+			"nnm+trimmed-mean"}).Draw(t, "rule")
 		width := rapid.SampledFrom([]uint32{1, 2}).Draw(t, "width")
 		s := apptest.State(n, func(p *params.Params) {
 			p.Rule.Name, p.Grid.Width = rule, width
@@ -45,7 +46,8 @@ func TestAssembleExecutes(t *testing.T) {
 			if err != nil {
 				t.Fatalf("step %d: assembled block rejected: %v", step, err)
 			}
-			if again, _ := s.Execute(app.Block{Height: height, Txs: decodeAgain(t, txs)}); again.State.Hash() != out.State.Hash() {
+			if again, _ := s.Execute(app.Block{Height: height,
+				Txs: decodeAgain(t, txs)}); again.State.Hash() != out.State.Hash() {
 				t.Fatalf("step %d: two executions differ", step)
 			}
 			checkInvariants(t, s, out, len(txs))
@@ -102,7 +104,8 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 	who := func() uint32 { return rapid.Uint32Range(0, uint32(len(s.Participants))).Draw(t, "who") }
 	fresh := func() int { c.unused++; return c.unused }
 	var x *tx.Tx
-	switch rapid.SampledFrom([]string{"join", "approve", "leave", "remove", "restore", "rotate", "evidence", "epoch", "epoch", "replay"}).Draw(t, "kind") {
+	switch rapid.SampledFrom([]string{"join", "approve", "leave", "remove", "restore", "rotate", "evidence", "epoch",
+		"epoch", "replay"}).Draw(t, "kind") {
 	case "join":
 		k := fresh()
 		x = apptest.Join(k)
@@ -155,7 +158,8 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 		}
 		round = rapid.Uint64Range(0, round+2).Draw(t, "round")
 		if rapid.Bool().Draw(t, "of aggregates") {
-			return []*tx.Tx{evidence(aggregatesOf(c.keys.key(i), s.Progress.Epoch, round, i, rapid.Uint32Range(0, 3).Draw(t, "view")))}
+			return []*tx.Tx{evidence(aggregatesOf(c.keys.key(i), s.Progress.Epoch, round, i,
+				rapid.Uint32Range(0, 3).Draw(t, "view")))}
 		}
 		return []*tx.Tx{evidence(gradientsOf(c.keys.key(i), s.Progress.Epoch, round, i))}
 	case "epoch":
@@ -165,7 +169,8 @@ func (c *consortium) change(t *rapid.T) []*tx.Tx {
 		p.Election.Term = rapid.Uint64Range(1, 2).Draw(t, "term")
 		p.Training.Momentum = rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "momentum")
 		p.Model.Inputs = rapid.Uint32Range(2, 3).Draw(t, "inputs")
-		x = c.keys.sign(i, app.NewStartEpoch(i, tick(), s.Progress.Epoch+1, p, rapid.Bool().Draw(t, "keep"), rapid.Bool().Draw(t, "now")))
+		x = c.keys.sign(i, app.NewStartEpoch(i, tick(), s.Progress.Epoch+1, p, rapid.Bool().Draw(t, "keep"),
+			rapid.Bool().Draw(t, "now")))
 	}
 	out := []*tx.Tx{x}
 	for _, i := range rapid.SliceOfNDistinct(rapid.SampledFrom(active(s)), 0, -1, rapid.ID[uint32]).Draw(t, "voters") {
@@ -257,7 +262,8 @@ func (c *consortium) check(t *rapid.T, out *app.Outcome) {
 		case tx.Kind(p.Kind) == tx.KindJoin && !p.Accepted:
 			joins++
 		}
-		if boundary := out.Record != nil || out.Changed && s.Finished(); boundary && p.Accepted && (!epoch || e.Now || s.Finished()) {
+		if boundary := out.Record != nil || out.Changed && s.Finished(); boundary && p.Accepted &&
+			(!epoch || e.Now || s.Finished()) {
 			t.Fatalf("a boundary left %+v", p)
 		}
 	}
@@ -291,7 +297,8 @@ func TestOperationsExecute(t *testing.T) {
 				p.Training.Rounds = rapid.Uint64Range(1, 4).Draw(t, "rounds")
 				p.Reputation.Penalty = 500_000
 			}),
-			keys: ring{map[uint32]int{}, map[uint32]int{}}, unused: 100, asked: map[string][2]int{}, validators: map[string]struct{}{}, recorded: map[string]bool{}, few: n,
+			keys: ring{map[uint32]int{}, map[uint32]int{}}, unused: 100, asked: map[string][2]int{},
+			validators: map[string]struct{}{}, recorded: map[string]bool{}, few: n,
 		}
 		for i := range n {
 			c.validators[string(apptest.ConsensusKey(i))] = struct{}{}
@@ -301,7 +308,8 @@ func TestOperationsExecute(t *testing.T) {
 			var round, pending []*tx.Tx
 			if !s.Finished() {
 				silent := rapid.SliceOfNDistinct(rapid.SampledFrom(active(s)), 0, s.F(), rapid.ID[uint32]).Draw(t, "silent")
-				round = c.keys.closes(s, height, slices.DeleteFunc(active(s), func(i uint32) bool { return slices.Contains(silent, i) })...)
+				round = c.keys.closes(s, height, slices.DeleteFunc(active(s),
+					func(i uint32) bool { return slices.Contains(silent, i) })...)
 			}
 			for range rapid.IntRange(0, 4).Draw(t, "changes") {
 				pending = append(pending, c.change(t)...)
@@ -328,7 +336,8 @@ func TestOperationsExecute(t *testing.T) {
 				}
 			}
 			if rapid.Bool().Draw(t, "again") {
-				if again, err := s.Execute(app.Block{Height: height, Txs: decodeAgain(t, txs)}); err != nil || again.State.Hash() != out.State.Hash() {
+				if again, err := s.Execute(app.Block{Height: height, Txs: decodeAgain(t, txs)}); err != nil ||
+					again.State.Hash() != out.State.Hash() {
 					t.Fatalf("two executions differ: %v", err)
 				}
 			}
@@ -382,8 +391,10 @@ func FuzzExecuteOthers(f *testing.F) {
 	rounds[0], worlds[0], before[0] = txs, opened, opened.Encode()
 	for _, x := range append([]*tx.Tx{
 		apptest.Join(4), leave(1), remove(1, 2), restore(0, 3), rotate(2, ring{}, 52, 53, 54), equivocation(2, 0, 0),
-		evidence(aggregatesOf(1, 0, 1, 1, 2)), ring{}.approve(1, apptest.Join(5)), ring{}.approve(2, removal), bring(2, apptest.Join(6)), bring(1, joining), removal,
-		ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, open.Params, true, true)), ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, open.Params, false, false)),
+		evidence(aggregatesOf(1, 0, 1, 1, 2)), ring{}.approve(1, apptest.Join(5)), ring{}.approve(2, removal),
+		bring(2, apptest.Join(6)), bring(1, joining), removal,
+		ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, open.Params, true, true)),
+		ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, open.Params, false, false)),
 	}, rounds[0]...) {
 		f.Add(x.Raw, uint8(0))
 		f.Add(x.Raw, uint8(4))

@@ -43,7 +43,8 @@ func (s *State) decide(op enactable, t *tx.Tx) { s.enqueue(op, t, nil, true) }
 func (s *State) enqueue(_ enactable, t *tx.Tx, approvals []uint32, accepted bool) {
 	id := t.ID()
 	s.Proposals = append(s.Proposals, Proposal{
-		Id: id[:], Kind: uint32(t.Kind()), Content: mustMarshal(t.Body), Height: s.Height, Approvals: approvals, Accepted: accepted,
+		Id: id[:], Kind: uint32(t.Kind()), Content: mustMarshal(t.Body), Height: s.Height, Approvals: approvals,
+		Accepted: accepted,
 	})
 }
 

@@ -137,11 +137,14 @@ func step(t require.TestingT, s *app.State, txs ...*tx.Tx) *app.Outcome {
 
 var sentinels = []error{
 	app.ErrWrongRound, app.ErrNotParticipant, app.ErrPayload, app.ErrGradientSigned, app.ErrProof,
-	app.ErrAggregateRound, app.ErrNotLeader, app.ErrViewClosed, app.ErrIncluded, app.ErrTooFewIncluded, app.ErrAggregateSigned, app.ErrDeltaForm,
-	app.ErrIdentity, app.ErrKeyTaken, app.ErrSender, app.ErrOperationSigned, app.ErrProposal, app.ErrInfeasible, app.ErrNonce,
+	app.ErrAggregateRound, app.ErrNotLeader, app.ErrViewClosed, app.ErrIncluded, app.ErrTooFewIncluded,
+	app.ErrAggregateSigned, app.ErrDeltaForm,
+	app.ErrIdentity, app.ErrKeyTaken, app.ErrSender, app.ErrOperationSigned, app.ErrProposal, app.ErrInfeasible,
+	app.ErrNonce,
 	app.ErrEvidence, app.ErrEvidenceSigned, app.ErrSettled, app.ErrEpoch, app.ErrEpochParams,
 	app.ErrUpgrade, app.ErrUpgradeVersion, app.ErrNoPlan, app.ErrVersion,
-	app.ErrOrder, app.ErrMismatch, app.ErrTolerance, app.ErrFinished, app.ErrHeight, app.ErrTooMany, app.ErrGenesis, app.ErrNotClosing,
+	app.ErrOrder, app.ErrMismatch, app.ErrTolerance, app.ErrFinished, app.ErrHeight, app.ErrTooMany, app.ErrGenesis,
+	app.ErrNotClosing,
 }
 
 // exactly requires that an error wraps one rule and no other.
@@ -312,16 +315,18 @@ func TestProposalRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) { refused(t, s, app.ErrProposal, x) })
 	}
 	for name, x := range map[string]*tx.Tx{
-		"the same proposal":          other,
-		"one before the last":        removals[0],
-		"a remove of the nonce":      ring{}.sign(0, &tx.Remove{Participant: 0, Subject: 2, Nonce: last}),
-		"a restore of the nonce":     ring{}.sign(0, &tx.Restore{Participant: 0, Subject: 2, Nonce: last}),
-		"a leave of the nonce":       ring{}.sign(0, &tx.Remove{Participant: 0, Subject: 0, Nonce: last}),
-		"a rotation of the nonce":    ring{}.sign(0, &tx.Rotate{Participant: 0, Nonce: last, ConsensusKey: apptest.ConsensusKey(53)}),
-		"an epoch of the nonce":      ring{}.sign(0, app.NewStartEpoch(0, last, 1, s.Params, false, true)),
-		"a remove without a nonce":   ring{}.sign(2, &tx.Remove{Participant: 2, Subject: 4}),
-		"a leave without one":        ring{}.sign(2, &tx.Remove{Participant: 2, Subject: 2}),
-		"a leave below a rotation's": ring{}.sign(3, &tx.Remove{Participant: 3, Subject: 3, Nonce: s.Participants[3].Nonce - 1}),
+		"the same proposal":      other,
+		"one before the last":    removals[0],
+		"a remove of the nonce":  ring{}.sign(0, &tx.Remove{Participant: 0, Subject: 2, Nonce: last}),
+		"a restore of the nonce": ring{}.sign(0, &tx.Restore{Participant: 0, Subject: 2, Nonce: last}),
+		"a leave of the nonce":   ring{}.sign(0, &tx.Remove{Participant: 0, Subject: 0, Nonce: last}),
+		"a rotation of the nonce": ring{}.sign(0, &tx.Rotate{Participant: 0, Nonce: last,
+			ConsensusKey: apptest.ConsensusKey(53)}),
+		"an epoch of the nonce":    ring{}.sign(0, app.NewStartEpoch(0, last, 1, s.Params, false, true)),
+		"a remove without a nonce": ring{}.sign(2, &tx.Remove{Participant: 2, Subject: 4}),
+		"a leave without one":      ring{}.sign(2, &tx.Remove{Participant: 2, Subject: 2}),
+		"a leave below a rotation's": ring{}.sign(3, &tx.Remove{Participant: 3, Subject: 3,
+			Nonce: s.Participants[3].Nonce - 1}),
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, s, app.ErrNonce, x) })
 	}
@@ -422,7 +427,8 @@ func TestEviction(t *testing.T) {
 	require.Equal(t, flood[:2], s.Operations(flood, nil, 0), "B6")
 	_, err := s.Execute(app.Block{Height: s.Height + 1, Txs: flood[:3]})
 	require.ErrorIs(t, err, app.ErrTooMany)
-	require.Len(t, s.Operations(append(slices.Clone(flood), bring(1, apptest.Join(300))), nil, 0), 3, "an approval brings a third")
+	require.Len(t, s.Operations(append(slices.Clone(flood), bring(1, apptest.Join(300))), nil, 0), 3,
+		"an approval brings a third")
 	for i := 0; i < len(flood); i += 2 {
 		s = step(t, s, flood[i], flood[i+1]).State
 	}
@@ -613,7 +619,8 @@ func TestOneConsensusKey(t *testing.T) {
 	b := joinAs(5, func(j *tx.Join) { j.ConsensusKey = apptest.ConsensusKey(77) })
 	out := round(t, apptest.State(4), slices.Concat([]*tx.Tx{a, b}, votes(a, 0, 1, 2)[1:], votes(b, 0, 1, 2)[1:])...)
 	require.Len(t, out.Enacted, 2)
-	require.Equal(t, app.Enactment{Kind: tx.KindJoin, Participant: 4, Proposal: id(a)}, out.Enacted[0], "in the order in which they came")
+	require.Equal(t, app.Enactment{Kind: tx.KindJoin, Participant: 4, Proposal: id(a)}, out.Enacted[0],
+		"in the order in which they came")
 	exactly(t, app.ErrKeyTaken, out.Enacted[1].Refused)
 	require.Equal(t, id(b), out.Enacted[1].Proposal)
 	require.Equal(t, apptest.Identity(4).PubKey, out.State.Participants[4].PubKey)
@@ -627,7 +634,8 @@ func TestStale(t *testing.T) {
 	s := apptest.State(6, mean)
 	s = round(t, s, equivocation(5, 0, 0)).State
 	kept := []*tx.Tx{remove(1, 3), apptest.Join(9), restore(1, 5)}
-	s = step(t, s, append(kept, remove(1, 4), remove(4, 5), ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, s.Params, true, true)))...).State
+	s = step(t, s, append(kept, remove(1, 4), remove(4, 5),
+		ring{}.sign(1, app.NewStartEpoch(1, tick(), 1, s.Params, true, true)))...).State
 	ids := func(s *app.State) (out [][]byte) {
 		for _, p := range s.Proposals {
 			out = append(out, p.Id)
@@ -664,8 +672,10 @@ func TestSiblings(t *testing.T) {
 	var states []*app.State
 	var encoded [][]byte
 	for _, others := range [][]*tx.Tx{
-		{r.approve(7, join)}, {r.approve(8, join)}, {equivocation(7, 0, 0)}, {equivocation(8, 0, 0)}, {rotate(3, r, 60, 0, 0)},
-		{rotate(3, r, 61, 0, 0)}, {leave(7)}, {leave(8)}, {remove(0, 7)}, {remove(0, 8)}, {apptest.Join(20)}, {apptest.Join(21)},
+		{r.approve(7, join)}, {r.approve(8, join)}, {equivocation(7, 0, 0)}, {equivocation(8, 0, 0)},
+		{rotate(3, r, 60, 0, 0)},
+		{rotate(3, r, 61, 0, 0)}, {leave(7)}, {leave(8)}, {remove(0, 7)}, {remove(0, 8)}, {apptest.Join(20)},
+		{apptest.Join(21)},
 	} {
 		for _, txs := range [][]*tx.Tx{others, slices.Concat(closed, others)} {
 			out := step(t, s, txs...)

@@ -27,13 +27,15 @@ func closeWith(t *testing.T, s *app.State, view uint64, coordinates ...int64) *a
 		for j := range v.Len() {
 			v.Set(j, x)
 		}
-		pending = append(pending, apptest.Sign(i, &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: uint32(i), Payload: v.Encode(), VrfProof: apptest.Proof(s, i)}))
+		pending = append(pending, apptest.Sign(i, &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round,
+			Participant: uint32(i), Payload: v.Encode(), VrfProof: apptest.Proof(s, i)}))
 	}
 	leader := s.Progress.Ranking[view]
 	a, err := s.DraftAggregate(s.Height+1, leader, pending)
 	require.NoError(t, err)
 	require.EqualValues(t, view, a.View)
-	out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: s.Assemble(s.Height+1, append(pending, apptest.Sign(int(leader), a)), 0)})
+	out, err := s.Execute(app.Block{Height: s.Height + 1,
+		Txs: s.Assemble(s.Height+1, append(pending, apptest.Sign(int(leader), a)), 0)})
 	require.NoError(t, err)
 	return out
 }
@@ -120,7 +122,8 @@ func TestLateRoundBlamesNobody(t *testing.T) {
 	require.NoError(t, err)
 	*a = *lead
 	a.Leader, a.View = s.Progress.Ranking[0], 4 // the view after the last rank is open to everybody
-	out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: s.Assemble(s.Height+1, append(pending, apptest.Sign(int(a.Leader), a)), 0)})
+	out, err := s.Execute(app.Block{Height: s.Height + 1,
+		Txs: s.Assemble(s.Height+1, append(pending, apptest.Sign(int(a.Leader), a)), 0)})
 	require.NoError(t, err)
 	require.EqualValues(t, 4, out.Record.View)
 	for _, p := range out.State.Participants {

@@ -76,7 +76,8 @@ func (r rotate) checkKeys(s *State, p *Participant) error {
 	}
 	former, validators := len(next.FormerKeys), len(next.FormerValidators)
 	if len(r.PubKey) > 0 && former > maxFormerKeys || len(r.ConsensusKey) > 0 && validators > maxFormerKeys {
-		return fmt.Errorf("%w: participant %d would have rotated its signing key %d times and its consensus key %d times, at most %d each",
+		return fmt.Errorf("%w: participant %d would have rotated its signing key %d times and its consensus key %d times, "+
+			"at most %d each",
 			ErrIdentity, p.Index, former, validators, maxFormerKeys)
 	}
 	return nil
@@ -87,7 +88,8 @@ func (r rotate) checkKeys(s *State, p *Participant) error {
 func (r rotate) rotated(p *Participant, s *State) Participant {
 	next := *p
 	if len(r.PubKey) > 0 {
-		next.FormerKeys = append(slices.Clone(p.FormerKeys), FormerKey{PubKey: p.PubKey, Epoch: s.Progress.Epoch, Round: s.Progress.Round})
+		next.FormerKeys = append(slices.Clone(p.FormerKeys), FormerKey{PubKey: p.PubKey, Epoch: s.Progress.Epoch,
+			Round: s.Progress.Round})
 		next.PubKey = r.PubKey
 	}
 	if len(r.VrfKey) > 0 {

@@ -189,11 +189,13 @@ func TestReputation(t *testing.T) {
 		for i := range against.Len() {
 			against.Set(i, -against.At(i)/4)
 		}
-		pending = append(pending, apptest.Sign(3, &tx.Gradient{Round: s.Progress.Round, Participant: 3, Payload: against.Encode(), VrfProof: apptest.Proof(s, 3)}))
+		pending = append(pending, apptest.Sign(3, &tx.Gradient{Round: s.Progress.Round, Participant: 3,
+			Payload: against.Encode(), VrfProof: apptest.Proof(s, 3)}))
 		leader := s.Progress.Ranking[0]
 		a, err := s.DraftAggregate(s.Height+1, leader, pending)
 		require.NoError(t, err)
-		out, err := s.Execute(app.Block{Height: s.Height + 1, Txs: s.Assemble(s.Height+1, append(pending, apptest.Sign(int(leader), a)), 0)})
+		out, err := s.Execute(app.Block{Height: s.Height + 1,
+			Txs: s.Assemble(s.Height+1, append(pending, apptest.Sign(int(leader), a)), 0)})
 		require.NoError(t, err)
 		s = out.State
 		require.True(t, out.Record.Contributions[3].Opposed)

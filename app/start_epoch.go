@@ -10,7 +10,8 @@ import (
 
 // NewStartEpoch returns the proposal of an epoch with parameters p.
 func NewStartEpoch(participant uint32, nonce, epoch uint64, p params.Params, keepModel, now bool) *tx.StartEpoch {
-	return &tx.StartEpoch{Participant: participant, Nonce: nonce, Epoch: epoch, Params: mustMarshal(&p), KeepModel: keepModel, Now: now}
+	return &tx.StartEpoch{Participant: participant, Nonce: nonce, Epoch: epoch, Params: mustMarshal(&p),
+		KeepModel: keepModel, Now: now}
 }
 
 // startEpoch proposes to end the running epoch and to open the next.
@@ -44,7 +45,8 @@ func (e startEpoch) possible(s *State) (params.Params, error) {
 		return p, fmt.Errorf("%w: %w", ErrEpochParams, err)
 	}
 	if e.KeepModel && !p.Model.Equal(s.Params.Model) {
-		return p, fmt.Errorf("%w: the model is kept, and is another: %+v, running %+v", ErrEpochParams, p.Model, s.Params.Model)
+		return p, fmt.Errorf("%w: the model is kept, and is another: %+v, running %+v", ErrEpochParams, p.Model,
+			s.Params.Model)
 	}
 	if err := p.CheckBlock(s.Active()); err != nil {
 		return p, fmt.Errorf("%w: %w", ErrEpochParams, err)
@@ -61,7 +63,8 @@ func (e startEpoch) execute(s *State) (uint32, error) {
 	}
 	model := ModelHash(s.Model)
 	s.Epochs = append(s.Epochs, Epoch{
-		Epoch: s.Progress.Epoch, Params: s.Params, Rounds: s.Progress.Round, Opened: s.Progress.Began, Closed: s.Height, ModelHash: model[:],
+		Epoch: s.Progress.Epoch, Params: s.Params, Rounds: s.Progress.Round, Opened: s.Progress.Began, Closed: s.Height,
+		ModelHash: model[:],
 	})
 	s.Params = p
 	if !e.KeepModel {
@@ -105,7 +108,8 @@ func guarantee(p params.Params) string {
 	case p.TestChain:
 		return "TEST CHAIN: noise may be known, nothing is private"
 	}
-	said := fmt.Sprintf("noise multiplier %g, epsilon %g at delta %g over all epochs", p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.Delta)
+	said := fmt.Sprintf("noise multiplier %g, epsilon %g at delta %g over all epochs", p.Privacy.NoiseMultiplier,
+		p.Privacy.Epsilon, p.Privacy.Delta)
 	if claim := p.Privacy.Lemma1Epsilon; claim != 0 {
 		said += fmt.Sprintf(", of which Lemma 1 claims epsilon %g with NO GUARANTEE", claim)
 	}

@@ -45,7 +45,8 @@ func TestEpochNow(t *testing.T) {
 	require.Equal(t, []app.Enactment{{Kind: tx.KindStartEpoch, Participant: 0, Proposal: id(x)}}, out.Enacted)
 	next := out.State
 	model := app.ModelHash(plain.Model)
-	require.Equal(t, []app.Epoch{{Epoch: 0, Params: s.Params, Rounds: 5, Opened: 1, Closed: next.Height, ModelHash: model[:]}}, next.Epochs)
+	require.Equal(t, []app.Epoch{{Epoch: 0, Params: s.Params, Rounds: 5, Opened: 1, Closed: next.Height,
+		ModelHash: model[:]}}, next.Epochs)
 	require.Equal(t, out.Record.ModelHash, next.Epochs[0].ModelHash)
 	require.Equal(t, plain.Model, next.Model, "kept, the round of the block included")
 	want, err := params.Decode(x.Body.(*tx.StartEpoch).Params)
@@ -176,34 +177,52 @@ func TestEpochRules(t *testing.T) {
 		{"the last epoch there is", app.ErrEpoch, raw(func(e *tx.StartEpoch) { e.Epoch = math.MaxUint64 })},
 		{"no parameters", app.ErrEpochParams, raw(func(e *tx.StartEpoch) { e.Params = nil })},
 		{"parameters are noise", app.ErrEpochParams, raw(func(e *tx.StartEpoch) { e.Params = []byte("noise") })},
-		{"parameters with an unknown field", app.ErrEpochParams, raw(func(e *tx.StartEpoch) { e.Params = append(e.Params, 0x78, 1) })},
+		{"parameters with an unknown field", app.ErrEpochParams,
+			raw(func(e *tx.StartEpoch) { e.Params = append(e.Params, 0x78, 1) })},
 		{"parameters truncated", app.ErrEpochParams, raw(func(e *tx.StartEpoch) { e.Params = e.Params[:len(e.Params)-1] })},
 		{"no rounds", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Training.Rounds = 0 })},
 		{"unknown rule", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Rule.Name = "best" })},
 		{"f too large for N", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Rule.Byzantine = 2 })},
-		{"learning rate not a number", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Training.LearningRate = math.NaN() })},
+		{"learning rate not a number", app.ErrEpochParams,
+			another(s, true, true, func(p *params.Params) { p.Training.LearningRate = math.NaN() })},
 		{"momentum 1", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Training.Momentum = 1 })},
 		{"grid width 3", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Grid.Width = 3 })},
-		{"reputation above 1", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Reputation.Initial = params.One + 1 })},
+		{"reputation above 1", app.ErrEpochParams, another(s, true, true,
+			func(p *params.Params) { p.Reputation.Initial = params.One + 1 })},
 		{"term too long", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Election.Term = 1<<20 + 1 })},
-		{"views too long", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Election.ViewBlocks = 1<<20 + 1 })},
-		{"quorum that overflows", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Election.QuorumBlocks = 1<<64 - 1 })},
-		{"preset too long", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Preset = strings.Repeat("x", 71) })},
-		{"preset that does not print", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Preset = "a\nb" })},
-		{"epsilon of another mechanism", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Privacy.PrototypeEpsilon = 1 })},
-		{"noise of no mechanism", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Privacy.Mechanism = params.MechanismNone })},
+		{"views too long", app.ErrEpochParams, another(s, true, true, func(p *params.Params) {
+			p.Election.ViewBlocks = 1<<20 +
+				1
+		})},
+		{"quorum that overflows", app.ErrEpochParams,
+			another(s, true, true, func(p *params.Params) { p.Election.QuorumBlocks = 1<<64 - 1 })},
+		{"preset too long", app.ErrEpochParams, another(s, true, true,
+			func(p *params.Params) { p.Preset = strings.Repeat("x", 71) })},
+		{"preset that does not print", app.ErrEpochParams,
+			another(s, true, true, func(p *params.Params) { p.Preset = "a\nb" })},
+		{"epsilon of another mechanism", app.ErrEpochParams,
+			another(s, true, true, func(p *params.Params) { p.Privacy.PrototypeEpsilon = 1 })},
+		{"noise of no mechanism", app.ErrEpochParams,
+			another(s, true, true, func(p *params.Params) { p.Privacy.Mechanism = params.MechanismNone })},
 		{"term 0", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Election.Term = 0 })},
-		{"tolerance beyond the bound", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Rule.Tolerance = 1000 })},
+		{"tolerance beyond the bound", app.ErrEpochParams,
+			another(s, true, true, func(p *params.Params) { p.Rule.Tolerance = 1000 })},
 		{"tolerance without a clip norm", app.ErrEpochParams, another(s, true, true, func(p *params.Params) {
 			p.Privacy = params.Privacy{Mechanism: params.MechanismNone, Batch: 8}
 			p.Rule.Tolerance = math.MaxInt64
 		})},
-		{"grid far coarser than the noise", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Grid.Step *= 5 })},
-		{"grid far finer than the noise", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Grid.Step /= 50 })},
+		{"grid far coarser than the noise", app.ErrEpochParams,
+			another(s, true, true, func(p *params.Params) { p.Grid.Step *= 5 })},
+		{"grid far finer than the noise", app.ErrEpochParams,
+			another(s, true, true, func(p *params.Params) { p.Grid.Step /= 50 })},
 		{"model too large", app.ErrEpochParams, another(s, false, true, func(p *params.Params) { p.Model.Inputs = 1 << 31 })},
 		{"another model kept", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Model.Inputs = 4 })},
-		{"another feature map kept", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Model.PixelMean = 1 })},
-		{"another kind kept", app.ErrEpochParams, another(s, true, true, func(p *params.Params) { p.Model.Kind, p.Model.Hidden = params.ModelMLP, 1 })},
+		{"another feature map kept", app.ErrEpochParams,
+			another(s, true, true, func(p *params.Params) { p.Model.PixelMean = 1 })},
+		{"another kind kept", app.ErrEpochParams, another(s, true, true, func(p *params.Params) {
+			p.Model.Kind,
+				p.Model.Hidden = params.ModelMLP, 1
+		})},
 	} {
 		t.Run(c.name, func(t *testing.T) { refused(t, s, c.want, c.x) })
 	}
@@ -249,7 +268,8 @@ func TestNewModel(t *testing.T) {
 	require.NotEqual(t, next.Model, after.Model)
 	require.NotEqual(t, make([]float64, 20), after.Velocity)
 	// A softmax begins at zero, as in genesis.
-	out = step(t, after, append(apptest.Close(after, after.Height+1), agreed(another(after, false, true, func(p *params.Params) { *p = s.Params }))...)...)
+	out = step(t, after, append(apptest.Close(after, after.Height+1),
+		agreed(another(after, false, true, func(p *params.Params) { *p = s.Params }))...)...)
 	require.Equal(t, make([]float64, 8), out.State.Model)
 	require.Nil(t, out.State.Velocity)
 	require.Len(t, out.State.Epochs, 2)
@@ -261,7 +281,8 @@ func TestNewModel(t *testing.T) {
 	require.NotEqual(t, make([]float64, 8), kept.Velocity)
 	reset := round(t, kept, agreed(another(kept, true, true, same))...).State
 	require.Equal(t, make([]float64, 8), reset.Velocity, "it starts at zero")
-	require.Nil(t, round(t, kept, agreed(another(kept, true, true, func(p *params.Params) { p.Training.Momentum = 0 }))...).State.Velocity)
+	require.Nil(t, round(t, kept, agreed(another(kept, true, true,
+		func(p *params.Params) { p.Training.Momentum = 0 }))...).State.Velocity)
 }
 
 // TestLostModel: a model that has overflowed is lost alike on all machines: of

@@ -75,7 +75,8 @@ func (u upgrade) expired(s *State) bool { return u.check(s) != nil }
 
 func (u upgrade) describe() Description {
 	d := Description{
-		Summary:    fmt.Sprintf("%d proposes upgrade %q to version %d at height %d", u.Participant, u.Name, u.Version, u.Height),
+		Summary: fmt.Sprintf("%d proposes upgrade %q to version %d at height %d", u.Participant, u.Name, u.Version,
+			u.Height),
 		Attributes: []Attribute{{"name", u.Name}, {"upgrade_height", number(u.Height)}, {"version", number(u.Version)}},
 	}
 	if u.cancels() {

@@ -50,7 +50,8 @@ func newVectors(t *testing.T, about string, g app.Genesis) (*vectors, *app.State
 	require.NoError(t, err)
 	s, err := app.NewState(apptest.ChainID, 1, 1<<20, g)
 	require.NoError(t, err)
-	return &vectors{About: about, ChainID: apptest.ChainID, InitialHeight: 1, BlockMaxBytes: 1 << 20, Genesis: genesis, AppHash: hash(s)}, s
+	return &vectors{About: about, ChainID: apptest.ChainID, InitialHeight: 1, BlockMaxBytes: 1 << 20, Genesis: genesis,
+		AppHash: hash(s)}, s
 }
 
 // step appends a block at the next height and returns the state after it.
@@ -72,7 +73,8 @@ func (v *vectors) step(t *testing.T, s *app.State, about string, block app.Block
 // commitVectors makes a chain of three rounds with commit_reveal: of all, without one that commits
 // itself to nothing, and with one that commits itself late because another withholds its gradient.
 func commitVectors(t *testing.T) *vectors {
-	g := apptest.Genesis(4, apptest.Params(4, apptest.CommitReveal, apptest.Budgeted(9), func(p *params.Params) { p.Training.Rounds = 3 }))
+	g := apptest.Genesis(4, apptest.Params(4, apptest.CommitReveal, apptest.Budgeted(9),
+		func(p *params.Params) { p.Training.Rounds = 3 }))
 	v, s := newVectors(t, "Three rounds of four participants with commit_reveal. Written by TestChainVectors.", g)
 	step := func(about string, txs ...*tx.Tx) { s = v.step(t, s, about, app.Block{Txs: txs}) }
 	step("two commitments", apptest.Commits(s, 1, 2)...)
@@ -99,7 +101,8 @@ func chainVectors(t *testing.T) *vectors {
 		p.Training.Rounds, p.Training.Momentum, p.Training.WeightDecay = 5, 0.5, 0.01
 		p.Reputation.Margin, p.Reputation.PassedOver = 300_000, 100_000
 	}))
-	v, s := newVectors(t, "Five rounds of four participants, then five. Written by TestChainVectors; app/SPEC.md says how to execute it.", g)
+	v, s := newVectors(t, "Five rounds of four participants, then five. Written by TestChainVectors; app/SPEC.md says "+
+		"how to execute it.", g)
 	step := func(about string, txs ...*tx.Tx) { s = v.step(t, s, about, app.Block{Txs: txs}) }
 	step("no transactions")
 	step("round 0", apptest.Close(s, s.Height+1)...)
@@ -113,7 +116,8 @@ func chainVectors(t *testing.T) *vectors {
 	second := s.Progress.Ranking[1]
 	a, err := s.DraftAggregate(s.Height+1, second, pending)
 	require.NoError(t, err)
-	step("round 2, closed in view 1; participant 4 joins", s.Assemble(s.Height+1, append(pending, apptest.Sign(int(second), a)), 0)...)
+	step("round 2, closed in view 1; participant 4 joins",
+		s.Assemble(s.Height+1, append(pending, apptest.Sign(int(second), a)), 0)...)
 	for s.Height+1 < s.Progress.Opened+s.Params.Election.QuorumBlocks {
 		step("participant 3 is silent")
 	}

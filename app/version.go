@@ -50,10 +50,12 @@ func (s *State) Upgraded() (Upgrade, bool) {
 // the state machine than this program executes.
 func (s *State) Executable() error {
 	if u, ok := s.Upgraded(); ok && u.Version != s.version {
-		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, this program executes version %d", ErrVersion, u.Name, u.Version, u.Height, s.version)
+		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, this program executes version %d",
+			ErrVersion, u.Name, u.Version, u.Height, s.version)
 	}
 	if u, ok := s.Plan(); ok && u.Height > s.Height+1 && u.Version <= s.version {
-		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, height %d is of an earlier one than version %d of this program",
+		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, height %d is of an earlier one than "+
+			"version %d of this program",
 			ErrVersion, u.Name, u.Version, u.Height, s.Height+1, s.version)
 	}
 	return nil

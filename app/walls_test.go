@@ -18,13 +18,15 @@ const module = "github.com/spdl/spdl/"
 
 // pure are the rooms whose results reach consensus state: nothing in them may
 // know of clocks, randomness, the machine or the network.
-var pure = []string{"gradients", "krum", "krum/rules", "app", "app/params", "app/tx", "app/leader", "privacy/floor", "internal/strictjson"}
+var pure = []string{"gradients", "krum", "krum/rules", "app", "app/params", "app/tx", "app/leader", "privacy/floor",
+	"internal/strictjson"}
 
 // vocabulary is what every room above app speaks: it came out of app, which they
 // import anyway, and counts as one with it. strict stands beside the standard library.
 const vocabulary, strict = "app/params", "internal/strictjson"
 
-var forbidden = []string{"github.com/cometbft", "gonum.org", "github.com/spf13", "time", "math/rand", "crypto/rand", "os", "net"}
+var forbidden = []string{"github.com/cometbft", "gonum.org", "github.com/spf13", "time", "math/rand", "crypto/rand",
+	"os", "net"}
 
 // fanOut is how many rooms of ours a room may import: beyond that it knows the
 // whole house.
@@ -33,17 +35,19 @@ const fanOut = 8
 // composing are the rooms whose work is to put others together, each with its
 // reason. A limit on them would only cut one concept into several packages.
 var composing = map[string]string{
-	"abci/home":                "all that the files of a home describe: node, chain, data, model, worker and trainer",
-	"cmd/internal/cli":         "the composition root: every group of commands",
-	"cmd/internal/cli/tx":      "one signed transaction from keys, parameters, client and chain",
-	"cmd/internal/explorer":    "all that a node tells, as pages, pictures and model files",
-	"testnet":                  "localnets: real nodes, their attackers and links, the rounds and accuracy that they report",
+	"abci/home":             "all that the files of a home describe: node, chain, data, model, worker and trainer",
+	"cmd/internal/cli":      "the composition root: every group of commands",
+	"cmd/internal/cli/tx":   "one signed transaction from keys, parameters, client and chain",
+	"cmd/internal/explorer": "all that a node tells, as pages, pictures and model files",
+	"testnet": "localnets: real nodes, their attackers and links, the rounds and accuracy that " +
+		"they report",
 	"testnet/experiment/train": "one training from parameters, data, workers, attackers and a simulated or real net",
 }
 
 // layers are the top folders from the lowest to the highest. A package imports from its own folder
 // and from lower ones; folders of one layer do not import each other.
-var layers = [][]string{{"internal"}, {"gradients"}, {"krum"}, {"privacy", "mnist"}, {"app"}, {"abci"}, {"testnet"}, {"cmd"}}
+var layers = [][]string{{"internal"}, {"gradients"}, {"krum"}, {"privacy", "mnist"}, {"app"}, {"abci"}, {"testnet"},
+	{"cmd"}}
 
 // layer returns the layer of a package's top folder, or -1 if layers lacks it.
 func layer(pkg string) int {
@@ -65,7 +69,8 @@ func imports(t *testing.T) map[string][]string {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." || d.Name() == "testdata" || d.Name() == "build"):
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." || d.Name() == "testdata" ||
+			d.Name() == "build"):
 			return filepath.SkipDir
 		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil
@@ -138,7 +143,8 @@ func documented(t *testing.T, room string) bool {
 		require.NoError(t, err)
 		f, err := parser.ParseFile(token.NewFileSet(), file, src, parser.PackageClauseOnly|parser.ParseComments)
 		require.NoError(t, err)
-		if f.Doc != nil && strings.HasPrefix(f.Doc.Text(), "Package ") || f.Doc != nil && strings.HasPrefix(f.Doc.Text(), "Command ") {
+		if f.Doc != nil && strings.HasPrefix(f.Doc.Text(), "Package ") || f.Doc != nil && strings.HasPrefix(f.Doc.Text(),
+			"Command ") {
 			return true
 		}
 	}

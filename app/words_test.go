@@ -22,7 +22,8 @@ func TestPlainWords(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." || d.Name() == "testdata" || d.Name() == "build"):
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != ".." || d.Name() == "testdata" ||
+			d.Name() == "build"):
 			return filepath.SkipDir
 		case d.IsDir() || d.Name() == "words_test.go":
 			return nil

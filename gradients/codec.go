@@ -69,7 +69,8 @@ func checkLength(d, size int, payload []byte) error {
 		return fmt.Errorf("gradients: %w: %d coordinates, want 0 to %d", ErrLength, d, MaxDim)
 	}
 	if len(payload) != d*size {
-		return fmt.Errorf("gradients: %w: payload of %d bytes, want %d for %d coordinates", ErrLength, len(payload), d*size, d)
+		return fmt.Errorf("gradients: %w: payload of %d bytes, want %d for %d coordinates", ErrLength, len(payload), d*size,
+			d)
 	}
 	return nil
 }

@@ -120,7 +120,8 @@ func TestWeightedMean(t *testing.T) {
 	vs := []Vector{FromInt8([]int8{1, -2}), FromInt8([]int8{10, 20}), FromInt8([]int8{100, 127})}
 	require.Equal(t, Fraction{Num: []int64{203, 248}, Den: 5}, WeightedMean(vs, []int64{3, 0, 2}))
 	require.Equal(t, "203/5", fraction(WeightedMean(vs, []int64{3, 0, 2}), 0).String())
-	for _, weights := range [][]int64{nil, {1, 2}, {0, 0, 0}, {-1, 2, 3}, {MaxDenominator, 1, 0}, {MaxDenominator + 1, 0, 0}} {
+	for _, weights := range [][]int64{nil, {1, 2}, {0, 0, 0}, {-1, 2, 3}, {MaxDenominator, 1, 0},
+		{MaxDenominator + 1, 0, 0}} {
 		require.Panics(t, func() { WeightedMean(vs, weights) }, "%v", weights)
 	}
 }

@@ -97,7 +97,8 @@ func TestSelectRefuses(t *testing.T) {
 		{"too many participants", 4, 1, Options{N: 4097, F: 1}, ErrInfeasible, "4097"},
 		{"more vectors than participants", 5, 1, Options{N: 4, F: 1}, ErrInfeasible, "5 vectors of 4"},
 		{"negative floor", 4, 1, Options{N: 4, F: 1, Floor: -1}, ErrInfeasible, "floor -1"},
-		{"too few", 7, 1, Options{N: 10, F: 1}, ErrTooFew, "7 included, so a vector has 6 others, but its score needs the N-f-2 = 7"},
+		{"too few", 7, 1, Options{N: 10, F: 1}, ErrTooFew, "7 included, so a vector has 6 others, but its score needs " +
+			"the N-f-2 = 7"},
 		{"none", 0, 1, Options{N: 10, F: 3}, ErrTooFew, "0 included, so a vector has 0 others"},
 		{"m = 0", 4, 0, Options{N: 4, F: 1}, ErrInfeasible, "select 0 of 4"},
 		{"m > n", 3, 4, Options{N: 4, F: 1}, ErrInfeasible, "select 4 of 3"},

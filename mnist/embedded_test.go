@@ -24,9 +24,11 @@ func TestEmbeddedIsTheRealMNIST(t *testing.T) {
 		file []byte
 		want string
 	}{
-		{"train-images", images(60000, 28, 28, data.Train.Images), "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"},
+		{"train-images", images(60000, 28, 28, data.Train.Images),
+			"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"},
 		{"train-labels", labels(data.Train.Labels...), "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"},
-		{"t10k-images", images(10000, 28, 28, data.Test.Images), "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"},
+		{"t10k-images", images(10000, 28, 28, data.Test.Images),
+			"0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"},
 		{"t10k-labels", labels(data.Test.Labels...), "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"},
 	} {
 		digest := sha256.Sum256(c.file)

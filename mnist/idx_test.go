@@ -54,26 +54,40 @@ func TestDecodeImagesErrors(t *testing.T) {
 	}{
 		{"empty", nil, mnist.ErrTruncated, "images: magic number: mnist: truncated: 0 bytes, want 4"},
 		{"labels", labels(1), mnist.ErrMagic, "images: mnist: wrong magic number: 0x00000801, want 0x00000803"},
-		{"other type", images(1, 1, 1, nil)[1:], mnist.ErrMagic, "images: mnist: wrong magic number: 0x00080300, want 0x00000803"},
+		{"other type", images(1, 1, 1, nil)[1:], mnist.ErrMagic,
+			"images: mnist: wrong magic number: 0x00080300, want 0x00000803"},
 		{"header only", small[:15], mnist.ErrTruncated, "images: dimensions: mnist: truncated: 11 bytes, want 12"},
-		{"no images", images(0, 28, 28, nil), mnist.ErrSize, "images: mnist: size out of bounds: 0 examples, want 1 to 1048576"},
-		{"no rows", images(1, 0, 28, nil), mnist.ErrSize, "images: mnist: size out of bounds: 0 pixels along one side, want 1 to 1024"},
-		{"no columns", images(1, 28, 0, nil), mnist.ErrSize, "images: mnist: size out of bounds: 0 pixels along one side, want 1 to 1024"},
-		{"huge count", images(huge, 28, 28, nil), mnist.ErrSize, "images: mnist: size out of bounds: 4294967295 examples, want 1 to 1048576"},
-		{"huge rows", images(1, huge, 1, nil), mnist.ErrSize, "images: mnist: size out of bounds: 4294967295 pixels along one side, want 1 to 1024"},
-		{"huge columns", images(1, 1, 1025, nil), mnist.ErrSize, "images: mnist: size out of bounds: 1025 pixels along one side, want 1 to 1024"},
-		{"overflow", images(huge, huge, huge, nil), mnist.ErrSize, "images: mnist: size out of bounds: 4294967295 examples, want 1 to 1048576"},
-		{"product", images(1<<20, 1<<10, 1<<10, nil), mnist.ErrSize, "images: mnist: size out of bounds: 1099511627776 pixels, want at most 268435456"},
+		{"no images", images(0, 28, 28, nil), mnist.ErrSize,
+			"images: mnist: size out of bounds: 0 examples, want 1 to 1048576"},
+		{"no rows", images(1, 0, 28, nil), mnist.ErrSize, "images: mnist: size out of bounds: 0 pixels along one side, " +
+			"want 1 to 1024"},
+		{"no columns", images(1, 28, 0, nil), mnist.ErrSize, "images: mnist: size out of bounds: 0 pixels along one side, " +
+			"want 1 to 1024"},
+		{"huge count", images(huge, 28, 28, nil), mnist.ErrSize, "images: mnist: size out of bounds: 4294967295 examples, " +
+			"want 1 to 1048576"},
+		{"huge rows", images(1, huge, 1, nil), mnist.ErrSize, "images: mnist: size out of bounds: 4294967295 pixels along " +
+			"one side, want 1 to 1024"},
+		{"huge columns", images(1, 1, 1025, nil), mnist.ErrSize, "images: mnist: size out of bounds: 1025 pixels along " +
+			"one side, want 1 to 1024"},
+		{"overflow", images(huge, huge, huge, nil), mnist.ErrSize, "images: mnist: size out of bounds: 4294967295 " +
+			"examples, want 1 to 1048576"},
+		{"product", images(1<<20, 1<<10, 1<<10, nil), mnist.ErrSize, "images: mnist: size out of bounds: 1099511627776 " +
+			"pixels, want at most 268435456"},
 		{"truncated", small[:19], mnist.ErrTruncated, "images: 4 elements: mnist: truncated: 3 bytes, want 4"},
-		{"trailing", append(bytes.Clone(small), 0), mnist.ErrTrailing, "images: 4 elements: mnist: trailing bytes: 5 bytes, want 4"},
+		{"trailing", append(bytes.Clone(small), 0), mnist.ErrTrailing,
+			"images: 4 elements: mnist: trailing bytes: 5 bytes, want 4"},
 		{"gzip: header", packed[:7], mnist.ErrGzip, "images: mnist: corrupt gzip stream: unexpected EOF"},
 		{"gzip: nothing", zip(t, nil), mnist.ErrTruncated, "images: magic number: mnist: truncated: 0 bytes, want 4"},
 		{"gzip: truncated", zip(t, small[:19]), mnist.ErrTruncated, "images: 4 elements: mnist: truncated: 3 bytes, want 4"},
-		{"gzip: cut", packed[:len(packed)-9], mnist.ErrGzip, "images: 4 elements: mnist: corrupt gzip stream: unexpected EOF"},
-		{"gzip: trailing", zip(t, append(bytes.Clone(small), 0)), mnist.ErrTrailing, "images: 4 elements: mnist: trailing bytes: more than 4 bytes"},
+		{"gzip: cut", packed[:len(packed)-9], mnist.ErrGzip,
+			"images: 4 elements: mnist: corrupt gzip stream: unexpected EOF"},
+		{"gzip: trailing", zip(t, append(bytes.Clone(small), 0)), mnist.ErrTrailing,
+			"images: 4 elements: mnist: trailing bytes: more than 4 bytes"},
 		{"gzip: checksum", flipped, mnist.ErrGzip, "images: 4 elements: mnist: corrupt gzip stream: gzip: invalid checksum"},
-		{"gzip: garbage after", append(bytes.Clone(packed), "garbage, ten and more"...), mnist.ErrGzip, "images: 4 elements: mnist: corrupt gzip stream: gzip: invalid header"},
-		{"gzip: block", append(bytes.Clone(packed[:10]), 0xff, 0xff), mnist.ErrGzip, "images: magic number: mnist: corrupt gzip stream: flate: corrupt input before offset 1"},
+		{"gzip: garbage after", append(bytes.Clone(packed), "garbage, ten and more"...), mnist.ErrGzip,
+			"images: 4 elements: mnist: corrupt gzip stream: gzip: invalid header"},
+		{"gzip: block", append(bytes.Clone(packed[:10]), 0xff, 0xff), mnist.ErrGzip,
+			"images: magic number: mnist: corrupt gzip stream: flate: corrupt input before offset 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, _, err := mnist.DecodeImages(c.file)

@@ -62,7 +62,8 @@ func TestPartsFailAsTheWholeDoes(t *testing.T) {
 		require.Error(t, want, name)
 		part, err := mnist.DecodePart(c.images, c.labels, of(0))
 		require.Error(t, err, name)
-		for _, sentinel := range []error{mnist.ErrMagic, mnist.ErrTruncated, mnist.ErrTrailing, mnist.ErrGzip, mnist.ErrMismatch} {
+		for _, sentinel := range []error{mnist.ErrMagic, mnist.ErrTruncated, mnist.ErrTrailing, mnist.ErrGzip,
+			mnist.ErrMismatch} {
 			assert.Equal(t, errors.Is(want, sentinel), errors.Is(err, sentinel), "%s: %v", name, err)
 		}
 		assert.Zero(t, part, name)

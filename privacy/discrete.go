@@ -31,7 +31,8 @@ type DiscreteGaussian struct {
 // both are 1 to 2^56.
 func NewDiscreteGaussian(num, den uint64) (DiscreteGaussian, error) {
 	if num < 1 || num > maxSigmaSquare || den < 1 || den > maxSigmaSquare {
-		return DiscreteGaussian{}, fmt.Errorf("%w: discrete Gaussian of sigma² %d/%d, want both numbers 1 to 2^56", ErrConfig, num, den)
+		return DiscreteGaussian{}, fmt.Errorf("%w: discrete Gaussian of sigma² %d/%d, want both numbers 1 to 2^56",
+			ErrConfig, num, den)
 	}
 	// The paper's floor(sigma)+1. Any t is correct, and this one rejects few proposals. Rounding
 	// the root changes no probability.

@@ -213,6 +213,7 @@ func TestDiscreteGaussianErrors(t *testing.T) {
 	for _, c := range []struct{ num, den uint64 }{{0, 1}, {1, 0}, {1<<56 + 1, 1}, {1, 1<<56 + 1}} {
 		_, err := privacy.NewDiscreteGaussian(c.num, c.den)
 		require.ErrorIs(t, err, privacy.ErrConfig)
-		assert.EqualError(t, err, fmt.Sprintf("privacy: bad config: discrete Gaussian of sigma² %d/%d, want both numbers 1 to 2^56", c.num, c.den))
+		assert.EqualError(t, err, fmt.Sprintf("privacy: bad config: discrete Gaussian of sigma² %d/%d, want both "+
+			"numbers 1 to 2^56", c.num, c.den))
 	}
 }

@@ -31,7 +31,8 @@ func TestWide(t *testing.T) {
 		require.Equal(t, a.big().Cmp(b.big()) < 0, a.less(b))
 		require.Equal(t, z.Mod(z.Sub(a.big(), b.big()), modulus).String(), a.minus(b).big().String())
 		require.Equal(t, z.Mod(z.Mul(a.big(), new(big.Int).SetUint64(b.lo)), modulus).String(), a.times(b.lo).big().String())
-		require.Equal(t, z.Mul(new(big.Int).SetUint64(a.lo), new(big.Int).SetUint64(b.lo)).String(), product(a.lo, b.lo).big().String())
+		require.Equal(t, z.Mul(new(big.Int).SetUint64(a.lo), new(big.Int).SetUint64(b.lo)).String(),
+			product(a.lo, b.lo).big().String())
 		require.Equal(t, z.Mod(z.Lsh(a.big(), n), modulus).String(), a.shifted(n).big().String())
 		require.Equal(t, z.Rsh(a.big(), n).String(), a.unshifted(n).big().String())
 		require.Equal(t, 128-a.big().BitLen(), int(a.leadingZeros()))
@@ -70,7 +71,8 @@ func TestExponentIsExact(t *testing.T) {
 // The running time that DiscreteNormal documents, in words, at every size of sigma.
 func TestDiscreteNormalTakesFewWords(t *testing.T) {
 	s := NewTestSource(1)
-	for _, c := range []struct{ num, den uint64 }{{1, 1 << 56}, {1, 9}, {1, 1}, {3, 2}, {99, 10}, {1 << 20, 3}, {1 << 52, 1}, {1 << 56, 1}} {
+	for _, c := range []struct{ num, den uint64 }{{1, 1 << 56}, {1, 9}, {1, 1}, {3, 2}, {99, 10}, {1 << 20, 3},
+		{1 << 52, 1}, {1 << 56, 1}} {
 		g, err := NewDiscreteGaussian(c.num, c.den)
 		require.NoError(t, err)
 		const draws = 1000
@@ -110,7 +112,8 @@ func TestNormalIsPrecise(t *testing.T) {
 		check(x, y, u, v)
 	}
 	// The far tail, and the pairs next to the origin, which no test would draw.
-	for _, p := range [][2]float64{{0x1p-53, 0}, {0x1p-53, -0x1p-53}, {3 * 0x1p-50, 0x1p-40}, {1 - 0x1p-53, 0}, {1 - 0x1p-30, 0x1p-20}} {
+	for _, p := range [][2]float64{{0x1p-53, 0}, {0x1p-53, -0x1p-53}, {3 * 0x1p-50, 0x1p-40}, {1 - 0x1p-53, 0},
+		{1 - 0x1p-30, 0x1p-20}} {
 		scale := polar(p[0]*p[0] + p[1]*p[1])
 		check(p[0]*scale, p[1]*scale, p[0], p[1])
 	}

@@ -39,7 +39,8 @@ func newLattice(c Config, dim int, src DiscreteSource) (*lattice, float64, error
 	std := sigma * step
 	const most = 1 << 28 // whose square is maxSigmaSquare
 	if !(step >= 0x1p-1000 && sigma <= most && std <= 0x1p1000) {
-		return nil, 0, fmt.Errorf("%w: discrete noise for clip %v, multiplier %v and dimension %d, want a step of at least 2^-1000 and a deviation of at most 2^28 steps and 2^1000, have steps of %v and %v of them",
+		return nil, 0, fmt.Errorf("%w: discrete noise for clip %v, multiplier %v and dimension %d, want a step of at "+
+			"least 2^-1000 and a deviation of at most 2^28 steps and 2^1000, have steps of %v and %v of them",
 			ErrConfig, c.Clip, c.NoiseMultiplier, dim, step, sigma)
 	}
 	noise, err := NewDiscreteGaussian(uint64(sigma)*uint64(sigma), 1)

@@ -14,7 +14,8 @@ import (
 // fine is a grid so fine that rounding does not show in a statistic.
 var fine = gradients.Grid{Width: gradients.Int16, Step: 1e-6}
 
-func mechanism(t testing.TB, c privacy.Config, grid gradients.Grid, dim int, src privacy.NormalSource) *privacy.Mechanism {
+func mechanism(t testing.TB, c privacy.Config, grid gradients.Grid, dim int,
+	src privacy.NormalSource) *privacy.Mechanism {
 	m, err := privacy.New(c, grid, dim, src)
 	require.NoError(t, err)
 	return m

@@ -43,12 +43,24 @@ func TestSampleExtremes(t *testing.T) {
 func TestSamplePanics(t *testing.T) {
 	src := privacy.NewTestSource(1)
 	for want, call := range map[string]func(){
-		"privacy: sampling 10 examples at rate 1.5, want a rate in [0, 1]":  func() { privacy.PoissonSample(nil, 10, 1.5, src) },
-		"privacy: sampling 10 examples at rate -0.1, want a rate in [0, 1]": func() { privacy.PoissonSample(nil, 10, -0.1, src) },
-		"privacy: sampling 10 examples at rate NaN, want a rate in [0, 1]":  func() { privacy.PoissonSample(nil, 10, math.NaN(), src) },
-		"privacy: sampling -1 examples at rate 0.5, want a rate in [0, 1]":  func() { privacy.PoissonSample(nil, -1, 0.5, src) },
-		"privacy: sampling 11 of 10 examples":                               func() { privacy.FixedSample(nil, 10, 11, src) },
-		"privacy: sampling -1 of 10 examples":                               func() { privacy.FixedSample(nil, 10, -1, src) },
+		"privacy: sampling 10 examples at rate 1.5, want a rate in [0, 1]": func() {
+			privacy.PoissonSample(nil, 10, 1.5,
+				src)
+		},
+		"privacy: sampling 10 examples at rate -0.1, want a rate in [0, 1]": func() {
+			privacy.PoissonSample(nil, 10, -0.1,
+				src)
+		},
+		"privacy: sampling 10 examples at rate NaN, want a rate in [0, 1]": func() {
+			privacy.PoissonSample(nil, 10,
+				math.NaN(), src)
+		},
+		"privacy: sampling -1 examples at rate 0.5, want a rate in [0, 1]": func() {
+			privacy.PoissonSample(nil, -1, 0.5,
+				src)
+		},
+		"privacy: sampling 11 of 10 examples": func() { privacy.FixedSample(nil, 10, 11, src) },
+		"privacy: sampling -1 of 10 examples": func() { privacy.FixedSample(nil, 10, -1, src) },
 	} {
 		assert.PanicsWithValue(t, want, call)
 	}

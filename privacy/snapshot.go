@@ -68,7 +68,8 @@ func (m *Mechanism) Restore(s Snapshot) error {
 	if m.config.Kind != Prototype { // whose noise depends on the gradients
 		std, want := math.Sqrt(s.NoiseVariance), m.submittedStd(s.Releases)
 		if math.Abs(std-want) > 1e-9*want { // far above rounding, far below any other config
-			return fmt.Errorf("%w: noise of standard deviation %v after %d releases, want %v", ErrSnapshot, std, s.Releases, want)
+			return fmt.Errorf("%w: noise of standard deviation %v after %d releases, want %v", ErrSnapshot, std, s.Releases,
+				want)
 		}
 	}
 	copy(m.momentum, s.Momentum)

@@ -89,7 +89,8 @@ func TestResumeIsFreshNoise(t *testing.T) {
 		return m.Snapshot().Momentum
 	}
 	assert.Equal(t, resume(0), resume(1000))
-	a, b := mechanism(t, preset, fine, 3, privacy.NewSecureSource()), mechanism(t, preset, fine, 3, privacy.NewSecureSource())
+	a, b := mechanism(t, preset, fine, 3, privacy.NewSecureSource()),
+		mechanism(t, preset, fine, 3, privacy.NewSecureSource())
 	a.Resume(4)
 	b.Resume(4)
 	assert.NotEqual(t, a.Snapshot().Momentum, b.Snapshot().Momentum)
@@ -129,7 +130,8 @@ func TestRestoreErrors(t *testing.T) {
 		{func(s *privacy.Snapshot) { s.Momentum[1] = math.NaN() }, "coordinate 1 is NaN, want a finite number"},
 		{func(s *privacy.Snapshot) { s.Momentum[0] = math.Inf(1) }, "coordinate 0 is +Inf, want a finite number"},
 		{func(s *privacy.Snapshot) { s.NoiseVariance = -1 }, "noise variance -1, want a finite number of at least 0"},
-		{func(s *privacy.Snapshot) { s.NoiseVariance = math.NaN() }, "noise variance NaN, want a finite number of at least 0"},
+		{func(s *privacy.Snapshot) { s.NoiseVariance = math.NaN() },
+			"noise variance NaN, want a finite number of at least 0"},
 		{func(s *privacy.Snapshot) { s.NoiseVariance = 4 }, "noise of standard deviation 2 after 1 releases, want 0.00017"},
 		{func(s *privacy.Snapshot) { s.Releases = 2 }, "noise of standard deviation 0.00017"},
 	} {

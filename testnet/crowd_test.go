@@ -32,7 +32,8 @@ func TestInitCrowd(t *testing.T) {
 	require.True(t, home.IsCrowd(c, a))
 	require.Equal(t, n.Nodes[0].RPC, c.RPC.ListenAddress)
 	reads := 0
-	confs, err := home.CrowdOf(c, a, func(string, params.Model) (mnist.Data, error) { reads++; return mnist.Data{}, nil }, func(string, ...any) {})
+	confs, err := home.CrowdOf(c, a, func(string, params.Model) (mnist.Data, error) { reads++; return mnist.Data{}, nil },
+		func(string, ...any) {})
 	require.NoError(t, err)
 	require.Len(t, confs, 9)
 	for k, conf := range confs {
@@ -56,7 +57,8 @@ func TestInitCrowd(t *testing.T) {
 }
 
 func TestCrowdsAreFew(t *testing.T) {
-	for workers, want := range map[int][]int{0: nil, 1: {1}, 1024: {1024}, 1025: {1024, 1}, 4092: {1024, 1024, 1024, 1020}} {
+	for workers, want := range map[int][]int{0: nil, 1: {1}, 1024: {1024}, 1025: {1024, 1},
+		4092: {1024, 1024, 1024, 1020}} {
 		var counts []int
 		for _, c := range (&Manifest{Validators: 4, Workers: workers}).crowds() {
 			counts = append(counts, c.Count)

@@ -175,7 +175,8 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 	}
 	m, err := c.ModelOf(ctx, epoch, t)
 	var refusal *client.Refusal
-	if errors.As(err, &refusal) && refusal.Code == abci.CodeNotFound { // the round is closed, but its model is no longer stored
+	// the round is closed, but its model is no longer stored
+	if errors.As(err, &refusal) && refusal.Code == abci.CodeNotFound {
 		return r, nil
 	}
 	if err != nil {

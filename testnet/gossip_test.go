@@ -29,7 +29,8 @@ func TestGradientsTravelOnce(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			const rounds = 12
-			n, err := Init(Manifest{Home: t.TempDir(), Preset: "pixels", Validators: c.n, Gossip: c.gossip, Rounds: rounds, Seed: 1, Memory: true})
+			n, err := Init(Manifest{Home: t.TempDir(), Preset: "pixels", Validators: c.n, Gossip: c.gossip, Rounds: rounds,
+				Seed: 1, Memory: true})
 			require.NoError(t, err)
 			for i := range c.flood {
 				n.Nodes[i].app.P2P.Gossip = home.GossipFlood

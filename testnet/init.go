@@ -217,7 +217,8 @@ func freePorts(n int) ([]int, error) {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
 			if tries > 100*n {
-				return nil, fmt.Errorf("%d of %d free loopback ports found in %d to %d: %w", len(ports), n, firstPort, lastPort, err)
+				return nil, fmt.Errorf("%d of %d free loopback ports found in %d to %d: %w", len(ports), n, firstPort, lastPort,
+					err)
 			}
 			continue
 		}

@@ -12,7 +12,8 @@ import (
 )
 
 func TestInit(t *testing.T) {
-	m := Manifest{Home: t.TempDir(), Validators: 7, Neighbours: 4, Rounds: 9, Rule: "krum", Seed: 5, Partition: "dirichlet", Alpha: 0.5}
+	m := Manifest{Home: t.TempDir(), Validators: 7, Neighbours: 4, Rounds: 9, Rule: "krum", Seed: 5,
+		Partition: "dirichlet", Alpha: 0.5}
 	n, err := Init(m)
 	require.NoError(t, err)
 	require.Len(t, n.Nodes, 7)

@@ -163,11 +163,13 @@ func (m *Manifest) checkNet() error {
 	case m.Validators < 1 || m.Validators > maxValidators:
 		return fmt.Errorf("%d validators, want 1 to %d on one machine", m.Validators, maxValidators)
 	case m.Workers < 0 || m.participants() > gradients.MaxParticipants:
-		return fmt.Errorf("%d workers beside %d validators, want 0 to %d", m.Workers, m.Validators, gradients.MaxParticipants-m.Validators)
+		return fmt.Errorf("%d workers beside %d validators, want 0 to %d", m.Workers, m.Validators,
+			gradients.MaxParticipants-m.Validators)
 	case m.Workers > 0 && len(m.Trainer) > 0:
 		return fmt.Errorf("%d workers and a trainer: each would start a program of its own", m.Workers)
 	case m.Validators > 1 && (m.Neighbours < f+1 || m.Neighbours >= m.Validators):
-		return fmt.Errorf("%d neighbours of %d validators, want %d (f+1) to %d", m.Neighbours, m.Validators, f+1, m.Validators-1)
+		return fmt.Errorf("%d neighbours of %d validators, want %d (f+1) to %d", m.Neighbours, m.Validators, f+1,
+			m.Validators-1)
 	case m.Gossip != home.GossipAnnounce && m.Gossip != home.GossipFlood:
 		return fmt.Errorf("gossip is %q, want %q or %q", m.Gossip, home.GossipAnnounce, home.GossipFlood)
 	}
@@ -210,7 +212,8 @@ func (m *Manifest) checkFaults() error {
 			}
 		}
 		if m.Seed == 0 || n == m.participants() || len(m.Trainer) > 0 {
-			return fmt.Errorf("attack %q, want a seed, by which colluders see the gradients of others, one honest participant, and no trainer", kind)
+			return fmt.Errorf("attack %q, want a seed, by which colluders see the gradients of others, one honest "+
+				"participant, and no trainer", kind)
 		}
 	}
 	for _, x := range m.Perturb {
@@ -278,7 +281,8 @@ func (m *Manifest) base() (params.Params, error) {
 		return preset.Load(m.Params)
 	}
 	if m.Params != "" {
-		return params.Params{}, fmt.Errorf("params %q with label %q, model %q or %d examples, which are for a preset: the parameters have them", m.Params, m.Label, m.Model, m.Examples)
+		return params.Params{}, fmt.Errorf("params %q with label %q, model %q or %d examples, which are for a preset: the "+
+			"parameters have them", m.Params, m.Label, m.Model, m.Examples)
 	}
 	own, err := m.own()
 	if err != nil {
@@ -306,7 +310,8 @@ func (m *Manifest) own() (preset.Own, error) {
 	}
 	if !m.ownData() {
 		if m.Label != "" {
-			return o, fmt.Errorf("label %q and no table to read it from: name the CSV file as data, and no trainer, which reads its data itself", m.Label)
+			return o, fmt.Errorf("label %q and no table to read it from: name the CSV file as data, and no trainer, which "+
+				"reads its data itself", m.Label)
 		}
 		return o, nil
 	}
@@ -324,7 +329,8 @@ func (m *Manifest) askTrainer(model params.Model) (int, error) {
 	m.worker(&w, 0)
 	t, err := trainer.Start(context.Background(), home.TrainerOf(home.DefaultConfig(), w, nil), model, 0)
 	if err != nil {
-		return 0, fmt.Errorf("how many examples a participant has is not known: give it as --examples, or as examples in the manifest; the trainer did not say it: %w", err)
+		return 0, fmt.Errorf("how many examples a participant has is not known: give it as --examples, or as examples in "+
+			"the manifest; the trainer did not say it: %w", err)
 	}
 	defer t.Close()
 	return t.Len(), nil
@@ -342,7 +348,8 @@ func (m *Manifest) params() (params.Params, error) {
 		return p, err
 	}
 	if external := p.Model.Kind == params.ModelExternal; external != (len(m.Trainer) > 0) {
-		return p, fmt.Errorf("model.kind is %q and trainer %q: a model of kind %q, and no other, needs a trainer", p.Model.Kind, m.Trainer, params.ModelExternal)
+		return p, fmt.Errorf("model.kind is %q and trainer %q: a model of kind %q, and no other, needs a trainer",
+			p.Model.Kind, m.Trainer, params.ModelExternal)
 	}
 	if m.Rounds > 0 {
 		preset.SetRounds(&p, m.Rounds)

@@ -47,7 +47,8 @@ func (m *Manifest) absolute(dir string) error {
 	return nil
 }
 
-var manifestTemplate = template.Must(template.New(manifestFile).Parse(`# The localnet in this folder, as spdl testnet init made it. Changing the net
+var manifestTemplate = template.Must(template.New(manifestFile).Parse(
+	`# The localnet in this folder, as spdl testnet init made it. Changing the net
 # here changes nothing; the perturbations are read at every start.
 validators = {{ .Validators }}
 workers = {{ .Workers }}

@@ -16,13 +16,15 @@ import (
 
 func TestManifestRoundTrip(t *testing.T) {
 	want := Manifest{
-		Validators: 7, Workers: 5, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3, StepDelay: 1500 * time.Millisecond, ChainID: `c"h`, Home: t.TempDir(), Data: `/D:\new "data"`, Seed: 1<<63 - 1,
+		Validators: 7, Workers: 5, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3,
+		StepDelay: 1500 * time.Millisecond, ChainID: `c"h`, Home: t.TempDir(), Data: `/D:\new "data"`, Seed: 1<<63 - 1,
 		Partition: "dirichlet", Alpha: 0.25, Neighbours: 4, Gossip: "flood", Memory: true,
 		Perturb: []Perturbation{
 			{Node: 1, Round: 3, After: 250 * time.Millisecond, Action: Kill, For: 2 * time.Second},
 			{Node: 6, Round: 9, Action: Pause, For: time.Minute},
 			{Node: 2, Round: 9, Action: Disconnect, For: time.Second, Peers: []int{0, 3}, Way: Out},
-			{Node: 2, Round: 20, Action: Slow, For: time.Second, Delay: 50 * time.Millisecond, Jitter: time.Millisecond, Loss: 0.05, Rate: 1000},
+			{Node: 2, Round: 20, Action: Slow, For: time.Second, Delay: 50 * time.Millisecond, Jitter: time.Millisecond,
+				Loss: 0.05, Rate: 1000},
 			{Node: 5, Round: 11, Action: Upgrade, For: time.Second, Binary: `./a "b"`, Heights: 40, Wrong: "c"},
 		},
 	}
@@ -36,10 +38,12 @@ func TestManifestRoundTrip(t *testing.T) {
 
 func TestManifestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "net.toml")
-	require.NoError(t, os.WriteFile(path, []byte("validators = 4\n[[perturb]]\nnode = 2\nround = 10\naction = \"kill\"\nfor = \"3s\"\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("validators = 4\n[[perturb]]\nnode = 2\nround = 10\naction = "+
+		"\"kill\"\nfor = \"3s\"\n"), 0o600))
 	m, err := LoadManifest(path)
 	require.NoError(t, err)
-	require.Equal(t, Manifest{Validators: 4, Perturb: []Perturbation{{Node: 2, Round: 10, Action: Kill, For: 3 * time.Second}}}, m)
+	require.Equal(t, Manifest{Validators: 4, Perturb: []Perturbation{{Node: 2, Round: 10, Action: Kill,
+		For: 3 * time.Second}}}, m)
 
 	require.NoError(t, os.WriteFile(path, []byte("validatrs = 4\n"), 0o600))
 	_, err = LoadManifest(path)
@@ -60,10 +64,12 @@ func TestManifestFile(t *testing.T) {
 func TestManifestTrainer(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "net.toml")
-	require.NoError(t, os.WriteFile(path, []byte("params = \"params.json\"\ntrainer = [\"python3\", \"a \\\"b\\\".py\"]\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("params = \"params.json\"\ntrainer = [\"python3\", \"a "+
+		"\\\"b\\\".py\"]\n"), 0o600))
 	m, err := LoadManifest(path)
 	require.NoError(t, err)
-	require.Equal(t, Manifest{Params: filepath.Join(dir, "params.json"), Trainer: []string{"python3", `a "b".py`}, TrainerDir: dir}, m)
+	require.Equal(t, Manifest{Params: filepath.Join(dir, "params.json"), Trainer: []string{"python3", `a "b".py`},
+		TrainerDir: dir}, m)
 	m.Home = t.TempDir()
 	require.NoError(t, m.complete())
 	require.NoError(t, m.save())
@@ -102,14 +108,19 @@ func TestManifestRefuses(t *testing.T) {
 		"the others take none of them":                   {Home: "h", Perturb: []Perturbation{{Action: Kill, Wrong: "b"}}},
 		`perturbation "explode" of node 0`:               {Home: "h", Perturb: []Perturbation{{Action: "explode"}}},
 		"want one of disconnect, disk-full, kill, pause": {Home: "h", Perturb: []Perturbation{{Action: "explode"}}},
-		"and its peer 4, want another node of 0 to 3":    {Home: "h", Perturb: []Perturbation{{Action: Disconnect, Peers: []int{1, 4}}}},
-		"and its peer 0, want another":                   {Home: "h", Perturb: []Perturbation{{Action: Disconnect, Peers: []int{0}}}},
-		`way "up" of a perturbation of node 0`:           {Home: "h", Perturb: []Perturbation{{Action: Disconnect, Way: "up"}}},
-		`"kill" of node 0 has peers [1]`:                 {Home: "h", Perturb: []Perturbation{{Action: Kill, Peers: []int{1}}}},
-		`"kill" of node 0 is slow or lossy`:              {Home: "h", Perturb: []Perturbation{{Action: Kill, Loss: 0.1}}},
-		`"slow" of node 0 has no delay`:                  {Home: "h", Perturb: []Perturbation{{Action: Slow}}},
-		"node 0: loss is 1, want 0 to 0.9":               {Home: "h", Perturb: []Perturbation{{Action: Slow, Loss: 1}}},
-		"perturbation of node 0 after -1s for 0s":        {Home: "h", Perturb: []Perturbation{{Action: Kill, After: -time.Second}}},
+		"and its peer 4, want another node of 0 to 3": {Home: "h",
+			Perturb: []Perturbation{{Action: Disconnect, Peers: []int{1, 4}}}},
+		"and its peer 0, want another": {Home: "h",
+			Perturb: []Perturbation{{Action: Disconnect, Peers: []int{0}}}},
+		`way "up" of a perturbation of node 0`: {Home: "h",
+			Perturb: []Perturbation{{Action: Disconnect, Way: "up"}}},
+		`"kill" of node 0 has peers [1]`: {Home: "h",
+			Perturb: []Perturbation{{Action: Kill, Peers: []int{1}}}},
+		`"kill" of node 0 is slow or lossy`: {Home: "h", Perturb: []Perturbation{{Action: Kill, Loss: 0.1}}},
+		`"slow" of node 0 has no delay`:     {Home: "h", Perturb: []Perturbation{{Action: Slow}}},
+		"node 0: loss is 1, want 0 to 0.9":  {Home: "h", Perturb: []Perturbation{{Action: Slow, Loss: 1}}},
+		"perturbation of node 0 after -1s for 0s": {Home: "h",
+			Perturb: []Perturbation{{Action: Kill, After: -time.Second}}},
 	} {
 		require.ErrorContains(t, m.complete(), says)
 	}
@@ -164,7 +175,8 @@ func TestLiteralRounds(t *testing.T) {
 // TestMisbehaving: a node misbehaves where the manifest beside its home says so,
 // and no other home does.
 func TestMisbehaving(t *testing.T) {
-	m := Manifest{Validators: 4, Memory: true, Home: filepath.Join(t.TempDir(), "net"), Attacks: []Attack{{Node: 2, Kind: "sign-flip"}}}
+	m := Manifest{Validators: 4, Memory: true, Home: filepath.Join(t.TempDir(), "net"),
+		Attacks: []Attack{{Node: 2, Kind: "sign-flip"}}}
 	_, err := Init(m)
 	require.NoError(t, err)
 	n, i, err := Misbehaving(filepath.Join(m.Home, "node2"))

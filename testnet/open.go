@@ -32,7 +32,8 @@ func Misbehaving(home string) (*Net, int, error) {
 			return n, x.Node, nil
 		}
 	}
-	return nil, 0, fmt.Errorf("no attack of %s is by %s", filepath.Join(filepath.Dir(home), manifestFile), filepath.Base(home))
+	return nil, 0, fmt.Errorf("no attack of %s is by %s", filepath.Join(filepath.Dir(home), manifestFile),
+		filepath.Base(home))
 }
 
 // nodeName returns node i's folder and moniker.

@@ -95,10 +95,12 @@ func (x Perturbation) validate(nodes int) error {
 		return fmt.Errorf("perturbation of node %d, want 0 to %d", x.Node, nodes-1)
 	}
 	if _, ok := actions[x.Action]; !ok {
-		return fmt.Errorf("perturbation %q of node %d, want one of %s", x.Action, x.Node, strings.Join(slices.Sorted(maps.Keys(actions)), ", "))
+		return fmt.Errorf("perturbation %q of node %d, want one of %s", x.Action, x.Node,
+			strings.Join(slices.Sorted(maps.Keys(actions)), ", "))
 	}
 	if (x.Action == Upgrade) != (x.Binary != "") || x.Action != Upgrade && (x.Wrong != "" || x.Heights != 0) {
-		return fmt.Errorf("perturbation %q of node %d with binary %q, wrong %q and heights %d: an upgrade needs a binary, and the others take none of them",
+		return fmt.Errorf("perturbation %q of node %d with binary %q, wrong %q and heights %d: an upgrade needs a binary, "+
+			"and the others take none of them",
 			x.Action, x.Node, x.Binary, x.Wrong, x.Heights)
 	}
 	if x.After < 0 || x.For < 0 {
@@ -112,7 +114,8 @@ func (x Perturbation) validateLinks(nodes int) error {
 	r := x.slow()
 	switch {
 	case !actions[x.Action].links && (len(x.Peers) > 0 || x.Way != ""):
-		return fmt.Errorf("perturbation %q of node %d has peers %v and way %q: only %q and %q have them", x.Action, x.Node, x.Peers, x.Way, Disconnect, Slow)
+		return fmt.Errorf("perturbation %q of node %d has peers %v and way %q: only %q and %q have them", x.Action, x.Node,
+			x.Peers, x.Way, Disconnect, Slow)
 	case x.Action != Slow && r != (link.Rule{}):
 		return fmt.Errorf("perturbation %q of node %d is slow or lossy: only %q is", x.Action, x.Node, Slow)
 	case x.Action == Slow && r == (link.Rule{}):
@@ -121,7 +124,8 @@ func (x Perturbation) validateLinks(nodes int) error {
 		return fmt.Errorf("way %q of a perturbation of node %d, want %q, %q or none", x.Way, x.Node, In, Out)
 	}
 	if k := slices.IndexFunc(x.Peers, func(k int) bool { return k < 0 || k >= nodes || k == x.Node }); k >= 0 {
-		return fmt.Errorf("perturbation of node %d and its peer %d, want another node of 0 to %d", x.Node, x.Peers[k], nodes-1)
+		return fmt.Errorf("perturbation of node %d and its peer %d, want another node of 0 to %d", x.Node, x.Peers[k],
+			nodes-1)
 	}
 	if err := r.Check(); err != nil {
 		return fmt.Errorf("perturbation of node %d: %w", x.Node, err)

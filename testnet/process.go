@@ -64,7 +64,8 @@ func (e *Ended) Error() string {
 func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 	all := len(n.Nodes) + len(n.Crowds)
 	p := &Processes{
-		Net: n, binaries: slices.Repeat([]string{binary}, all), env: env, failed: make(chan error, 2*all), work: make(chan func()),
+		Net: n, binaries: slices.Repeat([]string{binary}, all), env: env, failed: make(chan error, 2*all),
+		work:     make(chan func()),
 		children: make([]*child, all), peaks: make([]int64, all), used: make([]time.Duration, all),
 	}
 	if n.Manifest.linked() {

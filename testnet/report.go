@@ -112,8 +112,9 @@ func (r *Reporter) Count() int { return r.count }
 func (r *Reporter) End(peakRSS int64) error {
 	r.clear()
 	s := Summary{
-		Type: "summary", Rounds: r.count, Heights: r.last.Height, TestAccuracy: r.last.TestAccuracy, Epsilon: r.last.Epsilon, TestChain: r.TestChain,
-		Wall: time.Since(r.start).Seconds(), PeakRSS: peakRSS,
+		Type: "summary", Rounds: r.count, Heights: r.last.Height, TestAccuracy: r.last.TestAccuracy, Epsilon: r.last.Epsilon,
+		TestChain: r.TestChain,
+		Wall:      time.Since(r.start).Seconds(), PeakRSS: peakRSS,
 	}
 	s.CPU, s.WorkersCPU = r.spending.each()
 	if r.JSON {
@@ -123,7 +124,8 @@ func (r *Reporter) End(peakRSS int64) error {
 		fmt.Fprintln(r.Out, "the training of this net had finished before")
 	}
 	right, _ := shares(s.TestAccuracy)
-	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %s, %.1f s, peak memory %.0f MiB over all nodes\n%s",
+	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %s, %.1f s, peak memory %.0f MiB over "+
+		"all nodes\n%s",
 		s.Rounds, s.Heights, right, r.privacy(s.Epsilon), s.Wall, float64(s.PeakRSS)/(1<<20), s.cpu())
 	return err
 }
@@ -134,7 +136,8 @@ func (r *Reporter) privacy(epsilon *float64) string {
 		return "NO DP GUARANTEE"
 	}
 	if r.TestChain {
-		return fmt.Sprintf("epsilon %s at delta %g on paper (TEST CHAIN ONLY: known noise, nothing is private)", spent(epsilon), r.Delta)
+		return fmt.Sprintf("epsilon %s at delta %g on paper (TEST CHAIN ONLY: known noise, nothing is private)",
+			spent(epsilon), r.Delta)
 	}
 	return fmt.Sprintf("epsilon %s at delta %g", spent(epsilon), r.Delta)
 }
@@ -166,7 +169,8 @@ func (r *Reporter) bar() {
 		each := time.Since(r.start) / time.Duration(r.count)
 		left = fmt.Sprintf("%s left", (each * time.Duration(int(r.Rounds)-r.count)).Round(time.Second))
 	}
-	fmt.Fprintf(r.Progress, "\r[%s%s] %d/%d  %s", strings.Repeat("#", done), strings.Repeat(".", barWidth-done), r.count, r.Rounds, left)
+	fmt.Fprintf(r.Progress, "\r[%s%s] %d/%d  %s", strings.Repeat("#", done), strings.Repeat(".", barWidth-done), r.count,
+		r.Rounds, left)
 }
 
 func (r *Reporter) clear() {

@@ -15,12 +15,14 @@ func value(x float64) *float64 { return &x }
 var reported = []Round{
 	{Type: "round", Round: 0, Height: 3, Leader: 2, Included: 4, TestAccuracy: value(0.5), LGC: 1.25, GE: 2, BC: 30},
 	{Type: "round", Epoch: 1, Round: 1, Height: 5, View: 1, Leader: 0, Included: 3},
-	{Type: "round", Epoch: 1, Round: 2, Height: 6, Leader: 3, Included: 4, TestAccuracy: value(0.9075), Epsilon: value(1.25), LGC: 3, GE: 4, BC: 5},
+	{Type: "round", Epoch: 1, Round: 2, Height: 6, Leader: 3, Included: 4, TestAccuracy: value(0.9075),
+		Epsilon: value(1.25), LGC: 3, GE: 4, BC: 5},
 }
 
 func report(t *testing.T, r *Reporter) {
 	t.Helper()
-	require.NoError(t, r.Begin(Running{ChainID: "c", Nodes: []Node{{Home: "h", RPC: "tcp://127.0.0.1:1", P2P: "127.0.0.1:2"}}, Explorer: "http://127.0.0.1:3"}))
+	require.NoError(t, r.Begin(Running{ChainID: "c",
+		Nodes: []Node{{Home: "h", RPC: "tcp://127.0.0.1:1", P2P: "127.0.0.1:2"}}, Explorer: "http://127.0.0.1:3"}))
 	for _, x := range reported {
 		require.NoError(t, r.Round(x))
 	}
@@ -42,7 +44,8 @@ func TestJSONLines(t *testing.T) {
 	require.Less(t, s["wall_s"], 10.0)
 	delete(s, "wall_s")
 	require.Equal(t, map[string]any{
-		"type": "summary", "rounds": 3.0, "heights": 6.0, "test_accuracy": 0.9075, "epsilon": 1.25, "peak_rss_bytes": float64(1 << 30),
+		"type": "summary", "rounds": 3.0, "heights": 6.0, "test_accuracy": 0.9075, "epsilon": 1.25,
+		"peak_rss_bytes": float64(1 << 30),
 	}, s)
 }
 
@@ -52,7 +55,8 @@ func TestText(t *testing.T) {
 	lines := strings.Split(out.String(), "\n")
 	require.Equal(t, []string{"node 0  tcp://127.0.0.1:1", "explorer  http://127.0.0.1:3"}, lines[:2])
 	lines = lines[2:]
-	require.Equal(t, []string{"0", "3", "2", "0", "4", "0.5000", "0.5000", "-", "1.2", "2.0", "30.0"}, strings.Fields(lines[1]))
+	require.Equal(t, []string{"0", "3", "2", "0", "4", "0.5000", "0.5000", "-", "1.2", "2.0", "30.0"},
+		strings.Fields(lines[1]))
 	require.Equal(t, []string{"1", "5", "0", "1", "3", "-", "-", "-", "0.0", "0.0", "0.0"}, strings.Fields(lines[2]))
 	require.Contains(t, out.String(), "3 rounds in 6 blocks, test accuracy 0.9075")
 	require.Contains(t, out.String(), "epsilon 1.250 at delta 1e-06")
@@ -63,7 +67,8 @@ func TestText(t *testing.T) {
 		used += time.Second
 		return []time.Duration{used, 2 * used}, used / 2
 	}})
-	require.Contains(t, out.String(), "CPU a round: nodes 0.500 1.000 s, workers without a node 0.250 s\n", "one second in the two rounds after the first")
+	require.Contains(t, out.String(), "CPU a round: nodes 0.500 1.000 s, workers without a node 0.250 s\n",
+		"one second in the two rounds after the first")
 	test := &Reporter{TestChain: true}
 	require.Contains(t, test.privacy(value(1)), "TEST CHAIN ONLY")
 	require.Equal(t, "NO DP GUARANTEE", test.privacy(nil))

@@ -90,7 +90,8 @@ func (p *Processes) plan(ctx context.Context, x Perturbation, version uint64) er
 		ID string `json:"proposal"`
 	}
 	if err := runJSON(ctx, &proposal, p.binaryOf(0), p.as(0, "tx", "upgrade", fmt.Sprintf("round %d", x.Round),
-		"--height", strconv.FormatUint(s.Height+heights, 10), "--app-version", strconv.FormatUint(version, 10))...); err != nil {
+		"--height", strconv.FormatUint(s.Height+heights, 10), "--app-version",
+		strconv.FormatUint(version, 10))...); err != nil {
 		return err
 	}
 	for i := 1; i < 2*len(p.Net.Nodes)/3+1; i++ {
@@ -116,7 +117,8 @@ func (p *Processes) as(i int, args ...string) []string {
 func (p *Processes) awaitUpgrade(ctx context.Context, i int) error {
 	code, err := p.Await(ctx, i)
 	if err == nil && code != node.ExitVersion {
-		err = fmt.Errorf("node %d ended with exit code %d, want %d; the end of its log:\n%s", i, code, node.ExitVersion, tail(p.Net.Nodes[i].LogFile()))
+		err = fmt.Errorf("node %d ended with exit code %d, want %d; the end of its log:\n%s", i, code, node.ExitVersion,
+			tail(p.Net.Nodes[i].LogFile()))
 	}
 	return err
 }

@@ -47,7 +47,8 @@ type Control struct {
 // p2p.allowed_peers; genesis has the members until there is a state.
 func New(c *config.Config, open bool, allowed string, genesis []app.Participant, state func() *app.State) *Control {
 	ad := &Control{
-		file: filepath.Join(c.RootDir, "config", "app.toml"), open: open, named: PersistentPeers(c.P2P), genesis: genesis, state: state,
+		file: filepath.Join(c.RootDir, "config", "app.toml"), open: open, named: PersistentPeers(c.P2P), genesis: genesis,
+		state:   state,
 		limiter: newHandshakeLimiter(), persistentPeers: c.P2P.PersistentPeers, allowed: peerIDs(allowed),
 	}
 	if info, err := os.Stat(ad.file); err == nil {

@@ -20,7 +20,8 @@ func idOf(i int) string { return fmt.Sprintf("%040x", i) }
 // members returns n members with a validator and a node each.
 func members(n int) (all []app.Participant) {
 	for i := range n {
-		all = append(all, app.Participant{Index: uint32(i), Active: true, ConsensusKey: []byte{byte(i)}, NodeIds: []string{idOf(i)}})
+		all = append(all, app.Participant{Index: uint32(i), Active: true, ConsensusKey: []byte{byte(i)},
+			NodeIds: []string{idOf(i)}})
 	}
 	return all
 }
@@ -84,11 +85,13 @@ func TestConnect(t *testing.T) {
 	all[6].Address, all[6].Active = idOf(6)+"@h.example.org:26656", false
 	c := config.DefaultConfig()
 	c.P2P.UnconditionalPeerIDs = idOf(0xbb)
-	fitted := Configure(c, New(c, false, idOf(0xaa), all, func() *app.State { return nil }), "0000000000000000000000000000000000000000")
+	fitted := Configure(c, New(c, false, idOf(0xaa), all, func() *app.State { return nil }),
+		"0000000000000000000000000000000000000000")
 	require.True(t, fitted.FilterPeers)
 	require.False(t, c.FilterPeers, "the home's own stays as it is")
 	require.Equal(t, idOf(1)+"@b.example.org:26656", fitted.P2P.PersistentPeers)
-	require.Equal(t, strings.Join([]string{idOf(1), idOf(2), idOf(3), idOf(4), idOf(5), idOf(0xaa), idOf(0xbb)}, ","), fitted.P2P.UnconditionalPeerIDs)
+	require.Equal(t, strings.Join([]string{idOf(1), idOf(2), idOf(3), idOf(4), idOf(5), idOf(0xaa), idOf(0xbb)}, ","),
+		fitted.P2P.UnconditionalPeerIDs)
 	require.NoError(t, fitted.ValidateBasic())
 
 	c = config.DefaultConfig()

@@ -22,7 +22,8 @@ func WarnDuplicateIP(logger log.Logger, c *config.P2PConfig) {
 			continue // CometBFT rejects it itself
 		}
 		if peers[host]++; peers[host] == 2 {
-			logger.Warn("persistent peers share a host, want p2p.allow_duplicate_ip = true: one of them is connected at a time", "host", host)
+			logger.Warn("persistent peers share a host, want p2p.allow_duplicate_ip = true: one of them is connected at a time",
+				"host", host)
 		}
 	}
 }

@@ -40,7 +40,8 @@ type handshakeLimiter struct {
 }
 
 func newHandshakeLimiter() *handshakeLimiter {
-	return &handshakeLimiter{now: time.Now, known: map[string]time.Time{}, unknown: rate.NewLimiter(handshakeRate, handshakeBurst)}
+	return &handshakeLimiter{now: time.Now, known: map[string]time.Time{}, unknown: rate.NewLimiter(handshakeRate,
+		handshakeBurst)}
 }
 
 // add notes that a trusted node is at an address.

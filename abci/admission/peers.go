@@ -79,7 +79,8 @@ func addresses(all []app.Participant, own p2p.ID) (peers []string) {
 func CheckPeerIDs(list string) error {
 	for id := range peerIDs(list) {
 		if raw, err := hex.DecodeString(string(id)); err != nil || len(raw) != p2p.IDByteLength {
-			return fmt.Errorf("p2p.allowed_peers names %q, want node ids of %d hex digits, separated by commas", id, 2*p2p.IDByteLength)
+			return fmt.Errorf("p2p.allowed_peers names %q, want node ids of %d hex digits, separated by commas", id,
+				2*p2p.IDByteLength)
 		}
 	}
 	return nil
@@ -100,6 +101,7 @@ func WarnOpen(logger log.Logger, ad *Control, all []app.Participant) {
 			without = append(without, strconv.Itoa(int(p.Index)))
 		}
 	}
-	logger.Warn("not every validator's participant has registered its node (spdl tx rotate --nodes): strangers are let in, and a crowd of them can slow this node down",
+	logger.Warn("not every validator's participant has registered its node (spdl tx rotate --nodes): strangers are let "+
+		"in, and a crowd of them can slow this node down",
 		"participants", strings.Join(without, ","))
 }

@@ -93,7 +93,8 @@ func check(address string) error {
 		named = u.Host+u.Path != ""
 	}
 	if !named {
-		return fmt.Errorf("node address %q, want tcp://host:port, http://host:port or https://host, with a port from 1 to 65535", address)
+		return fmt.Errorf("node address %q, want tcp://host:port, http://host:port or https://host, with a port "+
+			"from 1 to 65535", address)
 	}
 	return nil
 }

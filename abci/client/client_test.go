@@ -11,7 +11,8 @@ import (
 // TestAddress: what cannot be a node is rejected at once, and not asked again and again.
 func TestAddress(t *testing.T) {
 	for _, good := range []string{
-		"127.0.0.1:26657", "localhost:26657", "tcp://127.0.0.1:26657", "tcp://0.0.0.0:26657", "tcp://localhost:1", "tcp://[::1]:65535", "http://node.example:80",
+		"127.0.0.1:26657", "localhost:26657", "tcp://127.0.0.1:26657", "tcp://0.0.0.0:26657", "tcp://localhost:1",
+		"tcp://[::1]:65535", "http://node.example:80",
 		"https://name:word@node.example:443/rpc", "unix:///var/run/rpc.sock",
 	} {
 		_, err := client.New(good)
@@ -19,7 +20,8 @@ func TestAddress(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"", "foo", "localhost", "//127.0.0.1:26657", "tcp:127.0.0.1:26657", "tcp://127.0.0.1",
-		"tcp://127.0.0.1:", "tcp://:26657", "tcp://127.0.0.1:0", "tcp://127.0.0.1:65536", "http://node.example", "ftp://127.0.0.1:26657",
+		"tcp://127.0.0.1:", "tcp://:26657", "tcp://127.0.0.1:0", "tcp://127.0.0.1:65536", "http://node.example",
+		"ftp://127.0.0.1:26657",
 		"unix://", "http://%zz:1",
 	} {
 		_, err := client.New(bad)

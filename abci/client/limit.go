@@ -29,7 +29,8 @@ func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if answer.ContentLength > l.most {
-		return nil, errors.Join(fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, answer.ContentLength, l.most), answer.Body.Close())
+		return nil, errors.Join(fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, answer.ContentLength, l.most),
+			answer.Body.Close())
 	}
 	answer.Body = &body{ReadCloser: answer.Body, left: l.most, most: l.most}
 	return answer, nil

@@ -42,7 +42,8 @@ func serve(t *testing.T, mutate func(*params.Params)) (*served, *client.Client) 
 	s := &served{Application: a, t: t}
 	data, err := apptest.Genesis(4, apptest.Params(4, mutate)).Encode()
 	require.NoError(t, err)
-	_, err = a.InitChain(context.Background(), &abcitypes.RequestInitChain{ChainId: apptest.ChainID, InitialHeight: 1, AppStateBytes: data})
+	_, err = a.InitChain(context.Background(), &abcitypes.RequestInitChain{ChainId: apptest.ChainID, InitialHeight: 1,
+		AppStateBytes: data})
 	require.NoError(t, err)
 	s.block(1)
 	server := httptest.NewServer(s)

@@ -80,12 +80,14 @@ func (c *Client) HeaderOf(ctx context.Context, chainID string, height int64, has
 			found[i] = b.AppHash
 		}
 		if found[1] != nil {
-			return nil, fmt.Errorf("the headers of heights %d and %d have application hashes %X and %X, the proof leads to %X: %w",
+			return nil, fmt.Errorf("the headers of heights %d and %d have application hashes %X and %X, the proof "+
+				"leads to %X: %w",
 				height, height+1, found[0], found[1], hash, proof.ErrNotProven)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("the header of height %d, which has the application hash, is not there yet: %w", height+1, ctx.Err())
+			return nil, fmt.Errorf("the header of height %d, which has the application hash, is not there yet: %w", height+1,
+				ctx.Err())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

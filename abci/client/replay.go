@@ -42,7 +42,8 @@ func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours
 }
 
 // before returns the block that closed a round, and the state before it.
-func (c *Client) before(ctx context.Context, r app.Record, progress func(from, blocks uint64)) (s *app.State, block app.Block, err error) {
+func (c *Client) before(ctx context.Context, r app.Record, progress func(from, blocks uint64)) (s *app.State,
+	block app.Block, err error) {
 	if s, err = c.start(ctx, r); err != nil {
 		return s, block, err
 	}
@@ -86,7 +87,8 @@ func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 		return nil, err
 	}
 	if hash := app.ModelHash(out.State.Model); string(hash[:]) != string(r.ModelHash) {
-		return nil, fmt.Errorf("epoch %d round %d: recomputed model has hash %X, the record says %X", r.Epoch, r.Round, hash, r.ModelHash)
+		return nil, fmt.Errorf("epoch %d round %d: recomputed model has hash %X, the record says %X", r.Epoch, r.Round, hash,
+			r.ModelHash)
 	}
 	return out.State.Model, nil
 }
@@ -151,7 +153,8 @@ func (c *Client) Block(ctx context.Context, at uint64) (*types.Block, error) {
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, fmt.Errorf("%w: the state after height %d is there, block %d is not (pruned?): %w", ErrNotKept, height-1, height, err)
+		return nil, fmt.Errorf("%w: the state after height %d is there, block %d is not (pruned?): %w", ErrNotKept, height-1,
+			height, err)
 	case b.Block == nil || b.Block.Height != height:
 		return nil, fmt.Errorf("%w: no block %d", ErrNotKept, height)
 	}
@@ -161,7 +164,8 @@ func (c *Client) Block(ctx context.Context, at uint64) (*types.Block, error) {
 // Execution converts a block, which may be of any origin, into the form that a state judges.
 func Execution(b *types.Block) (block app.Block, err error) {
 	if made := b.Version.App; made != app.Version && made != 0 { // 0 if it was never set
-		return block, fmt.Errorf("%w: block %d is of state machine %d, this program executes %d: a release of that version computes the model", app.ErrVersion, b.Height, made, app.Version)
+		return block, fmt.Errorf("%w: block %d is of state machine %d, this program executes %d: a release of that "+
+			"version computes the model", app.ErrVersion, b.Height, made, app.Version)
 	}
 	block.Height = uint64(b.Height)
 	for i, raw := range b.Txs {

@@ -55,7 +55,8 @@ func TestBroadcast(t *testing.T) {
 		return fmt.Sprintf(`"result":{"code":%d,"data":"","log":"because","codespace":"","hash":""}`, code)
 	}
 	ctx := context.Background()
-	for name, send := range map[string]func(*client.Client, context.Context, *tx.Tx) error{"broadcast": (*client.Client).Broadcast, "form": (*client.Client).BroadcastForm} {
+	for name, send := range map[string]func(*client.Client, context.Context,
+		*tx.Tx) error{"broadcast": (*client.Client).Broadcast, "form": (*client.Client).BroadcastForm} {
 		t.Run(name, func(t *testing.T) {
 			require.NoError(t, send(node(t, verdict(0)), ctx, leave))
 			require.NoError(t, send(node(t, fault("tx already exists in cache")), ctx, leave))
@@ -79,7 +80,8 @@ func TestIncluded(t *testing.T) {
 		t.Cleanup(cancel)
 		return ctx
 	}
-	height, err := node(t, fault("tx (AB) not found"), fault("tx (AB) not found"), found).Included(within(10*time.Second), leave, time.Millisecond)
+	height, err := node(t, fault("tx (AB) not found"), fault("tx (AB) not found"), found).Included(within(10*time.Second),
+		leave, time.Millisecond)
 	require.NoError(t, err)
 	require.Equal(t, int64(7), height)
 	_, err = node(t, fault("tx (AB) not found")).Included(within(50*time.Millisecond), leave, time.Millisecond)

@@ -136,15 +136,19 @@ func (c AppConfig) Validate() error {
 	}
 	switch {
 	case c.Proposal.Wait <= 0 || c.Proposal.StragglerWait <= 0:
-		return fmt.Errorf("proposal.wait is %v and straggler_wait %v, want above 0", c.Proposal.Wait, c.Proposal.StragglerWait)
+		return fmt.Errorf("proposal.wait is %v and straggler_wait %v, want above 0", c.Proposal.Wait,
+			c.Proposal.StragglerWait)
 	case c.P2P.Gossip != GossipAnnounce && c.P2P.Gossip != GossipFlood:
 		return fmt.Errorf("p2p.gossip is %q, want %q or %q", c.P2P.Gossip, GossipAnnounce, GossipFlood)
 	case c.Pool.MaxBytes <= 0:
 		return fmt.Errorf("pool.max_bytes is %d, want above 0", c.Pool.MaxBytes)
 	case c.Explorer.Enabled && !listenable(c.Explorer.Laddr):
-		return fmt.Errorf("explorer.laddr is %q, want an address to listen on, as tcp://127.0.0.1:26680, with a port from 0 to 65535", c.Explorer.Laddr)
-	case !(c.API.Rate > 0) || c.API.Burst < 1 || c.API.MaxConnections < 1 || c.API.MaxStreams < 1 || c.API.StreamsPerClient < 1:
-		return fmt.Errorf("api.rate is %g, burst %d, max_connections %d, max_streams %d, streams_per_client %d, want all above 0",
+		return fmt.Errorf("explorer.laddr is %q, want an address to listen on, as tcp://127.0.0.1:26680, with a port "+
+			"from 0 to 65535", c.Explorer.Laddr)
+	case !(c.API.Rate > 0) || c.API.Burst < 1 || c.API.MaxConnections < 1 || c.API.MaxStreams < 1 ||
+		c.API.StreamsPerClient < 1:
+		return fmt.Errorf("api.rate is %g, burst %d, max_connections %d, max_streams %d, streams_per_client %d, want "+
+			"all above 0",
 			c.API.Rate, c.API.Burst, c.API.MaxConnections, c.API.MaxStreams, c.API.StreamsPerClient)
 	}
 	return nil
@@ -163,7 +167,8 @@ func (w WorkerConfig) validate() error {
 	case w.StepDelay < 0:
 		return fmt.Errorf("worker.step_delay is %v, want at least 0", w.StepDelay)
 	case !(w.MaxEpsilon >= 0) || !(w.MinNoiseMultiplier >= 0):
-		return fmt.Errorf("worker.max_epsilon is %g and min_noise_multiplier %g, want at least 0", w.MaxEpsilon, w.MinNoiseMultiplier)
+		return fmt.Errorf("worker.max_epsilon is %g and min_noise_multiplier %g, want at least 0", w.MaxEpsilon,
+			w.MinNoiseMultiplier)
 	}
 	return w.validateTrust()
 }
@@ -174,7 +179,8 @@ func (w WorkerConfig) validateTrust() error {
 	case w.TrustPeriod <= 0 || w.MaxAge <= 0:
 		return fmt.Errorf("worker.trust_period is %v and max_age %v, want above 0", w.TrustPeriod, w.MaxAge)
 	case w.TrustHeight < 0 || (w.TrustHeight == 0) != (w.TrustHash == "") || w.TrustHash != "" && !isHash(w.TrustHash):
-		return fmt.Errorf("worker.trust_height is %d and trust_hash %q, want a height and the 64 hex digits of its header's hash, or 0 and none", w.TrustHeight, w.TrustHash)
+		return fmt.Errorf("worker.trust_height is %d and trust_hash %q, want a height and the 64 hex digits of its "+
+			"header's hash, or 0 and none", w.TrustHeight, w.TrustHash)
 	}
 	return nil
 }

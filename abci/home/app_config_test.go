@@ -32,9 +32,11 @@ func TestAppConfigRoundTrip(t *testing.T) {
 	want := home.AppConfig{
 		Worker: home.WorkerConfig{
 			Enabled: true, KeyFile: "k.json", Journal: "j.json", Data: "/some/where", Partition: home.PartitionDirichlet,
-			Alpha: 0.25, Part: 3, Parts: 7, PartitionSeed: 11, TestSeed: 1<<63 - 1, StepDelay: 90 * time.Second, PollInterval: 70 * time.Millisecond,
-			Trainer: []string{"python3", `my "trainer".py`}, TrainerDir: "/study", TrainerTimeout: 3 * time.Minute,
-			MaxEpsilon: 1.5, MinNoiseMultiplier: 2.25, TrustHeight: 8, TrustHash: strings.Repeat("0aB1", 16), TrustPeriod: 9 * time.Hour, MaxAge: 10 * time.Second,
+			Alpha: 0.25, Part: 3, Parts: 7, PartitionSeed: 11, TestSeed: 1<<63 - 1, StepDelay: 90 * time.Second,
+			PollInterval: 70 * time.Millisecond,
+			Trainer:      []string{"python3", `my "trainer".py`}, TrainerDir: "/study", TrainerTimeout: 3 * time.Minute,
+			MaxEpsilon: 1.5, MinNoiseMultiplier: 2.25, TrustHeight: 8, TrustHash: strings.Repeat("0aB1", 16),
+			TrustPeriod: 9 * time.Hour, MaxAge: 10 * time.Second,
 		},
 		Proposal: home.ProposalConfig{Wait: 3 * time.Second, StragglerWait: 125 * time.Millisecond},
 		P2P:      home.P2PConfig{Gossip: home.GossipAnnounce},
@@ -42,7 +44,8 @@ func TestAppConfigRoundTrip(t *testing.T) {
 		Snapshot: home.SnapshotConfig{Interval: 17},
 		Retain:   store.Retain{Rounds: 18, Heights: 19},
 		Explorer: home.ExplorerConfig{Enabled: true, Laddr: "tcp://127.0.0.2:1", Eval: true},
-		API:      home.APIConfig{Hosts: "a.example,b.example", Rate: 2.5, Burst: 3, MaxConnections: 4, MaxStreams: 5, StreamsPerClient: 6},
+		API: home.APIConfig{Hosts: "a.example,b.example", Rate: 2.5, Burst: 3, MaxConnections: 4, MaxStreams: 5,
+			StreamsPerClient: 6},
 	}
 	for _, c := range []home.AppConfig{want, home.DefaultAppConfig()} {
 		require.NoError(t, c.Validate())
@@ -79,12 +82,16 @@ func TestAppConfigRefuses(t *testing.T) {
 		"step delay":     {func(a *home.AppConfig) { a.Worker.StepDelay = -1 }, "step_delay is -1ns"},
 		"wait":           {func(a *home.AppConfig) { a.Proposal.Wait = 0 }, "wait is 0s"},
 		"straggler wait": {func(a *home.AppConfig) { a.Proposal.StragglerWait = -1 }, "straggler_wait -1ns"},
-		"explorer":       {func(a *home.AppConfig) { a.Explorer = home.ExplorerConfig{Enabled: true} }, `explorer.laddr is ""`},
-		"explorer port":  {func(a *home.AppConfig) { a.Explorer = home.ExplorerConfig{Enabled: true, Laddr: "127.0.0.1:99999"} }, `explorer.laddr is "127.0.0.1:99999"`},
-		"allowed peers":  {func(a *home.AppConfig) { a.P2P.AllowedPeers = "nobody" }, `p2p.allowed_peers names "nobody"`},
-		"rate":           {func(a *home.AppConfig) { a.API.Rate = 0 }, "api.rate is 0"},
-		"streams":        {func(a *home.AppConfig) { a.API.MaxStreams = -1 }, "max_streams -1"},
-		"pool":           {func(a *home.AppConfig) { a.Pool.MaxBytes = 0 }, "max_bytes is 0"},
+		"explorer": {func(a *home.AppConfig) { a.Explorer = home.ExplorerConfig{Enabled: true} },
+			`explorer.laddr is ""`},
+		"explorer port": {func(a *home.AppConfig) {
+			a.Explorer = home.ExplorerConfig{Enabled: true,
+				Laddr: "127.0.0.1:99999"}
+		}, `explorer.laddr is "127.0.0.1:99999"`},
+		"allowed peers": {func(a *home.AppConfig) { a.P2P.AllowedPeers = "nobody" }, `p2p.allowed_peers names "nobody"`},
+		"rate":          {func(a *home.AppConfig) { a.API.Rate = 0 }, "api.rate is 0"},
+		"streams":       {func(a *home.AppConfig) { a.API.MaxStreams = -1 }, "max_streams -1"},
+		"pool":          {func(a *home.AppConfig) { a.Pool.MaxBytes = 0 }, "max_bytes is 0"},
 	} {
 		a := home.DefaultAppConfig()
 		c.change(&a)
@@ -113,6 +120,8 @@ func TestConfigRoundTrip(t *testing.T) {
 	require.Zero(t, got.Consensus.TimeoutCommit)
 	require.True(t, got.Consensus.WaitForTxs(), "no empty blocks while nothing is to be said")
 	require.Positive(t, got.Consensus.CreateEmptyBlocksInterval, "heights move on while a round waits")
-	require.Greater(t, got.Consensus.TimeoutPropose, home.DefaultAppConfig().Proposal.Wait, "a proposer may wait as long as it is allowed to")
-	require.Greater(t, got.RPC.MaxBodyBytes, int64(got.Mempool.MaxTxBytes)*4/3, "the largest transaction, in base64, fits a request")
+	require.Greater(t, got.Consensus.TimeoutPropose, home.DefaultAppConfig().Proposal.Wait,
+		"a proposer may wait as long as it is allowed to")
+	require.Greater(t, got.RPC.MaxBodyBytes, int64(got.Mempool.MaxTxBytes)*4/3,
+		"the largest transaction, in base64, fits a request")
 }

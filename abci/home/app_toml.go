@@ -7,7 +7,8 @@ import (
 )
 
 // appTemplate is app.toml with a comment for every key.
-var appTemplate = template.Must(template.New("app.toml").Parse(`# SPDL's own settings of this node. CometBFT's are in config.toml, what all nodes
+var appTemplate = template.Must(template.New("app.toml").Parse(
+	`# SPDL's own settings of this node. CometBFT's are in config.toml, what all nodes
 # must agree on is in genesis.json. Every key can be set in the environment as
 # SPDL_SECTION_KEY.
 
@@ -70,9 +71,9 @@ straggler_wait = "{{ .Proposal.StragglerWait }}"
 
 [p2p]
 # How transactions reach the other nodes. "announce": the node that one is submitted to
-# sends it to its peers, the others announce it and send it to whom asks; and parts of
-# blocks are left to who sent them. "flood": as CometBFT does, each node sends each to all
-# peers that have not sent it first.
+# sends it to its peers, the other nodes announce it and send it on request; and a part of
+# a block is forwarded by its first sender. "flood": as CometBFT does, each node sends each
+# to all peers that have not sent it first.
 gossip = {{ printf "%q" .P2P.Gossip }}
 # Let in the nodes of active members, the persistent peers of config.toml and allowed_peers
 # alone, once every member has registered its nodes. With false, everybody.

@@ -20,7 +20,8 @@ func AwaitGenesis(ctx context.Context, c *config.Config, logger log.Logger) erro
 	if wait <= 0 {
 		return nil
 	}
-	logger.With("module", "app").Error("the genesis time is ahead of this host's clock: waiting for it", "genesis_time", doc.GenesisTime, "wait", wait.Round(time.Second))
+	logger.With("module", "app").Error("the genesis time is ahead of this host's clock: waiting for it", "genesis_time",
+		doc.GenesisTime, "wait", wait.Round(time.Second))
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

@@ -60,7 +60,8 @@ func isFolder(path string) bool {
 func LoadData(path string, m params.Model) (mnist.Data, error) {
 	if embedded(path) {
 		if m.Table != nil {
-			return mnist.Data{}, fmt.Errorf("%w: the embedded MNIST are images, and the chain's model wants %s: name a CSV file that has them", inputs.ErrInputs, inputsOf(m))
+			return mnist.Data{}, fmt.Errorf("%w: the embedded MNIST are images, and the chain's model wants %s: name a CSV "+
+				"file that has them", inputs.ErrInputs, inputsOf(m))
 		}
 		return mnist.Embedded()
 	}
@@ -69,12 +70,14 @@ func LoadData(path string, m params.Model) (mnist.Data, error) {
 	case err != nil:
 		return mnist.Data{}, err
 	case m.Table == nil && info.Mode().IsRegular():
-		return mnist.Data{}, fmt.Errorf("%w: %s is a file, read as a table, and the chain's model wants images for %d inputs and %d classes: name a folder of IDX files; %s FILE --label COLUMN",
+		return mnist.Data{}, fmt.Errorf("%w: %s is a file, read as a table, and the chain's model wants images for %d "+
+			"inputs and %d classes: name a folder of IDX files; %s FILE --label COLUMN",
 			inputs.ErrInputs, path, m.Inputs, m.Classes, inputs.Remedy)
 	case m.Table == nil:
 		return mnist.Load(path)
 	case info.IsDir():
-		return mnist.Data{}, fmt.Errorf("%w: %s is a folder, and the chain's model wants %s: name a CSV file that has them; %s",
+		return mnist.Data{}, fmt.Errorf("%w: %s is a folder, and the chain's model wants %s: name a CSV file that "+
+			"has them; %s",
 			inputs.ErrInputs, path, inputsOf(m), inputs.Remedy)
 	}
 	d, err := table.Load(path, *m.Table)

@@ -28,9 +28,10 @@ func ofOne(t *testing.T) (*config.Config, AppConfig) {
 	require.NoError(t, err)
 	p, err := preset.New("pixels", 1)
 	require.NoError(t, err)
-	doc, err := NewGenesis("one", time.Now(), app.Genesis{Params: p, Seed: make([]byte, 32), Participants: []app.Participant{
-		home.Participant(0, "one", make([]byte, 32), p.Reputation),
-	}})
+	doc, err := NewGenesis("one", time.Now(), app.Genesis{Params: p, Seed: make([]byte, 32),
+		Participants: []app.Participant{
+			home.Participant(0, "one", make([]byte, 32), p.Reputation),
+		}})
 	require.NoError(t, err)
 	require.NoError(t, doc.SaveAs(c.GenesisFile()))
 	return c, a
@@ -86,7 +87,10 @@ func TestNobodyTrainsOnMNISTByAccident(t *testing.T) {
 	read := func(data string, members int) error {
 		home := a
 		home.Worker.Data = data
-		w, err := WorkerOf(c, home, worker.Keys{}, func(string, params.Model, mnist.Part) (mnist.Set, error) { return mnist.Set{}, errors.New("read") }, func(string, ...any) {})
+		w, err := WorkerOf(c, home, worker.Keys{}, func(string, params.Model, mnist.Part) (mnist.Set,
+			error) {
+			return mnist.Set{}, errors.New("read")
+		}, func(string, ...any) {})
 		require.NoError(t, err)
 		_, err = w.Data(worker.Task{Active: members})
 		return err

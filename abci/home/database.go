@@ -63,7 +63,8 @@ func OpenApplicationDB(c *config.Config) (dbm.DB, error) {
 	case err == nil:
 		return db, nil
 	case locked(err):
-		return nil, fmt.Errorf("application database in %s (a node that runs holds its databases: stop it first): %w", c.DBDir(), err)
+		return nil, fmt.Errorf("application database in %s (a node that runs holds its databases: stop it first): %w",
+			c.DBDir(), err)
 	}
 	return nil, fmt.Errorf("application database in %s: %w", c.DBDir(), err)
 }

@@ -21,7 +21,8 @@ func TestEvaluatorByTrainer(t *testing.T) {
 	study, err := filepath.Abs("../../app/worker/trainer/testdata/study.py")
 	require.NoError(t, err)
 	p := params.Params{Privacy: params.Privacy{Clip: 1}, Model: params.Model{
-		Kind: params.ModelExternal, Clipping: params.ClippingRows, Config: `{"a": 1}`, Tensors: []params.Tensor{{Name: "w", Shape: []uint32{2, 3}, Init: params.InitZeros}},
+		Kind: params.ModelExternal, Clipping: params.ClippingRows, Config: `{"a": 1}`,
+		Tensors: []params.Tensor{{Name: "w", Shape: []uint32{2, 3}, Init: params.InitZeros}},
 	}}
 	x := []float64{0.1, -0.2, 0.3, 0, 0.5, -0.1}
 	home := func(program ...string) *Evaluator {

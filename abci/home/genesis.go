@@ -44,7 +44,8 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 	if err != nil {
 		return nil, err
 	}
-	doc := &types.GenesisDoc{ChainID: chainID, GenesisTime: at.UTC(), InitialHeight: 1, AppState: json.RawMessage(state), ConsensusParams: types.DefaultConsensusParams()}
+	doc := &types.GenesisDoc{ChainID: chainID, GenesisTime: at.UTC(), InitialHeight: 1, AppState: json.RawMessage(state),
+		ConsensusParams: types.DefaultConsensusParams()}
 	doc.ConsensusParams.Block.MaxBytes = g.Params.BlockBytes(len(g.Participants))
 	doc.ConsensusParams.Evidence.MaxBytes = params.EvidenceBytes
 	doc.ConsensusParams.Version.App = app.Version
@@ -53,7 +54,8 @@ func NewGenesis(chainID string, at time.Time, g app.Genesis) (*types.GenesisDoc,
 			continue
 		}
 		pub := ed25519.PubKey(p.ConsensusKey)
-		doc.Validators = append(doc.Validators, types.GenesisValidator{Address: pub.Address(), PubKey: pub, Power: app.Power, Name: p.Moniker})
+		doc.Validators = append(doc.Validators, types.GenesisValidator{Address: pub.Address(), PubKey: pub, Power: app.Power,
+			Name: p.Moniker})
 	}
 	return doc, doc.ValidateAndComplete()
 }
@@ -65,7 +67,8 @@ func TooLarge(before, p params.Params, n int) string {
 	if of.Fit(p, n) && need <= int64(TuneSizes(DefaultConfig(), before, n).Mempool.MaxTxBytes) {
 		return ""
 	}
-	return fmt.Sprintf("a transaction of a round may have %d bytes, nodes that run take %d: restart every node, one after the other, once the epoch has begun",
+	return fmt.Sprintf("a transaction of a round may have %d bytes, nodes that run take %d: restart every node, one "+
+		"after the other, once the epoch has begun",
 		need, of[mempool.MempoolChannel]-limit.SmallMessage)
 }
 

@@ -68,7 +68,8 @@ func TestEvidenceLeavesRoomForARound(t *testing.T) {
 func TestTxBytes(t *testing.T) {
 	g := genesis(t, "paper", 100)
 	d, width := g.Params.Model.Dim(), gradients.Width(g.Params.Grid.Width)
-	gradient := apptest.Sign(0, &tx.Gradient{Epoch: 1 << 40, Round: 1 << 40, Participant: 1 << 30, Payload: make([]byte, d*int(width)), VrfProof: make([]byte, 80)})
+	gradient := apptest.Sign(0, &tx.Gradient{Epoch: 1 << 40, Round: 1 << 40, Participant: 1 << 30,
+		Payload: make([]byte, d*int(width)), VrfProof: make([]byte, 80)})
 	require.LessOrEqual(t, int64(len(gradient.Raw)), g.Params.TxBytes(len(g.Participants)))
 
 	aggregate := tx.Aggregate{Epoch: 1 << 40, Round: 1 << 40, Leader: 1 << 30, View: 1 << 30, Delta: make([]byte, 8*d)}
@@ -88,7 +89,8 @@ func TestTxBytes(t *testing.T) {
 func strangers(n int) []types.GenesisValidator {
 	out := make([]types.GenesisValidator, n)
 	for i := range out {
-		out[i] = types.GenesisValidator{PubKey: ed25519.GenPrivKeyFromSecret([]byte{byte(i >> 8), byte(i)}).PubKey(), Power: 1}
+		out[i] = types.GenesisValidator{PubKey: ed25519.GenPrivKeyFromSecret([]byte{byte(i >> 8), byte(i)}).PubKey(),
+			Power: 1}
 	}
 	return out
 }
@@ -98,18 +100,25 @@ func TestCheckGenesisRefuses(t *testing.T) {
 		change func(*types.GenesisDoc)
 		says   string
 	}{
-		"no chain id":        {func(d *types.GenesisDoc) { d.ChainID = "" }, "chain_id"},
-		"no app_state":       {func(d *types.GenesisDoc) { d.AppState = nil }, "app_state"},
-		"foreign field":      {func(d *types.GenesisDoc) { d.AppState = json.RawMessage(`{"parms":{}}`) }, "parms"},
-		"small blocks":       {func(d *types.GenesisDoc) { d.ConsensusParams.Block.MaxBytes = 1 << 20 }, "max_bytes is 1048576"},
-		"much evidence":      {func(d *types.GenesisDoc) { d.ConsensusParams.Evidence.MaxBytes = 1 << 20 }, "evidence.max_bytes is 1048576, want 65536"},
-		"no evidence":        {func(d *types.GenesisDoc) { d.ConsensusParams.Evidence.MaxBytes = 0 }, "evidence.max_bytes is 0, want 65536"},
-		"no gas":             {func(d *types.GenesisDoc) { d.ConsensusParams.Block.MaxGas = 0 }, "max_gas is 0, want -1"},
-		"foreign keys":       {func(d *types.GenesisDoc) { d.ConsensusParams.Validator.PubKeyTypes = []string{"secp256k1"} }, `pub_key_types is ["secp256k1"]`},
-		"vote extensions":    {func(d *types.GenesisDoc) { d.ConsensusParams.ABCI.VoteExtensionsEnableHeight = 1 }, "vote_extensions_enable_height is 1"},
-		"another version":    {func(d *types.GenesisDoc) { d.ConsensusParams.Version.App = app.Version + 1 }, "version.app is"},
-		"no version":         {func(d *types.GenesisDoc) { d.ConsensusParams.Version.App = 0 }, "version.app is 0"},
-		"no room for others": {func(d *types.GenesisDoc) { d.Validators = append(d.Validators, strangers(9000)...) }, "the commit of 9100 validators"},
+		"no chain id":   {func(d *types.GenesisDoc) { d.ChainID = "" }, "chain_id"},
+		"no app_state":  {func(d *types.GenesisDoc) { d.AppState = nil }, "app_state"},
+		"foreign field": {func(d *types.GenesisDoc) { d.AppState = json.RawMessage(`{"parms":{}}`) }, "parms"},
+		"small blocks": {func(d *types.GenesisDoc) { d.ConsensusParams.Block.MaxBytes = 1 << 20 },
+			"max_bytes is 1048576"},
+		"much evidence": {func(d *types.GenesisDoc) { d.ConsensusParams.Evidence.MaxBytes = 1 << 20 },
+			"evidence.max_bytes is 1048576, want 65536"},
+		"no evidence": {func(d *types.GenesisDoc) { d.ConsensusParams.Evidence.MaxBytes = 0 },
+			"evidence.max_bytes is 0, want 65536"},
+		"no gas": {func(d *types.GenesisDoc) { d.ConsensusParams.Block.MaxGas = 0 }, "max_gas is 0, want -1"},
+		"foreign keys": {func(d *types.GenesisDoc) { d.ConsensusParams.Validator.PubKeyTypes = []string{"secp256k1"} },
+			`pub_key_types is ["secp256k1"]`},
+		"vote extensions": {func(d *types.GenesisDoc) { d.ConsensusParams.ABCI.VoteExtensionsEnableHeight = 1 },
+			"vote_extensions_enable_height is 1"},
+		"another version": {func(d *types.GenesisDoc) { d.ConsensusParams.Version.App = app.Version + 1 },
+			"version.app is"},
+		"no version": {func(d *types.GenesisDoc) { d.ConsensusParams.Version.App = 0 }, "version.app is 0"},
+		"no room for others": {func(d *types.GenesisDoc) { d.Validators = append(d.Validators, strangers(9000)...) },
+			"the commit of 9100 validators"},
 		"lost validator": {func(d *types.GenesisDoc) {
 			d.Validators = d.Validators[1:]
 		}, `participant 0 ("node0") names a consensus key`},

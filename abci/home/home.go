@@ -35,7 +35,8 @@ func (h *Home) Participant(index uint32, chainID string, seed []byte, r params.R
 
 // absent returns an error if a file, or a configuration of the home in dir, exists.
 func absent(dir string, files ...string) error {
-	for _, file := range append(files, filepath.Join(dir, "config", "config.toml"), filepath.Join(dir, "config", "app.toml")) {
+	for _, file := range append(files, filepath.Join(dir, "config", "config.toml"),
+		filepath.Join(dir, "config", "app.toml")) {
 		if _, err := os.Stat(file); err == nil {
 			return fmt.Errorf("%s exists already, and nothing is overwritten: name another folder", file)
 		}
@@ -50,7 +51,8 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 		return nil, err
 	}
 	c.SetRoot(dir)
-	if err := absent(dir, c.PrivValidatorKeyFile(), c.NodeKeyFile(), c.GenesisFile(), InHome(c, a.Worker.KeyFile)); err != nil {
+	if err := absent(dir, c.PrivValidatorKeyFile(), c.NodeKeyFile(), c.GenesisFile(),
+		InHome(c, a.Worker.KeyFile)); err != nil {
 		return nil, err
 	}
 	if err := makeFolders(c); err != nil {
@@ -84,7 +86,8 @@ func Init(dir string, c *config.Config, a AppConfig) (*Home, error) {
 // makeFolders makes a home's folders and checks that files can be written there:
 // otherwise CometBFT panics or ends the process.
 func makeFolders(c *config.Config) error {
-	for _, file := range []string{c.PrivValidatorKeyFile(), c.PrivValidatorStateFile(), filepath.Join(c.RootDir, "config", "config.toml")} {
+	for _, file := range []string{c.PrivValidatorKeyFile(), c.PrivValidatorStateFile(), filepath.Join(c.RootDir, "config",
+		"config.toml")} {
 		folder := filepath.Dir(file)
 		if err := os.MkdirAll(folder, config.DefaultDirPerm); err != nil {
 			return err
@@ -102,7 +105,8 @@ func makeFolders(c *config.Config) error {
 
 // Identity returns the public side of a participant's keys and its validator's.
 func Identity(keys worker.Keys, consensusKey []byte, moniker string) app.Identity {
-	return app.Identity{PubKey: keys.Public(), VrfKey: keys.VRF.Public().(ed25519.PublicKey), ConsensusKey: consensusKey, Moniker: moniker}
+	return app.Identity{PubKey: keys.Public(), VrfKey: keys.VRF.Public().(ed25519.PublicKey), ConsensusKey: consensusKey,
+		Moniker: moniker}
 }
 
 // WriteConfig writes the home's config.toml again.
@@ -131,7 +135,8 @@ func RestoreData(c *config.Config, logger log.Logger) error {
 		return err
 	}
 	privval.LoadFilePVEmptyState(c.PrivValidatorKeyFile(), c.PrivValidatorStateFile()).Save()
-	logger.Warn("the home had no data folder: its validator starts as one that has signed nothing; no other node may run with its keys", "folder", c.DBDir())
+	logger.Warn("the home had no data folder: its validator starts as one that has signed nothing; no other node may "+
+		"run with its keys", "folder", c.DBDir())
 	return nil
 }
 

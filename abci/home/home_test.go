@@ -23,7 +23,8 @@ func TestInit(t *testing.T) {
 	for _, file := range []string{"config/config.toml", "config/app.toml", "data/priv_validator_state.json"} {
 		require.FileExists(t, filepath.Join(dir, file))
 	}
-	for _, secret := range []string{"config/node_key.json", "config/priv_validator_key.json", "config/participant_key.json"} {
+	for _, secret := range []string{"config/node_key.json", "config/priv_validator_key.json",
+		"config/participant_key.json"} {
 		info, err := os.Stat(filepath.Join(dir, secret))
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), secret)
@@ -35,13 +36,15 @@ func TestInit(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, made.Keys, keys)
 	require.Equal(t, made.Public.PubKey, []byte(keys.Public()))
-	require.NotEqual(t, made.Public.ConsensusKey, made.Public.PubKey, "a participant's key is its own, not the validator's")
+	require.NotEqual(t, made.Public.ConsensusKey, made.Public.PubKey,
+		"a participant's key is its own, not the validator's")
 	require.NotEqual(t, made.Public.VrfKey, made.Public.PubKey)
 }
 
 // TestInitRefuses: whatever a home holds already stays as it is.
 func TestInitRefuses(t *testing.T) {
-	for _, there := range []string{"config/node_key.json", "config/priv_validator_key.json", "config/genesis.json", "config/participant_key.json", "config/app.toml", "config/config.toml"} {
+	for _, there := range []string{"config/node_key.json", "config/priv_validator_key.json", "config/genesis.json",
+		"config/participant_key.json", "config/app.toml", "config/config.toml"} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, there)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))

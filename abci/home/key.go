@@ -38,7 +38,8 @@ func NewKeys(path string) (worker.Keys, error) {
 
 // GenerateKeys makes a participant's keys.
 func GenerateKeys() worker.Keys {
-	return worker.Keys{Signing: stded25519.PrivateKey(ed25519.GenPrivKey()), VRF: stded25519.PrivateKey(ed25519.GenPrivKey())}
+	return worker.Keys{Signing: stded25519.PrivateKey(ed25519.GenPrivKey()),
+		VRF: stded25519.PrivateKey(ed25519.GenPrivKey())}
 }
 
 // WriteKeys puts a participant's keys into a new file, which is synced to the disk
@@ -179,7 +180,8 @@ func WarnReadable(logger log.Logger, paths ...string) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
-			logger.Warn("key file is open to others, want mode 0600", "file", path, "mode", fmt.Sprintf("%#o", info.Mode().Perm()))
+			logger.Warn("key file is open to others, want mode 0600", "file", path, "mode",
+				fmt.Sprintf("%#o", info.Mode().Perm()))
 		}
 	}
 }

@@ -37,7 +37,8 @@ func Load(dir string) (*config.Config, AppConfig, error) {
 	}
 	c.SetRoot(dir)
 	if c.Mempool.Type != config.MempoolTypeFlood {
-		return nil, a, configError{fmt.Errorf("config.toml: mempool.type is %q, want %q: the application pools and gossips transactions around CometBFT's mempool, and with another type none would reach it",
+		return nil, a, configError{fmt.Errorf("config.toml: mempool.type is %q, want %q: the application pools and "+
+			"gossips transactions around CometBFT's mempool, and with another type none would reach it",
 			c.Mempool.Type, config.MempoolTypeFlood)}
 	}
 	if err := c.ValidateBasic(); err != nil {
@@ -47,7 +48,8 @@ func Load(dir string) (*config.Config, AppConfig, error) {
 		return nil, a, configError{fmt.Errorf("app.toml: %w", err)}
 	}
 	if a.Proposal.Wait >= c.Consensus.TimeoutPropose {
-		return nil, a, configError{fmt.Errorf("app.toml: proposal.wait is %v, want below consensus.timeout_propose of config.toml, %v: the others would not wait for this node's proposals",
+		return nil, a, configError{fmt.Errorf("app.toml: proposal.wait is %v, want below consensus.timeout_propose of "+
+			"config.toml, %v: the others would not wait for this node's proposals",
 			a.Proposal.Wait, c.Consensus.TimeoutPropose)}
 	}
 	return c, a, nil
@@ -78,7 +80,8 @@ func RPCAddress(dir string) (string, error) {
 	return scheme + "://" + at, nil
 }
 
-func readTOML(dir, name, prefix string, into any, decode func(*viper.Viper, any, ...viper.DecoderConfigOption) error) error {
+func readTOML(dir, name, prefix string, into any,
+	decode func(*viper.Viper, any, ...viper.DecoderConfigOption) error) error {
 	path := filepath.Join(dir, "config", name)
 	v := viper.New()
 	v.SetConfigFile(path)
@@ -124,7 +127,8 @@ func OneLine(err error, v *viper.Viper, prefix string) error {
 		if want == "" {
 			return fault
 		}
-		if name := prefix + "_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key)); prefix != "" && os.Getenv(name) != "" {
+		if name := prefix + "_" + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key)); prefix != "" &&
+			os.Getenv(name) != "" {
 			key = fmt.Sprintf("%s (by %s)", key, name)
 		}
 		return fmt.Sprintf("%s is %q, want %s", key, v.GetString(m[1]), want)

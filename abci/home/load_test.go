@@ -74,7 +74,8 @@ func TestLoadWrongType(t *testing.T) {
 	path := filepath.Join(dir, "config/app.toml")
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(data), "\nenabled = true", "\nenabled = \"maybe\"", 1)), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(data), "\nenabled = true", "\nenabled = \"maybe\"",
+		1)), 0o600))
 	_, _, err = home.Load(dir)
 	require.ErrorContains(t, err, `app.toml: worker.enabled is "maybe", want true or false`)
 }

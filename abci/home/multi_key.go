@@ -99,7 +99,8 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 		one.Worker.KeyFile = filepath.Join(folder, f.Name())
 		one.Worker.Journal = filepath.Join(journalsOf(c, a), f.Name())
 		if one.Worker.Part += k; one.Worker.Part >= one.Worker.Parts {
-			return nil, fmt.Errorf("%s has more than %d key files, parts %d to %d of %d are to be dealt out", folder, k, a.Worker.Part, a.Worker.Parts-1, a.Worker.Parts)
+			return nil, fmt.Errorf("%s has more than %d key files, parts %d to %d of %d are to be dealt out", folder, k,
+				a.Worker.Part, a.Worker.Parts-1, a.Worker.Parts)
 		}
 		if one.Worker.TestSeed != 0 {
 			one.Worker.TestSeed += uint64(k)

@@ -54,7 +54,8 @@ func permit(demand, p params.Privacy) (params.Privacy, error) {
 		return p, nil
 	}
 	if p.Mechanism != params.MechanismGaussian || !(p.NoiseMultiplier >= demand.NoiseMultiplier) {
-		return p, fmt.Errorf("%w: mechanism %q with noise multiplier %g, want %q with at least %g (of the home's genesis, or worker.min_noise_multiplier of app.toml)",
+		return p, fmt.Errorf("%w: mechanism %q with noise multiplier %g, want %q with at least %g (of the home's genesis, "+
+			"or worker.min_noise_multiplier of app.toml)",
 			worker.ErrPolicy, p.Mechanism, p.NoiseMultiplier, params.MechanismGaussian, demand.NoiseMultiplier)
 	}
 	if demand.Epsilon == 0 {

@@ -58,8 +58,10 @@ func TestHomePolicy(t *testing.T) {
 	}
 	later.Params = p
 	later.Params.Privacy.Epsilon = 1000
-	require.Equal(t, own.Participations(nil), mustPermit(t, demand(genesis, WorkerConfig{MaxEpsilon: genesis.Epsilon}, later), p.Privacy).Participations(nil))
-	_, err = permit(demand(genesis, WorkerConfig{MinNoiseMultiplier: 2 * genesis.NoiseMultiplier}, worker.Task{Params: p}), p.Privacy)
+	require.Equal(t, own.Participations(nil), mustPermit(t, demand(genesis, WorkerConfig{MaxEpsilon: genesis.Epsilon},
+		later), p.Privacy).Participations(nil))
+	_, err = permit(demand(genesis, WorkerConfig{MinNoiseMultiplier: 2 * genesis.NoiseMultiplier}, worker.Task{Params: p}),
+		p.Privacy)
 	require.ErrorIs(t, err, worker.ErrPolicy, "of the first epoch too")
 
 	half := genesis

@@ -50,7 +50,8 @@ func TestSizesFollowGenesis(t *testing.T) {
 	of := func(d, width uint32, tolerance int64) params.Params {
 		p := apptest.Params(4)
 		p.Grid.Width, p.Rule.Tolerance = width, tolerance
-		p.Model = params.Model{Kind: params.ModelExternal, Clipping: params.ClippingSum, Tensors: []params.Tensor{{Name: "w", Shape: []uint32{d}, Init: params.InitZeros}}}
+		p.Model = params.Model{Kind: params.ModelExternal, Clipping: params.ClippingSum,
+			Tensors: []params.Tensor{{Name: "w", Shape: []uint32{d}, Init: params.InitZeros}}}
 		return p
 	}
 	for _, c := range []struct {
@@ -66,7 +67,8 @@ func TestSizesFollowGenesis(t *testing.T) {
 			err := p.CheckBlock(n)
 			require.Equal(t, n <= c.most, err == nil, "%+v, N=%d: %v", c, n, err)
 			if err != nil {
-				require.ErrorContains(t, err, fmt.Sprintf("takes blocks of %d bytes, CometBFT's bound is 104857600", p.BlockBytes(n)))
+				require.ErrorContains(t, err, fmt.Sprintf("takes blocks of %d bytes, CometBFT's bound is 104857600",
+					p.BlockBytes(n)))
 				continue
 			}
 			fitted, a := DefaultsFor(p, n, n)
@@ -77,7 +79,8 @@ func TestSizesFollowGenesis(t *testing.T) {
 			require.LessOrEqual(t, 2*p.RoundBytes(n), fitted.Mempool.MaxTxsBytes)
 			require.LessOrEqual(t, 2*p.RoundBytes(n), a.Pool.MaxBytes, "a round and the next")
 			require.Less(t, a.Proposal.Wait, fitted.Consensus.TimeoutPropose)
-			require.Less(t, float64(p.RoundBytes(n)*int64(n))/float64(fitted.P2P.SendRate), fitted.Consensus.TimeoutPropose.Seconds())
+			require.Less(t, float64(p.RoundBytes(n)*int64(n))/float64(fitted.P2P.SendRate),
+				fitted.Consensus.TimeoutPropose.Seconds())
 			require.Less(t, float64(p.RoundBytes(n))/float64(fitted.P2P.RecvRate), fitted.Consensus.TimeoutPropose.Seconds())
 		}
 	}

@@ -23,7 +23,8 @@ const features = "data/features"
 
 // WorkerOf returns a home's worker: its key, journal, policy, share of the data and
 // source of noise.
-func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data PartOf, log func(string, ...any)) (worker.Config, error) {
+func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data PartOf, log func(string, ...any)) (worker.Config,
+	error) {
 	policy, err := homePolicy(c, a.Worker)
 	if err != nil {
 		return worker.Config{}, err
@@ -31,10 +32,12 @@ func WorkerOf(c *config.Config, a AppConfig, keys worker.Keys, data PartOf, log 
 	return workerOf(c, a, keys, policy, data, log)
 }
 
-func workerOf(c *config.Config, a AppConfig, keys worker.Keys, policy func(worker.Task) (params.Privacy, error), data PartOf, log func(string, ...any)) (w worker.Config, err error) {
+func workerOf(c *config.Config, a AppConfig, keys worker.Keys, policy func(worker.Task) (params.Privacy, error),
+	data PartOf, log func(string, ...any)) (w worker.Config, err error) {
 	path := InHome(c, a.Worker.KeyFile)
 	w = worker.Config{
-		Keys: keys, Reload: func() (worker.Keys, error) { return LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal), Policy: policy, Log: log,
+		Keys: keys, Reload: func() (worker.Keys, error) { return LoadKeys(path) }, Journal: InHome(c, a.Worker.Journal),
+		Policy: policy, Log: log,
 		StepDelay: a.Worker.StepDelay, LogLoss: a.Worker.LogLoss,
 	}
 	if w.External, err = externalOf(c, a.Worker, log); err != nil {
@@ -42,11 +45,14 @@ func workerOf(c *config.Config, a AppConfig, keys worker.Keys, policy func(worke
 	}
 	w.Data = func(t worker.Task) (mnist.Features, error) {
 		if w.External != nil {
-			return mnist.Features{}, fmt.Errorf("%w: worker.trainer is set, and the chain's model is %q, which this program trains itself: leave worker.trainer out, or name a chain whose model is external",
+			return mnist.Features{}, fmt.Errorf("%w: worker.trainer is set, and the chain's model is %q, which this program "+
+				"trains itself: leave worker.trainer out, or name a chain whose model is external",
 				worker.ErrUnfit, t.Params.Model.Kind)
 		}
 		if a.Worker.Data == "" && t.Active > 1 {
-			return mnist.Features{}, fmt.Errorf("%w: worker.data of app.toml is empty, and %d participants train on this chain, each on data of its own: name the folder or the CSV file of yours, or say %q for the embedded MNIST, of which worker.part and worker.parts deal out a share",
+			return mnist.Features{}, fmt.Errorf("%w: worker.data of app.toml is empty, and %d participants train on this "+
+				"chain, each on data of its own: name the folder or the CSV file of yours, or say %q for the embedded MNIST, of "+
+				"which worker.part and worker.parts deal out a share",
 				worker.ErrUnfit, t.Active, EmbeddedData)
 		}
 		own, err := data(a.Worker.Data, t.Params.Model, a.Worker.share)
@@ -80,12 +86,14 @@ func (w *WorkerConfig) UseTrainer(line string) (err error) {
 func TrainerOf(c *config.Config, w WorkerConfig, log func(string, ...any)) trainer.Config {
 	return trainer.Config{
 		Argv: w.Trainer, Dir: InHome(c, w.TrainerDir), Timeout: w.TrainerTimeout, Log: log,
-		Share: trainer.Share{Data: w.Data, Part: w.Part, Parts: w.Parts, Partition: w.Partition, Alpha: w.Alpha, Seed: w.PartitionSeed},
+		Share: trainer.Share{Data: w.Data, Part: w.Part, Parts: w.Parts, Partition: w.Partition, Alpha: w.Alpha,
+			Seed: w.PartitionSeed},
 	}
 }
 
 // externalOf returns a function that starts a home's trainer, nil if the home names none.
-func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (func(context.Context, worker.Task) (worker.Examples, error), error) {
+func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (func(context.Context,
+	worker.Task) (worker.Examples, error), error) {
 	if len(w.Trainer) == 0 {
 		return nil, nil
 	}

@@ -38,7 +38,8 @@ func (f *verifier) execution(ctx context.Context, b *types.LightBlock) (app.Bloc
 func (o *sentCache) blockFromCache(h *types.Header) []*tx.Tx {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if made := h.Version.App; made != app.Version && made != 0 || !bytes.Equal(h.EvidenceHash, types.EvidenceList(nil).Hash()) {
+	if made := h.Version.App; made != app.Version && made != 0 || !bytes.Equal(h.EvidenceHash,
+		types.EvidenceList(nil).Hash()) {
 		return nil
 	}
 	for _, t := range o.aggregates {

@@ -59,7 +59,8 @@ func (c *chain) tip(ctx context.Context) (*app.State, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 	case s.NodeInfo.Network != c.Genesis.ChainID:
-		return nil, fmt.Errorf("%w: the node is on chain %q, the home's genesis is of %q", proof.ErrNotProven, s.NodeInfo.Network, c.Genesis.ChainID)
+		return nil, fmt.Errorf("%w: the node is on chain %q, the home's genesis is of %q", proof.ErrNotProven,
+			s.NodeInfo.Network, c.Genesis.ChainID)
 	case s.SyncInfo.CatchingUp:
 		return nil, fmt.Errorf("%w: it says that it catches up", ErrStale)
 	case s.SyncInfo.LatestBlockHeight < 0:

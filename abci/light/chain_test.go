@@ -36,9 +36,11 @@ func config(t *testing.T) worker.Config {
 		set.Labels = append(set.Labels, byte(i%2))
 	}
 	return worker.Config{
-		Keys: worker.Keys{Signing: apptest.Key(0), VRF: apptest.VRFKey(0)}, Journal: journal, Source: privacy.NewTestSource(1), Retry: 5 * time.Millisecond,
+		Keys: worker.Keys{Signing: apptest.Key(0), VRF: apptest.VRFKey(0)}, Journal: journal,
+		Source: privacy.NewTestSource(1), Retry: 5 * time.Millisecond,
 		Data: func(worker.Task) (mnist.Features, error) {
-			return worker.Shard(set, apptest.All(16), params.Model{Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255}, inputs.Keep{})
+			return worker.Shard(set, apptest.All(16), params.Model{Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255},
+				inputs.Keep{})
 		},
 	}
 }
@@ -108,11 +110,13 @@ func lies(n *node) map[string]struct {
 		late int
 		lie  func(method string, height int64, answer any) any
 	}{
-		"no noise":      {"proof does not hold", 100, state(func(s *app.State) { s.Params.Privacy = params.Privacy{Mechanism: params.MechanismNone, Batch: 16} })},
+		"no noise": {"proof does not hold", 100,
+			state(func(s *app.State) { s.Params.Privacy = params.Privacy{Mechanism: params.MechanismNone, Batch: 16} })},
 		"little noise":  {"proof does not hold", 100, state(func(s *app.State) { s.Params.Privacy.NoiseMultiplier = 0.001 })},
 		"another round": {"proof does not hold", 100, state(func(s *app.State) { s.Progress.Round++ })},
-		"another model": {"proof does not hold", 100, state(func(s *app.State) { s.Model = append([]float64{1}, s.Model[1:]...) })},
-		"another seed":  {"proof does not hold", 100, state(func(s *app.State) { s.Progress.Seed = make([]byte, 32) })},
+		"another model": {"proof does not hold", 100,
+			state(func(s *app.State) { s.Model = append([]float64{1}, s.Model[1:]...) })},
+		"another seed": {"proof does not hold", 100, state(func(s *app.State) { s.Progress.Seed = make([]byte, 32) })},
 		"budget unspent": {"proof does not hold", 100, state(func(s *app.State) {
 			s.Participants = append([]app.Participant(nil), s.Participants...)
 			s.Participants[0].Participations = 7
@@ -121,7 +125,8 @@ func lies(n *node) map[string]struct {
 			if method != "block" || height != 4 { // the last one: no header says what it leads to
 				return answer
 			}
-			b := n.make(height, n.blocks[height-1].Time, [32]byte(n.blocks[height-1].AppHash), apptest.Close(n.state, n.state.Height+1, 0))
+			b := n.make(height, n.blocks[height-1].Time, [32]byte(n.blocks[height-1].AppHash),
+				apptest.Close(n.state, n.state.Height+1, 0))
 			return &coretypes.ResultBlock{Block: b}
 		}},
 		"transactions added": {"proof does not hold", 3, func(method string, height int64, answer any) any {
@@ -140,15 +145,23 @@ func lies(n *node) map[string]struct {
 			}
 			return answer
 		}},
-		"a round of the future":      {"does not have height", 3, status(func(s *coretypes.ResultStatus) { s.SyncInfo.LatestBlockHeight += 5 })},
-		"header signed by half":      {"it takes more than two thirds", 3, header(2, func(b *types.Block) { b.AppHash = make([]byte, 32) })},
-		"forged header":              {"proof does not hold", 3, header(4, func(b *types.Block) { b.AppHash = make([]byte, 32) })},
-		"other validators":           {"header is not trusted", 3, header(4, func(b *types.Block) { b.ValidatorsHash = make([]byte, 32) })},
-		"header of another chain":    {"header is not trusted", 3, header(4, func(b *types.Block) { b.ChainID = "another" })},
-		"name of another chain":      {"the node is on chain", 3, status(func(s *coretypes.ResultStatus) { s.NodeInfo.Network = "another" })},
-		"it catches up":              {"the node is behind its chain", 3, status(func(s *coretypes.ResultStatus) { s.SyncInfo.CatchingUp = true })},
-		"heights that are hidden":    {"more than 50ms ago", 3, status(func(s *coretypes.ResultStatus) { s.SyncInfo.LatestBlockHeight = 2 })},
-		"a height below the genesis": {"has height -7", 3, status(func(s *coretypes.ResultStatus) { s.SyncInfo.LatestBlockHeight = -7 })},
+		"a round of the future": {"does not have height", 3,
+			status(func(s *coretypes.ResultStatus) { s.SyncInfo.LatestBlockHeight += 5 })},
+		"header signed by half": {"it takes more than two thirds", 3,
+			header(2, func(b *types.Block) { b.AppHash = make([]byte, 32) })},
+		"forged header": {"proof does not hold", 3,
+			header(4, func(b *types.Block) { b.AppHash = make([]byte, 32) })},
+		"other validators": {"header is not trusted", 3,
+			header(4, func(b *types.Block) { b.ValidatorsHash = make([]byte, 32) })},
+		"header of another chain": {"header is not trusted", 3, header(4, func(b *types.Block) { b.ChainID = "another" })},
+		"name of another chain": {"the node is on chain", 3,
+			status(func(s *coretypes.ResultStatus) { s.NodeInfo.Network = "another" })},
+		"it catches up": {"the node is behind its chain", 3,
+			status(func(s *coretypes.ResultStatus) { s.SyncInfo.CatchingUp = true })},
+		"heights that are hidden": {"more than 50ms ago", 3,
+			status(func(s *coretypes.ResultStatus) { s.SyncInfo.LatestBlockHeight = 2 })},
+		"a height below the genesis": {"has height -7", 3,
+			status(func(s *coretypes.ResultStatus) { s.SyncInfo.LatestBlockHeight = -7 })},
 	}
 }
 
@@ -216,7 +229,8 @@ func TestTrustBeginsInTheHome(t *testing.T) {
 	strangers.Validators = newNode(t, "strangers").doc.Validators
 	keep := func(b *types.Block) string {
 		path := filepath.Join(t.TempDir(), "header.json")
-		require.NoError(t, os.WriteFile(path, []byte(`{"chain_id":"spdl-test","height":`+string('0'+rune(b.Height))+`,"hash":"`+b.Hash().String()+`"}`), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte(`{"chain_id":"spdl-test","height":`+string('0'+rune(b.Height))+
+			`,"hash":"`+b.Hash().String()+`"}`), 0o600))
 		return path
 	}
 	damaged := filepath.Join(t.TempDir(), "header.json")
@@ -301,8 +315,9 @@ func TestDraftsAreMadeAgain(t *testing.T) {
 		says string
 		lie  func(string, int64, any) any
 	}{
-		"truth":                {"", nil},
-		"another Delta":        {"recomputed from its gradients", change(func(l *query.Lead) { l.Draft.Digest = make([]byte, 32) })},
+		"truth": {"", nil},
+		"another Delta": {"recomputed from its gradients",
+			change(func(l *query.Lead) { l.Draft.Digest = make([]byte, 32) })},
 		"no gradients":         {"is not there", change(func(l *query.Lead) { l.Gradients = nil })},
 		"another's gradient":   {"is not there", change(func(l *query.Lead) { l.Gradients = [][]byte{apptest.Join(3).Raw} })},
 		"another leader":       {"is not active", change(func(l *query.Lead) { l.Draft.Leader = 1 })},
@@ -353,5 +368,6 @@ func TestWorkersShareOneQuestion(t *testing.T) {
 	}
 	wg.Wait()
 	require.Positive(t, asked.Load())
-	require.LessOrEqual(t, asked.Load(), time.Since(begin).Milliseconds()+2, "one a poll of a millisecond, at both ends, and one that was under way")
+	require.LessOrEqual(t, asked.Load(), time.Since(begin).Milliseconds()+2, "one a poll of a millisecond, at both "+
+		"ends, and one that was under way")
 }

@@ -63,7 +63,8 @@ func newNode(t *testing.T, chainID string, mutate ...func(*params.Params)) *node
 	g.Participants[0].VrfProof = app.ProveGenesis(chainID, g.Seed, apptest.VRFKey(0))
 	state, err := g.Encode()
 	require.NoError(t, err)
-	n.doc = &types.GenesisDoc{ChainID: chainID, GenesisTime: time.Now().Add(-time.Minute), InitialHeight: 1, AppState: state, ConsensusParams: types.DefaultConsensusParams()}
+	n.doc = &types.GenesisDoc{ChainID: chainID, GenesisTime: time.Now().Add(-time.Minute), InitialHeight: 1,
+		AppState: state, ConsensusParams: types.DefaultConsensusParams()}
 	var set []*types.Validator
 	for i := range 100 {
 		n.keys = append(n.keys, cmted25519.GenPrivKeyFromSecret(fmt.Appendf(nil, "validator %d of %s", i, chainID)))
@@ -123,12 +124,14 @@ func (n *node) sign(b *types.Block, count int) *types.Commit {
 			continue
 		}
 		at := b.Time.Add(time.Millisecond)
-		vote := types.Vote{Type: cmtproto.PrecommitType, Height: b.Height, BlockID: c.BlockID, Timestamp: at, ValidatorAddress: v.Address, ValidatorIndex: int32(i)}
+		vote := types.Vote{Type: cmtproto.PrecommitType, Height: b.Height, BlockID: c.BlockID, Timestamp: at,
+			ValidatorAddress: v.Address, ValidatorIndex: int32(i)}
 		for _, key := range n.keys {
 			if v.PubKey.Equals(key.PubKey()) {
 				signature, err := key.Sign(types.VoteSignBytes(n.doc.ChainID, vote.ToProto()))
 				require.NoError(n.t, err)
-				c.Signatures = append(c.Signatures, types.CommitSig{BlockIDFlag: types.BlockIDFlagCommit, ValidatorAddress: v.Address, Timestamp: at, Signature: signature})
+				c.Signatures = append(c.Signatures, types.CommitSig{BlockIDFlag: types.BlockIDFlagCommit,
+					ValidatorAddress: v.Address, Timestamp: at, Signature: signature})
 			}
 		}
 	}
@@ -206,7 +209,8 @@ func (n *node) answer(method string, p struct {
 	defer n.mu.Unlock()
 	height, _ := strconv.ParseInt(p.Height, 10, 64)
 	if height > int64(len(n.blocks)) {
-		return nil, fmt.Errorf("height %d must be less than or equal to the current blockchain height %d", height, len(n.blocks))
+		return nil, fmt.Errorf("height %d must be less than or equal to the current blockchain height %d", height,
+			len(n.blocks))
 	}
 	switch method {
 	case "status":
@@ -266,7 +270,8 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, err := n.answer(request.Method, request.Params)
 	if err != nil {
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"Internal error","data":%q}}`, request.ID, err)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"Internal error","data":%q}}`, request.ID,
+			err)
 		return
 	}
 	data, err := cmtjson.Marshal(answer)

@@ -87,7 +87,8 @@ func (p pinned) Header(_ context.Context, height int64) (*types.LightBlock, erro
 	case height != b.Height:
 		return nil, fmt.Errorf("%w: asked for height %d, there is %d alone", ErrNotTrusted, height, b.Height)
 	case p.trust.Height != 0 && p.trust.Height != b.Height:
-		return nil, fmt.Errorf("%w: trusted is height %d, the file has the header of %d: without a node only that one can be trusted", ErrNotTrusted, p.trust.Height, b.Height)
+		return nil, fmt.Errorf("%w: trusted is height %d, the file has the header of %d: without a node only that one "+
+			"can be trusted", ErrNotTrusted, p.trust.Height, b.Height)
 	case b.ChainID != p.trust.ChainID:
 		return nil, fmt.Errorf("%w: header of chain %q, want %q", ErrNotTrusted, b.ChainID, p.trust.ChainID)
 	}
@@ -95,7 +96,8 @@ func (p pinned) Header(_ context.Context, height int64) (*types.LightBlock, erro
 		return nil, fmt.Errorf("%w: height %d: %w", ErrNotTrusted, b.Height, err)
 	}
 	if !bytes.Equal(b.Hash(), p.trust.Hash) {
-		return nil, fmt.Errorf("%w: header of height %d has hash %X, trusted is %X", ErrNotTrusted, b.Height, b.Hash(), p.trust.Hash)
+		return nil, fmt.Errorf("%w: header of height %d has hash %X, trusted is %X", ErrNotTrusted, b.Height, b.Hash(),
+			p.trust.Hash)
 	}
 	if err := b.ValidatorSet.VerifyCommitLight(b.ChainID, b.Commit.BlockID, b.Height, b.Commit); err != nil {
 		return nil, reason(height, err)
@@ -125,11 +127,14 @@ func reason(height int64, err error) error {
 	}
 	switch {
 	case errors.As(inner, &few):
-		return fmt.Errorf("%w: the header of height %d is signed by validators of power %d, it takes more than two thirds of all: more than %d: %w", ErrNotTrusted, at, few.Got, few.Needed, err)
+		return fmt.Errorf("%w: the header of height %d is signed by validators of power %d, it takes more than two thirds "+
+			"of all: more than %d: %w", ErrNotTrusted, at, few.Got, few.Needed, err)
 	case errors.As(err, &set):
-		return fmt.Errorf("%w: the header of height %d is signed by less than a third of the validators trusted before, and the node does not show what is between: %w", ErrNotTrusted, at, err)
+		return fmt.Errorf("%w: the header of height %d is signed by less than a third of the validators trusted before, "+
+			"and the node does not show what is between: %w", ErrNotTrusted, at, err)
 	case errors.As(err, &expired):
-		return fmt.Errorf("%w: the trusted header is older than the trusting period: take a newer one (--trust-height and --trust-hash, or worker.trust_height and trust_hash in app.toml): %w", ErrNotTrusted, err)
+		return fmt.Errorf("%w: the trusted header is older than the trusting period: take a newer one (--trust-height and "+
+			"--trust-hash, or worker.trust_height and trust_hash in app.toml): %w", ErrNotTrusted, err)
 	case errors.Is(err, cmtlight.ErrLightClientAttack):
 		return fmt.Errorf("%w: a witness has another, valid header: %w", ErrNotTrusted, err)
 	case errors.As(err, &bad):

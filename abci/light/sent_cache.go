@@ -25,7 +25,8 @@ func (o *sentCache) add(t *tx.Tx) {
 	switch g, a := t.Gradient, t.Aggregate; {
 	case g != nil && o.isFor(g.Epoch, g.Round):
 		o.sent[t.Content] = t
-	case a != nil && o.isFor(a.Epoch, a.Round) && !slices.ContainsFunc(o.aggregates, func(x *tx.Tx) bool { return x.Hash == t.Hash }):
+	case a != nil && o.isFor(a.Epoch, a.Round) && !slices.ContainsFunc(o.aggregates,
+		func(x *tx.Tx) bool { return x.Hash == t.Hash }):
 		o.aggregates = append(o.aggregates, t)
 	}
 }

@@ -41,9 +41,11 @@ func checkFirst(doc *types.GenesisDoc, s *app.State, b *types.LightBlock) error 
 	case b.Height != doc.InitialHeight:
 		return fmt.Errorf("%w: height %d, the chain begins at %d", ErrNotTrusted, b.Height, doc.InitialHeight)
 	case !bytes.Equal(b.ValidatorsHash, set.Hash()):
-		return fmt.Errorf("%w: the header of height %d has validators %X, those of the home's genesis are %X", ErrNotTrusted, b.Height, b.ValidatorsHash, set.Hash())
+		return fmt.Errorf("%w: the header of height %d has validators %X, those of the home's genesis are %X", ErrNotTrusted,
+			b.Height, b.ValidatorsHash, set.Hash())
 	case !bytes.Equal(b.AppHash, hash[:]):
-		return fmt.Errorf("%w: the header of height %d begins with application hash %X, the home's genesis has %X", ErrNotTrusted, b.Height, b.AppHash, hash)
+		return fmt.Errorf("%w: the header of height %d begins with application hash %X, the home's genesis has %X",
+			ErrNotTrusted, b.Height, b.AppHash, hash)
 	}
 	if err := set.VerifyCommitLight(doc.ChainID, b.Commit.BlockID, b.Height, b.Commit); err != nil {
 		return reason(b.Height, err)
@@ -68,7 +70,8 @@ func readKept(path string) (k keptHeader, err error) {
 		err = strictjson.Decode(data, &k)
 	}
 	if err != nil {
-		err = fmt.Errorf("trusted header %s: %w; remove the file, and trust begins with genesis or worker.trust_height again", path, err)
+		err = fmt.Errorf("trusted header %s: %w; remove the file, and trust begins with genesis or worker.trust_height again",
+			path, err)
 	}
 	return k, err
 }
@@ -103,13 +106,15 @@ func (f *verifier) trustRoot(ctx context.Context) (*types.LightBlock, error) {
 	at := max(trust.Height, f.Genesis.InitialHeight)
 	b, err := f.provider.LightBlock(ctx, at)
 	if err != nil {
-		return nil, fmt.Errorf("%w (trust begins at height %d: where the node has dropped it, set worker.trust_height and trust_hash in app.toml)", reason(at, err), at)
+		return nil, fmt.Errorf("%w (trust begins at height %d: where the node has dropped it, set worker.trust_height and "+
+			"trust_hash in app.toml)", reason(at, err), at)
 	}
 	if trust.Height == 0 {
 		return b, checkFirst(f.Genesis, f.state, b)
 	}
 	if !bytes.Equal(b.Hash(), trust.Hash) {
-		return nil, fmt.Errorf("%w: the node's header of height %d has hash %X, trusted is %X", ErrNotTrusted, at, b.Hash(), trust.Hash)
+		return nil, fmt.Errorf("%w: the node's header of height %d has hash %X, trusted is %X", ErrNotTrusted, at, b.Hash(),
+			trust.Hash)
 	}
 	return b, nil
 }

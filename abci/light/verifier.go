@@ -93,7 +93,8 @@ func (f *verifier) advance(ctx context.Context, height uint64) (*app.State, erro
 		}
 	}
 	if age := f.now().Sub(f.last.Time); f.MaxAge > 0 && age > f.MaxAge {
-		return nil, fmt.Errorf("%w: its last header, of height %d, is of %s, more than %v ago: it catches up, hides blocks, or a clock is wrong",
+		return nil, fmt.Errorf("%w: its last header, of height %d, is of %s, more than %v ago: it catches up, hides "+
+			"blocks, or a clock is wrong",
 			ErrStale, f.last.Height, f.last.Time.Format(time.RFC3339), f.MaxAge)
 	}
 	return f.state, f.save()
@@ -125,7 +126,8 @@ func (f *verifier) header(ctx context.Context, height int64) (*types.LightBlock,
 		if err != nil {
 			return nil, reason(at, err)
 		}
-		err = cmtlight.Verify(f.last.SignedHeader, f.last.ValidatorSet, b.SignedHeader, b.ValidatorSet, f.Trust.Period, f.now(), clockDrift, cmtlight.DefaultTrustLevel)
+		err = cmtlight.Verify(f.last.SignedHeader, f.last.ValidatorSet, b.SignedHeader, b.ValidatorSet, f.Trust.Period,
+			f.now(), clockDrift, cmtlight.DefaultTrustLevel)
 		var few cmtlight.ErrNewValSetCantBeTrusted
 		switch {
 		case err == nil:
@@ -151,7 +153,8 @@ func (f *verifier) jump(ctx context.Context) error {
 	}
 	next := int64(s.Height) + 1
 	if s.Height < f.state.Height || next < f.last.Height {
-		return fmt.Errorf("%w: its state is of height %d, proven are %d and the header of %d", ErrStale, s.Height, f.state.Height, f.last.Height)
+		return fmt.Errorf("%w: its state is of height %d, proven are %d and the header of %d", ErrStale, s.Height,
+			f.state.Height, f.last.Height)
 	}
 	for {
 		_, err = f.header(ctx, next)
@@ -211,7 +214,8 @@ func belongs(block *types.Block, b *types.LightBlock) (err error) {
 // verifier's.
 func (f *verifier) accept(s *app.State) error {
 	if hash := s.Hash(); !bytes.Equal(f.last.AppHash, hash[:]) || s.ChainID != f.last.ChainID {
-		return fmt.Errorf("%w: the state after height %d on chain %q has hash %X, the header of height %d on chain %q says %X",
+		return fmt.Errorf("%w: the state after height %d on chain %q has hash %X, the header of height %d on "+
+			"chain %q says %X",
 			proof.ErrNotProven, s.Height, s.ChainID, hash, f.last.Height, f.last.ChainID, f.last.AppHash)
 	}
 	f.state = s

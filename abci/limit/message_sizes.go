@@ -77,7 +77,8 @@ func (of messageSizes) Apply(channels []*conn.ChannelDescriptor) []*conn.Channel
 
 // Fit reports whether transactions of a round of n participants are within the sizes.
 func (of messageSizes) Fit(p params.Params, n int) bool {
-	return int(p.TxBytes(n)) <= of[mempool.MempoolChannel]-SmallMessage && int(p.AggregateBytes(n)) <= of[AggregateChannel]-SmallMessage
+	return int(p.TxBytes(n)) <= of[mempool.MempoolChannel]-SmallMessage &&
+		int(p.AggregateBytes(n)) <= of[AggregateChannel]-SmallMessage
 }
 
 // Messages are the limits of a node's messages: of each message, and of all unfinished ones
@@ -148,7 +149,8 @@ func (b Messages) Install(own ...p2p.Reactor) cmtnode.Option {
 }
 
 func (b Messages) replace(n *cmtnode.Node, own []p2p.Reactor) {
-	for _, name := range []string{"MEMPOOL", "BLOCKSYNC", "CONSENSUS", "EVIDENCE", "STATESYNC", "PEX", "EXPRESS", "CLOCK"} {
+	for _, name := range []string{"MEMPOOL", "BLOCKSYNC", "CONSENSUS", "EVIDENCE", "STATESYNC", "PEX", "EXPRESS",
+		"CLOCK"} {
 		r, ok := n.Switch().Reactor(name)
 		if !ok || slices.Contains(own, r) {
 			continue

@@ -51,7 +51,8 @@ func SyncLimiter(c *config.P2PConfig) cmtnode.Option {
 		for _, name := range []string{"BLOCKSYNC", "STATESYNC"} {
 			if r, ok := n.Switch().Reactor(name); ok {
 				n.Switch().RemoveReactor(name, r)
-				n.Switch().AddReactor(name, &syncLimiter{Reactor: r, turn: turn, persistent: admission.PersistentPeers(c), offers: map[p2p.ID][]time.Time{}})
+				n.Switch().AddReactor(name, &syncLimiter{Reactor: r, turn: turn, persistent: admission.PersistentPeers(c),
+					offers: map[p2p.ID][]time.Time{}})
 			}
 		}
 	}

@@ -24,7 +24,8 @@ type reader struct {
 }
 
 func (r *reader) Status() conn.ConnectionStatus {
-	return conn.ConnectionStatus{Channels: []conn.ChannelStatus{{ID: blocksync.BlocksyncChannel, SendQueueSize: int(r.unread.Load())}}}
+	return conn.ConnectionStatus{Channels: []conn.ChannelStatus{{ID: blocksync.BlocksyncChannel,
+		SendQueueSize: int(r.unread.Load())}}}
 }
 
 // answering is a reactor that puts an answer into the queue of who asks.
@@ -67,10 +68,12 @@ func TestAnswersWaitForTheirReader(t *testing.T) {
 	for i := range int64(20) {
 		ask(reads, i)
 	}
-	require.Eventually(t, func() bool { reads.unread.Store(0); return inner.of(reads) == 20 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { reads.unread.Store(0); return inner.of(reads) == 20 }, 10*time.Second,
+		time.Millisecond)
 	require.Equal(t, 1, inner.of(idle))
 	require.IsIncreasing(t, inner.answers[reads.ID()])
-	require.Eventually(t, func() bool { idle.unread.Store(0); return inner.of(idle) >= maxRequests }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { idle.unread.Store(0); return inner.of(idle) >= maxRequests }, 10*time.Second,
+		time.Millisecond)
 	time.Sleep(20 * readPause)
 	require.LessOrEqual(t, inner.of(idle), maxRequests+2, "one was being answered, and one waited for its reader")
 	s.Receive(p2p.Envelope{Src: idle, ChannelID: blocksync.BlocksyncChannel, Message: &cmtsync.StatusRequest{}})
@@ -83,7 +86,8 @@ func TestAnswersWaitForTheirReader(t *testing.T) {
 // also one that comes again, and others none. A node without persistent peers hears all.
 func TestOffersOfSnapshotsAreBounded(t *testing.T) {
 	now := time.Now()
-	s := &syncLimiter{persistent: admission.PersistentPeers(&config.P2PConfig{PersistentPeers: "AA@host:1, bb@host:2"}), offers: map[p2p.ID][]time.Time{}}
+	s := &syncLimiter{persistent: admission.PersistentPeers(&config.P2PConfig{PersistentPeers: "AA@host:1, bb@host:2"}),
+		offers: map[p2p.ID][]time.Time{}}
 	for _, id := range []p2p.ID{"aa", "bb"} {
 		require.True(t, s.admitOffer(id, now))
 		require.True(t, s.admitOffer(id, now.Add(time.Minute)))

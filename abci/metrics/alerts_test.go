@@ -37,7 +37,8 @@ func TestEveryAlertIsExplainedAndTested(t *testing.T) {
 // TestPromtool: Prometheus' own tool accepts the alerts, and they fire when they should.
 func TestPromtool(t *testing.T) {
 	promtool := stage.Tool(t, "promtool")
-	for _, args := range [][]string{{"check", "rules", "../../docs/alerts.yml"}, {"test", "rules", "testdata/alerts_test.yml"}} {
+	for _, args := range [][]string{{"check", "rules", "../../docs/alerts.yml"},
+		{"test", "rules", "testdata/alerts_test.yml"}} {
 		out, err := exec.Command(promtool, args...).CombinedOutput()
 		require.NoError(t, err, "promtool %v\n%s", args, out)
 	}

@@ -52,24 +52,28 @@ type Metrics struct {
 func New(r prometheus.Registerer, chainID string) *Metrics {
 	m := &Metrics{chainID: chainID, known: map[uint32]bool{}}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, withChain(labels)))
+		return register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help},
+			withChain(labels)))
 	}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, withChain(labels)))
+		return register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help},
+			withChain(labels)))
 	}
 	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
 		return register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.001, 2, 17), // 1 ms to 65 s
 		}, withChain(labels)))
 	}
-	m.build = gauge("build_info", "1, labelled with the versions of the program, of its state machine and of CometBFT.", "version", "state_machine", "cometbft")
+	m.build = gauge("build_info", "1, labelled with the versions of the program, of its state machine and of CometBFT.",
+		"version", "state_machine", "cometbft")
 	m.height = gauge("height", "Height of the last committed block.")
 	m.epoch = gauge("epoch", "The running epoch, from 0.")
 	m.round = gauge("round", "The open round of the epoch, from 0; equal to rounds_planned when all are closed.")
 	m.planned = gauge("rounds_planned", "Rounds of the running epoch.")
 	m.finished = gauge("finished", "1 when the epoch's training is over, else 0.")
 	m.opened = gauge("round_opened_timestamp_seconds", "When this node saw the open round begin, in Unix time.")
-	m.clock = gauge("clock_offset_seconds", "How far this host's clock is ahead of the median of its peers', below 0 behind.")
+	m.clock = gauge("clock_offset_seconds", "How far this host's clock is ahead of the median of its peers', "+
+		"below 0 behind.")
 	m.participants = gauge("participants", "Active participants, N.")
 	m.byzantine = gauge("byzantine", "Byzantine participants that the rule withstands now, f.")
 	m.offences = gauge("offences", "Equivocations that are proven on the chain.")
@@ -77,20 +81,28 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	m.rounds = counter("rounds_closed_total", "Rounds that this node has seen closed since it started.")
 	m.views = counter("view_changes_total", "Leaders passed over in closed rounds.")
 	m.included = counter("gradients_included_total", "Gradients in closed rounds.")
-	m.rejected = counter("rejected_total", "Transactions refused by CheckTx and proposals rejected by ProcessProposal, by result code.", "verb", "code", "reason")
-	m.stage = histogram("round_stage_seconds", "Wall clock of a round by stage: lgc, ge, bc. Stages that the node did not see whole are left out.", "stage")
-	m.execute = histogram("execute_seconds", "Judging a block that closes a round: signatures, VRF proofs, rule, state hash.")
-	m.rule = histogram("rule_seconds", "Computing the aggregate of a round by the rule, where this node's participant leads.")
+	m.rejected = counter("rejected_total", "Transactions refused by CheckTx and proposals rejected by ProcessProposal, "+
+		"by result code.", "verb", "code", "reason")
+	m.stage = histogram("round_stage_seconds", "Wall clock of a round by stage: lgc, ge, bc. Stages that the node did "+
+		"not see whole are left out.", "stage")
+	m.execute = histogram("execute_seconds", "Judging a block that closes a round: signatures, VRF proofs, rule, "+
+		"state hash.")
+	m.rule = histogram("rule_seconds", "Computing the aggregate of a round by the rule, where this node's "+
+		"participant leads.")
 	m.poolTxs = gauge("pool_transactions", "Transactions in the application's pool.")
 	m.poolBytes = gauge("pool_bytes", "Bytes in the application's pool.")
 	m.reputation = gauge("reputation", "Reputation of an active participant, within 0 and 1.", "participant")
-	m.epsilon = gauge("epsilon_spent", "Epsilon that an active participant's gradients have cost, by the ledger; absent without a guarantee.", "participant")
-	m.left = gauge("participations_left", "Gradients that an active participant's budget still pays for; absent without a budget.", "participant")
-	m.contributions = counter("contributions_total", "Gradients of a participant in closed rounds, since this node started.", "participant", "selected")
+	m.epsilon = gauge("epsilon_spent", "Epsilon that an active participant's gradients have cost, by the ledger; "+
+		"absent without a guarantee.", "participant")
+	m.left = gauge("participations_left", "Gradients that an active participant's budget still pays for; absent "+
+		"without a budget.", "participant")
+	m.contributions = counter("contributions_total", "Gradients of a participant in closed rounds, since this "+
+		"node started.", "participant", "selected")
 	for _, verb := range []string{VerbCheckTx, VerbProcessProposal} {
 		m.rejected.WithLabelValues(chainID, verb, "0", "none") // so that a rate exists before the first
 	}
-	m.received = counter("gossip_received_bytes_total", "Bytes of transactions that peers sent: new, known before, refused; and of announcements.", "what")
+	m.received = counter("gossip_received_bytes_total", "Bytes of transactions that peers sent: new, known before, "+
+		"refused; and of announcements.", "what")
 	for _, what := range []string{ReceivedNew, ReceivedKnown, ReceivedRefused, ReceivedAnnouncement} {
 		m.received.WithLabelValues(chainID, what)
 	}

@@ -53,12 +53,14 @@ func scrape(t *testing.T, r prometheus.Gatherer) map[string]float64 {
 // it exports.
 func TestVerbsFeedMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	a, err := abci.New(abci.Options{Metrics: metrics.New(registry, apptest.ChainID), OwnKey: apptest.Identity(0).PubKey, ProposalWait: 30e6, StragglerWait: 1})
+	a, err := abci.New(abci.Options{Metrics: metrics.New(registry, apptest.ChainID), OwnKey: apptest.Identity(0).PubKey,
+		ProposalWait: 30e6, StragglerWait: 1})
 	require.NoError(t, err)
 	p := apptest.Params(4)
 	genesis, err := apptest.Genesis(4, p).Encode()
 	require.NoError(t, err)
-	_, err = a.InitChain(ctx, &abcitypes.RequestInitChain{ChainId: apptest.ChainID, InitialHeight: 1, AppStateBytes: genesis})
+	_, err = a.InitChain(ctx, &abcitypes.RequestInitChain{ChainId: apptest.ChainID, InitialHeight: 1,
+		AppStateBytes: genesis})
 	require.NoError(t, err)
 	require.Equal(t, 1.0, scrape(t, registry)["spdl_reputation{participant=3}"], "before the first block")
 
@@ -100,7 +102,8 @@ func TestVerbsFeedMetrics(t *testing.T) {
 	require.Equal(t, abci.CodeMalformed, check([]byte{1, 2, 3}))
 	require.Equal(t, abci.CodeMalformed, check([]byte{1, 2, 3}))
 	block := apptest.Close(s, s.Height+1)
-	r, err := a.ProcessProposal(ctx, &abcitypes.RequestProcessProposal{Height: int64(s.Height + 1), Txs: [][]byte{block[1].Raw, block[0].Raw}})
+	r, err := a.ProcessProposal(ctx, &abcitypes.RequestProcessProposal{Height: int64(s.Height + 1),
+		Txs: [][]byte{block[1].Raw, block[0].Raw}})
 	require.NoError(t, err)
 	require.Equal(t, abcitypes.ResponseProcessProposal_REJECT, r.Status)
 
@@ -128,8 +131,10 @@ func TestVerbsFeedMetrics(t *testing.T) {
 		require.Equal(t, want, got[key], key)
 	}
 	for i := range 4 {
-		require.Equal(t, float64(s.Participants[i].Reputation)/params.One, got[fmt.Sprintf("spdl_reputation{participant=%d}", i)])
-		sum := got[fmt.Sprintf("spdl_contributions_total{participant=%d,selected=true}", i)] + got[fmt.Sprintf("spdl_contributions_total{participant=%d,selected=false}", i)]
+		require.Equal(t, float64(s.Participants[i].Reputation)/params.One,
+			got[fmt.Sprintf("spdl_reputation{participant=%d}", i)])
+		sum := got[fmt.Sprintf("spdl_contributions_total{participant=%d,selected=true}", i)] +
+			got[fmt.Sprintf("spdl_contributions_total{participant=%d,selected=false}", i)]
 		require.Equal(t, 3.0, sum)
 	}
 	require.Greater(t, got["spdl_round_opened_timestamp_seconds{}"], 1.7e9)
@@ -142,7 +147,8 @@ func TestParticipantsGo(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := metrics.New(registry, "c")
 	epsilon, left := 0.5, uint64(7)
-	m.State(metrics.Chain{Standings: []metrics.Standing{{Participant: 0, Reputation: 1}, {Participant: 1, Reputation: 0.5, Epsilon: &epsilon, Left: &left}}})
+	m.State(metrics.Chain{Standings: []metrics.Standing{{Participant: 0, Reputation: 1}, {Participant: 1, Reputation: 0.5,
+		Epsilon: &epsilon, Left: &left}}})
 	got := scrape(t, registry)
 	require.Equal(t, 0.5, got["spdl_epsilon_spent{participant=1}"])
 	require.Equal(t, 7.0, got["spdl_participations_left{participant=1}"])
@@ -245,7 +251,8 @@ func TestDashboard(t *testing.T) {
 	rules, err := os.ReadFile("../../docs/alerts.yml")
 	require.NoError(t, err)
 	named := regexp.MustCompile(`\b(?:spdl|cometbft)_[a-z0-9_]+`)
-	for file, text := range map[string]string{"grafana.json": string(dashboard), "alerts.yml": string(rules), "TROUBLESHOOTING.md": string(manual)} {
+	for file, text := range map[string]string{"grafana.json": string(dashboard), "alerts.yml": string(rules),
+		"TROUBLESHOOTING.md": string(manual)} {
 		seen := map[string]bool{}
 		for _, name := range named.FindAllString(text, -1) {
 			seen[name] = true
@@ -253,7 +260,8 @@ func TestDashboard(t *testing.T) {
 			for _, suffix := range []string{"_bucket", "_count", "_sum"} {
 				base = strings.TrimSuffix(base, suffix)
 			}
-			require.True(t, ours.found[base] || comet.found[base] || ours.found[name] || comet.found[name], "%s names %s, which nobody registers", file, name)
+			require.True(t, ours.found[base] || comet.found[base] || ours.found[name] || comet.found[name],
+				"%s names %s, which nobody registers", file, name)
 		}
 		if file == "TROUBLESHOOTING.md" {
 			for _, name := range slices.Sorted(maps.Keys(ours.found)) {

@@ -22,8 +22,10 @@ const divergenceFile = "diverged.json"
 
 func divergence(reason string) error {
 	return fmt.Errorf("%w: more than two thirds of the validators signed a block that this node's state contradicts: %s. "+
-		"Its database is damaged, or its program is another than the others' (compare spdl version). Keep a copy of the home, "+
-		"find the first wrong height by spdl audit replay, then run spdl unsafe-reset-all --yes with the right program and sync again", errDiverged, reason)
+		"Its database is damaged, or its program is another than the others' (compare spdl version). Keep a copy "+
+		"of the home, "+
+		"find the first wrong height by spdl audit replay, then run spdl unsafe-reset-all --yes with the right program "+
+		"and sync again", errDiverged, reason)
 }
 
 // recordDivergence remembers that the state in a data folder is not the chain's.

@@ -23,7 +23,8 @@ func checkPorts(c *config.Config) error {
 		}
 		l, err := net.Listen("tcp", address)
 		if err != nil {
-			return fmt.Errorf("config.toml: %s: %w (give this node an address of its own, or stop what listens there)", a[0], err)
+			return fmt.Errorf("config.toml: %s: %w (give this node an address of its own, or stop what listens there)", a[0],
+				err)
 		}
 		if err := l.Close(); err != nil {
 			return err

@@ -63,7 +63,8 @@ func sameVersion(made, height uint64) error {
 	if made == app.Version {
 		return nil
 	}
-	return fmt.Errorf("%w: it is of version %d at height %d, this program (%s) executes version %d: start it with a release of version %d, as spdl version prints it",
+	return fmt.Errorf("%w: it is of version %d at height %d, this program (%s) executes version %d: start it with a "+
+		"release of version %d, as spdl version prints it",
 		ErrVersion, made, height, abci.Version, app.Version, made)
 }
 
@@ -91,8 +92,10 @@ func checkValidators(c *config.Config, d *databases) error {
 // checkStores returns as an error: the disk is at fault, not the program.
 func checkStores(c *config.Config, build func() (*cmtnode.Node, error)) (n *cmtnode.Node, err error) {
 	disagree := func(what any) error {
-		return fmt.Errorf("%w: %v; the databases in %s are damaged, or were put back one by one. Put back the whole folder as it was while the node was stopped, "+
-			"if no block was signed since; or run spdl unsafe-reset-all --yes and sync again", errStoresDisagree, what, c.DBDir())
+		return fmt.Errorf("%w: %v; the databases in %s are damaged, or were put back one by one. Put back the whole "+
+			"folder as it was while the node was stopped, "+
+			"if no block was signed since; or run spdl unsafe-reset-all --yes and sync again", errStoresDisagree, what,
+			c.DBDir())
 	}
 	defer func() {
 		if r := recover(); r != nil {

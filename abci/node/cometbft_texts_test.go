@@ -17,16 +17,18 @@ func TestCometBFTSaysSo(t *testing.T) {
 	require.NoError(t, err)
 	var source strings.Builder
 	for _, folder := range []string{"consensus", "blocksync", "node", "state", "store", "types", "statesync"} {
-		require.NoError(t, filepath.WalkDir(filepath.Join(strings.TrimSpace(string(dir)), folder), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		require.NoError(t, filepath.WalkDir(filepath.Join(strings.TrimSpace(string(dir)), folder),
+			func(path string, d fs.DirEntry, err error) error {
+				if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+					return err
+				}
+				text, err := os.ReadFile(path)
+				source.Write(text)
 				return err
-			}
-			text, err := os.ReadFile(path)
-			source.Write(text)
-			return err
-		}))
+			}))
 	}
-	for _, said := range append([]string{saidHalted, saidInvalid, saidSyncFailed, saidCommittedInvalid, saidWrongHeader, saidFuture}, disagreements...) {
+	for _, said := range append([]string{saidHalted, saidInvalid, saidSyncFailed, saidCommittedInvalid, saidWrongHeader,
+		saidFuture}, disagreements...) {
 		require.Contains(t, strings.ToLower(source.String()), strings.ToLower(said))
 	}
 }

@@ -36,7 +36,8 @@ func (r *Running) watch(ctx context.Context, consensus interface{ Wait() }) {
 	if reason := r.halted.Load(); reason != nil {
 		err = fmt.Errorf("%w: %s", errHalted, *reason)
 		if strings.Contains(*reason, saidFuture) {
-			err = fmt.Errorf("%w; the clock of this host is behind the others': synchronise it (NTP) and start the node again", err)
+			err = fmt.Errorf("%w; the clock of this host is behind the others': synchronise it (NTP) and start the node again",
+				err)
 		}
 	}
 	r.fail(err)

@@ -30,7 +30,8 @@ func run(t *testing.T, c *config.Config, a home.AppConfig, round uint64) {
 	t.Helper()
 	r, err := Start(c, a, log.NewNopLogger(), Hooks{})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { _, at := r.Application.Pending(); return at >= round }, 2*time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { _, at := r.Application.Pending(); return at >= round }, 2*time.Minute,
+		time.Millisecond)
 	require.NoError(t, r.Stop())
 	require.Empty(t, r.Failed())
 }
@@ -84,7 +85,8 @@ func TestDivergenceIsRemembered(t *testing.T) {
 // that is behind what to do.
 func TestHaltSaysWhy(t *testing.T) {
 	r := &Running{upgradeHalt: newUpgradeHalt(), failed: make(chan error, 2)}
-	r.onError(saidHalted, "+2/3 committed an invalid block: block time x is too far in the future (wall clock y + tolerance 1m0s)")
+	r.onError(saidHalted, "+2/3 committed an invalid block: block time x is too far in the future (wall clock y + "+
+		"tolerance 1m0s)")
 	ended := make(chan struct{})
 	close(ended)
 	r.watch(context.Background(), waiter(ended))
@@ -168,7 +170,8 @@ func TestDatabasesThatDisagree(t *testing.T) {
 
 	// A state database that was cut at its end, in the words of CometBFT's replay.
 	_, err = checkStores(c, func() (*cmtnode.Node, error) {
-		return nil, errors.New("error during handshake: error on replay: expected height 12 but last stored abci responses was at height 9")
+		return nil, errors.New("error during handshake: error on replay: expected height 12 but last stored abci " +
+			"responses was at height 9")
 	})
 	require.ErrorIs(t, err, errStoresDisagree)
 	other := errors.New("another reason")
@@ -204,7 +207,8 @@ func TestStateSyncEnds(t *testing.T) {
 	require.NoError(t, watchSync(ended, &restored{}, quick))
 
 	r := &Running{upgradeHalt: newUpgradeHalt(), failed: make(chan error, 2)}
-	logMonitor{log.NewNopLogger(), r.onError, nil}.With("module", "statesync").Error("State sync failed", "err", "snapshot restoration failed")
+	logMonitor{log.NewNopLogger(), r.onError, nil}.With("module", "statesync").Error("State sync failed", "err",
+		"snapshot restoration failed")
 	err = <-r.Failed()
 	require.ErrorIs(t, err, errSync)
 	require.ErrorContains(t, err, "snapshot restoration failed")

@@ -27,10 +27,12 @@ func doubleVote(key ed25519.PubKey, height int64, round int32, at time.Time) *ty
 		hash := tmhash.Sum([]byte{block})
 		return &types.Vote{
 			Type: cmtproto.PrevoteType, Height: height, Round: round, Timestamp: at, ValidatorAddress: key.Address(),
-			BlockID: types.BlockID{Hash: hash, PartSetHeader: types.PartSetHeader{Total: 1, Hash: hash}}, Signature: make([]byte, 64),
+			BlockID:   types.BlockID{Hash: hash, PartSetHeader: types.PartSetHeader{Total: 1, Hash: hash}},
+			Signature: make([]byte, 64),
 		}
 	}
-	e := &types.DuplicateVoteEvidence{VoteA: vote(0), VoteB: vote(1), TotalVotingPower: 10, ValidatorPower: 10, Timestamp: at}
+	e := &types.DuplicateVoteEvidence{VoteA: vote(0), VoteB: vote(1), TotalVotingPower: 10, ValidatorPower: 10,
+		Timestamp: at}
 	if e.VoteA.BlockID.Key() > e.VoteB.BlockID.Key() {
 		e.VoteA, e.VoteB = e.VoteB, e.VoteA
 	}
@@ -61,7 +63,8 @@ func TestEvidencePoolHoldsOnePieceAValidator(t *testing.T) {
 		}
 		require.ErrorIs(t, add(3, 99, 1), errNeedless)
 		require.NoError(t, c.Delete([]byte{waiting, 2}))
-		out, err := s.Execute(app.Block{Height: s.Height + 1, Misbehavior: []app.Misbehavior{{Type: 1, Address: ed25519.PubKey(apptest.ConsensusKey(3)).Address(), Height: 1}}})
+		out, err := s.Execute(app.Block{Height: s.Height + 1,
+			Misbehavior: []app.Misbehavior{{Type: 1, Address: ed25519.PubKey(apptest.ConsensusKey(3)).Address(), Height: 1}}})
 		require.NoError(t, err)
 		s = out.State
 		require.ErrorIs(t, add(3, 3, 2), errNeedless, "on file")
@@ -115,8 +118,10 @@ func TestWhatIsNoErrorFillsNoLog(t *testing.T) {
 	var out bytes.Buffer
 	var heardOf []string
 	stopping := make(chan struct{})
-	h := logMonitor{log.NewFilter(log.NewTMLogger(&out), log.AllowError()), func(message, _ string) { heardOf = append(heardOf, message) }, stopping}
-	h.With("module", "evidence").Error("Can't add evidence to pending list", "err", fmt.Errorf("can't persist evidence: %w", errNeedless), "ev", 1)
+	h := logMonitor{log.NewFilter(log.NewTMLogger(&out), log.AllowError()),
+		func(message, _ string) { heardOf = append(heardOf, message) }, stopping}
+	h.With("module", "evidence").Error("Can't add evidence to pending list", "err",
+		fmt.Errorf("can't persist evidence: %w", errNeedless), "ev", 1)
 	require.Empty(t, out.String())
 	h.Error("Can't add evidence to pending list", "err", errors.New("disk full"))
 	require.Contains(t, out.String(), "disk full")

@@ -17,7 +17,8 @@ import (
 func TestDecidedByMembers(t *testing.T) {
 	var members []app.Participant
 	for i := range 7 {
-		members = append(members, app.Participant{Active: true, ConsensusKey: []byte{byte(i)}, NodeIds: []string{fmt.Sprint(i, "a"), fmt.Sprint(i, "b")}})
+		members = append(members, app.Participant{Active: true, ConsensusKey: []byte{byte(i)},
+			NodeIds: []string{fmt.Sprint(i, "a"), fmt.Sprint(i, "b")}})
 	}
 	members = append(members,
 		app.Participant{ConsensusKey: []byte{8}, NodeIds: []string{"left"}},

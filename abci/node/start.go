@@ -38,7 +38,8 @@ func New(c *config.Config, application abcitypes.Application, logger log.Logger)
 
 // build builds a node on databases that are closed with it. Proposes, which may be nil, is called
 // with every proposal that the node signs.
-func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases, proposes func(*cmtproto.Proposal), options ...cmtnode.Option) (*cmtnode.Node, error) {
+func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases,
+	proposes func(*cmtproto.Proposal), options ...cmtnode.Option) (*cmtnode.Node, error) {
 	d.state = func() *app.State { return stateOf(application) }
 	nodeKey, err := home.LoadNodeKey(c.NodeKeyFile())
 	if err != nil {
@@ -121,12 +122,14 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 	if err := checkDiverged(c); err != nil {
 		return nil, err
 	}
-	home.WarnReadable(logger.With("module", "app"), home.InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(), c.NodeKeyFile())
+	home.WarnReadable(logger.With("module", "app"), home.InHome(c, a.Worker.KeyFile), c.PrivValidatorKeyFile(),
+		c.NodeKeyFile())
 	admission.WarnDuplicateIP(logger.With("module", "app"), c.P2P)
 	if err := home.RestoreData(c, logger.With("module", "app")); err != nil {
 		return nil, err
 	}
-	r := &Running{worker: make(chan error, 1), failed: make(chan error, 2), dataDir: c.DBDir(), upgradeHalt: newUpgradeHalt()}
+	r := &Running{worker: make(chan error, 1), failed: make(chan error, 2), dataDir: c.DBDir(),
+		upgradeHalt: newUpgradeHalt()}
 	if r.db, err = home.OpenApplicationDB(c); err != nil {
 		return nil, err
 	}
@@ -143,7 +146,8 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 
 // start makes the node and its application, starts them, and runs the services of the hooks and of
 // app.toml. If it fails, Stop stops those that it has started.
-func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig, keys worker.Keys, logger log.Logger, h Hooks) error {
+func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig, keys worker.Keys, logger log.Logger,
+	h Hooks) error {
 	g, err := home.GenesisOf(c)
 	if err != nil {
 		return err
@@ -177,7 +181,8 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 		close(r.regossip)
 	}()
 	if h.Beside != nil {
-		if r.beside, err = h.Beside(ctx, Beside{App: a, RPC: c.RPC.ListenAddress, Logger: logger, Evaluator: home.EvaluatorOf(c, a.Worker)}); err != nil {
+		if r.beside, err = h.Beside(ctx, Beside{App: a, RPC: c.RPC.ListenAddress, Logger: logger,
+			Evaluator: home.EvaluatorOf(c, a.Worker)}); err != nil {
 			r.worker <- err
 			return err
 		}
@@ -200,11 +205,14 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys,
 	if err != nil {
 		return err
 	}
-	ad := admission.New(c, !a.P2P.MembersOnly, a.P2P.AllowedPeers, g.Participants, func() *app.State { return stateOf(r.Application) })
+	ad := admission.New(c, !a.P2P.MembersOnly, a.P2P.AllowedPeers, g.Participants,
+		func() *app.State { return stateOf(r.Application) })
 	options := abci.Options{
 		ChainID: doc.ChainID, Admits: ad.Admit, Opens: ad.AdmitAddress,
-		DB: r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
-		NextTurn: nextTurn(c.Consensus), Decided: r.decided, PoolBytes: a.Pool.MaxBytes, SnapshotInterval: a.Snapshot.Interval, Retain: a.Retain,
+		DB: r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait,
+		StragglerWait: a.Proposal.StragglerWait,
+		NextTurn:      nextTurn(c.Consensus), Decided: r.decided, PoolBytes: a.Pool.MaxBytes,
+		SnapshotInterval: a.Snapshot.Interval, Retain: a.Retain,
 		GossipRefused: h.GossipRefused,
 	}
 	// CometBFT's listener serves the default registry.
@@ -225,16 +233,21 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys,
 	c = admission.Configure(c, ad, nodeKey.ID())
 	all, b := g.Participants, limit.NewMessages(c, g.Params, len(g.Participants), block)
 	if s := r.Application.State(); s != nil {
-		c, all, b = home.TuneSizes(c, s.Params, s.Active()), s.Participants, limit.NewMessages(c, s.Params, s.Active(), s.Progress.BlockBytes)
+		c, all, b = home.TuneSizes(c, s.Params, s.Active()), s.Participants, limit.NewMessages(c, s.Params, s.Active(),
+			s.Progress.BlockBytes)
 	}
 	admission.WarnOpen(logger.With("module", "app"), ad, all)
-	x, gossip := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewTxReactor(r.Application, a.P2P.Gossip == home.GossipFlood, ad.Trusts, b, options.Metrics, logger.With("module", "gossip"))
-	r.blockRelay = reactor.NewBlockRelay(a.P2P.Gossip == home.GossipFlood, c.P2P.PrivatePeerIDs, r.Application.State, ad.Trusts, b)
+	x, gossip := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewTxReactor(r.Application,
+		a.P2P.Gossip == home.GossipFlood, ad.Trusts, b, options.Metrics, logger.With("module", "gossip"))
+	r.blockRelay = reactor.NewBlockRelay(a.P2P.Gossip == home.GossipFlood, c.P2P.PrivatePeerIDs, r.Application.State,
+		ad.Trusts, b)
 	r.txReactor, r.admission, r.limits = gossip, ad, b
 	r.Application.SetAdmitted(gossip.OnAdmitted)
 	r.databases.drops = a.Retain.Drops()
 	reactors := map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": reactor.NewClockReactor(options.Metrics, ad.Trusts)}
-	if r.Node, err = build(c, r.Application, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, &r.databases, r.blockRelay.OnProposal, cmtnode.CustomReactors(reactors), limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), gossip.Install, r.blockRelay.Install, b.Install(gossip, r.blockRelay)); err != nil {
+	if r.Node, err = build(c, r.Application, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, &r.databases,
+		r.blockRelay.OnProposal, cmtnode.CustomReactors(reactors), limit.EvidenceLimiter, limit.SyncLimiter(c.P2P),
+		gossip.Install, r.blockRelay.Install, b.Install(gossip, r.blockRelay)); err != nil {
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in the replay of blocks
 			return versionError(s, err)
 		}

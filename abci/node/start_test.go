@@ -39,9 +39,10 @@ func alone(t *testing.T, rounds uint64) (*config.Config, home.AppConfig) {
 	p, err := preset.New("pixels", 1)
 	require.NoError(t, err)
 	p.Training.Rounds = rounds
-	doc, err := home.NewGenesis("alone", time.Now(), app.Genesis{Params: p, Seed: make([]byte, 32), Participants: []app.Participant{
-		made.Participant(0, "alone", make([]byte, 32), p.Reputation),
-	}})
+	doc, err := home.NewGenesis("alone", time.Now(), app.Genesis{Params: p, Seed: make([]byte, 32),
+		Participants: []app.Participant{
+			made.Participant(0, "alone", make([]byte, 32), p.Reputation),
+		}})
 	require.NoError(t, err)
 	require.NoError(t, doc.SaveAs(c.GenesisFile()))
 	return c, a
@@ -266,7 +267,8 @@ func TestReadableKeys(t *testing.T) {
 // failing is an application that cannot execute what was decided.
 type failing struct{ abcitypes.BaseApplication }
 
-func (failing) FinalizeBlock(context.Context, *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock, error) {
+func (failing) FinalizeBlock(context.Context, *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock,
+	error) {
 	return nil, errors.New("cannot")
 }
 

@@ -10,7 +10,8 @@ import (
 // errSync reports a state sync that can no longer succeed.
 var errSync = errors.New("state sync failed")
 
-const syncRemedy = "check statesync.rpc_servers, trust_height and trust_hash in config.toml, and that peers of this node take snapshots (snapshot.interval in app.toml); " +
+const syncRemedy = "check statesync.rpc_servers, trust_height and trust_hash in config.toml, and that peers of this " +
+	"node take snapshots (snapshot.interval in app.toml); " +
 	"if the log says that snapshots are of another version, start the release of that version; " +
 	"or set statesync.enable = false to fetch all blocks"
 
@@ -49,9 +50,11 @@ func watchSync(ctx context.Context, a syncing, p patience) error {
 		}
 		switch {
 		case offered.IsZero() && time.Since(start) > p.offer:
-			return fmt.Errorf("%w: no peer has offered a snapshot whose height the light client could verify, in %v; %s", errSync, p.offer, syncRemedy)
+			return fmt.Errorf("%w: no peer has offered a snapshot whose height the light client could verify, in %v; %s",
+				errSync, p.offer, syncRemedy)
 		case time.Since(taken) > p.chunk:
-			return fmt.Errorf("%w: peers offer snapshots, and none has sent a right chunk of one in %v; %s", errSync, p.chunk, syncRemedy)
+			return fmt.Errorf("%w: peers offer snapshots, and none has sent a right chunk of one in %v; %s", errSync, p.chunk,
+				syncRemedy)
 		}
 		select {
 		case <-ctx.Done():

@@ -32,13 +32,15 @@ func indexed(t *testing.T, sizes ...int) (txs types.Txs, index *kv.TxIndex, raw,
 		require.NoError(t, err)
 		id := types.BlockID{Hash: block.Hash(), PartSetHeader: parts.Header()}
 		commit = &types.Commit{Height: height + 1, BlockID: id, Signatures: []types.CommitSig{{
-			BlockIDFlag: types.BlockIDFlagCommit, ValidatorAddress: make([]byte, 20), Timestamp: time.Unix(1, 0), Signature: []byte{1},
+			BlockIDFlag: types.BlockIDFlagCommit, ValidatorAddress: make([]byte, 20), Timestamp: time.Unix(1, 0),
+			Signature: []byte{1},
 		}}}
 		bs.SaveBlock(block, parts, commit)
 	}
 	batch := txindex.NewBatch(int64(len(txs)))
 	for i, tx := range txs {
-		require.NoError(t, batch.Add(&abcitypes.TxResult{Height: 2, Index: uint32(i), Tx: tx, Result: abcitypes.ExecTxResult{Data: []byte{byte(i)}}}))
+		require.NoError(t, batch.Add(&abcitypes.TxResult{Height: 2, Index: uint32(i), Tx: tx,
+			Result: abcitypes.ExecTxResult{Data: []byte{byte(i)}}}))
 	}
 	require.NoError(t, index.AddBatch(batch))
 	return txs, index, raw, blocks

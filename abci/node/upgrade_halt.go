@@ -35,15 +35,19 @@ func versionError(s *app.State, why error) error {
 	u, upgraded := s.Upgraded()
 	switch {
 	case planned && plan.Height > s.Height+1 && plan.Version <= app.Version:
-		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, and the chain in this home is at height %d; %s. "+
-			"Start the release of before until it stops there by itself, then the one of version %d", ErrVersion, plan.Name, plan.Version, plan.Height, s.Height, program, plan.Version)
+		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, and the chain in this home is at "+
+			"height %d; %s. "+
+			"Start the release of before until it stops there by itself, then the one of version %d", ErrVersion, plan.Name,
+			plan.Version, plan.Height, s.Height, program, plan.Version)
 	case upgraded && u.Height == s.Height+1:
 		return fmt.Errorf("%w: upgrade %q makes it version %d from height %d on, %s. "+
-			"Height %d is the last that is executed here; nothing is signed after it. Put a release in place whose spdl version prints state machine %d, and start it",
+			"Height %d is the last that is executed here; nothing is signed after it. Put a release in place whose spdl "+
+			"version prints state machine %d, and start it",
 			ErrVersion, u.Name, u.Version, u.Height, program, s.Height, u.Version)
 	case upgraded:
 		return fmt.Errorf("%w: upgrade %q made it version %d at height %d, and the chain in this home is at height %d; %s. "+
-			"Start a release whose spdl version prints state machine %d", ErrVersion, u.Name, u.Version, u.Height, s.Height, program, u.Version)
+			"Start a release whose spdl version prints state machine %d", ErrVersion, u.Name, u.Version, u.Height, s.Height,
+			program, u.Version)
 	}
 	return fmt.Errorf("%w: %w", ErrVersion, why)
 }

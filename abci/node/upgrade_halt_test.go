@@ -41,11 +41,13 @@ func untilUpgrade(t *testing.T, c *config.Config, a home.AppConfig, version uint
 	require.NoError(t, err)
 	keys, err := home.LoadKeys(home.InHome(c, a.Worker.KeyFile))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return r.Application.State() != nil && r.Application.State().Height > 1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return r.Application.State() != nil && r.Application.State().Height > 1 },
+		time.Minute, time.Millisecond)
 	s := r.Application.State()
 	p, _ := s.Find(keys.Public())
 	at := s.Height + app.UpgradeMargin + 10 // heights for the transaction to come into a block
-	x, err := tx.Sign(s.ChainID, &tx.Upgrade{Participant: p.Index, Nonce: p.Nonce + 1, Name: "next", Height: at, Version: version}, keys.Signing)
+	x, err := tx.Sign(s.ChainID, &tx.Upgrade{Participant: p.Index, Nonce: p.Nonce + 1, Name: "next", Height: at,
+		Version: version}, keys.Signing)
 	require.NoError(t, err)
 	_, err = rpclocal.New(r.Node).BroadcastTxSync(context.Background(), x.Raw)
 	require.NoError(t, err)
@@ -165,7 +167,8 @@ func TestUpgradeAfterACrashBetweenCommits(t *testing.T) {
 		require.NoError(t, err)
 		return db
 	}
-	height, _, err := sm.Rollback(store.NewBlockStore(open("blockstore")), sm.NewStore(open("state"), sm.StoreOptions{}), false)
+	height, _, err := sm.Rollback(store.NewBlockStore(open("blockstore")), sm.NewStore(open("state"), sm.StoreOptions{}),
+		false)
 	require.NoError(t, err)
 	require.Equal(t, int64(at-2), height)
 	require.NoError(t, d.Close())
@@ -196,7 +199,8 @@ func TestSignerStops(t *testing.T) {
 	require.NoError(t, vote(10))
 	s = (&app.State{Height: 10, Progress: s.Progress}).As(6)
 	require.ErrorIs(t, vote(11), app.ErrVersion)
-	require.ErrorIs(t, gate.SignProposal("alone", &cmtproto.Proposal{Type: cmtproto.ProposalType, Height: 11}), app.ErrVersion)
+	require.ErrorIs(t, gate.SignProposal("alone", &cmtproto.Proposal{Type: cmtproto.ProposalType, Height: 11}),
+		app.ErrVersion)
 	s = s.As(7)
 	require.NoError(t, vote(11))
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // startWorker runs the worker in the node's process, if app.toml enables it.
-func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppConfig, keys worker.Keys, logger log.Logger, h Hooks) (err error) {
+func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppConfig, keys worker.Keys,
+	logger log.Logger, h Hooks) (err error) {
 	if !a.Worker.Enabled {
 		r.worker <- nil
 		return nil

@@ -25,7 +25,8 @@ type Executor struct {
 }
 
 func NewExecutor(now func() time.Time, m *metrics.Metrics) *Executor {
-	return &Executor{now: now, metrics: m, outcomes: memo.New[[32]byte, *app.Outcome](maxOutcomes), closed: memo.New[[32]byte, *app.Closed](maxOutcomes)}
+	return &Executor{now: now, metrics: m, outcomes: memo.New[[32]byte, *app.Outcome](maxOutcomes),
+		closed: memo.New[[32]byte, *app.Closed](maxOutcomes)}
 }
 
 // Execute runs the core on decoded transactions, or returns the cached outcome.

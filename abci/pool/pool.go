@@ -82,7 +82,9 @@ type Pool struct {
 }
 
 func New(state *app.State, limit int64, now func() time.Time) *Pool {
-	return &Pool{state: state, slots: map[slot]*tx.Tx{}, held: map[[32]byte]*tx.Tx{}, bySignature: map[signatureKey]*tx.Tx{}, limit: limit, now: now, joins: rate.NewLimiter(joinRate, joinBurst), checkedJoins: rate.NewLimiter(joinRate, joinBurst), rejected: map[slot]*tx.Tx{}, changed: make(chan struct{})}
+	return &Pool{state: state, slots: map[slot]*tx.Tx{}, held: map[[32]byte]*tx.Tx{},
+		bySignature: map[signatureKey]*tx.Tx{}, limit: limit, now: now, joins: rate.NewLimiter(joinRate, joinBurst),
+		checkedJoins: rate.NewLimiter(joinRate, joinBurst), rejected: map[slot]*tx.Tx{}, changed: make(chan struct{})}
 }
 
 // Add admits a transaction. The cheap checks come first. If the transaction contradicts one that is
@@ -194,7 +196,8 @@ func (p *Pool) vacant(at slot, t *tx.Tx) error {
 		if refused.Hash == t.Hash {
 			return fmt.Errorf("%w: aggregate %X", app.ErrTolerance, t.Hash[:8])
 		}
-		return fmt.Errorf("%w: %s of participant %d for round %d, which was refused", ErrOccupied, t.Kind(), at.Participant, at.Round)
+		return fmt.Errorf("%w: %s of participant %d for round %d, which was refused", ErrOccupied, t.Kind(), at.Participant,
+			at.Round)
 	}
 	if p.limit > 0 && p.bytes+int64(len(t.Raw)) > p.limit {
 		return fmt.Errorf("%w: %d bytes held, %d more, at most %d", ErrFull, p.bytes, len(t.Raw), p.limit)
@@ -260,7 +263,8 @@ func (p *Pool) Advance(s *app.State) {
 	defer p.mu.Unlock()
 	from := p.state
 	closed := from.Progress.Epoch != s.Progress.Epoch || from.Progress.Round != s.Progress.Round
-	moved := closed || from.Progress.Revealing != s.Progress.Revealing || !slices.EqualFunc(from.Participants, s.Participants, sameStanding)
+	moved := closed || from.Progress.Revealing != s.Progress.Revealing || !slices.EqualFunc(from.Participants,
+		s.Participants, sameStanding)
 	p.state = s
 	if closed {
 		clear(p.rejected)
@@ -290,7 +294,8 @@ func (p *Pool) Advance(s *app.State) {
 // sameStanding reports whether a participant may send the same gradients and
 // aggregates for an open round in two states.
 func sameStanding(p, q app.Participant) bool {
-	return p.Active == q.Active && p.Reputation == q.Reputation && bytes.Equal(p.PubKey, q.PubKey) && bytes.Equal(p.VrfKey, q.VrfKey)
+	return p.Active == q.Active && p.Reputation == q.Reputation && bytes.Equal(p.PubKey, q.PubKey) &&
+		bytes.Equal(p.VrfKey, q.VrfKey)
 }
 
 // Reject drops an aggregate that passed admission and failed execution, and

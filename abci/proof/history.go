@@ -70,7 +70,8 @@ func (h *History) Round(s *app.State, r *app.Record) (Proven, error) {
 	h.mu.Unlock()
 	size := s.Closed()
 	if known < size || !found || uint64(place) >= size {
-		return Proven{}, fmt.Errorf("%w: this node has %d of %d records: it joined by state sync and proves no rounds, ask another", ErrNoValue, known, size)
+		return Proven{}, fmt.Errorf("%w: this node has %d of %d records: it joined by state sync and proves no rounds, "+
+			"ask another", ErrNoValue, known, size)
 	}
 	path, err := tlog.ProveRecord(int64(size), place, stored)
 	if err != nil {
@@ -81,7 +82,8 @@ func (h *History) Round(s *app.State, r *app.Record) (Proven, error) {
 	for i := range path {
 		p.Aunts = append(p.Aunts, path[i][:])
 	}
-	proven, err := within(s, "history", Proven{Value: pair.Value, Ops: operators(merkle.NewValueOp([]byte(pair.Key), &p).ProofOp())})
+	proven, err := within(s, "history", Proven{Value: pair.Value,
+		Ops: operators(merkle.NewValueOp([]byte(pair.Key), &p).ProofOp())})
 	if err != nil {
 		return proven, err
 	}

@@ -30,8 +30,9 @@ var wholes = map[string]struct {
 	join  func([][]byte) []byte
 	split func([]byte) ([][]byte, error)
 }{
-	OpList:   {app.JoinList, app.SplitList},
-	OpChunks: {func(chunks [][]byte) []byte { return bytes.Join(chunks, nil) }, func(data []byte) ([][]byte, error) { return app.Chunks(data), nil }},
+	OpList: {app.JoinList, app.SplitList},
+	OpChunks: {func(chunks [][]byte) []byte { return bytes.Join(chunks, nil) },
+		func(data []byte) ([][]byte, error) { return app.Chunks(data), nil }},
 }
 
 // whole returns the type of the operator that leads from a whole list to the value of its key in
@@ -60,7 +61,8 @@ type wholeOp struct{ typ string }
 
 func decodeWhole(op cmtcrypto.ProofOp) (merkle.ProofOperator, error) {
 	if string(op.Key) != keyWhole || len(op.Data) != 0 {
-		return nil, fmt.Errorf("operator %s has key %q and %d bytes of data, want %q and none", op.Type, op.Key, len(op.Data), keyWhole)
+		return nil, fmt.Errorf("operator %s has key %q and %d bytes of data, want %q and none", op.Type, op.Key, len(op.Data),
+			keyWhole)
 	}
 	return wholeOp{op.Type}, nil
 }

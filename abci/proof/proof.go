@@ -59,7 +59,8 @@ func KeyPath(key string) string {
 // The key must be the one that the verifier requested, not one from the answer.
 func (p Proven) Verify(key string, appHash []byte) error {
 	if p.Ops == nil || len(p.Ops.Ops) != len(levels(key)) {
-		return fmt.Errorf("%w: %q takes %d operators, the proof has %d", ErrNotProven, key, len(levels(key)), len(p.Ops.GetOps()))
+		return fmt.Errorf("%w: %q takes %d operators, the proof has %d", ErrNotProven, key, len(levels(key)),
+			len(p.Ops.GetOps()))
 	}
 	if err := Runtime().VerifyValue(p.Ops, appHash, KeyPath(key), p.Value); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrNotProven, key, err)

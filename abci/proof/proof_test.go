@@ -78,7 +78,8 @@ func (c *chain) each(after *app.Record, yield func(*app.Record) bool) error {
 // all proves everything that can be proven, by key.
 func (c *chain) all(t *testing.T) map[string]proof.Proven {
 	t.Helper()
-	keys := []string{"chain_id", "closed", "history", "params", "progress", "epochs", "model", "offences", "participants", "proposals", "velocity", "epochs/0",
+	keys := []string{"chain_id", "closed", "history", "params", "progress", "epochs", "model", "offences", "participants",
+		"proposals", "velocity", "epochs/0",
 		"offences/0", "offences/1", "offences/2", "proposals/0", "proposals/1", "chunk/0", "chunk/1", "chunk/2"}
 	for i := range c.Participants {
 		keys = append(keys, fmt.Sprintf("participants/%d", i))
@@ -234,8 +235,10 @@ func TestOneValueOpIsEnough(t *testing.T) {
 
 func TestNothingToProve(t *testing.T) {
 	c := grown(t)
-	for _, key := range []string{"", "nothing", "*", "params/0", "params/*", "participants/5", "participants/00", "participants/-1", "participants/x", "participants/0/0",
-		"offences/3", "chunk/3", "chunk/0/1", "chunk/0/0/0", "epochs/1", "round/0/0", "round/0", "model/0/0", "history/0/0", "participants/", "/params"} {
+	for _, key := range []string{"", "nothing", "*", "params/0", "params/*", "participants/5", "participants/00",
+		"participants/-1", "participants/x", "participants/0/0",
+		"offences/3", "chunk/3", "chunk/0/1", "chunk/0/0/0", "epochs/1", "round/0/0", "round/0", "model/0/0", "history/0/0",
+		"participants/", "/params"} {
 		_, err := proof.State(c.State, key)
 		require.ErrorIs(t, err, proof.ErrNoValue, key)
 	}

@@ -102,7 +102,8 @@ func queryReputation(_ *Queries, s *app.State, _ string) (any, error) {
 		if !p.Active {
 			continue
 		}
-		st := Standing{Participant: p.Index, Moniker: p.Moniker, Reputation: p.Reputation, MayLead: p.Reputation > 0, Participations: p.Participations}
+		st := Standing{Participant: p.Index, Moniker: p.Moniker, Reputation: p.Reputation, MayLead: p.Reputation > 0,
+			Participations: p.Participations}
 		for _, o := range s.Offences {
 			if o.Participant == p.Index {
 				st.Offences++
@@ -145,14 +146,16 @@ type Proposal struct {
 }
 
 func queryMembership(_ *Queries, s *app.State, _ string) (any, error) {
-	m := Membership{Participants: s.Active(), Byzantine: s.F(), Threshold: s.Threshold(), Members: []Member{}, Proposals: []Proposal{}}
+	m := Membership{Participants: s.Active(), Byzantine: s.F(), Threshold: s.Threshold(), Members: []Member{},
+		Proposals: []Proposal{}}
 	for _, p := range s.Participants {
 		validator := p.Active && len(p.ConsensusKey) > 0
 		if validator {
 			m.Validators++
 		}
 		m.Members = append(m.Members, Member{
-			Index: p.Index, ID: hex.EncodeToString(p.Id), Moniker: p.Moniker, Address: p.Address, Active: p.Active, Validator: validator, Joined: p.Joined,
+			Index: p.Index, ID: hex.EncodeToString(p.Id), Moniker: p.Moniker, Address: p.Address, Active: p.Active,
+			Validator: validator, Joined: p.Joined,
 		})
 	}
 	for i := range s.Proposals {
@@ -162,7 +165,8 @@ func queryMembership(_ *Queries, s *app.State, _ string) (any, error) {
 			return nil, err
 		}
 		m.Proposals = append(m.Proposals, Proposal{
-			ID: hex.EncodeToString(p.Id), Kind: tx.Kind(p.Kind).String(), Height: p.Height, Approvals: nonNil(p.Approvals), Accepted: p.Accepted, About: about,
+			ID: hex.EncodeToString(p.Id), Kind: tx.Kind(p.Kind).String(), Height: p.Height, Approvals: nonNil(p.Approvals),
+			Accepted: p.Accepted, About: about,
 		})
 	}
 	return m, nil
@@ -187,12 +191,14 @@ func queryEpochs(_ *Queries, s *app.State, _ string) (any, error) {
 	for _, e := range s.Epochs {
 		out = append(out, EpochState{
 			Epoch: e.Epoch, Rounds: e.Rounds, Planned: e.Params.Training.Rounds, Opened: e.Opened, Closed: e.Closed,
-			Preset: e.Params.Preset, Rule: e.Params.Rule.Name, Dim: e.Params.Model.Dim(), ModelHash: hex.EncodeToString(e.ModelHash),
+			Preset: e.Params.Preset, Rule: e.Params.Rule.Name, Dim: e.Params.Model.Dim(),
+			ModelHash: hex.EncodeToString(e.ModelHash),
 		})
 	}
 	hash := app.ModelHash(s.Model)
 	return append(out, EpochState{
-		Epoch: s.Progress.Epoch, Running: true, Rounds: s.Progress.Round, Planned: s.Params.Training.Rounds, Opened: s.Progress.Began,
+		Epoch: s.Progress.Epoch, Running: true, Rounds: s.Progress.Round, Planned: s.Params.Training.Rounds,
+		Opened: s.Progress.Began,
 		Preset: s.Params.Preset, Rule: s.Params.Rule.Name, Dim: len(s.Model), ModelHash: hex.EncodeToString(hash[:]),
 	}), nil
 }

@@ -104,7 +104,8 @@ func (q *Queries) queryBundle(s *app.State, arg string) (any, error) {
 	if b.Round, err = q.proveRound(s, epoch, t); err != nil {
 		return nil, err
 	}
-	for key, proven := range map[string]*proof.Proven{"progress": &b.Progress, "params": &b.Params, "epochs": &b.Epochs, "participants": &b.Participants} {
+	for key, proven := range map[string]*proof.Proven{"progress": &b.Progress, "params": &b.Params, "epochs": &b.Epochs,
+		"participants": &b.Participants} {
 		if *proven, err = proof.State(s, key); err != nil {
 			return nil, err
 		}
@@ -135,7 +136,8 @@ func (q *Queries) stateAfter(s *app.State, arg string) (after StateAfter, err er
 		return after, err
 	}
 	if k == nil {
-		return after, fmt.Errorf("%w: no state at or before epoch %d round %d is kept; the state after one in every %d rounds is", ErrNotFound, epoch, t, q.Store.CheckpointEvery)
+		return after, fmt.Errorf("%w: no state at or before epoch %d round %d is kept; the state after one in every "+
+			"%d rounds is", ErrNotFound, epoch, t, q.Store.CheckpointEvery)
 	}
 	r, err := q.record(s, k.Epoch, k.Round)
 	if err != nil {

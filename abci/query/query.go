@@ -209,8 +209,10 @@ func (q *Queries) queryStatus(s *app.State, _ string) (any, error) {
 		Phase: phase, Committed: len(s.Progress.Commitments),
 		ChainID: s.ChainID, Height: s.Height, AppHash: hex.EncodeToString(hash[:]),
 		Epoch: s.Progress.Epoch, Round: s.Progress.Round, Rounds: s.Params.Training.Rounds, Done: s.Finished(),
-		Opened: s.Progress.Opened, Seed: hex.EncodeToString(s.Progress.Seed), Ranking: nonNil(s.Progress.Ranking), Participants: s.Active(), Dim: len(s.Model),
-		Pending: len(q.Pool().Senders()), Preset: s.Params.Preset, Rule: s.Params.Rule.Name, Epsilon: q.MaxEpsilon(s), TestChain: app.KnownNoise(s.Params, s.Epochs),
+		Opened: s.Progress.Opened, Seed: hex.EncodeToString(s.Progress.Seed), Ranking: nonNil(s.Progress.Ranking),
+		Participants: s.Active(), Dim: len(s.Model),
+		Pending: len(q.Pool().Senders()), Preset: s.Params.Preset, Rule: s.Params.Rule.Name, Epsilon: q.MaxEpsilon(s),
+		TestChain: app.KnownNoise(s.Params, s.Epochs),
 	}, nil
 }
 
@@ -228,7 +230,8 @@ func (q *Queries) record(s *app.State, epoch, t uint64) (r *app.Record, err erro
 		r, err = q.Store.Record(epoch, t)
 	}
 	if err == nil && r == nil {
-		err = fmt.Errorf("%w: no record of epoch %d round %d, open is epoch %d round %d", ErrNotFound, epoch, t, s.Progress.Epoch, s.Progress.Round)
+		err = fmt.Errorf("%w: no record of epoch %d round %d, open is epoch %d round %d", ErrNotFound, epoch, t,
+			s.Progress.Epoch, s.Progress.Round)
 	}
 	return r, err
 }
@@ -236,7 +239,8 @@ func (q *Queries) record(s *app.State, epoch, t uint64) (r *app.Record, err erro
 func (q *Queries) queryModel(s *app.State, arg string) (any, error) {
 	if arg == "" {
 		hash := app.ModelHash(s.Model)
-		return ModelState{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Hash: hex.EncodeToString(hash[:]), Parameters: app.EncodeParameters(s.Model)}, nil
+		return ModelState{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Hash: hex.EncodeToString(hash[:]),
+			Parameters: app.EncodeParameters(s.Model)}, nil
 	}
 	epoch, t, err := roundArgument(s, arg)
 	if err != nil {
@@ -257,7 +261,8 @@ func (q *Queries) modelAfter(s *app.State, epoch, t uint64) (ModelState, error) 
 		data, err = q.keptModel(r)
 	}
 	if err == nil && data == nil {
-		err = fmt.Errorf("%w: model after epoch %d round %d, open is epoch %d round %d; kept are the last %d of the running epoch, the final one of each, and one of every %d",
+		err = fmt.Errorf("%w: model after epoch %d round %d, open is epoch %d round %d; kept are the last %d of the "+
+			"running epoch, the final one of each, and one of every %d",
 			ErrNotFound, epoch, t, s.Progress.Epoch, s.Progress.Round, store.MaxModels, q.Store.CheckpointEvery)
 	}
 	return ModelState{Epoch: epoch, Round: t + 1, Hash: hex.EncodeToString(r.ModelHash), Parameters: data}, err
@@ -286,7 +291,8 @@ func (q *Queries) queryTiming(s *app.State, arg string) (any, error) {
 	}
 	timing, ok := q.Timings.Get(epoch, t)
 	if !ok {
-		return nil, fmt.Errorf("%w: no timing of epoch %d round %d, the last %d seen are kept", ErrNotFound, epoch, t, maxTimings)
+		return nil, fmt.Errorf("%w: no timing of epoch %d round %d, the last %d seen are kept", ErrNotFound, epoch, t,
+			maxTimings)
 	}
 	return timing, nil
 }
@@ -326,7 +332,8 @@ func (q *Queries) queryPending(_ *app.State, arg string) (any, error) {
 			return t.Raw, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: no gradient of participant %d in round %d is pending", ErrNotFound, p, v.State.Progress.Round)
+	return nil, fmt.Errorf("%w: no gradient of participant %d in round %d is pending", ErrNotFound, p,
+		v.State.Progress.Round)
 }
 
 // participant reads a participant's index.

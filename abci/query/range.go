@@ -50,7 +50,8 @@ func readSpan(text string) (sp span, err error) {
 	}
 	if asked.Has("to") {
 		if sp.to, err = argument(asked.Get("to")); err == nil && (sp.to <= sp.from || sp.to-sp.from > MaxRange) {
-			err = fmt.Errorf("%w: from byte %d to before byte %d, want at least 1 and at most %d bytes", ErrBadQuery, sp.from, sp.to, MaxRange)
+			err = fmt.Errorf("%w: from byte %d to before byte %d, want at least 1 and at most %d bytes", ErrBadQuery, sp.from,
+				sp.to, MaxRange)
 		}
 	}
 	return sp, err
@@ -60,7 +61,8 @@ func readSpan(text string) (sp span, err error) {
 func (sp span) of(data []byte) ([]byte, error) {
 	n := uint64(len(data))
 	if sp.from >= n || sp.to > n {
-		return nil, fmt.Errorf("%w: from byte %d to before byte %d, there are %d", ErrBadQuery, sp.from, max(sp.to, sp.from+1), n)
+		return nil, fmt.Errorf("%w: from byte %d to before byte %d, there are %d", ErrBadQuery, sp.from,
+			max(sp.to, sp.from+1), n)
 	}
 	if sp.to == 0 {
 		sp.to = min(sp.from+MaxRange, n)
@@ -70,7 +72,8 @@ func (sp span) of(data []byte) ([]byte, error) {
 
 // queryRange answers name/arg?range with bytes. The next block changes the current state: further
 // pieces of its answers can be requested by its height while they are cached.
-func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, text string, r *abcitypes.ResponseQuery) error {
+func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, text string,
+	r *abcitypes.ResponseQuery) error {
 	name, arg, _ := strings.Cut(path, "/")
 	build, ok := rangePaths[name]
 	switch {
@@ -89,7 +92,8 @@ func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, te
 	}
 	l, err := q.ranges.Get(key, func() (*cachedRange, error) {
 		if req.Height != 0 && req.Height != r.Height {
-			return nil, fmt.Errorf("%w: height %d, only the last, %d, is kept, and for a minute what a piece of was asked for", ErrBadQuery, req.Height, r.Height)
+			return nil, fmt.Errorf("%w: height %d, only the last, %d, is kept, and for a minute what a piece of was asked for",
+				ErrBadQuery, req.Height, r.Height)
 		}
 		head, data, err := build(q, s, arg)
 		head.Bytes = len(data)
@@ -135,7 +139,8 @@ func rangeKey(req *abcitypes.RequestQuery, s *app.State, name, arg string) (key,
 func (q *Queries) rangeModel(s *app.State, arg string) (RangeInfo, []byte, error) {
 	if arg == "" {
 		hash := app.ModelHash(s.Model)
-		return RangeInfo{s.Progress.Epoch, s.Progress.Round, s.Height, hex.EncodeToString(hash[:]), 0}, app.EncodeParameters(s.Model), nil
+		return RangeInfo{s.Progress.Epoch, s.Progress.Round, s.Height, hex.EncodeToString(hash[:]), 0},
+			app.EncodeParameters(s.Model), nil
 	}
 	epoch, t, err := roundArgument(s, arg)
 	if err != nil {
@@ -154,7 +159,8 @@ func rangeVelocity(_ *Queries, s *app.State, arg string) (RangeInfo, []byte, err
 		return RangeInfo{}, nil, fmt.Errorf("%w: velocity/%s, only the velocity as it stands is kept", ErrBadQuery, arg)
 	}
 	hash := app.ModelHash(s.Velocity)
-	return RangeInfo{s.Progress.Epoch, s.Progress.Round, s.Height, hex.EncodeToString(hash[:]), 0}, app.EncodeParameters(s.Velocity), nil
+	return RangeInfo{s.Progress.Epoch, s.Progress.Round, s.Height, hex.EncodeToString(hash[:]), 0},
+		app.EncodeParameters(s.Velocity), nil
 }
 
 func (q *Queries) rangeKept(s *app.State, arg string) (RangeInfo, []byte, error) {

@@ -71,7 +71,8 @@ func (r *Rejections) Add(s *app.State, t *tx.Tx, reason string, err error) {
 	if !errors.Is(err, tx.ErrSignature) && !x.Signed && t.Verify(s.ChainID, s.Participants[i].PubKey) == nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if held := r.seen[params.RoundID{Epoch: g.Epoch, Round: g.Round}][rejectionKey{g.Participant, reason}]; held != nil && !held.Signed {
+		if held := r.seen[params.RoundID{Epoch: g.Epoch, Round: g.Round}][rejectionKey{g.Participant, reason}]; held != nil &&
+			!held.Signed {
 			held.Signed, held.Log = true, TruncateLog(err.Error()) // earlier gradients without its signature are not its doing
 		}
 	}
@@ -87,7 +88,8 @@ func (r *Rejections) count(at params.RoundID, key rejectionKey, err error) Rejec
 	}
 	x := r.seen[at][key]
 	if x == nil {
-		x = &Rejection{Epoch: at.Epoch, Round: at.Round, Participant: key.participant, Reason: key.reason, Log: TruncateLog(err.Error())}
+		x = &Rejection{Epoch: at.Epoch, Round: at.Round, Participant: key.participant, Reason: key.reason,
+			Log: TruncateLog(err.Error())}
 		r.seen[at][key] = x
 		r.size++
 	}
@@ -115,7 +117,8 @@ func (r *Rejections) list(of *params.RoundID) []Rejection {
 		}
 	}
 	slices.SortFunc(out, func(a, b Rejection) int {
-		return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Round, b.Round), cmp.Compare(a.Participant, b.Participant), strings.Compare(a.Reason, b.Reason))
+		return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Round, b.Round), cmp.Compare(a.Participant, b.Participant),
+			strings.Compare(a.Reason, b.Reason))
 	})
 	return out
 }

@@ -138,7 +138,8 @@ func (t *Timings) Get(epoch, round uint64) (Timing, bool) {
 	if whole.IsZero() { // closed by a block that was faster than the gossip
 		whole = own
 	}
-	return Timing{Epoch: epoch, Round: round, LGC: Milliseconds(m.Opened, own), GE: Milliseconds(own, whole), BC: Milliseconds(whole, m.closed)}, true
+	return Timing{Epoch: epoch, Round: round, LGC: Milliseconds(m.Opened, own), GE: Milliseconds(own, whole),
+		BC: Milliseconds(whole, m.closed)}, true
 }
 
 // Milliseconds returns the time from a to b in milliseconds, 0 if one is unknown or b is before a:

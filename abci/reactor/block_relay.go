@@ -93,8 +93,10 @@ type arrival struct {
 
 // NewBlockRelay returns the reactor. Private has the ids of the peers that are in no list. Trusts
 // reports whether a peer is a known node, and may be nil.
-func NewBlockRelay(flood bool, private string, state func() *app.State, trusts func(p2p.ID) bool, b limit.Messages) *BlockRelay {
-	return &BlockRelay{flood: flood, trusts: trusts, Messages: b, private: private, state: state, pause: relayPause, parts: map[part]arrival{}, peers: map[p2p.ID]*peerSet{}}
+func NewBlockRelay(flood bool, private string, state func() *app.State, trusts func(p2p.ID) bool,
+	b limit.Messages) *BlockRelay {
+	return &BlockRelay{flood: flood, trusts: trusts, Messages: b, private: private, state: state, pause: relayPause,
+		parts: map[part]arrival{}, peers: map[p2p.ID]*peerSet{}}
 }
 
 // Install is a node option that replaces the consensus reactor by the relay.

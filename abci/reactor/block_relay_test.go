@@ -74,7 +74,8 @@ type relaying struct {
 }
 
 func relayingTo(t *testing.T, n int) *relaying {
-	r := &relaying{T: t, BlockRelay: NewBlockRelay(false, "", func() *app.State { return &app.State{Height: decided} }, nil, limit.Messages{})}
+	r := &relaying{T: t, BlockRelay: NewBlockRelay(false, "", func() *app.State { return &app.State{Height: decided} },
+		nil, limit.Messages{})}
 	own := mock.NewPeer(nil)
 	r.sw = fakeSwitch{id: own.ID(), peers: p2p.NewPeerSet()}
 	r.Reactor = consensus.NewReactor(new(consensus.State), false)
@@ -111,7 +112,8 @@ func (r *relaying) says(peer *neighbour, m *consensus.NewRoundStepMessage) {
 
 // offers is CometBFT's gossip of a part to a peer, which it holds for sent.
 func (r *relaying) offers(peer *neighbour, p *cmtcons.BlockPart) {
-	require.True(r, peer.Get(schedulerKey).(*partScheduler).Send(p2p.Envelope{ChannelID: consensus.DataChannel, Message: p}))
+	require.True(r, peer.Get(schedulerKey).(*partScheduler).Send(p2p.Envelope{ChannelID: consensus.DataChannel,
+		Message: p}))
 }
 
 func partNumber(i uint32) *cmtcons.BlockPart {
@@ -136,7 +138,8 @@ func TestPartsAreLeftToWhoSendsThem(t *testing.T) {
 		}
 		r.says(votes, &consensus.NewRoundStepMessage{Height: proposed, Step: cstypes.RoundStepPrevote})
 		r.says(beyond, &consensus.NewRoundStepMessage{Height: proposed + 1, Step: cstypes.RoundStepNewHeight})
-		require.Eventually(t, func() bool { return len(lacks.got()) == 1 }, 10*time.Second, time.Millisecond, "also where a sending fails")
+		require.Eventually(t, func() bool { return len(lacks.got()) == 1 }, 10*time.Second, time.Millisecond,
+			"also where a sending fails")
 		require.GreaterOrEqual(t, lacks.times[0].Sub(start), relayPause)
 		time.Sleep(relayPause)
 		require.Empty(t, votes.got())
@@ -185,7 +188,8 @@ func TestWhoHasTheBlockLateSendsItNotToWhoVoted(t *testing.T) {
 	r.offers(votes, partNumber(1))
 	r.offers(lacks, partNumber(1))
 	require.Eventually(t, func() bool { return len(lacks.got()) == 1 }, 10*time.Second, time.Millisecond)
-	require.Eventually(t, func() bool { return len(votes.got()) == 1 }, 10*time.Second, time.Millisecond, "it may have given the block up")
+	require.Eventually(t, func() bool { return len(votes.got()) == 1 }, 10*time.Second, time.Millisecond,
+		"it may have given the block up")
 	require.GreaterOrEqual(t, votes.times[0].Sub(start), votedPause)
 }
 

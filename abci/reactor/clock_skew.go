@@ -42,7 +42,8 @@ type ClockReactor struct {
 }
 
 func NewClockReactor(m *metrics.Metrics, trusts func(p2p.ID) bool) *ClockReactor {
-	c := &ClockReactor{now: time.Now, metrics: m, trusts: trusts, ended: make(chan struct{}), ahead: map[p2p.ID]time.Duration{}}
+	c := &ClockReactor{now: time.Now, metrics: m, trusts: trusts, ended: make(chan struct{}),
+		ahead: map[p2p.ID]time.Duration{}}
 	c.BaseReactor = *p2p.NewBaseReactor("Clock", c)
 	return c
 }
@@ -76,7 +77,8 @@ func (c *ClockReactor) OnStop() { close(c.ended) }
 
 func (c *ClockReactor) message() p2p.Envelope {
 	now := c.now()
-	return p2p.Envelope{ChannelID: clockChannel, Message: &gogotypes.Timestamp{Seconds: now.Unix(), Nanos: int32(now.Nanosecond())}}
+	return p2p.Envelope{ChannelID: clockChannel, Message: &gogotypes.Timestamp{Seconds: now.Unix(),
+		Nanos: int32(now.Nanosecond())}}
 }
 
 // AddPeer tells a new peer the time.
@@ -138,6 +140,7 @@ func (c *ClockReactor) onTime(peer p2p.ID, at time.Time) {
 	if median < 0 {
 		how = "ahead of"
 	}
-	c.Logger.Error(fmt.Sprintf("this host's clock is %v %s its peers': synchronise it (NTP); a minute behind, the node halts", median.Abs().Round(time.Second), how),
+	c.Logger.Error(fmt.Sprintf("this host's clock is %v %s its peers': synchronise it (NTP); a minute behind, "+
+		"the node halts", median.Abs().Round(time.Second), how),
 		"peers", len(offsets), "bound", clockBound)
 }

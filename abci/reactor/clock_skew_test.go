@@ -82,8 +82,10 @@ func TestClocksTravel(t *testing.T) {
 			require.InDelta(t, float64(1-2*i)*3600, ahead.Seconds(), 60)
 		}
 	}
-	clocks[0].Receive(p2p.Envelope{Src: switches[0].Peers().Copy()[0], ChannelID: clockChannel, Message: &gogotypes.Timestamp{Seconds: 1 << 62}})
-	require.Eventually(t, func() bool { return switches[0].Peers().Size() == 0 }, time.Minute, time.Millisecond, "a time that cannot be ends the peer")
+	clocks[0].Receive(p2p.Envelope{Src: switches[0].Peers().Copy()[0], ChannelID: clockChannel,
+		Message: &gogotypes.Timestamp{Seconds: 1 << 62}})
+	require.Eventually(t, func() bool { return switches[0].Peers().Size() == 0 }, time.Minute, time.Millisecond,
+		"a time that cannot be ends the peer")
 	for _, s := range switches {
 		require.NoError(t, s.Stop())
 	}

@@ -45,7 +45,8 @@ func TestCrowdHoldsAGradientBack(t *testing.T) {
 				asked = append(asked, w.expire()...)
 				require.Less(t, at.Sub(start), time.Hour)
 			}
-			t.Logf("strangers %t, %2d that kept their word once: the honest announcer is asked after %v", strangers, k, at.Sub(start))
+			t.Logf("strangers %t, %2d that kept their word once: the honest announcer is asked after %v", strangers, k,
+				at.Sub(start))
 			digits := 0
 			for rest := k; rest > 0; rest /= 2 {
 				digits++
@@ -96,7 +97,8 @@ func TestCrowdDelaysParts(t *testing.T) {
 					worst = max(worst, receiver.times[0].Sub(start))
 				})
 			}
-			t.Logf("strangers %t, %2d at the receiver: the part is sent after %v at most", strangers, k, worst.Round(time.Millisecond))
+			t.Logf("strangers %t, %2d at the receiver: the part is sent after %v at most", strangers, k,
+				worst.Round(time.Millisecond))
 			bound := 3*relayPause/2 + 10*time.Millisecond
 			if !strangers {
 				bound += maxPauses * relayPause

@@ -74,7 +74,10 @@ func (f *partScheduler) postpone(m p2p.Envelope, part *cmtcons.BlockPart) bool {
 	case !due.After(now):
 		return false
 	}
-	if slices.ContainsFunc(f.queue, func(q deferredPart) bool { return partOf(q.part) == partOf(part) && q.part.Height == part.Height }) {
+	if slices.ContainsFunc(f.queue, func(q deferredPart) bool {
+		return partOf(q.part) == partOf(part) &&
+			q.part.Height == part.Height
+	}) {
 		return true
 	}
 	f.queue = append(f.queue, p)

@@ -63,7 +63,8 @@ type peerFlags struct {
 }
 
 func newPeerQueue(peer p2p.Peer, held func(hash) *tx.Tx) *peerQueue {
-	return &peerQueue{peer: peer, held: held, wake: make(chan struct{}, 1), flags: map[hash]peerFlags{}, sweepFlags: minFlags, sweepAnnouncements: minFlags}
+	return &peerQueue{peer: peer, held: held, wake: make(chan struct{}, 1), flags: map[hash]peerFlags{},
+		sweepFlags: minFlags, sweepAnnouncements: minFlags}
 }
 
 // push queues a transaction, unless the peer has it.
@@ -200,7 +201,8 @@ func (b *peerQueue) next() (message *p2p.Envelope, done func(), wait time.Durati
 		}
 	}
 	if h, raw := b.nextTx(ready); raw != nil {
-		return &p2p.Envelope{ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: [][]byte{raw}}}, func() { b.sent(h) }, 0
+		return &p2p.Envelope{ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: [][]byte{raw}}},
+			func() { b.sent(h) }, 0
 	}
 	if len(b.queue) > 0 {
 		wait = behindPause

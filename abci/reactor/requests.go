@@ -191,7 +191,8 @@ func (w *requestScheduler) choose(asks []wantTx, h hash, x *request, now time.Ti
 		rank := w.rank(peer, now)
 		believed := slices.ContainsFunc(x.open, func(t attempt) bool { return w.rank(t.peer, now) == proven })
 		switch {
-		case believed && (rank != proven || len(x.open) > x.failures) || !believed && rank != proven && len(x.open) > x.failures:
+		case believed && (rank != proven || len(x.open) > x.failures) || !believed && rank != proven &&
+			len(x.open) > x.failures:
 			return asks
 		case rank == paused && now.Sub(x.firstAnnounced) < requestTimeout:
 			return asks

@@ -76,10 +76,13 @@ type TxReactor struct {
 
 // NewTxReactor returns the reactor for a pool. It logs every message at debug level. Trusts reports
 // whether a peer is a known node, and may be nil.
-func NewTxReactor(pool Pool, flood bool, trusts func(p2p.ID) bool, b limit.Messages, m *metrics.Metrics, logger log.Logger) *TxReactor {
+func NewTxReactor(pool Pool, flood bool, trusts func(p2p.ID) bool, b limit.Messages, m *metrics.Metrics,
+	logger log.Logger) *TxReactor {
 	return &TxReactor{
-		pool: pool, flood: flood, Messages: b, metrics: m, log: logger, quit: make(chan struct{}), requests: newRequestScheduler(trusts),
-		queues: map[p2p.ID]*peerQueue{}, flooded: map[p2p.ID]bool{}, judging: map[hash]int{}, recent: newRecentTxs(), received: map[string]int64{},
+		pool: pool, flood: flood, Messages: b, metrics: m, log: logger, quit: make(chan struct{}),
+		requests: newRequestScheduler(trusts),
+		queues:   map[p2p.ID]*peerQueue{}, flooded: map[p2p.ID]bool{}, judging: map[hash]int{}, recent: newRecentTxs(),
+		received: map[string]int64{},
 	}
 }
 
@@ -257,7 +260,8 @@ func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {
 	case past && g.pooled() > 0:
 		_, _ = g.pool.CheckTx(context.Background(), &abcitypes.RequestCheckTx{Tx: raw}) // the pool knows the verdict
 	default:
-		g.mempoolReactor.Receive(p2p.Envelope{Src: from, ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: [][]byte{raw}}})
+		g.mempoolReactor.Receive(p2p.Envelope{Src: from, ChannelID: mempool.MempoolChannel,
+			Message: &protomem.Txs{Txs: [][]byte{raw}}})
 	}
 }
 
@@ -288,7 +292,8 @@ func (g *TxReactor) onGossip(from p2p.Peer, m *Gossip) {
 			lists[i] = append(lists[i], hash(raw[:len(hash{})]))
 		}
 	}
-	g.log.Debug("lists of hashes received", "peer", from.ID(), "have", len(lists[0]), "sending", len(lists[1]), "want", len(lists[2]), "lack", len(lists[3]))
+	g.log.Debug("lists of hashes received", "peer", from.ID(), "have", len(lists[0]), "sending", len(lists[1]), "want",
+		len(lists[2]), "lack", len(lists[3]))
 	g.count(metrics.ReceivedAnnouncement, m.Size())
 	box := g.queueOf(from.ID())
 	if box == nil {
@@ -391,7 +396,8 @@ func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 	if !relayed {
 		g.requests.received("", p.hash, false)
 	}
-	g.log.Debug("transaction admitted", "hash", p.hash, "kind", t.Kind(), "announced", relayed || p.again || t.Aggregate != nil, "peers", len(all))
+	g.log.Debug("transaction admitted", "hash", p.hash, "kind", t.Kind(), "announced", relayed || p.again ||
+		t.Aggregate != nil, "peers", len(all))
 	for _, b := range all {
 		if relayed || p.again || t.Aggregate != nil {
 			b.announce(p)

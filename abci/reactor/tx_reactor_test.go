@@ -197,7 +197,8 @@ type bench struct {
 }
 
 func gossiping(t *testing.T, peers int) *bench {
-	b := &bench{T: t, TxReactor: NewTxReactor(nil, false, nil, limit.Messages{}, nil, log.NewNopLogger()), held: &held{state: app.State{Height: 5}}}
+	b := &bench{T: t, TxReactor: NewTxReactor(nil, false, nil, limit.Messages{}, nil, log.NewNopLogger()),
+		held: &held{state: app.State{Height: 5}}}
 	b.held.g, b.mempoolReactor, b.pool = b.TxReactor, b.held, b.held
 	b.stop = func(p p2p.Peer, _ any) { b.stopped = append(b.stopped, p.ID()) }
 	require.NoError(t, b.Start())
@@ -363,7 +364,8 @@ func TestGossipAsks(t *testing.T) {
 		_, _, want, _, _ := bad.sent()
 		require.Equal(t, []hash{x.Hash}, want)
 		require.Empty(t, good.messages())
-		require.Eventually(t, func() bool { _, _, want, _, _ := good.sent(); return len(want) == 1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { _, _, want, _, _ := good.sent(); return len(want) == 1 }, 10*time.Second,
+			time.Millisecond)
 		b.sends(good, x.Raw)
 		require.NotNil(t, b.held.Held(x.Hash))
 		b.held.set(func() { b.held.txs = nil }) // its round is closed
@@ -380,7 +382,8 @@ func TestGossipAsks(t *testing.T) {
 		require.Equal(t, []hash{y.Hash}, want, "a refused one may be admitted at the next height")
 		b.tells(late, Gossip{Sending: y.Hash[:], Have: make([]byte, 32*maxHashes)})
 		require.Empty(t, b.stopped, "no race and no withholding breaks the protocol")
-		require.Equal(t, map[string]int64{"new": int64(len(x.Raw)), "refused": int64(len(y.Raw)), "announcement": b.Received()["announcement"]}, b.Received())
+		require.Equal(t, map[string]int64{"new": int64(len(x.Raw)), "refused": int64(len(y.Raw)),
+			"announcement": b.Received()["announcement"]}, b.Received())
 	})
 }
 
@@ -424,7 +427,8 @@ func TestGossipBreaches(t *testing.T) {
 func TestGossipTakesOneTransactionAMessage(t *testing.T) {
 	b := gossiping(t, 1)
 	for i, n := range []int{0, 2, 3_000_000} {
-		b.Receive(p2p.Envelope{Src: b.peers[0], ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: make([][]byte, n)}})
+		b.Receive(p2p.Envelope{Src: b.peers[0], ChannelID: mempool.MempoolChannel,
+			Message: &protomem.Txs{Txs: make([][]byte, n)}})
 		require.Len(t, b.stopped, i+1)
 	}
 	require.Empty(t, b.Received())
@@ -465,7 +469,8 @@ func TestGossipWhileSyncing(t *testing.T) {
 		require.Empty(t, f.messages())
 		require.Empty(t, b.held.AllHeld())
 		b.held.set(func() { b.held.syncing = false })
-		require.Eventually(t, func() bool { _, _, want, _, _ := f.sent(); return len(want) == 1 && want[0] == x.Hash }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { _, _, want, _, _ := f.sent(); return len(want) == 1 && want[0] == x.Hash },
+			10*time.Second, time.Millisecond)
 	})
 }
 
@@ -485,7 +490,8 @@ func TestGossipToWhoComesLater(t *testing.T) {
 		f.mu.Lock()
 		f.height = 4
 		f.mu.Unlock()
-		require.Eventually(t, func() bool { have, _, _, _, _ := f.sent(); return len(have) == 2 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { have, _, _, _, _ := f.sent(); return len(have) == 2 }, 10*time.Second,
+			time.Millisecond)
 		b.RemovePeer(f, nil)
 		require.Empty(t, b.queues)
 	})

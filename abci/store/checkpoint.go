@@ -24,7 +24,8 @@ func (s *Store) LatestCheckpoint(epoch, round uint64) (*Checkpoint, error) {
 	for ; it.Valid(); it.Next() {
 		if k := it.Key(); len(k) == 17 {
 			return &Checkpoint{
-				Epoch: binary.BigEndian.Uint64(k[1:]), Round: binary.BigEndian.Uint64(k[9:]), Document: append([]byte(nil), it.Value()...),
+				Epoch: binary.BigEndian.Uint64(k[1:]), Round: binary.BigEndian.Uint64(k[9:]),
+				Document: append([]byte(nil), it.Value()...),
 			}, nil
 		}
 	}

@@ -59,11 +59,12 @@ func Identity(i int) app.Identity {
 // classes (d = 8), 50 rounds. The mutations are applied in order.
 func Params(n int, mutate ...func(*params.Params)) params.Params {
 	p := params.Params{
-		Model:      params.Model{Kind: params.ModelSoftmax, Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255},
-		Grid:       params.Grid{Width: 1, Step: 1.0 / 64},
-		Rule:       params.Rule{Name: "multi-krum", Byzantine: uint32((n - 1) / 3)},
-		Training:   params.Training{Rounds: 50, LearningRate: 0.5},
-		Privacy:    params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 1, SamplingRate: 0.5, Batch: 8, WorkerMomentum: 0.9},
+		Model:    params.Model{Kind: params.ModelSoftmax, Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255},
+		Grid:     params.Grid{Width: 1, Step: 1.0 / 64},
+		Rule:     params.Rule{Name: "multi-krum", Byzantine: uint32((n - 1) / 3)},
+		Training: params.Training{Rounds: 50, LearningRate: 0.5},
+		Privacy: params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 1, SamplingRate: 0.5,
+			Batch: 8, WorkerMomentum: 0.9},
 		Reputation: params.Reputation{Initial: params.One, Penalty: 100_000, Reward: 50_000},
 		Election:   params.Election{Term: 1, ViewBlocks: 2, QuorumBlocks: 2},
 	}
@@ -77,7 +78,8 @@ func Params(n int, mutate ...func(*params.Params)) params.Params {
 // steps in the end.
 func Noisy(p *params.Params) {
 	p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
-	p.Privacy = params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.67, SamplingRate: 0.1, Batch: 1500, WorkerMomentum: 0.9, NoiseFloor: true}
+	p.Privacy = params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.67, SamplingRate: 0.1,
+		Batch: 1500, WorkerMomentum: 0.9, NoiseFloor: true}
 	p.Grid.Step = 5.1e-5
 }
 
@@ -144,7 +146,8 @@ func splitmix(s *uint64) uint64 {
 // Gradient returns participant i's signed gradient for the state's open round.
 func Gradient(s *app.State, i int) *tx.Tx {
 	v := Vector(s.Grid().Width, len(s.Model), s.Progress.Round, uint64(i))
-	return Sign(i, &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: uint32(i), Payload: v.Encode(), VrfProof: Proof(s, i)})
+	return Sign(i, &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: uint32(i),
+		Payload: v.Encode(), VrfProof: Proof(s, i)})
 }
 
 // Proof returns participant i's VRF proof for the state's open round.
@@ -164,7 +167,8 @@ func Commit(s *app.State, i int) *tx.Tx { return CommitTo(i, Gradient(s, i)) }
 
 // CommitTo returns participant i's signed commitment to a gradient.
 func CommitTo(i int, t *tx.Tx) *tx.Tx {
-	return Sign(i, &tx.Commit{Epoch: t.Gradient.Epoch, Round: t.Gradient.Round, Participant: uint32(i), Hash: t.Content[:]})
+	return Sign(i, &tx.Commit{Epoch: t.Gradient.Epoch, Round: t.Gradient.Round, Participant: uint32(i),
+		Hash: t.Content[:]})
 }
 
 // Commits returns the participants' signed commitments for the state's open round.
@@ -198,7 +202,8 @@ func Sign(i int, body tx.Body) *tx.Tx {
 func Join(i int) *tx.Tx {
 	who := Identity(i)
 	return Sign(i, &tx.Join{
-		PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(VRFKey(i), leader.PossessionInput(ChainID, who.PubKey)),
+		PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(VRFKey(i),
+			leader.PossessionInput(ChainID, who.PubKey)),
 		ConsensusKey: who.ConsensusKey, ConsensusProof: ConsensusProof(i, i), Moniker: who.Moniker, Address: who.Address,
 	})
 }

@@ -72,9 +72,15 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 	_, err := leader.Verify(public(0), input, proof)
 	require.NoError(t, err)
 	for name, forged := range map[string]func() ([]byte, []byte, []byte){
-		"another key":   func() ([]byte, []byte, []byte) { return public(1), input, proof },
-		"another round": func() ([]byte, []byte, []byte) { return public(0), leader.Input(chain, 0, 8, make([]byte, 32)), proof },
-		"another epoch": func() ([]byte, []byte, []byte) { return public(0), leader.Input(chain, 1, 7, make([]byte, 32)), proof },
+		"another key": func() ([]byte, []byte, []byte) { return public(1), input, proof },
+		"another round": func() ([]byte, []byte, []byte) {
+			return public(0), leader.Input(chain, 0, 8, make([]byte, 32)),
+				proof
+		},
+		"another epoch": func() ([]byte, []byte, []byte) {
+			return public(0), leader.Input(chain, 1, 7, make([]byte, 32)),
+				proof
+		},
 		"another chain": func() ([]byte, []byte, []byte) {
 			return public(0), leader.Input("other", 0, 7, make([]byte, 32)), proof
 		},
@@ -148,7 +154,8 @@ func TestCheckKey(t *testing.T) {
 }
 
 func TestRankOrdersByOutput(t *testing.T) {
-	contenders := []leader.Contender{{Participant: 0, Output: leader.Output{1}}, {Participant: 1, Output: leader.Output{3}}, {Participant: 2, Output: leader.Output{2}}}
+	contenders := []leader.Contender{{Participant: 0, Output: leader.Output{1}},
+		{Participant: 1, Output: leader.Output{3}}, {Participant: 2, Output: leader.Output{2}}}
 	ranking, tie := leader.Rank(contenders)
 	require.Equal(t, []uint32{1, 2, 0}, ranking)
 	require.False(t, tie)

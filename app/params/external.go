@@ -62,8 +62,10 @@ func (m Model) tensorsDim() (d int) {
 // ValidateExternal checks a model of the kind external.
 func (m Model) ValidateExternal() error {
 	switch {
-	case m.Inputs != 0 || m.Hidden != 0 || m.Classes != 0 || m.Pool != 0 || m.PixelMean != 0 || m.PixelScale != 0 || m.Features != Features{} || m.NoBias || m.Table != nil:
-		return fmt.Errorf("model of kind %q has inputs %d, hidden %d, classes %d, pool %d, pixel_mean %g, pixel_scale %g, features %.64q, no_bias %t or a table (%t), want none: its tensors say all",
+	case m.Inputs != 0 || m.Hidden != 0 || m.Classes != 0 || m.Pool != 0 || m.PixelMean != 0 || m.PixelScale != 0 ||
+		m.Features != Features{} || m.NoBias || m.Table != nil:
+		return fmt.Errorf("model of kind %q has inputs %d, hidden %d, classes %d, pool %d, pixel_mean %g, pixel_scale %g, "+
+			"features %.64q, no_bias %t or a table (%t), want none: its tensors say all",
 			m.Kind, m.Inputs, m.Hidden, m.Classes, m.Pool, m.PixelMean, m.PixelScale, m.Features.Name, m.NoBias, m.Table != nil)
 	case len(m.Tensors) == 0 || len(m.Tensors) > maxTensors:
 		return fmt.Errorf("model has %d tensors, want 1 to %d", len(m.Tensors), maxTensors)
@@ -76,7 +78,8 @@ func (m Model) ValidateExternal() error {
 		return err
 	}
 	if n := m.Size(); n > maxModel {
-		return fmt.Errorf("model takes %d bytes encoded, at most %d: fewer tensors, shorter names or a shorter config", n, maxModel)
+		return fmt.Errorf("model takes %d bytes encoded, at most %d: fewer tensors, shorter names or a shorter config", n,
+			maxModel)
 	}
 	return CheckText("model.config", m.Config, maxConfig)
 }
@@ -106,7 +109,8 @@ var reserved = map[string]bool{"card": true, "__metadata__": true}
 func (t Tensor) validate() error {
 	switch {
 	case t.Name == "" || len(t.Name) > maxTensorName || strings.Trim(t.Name, nameBytes) != "" || reserved[t.Name]:
-		return fmt.Errorf("name is %.140q, want 1 to %d letters, digits, dots, hyphens and underscores, and neither \"card\" nor \"__metadata__\"", t.Name, maxTensorName)
+		return fmt.Errorf("name is %.140q, want 1 to %d letters, digits, dots, hyphens and underscores, and neither "+
+			"\"card\" nor \"__metadata__\"", t.Name, maxTensorName)
 	case len(t.Shape) == 0 || len(t.Shape) > maxTensorRank:
 		return fmt.Errorf("%q has %d dimensions, want 1 to %d", t.Name, len(t.Shape), maxTensorRank)
 	case t.Len() == 0 || t.Len() > gradients.MaxDim:
@@ -114,7 +118,8 @@ func (t Tensor) validate() error {
 	case t.Init != InitZeros && t.Init != InitGlorot && t.Init != InitNormal:
 		return fmt.Errorf("%q begins as %.64q, want %q, %q or %q", t.Name, t.Init, InitZeros, InitGlorot, InitNormal)
 	case t.Init != InitZeros && len(t.Shape) < 2:
-		return fmt.Errorf("%q begins as %q and has shape %v, want at least two dimensions: outputs and inputs", t.Name, t.Init, t.Shape)
+		return fmt.Errorf("%q begins as %q and has shape %v, want at least two dimensions: outputs and inputs", t.Name,
+			t.Init, t.Shape)
 	}
 	return nil
 }

@@ -14,11 +14,13 @@ const maxLedger = 1 << 62
 func (p Privacy) ValidateLedger() error {
 	switch {
 	case p.Lemma1Epsilon != 0 && len(p.Cost) == 0:
-		return fmt.Errorf("privacy.lemma1_epsilon is %g without a ledger: what the noise costs must stand beside what Lemma 1 claims", p.Lemma1Epsilon)
+		return fmt.Errorf("privacy.lemma1_epsilon is %g without a ledger: what the noise costs must stand beside what "+
+			"Lemma 1 claims", p.Lemma1Epsilon)
 	case p.Epsilon == 0 && p.Delta == 0 && len(p.Cost) == 0 && len(p.Budget) == 0:
 		return nil
 	case p.Mechanism != MechanismGaussian:
-		return fmt.Errorf("privacy.epsilon is %g with mechanism %q, a budget needs %q", p.Epsilon, p.Mechanism, MechanismGaussian)
+		return fmt.Errorf("privacy.epsilon is %g with mechanism %q, a budget needs %q", p.Epsilon, p.Mechanism,
+			MechanismGaussian)
 	case !positive(p.Epsilon) || !(p.Delta > 0 && p.Delta < 1):
 		return fmt.Errorf("privacy.epsilon is %g and delta %g, want above 0 and within (0, 1)", p.Epsilon, p.Delta)
 	case len(p.Cost) != LedgerOrders || len(p.Budget) != LedgerOrders:
@@ -26,7 +28,8 @@ func (p Privacy) ValidateLedger() error {
 	}
 	for i := range p.Cost {
 		if p.Cost[i] == 0 || p.Cost[i] > maxLedger || p.Budget[i] > maxLedger {
-			return fmt.Errorf("privacy.cost[%d] is %d and budget[%d] %d, want 1 to %d and at most that", i, p.Cost[i], i, p.Budget[i], uint64(maxLedger))
+			return fmt.Errorf("privacy.cost[%d] is %d and budget[%d] %d, want 1 to %d and at most that", i, p.Cost[i], i,
+				p.Budget[i], uint64(maxLedger))
 		}
 	}
 	if p.Participations(nil) == 0 {

@@ -49,7 +49,8 @@ func (m Model) validate() error {
 	case m.Kind != ModelSoftmax && m.Kind != ModelMLP:
 		return fmt.Errorf("model.kind is %.64q, want %q, %q or %q", m.Kind, ModelSoftmax, ModelMLP, ModelExternal)
 	case len(m.Tensors) > 0 || m.Clipping != "" || m.Config != "" || m.Trainer != "":
-		return fmt.Errorf("model has tensors, clipping, config or trainer, which are for kind %q, and kind %q", ModelExternal, m.Kind)
+		return fmt.Errorf("model has tensors, clipping, config or trainer, which are for kind %q, and kind %q", ModelExternal,
+			m.Kind)
 	}
 	if err := m.validateLayers(); err != nil {
 		return err
@@ -67,8 +68,10 @@ func (m Model) validateLayers() error {
 		return fmt.Errorf("model.hidden is %d for kind %q", m.Hidden, m.Kind)
 	case m.Inputs == 0 || m.Classes < 2:
 		return fmt.Errorf("model has %d inputs and %d classes, want at least 1 and 2", m.Inputs, m.Classes)
-	case m.Inputs > gradients.MaxDim || m.Hidden > gradients.MaxDim || m.Classes > gradients.MaxDim || m.Dim() > gradients.MaxDim:
-		return fmt.Errorf("model of %d-%d-%d is too large, at most %d parameters", m.Inputs, m.Hidden, m.Classes, gradients.MaxDim)
+	case m.Inputs > gradients.MaxDim || m.Hidden > gradients.MaxDim || m.Classes > gradients.MaxDim ||
+		m.Dim() > gradients.MaxDim:
+		return fmt.Errorf("model of %d-%d-%d is too large, at most %d parameters", m.Inputs, m.Hidden, m.Classes,
+			gradients.MaxDim)
 	case m.Pool == 0:
 		return fmt.Errorf("model.pool is 0, want at least 1")
 	case math.IsNaN(m.PixelMean) || math.IsInf(m.PixelMean, 0):

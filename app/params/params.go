@@ -110,7 +110,8 @@ func (e Election) Validate() error {
 		return fmt.Errorf("election.term is %d and view_blocks %d, want at least 1", e.Term, e.ViewBlocks)
 	}
 	if e.Term > maxBlocks || e.ViewBlocks > maxBlocks || e.QuorumBlocks > maxBlocks {
-		return fmt.Errorf("election.term is %d, view_blocks %d and quorum_blocks %d, at most %d", e.Term, e.ViewBlocks, e.QuorumBlocks, maxBlocks)
+		return fmt.Errorf("election.term is %d, view_blocks %d and quorum_blocks %d, at most %d", e.Term, e.ViewBlocks,
+			e.QuorumBlocks, maxBlocks)
 	}
 	return nil
 }
@@ -123,24 +124,30 @@ func (p Params) warnings(n int) (out []string) {
 		}
 	}
 	if p.TestChain {
-		out = append(out, "test_chain: TEST CHAIN ONLY, workers may draw their noise from a known seed and nothing is private")
+		out = append(out, "test_chain: TEST CHAIN ONLY, workers may draw their noise from a known seed and "+
+			"nothing is private")
 	}
 	if t := p.Model.Table; t != nil {
-		out = append(out, fmt.Sprintf("model.table: the names and ends of %d columns and the names of %d classes are public, and no epsilon pays for ends that are the least and greatest of somebody's rows: agree on bounds instead",
+		out = append(out, fmt.Sprintf("model.table: the names and ends of %d columns and the names of %d classes are "+
+			"public, and no epsilon pays for ends that are the least and greatest of somebody's rows: agree on bounds instead",
 			len(t.Columns), len(t.Classes)))
 	}
 	if p.Rule.Zeros {
-		out = append(out, "rule.zeros: a silent participant counts as the zero vector; one of ten makes Krum choose it in most rounds")
+		out = append(out, "rule.zeros: a silent participant counts as the zero vector; one of ten makes Krum choose it in "+
+			"most rounds")
 	}
 	if p.Rule.Unsquared {
-		out = append(out, "rule.unsquared: scores sum norms without the square, as the paper writes; Blanchard et al. prove the squared rule")
+		out = append(out, "rule.unsquared: scores sum norms without the square, as the paper writes; Blanchard et al. "+
+			"prove the squared rule")
 	}
 	if e := p.Election; e.QuorumBlocks > patience || e.ViewBlocks > patience {
-		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d: heights are the only timeout, and one silent participant or leader holds a round open for that long (more than %d)",
+		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d: heights are the only timeout, and "+
+			"one silent participant or leader holds a round open for that long (more than %d)",
 			e.QuorumBlocks, e.ViewBlocks, patience))
 	}
 	if e := p.Election; f > 0 && (e.QuorumBlocks <= uint64(f) || e.ViewBlocks <= uint64(f)) {
-		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d, want at least f+1 = %d: f Byzantine validators may propose one after the other",
+		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d, want at least f+1 = %d: f "+
+			"Byzantine validators may propose one after the other",
 			e.QuorumBlocks, e.ViewBlocks, f+1))
 	}
 	if affordable := p.Privacy.Participations(nil); affordable < p.Training.Rounds {
@@ -150,7 +157,8 @@ func (p Params) warnings(n int) (out []string) {
 		out = append(out, "privacy has no budget: no gradient is ever refused for what was spent")
 	}
 	if claim := p.Privacy.Lemma1Epsilon; claim != 0 {
-		out = append(out, fmt.Sprintf("privacy.lemma1_epsilon is %g: what the paper's Lemma 1 claims of the noise, NO GUARANTEE; by the accountant it is privacy.epsilon %g at delta %g",
+		out = append(out, fmt.Sprintf("privacy.lemma1_epsilon is %g: what the paper's Lemma 1 claims of the noise, NO "+
+			"GUARANTEE; by the accountant it is privacy.epsilon %g at delta %g",
 			claim, p.Privacy.Epsilon, p.Privacy.Delta))
 	}
 	if p.Privacy.Mechanism != MechanismGaussian {

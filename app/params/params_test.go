@@ -21,17 +21,20 @@ func TestValidateRefuses(t *testing.T) {
 		mutate func(*params.Params)
 	}{
 		{`model.kind is "cnn"`, func(p *params.Params) { p.Model.Kind = "cnn" }},
-		{`tensors, clipping, config or trainer, which are for kind "external"`, func(p *params.Params) { p.Model.Clipping = params.ClippingRows }},
+		{`tensors, clipping, config or trainer, which are for kind "external"`,
+			func(p *params.Params) { p.Model.Clipping = params.ClippingRows }},
 		{"inputs 3, hidden 0, classes 0", external(func(m *params.Model) { m.Inputs = 3 })},
 		{"no_bias true or a table (false), want none", external(func(m *params.Model) { m.NoBias = true })},
 		{"model has 0 tensors, want 1 to 1024", external(func(m *params.Model) { m.Tensors = nil })},
 		{`model.clipping is "", want "rows" or "sum"`, external(func(m *params.Model) { m.Clipping = "" })},
 		{`model.trainer is "AB", want 64 hexadecimal digits`, external(func(m *params.Model) { m.Trainer = "AB" })},
 		{`model.config "\n" has byte 0x0A`, external(func(m *params.Model) { m.Config = "\n" })},
-		{"model.config has 16385 bytes, at most 16384", external(func(m *params.Model) { m.Config = strings.Repeat("x", 16385) })},
+		{"model.config has 16385 bytes, at most 16384",
+			external(func(m *params.Model) { m.Config = strings.Repeat("x", 16385) })},
 		{"bytes encoded, at most 32768", external(func(m *params.Model) {
 			for len(m.Tensors) < 400 {
-				m.Tensors = append(m.Tensors, params.Tensor{Name: strings.Repeat("x", 100) + strconv.Itoa(len(m.Tensors)), Shape: []uint32{1}, Init: params.InitZeros})
+				m.Tensors = append(m.Tensors, params.Tensor{Name: strings.Repeat("x", 100) + strconv.Itoa(len(m.Tensors)),
+					Shape: []uint32{1}, Init: params.InitZeros})
 			}
 		})},
 		{`model.tensors[1]: name "w" stands there twice`, external(func(m *params.Model) { m.Tensors[1].Name = "w" })},
@@ -39,10 +42,18 @@ func TestValidateRefuses(t *testing.T) {
 		{`name is "card"`, external(func(m *params.Model) { m.Tensors[0].Name = "card" })},
 		{`"w" has 0 dimensions, want 1 to 8`, external(func(m *params.Model) { m.Tensors[0].Shape = nil })},
 		{`"w" has shape [0 3], want 1 to 2097152 parameters`, external(func(m *params.Model) { m.Tensors[0].Shape[0] = 0 })},
-		{"want 1 to 2097152 parameters", external(func(m *params.Model) { m.Tensors[0].Shape = []uint32{math.MaxUint32, math.MaxUint32, math.MaxUint32} })},
-		{"too many parameters, at most 2097152", external(func(m *params.Model) { m.Tensors[0].Shape = []uint32{1 << 10, 1 << 11} })},
-		{`"w" begins as "ones", want "zeros", "glorot" or "normal"`, external(func(m *params.Model) { m.Tensors[0].Init = "ones" })},
-		{`"b" begins as "normal" and has shape [2], want at least two dimensions`, external(func(m *params.Model) { m.Tensors[1].Init = params.InitNormal })},
+		{"want 1 to 2097152 parameters", external(func(m *params.Model) {
+			m.Tensors[0].Shape = []uint32{math.MaxUint32,
+				math.MaxUint32, math.MaxUint32}
+		})},
+		{"too many parameters, at most 2097152", external(func(m *params.Model) {
+			m.Tensors[0].Shape = []uint32{1 << 10,
+				1 << 11}
+		})},
+		{`"w" begins as "ones", want "zeros", "glorot" or "normal"`,
+			external(func(m *params.Model) { m.Tensors[0].Init = "ones" })},
+		{`"b" begins as "normal" and has shape [2], want at least two dimensions`,
+			external(func(m *params.Model) { m.Tensors[1].Init = params.InitNormal })},
 		{"model.hidden is 3", func(p *params.Params) { p.Model.Hidden = 3 }},
 		{"1 classes", func(p *params.Params) { p.Model.Classes = 1 }},
 		{"too large", func(p *params.Params) { p.Model.Inputs = 3 << 20 }},
@@ -50,14 +61,17 @@ func TestValidateRefuses(t *testing.T) {
 		{"pixel_scale is -1", func(p *params.Params) { p.Model.PixelScale = -1 }},
 		{"pixel_mean is NaN", func(p *params.Params) { p.Model.PixelMean = math.NaN() }},
 		{`model.features.name is "sift", want "strokes"`, strokes(func(m *params.Model) { m.Features.Name = "sift" })},
-		{`model.features.hash is "ab" without a name`, strokes(func(m *params.Model) { m.Features = params.Features{Hash: "ab"} })},
-		{`model.features.hash is "ab", want 64 hexadecimal digits`, strokes(func(m *params.Model) { m.Features.Hash = "ab" })},
+		{`model.features.hash is "ab" without a name`,
+			strokes(func(m *params.Model) { m.Features = params.Features{Hash: "ab"} })},
+		{`model.features.hash is "ab", want 64 hexadecimal digits`,
+			strokes(func(m *params.Model) { m.Features.Hash = "ab" })},
 		{"want 64 hexadecimal digits", strokes(func(m *params.Model) { m.Features.Hash = strings.Repeat("AB", 32) })},
 		{`model.inputs is 161 with features "strokes", want 160`, strokes(func(m *params.Model) { m.Inputs = 161 })},
 		{`pool 2, pixel_mean 0 and pixel_scale 255 with features "strokes"`, strokes(func(m *params.Model) { m.Pool = 2 })},
 		{"pixel_mean 1", strokes(func(m *params.Model) { m.PixelMean = 1 })},
 		{"pixel_scale 1", strokes(func(m *params.Model) { m.PixelScale = 1 })},
-		{"model.table has 2 columns and 2 classes, and model.inputs is 3 and classes 2", table(func(m *params.Model) { m.Inputs = 3 })},
+		{"model.table has 2 columns and 2 classes, and model.inputs is 3 and classes 2",
+			table(func(m *params.Model) { m.Inputs = 3 })},
 		{"model.table has 0 columns", table(func(m *params.Model) { m.Table.Columns = nil })},
 		{"model.pool is 2", table(func(m *params.Model) { m.Pool = 2 })},
 		{`column "age" is from 3 to 3`, table(func(m *params.Model) { m.Table.Columns[0].Low = 3; m.Table.Columns[0].High = 3 })},
@@ -72,7 +86,8 @@ func TestValidateRefuses(t *testing.T) {
 		{"byte 0xC3", table(func(m *params.Model) { m.Table.Label = "Gr\u00f6\u00dfe" })},
 		{"bytes encoded, at most 32768", table(func(m *params.Model) {
 			for len(m.Table.Columns) < 400 {
-				m.Table.Columns = append(m.Table.Columns, params.Column{Name: strings.Repeat("x", 100) + strconv.Itoa(len(m.Table.Columns)), High: 1})
+				m.Table.Columns = append(m.Table.Columns, params.Column{Name: strings.Repeat("x", 100) +
+					strconv.Itoa(len(m.Table.Columns)), High: 1})
 			}
 			m.Inputs = 400
 		})},
@@ -91,7 +106,8 @@ func TestValidateRefuses(t *testing.T) {
 		{"preset \"a\\x1b\" has byte 0x1B at 1", func(p *params.Params) { p.Preset = "a\x1b" }},
 		{"election.term is 1048577", func(p *params.Params) { p.Election.Term = 1<<20 + 1 }},
 		{"view_blocks 1048577", func(p *params.Params) { p.Election.ViewBlocks = 1<<20 + 1 }},
-		{"quorum_blocks 18446744073709551615, at most 1048576", func(p *params.Params) { p.Election.QuorumBlocks = 1<<64 - 1 }},
+		{"quorum_blocks 18446744073709551615, at most 1048576",
+			func(p *params.Params) { p.Election.QuorumBlocks = 1<<64 - 1 }},
 		{`mechanism is "laplace"`, func(p *params.Params) { p.Privacy.Mechanism = "laplace" }},
 		{"privacy.batch is 0", func(p *params.Params) { p.Privacy.Batch = 0 }},
 		{"sampling_rate is 1.5", func(p *params.Params) { p.Privacy.SamplingRate = 1.5 }},
@@ -138,9 +154,11 @@ func external(change func(*params.Model)) func(*params.Params) {
 // table returns a model on a table of two columns, with a change.
 func table(change func(*params.Model)) func(*params.Params) {
 	return func(p *params.Params) {
-		p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 2, Classes: 2, Pool: 1, PixelMean: params.TableMean, PixelScale: params.TableScale, Table: &params.Table{
-			Label: "ill", Classes: []string{"no", "yes"}, Columns: []params.Column{{Name: "age", Low: 20, High: 90}, {Name: "dose", Low: -1, High: 1.5}},
-		}}
+		p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 2, Classes: 2, Pool: 1, PixelMean: params.TableMean,
+			PixelScale: params.TableScale, Table: &params.Table{
+				Label: "ill", Classes: []string{"no", "yes"}, Columns: []params.Column{{Name: "age", Low: 20, High: 90},
+					{Name: "dose", Low: -1, High: 1.5}},
+			}}
 		change(&p.Model)
 	}
 }
@@ -228,8 +246,10 @@ func TestWarnings(t *testing.T) {
 	require.NotContains(t, warn(5, func(p *params.Params) { p.Rule.Name = "krum" }), "outside the resilience theorem")
 	require.Contains(t, warn(4, func(p *params.Params) { p.Election.QuorumBlocks = 1 << 20 }), "quorum_blocks is 1048576")
 	require.Contains(t, warn(4, func(p *params.Params) { p.Election.ViewBlocks = 101 }), "heights are the only timeout")
-	require.NotContains(t, warn(4, func(p *params.Params) { p.Election.ViewBlocks, p.Election.QuorumBlocks = 100, 100 }), "timeout")
-	require.Contains(t, warn(4, func(p *params.Params) { p.Election.ViewBlocks, p.Election.QuorumBlocks = 2, 1 }), "quorum_blocks is 1 and view_blocks 2, want at least f+1 = 2")
+	require.NotContains(t, warn(4, func(p *params.Params) { p.Election.ViewBlocks, p.Election.QuorumBlocks = 100, 100 }),
+		"timeout")
+	require.Contains(t, warn(4, func(p *params.Params) { p.Election.ViewBlocks, p.Election.QuorumBlocks = 2, 1 }),
+		"quorum_blocks is 1 and view_blocks 2, want at least f+1 = 2")
 	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Zeros = true }), "rule.zeros")
 	require.Contains(t, warn(4, func(p *params.Params) { p.Rule.Unsquared = true }), "rule.unsquared")
 	require.Contains(t, warn(4, func(p *params.Params) {

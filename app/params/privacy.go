@@ -53,7 +53,8 @@ func (p Privacy) validateNoise() error {
 			return fmt.Errorf("privacy.clip is %g and noise_multiplier %g, want above 0", p.Clip, p.NoiseMultiplier)
 		}
 		if std := p.NoiseMultiplier * p.Clip / float64(max(p.Batch, 1)); !positive(std * std) {
-			return fmt.Errorf("privacy.noise_multiplier %g, clip %g and batch %d make noise of standard deviation %g, out of range", p.NoiseMultiplier, p.Clip, p.Batch, std)
+			return fmt.Errorf("privacy.noise_multiplier %g, clip %g and batch %d make noise of standard deviation %g, "+
+				"out of range", p.NoiseMultiplier, p.Clip, p.Batch, std)
 		}
 	case MechanismPrototype:
 		if !positive(p.PrototypeEpsilon) {
@@ -61,7 +62,8 @@ func (p Privacy) validateNoise() error {
 		}
 	case MechanismNone:
 	default:
-		return fmt.Errorf("privacy.mechanism is %q, want %q, %q or %q", p.Mechanism, MechanismGaussian, MechanismPrototype, MechanismNone)
+		return fmt.Errorf("privacy.mechanism is %q, want %q, %q or %q", p.Mechanism, MechanismGaussian, MechanismPrototype,
+			MechanismNone)
 	}
 	return nil
 }
@@ -74,7 +76,8 @@ func (p Privacy) validateMechanism() error {
 	case p.Mechanism != MechanismGaussian && p.Discrete:
 		return fmt.Errorf("privacy.discrete with mechanism %q, want %q", p.Mechanism, MechanismGaussian)
 	case p.Mechanism != MechanismGaussian && p.Lemma1Epsilon != 0:
-		return fmt.Errorf("privacy.lemma1_epsilon is %g with mechanism %q, want 0: Lemma 1 asks for noise of %q", p.Lemma1Epsilon, p.Mechanism, MechanismGaussian)
+		return fmt.Errorf("privacy.lemma1_epsilon is %g with mechanism %q, want 0: Lemma 1 asks for noise of %q",
+			p.Lemma1Epsilon, p.Mechanism, MechanismGaussian)
 	case !(p.Lemma1Epsilon >= 0) || math.IsInf(p.Lemma1Epsilon, 0):
 		return fmt.Errorf("privacy.lemma1_epsilon is %g, want at least 0", p.Lemma1Epsilon)
 	case p.Mechanism != MechanismPrototype && p.PrototypeEpsilon != 0:
@@ -116,11 +119,13 @@ func (p Params) validateStep() error {
 	steps := func(factor float64) float64 { return float64(n.Std*math.Sqrt(factor)) / n.Step }
 	first := steps(floor.VarianceFactor(n.Momentum, 1))
 	if !(first >= leastNoiseSteps) {
-		return fmt.Errorf("grid.step %g is too coarse: the noise of a first release is %.3g steps, want at least %g", n.Step, first, leastNoiseSteps)
+		return fmt.Errorf("grid.step %g is too coarse: the noise of a first release is %.3g steps, want at least %g", n.Step,
+			first, leastNoiseSteps)
 	}
 	last, end := steps(float64(1-n.Momentum)/(1+n.Momentum)), float64(p.Grid.Lattice().Width.Max())
 	if !(float64(noiseStdsOnTheGrid*last) <= end) {
-		return fmt.Errorf("grid.step %g is too fine: the noise is %.4g steps and the grid ends at %g, want at least %d times the noise", n.Step, last, end, noiseStdsOnTheGrid)
+		return fmt.Errorf("grid.step %g is too fine: the noise is %.4g steps and the grid ends at %g, want at least %d "+
+			"times the noise", n.Step, last, end, noiseStdsOnTheGrid)
 	}
 	return nil
 }
@@ -132,12 +137,14 @@ func (p Params) validateFloor() error {
 		return nil
 	}
 	if p.Privacy.Mechanism != MechanismGaussian {
-		return fmt.Errorf("privacy.noise_floor with mechanism %q, only %q has noise of a known norm", p.Privacy.Mechanism, MechanismGaussian)
+		return fmt.Errorf("privacy.noise_floor with mechanism %q, only %q has noise of a known norm", p.Privacy.Mechanism,
+			MechanismGaussian)
 	}
 	end := p.Grid.Lattice().Width.Max()
 	rounds := int(min(p.Training.Rounds, math.MaxInt32)) // the norm rises with them to a limit
 	if least, _ := p.Noise().Bounds(rounds, rounds); least > int64(p.Model.Dim())*end*end {
-		return fmt.Errorf("privacy.noise_floor asks for a squared norm of at least %d grid steps, a vector of %d coordinates up to %d has %d: grid.step %g is too small for the noise",
+		return fmt.Errorf("privacy.noise_floor asks for a squared norm of at least %d grid steps, a vector of %d "+
+			"coordinates up to %d has %d: grid.step %g is too small for the noise",
 			least, p.Model.Dim(), end, int64(p.Model.Dim())*end*end, p.Grid.Step)
 	}
 	return nil

@@ -29,7 +29,8 @@ func (r Rule) Validate(n int) error {
 	case n < 1 || n > gradients.MaxParticipants:
 		return fmt.Errorf("%d participants, want 1 to %d", n, gradients.MaxParticipants)
 	case n < 3*int(r.Byzantine)+1:
-		return fmt.Errorf("rule.byzantine is %d with %d participants, at most %d (N >= 3f+1)", r.Byzantine, n, MaxByzantine(n))
+		return fmt.Errorf("rule.byzantine is %d with %d participants, at most %d (N >= 3f+1)", r.Byzantine, n,
+			MaxByzantine(n))
 	case r.Tolerance < 0:
 		return fmt.Errorf("rule.tolerance is %d grid steps, want at least 0", r.Tolerance)
 	}
@@ -47,12 +48,14 @@ func (p Params) validateTolerance() error {
 		return nil
 	}
 	if p.Privacy.Clip == 0 {
-		return fmt.Errorf("rule.tolerance is %d and privacy.clip 0: without a clip norm nothing bounds what a leader may do with it, want tolerance 0", p.Rule.Tolerance)
+		return fmt.Errorf("rule.tolerance is %d and privacy.clip 0: without a clip norm nothing bounds what a leader may "+
+			"do with it, want tolerance 0", p.Rule.Tolerance)
 	}
 	root := math.Sqrt(float64(p.Model.Dim()))
 	reach := float64(p.Rule.Tolerance) * p.Grid.Step * root
 	if bound := maxShift * p.Privacy.Clip; reach > bound {
-		return fmt.Errorf("rule.tolerance %d lets a leader shift Delta by %.3g (tolerance*step*sqrt(d)), at most %.3g (%g of the clip norm): want at most %.0f",
+		return fmt.Errorf("rule.tolerance %d lets a leader shift Delta by %.3g (tolerance*step*sqrt(d)), at most %.3g (%g "+
+			"of the clip norm): want at most %.0f",
 			p.Rule.Tolerance, reach, bound, maxShift, math.Floor(bound/(p.Grid.Step*root)))
 	}
 	return nil

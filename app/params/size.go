@@ -52,7 +52,8 @@ func (p Params) BlockBytes(n int) int64 {
 // CheckBlock rejects parameters whose rounds fit into no block.
 func (p Params) CheckBlock(n int) error {
 	if need := p.BlockBytes(n); need > maxBlockBytes {
-		return fmt.Errorf("a round of %d participants takes blocks of %d bytes, CometBFT's bound is %d", n, need, maxBlockBytes)
+		return fmt.Errorf("a round of %d participants takes blocks of %d bytes, CometBFT's bound is %d", n, need,
+			maxBlockBytes)
 	}
 	return nil
 }

@@ -37,7 +37,8 @@ func (t *Table) Validate(m Model) error {
 	for _, c := range t.Columns {
 		names = append(names, c.Name)
 		if !(c.Low < c.High) || math.IsInf(c.High-c.Low, 0) {
-			return fmt.Errorf("model.table column %.64q is from %g to %g, want numbers of which the second is larger", c.Name, c.Low, c.High)
+			return fmt.Errorf("model.table column %.64q is from %g to %g, want numbers of which the second is larger", c.Name,
+				c.Low, c.High)
 		}
 	}
 	if err := nameOnce("model.table.columns and label", names); err != nil {

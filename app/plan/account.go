@@ -59,7 +59,8 @@ func (in Input) account() (s spent, err error) {
 		return spent{c.ClaimedEpsilon, c.NoiseMultiplier, c.RDPEpsilon}, err
 	case Analytic:
 		if in.SamplingRate != 1 {
-			return s, fmt.Errorf("%w: accountant analytic needs sampling rate 1, not %v: it knows no secret batches; take rdp or pld", ErrInput, in.SamplingRate)
+			return s, fmt.Errorf("%w: accountant analytic needs sampling rate 1, not %v: it knows no secret batches; "+
+				"take rdp or pld", ErrInput, in.SamplingRate)
 		}
 	case RDP, PLD:
 	default:
@@ -68,7 +69,8 @@ func (in Input) account() (s spent, err error) {
 	method := accountant.Method(in.Accountant)
 	s.multiplier = in.NoiseMultiplier
 	if in.Epsilon != 0 {
-		if s.multiplier, err = accountant.NoiseMultiplier(method, in.SamplingRate, in.Rounds, in.Epsilon, in.Delta); err != nil {
+		if s.multiplier, err = accountant.NoiseMultiplier(method, in.SamplingRate, in.Rounds, in.Epsilon,
+			in.Delta); err != nil {
 			return s, err
 		}
 	}

@@ -43,9 +43,12 @@ type origin struct {
 }
 
 var (
-	attacked = origin{"spdl-figures experiment attacks on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the preset's learning rate", 0.8}
-	early    = origin{"simulation on MNIST before the product, IID, clip 1, worker momentum 0.9, noise floor, learning rate 20 (less below epsilon 1)", 0.9}
-	chain    = origin{"spdl-figures experiment features on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the preset's learning rate", 0.8}
+	attacked = origin{"spdl-figures experiment attacks on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the " +
+		"preset's learning rate", 0.8}
+	early = origin{"simulation on MNIST before the product, IID, clip 1, worker momentum 0.9, noise floor, learning " +
+		"rate 20 (less below epsilon 1)", 0.9}
+	chain = origin{"spdl-figures experiment features on MNIST, IID, clip 1, worker momentum 0.8, noise floor, the " +
+		"preset's learning rate", 0.8}
 )
 
 var (
@@ -67,8 +70,10 @@ const (
 // measured holds tables 3.2 and 3.3 of the study with which the project began, their errors turned
 // into accuracies, and later measurements by this program.
 var measured = []series{
-	{strokes, 4, 1, 15000, 100, 0.1, "agnostic-mean", "3 seeds, worst of 12 attacks that hide in the noise or do not", []point{{z2, 0.985, 0.968}}, attacked},
-	{strokes, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds, worst of 19 attacks that do not hide in the noise", []point{{z2, 0.984, 0.982}}, chain},
+	{strokes, 4, 1, 15000, 100, 0.1, "agnostic-mean", "3 seeds, worst of 12 attacks that hide in the noise or do not",
+		[]point{{z2, 0.985, 0.968}}, attacked},
+	{strokes, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds, worst of 19 attacks that do not hide in the noise",
+		[]point{{z2, 0.984, 0.982}}, chain},
 	{pooled, 4, 1, 15000, 100, 0.1, "multi-krum", "3 seeds at epsilon 2, worst of eight attacks; else 1 seed, no attack",
 		[]point{{z2, 0.908, 0.907}, {zHalf, 0.895, 0}, {zQuarter, 0.882, 0}, {z01, 0.840, 0}}, early},
 	{pooled, 4, 1, 15000, 100, 0.1, "krum", "1 seed, no attack",
@@ -82,11 +87,15 @@ var measured = []series{
 	{pooled, 20, 6, 3000, 100, 0.1, "krum", "1 seed, worst of eight attacks (below epsilon 1: sign flip alone)",
 		[]point{{z4, 0.896, 0.889}, {z1, 0.849, 0.824}, {zHalf, 0.821, 0.770}, {z01, 0.653, 0.402}}, early},
 	{pooled, 20, 6, 3000, 100, 0.1, "multi-krum", "1 seed, worst of eight attacks (below epsilon 1: sign flip alone)",
-		[]point{{z8, 0.909, 0.897}, {z4, 0.907, 0.901}, {z2, 0.901, 0.892}, {z1, 0.887, 0.864}, {zHalf, 0.868, 0.833}, {z01, 0.764, 0.602}}, early},
+		[]point{{z8, 0.909, 0.897}, {z4, 0.907, 0.901}, {z2, 0.901, 0.892}, {z1, 0.887, 0.864}, {zHalf, 0.868, 0.833},
+			{z01, 0.764, 0.602}}, early},
 	{pooled, 20, 6, 3000, 100, 0.1, "trimmed-mean", "1 seed, worse of sign flip and noised negative mean",
-		[]point{{z8, 0.910, 0.898}, {z4, 0.907, 0.893}, {z2, 0.902, 0.883}, {z1, 0.887, 0.855}, {zHalf, 0.869, 0.812}, {z01, 0.763, 0.561}}, early},
-	{pooled, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "3 seeds at epsilon 4, else 1; worst of eight attacks (below epsilon 1: sign flip alone)",
-		[]point{{z8, 0.909, 0.905}, {z4, 0.907, 0.901}, {z2, 0.902, 0.892}, {z1, 0.887, 0.865}, {zHalf, 0.869, 0.834}, {z01, 0.771, 0.590}}, early},
+		[]point{{z8, 0.910, 0.898}, {z4, 0.907, 0.893}, {z2, 0.902, 0.883}, {z1, 0.887, 0.855}, {zHalf, 0.869, 0.812},
+			{z01, 0.763, 0.561}}, early},
+	{pooled, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "3 seeds at epsilon 4, else 1; worst of eight attacks (below " +
+		"epsilon 1: sign flip alone)",
+		[]point{{z8, 0.909, 0.905}, {z4, 0.907, 0.901}, {z2, 0.902, 0.892}, {z1, 0.887, 0.865}, {zHalf, 0.869, 0.834},
+			{z01, 0.771, 0.590}}, early},
 	{mlp, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "3 seeds at epsilon 4, 1 seed at epsilon 8, worst of eight attacks",
 		[]point{{z8, 0.924, 0.912}, {z4, 0.919, 0.903}}, early},
 	{full, 20, 6, 3000, 100, 0.1, "nnm+trimmed-mean", "1 seed, worst of eight attacks",
@@ -109,12 +118,15 @@ func (in Input) accuracy(multiplier float64) Accuracy {
 			return s.at(multiplier, in.NoiseFloor)
 		}
 	}
-	return Accuracy{Source: "not measured: no run had this model, N, f, rule, samples, sampling rate, momentum and rounds at clip 1"}
+	return Accuracy{Source: "not measured: no run had this model, N, f, rule, samples, sampling rate, momentum and " +
+		"rounds at clip 1"}
 }
 
 func (s series) covers(in Input) bool {
-	return s.model == in.Model && s.n == in.Participants && s.f == in.Byzantine && s.samples == in.Samples && s.rounds == in.Rounds &&
-		s.rule == in.Rule && math.Abs(in.SamplingRate/s.rate-1) < closeRate && in.Clip == 1 && in.Momentum == s.origin.momentum
+	return s.model == in.Model && s.n == in.Participants && s.f == in.Byzantine && s.samples == in.Samples &&
+		s.rounds == in.Rounds &&
+		s.rule == in.Rule && math.Abs(in.SamplingRate/s.rate-1) < closeRate && in.Clip == 1 &&
+		in.Momentum == s.origin.momentum
 }
 
 // at returns the accuracy at a noise multiplier: a point's, or the range between the two points
@@ -125,10 +137,12 @@ func (s series) at(multiplier float64, floor bool) Accuracy {
 			return s.band(p, p, floor, fmt.Sprintf("at noise multiplier %v", p.multiplier))
 		}
 		if i > 0 && multiplier > s.points[i-1].multiplier && multiplier < p.multiplier {
-			return s.band(s.points[i-1], p, floor, fmt.Sprintf("between noise multipliers %v and %v", s.points[i-1].multiplier, p.multiplier))
+			return s.band(s.points[i-1], p, floor, fmt.Sprintf("between noise multipliers %v and %v", s.points[i-1].multiplier,
+				p.multiplier))
 		}
 	}
-	return Accuracy{Source: fmt.Sprintf("not measured: runs had noise multipliers %v to %v", s.points[0].multiplier, s.points[len(s.points)-1].multiplier)}
+	return Accuracy{Source: fmt.Sprintf("not measured: runs had noise multipliers %v to %v", s.points[0].multiplier,
+		s.points[len(s.points)-1].multiplier)}
 }
 
 func (s series) band(less, more point, floor bool, where string) Accuracy {

@@ -38,11 +38,12 @@ type Input struct {
 
 	Samples      int     // examples of a participant
 	SamplingRate float64 // q; 0 takes Batch/Samples
-	Batch        int     // B, expected; 0 takes q*Samples. One of q and B is given, or both for a fixed batch size, with q = 1
-	Fits         int     // samples for which the preset's batch is made; 0 if within a factor of two of Samples
-	Clip         float64 // C
-	Momentum     float64 // beta of the worker
-	Rounds       int     // T
+	// B, expected; 0 takes q*Samples. One of q and B is given, or both for a fixed batch size, with q = 1
+	Batch    int
+	Fits     int     // samples for which the preset's batch is made; 0 if within a factor of two of Samples
+	Clip     float64 // C
+	Momentum float64 // beta of the worker
+	Rounds   int     // T
 
 	Accountant      Accountant
 	Epsilon         float64 // the target, or 0: one of Epsilon and NoiseMultiplier is given
@@ -100,7 +101,8 @@ func (in Input) check() error {
 			"target epsilon %v and noise multiplier %v, want one of them", in.Epsilon, in.NoiseMultiplier),
 		want(in.LearningRate >= 0 && !math.IsInf(in.LearningRate, 1),
 			"learning rate %v of Lemma 1, want a positive finite number", in.LearningRate),
-		want(in.External >= 0 && in.External <= model.MaxDim, "%d parameters of an external model, want 1 to %d", in.External, model.MaxDim),
+		want(in.External >= 0 && in.External <= model.MaxDim, "%d parameters of an external model, want 1 to %d", in.External,
+			model.MaxDim),
 		want(err == nil, "%w", err),
 	)
 }

@@ -154,7 +154,8 @@ func (in Input) round(d int, t Traffic) *Round {
 	for _, part := range []struct {
 		name    string
 		seconds float64
-	}{{"training step", r.Step}, {"way of the gradients", r.Gradients}, {"way of the block", r.Block}, {"votes", r.Votes}, {"node's CPU", r.Node}} {
+	}{{"training step", r.Step}, {"way of the gradients", r.Gradients}, {"way of the block", r.Block}, {"votes", r.Votes},
+		{"node's CPU", r.Node}} {
 		r.Seconds += part.seconds
 		if part.seconds > longest {
 			longest, r.BoundBy = part.seconds, part.name
@@ -173,7 +174,8 @@ func (r *Round) misfits(in Input) (out []string) {
 	c := in.Config
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if c.BlockBytes > c.MostBytes {
-		add("genesis will be refused: a round of %d participants takes blocks of %d bytes, CometBFT's bound is %d: fewer participants, fewer parameters, or one byte a coordinate",
+		add("genesis will be refused: a round of %d participants takes blocks of %d bytes, CometBFT's bound is %d: fewer "+
+			"participants, fewer parameters, or one byte a coordinate",
 			in.Participants, c.BlockBytes, c.MostBytes)
 	}
 	if r == nil || c.Propose == 0 {
@@ -185,10 +187,12 @@ func (r *Round) misfits(in Input) (out []string) {
 	gather := r.Step + r.Gradients + r.Node/2
 	propose := gather + r.Block + r.Node/2
 	if gather > c.Wait.Seconds() {
-		add("gradients take %v to come, proposal.wait is %v: rounds take empty blocks and close without the slow; set proposal.wait to %v on every node, and consensus.timeout_propose to %v",
+		add("gradients take %v to come, proposal.wait is %v: rounds take empty blocks and close without the slow; set "+
+			"proposal.wait to %v on every node, and consensus.timeout_propose to %v",
 			brief(gather), brief(c.Wait.Seconds()), brief(1.5*gather), brief(1.5*propose))
 	} else if propose > c.Propose.Seconds() {
-		add("gradients and block take %v, consensus.timeout_propose is %v: proposals are given up; set it to %v on every node",
+		add("gradients and block take %v, consensus.timeout_propose is %v: proposals are given up; set it to %v "+
+			"on every node",
 			brief(propose), brief(c.Propose.Seconds()), brief(1.5*propose))
 	}
 	if trip := 2 * in.Link.Latency; trip > c.Vote {

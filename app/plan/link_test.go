@@ -45,13 +45,15 @@ func TestRoundsAsMeasured(t *testing.T) {
 		got := in.received(in.traffic(m.d))
 		cpu := float64(m.n) * (in.work(m.d, in.traffic(m.d)) + in.stepWork(m.d))
 		within := func(what string, times, want, got float64) {
-			assert.Less(t, math.Abs(math.Log(got/want)), math.Log(times), "N=%d, d=%d: %s %.4g, measured %.4g", m.n, m.d, what, got, want)
+			assert.Less(t, math.Abs(math.Log(got/want)), math.Log(times), "N=%d, d=%d: %s %.4g, measured %.4g", m.n, m.d, what,
+				got, want)
 		}
 		within("bytes", 1.25, m.bytes, float64(m.n)*got)
 		within("CPU", 1.25, m.cpu, cpu)
 		within("time", 2, m.wall, cpu/(2*busy)+4*partPause)
 	}
-	r := made(t, wide(4, 105_994, gradients.Int8, Link{Rate: 10e6, Latency: 20 * time.Millisecond, Step: 250 * time.Millisecond, Cores: 2})).Round
+	r := made(t, wide(4, 105_994, gradients.Int8, Link{Rate: 10e6, Latency: 20 * time.Millisecond,
+		Step: 250 * time.Millisecond, Cores: 2})).Round
 	require.Less(t, math.Abs(math.Log(r.Gradients/0.49)), math.Log(2), r.Gradients)
 	require.Less(t, math.Abs(math.Log((r.Block+r.Votes)/1.335)), math.Log(1.25), r.Block+r.Votes)
 }
@@ -76,7 +78,8 @@ func TestRoundOverALink(t *testing.T) {
 	faster.Step = 10 * time.Second
 	require.Equal(t, "training step", of(4, 1600, faster).BoundBy)
 	require.Greater(t, of(20, 1600, Link{Rate: 1e9, Latency: 20 * time.Millisecond, Cores: 2, Peers: 4}).Gradients,
-		of(20, 1600, Link{Rate: 1e9, Latency: 20 * time.Millisecond, Cores: 2, Peers: 19}).Gradients, "who has few peers hears by announcement")
+		of(20, 1600, Link{Rate: 1e9, Latency: 20 * time.Millisecond, Cores: 2, Peers: 19}).Gradients,
+		"who has few peers hears by announcement")
 	alone := of(1, 1600, slow)
 	require.Zero(t, alone.Gradients+alone.Block+alone.Votes)
 	require.Zero(t, alone.NodeBytes)
@@ -85,7 +88,8 @@ func TestRoundOverALink(t *testing.T) {
 // TestDayFollowsTheLink: the traffic of a day is that of rounds as the link makes them, unless a
 // round's time is given.
 func TestDayFollowsTheLink(t *testing.T) {
-	in := wide(4, 1_000_000, gradients.Int8, Link{Rate: 100e6, Latency: 20 * time.Millisecond, Step: time.Second, Cores: 2})
+	in := wide(4, 1_000_000, gradients.Int8, Link{Rate: 100e6, Latency: 20 * time.Millisecond, Step: time.Second,
+		Cores: 2})
 	p := made(t, in)
 	require.InDelta(t, p.Round.Seconds, p.Traffic.Seconds, 0)
 	require.InEpsilon(t, float64(p.Round.NodeBytes)*86400/p.Round.Seconds, float64(p.Round.DayBytes), 1e-6)
@@ -95,7 +99,8 @@ func TestDayFollowsTheLink(t *testing.T) {
 
 // TestMisfits: what does not fit the configuration is said before anything is trained.
 func TestMisfits(t *testing.T) {
-	config := Config{BlockBytes: 5e6, MostBytes: 104857600, Wait: 2 * time.Second, Propose: 3 * time.Second, Vote: 100 * time.Millisecond}
+	config := Config{BlockBytes: 5e6, MostBytes: 104857600, Wait: 2 * time.Second, Propose: 3 * time.Second,
+		Vote: 100 * time.Millisecond}
 	says := func(l Link, change func(*Input)) string {
 		in := wide(4, 1_000_000, gradients.Int8, l)
 		in.Config = config
@@ -118,7 +123,8 @@ func TestMisfits(t *testing.T) {
 	require.Contains(t, says(slow, same), "a round trip is 120ms")
 	slow.Step = 0
 	require.Contains(t, says(slow, same), "the trainer's step is not in the time")
-	require.Contains(t, says(good, func(in *Input) { in.Config.BlockBytes = 130e6 }), "blocks of 130000000 bytes, CometBFT's bound is 104857600")
+	require.Contains(t, says(good, func(in *Input) { in.Config.BlockBytes = 130e6 }),
+		"blocks of 130000000 bytes, CometBFT's bound is 104857600")
 }
 
 func TestParseRate(t *testing.T) {
@@ -127,11 +133,13 @@ func TestParseRate(t *testing.T) {
 		require.NoError(t, err)
 		require.InDelta(t, want, got, 0)
 	}
-	for _, text := range []string{"", "100", "100MB/s", "-1Mbit/s", "0Mbit/s", "NaNMbit/s", "InfMbit/s", "1e300Gbit/s", "Mbit/s"} {
+	for _, text := range []string{"", "100", "100MB/s", "-1Mbit/s", "0Mbit/s", "NaNMbit/s", "InfMbit/s", "1e300Gbit/s",
+		"Mbit/s"} {
 		_, err := ParseRate(text)
 		require.ErrorIs(t, err, ErrInput, text)
 	}
-	for _, l := range []Link{{Rate: -1, Cores: 1}, {Rate: 1e6}, {Rate: 1e6, Cores: 1, Latency: -1}, {Rate: 1e6, Cores: 1, Step: -1}, {Rate: 1e6, Cores: 1, Peers: -1}, {Rate: math.NaN(), Cores: 1}} {
+	for _, l := range []Link{{Rate: -1, Cores: 1}, {Rate: 1e6}, {Rate: 1e6, Cores: 1, Latency: -1},
+		{Rate: 1e6, Cores: 1, Step: -1}, {Rate: 1e6, Cores: 1, Peers: -1}, {Rate: math.NaN(), Cores: 1}} {
 		_, err := Make(wide(4, 10, gradients.Int8, l))
 		require.ErrorIs(t, err, ErrInput, "%+v", l)
 	}

@@ -75,7 +75,8 @@ func Make(in Input) (Plan, error) {
 		return Plan{}, err
 	}
 	config := privacy.Config{
-		Kind: privacy.Gaussian, Clip: in.Clip, NoiseMultiplier: s.multiplier, ExpectedBatch: float64(in.Batch), Momentum: in.Momentum,
+		Kind: privacy.Gaussian, Clip: in.Clip, NoiseMultiplier: s.multiplier, ExpectedBatch: float64(in.Batch),
+		Momentum: in.Momentum,
 	}
 	if err := config.Validate(); err != nil {
 		return Plan{}, err
@@ -86,9 +87,11 @@ func Make(in Input) (Plan, error) {
 	}
 	p := Plan{
 		Participants: in.Participants, Byzantine: in.Byzantine, Model: name, Parameters: d,
-		Samples: in.Samples, SamplingRate: in.SamplingRate, Batch: in.Batch, Clip: in.Clip, Momentum: in.Momentum, Rounds: in.Rounds,
-		Accountant: in.Accountant, Epsilon: s.epsilon, Delta: in.Delta, NoiseMultiplier: s.multiplier, RDPEpsilon: s.rdp, Guarantee: guarantee,
-		SumStd: s.multiplier * in.Clip, SubmittedStd: privacy.FinalStd(config), GridStep: privacy.StepFor(config),
+		Samples: in.Samples, SamplingRate: in.SamplingRate, Batch: in.Batch, Clip: in.Clip, Momentum: in.Momentum,
+		Rounds:     in.Rounds,
+		Accountant: in.Accountant, Epsilon: s.epsilon, Delta: in.Delta, NoiseMultiplier: s.multiplier, RDPEpsilon: s.rdp,
+		Guarantee: guarantee,
+		SumStd:    s.multiplier * in.Clip, SubmittedStd: privacy.FinalStd(config), GridStep: privacy.StepFor(config),
 		NoiseToGradient: privacy.FinalStd(config) * math.Sqrt(float64(d)) / in.Clip,
 		Rule:            judge(rule, in), Accuracy: in.accuracy(s.multiplier), Traffic: in.traffic(d), Ledger: ledger,
 	}

@@ -21,8 +21,9 @@ import (
 
 // preset is the default preset's training.
 var preset = Input{
-	Participants: 4, Byzantine: 1, Rule: "multi-krum", Model: pooled, Width: gradients.Int8, NoiseFloor: true, RoundTime: time.Second,
-	Samples: 15000, SamplingRate: 0.1, Clip: 1, Momentum: 0.9, Rounds: 100,
+	Participants: 4, Byzantine: 1, Rule: "multi-krum", Model: pooled, Width: gradients.Int8, NoiseFloor: true,
+	RoundTime: time.Second,
+	Samples:   15000, SamplingRate: 0.1, Clip: 1, Momentum: 0.9, Rounds: 100,
 	Accountant: RDP, NoiseMultiplier: 2.670, Delta: 1e-6,
 }
 
@@ -89,7 +90,8 @@ func TestLemma1(t *testing.T) {
 	assert.Nil(t, p.Ledger.Rounds)
 	assert.InDelta(t, 283, p.Lemma1.TimesRDP, 1)
 	assert.InDelta(t, 530, p.Lemma1.WithoutRate, 1)
-	assert.Contains(t, p.Warnings[0], "not a guarantee: with this noise epsilon is 0.2769 by RDP, and 10.9 if the batches are not secret")
+	assert.Contains(t, p.Warnings[0], "not a guarantee: with this noise epsilon is 0.2769 by RDP, and 10.9 if the "+
+		"batches are not secret")
 
 	back := made(t, with(study(Lemma1, 0), func(in *Input) { in.NoiseMultiplier = p.NoiseMultiplier }))
 	assert.InDelta(t, 1, back.Epsilon, 1e-12)
@@ -117,7 +119,8 @@ func TestNoise(t *testing.T) {
 
 func TestTraffic(t *testing.T) {
 	got := made(t, with(preset, func(in *Input) { in.RoundTime = 2 * time.Second })).Traffic
-	assert.Equal(t, Traffic{Gradient: 2482, Round: 4*(2482+48) + 512, Day: 43200 * 10632, Total: 1063200, Seconds: 2, Duration: 200}, got)
+	assert.Equal(t, Traffic{Gradient: 2482, Round: 4*(2482+48) + 512, Day: 43200 * 10632, Total: 1063200, Seconds: 2,
+		Duration: 200}, got)
 }
 
 // The table's multipliers are those of the epsilons that the study names.
@@ -127,8 +130,10 @@ func TestMeasuredNoise(t *testing.T) {
 		rounds     int
 		epsilon, z float64
 	}{
-		{0.1, 100, 8, z8}, {0.1, 100, 4, z4}, {0.1, 100, 2, z2}, {0.1, 100, 1, z1}, {0.1, 100, 0.5, zHalf}, {0.1, 100, 0.25, zQuarter}, {0.1, 100, 0.1, z01},
-		{1. / 30, 100, 8, 0.692}, {1. / 30, 100, 4, 0.918}, {1. / 30, 100, 1, 1.87}, {1. / 30, 300, 8, z300of8}, {1. / 30, 300, 4, z300of4},
+		{0.1, 100, 8, z8}, {0.1, 100, 4, z4}, {0.1, 100, 2, z2}, {0.1, 100, 1, z1}, {0.1, 100, 0.5, zHalf},
+		{0.1, 100, 0.25, zQuarter}, {0.1, 100, 0.1, z01},
+		{1. / 30, 100, 8, 0.692}, {1. / 30, 100, 4, 0.918}, {1. / 30, 100, 1, 1.87}, {1. / 30, 300, 8, z300of8},
+		{1. / 30, 300, 4, z300of4},
 	} {
 		z, err := accountant.NoiseMultiplier(accountant.RDP, c.q, c.rounds, c.epsilon, 1e-6)
 		require.NoError(t, err)
@@ -158,10 +163,12 @@ func TestAccuracy(t *testing.T) {
 		{"default", preset, &Band{0.908, 0.908}, &Band{0.907, 0.907}, "at noise multiplier 2.67"},
 		{"twenty", twenty, &Band{0.907, 0.907}, &Band{0.901, 0.901}, "at noise multiplier 1.603"},
 		{"mlp", with(preset, func(in *Input) { in.Model = mlp }), &Band{0.924, 0.924}, &Band{0.918, 0.918}, "3 seeds"},
-		{"between", with(twenty, func(in *Input) { in.NoiseMultiplier = 2 }), &Band{0.902, 0.907}, &Band{0.892, 0.901}, "between noise multipliers 1.603 and 2.67"},
+		{"between", with(twenty, func(in *Input) { in.NoiseMultiplier = 2 }), &Band{0.902, 0.907}, &Band{0.892, 0.901},
+			"between noise multipliers 1.603 and 2.67"},
 		{"clean alone", with(preset, func(in *Input) { in.NoiseMultiplier = 8.9 }), &Band{0.895, 0.895}, nil, "8.9"},
 		{"no floor", with(preset, func(in *Input) { in.NoiseFloor = false }), &Band{0.908, 0.908}, nil, "2.67"},
-		{"less noise", with(preset, func(in *Input) { in.NoiseMultiplier = 1 }), nil, nil, "not measured: runs had noise multipliers 2.67 to 39.7"},
+		{"less noise", with(preset, func(in *Input) { in.NoiseMultiplier = 1 }), nil, nil,
+			"not measured: runs had noise multipliers 2.67 to 39.7"},
 		{"more noise", with(preset, func(in *Input) { in.NoiseMultiplier = 50 }), nil, nil, "not measured: runs had"},
 		{"other N", with(preset, func(in *Input) { in.Participants = 5 }), nil, nil, "not measured: no run had"},
 		{"other clip", with(preset, func(in *Input) { in.Clip = 2 }), nil, nil, "not measured: no run had"},
@@ -199,10 +206,14 @@ func TestWarnings(t *testing.T) {
 		change func(*Input)
 		want   string
 	}{
-		{"noise", func(in *Input) { in.NoiseMultiplier = 39.7 }, "noise is 1.3 times the clip norm, above 0.25 it drowns the gradient: a batch of 1617 (16170 samples a participant at this sampling rate), a model of at most 67 parameters"},
+		{"noise", func(in *Input) { in.NoiseMultiplier = 39.7 }, "noise is 1.3 times the clip norm, above 0.25 it drowns " +
+			"the gradient: a batch of 1617 (16170 samples a participant at this sampling rate), a model of at most " +
+			"67 parameters"},
 		{"epsilon", func(in *Input) { in.NoiseMultiplier = 0.9 }, "is weak, at most 8 says something"},
-		{"delta", func(in *Input) { in.Delta = 1e-3 }, "delta 0.001 is above 1/samples = 0.00033: publishing one example in full would be within it; take 3e-05 or less"},
-		{"ledger", func(in *Input) { in.NoiseMultiplier, in.Epsilon = 0, 4 }, "of 100 rounds with a budget of epsilon 4: a budget of epsilon 4.01"},
+		{"delta", func(in *Input) { in.Delta = 1e-3 }, "delta 0.001 is above 1/samples = 0.00033: publishing one example " +
+			"in full would be within it; take 3e-05 or less"},
+		{"ledger", func(in *Input) { in.NoiseMultiplier, in.Epsilon = 0, 4 },
+			"of 100 rounds with a budget of epsilon 4: a budget of epsilon 4.01"},
 		{"floor", func(in *Input) { in.NoiseFloor = false }, "no noise floor: a vector without noise is admitted"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -217,7 +228,8 @@ func TestWarnings(t *testing.T) {
 func TestCures(t *testing.T) {
 	first := made(t, with(twenty, func(in *Input) { in.NoiseMultiplier, in.Epsilon = 0, 4 }))
 	require.Less(t, *first.Ledger.Rounds, uint64(100))
-	costs, err := accountant.ChainCosts(accountant.Mechanism{SamplingRate: 0.1, NoiseMultiplier: first.Ledger.LeastMultiplier})
+	costs, err := accountant.ChainCosts(accountant.Mechanism{SamplingRate: 0.1,
+		NoiseMultiplier: first.Ledger.LeastMultiplier})
 	require.NoError(t, err)
 	budget, err := accountant.ChainBudget(4, 1e-6)
 	require.NoError(t, err)
@@ -225,7 +237,10 @@ func TestCures(t *testing.T) {
 
 	larger := made(t, with(twenty, func(in *Input) { in.NoiseMultiplier, in.Samples = 39.7, 16170 }))
 	assert.LessOrEqual(t, larger.NoiseToGradient, largeNoise)
-	smaller := made(t, with(twenty, func(in *Input) { in.NoiseMultiplier, in.Model = 39.7, model.Spec{Inputs: 32, Classes: 2} }))
+	smaller := made(t, with(twenty, func(in *Input) {
+		in.NoiseMultiplier, in.Model = 39.7,
+			model.Spec{Inputs: 32, Classes: 2}
+	}))
 	assert.LessOrEqual(t, smaller.NoiseToGradient, largeNoise)
 }
 
@@ -275,7 +290,8 @@ func TestErrors(t *testing.T) {
 		{func(in *Input) { in.LearningRate = -1 }, "learning rate -1"},
 		{func(in *Input) { in.Model.Classes = 1 }, "1 classes"},
 		{func(in *Input) { in.Rule = "vote" }, `"vote"`},
-		{func(in *Input) { in.Participants, in.Byzantine = 1, 0 }, "rule multi-krum cannot aggregate N-f gradients of N = 1 participants"},
+		{func(in *Input) { in.Participants, in.Byzantine = 1, 0 }, "rule multi-krum cannot aggregate N-f gradients of N = " +
+			"1 participants"},
 		{func(in *Input) { in.Accountant = "gdp" }, `accountant "gdp", want one of [rdp pld analytic lemma1]`},
 		{func(in *Input) { in.Accountant = Analytic }, "accountant analytic needs sampling rate 1, not 0.1"},
 	} {
@@ -306,16 +322,21 @@ func TestWrite(t *testing.T) {
 	}
 	got := text(preset)
 	for _, want := range []string{
-		"multi-krum, OUTSIDE its theorem\n", "epsilon 1.998 at delta 1e-06 by rdp\n", "0.908 without attack, 0.907 under the worst attack tried",
-		"2.48 kB a gradient, 10.6 kB a round, 1.06 MB in all", "919 MB of blocks a day at a round in 1s; 1m40s for all", "\nwarning: krum: outside",
+		"multi-krum, OUTSIDE its theorem\n", "epsilon 1.998 at delta 1e-06 by rdp\n",
+		"0.908 without attack, 0.907 under the worst attack tried",
+		"2.48 kB a gradient, 10.6 kB a round, 1.06 MB in all", "919 MB of blocks a day at a round in 1s; 1m40s for all",
+		"\nwarning: krum: outside",
 	} {
 		assert.Contains(t, got, want)
 	}
-	assert.Contains(t, text(study(Lemma1, 1)), "NO GUARANTEE: lemma1 calls it epsilon 1 at delta 1e-06; by RDP it is 0.2769")
+	assert.Contains(t, text(study(Lemma1, 1)), "NO GUARANTEE: lemma1 calls it epsilon 1 at delta 1e-06; by RDP "+
+		"it is 0.2769")
 	assert.Contains(t, text(study(RDP, 1)), "after all rounds; the target pays for 97\n")
 	assert.Contains(t, text(study(RDP, 1)), "not measured: no run had")
-	assert.Contains(t, text(with(preset, func(in *Input) { in.NoiseMultiplier = 5 })), "0.895 to 0.908 without attack; under attack not measured at these settings")
-	assert.NotContains(t, text(with(preset, func(in *Input) { in.NoiseMultiplier = 1e-4; in.LearningRate = 1e-12 })), "Lemma")
+	assert.Contains(t, text(with(preset, func(in *Input) { in.NoiseMultiplier = 5 })),
+		"0.895 to 0.908 without attack; under attack not measured at these settings")
+	assert.NotContains(t, text(with(preset, func(in *Input) { in.NoiseMultiplier = 1e-4; in.LearningRate = 1e-12 })),
+		"Lemma")
 	assert.Equal(t, "999 B", size(999))
 	assert.Equal(t, "9.22 EB", size(math.MaxInt64))
 }
@@ -344,7 +365,8 @@ func TestJSON(t *testing.T) {
 	require.NoError(t, err)
 	var fields map[string]any
 	require.NoError(t, json.Unmarshal(data, &fields))
-	for _, name := range []string{"epsilon", "delta", "noise_multiplier", "rdp_epsilon", "noise_to_gradient", "rule", "accuracy", "traffic", "config", "lemma1", "warnings"} {
+	for _, name := range []string{"epsilon", "delta", "noise_multiplier", "rdp_epsilon", "noise_to_gradient", "rule",
+		"accuracy", "traffic", "config", "lemma1", "warnings"} {
 		assert.NotNil(t, fields[name], name)
 	}
 	assert.Equal(t, []any{}, fields["warnings"])
@@ -352,13 +374,15 @@ func TestJSON(t *testing.T) {
 
 func ExampleMake() {
 	p, err := Make(Input{
-		Participants: 7, Byzantine: 2, Rule: "nnm+trimmed-mean", Model: model.Spec{Inputs: 196, Classes: 10}, Width: gradients.Int8,
+		Participants: 7, Byzantine: 2, Rule: "nnm+trimmed-mean", Model: model.Spec{Inputs: 196, Classes: 10},
+		Width:      gradients.Int8,
 		NoiseFloor: true, RoundTime: time.Second, Samples: 5000, SamplingRate: 0.1, Clip: 1, Momentum: 0.9, Rounds: 100,
 		Accountant: RDP, Epsilon: 3, Delta: 1e-6,
 	})
 	if err != nil {
 		panic(err)
 	}
-	fmt.Printf("noise multiplier %.3f, %.2f of the clip norm, %d bytes a round\n", p.NoiseMultiplier, p.NoiseToGradient, p.Traffic.Round)
+	fmt.Printf("noise multiplier %.3f, %.2f of the clip norm, %d bytes a round\n", p.NoiseMultiplier, p.NoiseToGradient,
+		p.Traffic.Round)
 	// Output: noise multiplier 1.958, 0.04 of the clip norm, 18222 bytes a round
 }

@@ -13,31 +13,40 @@ func (p Plan) Write(w io.Writer) error {
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, name+"\t"+format+"\n", args...) }
 
 	row("consortium", "N = %d participants, f = %d Byzantine", p.Participants, p.Byzantine)
-	row("rule", "%s, %s", p.Rule.Name, map[bool]string{true: "its condition holds", false: "OUTSIDE its theorem"}[p.Rule.Holds])
+	row("rule", "%s, %s", p.Rule.Name, map[bool]string{true: "its condition holds",
+		false: "OUTSIDE its theorem"}[p.Rule.Holds])
 	row("model", "%s, %d parameters", p.Model, p.Parameters)
-	row("training", "%d rounds, %d samples a participant, sampling rate %.4g (batch %d), clip %v, worker momentum %v", p.Rounds, p.Samples, p.SamplingRate, p.Batch, p.Clip, p.Momentum)
+	row("training", "%d rounds, %d samples a participant, sampling rate %.4g (batch %d), clip %v, worker momentum %v",
+		p.Rounds, p.Samples, p.SamplingRate, p.Batch, p.Clip, p.Momentum)
 	if p.Guarantee {
 		row("privacy", "epsilon %.4g at delta %v by %s", p.Epsilon, p.Delta, p.Accountant)
 	} else {
-		row("privacy", "NO GUARANTEE: lemma1 calls it epsilon %.4g at delta %v; by RDP it is %.4g", p.Epsilon, p.Delta, p.RDPEpsilon)
+		row("privacy", "NO GUARANTEE: lemma1 calls it epsilon %.4g at delta %v; by RDP it is %.4g", p.Epsilon, p.Delta,
+			p.RDPEpsilon)
 	}
-	row("noise", "multiplier %.4g, sigma %.4g on the sum, %.3g on a submitted coordinate", p.NoiseMultiplier, p.SumStd, p.SubmittedStd)
+	row("noise", "multiplier %.4g, sigma %.4g on the sum, %.3g on a submitted coordinate", p.NoiseMultiplier, p.SumStd,
+		p.SubmittedStd)
 	row("noise to gradient", "%.3g of the clip norm", p.NoiseToGradient)
 	row("chain's ledger", "epsilon %.4g after all rounds%s", p.Ledger.Epsilon, p.Ledger.text())
 	if c := p.Lemma1; c != nil {
-		row("Lemma 1 (paper)", "multiplier %.4g for a claim of %.4g: by RDP epsilon %.3g, %.3g if batches are not secret", c.NoiseMultiplier, c.ClaimedEpsilon, c.RDPEpsilon, c.RDPEpsilonQ1)
-		row("", "without its learning rate %v, which has no place in it, %.4g: %.3g times the noise of RDP", c.LearningRate, c.WithoutRate, c.TimesRDP)
+		row("Lemma 1 (paper)", "multiplier %.4g for a claim of %.4g: by RDP epsilon %.3g, %.3g if batches are not secret",
+			c.NoiseMultiplier, c.ClaimedEpsilon, c.RDPEpsilon, c.RDPEpsilonQ1)
+		row("", "without its learning rate %v, which has no place in it, %.4g: %.3g times the noise of RDP", c.LearningRate,
+			c.WithoutRate, c.TimesRDP)
 	}
 	row("accuracy", "%s", p.Accuracy.text())
-	row("bytes", "%s a gradient, %s a round, %s in all", size(p.Traffic.Gradient), size(p.Traffic.Round), size(p.Traffic.Total))
-	row("", "%s of blocks a day at a round in %v; %v for all", size(p.Traffic.Day), brief(p.Traffic.Seconds), brief(p.Traffic.Duration))
+	row("bytes", "%s a gradient, %s a round, %s in all", size(p.Traffic.Gradient), size(p.Traffic.Round),
+		size(p.Traffic.Total))
+	row("", "%s of blocks a day at a round in %v; %v for all", size(p.Traffic.Day), brief(p.Traffic.Seconds),
+		brief(p.Traffic.Duration))
 	if r := p.Round; r != nil {
 		row("round", "%v: step %v, gradients' way %v, block's way %v, votes %v, node's CPU %v; the longest is the %s",
 			brief(r.Seconds), brief(r.Step), brief(r.Gradients), brief(r.Block), brief(r.Votes), brief(r.Node), r.BoundBy)
 		row("a node", "receives and sends %s each a round, %s each a day of such rounds", size(r.NodeBytes), size(r.DayBytes))
 	}
 	if c := p.Config; c.BlockBytes > 0 {
-		row("genesis", "block.max_bytes %d of at most %d, mempool.max_tx_bytes %d, proposal.wait %v, timeout_propose %v follow from it",
+		row("genesis", "block.max_bytes %d of at most %d, mempool.max_tx_bytes %d, proposal.wait %v, timeout_propose %v "+
+			"follow from it",
 			c.BlockBytes, c.MostBytes, c.TxBytes, brief(c.Wait.Seconds()), brief(c.Propose.Seconds()))
 	}
 	if p.Accuracy.Measured {

@@ -25,7 +25,8 @@ func (in Input) warnings(p Plan) []string {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 
 	if !p.Guarantee {
-		add("lemma1 is the paper's formula, not a guarantee: with this noise epsilon is %.4g by RDP, and %.4g if the batches are not secret; take --accountant rdp",
+		add("lemma1 is the paper's formula, not a guarantee: with this noise epsilon is %.4g by RDP, and %.4g if the "+
+			"batches are not secret; take --accountant rdp",
 			p.RDPEpsilon, p.Lemma1.RDPEpsilonQ1)
 	}
 	if !p.Rule.Holds {
@@ -34,28 +35,34 @@ func (in Input) warnings(p Plan) []string {
 	if r := p.NoiseToGradient; r > largeNoise {
 		batch := math.Ceil(float64(in.Batch) * r / largeNoise)
 		parameters := math.Floor(float64(p.Parameters) * (largeNoise / r) * (largeNoise / r))
-		add("noise is %.2g times the clip norm, above %v it drowns the gradient: a batch of %.0f (%.0f samples a participant at this sampling rate), a model of at most %.0f parameters, fewer rounds or a larger epsilon",
+		add("noise is %.2g times the clip norm, above %v it drowns the gradient: a batch of %.0f (%.0f samples a "+
+			"participant at this sampling rate), a model of at most %.0f parameters, fewer rounds or a larger epsilon",
 			r, largeNoise, batch, math.Ceil(batch/in.SamplingRate), parameters)
 	}
 	if p.RDPEpsilon > weakEpsilon && p.Epsilon > weakEpsilon || !p.Guarantee && p.RDPEpsilon > weakEpsilon {
-		add("epsilon %.4g is weak, at most %v says something: more noise, fewer rounds, or more samples at a smaller sampling rate", guaranteed(p), weakEpsilon)
+		add("epsilon %.4g is weak, at most %v says something: more noise, fewer rounds, or more samples at a smaller "+
+			"sampling rate", guaranteed(p), weakEpsilon)
 	}
 	if most := 1 / float64(in.Samples); in.Delta > most {
-		add("delta %v is above 1/samples = %.2g: publishing one example in full would be within it; take %.0e or less", in.Delta, most, most/10)
+		add("delta %v is above 1/samples = %.2g: publishing one example in full would be within it; take %.0e or less",
+			in.Delta, most, most/10)
 	}
 	if l := p.Ledger; l.Rounds != nil && *l.Rounds < uint64(in.Rounds) {
 		cure := fmt.Sprintf("a budget of epsilon %.4g", math.Ceil(l.Epsilon*1e3)/1e3)
 		if l.LeastMultiplier > 0 {
 			cure += fmt.Sprintf(" or a noise multiplier of %.4g", math.Ceil(l.LeastMultiplier*1e3)/1e3)
 		}
-		add("the chain's ledger (RDP at 47 orders) pays for %d of %d rounds with a budget of epsilon %v: %s", *l.Rounds, in.Rounds, in.Epsilon, cure)
+		add("the chain's ledger (RDP at 47 orders) pays for %d of %d rounds with a budget of epsilon %v: %s", *l.Rounds,
+			in.Rounds, in.Epsilon, cure)
 	}
 	if in.Fits != 0 {
-		add("the preset's batch is for %d samples a participant, not for %d: make the genesis with --examples %d, or steps take longer and count no more, or count less",
+		add("the preset's batch is for %d samples a participant, not for %d: make the genesis with --examples %d, or "+
+			"steps take longer and count no more, or count less",
 			in.Fits, in.Samples, in.Samples)
 	}
 	if !in.NoiseFloor {
-		add("no noise floor: a vector without noise is admitted, and by distance it can beat the honest ones; no accuracy under attack is stated")
+		add("no noise floor: a vector without noise is admitted, and by distance it can beat the honest ones; no accuracy " +
+			"under attack is stated")
 	}
 	return append(out, p.Round.misfits(in)...)
 }

@@ -109,7 +109,8 @@ func CheckLedger(all params.Params) error {
 			return fmt.Errorf("privacy.cost[%d] is %d, by the accountant it is %d", i, p.Cost[i], costs[i])
 		}
 		if near := budget[i] + budget[i]/1e12; p.Budget[i] > near {
-			return fmt.Errorf("privacy.budget[%d] is %d, by the accountant it is %d for epsilon %g at delta %g", i, p.Budget[i], budget[i], p.Epsilon, p.Delta)
+			return fmt.Errorf("privacy.budget[%d] is %d, by the accountant it is %d for epsilon %g at delta %g", i, p.Budget[i],
+				budget[i], p.Epsilon, p.Delta)
 		}
 	}
 	return nil

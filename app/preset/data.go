@@ -33,10 +33,12 @@ func ReadData(path, label string) (Data, error) {
 		t, rows, err := table.Shape(path, label)
 		return Data{Examples: table.Examples(rows), Table: &t, Classes: len(t.Classes)}, err
 	case label != "":
-		return Data{}, fmt.Errorf("%s is a folder of images, whose labels are in a file of their own: a column of labels, here %q, is for a CSV file", path, label)
+		return Data{}, fmt.Errorf("%s is a folder of images, whose labels are in a file of their own: a column of labels, "+
+			"here %q, is for a CSV file", path, label)
 	}
 	d, err := mnist.Load(path)
-	return Data{Examples: d.Train.Len(), Rows: d.Train.Rows, Cols: d.Train.Cols, Classes: max(d.Train.Classes(), d.Test.Classes())}, err
+	return Data{Examples: d.Train.Len(), Rows: d.Train.Rows, Cols: d.Train.Cols,
+		Classes: max(d.Train.Classes(), d.Test.Classes())}, err
 }
 
 // fit adapts the model to the data.

@@ -50,7 +50,8 @@ func External(n int, s Study) (params.Params, error) {
 // leastNoise sets the noise multiplier to the least multiple of 0.001, from the accountant's
 // upwards, with which the ledger pays for all rounds: the ledger's costs are rounded up.
 func leastNoise(p *params.Params) error {
-	z, err := accountant.NoiseMultiplier(accountant.RDP, p.Privacy.SamplingRate, int(p.Training.Rounds), p.Privacy.Epsilon, p.Privacy.Delta)
+	z, err := accountant.NoiseMultiplier(accountant.RDP, p.Privacy.SamplingRate, int(p.Training.Rounds), p.Privacy.Epsilon,
+		p.Privacy.Delta)
 	if err != nil {
 		return err
 	}

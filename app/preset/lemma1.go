@@ -59,7 +59,8 @@ func checkLemma1(p params.Params) error {
 	}
 	z, err := lemma1Multiplier(p)
 	if err == nil && math.Abs(p.Privacy.NoiseMultiplier-z) > z/1e12 { // another machine's log may differ in the last bit
-		err = fmt.Errorf("privacy.noise_multiplier is %g, and Lemma 1 asks for %g to claim privacy.lemma1_epsilon %g for %d rounds at learning rate %g",
+		err = fmt.Errorf("privacy.noise_multiplier is %g, and Lemma 1 asks for %g to claim privacy.lemma1_epsilon %g for "+
+			"%d rounds at learning rate %g",
 			p.Privacy.NoiseMultiplier, z, p.Privacy.Lemma1Epsilon, p.Training.Rounds, p.Training.LearningRate)
 	}
 	return err

@@ -51,11 +51,13 @@ func TestLemma1(t *testing.T) {
 	require.NoError(t, preset.CheckLedger(p))
 	warnings, err := p.Validate(10)
 	require.NoError(t, err)
-	require.Contains(t, strings.Join(warnings, "\n"), "Lemma 1 claims of the noise, NO GUARANTEE; by the accountant it is privacy.epsilon 0.16 at delta 1e-06")
+	require.Contains(t, strings.Join(warnings, "\n"), "Lemma 1 claims of the noise, NO GUARANTEE; by the accountant it "+
+		"is privacy.epsilon 0.16 at delta 1e-06")
 
 	preset.SetRounds(&p, 400)
 	p.Privacy.Epsilon = 0
-	require.ErrorContains(t, preset.CheckLedger(p), "Lemma 1 asks for 1059.7", "noise of 100 rounds under the claim for 400")
+	require.ErrorContains(t, preset.CheckLedger(p), "Lemma 1 asks for 1059.7",
+		"noise of 100 rounds under the claim for 400")
 	require.NoError(t, preset.Account(&p))
 	require.InDelta(t, 4*264.94, p.Privacy.NoiseMultiplier, 0.01)
 	require.Equal(t, uint64(400), p.Election.Term)

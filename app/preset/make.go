@@ -73,10 +73,12 @@ func (o Own) examples(n int) int {
 }
 
 // errNoModel is the error of the preset external without a model.
-var errNoModel = errors.New(`preset "external" needs a model: name a JSON file of its kind, clipping and tensors with --model, or parameters that have all with --params, as spdl new writes them`)
+var errNoModel = errors.New(`preset "external" needs a model: name a JSON file of its kind, clipping and ` +
+	`tensors with --model, or parameters that have all with --params, as spdl new writes them`)
 
 // errNoExamples is the error of the preset external without a number of examples.
-var errNoExamples = errors.New(`preset "external" needs the number of examples that each participant has, of which its batch is a share: give it with --examples (spdl plan: --samples), as spdl trainer check shows it`)
+var errNoExamples = errors.New(`preset "external" needs the number of examples that each participant has, of ` +
+	`which its batch is a share: give it with --examples (spdl plan: --samples), as spdl trainer check shows it`)
 
 // external returns the parameters of the preset external, with the rule and noise that spdl plan
 // shows for the same epsilon, rounds and sampling rate. Batch and rate follow from the examples:
@@ -86,7 +88,8 @@ func (o Own) external(n int) (params.Params, error) {
 		return params.Params{}, errNoModel
 	}
 	if o.Model.Kind != params.ModelExternal {
-		return params.Params{}, fmt.Errorf("the model's kind is %.64q, want %q: other kinds have presets of their own", o.Model.Kind, params.ModelExternal)
+		return params.Params{}, fmt.Errorf("the model's kind is %.64q, want %q: other kinds have presets of their own",
+			o.Model.Kind, params.ModelExternal)
 	}
 	if err := o.Model.ValidateExternal(); err != nil {
 		return params.Params{}, err
@@ -94,7 +97,8 @@ func (o Own) external(n int) (params.Params, error) {
 	if o.Examples == 0 && o.Data == nil {
 		return params.Params{}, errNoExamples
 	}
-	s := Study{Model: *o.Model, Examples: o.examples(n), Rounds: 100, Epsilon: 2, Clip: 1, SamplingRate: 0.1, LearningRate: 1, Momentum: 0.8}
+	s := Study{Model: *o.Model, Examples: o.examples(n), Rounds: 100, Epsilon: 2, Clip: 1, SamplingRate: 0.1,
+		LearningRate: 1, Momentum: 0.8}
 	if s.Examples < examples/n {
 		s.SamplingRate = smallRate
 	}

@@ -57,7 +57,8 @@ func TestModelsFollowTheData(t *testing.T) {
 		for _, n := range []int{1, 4, 7} {
 			p, err := preset.Make(c.preset, n, preset.Own{Data: c.data})
 			require.NoError(t, err, c.preset)
-			require.Equal(t, []uint32{c.inputs, c.classes, c.hidden, c.pool}, []uint32{p.Model.Inputs, p.Model.Classes, p.Model.Hidden, p.Model.Pool}, c.preset)
+			require.Equal(t, []uint32{c.inputs, c.classes, c.hidden, c.pool}, []uint32{p.Model.Inputs, p.Model.Classes,
+				p.Model.Hidden, p.Model.Pool}, c.preset)
 			_, err = p.Validate(n)
 			require.NoError(t, err, c.preset)
 			require.NoError(t, preset.CheckLedger(p), c.preset)
@@ -95,7 +96,8 @@ func TestFewExamples(t *testing.T) {
 // TestExternalByName: the preset external has the model that is named, and the noise, rule and rate
 // of a plan; without a model, or with another kind, it says what to do.
 func TestExternalByName(t *testing.T) {
-	model := params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Tensors: []params.Tensor{{Name: "w", Shape: []uint32{3, 20}, Init: params.InitZeros}}}
+	model := params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows,
+		Tensors: []params.Tensor{{Name: "w", Shape: []uint32{3, 20}, Init: params.InitZeros}}}
 	p, err := preset.Make(preset.NameExternal, 4, preset.Own{Model: &model, Examples: 1000, Rounds: 60, Epsilon: 2})
 	require.NoError(t, err)
 	require.Equal(t, preset.NameExternal, p.Preset)
@@ -113,7 +115,8 @@ func TestExternalByName(t *testing.T) {
 	require.ErrorContains(t, err, "--model")
 	_, err = preset.Make(preset.NameExternal, 4, preset.Own{Model: &params.Model{Kind: params.ModelMLP}})
 	require.ErrorContains(t, err, `kind is "mlp", want "external"`)
-	_, err = preset.Make(preset.NameExternal, 4, preset.Own{Model: &params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows}})
+	_, err = preset.Make(preset.NameExternal, 4,
+		preset.Own{Model: &params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows}})
 	require.ErrorContains(t, err, "0 tensors")
 	_, err = preset.Make("mlp", 4, preset.Own{Model: &model})
 	require.ErrorContains(t, err, `preset "mlp" has a model of its own`)
@@ -131,7 +134,8 @@ func TestReadData(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o600))
 	d, err := preset.ReadData(file, "y")
 	require.NoError(t, err)
-	require.Equal(t, preset.Data{Examples: 9, Classes: 3, Table: &params.Table{Label: "y", Classes: []string{"a", "b", "c"}, Columns: []params.Column{{Name: "x", High: 10}}}}, d)
+	require.Equal(t, preset.Data{Examples: 9, Classes: 3, Table: &params.Table{Label: "y",
+		Classes: []string{"a", "b", "c"}, Columns: []params.Column{{Name: "x", High: 10}}}}, d)
 	_, err = preset.ReadData(file, "")
 	require.ErrorContains(t, err, "name the column of its labels, as in --label")
 	_, err = preset.ReadData(dir, "y")

@@ -100,9 +100,10 @@ func mlp(n, f int) params.Params {
 // their vectors in the noise of honest vectors.
 func private(n, f int) params.Params {
 	p := params.Params{
-		Rule:       params.Rule{Name: "agnostic-mean", Byzantine: uint32(f)},
-		Training:   params.Training{Rounds: 100, LearningRate: 20},
-		Privacy:    params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.670, SamplingRate: 0.1, WorkerMomentum: 0.9, Epsilon: 2, NoiseFloor: true},
+		Rule:     params.Rule{Name: "agnostic-mean", Byzantine: uint32(f)},
+		Training: params.Training{Rounds: 100, LearningRate: 20},
+		Privacy: params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.670, SamplingRate: 0.1,
+			WorkerMomentum: 0.9, Epsilon: 2, NoiseFloor: true},
 		Reputation: reputation,
 		Election:   election(f),
 	}
@@ -144,7 +145,8 @@ func paper(n, f int) params.Params {
 // measurements). A gradient that points against Delta by 0.3 of the typical squared norm is an
 // attacker's: an honest gradient does so in no round of the private presets, except a few at the
 // start of heterogeneous trainings.
-var reputation = params.Reputation{Initial: params.One, Penalty: 50_000, Reward: 50_000, Margin: 300_000, PassedOver: 100_000}
+var reputation = params.Reputation{Initial: params.One, Penalty: 50_000, Reward: 50_000, Margin: 300_000,
+	PassedOver: 100_000}
 
 // election returns the election of the presets.
 func election(f int) params.Election {

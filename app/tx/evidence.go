@@ -37,7 +37,8 @@ func NewEvidence(a, b *Tx) (*Tx, error) {
 	if bytes.Compare(first, second) > 0 {
 		a, b, first, second = b, a, second, first
 	}
-	e := &Evidence{Kind: uint32(a.kind), First: first, FirstSignature: a.Signature, Second: second, SecondSignature: b.Signature}
+	e := &Evidence{Kind: uint32(a.kind), First: first, FirstSignature: a.Signature, Second: second,
+		SecondSignature: b.Signature}
 	if a.kind != b.kind {
 		return nil, fmt.Errorf("%w: a %s and a %s", ErrNoConflict, a.kind, b.kind)
 	}
@@ -59,7 +60,8 @@ func (e *Evidence) Conflict() (Place, error) {
 	case err != nil:
 		return first, err
 	case first != second:
-		return first, fmt.Errorf("%w: one is for epoch %d round %d of participant %d, the other for epoch %d round %d of participant %d",
+		return first, fmt.Errorf("%w: one is for epoch %d round %d of participant %d, the other for epoch %d round %d of "+
+			"participant %d",
 			ErrNoConflict, first.Epoch, first.Round, first.Participant, second.Epoch, second.Round, second.Participant)
 	case bytes.Compare(e.First, e.Second) >= 0:
 		return first, fmt.Errorf("%w: the two are equal, or not in order", ErrNoConflict)

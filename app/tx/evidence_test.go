@@ -36,7 +36,8 @@ func commit(hash byte) *tx.Commit {
 // TestSameIncluded: lists are the same only with the same gradients in the same order.
 func TestSameIncluded(t *testing.T) {
 	a := []tx.Included{{Participant: 1, Hash: []byte{1}}, {Participant: 2, Hash: []byte{2}}}
-	require.True(t, tx.SameIncluded(a, []tx.Included{{Participant: 1, Hash: []byte{1}}, {Participant: 2, Hash: []byte{2}}}))
+	require.True(t, tx.SameIncluded(a, []tx.Included{{Participant: 1, Hash: []byte{1}},
+		{Participant: 2, Hash: []byte{2}}}))
 	require.False(t, tx.SameIncluded(a, a[:1]))
 	require.False(t, tx.SameIncluded(a, []tx.Included{a[1], a[0]}))
 	require.False(t, tx.SameIncluded(a, []tx.Included{a[0], {Participant: 2, Hash: []byte{3}}}))
@@ -48,7 +49,8 @@ func TestAggregateHeader(t *testing.T) {
 	content, err := a.Marshal()
 	require.NoError(t, err)
 	hash := sha256.Sum256(content)
-	require.Equal(t, tx.AggregateHeader{Epoch: a.Epoch, Round: a.Round, Leader: a.Leader, View: a.View, ContentHash: hash[:]}, a.Header())
+	require.Equal(t, tx.AggregateHeader{Epoch: a.Epoch, Round: a.Round, Leader: a.Leader, View: a.View,
+		ContentHash: hash[:]}, a.Header())
 }
 
 // TestNewEvidence: "Two headers of one kind, canonical, different, in
@@ -169,12 +171,15 @@ func TestEvidenceForm(t *testing.T) {
 		want  error
 		spoil func(*tx.Evidence)
 	}{
-		"out of order":     {tx.ErrNoConflict, func(e *tx.Evidence) { e.First, e.Second = e.Second, e.First }},
-		"equal":            {tx.ErrNoConflict, func(e *tx.Evidence) { e.Second = e.First }},
-		"both empty":       {tx.ErrNoConflict, func(e *tx.Evidence) { e.First, e.Second = nil, nil }},
-		"first is noise":   {tx.ErrMalformed, func(e *tx.Evidence) { e.First = []byte{0xff} }},
-		"second is noise":  {tx.ErrMalformed, func(e *tx.Evidence) { e.Second = []byte{0xff} }},
-		"first padded":     {tx.ErrNotCanonical, func(e *tx.Evidence) { e.First = append([]byte{8, 0x81, 0}, e.First[2:]...) }},
+		"out of order":    {tx.ErrNoConflict, func(e *tx.Evidence) { e.First, e.Second = e.Second, e.First }},
+		"equal":           {tx.ErrNoConflict, func(e *tx.Evidence) { e.Second = e.First }},
+		"both empty":      {tx.ErrNoConflict, func(e *tx.Evidence) { e.First, e.Second = nil, nil }},
+		"first is noise":  {tx.ErrMalformed, func(e *tx.Evidence) { e.First = []byte{0xff} }},
+		"second is noise": {tx.ErrMalformed, func(e *tx.Evidence) { e.Second = []byte{0xff} }},
+		"first padded": {tx.ErrNotCanonical, func(e *tx.Evidence) {
+			e.First = append([]byte{8, 0x81, 0},
+				e.First[2:]...)
+		}},
 		"second with more": {tx.ErrNotCanonical, func(e *tx.Evidence) { e.Second = append(bytes.Clone(e.Second), 0x78, 1) }},
 		"of evidence":      {tx.ErrMalformed, func(e *tx.Evidence) { e.Kind = uint32(tx.KindEvidence) }},
 		"of no kind":       {tx.ErrMalformed, func(e *tx.Evidence) { e.Kind = 0 }},
@@ -197,12 +202,15 @@ func TestEveryKind(t *testing.T) {
 	pub := key.Public().(ed25519.PublicKey)
 	for kind, body := range map[tx.Kind]tx.Body{
 		tx.KindGradient: gradient(), tx.KindAggregate: aggregate(),
-		tx.KindJoin:       &tx.Join{PubKey: pub, VrfKey: pub, VrfProof: []byte{1}, ConsensusKey: pub, Moniker: "m", Address: "a"},
-		tx.KindApprove:    &tx.Approve{Participant: 1, Proposal: make([]byte, 32)},
-		tx.KindRotate:     &tx.Rotate{Participant: 1, PubKey: pub, PubKeyProof: []byte{1}, VrfKey: pub, VrfProof: []byte{2}, ConsensusKey: pub},
-		tx.KindRestore:    &tx.Restore{Participant: 1, Subject: 2, Nonce: 3},
-		tx.KindRemove:     &tx.Remove{Participant: 1, Subject: 2, Nonce: 3},
-		tx.KindEvidence:   &tx.Evidence{Kind: 1, First: []byte{1}, FirstSignature: []byte{2}, Second: []byte{3}, SecondSignature: []byte{4}},
+		tx.KindJoin: &tx.Join{PubKey: pub, VrfKey: pub, VrfProof: []byte{1}, ConsensusKey: pub, Moniker: "m",
+			Address: "a"},
+		tx.KindApprove: &tx.Approve{Participant: 1, Proposal: make([]byte, 32)},
+		tx.KindRotate: &tx.Rotate{Participant: 1, PubKey: pub, PubKeyProof: []byte{1}, VrfKey: pub, VrfProof: []byte{2},
+			ConsensusKey: pub},
+		tx.KindRestore: &tx.Restore{Participant: 1, Subject: 2, Nonce: 3},
+		tx.KindRemove:  &tx.Remove{Participant: 1, Subject: 2, Nonce: 3},
+		tx.KindEvidence: &tx.Evidence{Kind: 1, First: []byte{1}, FirstSignature: []byte{2}, Second: []byte{3},
+			SecondSignature: []byte{4}},
 		tx.KindStartEpoch: &tx.StartEpoch{Participant: 1, Epoch: 2, Params: []byte{1}, KeepModel: true, Now: true},
 		tx.KindUpgrade:    &tx.Upgrade{Participant: 1, Name: "n", Height: 2, Version: 3, Nonce: 4},
 	} {
@@ -241,7 +249,8 @@ func FuzzEvidence(f *testing.F) {
 		f.Add(uint32(kind), e.First, e.FirstSignature, e.Second, e.SecondSignature)
 	}
 	f.Fuzz(func(t *testing.T, kind uint32, first, firstSignature, second, secondSignature []byte) {
-		e := &tx.Evidence{Kind: kind, First: first, FirstSignature: firstSignature, Second: second, SecondSignature: secondSignature}
+		e := &tx.Evidence{Kind: kind, First: first, FirstSignature: firstSignature, Second: second,
+			SecondSignature: secondSignature}
 		at, err := e.Conflict()
 		_ = e.VerifyBy(chain, key.Public().(ed25519.PublicKey), other)
 		if err == nil {

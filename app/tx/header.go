@@ -10,7 +10,8 @@ import (
 // payload.
 func (g *Gradient) Header() GradientHeader {
 	payload := sha256.Sum256(g.Payload)
-	return GradientHeader{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, PayloadHash: payload[:], VrfProof: g.VrfProof}
+	return GradientHeader{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, PayloadHash: payload[:],
+		VrfProof: g.VrfProof}
 }
 
 // Header returns the aggregate's header: its place and the hash of its encoding.
@@ -39,7 +40,10 @@ func header(body Body, content []byte) []byte {
 
 // SameIncluded reports whether two lists name the same gradients, in the same order.
 func SameIncluded(a, b []Included) bool {
-	return slices.EqualFunc(a, b, func(x, y Included) bool { return x.Participant == y.Participant && bytes.Equal(x.Hash, y.Hash) })
+	return slices.EqualFunc(a, b, func(x, y Included) bool {
+		return x.Participant == y.Participant &&
+			bytes.Equal(x.Hash, y.Hash)
+	})
 }
 
 // mustMarshal encodes one of our messages, which cannot fail without pointers or required fields.

@@ -28,7 +28,8 @@ func TestEmptyEntries(t *testing.T) {
 		{[]byte{1 << 3, 7, 14<<3 | 1, 0, 0, 0, 0, 0, 0, 0, 0}, "an entry of field 5 has 0 bytes"},
 		{[]byte{0x80 | 5<<3 | 2, 0, 0}, "an entry of field 5 has 0 bytes"}, // a padded key, which the decoder takes
 		{[]byte{0x80 | 5<<3 | 2, 0x80, 0, 0}, "byte 0 begins no field"},
-		{[]byte{15<<3 | 5, 0, 0, 0, 0}, "field 15 is of sort 5"},                                   // which the decoder passes over
+		// which the decoder passes over
+		{[]byte{15<<3 | 5, 0, 0, 0, 0}, "field 15 is of sort 5"},
 		{[]byte{15<<3 | 3, 15<<3 | 4}, "field 15 is of sort 3"},                                    // a group
 		{[]byte{1 << 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 127}, "field 1 has no value"}, // more than 64 bits
 		{[]byte{7<<3 | 2, 255, 255, 255, 255, 15}, "field 7 is cut off"},

@@ -81,17 +81,21 @@ func TestDecodeRefuses(t *testing.T) {
 		raw  []byte
 		want error
 	}{
-		"nothing":                   {nil, tx.ErrUnknownKind},
-		"noise":                     {[]byte("not a transaction"), tx.ErrMalformed},
-		"truncated":                 {g.Raw[:len(g.Raw)-1], tx.ErrMalformed},
-		"trailing byte":             {append(bytes.Clone(g.Raw), 0), tx.ErrMalformed},
-		"unknown field":             {append(bytes.Clone(g.Raw), 0x78, 1), tx.ErrNotCanonical},
-		"field twice":               {append(bytes.Clone(g.Raw), 8, 1), tx.ErrNotCanonical},
-		"padded varint":             {append([]byte{8, 0x81, 0}, g.Raw[2:]...), tx.ErrNotCanonical},
-		"unknown kind":              {envelope(t, g, func(e *tx.Envelope) { e.Kind = 77 }), tx.ErrUnknownKind},
-		"no signature":              {envelope(t, g, func(e *tx.Envelope) { e.Signature = nil }), tx.ErrMalformed},
-		"long signature":            {envelope(t, g, func(e *tx.Envelope) { e.Signature = make([]byte, 65) }), tx.ErrMalformed},
-		"content is not canonical":  {envelope(t, g, func(e *tx.Envelope) { e.Content = append(bytes.Clone(content), 24, 0) }), tx.ErrNotCanonical},
+		"nothing":       {nil, tx.ErrUnknownKind},
+		"noise":         {[]byte("not a transaction"), tx.ErrMalformed},
+		"truncated":     {g.Raw[:len(g.Raw)-1], tx.ErrMalformed},
+		"trailing byte": {append(bytes.Clone(g.Raw), 0), tx.ErrMalformed},
+		"unknown field": {append(bytes.Clone(g.Raw), 0x78, 1), tx.ErrNotCanonical},
+		"field twice":   {append(bytes.Clone(g.Raw), 8, 1), tx.ErrNotCanonical},
+		"padded varint": {append([]byte{8, 0x81, 0}, g.Raw[2:]...), tx.ErrNotCanonical},
+		"unknown kind":  {envelope(t, g, func(e *tx.Envelope) { e.Kind = 77 }), tx.ErrUnknownKind},
+		"no signature":  {envelope(t, g, func(e *tx.Envelope) { e.Signature = nil }), tx.ErrMalformed},
+		"long signature": {envelope(t, g, func(e *tx.Envelope) { e.Signature = make([]byte, 65) }),
+			tx.ErrMalformed},
+		"content is not canonical": {envelope(t, g, func(e *tx.Envelope) {
+			e.Content = append(bytes.Clone(content), 24,
+				0)
+		}), tx.ErrNotCanonical},
 		"content of another kind":   {envelope(t, g, func(e *tx.Envelope) { e.Kind = 2 }), tx.ErrMalformed},
 		"length beyond the content": {[]byte{0x12, 0xff, 0xff, 0xff, 0xff, 0x0f}, tx.ErrMalformed},
 	} {

@@ -39,7 +39,8 @@ func TestSignaturesAreThoseOfTheStandardLibrary(t *testing.T) {
 		want := ed25519.Verify(key, message, signature)
 		verdicts[want]++
 		for range 2 { // the second time the key is known
-			require.Equal(t, want, signatureHolds(key, message, signature), "key %X, message %X, signature %X", key, message, signature)
+			require.Equal(t, want, signatureHolds(key, message, signature), "key %X, message %X, signature %X", key, message,
+				signature)
 		}
 	}
 	scalar := func(x int64) []byte {

@@ -60,7 +60,8 @@ func (c phased) Submit(ctx context.Context, t *tx.Tx) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out, err := c.state.Execute(app.Block{Height: c.state.Height + 1, Txs: c.state.Commits(c.state.Height+1, []*tx.Tx{t}, 0)})
+	out, err := c.state.Execute(app.Block{Height: c.state.Height + 1, Txs: c.state.Commits(c.state.Height+1, []*tx.Tx{t},
+		0)})
 	if err == nil {
 		c.state, c.pending = out.State, nil
 		c.notify()

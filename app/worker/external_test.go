@@ -92,7 +92,8 @@ func TestExternalFailure(t *testing.T) {
 	conf := externalConfig(t, f)
 	runUntil(t, c, conf, func() bool { return calls.Load() > 3 })
 	require.Empty(t, c.submitted)
-	journal, err := worker.OpenJournal(conf.Journal, apptest.ChainID, apptest.Genesis(1, apptest.Params(1)).Participants[0].Id)
+	journal, err := worker.OpenJournal(conf.Journal, apptest.ChainID,
+		apptest.Genesis(1, apptest.Params(1)).Participants[0].Id)
 	require.NoError(t, err)
 	require.NoError(t, journal.Close())
 	require.NoError(t, worker.Run(within(t), c, externalConfig(t, &fakeTrainer{})), "the next trainer does it")

@@ -30,7 +30,8 @@ var errUnawaited = errors.New("the round closed without this participant")
 func (w *worker) hold(ctx context.Context) error {
 	at := w.at()
 	if w.task.Phase == Missed {
-		w.once("the gradient came after the commitments of its round: nothing is signed, unless the round takes more of them", "round", at.Round)
+		w.once("the gradient came after the commitments of its round: nothing is signed, unless the round takes more of them",
+			"round", at.Round)
 	}
 	for waited := false; !waited || w.task.Phase == Missed; waited = true {
 		if _, err := w.next(ctx, 4*w.Retry); err != nil {
@@ -80,11 +81,13 @@ func (w *worker) gradient(ctx context.Context, trainer *Trainer) (*tx.Tx, error)
 	spent := w.journal.spent(w.task.Participant.Spent)
 	w.mu.Unlock()
 	if privately.Participations(spent) == 0 {
-		return nil, fmt.Errorf("%w: epsilon %g at delta %g pays for no gradient after the %d that the chain counts; this worker sends no more",
+		return nil, fmt.Errorf("%w: epsilon %g at delta %g pays for no gradient after the %d that the chain counts; this "+
+			"worker sends no more",
 			ErrBudget, privately.Epsilon, privately.Delta, w.task.Participant.Participations)
 	}
 	if w.own.Participations(spent) == 0 {
-		return nil, fmt.Errorf("%w: this home's own, epsilon %g at delta %g, pays for no gradient after those that it has signed; this worker sends no more",
+		return nil, fmt.Errorf("%w: this home's own, epsilon %g at delta %g, pays for no gradient after those that it has "+
+			"signed; this worker sends no more",
 			ErrBudget, w.own.Epsilon, w.own.Delta)
 	}
 	start := time.Now()

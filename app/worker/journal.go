@@ -21,7 +21,8 @@ var ErrDamaged = errors.New("journal is damaged")
 
 // damaged wraps an error in a journal and says what to do.
 func damaged(path string, err error) error {
-	return fmt.Errorf("%w: %s: %w; move the file away and start the worker again: it begins a new journal and sits out the round that is open then", ErrDamaged, path, err)
+	return fmt.Errorf("%w: %s: %w; move the file away and start the worker again: it begins a new journal and sits out "+
+		"the round that is open then", ErrDamaged, path, err)
 }
 
 // Journal is what a worker must not forget: the last gradient and the aggregates of
@@ -133,7 +134,8 @@ func readJournal(path, chainID string, id []byte) (*Journal, error) {
 		return j, nil
 	}
 	if e.ChainID != chainID || string(e.ID) != string(id) {
-		return nil, fmt.Errorf("%w: %s is for chain %q and participant %X, want %q and %X", ErrJournal, path, e.ChainID, e.ID, chainID, id)
+		return nil, fmt.Errorf("%w: %s is for chain %q and participant %X, want %q and %X", ErrJournal, path, e.ChainID, e.ID,
+			chainID, id)
 	}
 	j.entry = e
 	return j, nil
@@ -163,7 +165,8 @@ func (j *Journal) gradient(epoch, round uint64) (*tx.Tx, error) {
 	case epoch == g.Epoch && round == g.Round:
 		return j.decode(g)
 	}
-	return nil, fmt.Errorf("%w: a gradient for epoch %d round %d is signed, the chain is at epoch %d round %d", ErrJournal, g.Epoch, g.Round, epoch, round)
+	return nil, fmt.Errorf("%w: a gradient for epoch %d round %d is signed, the chain is at epoch %d round %d", ErrJournal,
+		g.Epoch, g.Round, epoch, round)
 }
 
 // spent returns the larger of the chain's ledger and the worker's own, at each order.
@@ -195,7 +198,8 @@ func (j *Journal) aggregate(a *tx.Aggregate) (*tx.Tx, error) {
 	for _, s := range j.entry.Aggregates {
 		switch {
 		case a.Epoch < s.Epoch || a.Epoch == s.Epoch && a.Round < s.Round:
-			return nil, fmt.Errorf("%w: it is for epoch %d round %d, an aggregate of epoch %d round %d is signed", ErrDraft, a.Epoch, a.Round, s.Epoch, s.Round)
+			return nil, fmt.Errorf("%w: it is for epoch %d round %d, an aggregate of epoch %d round %d is signed", ErrDraft,
+				a.Epoch, a.Round, s.Epoch, s.Round)
 		case a.Epoch == s.Epoch && a.Round == s.Round && a.View == s.View:
 			return j.decode(s)
 		}

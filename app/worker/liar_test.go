@@ -86,7 +86,8 @@ func TestOwnBudgetBoundsGradients(t *testing.T) {
 	}}
 	conf := config(t)
 	conf.Policy = func(worker.Task) (params.Privacy, error) {
-		own := params.Privacy{Epsilon: 1, Delta: 1e-6, Cost: make([]uint64, params.LedgerOrders), Budget: make([]uint64, params.LedgerOrders)}
+		own := params.Privacy{Epsilon: 1, Delta: 1e-6, Cost: make([]uint64, params.LedgerOrders),
+			Budget: make([]uint64, params.LedgerOrders)}
 		for i := range own.Cost {
 			own.Cost[i], own.Budget[i] = 10, 44
 		}
@@ -108,7 +109,8 @@ func TestOneAggregateAView(t *testing.T) {
 	anothers := draft(0, 2, 7)
 	anothers.Leader = 1
 	l := &liar{chain: newChain(1000), drafts: []*tx.Aggregate{
-		draft(0, 0, 1), draft(0, 1, 1), draft(0, 0, 2), draft(0, 1, 3), anothers, draft(1, 0, 1), draft(0, 3, 1), draft(0, 0, 4),
+		draft(0, 0, 1), draft(0, 1, 1), draft(0, 0, 2), draft(0, 1, 3), anothers, draft(1, 0, 1), draft(0, 3, 1),
+		draft(0, 0, 4),
 	}}
 	conf := config(t)
 	for range 2 { // the second time from the journal

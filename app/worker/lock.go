@@ -23,7 +23,8 @@ func Hold(folder string) (io.Closer, error) {
 		return nil, fmt.Errorf("journals: %w", err)
 	}
 	if err := exclusive(f); err != nil {
-		return nil, errors.Join(fmt.Errorf("journals %s: %w; of two workers with one key each would sign for a round: stop the other process", folder, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("journals %s: %w; of two workers with one key each would sign for a round: "+
+			"stop the other process", folder, err), f.Close())
 	}
 	return f, nil
 }
@@ -35,7 +36,8 @@ func lock(path string) (*os.File, error) {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	if err := exclusive(f); err != nil {
-		return nil, errors.Join(fmt.Errorf("journal %s: %w; of two workers with one key each would sign for a round: stop the other one", path, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("journal %s: %w; of two workers with one key each would sign for a round: stop "+
+			"the other one", path, err), f.Close())
 	}
 	return f, nil
 }

@@ -20,7 +20,8 @@ func neighbourParams() params.Params {
 	p := params.Params{
 		Model: params.Model{Kind: params.ModelSoftmax, Inputs: 8, Classes: 2, Pool: 1, PixelScale: 1, NoBias: true},
 		Privacy: params.Privacy{
-			Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.67, Batch: 1500, SamplingRate: 0.1, WorkerMomentum: 0.8, NoiseFloor: true,
+			Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.67, Batch: 1500, SamplingRate: 0.1,
+			WorkerMomentum: 0.8, NoiseFloor: true,
 		},
 	}
 	p.Grid = params.Grid{Width: 1, Step: GridStep(p.Privacy)}
@@ -70,7 +71,8 @@ func TestOneExampleMovesTheSumByOneClip(t *testing.T) {
 			require.NoError(t, err)
 			for kind, trainer := range map[string]*Trainer{"built-in": built, "external": other} {
 				for round := range uint64(5) {
-					require.NoError(t, first(trainer.compute(t.Context(), params.RoundID{Round: round}, make([]float64, p.Model.Dim()))))
+					require.NoError(t, first(trainer.compute(t.Context(), params.RoundID{Round: round},
+						make([]float64, p.Model.Dim()))))
 					sums[kind] = append(sums[kind], append([]float64(nil), trainer.sum...))
 					trainer.drawn = nil
 					trainer.source = privacy.NewTestSource(100 + round) // the next round's coins

@@ -40,7 +40,8 @@ func (w way) open(t *testing.T, gone int) *worker.Trainer {
 	made, err := home.Init(filepath.Join(t.TempDir(), "home"), c, a)
 	require.NoError(t, err)
 	doc, err := home.NewGenesis("alone", time.Now(), app.Genesis{
-		Params: w.params, Seed: make([]byte, 32), Participants: []app.Participant{made.Participant(0, "alone", make([]byte, 32), w.params.Reputation)},
+		Params: w.params, Seed: make([]byte, 32), Participants: []app.Participant{made.Participant(0, "alone",
+			make([]byte, 32), w.params.Reputation)},
 	})
 	require.NoError(t, err)
 	require.NoError(t, doc.SaveAs(c.GenesisFile()))

@@ -129,7 +129,8 @@ func csvFile(t *testing.T) way {
 	l := lines{file: filepath.Join(t.TempDir(), "patients.csv"), head: "a,diagnosis,b"}
 	random := rand.New(rand.NewPCG(3, 3))
 	for range 570 {
-		l.rows = append(l.rows, fmt.Sprintf("%d,%s,%d", random.IntN(1000), []string{"ill", "well"}[random.IntN(2)], random.IntN(1000)))
+		l.rows = append(l.rows, fmt.Sprintf("%d,%s,%d", random.IntN(1000), []string{"ill", "well"}[random.IntN(2)],
+			random.IntN(1000)))
 	}
 	l.write(t, l.rows)
 	data, err := preset.ReadData(l.file, "diagnosis")

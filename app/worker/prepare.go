@@ -30,7 +30,8 @@ func (w *worker) trainer(ctx context.Context) (*Trainer, error) {
 		return nil, err
 	}
 	if fits, ok := w.task.Params.Privacy.Fits(trainer.have); !ok {
-		w.Log("the chain's batch is for another number of examples: with more, a step takes longer and counts no more; with fewer, it counts less",
+		w.Log("the chain's batch is for another number of examples: with more, a step takes longer and counts no more; "+
+			"with fewer, it counts less",
 			"examples", trainer.have, "batch_fits", fits)
 	}
 	if err := w.resume(trainer); err != nil {
@@ -60,7 +61,8 @@ var errEpochOver = errors.New("the epoch is over")
 // errEpochOver if the epoch ends first: the next epoch may have what the program needs.
 func (w *worker) external(ctx context.Context) (*Trainer, error) {
 	if w.External == nil {
-		return nil, fmt.Errorf("%w: the chain's model is external, and this home names no trainer: set worker.trainer in app.toml, or --trainer", ErrUnfit)
+		return nil, fmt.Errorf("%w: the chain's model is external, and this home names no trainer: set worker.trainer in "+
+			"app.toml, or --trainer", ErrUnfit)
 	}
 	epoch := w.task.Epoch
 	for pause := w.Retry; ; pause = min(2*pause, time.Minute) {
@@ -97,7 +99,8 @@ func (w *worker) resume(trainer *Trainer) error {
 	}
 	// if the journal was lost, the chain counts more releases: noise stands in for the momentum,
 	// because validators check the norm.
-	if made := int(w.task.Participant.Releases); err == nil && trainer.mechanism.Releases() < made && w.task.Params.Privacy.NoiseFloor {
+	if made := int(w.task.Participant.Releases); err == nil && trainer.mechanism.Releases() < made &&
+		w.task.Params.Privacy.NoiseFloor {
 		trainer.mechanism.Resume(made)
 		w.Log("momentum is lost, noise stands in for it", "releases", made)
 	}

@@ -132,13 +132,16 @@ func (w *worker) skipOpenRound() {
 	}
 	w.skipped, w.untilOverdue = &params.RoundID{Epoch: w.task.Epoch, Round: w.task.Round}, !lost
 	if !lost {
-		w.Log("the journal has no gradient for the round that is open at the start: this worker sits it out, unless it becomes overdue",
+		w.Log("the journal has no gradient for the round that is open at the start: this worker sits it out, unless it "+
+			"becomes overdue",
 			"epoch", w.task.Epoch, "round", w.task.Round)
 		return
 	}
-	w.Log("no journal, or one that is older than the chain or ends within an entry: this worker sits the open round out, for which it may have signed a gradient; "+
+	w.Log("no journal, or one that is older than the chain or ends within an entry: this worker sits the open round "+
+		"out, for which it may have signed a gradient; "+
 		"if it has certainly signed none, stop it, write {} into the journal's file and start it again",
-		"epoch", w.task.Epoch, "round", w.task.Round, "journal", w.Journal, "signed", w.journal.entry.Signed, "participations", w.task.Participant.Participations)
+		"epoch", w.task.Epoch, "round", w.task.Round, "journal", w.Journal, "signed", w.journal.entry.Signed,
+		"participations", w.task.Participant.Participations)
 }
 
 // skips reports whether the worker sits a round out.
@@ -364,7 +367,8 @@ func (w *worker) send(ctx context.Context, t *tx.Tx) (refused bool, err error) {
 		w.mu.Lock()
 		key := w.keys.Signing
 		w.mu.Unlock()
-		t, err = tx.Sign(w.task.ChainID, &tx.Commit{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, Hash: t.Content[:]}, key)
+		t, err = tx.Sign(w.task.ChainID, &tx.Commit{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant,
+			Hash: t.Content[:]}, key)
 		if err != nil {
 			return false, err
 		}

@@ -143,7 +143,8 @@ func TestJournalIsBegunAnew(t *testing.T) {
 	require.NoError(t, err)
 	momentum := make([]float64, 20_000)
 	for round := range uint64(30) {
-		require.NoError(t, j.putGradient(apptest.Sign(0, &tx.Gradient{Round: round}), privacy.Snapshot{Momentum: momentum, Releases: 1}, nil, 0))
+		require.NoError(t, j.putGradient(apptest.Sign(0, &tx.Gradient{Round: round}), privacy.Snapshot{Momentum: momentum,
+			Releases: 1}, nil, 0))
 		info, err := os.Stat(path)
 		require.NoError(t, err)
 		require.Equal(t, int64(j.size), info.Size())

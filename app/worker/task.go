@@ -9,7 +9,8 @@ import (
 // Moved reports whether a state's task for a participant differs from the last: another round is
 // open, or it is in another phase for the participant.
 func Moved(s *app.State, last *Task) bool {
-	return last == nil || last.Epoch != s.Progress.Epoch || last.Round != s.Progress.Round || last.Phase != phaseOf(s, last.Participant.Index)
+	return last == nil || last.Epoch != s.Progress.Epoch || last.Round != s.Progress.Round || last.Phase != phaseOf(s,
+		last.Participant.Index)
 }
 
 // phaseOf returns a participant's phase of the open round.

@@ -169,6 +169,7 @@ func GridStep(p params.Privacy) float64 { return privacy.StepFor(mechanismConfig
 func mechanismConfig(p params.Privacy) privacy.Config {
 	return privacy.Config{
 		Kind: privacy.Kind(p.Mechanism), Clip: p.Clip, NoiseMultiplier: p.NoiseMultiplier,
-		ExpectedBatch: float64(p.Batch), Momentum: p.WorkerMomentum, PrototypeEpsilon: p.PrototypeEpsilon, Discrete: p.Discrete,
+		ExpectedBatch: float64(p.Batch), Momentum: p.WorkerMomentum, PrototypeEpsilon: p.PrototypeEpsilon,
+		Discrete: p.Discrete,
 	}
 }

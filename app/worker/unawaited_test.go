@@ -40,6 +40,7 @@ func TestUnawaited(t *testing.T) {
 	c = newChain(2)
 	other := config(t)
 	other.Source = privacy.NewTestSource(2) // else both sign the same bytes
-	require.NoError(t, worker.Run(within(t), &unawaited{chain: c, hurry: func() { require.NoError(t, worker.Run(within(t), c, other)) }}, config(t)))
+	require.NoError(t, worker.Run(within(t), &unawaited{chain: c,
+		hurry: func() { require.NoError(t, worker.Run(within(t), c, other)) }}, config(t)))
 	require.Len(t, c.gradients()[0], 1, "the other's alone")
 }

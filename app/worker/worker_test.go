@@ -61,7 +61,8 @@ func (c *chain) Await(ctx context.Context, pub []byte, last *worker.Task) (*work
 			return nil, worker.ErrNotParticipant
 		}
 		if last == nil || last.Round != s.Progress.Round {
-			return &worker.Task{ChainID: s.ChainID, Round: s.Progress.Round, Finished: s.Finished(), Seed: s.Progress.Seed, Params: s.Params, Participant: p, Model: s.Model}, nil
+			return &worker.Task{ChainID: s.ChainID, Round: s.Progress.Round, Finished: s.Finished(), Seed: s.Progress.Seed,
+				Params: s.Params, Participant: p, Model: s.Model}, nil
 		}
 		select {
 		case <-changed:
@@ -467,9 +468,11 @@ func TestDamagedJournal(t *testing.T) {
 	good, err := os.ReadFile(conf.Journal)
 	require.NoError(t, err)
 	first := bytes.IndexByte(good, '\n')
-	no := []byte(`{"chain_id":"` + apptest.ChainID + `","participant_id":"` + base64.StdEncoding.EncodeToString(apptest.Genesis(1, apptest.Params(1)).Participants[0].Id) +
+	no := []byte(`{"chain_id":"` + apptest.ChainID + `","participant_id":"` +
+		base64.StdEncoding.EncodeToString(apptest.Genesis(1, apptest.Params(1)).Participants[0].Id) +
 		`","gradient":{"epoch":0,"round":1,"raw":"AAAA"}}`)
-	for _, content := range []string{"", "{", string(good[:first]), "[]", strings.Replace(string(good), `"raw":"`, `"raw":"AAAA`, 1), string(no)} {
+	for _, content := range []string{"", "{", string(good[:first]), "[]", strings.Replace(string(good), `"raw":"`,
+		`"raw":"AAAA`, 1), string(no)} {
 		require.NoError(t, os.WriteFile(conf.Journal, []byte(content), 0o600))
 		c := newChain(2)
 		c.hold = true
@@ -503,6 +506,7 @@ func TestTrainerRefuses(t *testing.T) {
 	p.Privacy.SamplingRate, p.Privacy.Batch = 0, 17
 	_, err = worker.NewTrainer(p, data, privacy.NewTestSource(1))
 	require.ErrorContains(t, err, "fixed batch takes 17")
-	_, err = worker.Shard(mnist.Set{Images: make([]byte, 4), Labels: []byte{0}, Rows: 2, Cols: 2}, []int{0}, params.Model{Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255}, inputs.Keep{})
+	_, err = worker.Shard(mnist.Set{Images: make([]byte, 4), Labels: []byte{0}, Rows: 2, Cols: 2}, []int{0},
+		params.Model{Inputs: 3, Classes: 2, Pool: 1, PixelScale: 255}, inputs.Keep{})
 	require.ErrorContains(t, err, "4 inputs")
 }

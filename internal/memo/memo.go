@@ -45,7 +45,7 @@ func (b *Bounded[K, V]) Get(key K, compute func() (V, error)) (V, error) {
 			return e.value, e.err
 		}
 		<-e.done
-		if e.err != errPanic {
+		if !errors.Is(e.err, errPanic) {
 			return e.value, e.err
 		}
 	}

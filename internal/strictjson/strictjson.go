@@ -40,7 +40,10 @@ func Decode(data []byte, into any) error {
 // than a-z, 0-9 and _. The error names the path to the name.
 func Names(data []byte) error {
 	return walk(data, func(name string) error {
-		if i := strings.IndexFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' }); i >= 0 {
+		if i := strings.IndexFunc(name, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < '0' || r > '9') &&
+				r != '_'
+		}); i >= 0 {
 			return fmt.Errorf("%w: name %.64q, want a-z, 0-9 and _", ErrName, name)
 		}
 		return nil

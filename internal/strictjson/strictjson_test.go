@@ -27,7 +27,8 @@ func TestNames(t *testing.T) {
 	} {
 		require.ErrorContains(t, strictjson.Names([]byte(text)), says, text)
 	}
-	for _, text := range []string{`{}`, `[]`, `1`, `"A"`, `{"a": {"b": "A"}, "c": [{"b": 1}, {"b": 2}], "b": null}`, `[[], [{}], 3]`} {
+	for _, text := range []string{`{}`, `[]`, `1`, `"A"`, `{"a": {"b": "A"}, "c": [{"b": 1}, {"b": 2}], "b": null}`,
+		`[[], [{}], 3]`} {
 		require.NoError(t, strictjson.Names([]byte(text)), text)
 		require.NoError(t, strictjson.Unique([]byte(text)), text)
 	}
@@ -97,7 +98,8 @@ func TestDrawn(t *testing.T) {
 // FuzzUnique: a valid document is refused where encoding/json's maps hold fewer members than it
 // has, and nowhere else.
 func FuzzUnique(f *testing.F) {
-	for _, text := range []string{`{"a": 1, "a": 1}`, `{"a": {"b": 1}, "a": {"c": 1}}`, `{"a": [{"b": 1, "b": 2}]}`, `[{"a": [{"\u0061": 1}]}]`, `{"a": 1, "\u0061": 2}`, `{"": {"": 1}}`, `1`, `{"a": "\ud800", "b": 1}`} {
+	for _, text := range []string{`{"a": 1, "a": 1}`, `{"a": {"b": 1}, "a": {"c": 1}}`, `{"a": [{"b": 1, "b": 2}]}`,
+		`[{"a": [{"\u0061": 1}]}]`, `{"a": 1, "\u0061": 2}`, `{"": {"": 1}}`, `1`, `{"a": "\ud800", "b": 1}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -85,7 +85,8 @@ func requireDelta(t *testing.T, name string, in Input) {
 	requireReference(t, name)
 	rule := lookup(t, name)
 	out, err := rule.Aggregate(in)
-	require.NoError(t, err, "refusal in reference_test.go, which says what a rule needs, lets %s have this input: %+v", name, in)
+	require.NoError(t, err, "refusal in reference_test.go, which says what a rule needs, lets %s have this input: %+v",
+		name, in)
 	want := reference(name, in)
 	if len(want.num) != len(out.Delta.Num) {
 		t.Fatalf("%s: %d coordinates, want %d", name, len(out.Delta.Num), len(want.num))

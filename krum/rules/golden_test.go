@@ -26,7 +26,8 @@ func TestGolden(t *testing.T) {
 	var got strings.Builder
 	for _, name := range Names() {
 		if !strings.Contains(golden, "\nrule="+name+"/") {
-			t.Fatalf("golden.txt has no %s: add the rule to testdata/golden.py, from its definition, and there: python3 golden.py > golden.txt", name)
+			t.Fatalf("golden.txt has no %s: add the rule to testdata/golden.py, from its definition, and there: python3 "+
+				"golden.py > golden.txt", name)
 		}
 		for _, c := range []struct{ n, included, d, f, spread int }{
 			{4, 4, 1970, 1, 127}, {7, 6, 333, 2, 3}, {10, 10, 1200, 3, 16383}, {14, 12, 2, 3, 1},

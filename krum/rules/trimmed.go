@@ -32,7 +32,8 @@ func (trimmedMeanRule) feasible(_, f, included int) error {
 // trimmable returns an error if nothing is left after dropping f values at either end.
 func trimmable(rule string, f, included int) error {
 	if included < 2*f+1 {
-		return fmt.Errorf("rules: %w: %s of %d included with f = %d, want at least 2f+1 = %d", ErrTooFew, rule, included, f, 2*f+1)
+		return fmt.Errorf("rules: %w: %s of %d included with f = %d, want at least 2f+1 = %d", ErrTooFew, rule, included, f,
+			2*f+1)
 	}
 	return nil
 }

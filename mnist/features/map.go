@@ -44,7 +44,8 @@ type Map struct {
 // It fails with [mnist.ErrFeatures] unless side is from MinSide to [mnist.MaxSide].
 func New(side int) (*Map, error) {
 	if side < MinSide || side > mnist.MaxSide {
-		return nil, fmt.Errorf("%w: strokes of images of side %d, want %d to %d", mnist.ErrFeatures, side, MinSide, mnist.MaxSide)
+		return nil, fmt.Errorf("%w: strokes of images of side %d, want %d to %d", mnist.ErrFeatures, side, MinSide,
+			mnist.MaxSide)
 	}
 	half := (side + 1) / 2
 	m := &Map{
@@ -82,7 +83,8 @@ func (m *Map) Row(dst []float32, image []uint8) {
 // removed: the blocks a, b and u of the package comment. It panics if shapes do not match.
 func (m *Map) Block(dst []float32, image []uint8) {
 	if len(dst) != Blocks || len(image) != m.side*m.side {
-		panic(fmt.Sprintf("features: destination of %d and %d pixels, want %d and %d", len(dst), len(image), Blocks, m.side*m.side))
+		panic(fmt.Sprintf("features: destination of %d and %d pixels, want %d and %d", len(dst), len(image), Blocks,
+			m.side*m.side))
 	}
 	clear(dst)
 	a, b, u := dst[:signed*places], dst[signed*places:2*signed*places], dst[2*signed*places:]

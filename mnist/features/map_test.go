@@ -155,7 +155,8 @@ func TestShapes(t *testing.T) {
 	}
 	m, err := features.New(28)
 	require.NoError(t, err)
-	assert.PanicsWithValue(t, "features: destination of 159, want 160", func() { m.Row(make([]float32, 159), make([]uint8, 784)) })
+	assert.PanicsWithValue(t, "features: destination of 159, want 160",
+		func() { m.Row(make([]float32, 159), make([]uint8, 784)) })
 	assert.PanicsWithValue(t, "features: destination of 512 and 783 pixels, want 512 and 784", func() {
 		m.Row(make([]float32, 160), make([]uint8, 783))
 	})

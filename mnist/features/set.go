@@ -20,7 +20,8 @@ const chunk = 256
 // It fails with [mnist.ErrFeatures] for images of another shape.
 func Strokes(s mnist.Set, progress func(done int)) (mnist.Features, error) {
 	if s.Rows != s.Cols {
-		return mnist.Features{}, fmt.Errorf("%w: strokes of images of %dx%d, want a square", mnist.ErrFeatures, s.Rows, s.Cols)
+		return mnist.Features{}, fmt.Errorf("%w: strokes of images of %dx%d, want a square", mnist.ErrFeatures, s.Rows,
+			s.Cols)
 	}
 	maps := make([]*Map, runtime.GOMAXPROCS(0))
 	for i := range maps {

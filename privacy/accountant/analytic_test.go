@@ -46,9 +46,12 @@ func TestAnalyticInverse(t *testing.T) {
 
 func TestAnalyticComposition(t *testing.T) {
 	// T rounds are one with noise z/sqrt(T); unequal rounds add as squares of 1/z.
-	assert.InEpsilon(t, epsilonOf(t, Analytic, 1e-6, steps(1, 2, 1)), epsilonOf(t, Analytic, 1e-6, steps(1, 20, 100)), 1e-12)
-	assert.InEpsilon(t, epsilonOf(t, Analytic, 1e-6, steps(1, 12, 1)), epsilonOf(t, Analytic, 1e-6, steps(1, 20, 1), steps(1, 15, 1)), 1e-12)
-	assert.InEpsilon(t, deltaOf(t, Analytic, 1, steps(1, 12, 1)), deltaOf(t, Analytic, 1, steps(1, 20, 1), steps(1, 15, 1)), 1e-12)
+	assert.InEpsilon(t, epsilonOf(t, Analytic, 1e-6, steps(1, 2, 1)), epsilonOf(t, Analytic, 1e-6, steps(1, 20, 100)),
+		1e-12)
+	assert.InEpsilon(t, epsilonOf(t, Analytic, 1e-6, steps(1, 12, 1)), epsilonOf(t, Analytic, 1e-6, steps(1, 20, 1),
+		steps(1, 15, 1)), 1e-12)
+	assert.InEpsilon(t, deltaOf(t, Analytic, 1, steps(1, 12, 1)), deltaOf(t, Analytic, 1, steps(1, 20, 1),
+		steps(1, 15, 1)), 1e-12)
 }
 
 func TestAnalyticIsBelowRDP(t *testing.T) {

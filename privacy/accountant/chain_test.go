@@ -13,7 +13,8 @@ import (
 // the grain of the accountant's own orders, and the budget of what is spent pays for it.
 func TestChainLedger(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := accountant.Mechanism{SamplingRate: rapid.Float64Range(0.001, 1).Draw(t, "q"), NoiseMultiplier: rapid.Float64Range(0.5, 20).Draw(t, "z")}
+		m := accountant.Mechanism{SamplingRate: rapid.Float64Range(0.001, 1).Draw(t, "q"),
+			NoiseMultiplier: rapid.Float64Range(0.5, 20).Draw(t, "z")}
 		rounds := rapid.IntRange(1, 1000).Draw(t, "rounds")
 		delta := rapid.SampledFrom([]float64{1e-9, 1e-6, 1e-4}).Draw(t, "delta")
 		want, err := accountant.Epsilon(accountant.RDP, delta, accountant.Step{Mechanism: m, Rounds: rounds})

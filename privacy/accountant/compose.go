@@ -176,7 +176,8 @@ func (c composition) compose(lambda float64) (_ curve, fill float64) {
 		logMass += p.rounds * logMGF
 		rounds += p.rounds
 		norms += p.rounds * norm(x)
-		inexact += p.rounds * (10 + math.Abs(logMGF) + lambda*c.step*max(math.Abs(float64(p.low)), math.Abs(float64(p.high()))))
+		inexact += p.rounds * (10 + math.Abs(logMGF) + lambda*c.step*max(math.Abs(float64(p.low)),
+			math.Abs(float64(p.high()))))
 	}
 	for k := range spectrum {
 		sin, cos := math.Sincos(phase[k])

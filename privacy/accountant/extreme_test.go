@@ -71,7 +71,8 @@ func TestCornersOfNoise(t *testing.T) {
 
 func TestCornersOfPLD(t *testing.T) {
 	stage.NotShort(t, "composes at every corner")
-	cases := []Step{steps(1e-5, 500, 1e6), steps(1, 0.3, 1e6), steps(1e-12, 1e9, 7), steps(0.999, 0.01, 1000), steps(0.01, 1, 500)}
+	cases := []Step{steps(1e-5, 500, 1e6), steps(1, 0.3, 1e6), steps(1e-12, 1e9, 7), steps(0.999, 0.01, 1000),
+		steps(0.01, 1, 500)}
 	for _, q := range stage.Pick(nil, nil, corners.q) {
 		for _, z := range corners.z {
 			for _, rounds := range []int{1, 500} {
@@ -101,7 +102,8 @@ func TestCornersOfPLD(t *testing.T) {
 
 // The ends of what is accepted at all.
 func TestEndsOfTheRange(t *testing.T) {
-	for _, q := range stage.Pick([]float64{minSamplingRate, 1}, []float64{minSamplingRate, 1 - 0x1p-53, 1}, []float64{minSamplingRate, 0.5, 1 - 0x1p-53, 1}) {
+	for _, q := range stage.Pick([]float64{minSamplingRate, 1}, []float64{minSamplingRate, 1 - 0x1p-53, 1},
+		[]float64{minSamplingRate, 0.5, 1 - 0x1p-53, 1}) {
 		for _, z := range []float64{minNoiseMultiplier, 0.02, maxNoiseMultiplier} {
 			for _, rounds := range []int{1, maxRounds} {
 				for _, delta := range []float64{minDelta, 0.999999} {
@@ -134,9 +136,11 @@ func FuzzEpsilon(f *testing.F) {
 	f.Add(1-0x1p-53, 1e-6, 3, 0.9, 0.0)
 	f.Fuzz(func(t *testing.T, q, z float64, rounds int, delta, epsilon float64) {
 		s := steps(q, z, rounds)
-		valid := q >= minSamplingRate && q <= 1 && z >= minNoiseMultiplier && z <= maxNoiseMultiplier && rounds >= 0 && rounds <= maxRounds
+		valid := q >= minSamplingRate && q <= 1 && z >= minNoiseMultiplier && z <= maxNoiseMultiplier && rounds >= 0 &&
+			rounds <= maxRounds
 		for _, method := range []Method{RDP, Analytic, PLD} {
-			accepted := valid && (method != Analytic || q == 1 || rounds == 0) && (method != PLD || z >= pldMinNoise || rounds == 0)
+			accepted := valid && (method != Analytic || q == 1 || rounds == 0) && (method != PLD || z >= pldMinNoise ||
+				rounds == 0)
 			if method == PLD && accepted && (rounds > 1000 || q < 1e-3) {
 				continue // for time
 			}

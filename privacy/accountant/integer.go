@@ -70,7 +70,8 @@ func lastPeak(alpha, logOdds, weightOf0, variance float64) float64 {
 	logFactorial := func(x float64) float64 { v, _ := math.Lgamma(x + 1); return v }
 	// The next integer is less than 1 away, over which the logarithm changes by less than what is
 	// added.
-	return logFactorial(alpha) - logFactorial(low) - logFactorial(alpha-low) + weightOf0 + low*logOdds + low*(low-1)/(2*variance) + 1 + 1/variance
+	return logFactorial(alpha) - logFactorial(low) - logFactorial(alpha-low) + weightOf0 + low*logOdds +
+		low*(low-1)/(2*variance) + 1 + 1/variance
 }
 
 // logExpm1 returns log(exp(x) - 1) for x > 0.

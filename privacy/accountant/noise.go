@@ -31,7 +31,8 @@ func NoiseMultiplier(method Method, samplingRate float64, rounds int, epsilon, d
 	if err != nil {
 		return 0, err
 	}
-	return leastNoise(func(z float64) (float64, error) { return spend(PLD, z) }, epsilon, max(start, pldMinNoise), 1.1, pldMinNoise)
+	return leastNoise(func(z float64) (float64, error) { return spend(PLD, z) }, epsilon, max(start, pldMinNoise), 1.1,
+		pldMinNoise)
 }
 
 // leastNoise solves spend(z) = epsilon for a falling spend: steps by a growing factor from start to

@@ -65,7 +65,8 @@ func merge(steps []Step) ([]Step, error) {
 			return nil, err
 		}
 		if s.Rounds < 0 || s.Rounds > maxRounds-total {
-			return nil, fmt.Errorf("%w: %d rounds after %d others, want 0 or more and at most %d together", ErrParameter, s.Rounds, total, maxRounds)
+			return nil, fmt.Errorf("%w: %d rounds after %d others, want 0 or more and at most %d together", ErrParameter,
+				s.Rounds, total, maxRounds)
 		}
 		total += s.Rounds
 		if i, ok := at[s.Mechanism]; ok {

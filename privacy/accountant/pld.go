@@ -74,11 +74,13 @@ func (c composition) delta(epsilon float64) answer {
 func pldCheck(merged []Step) error {
 	for _, s := range merged {
 		if s.NoiseMultiplier < pldMinNoise {
-			return fmt.Errorf("%w: noise multiplier %v, want %v or more for method %q", ErrParameter, s.NoiseMultiplier, pldMinNoise, PLD)
+			return fmt.Errorf("%w: noise multiplier %v, want %v or more for method %q", ErrParameter, s.NoiseMultiplier,
+				pldMinNoise, PLD)
 		}
 	}
 	if len(merged) > pldMaxSteps {
-		return fmt.Errorf("%w: %d different mechanisms, want at most %d for method %q", ErrParameter, len(merged), pldMaxSteps, PLD)
+		return fmt.Errorf("%w: %d different mechanisms, want at most %d for method %q", ErrParameter, len(merged),
+			pldMaxSteps, PLD)
 	}
 	return nil
 }

@@ -66,7 +66,8 @@ func TestPresets(t *testing.T) {
 // tensorflow/privacy, tensorflow_privacy/privacy/analysis/rdp_accountant_test.py:
 // test_compute_rdp_sequence (q 0.01, sigma 2.5, 50 steps, to 1e-5) and test_compute_rdp_scalar.
 func TestTensorFlowPrivacyDivergences(t *testing.T) {
-	for alpha, want := range map[float64]float64{1.5: 0.00065, 2.5: 0.001085, 5: 0.00218075, 50: 0.023846, 100: 167.416307} {
+	for alpha, want := range map[float64]float64{1.5: 0.00065, 2.5: 0.001085, 5: 0.00218075, 50: 0.023846,
+		100: 167.416307} {
 		assert.InDelta(t, want, 50*logMoment(Mechanism{0.01, 2.5}, alpha)/(alpha-1), 1e-5, "alpha=%v", alpha)
 	}
 	assert.InDelta(t, 0.07737, 10*logMoment(Mechanism{0.1, 2}, 5)/4, 1e-5)

@@ -5,7 +5,10 @@ func rdpEpsilon(merged []Step, delta float64) (epsilon, alpha float64) {
 	if len(merged) == 0 { // nothing has been released, which is (0, 0)-private
 		return 0, orders[len(orders)-1]
 	}
-	epsilon, at := lowest(len(orders), func(i int) float64 { return orderEpsilon(orders[i], moments(merged, orders[i]), delta) })
+	epsilon, at := lowest(len(orders), func(i int) float64 {
+		return orderEpsilon(orders[i], moments(merged, orders[i]),
+			delta)
+	})
 	return max(epsilon, 0), orders[at]
 }
 
@@ -14,7 +17,10 @@ func rdpDelta(merged []Step, epsilon float64) (delta, alpha float64) {
 	if len(merged) == 0 {
 		return 0, orders[len(orders)-1]
 	}
-	logDelta, at := lowest(len(orders), func(i int) float64 { return orderLogDelta(orders[i], moments(merged, orders[i]), epsilon) })
+	logDelta, at := lowest(len(orders), func(i int) float64 {
+		return orderLogDelta(orders[i], moments(merged, orders[i]),
+			epsilon)
+	})
 	return asDelta(logDelta), orders[at]
 }
 

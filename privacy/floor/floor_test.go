@@ -16,7 +16,8 @@ import (
 func setting() (privacy.Config, floor.Noise) {
 	c := privacy.Config{Kind: privacy.Gaussian, Clip: 1, NoiseMultiplier: 2.67, ExpectedBatch: 1500, Momentum: 0.9}
 	return c, floor.Noise{
-		Std: c.NoiseMultiplier * c.Clip / c.ExpectedBatch, Momentum: c.Momentum, Signal: c.Clip + 8*c.Clip/math.Sqrt(c.ExpectedBatch),
+		Std: c.NoiseMultiplier * c.Clip / c.ExpectedBatch, Momentum: c.Momentum, Signal: c.Clip +
+			8*c.Clip/math.Sqrt(c.ExpectedBatch),
 		Step: privacy.StepFor(c), Dim: 1970,
 	}
 }

@@ -31,7 +31,8 @@ func BenchmarkMembership(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/z=%v", canary, multiplier), func(b *testing.B) {
 				for b.Loop() {
 					s, err := OnMNIST(data.Train, Options{
-						Strokes: *strokes, Hidden: *hidden, Samples: *samples, Rounds: 100, NoiseMultiplier: multiplier, Canary: canary, Seed: 1,
+						Strokes: *strokes, Hidden: *hidden, Samples: *samples, Rounds: 100, NoiseMultiplier: multiplier, Canary: canary,
+						Seed: 1,
 					})
 					require.NoError(b, err)
 					a, err := New(s)

@@ -72,7 +72,8 @@ func TestAttackOnMLP(t *testing.T) {
 func TestAttackIsStrong(t *testing.T) {
 	stage.NotShort(t, "plays 400 games")
 	const z, few = 1.0, 20
-	best, err := accountant.Delta(accountant.PLD, 0, accountant.Step{Mechanism: accountant.Mechanism{SamplingRate: 0.1, NoiseMultiplier: z}, Rounds: few})
+	best, err := accountant.Delta(accountant.PLD, 0, accountant.Step{Mechanism: accountant.Mechanism{SamplingRate: 0.1,
+		NoiseMultiplier: z}, Rounds: few})
 	require.NoError(t, err)
 	r := prepare(t, Options{Samples: 100, Rounds: few, NoiseMultiplier: z, Canary: Crafted, Seed: 1}).Run(200, 2)
 	t.Logf("%v, at most %.3f", r, best)
@@ -126,7 +127,8 @@ func TestScoreOfOneRound(t *testing.T) {
 	x := []float64{0, 0, 0, 0, 400, -400}
 	c := privacy.Config{Kind: privacy.Gaussian, Clip: 1, NoiseMultiplier: 2, ExpectedBatch: 1}
 	grid := gradients.Grid{Width: gradients.Int16, Step: 1e-3}
-	a, err := New(Setting{Model: spec, Data: data, Canary: canary, Models: [][]float64{x}, Rate: 0.3, Mechanism: c, Grid: grid})
+	a, err := New(Setting{Model: spec, Data: data, Canary: canary, Models: [][]float64{x}, Rate: 0.3, Mechanism: c,
+		Grid: grid})
 	require.NoError(t, err)
 
 	m, err := model.New(spec)
@@ -232,6 +234,7 @@ func ExampleAttack_Run() {
 		panic(err)
 	}
 	r := attack.Run(20, 1)
-	fmt.Printf("advantage above 0.7: %t; with epsilon 2 it is at most %.3f\n", r.Advantage.Value > 0.7, MaxAdvantage(2, 1e-6))
+	fmt.Printf("advantage above 0.7: %t; with epsilon 2 it is at most %.3f\n", r.Advantage.Value > 0.7,
+		MaxAdvantage(2, 1e-6))
 	// Output: advantage above 0.7: true; with epsilon 2 it is at most 0.762
 }

@@ -91,7 +91,8 @@ func withCanaries(images mnist.Features, n int) (wide, canaries mnist.Features) 
 // right.
 func oneRun(t *testing.T, p params.Params, images, all mnist.Features, seed uint64) (guesses, right int) {
 	rng := rand.New(rand.NewPCG(seed, 9))
-	data := mnist.Features{X: slices.Grow(slices.Clone(images.X), len(all.X)), Labels: slices.Clone(images.Labels), Inputs: images.Inputs}
+	data := mnist.Features{X: slices.Grow(slices.Clone(images.X), len(all.X)), Labels: slices.Clone(images.Labels),
+		Inputs: images.Inputs}
 	in := make([]bool, all.Len())
 	for i := range in {
 		if in[i] = rng.IntN(2) == 1; in[i] {
@@ -104,7 +105,8 @@ func oneRun(t *testing.T, p params.Params, images, all mnist.Features, seed uint
 	require.NoError(t, err)
 
 	scores := make([]float64, all.Len())
-	x, before, rest, g := make([]float64, m.Dim()), make([]float64, m.Dim()), make([]float64, m.Dim()), make([]float64, m.Dim())
+	x, before, rest, g := make([]float64, m.Dim()), make([]float64, m.Dim()), make([]float64, m.Dim()),
+		make([]float64, m.Dim())
 	beta, step, z := p.Privacy.WorkerMomentum, p.Grid.Step, p.Privacy.NoiseMultiplier
 	scale := float64(p.Privacy.Batch) / (1 - beta)
 	variance := z*z + (1+beta*beta)*scale*scale*step*step/12
@@ -151,7 +153,8 @@ func TestOneRunAudit(t *testing.T) {
 	stage.NotShort(t, "trains on 20,000 rows twice")
 	p, err := preset.New("pixels", 4)
 	require.NoError(t, err)
-	require.Equal(t, []float64{epsilon, noise, rounds}, []float64{p.Privacy.Epsilon, p.Privacy.NoiseMultiplier, float64(p.Training.Rounds)})
+	require.Equal(t, []float64{epsilon, noise, rounds}, []float64{p.Privacy.Epsilon, p.Privacy.NoiseMultiplier,
+		float64(p.Training.Rounds)})
 	index := make([]int, *rows-*crowd/2)
 	for i := range index {
 		index[i] = i
@@ -163,7 +166,8 @@ func TestOneRunAudit(t *testing.T) {
 	for run := range uint64(*runs) {
 		guesses, right := oneRun(t, p, images, all, 1+run)
 		least := epsilonBelow(*crowd, guesses, right, delta)
-		t.Logf("z=%v: %d of %d guesses are right: epsilon is at least %.3f, promised is %v", p.Privacy.NoiseMultiplier, right, guesses, least, epsilon)
+		t.Logf("z=%v: %d of %d guesses are right: epsilon is at least %.3f, promised is %v", p.Privacy.NoiseMultiplier, right,
+			guesses, least, epsilon)
 		assert.LessOrEqual(t, least, float64(epsilon))
 	}
 	open := p
@@ -172,7 +176,8 @@ func TestOneRunAudit(t *testing.T) {
 	open.Grid.Step = worker.GridStep(open.Privacy)
 	guesses, right := oneRun(t, open, images, all, 1)
 	least := epsilonBelow(*crowd, guesses, right, delta)
-	t.Logf("z=%.3f: %d of %d guesses are right: epsilon is at least %.3f", open.Privacy.NoiseMultiplier, right, guesses, least)
+	t.Logf("z=%.3f: %d of %d guesses are right: epsilon is at least %.3f", open.Privacy.NoiseMultiplier, right, guesses,
+		least)
 	assert.Greater(t, least, float64(epsilon))
 }
 

@@ -25,7 +25,8 @@ type Result struct {
 }
 
 func (r Result) String() string {
-	return fmt.Sprintf("advantage %v, TPR %v at FPR %v, AUC %v, %d trials each", r.Advantage, r.TPR, r.FPR, r.AUC, r.Trials)
+	return fmt.Sprintf("advantage %v, TPR %v at FPR %v, AUC %v, %d trials each", r.Advantage, r.TPR, r.FPR, r.AUC,
+		r.Trials)
 }
 
 // Breaks reports whether the rates refute (epsilon, delta)-privacy: at 95 %, no mechanism that has

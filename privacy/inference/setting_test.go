@@ -29,9 +29,11 @@ type Setting struct {
 func (s Setting) validate() error {
 	switch {
 	case s.Data.Len() == 0 || s.Data.Inputs != s.Model.Inputs:
-		return fmt.Errorf("%w: %d examples of %d inputs, want at least 1 of %d", ErrSetting, s.Data.Len(), s.Data.Inputs, s.Model.Inputs)
+		return fmt.Errorf("%w: %d examples of %d inputs, want at least 1 of %d", ErrSetting, s.Data.Len(), s.Data.Inputs,
+			s.Model.Inputs)
 	case s.Canary.Len() != 1 || s.Canary.Inputs != s.Model.Inputs:
-		return fmt.Errorf("%w: %d canaries of %d inputs, want 1 of %d", ErrSetting, s.Canary.Len(), s.Canary.Inputs, s.Model.Inputs)
+		return fmt.Errorf("%w: %d canaries of %d inputs, want 1 of %d", ErrSetting, s.Canary.Len(), s.Canary.Inputs,
+			s.Model.Inputs)
 	case len(s.Models) == 0:
 		return fmt.Errorf("%w: no rounds", ErrSetting)
 	case !(s.Rate > 0 && s.Rate <= 1):
@@ -82,7 +84,8 @@ const (
 // training that gives the models, and out of other quarters the victim's examples and the canary.
 func OnMNIST(train mnist.Set, o Options) (Setting, error) {
 	if o.Samples < 1 || o.Samples > train.Len()/4 || o.Rounds < 1 {
-		return Setting{}, fmt.Errorf("%w: %d samples and %d rounds, want 1 to %d and at least 1", ErrSetting, o.Samples, o.Rounds, train.Len()/4)
+		return Setting{}, fmt.Errorf("%w: %d samples and %d rounds, want 1 to %d and at least 1", ErrSetting, o.Samples,
+			o.Rounds, train.Len()/4)
 	}
 	parts := mnist.PartitionIID(train.Len(), 4, o.Seed)
 	canary := train.Subset(parts[2][:1])

@@ -24,12 +24,14 @@ type victim struct {
 	sum    []float64
 }
 
-func newVictim(m *model.Model, data mnist.Features, rate float64, c privacy.Config, grid gradients.Grid, source *privacy.Source) (*victim, error) {
+func newVictim(m *model.Model, data mnist.Features, rate float64, c privacy.Config, grid gradients.Grid,
+	source *privacy.Source) (*victim, error) {
 	mech, err := privacy.New(c, grid, m.Dim(), source)
 	if err != nil {
 		return nil, err
 	}
-	return &victim{data: data, rate: rate, clip: c.Clip, model: m, mech: mech, source: source, sum: make([]float64, m.Dim())}, nil
+	return &victim{data: data, rate: rate, clip: c.Clip, model: m, mech: mech, source: source,
+		sum: make([]float64, m.Dim())}, nil
 }
 
 // release returns what leaves the worker in a round that begins at the parameters x.

@@ -29,7 +29,8 @@ func view(n, f, d int, seed uint64) attack.View {
 		gradients.Grid{Width: gradients.Int8, Step: 1}.Quantize(v, x)
 		return v
 	}
-	v := attack.View{N: n, F: f, Grid: gradients.Grid{Width: gradients.Int8, Step: 0.01}, Rule: "krum", Input: rules.Input{N: n, F: f}, Rand: rand.New(rand.NewPCG(seed, 2))}
+	v := attack.View{N: n, F: f, Grid: gradients.Grid{Width: gradients.Int8, Step: 0.01}, Rule: "krum",
+		Input: rules.Input{N: n, F: f}, Rand: rand.New(rand.NewPCG(seed, 2))}
 	for range n - f {
 		v.Honest = append(v.Honest, draw())
 	}
@@ -99,7 +100,8 @@ func TestEveryAttack(t *testing.T) {
 // TestShapes: what each attack is known for, on honest gradients of about 20.
 func TestShapes(t *testing.T) {
 	for name, want := range map[string]float64{
-		"constant": 127, "saturation": -127, "zero": 0, "sign-flip": -20, "minus-half-mean": -10, "minus-mean": -20, "minus-3-mean": -60,
+		"constant": 127, "saturation": -127, "zero": 0, "sign-flip": -20, "minus-half-mean": -10, "minus-mean": -20,
+		"minus-3-mean":     -60,
 		"minus-mean+noise": -20, "minus-mean+shared-noise": -20, "ipm": -2, "mimic": 20, "lazy-copy": 20, "label-flip": 20,
 	} {
 		for _, x := range craft(t, name, view(10, 3, 2000, 3)) {

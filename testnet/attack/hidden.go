@@ -24,7 +24,8 @@ type hidden struct {
 func hiddens() []Attack {
 	var all []Attack
 	for _, g := range Goals {
-		all = append(all, hidden{goal: g}, hidden{goal: g, late: true}, hidden{goal: g, noisy: true}, hidden{goal: g, late: true, noisy: true})
+		all = append(all, hidden{goal: g}, hidden{goal: g, late: true}, hidden{goal: g, noisy: true},
+			hidden{goal: g, late: true, noisy: true})
 	}
 	return all
 }
@@ -41,7 +42,8 @@ func (a hidden) Name() string {
 }
 
 func (hidden) Source() string {
-	return "ours: a noise-free push in the honest mean's noise; the line search of Shejwalkar and Houmansadr, NDSS 2021, on the goal"
+	return "ours: a noise-free push in the honest mean's noise; the line search of Shejwalkar and Houmansadr, NDSS " +
+		"2021, on the goal"
 }
 
 func (a hidden) Craft(v View) []gradients.Vector {

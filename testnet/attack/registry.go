@@ -52,7 +52,8 @@ func Lookup(name string) (Attack, error) {
 	i := slices.IndexFunc(crafts, func(a Attack) bool { return a.Name() == base })
 	switch {
 	case i < 0:
-		return nil, fmt.Errorf("unknown attack %q, want one of %s, or one of them after %q", name, strings.Join(Names(), ", "), awarePrefix)
+		return nil, fmt.Errorf("unknown attack %q, want one of %s, or one of them after %q", name,
+			strings.Join(Names(), ", "), awarePrefix)
 	case isAware:
 		return Aware(crafts[i]), nil
 	}

@@ -88,7 +88,8 @@ func oneAway(t *testing.T, reveal bool) {
 	require.NoError(t, n.Start(away))
 	back := n.open(0)
 	includes := func(round uint64) bool {
-		return slices.ContainsFunc(n.record(0, round).Contributions, func(c app.Contribution) bool { return c.Participant == away })
+		return slices.ContainsFunc(n.record(0, round).Contributions,
+			func(c app.Contribution) bool { return c.Participant == away })
 	}
 	n.eventually(func() bool { back++; return includes(back - 1) }, "no round includes node %d, which is back", away)
 	missed := 0 // anybody's gradient may miss a round; who misses three in a row is away

@@ -22,7 +22,10 @@ func gradientCPU(n *testnet.Net) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	part, err := all.Train.Part(func(labels []uint8) ([]int, error) { return mnist.PartitionIID(len(labels), parts, 1)[0], nil })
+	part, err := all.Train.Part(func(labels []uint8) ([]int, error) {
+		return mnist.PartitionIID(len(labels), parts, 1)[0],
+			nil
+	})
 	if err != nil {
 		return 0, err
 	}

@@ -39,7 +39,8 @@ var (
 	rounds = flag.Uint64("rounds", 0, "its rounds of each net; 0 for the preset's")
 	flood  = flag.Bool("flood", false, "whether it also runs SPDL with p2p.gossip = \"flood\"")
 	reveal = flag.Bool("reveal", false, "whether it also runs SPDL with election.commit_reveal")
-	hidden = flag.Uint("hidden", 0, "its hidden units over 28 x 28 pixels, in place of the preset's model: 128 make 101,770 parameters")
+	hidden = flag.Uint("hidden", 0, "its hidden units over 28 x 28 pixels, in place of the preset's model: 128 make "+
+		"101,770 parameters")
 	alone  = flag.Bool("alone", false, "whether it leaves the baseline out, for a profile")
 	preset = flag.String("preset", "paper", "its preset")
 	rule   = flag.String("rule", "", "its rule, if not the preset's")
@@ -56,7 +57,8 @@ func BenchmarkRound(b *testing.B) {
 				m := testnet.Manifest{Validators: n, Preset: *preset, Rounds: *rounds, Rule: *rule}
 				if *hidden > 0 {
 					m.Adjust = func(p *params.Params) {
-						p.Model = params.Model{Kind: params.ModelMLP, Inputs: 784, Hidden: uint32(*hidden), Classes: 10, Pool: 1, PixelScale: 255}
+						p.Model = params.Model{Kind: params.ModelMLP, Inputs: 784, Hidden: uint32(*hidden), Classes: 10, Pool: 1,
+							PixelScale: 255}
 					}
 				}
 				c, err := compare(b.Context(), m, *repeat, b.Output())
@@ -70,7 +72,8 @@ func BenchmarkRound(b *testing.B) {
 				b.ReportMetric(1000*c.spdl.gradients, "gradients-CPU-ms/round")
 				b.ReportMetric(c.spdl.copies, "spdl-copies")
 				b.ReportMetric(c.flood.copies, "flood-copies")
-				for name, f := range map[string]figures{"spdl": c.spdl, "flood": c.flood, "reveal": c.reveal, "baseline": c.baseline} {
+				for name, f := range map[string]figures{"spdl": c.spdl, "flood": c.flood, "reveal": c.reveal,
+					"baseline": c.baseline} {
 					if f.rounds == 0 {
 						continue
 					}
@@ -139,7 +142,8 @@ func compare(ctx context.Context, m testnet.Manifest, repeat int, progress io.Wr
 			}
 			samples[kind] = append(samples[kind], s)
 			one := pool([]sample{s})
-			fmt.Fprintf(progress, "  median %.1f ms, CPU %.3f s, %.2f MB sent a round; %.2f copies\n", one.median, one.cpu, one.bytes/1e6, one.copies)
+			fmt.Fprintf(progress, "  median %.1f ms, CPU %.3f s, %.2f MB sent a round; %.2f copies\n", one.median, one.cpu,
+				one.bytes/1e6, one.copies)
 		}
 	}
 	c.spdl = pool(samples["spdl"])

@@ -54,7 +54,8 @@ func TestByzantineNodes(t *testing.T) {
 		return accuracy, records
 	}
 	clean, _ := train("clean")
-	hurt, records := train("hurt", testnet.Attack{Node: wrong, Kind: "wrong-aggregate"}, testnet.Attack{Node: silent, Kind: "silent"})
+	hurt, records := train("hurt", testnet.Attack{Node: wrong, Kind: "wrong-aggregate"},
+		testnet.Attack{Node: silent, Kind: "silent"})
 	var good, bad, goodHeights, badHeights int
 	for _, r := range records {
 		require.NotEqual(t, uint32(wrong), r.Leader)
@@ -72,7 +73,8 @@ func TestByzantineNodes(t *testing.T) {
 	}
 	require.Positive(t, bad)
 	extra := float64(badHeights)/float64(bad) - float64(goodHeights)/float64(good)
-	t.Logf("accuracy %.4f clean, %.4f with two Byzantine of seven; %d of 50 leaders bad, each cost %.2f heights more than the %.2f of a good one",
+	t.Logf("accuracy %.4f clean, %.4f with two Byzantine of seven; %d of 50 leaders bad, each cost %.2f heights more "+
+		"than the %.2f of a good one",
 		clean, hurt, bad, extra, float64(goodHeights)/float64(good))
 	require.InDelta(t, clean, hurt, 0.01)
 }

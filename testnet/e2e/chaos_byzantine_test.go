@@ -132,7 +132,8 @@ func (c *chaos) beside(home string, env ...string) (stop func()) {
 	allow(c.T, c.Net, home)
 	time.Sleep(allowed)
 	cmd := exec.Command(binary, "start", "--home", home)
-	cmd.Env = append(os.Environ(), "CMT_P2P_LADDR=tcp://"+loopback(c.T), "CMT_P2P_PERSISTENT_PEERS="+strings.Join(peers, ","),
+	cmd.Env = append(os.Environ(), "CMT_P2P_LADDR=tcp://"+loopback(c.T), "CMT_P2P_PERSISTENT_PEERS="+
+		strings.Join(peers, ","),
 		"CMT_P2P_PEX=false", "CMT_P2P_ADDR_BOOK_STRICT=false", "CMT_P2P_ALLOW_DUPLICATE_IP=true")
 	cmd.Env = append(cmd.Env, env...)
 	log, err := os.Create(filepath.Join(c.TempDir(), "beside.log"))

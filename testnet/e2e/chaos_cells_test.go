@@ -12,13 +12,15 @@ import (
 
 // cells is the matrix. A new cell is a line here; how to write one is in docs/LOCALNET.md.
 func cells() []cell {
-	return slices.Concat(processCells, linkCells, damageCells, clockCells, syncCells, byzantineCells, crowdCells, upgradeCells)
+	return slices.Concat(processCells, linkCells, damageCells, clockCells, syncCells, byzantineCells, crowdCells,
+		upgradeCells)
 }
 
 // Processes end, stop and come back.
 var processCells = []cell{
 	{name: "kill", faults: struck(testnet.Perturbation{Action: testnet.Kill, For: 2 * time.Second})},
-	{name: "kill-committed", reveal: true, faults: struck(testnet.Perturbation{Action: testnet.Kill, For: 2 * time.Second})},
+	{name: "kill-committed", reveal: true, faults: struck(testnet.Perturbation{Action: testnet.Kill,
+		For: 2 * time.Second})},
 	{name: "kill-all", faults: everybody(testnet.Perturbation{Action: testnet.Kill})},
 	{name: "restart", faults: struck(testnet.Perturbation{Action: testnet.Restart, For: 2 * time.Second})},
 	{name: "restart-rolling", faults: inTurn(testnet.Perturbation{Action: testnet.Restart}, 4*time.Second)},
@@ -31,14 +33,20 @@ var processCells = []cell{
 // Links fail and are slow.
 var linkCells = []cell{
 	{name: "disconnect", faults: struck(testnet.Perturbation{Action: testnet.Disconnect, For: 8 * time.Second})},
-	{name: "disconnect-out", faults: struck(testnet.Perturbation{Action: testnet.Disconnect, Way: testnet.Out, For: 8 * time.Second})},
-	{name: "disconnect-in", faults: struck(testnet.Perturbation{Action: testnet.Disconnect, Way: testnet.In, For: 8 * time.Second})},
-	{name: "disconnect-a-minute", long: true, faults: struck(testnet.Perturbation{Action: testnet.Disconnect, For: time.Minute})},
+	{name: "disconnect-out", faults: struck(testnet.Perturbation{Action: testnet.Disconnect, Way: testnet.Out,
+		For: 8 * time.Second})},
+	{name: "disconnect-in", faults: struck(testnet.Perturbation{Action: testnet.Disconnect, Way: testnet.In,
+		For: 8 * time.Second})},
+	{name: "disconnect-a-minute", long: true, faults: struck(testnet.Perturbation{Action: testnet.Disconnect,
+		For: time.Minute})},
 	{name: "split-halves", faults: halves(8*time.Second, 1)},
 	{name: "flapping", faults: halves(2*time.Second, 4)},
-	{name: "slow-links", faults: struck(testnet.Perturbation{Action: testnet.Slow, Delay: 200 * time.Millisecond, Jitter: 50 * time.Millisecond, For: 8 * time.Second})},
-	{name: "wide-area", faults: everybody(testnet.Perturbation{Action: testnet.Slow, Delay: 50 * time.Millisecond, Jitter: 10 * time.Millisecond, For: 10 * time.Second})},
-	{name: "lossy", faults: everybody(testnet.Perturbation{Action: testnet.Slow, Delay: 5 * time.Millisecond, Loss: 0.05, For: 10 * time.Second})},
+	{name: "slow-links", faults: struck(testnet.Perturbation{Action: testnet.Slow, Delay: 200 * time.Millisecond,
+		Jitter: 50 * time.Millisecond, For: 8 * time.Second})},
+	{name: "wide-area", faults: everybody(testnet.Perturbation{Action: testnet.Slow, Delay: 50 * time.Millisecond,
+		Jitter: 10 * time.Millisecond, For: 10 * time.Second})},
+	{name: "lossy", faults: everybody(testnet.Perturbation{Action: testnet.Slow, Delay: 5 * time.Millisecond, Loss: 0.05,
+		For: 10 * time.Second})},
 	{name: "narrow", faults: struck(testnet.Perturbation{Action: testnet.Slow, Rate: 20_000, For: 8 * time.Second})},
 }
 
@@ -46,7 +54,8 @@ var linkCells = []cell{
 var upgradeCells = []cell{
 	{name: "upgrade", long: true, faults: func(c *chaos) []testnet.Perturbation {
 		return []testnet.Perturbation{{
-			Node: c.struck[0], Action: testnet.Upgrade, Binary: release(c.T, app.Version+1), Wrong: release(c.T, app.Version+2), Heights: 150, For: time.Second,
+			Node: c.struck[0], Action: testnet.Upgrade, Binary: release(c.T, app.Version+1), Wrong: release(c.T, app.Version+2),
+			Heights: 150, For: time.Second,
 		}}
 	}},
 }

@@ -58,7 +58,8 @@ func buildShiftable(path string) error {
 	before, after, _ := strings.Cut(string(source), "func Now() Time {")
 	changed := before + "func Now() Time {" + strings.Replace(after, now, shiftNow, 1)
 	temp := filepath.Dir(path)
-	files := map[string]string{filepath.Join(dir, "time.go"): changed, filepath.Join(dir, "chaos.go"): "package time\n\nimport \"syscall\"\n" + readShift}
+	files := map[string]string{filepath.Join(dir, "time.go"): changed,
+		filepath.Join(dir, "chaos.go"): "package time\n\nimport \"syscall\"\n" + readShift}
 	replace := map[string]string{}
 	for name, text := range files {
 		replace[name] = filepath.Join(temp, filepath.Base(name))

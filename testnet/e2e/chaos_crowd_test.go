@@ -33,7 +33,8 @@ var crowdCells = []cell{
 	{name: "crowd-heights-let-in", long: true, strangers: true, do: crowded(heightsCrowd)},
 	{name: "crowd-announcements", long: true, do: crowded(announcingCrowd)},
 	{name: "crowd-announcements-let-in", long: true, strangers: true, do: crowded(announcingCrowd)},
-	{name: "crowd-withheld-let-in", long: true, strangers: true, do: crowded(func(c *chaos, k int) func() { return c.let(k, func(*villain, p2p.Peer) {}, withholds) })},
+	{name: "crowd-withheld-let-in", long: true, strangers: true,
+		do: crowded(func(c *chaos, k int) func() { return c.let(k, func(*villain, p2p.Peer) {}, withholds) })},
 	{name: "crowd-joins", long: true, do: crowded((*chaos).joins)},
 	{name: "crowd-inside", long: true, hosts: 7, do: func(c *chaos) { c.compare("all hosts", c.inside) }},
 }
@@ -94,7 +95,8 @@ func (c *chaos) compare(crowd string, let func() (end func())) {
 func (c *chaos) let(k int, harm func(*villain, p2p.Peer), hear func(*villain, p2p.Envelope)) func() {
 	var ends []func()
 	for range k {
-		ends = append(ends, c.released(false, harm, hear, map[byte]proto.Message{consensus.StateChannel: &protocons.Message{}}))
+		ends = append(ends, c.released(false, harm, hear,
+			map[byte]proto.Message{consensus.StateChannel: &protocons.Message{}}))
 	}
 	return func() {
 		for _, end := range ends {

@@ -67,7 +67,8 @@ func (c *chaos) trains(i int, patience time.Duration) bool {
 	next++ // the open one may hold what it sent before
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(50 * time.Millisecond) {
 		for at, _ := c.round(sound); next < at; next++ {
-			if slices.ContainsFunc(c.record(sound, next).Contributions, func(x app.Contribution) bool { return int(x.Participant) == i }) {
+			if slices.ContainsFunc(c.record(sound, next).Contributions,
+				func(x app.Contribution) bool { return int(x.Participant) == i }) {
 				return true
 			}
 		}

@@ -103,7 +103,8 @@ func (c *chaos) noHonestOffence() {
 			c.eventually(func() bool { return len(c.offences(i)) > 0 }, "node %d has no offence of %v", i, c.struck)
 		}
 		for _, o := range c.offences(i) {
-			require.True(c, c.guilty && slices.Contains(c.struck, int(o.Participant)), "node %d has an offence of honest participant %d: %+v", i, o.Participant, o)
+			require.True(c, c.guilty && slices.Contains(c.struck, int(o.Participant)),
+				"node %d has an offence of honest participant %d: %+v", i, o.Participant, o)
 		}
 	}
 }

@@ -43,13 +43,15 @@ var syncCells = []cell{
 		c.reach(c.highest())
 		synced(c)
 	}},
-	{name: "state-sync-villain", env: []string{"SPDL_SNAPSHOT_INTERVAL=20"}, do: func(c *chaos) { synced(c, c.offerNothing) }},
+	{name: "state-sync-villain", env: []string{"SPDL_SNAPSHOT_INTERVAL=20"},
+		do: func(c *chaos) { synced(c, c.offerNothing) }},
 }
 
 // offerNothing lets three peers offer ever new snapshots that they do not have to a new node, of
 // heights that the chain has, and say that the chain is longer than it is.
 func (c *chaos) offerNothing(to *client.Client) (end func()) {
-	c.eventually(func() bool { _, err := to.RPC().Status(context.Background()); return err == nil }, "the new node does not answer")
+	c.eventually(func() bool { _, err := to.RPC().Status(context.Background()); return err == nil },
+		"the new node does not answer")
 	n := &net{T: c.T, Processes: c.Processes, clients: append(c.clients[:c.n:c.n], to)}
 	harm := repeated(func(_ *villain, p p2p.Peer) bool {
 		time.Sleep(200 * time.Millisecond)
@@ -122,7 +124,8 @@ func synced(c *chaos, met ...func(*client.Client) (end func())) {
 	sound := c.sound()
 	server := func(i int) string { return strings.TrimPrefix(c.Net.Nodes[sound[i]].RPC, "tcp://") }
 	start := time.Now()
-	c.beside(home, open, "CMT_RPC_LADDR="+rpc, "SPDL_WORKER_ENABLED=false", "CMT_STATESYNC_ENABLE=true", "CMT_STATESYNC_DISCOVERY_TIME=5s",
+	c.beside(home, open, "CMT_RPC_LADDR="+rpc, "SPDL_WORKER_ENABLED=false", "CMT_STATESYNC_ENABLE=true",
+		"CMT_STATESYNC_DISCOVERY_TIME=5s",
 		fmt.Sprintf("CMT_STATESYNC_TRUST_HEIGHT=%d", trust), "CMT_STATESYNC_TRUST_HASH="+header.Commit.BlockID.Hash.String(),
 		"CMT_STATESYNC_RPC_SERVERS="+server(0)+","+server(1))
 	joined, err := client.New(rpc)

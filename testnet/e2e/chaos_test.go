@@ -26,7 +26,8 @@ var (
 	chaosCell  = flag.String("chaos.cell", "", "the cells whose name this regular expression matches, default all")
 	chaosSizes = flag.String("chaos.sizes", "4,7", "the nets' sizes")
 	chaosSeed  = flag.Uint64("chaos.seed", 1, "draws who is struck, when, and what is damaged")
-	chaosSlice = flag.Duration("chaos.slice", 0, "run the cells that can be skipped in an order drawn from the seed, and begin none after this long")
+	chaosSlice = flag.Duration("chaos.slice", 0, "run the cells that can be skipped in an order drawn from the seed, "+
+		"and begin none after this long")
 	chaosTable = flag.String("chaos.table", "", "a file for the table")
 )
 
@@ -267,7 +268,8 @@ func (c *chaos) recover() (stall time.Duration) {
 				done++
 			}
 		}
-		require.Less(c, time.Since(healed), within, "after the faults were healed the nodes are in rounds %v, want %d in all", last, goal)
+		require.Less(c, time.Since(healed), within, "after the faults were healed the nodes are in rounds %v, want %d in all",
+			last, goal)
 	}
 	return stall
 }
@@ -280,9 +282,11 @@ func (c *chaos) note(format string, args ...any) {
 // report prints the table.
 func report(table []outcome) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-26s %2s %7s %12s %14s  %-8s %s\n", "cell", "N", "rounds", "rounds lost", "longest stall", "verdict", "note")
+	fmt.Fprintf(&b, "%-26s %2s %7s %12s %14s  %-8s %s\n", "cell", "N", "rounds", "rounds lost", "longest stall", "verdict",
+		"note")
 	for _, r := range table {
-		fmt.Fprintf(&b, "%-26s %2d %7d %12d %12.1f s  %-8s %s\n", r.cell, r.n, r.rounds, r.lost, r.stall.Seconds(), r.verdict, r.note)
+		fmt.Fprintf(&b, "%-26s %2d %7d %12d %12.1f s  %-8s %s\n", r.cell, r.n, r.rounds, r.lost, r.stall.Seconds(), r.verdict,
+			r.note)
 	}
 	fmt.Fprintf(&b, "seed %d\n", *chaosSeed)
 	return b.String()

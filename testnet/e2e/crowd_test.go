@@ -144,7 +144,8 @@ func (s *knocker) begins(channels map[int32]int) error {
 	data := make([]byte, 16000)
 	for channel, most := range channels {
 		for sent := 0; sent+len(data) <= most; sent += len(data) {
-			_, err := s.WriteMsg(&tmp2p.Packet{Sum: &tmp2p.Packet_PacketMsg{PacketMsg: &tmp2p.PacketMsg{ChannelID: channel, Data: data}}})
+			_, err := s.WriteMsg(&tmp2p.Packet{Sum: &tmp2p.Packet_PacketMsg{PacketMsg: &tmp2p.PacketMsg{ChannelID: channel,
+				Data: data}}})
 			if err != nil {
 				return err
 			}
@@ -171,7 +172,8 @@ func TestUnfinishedMessages(t *testing.T) {
 		for _, sizes := range []map[int32]int{unended, withinBounds} {
 			for _, k := range []int{1, 3, 10, 40} {
 				before, most := resident(n.PID(0)), n.unfinished(k, info, sizes)
-				t.Logf("let in %t, %2d connections of unfinished messages: %d MiB before, at most %d MiB", strangers, k, before>>20, most>>20)
+				t.Logf("let in %t, %2d connections of unfinished messages: %d MiB before, at most %d MiB", strangers, k, before>>20,
+					most>>20)
 				bound := int64(50_000_000)
 				if strangers && k > 10 {
 					bound = 160_000_000

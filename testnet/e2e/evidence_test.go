@@ -38,8 +38,10 @@ func (n *net) against(i, count int) []types.Evidence {
 	index, _ := set.GetByAddress(pv.Key.Address)
 	vote := func(round int, block string) *types.Vote {
 		v := &types.Vote{
-			Type: cmtproto.PrevoteType, Height: height, Round: int32(round), Timestamp: header.Header.Time, ValidatorAddress: pv.Key.Address, ValidatorIndex: index,
-			BlockID: types.BlockID{Hash: tmhash.Sum([]byte(block)), PartSetHeader: types.PartSetHeader{Total: 1, Hash: tmhash.Sum([]byte(block))}},
+			Type: cmtproto.PrevoteType, Height: height, Round: int32(round), Timestamp: header.Header.Time,
+			ValidatorAddress: pv.Key.Address, ValidatorIndex: index,
+			BlockID: types.BlockID{Hash: tmhash.Sum([]byte(block)), PartSetHeader: types.PartSetHeader{Total: 1,
+				Hash: tmhash.Sum([]byte(block))}},
 		}
 		v.Signature, err = pv.Key.PrivKey.Sign(types.VoteSignBytes(header.Header.ChainID, v.ToProto()))
 		require.NoError(n, err)
@@ -89,7 +91,8 @@ func TestEvidenceFlood(t *testing.T) {
 	wg.Wait()
 	took := time.Since(begin)
 	until := n.open(0)
-	t.Logf("%.1f rounds a second before; %d pieces, %d accepted in %v, during them %.1f", before, pieces, accepted.Load(), took.Round(time.Millisecond), float64(until-from)/took.Seconds())
+	t.Logf("%.1f rounds a second before; %d pieces, %d accepted in %v, during them %.1f", before, pieces, accepted.Load(),
+		took.Round(time.Millisecond), float64(until-from)/took.Seconds())
 	t.Logf("after: %.1f rounds a second", rate())
 	n.alive()
 	require.Positive(t, accepted.Load())

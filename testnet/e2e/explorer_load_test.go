@@ -33,7 +33,8 @@ const (
 )
 
 var visited = []string{
-	"/", "/v1/status", "/v1/rounds/latest", "/rounds", "/participant/3", "/v1/participants", "/model", "/round/0/4", "/v1/rounds", "/blocks",
+	"/", "/v1/status", "/v1/rounds/latest", "/rounds", "/participant/3", "/v1/participants", "/model", "/round/0/4",
+	"/v1/rounds", "/blocks",
 }
 
 // visits counts what became of requests.
@@ -45,7 +46,8 @@ type visits struct {
 // visitor returns a client whose requests come from an address of its own.
 func visitor(i int) *http.Client {
 	dialer := sockets.Dialer{LocalAddr: &sockets.TCPAddr{IP: sockets.IPv4(127, 0, 0, byte(2+i%visitors))}}
-	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 32}, Timeout: 10 * time.Second}
+	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 32},
+		Timeout: 10 * time.Second}
 }
 
 // run visits pages and reads streams until ctx ends.
@@ -96,7 +98,8 @@ func (v *visits) run(ctx context.Context, base string) {
 				return
 			}
 			v.answered.Add(1)
-			for took, was := int64(time.Since(begin)), v.slowest.Load(); took > was && !v.slowest.CompareAndSwap(was, took); was = v.slowest.Load() {
+			for took, was := int64(time.Since(begin)), v.slowest.Load(); took > was && !v.slowest.CompareAndSwap(was,
+				took); was = v.slowest.Load() {
 			}
 		})
 	}
@@ -172,7 +175,8 @@ func TestExplorerUnderLoad(t *testing.T) {
 	}
 	ratio := with.Seconds() / without.Seconds()
 	t.Logf("the clients took %.3f of a core", clients.Seconds()/(repeats*(phase+settling).Seconds()))
-	t.Logf("a round's time and the load:%s ratio %.3f; %d answers, %d failures, the slowest %v; %d events", said, ratio, v.answered.Load(), v.failed.Load(),
+	t.Logf("a round's time and the load:%s ratio %.3f; %d answers, %d failures, the slowest %v; %d events", said, ratio,
+		v.answered.Load(), v.failed.Load(),
 		time.Duration(v.slowest.Load()).Round(time.Millisecond), v.events.Load())
 	require.Zero(t, v.failed.Load())
 	require.Greater(t, v.events.Load(), int64(repeats*readers))

@@ -57,33 +57,36 @@ func TestHostile(t *testing.T) {
 		good := make([]byte, d)
 		valid := sign(chain, gradient(open, 3, good), key)
 		attempts := map[string][]byte{
-			"empty":               {},
-			"random":              noise(1 + rng.IntN(5000)),
-			"random envelope":     append([]byte{8, 1, 18}, noise(300)...),
-			"truncated":           valid[:rng.IntN(len(valid))],
-			"bit flipped":         flip(valid, rng),
-			"trailing":            append(bytes.Clone(valid), 0),
-			"oversized":           sign(chain, gradient(open, 3, make([]byte, 3<<20)), key),
-			"beyond the mempool":  noise(7 << 20),
-			"short":               sign(chain, gradient(open, 3, good[1:]), key),
-			"long":                sign(chain, gradient(open, 3, append(good, 0)), key),
-			"out of range":        sign(chain, gradient(open, 3, append(bytes.Clone(good[1:]), 0x80)), key),
-			"old round":           sign(chain, gradient(0, 3, good), key),
-			"far round":           sign(chain, gradient(open+1000, 3, good), key),
-			"last round":          sign(chain, gradient(1<<64-1, 3, good), key),
-			"other epoch":         sign(chain, &tx.Gradient{Epoch: 1, Round: open, Participant: 3, Payload: good}, key),
-			"other chain":         sign("another", gradient(open, 3, good), key),
-			"stranger":            sign(chain, gradient(open, 3, good), stranger),
-			"no such member":      sign(chain, gradient(open, 1<<32-1, good), stranger),
-			"another's name":      sign(chain, gradient(open, 1, good), key),
-			"aggregate":           sign(chain, &tx.Aggregate{Round: open, Leader: 3, View: 77}, key),
-			"no such proposal":    sign(chain, &tx.Approve{Participant: 3, Proposal: noise(32)}, key),
-			"join, no keys":       sign(chain, &tx.Join{Moniker: "x"}, stranger),
-			"join, no proof":      sign(chain, &tx.Join{PubKey: stranger[32:], VrfKey: stranger[32:], VrfProof: noise(80)}, stranger),
-			"join, small order":   sign(chain, &tx.Join{PubKey: stranger[32:], VrfKey: append([]byte{1}, make([]byte, 31)...), VrfProof: noise(80)}, stranger),
-			"leave for another":   sign(chain, &tx.Remove{Participant: 1, Subject: 1}, key),
-			"rotate to nothing":   sign(chain, &tx.Rotate{Participant: 3}, key),
-			"rotate to another":   sign(chain, &tx.Rotate{Participant: 3, PubKey: n.Net.Genesis.Participants[1].PubKey, PubKeyProof: noise(64)}, key),
+			"empty":              {},
+			"random":             noise(1 + rng.IntN(5000)),
+			"random envelope":    append([]byte{8, 1, 18}, noise(300)...),
+			"truncated":          valid[:rng.IntN(len(valid))],
+			"bit flipped":        flip(valid, rng),
+			"trailing":           append(bytes.Clone(valid), 0),
+			"oversized":          sign(chain, gradient(open, 3, make([]byte, 3<<20)), key),
+			"beyond the mempool": noise(7 << 20),
+			"short":              sign(chain, gradient(open, 3, good[1:]), key),
+			"long":               sign(chain, gradient(open, 3, append(good, 0)), key),
+			"out of range":       sign(chain, gradient(open, 3, append(bytes.Clone(good[1:]), 0x80)), key),
+			"old round":          sign(chain, gradient(0, 3, good), key),
+			"far round":          sign(chain, gradient(open+1000, 3, good), key),
+			"last round":         sign(chain, gradient(1<<64-1, 3, good), key),
+			"other epoch":        sign(chain, &tx.Gradient{Epoch: 1, Round: open, Participant: 3, Payload: good}, key),
+			"other chain":        sign("another", gradient(open, 3, good), key),
+			"stranger":           sign(chain, gradient(open, 3, good), stranger),
+			"no such member":     sign(chain, gradient(open, 1<<32-1, good), stranger),
+			"another's name":     sign(chain, gradient(open, 1, good), key),
+			"aggregate":          sign(chain, &tx.Aggregate{Round: open, Leader: 3, View: 77}, key),
+			"no such proposal":   sign(chain, &tx.Approve{Participant: 3, Proposal: noise(32)}, key),
+			"join, no keys":      sign(chain, &tx.Join{Moniker: "x"}, stranger),
+			"join, no proof": sign(chain, &tx.Join{PubKey: stranger[32:], VrfKey: stranger[32:], VrfProof: noise(80)},
+				stranger),
+			"join, small order": sign(chain, &tx.Join{PubKey: stranger[32:], VrfKey: append([]byte{1}, make([]byte, 31)...),
+				VrfProof: noise(80)}, stranger),
+			"leave for another": sign(chain, &tx.Remove{Participant: 1, Subject: 1}, key),
+			"rotate to nothing": sign(chain, &tx.Rotate{Participant: 3}, key),
+			"rotate to another": sign(chain, &tx.Rotate{Participant: 3, PubKey: n.Net.Genesis.Participants[1].PubKey,
+				PubKeyProof: noise(64)}, key),
 			"restore the sound":   sign(chain, &tx.Restore{Participant: 3, Subject: 1}, key),
 			"remove nobody":       sign(chain, &tx.Remove{Participant: 3, Subject: 1 << 30}, key),
 			"evidence, random":    evidence(t, noise(90), noise(90)),
@@ -115,7 +118,8 @@ func TestHostile(t *testing.T) {
 				refused[name]++
 			}
 		}
-		for _, path := range []string{"/", "/round/" + string(noise(20)), "/model/99999999999999999999", "/lead/-1", fmt.Sprintf("/%x", noise(4000))} {
+		for _, path := range []string{"/", "/round/" + string(noise(20)), "/model/99999999999999999999", "/lead/-1",
+			fmt.Sprintf("/%x", noise(4000))} {
 			r, err := n.clients[i%4].RPC().ABCIQuery(context.Background(), path, noise(100))
 			require.NoError(t, err)
 			require.NotZero(t, r.Response.Code)
@@ -127,7 +131,8 @@ func TestHostile(t *testing.T) {
 	require.Greater(t, last, first+10, "the rounds must go on")
 	n.reach(last + 5)
 	heights := n.sameHashes()
-	t.Logf("%d hostile transactions of %d kinds refused; rounds %d to %d during them; %d heights agree", sent, len(refused), first, last, heights)
+	t.Logf("%d hostile transactions of %d kinds refused; rounds %d to %d during them; %d heights agree", sent,
+		len(refused), first, last, heights)
 }
 
 func flip(raw []byte, rng *rand.Rand) []byte {
@@ -150,7 +155,8 @@ func header(p uint32, payload byte) []byte {
 // evidence accuses of two headers, with signatures of noughts.
 func evidence(t *testing.T, first, second []byte) []byte {
 	t.Helper()
-	x, err := tx.Sign("", &tx.Evidence{Kind: 1, First: first, FirstSignature: make([]byte, 64), Second: second, SecondSignature: make([]byte, 64)}, nil)
+	x, err := tx.Sign("", &tx.Evidence{Kind: 1, First: first, FirstSignature: make([]byte, 64), Second: second,
+		SecondSignature: make([]byte, 64)}, nil)
 	require.NoError(t, err)
 	return x.Raw
 }

@@ -92,7 +92,8 @@ func TestJoin(t *testing.T) {
 	erin := exec.Command(binary, "start", "--home", home)
 	erin.Env = append(os.Environ(),
 		"CMT_RPC_LADDR="+rpc, "CMT_P2P_LADDR=tcp://"+loopback(t), "CMT_P2P_PERSISTENT_PEERS="+strings.Join(peers, ","),
-		"CMT_P2P_PEX=false", "CMT_P2P_ADDR_BOOK_STRICT=false", "CMT_P2P_ALLOW_DUPLICATE_IP=true", "SPDL_WORKER_DATA=embedded", "SPDL_WORKER_PARTS=5", "SPDL_WORKER_PART=4")
+		"CMT_P2P_PEX=false", "CMT_P2P_ADDR_BOOK_STRICT=false", "CMT_P2P_ALLOW_DUPLICATE_IP=true", "SPDL_WORKER_DATA=embedded",
+		"SPDL_WORKER_PARTS=5", "SPDL_WORKER_PART=4")
 	log, err := os.Create(filepath.Join(t.TempDir(), "erin.log"))
 	require.NoError(t, err)
 	erin.Stdout, erin.Stderr = log, log
@@ -173,5 +174,6 @@ func TestJoin(t *testing.T) {
 		return s.Participants == 4
 	}, "the new node knows it")
 	n.sameHashes()
-	t.Log(fmt.Sprintf("joined for round %d, first gradient in round %d, 5 validators; rotated; another left; round %d by now", joined, first, s.Round))
+	t.Log(fmt.Sprintf("joined for round %d, first gradient in round %d, 5 validators; rotated; another left; "+
+		"round %d by now", joined, first, s.Round))
 }

@@ -32,7 +32,8 @@ func TestKill(t *testing.T) {
 		during := n.open(other)
 		if away >= 2*time.Second { // the training goes on without it, at whatever speed the machine has
 			long++
-			n.eventually(func() bool { during, _ = n.round(other); return during > before }, "no round closes while node %d is away", victim)
+			n.eventually(func() bool { during, _ = n.round(other); return during > before },
+				"no round closes while node %d is away", victim)
 		}
 		require.NoError(t, n.Start(victim))
 		// It must be back before the next one goes: two away are more than f.
@@ -41,5 +42,6 @@ func TestKill(t *testing.T) {
 	at := n.open(0)
 	n.reach(at + 20)
 	heights := n.sameHashes()
-	t.Logf("%d kills, rounds closed in each of %d absences of 2 s and more, %d rounds, %d heights, all hashes equal", kills, long, at+20, heights)
+	t.Logf("%d kills, rounds closed in each of %d absences of 2 s and more, %d rounds, %d heights, all hashes equal",
+		kills, long, at+20, heights)
 }

@@ -27,7 +27,8 @@ func stranger(chain string) *tx.Tx {
 	_, vrf, _ := ed25519.GenerateKey(rand.Reader)
 	pub := key.Public().(ed25519.PublicKey)
 	t, err := tx.Sign(chain, &tx.Join{
-		PubKey: pub, VrfKey: vrf.Public().(ed25519.PublicKey), VrfProof: leader.Prove(vrf, leader.PossessionInput(chain, pub)), Moniker: "stranger",
+		PubKey: pub, VrfKey: vrf.Public().(ed25519.PublicKey),
+		VrfProof: leader.Prove(vrf, leader.PossessionInput(chain, pub)), Moniker: "stranger",
 	}, key)
 	if err != nil {
 		panic(err)
@@ -55,7 +56,8 @@ func (c *crowd) run(ctx context.Context, n *net, clients int) {
 				start := time.Now()
 				c.ask(ctx, n.Net.Manifest.ChainID, own, k+i)
 				took := time.Since(start)
-				for was := c.slowest.Load(); int64(took) > was && !c.slowest.CompareAndSwap(was, int64(took)); was = c.slowest.Load() {
+				for was := c.slowest.Load(); int64(took) > was && !c.slowest.CompareAndSwap(was,
+					int64(took)); was = c.slowest.Load() {
 				}
 				time.Sleep(time.Second - min(took, time.Second))
 			}
@@ -127,8 +129,10 @@ func TestRoundsUnderLoad(t *testing.T) {
 			views++
 		}
 	}
-	t.Logf("%.1f rounds a second, with %d clients %.1f, after them %.1f; %d answers, %d refusals, %d failures, the slowest %v; %d of %d rounds closed in a later view",
-		before, clients, during, after, c.answered.Load(), c.refused.Load(), c.failed.Load(), time.Duration(c.slowest.Load()).Round(time.Millisecond), views, until-from)
+	t.Logf("%.1f rounds a second, with %d clients %.1f, after them %.1f; %d answers, %d refusals, %d failures, the "+
+		"slowest %v; %d of %d rounds closed in a later view",
+		before, clients, during, after, c.answered.Load(), c.refused.Load(), c.failed.Load(),
+		time.Duration(c.slowest.Load()).Round(time.Millisecond), views, until-from)
 	require.Greater(t, until, from+10)
 	require.Greater(t, c.answered.Load(), int64(clients))
 	n.sameHashes()

@@ -79,7 +79,8 @@ func (v *villain) on(p p2p.Peer) bool {
 // released connects a villain to all nodes, and again where a node ends the connection, until the
 // function that it returns is called. Fresh says whether it then comes with another id, also which
 // channels it speaks beside those of transactions.
-func (n *net) released(fresh bool, harm func(*villain, p2p.Peer), hear func(*villain, p2p.Envelope), also map[byte]proto.Message) (end func()) {
+func (n *net) released(fresh bool, harm func(*villain, p2p.Peer), hear func(*villain, p2p.Envelope),
+	also map[byte]proto.Message) (end func()) {
 	quit, key := make(chan struct{}), p2p.NodeKey{PrivKey: ed25519.GenPrivKey()}
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -99,7 +100,8 @@ func (n *net) released(fresh bool, harm func(*villain, p2p.Peer), hear func(*vil
 }
 
 // connected returns when all nodes have ended the connection.
-func (n *net) connected(key p2p.NodeKey, quit chan struct{}, harm func(*villain, p2p.Peer), hear func(*villain, p2p.Envelope), also map[byte]proto.Message) {
+func (n *net) connected(key p2p.NodeKey, quit chan struct{}, harm func(*villain, p2p.Peer),
+	hear func(*villain, p2p.Envelope), also map[byte]proto.Message) {
 	status, err := n.clients[0].RPC().Status(context.Background())
 	if err != nil {
 		return
@@ -108,7 +110,8 @@ func (n *net) connected(key p2p.NodeKey, quit chan struct{}, harm func(*villain,
 	info.DefaultNodeID, info.ListenAddr = key.ID(), "127.0.0.1:1"
 	v := &villain{harm: harm, hear: hear, quit: quit}
 	for _, id := range info.Channels {
-		v.channels = append(v.channels, &p2p.ChannelDescriptor{ID: id, Priority: 1, SendQueueCapacity: 100, RecvMessageCapacity: 8 << 20, MessageType: &protomem.Message{}})
+		v.channels = append(v.channels, &p2p.ChannelDescriptor{ID: id, Priority: 1, SendQueueCapacity: 100,
+			RecvMessageCapacity: 8 << 20, MessageType: &protomem.Message{}})
 		switch id {
 		case gossipChannel:
 			v.channels[len(v.channels)-1].MessageType = &reactor.Gossip{}
@@ -192,7 +195,10 @@ var harms = []struct {
 	harm  func(*villain, p2p.Peer)
 	hear  func(*villain, p2p.Envelope)
 }{
-	{"announces what it never sends", false, repeated(func(_ *villain, p p2p.Peer) bool { return say(p, reactor.Gossip{Have: hashes(1024)}) }), nil},
+	{"announces what it never sends", false, repeated(func(_ *villain, p p2p.Peer) bool {
+		return say(p,
+			reactor.Gossip{Have: hashes(1024)})
+	}), nil},
 	{"announces it with new ids", true, func(v *villain, p p2p.Peer) {
 		for range 8 {
 			say(p, reactor.Gossip{Have: hashes(1024)})
@@ -204,7 +210,10 @@ var harms = []struct {
 			v.Switch.Peers().ForEach(func(p p2p.Peer) { say(p, reactor.Gossip{Sending: append(g.Have, g.Sending...)}) })
 		}
 	}},
-	{"lacks all that it announced", false, repeated(func(_ *villain, p p2p.Peer) bool { return say(p, reactor.Gossip{Have: hashes(512)}) }), func(_ *villain, m p2p.Envelope) {
+	{"lacks all that it announced", false, repeated(func(_ *villain, p p2p.Peer) bool {
+		return say(p,
+			reactor.Gossip{Have: hashes(512)})
+	}), func(_ *villain, m p2p.Envelope) {
 		if g, ok := m.Message.(*reactor.Gossip); ok && g.Want != nil {
 			m.Src.TrySend(p2p.Envelope{ChannelID: gossipChannel, Message: &reactor.Gossip{Lack: g.Want}})
 		}
@@ -214,8 +223,12 @@ var harms = []struct {
 	}), nil},
 	{"reads nothing", false, func(*villain, p2p.Peer) {}, func(v *villain, _ p2p.Envelope) { <-v.quit }},
 	{"sends garbage", false, repeated(func(_ *villain, p p2p.Peer) bool { return give(p, hashes(100)) }), nil},
-	{"sends what is too long", false, repeated(func(_ *villain, p p2p.Peer) bool { return give(p, hashes(220_000)) }), nil},
-	{"sends messages of many", false, repeated(func(_ *villain, p p2p.Peer) bool { return give(p, make([][]byte, 1_000_000)...) }), nil},
+	{"sends what is too long", false, repeated(func(_ *villain, p p2p.Peer) bool { return give(p, hashes(220_000)) }),
+		nil},
+	{"sends messages of many", false, repeated(func(_ *villain, p p2p.Peer) bool {
+		return give(p,
+			make([][]byte, 1_000_000)...)
+	}), nil},
 	{"sends the empty transaction", false, repeated(func(_ *villain, p p2p.Peer) bool { return give(p, nil) }), nil},
 	{"sends the same again", false, repeated(func(v *villain, p p2p.Peer) bool {
 		if raw := v.last(); raw != nil {

@@ -83,7 +83,8 @@ func (b *baseline) CheckTx(_ context.Context, req *abcitypes.RequestCheckTx) (*a
 }
 
 // PrepareProposal waits for the round's transactions.
-func (b *baseline) PrepareProposal(ctx context.Context, _ *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
+func (b *baseline) PrepareProposal(ctx context.Context,
+	_ *abcitypes.RequestPrepareProposal) (*abcitypes.ResponsePrepareProposal, error) {
 	deadline := time.After(b.wait)
 	for {
 		b.mu.Lock()
@@ -108,7 +109,8 @@ func (b *baseline) PrepareProposal(ctx context.Context, _ *abcitypes.RequestPrep
 }
 
 // ProcessProposal accepts an empty block or a whole round.
-func (b *baseline) ProcessProposal(_ context.Context, req *abcitypes.RequestProcessProposal) (*abcitypes.ResponseProcessProposal, error) {
+func (b *baseline) ProcessProposal(_ context.Context,
+	req *abcitypes.RequestProcessProposal) (*abcitypes.ResponseProcessProposal, error) {
 	status := abcitypes.ResponseProcessProposal_REJECT
 	if len(req.Txs) == 0 || len(req.Txs) == b.n {
 		status = abcitypes.ResponseProcessProposal_ACCEPT
@@ -117,7 +119,8 @@ func (b *baseline) ProcessProposal(_ context.Context, req *abcitypes.RequestProc
 }
 
 // FinalizeBlock hashes the block.
-func (b *baseline) FinalizeBlock(_ context.Context, req *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock, error) {
+func (b *baseline) FinalizeBlock(_ context.Context,
+	req *abcitypes.RequestFinalizeBlock) (*abcitypes.ResponseFinalizeBlock, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := &abcitypes.ResponseFinalizeBlock{}

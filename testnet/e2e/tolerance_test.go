@@ -53,7 +53,8 @@ func TestTolerance(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, offences)
 	heights := n.sameHashes()
-	t.Logf("%d rounds of the leader at delta closed, %d of the one beyond it were passed over; %d heights agree", accepted, passed, heights)
+	t.Logf("%d rounds of the leader at delta closed, %d of the one beyond it were passed over; %d heights agree", accepted,
+		passed, heights)
 }
 
 // off returns by how many grid steps the Delta of a round's block is off the mean of its gradients:

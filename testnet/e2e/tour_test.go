@@ -79,7 +79,8 @@ func follow(t *testing.T, all []step) []string {
 	outputs := strings.Split(string(out), mark+"\n")
 	if err != nil {
 		at := all[min(len(outputs), len(all))-1]
-		require.NoError(t, errors.Join(err, ctx.Err()), "docs/TOUR.md:%d:\n%s\n%s", at.line, strings.Join(at.commands, "\n"), outputs[len(outputs)-1])
+		require.NoError(t, errors.Join(err, ctx.Err()), "docs/TOUR.md:%d:\n%s\n%s", at.line, strings.Join(at.commands, "\n"),
+			outputs[len(outputs)-1])
 	}
 	require.Len(t, outputs, len(all)+1)
 	return outputs

@@ -33,18 +33,21 @@ func TestKillTrainer(t *testing.T) {
 	folder, err := filepath.Abs("../../app/worker/trainer/testdata")
 	require.NoError(t, err)
 	model := filepath.Join(t.TempDir(), "model.json")
-	data, err := json.Marshal(params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Tensors: []params.Tensor{{Name: "w", Shape: []uint32{1, 6}, Init: params.InitZeros}}})
+	data, err := json.Marshal(params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows,
+		Tensors: []params.Tensor{{Name: "w", Shape: []uint32{1, 6}, Init: params.InitZeros}}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(model, data, 0o600))
 	n := start(t, testnet.Manifest{
-		Validators: 4, Preset: presets.NameExternal, Model: model, Examples: 50, Rounds: 5000, Trainer: []string{python, "study.py", "right"}, TrainerDir: folder,
+		Validators: 4, Preset: presets.NameExternal, Model: model, Examples: 50, Rounds: 5000,
+		Trainer: []string{python, "study.py", "right"}, TrainerDir: folder,
 	})
 	n.reach(3)
 	rng := rand.New(rand.NewPCG(15, 20))
 	for range kills {
 		n.eventually(func() bool { return n.killTrainer(victim) }, "node %d starts no trainer", victim)
 		before := n.open(0)
-		n.eventually(func() bool { at, ok := n.round(0); return ok && at > before }, "no round closes while the trainer of node %d is away", victim)
+		n.eventually(func() bool { at, ok := n.round(0); return ok && at > before },
+			"no round closes while the trainer of node %d is away", victim)
 		n.rejoined(victim)
 		time.Sleep(time.Duration(rng.IntN(300)) * time.Millisecond)
 	}

@@ -25,7 +25,8 @@ import (
 func release(t *testing.T, version uint64) string {
 	t.Helper()
 	path := filepath.Join(filepath.Dir(binary), fmt.Sprintf("spdl-%d", version))
-	out, err := exec.Command("go", "build", "-ldflags", fmt.Sprintf("-X github.com/spdl/spdl/app.stateMachine=%d", version), "-o", path, "../../cmd/spdl").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags", fmt.Sprintf("-X github.com/spdl/spdl/app.stateMachine=%d",
+		version), "-o", path, "../../cmd/spdl").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return path
 }
@@ -38,7 +39,8 @@ func (n *net) plan(name string, version, ahead uint64) uint64 {
 	require.NoError(n, err)
 	at := s.Height + ahead
 	var proposed struct{ Proposal string }
-	spdl(n.T, &proposed, "tx", "upgrade", name, "--height", fmt.Sprint(at), "--app-version", fmt.Sprint(version), "--home", n.Net.Nodes[0].Home, "--node", n.Net.Nodes[0].RPC)
+	spdl(n.T, &proposed, "tx", "upgrade", name, "--height", fmt.Sprint(at), "--app-version", fmt.Sprint(version), "--home",
+		n.Net.Nodes[0].Home, "--node", n.Net.Nodes[0].RPC)
 	for i := 1; i < 3; i++ {
 		n.eventually(func() bool {
 			m, err := n.clients[i].Membership(context.Background())
@@ -84,7 +86,8 @@ func (n *net) refuses(program string, i int, sentence string) {
 	require.True(n, errors.As(err, &exit), "%v", err)
 	require.Equal(n, node.ExitVersion, exit.ExitCode(), errs.String())
 	require.Contains(n, errs.String(), sentence)
-	n.Logf("node %d refuses: %s", i, bytes.TrimSpace(errs.Bytes()[max(0, bytes.LastIndex(errs.Bytes(), []byte("spdl: "))):]))
+	n.Logf("node %d refuses: %s", i, bytes.TrimSpace(errs.Bytes()[max(0,
+		bytes.LastIndex(errs.Bytes(), []byte("spdl: "))):]))
 }
 
 // goesOn starts nodes with a program and waits until all are beyond a height.
@@ -147,7 +150,8 @@ func TestUpgrade(t *testing.T) {
 	var u query.UpgradeState
 	spdl(t, &u, "query", "upgrade", "--node", n.Net.Nodes[3].RPC)
 	require.Equal(t, v+2, u.Version)
-	require.Equal(t, []app.Upgrade{{Name: "first", Height: first, Version: v + 1}, {Name: "second", Height: second, Version: v + 2}}, u.Made)
+	require.Equal(t, []app.Upgrade{{Name: "first", Height: first, Version: v + 1}, {Name: "second", Height: second,
+		Version: v + 2}}, u.Made)
 	for height, want := range map[uint64]uint64{first - 1: v, first: v + 1, second - 1: v + 1, second: v + 2} {
 		h := int64(height)
 		header, err := n.clients[3].RPC().Header(context.Background(), &h)
@@ -162,7 +166,8 @@ func TestUpgrade(t *testing.T) {
 	require.True(t, errors.As(err, &exit), "%s", out)
 	require.Equal(t, node.ExitVersion, exit.ExitCode(), "%s", exit.Stderr)
 	require.Contains(t, string(out), fmt.Sprintf(`"last_height": %d`, first-1))
-	t.Logf("upgrades at heights %d and %d, %d heights, all hashes equal; the audit: %s", first, second, heights, bytes.TrimSpace(exit.Stderr))
+	t.Logf("upgrades at heights %d and %d, %d heights, all hashes equal; the audit: %s", first, second, heights,
+		bytes.TrimSpace(exit.Stderr))
 }
 
 // TestUpgradePerturbation: a manifest upgrades a net, with a node that tries a wrong
@@ -170,7 +175,8 @@ func TestUpgrade(t *testing.T) {
 func TestUpgradePerturbation(t *testing.T) {
 	v := app.Version
 	n := start(t, testnet.Manifest{Validators: 4, Preset: "pixels", Perturb: []testnet.Perturbation{{
-		Node: 3, Round: 2, Action: testnet.Upgrade, Binary: release(t, v+1), Wrong: release(t, v+2), Heights: 60, For: time.Second,
+		Node: 3, Round: 2, Action: testnet.Upgrade, Binary: release(t, v+1), Wrong: release(t, v+2), Heights: 60,
+		For: time.Second,
 	}}})
 	n.reach(3)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -98,7 +98,8 @@ var blockHarms = []struct {
 		return tell(p, blocksync.BlocksyncChannel, &protosync.BlockRequest{Height: 3})
 	}), func(v *villain, _ p2p.Envelope) { <-v.quit }},
 	{"asks for chunks", repeated(func(_ *villain, p p2p.Peer) bool {
-		return tell(p, statesync.SnapshotChannel, &protostate.SnapshotsRequest{}) && tell(p, statesync.ChunkChannel, &protostate.ChunkRequest{Height: 20, Format: 2})
+		return tell(p, statesync.SnapshotChannel, &protostate.SnapshotsRequest{}) && tell(p, statesync.ChunkChannel,
+			&protostate.ChunkRequest{Height: 20, Format: 2})
 	}), nil},
 }
 

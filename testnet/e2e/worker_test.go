@@ -26,10 +26,12 @@ func TestWorkerProcess(t *testing.T) {
 		path := filepath.Join(made.Nodes[3].Home, "config", "app.toml")
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(path, bytes.Replace(data, []byte("enabled = true"), []byte("enabled = false"), 1), 0o600))
+		require.NoError(t, os.WriteFile(path, bytes.Replace(data, []byte("enabled = true"), []byte("enabled = false"), 1),
+			0o600))
 	})
 	launch := func() *exec.Cmd {
-		cmd := exec.Command(binary, "worker", "--home", n.Net.Nodes[3].Home, "--node", n.Net.Nodes[0].RPC, "--log-level", "error")
+		cmd := exec.Command(binary, "worker", "--home", n.Net.Nodes[3].Home, "--node", n.Net.Nodes[0].RPC, "--log-level",
+			"error")
 		cmd.Stderr = os.Stderr
 		require.NoError(t, cmd.Start())
 		return cmd

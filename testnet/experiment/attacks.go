@@ -17,8 +17,9 @@ import (
 // attacks is the grid of rules under every attack, on the default preset's chain: with its noise
 // and its noise floor, which the attackers know, and without either.
 var attacks = Experiment{
-	Name:  "attacks",
-	Title: "Rules under attack, test error in %: N=20, f=6, at epsilon 4 with the noise floor, which attackers know, and without noise, unless flags say otherwise",
+	Name: "attacks",
+	Title: "Rules under attack, test error in %: N=20, f=6, at epsilon 4 with the noise floor, which attackers know, " +
+		"and without noise, unless flags say otherwise",
 	Reads: "each cell is the worst of the seeds, clean accuracy their mean",
 	wide:  true,
 	cells: func(o Options) ([]Cell, error) {
@@ -256,7 +257,8 @@ func outside(n int, rule string) string {
 // gridRules are the rules of a full run: those that can aggregate 14 of 20 gradients, and some
 // behind nearest-neighbour mixing.
 var gridRules = []string{
-	"agnostic-mean", "mean", "krum", "multi-krum", "median", "trimmed-mean", "mean-around-median", "geometric-median", "centered-clipping", "cge", "mda",
+	"agnostic-mean", "mean", "krum", "multi-krum", "median", "trimmed-mean", "mean-around-median", "geometric-median",
+	"centered-clipping", "cge", "mda",
 	"nnm+trimmed-mean", "nnm+krum", "nnm+median", "nnm+geometric-median",
 }
 

@@ -11,7 +11,8 @@ import (
 var batch = Experiment{
 	Name:  "batch",
 	Title: "Batch size 10 and 100",
-	Paper: "When BS=10, the test error in all deployments fluctuates a lot, with PURE outperforming the others because adding noise can " +
+	Paper: "When BS=10, the test error in all deployments fluctuates a lot, with PURE outperforming the others because " +
+		"adding noise can " +
 		"perturb the convergence. BS=100 ensures a stable convergence and makes SPDL perform as well as PURE.",
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
@@ -23,7 +24,8 @@ var batch = Experiment{
 						return nil, err
 					}
 					s.Params.Privacy.Batch = size
-					cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d, BS=%d", n, size), Series: name, Learn: &s, Rerun: n == 10 && size == 10 && name == train.SPDL})
+					cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d, BS=%d", n, size), Series: name, Learn: &s, Rerun: n == 10 &&
+						size == 10 && name == train.SPDL})
 				}
 			}
 		}

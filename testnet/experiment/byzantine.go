@@ -18,15 +18,18 @@ const onChain = " on the chain"
 // prediction. The panels below show the strongest attack against the mean that the grid admits, and
 // nodes that send nothing, which the paper counts as zero vectors.
 var byzantine = Experiment{
-	Name:  "byzantine",
-	Title: "Byzantine ratio, N=20: the prototype's attack (1e7 in every coordinate), saturation against the mean, and silence",
-	Paper: "Without Byzantine nodes the three schemes achieve similar convergence. DP and PURE have high test error when BR>0 and fail to " +
+	Name: "byzantine",
+	Title: "Byzantine ratio, N=20: the prototype's attack (1e7 in every coordinate), saturation against the mean, " +
+		"and silence",
+	Paper: "Without Byzantine nodes the three schemes achieve similar convergence. DP and PURE have high test error " +
+		"when BR>0 and fail to " +
 		"converge even in the presence of 10 %. SPDL still guarantees the same convergence.",
 	cells: func(o Options) ([]Cell, error) {
 		const n = 20
 		var cells []Cell
 		for _, name := range []string{attack.Prototype, "saturation", "silent"} {
-			series := []string{train.SPDL, train.SPDLMulti, train.SPDLPrototype, train.SPDLLiteral, train.Pure + onChain, train.DP + onChain}
+			series := []string{train.SPDL, train.SPDLMulti, train.SPDLPrototype, train.SPDLLiteral, train.Pure + onChain,
+				train.DP + onChain}
 			if name == attack.Prototype {
 				series = append([]string{train.Pure, train.DP}, series...)
 			}

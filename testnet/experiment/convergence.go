@@ -11,8 +11,10 @@ import (
 var convergence = Experiment{
 	Name:  "convergence",
 	Title: "Convergence with network size",
-	Paper: "The test error nearly converges after 20 rounds, but fluctuates a lot when N is as small as four. When N=30, all schemes " +
-		"almost achieve the same convergence; SPDL and DP sometimes have lower test error than PURE. N does not impact the convergence rate.",
+	Paper: "The test error nearly converges after 20 rounds, but fluctuates a lot when N is as small as four. When " +
+		"N=30, all schemes " +
+		"almost achieve the same convergence; SPDL and DP sometimes have lower test error than PURE. N does not impact " +
+		"the convergence rate.",
 	cells: func(o Options) ([]Cell, error) {
 		sizes := []int{4, 10, 20, 30}
 		var cells []Cell
@@ -22,7 +24,8 @@ var convergence = Experiment{
 				if err != nil {
 					return nil, err
 				}
-				cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: name, Learn: &s, Rerun: n == 4 && (name == train.SPDLMulti || name == train.SPDLLiteral)})
+				cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: name, Learn: &s, Rerun: n == 4 &&
+					(name == train.SPDLMulti || name == train.SPDLLiteral)})
 			}
 		}
 		return cells, nil

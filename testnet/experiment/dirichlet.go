@@ -11,10 +11,11 @@ import (
 
 // dirichlet is the error against the heterogeneity of the data.
 var dirichlet = Experiment{
-	Name:  "dirichlet",
-	Title: "Heterogeneous data: Dirichlet alpha, N=20, the paper's preset; clean, under sign flips of 6, and under mimicry of 6",
-	X:     "log10 alpha",
-	axis:  alphas,
+	Name: "dirichlet",
+	Title: "Heterogeneous data: Dirichlet alpha, N=20, the paper's preset; clean, under sign flips of 6, and under " +
+		"mimicry of 6",
+	X:    "log10 alpha",
+	axis: alphas,
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
 		swept, over := []float64{0.1, 0.5, 1, 10}, []string{"mean", "krum", "multi-krum", "trimmed-mean", "nnm+trimmed-mean"}
@@ -34,7 +35,8 @@ var dirichlet = Experiment{
 						panel = "30 % " + name
 						s.Byzantine, s.Attack = params.MaxByzantine(gridNodes), name
 					}
-					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log10(alpha), Learn: &s, Rerun: name == "mimic" && rule == "nnm+trimmed-mean" && alpha == 1})
+					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log10(alpha), Learn: &s, Rerun: name == "mimic" &&
+						rule == "nnm+trimmed-mean" && alpha == 1})
 				}
 			}
 		}

@@ -10,9 +10,11 @@ import (
 // epsilon is the paper's figure of the privacy budget: with the prototype's noise, which gives no
 // privacy, and with the noise that epsilon requires.
 var epsilon = Experiment{
-	Name:  "epsilon",
-	Title: "Privacy budget 0.4 and 0.04: the prototype's noise on the paper's preset; honest noise (delta 1e-6, RDP, of 100 rounds) and none on the default preset",
-	Paper: "When N=10, epsilon=0.4 and epsilon=0.04 have similar convergence. When N=20, smaller epsilon can cause larger test error.",
+	Name: "epsilon",
+	Title: "Privacy budget 0.4 and 0.04: the prototype's noise on the paper's preset; honest noise (delta 1e-6, RDP, " +
+		"of 100 rounds) and none on the default preset",
+	Paper: "When N=10, epsilon=0.4 and epsilon=0.04 have similar convergence. When N=20, smaller epsilon can cause " +
+		"larger test error.",
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
 		nodes := []int{10, 20}
@@ -47,7 +49,8 @@ var epsilon = Experiment{
 						return nil, err
 					}
 					s.Every = o.stride()
-					cells = append(cells, Cell{Panel: panel, Series: fmt.Sprintf("honest %g, %s", e, rule), Learn: &s, Rerun: n == 10 && e == 0.4 && rule == "krum"})
+					cells = append(cells, Cell{Panel: panel, Series: fmt.Sprintf("honest %g, %s", e, rule), Learn: &s,
+						Rerun: n == 10 && e == 0.4 && rule == "krum"})
 				}
 			}
 		}

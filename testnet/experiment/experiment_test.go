@@ -54,7 +54,8 @@ var tiny = Experiment{
 }
 
 func runner(dir string, log *bytes.Buffer) Runner {
-	return Runner{Options: Options{Seeds: 2, Quick: true}, Dir: dir, Command: "spdl-figures experiment tiny", Version: "v0", Data: small, Log: log}
+	return Runner{Options: Options{Seeds: 2, Quick: true}, Dir: dir, Command: "spdl-figures experiment tiny",
+		Version: "v0", Data: small, Log: log}
 }
 
 // TestRun: the files are there, hold their provenance, and a second run computes
@@ -123,8 +124,9 @@ func TestDamaged(t *testing.T) {
 	neighbour, err := os.ReadFile(cells[1])
 	require.NoError(t, err)
 	for name, raw := range map[string][]byte{
-		"empty": nil, "cut": sound[:len(sound)/2], "too few columns": []byte(`{"rows":[[1]]}`), "no columns": []byte(`{"rows":[null]}`),
-		"edited": edited, "unknown": []byte(`{"rows":[[1,2,3,4,5,6,7,8]]}`), "null": []byte("null"),
+		"empty": nil, "cut": sound[:len(sound)/2], "too few columns": []byte(`{"rows":[[1]]}`),
+		"no columns": []byte(`{"rows":[null]}`),
+		"edited":     edited, "unknown": []byte(`{"rows":[[1,2,3,4,5,6,7,8]]}`), "null": []byte("null"),
 		"another's": neighbour,
 	} {
 		require.NoError(t, os.WriteFile(cells[0], raw, 0o644))
@@ -193,7 +195,8 @@ func TestCells(t *testing.T) {
 			seen := map[string]bool{}
 			for _, c := range cells {
 				label := e.label(c, 1)
-				require.False(t, seen[label], "two cells are %s: another Panel or Series, or in a sweep X, must tell them apart", label)
+				require.False(t, seen[label], "two cells are %s: another Panel or Series, or in a sweep X, must tell them apart",
+					label)
 				seen[label] = true
 				require.True(t, (c.Learn == nil) != (c.Latency == nil), "%s: one of Learn and Latency", label)
 				if c.Latency != nil {
@@ -274,7 +277,8 @@ func TestLiveComesLast(t *testing.T) {
 func TestSweep(t *testing.T) {
 	var results Results
 	for i, x := range []float64{-1, 2} {
-		results = append(results, Result{Cell: Cell{Panel: "p", Series: "s", X: x}, Columns: []string{"round", "test_error"}, Rows: []row{{1, .33 - .1*float64(i)}}})
+		results = append(results, Result{Cell: Cell{Panel: "p", Series: "s", X: x}, Columns: []string{"round", "test_error"},
+			Rows: []row{{1, .33 - .1*float64(i)}}})
 	}
 	f, _ := tradeoff.draw(results)
 	require.Equal(t, "epsilon", f.Panels[0].X)
@@ -292,7 +296,8 @@ func TestReputationColours(t *testing.T) {
 	require.NoError(t, err)
 	var results Results
 	for _, c := range cells {
-		results = append(results, Result{Cell: c, Columns: c.columns(), Rows: []row{{1, 0, 0, 0, 1, 1, 0, 0}, {2, 0, 0, 0, 1, 1, 0, 0}}})
+		results = append(results, Result{Cell: c, Columns: c.columns(), Rows: []row{{1, 0, 0, 0, 1, 1, 0, 0},
+			{2, 0, 0, 0, 1, 1, 0, 0}}})
 	}
 	f, _ := reputation.draw(results)
 	lines := f.Panels[0].Lines
@@ -309,7 +314,8 @@ func TestGrid(t *testing.T) {
 	var results Results
 	for i, c := range cells[:3] {
 		for seed := range 2 {
-			results = append(results, Result{Cell: c, Columns: train.Columns, Rows: []row{{100, 0.1*float64(i+1) + 0.02*float64(seed), 0, 0, 1, 1, 0, float64(i), 0.1 * float64(i), 0.5}}})
+			results = append(results, Result{Cell: c, Columns: train.Columns,
+				Rows: []row{{100, 0.1*float64(i+1) + 0.02*float64(seed), 0, 0, 1, 1, 0, float64(i), 0.1 * float64(i), 0.5}}})
 		}
 	}
 	_, table := attacks.draw(results)
@@ -402,7 +408,8 @@ func TestReportOfWhat(t *testing.T) {
 // TestCompare: a re-run is no part of the figure, and one that ended elsewhere is
 // an error that names both models.
 func TestCompare(t *testing.T) {
-	cells := Options{}.withReruns([]Cell{{Panel: "p", Series: "s", Rerun: true, Learn: &train.Spec{Nodes: 20}}, {Panel: "p", Series: "other", Learn: &train.Spec{}}})
+	cells := Options{}.withReruns([]Cell{{Panel: "p", Series: "s", Rerun: true, Learn: &train.Spec{Nodes: 20}},
+		{Panel: "p", Series: "other", Learn: &train.Spec{}}})
 	require.Len(t, cells, 3)
 	require.Len(t, Options{Quick: true}.withReruns(cells[:1]), 1, "too many nodes for a quick run")
 	results := Results{

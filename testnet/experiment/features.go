@@ -13,8 +13,9 @@ import (
 // features compares the presets on strokes and on pixels, under every attack and with heterogeneous
 // data, and the parts of the map of strokes.
 var features = Experiment{
-	Name:  "features",
-	Title: "Features: the default preset, on strokes, beside pixels; clean and under every attack of f, and Dirichlet data",
+	Name: "features",
+	Title: "Features: the default preset, on strokes, beside pixels; clean and under every attack of f, and " +
+		"Dirichlet data",
 	Reads: "clean accuracy is from the least to the greatest of the seeds, the worst that of any attack and seed",
 	wide:  true,
 	cells: func(o Options) ([]Cell, error) {
@@ -46,7 +47,8 @@ var features = Experiment{
 	},
 	draw: func(r Results) (figure.Figure, Table) {
 		f := figure.Figure{Title: "Features"}
-		t := Table{Head: []string{"setting", "preset", "epsilon", "clean", "worst", "worst attack", "worst class", "backdoor"}}
+		t := Table{Head: []string{"setting", "preset", "epsilon", "clean", "worst", "worst attack", "worst class",
+			"backdoor"}}
 		for _, panel := range r.panels() {
 			m, lines := r.presetGrid(panel)
 			f.Panels = append(f.Panels, figure.Panel{Title: panel + ": test error in %", Map: &m})

@@ -69,7 +69,8 @@ func (r Runner) files(e Experiment, results Results, reruns []Rerun) error {
 	if err != nil {
 		return err
 	}
-	s := Summary{Name: e.Name, Title: e.Title, Paper: e.Paper, Quick: r.Quick, Cells: len(results), Notes: notes, Table: table, Reruns: reruns}
+	s := Summary{Name: e.Name, Title: e.Title, Paper: e.Paper, Quick: r.Quick, Cells: len(results), Notes: notes,
+		Table: table, Reruns: reruns}
 	for _, x := range results {
 		s.Seconds += x.Seconds
 	}
@@ -122,7 +123,8 @@ func table2csv(results Results, notes []figure.Note) []byte {
 			n = strconv.Itoa(l.Nodes)
 		}
 		for _, line := range x.Rows {
-			record := []string{x.Cell.Panel, x.Cell.Series, strconv.FormatFloat(x.Cell.X, 'g', -1, 64), rule, attack, n, byzantine, strconv.FormatUint(x.Seed, 10)}
+			record := []string{x.Cell.Panel, x.Cell.Series, strconv.FormatFloat(x.Cell.X, 'g', -1, 64), rule, attack, n,
+				byzantine, strconv.FormatUint(x.Seed, 10)}
 			for _, v := range line {
 				record = append(record, strconv.FormatFloat(v, 'g', 8, 64))
 			}

@@ -21,7 +21,8 @@ var latency = Experiment{
 	Name:  "latency",
 	Title: "Latency of a round's three stages on real nodes in one process (medians of node 0's rounds)",
 	Reads: "medians over all rounds of all seeds; the last column is the median of the sums",
-	Paper: "T_LGC, T_GE and T_BC are in the same order of magnitude. T_GE grows with N because more nodes contend for computational " +
+	Paper: "T_LGC, T_GE and T_BC are in the same order of magnitude. T_GE grows with N because more nodes contend for " +
+		"computational " +
 		"resources. T_LGC (< 0.1 s) is lower than T_BC, which is about 1 s.",
 	cells: func(o Options) ([]Cell, error) {
 		sizes, rounds := []int{4, 10, 20, 30}, uint64(30)
@@ -30,7 +31,8 @@ var latency = Experiment{
 		}
 		var cells []Cell
 		for _, n := range sizes {
-			cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: "real nodes", X: float64(n), Latency: &Latency{Nodes: n, Rounds: rounds}})
+			cells = append(cells, Cell{Panel: fmt.Sprintf("N=%d", n), Series: "real nodes", X: float64(n),
+				Latency: &Latency{Nodes: n, Rounds: rounds}})
 		}
 		return cells, nil
 	},
@@ -49,6 +51,7 @@ var latency = Experiment{
 			}
 			t.Rows = append(t.Rows, line)
 		}
-		return figure.Figure{Title: "Latency", Panels: []figure.Panel{{Title: "a round on one machine", Y: "ms", Bars: bars}}}, t
+		return figure.Figure{Title: "Latency", Panels: []figure.Panel{{Title: "a round on one machine", Y: "ms",
+			Bars: bars}}}, t
 	},
 }

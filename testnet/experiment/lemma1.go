@@ -11,8 +11,9 @@ import (
 // lemma1 is the paper's training with the noise that its own Lemma 1 requires, compared with the
 // noise of its prototype and the noise that makes epsilon true.
 var lemma1 = Experiment{
-	Name:  "lemma1",
-	Title: "Lemma 1's own noise: N=10, the paper's training under noise that its prototype, its lemma and this project's accountant call epsilon, delta 1e-6",
+	Name: "lemma1",
+	Title: "Lemma 1's own noise: N=10, the paper's training under noise that its prototype, its lemma and this " +
+		"project's accountant call epsilon, delta 1e-6",
 	Paper: "Gradient exchanges within T rounds preserve (epsilon, delta)-differential privacy as long as " +
 		"sigma >= C T gamma sqrt(2 ln(1.25/delta))/epsilon. (Its figures have epsilon 0.02, 0.04 and 0.4.)",
 	X:    "log2 epsilon",
@@ -55,6 +56,12 @@ var noises = []struct {
 		return s, nil
 	}},
 	{lemma1Noise, train.Lemma1},
-	{"honest, batches of fixed size", func(s train.Spec, epsilon float64) (train.Spec, error) { return train.Honest(s, epsilon, false) }},
-	{"honest, secret batches", func(s train.Spec, epsilon float64) (train.Spec, error) { return train.Honest(s, epsilon, true) }},
+	{"honest, batches of fixed size", func(s train.Spec, epsilon float64) (train.Spec,
+		error) {
+		return train.Honest(s, epsilon, false)
+	}},
+	{"honest, secret batches", func(s train.Spec, epsilon float64) (train.Spec, error) {
+		return train.Honest(s, epsilon,
+			true)
+	}},
 }

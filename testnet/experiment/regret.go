@@ -19,9 +19,10 @@ import (
 var regret = Experiment{
 	Name:  "regret",
 	Title: "Regret (Theorem 2): Krum with rate 1/sqrt(T), no momentum, against a random honest gradient, N=20, f=6",
-	Paper: "R(A, A~) <= rho sqrt(T) + o(sqrt(T)): the loss difference with and without Byzantine nodes grows no faster than sqrt(T).",
-	X:     "T, the rounds of a training",
-	axis:  axis{"T", func(x float64) string { return fmt.Sprintf("%g", x) }},
+	Paper: "R(A, A~) <= rho sqrt(T) + o(sqrt(T)): the loss difference with and without Byzantine nodes grows no faster " +
+		"than sqrt(T).",
+	X:    "T, the rounds of a training",
+	axis: axis{"T", func(x float64) string { return fmt.Sprintf("%g", x) }},
 	cells: func(o Options) ([]Cell, error) {
 		horizons := []uint64{25, 50, 100, 200, 400}
 		if o.Quick {
@@ -42,13 +43,15 @@ var regret = Experiment{
 				if s.Lone = name == comparator; s.Lone {
 					s.Attack = "zero" // a lone training never plays it
 				}
-				cells = append(cells, Cell{Panel: "krum", Series: name, X: float64(T), Learn: &s, Rerun: name == "minus-mean" && T == horizons[0]})
+				cells = append(cells, Cell{Panel: "krum", Series: name, X: float64(T), Learn: &s, Rerun: name == "minus-mean" &&
+					T == horizons[0]})
 			}
 		}
 		return cells, nil
 	},
 	draw: func(r Results) (figure.Figure, Table) {
-		t := Table{Head: []string{"attack", "T", "regret", "regret / sqrt(T)", "exponent of T", "L1, at least", "d(sigma^2 + sigma_f^2)", "rho", "rho if L1 were 1/2"}}
+		t := Table{Head: []string{"attack", "T", "regret", "regret / sqrt(T)", "exponent of T", "L1, at least",
+			"d(sigma^2 + sigma_f^2)", "rho", "rho if L1 were 1/2"}}
 		sum := figure.Panel{Title: "regret", X: "T, rounds", Y: "cumulative loss difference, nats"}
 		share := figure.Panel{Title: "regret / sqrt(T): level where the theorem's bound is tight", X: "T, rounds", Y: "nats"}
 		against := r.of("krum", comparator)

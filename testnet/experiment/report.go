@@ -107,7 +107,8 @@ func Report(dir string) ([]byte, error) {
 			return nil, err
 		}
 		if !bytes.Contains(s.SVG, []byte("<svg")) {
-			return nil, fmt.Errorf("%s is no drawing; `spdl-figures experiment %s --out %s` makes it again", filepath.Join(dir, e.Name+".svg"), e.Name, dir)
+			return nil, fmt.Errorf("%s is no drawing; `spdl-figures experiment %s --out %s` makes it again",
+				filepath.Join(dir, e.Name+".svg"), e.Name, dir)
 		}
 		if table, err := os.ReadFile(filepath.Join(dir, e.Name+".csv")); err == nil {
 			s.Lines = max(0, bytes.Count(table, []byte("\n"))-len(s.Notes)-1)
@@ -117,5 +118,6 @@ func Report(dir string) ([]byte, error) {
 	if len(sections) == 0 {
 		return nil, fmt.Errorf("%s holds no experiment; make one with `spdl-figures experiment NAME --out %s`", dir, dir)
 	}
-	return Page("SPDL: experiments", "PURE is the mean without noise, DP the mean with noise, SPDL a resilient rule with noise.", nil, sections)
+	return Page("SPDL: experiments", "PURE is the mean without noise, DP the mean with noise, SPDL a resilient rule "+
+		"with noise.", nil, sections)
 }

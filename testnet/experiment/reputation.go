@@ -40,7 +40,8 @@ var reputation = Experiment{
 				attackers := some.curve(series+", attackers", "byzantine_reputation")
 				honest.Colour, attackers.Colour, attackers.Dashed = series, series, true
 				p.Lines = append(p.Lines, honest, attackers)
-				t.Rows = append(t.Rows, []string{panel, series, number(some.final("honest_reputation")), number(some.final("byzantine_reputation")), number(some.final("test_error"))})
+				t.Rows = append(t.Rows, []string{panel, series, number(some.final("honest_reputation")),
+					number(some.final("byzantine_reputation")), number(some.final("test_error"))})
 			}
 			f.Panels = append(f.Panels, p)
 		}

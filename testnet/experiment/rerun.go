@@ -40,7 +40,8 @@ func (r Results) compare() (drawn Results, reruns []Rerun, err error) {
 			first--
 		}
 		if x.Model != r[first].Model {
-			return nil, nil, fmt.Errorf("%s, %s ended in model %s, and the simulation in %s", x.Cell.Panel, x.Cell.Series, x.Model, r[first].Model)
+			return nil, nil, fmt.Errorf("%s, %s ended in model %s, and the simulation in %s", x.Cell.Panel, x.Cell.Series,
+				x.Model, r[first].Model)
 		}
 		reruns = append(reruns, Rerun{r[first].Cell.Panel, r[first].Cell.Series, x.Cell.Real.Nodes, len(x.Rows), x.Model})
 	}

@@ -15,7 +15,8 @@ import (
 var resilience = Experiment{
 	Name:  "resilience",
 	Title: "Resilience (Theorem 1): premise, bound on epsilon and k by round, granted and measured, N=20, f=6",
-	Paper: "If |g|^2 f^(-3/4) > 18 d sigma_f^2 and epsilon is above a bound, <E h, g> >= k |g|^2 with k = 1 - 3 sqrt(2) f^(3/2) sqrt(d) / |g| (sigma_f^2 + sigma^2).",
+	Paper: "If |g|^2 f^(-3/4) > 18 d sigma_f^2 and epsilon is above a bound, <E h, g> >= k |g|^2 with k = 1 - 3 " +
+		"sqrt(2) f^(3/2) sqrt(d) / |g| (sigma_f^2 + sigma^2).",
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
 		for _, name := range []string{"paper", "default"} {
@@ -42,7 +43,8 @@ var resilience = Experiment{
 		return cells, nil
 	},
 	draw: func(r Results) (figure.Figure, Table) {
-		premise := figure.Panel{Title: "premise: |g|^2 f^(-3/4) / (18 d sigma_f^2), above 1", X: "round", Y: "ratio", Log: true}
+		premise := figure.Panel{Title: "premise: |g|^2 f^(-3/4) / (18 d sigma_f^2), above 1", X: "round", Y: "ratio",
+			Log: true}
 		bound := figure.Panel{Title: "least epsilon, where the premise holds", X: "round", Y: "epsilon", Log: true}
 		granted := figure.Panel{Title: "1 - k, no attack: below 1 something is granted", X: "round", Y: "1 - k", Log: true}
 		var measured []figure.Panel
@@ -65,12 +67,14 @@ var resilience = Experiment{
 					name string
 					k    func(theorem1) float64
 				}{{"as stated", theorem1.stated}, {"as proved", theorem1.proved}, {"by Krum's authors", theorem1.blanchard}} {
-					granted.Lines = append(granted.Lines, some.theorem(panel+", "+version.name, func(t theorem1) float64 { return 1 - version.k(t) }))
+					granted.Lines = append(granted.Lines, some.theorem(panel+", "+version.name,
+						func(t theorem1) float64 { return 1 - version.k(t) }))
 				}
 			}
 			measured = append(measured, own)
 		}
-		premise.Lines, granted.Lines = append(premise.Lines, limit(premise.Lines)), append(granted.Lines, limit(granted.Lines))
+		premise.Lines, granted.Lines = append(premise.Lines, limit(premise.Lines)),
+			append(granted.Lines, limit(granted.Lines))
 		f := figure.Figure{Title: "Resilience", Panels: append([]figure.Panel{premise, granted}, measured...)}
 		if slices.ContainsFunc(bound.Lines, func(l figure.Line) bool { return len(l.X) > 0 }) {
 			f.Panels = append(f.Panels, bound)

@@ -78,7 +78,8 @@ func (r Runner) Run(ctx context.Context, experiments ...Experiment) error {
 		}
 	}
 	if ctx.Err() != nil {
-		err = fmt.Errorf("interrupted; finished cells, %d of this run, are kept in %s", p.count, filepath.Join(r.Dir, "cells"))
+		err = fmt.Errorf("interrupted; finished cells, %d of this run, are kept in %s", p.count,
+			filepath.Join(r.Dir, "cells"))
 	}
 	for i, e := range experiments {
 		switch failed := r.finish(e, todo.of[i]); {
@@ -245,7 +246,8 @@ func (r Runner) compute(ctx context.Context, j job) error {
 		return err
 	}
 	x := Result{
-		Cell: j.cell, Seed: j.seed, Version: r.Version, Seconds: time.Since(begun).Seconds(), Columns: j.cell.columns(), Model: model,
+		Cell: j.cell, Seed: j.seed, Version: r.Version, Seconds: time.Since(begun).Seconds(), Columns: j.cell.columns(),
+		Model: model,
 	}
 	for _, line := range table {
 		x.Rows = append(x.Rows, line)
@@ -305,7 +307,8 @@ func (r Runner) read(j job) (x Result, err error) {
 		return x, err
 	}
 	own, err := r.job(x.Cell, x.Seed) // the file may be another job's under this name
-	if err == nil && (sum != x.Sum || own.path != j.path || !slices.Equal(x.Columns, j.cell.columns()) || len(x.Rows) == 0) {
+	if err == nil && (sum != x.Sum || own.path != j.path || !slices.Equal(x.Columns, j.cell.columns()) ||
+		len(x.Rows) == 0) {
 		err = fmt.Errorf("%s is damaged", j.path)
 	}
 	return x, err

@@ -17,7 +17,8 @@ func TestRegret(t *testing.T) {
 	}
 	against := Results{sum(4, 1, 10), sum(4, 2, 20), sum(16, 1, 100), sum(16, 2, 200)}
 	l := Results{sum(4, 1, 12), sum(4, 2, 23), sum(16, 1, 104), sum(16, 2, 206)}.regret("x", against)
-	want := figure.Line{Name: "x", X: []float64{4, 16}, Y: []float64{2.5, 5}, Low: []float64{2, 4}, High: []float64{3, 6}, Dots: true}
+	want := figure.Line{Name: "x", X: []float64{4, 16}, Y: []float64{2.5, 5}, Low: []float64{2, 4}, High: []float64{3, 6},
+		Dots: true}
 	require.Equal(t, want, l)
 	require.InDelta(t, 0.5, exponent(l, 1), 1e-9)
 	require.True(t, math.IsNaN(exponent(l, 0)))
@@ -71,7 +72,8 @@ func TestResilienceTable(t *testing.T) {
 	}
 	f, table := resilience.draw(results)
 	require.Equal(t, []string{"paper, krum", clean, "2.000"}, table.Rows[0][:3])
-	require.Equal(t, "12 of 22", table.Rows[0][5], "4/6^0.75 = 1.043 is above 18 times 0.001 to 0.051 in six rounds of a seed")
+	require.Equal(t, "12 of 22", table.Rows[0][5], "4/6^0.75 = 1.043 is above 18 times 0.001 to 0.051 in six "+
+		"rounds of a seed")
 	require.Equal(t, []string{"0.250", "11 of 22"}, table.Rows[0][11:])
 	k := f.Panels[2].Lines[0]
 	require.Equal(t, figure.Line{Name: clean, X: []float64{10, 20}, Y: []float64{0.25, 0.25}}, k)

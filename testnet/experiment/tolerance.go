@@ -12,11 +12,13 @@ import (
 // uses all of it in every coordinate against the rule's output. The last delta of a panel is the
 // largest that the chain allows there.
 var tolerance = Experiment{
-	Name:  "tolerance",
-	Title: "Accuracy against the tolerance delta: the default preset; honest leaders, and leaders that use all of delta against the aggregate",
-	Paper: "A follower accepts the leader's aggregate where it is within (Delta - delta, Delta + delta) of its own. The paper gives delta no value.",
-	X:     "log2 delta, -1 for delta 0",
-	axis:  deltas,
+	Name: "tolerance",
+	Title: "Accuracy against the tolerance delta: the default preset; honest leaders, and leaders that use all of " +
+		"delta against the aggregate",
+	Paper: "A follower accepts the leader's aggregate where it is within (Delta - delta, Delta + delta) of its own. " +
+		"The paper gives delta no value.",
+	X:    "log2 delta, -1 for delta 0",
+	axis: deltas,
 	cells: func(o Options) ([]Cell, error) {
 		var cells []Cell
 		for _, net := range []struct {

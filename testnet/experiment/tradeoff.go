@@ -33,7 +33,8 @@ var tradeoff = Experiment{
 						panel = "30 % flip signs"
 						s.Byzantine, s.Attack = params.MaxByzantine(gridNodes), "aware+sign-flip"
 					}
-					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log2(e), Learn: &s, Rerun: flipped && rule == "trimmed-mean" && e == 4})
+					cells = append(cells, Cell{Panel: panel, Series: rule, X: math.Log2(e), Learn: &s, Rerun: flipped &&
+						rule == "trimmed-mean" && e == 4})
 				}
 			}
 		}

@@ -59,7 +59,8 @@ type Switch struct {
 func New(nodes []string) (*Switch, error) {
 	s := &Switch{nodes: nodes, changed: make(chan struct{}), open: map[net.Conn]struct{}{}}
 	for from := range nodes {
-		s.listeners, s.rules = append(s.listeners, make([]net.Listener, len(nodes))), append(s.rules, make([]Rule, len(nodes)))
+		s.listeners, s.rules = append(s.listeners, make([]net.Listener, len(nodes))),
+			append(s.rules, make([]Rule, len(nodes)))
 		for to := range nodes {
 			if from == to {
 				continue

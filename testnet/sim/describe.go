@@ -78,7 +78,8 @@ func (n *Net) Summary() string {
 	s := n.State()
 	var b strings.Builder
 	fmt.Fprintf(&b, "height %d, epoch %d round %d of %d, N %d f %d, %d validators, ranking %v\n",
-		n.Height(), s.Progress.Epoch, s.Progress.Round, s.Params.Training.Rounds, s.Active(), s.F(), len(n.validators), s.Progress.Ranking)
+		n.Height(), s.Progress.Epoch, s.Progress.Round, s.Params.Training.Rounds, s.Active(), s.F(), len(n.validators),
+		s.Progress.Ranking)
 	for _, p := range s.Participants {
 		state := "active"
 		if !p.Active {
@@ -87,7 +88,8 @@ func (n *Net) Summary() string {
 		if p.Active && len(s.Params.Privacy.Cost) > 0 {
 			state += fmt.Sprintf(", budget for %d more", s.Params.Privacy.Participations(p.Spent))
 		}
-		fmt.Fprintf(&b, "  %d %s: reputation %d, %d participations, %s\n", p.Index, p.Moniker, p.Reputation, p.Participations, state)
+		fmt.Fprintf(&b, "  %d %s: reputation %d, %d participations, %s\n", p.Index, p.Moniker, p.Reputation, p.Participations,
+			state)
 	}
 	for _, p := range s.Proposals {
 		fmt.Fprintf(&b, "  waits: %s, approvals %v, accepted %t\n", tx.Kind(p.Kind), p.Approvals, p.Accepted)
@@ -99,7 +101,8 @@ func (n *Net) Summary() string {
 		fmt.Fprintf(&b, "  offence of %d: two %ss for epoch %d round %d\n", o.Participant, tx.Kind(o.Kind), o.Epoch, o.Round)
 	}
 	for _, e := range s.Epochs {
-		fmt.Fprintf(&b, "  epoch %d: %d rounds, heights %d to %d, model %X\n", e.Epoch, e.Rounds, e.Opened, e.Closed, e.ModelHash[:4])
+		fmt.Fprintf(&b, "  epoch %d: %d rounds, heights %d to %d, model %X\n", e.Epoch, e.Rounds, e.Opened, e.Closed,
+			e.ModelHash[:4])
 	}
 	return b.String()
 }

@@ -47,8 +47,10 @@ func (node *Node) by(body func(index uint32) tx.Body) (*tx.Tx, error) {
 func (node *Node) Join(workerOnly bool) (*tx.Tx, error) {
 	who := node.Identity()
 	j := &tx.Join{
-		PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(node.keys.VRF, leader.PossessionInput(ChainID, who.PubKey)),
-		ConsensusKey: who.ConsensusKey, ConsensusProof: app.ProveConsensusKey(ChainID, who.PubKey, node.validator), Moniker: who.Moniker,
+		PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(node.keys.VRF,
+			leader.PossessionInput(ChainID, who.PubKey)),
+		ConsensusKey: who.ConsensusKey, ConsensusProof: app.ProveConsensusKey(ChainID, who.PubKey, node.validator),
+		Moniker: who.Moniker,
 	}
 	if workerOnly {
 		j.ConsensusKey, j.ConsensusProof = nil, nil
@@ -99,7 +101,8 @@ func (node *Node) Rotate(generation int) (*tx.Tx, error) {
 	return node.by(func(i uint32) tx.Body {
 		return &tx.Rotate{
 			Participant: i, Nonce: node.nonce(), PubKey: pub, PubKeyProof: app.ProveRotation(ChainID, i, next.Signing),
-			VrfKey: next.VRF.Public().(ed25519.PublicKey), VrfProof: leader.Prove(next.VRF, leader.PossessionInput(ChainID, pub)),
+			VrfKey: next.VRF.Public().(ed25519.PublicKey), VrfProof: leader.Prove(next.VRF,
+				leader.PossessionInput(ChainID, pub)),
 		}
 	})
 }

@@ -188,10 +188,12 @@ func (n *Net) decide() (*Block, error) {
 		}
 		votes := 0
 		for _, voter := range n.Nodes {
-			if !voter.live() || !n.validators[string(voter.consensus)] || n.cut(proposer, voter) || len(voter.hashes) < len(n.Blocks) {
+			if !voter.live() || !n.validators[string(voter.consensus)] || n.cut(proposer, voter) ||
+				len(voter.hashes) < len(n.Blocks) {
 				continue
 			}
-			r, err := voter.App.ProcessProposal(context.Background(), &abcitypes.RequestProcessProposal{Height: height, Txs: txs})
+			r, err := voter.App.ProcessProposal(context.Background(), &abcitypes.RequestProcessProposal{Height: height,
+				Txs: txs})
 			if err != nil {
 				return nil, fmt.Errorf("node %d: process proposal at height %d: %w", voter.Index, height, err)
 			}
@@ -229,7 +231,8 @@ func (n *Net) Check() error {
 	for _, node := range n.Nodes {
 		for h, hash := range node.hashes {
 			if h < len(n.Blocks) && !slices.Equal(hash, n.Blocks[h].AppHash) {
-				return fmt.Errorf("height %d: node %d has application hash %X, others %X", h+1, node.Index, hash, n.Blocks[h].AppHash)
+				return fmt.Errorf("height %d: node %d has application hash %X, others %X", h+1, node.Index, hash,
+					n.Blocks[h].AppHash)
 			}
 		}
 	}

@@ -63,7 +63,8 @@ func newKeys(n *Net, i, generation int) worker.Keys {
 // Identity returns the public side of the node's participant.
 func (node *Node) Identity() app.Identity {
 	return app.Identity{
-		PubKey: node.keys.Public(), VrfKey: node.keys.VRF.Public().(ed25519.PublicKey), ConsensusKey: node.consensus, Moniker: node.moniker,
+		PubKey: node.keys.Public(), VrfKey: node.keys.VRF.Public().(ed25519.PublicKey), ConsensusKey: node.consensus,
+		Moniker: node.moniker,
 	}
 }
 
@@ -86,7 +87,8 @@ func (node *Node) Replace(version uint64) error {
 	if err := node.App.State().As(version).Executable(); err != nil {
 		return err
 	}
-	maps.DeleteFunc(node.signed, func(at tx.Place, _ bool) bool { return at.Kind != tx.KindAggregate }) // sent again, as by its journal
+	// sent again, as by its journal
+	maps.DeleteFunc(node.signed, func(at tx.Place, _ bool) bool { return at.Kind != tx.KindAggregate })
 	return node.open(version)
 }
 
@@ -95,7 +97,8 @@ func (node *Node) start() error {
 	if err := node.open(0); err != nil {
 		return err
 	}
-	_, err := node.App.InitChain(context.Background(), &abcitypes.RequestInitChain{ChainId: ChainID, InitialHeight: 1, AppStateBytes: node.net.genesis})
+	_, err := node.App.InitChain(context.Background(), &abcitypes.RequestInitChain{ChainId: ChainID, InitialHeight: 1,
+		AppStateBytes: node.net.genesis})
 	return err
 }
 
@@ -119,7 +122,8 @@ func (node *Node) catchUp() error {
 			return fmt.Errorf("node %d: commit height %d: %w", node.Index, b.Height, err)
 		}
 		if len(r.TxResults) != len(b.Txs) {
-			return fmt.Errorf("node %d: height %d has %d transactions and %d results", node.Index, b.Height, len(b.Txs), len(r.TxResults))
+			return fmt.Errorf("node %d: height %d has %d transactions and %d results", node.Index, b.Height, len(b.Txs),
+				len(r.TxResults))
 		}
 		node.hashes = append(node.hashes, r.AppHash)
 		node.events, node.updates = r.Events, r.ValidatorUpdates
@@ -176,7 +180,8 @@ func (node *Node) contribute(s *app.State, p app.Participant) (bool, error) {
 	if s.Params.Election.CommitReveal && s.Commitment(p.Index) == nil {
 		at.Kind = tx.KindCommit
 	}
-	if node.signed[at] || node.Faults.Withhold && at.Kind == tx.KindGradient || s.Committing() && (at.Kind == tx.KindGradient || node.Faults.LateCommit) {
+	if node.signed[at] || node.Faults.Withhold && at.Kind == tx.KindGradient || s.Committing() &&
+		(at.Kind == tx.KindGradient || node.Faults.LateCommit) {
 		return false, nil
 	}
 	node.signed[at] = true
@@ -201,7 +206,8 @@ func (node *Node) contribute(s *app.State, p app.Participant) (bool, error) {
 // make makes the participant's gradient for the open round, and a second one if it equivocates.
 func (node *Node) make(s *app.State, p app.Participant) error {
 	if len(node.made) > 0 {
-		if g := node.made[0].Gradient; g.Epoch == s.Progress.Epoch && g.Round == s.Progress.Round && g.Participant == p.Index {
+		if g := node.made[0].Gradient; g.Epoch == s.Progress.Epoch && g.Round == s.Progress.Round &&
+			g.Participant == p.Index {
 			return nil
 		}
 	}
@@ -226,7 +232,8 @@ func (node *Node) make(s *app.State, p app.Participant) error {
 // vector.
 func (node *Node) sign(s *app.State, p app.Participant, v gradients.Vector) error {
 	for twice := node.Faults.TwoGradients || node.Faults.TwoCommits; ; twice = false {
-		g := &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index, Payload: v.Encode(), VrfProof: proof(node, s)}
+		g := &tx.Gradient{Epoch: s.Progress.Epoch, Round: s.Progress.Round, Participant: p.Index, Payload: v.Encode(),
+			VrfProof: proof(node, s)}
 		t, err := tx.Sign(ChainID, g, node.keys.Signing)
 		if err != nil {
 			return err
@@ -253,7 +260,8 @@ func (node *Node) lead(draft *tx.Aggregate) error {
 
 // propose returns the block of PrepareProposal, or a Byzantine proposer's change of it.
 func (node *Node) propose(height int64) ([][]byte, error) {
-	r, err := node.App.PrepareProposal(context.Background(), &abcitypes.RequestPrepareProposal{Height: height, MaxTxBytes: 1 << 24})
+	r, err := node.App.PrepareProposal(context.Background(), &abcitypes.RequestPrepareProposal{Height: height,
+		MaxTxBytes: 1 << 24})
 	if err != nil {
 		return nil, fmt.Errorf("node %d: prepare proposal at height %d: %w", node.Index, height, err)
 	}

@@ -64,7 +64,8 @@ func TestRandom(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%d histories: %+v", seeds, total)
-	if seeds >= 30 && (total.Views == 0 || total.Partial == 0 || total.Offences == 0 || total.Joins == 0 || total.Leaves == 0 || total.Epochs == 0 || total.Upgrades == 0 || total.Rejected == 0) {
+	if seeds >= 30 && (total.Views == 0 || total.Partial == 0 || total.Offences == 0 || total.Joins == 0 ||
+		total.Leaves == 0 || total.Epochs == 0 || total.Upgrades == 0 || total.Rejected == 0) {
 		t.Errorf("the histories miss something: %+v", total)
 	}
 }
@@ -240,7 +241,8 @@ func (h *history) strike() {
 		budget--
 		node.Faults = []sim.Faults{
 			{Down: true}, {Partitioned: true}, {Silent: true}, {MuteLeader: true}, {WrongAggregate: true, Accomplice: true},
-			{TwoAggregates: true}, {TwoGradients: true}, {Opposed: true}, {EmptyBlocks: true, MuteLeader: true}, {BadBlocks: true, Accomplice: true},
+			{TwoAggregates: true}, {TwoGradients: true}, {Opposed: true}, {EmptyBlocks: true, MuteLeader: true},
+			{BadBlocks: true, Accomplice: true},
 			{Withhold: true}, {LateCommit: true}, {TwoCommits: true},
 		}[h.random.IntN(kinds)]
 		fmt.Fprintf(&h.log, "node %d: %+v\n", i, node.Faults)

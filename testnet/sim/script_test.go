@@ -56,21 +56,22 @@ func (p *player) play(t *testing.T, d *datadriven.TestData) (string, error) {
 	if d.Cmd == "init" {
 		n := arg("nodes", 4)
 		var err error
-		p.net, err = sim.New(sim.Config{Nodes: n, Seed: uint64(arg("seed", 1)), Params: apptest.Params(n, func(q *params.Params) {
-			q.Training.Rounds = uint64(arg("rounds", 1000))
-			q.Election.CommitReveal = d.HasArg("commit-reveal")
-			q.Election.Term = uint64(arg("term", 1))
-			q.Reputation.Penalty = int64(arg("penalty", 100_000))
-			q.Rule.Byzantine = uint32(arg("f", (n-1)/3))
-			preset.SetProposers(&q.Election, int(q.Rule.Byzantine))
-			if pays := arg("budget", 0); pays > 0 {
-				q.Privacy.Epsilon, q.Privacy.Delta = 1, 1e-6
-				for range params.LedgerOrders {
-					q.Privacy.Cost = append(q.Privacy.Cost, 1000)
-					q.Privacy.Budget = append(q.Privacy.Budget, uint64(1000*pays))
+		p.net, err = sim.New(sim.Config{Nodes: n, Seed: uint64(arg("seed", 1)),
+			Params: apptest.Params(n, func(q *params.Params) {
+				q.Training.Rounds = uint64(arg("rounds", 1000))
+				q.Election.CommitReveal = d.HasArg("commit-reveal")
+				q.Election.Term = uint64(arg("term", 1))
+				q.Reputation.Penalty = int64(arg("penalty", 100_000))
+				q.Rule.Byzantine = uint32(arg("f", (n-1)/3))
+				preset.SetProposers(&q.Election, int(q.Rule.Byzantine))
+				if pays := arg("budget", 0); pays > 0 {
+					q.Privacy.Epsilon, q.Privacy.Delta = 1, 1e-6
+					for range params.LedgerOrders {
+						q.Privacy.Cost = append(q.Privacy.Cost, 1000)
+						q.Privacy.Budget = append(q.Privacy.Budget, uint64(1000*pays))
+					}
 				}
-			}
-		})})
+			})})
 		if err != nil {
 			return "", err
 		}
@@ -172,6 +173,7 @@ func faults(d *datadriven.TestData) sim.Faults {
 	return sim.Faults{
 		Down: has("down"), Partitioned: has("partitioned"), Silent: has("silent"), MuteLeader: has("mute"),
 		WrongAggregate: has("wrong-aggregate"), TwoAggregates: has("two-aggregates"), TwoGradients: has("two-gradients"),
-		Opposed: has("opposed"), Withhold: has("withhold"), LateCommit: has("late-commit"), TwoCommits: has("two-commits"), EmptyBlocks: has("empty-blocks"), BadBlocks: has("bad-blocks"), Accomplice: has("accomplice"),
+		Opposed: has("opposed"), Withhold: has("withhold"), LateCommit: has("late-commit"), TwoCommits: has("two-commits"),
+		EmptyBlocks: has("empty-blocks"), BadBlocks: has("bad-blocks"), Accomplice: has("accomplice"),
 	}
 }

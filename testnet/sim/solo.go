@@ -86,7 +86,8 @@ func (o *Solo) commit(gradients []*tx.Tx) error {
 	var commits []*tx.Tx
 	for _, t := range gradients {
 		g := t.Gradient
-		c, err := tx.Sign(ChainID, &tx.Commit{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, Hash: t.Content[:]}, o.net.Nodes[g.Participant].keys.Signing)
+		c, err := tx.Sign(ChainID, &tx.Commit{Epoch: g.Epoch, Round: g.Round, Participant: g.Participant, Hash: t.Content[:]},
+			o.net.Nodes[g.Participant].keys.Signing)
 		if err != nil {
 			return err
 		}

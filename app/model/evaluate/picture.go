@@ -39,7 +39,8 @@ func Frame(m params.Model) (n, side int) {
 func Pictures(m params.Model, parameters []float64) ([]float64, error) {
 	n, side := Frame(m)
 	if side == 0 || len(parameters) != m.Dim() {
-		return nil, fmt.Errorf("%d parameters of a model of %d with %d inputs have no picture", len(parameters), m.Dim(), m.Inputs)
+		return nil, fmt.Errorf("%d parameters of a model of %d with %d inputs have no picture", len(parameters), m.Dim(),
+			m.Inputs)
 	}
 	if m.Features.Name != params.FeaturesStrokes {
 		return parameters[:n*side*side], nil

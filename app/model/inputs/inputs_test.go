@@ -94,7 +94,8 @@ func TestRefuses(t *testing.T) {
 	other.Inputs = 195
 	_, err = inputs.Of(set, []int{0}, other, inputs.Keep{})
 	require.ErrorIs(t, err, inputs.ErrInputs)
-	require.ErrorContains(t, err, "28x28 give 196 inputs and have 8 classes, the chain's model wants 195 and 10; a chain for these data is made by spdl testnet start --data")
+	require.ErrorContains(t, err, "28x28 give 196 inputs and have 8 classes, the chain's model wants 195 and 10; a "+
+		"chain for these data is made by spdl testnet start --data")
 
 	few := pixels()
 	few.Classes = 9

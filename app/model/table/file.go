@@ -121,7 +121,8 @@ func (f *file) next() (bool, error) {
 	f.row = row
 	if len(row) != len(f.header) {
 		line, _ := f.csv.FieldPos(0)
-		return false, fmt.Errorf("%w: %s line %d has %d values, the header has %d columns", ErrTable, f.name, line, len(row), len(f.header))
+		return false, fmt.Errorf("%w: %s line %d has %d values, the header has %d columns", ErrTable, f.name, line, len(row),
+			len(f.header))
 	}
 	if f.rows++; f.rows > mnist.MaxExamples || f.rows*len(row) > mnist.MaxPixels {
 		return false, fmt.Errorf("%w: %s has more than %d rows of %d columns, want at most %d rows and %d values",

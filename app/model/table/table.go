@@ -98,14 +98,17 @@ func check(t params.Table, name string) error {
 		return fmt.Errorf("%w: %s has the column %q alone, want one of inputs too", ErrTable, name, t.Label)
 	}
 	if len(t.Classes) < 2 {
-		return fmt.Errorf("%w: %s has the labels %q in column %q, want at least two different ones", ErrTable, name, t.Classes, t.Label)
+		return fmt.Errorf("%w: %s has the labels %q in column %q, want at least two different ones", ErrTable, name,
+			t.Classes, t.Label)
 	}
 	for _, c := range t.Columns {
 		if c.Low == c.High {
-			return fmt.Errorf("%w: column %q of %s is %g in every row: leave it out, it tells nothing", ErrTable, c.Name, name, c.Low)
+			return fmt.Errorf("%w: column %q of %s is %g in every row: leave it out, it tells nothing", ErrTable, c.Name, name,
+				c.Low)
 		}
 		if math.IsInf(c.High-c.Low, 0) {
-			return fmt.Errorf("%w: column %q of %s is from %g to %g, want ends at most %g apart", ErrTable, c.Name, name, c.Low, c.High, math.MaxFloat64)
+			return fmt.Errorf("%w: column %q of %s is from %g to %g, want ends at most %g apart", ErrTable, c.Name, name, c.Low,
+				c.High, math.MaxFloat64)
 		}
 	}
 	return nil
@@ -133,7 +136,8 @@ func Load(path string, t params.Table) (mnist.Data, error) {
 		sides[side] = append(sides[side], i)
 	}
 	if len(sides[0]) == 0 || len(sides[1]) == 0 {
-		return mnist.Data{}, fmt.Errorf("%w: of the %d rows of %s, %d are for testing: want more rows, of which about one in %d is, by a hash of the row",
+		return mnist.Data{}, fmt.Errorf("%w: of the %d rows of %s, %d are for testing: want more rows, of which about one "+
+			"in %d is, by a hash of the row",
 			ErrTable, set.Len(), f.name, len(sides[1]), parts)
 	}
 	return mnist.Data{Train: set.Subset(sides[0]), Test: set.Subset(sides[1])}, nil

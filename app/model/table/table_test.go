@@ -86,7 +86,8 @@ func TestOneRowMovesOneRow(t *testing.T) {
 		lines[i] = fmt.Sprintf("%d,%d,%d\n", rng.IntN(1000), rng.IntN(1000), rng.IntN(2))
 	}
 	load := func(lines []string) mnist.Data {
-		shape := params.Table{Label: "y", Classes: []string{"0", "1"}, Columns: []params.Column{{Name: "a", High: 1000}, {Name: "b", High: 1000}}}
+		shape := params.Table{Label: "y", Classes: []string{"0", "1"}, Columns: []params.Column{{Name: "a", High: 1000},
+			{Name: "b", High: 1000}}}
 		data, err := table.Load(file(t, "a,b,y\n"+strings.Join(lines, "")), shape)
 		require.NoError(t, err)
 		return data
@@ -152,13 +153,17 @@ func TestRefuses(t *testing.T) {
 		{"no name", "age,diagnosis,\n", `column 3 of the header is "", want a name`},
 		{"no label", "age,dose\n", `patients.csv has no column "diagnosis", it has ["age" "dose"]`},
 		{"semicolons", "age;diagnosis\n", "must be separated by commas"},
-		{"one class", "age,diagnosis,dose\n1,ill,2\n2,ill,3\n", `has the labels ["ill"] in column "diagnosis", want at least two`},
+		{"one class", "age,diagnosis,dose\n1,ill,2\n2,ill,3\n",
+			`has the labels ["ill"] in column "diagnosis", want at least two`},
 		{"no rows", "age,diagnosis,dose\n", "want at least two different ones"},
 		{"label alone", "diagnosis\nill\nwell\n", `has the column "diagnosis" alone`},
-		{"apart", "age,diagnosis,dose\n-1e308,ill,1\n1e308,well,2\n", `column "age" of patients.csv is from -1e+308 to 1e+308, want ends at most 1.7976931348623157e+308 apart`},
+		{"apart", "age,diagnosis,dose\n-1e308,ill,1\n1e308,well,2\n",
+			`column "age" of patients.csv is from -1e+308 to 1e+308, want ends at most 1.7976931348623157e+308 apart`},
 		{"name", "age,diagnosis,größe\n", `patients.csv: column 3 of the header "gr\u00f6\u00dfe" has byte 0xC3 at 2, want printable ASCII`},
-		{"long name", strings.Repeat("a", 129) + ",diagnosis\n", "patients.csv: column 1 of the header has 129 bytes, at most 128"},
-		{"class", "age,diagnosis,dose\n1,\xe4,2\n", `patients.csv line 2, column "diagnosis": the label is not 1 to 128 bytes of printable ASCII`},
+		{"long name", strings.Repeat("a", 129) + ",diagnosis\n",
+			"patients.csv: column 1 of the header has 129 bytes, at most 128"},
+		{"class", "age,diagnosis,dose\n1,\xe4,2\n",
+			`patients.csv line 2, column "diagnosis": the label is not 1 to 128 bytes of printable ASCII`},
 		{"UTF-16", "a\x00,\x00b\x00\n", "must be UTF-8 or ASCII, not UTF-16"},
 		{"constant", "age,diagnosis,dose\n1,ill,2\n2,well,2\n", `column "dose" of patients.csv is 2 in every row`},
 	} {
@@ -222,7 +227,8 @@ func TestAHeaderOfManyColumns(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{header.String() + "x\n", `"c15"] and 199985 more`},
 		{header.String() + "diagnosis\n1\n", `line 2 has 1 values, the header has 200001 columns`},
-		{header.String() + "diagnosis\n1," + row.String() + "ill\n", `line 2 has 200002 values, the header has 200001 columns`},
+		{header.String() + "diagnosis\n1," + row.String() + "ill\n",
+			`line 2 has 200002 values, the header has 200001 columns`},
 	} {
 		_, _, err := table.Shape(file(t, c.text), "diagnosis")
 		require.ErrorContains(t, err, c.want)

@@ -156,7 +156,8 @@ func (i *inspection) same(ctx context.Context, other []int, meaning string) (str
 }
 
 func (i *inspection) repeated(ctx context.Context) (string, error) {
-	return i.same(ctx, i.batch, "the trainer is random (dropout, augmentation), or keeps something from one step to the next")
+	return i.same(ctx, i.batch, "the trainer is random (dropout, augmentation), or keeps something from one step "+
+		"to the next")
 }
 
 func (i *inspection) shuffled(ctx context.Context) (string, error) {
@@ -179,7 +180,8 @@ func (i *inspection) alone(ctx context.Context) (string, error) {
 	if i.t.model.Clipping == params.ClippingSum {
 		return fmt.Sprintf("the largest norm of %d is %.4g, clipped to %g", min(looks, len(i.batch)), most, i.t.clip), nil
 	}
-	return fmt.Sprintf("SPDL clips to %g, the largest norm of %d before is %.4g", i.t.clip, min(looks, len(i.batch)), most), nil
+	return fmt.Sprintf("SPDL clips to %g, the largest norm of %d before is %.4g", i.t.clip, min(looks, len(i.batch)),
+		most), nil
 }
 
 // without compares an example's share of a batch's sum with its gradient alone. They differ if rows
@@ -205,7 +207,8 @@ func (i *inspection) without(ctx context.Context) (string, error) {
 		}
 		worst = max(worst, norm(change))
 		if !near(change, one, max(norm(one), norm(whole))) {
-			return "", fmt.Errorf("example %d changes the sum of %d by norm %.4g, alone it has %.4g, and the two are %.4g apart: an example's gradient depends on the others (batch normalisation, a mean over the batch)",
+			return "", fmt.Errorf("example %d changes the sum of %d by norm %.4g, alone it has %.4g, and the two are %.4g "+
+				"apart: an example's gradient depends on the others (batch normalisation, a mean over the batch)",
 				k, len(i.batch), norm(change), norm(one), distance(change, one))
 		}
 	}
@@ -228,7 +231,8 @@ func (i *inspection) distinct(ctx context.Context) (string, error) {
 			return "", nil
 		}
 	}
-	return "", fmt.Errorf("%d examples have one and the same gradient: the trainer does not look at the indices", min(looks, len(i.batch)))
+	return "", fmt.Errorf("%d examples have one and the same gradient: the trainer does not look at the indices",
+		min(looks, len(i.batch)))
 }
 
 func (i *inspection) evaluated(ctx context.Context) (string, error) {

@@ -85,7 +85,8 @@ func (k *child) ask(ctx context.Context, kind byte, body []byte, answer func(*bu
 		return fmt.Errorf("no answer in time")
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE):
 		return k.ended(err)
 	}
 	return err

@@ -60,7 +60,8 @@ func readFrame(r *bufio.Reader, want byte, most int) ([]byte, error) {
 		return nil, fmt.Errorf("it says: %.1000s", text)
 	case kind != want:
 		rest, _ := r.Peek(min(r.Buffered(), 40))
-		return nil, fmt.Errorf("the answer begins with %q, want a frame of type %q: does the trainer print to its standard output, which is the protocol's?",
+		return nil, fmt.Errorf("the answer begins with %q, want a frame of type %q: does the trainer print to its "+
+			"standard output, which is the protocol's?",
 			append(header, rest...), want)
 	case length > uint64(most):
 		return nil, fmt.Errorf("the answer is a frame of type %q of %d bytes, at most %d", kind, length, most)

@@ -62,7 +62,8 @@ func decodeEval(body []byte) (e Eval, err error) {
 		return e, fmt.Errorf("its answer to EVALUATE is no JSON: %w", err)
 	}
 	if !(e.Accuracy >= 0 && e.Accuracy <= 1) || e.Examples < 1 || e.Examples > math.MaxInt32 {
-		return e, fmt.Errorf("it measured accuracy %g on %d examples, want 0 to 1 on 1 to %d", e.Accuracy, e.Examples, math.MaxInt32)
+		return e, fmt.Errorf("it measured accuracy %g on %d examples, want 0 to 1 on 1 to %d", e.Accuracy, e.Examples,
+			math.MaxInt32)
 	}
 	return e, nil
 }

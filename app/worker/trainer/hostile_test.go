@@ -43,7 +43,8 @@ func TestPipesHeldOpen(t *testing.T) {
 	t.Parallel()
 	p, _ := hostile(t, "grandchild")
 	begin := time.Now()
-	require.ErrorContains(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}), "it ended by itself (exit status 7)")
+	require.ErrorContains(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}),
+		"it ended by itself (exit status 7)")
 	require.Less(t, time.Since(begin), 10*time.Second, "the time for an answer is 20 s")
 }
 

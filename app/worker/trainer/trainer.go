@@ -55,7 +55,8 @@ func (c Config) Check() error {
 		path = filepath.Join(c.Dir, path)
 	}
 	if _, err := exec.LookPath(path); err != nil {
-		return fmt.Errorf("%w: a script needs a first line as #!/usr/bin/env python3 and the permission to be executed (chmod +x), or is the argument of its interpreter", err)
+		return fmt.Errorf("%w: a script needs a first line as #!/usr/bin/env python3 and the permission to be executed "+
+			"(chmod +x), or is the argument of its interpreter", err)
 	}
 	return nil
 }
@@ -234,7 +235,8 @@ func (t *Trainer) each(r *bufio.Reader, d, n int, do func(row []float64, norm fl
 			return err
 		}
 		if len(body)%(4*d) != 0 || len(body) == 0 && n > 0 || len(body)/(4*d) > n-got {
-			return fmt.Errorf("a frame of rows has %d bytes, want whole rows of %d bytes (%d float32), %d of %d rows are left", len(body), 4*d, d, n-got, n)
+			return fmt.Errorf("a frame of rows has %d bytes, want whole rows of %d bytes (%d float32), %d of %d rows are left",
+				len(body), 4*d, d, n-got, n)
 		}
 		for ; len(body) > 0; body = body[4*d:] {
 			square := 0.0
@@ -276,7 +278,8 @@ func (t *Trainer) sum(r *bufio.Reader, dst []float64, n int) error {
 	case math.IsNaN(norm) || math.IsInf(norm, 0):
 		return fmt.Errorf("the sum has a coordinate that is no finite number")
 	case t.clip > 0 && norm > most*(1+overClip):
-		return fmt.Errorf("the sum of %d examples has norm %g, clipped to %g each it is at most %g: the trainer does not clip", n, norm, t.clip, most)
+		return fmt.Errorf("the sum of %d examples has norm %g, clipped to %g each it is at most %g: the trainer "+
+			"does not clip", n, norm, t.clip, most)
 	}
 	return nil
 }

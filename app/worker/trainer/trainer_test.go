@@ -118,7 +118,8 @@ func TestHello(t *testing.T) {
 	p, err := Start(t.Context(), c, linear(params.ClippingRows), 1)
 	require.NoError(t, err)
 	p.Close()
-	require.Contains(t, h.String(), "trainer: share {'data': 'd', 'part': 1, 'parts': 4, 'partition': 'iid', 'alpha': 1, 'seed': 5} {'a': 1} weight")
+	require.Contains(t, h.String(), "trainer: share {'data': 'd', 'part': 1, 'parts': 4, 'partition': 'iid', 'alpha': "+
+		"1, 'seed': 5} {'a': 1} weight")
 }
 
 // TestFailures: what a trainer does wrong is an error that says what, and the next call finds
@@ -172,7 +173,8 @@ func TestOtherDataAfterARestart(t *testing.T) {
 	p.child.stop(false)
 	require.Error(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}))
 	time.Sleep(5 * time.Millisecond)
-	require.ErrorContains(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}), "it has 51 examples after its restart, before 50")
+	require.ErrorContains(t, p.ClippedSum(t.Context(), make([]float64, 6), at, []int{1}),
+		"it has 51 examples after its restart, before 50")
 }
 
 // TestLateAnswers: a trainer that is late is ended, one that is deaf to SIGTERM too, and it starts

@@ -47,7 +47,8 @@ var ErrArchive = errors.New("not an archive of a chain")
 
 // WriteArchive writes a source's chain to w and returns the number of its blocks. It checks
 // nothing: Run on the archive does.
-func WriteArchive(ctx context.Context, w io.Writer, src Source, each func(blocks uint64, done float64)) (blocks uint64, err error) {
+func WriteArchive(ctx context.Context, w io.Writer, src Source, each func(blocks uint64, done float64)) (blocks uint64,
+	err error) {
 	z := gzip.NewWriter(w)
 	out := &archiver{bufio.NewWriterSize(z, 1<<20)}
 	genesis, err := cmtjson.Marshal(src.Genesis())

@@ -75,7 +75,8 @@ func TestReplay(t *testing.T) {
 	require.Equal(t, uint64(len(c.blocks)), r.Blocks)
 	hash := c.state.Hash()
 	require.Equal(t, hex.EncodeToString(hash[:]), r.AppHash)
-	require.Equal(t, []audit.BadLeader{{Round: 3, Height: 8, Participant: passed, View: 0, ClosedBy: c.records[3].Leader}}, r.BadLeaders)
+	require.Equal(t, []audit.BadLeader{{Round: 3, Height: 8, Participant: passed, View: 0, ClosedBy: c.records[3].Leader}},
+		r.BadLeaders)
 	require.Len(t, r.Offences, 1)
 	require.Equal(t, uint32(3), r.Offences[0].Participant)
 	require.Len(t, r.Spend, 5)
@@ -95,7 +96,8 @@ func TestHundredRounds(t *testing.T) {
 	require.Nil(t, r.Divergence)
 	require.Equal(t, uint64(100), r.Rounds)
 	require.Less(t, r.Ratio, 1.0)
-	t.Logf("replay of 100 rounds: %.3f s for %.1f s of the chain's time, ratio %.4f", r.ReplaySeconds, r.ChainSeconds, r.Ratio)
+	t.Logf("replay of 100 rounds: %.3f s for %.1f s of the chain's time, ratio %.4f", r.ReplaySeconds, r.ChainSeconds,
+		r.Ratio)
 
 	const height, index = 57, 3 // the aggregate is first, then participants 0, 1, 2
 	raw := c.blocks[height-1].Data.Txs[index]
@@ -142,13 +144,18 @@ func TestTampered(t *testing.T) {
 			b.Data.Txs = b.Data.Txs[:3]
 			rehash(t, b)
 		}},
-		"application hash of the header": {audit.KindCommit, func(_ *testing.T, b *cmtproto.Block) { b.Header.AppHash[0] ^= 1 }},
-		"time":                           {audit.KindCommit, func(_ *testing.T, b *cmtproto.Block) { b.Header.Time = b.Header.Time.Add(1) }},
-		"last block":                     {audit.KindBlock, func(_ *testing.T, b *cmtproto.Block) { b.Header.LastBlockId.Hash[0] ^= 1 }},
-		"chain id":                       {audit.KindBlock, func(_ *testing.T, b *cmtproto.Block) { b.Header.ChainID = "another" }},
-		"height":                         {audit.KindBlock, func(_ *testing.T, b *cmtproto.Block) { b.Header.Height++ }},
-		"commit of the block before":     {audit.KindBlock, func(_ *testing.T, b *cmtproto.Block) { b.LastCommit.Signatures[1].Signature[5] ^= 1 }},
-		"no commit":                      {audit.KindBlock, func(_ *testing.T, b *cmtproto.Block) { b.LastCommit = nil }},
+		"application hash of the header": {audit.KindCommit,
+			func(_ *testing.T, b *cmtproto.Block) { b.Header.AppHash[0] ^= 1 }},
+		"time": {audit.KindCommit,
+			func(_ *testing.T, b *cmtproto.Block) { b.Header.Time = b.Header.Time.Add(1) }},
+		"last block": {audit.KindBlock,
+			func(_ *testing.T, b *cmtproto.Block) { b.Header.LastBlockId.Hash[0] ^= 1 }},
+		"chain id": {audit.KindBlock,
+			func(_ *testing.T, b *cmtproto.Block) { b.Header.ChainID = "another" }},
+		"height": {audit.KindBlock, func(_ *testing.T, b *cmtproto.Block) { b.Header.Height++ }},
+		"commit of the block before": {audit.KindBlock,
+			func(_ *testing.T, b *cmtproto.Block) { b.LastCommit.Signatures[1].Signature[5] ^= 1 }},
+		"no commit": {audit.KindBlock, func(_ *testing.T, b *cmtproto.Block) { b.LastCommit = nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			chain := newChain(t, 4)
@@ -183,7 +190,8 @@ func TestAnyBit(t *testing.T) {
 		d := run(t, damaged{c.source(), height, data}).Divergence
 		require.NotNil(t, d, "height %d bit %d", height, bit)
 		if d.Kind == audit.KindCommit && d.Height == uint64(height-1) {
-			require.Contains(t, d.Reason, "its commit, which the next block holds", "the round of the commit, which the signatures cover alone")
+			require.Contains(t, d.Reason, "its commit, which the next block holds",
+				"the round of the commit, which the signatures cover alone")
 			continue
 		}
 		require.Equal(t, uint64(height), d.Height, "bit %d: %s", bit, d.Reason)

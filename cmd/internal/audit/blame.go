@@ -29,7 +29,8 @@ func (r *replay) blame(raws [][]byte) (bad []BadTransaction) {
 				continue // an operation's validity depends on the state: execution decides
 			}
 			found.Participant = &at.Participant
-			if err = r.signed(t, at.Participant); err == nil && t.Gradient != nil && listed[at.Participant] != nil && !bytes.Equal(listed[at.Participant], t.Content[:]) {
+			if err = r.signed(t, at.Participant); err == nil && t.Gradient != nil && listed[at.Participant] != nil &&
+				!bytes.Equal(listed[at.Participant], t.Content[:]) {
 				err = fmt.Errorf("content is %X, the aggregate lists %X", t.Content[:8], listed[at.Participant][:8])
 			}
 			if a := t.Aggregate; a != nil && i == 0 {

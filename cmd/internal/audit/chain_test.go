@@ -42,7 +42,8 @@ func newChain(t *testing.T, n int, mutate ...func(*params.Params)) *chain {
 	g := apptest.Genesis(n, apptest.Params(n, mutate...))
 	doc, err := home.NewGenesis(apptest.ChainID, began, g)
 	require.NoError(t, err)
-	c := &chain{t: t, doc: doc, commit: &types.Commit{}, records: map[uint64]*app.Record{}, keys: map[string]ed25519.PrivKey{}}
+	c := &chain{t: t, doc: doc, commit: &types.Commit{}, records: map[uint64]*app.Record{},
+		keys: map[string]ed25519.PrivKey{}}
 	for i := range 2 * n {
 		seed := sha256.Sum256(fmt.Appendf(nil, "spdl test consensus key %d", i))
 		key := ed25519.PrivKey(append(seed[:], apptest.ConsensusKey(i)...))
@@ -86,7 +87,8 @@ func (c *chain) block(evidence types.EvidenceList, forge func(*types.Block), txs
 	c.commit = &types.Commit{Height: height, BlockID: id}
 	for i, v := range c.comet.Validators.Validators {
 		c.commit.Signatures = append(c.commit.Signatures, types.CommitSig{
-			BlockIDFlag: types.BlockIDFlagCommit, ValidatorAddress: v.Address, Timestamp: began.Add(time.Duration(height) * 100 * time.Millisecond),
+			BlockIDFlag: types.BlockIDFlagCommit, ValidatorAddress: v.Address,
+			Timestamp: began.Add(time.Duration(height) * 100 * time.Millisecond),
 		})
 		sig, err := c.keys[string(v.Address)].Sign(c.commit.VoteSignBytes(c.doc.ChainID, int32(i)))
 		require.NoError(c.t, err)
@@ -106,7 +108,8 @@ func (c *chain) block(evidence types.EvidenceList, forge func(*types.Block), txs
 	}
 	hash := out.State.Hash()
 	c.comet.LastBlockHeight, c.comet.LastBlockID, c.comet.LastBlockTime = height, id, b.Time
-	c.comet.LastValidators, c.comet.Validators, c.comet.NextValidators = c.comet.Validators, c.comet.NextValidators, c.comet.NextValidators.Copy()
+	c.comet.LastValidators, c.comet.Validators, c.comet.NextValidators = c.comet.Validators, c.comet.NextValidators,
+		c.comet.NextValidators.Copy()
 	c.comet.AppHash = hash[:]
 	var updates []*types.Validator
 	for _, v := range out.Validators {

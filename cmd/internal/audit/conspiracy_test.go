@@ -17,8 +17,10 @@ func (c *chain) doubleVote(i int32) *types.DuplicateVoteEvidence {
 	set := c.comet.LastValidators
 	v := set.Validators[i]
 	vote := func(of byte) *types.Vote {
-		id := types.BlockID{Hash: bytes.Repeat([]byte{of}, 32), PartSetHeader: types.PartSetHeader{Total: 1, Hash: bytes.Repeat([]byte{of}, 32)}}
-		vote := &types.Vote{Type: 2, Height: int64(c.state.Height), BlockID: id, Timestamp: c.comet.LastBlockTime, ValidatorAddress: v.Address, ValidatorIndex: i}
+		id := types.BlockID{Hash: bytes.Repeat([]byte{of}, 32), PartSetHeader: types.PartSetHeader{Total: 1,
+			Hash: bytes.Repeat([]byte{of}, 32)}}
+		vote := &types.Vote{Type: 2, Height: int64(c.state.Height), BlockID: id, Timestamp: c.comet.LastBlockTime,
+			ValidatorAddress: v.Address, ValidatorIndex: i}
 		sig, err := c.keys[string(v.Address)].Sign(types.VoteSignBytes(c.doc.ChainID, vote.ToProto()))
 		require.NoError(c.t, err)
 		vote.Signature = sig
@@ -91,20 +93,23 @@ func (c *chain) lunatic() *types.LightClientAttackEvidence {
 	}
 	set, trusted, lie := c.comet.LastValidators, header(3), header(3)
 	lie.AppHash = bytes.Repeat([]byte{1}, 32)
-	commit := &types.Commit{Height: 3, BlockID: types.BlockID{Hash: lie.Hash(), PartSetHeader: types.PartSetHeader{Total: 1, Hash: make([]byte, 32)}}}
+	commit := &types.Commit{Height: 3, BlockID: types.BlockID{Hash: lie.Hash(),
+		PartSetHeader: types.PartSetHeader{Total: 1, Hash: make([]byte, 32)}}}
 	for i, v := range set.Validators {
 		commit.Signatures = append(commit.Signatures, types.NewCommitSigAbsent())
 		if i == 3 {
 			break
 		}
-		commit.Signatures[i] = types.CommitSig{BlockIDFlag: types.BlockIDFlagCommit, ValidatorAddress: v.Address, Timestamp: lie.Time}
+		commit.Signatures[i] = types.CommitSig{BlockIDFlag: types.BlockIDFlagCommit, ValidatorAddress: v.Address,
+			Timestamp: lie.Time}
 		sig, err := c.keys[string(v.Address)].Sign(commit.VoteSignBytes(c.doc.ChainID, int32(i)))
 		require.NoError(c.t, err)
 		commit.Signatures[i].Signature = sig
 	}
 	e := &types.LightClientAttackEvidence{
-		ConflictingBlock: &types.LightBlock{SignedHeader: &types.SignedHeader{Header: lie, Commit: commit}, ValidatorSet: set},
-		CommonHeight:     2, TotalVotingPower: set.TotalVotingPower(), Timestamp: header(2).Time,
+		ConflictingBlock: &types.LightBlock{SignedHeader: &types.SignedHeader{Header: lie, Commit: commit},
+			ValidatorSet: set},
+		CommonHeight: 2, TotalVotingPower: set.TotalVotingPower(), Timestamp: header(2).Time,
 	}
 	e.ByzantineValidators = e.GetByzantineValidators(set, &types.SignedHeader{Header: trusted})
 	require.Len(c.t, e.ByzantineValidators, 3)

@@ -57,7 +57,8 @@ func OpenHome(c *config.Config) (h *Home, err error) {
 		}
 		db, failed := dbm.NewDB(name, dbm.BackendType(c.DBBackend), c.DBDir())
 		if failed != nil {
-			err = fmt.Errorf("%s (a node that runs holds its databases: stop it, or ask it by --node): %w", filepath.Join(c.DBDir(), name+".db"), failed)
+			err = fmt.Errorf("%s (a node that runs holds its databases: stop it, or ask it by --node): %w",
+				filepath.Join(c.DBDir(), name+".db"), failed)
 			return nil
 		}
 		h.opened = append(h.opened, db)
@@ -70,7 +71,9 @@ func OpenHome(c *config.Config) (h *Home, err error) {
 	h.blocks, h.states, h.own = cmtstore.NewBlockStore(blocks), sm.NewStore(states, sm.StoreOptions{}), store.New(own)
 	h.next = h.genesis.InitialHeight
 	if base := h.blocks.Base(); base > h.next {
-		return h, fmt.Errorf("this node reaches back to height %d, to %d of which it has blocks; an audit needs all from %d: it was state synced, or drops old blocks ([retain] in app.toml), take one that keeps all", base, h.blocks.Height(), h.next)
+		return h, fmt.Errorf("this node reaches back to height %d, to %d of which it has blocks; an audit needs all from "+
+			"%d: it was state synced, or drops old blocks ([retain] in app.toml), take one that keeps all", base,
+			h.blocks.Height(), h.next)
 	}
 	return h, nil
 }

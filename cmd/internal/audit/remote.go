@@ -63,7 +63,8 @@ func OpenRemote(ctx context.Context, c *client.Client) (*Remote, error) {
 	}
 	r.next = r.genesis.InitialHeight
 	if base := status.SyncInfo.EarliestBlockHeight; base > r.next {
-		return nil, fmt.Errorf("the node's blocks begin at height %d, a replay needs all from %d: ask one that was neither state synced nor pruned", base, r.next)
+		return nil, fmt.Errorf("the node's blocks begin at height %d, a replay needs all from %d: ask one that was "+
+			"neither state synced nor pruned", base, r.next)
 	}
 	return r, nil
 }

@@ -121,7 +121,8 @@ func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &replay{src: src, doc: doc, state: s, params: *doc.ConsensusParams, results: sm.TxResultsHash(nil), past: past{committed: map[string]int64{}},
+	r := &replay{src: src, doc: doc, state: s, params: *doc.ConsensusParams, results: sm.TxResultsHash(nil),
+		past:   past{committed: map[string]int64{}},
 		report: &Report{ChainID: doc.ChainID, First: uint64(doc.InitialHeight), Last: s.Height}}
 	var genesis []*types.Validator
 	for _, v := range doc.Validators {
@@ -188,7 +189,8 @@ func (r *replay) read(ctx context.Context, height uint64) (*block, error) {
 	case uint64(sound.Height) != height:
 		b.fault = fmt.Errorf("height is %d, want %d", sound.Height, height)
 	case !sound.LastCommit.BlockID.Equals(sound.LastBlockID): // the header's hash of a commit covers its signatures alone
-		b.fault = fmt.Errorf("the commit is of block %X, the header names %X", sound.LastCommit.BlockID.Hash, sound.LastBlockID.Hash)
+		b.fault = fmt.Errorf("the commit is of block %X, the header names %X", sound.LastCommit.BlockID.Hash,
+			sound.LastBlockID.Hash)
 	case sound.LastCommit.Height != sound.Height-1 && sound.Height > r.doc.InitialHeight:
 		b.fault = fmt.Errorf("the commit is of height %d", sound.LastCommit.Height)
 	default:
@@ -212,7 +214,8 @@ func (r *replay) step(ctx context.Context, b *block, commit *types.Commit) error
 		return err
 	}
 	if !b.sound.LastBlockID.Equals(r.last) {
-		return r.divergence(b, KindBlock, fmt.Sprintf("last block id is %X, the block before is %X", b.sound.LastBlockID.Hash, r.last.Hash))
+		return r.divergence(b, KindBlock, fmt.Sprintf("last block id is %X, the block before is %X", b.sound.LastBlockID.Hash,
+			r.last.Hash))
 	}
 	if err := r.checkCommit(b, id, commit); err != nil {
 		return err
@@ -253,7 +256,8 @@ func (r *replay) checkCommit(b *block, id types.BlockID, commit *types.Commit) e
 		return nil
 	}
 	if !commit.BlockID.Equals(id) {
-		return r.divergence(b, KindCommit, fmt.Sprintf("block has id %X, the validators signed %X", id.Hash, commit.BlockID.Hash))
+		return r.divergence(b, KindCommit, fmt.Sprintf("block has id %X, the validators signed %X", id.Hash,
+			commit.BlockID.Hash))
 	}
 	if err := types.VerifyCommit(r.doc.ChainID, r.validators, id, b.sound.Height, commit); err != nil {
 		return r.divergence(b, KindCommit, fmt.Sprintf("its commit, which the next block holds: %v", err))

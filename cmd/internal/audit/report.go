@@ -10,9 +10,10 @@ import (
 
 // Report holds the findings of a replay.
 type Report struct {
-	ChainID      string        `json:"chain_id"`
-	First        uint64        `json:"first_height"`
-	Last         uint64        `json:"last_height"` // the last executed height, which is also that of an app hash divergence
+	ChainID string `json:"chain_id"`
+	First   uint64 `json:"first_height"`
+	// the last executed height, which is also that of an app hash divergence
+	Last         uint64        `json:"last_height"`
 	Blocks       uint64        `json:"blocks"`
 	Transactions uint64        `json:"transactions"`
 	Signatures   uint64        `json:"validator_signatures"` // of commits, verified
@@ -52,7 +53,8 @@ func badLeaders(r *app.Record) []BadLeader {
 		if uint32(view) >= r.View {
 			break
 		}
-		out = append(out, BadLeader{Epoch: r.Epoch, Round: r.Round, Height: r.Height, Participant: p, View: uint32(view), ClosedBy: r.Leader})
+		out = append(out, BadLeader{Epoch: r.Epoch, Round: r.Round, Height: r.Height, Participant: p, View: uint32(view),
+			ClosedBy: r.Leader})
 	}
 	return out
 }
@@ -91,7 +93,8 @@ type OtherVersion struct {
 }
 
 func (o *OtherVersion) Error() string {
-	return fmt.Sprintf("height %d and those after it are of state machine %d, this program executes %d: a replay covers the heights of the program's own version", o.Height, o.Version, o.Program)
+	return fmt.Sprintf("height %d and those after it are of state machine %d, this program executes %d: a replay "+
+		"covers the heights of the program's own version", o.Height, o.Version, o.Program)
 }
 
 // Is reports whether target is app.ErrVersion.

@@ -27,7 +27,8 @@ func TestAudit(t *testing.T) {
 	}
 	rounds := stage.Pick[uint64](30, 30, 100)
 	net := filepath.Join(t.TempDir(), "net")
-	_, stderr, code := spdl(t, "testnet", "start", "--preset", "pixels", "--inprocess", "--rounds", fmt.Sprint(rounds), "--seed", "4", "--no-eval", "--home", net, "-o", "json")
+	_, stderr, code := spdl(t, "testnet", "start", "--preset", "pixels", "--inprocess", "--rounds", fmt.Sprint(rounds),
+		"--seed", "4", "--no-eval", "--home", net, "-o", "json")
 	require.Zero(t, code, stderr)
 	home := filepath.Join(net, "node0") // the one that was followed to the end: another may lack the last block
 	replay := func(code int, args ...string) (r audit.Report, stderr string) {
@@ -44,7 +45,8 @@ func TestAudit(t *testing.T) {
 		r, _ = replay(0, "--home", home)
 	}
 	require.Less(t, r.Ratio, 0.5)
-	t.Logf("replay: %.2f s for %.2f s of the chain's time, ratio %.3f, %d signatures", r.ReplaySeconds, r.ChainSeconds, r.Ratio, r.Signatures)
+	t.Logf("replay: %.2f s for %.2f s of the chain's time, ratio %.3f, %d signatures", r.ReplaySeconds, r.ChainSeconds,
+		r.Ratio, r.Signatures)
 
 	file := filepath.Join(t.TempDir(), "chain.spdl")
 	_, stderr, code = spdl(t, "audit", "archive", "--home", home, "--out", file)

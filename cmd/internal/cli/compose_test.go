@@ -69,7 +69,8 @@ func TestCompose(t *testing.T) {
 		require.NotRegexp(t, `^0`, s.User)
 		require.Equal(t, "tcp://0.0.0.0:26656", s.Environment["cmt_p2p_laddr"])
 		require.Len(t, s.Ports, 1)
-		require.Regexp(t, `^127\.0\.0\.1:\d+-\d+:26656-26657$`, s.Ports[0], "RPC has no authentication: the host's loopback alone")
+		require.Regexp(t, `^127\.0\.0\.1:\d+-\d+:26656-26657$`, s.Ports[0],
+			"RPC has no authentication: the host's loopback alone")
 		hostPorts[s.Ports[0]], addresses[address] = true, true
 	}
 	require.Len(t, hostPorts, 4)
@@ -146,7 +147,8 @@ func TestComposedNet(t *testing.T) {
 	require.NotContains(t, text, "\x1b")
 
 	lines := []string{ // of another node than top's: it may be behind, and have dialled fewer peers yet
-		`spdl_round{chain_id="spdl-localnet"} 5`, `spdl_finished{chain_id="spdl-localnet"} 1`, `spdl_rounds_closed_total{chain_id="spdl-localnet"} 5`,
+		`spdl_round{chain_id="spdl-localnet"} 5`, `spdl_finished{chain_id="spdl-localnet"} 1`,
+		`spdl_rounds_closed_total{chain_id="spdl-localnet"} 5`,
 		`cometbft_p2p_peers{chain_id="spdl-localnet"} 3`, `spdl_epsilon_spent{chain_id="spdl-localnet",participant="3"}`,
 	}
 	require.EventuallyWithT(t, func(c *assert.CollectT) {

@@ -85,7 +85,8 @@ func TestPorts(t *testing.T) {
 	require.Zero(t, code, stderr)
 	manual, err := os.ReadFile(docs + "CONFIGURATION.md")
 	require.NoError(t, err)
-	rows := regexp.MustCompile("(?m)^\\| (\\d+/tcp|none) \\| [^|]*\\| [^|]*`([a-z0-9_.]+addr|proxy_app)`[^|]*\\| ([^|]*) \\|").FindAllStringSubmatch(string(manual), -1)
+	rows := regexp.MustCompile("(?m)^\\| (\\d+/tcp|none) \\| [^|]*\\| [^|]*`([a-z0-9_.]+addr|proxy_app)`[^|]*\\| "+
+		"([^|]*) \\|").FindAllStringSubmatch(string(manual), -1)
 	table := map[string][]string{}
 	for _, row := range rows {
 		table[row[2]] = []string{row[1], row[3]}

@@ -56,7 +56,8 @@ func requireNoSecret(t *testing.T, dir, text string) {
 func TestSharedGenesis(t *testing.T) {
 	seed, dir := strings.Repeat("5a", 32), t.TempDir()
 	give := func(member, chainID, seed string, more ...string) string {
-		stdout, stderr, code := spdl(t, append([]string{"genesis", "entry", "--home", member, "--chain-id", chainID, "--seed", seed}, more...)...)
+		stdout, stderr, code := spdl(t, append([]string{"genesis", "entry", "--home", member, "--chain-id", chainID, "--seed",
+			seed}, more...)...)
 		require.Zero(t, code, stderr)
 		requireNoSecret(t, member, stdout)
 		files, err := os.ReadDir(dir)
@@ -66,14 +67,16 @@ func TestSharedGenesis(t *testing.T) {
 		return file
 	}
 	homes := []string{initHome(t, "a"), initHome(t, "b"), initHome(t, "c"), initHome(t, "d")}
-	_, stderr, code := spdl(t, "genesis", "entry", "--home", homes[0], "--chain-id", "ours", "--seed", seed, "--moniker", strings.Repeat("m", 71))
+	_, stderr, code := spdl(t, "genesis", "entry", "--home", homes[0], "--chain-id", "ours", "--seed", seed, "--moniker",
+		strings.Repeat("m", 71))
 	require.Equal(t, command.WrongUse, code, stderr)
 	require.Contains(t, stderr, "moniker has 71 bytes, at most 70")
 	var entries []string
 	for _, member := range homes[:3] {
 		entries = append(entries, give(member, "ours", seed))
 	}
-	entries = append(entries, give(homes[3], "ours", seed, "--worker-only", "--moniker", "dee", "--address", "dee.example:1"))
+	entries = append(entries, give(homes[3], "ours", seed, "--worker-only", "--moniker", "dee", "--address",
+		"dee.example:1"))
 
 	out := filepath.Join(t.TempDir(), "genesis.json")
 	found := func(args ...string) (string, string, int) {
@@ -95,7 +98,8 @@ func TestSharedGenesis(t *testing.T) {
 	_, stderr, code = spdl(t, "genesis", "validate", out)
 	require.Zero(t, code, stderr)
 
-	for epsilon, text := range map[string]string{"0.1": "does not pay for 100 rounds, which cost", "-3": "--epsilon is -3", "0": "--epsilon is 0"} {
+	for epsilon, text := range map[string]string{"0.1": "does not pay for 100 rounds, which cost", "-3": "--epsilon is -3",
+		"0": "--epsilon is 0"} {
 		_, stderr, code = found(append([]string{"--epsilon", epsilon}, entries...)...)
 		require.Equal(t, 2, code)
 		require.Contains(t, stderr, text)
@@ -116,7 +120,8 @@ func TestSharedGenesis(t *testing.T) {
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, "which guarantees none")
 	literal := filepath.Join(t.TempDir(), "literal.json")
-	_, stderr, code = found(append([]string{"--preset", "paper-lemma1", "--rounds", "50", "--out", literal}, entries...)...)
+	_, stderr, code = found(append([]string{"--preset", "paper-lemma1", "--rounds", "50", "--out", literal},
+		entries...)...)
 	require.Zero(t, code, stderr)
 	for _, warning := range []string{"rule.zeros", "rule.unsquared", "privacy.lemma1_epsilon is 0.02", "NO GUARANTEE"} {
 		require.Contains(t, stderr, warning)
@@ -198,7 +203,8 @@ func TestKeys(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, hex.EncodeToString(keys.Public()))
 
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/priv_validator_key.json"), []byte(`{"pub_key":null}`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config/priv_validator_key.json"), []byte(`{"pub_key":null}`),
+		0o600))
 	_, stderr, code = spdl(t, "keys", "show", "--home", dir)
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "want ed25519", "CometBFT would have ended the process")

@@ -73,7 +73,8 @@ func (c consortium) eventually(what string, holds func() bool) {
 func newConsortium(t *testing.T) consortium {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "net")
-	stdout, stderr, code := spdl(t, "testnet", "init", "--preset", "pixels", "--validators", "1", "--rounds", "1000000", "--home", home, "-o", "json")
+	stdout, stderr, code := spdl(t, "testnet", "init", "--preset", "pixels", "--validators", "1", "--rounds", "1000000",
+		"--home", home, "-o", "json")
 	require.Zero(t, code, stderr)
 	var nodes []struct{ Home, RPC string }
 	require.NoError(t, json.Unmarshal([]byte(stdout), &nodes))
@@ -121,7 +122,8 @@ func TestGovern(t *testing.T) {
 	var ps []app.Participant
 	c.ask(0, &ps, "query", "participants")
 	require.Equal(t, []byte(next.Public()), ps[0].PubKey)
-	stderr = c.ask(1, nil, "tx", "leave", "--home", c.home0, "--key", file+fmt.Sprintf(".%x.old", []byte(old.Public()[:4])))
+	stderr = c.ask(1, nil, "tx", "leave", "--home", c.home0, "--key",
+		file+fmt.Sprintf(".%x.old", []byte(old.Public()[:4])))
 	require.Contains(t, stderr, "former key of participant 0")
 	var s query.Status
 	c.ask(0, &s, "query", "status")
@@ -230,7 +232,8 @@ func TestGovern(t *testing.T) {
 	require.Contains(t, stderr, "pays for 0 of the 1 rounds", "it is warned of")
 	stderr = c.ask(0, &r, "tx", "start-epoch", "--home", c.home0, "--params", params, "--keep-model", "--now")
 	require.Contains(t, stderr, "warning: rule.unsquared")
-	require.Regexp(t, "in force since height|opens at the next round boundary", r.Next, "as its block closes a round or not")
+	require.Regexp(t, "in force since height|opens at the next round boundary", r.Next,
+		"as its block closes a round or not")
 	c.eventually("the epoch is trained", func() bool {
 		c.ask(0, &s, "query", "status")
 		return s.Epoch == 1 && s.Done
@@ -273,7 +276,8 @@ func modelReports(t *testing.T, c consortium) {
 		Verified bool      `json:"verified"`
 		Time     time.Time `json:"time"`
 	}
-	own := []string{"verify", "participant", "0", "--trust-height", fmt.Sprint(header.Height), "--trust-hash", hex.EncodeToString(header.Hash())}
+	own := []string{"verify", "participant", "0", "--trust-height", fmt.Sprint(header.Height), "--trust-hash",
+		hex.EncodeToString(header.Hash())}
 	c.ask(0, &participant, own...)
 	require.True(c, participant.Verified)
 	require.WithinDuration(c, time.Now(), participant.Time, 10*time.Minute)

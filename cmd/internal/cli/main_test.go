@@ -65,7 +65,9 @@ func spdl(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	defer cancel()
 	var out, errs bytes.Buffer
 	program := Main
-	if named := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "__") }); len(named) > 0 && (named[0] == "experiment" || named[0] == "report") {
+	if named := slices.DeleteFunc(slices.Clone(args),
+		func(a string) bool { return strings.HasPrefix(a, "__") }); len(named) > 0 &&
+		(named[0] == "experiment" || named[0] == "report") {
 		program = figures.Main
 	}
 	code = program(ctx, args, &out, &errs)
@@ -101,7 +103,8 @@ func TestExitCodes(t *testing.T) {
 		{"plan --epsilon abc", 2, `--epsilon is "abc", want a number`},
 		{"testnet start --rounds -3", 2, `--rounds is "-3", want a whole number from 0 on`},
 		{"top --interval abc", 2, `--interval is "abc", want a duration`},
-		{"query status --node tcp://127.0.0.1:99999", 2, "want tcp://host:port, http://host:port or https://host, with a port from 1 to 65535"},
+		{"query status --node tcp://127.0.0.1:99999", 2, "want tcp://host:port, http://host:port or https://host, with a " +
+			"port from 1 to 65535"},
 		{"version --output yaml", 2, `--output is "yaml"`},
 		{"query round x", 2, `round "x" is no number`},
 		{"query round -12", 2, "-12 is no flag, and numbers begin at 0"},
@@ -130,7 +133,8 @@ func TestExitCodes(t *testing.T) {
 		{"tx start-epoch --byzantine -2", 2, "--byzantine is -2"},
 		{"init --home " + empty + "/home " + strings.Repeat("m", 71), 2, "71 bytes, at most 70"},
 		{"init --home " + empty + "/home --chain-id " + strings.Repeat("c", 51), 2, "51 bytes, at most 50"},
-		{"genesis entry --seed " + strings.Repeat("00", 32) + " --chain-id " + strings.Repeat("c", 51), 2, "51 bytes, at most 50"},
+		{"genesis entry --seed " + strings.Repeat("00", 32) + " --chain-id " + strings.Repeat("c", 51), 2,
+			"51 bytes, at most 50"},
 		{"genesis new entry.json --chain-id " + strings.Repeat("c", 51), 2, "51 bytes, at most 50"},
 		{"tx explode", 2, "explode"},
 		{"tx approve", 2, "accepts 1 arg"},

@@ -90,7 +90,8 @@ func TestWrongConfiguration(t *testing.T) {
 
 // TestEmptyFlag: an empty value, as of a variable that is not set, does not mean the default.
 func TestEmptyFlag(t *testing.T) {
-	for _, args := range [][]string{{"query", "status", "--node", ""}, {"audit", "replay", "--genesis="}, {"keys", "show", "--home", ""}} {
+	for _, args := range [][]string{{"query", "status", "--node", ""}, {"audit", "replay", "--genesis="},
+		{"keys", "show", "--home", ""}} {
 		_, stderr, code := spdl(t, args...)
 		require.Equal(t, command.WrongUse, code, stderr)
 		require.Contains(t, stderr, "is empty: leave it out for its default")
@@ -189,7 +190,8 @@ func TestHomeSaysWhichNode(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(changed), 0o600))
 	}
 	at("tcp://0.0.0.0:1")
-	for _, args := range []string{"query status", "status", "top --once", "tx leave", "model export", "verify round --trust-height 1 --trust-hash " + strings.Repeat("ab", 32)} {
+	for _, args := range []string{"query status", "status", "top --once", "tx leave", "model export",
+		"verify round --trust-height 1 --trust-hash " + strings.Repeat("ab", 32)} {
 		_, stderr, code := spdl(t, append(strings.Fields(args), "--home", dir)...)
 		require.Equal(t, command.Unreachable, code, "%s: %s", args, stderr)
 		require.Contains(t, stderr, "tcp://127.0.0.1:1 is where the node of "+dir+" listens; --node asks another", args)
@@ -213,7 +215,8 @@ func TestResetSaysWhatIsLost(t *testing.T) {
 	dir := initHome(t, "mine")
 	_, stderr, code := spdl(t, "unsafe-reset-all", "--home", dir)
 	require.Equal(t, command.WrongUse, code)
-	for _, named := range []string{"data", "priv_validator_state.json", "worker_journal.json", "priv_validator_key.json", "participant_key.json", "Restoring", "--yes"} {
+	for _, named := range []string{"data", "priv_validator_state.json", "worker_journal.json", "priv_validator_key.json",
+		"participant_key.json", "Restoring", "--yes"} {
 		require.Contains(t, stderr, named)
 	}
 	require.FileExists(t, filepath.Join(dir, "data/priv_validator_state.json"))

@@ -41,7 +41,8 @@ func patients(t *testing.T, rows int) string {
 		if class == 1 {
 			cough = 1
 		}
-		fmt.Fprintf(&text, "%d,%.1f,%s,%d\n", 20+random.IntN(70), temperature+0.3*random.NormFloat64(), diagnoses[class], cough)
+		fmt.Fprintf(&text, "%d,%.1f,%s,%d\n", 20+random.IntN(70), temperature+0.3*random.NormFloat64(), diagnoses[class],
+			cough)
 	}
 	path := filepath.Join(t.TempDir(), "patients.csv")
 	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
@@ -66,7 +67,8 @@ func squares(t *testing.T) string {
 			pixels, labels = append(pixels, image...), append(labels, byte(class))
 		}
 		for file, content := range map[string][]byte{
-			"-images-idx3-ubyte": append(idxHead(0x803, n, 12, 12), pixels...), "-labels-idx1-ubyte": append(idxHead(0x801, n), labels...),
+			"-images-idx3-ubyte": append(idxHead(0x803, n, 12, 12), pixels...), "-labels-idx1-ubyte": append(idxHead(0x801, n),
+				labels...),
 		} {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name+file), content, 0o600))
 		}
@@ -113,7 +115,8 @@ func TestOwnData(t *testing.T) {
 			require.Greater(t, *last.TestAccuracy, 0.9)
 
 			file := filepath.Join(t.TempDir(), "m.safetensors")
-			_, stderr, code := spdl(t, "model", "export", "--node", net.Nodes[1].RPC, "--eval", "--data", c.data[1], "--out", file)
+			_, stderr, code := spdl(t, "model", "export", "--node", net.Nodes[1].RPC, "--eval", "--data", c.data[1], "--out",
+				file)
 			require.Zero(t, code, stderr)
 			f, _, err := model.Read(file)
 			require.NoError(t, err)
@@ -121,7 +124,8 @@ func TestOwnData(t *testing.T) {
 			require.InDelta(t, *last.TestAccuracy, *f.Card.Accuracy, 0.05)
 			header, err := f.Header()
 			require.NoError(t, err)
-			stdout, stderr, code := spdl(t, "verify", "model", file, "--offline", "--trust-hash", hex.EncodeToString(header.Hash()))
+			stdout, stderr, code := spdl(t, "verify", "model", file, "--offline", "--trust-hash",
+				hex.EncodeToString(header.Hash()))
 			require.Zero(t, code, stderr)
 			require.Contains(t, stdout, "verified")
 			var again struct{ Accuracy float64 }
@@ -141,11 +145,13 @@ func TestOwnData(t *testing.T) {
 // does not fit is wrong use before there is a file, or a home.
 func TestOwnDataInGenesis(t *testing.T) {
 	member, table := initHome(t, "a"), patients(t, 100)
-	stdout, stderr, code := spdl(t, "genesis", "entry", "--home", member, "--chain-id", "ours", "--seed", strings.Repeat("5a", 32))
+	stdout, stderr, code := spdl(t, "genesis", "entry", "--home", member, "--chain-id", "ours", "--seed",
+		strings.Repeat("5a", 32))
 	require.Zero(t, code, stderr)
 	entry := filepath.Join(t.TempDir(), "a.json")
 	require.NoError(t, os.WriteFile(entry, []byte(stdout), 0o600))
-	stdout, stderr, code = spdl(t, "genesis", "new", "--chain-id", "ours", "--data", table, "--label", "diagnosis", "--examples", "5000", "--rounds", "40", "--epsilon", "1", entry)
+	stdout, stderr, code = spdl(t, "genesis", "new", "--chain-id", "ours", "--data", table, "--label", "diagnosis",
+		"--examples", "5000", "--rounds", "40", "--epsilon", "1", entry)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, "ends of 3 columns and the names of 3 classes are public")
 	doc, err := types.GenesisDocFromJSON([]byte(stdout))
@@ -160,10 +166,12 @@ func TestOwnDataInGenesis(t *testing.T) {
 	require.Equal(t, 1.0, g.Params.Privacy.Epsilon)
 
 	file := filepath.Join(t.TempDir(), "model.json")
-	tensors, err := json.Marshal(params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Tensors: []params.Tensor{{Name: "w", Shape: []uint32{3, 20}, Init: params.InitZeros}}})
+	tensors, err := json.Marshal(params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows,
+		Tensors: []params.Tensor{{Name: "w", Shape: []uint32{3, 20}, Init: params.InitZeros}}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, tensors, 0o600))
-	stdout, stderr, code = spdl(t, "genesis", "new", "--chain-id", "ours", "--preset", "external", "--model", file, "--examples", "1000", entry)
+	stdout, stderr, code = spdl(t, "genesis", "new", "--chain-id", "ours", "--preset", "external", "--model", file,
+		"--examples", "1000", entry)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, `"external"`)
 	stdout, stderr, code = spdl(t, "plan", "--preset", "external", "--model", file, "--samples", "1000")
@@ -184,7 +192,8 @@ func TestOwnDataInGenesis(t *testing.T) {
 		`preset "external" needs a model`:                {"--preset", "external"},
 		`preset "mlp" has a model of its own`:            {"--preset", "mlp", "--model", file},
 	} {
-		for _, c := range [][]string{{"testnet", "init", "--home", net}, {"genesis", "new", "--chain-id", "ours", entry}, {"plan"}} {
+		for _, c := range [][]string{{"testnet", "init", "--home", net}, {"genesis", "new", "--chain-id", "ours", entry},
+			{"plan"}} {
 			_, stderr, code := spdl(t, append(c, args...)...)
 			require.Equal(t, command.WrongUse, code, stderr)
 			require.Contains(t, stderr, want)

@@ -109,7 +109,8 @@ func TestPlanDefaults(t *testing.T) {
 
 	p = planOf(t, "-n 10 -f 2 --rule krum --samples 1000 --batch 50 --clip 2 --rounds 7 --epsilon 3 --noise-floor=false")
 	assert.Equal(t, []any{10, 2, 1000, 50, 2.0, 7, "krum", true, false},
-		[]any{p.Participants, p.Byzantine, p.Samples, p.Batch, p.Clip, p.Rounds, p.Rule.Name, p.Rule.Holds, p.Accuracy.Measured})
+		[]any{p.Participants, p.Byzantine, p.Samples, p.Batch, p.Clip, p.Rounds, p.Rule.Name, p.Rule.Holds,
+			p.Accuracy.Measured})
 	assert.Contains(t, strings.Join(p.Warnings, "\n"), "no noise floor")
 }
 
@@ -140,7 +141,8 @@ func TestPlanLemma1(t *testing.T) {
 func TestPlanText(t *testing.T) {
 	stdout, stderr, code := spdl(t, "plan", "--epsilon", "1")
 	require.Zero(t, code, stderr)
-	for _, want := range []string{"N = 4 participants, f = 1 Byzantine", "by rdp", "Lemma 1 (paper)", "agnostic-mean, its condition holds"} {
+	for _, want := range []string{"N = 4 participants, f = 1 Byzantine", "by rdp", "Lemma 1 (paper)",
+		"agnostic-mean, its condition holds"} {
 		assert.Contains(t, stdout, want)
 	}
 }
@@ -184,7 +186,8 @@ func TestPlanWrongUse(t *testing.T) {
 // TestPlanLink: the time of a round follows from the link, beside what genesis and a node's
 // configuration will say.
 func TestPlanLink(t *testing.T) {
-	p, n := planOf(t, "--preset mlp -n 7 --link 10Mbit/s --latency 100ms"), planOf(t, "--preset mlp -n 7 --link 1Gbit/s --latency 1ms --cores 8")
+	p, n := planOf(t, "--preset mlp -n 7 --link 10Mbit/s --latency 100ms"),
+		planOf(t, "--preset mlp -n 7 --link 1Gbit/s --latency 1ms --cores 8")
 	assert.Equal(t, "way of the block", p.Round.BoundBy)
 	assert.Less(t, n.Round.Seconds, p.Round.Seconds/3)
 	assert.InEpsilon(t, float64(p.Traffic.Round)*86400/p.Round.Seconds, float64(p.Traffic.Day), 1e-6)

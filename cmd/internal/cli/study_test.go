@@ -49,7 +49,8 @@ func TestStudies(t *testing.T) {
 			python, dir := interpreter(t, c.modules), filepath.Join(t.TempDir(), "study")
 			_, stderr, code := spdl(t, "new", dir, "--template", name, "--python", python, "--rounds", c.rounds)
 			require.Zero(t, code, stderr)
-			stdout, stderr, code := spdl(t, "trainer", "check", python, filepath.Join(dir, "train.py"), "--parts", "4", "-o", "json")
+			stdout, stderr, code := spdl(t, "trainer", "check", python, filepath.Join(dir, "train.py"), "--parts", "4", "-o",
+				"json")
 			require.Zero(t, code, stdout+stderr)
 			cmd := process(t, "testnet", "start", "--manifest", filepath.Join(dir, "net.toml"), "-o", "json")
 			out, err := cmd.Output()
@@ -74,16 +75,19 @@ func TestExternalTakesTheTrainersExamples(t *testing.T) {
 	require.NoError(t, err)
 	text, err := json.Marshal(p.Model)
 	require.NoError(t, err)
-	model, script, net := filepath.Join(dir, "model.json"), filepath.Join(dir, "train.py"), filepath.Join(t.TempDir(), "net")
+	model, script, net := filepath.Join(dir, "model.json"), filepath.Join(dir, "train.py"),
+		filepath.Join(t.TempDir(), "net")
 	require.NoError(t, os.WriteFile(model, text, 0o600))
-	_, stderr, code = spdl(t, "testnet", "init", "--home", net, "--preset", "external", "--model", model, "--trainer", python+" "+script)
+	_, stderr, code = spdl(t, "testnet", "init", "--home", net, "--preset", "external", "--model", model, "--trainer",
+		python+" "+script)
 	require.Zero(t, code, stderr)
 	doc, err := abci.ReadGenesisFile(filepath.Join(net, "node0", "config", "genesis.json"))
 	require.NoError(t, err)
 	g, _, err := home.CheckGenesis(doc)
 	require.NoError(t, err)
 	require.Equal(t, 0.3, g.Params.Privacy.SamplingRate)
-	require.InDelta(t, 300, g.Params.Privacy.Batch, 15, "a fifth of 5,000 rows is for testing, by hash: five standard deviations")
+	require.InDelta(t, 300, g.Params.Privacy.Batch, 15, "a fifth of 5,000 rows is for testing, by hash: five "+
+		"standard deviations")
 	_, stderr, code = spdl(t, "plan", "--preset", "external", "--model", model)
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, "--samples")

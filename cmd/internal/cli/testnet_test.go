@@ -193,7 +193,8 @@ func TestTestnetStays(t *testing.T) {
 // the way of the right one.
 func TestTestnetInitAgain(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "net")
-	for _, wrong := range [][]string{{"--rule", "nothing"}, {"--preset", "nothing"}, {"--alpha", "-1"}, {"--tolerance", "17"}, {"--tolerance", "1", "--preset", "paper"}, {"--chain-id", strings.Repeat("c", 51)}} {
+	for _, wrong := range [][]string{{"--rule", "nothing"}, {"--preset", "nothing"}, {"--alpha", "-1"},
+		{"--tolerance", "17"}, {"--tolerance", "1", "--preset", "paper"}, {"--chain-id", strings.Repeat("c", 51)}} {
 		_, stderr, code := spdl(t, append([]string{"testnet", "init", "--home", home}, wrong...)...)
 		require.Equal(t, command.WrongUse, code, stderr)
 		require.NoDirExists(t, home)
@@ -214,7 +215,8 @@ func TestTestnetGoesOn(t *testing.T) {
 	}
 	home := filepath.Join(t.TempDir(), "net")
 	manifest := filepath.Join(t.TempDir(), "net.toml")
-	require.NoError(t, os.WriteFile(manifest, []byte("preset = \"pixels\"\nrounds = 30\nchain_id = \"described\"\n[[perturb]]\nnode = 0\nround = 2\naction = \"kill\"\nfor = \"200ms\"\n"), 0o600))
+	require.NoError(t, os.WriteFile(manifest, []byte("preset = \"pixels\"\nrounds = 30\nchain_id = "+
+		"\"described\"\n[[perturb]]\nnode = 0\nround = 2\naction = \"kill\"\nfor = \"200ms\"\n"), 0o600))
 	stdout, stderr, code := spdl(t, "testnet", "init", "--home", home, "--manifest", manifest, "--rounds", "12")
 	require.Zero(t, code, stderr)
 	require.Equal(t, 4, strings.Count(stdout, "rpc tcp://127.0.0.1:"))
@@ -243,7 +245,8 @@ func TestTestnetGoesOn(t *testing.T) {
 func TestNodeAndWorker(t *testing.T) {
 	stage.NotShort(t, "runs a node")
 	home := filepath.Join(t.TempDir(), "net")
-	_, stderr, code := spdl(t, "testnet", "init", "--validators", "1", "--rounds", "5", "--home", home, "--chain-id", "one")
+	_, stderr, code := spdl(t, "testnet", "init", "--validators", "1", "--rounds", "5", "--home", home, "--chain-id",
+		"one")
 	require.Zero(t, code, stderr)
 	node0 := filepath.Join(home, "node0")
 	_, stderr, code = spdl(t, "audit", "replay", "--home", home)

@@ -84,7 +84,8 @@ func TestEvidenceFiles(t *testing.T) {
 	require.NoError(t, err)
 	gradient("later", 4, 2)
 	run := func(a, b string, more ...string) (string, string, int) {
-		return spdl(t, append([]string{"tx", "evidence", filepath.Join(dir, a), filepath.Join(dir, b), "--node", nowhere, "--dry-run"}, more...)...)
+		return spdl(t, append([]string{"tx", "evidence", filepath.Join(dir, a), filepath.Join(dir, b), "--node", nowhere,
+			"--dry-run"}, more...)...)
 	}
 	for _, c := range [][]string{{"a.raw", "b.raw"}, {"b.raw", "a.b64"}, {"a.json", "b.rpc", "--from-json"}} {
 		stdout, stderr, code := run(c[0], c[1], c[2:]...)

@@ -67,7 +67,8 @@ func (s *Server) blocks(r *http.Request) (content, error) {
 		for _, m := range slices.Backward(metas) {
 			b.Lines = append(b.Lines, blockLine{
 				Height: m.Header.Height, Time: m.Header.Time, Hash: m.BlockID.Hash.String(), Txs: m.NumTxs, Bytes: m.BlockSize,
-				Proposer: m.Header.ProposerAddress.String(), Who: who[m.Header.ProposerAddress.String()], Round: closed[uint64(m.Header.Height)],
+				Proposer: m.Header.ProposerAddress.String(), Who: who[m.Header.ProposerAddress.String()],
+				Round: closed[uint64(m.Header.Height)],
 			})
 		}
 		if from > 1 {
@@ -161,7 +162,8 @@ func (s *Server) block(r *http.Request) (content, error) {
 		Closed   *Point
 		Evidence int
 		Older    int64
-	}{Hash: got.BlockID.Hash.String(), Header: got.Block.Header, Bytes: got.Block.Size(), Evidence: len(got.Block.Evidence.Evidence), Older: height - 1}
+	}{Hash: got.BlockID.Hash.String(), Header: got.Block.Header, Bytes: got.Block.Size(),
+		Evidence: len(got.Block.Evidence.Evidence), Older: height - 1}
 	if c := got.Block.LastCommit; c != nil {
 		b.Votes, b.Missing = len(c.Signatures), s.missing(r, c)
 		b.Signed = signatures(c)
@@ -293,7 +295,8 @@ func (s *Server) validators(r *http.Request) (content, error) {
 	b.Height = at
 	for _, v := range all {
 		b.Power += v.VotingPower
-		b.Lines = append(b.Lines, line{Address: v.Address.String(), Power: v.VotingPower, Priority: v.ProposerPriority, Who: who[v.Address.String()]})
+		b.Lines = append(b.Lines, line{Address: v.Address.String(), Power: v.VotingPower, Priority: v.ProposerPriority,
+			Who: who[v.Address.String()]})
 	}
 	for height := at - 1; height > 0 && height >= at-upBlocks; height-- {
 		by, ok := s.source.signed(r.Context(), height)

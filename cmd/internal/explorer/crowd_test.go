@@ -21,14 +21,19 @@ func crowdOf(t *testing.T, n uint32) *Server {
 	s.source.forget()
 	people := []app.Participant{}
 	for i := range n {
-		people = append(people, app.Participant{Index: i, Moniker: fmt.Sprintf("member-%d.", i), Address: fmt.Sprintf("host%d:1", i), Id: []byte{byte(i)}, Active: true, Reputation: params.One * int64(i) / int64(n)})
+		people = append(people, app.Participant{Index: i, Moniker: fmt.Sprintf("member-%d.", i),
+			Address: fmt.Sprintf("host%d:1", i), Id: []byte{byte(i)}, Active: true,
+			Reputation: params.One * int64(i) / int64(n)})
 	}
-	_, err := s.source.answers.get(t.Context(), s.source.looks.Load(), "/participants", func() (any, int, error) { return people, 1, nil })
+	_, err := s.source.answers.get(t.Context(), s.source.looks.Load(), "/participants",
+		func() (any, int, error) { return people, 1, nil })
 	require.NoError(t, err)
 	for round := range uint64(30) {
-		r := app.Record{Round: round, Opened: round + 1, Height: round + 2, Rule: "x", DeltaDigest: make([]byte, 32), ModelHash: make([]byte, 32)}
+		r := app.Record{Round: round, Opened: round + 1, Height: round + 2, Rule: "x", DeltaDigest: make([]byte, 32),
+			ModelHash: make([]byte, 32)}
 		for i := range n {
-			r.Contributions = append(r.Contributions, app.Contribution{Participant: i, Selected: (uint64(i)+round)%3 > 0, Opposed: i == n-1, Score: 1 + int64(i), VrfOutput: make([]byte, 64)})
+			r.Contributions = append(r.Contributions, app.Contribution{Participant: i, Selected: (uint64(i)+round)%3 > 0,
+				Opposed: i == n-1, Score: 1 + int64(i), VrfOutput: make([]byte, 64)})
 			r.Ranking = append(r.Ranking, i)
 		}
 		s.source.records.put(place{0, round}, &r, len(r.Contributions))

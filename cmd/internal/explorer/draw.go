@@ -97,7 +97,8 @@ func gridOf(points []Point, all []Standing) grid {
 		}
 		row := gridRow{Standing: st, Y: size * len(g.Rows)}
 		for i, p := range points {
-			c := cell{X: label + size*(len(points)-1-i), Y: row.Y, Round: p, Class: Selected, Leader: p.Leader == st.Participant, Passed: has(p.Passed, st.Participant) > 0}
+			c := cell{X: label + size*(len(points)-1-i), Y: row.Y, Round: p, Class: Selected, Leader: p.Leader == st.Participant,
+				Passed: has(p.Passed, st.Participant) > 0}
 			switch {
 			case has(p.Refused, st.Participant) > 0:
 				c.Class = Refused

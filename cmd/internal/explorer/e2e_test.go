@@ -49,10 +49,11 @@ const hostile = `<img src=x onerror="document.title='hit';window.hit=1">`
 // wrongly, and whose participant 5 has a hostile name. It returns a node's RPC.
 func attacked(t *testing.T, rounds uint64) string {
 	t.Helper()
-	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Validators: 7, Rounds: rounds, Seed: 5, Memory: true, Rule: "nnm+trimmed-mean", Adjust: func(p *params.Params) {
-		p.Privacy.NoiseMultiplier = 0.7
-		p.Privacy.Epsilon = 200
-	}})
+	n, err := testnet.Init(testnet.Manifest{Home: t.TempDir(), Preset: "pixels", Validators: 7, Rounds: rounds, Seed: 5,
+		Memory: true, Rule: "nnm+trimmed-mean", Adjust: func(p *params.Params) {
+			p.Privacy.NoiseMultiplier = 0.7
+			p.Privacy.Epsilon = 200
+		}})
 	require.NoError(t, err)
 	n.Genesis.Participants[5].Moniker = hostile
 	n.Genesis.Participants[6].Moniker = "mallory"
@@ -101,7 +102,8 @@ func attacked(t *testing.T, rounds uint64) string {
 // serve runs an explorer of a node.
 func serve(t *testing.T, rpc string) string {
 	t.Helper()
-	s, err := explorer.Open(rpc, explorer.Options{Rate: 1000, Burst: 1000, Evaluator: home.EvaluatorOf(config.DefaultConfig(), home.WorkerConfig{})})
+	s, err := explorer.Open(rpc, explorer.Options{Rate: 1000, Burst: 1000,
+		Evaluator: home.EvaluatorOf(config.DefaultConfig(), home.WorkerConfig{})})
 	require.NoError(t, err)
 	l, err := explorer.Listen("tcp://127.0.0.1:0")
 	require.NoError(t, err)
@@ -124,7 +126,8 @@ func chromium(t *testing.T) *browser {
 	path := stage.Tool(t, "chromium")
 	profile, err := os.MkdirTemp("", "spdl-chromium-")
 	require.NoError(t, err)
-	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run", "--disable-dev-shm-usage",
+	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+		"--no-first-run", "--disable-dev-shm-usage",
 		"--user-data-dir="+profile, "--remote-debugging-port=0", "--window-size=1280,1400", "about:blank")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stderr, err := cmd.StderrPipe()
@@ -223,7 +226,8 @@ func (b *browser) eval(expression string) any {
 		Result           struct{ Value any }
 		ExceptionDetails any
 	}
-	require.NoError(b.t, json.Unmarshal(b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}), &r))
+	require.NoError(b.t, json.Unmarshal(b.call("Runtime.evaluate", map[string]any{"expression": expression,
+		"returnByValue": true, "awaitPromise": true}), &r))
 	require.Nil(b.t, r.ExceptionDetails, expression)
 	return r.Result.Value
 }
@@ -267,7 +271,8 @@ func TestBrowser(t *testing.T) {
 	b := chromium(t)
 	base := serve(t, attacked(t, 1000)) // it learns for longer than the browser takes to show it
 	// What breaks the policy, or throws, is counted before anything of the page runs.
-	b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `window.wrong=[];addEventListener("securitypolicyviolation",e=>wrong.push(e.violatedDirective+" "+e.blockedURI));addEventListener("error",e=>wrong.push(String(e.message)));`})
+	b.call("Page.addScriptToEvaluateOnNewDocument",
+		map[string]any{"source": `window.wrong=[];addEventListener("securitypolicyviolation",e=>wrong.push(e.violatedDirective+" "+e.blockedURI));addEventListener("error",e=>wrong.push(String(e.message)));`})
 	require.Eventually(t, func() bool {
 		r, err := http.Get(base + "/")
 		if err != nil {
@@ -303,7 +308,8 @@ func TestBrowser(t *testing.T) {
 
 	axe, err := os.ReadFile("testdata/axe.min.js")
 	require.NoError(t, err)
-	paths := []string{"/", "/round/0/20", "/participant/6", "/participant/5", "/participants", "/rounds", "/blocks", "/block/9", "/validators", "/elections", "/model", "/params", "/governance", "/evidence", "/search?q=9", "/nothing"}
+	paths := []string{"/", "/round/0/20", "/participant/6", "/participant/5", "/participants", "/rounds", "/blocks",
+		"/block/9", "/validators", "/elections", "/model", "/params", "/governance", "/evidence", "/search?q=9", "/nothing"}
 	for _, path := range paths {
 		b.open(base + path)
 		require.NotEqual(t, "hit", b.eval("document.title"), path)
@@ -318,7 +324,8 @@ func TestBrowser(t *testing.T) {
 		require.Equal(t, "[]", got, "axe on %s", path)
 	}
 	// On a telephone nothing scrolls sideways, and what is read out is the same.
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": true})
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 390, "height": 844, "deviceScaleFactor": 1,
+		"mobile": true})
 	for _, path := range paths {
 		b.open(base + path)
 		wide := b.eval(`JSON.stringify([document.documentElement, ...document.querySelectorAll(".scroll:not(#grid)")].filter(e => e.scrollWidth > Math.min(390, e.clientWidth)).map(e => [e.tagName, e.ariaLabel, e.scrollWidth]))`)
@@ -330,7 +337,8 @@ func TestBrowser(t *testing.T) {
 	b.open(base + "/round/0/20")
 	b.shot(filepath.Join(dir, "round-390.png"))
 	b.call("Emulation.clearDeviceMetricsOverride", nil)
-	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": "dark"}}})
+	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme",
+		"value": "dark"}}})
 	b.open(base + "/")
 	b.until("document.querySelectorAll('.uplot canvas').length !== 0")
 	b.shot(filepath.Join(dir, "home-dark.png"))
@@ -379,7 +387,8 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
-	paths := []string{"/", "/v1/status", "/v1/rounds/5", "/rounds", "/participant/6", "/v1/participants", "/model", "/round/0/4"}
+	paths := []string{"/", "/v1/status", "/v1/rounds/5", "/rounds", "/participant/6", "/v1/participants", "/model",
+		"/round/0/4"}
 	var mu sync.Mutex
 	var times []time.Duration
 	failed := map[int]int{}
@@ -405,13 +414,16 @@ func TestLoad(t *testing.T) {
 	}
 	wg.Wait()
 	took := time.Since(start)
-	for begin := time.Now(); (opened.Load() < 50 || events.Load() <= 50) && time.Since(begin) < patience; time.Sleep(10 * time.Millisecond) {
+	for begin := time.Now(); (opened.Load() < 50 || events.Load() <= 50) &&
+		time.Since(begin) < patience; time.Sleep(10 * time.Millisecond) {
 	}
 	cancel()
 	streams.Wait()
 	slices.Sort(times)
-	t.Logf("1000 requests in %v (%.0f/s), failed %v; median %v, p95 %v, p99 %v, worst %v; %d events on 50 streams", took.Round(time.Millisecond), 1000/took.Seconds(), failed,
-		times[500].Round(time.Microsecond), times[950].Round(time.Microsecond), times[990].Round(time.Microsecond), times[999].Round(time.Microsecond), events.Load())
+	t.Logf("1000 requests in %v (%.0f/s), failed %v; median %v, p95 %v, p99 %v, worst %v; %d events on 50 streams",
+		took.Round(time.Millisecond), 1000/took.Seconds(), failed,
+		times[500].Round(time.Microsecond), times[950].Round(time.Microsecond), times[990].Round(time.Microsecond),
+		times[999].Round(time.Microsecond), events.Load())
 	require.Empty(t, failed)
 	require.Greater(t, events.Load(), int64(50))
 }

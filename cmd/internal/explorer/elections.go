@@ -55,7 +55,10 @@ func (s *Server) elections(r *http.Request) (content, error) {
 		}
 		e := election{Point: p, Ranking: record.Ranking, Seed: hex.EncodeToString(record.Seed)}
 		order := slices.Clone(record.Contributions)
-		slices.SortStableFunc(order, func(a, c app.Contribution) int { return cmp.Compare(string(c.VrfOutput), string(a.VrfOutput)) })
+		slices.SortStableFunc(order, func(a, c app.Contribution) int {
+			return cmp.Compare(string(c.VrfOutput),
+				string(a.VrfOutput))
+		})
 		for _, c := range order {
 			e.Outputs = append(e.Outputs, c.Participant)
 		}

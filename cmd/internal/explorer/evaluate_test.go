@@ -43,15 +43,18 @@ func TestSlowEvaluator(t *testing.T) {
 	defer func() { cancel(); <-done }()
 	<-asked
 	f.set(func() { f.rounds = 7 })
-	require.Eventually(t, func() bool { return strings.Contains(get(s, "/v1/rounds").Body.String(), `"round":6`) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(get(s, "/v1/rounds").Body.String(), `"round":6`) },
+		10*time.Second, time.Millisecond)
 	home := get(s, "/")
 	require.Equal(t, http.StatusOK, home.Code)
 	require.Contains(t, home.Body.String(), "no model has been measured yet")
 	events, end := s.tail.read()
 	defer end()
 	close(answer)
-	require.Eventually(t, func() bool { return strings.Contains(string(<-events), "event: measured") }, 10*time.Second, time.Millisecond)
-	require.Eventually(t, func() bool { return strings.Contains(get(s, "/").Body.String(), "62.50 %") }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(string(<-events), "event: measured") }, 10*time.Second,
+		time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(get(s, "/").Body.String(), "62.50 %") }, 10*time.Second,
+		time.Millisecond)
 }
 
 // TestUnmeasured: a model that is beyond the evaluator is asked for once an epoch, one whose
@@ -64,7 +67,10 @@ func TestUnmeasured(t *testing.T) {
 		"has no trainer that measures it": {evaluate.ErrExternal, false},
 		"the last attempt failed":         {fmt.Errorf("%w: it ended", trainer.ErrTrainer), true},
 	} {
-		s := New(newFake(6, "x"), nil, Options{Evaluator: evaluator(func(context.Context) (model.Eval, error) { return model.Eval{}, c.err })})
+		s := New(newFake(6, "x"), nil, Options{Evaluator: evaluator(func(context.Context) (model.Eval,
+			error) {
+			return model.Eval{}, c.err
+		})})
 		require.NoError(t, s.tail.look(t.Context()))
 		p, ok := s.tail.unmeasured()
 		require.True(t, ok)

@@ -45,15 +45,19 @@ func (f *fake) set(change func()) { f.mu.Lock(); defer f.mu.Unlock(); change() }
 
 func (f *fake) params() params.Params {
 	return params.Params{
-		Preset: f.text, Model: params.Model{Kind: params.ModelSoftmax, Inputs: 4, Classes: 3, Pool: 1, PixelScale: 255}, Rule: params.Rule{Name: f.text, Byzantine: 1},
-		Training: params.Training{Rounds: 100}, Privacy: params.Privacy{Mechanism: f.text}, Election: params.Election{Term: 1, ViewBlocks: 1},
+		Preset: f.text, Model: params.Model{Kind: params.ModelSoftmax, Inputs: 4, Classes: 3, Pool: 1, PixelScale: 255},
+		Rule:     params.Rule{Name: f.text, Byzantine: 1},
+		Training: params.Training{Rounds: 100}, Privacy: params.Privacy{Mechanism: f.text}, Election: params.Election{Term: 1,
+			ViewBlocks: 1},
 	}
 }
 
 func (f *fake) record(t uint64) app.Record {
-	r := app.Record{Round: t, Opened: t + 1, Height: t + 2, Leader: 1, View: 1, Ranking: []uint32{3, 1, 0, 2}, Rule: f.text, Margin: 50, Seed: []byte{1}, DeltaDigest: make([]byte, 32), ModelHash: make([]byte, 32)}
+	r := app.Record{Round: t, Opened: t + 1, Height: t + 2, Leader: 1, View: 1, Ranking: []uint32{3, 1, 0, 2},
+		Rule: f.text, Margin: 50, Seed: []byte{1}, DeltaDigest: make([]byte, 32), ModelHash: make([]byte, 32)}
 	for i := range uint32(4) {
-		c := app.Contribution{Participant: i, Selected: i < 3, Score: 100 + 10*int64(i), Opposed: i == 3, Reputation: params.One, VrfOutput: []byte{byte(i + 1)}}
+		c := app.Contribution{Participant: i, Selected: i < 3, Score: 100 + 10*int64(i), Opposed: i == 3,
+			Reputation: params.One, VrfOutput: []byte{byte(i + 1)}}
 		if i == 3 {
 			c.Score, c.Reputation = 170, params.One-int64(t)*1000
 		}
@@ -65,7 +69,9 @@ func (f *fake) record(t uint64) app.Record {
 func (f *fake) people() []app.Participant {
 	var out []app.Participant
 	for i := range uint32(4) {
-		out = append(out, app.Participant{Index: i, Moniker: f.text, Address: f.text, PubKey: make([]byte, 32), Id: []byte{byte(i), 0xab, 0xcd, 0xef}, ConsensusKey: []byte(key(byte(i))), Active: true, Reputation: params.One / 2, Participations: f.rounds})
+		out = append(out, app.Participant{Index: i, Moniker: f.text, Address: f.text, PubKey: make([]byte, 32),
+			Id: []byte{byte(i), 0xab, 0xcd, 0xef}, ConsensusKey: []byte(key(byte(i))), Active: true, Reputation: params.One / 2,
+			Participations: f.rounds})
 	}
 	return out
 }
@@ -87,7 +93,9 @@ func (f *fake) Query(_ context.Context, path string, answer any) error {
 	t, _ := strconv.ParseUint(last, 10, 64)
 	switch name := strings.Split(path, "/")[1]; name {
 	case "status":
-		body = query.Status{ChainID: f.text, Height: f.rounds + 1, Round: f.rounds, Rounds: 100, Ranking: []uint32{3, 1, 0, 2}, Participants: 4, Dim: 15, Preset: f.text, Rule: f.text, Epsilon: &epsilon, Seed: f.text, AppHash: f.text}
+		body = query.Status{ChainID: f.text, Height: f.rounds + 1, Round: f.rounds, Rounds: 100,
+			Ranking: []uint32{3, 1, 0, 2}, Participants: 4, Dim: 15, Preset: f.text, Rule: f.text, Epsilon: &epsilon,
+			Seed: f.text, AppHash: f.text}
 	case "params":
 		body = f.params()
 	case "participants":
@@ -102,16 +110,19 @@ func (f *fake) Query(_ context.Context, path string, answer any) error {
 		case "timing":
 			body = query.Timing{Round: t, LGC: 1}
 		default:
-			body = query.ModelState{Round: t + 1, Hash: f.text, Parameters: app.EncodeParameters([]float64{1, -1, 0.5, 0, 0, 0, 0, 0, 0, 0, 0, 2, 3, 4, 5})}
+			body = query.ModelState{Round: t + 1, Hash: f.text,
+				Parameters: app.EncodeParameters([]float64{1, -1, 0.5, 0, 0, 0, 0, 0, 0, 0, 0, 2, 3, 4, 5})}
 		}
 	case "evidence":
 		body = []app.Offence{{Participant: 3, Kind: 1, Height: 2, Evidence: []byte{9}}}
 	case "epochs":
-		body = []query.EpochState{{Running: true, Rounds: f.rounds, Planned: 100, Rule: f.text, Preset: f.text, ModelHash: f.text}}
+		body = []query.EpochState{{Running: true, Rounds: f.rounds, Planned: 100, Rule: f.text, Preset: f.text,
+			ModelHash: f.text}}
 	case "leader":
 		body = query.Leader{Round: f.rounds, Leaders: []uint32{3}, Ranking: []uint32{3, 1, 0, 2}}
 	case "membership":
-		body = query.Membership{Participants: 4, Byzantine: 1, Validators: 4, Threshold: 3, Proposals: []query.Proposal{{ID: f.text, Kind: f.text, About: f.text}}}
+		body = query.Membership{Participants: 4, Byzantine: 1, Validators: 4, Threshold: 3,
+			Proposals: []query.Proposal{{ID: f.text, Kind: f.text, About: f.text}}}
 	case "privacy":
 		left := uint64(7)
 		spend := query.Spend{Moniker: f.text, Epsilon: &epsilon, Budget: 3, Delta: 1e-5, Left: &left, Guarantee: true}
@@ -161,7 +172,8 @@ func (f *fake) BlockchainInfo(_ context.Context, from, until int64) (*ctypes.Res
 }
 
 func (f *fake) Block(_ context.Context, h *int64) (*ctypes.ResultBlock, error) {
-	return &ctypes.ResultBlock{Block: &cmttypes.Block{Header: f.header(*h), Data: cmttypes.Data{Txs: cmttypes.Txs{f.join(), []byte("junk")}}, LastCommit: &cmttypes.Commit{}}}, nil
+	return &ctypes.ResultBlock{Block: &cmttypes.Block{Header: f.header(*h),
+		Data: cmttypes.Data{Txs: cmttypes.Txs{f.join(), []byte("junk")}}, LastCommit: &cmttypes.Commit{}}}, nil
 }
 
 func (f *fake) BlockByHash(context.Context, []byte) (*ctypes.ResultBlock, error) {
@@ -169,14 +181,16 @@ func (f *fake) BlockByHash(context.Context, []byte) (*ctypes.ResultBlock, error)
 }
 
 func (f *fake) BlockResults(context.Context, *int64) (*ctypes.ResultBlockResults, error) {
-	return &ctypes.ResultBlockResults{TxsResults: []*abcitypes.ExecTxResult{{Code: 1, Log: f.text}}, FinalizeBlockEvents: f.events()}, nil
+	return &ctypes.ResultBlockResults{TxsResults: []*abcitypes.ExecTxResult{{Code: 1, Log: f.text}},
+		FinalizeBlockEvents: f.events()}, nil
 }
 
 func (f *fake) Tx(_ context.Context, hash []byte, _ bool) (*ctypes.ResultTx, error) {
 	if hash[0] != 0xaa {
 		return nil, &client.Refusal{Code: abci.CodeNotFound, Log: f.text}
 	}
-	return &ctypes.ResultTx{Tx: f.join(), Hash: hash, Height: 3, TxResult: abcitypes.ExecTxResult{Code: 2, Log: f.text, Events: f.events()}}, nil
+	return &ctypes.ResultTx{Tx: f.join(), Hash: hash, Height: 3, TxResult: abcitypes.ExecTxResult{Code: 2, Log: f.text,
+		Events: f.events()}}, nil
 }
 
 func (f *fake) TxSearch(_ context.Context, query string, _ bool, _, _ *int, _ string) (*ctypes.ResultTxSearch, error) {
@@ -197,7 +211,8 @@ func (f *fake) Commit(_ context.Context, h *int64) (*ctypes.ResultCommit, error)
 	f.asked["commit"]++
 	header, commit := f.header(*h), &cmttypes.Commit{Height: *h}
 	for i := range byte(3) {
-		commit.Signatures = append(commit.Signatures, cmttypes.CommitSig{BlockIDFlag: cmttypes.BlockIDFlagCommit, ValidatorAddress: key(i).Address()})
+		commit.Signatures = append(commit.Signatures, cmttypes.CommitSig{BlockIDFlag: cmttypes.BlockIDFlagCommit,
+			ValidatorAddress: key(i).Address()})
 	}
 	return ctypes.NewResultCommit(&header, commit, true), nil
 }

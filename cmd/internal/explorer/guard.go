@@ -39,7 +39,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case len(r.URL.Path)+len(r.URL.RawQuery) > longest:
 			s.refuse(w, r, http.StatusRequestURITooLong, "the address is too long")
 		case !s.known(r.Host):
-			s.refuse(w, r, http.StatusMisdirectedRequest, "this name is not served here: list it in api.hosts of app.toml, or in --hosts")
+			s.refuse(w, r, http.StatusMisdirectedRequest, "this name is not served here: list it in api.hosts of app.toml, "+
+				"or in --hosts")
 		case !s.clients.allow(clientOf(r.RemoteAddr)):
 			h.Set("Retry-After", "1")
 			s.refuse(w, r, http.StatusTooManyRequests, "too many requests")

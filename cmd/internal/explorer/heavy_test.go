@@ -65,5 +65,6 @@ func TestSearchAsksLittle(t *testing.T) {
 		n += times
 	}
 	require.Less(t, n, 10)
-	require.Equal(t, http.StatusOK, get(s, "/search?q="+strings.Repeat("0", 64)).Code, "the hash of all rounds of the fake")
+	require.Equal(t, http.StatusOK, get(s, "/search?q="+strings.Repeat("0", 64)).Code,
+		"the hash of all rounds of the fake")
 }

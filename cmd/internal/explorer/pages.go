@@ -66,7 +66,9 @@ func (s *Server) home(r *http.Request) (content, error) {
 	}
 	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
 	all = firstConcerns(all)
-	b := homePage{Standings: all[:min(some, len(all))], People: len(all), More: max(0, len(all)-some), Names: map[uint32]string{}, Budget: running.Privacy.Epsilon, Mechanism: running.Privacy.Mechanism, Unmeasured: s.tail.whyUnmeasured()}
+	b := homePage{Standings: all[:min(some, len(all))], People: len(all), More: max(0, len(all)-some),
+		Names: map[uint32]string{}, Budget: running.Privacy.Epsilon, Mechanism: running.Privacy.Mechanism,
+		Unmeasured: s.tail.whyUnmeasured()}
 	for _, st := range all {
 		b.Names[st.Participant] = st.Moniker
 		if st.Alarm == Suspect {

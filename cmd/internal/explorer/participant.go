@@ -90,7 +90,8 @@ const resultRounds = 100
 // results returns a participant's results in the last rounds of the running epoch, oldest first.
 // The ledger is that of the participant after closed rounds; if whole is false, the results leave
 // out what was spent.
-func (s *Server) results(ctx context.Context, people []app.Participant, closed place, whole bool, index uint32) ([]result, error) {
+func (s *Server) results(ctx context.Context, people []app.Participant, closed place, whole bool,
+	index uint32) ([]result, error) {
 	status, running, _, err := s.tail.now()
 	if err != nil {
 		return nil, err

@@ -27,7 +27,8 @@ type pager struct {
 // pageOf returns the rows of the page that ?page= asks for, from 1 on; of a list that has become
 // shorter the last page.
 func pageOf[T any](r *http.Request, rows []T) ([]T, pager, error) {
-	p := pager{Of: len(rows), Page: 1, Pages: max(1, (len(rows)+perPage-1)/perPage), path: r.URL.Path, search: r.URL.Query().Get("q")}
+	p := pager{Of: len(rows), Page: 1, Pages: max(1, (len(rows)+perPage-1)/perPage), path: r.URL.Path,
+		search: r.URL.Query().Get("q")}
 	if q := r.URL.Query().Get("page"); q != "" {
 		x, err := number("page", q)
 		if err != nil {
@@ -65,7 +66,8 @@ func firstConcerns(all []Standing) []Standing {
 		if a.Alarm != b.Alarm || a.Alarm == OK {
 			return cmp.Compare(rank[a.Alarm], rank[b.Alarm])
 		}
-		return cmp.Or(cmp.Compare(b.Offences, a.Offences), cmp.Compare(b.Opposed, a.Opposed), cmp.Compare(b.Refused, a.Refused), cmp.Compare(b.Rounds-b.Included, a.Rounds-a.Included))
+		return cmp.Or(cmp.Compare(b.Offences, a.Offences), cmp.Compare(b.Opposed, a.Opposed),
+			cmp.Compare(b.Refused, a.Refused), cmp.Compare(b.Rounds-b.Included, a.Rounds-a.Included))
 	})
 	return all
 }
@@ -101,7 +103,8 @@ func matching(all []Standing, people []app.Participant, text string) []Standing 
 	}
 	at := map[uint32]bool{}
 	for _, p := range people {
-		names := strings.ToLower(p.Moniker + "\x00" + p.Address + "\x00" + hex.EncodeToString(p.Id) + "\x00" + addressOf(p.ConsensusKey))
+		names := strings.ToLower(p.Moniker + "\x00" + p.Address + "\x00" + hex.EncodeToString(p.Id) + "\x00" +
+			addressOf(p.ConsensusKey))
 		at[p.Index] = strconv.FormatUint(uint64(p.Index), 10) == text || strings.Contains(names, text)
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(s Standing) bool { return !at[s.Participant] })
@@ -115,7 +118,8 @@ type tally struct {
 
 // tallyOf counts a round's fates. Opposed ones are among the selected and the left out.
 func tallyOf(p Point, all []Standing) tally {
-	t := tally{p.Epoch, p.Round, p.Included - len(p.LeftOut), len(p.LeftOut), len(p.Opposed), len(p.Refused), -len(p.Refused)}
+	t := tally{p.Epoch, p.Round, p.Included - len(p.LeftOut), len(p.LeftOut), len(p.Opposed), len(p.Refused),
+		-len(p.Refused)}
 	in := map[uint32]bool{}
 	for _, who := range p.included {
 		in[who] = true
@@ -138,7 +142,8 @@ type bar struct {
 
 // reputations returns how many of the active participants have which reputation.
 func reputations(all []Standing) []bar {
-	bars := []bar{{Label: "0"}, {Label: "below 0.25"}, {Label: "from 0.25"}, {Label: "from 0.5"}, {Label: "from 0.75"}, {Label: "1"}}
+	bars := []bar{{Label: "0"}, {Label: "below 0.25"}, {Label: "from 0.25"}, {Label: "from 0.5"}, {Label: "from 0.75"},
+		{Label: "1"}}
 	parts := int64(len(bars) - 2)
 	n := 0
 	for _, s := range all {

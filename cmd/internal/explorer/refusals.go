@@ -38,7 +38,8 @@ func (t *tail) refusals(ctx context.Context, points []Point) {
 		if i < 0 || has(points[i].included, x.Participant) > 0 {
 			continue
 		}
-		points[i].refusals = append(points[i].refusals, query.Rejection{Participant: x.Participant, Reason: x.Reason, Count: x.Count, Signed: x.Signed})
+		points[i].refusals = append(points[i].refusals, query.Rejection{Participant: x.Participant, Reason: x.Reason,
+			Count: x.Count, Signed: x.Signed})
 		if x.Signed && has(points[i].Refused, x.Participant) == 0 {
 			points[i].Refused = append(points[i].Refused, x.Participant)
 		}

@@ -60,5 +60,6 @@ func TestWhyRefused(t *testing.T) {
 	require.NoError(t, s.tail.look(t.Context()))
 	home := get(s, "/").Body.String()
 	require.Contains(t, home, "this node refused 1 of its gradients (norm)")
-	require.Contains(t, home, "absent in 6 of 6; this node refused 9 gradients in its name, which anybody may have sent (signature)")
+	require.Contains(t, home, "absent in 6 of 6; this node refused 9 gradients in its name, which anybody may have "+
+		"sent (signature)")
 }

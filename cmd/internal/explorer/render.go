@@ -76,7 +76,8 @@ func parse() map[string]*template.Template {
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".html")
 		if name != "layout" && name != "parts" {
-			out[name] = template.Must(template.New("layout.html").Funcs(functions).ParseFS(assets, path.Join(dir, "layout.html"), path.Join(dir, "parts.html"), path.Join(dir, f.Name())))
+			out[name] = template.Must(template.New("layout.html").Funcs(functions).ParseFS(assets, path.Join(dir, "layout.html"),
+				path.Join(dir, "parts.html"), path.Join(dir, f.Name())))
 		}
 	}
 	return out
@@ -163,7 +164,8 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, code int, text s
 // serveAsset serves a script or a style of ours, or uPlot's.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	kind := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".svg": "image/svg+xml"}[path.Ext(name)]
+	kind := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+		".txt": "text/plain; charset=utf-8", ".svg": "image/svg+xml"}[path.Ext(name)]
 	body, err := assets.ReadFile("assets/" + name)
 	if kind == "" || err != nil {
 		http.NotFound(w, r)

@@ -159,7 +159,8 @@ func (l *lookup) hex(ctx context.Context, digits string, points []Point) error {
 	}
 	for _, p := range points {
 		if bytes.Equal(p.model, hash) || bytes.Equal(p.delta, hash) {
-			l.add(fmt.Sprintf("Round %d of epoch %d, by its model or Delta", p.Round, p.Epoch), fmt.Sprintf("/round/%d/%d", p.Epoch, p.Round))
+			l.add(fmt.Sprintf("Round %d of epoch %d, by its model or Delta", p.Round, p.Epoch),
+				fmt.Sprintf("/round/%d/%d", p.Epoch, p.Round))
 		}
 	}
 	return nil

@@ -37,7 +37,8 @@ func (s *Server) leadTo(w http.ResponseWriter, r *http.Request, search func(*app
 	http.Redirect(w, r, "/tx/"+hash, http.StatusSeeOther)
 }
 
-func (s *Server) hashOf(ctx context.Context, r *http.Request, search func(*app.Record) (string, error)) (string, error) {
+func (s *Server) hashOf(ctx context.Context, r *http.Request, search func(*app.Record) (string, error)) (string,
+	error) {
 	at, err := placeOf(r)
 	if err != nil {
 		return "", err

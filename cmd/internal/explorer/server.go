@@ -98,7 +98,8 @@ func Open(node string, o Options) (*Server, error) {
 // New prepares an explorer.
 func New(a Asker, b Blocks, o Options) *Server {
 	o.complete()
-	s := &Server{options: o, source: newSource(a, b), clients: newClients(o), models: newClients(Options{StreamsPerClient: modelsPerClient, MaxStreams: maxModels}), ended: make(chan struct{})}
+	s := &Server{options: o, source: newSource(a, b), clients: newClients(o),
+		models: newClients(Options{StreamsPerClient: modelsPerClient, MaxStreams: maxModels}), ended: make(chan struct{})}
 	s.written.limit = writtenBytes
 	s.last.pages = newKept[string, content](keptPages)
 	s.tail = newTail(s.source, o.Evaluator, o.Log)
@@ -161,8 +162,9 @@ func (s *Server) routes() http.Handler {
 	for pattern, page := range map[string]func(*http.Request) (content, error){
 		"/{$}": s.home, "/blocks": s.blocks, "/block/{height}": s.block, "/tx/{hash}": s.tx,
 		"/rounds": s.rounds, "/round/{epoch}/{round}": s.round,
-		"/participants": s.participants, "/participant/{index}": s.participant, "/validators": s.validators, "/elections": s.elections,
-		"/model": s.model, "/params": s.paramsPage, "/governance": s.governance, "/evidence": s.evidence,
+		"/participants": s.participants, "/participant/{index}": s.participant, "/validators": s.validators,
+		"/elections": s.elections,
+		"/model":     s.model, "/params": s.paramsPage, "/governance": s.governance, "/evidence": s.evidence,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			text, err := s.once(r, func(r *http.Request) ([]byte, error) {

@@ -43,7 +43,8 @@ func TestReadsOnly(t *testing.T) {
 func TestHosts(t *testing.T) {
 	s := over(t, newFake(6, "x"), Options{Hosts: []string{"spdl.example"}})
 	for host, code := range map[string]int{
-		"127.0.0.1:26680": 200, "localhost:26680": 200, "LOCALHOST": 200, "[::1]:26680": 200, "10.0.0.1": 200, "spdl.example": 200, "SPDL.example.:443": 200,
+		"127.0.0.1:26680": 200, "localhost:26680": 200, "LOCALHOST": 200, "[::1]:26680": 200, "10.0.0.1": 200,
+		"spdl.example": 200, "SPDL.example.:443": 200,
 		"evil.example": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421, "": 421,
 	} {
 		require.Equal(t, code, get(s, "/", func(r *http.Request) { r.Host = host }).Code, "%q", host)
@@ -183,7 +184,10 @@ func TestNodeAway(t *testing.T) {
 // TestPanic: what panics while the tail looks does not end the process, and the
 // tail goes on.
 func TestPanic(t *testing.T) {
-	s := New(newFake(6, "x"), nil, Options{Evaluator: evaluator(func(context.Context) (model.Eval, error) { panic("unforeseen") })})
+	s := New(newFake(6, "x"), nil, Options{Evaluator: evaluator(func(context.Context) (model.Eval,
+		error) {
+		panic("unforeseen")
+	})})
 	require.NoError(t, s.tail.look(t.Context()))
 	_, err := s.tail.evaluate(t.Context(), place{0, 3})
 	require.ErrorContains(t, err, "unforeseen")
@@ -201,7 +205,8 @@ func TestAttackerAtAGlance(t *testing.T) {
 	require.Equal(t, 1, strings.Count(home, `<tr class="alarm-suspect">`))
 	round := get(s, "/round/0/3").Body.String()
 	for _, text := range []string{
-		"✕ opposed", "left out", "Score 170 is place 4 of 4, the selection ends at 120: too far, by 50", "by more than reputation.margin allows", "failed to lead", "-0.0010", "★ leader",
+		"✕ opposed", "left out", "Score 170 is place 4 of 4, the selection ends at 120: too far, by 50",
+		"by more than reputation.margin allows", "failed to lead", "-0.0010", "★ leader",
 	} {
 		require.Contains(t, round, text)
 	}
@@ -243,8 +248,10 @@ func TestSpentBy(t *testing.T) {
 func TestSearch(t *testing.T) {
 	s := over(t, newFake(6, "node"), Options{})
 	for q, want := range map[string]string{
-		"block 3": "/block/3", "0/2": "/round/0/2", "r2": "/round/0/2", "p3": "/participant/3", "7": "/block/7", "02abcdef": "/participant/2",
-		"aa" + strings.Repeat("0", 62): "/tx/aa" + strings.Repeat("0", 62), "0x" + strings.Repeat("AA", 32): "/tx/" + strings.Repeat("aa", 32),
+		"block 3": "/block/3", "0/2": "/round/0/2", "r2": "/round/0/2", "p3": "/participant/3", "7": "/block/7",
+		"02abcdef":                     "/participant/2",
+		"aa" + strings.Repeat("0", 62): "/tx/aa" + strings.Repeat("0", 62), "0x" + strings.Repeat("AA", 32): "/tx/" +
+			strings.Repeat("aa", 32),
 	} {
 		w := get(s, "/search?q="+strings.ReplaceAll(q, " ", "+"))
 		require.Equal(t, http.StatusSeeOther, w.Code, q)

@@ -30,7 +30,8 @@ type Blocks interface {
 	BlockByHash(ctx context.Context, hash []byte) (*ctypes.ResultBlock, error)
 	BlockResults(ctx context.Context, height *int64) (*ctypes.ResultBlockResults, error)
 	Tx(ctx context.Context, hash []byte, prove bool) (*ctypes.ResultTx, error)
-	TxSearch(ctx context.Context, query string, prove bool, page, perPage *int, orderBy string) (*ctypes.ResultTxSearch, error)
+	TxSearch(ctx context.Context, query string, prove bool, page, perPage *int, orderBy string) (*ctypes.ResultTxSearch,
+		error)
 	Commit(ctx context.Context, height *int64) (*ctypes.ResultCommit, error)
 	Validators(ctx context.Context, height *int64, page, perPage *int) (*ctypes.ResultValidators, error)
 }
@@ -198,5 +199,6 @@ func absent(err error) bool {
 	var refusal *client.Refusal
 	var answer *rpctypes.RPCError
 	return errors.Is(err, errNotFound) || errors.As(err, &answer) ||
-		errors.As(err, &refusal) && (refusal.Code == abci.CodeNotFound || refusal.Code == abci.CodeBadQuery || refusal.Code == abci.CodeUnknownPath)
+		errors.As(err, &refusal) && (refusal.Code == abci.CodeNotFound || refusal.Code == abci.CodeBadQuery ||
+			refusal.Code == abci.CodeUnknownPath)
 }

@@ -76,8 +76,10 @@ func (s *Server) story(ctx context.Context, at place) (*Story, error) {
 		}
 	}
 	out := &Story{
-		Epoch: r.Epoch, Round: r.Round, Opened: r.Opened, Height: r.Height, Leader: r.Leader, View: r.View, Ranking: append([]uint32{}, r.Ranking...),
-		Rule: r.Rule, Margin: r.Margin, Delta: hex.EncodeToString(r.DeltaDigest), Model: hex.EncodeToString(r.ModelHash), Seed: hex.EncodeToString(r.Seed),
+		Epoch: r.Epoch, Round: r.Round, Opened: r.Opened, Height: r.Height, Leader: r.Leader, View: r.View,
+		Ranking: append([]uint32{}, r.Ranking...),
+		Rule:    r.Rule, Margin: r.Margin, Delta: hex.EncodeToString(r.DeltaDigest), Model: hex.EncodeToString(r.ModelHash),
+		Seed:     hex.EncodeToString(r.Seed),
 		Verdicts: verdicts(r, people, before, nil),
 	}
 	if refused, err := s.source.refusals(ctx, at.String()); err == nil { // it is no part of the chain
@@ -108,7 +110,8 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, 
 			continue
 		}
 		v := verdictOn(c, before)
-		v.Moniker, v.Leader, v.Passed = names[c.Participant], c.Participant == r.Leader, slices.Contains(passed, c.Participant)
+		v.Moniker, v.Leader, v.Passed = names[c.Participant], c.Participant == r.Leader,
+			slices.Contains(passed, c.Participant)
 		v.Place = place[c.Participant]
 		v.Why = why(v, r, worst)
 		out = append(out, v)
@@ -131,7 +134,8 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, 
 // round.
 func verdictOn(c app.Contribution, before map[uint32]int64) Verdict {
 	v := Verdict{
-		Participant: c.Participant, Fate: Selected, Opposed: c.Opposed, Score: c.Score, Reputation: &c.Reputation, VRFOutput: hex.EncodeToString(c.VrfOutput),
+		Participant: c.Participant, Fate: Selected, Opposed: c.Opposed, Score: c.Score, Reputation: &c.Reputation,
+		VRFOutput: hex.EncodeToString(c.VrfOutput),
 	}
 	if !c.Selected {
 		v.Fate = LeftOut
@@ -215,21 +219,23 @@ func why(v Verdict, r *app.Record, worst int64) string {
 
 // A Standing summarises a participant's last rounds.
 type Standing struct {
-	Participant uint32   `json:"participant"`
-	Moniker     string   `json:"moniker"`
-	Active      bool     `json:"active"`
-	Reputation  int64    `json:"reputation"` // parts per million
-	Rounds      int      `json:"rounds"`     // looked at
-	Included    int      `json:"included"`
-	LeftOut     int      `json:"left_out"`
-	Opposed     int      `json:"opposed"`
-	Refused     int      `json:"refused"`       // rounds in which the node did not admit its gradient
-	Passed      int      `json:"passed"`        // led nothing when it was to
-	PassedInAll int      `json:"passed_in_all"` // of all rounds that the explorer has read, which it does from the last to the first
-	PassedOver  int      `json:"passed_over"`   // the chain's count: turns in which it led nothing, less those in which it led since
-	Offences    int      `json:"offences"`
-	Alarm       string   `json:"alarm"`   // ok, watch or suspect
-	Reasons     []string `json:"reasons"` // for the alarm
+	Participant uint32 `json:"participant"`
+	Moniker     string `json:"moniker"`
+	Active      bool   `json:"active"`
+	Reputation  int64  `json:"reputation"` // parts per million
+	Rounds      int    `json:"rounds"`     // looked at
+	Included    int    `json:"included"`
+	LeftOut     int    `json:"left_out"`
+	Opposed     int    `json:"opposed"`
+	Refused     int    `json:"refused"` // rounds in which the node did not admit its gradient
+	Passed      int    `json:"passed"`  // led nothing when it was to
+	// of all rounds that the explorer has read, which it does from the last to the first
+	PassedInAll int `json:"passed_in_all"`
+	// the chain's count: turns in which it led nothing, less those in which it led since
+	PassedOver int      `json:"passed_over"`
+	Offences   int      `json:"offences"`
+	Alarm      string   `json:"alarm"`   // ok, watch or suspect
+	Reasons    []string `json:"reasons"` // for the alarm
 }
 
 // The alarms are for people; they are no part of consensus.
@@ -250,7 +256,8 @@ func standings(people []app.Participant, offences []app.Offence, points []Point,
 	place := map[uint32]int{}
 	for i, who := range people {
 		place[who.Index] = i
-		out = append(out, Standing{Participant: who.Index, Moniker: who.Moniker, Active: who.Active, Reputation: who.Reputation, PassedOver: int(who.PassedOver), Reasons: []string{}})
+		out = append(out, Standing{Participant: who.Index, Moniker: who.Moniker, Active: who.Active,
+			Reputation: who.Reputation, PassedOver: int(who.PassedOver), Reasons: []string{}})
 	}
 	suspected := make([]*uint64, len(out)) // the last round in which one was suspect
 	for t := range points {

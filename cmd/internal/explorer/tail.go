@@ -41,8 +41,10 @@ type Point struct {
 
 func pointOf(r *app.Record) Point {
 	p := Point{
-		Epoch: r.Epoch, Round: r.Round, Height: r.Height, Leader: r.Leader, View: r.View, Included: len(r.Contributions), Margin: r.Margin,
-		LeftOut: []uint32{}, Opposed: []uint32{}, Refused: []uint32{}, Passed: []uint32{}, model: r.ModelHash, delta: r.DeltaDigest,
+		Epoch: r.Epoch, Round: r.Round, Height: r.Height, Leader: r.Leader, View: r.View, Included: len(r.Contributions),
+		Margin:  r.Margin,
+		LeftOut: []uint32{}, Opposed: []uint32{}, Refused: []uint32{}, Passed: []uint32{}, model: r.ModelHash,
+		delta: r.DeltaDigest,
 	}
 	for _, c := range r.Contributions {
 		p.included = append(p.included, c.Participant)

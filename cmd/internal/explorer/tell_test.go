@@ -47,7 +47,8 @@ func TestRoundsShowWhatIsKnown(t *testing.T) {
 	}
 	s.tail.mu.Unlock()
 	page := get(s, "/rounds").Body.String()
-	require.Contains(t, page, "<td data-l=\"epsilon\" class=\"n\">0.75</td><td data-l=\"time\">1970-01-01 00:00:05.000 UTC</td>", "round 3, closed at height 5")
+	require.Contains(t, page, "<td data-l=\"epsilon\" class=\"n\">0.75</td><td data-l=\"time\">1970-01-01 "+
+		"00:00:05.000 UTC</td>", "round 3, closed at height 5")
 }
 
 // TestUptime: who did not sign is named, and a commit that cannot change is asked for once.

@@ -19,10 +19,16 @@ import (
 // api registers the paths of /v1. assets/openapi.json describes them.
 func (s *Server) api(mux *http.ServeMux) {
 	for pattern, answer := range map[string]func(*http.Request) (any, error){
-		"/v1/status":                 s.answerStatus,
-		"/v1/params":                 func(r *http.Request) (any, error) { return known[params.Params](r.Context(), s.source, "/params") },
-		"/v1/privacy":                s.answerPrivacy,
-		"/v1/epochs":                 func(r *http.Request) (any, error) { return known[[]query.EpochState](r.Context(), s.source, "/epochs") },
+		"/v1/status": s.answerStatus,
+		"/v1/params": func(r *http.Request) (any, error) {
+			return known[params.Params](r.Context(), s.source,
+				"/params")
+		},
+		"/v1/privacy": s.answerPrivacy,
+		"/v1/epochs": func(r *http.Request) (any, error) {
+			return known[[]query.EpochState](r.Context(),
+				s.source, "/epochs")
+		},
 		"/v1/rounds":                 s.answerRounds,
 		"/v1/rounds/{round}":         s.answerRound,
 		"/v1/rounds/{epoch}/{round}": s.answerRound,
@@ -208,9 +214,11 @@ func (s *Server) answerParticipants(r *http.Request) (any, error) {
 	out := []Person{}
 	for i, p := range people[:min(len(people), len(all))] {
 		out = append(out, Person{
-			Index: p.Index, ID: hex.EncodeToString(p.Id), Moniker: p.Moniker, Address: p.Address, PubKey: hex.EncodeToString(p.PubKey),
-			ConsensusKey: hex.EncodeToString(p.ConsensusKey), NodeIDs: p.NodeIds, Active: p.Active, Joined: p.Joined, Participations: p.Participations,
-			Reputation: p.Reputation, Standing: all[i],
+			Index: p.Index, ID: hex.EncodeToString(p.Id), Moniker: p.Moniker, Address: p.Address,
+			PubKey:       hex.EncodeToString(p.PubKey),
+			ConsensusKey: hex.EncodeToString(p.ConsensusKey), NodeIDs: p.NodeIds, Active: p.Active, Joined: p.Joined,
+			Participations: p.Participations,
+			Reputation:     p.Reputation, Standing: all[i],
 		})
 	}
 	return windowOf(r, out, func(p Person) uint32 { return p.Index })
@@ -284,7 +292,8 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, at place) erro
 		return err
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="model-%d-%d.safetensors"`, at.epoch, at.round))
+	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="model-%d-%d.safetensors"`, at.epoch,
+		at.round))
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body)
 	return nil

@@ -47,7 +47,8 @@ func TestRead(t *testing.T) {
 	require.Len(t, all.rounds, 11)
 	onTime := true
 	for i, r := range all.rounds {
-		require.Equal(t, []any{uint64(i), saw[i].Height, saw[i].Leader, saw[i].View, saw[i].Included}, []any{r.Round, r.Height, r.Leader, r.View, len(r.Contributions)})
+		require.Equal(t, []any{uint64(i), saw[i].Height, saw[i].Leader, saw[i].View, saw[i].Included},
+			[]any{r.Round, r.Height, r.Leader, r.View, len(r.Contributions)})
 		require.InDelta(t, 1-*saw[i].TestAccuracy, r.wrong, 1e-12)
 		require.InDelta(t, *saw[i].Epsilon, r.epsilon, 1e-12)
 		onTime = onTime && r.View == 0
@@ -61,7 +62,8 @@ func TestRead(t *testing.T) {
 	page, err := all.Page("spdl-figures report <there>", "v0")
 	require.NoError(t, err)
 	for _, part := range []string{
-		"11 rounds in heights 1 to", "A TEST CHAIN", "spdl-figures report &lt;there&gt;", "version: v0", "data:image/svg&#43;xml;base64,", "node3",
+		"11 rounds in heights 1 to", "A TEST CHAIN", "spdl-figures report &lt;there&gt;", "version: v0",
+		"data:image/svg&#43;xml;base64,", "node3",
 		fmt.Sprintf("<td>%.4f</td>", 1-*saw[10].TestAccuracy), all.Audit.AppHash,
 	} {
 		require.Contains(t, string(page), part)

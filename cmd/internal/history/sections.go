@@ -22,8 +22,10 @@ func (c *Chain) Page(command, version string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	about := fmt.Sprintf("Chain %s: %d rounds in heights %d to %d, %d gradients, under %s for f=%d. All of it was executed again from the "+
-		"blocks, and %d signatures of validators were verified.", c.Audit.ChainID, c.Audit.Rounds, c.Audit.First, c.Audit.Last, c.Audit.Gradients,
+	about := fmt.Sprintf("Chain %s: %d rounds in heights %d to %d, %d gradients, under %s for f=%d. All of it was "+
+		"executed again from the "+
+		"blocks, and %d signatures of validators were verified.", c.Audit.ChainID, c.Audit.Rounds, c.Audit.First,
+		c.Audit.Last, c.Audit.Gradients,
 		c.params.Rule.Name, c.params.Rule.Byzantine, c.Audit.Signatures)
 	if c.unmeasured != "" {
 		about += " Models were not measured: " + c.unmeasured + "."
@@ -37,14 +39,17 @@ func (c *Chain) Page(command, version string) ([]byte, error) {
 	}
 	var sections []experiment.Section
 	if t := c.incidents(); len(t.Rows) > 0 {
-		sections = append(sections, experiment.Section{Summary: experiment.Summary{Name: "incidents", Title: "Proven offences, and leaders passed over", Table: t}})
+		sections = append(sections, experiment.Section{Summary: experiment.Summary{Name: "incidents",
+			Title: "Proven offences, and leaders passed over", Table: t}})
 	}
-	sections = append(sections, experiment.Section{SVG: svg, Summary: experiment.Summary{Name: "participants", Title: "Training and participants", Notes: notes, Table: c.participants()}})
+	sections = append(sections, experiment.Section{SVG: svg, Summary: experiment.Summary{Name: "participants",
+		Title: "Training and participants", Notes: notes, Table: c.participants()}})
 	title := "Rounds"
 	if uint64(len(c.rounds)) < c.Audit.Rounds {
 		title = fmt.Sprintf("Rounds: %d of %d", len(c.rounds), c.Audit.Rounds)
 	}
-	sections = append(sections, experiment.Section{Folded: true, Summary: experiment.Summary{Name: "rounds", Title: title, Table: c.table()}})
+	sections = append(sections, experiment.Section{Folded: true, Summary: experiment.Summary{Name: "rounds", Title: title,
+		Table: c.table()}})
 	return experiment.Page("SPDL: chain "+c.Audit.ChainID, about, warnings, sections)
 }
 
@@ -80,7 +85,8 @@ func (c *Chain) figure() figure.Figure {
 		}
 	}
 	panels := []figure.Panel{
-		{Title: "test error of the model", X: x, Y: "test error", Lines: []figure.Line{c.line("test error", func(r round) float64 { return r.wrong })}},
+		{Title: "test error of the model", X: x, Y: "test error",
+			Lines: []figure.Line{c.line("test error", func(r round) float64 { return r.wrong })}},
 		{Title: "gradients", X: x, Y: "number", Lines: []figure.Line{
 			c.line("included", func(r round) float64 { return float64(len(r.Contributions)) }),
 			c.line("selected", func(r round) float64 { return float64(r.selected()) }),
@@ -88,14 +94,16 @@ func (c *Chain) figure() figure.Figure {
 		reputations,
 	}
 	if spent := c.line("epsilon", func(r round) float64 { return r.epsilon }); !math.IsNaN(spent.Y[len(spent.Y)-1]) {
-		panels = append(panels, figure.Panel{Title: "privacy: largest spend", X: x, Y: fmt.Sprintf("epsilon at delta %g", c.params.Privacy.Delta), Lines: []figure.Line{spent}})
+		panels = append(panels, figure.Panel{Title: "privacy: largest spend", X: x, Y: fmt.Sprintf("epsilon at delta %g",
+			c.params.Privacy.Delta), Lines: []figure.Line{spent}})
 	}
 	return figure.Figure{Title: "chain", Panels: panels}
 }
 
 // participants returns a row for each participant.
 func (c *Chain) participants() experiment.Table {
-	t := experiment.Table{Head: []string{"participant", "moniker", "active", "reputation", "included", "selected", "opposed to Delta", "rounds led", "passed over", "epsilon", "rounds left"}}
+	t := experiment.Table{Head: []string{"participant", "moniker", "active", "reputation", "included", "selected",
+		"opposed to Delta", "rounds led", "passed over", "epsilon", "rounds left"}}
 	passed := map[uint32]int{}
 	for _, b := range c.Audit.BadLeaders {
 		passed[b.Participant]++
@@ -114,7 +122,8 @@ func (c *Chain) participants() experiment.Table {
 			left = strconv.FormatUint(*c.Audit.Spend[i].Left, 10)
 		}
 		t.Rows = append(t.Rows, []string{
-			strconv.Itoa(i), p.Moniker, active, fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), strconv.Itoa(n.included), strconv.Itoa(n.selected),
+			strconv.Itoa(i), p.Moniker, active, fmt.Sprintf("%.3f", float64(p.Reputation)/params.One), strconv.Itoa(n.included),
+			strconv.Itoa(n.selected),
 			strconv.Itoa(n.opposed), strconv.Itoa(n.led), strconv.Itoa(passed[p.Index]), epsilon, left,
 		})
 	}
@@ -125,17 +134,20 @@ func (c *Chain) participants() experiment.Table {
 func (c *Chain) incidents() experiment.Table {
 	t := experiment.Table{Head: []string{"what", "participant", "epoch", "round", "view", "height"}}
 	for _, o := range c.Audit.Offences {
-		t.Rows = append(t.Rows, []string{"equivocated", fmt.Sprint(o.Participant), fmt.Sprint(o.Epoch), fmt.Sprint(o.Round), fmt.Sprint(o.View), fmt.Sprint(o.Height)})
+		t.Rows = append(t.Rows, []string{"equivocated", fmt.Sprint(o.Participant), fmt.Sprint(o.Epoch), fmt.Sprint(o.Round),
+			fmt.Sprint(o.View), fmt.Sprint(o.Height)})
 	}
 	for _, b := range c.Audit.BadLeaders {
-		t.Rows = append(t.Rows, []string{fmt.Sprintf("did not lead; %d did", b.ClosedBy), fmt.Sprint(b.Participant), fmt.Sprint(b.Epoch), fmt.Sprint(b.Round), fmt.Sprint(b.View), fmt.Sprint(b.Height)})
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("did not lead; %d did", b.ClosedBy), fmt.Sprint(b.Participant),
+			fmt.Sprint(b.Epoch), fmt.Sprint(b.Round), fmt.Sprint(b.View), fmt.Sprint(b.Height)})
 	}
 	return t
 }
 
 // table returns a row for each round of the report.
 func (c *Chain) table() experiment.Table {
-	t := experiment.Table{Head: []string{"epoch", "round", "height", "leader", "view", "included", "selected", "test error", "epsilon"}}
+	t := experiment.Table{Head: []string{"epoch", "round", "height", "leader", "view", "included", "selected",
+		"test error", "epsilon"}}
 	number := func(x float64, format string) string {
 		if math.IsNaN(x) {
 			return "-"
@@ -144,7 +156,8 @@ func (c *Chain) table() experiment.Table {
 	}
 	for _, r := range c.rounds {
 		t.Rows = append(t.Rows, []string{
-			fmt.Sprint(r.Epoch), fmt.Sprint(r.Round), fmt.Sprint(r.Height), fmt.Sprint(r.Leader), fmt.Sprint(r.View), fmt.Sprint(len(r.Contributions)),
+			fmt.Sprint(r.Epoch), fmt.Sprint(r.Round), fmt.Sprint(r.Height), fmt.Sprint(r.Leader), fmt.Sprint(r.View),
+			fmt.Sprint(len(r.Contributions)),
 			strconv.Itoa(r.selected()), number(r.wrong, "%.4f"), number(r.epsilon, "%.3f"),
 		})
 	}

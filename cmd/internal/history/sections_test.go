@@ -18,13 +18,15 @@ func TestIncidentsComeFirst(t *testing.T) {
 			ChainID: "c", BadLeaders: []audit.BadLeader{{Participant: 1, Round: 3}, {Participant: 1, Round: 5}},
 			Offences: []app.Offence{{Participant: 0, Round: 4}},
 		},
-		state:  &app.State{Participants: []app.Participant{{Index: 0, Active: true, Moniker: "zero"}, {Index: 1, Active: true, Moniker: "one"}}},
+		state: &app.State{Participants: []app.Participant{{Index: 0, Active: true, Moniker: "zero"},
+			{Index: 1, Active: true, Moniker: "one"}}},
 		rounds: []round{{at: 1, reputations: []float64{1, 1}}, {at: 2, reputations: []float64{1, 1}}},
 	}
 	raw, err := c.Page("command", "version")
 	require.NoError(t, err)
 	page := string(raw)
-	equivocated, passed, training := strings.Index(page, "equivocated"), strings.Index(page, "did not lead"), strings.Index(page, "Training and participants")
+	equivocated, passed, training := strings.Index(page, "equivocated"), strings.Index(page, "did not lead"),
+		strings.Index(page, "Training and participants")
 	require.Positive(t, equivocated)
 	require.Less(t, equivocated, passed)
 	require.Less(t, passed, training)

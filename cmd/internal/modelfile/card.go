@@ -30,17 +30,18 @@ var ErrFile = errors.New("not an exported model")
 
 // Card describes a model. All fields except Accuracy and Tested follow from the proof.
 type Card struct {
-	Version      string       `json:"version"`
-	ChainID      string       `json:"chain_id"`
-	Epoch        uint64       `json:"epoch"`
-	Round        uint64       `json:"round"`  // the closed round that the model is the result of
-	Rounds       uint64       `json:"rounds"` // planned in the epoch
-	Closed       uint64       `json:"closed"` // height that closed the round
-	Preset       string       `json:"preset,omitempty"`
-	Rule         string       `json:"rule"`
-	Participants int          `json:"participants"` // active in the state of the header: the record does not hold the round's N
-	Byzantine    int          `json:"byzantine"`    // f for that number, by the params of the round's epoch
-	Included     int          `json:"included"`     // gradients in the round
+	Version string `json:"version"`
+	ChainID string `json:"chain_id"`
+	Epoch   uint64 `json:"epoch"`
+	Round   uint64 `json:"round"`  // the closed round that the model is the result of
+	Rounds  uint64 `json:"rounds"` // planned in the epoch
+	Closed  uint64 `json:"closed"` // height that closed the round
+	Preset  string `json:"preset,omitempty"`
+	Rule    string `json:"rule"`
+	// active in the state of the header: the record does not hold the round's N
+	Participants int          `json:"participants"`
+	Byzantine    int          `json:"byzantine"` // f for that number, by the params of the round's epoch
+	Included     int          `json:"included"`  // gradients in the round
 	Model        params.Model `json:"model"`
 	ModelHash    string       `json:"model_hash"`
 	Mechanism    string       `json:"mechanism"`
@@ -126,7 +127,8 @@ func (f *File) Check() error {
 		return fmt.Errorf("%w: the file has %d parameters, the chain's model %d", proof.ErrNotProven, len(f.Parameters), d)
 	}
 	if hash := app.ModelHash(f.Parameters); hex.EncodeToString(hash[:]) != f.Card.ModelHash {
-		return fmt.Errorf("%w: the parameters have hash %x, those after epoch %d round %d have %s", proof.ErrNotProven, hash, f.Card.Epoch, f.Card.Round, f.Card.ModelHash)
+		return fmt.Errorf("%w: the parameters have hash %x, those after epoch %d round %d have %s", proof.ErrNotProven, hash,
+			f.Card.Epoch, f.Card.Round, f.Card.ModelHash)
 	}
 	return nil
 }
@@ -154,7 +156,11 @@ func derive(b Bundle) (Card, error) {
 		open("params", b.Params, hash, running.Unmarshal),
 		open("progress", b.Progress, hash, progress.Unmarshal),
 		open("epochs", b.Epochs, hash, func(list []byte) (err error) { ended, err = app.DecodeEpochs(list); return err }),
-		open("participants", b.Participants, hash, func(list []byte) (err error) { people, err = app.DecodeParticipants(list); return err }),
+		open("participants", b.Participants, hash, func(list []byte) (err error) {
+			people,
+				err = app.DecodeParticipants(list)
+			return err
+		}),
 	); err != nil {
 		return Card{}, err
 	}
@@ -169,10 +175,12 @@ func derive(b Bundle) (Card, error) {
 		}
 	}
 	c := Card{
-		Version: Version, ChainID: header.ChainID, Epoch: r.Epoch, Round: r.Round, Rounds: p.Training.Rounds, Closed: r.Height,
+		Version: Version, ChainID: header.ChainID, Epoch: r.Epoch, Round: r.Round, Rounds: p.Training.Rounds,
+		Closed: r.Height,
 		Preset: p.Preset, Rule: r.Rule, Participants: n, Byzantine: p.Rule.F(n),
-		Included: len(r.Contributions), Model: p.Model, ModelHash: hex.EncodeToString(r.ModelHash), Mechanism: p.Privacy.Mechanism,
-		Height: header.Height, AppHash: hex.EncodeToString(hash), Proof: b, TestChain: app.KnownNoise(running, ended),
+		Included: len(r.Contributions), Model: p.Model, ModelHash: hex.EncodeToString(r.ModelHash),
+		Mechanism: p.Privacy.Mechanism,
+		Height:    header.Height, AppHash: hex.EncodeToString(hash), Proof: b, TestChain: app.KnownNoise(running, ended),
 		Lemma1Epsilon: p.Privacy.Lemma1Epsilon,
 	}
 	if app.Accounted(running, ended) {
@@ -208,7 +216,8 @@ func paramsOf(epoch, now uint64, running params.Params, ended []app.Epoch) (para
 			return e.Params, nil
 		}
 	}
-	return params.Params{}, fmt.Errorf("%w: epoch %d of the record is not among the %d that have ended", proof.ErrNotProven, epoch, len(ended))
+	return params.Params{}, fmt.Errorf("%w: epoch %d of the record is not among the %d that have ended",
+		proof.ErrNotProven, epoch, len(ended))
 }
 
 // epsilon returns the largest spend, rounded up so that machines whose logarithms differ in the

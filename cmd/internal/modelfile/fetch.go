@@ -13,7 +13,8 @@ import (
 // does not keep the model, Fetch computes it from the nearest state that the node keeps, and calls
 // progress, which may be nil, with that state's height and the number of blocks to execute. The
 // file is not verified against a trusted header.
-func Fetch(ctx context.Context, c *client.Client, epoch, round uint64, progress func(from, blocks uint64)) (*File, error) {
+func Fetch(ctx context.Context, c *client.Client, epoch, round uint64, progress func(from, blocks uint64)) (*File,
+	error) {
 	s, err := c.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -42,7 +43,8 @@ func Fetch(ctx context.Context, c *client.Client, epoch, round uint64, progress 
 }
 
 // parametersAfter returns the parameters after a round: the node's, or computed from its blocks.
-func parametersAfter(ctx context.Context, c *client.Client, r app.Record, progress func(from, blocks uint64)) ([]float64, error) {
+func parametersAfter(ctx context.Context, c *client.Client, r app.Record,
+	progress func(from, blocks uint64)) ([]float64, error) {
 	m, err := c.ModelOf(ctx, r.Epoch, r.Round)
 	var refusal *client.Refusal
 	switch {

@@ -157,7 +157,8 @@ func Decode(data []byte) (*File, string, error) {
 		for at < min(len(again), len(data)) && again[at] == data[at] {
 			at++
 		}
-		return nil, format, fmt.Errorf("%w: byte %d of the file is not what spdl writes there: it was changed, or written by another program", ErrFile, at)
+		return nil, format, fmt.Errorf("%w: byte %d of the file is not what spdl writes there: it was changed, or written "+
+			"by another program", ErrFile, at)
 	}
 	return f, format, nil
 }
@@ -189,8 +190,9 @@ func joined(m params.Model, of func(Tensor) ([]float64, error)) ([]float64, erro
 func (c *Card) summary() map[string]string {
 	s := map[string]string{
 		"format": "pt", "chain_id": c.ChainID, "epoch": fmt.Sprint(c.Epoch), "round": fmt.Sprint(c.Round), "preset": c.Preset,
-		"rule": c.Rule, "participants": fmt.Sprint(c.Participants), "byzantine": fmt.Sprint(c.Byzantine), "model_hash": c.ModelHash,
-		"height": fmt.Sprint(c.Height), "app_hash": c.AppHash, "epsilon": "NO DP GUARANTEE", "card": string(c.encode()),
+		"rule": c.Rule, "participants": fmt.Sprint(c.Participants), "byzantine": fmt.Sprint(c.Byzantine),
+		"model_hash": c.ModelHash,
+		"height":     fmt.Sprint(c.Height), "app_hash": c.AppHash, "epsilon": "NO DP GUARANTEE", "card": string(c.encode()),
 	}
 	if c.Epsilon != nil {
 		s["epsilon"], s["delta"] = fmt.Sprint(*c.Epsilon), fmt.Sprint(c.Delta)

@@ -28,12 +28,15 @@ func headerOf(hash [32]byte) *types.LightBlock {
 	id := types.BlockID{Hash: make([]byte, 32), PartSetHeader: types.PartSetHeader{Total: 1, Hash: make([]byte, 32)}}
 	h := &types.Header{
 		Version: cmtversion.Consensus{Block: version.BlockProtocol},
-		ChainID: "c", Height: 2, Time: time.Unix(1, 0).UTC(), AppHash: hash[:], ValidatorsHash: set.Hash(), NextValidatorsHash: set.Hash(),
-		LastBlockID: id, ProposerAddress: v.Address,
+		ChainID: "c", Height: 2, Time: time.Unix(1, 0).UTC(), AppHash: hash[:], ValidatorsHash: set.Hash(),
+		NextValidatorsHash: set.Hash(),
+		LastBlockID:        id, ProposerAddress: v.Address,
 	}
-	sig := types.CommitSig{BlockIDFlag: types.BlockIDFlagCommit, ValidatorAddress: v.Address, Timestamp: h.Time, Signature: make([]byte, 64)}
+	sig := types.CommitSig{BlockIDFlag: types.BlockIDFlagCommit, ValidatorAddress: v.Address, Timestamp: h.Time,
+		Signature: make([]byte, 64)}
 	return &types.LightBlock{
-		SignedHeader: &types.SignedHeader{Header: h, Commit: &types.Commit{Height: 2, BlockID: id, Signatures: []types.CommitSig{sig}}}, ValidatorSet: set,
+		SignedHeader: &types.SignedHeader{Header: h, Commit: &types.Commit{Height: 2, BlockID: id,
+			Signatures: []types.CommitSig{sig}}}, ValidatorSet: set,
 	}
 }
 
@@ -57,10 +60,15 @@ func TestProvenIsNoNumber(t *testing.T) {
 		require.NoError(t, err)
 		var b proof.Bundle
 		var history proof.History
-		require.NoError(t, history.Grow(1, func(_ *app.Record, each func(*app.Record) bool) error { each(out.Record); return nil }))
+		require.NoError(t, history.Grow(1, func(_ *app.Record,
+			each func(*app.Record) bool) error {
+			each(out.Record)
+			return nil
+		}))
 		b.Round, err = history.Round(made, out.Record)
 		require.NoError(t, err)
-		for key, into := range map[string]*proof.Proven{"progress": &b.Progress, "params": &b.Params, "epochs": &b.Epochs, "participants": &b.Participants} {
+		for key, into := range map[string]*proof.Proven{"progress": &b.Progress, "params": &b.Params, "epochs": &b.Epochs,
+			"participants": &b.Participants} {
 			*into, err = proof.State(made, key)
 			require.NoError(t, err)
 		}

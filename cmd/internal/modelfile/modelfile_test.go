@@ -14,7 +14,8 @@ import (
 
 // unproven returns a file without a proof: the formats do not look at that.
 func unproven(m params.Model) *File {
-	f := &File{Card: Card{Version: Version, ChainID: "a <b> \"c\"", Round: 7, Rule: "mean", Model: m}, Parameters: make([]float64, m.Dim())}
+	f := &File{Card: Card{Version: Version, ChainID: "a <b> \"c\"", Round: 7, Rule: "mean", Model: m},
+		Parameters: make([]float64, m.Dim())}
 	for i := range f.Parameters {
 		f.Parameters[i] = math.Sqrt(float64(i)) / 3 * float64(1-i%3)
 	}
@@ -32,9 +33,12 @@ var (
 		Features: params.Features{Name: params.FeaturesStrokes, Hash: "ab"},
 	}
 	mlp = params.Model{Kind: params.ModelMLP, Inputs: 5, Hidden: 4, Classes: 3, Pool: 1, PixelScale: 255}
-	own = params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Config: `{"a": "<b>"}`, Tensors: []params.Tensor{
-		{Name: "conv1.weight", Shape: []uint32{2, 1, 3, 3}, Init: params.InitNormal}, {Name: "conv1.bias", Shape: []uint32{2}, Init: params.InitZeros},
-	}}
+	own = params.Model{Kind: params.ModelExternal, Clipping: params.ClippingRows, Config: `{"a": "<b>"}`,
+		Tensors: []params.Tensor{
+			{Name: "conv1.weight", Shape: []uint32{2, 1, 3, 3}, Init: params.InitNormal},
+			{Name: "conv1.bias", Shape: []uint32{2},
+				Init: params.InitZeros},
+		}}
 )
 
 func TestRoundTrips(t *testing.T) {
@@ -96,7 +100,8 @@ func TestTensors(t *testing.T) {
 	for _, x := range tensors {
 		shapes[x.Name] = x.Shape
 	}
-	require.Equal(t, map[string][]int{"hidden.weight": {4, 5}, "hidden.bias": {4}, "output.weight": {3, 4}, "output.bias": {3}}, shapes)
+	require.Equal(t, map[string][]int{"hidden.weight": {4, 5}, "hidden.bias": {4}, "output.weight": {3, 4},
+		"output.bias": {3}}, shapes)
 	tensors, err = Tensors(bare, make([]float64, bare.Dim()))
 	require.NoError(t, err)
 	require.Len(t, tensors, 2)

@@ -92,7 +92,8 @@ func readArray(z *zip.Reader, name, dtype, shape string, most int) ([]byte, erro
 		return nil, fmt.Errorf("%w: array %s: %w", ErrFile, name, err)
 	}
 	if len(body) >= 12 {
-		if n := 12 + int(binary.LittleEndian.Uint32(body[8:])); n <= len(body) && bytes.Equal(body[:n], arrayHeader(dtype, shape, len(body)-n)) {
+		if n := 12 + int(binary.LittleEndian.Uint32(body[8:])); n <= len(body) &&
+			bytes.Equal(body[:n], arrayHeader(dtype, shape, len(body)-n)) {
 			return body[n:], nil
 		}
 	}

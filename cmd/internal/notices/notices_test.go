@@ -29,7 +29,8 @@ func TestNoticesAreUpToDate(t *testing.T) {
 			continue
 		}
 		rows++
-		require.Contains(t, string(text), "\n"+strings.TrimSpace(strings.TrimPrefix(cells[0], "| ")+" "+strings.TrimSpace(cells[1])), line)
+		require.Contains(t, string(text), "\n"+strings.TrimSpace(strings.TrimPrefix(cells[0], "| ")+" "+
+			strings.TrimSpace(cells[1])), line)
 	}
 	require.Greater(t, rows, 100)
 }

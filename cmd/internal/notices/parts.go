@@ -28,7 +28,8 @@ const program = "./cmd/spdl"
 var architectures = []string{"amd64", "arm64"}
 
 // legal are the names of files and folders with licences and notices.
-var legal = regexp.MustCompile(`(?i)^(un)?(licen[cs]es?|copying|copyright|notice|patents)([-.](md|txt|apache|bsd|mit|sil|link\.txt))?$`)
+var legal = regexp.MustCompile(`(?i)^(un)?(licen[cs]es?|copying|copyright|notice|patents)` +
+	`([-.](md|txt|apache|bsd|mit|sil|link\.txt))?$`)
 
 // find returns all third parties' parts of the program, with the licences of each. A part without a
 // licence that is known is an error.
@@ -36,7 +37,8 @@ func find(root string) ([]part, error) {
 	dirs := map[string]*part{} // by the module's folder
 	files := map[string]map[string]bool{}
 	for _, arch := range architectures {
-		lines, err := goListFor(arch, root, "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", program)
+		lines, err := goListFor(arch, root, "list", "-deps", "-f",
+			"{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", program)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +73,10 @@ func find(root string) ([]part, error) {
 	if err := errors.Join(unknown...); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.version, b.version)) })
+	slices.SortFunc(parts, func(a, b part) int {
+		return cmp.Or(cmp.Compare(a.name, b.name),
+			cmp.Compare(a.version, b.version))
+	})
 	return parts, nil
 }
 
@@ -82,8 +87,10 @@ func beside(root string) ([]part, error) {
 		return nil, err
 	}
 	return []part{
-		{name: "Go's standard library", files: []string{filepath.Join(golang[0], "LICENSE"), filepath.Join(golang[0], "PATENTS")}},
-		{name: "uPlot", version: "v1.6.32", files: []string{filepath.Join(root, "cmd/internal/explorer/assets/uplot-licence.txt")}},
+		{name: "Go's standard library", files: []string{filepath.Join(golang[0], "LICENSE"),
+			filepath.Join(golang[0], "PATENTS")}},
+		{name: "uPlot", version: "v1.6.32", files: []string{filepath.Join(root,
+			"cmd/internal/explorer/assets/uplot-licence.txt")}},
 		{name: "MNIST", files: []string{filepath.Join(root, "mnist/data/README.md")}},
 	}, nil
 }

@@ -53,12 +53,15 @@ func (s signers) set() *types.ValidatorSet {
 
 // block returns a header with an application hash, of the validators of a set, signed by some of
 // them.
-func block(t *testing.T, chain string, height int64, at time.Time, appHash []byte, set *types.ValidatorSet, by signers) *types.LightBlock {
+func block(t *testing.T, chain string, height int64, at time.Time, appHash []byte, set *types.ValidatorSet,
+	by signers) *types.LightBlock {
 	t.Helper()
 	h := &types.Header{
-		Version: cmtversion.Consensus{Block: version.BlockProtocol}, ChainID: chain, Height: height, Time: at, AppHash: appHash,
+		Version: cmtversion.Consensus{Block: version.BlockProtocol}, ChainID: chain, Height: height, Time: at,
+		AppHash:        appHash,
 		ValidatorsHash: set.Hash(), NextValidatorsHash: set.Hash(), ProposerAddress: set.Validators[0].Address,
-		LastBlockID: types.BlockID{Hash: make([]byte, 32), PartSetHeader: types.PartSetHeader{Total: 1, Hash: make([]byte, 32)}},
+		LastBlockID: types.BlockID{Hash: make([]byte, 32), PartSetHeader: types.PartSetHeader{Total: 1,
+			Hash: make([]byte, 32)}},
 	}
 	id := types.BlockID{Hash: h.Hash(), PartSetHeader: types.PartSetHeader{Total: 1, Hash: make([]byte, 32)}}
 	commit := &types.Commit{Height: height, BlockID: id}
@@ -118,7 +121,8 @@ func honest(t *testing.T, chain string, age time.Duration, all signers, appHash 
 }
 
 // ask follows a node to a height.
-func ask(t *testing.T, trust light.Trust, height int64, primary provider.Provider, witnesses ...provider.Provider) (*types.LightBlock, error) {
+func ask(t *testing.T, trust light.Trust, height int64, primary provider.Provider,
+	witnesses ...provider.Provider) (*types.LightBlock, error) {
 	t.Helper()
 	h, err := light.Light(t.Context(), trust, primary, witnesses)
 	if err != nil {
@@ -196,7 +200,8 @@ func TestMoreThanAThirdOfThePowerDeceivesWhoHasNoWitness(t *testing.T) {
 	_, err = ask(t, trust, tip, liar, liar.with(forged))
 	require.NoError(t, err, "witnesses that belong to the liar are none")
 	_, err = ask(t, trust, tip, chain.with(), liar)
-	require.ErrorIs(t, err, light.ErrNotTrusted, "a lying witness cannot prove its header by the true chain: the answer is refused, not replaced")
+	require.ErrorIs(t, err, light.ErrNotTrusted, "a lying witness cannot prove its header by the true chain: the "+
+		"answer is refused, not replaced")
 }
 
 // TestAnotherChainIsNotTrusted: not even one of the same validators, with the same heights and
@@ -215,7 +220,8 @@ func TestAnotherChainIsNotTrusted(t *testing.T) {
 	forged.SignedHeader = &types.SignedHeader{Header: &named, Commit: &commit}
 	_, err = ask(t, trust, tip, chain.with(&forged))
 	require.ErrorIs(t, err, light.ErrNotTrusted)
-	_, err = light.Pinned(light.Trust{ChainID: theChain, Hash: other.at[tip].Hash()}, other.at[tip]).Header(t.Context(), tip)
+	_, err = light.Pinned(light.Trust{ChainID: theChain, Hash: other.at[tip].Hash()}, other.at[tip]).Header(t.Context(),
+		tip)
 	require.ErrorIs(t, err, light.ErrNotTrusted)
 	require.ErrorContains(t, err, `header of chain "another", want "c"`)
 }
@@ -300,7 +306,8 @@ func TestASwappedModelIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	var b proof.Bundle
 	b.Round = ofRound(t, s, records, records[1])
-	for key, into := range map[string]*proof.Proven{"progress": &b.Progress, "params": &b.Params, "epochs": &b.Epochs, "participants": &b.Participants} {
+	for key, into := range map[string]*proof.Proven{"progress": &b.Progress, "params": &b.Params, "epochs": &b.Epochs,
+		"participants": &b.Participants} {
 		*into, err = proof.State(s, key)
 		require.NoError(t, err)
 	}

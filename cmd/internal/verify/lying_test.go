@@ -44,7 +44,8 @@ func liar(t *testing.T, answers ...string) *client.Client {
 func chainOf(t *testing.T, c *client.Client) worker.Chain {
 	state, err := apptest.Genesis(4, apptest.Params(4)).Encode()
 	require.NoError(t, err)
-	doc := &types.GenesisDoc{ChainID: apptest.ChainID, InitialHeight: 1, AppState: state, ConsensusParams: types.DefaultConsensusParams()}
+	doc := &types.GenesisDoc{ChainID: apptest.ChainID, InitialHeight: 1, AppState: state,
+		ConsensusParams: types.DefaultConsensusParams()}
 	chain, err := light.Chain(c, light.Home{Genesis: doc}, time.Hour)
 	require.NoError(t, err)
 	return chain
@@ -105,13 +106,17 @@ func TestLyingNode(t *testing.T) {
 	}
 	for _, answer := range []string{
 		`null`, `{}`, `[]`, `""`, `0`,
-		`{"genesis":{}}`, `{"genesis":{"app_state":{}}}`, `{"response":{}}`, `{"response":{"value":"e30="}}`, `{"response":{"value":"bnVsbA=="}}`, `{"response":{"code":22}}`,
+		`{"genesis":{}}`, `{"genesis":{"app_state":{}}}`, `{"response":{}}`, `{"response":{"value":"e30="}}`,
+		`{"response":{"value":"bnVsbA=="}}`, `{"response":{"code":22}}`,
 		`{"block":{}}`, `{"block":null}`, `{"block":{"header":{"height":"1"},"data":{"txs":[null,""]},"evidence":{"evidence":[null]}}}`,
-		`{"signed_header":{}}`, `{"signed_header":{"header":{},"commit":null}}`, `{"signed_header":{"header":null,"commit":{}}}`,
+		`{"signed_header":{}}`, `{"signed_header":{"header":{},"commit":null}}`,
+		`{"signed_header":{"header":null,"commit":{}}}`,
 		`{"signed_header":{"header":{"height":"1","chain_id":"c"},"commit":{"height":"1","signatures":[null,{}]}}}`,
-		`{"validators":[null],"total":"1","count":"1","block_height":"1"}`, `{"chunk":"0","total":"1","data":""}`, `{"chunk":"0","total":"-1","data":"e30="}`,
+		`{"validators":[null],"total":"1","count":"1","block_height":"1"}`, `{"chunk":"0","total":"1","data":""}`,
+		`{"chunk":"0","total":"-1","data":"e30="}`,
 		`{"chunk":"0","total":"999999999999","data":""}`, `{"txs_results":[null],"finalize_block_events":[null]}`,
-		`{"finalize_block_events":[{"type":"enactment","attributes":[{}]}]}`, `{"response":{"value":"AAA=","proofOps":{"ops":[{}]}}}`,
+		`{"finalize_block_events":[{"type":"enactment","attributes":[{}]}]}`,
+		`{"response":{"value":"AAA=","proofOps":{"ops":[{}]}}}`,
 		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"simple:v","data":"CgA="}]}}}`,
 		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"simple:v","data":"EgA="}]}}}`,
 		`{"response":{"value":"AAA=","proofOps":{"ops":[{"type":"spdl:list","key":"Kg==","data":"e30="}]}}}`,

@@ -199,7 +199,8 @@ func TestNet(t *testing.T) {
 	})
 	t.Run("answers", func(t *testing.T) {
 		for path, asked := range map[string]string{
-			"params": "", "progress": "", "participants": "", "participants/2": "", "model": "", "velocity": "", "chunk/0": "", "chain_id": "", "closed": "", "epochs": "",
+			"params": "", "progress": "", "participants": "", "participants/2": "", "model": "", "velocity": "", "chunk/0": "",
+			"chain_id": "", "closed": "", "epochs": "",
 			"model/0/5": "", "round/0/19": "", "round/0/0": "", "proposals": "", "evidence": "offences",
 		} {
 			if asked == "" {

@@ -37,14 +37,16 @@ func Model(ctx context.Context, f *modelfile.File, h light.Headers) (*types.Ligh
 		return b, fmt.Errorf("%w: the file is of chain %q, the header of %q", proof.ErrNotProven, f.Card.ChainID, b.ChainID)
 	}
 	if string(b.AppHash) != string(own.AppHash) {
-		return b, fmt.Errorf("%w: the file leads to application hash %X, the chain's header of height %d has %X", proof.ErrNotProven, own.AppHash, b.Height, b.AppHash)
+		return b, fmt.Errorf("%w: the file leads to application hash %X, the chain's header of height %d has %X",
+			proof.ErrNotProven, own.AppHash, b.Height, b.AppHash)
 	}
 	return b, nil
 }
 
 // Answer checks a node's answer to a proven query. Asked is the key of the value
 // that was asked for, height that of the header which has the application hash.
-func Answer(ctx context.Context, asked string, p client.Proven, height int64, h light.Headers) (*types.LightBlock, error) {
+func Answer(ctx context.Context, asked string, p client.Proven, height int64, h light.Headers) (*types.LightBlock,
+	error) {
 	b, err := h.Header(ctx, height)
 	if err != nil {
 		return nil, err
@@ -59,7 +61,8 @@ func Answer(ctx context.Context, asked string, p client.Proven, height int64, h 
 // at the header's height: a node that hides the blocks since then can prove it still.
 func Fresh(b *types.LightBlock, now time.Time, most time.Duration) error {
 	if age := now.Sub(b.Time); most > 0 && age > most {
-		return fmt.Errorf("%w: the header of height %d, to which it leads, is %v old, at most %v is taken (--max-age)", ErrStale, b.Height, age.Round(time.Millisecond), most)
+		return fmt.Errorf("%w: the header of height %d, to which it leads, is %v old, at most %v is taken (--max-age)",
+			ErrStale, b.Height, age.Round(time.Millisecond), most)
 	}
 	return nil
 }

@@ -158,5 +158,6 @@ Needs %s. Run it on %s:
   of validators, rounds or epsilon changes the noise: spdl new --validators N --epsilon E.
 - net.toml is a localnet on one machine, where all validators share one file. Every member of a
   real chain has a file of its own and sets worker.trainer in app.toml: see docs/MODELS.md of SPDL.
-`, name, t.About, t.Needs, "four validators of this machine, or as many as net.toml says", o.Validators, p.Training.Rounds, p.Privacy.Epsilon, p.Model.Clipping)
+`, name, t.About, t.Needs, "four validators of this machine, or as many as net.toml says", o.Validators,
+		p.Training.Rounds, p.Privacy.Epsilon, p.Model.Clipping)
 }

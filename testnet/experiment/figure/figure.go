@@ -164,7 +164,8 @@ func (f Figure) paint(plots [][]*plot.Plot, keys *legend, strip vg.Length, c dra
 	if f.Title != "" {
 		c = draw.Crop(c, 0, 0, 0, -titleHeight)
 	}
-	tiles := draw.Tiles{Rows: len(plots), Cols: len(plots[0]), PadX: 14, PadY: 12, PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 8}
+	tiles := draw.Tiles{Rows: len(plots), Cols: len(plots[0]), PadX: 14, PadY: 12, PadTop: 4, PadBottom: 4, PadLeft: 4,
+		PadRight: 8}
 	for r, line := range plot.Align(plots, tiles, c) {
 		for i, canvas := range line {
 			if plots[r][i] != nil {
@@ -318,7 +319,8 @@ func (m *Map) add(out *plot.Plot) error {
 				continue
 			}
 			x, y := float64(c), float64(top-r)
-			box, err := plotter.NewPolygon(plotter.XYs{{X: x - .5, Y: y - .5}, {X: x + .5, Y: y - .5}, {X: x + .5, Y: y + .5}, {X: x - .5, Y: y + .5}})
+			box, err := plotter.NewPolygon(plotter.XYs{{X: x - .5, Y: y - .5}, {X: x + .5, Y: y - .5}, {X: x + .5, Y: y + .5},
+				{X: x - .5, Y: y + .5}})
 			if err != nil {
 				return err
 			}

@@ -23,8 +23,10 @@ func TestDraw(t *testing.T) {
 			{Name: "with a gap", Colour: "a", X: x, Y: []float64{.9, math.NaN(), .1}, Dashed: true, Dots: true},
 			{Name: "nothing", X: x, Y: []float64{math.NaN(), math.NaN(), math.NaN()}},
 		}},
-		{Title: "bars", Bars: &figure.Bars{Categories: []string{"N=4", "N=10"}, Stacks: []string{"LGC", "BC"}, Values: [][]float64{{1, 2}, {3, 4}}}},
-		{Title: "map", Map: &figure.Map{Rows: []string{"r"}, Columns: []string{"a", "b"}, Values: [][]float64{{.1, math.NaN()}}}},
+		{Title: "bars", Bars: &figure.Bars{Categories: []string{"N=4", "N=10"}, Stacks: []string{"LGC", "BC"},
+			Values: [][]float64{{1, 2}, {3, 4}}}},
+		{Title: "map", Map: &figure.Map{Rows: []string{"r"}, Columns: []string{"a", "b"},
+			Values: [][]float64{{.1, math.NaN()}}}},
 	}}
 	svg, raster, err := f.Draw([]figure.Note{{Name: "command", Text: `spdl-figures experiment x --quick & <more>`}})
 	require.NoError(t, err)

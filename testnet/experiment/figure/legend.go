@@ -35,7 +35,8 @@ type look struct {
 var (
 	dashes = [][]vg.Length{nil, {8, 4}, {2, 3}, {9, 3, 2, 3}, {14, 4}}
 	marks  = []draw.GlyphDrawer{
-		draw.CircleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.PlusGlyph{}, draw.BoxGlyph{}, draw.TriangleGlyph{},
+		draw.CircleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.PlusGlyph{},
+		draw.BoxGlyph{}, draw.TriangleGlyph{},
 	}
 )
 
@@ -78,7 +79,8 @@ func (l *legend) entries() []entry {
 	if !l.banded {
 		return l.shown
 	}
-	return append(slices.Clone(l.shown), entry{"band: least to greatest of the seeds", []plot.Thumbnailer{&plotter.Polygon{Color: color.Gray{215}}}})
+	return append(slices.Clone(l.shown), entry{"band: least to greatest of the seeds",
+		[]plot.Thumbnailer{&plotter.Polygon{Color: color.Gray{215}}}})
 }
 
 // The size of an entry: a name's letters are 5 points wide on average.

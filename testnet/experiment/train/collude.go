@@ -28,7 +28,8 @@ func Collude(n *testnet.Net) error {
 		return nil
 	}
 	m := n.Manifest
-	spec := Spec{Params: n.Genesis.Params, Nodes: m.Validators + m.Workers, Byzantine: byzantine, Attack: kind, Seed: m.Seed}
+	spec := Spec{Params: n.Genesis.Params, Nodes: m.Validators + m.Workers, Byzantine: byzantine, Attack: kind,
+		Seed: m.Seed}
 	if m.Partition == home.PartitionDirichlet {
 		spec.Alpha = m.Alpha
 	}

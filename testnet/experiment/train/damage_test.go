@@ -16,7 +16,10 @@ import (
 func TestDamage(t *testing.T) {
 	data := task(t)
 	after := func(byzantine int) (backdoor float64) {
-		s := spec(t, "default", 7, byzantine, "aware+hidden-backdoor", func(p *params.Params) { p.Training.Rounds, p.Election.CommitReveal = 8, false })
+		s := spec(t, "default", 7, byzantine, "aware+hidden-backdoor", func(p *params.Params) {
+			p.Training.Rounds,
+				p.Election.CommitReveal = 8, false
+		})
 		out, err := train.Run(t.Context(), s, data)
 		require.NoError(t, err)
 		require.True(t, math.IsNaN(at(t, s, out.Rows[6], "backdoor")))

@@ -14,7 +14,8 @@ type lone struct {
 }
 
 func newLone(p *Participants) (training, error) {
-	return &lone{Participants: p, x: make([]float64, p.spec.Params.Model.Dim()), pick: rand.New(rand.NewPCG(p.spec.Seed, 0x10e))}, nil
+	return &lone{Participants: p, x: make([]float64, p.spec.Params.Model.Dim()),
+		pick: rand.New(rand.NewPCG(p.spec.Seed, 0x10e))}, nil
 }
 
 func (l *lone) open() Open { return Open{Round: l.round, Model: l.x} }

@@ -37,7 +37,8 @@ func runNet(ctx context.Context, m testnet.Manifest, look func(context.Context, 
 		return err
 	}
 	defer func() { err = errors.Join(err, nodes.Stop()) }()
-	ctx, cancel := context.WithTimeoutCause(ctx, netTimeout, fmt.Errorf("the net of %d nodes is not done after %v", m.Validators, netTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, netTimeout, fmt.Errorf("the net of %d nodes is not done after %v",
+		m.Validators, netTimeout))
 	defer cancel()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

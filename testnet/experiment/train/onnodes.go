@@ -24,7 +24,8 @@ const patience = 1000
 // attack needs.
 func OnNodes(ctx context.Context, spec Spec, data mnist.Data) (rows [][]float64, model []float64, err error) {
 	if spec.Params.Model.Hidden != 0 {
-		return nil, nil, fmt.Errorf("re-run of a model with %d hidden units, want none: its first weights come from the genesis seed", spec.Params.Model.Hidden)
+		return nil, nil, fmt.Errorf("re-run of a model with %d hidden units, want none: its first weights come from the "+
+			"genesis seed", spec.Params.Model.Hidden)
 	}
 	m := testnet.Manifest{
 		Validators: spec.Nodes, Seed: spec.Seed,

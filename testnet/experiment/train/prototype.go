@@ -21,7 +21,8 @@ func newPrototype(p *Participants) (training, error) {
 	case p.spec.Params.Rule.Name != "mean":
 		return nil, fmt.Errorf("rule %q in float32, want \"mean\"", p.spec.Params.Rule.Name)
 	case p.spec.Params.Model.Hidden != 0:
-		return nil, fmt.Errorf("%d hidden units in float32, want none: softmax regression begins at zero", p.spec.Params.Model.Hidden)
+		return nil, fmt.Errorf("%d hidden units in float32, want none: softmax regression begins at zero",
+			p.spec.Params.Model.Hidden)
 	case p.attack != nil && p.spec.Attack != attack.Prototype:
 		return nil, fmt.Errorf("attack %q in float32, want %q", p.spec.Attack, attack.Prototype)
 	}

@@ -79,7 +79,8 @@ func Private(rule string, n int, epsilon float64) (Spec, error) {
 		return Spec{}, err
 	}
 	p.Rule.Name = rule
-	z, err := accountant.NoiseMultiplier(accountant.RDP, p.Privacy.SamplingRate, int(p.Training.Rounds), epsilon*0.995, preset.Delta)
+	z, err := accountant.NoiseMultiplier(accountant.RDP, p.Privacy.SamplingRate, int(p.Training.Rounds), epsilon*0.995,
+		preset.Delta)
 	if err != nil {
 		return Spec{}, err
 	}
@@ -125,7 +126,8 @@ const examples = 60000
 // clip norm, as the paper preset's does.
 func Noiseless(s Spec) (Spec, error) {
 	p := &s.Params
-	p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.NoiseFloor = params.MechanismNone, 0, 0, false
+	p.Privacy.Mechanism, p.Privacy.NoiseMultiplier, p.Privacy.Epsilon, p.Privacy.NoiseFloor = params.MechanismNone, 0, 0,
+		false
 	p.Grid = params.Grid{Width: uint32(gradients.Int16), Step: fine(p.Privacy)}
 	err := preset.Account(p)
 	return s, err

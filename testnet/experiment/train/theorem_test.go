@@ -74,7 +74,8 @@ func TestShadowMeasures(t *testing.T) {
 	four := s
 	four.Params.Privacy.Batch *= 4
 	four.Params.Privacy.SamplingRate *= 4
-	assert.InDelta(t, 4, clean["sampling"]/first(four)["sampling"], 2, "a batch four times as large has a quarter of the variance, or less")
+	assert.InDelta(t, 4, clean["sampling"]/first(four)["sampling"], 2,
+		"a batch four times as large has a quarter of the variance, or less")
 }
 
 // TestLone: the comparator is a function of its spec, learns, and sums the loss of its batches.
@@ -104,5 +105,6 @@ func TestLone(t *testing.T) {
 	chain.Lone, chain.Attack = false, "sign-flip"
 	attacked, err := train.Run(t.Context(), chain, data)
 	require.NoError(t, err)
-	require.Equal(t, at(t, s, out.Rows[0], "steepest"), at(t, s, attacked.Rows[0], "steepest"), "the same batches: the same F")
+	require.Equal(t, at(t, s, out.Rows[0], "steepest"), at(t, s, attacked.Rows[0], "steepest"),
+		"the same batches: the same F")
 }

@@ -14,7 +14,8 @@ var TimeColumns = []string{"round", "t_lgc_ms", "t_ge_ms", "t_bc_ms", "round_ms"
 
 // Time runs a net of the paper's preset, with training steps that are longer by step, and times its
 // rounds.
-func Time(ctx context.Context, nodes int, rounds uint64, step time.Duration, seed uint64) (rows [][]float64, err error) {
+func Time(ctx context.Context, nodes int, rounds uint64, step time.Duration, seed uint64) (rows [][]float64,
+	err error) {
 	warmup := uint64(3) // rounds that are left out, in which the nodes connect
 	if step > 0 {
 		warmup = 1

@@ -24,7 +24,8 @@ import (
 // test images of other classes that the trigger moves to its class, and worst_class the max error
 // of a class. The last three are for Theorem 2; see sums.
 var Columns = []string{
-	"round", "test_error", "test_loss", "batch_loss", "honest_reputation", "byzantine_reputation", "byzantine_selected", "refused",
+	"round", "test_error", "test_loss", "batch_loss", "honest_reputation", "byzantine_reputation", "byzantine_selected",
+	"refused",
 	"backdoor", "worst_class", "loss_sum", "steepest", "spread",
 }
 
@@ -101,7 +102,8 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 				}
 			}
 			out.Rows = append(out.Rows, slices.Concat(
-				[]float64{float64(r), wrong, loss, participants.loss}, reputations, counts, damage, participants.theorem2.columns(), shown,
+				[]float64{float64(r), wrong, loss, participants.loss}, reputations, counts, damage, participants.theorem2.columns(),
+				shown,
 			))
 			counts = []float64{0, 0}
 		}
@@ -188,9 +190,10 @@ func fmax(a, b float64) float64 {
 
 // Config returns the configuration of the training's chain, for sim.New and sim.NewSolo.
 func (p *Participants) Config() sim.Config {
-	c := sim.Config{Nodes: p.spec.Nodes, Params: p.spec.Params, Seed: p.spec.Seed, Vector: func(node int, s *app.State) gradients.Vector {
-		return p.Vector(node, Open{s.Progress.Round, s.Progress.Seed, s.Model})
-	}}
+	c := sim.Config{Nodes: p.spec.Nodes, Params: p.spec.Params, Seed: p.spec.Seed,
+		Vector: func(node int, s *app.State) gradients.Vector {
+			return p.Vector(node, Open{s.Progress.Round, s.Progress.Seed, s.Model})
+		}}
 	if p.spec.Shift {
 		c.Lead = func(s *app.State, a *tx.Aggregate) error { return attack.Shift(a, s.Params, s.Active(), 0) }
 	}

@@ -129,7 +129,8 @@ func TestHonestNoise(t *testing.T) {
 		require.NoError(t, err)
 		_, err = s.Params.Validate(10)
 		require.NoError(t, err)
-		epsilon, err := accountant.Epsilon(accountant.RDP, 1e-6, accountant.Step{Mechanism: preset.MechanismOf(s.Params.Privacy), Rounds: 100})
+		epsilon, err := accountant.Epsilon(accountant.RDP, 1e-6,
+			accountant.Step{Mechanism: preset.MechanismOf(s.Params.Privacy), Rounds: 100})
 		require.NoError(t, err)
 		return epsilon
 	}

@@ -26,7 +26,8 @@ func Commands() *cobra.Command {
 
 // sourceFlags adds --node, which names the source of blocks.
 func sourceFlags(cmd *cobra.Command) {
-	cmd.Flags().String("node", "", "RPC address of a node to ask (default: the databases of --home, whose node must not run)")
+	cmd.Flags().String("node", "", "RPC address of a node to ask (default: the databases of --home, whose node "+
+		"must not run)")
 }
 
 // source opens the archive, the node or the home.
@@ -54,10 +55,14 @@ func auditReplay() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "replay [ARCHIVE]",
 		Short: "Re-execute all training from the blocks and name the first divergence",
-		Long: "Re-execute all training from the blocks and name the first divergence: of a stopped node's --home, of an ARCHIVE, or of a\n" +
-			"running node by --node. Nothing that the node computed is used. Every block is checked against its header, the header\n" +
-			"against the signatures of the validators whom the replay derives from genesis, and the application hash at every height\n" +
-			"against the next header. A divergence is exit code 1. The heights of another version of the state machine are not\n" +
+		Long: "Re-execute all training from the blocks and name the first divergence: of a stopped node's --home, of an " +
+			"ARCHIVE, or of a\n" +
+			"running node by --node. Nothing that the node computed is used. Every block is checked against its header, " +
+			"the header\n" +
+			"against the signatures of the validators whom the replay derives from genesis, and the application hash at " +
+			"every height\n" +
+			"against the next header. A divergence is exit code 1. The heights of another version of the state " +
+			"machine are not\n" +
 			"replayed: what agrees is printed, with exit code 4. An auditor should bring a copy of the genesis: --genesis.",
 		Args: cobra.MaximumNArgs(1),
 	}, runReplay)
@@ -149,13 +154,15 @@ func (p *Bar) End() {
 
 // auditText prints a report: the chain, its leaders and offences, its privacy, and the verdict.
 func auditText(w io.Writer, r *audit.Report) error {
-	fmt.Fprintf(w, "chain         %s\nheights       %d to %d, %d transactions\nrounds        %d in %d epochs, %d gradients\napp hash      %s\n",
+	fmt.Fprintf(w, "chain         %s\nheights       %d to %d, %d transactions\nrounds        %d in %d epochs, %d "+
+		"gradients\napp hash      %s\n",
 		command.Plain(r.ChainID), r.First, r.Last, r.Transactions, r.Rounds, r.Epochs, r.Gradients, r.AppHash)
 	fmt.Fprintf(w, "signatures    %d of validators verified\n", r.Signatures)
 	fmt.Fprintf(w, "time          %.2f s for %.2f s of the chain, ratio %.3f\n", r.ReplaySeconds, r.ChainSeconds, r.Ratio)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if len(r.BadLeaders) > 0 {
-		fmt.Fprintf(t, "\nleaders that were passed over: %d\nparticipant\tepoch\tround\tview\tclosed by\theight\n", len(r.BadLeaders))
+		fmt.Fprintf(t, "\nleaders that were passed over: %d\nparticipant\tepoch\tround\tview\tclosed by\theight\n",
+			len(r.BadLeaders))
 	}
 	for _, b := range r.BadLeaders {
 		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%d\n", b.Participant, b.Epoch, b.Round, b.View, b.ClosedBy, b.Height)
@@ -198,7 +205,8 @@ func divergenceText(w io.Writer, d *audit.Divergence) error {
 		fmt.Fprintf(w, "  transaction %d, %s%s, %s: %s\n", b.Index, b.Kind, who, b.Hash, command.Plain(b.Reason))
 	}
 	for _, p := range d.Parts {
-		fmt.Fprintf(w, "  %s: the node has %s, the replay %s\n", command.Plain(p.Key), command.Plain(p.Expected), command.Plain(p.Found))
+		fmt.Fprintf(w, "  %s: the node has %s, the replay %s\n", command.Plain(p.Key), command.Plain(p.Expected),
+			command.Plain(p.Found))
 	}
 	return nil
 }

@@ -104,7 +104,8 @@ func (r *Run) LoadHome() (*config.Config, home.AppConfig, error) {
 // localnet replaces an error by a hint if the home is the folder of a whole localnet.
 func (r *Run) localnet(err error) error {
 	if err != nil && testnet.Made(r.Home) {
-		return fmt.Errorf("%s holds the homes of a localnet: name one of its nodes, as in --home %s", r.Home, filepath.Join(r.Home, "node0"))
+		return fmt.Errorf("%s holds the homes of a localnet: name one of its nodes, as in --home %s", r.Home,
+			filepath.Join(r.Home, "node0"))
 	}
 	return err
 }

@@ -18,8 +18,10 @@ type Models struct {
 
 // ModelFlags adds the options of Models.
 func ModelFlags(cmd *cobra.Command) {
-	cmd.Flags().String("data", "", "folder of IDX files, or CSV file, to measure on (default: worker.data of the home, else the embedded MNIST)")
-	cmd.Flags().String("trainer", "", "program, with arguments, that measures an external model (default: worker.trainer of the home)")
+	cmd.Flags().String("data", "", "folder of IDX files, or CSV file, to measure on (default: worker.data of the home, "+
+		"else the embedded MNIST)")
+	cmd.Flags().String("trainer", "", "program, with arguments, that measures an external model (default: "+
+		"worker.trainer of the home)")
 }
 
 // Evaluator returns an evaluator of models, with the data and the trainer of the options or, by

@@ -21,7 +21,8 @@ type Node struct {
 
 // NodeFlag adds --node.
 func NodeFlag(cmd *cobra.Command) {
-	cmd.Flags().String("node", "", "RPC address of a node (default: rpc.laddr of the home's config.toml, else "+home.DefaultRPC+")")
+	cmd.Flags().String("node", "", "RPC address of a node (default: rpc.laddr of the home's config.toml, else "+
+		home.DefaultRPC+")")
 }
 
 // Address returns the RPC address of --node or, without it, of the home. The default home need not

@@ -40,7 +40,8 @@ func fill(flags *pflag.FlagSet, o any) error {
 		}
 		if v.IsSet(f.Name) && !f.Changed { // set by the environment, which is parsed as the flag is
 			if wrong := f.Value.Set(v.GetString(f.Name)); wrong != nil {
-				err = errors.Join(err, Usage(fmt.Errorf("SPDL_%s is %q, want %s", upper.Replace(strings.ToUpper(f.Name)), v.GetString(f.Name), want(f, wrong))))
+				err = errors.Join(err, Usage(fmt.Errorf("SPDL_%s is %q, want %s", upper.Replace(strings.ToUpper(f.Name)),
+					v.GetString(f.Name), want(f, wrong))))
 			}
 		}
 	})
@@ -48,8 +49,10 @@ func fill(flags *pflag.FlagSet, o any) error {
 		return err
 	}
 	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
-		Result: o, WeaklyTypedInput: true, ErrorUnused: true, ErrorUnset: true, MatchName: func(key, field string) bool { return key == field },
-		DecodeHook: mapstructure.ComposeDecodeHookFunc(mapstructure.StringToTimeDurationHookFunc(), mapstructure.StringToSliceHookFunc(",")),
+		Result: o, WeaklyTypedInput: true, ErrorUnused: true, ErrorUnset: true,
+		MatchName: func(key, field string) bool { return key == field },
+		DecodeHook: mapstructure.ComposeDecodeHookFunc(mapstructure.StringToTimeDurationHookFunc(),
+			mapstructure.StringToSliceHookFunc(",")),
 	})
 	if err != nil {
 		return err

@@ -21,7 +21,8 @@ func Values(cmd *cobra.Command, flag string, all ...string) { values(cmd, cmd.Fl
 
 func values(cmd *cobra.Command, flags *pflag.FlagSet, flag string, all ...string) {
 	_ = flags.SetAnnotation(flag, known, all) // both fail only for a flag that does not exist, which the tests look for
-	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string,
+		cobra.ShellCompDirective) {
 		list := ""
 		if strings.HasSuffix(flags.Lookup(flag).Value.Type(), "Slice") {
 			list = typed[:strings.LastIndex(typed, ",")+1]

@@ -23,10 +23,13 @@ func Command() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "experiment NAME...",
 		Short: "Compute the paper's figures and ours: NAME.csv, .svg and .png",
-		Long: "Compute the paper's figures and ours. Each becomes NAME.csv, NAME.svg and NAME.png in --out, with the command, the\n" +
-			"seeds and the version inside. What was finished before is kept in --out/cells and not computed again.\n\n" + names.String() +
+		Long: "Compute the paper's figures and ours. Each becomes NAME.csv, NAME.svg and NAME.png in --out, with the " +
+			"command, the\n" +
+			"seeds and the version inside. What was finished before is kept in --out/cells and not computed again.\n\n" +
+			names.String() +
 			"  all          every one of them",
-		Example:   "  spdl-figures experiment convergence --seeds 3\n  spdl-figures experiment all --quick --out /tmp/figures && spdl-figures report /tmp/figures",
+		Example: "  spdl-figures experiment convergence --seeds 3\n  spdl-figures experiment all --quick --out " +
+			"/tmp/figures && spdl-figures report /tmp/figures",
 		Args:      cobra.MinimumNArgs(1),
 		ValidArgs: append(experiment.Names(), "all"),
 	}, func(r *command.Run, o *options, args []string) error {
@@ -62,13 +65,16 @@ func Command() *cobra.Command {
 		return show(r, runner.Dir, chosen)
 	})
 	f := cmd.Flags()
-	f.Int("seeds", 1, "repetitions with other seeds; more than one gives bands (attacks beside others: the first seed alone)")
+	f.Int("seeds", 1, "repetitions with other seeds; more than one gives bands (attacks beside others: the first "+
+		"seed alone)")
 	f.Uint64("first-seed", 1, "the first seed")
 	f.Bool("quick", false, "fewer rounds and cells: to see that it works, not to cite")
-	f.Bool("no-live", false, "do not repeat a training of each figure on real nodes, which comes last (latency is measured on them in any case)")
+	f.Bool("no-live", false, "do not repeat a training of each figure on real nodes, which comes last (latency is "+
+		"measured on them in any case)")
 	f.String("out", figures, "folder of the files (of a quick run: figures-quick beside it)")
 	gridFlags(cmd)
-	f.Bool("validation", false, "measure on a sixth of the training set that nobody trains on, not on the test set, and print the tables")
+	f.Bool("validation", false, "measure on a sixth of the training set that nobody trains on, not on the test set, "+
+		"and print the tables")
 	f.Bool("print", false, "print the tables in place of the files' names")
 	f.Int("jobs", 0, "trainings at a time (default: one a core)")
 	return cmd
@@ -91,7 +97,8 @@ type options struct {
 
 // check returns the options of the chosen experiments, or an error if one of them rejects them.
 func (given *options) check(chosen []experiment.Experiment) (experiment.Options, error) {
-	o := experiment.Options{Seeds: given.Seeds, First: given.First, Quick: given.Quick, NoLive: given.NoLive, Validation: given.Validation}
+	o := experiment.Options{Seeds: given.Seeds, First: given.First, Quick: given.Quick, NoLive: given.NoLive,
+		Validation: given.Validation}
 	given.set(&o)
 	grid := slices.ContainsFunc(chosen, func(e experiment.Experiment) bool { return e.Name == "attacks" })
 	switch {
@@ -102,7 +109,8 @@ func (given *options) check(chosen []experiment.Experiment) (experiment.Options,
 	case given.First < 1 || given.First > 1<<30:
 		return o, fmt.Errorf("--first-seed is %d, want 1 to 2^30", given.First)
 	case !grid && given.grid.line() != "":
-		return o, fmt.Errorf("%s: flags of the experiment attacks, which is not asked for", strings.TrimSpace(given.grid.line()))
+		return o, fmt.Errorf("%s: flags of the experiment attacks, which is not asked for",
+			strings.TrimSpace(given.grid.line()))
 	}
 	for _, e := range chosen {
 		if err := e.Check(o); err != nil {

@@ -32,7 +32,8 @@ func Command() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "explorer",
 		Short: "Serve web pages, and JSON under /v1, about the training of any node",
-		Long: "Serve web pages, and JSON under /v1, about the training of any node. It needs no home and no key, and only reads.\n" +
+		Long: "Serve web pages, and JSON under /v1, about the training of any node. It needs no home and no key, and " +
+			"only reads.\n" +
 			"With --eval it measures models on the data or by the trainer of --home, --data or --trainer.\n" +
 			"A node serves the same by itself with explorer.enabled = true in app.toml.",
 	}, func(r *command.Run, o *options, _ []string) error {

@@ -17,11 +17,12 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("genesis", "Make and check genesis files", genesisEntry(), genesisNew(), command.New(&cobra.Command{
-		Use:   "validate [file]",
-		Short: "Check a genesis file (default: the home's); warn of what weakens a guarantee",
-		Args:  cobra.MaximumNArgs(1),
-	}, runValidate))
+	return command.Group("genesis", "Make and check genesis files", genesisEntry(), genesisNew(),
+		command.New(&cobra.Command{
+			Use:   "validate [file]",
+			Short: "Check a genesis file (default: the home's); warn of what weakens a guarantee",
+			Args:  cobra.MaximumNArgs(1),
+		}, runValidate))
 }
 
 // Verdict is the result of validate.

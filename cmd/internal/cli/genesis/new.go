@@ -41,8 +41,10 @@ func genesisEntry() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "entry",
 		Short: "Print this home's entry for a genesis that a consortium makes together",
-		Long: "Print this home's entry for a genesis that a consortium makes together, as JSON: public keys, and the VRF proof for the\n" +
-			"first election. First agree on the chain's id and on a seed that no one member chose: a member that knows the seed before its\n" +
+		Long: "Print this home's entry for a genesis that a consortium makes together, as JSON: public keys, and the VRF " +
+			"proof for the\n" +
+			"first election. First agree on the chain's id and on a seed that no one member chose: a member that knows the " +
+			"seed before its\n" +
 			"keys are fixed can try keys until it leads the first round.",
 	}, func(r *command.Run, o *entryOptions, _ []string) error {
 		chainID := o.ChainID
@@ -76,8 +78,10 @@ func genesisNew() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "new ENTRY.json...",
 		Short: "Make a genesis of the entries of its participants, in the order given",
-		Long: "Make a genesis of the entries of its participants, in the order given: the first has index 0. It is checked whole and\n" +
-			"printed, or written to --out. Copy the one file to every home's config/genesis.json; genesis validate checks it there.",
+		Long: "Make a genesis of the entries of its participants, in the order given: the first has index 0. It is " +
+			"checked whole and\n" +
+			"printed, or written to --out. Copy the one file to every home's config/genesis.json; genesis validate " +
+			"checks it there.",
 		Args: cobra.MinimumNArgs(1),
 	}, runGenesisNew)
 	seedFlags(cmd)
@@ -141,7 +145,9 @@ func runGenesisNew(r *command.Run, o *newOptions, args []string) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	p, err := o.Shape(len(entries), func() (params.Params, error) { return preset.New(preset.Names()[0], len(entries)) }, func(string) {}) // the warnings below include these
+	// the warnings below include these
+	p, err := o.Shape(len(entries), func() (params.Params, error) { return preset.New(preset.Names()[0], len(entries)) },
+		func(string) {})
 	if err != nil {
 		return err
 	}
@@ -166,7 +172,8 @@ func runGenesisNew(r *command.Run, o *newOptions, args []string) error {
 		Peers        string `json:"persistent_peers"` // the default of every node whose config.toml has none
 	}{out, fmt.Sprintf("%x", sha256.Sum256(data)), len(entries), peersOf(r, entries)}
 	return r.Show(made, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "file          %s\nsha256        %s\nparticipants  %d\npeers         %s\n", made.File, made.SHA256, made.Participants, made.Peers)
+		_, err := fmt.Fprintf(w, "file          %s\nsha256        %s\nparticipants  %d\npeers         %s\n", made.File,
+			made.SHA256, made.Participants, made.Peers)
 		return err
 	})
 }
@@ -179,7 +186,8 @@ func peersOf(r *command.Run, entries []entry) string {
 		case e.Address != "":
 			peers = append(peers, e.Address)
 		case len(e.ConsensusKey) > 0:
-			r.Warn(fmt.Sprintf("the entry of %s has no address: the others need it in p2p.persistent_peers of their config.toml (spdl genesis entry --address)", e.Moniker))
+			r.Warn(fmt.Sprintf("the entry of %s has no address: the others need it in p2p.persistent_peers of their "+
+				"config.toml (spdl genesis entry --address)", e.Moniker))
 		}
 	}
 	return strings.Join(peers, ",")
@@ -208,12 +216,14 @@ func readEntry(file, chainID string, seed *app.HexBytes) (e entry, err error) {
 }
 
 // assembleGenesis returns the genesis document, fully checked, and the warnings about it.
-func assembleGenesis(chainID string, seed []byte, p params.Params, entries []entry) (data []byte, warnings []string, err error) {
+func assembleGenesis(chainID string, seed []byte, p params.Params, entries []entry) (data []byte, warnings []string,
+	err error) {
 	g := app.Genesis{Params: p, Seed: seed}
 	validators := 0
 	for i, e := range entries {
 		p := app.NewParticipant(uint32(i), app.Identity{
-			PubKey: e.PubKey, VrfKey: e.VrfKey, ConsensusKey: e.ConsensusKey, Moniker: e.Moniker, Address: e.Address, NodeIDs: e.NodeIDs,
+			PubKey: e.PubKey, VrfKey: e.VrfKey, ConsensusKey: e.ConsensusKey, Moniker: e.Moniker, Address: e.Address,
+			NodeIDs: e.NodeIDs,
 		}, p.Reputation)
 		p.VrfProof = e.VrfProof
 		if len(p.ConsensusKey) > 0 {

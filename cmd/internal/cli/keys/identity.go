@@ -49,9 +49,12 @@ func (o Options) File(c *config.Config, a home.AppConfig) string {
 // IdentityFlags adds the flags of IdentityOptions.
 func IdentityFlags(cmd *cobra.Command) {
 	cmd.Flags().String("moniker", "", "name that people read (default: moniker of config.toml)")
-	cmd.Flags().String("address", "", "where the node is reached, as host:port or id@host:port (default: of config.toml, unless it is the loopback's)")
-	cmd.Flags().String("nodes", "", "ids of the nodes that the others are to let in, separated by commas (default: that of the home; none with --worker-only)")
-	cmd.Flags().Bool("worker-only", false, "be a participant without a validator, which trains by way of another participant's node")
+	cmd.Flags().String("address", "", "where the node is reached, as host:port or id@host:port (default: of "+
+		"config.toml, unless it is the loopback's)")
+	cmd.Flags().String("nodes", "", "ids of the nodes that the others are to let in, separated by commas (default: "+
+		"that of the home; none with --worker-only)")
+	cmd.Flags().Bool("worker-only", false, "be a participant without a validator, which trains by way of another "+
+		"participant's node")
 }
 
 // Identity returns the public side of the home, changed by the flags, and its keys.
@@ -83,7 +86,8 @@ func (o IdentityOptions) Identity(r *command.Run, key Options) (app.Identity, wo
 		if who.Address, err = address(c); err != nil {
 			return who, keys, err
 		}
-	} else if _, _, err := net.SplitHostPort(who.Address); err == nil && !strings.Contains(who.Address, "@") && len(who.NodeIDs) > 0 {
+	} else if _, _, err := net.SplitHostPort(who.Address); err == nil && !strings.Contains(who.Address, "@") &&
+		len(who.NodeIDs) > 0 {
 		who.Address = who.NodeIDs[0] + "@" + who.Address
 	}
 	err = who.Check() // other nodes would reject it
@@ -133,10 +137,12 @@ func ConsensusKey(path string) (ed25519.PrivateKey, error) {
 		return nil, fmt.Errorf("validator key %s: %w", path, err)
 	}
 	if k.PubKey == nil || len(k.PubKey.Bytes()) != ed25519.PublicKeySize {
-		return nil, fmt.Errorf("validator key %s: pub_key is a %T, want ed25519 of %d bytes", path, k.PubKey, ed25519.PublicKeySize)
+		return nil, fmt.Errorf("validator key %s: pub_key is a %T, want ed25519 of %d bytes", path, k.PubKey,
+			ed25519.PublicKeySize)
 	}
 	if k.PrivKey == nil || len(k.PrivKey.Bytes()) != ed25519.PrivateKeySize || !k.PrivKey.PubKey().Equals(k.PubKey) {
-		return nil, fmt.Errorf("validator key %s: priv_key is a %T that does not go with pub_key, want the ed25519 key of it", path, k.PrivKey)
+		return nil, fmt.Errorf("validator key %s: priv_key is a %T that does not go with pub_key, want the ed25519 key of it",
+			path, k.PrivKey)
 	}
 	return k.PrivKey.Bytes(), nil
 }

@@ -47,7 +47,8 @@ func public(key ed25519.PublicKey) publicKey {
 func publicOf(file string, keys worker.Keys) publicKeys {
 	id := app.ParticipantID(keys.Public())
 	return publicKeys{
-		File: file, Participant: hex.EncodeToString(id[:]), Signing: public(keys.Public()), VRF: public(keys.VRF.Public().(ed25519.PublicKey)),
+		File: file, Participant: hex.EncodeToString(id[:]), Signing: public(keys.Public()),
+		VRF: public(keys.VRF.Public().(ed25519.PublicKey)),
 	}
 }
 

@@ -71,7 +71,8 @@ func trainerFlag(cmd *cobra.Command) {
 // check returns --epoch and --round as arguments.
 func (o *exportOptions) check() ([]string, error) {
 	if !slices.Contains(modelfile.Formats(), o.Format) {
-		return nil, command.Usage(fmt.Errorf("--format is %q, want one of %s", o.Format, strings.Join(modelfile.Formats(), ", ")))
+		return nil, command.Usage(fmt.Errorf("--format is %q, want one of %s", o.Format, strings.Join(modelfile.Formats(),
+			", ")))
 	}
 	var args []string
 	switch {
@@ -104,7 +105,8 @@ func runExport(r *command.Run, o *exportOptions, _ []string) error {
 		return err
 	}
 	f, err := modelfile.Fetch(ctx, c, epoch, t, func(from, blocks uint64) {
-		fmt.Fprintf(r.Err, "the node does not keep the model after epoch %d round %d: computing it from the state of height %d and %d blocks\n", epoch, t, from, blocks)
+		fmt.Fprintf(r.Err, "the node does not keep the model after epoch %d round %d: computing it from the state of "+
+			"height %d and %d blocks\n", epoch, t, from, blocks)
 	})
 	if err != nil {
 		return err
@@ -143,7 +145,8 @@ func runExport(r *command.Run, o *exportOptions, _ []string) error {
 
 // measure returns the accuracy of a model on the test set of --data, or on the embedded one. Its
 // trainer measures an external model.
-func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (accuracy float64, tested string, err error) {
+func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (accuracy float64, tested string,
+	err error) {
 	if f.Card.Model.Kind == params.ModelExternal {
 		return ask(ctx, r, f, o)
 	}
@@ -164,9 +167,11 @@ func measure(ctx context.Context, r *command.Run, f *modelfile.File, o command.M
 }
 
 // ask starts a trainer and returns its measurement of a model.
-func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (accuracy float64, tested string, err error) {
+func ask(ctx context.Context, r *command.Run, f *modelfile.File, o command.Models) (accuracy float64, tested string,
+	err error) {
 	if o.Trainer == "" {
-		return 0, "", command.Usage(errors.New("the model is external, and its trainer measures it: name it with --trainer, as in --trainer \"python3 train.py\""))
+		return 0, "", command.Usage(errors.New("the model is external, and its trainer measures it: name it with " +
+			"--trainer, as in --trainer \"python3 train.py\""))
 	}
 	t, err := trainer.Start(ctx, trainer.Config{
 		Argv: trainer.Argv(o.Trainer), Share: trainer.Share{Data: o.Data, Parts: 1},
@@ -236,8 +241,11 @@ func CardText(w io.Writer, c modelfile.Card) error {
 	if c.Model.Clipping == params.ClippingSum {
 		epsilon += "; " + query.TrainerClips
 	}
-	_, err := fmt.Fprintf(w, "model         %s, %d parameters, hash %s\nround         %d of epoch %d, %d planned, closed at height %d by %d gradients\npreset        %s\nrule          %s\nparticipants  %d at height %d, %d Byzantine at most\nepsilon       %s\naccuracy      %s\nproof         header %d of %s, app hash %s\n",
-		command.Plain(c.Model.Kind)+featuresText(c.Model.Features), c.Model.Dim(), c.ModelHash, c.Round, c.Epoch, c.Rounds, c.Closed, c.Included, command.Plain(c.Preset), command.Plain(c.Rule),
+	_, err := fmt.Fprintf(w, "model         %s, %d parameters, hash %s\nround         %d of epoch %d, %d planned, "+
+		"closed at height %d by %d gradients\npreset        %s\nrule          %s\nparticipants  %d at height %d, %d "+
+		"Byzantine at most\nepsilon       %s\naccuracy      %s\nproof         header %d of %s, app hash %s\n",
+		command.Plain(c.Model.Kind)+featuresText(c.Model.Features), c.Model.Dim(), c.ModelHash, c.Round, c.Epoch, c.Rounds,
+		c.Closed, c.Included, command.Plain(c.Preset), command.Plain(c.Rule),
 		c.Participants, c.Height, c.Byzantine, epsilon, accuracy, c.Height, command.Plain(c.ChainID), c.AppHash)
 	return err
 }

@@ -18,55 +18,58 @@ import (
 
 // ShowNodeID returns the command show-node-id, named as CometBFT's.
 func ShowNodeID() *cobra.Command {
-	return command.New(&cobra.Command{Use: "show-node-id", Short: "Print the node's p2p id"}, func(r *command.Run, _ *struct{}, _ []string) error {
-		c, _, err := r.LoadHome()
-		if err != nil {
-			return err
-		}
-		key, err := home.LoadNodeKey(c.NodeKeyFile())
-		if err != nil {
-			return err
-		}
-		return r.Show(map[string]string{"node_id": string(key.ID())}, command.Line(string(key.ID())))
-	})
+	return command.New(&cobra.Command{Use: "show-node-id", Short: "Print the node's p2p id"},
+		func(r *command.Run, _ *struct{}, _ []string) error {
+			c, _, err := r.LoadHome()
+			if err != nil {
+				return err
+			}
+			key, err := home.LoadNodeKey(c.NodeKeyFile())
+			if err != nil {
+				return err
+			}
+			return r.Show(map[string]string{"node_id": string(key.ID())}, command.Line(string(key.ID())))
+		})
 }
 
 // ShowValidator returns the command show-validator, named as CometBFT's.
 func ShowValidator() *cobra.Command {
-	return command.New(&cobra.Command{Use: "show-validator", Short: "Print the validator's public key"}, func(r *command.Run, _ *struct{}, _ []string) error {
-		c, _, err := r.LoadHome()
-		if err != nil {
+	return command.New(&cobra.Command{Use: "show-validator", Short: "Print the validator's public key"},
+		func(r *command.Run, _ *struct{}, _ []string) error {
+			c, _, err := r.LoadHome()
+			if err != nil {
+				return err
+			}
+			if err := home.CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
+				return err
+			}
+			pub, err := privval.LoadFilePVEmptyState(c.PrivValidatorKeyFile(), "").GetPubKey()
+			if err != nil {
+				return err
+			}
+			data, err := cmtjson.Marshal(pub)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(r.Out, string(data))
 			return err
-		}
-		if err := home.CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
-			return err
-		}
-		pub, err := privval.LoadFilePVEmptyState(c.PrivValidatorKeyFile(), "").GetPubKey()
-		if err != nil {
-			return err
-		}
-		data, err := cmtjson.Marshal(pub)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(r.Out, string(data))
-		return err
-	})
+		})
 }
 
 // Version returns the command that prints the versions of the program and its parts.
 func Version() *cobra.Command {
-	return command.New(&cobra.Command{Use: "version", Short: "Print the versions of spdl, its state machine and CometBFT"}, func(r *command.Run, _ *struct{}, _ []string) error {
-		v := struct {
-			Version  string `json:"version"`
-			App      uint64 `json:"app_version"`
-			CometBFT string `json:"cometbft"`
-		}{abci.Version, app.Version, cometVersion()}
-		return r.Show(v, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "spdl %s, state machine %d, CometBFT %s\n", v.Version, v.App, v.CometBFT)
-			return err
+	return command.New(&cobra.Command{Use: "version", Short: "Print the versions of spdl, its state machine and CometBFT"},
+		func(r *command.Run, _ *struct{}, _ []string) error {
+			v := struct {
+				Version  string `json:"version"`
+				App      uint64 `json:"app_version"`
+				CometBFT string `json:"cometbft"`
+			}{abci.Version, app.Version, cometVersion()}
+			return r.Show(v, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "spdl %s, state machine %d, CometBFT %s\n", v.Version, v.App, v.CometBFT)
+				return err
+			})
 		})
-	})
 }
 
 // cometVersion returns the version of CometBFT that was linked. CometBFT's own constant says 0.39.0

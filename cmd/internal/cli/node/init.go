@@ -27,13 +27,17 @@ func Init() *cobra.Command {
 		Use:   "init [moniker]",
 		Short: "Make a home: keys, configuration and a genesis with this node alone",
 		Long: "Make a home: keys, configuration and a genesis with this node alone.\n" +
-			"To join a consortium, replace config/genesis.json by theirs, start the node and ask with `spdl tx join`; to found one,\n" +
-			"see `spdl genesis entry`. The node hears its own machine alone unless --p2p-laddr names another address. Nothing that exists is overwritten.",
+			"To join a consortium, replace config/genesis.json by theirs, start the node and ask with `spdl tx join`; to " +
+			"found one,\n" +
+			"see `spdl genesis entry`. The node hears its own machine alone unless --p2p-laddr names another address. " +
+			"Nothing that exists is overwritten.",
 		Args: cobra.MaximumNArgs(1),
 	}, runInit)
 	cmd.Flags().String("chain-id", "", "id of the chain (default: random)")
-	cmd.Flags().String("p2p-laddr", "tcp://127.0.0.1:26656", "address at which the node hears other nodes: all interfaces are tcp://0.0.0.0:26656")
-	cmd.Flags().String("external-address", "", "host:port at which the others reach the node (default: that of --p2p-laddr)")
+	cmd.Flags().String("p2p-laddr", "tcp://127.0.0.1:26656", "address at which the node hears other nodes: all "+
+		"interfaces are tcp://0.0.0.0:26656")
+	cmd.Flags().String("external-address", "", "host:port at which the others reach the node (default: that of "+
+		"--p2p-laddr)")
 	cmd.Flags().String("preset", preset.Names()[0], "parameters of the genesis: "+strings.Join(preset.Names(), ", "))
 	command.Values(cmd, "preset", preset.Names()...)
 	return cmd
@@ -79,7 +83,8 @@ func runInit(r *command.Run, o *initOptions, args []string) error {
 		return command.Usage(fmt.Errorf("moniker %q has %d bytes, at most %d", moniker, len(moniker), app.MaxMoniker))
 	}
 	if strconv.Quote(moniker) != `"`+moniker+`"` {
-		return command.Usage(fmt.Errorf("moniker %q: CometBFT writes it into config.toml as it is, without quotes or what does not print", moniker))
+		return command.Usage(fmt.Errorf("moniker %q: CometBFT writes it into config.toml as it is, without quotes or what "+
+			"does not print", moniker))
 	}
 	seed := make([]byte, 32)
 	rand.Read(seed) // never fails (crypto/rand)
@@ -99,7 +104,8 @@ func runInit(r *command.Run, o *initOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	g := app.Genesis{Params: params, Seed: seed, Participants: []app.Participant{made.Participant(0, chainID, seed, params.Reputation)}}
+	g := app.Genesis{Params: params, Seed: seed, Participants: []app.Participant{made.Participant(0, chainID, seed,
+		params.Reputation)}}
 	doc, err := home.NewGenesis(chainID, time.Now(), g)
 	if err != nil {
 		return err

@@ -23,19 +23,23 @@ type loss struct {
 func lossOf(c *config.Config, a home.AppConfig) loss {
 	if home.IsCrowd(c, a) {
 		return loss{
-			Removed: []string{home.Journals(c, a) + " (the workers' journals)", home.KeptHeader(c) + " (the header that was verified last)"},
-			Kept:    []string{home.InHome(c, a.Worker.KeyFile), c.GenesisFile(), "config.toml and app.toml"},
+			Removed: []string{home.Journals(c, a) + " (the workers' journals)", home.KeptHeader(c) +
+				" (the header that was verified last)"},
+			Kept: []string{home.InHome(c, a.Worker.KeyFile), c.GenesisFile(), "config.toml and app.toml"},
 		}
 	}
 	return loss{
-		Removed: []string{c.DBDir() + " (blocks, state, snapshots)", c.PrivValidatorStateFile() + " (what the validator signed last)",
+		Removed: []string{c.DBDir() + " (blocks, state, snapshots)", c.PrivValidatorStateFile() +
+			" (what the validator signed last)",
 			home.InHome(c, a.Worker.Journal) + " (the worker's journal)"},
-		Kept: []string{c.PrivValidatorKeyFile(), c.NodeKeyFile(), home.InHome(c, a.Worker.KeyFile), c.GenesisFile(), "config.toml and app.toml"},
+		Kept: []string{c.PrivValidatorKeyFile(), c.NodeKeyFile(), home.InHome(c, a.Worker.KeyFile), c.GenesisFile(),
+			"config.toml and app.toml"},
 	}
 }
 
 func (l loss) text(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "removed  %s\nkept     %s\n", strings.Join(l.Removed, "\n         "), strings.Join(l.Kept, "\n         "))
+	_, err := fmt.Fprintf(w, "removed  %s\nkept     %s\n", strings.Join(l.Removed, "\n         "),
+		strings.Join(l.Kept, "\n         "))
 	return err
 }
 
@@ -44,10 +48,13 @@ func Reset() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "unsafe-reset-all",
 		Short: "Remove all blocks, the state and the worker's journal; keys and configuration stay",
-		Long: "Remove all blocks, the state and the worker's journal; keys and configuration stay. Without --yes nothing is\n" +
+		Long: "Remove all blocks, the state and the worker's journal; keys and configuration stay. Without --yes " +
+			"nothing is\n" +
 			"removed, and the files are named.\n" +
-			"Unsafe: on a chain that goes on, the validator may sign twice and the worker may send a second gradient for a round.\n" +
-			"A new chain of the same keys needs another chain id: otherwise a gradient of the old chain convicts its participant.\n" +
+			"Unsafe: on a chain that goes on, the validator may sign twice and the worker may send a second gradient " +
+			"for a round.\n" +
+			"A new chain of the same keys needs another chain id: otherwise a gradient of the old chain convicts its " +
+			"participant.\n" +
 			"Restoring a node does not need it: a home with the old keys and without data/ catches up by itself.",
 	}, runReset)
 	cmd.Flags().Bool("yes", false, "really remove it")
@@ -69,7 +76,8 @@ func runReset(r *command.Run, o *resetOptions, _ []string) error {
 		if home.IsCrowd(c, a) {
 			danger = "each worker may then send a second gradient for a round"
 		}
-		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. On a chain that goes on %s. If the chain is over, say --yes",
+		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. On a chain that goes on %s. If the chain is "+
+			"over, say --yes",
 			strings.Join(l.Removed, ", "), strings.Join(l.Kept, ", "), danger))
 	}
 	if err := home.Reset(c, a); err != nil {

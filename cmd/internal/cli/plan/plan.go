@@ -65,7 +65,8 @@ was measured on MNIST at these settings.`,
 // flags defines the flags of the command, whose values options holds.
 func flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.String("preset", Plannable()[0], "parameters to start from: "+strings.Join(Plannable(), ", ")+"; or external, with --model")
+	f.String("preset", Plannable()[0], "parameters to start from: "+strings.Join(Plannable(), ", ")+
+		"; or external, with --model")
 	f.String("model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
 	f.String("data", "", "folder of IDX files, or CSV file, which the participants share evenly (default: MNIST)")
 	f.String("label", "", "column of the labels in the CSV file")
@@ -80,8 +81,10 @@ func flags(cmd *cobra.Command) {
 	f.Float64("epsilon", 0, "target epsilon of all rounds")
 	f.Float64("noise-multiplier", 0, "noise over clip norm, instead of --epsilon")
 	f.Float64("delta", 1e-6, "delta of the guarantee")
-	f.String("accountant", "", "method that turns noise into epsilon: "+strings.Join(plan.Accountants(), ", ")+" (default: rdp, or lemma1 where the preset's noise is Lemma 1's)")
-	f.Float64("learning-rate", 0, "learning rate in Lemma 1, which uses one (default: 0.01, the prototype's: the paper states none)")
+	f.String("accountant", "", "method that turns noise into epsilon: "+strings.Join(plan.Accountants(), ", ")+
+		" (default: rdp, or lemma1 where the preset's noise is Lemma 1's)")
+	f.Float64("learning-rate", 0, "learning rate in Lemma 1, which uses one (default: 0.01, the prototype's: the paper "+
+		"states none)")
 	f.Duration("round-time", 0, "time of a round, for the traffic (default: what the link makes of it)")
 	f.String("link", "100Mbit/s", "rate of a node's link, each way: a number with kbit/s, Mbit/s or Gbit/s")
 	f.Duration("latency", 20*time.Millisecond, "latency between two nodes, one way")
@@ -147,7 +150,8 @@ func (o *options) input() (in plan.Input, err error) {
 		all = own.Data.Examples
 	}
 	if p.Privacy.Mechanism != params.MechanismGaussian {
-		return in, fmt.Errorf("preset %q has mechanism %q, which no epsilon describes: plan one of %s", p.Preset, p.Privacy.Mechanism, strings.Join(Plannable(), ", "))
+		return in, fmt.Errorf("preset %q has mechanism %q, which no epsilon describes: plan one of %s", p.Preset,
+			p.Privacy.Mechanism, strings.Join(Plannable(), ", "))
 	}
 	method := plan.RDP
 	if p.Privacy.Lemma1Epsilon != 0 { // the plan then shows the lemma's claim beside the true epsilon
@@ -157,8 +161,9 @@ func (o *options) input() (in plan.Input, err error) {
 		Participants: n, Byzantine: int(p.Rule.Byzantine), Rule: p.Rule.Name,
 		Model: model.SpecOf(p.Model),
 		Width: gradients.Width(p.Grid.Width), NoiseFloor: p.Privacy.NoiseFloor,
-		Samples: max(1, all/n), SamplingRate: p.Privacy.SamplingRate, Clip: p.Privacy.Clip, Momentum: p.Privacy.WorkerMomentum,
-		Rounds: int(p.Training.Rounds), Accountant: plan.Accountant(command.Or(o.Accountant, string(method))),
+		Samples: max(1, all/n), SamplingRate: p.Privacy.SamplingRate, Clip: p.Privacy.Clip,
+		Momentum: p.Privacy.WorkerMomentum,
+		Rounds:   int(p.Training.Rounds), Accountant: plan.Accountant(command.Or(o.Accountant, string(method))),
 		Epsilon: command.Or(o.Epsilon, 0), NoiseMultiplier: command.Or(o.NoiseMultiplier, 0),
 		Delta: o.Delta, LearningRate: o.LearningRate,
 	}

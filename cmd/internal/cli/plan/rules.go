@@ -29,8 +29,10 @@ func Rules() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "rules",
 		Short: "List the aggregation rules: cost, source, and whether their resilience conditions hold for N and f",
-		Long: "List the aggregation rules: what their work grows with, where they were published, and whether their resilience conditions hold\n" +
-			"for f Byzantine of N participants. A rule whose condition fails may be used, with a warning; one that cannot aggregate\n" +
+		Long: "List the aggregation rules: what their work grows with, where they were published, and whether their " +
+			"resilience conditions hold\n" +
+			"for f Byzantine of N participants. A rule whose condition fails may be used, with a warning; one that cannot " +
+			"aggregate\n" +
 			"N-f gradients may not. N' is the number of buckets, half of N rounded up.",
 		Example: "  spdl rules --validators 20\n  spdl rules --validators 10 --byzantine 2 -o json",
 		Args:    cobra.NoArgs,

@@ -26,7 +26,8 @@ func queryLeader() *cobra.Command {
 				case l.Everybody:
 					everybody = ", and everybody with a reputation"
 				}
-				_, err := fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d is the next, opened at %d\nview     %d is the highest open, one more every %d heights\nleaders  %v%s\nranking  %v\n",
+				_, err := fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d is the next, opened at %d\nview     %d is the "+
+					"highest open, one more every %d heights\nleaders  %v%s\nranking  %v\n",
 					l.Round, l.Epoch, l.Height, l.Opened, l.View, l.ViewBlocks, l.Leaders, everybody, l.Ranking)
 				return err
 			}, err
@@ -34,7 +35,8 @@ func queryLeader() *cobra.Command {
 }
 
 func queryElection() *cobra.Command {
-	return question{use: "election [[epoch] round]", short: "The VRF outputs that a closed round's gradients prove (default: the last)", args: RoundArgs,
+	return question{use: "election [[epoch] round]", short: "The VRF outputs that a closed round's gradients prove " +
+		"(default: the last)", args: RoundArgs,
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			epoch, t, err := RoundArgument(ctx, c, args)
 			if err != nil {
@@ -42,7 +44,8 @@ func queryElection() *cobra.Command {
 			}
 			e, err := c.Election(ctx, epoch, t)
 			return e, func(w io.Writer) error {
-				fmt.Fprintf(w, "round    %d of epoch %d\nseed     %s\nranking  %v\nleader   %d in view %d\n\n", e.Round, e.Epoch, command.Plain(e.Seed), e.Ranking, e.Leader, e.View)
+				fmt.Fprintf(w, "round    %d of epoch %d\nseed     %s\nranking  %v\nleader   %d in view %d\n\n", e.Round, e.Epoch,
+					command.Plain(e.Seed), e.Ranking, e.Leader, e.View)
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "participant\treputation\tVRF output")
 				for _, d := range e.Outputs {
@@ -61,7 +64,8 @@ func queryReputation() *cobra.Command {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "participant\tmoniker\treputation\tmay lead\tparticipations\toffences")
 				for _, s := range all {
-					fmt.Fprintf(t, "%d\t%q\t%.6f\t%t\t%d\t%d\n", s.Participant, s.Moniker, float64(s.Reputation)/params.One, s.MayLead, s.Participations, s.Offences)
+					fmt.Fprintf(t, "%d\t%q\t%.6f\t%t\t%d\t%d\n", s.Participant, s.Moniker, float64(s.Reputation)/params.One, s.MayLead,
+						s.Participations, s.Offences)
 				}
 				return t.Flush()
 			}, err
@@ -73,17 +77,20 @@ func queryMembership() *cobra.Command {
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			m, err := c.Membership(ctx)
 			return m, func(w io.Writer) error {
-				fmt.Fprintf(w, "participants  %d, %d of them with a validator\nbyzantine     %d at most\nthreshold     %d approvals\n\n", m.Participants, m.Validators, m.Byzantine, m.Threshold)
+				fmt.Fprintf(w, "participants  %d, %d of them with a validator\nbyzantine     %d at most\nthreshold     %d "+
+					"approvals\n\n", m.Participants, m.Validators, m.Byzantine, m.Threshold)
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "index\tid\tmoniker\taddress\tactive\tvalidator\tjoined")
 				for _, p := range m.Members {
-					fmt.Fprintf(t, "%d\t%.16s\t%q\t%q\t%t\t%t\t%d\n", p.Index, command.Plain(p.ID), p.Moniker, p.Address, p.Active, p.Validator, p.Joined)
+					fmt.Fprintf(t, "%d\t%.16s\t%q\t%q\t%t\t%t\t%d\n", p.Index, command.Plain(p.ID), p.Moniker, p.Address, p.Active,
+						p.Validator, p.Joined)
 				}
 				if len(m.Proposals) > 0 {
 					fmt.Fprintln(t, "\nproposal\tkind\theight\tapprovals\taccepted\tabout")
 				}
 				for _, p := range m.Proposals {
-					fmt.Fprintf(t, "%s\t%s\t%d\t%v\t%t\t%s\n", command.Plain(p.ID), command.Plain(p.Kind), p.Height, p.Approvals, p.Accepted, command.Plain(p.About))
+					fmt.Fprintf(t, "%s\t%s\t%d\t%v\t%t\t%s\n", command.Plain(p.ID), command.Plain(p.Kind), p.Height, p.Approvals,
+						p.Accepted, command.Plain(p.About))
 				}
 				return t.Flush()
 			}, err
@@ -91,14 +98,16 @@ func queryMembership() *cobra.Command {
 }
 
 func queryEvidence() *cobra.Command {
-	return question{use: "evidence", short: "Proven offences: equivocations, and what CometBFT proved of validators", path: fixed("offences"),
+	return question{use: "evidence", short: "Proven offences: equivocations, and what CometBFT proved of validators",
+		path: fixed("offences"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			all, err := c.Evidence(ctx)
 			return all, func(w io.Writer) error {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "participant\tof\tepoch\tround\tview\tproven at\tevidence")
 				for _, o := range all {
-					fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\t%s\n", o.Participant, o.Cause(), o.Epoch, o.Round, o.View, o.Height, hex.EncodeToString(o.Evidence))
+					fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d\t%s\n", o.Participant, o.Cause(), o.Epoch, o.Round, o.View, o.Height,
+						hex.EncodeToString(o.Evidence))
 				}
 				return t.Flush()
 			}, err
@@ -120,7 +129,8 @@ func queryEpochs() *cobra.Command {
 					case e.Running:
 						heights = fmt.Sprintf("from %d, runs", e.Opened)
 					}
-					fmt.Fprintf(t, "%d\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", e.Epoch, e.Rounds, e.Planned, heights, command.Plain(e.Preset), command.Plain(e.Rule), e.Dim, command.Plain(e.ModelHash))
+					fmt.Fprintf(t, "%d\t%d\t%d\t%s\t%s\t%s\t%d\t%s\n", e.Epoch, e.Rounds, e.Planned, heights, command.Plain(e.Preset),
+						command.Plain(e.Rule), e.Dim, command.Plain(e.ModelHash))
 				}
 				return t.Flush()
 			}, err
@@ -128,7 +138,8 @@ func queryEpochs() *cobra.Command {
 }
 
 func queryUpgrade() *cobra.Command {
-	return question{use: "upgrade", short: "The version of the state machine, the upgrades that were made and the one that is planned", path: fixed("progress"),
+	return question{use: "upgrade", short: "The version of the state machine, the upgrades that were made and the one " +
+		"that is planned", path: fixed("progress"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			u, err := c.Upgrade(ctx)
 			return u, func(w io.Writer) error {
@@ -138,7 +149,8 @@ func queryUpgrade() *cobra.Command {
 				}
 				planned := "none"
 				if p := u.Planned; p != nil {
-					planned = fmt.Sprintf("%q to version %d at height %d: nodes stop after height %d, %d from now", p.Name, p.Version, p.Height, p.Height-1, p.Height-1-min(u.Height, p.Height-1))
+					planned = fmt.Sprintf("%q to version %d at height %d: nodes stop after height %d, %d from now", p.Name, p.Version,
+						p.Height, p.Height-1, p.Height-1-min(u.Height, p.Height-1))
 				}
 				_, err := fmt.Fprintln(w, "planned ", planned)
 				return err

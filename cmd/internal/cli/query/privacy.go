@@ -15,7 +15,8 @@ import (
 )
 
 func queryPrivacy() *cobra.Command {
-	return question{use: "privacy [participant]", short: "What each participant's gradients have cost: epsilon, budget, participations left", args: cobra.MaximumNArgs(1),
+	return question{use: "privacy [participant]", short: "What each participant's gradients have cost: epsilon, " +
+		"budget, participations left", args: cobra.MaximumNArgs(1),
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			var all []query.Spend
 			var err error
@@ -44,7 +45,8 @@ const TrainerClips = "clipped by the trainer: epsilon holds if each participant'
 
 // Lemma1Text returns the text beside every epsilon of noise that follows the paper's Lemma 1.
 func Lemma1Text(claim float64) string {
-	return fmt.Sprintf("LEMMA 1 of the paper claims epsilon %g of all rounds with this noise: NO GUARANTEE, what holds is the accountant's epsilon", claim)
+	return fmt.Sprintf("LEMMA 1 of the paper claims epsilon %g of all rounds with this noise: NO GUARANTEE, what holds "+
+		"is the accountant's epsilon", claim)
 }
 
 // spentText returns an epsilon as text, or says that there is none.
@@ -66,7 +68,8 @@ func PrivacyText(w io.Writer, all []query.Spend) error {
 			epsilon, left = fmt.Sprintf("%.4f", *s.Epsilon), strconv.FormatUint(*s.Left, 10)
 		}
 		guaranteed, known = guaranteed && s.Guarantee, known && s.Epsilon != nil
-		fmt.Fprintf(t, "%d\t%q\t%d\t%s\t%g\t%g\t%s\n", s.Participant, s.Moniker, s.Participations, epsilon, s.Budget, s.Delta, left)
+		fmt.Fprintf(t, "%d\t%q\t%d\t%s\t%g\t%g\t%s\n", s.Participant, s.Moniker, s.Participations, epsilon, s.Budget, s.Delta,
+			left)
 	}
 	if err := t.Flush(); err != nil {
 		return err

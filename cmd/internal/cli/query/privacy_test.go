@@ -18,7 +18,8 @@ func TestLemma1IsSaid(t *testing.T) {
 	epsilon, left := 0.0123, uint64(99)
 	texts := func(claim float64) string {
 		var out strings.Builder
-		require.NoError(t, cliquery.PrivacyText(&out, []query.Spend{{Epsilon: &epsilon, Left: &left, Budget: 0.16, Delta: 1e-6, Guarantee: true, Lemma1Epsilon: claim}}))
+		require.NoError(t, cliquery.PrivacyText(&out,
+			[]query.Spend{{Epsilon: &epsilon, Left: &left, Budget: 0.16, Delta: 1e-6, Guarantee: true, Lemma1Epsilon: claim}}))
 		require.NoError(t, model.CardText(&out, modelfile.Card{Epsilon: &epsilon, Delta: 1e-6, Lemma1Epsilon: claim}))
 		return out.String()
 	}

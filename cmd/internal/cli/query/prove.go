@@ -13,7 +13,8 @@ import (
 type Path func(context.Context, *client.Client, []string) (string, error)
 
 // Prove queries with proof, and computes the application hash that the answer leads to.
-func Prove(ctx context.Context, c *client.Client, path Path, args []string) (asked string, p client.Proven, root [32]byte, err error) {
+func Prove(ctx context.Context, c *client.Client, path Path, args []string) (asked string, p client.Proven,
+	root [32]byte, err error) {
 	if asked, err = path(ctx, c, args); err != nil {
 		return asked, p, root, err
 	}

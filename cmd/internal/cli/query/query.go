@@ -35,7 +35,8 @@ func (q question) command() *cobra.Command {
 		cmd = command.New(cmd, func(r *command.Run, o *command.Node, args []string) error { return q.answer(r, *o, args) })
 	} else {
 		cmd = command.New(cmd, q.provable)
-		cmd.Flags().Bool("prove", false, "print the value in the state, as protobuf, with its Merkle proof, which spdl verify checks")
+		cmd.Flags().Bool("prove", false, "print the value in the state, as protobuf, with its Merkle proof, which spdl "+
+			"verify checks")
 	}
 	command.NodeFlag(cmd)
 	return cmd
@@ -69,8 +70,10 @@ func NodeStatus() *cobra.Command {
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(), queryNeighbours(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
-		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryEvidence(), queryEpochs(), queryUpgrade(), queryRefusals())
+	return command.Group("query", "Ask a node about the training and the consortium", queryStatus(), queryRound(),
+		queryNeighbours(), queryModel(), queryParticipants(), queryParams(), queryPrivacy(),
+		queryLeader(), queryElection(), queryReputation(), queryMembership(), queryEvidence(), queryEpochs(), queryUpgrade(),
+		queryRefusals())
 }
 
 func queryStatus() *cobra.Command {
@@ -84,8 +87,11 @@ func queryStatus() *cobra.Command {
 				} else if s.Phase != "" {
 					phase = fmt.Sprintf("%s, %d committed", s.Phase, s.Committed)
 				}
-				_, err := fmt.Fprintf(w, "chain         %s\nheight        %d\napp hash      %s\nepoch         %d\nround         %d of %d, %s\nranking       %v\nparticipants  %d, %d gradients pending\nmodel         %d parameters\nrule          %s\nepsilon       %s\nseed          %s\n",
-					s.ChainID, s.Height, s.AppHash, s.Epoch, s.Round, s.Rounds, phase, s.Ranking, s.Participants, s.Pending, s.Dim, s.Rule, spentText(s.Epsilon), s.Seed)
+				_, err := fmt.Fprintf(w, "chain         %s\nheight        %d\napp hash      %s\nepoch         %d\nround         "+
+					"%d of %d, %s\nranking       %v\nparticipants  %d, %d gradients pending\nmodel         %d parameters\nrule     "+
+					"     %s\nepsilon       %s\nseed          %s\n",
+					s.ChainID, s.Height, s.AppHash, s.Epoch, s.Round, s.Rounds, phase, s.Ranking, s.Participants, s.Pending, s.Dim,
+					s.Rule, spentText(s.Epsilon), s.Seed)
 				if err == nil && s.TestChain {
 					_, err = fmt.Fprintln(w, TestChain)
 				}
@@ -95,7 +101,8 @@ func queryStatus() *cobra.Command {
 }
 
 func queryRound() *cobra.Command {
-	return question{use: "round [[epoch] round]", short: "A closed round: leader, view, every gradient's score and fate (default: the last)", args: RoundArgs, path: ofRound("round"),
+	return question{use: "round [[epoch] round]", short: "A closed round: leader, view, every gradient's score and " +
+		"fate (default: the last)", args: RoundArgs, path: ofRound("round"),
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			epoch, t, err := RoundArgument(ctx, c, args)
 			if err != nil {
@@ -109,7 +116,8 @@ func queryRound() *cobra.Command {
 // queryNeighbours shows the neighbours of gradients, which records leave out: they are computed
 // here.
 func queryNeighbours() *cobra.Command {
-	return question{use: "neighbours [[epoch] round]", short: "With whose gradients the rule compared each of a closed round, computed from its block (default: the last)", args: RoundArgs,
+	return question{use: "neighbours [[epoch] round]", short: "With whose gradients the rule compared each of a closed " +
+		"round, computed from its block (default: the last)", args: RoundArgs,
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			epoch, t, err := RoundArgument(ctx, c, args)
 			if err != nil {
@@ -207,21 +215,25 @@ func RoundArgument(ctx context.Context, c *client.Client, args []string) (epoch,
 
 // RoundText prints the record of a closed round.
 func RoundText(w io.Writer, r app.Record) error {
-	fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d, opened at %d\nleader   %d in view %d of ranking %v\nrule     %s, margin %d\nDelta    %s\nmodel    %s\n\n",
-		r.Round, r.Epoch, r.Height, r.Opened, r.Leader, r.View, r.Ranking, r.Rule, r.Margin, hex.EncodeToString(r.DeltaDigest), hex.EncodeToString(r.ModelHash))
+	fmt.Fprintf(w, "round    %d of epoch %d\nheight   %d, opened at %d\nleader   %d in view %d of ranking %v\nrule     "+
+		"%s, margin %d\nDelta    %s\nmodel    %s\n\n",
+		r.Round, r.Epoch, r.Height, r.Opened, r.Leader, r.View, r.Ranking, r.Rule, r.Margin,
+		hex.EncodeToString(r.DeltaDigest), hex.EncodeToString(r.ModelHash))
 	if len(r.Withheld) > 0 {
 		fmt.Fprintf(w, "committed and not included: %v\n\n", r.Withheld)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "participant\tselected\tscore\topposed\treputation\t")
 	for _, c := range r.Contributions {
-		fmt.Fprintf(t, "%d\t%t\t%d\t%t\t%.6f\t\n", c.Participant, c.Selected, c.Score, c.Opposed, float64(c.Reputation)/params.One)
+		fmt.Fprintf(t, "%d\t%t\t%d\t%t\t%.6f\t\n", c.Participant, c.Selected, c.Score, c.Opposed,
+			float64(c.Reputation)/params.One)
 	}
 	return t.Flush()
 }
 
 func queryModel() *cobra.Command {
-	return question{use: "model [[epoch] round]", short: "The model's parameters, now or after a closed round: base64 of little-endian float64", args: RoundArgs, path: ofModel,
+	return question{use: "model [[epoch] round]", short: "The model's parameters, now or after a closed round: base64 " +
+		"of little-endian float64", args: RoundArgs, path: ofModel,
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			m, err := modelArgument(ctx, c, args)
 			return m, func(w io.Writer) error {
@@ -245,14 +257,16 @@ func modelArgument(ctx context.Context, c *client.Client, args []string) (query.
 }
 
 func queryParticipants() *cobra.Command {
-	return question{use: "participants", short: "All participants: reputation and participations", path: fixed("participants"),
+	return question{use: "participants", short: "All participants: reputation and participations",
+		path: fixed("participants"),
 		ask: func(ctx context.Context, c *client.Client, _ []string) (any, func(io.Writer) error, error) {
 			ps, err := c.Participants(ctx)
 			return ps, func(w io.Writer) error {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(t, "index\tmoniker\treputation\tparticipations\tactive\tpublic key")
 				for _, p := range ps {
-					fmt.Fprintf(t, "%d\t%q\t%.6f\t%d\t%t\t%s\n", p.Index, p.Moniker, float64(p.Reputation)/params.One, p.Participations, p.Active, base64.StdEncoding.EncodeToString(p.PubKey))
+					fmt.Fprintf(t, "%d\t%q\t%.6f\t%d\t%t\t%s\n", p.Index, p.Moniker, float64(p.Reputation)/params.One,
+						p.Participations, p.Active, base64.StdEncoding.EncodeToString(p.PubKey))
 				}
 				return t.Flush()
 			}, err

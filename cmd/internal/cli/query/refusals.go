@@ -16,7 +16,8 @@ import (
 )
 
 func queryRefusals() *cobra.Command {
-	return question{use: "refusals [[epoch] round]", short: "Gradients that this node did not admit: by whom and why (default: in the last 256 rounds)", args: RoundArgs,
+	return question{use: "refusals [[epoch] round]", short: "Gradients that this node did not admit: by whom and why " +
+		"(default: in the last 256 rounds)", args: RoundArgs,
 		ask: func(ctx context.Context, c *client.Client, args []string) (any, func(io.Writer) error, error) {
 			ask := c.Refusals
 			if len(args) > 0 {
@@ -40,7 +41,8 @@ func refusalsText(w io.Writer, all []query.Rejection) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "participant\treason\trounds\tgradients\trounds signed by it\tlast\tthe first of the last round")
 	for _, x := range sumRefusals(all) {
-		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d/%d\t%s\n", x.participant, x.reason, x.rounds, x.count, x.signed, x.last.Epoch, x.last.Round, command.Plain(x.last.Log))
+		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%d\t%d/%d\t%s\n", x.participant, x.reason, x.rounds, x.count, x.signed, x.last.Epoch,
+			x.last.Round, command.Plain(x.last.Log))
 	}
 	return t.Flush()
 }

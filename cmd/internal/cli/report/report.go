@@ -25,8 +25,10 @@ func Command() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "report DIR",
 		Short: "Join the figures of a folder, or what a chain did, into one HTML file that needs no network",
-		Long: "Join results into one HTML file that needs no network. DIR is a folder of `spdl-figures experiment`, the home of a stopped node, or that\n" +
-			"of a stopped localnet. A chain is replayed from its blocks, as `spdl audit replay` does, and the model of every round is\n" +
+		Long: "Join results into one HTML file that needs no network. DIR is a folder of `spdl-figures experiment`, the " +
+			"home of a stopped node, or that\n" +
+			"of a stopped localnet. A chain is replayed from its blocks, as `spdl audit replay` does, and the model of " +
+			"every round is\n" +
 			"measured on the test set of the node's worker, or by its trainer.",
 		Example: "  spdl-figures report build/figures\n  spdl testnet start --home ./net && spdl-figures report ./net",
 		Args:    cobra.ExactArgs(1),

@@ -39,15 +39,19 @@ func Flags(cmd *cobra.Command, base string) {
 	f.String("params", "", "JSON file of parameters, as spdl query params prints them (default: "+base+")")
 	f.String("preset", "", "parameters by name: "+strings.Join(preset.AllNames(), ", ")+" (default: "+base+")")
 	f.String("model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
-	f.String("data", "", "folder of IDX files, or CSV file, whose inputs and classes the preset's model gets; of a table also the ends of its columns, which are then public")
+	f.String("data", "", "folder of IDX files, or CSV file, whose inputs and classes the preset's model gets; of a "+
+		"table also the ends of its columns, which are then public")
 	f.String("label", "", "column of the labels in the CSV file")
 	f.Int("examples", 0, "examples of each participant (default: as many as the data give)")
 	f.Uint64("rounds", 0, "rounds (default: as the parameters have it)")
 	f.String("rule", "", "aggregation rule (default: as the parameters have it)")
 	f.Int("byzantine", 0, "Byzantine participants that the rule withstands (default: as the parameters have it)")
-	f.Int64("tolerance", 0, "delta: grid steps that a leader's aggregate may be off in a coordinate (default: as the parameters have it)")
-	f.Float64("epsilon", 0, "privacy budget of every participant, over all epochs (default: as the parameters have it, or what the rounds cost)")
-	f.Bool("commit-reveal", false, "commit to gradients before any is out, which takes a height more a round (default: as the parameters have it)")
+	f.Int64("tolerance", 0, "delta: grid steps that a leader's aggregate may be off in a coordinate (default: as the "+
+		"parameters have it)")
+	f.Float64("epsilon", 0, "privacy budget of every participant, over all epochs (default: as the parameters have it, "+
+		"or what the rounds cost)")
+	f.Bool("commit-reveal", false, "commit to gradients before any is out, which takes a height more a round (default: "+
+		"as the parameters have it)")
 	command.Values(cmd, "preset", preset.AllNames()...)
 	command.Values(cmd, "rule", rules.Names()...)
 }
@@ -58,7 +62,8 @@ func (o *Options) Check() error {
 	case o.Preset != "" && o.Params != "":
 		return command.Usage(errors.New("--params and --preset: one of them"))
 	case o.Params != "" && (o.Data+o.Label+o.Model != "" || o.Examples != nil):
-		return command.Usage(errors.New("--params with --data, --label, --model or --examples, which are for a preset: the parameters have them"))
+		return command.Usage(errors.New("--params with --data, --label, --model or --examples, which are for a preset: " +
+			"the parameters have them"))
 	case o.Preset+o.Data == "" && (o.Model != "" || o.Examples != nil):
 		return command.Usage(errors.New("--model and --examples shape a preset: name it with --preset"))
 	case o.Label != "" && o.Data == "":
@@ -114,7 +119,8 @@ func (o *Options) Shape(n int, base func() (params.Params, error), warn func(str
 
 // preset returns the parameters of a preset, with the data and the model of the options.
 func (o *Options) preset(n int) (params.Params, error) {
-	own := preset.Own{Examples: command.Or(o.Examples, 0), Rounds: command.Or(o.Rounds, 0), Epsilon: command.Or(o.Epsilon, 0)}
+	own := preset.Own{Examples: command.Or(o.Examples, 0), Rounds: command.Or(o.Rounds, 0),
+		Epsilon: command.Or(o.Epsilon, 0)}
 	if o.Model != "" {
 		m, err := preset.LoadModel(o.Model)
 		if err != nil {
@@ -137,7 +143,8 @@ func (o *Options) preset(n int) (params.Params, error) {
 // change applies the options to the parameters for n participants.
 func (o *Options) change(p *params.Params, n int) error {
 	if most := params.MaxByzantine(n); o.Byzantine != nil && *o.Byzantine > most {
-		return command.Usage(fmt.Errorf("--byzantine is %d with %d participants, want 0 to %d (N >= 3f+1)", *o.Byzantine, n, most))
+		return command.Usage(fmt.Errorf("--byzantine is %d with %d participants, want 0 to %d (N >= 3f+1)", *o.Byzantine, n,
+			most))
 	}
 	preset.SetRounds(p, command.Or(o.Rounds, p.Training.Rounds))
 	p.Rule.Tolerance = command.Or(o.Tolerance, p.Rule.Tolerance)
@@ -169,7 +176,8 @@ func (o *Options) account(p *params.Params) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("--epsilon %g does not pay for %d rounds, which cost %.4g at delta %g: take fewer rounds, more noise or a larger budget",
+	return fmt.Errorf("--epsilon %g does not pay for %d rounds, which cost %.4g at delta %g: take fewer rounds, more "+
+		"noise or a larger budget",
 		asked, p.Training.Rounds, cost, p.Privacy.Delta)
 }
 

@@ -22,8 +22,10 @@ func testnetStartCommand() *cobra.Command {
 		Use:   "start",
 		Short: "Run a localnet to the end of its training and report every round",
 		Long: "Run a localnet to the end of its training and report every round: each node a process of its own, or with\n" +
-			"--inprocess a goroutine. Everything is stopped at the end, on failure and on Ctrl-C. The homes are temporary and\n" +
-			"removed, unless --keep or --home is given. A net that `testnet init` made in --home is started as it is, and one\n" +
+			"--inprocess a goroutine. Everything is stopped at the end, on failure and on Ctrl-C. The homes are " +
+			"temporary and\n" +
+			"removed, unless --keep or --home is given. A net that `testnet init` made in --home is started as it " +
+			"is, and one\n" +
 			"that was stopped goes on. With --stay the nodes answer after the last round too, until Ctrl-C.",
 		Example: "  spdl testnet start --stay --explorer\n  spdl testnet start --validators 7 --rounds 20 -o json",
 	}, runStart)
@@ -31,7 +33,8 @@ func testnetStartCommand() *cobra.Command {
 	cmd.Flags().Bool("inprocess", false, "run the nodes as goroutines of this process")
 	cmd.Flags().Bool("keep", false, "keep the homes")
 	cmd.Flags().Bool("stay", false, "keep the nodes running after the last round, until Ctrl-C")
-	cmd.Flags().Bool("explorer", false, "serve web pages about the net, as read from its first node, and print their address")
+	cmd.Flags().Bool("explorer", false, "serve web pages about the net, as read from its first node, and print "+
+		"their address")
 	cmd.Flags().Bool("no-eval", false, "do not measure the test accuracy")
 	return cmd
 }
@@ -65,7 +68,8 @@ func runStart(r *command.Run, o *startOptions, _ []string) (err error) {
 	if keep {
 		fmt.Fprintln(r.Err, "homes:", home)
 	}
-	report := &testnet.Reporter{Out: r.Out, JSON: r.JSON, Rounds: n.Genesis.Params.Training.Rounds, Delta: n.Genesis.Params.Privacy.Delta, TestChain: n.Genesis.Params.TestChain}
+	report := &testnet.Reporter{Out: r.Out, JSON: r.JSON, Rounds: n.Genesis.Params.Training.Rounds,
+		Delta: n.Genesis.Params.Privacy.Delta, TestChain: n.Genesis.Params.TestChain}
 	if command.IsTerminal(r.Err) {
 		report.Progress = r.Err
 	}
@@ -100,7 +104,8 @@ func (o *startOptions) net(home string) (*testnet.Net, error) {
 		return testnet.Init(m)
 	}
 	if shaping := o.given(); len(shaping) > 0 {
-		return nil, command.Usage(fmt.Errorf("%s: for a new net only, and %s holds one already: leave it out, or name another --home", strings.Join(shaping, ", "), home))
+		return nil, command.Usage(fmt.Errorf("%s: for a new net only, and %s holds one already: leave it out, or name "+
+			"another --home", strings.Join(shaping, ", "), home))
 	}
 	n, err := testnet.Open(home)
 	if err != nil {

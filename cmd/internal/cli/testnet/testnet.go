@@ -23,7 +23,8 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("testnet", "Make and run localnets", testnetInitCommand(), testnetStartCommand(), testnetNodeCommand())
+	return command.Group("testnet", "Make and run localnets", testnetInitCommand(), testnetStartCommand(),
+		testnetNodeCommand())
 }
 
 // manifestFlags adds the flags of manifestOptions.
@@ -36,10 +37,13 @@ func manifestFlags(cmd *cobra.Command) {
 	f.String("params", "", "JSON file of parameters in place of a preset")
 	f.String("model", "", "JSON file of the model for the preset external: kind, clipping, tensors")
 	f.Int("examples", 0, "examples of each participant (default: as many as the data give)")
-	f.String("trainer", "", "program, with arguments, that computes the gradients of an external model, as \"python3 train.py\"")
+	f.String("trainer", "", "program, with arguments, that computes the gradients of an external model, as "+
+		"\"python3 train.py\"")
 	f.String("rule", "", "aggregation rule (default: the preset's)")
-	f.Int64("tolerance", 0, "delta: grid steps that a leader's aggregate may be off in a coordinate (default: 0, it must be exact)")
-	f.Bool("commit-reveal", false, "commit to gradients before any is out, which takes a height more a round (default: as the parameters have it)")
+	f.Int64("tolerance", 0, "delta: grid steps that a leader's aggregate may be off in a coordinate (default: 0, it "+
+		"must be exact)")
+	f.Bool("commit-reveal", false, "commit to gradients before any is out, which takes a height more a round (default: "+
+		"as the parameters have it)")
 	f.String("data", "", "folder of IDX files in MNIST's format, or CSV file (default: the embedded MNIST)")
 	f.String("label", "", "column of the labels in the CSV file")
 	f.String("partition", "iid", "how the training set is dealt out: iid or dirichlet")
@@ -80,8 +84,10 @@ type manifestOptions struct {
 // manifest file and of its values are UsageErrors; a file that the manifest names and that cannot
 // be opened is not.
 func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) {
-	if err := errors.Join(command.Positive("validators", o.Validators), command.Positive("workers", o.Workers), command.Positive("rounds", o.Rounds), command.Positive("alpha", o.Alpha),
-		command.Positive("seed", o.Seed), command.Positive("neighbours", o.Neighbours), command.Positive("examples", o.Examples)); err != nil {
+	if err := errors.Join(command.Positive("validators", o.Validators), command.Positive("workers", o.Workers),
+		command.Positive("rounds", o.Rounds), command.Positive("alpha", o.Alpha),
+		command.Positive("seed", o.Seed), command.Positive("neighbours", o.Neighbours),
+		command.Positive("examples", o.Examples)); err != nil {
 		return m, err
 	}
 	if o.Manifest != "" {
@@ -90,8 +96,10 @@ func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) 
 		}
 	}
 	m.Home = home
-	m.Validators, m.Rounds, m.Seed = command.Or(o.Validators, m.Validators), command.Or(o.Rounds, m.Rounds), command.Or(o.Seed, m.Seed)
-	m.Preset, m.Rule, m.Examples = command.Or(o.Preset, m.Preset), command.Or(o.Rule, m.Rule), command.Or(o.Examples, m.Examples)
+	m.Validators, m.Rounds, m.Seed = command.Or(o.Validators, m.Validators), command.Or(o.Rounds, m.Rounds),
+		command.Or(o.Seed, m.Seed)
+	m.Preset, m.Rule, m.Examples = command.Or(o.Preset, m.Preset), command.Or(o.Rule, m.Rule),
+		command.Or(o.Examples, m.Examples)
 	m.Workers = command.Or(o.Workers, m.Workers)
 	m.Tolerance = command.Or(o.Tolerance, m.Tolerance)
 	if o.Reveal != nil {

@@ -48,7 +48,8 @@ func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error
 	if g.Status, err = c.Status(ctx); err != nil {
 		return nil, err
 	}
-	if before != nil && before.Status.ChainID == g.Status.ChainID && before.Status.Height == g.Status.Height && before.Status.AppHash == g.Status.AppHash {
+	if before != nil && before.Status.ChainID == g.Status.ChainID && before.Status.Height == g.Status.Height &&
+		before.Status.AppHash == g.Status.AppHash {
 		g.Standings, g.Spend, g.Last = before.Standings, before.Spend, before.Last
 	} else if err := g.read(ctx, c); err != nil {
 		return nil, err
@@ -58,7 +59,8 @@ func look(ctx context.Context, c *client.Client, before *Glance) (*Glance, error
 		return g, nil
 	}
 	var refusal *client.Refusal
-	if g.Refused, err = c.RefusalsOf(ctx, r.Epoch, r.Round); err != nil && !errors.As(err, &refusal) { // a node of an earlier release lacks this path
+	// a node of an earlier release lacks this path
+	if g.Refused, err = c.RefusalsOf(ctx, r.Epoch, r.Round); err != nil && !errors.As(err, &refusal) {
 		return nil, err
 	}
 	if t, err := c.TimingOf(ctx, r.Epoch, r.Round); err == nil {

@@ -60,7 +60,8 @@ func head(v *view) []line {
 	case s.Phase != "":
 		phase = fmt.Sprintf("%s, %d committed", s.Phase, s.Committed)
 	}
-	lines := []line{{fmt.Sprintf("%s  %s  %s  %d peers  %s", name(s.ChainID), name(v.Moniker), v.At.Format(time.TimeOnly), v.Peers, phase), bold}}
+	lines := []line{{fmt.Sprintf("%s  %s  %s  %d peers  %s", name(s.ChainID), name(v.Moniker), v.At.Format(time.TimeOnly),
+		v.Peers, phase), bold}}
 	if s.TestChain {
 		lines = append(lines, line{cliquery.TestChain, yellow})
 	}
@@ -69,10 +70,12 @@ func head(v *view) []line {
 	}
 	lines = append(lines,
 		line{fmt.Sprintf("height %d, %.1f s ago   epoch %d   round %d of %d %s%s   %d of %d gradients pending   rule %s",
-			s.Height, v.BlockAge, s.Epoch, s.Round, s.Rounds, meter(s.Round, s.Rounds), timeLeft(v), s.Pending, s.Participants, name(s.Rule)), none},
+			s.Height, v.BlockAge, s.Epoch, s.Round, s.Rounds, meter(s.Round, s.Rounds), timeLeft(v), s.Pending, s.Participants,
+			name(s.Rule)), none},
 		line{accuracyOf(v.Score) + "   " + epsilonOf(v), none})
 	if r := v.Last; r != nil {
-		text := fmt.Sprintf("last round %d   leader %d in view %d   %d included", r.Round, r.Leader, r.View, len(r.Contributions))
+		text := fmt.Sprintf("last round %d   leader %d in view %d   %d included", r.Round, r.Leader, r.View,
+			len(r.Contributions))
 		if t := v.Timing; t != nil {
 			text += fmt.Sprintf("   LGC %.1f ms   GE %.1f ms   BC %.1f ms", t.LGC, t.GE, t.BC)
 		}
@@ -112,7 +115,8 @@ func counts(v *view) string {
 	}
 	if slices.Sort(all); len(all) > 0 {
 		without, _ := slices.BinarySearch(all, 1)
-		text += fmt.Sprintf("   reputation %.3f to %.3f, median %.3f, %d at 0", float64(all[0])/params.One, float64(all[len(all)-1])/params.One, float64(all[len(all)/2])/params.One, without)
+		text += fmt.Sprintf("   reputation %.3f to %.3f, median %.3f, %d at 0", float64(all[0])/params.One,
+			float64(all[len(all)-1])/params.One, float64(all[len(all)/2])/params.One, without)
 	}
 	return text
 }
@@ -151,7 +155,8 @@ func epsilonOf(v *view) string {
 	}
 	text := fmt.Sprintf("epsilon %.4f", *v.Status.Epsilon)
 	if budgets := v.Spend; len(budgets) > 0 {
-		text += fmt.Sprintf(" of %g", slices.MaxFunc(budgets, func(a, b query.Spend) int { return cmp.Compare(a.Budget, b.Budget) }).Budget)
+		text += fmt.Sprintf(" of %g", slices.MaxFunc(budgets,
+			func(a, b query.Spend) int { return cmp.Compare(a.Budget, b.Budget) }).Budget)
 	}
 	return text
 }
@@ -194,7 +199,8 @@ func table(v *view, troubleFirst bool) []line {
 			}
 		}
 		fmt.Fprintf(t, "%d\t%.3f\t%s\t%d\t%s\t%s\t%s\t%d\t%s\n",
-			p.Participant, float64(p.Reputation)/params.One, fateOf(c, there, refused[p.Participant]), p.Participations, epsilon, budget, left, p.Offences, name(p.Moniker))
+			p.Participant, float64(p.Reputation)/params.One, fateOf(c, there, refused[p.Participant]), p.Participations, epsilon,
+			budget, left, p.Offences, name(p.Moniker))
 	}
 	_ = t.Flush() // to a strings.Builder
 	written := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")

@@ -19,9 +19,12 @@ func Command() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "top",
 		Short: "Watch a running node: round, leader, accuracy, epsilon, time left, participants",
-		Long: "Watch a running node until q or Ctrl-C: round, leader, stages, accuracy, epsilon, time left, and how each participant\n" +
-			"fared. At a terminal s puts those with trouble first, and the arrows, PgUp and PgDn scroll. The newest model is measured\n" +
-			"beside, as the explorer does it: on the data or by the trainer of --home, --data or --trainer. NO_COLOR turns colours off.\n" +
+		Long: "Watch a running node until q or Ctrl-C: round, leader, stages, accuracy, epsilon, time left, and how each " +
+			"participant\n" +
+			"fared. At a terminal s puts those with trouble first, and the arrows, PgUp and PgDn scroll. The newest model " +
+			"is measured\n" +
+			"beside, as the explorer does it: on the data or by the trainer of --home, --data or --trainer. NO_COLOR turns " +
+			"colours off.\n" +
 			"With -o json it prints one line a look, and measures nothing.",
 		Example: "  spdl top --home ./net/node0\n  spdl top --once -o json",
 	}, runTop)
@@ -133,7 +136,8 @@ func watch(ctx context.Context, w io.Writer, c *client.Client, m *measurer, g *G
 }
 
 // deliver sends the view of the first glance, and a view after every look, until ctx ends.
-func deliver(ctx context.Context, views chan<- *view, c *client.Client, m *measurer, g *Glance, interval time.Duration) {
+func deliver(ctx context.Context, views chan<- *view, c *client.Client, m *measurer, g *Glance,
+	interval time.Duration) {
 	for pace, of := time.Duration(0), uint64(0); ; g = again(ctx, c, g) {
 		if g.Last != nil && g.Last.Height != of {
 			pace, of = paceOf(ctx, c, g.Last), g.Last.Height

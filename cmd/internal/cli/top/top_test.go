@@ -24,7 +24,8 @@ func TestTopHostile(t *testing.T) {
 		Status: query.Status{ChainID: hostile, Rule: hostile, Round: 1 << 60, Rounds: 1, Ranking: make([]uint32, 1000)},
 		Last:   &app.Record{Contributions: []app.Contribution{{Participant: 0, Selected: true, Opposed: true}}},
 		Standings: []query.Standing{
-			{Participant: 0, Moniker: hostile, Reputation: 500_000}, {Participant: 1, Moniker: "\n\n\n"}, {Participant: 7, Moniker: "\t|\v"},
+			{Participant: 0, Moniker: hostile, Reputation: 500_000}, {Participant: 1, Moniker: "\n\n\n"},
+			{Participant: 7, Moniker: "\t|\v"},
 		},
 		Spend: []query.Spend{{Participant: 0, Moniker: hostile, Epsilon: &epsilon, Left: &left, Budget: 2}},
 	}
@@ -59,8 +60,10 @@ func TestMeter(t *testing.T) {
 func TestManyParticipants(t *testing.T) {
 	g := &Glance{Status: query.Status{Round: 5, Rounds: 9, Participants: 130}, Last: &app.Record{Round: 4}}
 	for i := range uint32(130) {
-		g.Standings = append(g.Standings, query.Standing{Participant: i, Moniker: fmt.Sprintf("node%d.", i), Reputation: (params.One*int64(i) + 128) / 129})
-		g.Last.Contributions = append(g.Last.Contributions, app.Contribution{Participant: i, Selected: true, Opposed: i == 117})
+		g.Standings = append(g.Standings, query.Standing{Participant: i, Moniker: fmt.Sprintf("node%d.", i),
+			Reputation: (params.One*int64(i) + 128) / 129})
+		g.Last.Contributions = append(g.Last.Contributions, app.Contribution{Participant: i, Selected: true,
+			Opposed: i == 117})
 	}
 	v := &view{Glance: g}
 	s := &screen{width: 80, height: 24, colours: true}
@@ -79,7 +82,8 @@ func TestManyParticipants(t *testing.T) {
 	require.NotContains(t, first, "node117.")
 	require.Contains(t, first, "of 130")
 	require.NotContains(t, first, string(red))
-	require.Contains(t, first, "130 selected   0 left out   1 opposed   0 refused   0 absent   reputation 0.000 to 1.000, median 0.504, 1 at 0")
+	require.Contains(t, first, "130 selected   0 left out   1 opposed   0 refused   0 absent   reputation 0.000 to "+
+		"1.000, median 0.504, 1 at 0")
 	require.Contains(t, shown("G"), "node129.")
 	require.Contains(t, shown("g", " "), fmt.Sprintf("node%d.", s.rows))
 	require.NotContains(t, shown("j"), "node0.")
@@ -95,10 +99,11 @@ func TestManyParticipants(t *testing.T) {
 // TestTimeLeft: the rounds that are left, at the pace of the last ones.
 func TestTimeLeft(t *testing.T) {
 	for text, v := range map[string]*view{
-		"   about 1m30s left, 1.5 s a round": {Glance: &Glance{Status: query.Status{Round: 40, Rounds: 100}}, Pace: 1500 * time.Millisecond},
-		"   about 3h0m left, 60 s a round":   {Glance: &Glance{Status: query.Status{Rounds: 180}}, Pace: time.Minute},
-		"   years left":                      {Glance: &Glance{Status: query.Status{Rounds: 1 << 62}}, Pace: time.Hour},
-		"":                                   {Glance: &Glance{Status: query.Status{Round: 40, Rounds: 100}}},
+		"   about 1m30s left, 1.5 s a round": {Glance: &Glance{Status: query.Status{Round: 40, Rounds: 100}},
+			Pace: 1500 * time.Millisecond},
+		"   about 3h0m left, 60 s a round": {Glance: &Glance{Status: query.Status{Rounds: 180}}, Pace: time.Minute},
+		"   years left":                    {Glance: &Glance{Status: query.Status{Rounds: 1 << 62}}, Pace: time.Hour},
+		"":                                 {Glance: &Glance{Status: query.Status{Round: 40, Rounds: 100}}},
 	} {
 		require.Equal(t, text, timeLeft(v))
 	}

@@ -35,8 +35,9 @@ func New() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "new DIR",
 		Short: "Write a study to a folder: a trainer in Python, parameters, the manifest of a localnet",
-		Long:  "Write a study to a folder: a trainer in Python, parameters, the manifest of a localnet. It runs as it is:\nspdl testnet start --manifest DIR/net.toml. The templates:\n\n" + strings.Join(about, "\n"),
-		Args:  cobra.ExactArgs(1),
+		Long: "Write a study to a folder: a trainer in Python, parameters, the manifest of a localnet. It runs as it " +
+			"is:\nspdl testnet start --manifest DIR/net.toml. The templates:\n\n" + strings.Join(about, "\n"),
+		Args: cobra.ExactArgs(1),
 	}, runNew)
 	f := cmd.Flags()
 	f.String("template", templates.Names()[0], "template: "+strings.Join(templates.Names(), ", "))
@@ -60,18 +61,21 @@ type newOptions struct {
 }
 
 func runNew(r *command.Run, o *newOptions, args []string) error {
-	if err := errors.Join(command.Positive("validators", &o.Validators), command.Positive("rounds", o.Rounds), command.Positive("epsilon", o.Epsilon)); err != nil {
+	if err := errors.Join(command.Positive("validators", &o.Validators), command.Positive("rounds", o.Rounds),
+		command.Positive("epsilon", o.Epsilon)); err != nil {
 		return err
 	}
 	if o.Clipping != "" && o.Clipping != params.ClippingRows && o.Clipping != params.ClippingSum {
-		return command.Usage(fmt.Errorf("--clipping is %q, want %q or %q", o.Clipping, params.ClippingRows, params.ClippingSum))
+		return command.Usage(fmt.Errorf("--clipping is %q, want %q or %q", o.Clipping, params.ClippingRows,
+			params.ClippingSum))
 	}
 	for _, t := range templates.All() {
 		if t.Name != o.Template {
 			continue
 		}
 		p, err := t.Write(args[0], templates.Options{
-			Validators: o.Validators, Rounds: command.Or(o.Rounds, 0), Epsilon: command.Or(o.Epsilon, 0), Clipping: o.Clipping, Python: o.Python,
+			Validators: o.Validators, Rounds: command.Or(o.Rounds, 0), Epsilon: command.Or(o.Epsilon, 0), Clipping: o.Clipping,
+			Python: o.Python,
 		})
 		if err != nil {
 			return err
@@ -81,7 +85,8 @@ func runNew(r *command.Run, o *newOptions, args []string) error {
 			Folder     string        `json:"folder"`
 			Parameters params.Params `json:"params"`
 			Next       string        `json:"next"`
-		}{args[0], p, next}, command.Line(fmt.Sprintf("%s: %d parameters, %d rounds, epsilon %g, noise multiplier %g. It needs %s. Run it:\n  %s",
+		}{args[0], p, next}, command.Line(fmt.Sprintf("%s: %d parameters, %d rounds, epsilon %g, noise multiplier %g. It "+
+			"needs %s. Run it:\n  %s",
 			args[0], p.Model.Dim(), p.Training.Rounds, p.Privacy.Epsilon, p.Privacy.NoiseMultiplier, t.Needs, next)))
 	}
 	return command.Usage(fmt.Errorf("--template is %q, want one of %s", o.Template, strings.Join(templates.Names(), ", ")))
@@ -91,8 +96,10 @@ func checkCommand() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "check PROGRAM [ARGUMENT...]",
 		Short: "Ask a trainer what one that breaks the privacy guarantee would answer wrongly",
-		Long: "Ask a trainer what one that breaks the privacy guarantee would answer wrongly: batches that are empty, single, shuffled,\n" +
-			"repeated and without one example. It can refute that a trainer is sound, and cannot prove it. The model is that of the\n" +
+		Long: "Ask a trainer what one that breaks the privacy guarantee would answer wrongly: batches that are empty, " +
+			"single, shuffled,\n" +
+			"repeated and without one example. It can refute that a trainer is sound, and cannot prove it. The model is " +
+			"that of the\n" +
 			"parameters. Exit codes: 0 nothing was refuted, 1 something was, 2 wrong use.",
 		Example: "  spdl trainer check ./train.py\n  spdl trainer check python3 train.py --params params.json",
 		Args:    cobra.MinimumNArgs(1),
@@ -121,14 +128,16 @@ type checkOptions struct {
 }
 
 // ErrRefuted means that a trainer failed the check.
-var ErrRefuted = errors.New("the trainer breaks its promises, and with it the privacy guarantee or the training: see above")
+var ErrRefuted = errors.New("the trainer breaks its promises, and with it the privacy guarantee or the " +
+	"training: see above")
 
 func runCheck(r *command.Run, o *checkOptions, args []string) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
 	if o.Batch < 1 || o.Part < 0 || o.Part >= o.Parts {
-		return command.Usage(fmt.Errorf("--batch %d, --part %d of --parts %d: want a batch of at least 1, and a part from 0 to one less than the parts", o.Batch, o.Part, o.Parts))
+		return command.Usage(fmt.Errorf("--batch %d, --part %d of --parts %d: want a batch of at least 1, and a part from "+
+			"0 to one less than the parts", o.Batch, o.Part, o.Parts))
 	}
 	if o.Params == "" {
 		o.Params = filepath.Join(filepath.Dir(script(args)), "params.json")
@@ -141,7 +150,8 @@ func runCheck(r *command.Run, o *checkOptions, args []string) error {
 		p.Model.Clipping = o.Clipping
 	}
 	if p.Model.Kind != params.ModelExternal {
-		return command.Usage(fmt.Errorf("%s: model.kind is %q, which has no trainer: want %q", o.Params, p.Model.Kind, params.ModelExternal))
+		return command.Usage(fmt.Errorf("%s: model.kind is %q, which has no trainer: want %q", o.Params, p.Model.Kind,
+			params.ModelExternal))
 	}
 	if err := p.Model.ValidateExternal(); err != nil {
 		return command.Usage(fmt.Errorf("%s: %w", o.Params, err))
@@ -151,14 +161,17 @@ func runCheck(r *command.Run, o *checkOptions, args []string) error {
 		return err
 	}
 	report, err := trainer.Inspect(r.Context, trainer.Config{
-		Argv: args, Dir: here, Timeout: o.Timeout.Timeout, Share: trainer.Share{Data: o.Data, Part: o.Part, Parts: o.Parts, Partition: "iid", Alpha: 1},
+		Argv: args, Dir: here, Timeout: o.Timeout.Timeout, Share: trainer.Share{Data: o.Data, Part: o.Part, Parts: o.Parts,
+			Partition: "iid", Alpha: 1},
 		Log: func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) },
 	}, p.Model, p.Privacy.Clip, o.Batch, o.Seed)
 	if err != nil {
 		return command.Usage(err)
 	}
 	if fits, ok := p.Privacy.Fits(report.Examples); !ok && report.Examples > 0 {
-		r.Warn(fmt.Sprintf("the trainer has %d examples as part %d of %d, and privacy.batch of %s is for %d: with more, a step takes longer and counts no more; with fewer, it counts less. Make the parameters with --examples, or say --parts",
+		r.Warn(fmt.Sprintf("the trainer has %d examples as part %d of %d, and privacy.batch of %s is for %d: with more, a "+
+			"step takes longer and counts no more; with fewer, it counts less. Make the parameters with --examples, or "+
+			"say --parts",
 			report.Examples, o.Part, o.Parts, o.Params, fits))
 	}
 	if err := r.Show(report, func(w io.Writer) error { return reportText(w, report, p.Model.Clipping) }); err != nil {

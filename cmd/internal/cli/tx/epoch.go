@@ -29,7 +29,8 @@ func txStartEpoch() *cobra.Command {
 	cmd := transact(&cobra.Command{
 		Use: "start-epoch", Short: short,
 		Long: short + ": its parameters, from the present model or a new one. More than two thirds of the active\n" +
-			"participants must approve. It opens when the running epoch's training is finished, or with --now at the next round boundary.",
+			"participants must approve. It opens when the running epoch's training is finished, or with --now at the next " +
+			"round boundary.",
 	}, (*epochOptions).sign, startEpoch)
 	shape.Flags(cmd, "the running epoch's")
 	cmd.Flags().Bool("keep-model", false, "begin from the parameters of the model as they stand")
@@ -86,11 +87,13 @@ func checkBudgets(ctx context.Context, s *sender, p params.Params, force bool) e
 		}
 	}
 	if len(short) > 0 {
-		s.run.Warn(fmt.Sprintf("participants %v have spent so much that epsilon %g does not pay for all rounds; it pays for %d of the %d rounds of participant %d: --epsilon is the budget over all epochs",
+		s.run.Warn(fmt.Sprintf("participants %v have spent so much that epsilon %g does not pay for all rounds; it pays "+
+			"for %d of the %d rounds of participant %d: --epsilon is the budget over all epochs",
 			short, p.Privacy.Epsilon, least, p.Training.Rounds, poorest))
 	}
 	if len(broke) > 0 && !force {
-		return command.Usage(fmt.Errorf("epsilon %g pays for 0 of the %d rounds of participants %v after what they spent: take a larger --epsilon, or say --force",
+		return command.Usage(fmt.Errorf("epsilon %g pays for 0 of the %d rounds of participants %v after what they spent: "+
+			"take a larger --epsilon, or say --force",
 			p.Privacy.Epsilon, p.Training.Rounds, broke))
 	}
 	return nil

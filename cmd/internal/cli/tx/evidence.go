@@ -18,8 +18,10 @@ func txEvidence() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "evidence FILE FILE",
 		Short: "Prove that a participant signed two gradients, or two aggregates, in one place",
-		Long: "Prove that a participant signed two gradients, or two aggregates, in one place. Each file holds one of the signed\n" +
-			"transactions: its bytes, or them in base64; with --from-json an object with them in base64 as \"tx\", as --dry-run -o json\n" +
+		Long: "Prove that a participant signed two gradients, or two aggregates, in one place. Each file holds one of " +
+			"the signed\n" +
+			"transactions: its bytes, or them in base64; with --from-json an object with them in base64 as \"tx\", as " +
+			"--dry-run -o json\n" +
 			"and CometBFT's RPC /tx print it. Evidence is not signed: anybody may send it.",
 		Args: cobra.ExactArgs(2),
 	}, runEvidence)

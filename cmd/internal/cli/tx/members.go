@@ -59,12 +59,15 @@ func txJoin() *cobra.Command {
 				}
 			}
 			return &tx.Join{
-				PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(keys.VRF, leader.PossessionInput(chainID, who.PubKey)),
-				ConsensusKey: who.ConsensusKey, ConsensusProof: proof, Moniker: who.Moniker, Address: who.Address, NodeIds: who.NodeIDs,
+				PubKey: who.PubKey, VrfKey: who.VrfKey, VrfProof: leader.Prove(keys.VRF,
+					leader.PossessionInput(chainID, who.PubKey)),
+				ConsensusKey: who.ConsensusKey, ConsensusProof: proof, Moniker: who.Moniker, Address: who.Address,
+				NodeIds: who.NodeIDs,
 			}, nil
 		})
 	cmd.Long = cmd.Short + ".\n" +
-		"More than two thirds of the active participants must approve; the participant is in the round after. Start its node\n" +
+		"More than two thirds of the active participants must approve; the participant is in the round after. " +
+		"Start its node\n" +
 		"before: a validator that does not vote weakens the chain, and a participant that sends no gradient holds rounds up."
 	keys.IdentityFlags(cmd)
 	return cmd
@@ -78,7 +81,8 @@ type approveOptions struct {
 func (o *approveOptions) sign() *signOptions { return &o.signOptions }
 
 func txApprove() *cobra.Command {
-	cmd := transact(&cobra.Command{Use: "approve PROPOSAL", Short: "Approve a proposal that waits", Args: cobra.ExactArgs(1)}, (*approveOptions).sign,
+	cmd := transact(&cobra.Command{Use: "approve PROPOSAL", Short: "Approve a proposal that waits",
+		Args: cobra.ExactArgs(1)}, (*approveOptions).sign,
 		func(ctx context.Context, s *sender, o *approveOptions, args []string) (tx.Body, error) {
 			id, err := s.proposal(ctx, args[0])
 			if err != nil {
@@ -92,9 +96,11 @@ func txApprove() *cobra.Command {
 			return &tx.Approve{Participant: p.Index, Proposal: id, Join: join}, err
 		})
 	cmd.Long = cmd.Short + ".\n" +
-		"PROPOSAL is its id, as `spdl query membership` shows it, or the first 8 digits or more, if no other id begins so.\n" +
+		"PROPOSAL is its id, as `spdl query membership` shows it, or the first 8 digits or more, if no other id " +
+		"begins so.\n" +
 		"If you have looked at the proposal, approve it by the whole id.\n" +
-		"With --join FILE, what `spdl tx join --dry-run` printed, it brings in a request that does not wait yet, or that others\n" +
+		"With --join FILE, what `spdl tx join --dry-run` printed, it brings in a request that does not wait yet, or " +
+		"that others\n" +
 		"have crowded out; PROPOSAL is then the whole id."
 	cmd.Flags().String("join", "", "file with the signed join that is approved")
 	return cmd
@@ -175,12 +181,14 @@ func txLeave() *cobra.Command {
 			p, err := s.self(ctx)
 			return &tx.Remove{Participant: p.Index, Subject: p.Index, Nonce: p.Nonce + 1}, err
 		})
-	cmd.Long = cmd.Short + ".\nKeep the node running for two more heights, in which its validator still has to vote. Nobody else gets its index."
+	cmd.Long = cmd.Short + ".\nKeep the node running for two more heights, in which its validator still has to vote. " +
+		"Nobody else gets its index."
 	return cmd
 }
 
 func txRestore() *cobra.Command {
-	return transact(&cobra.Command{Use: "restore PARTICIPANT", Short: "Propose to give a participant of reputation 0 the initial one", Args: cobra.ExactArgs(1)}, plain,
+	return transact(&cobra.Command{Use: "restore PARTICIPANT",
+		Short: "Propose to give a participant of reputation 0 the initial one", Args: cobra.ExactArgs(1)}, plain,
 		func(ctx context.Context, s *sender, _ *signOptions, args []string) (tx.Body, error) {
 			proposer, subject, nonce, err := s.proposing(ctx, args[0])
 			return &tx.Restore{Participant: proposer, Subject: subject, Nonce: nonce}, err
@@ -188,7 +196,8 @@ func txRestore() *cobra.Command {
 }
 
 func txRemove() *cobra.Command {
-	return transact(&cobra.Command{Use: "remove PARTICIPANT", Short: "Propose to end a participant's membership", Args: cobra.ExactArgs(1)}, plain,
+	return transact(&cobra.Command{Use: "remove PARTICIPANT", Short: "Propose to end a participant's membership",
+		Args: cobra.ExactArgs(1)}, plain,
 		func(ctx context.Context, s *sender, _ *signOptions, args []string) (tx.Body, error) {
 			proposer, subject, nonce, err := s.proposing(ctx, args[0])
 			return &tx.Remove{Participant: proposer, Subject: subject, Nonce: nonce}, err
@@ -214,7 +223,8 @@ func (s *sender) subject(ctx context.Context, arg string) (uint32, error) {
 	if len(arg) < prefixDigits {
 		index, err := strconv.ParseUint(arg, 10, 32)
 		if err != nil {
-			return 0, command.Usage(fmt.Errorf("participant %q, want an index or %d to 64 hex digits of an id", arg, prefixDigits))
+			return 0, command.Usage(fmt.Errorf("participant %q, want an index or %d to 64 hex digits of an id", arg,
+				prefixDigits))
 		}
 		return uint32(index), nil
 	}

@@ -102,5 +102,6 @@ func awaits(m query.Membership, p query.Proposal) string {
 	if m.Threshold-standing == 1 {
 		s = ""
 	}
-	return fmt.Sprintf("needs %d more approval%s of active participants, has %d of %d: spdl tx approve %s", m.Threshold-standing, s, standing, m.Threshold, p.ID)
+	return fmt.Sprintf("needs %d more approval%s of active participants, has %d of %d: spdl tx approve %s",
+		m.Threshold-standing, s, standing, m.Threshold, p.ID)
 }

@@ -24,13 +24,17 @@ import (
 
 func txRotate() *cobra.Command {
 	cmd := command.New(&cobra.Command{
-		Use:   "rotate",
-		Short: "Replace keys or node ids of the participant at the next round boundary (default: the signing and the VRF key)",
-		Long: "Replace keys or node ids of the participant at the next round boundary (default: the signing and the VRF key).\n" +
-			"The new keys lie in <key file>.next until the chain knows them; then they become the key file, and the keys before\n" +
+		Use: "rotate",
+		Short: "Replace keys or node ids of the participant at the next round boundary (default: the signing and " +
+			"the VRF key)",
+		Long: "Replace keys or node ids of the participant at the next round boundary (default: the signing and the " +
+			"VRF key).\n" +
+			"The new keys lie in <key file>.next until the chain knows them; then they become the key file, and the " +
+			"keys before\n" +
 			"are kept as <key file>.<their public key>.old. A rotation that was cut off goes on when it is asked for again.\n" +
 			"A running worker takes the new keys by itself, a round later at most.\n" +
-			"A new consensus key is made elsewhere: run the node with its priv_validator_key.json once the rotation is in force,\n" +
+			"A new consensus key is made elsewhere: run the node with its priv_validator_key.json once the rotation is " +
+			"in force,\n" +
 			"two heights later, and never two nodes with one key.",
 	}, runRotate)
 	sendFlags(cmd)
@@ -39,7 +43,8 @@ func txRotate() *cobra.Command {
 	cmd.Flags().Bool("vrf", false, "replace the VRF key")
 	cmd.Flags().Bool("consensus", false, "replace the validator's key by that of --consensus-key-file")
 	cmd.Flags().String("nodes", "", "replace the ids of the participant's nodes by these, separated by commas")
-	cmd.Flags().String("consensus-key-file", "", "priv_validator_key.json with the new consensus key, which signs that you have it")
+	cmd.Flags().String("consensus-key-file", "", "priv_validator_key.json with the new consensus key, which signs that "+
+		"you have it")
 	return cmd
 }
 
@@ -93,7 +98,8 @@ func newRotation(s *sender, o *rotateOptions) (*rotation, error) {
 	case err != nil:
 		return nil, err
 	case next.Signing.Equal(s.keys.Signing) == r.signing || next.VRF.Equal(s.keys.VRF) == r.vrf:
-		return nil, fmt.Errorf("%s is of a rotation that changes signing %t, vrf %t: ask for that one to end it", path, !next.Signing.Equal(s.keys.Signing), !next.VRF.Equal(s.keys.VRF))
+		return nil, fmt.Errorf("%s is of a rotation that changes signing %t, vrf %t: ask for that one to end it", path,
+			!next.Signing.Equal(s.keys.Signing), !next.VRF.Equal(s.keys.VRF))
 	default:
 		r.next, r.made = next, true
 	}
@@ -117,7 +123,8 @@ func (r *rotation) make() error {
 
 // done reports whether a participant has the new keys.
 func (r *rotation) done(p app.Participant) bool {
-	return bytes.Equal(p.PubKey, r.next.Public()) && bytes.Equal(p.VrfKey, r.vrfKey()) && (r.consensus == nil || bytes.Equal(p.ConsensusKey, r.consensus)) &&
+	return bytes.Equal(p.PubKey, r.next.Public()) && bytes.Equal(p.VrfKey, r.vrfKey()) &&
+		(r.consensus == nil || bytes.Equal(p.ConsensusKey, r.consensus)) &&
 		(r.nodes == nil || slices.Equal(p.NodeIds, r.nodes))
 }
 
@@ -241,7 +248,8 @@ func (r *rotation) inForce(ctx context.Context, index uint32, proposal string) e
 		case err == nil && uint64(index) < uint64(len(all)) && r.done(all[index]):
 			return nil
 		case gone && err == nil:
-			return fmt.Errorf("the rotation was dropped, and participant %d keeps its keys; the next keys are still in %s", index, home.NextKeyFile(r.keyFile))
+			return fmt.Errorf("the rotation was dropped, and participant %d keeps its keys; the next keys are still in %s",
+				index, home.NextKeyFile(r.keyFile))
 		}
 		waits, err := r.waits(wait, proposal)
 		gone = err == nil && !waits // the participants are then read once more
@@ -264,10 +272,12 @@ func (r *rotation) settle(out *Report) error {
 		if err != nil {
 			return fmt.Errorf("the rotation is in force, and its keys are in %s: %w", home.NextKeyFile(r.keyFile), err)
 		}
-		out.Next = fmt.Sprintf("the new keys are in %s, those before in %s; a running worker takes them by itself", r.keyFile, kept)
+		out.Next = fmt.Sprintf("the new keys are in %s, those before in %s; a running worker takes them by itself", r.keyFile,
+			kept)
 	}
 	if r.consensus != nil {
-		out.Next += fmt.Sprintf("; two heights after the rotation the validator is %s: stop the node, put the new priv_validator_key.json in place, start it", hex.EncodeToString(r.consensus))
+		out.Next += fmt.Sprintf("; two heights after the rotation the validator is %s: stop the node, put the new "+
+			"priv_validator_key.json in place, start it", hex.EncodeToString(r.consensus))
 	}
 	return nil
 }

@@ -65,7 +65,8 @@ func signFlags(cmd *cobra.Command) {
 
 // transact makes cmd sign one transaction, send it and show its report. The function of returns the
 // sender's options within the command's.
-func transact[O any](cmd *cobra.Command, of func(*O) *signOptions, body func(ctx context.Context, s *sender, o *O, args []string) (tx.Body, error)) *cobra.Command {
+func transact[O any](cmd *cobra.Command, of func(*O) *signOptions, body func(ctx context.Context, s *sender, o *O,
+	args []string) (tx.Body, error)) *cobra.Command {
 	cmd = command.New(cmd, func(r *command.Run, o *O, args []string) error {
 		if c, ok := any(o).(interface{ Check() error }); ok { // before a home or a node is asked
 			if err := c.Check(); err != nil {
@@ -133,7 +134,8 @@ func (s *sender) chain(ctx context.Context) (string, error) {
 	// A node that states a false chain id must not get a signature for another chain.
 	doc, err := abci.ReadGenesisFile(filepath.Join(s.run.Home, "config", "genesis.json"))
 	if err == nil && doc.ChainID != status.ChainID {
-		return "", fmt.Errorf("the node is on chain %q, the home's genesis is of %q; --chain-id decides", status.ChainID, doc.ChainID)
+		return "", fmt.Errorf("the node is on chain %q, the home's genesis is of %q; --chain-id decides", status.ChainID,
+			doc.ChainID)
 	}
 	return status.ChainID, nil
 }
@@ -172,15 +174,18 @@ func holder(all []app.Participant, file string, keys worker.Keys) (app.Participa
 	}
 	for _, p := range all {
 		if bytes.Equal(p.PubKey, pub) {
-			return p, fmt.Errorf("%w: %X of %s is that of participant %d, which has left", worker.ErrNotParticipant, pub, file, p.Index)
+			return p, fmt.Errorf("%w: %X of %s is that of participant %d, which has left", worker.ErrNotParticipant, pub, file,
+				p.Index)
 		}
 		for _, former := range p.FormerKeys {
 			if bytes.Equal(former.PubKey, pub) {
-				return p, fmt.Errorf("%w: %X of %s is a former key of participant %d, rotated since", worker.ErrNotParticipant, pub, file, p.Index)
+				return p, fmt.Errorf("%w: %X of %s is a former key of participant %d, rotated since", worker.ErrNotParticipant, pub,
+					file, p.Index)
 			}
 		}
 	}
-	return app.Participant{}, fmt.Errorf("%w: %X of %s (spdl tx join asks for membership)", worker.ErrNotParticipant, pub, file)
+	return app.Participant{}, fmt.Errorf("%w: %X of %s (spdl tx join asks for membership)", worker.ErrNotParticipant, pub,
+		file)
 }
 
 // Report is the outcome of a transaction.
@@ -295,10 +300,13 @@ func (s *sender) included(ctx context.Context, t *tx.Tx, r *Report) (int64, erro
 			return 0, fmt.Errorf("transaction %s is in no block after %v; the node took it, and it may come yet", r.Hash, waited)
 		}
 		m, err := s.Membership(ctx)
-		if err == nil && t.Kind() == tx.KindApprove && !slices.ContainsFunc(m.Proposals, func(p query.Proposal) bool { return p.ID == r.Proposal }) {
-			return 0, fmt.Errorf("proposal %s does not wait: it was enacted, replaced or dropped before this approval came into a block (spdl query membership)", r.Proposal)
+		if err == nil && t.Kind() == tx.KindApprove && !slices.ContainsFunc(m.Proposals,
+			func(p query.Proposal) bool { return p.ID == r.Proposal }) {
+			return 0, fmt.Errorf("proposal %s does not wait: it was enacted, replaced or dropped before this approval came "+
+				"into a block (spdl query membership)", r.Proposal)
 		}
-		s.run.Warn(fmt.Sprintf("no block has the transaction after %v, waiting for up to %v", waited, s.options.Timeout.Timeout))
+		s.run.Warn(fmt.Sprintf("no block has the transaction after %v, waiting for up to %v", waited,
+			s.options.Timeout.Timeout))
 	}
 }
 

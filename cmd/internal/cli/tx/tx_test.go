@@ -36,7 +36,8 @@ func TestUnique(t *testing.T) {
 
 // TestAwaits: approvals count of those who are active.
 func TestAwaits(t *testing.T) {
-	m := query.Membership{Threshold: 3, Members: []query.Member{{Index: 0, Active: true}, {Index: 1}, {Index: 2, Active: true}}}
+	m := query.Membership{Threshold: 3, Members: []query.Member{{Index: 0, Active: true}, {Index: 1},
+		{Index: 2, Active: true}}}
 	p := query.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{0, 1}}
 	require.Equal(t, "needs 2 more approvals of active participants, has 1 of 3: spdl tx approve ab", awaits(m, p))
 	p.Accepted = true
@@ -54,7 +55,8 @@ func TestHolder(t *testing.T) {
 	p, err := holder(all, "file", b)
 	require.NoError(t, err)
 	require.Equal(t, uint32(1), p.Index)
-	for says, keys := range map[string]worker.Keys{"has left": a, "former key of participant 1": c, "tx join": home.GenerateKeys()} {
+	for says, keys := range map[string]worker.Keys{"has left": a, "former key of participant 1": c,
+		"tx join": home.GenerateKeys()} {
 		_, err = holder(all, "file", keys)
 		require.ErrorIs(t, err, worker.ErrNotParticipant)
 		require.ErrorContains(t, err, says)

@@ -37,9 +37,12 @@ func txUpgrade() *cobra.Command {
 	cmd := transact(&cobra.Command{
 		Use: "upgrade NAME", Short: short, Args: cobra.ExactArgs(1),
 		Long: short + ".\n" +
-			"More than two thirds of the active participants must approve. Every node of the running version then stops before that\n" +
-			"height by itself, with exit code 4, and goes on once a release of the new version (spdl version prints it) is started.\n" +
-			"A later upgrade that is approved replaces the one that is planned; --cancel takes the planned one of that name away.",
+			"More than two thirds of the active participants must approve. Every node of the running version then stops " +
+			"before that\n" +
+			"height by itself, with exit code 4, and goes on once a release of the new version (spdl version prints it) " +
+			"is started.\n" +
+			"A later upgrade that is approved replaces the one that is planned; --cancel takes the planned one of " +
+			"that name away.",
 	}, (*upgradeOptions).sign, upgrade)
 	cmd.Flags().Uint64("height", 0, "first height that the new version executes")
 	cmd.Flags().Uint64("app-version", 0, "the new version of the state machine")
@@ -57,7 +60,8 @@ func upgrade(ctx context.Context, s *sender, o *upgradeOptions, args []string) (
 		return nil, err
 	}
 	if u.Planned != nil && !o.Cancel {
-		s.run.Warn(fmt.Sprintf("upgrade %q to version %d at height %d is planned: this one replaces it once it is approved", u.Planned.Name, u.Planned.Version, u.Planned.Height))
+		s.run.Warn(fmt.Sprintf("upgrade %q to version %d at height %d is planned: this one replaces it once it is approved",
+			u.Planned.Name, u.Planned.Version, u.Planned.Height))
 	}
 	return &tx.Upgrade{Participant: p.Index, Name: args[0], Height: o.Height, Version: o.Version, Nonce: p.Nonce + 1}, nil
 }

@@ -25,7 +25,8 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("verify", "Check what a file or a node says, from a header that you trust to the last byte", verifyModel(), verifyRound(), verifyParticipant())
+	return command.Group("verify", "Check what a file or a node says, from a header that you trust to the last byte",
+		verifyModel(), verifyRound(), verifyParticipant())
 }
 
 // trustFlags adds the flags of trustOptions.
@@ -63,7 +64,8 @@ func (o *trustOptions) trust(offline bool) (light.Trust, error) {
 	t.Hash, err = hex.DecodeString(o.Hash)
 	switch {
 	case err != nil || len(t.Hash) != 32:
-		return t, command.Usage(fmt.Errorf("--trust-hash is %q, want 64 hex digits: the hash of a header that you trust", o.Hash))
+		return t, command.Usage(fmt.Errorf("--trust-hash is %q, want 64 hex digits: the hash of a header that you trust",
+			o.Hash))
 	case t.Height < 0 || t.Height == 0 && !offline:
 		return t, command.Usage(fmt.Errorf("--trust-height is %d, want the height of that header", t.Height))
 	case t.Period <= 0:
@@ -73,7 +75,8 @@ func (o *trustOptions) trust(offline bool) (light.Trust, error) {
 }
 
 // follow starts a light client of --node for the chain t.ChainID, the node's own chain if it is "".
-func (o *trustOptions) follow(ctx context.Context, r *command.Run, t light.Trust) (*client.Client, light.Headers, light.Trust, error) {
+func (o *trustOptions) follow(ctx context.Context, r *command.Run, t light.Trust) (*client.Client, light.Headers,
+	light.Trust, error) {
 	c, err := r.Client(o.Node)
 	if err != nil {
 		return nil, nil, t, err
@@ -94,14 +97,16 @@ func (o *trustOptions) follow(ctx context.Context, r *command.Run, t light.Trust
 		t.ChainID = s.NodeInfo.Network
 	}
 	if s.NodeInfo.Network != t.ChainID {
-		return nil, nil, t, fmt.Errorf("%w: it is of chain %q, the node is on chain %q", proof.ErrNotProven, t.ChainID, s.NodeInfo.Network)
+		return nil, nil, t, fmt.Errorf("%w: it is of chain %q, the node is on chain %q", proof.ErrNotProven, t.ChainID,
+			s.NodeInfo.Network)
 	}
 	var witnesses []provider.Provider
 	for _, w := range others {
 		witnesses = append(witnesses, w.Provider(t.ChainID))
 	}
 	if len(witnesses) == 0 {
-		fmt.Fprintln(r.Err, "warning: no --witness: nobody would contradict a fork that more than a third of the validators signed")
+		fmt.Fprintln(r.Err, "warning: no --witness: nobody would contradict a fork that more than a third of the "+
+			"validators signed")
 	}
 	h, err := light.Light(ctx, t, c.Provider(t.ChainID), witnesses)
 	return c, h, t, err
@@ -125,14 +130,17 @@ type verdictOf struct {
 
 func verdictOn(key string, t light.Trust, b *types.LightBlock) verdictOf {
 	return verdictOf{
-		Verified: true, ChainID: b.ChainID, Height: b.Height, Header: hex.EncodeToString(b.Hash()), Time: b.Time, AppHash: hex.EncodeToString(b.AppHash),
+		Verified: true, ChainID: b.ChainID, Height: b.Height, Header: hex.EncodeToString(b.Hash()), Time: b.Time,
+		AppHash: hex.EncodeToString(b.AppHash),
 		Trusted: max(t.Height, 1), Key: key,
 	}
 }
 
 func (v verdictOf) text(w io.Writer) {
-	fmt.Fprintf(w, "verified  %s\nchain     %s\nheader    %d, hash %s\ntime      %s, %v ago\napp hash  %s\ntrusted   from height %d\n",
-		v.Key, command.Plain(v.ChainID), v.Height, v.Header, v.Time.Format(time.RFC3339), time.Since(v.Time).Round(time.Second), v.AppHash, v.Trusted)
+	fmt.Fprintf(w, "verified  %s\nchain     %s\nheader    %d, hash %s\ntime      %s, %v ago\napp hash  %s\ntrusted   "+
+		"from height %d\n",
+		v.Key, command.Plain(v.ChainID), v.Height, v.Header, v.Time.Format(time.RFC3339),
+		time.Since(v.Time).Round(time.Second), v.AppHash, v.Trusted)
 }
 
 func verifyModel() *cobra.Command {
@@ -201,7 +209,8 @@ type answerOptions struct {
 
 // verifyAnswer returns a command that queries a node with proof and checks the answer. A node may
 // answer from an old state, so the age of the answer has a limit, by default maxAge; 0 is none.
-func verifyAnswer(use, short string, maxAge time.Duration, args cobra.PositionalArgs, path query.Path, read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
+func verifyAnswer(use, short string, maxAge time.Duration, args cobra.PositionalArgs, path query.Path,
+	read func([]byte) (any, func(io.Writer) error, error)) *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use: use, Short: short, Args: args,
 	}, func(r *command.Run, o *answerOptions, args []string) error {
@@ -247,12 +256,14 @@ func verifyAnswer(use, short string, maxAge time.Duration, args cobra.Positional
 		})
 	})
 	trustFlags(cmd)
-	cmd.Flags().Duration("max-age", maxAge, "how old the header may be that the answer leads to, by this machine's clock; 0 for any age")
+	cmd.Flags().Duration("max-age", maxAge, "how old the header may be that the answer leads to, by this machine's "+
+		"clock; 0 for any age")
 	return cmd
 }
 
 func verifyRound() *cobra.Command {
-	return verifyAnswer("round [[epoch] round]", "Check the record of a closed round (default: the last that the node says)", 0, query.RoundArgs,
+	return verifyAnswer("round [[epoch] round]", "Check the record of a closed round (default: the last that "+
+		"the node says)", 0, query.RoundArgs,
 		func(ctx context.Context, c *client.Client, args []string) (string, error) {
 			epoch, t, err := query.RoundArgument(ctx, c, args)
 			return fmt.Sprintf("round/%d/%d", epoch, t), err
@@ -265,7 +276,8 @@ func verifyRound() *cobra.Command {
 }
 
 func verifyParticipant() *cobra.Command {
-	return verifyAnswer("participant INDEX", "Check what the chain has of a participant: keys, reputation, spend", 10*time.Minute, query.IndexArg,
+	return verifyAnswer("participant INDEX", "Check what the chain has of a participant: keys, reputation, spend",
+		10*time.Minute, query.IndexArg,
 		func(_ context.Context, _ *client.Client, args []string) (string, error) {
 			index, err := query.ParticipantIndex(args[0])
 			return fmt.Sprintf("participants/%d", index), err
@@ -274,7 +286,8 @@ func verifyParticipant() *cobra.Command {
 			var p app.Participant
 			err := p.Unmarshal(value)
 			return p, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "participant     %d, %q\nid              %x\npublic key      %x\nactive          %t\nreputation      %.6f\nparticipations  %d\n",
+				_, err := fmt.Fprintf(w, "participant     %d, %q\nid              %x\npublic key      %x\nactive          "+
+					"%t\nreputation      %.6f\nparticipations  %d\n",
 					p.Index, p.Moniker, p.Id, p.PubKey, p.Active, float64(p.Reputation)/params.One, p.Participations)
 				return err
 			}, err

@@ -31,8 +31,10 @@ func Command() *cobra.Command {
 	}, runWorker)
 	command.NodeFlag(cmd)
 	cmd.Flags().Bool("follow", false, "wait for the next epoch when training is finished")
-	cmd.Flags().String("key", "", "participant key file, or a folder of them: a worker for each (default: worker.key_file of app.toml)")
-	cmd.Flags().String("trainer", "", "program, with arguments, that computes the gradients of an external model, as \"python3 train.py\" (default: worker.trainer of app.toml)")
+	cmd.Flags().String("key", "", "participant key file, or a folder of them: a worker for each (default: "+
+		"worker.key_file of app.toml)")
+	cmd.Flags().String("trainer", "", "program, with arguments, that computes the gradients of an external model, as "+
+		"\"python3 train.py\" (default: worker.trainer of app.toml)")
 	cmd.Flags().String("log-level", "info", "log level")
 	return cmd
 }

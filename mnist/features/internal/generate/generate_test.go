@@ -86,7 +86,8 @@ func TestConstantsAreTheRecipes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Greater(t, apart(embedded, other), bound)
 	t.Logf("apart %.0f, bound %.0f, half the glyphs %.0f, of %.0f; repeated to the byte: %v",
-		apart(embedded, transposed), bound, apart(embedded, other), mat.Norm(gram(embedded), 2), bytes.Equal(file, encode(made, transposed)))
+		apart(embedded, transposed), bound, apart(embedded, other), mat.Norm(gram(embedded), 2),
+		bytes.Equal(file, encode(made, transposed)))
 }
 
 func TestEncode(t *testing.T) {
