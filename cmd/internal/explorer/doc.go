@@ -3,7 +3,7 @@
 //
 // It only reads, by the node's public RPC, and it trusts nobody. Text of the chain is hostile:
 // html/template escapes it for its place, [visible] then shows what would turn or hide a line, and
-// the Content-Security-Policy forbids whatever would get past both. It answers only GET requests
+// the Content-Security-Policy blocks what gets past both. It answers only GET and HEAD requests
 // without a body, within a client's rate.
 //
 // One goroutine, the tail, follows the chain, whatever the number of readers:

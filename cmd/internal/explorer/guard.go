@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// policy lets a page load from this server alone, and nothing inline.
+// policy lets a page load resources from this server and images from data: URLs, and nothing
+// inline.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // longest bounds the bytes of a request's path and query.
 const longest = 1024
 
-// guard comes before every page and answer: it sets the headers and refuses requests that do more
-// than read.
+// guard wraps every page and answer: it sets the headers, and rejects requests that do more than
+// read.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -6,34 +6,35 @@ import (
 	"sync"
 )
 
-// latest keeps what follows from the state, since the last look at the chain: however many clients
-// ask at once, it is made once a look.
+// latest caches values that follow from the state, until the next look at the chain. A value is
+// computed once a look, however many clients ask for it at the same time.
 type latest[V any] struct {
-	limit int // of the weights that are kept
+	limit int // max sum of the weights of cached values
 
 	mu    sync.Mutex
 	since *made[V]
 }
 
-// made is what was made since a look.
+// made holds the values computed since a look.
 type made[V any] struct {
 	look   uint64
 	kept   *kept[string, V]
 	making map[string]*making[V]
 }
 
-// making is what one client makes while others wait for it.
+// making is a value that one client computes while others wait for it.
 type making[V any] struct {
-	done  chan struct{} // closed when value and err are there
+	done  chan struct{} // closed when value and err are set
 	value V
 	err   error
 }
 
-// errMaker means that who made something gave up without an answer, as in a panic.
+// errMaker reports a computation that ended without a result, as by a panic.
 var errMaker = errors.New("the answer was not made")
 
-// get returns what has a name since a look, and makes it where nobody has. Errors are shared with
-// those who wait, and not kept. If the maker's client goes away, another one makes it.
+// get returns the value of a name since a look, computed if it is not cached. An error is returned
+// to all waiting clients and not cached. If the client that computes goes away, another one
+// computes.
 func (p *latest[V]) get(ctx context.Context, look uint64, name string, make func() (value V, weight int, err error)) (V,
 	error) {
 	for {
@@ -56,14 +57,15 @@ func (p *latest[V]) get(ctx context.Context, look uint64, name string, make func
 	}
 }
 
-// begin returns the value where it is kept. Otherwise m is being made, by the caller if it is mine.
+// begin returns the value if it is cached. Otherwise m is being computed, by the caller if mine is
+// set.
 func (p *latest[V]) begin(look uint64, name string) (since *made[V], m *making[V], mine bool, value V) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.since == nil || p.since.look < look {
 		p.since = &made[V]{look, newKept[string, V](p.limit), map[string]*making[V]{}}
 	}
-	since = p.since // an asker that is behind gets what is newer
+	since = p.since // a caller with an older look gets the newer value
 	if value, ok := since.kept.get(name); ok {
 		return since, nil, false, value
 	}
@@ -75,7 +77,7 @@ func (p *latest[V]) begin(look uint64, name string) (since *made[V], m *making[V
 	return since, m, true, value
 }
 
-// finish makes a value and gives it to those who wait.
+// finish computes a value, caches it, and wakes the waiting clients.
 func (p *latest[V]) finish(since *made[V], name string, m *making[V], make func() (V, int, error)) {
 	weight := 0
 	defer func() {
@@ -90,12 +92,12 @@ func (p *latest[V]) finish(since *made[V], name string, m *making[V], make func(
 	m.value, weight, m.err = make()
 }
 
-// forget lets go of everything.
+// forget drops all values.
 func (p *latest[V]) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.since = nil
 }
 
-// writtenBytes bounds the pages and answers that are kept between two looks at the chain.
+// writtenBytes bounds the bytes of pages and answers cached between two looks at the chain.
 const writtenBytes = 8 << 20

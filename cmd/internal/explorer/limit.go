@@ -8,13 +8,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// clients bounds what one client may ask. A client is an IPv4 address or an
-// IPv6 /64.
+// clients limits the requests and streams of each client. A client is an IPv4 address or an IPv6
+// /64.
 type clients struct {
 	rate    rate.Limit
 	burst   int
-	streams int // at once, of one client
-	total   int // at once, of all
+	streams int // max open streams of one client
+	total   int // max open streams of all clients
 
 	mu   sync.Mutex
 	seen map[string]*guest
@@ -26,7 +26,7 @@ type guest struct {
 	streams int
 }
 
-// keptGuests is the number of clients that are remembered.
+// keptGuests is the max number of remembered clients.
 const keptGuests = 10_000
 
 func newClients(o Options) *clients {
@@ -34,7 +34,7 @@ func newClients(o Options) *clients {
 		seen: map[string]*guest{}}
 }
 
-// client returns the name of the client at a remote address.
+// clientOf returns the name of the client at a remote address: the IPv4 address or the IPv6 /64.
 func clientOf(remote string) string {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {
@@ -52,8 +52,8 @@ func clientOf(remote string) string {
 	return a.String()
 }
 
-// guest returns a client; the caller holds the lock. If there are too many clients, it forgets any
-// one without a stream, which at worst gets a full bucket again.
+// guest returns a client; the caller holds the lock. If there are too many clients, it forgets one
+// without a stream, which at worst gets a full bucket again.
 func (c *clients) guest(name string) *guest {
 	if g := c.seen[name]; g != nil {
 		return g
@@ -71,7 +71,7 @@ func (c *clients) guest(name string) *guest {
 	return g
 }
 
-// allow takes a token of a client.
+// allow takes a token from a client's bucket, and reports whether there was one.
 func (c *clients) allow(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

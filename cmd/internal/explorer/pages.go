@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// listed returns numbers as a list in words.
+// listed returns numbers as a list for a sentence.
 func listed(of []uint32) string {
 	if len(of) == 0 {
 		return "none"
@@ -22,7 +22,7 @@ func listed(of []uint32) string {
 	return strings.Join(strings.Fields(strings.Trim(fmt.Sprint(of), "[]")), ", ")
 }
 
-// number reads a part of the path or query.
+// number parses a part of the path or query.
 func number(name, text string) (uint64, error) {
 	x, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
@@ -40,8 +40,8 @@ const drawn = 48
 type homePage struct {
 	Last                    *Point
 	Accuracy, Loss, Epsilon spark
-	Standings               []Standing // the first of them
-	People, More            int        // all, and those that are not shown
+	Standings               []Standing // the first standings
+	People, More            int        // number of all participants, and of those not shown
 	Suspects                []Standing
 	Alarms, MoreAlarms      int
 	Tally                   *tally
@@ -51,10 +51,10 @@ type homePage struct {
 	Names                   map[uint32]string
 	Budget                  float64
 	Mechanism               string
-	Unmeasured              string // why there is no accuracy
+	Unmeasured              string // the reason for which there is no accuracy
 }
 
-// home shows the training at a glance: curves, what needs a look, and the last rounds.
+// home shows the training at a glance: curves, alarms, and the last rounds.
 func (s *Server) home(r *http.Request) (content, error) {
 	status, running, points, err := s.tail.now()
 	if err != nil {
@@ -98,7 +98,8 @@ func (s *Server) home(r *http.Request) (content, error) {
 	return content{"home", "Training", b}, nil
 }
 
-// standings shows everybody's standing, by number. Callers must not change it.
+// standings returns the standings of all participants, by number, cached since the last look at the
+// chain. Callers must not change them.
 func (s *Server) standings(ctx context.Context) ([]Standing, error) {
 	all, err := s.source.answers.get(ctx, s.source.looks.Load(), "standings", func() (any, int, error) {
 		all, err := s.judged(ctx)
@@ -206,13 +207,13 @@ func (s *Server) rounds(r *http.Request) (content, error) {
 
 type roundPage struct {
 	*Story
-	Shown        []Verdict // one page of the verdicts, those that matter first
+	Shown        []Verdict // one page of the verdicts, the most urgent first
 	Pager        pager
 	Names        map[uint32]string
 	Outputs      []Verdict // the largest
 	MoreOutputs  int
 	Timing       *query.Timing
-	Closed       time.Time // of the block; zero where the node does not keep it
+	Closed       time.Time // time of the block; zero if the node has dropped it
 	Before, Next *uint64
 	Scored       bool
 }
@@ -256,7 +257,7 @@ func (s *Server) round(r *http.Request) (content, error) {
 	return content{"round", fmt.Sprintf("Round %d of epoch %d", at.round, at.epoch), b}, nil
 }
 
-// placeOf reads the epoch and the round in the path of a request.
+// placeOf parses the epoch and the round in the path of a request.
 func placeOf(r *http.Request) (at place, err error) {
 	if at.epoch, err = number("epoch", r.PathValue("epoch")); err == nil {
 		at.round, err = number("round", r.PathValue("round"))
@@ -264,7 +265,7 @@ func placeOf(r *http.Request) (at place, err error) {
 	return at, err
 }
 
-// participants lists all participants, 100 a page, or those that ?q= names.
+// participants lists all participants, 100 a page, or those that match ?q=.
 func (s *Server) participants(r *http.Request) (content, error) {
 	all, err := s.standings(r.Context())
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// perPage is the number of participants, gradients or transactions on a page; some that of
-// participants in a short list, and few that of names in a sentence.
+// The max numbers of rows: of participants, gradients or transactions on a page, of participants in
+// a short list, and of names in a sentence.
 const perPage, some, few = 100, 20, 10
 
-// A pager leads from one page of a list to the next.
+// A pager has the links between the pages of a list.
 type pager struct {
 	Of, From, Until int // rows; From is the first one, from 1 on
 	Page, Pages     int
 	path, search    string
 }
 
-// pageOf returns the rows of the page that ?page= asks for, from 1 on; of a list that has become
-// shorter the last page.
+// pageOf returns the rows of the page named by ?page=, counted from 1, or of the last page if there
+// are fewer.
 func pageOf[T any](r *http.Request, rows []T) ([]T, pager, error) {
 	p := pager{Of: len(rows), Page: 1, Pages: max(1, (len(rows)+perPage-1)/perPage), path: r.URL.Path,
 		search: r.URL.Query().Get("q")}
@@ -42,7 +42,7 @@ func pageOf[T any](r *http.Request, rows []T) ([]T, pager, error) {
 	return rows, p, nil
 }
 
-// Before and Next are the addresses of the pages beside this one, "" where there is none.
+// Before and Next are the addresses of the previous and the next page, "" if there is none.
 func (p pager) Before() string { return p.address(p.Page - 1) }
 func (p pager) Next() string   { return p.address(p.Page + 1) }
 
@@ -57,8 +57,9 @@ func (p pager) address(page int) string {
 	return p.path + "?" + q.Encode()
 }
 
-// firstConcerns sorts standings by what an operator looks at first: suspects, then who is watched,
-// most offences, opposed gradients, refusals and absences first, then everybody else by number.
+// firstConcerns sorts standings by urgency for an operator: suspects, then participants on watch,
+// each by offences, opposed gradients, rejections and absences, then all other participants by
+// number.
 func firstConcerns(all []Standing) []Standing {
 	rank := map[string]int{Suspect: 0, Watch: 1, OK: 2}
 	all = slices.Clone(all)
@@ -72,7 +73,7 @@ func firstConcerns(all []Standing) []Standing {
 	return all
 }
 
-// firstFates sorts verdicts by what an auditor looks at first; those of one kind stay by number.
+// firstFates sorts verdicts by urgency for an auditor, and verdicts of one kind by number.
 func firstFates(all []Verdict) []Verdict {
 	rank := func(v Verdict) int {
 		switch {
@@ -94,8 +95,8 @@ func firstFates(all []Verdict) []Verdict {
 	return all
 }
 
-// matching returns the standings of participants whose number is the text, or whose name, address
-// or id holds it.
+// matching returns the standings of participants whose number equals the text, or whose name,
+// address or id contains it.
 func matching(all []Standing, people []app.Participant, text string) []Standing {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if text == "" {
@@ -110,13 +111,13 @@ func matching(all []Standing, people []app.Participant, text string) []Standing 
 	return slices.DeleteFunc(slices.Clone(all), func(s Standing) bool { return !at[s.Participant] })
 }
 
-// A tally counts what became of the participants in one round.
+// A tally counts the fates of the participants in one round.
 type tally struct {
 	Epoch, Round                                uint64
 	Selected, LeftOut, Opposed, Refused, Absent int
 }
 
-// tallyOf counts a round's fates. Opposed ones are among the selected and the left out.
+// tallyOf counts a round's fates. Opposed gradients are also counted as selected or left out.
 func tallyOf(p Point, all []Standing) tally {
 	t := tally{p.Epoch, p.Round, p.Included - len(p.LeftOut), len(p.LeftOut), len(p.Opposed), len(p.Refused),
 		-len(p.Refused)}
@@ -133,14 +134,14 @@ func tallyOf(p Point, all []Standing) tally {
 	return t
 }
 
-// A bar is a range of reputations and who has them.
+// A bar is a range of reputations and the number of participants in it.
 type bar struct {
 	Label string
 	Count int
-	Share float64 // of all
+	Share float64 // of all active participants
 }
 
-// reputations returns how many of the active participants have which reputation.
+// reputations returns the distribution of the active participants' reputations.
 func reputations(all []Standing) []bar {
 	bars := []bar{{Label: "0"}, {Label: "below 0.25"}, {Label: "from 0.25"}, {Label: "from 0.5"}, {Label: "from 0.75"},
 		{Label: "1"}}

@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/abci/query"
 )
 
-// refusals asks which gradients the node did not admit: of a round, or of all that it remembers for
-// "". A node of an earlier release does not know.
+// refusals queries the gradients that the node rejected: those of a round, or for "" all that it
+// remembers. A node of an earlier release has no such path.
 func (s *source) refusals(ctx context.Context, of string) ([]query.Rejection, error) {
 	path := "/refusals"
 	if of != "" {
@@ -19,8 +19,8 @@ func (s *source) refusals(ctx context.Context, of string) ([]query.Rejection, er
 	return known[[]query.Rejection](ctx, s, path)
 }
 
-// refusals marks in points whose gradients the node did not admit. A gradient that was included
-// after all was refused at another time, or in another form.
+// refusals marks in points the participants whose gradients the node rejected. It leaves out
+// participants with an included gradient, which was rejected at another time or in another form.
 func (t *tail) refusals(ctx context.Context, points []Point) {
 	if len(points) == 0 {
 		return
@@ -46,9 +46,9 @@ func (t *tail) refusals(ctx context.Context, points []Point) {
 	}
 }
 
-// sayRefused says of the participants against whom there is something which gradients in their
-// names this node did not admit in the last rounds. It raises no alarm: a round that lacks a
-// gradient has been counted.
+// sayRefused adds to the reasons of participants with an alarm which gradients in their names this
+// node rejected in the last rounds. It raises no alarm itself: the round counts as an absence
+// already.
 func sayRefused(out []Standing, points []Point) {
 	type kind struct {
 		participant uint32
@@ -78,7 +78,7 @@ func sayRefused(out []Standing, points []Point) {
 	}
 }
 
-// blame says of absent participants that the node did not admit their gradients.
+// blame marks absent participants whose gradients the node rejected.
 func blame(verdicts []Verdict, all []query.Rejection) {
 	for i := range verdicts {
 		v := &verdicts[i]

@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// pageShare is the number of connections that a client may have beside its streams, however
-// few there are in all: a browser opens six.
+// pageShare is the min number of connections that a client may have in addition to its streams: a
+// browser opens six.
 const pageShare = 16
 
 // shared is a listener that gives no client more than a share of the connections, because a silent
-// client that holds them all would keep everybody else out.
+// client with all connections would shut out all other clients.
 type shared struct {
 	net.Listener
 	most int
@@ -19,13 +19,13 @@ type shared struct {
 	held map[string]int
 }
 
-// share returns the bound for one client: a quarter of the connections, or its streams and some
-// more if that is larger. All users behind one proxy are one client.
+// share returns a listener that limits each client to a quarter of the connections, or to its
+// streams and pageShare more if that is larger. All users behind one proxy are one client.
 func share(l net.Listener, o Options) net.Listener {
 	return &shared{Listener: l, most: max(o.MaxConnections/4, o.StreamsPerClient+pageShare), held: map[string]int{}}
 }
 
-// Accept hangs up on a client that has its share.
+// Accept closes a connection of a client that has its share.
 func (s *shared) Accept() (net.Conn, error) {
 	for {
 		c, err := s.Listener.Accept()

@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// What happened to a participant in a round.
+// The fates of a participant in a round.
 const (
 	Selected = "selected" // included, and in Delta
 	LeftOut  = "left-out" // included, and not selected by the rule
@@ -20,18 +20,18 @@ const (
 	Refused  = "refused"  // not included; the node did not admit a gradient that it signed
 )
 
-// A Verdict says what a round made of a participant, and why.
+// A Verdict is the fate of a participant in a round, with the reason.
 type Verdict struct {
 	Participant uint32 `json:"participant"`
 	Moniker     string `json:"moniker"`
 	Fate        string `json:"fate"`
 	Opposed     bool   `json:"opposed"` // by more than reputation.margin
 	Leader      bool   `json:"leader"`  // closed the round
-	Passed      bool   `json:"passed"`  // was to lead before, and did not
+	Passed      bool   `json:"passed"`  // ranked before the leader, and did not close the round
 	Score       int64  `json:"score"`
-	Place       int    `json:"place"`      // by score, from 1; 0 without
+	Place       int    `json:"place"`      // rank by score, from 1; 0 without a score
 	Reputation  *int64 `json:"reputation"` // parts per million, after the round; null if absent
-	Change      *int64 `json:"change"`     // by the round; null where the round before says nothing
+	Change      *int64 `json:"change"`     // by the round; null if the reputation before it is unknown
 	VRFOutput   string `json:"vrf_output"`
 	Why         string `json:"why"`
 }
@@ -55,7 +55,7 @@ type Story struct {
 	Verdicts []Verdict `json:"verdicts"`
 }
 
-// story returns the story of a round.
+// story returns a closed round with its verdicts.
 func (s *Server) story(ctx context.Context, at place) (*Story, error) {
 	r, err := s.source.record(ctx, at)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Server) story(ctx context.Context, at place) (*Story, error) {
 		Seed:     hex.EncodeToString(r.Seed),
 		Verdicts: verdicts(r, people, before, nil),
 	}
-	if refused, err := s.source.refusals(ctx, at.String()); err == nil { // it is no part of the chain
+	if refused, err := s.source.refusals(ctx, at.String()); err == nil { // known to this node only
 		blame(out.Verdicts, refused)
 	}
 	_, _, points, _ := s.tail.now()
@@ -94,8 +94,8 @@ func (s *Server) story(ctx context.Context, at place) (*Story, error) {
 	return out, nil
 }
 
-// verdicts returns the verdict on each included participant, and on each that is active now and was
-// not included; that on one alone where only is not nil.
+// verdicts returns the verdicts on the included participants and on the currently active ones that
+// were not included. If only is not nil, it returns the verdict on that participant alone.
 func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, only *uint32) []Verdict {
 	passed, place, worst := pointOf(r).Passed, places(r), worstSelected(r)
 	names := map[uint32]string{}
@@ -130,8 +130,8 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, 
 	return out
 }
 
-// verdictOn returns what a contribution by itself says. Before are the reputations before the
-// round.
+// verdictOn returns the verdict that follows from a contribution alone. Before has the reputations
+// before the round.
 func verdictOn(c app.Contribution, before map[uint32]int64) Verdict {
 	v := Verdict{
 		Participant: c.Participant, Fate: Selected, Opposed: c.Opposed, Score: c.Score, Reputation: &c.Reputation,
@@ -147,8 +147,8 @@ func verdictOn(c app.Contribution, before map[uint32]int64) Verdict {
 	return v
 }
 
-// places returns the place of each included participant by its score, from 1 for the least, and
-// none where the rule gave no scores.
+// places returns the rank of each included participant by its score, 1 for the lowest score. It
+// returns none if the rule gives no scores.
 func places(r *app.Record) map[uint32]int {
 	order := slices.Clone(r.Contributions)
 	slices.SortStableFunc(order, func(a, b app.Contribution) int { return cmp.Compare(a.Score, b.Score) })
@@ -162,8 +162,7 @@ func places(r *app.Record) map[uint32]int {
 	return place
 }
 
-// worstSelected returns the greatest score of a gradient that the rule selected, 0 if there is
-// none.
+// worstSelected returns the highest score of a selected gradient, 0 if there is none.
 func worstSelected(r *app.Record) (worst int64) {
 	for _, c := range r.Contributions {
 		if c.Selected {
@@ -173,7 +172,7 @@ func worstSelected(r *app.Record) (worst int64) {
 	return worst
 }
 
-// costOf says how many blocks a round took that could have closed in one.
+// costOf describes how many blocks a round took, if more than one.
 func costOf(r *app.Record) string {
 	if r.Height <= r.Opened {
 		return ""
@@ -181,7 +180,7 @@ func costOf(r *app.Record) string {
 	return fmt.Sprintf(": it was waited for, and the round took %d blocks instead of 1", r.Height-r.Opened+1)
 }
 
-// why puts the numbers of a verdict into words. Worst is the greatest score that was selected.
+// why explains a verdict in words. Worst is the highest score of a selected gradient.
 func why(v Verdict, r *app.Record, worst int64) string {
 	var text string
 	n := len(r.Contributions)
@@ -223,15 +222,15 @@ type Standing struct {
 	Moniker     string `json:"moniker"`
 	Active      bool   `json:"active"`
 	Reputation  int64  `json:"reputation"` // parts per million
-	Rounds      int    `json:"rounds"`     // looked at
+	Rounds      int    `json:"rounds"`     // number of rounds that the standing summarises
 	Included    int    `json:"included"`
 	LeftOut     int    `json:"left_out"`
 	Opposed     int    `json:"opposed"`
 	Refused     int    `json:"refused"` // rounds in which the node did not admit its gradient
-	Passed      int    `json:"passed"`  // led nothing when it was to
-	// of all rounds that the explorer has read, which it does from the last to the first
+	Passed      int    `json:"passed"`  // turns of these rounds in which it failed to lead
+	// turns in which it failed to lead, over all rounds that the explorer has read
 	PassedInAll int `json:"passed_in_all"`
-	// the chain's count: turns in which it led nothing, less those in which it led since
+	// the chain's count: turns in which it failed to lead, less the turns in which it led since
 	PassedOver int      `json:"passed_over"`
 	Offences   int      `json:"offences"`
 	Alarm      string   `json:"alarm"`   // ok, watch or suspect
@@ -248,8 +247,8 @@ const (
 // recent is the number of rounds in a standing.
 const recent = 50
 
-// standings returns the standing of every participant in the last rounds of the running epoch. Who
-// was suspect in earlier ones of the points is still watched.
+// standings returns the standing of every participant in the last rounds of the running epoch. A
+// participant that was suspect in earlier rounds of the points stays on watch.
 func standings(people []app.Participant, offences []app.Offence, points []Point, epoch uint64) []Standing {
 	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Epoch != epoch })
 	out := []Standing{}
@@ -259,7 +258,7 @@ func standings(people []app.Participant, offences []app.Offence, points []Point,
 		out = append(out, Standing{Participant: who.Index, Moniker: who.Moniker, Active: who.Active,
 			Reputation: who.Reputation, PassedOver: int(who.PassedOver), Reasons: []string{}})
 	}
-	suspected := make([]*uint64, len(out)) // the last round in which one was suspect
+	suspected := make([]*uint64, len(out)) // the last round in which the participant was suspect
 	for t := range points {
 		tallyInto(out, people, place, &points[t], 1)
 		if t >= recent {
@@ -283,7 +282,7 @@ func standings(people []app.Participant, offences []app.Offence, points []Point,
 	return out
 }
 
-// tallyInto adds a round to the standings, or takes it out of them.
+// tallyInto adds a round to the standings, or removes it from them.
 func tallyInto(out []Standing, people []app.Participant, place map[uint32]int, p *Point, sign int) {
 	for i := range people {
 		if p.Round >= people[i].Joined {
@@ -311,8 +310,8 @@ func has(list []uint32, x uint32) int {
 	return 0
 }
 
-// A measure is a share of a participant's rounds that raises an alarm. An honest gradient is noise
-// for the larger part, so a few that were left out mean nothing: the shares are what counts.
+// A measure is a share of a participant's rounds that raises an alarm. An honest gradient is mostly
+// noise, so a few gradients that were left out mean nothing: only shares raise alarms.
 type measure struct {
 	what           string
 	watch, suspect float64
@@ -331,18 +330,19 @@ var measures = []measure{
 	}},
 }
 
-// The counts of passed-over turns that raise an alarm. They are no shares of the last rounds: the
-// chain keeps a leader that fails out of elections, twice as long each time (rule O2).
+// The numbers of passed-over turns that raise an alarm. They are not shares of the last rounds,
+// because the chain excludes a failed leader from elections, twice as long each time (rule O2).
 const (
 	watchPassed   = 2
 	suspectPassed = 4
 )
 
-// A share raises an alarm from fewest rounds on, and is remembered from remembered rounds on.
+// fewest is the min number of rounds for a share to raise an alarm, remembered that for the alarm
+// to be remembered.
 const fewest, remembered = 4, 20
 
-// suspicious reports whether a share makes the participant suspect, and is of enough rounds to be
-// remembered.
+// suspicious reports whether a share makes the participant suspect, over enough rounds for that to
+// be remembered.
 func (s *Standing) suspicious() bool {
 	return slices.ContainsFunc(measures, func(m measure) bool {
 		count, rounds := m.of(s)

@@ -21,22 +21,22 @@ type Point struct {
 	View     uint32   `json:"view"`
 	Included int      `json:"included"`
 	LeftOut  []uint32 `json:"left_out"` // included, and not selected by the rule
-	Opposed  []uint32 `json:"opposed"`  // point against Delta by more than reputation.margin
+	Opposed  []uint32 `json:"opposed"`  // opposed to Delta by more than reputation.margin
 	Refused  []uint32 `json:"refused"`  // not included, and the node did not admit a gradient that they signed
-	Passed   []uint32 `json:"passed"`   // ranked before the leader that closed the round
-	More     int      `json:"more"`     // participants that brief left out of the lists
+	Passed   []uint32 `json:"passed"`   // participants ranked before the leader that closed the round
+	More     int      `json:"more"`     // participants that brief dropped from the lists
 	Margin   int64    `json:"margin"`
-	Accuracy *float64 `json:"accuracy"` // null where it was not measured
+	Accuracy *float64 `json:"accuracy"` // null if it was not measured
 	Loss     *float64 `json:"loss"`
-	Epsilon  *float64 `json:"epsilon"` // the largest spend of a participant; null where unknown or without guarantee
+	Epsilon  *float64 `json:"epsilon"` // the largest spend of a participant; null if unknown or without a guarantee
 
-	At time.Time `json:"-"` // of the block; zero where a page does not ask for it
+	At time.Time `json:"-"` // time of the block; zero if the page does not need it
 
 	included []uint32
-	refusals []query.Rejection // of those that are not included
+	refusals []query.Rejection // of participants whose gradients are not included
 	model    []byte            // hash
 	delta    []byte            // hash
-	measured bool              // or found to be beyond measuring
+	measured bool              // the model was measured, or the evaluator cannot measure it
 }
 
 func pointOf(r *app.Record) Point {
@@ -63,8 +63,8 @@ func pointOf(r *app.Record) Point {
 	return p
 }
 
-// brief returns the point as /v1 gives it: its lists have as many participants as any other
-// answer. All of them are in the round's verdicts.
+// brief returns the point as /v1 answers it: its lists are cut to the default length of an answer.
+// The round's verdicts have all participants.
 func (p Point) brief() Point {
 	for _, list := range []*[]uint32{&p.LeftOut, &p.Opposed, &p.Refused, &p.Passed} {
 		all := *list
@@ -74,17 +74,17 @@ func (p Point) brief() Point {
 	return p
 }
 
-// first returns the first participants of a list, as many as an answer has without ?limit=.
+// first returns the first participants of a list, up to the length of an answer without ?limit=.
 func first(list []uint32) []uint32 { return list[:min(len(list), usualPeople)] }
 
-// The bounds of the history, in rounds: what is read when the tail begins, and
-// what is kept.
+// Limits of the history, in rounds: the number that is read when the tail begins, and the number
+// that is cached.
 const firstPoints, keptPoints = 256, 1024
 
-// tail follows the chain for all readers.
+// tail follows the chain on behalf of all readers.
 type tail struct {
 	source    *source
-	evaluator Evaluator // or nil
+	evaluator Evaluator // may be nil
 	log       func(string, ...any)
 
 	mu      sync.Mutex
@@ -94,16 +94,16 @@ type tail struct {
 	failure error // why the last look failed
 	points  []Point
 	readers map[chan []byte]struct{}
-	beyond  *uint64 // the epoch whose models are beyond the evaluator
-	unknown string  // why the last attempt did not measure a model, "" where it did
-	scored  []byte  // events of models that were measured since the last push
+	beyond  *uint64 // the epoch whose models the evaluator cannot measure
+	unknown string  // why the last attempt to measure a model failed, "" if it succeeded
+	scored  []byte  // events of the models measured since the last push
 	counted time.Time
 
 	epoch, next uint64 // the round to read next
 	passed      passes
 }
 
-// event returns the text of one event of a stream; "" where the body is no JSON.
+// event returns the text of one event of a stream, "" if the body cannot be encoded.
 func event(name string, body any) []byte {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -112,24 +112,24 @@ func event(name string, body any) []byte {
 	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, visible(raw, forJSON))
 }
 
-// said is the event of a status.
+// said returns the event of a status.
 func said(s query.Status) []byte {
 	s.Ranking = first(s.Ranking)
 	return event("status", s)
 }
 
-// pageAge bounds how long an answer is given again while nothing on the chain moves: what a node
-// says of itself may change.
+// pageAge is the max age of a cached answer while the chain stands still: what a node reports of
+// itself may change.
 const pageAge = time.Second
 
-// queued is the number of looks at the chain that a reader may fall behind.
+// queued is the max number of looks at the chain by which a reader may fall behind.
 const queued = 32
 
 func newTail(s *source, e Evaluator, log func(string, ...any)) *tail {
 	return &tail{source: s, evaluator: e, log: log, readers: map[chan []byte]struct{}{}}
 }
 
-// run looks at the chain until ctx ends.
+// run looks at the chain until ctx is done.
 func (t *tail) run(ctx context.Context, poll time.Duration) {
 	var evaluating sync.WaitGroup
 	defer evaluating.Wait()
@@ -149,8 +149,8 @@ func (t *tail) run(ctx context.Context, poll time.Duration) {
 	}
 }
 
-// lost notes why the node does not answer, or with nil that it does, and tells the readers when
-// that changes.
+// lost records why the node does not answer, nil if it does, and tells the readers if that has
+// changed.
 func (t *tail) lost(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,22 +159,22 @@ func (t *tail) lost(err error) {
 	if !changed {
 		return
 	}
-	t.source.looks.Add(1) // pages say whether the node answers
+	t.source.looks.Add(1) // pages show whether the node answers
 	if err != nil {
 		t.log("node does not answer", "err", err)
 	}
 	t.tell(event("node", map[string]bool{"lost": err != nil}))
 }
 
-// isLost reports whether the node did not answer the last look.
+// isLost reports whether the node failed to answer the last look.
 func (t *tail) isLost() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.failure != nil
 }
 
-// look reads what is new. A panic, of a node's answer that nobody foresaw, is an
-// error: the explorer may live in the node's process.
+// look reads the new rounds. It turns a panic, caused by an unforeseen answer of the node, into an
+// error: the explorer may run in the node's process.
 func (t *tail) look(ctx context.Context) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -208,7 +208,7 @@ func (t *tail) look(ctx context.Context) (err error) {
 		}
 		t.next++
 		fresh = append(fresh, p)
-		if len(fresh) == firstPoints { // show what there is
+		if len(fresh) == firstPoints { // show these before the rest is read
 			break
 		}
 	}
@@ -219,8 +219,8 @@ func (t *tail) look(ctx context.Context) (err error) {
 	return nil
 }
 
-// turn begins the history, and does so again if the chain is another one or has been set
-// back. It reads the parameters of a new epoch.
+// turn begins the history, and begins it again if the node serves another chain or a lower height.
+// It reads the parameters of a new epoch.
 func (t *tail) turn(ctx context.Context, status query.Status) error {
 	t.mu.Lock()
 	last, begun := t.status, t.begun
@@ -254,7 +254,7 @@ func (t *tail) turn(ctx context.Context, status query.Status) error {
 	return nil
 }
 
-// past reads the last rounds of the running epoch, with what had been spent by
+// past reads the last rounds of the running epoch, with the largest epsilon spent by the end of
 // each.
 func (t *tail) past(ctx context.Context, status query.Status, running params.Params) ([]Point, error) {
 	people, closed, ok, err := t.source.ledger(ctx)
@@ -299,7 +299,7 @@ func (t *tail) keep(status query.Status, fresh []Point) {
 	if !moved || len(t.readers) == 0 {
 		return
 	}
-	var news []byte // encoded once, and sent to each reader in one piece
+	var news []byte // encoded once for all readers
 	for _, p := range fresh {
 		news = append(news, event("round", p.brief())...)
 	}
@@ -307,8 +307,8 @@ func (t *tail) keep(status query.Status, fresh []Point) {
 	t.tell(append(news, said(status)...))
 }
 
-// tell sends events to all readers and closes those that are too far behind: they
-// come again and begin with what is there. The caller holds the lock.
+// tell sends events to all readers, and closes the streams of readers that are too far behind: they
+// connect again and begin with the current history. The caller holds the lock.
 func (t *tail) tell(news []byte) {
 	for reader := range t.readers {
 		select {
@@ -320,7 +320,7 @@ func (t *tail) tell(news []byte) {
 	}
 }
 
-// read begins a stream, with the status as it is.
+// read begins a stream with the current status.
 func (t *tail) read() (events <-chan []byte, end func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -350,7 +350,7 @@ func (t *tail) known() map[place]Point {
 	return out
 }
 
-// now returns what the tail knows. Callers must not change the points.
+// now returns the current history. Callers must not change the points.
 func (t *tail) now() (status query.Status, running params.Params, points []Point, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -299,15 +299,15 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, at place) erro
 	return nil
 }
 
-// A stream says something at least so often, ends after a while, and gives a
-// reader so long to take an event. EventSource connects again by itself.
+// Times of a stream: the interval of its heartbeats, its max duration, and the time that a reader
+// has to take an event. EventSource reconnects by itself.
 const (
 	beat       = 15 * time.Second
 	streamLife = 30 * time.Minute
 	patience   = 10 * time.Second
 )
 
-// events streams "status" and "round" as Server-Sent Events.
+// events streams "status", "round", "measured" and "node" as Server-Sent Events.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	name := clientOf(r.RemoteAddr)
 	if !s.clients.enter(name) {
