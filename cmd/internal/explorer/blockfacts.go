@@ -11,8 +11,8 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// epsilonAt returns the epsilon in the event of the round that a block closed; nil where the node
-// does not keep the block's results, or nothing is guaranteed.
+// epsilonAt returns the epsilon in the event of the round that a block closed, nil if the node does
+// not keep the block's results or nothing is guaranteed.
 func (s *source) epsilonAt(ctx context.Context, height uint64) *float64 {
 	h := int64(height)
 	results, err := s.blocks.BlockResults(ctx, &h)
@@ -32,8 +32,8 @@ func (s *source) epsilonAt(ctx context.Context, height uint64) *float64 {
 	return nil
 }
 
-// times returns when the blocks from one height to another were made, as far as the node keeps
-// them: of few heights.
+// times returns the times of the blocks in a short range of heights, without blocks that the node
+// does not keep.
 func (s *source) times(ctx context.Context, from, until uint64) map[uint64]time.Time {
 	out := map[uint64]time.Time{}
 	const most = 200
@@ -44,15 +44,15 @@ func (s *source) times(ctx context.Context, from, until uint64) map[uint64]time.
 	return out
 }
 
-// metas returns the headers of blocks, and what is around them, from one height to another, lowest
-// first. Before an error come those that there are.
+// metas returns the block metadata of a range of heights, lowest first. With an error it returns
+// the metadata read before.
 func (s *source) metas(ctx context.Context, from, until int64) (out []*cmttypes.BlockMeta, err error) {
 	meta := func(height int64) (*cmttypes.BlockMeta, bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.headers.get(height)
 	}
-	const perAnswer = 20 // as many as a node answers for at a time
+	const perAnswer = 20 // the max number that a node answers
 	for height, asked := from, from; height <= until; height++ {
 		m, ok := meta(height)
 		if !ok && height >= asked {
@@ -62,14 +62,14 @@ func (s *source) metas(ctx context.Context, from, until int64) (out []*cmttypes.
 			}
 			m, ok = meta(height)
 		}
-		if ok { // a node that began with a state of others has no earlier blocks
+		if ok { // a state-synced node has no earlier blocks
 			out = append(out, m)
 		}
 	}
 	return out, nil
 }
 
-// readMetas asks for few headers.
+// readMetas requests the metadata of at most perAnswer blocks.
 func (s *source) readMetas(ctx context.Context, from, until int64) error {
 	info, err := s.blocks.BlockchainInfo(ctx, from, until)
 	if err != nil {
@@ -83,10 +83,10 @@ func (s *source) readMetas(ctx context.Context, from, until int64) error {
 	return nil
 }
 
-// owners are the participants by the address of their validator. Those before a rotation count too.
+// owners maps the addresses of validators, including addresses before a rotation, to participants.
 type owners map[string]*app.Participant
 
-// owners asks who the participants are.
+// owners queries the participants.
 func (s *source) owners(ctx context.Context) (owners, error) {
 	people, err := s.participants(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *source) owners(ctx context.Context) (owners, error) {
 	return by, nil
 }
 
-// addressOf returns the address of a consensus key, "" of what is none.
+// addressOf returns the address of a consensus key, "" for bytes that are no key.
 func addressOf(key []byte) string {
 	if len(key) != ed25519.PubKeySize {
 		return ""
@@ -152,7 +152,7 @@ func (s *source) signed(ctx context.Context, height int64) (map[string]bool, boo
 			by[v.ValidatorAddress.String()] = true
 		}
 	}
-	if got.CanonicalCommit { // the last one is this node's view, and may grow
+	if got.CanonicalCommit { // the commit of the last height is this node's own, and may grow
 		s.mu.Lock()
 		s.commits.put(height, by, 1+len(by))
 		s.mu.Unlock()

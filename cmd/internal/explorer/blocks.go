@@ -27,8 +27,8 @@ type blockLine struct {
 	Txs      int
 	Bytes    int
 	Proposer string
-	Who      *app.Participant // the proposer, nil if it is none that is known
-	Round    *Point           // that it closed
+	Who      *app.Participant // the proposer, nil if it is unknown
+	Round    *Point           // the round that it closed
 }
 
 // blocks lists blocks, 20 a page, by ?before=.
@@ -90,7 +90,7 @@ type txLine struct {
 	Sender     *uint32
 }
 
-// lineOf returns a transaction as a line of a list, with its result, nil where the node keeps none.
+// lineOf returns a transaction as a line of a list. Its result is nil if the node keeps none.
 func lineOf(raw cmttypes.Tx, result *abcitypes.ExecTxResult) txLine {
 	l := txLine{Hash: hex.EncodeToString(raw.Hash()), Kind: "undecodable", Bytes: len(raw)}
 	if t, err := tx.Decode(raw); err == nil {
@@ -102,7 +102,7 @@ func lineOf(raw cmttypes.Tx, result *abcitypes.ExecTxResult) txLine {
 	return l
 }
 
-// sender returns the participant that sent a transaction, if one did.
+// sender returns the participant that sent a transaction, if any.
 func sender(t *tx.Tx) *uint32 {
 	if place, ok := tx.PlaceOf(t); ok {
 		return &place.Participant
@@ -198,7 +198,7 @@ func (s *Server) block(r *http.Request) (content, error) {
 	return content{"block", fmt.Sprintf("Block %d", height), b}, nil
 }
 
-// shownBytes bounds how much of a transaction a page shows.
+// shownBytes is the max number of bytes of a transaction on a page.
 const shownBytes = 1024
 
 // tx shows a transaction.
@@ -231,7 +231,7 @@ func (s *Server) tx(r *http.Request) (content, error) {
 // field is a named part of a transaction, as text.
 type field struct{ Name, Value string }
 
-// fieldsOf returns what a transaction says, for people.
+// fieldsOf returns the fields of a transaction as text.
 func fieldsOf(t *tx.Tx) []field {
 	var out []field
 	add := func(name string, value any) { out = append(out, field{name, fmt.Sprint(value)}) }
@@ -266,7 +266,7 @@ func fieldsOf(t *tx.Tx) []field {
 	return out
 }
 
-// upBlocks is the number of blocks in a validator's uptime.
+// upBlocks is the number of blocks over which a validator's uptime is computed.
 const upBlocks = 50
 
 // validators shows the validator set, and how many of the last upBlocks blocks each has signed.
@@ -285,7 +285,7 @@ func (s *Server) validators(r *http.Request) (content, error) {
 	b := struct {
 		Height int64
 		Power  int64
-		Looked int // blocks
+		Looked int // number of blocks
 		Lines  []line
 	}{}
 	all, at, err := s.source.validatorsAt(r.Context(), nil)
@@ -324,8 +324,8 @@ func signatures(c *cmttypes.Commit) (n int) {
 	return n
 }
 
-// missing lists the validators of a block's last commit that did not sign, by participant where one
-// is known. It is nil where the node does not say who the validators were.
+// missing lists the validators that did not sign a block's last commit, with their participants if
+// known. It returns nil if the node does not have the validator set.
 func (s *Server) missing(r *http.Request, c *cmttypes.Commit) []signer {
 	if signatures(c) == len(c.Signatures) {
 		return nil

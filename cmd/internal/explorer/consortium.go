@@ -15,7 +15,7 @@ import (
 // setting is one parameter of the chain, by its path in genesis.
 type setting struct{ Name, Value string }
 
-// paramsPage shows what genesis, or the last epoch, set.
+// paramsPage shows the parameters that genesis or the last epoch set.
 func (s *Server) paramsPage(r *http.Request) (content, error) {
 	p, err := known[params.Params](r.Context(), s.source, "/params")
 	if err != nil {
@@ -32,8 +32,8 @@ func (s *Server) paramsPage(r *http.Request) (content, error) {
 	return content{"params", "Parameters", struct{ Settings []setting }{settingsOf("", fields)}}, nil
 }
 
-// settingsOf flattens a JSON object into settings, by name. Lists of numbers are shown whole up to
-// eight.
+// settingsOf flattens a JSON object into settings, by name. A list of more than eight numbers is
+// shortened.
 func settingsOf(name string, value any) (out []setting) {
 	switch x := value.(type) {
 	case map[string]any:
@@ -56,7 +56,7 @@ func settingsOf(name string, value any) (out []setting) {
 	return []setting{{name, short(fmt.Sprint(value), 300)}}
 }
 
-// governance shows what is proposed, and which upgrades are planned and made.
+// governance shows the proposals, and the planned and past upgrades.
 func (s *Server) governance(r *http.Request) (content, error) {
 	members, err := known[query.Membership](r.Context(), s.source, "/membership")
 	if err != nil {

@@ -17,11 +17,11 @@ type spark struct {
 	From, Until    uint64 // rounds
 }
 
-// Across and Down are the size of the picture, with the text of its axes.
+// Across and Down return the size of the picture, with the labels of its axes.
 func (s spark) Across() int { return s.Width + 62 }
 func (s spark) Down() int   { return s.Height + 22 }
 
-// sparkOf draws one figure of the points, where it is known.
+// sparkOf draws one figure of the points that have it.
 func sparkOf(name string, points []Point, of func(Point) *float64) spark {
 	s := spark{Name: name, Width: 300, Height: 60, Lowest: math.Inf(1), Uppest: math.Inf(-1)}
 	type dot struct{ x, y float64 }
@@ -57,8 +57,8 @@ func sparkOf(name string, points []Point, of func(Point) *float64) spark {
 }
 
 // A grid shows the results of the last rounds, with a row per participant and a column per round,
-// the newest first: where it does not fit, the oldest are out of view. Colour and sign say the
-// same.
+// the newest first: if it does not fit, the oldest rounds are cut off. Colour and sign carry the
+// same information.
 type grid struct {
 	Width, Height int
 	Rows          []gridRow
@@ -81,10 +81,10 @@ type cell struct {
 	Passed bool
 }
 
-// signs are the marks of the fates, which need no language.
+// signs are the marks of the fates.
 var signs = map[string]string{Selected: "", LeftOut: "–", "opposed": "✕", Absent: "·", Refused: "!", NotYet: ""}
 
-// gridOf returns the grid of some rounds, oldest first, and participants.
+// gridOf returns the grid of rounds, given oldest first, and participants.
 func gridOf(points []Point, all []Standing) grid {
 	const size, label = 18, 190
 	g := grid{Width: label + size*len(points), Size: size}

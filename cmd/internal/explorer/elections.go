@@ -11,7 +11,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// election is that of a closed round.
+// election is the election in a closed round.
 type election struct {
 	Point
 	Ranking []uint32
@@ -37,7 +37,7 @@ func (s *Server) elections(r *http.Request) (content, error) {
 		switch {
 		case err == nil:
 			b.Open = &open
-		case !asRefusal(err, &refusal): // finished in between
+		case !asRefusal(err, &refusal): // training finished between the queries
 			return content{}, err
 		}
 	}

@@ -19,14 +19,14 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, p params.Params, x []float64) (model.Eval, error)
 }
 
-// perTick is the largest number of models that are measured before a pause of a poll.
+// perTick is the max number of models measured between two pauses.
 const perTick = 4
 
-// trainerPause is the time before a trainer that failed is asked again.
+// trainerPause is the pause after a failure of the trainer.
 const trainerPause = 10 * time.Second
 
-// evaluating measures the models of closed rounds until ctx ends, beside the looks at the chain: no
-// page waits for it, however long a trainer takes.
+// evaluating measures the models of closed rounds until ctx is done. It runs concurrently with the
+// looks at the chain, so that no page waits for a slow trainer.
 func (t *tail) evaluating(ctx context.Context, poll time.Duration) {
 	if t.evaluator == nil {
 		return
@@ -49,7 +49,7 @@ func (t *tail) evaluating(ctx context.Context, poll time.Duration) {
 	}
 }
 
-// unmeasured returns the newest closed round of the running epoch whose model is to be measured.
+// unmeasured returns the newest closed round of the running epoch without a measured model.
 func (t *tail) unmeasured() (p Point, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,12 +64,12 @@ func (t *tail) unmeasured() (p Point, ok bool) {
 	return p, false
 }
 
-// errLater means that a model may be measured later.
+// errLater reports a model that may be measured later.
 var errLater = errors.New("the node did not give the model")
 
-// measure measures the model after a round, and tells the readers. Where the node no longer has the
-// model, or it cannot be measured, the round is not tried again. It fails where a later attempt may
-// succeed.
+// measure measures the model after a round, and tells the readers. If the node no longer has the
+// model, or it cannot be measured, the round is not tried again. It returns an error if a later
+// attempt may succeed.
 func (t *tail) measure(ctx context.Context, p Point) error {
 	measured, err := t.evaluate(ctx, place{p.Epoch, p.Round})
 	if ctx.Err() != nil {
@@ -87,7 +87,8 @@ func (t *tail) measure(ctx context.Context, p Point) error {
 	return nil
 }
 
-// evaluate asks for the model after a round and measures it. A panic is an error, as in look.
+// evaluate fetches the model after a round and measures it. It turns a panic into an error, as look
+// does.
 func (t *tail) evaluate(ctx context.Context, at place) (e model.Eval, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -113,7 +114,7 @@ func (t *tail) evaluate(ctx context.Context, at place) (e model.Eval, err error)
 	return t.evaluator.Evaluate(ctx, running, x)
 }
 
-// note keeps what became of an attempt at a round's model, and why models are not measured.
+// note records the result of measuring a round's model, and the reason if models are not measured.
 func (t *tail) note(p Point, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +126,7 @@ func (t *tail) note(p Point, err error) {
 	why := ""
 	switch {
 	case err == nil:
-		t.scored = append(t.scored, event("measured", t.points[i].brief())...) // goes with the next look
+		t.scored = append(t.scored, event("measured", t.points[i].brief())...) // sent after the next look
 	case home.Unmeasurable(err):
 		t.beyond, why = &p.Epoch, "the model is external, and the explorer has no trainer that measures it"
 	case !absent(err):
@@ -137,7 +138,7 @@ func (t *tail) note(p Point, err error) {
 	t.unknown = why
 }
 
-// whyUnmeasured says why the explorer shows no accuracy.
+// whyUnmeasured returns the reason for which the explorer shows no accuracy.
 func (t *tail) whyUnmeasured() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

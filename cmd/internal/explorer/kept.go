@@ -1,6 +1,6 @@
 package explorer
 
-// kept holds values up to a total weight; the oldest goes first.
+// kept is a cache of values up to a total weight. The oldest value is evicted first.
 type kept[K comparable, V any] struct {
 	limit, weight int
 	values        map[K]weighed[V]
@@ -21,7 +21,7 @@ func (k *kept[K, V]) get(key K) (V, bool) {
 	return w.value, ok
 }
 
-// put keeps a value, in place of the one that is there, unless it is heavier than all may be.
+// put caches a value, in place of an older one of its key, unless its weight exceeds the limit.
 func (k *kept[K, V]) put(key K, value V, weight int) {
 	if weight > k.limit {
 		return

@@ -2,10 +2,10 @@ package explorer
 
 import "sync"
 
-// keptPages is the number of pages that are shown again while the node is lost.
+// keptPages is the max number of cached pages.
 const keptPages = 64
 
-// lastKnown keeps the content of pages, by their address.
+// lastKnown caches the content of pages by address, to show while the node does not answer.
 type lastKnown struct {
 	mu    sync.Mutex
 	pages *kept[string, content]

@@ -16,8 +16,8 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// units is how many images a page shows: an image for each output of the
-// softmax, or for each hidden unit.
+// units is the max number of images on a page: one for each output of the softmax, or for each
+// hidden unit.
 const units = 64
 
 // unit is the picture of one unit of the first layer.
@@ -61,7 +61,7 @@ func (s *Server) model(r *http.Request) (content, error) {
 	return content{"model", "Model", b}, nil
 }
 
-// unitsOf returns the pictures of a model's first layer and says what each shows.
+// unitsOf returns the pictures of a model's first layer, with captions.
 func unitsOf(m params.Model) (all []unit) {
 	n, side := evaluate.Frame(m)
 	if side == 0 {
@@ -80,9 +80,9 @@ func unitsOf(m params.Model) (all []unit) {
 	return all
 }
 
-// weights returns the picture of a unit's weights, blue for negative and red for positive, the
-// largest of all units as the full colour. It exists for the running epoch only, because the shapes
-// of earlier models are not at hand.
+// weights returns the picture of a unit's weights: blue for negative, red for positive, the full
+// colour for the largest weight of all units. It exists for the running epoch only, because the
+// explorer does not have the shapes of earlier models.
 func (s *Server) weights(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
@@ -96,7 +96,7 @@ func (s *Server) weights(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(image)
 }
 
-// weightsOf returns the picture that a request asks for, as PNG.
+// weightsOf returns the requested picture as PNG.
 func (s *Server) weightsOf(r *http.Request) ([]byte, error) {
 	at, err := placeOf(r)
 	if err != nil {
@@ -129,10 +129,10 @@ func (s *Server) weightsOf(r *http.Request) ([]byte, error) {
 	return paint(all, int(index), side)
 }
 
-// zoom is the side of the square, in pixels, that shows a weight.
+// zoom is the side in pixels of the square for one weight.
 const zoom = 6
 
-// paint draws one of the pictures side by side in all, as PNG, with zoom pixels for each number.
+// paint draws one of the pictures that lie side by side in all, as PNG, with zoom pixels a number.
 func paint(all []float64, index, side int) ([]byte, error) {
 	largest := 0.0
 	for _, x := range all {

@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// A result is what one round brought for one participant.
+// A result is the outcome of one round for one participant.
 type result struct {
 	Point
 	Verdict Verdict
@@ -48,7 +48,7 @@ func (s *Server) participant(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	if index >= uint64(len(all)) { // another chain, in between
+	if index >= uint64(len(all)) { // the node switched to another chain between the queries
 		return content{}, fmt.Errorf("%w: participant %d of %d", errNotFound, index, len(all))
 	}
 	b.Standing = all[index]
@@ -88,8 +88,8 @@ func (s *Server) participant(r *http.Request) (content, error) {
 const resultRounds = 100
 
 // results returns a participant's results in the last rounds of the running epoch, oldest first.
-// The ledger is that of the participant after closed rounds; if whole is false, the results leave
-// out what was spent.
+// Ledger is the participant's ledger after the closed rounds; if whole is false, the results omit
+// the spend.
 func (s *Server) results(ctx context.Context, people []app.Participant, closed place, whole bool,
 	index uint32) ([]result, error) {
 	status, running, _, err := s.tail.now()

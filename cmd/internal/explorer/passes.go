@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// passes counts how often each participant was passed over as leader, in all closed rounds that the
-// node has records of: a window would forget it. Old rounds are read a few at a time.
+// passes counts how often each participant was passed over as leader, over all closed rounds of
+// which the node has records, because a window would forget. Old rounds are read a few at a time.
 type passes struct {
 	mu    sync.Mutex
 	by    map[uint32]int
-	from  place // the first round that is counted
-	whole bool  // nothing is left to read
+	from  place // the first counted round
+	whole bool  // no older record is left
 }
 
-// perLook is the number of old records that are read between two looks at the chain.
+// perLook is the number of old records read between two looks at the chain.
 const perLook = 64
 
 // begin starts with the points of the rounds before open.
@@ -36,15 +36,15 @@ func (p *passes) add(points []Point) {
 	}
 }
 
-// totals returns the counts of the rounds that have been read.
+// totals returns the counts of the rounds read so far.
 func (p *passes) totals() map[uint32]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.by)
 }
 
-// readBack reads some of the rounds before those that are counted, until the first, or one that the
-// node does not have. Only the tail calls it.
+// readBack reads some of the rounds before the counted ones, down to the first round or one that
+// the node does not have. Only the tail calls it.
 func (p *passes) readBack(ctx context.Context, s *source) {
 	for range perLook {
 		p.mu.Lock()
@@ -64,8 +64,8 @@ func (p *passes) readBack(ctx context.Context, s *source) {
 	}
 }
 
-// before reads the round before a place and moves the place there. It returns no point where there
-// is none, and false where the node did not answer.
+// before reads the round before a place and moves the place there. It returns no point if there is
+// none, and false if the node did not answer.
 func before(ctx context.Context, s *source, at *place) ([]Point, bool) {
 	if at.round == 0 {
 		if at.epoch == 0 {

@@ -24,17 +24,17 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// content is what a page has of its own: the name of its template, its title, and what it shows.
+// content is the part of a page that is its own: the name of its template, its title, and its data.
 type content struct {
 	name, title string
 	body        any
 }
 
-// page is what the layout gets.
+// page is the data of the layout.
 type page struct {
 	Title, Section, Query string
 	Status                query.Status
-	Known                 bool // the status is
+	Known                 bool // whether the status is known
 	Stale                 bool // the last look at the chain failed
 	Body                  any
 }
@@ -65,7 +65,7 @@ var functions = template.FuncMap{
 
 var templates = parse()
 
-// parse reads the pages, each with the layout and the parts that all share.
+// parse parses the templates of the pages, each with the layout and the shared parts.
 func parse() map[string]*template.Template {
 	const dir = "assets/templates"
 	files, err := assets.ReadDir(dir)
@@ -117,13 +117,13 @@ func writePage(w http.ResponseWriter, code int, text []byte) {
 	_, _ = w.Write(text)
 }
 
-// fail answers with an error, in the form of the path.
+// fail answers with an error: as JSON under /v1, otherwise as a page.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	code, text := s.explain(r, err)
 	s.refuse(w, r, code, text)
 }
 
-// cause returns what the node said, without what the transport put around it.
+// cause returns the node's error text, without that of the transport.
 func cause(err error) string {
 	var answer *rpctypes.RPCError
 	if errors.As(err, &answer) && answer.Data != "" {
@@ -132,8 +132,8 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// explain returns the code and the words for an error. The details of the node or its connection
-// are for the operator only.
+// explain returns the status code and the text for an error. Details of the node or its connection
+// go to the operator only.
 func (s *Server) explain(r *http.Request, err error) (code int, text string) {
 	switch {
 	case errors.Is(err, errBad):
@@ -149,7 +149,7 @@ func (s *Server) explain(r *http.Request, err error) (code int, text string) {
 	return http.StatusBadGateway, "the node did not answer, or not as it should"
 }
 
-// refuse answers with a code and a text.
+// refuse answers with a status code and a text.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
 	if strings.HasPrefix(r.URL.Path, "/v1/") {
 		writeJSON(w, code, map[string]string{"error": text})
@@ -161,7 +161,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, code int, text s
 	}{code, text}})
 }
 
-// serveAsset serves a script or a style of ours, or uPlot's.
+// serveAsset serves a script or a style sheet.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	kind := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",

@@ -24,8 +24,8 @@ var (
 )
 
 // search finds blocks by height and hash, rounds by number, transactions by hash, participants by
-// index, id or name. A single answer redirects at once. The paths are ours, made of numbers and
-// hexadecimal digits.
+// index, id or name. It redirects to a single answer. The paths are the explorer's own, made of
+// numbers and hexadecimal digits.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
@@ -49,7 +49,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	}{q, all}})
 }
 
-// find returns all that a query names.
+// find returns all answers to a query.
 func (s *Server) find(ctx context.Context, q string) ([]found, error) {
 	status, err := s.source.status(ctx)
 	if err != nil {
@@ -80,10 +80,10 @@ func (s *Server) find(ctx context.Context, q string) ([]found, error) {
 	return l.found, nil
 }
 
-// whole returns the number that digits make.
+// whole parses a whole number.
 func whole(digits string) uint64 { x, _ := strconv.ParseUint(digits, 10, 63); return x }
 
-// A lookup collects what a query names on a chain of a height and an epoch.
+// A lookup collects the answers to a query on a chain of a height and an epoch.
 type lookup struct {
 	source        *source
 	height, epoch uint64
@@ -124,7 +124,7 @@ func (l *lookup) named(text string) {
 	}
 }
 
-// prefixed reports whether a query says what kind of thing it names, and finds that.
+// prefixed reports whether a query names the kind of its answer, and finds it.
 func (l *lookup) prefixed(ctx context.Context, q string) bool {
 	if m := asRound.FindStringSubmatch(q); m != nil {
 		l.round(ctx, whole(m[1]), whole(m[2]))
@@ -145,9 +145,9 @@ func (l *lookup) prefixed(ctx context.Context, q string) bool {
 	return true
 }
 
-// hex finds what a hash, or the beginning of a participant's id or key, names. The points are the
-// rounds whose hashes it compares. It asks the node nothing about them: they may be more than the
-// cache holds.
+// hex finds the answers to a hash, or to the first digits of a participant's id or key. It compares
+// with the hashes of the points alone and does not query the node for their records, which may be
+// more than the cache holds.
 func (l *lookup) hex(ctx context.Context, digits string, points []Point) error {
 	l.keys(digits)
 	hash, err := hex.DecodeString(digits)
@@ -166,7 +166,7 @@ func (l *lookup) hex(ctx context.Context, digits string, points []Point) error {
 	return nil
 }
 
-// keys finds the participants whose id or one of whose keys begins with the digits.
+// keys finds the participants with an id or a key that begins with the digits.
 func (l *lookup) keys(digits string) {
 	for _, p := range l.people {
 		for name, key := range map[string][]byte{"id": p.Id, "public key": p.PubKey, "consensus key": p.ConsensusKey} {

@@ -9,9 +9,9 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// gradient leads to the transaction that carried a participant's gradient of a closed round,
-// aggregate to that of its aggregate. The node's index is asked when somebody follows the link: the
-// block of a thousand gradients has tens of megabytes.
+// gradient redirects to the transaction of a participant's gradient in a closed round, aggregate to
+// the transaction of its aggregate. The node's index is searched only when a reader follows the
+// link, because the block of a thousand gradients has tens of megabytes.
 func (s *Server) gradient(w http.ResponseWriter, r *http.Request) {
 	s.leadTo(w, r, func(record *app.Record) (string, error) {
 		index, err := number("participant", r.PathValue("index"))

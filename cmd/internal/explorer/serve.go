@@ -9,8 +9,8 @@ import (
 	"github.com/spdl/spdl/abci/node"
 )
 
-// OptionsOf returns the explorer's options by app.toml. The evaluator measures, where models are to
-// be measured.
+// OptionsOf returns the explorer's options in app.toml. The evaluator is used if explorer.eval is
+// set.
 func OptionsOf(a home.AppConfig, e Evaluator) Options {
 	o := Options{
 		Rate: a.API.Rate, Burst: a.API.Burst,
@@ -27,9 +27,9 @@ func OptionsOf(a home.AppConfig, e Evaluator) Options {
 	return o
 }
 
-// Beside serves the explorer of a node in the node's process, where app.toml says
-// so. It is a node.Hooks.Beside: it reads the node's RPC as anybody would, and
-// what fails after the start does not concern the node.
+// Beside serves the explorer in the node's process if app.toml enables it. It is a
+// node.Hooks.Beside: it reads the node's RPC like any client, and a failure after its start does
+// not end the node.
 func Beside(ctx context.Context, n node.Beside) (ended <-chan struct{}, err error) {
 	if !n.App.Explorer.Enabled {
 		return nil, nil
@@ -60,8 +60,8 @@ func Beside(ctx context.Context, n node.Beside) (ended <-chan struct{}, err erro
 	return done, nil
 }
 
-// reachable returns an address to listen on as one to ask: CometBFT takes no host
-// for all hosts.
+// reachable turns an address to listen on into an address to connect to: CometBFT treats an empty
+// host as all hosts.
 func reachable(laddr string) string {
 	if port, all := strings.CutPrefix(laddr, "tcp://:"); all {
 		return "tcp://127.0.0.1:" + port

@@ -15,28 +15,28 @@ import (
 	"github.com/spdl/spdl/cmd/internal/modelfile"
 )
 
-// errNotYet means that the first look at the chain is not done.
+// errNotYet reports that the first look at the chain is not done.
 var errNotYet = errors.New("the explorer has not seen the chain yet")
 
 // Options are an explorer's settings. The zero value of a field is its default.
 type Options struct {
 	// Evaluator measures the model after every round. Default: nothing is measured.
 	Evaluator Evaluator
-	// Hosts are the names it is served under, in lower case, beside addresses and
-	// localhost; "*" is any.
+	// Hosts are the host names under which it is served, in lower case, in addition to addresses
+	// and localhost; "*" allows any name.
 	Hosts []string
-	// Rate is a client's requests a second on average, 50; Burst those at once,
-	// 100.
+	// Rate is the max number of requests a second of one client, default 50; Burst the max number
+	// at once, default 100.
 	Rate  float64
 	Burst int
-	// MaxConnections bounds all connections, 512, of which one client has a quarter,
-	// or pageShare more than its streams; MaxStreams the event streams among them,
-	// 256; StreamsPerClient those of one client, 64.
+	// MaxConnections is the max number of connections, default 512, of which one client may have a
+	// quarter, or pageShare more than its streams. MaxStreams is the max number of event streams
+	// among them, default 256; StreamsPerClient that of one client, default 64.
 	MaxConnections, MaxStreams, StreamsPerClient int
-	// Poll is the time between two looks at the chain, a second: answers are written once a look,
-	// and streams hear of all rounds between two looks in one piece.
+	// Poll is the interval between two looks at the chain, default one second: answers are rendered
+	// once a look, and streams get all rounds between two looks in one piece.
 	Poll time.Duration
-	// Log takes what the operator should know. Default: nothing.
+	// Log receives messages for the operator. Default none.
 	Log func(string, ...any)
 }
 
@@ -61,8 +61,8 @@ func (o *Options) complete() {
 	}
 }
 
-// Models that are given at once, to one client and to all. The answer with a large one takes a
-// hundred megabytes, and as long as its reader likes.
+// The max numbers of models sent at the same time, to one client and to all. An answer with a large
+// model takes a hundred megabytes for as long as its reader needs.
 const modelsPerClient, maxModels = 2, 8
 
 // Server is an explorer of one node.
@@ -73,11 +73,10 @@ type Server struct {
 	written latest[[]byte] // pages and answers
 	last    lastKnown
 	clients *clients
-	models  *clients // who is being given a model
+	models  *clients // the clients to which models are being sent
 	handler http.Handler
 	ended   chan struct{} // closed when Serve shuts down: streams end
-	// export returns the model after a round with its proof; nil where there is no
-	// node to ask for one.
+	// export returns the model after a round with its proof; nil if there is no node to query.
 	export func(ctx context.Context, epoch, round uint64) (*modelfile.File, error)
 }
 
@@ -107,10 +106,10 @@ func New(a Asker, b Blocks, o Options) *Server {
 	return s
 }
 
-// Handler serves everything. What is live in it needs Serve, or Follow.
+// Handler serves all pages and answers. Live data needs Serve or Follow.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Follow follows the chain until ctx ends.
+// Follow follows the chain until ctx is done.
 func (s *Server) Follow(ctx context.Context) { s.tail.run(ctx, s.options.Poll) }
 
 // Listen listens on an address, as tcp://host:port.
@@ -122,7 +121,7 @@ func Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve serves until ctx ends. It closes the listener.
+// Serve serves until ctx is done. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
 		s.options.Log("explorer is open to other machines", "address", a)
@@ -176,7 +175,7 @@ func (s *Server) routes() http.Handler {
 				return s.compose(r, v)
 			})
 			if last, ok := s.last.get(r.URL.RequestURI()); err != nil && ok && s.tail.isLost() {
-				s.render(w, r, http.StatusServiceUnavailable, last) // the layout says that the node is lost
+				s.render(w, r, http.StatusServiceUnavailable, last) // the layout shows that the node does not answer
 				return
 			}
 			if err != nil {
@@ -196,7 +195,7 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// once returns the answer to a request, which is written once a look at the chain.
+// once returns the answer to a request, rendered once a look at the chain.
 func (s *Server) once(r *http.Request, write func(*http.Request) ([]byte, error)) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
@@ -207,5 +206,5 @@ func (s *Server) once(r *http.Request, write func(*http.Request) ([]byte, error)
 	})
 }
 
-// answerTime bounds what one answer may take, the node's included.
+// answerTime is the timeout of one answer, with the node's time.
 const answerTime = 10 * time.Second

@@ -41,13 +41,12 @@ var (
 	errBad      = errors.New("malformed request")
 )
 
-// A source reads the chain and caches what cannot change any more.
+// A source reads the chain and caches final data.
 type source struct {
 	asker  Asker
 	blocks Blocks
 
-	// looks is the number of looks at the chain that found news, or after which pages are written
-	// again anyway.
+	// looks is the number of looks at the chain after which pages are rendered again.
 	looks   atomic.Uint64
 	answers latest[any] // of the application, by path
 
@@ -65,8 +64,8 @@ func (p place) String() string {
 	return strconv.FormatUint(p.epoch, 10) + "/" + strconv.FormatUint(p.round, 10)
 }
 
-// The bounds of the cache: the number of contributions in records, of parameters in models (16
-// MiB), of signatures in commits, of blocks' headers, and of answers that hold until the next look.
+// The max sizes of the caches: contributions in records, parameters in models (16 MiB), signatures
+// in commits, headers of blocks, and answers that hold until the next look.
 const keptContributions, keptParameters, keptSignatures, keptHeaders, keptAnswers = 200_000, 2 << 20, 100_000, 2048, 256
 
 func newSource(a Asker, b Blocks) *source {
@@ -86,13 +85,13 @@ func (s *source) forget() {
 	s.answers.forget()
 }
 
-// ask asks the node.
+// ask queries the node.
 func ask[T any](ctx context.Context, s *source, path string) (answer T, err error) {
 	err = s.asker.Query(ctx, path, &answer)
 	return answer, err
 }
 
-// known asks the node once a look at the chain. Callers must not change the answer.
+// known queries the node once a look at the chain. Callers must not change the answer.
 func known[T any](ctx context.Context, s *source, path string) (answer T, err error) {
 	got, err := s.answers.get(ctx, s.looks.Load(), path, func() (any, int, error) {
 		answer, err := ask[T](ctx, s, path)
@@ -156,7 +155,7 @@ func (s *source) participants(ctx context.Context) ([]app.Participant, error) {
 	return known[[]app.Participant](ctx, s, "/participants")
 }
 
-// roundsOf returns how many rounds of an epoch are closed.
+// roundsOf returns the number of closed rounds of an epoch.
 func (s *source) roundsOf(ctx context.Context, epoch uint64) (uint64, error) {
 	epochs, err := known[[]query.EpochState](ctx, s, "/epochs")
 	if err != nil {
@@ -170,8 +169,9 @@ func (s *source) roundsOf(ctx context.Context, epoch uint64) (uint64, error) {
 	return 0, nil
 }
 
-// ledger returns the participants and how many rounds of which epoch were closed when they were
-// read: two queries, so that a round may close between them. After three failed tries ok is false.
+// ledger returns the participants, and the epoch with its number of closed rounds when they were
+// read. These are two queries, and a round may close between them: ok is false after three failed
+// tries.
 func (s *source) ledger(ctx context.Context) (people []app.Participant, closed place, ok bool, err error) {
 	for range 3 {
 		before, err := s.status(ctx)
@@ -193,8 +193,8 @@ func (s *source) ledger(ctx context.Context) (people []app.Participant, closed p
 	return people, closed, false, nil
 }
 
-// absent reports whether an error means that the node does not have the thing asked for, rather
-// than that it did not answer.
+// absent reports whether an error means that the node answered and does not have the requested
+// data.
 func absent(err error) bool {
 	var refusal *client.Refusal
 	var answer *rpctypes.RPCError

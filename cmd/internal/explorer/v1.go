@@ -62,8 +62,8 @@ func (s *Server) api(mux *http.ServeMux) {
 	})
 }
 
-// textOf returns a value as JSON. encoding/json keeps <, > and & out, and what does not print is
-// escaped: the answer is safe to look at.
+// textOf returns a value as JSON. encoding/json escapes <, > and &, and unprintable characters are
+// escaped too: the answer is safe to display.
 func textOf(value any) ([]byte, error) {
 	body, err := json.Marshal(value)
 	return append(visible(body, forJSON), '\n'), err
@@ -92,8 +92,7 @@ func (s *Server) answerStatus(r *http.Request) (any, error) {
 	return status, err
 }
 
-// answerRounds returns the last rounds of the history, oldest first: ?limit= of
-// them, 100.
+// answerRounds returns the last ?limit= rounds of the history, by default 100, oldest first.
 func (s *Server) answerRounds(r *http.Request) (any, error) {
 	limit := uint64(100)
 	if q := r.URL.Query().Get("limit"); q != "" {
@@ -116,8 +115,8 @@ func (s *Server) answerRounds(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// roundAsked reads {round}, of the running epoch, or {epoch}/{round}; "latest"
-// is the last closed one.
+// roundAsked parses {round}, of the running epoch, or {epoch}/{round}; "latest" is the last closed
+// round.
 func (s *Server) roundAsked(r *http.Request) (at place, err error) {
 	if r.PathValue("epoch") != "" {
 		return placeOf(r)
@@ -160,12 +159,12 @@ func (s *Server) answerPrivacy(r *http.Request) (any, error) {
 	return windowOf(r, all, func(x query.Spend) uint32 { return x.Participant })
 }
 
-// mostPeople is the largest number of participants in an answer, usualPeople that in an answer
-// without ?limit=.
+// mostPeople is the max number of participants in an answer, usualPeople the default without
+// ?limit=.
 const mostPeople, usualPeople = 1000, 100
 
-// windowOf returns the part of a list by participant that ?limit= and ?from=, a participant's
-// number, ask for.
+// windowOf returns the part of a list by participant selected by ?limit= and ?from=, a
+// participant's number.
 func windowOf[T any](r *http.Request, list []T, index func(T) uint32) ([]T, error) {
 	limit, from := uint64(usualPeople), uint64(0)
 	for name, to := range map[string]*uint64{"limit": &limit, "from": &from} {
@@ -224,8 +223,8 @@ func (s *Server) answerParticipants(r *http.Request) (any, error) {
 	return windowOf(r, out, func(p Person) uint32 { return p.Index })
 }
 
-// answerModel returns a model as JSON numbers, or with ?format=safetensors as the
-// file that `spdl model export` writes, with its card and proof.
+// answerModel returns a model as JSON numbers or, with ?format=safetensors, as the file that
+// `spdl model export` writes, with its card and proof.
 func (s *Server) answerModel(w http.ResponseWriter, r *http.Request) {
 	name := clientOf(r.RemoteAddr)
 	if !s.models.enter(name) {
@@ -255,7 +254,7 @@ func (s *Server) answerModel(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sendNumbers sends a model as JSON. An error comes before the first byte.
+// sendNumbers sends a model as JSON. It returns an error only before the first byte.
 func (s *Server) sendNumbers(w http.ResponseWriter, r *http.Request, at place) error {
 	m, err := s.source.model(r.Context(), at)
 	if err != nil {
@@ -278,7 +277,7 @@ func (s *Server) sendNumbers(w http.ResponseWriter, r *http.Request, at place) e
 	return nil
 }
 
-// sendFile sends the file of `spdl model export`. An error comes before the first byte.
+// sendFile sends the file of `spdl model export`. It returns an error only before the first byte.
 func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, at place) error {
 	if s.export == nil {
 		return fmt.Errorf("%w: this explorer has no node to export models of", errNotFound)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// stacked is the number of combining marks that may follow one another.
+// stacked is the max number of consecutive combining marks.
 const stacked = 4
 
 // visible rewrites finished text: what does not print (control characters,
@@ -65,7 +65,7 @@ func forJSON(dst []byte, r rune, _ byte) []byte {
 	return fmt.Appendf(dst, `\u%04x`, r)
 }
 
-// short returns at most n characters of a text.
+// short returns the first n characters of a text.
 func short(text string, n int) string {
 	count := 0
 	for i := range text {
