@@ -205,49 +205,64 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys,
 	if err != nil {
 		return err
 	}
-	ad := admission.New(c, !a.P2P.MembersOnly, a.P2P.AllowedPeers, g.Participants,
+	r.admission = admission.New(c, !a.P2P.MembersOnly, a.P2P.AllowedPeers, g.Participants,
 		func() *app.State { return stateOf(r.Application) })
-	options := abci.Options{
-		ChainID: doc.ChainID, Admits: ad.Admit, Opens: ad.AdmitAddress,
-		DB: r.db, Logger: logger.With("module", "app"), ProposalWait: a.Proposal.Wait,
-		StragglerWait: a.Proposal.StragglerWait,
-		NextTurn:      nextTurn(c.Consensus), Decided: r.decided, PoolBytes: a.Pool.MaxBytes,
-		SnapshotInterval: a.Snapshot.Interval, Retain: a.Retain,
-		GossipRefused: h.GossipRefused,
+	options := r.options(c, a, doc, keys, logger, h)
+	if r.Application, err = abci.New(options); err != nil {
+		return err
 	}
-	// CometBFT's listener serves the default registry.
-	if c.Instrumentation.IsPrometheusEnabled() {
+	block := int64(0)
+	if p := doc.ConsensusParams; p != nil {
+		block = p.Block.MaxBytes
+	}
+	c, all := admission.Configure(c, r.admission, nodeKey.ID()), g.Participants
+	r.limits = limit.NewMessages(c, g.Params, len(all), block)
+	if s := r.Application.State(); s != nil {
+		c, all = home.TuneSizes(c, s.Params, s.Active()), s.Participants
+		r.limits = limit.NewMessages(c, s.Params, s.Active(), s.Progress.BlockBytes)
+	}
+	admission.WarnOpen(logger.With("module", "app"), r.admission, all)
+	r.databases.drops = a.Retain.Drops()
+	return r.connect(c, a, options.Metrics, logger)
+}
+
+// options returns the application's options.
+func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.GenesisDoc, keys worker.Keys,
+	logger log.Logger, h Hooks) abci.Options {
+	options := abci.Options{
+		ChainID: doc.ChainID, Admits: r.admission.Admit, Opens: r.admission.AdmitAddress,
+		DB: r.db, Logger: logger.With("module", "app"),
+		ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
+		NextTurn: nextTurn(c.Consensus), Decided: r.decided, PoolBytes: a.Pool.MaxBytes,
+		SnapshotInterval: a.Snapshot.Interval, Retain: a.Retain, GossipRefused: h.GossipRefused,
+	}
+	if c.Instrumentation.IsPrometheusEnabled() { // CometBFT's listener serves the default registry
 		options.Metrics = metrics.New(prometheus.DefaultRegisterer, doc.ChainID)
 		options.Metrics.Build(abci.Version, app.Version, version.TMCoreSemVer)
 	}
 	if keys.Signing != nil {
 		options.OwnKey = keys.Public()
 	}
-	block := int64(0)
 	if p := doc.ConsensusParams; p != nil {
-		options.GenesisVersion, block = p.Version.App, p.Block.MaxBytes
+		options.GenesisVersion = p.Version.App
 	}
-	if r.Application, err = abci.New(options); err != nil {
-		return err
-	}
-	c = admission.Configure(c, ad, nodeKey.ID())
-	all, b := g.Participants, limit.NewMessages(c, g.Params, len(g.Participants), block)
-	if s := r.Application.State(); s != nil {
-		c, all, b = home.TuneSizes(c, s.Params, s.Active()), s.Participants, limit.NewMessages(c, s.Params, s.Active(),
-			s.Progress.BlockBytes)
-	}
-	admission.WarnOpen(logger.With("module", "app"), ad, all)
-	x, gossip := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewTxReactor(r.Application,
-		a.P2P.Gossip == home.GossipFlood, ad.Trusts, b, options.Metrics, logger.With("module", "gossip"))
-	r.blockRelay = reactor.NewBlockRelay(a.P2P.Gossip == home.GossipFlood, c.P2P.PrivatePeerIDs, r.Application.State,
-		ad.Trusts, b)
-	r.txReactor, r.admission, r.limits = gossip, ad, b
-	r.Application.SetAdmitted(gossip.OnAdmitted)
-	r.databases.drops = a.Retain.Drops()
-	reactors := map[string]p2p.Reactor{"EXPRESS": x, "CLOCK": reactor.NewClockReactor(options.Metrics, ad.Trusts)}
-	if r.Node, err = build(c, r.Application, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, &r.databases,
-		r.blockRelay.OnProposal, cmtnode.CustomReactors(reactors), limit.EvidenceLimiter, limit.SyncLimiter(c.P2P),
-		gossip.Install, r.blockRelay.Install, b.Install(gossip, r.blockRelay)); err != nil {
+	return options
+}
+
+// connect builds the CometBFT node with our reactors and limits, and gives the application the ways
+// to its mempool.
+func (r *Running) connect(c *config.Config, a home.AppConfig, m *metrics.Metrics, logger log.Logger) (err error) {
+	flood, trusts := a.P2P.Gossip == home.GossipFlood, r.admission.Trusts
+	aggregates := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes)
+	r.txReactor = reactor.NewTxReactor(r.Application, flood, trusts, r.limits, m, logger.With("module", "gossip"))
+	r.blockRelay = reactor.NewBlockRelay(flood, c.P2P.PrivatePeerIDs, r.Application.State, trusts, r.limits)
+	r.Application.SetAdmitted(r.txReactor.OnAdmitted)
+	r.Node, err = build(c, r.Application, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, &r.databases,
+		r.blockRelay.OnProposal,
+		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": aggregates, "CLOCK": reactor.NewClockReactor(m, trusts)}),
+		limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), r.txReactor.Install, r.blockRelay.Install,
+		r.limits.Install(r.txReactor, r.blockRelay))
+	if err != nil {
 		if s := r.Application.State(); s != nil && errors.Is(s.Executable(), app.ErrVersion) { // in the replay of blocks
 			return versionError(s, err)
 		}
@@ -256,10 +271,10 @@ func (r *Running) assemble(c *config.Config, a home.AppConfig, keys worker.Keys,
 	if err := r.watchUpgrade(logger.With("module", "app")); err != nil {
 		return err
 	}
-	x.Pool = r.Node.Mempool()
-	r.Application.SetExpress(x.Send)
+	aggregates.Pool = r.Node.Mempool()
+	r.Application.SetExpress(aggregates.Send)
 	r.Application.SetReport(func(raw []byte) {
-		go func() { _ = x.Pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // rejected if another node's came first
+		go func() { _ = aggregates.Pool.CheckTx(raw, nil, mempool.TxInfo{}) }() // rejected if another node's came first
 	})
 	r.Application.SetBroadcast(r.broadcaster())
 	return nil

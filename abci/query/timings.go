@@ -76,26 +76,37 @@ func (t *Timings) Opened(s *app.State, own uint32, found bool) {
 	}
 }
 
+// Arrived records a transaction that was admitted to the pool, which is then v.
 func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	switch {
+	case x.Aggregate != nil:
+		if m := t.at(params.RoundID{Epoch: x.Aggregate.Epoch, Round: x.Aggregate.Round}); m.led.IsZero() {
+			m.led = t.now()
+		}
+	case x.Commit != nil:
+		t.committed(x.Commit, v.State)
+	case x.Gradient != nil:
+		t.gradient(x.Gradient, v)
+	}
+}
+
+// committed records this node's own commitment: its gradient is computed, and the exchange begins
+// with the hash. The caller holds the lock.
+func (t *Timings) committed(c *tx.Commit, s *app.State) {
+	m := t.at(params.RoundID{Epoch: c.Epoch, Round: c.Round})
+	if !t.found || c.Participant != t.own || !m.Own.IsZero() {
+		return
+	}
+	m.Own = t.now()
+	m.Slow = s.Committing() && s.Height+1 >= s.Progress.Opened+s.Params.Election.QuorumBlocks
+}
+
+// gradient records a gradient, as this node's own and as the one that completed N-f or all. The
+// caller holds the lock.
+func (t *Timings) gradient(g *tx.Gradient, v pool.Snapshot) {
 	now, next := t.now(), v.State.Height+1
-	if a := x.Aggregate; a != nil {
-		if m := t.at(params.RoundID{Epoch: a.Epoch, Round: a.Round}); m.led.IsZero() {
-			m.led = now
-		}
-	}
-	if c := x.Commit; c != nil { // the gradient is computed; its exchange begins with its hash
-		if m := t.at(params.RoundID{Epoch: c.Epoch, Round: c.Round}); t.found && c.Participant == t.own && m.Own.IsZero() {
-			m.Own = now
-			m.Slow = v.State.Committing() && next >= v.State.Progress.Opened+v.State.Params.Election.QuorumBlocks
-		}
-		return
-	}
-	g := x.Gradient
-	if g == nil {
-		return
-	}
 	m := t.at(params.RoundID{Epoch: g.Epoch, Round: g.Round})
 	if t.found && g.Participant == t.own && m.OwnAt == 0 {
 		if m.OwnAt = next; m.Own.IsZero() {
