@@ -87,3 +87,10 @@ func Spends(s *app.State) ([]Spend, error) {
 	}
 	return out, nil
 }
+
+// MaxEpsilon returns [GreatestSpend] of a state, cached for the last one: computing it searches all
+// participants' ledgers, and every poll of a node's status asks for it.
+func (q *Queries) MaxEpsilon(s *app.State) *float64 {
+	spend, _ := q.maxEpsilon.Get(s, func() (*float64, error) { return GreatestSpend(s), nil })
+	return spend
+}

@@ -144,13 +144,6 @@ func New(q Queries) *Queries {
 	return &q
 }
 
-// MaxEpsilon returns [GreatestSpend] of a state, cached for the last one: computing it searches all
-// participants' ledgers, and every poll of a node's status asks for it.
-func (q *Queries) MaxEpsilon(s *app.State) *float64 {
-	spend, _ := q.maxEpsilon.Get(s, func() (*float64, error) { return GreatestSpend(s), nil })
-	return spend
-}
-
 // Answer fills in the answer to a request. A panic of the core becomes an error.
 func (q *Queries) Answer(req *abcitypes.RequestQuery, r *abcitypes.ResponseQuery) (err error) {
 	defer func() {
