@@ -68,20 +68,22 @@ type Running struct {
 	Node        *cmtnode.Node
 	Application *abci.Application
 
-	txReactor   *reactor.TxReactor
-	blockRelay  *reactor.BlockRelay
-	admission   *admission.Control
-	limits      limit.Messages
-	databases   databases          // CometBFT's
-	db          dbm.DB             // the application's
-	cancel      context.CancelFunc // stops the goroutines that run beside consensus
-	upgradeHalt *upgradeHalt
-	worker      chan error
-	regossip    chan struct{} // closed when gossipAgain has ended
-	failed      chan error
-	halted      atomic.Pointer[string] // the reason for which consensus has ended, in CometBFT's words
-	dataDir     string
-	beside      <-chan struct{} // closed when Hooks.Beside has ended, nil if it runs nothing
+	txReactor  *reactor.TxReactor
+	blockRelay *reactor.BlockRelay
+	admission  *admission.Control
+	// persistentPeers are those of config.toml, or of the chain's registry if it names none.
+	persistentPeers string
+	limits          limit.Messages
+	databases       databases          // CometBFT's
+	db              dbm.DB             // the application's
+	cancel          context.CancelFunc // stops the goroutines that run beside consensus
+	upgradeHalt     *upgradeHalt
+	worker          chan error
+	regossip        chan struct{} // closed when gossipAgain has ended
+	failed          chan error
+	halted          atomic.Pointer[string] // the reason for which consensus has ended, in CometBFT's words
+	dataDir         string
+	beside          <-chan struct{} // closed when Hooks.Beside has ended, nil if it runs nothing
 }
 
 // Hooks are changes of a node by a command or a testnet. The zero value changes nothing.
@@ -168,6 +170,9 @@ func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig,
 	go r.watchSizes(ctx, logger.With("module", "app"))
 	go r.limits.Watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
 	go r.admission.Watch(r.Node.Switch(), logger.With("module", "app"), ctx.Done())
+	if sw, ok := r.Node.Switch().(dialer); ok {
+		go redial(ctx, sw, r.persistentPeers, logger.With("module", "p2p"))
+	}
 	if c.StateSync.Enable {
 		go func() {
 			if err := watchSync(ctx, r.Application, syncPatience(c.StateSync.DiscoveryTime)); err != nil {
@@ -252,6 +257,7 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 // connect builds the CometBFT node with our reactors and limits, and gives the application the ways
 // to its mempool.
 func (r *Running) connect(c *config.Config, a home.AppConfig, m *metrics.Metrics, logger log.Logger) (err error) {
+	r.persistentPeers = c.P2P.PersistentPeers
 	flood, trusts := a.P2P.Gossip == home.GossipFlood, r.admission.Trusts
 	aggregates := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes)
 	r.txReactor = reactor.NewTxReactor(r.Application, flood, trusts, r.limits, m, logger.With("module", "gossip"))

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cometbft/cometbft/p2p"
 	"github.com/stretchr/testify/require"
@@ -87,7 +88,6 @@ func TestJoin(t *testing.T) {
 		spdl(t, &id, "show-node-id", "--home", node.Home)
 		peers = append(peers, id.NodeID+"@"+node.P2P)
 	}
-	allow(t, n.Net, home)
 	rpc := "tcp://" + loopback(t)
 	erin := exec.Command(binary, "start", "--home", home)
 	erin.Env = append(os.Environ(),
@@ -108,6 +108,8 @@ func TestJoin(t *testing.T) {
 	})
 	c, err := client.New(rpc)
 	require.NoError(t, err)
+	time.Sleep(3 * time.Second) // it dials members that do not let it in yet
+	allow(t, n.Net, home)
 	n.eventually(func() bool {
 		s, err := c.Status(ctx)
 		at, ok := n.round(0)
