@@ -21,9 +21,9 @@ type dialer interface {
 var _ dialer = (*p2p.Switch)(nil)
 
 // redial connects to the persistent peers that are missing, every redialInterval until ctx is done.
-// CometBFT v0.40.0 does so itself, with two gaps: it gives a peer up for good if the peer closes the
-// connection before the dial has returned, as it does to a newcomer that it does not let in yet; and
-// after twenty attempts it waits for hours.
+// CometBFT v0.40.0 does so itself, with two gaps: it gives a peer up for good if the peer closes
+// the connection before the dial has returned, as it does to a newcomer that it does not let in
+// yet; and after twenty attempts it waits for hours.
 func redial(ctx context.Context, sw dialer, persistent string, logger log.Logger) {
 	var all []*p2p.NetAddress
 	for peer := range strings.SplitSeq(persistent, ",") {

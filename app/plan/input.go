@@ -38,7 +38,8 @@ type Input struct {
 
 	Samples      int     // examples of a participant
 	SamplingRate float64 // q; 0 takes Batch/Samples
-	// B, expected; 0 takes q*Samples. One of q and B is given, or both for a fixed batch size, with q = 1
+	// B, expected; 0 takes q*Samples. One of q and B is given, or both for a fixed batch size, with
+	// q = 1
 	Batch    int
 	Fits     int     // samples for which the preset's batch is made; 0 if within a factor of two of Samples
 	Clip     float64 // C

@@ -22,7 +22,8 @@ import (
 //     in each batch.
 //   - C bounds nothing unless each example's gradient is clipped.
 type Lemma1 struct {
-	// C: how far one record can move the gradient that is released, clip norm over batch for a clipped mean
+	// C: how far one record can move the gradient that is released, clip norm over batch for a
+	// clipped mean
 	Sensitivity  float64
 	LearningRate float64 // gamma
 	Rounds       int     // T, at least 1

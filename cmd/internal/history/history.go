@@ -35,8 +35,10 @@ type Evaluator interface {
 // round is a closed round.
 type round struct {
 	app.Record
-	at          float64   // how many were closed by then, in all epochs
-	wrong       float64   // test error of its model; NaN if it was not measured, or the next epoch opened in the same block
+	at float64 // how many were closed by then, in all epochs
+	// test error of its model; NaN if it was not measured, or the next epoch opened in the same
+	// block
+	wrong       float64
 	epsilon     float64   // the largest spend; NaN without a ledger
 	reputations []float64 // by participant
 }
