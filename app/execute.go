@@ -125,20 +125,11 @@ func (s *State) finish(b Block) (*Outcome, error) {
 		after, record, contenders = c.state, c.record, c.contenders
 	}
 	next := after.clone(b.Height)
-	out := &Outcome{State: next, Record: record, Closed: b.Closed, Changed: true}
-	commits, operations := b.Commits()
-	if len(commits) > 0 && b.Closed != nil {
-		return nil, fmt.Errorf("%w: it closes a round", ErrCommitPhase)
-	}
-	if err := next.takeCommits(commits); err != nil {
+	committed, err := next.executeTxs(b)
+	if err != nil {
 		return nil, err
 	}
-	for _, t := range commits {
-		out.Committed = append(out.Committed, t.Commit.Participant)
-	}
-	if err := next.executeOperations(operations); err != nil {
-		return nil, err
-	}
+	out := &Outcome{State: next, Record: record, Closed: b.Closed, Changed: true, Committed: committed}
 	out.Offences = next.recordMisbehavior(b.Misbehavior)
 	if out.Record != nil || next.over() || stalled {
 		out.Enacted = next.boundary()
@@ -150,6 +141,22 @@ func (s *State) finish(b Block) (*Outcome, error) {
 	}
 	out.Revealing = next.reveal()
 	return out, next.finalize()
+}
+
+// executeTxs executes a block's commitments and operations, in this order, and returns the
+// participants that committed.
+func (s *State) executeTxs(b Block) (committed []uint32, err error) {
+	commits, operations := b.Commits()
+	if len(commits) > 0 && b.Closed != nil {
+		return nil, fmt.Errorf("%w: it closes a round", ErrCommitPhase)
+	}
+	if err := s.takeCommits(commits); err != nil {
+		return nil, err
+	}
+	for _, t := range commits {
+		committed = append(committed, t.Commit.Participant)
+	}
+	return committed, s.executeOperations(operations)
 }
 
 // SafeExecute is Execute with a panic turned into an error of the block: input from an outsider

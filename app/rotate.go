@@ -74,11 +74,17 @@ func (r rotate) checkKeys(s *State, p *Participant) error {
 	if err := checkConsensusProof(s.ChainID, next.PubKey, r.ConsensusKey, r.ConsensusProof); err != nil {
 		return err
 	}
-	former, validators := len(next.FormerKeys), len(next.FormerValidators)
-	if len(r.PubKey) > 0 && former > maxFormerKeys || len(r.ConsensusKey) > 0 && validators > maxFormerKeys {
+	return r.checkFormer(next)
+}
+
+// checkFormer rejects a rotation after which the chain would keep more than maxFormerKeys of the
+// participant's old keys.
+func (r rotate) checkFormer(next Participant) error {
+	keys, validators := len(next.FormerKeys), len(next.FormerValidators)
+	if len(r.PubKey) > 0 && keys > maxFormerKeys || len(r.ConsensusKey) > 0 && validators > maxFormerKeys {
 		return fmt.Errorf("%w: participant %d would have rotated its signing key %d times and its consensus key %d times, "+
 			"at most %d each",
-			ErrIdentity, p.Index, former, validators, maxFormerKeys)
+			ErrIdentity, next.Index, keys, validators, maxFormerKeys)
 	}
 	return nil
 }

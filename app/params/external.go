@@ -62,8 +62,7 @@ func (m Model) tensorsDim() (d int) {
 // ValidateExternal checks a model of the kind external.
 func (m Model) ValidateExternal() error {
 	switch {
-	case m.Inputs != 0 || m.Hidden != 0 || m.Classes != 0 || m.Pool != 0 || m.PixelMean != 0 || m.PixelScale != 0 ||
-		m.Features != Features{} || m.NoBias || m.Table != nil:
+	case m.describesInputs():
 		return fmt.Errorf("model of kind %q has inputs %d, hidden %d, classes %d, pool %d, pixel_mean %g, pixel_scale %g, "+
 			"features %.64q, no_bias %t or a table (%t), want none: its tensors say all",
 			m.Kind, m.Inputs, m.Hidden, m.Classes, m.Pool, m.PixelMean, m.PixelScale, m.Features.Name, m.NoBias, m.Table != nil)
@@ -82,6 +81,13 @@ func (m Model) ValidateExternal() error {
 			maxModel)
 	}
 	return CheckText("model.config", m.Config, maxConfig)
+}
+
+// describesInputs reports whether the model sets a field of the built-in models: their layers and
+// what they read.
+func (m Model) describesInputs() bool {
+	sizes := m.Inputs != 0 || m.Hidden != 0 || m.Classes != 0 || m.Pool != 0 || m.NoBias
+	return sizes || m.PixelMean != 0 || m.PixelScale != 0 || m.Features != Features{} || m.Table != nil
 }
 
 // validateTensors checks each tensor, that their names differ, and their total number of

@@ -26,6 +26,11 @@ func (p Privacy) ValidateLedger() error {
 	case len(p.Cost) != LedgerOrders || len(p.Budget) != LedgerOrders:
 		return fmt.Errorf("privacy.cost has %d and budget %d entries, want %d", len(p.Cost), len(p.Budget), LedgerOrders)
 	}
+	return p.validateEntries()
+}
+
+// validateEntries checks cost and budget order by order.
+func (p Privacy) validateEntries() error {
 	for i := range p.Cost {
 		if p.Cost[i] == 0 || p.Cost[i] > maxLedger || p.Budget[i] > maxLedger {
 			return fmt.Errorf("privacy.cost[%d] is %d and budget[%d] %d, want 1 to %d and at most that", i, p.Cost[i], i,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/spdl/spdl/gradients"
 	"github.com/spdl/spdl/krum/rules"
@@ -140,29 +141,40 @@ func (p Params) warnings(n int) (out []string) {
 		out = append(out, "rule.unsquared: scores sum norms without the square, as the paper writes; Blanchard et al. "+
 			"prove the squared rule")
 	}
-	if e := p.Election; e.QuorumBlocks > patience || e.ViewBlocks > patience {
+	return slices.Concat(out, p.Election.warnings(f), p.Privacy.warnings(p.Training.Rounds))
+}
+
+// warnings names the bounds of an election under which f Byzantine participants can hold a round
+// open, or take it over.
+func (e Election) warnings(f int) (out []string) {
+	if e.QuorumBlocks > patience || e.ViewBlocks > patience {
 		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d: heights are the only timeout, and "+
 			"one silent participant or leader holds a round open for that long (more than %d)",
 			e.QuorumBlocks, e.ViewBlocks, patience))
 	}
-	if e := p.Election; f > 0 && (e.QuorumBlocks <= uint64(f) || e.ViewBlocks <= uint64(f)) {
+	if f > 0 && (e.QuorumBlocks <= uint64(f) || e.ViewBlocks <= uint64(f)) {
 		out = append(out, fmt.Sprintf("election.quorum_blocks is %d and view_blocks %d, want at least f+1 = %d: f "+
 			"Byzantine validators may propose one after the other",
 			e.QuorumBlocks, e.ViewBlocks, f+1))
 	}
-	if affordable := p.Privacy.Participations(nil); affordable < p.Training.Rounds {
-		out = append(out, fmt.Sprintf("privacy.budget pays for %d of training.rounds %d", affordable, p.Training.Rounds))
+	return out
+}
+
+// warnings names what weakens the privacy of a training of the given rounds.
+func (p Privacy) warnings(rounds uint64) (out []string) {
+	if affordable := p.Participations(nil); affordable < rounds {
+		out = append(out, fmt.Sprintf("privacy.budget pays for %d of training.rounds %d", affordable, rounds))
 	}
-	if p.Privacy.Mechanism == MechanismGaussian && len(p.Privacy.Cost) == 0 {
-		out = append(out, "privacy has no budget: no gradient is ever refused for what was spent")
+	if p.Mechanism == MechanismGaussian && len(p.Cost) == 0 {
+		out = append(out, "privacy has no budget: no gradient is ever rejected because of its cost")
 	}
-	if claim := p.Privacy.Lemma1Epsilon; claim != 0 {
+	if claim := p.Lemma1Epsilon; claim != 0 {
 		out = append(out, fmt.Sprintf("privacy.lemma1_epsilon is %g: what the paper's Lemma 1 claims of the noise, NO "+
 			"GUARANTEE; by the accountant it is privacy.epsilon %g at delta %g",
-			claim, p.Privacy.Epsilon, p.Privacy.Delta))
+			claim, p.Epsilon, p.Delta))
 	}
-	if p.Privacy.Mechanism != MechanismGaussian {
-		out = append(out, fmt.Sprintf("NO DP GUARANTEE: privacy.mechanism is %q", p.Privacy.Mechanism))
+	if p.Mechanism != MechanismGaussian {
+		out = append(out, fmt.Sprintf("NO DP GUARANTEE: privacy.mechanism is %q", p.Mechanism))
 	}
 	return out
 }

@@ -75,35 +75,47 @@ func walk(data []byte, check func(name string) error) error {
 		if err != nil {
 			return err
 		}
-		delim, isDelim := token.(json.Delim)
-		if top := len(open) - 1; top >= 0 {
-			switch l := &open[top]; {
-			case isDelim && (delim == '}' || delim == ']'):
-				open = open[:top]
-			case l.names != nil && !l.value:
-				l.at, l.value = token.(string), true
-				if l.names[l.at] {
-					return fmt.Errorf("%w: %s is given twice", ErrName, path(open))
-				}
-				l.names[l.at] = true
-				if err := check(l.at); err != nil {
-					return fmt.Errorf("%s: %w", path(open), err)
-				}
-				continue
-			default:
-				l.value = false
-				l.n++
-			}
-		}
-		if isDelim && delim == '{' {
-			open = append(open, level{names: map[string]bool{}})
-		} else if isDelim && delim == '[' {
-			open = append(open, level{})
-		}
-		if len(open) == 0 {
-			return nil
+		if open, err = step(open, token, check); err != nil || len(open) == 0 {
+			return err
 		}
 	}
+}
+
+// step returns the open levels after a token.
+func step(open []level, token json.Token, check func(name string) error) ([]level, error) {
+	delim, _ := token.(json.Delim)
+	if delim == '}' || delim == ']' {
+		return open[:len(open)-1], nil
+	}
+	if top := len(open) - 1; top >= 0 {
+		l := &open[top]
+		if l.names != nil && !l.value {
+			l.at, l.value = token.(string), true
+			return open, name(open, check)
+		}
+		l.value = false
+		l.n++
+	}
+	switch delim {
+	case '{':
+		open = append(open, level{names: map[string]bool{}})
+	case '[':
+		open = append(open, level{})
+	}
+	return open, nil
+}
+
+// name checks the name that the innermost object has just read.
+func name(open []level, check func(name string) error) error {
+	l := open[len(open)-1]
+	if l.names[l.at] {
+		return fmt.Errorf("%w: %s is given twice", ErrName, path(open))
+	}
+	l.names[l.at] = true
+	if err := check(l.at); err != nil {
+		return fmt.Errorf("%s: %w", path(open), err)
+	}
+	return nil
 }
 
 // path returns the path to the last name or element read, like participants[3].name.

@@ -180,8 +180,7 @@ func (node *Node) contribute(s *app.State, p app.Participant) (bool, error) {
 	if s.Params.Election.CommitReveal && s.Commitment(p.Index) == nil {
 		at.Kind = tx.KindCommit
 	}
-	if node.signed[at] || node.Faults.Withhold && at.Kind == tx.KindGradient || s.Committing() &&
-		(at.Kind == tx.KindGradient || node.Faults.LateCommit) {
+	if node.signed[at] || node.waits(s, at.Kind) {
 		return false, nil
 	}
 	node.signed[at] = true
@@ -201,6 +200,15 @@ func (node *Node) contribute(s *app.State, p app.Participant) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// waits reports whether the node sends no transaction of a kind now: because of its faults, or
+// because the round's commitments are not complete.
+func (node *Node) waits(s *app.State, kind tx.Kind) bool {
+	if kind == tx.KindGradient {
+		return node.Faults.Withhold || s.Committing()
+	}
+	return node.Faults.LateCommit && s.Committing()
 }
 
 // make makes the participant's gradient for the open round, and a second one if it equivocates.

@@ -8,6 +8,14 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
+// damageAfter is damage after the last round, and NaN after any other round.
+func (s Spec) damageAfter(round uint64, test mnist.Set, x []float64) ([]float64, error) {
+	if round < s.Params.Training.Rounds {
+		return []float64{math.NaN(), math.NaN()}, nil
+	}
+	return s.damage(test, x)
+}
+
 // damage returns the damage to a model that its accuracy does not show: the share of the test
 // images of other classes that become the trigger's class with the trigger on them, and the max
 // error of a class. NaN stands where the test set has no such image.

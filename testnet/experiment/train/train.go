@@ -95,11 +95,9 @@ func Run(ctx context.Context, spec Spec, data mnist.Data) (Outcome, error) {
 			if err != nil {
 				return Outcome{}, err
 			}
-			damage := []float64{math.NaN(), math.NaN()}
-			if r == last {
-				if damage, err = spec.damage(data.Test, t.open().Model); err != nil {
-					return Outcome{}, err
-				}
+			damage, err := spec.damageAfter(r, data.Test, t.open().Model)
+			if err != nil {
+				return Outcome{}, err
 			}
 			out.Rows = append(out.Rows, slices.Concat(
 				[]float64{float64(r), wrong, loss, participants.loss}, reputations, counts, damage, participants.theorem2.columns(),

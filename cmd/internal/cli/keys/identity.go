@@ -82,19 +82,26 @@ func (o IdentityOptions) Identity(r *command.Run, key Options) (app.Identity, wo
 	if who.NodeIDs, err = o.nodes(c); err != nil {
 		return who, keys, err
 	}
-	if who.Address = command.Or(o.Address, ""); who.Address == "" {
-		if who.Address, err = address(c); err != nil {
-			return who, keys, err
-		}
-	} else if _, _, err := net.SplitHostPort(who.Address); err == nil && !strings.Contains(who.Address, "@") &&
-		len(who.NodeIDs) > 0 {
-		who.Address = who.NodeIDs[0] + "@" + who.Address
+	if who.Address, err = o.reachedAt(c, who.NodeIDs); err != nil {
+		return who, keys, err
 	}
 	err = who.Check() // other nodes would reject it
 	if err != nil && (o.Moniker != nil || o.Address != nil || o.Nodes != nil) {
 		err = command.Usage(err)
 	}
 	return who, keys, err
+}
+
+// reachedAt returns the address of --address, completed by the first node id, or that of the home.
+func (o IdentityOptions) reachedAt(c *config.Config, nodes []string) (string, error) {
+	given := command.Or(o.Address, "")
+	if given == "" {
+		return address(c)
+	}
+	if _, _, err := net.SplitHostPort(given); err == nil && !strings.Contains(given, "@") && len(nodes) > 0 {
+		return nodes[0] + "@" + given, nil
+	}
+	return given, nil
 }
 
 // nodes returns the ids of --nodes, or that of the home.
