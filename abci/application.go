@@ -47,9 +47,9 @@ type Options struct {
 	// OwnKey is the public key of the participant whose worker runs with this
 	// node, for the timings. May be nil.
 	OwnKey []byte
-	// NextTurn is called by every FinalizeBlock, in its goroutine; lost says that the next height's
-	// first proposer is likely to miss its turn. May be nil.
-	NextTurn func(lost bool)
+	// Finalized is called by every FinalizeBlock that succeeds, in its goroutine, with the decided
+	// block and its outcome. May be nil.
+	Finalized func(*abcitypes.RequestFinalizeBlock, *app.Outcome)
 	// Decided reports whether an honest validator is beyond a height. PrepareProposal does not wait
 	// at such a height: while it waits, CometBFT cannot take the decided block, and the node would
 	// never catch up with a fast chain. Default never.
@@ -81,7 +81,6 @@ type Application struct {
 	timings  *query.Timings
 	refusals *query.Rejections
 	lateness slowRounds
-	turns    missedProposals
 	drafts   pool.Drafts
 	ahead    pool.Precomputer
 	queries  *query.Queries

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
+	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
@@ -32,8 +33,8 @@ func (a *Application) FinalizeBlock(_ context.Context,
 		return nil, fmt.Errorf("decided block %d: %w", req.Height, err)
 	}
 	a.decided = out
-	if lost := a.turns.observe(req, includedValidators(out.State, out.Record)); a.options.NextTurn != nil {
-		a.options.NextTurn(lost)
+	if a.options.Finalized != nil {
+		a.options.Finalized(req, out)
 	}
 	hash := out.State.Hash()
 	r := &abcitypes.ResponseFinalizeBlock{
@@ -48,4 +49,20 @@ func (a *Application) FinalizeBlock(_ context.Context,
 	}
 	r.ConsensusParamUpdates = ConsensusUpdates(out)
 	return r, nil
+}
+
+// ConsensusUpdates returns a block's changes of CometBFT's parameters, nil if there are none: the
+// size of blocks, and in the block before an upgrade's height the version in the headers.
+func ConsensusUpdates(out *app.Outcome) *cmtproto.ConsensusParams {
+	var p cmtproto.ConsensusParams
+	if out.BlockBytes != 0 {
+		p.Block = &cmtproto.BlockParams{MaxBytes: out.BlockBytes, MaxGas: -1}
+	}
+	if u, ok := out.State.Upgraded(); ok && u.Height == out.State.Height+1 {
+		p.Version = &cmtproto.VersionParams{App: u.Version}
+	}
+	if p.Block == nil && p.Version == nil {
+		return nil
+	}
+	return &p
 }

@@ -6,6 +6,7 @@ import (
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/app"
 )
 
@@ -36,7 +37,7 @@ func (a *Application) InitChain(_ context.Context, req *abcitypes.RequestInitCha
 	blockBytes := int64(-1)
 	if p := req.ConsensusParams; p != nil && p.Block != nil {
 		blockBytes = p.Block.MaxBytes
-		if err := CheckConsensus(*p, g, len(req.Validators)); err != nil {
+		if err := genesis.CheckConsensus(*p, g, len(req.Validators)); err != nil {
 			return nil, err
 		}
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/gradients"
 )
 
 // A snapshot is the state document of a height, in chunks of store.ChunkBytes, each stored
@@ -21,12 +20,7 @@ import (
 // SHA-256 of the metadata: a wrong chunk is its sender's fault, and another peer is asked. It holds
 // the Merkle frontier of the history, not the history: a node that joins by state sync executes and
 // proves like other nodes, and gets the records of older rounds from peers only.
-const (
-	snapshotFormat = 2
-	// maxChunks bounds the memory that a node allocates for an offered snapshot: the largest model
-	// and its velocity, and room for participants.
-	maxChunks = 2*8*gradients.MaxDim/store.ChunkBytes + 8
-)
+const snapshotFormat = 2
 
 // A snapshot is kept while a node that has heard of it may still fetch it. Snapshots are spaced so
 // that few are kept, however fast the heights pass.
@@ -129,7 +123,7 @@ func (a *Application) OfferSnapshot(_ context.Context,
 	req *abcitypes.RequestOfferSnapshot) (*abcitypes.ResponseOfferSnapshot, error) {
 	s := req.Snapshot
 	switch {
-	case s == nil || s.Chunks == 0 || s.Chunks > maxChunks:
+	case s == nil || s.Chunks == 0 || s.Chunks > store.MaxChunks:
 		return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_REJECT}, nil
 	case s.Format != snapshotFormat:
 		return &abcitypes.ResponseOfferSnapshot{Result: abcitypes.ResponseOfferSnapshot_REJECT_FORMAT}, nil

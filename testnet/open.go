@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/home"
 )
 
@@ -70,7 +70,7 @@ func load(folder string) (*Net, error) {
 			home: &home.Home{Dir: dir, Config: c}, app: a,
 		})
 	}
-	doc, err := abci.ReadGenesisFile(n.Nodes[0].home.Config.GenesisFile())
+	doc, err := genesis.ReadFile(n.Nodes[0].home.Config.GenesisFile())
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/cometbft/cometbft/mempool"
 	"github.com/cometbft/cometbft/types"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/limit"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
@@ -21,7 +21,7 @@ import (
 
 // ReadGenesis reads a home's genesis document.
 func ReadGenesis(c *config.Config) (*types.GenesisDoc, error) {
-	doc, err := abci.ReadGenesisFile(c.GenesisFile())
+	doc, err := genesis.ReadFile(c.GenesisFile())
 	if errors.Is(err, os.ErrNotExist) {
 		err = fmt.Errorf("%w (spdl genesis new makes one; to join a chain, put its genesis.json there)", err)
 	}
@@ -75,7 +75,7 @@ func TooLarge(before, p params.Params, n int) string {
 // CheckGenesis validates a whole genesis document: CometBFT's part, ours, and that the two fit. The
 // warnings name values that are allowed but weaken a guarantee.
 func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err error) {
-	if err := abci.CompleteGenesis(doc); err != nil {
+	if err := genesis.Complete(doc); err != nil {
 		return g, nil, err
 	}
 	if g, err = app.DecodeGenesis(doc.AppState); err != nil {
@@ -90,8 +90,8 @@ func CheckGenesis(doc *types.GenesisDoc) (g app.Genesis, warnings []string, err 
 	if _, err = g.Contenders(doc.ChainID); err != nil {
 		return g, warnings, err
 	}
-	if err := abci.CheckConsensus(doc.ConsensusParams.ToProto(), g, len(doc.Validators)); err != nil {
+	if err := genesis.CheckConsensus(doc.ConsensusParams.ToProto(), g, len(doc.Validators)); err != nil {
 		return g, warnings, err
 	}
-	return g, warnings, abci.CheckValidators(doc, g)
+	return g, warnings, genesis.CheckValidators(doc, g)
 }

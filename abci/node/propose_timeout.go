@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/config"
 	"github.com/cometbft/cometbft/p2p"
 
@@ -15,18 +16,31 @@ import (
 // since.
 const lostTurnShare = 10
 
-// nextTurn returns a function that sets CometBFT's timeout for the next height's proposer. The
-// second proposer of a height has the full timeout. FinalizeBlock is the place to call it: CometBFT
-// reads the two settings only in the goroutine that calls FinalizeBlock.
-func nextTurn(c *config.ConsensusConfig) func(lost bool) {
-	usual, delta := c.TimeoutPropose, c.TimeoutProposeDelta
-	return func(lost bool) {
-		short := time.Duration(0)
-		if lost {
-			short = usual - usual/lostTurnShare
-		}
-		c.TimeoutPropose, c.TimeoutProposeDelta = usual-short, delta+short
+// proposeTimeout sets CometBFT's timeout for the first proposer of the next height. The second
+// proposer of a height has the full timeout.
+type proposeTimeout struct {
+	consensus    *config.ConsensusConfig
+	usual, delta time.Duration
+	missed       missedProposals
+}
+
+func newProposeTimeout(c *config.ConsensusConfig) *proposeTimeout {
+	return &proposeTimeout{consensus: c, usual: c.TimeoutPropose, delta: c.TimeoutProposeDelta}
+}
+
+// finalized is the application's callback for a decided block. CometBFT reads the two settings only
+// in the goroutine that calls FinalizeBlock.
+func (t *proposeTimeout) finalized(b *abcitypes.RequestFinalizeBlock, out *app.Outcome) {
+	t.set(t.missed.observe(b, includedValidators(out.State, out.Record)))
+}
+
+// set shortens the timeout if the next height's first proposer is likely to miss its turn.
+func (t *proposeTimeout) set(lost bool) {
+	short := time.Duration(0)
+	if lost {
+		short = t.usual - t.usual/lostTurnShare
 	}
+	t.consensus.TimeoutPropose, t.consensus.TimeoutProposeDelta = t.usual-short, t.delta+short
 }
 
 // decided reports whether a height is decided, by the word of connected members' nodes.

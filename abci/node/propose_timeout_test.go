@@ -34,12 +34,12 @@ func TestDecidedByMembers(t *testing.T) {
 	require.False(t, decidedBy(members, nil, 0))
 }
 
-// TestNextTurn: a lost turn shortens the wait for the first proposer of a height alone, and only
+// TestProposeTimeout: a lost turn shortens the wait for the first proposer of a height alone, and only
 // for that height.
-func TestNextTurn(t *testing.T) {
+func TestProposeTimeout(t *testing.T) {
 	c := config.DefaultConsensusConfig()
 	c.TimeoutPropose, c.TimeoutProposeDelta = time.Second, 500*time.Millisecond
-	set := nextTurn(c)
+	set := newProposeTimeout(c).set
 	set(true)
 	set(true)
 	require.Equal(t, 100*time.Millisecond, c.Propose(0))

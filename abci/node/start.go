@@ -238,7 +238,7 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 		ChainID: doc.ChainID, Admits: r.admission.Admit, Opens: r.admission.AdmitAddress,
 		DB: r.db, Logger: logger.With("module", "app"),
 		ProposalWait: a.Proposal.Wait, StragglerWait: a.Proposal.StragglerWait,
-		NextTurn: nextTurn(c.Consensus), Decided: r.decided, PoolBytes: a.Pool.MaxBytes,
+		Finalized: newProposeTimeout(c.Consensus).finalized, Decided: r.decided, PoolBytes: a.Pool.MaxBytes,
 		SnapshotInterval: a.Snapshot.Interval, Retain: a.Retain, GossipRefused: h.GossipRefused,
 	}
 	if c.Instrumentation.IsPrometheusEnabled() { // CometBFT's listener serves the default registry

@@ -6,11 +6,16 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/gradients"
 )
 
 // ChunkBytes is the size of all chunks of a snapshot but the last, below the 16 MB of CometBFT's
 // state sync.
 const ChunkBytes = 8 << 20
+
+// MaxChunks is the max number of chunks of a snapshot: the largest model and its velocity, and room
+// for participants. It bounds the memory that a node allocates for an offered snapshot.
+const MaxChunks = 2*8*gradients.MaxDim/ChunkBytes + 8
 
 // snapshotKey returns the key of a snapshot's hashes.
 func snapshotKey(height uint64) []byte {

@@ -17,7 +17,7 @@ import (
 	"github.com/cosmos/gogoproto/proto"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/reactor"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/testnet"
@@ -155,7 +155,7 @@ func (c *chaos) inside() func() {
 // then takes for a member's.
 func (c *chaos) register(made *testnet.Net, hosts int) {
 	file := filepath.Join(made.Nodes[0].Home, "config", "genesis.json")
-	doc, err := abci.ReadGenesisFile(file)
+	doc, err := genesis.ReadFile(file)
 	require.NoError(c, err)
 	g, err := app.DecodeGenesis(doc.AppState)
 	require.NoError(c, err)

@@ -13,8 +13,7 @@ import (
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	"github.com/cometbft/cometbft/types"
-
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/genesis"
 )
 
 // An archive is a gzip stream of one protobuf message, written and read field by
@@ -177,7 +176,7 @@ func NewArchive(r io.Reader, size int64) (*Archive, error) {
 	if tag != tagGenesis {
 		return nil, fmt.Errorf("%w: it begins with field tag %d, want the genesis, %d", ErrArchive, tag, tagGenesis)
 	}
-	if a.genesis, err = abci.ReadGenesis(data); err != nil {
+	if a.genesis, err = genesis.Read(data); err != nil {
 		return nil, fmt.Errorf("%w: genesis: %w", ErrArchive, err)
 	}
 	return a, nil

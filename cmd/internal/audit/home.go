@@ -15,7 +15,7 @@ import (
 	cmtstore "github.com/cometbft/cometbft/store"
 	"github.com/cometbft/cometbft/types"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
 )
@@ -38,7 +38,7 @@ var (
 // OpenHome opens the databases of a home whose node is stopped.
 func OpenHome(c *config.Config) (h *Home, err error) {
 	h = new(Home)
-	if h.genesis, err = abci.ReadGenesisFile(c.GenesisFile()); err != nil {
+	if h.genesis, err = genesis.ReadFile(c.GenesisFile()); err != nil {
 		return nil, err
 	}
 	defer func() {

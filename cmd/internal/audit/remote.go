@@ -10,8 +10,8 @@ import (
 	cmtproto "github.com/cometbft/cometbft/proto/tendermint/types"
 	"github.com/cometbft/cometbft/types"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/app"
 )
 
@@ -41,7 +41,7 @@ func OpenRemote(ctx context.Context, c *client.Client) (*Remote, error) {
 		return nil, fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 	}
 	r.last = info.Response.LastBlockHeight
-	var genesis bytes.Buffer
+	var document bytes.Buffer
 	for chunk, total := uint(0), 1; int(chunk) < total; chunk++ { // in chunks: a consortium's genesis may be large
 		g, err := c.RPC().GenesisChunked(ctx, chunk)
 		if err != nil {
@@ -51,14 +51,14 @@ func OpenRemote(ctx context.Context, c *client.Client) (*Remote, error) {
 		if err != nil {
 			return nil, fmt.Errorf("genesis: %w", err)
 		}
-		if genesis.Write(data); genesis.Len() > maxField {
+		if document.Write(data); document.Len() > maxField {
 			return nil, fmt.Errorf("genesis: more than %d bytes", maxField)
 		}
 		if total = g.TotalChunks; len(data) == 0 && int(chunk)+1 < total {
 			return nil, fmt.Errorf("genesis: chunk %d of %d is empty", chunk, total)
 		}
 	}
-	if r.genesis, err = abci.ReadGenesis(genesis.Bytes()); err != nil {
+	if r.genesis, err = genesis.Read(document.Bytes()); err != nil {
 		return nil, fmt.Errorf("genesis: %w", err)
 	}
 	r.next = r.genesis.InitialHeight

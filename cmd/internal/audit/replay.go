@@ -15,6 +15,7 @@ import (
 	"github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/tx"
@@ -102,18 +103,18 @@ func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	if doc == nil {
 		doc = src.Genesis()
 	}
-	if err := abci.CompleteGenesis(doc); err != nil {
+	if err := genesis.Complete(doc); err != nil {
 		return nil, fmt.Errorf("genesis: %w", err)
 	}
 	g, err := app.DecodeGenesis(doc.AppState)
 	if err != nil {
 		return nil, err
 	}
-	if err := abci.CheckValidators(doc, g); err != nil {
+	if err := genesis.CheckValidators(doc, g); err != nil {
 		return nil, err
 	}
 	if p := doc.ConsensusParams; p.Version.App == app.Version { // other versions may have other rules
-		if err := abci.CheckConsensus(p.ToProto(), g, len(doc.Validators)); err != nil {
+		if err := genesis.CheckConsensus(p.ToProto(), g, len(doc.Validators)); err != nil {
 			return nil, err
 		}
 	}
@@ -124,12 +125,12 @@ func begin(src Source, doc *types.GenesisDoc) (*replay, error) {
 	r := &replay{src: src, doc: doc, state: s, params: *doc.ConsensusParams, results: sm.TxResultsHash(nil),
 		past:   past{committed: map[string]int64{}},
 		report: &Report{ChainID: doc.ChainID, First: uint64(doc.InitialHeight), Last: s.Height}}
-	var genesis []*types.Validator
+	var initial []*types.Validator
 	for _, v := range doc.Validators {
-		genesis = append(genesis, types.NewValidator(v.PubKey, v.Power))
+		initial = append(initial, types.NewValidator(v.PubKey, v.Power))
 	}
 	r.validators = new(types.ValidatorSet)
-	if err := r.validators.UpdateWithChangeSet(genesis); err != nil { // NewValidatorSet would panic
+	if err := r.validators.UpdateWithChangeSet(initial); err != nil { // NewValidatorSet would panic
 		return nil, fmt.Errorf("genesis: %w", err)
 	}
 	r.next = r.validators.Copy()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/cmd/spdl/templates"
@@ -81,7 +81,7 @@ func TestExternalTakesTheTrainersExamples(t *testing.T) {
 	_, stderr, code = spdl(t, "testnet", "init", "--home", net, "--preset", "external", "--model", model, "--trainer",
 		python+" "+script)
 	require.Zero(t, code, stderr)
-	doc, err := abci.ReadGenesisFile(filepath.Join(net, "node0", "config", "genesis.json"))
+	doc, err := genesis.ReadFile(filepath.Join(net, "node0", "config", "genesis.json"))
 	require.NoError(t, err)
 	g, _, err := home.CheckGenesis(doc)
 	require.NoError(t, err)

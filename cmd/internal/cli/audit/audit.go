@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/cmd/internal/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/query"
@@ -85,7 +85,7 @@ func runReplay(r *command.Run, o *replayOptions, args []string) (err error) {
 	bar := NewBar(r.Err)
 	how := audit.Options{Progress: bar.Show}
 	if o.Genesis != "" {
-		if how.Genesis, err = abci.ReadGenesisFile(o.Genesis); err != nil {
+		if how.Genesis, err = genesis.ReadFile(o.Genesis); err != nil {
 			return err
 		}
 	}

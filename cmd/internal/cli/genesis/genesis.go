@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
@@ -42,7 +42,7 @@ func runValidate(r *command.Run, _ *struct{}, args []string) error {
 	if err != nil {
 		return err
 	}
-	doc, err := abci.ReadGenesis(data)
+	doc, err := genesis.Read(data)
 	if err == nil {
 		var warnings []string
 		_, warnings, err = home.CheckGenesis(doc)

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci"
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
@@ -132,7 +132,7 @@ func (s *sender) chain(ctx context.Context) (string, error) {
 		return "", err
 	}
 	// A node that states a false chain id must not get a signature for another chain.
-	doc, err := abci.ReadGenesisFile(filepath.Join(s.run.Home, "config", "genesis.json"))
+	doc, err := genesis.ReadFile(filepath.Join(s.run.Home, "config", "genesis.json"))
 	if err == nil && doc.ChainID != status.ChainID {
 		return "", fmt.Errorf("the node is on chain %q, the home's genesis is of %q; --chain-id decides", status.ChainID,
 			doc.ChainID)

@@ -12,7 +12,7 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 	"github.com/spf13/cobra"
 
-	"github.com/spdl/spdl/abci"
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/light"
 	"github.com/spdl/spdl/app/worker"
@@ -138,7 +138,7 @@ func workers(c *config.Config, a home.AppConfig, logger log.Logger) ([]worker.Co
 
 // lightHome returns a light client's settings from a worker's home, without asking a node.
 func lightHome(c *config.Config, w home.WorkerConfig) (light.Home, error) {
-	doc, err := abci.ReadGenesisFile(c.GenesisFile())
+	doc, err := genesis.ReadFile(c.GenesisFile())
 	if err != nil {
 		return light.Home{}, err
 	}

@@ -1,4 +1,4 @@
-package abci
+package node
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package abci_test
+package genesis_test
 
 import (
 	"encoding/json"
@@ -12,9 +12,8 @@ import (
 	"github.com/cometbft/cometbft/crypto/secp256k1"
 	cmtjson "github.com/cometbft/cometbft/libs/json"
 	"github.com/cometbft/cometbft/types"
+	"github.com/spdl/spdl/abci/genesis"
 	"github.com/stretchr/testify/require"
-
-	"github.com/spdl/spdl/abci"
 )
 
 // TestReadGenesisNames: a document that other readers could read otherwise is refused.
@@ -24,7 +23,7 @@ func TestReadGenesisNames(t *testing.T) {
 		`name "Chain_ID"`:                      `{"Chain_ID": "a"}`,
 		"app_state.params.rule is given twice": `{"chain_id": "a", "app_state": {"params": {"rule": {}, "rule": {}}}}`,
 	} {
-		_, err := abci.ReadGenesis([]byte(text))
+		_, err := genesis.Read([]byte(text))
 		require.ErrorContains(t, err, says)
 	}
 }
@@ -59,7 +58,7 @@ func TestReadGenesis(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "genesis.json")
 		require.NoError(t, os.WriteFile(path, data, 0o600))
 		var doc *types.GenesisDoc
-		require.NotPanics(t, func() { doc, err = abci.ReadGenesisFile(path) }, says)
+		require.NotPanics(t, func() { doc, err = genesis.ReadFile(path) }, says)
 		if says == "" {
 			require.NoError(t, err)
 			require.Equal(t, int64(1), doc.InitialHeight)

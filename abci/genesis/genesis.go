@@ -1,4 +1,5 @@
-package abci
+// Package genesis reads CometBFT's genesis documents and checks them for a chain of this application.
+package genesis
 
 import (
 	"fmt"
@@ -12,8 +13,8 @@ import (
 	"github.com/spdl/spdl/internal/strictjson"
 )
 
-// ReadGenesis reads a genesis document of any origin.
-func ReadGenesis(data []byte) (*types.GenesisDoc, error) {
+// Read reads a genesis document of any origin.
+func Read(data []byte) (*types.GenesisDoc, error) {
 	if err := strictjson.Names(data); err != nil {
 		return nil, err
 	}
@@ -21,29 +22,29 @@ func ReadGenesis(data []byte) (*types.GenesisDoc, error) {
 	if err := cmtjson.Unmarshal(data, doc); err != nil {
 		return nil, err
 	}
-	if err := CompleteGenesis(doc); err != nil {
+	if err := Complete(doc); err != nil {
 		return nil, err
 	}
 	return doc, nil
 }
 
-// ReadGenesisFile reads the genesis document of a file.
-func ReadGenesisFile(path string) (*types.GenesisDoc, error) {
+// ReadFile reads the genesis document of a file.
+func ReadFile(path string) (*types.GenesisDoc, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := ReadGenesis(data)
+	doc, err := Read(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return doc, nil
 }
 
-// CompleteGenesis calls CometBFT's ValidateAndComplete. Before that it rejects a document that
+// Complete calls CometBFT's ValidateAndComplete. Before that it rejects a document that
 // would make CometBFT panic, there or when a node starts: a validator without an ed25519 key, a
 // duplicate key, a voting power below 1, or a total above CometBFT's max.
-func CompleteGenesis(doc *types.GenesisDoc) error {
+func Complete(doc *types.GenesisDoc) error {
 	validators := make([]*types.Validator, len(doc.Validators))
 	for i, v := range doc.Validators {
 		switch {

@@ -1,4 +1,4 @@
-package abci
+package genesis
 
 import (
 	"fmt"
@@ -10,22 +10,6 @@ import (
 	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
-
-// ConsensusUpdates returns a block's changes of CometBFT's parameters, nil if there are none: the
-// size of blocks, and in the block before an upgrade's height the version in the headers.
-func ConsensusUpdates(out *app.Outcome) *cmtproto.ConsensusParams {
-	var p cmtproto.ConsensusParams
-	if out.BlockBytes != 0 {
-		p.Block = &cmtproto.BlockParams{MaxBytes: out.BlockBytes, MaxGas: -1}
-	}
-	if u, ok := out.State.Upgraded(); ok && u.Height == out.State.Height+1 {
-		p.Version = &cmtproto.VersionParams{App: u.Version}
-	}
-	if p.Block == nil && p.Version == nil {
-		return nil
-	}
-	return &p
-}
 
 // CheckConsensus rejects CometBFT's parameters of a genesis if a chain of this application would
 // stall or halt with them and the given number of validators.
