@@ -85,5 +85,5 @@ func Verdict(code uint32, log string) error {
 	if code == CodeOK {
 		return nil
 	}
-	return fmt.Errorf("%w: %s (code %d)", worker.ErrRefused, log, code)
+	return fmt.Errorf("%w: %s (code %d)", worker.ErrRejected, log, code)
 }

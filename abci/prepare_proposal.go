@@ -131,7 +131,7 @@ func (a *Application) assemble(p *pool.Pool, v pool.Snapshot, req *abcitypes.Req
 			a.log.Error("nothing to propose", "height", req.Height, "err", err)
 			return nil
 		}
-		a.log.Info("aggregate is refused", "height", req.Height, "leader", txs[0].Aggregate.Leader, "err", err)
+		a.log.Info("aggregate is rejected", "height", req.Height, "leader", txs[0].Aggregate.Leader, "err", err)
 		p.Reject(txs[0])
 		v = p.Snapshot()
 	}

@@ -30,21 +30,21 @@ import (
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
 	answer := new(abcitypes.ResponseQuery)
 	if n := len(req.Path); n > query.MaxQueryPath {
-		return refusal(fmt.Errorf("%w: the path has %d bytes, at most %d", query.ErrBadQuery, n, query.MaxQueryPath), answer),
+		return errorResponse(fmt.Errorf("%w: the path has %d bytes, at most %d", query.ErrBadQuery, n, query.MaxQueryPath), answer),
 			nil
 	}
 	if n := len(req.Data); n > 0 {
-		return refusal(fmt.Errorf("%w: %d bytes of data, want none: the path says all", query.ErrBadQuery, n), answer), nil
+		return errorResponse(fmt.Errorf("%w: %d bytes of data, want none: the path says all", query.ErrBadQuery, n), answer), nil
 	}
 	answer.Key = []byte(req.Path)
 	if what, ok := strings.CutPrefix(req.Path, "/p2p/filter/"); ok {
 		if err := a.filter(what); err != nil {
-			return refusal(err, answer), nil
+			return errorResponse(err, answer), nil
 		}
 		return answer, nil
 	}
 	if err := a.queries.Answer(req, answer); err != nil {
-		return refusal(err, answer), nil
+		return errorResponse(err, answer), nil
 	}
 	return answer, nil
 }
@@ -60,8 +60,8 @@ func (a *Application) filter(what string) error {
 	return nil
 }
 
-// refusal turns an error into a query response.
-func refusal(err error, answer *abcitypes.ResponseQuery) *abcitypes.ResponseQuery {
+// errorResponse turns an error into a query response.
+func errorResponse(err error, answer *abcitypes.ResponseQuery) *abcitypes.ResponseQuery {
 	return &abcitypes.ResponseQuery{Code: Code(err), Codespace: Codespace, Log: query.TruncateLog(err.Error()),
 		Height: answer.Height}
 }

@@ -38,7 +38,7 @@ func TestAssembleExecutes(t *testing.T) {
 			}
 			for _, x := range pending {
 				if err := s.Admit(x); err != nil {
-					t.Fatalf("step %d: honest transaction refused: %v", step, err)
+					t.Fatalf("step %d: honest transaction rejected: %v", step, err)
 				}
 			}
 			txs := s.Assemble(height, pending, 0)

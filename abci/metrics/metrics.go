@@ -81,7 +81,7 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	m.rounds = counter("rounds_closed_total", "Rounds that this node has seen closed since it started.")
 	m.views = counter("view_changes_total", "Leaders passed over in closed rounds.")
 	m.included = counter("gradients_included_total", "Gradients in closed rounds.")
-	m.rejected = counter("rejected_total", "Transactions refused by CheckTx and proposals rejected by ProcessProposal, "+
+	m.rejected = counter("rejected_total", "Transactions rejected by CheckTx and proposals rejected by ProcessProposal, "+
 		"by result code.", "verb", "code", "reason")
 	m.stage = histogram("round_stage_seconds", "Wall clock of a round by stage: lgc, ge, bc. Stages that the node did "+
 		"not see whole are left out.", "stage")
@@ -102,7 +102,7 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 		m.rejected.WithLabelValues(chainID, verb, "0", "none") // so that a rate exists before the first
 	}
 	m.received = counter("gossip_received_bytes_total", "Bytes of transactions that peers sent: new, known before, "+
-		"refused; and of announcements.", "what")
+		"rejected; and of announcements.", "what")
 	for _, what := range []string{ReceivedNew, ReceivedKnown, ReceivedRefused, ReceivedAnnouncement} {
 		m.received.WithLabelValues(chainID, what)
 	}

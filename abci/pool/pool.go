@@ -192,11 +192,11 @@ func (p *Pool) vacant(at slot, t *tx.Tx) error {
 		}
 		return fmt.Errorf("%w: %s of participant %d for round %d", ErrOccupied, t.Kind(), at.Participant, at.Round)
 	}
-	if refused, ok := p.rejected[at]; ok {
-		if refused.Hash == t.Hash {
+	if earlier, ok := p.rejected[at]; ok {
+		if earlier.Hash == t.Hash {
 			return fmt.Errorf("%w: aggregate %X", app.ErrTolerance, t.Hash[:8])
 		}
-		return fmt.Errorf("%w: %s of participant %d for round %d, which was refused", ErrOccupied, t.Kind(), at.Participant,
+		return fmt.Errorf("%w: %s of participant %d for round %d, which was rejected", ErrOccupied, t.Kind(), at.Participant,
 			at.Round)
 	}
 	if p.limit > 0 && p.bytes+int64(len(t.Raw)) > p.limit {

@@ -78,7 +78,7 @@ func (r *Rejections) Add(s *app.State, t *tx.Tx, reason string, err error) {
 	}
 }
 
-// count adds one to a refusal, and returns a copy of it.
+// count adds one to a rejection, and returns a copy of it.
 func (r *Rejections) count(at params.RoundID, key rejectionKey, err error) Rejection {
 	r.mu.Lock()
 	defer r.mu.Unlock()

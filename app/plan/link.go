@@ -174,7 +174,7 @@ func (r *Round) misfits(in Input) (out []string) {
 	c := in.Config
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if c.BlockBytes > c.MostBytes {
-		add("genesis will be refused: a round of %d participants takes blocks of %d bytes, CometBFT's bound is %d: fewer "+
+		add("genesis will be rejected: a round of %d participants takes blocks of %d bytes, CometBFT's bound is %d: fewer "+
 			"participants, fewer parameters, or one byte a coordinate",
 			in.Participants, c.BlockBytes, c.MostBytes)
 	}

@@ -109,7 +109,7 @@ func TestMisfits(t *testing.T) {
 	}
 	same := func(*Input) {}
 	good := Link{Rate: 1e9, Latency: 10 * time.Millisecond, Step: time.Second, Cores: 2}
-	for _, what := range []string{"proposal.wait", "timeout_p", "genesis will be refused", "--step"} {
+	for _, what := range []string{"proposal.wait", "timeout_p", "genesis will be rejected", "--step"} {
 		require.NotContains(t, says(good, same), what)
 	}
 	slow := good

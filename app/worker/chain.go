@@ -47,7 +47,7 @@ type Chain interface {
 	// returns the draft.
 	Lead(ctx context.Context, participant uint32) (*tx.Aggregate, error)
 	// Submit broadcasts a transaction. A transaction that the node has already
-	// is no error. ErrRefused means that sending it again is of no use.
+	// is no error. ErrRejected means that sending it again is of no use.
 	Submit(ctx context.Context, t *tx.Tx) error
 }
 
@@ -57,8 +57,8 @@ type Forger interface {
 	Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error)
 }
 
-// ErrRefused is a verdict on a transaction, not a failure to deliver it.
-var ErrRefused = errors.New("transaction refused")
+// ErrRejected is a verdict on a transaction, not a failure to deliver it.
+var ErrRejected = errors.New("transaction rejected")
 
 // ErrUnfit means that the home's data or trainer do not fit the parameters of an epoch.
 var ErrUnfit = errors.New("this participant cannot take part in the epoch")

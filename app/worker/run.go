@@ -374,8 +374,8 @@ func (w *worker) send(ctx context.Context, t *tx.Tx) (refused bool, err error) {
 		}
 	}
 	err = w.chain.Submit(ctx, t)
-	if refused = errors.Is(err, ErrRefused); refused {
-		w.Log(t.Kind().String()+" refused", "round", w.task.Round, "err", err)
+	if refused = errors.Is(err, ErrRejected); refused {
+		w.Log(t.Kind().String()+" rejected", "round", w.task.Round, "err", err)
 	} else if err != nil {
 		w.Log(t.Kind().String()+" not delivered", "round", w.task.Round, "err", err)
 	}

@@ -99,7 +99,7 @@ func (c *chain) Submit(_ context.Context, t *tx.Tx) error {
 		}
 	}
 	if err := c.state.Admit(t); err != nil {
-		return errors.Join(worker.ErrRefused, err)
+		return errors.Join(worker.ErrRejected, err)
 	}
 	if c.hold {
 		return nil

@@ -26,7 +26,7 @@ const maxDiameterF = 33
 // cover) visits at most T(f) = 1 + T(f-1) + T(f-3) nodes, T = 1 for f <= 0, about 1.9 * 1.466^f;
 // the candidates for t are bisected, at most 23 searches, and the lexicographic order costs at most
 // T(0) + ... + T(f) more. T(33) is 790,065 and all that some 21 million nodes, seconds; with larger
-// f the rule refuses (ErrInfeasible). That is every N up to 100 with N >= 3f+1. Trying out all
+// f the rule rejects (ErrInfeasible). That is every N up to 100 with N >= 3f+1. Trying out all
 // subsets would be C(100, 33) = 3 * 10^26. In practice bounds cut off almost everything: the
 // hardest graphs that were tried, disjoint cliques, took 4 ms a search with f = 33, and distances
 // of points rarely give hard graphs.

@@ -38,7 +38,7 @@ func (n *Net) Describe(b *Block) string {
 		}
 		line += fmt.Sprintf("\n  enacted: %s of participant %s", values["kind"], values["participant"])
 		if values["refused"] != "" {
-			line += ", refused: " + values["refused"]
+			line += ", rejected: " + values["refused"]
 		}
 	}
 	return line + "\n"

@@ -72,8 +72,8 @@ func sayRefused(out []Standing, points []Point) {
 	}
 	for i := range out {
 		if out[i].Alarm != OK {
-			say(&out[i], true, "this node refused %d of its gradients (%s)")
-			say(&out[i], false, "this node refused %d gradients in its name, which anybody may have sent (%s)")
+			say(&out[i], true, "this node rejected %d of its gradients (%s)")
+			say(&out[i], false, "this node rejected %d gradients in its name, which anybody may have sent (%s)")
 		}
 	}
 }
@@ -89,7 +89,7 @@ func blame(verdicts []Verdict, all []query.Rejection) {
 				v.Fate = Refused
 				v.Why += fmt.Sprintf(" This node did not admit its gradient (%s): %s.", x.Reason, x.Log)
 			default:
-				v.Why += fmt.Sprintf(" This node refused a gradient in its name (%s); anybody may have sent that.", x.Reason)
+				v.Why += fmt.Sprintf(" This node rejected a gradient in its name (%s); anybody may have sent that.", x.Reason)
 			}
 		}
 	}

@@ -59,7 +59,7 @@ func TestWhyRefused(t *testing.T) {
 	s := New(refusing{f}, f, Options{Rate: 1e6, Burst: 1e6})
 	require.NoError(t, s.tail.look(t.Context()))
 	home := get(s, "/").Body.String()
-	require.Contains(t, home, "this node refused 1 of its gradients (norm)")
-	require.Contains(t, home, "absent in 6 of 6; this node refused 9 gradients in its name, which anybody may have "+
+	require.Contains(t, home, "this node rejected 1 of its gradients (norm)")
+	require.Contains(t, home, "absent in 6 of 6; this node rejected 9 gradients in its name, which anybody may have "+
 		"sent (signature)")
 }

@@ -321,7 +321,7 @@ type measure struct {
 var measures = []measure{
 	{"opposed to Delta", 0.3, 0.6, func(s *Standing) (int, int) { return s.Opposed, s.Included }},
 	{"left out", 0.5, 0.8, func(s *Standing) (int, int) { return s.LeftOut, s.Included }},
-	{"refused by this node", 0.1, 0.5, func(s *Standing) (int, int) { return s.Refused, s.Rounds }},
+	{"rejected by this node", 0.1, 0.5, func(s *Standing) (int, int) { return s.Refused, s.Rounds }},
 	{"absent", 0.25, 2, func(s *Standing) (int, int) {
 		if !s.Active {
 			return 0, 0

@@ -57,7 +57,7 @@ func Answer(ctx context.Context, asked string, p client.Proven, height int64, h 
 	return b, nil
 }
 
-// Fresh refuses a header that is older than most; 0 takes any. A verified answer was true
+// Fresh rejects a header that is older than most; 0 takes any. A verified answer was true
 // at the header's height: a node that hides the blocks since then can prove it still.
 func Fresh(b *types.LightBlock, now time.Time, most time.Duration) error {
 	if age := now.Sub(b.Time); most > 0 && age > most {

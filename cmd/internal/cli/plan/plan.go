@@ -91,7 +91,7 @@ func flags(cmd *cobra.Command) {
 	f.Duration("step", 0, "time of a training step (default: a built-in model's by its size)")
 	f.Int("cores", 2, "cores of a node")
 	f.Int("peers", 0, "peers of a node (default: all others, 10 at most)")
-	f.Bool("noise-floor", false, "validators refuse vectors without noise (default: the preset's)")
+	f.Bool("noise-floor", false, "validators reject vectors without noise (default: the preset's)")
 	command.Values(cmd, "preset", Plannable()...)
 	command.Values(cmd, "rule", rules.Names()...)
 	command.Values(cmd, "accountant", plan.Accountants()...)

@@ -35,7 +35,7 @@ func queryRefusals() *cobra.Command {
 // refusalsText writes a line for each participant and reason.
 func refusalsText(w io.Writer, all []query.Rejection) error {
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(w, "this node has refused no gradient")
+		_, err := fmt.Fprintln(w, "this node has rejected no gradient")
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -47,7 +47,7 @@ func refusalsText(w io.Writer, all []query.Rejection) error {
 	return t.Flush()
 }
 
-// refused is the sum of the rejections of one participant for one reason.
+// rejected is the sum of the rejections of one participant for one reason.
 type refused struct {
 	participant   uint32
 	reason        string

@@ -107,7 +107,7 @@ func counts(v *view) string {
 			refused++
 		}
 	}
-	text := fmt.Sprintf("%d selected   %d left out   %d opposed   %d refused   %d absent",
+	text := fmt.Sprintf("%d selected   %d left out   %d opposed   %d rejected   %d absent",
 		selected, leftOut, opposed, refused, max(0, v.Status.Participants-len(in)-refused))
 	all := []int64{}
 	for _, p := range v.Standings {
@@ -241,7 +241,7 @@ func fateOf(c app.Contribution, there bool, refused string) string {
 	fate := "left out"
 	switch {
 	case !there && refused != "":
-		return "refused: " + name(refused)
+		return "rejected: " + name(refused)
 	case !there:
 		return "absent"
 	case c.Selected:

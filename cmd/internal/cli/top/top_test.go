@@ -82,7 +82,7 @@ func TestManyParticipants(t *testing.T) {
 	require.NotContains(t, first, "node117.")
 	require.Contains(t, first, "of 130")
 	require.NotContains(t, first, string(red))
-	require.Contains(t, first, "130 selected   0 left out   1 opposed   0 refused   0 absent   reputation 0.000 to "+
+	require.Contains(t, first, "130 selected   0 left out   1 opposed   0 rejected   0 absent   reputation 0.000 to "+
 		"1.000, median 0.504, 1 at 0")
 	require.Contains(t, shown("G"), "node129.")
 	require.Contains(t, shown("g", " "), fmt.Sprintf("node%d.", s.rows))
