@@ -39,11 +39,11 @@ test-long: ## all cases of all tests; after make test it runs only what that lef
 	SPDL_LONG=1 $(GO) test -vet=off -timeout 30m ./...
 
 .PHONY: cover
-cover: ## coverage of the pure rooms, at least 90 %
+cover: ## coverage of the pure packages, at least 90 %
 	@.ci/cover
 
 .PHONY: race
-race: ## the tests of the concurrent rooms under the race detector
+race: ## the tests of the concurrent packages under the race detector
 	$(GO) test -race -short -timeout 30m ./abci/... ./app/... ./testnet
 
 .PHONY: lint

@@ -30,11 +30,12 @@ import (
 func (a *Application) Query(_ context.Context, req *abcitypes.RequestQuery) (*abcitypes.ResponseQuery, error) {
 	answer := new(abcitypes.ResponseQuery)
 	if n := len(req.Path); n > query.MaxQueryPath {
-		return errorResponse(fmt.Errorf("%w: the path has %d bytes, at most %d", query.ErrBadQuery, n, query.MaxQueryPath), answer),
-			nil
+		err := fmt.Errorf("%w: the path has %d bytes, at most %d", query.ErrBadQuery, n, query.MaxQueryPath)
+		return errorResponse(err, answer), nil
 	}
 	if n := len(req.Data); n > 0 {
-		return errorResponse(fmt.Errorf("%w: %d bytes of data, want none: the path says all", query.ErrBadQuery, n), answer), nil
+		err := fmt.Errorf("%w: %d bytes of data, want none: the path says all", query.ErrBadQuery, n)
+		return errorResponse(err, answer), nil
 	}
 	answer.Key = []byte(req.Path)
 	if what, ok := strings.CutPrefix(req.Path, "/p2p/filter/"); ok {

@@ -100,8 +100,9 @@ func (s *State) checkRevealed(included []tx.Included) error {
 	return nil
 }
 
-// takeCommits applies C1 to C6 to a block's commitments and adds them to Progress. executeTxs checks
-// that the block closes no round (C5). The state is not published yet and has the block's height.
+// takeCommits applies C1 to C6 to a block's commitments and adds them to Progress. executeTxs
+// checks that the block closes no round (C5). The state is not published yet and has the block's
+// height.
 func (s *State) takeCommits(commits []*tx.Tx) error {
 	if len(commits) == 0 {
 		return nil

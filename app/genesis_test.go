@@ -50,7 +50,9 @@ func TestGenesisRefuses(t *testing.T) {
 		{"joined 4", func(g *app.Genesis) { g.Participants[1].Joined = 4 }},
 		{"want SHA-256 of pub_key", func(g *app.Genesis) { g.Participants[3].Id = g.Participants[0].Id }},
 		{"participants 1 and 2 have one key", func(g *app.Genesis) { g.Participants[2].VrfKey = g.Participants[1].VrfKey }},
-		{"participants 1 and 2 have one key", func(g *app.Genesis) { g.Participants[2].ConsensusKey = g.Participants[1].ConsensusKey }},
+		{"participants 1 and 2 have one key", func(g *app.Genesis) {
+			g.Participants[2].ConsensusKey = g.Participants[1].ConsensusKey
+		}},
 		{"vrf_key: invalid key", func(g *app.Genesis) { g.Participants[2].VrfKey = make([]byte, 32) }},
 		{"want printable ASCII", func(g *app.Genesis) { g.Participants[2].Moniker = "a\x1b[2J" }},
 		{"byte 0xFF at 0", func(g *app.Genesis) { g.Participants[2].Address = "\xff" }},

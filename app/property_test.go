@@ -209,7 +209,11 @@ func (c *consortium) check(t *rapid.T, out *app.Outcome) {
 	if s.Progress.Opened > s.Height+1 || out.Record != nil && s.Progress.Opened != s.Height+1 {
 		t.Fatalf("opened at %d, the height is %d", s.Progress.Opened, s.Height)
 	}
-	if len(s.Model) != s.Params.Model.Dim() || len(s.Velocity) != map[bool]int{true: len(s.Model)}[s.Params.Training.Momentum != 0] {
+	velocity := 0
+	if s.Params.Training.Momentum != 0 {
+		velocity = len(s.Model)
+	}
+	if len(s.Model) != s.Params.Model.Dim() || len(s.Velocity) != velocity {
 		t.Fatalf("%d parameters, %d of velocity", len(s.Model), len(s.Velocity))
 	}
 	validators, signing, vrf := 0, map[string]bool{}, map[string]bool{}

@@ -16,23 +16,22 @@ import (
 
 const module = "github.com/spdl/spdl/"
 
-// pure are the rooms whose results reach consensus state: nothing in them may
-// know of clocks, randomness, the machine or the network.
+// pure are the packages whose results reach consensus state: they import neither clocks,
+// randomness, the machine nor the network.
 var pure = []string{"gradients", "krum", "krum/rules", "app", "app/params", "app/tx", "app/leader", "privacy/floor",
 	"internal/strictjson"}
 
-// vocabulary is what every room above app speaks: it came out of app, which they
-// import anyway, and counts as one with it. strict stands beside the standard library.
+// vocabulary is the package of the parameters. Every package above app imports it with app, so the
+// two count as one. strict counts as a part of the standard library.
 const vocabulary, strict = "app/params", "internal/strictjson"
 
 var forbidden = []string{"github.com/cometbft", "gonum.org", "github.com/spf13", "time", "math/rand", "crypto/rand",
 	"os", "net"}
 
-// fanOut is how many rooms of ours a room may import: beyond that it knows the
-// whole house.
+// fanOut is the max number of our packages that a package imports.
 const fanOut = 8
 
-// composing are the rooms whose work is to put others together, each with its
+// composing are the packages whose work is to put others together, each with its
 // reason. A limit on them would only cut one concept into several packages.
 var composing = map[string]string{
 	"abci/home":             "all that the files of a home describe: node, chain, data, model, worker and trainer",
@@ -61,10 +60,10 @@ func downwards(from, to string) bool {
 	return to == top || strings.HasPrefix(to, top+"/") || layer(from) >= 0 && layer(to) >= 0 && layer(to) < layer(from)
 }
 
-// imports maps each room of the project to what its non-test files import.
+// imports maps each package of the project to what its non-test files import.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
-	rooms := map[string][]string{}
+	packages := map[string][]string{}
 	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -79,45 +78,44 @@ func imports(t *testing.T) map[string][]string {
 		if err != nil {
 			return err
 		}
-		room := filepath.ToSlash(filepath.Dir(strings.TrimPrefix(path, ".."+string(filepath.Separator))))
-		rooms[room] = append(rooms[room], "")
+		pkg := filepath.ToSlash(filepath.Dir(strings.TrimPrefix(path, ".."+string(filepath.Separator))))
+		packages[pkg] = append(packages[pkg], "")
 		for _, spec := range f.Imports {
 			name, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
 				return err
 			}
-			rooms[room] = append(rooms[room], name)
+			packages[pkg] = append(packages[pkg], name)
 		}
 		return nil
 	}))
-	return rooms
+	return packages
 }
 
-// TestWalls holds the house to its plan: pure rooms import no forbidden
-// Package and only pure rooms of ours; no room but the composing ones imports
-// more than fanOut others, and each of those does; every room has a doc comment
-// of its own.
+// TestWalls holds the packages to their layers: pure packages import no forbidden package, and of
+// ours only pure ones; only composing packages import more than fanOut others, and each of them
+// does; every package has a doc comment.
 func TestWalls(t *testing.T) {
-	rooms := imports(t)
-	for _, room := range pure {
-		require.Contains(t, rooms, room)
+	packages := imports(t)
+	for _, pkg := range pure {
+		require.Contains(t, packages, pkg)
 	}
-	for room := range composing {
-		require.Contains(t, rooms, room)
+	for pkg := range composing {
+		require.Contains(t, packages, pkg)
 	}
-	for room, names := range rooms {
+	for pkg, names := range packages {
 		own := map[string]bool{}
 		for _, name := range names {
 			if other, ok := strings.CutPrefix(name, module); ok {
 				own[other] = true
-				require.True(t, downwards(room, other), "%s imports %s, which is not in a lower folder", room, other)
-				if slices.Contains(pure, room) {
-					require.Contains(t, pure, other, "%s is pure and imports %s", room, other)
+				require.True(t, downwards(pkg, other), "%s imports %s, which is not in a lower folder", pkg, other)
+				if slices.Contains(pure, pkg) {
+					require.Contains(t, pure, other, "%s is pure and imports %s", pkg, other)
 				}
 			}
-			if slices.Contains(pure, room) {
+			if slices.Contains(pure, pkg) {
 				for _, f := range forbidden {
-					require.False(t, name == f || strings.HasPrefix(name, f+"/"), "%s imports %s", room, name)
+					require.False(t, name == f || strings.HasPrefix(name, f+"/"), "%s imports %s", pkg, name)
 				}
 			}
 		}
@@ -125,18 +123,18 @@ func TestWalls(t *testing.T) {
 		if own["app"] {
 			delete(own, vocabulary)
 		}
-		if _, ok := composing[room]; ok {
-			require.Greater(t, len(own), fanOut, "%s need not be listed as a composing room", room)
+		if _, ok := composing[pkg]; ok {
+			require.Greater(t, len(own), fanOut, "%s need not be listed as a composing pkg", pkg)
 		} else {
-			require.LessOrEqual(t, len(own), fanOut, "%s imports %v", room, own)
+			require.LessOrEqual(t, len(own), fanOut, "%s imports %v", pkg, own)
 		}
-		require.True(t, documented(t, room), "%s has no package comment", room)
+		require.True(t, documented(t, pkg), "%s has no package comment", pkg)
 	}
 }
 
-func documented(t *testing.T, room string) bool {
+func documented(t *testing.T, pkg string) bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", room, "*.go"))
+	files, err := filepath.Glob(filepath.Join("..", pkg, "*.go"))
 	require.NoError(t, err)
 	for _, file := range files {
 		src, err := os.ReadFile(file)

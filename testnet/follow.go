@@ -82,8 +82,8 @@ func Follow(ctx context.Context, n *Net, e Evaluator, each func(Round) error) er
 	}
 }
 
-// pollOf returns the pause between two requests for the open round. A crowd's rounds last long, and
-// polling at pollEvery would cost the queried node a tenth of its time.
+// pollOf returns the pause between two requests for the open round. The rounds of many workers last
+// long, and polling at pollEvery would cost the queried node a tenth of its time.
 func pollOf(participants int) time.Duration {
 	return pollEvery + time.Duration(participants)*time.Millisecond/5
 }

@@ -20,11 +20,11 @@ import (
 
 // Net is a localnet whose homes are made.
 type Net struct {
-	Manifest Manifest
-	Genesis  app.Genesis
-	Warnings []string // of the genesis
-	Nodes    []Node
-	Crowds   []Crowd // processes that run the manifest's workers
+	Manifest     Manifest
+	Genesis      app.Genesis
+	Warnings     []string // of the genesis
+	Nodes        []Node
+	WorkerGroups []WorkerGroup // processes that run the manifest's workers
 
 	opened bool // it may have closed rounds before this run
 }
@@ -72,7 +72,7 @@ func Init(m Manifest) (*Net, error) {
 			return nil, fmt.Errorf("node %d: %w", i, err)
 		}
 	}
-	if err := n.addCrowds(); err != nil {
+	if err := n.addWorkerGroups(); err != nil {
 		return nil, err
 	}
 	if err := n.finish(); err != nil {
@@ -168,8 +168,8 @@ func (n *Net) finish() error {
 			return err
 		}
 	}
-	for _, crowd := range n.Crowds {
-		if err := doc.SaveAs(filepath.Join(crowd.Home, "config", "genesis.json")); err != nil {
+	for _, group := range n.WorkerGroups {
+		if err := doc.SaveAs(filepath.Join(group.Home, "config", "genesis.json")); err != nil {
 			return err
 		}
 	}

@@ -84,9 +84,9 @@ type Manifest struct {
 	Perturb []Perturbation `mapstructure:"perturb"`
 	// Attacks are the nodes whose participants misbehave.
 	Attacks []Attack `mapstructure:"attack"`
-	// Dictated maps a node to the gradients that it sends in place of its worker's: for colluders,
+	// Scripted maps a node to the gradients that it sends in place of its worker's: for colluders,
 	// and for any node of a net in one process.
-	Dictated map[int]attack.Dictation `mapstructure:"-"`
+	Scripted map[int]attack.Script `mapstructure:"-"`
 	// Adjust changes the parameters last; for tests.
 	Adjust func(*params.Params) `mapstructure:"-"`
 	// GenesisTime is the chain's first block time. Default: now.
@@ -234,8 +234,8 @@ type Attack struct {
 
 // Hooks returns the hooks that the manifest installs in node i.
 func (m *Manifest) Hooks(i int) node.Hooks {
-	if v := m.Dictated[i]; v != nil {
-		return attack.Dictated(v)
+	if v := m.Scripted[i]; v != nil {
+		return attack.Scripted(v)
 	}
 	return attack.Hooks(m.attack(i))
 }

@@ -58,7 +58,7 @@ func load(folder string) (*Net, error) {
 	if err := m.complete(); err != nil {
 		return nil, err
 	}
-	n := &Net{Manifest: m, Crowds: m.crowds(), opened: true}
+	n := &Net{Manifest: m, WorkerGroups: m.workerGroups(), opened: true}
 	for i := range m.Validators {
 		dir := filepath.Join(folder, nodeName(i))
 		c, a, err := home.Load(dir)

@@ -28,12 +28,14 @@ var actions = map[string]struct {
 	links bool
 	do    func(*Processes, context.Context, Perturbation) error
 }{
-	Kill:       {do: func(p *Processes, ctx context.Context, x Perturbation) error { return p.away(ctx, x, p.Kill) }},
-	Restart:    {do: func(p *Processes, ctx context.Context, x Perturbation) error { return p.away(ctx, x, p.Terminate) }},
+	Kill: {do: func(p *Processes, ctx context.Context, x Perturbation) error { return p.stopAndRestart(ctx, x, p.Kill) }},
+	Restart: {do: func(p *Processes, ctx context.Context, x Perturbation) error {
+		return p.stopAndRestart(ctx, x, p.Terminate)
+	}},
 	Pause:      {do: (*Processes).paused},
-	Disconnect: {links: true, do: (*Processes).disturbed},
-	Slow:       {links: true, do: (*Processes).disturbed},
-	DiskFull:   {do: (*Processes).starved},
+	Disconnect: {links: true, do: (*Processes).degradeLinks},
+	Slow:       {links: true, do: (*Processes).degradeLinks},
+	DiskFull:   {do: (*Processes).fillDisk},
 	Upgrade:    {do: (*Processes).upgrade},
 }
 
@@ -146,16 +148,16 @@ func (p *Processes) Perturb(ctx context.Context, closed uint64) {
 			continue
 		}
 		go func() {
-			if err := p.Strike(ctx, x); err != nil && ctx.Err() == nil {
+			if err := p.Apply(ctx, x); err != nil && ctx.Err() == nil {
 				p.failed <- err
 			}
 		}()
 	}
 }
 
-// Strike waits for the perturbation's After, applies the perturbation and returns when it is over.
+// Apply waits for the perturbation's After, applies the perturbation and returns when it is over.
 // A perturbation of links needs a manifest that contains at least one of these.
-func (p *Processes) Strike(ctx context.Context, x Perturbation) error {
+func (p *Processes) Apply(ctx context.Context, x Perturbation) error {
 	err := x.validate(len(p.Net.Nodes))
 	if err == nil {
 		err = pause(ctx, x.After)
@@ -169,8 +171,8 @@ func (p *Processes) Strike(ctx context.Context, x Perturbation) error {
 	return nil
 }
 
-// away ends a node, waits and starts it again.
-func (p *Processes) away(ctx context.Context, x Perturbation, end func(int) error) error {
+// stopAndRestart ends a node, waits and starts it again.
+func (p *Processes) stopAndRestart(ctx context.Context, x Perturbation, end func(int) error) error {
 	if err := end(x.Node); err != nil {
 		return err
 	}
@@ -192,8 +194,8 @@ func (p *Processes) paused(ctx context.Context, x Perturbation) error {
 	return err
 }
 
-// disturbed changes a node's links for a time.
-func (p *Processes) disturbed(ctx context.Context, x Perturbation) error {
+// degradeLinks changes a node's links for a time.
+func (p *Processes) degradeLinks(ctx context.Context, x Perturbation) error {
 	p.disturb(x, x.rule())
 	defer p.disturb(x, link.Rule{})
 	return pause(ctx, x.For)
@@ -213,12 +215,12 @@ func (p *Processes) disturb(x Perturbation, r link.Rule) {
 	}
 }
 
-// starved makes all file writes of a node fail. The node may end because of that.
-func (p *Processes) starved(ctx context.Context, x Perturbation) error {
+// fillDisk makes all file writes of a node fail. The node may end because of that.
+func (p *Processes) fillDisk(ctx context.Context, x Perturbation) error {
 	if err := p.starve(x.Node); err != nil {
 		return err
 	}
-	return p.away(ctx, x, func(i int) error {
+	return p.stopAndRestart(ctx, x, func(i int) error {
 		if err := pause(ctx, x.For); err != nil {
 			return err
 		}

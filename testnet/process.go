@@ -62,7 +62,7 @@ func (e *Ended) Error() string {
 // StartProcesses starts `binary start --home ...` for every node, with additional environment
 // variables. Logs go to node.log in each home.
 func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
-	all := len(n.Nodes) + len(n.Crowds)
+	all := len(n.Nodes) + len(n.WorkerGroups)
 	p := &Processes{
 		Net: n, binaries: slices.Repeat([]string{binary}, all), env: env, failed: make(chan error, 2*all),
 		work:     make(chan func()),
@@ -92,10 +92,10 @@ func StartProcesses(n *Net, binary string, env ...string) (*Processes, error) {
 // LogFile returns where a node's process writes its log.
 func (n Node) LogFile() string { return filepath.Join(n.Home, "node.log") }
 
-// logFile returns where process i writes its log. The processes after the nodes' are the crowds'.
+// logFile returns where process i writes its log. The processes after the nodes' are the groups'.
 func (p *Processes) logFile(i int) string {
-	if crowd := i - len(p.Net.Nodes); crowd >= 0 {
-		return filepath.Join(p.Net.Crowds[crowd].Home, "worker.log")
+	if group := i - len(p.Net.Nodes); group >= 0 {
+		return filepath.Join(p.Net.WorkerGroups[group].Home, "worker.log")
 	}
 	return p.Net.Nodes[i].LogFile()
 }
@@ -169,8 +169,8 @@ func (p *Processes) start(i int, expected bool, env ...string) error {
 
 // command returns the arguments of node i's process.
 func (p *Processes) command(i int) []string {
-	if crowd := i - len(p.Net.Nodes); crowd >= 0 {
-		return []string{"worker", "--follow", "--home", p.Net.Crowds[crowd].Home}
+	if group := i - len(p.Net.Nodes); group >= 0 {
+		return []string{"worker", "--follow", "--home", p.Net.WorkerGroups[group].Home}
 	}
 	home := []string{"--home", p.Net.Nodes[i].Home}
 	if p.Net.Manifest.attack(i) != "" {

@@ -35,10 +35,13 @@ func TestJSONLines(t *testing.T) {
 	report(t, &Reporter{Out: &out, JSON: true, Rounds: 3})
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 5)
-	require.JSONEq(t, `{"type":"net","chain_id":"c","nodes":[{"home":"h","rpc":"tcp://127.0.0.1:1","p2p":"127.0.0.1:2"}],"explorer":"http://127.0.0.1:3"}`, lines[0])
+	require.JSONEq(t, `{"type":"net","chain_id":"c","nodes":[{"home":"h","rpc":"tcp://127.0.0.1:1",`+
+		`"p2p":"127.0.0.1:2"}],"explorer":"http://127.0.0.1:3"}`, lines[0])
 	lines = lines[1:]
-	require.JSONEq(t, `{"type":"round","epoch":0,"round":0,"height":3,"view":0,"leader":2,"included":4,"test_accuracy":0.5,"epsilon":null,"t_lgc_ms":1.25,"t_ge_ms":2,"t_bc_ms":30}`, lines[0])
-	require.JSONEq(t, `{"type":"round","epoch":1,"round":1,"height":5,"view":1,"leader":0,"included":3,"test_accuracy":null,"epsilon":null,"t_lgc_ms":0,"t_ge_ms":0,"t_bc_ms":0}`, lines[1])
+	require.JSONEq(t, `{"type":"round","epoch":0,"round":0,"height":3,"view":0,"leader":2,"included":4,`+
+		`"test_accuracy":0.5,"epsilon":null,"t_lgc_ms":1.25,"t_ge_ms":2,"t_bc_ms":30}`, lines[0])
+	require.JSONEq(t, `{"type":"round","epoch":1,"round":1,"height":5,"view":1,"leader":0,"included":3,`+
+		`"test_accuracy":null,"epsilon":null,"t_lgc_ms":0,"t_ge_ms":0,"t_bc_ms":0}`, lines[1])
 	var s map[string]any
 	require.NoError(t, json.Unmarshal([]byte(lines[3]), &s))
 	require.Less(t, s["wall_s"], 10.0)

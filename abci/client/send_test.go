@@ -107,7 +107,8 @@ func TestIncluded(t *testing.T) {
 }
 
 func TestChangeAt(t *testing.T) {
-	event := `{"type":"enactment","attributes":[{"key":"kind","value":"remove"},{"key":"proposal","value":"ab"},{"key":"refused","value":"M6"}]}`
+	event := `{"type":"enactment","attributes":[{"key":"kind","value":"remove"},{"key":"proposal","value":"ab"},` +
+		`{"key":"refused","value":"M6"}]}`
 	block := `"result":{"height":"7","finalize_block_events":[{"type":"round","attributes":[]},` + event + `]}`
 	ctx := context.Background()
 	enacted, err := node(t, block).EnactmentAt(ctx, 7, "ab")

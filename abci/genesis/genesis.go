@@ -1,4 +1,5 @@
-// Package genesis reads CometBFT's genesis documents and checks them for a chain of this application.
+// Package genesis reads CometBFT's genesis documents and checks them for a chain of this
+// application.
 package genesis
 
 import (

@@ -43,8 +43,9 @@ func TestReadGenesis(t *testing.T) {
 			3})},
 		`validator 1 ("odd") has a pub_key of type ed25519 and 0 bytes, want ed25519 and 32`: {validator(0, 10),
 			of(ed25519.PubKey{})},
-		`validator 0 ("odd") has a pub_key of type secp256k1 and 2 bytes, want ed25519 and 32`:  {of(secp256k1.PubKey{1, 2})},
-		`validator 0 ("odd") has a pub_key of type secp256k1 and 33 bytes, want ed25519 and 32`: {of(secp256k1.GenPrivKey().PubKey())},
+		`validator 0 ("odd") has a pub_key of type secp256k1 and 2 bytes, want ed25519 and 32`: {of(secp256k1.PubKey{1, 2})},
+		`validator 0 ("odd") has a pub_key of type secp256k1 and 33 bytes, want ed25519 and 32`: {
+			of(secp256k1.GenPrivKey().PubKey())},
 		"":                                       {validator(0, 10), validator(1, 10)},
 		`validator 1 ("keyless") has no pub_key`: {validator(0, 10), {Name: "keyless", Power: 10}},
 		`validator 0 ("addressed") has no pub_key`:         {{Name: "addressed", Power: 10, Address: make([]byte, 20)}},

@@ -145,8 +145,8 @@ func RestoreData(c *config.Config, logger log.Logger) error {
 // journal goes with its chain: the home gets a new one. The node must not run: it
 // would sign again what it has signed.
 func Reset(c *config.Config, a AppConfig) error {
-	if IsCrowd(c, a) {
-		return resetCrowd(c, a)
+	if IsWorkerGroup(c, a) {
+		return resetWorkerGroup(c, a)
 	}
 	if err := CheckValidatorKey(c.PrivValidatorKeyFile()); err != nil {
 		return err

@@ -60,10 +60,13 @@ func TestLoadWrongType(t *testing.T) {
 	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
 	require.NoError(t, err)
 	for name, want := range map[string]string{
-		"SPDL_WORKER_ENABLED":           `app.toml: worker.enabled (by SPDL_WORKER_ENABLED) is "maybe", want true or false`,
-		"SPDL_PROPOSAL_WAIT":            `app.toml: proposal.wait (by SPDL_PROPOSAL_WAIT) is "maybe", want a duration, as 500ms or 2m`,
-		"SPDL_SNAPSHOT_INTERVAL":        `app.toml: snapshot.interval (by SPDL_SNAPSHOT_INTERVAL) is "maybe", want a whole number from 0 on`,
-		"CMT_P2P_MAX_NUM_INBOUND_PEERS": `config.toml: p2p.max_num_inbound_peers (by CMT_P2P_MAX_NUM_INBOUND_PEERS) is "maybe", want a whole number`,
+		"SPDL_WORKER_ENABLED": `app.toml: worker.enabled (by SPDL_WORKER_ENABLED) is "maybe", want true or false`,
+		"SPDL_PROPOSAL_WAIT": `app.toml: proposal.wait (by SPDL_PROPOSAL_WAIT) is "maybe", want a duration,` +
+			` as 500ms or 2m`,
+		"SPDL_SNAPSHOT_INTERVAL": `app.toml: snapshot.interval (by SPDL_SNAPSHOT_INTERVAL) is "maybe", want a ` +
+			`whole number from 0 on`,
+		"CMT_P2P_MAX_NUM_INBOUND_PEERS": `config.toml: p2p.max_num_inbound_peers (by CMT_P2P_MAX_NUM_INBOUND_PEERS) ` +
+			`is "maybe", want a whole number`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "maybe")

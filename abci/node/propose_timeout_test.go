@@ -34,8 +34,8 @@ func TestDecidedByMembers(t *testing.T) {
 	require.False(t, decidedBy(members, nil, 0))
 }
 
-// TestProposeTimeout: a lost turn shortens the wait for the first proposer of a height alone, and only
-// for that height.
+// TestProposeTimeout: a lost turn shortens the wait for the first proposer of a height alone, and
+// only for that height.
 func TestProposeTimeout(t *testing.T) {
 	c := config.DefaultConsensusConfig()
 	c.TimeoutPropose, c.TimeoutProposeDelta = time.Second, 500*time.Millisecond

@@ -30,13 +30,13 @@ func TestCrowdHoldsAGradientBack(t *testing.T) {
 				w.received(id, nth(i), true)
 			}
 			for i := range k {
-				proves(p2p.ID(fmt.Sprint("villain", i)), 1000+i)
+				proves(p2p.ID(fmt.Sprint("adversary", i)), 1000+i)
 			}
 			proves("honest", 999)
 			h, start := nth(1), *at
 			var asked []wantTx
 			for i := range k {
-				asked = append(asked, w.hears(p2p.ID(fmt.Sprint("villain", i)), h)...)
+				asked = append(asked, w.hears(p2p.ID(fmt.Sprint("adversary", i)), h)...)
 			}
 			*at = at.Add(25 * time.Millisecond) // announcePause: an honest node waits as long
 			asked = append(asked, w.hears("honest", h)...)
@@ -58,9 +58,9 @@ func TestCrowdHoldsAGradientBack(t *testing.T) {
 			require.LessOrEqual(t, at.Sub(start), bound)
 
 			w.received("honest", h, true)
-			proves("villain0", 3000)
+			proves("adversary0", 3000)
 			if k > 0 && !strangers {
-				require.Equal(t, unproven, w.rank("villain0", *at), "one good thing does not make up for one that was kept back")
+				require.Equal(t, unproven, w.rank("adversary0", *at), "one good thing does not make up for one that was kept back")
 			}
 			for id, a := range w.peers {
 				require.Zero(t, a.announced, id)
@@ -137,7 +137,7 @@ func TestCrowdOfAnnouncements(t *testing.T) {
 		w, _ := clocked()
 		for i := range k {
 			for j := range 2 * maxAnnounced {
-				w.announce(p2p.ID(fmt.Sprint("villain", i)), nth(i*2*maxAnnounced+j), false)
+				w.announce(p2p.ID(fmt.Sprint("adversary", i)), nth(i*2*maxAnnounced+j), false)
 			}
 		}
 		require.LessOrEqual(t, len(w.requests), min(k*maxAnnounced, maxAllAnnounced+k*fairAnnounced))

@@ -74,7 +74,9 @@ func TestValidateRefuses(t *testing.T) {
 			table(func(m *params.Model) { m.Inputs = 3 })},
 		{"model.table has 0 columns", table(func(m *params.Model) { m.Table.Columns = nil })},
 		{"model.pool is 2", table(func(m *params.Model) { m.Pool = 2 })},
-		{`column "age" is from 3 to 3`, table(func(m *params.Model) { m.Table.Columns[0].Low = 3; m.Table.Columns[0].High = 3 })},
+		{`column "age" is from 3 to 3`, table(func(m *params.Model) {
+			m.Table.Columns[0].Low, m.Table.Columns[0].High = 3, 3
+		})},
 		{`column "age" is from NaN to 90`, table(func(m *params.Model) { m.Table.Columns[0].Low = math.NaN() })},
 		{"want numbers", table(func(m *params.Model) {
 			m.Table.Columns[0].Low, m.Table.Columns[0].High = -math.MaxFloat64, math.MaxFloat64

@@ -45,7 +45,7 @@ var behaviours = map[string]func(worker.Chain, worker.Keys) worker.Chain{
 }
 
 func init() {
-	for kind, twist := range twists {
+	for kind, twist := range gradientAttacks {
 		behaviours[kind] = func(c worker.Chain, k worker.Keys) worker.Chain { return twisted{c, k, twist} }
 	}
 }

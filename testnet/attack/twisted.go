@@ -8,9 +8,9 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// twists are the attacks that a real node can make alone: functions of its own gradient. The node
-// thus sends the same bytes again when the worker sends its gradient again.
-var twists = map[string]func(gradients.Vector) gradients.Vector{
+// gradientAttacks are the attacks that a real node can make alone: functions of its own gradient.
+// The node thus sends the same bytes again when the worker sends its gradient again.
+var gradientAttacks = map[string]func(gradients.Vector) gradients.Vector{
 	"constant":  func(g gradients.Vector) gradients.Vector { return filled(g, g.Width().Max()) },
 	"zero":      func(g gradients.Vector) gradients.Vector { return filled(g, 0) },
 	"sign-flip": negated,

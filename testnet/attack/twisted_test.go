@@ -69,7 +69,7 @@ func TestDictated(t *testing.T) {
 	want.Set(1, 5)
 	say := want
 	c := &chain{task: worker.Task{ChainID: apptest.ChainID, Params: s.Params}}
-	bad, err := attack.Dictated(func(task worker.Task) gradients.Vector {
+	bad, err := attack.Scripted(func(task worker.Task) gradients.Vector {
 		require.Equal(t, c.task.Round, task.Round)
 		return say
 	}).Chain(c, worker.Keys{Signing: apptest.Key(2), VRF: apptest.VRFKey(2)})

@@ -25,8 +25,8 @@ import (
 
 // Crowds of 1, 3, 10 and 40 are at the net, one after the other. A round takes at most 1.3 times as
 // long as without them. A net that lets in strangers is slower beside many of them, whose work is
-// done on the same machine too: there the rounds are reported. What a single villain can do is in
-// TestVillains and TestBlockVillains.
+// done on the same machine too: there the rounds are reported. What a single adversary can do is in
+// TestHostilePeers and TestHostileBlockPeers.
 var crowdCells = []cell{
 	{name: "crowd-idle", long: true, do: crowded(func(c *chaos, k int) func() { return c.crowd(k) })},
 	{name: "crowd-heights", long: true, do: crowded(heightsCrowd)},
@@ -34,7 +34,7 @@ var crowdCells = []cell{
 	{name: "crowd-announcements", long: true, do: crowded(announcingCrowd)},
 	{name: "crowd-announcements-let-in", long: true, strangers: true, do: crowded(announcingCrowd)},
 	{name: "crowd-withheld-let-in", long: true, strangers: true,
-		do: crowded(func(c *chaos, k int) func() { return c.let(k, func(*villain, p2p.Peer) {}, withholds) })},
+		do: crowded(func(c *chaos, k int) func() { return c.let(k, func(*adversary, p2p.Peer) {}, withholds) })},
 	{name: "crowd-joins", long: true, do: crowded((*chaos).joins)},
 	{name: "crowd-inside", long: true, hosts: 7, do: func(c *chaos) { c.compare("all hosts", c.inside) }},
 }
@@ -43,13 +43,13 @@ func heightsCrowd(c *chaos, k int) func()    { return c.let(k, liesOfHeights, ni
 func announcingCrowd(c *chaos, k int) func() { return c.let(k, idleAnnouncements, nil) }
 
 // idleAnnouncements announces ten times a second what it never sends.
-var idleAnnouncements = repeated(func(_ *villain, p p2p.Peer) bool {
+var idleAnnouncements = repeated(func(_ *adversary, p p2p.Peer) bool {
 	time.Sleep(100 * time.Millisecond)
 	return say(p, reactor.Gossip{Have: hashes(64)})
 })
 
 // withholds says of all that is announced to it that it sends that.
-func withholds(v *villain, m p2p.Envelope) {
+func withholds(v *adversary, m p2p.Envelope) {
 	if g, ok := m.Message.(*reactor.Gossip); ok {
 		v.Switch.Peers().ForEach(func(p p2p.Peer) { say(p, reactor.Gossip{Sending: append(g.Have, g.Sending...)}) })
 	}
@@ -92,10 +92,10 @@ func (c *chaos) compare(crowd string, let func() (end func())) {
 }
 
 // let lets strangers in, each at all nodes.
-func (c *chaos) let(k int, harm func(*villain, p2p.Peer), hear func(*villain, p2p.Envelope)) func() {
+func (c *chaos) let(k int, attack func(*adversary, p2p.Peer), onMessage func(*adversary, p2p.Envelope)) func() {
 	var ends []func()
 	for range k {
-		ends = append(ends, c.released(false, harm, hear,
+		ends = append(ends, c.attackAll(false, attack, onMessage,
 			map[byte]proto.Message{consensus.StateChannel: &protocons.Message{}}))
 	}
 	return func() {
@@ -124,14 +124,14 @@ func (c *chaos) joins(k int) func() {
 	return func() { cancel(); wg.Wait() }
 }
 
-// inside lets the hosts of the struck members do harm, each another one.
+// inside lets the hosts of the struck members attack, each in a different way.
 func (c *chaos) inside() func() {
 	harms := []struct {
-		harm func(*villain, p2p.Peer)
-		hear func(*villain, p2p.Envelope)
+		attack    func(*adversary, p2p.Peer)
+		onMessage func(*adversary, p2p.Envelope)
 	}{
-		{liesOfHeights, nil}, {idleAnnouncements, nil}, {func(*villain, p2p.Peer) {}, withholds},
-		{func(*villain, p2p.Peer) {}, func(v *villain, _ p2p.Envelope) { <-v.quit }},
+		{liesOfHeights, nil}, {idleAnnouncements, nil}, {func(*adversary, p2p.Peer) {}, withholds},
+		{func(*adversary, p2p.Peer) {}, func(v *adversary, _ p2p.Envelope) { <-v.quit }},
 	}
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
@@ -139,7 +139,7 @@ func (c *chaos) inside() func() {
 		x := harms[i%len(harms)]
 		wg.Go(func() {
 			for {
-				c.connected(key, quit, x.harm, x.hear, map[byte]proto.Message{consensus.StateChannel: &protocons.Message{}})
+				c.dialAll(key, quit, x.attack, x.onMessage, map[byte]proto.Message{consensus.StateChannel: &protocons.Message{}})
 				select {
 				case <-quit:
 					return

@@ -43,7 +43,7 @@ var syncCells = []cell{
 		c.reach(c.highest())
 		synced(c)
 	}},
-	{name: "state-sync-villain", env: []string{"SPDL_SNAPSHOT_INTERVAL=20"},
+	{name: "state-sync-adversary", env: []string{"SPDL_SNAPSHOT_INTERVAL=20"},
 		do: func(c *chaos) { synced(c, c.offerNothing) }},
 }
 
@@ -53,7 +53,7 @@ func (c *chaos) offerNothing(to *client.Client) (end func()) {
 	c.eventually(func() bool { _, err := to.RPC().Status(context.Background()); return err == nil },
 		"the new node does not answer")
 	n := &net{T: c.T, Processes: c.Processes, clients: append(c.clients[:c.n:c.n], to)}
-	harm := repeated(func(_ *villain, p p2p.Peer) bool {
+	attack := repeated(func(_ *adversary, p p2p.Peer) bool {
 		time.Sleep(200 * time.Millisecond)
 		s, err := c.clients[0].RPC().Status(context.Background())
 		if err != nil {
@@ -68,7 +68,7 @@ func (c *chaos) offerNothing(to *client.Client) (end func()) {
 	})
 	var ends []func()
 	for range 3 {
-		ends = append(ends, n.released(false, harm, nil, blockChannels))
+		ends = append(ends, n.attackAll(false, attack, nil, blockChannels))
 	}
 	return func() {
 		for _, end := range ends {

@@ -234,7 +234,7 @@ func (c *chaos) strikeAll(faults ...testnet.Perturbation) {
 	c.Helper()
 	ends := make(chan error)
 	for _, x := range faults {
-		go func() { ends <- c.Strike(context.Background(), x) }()
+		go func() { ends <- c.Apply(context.Background(), x) }()
 	}
 	var err error
 	for range faults {

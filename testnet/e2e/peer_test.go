@@ -29,45 +29,45 @@ import (
 
 const gossipChannel = byte(0x53)
 
-// villain is a peer without a chain: CometBFT's switch with one reactor, which does harm to every
+// adversary is a peer without a chain: CometBFT's switch with one reactor, which attacks every
 // node that it is connected to until it is told to end.
-type villain struct {
+type adversary struct {
 	p2p.BaseReactor
-	harm     func(v *villain, p p2p.Peer)
-	hear     func(v *villain, m p2p.Envelope) // nil hears nothing
-	channels []*p2p.ChannelDescriptor
-	quit     chan struct{}
-	mu       sync.Mutex
-	caught   [][]byte // transactions that it was sent
+	attack    func(v *adversary, p p2p.Peer)
+	onMessage func(v *adversary, m p2p.Envelope) // nil hears nothing
+	channels  []*p2p.ChannelDescriptor
+	quit      chan struct{}
+	mu        sync.Mutex
+	received  [][]byte // transactions that it was sent
 }
 
-func (v *villain) GetChannels() []*p2p.ChannelDescriptor { return v.channels }
+func (v *adversary) GetChannels() []*p2p.ChannelDescriptor { return v.channels }
 
-func (v *villain) AddPeer(p p2p.Peer) { go v.harm(v, p) }
+func (v *adversary) AddPeer(p p2p.Peer) { go v.attack(v, p) }
 
-func (v *villain) Receive(m p2p.Envelope) {
+func (v *adversary) Receive(m p2p.Envelope) {
 	if x, ok := m.Message.(*protomem.Txs); ok {
 		v.mu.Lock()
-		v.caught = append(v.caught, x.Txs...)
+		v.received = append(v.received, x.Txs...)
 		v.mu.Unlock()
 	}
-	if v.hear != nil {
-		v.hear(v, m)
+	if v.onMessage != nil {
+		v.onMessage(v, m)
 	}
 }
 
-// last returns what it was sent last, nil for nothing.
-func (v *villain) last() []byte {
+// lastReceived returns what it was sent lastReceived, nil for nothing.
+func (v *adversary) lastReceived() []byte {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.caught) == 0 {
+	if len(v.received) == 0 {
 		return nil
 	}
-	return v.caught[len(v.caught)-1]
+	return v.received[len(v.received)-1]
 }
 
-// on reports whether it is to go on with a peer.
-func (v *villain) on(p p2p.Peer) bool {
+// goesOn reports whether it is to go goesOn with a peer.
+func (v *adversary) goesOn(p p2p.Peer) bool {
 	select {
 	case <-v.quit:
 		return false
@@ -76,10 +76,10 @@ func (v *villain) on(p p2p.Peer) bool {
 	}
 }
 
-// released connects a villain to all nodes, and again where a node ends the connection, until the
-// function that it returns is called. Fresh says whether it then comes with another id, also which
-// channels it speaks beside those of transactions.
-func (n *net) released(fresh bool, harm func(*villain, p2p.Peer), hear func(*villain, p2p.Envelope),
+// attackAll connects an adversary to all nodes, and again where a node ends the connection, until
+// the function that it returns is called. Fresh says whether it then comes with another id, also
+// which channels it speaks beside those of transactions.
+func (n *net) attackAll(fresh bool, attack func(*adversary, p2p.Peer), onMessage func(*adversary, p2p.Envelope),
 	also map[byte]proto.Message) (end func()) {
 	quit, key := make(chan struct{}), p2p.NodeKey{PrivKey: ed25519.GenPrivKey()}
 	var wg sync.WaitGroup
@@ -88,7 +88,7 @@ func (n *net) released(fresh bool, harm func(*villain, p2p.Peer), hear func(*vil
 			if fresh {
 				key = p2p.NodeKey{PrivKey: ed25519.GenPrivKey()}
 			}
-			n.connected(key, quit, harm, hear, also)
+			n.dialAll(key, quit, attack, onMessage, also)
 			select {
 			case <-quit:
 				return
@@ -99,16 +99,16 @@ func (n *net) released(fresh bool, harm func(*villain, p2p.Peer), hear func(*vil
 	return sync.OnceFunc(func() { close(quit); wg.Wait() })
 }
 
-// connected returns when all nodes have ended the connection.
-func (n *net) connected(key p2p.NodeKey, quit chan struct{}, harm func(*villain, p2p.Peer),
-	hear func(*villain, p2p.Envelope), also map[byte]proto.Message) {
+// dialAll returns when all nodes have ended the connection.
+func (n *net) dialAll(key p2p.NodeKey, quit chan struct{}, attack func(*adversary, p2p.Peer),
+	onMessage func(*adversary, p2p.Envelope), also map[byte]proto.Message) {
 	status, err := n.clients[0].RPC().Status(context.Background())
 	if err != nil {
 		return
 	}
 	info := status.NodeInfo
 	info.DefaultNodeID, info.ListenAddr = key.ID(), "127.0.0.1:1"
-	v := &villain{harm: harm, hear: hear, quit: quit}
+	v := &adversary{attack: attack, onMessage: onMessage, quit: quit}
 	for _, id := range info.Channels {
 		v.channels = append(v.channels, &p2p.ChannelDescriptor{ID: id, Priority: 1, SendQueueCapacity: 100,
 			RecvMessageCapacity: 8 << 20, MessageType: &protomem.Message{}})
@@ -126,7 +126,7 @@ func (n *net) connected(key p2p.NodeKey, quit chan struct{}, harm func(*villain,
 	for _, c := range v.channels {
 		info.Channels = append(info.Channels, c.ID)
 	}
-	v.BaseReactor = *p2p.NewBaseReactor("villain", v)
+	v.BaseReactor = *p2p.NewBaseReactor("adversary", v)
 	fast := conn.DefaultMConnConfig() // it does not throttle itself
 	fast.SendRate, fast.RecvRate, fast.FlushThrottle = 1<<30, 1<<30, time.Millisecond
 	conf := config.DefaultP2PConfig()
@@ -134,7 +134,7 @@ func (n *net) connected(key p2p.NodeKey, quit chan struct{}, harm func(*villain,
 	sw := p2p.NewSwitch(conf, p2p.NewMultiplexTransport(info, key, fast))
 	sw.SetNodeInfo(info)
 	sw.SetNodeKey(&key)
-	sw.AddReactor("villain", v)
+	sw.AddReactor("adversary", v)
 	if sw.Start() != nil {
 		return
 	}
@@ -173,10 +173,10 @@ func give(p p2p.Peer, raws ...[]byte) bool {
 	return p.Send(p2p.Envelope{ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: raws}})
 }
 
-// repeated is a harm that is done again and again.
-func repeated(once func(*villain, p2p.Peer) bool) func(*villain, p2p.Peer) {
-	return func(v *villain, p p2p.Peer) {
-		for v.on(p) && once(v, p) {
+// repeated is a attack that is done again and again.
+func repeated(once func(*adversary, p2p.Peer) bool) func(*adversary, p2p.Peer) {
+	return func(v *adversary, p p2p.Peer) {
+		for v.goesOn(p) && once(v, p) {
 		}
 	}
 }
@@ -190,61 +190,61 @@ func changed(raw []byte) []byte {
 
 // harms are what a peer can do.
 var harms = []struct {
-	name  string
-	fresh bool
-	harm  func(*villain, p2p.Peer)
-	hear  func(*villain, p2p.Envelope)
+	name      string
+	fresh     bool
+	attack    func(*adversary, p2p.Peer)
+	onMessage func(*adversary, p2p.Envelope)
 }{
-	{"announces what it never sends", false, repeated(func(_ *villain, p p2p.Peer) bool {
+	{"announces what it never sends", false, repeated(func(_ *adversary, p p2p.Peer) bool {
 		return say(p,
 			reactor.Gossip{Have: hashes(1024)})
 	}), nil},
-	{"announces it with new ids", true, func(v *villain, p p2p.Peer) {
+	{"announces it with new ids", true, func(v *adversary, p p2p.Peer) {
 		for range 8 {
 			say(p, reactor.Gossip{Have: hashes(1024)})
 		}
 		v.Switch.StopPeerGracefully(p)
 	}, nil},
-	{"says that it sends and withholds", false, func(*villain, p2p.Peer) {}, func(v *villain, m p2p.Envelope) {
+	{"says that it sends and withholds", false, func(*adversary, p2p.Peer) {}, func(v *adversary, m p2p.Envelope) {
 		if g, ok := m.Message.(*reactor.Gossip); ok {
 			v.Switch.Peers().ForEach(func(p p2p.Peer) { say(p, reactor.Gossip{Sending: append(g.Have, g.Sending...)}) })
 		}
 	}},
-	{"lacks all that it announced", false, repeated(func(_ *villain, p p2p.Peer) bool {
+	{"lacks all that it announced", false, repeated(func(_ *adversary, p p2p.Peer) bool {
 		return say(p,
 			reactor.Gossip{Have: hashes(512)})
-	}), func(_ *villain, m p2p.Envelope) {
+	}), func(_ *adversary, m p2p.Envelope) {
 		if g, ok := m.Message.(*reactor.Gossip); ok && g.Want != nil {
 			m.Src.TrySend(p2p.Envelope{ChannelID: gossipChannel, Message: &reactor.Gossip{Lack: g.Want}})
 		}
 	}},
-	{"wants and lacks", false, repeated(func(_ *villain, p p2p.Peer) bool {
+	{"wants and lacks", false, repeated(func(_ *adversary, p p2p.Peer) bool {
 		return say(p, reactor.Gossip{Want: hashes(1024), Lack: hashes(1024)})
 	}), nil},
-	{"reads nothing", false, func(*villain, p2p.Peer) {}, func(v *villain, _ p2p.Envelope) { <-v.quit }},
-	{"sends garbage", false, repeated(func(_ *villain, p p2p.Peer) bool { return give(p, hashes(100)) }), nil},
-	{"sends what is too long", false, repeated(func(_ *villain, p p2p.Peer) bool { return give(p, hashes(220_000)) }),
+	{"reads nothing", false, func(*adversary, p2p.Peer) {}, func(v *adversary, _ p2p.Envelope) { <-v.quit }},
+	{"sends garbage", false, repeated(func(_ *adversary, p p2p.Peer) bool { return give(p, hashes(100)) }), nil},
+	{"sends what is too long", false, repeated(func(_ *adversary, p p2p.Peer) bool { return give(p, hashes(220_000)) }),
 		nil},
-	{"sends messages of many", false, repeated(func(_ *villain, p p2p.Peer) bool {
+	{"sends messages of many", false, repeated(func(_ *adversary, p p2p.Peer) bool {
 		return give(p,
 			make([][]byte, 1_000_000)...)
 	}), nil},
-	{"sends the empty transaction", false, repeated(func(_ *villain, p p2p.Peer) bool { return give(p, nil) }), nil},
-	{"sends the same again", false, repeated(func(v *villain, p p2p.Peer) bool {
-		if raw := v.last(); raw != nil {
+	{"sends the empty transaction", false, repeated(func(_ *adversary, p p2p.Peer) bool { return give(p, nil) }), nil},
+	{"sends the same again", false, repeated(func(v *adversary, p p2p.Peer) bool {
+		if raw := v.lastReceived(); raw != nil {
 			return give(p, raw)
 		}
 		time.Sleep(time.Millisecond)
 		return true
 	}), nil},
-	{"sends wrong signatures", false, repeated(func(v *villain, p p2p.Peer) bool {
-		if raw := v.last(); raw != nil {
+	{"sends wrong signatures", false, repeated(func(v *adversary, p p2p.Peer) bool {
+		if raw := v.lastReceived(); raw != nil {
 			return give(p, changed(raw))
 		}
 		time.Sleep(time.Millisecond)
 		return true
 	}), nil},
-	{"sends foreign kinds for aggregates", false, repeated(func(_ *villain, p p2p.Peer) bool {
+	{"sends foreign kinds for aggregates", false, repeated(func(_ *adversary, p p2p.Peer) bool {
 		return p.Send(p2p.Envelope{ChannelID: 0x51, Message: &tx.Envelope{Kind: 77, Content: hashes(100)}})
 	}), nil},
 }
@@ -291,9 +291,10 @@ func resident(pid int) (bytes int64) {
 	return pages * int64(os.Getpagesize())
 }
 
-// TestVillains: a peer of four nodes does all that a peer can do on the channels of transactions.
-// Rounds go on, with the gradients of all; no node grows or ends, and no node leaves another.
-func TestVillains(t *testing.T) {
+// TestHostilePeers: a peer of four nodes does all that a peer can do on the channels of
+// transactions. Rounds go on, with the gradients of all; no node grows or ends, and no node leaves
+// another.
+func TestHostilePeers(t *testing.T) {
 	const of = 5 * time.Second
 	n := start(t, testnet.Manifest{Validators: 4, Strangers: true})
 	n.reach(3)
@@ -301,7 +302,7 @@ func TestVillains(t *testing.T) {
 	calm := n.spend(of)
 	t.Logf("%-36s %+v", "calm", calm)
 	for _, h := range harms {
-		end := n.released(h.fresh, h.harm, h.hear, nil)
+		end := n.attackAll(h.fresh, h.attack, h.onMessage, nil)
 		l := n.spend(of)
 		end()
 		t.Logf("%-36s %+v", h.name, l)

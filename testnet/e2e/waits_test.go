@@ -20,7 +20,7 @@ import (
 )
 
 // liesOfHeights says every second that its node is far beyond all heights.
-var liesOfHeights = repeated(func(_ *villain, p p2p.Peer) bool {
+var liesOfHeights = repeated(func(_ *adversary, p p2p.Peer) bool {
 	ok := tell(p, consensus.StateChannel, &protocons.NewRoundStep{Height: 1 << 40, Step: 1})
 	time.Sleep(time.Second)
 	return ok
@@ -43,7 +43,7 @@ func TestLiesAboutHeights(t *testing.T) {
 	n.reach(5)
 	for _, k := range []int{0, 4, 36} {
 		for range k {
-			defer n.released(false, liesOfHeights, nil, map[byte]proto.Message{consensus.StateChannel: &protocons.Message{}})()
+			defer n.attackAll(false, liesOfHeights, nil, map[byte]proto.Message{consensus.StateChannel: &protocons.Message{}})()
 		}
 		time.Sleep(2 * time.Second)
 		first := n.open(0)

@@ -24,7 +24,8 @@ import (
 //	init nodes=4 [rounds=] [term=] [f=] [penalty=] [budget=] [commit-reveal]   a chain
 //	fault node=2 [silent|mute|wrong|...]             what is wrong with a node from now on; nothing heals it
 //	join node [worker], approve by= [of=], leave, rotate, rekey, restore, remove, epoch
-//	upgrade by= name= height= version=, replace node= version=   versions as above the program's; height and version 0 cancel
+//	upgrade by= name= height= version=, replace node= version=   versions are relative to the
+//	                                                           program's; height and version 0 cancel
 //	run heights=3                                    one line a height
 //	state                                            where the chain stands
 func TestScripts(t *testing.T) {

@@ -159,7 +159,8 @@ func TestRefuses(t *testing.T) {
 		{"label alone", "diagnosis\nill\nwell\n", `has the column "diagnosis" alone`},
 		{"apart", "age,diagnosis,dose\n-1e308,ill,1\n1e308,well,2\n",
 			`column "age" of patients.csv is from -1e+308 to 1e+308, want ends at most 1.7976931348623157e+308 apart`},
-		{"name", "age,diagnosis,größe\n", `patients.csv: column 3 of the header "gr\u00f6\u00dfe" has byte 0xC3 at 2, want printable ASCII`},
+		{"name", "age,diagnosis,größe\n", `patients.csv: column 3 of the header "gr\u00f6\u00dfe" has byte 0xC3 at 2, ` +
+			`want printable ASCII`},
 		{"long name", strings.Repeat("a", 129) + ",diagnosis\n",
 			"patients.csv: column 1 of the header has 129 bytes, at most 128"},
 		{"class", "age,diagnosis,dose\n1,\xe4,2\n",
@@ -180,7 +181,8 @@ func TestRefuses(t *testing.T) {
 	require.ErrorContains(t, err, `line 258, column "diagnosis": one class more than 256`)
 
 	for _, c := range []struct{ name, text, want string }{
-		{"unknown label", patients + "1,dead,0\n", `line 7, column "diagnosis": the label is none of the chain's classes: ill, well`},
+		{"unknown label", patients + "1,dead,0\n", `line 7, column "diagnosis": the label is none of the chain's ` +
+			`classes: ill, well`},
 		{"column", "age,diagnosis\n", `patients.csv has no column "dose"`},
 		{"few", "age,diagnosis,dose\n1,ill,2\n", "of the 1 rows of patients.csv, "},
 		{"no number", patients + "x,ill,0\n", `line 7, column "age": no finite number`},

@@ -158,12 +158,14 @@ func TestSharedGenesis(t *testing.T) {
 		return file
 	}
 	for says, args := range map[string][]string{
-		"have one key":                  {entries[0], entries[0]},
-		`entry is for chain "others"`:   {entries[0], give(homes[1], "others", seed)},
-		"entry is for seed 11":          {entries[0], give(homes[1], "ours", strings.Repeat("11", 32))},
-		"want 2222":                     {"--seed", strings.Repeat("22", 32), entries[0]},
-		"a chain needs a validator":     {entries[3]},
-		"vrf_proof over the seed":       {odd(func(e map[string]any) { e["vrf_proof"] = base64.StdEncoding.EncodeToString(noProof) })},
+		"have one key":                {entries[0], entries[0]},
+		`entry is for chain "others"`: {entries[0], give(homes[1], "others", seed)},
+		"entry is for seed 11":        {entries[0], give(homes[1], "ours", strings.Repeat("11", 32))},
+		"want 2222":                   {"--seed", strings.Repeat("22", 32), entries[0]},
+		"a chain needs a validator":   {entries[3]},
+		"vrf_proof over the seed": {odd(func(e map[string]any) {
+			e["vrf_proof"] = base64.StdEncoding.EncodeToString(noProof)
+		})},
 		`unknown field "power"`:         {odd(func(e map[string]any) { e["power"] = 100 })},
 		"consensus_key: invalid key: 3": {odd(func(e map[string]any) { e["consensus_key"] = "AAAA" })},
 		"printable ASCII alone":         {odd(func(e map[string]any) { e["moniker"] = "\x1b[2J" })},

@@ -331,7 +331,7 @@ func TestSecondCrowdIsRefusedOnce(t *testing.T) {
 	group := filepath.Join(net, "workers0")
 	c, a, err := home.Load(group)
 	require.NoError(t, err)
-	held, err := home.HoldCrowd(c, a)
+	held, err := home.LockWorkerGroup(c, a)
 	require.NoError(t, err)
 	_, stderr, code = spdl(t, "worker", "--home", group)
 	require.NotZero(t, code)

@@ -272,7 +272,8 @@ func TestBrowser(t *testing.T) {
 	base := serve(t, attacked(t, 1000)) // it learns for longer than the browser takes to show it
 	// What breaks the policy, or throws, is counted before anything of the page runs.
 	b.call("Page.addScriptToEvaluateOnNewDocument",
-		map[string]any{"source": `window.wrong=[];addEventListener("securitypolicyviolation",e=>wrong.push(e.violatedDirective+" "+e.blockedURI));addEventListener("error",e=>wrong.push(String(e.message)));`})
+		map[string]any{"source": `window.wrong=[];addEventListener("securitypolicyviolation",` +
+			`e=>wrong.push(e.violatedDirective+" "+e.blockedURI));addEventListener("error",e=>wrong.push(String(e.message)));`})
 	require.Eventually(t, func() bool {
 		r, err := http.Get(base + "/")
 		if err != nil {
@@ -320,7 +321,8 @@ func TestBrowser(t *testing.T) {
 			b.shot(filepath.Join(dir, strings.ReplaceAll(name, "/", "-")+".png"))
 		}
 		b.eval(string(axe) + ";1") // by the debugger, which the page's policy does not bind
-		got := fmt.Sprint(b.eval(`axe.run(document).then(r => JSON.stringify(r.violations.map(v => v.id + ": " + v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).slice(0, 2).join(" | "))))`))
+		got := fmt.Sprint(b.eval(`axe.run(document).then(r => JSON.stringify(r.violations.map(v => v.id + ": " + ` +
+			`v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).slice(0, 2).join(" | "))))`))
 		require.Equal(t, "[]", got, "axe on %s", path)
 	}
 	// On a telephone nothing scrolls sideways, and what is read out is the same.
@@ -328,10 +330,13 @@ func TestBrowser(t *testing.T) {
 		"mobile": true})
 	for _, path := range paths {
 		b.open(base + path)
-		wide := b.eval(`JSON.stringify([document.documentElement, ...document.querySelectorAll(".scroll:not(#grid)")].filter(e => e.scrollWidth > Math.min(390, e.clientWidth)).map(e => [e.tagName, e.ariaLabel, e.scrollWidth]))`)
+		wide := b.eval(`JSON.stringify([document.documentElement, ` +
+			`...document.querySelectorAll(".scroll:not(#grid)")].filter(e => e.scrollWidth > Math.min(390, ` +
+			`e.clientWidth)).map(e => [e.tagName, e.ariaLabel, e.scrollWidth]))`)
 		require.Equal(t, "[]", wide, "%s at 390 px", path)
 		b.eval(string(axe) + ";1")
-		got := fmt.Sprint(b.eval(`axe.run(document).then(r => JSON.stringify(r.violations.map(v => v.id + ": " + v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).slice(0, 2).join(" | "))))`))
+		got := fmt.Sprint(b.eval(`axe.run(document).then(r => JSON.stringify(r.violations.map(v => v.id + ": " + ` +
+			`v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).slice(0, 2).join(" | "))))`))
 		require.Equal(t, "[]", got, "axe on %s at 390 px", path)
 	}
 	b.open(base + "/round/0/20")
@@ -343,7 +348,8 @@ func TestBrowser(t *testing.T) {
 	b.until("document.querySelectorAll('.uplot canvas').length !== 0")
 	b.shot(filepath.Join(dir, "home-dark.png"))
 	b.eval(string(axe) + ";1")
-	require.Equal(t, "[]", fmt.Sprint(b.eval(`axe.run(document,{runOnly:["color-contrast"]}).then(r => JSON.stringify(r.violations.map(v => v.nodes.map(n => n.target.join(" ")+n.failureSummary).slice(0,3))))`)))
+	require.Equal(t, "[]", fmt.Sprint(b.eval(`axe.run(document,{runOnly:["color-contrast"]}).then(r => `+
+		`JSON.stringify(r.violations.map(v => v.nodes.map(n => n.target.join(" ")+n.failureSummary).slice(0,3))))`)))
 	// Without scripts the page is whole.
 	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
 	b.call("Page.navigate", map[string]any{"url": base + "/"})

@@ -108,7 +108,8 @@ func TestLyingNode(t *testing.T) {
 		`null`, `{}`, `[]`, `""`, `0`,
 		`{"genesis":{}}`, `{"genesis":{"app_state":{}}}`, `{"response":{}}`, `{"response":{"value":"e30="}}`,
 		`{"response":{"value":"bnVsbA=="}}`, `{"response":{"code":22}}`,
-		`{"block":{}}`, `{"block":null}`, `{"block":{"header":{"height":"1"},"data":{"txs":[null,""]},"evidence":{"evidence":[null]}}}`,
+		`{"block":{}}`, `{"block":null}`, `{"block":{"header":{"height":"1"},"data":{"txs":[null,""]},` +
+			`"evidence":{"evidence":[null]}}}`,
 		`{"signed_header":{}}`, `{"signed_header":{"header":{},"commit":null}}`,
 		`{"signed_header":{"header":null,"commit":{}}}`,
 		`{"signed_header":{"header":{"height":"1","chain_id":"c"},"commit":{"height":"1","signatures":[null,{}]}}}`,

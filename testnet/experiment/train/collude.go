@@ -9,8 +9,8 @@ import (
 )
 
 // dictations returns the attackers' dictations, by node.
-func (p *Participants) dictations() map[int]attack.Dictation {
-	all := map[int]attack.Dictation{}
+func (p *Participants) dictations() map[int]attack.Script {
+	all := map[int]attack.Script{}
 	for i := range p.spec.Byzantine {
 		all[i] = func(t worker.Task) gradients.Vector {
 			return p.Vector(i, Open{Round: t.Round, Seed: t.Seed, Model: t.Model})
@@ -39,7 +39,7 @@ func Collude(n *testnet.Net) error {
 	}
 	all, err := NewParticipants(spec, data.Train)
 	if err == nil {
-		n.Manifest.Dictated = all.dictations()
+		n.Manifest.Scripted = all.dictations()
 	}
 	return err
 }

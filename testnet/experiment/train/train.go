@@ -143,11 +143,11 @@ func (p *Participants) training() (training, error) {
 // onChain is a training on a chain, a sim.Solo.
 type onChain struct {
 	*Participants
-	chain *sim.Solo
+	chain *sim.Single
 }
 
 func newOnChain(p *Participants) (training, error) {
-	chain, err := sim.NewSolo(p.Config())
+	chain, err := sim.NewSingle(p.Config())
 	return onChain{p, chain}, err
 }
 

@@ -74,7 +74,7 @@ func TestSameAsTheNet(t *testing.T) {
 			}
 			one, err := train.NewParticipants(s, data.Train)
 			require.NoError(t, err)
-			solo, err := sim.NewSolo(one.Config())
+			solo, err := sim.NewSingle(one.Config())
 			require.NoError(t, err)
 			for range s.Params.Training.Rounds {
 				_, err := solo.Round()

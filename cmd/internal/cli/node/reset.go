@@ -21,7 +21,7 @@ type loss struct {
 // lossOf returns the loss of a home. The validator's record of its last signature is reset with the
 // blocks, so it counts as removed.
 func lossOf(c *config.Config, a home.AppConfig) loss {
-	if home.IsCrowd(c, a) {
+	if home.IsWorkerGroup(c, a) {
 		return loss{
 			Removed: []string{home.Journals(c, a) + " (the workers' journals)", home.KeptHeader(c) +
 				" (the header that was verified last)"},
@@ -73,7 +73,7 @@ func runReset(r *command.Run, o *resetOptions, _ []string) error {
 	l := lossOf(c, a)
 	if !o.Yes {
 		danger := "the validator may then sign twice. Restoring a node does not need it"
-		if home.IsCrowd(c, a) {
+		if home.IsWorkerGroup(c, a) {
 			danger = "each worker may then send a second gradient for a round"
 		}
 		return command.Usage(fmt.Errorf("this removes %s; it keeps %s. On a chain that goes on %s. If the chain is "+

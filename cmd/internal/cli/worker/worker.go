@@ -72,8 +72,8 @@ func runWorker(r *command.Run, o *workerOptions, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if home.IsCrowd(c, a) {
-		held, err := home.HoldCrowd(c, a)
+	if home.IsWorkerGroup(c, a) {
+		held, err := home.LockWorkerGroup(c, a)
 		if err != nil {
 			return err
 		}
@@ -119,8 +119,8 @@ func runAll(ctx context.Context, chain worker.Chain, confs []worker.Config, logg
 // workers returns the configuration of the home's worker, or of one for each participant of a
 // worker group.
 func workers(c *config.Config, a home.AppConfig, logger log.Logger) ([]worker.Config, error) {
-	if home.IsCrowd(c, a) {
-		return home.CrowdOf(c, a, home.LoadData, func(message string, keyvals ...any) {
+	if home.IsWorkerGroup(c, a) {
+		return home.WorkerGroup(c, a, home.LoadData, func(message string, keyvals ...any) {
 			if message == worker.Computed { // by each worker, in every round
 				logger.Debug(message, keyvals...)
 				return

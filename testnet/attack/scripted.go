@@ -9,12 +9,12 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
-// Dictation returns the gradient that a node sends for the open round, the zero Vector for silence.
-type Dictation func(worker.Task) gradients.Vector
+// Script returns the gradient that a node sends for the open round, the zero Vector for silence.
+type Script func(worker.Task) gradients.Vector
 
-// Dictated returns hooks that make a node send the gradient of a dictation instead of its worker's.
+// Scripted returns hooks that make a node send the gradient of a dictation instead of its worker's.
 // It brings an Attack, which needs to see all honest gradients, to real nodes.
-func Dictated(vector Dictation) node.Hooks {
+func Scripted(vector Script) node.Hooks {
 	return node.Hooks{Chain: func(c worker.Chain, keys worker.Keys) (worker.Chain, error) {
 		return dictated{c, keys, vector}, nil
 	}}
@@ -23,7 +23,7 @@ func Dictated(vector Dictation) node.Hooks {
 type dictated struct {
 	worker.Chain
 	keys   worker.Keys
-	vector Dictation
+	vector Script
 }
 
 // Forge replaces the vector of a gradient and signs the result.

@@ -35,11 +35,11 @@ var blockChannels = map[byte]proto.Message{
 	statesync.SnapshotChannel: &protostate.Message{}, statesync.ChunkChannel: &protostate.Message{},
 }
 
-// heights is the height at which the nodes are, as a villain last heard.
+// heights is the height at which the nodes are, as an adversary last heard.
 var heights atomic.Pointer[protocons.NewRoundStep]
 
 // echo says of itself what a node says of itself, so that the nodes send it their blocks.
-func echo(_ *villain, m p2p.Envelope) {
+func echo(_ *adversary, m p2p.Envelope) {
 	if s, ok := m.Message.(*protocons.NewRoundStep); ok {
 		heights.Store(s)
 		m.Src.TrySend(p2p.Envelope{ChannelID: consensus.StateChannel, Message: s})
@@ -51,7 +51,7 @@ func tell(p p2p.Peer, channel byte, m proto.Message) bool {
 }
 
 // tellsOf says that all nodes are its peers.
-func (n *net) tellsOf() func(*villain, p2p.Peer) {
+func (n *net) tellsOf() func(*adversary, p2p.Peer) {
 	var ids []byte
 	for _, c := range n.clients {
 		s, err := c.RPC().Status(context.Background())
@@ -60,19 +60,19 @@ func (n *net) tellsOf() func(*villain, p2p.Peer) {
 		require.NoError(n, err)
 		ids = append(ids, id...)
 	}
-	return func(_ *villain, p p2p.Peer) { tell(p, peersChannel, &gogotypes.BytesValue{Value: ids}) }
+	return func(_ *adversary, p p2p.Peer) { tell(p, peersChannel, &gogotypes.BytesValue{Value: ids}) }
 }
 
 // blockHarms are what a peer can do with blocks.
 var blockHarms = []struct {
-	name string
-	harm func(*villain, p2p.Peer)
-	hear func(*villain, p2p.Envelope)
+	name      string
+	attack    func(*adversary, p2p.Peer)
+	onMessage func(*adversary, p2p.Envelope)
 }{
-	{"tells of peers without end", repeated(func(_ *villain, p p2p.Peer) bool {
+	{"tells of peers without end", repeated(func(_ *adversary, p p2p.Peer) bool {
 		return tell(p, peersChannel, &gogotypes.BytesValue{Value: hashes(640)})
 	}), nil},
-	{"sends parts that are none", repeated(func(_ *villain, p p2p.Peer) bool {
+	{"sends parts that are none", repeated(func(_ *adversary, p p2p.Peer) bool {
 		at := heights.Load()
 		if at == nil {
 			time.Sleep(time.Millisecond)
@@ -82,7 +82,7 @@ var blockHarms = []struct {
 			Bytes: hashes(30), Proof: crypto.Proof{Total: 1, LeafHash: hashes(1)},
 		}})
 	}), echo},
-	{"lacks all parts", func(*villain, p2p.Peer) {}, func(v *villain, m p2p.Envelope) {
+	{"lacks all parts", func(*adversary, p2p.Peer) {}, func(v *adversary, m p2p.Envelope) {
 		echo(v, m)
 		if b, ok := m.Message.(*protocons.NewValidBlock); ok {
 			for range 100 {
@@ -91,36 +91,36 @@ var blockHarms = []struct {
 			}
 		}
 	}},
-	{"asks for blocks", repeated(func(_ *villain, p p2p.Peer) bool {
+	{"asks for blocks", repeated(func(_ *adversary, p p2p.Peer) bool {
 		return tell(p, blocksync.BlocksyncChannel, &protosync.BlockRequest{Height: 3})
 	}), nil},
-	{"asks for blocks and reads none", repeated(func(_ *villain, p p2p.Peer) bool {
+	{"asks for blocks and reads none", repeated(func(_ *adversary, p p2p.Peer) bool {
 		return tell(p, blocksync.BlocksyncChannel, &protosync.BlockRequest{Height: 3})
-	}), func(v *villain, _ p2p.Envelope) { <-v.quit }},
-	{"asks for chunks", repeated(func(_ *villain, p p2p.Peer) bool {
+	}), func(v *adversary, _ p2p.Envelope) { <-v.quit }},
+	{"asks for chunks", repeated(func(_ *adversary, p p2p.Peer) bool {
 		return tell(p, statesync.SnapshotChannel, &protostate.SnapshotsRequest{}) && tell(p, statesync.ChunkChannel,
 			&protostate.ChunkRequest{Height: 20, Format: 2})
 	}), nil},
 }
 
-// TestBlockVillains: a peer of four nodes does all that a peer can do on the channels of blocks.
-// Rounds go on. A node that is started while peers with ever new ids say that the chain is much
-// longer than it is trains again.
-func TestBlockVillains(t *testing.T) {
+// TestHostileBlockPeers: a peer of four nodes does all that a peer can do on the channels of
+// blocks. Rounds go on. A node that is started while peers with ever new ids say that the chain is
+// much longer than it is trains again.
+func TestHostileBlockPeers(t *testing.T) {
 	const of = 3 * time.Second
 	n := start(t, testnet.Manifest{Validators: 4, Strangers: true})
 	n.reach(3)
 	calm := n.spend(of)
 	t.Logf("%-36s %+v", "calm", calm)
 	for _, h := range blockHarms {
-		end := n.released(false, h.harm, h.hear, blockChannels)
+		end := n.attackAll(false, h.attack, h.onMessage, blockChannels)
 		l := n.spend(of)
 		end()
 		t.Logf("%-36s %+v", h.name, l)
 		require.Greater(t, l.rounds, 0, h.name)
 		require.Less(t, l.rss, calm.rss+(150<<20), h.name)
 	}
-	end := n.released(true, func(v *villain, p p2p.Peer) {
+	end := n.attackAll(true, func(v *adversary, p p2p.Peer) {
 		tell(p, blocksync.BlocksyncChannel, &protosync.StatusResponse{Height: 1 << 60})
 		time.Sleep(300 * time.Millisecond)
 		v.Switch.StopPeerGracefully(p)
@@ -140,10 +140,10 @@ func TestBlockVillains(t *testing.T) {
 	n.sameHashes()
 }
 
-// TestRelayVillains: peers of all nodes of a ring say that all are theirs, and pass on no part of a
-// block. Nodes that leave parts to them send them 200 to 300 ms later: rounds go on, at a quarter
-// of the pace at least, as no round of consensus fails.
-func TestRelayVillains(t *testing.T) {
+// TestHostileRelayPeers: peers of all nodes of a ring say that all are theirs, and pass on no part
+// of a block. Nodes that leave parts to them send them 200 to 300 ms later: rounds go on, at a
+// quarter of the pace at least, as no round of consensus fails.
+func TestHostileRelayPeers(t *testing.T) {
 	const of = 8 * time.Second
 	n := start(t, testnet.Manifest{Validators: 7, Neighbours: 3, Strangers: true})
 	n.reach(3)
@@ -151,7 +151,7 @@ func TestRelayVillains(t *testing.T) {
 	t.Logf("%-36s %+v", "calm", calm)
 	var ends []func()
 	for range 6 {
-		ends = append(ends, n.released(false, n.tellsOf(), echo, blockChannels))
+		ends = append(ends, n.attackAll(false, n.tellsOf(), echo, blockChannels))
 	}
 	time.Sleep(time.Second)
 	l := n.spend(of)

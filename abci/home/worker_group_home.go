@@ -12,16 +12,17 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// HoldCrowd locks the journals of a crowd's home for this process until the returned Closer is
-// closed. Otherwise a second process would start, and the lock of each journal would reject its
-// worker.
-func HoldCrowd(c *config.Config, a AppConfig) (io.Closer, error) {
+// LockWorkerGroup locks the journals of a worker group's home for this process until the returned
+// Closer is closed. Otherwise a second process would start, and the lock of each journal would
+// reject its worker.
+func LockWorkerGroup(c *config.Config, a AppConfig) (io.Closer, error) {
 	return worker.Hold(journalsOf(c, a))
 }
 
-// Journals returns the path of a home's journals: the folder of a crowd, or the file of one worker.
+// Journals returns the path of a home's journals: the folder of a worker group, or the file of one
+// worker.
 func Journals(c *config.Config, a AppConfig) string {
-	if IsCrowd(c, a) {
+	if IsWorkerGroup(c, a) {
 		return journalsOf(c, a)
 	}
 	return InHome(c, a.Worker.Journal)
@@ -30,10 +31,10 @@ func Journals(c *config.Config, a AppConfig) string {
 // KeptHeader returns the path of the file with the last header that a home's worker verified.
 func KeptHeader(c *config.Config) string { return filepath.Join(c.DBDir(), "worker_header.json") }
 
-// resetCrowd is Reset for a home of many participants, which has no node and no validator: each key
-// has a new journal.
-func resetCrowd(c *config.Config, a AppConfig) error {
-	held, err := HoldCrowd(c, a)
+// resetWorkerGroup is Reset for a home of many participants, which has no node and no validator:
+// each key has a new journal.
+func resetWorkerGroup(c *config.Config, a AppConfig) error {
+	held, err := LockWorkerGroup(c, a)
 	if err != nil {
 		return err
 	}

@@ -18,16 +18,16 @@ func TestResetOfACrowd(t *testing.T) {
 	dir := t.TempDir()
 	c, a := home.DefaultConfig(), home.DefaultAppConfig()
 	a.Worker.KeyFile = "config/participants"
-	keys, err := home.InitCrowd(dir, c, a, 3)
+	keys, err := home.InitWorkerGroup(dir, c, a, 3)
 	require.NoError(t, err)
 	journal := filepath.Join(home.Journals(c, a), "0001.json")
 	for _, path := range []string{journal, home.KeptHeader(c)} {
 		require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
 	}
 
-	held, err := home.HoldCrowd(c, a)
+	held, err := home.LockWorkerGroup(c, a)
 	require.NoError(t, err)
-	_, err = home.HoldCrowd(c, a)
+	_, err = home.LockWorkerGroup(c, a)
 	require.ErrorIs(t, err, worker.ErrBusy)
 	require.ErrorIs(t, home.Reset(c, a), worker.ErrBusy)
 	require.FileExists(t, home.KeptHeader(c))

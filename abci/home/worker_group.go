@@ -18,19 +18,19 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// journals is the folder of a crowd's journals, in the folder of worker.journal.
+// journals is the folder of a worker group's journals, in the folder of worker.journal.
 const journals = "journals"
 
-// IsCrowd reports whether a home is that of many participants without a node, a crowd: its key_file
-// is a folder of key files.
-func IsCrowd(c *config.Config, a AppConfig) bool {
+// IsWorkerGroup reports whether a home is that of many participants without a node, a worker group:
+// its key_file is a folder of key files.
+func IsWorkerGroup(c *config.Config, a AppConfig) bool {
 	info, err := os.Stat(InHome(c, a.Worker.KeyFile))
 	return err == nil && info.IsDir()
 }
 
-// InitCrowd makes a home of n participants without a node, and returns their keys. It
+// InitWorkerGroup makes a home of n participants without a node, and returns their keys. It
 // overwrites nothing, and fails if key files or a configuration exist.
-func InitCrowd(dir string, c *config.Config, a AppConfig, n int) ([]worker.Keys, error) {
+func InitWorkerGroup(dir string, c *config.Config, a AppConfig, n int) ([]worker.Keys, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
 	}
@@ -72,11 +72,11 @@ func journalsOf(c *config.Config, a AppConfig) string {
 	return filepath.Join(filepath.Dir(InHome(c, a.Worker.Journal)), journals)
 }
 
-// CrowdOf returns the workers of a crowd's home: one for each key file, in the order of their
-// names. The k-th worker takes part worker.part + k of the data, and k is added to its test seed
-// unless that is 0. The data set is read once for all workers, and as many of them compute at once
-// as there are cores.
-func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any)) ([]worker.Config, error) {
+// WorkerGroup returns the workers of a worker group's home: one for each key file, in the order of
+// their names. The k-th worker takes part worker.part + k of the data, and k is added to its test
+// seed unless that is 0. The data set is read once for all workers, and as many of them compute at
+// once as there are cores.
+func WorkerGroup(c *config.Config, a AppConfig, data DataOf, log func(string, ...any)) ([]worker.Config, error) {
 	folder := InHome(c, a.Worker.KeyFile)
 	files, err := os.ReadDir(folder)
 	if err != nil {
@@ -127,7 +127,7 @@ func CrowdOf(c *config.Config, a AppConfig, data DataOf, log func(string, ...any
 // retryOfCrowd returns the pause of each of n workers after a failed call.
 func retryOfCrowd(n int) time.Duration { return time.Duration(500+5*n) * time.Millisecond }
 
-// once returns a PartOf that keeps the data set it read last, because all workers of a crowd ask
+// once returns a PartOf that keeps the data set it read last, because all workers of a group ask
 // for the same one.
 func once(data DataOf) PartOf {
 	var mu sync.Mutex
@@ -147,7 +147,7 @@ func once(data DataOf) PartOf {
 	}
 }
 
-// remembered caches a policy's answer for each epoch, which is the same for all workers of a crowd.
+// remembered caches a policy's answer for each epoch, which is the same for all workers of a group.
 func remembered(policy func(worker.Task) (params.Privacy, error)) func(worker.Task) (params.Privacy, error) {
 	type answer struct {
 		privacy params.Privacy

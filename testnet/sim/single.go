@@ -9,27 +9,27 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Solo is the chain of a Net whose nodes are all honest, with the same genesis, keys and signed
+// Single is the chain of a Net whose nodes are all honest, with the same genesis, keys and signed
 // transactions, but with one State instead of one application per node. Lead drafts a block,
 // Assemble builds it, and Execute judges it once, whereas in a Net every node judges it. The models
 // are the same, bit for bit, and come N times as fast. It is not safe for concurrent use.
-type Solo struct {
+type Single struct {
 	net   *Net
 	state *app.State
 }
 
-// NewSolo starts the chain of a Config, whose Delay it ignores.
-func NewSolo(c Config) (*Solo, error) {
+// NewSingle starts the chain of a Config, whose Delay it ignores.
+func NewSingle(c Config) (*Single, error) {
 	n, g := prepare(c)
 	s, err := app.NewState(ChainID, 1, -1, g)
 	if err != nil {
 		return nil, err
 	}
-	return &Solo{net: n, state: s}, nil
+	return &Single{net: n, state: s}, nil
 }
 
 // State returns the committed state.
-func (o *Solo) State() *app.State { return o.state }
+func (o *Single) State() *app.State { return o.state }
 
 // Closed is the result of closing a round.
 type Closed struct {
@@ -39,7 +39,7 @@ type Closed struct {
 
 // Round closes the open round with all participants' gradients. While some are missing, it executes
 // empty blocks until the chain may close the round without them.
-func (o *Solo) Round() (Closed, error) {
+func (o *Single) Round() (Closed, error) {
 	var closed Closed
 	var pending []*tx.Tx
 	for _, node := range o.net.Nodes {
@@ -82,7 +82,7 @@ func (o *Solo) Round() (Closed, error) {
 }
 
 // commit executes blocks with the commitments to all gradients, on a chain with commit_reveal.
-func (o *Solo) commit(gradients []*tx.Tx) error {
+func (o *Single) commit(gradients []*tx.Tx) error {
 	var commits []*tx.Tx
 	for _, t := range gradients {
 		g := t.Gradient
@@ -109,7 +109,7 @@ const patience = 1 << 10
 
 // assemble returns the block of the first participant that may lead at a height. The block is empty
 // while nobody may lead, or while the round still waits for missing gradients.
-func (o *Solo) assemble(height uint64, pending []*tx.Tx) ([]*tx.Tx, error) {
+func (o *Single) assemble(height uint64, pending []*tx.Tx) ([]*tx.Tx, error) {
 	leaders := slices.Clone(o.state.Progress.Ranking)
 	for i := range o.net.Nodes { // in the views after the last rank, the unranked participants
 		leaders = append(leaders, uint32(i))
