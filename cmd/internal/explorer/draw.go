@@ -10,6 +10,7 @@ import (
 type spark struct {
 	Name           string
 	Points         string // of a polyline
+	Area           string // points of the polygon below it
 	Width, Height  int
 	First, Last    float64
 	Lowest, Uppest float64
@@ -23,7 +24,7 @@ func (s spark) Down() int   { return s.Height + 22 }
 
 // sparkOf draws one figure of the points that have it.
 func sparkOf(name string, points []Point, of func(Point) *float64) spark {
-	s := spark{Name: name, Width: 300, Height: 60, Lowest: math.Inf(1), Uppest: math.Inf(-1)}
+	s := spark{Name: name, Width: 300, Height: 110, Lowest: math.Inf(1), Uppest: math.Inf(-1)}
 	type dot struct{ x, y float64 }
 	var dots []dot
 	for _, p := range points {
@@ -53,6 +54,7 @@ func sparkOf(name string, points []Point, of func(Point) *float64) spark {
 		fmt.Fprintf(&b, "%.1f,%.1f ", x, y)
 	}
 	s.Points = strings.TrimSpace(b.String())
+	s.Area = fmt.Sprintf("%.1f,%d %s %.1f,%[2]d", margin, s.Height, s.Points, margin+wide)
 	return s
 }
 

@@ -294,8 +294,7 @@ func TestBrowser(t *testing.T) {
 	b.until("document.querySelectorAll('tr.alarm-suspect').length === 1")
 	require.Contains(t, b.eval("document.querySelector('tr.alarm-suspect').textContent"), "mallory")
 	b.until("document.querySelectorAll('#rounds tbody tr').length === 25")
-	b.open(base + "/") // draws the charts of all that is there
-	b.until("document.querySelectorAll('.uplot canvas').length !== 0")
+	b.until("document.querySelectorAll('.spark polyline').length !== 0")
 	b.shot(filepath.Join(dir, "home.png"))
 
 	// The hostile name is text.
@@ -345,7 +344,7 @@ func TestBrowser(t *testing.T) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme",
 		"value": "dark"}}})
 	b.open(base + "/")
-	b.until("document.querySelectorAll('.uplot canvas').length !== 0")
+	b.until("document.querySelectorAll('.spark polyline').length !== 0")
 	b.shot(filepath.Join(dir, "home-dark.png"))
 	b.eval(string(axe) + ";1")
 	require.Equal(t, "[]", fmt.Sprint(b.eval(`axe.run(document,{runOnly:["color-contrast"]}).then(r => `+

@@ -11,6 +11,7 @@ import (
 	"math"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +37,35 @@ type page struct {
 	Status                query.Status
 	Known                 bool // whether the status is known
 	Stale                 bool // the last look at the chain failed
+	Live                  bool // whether the page is fetched again when there is news
 	Body                  any
+}
+
+// A section is a page that every page links to. The pages Of belong to it.
+type section struct{ Name, Path, Label, Of string }
+
+var sections = []section{
+	{"home", "/", "Training", ""}, {"rounds", "/rounds", "Rounds", "round"},
+	{"participants", "/participants", "Participants", "participant"}, {"elections", "/elections", "Elections", ""},
+	{"model", "/model", "Model", ""}, {"blocks", "/blocks", "Blocks", "block tx"},
+	{"validators", "/validators", "Validators", ""}, {"governance", "/governance", "Governance", ""},
+	{"evidence", "/evidence", "Evidence", ""}, {"params", "/params", "Parameters", ""},
+}
+
+// sectionOf returns the name of the section that a page belongs to.
+func sectionOf(page string) string {
+	for _, s := range sections {
+		if slices.Contains(strings.Fields(s.Of), page) {
+			return s.Name
+		}
+	}
+	return page
+}
+
+// person is a participant as pages show it.
+type person struct {
+	Index   uint32
+	Moniker string
 }
 
 var functions = template.FuncMap{
@@ -54,6 +83,13 @@ var functions = template.FuncMap{
 	"percent": func(x *float64) string { return fmt.Sprintf("%.2f %%", *x*100) },
 	"figure":  func(x *float64) string { return fmt.Sprintf("%.4g", *x) },
 	"clock":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
+	"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+	"age":     func(t time.Time) string { return age(time.Since(t)) },
+	"now":     time.Now,
+	"person":  func(index uint32, moniker string) person { return person{index, moniker} },
+	// the width of a bar of 100 for a part of a whole
+	"bar":      func(part, whole int) float64 { return 100 * min(1, max(0, float64(part)/float64(max(1, whole)))) },
+	"sections": func() []section { return sections },
 	"join": func(list []uint32) string {
 		if more := len(list) - some; more > 0 {
 			return fmt.Sprintf("%s and %d more", listed(list[:some]), more)
@@ -61,6 +97,19 @@ var functions = template.FuncMap{
 		return listed(list)
 	},
 	"meter": func(ppm int64) float64 { return math.Min(1, math.Max(0, float64(ppm)/params.One)) },
+}
+
+// age returns how long something is ago; assets/live.js writes the same.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s ago", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }
 
 var templates = parse()
@@ -95,7 +144,7 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, v cont
 
 // compose returns the text of a page.
 func (s *Server) compose(r *http.Request, v content) ([]byte, error) {
-	p := page{Title: v.title, Section: v.name, Body: v.body}
+	p := page{Title: v.title, Section: sectionOf(v.name), Live: v.name != "error" && v.name != "search", Body: v.body}
 	if v.name == "search" {
 		p.Query = r.URL.Query().Get("q")
 	}
@@ -165,7 +214,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, code int, text s
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	kind := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
-		".txt": "text/plain; charset=utf-8", ".svg": "image/svg+xml"}[path.Ext(name)]
+		".svg": "image/svg+xml"}[path.Ext(name)]
 	body, err := assets.ReadFile("assets/" + name)
 	if kind == "" || err != nil {
 		http.NotFound(w, r)

@@ -35,15 +35,6 @@ func TestNoticesAreUpToDate(t *testing.T) {
 	require.Greater(t, rows, 100)
 }
 
-// TestVersionOfUPlot: the one version that no tool knows is that of the file.
-func TestVersionOfUPlot(t *testing.T) {
-	script, err := os.ReadFile("../explorer/assets/uplot.js")
-	require.NoError(t, err)
-	parts, err := beside("../../..")
-	require.NoError(t, err)
-	require.Contains(t, string(script[:100]), "uPlot ("+parts[1].version+")")
-}
-
 // TestPartWithoutLicence: a module whose licence is not known stops the page.
 func TestPartWithoutLicence(t *testing.T) {
 	_, err := licences(nil)

@@ -89,8 +89,6 @@ func beside(root string) ([]part, error) {
 	return []part{
 		{name: "Go's standard library", files: []string{filepath.Join(golang[0], "LICENSE"),
 			filepath.Join(golang[0], "PATENTS")}},
-		{name: "uPlot", version: "v1.6.32", files: []string{filepath.Join(root,
-			"cmd/internal/explorer/assets/uplot-licence.txt")}},
 		{name: "MNIST", files: []string{filepath.Join(root, "mnist/data/README.md")}},
 	}, nil
 }
