@@ -11,6 +11,7 @@ import (
 	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // Round reports a closed round.
@@ -24,19 +25,22 @@ type Round struct {
 	Included     int      `json:"included"`
 	TestAccuracy *float64 `json:"test_accuracy"` // nil where it was not measured
 	Epsilon      *float64 `json:"epsilon"`
-	LGC          float64  `json:"t_lgc_ms"`
-	GE           float64  `json:"t_ge_ms"`
-	BC           float64  `json:"t_bc_ms"`
+	Tested       int      `json:"test_examples,omitempty"`
+	LGC          *float64 `json:"t_lgc_ms"` // the stages are nil where the node did not see the round whole
+	GE           *float64 `json:"t_ge_ms"`
+	BC           *float64 `json:"t_bc_ms"`
 
 	// Past reports that the round was closed before this run.
 	Past bool `json:"-"`
 }
 
-// follower reads rounds from the first node that answers.
+// follower reads rounds from the first node that answers. Nodes without an attack come first: the
+// times of a round are those of the asked node's own participant.
 type follower struct {
 	clients []*client.Client
 	at      int
 	poll    time.Duration
+	account account
 }
 
 // pollEvery is the shortest pause between two requests: short compared with a localnet's round.
@@ -46,24 +50,61 @@ const pollEvery = 20 * time.Millisecond
 // chain is done. It queries the first node, and moves to the next node when the current one is
 // unreachable. With a nil evaluator no accuracy is measured.
 func Follow(ctx context.Context, n *Net, e Evaluator, each func(Round) error) error {
-	f := &follower{poll: pollOf(len(n.Genesis.Participants))}
-	for _, x := range n.Nodes {
-		c, err := client.New(x.RPC)
-		if err != nil {
-			return err
-		}
-		f.clients = append(f.clients, c)
+	f, err := newFollower(n)
+	if err != nil {
+		return err
 	}
 	var past query.Status
-	var err error
 	if n.opened {
 		if past, err = f.furthest(ctx); err != nil {
 			return err
 		}
 	}
-	account := account{params: n.Genesis.Params}
-	for epoch, t := uint64(0), uint64(0); ; {
-		r, err := retry(ctx, f, func(c *client.Client) (Round, error) { return ask(ctx, c, epoch, t, e, &account) })
+	return f.follow(ctx, e, params.RoundID{}, func(r Round) error {
+		r.Past = r.Epoch < past.Epoch || r.Epoch == past.Epoch && r.Round < past.Round
+		return each(r)
+	})
+}
+
+// FollowOn delivers the rounds of the epochs that follow a chain which is done, until ctx ends. Done
+// is the last round that was delivered.
+func FollowOn(ctx context.Context, n *Net, e Evaluator, done Round, each func(Round) error) error {
+	f, err := newFollower(n)
+	if err != nil {
+		return err
+	}
+	for next := (params.RoundID{Epoch: done.Epoch, Round: done.Round + 1}); ctx.Err() == nil; {
+		err := f.follow(ctx, e, next, func(r Round) error {
+			next = params.RoundID{Epoch: r.Epoch, Round: r.Round + 1}
+			return each(r)
+		})
+		if err != nil {
+			return err
+		}
+		_ = pause(ctx, donePoll) // the loop ends with ctx
+	}
+	return ctx.Err()
+}
+
+// donePoll is the pause between two looks at a chain that is done: members may start an epoch.
+const donePoll = time.Second
+
+func newFollower(n *Net) (*follower, error) {
+	f := &follower{poll: pollOf(len(n.Genesis.Participants)), account: account{params: n.Genesis.Params}}
+	for _, i := range n.Manifest.honestFirst() {
+		c, err := client.New(n.Nodes[i].RPC)
+		if err != nil {
+			return nil, err
+		}
+		f.clients = append(f.clients, c)
+	}
+	return f, nil
+}
+
+// follow delivers every closed round from a given one on until the chain is done.
+func (f *follower) follow(ctx context.Context, e Evaluator, from params.RoundID, each func(Round) error) error {
+	for epoch, t := from.Epoch, from.Round; ; {
+		r, err := retry(ctx, f, func(c *client.Client) (Round, error) { return ask(ctx, c, epoch, t, e, &f.account) })
 		if errors.Is(err, errNotClosed) {
 			var done bool
 			if epoch, t, done, err = f.next(ctx, epoch, t); err != nil || done {
@@ -74,10 +115,10 @@ func Follow(ctx context.Context, n *Net, e Evaluator, each func(Round) error) er
 		if err != nil {
 			return err
 		}
-		r.Past = epoch < past.Epoch || epoch == past.Epoch && t < past.Round
 		if err := each(r); err != nil {
 			return err
 		}
+		f.at = 0 // the next round is asked of the first node again
 		t++
 	}
 }
@@ -124,6 +165,15 @@ func (f *follower) next(ctx context.Context, epoch, t uint64) (uint64, uint64, b
 	return epoch, t, false, pause(ctx, f.poll)
 }
 
+// known returns a stage's time, nil for 0: a node that was restarted, or saw a part of the round,
+// has none.
+func known(ms float64) *float64 {
+	if ms == 0 {
+		return nil
+	}
+	return &ms
+}
+
 // errNotClosed means that a round has no record yet.
 var errNotClosed = errors.New("round is not closed")
 
@@ -164,9 +214,8 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 	if r.Epsilon, err = a.after(ctx, c, record); err != nil {
 		return r, err
 	}
-	// A restarted node has no timings of earlier rounds; they stay 0.
 	if timing, err := c.TimingOf(ctx, epoch, t); err == nil {
-		r.LGC, r.GE, r.BC = timing.LGC, timing.GE, timing.BC
+		r.LGC, r.GE, r.BC = known(timing.LGC), known(timing.GE), known(timing.BC)
 	} else if errors.Is(err, client.ErrUnreachable) {
 		return r, err
 	}
@@ -199,6 +248,6 @@ func ask(ctx context.Context, c *client.Client, epoch, t uint64, e Evaluator, a 
 	if err != nil {
 		return r, fmt.Errorf("epoch %d round %d: %w", epoch, t, err)
 	}
-	r.TestAccuracy = &measured.Accuracy
+	r.TestAccuracy, r.Tested = &measured.Accuracy, measured.Examples
 	return r, nil
 }

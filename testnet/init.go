@@ -48,6 +48,12 @@ func Init(m Manifest) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, x := range m.Perturb {
+		if rounds := params.Training.Rounds; x.Round >= rounds {
+			return nil, fmt.Errorf("perturbation %q of node %d is of round %d and would never come: the rounds are 0 to %d",
+				x.Action, x.Node, x.Round, rounds-1)
+		}
+	}
 	if m.ownData() { // missing or unfit data are an error before any home is made
 		d, err := home.LoadData(m.Data, params.Model)
 		if err == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/cometbft/cometbft/types"
@@ -222,6 +223,19 @@ func (m *Manifest) checkFaults() error {
 		}
 	}
 	return nil
+}
+
+// honestFirst returns the indices of the nodes, those with an attack last.
+func (m *Manifest) honestFirst() (nodes []int) {
+	var attackers []int
+	for i := range m.Validators {
+		if slices.ContainsFunc(m.Attacks, func(x Attack) bool { return x.Node == i }) || m.Scripted[i] != nil {
+			attackers = append(attackers, i)
+		} else {
+			nodes = append(nodes, i)
+		}
+	}
+	return append(nodes, attackers...)
 }
 
 // Attack is a node whose participant misbehaves.

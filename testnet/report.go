@@ -14,6 +14,7 @@ type Summary struct {
 	Rounds       int      `json:"rounds"`
 	Heights      uint64   `json:"heights"`       // blocks up to the one that closed the last round
 	TestAccuracy *float64 `json:"test_accuracy"` // after the last round
+	Tested       int      `json:"test_examples,omitempty"`
 	Epsilon      *float64 `json:"epsilon"`
 	TestChain    bool     `json:"test_chain,omitempty"` // the noise may be known: epsilon is on paper only
 	Wall         float64  `json:"wall_s"`
@@ -89,9 +90,13 @@ func (r *Reporter) Round(x Round) error {
 	case x.Past: // no longer measured; resumed prints their number
 	default:
 		r.resumed()
+		if x.Epoch > 0 && x.Round == 0 {
+			fmt.Fprintf(r.Out, "epoch %d\n", x.Epoch)
+		}
 		right, wrong := shares(x.TestAccuracy)
-		_, err = fmt.Fprintf(r.Out, "%5d %6d %6d %4d %8d %8s %8s %8s %9.1f %9.1f %9.1f\n",
-			x.Round, x.Height, x.Leader, x.View, x.Included, right, wrong, spent(x.Epsilon), x.LGC, x.GE, x.BC)
+		_, err = fmt.Fprintf(r.Out, "%5d %6d %6d %4d %8d %8s %8s %8s %9s %9s %9s\n",
+			x.Round, x.Height, x.Leader, x.View, x.Included, right, wrong, spent(x.Epsilon), millis(x.LGC), millis(x.GE),
+			millis(x.BC))
 	}
 	r.bar()
 	return err
@@ -105,6 +110,9 @@ func (r *Reporter) resumed() {
 	}
 }
 
+// Last returns the last reported round.
+func (r *Reporter) Last() Round { return r.last }
+
 // Count returns the number of reported rounds.
 func (r *Reporter) Count() int { return r.count }
 
@@ -112,7 +120,8 @@ func (r *Reporter) Count() int { return r.count }
 func (r *Reporter) End(peakRSS int64) error {
 	r.clear()
 	s := Summary{
-		Type: "summary", Rounds: r.count, Heights: r.last.Height, TestAccuracy: r.last.TestAccuracy, Epsilon: r.last.Epsilon,
+		Type: "summary", Rounds: r.count, Heights: r.last.Height, TestAccuracy: r.last.TestAccuracy, Tested: r.last.Tested,
+		Epsilon:   r.last.Epsilon,
 		TestChain: r.TestChain,
 		Wall:      time.Since(r.start).Seconds(), PeakRSS: peakRSS,
 	}
@@ -124,6 +133,9 @@ func (r *Reporter) End(peakRSS int64) error {
 		fmt.Fprintln(r.Out, "the training of this net had finished before")
 	}
 	right, _ := shares(s.TestAccuracy)
+	if s.Tested > 0 {
+		right = fmt.Sprintf("%s on %d examples", right, s.Tested)
+	}
 	_, err := fmt.Fprintf(r.Out, "\n%d rounds in %d blocks, test accuracy %s, %s, %.1f s, peak memory %.0f MiB over "+
 		"all nodes\n%s",
 		s.Rounds, s.Heights, right, r.privacy(s.Epsilon), s.Wall, float64(s.PeakRSS)/(1<<20), s.cpu())
@@ -140,6 +152,14 @@ func (r *Reporter) privacy(epsilon *float64) string {
 			spent(epsilon), r.Delta)
 	}
 	return fmt.Sprintf("epsilon %s at delta %g", spent(epsilon), r.Delta)
+}
+
+// millis formats the milliseconds of a stage, "-" where they are unknown.
+func millis(ms *float64) string {
+	if ms == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f", *ms)
 }
 
 func spent(epsilon *float64) string {

@@ -74,7 +74,7 @@ func (e *Evaluator) byTrainer(ctx context.Context, x []float64) (model.Eval, err
 		e.program = program
 	}
 	measured, err := e.program.Evaluate(ctx, x)
-	return model.Eval{Loss: measured.Loss, Accuracy: measured.Accuracy}, err
+	return model.Eval{Loss: measured.Loss, Accuracy: measured.Accuracy, Examples: measured.Examples}, err
 }
 
 // Close ends the trainer, if one runs.

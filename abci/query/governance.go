@@ -94,6 +94,7 @@ type Standing struct {
 	MayLead        bool   `json:"may_lead"`
 	Participations uint64 `json:"participations"`
 	Offences       int    `json:"offences"`
+	PassedOver     uint32 `json:"passed_over"` // views that it let pass as leader, less the rounds that it closed
 }
 
 func queryReputation(_ *Queries, s *app.State, _ string) (any, error) {
@@ -103,7 +104,7 @@ func queryReputation(_ *Queries, s *app.State, _ string) (any, error) {
 			continue
 		}
 		st := Standing{Participant: p.Index, Moniker: p.Moniker, Reputation: p.Reputation, MayLead: p.Reputation > 0,
-			Participations: p.Participations}
+			Participations: p.Participations, PassedOver: p.PassedOver}
 		for _, o := range s.Offences {
 			if o.Participant == p.Index {
 				st.Offences++

@@ -5,6 +5,7 @@ type Eval struct {
 	Loss      float64 // mean cross-entropy in nats, of the examples that are not NonFinite
 	Accuracy  float64 // Correct over the number of examples; 0 for none
 	Correct   int     // examples whose label has the largest logit, the lowest such class on ties
+	Examples  int     // number of examples
 	NonFinite int     // examples whose logits overflow float32; never correct
 }
 
@@ -12,7 +13,7 @@ type Eval struct {
 // each of the labels. It panics if shapes do not match or a label is not below Classes.
 func (m *Model) Evaluate(params []float64, x []float32, labels []uint8) Eval {
 	m.load(params, x, labels)
-	var eval Eval
+	eval := Eval{Examples: len(labels)}
 	for i, label := range labels {
 		m.forward(m.row(x, i))
 		guess := argmax(m.logits)

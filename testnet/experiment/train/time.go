@@ -26,9 +26,9 @@ func Time(ctx context.Context, nodes int, rounds uint64, step time.Duration, see
 			if r.Round < warmup {
 				return nil
 			}
-			lgc, ge, bc := r.LGC, r.GE, r.BC
-			if lgc == 0 || bc == 0 {
-				lgc, ge, bc = math.NaN(), math.NaN(), math.NaN()
+			lgc, ge, bc := math.NaN(), math.NaN(), math.NaN()
+			if r.LGC != nil && r.GE != nil && r.BC != nil {
+				lgc, ge, bc = *r.LGC, *r.GE, *r.BC
 			}
 			rows = append(rows, []float64{float64(r.Round), lgc, ge, bc, lgc + ge + bc})
 			return nil

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,13 +65,26 @@ func Dial(address string) (*client.Client, error) {
 	return c, nil
 }
 
-// explain adds the address of the node to the error of a node that did not answer.
+// explain says what to do about a node that did not answer, and why it was asked.
 func (r *Run) explain(err error) error {
-	if r.asked == "" || !errors.Is(err, client.ErrUnreachable) {
+	switch {
+	case r.asked == "" || !errors.Is(err, client.ErrUnreachable):
 		return err
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return silent{err, "no node answers: start one (spdl start, or spdl testnet start --stay), or name another " +
+			"with --node (" + r.asked + ")"}
 	}
 	return fmt.Errorf("%w (%s)", err, r.asked)
 }
+
+// silent is the error of a node that does not listen, with the remedy in place of the system's text.
+type silent struct {
+	error
+	text string
+}
+
+func (e silent) Error() string { return e.text }
+func (e silent) Unwrap() error { return e.error }
 
 // Timeout is the option of a command that waits.
 type Timeout struct {

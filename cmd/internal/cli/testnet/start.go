@@ -178,7 +178,7 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	switch {
 	case err == nil:
 		if err = report.End(nodes.PeakRSS()); err == nil {
-			err = o.look(follow, r, n)
+			err = o.look(follow, r, n, measure, report)
 		}
 	case ctx.Err() != nil:
 		err = fmt.Errorf("interrupted before round %d of %d", report.Count(), report.Rounds)
@@ -188,9 +188,10 @@ func (o *startOptions) run(ctx context.Context, r *command.Run, n *testnet.Net, 
 	return errors.Join(err, nodes.Stop())
 }
 
-// look prints the command that shows the net, and with --stay waits until ctx ends. A node that
-// ends first is an error, Ctrl-C is none.
-func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net) error {
+// look prints the command that shows the net, and with --stay reports the rounds of later epochs
+// until ctx ends. A node that ends first is an error, Ctrl-C is none.
+func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net, measure testnet.Evaluator,
+	report *testnet.Reporter) error {
 	if !o.Stay {
 		if !r.JSON {
 			fmt.Fprintln(r.Err, "to look at such a net: spdl testnet start --stay --explorer")
@@ -200,11 +201,14 @@ func (o *startOptions) look(ctx context.Context, r *command.Run, n *testnet.Net)
 	if !r.JSON {
 		fmt.Fprintf(r.Err, "the nodes answer until Ctrl-C: spdl top --home %s\n", n.Nodes[0].Home)
 	}
-	<-ctx.Done()
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
-		return err
+	err := testnet.FollowOn(ctx, n, measure, report.Last(), report.Round)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
-	return nil
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // launch starts the nodes and returns the function that starts the perturbations of a round.

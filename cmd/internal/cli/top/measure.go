@@ -14,6 +14,7 @@ import (
 // score is the accuracy of a model, or the reason for its absence.
 type score struct {
 	Accuracy *float64
+	Examples int    // of the test set
 	Round    uint64 // the round that gave the model
 	Why      string
 }
@@ -102,6 +103,6 @@ func (m *measurer) measure(ctx context.Context, r app.Record) score {
 	if err != nil {
 		return fail(err)
 	}
-	s.Accuracy = &measured.Accuracy
+	s.Accuracy, s.Examples = &measured.Accuracy, measured.Examples
 	return s
 }

@@ -146,7 +146,7 @@ func accuracyOf(s score) string {
 	if s.Accuracy == nil {
 		return fmt.Sprintf("accuracy not measured (%s)", oneLine(s.Why, 200))
 	}
-	return fmt.Sprintf("accuracy %.2f %% after round %d", *s.Accuracy*100, s.Round)
+	return fmt.Sprintf("accuracy %.2f %% of %d examples after round %d", *s.Accuracy*100, s.Examples, s.Round)
 }
 
 func epsilonOf(v *view) string {
@@ -163,8 +163,9 @@ func epsilonOf(v *view) string {
 
 // row is a participant's line of the table.
 type row struct {
-	text    string
-	trouble int
+	text       string
+	trouble    int
+	reputation int64
 }
 
 // table returns the heading of the table and a line for each participant.
@@ -207,10 +208,12 @@ func table(v *view, troubleFirst bool) []line {
 	rows := []row{}
 	for i, p := range v.Standings {
 		c, there := last[p.Participant]
-		rows = append(rows, row{written[i+1], trouble(p, c, there, refused[p.Participant] != "", v.Last != nil)})
+		rows = append(rows, row{written[i+1], trouble(p, c, there, refused[p.Participant] != "", v.Last != nil), p.Reputation})
 	}
 	if troubleFirst {
-		slices.SortStableFunc(rows, func(a, b row) int { return b.trouble - a.trouble })
+		slices.SortStableFunc(rows, func(a, b row) int {
+			return cmp.Or(cmp.Compare(b.trouble, a.trouble), cmp.Compare(a.reputation, b.reputation))
+		})
 	}
 	lines := []line{{written[0], bold}}
 	for _, r := range rows {
@@ -219,17 +222,16 @@ func table(v *view, troubleFirst bool) []line {
 	return lines
 }
 
-// trouble ranks a participant's trouble: 3 for a proven offence, 2 for a gradient that is opposed
-// to Delta or was rejected, 1 for a gradient that was left out or is absent, 0 for none.
+// trouble ranks a participant's trouble: 3 for a proven offence, 2 for a reputation below a half, or
+// a gradient that is opposed to Delta or was rejected, 1 for turns as leader that it let pass, or a
+// gradient that was left out or is absent, 0 for none.
 func trouble(p query.Standing, c app.Contribution, there, refused, closed bool) int {
 	switch {
 	case p.Offences > 0:
 		return 3
-	case !closed:
-		return 0
-	case c.Opposed, refused && !there:
+	case p.Reputation < params.One/2, c.Opposed, refused && !there:
 		return 2
-	case !c.Selected:
+	case p.PassedOver > 0, closed && !c.Selected:
 		return 1
 	}
 	return 0

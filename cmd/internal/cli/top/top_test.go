@@ -61,7 +61,7 @@ func TestManyParticipants(t *testing.T) {
 	g := &Glance{Status: query.Status{Round: 5, Rounds: 9, Participants: 130}, Last: &app.Record{Round: 4}}
 	for i := range uint32(130) {
 		g.Standings = append(g.Standings, query.Standing{Participant: i, Moniker: fmt.Sprintf("node%d.", i),
-			Reputation: (params.One*int64(i) + 128) / 129})
+			Reputation: params.One - params.One/2*int64(i)/129})
 		g.Last.Contributions = append(g.Last.Contributions, app.Contribution{Participant: i, Selected: true,
 			Opposed: i == 117})
 	}
@@ -82,18 +82,31 @@ func TestManyParticipants(t *testing.T) {
 	require.NotContains(t, first, "node117.")
 	require.Contains(t, first, "of 130")
 	require.NotContains(t, first, string(red))
-	require.Contains(t, first, "130 selected   0 left out   1 opposed   0 rejected   0 absent   reputation 0.000 to "+
-		"1.000, median 0.504, 1 at 0")
+	require.Contains(t, first, "130 selected   0 left out   1 opposed   0 rejected   0 absent   reputation 0.500 to "+
+		"1.000, median 0.752, 0 at 0")
 	require.Contains(t, shown("G"), "node129.")
 	require.Contains(t, shown("g", " "), fmt.Sprintf("node%d.", s.rows))
 	require.NotContains(t, shown("j"), "node0.")
 	trouble := shown("s")
-	require.Less(t, strings.Index(trouble, "node117."), strings.Index(trouble, "node0."))
+	require.Less(t, strings.Index(trouble, "node117."), strings.Index(trouble, "node129."), "then the lowest reputation")
 	require.Contains(t, trouble, string(red)+"117 ")
 	s.colours = false
 	require.NotContains(t, shown(), "\x1b[31m")
 	require.True(t, s.press("q"))
 	require.True(t, s.press("\x03"))
+}
+
+// TestTrouble: what stands against a participant beyond the last round counts, too.
+func TestTrouble(t *testing.T) {
+	selected := app.Contribution{Selected: true}
+	for want, p := range map[int]query.Standing{
+		0: {Reputation: params.One},
+		1: {Reputation: params.One, PassedOver: 4},
+		2: {Reputation: params.One/2 - 1},
+		3: {Reputation: params.One, Offences: 1},
+	} {
+		require.Equal(t, want, trouble(p, selected, true, false, true))
+	}
 }
 
 // TestTimeLeft: the rounds that are left, at the pace of the last ones.
