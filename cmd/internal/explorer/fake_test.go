@@ -166,7 +166,8 @@ func (f *fake) join() cmttypes.Tx {
 func (f *fake) BlockchainInfo(_ context.Context, from, until int64) (*ctypes.ResultBlockchainInfo, error) {
 	out := &ctypes.ResultBlockchainInfo{}
 	for h := until; h >= from; h-- {
-		out.BlockMetas = append(out.BlockMetas, &cmttypes.BlockMeta{Header: f.header(h), NumTxs: 1})
+		out.BlockMetas = append(out.BlockMetas, &cmttypes.BlockMeta{Header: f.header(h), NumTxs: 1,
+			BlockID: cmttypes.BlockID{Hash: append([]byte{byte(h)}, make([]byte, 31)...)}})
 	}
 	return out, nil
 }

@@ -43,6 +43,8 @@ func (s *Server) model(r *http.Request) (content, error) {
 		Units  []unit
 		Bytes  int
 		Last   *Point
+		Verify string // the command that checks the file
+		Export string // the command that writes it
 	}{Status: status, Params: running}
 	if status.Round > 0 {
 		at := place{status.Epoch, status.Round - 1}
@@ -52,6 +54,8 @@ func (s *Server) model(r *http.Request) (content, error) {
 		}
 		b.At, b.Epoch, b.Round, b.Hash, b.Bytes = &at, at.epoch, at.round, m.Hash, len(m.Parameters)
 		b.Units = unitsOf(running.Model)
+		b.Export = fmt.Sprintf("spdl model export --round %d --out model.safetensors --node %s", at.round, s.node)
+		b.Verify = s.verifying(r.Context(), "model model.safetensors")
 	}
 	for i := range points {
 		if points[i].Accuracy != nil {

@@ -216,6 +216,7 @@ type roundPage struct {
 	Closed       time.Time // time of the block; zero if the node has dropped it
 	Before, Next *uint64
 	Scored       bool
+	Verify       string // the command that checks the round
 }
 
 // round shows a closed round, with a verdict on every participant.
@@ -246,6 +247,7 @@ func (s *Server) round(r *http.Request) (content, error) {
 	if timing, err := known[query.Timing](r.Context(), s.source, "/timing/"+at.String()); err == nil {
 		b.Timing = &timing
 	}
+	b.Verify = s.verifying(r.Context(), fmt.Sprintf("round %d %d", at.epoch, at.round))
 	if at.round > 0 {
 		before := at.round - 1
 		b.Before = &before

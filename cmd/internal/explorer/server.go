@@ -76,6 +76,7 @@ type Server struct {
 	models  *clients // the clients to which models are being sent
 	handler http.Handler
 	ended   chan struct{} // closed when Serve shuts down: streams end
+	node    string        // RPC address in the commands on pages
 	// export returns the model after a round with its proof; nil if there is no node to query.
 	export func(ctx context.Context, epoch, round uint64) (*modelfile.File, error)
 }
@@ -88,6 +89,7 @@ func Open(node string, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := New(c, c.RPC(), o)
+	s.node = shownNode(node)
 	s.export = func(ctx context.Context, epoch, round uint64) (*modelfile.File, error) {
 		return modelfile.Fetch(ctx, c, epoch, round, nil)
 	}
@@ -98,7 +100,8 @@ func Open(node string, o Options) (*Server, error) {
 func New(a Asker, b Blocks, o Options) *Server {
 	o.complete()
 	s := &Server{options: o, source: newSource(a, b), clients: newClients(o),
-		models: newClients(Options{StreamsPerClient: modelsPerClient, MaxStreams: maxModels}), ended: make(chan struct{})}
+		models: newClients(Options{StreamsPerClient: modelsPerClient, MaxStreams: maxModels}), ended: make(chan struct{}),
+		node: "NODE"}
 	s.written.limit = writtenBytes
 	s.last.pages = newKept[string, content](keptPages)
 	s.tail = newTail(s.source, o.Evaluator, o.Log)

@@ -1,0 +1,33 @@
+package explorer
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestVerifyLines: commands have the height and the hash of a header of the chain. They name a node
+// on the explorer's own machine and no other.
+func TestVerifyLines(t *testing.T) {
+	s := over(t, newFake(6, "x"), Options{})
+	require.Equal(t, "spdl verify round 0 2 --trust-height 6 --trust-hash 06"+strings.Repeat("0", 62)+" --node NODE",
+		s.verifying(t.Context(), "round 0 2"))
+	for _, path := range []string{"/round/0/2", "/model"} {
+		require.Contains(t, get(s, path).Body.String(), "--trust-height 6 --trust-hash 06", path)
+	}
+	for address, want := range map[string]string{
+		"tcp://127.0.0.1:26657": "tcp://127.0.0.1:26657", "http://localhost:1": "tcp://localhost:1",
+		"tcp://[::1]:26657": "tcp://[::1]:26657", "tcp://10.1.2.3:26657": "NODE", "tcp://a.example:26657": "NODE",
+		"%": "NODE",
+	} {
+		require.Equal(t, want, shownNode(address), address)
+	}
+}
+
+// TestVerifyLineWithoutHeader: words in capitals stand for a header that the node does not give.
+func TestVerifyLineWithoutHeader(t *testing.T) {
+	f := newFake(6, "x")
+	f.down = true
+	require.Contains(t, over(t, f, Options{}).verifying(t.Context(), "round"), "--trust-height HEIGHT --trust-hash HASH")
+}
