@@ -26,7 +26,7 @@ func TestProofExitCodes(t *testing.T) {
 		{"verify model none --trust-height 1 --trust-period -1s --trust-hash " + hash, 2, "--trust-period"},
 		{"verify model " + filepath.Join(empty, "none") + " --trust-height 1 --trust-hash " + hash, 1, "none"},
 		{"verify model verify_test.go --trust-height 1 --trust-hash " + hash, 1, "not an exported model"},
-		{"verify round --node tcp://127.0.0.1:1 --trust-height 1 --trust-hash " + hash, 3, "did not answer"},
+		{"verify round --node tcp://127.0.0.1:1 --trust-height 1 --trust-hash " + hash, 3, "no node answers"},
 		{"verify round --node tcp://127.0.0.1:1 --witness foo --trust-height 1 --trust-hash " + hash, 2,
 			`--witness: node address "foo"`},
 		{"verify participant 0 --max-age -1s --trust-height 1 --trust-hash " + hash, 2, "--max-age is -1s"},
@@ -36,9 +36,9 @@ func TestProofExitCodes(t *testing.T) {
 		{"model export --format gguf", 2, "gguf"},
 		{"model export --epoch 1", 2, "--epoch needs --round"},
 		{"model export --round x", 2, "is no number"},
-		{"model export --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"model export --node tcp://127.0.0.1:1", 3, "no node answers"},
 		{"model eval verify_test.go", 1, "not an exported model"},
-		{"query round 1 2 --prove --node tcp://127.0.0.1:1", 3, "did not answer"},
+		{"query round 1 2 --prove --node tcp://127.0.0.1:1", 3, "no node answers"},
 		{"query leader --prove", 2, "unknown flag"},
 	} {
 		stdout, stderr, code := spdl(t, strings.Fields(c.args)...)
