@@ -80,6 +80,7 @@ type Application struct {
 	executor *pool.Executor
 	timings  *query.Timings
 	refusals *query.Rejections
+	attempts *query.Attempts
 	lateness slowRounds
 	drafts   pool.Drafts
 	ahead    pool.Precomputer
@@ -142,12 +143,12 @@ func New(o Options) (*Application, error) {
 		o.GenesisVersion = o.StateMachine
 	}
 	a := &Application{options: o, log: o.Logger, store: store.New(o.DB), ready: make(chan struct{}), started: o.Now()}
-	a.timings, a.refusals, a.ahead.Log, a.executor = query.NewTimings(o.Now), query.NewRejections(), o.Logger,
-		pool.NewExecutor(o.Now, o.Metrics)
+	a.timings, a.refusals, a.attempts = query.NewTimings(o.Now), query.NewRejections(), query.NewAttempts()
+	a.ahead.Log, a.executor = o.Logger, pool.NewExecutor(o.Now, o.Metrics)
 	a.queries = query.New(query.Queries{
 		Store: a.store, State: a.State, Pool: func() pool.Snapshot { return a.pool.Load().Snapshot() }, Draft: a.draft,
 		Now:     o.Now,
-		Version: o.StateMachine, Timings: a.timings, Rejections: a.refusals,
+		Version: o.StateMachine, Timings: a.timings, Rejections: a.refusals, Attempts: a.attempts,
 	})
 	s, err := a.store.State()
 	if err != nil {

@@ -28,6 +28,7 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 	if r := out.Record; r != nil {
 		before := a.state.Load()
 		a.warnSlowRound(before, r, a.timings.Closed(r, closedShort(before, r)))
+		a.attempts.Closed(r, a.pool.Load().Aggregates())
 		a.measureRound(r)
 		a.log.Info("round closed", "epoch", r.Epoch, "round", r.Round, "height", r.Height, "leader", r.Leader, "view", r.View,
 			"included", len(r.Contributions))

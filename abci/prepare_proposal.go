@@ -132,7 +132,7 @@ func (a *Application) assemble(p *pool.Pool, v pool.Snapshot, req *abcitypes.Req
 			return nil
 		}
 		a.log.Info("aggregate is rejected", "height", req.Height, "leader", txs[0].Aggregate.Leader, "err", err)
-		p.Reject(txs[0])
+		p.Reject(txs[0], err)
 		v = p.Snapshot()
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // Query answers from the committed state and from this node's own pool and clock: status, params,
 // progress, participants, participants/{i}, round/{t}, model, model/{t}, timing/{t}, refusals and
-// refusals/{t}; lead/{participant}, the draft that a worker signs with its gradients,
+// refusals/{t}, attempts/{t}; lead/{participant}, the draft that a worker signs with its gradients,
 // lead/{participant}/draft, the draft alone, and pending/{participant}, one gradient; leader,
 // election/{t}, reputation, membership, proposals, evidence (or offences), epochs, upgrade, privacy
 // and privacy/{participant}; bundle/{t} and kept/{t}, the parts of an export, and kept, the whole

@@ -1,7 +1,6 @@
 package abci_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	abcitypes "github.com/cometbft/cometbft/abci/types"
@@ -19,10 +18,7 @@ import (
 // refusals queries the rejections of a path.
 func (n *node) refusals(path string) (out []query.Rejection) {
 	n.t.Helper()
-	r, err := n.Query(ctx, &abcitypes.RequestQuery{Path: path})
-	require.NoError(n.t, err)
-	require.Zero(n.t, r.Code, r.Log)
-	require.NoError(n.t, json.Unmarshal(r.Value, &out))
+	n.answer(path, &out)
 	return out
 }
 

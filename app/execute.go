@@ -263,6 +263,16 @@ func (s *State) growBlocks() int64 {
 	return need
 }
 
+// DigestError is the error of an aggregate whose digest is not that of the recomputed Delta. It
+// wraps ErrTolerance. Both digests have 32 bytes.
+type DigestError struct{ Digest, Recomputed []byte }
+
+func (e *DigestError) Error() string {
+	return fmt.Sprintf("%v: digest %X, recomputed %X", ErrTolerance, e.Digest[:8], e.Recomputed[:8])
+}
+
+func (e *DigestError) Unwrap() error { return ErrTolerance }
+
 // checkTolerance applies B3, the paper's Delta~ within (Delta-delta, Delta+delta):
 // exact at tolerance 0, where the digest is compared; otherwise coordinate by
 // coordinate. It returns the Delta to apply, above tolerance 0 the aggregate's.
@@ -270,7 +280,7 @@ func (s *State) checkTolerance(a *tx.Aggregate, recomputed gradients.Fraction) (
 	tolerance := s.Params.Rule.Tolerance
 	if tolerance == 0 {
 		if digest := recomputed.Digest(); !bytes.Equal(digest[:], a.Digest) {
-			return recomputed, fmt.Errorf("%w: digest %X, recomputed %X", ErrTolerance, a.Digest[:8], digest[:8])
+			return recomputed, &DigestError{Digest: a.Digest, Recomputed: digest[:]}
 		}
 		return recomputed, nil
 	}

@@ -7,6 +7,19 @@ import (
 	"github.com/spdl/spdl/gradients"
 )
 
+// NormError is the error of a gradient that the mechanism cannot have made. It wraps ErrNorm. The
+// norms are squared, in squared grid steps.
+type NormError struct {
+	Participant    uint32
+	Norm, Min, Max int64
+}
+
+func (e *NormError) Error() string {
+	return fmt.Sprintf("%v: squared norm %d of participant %d, want %d to %d", ErrNorm, e.Norm, e.Participant, e.Min, e.Max)
+}
+
+func (e *NormError) Unwrap() error { return ErrNorm }
+
 // releaseBounds returns the min and max number of vectors that a participant can have made in the
 // epoch up to and including a round: its included vectors and this one, and at most one a round
 // since it joined.
@@ -21,7 +34,7 @@ func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) erro
 	}
 	least, greatest := s.Params.Noise().Bounds(p.releaseBounds(round))
 	if norm := v.SquaredNorm(); norm < least || norm > greatest {
-		return fmt.Errorf("%w: squared norm %d of participant %d, want %d to %d", ErrNorm, norm, p.Index, least, greatest)
+		return &NormError{Participant: p.Index, Norm: norm, Min: least, Max: greatest}
 	}
 	return nil
 }

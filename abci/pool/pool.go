@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -74,8 +75,8 @@ type Pool struct {
 	pending, operations []*tx.Tx
 	bytes               int64
 	limit               int64
-	rejected            map[slot]*tx.Tx // aggregates of the open round whose Delta turned out wrong
-	grown               time.Time       // of the last gradient's or commitment's arrival
+	rejected            map[slot]Aggregate // of the open round, whose Delta turned out wrong
+	grown               time.Time          // of the last gradient's or commitment's arrival
 	now                 func() time.Time
 	joins, checkedJoins *rate.Limiter // limits of the Joins in Add and in Check
 	changed             chan struct{} // closed and replaced at every change
@@ -84,7 +85,7 @@ type Pool struct {
 func New(state *app.State, limit int64, now func() time.Time) *Pool {
 	return &Pool{state: state, slots: map[slot]*tx.Tx{}, held: map[[32]byte]*tx.Tx{},
 		bySignature: map[signatureKey]*tx.Tx{}, limit: limit, now: now, joins: rate.NewLimiter(joinRate, joinBurst),
-		checkedJoins: rate.NewLimiter(joinRate, joinBurst), rejected: map[slot]*tx.Tx{}, changed: make(chan struct{})}
+		checkedJoins: rate.NewLimiter(joinRate, joinBurst), rejected: map[slot]Aggregate{}, changed: make(chan struct{})}
 }
 
 // Add admits a transaction. The cheap checks come first. If the transaction contradicts one that is
@@ -163,7 +164,7 @@ func (p *Pool) at(at slot) *tx.Tx {
 	if held := p.slots[at]; held != nil {
 		return held
 	}
-	return p.rejected[at]
+	return p.rejected[at].Tx
 }
 
 // conflict returns the proof that two statements in one slot are an equivocation, nil if the second
@@ -193,7 +194,7 @@ func (p *Pool) vacant(at slot, t *tx.Tx) error {
 		return fmt.Errorf("%w: %s of participant %d for round %d", ErrOccupied, t.Kind(), at.Participant, at.Round)
 	}
 	if earlier, ok := p.rejected[at]; ok {
-		if earlier.Hash == t.Hash {
+		if earlier.Tx.Hash == t.Hash {
 			return fmt.Errorf("%w: aggregate %X", app.ErrTolerance, t.Hash[:8])
 		}
 		return fmt.Errorf("%w: %s of participant %d for round %d, which was rejected", ErrOccupied, t.Kind(), at.Participant,
@@ -298,13 +299,33 @@ func sameStanding(p, q app.Participant) bool {
 		bytes.Equal(p.VrfKey, q.VrfKey)
 }
 
-// Reject drops an aggregate that passed admission and failed execution, and
-// keeps it out while its round is open.
-func (p *Pool) Reject(t *tx.Tx) {
+// An Aggregate is an aggregate of the open round that this node has seen. Err is why a block with it
+// would be invalid, nil if this node knows no reason.
+type Aggregate struct {
+	Tx  *tx.Tx
+	Err error
+}
+
+// Aggregates returns the aggregates of the open round that are or were in the pool.
+func (p *Pool) Aggregates() []Aggregate {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := slices.Collect(maps.Values(p.rejected))
+	for _, t := range p.pending {
+		if t.Aggregate != nil {
+			out = append(out, Aggregate{Tx: t})
+		}
+	}
+	return out
+}
+
+// Reject drops an aggregate that passed admission and failed execution with err, and keeps it out
+// while its round is open.
+func (p *Pool) Reject(t *tx.Tx, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := slotOf(t)
-	p.rejected[at] = t
+	p.rejected[at] = Aggregate{t, err}
 	if held, ok := p.slots[at]; ok && held.Hash == t.Hash {
 		p.drop(at)
 		for i := range p.order {

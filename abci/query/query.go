@@ -87,6 +87,7 @@ var paths = map[string]func(q *Queries, s *app.State, arg string) (any, error){
 	"model":        (*Queries).queryModel,
 	"timing":       (*Queries).queryTiming,
 	"refusals":     (*Queries).queryRefusals,
+	"attempts":     (*Queries).queryAttempts,
 	"lead":         (*Queries).queryLead,
 	"pending":      (*Queries).queryPending,
 	"leader":       queryLeader,
@@ -118,6 +119,7 @@ type Queries struct {
 	Version    uint64 // of the state machine that the application executes
 	Timings    *Timings
 	Rejections *Rejections
+	Attempts   *Attempts
 
 	answers    *memo.Bounded[answerKey, []byte]
 	ranges     *memo.Bounded[string, *cachedRange]

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +26,23 @@ type Rejection struct {
 	// Signed reports that the participant signed one of the gradients. Anyone may have sent the
 	// other ones in its name.
 	Signed bool `json:"signed"`
+	// Norm is the norm of the gradient in Log, in grid steps, for the reason norm; MinNorm and
+	// MaxNorm are those that the noise, with clipped gradients, can make.
+	Norm    float64 `json:"norm,omitempty"`
+	MinNorm float64 `json:"min_norm,omitempty"`
+	MaxNorm float64 `json:"max_norm,omitempty"`
 }
+
+// describe sets the error text, and the norms if the error is about them.
+func (r *Rejection) describe(err error) {
+	r.Log = TruncateLog(err.Error())
+	var norm *app.NormError
+	if errors.As(err, &norm) {
+		r.Norm, r.MinNorm, r.MaxNorm = root(norm.Norm), root(norm.Min), root(norm.Max)
+	}
+}
+
+func root(squared int64) float64 { return math.Sqrt(float64(squared)) }
 
 // The max numbers of remembered rounds, and of rejections in all of them.
 const maxRounds, maxRejections = 256, 4096
@@ -73,7 +90,8 @@ func (r *Rejections) Add(s *app.State, t *tx.Tx, reason string, err error) {
 		defer r.mu.Unlock()
 		if held := r.seen[params.RoundID{Epoch: g.Epoch, Round: g.Round}][rejectionKey{g.Participant, reason}]; held != nil &&
 			!held.Signed {
-			held.Signed, held.Log = true, TruncateLog(err.Error()) // earlier gradients without its signature are not its doing
+			held.Signed = true
+			held.describe(err) // earlier gradients without its signature are not its doing
 		}
 	}
 }
@@ -88,8 +106,8 @@ func (r *Rejections) count(at params.RoundID, key rejectionKey, err error) Rejec
 	}
 	x := r.seen[at][key]
 	if x == nil {
-		x = &Rejection{Epoch: at.Epoch, Round: at.Round, Participant: key.participant, Reason: key.reason,
-			Log: TruncateLog(err.Error())}
+		x = &Rejection{Epoch: at.Epoch, Round: at.Round, Participant: key.participant, Reason: key.reason}
+		x.describe(err)
 		r.seen[at][key] = x
 		r.size++
 	}

@@ -1,0 +1,107 @@
+package query
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/spdl/spdl/abci/pool"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// Attempt is an aggregate that did not close its round. It is this node's observation: another node
+// may not have seen the aggregate, and the chain knows only that its leader was passed over.
+type Attempt struct {
+	Leader   uint32 `json:"leader"`
+	View     uint32 `json:"view"`
+	Included int    `json:"included"`         // number of gradients
+	Digest   string `json:"digest,omitempty"` // of Delta; "" if the chain has a tolerance
+	// Recomputed is the digest of the rule's Delta of the same gradients, "" if this node does not
+	// know it.
+	Recomputed string `json:"recomputed,omitempty"`
+	Log        string `json:"log,omitempty"` // why a block with it would be invalid, if this node found it so
+}
+
+// maxAttempts is the max number of remembered attempts of a round.
+const maxAttempts = 64
+
+// Attempts remembers the aggregates that did not close the last rounds. None of it reaches the
+// state.
+type Attempts struct {
+	mu    sync.Mutex
+	seen  map[params.RoundID][]Attempt
+	order []params.RoundID // as they closed
+}
+
+// NewAttempts returns an empty memory.
+func NewAttempts() *Attempts { return &Attempts{seen: map[params.RoundID][]Attempt{}} }
+
+// Closed remembers the aggregates of a closed round, as the pool had them before the block.
+func (a *Attempts) Closed(r *app.Record, seen []pool.Aggregate) {
+	var list []Attempt
+	for _, x := range seen {
+		if g := x.Tx.Aggregate; g.Leader != r.Leader || g.View != r.View {
+			list = append(list, attemptOf(x, r, seen))
+		}
+	}
+	slices.SortFunc(list, func(x, y Attempt) int {
+		return cmp.Or(cmp.Compare(x.View, y.View), cmp.Compare(x.Leader, y.Leader))
+	})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := params.RoundID{Epoch: r.Epoch, Round: r.Round}
+	a.seen[at] = list[:min(len(list), maxAttempts)]
+	if a.order = append(a.order, at); len(a.order) > maxRounds {
+		delete(a.seen, a.order[0])
+		a.order = a.order[1:]
+	}
+}
+
+// attemptOf describes an aggregate of a closed round. The digest of the aggregate that closed the
+// round is that of the rule for all aggregates over the same gradients.
+func attemptOf(x pool.Aggregate, r *app.Record, seen []pool.Aggregate) Attempt {
+	g := x.Tx.Aggregate
+	out := Attempt{Leader: g.Leader, View: g.View, Included: len(g.Included), Digest: hex.EncodeToString(g.Digest)}
+	if x.Err != nil {
+		out.Log = TruncateLog(x.Err.Error())
+	}
+	var wrong *app.DigestError
+	if errors.As(x.Err, &wrong) {
+		out.Recomputed = hex.EncodeToString(wrong.Recomputed)
+		return out
+	}
+	i := slices.IndexFunc(seen, func(y pool.Aggregate) bool {
+		return y.Tx.Aggregate.Leader == r.Leader && y.Tx.Aggregate.View == r.View
+	})
+	if i >= 0 && len(g.Digest) > 0 && slices.EqualFunc(g.Included, seen[i].Tx.Aggregate.Included, sameIncluded) {
+		out.Recomputed = hex.EncodeToString(r.DeltaDigest)
+	}
+	return out
+}
+
+func sameIncluded(a, b tx.Included) bool {
+	return a.Participant == b.Participant && bytes.Equal(a.Hash, b.Hash)
+}
+
+// queryAttempts returns the attempts to close a round, ErrNotFound if the node did not see the
+// round closed.
+func (q *Queries) queryAttempts(s *app.State, arg string) (any, error) {
+	epoch, t, err := roundArgument(s, arg)
+	if err != nil {
+		return nil, err
+	}
+	q.Attempts.mu.Lock()
+	defer q.Attempts.mu.Unlock()
+	list, ok := q.Attempts.seen[params.RoundID{Epoch: epoch, Round: t}]
+	if !ok {
+		return nil, fmt.Errorf("%w: no attempts of epoch %d round %d, the last %d rounds that this node saw closed are kept",
+			ErrNotFound, epoch, t, maxRounds)
+	}
+	return nonNil(list), nil
+}
