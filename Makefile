@@ -89,6 +89,10 @@ figures: build ## every figure of the paper and ours into build/figures, with re
 	$(FIGURES) experiment all --out $(BUILD)/figures$(if $(QUICK),-quick --quick) --seeds $(or $(SEEDS),$(if $(QUICK),1,3))
 	$(FIGURES) report $(BUILD)/figures$(if $(QUICK),-quick)
 
+.PHONY: picture
+picture: build ## docs/images/demo.svg, the recording of make demo
+	$(GO) run docs/images/terminal.go -o docs/images/demo.svg -shown "make demo" $(SPDL) testnet start --validators 4
+
 .PHONY: docs
 docs: ## manual pages and completions for shells into build/docs
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run -ldflags '$(LDFLAGS)' ./cmd/internal/manual $(BUILD)/docs

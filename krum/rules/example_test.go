@@ -27,6 +27,7 @@ func Example() {
 	}
 	fmt.Println(out.Delta.Num, "/", out.Delta.Den)
 	fmt.Println(rule.Condition(7, 2), rule.Condition(4, 2))
-	// Output: [165 9] / 15 <nil> rules: outside the resilience theorem: nnm+trimmed-mean with N =
-	// 4, f = 2, want N >= 2f+1 = 5
+	// Output:
+	// [165 9] / 15
+	// <nil> rules: outside the resilience theorem: nnm+trimmed-mean with N = 4, f = 2, want N >= 2f+1 = 5
 }

@@ -12,7 +12,7 @@ import (
 // Script returns the gradient that a node sends for the open round, the zero Vector for silence.
 type Script func(worker.Task) gradients.Vector
 
-// Scripted returns hooks that make a node send the gradient of a dictation instead of its worker's.
+// Scripted returns hooks that make a node send the gradient of a script instead of its worker's.
 // It brings an Attack, which needs to see all honest gradients, to real nodes.
 func Scripted(vector Script) node.Hooks {
 	return node.Hooks{Chain: func(c worker.Chain, keys worker.Keys) (worker.Chain, error) {

@@ -56,7 +56,7 @@ func (v *adversary) Receive(m p2p.Envelope) {
 	}
 }
 
-// lastReceived returns what it was sent lastReceived, nil for nothing.
+// lastReceived returns the last transaction that the adversary was sent, nil for none.
 func (v *adversary) lastReceived() []byte {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -66,7 +66,7 @@ func (v *adversary) lastReceived() []byte {
 	return v.received[len(v.received)-1]
 }
 
-// goesOn reports whether it is to go goesOn with a peer.
+// goesOn reports whether the adversary is to go on with a peer.
 func (v *adversary) goesOn(p p2p.Peer) bool {
 	select {
 	case <-v.quit:
@@ -173,7 +173,7 @@ func give(p p2p.Peer, raws ...[]byte) bool {
 	return p.Send(p2p.Envelope{ChannelID: mempool.MempoolChannel, Message: &protomem.Txs{Txs: raws}})
 }
 
-// repeated is a attack that is done again and again.
+// repeated is an attack that is made again and again.
 func repeated(once func(*adversary, p2p.Peer) bool) func(*adversary, p2p.Peer) {
 	return func(v *adversary, p p2p.Peer) {
 		for v.goesOn(p) && once(v, p) {
