@@ -20,8 +20,9 @@ func TestAnswersAreDocumented(t *testing.T) {
 		"/status": query.Status{}, "/model": query.ModelState{}, "/leader": query.Leader{}, "/election": query.Election{},
 		"/reputation": query.Standing{}, "/privacy": query.Spend{}, "/membership": query.Membership{},
 		"/epochs":   query.EpochState{},
-		"/refusals": query.Rejection{}, "/attempts": query.Attempt{}, "/timing": query.Timing{}, "/upgrade": query.UpgradeState{},
-		"/kept": query.StateAfter{},
+		"/refusals": query.Rejection{}, "/attempts": query.Attempt{}, "/timing": query.Timing{},
+		"/upgrade": query.UpgradeState{},
+		"/kept":    query.StateAfter{},
 	} {
 		_, row, found := strings.Cut(string(page), "\n| `"+path+"` |")
 		require.True(t, found, path)

@@ -15,7 +15,8 @@ type NormError struct {
 }
 
 func (e *NormError) Error() string {
-	return fmt.Sprintf("%v: squared norm %d of participant %d, want %d to %d", ErrNorm, e.Norm, e.Participant, e.Min, e.Max)
+	return fmt.Sprintf("%v: squared norm %d of participant %d, want %d to %d", ErrNorm, e.Norm, e.Participant, e.Min,
+		e.Max)
 }
 
 func (e *NormError) Unwrap() error { return ErrNorm }
