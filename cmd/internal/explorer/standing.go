@@ -1,0 +1,206 @@
+package explorer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spdl/spdl/app"
+)
+
+// A Standing summarises a participant's last rounds.
+type Standing struct {
+	Participant uint32 `json:"participant"`
+	Moniker     string `json:"moniker"`
+	Active      bool   `json:"active"`
+	Reputation  int64  `json:"reputation"` // parts per million
+	Rounds      int    `json:"rounds"`     // number of rounds that the standing summarises
+	Included    int    `json:"included"`
+	LeftOut     int    `json:"left_out"`
+	Opposed     int    `json:"opposed"`
+	Refused     int    `json:"refused"` // rounds in which the node did not admit its gradient
+	Passed      int    `json:"passed"`  // turns of these rounds in which it failed to lead
+	// turns in which it failed to lead, over all rounds that the explorer has read
+	PassedInAll int `json:"passed_in_all"`
+	// the chain's count: turns in which it failed to lead, less the turns in which it led since
+	PassedOver int      `json:"passed_over"`
+	Offences   int      `json:"offences"`
+	Alarm      string   `json:"alarm"`   // ok, watch or suspect
+	Reasons    []string `json:"reasons"` // for the alarm
+}
+
+// The alarms are for people; they are no part of consensus.
+const (
+	OK      = "ok"
+	Watch   = "watch"
+	Suspect = "suspect"
+)
+
+// recent is the number of rounds in a standing.
+const recent = 50
+
+// standings returns the standings of all participants, by number, cached since the last look at the
+// chain. Callers must not change them.
+func (s *Server) standings(ctx context.Context) ([]Standing, error) {
+	all, err := s.source.answers.get(ctx, s.source.looks.Load(), "standings", func() (any, int, error) {
+		all, err := s.judged(ctx)
+		return all, 1, err
+	})
+	out, _ := all.([]Standing)
+	return out, err
+}
+
+// judged computes the standings.
+func (s *Server) judged(ctx context.Context) ([]Standing, error) {
+	status, _, points, err := s.tail.now()
+	if err != nil {
+		return nil, err
+	}
+	people, err := s.source.participants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	offences, err := known[[]app.Offence](ctx, s.source, "/evidence")
+	if err != nil {
+		return nil, err
+	}
+	out := standings(people, offences, points, status.Epoch)
+	passed := s.tail.passed.totals()
+	for i := range out {
+		out[i].PassedInAll = passed[out[i].Participant]
+	}
+	return out, nil
+}
+
+// standings returns the standing of every participant in the last rounds of the running epoch. A
+// participant that was suspect in earlier rounds of the points stays on watch.
+func standings(people []app.Participant, offences []app.Offence, points []Point, epoch uint64) []Standing {
+	points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return p.Epoch != epoch })
+	out := []Standing{}
+	place := map[uint32]int{}
+	for i, who := range people {
+		place[who.Index] = i
+		out = append(out, Standing{Participant: who.Index, Moniker: who.Moniker, Active: who.Active,
+			Reputation: who.Reputation, PassedOver: int(who.PassedOver), Reasons: []string{}})
+	}
+	suspected := make([]*uint64, len(out)) // the last round in which the participant was suspect
+	for t := range points {
+		tallyInto(out, people, place, &points[t], 1)
+		if t >= recent {
+			tallyInto(out, people, place, &points[t-recent], -1)
+		}
+		for i := range out {
+			if out[i].suspicious() {
+				suspected[i] = &points[t].Round
+			}
+		}
+	}
+	for _, o := range offences {
+		if i, ok := place[o.Participant]; ok {
+			out[i].Offences++
+		}
+	}
+	for i := range out {
+		out[i].judge(suspected[i])
+	}
+	sayRefused(out, points)
+	return out
+}
+
+// tallyInto adds a round to the standings, or removes it from them.
+func tallyInto(out []Standing, people []app.Participant, place map[uint32]int, p *Point, sign int) {
+	for i := range people {
+		if p.Round >= people[i].Joined {
+			out[i].Rounds += sign
+		}
+	}
+	each := func(list []uint32, count func(*Standing) *int) {
+		for _, index := range list {
+			if i, ok := place[index]; ok && p.Round >= people[i].Joined {
+				*count(&out[i]) += sign
+			}
+		}
+	}
+	each(p.included, func(s *Standing) *int { return &s.Included })
+	each(p.LeftOut, func(s *Standing) *int { return &s.LeftOut })
+	each(p.Opposed, func(s *Standing) *int { return &s.Opposed })
+	each(p.Refused, func(s *Standing) *int { return &s.Refused })
+	each(p.Passed, func(s *Standing) *int { return &s.Passed })
+}
+
+// A measure is a share of a participant's rounds that raises an alarm. An honest gradient is mostly
+// noise, so a few gradients that were left out mean nothing: only shares raise alarms.
+type measure struct {
+	what           string
+	watch, suspect float64
+	of             func(s *Standing) (count, rounds int)
+}
+
+var measures = []measure{
+	{"opposed to Delta", 0.3, 0.6, func(s *Standing) (int, int) { return s.Opposed, s.Included }},
+	{"left out", 0.5, 0.8, func(s *Standing) (int, int) { return s.LeftOut, s.Included }},
+	{"rejected by this node", 0.1, 0.5, func(s *Standing) (int, int) { return s.Refused, s.Rounds }},
+	{"absent", 0.25, 2, func(s *Standing) (int, int) {
+		if !s.Active {
+			return 0, 0
+		}
+		return s.Rounds - s.Included - s.Refused, s.Rounds
+	}},
+}
+
+// The numbers of passed-over turns that raise an alarm. They are not shares of the last rounds,
+// because the chain excludes a failed leader from elections, twice as long each time (rule O2).
+const (
+	watchPassed   = 2
+	suspectPassed = 4
+)
+
+// fewest is the min number of rounds for a share to raise an alarm, remembered that for the alarm
+// to be remembered.
+const fewest, remembered = 4, 20
+
+// suspicious reports whether a share makes the participant suspect, over enough rounds for that to
+// be remembered.
+func (s *Standing) suspicious() bool {
+	return slices.ContainsFunc(measures, func(m measure) bool {
+		count, rounds := m.of(s)
+		return rounds >= remembered && float64(count) >= m.suspect*float64(rounds)
+	})
+}
+
+// judge sets the alarm. Suspected is the last round in which the participant was suspect, nil for
+// none.
+func (s *Standing) judge(suspected *uint64) {
+	s.Alarm = OK
+	raise := func(alarm, format string, args ...any) {
+		if alarm == Suspect || s.Alarm == OK {
+			s.Alarm = alarm
+		}
+		s.Reasons = append(s.Reasons, fmt.Sprintf(format, args...))
+	}
+	if s.Offences > 0 {
+		raise(Suspect, "proven offences: %d", s.Offences)
+	}
+	if s.Active && s.Reputation <= 0 {
+		raise(Suspect, "reputation 0")
+	}
+	if s.PassedOver >= watchPassed {
+		alarm := Watch
+		if s.PassedOver >= suspectPassed {
+			alarm = Suspect
+		}
+		raise(alarm, "passed over as leader %d times more than it led since", s.PassedOver)
+	}
+	for _, m := range measures {
+		switch count, rounds := m.of(s); {
+		case rounds < fewest:
+		case float64(count) >= m.suspect*float64(rounds):
+			raise(Suspect, "%s in %d of %d", m.what, count, rounds)
+		case float64(count) >= m.watch*float64(rounds):
+			raise(Watch, "%s in %d of %d", m.what, count, rounds)
+		}
+	}
+	if suspected != nil && s.Alarm != Suspect {
+		raise(Watch, "suspect until round %d", *suspected)
+	}
+}

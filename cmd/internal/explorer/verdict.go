@@ -1,0 +1,171 @@
+package explorer
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"slices"
+
+	"github.com/spdl/spdl/app"
+)
+
+// The fates of a participant in a round.
+const (
+	Selected = "selected" // included, and in Delta
+	LeftOut  = "left-out" // included, and not selected by the rule
+	Absent   = "absent"   // not included
+	NotYet   = "not-yet"  // joined the epoch after the round
+	Refused  = "refused"  // not included; the node did not admit a gradient that it signed
+)
+
+// A Verdict is the fate of a participant in a round, with the reason.
+type Verdict struct {
+	Participant uint32 `json:"participant"`
+	Moniker     string `json:"moniker"`
+	Fate        string `json:"fate"`
+	Opposed     bool   `json:"opposed"` // by more than reputation.margin
+	Leader      bool   `json:"leader"`  // closed the round
+	Passed      bool   `json:"passed"`  // ranked before the leader, and did not close the round
+	Score       int64  `json:"score"`
+	Place       int    `json:"place"`      // rank by score, from 1; 0 without a score
+	Reputation  *int64 `json:"reputation"` // parts per million, after the round; null if absent
+	Change      *int64 `json:"change"`     // by the round; null if the reputation before it is unknown
+	VRFOutput   string `json:"vrf_output"`
+	Why         string `json:"why"`
+}
+
+// A Story is a closed round with the verdict on every participant.
+type Story struct {
+	Epoch    uint64    `json:"epoch"`
+	Round    uint64    `json:"round"`
+	Opened   uint64    `json:"opened"`
+	Height   uint64    `json:"height"`
+	Leader   uint32    `json:"leader"`
+	View     uint32    `json:"view"`
+	Ranking  []uint32  `json:"ranking"`
+	Rule     string    `json:"rule"`
+	Margin   int64     `json:"margin"`
+	Delta    string    `json:"delta_digest"`
+	Model    string    `json:"model_hash"`
+	Seed     string    `json:"seed"`
+	Accuracy *float64  `json:"accuracy"`
+	Loss     *float64  `json:"loss"`
+	Verdicts []Verdict `json:"verdicts"`
+}
+
+// story returns a closed round with its verdicts.
+func (s *Server) story(ctx context.Context, at place) (*Story, error) {
+	r, err := s.source.record(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	people, err := s.source.participants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before := map[uint32]int64{}
+	if at.round > 0 {
+		last, err := s.source.record(ctx, place{at.epoch, at.round - 1})
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range last.Contributions {
+			before[c.Participant] = c.Reputation
+		}
+	}
+	out := &Story{
+		Epoch: r.Epoch, Round: r.Round, Opened: r.Opened, Height: r.Height, Leader: r.Leader, View: r.View,
+		Ranking: append([]uint32{}, r.Ranking...),
+		Rule:    r.Rule, Margin: r.Margin, Delta: hex.EncodeToString(r.DeltaDigest), Model: hex.EncodeToString(r.ModelHash),
+		Seed:     hex.EncodeToString(r.Seed),
+		Verdicts: verdicts(r, people, before, nil),
+	}
+	if refused, err := s.source.refusals(ctx, at.String()); err == nil { // known to this node only
+		blame(out.Verdicts, refused)
+	}
+	_, _, points, _ := s.tail.now()
+	for i := range points {
+		if points[i].Epoch == r.Epoch && points[i].Round == r.Round {
+			out.Accuracy, out.Loss = points[i].Accuracy, points[i].Loss
+		}
+	}
+	return out, nil
+}
+
+// verdicts returns the verdicts on the included participants and on the currently active ones that
+// were not included. If only is not nil, it returns the verdict on that participant alone.
+func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, only *uint32) []Verdict {
+	passed, place, worst := pointOf(r).Passed, places(r), worstSelected(r)
+	names := map[uint32]string{}
+	for _, p := range people {
+		names[p.Index] = p.Moniker
+	}
+	out := []Verdict{}
+	in := map[uint32]bool{}
+	for _, c := range r.Contributions {
+		in[c.Participant] = true
+		if only != nil && c.Participant != *only {
+			continue
+		}
+		v := verdictOn(c, before)
+		v.Moniker, v.Leader, v.Passed = names[c.Participant], c.Participant == r.Leader,
+			slices.Contains(passed, c.Participant)
+		v.Place = place[c.Participant]
+		v.Why = why(v, r, worst)
+		out = append(out, v)
+	}
+	for _, p := range people {
+		if p.Active && !in[p.Index] {
+			v := Verdict{Participant: p.Index, Moniker: p.Moniker, Fate: Absent, Passed: slices.Contains(passed, p.Index)}
+			if r.Round < p.Joined {
+				v.Fate = NotYet
+			}
+			v.Why = why(v, r, worst)
+			out = append(out, v)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Verdict) int { return cmp.Compare(a.Participant, b.Participant) })
+	return out
+}
+
+// verdictOn returns the verdict that follows from a contribution alone. Before has the reputations
+// before the round.
+func verdictOn(c app.Contribution, before map[uint32]int64) Verdict {
+	v := Verdict{
+		Participant: c.Participant, Fate: Selected, Opposed: c.Opposed, Score: c.Score, Reputation: &c.Reputation,
+		VRFOutput: hex.EncodeToString(c.VrfOutput),
+	}
+	if !c.Selected {
+		v.Fate = LeftOut
+	}
+	if was, ok := before[c.Participant]; ok {
+		change := c.Reputation - was
+		v.Change = &change
+	}
+	return v
+}
+
+// places returns the rank of each included participant by its score, 1 for the lowest score. It
+// returns none if the rule gives no scores.
+func places(r *app.Record) map[uint32]int {
+	order := slices.Clone(r.Contributions)
+	slices.SortStableFunc(order, func(a, b app.Contribution) int { return cmp.Compare(a.Score, b.Score) })
+	if len(order) == 0 || order[len(order)-1].Score == 0 {
+		return nil
+	}
+	place := make(map[uint32]int, len(order))
+	for i, c := range order {
+		place[c.Participant] = 1 + i
+	}
+	return place
+}
+
+// worstSelected returns the highest score of a selected gradient, 0 if there is none.
+func worstSelected(r *app.Record) (worst int64) {
+	for _, c := range r.Contributions {
+		if c.Selected {
+			worst = max(worst, c.Score)
+		}
+	}
+	return worst
+}
