@@ -47,7 +47,8 @@ func (f *fake) params() params.Params {
 	return params.Params{
 		Preset: f.text, Model: params.Model{Kind: params.ModelSoftmax, Inputs: 4, Classes: 3, Pool: 1, PixelScale: 255},
 		Rule:     params.Rule{Name: f.text, Byzantine: 1},
-		Training: params.Training{Rounds: 100}, Privacy: params.Privacy{Mechanism: f.text}, Election: params.Election{Term: 1,
+		Training: params.Training{Rounds: 100, LearningRate: 0.5, WeightDecay: 0.25}, Grid: params.Grid{Width: 1, Step: 0.5},
+		Privacy: params.Privacy{Mechanism: f.text}, Election: params.Election{Term: 1,
 			ViewBlocks: 1},
 	}
 }
@@ -163,6 +164,22 @@ func (f *fake) join() cmttypes.Tx {
 	return raw
 }
 
+// gradient returns a gradient of participant 3 in a round.
+func (f *fake) gradient(round uint64) cmttypes.Tx {
+	payload := make([]byte, 15)
+	payload[0], payload[14] = 127, 0x81 // -127
+	content, err := (&tx.Gradient{Round: round, Participant: 3, Payload: payload, VrfProof: make([]byte, 80)}).Marshal()
+	if err != nil {
+		panic(err)
+	}
+	e := tx.Envelope{Kind: uint32(tx.KindGradient), Content: content, Signature: make([]byte, 64)}
+	raw, err := e.Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
 func (f *fake) BlockchainInfo(_ context.Context, from, until int64) (*ctypes.ResultBlockchainInfo, error) {
 	out := &ctypes.ResultBlockchainInfo{}
 	for h := until; h >= from; h-- {
@@ -187,6 +204,9 @@ func (f *fake) BlockResults(context.Context, *int64) (*ctypes.ResultBlockResults
 }
 
 func (f *fake) Tx(_ context.Context, hash []byte, _ bool) (*ctypes.ResultTx, error) {
+	if hash[0] == 0xbb {
+		return &ctypes.ResultTx{Tx: f.gradient(4), Hash: hash, Height: 6}, nil
+	}
 	if hash[0] != 0xaa {
 		return nil, &client.Refusal{Code: abci.CodeNotFound, Log: f.text}
 	}

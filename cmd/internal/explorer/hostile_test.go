@@ -16,7 +16,8 @@ import (
 
 // everyPage is every page, and every JSON answer, that shows text of the chain.
 var everyPage = []string{
-	"/", "/blocks", "/block/3", "/tx/" + "aa" + strings.Repeat("0", 62), "/rounds", "/round/0/2", "/participants",
+	"/", "/blocks", "/block/3", "/tx/" + "aa" + strings.Repeat("0", 62), "/tx/bb" + strings.Repeat("0", 62), "/rounds",
+	"/round/0/2", "/participants",
 	"/participant/3", "/validators",
 	"/elections", "/model", "/round/0/999", "/search?q=3", "/params", "/governance", "/evidence",
 	"/v1/status", "/v1/params", "/v1/epochs", "/v1/rounds", "/v1/rounds/2", "/v1/participants", "/v1/privacy",
@@ -62,7 +63,7 @@ var ownTags = map[string]bool{}
 func init() {
 	for _, t := range strings.Fields("html head meta title link script body a header strong nav ul li form label input " +
 		"button main footer h1 h2 p dl dt dd div small svg rect text " +
-		"polyline polygon line path g title span time details summary pre abbr dfn section h3 ol select option em " +
+		"polyline polygon line path g title span time details summary br pre abbr dfn section h3 ol select option em " +
 		"table caption thead tbody tr th td meter figure figcaption img code bdi q circle") {
 		ownTags[t] = true
 	}

@@ -82,6 +82,7 @@ var functions = template.FuncMap{
 	},
 	"percent": func(x *float64) string { return fmt.Sprintf("%.2f %%", *x*100) },
 	"figure":  func(x *float64) string { return fmt.Sprintf("%.4g", *x) },
+	"degrees": func(x *float64) string { return fmt.Sprintf("%.1f°", *x) },
 	"clock":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
 	"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 	"age":     func(t time.Time) string { return age(time.Since(t)) },

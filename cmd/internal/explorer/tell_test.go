@@ -51,17 +51,51 @@ func TestRoundsShowWhatIsKnown(t *testing.T) {
 		"00:00:05.000 UTC</td>", "round 3, closed at height 5")
 }
 
-// TestUptime: who did not sign is named, and a commit that cannot change is asked for once.
+// TestUptime: who did not sign is marked, and a commit that cannot change is asked for once.
 func TestUptime(t *testing.T) {
 	f := newFake(6, "moniker")
 	s := over(t, f, Options{})
 	page := get(s, "/validators").Body.String()
-	require.Contains(t, page, "4 of 4")
-	require.Contains(t, page, `<span class="tag watch">0 of 4</span>`)
+	require.Equal(t, 3, strings.Count(page, `aria-label="4 signed, 0 late, 0 absent"`))
+	require.Equal(t, 1, strings.Count(page, `aria-label="0 signed, 0 late, 4 absent"`))
+	require.Equal(t, 1, strings.Count(page, `<span class="tag watch">`))
+	require.Contains(t, page, `<span class="tag watch">0 %</span>`)
+	require.Contains(t, page, "25.0 % <small>(10)</small>")
 	asked := f.asked["commit"]
 	s.source.looks.Add(1)
 	get(s, "/validators")
 	require.Equal(t, asked, f.asked["commit"])
+}
+
+// TestLateIsNotAbsent: up to three missing votes in a row came late, four are an absence, and nobody
+// is absent before it was a validator. Only absence counts against the uptime.
+func TestLateIsNotAbsent(t *testing.T) {
+	votes := func(text string) (v []bool) {
+		for _, x := range text {
+			v = append(v, x == '1')
+		}
+		return v
+	}
+	for _, c := range []struct {
+		text                 string
+		new                  bool
+		signed, late, absent int
+		up                   int
+	}{
+		{"1111111111", false, 10, 0, 0, 100},
+		{"1011001110", false, 6, 4, 0, 100},
+		{"1000111111", false, 7, 3, 0, 100},
+		{"1100001111", false, 6, 0, 4, 60},
+		{"0000001111", false, 4, 0, 6, 40},
+		{"0000001111", true, 4, 0, 0, 100},
+		{"0000010000", true, 1, 0, 4, 20},
+	} {
+		l := validatorLine{votes: votes(c.text), New: c.new}
+		l.count()
+		require.Equal(t, []int{c.signed, c.late, c.absent, c.up}, []int{l.Signed, l.Late, l.Absent, l.Up()}, c.text)
+		require.Equal(t, c.up < 80, l.Few(), c.text)
+	}
+	require.False(t, (&validatorLine{New: true}).Few(), "nothing is known of it")
 }
 
 // TestASuspectIsNotForgotten: who was suspect beyond the window of a standing is watched.

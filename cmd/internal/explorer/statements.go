@@ -1,0 +1,58 @@
+package explorer
+
+import (
+	"encoding/hex"
+
+	"github.com/spdl/spdl/app/tx"
+)
+
+// statements are the two statements that a piece of evidence holds, signed by one participant for one
+// place.
+type statements struct {
+	tx.Place
+	Rows []statementRow
+}
+
+// A statementRow is a part of both statements.
+type statementRow struct {
+	Name, First, Second string
+}
+
+// Differ reports whether the statements differ in the row.
+func (r statementRow) Differ() bool { return r.First != r.Second }
+
+// statementsOf returns the statements of evidence, nil if they do not decode.
+func statementsOf(e *tx.Evidence) *statements {
+	at, err := e.Conflict()
+	if err != nil {
+		return nil
+	}
+	out := &statements{Place: at}
+	add := func(name string, first, second []byte) {
+		out.Rows = append(out.Rows, statementRow{name, hex.EncodeToString(first), hex.EncodeToString(second)})
+	}
+	switch at.Kind {
+	case tx.KindGradient:
+		var a, b tx.GradientHeader
+		if a.Unmarshal(e.First) != nil || b.Unmarshal(e.Second) != nil {
+			return nil
+		}
+		add("Hash of the gradient", a.PayloadHash, b.PayloadHash)
+		add("VRF proof", a.VrfProof, b.VrfProof)
+	case tx.KindAggregate:
+		var a, b tx.AggregateHeader
+		if a.Unmarshal(e.First) != nil || b.Unmarshal(e.Second) != nil {
+			return nil
+		}
+		add("Hash of the aggregate", a.ContentHash, b.ContentHash)
+	case tx.KindCommit:
+		var a, b tx.Commit
+		if a.Unmarshal(e.First) != nil || b.Unmarshal(e.Second) != nil {
+			return nil
+		}
+		add("Hash of the gradient", a.Hash, b.Hash)
+	default: // Conflict knows no other kind
+	}
+	add("Signature", e.FirstSignature, e.SecondSignature)
+	return out
+}

@@ -1,0 +1,128 @@
+package explorer
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	cmttypes "github.com/cometbft/cometbft/types"
+
+	"github.com/spdl/spdl/app"
+)
+
+// The number of blocks over which a validator's uptime is computed; the max number of consecutive
+// blocks without its vote that count as late votes; and the share of blocks, in percent, below which
+// its uptime is an alarm.
+const upBlocks, lateBlocks, fewPercent = 100, 3, 80
+
+// validatorLine is a validator with its votes on the last blocks.
+type validatorLine struct {
+	Address              string
+	Power                int64
+	Share                float64 // of all votes, in percent
+	Who                  *app.Participant
+	Signed, Late, Absent int   // blocks
+	Last                 int64 // height of the last one that it signed
+	New                  bool  // it was no validator at the first of these blocks
+	// Paths in a picture of one unit a block, the oldest on the left; Before is before its first vote.
+	BeforePath, LatePath, AbsentPath string
+
+	votes []bool // the oldest first
+}
+
+// Up returns the share of blocks that it signed, late or in time, in percent.
+func (l validatorLine) Up() int { return 100 * (l.Signed + l.Late) / max(1, l.Signed+l.Late+l.Absent) }
+
+// Few reports whether it signed so few blocks that the page says so.
+func (l validatorLine) Few() bool { return l.Signed+l.Late+l.Absent > 0 && l.Up() < fewPercent }
+
+// validators shows the validator set, and which of the last upBlocks blocks each has signed.
+func (s *Server) validators(r *http.Request) (content, error) {
+	who, err := s.source.owners(r.Context())
+	if err != nil {
+		return content{}, err
+	}
+	all, at, err := s.source.validatorsAt(r.Context(), nil)
+	if err != nil {
+		return content{}, err
+	}
+	b := struct {
+		Height, Power int64
+		Looked        int // number of blocks
+		Oldest        int64
+		Lines         []validatorLine
+		Pager         pager
+	}{Height: at}
+	for _, v := range all {
+		b.Power += v.VotingPower
+	}
+	lines := make([]validatorLine, 0, len(all))
+	for _, v := range all {
+		address := v.Address.String()
+		lines = append(lines, validatorLine{Address: address, Power: v.VotingPower, Who: who[address],
+			Share: 100 * float64(v.VotingPower) / float64(max(1, b.Power))})
+	}
+	if b.Lines, b.Pager, err = pageOf(r, lines); err != nil {
+		return content{}, err
+	}
+	b.Looked = s.readVotes(r.Context(), b.Lines, at)
+	b.Oldest = at - int64(b.Looked)
+	return content{"validators", "Validators", b}, nil
+}
+
+// readVotes completes the lines of validators with their votes on the last blocks before a height.
+// It returns the number of these blocks, which is smaller if the node does not keep all of them.
+func (s *Server) readVotes(ctx context.Context, lines []validatorLine, at int64) (looked int) {
+	oldest := at
+	for ; oldest > max(1, at-upBlocks); oldest-- {
+		by, ok := s.source.signed(ctx, oldest-1)
+		if !ok {
+			break
+		}
+		for i := range lines {
+			l := &lines[i]
+			if l.votes = append(l.votes, by[l.Address]); by[l.Address] {
+				l.Last = max(l.Last, oldest-1)
+			}
+		}
+	}
+	then, _, _ := s.source.validatorsAt(ctx, &oldest)
+	for i := range lines {
+		l := &lines[i]
+		slices.Reverse(l.votes)
+		l.New = len(then) > 0 && !slices.ContainsFunc(then, func(v *cmttypes.Validator) bool {
+			return v.Address.String() == l.Address
+		})
+		l.count()
+	}
+	return int(at - oldest)
+}
+
+// count tells votes that came late from absence. A block's successor carries the votes that its
+// proposer had by then, so that a validator that works misses some: runs of up to lateBlocks blocks.
+func (l *validatorLine) count() {
+	var before, late, absent strings.Builder
+	for i := 0; i < len(l.votes); {
+		run := i
+		for run < len(l.votes) && l.votes[run] == l.votes[i] {
+			run++
+		}
+		n, path := run-i, fmt.Sprintf("M%d 0h%dv10h-%dz", i, run-i, run-i)
+		switch {
+		case l.votes[i]:
+			l.Signed += n
+		case i == 0 && l.New: // before its first vote
+			before.WriteString(path)
+		case n <= lateBlocks:
+			l.Late += n
+			late.WriteString(path)
+		default:
+			l.Absent += n
+			absent.WriteString(path)
+		}
+		i = run
+	}
+	l.BeforePath, l.LatePath, l.AbsentPath = before.String(), late.String(), absent.String()
+}

@@ -1,0 +1,121 @@
+package explorer
+
+import (
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/gradients"
+)
+
+// vectorWith returns an int8 vector.
+func vectorWith(x ...int64) gradients.Vector {
+	v := gradients.NewVector(gradients.Int8, len(x))
+	for i, q := range x {
+		v.Set(i, q)
+	}
+	return v
+}
+
+// TestHistogram: each coordinate is in one bar whose range holds it, the ends of the range and 0 are
+// counted, and the norm is Euclid's.
+func TestHistogram(t *testing.T) {
+	for most := range int64(128) {
+		var all []int64
+		squares := 0.0
+		for q := -most; q <= most; q++ {
+			all, squares = append(all, q), squares+float64(q*q)
+		}
+		h := histogram(vectorWith(all...))
+		require.Equal(t, len(all), h.Coordinates)
+		require.Equal(t, 1, h.Zero)
+		require.Equal(t, most == 127, h.Ends == 2)
+		n, width := 0, 0.0
+		for i, b := range h.Bars {
+			n, width = n+b.Count, width+b.Width
+			if most > 0 {
+				require.EqualValues(t, b.Until-b.From+1, b.Count, "bar %d of %d", i, most)
+			}
+			require.InDelta(t, 100, b.Y+b.Height, 1e-9)
+		}
+		require.Equal(t, len(all), n)
+		require.InDelta(t, pictured, width, 1e-9)
+		require.LessOrEqual(t, len(h.Bars), 2*bins+1)
+		require.InDelta(t, math.Sqrt(squares), h.Steps, 1e-9)
+	}
+}
+
+// TestAngle: in degrees, and none to or from 0.
+func TestAngle(t *testing.T) {
+	require.InDelta(t, 0, *angle(vectorWith(3, 4), []float64{6, 8}), 1e-5)
+	require.InDelta(t, 90, *angle(vectorWith(1, 0), []float64{0, 2}), 1e-9)
+	require.InDelta(t, 180, *angle(vectorWith(1, -1), []float64{-1, 1}), 1e-5)
+	require.Nil(t, angle(vectorWith(0, 0), []float64{1, 1}))
+	require.Nil(t, angle(vectorWith(1, 1), []float64{0, 0}))
+}
+
+// TestDeltaOfModels: Delta follows from models that the update of the chain made of it.
+func TestDeltaOfModels(t *testing.T) {
+	f := newFake(6, "x")
+	s := over(t, f, Options{})
+	p := params.Params{Training: params.Training{LearningRate: 0.5, Momentum: 0.5, WeightDecay: 0.25}}
+	delta := s.deltaOf(t.Context(), p, place{0, 3})
+	require.Len(t, delta, 15)
+	for i, x := range s.parameters(t.Context(), place{0, 3}) { // the fake's model stands still: Delta undoes the decay
+		require.InDelta(t, -0.25*x, delta[i], 1e-12)
+	}
+	require.Nil(t, s.deltaOf(t.Context(), p, place{0, 0}), "the initial model is not asked for")
+	require.Nil(t, s.deltaOf(t.Context(), p, place{0, 1}), "nor is it for the velocity")
+	require.Nil(t, s.deltaOf(t.Context(), p, place{0, 9}), "the round is open")
+}
+
+// TestTransactionSays: whose it is, when, and what it says in words; its bytes are folded.
+func TestTransactionSays(t *testing.T) {
+	s := over(t, newFake(6, "node"), Options{})
+	w := get(s, "/tx/aa"+strings.Repeat("0", 62))
+	require.Equal(t, http.StatusOK, w.Code)
+	page := w.Body.String()
+	for _, text := range []string{"Transaction: join", "✕ code 2", `<time datetime="1970-01-01T00:00:03Z"`,
+		"<details><summary>", "Signed hash"} {
+		require.Contains(t, page, text)
+	}
+}
+
+// TestGradientSays: how long it is, where it points, and in what round it is.
+func TestGradientSays(t *testing.T) {
+	s := over(t, newFake(6, "node"), Options{})
+	w := get(s, "/tx/bb"+strings.Repeat("0", 62))
+	require.Equal(t, http.StatusOK, w.Code)
+	page := w.Body.String()
+	for _, text := range []string{`<a href="/round/0/4">0/4</a>`, "<bdi>node</bdi> (#3)", "89.8 <small>180 grid steps",
+		"13 are 0, 2 at the ends of the range", "Histogram of 15 coordinates"} {
+		require.Contains(t, page, text)
+	}
+	require.Regexp(t, `\d+\.\d° <small>(away from|with) the update`, page)
+}
+
+// TestStatements: evidence shows where its two statements differ.
+func TestStatements(t *testing.T) {
+	a := &tx.GradientHeader{Participant: 3, Round: 2, PayloadHash: make([]byte, 32), VrfProof: make([]byte, 80)}
+	b := &tx.GradientHeader{Participant: 3, Round: 2, PayloadHash: append(make([]byte, 31), 1), VrfProof: make([]byte, 80)}
+	first, err := a.Marshal()
+	require.NoError(t, err)
+	second, err := b.Marshal()
+	require.NoError(t, err)
+	e := &tx.Evidence{Kind: uint32(tx.KindGradient), First: first, Second: second,
+		FirstSignature: []byte{1}, SecondSignature: []byte{2}}
+	got := statementsOf(e)
+	require.NotNil(t, got)
+	require.EqualValues(t, 3, got.Participant)
+	var differ []bool
+	for _, row := range got.Rows {
+		differ = append(differ, row.Differ())
+	}
+	require.Equal(t, []bool{true, false, true}, differ)
+	require.Nil(t, statementsOf(&tx.Evidence{Kind: 1, First: first, Second: first}))
+}
