@@ -5,11 +5,16 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 )
@@ -80,21 +85,80 @@ func queryMembership() *cobra.Command {
 				fmt.Fprintf(w, "participants  %d, %d of them with a validator\nbyzantine     %d at most\nthreshold     %d "+
 					"approvals\n\n", m.Participants, m.Validators, m.Byzantine, m.Threshold)
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(t, "index\tid\tmoniker\taddress\tactive\tvalidator\tjoined")
-				for _, p := range m.Members {
-					fmt.Fprintf(t, "%d\t%.16s\t%q\t%q\t%t\t%t\t%d\n", p.Index, command.Plain(p.ID), p.Moniker, p.Address, p.Active,
-						p.Validator, p.Joined)
-				}
-				if len(m.Proposals) > 0 {
-					fmt.Fprintln(t, "\nproposal\tkind\theight\tapprovals\taccepted\tabout")
-				}
-				for _, p := range m.Proposals {
-					fmt.Fprintf(t, "%s\t%s\t%d\t%v\t%t\t%s\n", command.Plain(p.ID), command.Plain(p.Kind), p.Height, p.Approvals,
-						p.Accepted, command.Plain(p.About))
-				}
+				printMembers(t, m.Members)
+				printProposals(t, m)
 				return t.Flush()
 			}, err
 		}}.command()
+}
+
+// printMembers writes a line for each participant that was ever registered. The column of addresses
+// is left out if nobody has one.
+func printMembers(t io.Writer, members []query.Member) {
+	addresses := slices.ContainsFunc(members, func(p query.Member) bool { return p.Address != "" })
+	heading := "index\tid\tmoniker\tvalidator\tjoined\tleft"
+	if addresses {
+		heading += "\taddress"
+	}
+	fmt.Fprintln(t, heading)
+	for _, p := range members {
+		left := "-"
+		if !p.Active {
+			left = "yes"
+		}
+		fmt.Fprintf(t, "%d\t%.16s\t%s\t%t\t%d\t%s", p.Index, command.Plain(p.ID), name(p.Moniker), p.Validator,
+			p.Joined, left)
+		if addresses {
+			fmt.Fprintf(t, "\t%q", p.Address)
+		}
+		fmt.Fprintln(t)
+	}
+}
+
+// name returns a moniker, in quotes unless it is a plain word: a moniker may be any text.
+func name(moniker string) string {
+	if moniker == "" || strings.ContainsFunc(moniker, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
+	}) {
+		return strconv.Quote(moniker)
+	}
+	return moniker
+}
+
+// printProposals writes a line for each proposal that waits, with the names of the participants that
+// approved it.
+func printProposals(t io.Writer, m query.Membership) {
+	if len(m.Proposals) == 0 {
+		return
+	}
+	fmt.Fprintln(t, "\nproposal\tkind\theight\tapprovals\tstate\tabout")
+	for _, p := range m.Proposals {
+		state := "open"
+		if p.Accepted {
+			state = "accepted"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", command.Plain(p.ID), command.Plain(p.Kind), p.Height, approvals(m, p),
+			state, command.Plain(p.About))
+	}
+}
+
+// approvals returns the votes for a proposal, as "2 of 7: alice, bob". Votes of participants that
+// have left do not count.
+func approvals(m query.Membership, p query.Proposal) string {
+	if p.Accepted && len(p.Approvals) == 0 {
+		return "none needed"
+	}
+	var names []string
+	for _, q := range m.Members {
+		if q.Active && slices.Contains(p.Approvals, q.Index) {
+			names = append(names, name(q.Moniker))
+		}
+	}
+	text := fmt.Sprintf("%d of %d", len(names), m.Threshold)
+	if len(names) > 0 {
+		text += ": " + strings.Join(names, ", ")
+	}
+	return text
 }
 
 func queryEvidence() *cobra.Command {
