@@ -26,9 +26,53 @@ type Report struct {
 	Examples int       `json:"examples"`
 	Batch    int       `json:"batch"`   // examples in each whole batch
 	StepMS   float64   `json:"step_ms"` // for one batch
+	// Tensors compares the model of a trainer that names its tensors with the parameters.
+	Tensors []Pair `json:"tensors,omitempty"`
 	// Refuted reports that a demand is not met. That all are met proves nothing: the trainer was
 	// asked about a few batches only.
 	Refuted bool `json:"refuted"`
+	// Failure is why nothing was asked: a StartError, a TensorError, or another failure to answer
+	// HELLO.
+	Failure error `json:"-"`
+}
+
+// Pair is a tensor by its shapes in the trainer's model and in the parameters. A shape is null where
+// the tensor is missing.
+type Pair struct {
+	Name   string   `json:"name"`
+	Model  []uint32 `json:"model"`
+	Params []uint32 `json:"params"`
+}
+
+// pairs lists the tensors of the parameters, and then those of the model alone.
+func pairs(model []Tensor, chain []params.Tensor) (all []Pair) {
+	if len(model) == 0 {
+		return nil
+	}
+	at := map[string]int{}
+	for i, t := range chain {
+		at[t.Name] = i
+		all = append(all, Pair{Name: t.Name, Params: t.Shape})
+	}
+	for _, t := range model {
+		if i, there := at[t.Name]; there {
+			all[i].Model = t.Shape
+		} else {
+			all = append(all, Pair{Name: t.Name, Model: t.Shape})
+		}
+	}
+	return all
+}
+
+// unstarted is the report of a trainer that did not answer HELLO as it should.
+func unstarted(err error, m params.Model) Report {
+	r := Report{Refuted: true, Failure: err, Findings: []Finding{{"it starts and answers HELLO", false, err.Error()}}}
+	var other *TensorError
+	if errors.As(err, &other) {
+		r.Findings = []Finding{{"its tensors are those of the parameters", false, other.Error()}}
+		r.Tensors = pairs(other.Model, m.Tensors)
+	}
+	return r
 }
 
 // tolerance is the distance, relative to the norm, that the rounding of float32 may explain.
@@ -56,7 +100,7 @@ func Inspect(ctx context.Context, c Config, m params.Model, clip float64, batch 
 	c.Pause = time.Nanosecond // the next request restarts it at once
 	t, err := Start(ctx, c, m, clip)
 	if err != nil {
-		return Report{Refuted: true, Findings: []Finding{{"it starts and answers HELLO", false, err.Error()}}}, nil
+		return unstarted(err, m), nil
 	}
 	defer t.Close()
 	i := &inspection{t: t, random: rand.New(rand.NewPCG(seed, 0))}
@@ -66,7 +110,11 @@ func Inspect(ctx context.Context, c Config, m params.Model, clip float64, batch 
 	}
 	i.batch = pick(i.random, t.Len(), min(max(batch, 2), t.Len()))
 	i.report.Examples, i.report.Batch = t.Len(), len(i.batch)
+	i.report.Tensors = pairs(t.answer.Tensors, m.Tensors)
 	i.note("it starts and answers HELLO", nil, fmt.Sprintf("%d examples", t.Len()))
+	if n := len(i.report.Tensors); n > 0 {
+		i.note("its tensors are those of the parameters", nil, fmt.Sprintf("%d of the same names and shapes", n))
+	}
 	for _, look := range []struct {
 		demand string
 		of     func(context.Context) (string, error)

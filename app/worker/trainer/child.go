@@ -33,6 +33,7 @@ type child struct {
 	in   *os.File // its standard input
 	out  *os.File // its standard output
 	read *bufio.Reader
+	said *lines        // its standard error
 	done chan struct{} // closed when it has ended
 }
 
@@ -58,7 +59,8 @@ func launch(c Config) (*child, error) {
 	if err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
-	k := &child{cmd: cmd, in: in, out: out, read: bufio.NewReaderSize(out, 1<<20), done: make(chan struct{})}
+	k := &child{cmd: cmd, in: in, out: out, read: bufio.NewReaderSize(out, 1<<20), said: heard,
+		done: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait() // ProcessState says how it ended
 		heard.end()
@@ -133,12 +135,15 @@ func (k *child) limited(ctx context.Context, do func() error) error {
 	return err
 }
 
+// errEnded means that a child's process has ended without being told to.
+var errEnded = errors.New("it ended by itself")
+
 // ended returns the error for a child that closed its standard output or input: how it ended, if it
 // did.
 func (k *child) ended(err error) error {
 	select {
 	case <-k.done:
-		return fmt.Errorf("it ended by itself (%v)", k.cmd.ProcessState)
+		return fmt.Errorf("%w (%v)", errEnded, k.cmd.ProcessState)
 	case <-time.After(time.Second):
 		return fmt.Errorf("it closed its standard output: %w", err)
 	}

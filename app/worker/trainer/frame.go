@@ -31,6 +31,11 @@ const (
 
 const headerBytes = 5
 
+// fault is the text of a FAULT frame.
+type fault string
+
+func (f fault) Error() string { return fmt.Sprintf("it says: %.1000s", string(f)) }
+
 func writeFrame(w io.Writer, kind byte, body []byte) error {
 	header := binary.LittleEndian.AppendUint32([]byte{kind}, uint32(len(body)))
 	if _, err := w.Write(header); err != nil {
@@ -57,7 +62,7 @@ func readFrame(r *bufio.Reader, want byte, most int) ([]byte, error) {
 		if _, err := io.ReadFull(r, text); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("it says: %.1000s", text)
+		return nil, fault(text)
 	case kind != want:
 		rest, _ := r.Peek(min(r.Buffered(), 40))
 		return nil, fmt.Errorf("the answer begins with %q, want a frame of type %q: does the trainer print to its "+

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/spdl/spdl/app/params"
 )
@@ -30,11 +31,19 @@ type hello struct {
 	Share     Share           `json:"share"`
 }
 
+// Tensor is the name and the shape of a tensor of a trainer's own model.
+type Tensor struct {
+	Name  string   `json:"name"`
+	Shape []uint32 `json:"shape"`
+}
+
 // answer is the body of the trainer's answer to HELLO.
 type answer struct {
 	Protocol  int  `json:"protocol"`
 	Examples  int  `json:"examples"`
 	Evaluates bool `json:"evaluates"`
+	// Tensors are those of the trainer's own model, if it knows them.
+	Tensors []Tensor `json:"tensors,omitempty"`
 }
 
 func decodeAnswer(body []byte) (a answer, err error) {
@@ -48,6 +57,48 @@ func decodeAnswer(body []byte) (a answer, err error) {
 		return a, fmt.Errorf("it has %d examples, want 1 to %d", a.Examples, math.MaxInt32)
 	}
 	return a, nil
+}
+
+// TensorError means that a trainer's model has other tensors than the chain's.
+type TensorError struct {
+	Model      []Tensor // the trainer's
+	Difference string   // the first
+}
+
+func (e *TensorError) Error() string {
+	return e.Difference + ": build the model that the parameters describe, or make parameters of this one " +
+		"(spdl new --module)"
+}
+
+// compare returns a TensorError with the first difference between the trainer's tensors and the
+// chain's. Their order may differ. A trainer that names no tensors is not compared.
+func compare(model []Tensor, chain []params.Tensor) error {
+	if len(model) == 0 {
+		return nil
+	}
+	shapes := make(map[string][]uint32, len(model))
+	for _, t := range model {
+		shapes[t.Name] = t.Shape
+	}
+	for _, t := range chain {
+		shape, there := shapes[t.Name]
+		delete(shapes, t.Name)
+		if !there {
+			return &TensorError{model, fmt.Sprintf("tensor %s of the parameters, of shape %v, is not in the model", t.Name,
+				t.Shape)}
+		}
+		if !slices.Equal(shape, t.Shape) {
+			return &TensorError{model, fmt.Sprintf("tensor %s has shape %v in the model and %v in the parameters", t.Name,
+				shape, t.Shape)}
+		}
+	}
+	for _, t := range model {
+		if _, left := shapes[t.Name]; left {
+			return &TensorError{model, fmt.Sprintf("tensor %.140s of the model, of shape %v, is not in the parameters", t.Name,
+				t.Shape)}
+		}
+	}
+	return nil
 }
 
 // Eval is a trainer's measurement of a model on its test set.

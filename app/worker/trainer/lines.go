@@ -15,6 +15,7 @@ type lines struct {
 	since time.Time // start of the second that said counts
 	said  int       // lines since then
 	left  int       // lines dropped and not reported yet
+	last  string    // the last line; to be read once the program has ended
 }
 
 const (
@@ -37,6 +38,7 @@ func (l *lines) Write(p []byte) (int, error) {
 
 // pass passes the buffered line on.
 func (l *lines) pass() {
+	l.last = strings.ToValidUTF8(string(l.buf), "?")
 	if now := time.Now(); now.Sub(l.since) >= time.Second {
 		l.missed()
 		l.since, l.said = now, 0
@@ -44,7 +46,7 @@ func (l *lines) pass() {
 	if l.said++; l.said > mostLines {
 		l.left++
 	} else {
-		l.say(strings.ToValidUTF8(string(l.buf), "?"))
+		l.say(l.last)
 	}
 	l.buf = l.buf[:0]
 }
@@ -61,6 +63,7 @@ func (l *lines) missed() {
 func (l *lines) end() {
 	l.missed()
 	if len(l.buf) > 0 {
-		l.say(strings.ToValidUTF8(string(l.buf), "?"))
+		l.last = strings.ToValidUTF8(string(l.buf), "?")
+		l.say(l.last)
 	}
 }

@@ -48,8 +48,10 @@ func (c Config) Check() error {
 	}
 	path := c.Argv[0]
 	if !strings.ContainsRune(path, filepath.Separator) {
-		_, err := exec.LookPath(path)
-		return err
+		if _, err := exec.LookPath(path); err != nil {
+			return fmt.Errorf("there is no program %q: name one in $PATH, or its path: %w", path, err)
+		}
+		return nil
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(c.Dir, path)
@@ -194,9 +196,9 @@ func (t *Trainer) running(ctx context.Context) (err error) {
 		return err
 	}
 	if t.child, err = launch(t.config); err != nil {
-		return err
+		return &StartError{err: err}
 	}
-	return t.child.ask(ctx, frameHello, body, func(r *bufio.Reader) error {
+	err = t.child.ask(ctx, frameHello, body, func(r *bufio.Reader) error {
 		body, err := readFrame(r, frameHello, maxText)
 		if err != nil {
 			return err
@@ -206,10 +208,14 @@ func (t *Trainer) running(ctx context.Context) (err error) {
 			err = fmt.Errorf("it has %d examples after its restart, before %d", a.Examples, t.answer.Examples)
 		}
 		if err == nil {
+			err = compare(a.Tensors, t.model.Tensors)
+		}
+		if err == nil {
 			t.answer = a
 		}
 		return err
 	})
+	return t.notStarted(err)
 }
 
 // clipMargin keeps a clipped row within the clip norm after the float64 roundings of its

@@ -3,21 +3,16 @@
 package templates
 
 import (
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"os"
+	"io"
 	"path/filepath"
-	"strings"
 
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/preset"
 	"github.com/spdl/spdl/mnist"
 )
 
-//go:embed common numpy-csv sklearn pytorch-cnn
+//go:embed numpy-csv sklearn pytorch-cnn module
 var files embed.FS
 
 // Template is one study.
@@ -41,7 +36,7 @@ func All() []Template {
 		tensor("coef_", params.InitZeros, classes, columns), tensor("intercept_", params.InitZeros, classes))
 	cnn := preset.Study{
 		Examples: 60000, Rounds: 100, Epsilon: 3, Clip: 1, SamplingRate: 0.02, LearningRate: 2, Momentum: 0.5,
-		Model: model(params.ClippingSum, `{"folder": "data"}`,
+		Model: model(params.ClippingSum, `{"data": "data"}`,
 			tensor("0.weight", params.InitGlorot, 16, 1, 8, 8), tensor("0.bias", params.InitZeros, 16),
 			tensor("3.weight", params.InitGlorot, 32, 16, 4, 4), tensor("3.bias", params.InitZeros, 32),
 			tensor("7.weight", params.InitGlorot, 32, 512), tensor("7.bias", params.InitZeros, 32),
@@ -73,49 +68,31 @@ func tensor(name, init string, shape ...uint32) params.Tensor {
 // Options are what of a study the user decides.
 type Options struct {
 	Validators int
-	Rounds     uint64  // 0: the template's
-	Epsilon    float64 // 0: the template's
-	Clipping   string  // "": the template's
-	Python     string
+	Rounds     uint64    // 0: the template's
+	Epsilon    float64   // 0: the template's
+	Clipping   string    // "": the template's
+	Python     string    // the interpreter
+	Log        io.Writer // takes what a model's file says when it fails
 }
 
 // Write writes a study to a folder, which must not exist or be empty. It returns the parameters.
 func (t Template) Write(dir string, o Options) (params.Params, error) {
-	if old, err := os.ReadDir(dir); err == nil && len(old) > 0 {
-		return params.Params{}, fmt.Errorf("%s is not empty: name another folder", dir)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := vacant(dir); err != nil {
 		return params.Params{}, err
 	}
-	var script []byte
-	for name, mode := range map[string]os.FileMode{"common/spdl_trainer.py": 0o644, t.Name + "/train.py": 0o755} {
-		text, err := files.ReadFile(name)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, filepath.Base(name)), text, mode)
-		}
-		if err != nil {
-			return params.Params{}, err
-		}
-		if strings.HasSuffix(name, "/train.py") {
-			script = text
-		}
+	script, err := files.ReadFile(t.Name + "/train.py")
+	if err != nil {
+		return params.Params{}, err
 	}
 	p, err := t.params(o, script)
 	if err != nil {
 		return p, err
 	}
-	text, err := json.MarshalIndent(p, "", "  ")
-	if err != nil {
+	s := study{script: script, params: p, about: t.About, needs: t.Needs}
+	if err := s.write(dir, filepath.Base(dir), o); err != nil {
 		return p, err
 	}
-	for name, content := range map[string]string{
-		"params.json": string(text) + "\n", "net.toml": manifest(o), "README.md": t.readme(dir, p, o),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
-			return p, err
-		}
-	}
-	return p, t.data(filepath.Join(dir))
+	return p, t.data(dir)
 }
 
 // params returns the study's parameters; of examples that all have, each has a share.
@@ -131,33 +108,6 @@ func (t Template) params(o Options, script []byte) (params.Params, error) {
 	if o.Clipping != "" {
 		s.Model.Clipping = o.Clipping
 	}
-	hash := sha256.Sum256(script)
-	s.Model.Trainer = hex.EncodeToString(hash[:])
+	s.Model.Trainer = hashOf(script)
 	return preset.External(o.Validators, s)
-}
-
-func manifest(o Options) string {
-	return fmt.Sprintf(`# A localnet of this study: spdl testnet start --manifest net.toml
-validators = %d
-params = "params.json"
-trainer = [%q, "train.py"]
-`, o.Validators, o.Python)
-}
-
-func (t Template) readme(dir string, p params.Params, o Options) string {
-	name := filepath.Base(dir)
-	return fmt.Sprintf(`# %s: %s
-
-Needs %s. Run it on %s:
-
-    spdl trainer check train.py --parts %d            # does the trainer keep its promises?
-    spdl testnet start --manifest net.toml           # %d rounds, epsilon %g
-
-- train.py is the model and the data: replace load, the gradients and evaluate by yours.
-- params.json is the chain's: tensors, clipping (%q), rounds, learning rate, noise. Another number
-  of validators, rounds or epsilon changes the noise: spdl new --validators N --epsilon E.
-- net.toml is a localnet on one machine, where all validators share one file. Every member of a
-  real chain has a file of its own and sets worker.trainer in app.toml: see docs/MODELS.md of SPDL.
-`, name, t.About, t.Needs, "four validators of this machine, or as many as net.toml says", o.Validators,
-		p.Training.Rounds, p.Privacy.Epsilon, p.Model.Clipping)
 }

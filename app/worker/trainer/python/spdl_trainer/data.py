@@ -1,0 +1,78 @@
+"""The data of a study as (x, y, x_test, y_test): images and tables, in NumPy."""
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+import os
+import struct
+from typing import Any, Dict, List, Tuple
+
+import numpy as np
+
+from .hello import Hello
+from .split import level_for_testing
+
+Array = Any  # numpy.ndarray, or a tensor of PyTorch
+Data = Tuple[Array, Array, Array, Array]
+
+
+def load(hello: Hello) -> Data:
+    """The data of hello.data: a folder of images, or a table, which the configuration describes."""
+    if os.path.isdir(hello.data):
+        return images(hello.data)
+    return table(hello.data, hello.config["table"])
+
+
+def images(folder: str) -> Data:
+    """The images of a folder of IDX files as float32 in [-1, 1], of shape (1, height, width) each,
+    and their labels."""
+    train, test = "train", "t10k"
+    return (_idx(folder, train + "-images-idx3-ubyte"), _idx(folder, train + "-labels-idx1-ubyte"),
+            _idx(folder, test + "-images-idx3-ubyte"), _idx(folder, test + "-labels-idx1-ubyte"))
+
+
+def _idx(folder: str, name: str) -> Array:
+    path = os.path.join(folder, name)
+    with (open(path, "rb") if os.path.exists(path) else gzip.open(path + ".gz")) as f:
+        magic, n = struct.unpack(">II", f.read(8))
+        if magic == 0x801:
+            return np.frombuffer(f.read(), np.uint8).astype(np.int64)
+        rows, cols = struct.unpack(">II", f.read(8))
+        pixels = np.frombuffer(f.read(), np.uint8).reshape(n, 1, rows, cols)
+        return pixels.astype(np.float32) / 127.5 - 1
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+def table(path: str, described: Dict[str, Any]) -> Data:
+    """The rows of a CSV file by a description as genesis has it for the built-in models: label,
+    classes, columns with name, low and high. Inputs are float32 in [-1, 1], labels the positions of
+    classes. Scaling and test rows are those of the built-in models (docs/MODELS.md)."""
+    columns, classes = described["columns"], {c: i for i, c in enumerate(described["classes"])}
+    values: List[List[float]] = []
+    labels: List[int] = []
+    with open(path, newline="", encoding="utf-8-sig") as f:
+        rows = csv.reader(f)
+        header = [name.strip() for name in next(rows)]
+        at = [header.index(c["name"]) for c in columns]
+        label = header.index(described["label"])
+        for row in rows:
+            if row:
+                try:  # an error without the value, which is private
+                    values.append([_finite(row[i]) for i in at])
+                    labels.append(classes[row[label].strip()])
+                except (ValueError, KeyError, IndexError):
+                    raise ValueError("%s line %d: want a finite number in each column and a label of %s"
+                                     % (path, rows.line_num, ", ".join(classes))) from None
+    low, high = (np.array([c[end] for c in columns], dtype=float) for end in ("low", "high"))
+    share = (np.clip(np.array(values), low, high) - low) / (high - low)
+    levels = np.floor(share * 255 + 0.5).astype(np.uint8)
+    x, y = ((levels.astype(float) - 127.5) / 127.5).astype(np.float32), np.array(labels, dtype=np.int64)
+    tested = np.array([level_for_testing(c, r.tobytes()) for c, r in zip(labels, levels)], dtype=bool)
+    return x[~tested], y[~tested], x[tested], y[tested]

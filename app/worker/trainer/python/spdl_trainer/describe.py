@@ -1,0 +1,90 @@
+"""Describes what a function builds, for genesis: python3 -m spdl_trainer.describe my.py:build.
+
+The answer is JSON on standard output. A model that SPDL cannot train gives exit code 3 and the
+reason on standard error."""
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import sys
+import sysconfig
+from typing import Any, Dict, List
+
+from .hello import Hello
+from .study import make
+from .tensors import Unsuitable, size
+
+UNSUITABLE = 3  # exit code
+
+
+def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]:
+    """The tensors of the model that FILE.py:FUNCTION builds, the number of its examples, whether the
+    file loads them itself, and the files beside it that it imports. It has at most so many parameters."""
+    path, _, name = source.rpartition(":")
+    path = os.path.abspath(path)
+    sys.path.insert(0, os.path.dirname(path))
+    module = _load(path)
+    build = getattr(module, name, None)
+    if not callable(build):
+        raise Unsuitable("%s has no function %s" % (path, name))
+    hello = Hello({"dimension": 0, "clip": 1, "clipping": "rows", "tensors": [], "config": config,
+                   "share": {"data": "", "part": 0, "parts": 1, "partition": "iid", "alpha": 1, "seed": 0}}, folder)
+    study = make(hello, build)
+    hello.tensors = study.tensors()
+    hello.dimension = sum(size(t["shape"]) for t in hello.tensors)
+    if hello.dimension > most:
+        largest = max(hello.tensors, key=lambda t: size(t["shape"]))
+        raise Unsuitable("the model has %d parameters, at most %d: the largest tensor is %s with %d"
+                         % (hello.dimension, most, largest["name"], size(largest["shape"])))
+    study.trial()
+    return {"tensors": hello.tensors, "examples": study.examples, "loads": hasattr(sys.modules[build.__module__], "load"),
+            "files": _beside(path)}
+
+
+def _load(path: str) -> Any:
+    name = os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not os.path.exists(path):
+        raise Unsuitable("%s is no Python file" % path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _beside(path: str) -> List[str]:
+    """The files, from the folder of path, that were imported from it and are of no installed package."""
+    folder = os.path.dirname(path)
+    installed = tuple(p + os.sep for p in sysconfig.get_paths().values()) + (os.path.dirname(__file__) + os.sep,)
+    found = set()
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if file and file.endswith(".py"):
+            file = os.path.abspath(file)
+            inside = file.startswith(folder + os.sep) and not file.startswith(installed)
+            if inside and not {"site-packages", "dist-packages"} & set(file.split(os.sep)):
+                found.add(os.path.relpath(file, folder))
+    return sorted(found)
+
+
+def main() -> None:
+    p = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    p.add_argument("source", metavar="FILE.py:FUNCTION")
+    p.add_argument("--config", default="", help="the configuration of the chain's model, JSON")
+    p.add_argument("--folder", default=".", help="the folder from which the configuration names the data")
+    p.add_argument("--most", type=int, default=1 << 21, help="the bound on the number of parameters")
+    o = p.parse_args()
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what the model's file prints is no answer
+    try:
+        json.dump(describe(o.source, o.config, o.folder, o.most), out)
+    except Unsuitable as e:
+        print(e, file=sys.stderr)
+        sys.exit(UNSUITABLE)
+    out.close()
+
+
+if __name__ == "__main__":
+    main()

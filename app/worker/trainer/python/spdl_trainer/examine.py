@@ -1,0 +1,140 @@
+"""What a PyTorch module must be, so that each example has a gradient of its own."""
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Set, Tuple
+
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
+from torch.nn.parameter import UninitializedParameter
+from torch.overrides import TorchFunctionMode
+
+from .tensors import Tensor, Unsuitable
+
+MOST_REASONS = 5
+RANDOM = ("the module draws at random in forward (dropout, noise), and the same question must get the same answer: leave it "
+          "out")
+
+
+def examine(module: nn.Module) -> None:
+    """Raises Unsuitable with the reasons, each with the name of its layer or tensor."""
+    found = list(_layers(module)) + list(_tensors(module))
+    if len(found) > MOST_REASONS:
+        found[MOST_REASONS:] = ["and %d more reasons" % (len(found) - MOST_REASONS)]
+    if found:
+        raise Unsuitable("; ".join(found))
+
+
+def shapes_of(module: nn.Module) -> Dict[str, Tuple[int, ...]]:
+    """The shapes of the module's parameters by name."""
+    return {name: tuple(p.shape) for name, p in module.named_parameters()}
+
+
+def _layers(module: nn.Module) -> Iterator[str]:
+    for name, layer in module.named_modules():
+        what = 'layer "%s" (%s): ' % (name, type(layer).__name__)
+        if isinstance(layer, _BatchNorm):
+            yield what + "batch normalisation mixes examples: use GroupNorm (affine=False)"
+        elif getattr(layer, "track_running_stats", False):
+            yield what + "training changes its buffers, the running statistics: leave track_running_stats out"
+        elif isinstance(layer, _DropoutNd) and layer.p > 0:
+            yield what + ("dropout is random, and the same question must get the same answer: leave it out, the noise of "
+                          "privacy regularises")
+
+
+def _tensors(module: nn.Module) -> Iterator[str]:
+    owner: Dict[int, str] = {}
+    for prefix, layer in module.named_modules():
+        for own, p in layer._parameters.items():
+            if p is None or isinstance(layer, _BatchNorm):  # rejected as a layer
+                continue
+            name = prefix + "." + own if prefix else own
+            if id(p) in owner:
+                yield "tensors %s and %s are one: give each layer its own" % (owner[id(p)], name)
+            elif isinstance(p, UninitializedParameter):
+                yield "tensor %s has no shape before the first batch: give the lazy layer its sizes" % name
+            else:
+                yield from _tensor(name, p, layer)
+            owner[id(p)] = name
+    if not owner:
+        yield "the module has no parameters"
+
+
+def _tensor(name: str, p: nn.Parameter, layer: nn.Module) -> Iterator[str]:
+    if p.dtype not in (torch.float32, torch.float64):
+        yield "tensor %s is of type %s, want float32 or float64" % (name, str(p.dtype).replace("torch.", ""))
+    elif not p.requires_grad:
+        yield "tensor %s is frozen (requires_grad is False), and a chain trains all tensors: register it as a buffer" % name
+    elif p.dim() == 0:
+        yield "tensor %s has no dimension: give it shape [1]" % name
+    elif p.numel() and bool((p == p.flatten()[0]).all()) and float(p.flatten()[0]) != 0 and p.numel() > 1:
+        switch = next((s for s in ("affine", "elementwise_affine") if getattr(layer, s, False)), None)
+        remedy = "pass %s=False" % switch if switch else "begin it with 0 and add the constant in forward"
+        yield ('tensor %s of %s begins as %g throughout, and a chain begins tensors as zeros or at random: %s'
+               % (name, type(layer).__name__, float(p.flatten()[0]), remedy))
+
+
+RELUS = {"relu", "relu_", "relu6", "leaky_relu", "leaky_relu_", "elu", "elu_", "gelu", "silu", "silu_", "mish", "selu",
+         "prelu", "hardswish", "softplus"}
+
+
+class _Called(TorchFunctionMode):
+    """The names of the functions that are called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: Set[str] = set()
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.add(getattr(function, "__name__", ""))
+        return function(*args, **(kwargs or {}))
+
+
+def initial(module: nn.Module, x: torch.Tensor) -> List[Tensor]:
+    """The tensors with their initial values: tensors of one dimension are zeros; others are normal,
+    as for ReLU and its kin, if forward calls one, and as for tanh otherwise."""
+    with _Called() as called, torch.no_grad():
+        _forward(module, x)
+    drawn = "normal" if called.names & RELUS else "glorot"
+    return [{"name": name, "shape": list(p.shape), "init": drawn if p.dim() > 1 else "zeros"}
+            for name, p in module.named_parameters()]
+
+
+def mixes(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    """Returns the outputs for a batch. Raises Unsuitable if forward changes a buffer, or if an
+    example's output depends on the others."""
+    before = {name: b.clone() for name, b in module.named_buffers()}
+    with torch.no_grad():
+        out = _forward(module, x)
+        again = _forward(module, x)
+        alone = torch.cat([_forward(module, x[i:i + 1]) for i in range(len(x))])
+    for name, b in module.named_buffers():
+        if b.shape != before[name].shape or not torch.equal(b, before[name]):
+            raise Unsuitable("training changes buffer %s, which a chain does not hold: an example's gradient would depend "
+                             "on earlier batches" % name)
+    if not torch.equal(out, again):
+        raise Unsuitable(RANDOM)
+    if out.shape != alone.shape or not torch.allclose(out, alone, rtol=1e-3, atol=1e-4):
+        raise Unsuitable("the output for an example depends on the others of its batch: forward must treat each row of its "
+                         "input by itself")
+    return out
+
+
+def _forward(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    entered: List[str] = []
+    hooks = [layer.register_forward_pre_hook(lambda layer, args, name=name: entered.append(name))
+             for name, layer in module.named_modules() if name]
+    try:
+        out = module(x)
+    except Exception as e:
+        raise Unsuitable('the module does not take a batch of shape %s of the data (MNIST, unless --data or load give '
+                         'others)%s: %s: %s'
+                         % (tuple(x.shape), ', at layer "%s"' % entered[-1] if entered else "", type(e).__name__,
+                            str(e).strip().split("\n")[0])) from e
+    finally:
+        for hook in hooks:
+            hook.remove()
+    if not isinstance(out, torch.Tensor):
+        raise Unsuitable("forward returns a %s, want a tensor" % type(out).__name__)
+    return out

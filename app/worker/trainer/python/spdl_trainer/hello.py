@@ -1,0 +1,50 @@
+"""What SPDL says first."""
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from typing import Any, Dict, List, Optional
+
+from .tensors import Tensor, size
+
+
+class Hello:
+    """The body of HELLO: dimension (the number of parameters), clip (the norm; 0 does not clip),
+    clipping ("rows" or "sum"), tensors, config (of genesis, decoded) and share (of the data)."""
+
+    def __init__(self, said: Dict[str, Any], folder: Optional[str] = None) -> None:
+        self.dimension: int = said["dimension"]
+        self.clip: float = said["clip"]
+        self.clipping: str = said["clipping"]
+        self.tensors: List[Tensor] = said["tensors"]
+        self.share: Dict[str, Any] = said["share"]
+        self.config: Any = json.loads(said["config"]) if said["config"] else {}
+        self._folder = folder
+
+    @property
+    def data(self) -> str:
+        """The path of the data: worker.data of this participant, or "data" of the configuration,
+        from the trainer's folder."""
+        named = self.share["data"] or self.config["data"]
+        main = getattr(sys.modules["__main__"], "__file__", None) or "."
+        return os.path.join(self._folder or os.path.dirname(os.path.abspath(main)), named)
+
+    def unpack(self, vector: Any) -> Dict[str, Any]:
+        """Cuts a NumPy or PyTorch vector into its tensors, by name."""
+        out, at = {}, 0
+        for t in self.tensors:
+            n = size(t["shape"])
+            out[t["name"]] = vector[at:at + n].reshape(tuple(t["shape"]))
+            at += n
+        return out
+
+    def part(self, n: int) -> List[int]:
+        """The indices, of n, that are this participant's in a data set that all have. With data of
+        its own a participant has all, in their order: one row more or less moves no other."""
+        order = list(range(n))
+        if self.share["parts"] == 1:
+            return order
+        random.Random(self.share["seed"]).shuffle(order)
+        return order[self.share["part"]::self.share["parts"]]

@@ -1,0 +1,77 @@
+"""Softmax regression in NumPy, for linear models of NumPy and scikit-learn."""
+from __future__ import annotations
+
+import array
+from typing import Any, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from .data import Array, Data
+from .hello import Hello
+from .tensors import Tensor, Unsuitable
+
+
+def names(model: Any) -> Optional[Tuple[str, str]]:
+    """The names of the weights and the biases of a linear model, or None for another. A dict of NumPy
+    arrays names them itself: of two dimensions, and of one."""
+    if type(model).__name__ == "LogisticRegression" and getattr(model, "fit_intercept", False):
+        return "coef_", "intercept_"
+    if isinstance(model, dict) and sorted(np.ndim(a) for a in model.values()) == [1, 2]:
+        first, second = model
+        return (first, second) if np.ndim(model[first]) == 2 else (second, first)
+    return None
+
+
+class LinearStudy:
+    """Multinomial logistic regression with the cross-entropy, without a penalty. The inputs are the
+    data's, flattened."""
+
+    def __init__(self, hello: Hello, model: Any, data: Data) -> None:
+        self.hello = hello
+        x, y, x_test, y_test = (np.asarray(a) for a in data)
+        self.x_test, self.y_test = x_test.reshape(len(x_test), -1), y_test
+        mine = hello.part(len(x))
+        self.x, self.y = x.reshape(len(x), -1)[mine], y[mine]
+        self.examples = len(mine)
+        named = names(model)
+        assert named is not None
+        self.weight, self.bias = named
+        classes, inputs = 1 + int(max(y.max(), y_test.max())), self.x.shape[1]
+        self.shapes = {self.weight: (classes, inputs), self.bias: (classes,)}
+        for name, shape in self.shapes.items():
+            if isinstance(model, dict) and np.shape(model[name]) != shape:
+                raise Unsuitable("array %s has shape %s, and the data have %d inputs and %d classes: want %s"
+                                 % (name, list(np.shape(model[name])), inputs, classes, list(shape)))
+
+    def tensors(self) -> List[Tensor]:
+        """The tensors of the model for genesis."""
+        return [{"name": name, "shape": list(shape), "init": "zeros"} for name, shape in self.shapes.items()]
+
+    def trial(self) -> None:
+        """Computes the first examples' gradients."""
+        self.gradients(array.array("d", bytes(8 * self.hello.dimension)), range(min(2, self.examples)))
+
+    def probabilities(self, parameters: Any, x: Array) -> Array:
+        w = self.hello.unpack(np.frombuffer(parameters))
+        z = x @ w[self.weight].T + w[self.bias]
+        e = np.exp(z - z.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    def gradients(self, parameters: Any, indices: Sequence[int]) -> Array:
+        x, y = self.x[indices], self.y[indices]
+        delta = self.probabilities(parameters, x)  # of the cross-entropy by the logits
+        delta[np.arange(len(y)), y] -= 1
+        parts = {self.weight: (delta[:, :, None] * x[:, None, :]).reshape(len(y), -1), self.bias: delta}
+        return np.concatenate([parts[t["name"]] for t in self.hello.tensors], axis=1)
+
+    def clipped_sum(self, parameters: Any, indices: Sequence[int], clip: float) -> Array:
+        rows = self.gradients(parameters, indices)
+        if clip > 0:
+            norms = np.linalg.norm(rows, axis=1, keepdims=True)
+            rows = rows * np.minimum(1, clip * (1 - 1e-6) / np.maximum(norms, 1e-30))
+        return rows.sum(axis=0)
+
+    def evaluate(self, parameters: Any) -> Tuple[float, float, int]:
+        p, y = self.probabilities(parameters, self.x_test), self.y_test
+        loss = -np.log(np.maximum(p[np.arange(len(y)), y], 1e-30)).mean()
+        return float(loss), float((p.argmax(axis=1) == y).mean()), len(y)

@@ -1,0 +1,122 @@
+"""The protocol of docs/TRAINER.md, version 1, with the standard library alone.
+
+A study is made of what HELLO says, and has
+
+    examples                              how many examples this participant has
+    gradients(parameters, indices)        clipping "rows": a row of d numbers for each index
+    clipped_sum(parameters, indices, clip)   clipping "sum": their sum, each clipped to norm clip
+    evaluate(parameters)                  optional: (loss, accuracy, examples of the test set)
+    shapes                                optional: the shapes of the model's tensors by name, which
+                                          are compared with those of HELLO
+
+Row i must depend on example i and the parameters alone: no batch normalisation, no mean over the
+batch, nothing kept from one call to the next. SPDL picks the examples, clips rows, adds noise and
+signs. What the study prints goes to the log of the worker.
+"""
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+from typing import Any, BinaryIO, Callable, Dict, Optional
+
+from .floats import decode, encode
+from .hello import Hello
+from .tensors import Mismatch, described, difference
+
+PROTOCOL = 1
+MAX_ROWS = 16 << 20  # bytes of a frame of rows
+MAX_TEXT = 1 << 16  # bytes of JSON
+
+
+def _read(stream: BinaryIO, n: int) -> bytes:
+    data = bytearray()
+    while len(data) < n:
+        more = stream.read(n - len(data))
+        if not more:  # SPDL has ended
+            sys.exit(0)
+        data += more
+    return bytes(data)
+
+
+def _write(stream: BinaryIO, kind: bytes, body: bytes) -> None:
+    stream.write(kind + struct.pack("<I", len(body)))
+    stream.write(body)
+    stream.flush()
+
+
+class _Session:
+    """One run of a trainer, from HELLO to BYE."""
+
+    def __init__(self, make: Callable[[Hello], Any], out: BinaryIO) -> None:
+        self.make, self.out = make, out
+        self.hello: Optional[Hello] = None
+        self.study: Any = None
+        self.wrong: Optional[str] = None  # with the model's tensors
+
+    def answer(self, kind: bytes, body: bytes) -> None:
+        if kind == b"H":
+            self.greet(json.loads(body))
+            return
+        if kind not in (b"G", b"E"):
+            raise RuntimeError("unknown frame %r" % kind)
+        if self.wrong:
+            raise Mismatch(self.wrong)
+        if kind == b"G":
+            self.gradient(body)
+        else:
+            loss, accuracy, n = self.study.evaluate(decode(body))
+            self.json(b"E", {"loss": float(loss), "accuracy": float(accuracy), "examples": int(n)})
+
+    def greet(self, said: Dict[str, Any]) -> None:
+        """Answers HELLO with the model's tensors. SPDL compares them with its own and shows both; a
+        version of SPDL that does not know them meets Mismatch at its next question."""
+        if said["protocol"] != PROTOCOL:
+            raise RuntimeError("protocol %s, this file speaks %d" % (said["protocol"], PROTOCOL))
+        self.hello = Hello(said)
+        self.study = self.make(self.hello)
+        answer = {"protocol": PROTOCOL, "examples": self.study.examples, "evaluates": hasattr(self.study, "evaluate")}
+        shapes = getattr(self.study, "shapes", None)
+        if shapes is not None:
+            self.wrong = difference(shapes, self.hello.tensors)
+            named = dict(answer, tensors=described(shapes))
+            if len(json.dumps(named)) <= MAX_TEXT:
+                answer = named
+        self.json(b"H", answer)
+
+    def gradient(self, body: bytes) -> None:
+        assert self.hello is not None
+        (n,) = struct.unpack_from("<I", body)
+        indices = list(struct.unpack_from("<%dI" % n, body, 4))
+        x = decode(body[4 + 4 * n:])
+        if self.hello.clipping == "sum":
+            total = self.study.clipped_sum(x, indices, self.hello.clip) if n else [0.0] * self.hello.dimension
+            _write(self.out, b"S", encode(total, "d"))
+            return
+        step = max(1, MAX_ROWS // (4 * self.hello.dimension))
+        for at in range(0, max(n, 1), step):
+            rows = encode(self.study.gradients(x, indices[at:at + step]), "f") if n else b""
+            _write(self.out, b"R", rows)
+
+    def json(self, kind: bytes, value: Dict[str, Any]) -> None:
+        _write(self.out, kind, json.dumps(value).encode())
+
+
+def serve(make: Callable[[Hello], Any]) -> None:
+    """Answers SPDL until it says BYE. make gets the Hello and returns the study."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what is printed must not end up among the answers
+    sys.stdout = sys.stderr
+    source = os.fdopen(os.dup(0), "rb")
+    session = _Session(make, out)
+    while True:
+        kind, length = struct.unpack("<cI", _read(source, 5))
+        body = _read(source, length)
+        if kind == b"B":
+            return
+        try:
+            session.answer(kind, body)
+        except Exception as e:  # SPDL logs it, skips the round and starts the trainer again
+            _write(out, b"X", ("%s: %s" % (type(e).__name__, e)).encode()[:60000])
+            raise

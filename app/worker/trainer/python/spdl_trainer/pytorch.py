@@ -1,0 +1,118 @@
+"""PyTorch 1.13 or later: a study that computes a gradient for each example of any module."""
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+
+import torch
+from torch import nn
+
+from .data import Data
+from .examine import RANDOM, examine, initial, mixes, shapes_of
+from .hello import Hello
+from .tensors import Tensor, Unsuitable
+
+try:
+    from torch.func import functional_call, grad, vmap
+
+    def functional(module: nn.Module) -> Callable[[Dict[str, torch.Tensor], torch.Tensor], torch.Tensor]:
+        """The module as a function of its parameters, by name, and of a batch."""
+        return lambda weights, x: functional_call(module, weights, (x,))
+except ImportError:  # before PyTorch 2
+    from functorch import grad, make_functional_with_buffers, vmap
+
+    def functional(module: nn.Module) -> Callable[[Dict[str, torch.Tensor], torch.Tensor], torch.Tensor]:
+        """The module as a function of its parameters, by name, and of a batch."""
+        names = [name for name, _ in module.named_parameters()]
+        call, _, buffers = make_functional_with_buffers(module)
+        return lambda weights, x: call([weights[name] for name in names], buffers, x)
+
+BLOCK = 64 << 20  # bytes of gradients that are in memory at once, unless one example's are more
+MOST = 128  # examples of a block
+
+
+class ModuleStudy:
+    """A module, whose parameters are the tensors of HELLO by name and shape. Its inputs are a batch;
+    the loss is of a batch of one, and of class labels unless another is given."""
+
+    def __init__(self, hello: Hello, module: nn.Module, data: Data,
+                 loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = nn.functional.cross_entropy) -> None:
+        examine(module)
+        torch.set_num_threads(1)  # several trainers may share the machine
+        self.hello, self.module, self.loss = hello, module, loss
+        self.shapes = shapes_of(module)
+        self.types = {name: p.dtype for name, p in module.named_parameters()}
+        floating = next(iter(self.types.values()))
+        x, y, x_test, y_test = (torch.as_tensor(a) for a in data)
+        mine = torch.tensor(hello.part(len(x)), dtype=torch.long)
+        self.x, self.y = _as(x[mine], floating), y[mine]
+        self.x_test, self.y_test = _as(x_test, floating), y_test
+        self.examples = len(mine)
+        self.call = functional(module)
+
+        def one(weights: Dict[str, torch.Tensor], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return loss(self.call(weights, x[None]), y[None])
+        self.per_example = vmap(grad(one), in_dims=(None, 0, 0))
+
+    def weights(self, parameters: Any) -> Dict[str, torch.Tensor]:
+        """The parameters by name, in the types of the module."""
+        flat = torch.frombuffer(parameters, dtype=torch.float64)
+        return {name: w.to(self.types[name]) for name, w in self.hello.unpack(flat).items()}
+
+    def blocks(self, parameters: Any, indices: Sequence[int]) -> Iterator[torch.Tensor]:
+        """Rows of some examples at a time, which bounds the memory."""
+        w = self.weights(parameters)
+        step = max(1, min(MOST, BLOCK // (4 * self.hello.dimension)))
+        for at in range(0, len(indices), step):
+            some = list(indices[at:at + step])
+            g = self.per_example(w, self.x[some], self.y[some])
+            yield torch.cat([g[t["name"]].reshape(len(some), -1) for t in self.hello.tensors], 1)
+
+    def gradients(self, parameters: Any, indices: Sequence[int]) -> torch.Tensor:
+        return torch.cat(list(self.blocks(parameters, indices)))
+
+    def clipped_sum(self, parameters: Any, indices: Sequence[int], clip: float) -> torch.Tensor:
+        total = torch.zeros(self.hello.dimension, dtype=torch.float64)
+        for rows in self.blocks(parameters, indices):
+            if clip > 0:
+                rows = rows * (clip * (1 - 1e-6) / rows.norm(dim=1, keepdim=True)).clamp(max=1)
+            total += rows.sum(0).double()
+        return total
+
+    def evaluate(self, parameters: Any) -> Tuple[float, float, int]:
+        x, y, w = self.x_test, self.y_test, self.weights(parameters)
+        with torch.no_grad():
+            z = torch.cat([self.call(w, x[at:at + 500]) for at in range(0, len(x), 500)])
+            return float(self.loss(z, y)), float((z.argmax(1) == y).double().mean()), len(y)
+
+    def tensors(self) -> List[Tensor]:
+        """The tensors of the module for genesis, in the module's order."""
+        return initial(self.module, self.x[:1])
+
+    def trial(self) -> None:
+        """Computes two examples' gradients, and raises Unsuitable if that is impossible."""
+        x, y = self.x[:2], self.y[:2]
+        out = mixes(self.module, x)
+        if not y.is_floating_point() and (out.dim() != 2 or out.shape[1] <= int(y.max())):
+            raise Unsuitable("the module gives outputs of shape %s for inputs of shape %s, want (%d, classes) with a "
+                             "class for each label from 0 to %d"
+                             % (tuple(out.shape), tuple(x.shape), len(x), int(self.y.max())))
+        w = {name: p.detach() for name, p in self.module.named_parameters()}
+        try:
+            rows = self.per_example(w, x, y)
+        except Exception as e:
+            raise _reason(e) from e
+        for name, g in rows.items():
+            if not bool(torch.isfinite(g).all()):
+                raise Unsuitable("the gradient of tensor %s is not finite for the first examples" % name)
+
+
+def _as(x: torch.Tensor, floating: torch.dtype) -> torch.Tensor:
+    """Inputs in the type of the parameters; whole numbers, as of an embedding, stay."""
+    return x.to(floating) if x.is_floating_point() else x
+
+
+def _reason(e: Exception) -> Unsuitable:
+    said = str(e).strip().split("\n")[0]
+    if "random" in said:
+        return Unsuitable(RANDOM)
+    return Unsuitable("PyTorch computes no gradient of each example of this module: %s: %s" % (type(e).__name__, said))

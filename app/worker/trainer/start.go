@@ -1,0 +1,62 @@
+package trainer
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// StartError means that a trainer's program ended, or gave up, before it answered HELLO.
+type StartError struct {
+	// Program is the interpreter that lacks Module, if that is why. Both are empty otherwise.
+	Program, Module string
+	err             error
+}
+
+func (e *StartError) Error() string {
+	if e.Module != "" {
+		return fmt.Sprintf("it did not start: %s has no module %s", e.Program, e.Module)
+	}
+	return fmt.Sprintf("it did not start: %v", e.err)
+}
+
+func (e *StartError) Unwrap() error { return e.err }
+
+// missing finds the module in the last line of a Python program that could not import it.
+var missing = regexp.MustCompile(`^ModuleNotFoundError: No module named '([^']{1,100})'`)
+
+// MissingModule returns the Python module that a program could not import, by its last words, or "".
+func MissingModule(words string) string {
+	if m := missing.FindStringSubmatch(words); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// notStarted returns a StartError for the error of a HELLO after which the program is gone or has
+// given up, and other errors as they are.
+func (t *Trainer) notStarted(err error) error {
+	var said fault
+	words := ""
+	switch {
+	case errors.As(err, &said):
+		words = string(said)
+	case errors.Is(err, errEnded):
+		words = t.child.said.last
+		err = fmt.Errorf("%w: %.300s", err, words)
+	default:
+		return err
+	}
+	return &StartError{Program: interpreter(t.config.Argv), Module: MissingModule(words), err: err}
+}
+
+// interpreter returns the Python that runs a command line: a script that is executed itself names
+// python3 in its first line.
+func interpreter(argv []string) string {
+	if strings.HasPrefix(filepath.Base(argv[0]), "python") {
+		return argv[0]
+	}
+	return "python3"
+}

@@ -1,0 +1,220 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/app/worker/trainer"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+func checkCommand() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "check PROGRAM [ARGUMENT...]",
+		Short: "Ask a trainer what one that breaks the privacy guarantee would answer wrongly",
+		Long: "Ask a trainer what one that breaks the privacy guarantee would answer wrongly: batches that are empty, " +
+			"single, shuffled,\n" +
+			"repeated and without one example. It can refute that a trainer is sound, and cannot prove it. The model is " +
+			"that of the\n" +
+			"parameters. Exit codes: 0 nothing was refuted, 1 something was, 2 wrong use.",
+		Example: "  spdl trainer check ./train.py\n  spdl trainer check study/train.py --python /usr/bin/python3",
+		Args:    cobra.MinimumNArgs(1),
+	}, runCheck)
+	f := cmd.Flags()
+	f.String("params", "", "JSON file of the chain's parameters (default: params.json in the trainer's folder)")
+	f.String("clipping", "", "check for rows or sum in place of what the parameters say")
+	f.Int("batch", 64, "examples of a batch")
+	f.Uint64("seed", 1, "of the batches and parameters that are asked for")
+	f.Duration("timeout", time.Minute, "time for an answer")
+	f.Int("part", 0, "the part of the data that HELLO names")
+	f.Int("parts", 1, "the parts of the data that HELLO names")
+	f.String("data", "", "the data that HELLO names")
+	f.String("python", "", "the interpreter that runs PROGRAM (default: as PROGRAM says)")
+	return cmd
+}
+
+type checkOptions struct {
+	command.Timeout `mapstructure:",squash"`
+	Params          string `mapstructure:"params"`
+	Clipping        string `mapstructure:"clipping"`
+	Batch           int    `mapstructure:"batch"`
+	Seed            uint64 `mapstructure:"seed"`
+	Part            int    `mapstructure:"part"`
+	Parts           int    `mapstructure:"parts"`
+	Data            string `mapstructure:"data"`
+	Python          string `mapstructure:"python"`
+}
+
+// ErrNotStarted means that a trainer ended before it was asked anything.
+var ErrNotStarted = errors.New("the trainer did not start")
+
+// ErrRefuted means that a trainer failed the check.
+var ErrRefuted = errors.New("the trainer breaks its promises, and with it the privacy guarantee or the " +
+	"training: see above")
+
+func runCheck(r *command.Run, o *checkOptions, args []string) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if o.Batch < 1 || o.Part < 0 || o.Part >= o.Parts {
+		return command.Usage(fmt.Errorf("--batch %d, --part %d of --parts %d: want a batch of at least 1, and a part from "+
+			"0 to one less than the parts", o.Batch, o.Part, o.Parts))
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	args = withPython(o.Python, args)
+	config := trainer.Config{
+		Argv: args, Dir: here, Timeout: o.Timeout.Timeout, Share: trainer.Share{Data: o.Data, Part: o.Part, Parts: o.Parts,
+			Partition: "iid", Alpha: 1},
+		Log: func(line string, _ ...any) { fmt.Fprintln(r.Err, command.Plain(line)) },
+	}
+	if err := found(config); err != nil {
+		return command.Usage(fmt.Errorf("trainer: %w", err))
+	}
+	p, err := o.params(args)
+	if err != nil {
+		return command.Usage(err)
+	}
+	report, err := trainer.Inspect(r.Context, config, p.Model, p.Privacy.Clip, o.Batch, o.Seed)
+	if err != nil {
+		return command.Usage(err)
+	}
+	if fits, ok := p.Privacy.Fits(report.Examples); !ok && report.Examples > 0 {
+		r.Warn(fmt.Sprintf("the trainer has %d examples as part %d of %d, and privacy.batch of %s is for %d: with more, a "+
+			"step takes longer and counts no more; with fewer, it counts less. Make the parameters with --examples, or "+
+			"say --parts",
+			report.Examples, o.Part, o.Parts, o.Params, fits))
+	}
+	if err := r.Show(report, func(w io.Writer) error { return reportText(w, report, p.Model.Clipping) }); err != nil {
+		return err
+	}
+	return verdict(r.Context, report)
+}
+
+// verdict returns the error for a report: a trainer of which nothing could be asked has broken no
+// promise.
+func verdict(ctx context.Context, report trainer.Report) error {
+	var start *trainer.StartError
+	var other *trainer.TensorError
+	switch {
+	case errors.As(report.Failure, &start) && start.Module != "":
+		return fmt.Errorf("%w: %w", ErrNotStarted, lacks(ctx, start.Program, start.Module))
+	case errors.As(report.Failure, &start):
+		return fmt.Errorf("%w: see above", ErrNotStarted)
+	case errors.As(report.Failure, &other):
+		return fmt.Errorf("the trainer's model is not that of the parameters: %w", other)
+	case report.Refuted:
+		return ErrRefuted
+	}
+	return nil
+}
+
+// params returns the parameters that a check is for.
+func (o *checkOptions) params(args []string) (params.Params, error) {
+	if o.Params == "" {
+		o.Params = filepath.Join(filepath.Dir(script(args)), "params.json")
+	}
+	p, err := preset.Load(o.Params)
+	if err != nil {
+		return p, fmt.Errorf("--params: %w", err)
+	}
+	if o.Clipping != "" {
+		p.Model.Clipping = o.Clipping
+	}
+	if p.Model.Kind != params.ModelExternal {
+		return p, fmt.Errorf("%s: model.kind is %q, which has no trainer: want %q", o.Params, p.Model.Kind,
+			params.ModelExternal)
+	}
+	if err := p.Model.ValidateExternal(); err != nil {
+		return p, fmt.Errorf("%s: %w", o.Params, err)
+	}
+	return p, nil
+}
+
+// found returns an error if the trainer's program, or the script that it runs, is not there.
+func found(c trainer.Config) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	if file := script(c.Argv); file != c.Argv[0] {
+		if _, err := os.Stat(file); err != nil {
+			return fmt.Errorf("there is no script %s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// script returns the argument that looks like the trainer's file.
+func script(args []string) string {
+	for _, a := range args {
+		if strings.HasSuffix(a, ".py") {
+			return a
+		}
+	}
+	return args[0]
+}
+
+func reportText(w io.Writer, report trainer.Report, clipping string) error {
+	if err := tensorText(w, report.Tensors); err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range report.Findings {
+		verdict := "ok"
+		if !f.Met {
+			verdict = "FAILED"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", verdict, f.Demand, command.Plain(f.Note))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if report.Failure != nil {
+		return nil
+	}
+	rests := "SPDL clips: the guarantee rests on rows that depend on their own example alone."
+	if clipping == params.ClippingSum {
+		rests = "The trainer clips: the guarantee rests on the trainer."
+	}
+	_, err := fmt.Fprintln(w, rests, "This check can refute a trainer, not prove it.")
+	return err
+}
+
+// tensorText writes the table of a model's tensors beside those of the parameters.
+func tensorText(w io.Writer, pairs []trainer.Pair) error {
+	if len(pairs) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "TENSOR\tMODULE\tPARAMS\t")
+	for _, p := range pairs {
+		verdict := ""
+		if !slices.Equal(p.Model, p.Params) {
+			verdict = "DIFFERS"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", command.Plain(p.Name), shapeText(p.Model), shapeText(p.Params), verdict)
+	}
+	fmt.Fprintln(t)
+	return t.Flush()
+}
+
+func shapeText(shape []uint32) string {
+	if shape == nil {
+		return "-"
+	}
+	return fmt.Sprint(shape)
+}

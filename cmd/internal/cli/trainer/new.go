@@ -1,0 +1,144 @@
+package trainer
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker/trainer"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/spdl/templates"
+)
+
+// New returns the command that writes a study.
+func New() *cobra.Command {
+	var about []string
+	for _, t := range templates.All() {
+		about = append(about, fmt.Sprintf("  %-12s %s; needs %s", t.Name, t.About, t.Needs))
+	}
+	cmd := command.New(&cobra.Command{
+		Use:   "new DIR",
+		Short: "Write a study to a folder: a trainer in Python, parameters, the manifest of a localnet",
+		Long: "Write a study to a folder: a trainer in Python, parameters, the manifest of a localnet. It runs as it " +
+			"is:\nspdl testnet start --manifest DIR/net.toml. The model is a template's, or with --module the one that a " +
+			"function\nof yours builds: a PyTorch module, or a linear model of NumPy or scikit-learn. The templates:\n\n" +
+			strings.Join(about, "\n"),
+		Example: "  spdl new ./study --template pytorch-cnn\n  spdl new ./study --module my.py:build\n" +
+			"  spdl new ./study --module my.py:build --data patients.csv --label diagnosis",
+		Args: cobra.ExactArgs(1),
+	}, runNew)
+	f := cmd.Flags()
+	f.String("template", templates.Names()[0], "template: "+strings.Join(templates.Names(), ", "))
+	f.String("module", "", "a model of your own, as FILE.py:FUNCTION: the function returns it")
+	f.String("data", "", "data for --module, which are copied: a folder of IDX files, a CSV file with --label, or what "+
+		"load(hello) of its file reads (default: MNIST)")
+	f.String("label", "", "column of the labels in the CSV file")
+	f.Int("validators", 4, "validators, among whom the template's data are dealt out")
+	f.Uint64("rounds", 0, "rounds (default: the template's)")
+	f.Float64("epsilon", 0, "privacy budget of every participant, which sets the noise (default: the template's)")
+	f.String("clipping", "", "who clips an example's gradient: rows (SPDL) or sum (the trainer; default: the template's)")
+	f.String("python", "python3", "the interpreter, as net.toml names it")
+	command.Values(cmd, "template", templates.Names()...)
+	command.Values(cmd, "clipping", params.ClippingRows, params.ClippingSum)
+	return cmd
+}
+
+type newOptions struct {
+	Template   string   `mapstructure:"template"`
+	Module     string   `mapstructure:"module"`
+	Data       string   `mapstructure:"data"`
+	Label      string   `mapstructure:"label"`
+	Validators int      `mapstructure:"validators"`
+	Rounds     *uint64  `mapstructure:"rounds"`
+	Epsilon    *float64 `mapstructure:"epsilon"`
+	Clipping   string   `mapstructure:"clipping"`
+	Python     string   `mapstructure:"python"`
+}
+
+func runNew(r *command.Run, o *newOptions, args []string) error {
+	if err := errors.Join(command.Positive("validators", &o.Validators), command.Positive("rounds", o.Rounds),
+		command.Positive("epsilon", o.Epsilon)); err != nil {
+		return err
+	}
+	if o.Clipping != "" && o.Clipping != params.ClippingRows && o.Clipping != params.ClippingSum {
+		return command.Usage(fmt.Errorf("--clipping is %q, want %q or %q", o.Clipping, params.ClippingRows,
+			params.ClippingSum))
+	}
+	options := templates.Options{
+		Validators: o.Validators, Rounds: command.Or(o.Rounds, 0), Epsilon: command.Or(o.Epsilon, 0), Clipping: o.Clipping,
+		Python: o.Python, Log: r.Err,
+	}
+	if o.Module != "" {
+		return newModule(r, o, options, args[0])
+	}
+	if o.Data+o.Label != "" {
+		return command.Usage(errors.New("--data and --label are for --module: a template has data of its own"))
+	}
+	for _, t := range templates.All() {
+		if t.Name != o.Template {
+			continue
+		}
+		p, err := t.Write(args[0], options)
+		if err != nil {
+			return err
+		}
+		return showStudy(r, args[0], p, "The study needs "+t.Needs+".\n")
+	}
+	return command.Usage(fmt.Errorf("--template is %q, want one of %s", o.Template, strings.Join(templates.Names(), ", ")))
+}
+
+// newModule writes the study of the user's own model.
+func newModule(r *command.Run, o *newOptions, options templates.Options, dir string) error {
+	if o.Label != "" && o.Data == "" {
+		return command.Usage(fmt.Errorf("--label %q names a column of a CSV file: name the file with --data", o.Label))
+	}
+	m := templates.Module{Source: o.Module, Data: o.Data, Label: o.Label}
+	if err := m.Check(); err != nil {
+		return command.Usage(err)
+	}
+	p, err := m.Write(r.Context, dir, options)
+	var start *trainer.StartError
+	switch {
+	case errors.As(err, &start):
+		return fmt.Errorf("--module %s: %w", o.Module, lacks(r.Context, start.Program, start.Module))
+	case err != nil:
+		return fmt.Errorf("--module %s: %w", o.Module, err)
+	}
+	if o.Label != "" {
+		r.Warn("the ends of the columns and the names of the classes are public in params.json: for a real chain set " +
+			"bounds that do not depend on anybody's rows")
+	}
+	return showStudy(r, dir, p, modelText(p.Model))
+}
+
+// modelText lists the tensors, and says who clips.
+func modelText(m params.Model) string {
+	var text strings.Builder
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "TENSOR\tSHAPE\tBEGINS AS")
+	for _, tensor := range m.Tensors {
+		fmt.Fprintf(t, "%s\t%v\t%s\n", tensor.Name, tensor.Shape, tensor.Init)
+	}
+	_ = t.Flush() // into memory
+	who := "SPDL clips each example's gradient"
+	if m.Clipping == params.ClippingSum {
+		who = "the trainer clips each example's gradient: its rows are too large for a pipe, or --clipping says so"
+	}
+	return text.String() + "\n" + who + ".\n"
+}
+
+// showStudy says what was written and what comes next.
+func showStudy(r *command.Run, dir string, p params.Params, about string) error {
+	next := "spdl testnet start --manifest " + filepath.Join(dir, "net.toml")
+	return r.Show(struct {
+		Folder     string        `json:"folder"`
+		Parameters params.Params `json:"params"`
+		Next       string        `json:"next"`
+	}{dir, p, next}, command.Line(fmt.Sprintf("%s%s: %d parameters, %d rounds, epsilon %g, noise multiplier %g. Run it:\n  "+
+		"%s", about, dir, p.Model.Dim(), p.Training.Rounds, p.Privacy.Epsilon, p.Privacy.NoiseMultiplier, next)))
+}

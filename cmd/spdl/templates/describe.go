@@ -1,0 +1,63 @@
+package templates
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/worker/trainer"
+	"github.com/spdl/spdl/gradients"
+)
+
+// description is what spdl_trainer.describe says about a model.
+type description struct {
+	Tensors  []params.Tensor `json:"tensors"`
+	Examples int             `json:"examples"` // of all
+	Loads    bool            `json:"loads"`    // the model's file has a function load
+	Files    []string        `json:"files"`    // that the study needs, from the folder of the model's file
+}
+
+// unsuitable is the exit code of spdl_trainer.describe for a model that SPDL cannot train.
+const unsuitable = 3
+
+// describe builds the model and tries it on examples. dir has the Python package and the data.
+func describe(ctx context.Context, dir, source, config string, o Options) (d description, err error) {
+	if source, err = filepath.Abs(source); err != nil {
+		return d, err
+	}
+	var out, said bytes.Buffer
+	cmd := exec.CommandContext(ctx, o.Python, "-B", "-m", trainer.PackageName+".describe", source, "--config", config,
+		"--folder", dir, "--most", strconv.Itoa(gradients.MaxDim))
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &said
+	err = cmd.Run()
+	words := lastLine(said.String())
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() == unsuitable:
+		return d, errors.New(words)
+	case errors.As(err, &exit) && trainer.MissingModule(words) != "":
+		return d, &trainer.StartError{Program: o.Python, Module: trainer.MissingModule(words)}
+	case errors.As(err, &exit):
+		_, _ = o.Log.Write(said.Bytes())
+		return d, fmt.Errorf("%s fails: %s", filepath.Base(source), words)
+	case err != nil:
+		return d, fmt.Errorf("no interpreter %s: name one with --python: %w", o.Python, err)
+	}
+	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
+		return d, fmt.Errorf("the description of %s is no JSON: %w", filepath.Base(source), err)
+	}
+	return d, nil
+}
+
+// lastLine returns the last line of a text that is not empty.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

@@ -1,0 +1,129 @@
+package templates
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+)
+
+// Module is a model that a Python function of the user's builds: a PyTorch module, or a linear model
+// of NumPy or scikit-learn.
+type Module struct {
+	Source string // FILE.py:FUNCTION
+	Data   string // file or folder, which is copied into the study; "" for MNIST
+	Label  string // the column of the labels, if Data is a table
+}
+
+// source is the form of Module.Source. The file is imported by its name.
+var source = regexp.MustCompile(`^(.*?)([A-Za-z_][A-Za-z0-9_]*)\.py:([A-Za-z_][A-Za-z0-9_]*)$`)
+
+// Check returns an error if Source does not have its form.
+func (m Module) Check() error {
+	_, _, err := m.names()
+	return err
+}
+
+// names returns the names of the Python module and of the function.
+func (m Module) names() (module, function string, err error) {
+	part := source.FindStringSubmatch(m.Source)
+	switch {
+	case part == nil:
+		return "", "", fmt.Errorf("module %q: want FILE.py:FUNCTION, as in my.py:build, with letters, digits and underscores",
+			m.Source)
+	case part[2] == "train" || part[2] == "spdl_trainer":
+		return "", "", fmt.Errorf("module %q: the study has a %s of its own: rename the file", m.Source, part[2])
+	}
+	return part[2], part[3], nil
+}
+
+// Write writes the study of a module to a folder, which must not exist or be empty, or writes
+// nothing. It returns the parameters.
+func (m Module) Write(ctx context.Context, dir string, o Options) (p params.Params, err error) {
+	module, function, err := m.names()
+	if err != nil {
+		return p, err
+	}
+	if err := vacant(dir); err != nil {
+		return p, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return p, err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return p, err
+	}
+	draft, err := os.MkdirTemp(filepath.Dir(dir), ".spdl-new-")
+	if err != nil {
+		return p, err
+	}
+	defer func() { _ = os.RemoveAll(draft) }()
+	if p, err = m.draft(ctx, draft, module, function, filepath.Base(dir), o); err != nil {
+		return p, err
+	}
+	if err := os.Chmod(draft, 0o755); err != nil {
+		return p, err
+	}
+	_ = os.Remove(dir) // an empty folder
+	return p, os.Rename(draft, dir)
+}
+
+// draft writes the study to a folder.
+func (m Module) draft(ctx context.Context, dir, module, function, name string, o Options) (p params.Params, err error) {
+	if err := writePackage(dir); err != nil {
+		return p, err
+	}
+	config, err := m.copyData(dir)
+	if err != nil {
+		return p, err
+	}
+	d, err := describe(ctx, dir, m.Source, config, o)
+	if err != nil {
+		return p, err
+	}
+	if d.Loads && m.Data == "" { // MNIST, which nothing reads
+		config = ""
+		if err := os.RemoveAll(filepath.Join(dir, "data")); err != nil {
+			return p, err
+		}
+	}
+	model, err := d.copyFiles(filepath.Dir(m.Source), dir, module+".py")
+	if err != nil {
+		return p, err
+	}
+	if p, err = d.params(config, hashOf(model), o); err != nil {
+		return p, err
+	}
+	script, err := files.ReadFile("module/train.py")
+	if err != nil {
+		return p, err
+	}
+	s := study{params: p, about: fmt.Sprintf("the model that %s of %s.py builds", function, module),
+		script: []byte(strings.NewReplacer("MODULE", module, "FUNCTION", function).Replace(string(script))),
+		needs:  "the Python packages that " + module + ".py imports, and python3-numpy"}
+	return p, s.write(dir, name, o)
+}
+
+// mostRows is how many bytes of rows a step may take for SPDL to clip them, unless the user says who
+// clips.
+const mostRows = 32 << 20
+
+// params returns the parameters of the preset external for a described model. hash is that of the
+// model's file.
+func (d description) params(config, hash string, o Options) (params.Params, error) {
+	m := params.Model{Kind: params.ModelExternal, Clipping: o.Clipping, Config: config, Tensors: d.Tensors, Trainer: hash}
+	if o.Clipping == "" {
+		m.Clipping = params.ClippingRows
+	}
+	own := preset.Own{Model: &m, Examples: max(1, d.Examples/o.Validators), Rounds: o.Rounds, Epsilon: o.Epsilon}
+	p, err := preset.Make(preset.NameExternal, o.Validators, own)
+	if err == nil && o.Clipping == "" && 4*p.Model.Dim()*int(p.Privacy.Batch) > mostRows {
+		p.Model.Clipping = params.ClippingSum
+	}
+	return p, err
+}
