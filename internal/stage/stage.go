@@ -60,3 +60,16 @@ func Tool(t testing.TB, name string) string {
 	}
 	return path
 }
+
+// Python returns the path of an interpreter that has the modules, such as "numpy, torch", or skips
+// the test.
+func Python(t testing.TB, modules string) string {
+	t.Helper()
+	for _, name := range []string{"python3", "/usr/bin/python3"} {
+		if path, err := exec.LookPath(name); err == nil && exec.Command(path, "-c", "import "+modules).Run() == nil {
+			return path
+		}
+	}
+	t.Skip("no python3 has the modules " + modules + ": on Debian, apt-get install python3-numpy python3-torch")
+	return ""
+}

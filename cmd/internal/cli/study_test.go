@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,18 +15,6 @@ import (
 	"github.com/spdl/spdl/cmd/spdl/templates"
 	"github.com/spdl/spdl/internal/stage"
 )
-
-// interpreter returns a Python that has the modules, or skips the test.
-func interpreter(t *testing.T, modules string) string {
-	t.Helper()
-	for _, name := range []string{"python3", "/usr/bin/python3"} {
-		if path, err := exec.LookPath(name); err == nil && exec.Command(path, "-c", "import "+modules).Run() == nil {
-			return path
-		}
-	}
-	t.Skip("no python3 has the modules " + modules + ": on Debian, apt-get install python3-numpy python3-torch")
-	return ""
-}
 
 // TestStudies: each template runs as it is written out: it is checked and trains on four nodes,
 // which learn and spend what the study says.
@@ -46,7 +33,7 @@ func TestStudies(t *testing.T) {
 			if name == "pytorch-cnn" {
 				stage.OnlyLong(t)
 			}
-			python, dir := interpreter(t, c.modules), filepath.Join(t.TempDir(), "study")
+			python, dir := stage.Python(t, c.modules), filepath.Join(t.TempDir(), "study")
 			_, stderr, code := spdl(t, "new", dir, "--template", name, "--python", python, "--rounds", c.rounds)
 			require.Zero(t, code, stderr)
 			stdout, stderr, code := spdl(t, "trainer", "check", python, filepath.Join(dir, "train.py"), "--parts", "4", "-o",
@@ -68,7 +55,7 @@ func TestStudies(t *testing.T) {
 // the examples that the trainer has, a genesis and a plan name the flag that they lack, and a check
 // and a plan say where examples and batch do not fit.
 func TestExternalTakesTheTrainersExamples(t *testing.T) {
-	python, dir := interpreter(t, "numpy"), filepath.Join(t.TempDir(), "study")
+	python, dir := stage.Python(t, "numpy"), filepath.Join(t.TempDir(), "study")
 	_, stderr, code := spdl(t, "new", dir, "--python", python)
 	require.Zero(t, code, stderr)
 	p, err := preset.Load(filepath.Join(dir, "params.json"))
@@ -110,7 +97,7 @@ func TestExternalTakesTheTrainersExamples(t *testing.T) {
 // TestWrongStudy: a trainer that breaks its promise is refused with exit code 1 and the reason,
 // wrong use with 2.
 func TestWrongStudy(t *testing.T) {
-	python, dir := interpreter(t, "numpy"), filepath.Join(t.TempDir(), "study")
+	python, dir := stage.Python(t, "numpy"), filepath.Join(t.TempDir(), "study")
 	_, stderr, code := spdl(t, "new", dir, "--python", python)
 	require.Zero(t, code, stderr)
 	script := filepath.Join(dir, "train.py")

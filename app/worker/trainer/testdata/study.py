@@ -19,6 +19,10 @@ class Study:
     def __init__(self, hello):
         if MODE == "crash-at-start":
             raise RuntimeError("no data")
+        if MODE == "import-late":
+            import no_such_module
+        if MODE == "tensors":
+            self.shapes = {"weight": (2, 3)}
         if MODE == "share":
             print("share", hello.share, hello.config, hello.tensors[0]["name"])
         self.examples = N
@@ -89,6 +93,8 @@ class Measured(Study):
 if MODE == "leak":  # what a trainer without spdl_trainer.py may do
     print("epoch 1 of 10, loss 0.5", flush=True)
     time.sleep(60)
+if MODE == "import":
+    import no_such_module
 if MODE == "huge":
     sys.stdout.buffer.write(b"H\xff\xff\xff\xff")
     sys.stdout.buffer.flush()

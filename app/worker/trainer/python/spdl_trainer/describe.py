@@ -21,7 +21,7 @@ UNSUITABLE = 3  # exit code
 
 def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]:
     """The tensors of the model that FILE.py:FUNCTION builds, the number of its examples, whether the
-    file loads them itself, and the files beside it that it imports. It has at most so many parameters."""
+    file loads them itself, and the files beside it that it imports. most bounds the parameters."""
     path, _, name = source.rpartition(":")
     path = os.path.abspath(path)
     sys.path.insert(0, os.path.dirname(path))
@@ -39,8 +39,8 @@ def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]
         raise Unsuitable("the model has %d parameters, at most %d: the largest tensor is %s with %d"
                          % (hello.dimension, most, largest["name"], size(largest["shape"])))
     study.trial()
-    return {"tensors": hello.tensors, "examples": study.examples, "loads": hasattr(sys.modules[build.__module__], "load"),
-            "files": _beside(path)}
+    loads = hasattr(sys.modules[build.__module__], "load")
+    return {"tensors": hello.tensors, "examples": study.examples, "loads": loads, "files": _beside(path)}
 
 
 def _load(path: str) -> Any:

@@ -13,8 +13,8 @@ from torch.overrides import TorchFunctionMode
 from .tensors import Tensor, Unsuitable
 
 MOST_REASONS = 5
-RANDOM = ("the module draws at random in forward (dropout, noise), and the same question must get the same answer: leave it "
-          "out")
+RANDOM = ("the module draws at random in forward (dropout, noise), and the same question must get the same answer: "
+          "leave it out")
 
 
 def examine(module: nn.Module) -> None:
@@ -39,8 +39,8 @@ def _layers(module: nn.Module) -> Iterator[str]:
         elif getattr(layer, "track_running_stats", False):
             yield what + "training changes its buffers, the running statistics: leave track_running_stats out"
         elif isinstance(layer, _DropoutNd) and layer.p > 0:
-            yield what + ("dropout is random, and the same question must get the same answer: leave it out, the noise of "
-                          "privacy regularises")
+            yield what + ("dropout is random, and the same question must get the same answer: leave it out, the noise "
+                          "of privacy regularises")
 
 
 def _tensors(module: nn.Module) -> Iterator[str]:
@@ -57,7 +57,7 @@ def _tensors(module: nn.Module) -> Iterator[str]:
             else:
                 yield from _tensor(name, p, layer)
             owner[id(p)] = name
-    if not owner:
+    if next(module.parameters(), None) is None:
         yield "the module has no parameters"
 
 
@@ -65,7 +65,8 @@ def _tensor(name: str, p: nn.Parameter, layer: nn.Module) -> Iterator[str]:
     if p.dtype not in (torch.float32, torch.float64):
         yield "tensor %s is of type %s, want float32 or float64" % (name, str(p.dtype).replace("torch.", ""))
     elif not p.requires_grad:
-        yield "tensor %s is frozen (requires_grad is False), and a chain trains all tensors: register it as a buffer" % name
+        yield ("tensor %s is frozen (requires_grad is False), and a chain trains all tensors: register it as a buffer"
+               % name)
     elif p.dim() == 0:
         yield "tensor %s has no dimension: give it shape [1]" % name
     elif p.numel() and bool((p == p.flatten()[0]).all()) and float(p.flatten()[0]) != 0 and p.numel() > 1:
@@ -111,13 +112,13 @@ def mixes(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
         alone = torch.cat([_forward(module, x[i:i + 1]) for i in range(len(x))])
     for name, b in module.named_buffers():
         if b.shape != before[name].shape or not torch.equal(b, before[name]):
-            raise Unsuitable("training changes buffer %s, which a chain does not hold: an example's gradient would depend "
-                             "on earlier batches" % name)
+            raise Unsuitable("training changes buffer %s, which a chain does not hold: an example's gradient would "
+                             "depend on earlier batches" % name)
     if not torch.equal(out, again):
         raise Unsuitable(RANDOM)
     if out.shape != alone.shape or not torch.allclose(out, alone, rtol=1e-3, atol=1e-4):
-        raise Unsuitable("the output for an example depends on the others of its batch: forward must treat each row of its "
-                         "input by itself")
+        raise Unsuitable("the output for an example depends on the others of its batch: forward must treat each row "
+                         "of its input by itself")
     return out
 
 

@@ -92,7 +92,7 @@ class ModuleStudy:
         """Computes two examples' gradients, and raises Unsuitable if that is impossible."""
         x, y = self.x[:2], self.y[:2]
         out = mixes(self.module, x)
-        if not y.is_floating_point() and (out.dim() != 2 or out.shape[1] <= int(y.max())):
+        if not y.is_floating_point() and (out.dim() != 2 or out.shape[1] <= int(self.y.max())):
             raise Unsuitable("the module gives outputs of shape %s for inputs of shape %s, want (%d, classes) with a "
                              "class for each label from 0 to %d"
                              % (tuple(out.shape), tuple(x.shape), len(x), int(self.y.max())))

@@ -12,9 +12,8 @@ def make(hello: Hello, build: Callable[[], Any]) -> Any:
     """The study of the model that build returns: a PyTorch module, or a linear model of NumPy or
     scikit-learn. The data are those of load(hello) in build's file, if it has this function, or of
     data.load: (x, y, x_test, y_test), the same for all participants of a localnet, who share it."""
-    load = getattr(sys.modules[build.__module__], "load", None)
-    if load is None:
-        from .data import load
+    from . import data
+    load = getattr(sys.modules[build.__module__], "load", data.load)
     model = build()
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(model, torch.nn.Module):

@@ -1,0 +1,56 @@
+"""The description of a model for genesis."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from tests import has
+
+MODEL = """
+import numpy as np
+import beside
+print("noise")
+def load(hello):
+    x = np.arange(40.0).reshape(10, 4)
+    return x, np.arange(10) % 3, x, np.arange(10) % 3
+def build():
+    return {"w": np.zeros((3, 4)), "b": np.zeros(3)}
+def other():
+    return object()
+def wide():
+    return {"w": np.zeros((3, 5)), "b": np.zeros(3)}
+"""
+
+
+@unittest.skipUnless(has("numpy"), "no NumPy: on Debian, apt-get install python3-numpy")
+class TestDescribe(unittest.TestCase):
+    def run_on(self, function, *more):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("my.py", MODEL), ("beside.py", ""), ("unused.py", "")):
+                with open(os.path.join(folder, name), "w") as f:
+                    f.write(text)
+            return subprocess.run([sys.executable, "-B", "-m", "spdl_trainer.describe",
+                                   os.path.join(folder, "my.py") + ":" + function, *more],
+                                  capture_output=True, text=True, check=False)
+
+    def test_answer(self):
+        done = self.run_on("build")
+        self.assertEqual(json.loads(done.stdout), {
+            "tensors": [{"name": "w", "shape": [3, 4], "init": "zeros"}, {"name": "b", "shape": [3], "init": "zeros"}],
+            "examples": 10, "loads": True, "files": ["beside.py", "my.py"]}, done.stderr)
+
+    def test_reasons(self):
+        for function, more, want in (("other", (), "build returns a object, want a torch.nn.Module"),
+                                     ("none", (), "has no function none"),
+                                     ("wide", (), "array w has shape [3, 5], and the data have 4 inputs and 3 classes"),
+                                     ("build", ("--most", "14"), "the model has 15 parameters, at most 14: the largest "
+                                                                 "tensor is w with 12")):
+            done = self.run_on(function, *more)
+            self.assertEqual((done.returncode, done.stdout), (3, ""))
+            self.assertIn(want, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

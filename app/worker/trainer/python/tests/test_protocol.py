@@ -1,0 +1,98 @@
+"""The protocol, with the standard library alone."""
+import io
+import json
+import struct
+import unittest
+
+from spdl_trainer import Mismatch
+from spdl_trainer.floats import decode, encode
+from spdl_trainer.protocol import MAX_TEXT, _Session
+from spdl_trainer.tensors import difference
+
+TENSORS = [{"name": "w", "shape": [2, 2], "init": "zeros"}, {"name": "b", "shape": [2], "init": "zeros"}]
+
+
+class Study:
+    examples = 7
+
+    def __init__(self, shapes):
+        if shapes is not None:
+            self.shapes = shapes
+
+    def gradients(self, parameters, indices):
+        return [[i + p for p in parameters] for i in indices]
+
+    def clipped_sum(self, parameters, indices, clip):
+        return [clip] * len(parameters)
+
+
+def session(shapes, clipping="rows"):
+    out = io.BytesIO()
+    s = _Session(lambda hello: Study(shapes), out)
+    said = {"protocol": 1, "dimension": 6, "clip": 2, "clipping": clipping, "tensors": TENSORS, "config": "",
+            "share": {"data": "", "part": 0, "parts": 1, "partition": "iid", "alpha": 1, "seed": 0}}
+    s.answer(b"H", json.dumps(said).encode())
+    return s, json.loads(taken(out)[1])
+
+
+def taken(out):
+    """The type and the body of the one frame that was written."""
+    frame = out.getvalue()
+    out.seek(0)
+    out.truncate()
+    kind, length = struct.unpack("<cI", frame[:5])
+    assert len(frame) == 5 + length
+    return kind, frame[5:]
+
+
+def question(*indices):
+    return struct.pack("<I%dI" % len(indices), len(indices), *indices) + encode([0, 1, 2, 3, 4, 5], "d")
+
+
+class TestProtocol(unittest.TestCase):
+    def test_hello_names_the_tensors(self):
+        _, answer = session({"b": (2,), "w": (2, 2)})
+        self.assertEqual(answer, {"protocol": 1, "examples": 7, "evaluates": False,
+                                  "tensors": [{"name": "b", "shape": [2]}, {"name": "w", "shape": [2, 2]}]})
+
+    def test_a_study_without_shapes_names_none(self):
+        s, answer = session(None)
+        self.assertNotIn("tensors", answer)
+        s.answer(b"G", question(1))
+
+    def test_other_tensors_give_no_gradient(self):
+        for shapes, want in (
+                ({"w": (3, 2), "b": (2,)}, r"tensor w has shape \[3, 2\] in the model and \[2, 2\] in"),
+                ({"w": (2, 2)}, r"tensor b of the parameters, of shape \[2\], is not in the model"),
+                ({"w": (2, 2), "b": (2,), "c": (1,)}, r"tensor c of the model, of shape \[1\], is not in")):
+            s, answer = session(shapes)
+            self.assertEqual(len(answer["tensors"]), len(shapes))
+            with self.assertRaisesRegex(Mismatch, want):
+                s.answer(b"G", question(1))
+
+    def test_too_many_names_are_left_out(self):
+        many = {"w%d" % i: (1,) for i in range(MAX_TEXT // 20)}
+        s, answer = session(many)
+        self.assertNotIn("tensors", answer)
+        with self.assertRaises(Mismatch):
+            s.answer(b"G", question(1))
+
+    def test_rows_and_sum(self):
+        s, _ = session(None)
+        s.answer(b"G", question(1, 3))
+        self.assertEqual(taken(s.out), (b"R", encode([[1, 2, 3, 4, 5, 6], [3, 4, 5, 6, 7, 8]], "f")))
+        s.answer(b"G", question())
+        self.assertEqual(taken(s.out), (b"R", b""))
+        s, _ = session(None, "sum")
+        s.answer(b"G", question(1))
+        self.assertEqual(list(decode(taken(s.out)[1])), [2.0] * 6)
+        s.answer(b"G", question())
+        self.assertEqual(list(decode(taken(s.out)[1])), [0.0] * 6)
+
+    def test_difference_names_the_first_of_hello(self):
+        self.assertIsNone(difference({"b": [2], "w": [2, 2]}, TENSORS))
+        self.assertIn("tensor w", difference({"b": [3], "w": [3, 2]}, TENSORS))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,142 @@
+"""PyTorch modules."""
+import array
+import unittest
+
+from tests import has, hello
+
+if has("torch"):
+    import torch
+    from torch import nn
+
+    from spdl_trainer import Unsuitable
+    from spdl_trainer.examine import examine, initial
+    from spdl_trainer.pytorch import ModuleStudy
+
+    class Own(nn.Module):
+        """A module of a parameter and a function."""
+
+        def __init__(self, p, forward=None):
+            super().__init__()
+            self.p, self.by = p, forward
+            self.last = nn.Linear(4, 3)
+
+        def forward(self, x):
+            return self.last(self.by(self, x))
+
+    def network():
+        return nn.Sequential(nn.Linear(4, 5), nn.GroupNorm(1, 5, affine=False), nn.Tanh(), nn.Linear(5, 3))
+
+    def study(module, **other):
+        torch.manual_seed(4)
+        data = torch.randn(20, 4), torch.arange(20) % 3, torch.randn(6, 4), torch.arange(6) % 3
+        h = hello(**other)
+        s = ModuleStudy(h, module, data)
+        h.tensors = s.tensors()
+        h.dimension = sum(p.numel() for p in module.parameters())
+        return s
+
+
+@unittest.skipUnless(has("torch"), "no PyTorch: on Debian, apt-get install python3-torch")
+class TestPyTorch(unittest.TestCase):
+    def test_rows_are_the_gradients_of_each_example(self):
+        module = network()
+        s = study(module)
+        s.trial()
+        flat = torch.cat([p.detach().flatten() for p in module.parameters()])
+        parameters = array.array("d", flat.tolist())
+        rows = s.gradients(parameters, [3, 11, 0])
+        for row, i in zip(rows, [3, 11, 0]):
+            module.zero_grad()
+            nn.functional.cross_entropy(module(s.x[i:i + 1]), s.y[i:i + 1]).backward()
+            want = torch.cat([p.grad.flatten() for p in module.parameters()])
+            self.assertTrue(torch.allclose(row, want, atol=1e-6))
+        self.assertAlmostEqual(float(s.clipped_sum(parameters, [3], 0.1).norm()), 0.1, places=5)
+        self.assertTrue(torch.allclose(s.clipped_sum(parameters, [3, 11, 0], 0).float(), rows.sum(0), atol=1e-6))
+        loss, accuracy, n = s.evaluate(parameters)
+        self.assertAlmostEqual(loss, float(nn.functional.cross_entropy(module(s.x_test), s.y_test)), places=5)
+        self.assertEqual((n, 0 <= accuracy <= 1), (6, True))
+
+    def test_parts_are_of_one_data_set(self):
+        parts = [study(network(), part=i, parts=3) for i in range(3)]
+        self.assertEqual(sorted(float(v) for p in parts for v in p.x[:, 0]),
+                         sorted(float(v) for v in study(network()).x[:, 0]))
+
+    def test_initial_values_follow_the_activations(self):
+        x = torch.zeros(1, 4)
+        self.assertEqual(initial(network(), x)[:2], [{"name": "0.weight", "shape": [5, 4], "init": "glorot"},
+                                                     {"name": "0.bias", "shape": [5], "init": "zeros"}])
+        own = Own(nn.Parameter(torch.zeros(4)), lambda m, x: nn.functional.relu(x + m.p))
+        self.assertEqual([(t["name"], t["init"]) for t in initial(own, x)],
+                         [("p", "zeros"), ("last.weight", "normal"), ("last.bias", "zeros")])
+
+    def test_reasons(self):
+        linear = nn.Linear(4, 4)
+        for want, module in (
+                ('layer "1" .BatchNorm1d.: batch normalisation mixes examples: use GroupNorm',
+                 nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))),
+                ('layer "0" .InstanceNorm1d.: training changes its buffers', nn.Sequential(
+                    nn.InstanceNorm1d(4, track_running_stats=True), linear)),
+                ('layer "1" .Dropout.: dropout is random', nn.Sequential(linear, nn.Dropout(0.1))),
+                ("tensors 0.weight and 1.weight are one", nn.Sequential(linear, linear.__class__(4, 4))),
+                ("tensor 0.weight has no shape before the first batch", nn.Sequential(nn.LazyLinear(3))),
+                ("tensor 1.weight of GroupNorm begins as 1 throughout.*pass affine=False", nn.Sequential(
+                    linear, nn.GroupNorm(2, 4))),
+                ("tensor 0.weight of LayerNorm begins as 1 throughout.*elementwise_affine=False", nn.Sequential(
+                    nn.LayerNorm(4), linear)),
+                ("tensor p is frozen", Own(nn.Parameter(torch.zeros(4), requires_grad=False))),
+                ("tensor p is of type float16", Own(nn.Parameter(torch.zeros(4, dtype=torch.float16)))),
+                ("tensor p has no dimension", Own(nn.Parameter(torch.tensor(0.5)))),
+                ("no parameters", nn.Tanh())):
+            if want.startswith("tensors"):
+                module[1].weight = module[0].weight
+            with self.assertRaisesRegex(Unsuitable, want):
+                examine(module)
+        six = nn.Sequential(*[nn.BatchNorm1d(4) for _ in range(7)])
+        with self.assertRaisesRegex(Unsuitable, "and 2 more reasons"):
+            examine(six)
+        examine(nn.Sequential(linear, nn.Dropout(0), nn.InstanceNorm1d(4)))
+
+    def test_trials(self):
+        zeros = nn.Parameter(torch.zeros(4))
+
+        def count(m, x):
+            m.count += 1
+            return x + m.p
+        counting = Own(zeros, count)
+        counting.register_buffer("count", torch.zeros(1))
+        for want, module in (
+                ("the output for an example depends on the others", Own(zeros, lambda m, x: x - x.mean(0) + m.p)),
+                ("draws at random", Own(zeros, lambda m, x: nn.functional.dropout(x, 0.5) + m.p)),
+                ("training changes buffer count", counting),
+                ("no gradient of each example .*item", Own(zeros, lambda m, x: x + m.p * x.sum().item())),
+                (r'does not take a batch of shape \(1, 4\).*at layer "0"', nn.Sequential(nn.Linear(5, 3))),
+                (r"gives outputs of shape \(2, 2\).*label from 0 to 2", nn.Sequential(nn.Linear(4, 2))),
+                ("forward returns a tuple", Pair())):
+            with self.subTest(want), self.assertRaisesRegex(Unsuitable, want):
+                study(module).trial()
+
+    def test_a_constant_buffer_is_no_reason(self):
+        module = Own(nn.Parameter(torch.zeros(4)), lambda m, x: (x + m.p) * m.scale)
+        module.register_buffer("scale", torch.full((4,), 2.0))
+        study(module).trial()
+
+    def test_float64(self):
+        s = study(network().double())
+        s.trial()
+        self.assertEqual(s.weights(array.array("d", [0.0] * s.hello.dimension))["0.bias"].dtype, torch.float64)
+
+
+if has("torch"):
+    class Pair(nn.Module):
+        """Returns two tensors."""
+
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 3)
+
+        def forward(self, x):
+            return self.layer(x), x
+
+
+if __name__ == "__main__":
+    unittest.main()
