@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/app/model/table"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/internal/stage"
+)
+
+// linearModel is a file whose functions build linear models, and one that cannot be trained.
+const linearModel = `import numpy as np
+def build():
+    return {"w": np.zeros((3, 3)), "b": np.zeros(3)}
+def forest():
+    return object()
+def fails():
+    raise RuntimeError("no luck")
+`
+
+// written writes a file into a new folder and returns its path.
+func written(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+// TestNewModule: a function's model and a table make a study that keeps the trainer's promises, with
+// the examples that the built-in models have, and that is rejected once the model is another.
+func TestNewModule(t *testing.T) {
+	python, my, csv := stage.Python(t, "numpy"), written(t, "my.py", linearModel), patients(t, 1000)
+	dir := filepath.Join(t.TempDir(), "made", "study")
+	stdout, stderr, code := spdl(t, "new", dir, "--module", my+":build", "--python", python, "--data", csv, "--label",
+		"diagnosis")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "ends of the columns and the names of the classes are public")
+	require.Contains(t, stdout, "w       [3 3]  zeros")
+	require.Contains(t, stdout, "SPDL clips each example's gradient")
+	p, err := preset.Load(filepath.Join(dir, "params.json"))
+	require.NoError(t, err)
+	require.Equal(t, []params.Tensor{{Name: "w", Shape: []uint32{3, 3}, Init: params.InitZeros},
+		{Name: "b", Shape: []uint32{3}, Init: params.InitZeros}}, p.Model.Tensors)
+
+	script := filepath.Join(dir, "train.py")
+	stdout, stderr, code = spdl(t, "trainer", "check", script, "--python", python, "-o", "json")
+	require.Zero(t, code, stdout+stderr)
+	var report struct {
+		Examples int
+		Tensors  []struct{ Name string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	own, err := preset.ReadData(csv, "diagnosis")
+	require.NoError(t, err)
+	data, err := table.Load(csv, *own.Table)
+	require.NoError(t, err)
+	require.Equal(t, data.Train.Len(), report.Examples, "the rows of the built-in models")
+	require.Len(t, report.Tensors, 2)
+
+	changed := `import numpy as np
+def build():
+    return {"w": np.zeros((3, 3)), "bias": np.zeros(3)}
+`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "my.py"), []byte(changed), 0o600))
+	stdout, stderr, code = spdl(t, "trainer", "check", script, "--python", python)
+	require.Equal(t, 1, code)
+	require.Regexp(t, `b +- +\[3\] +DIFFERS\nbias +\[3\] +- +DIFFERS`, stdout)
+	require.Contains(t, stderr, "the trainer's model is not that of the parameters: tensor b of the parameters")
+}
+
+// TestModulesThatAreNone: what cannot become a study is said in a sentence, and leaves nothing.
+func TestModulesThatAreNone(t *testing.T) {
+	python, my := stage.Python(t, "numpy"), written(t, "my.py", linearModel)
+	parent := t.TempDir()
+	for _, c := range []struct {
+		says string
+		code int
+		args []string
+	}{
+		{"want FILE.py:FUNCTION", 2, []string{"--module", my}},
+		{"the study has a train of its own", 2, []string{"--module", "train.py:build"}},
+		{"names a column of a CSV file", 2, []string{"--module", my + ":build", "--label", "x"}},
+		{"--data and --label are for --module", 2, []string{"--data", my}},
+		{"build returns a object, want a torch.nn.Module", 1, []string{"--module", my + ":forest"}},
+		{"has no function none", 1, []string{"--module", my + ":none"}},
+		{"my.py:fails fails: RuntimeError: no luck", 1, []string{"--module", my + ":fails"}},
+		{"array w has shape [3, 3], and the data have 784 inputs and 10 classes", 1, []string{"--module", my + ":build"}},
+		{"python has no no_such_module: install it for this interpreter", 1,
+			[]string{"--module", written(t, "my.py", "import no_such_module") + ":build"}},
+		{"no interpreter no-such-python: name one with --python", 1, []string{"--module", my + ":build", "--python",
+			"no-such-python"}},
+	} {
+		link := filepath.Join(t.TempDir(), "python")
+		require.NoError(t, os.WriteFile(link, []byte("#!/bin/sh\nexec '"+python+"' \"$@\"\n"), 0o700))
+		_, stderr, code := spdl(t, append([]string{"new", filepath.Join(parent, "study"), "--python", link}, c.args...)...)
+		require.Equal(t, c.code, code, stderr)
+		require.Contains(t, stderr, c.says)
+		left, err := os.ReadDir(parent)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	}
+}
+
+// TestTorchModules: a module of PyTorch is described, and one without a gradient of each example
+// rejected with its layer.
+func TestTorchModules(t *testing.T) {
+	python := stage.Python(t, "numpy, torch")
+	my := written(t, "my.py", `from torch import nn
+def build():
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 2000), nn.ReLU(), nn.Linear(2000, 10))
+def normalised():
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 16), nn.BatchNorm1d(16), nn.Linear(16, 10))
+def large():
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 3000), nn.Linear(3000, 10))
+`)
+	dir := filepath.Join(t.TempDir(), "study")
+	_, stderr, code := spdl(t, "new", dir, "--module", my+":normalised", "--python", python)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, `layer "2" (BatchNorm1d): batch normalisation mixes examples: use GroupNorm`)
+	_, stderr, code = spdl(t, "new", dir, "--module", my+":large", "--python", python)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "the model has 2385010 parameters, at most 2097152: the largest tensor is 1.weight")
+	stdout, stderr, code := spdl(t, "new", dir, "--module", my+":build", "--python", python)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "the trainer clips each example's gradient")
+	p, err := preset.Load(filepath.Join(dir, "params.json"))
+	require.NoError(t, err)
+	require.Equal(t, params.Tensor{Name: "1.weight", Shape: []uint32{2000, 784}, Init: params.InitNormal}, p.Model.Tensors[0])
+	require.Equal(t, params.ClippingSum, p.Model.Clipping)
+}
+
+// TestTrainersThatDoNotStart: a program that is not there is wrong use, whatever the parameters; one
+// that cannot import a module has broken no promise.
+func TestTrainersThatDoNotStart(t *testing.T) {
+	for _, program := range [][]string{{"nosuchprog"}, {"sh", "nosuchscript.py"}} {
+		_, stderr, code := spdl(t, append([]string{"trainer", "check"}, program...)...)
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, "nosuch")
+		require.NotContains(t, stderr, "params")
+	}
+	python, dir := stage.Python(t, "numpy"), filepath.Join(t.TempDir(), "study")
+	_, stderr, code := spdl(t, "new", dir, "--python", python)
+	require.Zero(t, code, stderr)
+	script := filepath.Join(dir, "train.py")
+	require.NoError(t, os.WriteFile(script, []byte("import no_such_module"), 0o600))
+	stdout, stderr, code := spdl(t, "trainer", "check", script, "--python", python)
+	require.Equal(t, 1, code)
+	require.Contains(t, stdout, "it did not start: "+python+" has no module no_such_module")
+	require.Contains(t, stderr, "the trainer did not start: "+python+" has no no_such_module: install it for this "+
+		"interpreter, or name another with --python")
+	require.NotContains(t, stderr, "promises")
+}
