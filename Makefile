@@ -102,7 +102,7 @@ notices: ## docs/NOTICES.md, third parties' licences, and build/NOTICES.txt with
 	$(GO) run ./cmd/internal/notices docs/NOTICES.md $(BUILD)/NOTICES.txt
 
 .PHONY: release
-release: docs notices ## archives for Linux into build/release (ARCH="amd64 arm64")
+release: docs notices ## archives for Linux and the Python wheel into build/release (ARCH="amd64 arm64")
 	@.ci/release $(VERSION) $(or $(ARCH),amd64 arm64)
 
 .PHONY: proto
