@@ -131,7 +131,8 @@ def large():
 	require.Contains(t, stdout, "the trainer clips each example's gradient")
 	p, err := preset.Load(filepath.Join(dir, "params.json"))
 	require.NoError(t, err)
-	require.Equal(t, params.Tensor{Name: "1.weight", Shape: []uint32{2000, 784}, Init: params.InitNormal}, p.Model.Tensors[0])
+	require.Equal(t, params.Tensor{Name: "1.weight", Shape: []uint32{2000, 784}, Init: params.InitNormal},
+		p.Model.Tensors[0])
 	require.Equal(t, params.ClippingSum, p.Model.Clipping)
 }
 

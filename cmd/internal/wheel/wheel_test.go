@@ -56,7 +56,8 @@ func TestWheel(t *testing.T) {
 			len(content)))
 	}
 	require.Equal(t, strings.Join(lines, "\n")+"\n", record)
-	for _, name := range []string{"spdl_trainer/protocol.py", "spdl_trainer/py.typed", "spdl_trainer-1.2.dist-info/METADATA"} {
+	for _, name := range []string{"spdl_trainer/protocol.py", "spdl_trainer/py.typed",
+		"spdl_trainer-1.2.dist-info/METADATA"} {
 		require.Contains(t, record, name+",sha256=")
 	}
 }
