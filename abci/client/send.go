@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	abcitypes "github.com/cometbft/cometbft/abci/types"
 	coretypes "github.com/cometbft/cometbft/rpc/core/types"
 	rpctypes "github.com/cometbft/cometbft/rpc/jsonrpc/types"
 
@@ -88,7 +89,13 @@ func (c *Client) EnactmentAt(ctx context.Context, height int64, proposal string)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	for _, e := range r.FinalizeBlockEvents {
+	return EnactmentIn(r.FinalizeBlockEvents, height, proposal), nil
+}
+
+// EnactmentIn returns the enactment of a proposal in the events of the block at a height, nil if there
+// is none.
+func EnactmentIn(events []abcitypes.Event, height int64, proposal string) *Enactment {
+	for _, e := range events {
 		if e.Type != "enactment" {
 			continue
 		}
@@ -97,8 +104,8 @@ func (c *Client) EnactmentAt(ctx context.Context, height int64, proposal string)
 			attributes[a.Key] = a.Value
 		}
 		if attributes["proposal"] == proposal {
-			return &Enactment{Height: height, Kind: attributes["kind"], Refused: attributes["refused"]}, nil
+			return &Enactment{Height: height, Kind: attributes["kind"], Refused: attributes["refused"]}
 		}
 	}
-	return nil, nil
+	return nil
 }

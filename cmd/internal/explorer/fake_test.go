@@ -219,6 +219,9 @@ func (f *fake) TxSearch(_ context.Context, query string, _ bool, _, _ *int, _ st
 	if query == "gradient.participant=3 AND tx.height=6" || query == "aggregate.leader=1 AND tx.height=6" {
 		out.Txs = []*ctypes.ResultTx{{Hash: append(make([]byte, 31), query[0])}}
 	}
+	if query == "join.proposal EXISTS" {
+		out.Txs = []*ctypes.ResultTx{{Hash: make([]byte, 32), Height: 3, Tx: f.join()}}
+	}
 	return out, nil
 }
 

@@ -50,11 +50,12 @@ type source struct {
 	looks   atomic.Uint64
 	answers latest[any] // of the application, by path
 
-	mu      sync.Mutex
-	records *kept[place, *app.Record]
-	models  *kept[place, *query.ModelState]
-	commits *kept[int64, map[string]bool]
-	headers *kept[int64, *cmttypes.BlockMeta]
+	mu       sync.Mutex
+	records  *kept[place, *app.Record]
+	models   *kept[place, *query.ModelState]
+	commits  *kept[int64, map[string]bool]
+	headers  *kept[int64, *cmttypes.BlockMeta]
+	outcomes *kept[string, *outcome] // of proposals, by id
 }
 
 // place is a round of an epoch.
@@ -65,8 +66,11 @@ func (p place) String() string {
 }
 
 // The max sizes of the caches: contributions in records, parameters in models (16 MiB), signatures
-// in commits, headers of blocks, and answers that hold until the next look.
-const keptContributions, keptParameters, keptSignatures, keptHeaders, keptAnswers = 200_000, 2 << 20, 100_000, 2048, 256
+// in commits, headers of blocks, outcomes of proposals, and answers that hold until the next look.
+const (
+	keptContributions, keptParameters, keptSignatures = 200_000, 2 << 20, 100_000
+	keptHeaders, keptOutcomes, keptAnswers            = 2048, 1024, 256
+)
 
 func newSource(a Asker, b Blocks) *source {
 	s := &source{asker: a, blocks: b, answers: latest[any]{limit: keptAnswers}}
@@ -82,6 +86,7 @@ func (s *source) forget() {
 	s.models = newKept[place, *query.ModelState](keptParameters)
 	s.commits = newKept[int64, map[string]bool](keptSignatures)
 	s.headers = newKept[int64, *cmttypes.BlockMeta](keptHeaders)
+	s.outcomes = newKept[string, *outcome](keptOutcomes)
 	s.answers.forget()
 }
 

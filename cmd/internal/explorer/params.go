@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/params"
 )
 
@@ -54,51 +52,4 @@ func settingsOf(name string, value any) (out []setting) {
 		return nil
 	}
 	return []setting{{name, short(fmt.Sprint(value), 300)}}
-}
-
-// governance shows the proposals, and the planned and past upgrades.
-func (s *Server) governance(r *http.Request) (content, error) {
-	members, err := known[query.Membership](r.Context(), s.source, "/membership")
-	if err != nil {
-		return content{}, err
-	}
-	upgrade, err := known[query.UpgradeState](r.Context(), s.source, "/upgrade")
-	if err != nil && !absent(err) {
-		return content{}, err
-	}
-	return content{"governance", "Governance", struct {
-		query.Membership
-		Upgrade query.UpgradeState
-	}{members, upgrade}}, nil
-}
-
-// evidence shows every proven offence, newest first.
-func (s *Server) evidence(r *http.Request) (content, error) {
-	offences, err := known[[]app.Offence](r.Context(), s.source, "/evidence")
-	if err != nil {
-		return content{}, err
-	}
-	people, err := s.source.participants(r.Context())
-	if err != nil {
-		return content{}, err
-	}
-	type line struct {
-		app.Offence
-		Who *app.Participant
-	}
-	b := struct {
-		Lines []line
-		Pager pager
-	}{}
-	for _, o := range slices.Backward(offences) {
-		l := line{Offence: o}
-		if int64(o.Participant) < int64(len(people)) {
-			l.Who = &people[o.Participant]
-		}
-		b.Lines = append(b.Lines, l)
-	}
-	if b.Lines, b.Pager, err = pageOf(r, b.Lines); err != nil {
-		return content{}, err
-	}
-	return content{"evidence", "Evidence", b}, nil
 }

@@ -1,0 +1,86 @@
+package explorer
+
+import (
+	"context"
+	"testing"
+
+	abcitypes "github.com/cometbft/cometbft/abci/types"
+	ctypes "github.com/cometbft/cometbft/rpc/core/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/tx"
+)
+
+// TestVotes: approvals are counted and named, those of participants that left do not count, and the
+// page says what happens next and how to approve.
+func TestVotes(t *testing.T) {
+	m := query.Membership{Threshold: 3, Members: []query.Member{{Index: 0, Moniker: "alice", Active: true},
+		{Index: 1, Moniker: "bob"}, {Index: 2, Moniker: "carol", Active: true}}}
+	p := openOf(query.Proposal{ID: "ab", Kind: "remove", Approvals: []uint32{2, 1}}, m, "")
+	require.Equal(t, []person{{2, "carol"}}, p.For)
+	require.Equal(t, 2, p.Missing)
+	require.Contains(t, p.Next(), "dropped if its proposer leaves")
+	p.Accepted = true
+	require.Contains(t, p.Next(), "takes effect at the next round boundary")
+	p.Kind = "start-epoch"
+	require.Contains(t, p.Next(), "when the training is finished")
+
+	page := get(over(t, newFake(6, "text"), Options{}), "/governance").Body.String()
+	for _, text := range []string{"0 of 3 approvals", "It needs 3 more", "<code>spdl tx approve text</code>", "Admit text",
+		`<span class="tag absent">dropped</span>`} {
+		require.Contains(t, page, text)
+	}
+}
+
+// boundary is a node at one height of which proposals were enacted.
+type boundary struct {
+	*fake
+	height int64
+	asked  []int64
+}
+
+func (n *boundary) BlockResults(_ context.Context, height *int64) (*ctypes.ResultBlockResults, error) {
+	n.asked = append(n.asked, *height)
+	r := &ctypes.ResultBlockResults{}
+	if *height == n.height {
+		for id, why := range map[string]string{"good": "", "bad": "M6: too few"} {
+			r.FinalizeBlockEvents = append(r.FinalizeBlockEvents, abcitypes.Event{Type: "enactment",
+				Attributes: []abcitypes.EventAttribute{{Key: "proposal", Value: id}, {Key: "refused", Value: why}}})
+		}
+	}
+	return r, nil
+}
+
+// TestOutcomes: the end of a proposal is found at a boundary, however much later that is, and asked
+// for once.
+func TestOutcomes(t *testing.T) {
+	n := &boundary{fake: newFake(6, "x"), height: 50}
+	s := newSource(n, n)
+	heights := heightsFrom(10, 60, []int64{5, 20, 50, 80})
+	require.Equal(t, []int64{10, 11, 12, 13, 14, 15, 16, 17, 20, 50}, heights)
+	require.Equal(t, &outcome{State: "enacted", At: 50}, s.outcomeOf(t.Context(), "good", heights))
+	require.Equal(t, &outcome{State: "rejected", At: 50, Why: "M6: too few"}, s.outcomeOf(t.Context(), "bad", heights))
+	require.Equal(t, &outcome{State: "dropped"}, s.outcomeOf(t.Context(), "other", heights))
+	asked := len(n.asked)
+	require.Equal(t, "enacted", s.outcomeOf(t.Context(), "good", heights).State)
+	require.Len(t, n.asked, asked)
+}
+
+// TestTitles: what a proposal proposes, with names and not numbers.
+func TestTitles(t *testing.T) {
+	names := map[string]string{"0": "alice (#0)", "2": "carol (#2)"}
+	about := func(subject string) app.Description {
+		return app.Description{Attributes: []app.Attribute{{Key: "subject", Value: subject}, {Key: "epoch", Value: "3"},
+			{Key: "name", Value: "v6"}, {Key: "moniker", Value: "dave"}}}
+	}
+	for kind, want := range map[tx.Kind]string{
+		tx.KindRemove: "Remove carol (#2)", tx.KindRestore: "Restore the reputation of carol (#2)",
+		tx.KindRotate: "alice (#0) replaces keys or nodes", tx.KindStartEpoch: "Start epoch 3",
+		tx.KindUpgrade: "Cancel the upgrade v6", tx.KindJoin: "Admit dave",
+	} {
+		require.Equal(t, want, titleOf(kind, about("2"), names))
+	}
+	require.Equal(t, "alice (#0) leaves", titleOf(tx.KindRemove, about("0"), names))
+}
