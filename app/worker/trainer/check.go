@@ -36,8 +36,8 @@ type Report struct {
 	Failure error `json:"-"`
 }
 
-// Pair is a tensor by its shapes in the trainer's model and in the parameters. A shape is null where
-// the tensor is missing.
+// Pair is a tensor by its shapes in the trainer's model and in the parameters. A shape is null
+// where the tensor is missing.
 type Pair struct {
 	Name   string   `json:"name"`
 	Model  []uint32 `json:"model"`

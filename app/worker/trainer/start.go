@@ -27,7 +27,8 @@ func (e *StartError) Unwrap() error { return e.err }
 // missing finds the module in the last line of a Python program that could not import it.
 var missing = regexp.MustCompile(`^ModuleNotFoundError: No module named '([^']{1,100})'`)
 
-// MissingModule returns the Python module that a program could not import, by its last words, or "".
+// MissingModule returns the Python module that a program could not import, by its last words, or
+// nothing.
 func MissingModule(words string) string {
 	if m := missing.FindStringSubmatch(words); m != nil {
 		return m[1]

@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/app/preset"
 )
 
-// Module is a model that a Python function of the user's builds: a PyTorch module, or a linear model
-// of NumPy or scikit-learn.
+// Module is a model that a Python function of the user's builds: a PyTorch module, or a linear
+// model of NumPy or scikit-learn.
 type Module struct {
 	Source string // FILE.py:FUNCTION
 	Data   string // file or folder, which is copied into the study; "" for MNIST
@@ -109,8 +109,8 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	return p, s.write(dir, name, o)
 }
 
-// mostRows is how many bytes of rows a step may take for SPDL to clip them, unless the user says who
-// clips.
+// mostRows is how many bytes of rows a step may take for SPDL to clip them, unless the user says
+// who clips.
 const mostRows = 32 << 20
 
 // params returns the parameters of the preset external for a described model. hash is that of the

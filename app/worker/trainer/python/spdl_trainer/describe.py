@@ -20,8 +20,9 @@ UNSUITABLE = 3  # exit code
 
 
 def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]:
-    """The tensors of the model that FILE.py:FUNCTION builds, the number of its examples, whether the
-    file loads them itself, and the files beside it that it imports. most bounds the parameters."""
+    """The tensors of the model that FILE.py:FUNCTION builds, the number of its examples, whether
+    the file loads them itself, and the files beside it that it imports. most bounds the
+    parameters."""
     path, _, name = source.rpartition(":")
     path = os.path.abspath(path)
     sys.path.insert(0, os.path.dirname(path))
@@ -55,7 +56,7 @@ def _load(path: str) -> Any:
 
 
 def _beside(path: str) -> List[str]:
-    """The files, from the folder of path, that were imported from it and are of no installed package."""
+    """The files that were imported from the folder of path and are of no installed package."""
     folder = os.path.dirname(path)
     installed = tuple(p + os.sep for p in sysconfig.get_paths().values()) + (os.path.dirname(__file__) + os.sep,)
     found = set()
