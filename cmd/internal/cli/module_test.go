@@ -24,6 +24,22 @@ def fails():
     raise RuntimeError("no luck")
 `
 
+// ownData is a model's file that loads its data: from where the study keeps them, or itself.
+const ownData = `import numpy as np
+from spdl_trainer import data
+def load(hello):
+    return data.images(hello.data)
+def build():
+    return {"w": np.zeros((10, 784)), "b": np.zeros(10)}
+`
+const noData = `import numpy as np
+def load(hello):
+    x = np.arange(40.0).reshape(10, 4)
+    return x, np.arange(10) % 3, x, np.arange(10) % 3
+def build():
+    return {"w": np.zeros((3, 4)), "b": np.zeros(3)}
+`
+
 // written writes a file into a new folder and returns its path.
 func written(t *testing.T, name, content string) string {
 	t.Helper()
@@ -72,6 +88,21 @@ def build():
 	require.Equal(t, 1, code)
 	require.Regexp(t, `b +- +\[3\] +DIFFERS\nbias +\[3\] +- +DIFFERS`, stdout)
 	require.Contains(t, stderr, "the trainer's model is not that of the parameters: tensor b of the parameters")
+}
+
+// TestModuleLoads: a study has MNIST unless its load makes the data itself, and is right either way.
+func TestModuleLoads(t *testing.T) {
+	python := stage.Python(t, "numpy")
+	for content, kept := range map[string]bool{ownData: true, noData: false} {
+		dir := filepath.Join(t.TempDir(), "study")
+		_, stderr, code := spdl(t, "new", dir, "--module", written(t, "my.py", content)+":build", "--python", python,
+			"--validators", "1")
+		require.Zero(t, code, stderr)
+		_, err := os.Stat(filepath.Join(dir, "data"))
+		require.Equal(t, kept, err == nil)
+		stdout, stderr, code := spdl(t, "trainer", "check", filepath.Join(dir, "train.py"), "--python", python)
+		require.Zero(t, code, stdout+stderr)
+	}
 }
 
 // TestModulesThatAreNone: what cannot become a study is said in a sentence, and leaves nothing.

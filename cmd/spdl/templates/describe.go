@@ -20,7 +20,7 @@ import (
 type description struct {
 	Tensors  []params.Tensor `json:"tensors"`
 	Examples int             `json:"examples"` // of all
-	Loads    bool            `json:"loads"`    // the model's file has a function load
+	Reads    bool            `json:"reads"`    // from the data of the configuration
 	Files    []string        `json:"files"`    // that the study needs, from the folder of the model's file
 }
 

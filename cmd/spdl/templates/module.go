@@ -86,7 +86,7 @@ func (m Module) draft(ctx context.Context, dir, module, function, name string, o
 	if err != nil {
 		return p, err
 	}
-	if d.Loads && m.Data == "" { // MNIST, which nothing reads
+	if !d.Reads && m.Data == "" { // nothing reads MNIST
 		config = ""
 		if err := os.RemoveAll(filepath.Join(dir, "data")); err != nil {
 			return p, err

@@ -21,8 +21,8 @@ UNSUITABLE = 3  # exit code
 
 def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]:
     """The tensors of the model that FILE.py:FUNCTION builds, the number of its examples, whether
-    the file loads them itself, and the files beside it that it imports. most bounds the
-    parameters."""
+    they come from the data of the configuration, and the files beside it that it imports. most
+    bounds the parameters."""
     path, _, name = source.rpartition(":")
     path = os.path.abspath(path)
     sys.path.insert(0, os.path.dirname(path))
@@ -40,8 +40,7 @@ def describe(source: str, config: str, folder: str, most: int) -> Dict[str, Any]
         raise Unsuitable("the model has %d parameters, at most %d: the largest tensor is %s with %d"
                          % (hello.dimension, most, largest["name"], size(largest["shape"])))
     study.trial()
-    loads = hasattr(sys.modules[build.__module__], "load")
-    return {"tensors": hello.tensors, "examples": study.examples, "loads": loads, "files": _beside(path)}
+    return {"tensors": hello.tensors, "examples": study.examples, "reads": hello.asked, "files": _beside(path)}
 
 
 def _load(path: str) -> Any:

@@ -22,12 +22,16 @@ class Hello:
         self.share: Dict[str, Any] = said["share"]
         self.config: Any = json.loads(said["config"]) if said["config"] else {}
         self._folder = folder
+        self.asked = False  # for the path of the data
 
     @property
     def data(self) -> str:
         """The path of the data: worker.data of this participant, or "data" of the configuration,
         from the trainer's folder."""
-        named = self.share["data"] or self.config["data"]
+        self.asked = True
+        named = self.share["data"] or self.config.get("data")
+        if not named:
+            raise ValueError("no data are named: neither by worker.data nor by data in the model's config")
         main = getattr(sys.modules["__main__"], "__file__", None) or "."
         return os.path.join(self._folder or os.path.dirname(os.path.abspath(main)), named)
 

@@ -39,7 +39,7 @@ class TestDescribe(unittest.TestCase):
         done = self.run_on("build")
         self.assertEqual(json.loads(done.stdout), {
             "tensors": [{"name": "w", "shape": [3, 4], "init": "zeros"}, {"name": "b", "shape": [3], "init": "zeros"}],
-            "examples": 10, "loads": True, "files": ["beside.py", "my.py"]}, done.stderr)
+            "examples": 10, "reads": False, "files": ["beside.py", "my.py"]}, done.stderr)
 
     def test_reasons(self):
         for function, more, want in (("other", (), "build returns a object, want a torch.nn.Module"),
