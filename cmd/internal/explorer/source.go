@@ -56,6 +56,7 @@ type source struct {
 	commits  *kept[int64, map[string]bool]
 	headers  *kept[int64, *cmttypes.BlockMeta]
 	outcomes *kept[string, *outcome] // of proposals, by id
+	proofs   *kept[string, *proof]   // of offences, by evidence and heights
 }
 
 // place is a round of an epoch.
@@ -66,7 +67,7 @@ func (p place) String() string {
 }
 
 // The max sizes of the caches: contributions in records, parameters in models (16 MiB), signatures
-// in commits, headers of blocks, outcomes of proposals, and answers that hold until the next look.
+// in commits, headers of blocks, outcomes of proposals or proofs, and answers that hold until the next look.
 const (
 	keptContributions, keptParameters, keptSignatures = 200_000, 2 << 20, 100_000
 	keptHeaders, keptOutcomes, keptAnswers            = 2048, 1024, 256
@@ -87,6 +88,7 @@ func (s *source) forget() {
 	s.commits = newKept[int64, map[string]bool](keptSignatures)
 	s.headers = newKept[int64, *cmttypes.BlockMeta](keptHeaders)
 	s.outcomes = newKept[string, *outcome](keptOutcomes)
+	s.proofs = newKept[string, *proof](keptOutcomes)
 	s.answers.forget()
 }
 

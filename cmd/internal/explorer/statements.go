@@ -2,14 +2,18 @@ package explorer
 
 import (
 	"encoding/hex"
+	"fmt"
+	"strings"
+
+	cmttypes "github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/app/tx"
 )
 
-// statements are the two statements that a piece of evidence holds, signed by one participant for one
-// place.
+// statements are the two statements that a piece of evidence holds, signed by one participant, or its
+// validator, for one place.
 type statements struct {
-	tx.Place
+	Both string // what both say
 	Rows []statementRow
 }
 
@@ -27,7 +31,8 @@ func statementsOf(e *tx.Evidence) *statements {
 	if err != nil {
 		return nil
 	}
-	out := &statements{Place: at}
+	out := &statements{Both: fmt.Sprintf("Both are a %s of participant #%d for round %d of epoch %d", at.Kind, at.Participant,
+		at.Round, at.Epoch)}
 	add := func(name string, first, second []byte) {
 		out.Rows = append(out.Rows, statementRow{name, hex.EncodeToString(first), hex.EncodeToString(second)})
 	}
@@ -55,4 +60,13 @@ func statementsOf(e *tx.Evidence) *statements {
 	}
 	add("Signature", e.FirstSignature, e.SecondSignature)
 	return out
+}
+
+// statementsOfVotes returns two votes of one validator.
+func statementsOfVotes(e *cmttypes.DuplicateVoteEvidence) *statements {
+	a, b := e.VoteA, e.VoteB
+	return &statements{Both: fmt.Sprintf("Both are a %s of the validator for height %d, CometBFT's round %d",
+		strings.ToLower(strings.TrimPrefix(a.Type.String(), "SIGNED_MSG_TYPE_")), a.Height, a.Round),
+		Rows: []statementRow{{"Block", a.BlockID.Hash.String(), b.BlockID.Hash.String()},
+			{"Signature", hex.EncodeToString(a.Signature), hex.EncodeToString(b.Signature)}}}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/app/params"
-	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 )
 
@@ -97,25 +96,4 @@ func TestGradientSays(t *testing.T) {
 		require.Contains(t, page, text)
 	}
 	require.Regexp(t, `\d+\.\d° <small>(away from|with) the update`, page)
-}
-
-// TestStatements: evidence shows where its two statements differ.
-func TestStatements(t *testing.T) {
-	a := &tx.GradientHeader{Participant: 3, Round: 2, PayloadHash: make([]byte, 32), VrfProof: make([]byte, 80)}
-	b := &tx.GradientHeader{Participant: 3, Round: 2, PayloadHash: append(make([]byte, 31), 1), VrfProof: make([]byte, 80)}
-	first, err := a.Marshal()
-	require.NoError(t, err)
-	second, err := b.Marshal()
-	require.NoError(t, err)
-	e := &tx.Evidence{Kind: uint32(tx.KindGradient), First: first, Second: second,
-		FirstSignature: []byte{1}, SecondSignature: []byte{2}}
-	got := statementsOf(e)
-	require.NotNil(t, got)
-	require.EqualValues(t, 3, got.Participant)
-	var differ []bool
-	for _, row := range got.Rows {
-		differ = append(differ, row.Differ())
-	}
-	require.Equal(t, []bool{true, false, true}, differ)
-	require.Nil(t, statementsOf(&tx.Evidence{Kind: 1, First: first, Second: first}))
 }
