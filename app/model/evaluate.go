@@ -7,6 +7,10 @@ type Eval struct {
 	Correct   int     // examples whose label has the largest logit, the lowest such class on ties
 	Examples  int     // number of examples
 	NonFinite int     // examples whose logits overflow float32; never correct
+	// Guesses counts the examples that are not NonFinite by label and by guess, the class of the largest
+	// logit: Classes rows, one for each label, of Classes numbers. It is nil if there are none, or if
+	// they are not known.
+	Guesses []int
 }
 
 // Evaluate computes loss and accuracy at params on the examples x, row-major, Inputs values for
@@ -23,6 +27,10 @@ func (m *Model) Evaluate(params []float64, x []float32, labels []uint8) Eval {
 			continue
 		}
 		eval.Loss += loss
+		if eval.Guesses == nil {
+			eval.Guesses = make([]int, len(m.logits)*len(m.logits))
+		}
+		eval.Guesses[int(label)*len(m.logits)+guess]++
 		if guess == int(label) {
 			eval.Correct++
 		}

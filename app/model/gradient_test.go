@@ -157,7 +157,7 @@ func TestNonFiniteExamplesAddNothing(t *testing.T) {
 		stats = m.ClippedSum(got, params, alone, []uint8{1}, 1)
 		assert.Equal(t, model.Stats{NonFinite: 1}, stats)
 		assert.Equal(t, make([]float64, m.Dim()), got)
-		assert.Equal(t, model.Eval{NonFinite: 1}, m.Evaluate(params, alone, []uint8{1}))
+		assert.Equal(t, model.Eval{Examples: 1, NonFinite: 1}, m.Evaluate(params, alone, []uint8{1}))
 	}
 }
 

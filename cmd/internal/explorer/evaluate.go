@@ -111,7 +111,19 @@ func (t *tail) evaluate(ctx context.Context, at place) (e model.Eval, err error)
 	t.mu.Lock()
 	running := t.params
 	t.mu.Unlock()
-	return t.evaluator.Evaluate(ctx, running, x)
+	if e, err = t.evaluator.Evaluate(ctx, running, x); err == nil {
+		t.remember(at, e)
+	}
+	return e, err
+}
+
+// remember keeps the result of the newest model that was measured.
+func (t *tail) remember(at place, e model.Eval) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if last := t.measuredAt; t.newest == nil || at.epoch > last.epoch || at.epoch == last.epoch && at.round >= last.round {
+		t.measuredAt, t.newest = at, &e
+	}
 }
 
 // note records the result of measuring a round's model, and the reason if models are not measured.

@@ -1,17 +1,10 @@
 package explorer
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
-	"math"
 	"net/http"
 
 	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/app"
 	"github.com/spdl/spdl/app/model/evaluate"
 	"github.com/spdl/spdl/app/params"
 )
@@ -22,48 +15,48 @@ const units = 64
 
 // unit is the picture of one unit of the first layer.
 type unit struct {
-	Index int
-	Alt   string
+	Index   int
+	Caption string
+	Alt     string
+}
+
+// modelPage is the model after the last closed round.
+type modelPage struct {
+	query.Status
+	Params     params.Params
+	At         *place // the round after which it is, nil if none is closed
+	Hash       string
+	Units      []unit
+	Exam       *exam  // nil if no model was measured
+	Unmeasured string // the reason for which there is none
+	Verify     string // the command that checks the file
+	Export     string // the command that writes it
 }
 
 // model shows the model after the last closed round, with a picture of each unit of its first
 // layer.
 func (s *Server) model(r *http.Request) (content, error) {
-	status, running, points, err := s.tail.now()
+	status, running, _, err := s.tail.now()
 	if err != nil {
 		return content{}, err
 	}
-	b := struct {
-		query.Status
-		Params params.Params
-		At     *place
-		Epoch  uint64
-		Round  uint64 // after which
-		Hash   string
-		Units  []unit
-		Bytes  int
-		Last   *Point
-		Verify string // the command that checks the file
-		Export string // the command that writes it
-	}{Status: status, Params: running}
+	b := modelPage{Status: status, Params: running, Exam: s.tail.exam(), Unmeasured: s.tail.whyUnmeasured()}
 	if status.Round > 0 {
 		at := place{status.Epoch, status.Round - 1}
 		m, err := s.source.model(r.Context(), at)
 		if err != nil {
 			return content{}, err
 		}
-		b.At, b.Epoch, b.Round, b.Hash, b.Bytes = &at, at.epoch, at.round, m.Hash, len(m.Parameters)
-		b.Units = unitsOf(running.Model)
+		b.At, b.Hash, b.Units = &at, m.Hash, unitsOf(running.Model)
 		b.Export = fmt.Sprintf("spdl model export --round %d --out model.safetensors --node %s", at.round, s.node)
 		b.Verify = s.verifying(r.Context(), "model model.safetensors")
 	}
-	for i := range points {
-		if points[i].Accuracy != nil {
-			b.Last = &points[i]
-		}
-	}
 	return content{"model", "Model", b}, nil
 }
+
+// Epoch and Round say after which round the model is.
+func (b modelPage) Epoch() uint64 { return b.At.epoch }
+func (b modelPage) Round() uint64 { return b.At.round }
 
 // unitsOf returns the pictures of a model's first layer, with captions.
 func unitsOf(m params.Model) (all []unit) {
@@ -71,104 +64,24 @@ func unitsOf(m params.Model) (all []unit) {
 	if side == 0 {
 		return nil
 	}
-	what, of := "weights", "class"
+	what := "weights"
 	if m.Features.Name == params.FeaturesStrokes {
 		what = "stroke picture, not weights,"
 	}
-	if m.Kind == params.ModelMLP {
-		of = "hidden unit"
-	}
 	for i := range min(n, units) {
-		all = append(all, unit{i, fmt.Sprintf("%s of %s %d, %d by %d", what, of, i, side, side)})
+		caption := className(m, i)
+		if m.Kind == params.ModelMLP {
+			caption = fmt.Sprintf("hidden unit %d", i)
+		}
+		all = append(all, unit{i, caption, fmt.Sprintf("%s of %s, %d by %d", what, caption, side, side)})
 	}
 	return all
 }
 
-// weights returns the picture of a unit's weights: blue for negative, red for positive, the full
-// colour for the largest weight of all units. It exists for the running epoch only, because the
-// explorer does not have the shapes of earlier models.
-func (s *Server) weights(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
-	defer cancel()
-	image, err := s.weightsOf(r.WithContext(ctx))
-	if err != nil {
-		s.fail(w, r, err)
-		return
+// className returns the name of a class: of pictures in ten classes the digit, as in MNIST.
+func className(m params.Model, class int) string {
+	if _, side := evaluate.Frame(m); side > 0 && m.Classes == 10 {
+		return fmt.Sprintf("digit %d", class)
 	}
-	w.Header().Set("Content-Type", "image/png")
-	w.Header().Set("Cache-Control", "max-age=3600")
-	_, _ = w.Write(image)
+	return fmt.Sprintf("class %d", class)
 }
-
-// weightsOf returns the requested picture as PNG.
-func (s *Server) weightsOf(r *http.Request) ([]byte, error) {
-	at, err := placeOf(r)
-	if err != nil {
-		return nil, err
-	}
-	index, err := number("unit", r.PathValue("unit"))
-	if err != nil {
-		return nil, err
-	}
-	status, running, _, err := s.tail.now()
-	if err != nil {
-		return nil, err
-	}
-	n, side := evaluate.Frame(running.Model)
-	if side == 0 || at.epoch != status.Epoch || index >= uint64(n) {
-		return nil, fmt.Errorf("%w: picture %d of epoch %d", errNotFound, index, at.epoch)
-	}
-	m, err := s.source.model(r.Context(), at)
-	if err != nil {
-		return nil, err
-	}
-	x, err := app.DecodeParameters(m.Parameters)
-	if err != nil {
-		return nil, err
-	}
-	all, err := evaluate.Pictures(running.Model, x)
-	if err != nil {
-		return nil, err
-	}
-	return paint(all, int(index), side)
-}
-
-// zoom is the side in pixels of the square for one weight.
-const zoom = 6
-
-// paint draws one of the pictures that lie side by side in all, as PNG, with zoom pixels a number.
-func paint(all []float64, index, side int) ([]byte, error) {
-	largest := 0.0
-	for _, x := range all {
-		if a := math.Abs(x); a > largest && !math.IsInf(a, 0) {
-			largest = a
-		}
-	}
-	palette := make(color.Palette, 255) // 127 is zero
-	for i := range palette {
-		fade := uint8(255 - 255*abs(i-127)/127)
-		switch {
-		case i > 127:
-			palette[i] = color.RGBA{255, fade, fade, 255}
-		default:
-			palette[i] = color.RGBA{fade, fade, 255, 255}
-		}
-	}
-	img := image.NewPaletted(image.Rect(0, 0, side*zoom, side*zoom), palette)
-	for k, x := range all[index*side*side : (index+1)*side*side] {
-		shade := 127
-		if largest > 0 && x == x {
-			shade += int(math.Round(127 * max(-1, min(1, x/largest))))
-		}
-		for dy := range zoom {
-			for dx := range zoom {
-				img.SetColorIndex(k%side*zoom+dx, k/side*zoom+dy, uint8(shade))
-			}
-		}
-	}
-	var b bytes.Buffer
-	err := png.Encode(&b, img)
-	return b.Bytes(), err
-}
-
-func abs(x int) int { return max(x, -x) }

@@ -31,8 +31,8 @@ func statementsOf(e *tx.Evidence) *statements {
 	if err != nil {
 		return nil
 	}
-	out := &statements{Both: fmt.Sprintf("Both are a %s of participant #%d for round %d of epoch %d", at.Kind, at.Participant,
-		at.Round, at.Epoch)}
+	out := &statements{Both: fmt.Sprintf("Both are a %s of participant #%d for round %d of epoch %d", at.Kind,
+		at.Participant, at.Round, at.Epoch)}
 	add := func(name string, first, second []byte) {
 		out.Rows = append(out.Rows, statementRow{name, hex.EncodeToString(first), hex.EncodeToString(second)})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
 )
 
@@ -98,6 +99,9 @@ type tail struct {
 	unknown string  // why the last attempt to measure a model failed, "" if it succeeded
 	scored  []byte  // events of the models measured since the last push
 	counted time.Time
+
+	newest     *model.Eval // of the newest model that was measured, nil for none
+	measuredAt place       // after which round
 
 	epoch, next uint64 // the round to read next
 	passed      passes
@@ -248,7 +252,7 @@ func (t *tail) turn(ctx context.Context, status query.Status) error {
 	defer t.mu.Unlock()
 	t.params, t.begun = running, true
 	if !begun || another {
-		t.status, t.points = status, past
+		t.status, t.points, t.newest = status, past, nil
 		t.source.looks.Add(1)
 	}
 	return nil

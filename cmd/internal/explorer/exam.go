@@ -1,0 +1,83 @@
+package explorer
+
+import (
+	"math"
+
+	"github.com/spdl/spdl/app/model"
+	"github.com/spdl/spdl/app/params"
+)
+
+// shownClasses is the max number of classes of which a page shows what they are taken for.
+const shownClasses = 20
+
+// An exam is how a model did on the test examples of this node.
+type exam struct {
+	Round           uint64 // after which the model is
+	Examples, Right int
+	Accuracy, Loss  float64
+	Classes         []classLine // none if there are too many, or if a trainer measured the model
+	Cells           []examCell  // of the confusion matrix
+	Width, Down     int         // of its picture
+}
+
+// Percent returns the accuracy in percent.
+func (e exam) Percent() float64 { return 100 * e.Accuracy }
+
+// A classLine is a class with the examples of it.
+type classLine struct {
+	Name            string
+	X, Y            int // of its labels in the picture
+	Examples, Right int
+	Taken           string // the class that it is taken for most often, "" for none
+	Times           int    // how often
+}
+
+// Share returns the share of the examples that are right, in percent.
+func (c classLine) Share() float64 { return 100 * float64(c.Right) / float64(max(1, c.Examples)) }
+
+// An examCell is the number of examples of one class that were taken for a class.
+type examCell struct {
+	X, Y, Count int
+	Of, As      string
+	Level       int // 0 to 9, by the share of the class
+	Right       bool
+}
+
+// exam returns how the newest measured model did, nil if none was measured.
+func (t *tail) exam() *exam {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.newest == nil {
+		return nil
+	}
+	return examOf(*t.newest, t.measuredAt.round, t.params.Model)
+}
+
+// The side of a cell of the confusion matrix and the width of its labels, in pixels.
+const cellSide, cellLabels = 34, 60
+
+func examOf(e model.Eval, round uint64, m params.Model) *exam {
+	out := &exam{Round: round, Examples: e.Examples, Right: e.Correct, Accuracy: e.Accuracy, Loss: e.Loss}
+	n := int(m.Classes)
+	if len(e.Guesses) != n*n || n > shownClasses || n < 2 {
+		return out
+	}
+	out.Width, out.Down = cellLabels+n*cellSide, cellSide+n*cellSide
+	for of := range n {
+		row := e.Guesses[of*n : (of+1)*n]
+		line := classLine{Name: className(m, of), Right: row[of], X: cellLabels + of*cellSide + cellSide/2,
+			Y: cellSide + of*cellSide + 21}
+		for as, count := range row {
+			if line.Examples += count; as != of && count > line.Times {
+				line.Taken, line.Times = className(m, as), count
+			}
+		}
+		for as, count := range row {
+			out.Cells = append(out.Cells, examCell{X: cellLabels + as*cellSide, Y: cellSide + of*cellSide, Count: count,
+				Of: line.Name, As: className(m, as), Right: as == of,
+				Level: int(math.Ceil(9 * float64(count) / float64(max(1, line.Examples))))})
+		}
+		out.Classes = append(out.Classes, line)
+	}
+	return out
+}
