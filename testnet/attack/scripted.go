@@ -16,18 +16,18 @@ type Script func(worker.Task) gradients.Vector
 // It brings an Attack, which needs to see all honest gradients, to real nodes.
 func Scripted(vector Script) node.Hooks {
 	return node.Hooks{Chain: func(c worker.Chain, keys worker.Keys) (worker.Chain, error) {
-		return dictated{c, keys, vector}, nil
+		return scriptedChain{c, keys, vector}, nil
 	}}
 }
 
-type dictated struct {
+type scriptedChain struct {
 	worker.Chain
 	keys   worker.Keys
 	vector Script
 }
 
 // Forge replaces the vector of a gradient and signs the result.
-func (d dictated) Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
+func (d scriptedChain) Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error) {
 	task, err := d.Await(ctx, d.keys.Public(), nil)
 	if err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/spdl/spdl/testnet/attack"
 )
 
-// dictations returns the attackers' dictations, by node.
-func (p *Participants) dictations() map[int]attack.Script {
+// scripts returns the attackers' scripts, by node.
+func (p *Participants) scripts() map[int]attack.Script {
 	all := map[int]attack.Script{}
 	for i := range p.spec.Byzantine {
 		all[i] = func(t worker.Task) gradients.Vector {
@@ -39,7 +39,7 @@ func Collude(n *testnet.Net) error {
 	}
 	all, err := NewParticipants(spec, data.Train)
 	if err == nil {
-		n.Manifest.Scripted = all.dictations()
+		n.Manifest.Scripted = all.scripts()
 	}
 	return err
 }

@@ -43,7 +43,7 @@ func OnNodes(ctx context.Context, spec Spec, data mnist.Data) (rows [][]float64,
 		if err != nil {
 			return nil, nil, err
 		}
-		m.Scripted = all.dictations()
+		m.Scripted = all.scripts()
 	}
 	for i := range m.Validators {
 		if spec.Shift {
