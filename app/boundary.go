@@ -8,14 +8,17 @@ import (
 
 // Enactment is the result of an accepted proposal at a round boundary.
 type Enactment struct {
-	Kind        tx.Kind
-	Participant uint32 // that joined, left, rotated or was restored, or proposed an epoch or upgrade
+	Kind tx.Kind
+	// the participant that joined, left, rotated or was restored, or that proposed the epoch or
+	// upgrade
+	Participant uint32
 	Proposal    []byte
 	Refused     error // why it was not enacted; nil if it was
 }
 
-// stallViews is the number of views after the last one at whose end an open round has stalled.
-// Accepted proposals are then enacted, because the round may need them to close.
+// stallViews is the number of further views whose time must pass after the last view before an open
+// round counts as stalled. Accepted proposals are then enacted, because the round may need them to
+// close.
 const stallViews = 4
 
 // stalled reports whether all views of the open round, and stallViews more, are over at a height.

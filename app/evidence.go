@@ -6,8 +6,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// evidence holds two different statements of one participant for one place. Anybody may send it,
-// because it proves itself.
+// evidence proves an equivocation: a participant signed two different statements for one tx.Place.
+// Anybody may send it, because the two signatures are the proof.
 type evidence struct{ *tx.Evidence }
 
 func (e evidence) sender() sender {
@@ -15,8 +15,8 @@ func (e evidence) sender() sender {
 	return proofAgainst(at.Participant)
 }
 
-// check applies E1 to E3: a participant signed two statements for one place that no restore has
-// settled, and has not been punished for it, nor for any other offence since its last restore.
+// check applies E1 to E3: a participant signed two statements for one place, and has neither been
+// restored since nor been punished for an offence since its last restore.
 func (e evidence) check(s *State) error {
 	at, err := e.Conflict()
 	if err != nil {

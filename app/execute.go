@@ -15,8 +15,8 @@ type Block struct {
 	Height      uint64
 	Txs         []*tx.Tx
 	Misbehavior []Misbehavior
-	// Closed is the result of the round in this state, from another block of this height with the
-	// same round: Execute does not run the round again. With nil Execute runs it.
+	// Closed is the result of the block's round, taken from another block of this height with the
+	// same round. If it is nil, Execute runs the round.
 	Closed *Closed
 }
 
@@ -113,7 +113,7 @@ func (s *State) executeRound(b Block) (*Closed, error) {
 	return &Closed{state: next, record: record, contenders: contenders}, err
 }
 
-// finish executes the rest of a block whose round has been run, or that has none: commitments,
+// finish executes the part of a block that follows its round, if it has one: commitments,
 // operations, CometBFT's evidence, the boundary, the election and the phase.
 func (s *State) finish(b Block) (*Outcome, error) {
 	stalled := s.stalled(b.Height)

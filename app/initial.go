@@ -47,7 +47,7 @@ func (u *uniform) tensor(dst []float64, t params.Tensor) {
 
 // normal sets dst to approximately normal numbers with standard deviation std (that of He et al.
 // 2015 for weights). A number is std times the centred sum of twelve uniform 32-bit fractions,
-// which has variance 1. The sum is of integers, because logarithm and cosine differ between
+// which has variance 1. It is computed in integers, because logarithm and cosine differ between
 // machines.
 func (u *uniform) normal(dst []float64, std float64) {
 	var block [32]byte
@@ -72,7 +72,7 @@ type uniform struct {
 	counter uint64
 }
 
-// fill sets dst to numbers uniform in [-bound, bound) on a lattice of 2^53.
+// fill sets dst to numbers that are uniform on a lattice of 2^53 points in [-bound, bound).
 func (u *uniform) fill(dst []float64, bound float64) {
 	var block [32]byte
 	for i := range dst {

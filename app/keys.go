@@ -48,7 +48,7 @@ func (s *State) keysFree(except *Participant, k keys) error {
 	waiting(s, func(p *Proposal, op interface{ keys() keys }) bool {
 		by, asked := fmt.Sprintf("in a %s that waits", tx.Kind(p.Kind)), op.keys()
 		err = cmp.Or(taken(k.pub, by, asked.pub), taken(k.vrf, by, asked.vrf))
-		if err == nil && p.Accepted { // before that its owner may propose it again, with other keys
+		if err == nil && p.Accepted { // until then its owner may replace the proposal by one with other keys
 			err = taken(k.consensus, by, asked.consensus)
 		}
 		return err == nil

@@ -25,8 +25,8 @@ func (s *State) DraftAggregate(height uint64, participant uint32, pending []*tx.
 	return a, nil
 }
 
-// DraftIncluded returns the draft of Lead without its Delta, and the gradients that the draft
-// lists. It does not run the rule.
+// DraftIncluded returns a draft without its Delta, and the gradients that the draft lists. It does
+// not run the rule.
 func (s *State) DraftIncluded(height uint64, participant uint32, pending []*tx.Tx) (*tx.Aggregate, []*tx.Tx, error) {
 	if s.Finished() {
 		return nil, nil, ErrFinished
@@ -98,8 +98,8 @@ func (s *State) SetDelta(a *tx.Aggregate, included []*tx.Tx) (err error) {
 
 // CheckDraft returns why a leader must not sign an aggregate that it did not make itself: its round
 // is not open, its signer may not lead in the view, a gradient that it lists is not given or not
-// admitted, or the rule makes another Delta of its gradients. It does not check the height: blocks
-// decide whether the view is open.
+// admitted, or the rule computes another Delta from its gradients. It does not check the height:
+// blocks decide whether the view is open.
 func (s *State) CheckDraft(a *tx.Aggregate, given []*tx.Tx) error {
 	if !s.isOpen(a.Epoch, a.Round) || s.Finished() {
 		return fmt.Errorf("%w: got epoch %d round %d, open is epoch %d round %d", ErrAggregateRound, a.Epoch, a.Round,

@@ -19,14 +19,14 @@ func Accounted(running params.Params, ended []Epoch) bool {
 	return len(running.Privacy.Cost) > 0
 }
 
-// KnownNoise reports whether noise may come from known seeds in some epoch: the ledger is then a
-// rehearsal, and nothing is private.
+// KnownNoise reports whether noise may come from known seeds in some epoch: the chain is then a
+// rehearsal, and the ledger guarantees nothing.
 func KnownNoise(running params.Params, ended []Epoch) bool {
 	return running.TestChain || slices.ContainsFunc(ended, func(e Epoch) bool { return e.Params.TestChain })
 }
 
 // TrainerClips reports whether the participants' own programs clip in some epoch: the ledger then
-// holds only if they do.
+// holds only if the programs clip as they should.
 func TrainerClips(running params.Params, ended []Epoch) bool {
 	clips := func(p params.Params) bool { return p.Model.Clipping == params.ClippingSum }
 	return clips(running) || slices.ContainsFunc(ended, func(e Epoch) bool { return clips(e.Params) })

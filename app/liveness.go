@@ -25,8 +25,8 @@ func (s *State) probes(p *Participant) bool {
 	return s.inactive(p) && s.history.size%(probeEvery<<p.Lapses) == 0
 }
 
-// required reports whether the participant is awaited (A5), commitments aside: the open round may
-// close at once only with its gradient.
+// required reports whether the open round needs the participant's gradient to close at once
+// (awaited, A5). It does not consider commitments; requiredNow does.
 func (s *State) required(p *Participant) bool {
 	return s.contributes(p) && (!s.inactive(p) || s.probes(p))
 }
@@ -45,7 +45,7 @@ func (s *State) Required(index uint32) bool {
 	return uint64(index) < uint64(len(s.awaited)) && s.awaited[index]
 }
 
-// MissingRequired returns how many awaited participants are not among those present, whose
+// MissingRequired returns how many required participants are not among the present ones, whose
 // gradients the open round has.
 func (s *State) MissingRequired(present []uint32) int {
 	has := make([]bool, len(s.Participants))
@@ -73,10 +73,10 @@ func participantsOf(included []tx.Included) []uint32 {
 }
 
 // markAbsence counts the listed participants of a closed round as present and all other active ones
-// as absent; next's history already has the round. A gradient in a recall round ends an absence. A
-// wait in vain after which the participant is inactive makes its recall rounds rarer. A participant
-// that was inactive contends from the next round on: the leader chose whether to wait for it, and
-// that choice must not affect the seed.
+// as absent; next's history already has the round. A gradient in a round that probes the
+// participant ends its absence; if the probe fails, later probes are rarer. A participant that was
+// inactive contends only from the next round on: the leader chose whether to wait for it, and that
+// choice must not affect the seed.
 func (s *State) markAbsence(next *State, listed []tx.Included) {
 	for i := range s.Participants {
 		before, p := &s.Participants[i], &next.Participants[i]

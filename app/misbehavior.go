@@ -9,7 +9,7 @@ import (
 
 // Misbehavior is CometBFT's evidence against a validator, as a decided block carries it.
 type Misbehavior struct {
-	Type    uint32 // CometBFT's: 1 duplicate vote, 2 light client attack
+	Type    uint32 // CometBFT's type: 1 duplicate vote, 2 light client attack
 	Address []byte // the validator's: the first 20 bytes of SHA-256 of its consensus key
 	Height  uint64 // of the misbehaviour
 }
@@ -100,8 +100,9 @@ func (s *State) misbehaved(p *Participant) bool {
 	return false
 }
 
-// toJail returns the participants that lose their validators at the next boundary: with
-// reputation.unseat all that misbehaved, except that one validator stays.
+// toJail returns the participants that lose their validators at the next boundary: if
+// reputation.unseat is set, all active participants whose validators misbehaved. If no other
+// validator is left, the one of the lowest index stays.
 func (s *State) toJail() (out []uint32) {
 	if !s.Params.Reputation.Unseat {
 		return nil

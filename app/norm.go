@@ -22,8 +22,8 @@ func (e *NormError) Error() string {
 func (e *NormError) Unwrap() error { return ErrNorm }
 
 // releaseBounds returns the min and max number of vectors that a participant can have made in the
-// epoch up to and including a round: its included vectors and this one, and at most one a round
-// since it joined.
+// epoch up to and including a round: at least its included vectors and this one, and at most one a
+// round since it joined.
 func (p *Participant) releaseBounds(round uint64) (fewest, most int) {
 	return int(p.Releases + 1), int(max(round, p.Joined) - p.Joined + 1)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// Limits of a block. A Join costs its sender nothing, and all nodes the verification of three
-// signatures and space in the store; an Approve can carry the Join of a newcomer whom members know.
+// Limits of a block. A Join costs its sender nothing, and costs every node three signature checks
+// and space in the store; an Approve can carry the Join of a newcomer whom members know.
 const (
 	maxOperations = 64
 	maxJoins      = 2
@@ -21,9 +21,9 @@ const (
 type operation interface {
 	// sender returns the sender, and how it is authenticated. The zero sender is rejected.
 	sender() sender
-	// check applies the rules of the kind, except the rules on its sender. An operation that it
-	// accepts before the round of a block is closed it also accepts after that, so a proposer can
-	// choose operations without closing the round.
+	// check applies the rules of the kind, except the rules on its sender. If check accepts an
+	// operation before the round of a block is closed, it also accepts it afterwards. So a proposer
+	// can choose operations without closing the round.
 	check(s *State) error
 	// apply makes a change that check accepted, in a state that is not
 	// published yet.
@@ -33,8 +33,8 @@ type operation interface {
 	describe() Description
 }
 
-// registration is an operation with rules that do not depend on the state: M1, which is expensive
-// to check. The transaction caches a success.
+// registration is an operation with keys. Their rule, M1, does not depend on the state and is
+// expensive to check. The transaction caches a success.
 type registration interface {
 	checkIdentity(chainID string) error
 }
@@ -48,7 +48,7 @@ type enactable interface {
 	// execute checks the operation again, because the state has changed, and makes the change. It
 	// returns the participant that the operation concerns.
 	execute(s *State) (participant uint32, err error)
-	// expired reports whether no approval can make it possible any more.
+	// expired reports whether the operation can no longer be executed, whatever approvals come.
 	expired(s *State) bool
 }
 
@@ -101,7 +101,7 @@ type sender struct {
 	index   uint32            // the participant; with authProof the accused participant
 	nonce   uint64            // of a member
 	key     ed25519.PublicKey // of an outsider
-	subject string            // of the operation: a pool holds one for each sender, kind and subject
+	subject string            // the operation's subject: a pool holds one operation for each sender, kind and subject
 }
 
 func member(index uint32, nonce uint64) sender {

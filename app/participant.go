@@ -130,8 +130,8 @@ func (p *Participant) signingKeys(epoch, round uint64) []ed25519.PublicKey {
 	return keys
 }
 
-// withoutValidator returns the participant without its validator. The validator's last height is
-// boundary+1, because CometBFT applies a change two heights later.
+// withoutValidator returns the participant without its validator. The validator still signs at
+// height boundary+1, because CometBFT applies a change two heights later.
 func (p Participant) withoutValidator(boundary uint64) Participant {
 	if len(p.ConsensusKey) > 0 {
 		p.FormerValidators = append(slices.Clone(p.FormerValidators), FormerValidator{ConsensusKey: p.ConsensusKey,

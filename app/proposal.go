@@ -38,8 +38,8 @@ func (s *State) propose(op enactable, t *tx.Tx) {
 // boundary.
 func (s *State) decide(op enactable, t *tx.Tx) { s.enqueue(op, t, nil, true) }
 
-// enqueue appends an operation to the proposals. Its unused parameter makes the compiler check that
-// the operation is enactable.
+// enqueue appends an operation to the proposals. Its first parameter is unused: it makes the
+// compiler check that the operation is enactable.
 func (s *State) enqueue(_ enactable, t *tx.Tx, approvals []uint32, accepted bool) {
 	id := t.ID()
 	s.Proposals = append(s.Proposals, Proposal{
@@ -116,8 +116,8 @@ func (s *State) evictProposal(index uint32) {
 	})
 }
 
-// evict drops one proposal of a sort if the max number of that sort waits: the proposal with the
-// fewest approvals, in a tie the oldest.
+// evict drops one of the waiting proposals that sort selects if there are most or more of them: the
+// one with the fewest approvals, or the oldest of these.
 func (s *State) evict(most int, sort func(Proposal) bool) {
 	waiting, out := 0, -1
 	for i, p := range s.Proposals {

@@ -6,8 +6,8 @@ import (
 	"github.com/spdl/spdl/app/tx"
 )
 
-// remove ends a participant's membership. A participant may remove itself; to remove another
-// participant needs approval.
+// remove ends a participant's membership. A participant may remove itself; the removal of another
+// participant needs approvals.
 type remove struct{ *tx.Remove }
 
 func (r remove) sender() sender { return memberAbout(r.Subject, r.Participant, r.Nonce) }

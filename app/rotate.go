@@ -13,7 +13,7 @@ import (
 )
 
 // maxFormerKeys is the max number of rotations of a participant's signing key, and of its consensus
-// key, because evidence is checked against all of them.
+// key: evidence is checked against all former keys.
 const maxFormerKeys = 64
 
 // rotate replaces keys and node ids of its sender, which needs no approval.

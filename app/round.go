@@ -88,8 +88,10 @@ func reputationAfter(r params.Reputation, reputation int64, opposed bool) int64 
 
 // Limits of the effect of passing a leader over.
 const (
-	minByPassing = params.One / 10 // min reputation left: a node that was cut off is no attacker
-	maxPause     = 10              // a leader pauses at most 2^maxPause rounds
+	// passing a leader over never takes a reputation below this, because the leader may only have
+	// been cut off
+	minByPassing = params.One / 10
+	maxPause     = 10 // a leader pauses at most 2^maxPause rounds
 )
 
 // passOver penalises the leaders whose views ended before the view in which the round was closed.
@@ -108,7 +110,8 @@ func (s *State) passOver(next *State, record *Record) {
 			p.Reputation = max(minByPassing, p.Reputation-s.Params.Reputation.PassedOver)
 		}
 		p.PassedOver = min(p.PassedOver+1, maxPause)
-		p.Contends = max(p.Contends, next.history.size+1+1<<p.PassedOver) // this round is not in the history yet
+		// 1 for this round, which is not in the history yet
+		p.Contends = max(p.Contends, next.history.size+1+1<<p.PassedOver)
 	}
 	if p := &next.Participants[record.Leader]; p.PassedOver > 0 {
 		p.PassedOver--

@@ -26,8 +26,8 @@ func (e startEpoch) check(s *State) error {
 
 func (e startEpoch) apply(s *State, t *tx.Tx) { s.propose(e, t) }
 
-// ready reports whether the running epoch may end: with now at once, otherwise when training is
-// over.
+// ready reports whether the running epoch may end: at once if Now is set, otherwise when training
+// is over.
 func (e startEpoch) ready(s *State) bool { return e.Now || s.over() }
 
 func (e startEpoch) expired(s *State) bool { return e.Epoch != s.Progress.Epoch+1 }

@@ -12,8 +12,8 @@ import (
 // so any number of goroutines may read it.
 //
 // Document is its stored form. It is a separate type because a document may be of any origin and is
-// not checked yet, while a state also holds its height and derived fields. A message's methods
-// would change a state, or encode it, without these.
+// not checked yet, while a state also holds its height and derived fields. If State were the
+// message itself, its generated methods could change or encode it without these.
 type State struct {
 	ChainID      string
 	Height       uint64
@@ -27,7 +27,7 @@ type State struct {
 	Epochs       []Epoch    // ended
 
 	version  uint64 // of the state machine that executes the next block; Version except in tests
-	awaited  []bool // by index: whether the open phase of the round waits for it
+	awaited  []bool // by participant: whether the open phase of the round waits for it
 	finished bool   // no round can close any more
 	history  frontier
 	rule     rules.Rule
@@ -35,7 +35,7 @@ type State struct {
 	velocity [32]byte
 	hash     [32]byte
 
-	aggregated *aggregated // shared with copies that differ only in the height or version
+	aggregated *aggregated // cache of the rule's result, shared with copies that differ only in height or version
 }
 
 // NewState returns the state before the first block, which has height initial. BlockBytes is

@@ -53,7 +53,8 @@ func (u upgrade) apply(s *State, t *tx.Tx) { s.propose(u, t) }
 
 func (u upgrade) ready(*State) bool { return true }
 
-// execute plans the upgrade in place of the planned upgrade, or cancels the latter.
+// execute plans the upgrade, in place of the planned one if there is one, or cancels the planned
+// one.
 func (u upgrade) execute(s *State) (uint32, error) {
 	if err := u.check(s); err != nil {
 		return u.Participant, err

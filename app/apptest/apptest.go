@@ -47,7 +47,7 @@ func ProveConsensusKey(i int, pub []byte) []byte {
 	return app.ProveConsensusKey(ChainID, pub, consensusKey(i))
 }
 
-// Identity returns what participant i registers: its keys and names.
+// Identity returns the keys and names that participant i registers.
 func Identity(i int) app.Identity {
 	return app.Identity{
 		PubKey: Key(i).Public().(ed25519.PublicKey), VrfKey: VRFKey(i).Public().(ed25519.PublicKey),
@@ -74,8 +74,8 @@ func Params(n int, mutate ...func(*params.Params)) params.Params {
 	return p
 }
 
-// Noisy makes it a chain whose vectors have d = 1970 coordinates and a noise of 8 grid
-// steps in the end.
+// Noisy changes parameters so that vectors have d = 1970 coordinates, and a final noise with a
+// standard deviation of 8 grid steps.
 func Noisy(p *params.Params) {
 	p.Model = params.Model{Kind: params.ModelSoftmax, Inputs: 196, Classes: 10, Pool: 2, PixelScale: 255}
 	p.Privacy = params.Privacy{Mechanism: params.MechanismGaussian, Clip: 1, NoiseMultiplier: 2.67, SamplingRate: 0.1,
@@ -83,7 +83,7 @@ func Noisy(p *params.Params) {
 	p.Grid.Step = 5.1e-5
 }
 
-// CommitReveal lets no gradient out before its round has the commitments.
+// CommitReveal turns on election.commit_reveal: a round takes commitments before gradients.
 func CommitReveal(p *params.Params) { p.Election.CommitReveal = true }
 
 // Budgeted gives participants a budget of n gradients.
@@ -208,7 +208,7 @@ func Join(i int) *tx.Tx {
 	})
 }
 
-// Approve returns participant i's approval of what a transaction proposes.
+// Approve returns participant i's approval of the proposal in a transaction.
 func Approve(i int, proposal *tx.Tx) *tx.Tx {
 	id := proposal.ID()
 	return Sign(i, &tx.Approve{Participant: uint32(i), Proposal: id[:]})
@@ -223,9 +223,9 @@ func Opens(s *app.State, view uint64) uint64 {
 	return s.Progress.Opened + e.QuorumBlocks + view*e.ViewBlocks
 }
 
-// Close returns the transactions of a valid block that closes the open round
-// at a height: by the first participant of the ranking that may lead, over
-// everybody's gradients or the given participants'.
+// Close returns the transactions of a valid block that closes the open round at a height. The
+// leader is the first participant that may lead, in the order of the ranking. The aggregate
+// includes the gradients of the given participants, or of all active ones if none are given.
 func Close(s *app.State, height uint64, participants ...int) []*tx.Tx {
 	if participants == nil {
 		for i, p := range s.Participants {

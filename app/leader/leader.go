@@ -14,8 +14,8 @@ type Contender struct {
 }
 
 // Rank orders the contenders by decreasing output, the leader first, and reports whether there is a
-// tie for the lead: the paper then holds the election again, with NextSeed. Equal outputs further
-// down are ordered by participant.
+// tie for the lead, after which the paper holds the election again with NextSeed. Equal outputs
+// further down are ordered by participant.
 func Rank(contenders []Contender) (ranking []uint32, tie bool) {
 	sorted := slices.Clone(contenders)
 	slices.SortFunc(sorted, func(a, b Contender) int {

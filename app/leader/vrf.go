@@ -81,9 +81,9 @@ func Verify(key, input, proof []byte) (out Output, err error) {
 }
 
 // CheckKey rejects a key that is not the canonical encoding of a point of the prime-order group, or
-// is the identity. RFC 9381, section 5.4.5, asks for less; but two keys that differ by a point of
-// small order share an output when the challenge is a multiple of 8, and with a few tries their
-// owners could force a tie of the election at will.
+// is the identity. RFC 9381, section 5.4.5, requires less. But two keys that differ by a point of
+// small order share an output when the challenge is a multiple of 8, so with a few tries their
+// owners could force a tie.
 func CheckKey(key []byte) error {
 	var compressed curve.CompressedEdwardsY
 	if _, err := compressed.SetBytes(key); err != nil {

@@ -7,7 +7,7 @@
 //	softmax regression (Hidden 0): W [Classes][Inputs], b [Classes]
 //	one hidden layer of tanh:      W1 [Hidden][Inputs], b1 [Hidden], W2 [Classes][Hidden], b2 [Classes]
 //
-// each matrix row-major; a spec with NoBias leaves b, b1 and b2 out. 196 inputs and 10 classes make
+// each matrix row-major; without b, b1 and b2 if NoBias is set. 196 inputs and 10 classes make
 // 1,970 parameters, 784 make 7,850, and 196-32-10 makes 6,634. A gradient has the layout of the
 // parameters.
 //
@@ -26,9 +26,9 @@
 // the worker that submits it, and everything that others recompute starts from its quantised form.
 // Norms are computed in float64 from the very float32 numbers that are accumulated, and clipped a
 // relative 2^-15 = 3e-5 short of the clip norm. 2^-22 of that covers the two roundings of a
-// product. The rest is for the rounding of the accumulation, which depends on the other examples of
-// the batch: at a batch of 1,500 the sum is 1.5e-5 clip norms off, and without the margin one
-// example more or less would move it by up to 1.0000008 clip norms, as was seen.
+// product. The rest covers the rounding of the accumulation, which depends on the other examples of
+// the batch: at a batch of 1,500 the sum is off by 1.5e-5 clip norms. Without the margin, adding
+// one example was seen to move the sum by 1.0000008 clip norms.
 //
 // # What does not live here
 //

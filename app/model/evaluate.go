@@ -3,7 +3,7 @@ package model
 // Eval is a model's result on a labelled set.
 type Eval struct {
 	Loss      float64 // mean cross-entropy in nats, of the examples that are not NonFinite
-	Accuracy  float64 // Correct over the number of examples; 0 for none
+	Accuracy  float64 // Correct divided by Examples; 0 without examples
 	Correct   int     // examples whose label has the largest logit, the lowest such class on ties
 	Examples  int     // number of examples
 	NonFinite int     // examples whose logits overflow float32; never correct

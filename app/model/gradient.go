@@ -14,7 +14,7 @@ type Stats struct {
 	MaxNorm   float64 // largest norm of a single example's gradient, before clipping
 	MeanNorm  float64 // mean of these norms
 	Clipped   int     // examples whose gradient was scaled down
-	NonFinite int     // examples left out of the sum and of all the above, as their gradient overflows float32
+	NonFinite int     // examples without a part in the sum and in the fields above: their gradients overflow float32
 }
 
 const (

@@ -14,7 +14,7 @@ type Model struct {
 
 	params     []float32 // the caller's parameters, rounded
 	sum        []float32 // gradient sum of the rows since the last flush
-	logits     []float32 // of one example; turned into the output deltas in place
+	logits     []float32 // of one example; residual turns them into the output deltas in place
 	activation []float32 // of the hidden units
 	delta      []float32 // of the hidden units
 }

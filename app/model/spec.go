@@ -62,7 +62,8 @@ func (s Spec) dim() int64 {
 	return hidden*(inputs+bias) + classes*(hidden+bias)
 }
 
-// String returns "196-10" or "196-32-10", with " without bias" behind it if there is none.
+// String returns the widths of the layers, as "196-10" or "196-32-10", followed by " without bias"
+// if NoBias is set.
 func (s Spec) String() string {
 	widths := fmt.Sprintf("%d-%d", s.Inputs, s.Classes)
 	if s.Hidden > 0 {

@@ -26,7 +26,7 @@ const (
 	maxTensorName = 128
 	maxTensorRank = 8
 	maxConfig     = 1 << 14
-	maxModel      = 1 << 15 // encoded, so that a StartEpoch fits into a block with a round
+	maxModel      = 1 << 15 // bytes of the encoded model: a StartEpoch must fit into a block beside a round
 )
 
 // Len returns the number of a tensor's parameters, or gradients.MaxDim+1 if there are more than
@@ -90,8 +90,7 @@ func (m Model) describesInputs() bool {
 	return sizes || m.PixelMean != 0 || m.PixelScale != 0 || m.Features != Features{} || m.Table != nil
 }
 
-// validateTensors checks each tensor, that their names differ, and their total number of
-// parameters.
+// validateTensors checks each tensor, that the names differ, and the total number of parameters.
 func (m Model) validateTensors() error {
 	names := make(map[string]bool, len(m.Tensors))
 	for i, t := range m.Tensors {

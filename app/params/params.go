@@ -63,7 +63,7 @@ func (p Params) Validate(n int) (warnings []string, err error) {
 }
 
 // Lattice returns the grid to which vectors are quantised. Grid is a separate type because it is a
-// message whose width is a uint32, and package gradients knows no messages.
+// protobuf message, and package gradients knows none.
 func (g Grid) Lattice() gradients.Grid {
 	return gradients.Grid{Width: gradients.Width(g.Width), Step: g.Step}
 }

@@ -31,8 +31,9 @@ func (p Params) Noise() floor.Noise {
 	}
 }
 
-// Fits returns the number of examples for which the batch is meant, Batch/SamplingRate, and whether
-// the given number is within a factor of two of it. Batches of fixed size fit any number.
+// Fits returns the number of examples for which the batch size is meant, Batch/SamplingRate, and
+// whether the given number is within a factor of two of it. A batch of fixed size fits any number
+// of examples.
 func (p Privacy) Fits(examples int) (fits int, ok bool) {
 	if p.SamplingRate == 0 {
 		return examples, true
@@ -130,8 +131,8 @@ func (p Params) validateStep() error {
 	return nil
 }
 
-// validateFloor rejects a floor for noise without a known norm, and a floor that no vector of the
-// grid reaches.
+// validateFloor rejects a noise floor if the norm of the noise is not known, or if no vector of the
+// grid reaches the floor.
 func (p Params) validateFloor() error {
 	if !p.Privacy.NoiseFloor {
 		return nil
@@ -141,7 +142,7 @@ func (p Params) validateFloor() error {
 			MechanismGaussian)
 	}
 	end := p.Grid.Lattice().Width.Max()
-	rounds := int(min(p.Training.Rounds, math.MaxInt32)) // the norm rises with them to a limit
+	rounds := int(min(p.Training.Rounds, math.MaxInt32)) // the norm of the noise rises with the rounds, to a limit
 	if least, _ := p.Noise().Bounds(rounds, rounds); least > int64(p.Model.Dim())*end*end {
 		return fmt.Errorf("privacy.noise_floor asks for a squared norm of at least %d grid steps, a vector of %d "+
 			"coordinates up to %d has %d: grid.step %g is too small for the noise",

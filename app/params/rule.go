@@ -12,8 +12,8 @@ import (
 // tolerance*step*sqrt(d), in gradient units, as a share of the clip norm.
 const maxShift = 0.05
 
-// F returns the number of Byzantine participants that the rule withstands among n: Byzantine, or
-// less if N >= 3f+1 would not hold for so few participants.
+// F returns the number of Byzantine participants that the rule withstands among n: rule.byzantine,
+// or the largest f with n >= 3f+1 if that is smaller.
 func (r Rule) F(n int) int { return max(0, min(int(r.Byzantine), MaxByzantine(n))) }
 
 // MaxByzantine returns the largest f of n participants with N >= 3f+1.

@@ -5,7 +5,7 @@ import "fmt"
 // Bounds on the bytes of a block and its transactions, without the gradients' payloads
 // (app/SPEC.md).
 const (
-	envelopeBytes     = 512     // of a gradient or aggregate: signature, proof, header, no payload
+	envelopeBytes     = 512     // a gradient or aggregate without its payload: signature, proof, header
 	includedBytes     = 48      // an aggregate's entry: a hash and an index
 	commitBytes       = 3400    // of a worst-case commit, for each validator
 	operationBytes    = 1 << 16 // of the operations after a round

@@ -31,10 +31,10 @@ const prototypeLearningRate = 0.01
 // Calibration compares the paper's Lemma 1 with the RDP accountant.
 type Calibration struct {
 	ClaimedEpsilon  float64 `json:"claimed_epsilon"`
-	LearningRate    float64 `json:"learning_rate"`    // gamma, which does not belong in the lemma
+	LearningRate    float64 `json:"learning_rate"`    // gamma, on which the noise of a correct lemma would not depend
 	NoiseMultiplier float64 `json:"noise_multiplier"` // that the lemma requires
 	RDPEpsilon      float64 `json:"rdp_epsilon"`      // of that noise, with secret Poisson batches
-	RDPEpsilonQ1    float64 `json:"rdp_epsilon_q1"`   // the same if the batches are not secret
+	RDPEpsilonQ1    float64 `json:"rdp_epsilon_q1"`   // the same with q = 1, for batches that are not secret
 	WithoutRate     float64 `json:"noise_multiplier_without_rate"`
 	TimesRDP        float64 `json:"without_rate_times_rdp"` // WithoutRate over RDP's multiplier at the same epsilon
 }
@@ -121,9 +121,10 @@ func (in Input) calibrate(claim, rate, samplingRate float64) (accountant.Calibra
 // integers.
 type Ledger struct {
 	Epsilon float64 `json:"epsilon"`          // after all rounds
-	Rounds  *uint64 `json:"rounds,omitempty"` // that the target epsilon pays for; null without a target
-	// LeastMultiplier is a noise multiplier with which the target pays for all rounds. It is 0 if
-	// the plan's own does, or if none below twice that was found.
+	Rounds  *uint64 `json:"rounds,omitempty"` // rounds that the target epsilon pays for; null without a target
+	// LeastMultiplier is the smallest noise multiplier found with which the target epsilon pays for
+	// all rounds. It is 0 if the plan's own multiplier does, or if no multiplier below twice the
+	// plan's does.
 	LeastMultiplier float64 `json:"least_noise_multiplier,omitempty"`
 }
 
@@ -154,7 +155,7 @@ func (in Input) ledger(multiplier, target float64) (Ledger, error) {
 		z *= 1.001
 		costs, err := accountant.ChainCosts(in.step(z).Mechanism)
 		if err != nil {
-			return l, nil // no larger noise is accepted: LeastMultiplier stays 0
+			return l, nil // the accountant accepts no larger noise: LeastMultiplier stays 0
 		}
 		if affordable(costs, budget) >= uint64(in.Rounds) {
 			l.LeastMultiplier = z

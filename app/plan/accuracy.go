@@ -11,8 +11,10 @@ import (
 // below and above.
 type Accuracy struct {
 	Measured bool  `json:"measured"`
-	Clean    *Band `json:"clean"`    // all participants honest
-	Attacked *Band `json:"attacked"` // f Byzantine, the worst attack tried; null if none was, or without the noise floor
+	Clean    *Band `json:"clean"` // all participants honest
+	// with f Byzantine participants, under the worst measured attack; null if none was measured, or
+	// without the noise floor
+	Attacked *Band `json:"attacked"`
 	// Source says where the numbers come from, or why there are none.
 	Source string `json:"source"`
 }
@@ -26,7 +28,7 @@ type Band struct {
 // point is a measurement at one noise multiplier. Attacked is 0 where only the clean run was made.
 type point struct{ multiplier, clean, attacked float64 }
 
-// series holds measurements that differ only in noise, by rising noise.
+// series holds measurements that differ only in noise, in the order of rising noise.
 type series struct {
 	model                 model.Spec
 	n, f, samples, rounds int

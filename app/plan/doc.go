@@ -5,6 +5,6 @@
 // does not fit.
 //
 // [Make] is a function of its [Input]. It knows nothing of chains and genesis files: the caller
-// takes the input from a preset or from the parameters of an epoch. Accuracy comes only from a
-// table of measurements: settings that nobody measured have none.
+// takes the input from a preset or from the parameters of an epoch. Accuracy comes from a table of
+// measurements alone; a plan states none for other settings.
 package plan

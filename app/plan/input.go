@@ -32,25 +32,27 @@ type Input struct {
 	External     int             // parameters of an external model, which has no Spec; otherwise 0
 	Width        gradients.Width // of a coordinate on the grid
 	NoiseFloor   bool            // validators reject vectors without noise
-	RoundTime    time.Duration   // of one round; 0 takes the time that follows from Link
+	RoundTime    time.Duration   // time of one round; 0 takes the time that follows from Link
 	Link         Link
 	Config       Config
 
 	Samples      int     // examples of a participant
 	SamplingRate float64 // q; 0 takes Batch/Samples
-	// B, expected; 0 takes q*Samples. One of q and B is given, or both for a fixed batch size, with
-	// q = 1
-	Batch    int
-	Fits     int     // samples for which the preset's batch is made; 0 if within a factor of two of Samples
+	// B, the expected batch size; 0 means q*Samples. Exactly one of q and B is given, except that q
+	// = 1 with a B is a fixed batch size.
+	Batch int
+	// number of samples for which the preset's batch is made; 0 if it is within a factor of two of
+	// Samples
+	Fits     int
 	Clip     float64 // C
 	Momentum float64 // beta of the worker
 	Rounds   int     // T
 
 	Accountant      Accountant
-	Epsilon         float64 // the target, or 0: one of Epsilon and NoiseMultiplier is given
+	Epsilon         float64 // the target; exactly one of Epsilon and NoiseMultiplier is above 0
 	NoiseMultiplier float64 // z, or 0
 	Delta           float64
-	LearningRate    float64 // gamma, for Lemma 1 only; 0 takes the prototype's 0.01: the paper states none
+	LearningRate    float64 // gamma, for Lemma 1 only; 0 takes 0.01, the prototype's, because the paper states none
 }
 
 // complete checks an input and fills in the fields that follow from others.

@@ -17,21 +17,22 @@ const (
 	// measured; 1.10 at N=20, ADR 18).
 	copiesOfGradient = 1.1
 	// copiesOfBlock times the number of peers is how often a block reaches a node if no link is
-	// slow (0.20 to 0.37 measured): a part is left to its sender, and a node that has not voted in
-	// time is sent it again (ADR 18). Over a slow link each peer sends the whole block, and the
-	// votes wait behind that.
+	// slow (0.20 to 0.37 measured): a node leaves forwarding a part to the part's sender, and sends
+	// it itself only to a peer that has not voted in time (ADR 18). Over a slow link each peer
+	// sends the whole block, and the votes wait behind it.
 	copiesOfBlock = 0.25
-	// byteWork is the CPU of a byte of a block, on its way as a gradient and in the block:
-	// encryption, hashes, the pool, judging, disk.
+	// byteWork is the CPU time for a byte of a block, as a part of a gradient and again in the
+	// block: encryption, hashes, the pool, verification, disk.
 	byteWork = 30e-9 // seconds
-	// modelWork is the CPU of a parameter: Delta, the update, the model's hash, disk.
+	// modelWork is the CPU time for a parameter: Delta, the update, the model's hash, disk.
 	modelWork = 105e-9 // seconds
-	// roundWork and memberWork are a node's further CPU for a round, fixed and for each
+	// roundWork and memberWork are the rest of a node's CPU time for a round, fixed and for each
 	// participant: signatures, VRF proofs, votes.
 	roundWork, memberWork = 4.3e-3, 1.1e-3 // seconds
-	// stepWork is the CPU of a training step for each example and parameter of a built-in model.
+	// stepWork is the CPU time of a training step for each example and parameter of a built-in
+	// model.
 	stepWork = 0.55e-9 // seconds
-	// busy is the part of a node's cores that a round keeps busy: its stages wait for each other
+	// busy is the share of a node's cores that a round uses, because its stages wait for each other
 	// (0.43 to 1 measured).
 	busy = 0.75
 )
@@ -44,13 +45,16 @@ const (
 	announceGap = 30e-3 // seconds until a node announces what it received
 )
 
-// Link describes the links between nodes, all alike, and the computing power of a node.
+// Link describes the links between nodes, which are assumed to be equal, and the computing power of
+// a node.
 type Link struct {
-	Rate    float64       // bits a second, each way; 0 for no link, which plans no time of a round
+	// bits a second in each direction; 0 for no link: the plan then does not compute the time of a
+	// round
+	Rate    float64
 	Latency time.Duration // one way
-	Step    time.Duration // of training; 0 takes a built-in model's, from its size
+	Step    time.Duration // of training; 0 takes an estimate from the size of a built-in model
 	Cores   int           // at least 1
-	Peers   int           // of a node; 0 for all other nodes, at most 10
+	Peers   int           // of a node; 0 means all other nodes, up to 10
 }
 
 // Config holds the values that genesis and a node's configuration will have. Zero fields are not
@@ -74,7 +78,7 @@ type Round struct {
 	Gradients float64 `json:"gradients_seconds"` // they reach all nodes
 	Block     float64 `json:"block_seconds"`     // the block reaches all nodes
 	Votes     float64 `json:"votes_seconds"`     // two rounds of votes
-	Node      float64 `json:"node_seconds"`      // what each node computes for all of that
+	Node      float64 `json:"node_seconds"`      // the node's computation in all stages
 	Seconds   float64 `json:"seconds"`
 	BoundBy   string  `json:"bound_by"` // the longest part
 

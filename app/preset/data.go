@@ -65,10 +65,10 @@ func (d Data) fit(m *params.Model) error {
 // the same epsilon the noise of the whole training, z/(q sqrt(T)), is lower than at 0.1.
 const smallRate = 0.3
 
-// scale adapts the batch to a participant's number of examples. With fewer than measured, its share
-// of MNIST, the noise becomes the least with which the ledger pays for all rounds, and the learning
-// rate shrinks as the noise in a gradient grows, so that a step moves the model by no more noise
-// than in the measurements.
+// scale adapts the batch to a participant's number of examples. measured is that number in the
+// measurements, a participant's share of MNIST. With fewer examples, scale sets the smallest noise
+// multiplier at which the ledger pays for all rounds, and lowers the learning rate as the noise in
+// a gradient grows, so that a step adds no more noise to the model than in the measurements.
 func scale(p *params.Params, own Own, examples, measured int) error {
 	if p.Privacy.SamplingRate == 0 { // batches of fixed size
 		p.Privacy.Batch = min(p.Privacy.Batch, uint32(examples))

@@ -26,8 +26,8 @@ type Study struct {
 }
 
 // External returns parameters for n participants that train an external model. Rule, election and
-// reputation are those of the other presets with a guarantee; the noise is the least with which
-// epsilon pays for the rounds by the chain's ledger.
+// reputation are those of the other presets with a guarantee. The noise multiplier is the smallest
+// at which the chain's ledger allows all rounds within epsilon.
 func External(n int, s Study) (params.Params, error) {
 	if n < 1 || n > gradients.MaxParticipants {
 		return params.Params{}, fmt.Errorf("parameters for %d participants, want 1 to %d", n, gradients.MaxParticipants)
@@ -47,8 +47,9 @@ func External(n int, s Study) (params.Params, error) {
 	return p, err
 }
 
-// leastNoise sets the noise multiplier to the least multiple of 0.001, from the accountant's
-// upwards, with which the ledger pays for all rounds: the ledger's costs are rounded up.
+// leastNoise sets the noise multiplier to the smallest multiple of 0.001 with which the ledger pays
+// for all rounds. It starts at the accountant's multiplier, which may be too small because the
+// ledger's costs are rounded up.
 func leastNoise(p *params.Params) error {
 	z, err := accountant.NoiseMultiplier(accountant.RDP, p.Privacy.SamplingRate, int(p.Training.Rounds), p.Privacy.Epsilon,
 		p.Privacy.Delta)

@@ -12,10 +12,10 @@ import (
 // preset's.
 type Own struct {
 	Data     *Data         // the training data; nil for MNIST
-	Model    *params.Model // of the kind external, only for the preset of that name
+	Model    *params.Model // a model of the kind external, only for the preset external
 	Examples int           // of one participant
 	Rounds   uint64
-	Epsilon  float64 // of the preset external, or for few examples: the noise follows from it
+	Epsilon  float64 // for the preset external, or for few examples: the noise follows from it
 }
 
 // AllNames lists the names that Make accepts: the presets and external.
@@ -81,8 +81,8 @@ var errNoExamples = errors.New(`preset "external" needs the number of examples t
 	`which its batch is a share: give it with --examples (spdl plan: --samples), as spdl trainer check shows it`)
 
 // external returns the parameters of the preset external, with the rule and noise that spdl plan
-// shows for the same epsilon, rounds and sampling rate. Batch and rate follow from the examples:
-// with fewer than a participant's share of MNIST, the rate is smallRate.
+// shows for the same epsilon, rounds and sampling rate. Batch and sampling rate follow from the
+// number of examples; below a participant's share of MNIST the sampling rate is smallRate.
 func (o Own) external(n int) (params.Params, error) {
 	if o.Model == nil {
 		return params.Params{}, errNoModel

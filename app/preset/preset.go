@@ -67,7 +67,7 @@ func strokes(n, f int) params.Params {
 		Kind: params.ModelSoftmax, Inputs: params.StrokesInputs, Classes: 10, Pool: 1, PixelScale: 255, NoBias: true,
 		Features: inputs.Strokes(),
 	}
-	// Less momentum than on pixels: the later rounds follow the model sooner.
+	// Less momentum than for pixels, so that gradients of later rounds lag less behind the model.
 	p.Training.LearningRate, p.Privacy.WorkerMomentum = 30, 0.8
 	p.Grid.Step = worker.GridStep(p.Privacy)
 	if f > 1 {
@@ -109,7 +109,7 @@ func private(n, f int) params.Params {
 	}
 	p.Election.CommitReveal = f > 0
 	switch {
-	case f > 1: // with more attackers the signal lasts for fewer rounds: larger steps
+	case f > 1: // larger steps, because with more attackers the signal lasts for fewer rounds
 		p.Reputation.Penalty, p.Reputation.Reward = 100_000, 100_000
 		p.Privacy.NoiseMultiplier, p.Privacy.Epsilon = 1.608, 4
 	case n < 4: // too few to leave any neighbour out

@@ -9,10 +9,10 @@ const (
 	gradientPayload = 4
 )
 
-// lift cuts the bytes field of a number out of an encoded message. It is ok if the field occurs
-// once, is not empty, has its length in the shortest form, and is in the order of field numbers.
-// Then the encoding is canonical exactly if rest is. The value is a slice of data, and rest is a
-// copy.
+// extractField cuts the bytes field with the given number out of an encoded message. It is ok if
+// the field occurs once, is not empty, has its length in the shortest form, and is in the order of
+// field numbers. The message is then canonical exactly if rest is. The value is a slice of data,
+// and rest is a copy.
 func extractField(data []byte, number uint64) (value, rest []byte, ok bool) {
 	last := uint64(0)
 	for at := 0; at < len(data); {

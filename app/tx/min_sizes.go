@@ -7,14 +7,14 @@ import (
 
 // MinSizes holds, for each list of a message by its field number, the min size of an entry in
 // bytes. An empty entry takes two bytes on the wire and up to hundreds in memory. Without this
-// check before decoding, six megabytes without a valid signature, or four of a peer's snapshot,
+// check before decoding, six megabytes of an unsigned transaction, or four of a peer's snapshot,
 // would take gigabytes.
 type MinSizes map[uint64]struct {
 	Bytes int
 	Inner MinSizes // of the lists in an entry
 }
 
-// leastAggregate requires 32 bytes, a hash, of every included gradient.
+// leastAggregate requires 32 bytes, a hash, in each entry of an aggregate.
 var leastAggregate = MinSizes{5: {Bytes: 32}}
 
 // Check applies the min sizes to an encoded message without decoding it.

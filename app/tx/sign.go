@@ -82,8 +82,8 @@ func (t *Tx) Once(chainID string, check func(chainID string) error) error {
 	return nil
 }
 
-// Carried decodes the Join that an Approve carries. Like Verify it caches a success, and so the
-// checks that the Join's own transaction caches.
+// Carried decodes the Join that an Approve carries. Like Verify it caches a success, and with it
+// the checks that the transaction of the Join caches.
 func (t *Tx) Carried() (*Tx, error) {
 	if known := t.carried.Load(); known != nil {
 		return known, nil

@@ -15,7 +15,7 @@ type Task struct {
 	Epoch       uint64
 	Round       uint64
 	Finished    bool   // all rounds of the epoch are closed
-	Seed        []byte // in the input of the round's VRF proof
+	Seed        []byte // part of the input of the round's VRF proof
 	Params      params.Params
 	Participant app.Participant
 	Active      int       // participants: N
@@ -57,13 +57,13 @@ type Forger interface {
 	Forge(ctx context.Context, t *tx.Tx) (*tx.Tx, error)
 }
 
-// ErrRejected is a verdict on a transaction, not a failure to deliver it.
+// ErrRejected means that the chain rejected a transaction. It is no failure to deliver one.
 var ErrRejected = errors.New("transaction rejected")
 
 // ErrUnfit means that the home's data or trainer do not fit the parameters of an epoch.
 var ErrUnfit = errors.New("this participant cannot take part in the epoch")
 
-// ErrPolicy means that an epoch's parameters give less privacy than the home demands.
+// ErrPolicy means that an epoch's parameters give less privacy than the home requires.
 var ErrPolicy = errors.New("the epoch gives less privacy than this home demands")
 
 // ErrDraft means that this worker must not sign an aggregate.

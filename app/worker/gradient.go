@@ -23,10 +23,10 @@ var errNoGradient = errors.New("no gradient")
 var errUnawaited = errors.New("the round closed without this participant")
 
 // hold waits up to four times Retry, before anything is signed, for the end of a round that does
-// not wait for this participant, which is inactive: otherwise the first gradient after each absence
-// would come too late and spend epsilon for nothing. A round that stays open needs the gradient,
-// and one round in 8 * 2^lapses waits for it (A5). While the round takes no more commitments, hold
-// waits on.
+// not wait for this inactive participant. Otherwise the first gradient after each absence would
+// come too late and spend epsilon for nothing. A round that stays open needs the gradient, and one
+// round in 8 * 2^lapses waits for it (A5). While the round takes no more commitments, hold waits
+// on.
 func (w *worker) hold(ctx context.Context) error {
 	at := w.at()
 	if w.task.Phase == Missed {
@@ -49,7 +49,7 @@ func (w *worker) hold(ctx context.Context) error {
 func (w *worker) look(ctx context.Context) error {
 	at := w.at()
 	task, err := w.chain.Await(ctx, w.public(), nil)
-	if err != nil { // the chain is unreachable: whether it is too late shows later
+	if err != nil { // the chain is unreachable: a later call will say whether the round has closed
 		return ctx.Err()
 	}
 	if w.task = task; w.at() != at {

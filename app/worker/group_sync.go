@@ -22,8 +22,8 @@ type batch struct {
 	done  chan struct{}
 }
 
-// fewTogether is the number of files below which each is synced alone: syncing the whole file
-// system, with the writes of other programs, is then more work.
+// fewTogether is the number of files below which each file is synced alone: a sync of the whole
+// file system includes the writes of other programs, and costs more than a few files.
 const fewTogether = 4
 
 // Sync returns once all earlier writes to the file are on the disk.

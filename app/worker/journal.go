@@ -25,26 +25,26 @@ func damaged(path string, err error) error {
 		"the round that is open then", ErrDamaged, path, err)
 }
 
-// Journal is what a worker must not forget: the last gradient and the aggregates of
-// the last round that it signed, byte for byte, and the mechanism's momentum. An entry is on
-// disk before its transaction leaves, so that a restarted worker sends the
-// same bytes again and never another gradient for one round: two of them
-// would spend the privacy budget twice and are evidence of equivocation.
+// Journal stores what a worker must not forget: the last gradient and the aggregates of the last
+// round that it signed, byte for byte, and the mechanism's momentum. An entry is on disk before its
+// transaction is sent, so a restarted worker sends the same bytes again. Two gradients for one
+// round would spend the privacy budget twice, and are evidence of equivocation.
 type Journal struct {
 	path          string
 	entry         entry
 	missing       bool     // there was no file
 	truncated     bool     // the file ended within an entry
-	declaredEmpty bool     // a person says that nothing is signed for the open round
-	newHome       bool     // of a new home, which has signed nothing
+	declaredEmpty bool     // the operator declared that nothing is signed for the open round
+	newHome       bool     // the journal is a new home's, which has signed nothing
 	file          *os.File // open for appending; nil if the next entry begins a new file
 	held          *os.File // its lock
 	size          int      // of the file, in bytes
 
-	group *GroupSync // syncs it with other journals; may be nil
+	group *GroupSync // syncs the file together with other journals; may be nil
 }
 
-// entry is the whole content of a journal, or an addition to it: the fields that are set.
+// entry is the whole content of a journal, or an addition to it, which holds only the fields that
+// change.
 type entry struct {
 	ChainID  string  `json:"chain_id,omitempty"`
 	ID       []byte  `json:"participant_id,omitempty"`
@@ -53,8 +53,8 @@ type entry struct {
 	Aggregates []*signed `json:"aggregates,omitempty"`
 	// Mechanism, Spent and Signed are set with the gradient.
 	Mechanism *mechanism `json:"mechanism,omitempty"`
-	// Spent is the worker's own ledger: it counts every signed gradient, the chain's only those
-	// that came into a round.
+	// Spent is the worker's own ledger: it counts every signed gradient. The chain's counts only
+	// the gradients of closed rounds.
 	Spent []uint64 `json:"spent,omitempty"`
 	// Signed counts the gradients that the participant has signed. If the chain counts more, this
 	// is an old copy of a journal.
@@ -92,9 +92,9 @@ func NewJournal(path string) error {
 }
 
 // OpenJournal reads the journal at path or begins one, for the participant with an id, which stays
-// when the keys are rotated. A file that holds {} begins a journal as well: with it a person says
-// that nothing is signed for the open round. An empty path keeps the journal in memory, for
-// simulations only. Until it is closed nobody else can open it.
+// when the keys are rotated. A file that holds {} begins a journal as well: by it the operator
+// declares that nothing is signed for the open round. An empty path keeps the journal in memory,
+// for simulations only. The file is locked until Close.
 func OpenJournal(path, chainID string, id []byte) (*Journal, error) {
 	if path == "" {
 		return &Journal{entry: entry{ChainID: chainID, ID: id}, newHome: true}, nil
@@ -142,8 +142,8 @@ func readJournal(path, chainID string, id []byte) (*Journal, error) {
 }
 
 // lost reports whether signed gradients are, or may be, missing from this journal: there was no
-// file, the file ends within an entry, or the chain counts more gradients than the journal. An
-// entry that a crash cut short was not sent, but a copy may be cut short too.
+// file, the file ends within an entry, or the chain counts more gradients than the journal. The
+// transaction of an entry that a crash cut short was not sent, but a truncated copy looks the same.
 func (j *Journal) lost(counted uint64) bool {
 	return !j.declaredEmpty && (j.missing || j.truncated || counted > j.entry.Signed)
 }

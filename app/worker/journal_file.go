@@ -14,8 +14,8 @@ import (
 // space, the JSON. The first line is a whole journal, each further line an addition. A file of JSON
 // alone is one entry.
 
-// mostJournal is the size in bytes from which the file is rewritten: with the paper's model, whose
-// entries have 105 kB, every 40 rounds. A rewrite syncs a new file and its folder.
+// mostJournal is the size in bytes from which the file is rewritten: every 40 rounds with the
+// paper's model, whose entries have 105 kB. A rewrite syncs a new file and its folder.
 const mostJournal = 4 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -67,8 +67,8 @@ func readLine(line []byte) (e entry, err error) {
 }
 
 // readEntries returns all lines of a file merged into one entry, and whether the file ends within a
-// line: the call that wrote that line has not returned, and the line is left out. Any other damaged
-// line is an error, because its transaction may have been sent.
+// line: a crash cut that line short before its transaction was sent, so the line is left out. Any
+// other damaged line is an error, because its transaction may have been sent.
 func readEntries(data []byte) (all entry, torn bool, err error) {
 	if bytes.HasPrefix(data, []byte("{")) {
 		return all, false, json.Unmarshal(data, &all)
@@ -140,7 +140,8 @@ func (j *Journal) sync() error {
 }
 
 // begunSuffix ends the name of a journal's file while it is being written. Only the holder of the
-// lock and NewJournal write that file. One left by a killed process says nothing and is replaced.
+// lock and NewJournal write that file. A file that a killed process left behind is ignored and
+// replaced.
 const begunSuffix = ".new"
 
 // begin replaces the file by one with a single entry and keeps it open. A crash leaves either the

@@ -58,7 +58,7 @@ func (w *worker) builtIn(context.Context) (*Trainer, error) {
 var errEpochOver = errors.New("the epoch is over")
 
 // external returns the trainer of an external model, once its program has started. It fails with
-// errEpochOver if the epoch ends first: the next epoch may have what the program needs.
+// errEpochOver if the epoch ends first: the program may start for the next epoch.
 func (w *worker) external(ctx context.Context) (*Trainer, error) {
 	if w.External == nil {
 		return nil, fmt.Errorf("%w: the chain's model is external, and this home names no trainer: set worker.trainer in "+
@@ -97,8 +97,8 @@ func (w *worker) resume(trainer *Trainer) error {
 	if err == nil && ok {
 		err = trainer.mechanism.Restore(s)
 	}
-	// if the journal was lost, the chain counts more releases: noise stands in for the momentum,
-	// because validators check the norm.
+	// If the journal was lost, the chain counts more releases. Noise then replaces the lost
+	// momentum, because validators check the norm.
 	if made := int(w.task.Participant.Releases); err == nil && trainer.mechanism.Releases() < made &&
 		w.task.Params.Privacy.NoiseFloor {
 		trainer.mechanism.Resume(made)
@@ -142,7 +142,8 @@ func (w *worker) closes(ctx context.Context, pub []byte, task *Task) bool {
 			task = now
 			continue
 		}
-		if err == nil || errors.Is(err, ErrNotParticipant) { // the chain says so only at a later round
+		// Await returns ErrNotParticipant only once the task's round or phase has ended
+		if err == nil || errors.Is(err, ErrNotParticipant) {
 			return true
 		}
 		if w.pause(ctx) != nil {

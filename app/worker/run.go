@@ -29,9 +29,9 @@ type Config struct {
 	Journal string // path of the journal
 	// GroupSync syncs the journals of the workers of one process; nil syncs this journal alone.
 	GroupSync *GroupSync
-	// Policy checks an epoch's parameters against the home's demands, whatever its chain or node
-	// says. It returns the cost of a gradient and the budget by the home's own account, or
-	// ErrPolicy. Nil takes the chain's.
+	// Policy checks an epoch's parameters against the home's own requirements. It returns the
+	// privacy parameters with the cost of a gradient and the budget as the home computes them, or
+	// ErrPolicy. If it is nil, the chain's apply unchecked.
 	Policy func(Task) (params.Privacy, error)
 	// Follow makes the worker go on to the next epoch, whenever it opens. Without it the worker
 	// ends with its epoch.
@@ -123,8 +123,9 @@ func Run(ctx context.Context, chain Chain, c Config) error {
 // may have signed for it already, and a second gradient would be evidence against it. A chain that
 // counts none yet proves nothing, because the first may be on its way. A new home has a journal
 // from the start (NewJournal), so that a chain whose workers all start for the first time gets its
-// first gradients. If many workers restart, the round may need their gradients: they sit it out
-// only until it is overdue, unless their journal is known to lack something.
+// first gradients. If many workers restart, the round may need their gradients, so they sit it out
+// only until it is overdue. A worker whose journal is known to lack entries sits out the whole
+// round.
 func (w *worker) skipOpenRound() {
 	lost := w.journal.lost(w.task.Participant.Participations)
 	if w.task.Finished || !lost && w.journal.covers(w.task.Epoch, w.task.Round) {
@@ -259,7 +260,8 @@ func (w *worker) follow(ctx context.Context) error {
 		epoch := w.task.Epoch
 		err := w.train(ctx)
 		if w.Follow && (errors.Is(err, ErrUnfit) && w.task.Epoch > 0 || errors.Is(err, ErrPolicy)) {
-			w.Log(err.Error(), "epoch", w.task.Epoch) // others chose it: the node goes on without its worker
+			// the other members chose these parameters: the node goes on without its worker
+			w.Log(err.Error(), "epoch", w.task.Epoch)
 			epoch, err = w.task.Epoch, nil
 		}
 		if err != nil || !w.Follow {

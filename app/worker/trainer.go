@@ -41,7 +41,7 @@ type Trainer struct {
 	external  bool // another program computes the steps: they may fail, and take long
 	close     func()
 	have      int     // examples
-	radius    float64 // of the ball that the sum is projected onto; infinite if there is no bound
+	radius    float64 // radius of the ball onto which the sum is projected; infinite if there is no bound
 	mechanism *privacy.Mechanism
 	source    privacy.UniformSource // of the batches
 	privacy   params.Privacy
@@ -106,9 +106,9 @@ func newTrainer(p params.Params, have int, source *privacy.Source) (*Trainer, er
 }
 
 // radius returns the bound on the norm of a sum of clipped gradients within which validators admit
-// the vector (SPEC G6). A batch drawn with the expected size never reaches it: the bound is eight
-// standard deviations above. A participant with more examples than batch/sampling_rate reaches it
-// while its gradients agree.
+// the vector (SPEC G6). It is eight standard deviations above the expected batch size, so a batch
+// of the size that the parameters assume never reaches it. A participant with more examples than
+// batch/sampling_rate may reach it.
 func radius(p params.Params) float64 {
 	if !p.Privacy.NoiseFloor || p.Privacy.SamplingRate == 0 {
 		return math.Inf(1)
@@ -145,8 +145,8 @@ func (t *Trainer) release() gradients.Vector {
 	return v
 }
 
-// draw picks the batch among all examples. The rate does not depend on their number, so one example
-// more or less changes no other example's chance.
+// draw picks the batch among all examples. The sampling rate does not depend on their number, so
+// adding or removing an example does not change the chance of any other.
 func (t *Trainer) draw() {
 	if t.privacy.SamplingRate > 0 {
 		t.picked = privacy.PoissonSample(t.picked[:0], t.have, t.privacy.SamplingRate, t.source)
@@ -164,8 +164,8 @@ func (t *Trainer) NoiseStd() float64 { return t.noise }
 func GridStep(p params.Privacy) float64 { return privacy.StepFor(mechanismConfig(p)) }
 
 // mechanismConfig returns the part of a chain's privacy parameters that the mechanism needs. The
-// two types are separate because the chain's also holds sampling, the budget and the ledger, and
-// Package privacy, which draws noise, knows no chain.
+// two types are separate because the chain's also holds sampling, budget and ledger, which package
+// privacy does not know.
 func mechanismConfig(p params.Privacy) privacy.Config {
 	return privacy.Config{
 		Kind: privacy.Kind(p.Mechanism), Clip: p.Clip, NoiseMultiplier: p.NoiseMultiplier,

@@ -21,8 +21,8 @@ type Evaluator struct {
 	set   mnist.Features
 }
 
-// New prepares a test set for a chain's model. It fails where the set is empty or
-// does not give the model's number of inputs, and where the model is not valid.
+// New prepares a test set for a chain's model. It fails if the set is empty or does not give the
+// model's number of inputs, or if the model is not valid.
 func New(test mnist.Set, m params.Model) (*Evaluator, error) {
 	if m.Kind == params.ModelExternal {
 		return nil, ErrExternal
@@ -37,7 +37,7 @@ func New(test mnist.Set, m params.Model) (*Evaluator, error) {
 	return Of(set, m)
 }
 
-// Of prepares inputs that were made of a test set. It fails where the model is not valid or takes
+// Of prepares inputs that were made from a test set. It fails if the model is not valid or takes
 // another number of inputs.
 func Of(set mnist.Features, m params.Model) (*Evaluator, error) {
 	if set.Inputs != int(m.Inputs) {
@@ -50,8 +50,8 @@ func Of(set mnist.Features, m params.Model) (*Evaluator, error) {
 	return &Evaluator{net, set}, nil
 }
 
-// Evaluate returns loss and accuracy on the test set at the parameters. It fails
-// where their number is not the model's.
+// Evaluate returns loss and accuracy on the test set at the parameters. It fails if their number is
+// not the model's.
 func (e *Evaluator) Evaluate(parameters []float64) (model.Eval, error) {
 	if len(parameters) != e.model.Dim() {
 		return model.Eval{}, fmt.Errorf("%d parameters, the model has %d", len(parameters), e.model.Dim())

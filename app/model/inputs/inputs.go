@@ -1,6 +1,6 @@
 // Package inputs makes a model's inputs from images: mean-pooled pixels, or the public feature map
-// that the chain's parameters name. Workers train on them and evaluators test on them, and nothing
-// of them reaches what validators recompute.
+// that the chain's parameters name. Workers train on them and evaluators test on them. Validators
+// never see them.
 package inputs
 
 import (
@@ -16,10 +16,10 @@ import (
 )
 
 var (
-	// ErrMap is wrapped where a chain names a feature map that this program does not have.
+	// ErrMap means that a chain names a feature map that this program does not have.
 	ErrMap = errors.New("foreign feature map")
-	// ErrInputs is wrapped where data do not give the number of inputs that the model takes, or
-	// have more classes than the model.
+	// ErrInputs means that data do not give the model's number of inputs, or have more classes than
+	// the model.
 	ErrInputs = errors.New("data and model do not fit")
 )
 
@@ -37,8 +37,8 @@ func Strokes() params.Features {
 }
 
 // Of returns the inputs of the examples of a set that part names, in its order, and of all if part
-// is nil. Labels are a copy, unless part is nil. It fails with ErrMap, with ErrInputs, with
-// [mnist.ErrFeatures] where the images have no such features, and where a file cannot be written.
+// is nil. Labels are a copy, unless part is nil. It fails with ErrMap or ErrInputs, with
+// [mnist.ErrFeatures] if the images have no such features, or if a file cannot be written.
 func Of(set mnist.Set, part []int, m params.Model, keep Keep) (mnist.Features, error) {
 	rows := pixels
 	if m.Features.Name != params.FeaturesPixels {
@@ -100,7 +100,7 @@ var kept = struct {
 const mostKept = 4
 
 func whole(set mnist.Set, progress func(done int)) (mnist.Features, error) {
-	kept.Lock() // until the return: a concurrent call for the same set waits for its strokes
+	kept.Lock() // held until the return: a concurrent call for the same set waits for the strokes
 	defer kept.Unlock()
 	key := features.Key(set)
 	if x, ok := kept.rows[key]; ok {

@@ -18,7 +18,7 @@ import (
 	"github.com/spdl/spdl/mnist"
 )
 
-// file is a CSV file at one of its rows.
+// file reads a CSV file row by row.
 type file struct {
 	name   string // for messages
 	file   *os.File

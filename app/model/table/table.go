@@ -1,8 +1,7 @@
 // Package table reads tables in CSV files: the description of a table that a chain's parameters
 // hold ([Shape]), and by that description the examples of a participant ([Load]). Values become
-// levels from 0 to 255, like pixels, so that everything that is made for images takes them. An
-// error about a value of a row names the line and the column, and does not quote the value: rows
-// are private.
+// levels from 0 to 255, like pixels, so that code for images works on them. An error about a value
+// of a row names the line and the column, and does not quote the value: rows are private.
 package table
 
 import (
@@ -114,9 +113,9 @@ func check(t params.Table, name string) error {
 	return nil
 }
 
-// Load reads the examples of a file by a chain's table. Columns are found by their names; other
-// columns are not read. About a fifth of the rows is the test set, chosen by a hash of each row. A
-// row's side depends on that row alone, so one row more or less moves no other.
+// Load reads the examples of a file by a chain's table. It finds the columns of the chain's table
+// by name and ignores all others. About a fifth of the rows are the test set, chosen by a hash of
+// each row, so that adding or removing a row moves no other row between the two sets.
 func Load(path string, t params.Table) (mnist.Data, error) {
 	f, err := open(path)
 	if err != nil {

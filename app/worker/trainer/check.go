@@ -28,7 +28,7 @@ type Report struct {
 	StepMS   float64   `json:"step_ms"` // for one batch
 	// Tensors compares the model of a trainer that names its tensors with the parameters.
 	Tensors []Pair `json:"tensors,omitempty"`
-	// Refuted reports that a demand is not met. That all are met proves nothing: the trainer was
+	// Refuted reports that a demand is not met. If it is false, nothing is proven: the trainer was
 	// asked about a few batches only.
 	Refuted bool `json:"refuted"`
 	// Failure is why nothing was asked: a StartError, a TensorError, or another failure to answer

@@ -43,7 +43,7 @@ func launch(c Config) (*child, error) {
 	cmd.Dir = c.Dir
 	heard := &lines{say: func(line string) { c.Log("trainer: " + line) }}
 	cmd.Stderr = heard
-	cmd.WaitDelay = time.Second // for standard error, which its own children may hold
+	cmd.WaitDelay = time.Second // wait for standard error, which the child's own children may hold open
 	grouped(cmd)
 	theirIn, in, err := os.Pipe()
 	if err != nil {

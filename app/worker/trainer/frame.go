@@ -26,7 +26,7 @@ const (
 // Bounds on the bodies of frames from a trainer.
 const (
 	maxText = 1 << 16  // of JSON and faults
-	maxRows = 16 << 20 // of rows, unless a single one is longer
+	maxRows = 16 << 20 // bytes of a frame of rows, unless one row is longer
 )
 
 const headerBytes = 5

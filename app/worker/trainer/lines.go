@@ -15,7 +15,7 @@ type lines struct {
 	since time.Time // start of the second that said counts
 	said  int       // lines since then
 	left  int       // lines dropped and not reported yet
-	last  string    // the last line; to be read once the program has ended
+	last  string    // the last line, for a reader after the program has ended
 }
 
 const (
