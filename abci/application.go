@@ -57,10 +57,11 @@ type Options struct {
 	// Admits returns an error if the node with an ID is not let in. CometBFT's peer filter asks it.
 	// Default: every node is let in.
 	Admits func(node string) error
-	// Opens does the same for an address, before the node behind it is known.
+	// Opens returns an error if a connection from an address is not accepted. CometBFT's peer
+	// filter asks before it knows the node's ID.
 	Opens func(address string) error
 	// GossipRefused lets the mempool take gradients that the application rejects, so that peers
-	// receive them: for the node of a misbehaving participant.
+	// receive them. Only the node of a simulated attacker sets it.
 	GossipRefused bool
 	// Metrics may be nil.
 	Metrics *metrics.Metrics
@@ -91,7 +92,7 @@ type Application struct {
 	// decided is the outcome between FinalizeBlock and Commit, which CometBFT
 	// calls one after the other.
 	decided *app.Outcome
-	// fresh is set from InitChain to the first Commit: the state is that of genesis, which Info
+	// fresh is set from InitChain to the first Commit: the state is the genesis state, which Info
 	// must not report and the store does not hold yet.
 	fresh atomic.Bool
 
@@ -188,14 +189,14 @@ func (a *Application) SetBroadcast(send func(ctx context.Context, raw []byte) er
 // the peers ahead of the mempool. Call it before the node starts.
 func (a *Application) SetExpress(send func(raw []byte)) { a.express = send }
 
-// SetAdmitted sets the gossip's callback for every transaction that the mempool is about to take,
-// called in the goroutine of its CheckTx: also for one that is in the pool already, and with
-// GossipRefused for one that is not. It must not wait. Call it before the node starts.
+// SetAdmitted sets the callback of the gossip for every transaction that the mempool is about to
+// take. That includes a transaction that is in the pool already and, with GossipRefused, one that
+// the pool rejects. CheckTx calls it in its own goroutine, so it must not wait. Call it before the
+// node starts.
 func (a *Application) SetAdmitted(heard func(*tx.Tx)) { a.admitted = heard }
 
-// SetReport gives the application a way to submit evidence of an equivocation
-// that it has seen. It must not wait: the mempool is calling. Call it before
-// the node starts.
+// SetReport gives the application a way to submit evidence of an equivocation that it has seen. It
+// must not wait, because the mempool calls it. Call it before the node starts.
 func (a *Application) SetReport(send func(raw []byte)) { a.report = send }
 
 // State returns the committed state, nil before InitChain.

@@ -60,8 +60,8 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 		_, err := p.Add(t)
 		return err
 	}
-	// A transaction that is in the pool already may enter the mempool again: this is how one that a
-	// peer lost is gossiped again. CometBFT's own cache keeps plain repetitions out.
+	// A transaction that is in the pool already may enter the mempool again, which gossips it again
+	// to peers that lost it. CometBFT's own cache rejects plain repetitions.
 	proof, err := p.Add(t)
 	if proof != nil {
 		a.accuse(proof)
@@ -90,7 +90,7 @@ func (a *Application) check(req *abcitypes.RequestCheckTx) error {
 	return nil
 }
 
-// passOn tells the gossip of a transaction that the mempool takes.
+// passOn hands a transaction that the mempool takes to the gossip.
 func (a *Application) passOn(t *tx.Tx) {
 	if a.admitted != nil {
 		a.admitted(t)

@@ -42,7 +42,7 @@ func (a *Application) Commit(context.Context, *abcitypes.RequestCommit) (*abcity
 			c.Refused)
 	}
 	if err := out.State.Executable(); err != nil && a.ended != nil {
-		a.ended(out.State) // before the worker hears of the state: it signs nothing more
+		a.ended(out.State) // called before the worker sees the state, so that it signs nothing more
 	}
 	a.publish(out.State)
 	retain, err := a.store.RetainHeight(out, a.options.Retain)

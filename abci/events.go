@@ -114,7 +114,7 @@ func enactmentEvents(enacted []app.Enactment) []abcitypes.Event {
 	return events
 }
 
-// figures are the attributes that are not indexed.
+// figures names the attributes that are not indexed.
 var figures = map[string]bool{"margin": true, "delta": true, "model": true, "score": true, "reputation": true,
 	"refused": true, "epsilon": true, "participants": true}
 

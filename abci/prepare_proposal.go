@@ -39,12 +39,13 @@ func (a *Application) PrepareProposal(ctx context.Context,
 	return &abcitypes.ResponsePrepareProposal{Txs: raws}, nil
 }
 
-// propose waits for a round that Execute accepts. It gives up after ProposalWait, and once all
-// required gradients or N-f of them are there, as soon as the pool has not changed for
-// StragglerWait. With N-f it keeps waiting at a height that allows a round without all required
-// gradients: its leader waits as long for stragglers. A block without a round moves the height on,
-// and with it the view and the quorum. If others have decided the height, propose does not wait. It
-// waits alike for commitments, and then proposes those that are there, complete or not.
+// propose waits for a round that Execute accepts. It gives up after ProposalWait. Once all required
+// gradients, or N-f gradients, are there, it gives up as soon as the pool has not changed for
+// StragglerWait. But with only N-f gradients, at a height that allows a round without all required
+// ones, it waits for the whole of ProposalWait, because the leader waits for stragglers too. A
+// block without a round advances the height, and with it the view and the quorum. If other
+// validators have decided the height, propose does not wait. It waits for commitments in the same
+// way, and then proposes the commitments that are there, complete or not.
 func (a *Application) propose(ctx context.Context, p *pool.Pool, req *abcitypes.RequestPrepareProposal) []*tx.Tx {
 	deadline := time.NewTimer(a.options.ProposalWait)
 	defer deadline.Stop()
@@ -127,7 +128,7 @@ func (a *Application) assemble(p *pool.Pool, v pool.Snapshot, req *abcitypes.Req
 		switch {
 		case err == nil:
 			return txs
-		case errors.Is(err, app.ErrHeight): // the request is not for the next height: no fault of the aggregate
+		case errors.Is(err, app.ErrHeight): // the request is not for the next height, which is no fault of the aggregate
 			a.log.Error("nothing to propose", "height", req.Height, "err", err)
 			return nil
 		}

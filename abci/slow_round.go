@@ -11,11 +11,11 @@ import (
 const slowRoundEvery = 100
 
 // slowRounds counts rounds for the warnings of training steps that are slower than a round's waits.
-// A round's only timeouts are heights: nothing in the chain can tell a slow step from a silent
-// participant, but the operators can, and set the waits. Only Commit uses it.
+// A round's only timeouts are heights, so the chain cannot tell a slow step from a silent
+// participant. The operators can, and set the waits. Only Commit uses it.
 type slowRounds struct {
 	rounds uint64 // closed since this node started
-	next   uint64 // the value of rounds from which a warning is due again
+	next   uint64 // value of rounds from which on a warning is due again
 }
 
 const (

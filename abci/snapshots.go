@@ -178,7 +178,7 @@ func (a *Application) ApplySnapshotChunk(_ context.Context,
 		if err := a.restore(r); err != nil {
 			a.log.Error("snapshot rejected", "height", r.height, "err", err)
 			reject := &abcitypes.ResponseApplySnapshotChunk{Result: abcitypes.ResponseApplySnapshotChunk_REJECT_SNAPSHOT}
-			if !errors.Is(err, app.ErrVersion) { // they may have a snapshot of this version as well
+			if !errors.Is(err, app.ErrVersion) { // the senders may have a snapshot of this version as well
 				reject.RejectSenders = r.senders
 			}
 			return reject, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// errStranger rejects a node that neither a member nor the operator has named.
+// errStranger rejects a node that neither a member has registered nor the operator has listed.
 var errStranger = fmt.Errorf("%w: no member's node", app.ErrNotParticipant)
 
 // admissionPause is the interval at which a node checks whether its peers are still admitted, and
@@ -24,8 +24,8 @@ var errStranger = fmt.Errorf("%w: no member's node", app.ErrNotParticipant)
 const admissionPause = 5 * time.Second
 
 // Control decides which nodes may connect: the nodes of active members, the persistent peers of
-// config.toml, and p2p.allowed_peers of app.toml. A chain is open until each active member with a
-// validator has named its nodes, and so is a node with p2p.members_only = false.
+// config.toml, and p2p.allowed_peers of app.toml. It lets every node in while an active member with
+// a validator has registered no node, or if p2p.members_only is false.
 type Control struct {
 	file            string // app.toml
 	open            bool
@@ -43,8 +43,8 @@ type Control struct {
 	membersOf   *app.State // the state from which members and closed were computed
 }
 
-// New returns the admission of a home. Open lets every node in; allowed is the list of
-// p2p.allowed_peers; genesis has the members until there is a state.
+// New returns the admission control of a home. open lets every node in, allowed is the list of
+// p2p.allowed_peers, and genesis holds the members until there is a state.
 func New(c *config.Config, open bool, allowed string, genesis []app.Participant, state func() *app.State) *Control {
 	ad := &Control{
 		file: filepath.Join(c.RootDir, "config", "app.toml"), open: open, named: PersistentPeers(c.P2P), genesis: genesis,
@@ -93,8 +93,8 @@ func (ad *Control) closed() bool {
 	return ad.membersOnly && !ad.open
 }
 
-// Trusts reports whether a member or this node's operator has named a node. The number of trusted
-// nodes is bounded, that of strangers is not.
+// Trusts reports whether a member has registered a node, or this node's operator has listed it. The
+// number of trusted nodes is bounded; the number of strangers is not.
 func (ad *Control) Trusts(id p2p.ID) bool {
 	ad.mu.Lock()
 	defer ad.mu.Unlock()

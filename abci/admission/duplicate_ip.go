@@ -8,8 +8,9 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 )
 
-// WarnDuplicateIP names a host that several persistent peers share while p2p.allow_duplicate_ip
-// is false: CometBFT keeps one connection to an address, so such nodes may never all meet.
+// WarnDuplicateIP names a host that several persistent peers share while p2p.allow_duplicate_ip is
+// false: CometBFT keeps one connection to an address, so some of these nodes may never connect to
+// each other.
 func WarnDuplicateIP(logger log.Logger, c *config.P2PConfig) {
 	if c.AllowDuplicateIP {
 		return

@@ -28,8 +28,9 @@ const (
 	resolvePause = time.Minute
 )
 
-// handshakeLimiter keeps handshakes free for members where strangers are kept out. An address alone
-// does not identify a node, but the known addresses of trusted nodes take precedence.
+// handshakeLimiter limits handshakes from unknown addresses, so that members always find a free
+// one. An address does not identify a node, but the known addresses of trusted nodes are not
+// limited.
 type handshakeLimiter struct {
 	now func() time.Time
 

@@ -16,14 +16,13 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// maxHandshakes is the min limit of inbound connections where strangers are kept out: CometBFT
-// counts connections that have not identified themselves yet, for at most six seconds.
+// maxHandshakes is the lower bound for the limit of inbound connections if strangers are kept out:
+// CometBFT counts connections that have not identified themselves yet, for up to six seconds each.
 const maxHandshakes = 256
 
-// Configure returns a configuration in which CometBFT asks the application which nodes to let in,
-// and in which no number of strangers takes the place of a member, a persistent or an allowed peer.
-// If config.toml names no persistent peers, they are the active members at their registered
-// addresses.
+// Configure returns a configuration in which CometBFT asks the application which nodes to let in.
+// Members, persistent peers and allowed peers get a connection however many strangers connect. If
+// config.toml names no persistent peers, they are the active members at their registered addresses.
 func Configure(c *config.Config, ad *Control, own p2p.ID) *config.Config {
 	fitted, peers := *c, *c.P2P
 	fitted.P2P, fitted.FilterPeers = &peers, true

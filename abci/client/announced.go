@@ -10,7 +10,7 @@ import (
 
 // Announced is a subscription to a node's blocks. An announcement is only a hint to query the node.
 type Announced struct {
-	Blocks <-chan struct{} // receives after a block; several that are not read yet count as one
+	Blocks <-chan struct{} // receives after a block; blocks that come before the last one was read count as one
 	live   atomic.Bool
 }
 

@@ -23,10 +23,10 @@ import (
 	"github.com/spdl/spdl/app/params"
 )
 
-// ErrUnreachable means that the node did not answer, in contrast to a negative answer.
+// ErrUnreachable means that the node did not answer. A negative answer is a Refusal.
 var ErrUnreachable = errors.New("node did not answer")
 
-// Refusal is an answer with a code other than 0.
+// Refusal is a node's negative answer: one with a code other than 0.
 type Refusal struct {
 	Code uint32
 	Log  string

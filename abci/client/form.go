@@ -21,8 +21,8 @@ import (
 const maxForm = 64 << 10
 
 // BroadcastForm is Broadcast for senders of many transactions: it posts a form, which the node
-// reads without JSON, at less than half of the cost to both. It falls back to Broadcast for a large
-// transaction and for a socket.
+// reads without JSON, at less than half of the cost to client and node. It falls back to Broadcast
+// for a large transaction and for a socket.
 func (c *Client) BroadcastForm(ctx context.Context, t *tx.Tx) error {
 	at, found := strings.CutPrefix(c.address, "tcp://")
 	if found {

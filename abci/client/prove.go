@@ -54,9 +54,9 @@ func (c *Client) State(ctx context.Context) (query.StateAfter, error) {
 	return ask[query.StateAfter](ctx, c, "/kept")
 }
 
-// HeaderOf returns the block whose header has the application hash of the state after a height: the
-// next block, for which it waits, or the height's own block if that changed nothing. The result is
-// not verified.
+// HeaderOf returns the light block whose header has the application hash of the state after a
+// height: the next block, for which it waits, or the block of the height itself if it changed
+// nothing. The result is not verified.
 func (c *Client) HeaderOf(ctx context.Context, chainID string, height int64, hash [32]byte) (*types.LightBlock, error) {
 	p := c.Provider(chainID)
 	var found [2][]byte

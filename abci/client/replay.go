@@ -35,7 +35,8 @@ func (c *Client) Neighbours(ctx context.Context, r app.Record) ([]app.Neighbours
 	if err != nil {
 		return nil, err
 	}
-	if _, err := modelAfter(s, block, r); err != nil { // so that no transaction makes the rule panic
+	// verify the block first: Neighbours does not recover from a panic, as SafeExecute does
+	if _, err := modelAfter(s, block, r); err != nil {
 		return nil, err
 	}
 	return s.Neighbours(block)
@@ -74,8 +75,8 @@ func execute(s *app.State, b app.Block) (*app.Outcome, error) {
 	return out, err
 }
 
-// modelAfter returns the model that the round of a block leads to, without the operations after the
-// round: one of them may start an epoch with another model.
+// modelAfter returns the model after the round of a block. It leaves out the operations after the
+// round, because one of them may start an epoch with another model.
 func modelAfter(s *app.State, b app.Block, r app.Record) ([]float64, error) {
 	alone := *s
 	alone.Proposals = nil

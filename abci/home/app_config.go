@@ -28,7 +28,7 @@ type AppConfig struct {
 	API      APIConfig      `mapstructure:"api"`
 }
 
-// WorkerConfig is for the worker, in the node's process or in another.
+// WorkerConfig is the section of the worker, which runs in the node's process or in another.
 type WorkerConfig struct {
 	Enabled       bool          `mapstructure:"enabled"`
 	KeyFile       string        `mapstructure:"key_file"`
@@ -86,7 +86,8 @@ type SnapshotConfig struct {
 	Interval uint64 `mapstructure:"interval"`
 }
 
-// ExplorerConfig is the web pages in the node's process, and JSON under /v1.
+// ExplorerConfig is the section of the explorer in the node's process: web pages, and JSON under
+// /v1.
 type ExplorerConfig struct {
 	Enabled bool   `mapstructure:"enabled"`
 	Laddr   string `mapstructure:"laddr"`

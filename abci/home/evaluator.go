@@ -22,7 +22,7 @@ type Evaluator struct {
 
 	mu      sync.Mutex
 	of      params.Params
-	builtIn *evaluate.Evaluator // of the model of these parameters, or nil
+	builtIn *evaluate.Evaluator // evaluator of the built-in model of these parameters, or nil
 	program *trainer.Trainer    // of the same model, or nil
 }
 

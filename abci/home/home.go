@@ -140,10 +140,10 @@ func RestoreData(c *config.Config, logger log.Logger) error {
 	return nil
 }
 
-// Reset removes the blocks, the application's database and the worker's journal,
-// and resets the validator's last signature. Keys and configuration stay. The
-// journal goes with its chain: the home gets a new one. The node must not run: it
-// would sign again what it has signed.
+// Reset removes the blocks, the application's database and the worker's journal, and resets the
+// validator's last signature. Keys and configuration stay. The journal goes with its chain: the
+// home gets a new one. The node must not be running: it would sign heights again that it has
+// signed.
 func Reset(c *config.Config, a AppConfig) error {
 	if IsWorkerGroup(c, a) {
 		return resetWorkerGroup(c, a)

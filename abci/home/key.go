@@ -75,7 +75,7 @@ func ReplaceKeys(path string) (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
-	for n := 1; ; n++ { // a rotation of the VRF key alone keeps the signing key
+	for n := 1; ; n++ { // a rotation of the VRF key alone keeps the signing key, so the file may exist
 		kept = fmt.Sprintf("%s.%x.old", path, []byte(old.Public()[:4]))
 		if n > 1 {
 			kept = fmt.Sprintf("%s.%d", kept, n)

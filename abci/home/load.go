@@ -23,10 +23,10 @@ type configError struct{ error }
 func (e configError) Is(target error) bool { return target == ErrConfig }
 func (e configError) Unwrap() error        { return e.error }
 
-// Load reads the configuration of a home: CometBFT's config.toml with its
-// environment (CMT_SECTION_KEY) and our app.toml with ours (SPDL_SECTION_KEY). An
-// unknown key of app.toml is rejected: a misspelt one must not leave its default in
-// force. CometBFT keeps old keys in config.toml.
+// Load reads the configuration of a home: CometBFT's config.toml with its environment
+// (CMT_SECTION_KEY) and our app.toml with ours (SPDL_SECTION_KEY). An unknown key of app.toml is
+// rejected, because a misspelt key would leave a default in force. Unknown keys of config.toml are
+// allowed, because CometBFT keeps old ones.
 func Load(dir string) (*config.Config, AppConfig, error) {
 	c, a := DefaultConfig(), DefaultAppConfig()
 	if err := readTOML(dir, "config.toml", "CMT", c, (*viper.Viper).Unmarshal); err != nil {

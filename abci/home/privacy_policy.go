@@ -10,8 +10,9 @@ import (
 	"github.com/spdl/spdl/app/worker"
 )
 
-// homePolicy returns the privacy that a home demands of an epoch, whatever its chain or node says:
-// for the first epoch that of the genesis, for every epoch that of app.toml.
+// homePolicy returns the check of an epoch's privacy against the home's own requirements: those of
+// app.toml for every epoch, and those of the home's genesis for the first epoch. It trusts neither
+// the chain nor the node.
 func homePolicy(c *config.Config, w WorkerConfig) (func(worker.Task) (params.Privacy, error), error) {
 	genesis, err := genesisPrivacy(c)
 	return policyOf(genesis, w), err
@@ -27,9 +28,9 @@ func genesisPrivacy(c *config.Config) (params.Privacy, error) {
 	return g.Params.Privacy, err
 }
 
-// demand returns the noise multiplier, epsilon and delta demanded of an epoch. An epoch that the
-// members accepted later may differ from the genesis, unless app.toml sets them; the budget is for
-// all epochs together.
+// demand returns the noise multiplier, epsilon and delta that the home requires of an epoch. An
+// epoch that the members accepted later may differ from the genesis, unless app.toml sets the
+// values. The budget is for all epochs together.
 func demand(genesis params.Privacy, w WorkerConfig, t worker.Task) params.Privacy {
 	d := genesis
 	if t.Epoch > 0 {
@@ -47,8 +48,8 @@ func demand(genesis params.Privacy, w WorkerConfig, t worker.Task) params.Privac
 	return d
 }
 
-// permit checks an epoch's privacy against the demanded one. It returns it with the costs by this
-// program's own accountant and the demanded budget.
+// permit checks an epoch's privacy parameters against the required ones. It returns them with the
+// costs that this program's accountant computes and the required budget.
 func permit(demand, p params.Privacy) (params.Privacy, error) {
 	if demand.NoiseMultiplier == 0 && demand.Epsilon == 0 {
 		return p, nil

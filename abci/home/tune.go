@@ -11,8 +11,8 @@ import (
 )
 
 // Tune returns a home's configuration with the timeouts that the rounds of its chain need: the
-// values in the files, extended in proportion to the transfer time of a round's bytes, which grows
-// with d and N. Timeouts matter only when a node is silent, so a generous one is cheap. The size
+// values in the files plus multiples of the transfer time of a round's bytes, which grows with d
+// and N. Timeouts matter only when a node is silent, so generous timeouts are cheap. The size
 // limits are at least the sizes of the chain's transactions.
 func Tune(c *config.Config, a AppConfig, g app.Genesis) (*config.Config, AppConfig) {
 	c, a = extendTimeouts(c, a, limit.TransferTime(g.Params, g.Participants))
@@ -33,7 +33,7 @@ func extendTimeouts(c *config.Config, a AppConfig, more time.Duration) (*config.
 	fitted.Consensus = &consensus
 	a.Proposal.Wait += more
 	a.Proposal.StragglerWait += more / 2
-	consensus.TimeoutPropose += 3 * more // the wait, the rule and the block's transfer
+	consensus.TimeoutPropose += 3 * more // for the proposer's wait, the rule and the block's transfer
 	consensus.TimeoutPrevote += more / 2 // votes are spread over the time in which the block arrives
 	return &fitted, a
 }

@@ -103,7 +103,7 @@ func externalOf(c *config.Config, w WorkerConfig, log func(string, ...any)) (fun
 	}
 	return func(ctx context.Context, t worker.Task) (worker.Examples, error) {
 		program, err := trainer.Start(ctx, conf, t.Params.Model, t.Params.Privacy.Clip)
-		if err != nil { // a nil interface, and not one around a nil pointer
+		if err != nil { // return a nil interface, not an interface that holds a nil pointer
 			return nil, err
 		}
 		return program, nil
@@ -125,8 +125,9 @@ func keepIn(folder string, log func(string, ...any)) (inputs.Keep, error) {
 	}}, nil
 }
 
-// share returns the participant's part of training data with these labels. It is a mnist.Part. If
-// all data are one part they stay in their order: one row more or less moves no other row.
+// share returns the indices of the participant's examples among training data with these labels; as
+// a method value it is a mnist.Part. A single part keeps the order of the data, so adding or
+// removing a row does not reorder the others.
 func (w WorkerConfig) share(labels []uint8) ([]int, error) {
 	if w.Parts == 1 {
 		all := make([]int, len(labels))

@@ -93,7 +93,7 @@ func WorkerGroup(c *config.Config, a AppConfig, data DataOf, log func(string, ..
 	var all []worker.Config
 	for _, f := range files {
 		if !strings.HasSuffix(f.Name(), ".json") {
-			continue // the former or the next keys of a rotation
+			continue // a file with the former or the next keys of a rotation
 		}
 		one, k := a, len(all)
 		one.Worker.KeyFile = filepath.Join(folder, f.Name())
@@ -114,8 +114,8 @@ func WorkerGroup(c *config.Config, a AppConfig, data DataOf, log func(string, ..
 			return nil, err
 		}
 		w.Turns, w.GroupSync = turns, group
-		// A gradient that is still waiting to be sent must not be sent a second time.
-		w.Retry = retryOfCrowd(len(files))
+		// The pause is so long that no gradient is sent again while it still waits to be sent.
+		w.Retry = groupRetry(len(files))
 		all = append(all, w)
 	}
 	if len(all) == 0 || len(all) > gradients.MaxParticipants {
@@ -124,8 +124,8 @@ func WorkerGroup(c *config.Config, a AppConfig, data DataOf, log func(string, ..
 	return all, nil
 }
 
-// retryOfCrowd returns the pause of each of n workers after a failed call.
-func retryOfCrowd(n int) time.Duration { return time.Duration(500+5*n) * time.Millisecond }
+// groupRetry returns the pause of each of n workers after a failed call.
+func groupRetry(n int) time.Duration { return time.Duration(500+5*n) * time.Millisecond }
 
 // once returns a PartOf that keeps the data set it read last, because all workers of a group ask
 // for the same one.

@@ -17,8 +17,8 @@ type stateWatcher struct {
 	mu      sync.Mutex
 	waiting int
 	stop    context.CancelFunc
-	news    chan struct{} // closed and replaced when the node has answered
-	state   *app.State    // verified, as of the last answer; nil if there is none or it was an error
+	news    chan struct{} // closed and replaced whenever the node has answered
+	state   *app.State    // the verified state of the last answer; nil before the first answer or after an error
 	err     error
 }
 

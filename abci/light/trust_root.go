@@ -25,8 +25,9 @@ func genesisState(doc *types.GenesisDoc) (*app.State, error) {
 	return app.NewState(doc.ChainID, uint64(doc.InitialHeight), doc.ConsensusParams.Block.MaxBytes, g)
 }
 
-// checkFirst reports why a block is not the first of a genesis: its validators did not
-// sign it, or it begins with another state.
+// checkFirst returns an error unless b is the first block of the genesis's chain: it must have the
+// initial height, the genesis validators and the application hash of s, and these validators must
+// have signed it.
 func checkFirst(doc *types.GenesisDoc, s *app.State, b *types.LightBlock) error {
 	validators := make([]*types.Validator, len(doc.Validators))
 	for i, v := range doc.Validators {

@@ -40,9 +40,9 @@ type Home struct {
 	MaxAge time.Duration
 }
 
-// verifier goes from one verified state to the next. It executes each block on the state before it,
-// whose hash the block's header has, so the new state is known as soon as the block is. A proof of
-// that state would have to wait for the next header.
+// verifier advances from one verified state to the next. A block's header has the hash of the state
+// before the block; the verifier executes the block on that state, and so knows the new state as
+// soon as it has the block. A proof of the new state would have to wait for the next header.
 type verifier struct {
 	Home
 	client   *client.Client
@@ -51,7 +51,7 @@ type verifier struct {
 
 	mu    sync.Mutex
 	last  *types.LightBlock // verified; nil at first
-	state *app.State        // verified; the genesis state while last is nil
+	state *app.State        // the verified state; the genesis state while last is nil
 	saved *types.LightBlock // the header in the file
 	own   sentCache
 }
@@ -141,7 +141,7 @@ func (f *verifier) header(ctx context.Context, height int64) (*types.LightBlock,
 	return f.last, nil
 }
 
-// jump fetches the node's whole state and takes it once the header with its hash is there.
+// jump fetches the node's whole state and accepts it once the header with its hash has come.
 func (f *verifier) jump(ctx context.Context) error {
 	answer, err := f.client.State(ctx)
 	if err != nil {
@@ -193,8 +193,8 @@ func (f *verifier) step(ctx context.Context) error {
 	return nil
 }
 
-// belongs returns an error unless a block, of any origin, is the block of a verified header, down
-// to its transactions and its evidence.
+// belongs returns an error unless a block, of any origin, is the block of a verified header,
+// transactions and evidence included.
 func belongs(block *types.Block, b *types.LightBlock) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -210,8 +210,8 @@ func belongs(block *types.Block, b *types.LightBlock) (err error) {
 	return nil
 }
 
-// accept checks a state against the last header, that of the next height, and makes it the
-// verifier's.
+// accept makes s the verifier's state if it has the chain ID and the application hash of the last
+// verified header, which is the header of the height after s.
 func (f *verifier) accept(s *app.State) error {
 	if hash := s.Hash(); !bytes.Equal(f.last.AppHash, hash[:]) || s.ChainID != f.last.ChainID {
 		return fmt.Errorf("%w: the state after height %d on chain %q has hash %X, the header of height %d on "+

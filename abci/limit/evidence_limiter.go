@@ -22,7 +22,7 @@ const (
 	maxPieces, fairPieces = 96, 2
 )
 
-// evidenceLimiter is CometBFT's evidence reactor behind those limits. A message beyond them is
+// evidenceLimiter is CometBFT's evidence reactor with these limits. A message beyond them is
 // dropped: an honest peer sends its evidence again at its next broadcast, and a proposer's block
 // carries its own.
 type evidenceLimiter struct {
@@ -32,7 +32,7 @@ type evidenceLimiter struct {
 	peers map[p2p.ID]*pieceCount
 }
 
-// pieceCount counts the pieces taken from a peer since a moment.
+// pieceCount counts the pieces that the node accepted from a peer since the start of the period.
 type pieceCount struct {
 	since  time.Time
 	pieces int
@@ -42,7 +42,7 @@ func newEvidenceLimiter(r p2p.Reactor) *evidenceLimiter {
 	return &evidenceLimiter{Reactor: r, now: time.Now, peers: map[p2p.ID]*pieceCount{}}
 }
 
-// EvidenceLimiter is a node's option that puts its evidence reactor behind a gate.
+// EvidenceLimiter is a node option that wraps the evidence reactor in an evidenceLimiter.
 func EvidenceLimiter(n *cmtnode.Node) {
 	const name = "EVIDENCE"
 	if r, ok := n.Switch().Reactor(name); ok {

@@ -35,16 +35,18 @@ const (
 	minTransaction = 1 << 17
 )
 
-// messageSizes are the size limits of a message on each channel, from the chain's parameters, n
-// participants and blocks. CometBFT collects a message until it is whole, with the limits of the
-// largest chain: 100 MiB for a block, 16 MB for a chunk.
+// messageSizes holds the size limit of a message for each channel. The limits follow from the
+// chain's parameters, its number of participants and its block size. CometBFT buffers a message
+// until it is whole, and its own limits are those of the largest possible chain: 100 MiB for a
+// block, 16 MB for a chunk.
 type messageSizes map[byte]int
 
 func MessageSizesOf(c *config.Config, p params.Params, n int, block int64) messageSizes {
 	if block <= 0 || block > types.MaxBlockSizeBytes {
 		block = types.MaxBlockSizeBytes
 	}
-	// With a margin: members and larger gradients may come before the node's next start.
+	// Twice the present size, because members may join and gradients may grow before the node's
+	// next start.
 	transaction := max(minTransaction, 2*int(p.TxBytes(n)))
 	of := messageSizes{
 		consensus.StateChannel:       SmallMessage + bitArray + int(block/int64(types.BlockPartSizeBytes))/64*11,

@@ -30,14 +30,14 @@ const (
 
 // syncLimiter is CometBFT's reactor of blocks, or of snapshots, with a limit on requests. A request
 // of ten bytes has an answer of megabytes. CometBFT reads each answer from the disk at once, and
-// holds a thousand of them in memory for a peer that reads none. Here a peer is given the next
-// answer when the last one has left for it, and all answers together take at most half of a core.
+// holds a thousand of them in memory for a peer that reads none. Here a peer gets the next answer
+// once the last one has been sent to it, and all answers together take at most half of a core.
 //
-// A syncing node accepts offers of its persistent peers alone, if it has any: a crowd can have any
-// number of other peers.
+// A syncing node accepts offers of its persistent peers alone, if it has any: an attacker can run
+// any number of other peers.
 type syncLimiter struct {
 	p2p.Reactor
-	turn       *sync.Mutex     // held while an answer is made; shared by the reactors
+	turn       *sync.Mutex     // held while an answer is prepared; the two reactors share it
 	persistent map[p2p.ID]bool // the persistent peers
 
 	mu     sync.Mutex

@@ -28,17 +28,17 @@ const (
 )
 
 // peerBytes counts the bytes that a peer has sent and not finished. The peer's connection writes
-// finished, the watch the rest.
+// finished, and Watch writes the other fields.
 type peerBytes struct {
 	finished atomic.Int64 // bytes of whole messages, with packet headers
 	before   [2]int64     // finished at the last ticks
-	credit   int64        // bytes of pings, less the excess in finished
+	credit   int64        // bytes of pings, minus the bytes that finished counts too many
 	weight   int64        // sum over ticks of the unfinished bytes
 }
 
-// unfinished bounds the bytes of unfinished messages over all peers together. CometBFT collects
-// them for each channel of each peer and does not count them: they are the bytes that came over a
-// connection, less those of whole messages.
+// unfinished bounds the bytes of unfinished messages over all peers together. CometBFT buffers them
+// for each channel of each peer and does not count them. Their number is that of the bytes that
+// came over a connection minus the bytes of whole messages.
 type unfinished struct {
 	max   int64
 	ticks int64
@@ -91,7 +91,8 @@ func varint(x int) (n int) {
 	return n
 }
 
-// unended returns a lower bound on the unfinished bytes of a peer, given the bytes that came.
+// unended returns a lower bound on the unfinished bytes of a peer, given the number of bytes that
+// it has sent.
 func (t *peerBytes) unended(came int64) int64 {
 	finished, long := t.finished.Load(), t.before[0]
 	t.before[0], t.before[1] = t.before[1], finished
@@ -106,8 +107,8 @@ func (t *peerBytes) unended(came int64) int64 {
 	return least
 }
 
-// excess returns the peers to disconnect: those with the most unfinished bytes for the longest
-// time, until the other peers are within the limit.
+// excess returns the peers to disconnect so that the remaining ones are within the limit. It picks
+// those that have had the most unfinished bytes for the longest time.
 func (u *unfinished) excess(peers []p2p.Peer) (end []p2p.Peer) {
 	u.ticks++
 	type load struct {
@@ -140,13 +141,13 @@ func (u *unfinished) excess(peers []p2p.Peer) (end []p2p.Peer) {
 	return end
 }
 
-// Watch disconnects such peers until quit is closed.
+// Watch disconnects the peers that excess returns, until quit is closed.
 func (u *unfinished) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struct{}) {
 	for {
 		select {
 		case <-quit:
 			return
-		case <-time.After(unfinishedTick): // not a ticker, whose next tick comes early after a late one
+		case <-time.After(unfinishedTick): // not a ticker: after a late tick its next one would come early
 		}
 		end := u.excess(sw.Peers().Copy())
 		for _, peer := range end {
@@ -154,7 +155,7 @@ func (u *unfinished) Watch(sw p2p.Switcher, logger log.Logger, quit <-chan struc
 			sw.StopPeerForError(peer, errUnfinished)
 		}
 		if len(end) > 0 {
-			runtime.GC() // otherwise their memory stays until as much again is allocated
+			runtime.GC() // without it, the memory of these peers stays in use until as much again is allocated
 		}
 	}
 }

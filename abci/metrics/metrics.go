@@ -99,7 +99,7 @@ func New(r prometheus.Registerer, chainID string) *Metrics {
 	m.contributions = counter("contributions_total", "Gradients of a participant in closed rounds, since this "+
 		"node started.", "participant", "selected")
 	for _, verb := range []string{VerbCheckTx, VerbProcessProposal} {
-		m.rejected.WithLabelValues(chainID, verb, "0", "none") // so that a rate exists before the first
+		m.rejected.WithLabelValues(chainID, verb, "0", "none") // so that a rate exists before the first rejection
 	}
 	m.received = counter("gossip_received_bytes_total", "Bytes of transactions that peers sent: new, known before, "+
 		"rejected; and of announcements.", "what")
@@ -234,8 +234,9 @@ func (m *Metrics) ClockOffset(ahead time.Duration) {
 	m.clock.WithLabelValues(m.chainID).Set(ahead.Seconds())
 }
 
-// RoundClosed records a closed round: the number of leaders passed over, of gradients included, and
-// its stages in milliseconds, 0 if unknown.
+// RoundClosed records a closed round: the number of leaders that were passed over, the number of
+// included gradients, and the times in milliseconds of local gradient computation (lgc), gradient
+// exchange (ge) and consensus (bc), 0 if unknown.
 func (m *Metrics) RoundClosed(passedOver, included int, lgc, ge, bc float64) {
 	if m == nil {
 		return

@@ -46,8 +46,8 @@ func recordDivergence(folder, reason string) error {
 	return nil
 }
 
-// checkDiverged rejects a home whose state is known to differ from the chain's: its
-// node would keep dropping every honest peer, and never say why.
+// checkDiverged rejects a home whose state is known to differ from the chain's: its node would keep
+// disconnecting every honest peer without saying why.
 func checkDiverged(c *config.Config) error {
 	data, err := os.ReadFile(filepath.Join(c.DBDir(), divergenceFile))
 	if errors.Is(err, os.ErrNotExist) {

@@ -18,17 +18,17 @@ import (
 // of the program executes it.
 var ErrVersion = errors.New("the chain is of another application version")
 
-// checkVersion rejects a home whose next height belongs to another version of the state
-// machine: this version would diverge at the first block in which the two differ. The
-// application's state gives the chain's version; CometBFT's state is checked too if the
-// application has none or both are at one height, because the application stores first.
+// checkVersion rejects a home whose next height belongs to another version of the state machine,
+// because this version would diverge at the first block on which the two differ. It reads the
+// version from the application's state. It also checks CometBFT's state if the application has none
+// or both are at the same height; the application stores a height first.
 func checkVersion(c *config.Config, d *databases, own *app.State) error {
 	if err := checkOwnVersion(c, own); err != nil {
 		return err
 	}
 	db, err := d.provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {
-		return nil // NewNode opens it again, and its error names the database
+		return nil // NewNode opens it again, and returns an error that names the database
 	}
 	s, err := sm.NewStore(db, sm.StoreOptions{}).Load()
 	if err != nil {
@@ -71,9 +71,8 @@ func sameVersion(made, height uint64) error {
 // errStoresDisagree reports databases from different moments.
 var errStoresDisagree = errors.New("the databases of this home disagree")
 
-// checkValidators reports a state database that lost the validators of the last height,
-// as LevelDB drops damaged records: CometBFT looks for them when it executes the next
-// block, and panics.
+// checkValidators returns an error if the state database lost the validators of the last height, as
+// happens when LevelDB drops damaged records. CometBFT would panic when it executes the next block.
 func checkValidators(c *config.Config, d *databases) error {
 	db, err := d.provide(&config.DBContext{ID: "state", Config: c})
 	if err != nil {

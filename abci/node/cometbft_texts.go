@@ -13,8 +13,8 @@ const (
 	saidFuture           = "too far in the future"
 )
 
-// disagreements are texts from CometBFT's errors about such databases, which arrive
-// without their types: sm.ErrAppBlockHeightTooHigh and TooLow, and the errors of a state
-// database that lost the ABCI responses of the block store's last height, or the
-// validators of its own.
+// disagreements are parts of the CometBFT errors which say that its databases are at different
+// heights. The errors arrive without their types, so checkStores compares texts: those of
+// sm.ErrAppBlockHeightTooHigh and sm.ErrAppBlockHeightTooLow, and of a state database without the
+// ABCI responses of the block store's last height or without the validators of its own last height.
 var disagreements = []string{"app block height (", "last stored abci responses", "could not find validator set"}

@@ -44,6 +44,6 @@ func (r *Running) watch(ctx context.Context, consensus interface{ Wait() }) {
 }
 
 // Failed delivers the errors from which a running node cannot recover: consensus has halted, or the
-// worker has given up. A worker retries every error that may pass, so only a wrong key, journal or
-// data set stops it.
+// worker has given up. A worker retries temporary errors, so only a wrong key, journal or data set
+// stops it.
 func (r *Running) Failed() <-chan error { return r.failed }

@@ -13,9 +13,10 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// databases opens the databases of CometBFT. v0.40.0 closes its block store while gossip goroutines
-// may still read from it, and panics if a read fails: a node could not stop in a living process. It
-// never closes its transaction index: the node could not start again in that process.
+// databases opens the databases of CometBFT. CometBFT v0.40.0 closes its block store while gossip
+// goroutines may still read from it, and panics if a read fails, so a node could not stop without
+// ending its process. It never closes its transaction index, so a node could not start again in the
+// same process.
 type databases struct {
 	mu     sync.Mutex
 	opened []*database
@@ -37,7 +38,8 @@ func (d *databases) provide(ctx *config.DBContext) (dbm.DB, error) {
 	return db, nil
 }
 
-// open returns the database of an id, which it opens unless it is open: it cannot be opened twice.
+// open returns the database of an id. It opens the database once, because a second attempt would
+// fail.
 func (d *databases) open(ctx *config.DBContext) (dbm.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,8 +57,8 @@ func (d *databases) open(ctx *config.DBContext) (dbm.DB, error) {
 	return wrapped, nil
 }
 
-// last returns the database of an id that was opened last, even if it is closed by now; an empty
-// one if none was opened.
+// last returns the database of an id that was opened last, even if it has been closed since, or an
+// empty one if none was opened.
 func (d *databases) last(id string) dbm.DB {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -18,13 +18,13 @@ import (
 // evidence.
 const waiting = 0x01
 
-// errNeedless rejects a piece of evidence whose validators the chain or other pending pieces
-// already convict.
+// errNeedless rejects a piece of evidence against validators that the chain or another pending
+// piece already convicts.
 var errNeedless = errors.New("evidence that convicts nobody more")
 
 // evidenceDB is the database of CometBFT's evidence pool. It rejects needless pieces, whether from
 // consensus, peers or RPC, so that the pool holds at most one pending piece for each validator. The
-// pool itself sets no bound. It puts all pending pieces into blocks, sends them to every peer each
+// pool itself sets no bound. It puts all pending pieces into blocks, sends them to every peer every
 // 10 s, and hashes them for each block with evidence. A block with a needless piece stays valid.
 type evidenceDB struct {
 	dbm.DB

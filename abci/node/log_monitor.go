@@ -9,10 +9,9 @@ import (
 	"github.com/cometbft/cometbft/libs/log"
 )
 
-// logMonitor is a logger that passes on CometBFT's error messages. It logs the rejection of
-// needless evidence at debug level, because its sender could fill the log. It does the same with
-// errors while the node stops, because breaking connections cause several lines; consensus failures
-// stay errors.
+// logMonitor is a logger that passes on CometBFT's error messages. It logs two kinds of errors at
+// debug level: rejections of needless evidence, with which a peer could fill the log, and errors
+// while the node stops, which closing connections cause. Consensus failures stay errors.
 type logMonitor struct {
 	log.Logger
 	onError  func(message, reason string)
@@ -54,7 +53,7 @@ func (r *Running) onError(message, reason string) {
 		if signed, ok := strings.CutPrefix(reason, saidCommittedInvalid); ok {
 			r.diverged(signed)
 		}
-	case saidInvalid: // while catching up, after the commit's signatures were verified
+	case saidInvalid: // occurs while catching up, after the commit's signatures were verified
 		r.diverged(reason)
 	case saidSyncFailed:
 		r.fail(fmt.Errorf("%w: %s; %s", errSync, reason, syncRemedy))

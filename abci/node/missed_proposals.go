@@ -13,8 +13,8 @@ import (
 
 // missedProposals tracks missed proposals. Validators have equal powers, so CometBFT's proposer
 // rotates by one each height, and by one each round of a height: with n validators, the proposer of
-// height h, round 0 is that of height h-n. It is this node's own estimate, on which only timeouts
-// depend. Only FinalizeBlock uses it.
+// height h, round 0 is that of height h-n. It is this node's own estimate and affects only
+// timeouts. Only FinalizeBlock uses it.
 type missedProposals struct {
 	height     int64 // of the last block
 	proposer   string
@@ -51,8 +51,8 @@ func (t *missedProposals) observe(b *abcitypes.RequestFinalizeBlock, included []
 }
 
 // decided records the round, with n validators, in which the last block was decided. A block names
-// its first proposer: in a later round that may be an earlier proposer, whose block is proposed
-// again.
+// the validator that proposed it first. In a later round that may be an earlier proposer, whose
+// block is proposed again.
 func (t *missedProposals) decided(round, n int64) {
 	for at := t.height; at < t.height+min(round, n); at++ {
 		t.lost[at%n] = true

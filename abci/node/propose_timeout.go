@@ -43,16 +43,17 @@ func (t *proposeTimeout) set(lost bool) {
 	t.consensus.TimeoutPropose, t.consensus.TimeoutProposeDelta = t.usual-short, t.delta+short
 }
 
-// decided reports whether a height is decided, by the word of connected members' nodes.
+// decided reports whether a height is decided, according to the connected nodes of members.
 func (r *Running) decided(height int64) bool {
 	s := r.Application.State()
 	return s != nil && decidedBy(s.Participants, r.peerHeights(), height)
 }
 
-// decidedBy reports whether the registered nodes of more than f validators' members say that they
-// are beyond a height: at least one of these members is honest, and has the block. The handshake of
-// a connection proves the node id of a peer, so neither strangers nor the many hosts of one member
-// add to the count. A member without a registered node does not count.
+// decidedBy reports whether more than f of the members with a validator have a registered node that
+// says it is beyond a height, where f is params.MaxByzantine of their number. At least one of these
+// members is honest, and has the block. The handshake of a connection proves the node id of a peer,
+// so neither strangers nor the many hosts of one member add to the count. A member without a
+// registered node does not count.
 func decidedBy(members []app.Participant, heights map[p2p.ID]int64, height int64) bool {
 	validators, beyond := 0, 0
 	for i := range members {

@@ -20,10 +20,10 @@ type dialer interface {
 
 var _ dialer = (*p2p.Switch)(nil)
 
-// redial connects to the persistent peers that are missing, every redialInterval until ctx is done.
-// CometBFT v0.40.0 does so itself, with two gaps: it gives a peer up for good if the peer closes
-// the connection before the dial has returned, as it does to a newcomer that it does not let in
-// yet; and after twenty attempts it waits for hours.
+// redial dials the missing persistent peers every redialInterval until ctx is done. CometBFT
+// v0.40.0 redials them too, with two gaps. If a peer closes the connection before the dial returns,
+// as a peer does that does not admit this node yet, CometBFT never dials that peer again. And after
+// twenty failed attempts it waits for up to hours between attempts.
 func redial(ctx context.Context, sw dialer, persistent string, logger log.Logger) {
 	var all []*p2p.NetAddress
 	for peer := range strings.SplitSeq(persistent, ",") {

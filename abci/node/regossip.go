@@ -7,15 +7,14 @@ import (
 	"github.com/cometbft/cometbft/mempool"
 )
 
-// The pauses after which a round that stays open is gossiped again: doubled
-// from the first to the last. The caller adds twice the transfer time of a
-// round's bytes to the first.
+// The first and the last pause after which a round that stays open is gossiped again; the pause
+// doubles each time. The caller adds twice the transfer time of a round's bytes to the first.
 const (
 	firstRegossip = 2 * time.Second
 	lastRegossip  = time.Minute
 )
 
-// synced waits until the node has caught up: transactions sent before are lost.
+// synced waits until the node has caught up: a transaction that is sent before is lost.
 func (r *Running) synced(ctx context.Context) error {
 	for r.Node.ConsensusReactor().WaitSync() {
 		select {
@@ -49,9 +48,9 @@ func (r *Running) gossipAgain(ctx context.Context, first time.Duration) {
 			continue
 		}
 		pool := r.Node.Mempool()
-		pool.Flush() // and with it the cache, which would reject transactions sent before
+		pool.Flush() // Flush also empties the cache, which would reject transactions that were sent before
 		for _, raw := range raws {
-			_ = pool.CheckTx(raw, nil, mempool.TxInfo{}) // nobody here needs to know of a rejection
+			_ = pool.CheckTx(raw, nil, mempool.TxInfo{}) // a rejection is of no consequence here
 		}
 	}
 }

@@ -36,7 +36,7 @@ func New(c *config.Config, application abcitypes.Application, logger log.Logger)
 	return build(c, application, logger, new(databases), nil)
 }
 
-// build builds a node on databases that are closed with it. Proposes, which may be nil, is called
+// build builds a node on databases that are closed with it. proposes, which may be nil, is called
 // with every proposal that the node signs.
 func build(c *config.Config, application abcitypes.Application, logger log.Logger, d *databases,
 	proposes func(*cmtproto.Proposal), options ...cmtnode.Option) (*cmtnode.Node, error) {
@@ -147,7 +147,7 @@ func Start(c *config.Config, a home.AppConfig, logger log.Logger, h Hooks) (*Run
 }
 
 // start makes the node and its application, starts them, and runs the services of the hooks and of
-// app.toml. If it fails, Stop stops those that it has started.
+// app.toml. If it fails, Stop stops the parts that are running.
 func (r *Running) start(ctx context.Context, c *config.Config, a home.AppConfig, keys worker.Keys, logger log.Logger,
 	h Hooks) error {
 	g, err := home.GenesisOf(c)
@@ -254,8 +254,8 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 	return options
 }
 
-// connect builds the CometBFT node with our reactors and limits, and gives the application the ways
-// to its mempool.
+// connect builds the CometBFT node with our reactors and limits, and connects the application to
+// its mempool.
 func (r *Running) connect(c *config.Config, a home.AppConfig, m *metrics.Metrics, logger log.Logger) (err error) {
 	r.persistentPeers = c.P2P.PersistentPeers
 	flood, trusts := a.P2P.Gossip == home.GossipFlood, r.admission.Trusts
@@ -328,11 +328,12 @@ func (r *Running) Stop() error {
 		go func() {
 			err := r.Node.Stop()
 			r.Node.Wait()
-			stopped <- errors.Join(err, r.Node.ProxyApp().Stop()) // otherwise its goroutine keeps the application in memory
+			// without it, a goroutine of the node keeps the application in memory
+			stopped <- errors.Join(err, r.Node.ProxyApp().Stop())
 		}()
 		select {
 		case err = <-stopped:
-		case <-r.upgradeHalt.held: // consensus is blocked and has stored all its work
+		case <-r.upgradeHalt.held: // consensus is blocked in FinalizeBlock, and all its work is stored
 		}
 	}
 	return errors.Join(err, r.databases.Close(), r.db.Close())

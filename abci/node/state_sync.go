@@ -16,7 +16,7 @@ const syncRemedy = "check statesync.rpc_servers, trust_height and trust_hash in 
 	"or set statesync.enable = false to fetch all blocks"
 
 // patience bounds the time without progress after which a state sync ends the node. CometBFT's own
-// state sync goes on without end, with a process that does nothing.
+// state sync has no such bound: its process would wait forever.
 type patience struct {
 	offer time.Duration // time without an offered snapshot
 	chunk time.Duration // time without an accepted chunk, once there are snapshots

@@ -13,9 +13,9 @@ import (
 )
 
 // txIndexDB is the database of CometBFT's transaction index. CometBFT stores each transaction whole
-// there, by its hash, in addition to the block store: of a round of megabytes LevelDB would write
-// each byte three times more, and merge them by random keys. Here the index leaves out the bytes of
-// a transaction that is larger than a block part, and reads them from its block.
+// there, by its hash, in addition to the block store: with rounds of megabytes LevelDB would write
+// each byte three more times, and merge tables by random keys. Here the index leaves out the bytes
+// of a transaction that is larger than a block part, and reads them from its block.
 type txIndexDB struct {
 	dbm.DB
 	blocks func() dbm.DB // the block store
@@ -43,8 +43,8 @@ func (b resultBatch) Set(key, value []byte) error {
 	return b.Batch.Set(key, value)
 }
 
-// Get reads a key, and adds the bytes of a transaction that Set left out. If its block was dropped,
-// or is being dropped, the result has no bytes: CometBFT's index panics on an error.
+// Get reads a key, and adds the bytes of a transaction that Set left out. If its block has been or
+// is being dropped, the result has no bytes. It is no error, on which CometBFT's index would panic.
 func (r *txIndexDB) Get(key []byte) ([]byte, error) {
 	value, err := r.DB.Get(key)
 	if err != nil || len(key) != tmhash.Size {

@@ -96,9 +96,11 @@ func (s signer) SignProposal(chainID string, proposal *cmtproto.Proposal) error 
 
 // upgradeHalt is the stop of a node before the height of another version.
 type upgradeHalt struct {
-	over     chan *app.State // receives the state after the last height of this version
-	held     chan struct{}   // closed when CometBFT has delivered a block of the other version, and is blocked
-	stopping chan struct{}   // closed by Stop
+	over chan *app.State // receives the state after the last height of this version
+	// closed when CometBFT has delivered a block of the other version and is blocked in
+	// FinalizeBlock
+	held     chan struct{}
+	stopping chan struct{} // closed by Stop
 	once     sync.Once
 }
 
@@ -136,7 +138,7 @@ func (r *Running) watchUpgrade(logger log.Logger) error {
 }
 
 // waitForPeers waits until all connected peers have reached a height. A peer without the last block
-// could not stop at the same height as the other nodes before these are back.
+// could not reach the height of the upgrade before the other nodes have returned.
 func (r *Running) waitForPeers(height int64) {
 	least, most := time.Now().Add(minPeerWait), time.After(maxPeerWait)
 	for time.Now().Before(least) || r.behind(height) {

@@ -35,9 +35,9 @@ func (r *Running) startWorker(ctx context.Context, c *config.Config, a home.AppC
 	return nil
 }
 
-// work runs the worker in the node's process, once the node has caught up: nobody needs a gradient
-// for a round that closed long ago. A worker whose journal is damaged, belongs elsewhere or is in
-// use stops alone, without the validator; any other error stops the node.
+// work runs the worker in the node's process, once the node has caught up: a gradient for a round
+// that closed long ago would be of no use. A worker whose journal is damaged, belongs elsewhere or
+// is in use stops alone, without the validator; any other error stops the node.
 func (r *Running) work(ctx context.Context, chain worker.Chain, conf worker.Config, logger log.Logger) error {
 	err := r.synced(ctx)
 	if err == nil {

@@ -8,8 +8,9 @@ import (
 )
 
 // Drafts caches the drafts and errors of app.State.DraftIncluded for the current pool, by
-// participant, because any client may query any participant's. The rule runs once per state and set
-// of gradients, whichever participant leads and however often the rest of the pool changes.
+// participant, because any client may query the draft of any participant. The rule runs once per
+// state and set of gradients, whichever participant leads and however often other transactions
+// change the pool.
 type Drafts struct {
 	mu    sync.Mutex
 	of    <-chan struct{} // the pool's changed channel, a new one after every change

@@ -15,13 +15,14 @@ const maxOutcomes = 8
 
 // Executor executes blocks, and caches the outcomes by the block's content from the proposal to
 // FinalizeBlock. An outcome depends on the committed state, the height, the transactions and the
-// evidence alone, so PrepareProposal's serves the same node's ProcessProposal too. Two blocks with
-// the same round but different operations share the result of the round.
+// evidence alone, so the outcome that PrepareProposal computed also serves ProcessProposal of the
+// same node. Two blocks with the same round but different operations share the result of the round.
 type Executor struct {
 	now      func() time.Time
 	metrics  *metrics.Metrics
 	outcomes *memo.Bounded[[32]byte, *app.Outcome]
-	closed   *memo.Bounded[[32]byte, *app.Closed] // by the content of a block with the round alone
+	// by the contentKey of a block that holds only the round's transactions
+	closed *memo.Bounded[[32]byte, *app.Closed]
 }
 
 func NewExecutor(now func() time.Time, m *metrics.Metrics) *Executor {

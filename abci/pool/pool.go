@@ -46,9 +46,9 @@ func slotOf(t *tx.Tx) slot {
 }
 
 const (
-	// maxPending bounds the operations of one kind and sender; outsiders count as one sender.
-	// Subjects alone are no bound: each approval may carry another Join, made by the participant
-	// itself. One block takes as many operations.
+	// maxPending bounds the operations of one kind and sender; outsiders count as one sender. A
+	// limit of one operation per subject would be no bound: a participant can make any number of
+	// Joins, and carry each in an approval. A block takes as many operations.
 	maxPending = 64
 	// maxOperationBytes bounds an operation. The largest that rule P2 admits starts an epoch with
 	// an external model of 32 KiB and a ledger. Without the bound, an approval padded to the size
@@ -78,7 +78,7 @@ type Pool struct {
 	rejected            map[slot]Aggregate // of the open round, whose Delta turned out wrong
 	grown               time.Time          // of the last gradient's or commitment's arrival
 	now                 func() time.Time
-	joins, checkedJoins *rate.Limiter // limits of the Joins in Add and in Check
+	joins, checkedJoins *rate.Limiter // rate limits of Joins, one for Add and one for Check
 	changed             chan struct{} // closed and replaced at every change
 }
 
@@ -255,10 +255,10 @@ func (p *Pool) Find(hash [32]byte) *tx.Tx {
 // additions.
 const admitCost = 1 << 16
 
-// Advance moves the pool to a committed state and drops stale transactions: if the state has
-// changed, every transaction is admitted again, except those of a round while its phase is open and
-// the participants are unchanged. The boundary of a stalled round may change keys, and a gradient
-// signed with a former key spoils the aggregate that includes it.
+// Advance moves the pool to a committed state and drops stale transactions. If the state has
+// changed, every transaction is admitted again, except the transactions of a round whose phase is
+// still open while the participants are unchanged. The boundary of a stalled round may change keys,
+// and a gradient signed with a former key spoils the aggregate that includes it.
 func (p *Pool) Advance(s *app.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -373,7 +373,7 @@ func (p *Pool) exposeAll() {
 	}
 }
 
-// All returns everything that is held, in order of arrival.
+// All returns the transactions of the pool in the order of their arrival.
 func (p *Pool) All() []*tx.Tx {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -384,7 +384,7 @@ func (p *Pool) All() []*tx.Tx {
 	return txs
 }
 
-// Size returns how many transactions are held, and their bytes.
+// Size returns the number of transactions in the pool and of their bytes.
 func (p *Pool) Size() (transactions int, bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

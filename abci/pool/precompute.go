@@ -11,8 +11,8 @@ import (
 
 // Precomputer runs the rule in the background, at most once per committed state, when the last
 // required gradient arrives: while the leader makes and sends the aggregate, every node precomputes
-// Delta. Drafting, proposing and verifying then wait for that Delta or reuse it. It decides
-// nothing.
+// Delta. Drafting, proposing and verifying then wait for that Delta or reuse it. It never affects a
+// verdict.
 type Precomputer struct {
 	Log  log.Logger
 	last atomic.Pointer[app.State] // the state of the last run

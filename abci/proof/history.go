@@ -13,8 +13,8 @@ import (
 )
 
 // History proves the records of closed rounds. A state holds only the frontier of the history's
-// tree; History holds two hashes a round, from which a proof takes O(log rounds). The zero value is
-// empty. It is safe for concurrent use.
+// tree; History holds about two hashes per round, and a proof takes O(log rounds) of them. The zero
+// value is empty. It is safe for concurrent use.
 type History struct {
 	mu     sync.Mutex
 	last   *app.Record

@@ -17,15 +17,15 @@ const (
 	OpRecord = "spdl:record" // from the root over parameters to the record that names it
 )
 
-// The keys of those operators. No leaf has such a key, so a proof cannot hold an operator that was
-// not requested.
+// The keys of these operators. No leaf has such a key, so a proof cannot contain an operator that
+// the verifier did not ask for.
 const (
 	keyWhole     = "*"
 	keyModelHash = "model_hash"
 )
 
-// wholes says, by type of operator, how the elements of a tree are joined to one value and split
-// again.
+// wholes maps the type of an operator to the functions that join the elements of a tree to one
+// value and split it again.
 var wholes = map[string]struct {
 	join  func([][]byte) []byte
 	split func([]byte) ([][]byte, error)

@@ -68,8 +68,8 @@ func (p Proven) Verify(key string, appHash []byte) error {
 	return nil
 }
 
-// Root returns the application hash that the operators compute from the value. A caller finds the
-// header by it; nothing is verified.
+// Root returns the application hash that the operators compute from the value. It verifies nothing;
+// callers look up the header by the hash.
 func (p Proven) Root() (root [32]byte, err error) {
 	if p.Ops == nil || len(p.Ops.Ops) == 0 {
 		return root, fmt.Errorf("%w: it has 0 operators, want at least 1", ErrNotProven)
@@ -90,10 +90,9 @@ func (p Proven) Root() (root [32]byte, err error) {
 	return [32]byte(args[0]), nil
 }
 
-// State proves a value of a state: params, progress, chain_id, closed and history under
-// their names, the lists epochs, offences, participants and proposals, the model and the
-// velocity whole under their names, one element of a list under its name and position,
-// and chunk/{i} of the model.
+// State proves the value under a key of a state. The keys are params, progress, chain_id, closed
+// and history for single values; epochs, offences, participants, proposals, model and velocity for
+// whole lists; {list}/{position} for one element of a list; and chunk/{i} for a chunk of the model.
 func State(s *app.State, key string) (Proven, error) {
 	path := levels(key)
 	elements, isList := s.List(path[0])

@@ -13,11 +13,12 @@ type Spend struct {
 	Participant    uint32   `json:"participant"`
 	Moniker        string   `json:"moniker"`
 	Participations uint64   `json:"participations"` // in all epochs
-	Epsilon        *float64 `json:"epsilon"`        // by the ledger; null if an epoch of the chain has none
+	Epsilon        *float64 `json:"epsilon"`        // by the ledger; null if an epoch of the chain has no ledger
 	Delta          float64  `json:"delta"`
-	Budget         float64  `json:"budget"`    // epsilon that may be spent
-	Left           *uint64  `json:"left"`      // participations that the budget still pays for; null if Epsilon is
-	Guarantee      bool     `json:"guarantee"` // epsilon holds: it is not null, and no epoch is a test chain's
+	Budget         float64  `json:"budget"` // epsilon that may be spent
+	Left           *uint64  `json:"left"`   // participations that the budget still pays for; null if Epsilon is
+	// whether Epsilon is a guarantee: it is not null, and no epoch was a test chain's
+	Guarantee bool `json:"guarantee"`
 	// TrainerClips says that the guarantee also relies on clipping by the participants' own
 	// programs, in this epoch or an earlier one.
 	TrainerClips bool `json:"trainer_clips,omitempty"`

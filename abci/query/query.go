@@ -45,7 +45,7 @@ type Status struct {
 	Rounds       uint64   `json:"rounds"`
 	Done         bool     `json:"done"`
 	Opened       uint64   `json:"opened"`
-	Seed         string   `json:"seed"` // the seed of the open round's VRF proofs
+	Seed         string   `json:"seed"` // seed of the VRF proofs of the open round
 	Ranking      []uint32 `json:"ranking"`
 	Participants int      `json:"participants"` // active ones, N
 	Dim          int      `json:"dim"`
@@ -55,7 +55,8 @@ type Status struct {
 	Preset       string   `json:"preset,omitempty"`
 	Rule         string   `json:"rule"`
 	TestChain    bool     `json:"test_chain,omitempty"` // noise may be known: nothing is private
-	Epsilon      *float64 `json:"epsilon"`              // the largest spend of a participant; null: no guarantee
+	// largest epsilon that a participant has spent; null without a guarantee
+	Epsilon *float64 `json:"epsilon"`
 }
 
 // Lead is the answer to /lead/{participant}: the draft that a leader may sign, and its gradients,
@@ -244,8 +245,8 @@ func (q *Queries) queryModel(s *app.State, arg string) (any, error) {
 	return q.modelAfter(s, epoch, t)
 }
 
-// modelAfter returns the model after a closed round if it is kept: those after the last rounds are,
-// the final one of each epoch, and those in checkpoints.
+// modelAfter returns the model after a closed round if the store still has it: it keeps the models
+// after the last rounds, the final model of each epoch, and those of checkpoints.
 func (q *Queries) modelAfter(s *app.State, epoch, t uint64) (ModelState, error) {
 	r, err := q.record(s, epoch, t)
 	if err != nil {

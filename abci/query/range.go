@@ -70,8 +70,9 @@ func (sp span) of(data []byte) ([]byte, error) {
 	return data[sp.from:sp.to], nil
 }
 
-// queryRange answers name/arg?range with bytes. The next block changes the current state: further
-// pieces of its answers can be requested by its height while they are cached.
+// queryRange answers name/arg?range with bytes. Answers from the current state change with the next
+// block, so further pieces are requested by the height of the first piece, while the answer is
+// cached.
 func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, text string,
 	r *abcitypes.ResponseQuery) error {
 	name, arg, _ := strings.Cut(path, "/")
@@ -114,8 +115,8 @@ func (q *Queries) queryRange(req *abcitypes.RequestQuery, s *app.State, path, te
 	return err
 }
 
-// rangeKey returns the cache key of the requested bytes, which has a height unless a closed round
-// left them for good, and the argument with its epoch.
+// rangeKey returns the cache key of the requested bytes, and the argument with its epoch. The key
+// contains a height, unless the bytes belong to a closed round and never change.
 func rangeKey(req *abcitypes.RequestQuery, s *app.State, name, arg string) (key, full string, err error) {
 	if arg == "" {
 		height := s.Height

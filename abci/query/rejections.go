@@ -47,7 +47,7 @@ func root(squared int64) float64 { return math.Sqrt(float64(squared)) }
 // The max numbers of remembered rounds, and of rejections in all of them.
 const maxRounds, maxRejections = 256, 4096
 
-// contentErrors are the errors for which a gradient's sender has to answer. Other rejections are a
+// contentErrors are the errors that are the fault of a gradient's sender. Other rejections are a
 // matter of timing: a closed round, a taken slot, a full pool.
 var contentErrors = []error{app.ErrPayload, app.ErrNorm, app.ErrBudget, app.ErrProof, tx.ErrSignature}
 

@@ -76,7 +76,7 @@ func (t *Timings) Opened(s *app.State, own uint32, found bool) {
 	}
 }
 
-// Arrived records a transaction that was admitted to the pool, which is then v.
+// Arrived records a transaction that was admitted to the pool; v is the pool with it.
 func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,8 +92,8 @@ func (t *Timings) Arrived(x *tx.Tx, v pool.Snapshot) {
 	}
 }
 
-// committed records this node's own commitment: its gradient is computed, and the exchange begins
-// with the hash. The caller holds the lock.
+// committed records the arrival of this node's own commitment, the hash of a computed gradient: it
+// ends the computation and begins the exchange. The caller holds the lock.
 func (t *Timings) committed(c *tx.Commit, s *app.State) {
 	m := t.at(params.RoundID{Epoch: c.Epoch, Round: c.Round})
 	if !t.found || c.Participant != t.own || !m.Own.IsZero() {
@@ -146,7 +146,7 @@ func (t *Timings) Get(epoch, round uint64) (Timing, bool) {
 		return Timing{}, false
 	}
 	own, whole := m.Own, m.whole
-	if whole.IsZero() { // closed by a block that was faster than the gossip
+	if whole.IsZero() { // the block that closed the round was faster than the gossip
 		whole = own
 	}
 	return Timing{Epoch: epoch, Round: round, LGC: Milliseconds(m.Opened, own), GE: Milliseconds(own, whole),

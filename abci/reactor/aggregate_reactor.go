@@ -16,11 +16,10 @@ const (
 	aggregateQueue    = 16
 )
 
-// AggregateReactor is the p2p reactor for aggregates. The mempool sends a peer its
-// transactions in order, so an aggregate would wait behind all gradients of the
-// round that are still being sent, most of them to peers that have them
-// already; and the round waits only for the aggregate. On its own channel it
-// overtakes them. The mempool carries it as well, for peers that connect later.
+// AggregateReactor is the p2p reactor for aggregates. The mempool sends a peer its transactions in
+// order, so an aggregate would wait behind all gradients of the round that are still being sent,
+// though the round waits only for the aggregate. On its own channel the aggregate overtakes them.
+// The mempool carries it as well, for peers that connect later.
 type AggregateReactor struct {
 	p2p.BaseReactor
 	Pool     mempool.Mempool
@@ -46,7 +45,7 @@ func (e *AggregateReactor) GetChannels() []*p2p.ChannelDescriptor {
 func (e *AggregateReactor) Receive(m p2p.Envelope) {
 	message, ok := m.Message.(*tx.Envelope)
 	if !ok || tx.Kind(message.Kind) != tx.KindAggregate {
-		// The text of the message is not logged: it is as long as the peer likes.
+		// The text of the message is not logged, because the peer chooses its length.
 		e.Logger.Error("not an aggregate", "peer", m.Src, "message", fmt.Sprintf("%T", m.Message))
 		e.Switch.StopPeerForError(m.Src, "a message that is no aggregate on the aggregates' channel")
 		return

@@ -33,13 +33,13 @@ const (
 const (
 	// relayPause is the minimum time a node waits for other nodes to forward a part before
 	// forwarding it itself; up to 50 % jitter is added, and half of the transfer time if the
-	// chain's rounds take long to transfer: otherwise all nodes would send the parts for which a
-	// link is too slow. After the pause, relays nodes forward the part, relays more after each
-	// further pause, and all other nodes after maxPauses: malicious members that hold parts back
-	// delay a block by that much.
+	// chain's rounds take long to transfer, because otherwise all nodes would send the parts for
+	// which a link is too slow. After the first pause relays nodes forward the part, after each
+	// further pause relays more, and after maxPauses all other nodes. So malicious members that
+	// withhold parts delay a block by at most maxPauses pauses.
 	relayPause = 200 * time.Millisecond
 	// relays is the number of nodes that forward a part at once to a peer that the sender of the
-	// part is not connected to. With one, an idle node would cost the peer relayPause.
+	// part is not connected to. With only one, a silent node would delay the peer by relayPause.
 	relays    = 2
 	maxPauses = 2
 )
@@ -61,7 +61,7 @@ type BlockRelay struct {
 	flood   bool              // forward as CometBFT does
 	private string            // ids of peers that are in no list
 	state   func() *app.State // the application's state, nil before there is one
-	trusts  func(p2p.ID) bool // whether a peer takes part in the choice by hash; nil: each does
+	trusts  func(p2p.ID) bool // whether a peer takes part in the choice by hash; nil means that every peer does
 
 	mu           sync.Mutex
 	own          proposal         // the place of this node's last proposal
@@ -210,7 +210,9 @@ func (r *BlockRelay) onPeerList(peer p2p.Peer, list []byte) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if peer.IsRunning() { // the switch stops a peer before RemovePeer: a list of a stopped peer would never be deleted
+	// the switch stops a peer before it calls RemovePeer, so the list of a stopped peer would never
+	// be deleted
+	if peer.IsRunning() {
 		r.peers[peer.ID()] = &peerSet{peerList: list}
 	}
 	return nil
@@ -246,7 +248,7 @@ func (r *BlockRelay) OnProposal(p *cmtproto.Proposal) {
 }
 
 // maxArrivals bounds the recorded parts: those of the largest block, in several consensus rounds.
-// Further parts come mostly from peers that invent them.
+// Parts beyond that are most likely invented by a peer.
 const maxArrivals = 1 << 13
 
 // onPart records the first sender of a part of the next block. Parts of other heights, which a peer
@@ -273,8 +275,8 @@ func partOf(m *cmtcons.BlockPart) part {
 }
 
 // sendTime returns the time at which this node sends a part to a peer that lacks it; the zero time
-// is at once. Later is the delay behind the first of the nodes connected to the peer. If later is
-// 0, the node also sends the part as soon as the peer reports that it lacks the part.
+// is at once. later is this node's delay behind the first of the nodes that forward the part. If it
+// is 0, the node also sends the part as soon as the peer reports that it lacks it.
 func (r *BlockRelay) sendTime(to p2p.ID, m *cmtcons.BlockPart) (at time.Time, later time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -286,7 +288,7 @@ func (r *BlockRelay) sendTime(to p2p.ID, m *cmtcons.BlockPart) (at time.Time, la
 	return came.at.Add(r.pause + later), later
 }
 
-// votedPause returns the constant of that name plus the transfer time at the height of the parts.
+// votedPause returns the constant votedPause plus the transfer time at the height of the parts.
 func (r *BlockRelay) votedPause() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -27,8 +27,7 @@ const clockBound = 10 * time.Second
 const minClocks = 3
 
 // ClockReactor is the p2p reactor that compares clocks: each node tells its peers its time, on
-// connection and every clockInterval. It decides nothing: it sets a metric and warns the
-// operator.
+// connection and every clockInterval. It only sets a metric and warns the operator.
 type ClockReactor struct {
 	p2p.BaseReactor
 	now     func() time.Time
@@ -123,7 +122,7 @@ func (c *ClockReactor) onTime(peer p2p.ID, at time.Time) {
 	}
 	slices.Sort(offsets)
 	median := offsets[len(offsets)/2]
-	if len(offsets)%2 == 0 { // the middle value that is nearer to this clock
+	if len(offsets)%2 == 0 { // of the two middle values the one that is nearer to this clock
 		if low := offsets[len(offsets)/2-1]; low.Abs() < median.Abs() {
 			median = low
 		}

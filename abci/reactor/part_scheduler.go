@@ -16,9 +16,9 @@ import (
 // schedulerKey is the key under which a peer keeps its partScheduler.
 const schedulerKey = "spdl.follower"
 
-// partScheduler is a peer as CometBFT's gossip of blocks sees it. It defers the parts that other
-// nodes are to send, and sends them later if the peer may still lack them. The deferred parts are
-// of one block, which this node holds anyway.
+// partScheduler wraps a peer for CometBFT's gossip of blocks. It defers the parts that other nodes
+// should send, and sends them later if the peer may still lack them. The deferred parts belong to
+// one block, which this node holds anyway.
 type partScheduler struct {
 	p2p.Peer
 	relay *BlockRelay
@@ -26,7 +26,7 @@ type partScheduler struct {
 	mu            sync.Mutex
 	queue         []deferredPart
 	armed         bool  // flush is scheduled
-	hurriedHeight int64 // the height at which a further part waits only for later (see relay.due)
+	hurriedHeight int64 // height at which further parts wait only for later, as sendTime returns it
 }
 
 // deferredPart is a deferred part.
@@ -54,8 +54,8 @@ func (f *partScheduler) Send(m p2p.Envelope) bool {
 }
 
 // postpone reports whether it has deferred a part; otherwise the caller sends it. A peer that votes
-// has the block, or has given it up: a part that other nodes are to send is left to them for at
-// least votedPause, even if this node got the block later than the peer.
+// has the block or has given it up, so this node waits at least votedPause for other nodes to send
+// a part, even if it got the block later than the peer.
 func (f *partScheduler) postpone(m p2p.Envelope, part *cmtcons.BlockPart) bool {
 	due, later := f.relay.sendTime(f.ID(), part)
 	f.mu.Lock()
@@ -107,8 +107,8 @@ func (f *partScheduler) arm() {
 
 // flush sends the due parts that the peer may need. CometBFT counts them as sent, so each stays
 // until it is sent, the peer announces it, or the peer is at another height or round, where
-// CometBFT starts over. A peer that has given the block up may still be about to commit it, and
-// does not always say so.
+// CometBFT starts over. A peer that has given the block up may still commit it, and does not always
+// announce that.
 func (f *partScheduler) flush() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -145,8 +145,8 @@ func (f *partScheduler) flush() {
 
 // flushHeight ends the pauses of further parts at a height at which the peer announces its parts,
 // because the peer has seen a majority for the block. CometBFT then sends the missing parts.
-// Deferred parts that the peer lacks are still sent when due: CometBFT may be marking one as sent
-// at this moment, or may ignore the announcement because the rounds differ.
+// Deferred parts that the peer lacks are still sent when they are due, because CometBFT may be
+// marking one as sent at this moment, or may ignore the announcement if the rounds differ.
 func (f *partScheduler) flushHeight(says *cmtcons.NewValidBlock) {
 	has := says.BlockParts.GetElems()
 	f.mu.Lock()

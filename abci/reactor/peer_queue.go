@@ -48,7 +48,7 @@ type peerQueue struct {
 // outgoing is an outgoing transaction.
 type outgoing struct {
 	hash   hash
-	raw    []byte // of a pushed transaction, which may not be in the pool yet
+	raw    []byte // bytes of a pushed transaction, which may not be in the pool yet
 	height int64  // height of its admission
 	asked  bool   // the peer has asked for it
 	told   bool   // the peer was told that it will be sent
@@ -96,8 +96,8 @@ func (b *peerQueue) announce(list ...outgoing) {
 	b.signal()
 }
 
-// dropLeft drops parcels that have left the pool. At the height of its admission a transaction may
-// not be in the pool yet.
+// dropLeft drops transactions that have left the pool. At the height of its admission a transaction
+// may not be in the pool yet, so it stays.
 func (b *peerQueue) dropLeft(list []outgoing, height int64) []outgoing {
 	return slices.DeleteFunc(list, func(p outgoing) bool { return p.height < height && b.held(p.hash) == nil })
 }
@@ -130,7 +130,8 @@ func (b *peerQueue) knows(h hash) {
 	b.flags[h] = m
 }
 
-// peerFlags returns the mark of a transaction, after a sweep if there are too many.
+// peerFlags returns the flags of a transaction. If there are too many, it first drops those of
+// transactions that left the pool.
 func (b *peerQueue) peerFlags(h hash) peerFlags {
 	if len(b.flags) >= b.sweepFlags {
 		for known := range b.flags {
@@ -232,8 +233,8 @@ func (b *peerQueue) nextTx(ready func(outgoing) bool) (of hash, raw []byte) {
 	return hash{}, nil
 }
 
-// nextPushed returns the hashes of queued transactions that the peer has not requested and was not
-// told of.
+// nextPushed returns the hashes of queued transactions that the peer has not requested and has not
+// been told about.
 func (b *peerQueue) nextPushed(ready func(outgoing) bool) (list []byte) {
 	for i := range b.queue {
 		if p := &b.queue[i]; !p.told && !p.asked && ready(*p) && len(list) < maxHashes*len(hash{}) {

@@ -18,16 +18,17 @@ const (
 	// for the other peers.
 	maxAllAnnounced, fairAnnounced = 1 << 15, 1 << 9
 	// requestTimeout is the time after which a request without a delivery fails and another peer is
-	// asked too: two more peers after the first failure, four after three failures, so that a crowd
-	// that announces and withholds costs as many patiences as its size has binary digits. A peer
-	// that is delivering other transactions has until maxRequestTimeout.
+	// asked too: two more peers after the first failure, four after three failures, so that k peers
+	// that announce and withhold a transaction delay it by at most log2(k)+1 timeouts. A peer that
+	// is delivering other transactions has until maxRequestTimeout.
 	requestTimeout, maxRequestTimeout = 500 * time.Millisecond, 8 * time.Second
 	// failureDebt is the number of deliveries with which a peer makes up for one failure, and
 	// maxDebt the maximum that it owes.
 	failureDebt, maxDebt = 4, 64
 	// maxFailures is the number of failures in a row, at most one in each requestTimeout, after
-	// which a peer is asked last for failurePause, and then requestTimeout after its announcement.
-	// From the first failure on it is asked after the peers without failures.
+	// which a peer is asked last for failurePause, and even then not before requestTimeout has
+	// passed since its announcement. From its first failure on a peer is asked after the peers
+	// without failures.
 	maxFailures  = 8
 	failurePause = time.Minute
 )
@@ -64,7 +65,7 @@ func (x *request) openTo(peer p2p.ID) bool {
 
 // peerScore holds the announcements, failures and debt of a peer.
 type peerScore struct {
-	announced int       // wants with this peer as announcer
+	announced int       // requests with this peer as an announcer
 	failures  int       // failures in a row
 	debt      int       // deliveries that it owes before it is proven again
 	failed    time.Time // time of the last failure
@@ -83,7 +84,7 @@ func newRequestScheduler(trusts func(p2p.ID) bool) *requestScheduler {
 	return &requestScheduler{now: time.Now, trusts: trusts, requests: map[hash]*request{}, peers: map[p2p.ID]*peerScore{}}
 }
 
-// announce records an announcement by a peer. Sending means that the peer will deliver the
+// announce records an announcement by a peer. sending means that the peer will deliver the
 // transaction without a request.
 func (w *requestScheduler) announce(peer p2p.ID, h hash, sending bool) {
 	w.mu.Lock()
@@ -110,7 +111,7 @@ func (w *requestScheduler) announce(peer p2p.ID, h hash, sending bool) {
 	x.from = append(x.from, peer)
 }
 
-// share returns the maximum number of wants of a peer.
+// share returns the max number of transactions that a peer may have announced.
 func (w *requestScheduler) share(a *peerScore) int {
 	if a.announced < fairAnnounced {
 		return maxAnnounced
@@ -138,8 +139,8 @@ func (w *requestScheduler) schedule(list []hash) (asks []wantTx) {
 	return asks
 }
 
-// expire expires open requests and returns the requests to send in their place. It drops wants
-// without an announcer.
+// expire drops open requests whose time is over and returns the requests to send in their place. It
+// also drops requests without an announcer.
 func (w *requestScheduler) expire() (asks []wantTx) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -236,8 +237,8 @@ func (w *requestScheduler) requeue(a wantTx) {
 	}
 }
 
-// received drops the want of a transaction that this node received. Good means that the transaction
-// was admitted: its sender, "" for none, is credited with a delivery.
+// received drops the request for a transaction that this node received. If good, the transaction
+// was admitted, and its sender, "" for none, is credited with a delivery.
 func (w *requestScheduler) received(peer p2p.ID, h hash, good bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

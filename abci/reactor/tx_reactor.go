@@ -50,8 +50,8 @@ type Pool interface {
 // TxReactor is CometBFT's mempool reactor with another way to spread transactions. CometBFT sends
 // each transaction to all peers that have not sent it first, so a node receives it from most of its
 // peers. Here the node that a transaction was submitted to sends it to its peers; a node that
-// received and admitted it announces its hash, and sends it on request. Peers without the channel
-// of announcements, which flood, are flooded. All of this is transport only: the application
+// received and admitted it announces its hash, and sends it on request. A peer without the channel
+// of announcements floods, and is flooded in turn. All of this is transport only: the application
 // decides what a node admits and proposes.
 type TxReactor struct {
 	mempoolReactor
@@ -186,7 +186,7 @@ func (g *TxReactor) RemovePeer(peer p2p.Peer, reason any) {
 func (g *TxReactor) Receive(m p2p.Envelope) {
 	switch message := m.Message.(type) {
 	case *protomem.Txs:
-		if n := len(message.Txs); n != 1 { // a message for each costs the sender, too
+		if n := len(message.Txs); n != 1 { // more than one would let a peer cause more work than it does itself
 			g.stop(m.Src, fmt.Errorf("a message of %d transactions, want 1", n))
 			return
 		}
@@ -249,8 +249,8 @@ func (g *TxReactor) onTx(from p2p.Peer, raw []byte) {
 // admit hands a transaction to the mempool, or directly to the application. CometBFT's mempool
 // hashes each transaction four times, and twice more at its commit, and only the gossip to flooded
 // peers reads from it here: blocks are made of the application's pool, and consensus waits only for
-// the mempool's first transaction. So a large transaction, which can only be of a round, bypasses a
-// mempool that holds another, unless a peer is flooded.
+// the mempool's first transaction. So a large transaction, which can only belong to a round,
+// bypasses a mempool that holds another transaction, unless a peer is flooded.
 func (g *TxReactor) admit(from p2p.Peer, h hash, raw []byte) {
 	g.mu.Lock()
 	past := len(g.flooded) == 0 && len(raw) > int(types.BlockPartSizeBytes)
@@ -313,7 +313,7 @@ func (g *TxReactor) onGossip(from p2p.Peer, m *Gossip) {
 	for _, h := range lists[3] {
 		g.request(g.requests.notFound(from.ID(), h))
 	}
-	if g.queueOf(from.ID()) == nil { // the peer has left: RemovePeer missed the notes made after it
+	if g.queueOf(from.ID()) == nil { // the peer has left, and RemovePeer ran before these announcements were recorded
 		g.request(g.requests.removePeer(from.ID()))
 	}
 }
@@ -325,7 +325,8 @@ func (g *TxReactor) queueOf(id p2p.ID) *peerQueue {
 	return g.queues[id]
 }
 
-// onAnnounced notes the transactions that a peer has, or sends, and requests those missing here.
+// onAnnounced records the transactions that a peer has or is sending, and requests the ones that
+// this node lacks.
 func (g *TxReactor) onAnnounced(box *peerQueue, list []hash, sending bool) {
 	height := g.height()
 	for _, h := range list {
@@ -371,10 +372,10 @@ func (g *TxReactor) request(asks []wantTx) {
 	}
 }
 
-// OnAdmitted spreads a transaction that the mempool is about to take: the node that it was
-// submitted to sends it to all peers, any other node announces it. An aggregate has its own
-// channel, and is announced for peers that connect later. A transaction that is admitted again,
-// because its round stays open, is announced again.
+// OnAdmitted queues a transaction that the mempool is about to take for every peer. If the node
+// received it from a client, it sends the transaction; if a peer relayed it, it only announces it.
+// Aggregates are only announced, because AggregateReactor sends them. A transaction that is
+// admitted again, because its round is still open, is announced again unless a peer relayed it.
 func (g *TxReactor) OnAdmitted(t *tx.Tx) {
 	p := outgoing{hash: t.Hash, height: g.height()}
 	if g.pool.Held(t.Hash) == nil {

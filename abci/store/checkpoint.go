@@ -7,7 +7,7 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// Checkpoint is a checkpoint: the state after a round, kept for good.
+// Checkpoint is the state after a round, kept for good.
 type Checkpoint struct {
 	Epoch, Round uint64
 	Document     []byte // app.State.Encode, after the height that closed the round

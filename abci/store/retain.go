@@ -19,9 +19,9 @@ func (r Retain) Drops() bool { return r != Retain{} }
 
 // RetainHeight returns the lowest height whose block is kept after a commit, 0 to drop none. It is
 // computed once every CheckpointEvery rounds. Blocks are kept from the last checkpoint before the
-// retained past on, so that every model in it can be recomputed, and from the oldest snapshot on,
-// so that a node that restores it finds the blocks after it. CometBFT itself keeps the headers and
-// commits that are younger than the age of evidence.
+// retained rounds and heights, so that every model since then can be recomputed, and from the
+// oldest snapshot, so that a node that restores it finds the blocks after it. CometBFT itself keeps
+// the headers and commits that are younger than the age of evidence.
 func (x *Store) RetainHeight(out *app.Outcome, r Retain) (int64, error) {
 	s := out.State
 	if !r.Drops() || x.CheckpointEvery == 0 || out.Record == nil || (out.Record.Round+1)%x.CheckpointEvery != 0 {
@@ -81,7 +81,7 @@ func (x *Store) checkpointBefore(s *app.State, height uint64) (*app.Record, erro
 			if err != nil {
 				failed = err
 			}
-			return r != nil && r.Height > height // records that a state-synced node does not hold are earlier
+			return r != nil && r.Height > height // a nil record is earlier: a state-synced node lacks only early records
 		})
 		if failed != nil {
 			return nil, failed

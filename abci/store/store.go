@@ -26,7 +26,7 @@ const DefaultCheckpointEvery = 16
 // they sort.
 const (
 	prefixState        = 's'
-	prefixModelOfState = 'b' // the key of the model that the state's document leaves out
+	prefixModelOfState = 'b' // key of the record with the model that the state's document leaves out
 	prefixHeight       = 'h'
 	prefixRecord       = 'r'
 	prefixModel        = 'm'
@@ -146,8 +146,8 @@ func (w writes) state(out *app.Outcome, changed bool) {
 	}
 }
 
-// has reports whether the state's model has the hash. It does not if an epoch began with a new
-// model.
+// has reports whether the state's model has the hash of the closed round's model. It does not if an
+// epoch began with a new model.
 func has(s *app.State, hash []byte) bool {
 	own := app.ModelHash(s.Model)
 	return bytes.Equal(own[:], hash)

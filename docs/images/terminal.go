@@ -1,6 +1,6 @@
 //go:build ignore
 
-// Terminal records what a command prints and writes it as an animated SVG:
+// Command terminal records what a command prints and writes it as an animated SVG:
 //
 //	go run docs/images/terminal.go -o docs/images/demo.svg -shown "make demo" build/spdl testnet start
 //
