@@ -94,7 +94,7 @@ def build():
 func TestModuleLoads(t *testing.T) {
 	python := stage.Python(t, "numpy")
 	for content, kept := range map[string]bool{ownData: true, noData: false} {
-		dir := filepath.Join(t.TempDir(), "study")
+		dir := t.TempDir() // which is there, and empty
 		_, stderr, code := spdl(t, "new", dir, "--module", written(t, "my.py", content)+":build", "--python", python,
 			"--validators", "1")
 		require.Zero(t, code, stderr)

@@ -66,11 +66,24 @@ func (m Module) Write(ctx context.Context, dir string, o Options) (p params.Para
 	if p, err = m.draft(ctx, draft, module, function, filepath.Base(dir), o); err != nil {
 		return p, err
 	}
-	if err := os.Chmod(draft, 0o755); err != nil {
-		return p, err
+	return p, move(draft, dir)
+}
+
+// move moves what a folder has to another, which may be the empty working directory.
+func move(from, to string) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
 	}
-	_ = os.Remove(dir) // an empty folder
-	return p, os.Rename(draft, dir)
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // draft writes the study to a folder.
