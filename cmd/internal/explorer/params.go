@@ -1,17 +1,36 @@
 package explorer
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
 )
 
 // setting is one parameter of the chain, by its path in genesis.
-type setting struct{ Name, Value string }
+type setting struct {
+	Name, Value string
+	meaning
+	Preset, Before string // the value of the preset and of the epoch before, "" if it is the same or unknown
+}
+
+// settingsPage is the parameters of the running epoch, and what they are compared with.
+type settingsPage struct {
+	Settings     []setting
+	Epoch        uint64
+	Preset       string // "" if there is none to compare with
+	Participants int    // for which the preset is made
+	Before       bool   // whether there is an epoch before
+	Whole        bool   // whether all of its parameters are known
+}
 
 // paramsPage shows the parameters that genesis or the last epoch set.
 func (s *Server) paramsPage(r *http.Request) (content, error) {
@@ -19,37 +38,122 @@ func (s *Server) paramsPage(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	raw, err := json.Marshal(p)
+	epochs, err := known[[]query.EpochState](r.Context(), s.source, "/epochs")
 	if err != nil {
 		return content{}, err
 	}
-	var fields any
-	if err := json.Unmarshal(raw, &fields); err != nil {
+	status, _, _, err := s.tail.now()
+	if err != nil {
 		return content{}, err
 	}
-	return content{"params", "Parameters", struct{ Settings []setting }{settingsOf("", fields)}}, nil
+	b := settingsPage{Epoch: status.Epoch, Participants: status.Participants}
+	now, err := settingsOf(p)
+	if err != nil {
+		return content{}, err
+	}
+	usual := map[string]string{}
+	if made, err := preset.New(p.Preset, status.Participants); err == nil {
+		if usual, err = settingsOf(made); err != nil {
+			return content{}, err
+		}
+		b.Preset = p.Preset
+	}
+	before := map[string]string{}
+	if n := len(epochs); n > 1 {
+		b.Before = true
+		if before, b.Whole, err = s.settingsBefore(epochs[n-2]); err != nil {
+			return content{}, err
+		}
+	}
+	all := maps.Clone(now)
+	maps.Copy(all, usual)
+	if b.Whole {
+		maps.Copy(all, before)
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		set := setting{Name: name, meaning: meanings[name], Value: orUnset(now, name)}
+		if b.Preset != "" && now[name] != usual[name] {
+			set.Preset = orUnset(usual, name)
+		}
+		if was, ok := before[name]; (ok || b.Whole) && was != now[name] {
+			set.Before = orUnset(before, name)
+		}
+		b.Settings = append(b.Settings, set)
+	}
+	return content{"params", "Parameters", b}, nil
 }
 
-// settingsOf flattens a JSON object into settings, by name. A list of more than eight numbers is
+// orUnset returns the value of a name. Parameters leave out what is 0, false or empty.
+func orUnset(of map[string]string, name string) string {
+	if value, ok := of[name]; ok {
+		return value
+	}
+	return "not set"
+}
+
+// settingsBefore returns the settings of an epoch before the running one: all of them if the explorer
+// has seen it, else those in the list of epochs.
+func (s *Server) settingsBefore(e query.EpochState) (of map[string]string, whole bool, err error) {
+	s.tail.mu.Lock()
+	before := s.tail.before
+	s.tail.mu.Unlock()
+	if before != nil {
+		of, err = settingsOf(*before)
+		return of, true, err
+	}
+	return map[string]string{"training.rounds": strconv.FormatUint(e.Planned, 10), "rule.name": e.Rule,
+		"preset": e.Preset}, false, nil
+}
+
+// settingsOf returns parameters by their path in genesis, as texts in the unit of their meaning.
+func settingsOf(p params.Params) (map[string]string, error) {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	var fields any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&fields); err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	flatten(out, "", fields)
+	return out, nil
+}
+
+// flatten adds the values of a JSON object by their path. A list of more than eight values is
 // shortened.
-func settingsOf(name string, value any) (out []setting) {
+func flatten(out map[string]string, name string, value any) {
 	switch x := value.(type) {
 	case map[string]any:
-		keys := make([]string, 0, len(x))
-		for key := range x {
-			keys = append(keys, key)
+		for key, field := range x {
+			flatten(out, strings.TrimPrefix(name+"."+key, "."), field)
 		}
-		slices.Sort(keys)
-		for _, key := range keys {
-			out = append(out, settingsOf(strings.TrimPrefix(name+"."+key, "."), x[key])...)
-		}
-		return out
 	case []any:
 		if len(x) > 8 {
-			return []setting{{name, fmt.Sprintf("%d values, from %v to %v", len(x), x[0], x[len(x)-1])}}
+			out[name] = fmt.Sprintf("%d values, from %s to %s", len(x), text(name, x[0]), text(name, x[len(x)-1]))
+			return
 		}
+		out[name] = short(fmt.Sprint(x), 300)
 	case nil:
-		return nil
+	default:
+		out[name] = text(name, x)
 	}
-	return []setting{{name, short(fmt.Sprint(value), 300)}}
+}
+
+// text returns a value in the unit of its meaning: parts per million in percent, and the ledger's
+// integers in nats.
+func text(name string, value any) string {
+	n, ok := value.(json.Number)
+	x, err := n.Float64()
+	switch unit := meanings[name].Unit; {
+	case !ok || err != nil:
+		return short(fmt.Sprint(value), 300)
+	case unit == "%":
+		return strconv.FormatFloat(100*x/params.One, 'f', -1, 64)
+	case unit == "nats":
+		return fmt.Sprintf("%.4g", x/1e9)
+	}
+	return n.String()
 }

@@ -100,8 +100,9 @@ type tail struct {
 	scored  []byte  // events of the models measured since the last push
 	counted time.Time
 
-	newest     *model.Eval // of the newest model that was measured, nil for none
-	measuredAt place       // after which round
+	before     *params.Params // of the epoch before, nil if the explorer has not seen it
+	newest     *model.Eval    // of the newest model that was measured, nil for none
+	measuredAt place          // after which round
 
 	epoch, next uint64 // the round to read next
 	passed      passes
@@ -250,6 +251,11 @@ func (t *tail) turn(ctx context.Context, status query.Status) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.before = nil
+	if begun && !another && last.Epoch+1 == status.Epoch {
+		was := t.params
+		t.before = &was
+	}
 	t.params, t.begun = running, true
 	if !begun || another {
 		t.status, t.points, t.newest = status, past, nil
