@@ -2,10 +2,8 @@ package explorer
 
 import (
 	"bytes"
-	"context"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"html/template"
 	"math"
@@ -15,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	rpctypes "github.com/cometbft/cometbft/rpc/jsonrpc/types"
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
@@ -165,50 +161,6 @@ func writePage(w http.ResponseWriter, code int, text []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(code)
 	_, _ = w.Write(text)
-}
-
-// fail answers with an error: as JSON under /v1, otherwise as a page.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	code, text := s.explain(r, err)
-	s.refuse(w, r, code, text)
-}
-
-// cause returns the node's error text, without that of the transport.
-func cause(err error) string {
-	var answer *rpctypes.RPCError
-	if errors.As(err, &answer) && answer.Data != "" {
-		return answer.Data
-	}
-	return err.Error()
-}
-
-// explain returns the status code and the text for an error. Details of the node or its connection
-// go to the operator only.
-func (s *Server) explain(r *http.Request, err error) (code int, text string) {
-	switch {
-	case errors.Is(err, errBad):
-		return http.StatusBadRequest, err.Error()
-	case absent(err):
-		return http.StatusNotFound, "there is no such thing on this node: " + short(cause(err), 200)
-	case errors.Is(err, errNotYet):
-		return http.StatusServiceUnavailable, err.Error()
-	case errors.Is(err, context.DeadlineExceeded):
-		return http.StatusGatewayTimeout, "the node did not answer in time"
-	}
-	s.options.Log("request fails", "path", r.URL.Path, "err", err)
-	return http.StatusBadGateway, "the node did not answer, or not as it should"
-}
-
-// refuse answers with a status code and a text.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
-	if strings.HasPrefix(r.URL.Path, "/v1/") {
-		writeJSON(w, code, map[string]string{"error": text})
-		return
-	}
-	s.render(w, r, code, content{"error", http.StatusText(code), struct {
-		Code int
-		Text string
-	}{code, text}})
 }
 
 // serveAsset serves a script or a style sheet.

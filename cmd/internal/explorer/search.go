@@ -106,7 +106,7 @@ func (l *lookup) round(ctx context.Context, epoch, t uint64) {
 }
 
 func (l *lookup) participant(p app.Participant) {
-	l.add(fmt.Sprintf("Participant %d, %s", p.Index, p.Moniker), fmt.Sprintf("/participant/%d", p.Index))
+	l.add(fmt.Sprintf("Participant %s (#%d)", p.Moniker, p.Index), fmt.Sprintf("/participant/%d", p.Index))
 }
 
 func (l *lookup) index(x uint64) {
@@ -171,7 +171,8 @@ func (l *lookup) keys(digits string) {
 	for _, p := range l.people {
 		for name, key := range map[string][]byte{"id": p.Id, "public key": p.PubKey, "consensus key": p.ConsensusKey} {
 			if len(key) > 0 && strings.HasPrefix(hex.EncodeToString(key), digits) {
-				l.add(fmt.Sprintf("Participant %d by its %s", p.Index, name), fmt.Sprintf("/participant/%d", p.Index))
+				l.add(fmt.Sprintf("Participant %s (#%d) by its %s", p.Moniker, p.Index, name),
+					fmt.Sprintf("/participant/%d", p.Index))
 			}
 		}
 	}
