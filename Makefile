@@ -102,8 +102,8 @@ notices: ## docs/NOTICES.md, third parties' licences, and build/NOTICES.txt with
 	$(GO) run ./cmd/internal/notices docs/NOTICES.md $(BUILD)/NOTICES.txt
 
 .PHONY: release
-release: docs notices ## archives for Linux and the Python wheel into build/release (ARCH="amd64 arm64")
-	@.ci/release $(VERSION) $(or $(ARCH),amd64 arm64)
+release: docs notices ## archives and the Python wheel into build/release (ARCH="amd64 arm64 darwin/amd64 darwin/arm64"; without a system: Linux)
+	@.ci/release $(VERSION) $(or $(ARCH),amd64 arm64 darwin/amd64 darwin/arm64)
 
 .PHONY: proto
 proto: ## generate the .pb.go files

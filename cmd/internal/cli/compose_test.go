@@ -49,9 +49,43 @@ func compose(t *testing.T) map[string]composed {
 	_, network, err := net.ParseCIDR(subnet.Config[0].Subnet)
 	require.NoError(t, err)
 	for name, s := range services {
-		require.True(t, network.Contains(net.ParseIP(s.Networks["localnet"].Address)), name)
+		address := net.ParseIP(s.Networks["localnet"].Address)
+		require.True(t, network.Contains(address) && address.IsPrivate(), name)
 	}
 	return services
+}
+
+// TestComposeHost: the host of one member opens p2p alone to the world, in a private subnet, and
+// watches the node by the files that stand beside it.
+func TestComposeHost(t *testing.T) {
+	const folder = "../../../docs/compose"
+	v := viper.NewWithOptions(viper.KeyDelimiter("::"))
+	v.SetConfigFile(filepath.Join(folder, "compose.yml"))
+	require.NoError(t, v.ReadInConfig())
+	services := map[string]struct{ Ports, Volumes []string }{}
+	require.NoError(t, v.UnmarshalKey("services", &services))
+	open := 0
+	for name, s := range services {
+		for _, port := range s.Ports {
+			if !strings.HasPrefix(port, "127.0.0.1:") {
+				require.Equal(t, "26656:26656", port, name)
+				open++
+			}
+		}
+		for _, volume := range s.Volumes {
+			if path, _, _ := strings.Cut(volume, ":"); strings.HasPrefix(path, ".") && path != "./home" {
+				require.FileExists(t, filepath.Join(folder, path))
+			}
+		}
+	}
+	require.Equal(t, 1, open)
+	var subnet struct {
+		Config []struct{ Subnet string }
+	}
+	require.NoError(t, v.UnmarshalKey("networks::monitoring::ipam", &subnet))
+	address, _, err := net.ParseCIDR(subnet.Config[0].Subnet)
+	require.NoError(t, err)
+	require.True(t, address.IsPrivate(), address)
 }
 
 func TestCompose(t *testing.T) {
@@ -62,7 +96,7 @@ func TestCompose(t *testing.T) {
 		s, ok := services[fmt.Sprintf("node%d", i)]
 		require.True(t, ok)
 		address := s.Networks["localnet"].Address
-		require.Equal(t, fmt.Sprintf("192.167.10.%d", i+2), address)
+		require.Equal(t, fmt.Sprintf("172.28.10.%d", i+2), address)
 		require.Equal(t, []string{fmt.Sprintf("./build/localnet/node%d:/spdl:Z", i)}, s.Volumes)
 		require.Equal(t, []string{"start"}, s.Command)
 		require.NotContains(t, s.User, "root")
@@ -93,7 +127,7 @@ func TestCompose(t *testing.T) {
 }
 
 // TestComposedNet runs what the compose file describes, as processes on
-// 127.0.10.2 to .5 in place of 192.167.10.2 to .5: the environment is the
+// 127.0.10.2 to .5 in place of 172.28.10.2 to .5: the environment is the
 // file's. The nodes close rounds, export metrics and are shown by top.
 func TestComposedNet(t *testing.T) {
 	if testing.Short() {
@@ -111,12 +145,12 @@ func TestComposedNet(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "localnet")
 	_, stderr, code := spdl(t, "testnet", "init", "--validators", "4", "--rounds", "5", "--seed", "2", "--home", home)
 	require.Zero(t, code, stderr)
-	local := func(text string) string { return strings.ReplaceAll(text, "192.167.10.", "127.0.10.") }
+	local := func(text string) string { return strings.ReplaceAll(text, "172.28.10.", "127.0.10.") }
 	var peers []string
 	for i := range 4 {
 		id, _, code := spdl(t, "show-node-id", "--home", filepath.Join(home, fmt.Sprintf("node%d", i)))
 		require.Zero(t, code)
-		peers = append(peers, fmt.Sprintf("%s@192.167.10.%d:26656", strings.TrimSpace(id), i+2))
+		peers = append(peers, fmt.Sprintf("%s@172.28.10.%d:26656", strings.TrimSpace(id), i+2))
 	}
 	for name, s := range compose(t) {
 		address := local(s.Networks["localnet"].Address)
