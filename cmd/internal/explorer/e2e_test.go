@@ -294,7 +294,8 @@ func TestBrowser(t *testing.T) {
 	b.until("document.querySelectorAll('tr.alarm-suspect').length === 1")
 	require.Contains(t, b.eval("document.querySelector('tr.alarm-suspect').textContent"), "mallory")
 	b.until("document.querySelectorAll('#rounds tbody tr').length === 25")
-	b.until("document.querySelectorAll('.spark polyline').length !== 0")
+	b.open(base + "/") // draws the charts of all that is there
+	b.until("document.querySelectorAll('figure polyline').length !== 0")
 	b.shot(filepath.Join(dir, "home.png"))
 
 	// The hostile name is text.
@@ -308,7 +309,8 @@ func TestBrowser(t *testing.T) {
 
 	axe, err := os.ReadFile("testdata/axe.min.js")
 	require.NoError(t, err)
-	paths := []string{"/", "/round/0/20", "/participant/6", "/participant/5", "/participants", "/rounds", "/blocks",
+	hash := fmt.Sprint(b.eval("fetch('/round/0/20/gradient/6').then(r => r.url.split('/').pop())"))
+	paths := []string{"/", "/tx/" + hash, "/round/0/20", "/participant/6", "/participant/5", "/participants", "/rounds", "/blocks",
 		"/block/9", "/validators", "/elections", "/model", "/params", "/governance", "/evidence", "/search?q=9", "/nothing"}
 	for _, path := range paths {
 		b.open(base + path)
@@ -344,7 +346,7 @@ func TestBrowser(t *testing.T) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme",
 		"value": "dark"}}})
 	b.open(base + "/")
-	b.until("document.querySelectorAll('.spark polyline').length !== 0")
+	b.until("document.querySelectorAll('figure polyline').length !== 0")
 	b.shot(filepath.Join(dir, "home-dark.png"))
 	b.eval(string(axe) + ";1")
 	require.Equal(t, "[]", fmt.Sprint(b.eval(`axe.run(document,{runOnly:["color-contrast"]}).then(r => `+

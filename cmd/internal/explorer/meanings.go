@@ -44,7 +44,7 @@ var meanings = map[string]meaning{
 	"privacy.mechanism":         {"", "gaussian: noise with a proven guarantee; prototype and none have no guarantee"},
 	"privacy.clip":              {"gradient norm", "bound on the gradient of one example"},
 	"privacy.noise_multiplier":  {"", "standard deviation of the noise over the bound"},
-	"privacy.sampling_rate":     {"of the examples", "share that a gradient is computed on, drawn anew in each round"},
+	"privacy.sampling_rate":     {"of the examples", "share that a gradient is computed on; each round draws another"},
 	"privacy.batch":             {"examples", "expected number of examples behind one gradient"},
 	"privacy.worker_momentum":   {"", "share of the last gradient in the next, after the noise"},
 	"privacy.prototype_epsilon": {"", "the prototype's epsilon, no guarantee"},
