@@ -63,6 +63,10 @@ type Manifest struct {
 	// training examples of each participant, for a preset whose data do not determine it.
 	Model    string `mapstructure:"model"`
 	Examples int    `mapstructure:"examples"`
+	// Epsilon is the privacy budget of each participant, which sets the noise. Default: the
+	// preset's. LearningRate replaces the preset's.
+	Epsilon      float64 `mapstructure:"epsilon"`
+	LearningRate float64 `mapstructure:"learning_rate"`
 	// Seed fixes the genesis seed, the partition and the noise, which then gives no privacy. With 0
 	// the operating system draws the genesis seed and the noise, and the partition's seed is 0.
 	Seed uint64 `mapstructure:"seed"`
@@ -368,6 +372,12 @@ func (m *Manifest) params() (params.Params, error) {
 	if m.Rounds > 0 {
 		preset.SetRounds(&p, m.Rounds)
 	}
+	if m.Epsilon != 0 {
+		if err := preset.SetEpsilon(&p, m.Epsilon); err != nil {
+			return p, err
+		}
+	}
+	p.Training.LearningRate = cmp.Or(m.LearningRate, p.Training.LearningRate)
 	if m.Rule != "" {
 		p.Rule.Name = m.Rule
 	}

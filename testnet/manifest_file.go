@@ -78,6 +78,12 @@ model = {{ printf "%q" .Model }}
 {{- if .Examples }}
 examples = {{ .Examples }}
 {{- end }}
+{{- if .Epsilon }}
+epsilon = {{ .Epsilon }}
+{{- end }}
+{{- if .LearningRate }}
+learning_rate = {{ .LearningRate }}
+{{- end }}
 seed = {{ .Seed }}
 partition = {{ printf "%q" .Partition }}
 alpha = {{ .Alpha }}

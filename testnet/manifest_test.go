@@ -16,7 +16,7 @@ import (
 
 func TestManifestRoundTrip(t *testing.T) {
 	want := Manifest{
-		Validators: 7, Workers: 5, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3,
+		Validators: 7, Workers: 5, Preset: "mlp", Rounds: 12, Rule: "median", Tolerance: 3, Epsilon: 1.5, LearningRate: 2,
 		StepDelay: 1500 * time.Millisecond, ChainID: `c"h`, Home: t.TempDir(), Data: `/D:\new "data"`, Seed: 1<<63 - 1,
 		Partition: "dirichlet", Alpha: 0.25, Neighbours: 4, Gossip: "flood", Memory: true,
 		Perturb: []Perturbation{
@@ -187,4 +187,20 @@ func TestMisbehaving(t *testing.T) {
 	require.ErrorContains(t, err, "no attack")
 	_, _, err = Misbehaving(filepath.Join(t.TempDir(), "alice"))
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestManifestEpsilon: the budget of a manifest sets the noise, and pays for all rounds.
+func TestManifestEpsilon(t *testing.T) {
+	m := Manifest{Home: t.TempDir(), Epsilon: 1, Rounds: 40}
+	p, err := m.check()
+	require.NoError(t, err)
+	require.Equal(t, 1.0, p.Privacy.Epsilon)
+	require.GreaterOrEqual(t, p.Privacy.Participations(nil), uint64(40))
+	plain := Manifest{Home: t.TempDir(), Rounds: 40}
+	without, err := plain.check()
+	require.NoError(t, err)
+	require.Less(t, p.Training.LearningRate, without.Training.LearningRate, "more noise, smaller steps")
+	none := Manifest{Home: t.TempDir(), Epsilon: 1, Preset: "paper"}
+	_, err = none.check()
+	require.ErrorContains(t, err, "guarantees none")
 }

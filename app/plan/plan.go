@@ -61,16 +61,7 @@ func Make(in Input) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	s, err := in.account()
-	if err != nil {
-		return Plan{}, err
-	}
-	guarantee := in.Accountant != Lemma1
-	target := in.Epsilon
-	if !guarantee {
-		target = 0
-	}
-	ledger, err := in.ledger(s.multiplier, target)
+	s, ledger, err := in.spend()
 	if err != nil {
 		return Plan{}, err
 	}
@@ -90,7 +81,7 @@ func Make(in Input) (Plan, error) {
 		Samples: in.Samples, SamplingRate: in.SamplingRate, Batch: in.Batch, Clip: in.Clip, Momentum: in.Momentum,
 		Rounds:     in.Rounds,
 		Accountant: in.Accountant, Epsilon: s.epsilon, Delta: in.Delta, NoiseMultiplier: s.multiplier, RDPEpsilon: s.rdp,
-		Guarantee: guarantee,
+		Guarantee: in.Accountant != Lemma1,
 		SumStd:    s.multiplier * in.Clip, SubmittedStd: privacy.FinalStd(config), GridStep: privacy.StepFor(config),
 		NoiseToGradient: privacy.FinalStd(config) * math.Sqrt(float64(d)) / in.Clip,
 		Rule:            judge(rule, in), Accuracy: in.accuracy(s.multiplier), Traffic: in.traffic(d), Ledger: ledger,
@@ -112,6 +103,31 @@ func Make(in Input) (Plan, error) {
 	}
 	p.Warnings = in.warnings(p)
 	return p, nil
+}
+
+// spend returns the accountant's result and the chain's ledger. For a target epsilon by RDP, which
+// is the ledger's own accountant, it raises the noise until the ledger pays for all rounds: the
+// ledger has fewer orders, and rounds costs up.
+func (in Input) spend() (spent, Ledger, error) {
+	s, err := in.account()
+	if err != nil {
+		return s, Ledger{}, err
+	}
+	target := in.Epsilon
+	if in.Accountant == Lemma1 {
+		target = 0
+	}
+	ledger, err := in.ledger(s.multiplier, target)
+	if err != nil || in.Accountant != RDP || ledger.LeastMultiplier == 0 {
+		return s, ledger, err
+	}
+	raised := in
+	raised.Epsilon, raised.NoiseMultiplier = 0, math.Ceil(ledger.LeastMultiplier*1000)/1000
+	if s, err = raised.account(); err != nil {
+		return s, ledger, err
+	}
+	ledger, err = raised.ledger(s.multiplier, target)
+	return s, ledger, err
 }
 
 func judge(rule rules.Rule, in Input) Rule {

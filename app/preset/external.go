@@ -47,6 +47,23 @@ func External(n int, s Study) (params.Params, error) {
 	return p, err
 }
 
+// SetEpsilon sets the budget of every participant, and the smallest noise multiplier with which it
+// pays for all rounds. The learning rate shrinks as the noise grows, so that a step adds no more
+// noise to the model than before. It fails without the gaussian mechanism.
+func SetEpsilon(p *params.Params, epsilon float64) error {
+	if p.Privacy.Mechanism != params.MechanismGaussian {
+		return fmt.Errorf("epsilon %g with mechanism %q, which guarantees none", epsilon, p.Privacy.Mechanism)
+	}
+	before := p.Privacy.NoiseMultiplier
+	p.Privacy.Epsilon = epsilon
+	if err := leastNoise(p); err != nil {
+		return err
+	}
+	p.Training.LearningRate *= min(1, before/p.Privacy.NoiseMultiplier)
+	p.Grid.Step = worker.GridStep(p.Privacy)
+	return nil
+}
+
 // leastNoise sets the noise multiplier to the smallest multiple of 0.001 with which the ledger pays
 // for all rounds. It starts at the accountant's multiplier, which may be too small because the
 // ledger's costs are rounded up.

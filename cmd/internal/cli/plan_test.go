@@ -74,8 +74,8 @@ func TestPlanNoise(t *testing.T) {
 		args            string
 		epsilon, z, rdp float64
 	}{
-		{study + "--epsilon 1", 1, 1.8706, 1},
-		{study + "--epsilon 1 --accountant rdp", 1, 1.8706, 1},
+		{study + "--epsilon 1", 1, 1.882, 1},
+		{study + "--epsilon 1 --accountant rdp", 1, 1.882, 1},
 		{study + "--epsilon 1 --accountant pld", 1, 1.750, 1.10},
 		{study + "--epsilon 1 --accountant lemma1", 1, 5.299, 0.2769},
 		{study + "--noise-multiplier 1.8706", 1, 1.8706, 1},

@@ -85,7 +85,13 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &unknown) {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		err = meant(err, closest(unknown.GetSpecifiedName(), known), "--")
+		if near := closest(unknown.GetSpecifiedName(), known); len(near) > 0 {
+			err = meant(err, near, "--")
+		} else if with := commandsWith(cmd.Root(), unknown.GetSpecifiedName()); len(with) > 0 {
+			err = fmt.Errorf("%w for %q: it is a flag of %s", err, cmd.CommandPath(), strings.Join(with, ", "))
+		} else {
+			err = fmt.Errorf("%w: see %s --help", err, cmd.CommandPath())
+		}
 		if short := unknown.GetSpecifiedShortnames(); short != "" && short[0] >= '0' && short[0] <= '9' {
 			err = fmt.Errorf("-%s is no flag, and numbers begin at 0", short)
 		}
@@ -96,6 +102,20 @@ func flagError(cmd *cobra.Command, err error) error {
 		err = fmt.Errorf("--%s is %q, want %s", f.Name, invalid.GetValue(), want(f, invalid.Unwrap()))
 	}
 	return Usage(err)
+}
+
+// maxWith is the max number of commands that commandsWith lists.
+const maxWith = 4
+
+// commandsWith returns the first commands beneath root that have a flag.
+func commandsWith(root *cobra.Command, flag string) (paths []string) {
+	for _, c := range root.Commands() {
+		if !c.Hidden && flag != "" && c.LocalFlags().Lookup(flag) != nil {
+			paths = append(paths, c.CommandPath())
+		}
+		paths = append(paths, commandsWith(c, flag)...)
+	}
+	return paths[:min(len(paths), maxWith)]
 }
 
 // kinds maps the type of a flag to a description of its values, which replaces the parser's error.

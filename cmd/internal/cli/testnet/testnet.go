@@ -40,6 +40,8 @@ func manifestFlags(cmd *cobra.Command) {
 	f.String("trainer", "", "program, with arguments, that computes the gradients of an external model, as "+
 		"\"python3 train.py\"")
 	f.String("rule", "", "aggregation rule (default: the preset's)")
+	f.Float64("epsilon", 0, "privacy budget of each participant, which sets the noise (default: the preset's)")
+	f.Float64("learning-rate", 0, "learning rate (default: the preset's, less where --epsilon takes more noise)")
 	f.Int64("tolerance", 0, "delta: grid steps that a leader's aggregate may be off in a coordinate (default: 0, it "+
 		"must be exact)")
 	f.Bool("commit-reveal", false, "commit to gradients before any is out, which takes a height more a round (default: "+
@@ -68,6 +70,8 @@ type manifestOptions struct {
 	Examples   *int     `mapstructure:"examples"`
 	Trainer    *string  `mapstructure:"trainer"`
 	Rule       *string  `mapstructure:"rule"`
+	Epsilon    *float64 `mapstructure:"epsilon"`
+	Rate       *float64 `mapstructure:"learning-rate"`
 	Tolerance  *int64   `mapstructure:"tolerance"`
 	Reveal     *bool    `mapstructure:"commit-reveal"`
 	Data       *string  `mapstructure:"data"`
@@ -87,7 +91,8 @@ func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) 
 	if err := errors.Join(command.Positive("validators", o.Validators), command.Positive("workers", o.Workers),
 		command.Positive("rounds", o.Rounds), command.Positive("alpha", o.Alpha),
 		command.Positive("seed", o.Seed), command.Positive("neighbours", o.Neighbours),
-		command.Positive("examples", o.Examples)); err != nil {
+		command.Positive("examples", o.Examples), command.Positive("epsilon", o.Epsilon),
+		command.Positive("learning-rate", o.Rate)); err != nil {
 		return m, err
 	}
 	if o.Manifest != "" {
@@ -101,6 +106,7 @@ func (o *manifestOptions) manifest(home string) (m testnet.Manifest, err error) 
 	m.Preset, m.Rule, m.Examples = command.Or(o.Preset, m.Preset), command.Or(o.Rule, m.Rule),
 		command.Or(o.Examples, m.Examples)
 	m.Workers = command.Or(o.Workers, m.Workers)
+	m.Epsilon, m.LearningRate = command.Or(o.Epsilon, m.Epsilon), command.Or(o.Rate, m.LearningRate)
 	m.Tolerance = command.Or(o.Tolerance, m.Tolerance)
 	if o.Reveal != nil {
 		m.CommitReveal = o.Reveal
