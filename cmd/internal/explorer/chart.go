@@ -3,57 +3,121 @@ package explorer
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
-// A spark is a small line chart: the points of a polyline, and its text.
-type spark struct {
-	Name           string
-	Points         string // of a polyline
-	Area           string // points of the polygon below it
-	Width, Height  int
-	First, Last    float64
-	Lowest, Uppest float64
-	Count          int
-	From, Until    uint64 // rounds
+// A chart is a line chart of one figure by round. Its y axis begins at 0 and ends at a bound that is
+// not the largest value, so that no change looks larger than it is.
+type chart struct {
+	Name, Title  string
+	Unit         string // "%" shows shares as per cent
+	CSV          string // address of the values
+	Legend       string
+	Points, Area string // of a polyline, and of the polygon below it
+	Ticks        []tick // of the y axis
+	Rounds       []tick // of the x axis
+	Count        int
+	dots         []dot
 }
 
-// Across and Down return the size of the picture, with the labels of its axes.
-func (s spark) Across() int { return s.Width + 62 }
-func (s spark) Down() int   { return s.Height + 22 }
+type dot struct {
+	round uint64
+	value float64
+}
 
-// sparkOf draws one figure of the points that have it.
-func sparkOf(name string, points []Point, of func(Point) *float64) spark {
-	s := spark{Name: name, Width: 300, Height: 110, Lowest: math.Inf(1), Uppest: math.Inf(-1)}
-	type dot struct{ x, y float64 }
-	var dots []dot
+// tick is a mark on an axis, in pixels from the left or the top.
+type tick struct {
+	At    float64
+	Label string
+}
+
+// The size of a chart's picture, and of the frame in it.
+const chartWidth, chartHeight, frameLeft, frameRight, frameTop, frameBottom = 360, 170, 44.0, 350.0, 10.0, 140.0
+
+// Width and Height are the size of the picture, Left and the others that of the frame.
+func (chart) Width() int      { return chartWidth }
+func (chart) Height() int     { return chartHeight }
+func (chart) Left() float64   { return frameLeft }
+func (chart) Right() float64  { return frameRight }
+func (chart) Bottom() float64 { return frameBottom }
+
+// chartOf draws one figure of the points that have it, up to top, or to a round number above the
+// largest value if that is larger. The page of the given address has the values as CSV.
+func chartOf(page, name, title, unit string, top float64, points []Point, of func(Point) *float64) chart {
+	c := chart{Name: name, Title: title, Unit: unit, CSV: strings.TrimSuffix(page, "/") + "/" + name + ".csv"}
+	lowest, highest := math.Inf(1), math.Inf(-1)
 	for _, p := range points {
-		y := of(p)
-		if y == nil {
-			continue
+		if y := of(p); y != nil {
+			c.dots = append(c.dots, dot{p.Round, *y})
+			lowest, highest = min(lowest, *y), max(highest, *y)
 		}
-		if len(dots) == 0 {
-			s.First, s.From = *y, p.Round
-		}
-		s.Last, s.Until = *y, p.Round
-		s.Lowest, s.Uppest = min(s.Lowest, *y), max(s.Uppest, *y)
-		dots = append(dots, dot{float64(p.Round), *y})
 	}
-	if s.Count = len(dots); s.Count < 2 {
-		return s
+	if c.Count = len(c.dots); c.Count < 2 {
+		return c
 	}
-	const margin = 3.0
-	wide, high := float64(s.Width)-2*margin, float64(s.Height)-2*margin
+	if !(highest <= top) {
+		top = roundUp(highest)
+	}
+	c.draw(top)
+	first, last := c.dots[0], c.dots[c.Count-1]
+	c.Legend = fmt.Sprintf("%s after round %d; between %s and %s since round %d", c.text(last.value), last.round,
+		c.text(lowest), c.text(highest), first.round)
+	return c
+}
+
+// draw sets the line and the axes.
+func (c *chart) draw(top float64) {
+	first, last := c.dots[0].round, c.dots[c.Count-1].round
+	across := func(round uint64) float64 {
+		return frameLeft + (frameRight-frameLeft)*float64(round-first)/max(1, float64(last-first))
+	}
 	var b strings.Builder
-	for _, d := range dots {
-		x := margin + wide*(d.x-dots[0].x)/max(1, dots[len(dots)-1].x-dots[0].x)
-		y := margin + high/2
-		if s.Uppest > s.Lowest {
-			y = margin + high*(s.Uppest-d.y)/(s.Uppest-s.Lowest)
-		}
-		fmt.Fprintf(&b, "%.1f,%.1f ", x, y)
+	for _, d := range c.dots {
+		y := frameBottom - (frameBottom-frameTop)*min(1, max(0, d.value/top))
+		fmt.Fprintf(&b, "%.1f,%.1f ", across(d.round), y)
 	}
-	s.Points = strings.TrimSpace(b.String())
-	s.Area = fmt.Sprintf("%.1f,%d %s %.1f,%[2]d", margin, s.Height, s.Points, margin+wide)
-	return s
+	c.Points = strings.TrimSpace(b.String())
+	c.Area = fmt.Sprintf("%.1f,%[2]g %s %.1f,%[2]g", frameLeft, frameBottom, c.Points, across(last))
+	for k := range 5 {
+		share := float64(k) / 4
+		c.Ticks = append(c.Ticks, tick{frameBottom - (frameBottom-frameTop)*share, c.text(top * share)})
+	}
+	for _, round := range []uint64{first, (first + last) / 2, last} {
+		if n := len(c.Rounds); n == 0 || across(round)-c.Rounds[n-1].At > 30 {
+			c.Rounds = append(c.Rounds, tick{across(round), strconv.FormatUint(round, 10)})
+		}
+	}
+}
+
+// text returns a value in the chart's unit.
+func (c *chart) text(x float64) string {
+	if c.Unit == "%" {
+		return fmt.Sprintf("%.4g %%", 100*x)
+	}
+	return fmt.Sprintf("%.4g", x)
+}
+
+// roundUp returns the smallest of 1, 2, 4, 8 and 10 times a power of ten that is at least x, 1 for
+// an x that is not above 0.
+func roundUp(x float64) float64 {
+	if !(x > 0) || math.IsInf(x, 0) {
+		return 1
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(x)))
+	for _, k := range []float64{1, 2, 4, 8} {
+		if x <= k*unit {
+			return k * unit
+		}
+	}
+	return 10 * unit
+}
+
+// table returns the values.
+func (c chart) table() table {
+	t := table{name: c.Name, header: []string{"round", c.Name}}
+	for _, d := range c.dots {
+		t.add(d.round, d.value)
+	}
+	return t
 }

@@ -1,68 +1,90 @@
 package explorer
 
 import (
-	"cmp"
-	"encoding/hex"
 	"net/http"
 	"slices"
 
-	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
-	"github.com/spdl/spdl/app"
 )
 
-// election is the election in a closed round.
-type election struct {
-	Point
-	Ranking []uint32
-	Seed    string
-	Outputs []uint32 // largest first
+type electionsPage struct {
+	Open    *query.Leader // nil if no round is open
+	Term    uint64
+	Closed  []Point // newest first
+	Ranking map[uint64][]uint32
+	Leaders []leading
+	Rounds  int // that the leaders are counted over
+	Names   map[uint32]string
 }
 
-// elections shows who may lead the open round, and the VRF outputs of the last closed ones.
+// leading is how often a participant led.
+type leading struct {
+	Standing
+	Closed, Failed int     // turns
+	Share, Even    float64 // of the rounds; what each has if all lead alike
+}
+
+func (b electionsPage) tables() []table {
+	t := table{name: "leaders", header: []string{"participant", "led", "failed_to_lead", "share", "even_share"}}
+	for _, l := range b.Leaders {
+		t.add(l.Participant, l.Closed, l.Failed, l.Share, l.Even)
+	}
+	return []table{t}
+}
+
+// elections shows who may lead the open round, who led the last rounds, and how often each led.
 func (s *Server) elections(r *http.Request) (content, error) {
 	status, running, points, err := s.tail.now()
 	if err != nil {
 		return content{}, err
 	}
-	b := struct {
-		Open   *query.Leader
-		Term   uint64
-		Closed []election
-		Names  map[uint32]string
-	}{Term: running.Election.Term, Names: map[uint32]string{}}
-	if !status.Done {
-		open, err := known[query.Leader](r.Context(), s.source, "/leader")
-		var refusal *client.Refusal
-		switch {
-		case err == nil:
-			b.Open = &open
-		case !asRefusal(err, &refusal): // training finished between the queries
-			return content{}, err
-		}
-	}
-	people, err := s.source.participants(r.Context())
+	all, err := s.standings(r.Context())
 	if err != nil {
 		return content{}, err
 	}
-	for _, p := range people {
-		b.Names[p.Index] = p.Moniker
+	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
+	b := electionsPage{Term: running.Election.Term, Closed: newestFirst(points, shown), Rounds: len(points),
+		Ranking: map[uint64][]uint32{}, Names: map[uint32]string{}, Leaders: leadingOf(points, all)}
+	for _, st := range all {
+		b.Names[st.Participant] = st.Moniker
 	}
-	for _, p := range newestFirst(points, shown) {
+	if b.Open, err = s.lead(r.Context(), status); err != nil {
+		return content{}, err
+	}
+	for _, p := range b.Closed {
 		record, err := s.source.record(r.Context(), place{p.Epoch, p.Round})
 		if err != nil {
 			return content{}, err
 		}
-		e := election{Point: p, Ranking: record.Ranking, Seed: hex.EncodeToString(record.Seed)}
-		order := slices.Clone(record.Contributions)
-		slices.SortStableFunc(order, func(a, c app.Contribution) int {
-			return cmp.Compare(string(c.VrfOutput),
-				string(a.VrfOutput))
-		})
-		for _, c := range order {
-			e.Outputs = append(e.Outputs, c.Participant)
-		}
-		b.Closed = append(b.Closed, e)
+		b.Ranking[p.Round] = record.Ranking
 	}
 	return content{"elections", "Elections", b}, nil
+}
+
+// leadingOf counts the turns of the participants that are active or had one.
+func leadingOf(points []Point, all []Standing) []leading {
+	led, failed := map[uint32]int{}, map[uint32]int{}
+	for _, p := range points {
+		led[p.Leader]++
+		for _, who := range p.Passed {
+			failed[who]++
+		}
+	}
+	active := 0
+	for _, st := range all {
+		if st.Active {
+			active++
+		}
+	}
+	var out []leading
+	for _, st := range all {
+		l := leading{Standing: st, Closed: led[st.Participant], Failed: failed[st.Participant]}
+		if !st.Active && l.Closed+l.Failed == 0 {
+			continue
+		}
+		l.Share, l.Even = float64(l.Closed)/float64(max(1, len(points))), 1/float64(max(1, active))
+		out = append(out, l)
+	}
+	slices.SortStableFunc(out, func(a, b leading) int { return b.Closed - a.Closed })
+	return out
 }

@@ -78,7 +78,7 @@ func (t *tail) measure(ctx context.Context, p Point) error {
 	later := errors.Is(err, errLater) || errors.Is(err, trainer.ErrTrainer)
 	p.measured = !later
 	if err == nil {
-		p.Accuracy, p.Loss = finite(measured.Accuracy), finite(measured.Loss)
+		p.Accuracy, p.Loss, p.Examples = finite(measured.Accuracy), finite(measured.Loss), measured.Examples
 	}
 	t.note(p, err)
 	if later {
@@ -134,7 +134,8 @@ func (t *tail) note(p Point, err error) {
 	if i < 0 {
 		return
 	}
-	t.points[i].Accuracy, t.points[i].Loss, t.points[i].measured = p.Accuracy, p.Loss, p.measured
+	t.points[i].Accuracy, t.points[i].Loss, t.points[i].Examples = p.Accuracy, p.Loss, p.Examples
+	t.points[i].measured = p.measured
 	why := ""
 	switch {
 	case err == nil:

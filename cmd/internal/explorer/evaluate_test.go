@@ -28,7 +28,7 @@ func (e evaluator) Evaluate(ctx context.Context, _ params.Params, _ []float64) (
 func TestSlowEvaluator(t *testing.T) {
 	f := newFake(6, "x")
 	asked, answer := make(chan struct{}, 10), make(chan struct{})
-	s := New(f, nil, Options{Poll: time.Millisecond, Evaluator: evaluator(func(ctx context.Context) (model.Eval, error) {
+	s := New(f, f, Options{Poll: time.Millisecond, Evaluator: evaluator(func(ctx context.Context) (model.Eval, error) {
 		asked <- struct{}{}
 		select {
 		case <-answer:
@@ -67,7 +67,7 @@ func TestUnmeasured(t *testing.T) {
 		"has no trainer that measures it": {evaluate.ErrExternal, false},
 		"the last attempt failed":         {fmt.Errorf("%w: it ended", trainer.ErrTrainer), true},
 	} {
-		s := New(newFake(6, "x"), nil, Options{Evaluator: evaluator(func(context.Context) (model.Eval,
+		s := New(newFake(6, "x"), newFake(6, "x"), Options{Evaluator: evaluator(func(context.Context) (model.Eval,
 			error) {
 			return model.Eval{}, c.err
 		})})

@@ -1,63 +1,97 @@
 package explorer
 
-// A grid shows the results of the last rounds, with a row per participant and a column per round,
-// the newest first: if it does not fit, the oldest rounds are cut off. Colour and sign carry the
-// same information.
-type grid struct {
-	Width, Height int
-	Rows          []gridRow
-	Columns       []uint64 // rounds
-	Size          int
+import "fmt"
+
+// A heatmap shows what became of each participant's gradient in the last rounds: a row per
+// participant, a column per round, the oldest on the left. Colour and sign carry the same
+// information.
+type heatmap struct {
+	Width, Height int // of the cells, with the axis below
+	Rows          []heatRow
+	Columns       []heatColumn
 }
 
-type gridRow struct {
+type heatRow struct {
 	Standing Standing
 	Y        int
-	Cells    []cell
+}
+
+// heatColumn is a round; Label is the number below it, "" for most.
+type heatColumn struct {
+	Round Point
+	X     int
+	Label string
+	Cells []cell
 }
 
 type cell struct {
-	X, Y   int
-	Round  Point
-	Class  string // selected, left-out, opposed, refused, absent
-	Sign   string
-	Leader bool
-	Passed bool
+	Y     int
+	Class string // selected, left-out, opposed, refused, absent
+	Sign  string
+	Title string
 }
 
-// signs are the marks of the fates.
-var signs = map[string]string{Selected: "", LeftOut: "–", "opposed": "✕", Absent: "·", Refused: "!", NotYet: ""}
+// cellSize is the side of a cell in pixels, axisStep the number of rounds between two labels.
+const cellSize, axisStep = 18, 5
 
-// gridOf returns the grid of rounds, given oldest first, and participants.
-func gridOf(points []Point, all []Standing) grid {
-	const size, label = 18, 190
-	g := grid{Width: label + size*len(points), Size: size}
-	for _, p := range points {
-		g.Columns = append(g.Columns, p.Round)
-	}
+// AxisY is where the labels of the rounds are.
+func (h heatmap) AxisY() int { return h.Height - 6 }
+
+// signs are the marks of the fates.
+var signs = map[string]string{LeftOut: "–", "opposed": "✕", Absent: "·", Refused: "!"}
+
+// heatmapOf returns the map of rounds, given oldest first, and participants.
+func heatmapOf(points []Point, all []Standing) heatmap {
+	h := heatmap{Width: cellSize*len(points) + 12}
 	for _, st := range all {
-		if !st.Active && st.Rounds == 0 {
-			continue
+		if st.Active || st.Rounds > 0 {
+			h.Rows = append(h.Rows, heatRow{st, cellSize * len(h.Rows)})
 		}
-		row := gridRow{Standing: st, Y: size * len(g.Rows)}
-		for i, p := range points {
-			c := cell{X: label + size*(len(points)-1-i), Y: row.Y, Round: p, Class: Selected, Leader: p.Leader == st.Participant,
-				Passed: has(p.Passed, st.Participant) > 0}
-			switch {
-			case has(p.Refused, st.Participant) > 0:
-				c.Class = Refused
-			case has(p.included, st.Participant) == 0:
-				c.Class = Absent
-			case has(p.Opposed, st.Participant) > 0:
-				c.Class = "opposed"
-			case has(p.LeftOut, st.Participant) > 0:
-				c.Class = LeftOut
-			}
-			c.Sign = signs[c.Class]
-			row.Cells = append(row.Cells, c)
-		}
-		g.Rows = append(g.Rows, row)
 	}
-	g.Height = size*len(g.Rows) + 2
-	return g
+	for i, p := range points {
+		c := heatColumn{Round: p, X: cellSize * i}
+		if p.Round%axisStep == 0 || len(points) < axisStep {
+			c.Label = fmt.Sprint(p.Round)
+		}
+		for _, row := range h.Rows {
+			c.Cells = append(c.Cells, cellOf(p, row))
+		}
+		h.Columns = append(h.Columns, c)
+	}
+	h.Height = cellSize*len(h.Rows) + 22
+	return h
+}
+
+func cellOf(p Point, row heatRow) cell {
+	who := row.Standing.Participant
+	c := cell{Y: row.Y, Class: Selected}
+	switch {
+	case has(p.Refused, who) > 0:
+		c.Class = Refused
+	case has(p.included, who) == 0:
+		c.Class = Absent
+	case has(p.Opposed, who) > 0:
+		c.Class = "opposed"
+	case has(p.LeftOut, who) > 0:
+		c.Class = LeftOut
+	}
+	c.Sign = signs[c.Class]
+	word := c.Class
+	if word == Refused {
+		word = "rejected"
+	}
+	c.Title = fmt.Sprintf("round %d, #%d: %s", p.Round, who, word)
+	switch {
+	case p.Leader == who:
+		c.Title += ", leader"
+		if c.Sign == "" {
+			c.Sign = "★"
+		}
+	case has(p.Passed, who) > 0:
+		c.Title += ", failed to lead"
+		if c.Sign == "" {
+			c.Sign = "↷"
+		}
+	}
+	return c
 }

@@ -1,9 +1,13 @@
 package explorer
 
 import (
+	"context"
 	"net/http"
 	"slices"
+	"time"
 
+	"github.com/spdl/spdl/abci/client"
+	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/params"
 )
 
@@ -11,20 +15,25 @@ import (
 const drawn = 48
 
 type homePage struct {
+	Progress                progress
+	Lead                    *query.Leader // nil if no round is open
 	Last                    *Point
-	Accuracy, Loss, Epsilon spark
+	Accuracy, Loss, Epsilon chart
 	Standings               []Standing // the first standings
 	People, More            int        // number of all participants, and of those not shown
 	Suspects                []Standing
 	Alarms, MoreAlarms      int
 	Tally                   *tally
 	Reputations             []bar // of many
-	Grid                    grid
+	Map                     heatmap
 	Rounds                  []Point
 	Names                   map[uint32]string
 	Budget                  float64
-	Mechanism               string
 	Unmeasured              string // the reason for which there is no accuracy
+}
+
+func (b homePage) tables() []table {
+	return []table{b.Accuracy.table(), b.Loss.table(), b.Epsilon.table()}
 }
 
 // home shows the training at a glance: curves, alarms, and the last rounds.
@@ -39,9 +48,35 @@ func (s *Server) home(r *http.Request) (content, error) {
 	}
 	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
 	all = firstConcerns(all)
-	b := homePage{Standings: all[:min(some, len(all))], People: len(all), More: max(0, len(all)-some),
-		Names: map[uint32]string{}, Budget: running.Privacy.Epsilon, Mechanism: running.Privacy.Mechanism,
+	b := homePage{Progress: s.progress(r.Context(), status, points), Standings: all[:min(some, len(all))],
+		People: len(all), More: max(0, len(all)-some), Names: map[uint32]string{}, Budget: running.Privacy.Epsilon,
 		Unmeasured: s.tail.whyUnmeasured()}
+	b.alarms(all)
+	if b.More > 0 {
+		b.Reputations = reputations(all)
+	}
+	if n := len(points); n > 0 {
+		t := tallyOf(points[n-1], all)
+		b.Tally = &t
+	}
+	b.Last = lastMeasured(points)
+	b.draw(points)
+	s.date(r.Context(), b.Rounds)
+	people, err := s.source.participants(r.Context())
+	if err != nil {
+		return content{}, err
+	}
+	for i := range b.Rounds {
+		b.Rounds[i].Missing, _ = missingIn(b.Rounds[i], b.Rounds[i], people)
+	}
+	if b.Lead, err = s.lead(r.Context(), status); err != nil {
+		return content{}, err
+	}
+	return content{"home", "Training", b}, nil
+}
+
+// alarms sets the names of the participants, and which of them are suspect.
+func (b *homePage) alarms(all []Standing) {
 	for _, st := range all {
 		b.Names[st.Participant] = st.Moniker
 		if st.Alarm == Suspect {
@@ -51,24 +86,71 @@ func (s *Server) home(r *http.Request) (content, error) {
 	}
 	b.Suspects = b.Suspects[:min(few, len(b.Suspects))]
 	b.MoreAlarms = b.Alarms - len(b.Suspects)
-	if b.More > 0 {
-		b.Reputations = reputations(all)
-	}
-	if n := len(points); n > 0 {
-		t := tallyOf(points[n-1], all)
-		b.Tally = &t
-	}
-	for i := range points {
-		if points[i].Accuracy != nil || b.Last == nil {
-			b.Last = &points[i]
+}
+
+// draw draws the pictures of the rounds.
+func (b *homePage) draw(points []Point) {
+	const page = "/training"
+	b.Accuracy = chartOf(page, "accuracy", "Test accuracy", "%", 1, points, func(p Point) *float64 { return p.Accuracy })
+	b.Loss = chartOf(page, "loss", "Test loss in nats", "", 0, points, func(p Point) *float64 { return p.Loss })
+	b.Epsilon = chartOf(page, "epsilon", "Epsilon spent", "", b.Budget, points, func(p Point) *float64 { return p.Epsilon })
+	b.Map = heatmapOf(points[max(0, len(points)-drawn):], b.Standings)
+	b.Rounds = newestFirst(points, shown)
+}
+
+// lastMeasured returns the last point with an accuracy, or the last one, nil if there is none.
+func lastMeasured(points []Point) *Point {
+	for i := len(points) - 1; i >= 0; i-- {
+		if points[i].Accuracy != nil {
+			return &points[i]
 		}
 	}
-	b.Accuracy = sparkOf("accuracy", points, func(p Point) *float64 { return p.Accuracy })
-	b.Loss = sparkOf("loss", points, func(p Point) *float64 { return p.Loss })
-	b.Epsilon = sparkOf("epsilon", points, func(p Point) *float64 { return p.Epsilon })
-	b.Grid = gridOf(points[max(0, len(points)-drawn):], b.Standings)
-	b.Rounds = newestFirst(points, shown)
-	return content{"home", "Training", b}, nil
+	if len(points) == 0 {
+		return nil
+	}
+	return &points[len(points)-1]
+}
+
+// lead returns who may close the open round, nil if none is open.
+func (s *Server) lead(ctx context.Context, status query.Status) (*query.Leader, error) {
+	if status.Done {
+		return nil, nil
+	}
+	open, err := known[query.Leader](ctx, s.source, "/leader")
+	var refusal *client.Refusal
+	switch {
+	case err == nil:
+		return &open, nil
+	case asRefusal(err, &refusal): // training finished between the queries
+		return nil, nil
+	}
+	return nil, err
+}
+
+// progress is how far the training is.
+type progress struct {
+	Closed, Planned uint64
+	Pace            time.Duration // of a round lately; 0 if it is unknown
+}
+
+// Left returns the time that the rounds left take at the present pace, 0 if it is unknown.
+func (p progress) Left() time.Duration {
+	return time.Duration(p.Planned-min(p.Planned, p.Closed)) * p.Pace
+}
+
+// progress computes the pace of the last rounds by the times of their blocks.
+func (s *Server) progress(ctx context.Context, status query.Status, points []Point) progress {
+	p := progress{Closed: status.Round, Planned: status.Rounds}
+	if len(points) < 2 || status.Done {
+		return p
+	}
+	first, last := points[max(0, len(points)-shown)], points[len(points)-1]
+	from := s.source.times(ctx, first.Height, first.Height)[first.Height]
+	until := s.source.times(ctx, last.Height, last.Height)[last.Height]
+	if !from.IsZero() && until.After(from) {
+		p.Pace = until.Sub(from) / time.Duration(last.Round-first.Round)
+	}
+	return p
 }
 
 // newestFirst returns the last n points, the newest first.

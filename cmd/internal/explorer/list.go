@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,14 +18,20 @@ const perPage, some, few = 100, 20, 10
 type pager struct {
 	Of, From, Until int // rows; From is the first one, from 1 on
 	Page, Pages     int
-	path, search    string
+	path            string
+	query           url.Values // the rest of the address
 }
 
 // pageOf returns the rows of the page named by ?page=, counted from 1, or of the last page if there
 // are fewer.
 func pageOf[T any](r *http.Request, rows []T) ([]T, pager, error) {
 	p := pager{Of: len(rows), Page: 1, Pages: max(1, (len(rows)+perPage-1)/perPage), path: r.URL.Path,
-		search: r.URL.Query().Get("q")}
+		query: url.Values{}}
+	for _, name := range []string{"q", "sort"} {
+		if x := r.URL.Query().Get(name); x != "" {
+			p.query.Set(name, x)
+		}
+	}
 	if q := r.URL.Query().Get("page"); q != "" {
 		x, err := number("page", q)
 		if err != nil {
@@ -46,10 +53,8 @@ func (p pager) address(page int) string {
 	if page < 1 || page > p.Pages {
 		return ""
 	}
-	q := url.Values{"page": {strconv.Itoa(page)}}
-	if p.search != "" {
-		q.Set("q", p.search)
-	}
+	q := maps.Clone(p.query)
+	q.Set("page", strconv.Itoa(page))
 	return p.path + "?" + q.Encode()
 }
 

@@ -17,17 +17,43 @@ type result struct {
 	Point
 	Verdict Verdict
 	Epsilon *float64
+	Turn    string // what became of its turn to lead, if it failed
 }
 
 type participantPage struct {
-	Who        app.Participant
-	Standing   Standing
-	Spend      query.Spend
-	Offences   []app.Offence
-	Rounds     []result
-	Reputation spark
-	Spent      spark
-	Address    string
+	Who               app.Participant
+	Standing          Standing
+	Spend             query.Spend
+	Offences          []app.Offence
+	Incidents         []incident
+	Spans             []span
+	Rounds            []result // newest first
+	Led, Failed       int      // of these rounds
+	Active            int      // participants
+	Reputation, Spent chart
+}
+
+func (b participantPage) tables() []table {
+	all := table{name: "rounds", header: []string{"round", "fate", "opposed", "led", "failed_to_lead", "score",
+		"reputation", "epsilon"}}
+	for _, r := range slices.Backward(b.Rounds) {
+		v := r.Verdict
+		var reputation *float64
+		if v.Reputation != nil {
+			x := float64(*v.Reputation) / params.One
+			reputation = &x
+		}
+		all.add(r.Round, v.Fate, v.Opposed, v.Leader, v.Passed, v.Score, reputation, r.Epsilon)
+	}
+	return []table{all, b.Reputation.table(), b.Spent.table()}
+}
+
+// Share is the share of the budget that is spent, negative without a budget.
+func (b participantPage) Share() float64 {
+	if b.Spend.Epsilon == nil || b.Spend.Budget <= 0 {
+		return -1
+	}
+	return *b.Spend.Epsilon / b.Spend.Budget
 }
 
 // participant shows one participant: its results in the last rounds, its spend and its offences.
@@ -40,18 +66,19 @@ func (s *Server) participant(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	if index >= uint64(len(people)) {
-		return content{}, fmt.Errorf("%w: participant %d of %d", errNotFound, index, len(people))
-	}
-	b := participantPage{Who: people[index]}
 	all, err := s.standings(r.Context())
 	if err != nil {
 		return content{}, err
 	}
-	if index >= uint64(len(all)) { // the node switched to another chain between the queries
-		return content{}, fmt.Errorf("%w: participant %d of %d", errNotFound, index, len(all))
+	if index >= uint64(min(len(people), len(all))) { // the node may switch to another chain between the queries
+		return content{}, fmt.Errorf("%w: participant %d of %d", errNotFound, index, len(people))
 	}
-	b.Standing = all[index]
+	b := participantPage{Who: people[index], Standing: all[index]}
+	for _, st := range all {
+		if st.Active {
+			b.Active++
+		}
+	}
 	if b.Spend, err = known[query.Spend](r.Context(), s.source, "/privacy/"+strconv.FormatUint(index, 10)); err != nil {
 		return content{}, err
 	}
@@ -59,33 +86,42 @@ func (s *Server) participant(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	for _, o := range offences {
-		if uint64(o.Participant) == index {
-			b.Offences = append(b.Offences, o)
-		}
-	}
+	b.Offences = slices.DeleteFunc(slices.Clone(offences), func(o app.Offence) bool { return uint64(o.Participant) != index })
 	if b.Rounds, err = s.results(r.Context(), people, closed, whole, uint32(index)); err != nil {
 		return content{}, err
 	}
+	b.summarise(fmt.Sprintf("/participant/%d", index))
+	return content{"participant", fmt.Sprintf("Participant %d", index), b}, nil
+}
+
+// summarise sets what follows from the results, which come oldest first and are then reversed.
+func (b *participantPage) summarise(page string) {
 	points := make([]Point, 0, len(b.Rounds))
-	reputation := map[uint64]*float64{}
-	spent := map[uint64]*float64{}
+	reputation, spent := map[uint64]*float64{}, map[uint64]*float64{}
 	for _, f := range b.Rounds {
 		points = append(points, f.Point)
 		if f.Verdict.Reputation != nil {
 			x := float64(*f.Verdict.Reputation) / params.One
 			reputation[f.Round] = &x
 		}
-		spent[f.Round] = f.Epsilon
+		if f.Epsilon != nil && *f.Epsilon > 0 {
+			spent[f.Round] = f.Epsilon
+		}
+		b.Led += has([]uint32{f.Leader}, b.Who.Index)
+		b.Failed += has(f.Passed, b.Who.Index)
 	}
-	b.Reputation = sparkOf("reputation", points, func(p Point) *float64 { return reputation[p.Round] })
-	b.Spent = sparkOf("epsilon", points, func(p Point) *float64 { return spent[p.Round] })
+	b.Reputation = chartOf(page, "reputation", "Reputation", "", 1, points,
+		func(p Point) *float64 { return reputation[p.Round] })
+	b.Spent = chartOf(page, "epsilon", "Epsilon spent", "", b.Spend.Budget, points,
+		func(p Point) *float64 { return spent[p.Round] })
+	b.Incidents = incidentsOf(b.Rounds)
 	slices.Reverse(b.Rounds)
-	return content{"participant", fmt.Sprintf("Participant %d", index), b}, nil
+	b.Spans = spansOf(b.Rounds)
 }
 
-// resultRounds is the number of rounds on a participant's page.
-const resultRounds = 100
+// resultRounds is the number of rounds on a participant's page, askedTurns the number of those of
+// which the node is asked why the participant failed to lead.
+const resultRounds, askedTurns = 100, 10
 
 // results returns a participant's results in the last rounds of the running epoch, oldest first.
 // Ledger is the participant's ledger after the closed rounds; if whole is false, the results omit
@@ -96,6 +132,7 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 	if err != nil {
 		return nil, err
 	}
+	points := s.tail.known()
 	var out []result
 	var records []*app.Record
 	var before map[uint32]int64
@@ -105,6 +142,9 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 			return nil, err
 		}
 		f := result{Point: pointOf(record)}
+		if p, ok := points[place{closed.epoch, t}]; ok {
+			f.Point = p
+		}
 		for _, v := range verdicts(record, people[index:index+1], before, &index) {
 			f.Verdict = v
 		}
@@ -119,7 +159,25 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 			out[i].Epsilon = epsilon
 		}
 	}
+	s.tellResults(ctx, out, records, index)
 	return slices.DeleteFunc(out, func(f result) bool {
 		return f.Verdict.Fate == "" || f.Verdict.Fate == NotYet
 	}), nil
+}
+
+// tellResults adds to a participant's results what the node saw of its rejected gradients and of its
+// last turns to lead.
+func (s *Server) tellResults(ctx context.Context, results []result, records []*app.Record, index uint32) {
+	asked := 0
+	for i := len(results) - 1; i >= 0; i-- {
+		f := &results[i]
+		if x := (seen{rejections: f.refusals}); f.Verdict.Fate == Absent {
+			x.tellRejections(&f.Verdict)
+		}
+		if f.Verdict.Passed && asked < askedTurns {
+			f.Turn = s.seen(ctx, records[i]).turn(index, records[i])
+			f.Verdict.Why += " It was to lead, and " + f.Turn + "."
+			asked++
+		}
+	}
 }

@@ -3,6 +3,7 @@ package explorer
 import (
 	"cmp"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,7 +13,44 @@ import (
 	"github.com/spdl/spdl/app"
 )
 
-// participants lists all participants, 100 a page, or those that match ?q=.
+type participantsPage struct {
+	Rows   []participantRow
+	Wanted string // of ?q=
+	Sort   string // of ?sort=
+	Orders []order
+	Pager  pager
+	query.Membership
+}
+
+// participantRow is a participant's standing with its spend.
+type participantRow struct {
+	Standing
+	Spend query.Spend
+}
+
+// Spent is the share of the budget that is spent, of 100; negative if there is none.
+func (p participantRow) Spent() float64 {
+	if p.Spend.Epsilon == nil || p.Spend.Budget <= 0 {
+		return -1
+	}
+	return 100 * *p.Spend.Epsilon / p.Spend.Budget
+}
+
+// order is a way to sort participants; the default is by what concerns an operator.
+type order struct {
+	Name, Label string
+	by          func(a, b participantRow) int
+}
+
+var orders = []order{
+	{"", "trouble", nil},
+	{"number", "number", func(a, b participantRow) int { return cmp.Compare(a.Participant, b.Participant) }},
+	{"reputation", "reputation", func(a, b participantRow) int { return cmp.Compare(a.Reputation, b.Reputation) }},
+	{"spent", "epsilon", func(a, b participantRow) int { return cmp.Compare(b.Spent(), a.Spent()) }},
+	{"led", "rounds led", func(a, b participantRow) int { return cmp.Compare(b.Led, a.Led) }},
+}
+
+// participants lists all participants, 100 a page, or those that match ?q=, in the order of ?sort=.
 func (s *Server) participants(r *http.Request) (content, error) {
 	all, err := s.standings(r.Context())
 	if err != nil {
@@ -22,8 +60,8 @@ func (s *Server) participants(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	members, err := known[query.Membership](r.Context(), s.source, "/membership")
-	if err != nil {
+	b := participantsPage{Wanted: short(r.URL.Query().Get("q"), 100), Sort: r.URL.Query().Get("sort"), Orders: orders}
+	if b.Membership, err = known[query.Membership](r.Context(), s.source, "/membership"); err != nil {
 		return content{}, err
 	}
 	by := map[uint32]query.Spend{}
@@ -34,18 +72,21 @@ func (s *Server) participants(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	wanted := r.URL.Query().Get("q")
-	rows, at, err := pageOf(r, matching(firstConcerns(all), people, wanted))
-	if err != nil {
+	var rows []participantRow
+	for _, st := range matching(firstConcerns(all), people, r.URL.Query().Get("q")) {
+		rows = append(rows, participantRow{st, by[st.Participant]})
+	}
+	i := slices.IndexFunc(orders, func(o order) bool { return o.Name == b.Sort })
+	if i < 0 {
+		return content{}, fmt.Errorf("%w: order %q, want number, reputation, spent or led", errBad, short(b.Sort, 40))
+	}
+	if orders[i].by != nil {
+		slices.SortStableFunc(rows, orders[i].by)
+	}
+	if b.Rows, b.Pager, err = pageOf(r, rows); err != nil {
 		return content{}, err
 	}
-	return content{"participants", "Participants", struct {
-		Standings []Standing
-		Spends    map[uint32]query.Spend
-		Wanted    string
-		Pager     pager
-		query.Membership
-	}{rows, by, short(wanted, 100), at, members}}, nil
+	return content{"participants", "Participants", b}, nil
 }
 
 // firstConcerns sorts standings by urgency for an operator: suspects, then participants on watch,

@@ -5,42 +5,115 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
-// why explains a verdict in words. Worst is the highest score of a selected gradient.
-func why(v Verdict, r *app.Record, worst int64) string {
+// weightParts is the denominator of a weight in the scores of the rule agnostic-mean.
+const weightParts = 1 << 20
+
+// equalShare returns an equal share of Delta in the unit of the scores, 0 if the scores of the
+// round's rule are no weights: those of agnostic-mean say how far a weight is below an equal share.
+func equalShare(r *app.Record) int64 {
+	n := int64(len(r.Contributions))
+	if n == 0 || r.Rule != "agnostic-mean" && r.Rule != "nnm+agnostic-mean" {
+		return 0
+	}
+	return weightParts / n
+}
+
+// scale sets what a score means: a share of Delta, or a rank and how often the score holds the
+// highest selected one.
+func (v *Verdict) scale(c app.Contribution, place map[uint32]int, worst, equal int64) {
+	if equal > 0 {
+		weight := min(1, max(0, 1-float64(c.Score)/float64(equal)))
+		if !c.Selected {
+			weight = 0
+		}
+		v.Weight = &weight
+		return
+	}
+	if v.Place = place[c.Participant]; v.Place > 0 && worst > 0 {
+		times := float64(c.Score) / float64(worst)
+		v.Times = &times
+	}
+}
+
+// why explains a verdict in words, by the record alone.
+func why(v Verdict, r *app.Record) string {
 	var text string
-	n := len(r.Contributions)
 	switch {
 	case v.Fate == NotYet:
 		text = "It was not a member yet."
 	case v.Fate == Absent:
 		text = fmt.Sprintf("No gradient of it is in block %d, which closed the round%s.", r.Height, costOf(r))
+	case v.Weight != nil:
+		text = weightText(*v.Weight)
 	case v.Place == 0:
-		text = fmt.Sprintf("Included. The rule %s weighs coordinates, not whole gradients: there is no score.", r.Rule)
-		if strings.HasPrefix(r.Rule, "nnm+") {
-			text = fmt.Sprintf("Included. By the rule %s it counts as the mean of its nearest; there is no score.", r.Rule)
-		}
-		if v.Fate == LeftOut {
-			text = fmt.Sprintf("Left out of Delta by the rule %s.", r.Rule)
-		}
+		text = unscoredText(v, r.Rule)
+	case v.Times == nil:
+		text = fmt.Sprintf("Score %d is place %d of %d.", v.Score, v.Place, len(r.Contributions))
 	case v.Fate == LeftOut:
-		text = fmt.Sprintf("Score %d is place %d of %d, the selection ends at %d: too far, by %d, from its nearest others.",
-			v.Score, v.Place, n, worst, v.Score-worst)
+		text = fmt.Sprintf("Its score is %s that of the last selected, place %d of %d: too far from its nearest others.",
+			timesText(*v.Times), v.Place, len(r.Contributions))
 	default:
-		text = fmt.Sprintf("Score %d is place %d of %d: close enough to its nearest others.", v.Score, v.Place, n)
+		text = fmt.Sprintf("Its score is %s that of the last selected, place %d of %d: close enough to its nearest others.",
+			timesText(*v.Times), v.Place, len(r.Contributions))
 	}
-	if v.Opposed {
-		text += " It points away from Delta, by more than reputation.margin allows, and loses reputation"
-		if v.Reputation != nil && *v.Reputation <= 0 {
-			text += ", of which none is left"
-		}
-		text += "."
+	return text + opposedText(v)
+}
+
+// weightText explains the weight of a gradient.
+func weightText(weight float64) string {
+	switch {
+	case weight >= 0.995:
+		return "It has a full share of Delta."
+	case weight == 0:
+		return "Weight 0: it lies apart from the others in a direction in which noise does not spread gradients so far."
 	}
-	if v.Passed {
-		text += " It was to lead before the leader that closed the round, and no aggregate of it was accepted."
+	return fmt.Sprintf("It has %.2f of an equal share of Delta: it lies apart from the others in a direction in which noise "+
+		"does not spread gradients so far.", weight)
+}
+
+// unscoredText explains the fate of a gradient under a rule without scores.
+func unscoredText(v Verdict, rule string) string {
+	switch {
+	case v.Fate == LeftOut:
+		return fmt.Sprintf("Left out of Delta by the rule %s.", rule)
+	case strings.HasPrefix(rule, "nnm+"):
+		return fmt.Sprintf("Included. By the rule %s it counts as the mean of its nearest; there is no score.", rule)
 	}
-	return text
+	return fmt.Sprintf("Included. The rule %s weighs coordinates, not whole gradients: there is no score.", rule)
+}
+
+// opposedText says what opposition costs.
+func opposedText(v Verdict) string {
+	if !v.Opposed {
+		return ""
+	}
+	text := " It points away from Delta, by more than reputation.margin allows, and loses reputation"
+	switch {
+	case v.Change != nil && *v.Change < 0:
+		text += fmt.Sprintf(": %.4g", -float64(*v.Change)/params.One)
+	case v.Reputation != nil && *v.Reputation <= 0:
+		return text + ", of which none is left."
+	}
+	if v.Reputation != nil && *v.Reputation <= 0 {
+		text += ", and none is left"
+	}
+	return text + "."
+}
+
+// timesText returns a ratio as people say it.
+func timesText(x float64) string {
+	switch {
+	case x >= 10:
+		return fmt.Sprintf("%.0f times", x)
+	case x > 1:
+		return fmt.Sprintf("%.4g times", x)
+	case x == 1:
+		return "just"
+	}
+	return fmt.Sprintf("%.3g of", x)
 }
 
 // costOf describes how many blocks a round took, if more than one.

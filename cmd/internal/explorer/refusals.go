@@ -38,8 +38,7 @@ func (t *tail) refusals(ctx context.Context, points []Point) {
 		if i < 0 || has(points[i].included, x.Participant) > 0 {
 			continue
 		}
-		points[i].refusals = append(points[i].refusals, query.Rejection{Participant: x.Participant, Reason: x.Reason,
-			Count: x.Count, Signed: x.Signed})
+		points[i].refusals = append(points[i].refusals, x)
 		if x.Signed && has(points[i].Refused, x.Participant) == 0 {
 			points[i].Refused = append(points[i].Refused, x.Participant)
 		}
@@ -74,23 +73,6 @@ func sayRefused(out []Standing, points []Point) {
 		if out[i].Alarm != OK {
 			say(&out[i], true, "this node rejected %d of its gradients (%s)")
 			say(&out[i], false, "this node rejected %d gradients in its name, which anybody may have sent (%s)")
-		}
-	}
-}
-
-// blame marks absent participants whose gradients the node rejected.
-func blame(verdicts []Verdict, all []query.Rejection) {
-	for i := range verdicts {
-		v := &verdicts[i]
-		for _, x := range all {
-			switch {
-			case x.Participant != v.Participant || v.Fate != Absent && v.Fate != Refused:
-			case x.Signed:
-				v.Fate = Refused
-				v.Why += fmt.Sprintf(" This node did not admit its gradient (%s): %s.", x.Reason, x.Log)
-			default:
-				v.Why += fmt.Sprintf(" This node rejected a gradient in its name (%s); anybody may have sent that.", x.Reason)
-			}
 		}
 	}
 }

@@ -20,7 +20,8 @@ func (r refusing) Query(ctx context.Context, path string, answer any) error {
 	if strings.HasPrefix(path, "/refusals") {
 		*answer.(*[]query.Rejection) = []query.Rejection{
 			{Round: 1, Participant: 2, Reason: "signature", Log: "not its key", Count: 9},
-			{Round: 1, Participant: 3, Reason: "norm", Log: "norm 7, at most 5", Count: 1, Signed: true},
+			{Round: 1, Participant: 3, Reason: "norm", Log: "G6: too long", Norm: 7, MinNorm: 2,
+				MaxNorm: 5, Count: 1, Signed: true},
 		}
 		return nil
 	}
@@ -39,18 +40,18 @@ func TestRefusedIsNotAbsent(t *testing.T) {
 	require.NoError(t, s.tail.look(t.Context()))
 	round := get(s, "/round/0/1")
 	require.Equal(t, http.StatusOK, round.Code)
-	require.Contains(t, round.Body.String(), "did not admit its gradient (norm): norm 7, at most 5")
+	require.Contains(t, round.Body.String(), "This node rejected its gradient (norm): norm 7; noise and clipped examples make at most 5.")
 	require.Contains(t, round.Body.String(), "anybody may have sent that")
 	for path, says := range map[string]string{
-		"/":              `<title>round 1: refused`,
+		"/":              `<title>round 1, #3: rejected`,
 		"/v1/rounds/0/1": `"fate":"refused"`,
 		"/v1/rounds":     `"refused":[3]`,
-		"/participant/3": `<dt>Refused</dt><dd>1`,
+		"/participant/3": "lately, by this node",
 	} {
 		require.Contains(t, get(s, path).Body.String(), says, path)
 	}
 	require.Equal(t, 1, strings.Count(get(s, "/v1/rounds/0/1").Body.String(), `"fate":"absent"`))
-	require.NotContains(t, get(s, "/participant/2").Body.String(), "<dt>Refused</dt>")
+	require.NotContains(t, get(s, "/participant/2").Body.String(), "lately, by this node")
 }
 
 // TestWhyRefused: the home page says of who is absent how many gradients the node refused, and why.

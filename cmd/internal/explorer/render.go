@@ -76,14 +76,18 @@ var functions = template.FuncMap{
 		}
 		return fmt.Sprintf("%+.4f", float64(ppm)/params.One)
 	},
-	"percent": func(x *float64) string { return fmt.Sprintf("%.2f %%", *x*100) },
-	"figure":  func(x *float64) string { return fmt.Sprintf("%.4g", *x) },
-	"degrees": func(x *float64) string { return fmt.Sprintf("%.1f°", *x) },
-	"clock":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
-	"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
-	"age":     func(t time.Time) string { return age(time.Since(t)) },
-	"now":     time.Now,
-	"person":  func(index uint32, moniker string) person { return person{index, moniker} },
+	"percent":  func(x *float64) string { return fmt.Sprintf("%.2f %%", *x*100) },
+	"accuracy": accuracyText,
+	"rows":     rowsText,
+	"term":     termOf,
+	"lasts":    lasts,
+	"figure":   func(x *float64) string { return fmt.Sprintf("%.4g", *x) },
+	"clock":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
+	"stamp":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+	"age":      func(t time.Time) string { return age(time.Since(t)) },
+	"now":      time.Now,
+	"person":   func(index uint32, moniker string) person { return person{index, moniker} },
+	"degrees":  func(x *float64) string { return fmt.Sprintf("%.1f°", *x) },
 	// the width of a bar of 100 for a part of a whole
 	"bar":      func(part, whole int) float64 { return 100 * min(1, max(0, float64(part)/float64(max(1, whole)))) },
 	"sections": func() []section { return sections },
@@ -93,7 +97,12 @@ var functions = template.FuncMap{
 		}
 		return listed(list)
 	},
-	"meter": func(ppm int64) float64 { return math.Min(1, math.Max(0, float64(ppm)/params.One)) },
+	"percents": func(ppm int64) float64 { return 100 * math.Min(1, math.Max(0, float64(ppm)/params.One)) },
+	"hundred":  func(x float64) float64 { return 100 * x },
+	"plus":     func(x, y float64) float64 { return x + y },
+	"value":    func(x *float64) float64 { return *x },
+	"part":     func(part, whole uint64) string { return fmt.Sprintf("%.2f", 100*float64(part)/float64(max(1, whole))) },
+	"portion":  func(part, whole int) string { return fmt.Sprintf("%.3g %%", 100*float64(part)/float64(max(1, whole))) },
 }
 
 // age returns how long something is ago; assets/live.js writes the same.
@@ -109,6 +118,19 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }
 
+// lasts returns a duration roughly.
+func lasts(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.0f h", d.Hours())
+}
+
 var templates = parse()
 
 // parse parses the templates of the pages, each with the layout and the shared parts.
@@ -121,9 +143,9 @@ func parse() map[string]*template.Template {
 	out := map[string]*template.Template{}
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".html")
-		if name != "layout" && name != "parts" {
+		if name != "layout" && name != "parts" && name != "story" {
 			out[name] = template.Must(template.New("layout.html").Funcs(functions).ParseFS(assets, path.Join(dir, "layout.html"),
-				path.Join(dir, "parts.html"), path.Join(dir, f.Name())))
+				path.Join(dir, "parts.html"), path.Join(dir, "story.html"), path.Join(dir, f.Name())))
 		}
 	}
 	return out

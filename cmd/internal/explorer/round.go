@@ -3,25 +3,71 @@ package explorer
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
 )
 
 type roundPage struct {
 	*Story
-	Shown        []Verdict // one page of the verdicts, the most urgent first
+	Map          *gradientMap // nil if the shape is not known
+	Shown        []fateRow    // one page of the verdicts, the most urgent first
 	Pager        pager
 	Names        map[uint32]string
-	Outputs      []Verdict // the largest
+	Outputs      []Verdict // the largest VRF outputs
 	MoreOutputs  int
 	Timing       *query.Timing
 	Closed       time.Time // time of the block; zero if the node has dropped it
 	Before, Next *uint64
-	Scored       bool
-	Verify       string // the command that checks the round
+	Measure      string // score or weight; "" if the rule has neither
+	Verify       string // the command
+	Point        Point
+}
+
+// fateRow is a verdict with what the shape of the round adds to it.
+type fateRow struct {
+	Verdict
+	Angle *float64 // to Delta, in degrees
+	Norm  float64  // in grid steps; 0 if it is unknown
+	Bar   float64  // length of the bar of its score or weight, of 100
+	Mark  float64  // place of the last selected in it; 0 for none
+}
+
+// Measured returns the weight, or how often the score holds that of the last selected.
+func (f fateRow) Measured() string {
+	switch {
+	case f.Weight != nil:
+		return fmt.Sprintf("%.2f", *f.Weight)
+	case f.Times != nil && *f.Times >= 10:
+		return fmt.Sprintf("%.0f times", *f.Times)
+	case f.Times != nil:
+		return fmt.Sprintf("%.2f times", *f.Times)
+	}
+	return "-"
+}
+
+func (b roundPage) tables() []table {
+	fates := table{name: "fates", header: []string{"participant", "fate", "opposed", "leader", "failed_to_lead", "place",
+		"score", "times_last_selected", "weight", "reputation_ppm", "change_ppm"}}
+	for _, v := range b.Verdicts {
+		fates.add(v.Participant, v.Fate, v.Opposed, v.Leader, v.Passed, v.Place, v.Score, v.Times, v.Weight,
+			optional(v.Reputation), optional(v.Change))
+	}
+	if b.Map == nil {
+		return []table{fates}
+	}
+	return []table{fates, b.Map.table()}
+}
+
+func optional(x *int64) any {
+	if x == nil {
+		return ""
+	}
+	return *x
 }
 
 // round shows a closed round, with a verdict on every participant.
@@ -34,25 +80,21 @@ func (s *Server) round(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	b := roundPage{Story: story, Names: map[uint32]string{}}
-	for _, v := range story.Verdicts {
-		b.Names[v.Participant] = v.Moniker
-		b.Scored = b.Scored || v.Place > 0
-		if v.VRFOutput != "" {
-			b.Outputs = append(b.Outputs, v)
-		}
-	}
+	b := roundPage{Story: story, Names: map[uint32]string{},
+		Point: Point{Accuracy: story.Accuracy, Examples: story.Examples}}
 	b.Closed = s.source.times(r.Context(), story.Height, story.Height)[story.Height]
-	slices.SortStableFunc(b.Outputs, func(a, c Verdict) int { return cmp.Compare(c.VRFOutput, a.VRFOutput) })
-	b.MoreOutputs = max(0, len(b.Outputs)-some)
-	b.Outputs = b.Outputs[:len(b.Outputs)-b.MoreOutputs]
-	if b.Shown, b.Pager, err = pageOf(r, firstFates(story.Verdicts)); err != nil {
+	b.Verify = s.verifying(r.Context(), fmt.Sprintf("round %d %d", at.epoch, at.round))
+	b.elected()
+	record, err := s.source.record(r.Context(), at)
+	if err != nil {
+		return content{}, err
+	}
+	if err := s.measureRound(r, &b, at, record); err != nil {
 		return content{}, err
 	}
 	if timing, err := known[query.Timing](r.Context(), s.source, "/timing/"+at.String()); err == nil {
 		b.Timing = &timing
 	}
-	b.Verify = s.verifying(r.Context(), fmt.Sprintf("round %d %d", at.epoch, at.round))
 	if at.round > 0 {
 		before := at.round - 1
 		b.Before = &before
@@ -62,6 +104,84 @@ func (s *Server) round(r *http.Request) (content, error) {
 		b.Next = &next
 	}
 	return content{"round", fmt.Sprintf("Round %d of epoch %d", at.round, at.epoch), b}, nil
+}
+
+// measureRound sets the rows of a page of verdicts, and the map.
+func (s *Server) measureRound(r *http.Request, b *roundPage, at place, record *app.Record) error {
+	form, err := s.shape(r.Context(), record)
+	if err == nil {
+		b.Map = mapOf(form, at, b.Verdicts)
+		relate(b.Verdicts, form)
+	}
+	var page []Verdict
+	if page, b.Pager, err = pageOf(r, firstFates(b.Verdicts)); err != nil {
+		return err
+	}
+	longest := 0.0
+	for _, v := range b.Verdicts {
+		if v.Times != nil {
+			longest = max(longest, *v.Times)
+		}
+	}
+	for _, v := range page {
+		row := fateRow{Verdict: v}
+		switch {
+		case v.Weight != nil:
+			b.Measure, row.Bar = "weight", 100**v.Weight
+		case v.Times != nil && longest > 0:
+			b.Measure, row.Bar, row.Mark = "score", 100**v.Times/longest, 100/longest
+		}
+		if form != nil {
+			form.complete(&row)
+		}
+		b.Shown = append(b.Shown, row)
+	}
+	return nil
+}
+
+// complete sets the norm and the angle of a row.
+func (s *shape) complete(row *fateRow) {
+	i := slices.Index(s.Participants, row.Participant)
+	if i < 0 {
+		return
+	}
+	row.Norm, row.Angle = s.Norm[i], s.angle(row.Participant)
+}
+
+// relate adds to the reasons what the shape of the round says.
+func relate(verdicts []Verdict, s *shape) {
+	if s == nil || !s.Known {
+		return
+	}
+	for k := range verdicts {
+		v := &verdicts[k]
+		i := slices.Index(s.Participants, v.Participant)
+		if i < 0 {
+			continue
+		}
+		if s.Mixed != nil {
+			v.Why += fmt.Sprintf(" It is in %d of %s.", s.Mixed[i], counted(uint64(len(s.Mixed)), "mixture"))
+		}
+		if v.Opposed {
+			v.Why += fmt.Sprintf(" The angle is %.0f degrees.", *s.angle(v.Participant))
+		}
+		if len(s.With[i]) > 0 && (v.Fate == LeftOut || v.Weight != nil && *v.Weight < 0.995) {
+			v.Why += fmt.Sprintf(" It moves with %s as independent noise does not.", listed(s.With[i][:min(few, len(s.With[i]))]))
+		}
+	}
+}
+
+// elected sets the names and the largest VRF outputs.
+func (b *roundPage) elected() {
+	for _, v := range b.Verdicts {
+		b.Names[v.Participant] = v.Moniker
+		if v.VRFOutput != "" {
+			b.Outputs = append(b.Outputs, v)
+		}
+	}
+	slices.SortStableFunc(b.Outputs, func(a, c Verdict) int { return cmp.Compare(c.VRFOutput, a.VRFOutput) })
+	b.MoreOutputs = max(0, len(b.Outputs)-some)
+	b.Outputs = b.Outputs[:len(b.Outputs)-b.MoreOutputs]
 }
 
 // placeOf parses the epoch and the round in the path of a request.
@@ -86,8 +206,10 @@ func firstFates(all []Verdict) []Verdict {
 			return 3
 		case v.Fate == LeftOut:
 			return 4
+		case v.Weight != nil && *v.Weight < math.Nextafter(1, 0):
+			return 5
 		}
-		return 5
+		return 6
 	}
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Verdict) int { return rank(a) - rank(b) })

@@ -1,26 +1,62 @@
 package explorer
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app"
 )
 
-// shown is the number of rounds that a page lists.
-const shown = 25
+// shown is the number of rounds that a page lists, searched the max number that it looks through for
+// those with trouble.
+const shown, searched = 25, 256
 
 type roundsPage struct {
-	Points      []Point
-	Epochs      []query.EpochState
-	Epoch       uint64
-	Older       *uint64
-	Newer       *uint64
-	From, Until uint64
+	Points       []Point
+	Epochs       []query.EpochState
+	Epoch        uint64
+	Done         bool   // the training of the running epoch
+	Trouble      bool   // only rounds with trouble
+	From, Until  uint64 // rounds that were looked through
+	Older, Newer string // addresses
+	All          []Point
 }
 
-// rounds lists rounds of an epoch, 25 a page, by ?epoch= and ?before=.
+func (b roundsPage) tables() []table {
+	t := table{name: "rounds", header: []string{"epoch", "round", "height", "leader", "view", "included", "left_out",
+		"opposed", "rejected", "failed_to_lead", "accuracy", "examples", "loss", "epsilon"}}
+	for _, p := range slices.Backward(b.All) {
+		t.add(p.Epoch, p.Round, p.Height, p.Leader, p.View, p.Included, p.LeftOut, p.Opposed, p.Refused, p.Passed, p.Accuracy,
+			p.Examples, p.Loss, p.Epsilon)
+	}
+	return []table{t}
+}
+
+// address returns the address of the page whose newest round is the one before a number.
+func (b roundsPage) address(before uint64) string {
+	q := url.Values{"epoch": {strconv.FormatUint(b.Epoch, 10)}, "before": {strconv.FormatUint(before, 10)}}
+	if b.Trouble {
+		q.Set("trouble", "1")
+	}
+	return "/rounds?" + q.Encode()
+}
+
+// Filter is the address of the page with the filter, or without it if it has it.
+func (b roundsPage) Filter() string {
+	q := url.Values{"epoch": {strconv.FormatUint(b.Epoch, 10)}}
+	if !b.Trouble {
+		q.Set("trouble", "1")
+	}
+	return "/rounds?" + q.Encode()
+}
+
+// rounds lists rounds of an epoch, 25 a page, by ?epoch= and ?before=, and with ?trouble= those in
+// which something was wrong.
 func (s *Server) rounds(r *http.Request) (content, error) {
 	epochs, err := known[[]query.EpochState](r.Context(), s.source, "/epochs")
 	if err != nil {
@@ -29,51 +65,133 @@ func (s *Server) rounds(r *http.Request) (content, error) {
 	if len(epochs) == 0 {
 		return content{}, fmt.Errorf("%w: no epoch", errNotFound)
 	}
-	of := epochs[len(epochs)-1]
-	if q := r.URL.Query().Get("epoch"); q != "" {
-		epoch, err := number("epoch", q)
-		if err != nil {
-			return content{}, err
-		}
-		i := slices.IndexFunc(epochs, func(e query.EpochState) bool { return e.Epoch == epoch })
-		if i < 0 {
-			return content{}, fmt.Errorf("%w: epoch %d", errNotFound, epoch)
-		}
-		of = epochs[i]
+	of, err := epochAsked(r, epochs)
+	if err != nil {
+		return content{}, err
 	}
-	until := of.Rounds
+	status, _, _, _ := s.tail.now()
+	b := roundsPage{Epochs: epochs, Epoch: of.Epoch, Until: of.Rounds, Done: status.Done,
+		Trouble: r.URL.Query().Get("trouble") != ""}
 	if q := r.URL.Query().Get("before"); q != "" {
 		x, err := number("before", q)
 		if err != nil {
 			return content{}, err
 		}
-		until = min(until, x)
+		b.Until = min(b.Until, x)
 	}
-	b := roundsPage{Epochs: epochs, Epoch: of.Epoch, From: until - min(until, shown), Until: until}
-	points := s.tail.known()
-	for t := until; t > b.From; t-- {
-		record, err := s.source.record(r.Context(), place{of.Epoch, t - 1})
-		if err != nil {
-			return content{}, err
-		}
-		p, ok := points[place{of.Epoch, t - 1}]
-		if !ok {
-			p = pointOf(record)
-		}
-		b.Points = append(b.Points, p)
+	whole := r.PathValue("file") != "" // the CSV file has all that a page looks through
+	if err := s.listRounds(r.Context(), &b, whole); err != nil {
+		return content{}, err
 	}
-	if n := len(b.Points); n > 0 {
-		at := s.source.times(r.Context(), b.Points[n-1].Height, b.Points[0].Height)
-		for i := range b.Points {
-			b.Points[i].At = at[b.Points[i].Height]
-		}
-	}
+	s.date(r.Context(), b.Points)
 	if b.From > 0 {
-		b.Older = &b.From
+		b.Older = b.address(b.From)
 	}
-	if until < of.Rounds {
-		newer := min(until+shown, of.Rounds)
-		b.Newer = &newer
+	if b.Until < of.Rounds {
+		b.Newer = b.address(min(b.Until+shown, of.Rounds))
 	}
 	return content{"rounds", "Rounds", b}, nil
+}
+
+// epochAsked returns the epoch of ?epoch=, by default the running one.
+func epochAsked(r *http.Request, epochs []query.EpochState) (of query.EpochState, err error) {
+	q := r.URL.Query().Get("epoch")
+	if q == "" {
+		return epochs[len(epochs)-1], nil
+	}
+	epoch, err := number("epoch", q)
+	if err != nil {
+		return of, err
+	}
+	i := slices.IndexFunc(epochs, func(e query.EpochState) bool { return e.Epoch == epoch })
+	if i < 0 {
+		return of, fmt.Errorf("%w: epoch %d", errNotFound, epoch)
+	}
+	return epochs[i], nil
+}
+
+// listRounds sets the points of a page and where it ends: after 25 of them, or after as many as it
+// may look through.
+func (s *Server) listRounds(ctx context.Context, b *roundsPage, whole bool) error {
+	people, err := s.source.participants(ctx)
+	if err != nil {
+		return err
+	}
+	if b.Epoch != b.Epochs[len(b.Epochs)-1].Epoch {
+		people = nil // the members of that epoch are not known
+	}
+	points := s.tail.known()
+	for b.From = b.Until; b.From > 0 && b.Until-b.From < searched && (whole || len(b.Points) < shown); b.From-- {
+		p, err := s.pointAt(ctx, points, place{b.Epoch, b.From - 1})
+		if err != nil {
+			return err
+		}
+		before := p
+		if b.From > 1 {
+			if before, err = s.pointAt(ctx, points, place{b.Epoch, b.From - 2}); err != nil {
+				return err
+			}
+		}
+		fresh := 0
+		p.Missing, fresh = missingIn(p, before, people)
+		if b.Trouble && len(p.Opposed)+len(p.Refused)+len(p.Passed)+fresh == 0 {
+			continue
+		}
+		b.All = append(b.All, p)
+		if len(b.Points) < shown {
+			b.Points = append(b.Points, p)
+		}
+	}
+	return nil
+}
+
+// pointAt returns a closed round, from the known points or from its record.
+func (s *Server) pointAt(ctx context.Context, known map[place]Point, at place) (Point, error) {
+	if p, ok := known[at]; ok {
+		return p, nil
+	}
+	record, err := s.source.record(ctx, at)
+	if err != nil {
+		return Point{}, err
+	}
+	return pointOf(record), nil
+}
+
+// missingIn returns the number of members without a gradient in a round, and the number of those
+// that had one in the round before: a member that is absent for long is no news.
+func missingIn(p, before Point, people []app.Participant) (all, fresh int) {
+	for i := range people {
+		who := &people[i]
+		if !who.Active || who.Joined > p.Round || p.includes(who.Index) {
+			continue
+		}
+		if all++; before.includes(who.Index) {
+			fresh++
+		}
+	}
+	return all, fresh
+}
+
+// includes reports whether a participant's gradient is in the round.
+func (p Point) includes(participant uint32) bool {
+	_, ok := slices.BinarySearch(p.included, participant)
+	return ok
+}
+
+// date sets the times of the points, which lie between those of the first and the last.
+func (s *Server) date(ctx context.Context, points []Point) {
+	n := len(points)
+	if n == 0 {
+		return
+	}
+	if points[0].Height-points[n-1].Height > searched { // with the filter they may be far apart
+		for i := range points {
+			points[i].At = s.source.times(ctx, points[i].Height, points[i].Height)[points[i].Height]
+		}
+		return
+	}
+	at := s.source.times(ctx, points[n-1].Height, points[0].Height)
+	for i := range points {
+		points[i].At = at[points[i].Height]
+	}
 }

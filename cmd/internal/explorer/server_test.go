@@ -205,7 +205,7 @@ func TestAttackerAtAGlance(t *testing.T) {
 	require.Equal(t, 1, strings.Count(home, `<tr class="alarm-suspect">`))
 	round := get(s, "/round/0/3").Body.String()
 	for _, text := range []string{
-		"✕ opposed", "left out", "Score 170 is place 4 of 4, the selection ends at 120: too far, by 50",
+		"✕ opposed", "left out", "Its score is 1.417 times that of the last selected, place 4 of 4: too far",
 		"by more than reputation.margin allows", "failed to lead", "-0.0010", "★ leader",
 	} {
 		require.Contains(t, round, text)

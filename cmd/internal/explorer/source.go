@@ -16,6 +16,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // Asker answers the application's query paths. *client.Client is one.
@@ -57,6 +58,7 @@ type source struct {
 	headers  *kept[int64, *cmttypes.BlockMeta]
 	outcomes *kept[string, *outcome] // of proposals, by id
 	proofs   *kept[string, *proof]   // of offences, by evidence and heights
+	shapes   *kept[params.RoundID, *shape]
 }
 
 // place is a round of an epoch.
@@ -67,10 +69,11 @@ func (p place) String() string {
 }
 
 // The max sizes of the caches: contributions in records, parameters in models (16 MiB), signatures
-// in commits, headers of blocks, outcomes of proposals or proofs, and answers that hold until the next look.
+// in commits, headers of blocks, outcomes of proposals or proofs, answers that hold until the next
+// look, and shapes of rounds.
 const (
-	keptContributions, keptParameters, keptSignatures = 200_000, 2 << 20, 100_000
-	keptHeaders, keptOutcomes, keptAnswers            = 2048, 1024, 256
+	keptContributions, keptParameters, keptSignatures  = 200_000, 2 << 20, 100_000
+	keptHeaders, keptOutcomes, keptAnswers, keptShapes = 2048, 1024, 256, 256
 )
 
 func newSource(a Asker, b Blocks) *source {
@@ -89,6 +92,7 @@ func (s *source) forget() {
 	s.headers = newKept[int64, *cmttypes.BlockMeta](keptHeaders)
 	s.outcomes = newKept[string, *outcome](keptOutcomes)
 	s.proofs = newKept[string, *proof](keptOutcomes)
+	s.shapes = newKept[params.RoundID, *shape](keptShapes)
 	s.answers.forget()
 }
 

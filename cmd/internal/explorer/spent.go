@@ -34,8 +34,12 @@ func spentBy(priv params.Privacy, people []app.Participant, records []*app.Recor
 			return out
 		}
 		out[i] = finite(epsilon)
+		payers := slices.Clone(records[i].Withheld) // a commitment without its gradient costs as much
 		for _, c := range records[i].Contributions {
-			at, known := place[c.Participant]
+			payers = append(payers, c.Participant)
+		}
+		for _, payer := range payers {
+			at, known := place[payer]
 			if !known {
 				continue
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spdl/spdl/app"
 )
@@ -19,6 +20,7 @@ type Standing struct {
 	LeftOut     int    `json:"left_out"`
 	Opposed     int    `json:"opposed"`
 	Refused     int    `json:"refused"` // rounds in which the node did not admit its gradient
+	Led         int    `json:"led"`     // rounds that it closed
 	Passed      int    `json:"passed"`  // turns of these rounds in which it failed to lead
 	// turns in which it failed to lead, over all rounds that the explorer has read
 	PassedInAll int `json:"passed_in_all"`
@@ -126,6 +128,7 @@ func tallyInto(out []Standing, people []app.Participant, place map[uint32]int, p
 	each(p.Opposed, func(s *Standing) *int { return &s.Opposed })
 	each(p.Refused, func(s *Standing) *int { return &s.Refused })
 	each(p.Passed, func(s *Standing) *int { return &s.Passed })
+	each([]uint32{p.Leader}, func(s *Standing) *int { return &s.Led })
 }
 
 // A measure is a share of a participant's rounds that raises an alarm. An honest gradient is mostly
@@ -191,6 +194,9 @@ func (s *Standing) judge(suspected *uint64) {
 		}
 		raise(alarm, "passed over as leader %d times more than it led since", s.PassedOver)
 	}
+	if s.Passed >= watchPassed && s.Passed > s.Led && s.PassedOver < watchPassed {
+		raise(Watch, "failed to lead in %d of its %d turns", s.Passed, s.Passed+s.Led)
+	}
 	for _, m := range measures {
 		switch count, rounds := m.of(s); {
 		case rounds < fewest:
@@ -203,4 +209,33 @@ func (s *Standing) judge(suspected *uint64) {
 	if suspected != nil && s.Alarm != Suspect {
 		raise(Watch, "suspect until round %d", *suspected)
 	}
+}
+
+// Against returns what is against the participant: the reasons of its alarm, otherwise all counts
+// that are not 0.
+func (s Standing) Against() string {
+	if len(s.Reasons) > 0 {
+		return strings.Join(s.Reasons, "; ")
+	}
+	var all []string
+	for _, x := range []struct {
+		count      int
+		once, many string
+	}{
+		{s.Opposed, "opposed once", "opposed %d times"}, {s.Refused, "rejected once", "rejected %d times"},
+		{max(s.Passed, s.PassedInAll), "failed to lead once", "failed to lead %d times"},
+		{s.Rounds - s.Included - s.Refused, "absent once", "absent %d times"},
+		{s.LeftOut, "left out once", "left out %d times"},
+	} {
+		switch {
+		case x.count == 1:
+			all = append(all, x.once)
+		case x.count > 1:
+			all = append(all, fmt.Sprintf(x.many, x.count))
+		}
+	}
+	if len(all) == 0 {
+		return "nothing against it"
+	}
+	return strings.Join(all, "; ")
 }

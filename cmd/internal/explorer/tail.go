@@ -28,10 +28,12 @@ type Point struct {
 	More     int      `json:"more"`     // participants that brief dropped from the lists
 	Margin   int64    `json:"margin"`
 	Accuracy *float64 `json:"accuracy"` // null if it was not measured
+	Examples int      `json:"examples"` // test rows that the accuracy was measured on; 0 if it was not
 	Loss     *float64 `json:"loss"`
 	Epsilon  *float64 `json:"epsilon"` // the largest spend of a participant; null if unknown or without a guarantee
 
-	At time.Time `json:"-"` // time of the block; zero if the page does not need it
+	At      time.Time `json:"-"` // time of the block; zero if the page does not need it
+	Missing int       `json:"-"` // members without a gradient, if the page needs it
 
 	included []uint32
 	refusals []query.Rejection // of participants whose gradients are not included

@@ -47,8 +47,20 @@ func TestRoundsShowWhatIsKnown(t *testing.T) {
 	}
 	s.tail.mu.Unlock()
 	page := get(s, "/rounds").Body.String()
-	require.Contains(t, page, "<td data-l=\"epsilon\" class=\"n\">0.75</td><td data-l=\"time\">1970-01-01 "+
-		"00:00:05.000 UTC</td>", "round 3, closed at height 5")
+	row := between(t, page, `<a href="/round/0/3">3</a>`, "</tr>")
+	require.Contains(t, row, `<td data-l="epsilon" class="n">0.75</td>`)
+	require.Contains(t, row, "<small>1970-01-01 00:00:05.000 UTC</small>", "closed at height 5")
+	require.Contains(t, row, "days ago</time>")
+}
+
+// between returns the part of a text from one text to the next other one.
+func between(t *testing.T, text, from, to string) string {
+	t.Helper()
+	_, text, found := strings.Cut(text, from)
+	require.True(t, found, from)
+	text, _, found = strings.Cut(text, to)
+	require.True(t, found, to)
+	return text
 }
 
 // TestUptime: who did not sign is marked, and a commit that cannot change is asked for once.

@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
 )
@@ -49,10 +47,22 @@ func (s *Server) vectorOf(ctx context.Context, g *tx.Gradient) *vector {
 	}
 	out := histogram(v)
 	out.Norm = out.Steps * running.Grid.Step
-	if delta := s.deltaOf(ctx, running, place{g.Epoch, g.Round}); len(delta) == v.Len() {
-		out.Angle = angle(v, delta)
-	}
+	out.Angle = s.angleTo(ctx, g)
 	return out
+}
+
+// angleTo returns the angle between an included gradient and Delta in degrees, nil if Delta is not
+// known.
+func (s *Server) angleTo(ctx context.Context, g *tx.Gradient) *float64 {
+	record, err := s.source.record(ctx, place{g.Epoch, g.Round})
+	if err != nil {
+		return nil
+	}
+	form, err := s.shape(ctx, record)
+	if err != nil {
+		return nil
+	}
+	return form.angle(g.Participant)
 }
 
 // histogram counts the coordinates of a vector, in bars of the same odd number of grid steps around 0.
@@ -89,59 +99,4 @@ func histogram(v gradients.Vector) *vector {
 		b.Y = 100 - b.Height
 	}
 	return out
-}
-
-// angle returns the angle between two vectors in degrees, nil if one of them is 0.
-func angle(v gradients.Vector, delta []float64) *float64 {
-	var product, a, b float64
-	for i, y := range delta {
-		x := float64(v.At(i))
-		product, a, b = product+x*y, a+x*x, b+y*y
-	}
-	if a == 0 || b == 0 {
-		return nil
-	}
-	return finite(180 / math.Pi * math.Acos(max(-1, min(1, product/math.Sqrt(a*b)))))
-}
-
-// deltaOf returns Delta of a round of the running epoch, up to rounding and in units of the gradient.
-// Transactions have its digest only: it follows from the models before and after the round, by
-// the update x' = x - rate*v', v' = momentum*v + Delta + decay*x. It returns nil if the node does not
-// have these models, as before the first rounds.
-func (s *Server) deltaOf(ctx context.Context, p params.Params, at place) []float64 {
-	t := p.Training
-	if at.round == 0 || t.LearningRate == 0 {
-		return nil
-	}
-	after, before := s.parameters(ctx, at), s.parameters(ctx, place{at.epoch, at.round - 1})
-	if after == nil || len(before) != len(after) {
-		return nil
-	}
-	earlier := before
-	if t.Momentum != 0 {
-		if at.round < 2 {
-			return nil
-		}
-		if earlier = s.parameters(ctx, place{at.epoch, at.round - 2}); len(earlier) != len(after) {
-			return nil
-		}
-	}
-	delta := make([]float64, len(after))
-	for i, x := range before {
-		delta[i] = (x-after[i])/t.LearningRate - t.Momentum*(earlier[i]-x)/t.LearningRate - t.WeightDecay*x
-	}
-	return delta
-}
-
-// parameters returns the parameters after a round, nil if the node does not have them.
-func (s *Server) parameters(ctx context.Context, after place) []float64 {
-	m, err := s.source.model(ctx, after)
-	if err != nil {
-		return nil
-	}
-	x, err := app.DecodeParameters(m.Parameters)
-	if err != nil {
-		return nil
-	}
-	return x
 }

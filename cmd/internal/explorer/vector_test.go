@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/gradients"
 )
 
@@ -49,30 +48,6 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// TestAngle: in degrees, and none to or from 0.
-func TestAngle(t *testing.T) {
-	require.InDelta(t, 0, *angle(vectorWith(3, 4), []float64{6, 8}), 1e-5)
-	require.InDelta(t, 90, *angle(vectorWith(1, 0), []float64{0, 2}), 1e-9)
-	require.InDelta(t, 180, *angle(vectorWith(1, -1), []float64{-1, 1}), 1e-5)
-	require.Nil(t, angle(vectorWith(0, 0), []float64{1, 1}))
-	require.Nil(t, angle(vectorWith(1, 1), []float64{0, 0}))
-}
-
-// TestDeltaOfModels: Delta follows from models that the update of the chain made of it.
-func TestDeltaOfModels(t *testing.T) {
-	f := newFake(6, "x")
-	s := over(t, f, Options{})
-	p := params.Params{Training: params.Training{LearningRate: 0.5, Momentum: 0.5, WeightDecay: 0.25}}
-	delta := s.deltaOf(t.Context(), p, place{0, 3})
-	require.Len(t, delta, 15)
-	for i, x := range s.parameters(t.Context(), place{0, 3}) { // the fake's model stands still: Delta undoes the decay
-		require.InDelta(t, -0.25*x, delta[i], 1e-12)
-	}
-	require.Nil(t, s.deltaOf(t.Context(), p, place{0, 0}), "the initial model is not asked for")
-	require.Nil(t, s.deltaOf(t.Context(), p, place{0, 1}), "nor is it for the velocity")
-	require.Nil(t, s.deltaOf(t.Context(), p, place{0, 9}), "the round is open")
-}
-
 // TestTransactionSays: whose it is, when, and what it says in words; its bytes are folded.
 func TestTransactionSays(t *testing.T) {
 	s := over(t, newFake(6, "node"), Options{})
@@ -95,5 +70,4 @@ func TestGradientSays(t *testing.T) {
 		"13 are 0, 2 at the ends of the range", "Histogram of 15 coordinates"} {
 		require.Contains(t, page, text)
 	}
-	require.Regexp(t, `\d+\.\d° <small>(away from|with) the update`, page)
 }

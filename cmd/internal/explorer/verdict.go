@@ -27,11 +27,15 @@ type Verdict struct {
 	Leader      bool   `json:"leader"`  // closed the round
 	Passed      bool   `json:"passed"`  // ranked before the leader, and did not close the round
 	Score       int64  `json:"score"`
-	Place       int    `json:"place"`      // rank by score, from 1; 0 without a score
-	Reputation  *int64 `json:"reputation"` // parts per million, after the round; null if absent
-	Change      *int64 `json:"change"`     // by the round; null if the reputation before it is unknown
-	VRFOutput   string `json:"vrf_output"`
-	Why         string `json:"why"`
+	Place       int    `json:"place"` // rank by score, from 1; 0 without a score
+	// Times is the score over that of the last selected, Weight the share of an equal part of Delta,
+	// from 0 to 1; null if the rule gives none.
+	Times      *float64 `json:"times"`
+	Weight     *float64 `json:"weight"`
+	Reputation *int64   `json:"reputation"` // parts per million, after the round; null if absent
+	Change     *int64   `json:"change"`     // by the round; null if the reputation before it is unknown
+	VRFOutput  string   `json:"vrf_output"`
+	Why        string   `json:"why"`
 }
 
 // A Story is a closed round with the verdict on every participant.
@@ -49,6 +53,7 @@ type Story struct {
 	Model    string    `json:"model_hash"`
 	Seed     string    `json:"seed"`
 	Accuracy *float64  `json:"accuracy"`
+	Examples int       `json:"examples"` // test rows that the accuracy was measured on; 0 if it was not
 	Loss     *float64  `json:"loss"`
 	Verdicts []Verdict `json:"verdicts"`
 }
@@ -80,13 +85,11 @@ func (s *Server) story(ctx context.Context, at place) (*Story, error) {
 		Seed:     hex.EncodeToString(r.Seed),
 		Verdicts: verdicts(r, people, before, nil),
 	}
-	if refused, err := s.source.refusals(ctx, at.String()); err == nil { // known to this node only
-		blame(out.Verdicts, refused)
-	}
+	s.seen(ctx, r).tell(out.Verdicts, r)
 	_, _, points, _ := s.tail.now()
 	for i := range points {
 		if points[i].Epoch == r.Epoch && points[i].Round == r.Round {
-			out.Accuracy, out.Loss = points[i].Accuracy, points[i].Loss
+			out.Accuracy, out.Loss, out.Examples = points[i].Accuracy, points[i].Loss, points[i].Examples
 		}
 	}
 	return out, nil
@@ -95,7 +98,7 @@ func (s *Server) story(ctx context.Context, at place) (*Story, error) {
 // verdicts returns the verdicts on the included participants and on the currently active ones that
 // were not included. If only is not nil, it returns the verdict on that participant alone.
 func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, only *uint32) []Verdict {
-	passed, place, worst := pointOf(r).Passed, places(r), worstSelected(r)
+	passed, place, worst, equal := pointOf(r).Passed, places(r), worstSelected(r), equalShare(r)
 	names := map[uint32]string{}
 	for _, p := range people {
 		names[p.Index] = p.Moniker
@@ -110,8 +113,8 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, 
 		v := verdictOn(c, before)
 		v.Moniker, v.Leader, v.Passed = names[c.Participant], c.Participant == r.Leader,
 			slices.Contains(passed, c.Participant)
-		v.Place = place[c.Participant]
-		v.Why = why(v, r, worst)
+		v.scale(c, place, worst, equal)
+		v.Why = why(v, r)
 		out = append(out, v)
 	}
 	for _, p := range people {
@@ -120,7 +123,7 @@ func verdicts(r *app.Record, people []app.Participant, before map[uint32]int64, 
 			if r.Round < p.Joined {
 				v.Fate = NotYet
 			}
-			v.Why = why(v, r, worst)
+			v.Why = why(v, r)
 			out = append(out, v)
 		}
 	}

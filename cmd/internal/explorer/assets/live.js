@@ -30,7 +30,14 @@
   if (!document.querySelector("[data-live]")) return;
   const content = (e) => e.outerHTML.replace(/<time[^]*?<\/time>/g, ""); // an age is no news
 
+  // What has changed is read out once, by the region that the page had from the beginning.
+  function announce(page) {
+    const fresh = page.querySelector("[data-news]"), old = document.querySelector("[data-news]");
+    if (fresh && old && fresh.textContent !== old.textContent) old.textContent = fresh.textContent;
+  }
+
   function replace(page) {
+    announce(page);
     for (const old of document.querySelectorAll("[data-live]")) {
       const fresh = old.id && page.getElementById(old.id);
       if (!fresh || old.contains(document.activeElement) || content(fresh) === content(old)) continue;

@@ -1,0 +1,296 @@
+package explorer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/krum/rules"
+)
+
+// A shape says where the gradients of a closed round lie: their norms, their angles to Delta, and
+// their places on a plane that keeps their distances as well as a plane can. All lists have an
+// entry for each included participant, in the order of the record.
+type shape struct {
+	Participants []uint32
+	Norm         []float64    // in grid steps
+	Place        [][2]float64 // in grid steps
+	Kept         float64      // share of the squared distances that the plane keeps
+	// Known reports that Delta was computed here, with the digest of the record. Without it the
+	// following are empty.
+	Known  bool
+	Delta  [2]float64
+	Cosine []float64 // of the angle to Delta
+	Mixed  []int     // number of the rule's mixtures that hold the gradient; nil if the rule mixes none
+	// With holds the participants whose gradients go the same way, apart from Delta, as those of
+	// independent noise do not.
+	With [][]uint32
+}
+
+// The max numbers of gradients, and of their bytes, of which the explorer computes a shape.
+const maxShape, maxShapeBytes = 100, 16 << 20
+
+// shape returns the shape of a closed round of the running epoch. It returns errNotFound for a round
+// that is too large, or of an earlier epoch, whose parameters the explorer does not know.
+func (s *Server) shape(ctx context.Context, r *app.Record) (*shape, error) {
+	at := params.RoundID{Epoch: r.Epoch, Round: r.Round}
+	s.source.mu.Lock()
+	known, ok := s.source.shapes.get(at)
+	s.source.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	status, running, points, err := s.tail.now()
+	if err != nil {
+		return nil, err
+	}
+	if n := len(r.Contributions); r.Epoch != status.Epoch || n == 0 || n > maxShape {
+		return nil, fmt.Errorf("%w: shape of round %v", errNotFound, at)
+	}
+	vectors, err := s.source.vectors(ctx, r, running)
+	if err != nil {
+		return nil, err
+	}
+	people, err := s.source.participants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := shapeOf(r, vectors, deltaOf(r, vectors, inputOf(r, running, people, points)))
+	if out.Known { // otherwise a later look may know more
+		s.source.mu.Lock()
+		s.source.shapes.put(at, out, 1)
+		s.source.mu.Unlock()
+	}
+	return out, nil
+}
+
+// vectors returns the gradients of a closed round from its block, in the order of the record.
+func (s *source) vectors(ctx context.Context, r *app.Record, p params.Params) ([]gradients.Vector, error) {
+	width := gradients.Width(p.Grid.Width)
+	if size := len(r.Contributions) * p.Model.Dim() * int(width); size > maxShapeBytes {
+		return nil, fmt.Errorf("%w: round with %d bytes of gradients", errNotFound, size)
+	}
+	height := int64(r.Height)
+	got, err := s.blocks.Block(ctx, &height)
+	if err != nil {
+		return nil, err
+	}
+	var out []gradients.Vector
+	for i := 1; got.Block != nil && i < len(got.Block.Txs) && len(out) < len(r.Contributions); i++ {
+		t, err := tx.Decode(got.Block.Txs[i])
+		if err != nil || t.Gradient == nil {
+			break
+		}
+		v, err := t.Vector(width, p.Model.Dim())
+		if err != nil || t.Gradient.Participant != r.Contributions[len(out)].Participant {
+			break
+		}
+		out = append(out, v)
+	}
+	if len(out) != len(r.Contributions) {
+		return nil, fmt.Errorf("%w: gradients of block %d", errNotFound, height)
+	}
+	return out, nil
+}
+
+// inputOf returns the rule's input in a closed round but for the vectors, as far as the last rounds
+// and the participants tell: the digest shows whether it is right.
+func inputOf(r *app.Record, p params.Params, people []app.Participant, points []Point) rules.Input {
+	releases := map[uint32]int{}
+	n := 0
+	for _, who := range people {
+		releases[who.Index] = int(who.Releases)
+		if who.Active && who.Joined <= r.Round {
+			n++
+		}
+	}
+	for i := range points {
+		if points[i].Epoch == r.Epoch && points[i].Round >= r.Round {
+			for _, who := range points[i].included {
+				releases[who]--
+			}
+		}
+	}
+	in := rules.Input{N: n, F: p.Rule.F(n), Unsquared: p.Rule.Unsquared, Seed: r.Seed}
+	fewest := math.MaxInt
+	for _, c := range r.Contributions {
+		fewest = min(fewest, releases[c.Participant]+1)
+	}
+	if p.Privacy.NoiseFloor {
+		in.Floor = p.Noise().Distance(fewest)
+	}
+	return in
+}
+
+// deltaOf runs the rule of a closed round again. It returns nil if the result is not the record's.
+func deltaOf(r *app.Record, vectors []gradients.Vector, in rules.Input) *rules.Output {
+	rule, err := rules.Lookup(r.Rule)
+	if err != nil {
+		return nil
+	}
+	in.Vectors = vectors
+	out, err := rule.Aggregate(in)
+	if err != nil {
+		return nil
+	}
+	if digest := out.Delta.Digest(); !bytes.Equal(digest[:], r.DeltaDigest) {
+		return nil
+	}
+	return &out
+}
+
+// shapeOf computes the shape of vectors, with Delta if it is known.
+func shapeOf(r *app.Record, vectors []gradients.Vector, out *rules.Output) *shape {
+	n := len(vectors)
+	s := &shape{}
+	between := gradients.Pairwise(vectors)
+	squared := mat.NewSymDense(n+1, nil) // the last row is Delta's
+	for i, v := range vectors {
+		s.Participants = append(s.Participants, r.Contributions[i].Participant)
+		s.Norm = append(s.Norm, math.Sqrt(float64(v.SquaredNorm())))
+		for j := range i {
+			squared.SetSym(i, j, float64(between.At(i, j)))
+		}
+	}
+	size := n
+	if out != nil {
+		size++
+		s.beside(vectors, out, squared)
+		s.related(squared, noiseStds/math.Sqrt(float64(vectors[0].Len())))
+	}
+	places, kept := onPlane(squared.SliceSym(0, size).(*mat.SymDense))
+	s.Place, s.Kept = places[:n], kept
+	if out != nil {
+		s.Delta = places[n]
+	}
+	return s
+}
+
+// beside sets what depends on Delta, and the distances to it in the last row.
+func (s *shape) beside(vectors []gradients.Vector, out *rules.Output, squared *mat.SymDense) {
+	s.Known = true
+	var length float64 // squared
+	for _, x := range out.Delta.Num {
+		y := float64(x) / float64(out.Delta.Den)
+		length += y * y
+	}
+	for i, v := range vectors {
+		dot, _ := new(big.Rat).SetFrac(out.Delta.Dot(v), big.NewInt(out.Delta.Den)).Float64()
+		s.Cosine = append(s.Cosine, cosine(dot, s.Norm[i]*s.Norm[i], length))
+		squared.SetSym(i, len(vectors), max(0, s.Norm[i]*s.Norm[i]+length-2*dot))
+	}
+	if out.Neighbours == nil {
+		return
+	}
+	s.Mixed = make([]int, len(vectors))
+	for _, list := range out.Neighbours {
+		for _, j := range list {
+			s.Mixed[j]++
+		}
+	}
+}
+
+// angle returns the angle between a participant's gradient and Delta in degrees, nil if it is not
+// known.
+func (s *shape) angle(participant uint32) *float64 {
+	i := slices.Index(s.Participants, participant)
+	if i < 0 || !s.Known {
+		return nil
+	}
+	x := math.Acos(max(-1, min(1, s.Cosine[i]))) * 180 / math.Pi
+	return &x
+}
+
+// cosine returns the cosine of two vectors by their product and their squared lengths, 0 if one has
+// no length.
+func cosine(dot, a, b float64) float64 {
+	if a <= 0 || b <= 0 {
+		return 0
+	}
+	return dot / math.Sqrt(a*b)
+}
+
+// noiseStds is the number of standard deviations of the cosine of two vectors of independent noise,
+// 1/sqrt(d), beyond which they are called related.
+const noiseStds = 6
+
+// related finds the gradients that go the same way apart from Delta: the cosine of their differences
+// from Delta is above the given one.
+func (s *shape) related(squared *mat.SymDense, above float64) {
+	n := len(s.Participants)
+	s.With = make([][]uint32, n)
+	for i := range n {
+		for j := range n {
+			a, b := squared.At(i, n), squared.At(j, n)
+			if i != j && cosine((a+b-squared.At(i, j))/2, a, b) > above {
+				s.With[i] = append(s.With[i], s.Participants[j])
+			}
+		}
+	}
+}
+
+// centred returns the products of vectors from which their mean was taken, by the vectors' squared
+// distances: -J D J / 2, with J the projection that takes the mean away.
+func centred(squared *mat.SymDense) *mat.SymDense {
+	n := squared.SymmetricDim()
+	row, all := make([]float64, n), 0.0
+	for i := range n {
+		for j := range n {
+			row[i] += squared.At(i, j) / float64(n)
+		}
+		all += row[i] / float64(n)
+	}
+	out := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			out.SetSym(i, j, -(squared.At(i, j)-row[i]-row[j]+all)/2)
+		}
+	}
+	return out
+}
+
+// onPlane places points on a plane by their squared distances, by classical multidimensional
+// scaling (Torgerson, Psychometrika 17, 1952), and returns the share of the squared distances that
+// the plane keeps. The sign of each axis is that of its largest coordinate.
+func onPlane(squared *mat.SymDense) (places [][2]float64, kept float64) {
+	n := squared.SymmetricDim()
+	places = make([][2]float64, n)
+	var eigen mat.EigenSym
+	if !eigen.Factorize(centred(squared), true) {
+		return places, 0
+	}
+	values := eigen.Values(nil) // ascending
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	var all, drawn float64
+	for k := range min(2, n) {
+		column := n - 1 - k
+		length := math.Sqrt(max(0, values[column]))
+		drawn += length * length
+		largest := 0.0
+		for i := range n {
+			if x := vectors.At(i, column); math.Abs(x) > math.Abs(largest)*(1+1e-9) {
+				largest = x
+			}
+		}
+		for i := range n {
+			places[i][k] = vectors.At(i, column) * math.Copysign(length, length*largest)
+		}
+	}
+	for _, x := range values {
+		all += max(0, x)
+	}
+	if all > 0 {
+		kept = drawn / all
+	}
+	return places, kept
+}

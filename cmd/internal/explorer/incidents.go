@@ -1,0 +1,164 @@
+package explorer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/app/params"
+)
+
+// An incident is what was wrong with a participant in some rounds, told once.
+type incident struct {
+	Class         string // of the tag
+	Tag           string
+	First, Last   uint64 // rounds
+	Epoch         uint64
+	Count         int // of rounds
+	What          string
+	rounds        []uint64
+	reputation    []int64 // after each of the rounds, where it is known
+	loss, reasons []string
+}
+
+// Rounds names the rounds of the incident.
+func (i incident) Rounds() string { return roundsText(i.rounds) }
+
+// apart is the number of rounds without the same trouble after which it is told as a new incident.
+const apart = 5
+
+// incidentsOf tells what was wrong with a participant by its results, oldest first: the newest
+// incident first.
+func incidentsOf(results []result) []incident {
+	var out []incident
+	open := map[string]int{} // incident by class
+	note := func(r result, class, tag, reason string) {
+		at, ok := open[class]
+		if !ok || r.Round-out[at].Last > apart && class != LeftOut {
+			at = len(out)
+			open[class] = at
+			out = append(out, incident{Class: class, Tag: tag, First: r.Round, Epoch: r.Epoch})
+		}
+		i := &out[at]
+		i.Last, i.Count, i.rounds = r.Round, i.Count+1, append(i.rounds, r.Round)
+		if r.Verdict.Reputation != nil {
+			i.reputation = append(i.reputation, *r.Verdict.Reputation)
+		}
+		if c := r.Verdict.Change; c != nil && *c < 0 {
+			i.loss = append(i.loss, fmt.Sprintf("%.4g", float64(*c)/params.One))
+		}
+		if reason != "" && !slices.Contains(i.reasons, reason) {
+			i.reasons = append(i.reasons, reason)
+		}
+	}
+	for _, r := range results {
+		v := r.Verdict
+		switch {
+		case v.Opposed:
+			note(r, "opposed", "✕ opposed", "")
+		case v.Fate == Refused:
+			note(r, Refused, "! rejected", rejectedAs(r))
+		case v.Fate == Absent:
+			note(r, Absent, "· absent", "")
+		case v.Fate == LeftOut:
+			note(r, LeftOut, "– left out", "")
+		}
+		if v.Passed {
+			note(r, Watch, "↷ failed to lead", r.Turn)
+		}
+	}
+	for i := range out {
+		out[i].tell(results)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// rejectedAs says why the node rejected the participant's gradient of a round.
+func rejectedAs(r result) string {
+	for _, x := range r.refusals {
+		if x.Signed && x.Participant == r.Verdict.Participant {
+			return "this node rejected its gradient (" + x.Reason + "): " + rejectionText(x)
+		}
+	}
+	return ""
+}
+
+// tell sets the words of an incident.
+func (i *incident) tell(results []result) {
+	var parts []string
+	switch i.Class {
+	case "opposed":
+		parts = append(parts, fmt.Sprintf("points away from Delta in %s", i.share(results)), i.cost())
+	case LeftOut:
+		parts = append(parts, fmt.Sprintf("the rule did not use its gradient in %s; that costs no reputation", i.share(results)))
+	case Absent:
+		parts = append(parts, fmt.Sprintf("no gradient of it in %s", i.share(results)))
+	}
+	for _, reason := range i.reasons[:min(2, len(i.reasons))] {
+		parts = append(parts, strings.TrimSuffix(strings.TrimSpace(reason), "."))
+	}
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	i.What = strings.Join(parts, "; ")
+}
+
+// share says in how many of the rounds from the first to the last the incident is.
+func (i *incident) share(results []result) string {
+	among := 0
+	for _, r := range results {
+		if r.Round >= i.First && r.Round <= i.Last {
+			among++
+		}
+	}
+	if among == 1 {
+		return "this round"
+	}
+	return fmt.Sprintf("%d of %d rounds", i.Count, among)
+}
+
+// cost says what the incident did to the reputation.
+func (i *incident) cost() string {
+	if len(i.reputation) == 0 {
+		return ""
+	}
+	last := i.reputation[len(i.reputation)-1]
+	text := fmt.Sprintf("reputation %.4g", float64(last)/params.One)
+	if len(i.loss) > 0 && !slices.ContainsFunc(i.loss, func(x string) bool { return x != i.loss[0] }) {
+		text = i.loss[0] + " each, " + text
+	}
+	if zero := slices.Index(i.reputation, 0); zero >= 0 && last == 0 {
+		text = strings.Replace(text, "reputation 0", fmt.Sprintf("reputation 0 since round %d", i.rounds[min(zero,
+			len(i.rounds)-1)]), 1)
+	}
+	return text
+}
+
+// A span is consecutive rounds with the same result, as one row.
+type span struct {
+	Newest, Oldest result
+	Count, Led     int
+	Lost           int64 // change of the reputation, parts per million
+	Known          bool  // the change is known
+}
+
+// spansOf folds results, newest first, into rows: those that differ in the round alone are alike.
+func spansOf(results []result) []span {
+	var out []span
+	for _, r := range results {
+		n := len(out)
+		if n == 0 || !alike(out[n-1].Oldest.Verdict, r.Verdict) {
+			out, n = append(out, span{Newest: r}), n+1
+		}
+		s := &out[n-1]
+		s.Oldest, s.Count = r, s.Count+1
+		s.Led += has([]uint32{r.Leader}, r.Verdict.Participant)
+		if c := r.Verdict.Change; c != nil {
+			s.Lost, s.Known = s.Lost+*c, true
+		}
+	}
+	return out
+}
+
+func alike(a, b Verdict) bool {
+	return a.Fate == b.Fate && a.Opposed == b.Opposed && a.Passed == b.Passed
+}

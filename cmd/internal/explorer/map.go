@@ -1,0 +1,160 @@
+package explorer
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A gradientMap draws the shape of a round: both axes have one scale, because the picture is of
+// distances. A line leads from each point to its name, where they are apart.
+type gradientMap struct {
+	Width, Height int
+	Points        []mapPoint
+	Scale         string  // what the bar below the picture stands for
+	Bar           float64 // its length in pixels
+	Kept          float64 // share of the squared distances that the picture keeps
+	Far           []mapPoint
+	Rows          []mapRow
+}
+
+// mapPoint is a gradient, or Delta, in pixels.
+type mapPoint struct {
+	X, Y, NameX, NameY float64
+	Class, Name        string
+	Round              string // address of the gradient, "" for Delta
+}
+
+// mapRow is a gradient in numbers.
+type mapRow struct {
+	Participant uint32
+	X, Y, Norm  float64 // in grid steps
+	Angle       *float64
+}
+
+// The width of the picture and its largest height, the margin, the room for names on the right, the
+// least distance of two names, and the room for the scale below.
+const mapWidth, mapHeight, mapMargin, mapNames, nameHeight, mapFoot = 720, 320, 20.0, 120.0, 14.0, 40.0
+
+// farTimes is the number of median distances from the middle beyond which a gradient is called far.
+const farTimes = 3
+
+// mapOf draws a shape. The fates are those of the verdicts.
+func mapOf(s *shape, at place, verdicts []Verdict) *gradientMap {
+	m := &gradientMap{Width: mapWidth, Kept: s.Kept}
+	by := map[uint32]Verdict{}
+	for _, v := range verdicts {
+		by[v.Participant] = v
+	}
+	places := slices.Clone(s.Place)
+	if s.Known {
+		places = append(places, s.Delta)
+	}
+	view := frameOf(places)
+	for i, who := range s.Participants {
+		x, y := view.place(s.Place[i])
+		p := mapPoint{X: x, Y: y, Class: classOf(by[who]), Name: fmt.Sprintf("#%d %s", who, short(by[who].Moniker, 12)),
+			Round: fmt.Sprintf("/round/%s/gradient/%d", at, who)}
+		m.Points = append(m.Points, p)
+		row := mapRow{Participant: who, X: s.Place[i][0], Y: s.Place[i][1], Norm: s.Norm[i]}
+		row.Angle = s.angle(who)
+		m.Rows = append(m.Rows, row)
+	}
+	m.Far = far(m.Points)
+	if s.Known {
+		x, y := view.place(s.Delta)
+		m.Points = append(m.Points, mapPoint{X: x, Y: y, Class: "delta", Name: "Delta"})
+	}
+	m.Height = int(max(view.height, spread(m.Points)) + mapFoot)
+	steps := roundUp(80 / view.scale)
+	m.Bar, m.Scale = steps*view.scale, fmt.Sprintf("%.0f grid steps", steps)
+	return m
+}
+
+// classOf returns the class of a gradient's mark.
+func classOf(v Verdict) string {
+	switch {
+	case v.Opposed:
+		return "opposed"
+	case v.Fate == "":
+		return Selected
+	}
+	return v.Fate
+}
+
+// frame maps grid steps to pixels.
+type frame struct{ left, bottom, scale, x, height float64 }
+
+func frameOf(places [][2]float64) frame {
+	low, high := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
+	for _, p := range places {
+		for k := range 2 {
+			low[k], high[k] = min(low[k], p[k]), max(high[k], p[k])
+		}
+	}
+	wide, tall := mapWidth-2*mapMargin-mapNames, mapHeight-2*mapMargin
+	scale := min(wide/max(1, high[0]-low[0]), tall/max(1, high[1]-low[1]))
+	return frame{left: low[0], bottom: low[1], scale: scale, x: mapMargin + (wide-scale*(high[0]-low[0]))/2,
+		height: 2*mapMargin + scale*(high[1]-low[1])}
+}
+
+func (f frame) place(p [2]float64) (x, y float64) {
+	return f.x + f.scale*(p[0]-f.left), f.height - mapMargin - f.scale*(p[1]-f.bottom)
+}
+
+// spread moves the names apart: each is beside its point, or below a name that is there. It returns
+// where the lowest one is.
+func spread(points []mapPoint) (lowest float64) {
+	order := make([]*mapPoint, len(points))
+	for i := range points {
+		order[i] = &points[i]
+	}
+	slices.SortStableFunc(order, func(a, b *mapPoint) int { return cmp.Compare(a.Y, b.Y) })
+	for i, p := range order {
+		p.NameX, p.NameY = p.X+12, p.Y+4
+		for _, q := range order[:i] {
+			if math.Abs(q.NameX-p.NameX) < 90 && p.NameY < q.NameY+nameHeight {
+				p.NameX, p.NameY = max(p.NameX, q.NameX), q.NameY+nameHeight
+			}
+		}
+		lowest = max(lowest, p.NameY)
+	}
+	return lowest
+}
+
+// Foot is where the bar of the scale is.
+func (m *gradientMap) Foot() int { return m.Height - 10 }
+
+// far returns the points that are much further from the middle than the median.
+func far(points []mapPoint) []mapPoint {
+	if len(points) < 4 {
+		return nil
+	}
+	middle := func(of func(mapPoint) float64) float64 {
+		all := make([]float64, len(points))
+		for i, p := range points {
+			all[i] = of(p)
+		}
+		slices.Sort(all)
+		return all[len(all)/2]
+	}
+	x, y := middle(func(p mapPoint) float64 { return p.X }), middle(func(p mapPoint) float64 { return p.Y })
+	from := func(p mapPoint) float64 { return math.Hypot(p.X-x, p.Y-y) }
+	typical := middle(from)
+	var out []mapPoint
+	for _, p := range points {
+		if from(p) > farTimes*typical {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (m *gradientMap) table() table {
+	t := table{name: "map", header: []string{"participant", "x", "y", "norm", "degrees_to_delta"}}
+	for _, r := range m.Rows {
+		t.add(r.Participant, r.X, r.Y, r.Norm, r.Angle)
+	}
+	return t
+}

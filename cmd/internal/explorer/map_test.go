@@ -1,0 +1,184 @@
+package explorer
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+
+	ctypes "github.com/cometbft/cometbft/rpc/core/types"
+	cmttypes "github.com/cometbft/cometbft/types"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/tx"
+	"github.com/spdl/spdl/gradients"
+	"github.com/spdl/spdl/krum/rules"
+)
+
+// plotted is a node whose blocks have gradients: those of participants 0 to 2 go one way, that of 3
+// goes the other, and Delta is their mean.
+type plotted struct {
+	*fake
+	forged bool // the records have another digest
+}
+
+func (p plotted) vectors() []gradients.Vector {
+	var out []gradients.Vector
+	for i := range int8(3) {
+		q := make([]int8, 15)
+		q[0], q[14], q[1+i] = -100, 100, 10
+		out = append(out, gradients.FromInt8(q))
+	}
+	q := make([]int8, 15)
+	q[0], q[14] = 127, -127 // the fake's gradient
+	return append(out, gradients.FromInt8(q))
+}
+
+func (p plotted) Query(ctx context.Context, path string, answer any) error {
+	err := p.fake.Query(ctx, path, answer)
+	switch x := answer.(type) {
+	case *app.Record:
+		x.Rule = "mean"
+		if !p.forged {
+			digest := gradients.Mean(p.vectors()).Digest()
+			x.DeltaDigest = digest[:]
+		}
+	case *params.Params:
+		x.Rule.Name = "mean"
+	}
+	return err
+}
+
+func (p plotted) Block(_ context.Context, h *int64) (*ctypes.ResultBlock, error) {
+	txs := cmttypes.Txs{p.join()} // in place of the aggregate, which has no vectors
+	for i, v := range p.vectors() {
+		content, err := (&tx.Gradient{Participant: uint32(i), Payload: v.Encode(), VrfProof: make([]byte, 80)}).Marshal()
+		if err != nil {
+			return nil, err
+		}
+		raw, err := (&tx.Envelope{Kind: uint32(tx.KindGradient), Content: content, Signature: make([]byte, 64)}).Marshal()
+		if err != nil {
+			return nil, err
+		}
+		txs = append(txs, raw)
+	}
+	return &ctypes.ResultBlock{Block: &cmttypes.Block{Header: p.header(*h), Data: cmttypes.Data{Txs: txs},
+		LastCommit: &cmttypes.Commit{}}}, nil
+}
+
+func plot(t *testing.T, forged bool) *Server {
+	t.Helper()
+	p := plotted{newFake(6, "node"), forged}
+	s := New(p, p, Options{Rate: 1e6, Burst: 1e6})
+	require.NoError(t, s.tail.look(t.Context()))
+	return s
+}
+
+// TestMapShowsTheAttackerApart: the round's page draws its gradients, names the one that is far from
+// the others, marks Delta, and gives the angles.
+func TestMapShowsTheAttackerApart(t *testing.T) {
+	s := plot(t, false)
+	page := get(s, "/round/0/4").Body.String()
+	require.Contains(t, page, "Far from the others:</strong> #3 node.")
+	require.Contains(t, page, `<path class="delta"`)
+	require.Equal(t, 1, strings.Count(page, `<circle class="opposed"`))
+	require.Equal(t, 3, strings.Count(page, `<circle class="selected"`))
+	row := between(t, page, `<tr class="alarm-suspect">`, "</tr>")
+	require.Contains(t, row, `<td data-l="norm" class="n">180</td>`)
+	require.Regexp(t, `angle to Delta" class="n">1[5-7]\d°`, row)
+	require.Regexp(t, `The angle is 1[5-7]\d degrees\.`, row)
+	w := get(s, "/round/0/4/map.csv")
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Equal(t, "text/csv; charset=utf-8", w.Header().Get("Content-Type"))
+	lines := strings.Split(strings.TrimSpace(w.Body.String()), "\n")
+	require.Len(t, lines, 5)
+	require.Equal(t, "participant,x,y,norm,degrees_to_delta", lines[0])
+	require.Regexp(t, `\d+\.\d° <small>away from the update`, get(s, "/tx/bb"+strings.Repeat("0", 62)).Body.String())
+}
+
+// TestNoDeltaWithoutItsDigest: what the explorer computed is shown only if the record has its digest.
+func TestNoDeltaWithoutItsDigest(t *testing.T) {
+	page := get(plot(t, true), "/round/0/4").Body.String()
+	require.Contains(t, page, "Far from the others:")
+	require.NotContains(t, page, `<path class="delta"`)
+	require.NotContains(t, page, "The angle is")
+}
+
+// TestNoMapWithoutGradients: a node without the block, and a round that is too large, have none.
+func TestNoMapWithoutGradients(t *testing.T) {
+	s := over(t, newFake(6, "x"), Options{})
+	w := get(s, "/round/0/4")
+	require.Equal(t, http.StatusOK, w.Code)
+	require.NotContains(t, w.Body.String(), "Map of the gradients")
+	require.Equal(t, http.StatusNotFound, get(s, "/round/0/4/map.csv").Code)
+	_, err := crowdOf(t, maxShape+1).shape(t.Context(), &app.Record{Contributions: make([]app.Contribution, maxShape+1)})
+	require.ErrorIs(t, err, errNotFound)
+}
+
+// TestPlaneKeepsDistances: points of a plane are drawn at their distances, and alike each time.
+func TestPlaneKeepsDistances(t *testing.T) {
+	points := [][2]float64{{0, 0}, {3, 4}, {-1, 7}, {20, 1}, {5, -5}}
+	squared := mat.NewSymDense(len(points), nil)
+	for i, p := range points {
+		for j, q := range points {
+			squared.SetSym(i, j, (p[0]-q[0])*(p[0]-q[0])+(p[1]-q[1])*(p[1]-q[1]))
+		}
+	}
+	places, kept := onPlane(squared)
+	require.InDelta(t, 1, kept, 1e-12)
+	for i, p := range places {
+		for j, q := range places {
+			require.InDelta(t, math.Sqrt(squared.At(i, j)), math.Hypot(p[0]-q[0], p[1]-q[1]), 1e-9)
+		}
+	}
+	again, _ := onPlane(squared)
+	require.Equal(t, places, again)
+	require.Positive(t, places[3][0], "the largest coordinate of an axis is positive")
+}
+
+// TestRelatedGradients: two gradients with one noise are named, independent ones are not.
+func TestRelatedGradients(t *testing.T) {
+	const d = 2000
+	var vectors []gradients.Vector
+	r := app.Record{Rule: "mean"}
+	state := uint64(1)
+	noise := func() gradients.Vector {
+		q := make([]int8, d)
+		for i := range q {
+			state = state*6364136223846793005 + 1442695040888963407
+			q[i] = int8(state>>57) - 64
+		}
+		return gradients.FromInt8(q)
+	}
+	for range 5 {
+		vectors = append(vectors, noise())
+	}
+	vectors = append(vectors, vectors[4])
+	for i := range vectors {
+		r.Contributions = append(r.Contributions, app.Contribution{Participant: uint32(10 + i)})
+	}
+	rule, err := rules.Lookup("mean")
+	require.NoError(t, err)
+	out, err := rule.Aggregate(rules.Input{N: 6, F: 1, Vectors: vectors})
+	require.NoError(t, err)
+	form := shapeOf(&r, vectors, &out)
+	require.Equal(t, [][]uint32{nil, nil, nil, nil, {15}, {14}}, form.With)
+}
+
+// TestNamesDoNotCover: of points in one place each has a name that can be read.
+func TestNamesDoNotCover(t *testing.T) {
+	points := make([]mapPoint, 6)
+	for i := range points {
+		points[i] = mapPoint{X: 50 + float64(i), Y: 50}
+	}
+	spread(points)
+	for i, p := range points {
+		for _, q := range points[:i] {
+			require.GreaterOrEqual(t, math.Abs(p.NameY-q.NameY), nameHeight)
+		}
+	}
+}
