@@ -93,7 +93,8 @@ func (b *homePage) draw(points []Point) {
 	const page = "/training"
 	b.Accuracy = chartOf(page, "accuracy", "Test accuracy", "%", 1, points, func(p Point) *float64 { return p.Accuracy })
 	b.Loss = chartOf(page, "loss", "Test loss in nats", "", 0, points, func(p Point) *float64 { return p.Loss })
-	b.Epsilon = chartOf(page, "epsilon", "Epsilon spent", "", b.Budget, points, func(p Point) *float64 { return p.Epsilon })
+	b.Epsilon = chartOf(page, "epsilon", "Epsilon spent", "", b.Budget, points,
+		func(p Point) *float64 { return p.Epsilon })
 	b.Map = heatmapOf(points[max(0, len(points)-drawn):], b.Standings)
 	b.Rounds = newestFirst(points, shown)
 }

@@ -91,7 +91,8 @@ func (i *incident) tell(results []result) {
 	case "opposed":
 		parts = append(parts, fmt.Sprintf("points away from Delta in %s", i.share(results)), i.cost())
 	case LeftOut:
-		parts = append(parts, fmt.Sprintf("the rule did not use its gradient in %s; that costs no reputation", i.share(results)))
+		parts = append(parts, fmt.Sprintf("the rule did not use its gradient in %s; that costs no reputation",
+			i.share(results)))
 	case Absent:
 		parts = append(parts, fmt.Sprintf("no gradient of it in %s", i.share(results)))
 	}

@@ -86,7 +86,8 @@ func (s *Server) participant(r *http.Request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	b.Offences = slices.DeleteFunc(slices.Clone(offences), func(o app.Offence) bool { return uint64(o.Participant) != index })
+	b.Offences = slices.DeleteFunc(slices.Clone(offences),
+		func(o app.Offence) bool { return uint64(o.Participant) != index })
 	if b.Rounds, err = s.results(r.Context(), people, closed, whole, uint32(index)); err != nil {
 		return content{}, err
 	}

@@ -70,8 +70,8 @@ func weightText(weight float64) string {
 	case weight == 0:
 		return "Weight 0: it lies apart from the others in a direction in which noise does not spread gradients so far."
 	}
-	return fmt.Sprintf("It has %.2f of an equal share of Delta: it lies apart from the others in a direction in which noise "+
-		"does not spread gradients so far.", weight)
+	return fmt.Sprintf("It has %.2f of an equal share of Delta: it lies apart from the others in a direction in which "+
+		"noise does not spread gradients so far.", weight)
 }
 
 // unscoredText explains the fate of a gradient under a rule without scores.

@@ -40,7 +40,8 @@ func TestRefusedIsNotAbsent(t *testing.T) {
 	require.NoError(t, s.tail.look(t.Context()))
 	round := get(s, "/round/0/1")
 	require.Equal(t, http.StatusOK, round.Code)
-	require.Contains(t, round.Body.String(), "This node rejected its gradient (norm): norm 7; noise and clipped examples make at most 5.")
+	require.Contains(t, round.Body.String(), "This node rejected its gradient (norm): norm 7; noise and clipped "+
+		"examples make at most 5.")
 	require.Contains(t, round.Body.String(), "anybody may have sent that")
 	for path, says := range map[string]string{
 		"/":              `<title>round 1, #3: rejected`,

@@ -166,7 +166,8 @@ func relate(verdicts []Verdict, s *shape) {
 			v.Why += fmt.Sprintf(" The angle is %.0f degrees.", *s.angle(v.Participant))
 		}
 		if len(s.With[i]) > 0 && (v.Fate == LeftOut || v.Weight != nil && *v.Weight < 0.995) {
-			v.Why += fmt.Sprintf(" It moves with %s as independent noise does not.", listed(s.With[i][:min(few, len(s.With[i]))]))
+			v.Why += fmt.Sprintf(" It moves with %s as independent noise does not.",
+				listed(s.With[i][:min(few, len(s.With[i]))]))
 		}
 	}
 }

@@ -87,8 +87,8 @@ func (x seen) earlier(participant uint32, r *app.Record) string {
 	if len(rounds) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" This node rejected its gradients of %s; rounds wait for an inactive participant in one of 16 only.",
-		roundsText(rounds))
+	return fmt.Sprintf(" This node rejected its gradients of %s; rounds wait for an inactive participant in one of 16 "+
+		"only.", roundsText(rounds))
 }
 
 // turn says what became of the turn of a leader that was passed over.

@@ -166,7 +166,8 @@ func (s *Server) routes() http.Handler {
 		"/rounds": s.rounds, "/round/{epoch}/{round}": s.round,
 		"/participants": s.participants, "/participant/{index}": s.participant, "/validators": s.validators,
 		"/elections": s.elections,
-		"/model":     s.model, "/params": s.paramsPage, "/governance": s.governance, "/evidence": s.evidence, "/terms": s.terms,
+		"/model":     s.model, "/params": s.paramsPage, "/governance": s.governance, "/evidence": s.evidence,
+		"/terms": s.terms,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			text, err := s.once(r, func(r *http.Request) ([]byte, error) {
