@@ -218,13 +218,17 @@ func (s Standing) Against() string {
 		return strings.Join(s.Reasons, "; ")
 	}
 	var all []string
+	absent := s.Rounds - s.Included - s.Refused
+	if !s.Active {
+		absent = 0
+	}
 	for _, x := range []struct {
 		count      int
 		once, many string
 	}{
 		{s.Opposed, "opposed once", "opposed %d times"}, {s.Refused, "rejected once", "rejected %d times"},
 		{max(s.Passed, s.PassedInAll), "failed to lead once", "failed to lead %d times"},
-		{s.Rounds - s.Included - s.Refused, "absent once", "absent %d times"},
+		{absent, "absent once", "absent %d times"},
 		{s.LeftOut, "left out once", "left out %d times"},
 	} {
 		switch {

@@ -18,9 +18,9 @@ var glossary = []term{
 		"seldom beyond 90 degrees; an attacker that turns the training back is beyond it."},
 	{Word: "Delta", Means: "The vector that the aggregation rule makes of a round's gradients, and by which the model " +
 		"moves."},
+	{Word: "epoch", Means: "One training with its parameters. The members can vote for another one."},
 	{Word: "epsilon", Means: "How much anybody can learn of one training example from all that a participant has " +
 		"sent, as a bound: smaller is more private. The chain adds it up and stops at the budget."},
-	{Word: "epoch", Means: "One training with its parameters. The members can vote for another one."},
 	{Word: "gradient", Means: "What a participant submits in a round: the direction in which its own data would move " +
 		"the model, clipped, and with noise."},
 	{Word: "inactive", Means: "Rounds do not wait for a participant that missed several, but in one of sixteen."},

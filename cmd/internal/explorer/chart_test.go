@@ -1,0 +1,157 @@
+package explorer
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func accuracies(values ...float64) []Point {
+	var out []Point
+	for i, x := range values {
+		out = append(out, Point{Round: uint64(i), Accuracy: &x, Examples: 10_000})
+	}
+	return out
+}
+
+// TestAccuracyIsNotExaggerated: the axis is the whole of 0 to 100 %, so that a rise from 93 to 98 %
+// is a twentieth of it.
+func TestAccuracyIsNotExaggerated(t *testing.T) {
+	c := chartOf("/training", "accuracy", "Test accuracy", "%", 1, accuracies(0.93, 0.98),
+		func(p Point) *float64 { return p.Accuracy })
+	require.Equal(t, []string{"0 %", "25 %", "50 %", "75 %", "100 %"}, labels(c.Ticks))
+	require.Equal(t, "44.0,19.1 350.0,12.6", c.Points)
+	require.Equal(t, "98 % after round 1; between 93 % and 98 % since round 0", c.Legend)
+	loss := chartOf("/training", "loss", "Test loss", "", 0, accuracies(0.31, 0.11),
+		func(p Point) *float64 { return p.Accuracy })
+	require.Equal(t, []string{"0", "0.1", "0.2", "0.3", "0.4"}, labels(loss.Ticks))
+	require.Equal(t, "round,accuracy\n0,0.93\n1,0.98\n", csvOf(t, content{body: homePage{Accuracy: c}}, "accuracy"))
+}
+
+func labels(ticks []tick) (out []string) {
+	for _, x := range ticks {
+		out = append(out, x.Label)
+	}
+	return out
+}
+
+func csvOf(t *testing.T, v content, name string) string {
+	t.Helper()
+	out, err := tableOf(v, name)
+	require.NoError(t, err)
+	return string(out)
+}
+
+// TestAccuracyHasItsRows: the number of rows always, and below a thousand the interval.
+func TestAccuracyHasItsRows(t *testing.T) {
+	one, most := 1.0, 0.975
+	require.Equal(t, "100.00 % of 28 rows (95 % interval 87.9 to 100.0 %)",
+		accuracyText(Point{Accuracy: &one, Examples: 28}))
+	require.Equal(t, "97.50 % of 10,000 rows", accuracyText(Point{Accuracy: &most, Examples: 10_000}))
+	require.Equal(t, "97.50 %", accuracyText(Point{Accuracy: &most}))
+	require.Equal(t, "-", accuracyText(Point{}))
+	low, high := interval(0, 10)
+	require.Zero(t, low)
+	require.InDelta(t, 0.2775, high, 1e-3)
+	require.Equal(t, []string{"7", "999", "1,000", "1,234,567"},
+		[]string{grouped(7), grouped(999), grouped(1000), grouped(1234567)})
+}
+
+// TestHeatmapRunsFromLeftToRight: the oldest round is on the left, rounds have numbers below, and a
+// square leads to its round.
+func TestHeatmapRunsFromLeftToRight(t *testing.T) {
+	s := over(t, newFake(12, "x"), Options{})
+	grid := between(t, get(s, "/").Body.String(), `<div class="cells"`, "</svg>")
+	require.Less(t, strings.Index(grid, `<a href="/round/0/0"`), strings.Index(grid, `<a href="/round/0/11"`))
+	require.Contains(t, between(t, grid, `<a href="/round/0/0"`, "</a>"), `translate(0)`)
+	require.Contains(t, between(t, grid, `<a href="/round/0/11"`, "</a>"), `translate(198)`)
+	require.Contains(t, between(t, grid, `<a href="/round/0/10"`, "</a>"), `>10</text>`)
+	require.Contains(t, between(t, grid, `<a href="/round/0/11"`, "</a>"),
+		`<title>round 11, #3: opposed, failed to lead</title>`)
+}
+
+// TestHomeSaysHowLong: progress, the pace of the last rounds, and who leads now.
+func TestHomeSaysHowLong(t *testing.T) {
+	page := get(over(t, newFake(12, "node"), Options{}), "/").Body.String()
+	box := between(t, page, `id="progress"`, "</div>")
+	require.Contains(t, box, "12 of 100 rounds</strong>, 1.0 s a round; about 88 s left.")
+	require.Contains(t, box, "<bdi>node</bdi> (#3)</a> leads round 12")
+	require.Contains(t, box, `aria-label="12 of 100 rounds are closed"`)
+	require.Contains(t, page, `id="news" role="status"`)
+}
+
+// TestRoundsWithTrouble: the filter keeps rounds in which something was wrong, and a member that was
+// absent before is no news.
+func TestRoundsWithTrouble(t *testing.T) {
+	s := over(t, newFake(60, "x"), Options{})
+	s.tail.mu.Lock()
+	for i := range s.tail.points {
+		p := &s.tail.points[i]
+		p.Opposed, p.Passed = nil, nil
+		if p.Round >= 20 {
+			p.included = p.included[:3]
+		}
+		if p.Round == 7 {
+			p.Refused = []uint32{2}
+		}
+	}
+	s.tail.mu.Unlock()
+	page := get(s, "/rounds?trouble=1").Body.String()
+	for _, p := range s.tail.points {
+		row := `<th scope="row"><a href="/round/0/` + strings.TrimSpace(labelOf(p.Round)) + `">`
+		require.Equal(t, p.Round == 7 || p.Round == 20, strings.Contains(page, row), p.Round)
+	}
+	require.Contains(t, page, "All rounds")
+	csv := get(s, "/rounds/rounds.csv?trouble=1").Body.String()
+	require.Equal(t, 3, strings.Count(csv, "\n"), csv)
+	require.True(t, strings.HasPrefix(csv, "epoch,round,height,leader,view,included,left_out,opposed,rejected,"+
+		"failed_to_lead,"))
+	require.Equal(t, 61, strings.Count(get(s, "/rounds/rounds.csv").Body.String(), "\n"), "not one page alone")
+}
+
+func labelOf(round uint64) string { return strings.TrimPrefix(roundsText([]uint64{round}), "round ") }
+
+// TestTablesAreServed: each chart leads to its values, and what is no table is not found.
+func TestTablesAreServed(t *testing.T) {
+	s := over(t, newFake(12, "=cmd()"), Options{})
+	for path, lines := range map[string]int{"/training/epsilon.csv": 1, "/round/0/4/fates.csv": 5,
+		"/elections/leaders.csv":        5,
+		"/participant/3/reputation.csv": 13} {
+		w := get(s, path)
+		require.Equal(t, http.StatusOK, w.Code, path)
+		require.Equal(t, lines, strings.Count(w.Body.String(), "\n"), path)
+		require.Contains(t, w.Header().Get("Content-Disposition"), strings.ReplaceAll(path[1:], "/", "-"))
+		require.NotContains(t, w.Body.String(), "cmd", "no text of the chain is in a file for spreadsheets")
+	}
+	for _, path := range []string{"/training/nothing.csv", "/training/accuracy", "/rounds/x", "/training/..csv"} {
+		require.Equal(t, http.StatusNotFound, get(s, path).Code, path)
+	}
+}
+
+// TestGlossary: it is sorted, and explains reputation where the word stands.
+func TestGlossary(t *testing.T) {
+	require.True(t, slices.IsSortedFunc(glossary, func(a, b term) int {
+		return strings.Compare(strings.ToLower(a.Word), strings.ToLower(b.Word))
+	}))
+	_, err := termOf("nonsense")
+	require.ErrorContains(t, err, "not in the glossary")
+	s := over(t, newFake(6, "x"), Options{})
+	require.Contains(t, get(s, "/participants").Body.String(), `<dfn class="term" tabindex="0" `+
+		`data-means="From 0 to 1. It counts opposition to Delta and failures to lead, not exclusion`)
+	require.Equal(t, len(glossary), strings.Count(get(s, "/terms").Body.String(), "<dt>"))
+}
+
+// TestParticipantsAreSorted: by the order of the address, and by trouble without one.
+func TestParticipantsAreSorted(t *testing.T) {
+	s := crowdOf(t, 30)
+	first := func(path string) string {
+		return between(t, between(t, get(s, path).Body.String(), "<tbody>", "</tr>"), "<bdi>", "</bdi>")
+	}
+	require.Equal(t, "member-3.", first("/participants"), "of whom an offence is proven")
+	require.Equal(t, "member-0.", first("/participants?sort=number"))
+	require.Equal(t, "member-0.", first("/participants?sort=reputation"))
+	require.Equal(t, http.StatusBadRequest, get(s, "/participants?sort=x").Code)
+}

@@ -1,0 +1,127 @@
+package explorer
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/query"
+	"github.com/spdl/spdl/app/params"
+)
+
+// opposedFor are the results of 60 rounds, of which the first 18 are opposed.
+func opposedFor() []result {
+	var out []result
+	reputation := int64(params.One)
+	for t := range uint64(60) {
+		r := result{Point: Point{Round: t, included: []uint32{5}}, Verdict: Verdict{Participant: 5, Fate: Selected}}
+		change := int64(0)
+		if t < 18 {
+			r.Verdict.Opposed = true
+			change = max(-params.One/10, -reputation)
+		}
+		reputation += change
+		left := reputation
+		r.Verdict.Reputation, r.Verdict.Change = &left, &change
+		out = append(out, r)
+	}
+	return out
+}
+
+// TestIncidentsComeFirst: what a suspect did is one line, although its last 42 rounds are alike and
+// fill one row.
+func TestIncidentsComeFirst(t *testing.T) {
+	results := opposedFor()
+	incidents := incidentsOf(results)
+	require.Len(t, incidents, 1)
+	require.Equal(t, "rounds 0 to 17", incidents[0].Rounds())
+	require.Contains(t, incidents[0].What, "points away from Delta in 18 of 18 rounds")
+	require.Contains(t, incidents[0].What, "reputation 0 since round 9")
+	spans := spansOf(reversed(results))
+	require.Len(t, spans, 2)
+	require.Equal(t, []int{42, 18}, []int{spans[0].Count, spans[1].Count})
+	require.EqualValues(t, -params.One, spans[1].Lost)
+	page := get(over(t, newFake(12, "x"), Options{}), "/participant/3").Body.String()
+	require.Less(t, strings.Index(page, "<h2>Incidents"), strings.Index(page, "<h2>Identity"))
+	require.Contains(t, page, `<a href="/round/0/0">rounds 0 to 11</a>: points away from Delta in 12 of 12 rounds`)
+	require.Contains(t, get(over(t, newFake(12, "x"), Options{}), "/participant/0").Body.String(),
+		"None in the last 12 rounds.")
+}
+
+func reversed(of []result) []result {
+	out := make([]result, 0, len(of))
+	for i := range of {
+		out = append(out, of[len(of)-1-i])
+	}
+	return out
+}
+
+// TestEachCostIsSaid: a penalty that is the same each time is said once.
+func TestEachCostIsSaid(t *testing.T) {
+	require.Contains(t, incidentsOf(opposedFor()[:5])[0].What, "-0.1 each, reputation 0.5")
+}
+
+// TestIncidentsOfOneKind: the same trouble much later is told again, and why with it.
+func TestIncidentsOfOneKind(t *testing.T) {
+	var results []result
+	for t := range uint64(30) {
+		r := result{Point: Point{Round: t}, Verdict: Verdict{Participant: 6, Fate: Selected}}
+		if t < 2 || t == 20 {
+			r.Verdict.Fate = Refused
+			r.refusals = []query.Rejection{{Participant: 6, Signed: true, Reason: "norm", Norm: 412, MinNorm: 3950}}
+		}
+		if t == 25 {
+			r.Verdict.Passed, r.Turn = true, "this node saw no aggregate of it in 4 heights from 12 on"
+		}
+		results = append(results, r)
+	}
+	all := incidentsOf(results)
+	require.Len(t, all, 3)
+	require.Equal(t, "this node saw no aggregate of it in 4 heights from 12 on", all[0].What)
+	require.Equal(t, "round 20", all[1].Rounds())
+	require.Equal(t, "rounds 0 to 1", all[2].Rounds())
+	require.Equal(t, "this node rejected its gradient (norm): norm 412; the noise alone makes at least 3950", all[2].What)
+}
+
+// TestNothingAgainstIt: only of who has no count at all.
+func TestNothingAgainstIt(t *testing.T) {
+	for want, s := range map[string]Standing{
+		"nothing against it":           {Active: true, Rounds: 9, Included: 9, Led: 2},
+		"failed to lead 4 times":       {Active: true, Rounds: 9, Included: 9, Passed: 1, PassedInAll: 4},
+		"opposed once; absent 2 times": {Active: true, Rounds: 9, Included: 7, Opposed: 1},
+		"left out 3 times":             {Rounds: 20, Included: 4, LeftOut: 3},
+		"rejected once":                {Active: true, Rounds: 9, Included: 8, Refused: 1},
+		"reputation 0; opposed to Delta in 9 of 20": {Opposed: 9, Reasons: []string{"reputation 0",
+			"opposed to Delta in 9 of 20"}},
+	} {
+		require.Equal(t, want, s.Against())
+	}
+}
+
+// TestALeaderThatAlwaysFailsIsWatched: although the chain's count is still small.
+func TestALeaderThatAlwaysFailsIsWatched(t *testing.T) {
+	s := Standing{Active: true, Reputation: params.One, Rounds: 30, Included: 30, Passed: 3, PassedOver: 1}
+	s.judge(nil)
+	require.Equal(t, Watch, s.Alarm)
+	require.Equal(t, "failed to lead in 3 of its 3 turns", s.Against())
+	s = Standing{Active: true, Reputation: params.One, Rounds: 30, Included: 30, Passed: 2, Led: 5}
+	s.judge(nil)
+	require.Equal(t, OK, s.Alarm)
+}
+
+// TestParticipantInShares: rounds led and epsilon are said as shares, and a chart that would be empty
+// is left out.
+func TestParticipantInShares(t *testing.T) {
+	s := over(t, newFake(12, "x"), Options{})
+	page := get(s, "/participant/1").Body.String()
+	require.Contains(t, page, "of 12 rounds, 100 %; an even share is 25 %")
+	require.Contains(t, page, "17 % of the budget, 3")
+	require.NotContains(t, page, `id="chart-epsilon"`, "the fake's ledger is empty")
+	require.Contains(t, page, `id="chart-reputation"`)
+	w := get(s, "/participant/1/rounds.csv")
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Equal(t, 13, strings.Count(w.Body.String(), "\n"))
+	require.Equal(t, http.StatusNotFound, get(s, "/participant/9/rounds.csv").Code)
+}
