@@ -72,7 +72,7 @@ func TestProofOfDoubleVote(t *testing.T) {
 // TestEvidencePage: an offence is told in words, with the block that proved it.
 func TestEvidencePage(t *testing.T) {
 	page := get(over(t, newFake(6, "node"), Options{}), "/evidence").Body.String()
-	for _, text := range []string{"two gradients in <a href=\"/round/0/0\">round 0/0</a>", "lost its reputation",
+	for _, text := range []string{"two different gradients in <a href=\"/round/0/0\">round 0/0</a>", "lost its reputation",
 		"node</bdi> (#3)", `<a href="/block/2">2</a>`} {
 		require.Contains(t, page, text)
 	}
