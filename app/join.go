@@ -27,7 +27,7 @@ func (j join) checkIdentity(chainID string) error {
 	if _, err := leader.Verify(j.VrfKey, leader.PossessionInput(chainID, j.PubKey), j.VrfProof); err != nil {
 		return fmt.Errorf("%w: %w", ErrIdentity, err)
 	}
-	return checkConsensusProof(chainID, j.PubKey, j.ConsensusKey, j.ConsensusProof)
+	return CheckConsensusProof(chainID, j.PubKey, j.ConsensusKey, j.ConsensusProof)
 }
 
 // check applies M2 and M6.

@@ -152,8 +152,8 @@ func consensusKeyInput(chainID string, pub []byte) []byte {
 	return append(leader.Prefix("spdl/consensus-key/v1", chainID), pub...)
 }
 
-// checkConsensusProof applies M1 to a consensus key: its owner must hold the private key.
-func checkConsensusProof(chainID string, pub, consensus, proof []byte) error {
+// CheckConsensusProof applies M1 to a consensus key: its owner must hold the private key.
+func CheckConsensusProof(chainID string, pub, consensus, proof []byte) error {
 	switch {
 	case len(consensus) == 0 && len(proof) > 0:
 		return fmt.Errorf("%w: a proof without its key", ErrIdentity)

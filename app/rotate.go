@@ -71,7 +71,7 @@ func (r rotate) checkKeys(s *State, p *Participant) error {
 			return fmt.Errorf("%w: %w", ErrIdentity, err)
 		}
 	}
-	if err := checkConsensusProof(s.ChainID, next.PubKey, r.ConsensusKey, r.ConsensusProof); err != nil {
+	if err := CheckConsensusProof(s.ChainID, next.PubKey, r.ConsensusKey, r.ConsensusProof); err != nil {
 		return err
 	}
 	return r.checkFormer(next)

@@ -1,0 +1,176 @@
+package founding
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/internal/strictjson"
+)
+
+// ProposalFile is the name of the proposal's file.
+const ProposalFile = "proposal.json"
+
+// maxFile bounds the bytes of a file that another member sent.
+const maxFile = 1 << 20
+
+// Founding is what a folder holds of a founding: the proposal, and what has come of the members,
+// checked. Slices are in the order of the members; nil is a file that is missing or faulty.
+type Founding struct {
+	Folder   string
+	Proposal Proposal
+	Digest   app.HexBytes // of the proposal
+	Entries  []*Entry
+	Shares   []*Share     // once all entries are there
+	Seed     app.HexBytes // once all shares are there
+	Proofs   []*Proof     // once all shares are there
+	Faults   []Fault
+}
+
+// Fault is a file that does not hold.
+type Fault struct {
+	Member string `json:"member"`
+	File   string `json:"file"`
+	Error  string `json:"error"`
+}
+
+// Propose writes a proposal into a folder, which is made if it is not there.
+func Propose(folder string, p Proposal) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	return writeNew(filepath.Join(folder, ProposalFile), p)
+}
+
+// Open reads and checks what a folder holds. Faults of members' files are no error.
+func Open(folder string) (*Founding, error) {
+	f := &Founding{Folder: folder}
+	path := filepath.Join(folder, ProposalFile)
+	err := read(path, &f.Proposal)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w (spdl consortium new makes it; a member puts the founder's there)", err)
+	}
+	if err == nil {
+		err = f.Proposal.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	f.Digest = f.Proposal.Digest()
+	n := len(f.Proposal.Members)
+	f.Shares, f.Proofs = make([]*Share, n), make([]*Proof, n)
+	f.Entries = collect(f, KindEntry, f.checkEntry)
+	if len(f.Missing(KindEntry)) > 0 {
+		return f, nil
+	}
+	f.Shares = collect(f, KindShare, f.checkShare)
+	if len(f.Missing(KindShare)) > 0 {
+		return f, nil
+	}
+	f.Seed = f.seed()
+	f.Proofs = collect(f, KindProof, f.checkProof)
+	return f, nil
+}
+
+// collect reads the files of a kind, and notes the faults.
+func collect[T any](f *Founding, kind Kind, check func(i int, v *T) error) []*T {
+	all := make([]*T, len(f.Proposal.Members))
+	for i, name := range f.Proposal.Members {
+		v := new(T)
+		err := read(f.Path(name, kind), v)
+		if err == nil {
+			err = check(i, v)
+		}
+		switch {
+		case err == nil:
+			all[i] = v
+		case !errors.Is(err, os.ErrNotExist):
+			f.Faults = append(f.Faults, Fault{name, filepath.Base(f.Path(name, kind)), err.Error()})
+		}
+	}
+	return all
+}
+
+// Path returns the path of a member's file.
+func (f *Founding) Path(name string, kind Kind) string {
+	return filepath.Join(f.Folder, fmt.Sprintf("%s.%s.json", name, kind))
+}
+
+// Missing returns the members of whom no valid file of a kind is there.
+func (f *Founding) Missing(kind Kind) (names []string) {
+	for i, name := range f.Proposal.Members {
+		there := map[Kind]bool{KindEntry: f.Entries[i] != nil, KindShare: f.Shares[i] != nil, KindProof: f.Proofs[i] != nil}
+		if !there[kind] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// entryDigests returns the digests of all entries.
+func (f *Founding) entryDigests() (all []app.HexBytes) {
+	for _, e := range f.Entries {
+		all = append(all, e.digest(f.Proposal))
+	}
+	return all
+}
+
+// seed returns SHA-256 over the chain and the VRF outputs of all shares.
+func (f *Founding) seed() app.HexBytes {
+	h := sha256.New()
+	h.Write(leader.Prefix("spdl/founding-seed/v1", f.Proposal.ChainID))
+	h.Write(f.Digest)
+	for _, s := range f.Shares {
+		out, _ := leader.OutputOf(s.VrfProof) // verified
+		h.Write(out[:])
+	}
+	return h.Sum(nil)
+}
+
+// read decodes a file of the folder.
+func read(path string, into any) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err != nil {
+		return err
+	}
+	if len(data) > maxFile {
+		return fmt.Errorf("the file has more than %d bytes", maxFile)
+	}
+	return strictjson.Decode(data, into)
+}
+
+// writeNew writes a value as JSON to a file that must not exist.
+func writeNew(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeNewFile(path, append(data, '\n'))
+}
+
+// writeNewFile writes a file that must not exist.
+func writeNewFile(path string, data []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s exists already, and nothing is overwritten", path)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	return errors.Join(err, file.Sync(), file.Close())
+}

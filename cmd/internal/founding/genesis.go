@@ -1,0 +1,74 @@
+package founding
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	cmtjson "github.com/cometbft/cometbft/libs/json"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app"
+)
+
+// participants returns the participants by the entries, with the proofs that are there.
+func (f *Founding) participants() (all []app.Participant) {
+	for i, e := range f.Entries {
+		p := app.NewParticipant(uint32(i), e.identity(), f.Proposal.Params.Reputation)
+		if v := f.Proofs[i]; v != nil {
+			p.VrfProof = v.VrfProof
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// Check rejects entries of which no genesis can be made, before anybody reveals a share. All
+// entries are there. The warnings name settings that weaken a guarantee.
+func (f *Founding) Check() (warnings []string, err error) {
+	g := app.Genesis{Params: f.Proposal.Params, Seed: make([]byte, 32), Participants: f.participants()}
+	if warnings, err = g.Validate(); err != nil {
+		return nil, err
+	}
+	for _, p := range g.Participants {
+		if len(p.ConsensusKey) > 0 {
+			return warnings, nil
+		}
+	}
+	return nil, errors.New("all participants are workers alone, and a chain needs a validator")
+}
+
+// Genesis returns the genesis file, fully checked. All proofs are there.
+func (f *Founding) Genesis() ([]byte, error) {
+	var at time.Time
+	for _, v := range f.Proofs {
+		if v.Time.After(at) {
+			at = v.Time
+		}
+	}
+	g := app.Genesis{Params: f.Proposal.Params, Seed: f.Seed, Participants: f.participants()}
+	doc, err := home.NewGenesis(f.Proposal.ChainID, at, g)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err = home.CheckGenesis(doc); err != nil {
+		return nil, err
+	}
+	data, err := cmtjson.MarshalIndent(doc, "", "  ")
+	return append(data, '\n'), err
+}
+
+// Install writes the genesis to a file. One that is there has to be the same.
+func Install(path string, genesis []byte) error {
+	there, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return writeNewFile(path, genesis)
+	}
+	if err == nil && string(there) != string(genesis) {
+		err = fmt.Errorf("%s is another genesis, SHA-256 %x, and that of the founding is %x: name a home of its own for each "+
+			"chain", path, sha256.Sum256(there), sha256.Sum256(genesis))
+	}
+	return err
+}

@@ -1,0 +1,109 @@
+package founding
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/worker"
+)
+
+// Member is a member's own side of a founding. Its folder keeps a copy of each file that the member
+// made: a file that was sent is never made a second time, whatever happens to the exchanged one.
+type Member struct {
+	Copies string // the folder of the copies
+	Keys   worker.Keys
+}
+
+// CopiesIn returns the folder of a home with the copies.
+func CopiesIn(home string) string { return filepath.Join(home, "config", "founding") }
+
+// Enter makes the member's entry, or restores the exchanged file from the copy.
+func (m Member) Enter(f *Founding, who app.Identity, consensus ed25519.PrivateKey) (*Entry, error) {
+	p := f.Proposal
+	e := Entry{Proposal: f.Digest, Name: who.Moniker, Address: who.Address, NodeIDs: who.NodeIDs, PubKey: who.PubKey,
+		VrfKey: who.VrfKey, ConsensusKey: who.ConsensusKey,
+		VrfPossession: leader.Prove(m.Keys.VRF, leader.PossessionInput(p.ChainID, who.PubKey))}
+	if len(who.ConsensusKey) > 0 {
+		e.ConsensusProof = app.ProveConsensusKey(p.ChainID, who.PubKey, consensus)
+	}
+	e.Signature = ed25519.Sign(m.Keys.Signing, e.signed(p))
+	return publish(m, f, e.Name, KindEntry, e)
+}
+
+// Own returns the member's entry in the folder. It must be the one that the member made.
+func (m Member) Own(f *Founding) (*Entry, error) {
+	var e Entry
+	err := read(m.copy(KindEntry), &e)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: this home has joined no founding (spdl consortium join)", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(e.Proposal, f.Digest) {
+		return nil, fmt.Errorf("this home has joined the proposal %x, and %s has %x", []byte(e.Proposal), f.Folder,
+			[]byte(f.Digest))
+	}
+	return publish(m, f, e.Name, KindEntry, e)
+}
+
+// Share makes the member's share over all entries.
+func (m Member) Share(f *Founding, name string) error {
+	s := Share{Name: name, Entries: f.entryDigests()}
+	s.VrfProof = leader.Prove(m.Keys.VRF, shareInput(f.Proposal, f.Digest, s.Entries))
+	_, err := publish(m, f, name, KindShare, s)
+	return err
+}
+
+// Prove makes the member's proof over the seed.
+func (m Member) Prove(f *Founding, name string) error {
+	v := Proof{Name: name, VrfProof: app.ProveGenesis(f.Proposal.ChainID, f.Seed, m.Keys.VRF),
+		Time: time.Now().UTC().Truncate(time.Second)}
+	v.Signature = ed25519.Sign(m.Keys.Signing, v.signed(f.Proposal))
+	_, err := publish(m, f, name, KindProof, v)
+	return err
+}
+
+func (m Member) copy(kind Kind) string { return filepath.Join(m.Copies, string(kind)+".json") }
+
+// publish writes a file of the member: its copy first, and then the exchanged one. Where there is a
+// copy, the exchanged file has to be the same, or is written again if it is missing.
+func publish[T any](m Member, f *Founding, name string, kind Kind, made T) (*T, error) {
+	kept, path := m.copy(kind), f.Path(name, kind)
+	if err := os.MkdirAll(m.Copies, 0o700); err != nil {
+		return nil, err
+	}
+	err := read(kept, &made)
+	if errors.Is(err, os.ErrNotExist) {
+		err = writeNew(kept, made)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kept, err)
+	}
+	there := new(T)
+	switch err := read(path, there); {
+	case errors.Is(err, os.ErrNotExist):
+		return &made, writeNew(path, made)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case !same(made, *there):
+		return nil, fmt.Errorf("%s is not what this home made, %s: somebody else took the name %s, or the file was changed; "+
+			"remove it, and ask who sent it", path, kept, name)
+	}
+	return &made, nil
+}
+
+// same reports whether two values have one JSON.
+func same(a, b any) bool {
+	x, err := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err == nil && err2 == nil && bytes.Equal(x, y)
+}
