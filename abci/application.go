@@ -189,6 +189,10 @@ func (a *Application) SetBroadcast(send func(ctx context.Context, raw []byte) er
 // the peers ahead of the mempool. Call it before the node starts.
 func (a *Application) SetExpress(send func(raw []byte)) { a.express = send }
 
+// SetClocks gives the application the clocks of the node's peers, for queries. Call it before the
+// node starts.
+func (a *Application) SetClocks(clocks func() []query.PeerClock) { a.queries.Clocks = clocks }
+
 // SetAdmitted sets the callback of the gossip for every transaction that the mempool is about to
 // take. That includes a transaction that is in the pool already and, with GossipRefused, one that
 // the pool rejects. CheckTx calls it in its own goroutine, so it must not wait. Call it before the

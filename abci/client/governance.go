@@ -68,6 +68,11 @@ func (c *Client) Membership(ctx context.Context) (query.Membership, error) {
 	return ask[query.Membership](ctx, c, "/membership")
 }
 
+// Clocks returns the clocks of the node's peers, as it has measured them.
+func (c *Client) Clocks(ctx context.Context) ([]query.PeerClock, error) {
+	return ask[[]query.PeerClock](ctx, c, "/clocks")
+}
+
 // Evidence returns the proven offences, in the order in which they were proven.
 func (c *Client) Evidence(ctx context.Context) ([]app.Offence, error) {
 	return ask[[]app.Offence](ctx, c, "/evidence")

@@ -1,10 +1,43 @@
 package home
 
 import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cometbft/cometbft/config"
+
+	"github.com/spdl/spdl/app"
 )
+
+// NewConfig returns the configuration of a new home: the default one with the node's moniker, the
+// address at which it listens, as tcp://0.0.0.0:26656, and the one at which the others reach it, as
+// host:port, or "" if that is the same. A node that listens on the loopback alone gets the settings
+// for a net on one machine.
+func NewConfig(moniker, listen, external string) (*config.Config, error) {
+	if len(moniker) > app.MaxMoniker {
+		return nil, fmt.Errorf("moniker %q has %d bytes, at most %d", moniker, len(moniker), app.MaxMoniker)
+	}
+	if strconv.Quote(moniker) != `"`+moniker+`"` {
+		return nil, fmt.Errorf("moniker %q: CometBFT writes it into config.toml as it is, without quotes or what does not "+
+			"print", moniker)
+	}
+	host, _, err := net.SplitHostPort(strings.TrimPrefix(listen, "tcp://"))
+	if err != nil {
+		return nil, fmt.Errorf("p2p address to listen on %q, want one as tcp://0.0.0.0:26656", listen)
+	}
+	if _, _, err := net.SplitHostPort(external); err != nil && external != "" {
+		return nil, fmt.Errorf("external p2p address %q, want host:port", external)
+	}
+	c := DefaultConfig()
+	c.Moniker, c.P2P.ListenAddress, c.P2P.ExternalAddress = moniker, listen, external
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		Loopback(c)
+	}
+	return c, nil
+}
 
 // DefaultConfig returns CometBFT's configuration with the settings that made a measured difference:
 // one block a round (empty blocks only after an idle second), no commit timeout, high rate limits

@@ -259,13 +259,14 @@ func (r *Running) options(c *config.Config, a home.AppConfig, doc *types.Genesis
 func (r *Running) connect(c *config.Config, a home.AppConfig, m *metrics.Metrics, logger log.Logger) (err error) {
 	r.persistentPeers = c.P2P.PersistentPeers
 	flood, trusts := a.P2P.Gossip == home.GossipFlood, r.admission.Trusts
-	aggregates := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes)
+	aggregates, clocks := reactor.NewAggregateReactor(c.Mempool.MaxTxBytes), reactor.NewClockReactor(m, trusts)
+	r.Application.SetClocks(clocks.Offsets)
 	r.txReactor = reactor.NewTxReactor(r.Application, flood, trusts, r.limits, m, logger.With("module", "gossip"))
 	r.blockRelay = reactor.NewBlockRelay(flood, c.P2P.PrivatePeerIDs, r.Application.State, trusts, r.limits)
 	r.Application.SetAdmitted(r.txReactor.OnAdmitted)
 	r.Node, err = build(c, r.Application, logMonitor{logger, r.onError, r.upgradeHalt.stopping}, &r.databases,
 		r.blockRelay.OnProposal,
-		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": aggregates, "CLOCK": reactor.NewClockReactor(m, trusts)}),
+		cmtnode.CustomReactors(map[string]p2p.Reactor{"EXPRESS": aggregates, "CLOCK": clocks}),
 		limit.EvidenceLimiter, limit.SyncLimiter(c.P2P), r.txReactor.Install, r.blockRelay.Install,
 		r.limits.Install(r.txReactor, r.blockRelay))
 	if err != nil {

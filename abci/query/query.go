@@ -100,6 +100,7 @@ var paths = map[string]func(q *Queries, s *app.State, arg string) (any, error){
 	"epochs":       queryEpochs,
 	"privacy":      queryPrivacy,
 	"upgrade":      (*Queries).queryUpgrade,
+	"clocks":       (*Queries).queryClocks,
 }
 
 // TruncateLog truncates a text for an answer to maxQueryLog bytes.
@@ -121,6 +122,7 @@ type Queries struct {
 	Timings    *Timings
 	Rejections *Rejections
 	Attempts   *Attempts
+	Clocks     func() []PeerClock // nil: not measured
 
 	answers    *memo.Bounded[answerKey, []byte]
 	ranges     *memo.Bounded[string, *cachedRange]

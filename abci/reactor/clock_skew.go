@@ -3,6 +3,7 @@ package reactor
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	gogotypes "github.com/cosmos/gogoproto/types"
 
 	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/abci/query"
 )
 
 // The channel of clocks has an id that CometBFT leaves free, and the lowest priority.
@@ -103,6 +105,19 @@ func (c *ClockReactor) Receive(m p2p.Envelope) {
 		return
 	}
 	c.onTime(m.Src.ID(), at)
+}
+
+// Offsets returns the clocks of the peers that are connected and count, each minus this one, by node
+// id.
+func (c *ClockReactor) Offsets() []query.PeerClock {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []query.PeerClock
+	for id, ahead := range c.ahead {
+		all = append(all, query.PeerClock{NodeID: string(id), AheadMs: float64(ahead) / float64(time.Millisecond)})
+	}
+	slices.SortFunc(all, func(a, b query.PeerClock) int { return strings.Compare(a.NodeID, b.NodeID) })
+	return all
 }
 
 // onTime notes a peer's time, and warns at most once a minute while the median of all

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spdl/spdl/abci/metrics"
+	"github.com/spdl/spdl/abci/query"
 )
 
 // offset returns the metric's value.
@@ -45,6 +46,8 @@ func TestClockIsComparedWithPeers(t *testing.T) {
 	c.onTime("b", now.Add(3*time.Second))
 	require.Equal(t, -2.0, offset(t, registry))
 	require.Empty(t, out.String())
+	require.Equal(t, []query.PeerClock{{NodeID: "a", AheadMs: 2000}, {NodeID: "b", AheadMs: 3000},
+		{NodeID: "liar", AheadMs: -3.6e9}}, c.Offsets())
 
 	for _, peer := range []p2p.ID{"a", "b", "a"} { // this clock has fallen back
 		c.onTime(peer, now.Add(90*time.Second))

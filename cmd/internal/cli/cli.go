@@ -10,6 +10,7 @@ import (
 
 	"github.com/spdl/spdl/cmd/internal/cli/audit"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/consortium"
 	"github.com/spdl/spdl/cmd/internal/cli/explorer"
 	"github.com/spdl/spdl/cmd/internal/cli/genesis"
 	"github.com/spdl/spdl/cmd/internal/cli/keys"
@@ -39,7 +40,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 	root.SetErr(errs)
 	root.AddCommand(
 		node.Init(), node.Start(), worker.Command(), node.ShowNodeID(), node.ShowValidator(), node.Version(), node.Reset(),
-		testnet.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(), query.Commands(), query.NodeStatus(),
+		testnet.Commands(), consortium.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(), query.Commands(), query.NodeStatus(),
 		top.Command(),
 		trainer.New(), trainer.Commands(), model.Commands(), verify.Commands(), audit.Commands(), explorer.Command(),
 		plan.Command(), plan.Rules(),

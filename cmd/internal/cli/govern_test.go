@@ -27,15 +27,15 @@ import (
 	"github.com/spdl/spdl/internal/stage"
 )
 
-// consortium is a chain of one node that runs, and the homes beside it.
-type consortium struct {
+// soloChain is a chain of one node that runs, and the homes beside it.
+type soloChain struct {
 	*testing.T
 	rpc   string
 	home0 string
 }
 
 // run starts spdl and ends it with the test.
-func (c consortium) run(args ...string) {
+func (c soloChain) run(args ...string) {
 	c.Helper()
 	cmd := process(c.T, args...)
 	var log bytes.Buffer
@@ -53,7 +53,7 @@ func (c consortium) run(args ...string) {
 
 // ask runs a command against the node and wants an exit code; JSON goes into
 // the answer, unless that is nil.
-func (c consortium) ask(want int, answer any, args ...string) (stderr string) {
+func (c soloChain) ask(want int, answer any, args ...string) (stderr string) {
 	c.Helper()
 	stdout, stderr, code := spdl(c.T, append(args, "--node", c.rpc, "-o", "json")...)
 	require.Equal(c, want, code, "%v: %s", args, stderr)
@@ -63,14 +63,14 @@ func (c consortium) ask(want int, answer any, args ...string) (stderr string) {
 	return stderr
 }
 
-func (c consortium) eventually(what string, holds func() bool) {
+func (c soloChain) eventually(what string, holds func() bool) {
 	c.Helper()
 	require.Eventually(c, holds, 2*time.Minute, 50*time.Millisecond, what)
 }
 
 // newConsortium starts a chain of one participant whose training goes on and
 // on.
-func newConsortium(t *testing.T) consortium {
+func newConsortium(t *testing.T) soloChain {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "net")
 	stdout, stderr, code := spdl(t, "testnet", "init", "--preset", "pixels", "--validators", "1", "--rounds", "1000000",
@@ -78,7 +78,7 @@ func newConsortium(t *testing.T) consortium {
 	require.Zero(t, code, stderr)
 	var nodes []struct{ Home, RPC string }
 	require.NoError(t, json.Unmarshal([]byte(stdout), &nodes))
-	c := consortium{t, nodes[0].RPC, nodes[0].Home}
+	c := soloChain{t, nodes[0].RPC, nodes[0].Home}
 	c.run("start", "--home", c.home0)
 	c.eventually("a round is closed", func() bool {
 		_, _, code := spdl(t, "query", "round", "--node", c.rpc)
@@ -259,7 +259,7 @@ func TestGovern(t *testing.T) {
 
 // modelReports checks that what is said of an exported model leaves its proof to the
 // file, where it verifies.
-func modelReports(t *testing.T, c consortium) {
+func modelReports(t *testing.T, c soloChain) {
 	file := filepath.Join(t.TempDir(), "m.safetensors")
 	var exported, verified struct {
 		Verified bool           `json:"verified"`

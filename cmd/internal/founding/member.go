@@ -40,17 +40,12 @@ func (m Member) Enter(f *Founding, who app.Identity, consensus ed25519.PrivateKe
 
 // Own returns the member's entry in the folder. It must be the one that the member made.
 func (m Member) Own(f *Founding) (*Entry, error) {
-	var e Entry
-	err := read(m.copy(KindEntry), &e)
+	e, err := m.Joined(f)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%w: this home has joined no founding (spdl consortium join)", err)
+		err = fmt.Errorf("%w: this home has joined no founding (spdl consortium join)", err)
 	}
 	if err != nil {
 		return nil, err
-	}
-	if !bytes.Equal(e.Proposal, f.Digest) {
-		return nil, fmt.Errorf("this home has joined the proposal %x, and %s has %x", []byte(e.Proposal), f.Folder,
-			[]byte(f.Digest))
 	}
 	return publish(m, f, e.Name, KindEntry, e)
 }
@@ -81,14 +76,17 @@ func publish[T any](m Member, f *Founding, name string, kind Kind, made T) (*T, 
 	if err := os.MkdirAll(m.Copies, 0o700); err != nil {
 		return nil, err
 	}
-	err := read(kept, &made)
-	if errors.Is(err, os.ErrNotExist) {
-		err = writeNew(kept, made)
-	}
-	if err != nil {
+	before, there := new(T), new(T)
+	switch err := read(kept, before); {
+	case err == nil:
+		made = *before
+	case !errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("%s: %w", kept, err)
+	default:
+		if err := writeNew(kept, made); err != nil {
+			return nil, err
+		}
 	}
-	there := new(T)
 	switch err := read(path, there); {
 	case errors.Is(err, os.ErrNotExist):
 		return &made, writeNew(path, made)
@@ -106,4 +104,17 @@ func same(a, b any) bool {
 	x, err := json.Marshal(a)
 	y, err2 := json.Marshal(b)
 	return err == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// Joined returns the entry that the member has made for the proposal: fs.ErrNotExist if there is
+// none, another error if it is for another proposal.
+func (m Member) Joined(f *Founding) (e Entry, err error) {
+	if err := read(m.copy(KindEntry), &e); err != nil {
+		return e, err
+	}
+	if !bytes.Equal(e.Proposal, f.Digest) {
+		return e, fmt.Errorf("this home has joined the proposal %x, and %s has %x", []byte(e.Proposal), f.Folder,
+			[]byte(f.Digest))
+	}
+	return e, nil
 }

@@ -6,13 +6,10 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/cometbft/cometbft/config"
 	"github.com/spf13/cobra"
 
 	"github.com/spdl/spdl/abci/home"
@@ -27,10 +24,11 @@ func Init() *cobra.Command {
 		Use:   "init [moniker]",
 		Short: "Make a home: keys, configuration and a genesis with this node alone",
 		Long: "Make a home: keys, configuration and a genesis with this node alone.\n" +
-			"To join a consortium, replace config/genesis.json by theirs, start the node and ask with `spdl tx join`; to " +
-			"found one,\n" +
-			"see `spdl genesis entry`. The node hears its own machine alone unless --p2p-laddr names another address. " +
-			"Nothing that exists is overwritten.",
+			"To join a consortium whose chain runs, replace config/genesis.json by theirs, start the node and ask with " +
+			"`spdl tx join`;\n" +
+			"to found one, use `spdl consortium` instead, which makes the home. The node hears its own machine alone unless " +
+			"--p2p-laddr\n" +
+			"names another address. Nothing that exists is overwritten.",
 		Args: cobra.MaximumNArgs(1),
 	}, runInit)
 	cmd.Flags().String("chain-id", "", "id of the chain (default: random)")
@@ -50,23 +48,6 @@ type initOptions struct {
 	At      string `mapstructure:"external-address"`
 }
 
-// listen sets the p2p addresses. A node that listens on the loopback alone gets the settings for a
-// net on one machine.
-func (o *initOptions) listen(c *config.Config) error {
-	host, _, err := net.SplitHostPort(strings.TrimPrefix(o.Laddr, "tcp://"))
-	if err != nil {
-		return command.Usage(fmt.Errorf("--p2p-laddr %q, want an address as tcp://0.0.0.0:26656", o.Laddr))
-	}
-	if _, _, err := net.SplitHostPort(o.At); err != nil && o.At != "" {
-		return command.Usage(fmt.Errorf("--external-address %q, want host:port", o.At))
-	}
-	c.P2P.ListenAddress, c.P2P.ExternalAddress = o.Laddr, o.At
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
-		home.Loopback(c)
-	}
-	return nil
-}
-
 func runInit(r *command.Run, o *initOptions, args []string) error {
 	params, err := preset.New(o.Preset, 1)
 	if err != nil {
@@ -79,12 +60,9 @@ func runInit(r *command.Run, o *initOptions, args []string) error {
 	if len(args) > 0 {
 		moniker = args[0]
 	}
-	if len(moniker) > app.MaxMoniker {
-		return command.Usage(fmt.Errorf("moniker %q has %d bytes, at most %d", moniker, len(moniker), app.MaxMoniker))
-	}
-	if strconv.Quote(moniker) != `"`+moniker+`"` {
-		return command.Usage(fmt.Errorf("moniker %q: CometBFT writes it into config.toml as it is, without quotes or what "+
-			"does not print", moniker))
+	c, err := home.NewConfig(moniker, o.Laddr, o.At)
+	if err != nil {
+		return command.Usage(err)
 	}
 	seed := make([]byte, 32)
 	rand.Read(seed) // never fails (crypto/rand)
@@ -93,11 +71,6 @@ func runInit(r *command.Run, o *initOptions, args []string) error {
 		chainID = fmt.Sprintf("spdl-%x", seed[:4])
 	}
 	if err := command.CheckChainID(chainID); err != nil {
-		return err
-	}
-	c := home.DefaultConfig()
-	c.Moniker = moniker
-	if err := o.listen(c); err != nil {
 		return err
 	}
 	made, err := home.Init(r.Home, c, home.DefaultAppConfig())
@@ -121,7 +94,8 @@ func runInit(r *command.Run, o *initOptions, args []string) error {
 		ParticipantKey []byte `json:"participant_key"`
 	}{made.Dir, chainID, string(made.NodeID), made.Public.ConsensusKey, made.Public.PubKey}
 	return r.Show(out, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "home      %s\nchain id  %s\nnode id   %s\n", out.Home, out.ChainID, out.NodeID)
+		_, err := fmt.Fprintf(w, "home      %s\nnode id   %s\nchain id  %s, of a chain of this node alone: spdl start begins it. "+
+			"In a consortium its genesis.json replaces this one, and the id does not matter\n", out.Home, out.NodeID, out.ChainID)
 		return err
 	})
 }

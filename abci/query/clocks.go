@@ -1,0 +1,16 @@
+package query
+
+import "github.com/spdl/spdl/app"
+
+// PeerClock is an element of the answer to /clocks.
+type PeerClock struct {
+	NodeID  string  `json:"node_id"`
+	AheadMs float64 `json:"ahead_ms"` // the peer's clock minus this node's; the way of the message counts as behind
+}
+
+func (q *Queries) queryClocks(*app.State, string) (any, error) {
+	if q.Clocks == nil {
+		return []PeerClock{}, nil
+	}
+	return nonNil(q.Clocks()), nil
+}

@@ -1,0 +1,190 @@
+package consortium
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/keys"
+	"github.com/spdl/spdl/cmd/internal/founding"
+)
+
+type joinOptions struct {
+	Name       string  `mapstructure:"name"`
+	Address    string  `mapstructure:"address"`
+	Laddr      string  `mapstructure:"p2p-laddr"`
+	Data       string  `mapstructure:"data"`
+	WorkerOnly bool    `mapstructure:"worker-only"`
+	Nodes      *string `mapstructure:"nodes"`
+}
+
+func joinCommand() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "join FOLDER",
+		Short: "Make a member's home and its entry for the proposal in FOLDER",
+		Long: "Make a member's home, with new keys, and its entry for the proposal in FOLDER, which the member sends to the " +
+			"others.\n" +
+			"The entry has public keys, proofs of their possession, and the node's id and address: nothing secret. By sending " +
+			"it the\n" +
+			"member agrees to the parameters, which are printed. Run again, or after a new proposal, it keeps the home and " +
+			"its keys.",
+		Args: cobra.ExactArgs(1),
+	}, runJoin)
+	f := cmd.Flags()
+	f.String("name", "", "the member's name, one of the proposal's")
+	f.String("address", "", "host:port at which the others reach the node, as a.example.org:26656")
+	f.String("p2p-laddr", "", "address at which the node listens (default: all interfaces at the port of --address, or "+
+		"--address itself on the loopback)")
+	f.String("data", "", "folder of IDX files or CSV file to train on, or \"embedded\" for the embedded MNIST (default: "+
+		"worker.data of app.toml is set later)")
+	f.Bool("worker-only", false, "be a participant without a validator, which trains by way of another member's node")
+	f.String("nodes", "", "ids of the nodes that the others are to let in, separated by commas (default: that of the home; "+
+		"none with --worker-only)")
+	return cmd
+}
+
+// check rejects options that do not fit the proposal.
+func (o *joinOptions) check(f *founding.Founding) error {
+	if !slices.Contains(f.Proposal.Members, o.Name) {
+		return command.Usage(fmt.Errorf("--name is %q, want one of the proposal's members: %s", o.Name,
+			strings.Join(f.Proposal.Members, ", ")))
+	}
+	if o.Address == "" && o.WorkerOnly {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(o.Address); err != nil || strings.Contains(o.Address, "@") {
+		return command.Usage(fmt.Errorf("--address is %q, want host:port, as a.example.org:26656", o.Address))
+	}
+	return nil
+}
+
+// listen returns the address at which the node is to listen.
+func (o *joinOptions) listen() string {
+	host, port, _ := net.SplitHostPort(o.Address)
+	switch ip := net.ParseIP(host); {
+	case o.Laddr != "":
+		return o.Laddr
+	case o.Address == "":
+		return "tcp://127.0.0.1:26656"
+	case host == "localhost" || ip != nil && ip.IsLoopback():
+		return "tcp://" + o.Address
+	}
+	return "tcp://0.0.0.0:" + port
+}
+
+func runJoin(r *command.Run, o *joinOptions, args []string) error {
+	f, err := founding.Open(args[0])
+	if err != nil {
+		return err
+	}
+	if err := o.check(f); err != nil {
+		return err
+	}
+	if o.Data != "" && o.Data != home.EmbeddedData {
+		if o.Data, err = filepath.Abs(o.Data); err != nil {
+			return err
+		}
+	}
+	if err := fit(o.Data, f.Proposal.Params.Model); err != nil {
+		return err
+	}
+	if err := o.makeHome(r, f); err != nil {
+		return err
+	}
+	e, err := o.enter(r, f)
+	if err != nil {
+		return err
+	}
+	made := struct {
+		Home  string `json:"home"`
+		Entry string `json:"entry"`
+		Node  string `json:"node,omitempty"`
+		agreement
+		Next string `json:"next"`
+	}{r.Home, f.Path(o.Name, founding.KindEntry), e.Address, agreementOf(f), fmt.Sprintf("send the entry to the others; when "+
+		"all entries are in the folder: spdl consortium start %s --home %s", f.Folder, r.Home)}
+	return r.Show(made, func(w io.Writer) error {
+		fmt.Fprintf(w, "home      %s\nentry     %s\nnode      %s\n", made.Home, made.Entry, made.Node)
+		made.text(w)
+		_, err := fmt.Fprintf(w, "next      %s\n", made.Next)
+		return err
+	})
+}
+
+// fit rejects data that are not what the proposal's model takes.
+func fit(data string, m params.Model) error {
+	if data == "" || m.Kind == params.ModelExternal {
+		return nil
+	}
+	if _, err := home.LoadData(data, m); err != nil {
+		return fmt.Errorf("--data: %w", err)
+	}
+	return nil
+}
+
+// makeHome makes the home, unless join has made it before. An entry for another proposal, of which
+// no chain has begun, makes way.
+func (o *joinOptions) makeHome(r *command.Run, f *founding.Founding) error {
+	copies := founding.CopiesIn(r.Home)
+	_, err := os.Stat(copies)
+	if errors.Is(err, os.ErrNotExist) {
+		c, err := home.NewConfig(o.Name, o.listen(), o.Address)
+		if err != nil {
+			return command.Usage(err)
+		}
+		a := home.DefaultAppConfig()
+		a.Worker.Data = o.Data
+		if _, err = home.Init(r.Home, c, a); err != nil {
+			return err
+		}
+		return os.MkdirAll(copies, 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := (founding.Member{Copies: copies}).Joined(f); err == nil || errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	c, _, err := r.LoadHome()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(c.GenesisFile()); err == nil {
+		return fmt.Errorf("%s has the genesis of an earlier founding: name a home of its own for each chain", r.Home)
+	}
+	return os.RemoveAll(copies)
+}
+
+// enter makes the entry of the home.
+func (o *joinOptions) enter(r *command.Run, f *founding.Founding) (*founding.Entry, error) {
+	c, a, err := r.LoadHome()
+	if err != nil {
+		return nil, err
+	}
+	identity := keys.IdentityOptions{Moniker: &o.Name, Address: &o.Address, WorkerOnly: o.WorkerOnly, Nodes: o.Nodes}
+	who, own, err := identity.Identity(r, keys.Options{})
+	if err != nil {
+		return nil, err
+	}
+	var consensus ed25519.PrivateKey
+	if !o.WorkerOnly {
+		if consensus, err = keys.ConsensusKey(c.PrivValidatorKeyFile()); err != nil {
+			return nil, err
+		}
+	}
+	if o.Data == "" && a.Worker.Data == "" && len(a.Worker.Trainer) == 0 {
+		r.Warn(fmt.Sprintf("the home names no data: spdl config set worker.data PATH --home %s (or worker.trainer)", r.Home))
+	}
+	return founding.Member{Copies: founding.CopiesIn(r.Home), Keys: own}.Enter(f, who, consensus)
+}

@@ -1,0 +1,102 @@
+package consortium
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/app/preset"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/cli/shape"
+	"github.com/spdl/spdl/cmd/internal/founding"
+)
+
+type newOptions struct {
+	ChainID       string   `mapstructure:"chain-id"`
+	Members       []string `mapstructure:"members"`
+	Deadline      string   `mapstructure:"deadline"`
+	shape.Options `mapstructure:",squash"`
+}
+
+func newCommand() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "new FOLDER",
+		Short: "Write the proposal of a consortium: chain, members and parameters",
+		Long: "Write the proposal of a consortium into FOLDER/" + founding.ProposalFile + ": the chain's id, the members' " +
+			"names in the order of\n" +
+			"their indices, and the parameters of the first epoch. With --data it has the schema of the founder's table. " +
+			"The founder sends\n" +
+			"the file to the others, and joins as they do.",
+		Args: cobra.ExactArgs(1),
+	}, runNew)
+	cmd.Flags().String("chain-id", "", "id of the chain; an id is for one chain")
+	cmd.Flags().StringSlice("members", nil, "names of the members, separated by commas, the founder among them")
+	cmd.Flags().String("deadline", "", "until when the members' files should be there: a duration from now, as 72h, or a "+
+		"time, as 2026-12-31T12:00:00Z (default: none)")
+	shape.Flags(cmd, "the preset "+preset.Names()[0])
+	return cmd
+}
+
+func runNew(r *command.Run, o *newOptions, args []string) error {
+	if o.ChainID == "" || len(o.Members) == 0 {
+		return command.Usage(errors.New("--chain-id and --members are needed, as --chain-id hospital-1 --members a,b,c,d"))
+	}
+	if err := command.CheckChainID(o.ChainID); err != nil {
+		return err
+	}
+	deadline, err := deadlineOf(o.Deadline, time.Now())
+	if err != nil {
+		return command.Usage(err)
+	}
+	n := len(o.Members)
+	p, err := o.Shape(n, func() (params.Params, error) { return preset.New(preset.Names()[0], n) }, r.Warn)
+	if err != nil {
+		return err
+	}
+	folder := args[0]
+	err = founding.Propose(folder, founding.Proposal{ChainID: o.ChainID, AppVersion: app.Version, Members: o.Members,
+		Deadline: deadline, Params: p})
+	if err != nil {
+		return err
+	}
+	f, err := founding.Open(folder)
+	if err != nil {
+		return err
+	}
+	made := struct {
+		File string `json:"file"`
+		agreement
+		Next string `json:"next"`
+	}{filepath.Join(folder, founding.ProposalFile), agreementOf(f), fmt.Sprintf("send the file to the others; each member: "+
+		"spdl consortium join %s --name NAME --address HOST:PORT", folder)}
+	return r.Show(made, func(w io.Writer) error {
+		fmt.Fprintf(w, "file      %s\n", made.File)
+		made.text(w)
+		_, err := fmt.Fprintf(w, "next      %s\n", made.Next)
+		return err
+	})
+}
+
+// deadlineOf reads --deadline, nil if it is not given.
+func deadlineOf(text string, now time.Time) (*time.Time, error) {
+	if text == "" {
+		return nil, nil
+	}
+	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
+	if left, notLeft := time.ParseDuration(text); notLeft == nil {
+		at, err = now.Add(left), nil
+	}
+	if err != nil || !at.After(now) {
+		return nil, fmt.Errorf("--deadline is %q, want a duration above 0, as 72h, or a time ahead, as 2026-12-31T12:00:00Z",
+			text)
+	}
+	at = at.UTC().Truncate(time.Second)
+	return &at, nil
+}

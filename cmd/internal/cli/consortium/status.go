@@ -1,0 +1,163 @@
+package consortium
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+	"github.com/spdl/spdl/cmd/internal/founding"
+)
+
+// standing is what status knows of a member.
+type standing struct {
+	Name    string   `json:"name"`
+	Address string   `json:"address,omitempty"`
+	Missing []string `json:"missing"` // kinds of files
+	Faults  []string `json:"faults"`
+	Answers *bool    `json:"answers"` // null: no address is known, or --offline
+	Why     string   `json:"why,omitempty"`
+	ClockMs *float64 `json:"clock_ms"` // the member's clock minus this host's; null: not measured
+}
+
+// report is the result of status.
+type report struct {
+	agreement
+	Standings []standing `json:"standings"`
+	Waiting   string     `json:"waiting"` // for the files of the next step; "" if all are there
+}
+
+type statusOptions struct {
+	command.Node `mapstructure:",squash"`
+	Offline      bool `mapstructure:"offline"`
+}
+
+func statusCommand() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "status FOLDER",
+		Short: "Show what is missing of whom, which files do not hold, and whose node answers",
+		Long: "Show what is missing of whom, which files do not hold, and whose node answers at the address of its entry. " +
+			"Each address\n" +
+			"is looked up, connected to, and asked for the proof of its node id. The offsets of the clocks are those that the " +
+			"home's own\n" +
+			"node has measured, where it runs and is connected.",
+		Args: cobra.ExactArgs(1),
+	}, runStatus)
+	command.NodeFlag(cmd)
+	cmd.Flags().Bool("offline", false, "look at the files alone")
+	return cmd
+}
+
+func runStatus(r *command.Run, o *statusOptions, args []string) error {
+	f, err := founding.Open(args[0])
+	if err != nil {
+		return err
+	}
+	answer := report{agreement: agreementOf(f), Standings: standings(f)}
+	if kind := kindOf(f); kind != "" {
+		answer.Waiting = waiting(f, kind)
+	}
+	if !o.Offline {
+		ahead := clocks(r, o.Node)
+		for i, failed := range probeAll(r.Context, f) {
+			answer.Standings[i].reached(failed, ahead)
+		}
+	}
+	return r.Show(answer, answer.text)
+}
+
+// standings returns what the files say.
+func standings(f *founding.Founding) []standing {
+	all := make([]standing, len(f.Proposal.Members))
+	of := map[string]*standing{}
+	for i, name := range f.Proposal.Members {
+		all[i] = standing{Name: name, Missing: []string{}, Faults: []string{}}
+		of[name] = &all[i]
+		if e := f.Entries[i]; e != nil {
+			all[i].Address = e.Address
+		}
+	}
+	for _, kind := range founding.Kinds {
+		for _, name := range f.Missing(kind) {
+			of[name].Missing = append(of[name].Missing, string(kind))
+		}
+	}
+	for _, fault := range f.Faults {
+		of[fault.Member].Faults = append(of[fault.Member].Faults, fault.File+": "+fault.Error)
+	}
+	return all
+}
+
+// clocks returns the offsets in milliseconds of the peers' clocks that the home's own node has measured, by node id.
+// There are none where no node of the home answers.
+func clocks(r *command.Run, o command.Node) map[string]float64 {
+	c, err := r.Client(o)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context, command.QueryTimeout)
+	defer cancel()
+	measured, err := c.Clocks(ctx)
+	if err != nil {
+		return nil
+	}
+	ahead := map[string]float64{}
+	for _, m := range measured {
+		ahead[m.NodeID] = m.AheadMs
+	}
+	return ahead
+}
+
+// reached notes the result of a probe, and the offset of the node's clock.
+func (s *standing) reached(failed error, ahead map[string]float64) {
+	if s.Address == "" {
+		return
+	}
+	answers := failed == nil
+	s.Answers = &answers
+	if !answers {
+		s.Why = failed.Error()
+	}
+	id, _, _ := strings.Cut(s.Address, "@")
+	if ms, known := ahead[id]; known {
+		s.ClockMs = &ms
+	}
+}
+
+func (a report) text(w io.Writer) error {
+	a.agreement.text(w)
+	if a.Waiting != "" {
+		fmt.Fprintf(w, "waiting   %s\n", a.Waiting)
+	}
+	for _, s := range a.Standings {
+		fmt.Fprintf(w, "%s\n", s.line())
+		for _, fault := range s.Faults {
+			fmt.Fprintf(w, "  %s\n", command.Plain(fault))
+		}
+	}
+	return nil
+}
+
+// line is a member's line: files, and then the node.
+func (s standing) line() string {
+	files := "all files are there"
+	if len(s.Missing) > 0 {
+		files = strings.Join(s.Missing, ", ") + " missing"
+	}
+	line := fmt.Sprintf("%s: %s", s.Name, files)
+	if s.Answers == nil {
+		return line
+	}
+	_, at, _ := strings.Cut(s.Address, "@")
+	line += "; " + at + " "
+	switch {
+	case !*s.Answers:
+		return line + s.Why
+	case s.ClockMs != nil:
+		return line + fmt.Sprintf("answers; its clock is %.0f ms off", *s.ClockMs)
+	}
+	return line + "answers"
+}
