@@ -27,12 +27,19 @@ func (e configError) Unwrap() error        { return e.error }
 // (CMT_SECTION_KEY) and our app.toml with ours (SPDL_SECTION_KEY). An unknown key of app.toml is
 // rejected, because a misspelt key would leave a default in force. Unknown keys of config.toml are
 // allowed, because CometBFT keeps old ones.
-func Load(dir string) (*config.Config, AppConfig, error) {
+func Load(dir string) (*config.Config, AppConfig, error) { return load(dir, true) }
+
+// load is Load with or without the environment.
+func load(dir string, environment bool) (*config.Config, AppConfig, error) {
 	c, a := DefaultConfig(), DefaultAppConfig()
-	if err := readTOML(dir, "config.toml", "CMT", c, (*viper.Viper).Unmarshal); err != nil {
+	comet, own := "CMT", "SPDL"
+	if !environment {
+		comet, own = "", ""
+	}
+	if err := readTOML(dir, "config.toml", comet, c, (*viper.Viper).Unmarshal); err != nil {
 		return nil, a, err
 	}
-	if err := readTOML(dir, "app.toml", "SPDL", &a, (*viper.Viper).UnmarshalExact); err != nil {
+	if err := readTOML(dir, "app.toml", own, &a, (*viper.Viper).UnmarshalExact); err != nil {
 		return nil, a, err
 	}
 	c.SetRoot(dir)
@@ -80,14 +87,17 @@ func RPCAddress(dir string) (string, error) {
 	return scheme + "://" + at, nil
 }
 
+// readTOML decodes a file of a home and, unless prefix is "", the environment with that prefix.
 func readTOML(dir, name, prefix string, into any,
 	decode func(*viper.Viper, any, ...viper.DecoderConfigOption) error) error {
 	path := filepath.Join(dir, "config", name)
 	v := viper.New()
 	v.SetConfigFile(path)
-	v.SetEnvPrefix(prefix)
-	v.SetEnvKeyReplacer(strings.NewReplacer(".", "_", "-", "_"))
-	v.AutomaticEnv()
+	if prefix != "" {
+		v.SetEnvPrefix(prefix)
+		v.SetEnvKeyReplacer(strings.NewReplacer(".", "_", "-", "_"))
+		v.AutomaticEnv()
+	}
 	switch err := v.ReadInConfig(); {
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("%w (spdl init makes a home)", err)

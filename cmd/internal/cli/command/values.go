@@ -44,7 +44,7 @@ func suggest(cmd *cobra.Command, err error) error {
 	}
 	var near []string
 	look := func(word string, all []string) {
-		if word != "" && len(all) > 0 && !slices.Contains(all, word) && strings.Contains(err.Error(), word) {
+		if len(word) > distance && len(all) > 0 && !slices.Contains(all, word) && strings.Contains(err.Error(), word) {
 			near = append(near, closest(word, all)...)
 		}
 	}

@@ -1,0 +1,271 @@
+package home
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cometbft/cometbft/config"
+	"github.com/cometbft/cometbft/libs/tempfile"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// Setting is a key of config.toml or app.toml, as section.key, and its value.
+type Setting struct {
+	Key   string `json:"key"`
+	File  string `json:"file"`
+	Value any    `json:"value"` // durations as text
+
+	kind reflect.Type
+}
+
+// Settings returns all keys, in the order of the files, with the values of the configuration.
+func Settings(c *config.Config, a AppConfig) (all []Setting) {
+	all = appendSettings(nil, "app.toml", "", reflect.ValueOf(a))
+	return appendSettings(all, "config.toml", "", reflect.ValueOf(c).Elem())
+}
+
+// String returns the value as text, and a list as a JSON array.
+func (s Setting) String() string {
+	if s.kind.Kind() == reflect.Slice {
+		list, err := quoted(s.Value)
+		if err == nil {
+			return list
+		}
+	}
+	return fmt.Sprint(s.Value)
+}
+
+func appendSettings(all []Setting, file, section string, of reflect.Value) []Setting {
+	for i := range of.NumField() {
+		name, options, _ := strings.Cut(of.Type().Field(i).Tag.Get("mapstructure"), ",")
+		v := reflect.Indirect(of.Field(i))
+		switch {
+		case name == "" && options != "squash", name == "home", name == "root_dir":
+		case v.Kind() == reflect.Struct:
+			all = appendSettings(all, file, strings.Trim(section+"."+name, "."), v)
+		default:
+			value := v.Interface()
+			if d, ok := value.(time.Duration); ok {
+				value = d.String()
+			}
+			all = append(all, Setting{Key: strings.Trim(section+"."+name, "."), File: file, Value: value, kind: v.Type()})
+		}
+	}
+	return all
+}
+
+// Find returns the setting of a key. Its error, as that of Set about a value, matches ErrConfig.
+func Find(all []Setting, key string) (Setting, error) {
+	i := slices.IndexFunc(all, func(s Setting) bool { return s.Key == key })
+	if i < 0 {
+		return Setting{}, configError{fmt.Errorf("there is no key %q in app.toml or config.toml (spdl config get lists them)",
+			key)}
+	}
+	return all[i], nil
+}
+
+// Set changes the value of a key in the file of a home that has it. Everything else in the file
+// stays as it is, comments and order included. What Load rejects is not written. The environment
+// does not count: the files have to be valid by themselves.
+func Set(dir, key, text string) (Setting, error) {
+	s, err := Find(Settings(DefaultConfig(), DefaultAppConfig()), key)
+	if err != nil {
+		return s, err
+	}
+	literal, err := s.literal(text)
+	if err != nil {
+		return s, err
+	}
+	path := filepath.Join(dir, "config", s.File)
+	before, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("%w (spdl init makes a home)", err)
+	}
+	if err != nil {
+		return s, err
+	}
+	after, err := replaceValue(before, key, literal)
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", path, err)
+	}
+	c, a, err := loadWith(dir, s.File, after)
+	if err != nil {
+		return s, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return s, err
+	}
+	if err := tempfile.WriteFileAtomic(path, after, info.Mode().Perm()); err != nil {
+		return s, err
+	}
+	return Find(Settings(c, a), key)
+}
+
+// loadWith returns the configuration of a home with another content of one of its files.
+func loadWith(dir, file string, content []byte) (*config.Config, AppConfig, error) {
+	scratch, err := os.MkdirTemp("", "spdl-config-*")
+	if err != nil {
+		return nil, AppConfig{}, err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	if err := os.Mkdir(filepath.Join(scratch, "config"), 0o700); err != nil {
+		return nil, AppConfig{}, err
+	}
+	for _, name := range []string{"config.toml", "app.toml"} {
+		data := content
+		if name != file {
+			if data, err = os.ReadFile(filepath.Join(dir, "config", name)); err != nil {
+				return nil, AppConfig{}, err
+			}
+		}
+		if err := os.WriteFile(filepath.Join(scratch, "config", name), data, 0o600); err != nil {
+			return nil, AppConfig{}, err
+		}
+	}
+	return load(scratch, false)
+}
+
+// literal returns the TOML of a value that is given as text: of a list, its elements separated by
+// commas, or a JSON array.
+func (s Setting) literal(text string) (string, error) {
+	wrong := func(want string) error {
+		return configError{fmt.Errorf("%s is %q, want %s", s.Key, text, want)}
+	}
+	switch kind := s.kind.Kind(); {
+	case s.kind == reflect.TypeFor[time.Duration]():
+		if _, err := time.ParseDuration(text); err != nil {
+			return "", wrong(allowed["time"])
+		}
+		return quoted(text)
+	case kind == reflect.String:
+		return quoted(text)
+	case kind == reflect.Bool:
+		if text != "true" && text != "false" {
+			return "", wrong(allowed["bool"])
+		}
+		return text, nil
+	case kind == reflect.Slice && s.kind.Elem().Kind() != reflect.String:
+		return "", configError{fmt.Errorf("%s is a list of tables: change it in %s", s.Key, s.File)}
+	case kind == reflect.Slice:
+		list := []string{}
+		if strings.HasPrefix(text, "[") {
+			if err := json.Unmarshal([]byte(text), &list); err != nil {
+				return "", wrong(`a JSON array of texts, as ["python3", "train.py"]`)
+			}
+		} else if text != "" {
+			list = strings.Split(text, ",")
+		}
+		return quoted(list)
+	case kind == reflect.Float64:
+		if _, err := strconv.ParseFloat(text, 64); err != nil {
+			return "", wrong(allowed["float64"])
+		}
+		return text, nil
+	}
+	n, ok := new(big.Int).SetString(text, 10)
+	if !ok {
+		return "", wrong(allowed["int"])
+	}
+	return n.String(), nil
+}
+
+// quoted returns the JSON of a text or a list of texts, which is TOML as well.
+func quoted(v any) (string, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return strings.TrimSpace(b.String()), err
+}
+
+// replaceValue returns a TOML document with another value of a key. A key that the document lacks is
+// added, at the end of its section.
+func replaceValue(doc []byte, key, literal string) ([]byte, error) {
+	section, name := "", key
+	if dot := strings.LastIndex(key, "."); dot >= 0 {
+		section, name = key[:dot], key[dot+1:]
+	}
+	var p unstable.Parser
+	p.Reset(doc)
+	current, end := "", -1 // the section that is read, and the end of the last line of ours
+	if section == "" {
+		end = 0
+	}
+	for p.NextExpression() {
+		e := p.Expression()
+		path, after := keyOf(e)
+		switch {
+		case e.Kind == unstable.Table:
+			current = path
+			if current == section {
+				end = lineEnd(doc, after)
+			}
+		case e.Kind == unstable.KeyValue && strings.Trim(current+"."+path, ".") == key:
+			from, to := valueSpan(&p, doc, e.Value(), after)
+			return slices.Concat(doc[:from], []byte(literal), doc[to:]), nil
+		case e.Kind == unstable.KeyValue && current == section:
+			_, to := valueSpan(&p, doc, e.Value(), after)
+			end = lineEnd(doc, to)
+		}
+	}
+	if err := p.Error(); err != nil {
+		return nil, err
+	}
+	line := name + " = " + literal + "\n"
+	if end < 0 {
+		end, line = len(doc), "\n["+section+"]\n"+line
+	}
+	return slices.Concat(doc[:end], []byte(line), doc[end:]), nil
+}
+
+// keyOf returns the dotted key of an expression, and the offset behind it.
+func keyOf(e *unstable.Node) (path string, after int) {
+	var parts []string
+	for keys := e.Key(); keys.Next(); {
+		parts = append(parts, string(keys.Node().Data))
+		after = int(keys.Node().Raw.Offset + keys.Node().Raw.Length)
+	}
+	return strings.Join(parts, "."), after
+}
+
+// valueSpan returns the range of a value in the document; after is the offset behind its key.
+func valueSpan(p *unstable.Parser, doc []byte, v *unstable.Node, after int) (from, to int) {
+	from = after + bytes.IndexByte(doc[after:], '=') + 1
+	from += len(doc[from:]) - len(bytes.TrimLeft(doc[from:], " \t"))
+	return from, valueEnd(p, doc, v, from)
+}
+
+// valueEnd returns the offset behind a value that begins at or behind an offset.
+func valueEnd(p *unstable.Parser, doc []byte, v *unstable.Node, from int) int {
+	if v.Kind == unstable.Array {
+		at := from + bytes.IndexByte(doc[from:], '[') + 1
+		for elements := v.Children(); elements.Next(); {
+			at = valueEnd(p, doc, elements.Node(), at)
+		}
+		return at + bytes.IndexByte(doc[at:], ']') + 1
+	}
+	raw := v.Raw
+	if raw.Length == 0 { // booleans and numbers have no Raw
+		raw = p.Range(v.Data)
+	}
+	return int(raw.Offset + raw.Length)
+}
+
+// lineEnd returns the offset behind the line in which an offset is.
+func lineEnd(doc []byte, at int) int {
+	if n := bytes.IndexByte(doc[at:], '\n'); n >= 0 {
+		return at + n + 1
+	}
+	return len(doc)
+}

@@ -1,0 +1,113 @@
+package home_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/home"
+)
+
+// TestSettingsAreUnique: a key is in one of the two files.
+func TestSettingsAreUnique(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range home.Settings(home.DefaultConfig(), home.DefaultAppConfig()) {
+		require.False(t, seen[s.Key], s.Key)
+		seen[s.Key] = true
+	}
+	require.True(t, seen["worker.data"] && seen["p2p.laddr"] && seen["p2p.allowed_peers"] && seen["moniker"])
+}
+
+// TestSet: one value changes, and every other byte of the file stays.
+func TestSet(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+	require.NoError(t, err)
+	file := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(dir, "config", name))
+		require.NoError(t, err)
+		return string(data)
+	}
+	for _, c := range []struct{ file, key, value, before, after string }{
+		{"app.toml", "worker.data", `a "b"`, `data = ""`, `data = "a \"b\""`},
+		{"app.toml", "worker.trainer", "python3,train.py", "trainer = []", `trainer = ["python3","train.py"]`},
+		{"app.toml", "worker.trainer", `["a]", "#"]`, `trainer = ["python3","train.py"]`, `trainer = ["a]","#"]`},
+		{"app.toml", "worker.trainer", "", `trainer = ["a]","#"]`, "trainer = []"},
+		{"app.toml", "worker.parts", "4", "\nparts = 1", "\nparts = 4"},
+		{"app.toml", "worker.alpha", "0.5", "alpha = 1", "alpha = 0.5"},
+		{"app.toml", "explorer.enabled", "true", "[explorer]\n# Web pages about the training, and the same as JSON " +
+			"under /v1. Read only.\nenabled = false", "[explorer]\n# Web pages about the training, and the same as JSON " +
+			"under /v1. Read only.\nenabled = true"},
+		{"app.toml", "p2p.allowed_peers", strings.Repeat("ab", 20), `allowed_peers = ""`, `allowed_peers = "` +
+			strings.Repeat("ab", 20) + `"`},
+		{"config.toml", "p2p.external_address", "a.example:1", `external_address = ""`, `external_address = "a.example:1"`},
+		{"config.toml", "consensus.timeout_prevote", "2s", `timeout_prevote = "100ms"`, `timeout_prevote = "2s"`},
+		{"config.toml", "log_level", "error", `log_level = "app:info,worker:info,*:error"`, `log_level = "error"`},
+	} {
+		was := file(c.file)
+		require.Equal(t, 1, strings.Count(was, c.before), c.before)
+		s, err := home.Set(dir, c.key, c.value)
+		require.NoError(t, err, c.key)
+		require.Equal(t, c.file, s.File)
+		require.Equal(t, strings.Replace(was, c.before, c.after, 1), file(c.file), c.key)
+	}
+	conf, a, err := home.Load(dir)
+	require.NoError(t, err)
+	require.Equal(t, `a "b"`, a.Worker.Data)
+	require.Equal(t, "a.example:1", conf.P2P.ExternalAddress)
+}
+
+// TestSetRejects: what the loader rejects is not written.
+func TestSetRejects(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+	require.NoError(t, err)
+	was, err := os.ReadFile(filepath.Join(dir, "config", "app.toml"))
+	require.NoError(t, err)
+	for key, c := range map[string]struct{ value, says string }{
+		"worker.part":                   {"1", "worker.part is 1 of 1 parts"},
+		"worker.parts":                  {"1\nx = 2", "want a whole number"},
+		"worker.enabled":                {"yes", `worker.enabled is "yes", want true or false`},
+		"proposal.wait":                 {"1m", "below consensus.timeout_propose"},
+		"worker.trainer":                {"[1]", "want a JSON array"},
+		"worker.alpha":                  {"x", "want a number"},
+		"worker.step_delay":             {"3", "want a duration"},
+		"nothing":                       {"3", `no key "nothing"`},
+		"mempool.type":                  {"app", "mempool.type"},
+		"p2p.libp2p.scaler.overrides":   {"x", "list of tables"},
+		"instrumentation.max_open_conn": {"x", "no key"},
+	} {
+		t.Setenv("SPDL_WORKER_PARTS", "4") // the file has to be valid by itself
+		_, err := home.Set(dir, key, c.value)
+		require.ErrorIs(t, err, home.ErrConfig, key)
+		require.ErrorContains(t, err, c.says)
+	}
+	now, err := os.ReadFile(filepath.Join(dir, "config", "app.toml"))
+	require.NoError(t, err)
+	require.Equal(t, string(was), string(now))
+}
+
+// TestSetAdds: a key that the file lacks comes at the end of its section, and a section at the end of
+// the file.
+func TestSetAdds(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	_, err := home.Init(dir, home.DefaultConfig(), home.DefaultAppConfig())
+	require.NoError(t, err)
+	path := filepath.Join(dir, "config", "app.toml")
+	short := "# mine\n[worker]\nenabled = true # always\n\n[pool]\nmax_bytes = 1000 # small\n"
+	require.NoError(t, os.WriteFile(path, []byte(short), 0o600))
+	for _, kv := range [][2]string{{"worker.data", "d"}, {"pool.max_bytes", "2000"}, {"retain.rounds", "7"}} {
+		_, err := home.Set(dir, kv[0], kv[1])
+		require.NoError(t, err)
+	}
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "# mine\n[worker]\nenabled = true # always\ndata = \"d\"\n\n[pool]\nmax_bytes = 2000 # small\n"+
+		"\n[retain]\nrounds = 7\n", string(got))
+	all := home.Settings(home.DefaultConfig(), home.DefaultAppConfig())
+	require.True(t, slices.ContainsFunc(all, func(s home.Setting) bool { return s.Key == "retain.rounds" }))
+}

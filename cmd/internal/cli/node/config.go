@@ -1,0 +1,85 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// Config returns the commands that show and change a home's configuration.
+func Config() *cobra.Command {
+	return command.Group("config", "Show and change the configuration of a home: config.toml and app.toml",
+		configGet(), configSet())
+}
+
+func configGet() *cobra.Command {
+	cmd := command.New(&cobra.Command{
+		Use:   "get [KEY]",
+		Short: "Print the value of a key, as worker.data, or all keys with their values",
+		Long: "Print the value of a key, as worker.data, or all keys with their values: those that the node takes, with the " +
+			"defaults of\n" +
+			"keys that the files lack, and with the environment.",
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: settingNames(),
+	}, func(r *command.Run, _ *struct{}, args []string) error {
+		c, a, err := r.LoadHome()
+		if err != nil {
+			return err
+		}
+		all := home.Settings(c, a)
+		if len(args) == 0 {
+			return r.Show(all, func(w io.Writer) error {
+				for _, s := range all {
+					fmt.Fprintf(w, "%s = %v\n", s.Key, s)
+				}
+				return nil
+			})
+		}
+		s, err := home.Find(all, args[0])
+		if err != nil {
+			return asUsage(err)
+		}
+		return r.Show(s, command.Line(s.String()))
+	})
+	return cmd
+}
+
+func configSet() *cobra.Command {
+	return command.New(&cobra.Command{
+		Use:   "set KEY VALUE",
+		Short: "Change a key in config.toml or app.toml; comments and order stay",
+		Long: "Change a key in config.toml or app.toml; comments and order stay. The file is written only if the home is " +
+			"valid with\n" +
+			"the new value. A list is given with commas, as a,b, or as a JSON array. A node that runs takes most keys at its " +
+			"next start.",
+		Args:      cobra.ExactArgs(2),
+		ValidArgs: settingNames(),
+	}, func(r *command.Run, _ *struct{}, args []string) error {
+		s, err := home.Set(r.Home, args[0], args[1])
+		if err != nil {
+			return asUsage(err)
+		}
+		return r.Show(s, command.Line(fmt.Sprintf("%s = %v in %s", s.Key, s, s.File)))
+	})
+}
+
+// asUsage makes an error about a key or a value wrong use.
+func asUsage(err error) error {
+	if errors.Is(err, home.ErrConfig) {
+		return command.Usage(err)
+	}
+	return err
+}
+
+// settingNames lists the keys, for completion and for suggestions.
+func settingNames() (names []string) {
+	for _, s := range home.Settings(home.DefaultConfig(), home.DefaultAppConfig()) {
+		names = append(names, s.Key)
+	}
+	return names
+}
