@@ -1,0 +1,184 @@
+package home
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"filippo.io/age"
+	"github.com/cometbft/cometbft/config"
+)
+
+// MinPassphrase is the min length of a backup's passphrase, in bytes.
+const MinPassphrase = 12
+
+// maxBackup bounds the bytes of a backup's files.
+const maxBackup = 64 << 20
+
+// Backup writes the keys and the configuration of a home as a tar file, encrypted by age with a
+// passphrase (scrypt), and returns the names of its files, relative to the home. It takes nothing of
+// the data folder: a restored journal or priv_validator_state.json is older than what the node has
+// signed since, and so the node would sign twice.
+func Backup(w io.Writer, c *config.Config, a AppConfig, passphrase string) ([]string, error) {
+	names, err := backupFiles(c, a)
+	if err != nil {
+		return nil, err
+	}
+	if len(passphrase) < MinPassphrase {
+		return nil, fmt.Errorf("the passphrase has %d bytes, want at least %d", len(passphrase), MinPassphrase)
+	}
+	to, err := age.NewScryptRecipient(passphrase)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := age.Encrypt(w, to)
+	if err != nil {
+		return nil, err
+	}
+	archive := tar.NewWriter(sealed)
+	for _, name := range names {
+		if err := addFile(archive, c.RootDir, name); err != nil {
+			return nil, err
+		}
+	}
+	return names, errors.Join(archive.Close(), sealed.Close())
+}
+
+// backupFiles lists the files of a backup: those of the configuration, the keys of the node, the
+// validator and the participant, or of a worker group, with the next and former keys of rotations.
+func backupFiles(c *config.Config, a AppConfig) ([]string, error) {
+	paths := []string{c.PrivValidatorKeyFile(), c.NodeKeyFile()}
+	for _, name := range []string{"config.toml", "app.toml", "genesis.json"} {
+		paths = append(paths, filepath.Join(c.RootDir, "config", name))
+	}
+	keys, err := filepath.Glob(InHome(c, a.Worker.KeyFile) + "*") // FILE.next, FILE.*.old
+	if err != nil {
+		return nil, err
+	}
+	if IsCrowd(c, a) {
+		if keys, err = filepath.Glob(filepath.Join(InHome(c, a.Worker.KeyFile), "*")); err != nil {
+			return nil, err
+		}
+	}
+	sent, err := filepath.Glob(filepath.Join(c.RootDir, "config", "founding", "*.json")) // of a founding that goes on
+	if err != nil {
+		return nil, err
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("worker.key_file is %q, and there is no such file", a.Worker.KeyFile)
+	}
+	var names []string
+	for _, path := range slices.Concat(paths, keys, sent) {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			continue // a home of workers alone has no validator and no node
+		}
+		name, err := filepath.Rel(c.RootDir, path)
+		if err != nil || !filepath.IsLocal(name) {
+			return nil, fmt.Errorf("%s is outside of the home, and a backup takes what is in it: copy it by hand, or change "+
+				"the key of the configuration that names it", path)
+		}
+		if data, err := filepath.Rel(c.DBDir(), path); err == nil && filepath.IsLocal(data) {
+			return nil, fmt.Errorf("%s is in the data folder, of which a backup takes nothing: move it to config/", path)
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+func addFile(archive *tar.Writer, dir, name string) error {
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: filepath.ToSlash(name), Mode: 0o600,
+		Size: int64(len(data))}); err != nil {
+		return err
+	}
+	_, err = archive.Write(data)
+	return err
+}
+
+// Restore writes the files of a backup into a home, and returns their names. It overwrites nothing,
+// and rejects a home with a data folder.
+func Restore(r io.Reader, dir, passphrase string) ([]string, error) {
+	if _, err := os.Stat(filepath.Join(dir, "data")); err == nil {
+		return nil, fmt.Errorf("%s has a data folder, whose priv_validator_state.json and journal may be older or newer than "+
+			"what the keys of the backup have signed, and a node with older ones signs twice: stop the node that has the keys. "+
+			"If this folder is that node's own, keep it with its last signed height, restore into an empty home, and copy the "+
+			"missing key from there; otherwise move it away: spdl start makes an empty one, and catches up", dir)
+	}
+	from, err := age.NewScryptIdentity(passphrase)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := age.Decrypt(r, from)
+	if err != nil {
+		return nil, fmt.Errorf("the file is no backup, or the passphrase is another: %w", err)
+	}
+	files, err := readBackup(plain)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, errors.New("the backup holds no file")
+	}
+	names := slices.Sorted(maps.Keys(files))
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return nil, fmt.Errorf("%s exists already, and nothing is overwritten: name an empty home", filepath.Join(dir, name))
+		}
+	}
+	for _, name := range names {
+		if err := restoreFile(filepath.Join(dir, name), files[name]); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// readBackup returns the files of a backup by their names. The whole backup is read, and so proven to
+// be what was written, before a file is restored.
+func readBackup(plain io.Reader) (map[string][]byte, error) {
+	archive, files, bytes := tar.NewReader(plain), map[string][]byte{}, int64(0)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			_, err = io.Copy(io.Discard, plain) // to the last authenticated byte
+			return files, err
+		}
+		if err != nil {
+			return nil, err
+		}
+		name := filepath.FromSlash(header.Name)
+		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(name) || strings.HasPrefix(header.Name, "data/") {
+			return nil, fmt.Errorf("the backup holds %q, and only files of a home outside of its data folder are restored",
+				header.Name)
+		}
+		if bytes += header.Size; bytes > maxBackup {
+			return nil, fmt.Errorf("the files of the backup have more than %d bytes", maxBackup)
+		}
+		if files[name], err = io.ReadAll(archive); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// restoreFile writes a file of a backup, with mode 0600.
+func restoreFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
