@@ -61,7 +61,7 @@ func backupFiles(c *config.Config, a AppConfig) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if IsCrowd(c, a) {
+	if IsWorkerGroup(c, a) {
 		if keys, err = filepath.Glob(filepath.Join(InHome(c, a.Worker.KeyFile), "*")); err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ import (
 func ReadGenesis(c *config.Config) (*types.GenesisDoc, error) {
 	doc, err := genesis.ReadFile(c.GenesisFile())
 	if errors.Is(err, os.ErrNotExist) {
-		err = fmt.Errorf("%w (spdl genesis new makes one; to join a chain, put its genesis.json there)", err)
+		err = fmt.Errorf("%w (spdl consortium start makes one; to join a chain, put its genesis.json there)", err)
 	}
 	return doc, err
 }

@@ -196,7 +196,7 @@ func TestStartRefuses(t *testing.T) {
 		lost.Genesis = "config/none.json"
 		_, err = Start(&lost, a, log.NewNopLogger(), Hooks{})
 		require.ErrorContains(t, err, "none.json")
-		require.ErrorContains(t, err, "spdl genesis new makes one")
+		require.ErrorContains(t, err, "spdl consortium start makes one")
 	}
 }
 

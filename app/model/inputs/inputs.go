@@ -65,7 +65,7 @@ func Check(set mnist.Set, m params.Model) error {
 }
 
 // Remedy names the commands that make a chain for other data.
-const Remedy = "a chain for these data is made by spdl testnet start --data, or spdl genesis new --data"
+const Remedy = "a chain for these data is made by spdl testnet start --data, or spdl consortium new --data"
 
 func pixels(set mnist.Set, part []int, m params.Model, _ Keep) (mnist.Features, error) {
 	if part != nil {

@@ -169,7 +169,8 @@ func TestCompletion(t *testing.T) {
 		"experiment attacks --rules mean,kr": "mean,krum\n",
 		"query status -o ":                   "json\n",
 		"model export --format ":             "npz\n",
-		"genesis new --rule ":                "median\n",
+		"consortium new --rule ":             "median\n",
+		"config set worker.da":               "worker.data\n",
 	} {
 		stdout, _, code := spdl(t, append([]string{"__complete"}, strings.Split(args, " ")...)...)
 		require.Zero(t, code, args)

@@ -12,10 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/spdl/spdl/abci/home"
 	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/cmd/internal/cli/command"
 	"github.com/spdl/spdl/cmd/internal/cli/model"
@@ -144,20 +142,9 @@ func TestOwnData(t *testing.T) {
 // TestOwnDataInGenesis: the consortium's genesis has the shape of the data that were named; what
 // does not fit is wrong use before there is a file, or a home.
 func TestOwnDataInGenesis(t *testing.T) {
-	member, table := initHome(t, "a"), patients(t, 100)
-	stdout, stderr, code := spdl(t, "genesis", "entry", "--home", member, "--chain-id", "ours", "--seed",
-		strings.Repeat("5a", 32))
-	require.Zero(t, code, stderr)
-	entry := filepath.Join(t.TempDir(), "a.json")
-	require.NoError(t, os.WriteFile(entry, []byte(stdout), 0o600))
-	stdout, stderr, code = spdl(t, "genesis", "new", "--chain-id", "ours", "--data", table, "--label", "diagnosis",
-		"--examples", "5000", "--rounds", "40", "--epsilon", "1", entry)
-	require.Zero(t, code, stderr)
+	table := patients(t, 100)
+	g, stderr := founds(t, "--data", table, "--label", "diagnosis", "--examples", "5000", "--rounds", "40", "--epsilon", "1")
 	require.Contains(t, stderr, "ends of 3 columns and the names of 3 classes are public")
-	doc, err := types.GenesisDocFromJSON([]byte(stdout))
-	require.NoError(t, err)
-	g, _, err := home.CheckGenesis(doc)
-	require.NoError(t, err)
 	m := g.Params.Model
 	require.Equal(t, []string{"cold", "flu", "none"}, m.Table.Classes)
 	require.Equal(t, "temperature", m.Table.Columns[1].Name)
@@ -170,11 +157,9 @@ func TestOwnDataInGenesis(t *testing.T) {
 		Tensors: []params.Tensor{{Name: "w", Shape: []uint32{3, 20}, Init: params.InitZeros}}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, tensors, 0o600))
-	stdout, stderr, code = spdl(t, "genesis", "new", "--chain-id", "ours", "--preset", "external", "--model", file,
-		"--examples", "1000", entry)
-	require.Zero(t, code, stderr)
-	require.Contains(t, stdout, `"external"`)
-	stdout, stderr, code = spdl(t, "plan", "--preset", "external", "--model", file, "--samples", "1000")
+	external, _ := founds(t, "--preset", "external", "--model", file, "--examples", "1000")
+	require.Equal(t, params.ModelExternal, external.Params.Model.Kind)
+	stdout, stderr, code := spdl(t, "plan", "--preset", "external", "--model", file, "--samples", "1000")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "external, 60 parameters")
 	stdout, stderr, code = spdl(t, "plan", "--data", table, "--label", "diagnosis")
@@ -192,7 +177,7 @@ func TestOwnDataInGenesis(t *testing.T) {
 		`preset "external" needs a model`:                {"--preset", "external"},
 		`preset "mlp" has a model of its own`:            {"--preset", "mlp", "--model", file},
 	} {
-		for _, c := range [][]string{{"testnet", "init", "--home", net}, {"genesis", "new", "--chain-id", "ours", entry},
+		for _, c := range [][]string{{"testnet", "init", "--home", net}, {"consortium", "new", net, "--chain-id", "ours", "--members", "a"},
 			{"plan"}} {
 			_, stderr, code := spdl(t, append(c, args...)...)
 			require.Equal(t, command.WrongUse, code, stderr)
@@ -206,7 +191,7 @@ func TestOwnDataInGenesis(t *testing.T) {
 	_, stderr, code = spdl(t, "testnet", "init", "--home", net, "--params", file, "--data", squares(t))
 	require.Equal(t, 1, code, stderr)
 	require.Contains(t, stderr, "wants 3 columns of a table and 3 classes")
-	require.Contains(t, stderr, "spdl genesis new --data")
+	require.Contains(t, stderr, "spdl consortium new --data")
 	_, stderr, code = spdl(t, "testnet", "init", "--home", net, "--params", file, "--data", table, "--label", "diagnosis")
 	require.Equal(t, command.WrongUse, code, stderr)
 	require.NoDirExists(t, net)

@@ -40,11 +40,8 @@ type Fault struct {
 	Error  string `json:"error"`
 }
 
-// Propose writes a proposal into a folder, which is made if it is not there.
+// Propose writes a checked proposal into a folder, which is made if it is not there.
 func Propose(folder string, p Proposal) error {
-	if err := p.check(); err != nil {
-		return err
-	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
@@ -60,7 +57,7 @@ func Open(folder string) (*Founding, error) {
 		return nil, fmt.Errorf("%w (spdl consortium new makes it; a member puts the founder's there)", err)
 	}
 	if err == nil {
-		err = f.Proposal.check()
+		err = f.Proposal.Check()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

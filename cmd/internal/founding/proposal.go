@@ -26,8 +26,8 @@ type Proposal struct {
 // memberName matches the names of members, which are parts of file names.
 var memberName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
-// check rejects a proposal of which no genesis can be made.
-func (p Proposal) check() error {
+// Check rejects a proposal of which no genesis can be made.
+func (p Proposal) Check() error {
 	if p.AppVersion != app.Version {
 		return fmt.Errorf("%w: the proposal is for state machine %d, this program has %d: take the release that the founder "+
 			"has", app.ErrVersion, p.AppVersion, app.Version)

@@ -61,9 +61,12 @@ func runNew(r *command.Run, o *newOptions, args []string) error {
 		return err
 	}
 	folder := args[0]
-	err = founding.Propose(folder, founding.Proposal{ChainID: o.ChainID, AppVersion: app.Version, Members: o.Members,
-		Deadline: deadline, Params: p})
-	if err != nil {
+	proposal := founding.Proposal{ChainID: o.ChainID, AppVersion: app.Version, Members: o.Members, Deadline: deadline,
+		Params: p}
+	if err := proposal.Check(); err != nil {
+		return command.Usage(err)
+	}
+	if err := founding.Propose(folder, proposal); err != nil {
 		return err
 	}
 	f, err := founding.Open(folder)

@@ -1,4 +1,4 @@
-// Package genesis has the commands that make and check genesis files.
+// Package genesis has the commands about genesis files.
 package genesis
 
 import (
@@ -17,7 +17,7 @@ import (
 
 // Commands returns the group of commands.
 func Commands() *cobra.Command {
-	return command.Group("genesis", "Make and check genesis files", genesisEntry(), genesisNew(),
+	return command.Group("genesis", "Check genesis files",
 		command.New(&cobra.Command{
 			Use:   "validate [file]",
 			Short: "Check a genesis file (default: the home's); warn of what weakens a guarantee",

@@ -1,0 +1,282 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cometbft/cometbft/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/cmd/internal/cli/command"
+)
+
+// propose writes a proposal for members and returns its folder.
+func propose(t *testing.T, members string, more ...string) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "ours")
+	_, stderr, code := spdl(t, append([]string{"consortium", "new", folder, "--chain-id", "ours", "--members", members},
+		more...)...)
+	require.Zero(t, code, stderr)
+	return folder
+}
+
+// joins makes a member's home and its entry.
+func joins(t *testing.T, folder, name string, more ...string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), name)
+	stdout, stderr, code := spdl(t, append([]string{"consortium", "join", folder, "--name", name, "--home", dir}, more...)...)
+	require.Zero(t, code, stderr)
+	requireNoSecret(t, dir, stdout)
+	return dir
+}
+
+// founds makes the genesis of a consortium of one member, and returns it.
+func founds(t *testing.T, more ...string) (g app.Genesis, stderr string) {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "ours")
+	_, stderr, code := spdl(t, append([]string{"consortium", "new", folder, "--chain-id", "ours", "--members", "a"},
+		more...)...)
+	require.Zero(t, code, stderr)
+	dir := joins(t, folder, "a", "--address", "a.example:1")
+	_, said, code := spdl(t, "consortium", "start", folder, "--home", dir)
+	require.Zero(t, code, said)
+	doc, err := types.GenesisDocFromFile(filepath.Join(dir, "config/genesis.json"))
+	require.NoError(t, err)
+	g, _, err = home.CheckGenesis(doc)
+	require.NoError(t, err)
+	return g, stderr
+}
+
+// TestConsortium: four members make one genesis by exchanging files, and no secret is in a file.
+func TestConsortium(t *testing.T) {
+	folder := propose(t, "a,b,c,dee", "--rounds", "7", "--deadline", "72h", "--preset", "default")
+	var homes []string
+	for i, name := range []string{"a", "b", "c"} {
+		homes = append(homes, joins(t, folder, name, "--address", fmt.Sprintf("127.0.0.%d:27656", i+1), "--data", "embedded"))
+	}
+	start := func(dir string) (stdout, stderr string, code int) {
+		return spdl(t, "consortium", "start", folder, "--home", dir)
+	}
+	_, stderr, code := start(homes[0])
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "entries of dee missing in "+folder+"; the deadline is in 71h59m")
+	homes = append(homes, joins(t, folder, "dee", "--worker-only", "--address", "dee.example:1"))
+
+	steps := []string{"share", "proof"}
+	for _, step := range steps {
+		for _, dir := range homes {
+			stdout, stderr, code := start(dir)
+			require.Zero(t, code, stderr)
+			require.NotContains(t, stderr, "warning: rule ")
+			require.FileExists(t, filepath.Join(folder, filepath.Base(dir)+"."+step+".json"), stdout)
+		}
+	}
+	var hashes []string
+	for _, dir := range homes {
+		stdout, stderr, code := spdl(t, "consortium", "start", folder, "--home", dir, "-o", "json")
+		require.Zero(t, code, stderr)
+		var made struct {
+			SHA256 string
+			Peers  []string
+		}
+		require.NoError(t, json.Unmarshal([]byte(stdout), &made))
+		require.Len(t, made.Peers, 4)
+		hashes = append(hashes, made.SHA256)
+		_, stderr, code = spdl(t, "genesis", "validate", "--home", dir)
+		require.Zero(t, code, stderr)
+	}
+	for _, hash := range hashes {
+		require.Equal(t, hashes[0], hash)
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	require.NoError(t, err)
+	require.Len(t, files, 1+3*4)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, dir := range homes {
+			requireNoSecret(t, dir, string(text))
+		}
+	}
+	doc, err := types.GenesisDocFromFile(filepath.Join(homes[1], "config/genesis.json"))
+	require.NoError(t, err)
+	g, _, err := home.CheckGenesis(doc)
+	require.NoError(t, err)
+	require.Len(t, doc.Validators, 3)
+	require.Equal(t, uint64(7), g.Params.Training.Rounds)
+	require.Equal(t, "dee", g.Participants[3].Moniker)
+	require.Equal(t, "dee.example:1", g.Participants[3].Address)
+	conf, a, err := home.Load(homes[1])
+	require.NoError(t, err)
+	require.Equal(t, "tcp://127.0.0.2:27656", conf.P2P.ListenAddress)
+	require.True(t, conf.P2P.AllowDuplicateIP)
+	require.Equal(t, home.EmbeddedData, a.Worker.Data)
+
+	_, stderr, code = spdl(t, "consortium", "join", propose(t, "b,x"), "--name", "b", "--address", "b.example:1", "--home",
+		homes[1])
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "genesis of an earlier founding")
+}
+
+// TestConsortiumStatus: what is missing of whom, and whose node does not answer, from the entry's
+// address.
+func TestConsortiumStatus(t *testing.T) {
+	folder := propose(t, "a,b,c,d")
+	joins(t, folder, "a", "--address", "127.0.0.1:1")
+	joins(t, folder, "b", "--address", "b.invalid:26656")
+	bad := filepath.Join(folder, "c.entry.json")
+	require.NoError(t, os.WriteFile(bad, []byte(`{"power": 100}`), 0o600))
+	var said struct {
+		Waiting   string
+		Standings []struct {
+			Name            string
+			Missing, Faults []string
+			Answers         *bool
+			Why             string
+			ClockMs         *float64 `json:"clock_ms"`
+		}
+	}
+	stdout, stderr, code := spdl(t, "consortium", "status", folder, "-o", "json", "--node", "127.0.0.1:2")
+	require.Zero(t, code, stderr)
+	require.NoError(t, json.Unmarshal([]byte(stdout), &said))
+	require.Contains(t, said.Waiting, "entries of c, d missing")
+	a, b, c, d := said.Standings[0], said.Standings[1], said.Standings[2], said.Standings[3]
+	require.False(t, *a.Answers)
+	require.Equal(t, "does not answer: connection refused", a.Why)
+	require.Nil(t, a.ClockMs)
+	require.Equal(t, []string{"share", "proof"}, a.Missing)
+	require.False(t, *b.Answers)
+	require.Contains(t, b.Why, "has no address by DNS")
+	require.Contains(t, c.Faults[0], `c.entry.json: json: unknown field "power"`)
+	require.Equal(t, []string{"entry", "share", "proof"}, d.Missing)
+	require.Nil(t, d.Answers)
+	stdout, _, code = spdl(t, "consortium", "status", folder, "--offline")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "a: share, proof missing\n")
+	require.Contains(t, stdout, "waiting   entries of c, d missing in "+folder)
+}
+
+// TestConsortiumWrongUse: what cannot become a consortium is said before a file or a home is made.
+func TestConsortiumWrongUse(t *testing.T) {
+	folder := propose(t, "a,b")
+	dir := filepath.Join(t.TempDir(), "home")
+	for says, args := range map[string][]string{
+		`--name is "c", want one of the proposal's members: a, b`: {"--name", "c", "--address", "c.example:1"},
+		`--address is "", want host:port`:                         {"--name", "a"},
+		`--address is "a.example", want host:port`:                {"--name", "a", "--address", "a.example"},
+		`p2p address to listen on "x"`:                            {"--name", "a", "--address", "a.example:1", "--p2p-laddr", "x"},
+		"/nonexistent":                                            {"--name", "a", "--address", "a.example:1", "--data", "/nonexistent"},
+	} {
+		_, stderr, code := spdl(t, append([]string{"consortium", "join", folder, "--home", dir}, args...)...)
+		require.NotZero(t, code, says)
+		require.Contains(t, stderr, says)
+		require.NoDirExists(t, dir)
+	}
+	solo := initHome(t, "solo")
+	_, stderr, code := spdl(t, "consortium", "join", folder, "--name", "a", "--address", "a.example:1", "--home", solo)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "exists already")
+
+	for says, args := range map[string][]string{
+		`member "a b"`:                  {"--members", "a b"},
+		`member "../a"`:                 {"--members", "../a"},
+		`member "a" is named twice`:     {"--members", "a,a"},
+		"does not pay for 100 rounds":   {"--members", "a,b,c,d", "--epsilon", "0.1"},
+		"--epsilon is -3":               {"--members", "a,b,c,d", "--epsilon", "-3"},
+		"rule.tolerance is -1":          {"--members", "a,b,c,d", "--tolerance", "-1"},
+		"which guarantees none":         {"--members", "a,b,c,d", "--preset", "paper", "--epsilon", "2"},
+		"--byzantine is 1 with 1":       {"--members", "a", "--byzantine", "1"},
+		"--params and --preset: one of": {"--members", "a", "--params", "x", "--preset", "y"},
+		`unknown preset "y"`:            {"--members", "a", "--preset", "y"},
+		`"nothing"`:                     {"--members", "a", "--rule", "nothing"},
+	} {
+		made := filepath.Join(t.TempDir(), "none")
+		_, stderr, code := spdl(t, append([]string{"consortium", "new", made, "--chain-id", "ours"}, args...)...)
+		require.Equal(t, command.WrongUse, code, stderr)
+		require.Contains(t, stderr, says)
+		require.NoDirExists(t, made)
+	}
+	_, stderr, code = spdl(t, "consortium", "new", folder, "--chain-id", "ours", "--members", "a")
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "proposal.json exists already")
+
+	g, stderr := founds(t, "--preset", "paper-lemma1", "--rounds", "50")
+	for _, warning := range []string{"rule.zeros", "rule.unsquared", "privacy.lemma1_epsilon is 0.02", "NO GUARANTEE"} {
+		require.Contains(t, stderr, warning)
+	}
+	require.Equal(t, uint64(50), g.Params.Election.Term, "one leader for all rounds")
+}
+
+// TestConsortiumWithoutValidator: a chain needs one, and that is said before a share is out.
+func TestConsortiumWithoutValidator(t *testing.T) {
+	folder := propose(t, "a")
+	dir := joins(t, folder, "a", "--worker-only")
+	_, stderr, code := spdl(t, "consortium", "start", folder, "--home", dir)
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "a chain needs a validator")
+	require.NoFileExists(t, filepath.Join(folder, "a.share.json"))
+}
+
+// TestConfigCommands: a key is shown and changed, and a misspelt one suggests another.
+func TestConfigCommands(t *testing.T) {
+	dir := initHome(t, "mine")
+	stdout, stderr, code := spdl(t, "config", "set", "worker.data", "embedded", "--home", dir)
+	require.Zero(t, code, stderr)
+	require.Equal(t, "worker.data = embedded in app.toml\n", stdout)
+	stdout, _, _ = spdl(t, "config", "get", "worker.data", "--home", dir)
+	require.Equal(t, "embedded\n", stdout)
+	stdout, _, code = spdl(t, "config", "get", "--home", dir, "-o", "json")
+	require.Zero(t, code)
+	var all []home.Setting
+	require.NoError(t, json.Unmarshal([]byte(stdout), &all))
+	require.Greater(t, len(all), 100)
+	_, stderr, code = spdl(t, "config", "set", "worker.dta", "embedded", "--home", dir)
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "did you mean worker.data?")
+	t.Setenv("SPDL_WORKER_DATA", "elsewhere")
+	stdout, _, _ = spdl(t, "config", "get", "worker.data", "--home", dir)
+	require.Equal(t, "elsewhere\n", stdout, "what the node takes")
+}
+
+// TestBackupCommands: the passphrase comes from a file descriptor, and not from an argument.
+func TestBackupCommands(t *testing.T) {
+	dir := initHome(t, "mine")
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("correct horse battery\n"), 0o600))
+	run := func(args ...string) (string, string, int) {
+		f, err := os.Open(secret)
+		require.NoError(t, err)
+		defer f.Close()
+		cmd := process(t, args...)
+		cmd.ExtraFiles = []*os.File{f}
+		var out, errs strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		_ = cmd.Run()
+		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+	}
+	file, again := filepath.Join(t.TempDir(), "keys.age"), filepath.Join(t.TempDir(), "again")
+	stdout, stderr, code := run("backup", "--home", dir, "--out", file, "--passphrase-fd", "3")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "not taken  "+filepath.Join(dir, "data")+": a restored journal")
+	requireNoSecret(t, dir, stdout)
+	_, stderr, code = run("backup", "--home", dir, "--out", file, "--passphrase-fd", "3")
+	require.Equal(t, command.Failure, code, stderr)
+	_, stderr, code = run("backup", "--home", dir, "--out", filepath.Join(dir, "b"))
+	require.Equal(t, command.WrongUse, code)
+	require.Contains(t, stderr, "no terminal")
+	require.NoFileExists(t, filepath.Join(dir, "b"))
+	_, stderr, code = run("restore", file, "--home", dir, "--passphrase-fd", "3")
+	require.Equal(t, command.Failure, code)
+	require.Contains(t, stderr, "last signed height")
+	stdout, stderr, code = run("restore", file, "--home", again, "--passphrase-fd", "3", "-o", "json")
+	require.Zero(t, code, stderr)
+	require.True(t, json.Valid([]byte(stdout)))
+	_, stderr, code = spdl(t, "keys", "show", "--home", again)
+	require.Zero(t, code, stderr)
+}

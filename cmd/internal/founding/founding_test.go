@@ -1,0 +1,241 @@
+package founding
+
+import (
+	"crypto/ed25519"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/leader"
+	"github.com/spdl/spdl/app/preset"
+)
+
+// person is a member with its keys.
+type person struct {
+	Member
+	who       app.Identity
+	consensus ed25519.PrivateKey
+}
+
+// people makes a proposal for a, b and c in a folder, and their keys.
+func people(t *testing.T) (folder string, all []person) {
+	t.Helper()
+	folder = t.TempDir()
+	p, err := preset.New(preset.Names()[0], 3)
+	require.NoError(t, err)
+	proposal := Proposal{ChainID: "ours", AppVersion: app.Version, Members: []string{"a", "b", "c"}, Params: p}
+	require.NoError(t, proposal.Check())
+	require.NoError(t, Propose(folder, proposal))
+	for _, name := range proposal.Members {
+		all = append(all, newPerson(t, name))
+	}
+	return folder, all
+}
+
+func newPerson(t *testing.T, name string) person {
+	t.Helper()
+	keys := home.GenerateKeys()
+	consensus := home.GenerateKeys().Signing
+	return person{Member{t.TempDir(), keys}, home.Identity(keys, consensus.Public().(ed25519.PublicKey), name), consensus}
+}
+
+func open(t *testing.T, folder string) *Founding {
+	t.Helper()
+	f, err := Open(folder)
+	require.NoError(t, err)
+	return f
+}
+
+func (p person) enter(t *testing.T, folder string) {
+	t.Helper()
+	_, err := p.Enter(open(t, folder), p.who, p.consensus)
+	require.NoError(t, err)
+}
+
+// upTo takes the steps of all people up to files of a kind.
+func upTo(t *testing.T, folder string, all []person, kind Kind) *Founding {
+	t.Helper()
+	for _, p := range all {
+		p.enter(t, folder)
+	}
+	for _, step := range []Kind{KindShare, KindProof} {
+		if kind == KindEntry {
+			break
+		}
+		f := open(t, folder)
+		for _, p := range all {
+			take := map[Kind]func(*Founding, string) error{KindShare: p.Share, KindProof: p.Prove}[step]
+			require.NoError(t, take(f, p.who.Moniker))
+		}
+		if step == kind {
+			break
+		}
+	}
+	f := open(t, folder)
+	require.Empty(t, f.Faults)
+	return f
+}
+
+// change rewrites a file.
+func change[T any](t *testing.T, path string, by func(*T)) {
+	t.Helper()
+	v := new(T)
+	require.NoError(t, read(path, v))
+	by(v)
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, writeNew(path, v))
+}
+
+// TestGenesisOfAll: all files make one valid genesis, with the latest time of a proof, and a seed that
+// differs between two foundings.
+func TestGenesisOfAll(t *testing.T) {
+	folder, all := people(t)
+	f := upTo(t, folder, all, KindProof)
+	latest := f.Proofs[0].Time.Add(30 * time.Second)
+	change(t, f.Path("b", KindProof), func(v *Proof) {
+		v.Time = latest
+		v.Signature = ed25519.Sign(all[1].Keys.Signing, v.signed(f.Proposal))
+	})
+	f = open(t, folder)
+	require.Empty(t, f.Faults)
+	genesis, err := f.Genesis()
+	require.NoError(t, err)
+	var doc struct {
+		Time time.Time `json:"genesis_time"`
+		App  struct {
+			Seed app.HexBytes `json:"seed"`
+		} `json:"app_state"`
+	}
+	require.NoError(t, json.Unmarshal(genesis, &doc))
+	require.Equal(t, latest, doc.Time)
+	require.Equal(t, f.Seed, doc.App.Seed)
+	again, err := open(t, folder).Genesis()
+	require.NoError(t, err)
+	require.Equal(t, genesis, again)
+
+	file := filepath.Join(t.TempDir(), "genesis.json")
+	require.NoError(t, Install(file, genesis))
+	require.NoError(t, Install(file, genesis))
+	require.ErrorContains(t, Install(file, genesis[1:]), "is another genesis")
+
+	folder, all = people(t)
+	require.NotEqual(t, f.Seed, upTo(t, folder, all, KindShare).Seed)
+}
+
+// TestOneShareDecidesTheSeed: nobody knows the seed before the last share, however many the others are.
+func TestOneShareDecidesTheSeed(t *testing.T) {
+	folder, all := people(t)
+	f := upTo(t, folder, all, KindShare)
+	other := newPerson(t, "c")
+	s := *f.Shares[2]
+	require.NoError(t, other.Member.Share(&Founding{Folder: t.TempDir(), Proposal: f.Proposal, Digest: f.Digest,
+		Entries: f.Entries}, "c"))
+	var theirs Share
+	require.NoError(t, read(other.copy(KindShare), &theirs))
+	was := f.seed()
+	f.Shares[2] = &theirs
+	require.NotEqual(t, was, f.seed())
+	f.Shares[2] = &s
+	require.Equal(t, was, f.seed())
+}
+
+// TestFaultsAreNamed: whose file does not hold, and why.
+func TestFaultsAreNamed(t *testing.T) {
+	for says, c := range map[string]struct {
+		kind Kind
+		by   func(t *testing.T, f *Founding, all []person)
+	}{
+		"the file was changed": {KindEntry, func(t *testing.T, f *Founding, _ []person) {
+			change(t, f.Path("c", KindEntry), func(e *Entry) { e.Address = "c.example:1" })
+		}},
+		"the entry is of \"b\"": {KindEntry, func(t *testing.T, f *Founding, _ []person) {
+			change(t, f.Path("c", KindEntry), func(e *Entry) { *e = *f.Entries[1] })
+		}},
+		"the entry is for the proposal 00": {KindEntry, func(t *testing.T, f *Founding, _ []person) {
+			change(t, f.Path("c", KindEntry), func(e *Entry) { e.Proposal = []byte{0} })
+		}},
+		"vrf_possession": {KindEntry, func(t *testing.T, f *Founding, all []person) {
+			change(t, f.Path("c", KindEntry), func(e *Entry) { e.VrfKey = all[0].who.VrfKey })
+		}},
+		"consensus_proof is not a signature": {KindEntry, func(t *testing.T, f *Founding, all []person) {
+			change(t, f.Path("c", KindEntry), func(e *Entry) { e.ConsensusKey = all[0].who.ConsensusKey })
+		}},
+		"the share does not match the commitment": {KindShare, func(t *testing.T, f *Founding, _ []person) {
+			change(t, f.Path("c", KindShare), func(s *Share) { s.VrfProof = f.Shares[0].VrfProof })
+		}},
+		"c has seen another entry of b": {KindShare, func(t *testing.T, f *Founding, all []person) {
+			entries := f.entryDigests()
+			entries[1] = make([]byte, 32)
+			require.NoError(t, os.Remove(f.Path("c", KindShare)))
+			s := Share{Name: "c", Entries: entries, VrfProof: leader.Prove(all[2].Keys.VRF, shareInput(f.Proposal, f.Digest,
+				entries))}
+			require.NoError(t, writeNew(f.Path("c", KindShare), s))
+		}},
+		"the proof is not one with vrf_key": {KindProof, func(t *testing.T, f *Founding, _ []person) {
+			change(t, f.Path("c", KindProof), func(v *Proof) { v.VrfProof = f.Proofs[0].VrfProof })
+		}},
+		"the signature is not one with pub_key": {KindProof, func(t *testing.T, f *Founding, _ []person) {
+			change(t, f.Path("c", KindProof), func(v *Proof) { v.Time = v.Time.Add(time.Second) })
+		}},
+		"ahead of this host's clock": {KindProof, func(t *testing.T, f *Founding, all []person) {
+			change(t, f.Path("c", KindProof), func(v *Proof) {
+				v.Time = v.Time.Add(time.Hour)
+				v.Signature = ed25519.Sign(all[2].Keys.Signing, v.signed(f.Proposal))
+			})
+		}},
+	} {
+		t.Run(says, func(t *testing.T) {
+			folder, all := people(t)
+			c.by(t, upTo(t, folder, all, c.kind), all)
+			f := open(t, folder)
+			require.Len(t, f.Faults, 1)
+			require.Equal(t, "c", f.Faults[0].Member)
+			require.Contains(t, f.Faults[0].Error, says)
+			require.Equal(t, []string{"c"}, f.Missing(c.kind))
+		})
+	}
+}
+
+// TestEntryAfterTheShares: a member that has seen shares cannot try other keys. Everybody's share
+// then names the entry that was there before.
+func TestEntryAfterTheShares(t *testing.T) {
+	folder, all := people(t)
+	f := upTo(t, folder, all, KindEntry)
+	for _, p := range all[:2] {
+		require.NoError(t, p.Share(f, p.who.Moniker))
+	}
+	require.NoError(t, os.Remove(f.Path("c", KindEntry)))
+	newPerson(t, "c").enter(t, folder)
+	f = open(t, folder)
+	require.Len(t, f.Faults, 2)
+	for i, name := range []string{"a", "b"} {
+		require.Contains(t, f.Faults[i].Error, name+" has seen another entry of c")
+	}
+	for _, p := range all[:2] { // even where the shares are taken away
+		require.NoError(t, os.Remove(f.Path(p.who.Moniker, KindShare)))
+		require.NoError(t, p.Share(f, p.who.Moniker))
+	}
+	require.Len(t, open(t, folder).Faults, 2)
+}
+
+// TestOwnFile: somebody else under a member's name is noticed by the member.
+func TestOwnFile(t *testing.T) {
+	folder, all := people(t)
+	f := upTo(t, folder, all, KindEntry)
+	require.NoError(t, os.Remove(f.Path("a", KindEntry)))
+	_, err := all[0].Own(f)
+	require.NoError(t, err)
+	require.FileExists(t, f.Path("a", KindEntry), "written again")
+	require.NoError(t, os.Remove(f.Path("a", KindEntry)))
+	newPerson(t, "a").enter(t, folder)
+	_, err = all[0].Own(open(t, folder))
+	require.ErrorContains(t, err, "is not what this home made")
+	_, err = newPerson(t, "b").Own(f)
+	require.ErrorContains(t, err, "this home has joined no founding")
+}
