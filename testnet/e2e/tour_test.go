@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -25,17 +26,21 @@ type step struct {
 	holds    []string
 }
 
-// steps reads the fenced blocks of a page: `sh` holds commands, and `text` the output of those
+// steps reads the fenced blocks of a page, or of its section below a heading: `sh` holds commands, and `text` the output of those
 // before it. A comment `<!-- holds: REGEXP -->` states what holds of that output with its numbers;
 // a group (?P<name>...) can be used by those after it as {name}.
-func steps(t *testing.T, page string) (all []step) {
+func steps(t *testing.T, page, section string) (all []step) {
 	t.Helper()
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
-	fence := ""
+	fence, inside := "", section == ""
 	for i, line := range strings.Split(string(text), "\n") {
 		last := len(all) - 1
+		if section != "" && fence == "" && strings.HasPrefix(line, "#") {
+			inside = line == section
+		}
 		switch language, fenced := strings.CutPrefix(line, "```"); {
+		case !inside:
 		case fenced && fence != "":
 			fence = ""
 		case fenced:
@@ -56,12 +61,13 @@ func steps(t *testing.T, page string) (all []step) {
 		}
 	}
 	require.Empty(t, fence, "%s: a block does not end", page)
+	require.NotEmpty(t, all, "%s: no commands below %q", page, section)
 	return all
 }
 
 // follow runs all steps in one shell, which begins in the repository as a reader does, and returns
 // the output of each. What runs in the background when the shell ends is stopped.
-func follow(t *testing.T, all []step) []string {
+func follow(t *testing.T, page string, all []step) []string {
 	t.Helper()
 	const mark = "@@ end of step"
 	script := "set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n"
@@ -71,7 +77,8 @@ func follow(t *testing.T, all []step) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	shell := exec.CommandContext(ctx, "bash", "-c", script)
-	shell.Dir, shell.Env = "../..", append(os.Environ(), "TMPDIR="+t.TempDir())
+	shell.Dir, shell.Env = "../..", append(os.Environ(), "TMPDIR="+t.TempDir(),
+		"PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	shell.Cancel = func() error { return syscall.Kill(-shell.Process.Pid, syscall.SIGTERM) }
 	shell.WaitDelay = 20 * time.Second
@@ -79,7 +86,7 @@ func follow(t *testing.T, all []step) []string {
 	outputs := strings.Split(string(out), mark+"\n")
 	if err != nil {
 		at := all[min(len(outputs), len(all))-1]
-		require.NoError(t, errors.Join(err, ctx.Err()), "docs/TOUR.md:%d:\n%s\n%s", at.line, strings.Join(at.commands, "\n"),
+		require.NoError(t, errors.Join(err, ctx.Err()), "%s:%d:\n%s\n%s", page, at.line, strings.Join(at.commands, "\n"),
 			outputs[len(outputs)-1])
 	}
 	require.Len(t, outputs, len(all)+1)
@@ -137,11 +144,18 @@ func alike(promised, real []string) error {
 
 // TestTour runs every command of docs/TOUR.md in order, as a reader does, and holds their output to
 // the page's: word for word but for numbers, and to its numbers where the text rests on them.
-func TestTour(t *testing.T) {
-	const page = "../../docs/TOUR.md"
-	all, begin := steps(t, page), time.Now()
+func TestTour(t *testing.T) { playPage(t, "../../docs/TOUR.md", "") }
+
+// TestFounding does the same with the rehearsal of docs/OPERATING.md: four homes at four addresses,
+// from the proposal to the first trained round.
+func TestFounding(t *testing.T) { playPage(t, "../../docs/OPERATING.md", "### A rehearsal") }
+
+// playPage runs the commands of a page, or of a section of it.
+func playPage(t *testing.T, page, section string) {
+	t.Helper()
+	all, begin := steps(t, page, section), time.Now()
 	require.NotContains(t, fmt.Sprint(all), "localhost")
-	outputs := follow(t, all)
+	outputs := follow(t, page, all)
 	var known []string // pairs of {name} and value
 	for i, s := range all {
 		out := strings.TrimRight(outputs[i], "\n")
