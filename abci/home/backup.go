@@ -109,10 +109,10 @@ func addFile(archive *tar.Writer, dir, name string) error {
 // and rejects a home with a data folder.
 func Restore(r io.Reader, dir, passphrase string) ([]string, error) {
 	if _, err := os.Stat(filepath.Join(dir, "data")); err == nil {
-		return nil, fmt.Errorf("%s has a data folder, whose priv_validator_state.json and journal may be older or newer than "+
-			"what the keys of the backup have signed, and a node with older ones signs twice: stop the node that has the keys. "+
-			"If this folder is that node's own, keep it with its last signed height, restore into an empty home, and copy the "+
-			"missing key from there; otherwise move it away: spdl start makes an empty one, and catches up", dir)
+		return nil, fmt.Errorf("%s has a data folder, whose priv_validator_state.json has the last signed height and whose "+
+			"journal has the last gradient; a node on which these are older than what its keys have signed signs twice. If the "+
+			"folder is the newest of these keys, keep it: restore into an empty home, and copy the missing key from there. "+
+			"Otherwise move it away: spdl start makes an empty one, and catches up", dir)
 	}
 	from, err := age.NewScryptIdentity(passphrase)
 	if err != nil {

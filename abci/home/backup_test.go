@@ -28,8 +28,8 @@ func TestBackup(t *testing.T) {
 	var sealed bytes.Buffer
 	names, err := home.Backup(&sealed, c, a, passphrase)
 	require.NoError(t, err)
-	require.Equal(t, []string{"config/app.toml", "config/config.toml", "config/node_key.json", "config/participant_key.json",
-		"config/participant_key.json.next", "config/priv_validator_key.json"}, names)
+	require.Equal(t, []string{"config/app.toml", "config/config.toml", "config/node_key.json",
+		"config/participant_key.json", "config/participant_key.json.next", "config/priv_validator_key.json"}, names)
 	require.NotContains(t, sealed.String(), "priv_key")
 
 	again := filepath.Join(t.TempDir(), "again")

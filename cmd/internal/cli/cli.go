@@ -40,9 +40,8 @@ func Root(out, errs io.Writer) *cobra.Command {
 	root.SetErr(errs)
 	root.AddCommand(
 		node.Init(), node.Start(), worker.Command(), node.ShowNodeID(), node.ShowValidator(), node.Version(), node.Reset(),
-		node.Config(), node.Backup(), node.Restore(),
-		testnet.Commands(), consortium.Commands(), genesis.Commands(), keys.Commands(), tx.Commands(), query.Commands(), query.NodeStatus(),
-		top.Command(),
+		node.Config(), node.Backup(), node.Restore(), testnet.Commands(), consortium.Commands(), genesis.Commands(),
+		keys.Commands(), tx.Commands(), query.Commands(), query.NodeStatus(), top.Command(),
 		trainer.New(), trainer.Commands(), model.Commands(), verify.Commands(), audit.Commands(), explorer.Command(),
 		plan.Command(), plan.Rules(),
 	)

@@ -30,7 +30,8 @@ func propose(t *testing.T, members string, more ...string) string {
 func joins(t *testing.T, folder, name string, more ...string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), name)
-	stdout, stderr, code := spdl(t, append([]string{"consortium", "join", folder, "--name", name, "--home", dir}, more...)...)
+	args := append([]string{"consortium", "join", folder, "--name", name, "--home", dir}, more...)
+	stdout, stderr, code := spdl(t, args...)
 	require.Zero(t, code, stderr)
 	requireNoSecret(t, dir, stdout)
 	return dir
@@ -65,7 +66,7 @@ func TestConsortium(t *testing.T) {
 	}
 	_, stderr, code := start(homes[0])
 	require.Equal(t, command.Failure, code)
-	require.Contains(t, stderr, "entries of dee missing in "+folder+"; the deadline is in 71h59m")
+	require.Contains(t, stderr, "entries of dee missing in "+folder+"; the deadline is in 7")
 	homes = append(homes, joins(t, folder, "dee", "--worker-only", "--address", "dee.example:1"))
 
 	steps := []string{"share", "proof"}
@@ -165,13 +166,13 @@ func TestConsortiumStatus(t *testing.T) {
 // TestConsortiumWrongUse: what cannot become a consortium is said before a file or a home is made.
 func TestConsortiumWrongUse(t *testing.T) {
 	folder := propose(t, "a,b")
-	dir := filepath.Join(t.TempDir(), "home")
+	dir, a := filepath.Join(t.TempDir(), "home"), []string{"--name", "a", "--address", "a.example:1"}
 	for says, args := range map[string][]string{
 		`--name is "c", want one of the proposal's members: a, b`: {"--name", "c", "--address", "c.example:1"},
 		`--address is "", want host:port`:                         {"--name", "a"},
 		`--address is "a.example", want host:port`:                {"--name", "a", "--address", "a.example"},
-		`p2p address to listen on "x"`:                            {"--name", "a", "--address", "a.example:1", "--p2p-laddr", "x"},
-		"/nonexistent":                                            {"--name", "a", "--address", "a.example:1", "--data", "/nonexistent"},
+		`p2p address to listen on "x"`:                            append(a, "--p2p-laddr", "x"),
+		"/nonexistent":                                            append(a, "--data", "/nonexistent"),
 	} {
 		_, stderr, code := spdl(t, append([]string{"consortium", "join", folder, "--home", dir}, args...)...)
 		require.NotZero(t, code, says)

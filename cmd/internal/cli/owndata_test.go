@@ -143,7 +143,8 @@ func TestOwnData(t *testing.T) {
 // does not fit is wrong use before there is a file, or a home.
 func TestOwnDataInGenesis(t *testing.T) {
 	table := patients(t, 100)
-	g, stderr := founds(t, "--data", table, "--label", "diagnosis", "--examples", "5000", "--rounds", "40", "--epsilon", "1")
+	g, stderr := founds(t, "--data", table, "--label", "diagnosis", "--examples", "5000", "--rounds", "40", "--epsilon",
+		"1")
 	require.Contains(t, stderr, "ends of 3 columns and the names of 3 classes are public")
 	m := g.Params.Model
 	require.Equal(t, []string{"cold", "flu", "none"}, m.Table.Classes)
@@ -177,8 +178,8 @@ func TestOwnDataInGenesis(t *testing.T) {
 		`preset "external" needs a model`:                {"--preset", "external"},
 		`preset "mlp" has a model of its own`:            {"--preset", "mlp", "--model", file},
 	} {
-		for _, c := range [][]string{{"testnet", "init", "--home", net}, {"consortium", "new", net, "--chain-id", "ours", "--members", "a"},
-			{"plan"}} {
+		for _, c := range [][]string{{"testnet", "init", "--home", net}, {"plan"},
+			{"consortium", "new", net, "--chain-id", "ours", "--members", "a"}} {
 			_, stderr, code := spdl(t, append(c, args...)...)
 			require.Equal(t, command.WrongUse, code, stderr)
 			require.Contains(t, stderr, want)

@@ -134,7 +134,7 @@ func TestOneShareDecidesTheSeed(t *testing.T) {
 	f := upTo(t, folder, all, KindShare)
 	other := newPerson(t, "c")
 	s := *f.Shares[2]
-	require.NoError(t, other.Member.Share(&Founding{Folder: t.TempDir(), Proposal: f.Proposal, Digest: f.Digest,
+	require.NoError(t, other.Share(&Founding{Folder: t.TempDir(), Proposal: f.Proposal, Digest: f.Digest,
 		Entries: f.Entries}, "c"))
 	var theirs Share
 	require.NoError(t, read(other.copy(KindShare), &theirs))

@@ -33,12 +33,12 @@ func joinCommand() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "join FOLDER",
 		Short: "Make a member's home and its entry for the proposal in FOLDER",
-		Long: "Make a member's home, with new keys, and its entry for the proposal in FOLDER, which the member sends to the " +
-			"others.\n" +
-			"The entry has public keys, proofs of their possession, and the node's id and address: nothing secret. By sending " +
-			"it the\n" +
-			"member agrees to the parameters, which are printed. Run again, or after a new proposal, it keeps the home and " +
-			"its keys.",
+		Long: "Make a member's home, with new keys, and its entry for the proposal in FOLDER, which the member sends to " +
+			"the others.\n" +
+			"The entry has public keys, proofs of their possession, and the node's id and address: nothing secret. By " +
+			"sending it the\n" +
+			"member agrees to the parameters, which are printed. A second run, or one for a new proposal, keeps the home " +
+			"and its keys.",
 		Args: cobra.ExactArgs(1),
 	}, runJoin)
 	f := cmd.Flags()
@@ -49,8 +49,8 @@ func joinCommand() *cobra.Command {
 	f.String("data", "", "folder of IDX files or CSV file to train on, or \"embedded\" for the embedded MNIST (default: "+
 		"worker.data of app.toml is set later)")
 	f.Bool("worker-only", false, "be a participant without a validator, which trains by way of another member's node")
-	f.String("nodes", "", "ids of the nodes that the others are to let in, separated by commas (default: that of the home; "+
-		"none with --worker-only)")
+	f.String("nodes", "", "ids of the nodes that the others are to let in, separated by commas (default: that of the "+
+		"home; none with --worker-only)")
 	return cmd
 }
 
@@ -106,14 +106,15 @@ func runJoin(r *command.Run, o *joinOptions, args []string) error {
 	if err != nil {
 		return err
 	}
+	next := fmt.Sprintf("send the entry to the others; when all entries are in the folder: spdl consortium start %s "+
+		"--home %s", f.Folder, r.Home)
 	made := struct {
 		Home  string `json:"home"`
 		Entry string `json:"entry"`
 		Node  string `json:"node,omitempty"`
 		agreement
 		Next string `json:"next"`
-	}{r.Home, f.Path(o.Name, founding.KindEntry), e.Address, agreementOf(f), fmt.Sprintf("send the entry to the others; when "+
-		"all entries are in the folder: spdl consortium start %s --home %s", f.Folder, r.Home)}
+	}{r.Home, f.Path(o.Name, founding.KindEntry), e.Address, agreementOf(f), next}
 	return r.Show(made, func(w io.Writer) error {
 		fmt.Fprintf(w, "home      %s\nentry     %s\nnode      %s\n", made.Home, made.Entry, made.Node)
 		made.text(w)

@@ -73,12 +73,13 @@ func runNew(r *command.Run, o *newOptions, args []string) error {
 	if err != nil {
 		return err
 	}
+	next := fmt.Sprintf("send the file to the others; each member: spdl consortium join %s --name NAME --address HOST:PORT",
+		folder)
 	made := struct {
 		File string `json:"file"`
 		agreement
 		Next string `json:"next"`
-	}{filepath.Join(folder, founding.ProposalFile), agreementOf(f), fmt.Sprintf("send the file to the others; each member: "+
-		"spdl consortium join %s --name NAME --address HOST:PORT", folder)}
+	}{filepath.Join(folder, founding.ProposalFile), agreementOf(f), next}
 	return r.Show(made, func(w io.Writer) error {
 		fmt.Fprintf(w, "file      %s\n", made.File)
 		made.text(w)

@@ -29,9 +29,9 @@ func startCommand() *cobra.Command {
 	return command.New(&cobra.Command{
 		Use:   "start FOLDER",
 		Short: "Take the member's next steps: its share of the seed, its proof, the genesis",
-		Long: "Take the steps that the files in FOLDER allow, and say which file to send and what is missing of whom. Run it " +
-			"again when\n" +
-			"the others' files have come:\n" +
+		Long: "Take the steps that the files in FOLDER allow, and say which file to send and what is missing of whom. " +
+			"Run it again\n" +
+			"when the others' files have come:\n" +
 			"  with all entries  it writes the member's share of the seed, which its entry has committed to\n" +
 			"  with all shares   it writes the member's proof over the seed, a hash of all shares\n" +
 			"  with all proofs   it writes config/genesis.json and prints its hash, which all members compare by telephone\n" +

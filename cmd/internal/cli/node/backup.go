@@ -36,7 +36,7 @@ func (p passphrase) read(r *command.Run, twice bool) (string, error) {
 		}
 		defer f.Close()
 		line, err := bufio.NewReader(f).ReadString('\n')
-		if err != nil && !(errors.Is(err, io.EOF) && line != "") {
+		if err != nil && (line == "" || !errors.Is(err, io.EOF)) {
 			return "", fmt.Errorf("--passphrase-fd %d: %w", *p.FD, err)
 		}
 		return strings.TrimRight(line, "\r\n"), nil
@@ -65,8 +65,8 @@ func ask(r *command.Run, terminal int, prompt string) (string, error) {
 }
 
 // notTaken says why a backup has no data folder.
-const notTaken = "a restored journal or priv_validator_state.json is older than what the node has signed since, and the " +
-	"node would sign twice"
+const notTaken = "a restored journal or priv_validator_state.json is older than what the node has signed since, and " +
+	"the node would sign twice"
 
 type backupOptions struct {
 	passphrase `mapstructure:",squash"`
@@ -78,8 +78,8 @@ func Backup() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "backup",
 		Short: "Write the home's keys and configuration to an encrypted file; never its data",
-		Long: "Write the home's keys and configuration to a file, a tar encrypted by age with a passphrase (age -d opens it " +
-			"as well).\n" +
+		Long: "Write the home's keys and configuration to a file, a tar encrypted by age with a passphrase (age -d opens " +
+			"it as well).\n" +
 			"It has the keys of the participant or the worker group, the validator and the node, config.toml, app.toml and " +
 			"genesis.json.\n" +
 			"It never has data/: " + notTaken + ".\n" +
@@ -128,9 +128,9 @@ func Restore() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a home of a backup; rejects a home that has data",
-		Long: "Make a home of a backup, with --home DIR. Nothing is overwritten, and a home with a data folder is rejected. " +
-			"First make\n" +
-			"sure that the host whose keys these are is off for good: two nodes with the same keys sign twice.",
+		Long: "Make a home of a backup, with --home DIR. Nothing is overwritten, and a home with a data folder is " +
+			"rejected. First\n" +
+			"make sure that the host whose keys these are is off for good: two nodes with the same keys sign twice.",
 		Args: cobra.ExactArgs(1),
 	}, runRestore)
 	passphraseFlag(cmd)
@@ -151,12 +151,13 @@ func runRestore(r *command.Run, o *passphrase, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
+	next := fmt.Sprintf("make sure that no other node has these keys, and then: spdl start --home %s; it fetches the "+
+		"blocks, and its worker sits out the round that is open", r.Home)
 	made := struct {
 		Home  string   `json:"home"`
 		Files []string `json:"files"`
 		Next  string   `json:"next"`
-	}{r.Home, names, fmt.Sprintf("make sure that no other node has these keys, and then: spdl start --home %s; it fetches the "+
-		"blocks, and its worker sits out the round that is open", r.Home)}
+	}{r.Home, names, next}
 	return r.Show(made, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "home   %s\nfiles  %s\nnext   %s\n", made.Home, strings.Join(names, "\n       "), made.Next)
 		return err

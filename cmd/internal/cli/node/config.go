@@ -21,9 +21,9 @@ func configGet() *cobra.Command {
 	cmd := command.New(&cobra.Command{
 		Use:   "get [KEY]",
 		Short: "Print the value of a key, as worker.data, or all keys with their values",
-		Long: "Print the value of a key, as worker.data, or all keys with their values: those that the node takes, with the " +
-			"defaults of\n" +
-			"keys that the files lack, and with the environment.",
+		Long: "Print the value of a key, as worker.data, or all keys with their values: those that the node takes, with " +
+			"the defaults\n" +
+			"of keys that the files lack, and with the environment.",
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: settingNames(),
 	}, func(r *command.Run, _ *struct{}, args []string) error {

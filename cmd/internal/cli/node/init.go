@@ -94,8 +94,9 @@ func runInit(r *command.Run, o *initOptions, args []string) error {
 		ParticipantKey []byte `json:"participant_key"`
 	}{made.Dir, chainID, string(made.NodeID), made.Public.ConsensusKey, made.Public.PubKey}
 	return r.Show(out, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "home      %s\nnode id   %s\nchain id  %s, of a chain of this node alone: spdl start begins it. "+
-			"In a consortium its genesis.json replaces this one, and the id does not matter\n", out.Home, out.NodeID, out.ChainID)
+		_, err := fmt.Fprintf(w, "home      %s\nnode id   %s\nchain id  %s\nnext      spdl start begins the chain of this "+
+			"node alone; to join another, put its genesis.json into config/, and the chain id above does not matter\n",
+			out.Home, out.NodeID, out.ChainID)
 		return err
 	})
 }
