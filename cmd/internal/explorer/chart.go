@@ -33,7 +33,7 @@ type tick struct {
 }
 
 // The size of a chart's picture, and of the frame in it.
-const chartWidth, chartHeight, frameLeft, frameRight, frameTop, frameBottom = 360, 170, 44.0, 350.0, 10.0, 140.0
+const chartWidth, chartHeight, frameLeft, frameRight, frameTop, frameBottom = 360, 170, 44.0, 340.0, 10.0, 140.0
 
 // Width and Height are the size of the picture, Left and the others that of the frame.
 func (chart) Width() int      { return chartWidth }
@@ -81,13 +81,21 @@ func (c *chart) draw(top float64) {
 	c.Area = fmt.Sprintf("%.1f,%[2]g %s %.1f,%[2]g", frameLeft, frameBottom, c.Points, across(last))
 	for k := range 5 {
 		share := float64(k) / 4
-		c.Ticks = append(c.Ticks, tick{frameBottom - (frameBottom-frameTop)*share, c.text(top * share)})
+		c.Ticks = append(c.Ticks, tick{frameBottom - (frameBottom-frameTop)*share, c.label(top * share)})
 	}
 	for _, round := range []uint64{first, (first + last) / 2, last} {
 		if n := len(c.Rounds); n == 0 || across(round)-c.Rounds[n-1].At > 30 {
 			c.Rounds = append(c.Rounds, tick{across(round), strconv.FormatUint(round, 10)})
 		}
 	}
+}
+
+// label returns a value of an axis.
+func (c *chart) label(x float64) string {
+	if c.Unit == "%" {
+		return fmt.Sprintf("%.0f %%", 100*x)
+	}
+	return fmt.Sprintf("%.3g", x)
 }
 
 // text returns a value in the chart's unit.

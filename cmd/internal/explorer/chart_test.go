@@ -23,7 +23,7 @@ func TestAccuracyIsNotExaggerated(t *testing.T) {
 	c := chartOf("/training", "accuracy", "Test accuracy", "%", 1, accuracies(0.93, 0.98),
 		func(p Point) *float64 { return p.Accuracy })
 	require.Equal(t, []string{"0 %", "25 %", "50 %", "75 %", "100 %"}, labels(c.Ticks))
-	require.Equal(t, "44.0,19.1 350.0,12.6", c.Points)
+	require.Equal(t, "44.0,19.1 340.0,12.6", c.Points)
 	require.Equal(t, "98 % after round 1; between 93 % and 98 % since round 0", c.Legend)
 	loss := chartOf("/training", "loss", "Test loss", "", 0, accuracies(0.31, 0.11),
 		func(p Point) *float64 { return p.Accuracy })

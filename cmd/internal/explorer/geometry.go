@@ -25,12 +25,16 @@ type shape struct {
 	Norm         []float64    // in grid steps
 	Place        [][2]float64 // in grid steps
 	Kept         float64      // share of the squared distances that the plane keeps
+	// Apart is the median distance to the other gradients, over the median of that of all.
+	Apart []float64
 	// Known reports that Delta was computed here, with the digest of the record. Without it the
 	// following are empty.
 	Known  bool
 	Delta  [2]float64
 	Cosine []float64 // of the angle to Delta
-	Mixed  []int     // number of the rule's mixtures that hold the gradient; nil if the rule mixes none
+	// Near is the number of gradients to which the rule counts this one as near, itself included for
+	// rules that mix the nearest; nil if the rule counts no neighbours.
+	Near []int
 	// With holds the participants whose gradients go the same way, apart from Delta, as those of
 	// independent noise do not.
 	With [][]uint32
@@ -161,6 +165,7 @@ func shapeOf(r *app.Record, vectors []gradients.Vector, out *rules.Output) *shap
 			squared.SetSym(i, j, float64(between.At(i, j)))
 		}
 	}
+	s.Apart = apartness(between)
 	size := n
 	if out != nil {
 		size++
@@ -173,6 +178,26 @@ func shapeOf(r *app.Record, vectors []gradients.Vector, out *rules.Output) *shap
 		s.Delta = places[n]
 	}
 	return s
+}
+
+// apartness returns how far each vector is from the others: its median distance, over the median of
+// those of all.
+func apartness(between *gradients.Distances) []float64 {
+	out := make([]float64, between.Len())
+	for i := range out {
+		row := slices.Clone(between.Row(i))
+		row = slices.Delete(row, i, i+1)
+		slices.Sort(row)
+		if len(row) > 0 {
+			out[i] = math.Sqrt(float64(row[len(row)/2]))
+		}
+	}
+	if usual := slices.Sorted(slices.Values(out))[len(out)/2]; usual > 0 {
+		for i := range out {
+			out[i] /= usual
+		}
+	}
+	return out
 }
 
 // beside sets what depends on Delta, and the distances to it in the last row.
@@ -191,10 +216,10 @@ func (s *shape) beside(vectors []gradients.Vector, out *rules.Output, squared *m
 	if out.Neighbours == nil {
 		return
 	}
-	s.Mixed = make([]int, len(vectors))
+	s.Near = make([]int, len(vectors))
 	for _, list := range out.Neighbours {
 		for _, j := range list {
-			s.Mixed[j]++
+			s.Near[j]++
 		}
 	}
 }

@@ -15,7 +15,7 @@ type gradientMap struct {
 	Scale         string  // what the bar below the picture stands for
 	Bar           float64 // its length in pixels
 	Kept          float64 // share of the squared distances that the picture keeps
-	Far           []mapPoint
+	Far           []farPoint
 	Rows          []mapRow
 }
 
@@ -37,8 +37,15 @@ type mapRow struct {
 // least distance of two names, and the room for the scale below.
 const mapWidth, mapHeight, mapMargin, mapNames, nameHeight, mapFoot = 720, 320, 20.0, 120.0, 14.0, 40.0
 
-// farTimes is the number of median distances from the middle beyond which a gradient is called far.
-const farTimes = 3
+// farPoint is a gradient that is far from the others: Times the usual distance.
+type farPoint struct {
+	Name  string
+	Times float64
+}
+
+// farTimes is how often the usual distance makes a gradient far. Noise in a thousand dimensions
+// changes distances by a few per cent.
+const farTimes = 1.2
 
 // mapOf draws a shape. The fates are those of the verdicts.
 func mapOf(s *shape, at place, verdicts []Verdict) *gradientMap {
@@ -57,11 +64,13 @@ func mapOf(s *shape, at place, verdicts []Verdict) *gradientMap {
 		p := mapPoint{X: x, Y: y, Class: classOf(by[who]), Name: fmt.Sprintf("#%d %s", who, short(by[who].Moniker, 12)),
 			Round: fmt.Sprintf("/round/%s/gradient/%d", at, who)}
 		m.Points = append(m.Points, p)
+		if s.Apart[i] > farTimes {
+			m.Far = append(m.Far, farPoint{p.Name, s.Apart[i]})
+		}
 		row := mapRow{Participant: who, X: s.Place[i][0], Y: s.Place[i][1], Norm: s.Norm[i]}
 		row.Angle = s.angle(who)
 		m.Rows = append(m.Rows, row)
 	}
-	m.Far = far(m.Points)
 	if s.Known {
 		x, y := view.place(s.Delta)
 		m.Points = append(m.Points, mapPoint{X: x, Y: y, Class: "delta", Name: "Delta"})
@@ -125,31 +134,6 @@ func spread(points []mapPoint) (lowest float64) {
 
 // Foot is where the bar of the scale is.
 func (m *gradientMap) Foot() int { return m.Height - 10 }
-
-// far returns the points that are much further from the middle than the median.
-func far(points []mapPoint) []mapPoint {
-	if len(points) < 4 {
-		return nil
-	}
-	middle := func(of func(mapPoint) float64) float64 {
-		all := make([]float64, len(points))
-		for i, p := range points {
-			all[i] = of(p)
-		}
-		slices.Sort(all)
-		return all[len(all)/2]
-	}
-	x, y := middle(func(p mapPoint) float64 { return p.X }), middle(func(p mapPoint) float64 { return p.Y })
-	from := func(p mapPoint) float64 { return math.Hypot(p.X-x, p.Y-y) }
-	typical := middle(from)
-	var out []mapPoint
-	for _, p := range points {
-		if from(p) > farTimes*typical {
-			out = append(out, p)
-		}
-	}
-	return out
-}
 
 func (m *gradientMap) table() table {
 	t := table{name: "map", header: []string{"participant", "x", "y", "norm", "degrees_to_delta"}}

@@ -83,7 +83,7 @@ func plot(t *testing.T, forged bool) *Server {
 func TestMapShowsTheAttackerApart(t *testing.T) {
 	s := plot(t, false)
 	page := get(s, "/round/0/4").Body.String()
-	require.Contains(t, page, "Far from the others:</strong> #3 node.")
+	require.Regexp(t, `Far from the others:</strong> #3 node \(2\d\.\d times the usual distance\)`, page)
 	require.Contains(t, page, `<path class="delta"`)
 	require.Equal(t, 1, strings.Count(page, `<circle class="opposed"`))
 	require.Equal(t, 3, strings.Count(page, `<circle class="selected"`))

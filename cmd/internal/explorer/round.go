@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spdl/spdl/abci/query"
@@ -111,7 +112,7 @@ func (s *Server) measureRound(r *http.Request, b *roundPage, at place, record *a
 	form, err := s.shape(r.Context(), record)
 	if err == nil {
 		b.Map = mapOf(form, at, b.Verdicts)
-		relate(b.Verdicts, form)
+		relate(b.Verdicts, form, record.Rule)
 	}
 	var page []Verdict
 	if page, b.Pager, err = pageOf(r, firstFates(b.Verdicts)); err != nil {
@@ -149,8 +150,8 @@ func (s *shape) complete(row *fateRow) {
 }
 
 // relate adds to the reasons what the shape of the round says.
-func relate(verdicts []Verdict, s *shape) {
-	if s == nil || !s.Known {
+func relate(verdicts []Verdict, s *shape, rule string) {
+	if !s.Known {
 		return
 	}
 	for k := range verdicts {
@@ -159,8 +160,8 @@ func relate(verdicts []Verdict, s *shape) {
 		if i < 0 {
 			continue
 		}
-		if s.Mixed != nil {
-			v.Why += fmt.Sprintf(" It is in %d of %s.", s.Mixed[i], counted(uint64(len(s.Mixed)), "mixture"))
+		if s.Near != nil {
+			v.Why += nearText(s.Near[i], len(s.Near), rule)
 		}
 		if v.Opposed {
 			v.Why += fmt.Sprintf(" The angle is %.0f degrees.", *s.angle(v.Participant))
@@ -170,6 +171,14 @@ func relate(verdicts []Verdict, s *shape) {
 				listed(s.With[i][:min(few, len(s.With[i]))]))
 		}
 	}
+}
+
+// nearText says to how many gradients one is near, as the rule counts it.
+func nearText(near, all int, rule string) string {
+	if strings.HasPrefix(rule, "nnm+") {
+		return fmt.Sprintf(" It is in %d of the %d mixtures of nearest gradients.", near, all)
+	}
+	return fmt.Sprintf(" It is among the nearest of %d of the %d others.", near, all-1)
 }
 
 // elected sets the names and the largest VRF outputs.
