@@ -12,16 +12,11 @@ const shownClasses = 20
 
 // An exam is how a model did on the test examples of this node.
 type exam struct {
-	Round           uint64 // after which the model is
-	Examples, Right int
-	Accuracy, Loss  float64
-	Classes         []classLine // none if there are too many, or if a trainer measured the model
-	Cells           []examCell  // of the confusion matrix
-	Width, Down     int         // of its picture
+	Point                   // after which the model is, with accuracy, loss and the number of examples
+	Classes     []classLine // none if there are too many, or if a trainer measured the model
+	Cells       []examCell  // of the confusion matrix
+	Width, Down int         // of its picture
 }
-
-// Percent returns the accuracy in percent.
-func (e exam) Percent() float64 { return 100 * e.Accuracy }
 
 // A classLine is a class with the examples of it.
 type classLine struct {
@@ -57,7 +52,7 @@ func (t *tail) exam() *exam {
 const cellSide, cellLabels = 34, 60
 
 func examOf(e model.Eval, round uint64, m params.Model) *exam {
-	out := &exam{Round: round, Examples: e.Examples, Right: e.Correct, Accuracy: e.Accuracy, Loss: e.Loss}
+	out := &exam{Point: Point{Round: round, Examples: e.Examples, Accuracy: finite(e.Accuracy), Loss: finite(e.Loss)}}
 	n := int(m.Classes)
 	if len(e.Guesses) != n*n || n > shownClasses || n < 2 {
 		return out

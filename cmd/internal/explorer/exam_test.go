@@ -50,7 +50,7 @@ func TestModelPage(t *testing.T) {
 	}
 	s.source.looks.Add(1)
 	page = get(s, "/model").Body.String()
-	for _, text := range []string{"of 12 test examples of this node, after round 5",
+	for _, text := range []string{"of 12 rows (95 % interval 25.4 to 74.6 %) of this node, after round 5",
 		"<title>class 1 taken for class 2: 3</title>",
 		"class 2 (3)", "<figcaption>class 2</figcaption>"} {
 		require.Contains(t, page, text)

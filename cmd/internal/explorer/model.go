@@ -3,6 +3,7 @@ package explorer
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app/model/evaluate"
@@ -29,6 +30,7 @@ type modelPage struct {
 	Units      []unit
 	Exam       *exam  // nil if no model was measured
 	Unmeasured string // the reason for which there is none
+	Accuracy   chart  // by round
 	Verify     string // the command that checks the file
 	Export     string // the command that writes it
 }
@@ -36,11 +38,14 @@ type modelPage struct {
 // model shows the model after the last closed round, with a picture of each unit of its first
 // layer.
 func (s *Server) model(r *http.Request) (content, error) {
-	status, running, _, err := s.tail.now()
+	status, running, points, err := s.tail.now()
 	if err != nil {
 		return content{}, err
 	}
 	b := modelPage{Status: status, Params: running, Exam: s.tail.exam(), Unmeasured: s.tail.whyUnmeasured()}
+	points = slices.DeleteFunc(points, func(p Point) bool { return p.Epoch != status.Epoch })
+	b.Accuracy = chartOf("/training", "accuracy", "Test accuracy", "%", 1, points,
+		func(p Point) *float64 { return p.Accuracy })
 	if status.Round > 0 {
 		at := place{status.Epoch, status.Round - 1}
 		m, err := s.source.model(r.Context(), at)
