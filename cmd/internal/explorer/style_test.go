@@ -59,7 +59,8 @@ func TestContrast(t *testing.T) {
 	for name, scheme := range map[string]map[string]string{"light": light, "dark": dark} {
 		for text, grounds := range map[string]string{
 			"fg": "bg card sunk bad-bg", "soft": "bg card sunk", "accent": "bg card sunk accent-bg",
-			"good": "good-bg", "warn": "warn-bg", "bad": "bad-bg card", "on-accent": "accent",
+			"good": "good-bg", "warn": "warn-bg", "bad": "bad-bg card", "on-deep": "deep-good deep-bad fill-bad fill-refused",
+			"on-good": "fill-good", "on-warn": "fill-warn",
 		} {
 			for _, ground := range strings.Fields(grounds) {
 				a, b := luminance(t, scheme[text]), luminance(t, scheme[ground])
@@ -67,6 +68,22 @@ func TestContrast(t *testing.T) {
 				require.GreaterOrEqual(t, ratio, 4.5, "%s: %s on %s", name, text, ground)
 			}
 		}
+	}
+}
+
+// TestOneScale: colours and sizes of text are the properties at the top of the style sheet and no
+// others.
+func TestOneScale(t *testing.T) {
+	raw, err := assets.ReadFile("assets/style.css")
+	require.NoError(t, err)
+	_, rules, ok := strings.Cut(string(raw), "/* Page */")
+	require.True(t, ok)
+	require.Empty(t, regexp.MustCompile(`#[0-9a-f]{3,8}\b|rgba?\(|hsla?\(`).FindAllString(rules, -1))
+	for _, size := range regexp.MustCompile(`font-size: ([^;}]*)`).FindAllStringSubmatch(rules, -1) {
+		require.Regexp(t, `^var\(--text[a-z-]*\)$|^\.\d+em$`, strings.TrimSpace(size[1]))
+	}
+	for _, used := range regexp.MustCompile(`var\((--[a-z0-9-]+)\)`).FindAllStringSubmatch(string(raw), -1) {
+		require.Contains(t, string(raw), used[1]+":", "it is not defined")
 	}
 }
 
