@@ -136,6 +136,19 @@ func loadWith(dir, file string, content []byte) (*config.Config, AppConfig, erro
 	return load(scratch, false)
 }
 
+// listOf reads a list: a JSON array, or elements separated by commas.
+func listOf(text string) (list []string, err error) {
+	switch {
+	case strings.HasPrefix(text, "["):
+		err = json.Unmarshal([]byte(text), &list)
+	case text != "":
+		return strings.Split(text, ","), nil
+	default:
+		list = []string{}
+	}
+	return list, err
+}
+
 // literal returns the TOML of a value that is given as text: of a list, its elements separated by
 // commas, or a JSON array.
 func (s Setting) literal(text string) (string, error) {
@@ -158,13 +171,9 @@ func (s Setting) literal(text string) (string, error) {
 	case kind == reflect.Slice && s.kind.Elem().Kind() != reflect.String:
 		return "", configError{fmt.Errorf("%s is a list of tables: change it in %s", s.Key, s.File)}
 	case kind == reflect.Slice:
-		list := []string{}
-		if strings.HasPrefix(text, "[") {
-			if err := json.Unmarshal([]byte(text), &list); err != nil {
-				return "", wrong(`a JSON array of texts, as ["python3", "train.py"]`)
-			}
-		} else if text != "" {
-			list = strings.Split(text, ",")
+		list, err := listOf(text)
+		if err != nil {
+			return "", wrong(`a JSON array of texts, as ["python3", "train.py"]`)
 		}
 		return quoted(list)
 	case kind == reflect.Float64:

@@ -235,8 +235,8 @@ func (o *options) own() (own preset.Own, err error) {
 	return own, err
 }
 
-// privacy applies the flags that exclude each other. presets is the preset's noise multiplier.
-func (o *options) privacy(in *plan.Input, presets float64) error {
+// sampling applies --sampling-rate or --batch, which exclude each other.
+func (o *options) sampling(in *plan.Input) error {
 	switch rate, batch := o.SamplingRate != nil, o.Batch != nil; {
 	case rate && batch:
 		return errors.New("--sampling-rate and --batch: one of them")
@@ -246,6 +246,14 @@ func (o *options) privacy(in *plan.Input, presets float64) error {
 		in.Batch = *o.Batch
 	case batch:
 		in.SamplingRate, in.Batch = 0, *o.Batch
+	}
+	return nil
+}
+
+// privacy applies the flags that exclude each other. presets is the preset's noise multiplier.
+func (o *options) privacy(in *plan.Input, presets float64) error {
+	if err := o.sampling(in); err != nil {
+		return err
 	}
 	switch epsilon, noise := o.Epsilon != nil, o.NoiseMultiplier != nil; {
 	case epsilon && noise:

@@ -74,6 +74,11 @@ func (o *Options) Check() error {
 	if err := errors.Join(command.Positive("rounds", o.Rounds), command.Positive("examples", o.Examples)); err != nil {
 		return err
 	}
+	return o.checkPreset()
+}
+
+// checkPreset rejects an unknown preset.
+func (o *Options) checkPreset() error {
 	if o.Preset != "" && o.Preset != preset.NameExternal {
 		if _, err := preset.New(o.Preset, 1); err != nil {
 			return command.Usage(err)
