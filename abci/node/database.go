@@ -10,6 +10,7 @@ import (
 	"github.com/cometbft/cometbft/config"
 
 	"github.com/spdl/spdl/abci/home"
+	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
 )
 
@@ -33,7 +34,7 @@ func (d *databases) provide(ctx *config.DBContext) (dbm.DB, error) {
 	case ctx.ID == "evidence":
 		return &evidenceDB{DB: db, state: d.state}, nil
 	case ctx.ID == "tx_index" && !d.drops:
-		return &txIndexDB{DB: db, blocks: func() dbm.DB { return d.last("blockstore") }}, nil
+		return &store.TxIndexDB{DB: db, Blocks: func() dbm.DB { return d.last("blockstore") }}, nil
 	}
 	return db, nil
 }

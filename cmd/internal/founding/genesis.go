@@ -67,8 +67,8 @@ func Install(path string, genesis []byte) error {
 		return writeNewFile(path, genesis)
 	}
 	if err == nil && string(there) != string(genesis) {
-		err = fmt.Errorf("%s is another genesis, SHA-256 %x, and that of the founding is %x: name a home of its own for each "+
-			"chain", path, sha256.Sum256(there), sha256.Sum256(genesis))
+		err = fmt.Errorf("%s is another genesis, SHA-256 %x, and that of the founding is %x: name a home of its own for "+
+			"each chain", path, sha256.Sum256(there), sha256.Sum256(genesis))
 	}
 	return err
 }

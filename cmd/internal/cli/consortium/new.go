@@ -73,8 +73,8 @@ func runNew(r *command.Run, o *newOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	next := fmt.Sprintf("send the file to the others; each member: spdl consortium join %s --name NAME --address HOST:PORT",
-		folder)
+	next := fmt.Sprintf("send the file to the others; each member: spdl consortium join %s --name NAME "+
+		"--address HOST:PORT", folder)
 	made := struct {
 		File string `json:"file"`
 		agreement

@@ -208,7 +208,8 @@ func table(v *view, troubleFirst bool) []line {
 	rows := []row{}
 	for i, p := range v.Standings {
 		c, there := last[p.Participant]
-		rows = append(rows, row{written[i+1], trouble(p, c, there, refused[p.Participant] != "", v.Last != nil), p.Reputation})
+		level := trouble(p, c, there, refused[p.Participant] != "", v.Last != nil)
+		rows = append(rows, row{written[i+1], level, p.Reputation})
 	}
 	if troubleFirst {
 		slices.SortStableFunc(rows, func(a, b row) int {

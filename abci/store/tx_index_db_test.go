@@ -1,4 +1,4 @@
-package node
+package store
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"github.com/cometbft/cometbft/libs/pubsub/query"
 	"github.com/cometbft/cometbft/state/txindex"
 	"github.com/cometbft/cometbft/state/txindex/kv"
-	"github.com/cometbft/cometbft/store"
+	cmtstore "github.com/cometbft/cometbft/store"
 	"github.com/cometbft/cometbft/types"
 	"github.com/stretchr/testify/require"
 )
@@ -22,8 +22,8 @@ func indexed(t *testing.T, sizes ...int) (txs types.Txs, index *kv.TxIndex, raw,
 		txs = append(txs, bytes.Repeat([]byte{byte(i + 1)}, size))
 	}
 	raw, blocks = dbm.NewMemDB(), dbm.NewMemDB()
-	index = kv.NewTxIndex(&txIndexDB{DB: raw, blocks: func() dbm.DB { return blocks }})
-	bs := store.NewBlockStore(blocks)
+	index = kv.NewTxIndex(&TxIndexDB{DB: raw, Blocks: func() dbm.DB { return blocks }})
+	bs := cmtstore.NewBlockStore(blocks)
 	commit := &types.Commit{}
 	for height := range int64(2) {
 		block := types.MakeBlock(height+1, txs, commit, nil)

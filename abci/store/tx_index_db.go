@@ -1,4 +1,4 @@
-package node
+package store
 
 import (
 	"encoding/binary"
@@ -8,21 +8,21 @@ import (
 	dbm "github.com/cometbft/cometbft-db"
 	abcitypes "github.com/cometbft/cometbft/abci/types"
 	"github.com/cometbft/cometbft/crypto/tmhash"
-	"github.com/cometbft/cometbft/store"
+	cmtstore "github.com/cometbft/cometbft/store"
 	"github.com/cometbft/cometbft/types"
 )
 
-// txIndexDB is the database of CometBFT's transaction index. CometBFT stores each transaction whole
+// TxIndexDB is the database of CometBFT's transaction index. CometBFT stores each transaction whole
 // there, by its hash, in addition to the block store: with rounds of megabytes LevelDB would write
 // each byte three more times, and merge tables by random keys. Here the index leaves out the bytes
 // of a transaction that is larger than a block part, and reads them from its block.
-type txIndexDB struct {
+type TxIndexDB struct {
 	dbm.DB
-	blocks func() dbm.DB // the block store
+	Blocks func() dbm.DB // the database of the block store
 }
 
 // NewBatch implements dbm.DB.
-func (r *txIndexDB) NewBatch() dbm.Batch { return resultBatch{r.DB.NewBatch()} }
+func (r *TxIndexDB) NewBatch() dbm.Batch { return resultBatch{r.DB.NewBatch()} }
 
 type resultBatch struct{ dbm.Batch }
 
@@ -45,7 +45,7 @@ func (b resultBatch) Set(key, value []byte) error {
 
 // Get reads a key, and adds the bytes of a transaction that Set left out. If its block has been or
 // is being dropped, the result has no bytes. It is no error, on which CometBFT's index would panic.
-func (r *txIndexDB) Get(key []byte) ([]byte, error) {
+func (r *TxIndexDB) Get(key []byte) ([]byte, error) {
 	value, err := r.DB.Get(key)
 	if err != nil || len(key) != tmhash.Size {
 		return value, err
@@ -54,7 +54,7 @@ func (r *txIndexDB) Get(key []byte) ([]byte, error) {
 	if t.Unmarshal(value) != nil || t.Height <= 0 || len(t.Tx) > 0 { // an event's value, or a whole transaction
 		return value, nil
 	}
-	p := &partsReader{store: store.NewBlockStore(r.blocks()), height: t.Height}
+	p := &partsReader{store: cmtstore.NewBlockStore(r.Blocks()), height: t.Height}
 	if t.Tx, err = p.transaction(t.Index); err != nil {
 		return value, nil
 	}
@@ -63,7 +63,7 @@ func (r *txIndexDB) Get(key []byte) ([]byte, error) {
 
 // partsReader reads a stored block and fetches only the parts that it reaches.
 type partsReader struct {
-	store  *store.BlockStore
+	store  *cmtstore.BlockStore
 	height int64
 	at     int64 // offset of the next byte
 	held   int   // number of the part in memory
