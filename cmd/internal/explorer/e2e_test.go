@@ -326,6 +326,14 @@ func TestBrowser(t *testing.T) {
 			`v.nodes.map(n => n.target.join(" ") + " " + n.failureSummary).slice(0, 2).join(" | "))))`))
 		require.Equal(t, "[]", got, "axe on %s", path)
 	}
+	for _, width := range []int{1280, 1920} {
+		b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1,
+			"mobile": false})
+		for _, path := range paths {
+			b.open(base + path)
+			require.LessOrEqual(t, b.eval("document.documentElement.scrollWidth"), float64(width), "%s at %d px", path, width)
+		}
+	}
 	// On a telephone nothing scrolls sideways, and what is read out is the same.
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 390, "height": 844, "deviceScaleFactor": 1,
 		"mobile": true})
