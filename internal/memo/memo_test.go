@@ -86,3 +86,30 @@ func TestPanic(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// TestWeights: the values weigh at most the bound together, the longest unused ones go first, and one
+// that is too heavy alone goes without the others.
+func TestWeights(t *testing.T) {
+	b := memo.NewWeighed[int](10, func(n int) int { return n })
+	for key := range 4 {
+		b.Put(key, 3)
+	}
+	require.Equal(t, 3, b.Len())
+	_, ok := b.Cached(0)
+	require.False(t, ok)
+	b.Put(4, 11)
+	require.Equal(t, 3, b.Len(), "too heavy")
+	b.Put(1, 1)
+	b.Put(5, 3)
+	require.Equal(t, 4, b.Len(), "3, 3, 1 and 3")
+	got, err := b.Get(6, func() (int, error) { return 10, nil })
+	require.NoError(t, err)
+	require.Equal(t, 10, got)
+	require.Equal(t, 1, b.Len())
+	b.Clear()
+	b.Put(7, 10)
+	require.Equal(t, 1, b.Len())
+	b.Retain(func(int, int) bool { return false })
+	b.Put(8, 10)
+	require.Equal(t, 1, b.Len())
+}

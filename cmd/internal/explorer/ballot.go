@@ -199,13 +199,10 @@ func heightsFrom(from, last int64, boundaries []int64) []int64 {
 // outcomeOf returns the end of a proposal that does not wait any more: it looks for its enactment in
 // the blocks of the heights.
 func (s *source) outcomeOf(ctx context.Context, id string, heights []int64) *outcome {
-	s.mu.Lock()
-	out, ok := s.outcomes.get(id)
-	s.mu.Unlock()
-	if ok {
+	if out, ok := s.outcomes.Cached(id); ok {
 		return out
 	}
-	out = &outcome{State: "dropped"}
+	out := &outcome{State: "dropped"}
 	for _, height := range heights {
 		results, err := s.blocks.BlockResults(ctx, &height)
 		if err != nil { // not kept, or not answered
@@ -221,9 +218,7 @@ func (s *source) outcomeOf(ctx context.Context, id string, heights []int64) *out
 		}
 	}
 	if out.State != "unknown" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.outcomes.put(id, out, 1)
+		s.outcomes.Put(id, out)
 	}
 	return out
 }

@@ -47,20 +47,15 @@ func (s *source) times(ctx context.Context, from, until uint64) map[uint64]time.
 // metas returns the block metadata of a range of heights, lowest first. With an error it returns
 // the metadata read before.
 func (s *source) metas(ctx context.Context, from, until int64) (out []*cmttypes.BlockMeta, err error) {
-	meta := func(height int64) (*cmttypes.BlockMeta, bool) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.headers.get(height)
-	}
 	const perAnswer = 20 // the max number that a node answers
 	for height, asked := from, from; height <= until; height++ {
-		m, ok := meta(height)
+		m, ok := s.headers.Cached(height)
 		if !ok && height >= asked {
 			asked = height + perAnswer
 			if err = s.readMetas(ctx, height, min(until, asked-1)); err != nil {
 				return out, err
 			}
-			m, ok = meta(height)
+			m, ok = s.headers.Cached(height)
 		}
 		if ok { // a state-synced node has no earlier blocks
 			out = append(out, m)
@@ -75,10 +70,8 @@ func (s *source) readMetas(ctx context.Context, from, until int64) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, m := range info.BlockMetas {
-		s.headers.put(m.Header.Height, m, 1)
+		s.headers.Put(m.Header.Height, m)
 	}
 	return nil
 }
@@ -136,26 +129,21 @@ func (s *source) validatorsAt(ctx context.Context, height *int64) (out []*cmttyp
 // signed returns the addresses of the validators that signed the block of a height, and whether the
 // node keeps its commit.
 func (s *source) signed(ctx context.Context, height int64) (map[string]bool, bool) {
-	s.mu.Lock()
-	by, ok := s.commits.get(height)
-	s.mu.Unlock()
-	if ok {
+	if by, ok := s.commits.Cached(height); ok {
 		return by, true
 	}
 	got, err := s.blocks.Commit(ctx, &height)
 	if err != nil || got.Commit == nil {
 		return nil, false
 	}
-	by = map[string]bool{}
+	by := map[string]bool{}
 	for _, v := range got.Commit.Signatures {
 		if v.BlockIDFlag == cmttypes.BlockIDFlagCommit {
 			by[v.ValidatorAddress.String()] = true
 		}
 	}
 	if got.CanonicalCommit { // the commit of the last height is this node's own, and may grow
-		s.mu.Lock()
-		s.commits.put(height, by, 1+len(by))
-		s.mu.Unlock()
+		s.commits.Put(height, by)
 	}
 	return by, true
 }

@@ -26,7 +26,7 @@ func crowdOf(t *testing.T, n uint32) *Server {
 			Reputation: params.One * int64(i) / int64(n)})
 	}
 	_, err := s.source.answers.get(t.Context(), s.source.looks.Load(), "/participants",
-		func() (any, int, error) { return people, 1, nil })
+		func() (any, error) { return people, nil })
 	require.NoError(t, err)
 	for round := range uint64(30) {
 		r := app.Record{Round: round, Opened: round + 1, Height: round + 2, Rule: "x", DeltaDigest: make([]byte, 32),
@@ -36,7 +36,7 @@ func crowdOf(t *testing.T, n uint32) *Server {
 				Opposed: i == n-1, Score: 1 + int64(i), VrfOutput: make([]byte, 64)})
 			r.Ranking = append(r.Ranking, i)
 		}
-		s.source.records.put(place{0, round}, &r, len(r.Contributions))
+		s.source.records.Put(place{0, round}, &r)
 		s.tail.points[round] = pointOf(&r)
 	}
 	return s

@@ -72,10 +72,7 @@ func (l offenceLine) Means() string {
 // proofOf returns what the chain has of an offence. It caches what it finds.
 func (s *source) proofOf(ctx context.Context, o app.Offence) *proof {
 	key := fmt.Sprintf("%x/%d/%d", o.Evidence, o.Voted, o.Height)
-	s.mu.Lock()
-	known, ok := s.proofs.get(key)
-	s.mu.Unlock()
-	if ok {
+	if known, ok := s.proofs.Cached(key); ok {
 		return known
 	}
 	out := &proof{}
@@ -85,9 +82,7 @@ func (s *source) proofOf(ctx context.Context, o app.Offence) *proof {
 		out.Hash, out.Pair = s.convicting(ctx, o)
 	}
 	if out.Pair != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.proofs.put(key, out, 1)
+		s.proofs.Put(key, out)
 	}
 	return out
 }

@@ -46,11 +46,8 @@ const maxShape, maxShapeBytes = 100, 16 << 20
 // shape returns the shape of a closed round of the running epoch. It returns errNotFound for a round
 // that is too large, or of an earlier epoch, whose parameters the explorer does not know.
 func (s *Server) shape(ctx context.Context, r *app.Record) (*shape, error) {
-	at := params.RoundID{Epoch: r.Epoch, Round: r.Round}
-	s.source.mu.Lock()
-	known, ok := s.source.shapes.get(at)
-	s.source.mu.Unlock()
-	if ok {
+	at := place{r.Epoch, r.Round}
+	if known, ok := s.source.shapes.Cached(at); ok {
 		return known, nil
 	}
 	status, running, points, err := s.tail.now()
@@ -70,9 +67,7 @@ func (s *Server) shape(ctx context.Context, r *app.Record) (*shape, error) {
 	}
 	out := shapeOf(r, vectors, deltaOf(r, vectors, inputOf(r, running, people, points)))
 	if out.Known { // otherwise a later look may know more
-		s.source.mu.Lock()
-		s.source.shapes.put(at, out, 1)
-		s.source.mu.Unlock()
+		s.source.shapes.Put(at, out)
 	}
 	return out, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/cmd/internal/modelfile"
+	"github.com/spdl/spdl/internal/memo"
 )
 
 // errNotYet reports that the first look at the chain is not done.
@@ -70,8 +71,8 @@ type Server struct {
 	options Options
 	source  *source
 	tail    *tail
-	written latest[[]byte] // pages and answers
-	last    lastKnown
+	written *latest[[]byte]                // pages and answers
+	last    *memo.Bounded[string, content] // of pages, by address, to show while the node does not answer
 	clients *clients
 	models  *clients // the clients to which models are being sent
 	handler http.Handler
@@ -102,8 +103,8 @@ func New(a Asker, b Blocks, o Options) *Server {
 	s := &Server{options: o, source: newSource(a, b), clients: newClients(o),
 		models: newClients(Options{StreamsPerClient: modelsPerClient, MaxStreams: maxModels}), ended: make(chan struct{}),
 		node: "NODE"}
-	s.written.limit = writtenBytes
-	s.last.pages = newKept[string, content](keptPages)
+	s.written = newLatest(writtenBytes, func(text []byte) int { return longest + len(text) }) // with the address
+	s.last = memo.New[string, content](keptPages)
 	s.tail = newTail(s.source, o.Evaluator, o.Log)
 	s.handler = s.guard(s.routes())
 	return s
@@ -175,10 +176,10 @@ func (s *Server) routes() http.Handler {
 				if err != nil {
 					return nil, err
 				}
-				s.last.put(r.URL.RequestURI(), v)
+				s.last.Put(r.URL.RequestURI(), v)
 				return s.compose(r, v)
 			})
-			if last, ok := s.last.get(r.URL.RequestURI()); err != nil && ok && s.tail.isLost() {
+			if last, ok := s.last.Cached(r.URL.RequestURI()); err != nil && ok && s.tail.isLost() {
 				s.render(w, r, http.StatusServiceUnavailable, last) // the layout shows that the node does not answer
 				return
 			}
@@ -207,11 +208,14 @@ func (s *Server) once(r *http.Request, write func(*http.Request) ([]byte, error)
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
 	address := r.URL.RequestURI()
-	return s.written.get(ctx, s.source.looks.Load(), address, func() ([]byte, int, error) {
-		text, err := write(r.WithContext(ctx))
-		return text, len(text) + len(address), err
+	return s.written.get(ctx, s.source.looks.Load(), address, func() ([]byte, error) {
+		return write(r.WithContext(ctx))
 	})
 }
+
+// writtenBytes bounds the bytes of pages and answers cached between two looks at the chain, keptPages
+// the number of pages that are shown while the node does not answer.
+const writtenBytes, keptPages = 8 << 20, 64
 
 // answerTime is the timeout of one answer, with the node's time.
 const answerTime = 10 * time.Second

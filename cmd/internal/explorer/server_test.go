@@ -8,9 +8,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -158,16 +158,6 @@ func TestKept(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, points, 2)
 	require.Equal(t, 404, get(s, "/round/0/3").Code)
-
-	k := newKept[int, int](10)
-	for i := range 100 {
-		k.put(i, i, 3)
-		require.LessOrEqual(t, k.weight, 10)
-	}
-	require.Len(t, k.values, 3)
-	k.put(1000, 0, 11)
-	_, ok := k.get(1000)
-	require.False(t, ok)
 }
 
 // TestNodeAway: pages say that the node does not answer, and not where it is.
@@ -403,13 +393,13 @@ func TestWritten(t *testing.T) {
 // late gets what is newer; errors and what is larger than all may be are not kept; and where the
 // maker's client went away or the maker failed, others do not wait without end.
 func TestLatest(t *testing.T) {
-	l := latest[string]{limit: 8}
+	l := newLatest(8, func(text string) int { return len(text) })
 	calls := 0
-	say := func(text string, err error) func() (string, int, error) {
-		return func() (string, int, error) { calls++; return text, len(text), err }
+	say := func(text string, err error) func() (string, error) {
+		return func() (string, error) { calls++; return text, err }
 	}
-	ask := func(look uint64, make func() (string, int, error)) string {
-		text, _ := l.get(t.Context(), look, "/", make)
+	ask := func(look uint64, compute func() (string, error)) string {
+		text, _ := l.get(t.Context(), look, "/", compute)
 		return text
 	}
 	require.Equal(t, "three", ask(3, say("three", nil)))
@@ -420,39 +410,38 @@ func TestLatest(t *testing.T) {
 	require.ErrorIs(t, err, errNotFound)
 	require.Equal(t, "123456789", ask(4, say("123456789", nil)))
 	require.Equal(t, "four", ask(4, say("four", nil)), "nine were more than it may keep")
+	require.Panics(t, func() { _, _ = l.get(t.Context(), 5, "/", func() (string, error) { panic("maker") }) })
+	require.Equal(t, "five", ask(5, say("five", nil)))
+}
 
-	for name, maker := range map[string]struct {
-		err   error
-		makes bool
-	}{"done": {}, "gone away": {err: context.Canceled, makes: true}} {
-		t.Run(name, func(t *testing.T) {
-			l := latest[string]{limit: 8}
-			begun, end := make(chan struct{}), make(chan struct{})
-			var wg sync.WaitGroup
-			wg.Go(func() {
-				_, _ = l.get(t.Context(), 1, "/", func() (string, int, error) { close(begun); <-end; return "first", 1, maker.err })
-			})
-			<-begun
-			var second atomic.Int64
+// TestLatestOfAClientThatWentAway: who waits for the value of another client gets it, and computes it
+// where that client went away.
+func TestLatestOfAClientThatWentAway(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLatest(8, one)
+			end := make(chan struct{})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() { _, _ = l.get(ctx, 1, "/", func() (any, error) { <-end; return "first", ctx.Err() }) }()
+			synctest.Wait()
+			var second, got atomic.Int64
 			for range 20 {
-				wg.Go(func() {
-					_, _ = l.get(t.Context(), 1, "/", func() (string, int, error) { second.Add(1); return "second", 1, nil })
-				})
+				go func() {
+					_, err := l.get(t.Context(), 1, "/", func() (any, error) { second.Add(1); return "second", nil })
+					require.NoError(t, err)
+					got.Add(1)
+				}()
 			}
-			gone, cancel := context.WithCancel(t.Context())
-			cancel()
-			_, err := l.get(gone, 1, "/", nil)
-			require.ErrorIs(t, err, context.Canceled)
-			time.Sleep(20 * time.Millisecond) // all wait
+			synctest.Wait()
+			require.Zero(t, got.Load(), "all wait")
+			if away {
+				cancel()
+			}
 			close(end)
-			wg.Wait()
-			want := int64(0)
-			if maker.makes {
-				want = 1
-			}
-			require.Equal(t, want, second.Load())
+			synctest.Wait()
+			require.EqualValues(t, 20, got.Load())
+			require.Equal(t, away, second.Load() == 1)
 		})
 	}
-	require.Panics(t, func() { _, _ = l.get(t.Context(), 5, "/", func() (string, int, error) { panic("maker") }) })
-	require.Equal(t, "five", ask(5, say("five", nil)))
 }

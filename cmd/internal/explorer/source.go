@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"sync/atomic"
 
 	ctypes "github.com/cometbft/cometbft/rpc/core/types"
@@ -16,7 +15,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
-	"github.com/spdl/spdl/app/params"
+	"github.com/spdl/spdl/internal/memo"
 )
 
 // Asker answers the application's query paths. *client.Client is one.
@@ -49,16 +48,16 @@ type source struct {
 
 	// looks is the number of looks at the chain after which pages are rendered again.
 	looks   atomic.Uint64
-	answers latest[any] // of the application, by path
+	answers *latest[any] // of the application, by path
 
-	mu       sync.Mutex
-	records  *kept[place, *app.Record]
-	models   *kept[place, *query.ModelState]
-	commits  *kept[int64, map[string]bool]
-	headers  *kept[int64, *cmttypes.BlockMeta]
-	outcomes *kept[string, *outcome] // of proposals, by id
-	proofs   *kept[string, *proof]   // of offences, by evidence and heights
-	shapes   *kept[params.RoundID, *shape]
+	// What is final.
+	records  *memo.Bounded[place, *app.Record]
+	models   *memo.Bounded[place, *query.ModelState]
+	commits  *memo.Bounded[int64, map[string]bool]
+	headers  *memo.Bounded[int64, *cmttypes.BlockMeta]
+	outcomes *memo.Bounded[string, *outcome] // of proposals, by id
+	proofs   *memo.Bounded[string, *proof]   // of offences, by evidence and heights
+	shapes   *memo.Bounded[place, *shape]
 }
 
 // place is a round of an epoch.
@@ -77,23 +76,20 @@ const (
 )
 
 func newSource(a Asker, b Blocks) *source {
-	s := &source{asker: a, blocks: b, answers: latest[any]{limit: keptAnswers}}
-	s.forget()
-	return s
+	return &source{asker: a, blocks: b, answers: newLatest(keptAnswers, one),
+		records: memo.NewWeighed[place](keptContributions, func(r *app.Record) int { return 1 + len(r.Contributions) }),
+		models:  memo.NewWeighed[place](keptParameters, func(m *query.ModelState) int { return 1 + len(m.Parameters)/8 }),
+		commits: memo.NewWeighed[int64](keptSignatures, func(by map[string]bool) int { return 1 + len(by) }),
+		headers: memo.New[int64, *cmttypes.BlockMeta](keptHeaders), outcomes: memo.New[string, *outcome](keptOutcomes),
+		proofs: memo.New[string, *proof](keptOutcomes), shapes: memo.New[place, *shape](keptShapes)}
 }
 
-// forget empties the cache: the node now belongs to another chain.
+// forget empties the caches: the node now belongs to another chain.
 func (s *source) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.records = newKept[place, *app.Record](keptContributions)
-	s.models = newKept[place, *query.ModelState](keptParameters)
-	s.commits = newKept[int64, map[string]bool](keptSignatures)
-	s.headers = newKept[int64, *cmttypes.BlockMeta](keptHeaders)
-	s.outcomes = newKept[string, *outcome](keptOutcomes)
-	s.proofs = newKept[string, *proof](keptOutcomes)
-	s.shapes = newKept[params.RoundID, *shape](keptShapes)
-	s.answers.forget()
+	for _, cache := range []interface{ Clear() }{s.records, s.models, s.commits, s.headers, s.outcomes, s.proofs, s.shapes,
+		s.answers.values} {
+		cache.Clear()
+	}
 }
 
 // ask queries the node.
@@ -104,10 +100,7 @@ func ask[T any](ctx context.Context, s *source, path string) (answer T, err erro
 
 // known queries the node once a look at the chain. Callers must not change the answer.
 func known[T any](ctx context.Context, s *source, path string) (answer T, err error) {
-	got, err := s.answers.get(ctx, s.looks.Load(), path, func() (any, int, error) {
-		answer, err := ask[T](ctx, s, path)
-		return answer, 1, err
-	})
+	got, err := s.answers.get(ctx, s.looks.Load(), path, func() (any, error) { return ask[T](ctx, s, path) })
 	if err != nil {
 		return answer, err
 	}
@@ -124,10 +117,7 @@ func (s *source) status(ctx context.Context) (query.Status, error) {
 
 // record returns the record of a closed round. Callers must not change it.
 func (s *source) record(ctx context.Context, at place) (*app.Record, error) {
-	s.mu.Lock()
-	r, ok := s.records.get(at)
-	s.mu.Unlock()
-	if ok {
+	if r, ok := s.records.Cached(at); ok {
 		return r, nil
 	}
 	got, err := ask[app.Record](ctx, s, "/round/"+at.String())
@@ -137,27 +127,20 @@ func (s *source) record(ctx context.Context, at place) (*app.Record, error) {
 	if got.Epoch != at.epoch || got.Round != at.round {
 		return nil, fmt.Errorf("asked for round %v, the node answers %d/%d", at, got.Epoch, got.Round)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.records.put(at, &got, 1+len(got.Contributions))
+	s.records.Put(at, &got)
 	return &got, nil
 }
 
 // model returns the model after a closed round. Callers must not change it.
 func (s *source) model(ctx context.Context, at place) (*query.ModelState, error) {
-	s.mu.Lock()
-	m, ok := s.models.get(at)
-	s.mu.Unlock()
-	if ok {
+	if m, ok := s.models.Cached(at); ok {
 		return m, nil
 	}
 	got, err := ask[query.ModelState](ctx, s, "/model/"+at.String())
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.models.put(at, &got, max(1, len(got.Parameters)/8))
+	s.models.Put(at, &got)
 	return &got, nil
 }
 

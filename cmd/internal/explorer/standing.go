@@ -44,10 +44,7 @@ const recent = 50
 // standings returns the standings of all participants, by number, cached since the last look at the
 // chain. Callers must not change them.
 func (s *Server) standings(ctx context.Context) ([]Standing, error) {
-	all, err := s.source.answers.get(ctx, s.source.looks.Load(), "standings", func() (any, int, error) {
-		all, err := s.judged(ctx)
-		return all, 1, err
-	})
+	all, err := s.source.answers.get(ctx, s.source.looks.Load(), "standings", func() (any, error) { return s.judged(ctx) })
 	out, _ := all.([]Standing)
 	return out, err
 }
