@@ -36,7 +36,7 @@ func crowdOf(t *testing.T, n uint32) *Server {
 				Opposed: i == n-1, Score: 1 + int64(i), VrfOutput: make([]byte, 64)})
 			r.Ranking = append(r.Ranking, i)
 		}
-		s.source.records.Put(place{0, round}, &r)
+		s.source.records.Put(params.RoundID{Epoch: 0, Round: round}, &r)
 		s.tail.points[round] = pointOf(&r)
 	}
 	return s

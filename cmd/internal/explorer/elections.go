@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/abci/query"
+
+	"github.com/spdl/spdl/app/params"
 )
 
 type electionsPage struct {
@@ -52,7 +54,7 @@ func (s *Server) elections(r *http.Request) (content, error) {
 		return content{}, err
 	}
 	for _, p := range b.Closed {
-		record, err := s.source.record(r.Context(), place{p.Epoch, p.Round})
+		record, err := s.source.record(r.Context(), params.RoundID{Epoch: p.Epoch, Round: p.Round})
 		if err != nil {
 			return content{}, err
 		}

@@ -71,7 +71,7 @@ var errLater = errors.New("the node did not give the model")
 // model, or it cannot be measured, the round is not tried again. It returns an error if a later
 // attempt may succeed.
 func (t *tail) measure(ctx context.Context, p Point) error {
-	measured, err := t.evaluate(ctx, place{p.Epoch, p.Round})
+	measured, err := t.evaluate(ctx, params.RoundID{Epoch: p.Epoch, Round: p.Round})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -89,7 +89,7 @@ func (t *tail) measure(ctx context.Context, p Point) error {
 
 // evaluate fetches the model after a round and measures it. It turns a panic into an error, as look
 // does.
-func (t *tail) evaluate(ctx context.Context, at place) (e model.Eval, err error) {
+func (t *tail) evaluate(ctx context.Context, at params.RoundID) (e model.Eval, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
@@ -118,10 +118,10 @@ func (t *tail) evaluate(ctx context.Context, at place) (e model.Eval, err error)
 }
 
 // remember keeps the result of the newest model that was measured.
-func (t *tail) remember(at place, e model.Eval) {
+func (t *tail) remember(at params.RoundID, e model.Eval) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if last := t.measuredAt; t.newest == nil || at.epoch > last.epoch || at.epoch == last.epoch && at.round >= last.round {
+	if last := t.measuredAt; t.newest == nil || at.Epoch > last.Epoch || at.Epoch == last.Epoch && at.Round >= last.Round {
 		t.measuredAt, t.newest = at, &e
 	}
 }

@@ -45,7 +45,7 @@ func (t *tail) exam() *exam {
 	if t.newest == nil {
 		return nil
 	}
-	return examOf(*t.newest, t.measuredAt.round, t.params.Model)
+	return examOf(*t.newest, t.measuredAt.Round, t.params.Model)
 }
 
 // The side of a cell of the confusion matrix and the width of its labels, in pixels.

@@ -45,7 +45,7 @@ func TestModelPage(t *testing.T) {
 	page := get(s, "/model").Body.String()
 	require.Contains(t, page, "Accuracy is not measured: no model has been measured yet")
 	for _, round := range []uint64{5, 3} {
-		_, err := s.tail.evaluate(t.Context(), place{0, round})
+		_, err := s.tail.evaluate(t.Context(), params.RoundID{Epoch: 0, Round: round})
 		require.NoError(t, err)
 	}
 	s.source.looks.Add(1)

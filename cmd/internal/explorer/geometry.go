@@ -46,7 +46,7 @@ const maxShape, maxShapeBytes = 100, 16 << 20
 // shape returns the shape of a closed round of the running epoch. It returns errNotFound for a round
 // that is too large, or of an earlier epoch, whose parameters the explorer does not know.
 func (s *Server) shape(ctx context.Context, r *app.Record) (*shape, error) {
-	at := place{r.Epoch, r.Round}
+	at := params.RoundID{Epoch: r.Epoch, Round: r.Round}
 	if known, ok := s.source.shapes.Cached(at); ok {
 		return known, nil
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/spdl/spdl/app/params"
 )
 
 // A gradientMap draws the shape of a round: both axes have one scale, because the picture is of
@@ -48,7 +50,7 @@ type farPoint struct {
 const farTimes = 1.2
 
 // mapOf draws a shape. The fates are those of the verdicts.
-func mapOf(s *shape, at place, verdicts []Verdict) *gradientMap {
+func mapOf(s *shape, at params.RoundID, verdicts []Verdict) *gradientMap {
 	m := &gradientMap{Width: mapWidth, Kept: s.Kept}
 	by := map[uint32]Verdict{}
 	for _, v := range verdicts {

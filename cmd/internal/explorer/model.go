@@ -25,7 +25,7 @@ type unit struct {
 type modelPage struct {
 	query.Status
 	Params     params.Params
-	At         *place // the round after which it is, nil if none is closed
+	At         *params.RoundID // the round after which it is, nil if none is closed
 	Hash       string
 	Units      []unit
 	Exam       *exam  // nil if no model was measured
@@ -47,21 +47,21 @@ func (s *Server) model(r *http.Request) (content, error) {
 	b.Accuracy = chartOf("/training", "accuracy", "Test accuracy", "%", 1, points,
 		func(p Point) *float64 { return p.Accuracy })
 	if status.Round > 0 {
-		at := place{status.Epoch, status.Round - 1}
+		at := params.RoundID{Epoch: status.Epoch, Round: status.Round - 1}
 		m, err := s.source.model(r.Context(), at)
 		if err != nil {
 			return content{}, err
 		}
 		b.At, b.Hash, b.Units = &at, m.Hash, unitsOf(running.Model)
-		b.Export = fmt.Sprintf("spdl model export --round %d --out model.safetensors --node %s", at.round, s.node)
+		b.Export = fmt.Sprintf("spdl model export --round %d --out model.safetensors --node %s", at.Round, s.node)
 		b.Verify = s.verifying(r.Context(), "model model.safetensors")
 	}
 	return content{"model", "Model", b}, nil
 }
 
 // Epoch and Round say after which round the model is.
-func (b modelPage) Epoch() uint64 { return b.At.epoch }
-func (b modelPage) Round() uint64 { return b.At.round }
+func (b modelPage) Epoch() uint64 { return b.At.Epoch }
+func (b modelPage) Round() uint64 { return b.At.Round }
 
 // unitsOf returns the pictures of a model's first layer, with captions.
 func unitsOf(m params.Model) (all []unit) {

@@ -127,7 +127,7 @@ const resultRounds, askedTurns = 100, 10
 // results returns a participant's results in the last rounds of the running epoch, oldest first.
 // Ledger is the participant's ledger after the closed rounds; if whole is false, the results omit
 // the spend.
-func (s *Server) results(ctx context.Context, people []app.Participant, closed place, whole bool,
+func (s *Server) results(ctx context.Context, people []app.Participant, closed params.RoundID, whole bool,
 	index uint32) ([]result, error) {
 	status, running, _, err := s.tail.now()
 	if err != nil {
@@ -137,13 +137,13 @@ func (s *Server) results(ctx context.Context, people []app.Participant, closed p
 	var out []result
 	var records []*app.Record
 	var before map[uint32]int64
-	for t := closed.round - min(closed.round, resultRounds); t < closed.round; t++ {
-		record, err := s.source.record(ctx, place{closed.epoch, t})
+	for t := closed.Round - min(closed.Round, resultRounds); t < closed.Round; t++ {
+		record, err := s.source.record(ctx, params.RoundID{Epoch: closed.Epoch, Round: t})
 		if err != nil {
 			return nil, err
 		}
 		f := result{Point: pointOf(record)}
-		if p, ok := points[place{closed.epoch, t}]; ok {
+		if p, ok := points[params.RoundID{Epoch: closed.Epoch, Round: t}]; ok {
 			f.Point = p
 		}
 		for _, v := range verdicts(record, people[index:index+1], before, &index) {

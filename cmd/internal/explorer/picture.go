@@ -45,8 +45,8 @@ func (s *Server) weightsOf(r *http.Request) ([]byte, error) {
 		return nil, err
 	}
 	n, side := evaluate.Frame(running.Model)
-	if side == 0 || at.epoch != status.Epoch || index >= uint64(n) {
-		return nil, fmt.Errorf("%w: picture %d of epoch %d", errNotFound, index, at.epoch)
+	if side == 0 || at.Epoch != status.Epoch || index >= uint64(n) {
+		return nil, fmt.Errorf("%w: picture %d of epoch %d", errNotFound, index, at.Epoch)
 	}
 	m, err := s.source.model(r.Context(), at)
 	if err != nil {

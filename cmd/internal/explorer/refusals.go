@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/abci/query"
+
+	"github.com/spdl/spdl/app/params"
 )
 
 // refusals queries the gradients that the node rejected: those of a round, or for "" all that it
@@ -27,7 +29,7 @@ func (t *tail) refusals(ctx context.Context, points []Point) {
 	}
 	of := ""
 	if len(points) == 1 {
-		of = place{points[0].Epoch, points[0].Round}.String()
+		of = params.RoundID{Epoch: points[0].Epoch, Round: points[0].Round}.String()
 	}
 	all, err := t.source.refusals(ctx, of)
 	if err != nil {

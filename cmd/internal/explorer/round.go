@@ -11,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 type roundPage struct {
@@ -84,7 +85,7 @@ func (s *Server) round(r *http.Request) (content, error) {
 	b := roundPage{Story: story, Names: map[uint32]string{},
 		Point: Point{Accuracy: story.Accuracy, Examples: story.Examples}}
 	b.Closed = s.source.times(r.Context(), story.Height, story.Height)[story.Height]
-	b.Verify = s.verifying(r.Context(), fmt.Sprintf("round %d %d", at.epoch, at.round))
+	b.Verify = s.verifying(r.Context(), fmt.Sprintf("round %d %d", at.Epoch, at.Round))
 	b.elected()
 	record, err := s.source.record(r.Context(), at)
 	if err != nil {
@@ -96,19 +97,19 @@ func (s *Server) round(r *http.Request) (content, error) {
 	if timing, err := known[query.Timing](r.Context(), s.source, "/timing/"+at.String()); err == nil {
 		b.Timing = &timing
 	}
-	if at.round > 0 {
-		before := at.round - 1
+	if at.Round > 0 {
+		before := at.Round - 1
 		b.Before = &before
 	}
 	status, _, _, _ := s.tail.now()
-	if next := at.round + 1; at.epoch < status.Epoch || next < status.Round {
+	if next := at.Round + 1; at.Epoch < status.Epoch || next < status.Round {
 		b.Next = &next
 	}
-	return content{"round", fmt.Sprintf("Round %d of epoch %d", at.round, at.epoch), b}, nil
+	return content{"round", fmt.Sprintf("Round %d of epoch %d", at.Round, at.Epoch), b}, nil
 }
 
 // measureRound sets the rows of a page of verdicts, and the map.
-func (s *Server) measureRound(r *http.Request, b *roundPage, at place, record *app.Record) error {
+func (s *Server) measureRound(r *http.Request, b *roundPage, at params.RoundID, record *app.Record) error {
 	form, err := s.shape(r.Context(), record)
 	if err == nil {
 		b.Map = mapOf(form, at, b.Verdicts)
@@ -195,9 +196,9 @@ func (b *roundPage) elected() {
 }
 
 // placeOf parses the epoch and the round in the path of a request.
-func placeOf(r *http.Request) (at place, err error) {
-	if at.epoch, err = number("epoch", r.PathValue("epoch")); err == nil {
-		at.round, err = number("round", r.PathValue("round"))
+func placeOf(r *http.Request) (at params.RoundID, err error) {
+	if at.Epoch, err = number("epoch", r.PathValue("epoch")); err == nil {
+		at.Round, err = number("round", r.PathValue("round"))
 	}
 	return at, err
 }

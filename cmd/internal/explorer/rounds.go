@@ -10,6 +10,7 @@ import (
 
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // shown is the number of rounds that a page lists, searched the max number that it looks through for
@@ -122,13 +123,13 @@ func (s *Server) listRounds(ctx context.Context, b *roundsPage, whole bool) erro
 	}
 	points := s.tail.known()
 	for b.From = b.Until; b.From > 0 && b.Until-b.From < searched && (whole || len(b.Points) < shown); b.From-- {
-		p, err := s.pointAt(ctx, points, place{b.Epoch, b.From - 1})
+		p, err := s.pointAt(ctx, points, params.RoundID{Epoch: b.Epoch, Round: b.From - 1})
 		if err != nil {
 			return err
 		}
 		before := p
 		if b.From > 1 {
-			if before, err = s.pointAt(ctx, points, place{b.Epoch, b.From - 2}); err != nil {
+			if before, err = s.pointAt(ctx, points, params.RoundID{Epoch: b.Epoch, Round: b.From - 2}); err != nil {
 				return err
 			}
 		}
@@ -146,7 +147,7 @@ func (s *Server) listRounds(ctx context.Context, b *roundsPage, whole bool) erro
 }
 
 // pointAt returns a closed round, from the known points or from its record.
-func (s *Server) pointAt(ctx context.Context, known map[place]Point, at place) (Point, error) {
+func (s *Server) pointAt(ctx context.Context, known map[params.RoundID]Point, at params.RoundID) (Point, error) {
 	if p, ok := known[at]; ok {
 		return p, nil
 	}

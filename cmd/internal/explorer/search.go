@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // found is one answer to a search.
@@ -100,7 +101,7 @@ func (l *lookup) block(height uint64) {
 }
 
 func (l *lookup) round(ctx context.Context, epoch, t uint64) {
-	if _, err := l.source.record(ctx, place{epoch, t}); err == nil {
+	if _, err := l.source.record(ctx, params.RoundID{Epoch: epoch, Round: t}); err == nil {
 		l.add(fmt.Sprintf("Round %d of epoch %d", t, epoch), fmt.Sprintf("/round/%d/%d", epoch, t))
 	}
 }

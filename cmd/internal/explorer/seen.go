@@ -22,7 +22,7 @@ type seen struct {
 
 // seen asks the node what it saw of a closed round.
 func (s *Server) seen(ctx context.Context, r *app.Record) seen {
-	at := place{r.Epoch, r.Round}
+	at := params.RoundID{Epoch: r.Epoch, Round: r.Round}
 	_, running, points, _ := s.tail.now()
 	x := seen{election: running.Election, points: points}
 	x.rejections, _ = s.source.refusals(ctx, at.String())

@@ -179,7 +179,7 @@ func TestPanic(t *testing.T) {
 		panic("unforeseen")
 	})})
 	require.NoError(t, s.tail.look(t.Context()))
-	_, err := s.tail.evaluate(t.Context(), place{0, 3})
+	_, err := s.tail.evaluate(t.Context(), params.RoundID{Epoch: 0, Round: 3})
 	require.ErrorContains(t, err, "unforeseen")
 	s.source.asker = nil
 	require.ErrorContains(t, s.tail.look(t.Context()), "panic")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync/atomic"
 
 	ctypes "github.com/cometbft/cometbft/rpc/core/types"
@@ -15,6 +14,7 @@ import (
 	"github.com/spdl/spdl/abci/client"
 	"github.com/spdl/spdl/abci/query"
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/internal/memo"
 )
 
@@ -51,20 +51,13 @@ type source struct {
 	answers *latest[any] // of the application, by path
 
 	// What is final.
-	records  *memo.Bounded[place, *app.Record]
-	models   *memo.Bounded[place, *query.ModelState]
+	records  *memo.Bounded[params.RoundID, *app.Record]
+	models   *memo.Bounded[params.RoundID, *query.ModelState]
 	commits  *memo.Bounded[int64, map[string]bool]
 	headers  *memo.Bounded[int64, *cmttypes.BlockMeta]
 	outcomes *memo.Bounded[string, *outcome] // of proposals, by id
 	proofs   *memo.Bounded[string, *proof]   // of offences, by evidence and heights
-	shapes   *memo.Bounded[place, *shape]
-}
-
-// place is a round of an epoch.
-type place struct{ epoch, round uint64 }
-
-func (p place) String() string {
-	return strconv.FormatUint(p.epoch, 10) + "/" + strconv.FormatUint(p.round, 10)
+	shapes   *memo.Bounded[params.RoundID, *shape]
 }
 
 // The max sizes of the caches: contributions in records, parameters in models (16 MiB), signatures
@@ -77,11 +70,13 @@ const (
 
 func newSource(a Asker, b Blocks) *source {
 	return &source{asker: a, blocks: b, answers: newLatest(keptAnswers, one),
-		records: memo.NewWeighed[place](keptContributions, func(r *app.Record) int { return 1 + len(r.Contributions) }),
-		models:  memo.NewWeighed[place](keptParameters, func(m *query.ModelState) int { return 1 + len(m.Parameters)/8 }),
+		records: memo.NewWeighed[params.RoundID](keptContributions,
+			func(r *app.Record) int { return 1 + len(r.Contributions) }),
+		models: memo.NewWeighed[params.RoundID](keptParameters,
+			func(m *query.ModelState) int { return 1 + len(m.Parameters)/8 }),
 		commits: memo.NewWeighed[int64](keptSignatures, func(by map[string]bool) int { return 1 + len(by) }),
 		headers: memo.New[int64, *cmttypes.BlockMeta](keptHeaders), outcomes: memo.New[string, *outcome](keptOutcomes),
-		proofs: memo.New[string, *proof](keptOutcomes), shapes: memo.New[place, *shape](keptShapes)}
+		proofs: memo.New[string, *proof](keptOutcomes), shapes: memo.New[params.RoundID, *shape](keptShapes)}
 }
 
 // forget empties the caches: the node now belongs to another chain.
@@ -116,7 +111,7 @@ func (s *source) status(ctx context.Context) (query.Status, error) {
 }
 
 // record returns the record of a closed round. Callers must not change it.
-func (s *source) record(ctx context.Context, at place) (*app.Record, error) {
+func (s *source) record(ctx context.Context, at params.RoundID) (*app.Record, error) {
 	if r, ok := s.records.Cached(at); ok {
 		return r, nil
 	}
@@ -124,7 +119,7 @@ func (s *source) record(ctx context.Context, at place) (*app.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got.Epoch != at.epoch || got.Round != at.round {
+	if got.Epoch != at.Epoch || got.Round != at.Round {
 		return nil, fmt.Errorf("asked for round %v, the node answers %d/%d", at, got.Epoch, got.Round)
 	}
 	s.records.Put(at, &got)
@@ -132,7 +127,7 @@ func (s *source) record(ctx context.Context, at place) (*app.Record, error) {
 }
 
 // model returns the model after a closed round. Callers must not change it.
-func (s *source) model(ctx context.Context, at place) (*query.ModelState, error) {
+func (s *source) model(ctx context.Context, at params.RoundID) (*query.ModelState, error) {
 	if m, ok := s.models.Cached(at); ok {
 		return m, nil
 	}
@@ -166,7 +161,7 @@ func (s *source) roundsOf(ctx context.Context, epoch uint64) (uint64, error) {
 // ledger returns the participants, and the epoch with its number of closed rounds when they were
 // read. These are two queries, and a round may close between them: ok is false after three failed
 // tries.
-func (s *source) ledger(ctx context.Context) (people []app.Participant, closed place, ok bool, err error) {
+func (s *source) ledger(ctx context.Context) (people []app.Participant, closed params.RoundID, ok bool, err error) {
 	for range 3 {
 		before, err := s.status(ctx)
 		if err != nil {
@@ -179,7 +174,7 @@ func (s *source) ledger(ctx context.Context) (people []app.Participant, closed p
 		if err != nil {
 			return nil, closed, false, err
 		}
-		closed = place{after.Epoch, after.Round}
+		closed = params.RoundID{Epoch: after.Epoch, Round: after.Round}
 		if before.Epoch == after.Epoch && before.Round == after.Round {
 			return people, closed, true, nil
 		}

@@ -104,10 +104,10 @@ type tail struct {
 
 	before     *params.Params // of the epoch before, nil if the explorer has not seen it
 	newest     *model.Eval    // of the newest model that was measured, nil for none
-	measuredAt place          // after which round
+	measuredAt params.RoundID // after which round
 
 	epoch, next uint64 // the round to read next
-	passed      passes
+	passed      skippedLeaders
 }
 
 // event returns the text of one event of a stream, "" if the body cannot be encoded.
@@ -199,7 +199,7 @@ func (t *tail) look(ctx context.Context) (err error) {
 	}
 	var fresh []Point
 	for t.epoch < status.Epoch || t.next < status.Round {
-		r, err := t.source.record(ctx, place{t.epoch, t.next})
+		r, err := t.source.record(ctx, params.RoundID{Epoch: t.epoch, Round: t.next})
 		if absent(err) && t.epoch < status.Epoch { // the epoch ended before
 			t.epoch, t.next = t.epoch+1, 0
 			continue
@@ -249,7 +249,7 @@ func (t *tail) turn(ctx context.Context, status query.Status) error {
 		if past, err = t.past(ctx, status, running); err != nil {
 			return err
 		}
-		t.passed.begin(past, place{status.Epoch, status.Round})
+		t.passed.begin(past, params.RoundID{Epoch: status.Epoch, Round: status.Round})
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -277,14 +277,14 @@ func (t *tail) past(ctx context.Context, status query.Status, running params.Par
 	records := make([]*app.Record, 0, firstPoints)
 	points := make([]Point, 0, firstPoints)
 	for round := from; round < status.Round; round++ {
-		r, err := t.source.record(ctx, place{status.Epoch, round})
+		r, err := t.source.record(ctx, params.RoundID{Epoch: status.Epoch, Round: round})
 		if err != nil {
 			return nil, err
 		}
 		records, points = append(records, r), append(points, pointOf(r))
 	}
 	t.refusals(ctx, points)
-	if ok && closed == (place{status.Epoch, status.Round}) && status.Epsilon != nil {
+	if ok && closed == (params.RoundID{Epoch: status.Epoch, Round: status.Round}) && status.Epsilon != nil {
 		for i, epsilon := range spentBy(running.Privacy, people, records) {
 			points[i].Epsilon = epsilon
 		}
@@ -352,12 +352,12 @@ func (t *tail) read() (events <-chan []byte, end func()) {
 }
 
 // known returns the points by round.
-func (t *tail) known() map[place]Point {
+func (t *tail) known() map[params.RoundID]Point {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := make(map[place]Point, len(t.points))
+	out := make(map[params.RoundID]Point, len(t.points))
 	for _, p := range t.points {
-		out[place{p.Epoch, p.Round}] = p
+		out[params.RoundID{Epoch: p.Epoch, Round: p.Round}] = p
 	}
 	return out
 }

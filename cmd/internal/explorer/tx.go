@@ -11,6 +11,7 @@ import (
 	cmttypes "github.com/cometbft/cometbft/types"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 	"github.com/spdl/spdl/app/tx"
 )
 
@@ -83,8 +84,8 @@ type txPage struct {
 	txLine
 	Height  int64
 	Index   uint32
-	At      time.Time // of the block; zero if the node does not have it
-	Round   *place    // that it is for
+	At      time.Time       // of the block; zero if the node does not have it
+	Round   *params.RoundID // that it is for
 	Fields  []field
 	Vector  *vector // of a gradient; nil if its shape is unknown
 	Pair    *statements
@@ -119,7 +120,7 @@ func (s *Server) tx(r *http.Request) (content, error) {
 			b.Fields = append(b.Fields, field{"Signature", hex.EncodeToString(t.Signature), true})
 		}
 		if at, ok := tx.PlaceOf(t); ok {
-			b.Round = &place{at.Epoch, at.Round}
+			b.Round = &params.RoundID{Epoch: at.Epoch, Round: at.Round}
 		}
 		switch body := t.Body.(type) {
 		case *tx.Gradient:

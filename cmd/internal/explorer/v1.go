@@ -117,7 +117,7 @@ func (s *Server) answerRounds(r *http.Request) (any, error) {
 
 // roundAsked parses {round}, of the running epoch, or {epoch}/{round}; "latest" is the last closed
 // round.
-func (s *Server) roundAsked(r *http.Request) (at place, err error) {
+func (s *Server) roundAsked(r *http.Request) (at params.RoundID, err error) {
 	if r.PathValue("epoch") != "" {
 		return placeOf(r)
 	}
@@ -125,15 +125,15 @@ func (s *Server) roundAsked(r *http.Request) (at place, err error) {
 	if err != nil {
 		return at, err
 	}
-	at.epoch = status.Epoch
+	at.Epoch = status.Epoch
 	if r.PathValue("round") != "latest" {
-		at.round, err = number("round", r.PathValue("round"))
+		at.Round, err = number("round", r.PathValue("round"))
 		return at, err
 	}
 	if status.Round == 0 {
 		return at, fmt.Errorf("%w: no round of epoch %d is closed", errNotFound, status.Epoch)
 	}
-	at.round = status.Round - 1
+	at.Round = status.Round - 1
 	return at, nil
 }
 
@@ -255,7 +255,7 @@ func (s *Server) answerModel(w http.ResponseWriter, r *http.Request) {
 }
 
 // sendNumbers sends a model as JSON. It returns an error only before the first byte.
-func (s *Server) sendNumbers(w http.ResponseWriter, r *http.Request, at place) error {
+func (s *Server) sendNumbers(w http.ResponseWriter, r *http.Request, at params.RoundID) error {
 	m, err := s.source.model(r.Context(), at)
 	if err != nil {
 		return err
@@ -273,16 +273,16 @@ func (s *Server) sendNumbers(w http.ResponseWriter, r *http.Request, at place) e
 		Round      uint64     `json:"round"`
 		Hash       string     `json:"hash"`
 		Parameters []*float64 `json:"parameters"`
-	}{at.epoch, at.round, m.Hash, numbers})
+	}{at.Epoch, at.Round, m.Hash, numbers})
 	return nil
 }
 
 // sendFile sends the file of `spdl model export`. It returns an error only before the first byte.
-func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, at place) error {
+func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, at params.RoundID) error {
 	if s.export == nil {
 		return fmt.Errorf("%w: this explorer has no node to export models of", errNotFound)
 	}
-	f, err := s.export(r.Context(), at.epoch, at.round)
+	f, err := s.export(r.Context(), at.Epoch, at.Round)
 	if err != nil {
 		return err
 	}
@@ -291,8 +291,8 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, at place) erro
 		return err
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="model-%d-%d.safetensors"`, at.epoch,
-		at.round))
+	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="model-%d-%d.safetensors"`, at.Epoch,
+		at.Round))
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body)
 	return nil

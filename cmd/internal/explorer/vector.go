@@ -8,6 +8,8 @@ import (
 
 	"github.com/spdl/spdl/app/tx"
 	"github.com/spdl/spdl/gradients"
+
+	"github.com/spdl/spdl/app/params"
 )
 
 // bins is about the number of bars of a histogram, pictured the width of its picture.
@@ -54,7 +56,7 @@ func (s *Server) vectorOf(ctx context.Context, g *tx.Gradient) *vector {
 // angleTo returns the angle between an included gradient and Delta in degrees, nil if Delta is not
 // known.
 func (s *Server) angleTo(ctx context.Context, g *tx.Gradient) *float64 {
-	record, err := s.source.record(ctx, place{g.Epoch, g.Round})
+	record, err := s.source.record(ctx, params.RoundID{Epoch: g.Epoch, Round: g.Round})
 	if err != nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/app"
+	"github.com/spdl/spdl/app/params"
 )
 
 // The fates of a participant in a round.
@@ -59,7 +60,7 @@ type Story struct {
 }
 
 // story returns a closed round with its verdicts.
-func (s *Server) story(ctx context.Context, at place) (*Story, error) {
+func (s *Server) story(ctx context.Context, at params.RoundID) (*Story, error) {
 	r, err := s.source.record(ctx, at)
 	if err != nil {
 		return nil, err
@@ -69,8 +70,8 @@ func (s *Server) story(ctx context.Context, at place) (*Story, error) {
 		return nil, err
 	}
 	before := map[uint32]int64{}
-	if at.round > 0 {
-		last, err := s.source.record(ctx, place{at.epoch, at.round - 1})
+	if at.Round > 0 {
+		last, err := s.source.record(ctx, params.RoundID{Epoch: at.Epoch, Round: at.Round - 1})
 		if err != nil {
 			return nil, err
 		}
