@@ -10,7 +10,6 @@ import (
 	"github.com/cometbft/cometbft/config"
 
 	"github.com/spdl/spdl/abci/home"
-	"github.com/spdl/spdl/abci/store"
 	"github.com/spdl/spdl/app"
 )
 
@@ -34,7 +33,7 @@ func (d *databases) provide(ctx *config.DBContext) (dbm.DB, error) {
 	case ctx.ID == "evidence":
 		return &evidenceDB{DB: db, state: d.state}, nil
 	case ctx.ID == "tx_index" && !d.drops:
-		return &store.TxIndexDB{DB: db, Blocks: func() dbm.DB { return d.last("blockstore") }}, nil
+		return &home.TxIndexDB{DB: db, Blocks: func() dbm.DB { return d.last("blockstore") }}, nil
 	}
 	return db, nil
 }
