@@ -2,7 +2,6 @@ package explorer
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -12,73 +11,6 @@ import (
 	"github.com/spdl/spdl/app/model"
 	"github.com/spdl/spdl/app/params"
 )
-
-// Point is a closed round in the history.
-type Point struct {
-	Epoch    uint64   `json:"epoch"`
-	Round    uint64   `json:"round"`
-	Height   uint64   `json:"height"`
-	Leader   uint32   `json:"leader"`
-	View     uint32   `json:"view"`
-	Included int      `json:"included"`
-	LeftOut  []uint32 `json:"left_out"` // included, and not selected by the rule
-	Opposed  []uint32 `json:"opposed"`  // opposed to Delta by more than reputation.margin
-	Refused  []uint32 `json:"refused"`  // not included, and the node did not admit a gradient that they signed
-	Passed   []uint32 `json:"passed"`   // participants ranked before the leader that closed the round
-	More     int      `json:"more"`     // participants that brief dropped from the lists
-	Margin   int64    `json:"margin"`
-	Accuracy *float64 `json:"accuracy"` // null if it was not measured
-	Examples int      `json:"examples"` // test rows that the accuracy was measured on; 0 if it was not
-	Loss     *float64 `json:"loss"`
-	Epsilon  *float64 `json:"epsilon"` // the largest spend of a participant; null if unknown or without a guarantee
-
-	At      time.Time `json:"-"` // time of the block; zero if the page does not need it
-	Missing int       `json:"-"` // members without a gradient, if the page needs it
-
-	included []uint32
-	refusals []query.Rejection // of participants whose gradients are not included
-	model    []byte            // hash
-	delta    []byte            // hash
-	measured bool              // the model was measured, or the evaluator cannot measure it
-}
-
-func pointOf(r *app.Record) Point {
-	p := Point{
-		Epoch: r.Epoch, Round: r.Round, Height: r.Height, Leader: r.Leader, View: r.View, Included: len(r.Contributions),
-		Margin:  r.Margin,
-		LeftOut: []uint32{}, Opposed: []uint32{}, Refused: []uint32{}, Passed: []uint32{}, model: r.ModelHash,
-		delta: r.DeltaDigest,
-	}
-	for _, c := range r.Contributions {
-		p.included = append(p.included, c.Participant)
-		if !c.Selected {
-			p.LeftOut = append(p.LeftOut, c.Participant)
-		}
-		if c.Opposed {
-			p.Opposed = append(p.Opposed, c.Participant)
-		}
-	}
-	for view, participant := range r.Ranking {
-		if uint32(view) < r.View && participant != r.Leader {
-			p.Passed = append(p.Passed, participant)
-		}
-	}
-	return p
-}
-
-// brief returns the point as /v1 answers it: its lists are cut to the default length of an answer.
-// The round's verdicts have all participants.
-func (p Point) brief() Point {
-	for _, list := range []*[]uint32{&p.LeftOut, &p.Opposed, &p.Refused, &p.Passed} {
-		all := *list
-		*list = first(all)
-		p.More += len(all) - len(*list)
-	}
-	return p
-}
-
-// first returns the first participants of a list, up to the length of an answer without ?limit=.
-func first(list []uint32) []uint32 { return list[:min(len(list), usualPeople)] }
 
 // Limits of the history, in rounds: the number that is read when the tail begins, and the number
 // that is cached.
@@ -110,27 +42,9 @@ type tail struct {
 	passed      skippedLeaders
 }
 
-// event returns the text of one event of a stream, "" if the body cannot be encoded.
-func event(name string, body any) []byte {
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return nil
-	}
-	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, visible(raw, forJSON))
-}
-
-// said returns the event of a status.
-func said(s query.Status) []byte {
-	s.Ranking = first(s.Ranking)
-	return event("status", s)
-}
-
 // pageAge is the max age of a cached answer while the chain stands still: what a node reports of
 // itself may change.
 const pageAge = time.Second
-
-// queued is the max number of looks at the chain by which a reader may fall behind.
-const queued = 32
 
 func newTail(s *source, e Evaluator, log func(string, ...any)) *tail {
 	return &tail{source: s, evaluator: e, log: log, readers: map[chan []byte]struct{}{}}
@@ -317,38 +231,6 @@ func (t *tail) keep(status query.Status, fresh []Point) {
 	}
 	news = append(news, scored...)
 	t.tell(append(news, said(status)...))
-}
-
-// tell sends events to all readers, and closes the streams of readers that are too far behind: they
-// connect again and begin with the current history. The caller holds the lock.
-func (t *tail) tell(news []byte) {
-	for reader := range t.readers {
-		select {
-		case reader <- news:
-		default:
-			delete(t.readers, reader)
-			close(reader)
-		}
-	}
-}
-
-// read begins a stream with the current status.
-func (t *tail) read() (events <-chan []byte, end func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	reader := make(chan []byte, queued)
-	t.readers[reader] = struct{}{}
-	if t.begun {
-		reader <- said(t.status)
-	}
-	if t.failure != nil {
-		reader <- event("node", map[string]bool{"lost": true})
-	}
-	return reader, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		delete(t.readers, reader)
-	}
 }
 
 // known returns the points by round.

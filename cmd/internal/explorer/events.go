@@ -1,0 +1,62 @@
+package explorer
+
+import (
+	"net/http"
+	"time"
+)
+
+// Times of a stream: the interval of its heartbeats, its max duration, and the time that a reader
+// has to take an event. EventSource reconnects by itself.
+const (
+	beat       = 15 * time.Second
+	streamLife = 30 * time.Minute
+	patience   = 10 * time.Second
+)
+
+// events streams "status", "round", "measured" and "node" as Server-Sent Events.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	name := clientOf(r.RemoteAddr)
+	if !s.clients.enter(name) {
+		w.Header().Set("Retry-After", "10")
+		s.refuse(w, r, http.StatusServiceUnavailable, "too many streams")
+		return
+	}
+	defer s.clients.leave(name)
+	feed, end := s.tail.read()
+	defer end()
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	control := http.NewResponseController(w)
+	send := func(text []byte) bool {
+		_ = control.SetWriteDeadline(time.Now().Add(patience)) // httptest's recorder has none
+		if _, err := w.Write(text); err != nil {
+			return false
+		}
+		return control.Flush() == nil
+	}
+	if !send([]byte("retry: 2000\n\n")) || r.Method == http.MethodHead {
+		return
+	}
+	alive := time.NewTicker(beat)
+	defer alive.Stop()
+	over := time.NewTimer(streamLife)
+	defer over.Stop()
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-s.ended:
+			return
+		case <-over.C:
+			return
+		case <-alive.C:
+			if !send([]byte(": still here\n\n")) {
+				return
+			}
+		case news, ok := <-feed:
+			if !ok || !send(news) {
+				return
+			}
+		}
+	}
+}
