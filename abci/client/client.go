@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +33,18 @@ type Refusal struct {
 	Log  string
 }
 
-func (r *Refusal) Error() string { return fmt.Sprintf("%s (code %d)", r.Log, r.Code) }
+// Error returns the log with the number of the rule behind it, as "training is finished (B4, code
+// 10)".
+func (r *Refusal) Error() string {
+	rule, text, found := strings.Cut(r.Log, ": ")
+	if !found || !ruleNumber.MatchString(rule) {
+		return fmt.Sprintf("%s (code %d)", r.Log, r.Code)
+	}
+	return fmt.Sprintf("%s (%s, code %d)", text, rule, r.Code)
+}
+
+// ruleNumber matches the number of a rule of SPEC.md.
+var ruleNumber = regexp.MustCompile(`^[A-Z]\d{1,2}$`)
 
 // Client queries one node. Safe for concurrent use.
 type Client struct {

@@ -38,12 +38,24 @@ func Root(out, errs io.Writer) *cobra.Command {
 	root := command.Root("spdl", "Blockchain-secured and privacy-preserving decentralised learning")
 	root.SetOut(out)
 	root.SetErr(errs)
-	root.AddCommand(
-		node.Init(), node.Start(), worker.Command(), node.ShowNodeID(), node.ShowValidator(), node.Version(), node.Reset(),
-		node.Config(), node.Backup(), node.Restore(), testnet.Commands(), consortium.Commands(), genesis.Commands(),
-		keys.Commands(), tx.Commands(), query.Commands(), query.NodeStatus(), top.Command(),
-		trainer.New(), trainer.Commands(), model.Commands(), verify.Commands(), audit.Commands(), explorer.Command(),
-		plan.Command(), plan.Rules(),
-	)
+	root.Example = "  spdl testnet start --stay --explorer           # four nodes train on this machine, with web pages\n" +
+		"  spdl consortium new ./ours --members a,b,c,d   # four hosts found a chain"
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Start here", []*cobra.Command{testnet.Commands(), plan.Command(), plan.Rules(), trainer.New(), trainer.Commands()}},
+		{"Node", []*cobra.Command{node.Init(), node.Start(), worker.Command(), node.Config(), node.Backup(), node.Restore(),
+			node.Reset(), node.ShowNodeID(), node.ShowValidator(), node.Version()}},
+		{"Consortium", []*cobra.Command{consortium.Commands(), genesis.Commands(), keys.Commands(), tx.Commands()}},
+		{"Look", []*cobra.Command{query.Commands(), query.NodeStatus(), top.Command(), explorer.Command()}},
+		{"Prove", []*cobra.Command{model.Commands(), verify.Commands(), audit.Commands()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+		}
+		root.AddCommand(g.commands...)
+	}
 	return command.Complete(root)
 }

@@ -155,7 +155,7 @@ func TestGovern(t *testing.T) {
 	require.Contains(t, stderr, "none of 1 proposals begins with")
 	var refused clitx.Report
 	stderr = c.ask(1, &refused, "tx", "approve", strings.Repeat("0", 64), "--home", c.home0)
-	require.Contains(t, stderr, "(code 16)")
+	require.Contains(t, stderr, "(M5, code 16)")
 	require.Equal(t, abci.CodeProposal, refused.Code)
 	require.Contains(t, refused.Log, "M5")
 	c.ask(0, &r, "tx", "approve", join[:8], "--home", c.home0)
