@@ -1,0 +1,64 @@
+package explorer
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	ctypes "github.com/cometbft/cometbft/rpc/core/types"
+	"github.com/stretchr/testify/require"
+)
+
+// idle is a node whose blocks are empty, but for every hundredth.
+type idle struct{ *fake }
+
+func (n idle) BlockchainInfo(ctx context.Context, from, until int64) (*ctypes.ResultBlockchainInfo, error) {
+	info, err := n.fake.BlockchainInfo(ctx, from, until)
+	for _, m := range info.BlockMetas {
+		if m.Header.Height%100 != 0 {
+			m.NumTxs = 0
+		}
+	}
+	return info, err
+}
+
+// TestEmptyBlocksAreFolded: a run of blocks without transactions is one line, the newest block is a line
+// of its own, and the lines before them begin where these end.
+func TestEmptyBlocksAreFolded(t *testing.T) {
+	n := idle{newFake(6, "x")}
+	s := New(n, n, Options{})
+	list := func(until int64) (lines [][2]int64, older int64) {
+		all, older, err := s.blockLines(httptest.NewRequest("GET", "/blocks", nil), until)
+		require.NoError(t, err)
+		for _, l := range all {
+			lines = append(lines, [2]int64{l.Height, l.From})
+		}
+		return lines, older
+	}
+	lines, older := list(450)
+	require.Equal(t, [][2]int64{{450, 450}, {449, 401}, {400, 400}, {399, 301}, {300, 300}, {299, 251}}, lines)
+	require.EqualValues(t, 251, older)
+	lines, older = list(older - 1)
+	require.Equal(t, [2]int64{250, 250}, lines[0])
+	require.EqualValues(t, 51, older)
+	lines, older = list(older - 1)
+	require.Equal(t, [][2]int64{{50, 50}, {49, 1}}, lines)
+	require.Zero(t, older)
+
+	full := over(t, newFake(60, "x"), Options{})
+	page := get(full, "/blocks").Body.String()
+	require.Equal(t, blockLines, strings.Count(page, `<th scope="row"`))
+	require.Contains(t, page, `<a href="/blocks?before=37">Older</a>`, "61 blocks, of which 25 are listed")
+}
+
+// TestBlockPage: it has the votes on the block itself, the round of CometBFT, and the blocks beside it.
+func TestBlockPage(t *testing.T) {
+	s := over(t, newFake(6, "node"), Options{})
+	page := get(s, "/block/4").Body.String()
+	for _, text := range []string{`<a href="/block/3" rel="prev">`, `<a href="/block/5" rel="next">`, "3 of 3",
+		"CometBFT's round 0", "3 validators signed", `<a href="/round/0/2">2</a>`} {
+		require.Contains(t, page, text)
+	}
+	require.NotContains(t, get(s, "/block/7").Body.String(), `rel="next"`, "the last block")
+}
