@@ -33,7 +33,8 @@ type Outcome struct {
 	// round.
 	Committed []uint32
 	Revealing bool
-	// Enacted are the accepted proposals that a round boundary judged.
+	// Enacted are the accepted proposals that a round boundary tried to enact, each with the error
+	// if it failed.
 	Enacted []Enactment
 	// Offences are the new offences that CometBFT's evidence in the block proves.
 	Offences []Offence

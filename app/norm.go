@@ -28,7 +28,8 @@ func (p *Participant) releaseBounds(round uint64) (fewest, most int) {
 	return int(p.Releases + 1), int(max(round, p.Joined) - p.Joined + 1)
 }
 
-// checkNorm applies G6: the mechanism can have made a vector of this norm.
+// checkNorm applies G6: a vector's norm must be within the bounds of what the mechanism can
+// produce.
 func (s *State) checkNorm(p *Participant, round uint64, v gradients.Vector) error {
 	if !s.Params.Privacy.NoiseFloor {
 		return nil

@@ -142,7 +142,7 @@ func (p Participant) withoutValidator(boundary uint64) Participant {
 }
 
 // ProveConsensusKey returns the proof of possession of a consensus key: its signature over the
-// chain and the signing key that is in force with it.
+// chain's id and pub, the signing key that the participant registers with it or already has.
 func ProveConsensusKey(chainID string, pub []byte, consensus ed25519.PrivateKey) []byte {
 	return ed25519.Sign(consensus, consensusKeyInput(chainID, pub))
 }

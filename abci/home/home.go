@@ -141,8 +141,8 @@ func RestoreData(c *config.Config, logger log.Logger) error {
 }
 
 // Reset removes the blocks, the application's database and the worker's journal, and resets the
-// validator's last signature. Keys and configuration stay. The journal goes with its chain: the
-// home gets a new one. The node must not be running: it would sign heights again that it has
+// validator's last signature. Keys and configuration stay. The journal is removed because it
+// belongs to the old chain. The node must not be running: it would sign heights that it has already
 // signed.
 func Reset(c *config.Config, a AppConfig) error {
 	if IsWorkerGroup(c, a) {

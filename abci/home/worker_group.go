@@ -114,7 +114,8 @@ func WorkerGroup(c *config.Config, a AppConfig, data DataOf, log func(string, ..
 			return nil, err
 		}
 		w.Turns, w.GroupSync = turns, group
-		// The pause is so long that no gradient is sent again while it still waits to be sent.
+		// The pause grows with the number of workers, so that a worker does not send its gradient
+		// again before the first copy has been sent.
 		w.Retry = groupRetry(len(files))
 		all = append(all, w)
 	}

@@ -21,10 +21,10 @@ const (
 	mostSending = 2
 )
 
-// Chain returns the chain for a worker in another process than its node: parameters, round, model
-// and seed are those of a state that follows from the home's genesis, and a draft is recomputed
-// before it is handed out for signing. Any number of workers may share it: it makes one request per
-// block for all of them, when the node announces the block.
+// Chain returns the chain for a worker that runs outside its node's process. Parameters, round,
+// model and seed are those of a state that follows from the home's genesis, and a draft is
+// recomputed before it is handed out for signing. Any number of workers may share the chain: it
+// makes one request per block for all of them, when the node announces the block.
 func Chain(c *client.Client, h Home, poll time.Duration) (worker.Chain, error) {
 	if poll <= 0 {
 		poll = defaultPoll

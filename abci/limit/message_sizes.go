@@ -169,7 +169,8 @@ func (b Messages) replace(n *cmtnode.Node, own []p2p.Reactor) {
 // ErrOutgrown reports a node that fetches blocks larger than the limits of its start.
 var ErrOutgrown = errors.New("the chain's blocks have outgrown what this node takes since its start: start it again")
 
-// CheckOutgrown returns an error if the sizes are too small for the chain of a state.
+// CheckOutgrown returns ErrOutgrown if the blocks of the state's chain may be larger than the limit
+// on messages of block sync.
 func (of messageSizes) CheckOutgrown(s *app.State) error {
 	if most := int64(of[blocksync.BlocksyncChannel]); s.Progress.BlockBytes > most {
 		return fmt.Errorf("%w: they may have %d bytes, it takes %d", ErrOutgrown, s.Progress.BlockBytes, most)

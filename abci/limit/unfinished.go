@@ -32,7 +32,7 @@ const (
 type peerBytes struct {
 	finished atomic.Int64 // bytes of whole messages, with packet headers
 	before   [2]int64     // finished at the last ticks
-	credit   int64        // bytes of pings, minus the bytes that finished counts too many
+	credit   int64        // bytes of pings, minus the bytes by which finished is too high
 	weight   int64        // sum over ticks of the unfinished bytes
 }
 
@@ -52,15 +52,16 @@ func (u *unfinished) Track(peer p2p.Peer) p2p.Peer {
 	return peer
 }
 
-// ended counts a whole message.
+// Finished counts a whole message.
 func (u *unfinished) Finished(from p2p.Peer, channel byte, bytes int) {
 	if t, ok := from.Get(peerBytesKey).(*peerBytes); ok {
 		t.finished.Add(int64(onWire(channel, bytes)))
 	}
 }
 
-// packetPayload is the minimum size of packets, CometBFT's default, with which a whole message is
-// counted. This program's packets are larger, so a message takes fewer of them.
+// packetPayload is the smallest payload of a packet, CometBFT's default. A whole message is counted
+// as if it came in such packets. This program's packets are larger, so a message takes fewer of
+// them.
 const packetPayload = 1024
 
 // onWire returns the bytes of a message on the wire, in packets of packetPayload.

@@ -35,8 +35,8 @@ var wholes = map[string]struct {
 		func(data []byte) ([][]byte, error) { return app.Chunks(data), nil }},
 }
 
-// whole returns the type of the operator that leads from a whole list to the value of its key in
-// the state's tree, "" if the key is of no list.
+// whole returns the type of the proof operator that computes a key's value in the state's tree from
+// the whole list or vector under that key. It returns "" if the key holds neither.
 func whole(key string) string {
 	switch key {
 	case "epochs", "offences", "participants", "proposals":

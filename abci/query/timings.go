@@ -29,8 +29,8 @@ const maxTimings = 256
 
 type Moments struct {
 	Opened, Own, whole, led, closed time.Time
-	// OwnAt and quorumAt are the next heights at the arrival of this node's own gradient, and of
-	// the gradient that completed N-f; 0 if the node did not see it.
+	// OwnAt is the next height when this node's own gradient arrived, QuorumAt when the gradient
+	// that completed N-f did; 0 if the node did not see it.
 	OwnAt, QuorumAt uint64
 	// Slow says that this node's commitment came when the round could already go on without it.
 	Slow bool

@@ -66,7 +66,7 @@ type BlockRelay struct {
 	mu           sync.Mutex
 	own          proposal         // the place of this node's last proposal
 	height       int64            // the height of parts
-	pause        time.Duration    // relayPause, with the transfer time, at that height
+	pause        time.Duration    // relayPause plus half the transfer time, at that height
 	parts        map[part]arrival // the parts received at height
 	peers        map[p2p.ID]*peerSet
 	broadcasting bool // a list is about to be sent
@@ -288,7 +288,8 @@ func (r *BlockRelay) sendTime(to p2p.ID, m *cmtcons.BlockPart) (at time.Time, la
 	return came.at.Add(r.pause + later), later
 }
 
-// votedPause returns the constant votedPause plus the transfer time at the height of the parts.
+// votedPause returns the constant votedPause plus half the transfer time at the height of the
+// parts.
 func (r *BlockRelay) votedPause() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

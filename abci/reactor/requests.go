@@ -206,8 +206,9 @@ func (w *requestScheduler) choose(asks []wantTx, h hash, x *request, now time.Ti
 }
 
 // The ranks of peers. A proven peer is trusted, has delivered, and has made up for its failures. A
-// proven stranger has done so too, but a crowd can have any number of them. Unproven peers are new
-// or owe deliveries. Paused peers failed maxFailures times in a row.
+// proven stranger has delivered and made up for its failures too, but is not trusted, because an
+// attacker can run any number of strangers. Unproven peers are new or owe deliveries. Paused peers
+// failed maxFailures times in a row.
 const (
 	proven = iota
 	provenStranger

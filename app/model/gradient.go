@@ -96,9 +96,9 @@ func (m *Model) accumulate(fed, x []float32) {
 	}
 }
 
-// Gradient sets dst to the sum over examples of the gradient, at params, of a function of an
-// example's logits and label. Deltas turns the logits into the function's derivatives. Nothing is
-// clipped. It panics as ClippedSum does.
+// Gradient sets dst to a gradient at params, summed over the examples. The differentiated function
+// takes an example's logits and label; deltas replaces the logits by the function's derivatives.
+// Nothing is clipped. It panics as ClippedSum does.
 func (m *Model) Gradient(dst, params []float64, x []float32, labels []uint8,
 	deltas func(logits []float32, label uint8)) {
 	if len(dst) != m.Dim() {

@@ -106,8 +106,8 @@ func (p Privacy) validateRelease() error {
 // release round to 0, and G6 rejects its norm; above the max coordinates are cut off at the grid's
 // end.
 const (
-	leastNoiseSteps    = 0.3 // min std of the first release, which momentum makes the smallest
-	noiseStdsOnTheGrid = 3   // min stds of the final noise up to the grid's end
+	leastNoiseSteps    = 0.3 // min std of the noise of a first release; momentum makes that noise the smallest
+	noiseStdsOnTheGrid = 3   // min distance from 0 to the grid's end, in stds of the final noise
 )
 
 // validateStep rejects a grid that is far coarser or far finer than the noise: G6 would reject

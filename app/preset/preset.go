@@ -72,7 +72,7 @@ func strokes(n, f int) params.Params {
 	p.Grid.Step = worker.GridStep(p.Privacy)
 	if f > 1 {
 		// Larger batches: at the same epsilon the noise of the whole training, z/(q sqrt(T)), is a
-		// sixth lower than at 0.1.
+		// sixth lower than at a sampling rate of 0.1.
 		p.Training.LearningRate = 15
 		p.Privacy.NoiseMultiplier, p.Privacy.SamplingRate = 4.01, 0.3
 		p.Privacy.Batch = uint32(max(1, examples*3/(10*n)))

@@ -182,8 +182,8 @@ func (j *Journal) spent(chain []uint64) []uint64 {
 	return out
 }
 
-// putGradient stores a gradient with the mechanism's state after it and what is spent with it.
-// counted is the number of the participant's gradients that the chain knows.
+// putGradient stores a gradient, the mechanism's state after it, and the privacy costs spent
+// including it. counted is the number of the participant's gradients that the chain has counted.
 func (j *Journal) putGradient(t *tx.Tx, after privacy.Snapshot, spent []uint64, counted uint64) error {
 	return j.add(entry{
 		Spent: spent, Signed: max(j.entry.Signed, counted) + 1,

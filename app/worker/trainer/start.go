@@ -27,8 +27,8 @@ func (e *StartError) Unwrap() error { return e.err }
 // missing finds the module in the last line of a Python program that could not import it.
 var missing = regexp.MustCompile(`^ModuleNotFoundError: No module named '([^']{1,100})'`)
 
-// MissingModule returns the Python module that a program could not import, by its last words, or
-// nothing.
+// MissingModule returns the Python module that a program could not import, as its error message at
+// the start of words says, or "".
 func MissingModule(words string) string {
 	if m := missing.FindStringSubmatch(words); m != nil {
 		return m[1]
