@@ -20,10 +20,11 @@ import (
 )
 
 // plotted is a node whose blocks have gradients: those of participants 0 to 2 go one way, that of 3
-// goes the other, and Delta is their mean.
+// goes the other, and Delta is what the rule makes of them.
 type plotted struct {
 	*fake
 	forged bool // the records have another digest
+	rule   string
 }
 
 func (p plotted) vectors() []gradients.Vector {
@@ -42,13 +43,23 @@ func (p plotted) Query(ctx context.Context, path string, answer any) error {
 	err := p.fake.Query(ctx, path, answer)
 	switch x := answer.(type) {
 	case *app.Record:
-		x.Rule = "mean"
-		if !p.forged {
-			digest := gradients.Mean(p.vectors()).Digest()
+		x.Rule = p.rule
+		rule, err := rules.Lookup(p.rule)
+		if err != nil {
+			return err
+		}
+		out, err := rule.Aggregate(rules.Input{N: 4, F: 1, Vectors: p.vectors(), Seed: x.Seed})
+		if err != nil {
+			return err
+		}
+		for i := range x.Contributions {
+			x.Contributions[i].Score = 0
+		}
+		if digest := out.Delta.Digest(); !p.forged {
 			x.DeltaDigest = digest[:]
 		}
 	case *params.Params:
-		x.Rule.Name = "mean"
+		x.Rule.Name = p.rule
 	}
 	return err
 }
@@ -70,9 +81,9 @@ func (p plotted) Block(_ context.Context, h *int64) (*ctypes.ResultBlock, error)
 		LastCommit: &cmttypes.Commit{}}}, nil
 }
 
-func plot(t *testing.T, forged bool) *Server {
+func plot(t *testing.T, forged bool, rule string) *Server {
 	t.Helper()
-	p := plotted{newFake(6, "node"), forged}
+	p := plotted{newFake(6, "node"), forged, rule}
 	s := New(p, p, Options{Rate: 1e6, Burst: 1e6})
 	require.NoError(t, s.tail.look(t.Context()))
 	return s
@@ -81,7 +92,7 @@ func plot(t *testing.T, forged bool) *Server {
 // TestMapShowsTheAttackerApart: the round's page draws its gradients, names the one that is far from
 // the others, marks Delta, and gives the angles.
 func TestMapShowsTheAttackerApart(t *testing.T) {
-	s := plot(t, false)
+	s := plot(t, false, "mean")
 	page := get(s, "/round/0/4").Body.String()
 	require.Regexp(t, `Far from the others:</strong> #3 node \(2\d\.\d times the usual distance\)`, page)
 	require.Contains(t, page, `<path class="delta"`)
@@ -102,10 +113,20 @@ func TestMapShowsTheAttackerApart(t *testing.T) {
 
 // TestNoDeltaWithoutItsDigest: what the explorer computed is shown only if the record has its digest.
 func TestNoDeltaWithoutItsDigest(t *testing.T) {
-	page := get(plot(t, true), "/round/0/4").Body.String()
+	page := get(plot(t, true, "mean"), "/round/0/4").Body.String()
 	require.Contains(t, page, "Far from the others:")
 	require.NotContains(t, page, `<path class="delta"`)
 	require.NotContains(t, page, "The angle is")
+}
+
+// TestMixturesAreCounted: under a rule that mixes the nearest, an attacker apart is in its own mixture
+// alone, and what the rule does is said once.
+func TestMixturesAreCounted(t *testing.T) {
+	page := get(plot(t, false, "nnm+trimmed-mean"), "/round/0/4").Body.String()
+	require.Contains(t, between(t, page, `<tr class="alarm-suspect">`, "</tr>"), "It is in 1 of the 4 mixtures")
+	require.Equal(t, 1, strings.Count(page, "takes the mean of its nearest in place of each gradient"))
+	require.Contains(t, between(t, page, `<tr class="">`, "</tr>"), "</svg> 4 of 4</td>")
+	require.NotContains(t, get(plot(t, false, "bucketing+mean"), "/round/0/4").Body.String(), "nearest of")
 }
 
 // TestNoMapWithoutGradients: a node without the block, and a round that is too large, have none.

@@ -76,13 +76,24 @@ func weightText(weight float64) string {
 
 // unscoredText explains the fate of a gradient under a rule without scores.
 func unscoredText(v Verdict, rule string) string {
-	switch {
-	case v.Fate == LeftOut:
+	if v.Fate == LeftOut {
 		return fmt.Sprintf("Left out of Delta by the rule %s.", rule)
-	case strings.HasPrefix(rule, "nnm+"):
-		return fmt.Sprintf("Included. By the rule %s it counts as the mean of its nearest; there is no score.", rule)
 	}
-	return fmt.Sprintf("Included. The rule %s weighs coordinates, not whole gradients: there is no score.", rule)
+	return "Included."
+}
+
+// mixes reports whether a rule replaces each gradient by the mean of its nearest.
+func mixes(rule string) bool { return strings.HasPrefix(rule, "nnm+") }
+
+// ruleText says once why a rule gives gradients no score, "" if it gives one.
+func ruleText(rule, measure string) string {
+	switch {
+	case measure == "weight" || measure == "score":
+		return ""
+	case mixes(rule):
+		return fmt.Sprintf("The rule %s takes the mean of its nearest in place of each gradient, and gives no score.", rule)
+	}
+	return fmt.Sprintf("The rule %s weighs coordinates, not whole gradients, and gives no score.", rule)
 }
 
 // opposedText says what opposition costs.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spdl/spdl/abci/query"
@@ -25,7 +24,8 @@ type roundPage struct {
 	Timing       *query.Timing
 	Closed       time.Time // time of the block; zero if the node has dropped it
 	Before, Next *uint64
-	Measure      string // score or weight; "" if the rule has neither
+	Measure      string // score, weight or mixtures; "" if the rule has none
+	Note         string // on the rule, if it gives no score
 	Verify       string // the command
 	Point        Point
 }
@@ -37,6 +37,7 @@ type fateRow struct {
 	Norm  float64  // in grid steps; 0 if it is unknown
 	Bar   float64  // length of the bar of its score or weight, of 100
 	Mark  float64  // place of the last selected in it; 0 for none
+	Near  string   // in how many of the rule's mixtures it is; "" if the rule mixes none
 }
 
 // Measured returns the weight, or how often the score holds that of the last selected.
@@ -48,6 +49,8 @@ func (f fateRow) Measured() string {
 		return fmt.Sprintf("%.0f times", *f.Times)
 	case f.Times != nil:
 		return fmt.Sprintf("%.2f times", *f.Times)
+	case f.Near != "":
+		return f.Near
 	}
 	return "-"
 }
@@ -134,20 +137,27 @@ func (s *Server) measureRound(r *http.Request, b *roundPage, at params.RoundID, 
 			b.Measure, row.Bar, row.Mark = "score", 100**v.Times/longest, 100/longest
 		}
 		if form != nil {
-			form.complete(&row)
+			form.complete(&row, b.Rule)
+			if row.Near != "" {
+				b.Measure = "mixtures"
+			}
 		}
 		b.Shown = append(b.Shown, row)
 	}
+	b.Note = ruleText(b.Rule, b.Measure)
 	return nil
 }
 
-// complete sets the norm and the angle of a row.
-func (s *shape) complete(row *fateRow) {
+// complete sets the norm, the angle and the mixtures of a row.
+func (s *shape) complete(row *fateRow, rule string) {
 	i := slices.Index(s.Participants, row.Participant)
 	if i < 0 {
 		return
 	}
 	row.Norm, row.Angle = s.Norm[i], s.angle(row.Participant)
+	if s.Near != nil && mixes(rule) && row.Weight == nil && row.Times == nil {
+		row.Near, row.Bar = fmt.Sprintf("%d of %d", s.Near[i], len(s.Near)), 100*float64(s.Near[i])/float64(len(s.Near))
+	}
 }
 
 // relate adds to the reasons what the shape of the round says.
@@ -176,7 +186,7 @@ func relate(verdicts []Verdict, s *shape, rule string) {
 
 // nearText says to how many gradients one is near, as the rule counts it.
 func nearText(near, all int, rule string) string {
-	if strings.HasPrefix(rule, "nnm+") {
+	if mixes(rule) {
 		return fmt.Sprintf(" It is in %d of the %d mixtures of nearest gradients.", near, all)
 	}
 	return fmt.Sprintf(" It is among the nearest of %d of the %d others.", near, all-1)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -143,6 +144,9 @@ func deltaOf(r *app.Record, vectors []gradients.Vector, in rules.Input) *rules.O
 	}
 	if digest := out.Delta.Digest(); !bytes.Equal(digest[:], r.DeltaDigest) {
 		return nil
+	}
+	if strings.HasPrefix(r.Rule, "bucketing+") {
+		out.Neighbours = nil // those of a bucket are drawn by lot
 	}
 	return &out
 }

@@ -28,6 +28,8 @@ var glossary = []term{
 		"are left out, too: a few times mean nothing, and reputation does not change."},
 	{Word: "map", Means: "Every gradient is a point in as many dimensions as the model has parameters. The map is the " +
 		"flat picture that keeps their distances best (classical multidimensional scaling)."},
+	{Word: "mixtures", Means: "The rule replaces each gradient by the mean of its nearest. A gradient that is far from " +
+		"the others is in its own mixture alone, and so counts for little."},
 	{Word: "norm", Means: "The length of a gradient, in grid steps. Noise alone makes a gradient at least so long, and " +
 		"noise and clipped examples at most so long: the chain admits nothing outside."},
 	{Word: "opposed", Means: "The gradient points away from Delta, at more than 90 degrees and beyond the margin that " +
