@@ -38,7 +38,7 @@ func Root(out, errs io.Writer) *cobra.Command {
 	root := command.Root("spdl", "Blockchain-secured and privacy-preserving decentralised learning")
 	root.SetOut(out)
 	root.SetErr(errs)
-	root.Example = "  spdl testnet start --stay --explorer           # four nodes train on this machine, with web pages\n" +
+	root.Example = "  spdl testnet start --stay --explorer           # four nodes train here, with web pages\n" +
 		"  spdl consortium new ./ours --members a,b,c,d   # four hosts found a chain"
 	for _, g := range []struct {
 		title    string
