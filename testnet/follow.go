@@ -91,7 +91,7 @@ const donePoll = time.Second
 
 func newFollower(n *Net) (*follower, error) {
 	f := &follower{poll: pollOf(len(n.Genesis.Participants)), account: account{params: n.Genesis.Params}}
-	for _, i := range n.Manifest.honestFirst() {
+	for _, i := range n.Manifest.HonestFirst() {
 		c, err := client.New(n.Nodes[i].RPC)
 		if err != nil {
 			return nil, err

@@ -229,8 +229,9 @@ func (m *Manifest) checkFaults() error {
 	return nil
 }
 
-// honestFirst returns the indices of the nodes, those with an attack last.
-func (m *Manifest) honestFirst() (nodes []int) {
+// HonestFirst returns the indices of the nodes, those with an attack last: the order in which Follow
+// asks them.
+func (m *Manifest) HonestFirst() (nodes []int) {
 	var attackers []int
 	for i := range m.Validators {
 		if slices.ContainsFunc(m.Attacks, func(x Attack) bool { return x.Node == i }) || m.Scripted[i] != nil {

@@ -57,7 +57,7 @@ func OnNodes(ctx context.Context, spec Spec, data mnist.Data) (rows [][]float64,
 		}); err != nil {
 			return err
 		}
-		c, err := client.New(n.Nodes[0].RPC)
+		c, err := client.New(n.Nodes[n.Manifest.HonestFirst()[0]].RPC) // which has closed the last round
 		if err != nil {
 			return err
 		}

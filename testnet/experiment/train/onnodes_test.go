@@ -88,7 +88,7 @@ func hiddenNet(t *testing.T, s train.Spec) []float64 {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, nodes.Stop()) }()
 	require.NoError(t, testnet.Follow(t.Context(), n, nil, func(testnet.Round) error { return nil }))
-	c, err := client.New(n.Nodes[0].RPC)
+	c, err := client.New(n.Nodes[n.Manifest.HonestFirst()[0]].RPC)
 	require.NoError(t, err)
 	state, err := c.Model(t.Context())
 	require.NoError(t, err)
